@@ -1,0 +1,44 @@
+/* What every other file stands on: status codes, number types, write modes.
+ * Included by C11 and by CUDA sources, so it keeps to what both accept. */
+#ifndef LH_KERNELS_BASE_H
+#define LH_KERNELS_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How a fallible function ended. The message that belongs to it is in harness/engine/error.h. */
+typedef enum lh_status {
+    LH_OK = 0,
+    LH_ESHAPE,     /* sizes that do not fit each other */
+    LH_ETYPE,      /* wrong dtype, or a kind of value that the callee does not take */
+    LH_EOPTION,    /* unknown or out-of-range option */
+    LH_EMEMORY,    /* host or device memory exhausted */
+    LH_EDEVICE,    /* the device refused or was lost */
+    LH_EIO,        /* open, read, write, rename, fsync */
+    LH_EFORMAT,    /* malformed input file */
+    LH_ESTATE,     /* called in the wrong order */
+    LH_EINTERRUPT, /* stopped by a signal */
+    LH_EINTERNAL   /* a broken invariant of ours */
+} lh_status;
+
+/* The compute type of the host: double in the gradient-check build. */
+#ifdef LH_REAL_DOUBLE
+typedef double real;
+#else
+typedef float real;
+#endif
+
+/* A literal in the compute type, so that no float expression is silently done in double. */
+#define LH_R(x) ((real)(x))
+
+/* LH_REAL is `real`: f32, or f64 in the gradient-check build. */
+typedef enum lh_dtype { LH_REAL = 0, LH_BF16, LH_I32 } lh_dtype;
+
+/* How a kernel writes a gradient: the first contribution sets, later ones add, so that
+ * no gradient buffer is ever cleared first. */
+typedef enum lh_write { LH_SET = 0, LH_ADD = 1 } lh_write;
+
+#define LH_MAX_RANK 5
+
+#endif

@@ -1,0 +1,51 @@
+/* A device: its kernel table, its memory, its stream. The only place that knows which backends
+ * exist. */
+#ifndef LH_KERNELS_DEVICE_H
+#define LH_KERNELS_DEVICE_H
+
+#include "kernels/kernels.h"
+
+typedef enum lh_device_kind { LH_CPU = 0, LH_CUDA } lh_device_kind;
+
+typedef struct lh_device lh_device;
+
+/* What a backend gives. Raw memory only: caching and counting are the pool's work (engine/pool.h).
+ */
+struct lh_device {
+    lh_device_kind kind;
+    const lh_kernels *kernels;
+    void *stream;
+    lh_status (*allocate)(lh_device *, size_t bytes, void **out); /* 64-byte aligned */
+    void (*release)(lh_device *, void *memory);
+    lh_status (*upload)(lh_device *, void *device_memory, const void *host, size_t bytes);
+    lh_status (*download)(lh_device *, void *host, const void *device_memory, size_t bytes);
+    lh_status (*synchronize)(lh_device *);
+};
+
+/* Opens "cpu" (and "cuda" where built). On the CPU the kernel table is the best instruction set
+ * that the processor has, or the one that LH_CPU_ISA=scalar|avx2|avx512 names. Fails: LH_EDEVICE
+ * for an unknown name, or one that this build lacks. Gives a device; close it. */
+lh_status lh_device_open(const char *name, lh_device **out);
+
+/* NULL is allowed. */
+void lh_device_close(lh_device *device);
+
+/* The kernel tables of this build, for tests: index 0, 1, ...; NULL past the end. Those that the
+ * processor cannot run are left out. */
+const lh_kernels *lh_kernels_at(int index);
+
+/* Sets OpenBLAS to one thread (our OpenMP tiles parallelise) and the number of OpenMP threads;
+ * 0 keeps OpenMP's default. */
+void lh_cpu_set_threads(int threads);
+int lh_cpu_threads(void);
+
+/* The OpenBLAS core in use, e.g. "SkylakeX", and its version string. Lends static storage. */
+const char *lh_blas_core(void);
+const char *lh_blas_version(void);
+
+/* The OpenBLAS core that this processor should run but that the library did not choose by itself,
+ * or NULL when all is well. OPENBLAS_CORETYPE must then be set before the library loads (main.c
+ * re-executes). */
+const char *lh_blas_better_core(void);
+
+#endif
