@@ -1,0 +1,190 @@
+/* The plug-in interface of models. A model fills one lh_model_class; the harness never knows more.
+ *
+ * The host owns options, parameters, carried state and the loss; the model declares what it needs
+ * and computes hidden states. In-tree models stand in models/table.c; a shared object outside
+ * exports `const lh_plugin *lh_plugin_get(void)` and is found on $LONGHAUL_PLUGINS
+ * (engine/plugin.h). */
+#ifndef LH_ENGINE_MODEL_H
+#define LH_ENGINE_MODEL_H
+
+#include "harness/engine/ops.h"
+#include "harness/engine/options.h"
+#include "harness/engine/params.h"
+
+/* Major: a change that breaks plug-ins. Minor: fields appended. */
+#define LH_MODEL_ABI_MAJOR 1
+#define LH_MODEL_ABI_MINOR 0
+
+/* What the task tells the model before parameters are declared. */
+typedef struct lh_model_setup {
+    int64_t vocabulary;      /* rows of the token embedding; 0: the input is vectors */
+    int64_t input_features;  /* width of input vectors */
+    int64_t output_features; /* width of predictions when the task is not over a vocabulary */
+    int64_t classes;         /* > 0: one label per row */
+} lh_model_setup;
+
+/* One training or evaluation step's input. Optional tensors are NULL. */
+typedef struct lh_batch {
+    int64_t rows, length;
+    lh_tensor *tokens;         /* i32  [rows][length] */
+    lh_tensor *vectors;        /* real [rows][length][input_features] */
+    lh_tensor *source_tokens;  /* i32  [rows][source_length]: encoder input */
+    lh_tensor *target;         /* i32  [rows][length] */
+    lh_tensor *target_vectors; /* real [rows][target_length][output_features] */
+    lh_tensor *weights;        /* real [rows][length]: 0 where nothing is predicted */
+    lh_tensor *starts;         /* i32  [rows]: 1 where a document begins with this segment */
+} lh_batch;
+
+typedef enum lh_state_kind {
+    LH_STATE_REPLACE, /* the model hands over the next value each step */
+    LH_STATE_RING     /* the model hands over rows to append; comes with an i32 count */
+} lh_state_kind;
+
+/* Carried state of one batch row. */
+typedef struct lh_state_spec {
+    char name[64];
+    lh_state_kind kind;
+    int rank;
+    int64_t shape[LH_MAX_RANK - 1]; /* without the batch axis; a ring is [capacity][width] */
+} lh_state_spec;
+
+typedef struct lh_state lh_state; /* engine/state.h */
+typedef struct lh_pass lh_pass;
+
+/* What forward gives: hidden states and how they become predictions. */
+typedef struct lh_output {
+    lh_tensor *hidden;      /* [rows][length][width], or predictions when head_weight is NULL */
+    lh_tensor *head_weight; /* [vocabulary][width] */
+    lh_tensor *head_bias;   /* optional [vocabulary] */
+    double logit_scale;     /* logits = logit_scale * (hidden head_weight^T + head_bias) */
+} lh_output;
+
+enum {
+    LH_ABLE_CAUSAL = 1,         /* a future token changes no earlier output, bit for bit */
+    LH_ABLE_CAUSAL_BY_MASK = 2, /* only up to which keys selection lets through */
+    LH_ABLE_TOKENS = 4,
+    LH_ABLE_VECTORS = 8,
+    LH_ABLE_STATE = 16, /* carries state: a segment split changes nothing */
+    LH_ABLE_SEQUENCE_TO_SEQUENCE = 32,
+    LH_ABLE_STATE_TRUNCATED =
+        64 /* carried state, but a split changes what is seen (XL's window = segment) */
+};
+
+typedef struct lh_declare lh_declare;
+
+typedef struct lh_model_class {
+    const char *name;
+    const char *summary; /* one line */
+    const char *paper;   /* "Hutchins et al. 2022, arXiv:2203.07852" */
+    int version;         /* bumped when results change; a CSV column */
+    uint32_t abilities;
+    const lh_option *options;
+    size_t instance_size;
+    /* Reads options into the zeroed instance, declares parameters and state. No tensor exists yet.
+     */
+    lh_status (*declare)(void *instance, const lh_options *options, const lh_model_setup *setup,
+                         lh_declare *declare);
+    /* One segment. Reads lh_pass_state, hands over lh_pass_carry. */
+    lh_status (*forward)(const void *instance, lh_pass *pass, lh_output *out);
+    /* Forward floating-point operations of matrix products and attention per token, for segments of
+     * this length, counting masked scores that a tile computes anyway as not computed. Without the
+     * head. */
+    double (*flops_per_token)(const void *instance, int64_t length);
+    /* Optional: checks that need the segment length ("window 64 does not divide segment 500"). */
+    lh_status (*check)(const void *instance, int64_t rows, int64_t length);
+    /* Optional: releases what declare allocated inside the instance. */
+    void (*destroy)(void *instance);
+    /* Optional: named scalars for figures (gate values ...). Calls `report` for each. */
+    lh_status (*probe)(const void *instance, const lh_params *params,
+                       void (*report)(void *context, const char *name, double value),
+                       void *context);
+} lh_model_class;
+
+/* ---- for declare() ---- */
+
+/* Indices for lh_pass_param / lh_pass_state; -1 after a failure, which sticks. */
+int lh_declare_param(lh_declare *declare, lh_init init, int rank, const int64_t *shape,
+                     const char *name, ...) LH_PRINTF(5, 6);
+/* The parameter just declared is an embedding table / takes no weight decay. */
+void lh_declare_embedding(lh_declare *declare);
+void lh_declare_undecayed(lh_declare *declare);
+/* State starts as zeros, and is zeroed for a batch row where a document begins (before forward). */
+int lh_declare_state(lh_declare *declare, lh_state_kind kind, int rank, const int64_t *shape,
+                     const char *name, ...) LH_PRINTF(5, 6);
+
+/* ---- for forward() ---- */
+
+lh_tape *lh_pass_tape(const lh_pass *pass);
+const lh_batch *lh_pass_batch(const lh_pass *pass);
+bool lh_pass_is_training(const lh_pass *pass);
+lh_tensor *lh_pass_param(const lh_pass *pass, int index);
+/* Constant tensor [rows][shape...]; rows that begin a document are zero (a ring's count is 0). */
+lh_tensor *lh_pass_state(const lh_pass *pass, int index);
+/* i32 [rows] of a ring. */
+lh_tensor *lh_pass_ring_count(const lh_pass *pass, int index);
+/* Hands over the next value (detached; REPLACE: [rows][shape...], slices allowed; RING:
+ * [rows][length][width] to append). It takes effect after backward. */
+lh_status lh_pass_carry(lh_pass *pass, int index, lh_tensor *value);
+
+/* ---- models, for the host ---- */
+
+/* A class with options set, parameters and state declared. */
+typedef struct lh_model {
+    const lh_model_class *class;
+    lh_options *options;
+    void *instance;
+    lh_params *params;
+    lh_state_spec *states;
+    int state_count;
+    lh_model_setup setup;
+} lh_model;
+
+/* In-tree table, then plug-ins. NULL plus LH_EOPTION with the nearest name when unknown. */
+const lh_model_class *lh_model_class_find(const char *name);
+const lh_model_class *lh_model_class_at(int index); /* NULL past the end */
+
+/* Copies the options. Gives; destroy it. Allocates no tensor: call lh_params_allocate and
+ * lh_params_initialize on ->params before forward. */
+lh_status lh_model_create(const lh_model_class *class, const lh_options *options,
+                          const lh_model_setup *setup, lh_model **out);
+void lh_model_destroy(lh_model *model);
+
+/* Carried state for `rows` batch rows, zeroed. */
+lh_status lh_state_create(const lh_model *model, lh_pool *pool, int64_t rows, lh_state **out);
+void lh_state_destroy(lh_state *state);
+/* Back to a fresh start for all rows. */
+lh_status lh_state_clear(lh_state *state);
+/* The tensors, for checkpoints: index 0..lh_state_count-1 (ring counts included). Lends. */
+int lh_state_count(const lh_state *state);
+lh_tensor *lh_state_tensor(const lh_state *state, int index);
+
+/* Runs one segment forward: clears the rows that start a document, calls the class, keeps what it
+ * carries pending. Borrows all. lh_tape_begin must have been called. The outputs belong to the
+ * tape's scope. */
+lh_status lh_model_forward(const lh_model *model, lh_tape *tape, lh_state *state,
+                           const lh_batch *batch, bool training, lh_output *out);
+/* Makes the pending state current. Call after backward (or right after forward when not training).
+ */
+lh_status lh_state_commit(lh_state *state, lh_tape *tape);
+
+/* Forward FLOPs per token including the head, and training FLOPs per token (three times forward).
+ */
+double lh_model_flops_per_token(const lh_model *model, int64_t length);
+
+/* ---- plug-ins ---- */
+
+#define LH_PLUGIN_MAGIC 0x4c48504cu
+
+typedef struct lh_plugin {
+    uint32_t magic;
+    int abi_major, abi_minor;
+    size_t class_size;                    /* sizeof(lh_model_class) of the plug-in's build */
+    const lh_model_class *const *classes; /* NULL-terminated */
+} lh_plugin;
+
+/* Loads every *.so on the colon-separated path (NULL: $LONGHAUL_PLUGINS, nothing when unset).
+ * Plug-ins are never unloaded. Fails: LH_EFORMAT naming the file and both versions, or both owners
+ * of a name. */
+lh_status lh_plugins_load(const char *path);
+
+#endif

@@ -1,0 +1,135 @@
+/* The operations that models are written in. Each checks shapes, launches kernels, and records its
+ * gradient.
+ *
+ * All return a tensor that belongs to the tape's current scope, or NULL after a failure (see
+ * tensor.h). `[...]` in a comment is a shape; names are those of kernels.h. Arguments are borrowed.
+ */
+#ifndef LH_ENGINE_OPS_H
+#define LH_ENGINE_OPS_H
+
+#include "harness/engine/tape.h"
+
+/* ---- views: no data moves, gradients flow ---- */
+
+/* Contiguous input; one size may be -1. */
+lh_tensor *lh_reshape(lh_tape *tape, lh_tensor *x, int rank, const int64_t *shape);
+/* Elements start .. start + length - 1 of `axis`. */
+lh_tensor *lh_slice(lh_tape *tape, lh_tensor *x, int axis, int64_t start, int64_t length);
+/* Same storage, no gradient: a cache across segments. */
+lh_tensor *lh_detach(lh_tape *tape, lh_tensor *x);
+
+/* ---- moving data ---- */
+
+lh_tensor *lh_contiguous(lh_tape *tape, lh_tensor *x);
+/* Axis i of the result is axis order[i] of x. */
+lh_tensor *lh_permute(lh_tape *tape, lh_tensor *x, const int *order);
+lh_tensor *lh_concat(lh_tape *tape, int axis, lh_tensor *const *parts, int count);
+/* [n][...] -> [count][n][...]: repeats x along a new first axis. */
+lh_tensor *lh_repeat(lh_tape *tape, lh_tensor *x, int64_t count);
+/* table [entries][width], index i32 [any shape] -> [any shape][width]. */
+lh_tensor *lh_gather(lh_tape *tape, lh_tensor *table, lh_tensor *index);
+/* flag i32 [batch], a [...], x [batch][...]: flag ? a : x. x may be a constant cache. */
+lh_tensor *lh_select_rows(lh_tape *tape, lh_tensor *flag, lh_tensor *a, lh_tensor *x);
+
+/* ---- arithmetic ---- */
+
+lh_tensor *lh_add(lh_tape *tape, lh_tensor *a, lh_tensor *b);
+lh_tensor *lh_subtract(lh_tape *tape, lh_tensor *a, lh_tensor *b);
+lh_tensor *lh_multiply(lh_tape *tape, lh_tensor *a, lh_tensor *b);
+/* a [...][n] with b [n], the same for every row. */
+lh_tensor *lh_add_row(lh_tape *tape, lh_tensor *a, lh_tensor *b);
+lh_tensor *lh_multiply_row(lh_tape *tape, lh_tensor *a, lh_tensor *b);
+/* a [batch][...] with b [...], the same for every batch row. */
+lh_tensor *lh_add_batch(lh_tape *tape, lh_tensor *a, lh_tensor *b);
+lh_tensor *lh_scale(lh_tape *tape, lh_tensor *x, double factor);
+lh_tensor *lh_unary(lh_tape *tape, lh_unary_op op, lh_tensor *x);
+/* Over `axis`, which disappears. */
+lh_tensor *lh_sum(lh_tape *tape, lh_tensor *x, int axis);
+lh_tensor *lh_mean(lh_tape *tape, lh_tensor *x, int axis);
+/* All elements, to shape []. */
+lh_tensor *lh_sum_all(lh_tape *tape, lh_tensor *x);
+lh_tensor *lh_softmax(lh_tape *tape, lh_tensor *x);
+
+/* ---- matrix products ---- */
+
+/* x [...][in], weight [in][out], bias [out] optional: activation(x weight + bias) [...][out]. */
+lh_tensor *lh_linear(lh_tape *tape, lh_tensor *x, lh_tensor *weight, lh_tensor *bias,
+                     lh_unary_op activation);
+/* residual [...][out] + x weight, without a temporary. */
+lh_tensor *lh_linear_add(lh_tape *tape, lh_tensor *residual, lh_tensor *x, lh_tensor *weight);
+/* a [batch...][m][k] (or [k][m]), b [batch...][k][n] (or [n][k]), equal batch axes. */
+lh_tensor *lh_matmul(lh_tape *tape, lh_tensor *a, lh_tensor *b, bool transpose_a, bool transpose_b);
+
+/* ---- normalisation, dropout, gates ---- */
+
+lh_tensor *lh_layer_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, lh_tensor *bias,
+                         double epsilon);
+lh_tensor *lh_rms_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, double epsilon);
+/* Unit length over the last axis. */
+lh_tensor *lh_unit_norm(lh_tape *tape, lh_tensor *x, double epsilon);
+/* x [...][length][width]; period as in lh_dropout_args. Rate 0 returns x. */
+lh_tensor *lh_dropout(lh_tape *tape, lh_tensor *x, double rate, int64_t period);
+/* c, z [...][width], bias [width]. */
+lh_tensor *lh_fixed_gate(lh_tape *tape, lh_tensor *c, lh_tensor *z, lh_tensor *bias);
+lh_tensor *lh_lstm_gate(lh_tape *tape, lh_tensor *c, lh_tensor *z, lh_tensor *forget,
+                        lh_tensor *input, double forget_offset, double input_offset);
+
+/* ---- attention ---- */
+
+/* A run of keys: k, v [batch][count][heads][head_width], slices allowed. See lh_key_source. */
+typedef struct lh_keys {
+    lh_tensor *k, *v;
+    int64_t first;
+    bool everywhere;
+} lh_keys;
+
+/* One attention, whatever the architecture. Zero-initialise, then set what it has; LH_ATTENTION
+ * gives the neutral values. */
+typedef struct lh_attention {
+    double scale;                       /* 1 in LH_ATTENTION */
+    int64_t min_distance, max_distance; /* all visible in LH_ATTENTION */
+    int64_t chunk, chunks_back;
+    lh_tensor *head_scale; /* optional [heads] */
+    lh_tensor *bias;       /* optional [heads][buckets] */
+    lh_tensor *bucket_of;  /* i32 [bucket_span], with bias */
+    int64_t bucket_first;
+    double dropout;
+    int64_t dropout_period;
+    lh_keys keys[LH_KEY_SOURCES];
+    int key_count;
+} lh_attention;
+
+#define LH_ATTENTION                                                                               \
+    { .scale = 1.0, .min_distance = -LH_FAR, .max_distance = LH_FAR }
+
+/* q [batch][queries][heads][head_width], slices allowed -> [batch][queries][heads][head_width]. */
+lh_tensor *lh_attend(lh_tape *tape, const lh_attention *attention, lh_tensor *q);
+
+/* q [batch][queries][heads][head_width]; k, v [batch][capacity][heads * head_width] rings, count
+ * i32 [batch]. */
+lh_tensor *lh_attend_nearest(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v,
+                             lh_tensor *count, lh_tensor *head_scale, int64_t top);
+
+/* ---- loss ---- */
+
+/* What a cross-entropy over some rows came to. */
+typedef struct lh_loss_sums {
+    double nats;    /* sum of weight * loss */
+    double weight;  /* sum of weights */
+    double correct; /* sum of weight > 0 and argmax right */
+} lh_loss_sums;
+
+/* Fused head and loss: logits = scale * (hidden weight^T + bias), softmax cross-entropy against
+ * target, `chunk` rows at a time so that all logits never exist together (0: chosen from the
+ * vocabulary). hidden [...][width], weight [vocabulary][width], bias optional [vocabulary], target
+ * i32 [...], weights optional real [...]. Returns the shape-[] loss: sum of nats * gradient_scale.
+ * When recording, the gradients of hidden and weight are computed in the forward pass. sums,
+ * optional, is filled (synchronises). */
+lh_tensor *lh_linear_cross_entropy(lh_tape *tape, lh_tensor *hidden, lh_tensor *weight,
+                                   lh_tensor *bias, double scale, lh_tensor *target,
+                                   lh_tensor *weights, double gradient_scale, int64_t chunk,
+                                   lh_loss_sums *sums);
+
+/* Mean-square and mean-absolute sums are made of lh_subtract, lh_unary and lh_sum_all. */
+
+#endif

@@ -1,0 +1,71 @@
+/* Parameters: declared by name and shape, allocated as one flat block of values and one of
+ * gradients with named views. Declaring allocates no tensor, so `describe` counts a large model for
+ * free. */
+#ifndef LH_ENGINE_PARAMS_H
+#define LH_ENGINE_PARAMS_H
+
+#include "harness/engine/tensor.h"
+
+typedef enum lh_init_kind {
+    LH_INIT_CONSTANT,         /* mean everywhere */
+    LH_INIT_NORMAL,           /* N(mean, deviation^2) */
+    LH_INIT_TRUNCATED_NORMAL, /* normal cut at two sigma and widened so that the deviation is exact
+                               */
+    LH_INIT_UNIFORM           /* mean +- deviation */
+} lh_init_kind;
+
+typedef struct lh_init {
+    lh_init_kind kind;
+    double mean, deviation;
+} lh_init;
+
+typedef struct lh_param {
+    char name[96]; /* dotted path, the name in weight files: "layers.9.attention.query" */
+    int rank;
+    int64_t shape[LH_MAX_RANK];
+    lh_init init;
+    bool decay;     /* takes part in weight decay: matrices yes, biases and gains no */
+    bool embedding; /* left out of the paper's parameter counts */
+    int64_t count;
+    lh_tensor *value; /* after allocation */
+} lh_param;
+
+typedef struct lh_params lh_params;
+
+lh_status lh_params_create(lh_params **out);
+void lh_params_destroy(lh_params *params);
+
+/* Declares one parameter and returns its index, or -1 after a failure (which sticks: later calls
+ * return -1 and lh_params_status reports it). The name is made by printf rules. */
+int lh_params_declare(lh_params *params, lh_init init, int rank, const int64_t *shape,
+                      const char *name, ...) LH_PRINTF(5, 6);
+lh_status lh_params_status(const lh_params *params);
+/* The last declared parameter is an embedding table, or takes no weight decay. */
+void lh_params_mark_embedding(lh_params *params);
+void lh_params_mark_undecayed(lh_params *params);
+
+int lh_params_count(const lh_params *params);
+const lh_param *lh_params_at(const lh_params *params, int index);
+int lh_params_find(const lh_params *params, const char *name); /* -1 when absent */
+int64_t lh_params_elements(const lh_params *params, bool with_embedding);
+
+/* Allocates values and gradients. After that lh_params_get lends the tensors. */
+lh_status lh_params_allocate(lh_params *params, lh_pool *pool);
+/* Draws initial values: parameter i from (seed, LH_STREAM_INIT, 0, i). */
+lh_status lh_params_initialize(lh_params *params, uint64_t seed);
+lh_tensor *lh_params_get(const lh_params *params, int index);
+
+/* All values and all gradients as one vector each (padding between parameters stays zero). */
+lh_tensor *lh_params_values(const lh_params *params);
+lh_tensor *lh_params_gradients(const lh_params *params);
+/* Forgets the gradients: the next contribution to each parameter sets. */
+void lh_params_clear_gradients(lh_params *params);
+/* Fills with zeros the gradients of parameters that got no contribution since. */
+lh_status lh_params_settle_gradients(lh_params *params);
+
+/* Weight files: safetensors, F32, names as declared. Loading refuses missing, surplus and misshapen
+ * tensors by name. */
+lh_status lh_params_save(const lh_params *params, const char *path);
+lh_status lh_params_load(lh_params *params, const char *path);
+
+#endif

@@ -1,0 +1,38 @@
+/* The caching memory pool of one device, with exact byte counts.
+ *
+ * Blocks are rounded up to size classes and kept for reuse when released, so that a steady-state
+ * training step asks the device for nothing. Bytes in use count the rounded sizes of the blocks
+ * that are handed out; `reserved` adds those that wait in the cache. */
+#ifndef LH_ENGINE_POOL_H
+#define LH_ENGINE_POOL_H
+
+#include "harness/engine/error.h"
+#include "kernels/device.h"
+
+typedef struct lh_pool lh_pool;
+
+typedef struct lh_pool_stats {
+    int64_t used_bytes;         /* handed out now */
+    int64_t peak_bytes;         /* largest used_bytes since the last reset */
+    int64_t reserved_bytes;     /* held from the device, in use or cached */
+    int64_t device_allocations; /* calls to the device's allocator so far */
+} lh_pool_stats;
+
+/* Borrows the device. Gives; destroy it after every block has been returned. */
+lh_status lh_pool_create(lh_device *device, lh_pool **out);
+void lh_pool_destroy(lh_pool *pool);
+
+/* Gives *out, 64-byte aligned, contents undefined (NaN patterns under LH_CHECK=poison). 0 bytes
+ * give a valid pointer. Fails: LH_EMEMORY, naming the request and what is in use; the cache is
+ * emptied and the request tried again before that. */
+lh_status lh_pool_take(lh_pool *pool, size_t bytes, void **out);
+void lh_pool_return(lh_pool *pool, void *memory, size_t bytes);
+
+/* The device workspace: one block that grows. Lends until the next call. */
+lh_status lh_pool_workspace(lh_pool *pool, size_t bytes, void **out);
+
+lh_pool_stats lh_pool_get_stats(const lh_pool *pool);
+void lh_pool_reset_peak(lh_pool *pool);
+lh_device *lh_pool_device(const lh_pool *pool);
+
+#endif

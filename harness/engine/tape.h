@@ -1,0 +1,77 @@
+/* The tape: dynamic reverse-mode differentiation over coarse ops.
+ *
+ * An op on tensors that need gradients appends a node; lh_tape_backward walks the nodes in reverse
+ * and frees each node's saved tensors and its outputs' gradients as soon as they have been used.
+ * Three region tools exist because the papers need them: checkpoint, reversible, detach. */
+#ifndef LH_ENGINE_TAPE_H
+#define LH_ENGINE_TAPE_H
+
+#include "harness/engine/tensor.h"
+
+typedef struct lh_tape lh_tape;
+
+/* Borrows the pool. Gives; destroy it. */
+lh_status lh_tape_create(lh_pool *pool, lh_tape **out);
+void lh_tape_destroy(lh_tape *tape);
+
+/* Starts a step: forgets all nodes and scopes, sets what random ops draw from, numbers them from 0
+ * again. With `recording` off, no node is kept and a scope frees all that it does not return. */
+void lh_tape_begin(lh_tape *tape, bool recording, uint64_t seed, uint64_t step);
+
+bool lh_tape_is_recording(const lh_tape *tape);
+lh_pool *lh_tape_pool(const lh_tape *tape);
+lh_device *lh_tape_device(const lh_tape *tape);
+
+/* Seeds d(loss)/d(loss) = 1 (loss has one element) and runs all nodes backward. */
+lh_status lh_tape_backward(lh_tape *tape, lh_tensor *loss);
+
+/* The same from any tensor and a cotangent of its shape. */
+lh_status lh_tape_backward_from(lh_tape *tape, lh_tensor *output, const lh_tensor *cotangent);
+
+/* Floating-point operations of matrix products and attention since lh_tape_begin, forward only. */
+double lh_tape_flops(const lh_tape *tape);
+
+/* ---- scopes ---- */
+
+/* Tensors returned by ops belong to the innermost open scope. Closing releases them except `keep`
+ * (may be NULL), which moves to the scope outside; nodes hold on to what their backward needs. A
+ * layer opens a scope at its start and returns lh_scope_close(tape, scope, out). */
+typedef struct lh_scope {
+    int64_t mark;
+} lh_scope;
+
+lh_scope lh_scope_open(lh_tape *tape);
+lh_tensor *lh_scope_close(lh_tape *tape, lh_scope scope, lh_tensor *keep);
+void lh_scope_close_many(lh_tape *tape, lh_scope scope, lh_tensor *const *keep, int count);
+
+/* ---- regions ---- */
+
+/* A region computes `outputs` (borrowed from the scope) from `inputs`. It may also use parameters,
+ * which get their gradients as usual. It must be repeatable: same inputs, same kernels. */
+typedef lh_status (*lh_region)(lh_tape *tape, void *context, lh_tensor *const *inputs,
+                               lh_tensor **outputs);
+
+enum { LH_REGION_TENSORS = 16 };
+
+/* Runs `region` without recording and keeps only its inputs; backward runs it again with recording
+ * and differentiates that. Random ops draw the same numbers both times. `context` is copied
+ * (context_bytes). At most LH_REGION_TENSORS inputs and outputs each; an input may be NULL. */
+lh_status lh_checkpoint(lh_tape *tape, lh_region region, const void *context, size_t context_bytes,
+                        lh_tensor *const *inputs, int input_count, lh_tensor **outputs,
+                        int output_count);
+
+/* One half of a reversible block: a function of one tensor to one of the same shape. */
+typedef lh_tensor *(*lh_half)(lh_tape *tape, void *context, lh_tensor *x);
+
+/* y1 = x1 + f(x2), y2 = x2 + g(y1) (Gomez et al. 2017; Kitaev et al. 2020, eq. 9). */
+typedef struct lh_reversible_block {
+    lh_half f, g;
+    void *f_context, *g_context; /* borrowed; must live until backward */
+} lh_reversible_block;
+
+/* Runs the blocks in order and keeps only the last outputs; backward recovers each block's inputs
+ * from its outputs. Memory does not depend on `count`. x1 and x2 may be the same tensor. */
+lh_status lh_reversible(lh_tape *tape, const lh_reversible_block *blocks, int count, lh_tensor *x1,
+                        lh_tensor *x2, lh_tensor **y1, lh_tensor **y2);
+
+#endif

@@ -1,0 +1,76 @@
+/* Tensors: dense, row-major, at most five dimensions, reference-counted storage, cheap views.
+ *
+ * A tensor is a header over storage. Views (lh_slice, lh_reshape) share storage; a slice may have
+ * gaps between its rows, everything else is contiguous. A tensor that takes part in differentiation
+ * has a gradient slot; a constant has none.
+ *
+ * Ownership: create functions give one reference. Tensors returned by ops (ops.h) belong to the
+ * tape's current scope, and live until that scope is closed (tape.h) unless retained.
+ *
+ * Failure: an op returns NULL after leaving its message with lh_fail, and every op that is given a
+ * NULL tensor returns NULL at once, so a model's forward pass checks only its last result. */
+#ifndef LH_ENGINE_TENSOR_H
+#define LH_ENGINE_TENSOR_H
+
+#include "harness/engine/pool.h"
+
+typedef struct lh_storage lh_storage;
+typedef struct lh_gradient lh_gradient;
+
+/* Fields are for reading. Strides and offset are in elements. */
+typedef struct lh_tensor {
+    lh_dtype dtype;
+    int rank;
+    int64_t shape[LH_MAX_RANK];
+    int64_t stride[LH_MAX_RANK];
+    int64_t offset;
+    lh_storage *storage;
+    lh_gradient *gradient; /* NULL: a constant */
+    lh_pool *pool;
+    int references;
+} lh_tensor;
+
+/* Contents undefined. Gives *out. Fails: LH_EMEMORY, LH_ESHAPE for a negative size or rank. */
+lh_status lh_tensor_create(lh_pool *pool, lh_dtype dtype, int rank, const int64_t *shape,
+                           lh_tensor **out);
+
+/* Zero-filled. */
+lh_status lh_tensor_create_zero(lh_pool *pool, lh_dtype dtype, int rank, const int64_t *shape,
+                                lh_tensor **out);
+
+lh_tensor *lh_tensor_retain(lh_tensor *tensor);
+void lh_tensor_release(lh_tensor *tensor); /* NULL is allowed */
+
+int64_t lh_tensor_count(const lh_tensor *tensor);
+bool lh_tensor_is_contiguous(const lh_tensor *tensor);
+bool lh_tensor_same_shape(const lh_tensor *a, const lh_tensor *b);
+
+/* Address of the first element, on the tensor's device. */
+real *lh_tensor_real(const lh_tensor *tensor);
+int32_t *lh_tensor_integer(const lh_tensor *tensor);
+
+/* Contiguous host copies of the whole tensor; `count` must match. Synchronises. */
+lh_status lh_tensor_read(const lh_tensor *tensor, void *host, int64_t count);
+lh_status lh_tensor_write(lh_tensor *tensor, const void *host, int64_t count);
+
+/* Copies contents between contiguous tensors of equal dtype and count on one device. */
+lh_status lh_tensor_copy(lh_tensor *to, const lh_tensor *from);
+
+/* A new header on the same storage without a gradient slot: a cache across segments. Gives. */
+lh_tensor *lh_tensor_detached(const lh_tensor *tensor);
+
+/* "[8][512][128]" for messages. Lends thread-local storage, four at a time. */
+const char *lh_shape_text(const lh_tensor *tensor);
+
+/* ---- gradients ---- */
+
+/* Gives the tensor its own gradient slot, so that ops on it are recorded. Needed for inputs of
+ * gradient checks; parameters have theirs from params.h. */
+lh_status lh_tensor_require_gradient(lh_tensor *tensor);
+
+/* The accumulated gradient as a contiguous tensor of the tensor's shape, or NULL when nothing
+ * flowed. Lends until the gradient is cleared. */
+const lh_tensor *lh_tensor_gradient(const lh_tensor *tensor);
+void lh_tensor_clear_gradient(lh_tensor *tensor);
+
+#endif
