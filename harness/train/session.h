@@ -1,0 +1,94 @@
+/* One training run: a model on a task under training options. The Lua library, the command line and
+ * the benchmarks all go through this header. */
+#ifndef LH_TRAIN_SESSION_H
+#define LH_TRAIN_SESSION_H
+
+#include "harness/engine/model.h"
+#include "harness/train/task.h"
+
+/* `steps`, `optimizer`, `rate`, `schedule`, `warmup`, `clip`, `evaluate_every`, `checkpoint_every`,
+ * ... */
+extern const lh_option lh_train_options[];
+
+/* Everything is borrowed during create; options are copied. */
+typedef struct lh_session_spec {
+    const lh_model_class *model;
+    const lh_options *model_options;
+    const lh_task_class *task;
+    const lh_options *task_options;
+    const lh_options *train_options;
+    uint64_t seed;
+    const char *device; /* "cpu" */
+} lh_session_spec;
+
+typedef struct lh_session lh_session;
+
+/* Opens data, allocates and initialises the model. Gives; destroy it. */
+lh_status lh_session_create(const lh_session_spec *spec, lh_session **out);
+void lh_session_destroy(lh_session *session);
+
+/* What an observer sees after a step, an evaluation or a checkpoint. Absent numbers are NaN. */
+typedef struct lh_progress {
+    int64_t step, steps; /* done, planned */
+    double loss_bits;    /* training loss of the last logged interval, bits per token */
+    double rate;
+    double tokens_per_second;
+    double seconds; /* since the run began, over restarts */
+    double gradient_norm;
+    double valid_bits; /* after an evaluation */
+} lh_progress;
+
+/* Return false to stop the run cleanly after a checkpoint (LH_EINTERRUPT). */
+typedef bool (*lh_observer)(void *context, const lh_progress *progress);
+
+/* Trains to the planned number of steps from where the session stands. Writes a checkpoint to
+ * `checkpoint_path` (NULL: none) every checkpoint_every steps or checkpoint_seconds. Fails:
+ * LH_EINTERNAL with a clear message when the loss is not finite. */
+lh_status lh_session_train(lh_session *session, const char *checkpoint_path, lh_observer observer,
+                           void *context);
+
+/* Whole state, bit for bit: parameters, moments, carried state, data position, step. Atomic write.
+ */
+lh_status lh_session_save(lh_session *session, const char *path);
+/* Fails: LH_EFORMAT when it belongs to another run (options differ: names the first). */
+lh_status lh_session_restore(lh_session *session, const char *path);
+
+/* Named results: "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity", "accuracy" ...
+ */
+enum { LH_METRICS = 24 };
+typedef struct lh_metrics {
+    int count;
+    struct {
+        char name[32];
+        double value;
+    } entry[LH_METRICS];
+} lh_metrics;
+
+void lh_metrics_set(lh_metrics *metrics, const char *name, double value);
+double lh_metrics_get(const lh_metrics *metrics, const char *name); /* NaN when absent */
+
+/* Evaluates over whole documents of the split with carried state of its own. */
+lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out);
+
+/* Step time by the protocol: `warmup` steps each, then `steps` rounds in which every session does
+ * one full training step (forward, backward, update) in turn; median and quartiles per session.
+ * Trains the models. */
+typedef struct lh_step_time {
+    double median_ms, q1_ms, q3_ms;
+    double tokens_per_step;
+    int64_t peak_memory_bytes;        /* of the pool during its steps */
+    int64_t allocations_after_warmup; /* must be 0 */
+} lh_step_time;
+
+lh_status lh_session_time_steps(lh_session *const *sessions, int count, int warmup, int steps,
+                                lh_step_time *out);
+
+const lh_model *lh_session_model(const lh_session *session);
+const lh_task *lh_session_task(const lh_session *session);
+int64_t lh_session_step(const lh_session *session);
+int64_t lh_session_peak_memory(const lh_session *session);
+double lh_session_flops_per_token(const lh_session *session); /* forward, with head */
+lh_status lh_session_load_weights(lh_session *session, const char *path);
+lh_status lh_session_save_weights(lh_session *session, const char *path);
+
+#endif

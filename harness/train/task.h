@@ -1,0 +1,49 @@
+/* Tasks: where data and models meet. A task yields batches and scores predictions. */
+#ifndef LH_TRAIN_TASK_H
+#define LH_TRAIN_TASK_H
+
+#include "datasets/dataset.h"
+#include "harness/engine/model.h"
+
+typedef struct lh_task lh_task;
+
+/* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
+ * until the next call. Optional ones are NULL. Shapes as in lh_batch. */
+typedef struct lh_host_batch {
+    int64_t rows, length, source_length;
+    const int32_t *tokens, *source_tokens, *target, *starts;
+    const real *vectors, *target_vectors, *weights;
+    double predicted_bytes,
+        predicted_words; /* raw text behind the predicted tokens, 0 when unknown */
+} lh_host_batch;
+
+/* A position in a split that can be saved and restored: a plain array of integers. */
+enum { LH_CURSOR_WORDS = 4096 };
+
+typedef struct lh_task_class {
+    const char *name;    /* "language_model" */
+    const char *summary; /* one line */
+    const lh_option *options;
+    size_t instance_size;
+    /* Opens the data and tells the model's sizes. */
+    lh_status (*open)(void *instance, const lh_options *options, uint64_t seed,
+                      lh_model_setup *setup);
+    void (*close)(void *instance);
+    /* Training batch at the cursor, which advances; never ends. */
+    lh_status (*train_batch)(void *instance, lh_host_batch *out);
+    /* Starts a pass over a split; then batches until *out has rows 0. */
+    lh_status (*evaluate_begin)(void *instance, lh_split split);
+    lh_status (*evaluate_batch)(void *instance, lh_host_batch *out);
+    /* Position of the training stream. `words` has LH_CURSOR_WORDS; returns how many are used. */
+    int (*cursor_get)(const void *instance, int64_t *words);
+    lh_status (*cursor_set)(void *instance, const int64_t *words, int count);
+    /* What the CSV columns `task` and `data` say, and a digest of the data for the run's identity.
+     */
+    void (*describe)(const void *instance, char *data, size_t capacity, uint64_t *digest);
+} lh_task_class;
+
+/* In-tree table; NULL plus LH_EOPTION with the nearest name when unknown. */
+const lh_task_class *lh_task_class_find(const char *name);
+const lh_task_class *lh_task_class_at(int index);
+
+#endif
