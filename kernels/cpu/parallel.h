@@ -1,0 +1,50 @@
+/* How the CPU kernels cut their work.
+ *
+ * Every cut is a function of the shape alone, never of the number of threads: chunk i is the same
+ * elements whoever runs it, and partial sums are joined in chunk order. That is what makes one,
+ * two and three threads give the same bits. The usual loop:
+ *
+ *   const int64_t chunks = lh_chunk_count(count, LH_CHUNK);
+ *   #pragma omp parallel for schedule(static) if (chunks > 1)
+ *   for (int64_t i = 0; i < chunks; ++i) {
+ *       const lh_range range = lh_chunk(count, LH_CHUNK, i);
+ *       ...
+ *   }
+ *
+ * A region costs about half a microsecond, so work of one chunk runs serially. */
+#ifndef LH_KERNELS_CPU_PARALLEL_H
+#define LH_KERNELS_CPU_PARALLEL_H
+
+#include "kernels/base.h"
+
+/* Elements per chunk of a cheap elementwise loop: about two microseconds of work. */
+#define LH_CHUNK ((int64_t)16384)
+
+typedef struct lh_range {
+    int64_t begin, end; /* begin <= i < end */
+} lh_range;
+
+static inline int64_t lh_min(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static inline int64_t lh_max(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* Chunks of `size` that cover `count`; the last may be short. */
+static inline int64_t lh_chunk_count(int64_t count, int64_t size) {
+    return (count + size - 1) / size;
+}
+
+static inline lh_range lh_chunk(int64_t count, int64_t size, int64_t index) {
+    const lh_range range = {index * size, lh_min(count, (index + 1) * size)};
+    return range;
+}
+
+/* Rows per chunk, so that a chunk holds about LH_CHUNK elements. */
+static inline int64_t lh_rows_per_chunk(int64_t width) {
+    return lh_max(1, LH_CHUNK / lh_max(1, width));
+}
+
+#endif
