@@ -1,0 +1,57 @@
+#include "harness/train/schedule.h"
+
+#include <math.h>
+
+static double warm_fraction(const lh_schedule *schedule, int64_t step) {
+    if (schedule->warmup <= 0 || step >= schedule->warmup) return 1.0;
+    return (double)step / (double)schedule->warmup;
+}
+
+/* How much of the run after warm-up is over, 0..1. */
+static double decay_fraction(const lh_schedule *schedule, int64_t step) {
+    if (step <= schedule->warmup) return 0.0;
+    if (step >= schedule->steps) return 1.0;
+    return (double)(step - schedule->warmup) / (double)(schedule->steps - schedule->warmup);
+}
+
+static double rsqrt_rate(const lh_schedule *schedule, int64_t step) {
+    int64_t floored = step > schedule->warmup ? step : schedule->warmup;
+    if (floored < 1) floored = 1;
+    return schedule->rate / sqrt((double)floored);
+}
+
+static double cosine_rate(const lh_schedule *schedule, int64_t step) {
+    const double pi = 3.14159265358979323846;
+    const double height = 0.5 * (1.0 + cos(pi * decay_fraction(schedule, step)));
+    return schedule->final_rate + (schedule->rate - schedule->final_rate) * height;
+}
+
+static double step_rate(const lh_schedule *schedule, int64_t step) {
+    if (schedule->step_every <= 0) return schedule->rate;
+    return schedule->rate * pow(schedule->step_factor, (double)(step / schedule->step_every));
+}
+
+static double shape_rate(const lh_schedule *schedule, int64_t step) {
+    switch (schedule->kind) {
+    case LH_SCHEDULE_LINEAR:
+        return schedule->rate +
+               (schedule->final_rate - schedule->rate) * decay_fraction(schedule, step);
+    case LH_SCHEDULE_RSQRT:
+        return rsqrt_rate(schedule, step);
+    case LH_SCHEDULE_COSINE:
+        return cosine_rate(schedule, step);
+    case LH_SCHEDULE_STEP:
+        return step_rate(schedule, step);
+    case LH_SCHEDULE_CONSTANT:
+        break;
+    }
+    return schedule->rate;
+}
+
+double lh_schedule_rate(const lh_schedule *schedule, int64_t step) {
+    return warm_fraction(schedule, step) * shape_rate(schedule, step);
+}
+
+bool lh_schedule_uses_steps(const lh_schedule *schedule) {
+    return schedule->kind == LH_SCHEDULE_LINEAR || schedule->kind == LH_SCHEDULE_COSINE;
+}

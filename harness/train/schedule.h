@@ -1,0 +1,38 @@
+/* Learning-rate schedules: a pure function of the 0-based step. */
+#ifndef LH_TRAIN_SCHEDULE_H
+#define LH_TRAIN_SCHEDULE_H
+
+#include "kernels/base.h"
+
+typedef enum lh_schedule_kind {
+    LH_SCHEDULE_CONSTANT,
+    LH_SCHEDULE_LINEAR,
+    LH_SCHEDULE_RSQRT,
+    LH_SCHEDULE_COSINE,
+    LH_SCHEDULE_STEP
+} lh_schedule_kind;
+
+/* With t the step, W = warmup, T = steps, warm = min(t, W) / W (1 when W is 0) and
+ * p = clamp((t - W) / (T - W), 0, 1):
+ *
+ *   constant  warm * rate
+ *   linear    warm * (rate + (final_rate - rate) * p)
+ *   rsqrt     warm * rate / sqrt(max(t, W, 1))
+ *   cosine    warm * (final_rate + (rate - final_rate) * (1 + cos(pi p)) / 2)
+ *   step      warm * rate * step_factor^floor(t / step_every)
+ *
+ * rsqrt is the schedule of the Block-Recurrent Transformer (W = 1000, rate = 1, 0.5 or 0.25): the
+ * first step has rate 0, the peak is rate / sqrt(W) at t = W. */
+typedef struct lh_schedule {
+    lh_schedule_kind kind;
+    double rate, final_rate, step_factor;
+    int64_t warmup, steps, step_every;
+} lh_schedule;
+
+/* The learning rate of 0-based `step`. */
+double lh_schedule_rate(const lh_schedule *schedule, int64_t step);
+
+/* Whether the rate depends on the planned number of steps. */
+bool lh_schedule_uses_steps(const lh_schedule *schedule);
+
+#endif
