@@ -1,9 +1,9 @@
 /* exp, tanh and the logistic function without branches or calls, so that loops over them vectorise.
  *
  * Float: range reduction exp(x) = 2^n exp(r), |r| <= ln 2 / 2, and a degree 6 polynomial fitted to
- * 8e-9; errors: exp 1.1, tanh and the logistic 2.5 units in the last place. NaN gives NaN, infinities their limits, and
- * exp flushes results under 1.7e-38 to zero. Double, the gradient-check build: libm.
- * Relies on strict evaluation order: never compile with -ffast-math. */
+ * 8e-9; errors: exp 1.1, tanh and the logistic 2.5 units in the last place. NaN gives NaN,
+ * infinities their limits, and exp flushes results under 1.7e-38 to zero. Double, the
+ * gradient-check build: libm. Relies on strict evaluation order: never compile with -ffast-math. */
 #ifndef LH_KERNELS_CPU_VECTOR_MATH_H
 #define LH_KERNELS_CPU_VECTOR_MATH_H
 
