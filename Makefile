@@ -1,0 +1,300 @@
+# longhaul. `make help` lists the targets; `make` builds build/longhaul.
+#
+# ---- Settings: give them on the command line, as in `make REAL=double CC=clang` ----------------
+O        ?= build#               where everything that is made goes
+V        ?= 0#                   1: show the commands
+WERROR   ?=#                     1: warnings and banned functions are errors (make test sets it)
+SANITIZE ?=#                     e.g. address,undefined
+REAL     ?= float#               double: the build of the gradient checks
+COVERAGE ?=#                     1: instrument for gcov
+OPTIMIZE ?= -O3
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+DEPS     ?=#                     a folder with include/ and lib/ to build from first
+# Probes, each found by itself; `no` leaves a part out, flags or a program are taken as given:
+# OPENMP BLAS LUA CSV CJSON XXHASH SENTENCEPIECE GNUPLOT CURL CUDA MPI
+PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON XXHASH SENTENCEPIECE GNUPLOT CURL CUDA MPI
+# What the targets work on:
+PAPER    ?= brt#                 reproduce-table1: a paper, or all
+SCALE    ?= small#               smoke, small, medium, gpu, paper
+DEVICE   ?= cpu
+SEEDS    ?=#                     how many; default: what the experiment says
+BACKEND  ?= cpu#                 conformance
+CORPUS   ?= enwik8#              data-fetch
+FUZZ_SECONDS ?= 20
+# -------------------------------------------------------------------------------------------------
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(CC)),g++)
+endif
+
+comma := ,
+space := $(subst ,, )
+Q := $(if $(filter 1,$(V)),,@)
+say = @printf '  %-5s %s\n' '$(1)' '$(2)'
+
+# ---- Every combination of settings has its own folder, so that switching never mixes ------------
+compiler_folder := $(O)$(if $(filter-out gcc,$(CC)),/$(notdir $(firstword $(CC))))
+variant := $(strip $(filter double,$(REAL)) $(subst $(comma),+,$(SANITIZE)) \
+    $(if $(COVERAGE),coverage) $(if $(WERROR),werror))
+B := $(compiler_folder)$(if $(variant),/$(subst $(space),-,$(variant)))
+config := $(compiler_folder)/config.mk
+program := $(B)/longhaul
+
+# A file whose text is $(2), touched only when the text changes: what depends on it follows settings.
+remember = $(shell mkdir -p $(dir $(1)); printf '%s\n' '$(2)' | cmp -s - $(1) || printf '%s\n' '$(2)' >$(1))
+
+no_build := help clean format lint
+needs_build := $(if $(MAKECMDGOALS),$(filter-out $(no_build),$(MAKECMDGOALS)),all)
+# These install missing packages first; the others say what to install.
+installs := $(filter test test-% reproduce-%,$(MAKECMDGOALS))
+
+ifneq ($(needs_build),)
+probe_values := $(foreach name,$(PROBES),$(name)="$($(name))")
+$(call remember,$(compiler_folder)/probes,$(probe_values))
+include $(config)
+ifneq ($(and $(installs),$(MISSING_PACKAGES)),)
+ifeq ($(MAKE_RESTARTS),)
+$(config): always
+endif
+endif
+endif
+
+$(config): scripts/configure.sh scripts/install-packages.sh $(compiler_folder)/probes
+	$(Q)$(probe_values) INSTALL=$(if $(installs),yes) scripts/configure.sh $@
+
+# ---- Flags --------------------------------------------------------------------------------------
+# No -ffast-math: not-a-number rules and bit reproducibility matter. Reductions that may be
+# reordered say so themselves, with `#pragma omp simd reduction`.
+warnings := -Wall -Wextra -Wshadow -Wundef -Wpedantic $(if $(WERROR),-Werror)
+warnings_c := -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wdouble-promotion
+maths := -fno-math-errno -fno-trapping-math -ffp-contract=fast
+ifeq ($(COMPILER),clang)
+warnings += -Wno-pass-failed# a loop that stays scalar in one instruction set is no mistake
+endif
+instrument := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
+    $(if $(COVERAGE),--coverage)
+optimize := $(if $(SANITIZE)$(COVERAGE),-O1,$(OPTIMIZE))
+
+cppflags := -I. -D_POSIX_C_SOURCE=200809L $(if $(filter double,$(REAL)),-DLH_REAL_DOUBLE) \
+    $(if $(filter avx2,$(CPU_ISAS)),-DLH_HAVE_AVX2) $(if $(filter avx512,$(CPU_ISAS)),-DLH_HAVE_AVX512) \
+    $(if $(filter yes,$(SENTENCEPIECE_FOUND)),-DLH_HAVE_SENTENCEPIECE) $(LIB_CPPFLAGS) $(CPPFLAGS)
+both := -g $(optimize) $(maths) $(OPENMP_FLAGS) $(instrument) -MMD -MP
+cflags := -std=c11 $(both) $(warnings) $(warnings_c) $(if $(WERROR),-include tests/lint/banned.h) $(CFLAGS)
+cxxflags := -std=c++17 $(both) $(warnings) $(CXXFLAGS)
+linker := $(if $(filter yes,$(SENTENCEPIECE_FOUND)),$(CXX),$(CC))
+link = $(linker) $(both) -rdynamic $(LIB_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LDLIBS) -ldl -lm $(LDLIBS)
+compile = $(CC) $(cppflags) $(cflags)
+ifneq ($(needs_build),)
+$(call remember,$(B)/flags,$(compile) $(CXX) $(cxxflags) $(LIB_LDLIBS) $(LDFLAGS))
+endif
+
+# ---- Sources: whatever lies in these folders ----------------------------------------------------
+folders := kernels harness/engine harness/engine/ops harness/train harness/run harness/lua \
+    models models/layers datasets
+sources := $(wildcard $(folders:=/*.c))
+sources_cxx := $(if $(filter yes,$(SENTENCEPIECE_FOUND)),$(wildcard datasets/*.cc))
+# The CPU kernels are compiled once per instruction set; kernels/device.c chooses at start-up.
+sources_isa := $(wildcard kernels/cpu/*.c)
+objects := $(sources:%.c=$(B)/%.o) $(sources_cxx:%.cc=$(B)/%.o) \
+    $(foreach isa,$(CPU_ISAS),$(sources_isa:%.c=$(B)/%.$(isa).o))
+library := $(B)/liblonghaul.a
+
+.PHONY: all
+all: $(program) ## Build build/longhaul
+
+$(B)/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(compile) -c $< -o $@
+
+$(B)/%.o: %.cc $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) $(cppflags) $(cxxflags) -c $< -o $@
+
+define isa_rule
+$(B)/kernels/cpu/%.$(1).o: kernels/cpu/%.c $(B)/flags
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$< for $(1))
+	$$(Q)$$(compile) -DLH_CPU_ISA=$(1) $(CPU_FLAGS_$(1)) -c $$< -o $$@
+endef
+$(foreach isa,$(CPU_ISAS),$(eval $(call isa_rule,$(isa))))
+
+# Who we are and where we are installed: only one file hears of it, so only it is rebuilt.
+version := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+$(call remember,$(O)/version.h,#define LH_VERSION "$(version)")
+$(B)/harness/run/version.o: $(O)/version.h
+$(B)/harness/run/version.o: cppflags += -include $(O)/version.h -DLH_DATA_DIR='"$(PREFIX)/share/longhaul"'
+
+$(library): $(objects)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+# The program takes every object, used or not: models loaded at run time may call any of them.
+$(program): $(B)/harness/main.o $(objects)
+	$(call say,LINK,$@)
+	$(Q)$(link)
+
+# ---- Tests --------------------------------------------------------------------------------------
+# tests/<folder>/test_x.c is one program, linked with the other .c files of its folder; test_x.lua
+# and test_x.sh are run as they are; long_x.* run in test-long only. tests/gradients is built with
+# REAL=double only; tests/kernels, but for its test_x.c, is the one program `conformance`.
+tests_named = $(sort $(wildcard $(foreach folders,* */* */*/*,tests/$(folders)/$(1))))
+test_sources := $(filter-out tests/gradients/%,$(call tests_named,test_*.c))
+long_sources := $(call tests_named,long_*.c)
+gradient_sources := $(wildcard tests/gradients/test_*.c)
+fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
+conformance_sources := $(filter-out $(test_sources),$(wildcard tests/kernels/*.c \
+    tests/kernels/reference/*.c tests/kernels/cases/*.c))
+scripts = $(call tests_named,$(1)_*.lua) $(call tests_named,$(1)_*.sh)
+
+programs_of = $(patsubst %.c,$(B)/%,$(1))
+objects_of = $(patsubst %.c,$(B)/%.o,$(1))
+conformance := $(if $(conformance_sources),$(B)/tests/kernels/conformance)
+plugins := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
+fuzzers := $(call programs_of,$(fuzz_sources))
+
+single_sources := $(test_sources) $(long_sources) $(gradient_sources)
+helpers_in = $(filter-out $(1)test_% $(1)long_% tests/kernels/%,$(wildcard $(1)*.c))
+define test_rule
+$(call programs_of,$(1)): $(call objects_of,$(1) $(call helpers_in,$(dir $(1)))) $(library)
+endef
+$(foreach source,$(single_sources),$(eval $(call test_rule,$(source))))
+ifneq ($(conformance),)
+$(conformance): $(call objects_of,$(conformance_sources)) $(library)
+endif
+# A fuzz program brings its own main with clang; elsewhere replay.c feeds it the corpus once.
+fuzz_main := $(if $(filter yes,$(FUZZER_FOUND)),,$(B)/tests/fuzz/replay.o)
+$(fuzzers): LDFLAGS += $(if $(fuzz_main),,-fsanitize=fuzzer)
+$(fuzzers): %: %.o $(fuzz_main) $(library)
+$(call programs_of,$(single_sources)) $(conformance) $(fuzzers):
+	$(call say,LINK,$@)
+	$(Q)$(link)
+
+$(B)/tests/plugins/%.so: tests/plugins/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(compile) -fPIC -shared $< -o $@
+
+# Lists of commands for tests/run.sh, one a line, of this combination of settings.
+write_list = $(Q)printf '%s\n' $(1) | grep . >$(O)/$@ || true
+
+.PHONY: tests.list long.list gradients.list run-tests
+tests.list: $(call programs_of,$(test_sources)) $(conformance) $(plugins) $(program)
+	$(call write_list,$(call programs_of,$(test_sources)) \
+	    $(if $(conformance),$(CPU_ISAS:%='LH_CPU_ISA=% $(conformance)')) $(call scripts,test))
+long.list: $(call programs_of,$(long_sources)) $(program)
+	$(call write_list,$(call programs_of,$(long_sources)) $(call scripts,long))
+gradients.list: $(call programs_of,$(gradient_sources))
+	$(call write_list,$(call programs_of,$(gradient_sources)))
+LISTS ?= tests
+run-tests: $(addsuffix .list,$(filter-out gradients,$(LISTS)))
+	$(Q)LONGHAUL_BIN=$(program) LONGHAUL_PLUGINS=$(B)/tests/plugins tests/run.sh $(LISTS:%=$(O)/%.list)
+
+again = $(Q)+$(MAKE) $(1)
+
+.PHONY: test test-long test-double test-sanitize test-faults fuzz run-fuzz conformance lint
+test: ## The whole suite, gradient checks in double included
+	$(call again,WERROR=1 REAL=double gradients.list)
+	$(call again,WERROR=1 LISTS="tests gradients" run-tests)
+
+test-long: ## The same, and the tests that take minutes
+	$(call again,WERROR=1 REAL=double gradients.list)
+	$(call again,WERROR=1 LISTS="tests gradients long" run-tests)
+
+test-double: ## Gradient checks and kernels in double
+	$(call again,WERROR=1 REAL=double gradients.list)
+	$(call again,WERROR=1 LISTS=gradients run-tests)
+
+test-sanitize: ## The suite under the address, undefined-behaviour and leak sanitizers
+	$(call again,SANITIZE=address$(comma)undefined run-tests)
+
+test-faults: ## Fail every fallible call once, one after the other
+	$(call again,WERROR=1 all)
+	$(Q)LONGHAUL_BIN=$(B)/werror/longhaul tests/faults.sh
+
+fuzz: ## Fuzz every reader, FUZZ_SECONDS each
+	$(call again,CC=$(if $(shell command -v clang),clang SANITIZE=fuzzer-no-link$(comma),$(CC) SANITIZE=)address$(comma)undefined run-fuzz)
+run-fuzz: $(fuzzers)
+	$(Q)tests/fuzz/run.sh $(FUZZ_SECONDS) $(fuzzers)
+
+conformance: $(if $(filter cpu,$(BACKEND)),$(conformance)) ## Kernels of BACKEND against the reference
+ifeq ($(BACKEND),cpu)
+	$(Q)for isa in $(CPU_ISAS); do echo "cpu, $$isa:"; LH_CPU_ISA=$$isa $(conformance) || exit 1; done
+else
+	@echo "conformance: backend $(BACKEND) is not built; this version has: cpu" >&2; exit 1
+endif
+
+# ---- Style --------------------------------------------------------------------------------------
+c_files = $(shell find kernels harness models datasets tests -name '*.c' -o -name '*.h' -o -name '*.cc')
+
+lint: ## Format, includes, sizes, comments, forbidden words, Lua syntax, shell
+	$(Q)tests/lint/lint.sh
+
+.PHONY: format
+format: ## Reformat all C
+	$(Q)clang-format -i $(c_files)
+
+# ---- Use ----------------------------------------------------------------------------------------
+papers := brt staircase gpt2_recurrent reformer rsa
+asked := $(if $(filter all,$(PAPER)),$(papers),$(PAPER))
+# the table that leads a paper's evaluation; some have no Table 1
+main_table = $(firstword $(sort $(wildcard experiments/$(1)/table*.lua)))
+
+.PHONY: reproduce-table1 figures claims bench data data-fetch
+reproduce-table1: $(addprefix reproduce-,$(asked)) ## Measure the main table of PAPER at SCALE
+.PHONY: $(addprefix reproduce-,$(asked))
+$(addprefix reproduce-,$(asked)): reproduce-%: $(program)
+	$(Q)$(if $(call main_table,$*),$(program) run $(call main_table,$*) --scale $(SCALE) \
+	    --device $(DEVICE) $(if $(SEEDS),--seeds $(SEEDS)),$(if $(filter $*,$(papers)),echo \
+	    "$*: not there yet",echo "$*: no such paper; there are: $(papers)" >&2; exit 1))
+
+figures: $(program) ## Draw every chart again from the results
+	$(Q)for script in experiments/*/*.lua; do $(program) plot $$script || exit 1; done
+
+claims: $(program) ## Check the papers' claims against the results
+	$(Q)$(program) run experiments/claims.lua
+
+bench: $(program) ## Measure training steps and matrix products
+	$(Q)$(program) bench
+
+data: $(program) ## List the corpora, and which are here
+	$(Q)$(program) data list
+data-fetch: $(program) ## Download CORPUS
+	$(Q)$(program) data fetch $(CORPUS)
+
+# ---- Install ------------------------------------------------------------------------------------
+# The scripts keep the folders of the source tree, so that the program finds them the same way.
+share := $(DESTDIR)$(PREFIX)/share/longhaul
+headers := $(DESTDIR)$(PREFIX)/include/longhaul
+shared_files = $(wildcard harness/lua/longhaul/*.lua harness/lua/longhaul/*/*.lua harness/report/*.lua \
+    datasets/*.lua experiments/*.lua experiments/*/*.lua plots/*.gp results/published/*.csv)
+header_files = $(wildcard kernels/base.h kernels/kernels.h kernels/kernels.def kernels/random.h \
+    harness/engine/*.h models/*.h models/layers/*.h)
+install_tree = for file in $(1); do install -D -m 644 "$$file" "$(2)/$$file" || exit 1; done
+
+.PHONY: install uninstall clean help always
+install: $(program) ## Install under PREFIX
+	$(Q)install -D -m 755 $(program) $(DESTDIR)$(PREFIX)/bin/longhaul
+	$(Q)$(call install_tree,$(shared_files),$(share))
+	$(Q)$(call install_tree,$(header_files),$(headers))
+
+uninstall: ## Remove what install put there
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/bin/longhaul $(share) $(headers)
+
+clean: ## Remove everything that was built
+	$(Q)rm -rf $(O)
+
+help: ## Show this list
+	@echo "make [TARGET] [SETTING=VALUE]; the settings stand at the top of the Makefile."
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
+
+-include $(patsubst %.o,%.d,$(objects) $(B)/harness/main.o \
+    $(call objects_of,$(wildcard tests/*/*.c tests/*/*/*.c)))

@@ -1,0 +1,338 @@
+#!/usr/bin/env bash
+# Finds out what this machine can build, by compiling, linking and running tiny programs.
+#
+#   scripts/configure.sh OUTPUT     writes the make variables to OUTPUT, prints a tick or a cross
+#                                   per part; INSTALL=yes first installs missing packages
+#   scripts/configure.sh --missing  prints the Debian packages that are missing, nothing else
+#
+# Reads CC, CXX, CURL, GNUPLOT, ... from the environment. Each part can be forced there:
+# BLAS=no leaves a part out, BLAS="-L/opt/lib -lfoo" takes these flags untested.
+set -u
+
+cc=${CC:-cc}
+cxx=${CXX:-c++}
+deps_flags=
+if [ -n "${DEPS:-}" ]; then
+    deps_flags="-I$DEPS/include -L$DEPS/lib -Wl,-rpath,$DEPS/lib"
+fi
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+cppflags="${DEPS:+-I$DEPS/include}"
+ldflags="${DEPS:+-L$DEPS/lib -Wl,-rpath,$DEPS/lib}"
+ldlibs=
+missing=
+required_missing=
+lines=
+
+say() {
+    lines="$lines$1"$'\n'
+}
+
+# found MARK PART DETAIL
+found() {
+    say "$(printf '  %s %-14s %s' "$1" "$2" "$3")"
+}
+
+# lacks PART PACKAGES CONSEQUENCE [required]
+lacks() {
+    found "✗" "$1" "install $2; without it: $3"
+    missing="$missing $2"
+    if [ "${4:-}" = required ]; then required_missing="$required_missing $2"; fi
+}
+
+# Compiles and links the program on standard input: links FLAGS < program
+links() {
+    cat >"$work/probe.c"
+    # shellcheck disable=SC2086  # flags are lists of words
+    $cc -std=c11 $deps_flags "$work/probe.c" -o "$work/probe" $1 >/dev/null 2>&1
+}
+
+# The same, and runs it too.
+runs() {
+    links "$1" && "$work/probe" >"$work/answer" 2>/dev/null
+}
+
+# Does the compiler take these flags without a warning, for a file it does not run?
+accepts() {
+    echo 'int main(void) { return 0; }' >"$work/flag.c"
+    # shellcheck disable=SC2086
+    $cc -Werror $1 -c "$work/flag.c" -o "$work/flag.o" >/dev/null 2>&1
+}
+
+# Sorts the flags of a library into what the compiler and what the linker reads.
+use() {
+    local flag
+    for flag in $1; do
+        case $flag in
+        -I* | -D*) cppflags="$cppflags $flag" ;;
+        *) ldlibs="$ldlibs $flag" ;;
+        esac
+    done
+}
+
+flags_of() {
+    pkg-config --cflags --libs "$1" 2>/dev/null
+}
+
+# library PART FORCED PACKAGE CONSEQUENCE required|optional CANDIDATE... < program
+# Takes the first candidate whose program runs; succeeds when the part is there.
+library() {
+    local part=$1 forced=$2 package=$3 consequence=$4 need=$5 program candidate
+    shift 5
+    program=$(cat)
+    case $forced in
+    no | 0)
+        found "-" "$part" "left out as asked; without it: $consequence"
+        if [ "$need" = required ]; then required_missing="$required_missing $package"; fi
+        return 1
+        ;;
+    ?*)
+        use "$forced"
+        found "✓" "$part" "as given: $forced"
+        return 0
+        ;;
+    esac
+    for candidate in "$@"; do
+        if [ -n "$candidate" ] && runs "$candidate" <<<"$program"; then
+            use "$candidate"
+            found "✓" "$part" "$(head -n 1 "$work/answer")"
+            return 0
+        fi
+    done
+    lacks "$part" "$package" "$consequence" "$need"
+    return 1
+}
+
+# program PART FORCED COMMAND PACKAGE CONSEQUENCE: a command that is run, not linked.
+program() {
+    local part=$1 forced=$2 command=$3 package=$4 consequence=$5 version
+    case $forced in
+    no | 0)
+        found "-" "$part" "left out as asked; without it: $consequence"
+        return 1
+        ;;
+    ?*) command=$forced ;;
+    esac
+    version=$({ "$command" --version || "$command" -v; } 2>/dev/null | head -n 1)
+    if [ -n "$version" ]; then
+        version=${version%% (*}
+        found "✓" "$part" "${version%% Copyright*}"
+        return 0
+    fi
+    if [ -n "$package" ]; then lacks "$part" "$package" "$consequence"; else
+        found "✗" "$part" "$consequence"
+    fi
+    return 1
+}
+
+probe_compiler() {
+    compiler=gcc
+    if ! runs "" <<<'int main(void) { return 0; }'; then
+        lacks "C compiler" "build-essential" "nothing can be built ($cc does not work)" required
+        return
+    fi
+    if $cc -dM -E -x c /dev/null 2>/dev/null | grep -q __clang__; then compiler=clang; fi
+    found "✓" "C compiler" "$($cc --version | head -n 1)"
+}
+
+probe_openmp() {
+    local flag package=build-essential
+    if [ "$compiler" = clang ]; then package=libomp-dev; fi
+    openmp=-fopenmp-simd
+    case ${OPENMP:-} in
+    no | 0)
+        found "-" OpenMP "left out as asked; without it: one thread only"
+        return
+        ;;
+    ?*)
+        openmp=$OPENMP
+        found "✓" OpenMP "as given: $OPENMP"
+        return
+        ;;
+    esac
+    for flag in -fopenmp -fopenmp=libomp; do
+        if runs $flag <<'C'; then
+#include <omp.h>
+#include <stdio.h>
+int main(void) { int n = 0;
+#pragma omp parallel reduction(+ : n)
+n += 1;
+return printf("%d threads here\n", n) < 0 || n != omp_get_max_threads(); }
+C
+            openmp=$flag
+            found "✓" OpenMP "$(cat "$work/answer")"
+            return
+        fi
+    done
+    lacks OpenMP "$package" "one thread only"
+}
+
+# The instruction sets that kernels/cpu is compiled for; which of them runs is decided at start-up.
+probe_instruction_sets() {
+    isas=scalar
+    avx2="-mavx2 -mfma -mf16c"
+    avx512="-march=x86-64-v4"
+    if $cc -dM -E -x c /dev/null 2>/dev/null | grep -q '__x86_64__'; then
+        if accepts "$avx512 -mprefer-vector-width=512"; then
+            avx512="$avx512 -mprefer-vector-width=512"
+        fi
+        if accepts "$avx2"; then isas="$isas avx2"; fi
+        if accepts "$avx512"; then isas="$isas avx512"; fi
+    fi
+    found "✓" "CPU kernels" "$isas"
+}
+
+probe_libraries() {
+    library OpenBLAS "${BLAS:-}" libopenblas-dev "no matrix products" required \
+        "$(flags_of openblas)" "-lopenblas" "-I/usr/include/openblas -lopenblas" <<'C'
+#include <cblas.h>
+#include <stdio.h>
+int main(void) { float a = 2, b = 3, c = 0;
+cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1, 1, 1, 1, &a, 1, &b, 1, 0, &c, 1);
+return printf("%s, core %s\n", openblas_get_config(), openblas_get_corename()) < 0 || c < 5; }
+C
+    library Lua "${LUA:-}" liblua5.4-dev "no scripts" required \
+        "$(flags_of lua5.4)" "$(flags_of lua-5.4)" "$(flags_of lua)" \
+        "-I/usr/include/lua5.4 -llua5.4" "-llua -lm -ldl" <<'C'
+#include <lauxlib.h>
+#include <stdio.h>
+int main(void) { lua_State *L = luaL_newstate();
+int version = L ? (int)lua_version(L) : 0; lua_close(L);
+return puts(LUA_RELEASE) < 0 || version != 504; }
+C
+    library libcsv "${CSV:-}" libcsv-dev "no CSV files" required "$(flags_of libcsv)" "-lcsv" <<'C'
+#include <csv.h>
+#include <stdio.h>
+int main(void) { struct csv_parser p; int bad = csv_init(&p, CSV_STRICT); csv_free(&p);
+return printf("%d.%d.%d\n", CSV_MAJOR, CSV_MINOR, CSV_RELEASE) < 0 || bad; }
+C
+    library cJSON "${CJSON:-}" libcjson-dev "no weight files" required \
+        "$(flags_of libcjson)" "-lcjson" "-I/usr/include/cjson -lcjson" <<'C'
+#include <cjson/cJSON.h>
+#include <stdio.h>
+int main(void) { cJSON *j = cJSON_Parse("[1]"); int bad = !j; cJSON_Delete(j);
+return puts(cJSON_Version()) < 0 || bad; }
+C
+    library xxHash "${XXHASH:-}" libxxhash-dev "no run identities" required \
+        "$(flags_of libxxhash)" "-lxxhash" <<'C'
+#include <stdio.h>
+#include <xxhash.h>
+int main(void) { unsigned v = XXH_versionNumber();
+return printf("%u.%u.%u\n", v / 10000, v / 100 % 100, v % 100) < 0 || XXH64("", 0, 0) == 0; }
+C
+}
+
+# SentencePiece has a C++ interface, so its probe needs the C++ compiler.
+probe_sentencepiece() {
+    local consequence="no sub-word vocabularies, bytes only"
+    sentencepiece=no
+    case ${SENTENCEPIECE:-} in
+    no | 0)
+        found "-" SentencePiece "left out as asked; without it: $consequence"
+        return
+        ;;
+    esac
+    cat >"$work/probe.cc" <<'C'
+#include <sentencepiece_processor.h>
+int main() { sentencepiece::SentencePieceProcessor p; return p.Load("/nonexistent").ok(); }
+C
+    local flags=${SENTENCEPIECE:--lsentencepiece -lsentencepiece_train}
+    # shellcheck disable=SC2086
+    if $cxx -std=c++17 $deps_flags "$work/probe.cc" -o "$work/probe" $flags >/dev/null 2>&1 &&
+        "$work/probe" >/dev/null 2>&1; then
+        sentencepiece=yes
+        use "$flags"
+        found "✓" SentencePiece "sub-word vocabularies"
+        return
+    fi
+    lacks SentencePiece "libsentencepiece-dev" "$consequence"
+}
+
+# The fuzzer that comes with clang; without it the fuzz programs only replay their corpus.
+probe_fuzzer() {
+    fuzzer=no
+    if links "-fsanitize=fuzzer" <<'C'; then fuzzer=yes; fi
+#include <stddef.h>
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) { return !data && size; }
+C
+}
+
+probe_programs() {
+    program lua5.4 "" lua5.4 lua5.4 "no lint, fewer tests"
+    program gnuplot "${GNUPLOT:-}" gnuplot gnuplot-nox "tables, but no charts"
+    program curl "${CURL:-}" curl curl "no download of public corpora"
+}
+
+# Reported for the reader: this version runs on the CPU of one machine.
+probe_scale_out() {
+    local nvcc=${CUDA:-nvcc} release=
+    case $nvcc in yes | 1) nvcc=nvcc ;; esac
+    if [ "$nvcc" = nvcc ] && [ -x /usr/local/cuda/bin/nvcc ]; then
+        nvcc=/usr/local/cuda/bin/nvcc
+    fi
+    case $nvcc in no | 0) ;; *) release=$("$nvcc" --version 2>/dev/null | grep -o 'release [0-9.]*') ;; esac
+    if [ -n "$release" ]; then
+        found "✓" CUDA "nvcc $release; this version runs on the CPU"
+    else
+        found "✗" CUDA "no nvcc; this version runs on the CPU"
+    fi
+    program MPI "${MPI:-}" mpicc "" "no mpicc; this version runs in one process"
+}
+
+probe_all() {
+    lines=
+    missing=
+    required_missing=
+    cppflags="${DEPS:+-I$DEPS/include}"
+    ldflags="${DEPS:+-L$DEPS/lib -Wl,-rpath,$DEPS/lib}"
+    ldlibs=
+    probe_compiler
+    probe_openmp
+    probe_instruction_sets
+    probe_libraries
+    probe_sentencepiece
+    probe_fuzzer
+    probe_programs
+    probe_scale_out
+}
+
+write_config() {
+    mkdir -p "$(dirname "$1")"
+    cat >"$1.new" <<MAKE
+# Written by scripts/configure.sh.
+COMPILER = $compiler
+OPENMP_FLAGS = $openmp
+CPU_ISAS = $isas
+CPU_FLAGS_scalar =
+CPU_FLAGS_avx2 = $avx2
+CPU_FLAGS_avx512 = $avx512
+LIB_CPPFLAGS =$cppflags
+LIB_LDFLAGS = $ldflags
+LIB_LDLIBS =$ldlibs
+SENTENCEPIECE_FOUND = $sentencepiece
+FUZZER_FOUND = $fuzzer
+MISSING_PACKAGES =$missing
+MAKE
+    mv "$1.new" "$1"
+}
+
+probe_all
+if [ "${1:-}" = --missing ]; then
+    # shellcheck disable=SC2086
+    echo $missing
+    exit 0
+fi
+output=${1:?usage: scripts/configure.sh OUTPUT | --missing}
+if [ -n "$missing" ] && [ "${INSTALL:-}" = yes ]; then
+    # shellcheck disable=SC2086
+    "$(dirname "$0")/install-packages.sh" $missing && probe_all
+fi
+printf 'configure: %s\n%s' "$output" "$lines"
+if [ -n "$required_missing" ]; then
+    printf 'longhaul cannot be built yet. On Debian or Ubuntu:\n  apt-get install%s\n' \
+        "$required_missing" >&2
+    exit 1
+fi
+write_config "$output"
