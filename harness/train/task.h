@@ -5,8 +5,6 @@
 #include "datasets/dataset.h"
 #include "harness/engine/model.h"
 
-typedef struct lh_task lh_task;
-
 /* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
  * until the next call. Optional ones are NULL. Shapes as in lh_batch. */
 typedef struct lh_host_batch {
@@ -29,9 +27,12 @@ typedef struct lh_task_class {
     lh_status (*open)(void *instance, const lh_options *options, uint64_t seed,
                       lh_model_setup *setup);
     void (*close)(void *instance);
+    /* Rows and length of every training batch. */
+    void (*shape)(const void *instance, int64_t *rows, int64_t *length);
     /* Training batch at the cursor, which advances; never ends. */
     lh_status (*train_batch)(void *instance, lh_host_batch *out);
-    /* Starts a pass over a split; then batches until *out has rows 0. */
+    /* Starts a pass over a split; then batches until *out has rows 0. All batches of a pass have
+     * the same rows, at most those of training. */
     lh_status (*evaluate_begin)(void *instance, lh_split split);
     lh_status (*evaluate_batch)(void *instance, lh_host_batch *out);
     /* Position of the training stream. `words` has LH_CURSOR_WORDS; returns how many are used. */
@@ -45,5 +46,16 @@ typedef struct lh_task_class {
 /* In-tree table; NULL plus LH_EOPTION with the nearest name when unknown. */
 const lh_task_class *lh_task_class_find(const char *name);
 const lh_task_class *lh_task_class_at(int index);
+
+/* A class with its data open. */
+typedef struct lh_task {
+    const lh_task_class *class;
+    void *instance;
+} lh_task;
+
+/* Gives; destroy it. Borrows the options only during the call. */
+lh_status lh_task_create(const lh_task_class *class, const lh_options *options, uint64_t seed,
+                         lh_model_setup *setup, lh_task **out);
+void lh_task_destroy(lh_task *task);
 
 #endif

@@ -1,0 +1,185 @@
+#include "harness/train/language_model.h"
+
+#include "harness/train/batcher.h"
+
+#include <stdio.h>
+
+/* One split as a source of documents. */
+typedef struct split_source {
+    lh_corpus *corpus;
+    lh_split split;
+} split_source;
+
+typedef struct language_model {
+    lh_corpus *corpus;
+    split_source source[LH_SPLITS];
+    lh_batcher *train;
+    lh_batcher *pass;     /* of the evaluation under way */
+    int64_t pass_batches; /* handed out in it */
+    int64_t rows, length, evaluate_documents, evaluate_batches;
+    bool predict_across;
+} language_model;
+
+static const lh_option own_options[] = {
+    {"segment", LH_OPTION_INTEGER, "512", 1, 1e9, NULL, "tokens of a segment (N)"},
+    {"batch", LH_OPTION_INTEGER, "8", 1, (LH_CURSOR_WORDS - 2) / 2, NULL,
+     "documents read side by side (B)"},
+    {"predict_across", LH_OPTION_FLAG, "true", 0, 0, NULL,
+     "predict the first token of a segment from the segment before it"},
+    {"evaluate_documents", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
+     "documents of a split that an evaluation reads; 0: all"},
+    {"evaluate_batches", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
+     "batches after which an evaluation ends; 0: at the end of the documents"},
+};
+
+enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0], TABLE_ROWS = 64 };
+
+/* ---- opening ---- */
+
+static lh_status get_document(void *context, int64_t index, lh_document *out) {
+    const split_source *source = context;
+    return lh_corpus_document(source->corpus, source->split, index, out);
+}
+
+/* The corpus' share of the options: the rows of our table after our own. */
+static lh_status copy_corpus_options(const lh_options *options, lh_options *corpus) {
+    for (int i = 0; lh_corpus_options[i].name != NULL; ++i) {
+        const char *name = lh_corpus_options[i].name;
+        if (!lh_options_is_set(options, name)) continue;
+        LH_TRY(lh_options_set(corpus, name, lh_options_value(options, OWN_OPTIONS + i)));
+    }
+    return LH_OK;
+}
+
+static lh_status open_corpus(language_model *task, const lh_options *options) {
+    lh_options *corpus_options = NULL;
+    LH_TRY(lh_options_create("corpus", lh_corpus_options, &corpus_options));
+    lh_status status = copy_corpus_options(options, corpus_options);
+    if (status == LH_OK) status = lh_corpus_open(corpus_options, &task->corpus);
+    lh_options_destroy(corpus_options);
+    return status;
+}
+
+static lh_document_source document_source(language_model *task, lh_split split) {
+    task->source[split] = (split_source){.corpus = task->corpus, .split = split};
+    return (lh_document_source){.context = &task->source[split],
+                                .get = get_document,
+                                .count = lh_corpus_documents(task->corpus, split)};
+}
+
+static lh_status open_task(void *instance, const lh_options *options, uint64_t seed,
+                           lh_model_setup *setup) {
+    language_model *task = instance;
+    task->rows = lh_options_integer(options, "batch");
+    task->length = lh_options_integer(options, "segment");
+    task->predict_across = lh_options_flag(options, "predict_across");
+    task->evaluate_documents = lh_options_integer(options, "evaluate_documents");
+    task->evaluate_batches = lh_options_integer(options, "evaluate_batches");
+    LH_TRY(open_corpus(task, options));
+    const lh_batcher_spec spec = {.source = document_source(task, LH_TRAIN),
+                                  .rows = task->rows,
+                                  .length = task->length,
+                                  .predict_across = task->predict_across,
+                                  .endless = true,
+                                  .seed = seed};
+    LH_TRY(lh_batcher_create(&spec, &task->train));
+    *setup =
+        (lh_model_setup){.vocabulary = lh_tokenizer_vocabulary(lh_corpus_tokenizer(task->corpus))};
+    return LH_OK;
+}
+
+static void close_task(void *instance) {
+    language_model *task = instance;
+    lh_batcher_destroy(task->train);
+    lh_batcher_destroy(task->pass);
+    if (task->corpus != NULL) lh_corpus_destroy(task->corpus);
+}
+
+static void get_shape(const void *instance, int64_t *rows, int64_t *length) {
+    const language_model *task = instance;
+    *rows = task->rows;
+    *length = task->length;
+}
+
+/* ---- batches ---- */
+
+static lh_status train_batch(void *instance, lh_host_batch *out) {
+    language_model *task = instance;
+    return lh_batcher_next(task->train, out);
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static lh_status evaluate_begin(void *instance, lh_split split) {
+    language_model *task = instance;
+    lh_batcher_destroy(task->pass);
+    task->pass = NULL;
+    task->pass_batches = 0;
+    lh_document_source source = document_source(task, split);
+    if (source.count == 0)
+        return lh_fail(LH_EFORMAT, "data: the split to evaluate has no documents");
+    if (task->evaluate_documents > 0)
+        source.count = smaller(source.count, task->evaluate_documents);
+    const lh_batcher_spec spec = {.source = source,
+                                  .rows = smaller(task->rows, source.count),
+                                  .length = task->length,
+                                  .predict_across = task->predict_across};
+    return lh_batcher_create(&spec, &task->pass);
+}
+
+static lh_status evaluate_batch(void *instance, lh_host_batch *out) {
+    language_model *task = instance;
+    *out = (lh_host_batch){0};
+    if (task->pass == NULL) return lh_fail(LH_ESTATE, "data: no evaluation has begun");
+    if (task->evaluate_batches > 0 && task->pass_batches == task->evaluate_batches) return LH_OK;
+    task->pass_batches += 1;
+    return lh_batcher_next(task->pass, out);
+}
+
+static int get_cursor(const void *instance, int64_t *words) {
+    const language_model *task = instance;
+    return lh_batcher_cursor_get(task->train, words);
+}
+
+static lh_status set_cursor(void *instance, const int64_t *words, int count) {
+    language_model *task = instance;
+    return lh_batcher_cursor_set(task->train, words, count);
+}
+
+static void describe(const void *instance, char *data, size_t capacity, uint64_t *digest) {
+    const language_model *task = instance;
+    snprintf(data, capacity, "%s", lh_corpus_source(task->corpus));
+    *digest = lh_corpus_digest(task->corpus);
+}
+
+/* ---- class ---- */
+
+/* The corpus table belongs to another file, so the two are joined here, on every call to the same
+ * values. The last row stays zero and ends the table. */
+static const lh_option *joined_options(void) {
+    static lh_option table[TABLE_ROWS];
+    for (int i = 0; i < OWN_OPTIONS; ++i)
+        table[i] = own_options[i];
+    for (int i = 0; lh_corpus_options[i].name != NULL && OWN_OPTIONS + i < TABLE_ROWS - 1; ++i)
+        table[OWN_OPTIONS + i] = lh_corpus_options[i];
+    return table;
+}
+
+const lh_task_class *lh_language_model_class(void) {
+    static lh_task_class class = {.name = "language_model",
+                                  .summary = "Predict the next token of documents",
+                                  .instance_size = sizeof(language_model),
+                                  .open = open_task,
+                                  .close = close_task,
+                                  .shape = get_shape,
+                                  .train_batch = train_batch,
+                                  .evaluate_begin = evaluate_begin,
+                                  .evaluate_batch = evaluate_batch,
+                                  .cursor_get = get_cursor,
+                                  .cursor_set = set_cursor,
+                                  .describe = describe};
+    class.options = joined_options();
+    return &class;
+}

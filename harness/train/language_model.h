@@ -1,0 +1,11 @@
+/* Language modelling: predict the next token of documents. */
+#ifndef LH_TRAIN_LANGUAGE_MODEL_H
+#define LH_TRAIN_LANGUAGE_MODEL_H
+
+#include "harness/train/task.h"
+
+/* The class "language_model". Its options are its own (segment, batch, predict_across,
+ * evaluate_documents, evaluate_batches) followed by all of lh_corpus_options. */
+const lh_task_class *lh_language_model_class(void);
+
+#endif
