@@ -8,7 +8,7 @@
 /* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
  * until the next call. Optional ones are NULL. Shapes as in lh_batch. */
 typedef struct lh_host_batch {
-    int64_t rows, length, source_length;
+    int64_t rows, length, source_length, target_length; /* target_length: of target_vectors */
     const int32_t *tokens, *source_tokens, *target, *starts;
     const real *vectors, *target_vectors, *weights;
     double predicted_bytes,

@@ -1,0 +1,62 @@
+#include "harness/train/batch.h"
+
+static bool has_shape(const lh_tensor *tensor, int rank, const int64_t *shape) {
+    if (tensor == NULL || tensor->rank != rank) return false;
+    for (int i = 0; i < rank; ++i) {
+        if (tensor->shape[i] != shape[i]) return false;
+    }
+    return true;
+}
+
+/* Makes *tensor hold `host`; a tensor of another shape is replaced, one of the same is reused. */
+static lh_status upload(lh_pool *pool, lh_dtype dtype, int rank, const int64_t *shape,
+                        const void *host, lh_tensor **tensor) {
+    if (host == NULL || !has_shape(*tensor, rank, shape)) {
+        lh_tensor_release(*tensor);
+        *tensor = NULL;
+    }
+    if (host == NULL) return LH_OK;
+    if (*tensor == NULL) LH_TRY(lh_tensor_create(pool, dtype, rank, shape, tensor));
+    return lh_tensor_write(*tensor, host, lh_tensor_count(*tensor));
+}
+
+lh_status lh_batch_upload(lh_pool *pool, const lh_model_setup *setup, const lh_host_batch *host,
+                          lh_batch *batch) {
+    const int64_t rows = host->rows, length = host->length;
+    const int64_t position[] = {rows, length};
+    const int64_t source[] = {rows, host->source_length};
+    const int64_t label[] = {rows};
+    const int64_t input[] = {rows, length, setup->input_features};
+    const int64_t output[] = {rows, host->target_length, setup->output_features};
+    const int target_rank = setup->classes > 0 ? 1 : 2;
+    const int64_t *target = setup->classes > 0 ? label : position;
+    batch->rows = rows;
+    batch->length = length;
+    LH_TRY(upload(pool, LH_I32, 2, position, host->tokens, &batch->tokens));
+    LH_TRY(upload(pool, LH_I32, 2, source, host->source_tokens, &batch->source_tokens));
+    LH_TRY(upload(pool, LH_I32, target_rank, target, host->target, &batch->target));
+    LH_TRY(upload(pool, LH_I32, 1, label, host->starts, &batch->starts));
+    LH_TRY(upload(pool, LH_REAL, 3, input, host->vectors, &batch->vectors));
+    LH_TRY(upload(pool, LH_REAL, 3, output, host->target_vectors, &batch->target_vectors));
+    return upload(pool, LH_REAL, target_rank, target, host->weights, &batch->weights);
+}
+
+void lh_batch_clear(lh_batch *batch) {
+    lh_tensor_release(batch->tokens);
+    lh_tensor_release(batch->source_tokens);
+    lh_tensor_release(batch->target);
+    lh_tensor_release(batch->starts);
+    lh_tensor_release(batch->vectors);
+    lh_tensor_release(batch->target_vectors);
+    lh_tensor_release(batch->weights);
+    *batch = (lh_batch){0};
+}
+
+double lh_host_batch_weight(const lh_host_batch *host) {
+    const int64_t positions = host->rows * host->length;
+    if (host->weights == NULL) return (double)positions;
+    double weight = 0.0;
+    for (int64_t i = 0; i < positions; ++i)
+        weight += (double)host->weights[i];
+    return weight;
+}

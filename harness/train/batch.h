@@ -1,0 +1,16 @@
+/* Host batches on the device: tensors are made once and reused while the sizes stay. */
+#ifndef LH_TRAIN_BATCH_H
+#define LH_TRAIN_BATCH_H
+
+#include "harness/train/task.h"
+
+/* Copies `host` to the tensors of `batch`, which starts zeroed and is released by lh_batch_clear.
+ * Arrays that `host` lacks give NULL tensors. */
+lh_status lh_batch_upload(lh_pool *pool, const lh_model_setup *setup, const lh_host_batch *host,
+                          lh_batch *batch);
+void lh_batch_clear(lh_batch *batch);
+
+/* Sum of the weights: how many positions are predicted. */
+double lh_host_batch_weight(const lh_host_batch *host);
+
+#endif

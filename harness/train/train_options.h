@@ -1,0 +1,22 @@
+/* The training options' table (lh_train_options, session.h) and what is read from it. */
+#ifndef LH_TRAIN_TRAIN_OPTIONS_H
+#define LH_TRAIN_TRAIN_OPTIONS_H
+
+#include "harness/train/optimizer.h"
+#include "harness/train/schedule.h"
+#include "harness/train/session.h"
+
+/* How a run goes, read once. */
+typedef struct lh_train_plan {
+    int64_t steps, log_every, evaluate_every, checkpoint_every;
+    double checkpoint_seconds;
+    lh_schedule schedule;
+    lh_optimizer_spec optimizer;
+} lh_train_plan;
+
+void lh_train_plan_read(const lh_options *options, lh_train_plan *out);
+
+/* Whether the option changes what is learned, so that a checkpoint must agree with it. */
+bool lh_train_option_is_identity(const lh_train_plan *plan, const char *name);
+
+#endif
