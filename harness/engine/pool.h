@@ -31,8 +31,35 @@ void lh_pool_return(lh_pool *pool, void *memory, size_t bytes);
 /* The device workspace: one block that grows. Lends until the next call. */
 lh_status lh_pool_workspace(lh_pool *pool, size_t bytes, void **out);
 
+/* Host memory for the headers of tensors, storage and gradients: fixed-size cells from slabs, so
+ * that a step makes no malloc. NULL plus LH_EMEMORY. */
+enum { LH_POOL_CELL = 160 };
+void *lh_pool_take_cell(lh_pool *pool);
+void lh_pool_return_cell(lh_pool *pool, void *cell);
+
 lh_pool_stats lh_pool_get_stats(const lh_pool *pool);
 void lh_pool_reset_peak(lh_pool *pool);
 lh_device *lh_pool_device(const lh_pool *pool);
+
+/* ---- launching ---- */
+
+/* Gets `bytes` of workspace ready for the next launch; false after LH_EMEMORY. */
+bool lh_pool_prepare(lh_pool *pool, size_t bytes);
+const lh_launch *lh_pool_launch(const lh_pool *pool);
+const lh_kernels *lh_pool_kernels(const lh_pool *pool);
+/* Leaves the message "kernel: refused its arguments" for a status other than LH_OK, and returns it.
+ */
+lh_status lh_pool_launched(const char *kernel, lh_status status);
+
+/* Runs one kernel of the contract; an lh_status. */
+#define LH_RUN(pool, kernel, args)                                                                 \
+    lh_pool_launched(#kernel, lh_pool_kernels(pool)->kernel(lh_pool_launch(pool), (args)))
+
+/* The same for a kernel that needs workspace. */
+#define LH_RUN_W(pool, kernel, args)                                                               \
+    lh_pool_launched(#kernel,                                                                      \
+                     lh_pool_prepare((pool), lh_pool_kernels(pool)->kernel##_workspace(args))      \
+                         ? lh_pool_kernels(pool)->kernel(lh_pool_launch(pool), (args))             \
+                         : LH_EMEMORY)
 
 #endif

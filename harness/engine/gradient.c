@@ -1,0 +1,106 @@
+#include "harness/engine/gradient.h"
+
+lh_gradient *lh_gradient_create(lh_pool *pool, int64_t count) {
+    _Static_assert(sizeof(lh_gradient) <= LH_POOL_CELL, "gradient header outgrew its cell");
+    lh_gradient *gradient = lh_pool_take_cell(pool);
+    if (gradient == NULL) return NULL;
+    *gradient = (lh_gradient){.references = 1, .count = count, .pool = pool};
+    return gradient;
+}
+
+lh_gradient *lh_gradient_create_slice(lh_gradient *of, int64_t offset, int64_t count) {
+    lh_gradient *slice = lh_gradient_create(of->pool, count);
+    if (slice == NULL) return NULL;
+    slice->root = lh_gradient_retain(of->root != NULL ? of->root : of);
+    slice->offset = of->offset + offset;
+    return slice;
+}
+
+lh_gradient *lh_gradient_retain(lh_gradient *gradient) {
+    if (gradient != NULL) gradient->references += 1;
+    return gradient;
+}
+
+void lh_gradient_release(lh_gradient *gradient) {
+    if (gradient == NULL || --gradient->references > 0) return;
+    lh_tensor_release(gradient->value);
+    lh_gradient_release(gradient->root);
+    lh_pool_return_cell(gradient->pool, gradient);
+}
+
+real *lh_gradient_read(const lh_gradient *gradient) {
+    const lh_gradient *root = gradient->root != NULL ? gradient->root : gradient;
+    return root->present ? lh_tensor_real(root->value) + gradient->offset : NULL;
+}
+
+static lh_status ensure_buffer(lh_gradient *root) {
+    if (root->value != NULL) return LH_OK;
+    return lh_tensor_create(root->pool, LH_REAL, 1, &root->count, &root->value);
+}
+
+/* A buffer that lh_gradient_give shared must be copied before it is added to. */
+static lh_status make_exclusive(lh_gradient *root) {
+    if (lh_gradient_is_exclusive(root)) return LH_OK;
+    lh_tensor *own = NULL;
+    LH_TRY(lh_tensor_create(root->pool, LH_REAL, 1, &root->count, &own));
+    const lh_status status = lh_tensor_copy(own, root->value);
+    lh_tensor_release(status == LH_OK ? root->value : own);
+    if (status == LH_OK) root->value = own;
+    return status;
+}
+
+static lh_status clear_for_slices(lh_gradient *root) {
+    LH_TRY(ensure_buffer(root));
+    const lh_fill_args args = {.count = root->count, .x = lh_tensor_real(root->value)};
+    LH_TRY(LH_RUN(root->pool, fill, &args));
+    root->present = true;
+    return LH_OK;
+}
+
+lh_status lh_gradient_write(lh_gradient *gradient, real **data, lh_write *write) {
+    lh_gradient *root = gradient->root != NULL ? gradient->root : gradient;
+    if (root->present) {
+        LH_TRY(make_exclusive(root));
+        *write = LH_ADD;
+    } else if (gradient->root != NULL) {
+        LH_TRY(clear_for_slices(root));
+        *write = LH_ADD;
+    } else {
+        LH_TRY(ensure_buffer(root));
+        root->present = true;
+        *write = LH_SET;
+    }
+    *data = lh_tensor_real(root->value) + gradient->offset;
+    return LH_OK;
+}
+
+lh_status lh_gradient_give(lh_gradient *gradient, lh_tensor *value) {
+    const bool takes = gradient->root == NULL && !gradient->present && !gradient->persistent;
+    if (takes) {
+        lh_tensor_release(gradient->value);
+        gradient->value = lh_tensor_retain(value);
+        gradient->present = true;
+        return LH_OK;
+    }
+    real *data = NULL;
+    lh_write write = LH_SET;
+    LH_TRY(lh_gradient_write(gradient, &data, &write));
+    const lh_linear_combination_args args = {.count = gradient->count,
+                                             .alpha = 1,
+                                             .a = lh_tensor_real(value),
+                                             .y = data,
+                                             .write = write};
+    return LH_RUN(gradient->pool, linear_combination, &args);
+}
+
+bool lh_gradient_is_exclusive(const lh_gradient *gradient) {
+    return gradient->root == NULL && gradient->value != NULL && gradient->value->references == 1;
+}
+
+void lh_gradient_clear(lh_gradient *gradient) {
+    if (gradient->root != NULL) return;
+    gradient->present = false;
+    if (gradient->persistent) return;
+    lh_tensor_release(gradient->value);
+    gradient->value = NULL;
+}

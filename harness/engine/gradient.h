@@ -1,0 +1,49 @@
+/* Gradient slots, for the engine's own files: where the contributions to d(loss)/d(tensor) gather.
+ *
+ * A root slot owns a flat buffer in its tensor's order; a slice's slot points into its root's. The
+ * first whole contribution sets and later ones add; a first contribution through a slice clears the
+ * root's buffer. */
+#ifndef LH_ENGINE_GRADIENT_H
+#define LH_ENGINE_GRADIENT_H
+
+#include "harness/engine/tensor.h"
+
+struct lh_storage {
+    int references;
+    size_t bytes;
+    void *data;
+};
+
+struct lh_gradient {
+    int references;
+    bool present;    /* holds a contribution */
+    bool persistent; /* a parameter's: the buffer outlives the step */
+    int64_t count;
+    lh_pool *pool;
+    lh_tensor *value;  /* root: flat buffer, NULL until needed unless persistent */
+    lh_gradient *root; /* slice: where the buffer is */
+    int64_t offset;    /* slice: elements into the root's buffer */
+};
+
+/* Gives. NULL after LH_EMEMORY. */
+lh_gradient *lh_gradient_create(lh_pool *pool, int64_t count);
+lh_gradient *lh_gradient_create_slice(lh_gradient *of, int64_t offset, int64_t count);
+lh_gradient *lh_gradient_retain(lh_gradient *gradient);
+void lh_gradient_release(lh_gradient *gradient);
+
+/* The buffer, or NULL when nothing has flowed. A slice's elements lie at its tensor's strides. */
+real *lh_gradient_read(const lh_gradient *gradient);
+
+/* Where a backward function writes, and how. */
+lh_status lh_gradient_write(lh_gradient *gradient, real **data, lh_write *write);
+
+/* Contributes a whole contiguous tensor; shares its storage instead of copying where it can. */
+lh_status lh_gradient_give(lh_gradient *gradient, lh_tensor *value);
+
+/* Whether the buffer of a root is nobody else's, so that it may be overwritten. */
+bool lh_gradient_is_exclusive(const lh_gradient *gradient);
+
+/* Forgets the contributions and, unless persistent, returns the buffer. */
+void lh_gradient_clear(lh_gradient *gradient);
+
+#endif

@@ -1,0 +1,32 @@
+/* Small helpers that the ops share. */
+#ifndef LH_ENGINE_OPS_COMMON_H
+#define LH_ENGINE_OPS_COMMON_H
+
+#include "harness/engine/ops.h"
+#include "harness/engine/record.h"
+
+/* Size of the last axis (1 for rank 0) and how many rows of it there are. */
+static inline int64_t lh_last_axis(const lh_tensor *x) {
+    return x->rank == 0 ? 1 : x->shape[x->rank - 1];
+}
+
+static inline int64_t lh_row_count(const lh_tensor *x) {
+    const int64_t width = lh_last_axis(x);
+    return width == 0 ? 0 : lh_tensor_count(x) / width;
+}
+
+/* The failure that every check ends in: leaves the message and gives NULL. */
+#define LH_OP_FAIL(...) ((void)lh_fail(LH_ESHAPE, __VA_ARGS__), (lh_tensor *)NULL)
+
+/* The result of an op: y when its kernel and its record went well. */
+static inline lh_tensor *lh_op_done(lh_tape *tape, lh_status launched, lh_tensor *y,
+                                    const lh_record *record) {
+    if (launched != LH_OK) return NULL;
+    return lh_tape_record(tape, record) == LH_OK ? y : NULL;
+}
+
+/* Both arrays of a record of one output from lists of tensors. */
+#define LH_TENSORS(...)      ((lh_tensor *const[]){__VA_ARGS__})
+#define LH_TENSOR_COUNT(...) ((int)(sizeof LH_TENSORS(__VA_ARGS__) / sizeof(lh_tensor *)))
+
+#endif

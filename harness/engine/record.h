@@ -1,0 +1,74 @@
+/* How an op puts itself on the tape; for the engine's own files. */
+#ifndef LH_ENGINE_RECORD_H
+#define LH_ENGINE_RECORD_H
+
+#include "harness/engine/gradient.h"
+#include "harness/engine/tape.h"
+
+typedef struct lh_node lh_node;
+
+/* Reads the outputs' gradients, writes the inputs'. Output 0's gradient is present for ops of one
+ * output. */
+typedef lh_status (*lh_backward)(lh_tape *tape, lh_node *node);
+
+struct lh_node {
+    lh_node *previous;
+    const char *op;
+    lh_backward backward;
+    int input_count, output_count, saved_count;
+    lh_gradient **input; /* NULL where no gradient is wanted */
+    lh_gradient **output;
+    lh_tensor **saved; /* retained until the node's backward; entries may be NULL */
+    void *args;        /* the op's copy, in the arena */
+};
+
+enum { LH_RECORD_TENSORS = 16 };
+
+/* What an op hands over. Arrays end at their count; NULL entries are allowed among inputs and
+ * saved. */
+typedef struct lh_record {
+    const char *op;
+    lh_backward backward;
+    lh_tensor *const *input;
+    int input_count;
+    lh_tensor *const *output;
+    int output_count;
+    lh_tensor *const *saved;
+    int saved_count;
+    const void *args;
+    size_t args_bytes;
+} lh_record;
+
+/* Whether recording is on and any of the tensors (NULL allowed) needs a gradient. */
+bool lh_tape_wants(const lh_tape *tape, lh_tensor *const *tensors, int count);
+
+/* Appends a node when lh_tape_wants its inputs, and gives the outputs their slots; otherwise does
+ * nothing. */
+lh_status lh_tape_record(lh_tape *tape, const lh_record *record);
+
+/* A new tensor that belongs to the current scope; NULL after a failure. */
+lh_tensor *lh_tape_new(lh_tape *tape, lh_dtype dtype, int rank, const int64_t *shape);
+/* The same with the shape of another. */
+lh_tensor *lh_tape_new_like(lh_tape *tape, const lh_tensor *like);
+/* Hands a reference over to the current scope; NULL passes. Releases it on failure. */
+lh_tensor *lh_tape_own(lh_tape *tape, lh_tensor *tensor);
+
+/* The key of the next random op, on the device: an i32 tensor that holds one lh_random_key. */
+lh_tensor *lh_tape_random_key(lh_tape *tape);
+
+/* Adds to lh_tape_flops, unless a recomputation is running. */
+void lh_tape_count_flops(lh_tape *tape, double flops);
+
+/* ---- for the region tools ---- */
+
+lh_node *lh_tape_last(const lh_tape *tape);
+/* Runs and forgets the nodes recorded after `stop`. */
+lh_status lh_tape_run_back(lh_tape *tape, const lh_node *stop);
+bool lh_tape_set_recording(lh_tape *tape, bool recording); /* returns the former value */
+uint32_t lh_tape_random_position(const lh_tape *tape);
+void lh_tape_set_random_position(lh_tape *tape, uint32_t position);
+void *lh_tape_allocate(lh_tape *tape, size_t bytes);
+/* A detached header with a gradient slot of its own when `differentiate`, in the current scope. */
+lh_tensor *lh_tape_leaf(lh_tape *tape, lh_tensor *tensor, bool differentiate);
+
+#endif

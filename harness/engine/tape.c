@@ -1,0 +1,302 @@
+#include "harness/engine/tape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/engine/arena.h"
+#include "harness/engine/record.h"
+
+struct lh_tape {
+    lh_pool *pool;
+    lh_arena arena;
+    lh_node *last;
+    lh_tensor **owned; /* the scopes' tensors, innermost last */
+    int64_t owned_count, owned_capacity;
+    bool recording;
+    bool in_backward;
+    double flops;
+    lh_random_key key;
+};
+
+lh_status lh_tape_create(lh_pool *pool, lh_tape **out) {
+    lh_tape *tape = lh_allocate_zeroed(1, sizeof *tape);
+    if (tape == NULL) return LH_EMEMORY;
+    tape->pool = pool;
+    *out = tape;
+    return LH_OK;
+}
+
+static void release_owned(lh_tape *tape, int64_t mark) {
+    while (tape->owned_count > mark)
+        lh_tensor_release(tape->owned[--tape->owned_count]);
+}
+
+/* Lets go of everything a node holds. Its memory belongs to the arena. */
+static void node_clear(lh_node *node) {
+    for (int i = 0; i < node->saved_count; ++i)
+        lh_tensor_release(node->saved[i]);
+    for (int i = 0; i < node->input_count; ++i)
+        lh_gradient_release(node->input[i]);
+    for (int i = 0; i < node->output_count; ++i)
+        lh_gradient_release(node->output[i]);
+}
+
+static void forget_nodes(lh_tape *tape) {
+    for (; tape->last != NULL; tape->last = tape->last->previous)
+        node_clear(tape->last);
+    lh_arena_reset(&tape->arena);
+}
+
+void lh_tape_destroy(lh_tape *tape) {
+    if (tape == NULL) return;
+    forget_nodes(tape);
+    release_owned(tape, 0);
+    lh_arena_clear(&tape->arena);
+    free(tape->owned);
+    free(tape);
+}
+
+void lh_tape_begin(lh_tape *tape, bool recording, uint64_t seed, uint64_t step) {
+    forget_nodes(tape);
+    release_owned(tape, 0);
+    tape->recording = recording;
+    tape->in_backward = false;
+    tape->flops = 0;
+    tape->key = (lh_random_key){.seed = seed, .step = step, .stream = LH_STREAM_DROPOUT};
+}
+
+bool lh_tape_is_recording(const lh_tape *tape) {
+    return tape->recording;
+}
+
+lh_pool *lh_tape_pool(const lh_tape *tape) {
+    return tape->pool;
+}
+
+lh_device *lh_tape_device(const lh_tape *tape) {
+    return lh_pool_device(tape->pool);
+}
+
+double lh_tape_flops(const lh_tape *tape) {
+    return tape->flops;
+}
+
+void lh_tape_count_flops(lh_tape *tape, double flops) {
+    if (!tape->in_backward) tape->flops += flops;
+}
+
+/* ---- scopes ---- */
+
+lh_scope lh_scope_open(lh_tape *tape) {
+    return (lh_scope){.mark = tape->owned_count};
+}
+
+void lh_scope_close_many(lh_tape *tape, lh_scope scope, lh_tensor *const *keep, int count) {
+    int64_t kept = scope.mark;
+    for (int64_t i = scope.mark; i < tape->owned_count; ++i) {
+        lh_tensor *tensor = tape->owned[i];
+        bool wanted = false;
+        for (int k = 0; k < count && !wanted; ++k)
+            wanted = keep[k] == tensor;
+        if (wanted) {
+            tape->owned[kept++] = tensor;
+        } else {
+            lh_tensor_release(tensor);
+        }
+    }
+    tape->owned_count = kept;
+}
+
+lh_tensor *lh_scope_close(lh_tape *tape, lh_scope scope, lh_tensor *keep) {
+    lh_scope_close_many(tape, scope, &keep, 1);
+    return keep;
+}
+
+lh_tensor *lh_tape_own(lh_tape *tape, lh_tensor *tensor) {
+    if (tensor == NULL) return NULL;
+    if (tape->owned_count == tape->owned_capacity) {
+        const int64_t capacity = tape->owned_capacity == 0 ? 256 : 2 * tape->owned_capacity;
+        lh_tensor **owned = lh_reallocate(tape->owned, (size_t)capacity * sizeof(lh_tensor *));
+        if (owned == NULL) {
+            lh_tensor_release(tensor);
+            return NULL;
+        }
+        tape->owned = owned;
+        tape->owned_capacity = capacity;
+    }
+    tape->owned[tape->owned_count++] = tensor;
+    return tensor;
+}
+
+lh_tensor *lh_tape_new(lh_tape *tape, lh_dtype dtype, int rank, const int64_t *shape) {
+    lh_tensor *tensor = NULL;
+    if (lh_tensor_create(tape->pool, dtype, rank, shape, &tensor) != LH_OK) return NULL;
+    return lh_tape_own(tape, tensor);
+}
+
+lh_tensor *lh_tape_new_like(lh_tape *tape, const lh_tensor *like) {
+    return lh_tape_new(tape, like->dtype, like->rank, like->shape);
+}
+
+lh_tensor *lh_tape_leaf(lh_tape *tape, lh_tensor *tensor, bool differentiate) {
+    lh_tensor *leaf = lh_tape_own(tape, lh_tensor_detached(tensor));
+    if (leaf == NULL || !differentiate) return leaf;
+    return lh_tensor_require_gradient(leaf) == LH_OK ? leaf : NULL;
+}
+
+/* ---- random numbers ---- */
+
+lh_tensor *lh_tape_random_key(lh_tape *tape) {
+    lh_random_key key = tape->key;
+    tape->key.op += 1;
+    int32_t words[sizeof key / sizeof(int32_t)];
+    memcpy(words, &key, sizeof key);
+    const int64_t shape[] = {sizeof key / sizeof(int32_t)};
+    lh_tensor *tensor = lh_tape_new(tape, LH_I32, 1, shape);
+    if (tensor == NULL) return NULL;
+    return lh_tensor_write(tensor, words, shape[0]) == LH_OK ? tensor : NULL;
+}
+
+uint32_t lh_tape_random_position(const lh_tape *tape) {
+    return tape->key.op;
+}
+
+void lh_tape_set_random_position(lh_tape *tape, uint32_t position) {
+    tape->key.op = position;
+}
+
+/* ---- recording ---- */
+
+bool lh_tape_wants(const lh_tape *tape, lh_tensor *const *tensors, int count) {
+    if (!tape->recording) return false;
+    for (int i = 0; i < count; ++i) {
+        if (tensors[i] != NULL && tensors[i]->gradient != NULL) return true;
+    }
+    return false;
+}
+
+void *lh_tape_allocate(lh_tape *tape, size_t bytes) {
+    return lh_arena_take(&tape->arena, bytes);
+}
+
+/* Node and its arrays in one piece of the arena. */
+static lh_node *node_create(lh_tape *tape, const lh_record *record) {
+    const size_t pointers =
+        (size_t)(record->input_count + record->output_count + record->saved_count);
+    char *memory = lh_tape_allocate(tape, sizeof(lh_node) + pointers * sizeof(void *));
+    void *args = record->args_bytes > 0 ? lh_tape_allocate(tape, record->args_bytes) : NULL;
+    if (memory == NULL || (record->args_bytes > 0 && args == NULL)) return NULL;
+    if (args != NULL) memcpy(args, record->args, record->args_bytes);
+    lh_node *node = (lh_node *)(void *)memory;
+    void **array = (void **)(void *)(memory + sizeof(lh_node));
+    *node = (lh_node){.op = record->op,
+                      .backward = record->backward,
+                      .input_count = record->input_count,
+                      .output_count = record->output_count,
+                      .saved_count = record->saved_count,
+                      .input = (lh_gradient **)array,
+                      .output = (lh_gradient **)(array + record->input_count),
+                      .saved = (lh_tensor **)(array + record->input_count + record->output_count),
+                      .args = args};
+    return node;
+}
+
+lh_status lh_tape_record(lh_tape *tape, const lh_record *record) {
+    if (!lh_tape_wants(tape, record->input, record->input_count)) return LH_OK;
+    for (int i = 0; i < record->output_count; ++i) {
+        LH_TRY(lh_tensor_require_gradient(record->output[i]));
+    }
+    lh_node *node = node_create(tape, record);
+    if (node == NULL) return LH_EMEMORY;
+    for (int i = 0; i < record->input_count; ++i) {
+        lh_tensor *input = record->input[i];
+        node->input[i] = input != NULL ? lh_gradient_retain(input->gradient) : NULL;
+    }
+    for (int i = 0; i < record->output_count; ++i) {
+        node->output[i] = lh_gradient_retain(record->output[i]->gradient);
+    }
+    for (int i = 0; i < record->saved_count; ++i) {
+        node->saved[i] = lh_tensor_retain(record->saved[i]);
+    }
+    node->previous = tape->last;
+    tape->last = node;
+    return LH_OK;
+}
+
+lh_node *lh_tape_last(const lh_tape *tape) {
+    return tape->last;
+}
+
+bool lh_tape_set_recording(lh_tape *tape, bool recording) {
+    const bool former = tape->recording;
+    tape->recording = recording;
+    return former;
+}
+
+/* ---- backward ---- */
+
+static bool has_gradient(const lh_node *node) {
+    for (int i = 0; i < node->output_count; ++i) {
+        if (lh_gradient_read(node->output[i]) != NULL) return true;
+    }
+    return false;
+}
+
+static lh_status node_run(lh_tape *tape, lh_node *node) {
+    if (!has_gradient(node)) return LH_OK;
+    const lh_scope scope = lh_scope_open(tape);
+    const lh_status status = node->backward(tape, node);
+    lh_scope_close(tape, scope, NULL);
+    if (status != LH_OK) lh_note("backward of %s", node->op);
+    for (int i = 0; i < node->output_count; ++i)
+        lh_gradient_clear(node->output[i]);
+    return status;
+}
+
+lh_status lh_tape_run_back(lh_tape *tape, const lh_node *stop) {
+    lh_status status = LH_OK;
+    while (tape->last != stop) {
+        lh_node *node = tape->last;
+        tape->last = node->previous;
+        if (status == LH_OK) status = node_run(tape, node);
+        node_clear(node);
+    }
+    return status;
+}
+
+lh_status lh_tape_backward_from(lh_tape *tape, lh_tensor *output, const lh_tensor *cotangent) {
+    if (output == NULL) return lh_error_get()->status;
+    if (output->gradient == NULL) {
+        return lh_fail(LH_ESTATE, "backward: nothing was recorded for this tensor");
+    }
+    if (!lh_tensor_same_shape(output, cotangent)) {
+        return lh_fail(LH_ESHAPE, "backward: output %s, cotangent %s", lh_shape_text(output),
+                       lh_shape_text(cotangent));
+    }
+    lh_tensor *own = lh_tensor_detached(cotangent);
+    if (own == NULL) return LH_EMEMORY;
+    lh_status status = lh_gradient_give(output->gradient, own);
+    lh_tensor_release(own);
+    LH_TRY(status);
+    const bool recording = lh_tape_set_recording(tape, false);
+    tape->in_backward = true;
+    status = lh_tape_run_back(tape, NULL);
+    tape->in_backward = false;
+    lh_tape_set_recording(tape, recording);
+    return status;
+}
+
+lh_status lh_tape_backward(lh_tape *tape, lh_tensor *loss) {
+    if (loss == NULL) return lh_error_get()->status;
+    if (lh_tensor_count(loss) != 1) {
+        return lh_fail(LH_ESHAPE, "backward: a loss has one element, not %s", lh_shape_text(loss));
+    }
+    const lh_scope scope = lh_scope_open(tape);
+    lh_tensor *one = lh_tape_new_like(tape, loss);
+    if (one == NULL) return lh_error_get()->status;
+    const real value = 1;
+    lh_status status = lh_tensor_write(one, &value, 1);
+    if (status == LH_OK) status = lh_tape_backward_from(tape, loss, one);
+    lh_scope_close(tape, scope, NULL);
+    return status;
+}

@@ -1,0 +1,207 @@
+#include "harness/engine/tensor.h"
+
+#include <stdio.h>
+
+#include "harness/engine/gradient.h"
+
+static size_t dtype_bytes(lh_dtype dtype) {
+    return dtype == LH_REAL ? sizeof(real) : dtype == LH_I32 ? 4 : 2;
+}
+
+static lh_storage *storage_create(lh_pool *pool, size_t bytes) {
+    lh_storage *storage = lh_pool_take_cell(pool);
+    if (storage == NULL) return NULL;
+    *storage = (lh_storage){.references = 1, .bytes = bytes};
+    if (lh_pool_take(pool, bytes, &storage->data) != LH_OK) {
+        lh_pool_return_cell(pool, storage);
+        return NULL;
+    }
+    return storage;
+}
+
+static void storage_release(lh_pool *pool, lh_storage *storage) {
+    if (--storage->references > 0) return;
+    lh_pool_return(pool, storage->data, storage->bytes);
+    lh_pool_return_cell(pool, storage);
+}
+
+lh_status lh_tensor_create(lh_pool *pool, lh_dtype dtype, int rank, const int64_t *shape,
+                           lh_tensor **out) {
+    _Static_assert(sizeof(lh_tensor) <= LH_POOL_CELL, "tensor header outgrew its cell");
+    if (rank < 0 || rank > LH_MAX_RANK) return lh_fail(LH_ESHAPE, "tensor of rank %d", rank);
+    lh_tensor made = {.dtype = dtype, .rank = rank, .pool = pool, .references = 1};
+    int64_t count = 1;
+    for (int i = rank - 1; i >= 0; --i) {
+        if (shape[i] < 0) {
+            return lh_fail(LH_ESHAPE, "tensor axis %d of size %lld", i, (long long)shape[i]);
+        }
+        made.shape[i] = shape[i];
+        made.stride[i] = count;
+        count *= shape[i];
+    }
+    lh_tensor *tensor = lh_pool_take_cell(pool);
+    if (tensor == NULL) return LH_EMEMORY;
+    made.storage = storage_create(pool, (size_t)count * dtype_bytes(dtype));
+    if (made.storage == NULL) {
+        lh_pool_return_cell(pool, tensor);
+        return lh_error_get()->status;
+    }
+    *tensor = made;
+    *out = tensor;
+    return LH_OK;
+}
+
+static lh_status zero(lh_tensor *tensor) {
+    /* All-zero bits are 0 in every dtype, so integers are cleared as reals; sizes round up to whole
+     * reals because storage is padded. */
+    const size_t bytes = (size_t)lh_tensor_count(tensor) * dtype_bytes(tensor->dtype);
+    const lh_fill_args args = {.count = (int64_t)((bytes + sizeof(real) - 1) / sizeof(real)),
+                               .x = tensor->storage->data};
+    return LH_RUN(tensor->pool, fill, &args);
+}
+
+lh_status lh_tensor_create_zero(lh_pool *pool, lh_dtype dtype, int rank, const int64_t *shape,
+                                lh_tensor **out) {
+    lh_tensor *tensor = NULL;
+    LH_TRY(lh_tensor_create(pool, dtype, rank, shape, &tensor));
+    const lh_status status = zero(tensor);
+    if (status == LH_OK) {
+        *out = tensor;
+    } else {
+        lh_tensor_release(tensor);
+    }
+    return status;
+}
+
+lh_tensor *lh_tensor_retain(lh_tensor *tensor) {
+    if (tensor != NULL) tensor->references += 1;
+    return tensor;
+}
+
+void lh_tensor_release(lh_tensor *tensor) {
+    if (tensor == NULL || --tensor->references > 0) return;
+    lh_gradient_release(tensor->gradient);
+    storage_release(tensor->pool, tensor->storage);
+    lh_pool_return_cell(tensor->pool, tensor);
+}
+
+int64_t lh_tensor_count(const lh_tensor *tensor) {
+    int64_t count = 1;
+    for (int i = 0; i < tensor->rank; ++i)
+        count *= tensor->shape[i];
+    return count;
+}
+
+bool lh_tensor_is_contiguous(const lh_tensor *tensor) {
+    int64_t expected = 1;
+    for (int i = tensor->rank - 1; i >= 0; --i) {
+        if (tensor->shape[i] != 1 && tensor->stride[i] != expected) return false;
+        expected *= tensor->shape[i];
+    }
+    return true;
+}
+
+bool lh_tensor_same_shape(const lh_tensor *a, const lh_tensor *b) {
+    if (a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; ++i) {
+        if (a->shape[i] != b->shape[i]) return false;
+    }
+    return true;
+}
+
+real *lh_tensor_real(const lh_tensor *tensor) {
+    return (real *)tensor->storage->data + tensor->offset;
+}
+
+int32_t *lh_tensor_integer(const lh_tensor *tensor) {
+    return (int32_t *)tensor->storage->data + tensor->offset;
+}
+
+static lh_status check_transfer(const lh_tensor *tensor, int64_t count, const char *verb) {
+    if (count == lh_tensor_count(tensor) && lh_tensor_is_contiguous(tensor)) return LH_OK;
+    return lh_fail(LH_ESHAPE, "%s: %lld elements for a tensor %s", verb, (long long)count,
+                   lh_shape_text(tensor));
+}
+
+static char *address(const lh_tensor *tensor) {
+    return (char *)tensor->storage->data + (size_t)tensor->offset * dtype_bytes(tensor->dtype);
+}
+
+lh_status lh_tensor_read(const lh_tensor *tensor, void *host, int64_t count) {
+    LH_TRY(check_transfer(tensor, count, "read"));
+    lh_device *device = lh_pool_device(tensor->pool);
+    const size_t bytes = (size_t)count * dtype_bytes(tensor->dtype);
+    return device->download(device, host, address(tensor), bytes);
+}
+
+lh_status lh_tensor_write(lh_tensor *tensor, const void *host, int64_t count) {
+    LH_TRY(check_transfer(tensor, count, "write"));
+    lh_device *device = lh_pool_device(tensor->pool);
+    const size_t bytes = (size_t)count * dtype_bytes(tensor->dtype);
+    return device->upload(device, address(tensor), host, bytes);
+}
+
+lh_status lh_tensor_copy(lh_tensor *to, const lh_tensor *from) {
+    const int64_t count = lh_tensor_count(from);
+    if (to->dtype != from->dtype || count != lh_tensor_count(to) || dtype_bytes(to->dtype) % 4) {
+        return lh_fail(LH_ESHAPE, "copy: %s to %s", lh_shape_text(from), lh_shape_text(to));
+    }
+    if (to->dtype == LH_I32 && sizeof(real) != sizeof(int32_t)) {
+        /* The copy kernel moves reals; integers of another size go through the device's own copy.
+         */
+        lh_device *device = lh_pool_device(to->pool);
+        return device->upload(device, address(to), address(from), (size_t)count * sizeof(int32_t));
+    }
+    const lh_copy_args args = {.rank = 1,
+                               .shape = {count},
+                               .x = (const real *)(const void *)address(from),
+                               .x_stride = {1},
+                               .y = (real *)(void *)address(to),
+                               .y_stride = {1},
+                               .write = LH_SET};
+    return LH_RUN(to->pool, copy, &args);
+}
+
+lh_tensor *lh_tensor_detached(const lh_tensor *tensor) {
+    lh_tensor *copy = lh_pool_take_cell(tensor->pool);
+    if (copy == NULL) return NULL;
+    *copy = *tensor;
+    copy->references = 1;
+    copy->gradient = NULL;
+    copy->storage->references += 1;
+    return copy;
+}
+
+const char *lh_shape_text(const lh_tensor *tensor) {
+    static _Thread_local char text[4][128];
+    static _Thread_local unsigned next = 0;
+    char *out = text[next++ % 4];
+    size_t used = 0;
+    out[0] = '\0';
+    if (tensor->rank == 0) (void)snprintf(out, sizeof text[0], "[]");
+    for (int i = 0; i < tensor->rank && used < sizeof text[0]; ++i) {
+        used += (size_t)snprintf(out + used, sizeof text[0] - used, "[%lld]",
+                                 (long long)tensor->shape[i]);
+    }
+    return out;
+}
+
+lh_status lh_tensor_require_gradient(lh_tensor *tensor) {
+    if (tensor->gradient != NULL) return LH_OK;
+    if (tensor->dtype != LH_REAL || !lh_tensor_is_contiguous(tensor)) {
+        return lh_fail(LH_ETYPE, "gradient of a tensor that is not contiguous and real: %s",
+                       lh_shape_text(tensor));
+    }
+    tensor->gradient = lh_gradient_create(tensor->pool, lh_tensor_count(tensor));
+    return tensor->gradient != NULL ? LH_OK : LH_EMEMORY;
+}
+
+const lh_tensor *lh_tensor_gradient(const lh_tensor *tensor) {
+    const lh_gradient *gradient = tensor->gradient;
+    if (gradient == NULL || gradient->root != NULL || !gradient->present) return NULL;
+    return gradient->value;
+}
+
+void lh_tensor_clear_gradient(lh_tensor *tensor) {
+    if (tensor->gradient != NULL) lh_gradient_clear(tensor->gradient);
+}
