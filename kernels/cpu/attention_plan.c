@@ -1,0 +1,209 @@
+#include "kernels/cpu/attention_plan.h"
+
+/* Tasks that keep a machine busy, and the fewest tiles worth a range of their own. */
+enum { WANTED_TASKS = 16, RANGE_TILES = 4 };
+
+static bool wants_keys(const lh_key_source *source) {
+    return source->dk.data || source->dv.data;
+}
+
+static size_t reserve(lh_attention_plan *plan, int64_t count, size_t size) {
+    const size_t offset = plan->bytes;
+    plan->bytes += lh_attention_align((size_t)count * size);
+    return offset;
+}
+
+static lh_range range_rows(const lh_attention_plan *plan, int64_t range) {
+    return lh_chunk(plan->args->spec.queries, plan->range_rows, range);
+}
+
+static void cut_queries(lh_attention_plan *plan) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    const int64_t tiles = lh_chunk_count(spec->queries, LH_ATTENTION_ROWS);
+    const int64_t pairs = lh_max(1, spec->batch * spec->heads);
+    const int64_t wanted = lh_chunk_count(WANTED_TASKS, pairs);
+    const int64_t ranges = lh_max(1, lh_min(wanted, tiles / RANGE_TILES));
+    plan->range_rows = lh_max(1, lh_chunk_count(tiles, ranges)) * LH_ATTENTION_ROWS;
+    plan->ranges = lh_max(1, lh_chunk_count(spec->queries, plan->range_rows));
+    plan->tasks = spec->batch * spec->heads * plan->ranges;
+}
+
+static void measure_partials(lh_attention_plan *plan) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    plan->partial_size = 0;
+    for (int s = 0; s < spec->source_count && plan->ranges > 1; ++s) {
+        int64_t most = 0;
+        for (int64_t range = 0; range < plan->ranges && wants_keys(&spec->source[s]); ++range) {
+            const lh_range keys = LH_CPU(attention_visible_rows)(spec, s, range_rows(plan, range));
+            most = lh_max(most, keys.end - keys.begin);
+        }
+        plan->partial_keys[s] = most;
+        plan->partial_start[s] = plan->partial_size;
+        plan->partial_size += 2 * most * spec->head_width;
+    }
+}
+
+void LH_CPU(attention_plan_make)(const lh_attention_backward_args *args, size_t slot_bytes,
+                                 lh_attention_plan *plan) {
+    const lh_attention_spec *spec = &args->spec;
+    plan->args = args;
+    plan->by_distance = spec->bias && (args->dbias || args->dhead_scale);
+    cut_queries(plan);
+    measure_partials(plan);
+    plan->bytes = LH_CPU(attention_table_bytes)(spec);
+    plan->table.span = LH_CPU(attention_table_span)(spec);
+    plan->partial = reserve(plan, plan->tasks * plan->partial_size, sizeof(real));
+    plan->distance =
+        reserve(plan, plan->by_distance ? plan->tasks * plan->table.span : 0, sizeof(double));
+    plan->scale = reserve(plan, plan->tasks, sizeof(double));
+    plan->bucket =
+        reserve(plan, plan->by_distance ? spec->heads * spec->buckets : 0, sizeof(double));
+    plan->slot = reserve(plan, lh_attention_slots(), slot_bytes);
+    plan->slot_bytes = slot_bytes;
+}
+
+lh_attention_tile LH_CPU(attention_plan_task)(const lh_attention_plan *plan, int64_t task) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    const int64_t pair = task / plan->ranges;
+    const lh_attention_tile tile = {spec, &plan->table, pair / spec->heads, pair % spec->heads,
+                                    range_rows(plan, task % plan->ranges)};
+    return tile;
+}
+
+static real *partial_of(const lh_attention_plan *plan, int64_t task, int source, bool values) {
+    real *partial = (real *)(void *)(plan->memory + plan->partial);
+    const int64_t keys = values ? plan->partial_keys[source] : 0;
+    return partial + task * plan->partial_size + plan->partial_start[source] +
+           keys * plan->args->spec.head_width;
+}
+
+lh_attention_rows LH_CPU(attention_plan_target)(const lh_attention_plan *plan, int64_t task,
+                                                int source, bool values, int64_t begin) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    const lh_attention_tile tile = LH_CPU(attention_plan_task)(plan, task);
+    const lh_heads *out = values ? &spec->source[source].dv : &spec->source[source].dk;
+    lh_attention_rows target = {NULL, spec->head_width};
+    if (!out->data) return target;
+    if (plan->ranges == 1) return lh_attention_rows_of(*out, tile.batch, tile.head, begin);
+    const lh_range keys = LH_CPU(attention_visible_rows)(spec, source, tile.rows);
+    target.data = partial_of(plan, task, source, values) + (begin - keys.begin) * spec->head_width;
+    return target;
+}
+
+double *LH_CPU(attention_plan_distance)(const lh_attention_plan *plan, int64_t task) {
+    return (double *)(void *)(plan->memory + plan->distance) + task * plan->table.span;
+}
+
+double *LH_CPU(attention_plan_scale)(const lh_attention_plan *plan, int64_t task) {
+    return (double *)(void *)(plan->memory + plan->scale) + task;
+}
+
+static void clear_rows(lh_attention_rows x, int64_t count, int64_t width) {
+    for (int64_t row = 0; x.data && row < count; ++row)
+        for (int64_t d = 0; d < width; ++d)
+            x.data[row * x.stride + d] = 0;
+}
+
+void LH_CPU(attention_plan_clear)(const lh_attention_plan *plan, int64_t task) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    const lh_attention_tile tile = LH_CPU(attention_plan_task)(plan, task);
+    for (int s = 0; s < spec->source_count; ++s) {
+        lh_range keys = {0, spec->source[s].count};
+        if (plan->ranges > 1)
+            keys = LH_CPU(attention_visible_rows)(spec, s, tile.rows);
+        else if (spec->source[s].write == LH_ADD)
+            continue;
+        for (int values = 0; values < 2; ++values)
+            clear_rows(LH_CPU(attention_plan_target)(plan, task, s, values, keys.begin),
+                       keys.end - keys.begin, spec->head_width);
+    }
+    double *distance = LH_CPU(attention_plan_distance)(plan, task);
+    for (int64_t x = 0; plan->by_distance && x < plan->table.span; ++x)
+        distance[x] = 0;
+    *LH_CPU(attention_plan_scale)(plan, task) = 0;
+}
+
+/* Row `key` of a source's gradient: what the ranges that see it have summed, in their order. */
+static void join_key(const lh_attention_plan *plan, int64_t pair, int source, bool values,
+                     int64_t key) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    const lh_key_source *keys = &spec->source[source];
+    const lh_heads out = values ? keys->dv : keys->dk;
+    if (!out.data) return;
+    real *y = lh_attention_rows_of(out, pair / spec->heads, pair % spec->heads, key).data;
+    for (int64_t d = 0; keys->write == LH_SET && d < spec->head_width; ++d)
+        y[d] = 0;
+    for (int64_t range = 0; range < plan->ranges; ++range) {
+        const lh_range seen = LH_CPU(attention_visible_rows)(spec, source, range_rows(plan, range));
+        if (key < seen.begin || key >= seen.end) continue;
+        const real *x = partial_of(plan, pair * plan->ranges + range, source, values) +
+                        (key - seen.begin) * spec->head_width;
+        for (int64_t d = 0; d < spec->head_width; ++d)
+            y[d] += x[d];
+    }
+}
+
+static void join_keys(const lh_attention_plan *plan, int source) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    const int64_t pairs = spec->batch * spec->heads;
+    const int64_t blocks = lh_chunk_count(spec->source[source].count, LH_ATTENTION_ROWS);
+#pragma omp parallel for schedule(static) num_threads(lh_attention_threads())
+    for (int64_t n = 0; n < pairs * blocks; ++n) {
+        const lh_range keys = lh_chunk(spec->source[source].count, LH_ATTENTION_ROWS, n % blocks);
+        for (int64_t key = keys.begin; key < keys.end; ++key) {
+            join_key(plan, n / blocks, source, false, key);
+            join_key(plan, n / blocks, source, true, key);
+        }
+    }
+}
+
+/* Gradients of the head's scores summed by bucket, over batch rows and ranges in order. */
+static void join_buckets(const lh_attention_plan *plan, int64_t head, double *sum) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    for (int64_t bucket = 0; bucket < spec->buckets; ++bucket)
+        sum[bucket] = 0;
+    for (int64_t batch = 0; batch < spec->batch; ++batch)
+        for (int64_t range = 0; range < plan->ranges; ++range) {
+            const int64_t task = (batch * spec->heads + head) * plan->ranges + range;
+            const double *distance = LH_CPU(attention_plan_distance)(plan, task);
+            for (int64_t x = 0; x < plan->table.span; ++x) {
+                const int64_t entry = plan->table.farthest - x - spec->bucket_first;
+                sum[spec->bucket_of[lh_max(0, lh_min(entry, spec->bucket_span - 1))]] +=
+                    distance[x];
+            }
+        }
+}
+
+static void put(real *y, lh_write write, double value) {
+    *y = write == LH_ADD ? (real)((double)*y + value) : (real)value;
+}
+
+static void join_head(const lh_attention_plan *plan, int64_t head) {
+    const lh_attention_backward_args *args = plan->args;
+    const lh_attention_spec *spec = &args->spec;
+    double scale_gradient = 0;
+    for (int64_t batch = 0; batch < spec->batch; ++batch)
+        for (int64_t range = 0; range < plan->ranges; ++range) {
+            const int64_t task = (batch * spec->heads + head) * plan->ranges + range;
+            scale_gradient += *LH_CPU(attention_plan_scale)(plan, task);
+        }
+    if (plan->by_distance) {
+        double *sum = (double *)(void *)(plan->memory + plan->bucket) + head * spec->buckets;
+        const double scale = (double)lh_attention_head_scale(spec, head);
+        join_buckets(plan, head, sum);
+        for (int64_t bucket = 0; bucket < spec->buckets; ++bucket) {
+            const int64_t entry = head * spec->buckets + bucket;
+            scale_gradient += (double)spec->bias[entry] * sum[bucket];
+            if (args->dbias) put(&args->dbias[entry], args->dbias_write, scale * sum[bucket]);
+        }
+    }
+    if (args->dhead_scale) put(&args->dhead_scale[head], args->dhead_scale_write, scale_gradient);
+}
+
+void LH_CPU(attention_plan_join)(const lh_attention_plan *plan) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    for (int s = 0; s < spec->source_count && plan->ranges > 1; ++s)
+        if (wants_keys(&spec->source[s])) join_keys(plan, s);
+    for (int64_t head = 0; head < spec->heads; ++head)
+        join_head(plan, head);
+}
