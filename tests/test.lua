@@ -1,0 +1,68 @@
+-- Checks for Lua tests, run from the root of the tree:
+--
+--   local t = dofile "tests/test.lua"
+--   t.test("sum of two", function() t.equal(sum(1, 2), 3) end)
+--   t.finish()
+--
+-- A failed check ends its test with one line; finish() prints "N passed, N failed" and exits.
+local t = {}
+local passed, failed = 0, 0
+
+local function show(value)
+  return type(value) == "string" and ("%q"):format(value) or tostring(value)
+end
+
+local function fail(...)
+  error(string.format(...), 3)
+end
+
+function t.test(name, body)
+  local ok, message = xpcall(body, function(text)
+    return type(text) == "string" and text or debug.traceback(show(text))
+  end)
+  if ok then
+    passed = passed + 1
+  else
+    failed = failed + 1
+    print(name .. ": " .. message)
+  end
+end
+
+function t.check(condition, message)
+  if not condition then fail("%s", message or "check failed") end
+end
+
+function t.equal(actual, expected)
+  if actual ~= expected then fail("is %s, expected %s", show(actual), show(expected)) end
+end
+
+function t.near(actual, expected, tolerance)
+  if not (math.abs(actual - expected) <= tolerance) then
+    fail("is %.17g, expected %.17g within %g", actual, expected, tolerance)
+  end
+end
+
+-- The text must hold this part, taken literally.
+function t.contains(text, part)
+  if not tostring(text):find(part, 1, true) then fail("%s lacks %s", show(text), show(part)) end
+end
+
+-- The call must raise an error whose text holds this part.
+function t.fails(body, part)
+  local ok, message = pcall(body)
+  if ok then fail("no error, expected one with %s", show(part)) end
+  if not tostring(message):find(part, 1, true) then
+    fail("error %s, expected in it %s", show(message), show(part))
+  end
+end
+
+function t.finish()
+  if passed + failed == 0 then
+    failed = 1
+    print("no test ran")
+  end
+  print(("%d passed, %d failed"):format(passed, failed))
+  os.exit(failed == 0, true)
+end
+
+return t
