@@ -1,0 +1,241 @@
+#include "harness/engine/params.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/engine/gradient.h"
+
+/* Parameters start on multiples of this many elements: whole cache lines. */
+enum { ALIGNMENT = 16 };
+
+struct lh_params {
+    lh_param *item;
+    int64_t *offset;
+    int count, capacity;
+    lh_status status;
+    int64_t extent; /* elements of the flat blocks */
+    lh_tensor *values, *gradients;
+};
+
+lh_status lh_params_create(lh_params **out) {
+    lh_params *params = lh_allocate_zeroed(1, sizeof *params);
+    if (params == NULL) return LH_EMEMORY;
+    *out = params;
+    return LH_OK;
+}
+
+void lh_params_destroy(lh_params *params) {
+    if (params == NULL) return;
+    for (int i = 0; i < params->count; ++i)
+        lh_tensor_release(params->item[i].value);
+    lh_tensor_release(params->values);
+    lh_tensor_release(params->gradients);
+    free(params->item);
+    free(params->offset);
+    free(params);
+}
+
+static bool reserve(lh_params *params) {
+    if (params->count < params->capacity) return true;
+    const int capacity = params->capacity == 0 ? 64 : 2 * params->capacity;
+    lh_param *item = lh_reallocate(params->item, (size_t)capacity * sizeof *item);
+    if (item == NULL) return false;
+    params->item = item;
+    int64_t *offset = lh_reallocate(params->offset, (size_t)capacity * sizeof *offset);
+    if (offset == NULL) return false;
+    params->offset = offset;
+    params->capacity = capacity;
+    return true;
+}
+
+static int refuse(lh_params *params, lh_status status) {
+    params->status = status;
+    return -1;
+}
+
+int lh_params_declare(lh_params *params, lh_init init, int rank, const int64_t *shape,
+                      const char *name, ...) {
+    if (params->status != LH_OK) return -1;
+    if (!reserve(params)) return refuse(params, LH_EMEMORY);
+    lh_param made = {.rank = rank, .init = init, .decay = rank > 1, .count = 1};
+    va_list arguments;
+    va_start(arguments, name);
+    const int length = vsnprintf(made.name, sizeof made.name, name, arguments);
+    va_end(arguments);
+    if (length < 0 || (size_t)length >= sizeof made.name || rank < 1 || rank > LH_MAX_RANK) {
+        return refuse(
+            params, lh_fail(LH_ESHAPE, "parameter %s: name too long or rank %d", made.name, rank));
+    }
+    if (lh_params_find(params, made.name) >= 0) {
+        return refuse(params, lh_fail(LH_ESTATE, "parameter %s is declared twice", made.name));
+    }
+    for (int i = 0; i < rank; ++i) {
+        if (shape[i] < 1) {
+            return refuse(params, lh_fail(LH_ESHAPE, "parameter %s: axis %d of size %lld",
+                                          made.name, i, (long long)shape[i]));
+        }
+        made.shape[i] = shape[i];
+        made.count *= shape[i];
+    }
+    params->item[params->count] = made;
+    params->offset[params->count] = params->extent;
+    params->extent += (made.count + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return params->count++;
+}
+
+lh_status lh_params_status(const lh_params *params) {
+    return params->status;
+}
+
+void lh_params_mark_embedding(lh_params *params) {
+    if (params->count > 0) params->item[params->count - 1].embedding = true;
+}
+
+void lh_params_mark_undecayed(lh_params *params) {
+    if (params->count > 0) params->item[params->count - 1].decay = false;
+}
+
+int lh_params_count(const lh_params *params) {
+    return params->count;
+}
+
+const lh_param *lh_params_at(const lh_params *params, int index) {
+    return &params->item[index];
+}
+
+int lh_params_find(const lh_params *params, const char *name) {
+    for (int i = 0; i < params->count; ++i) {
+        if (strcmp(params->item[i].name, name) == 0) return i;
+    }
+    return -1;
+}
+
+int64_t lh_params_elements(const lh_params *params, bool with_embedding) {
+    int64_t count = 0;
+    for (int i = 0; i < params->count; ++i) {
+        if (with_embedding || !params->item[i].embedding) count += params->item[i].count;
+    }
+    return count;
+}
+
+/* ---- allocation ---- */
+
+/* A view of `count` elements of a flat block, seen in the parameter's shape. */
+static lh_tensor *part_of(const lh_tensor *block, const lh_param *param, int64_t offset) {
+    lh_tensor *part = lh_tensor_detached(block);
+    if (part == NULL) return NULL;
+    part->rank = param->rank;
+    part->offset = offset;
+    for (int64_t i = param->rank - 1, stride = 1; i >= 0; stride *= param->shape[i--]) {
+        part->shape[i] = param->shape[i];
+        part->stride[i] = stride;
+    }
+    return part;
+}
+
+static lh_status attach_gradient(const lh_params *params, lh_param *param, int64_t offset) {
+    LH_TRY(lh_tensor_require_gradient(param->value));
+    lh_tensor *part = part_of(params->gradients, param, offset);
+    if (part == NULL) return LH_EMEMORY;
+    param->value->gradient->persistent = true;
+    param->value->gradient->value = part;
+    return LH_OK;
+}
+
+lh_status lh_params_allocate(lh_params *params, lh_pool *pool) {
+    LH_TRY(params->status);
+    LH_TRY(lh_tensor_create_zero(pool, LH_REAL, 1, &params->extent, &params->values));
+    LH_TRY(lh_tensor_create_zero(pool, LH_REAL, 1, &params->extent, &params->gradients));
+    for (int i = 0; i < params->count; ++i) {
+        lh_param *param = &params->item[i];
+        param->value = part_of(params->values, param, params->offset[i]);
+        if (param->value == NULL) return LH_EMEMORY;
+        LH_TRY(attach_gradient(params, param, params->offset[i]));
+    }
+    return LH_OK;
+}
+
+/* ---- initial values ---- */
+
+static double unit_open(uint32_t word) {
+    return ((double)word + 0.5) / 4294967296.0;
+}
+
+/* One draw of N(0, 1) by Box and Muller 1958 from words 2 i and 2 i + 1. */
+static double normal(lh_random_key key, uint64_t index) {
+    const double u = unit_open(lh_random_word(key, 2 * index));
+    const double v = unit_open(lh_random_word(key, 2 * index + 1));
+    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
+}
+
+/* The deviation of N(0, 1) cut at two sigma. */
+static const double truncated_deviation = 0.87962566103423978;
+
+/* Draws again, from words far past the first round's, until the value is within two sigma. */
+static double truncated_normal(lh_random_key key, uint64_t index) {
+    for (uint64_t round = 0;; ++round) {
+        const double z = normal(key, index + (round << 40));
+        if (fabs(z) <= 2.0) return z / truncated_deviation;
+    }
+}
+
+static double draw(const lh_init *init, lh_random_key key, uint64_t index) {
+    switch (init->kind) {
+    case LH_INIT_NORMAL:
+        return init->mean + init->deviation * normal(key, index);
+    case LH_INIT_TRUNCATED_NORMAL:
+        return init->mean + init->deviation * truncated_normal(key, index);
+    case LH_INIT_UNIFORM:
+        return init->mean + init->deviation * (2.0 * unit_open(lh_random_word(key, index)) - 1.0);
+    case LH_INIT_CONSTANT:
+        break;
+    }
+    return init->mean;
+}
+
+lh_status lh_params_initialize(lh_params *params, uint64_t seed) {
+    for (int i = 0; i < params->count; ++i) {
+        const lh_param *param = &params->item[i];
+        real *host = lh_allocate((size_t)param->count * sizeof *host);
+        if (host == NULL) return LH_EMEMORY;
+        const lh_random_key key = {.seed = seed, .stream = LH_STREAM_INIT, .op = (uint32_t)i};
+#pragma omp parallel for schedule(static)
+        for (int64_t e = 0; e < param->count; ++e) {
+            host[e] = (real)draw(&param->init, key, (uint64_t)e);
+        }
+        const lh_status status = lh_tensor_write(param->value, host, param->count);
+        free(host);
+        LH_TRY(status);
+    }
+    return LH_OK;
+}
+
+lh_tensor *lh_params_get(const lh_params *params, int index) {
+    return index >= 0 && index < params->count ? params->item[index].value : NULL;
+}
+
+lh_tensor *lh_params_values(const lh_params *params) {
+    return params->values;
+}
+
+lh_tensor *lh_params_gradients(const lh_params *params) {
+    return params->gradients;
+}
+
+void lh_params_clear_gradients(lh_params *params) {
+    for (int i = 0; i < params->count; ++i)
+        lh_tensor_clear_gradient(params->item[i].value);
+}
+
+lh_status lh_params_settle_gradients(lh_params *params) {
+    for (int i = 0; i < params->count; ++i) {
+        const lh_gradient *gradient = params->item[i].value->gradient;
+        if (gradient->present) continue;
+        const lh_fill_args args = {.count = gradient->count, .x = lh_tensor_real(gradient->value)};
+        LH_TRY(LH_RUN(gradient->pool, fill, &args));
+    }
+    return LH_OK;
+}
