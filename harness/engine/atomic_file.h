@@ -13,7 +13,7 @@ lh_status lh_atomic_file_open(const char *path, lh_atomic_file **out);
 lh_status lh_atomic_file_write(lh_atomic_file *file, const void *data, size_t bytes);
 
 /* Syncs the file, renames it to its path, syncs the folder. Ends the file in any case; after a
- * failure the old contents of the path stand. */
+ * failure the old contents of the path stand (the new ones, when only the folder's sync failed). */
 lh_status lh_atomic_file_commit(lh_atomic_file *file);
 
 /* Drops what was written. NULL is allowed. */

@@ -28,7 +28,8 @@ const lh_option lh_train_options[] = {
      "adafactor: updates relative to the parameter's rms"},
     {"factor_minimum", LH_OPTION_INTEGER, "128", 1, 1e12, NULL,
      "adafactor: smallest axis whose second moment is factored"},
-    {"log_every", LH_OPTION_INTEGER, "10", 1, 1e6, NULL, "steps between points of the loss curve"},
+    {"log_every", LH_OPTION_INTEGER, "10", 1, LH_LOG_LIMIT, NULL,
+     "steps between points of the loss curve"},
     {"evaluate_every", LH_OPTION_INTEGER, "0", 0, 1e12, NULL,
      "steps between evaluations on the validation split; 0: none"},
     {"checkpoint_every", LH_OPTION_INTEGER, "0", 0, 1e12, NULL,
@@ -73,7 +74,7 @@ void lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
 }
 
 bool lh_train_option_is_identity(const lh_train_plan *plan, const char *name) {
-    static const char *const free_names[] = {"evaluate_every", "checkpoint_every",
+    static const char *const free_names[] = {"log_every", "evaluate_every", "checkpoint_every",
                                              "checkpoint_seconds"};
     for (size_t i = 0; i < sizeof free_names / sizeof free_names[0]; ++i) {
         if (strcmp(name, free_names[i]) == 0) return false;

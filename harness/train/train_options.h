@@ -6,6 +6,9 @@
 #include "harness/train/schedule.h"
 #include "harness/train/session.h"
 
+/* The largest log_every: so many losses may wait on the device. */
+enum { LH_LOG_LIMIT = 1024 };
+
 /* How a run goes, read once. */
 typedef struct lh_train_plan {
     int64_t steps, log_every, evaluate_every, checkpoint_every;

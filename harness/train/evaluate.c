@@ -1,0 +1,97 @@
+#include "harness/train/interrupt.h"
+#include "harness/train/loss.h"
+#include "harness/train/session_inside.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Sums over a pass. */
+typedef struct totals {
+    double nats, weight, correct, bytes, words;
+} totals;
+
+/* What one pass holds: released by clear_pass. */
+typedef struct pass {
+    lh_session *session;
+    lh_state *state;
+    lh_batch batch;
+    totals sum;
+} pass;
+
+void lh_metrics_set(lh_metrics *metrics, const char *name, double value) {
+    int index = 0;
+    while (index < metrics->count && strcmp(metrics->entry[index].name, name) != 0)
+        ++index;
+    if (index == LH_METRICS) return;
+    snprintf(metrics->entry[index].name, sizeof metrics->entry[index].name, "%s", name);
+    metrics->entry[index].value = value;
+    if (index == metrics->count) metrics->count += 1;
+}
+
+double lh_metrics_get(const lh_metrics *metrics, const char *name) {
+    for (int i = 0; i < metrics->count; ++i) {
+        if (strcmp(metrics->entry[i].name, name) == 0) return metrics->entry[i].value;
+    }
+    return nan("");
+}
+
+static lh_status score_batch(pass *p, const lh_host_batch *host) {
+    lh_session *session = p->session;
+    lh_output output = {0};
+    lh_tensor *loss = NULL;
+    lh_loss_sums sums = {0};
+    LH_TRY(lh_batch_upload(session->pool, &session->setup, host, &p->batch));
+    lh_tape_begin(session->tape, false, session->seed, 0);
+    const lh_scope scope = lh_scope_open(session->tape);
+    LH_TRY(lh_model_forward(session->model, session->tape, p->state, &p->batch, false, &output));
+    LH_TRY(lh_loss_forward(session->tape, &output, &p->batch, lh_host_batch_weight(host), &loss,
+                           &sums));
+    LH_TRY(lh_state_commit(p->state, session->tape));
+    lh_scope_close(session->tape, scope, NULL);
+    p->sum.nats += sums.nats;
+    p->sum.weight += sums.weight;
+    p->sum.correct += sums.correct;
+    p->sum.bytes += host->predicted_bytes;
+    p->sum.words += host->predicted_words;
+    return LH_OK;
+}
+
+static lh_status score_split(pass *p, lh_split split) {
+    const lh_task *task = p->session->task;
+    LH_TRY(task->class->evaluate_begin(task->instance, split));
+    while (true) {
+        lh_host_batch host;
+        LH_TRY(task->class->evaluate_batch(task->instance, &host));
+        if (host.rows == 0) return LH_OK;
+        if (p->state == NULL)
+            LH_TRY(lh_state_create(p->session->model, p->session->pool, host.rows, &p->state));
+        LH_TRY(score_batch(p, &host));
+        if (lh_interrupt_requested())
+            return lh_fail(LH_EINTERRUPT, "evaluate: stopped by a signal");
+    }
+}
+
+/* word_perplexity is 2^(bits per word), as the papers on PG-19 report it. */
+static void derive(const totals *sum, lh_metrics *out) {
+    const double bits = sum->nats / log(2.0);
+    *out = (lh_metrics){0};
+    lh_metrics_set(out, "predicted_tokens", sum->weight);
+    lh_metrics_set(out, "bits_per_token", bits / sum->weight);
+    lh_metrics_set(out, "perplexity", exp(sum->nats / sum->weight));
+    lh_metrics_set(out, "accuracy", sum->correct / sum->weight);
+    lh_metrics_set(out, "error_percent", 100.0 * (1.0 - sum->correct / sum->weight));
+    if (sum->bytes > 0.0) lh_metrics_set(out, "bits_per_byte", bits / sum->bytes);
+    if (sum->words > 0.0) lh_metrics_set(out, "word_perplexity", exp(sum->nats / sum->words));
+}
+
+lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out) {
+    pass p = {.session = session};
+    lh_status status = score_split(&p, split);
+    if (status == LH_OK && !(p.sum.weight > 0.0))
+        status = lh_fail(LH_EFORMAT, "evaluate: the split has nothing to predict");
+    if (status == LH_OK) derive(&p.sum, out);
+    lh_batch_clear(&p.batch);
+    lh_state_destroy(p.state);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* What a session is made of: for the files of this folder alone. */
+#ifndef LH_TRAIN_SESSION_INSIDE_H
+#define LH_TRAIN_SESSION_INSIDE_H
+
+#include "harness/train/batch.h"
+#include "harness/train/snapshot.h"
+#include "harness/train/train_options.h"
+
+struct lh_session {
+    lh_device *device;
+    lh_pool *pool;
+    lh_tape *tape;
+    lh_task *task;
+    lh_model *model;
+    lh_state *state; /* carried through training */
+    lh_optimizer *optimizer;
+    lh_options *train_options;
+    lh_train_plan plan;
+    lh_model_setup setup;
+    int64_t rows, length; /* of a training batch */
+    uint64_t seed;
+    char *identity; /* lines "name=value": which run a checkpoint belongs to */
+    lh_batch batch; /* on the device, reused */
+
+    /* Losses of the latest steps wait on the device until somebody needs them. */
+    lh_tensor *pending_loss; /* [log_every] */
+    double *pending_weight;  /* [log_every] */
+    int64_t pending;
+
+    /* step, time, and what has passed since the last point of the loss curve. */
+    lh_snapshot_record record;
+};
+
+#endif

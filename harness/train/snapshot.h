@@ -1,0 +1,38 @@
+/* Checkpoint files: everything that a run needs to go on bit for bit.
+ *
+ * Layout, in the machine's byte order: magic "LHSNAP01", u32 version, u32 size of `real`, u64 bytes
+ * of the body, the body, u64 XXH3 digest of all before it. Body: identity text, record, cursor,
+ * tensors; each with its length before it. */
+#ifndef LH_TRAIN_SNAPSHOT_H
+#define LH_TRAIN_SNAPSHOT_H
+
+#include "harness/train/task.h"
+
+/* Numbers of the trainer. */
+typedef struct lh_snapshot_record {
+    int64_t step;
+    double seconds;
+    double interval_nats, interval_weight; /* losses since the last point of the curve */
+    double interval_tokens, interval_seconds;
+} lh_snapshot_record;
+
+/* What is written, or what a reader expects and gets. The identity text, lines of "name=value",
+ * says which run it is. Tensors are borrowed. */
+typedef struct lh_snapshot {
+    const char *identity;
+    lh_snapshot_record record;
+    int cursor_count;
+    int64_t cursor[LH_CURSOR_WORDS];
+    lh_tensor **tensor;
+    int tensor_count;
+} lh_snapshot;
+
+/* Atomic. Fails: LH_EIO, LH_EMEMORY. */
+lh_status lh_snapshot_write(const lh_snapshot *snapshot, const char *path);
+
+/* Fills record and cursor and writes the tensors, after the whole file has been found sound: a
+ * failure changes nothing. Fails: LH_EIO; LH_EFORMAT for a truncated or corrupt file, another
+ * precision, another identity (the message names the first line that differs), other tensors. */
+lh_status lh_snapshot_read(lh_snapshot *snapshot, const char *path);
+
+#endif

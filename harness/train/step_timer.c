@@ -1,0 +1,83 @@
+#include "harness/train/session_inside.h"
+#include "harness/train/trainer.h"
+
+#include <stdlib.h>
+
+/* Times of one session's measured steps, milliseconds. */
+typedef struct series {
+    double *ms;
+    int count;
+    int64_t allocations; /* of the device, before the measured steps */
+} series;
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Quantile `q` of sorted values, interpolated between neighbours. */
+static double quantile(const double *sorted, int count, double q) {
+    const double place = q * (double)(count - 1);
+    const int below = (int)place;
+    if (below + 1 >= count) return sorted[count - 1];
+    return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+static lh_status timed_step(lh_session *session, double *ms) {
+    const double start = lh_clock_seconds();
+    LH_TRY(lh_trainer_step(session));
+    LH_TRY(session->device->synchronize(session->device));
+    *ms = 1e3 * (lh_clock_seconds() - start);
+    return LH_OK;
+}
+
+static lh_status warm_up(lh_session *const *sessions, int count, int warmup) {
+    for (int round = 0; round < warmup; ++round) {
+        for (int i = 0; i < count; ++i)
+            LH_TRY(lh_trainer_step(sessions[i]));
+    }
+    return LH_OK;
+}
+
+/* The sessions take turns, so that a slow phase of the machine hits all of them alike. */
+static lh_status measure(lh_session *const *sessions, int count, int steps, series *all) {
+    for (int i = 0; i < count; ++i) {
+        lh_pool_reset_peak(sessions[i]->pool);
+        all[i].allocations = lh_pool_get_stats(sessions[i]->pool).device_allocations;
+    }
+    for (int round = 0; round < steps; ++round) {
+        for (int i = 0; i < count; ++i)
+            LH_TRY(timed_step(sessions[i], &all[i].ms[all[i].count++]));
+    }
+    return LH_OK;
+}
+
+static void summarize(const lh_session *session, series *times, lh_step_time *out) {
+    const lh_pool_stats stats = lh_pool_get_stats(session->pool);
+    qsort(times->ms, (size_t)times->count, sizeof *times->ms, compare);
+    *out =
+        (lh_step_time){.median_ms = quantile(times->ms, times->count, 0.5),
+                       .q1_ms = quantile(times->ms, times->count, 0.25),
+                       .q3_ms = quantile(times->ms, times->count, 0.75),
+                       .tokens_per_step = (double)(session->rows * session->length),
+                       .peak_memory_bytes = stats.peak_bytes,
+                       .allocations_after_warmup = stats.device_allocations - times->allocations};
+}
+
+lh_status lh_session_time_steps(lh_session *const *sessions, int count, int warmup, int steps,
+                                lh_step_time *out) {
+    if (count < 1 || warmup < 0 || steps < 1)
+        return lh_fail(LH_EOPTION, "step time: needs a session and at least one measured step");
+    double *times = lh_allocate_zeroed((size_t)count * (size_t)steps, sizeof *times);
+    series *all = lh_allocate_zeroed((size_t)count, sizeof *all);
+    lh_status status = times != NULL && all != NULL ? LH_OK : LH_EMEMORY;
+    for (int i = 0; status == LH_OK && i < count; ++i)
+        all[i].ms = times + (size_t)i * (size_t)steps;
+    if (status == LH_OK) status = warm_up(sessions, count, warmup);
+    if (status == LH_OK) status = measure(sessions, count, steps, all);
+    for (int i = 0; status == LH_OK && i < count; ++i)
+        summarize(sessions[i], &all[i], &out[i]);
+    free(times);
+    free(all);
+    return status;
+}

@@ -1,0 +1,221 @@
+#include "harness/train/trainer.h"
+
+#include "harness/train/interrupt.h"
+#include "harness/train/loss.h"
+#include "harness/train/session_inside.h"
+
+#include <math.h>
+#include <time.h>
+
+double lh_clock_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- one step ---- */
+
+/* Puts the loss behind the others that wait on the device. */
+static lh_status keep_loss(lh_session *session, const lh_tensor *loss, double weight) {
+    const lh_copy_args args = {.rank = 0,
+                               .x = lh_tensor_real(loss),
+                               .y = lh_tensor_real(session->pending_loss) + session->pending,
+                               .write = LH_SET};
+    const lh_launch launch = {.stream = session->device->stream, .workspace = NULL};
+    const lh_status status = session->device->kernels->copy(&launch, &args);
+    if (status != LH_OK) return lh_fail(status, "train: kernel copy refused the loss");
+    session->pending_weight[session->pending++] = weight;
+    return LH_OK;
+}
+
+/* Forward, loss and backward of the batch on the device. */
+static lh_status differentiate(lh_session *session, double weight) {
+    lh_tape *tape = session->tape;
+    lh_output output = {0};
+    lh_tensor *loss = NULL;
+    LH_TRY(lh_model_forward(session->model, tape, session->state, &session->batch, true, &output));
+    LH_TRY(lh_loss_forward(tape, &output, &session->batch, weight, &loss, NULL));
+    LH_TRY(keep_loss(session, loss, weight));
+    LH_TRY(lh_tape_backward(tape, loss));
+    return lh_params_settle_gradients(session->model->params);
+}
+
+static lh_status step_on(lh_session *session, const lh_host_batch *host) {
+    const int64_t step = session->record.step;
+    LH_TRY(lh_batch_upload(session->pool, &session->setup, host, &session->batch));
+    lh_tape_begin(session->tape, true, session->seed, (uint64_t)step);
+    lh_params_clear_gradients(session->model->params);
+    const lh_scope scope = lh_scope_open(session->tape);
+    LH_TRY(differentiate(session, lh_host_batch_weight(host)));
+    LH_TRY(lh_optimizer_update(session->optimizer, lh_schedule_rate(&session->plan.schedule, step),
+                               step));
+    LH_TRY(lh_state_commit(session->state, session->tape));
+    lh_scope_close(session->tape, scope, NULL);
+    return LH_OK;
+}
+
+lh_status lh_trainer_step(lh_session *session) {
+    if (session->pending == session->plan.log_every) LH_TRY(lh_trainer_flush(session));
+    lh_host_batch host;
+    const lh_task *task = session->task;
+    lh_status status = task->class->train_batch(task->instance, &host);
+    if (status == LH_OK) status = step_on(session, &host);
+    if (status != LH_OK) {
+        lh_note("step %lld of %s", (long long)session->record.step, session->model->class->name);
+        return status;
+    }
+    session->record.step += 1;
+    session->record.interval_tokens += (double)(host.rows * host.length);
+    return LH_OK;
+}
+
+static lh_status add_loss(lh_session *session, int64_t index, double nats) {
+    const int64_t step = session->record.step - session->pending + index;
+    if (!isfinite(nats))
+        return lh_fail(LH_EINTERNAL,
+                       "train: the loss of step %lld is not finite (learning rate %g): try a lower "
+                       "rate, a longer warmup, or clip",
+                       (long long)step, lh_schedule_rate(&session->plan.schedule, step));
+    session->record.interval_nats += nats * session->pending_weight[index];
+    session->record.interval_weight += session->pending_weight[index];
+    return LH_OK;
+}
+
+lh_status lh_trainer_flush(lh_session *session) {
+    const int64_t bytes = session->pending * (int64_t)sizeof(real);
+    real losses[LH_LOG_LIMIT];
+    if (session->pending == 0) return LH_OK;
+    LH_TRY(session->device->download(session->device, losses, lh_tensor_real(session->pending_loss),
+                                     (size_t)bytes));
+    for (int64_t i = 0; i < session->pending; ++i)
+        LH_TRY(add_loss(session, i, (double)losses[i]));
+    session->pending = 0;
+    return LH_OK;
+}
+
+/* ---- a run ---- */
+
+/* A run under way: what the loop holds beside the session. */
+typedef struct run {
+    lh_session *session;
+    const char *checkpoint_path;
+    lh_observer observer;
+    void *context;
+    double last_time;       /* up to here record.seconds has been counted */
+    double last_checkpoint; /* clock of the last checkpoint */
+} run;
+
+static bool is_due(int64_t step, int64_t every) {
+    return every > 0 && step % every == 0;
+}
+
+/* Brings the record's clocks up to now. */
+static void count_time(run *r) {
+    const double now = lh_clock_seconds();
+    r->session->record.seconds += now - r->last_time;
+    r->session->record.interval_seconds += now - r->last_time;
+    r->last_time = now;
+}
+
+static lh_status save(run *r) {
+    if (r->checkpoint_path == NULL) return LH_OK;
+    count_time(r);
+    r->last_checkpoint = r->last_time;
+    return lh_session_save(r->session, r->checkpoint_path);
+}
+
+static bool checkpoint_is_due(const run *r) {
+    const lh_train_plan *plan = &r->session->plan;
+    const int64_t step = r->session->record.step;
+    if (r->checkpoint_path == NULL) return false;
+    if (step == plan->steps || is_due(step, plan->checkpoint_every)) return true;
+    return plan->checkpoint_seconds > 0.0 &&
+           lh_clock_seconds() - r->last_checkpoint >= plan->checkpoint_seconds;
+}
+
+/* Turns the interval into a point of the curve and starts the next one. */
+static lh_status log_interval(run *r, lh_progress *progress) {
+    lh_session *session = r->session;
+    lh_snapshot_record *record = &session->record;
+    LH_TRY(lh_trainer_flush(session));
+    LH_TRY(lh_optimizer_gradient_norm(session->optimizer, &progress->gradient_norm));
+    count_time(r);
+    if (record->interval_weight > 0.0)
+        progress->loss_bits = record->interval_nats / record->interval_weight / log(2.0);
+    if (record->interval_seconds > 0.0)
+        progress->tokens_per_second = record->interval_tokens / record->interval_seconds;
+    record->interval_nats = record->interval_weight = 0.0;
+    record->interval_tokens = record->interval_seconds = 0.0;
+    return LH_OK;
+}
+
+static lh_status evaluate(run *r, lh_progress *progress) {
+    lh_metrics metrics;
+    count_time(r);
+    LH_TRY(lh_session_evaluate(r->session, LH_VALID, &metrics));
+    progress->valid_bits = lh_metrics_get(&metrics, "bits_per_token");
+    /* An evaluation counts as time of the run, but not of the interval's throughput. */
+    const double now = lh_clock_seconds();
+    r->session->record.seconds += now - r->last_time;
+    r->last_time = now;
+    return LH_OK;
+}
+
+/* Tells the observer what is new after a step. *go_on is false when it asks to stop. */
+static lh_status observe(run *r, bool *go_on) {
+    lh_session *session = r->session;
+    const lh_train_plan *plan = &session->plan;
+    const int64_t step = session->record.step;
+    const bool log_due = step == plan->steps || is_due(step, plan->log_every);
+    const bool evaluation_due = is_due(step, plan->evaluate_every);
+    if (!log_due && !evaluation_due) return LH_OK;
+    lh_progress progress = {.step = step,
+                            .steps = plan->steps,
+                            .loss_bits = nan(""),
+                            .rate = lh_schedule_rate(&plan->schedule, step - 1),
+                            .tokens_per_second = nan(""),
+                            .gradient_norm = nan(""),
+                            .valid_bits = nan("")};
+    if (log_due) LH_TRY(log_interval(r, &progress));
+    if (evaluation_due) LH_TRY(evaluate(r, &progress));
+    progress.seconds = session->record.seconds;
+    if (r->observer != NULL) *go_on = r->observer(r->context, &progress);
+    return LH_OK;
+}
+
+static lh_status stop(run *r) {
+    LH_TRY(save(r));
+    return lh_fail(LH_EINTERRUPT, "train: stopped after step %lld of %lld",
+                   (long long)r->session->record.step, (long long)r->session->plan.steps);
+}
+
+static lh_status train(run *r) {
+    lh_session *session = r->session;
+    while (session->record.step < session->plan.steps) {
+        bool go_on = true;
+        LH_TRY(lh_trainer_step(session));
+        const lh_status status = observe(r, &go_on);
+        if (status == LH_EINTERRUPT) lh_error_clear();
+        if (status != LH_OK && status != LH_EINTERRUPT) return status;
+        if (status == LH_EINTERRUPT || !go_on || lh_interrupt_requested()) return stop(r);
+        if (checkpoint_is_due(r)) LH_TRY(save(r));
+    }
+    return LH_OK;
+}
+
+lh_status lh_session_train(lh_session *session, const char *checkpoint_path, lh_observer observer,
+                           void *context) {
+    const double now = lh_clock_seconds();
+    run r = {.session = session,
+             .checkpoint_path = checkpoint_path,
+             .observer = observer,
+             .context = context,
+             .last_time = now,
+             .last_checkpoint = now};
+    lh_interrupt saved;
+    lh_interrupt_catch(&saved);
+    const lh_status status = train(&r);
+    count_time(&r);
+    lh_interrupt_release(&saved);
+    return status;
+}
