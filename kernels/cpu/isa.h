@@ -15,4 +15,8 @@
 #define LH_CPU_TEXT(isa)          LH_CPU_TEXT_EXPANDED(isa)
 #define LH_CPU_NAME               "cpu-" LH_CPU_TEXT(LH_CPU_ISA)
 
+/* For a helper whose constant arguments (an operator, a write mode) should each give their own
+ * vectorised loop. */
+#define LH_SPECIALIZED static inline __attribute__((always_inline))
+
 #endif

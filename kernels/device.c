@@ -1,0 +1,155 @@
+#include "kernels/device.h"
+
+#include <cblas.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMORY_ALIGNMENT = 64 };
+
+extern const lh_kernels lh_cpu_scalar_table;
+#ifdef LH_HAVE_AVX2
+extern const lh_kernels lh_cpu_avx2_table;
+#endif
+#ifdef LH_HAVE_AVX512
+extern const lh_kernels lh_cpu_avx512_table;
+#endif
+
+#if defined(__x86_64__)
+
+static bool has_avx2(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void) {
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
+
+static bool has_avx512_bf16(void) {
+    return has_avx512() && __builtin_cpu_supports("avx512bf16");
+}
+
+#else
+
+static bool has_avx2(void) {
+    return false;
+}
+
+static bool has_avx512(void) {
+    return false;
+}
+
+static bool has_avx512_bf16(void) {
+    return false;
+}
+
+#endif
+
+const lh_kernels *lh_kernels_at(int index) {
+    const lh_kernels *usable[4] = {&lh_cpu_scalar_table};
+    int count = 1;
+#ifdef LH_HAVE_AVX2
+    if (has_avx2()) usable[count++] = &lh_cpu_avx2_table;
+#endif
+#ifdef LH_HAVE_AVX512
+    if (has_avx512()) usable[count++] = &lh_cpu_avx512_table;
+#endif
+    return index >= 0 && index < count ? usable[index] : NULL;
+}
+
+/* The table that LH_CPU_ISA names, else the last, which is the best; NULL for a name that is not
+ * there. */
+static const lh_kernels *cpu_kernels(void) {
+    const char *wanted = getenv("LH_CPU_ISA");
+    const lh_kernels *last = NULL;
+    for (int i = 0; lh_kernels_at(i) != NULL; ++i) {
+        last = lh_kernels_at(i);
+        if (wanted != NULL && strcmp(last->name + strlen("cpu-"), wanted) == 0) return last;
+    }
+    return wanted == NULL || wanted[0] == '\0' ? last : NULL;
+}
+
+static lh_status cpu_allocate(lh_device *device, size_t bytes, void **out) {
+    (void)device;
+    const size_t units = bytes / MEMORY_ALIGNMENT + 1;
+    if (units > SIZE_MAX / MEMORY_ALIGNMENT) return LH_EMEMORY;
+    *out = aligned_alloc(MEMORY_ALIGNMENT, units * MEMORY_ALIGNMENT);
+    return *out == NULL ? LH_EMEMORY : LH_OK;
+}
+
+static void cpu_release(lh_device *device, void *memory) {
+    (void)device;
+    free(memory);
+}
+
+static lh_status cpu_upload(lh_device *device, void *device_memory, const void *host,
+                            size_t bytes) {
+    (void)device;
+    if (bytes > 0) memcpy(device_memory, host, bytes);
+    return LH_OK;
+}
+
+static lh_status cpu_download(lh_device *device, void *host, const void *device_memory,
+                              size_t bytes) {
+    (void)device;
+    if (bytes > 0) memcpy(host, device_memory, bytes);
+    return LH_OK;
+}
+
+static lh_status cpu_synchronize(lh_device *device) {
+    (void)device;
+    return LH_OK;
+}
+
+lh_status lh_device_open(const char *name, lh_device **out) {
+    const lh_kernels *kernels = strcmp(name, "cpu") == 0 ? cpu_kernels() : NULL;
+    if (kernels == NULL) return LH_EDEVICE;
+    lh_device *device = malloc(sizeof *device);
+    if (device == NULL) return LH_EMEMORY;
+    *device = (lh_device){
+        .kind = LH_CPU,
+        .kernels = kernels,
+        .allocate = cpu_allocate,
+        .release = cpu_release,
+        .upload = cpu_upload,
+        .download = cpu_download,
+        .synchronize = cpu_synchronize,
+    };
+    openblas_set_num_threads(1);
+    *out = device;
+    return LH_OK;
+}
+
+void lh_device_close(lh_device *device) {
+    free(device);
+}
+
+void lh_cpu_set_threads(int threads) {
+    openblas_set_num_threads(1);
+    if (threads > 0) omp_set_num_threads(threads);
+}
+
+int lh_cpu_threads(void) {
+    return omp_get_max_threads();
+}
+
+const char *lh_blas_core(void) {
+    return openblas_get_corename();
+}
+
+const char *lh_blas_version(void) {
+    return openblas_get_config();
+}
+
+/* OpenBLAS knows processors by model and falls back to AVX2 kernels, at half the speed, on an
+ * AVX-512 processor that is newer than the library. A choice of the user is left alone. */
+const char *lh_blas_better_core(void) {
+    static const char *const slow[] = {"Haswell", "Zen"};
+    if (getenv("OPENBLAS_CORETYPE") != NULL || !has_avx512()) return NULL;
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; ++i) {
+        if (strcmp(lh_blas_core(), slow[i]) == 0)
+            return has_avx512_bf16() ? "Cooperlake" : "SkylakeX";
+    }
+    return NULL;
+}
