@@ -87,8 +87,7 @@ typedef struct lh_model_class {
     /* One segment. Reads lh_pass_state, hands over lh_pass_carry. */
     lh_status (*forward)(const void *instance, lh_pass *pass, lh_output *out);
     /* Forward floating-point operations of matrix products and attention per token, for segments of
-     * this length, counting masked scores that a tile computes anyway as not computed. Without the
-     * head. */
+     * this length: visible query-key pairs only, the output head included. */
     double (*flops_per_token)(const void *instance, int64_t length);
     /* Optional: checks that need the segment length ("window 64 does not divide segment 500"). */
     lh_status (*check)(const void *instance, int64_t rows, int64_t length);
@@ -139,6 +138,9 @@ typedef struct lh_model {
     lh_model_setup setup;
 } lh_model;
 
+/* The models of this tree; models/table.c fills it. NULL-terminated. */
+extern const lh_model_class *const lh_model_table[];
+
 /* In-tree table, then plug-ins. NULL plus LH_EOPTION with the nearest name when unknown. */
 const lh_model_class *lh_model_class_find(const char *name);
 const lh_model_class *lh_model_class_at(int index); /* NULL past the end */
@@ -165,10 +167,9 @@ lh_status lh_model_forward(const lh_model *model, lh_tape *tape, lh_state *state
                            const lh_batch *batch, bool training, lh_output *out);
 /* Makes the pending state current. Call after backward (or right after forward when not training).
  */
-lh_status lh_state_commit(lh_state *state, lh_tape *tape);
+lh_status lh_state_commit(lh_state *state);
 
-/* Forward FLOPs per token including the head, and training FLOPs per token (three times forward).
- */
+/* Forward FLOPs per token, the head included; a training step costs three times as many. */
 double lh_model_flops_per_token(const lh_model *model, int64_t length);
 
 /* ---- plug-ins ---- */

@@ -1,0 +1,212 @@
+#include "harness/engine/state.h"
+
+#include <stdlib.h>
+
+static int64_t row_width(const lh_tensor *value) {
+    return value->shape[0] > 0 ? lh_tensor_count(value) / value->shape[0] : 0;
+}
+
+static lh_status create_slot(const lh_state_spec *spec, lh_pool *pool, int64_t rows,
+                             lh_state_slot *slot) {
+    int64_t shape[LH_MAX_RANK] = {rows};
+    for (int i = 0; i < spec->rank; ++i)
+        shape[i + 1] = spec->shape[i];
+    slot->kind = spec->kind;
+    LH_TRY(lh_tensor_create_zero(pool, LH_REAL, spec->rank + 1, shape, &slot->value));
+    if (spec->kind != LH_STATE_RING) return LH_OK;
+    return lh_tensor_create_zero(pool, LH_I32, 1, &rows, &slot->count);
+}
+
+static lh_status create_slots(const lh_model *model, lh_pool *pool, int64_t rows, lh_state *state) {
+    int64_t widest = 1;
+    for (int i = 0; i < model->state_count; ++i) {
+        LH_TRY(create_slot(&model->states[i], pool, rows, &state->slot[i]));
+        /* A ring is emptied by its count, so only replaced states are ever cleared. */
+        const int64_t width = row_width(state->slot[i].value);
+        if (state->slot[i].kind == LH_STATE_REPLACE && width > widest) widest = width;
+    }
+    return lh_tensor_create_zero(pool, LH_REAL, 1, &widest, &state->zero);
+}
+
+lh_status lh_state_create(const lh_model *model, lh_pool *pool, int64_t rows, lh_state **out) {
+    lh_state *state = lh_allocate_zeroed(1, sizeof *state);
+    if (state == NULL) return LH_EMEMORY;
+    state->pool = pool;
+    state->slot_count = model->state_count;
+    state->slot = lh_allocate_zeroed((size_t)model->state_count + 1, sizeof *state->slot);
+    const lh_status status =
+        state->slot != NULL ? create_slots(model, pool, rows, state) : LH_EMEMORY;
+    if (status != LH_OK) {
+        lh_state_destroy(state);
+        return status;
+    }
+    *out = state;
+    return LH_OK;
+}
+
+void lh_state_destroy(lh_state *state) {
+    if (state == NULL) return;
+    for (int i = 0; state->slot != NULL && i < state->slot_count; ++i) {
+        lh_tensor_release(state->slot[i].value);
+        lh_tensor_release(state->slot[i].count);
+        lh_tensor_release(state->slot[i].pending);
+    }
+    lh_tensor_release(state->zero);
+    free(state->slot);
+    free(state);
+}
+
+/* i32 tensors are cleared from the host: a fill kernel writes reals. */
+static lh_status clear_counts(lh_tensor *count) {
+    const int64_t rows = lh_tensor_count(count);
+    int32_t *zeros = lh_allocate_zeroed((size_t)rows + 1, sizeof *zeros);
+    if (zeros == NULL) return LH_EMEMORY;
+    const lh_status status = lh_tensor_write(count, zeros, rows);
+    free(zeros);
+    return status;
+}
+
+lh_status lh_state_clear(lh_state *state) {
+    for (int i = 0; i < state->slot_count; ++i) {
+        lh_state_slot *slot = &state->slot[i];
+        lh_tensor_release(slot->pending);
+        slot->pending = NULL;
+        const lh_fill_args args = {.count = lh_tensor_count(slot->value),
+                                   .x = lh_tensor_real(slot->value)};
+        LH_TRY(LH_RUN(state->pool, fill, &args));
+        if (slot->count != NULL) LH_TRY(clear_counts(slot->count));
+    }
+    return LH_OK;
+}
+
+int lh_state_count(const lh_state *state) {
+    return 2 * state->slot_count;
+}
+
+lh_tensor *lh_state_tensor(const lh_state *state, int index) {
+    const lh_state_slot *slot = &state->slot[index / 2];
+    return index % 2 == 0 ? slot->value : slot->count;
+}
+
+/* ---- document starts ---- */
+
+static lh_status clear_value_rows(lh_state *state, lh_tensor *value, const lh_tensor *starts) {
+    const lh_select_rows_forward_args args = {.batch = value->shape[0],
+                                              .width = row_width(value),
+                                              .flag = lh_tensor_integer(starts),
+                                              .a = lh_tensor_real(state->zero),
+                                              .x = lh_tensor_real(value),
+                                              .y = lh_tensor_real(value)};
+    return LH_RUN(state->pool, select_rows_forward, &args);
+}
+
+static lh_status clear_count_rows(lh_tensor *count, const int32_t *flags, int64_t rows) {
+    int32_t *counts = lh_allocate((size_t)rows * sizeof *counts + 1);
+    if (counts == NULL) return LH_EMEMORY;
+    lh_status status = lh_tensor_read(count, counts, rows);
+    for (int64_t r = 0; r < rows && status == LH_OK; ++r) {
+        if (flags[r] != 0) counts[r] = 0;
+    }
+    if (status == LH_OK) status = lh_tensor_write(count, counts, rows);
+    free(counts);
+    return status;
+}
+
+static lh_status clear_rings(lh_state *state, const lh_tensor *starts) {
+    const int64_t rows = lh_tensor_count(starts);
+    int32_t *flags = lh_allocate((size_t)rows * sizeof *flags + 1);
+    if (flags == NULL) return LH_EMEMORY;
+    lh_status status = lh_tensor_read(starts, flags, rows);
+    for (int i = 0; i < state->slot_count && status == LH_OK; ++i) {
+        if (state->slot[i].count == NULL) continue;
+        status = clear_count_rows(state->slot[i].count, flags, rows);
+    }
+    free(flags);
+    return status;
+}
+
+lh_status lh_state_clear_rows(lh_state *state, const lh_tensor *starts) {
+    bool rings = false;
+    for (int i = 0; i < state->slot_count; ++i) {
+        lh_state_slot *slot = &state->slot[i];
+        rings = rings || slot->kind == LH_STATE_RING;
+        if (slot->kind == LH_STATE_RING) continue;
+        LH_TRY(clear_value_rows(state, slot->value, starts));
+    }
+    return rings ? clear_rings(state, starts) : LH_OK;
+}
+
+/* ---- handing over ---- */
+
+static lh_status append(lh_state_slot *slot) {
+    const lh_ring_append_args args = {.batch = slot->value->shape[0],
+                                      .capacity = slot->value->shape[1],
+                                      .length = slot->pending->shape[1],
+                                      .width = slot->value->shape[2],
+                                      .x = lh_tensor_real(slot->pending),
+                                      .ring = lh_tensor_real(slot->value),
+                                      .count = lh_tensor_integer(slot->count),
+                                      .advance = true};
+    return LH_RUN(slot->value->pool, ring_append, &args);
+}
+
+lh_status lh_state_commit(lh_state *state) {
+    for (int i = 0; i < state->slot_count; ++i) {
+        lh_state_slot *slot = &state->slot[i];
+        if (slot->pending == NULL) continue;
+        LH_TRY(slot->kind == LH_STATE_RING ? append(slot)
+                                           : lh_tensor_copy(slot->value, slot->pending));
+        lh_tensor_release(slot->pending);
+        slot->pending = NULL;
+    }
+    return LH_OK;
+}
+
+/* ---- what a model sees ---- */
+
+lh_tape *lh_pass_tape(const lh_pass *pass) {
+    return pass->tape;
+}
+
+const lh_batch *lh_pass_batch(const lh_pass *pass) {
+    return pass->batch;
+}
+
+bool lh_pass_is_training(const lh_pass *pass) {
+    return pass->training;
+}
+
+lh_tensor *lh_pass_param(const lh_pass *pass, int index) {
+    return lh_params_get(pass->model->params, index);
+}
+
+lh_tensor *lh_pass_state(const lh_pass *pass, int index) {
+    return pass->state->slot[index].value;
+}
+
+lh_tensor *lh_pass_ring_count(const lh_pass *pass, int index) {
+    return pass->state->slot[index].count;
+}
+
+static bool carries(const lh_state_slot *slot, const lh_tensor *value) {
+    if (slot->kind == LH_STATE_REPLACE) return lh_tensor_same_shape(slot->value, value);
+    return value->rank == 3 && value->shape[0] == slot->value->shape[0] &&
+           value->shape[2] == slot->value->shape[2];
+}
+
+lh_status lh_pass_carry(lh_pass *pass, int index, lh_tensor *value) {
+    if (value == NULL) return lh_error_get()->status;
+    lh_state_slot *slot = &pass->state->slot[index];
+    if (!carries(slot, value)) {
+        return lh_fail(LH_ESHAPE, "carried state '%s' is %s, the model handed over %s",
+                       pass->model->states[index].name, lh_shape_text(slot->value),
+                       lh_shape_text(value));
+    }
+    const lh_scope scope = lh_scope_open(pass->tape);
+    lh_tensor *constant = lh_detach(pass->tape, value);
+    lh_tensor *dense = lh_contiguous(pass->tape, constant);
+    lh_tensor_release(slot->pending);
+    slot->pending = lh_tensor_retain(dense);
+    lh_scope_close(pass->tape, scope, NULL);
+    return dense != NULL ? LH_OK : lh_error_get()->status;
+}
