@@ -272,7 +272,10 @@ probe_scale_out() {
     if [ "$nvcc" = nvcc ] && [ -x /usr/local/cuda/bin/nvcc ]; then
         nvcc=/usr/local/cuda/bin/nvcc
     fi
-    case $nvcc in no | 0) ;; *) release=$("$nvcc" --version 2>/dev/null | grep -o 'release [0-9.]*') ;; esac
+    case $nvcc in
+    no | 0) ;;
+    *) release=$("$nvcc" --version 2>/dev/null | grep -o 'release [0-9.]*') ;;
+    esac
     if [ -n "$release" ]; then
         found "✓" CUDA "nvcc $release; this version runs on the CPU"
     else

@@ -54,7 +54,10 @@ one() {
     if [ -n "$note" ]; then failed=$((failed + 1)); fi
     printf '%s %s\n' "$passed" "$failed" >"$folder/$number.result"
     {
-        if [ "$failed" -gt 0 ]; then printf '%s\n' "--- $command: ${note:-failed}"; tail -n 60 "$log"; fi
+        if [ "$failed" -gt 0 ]; then
+            printf '%s\n' "--- $command: ${note:-failed}"
+            tail -n 60 "$log"
+        fi
         printf '%5d.%02d s  %4d passed %3d failed  %s\n' $((took / 100)) $((took % 100)) \
             "$passed" "$failed" "$command"
     } >"$folder/$number.report"

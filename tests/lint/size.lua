@@ -1,0 +1,51 @@
+-- Ceilings: 600 lines a file, 60 lines a function, 100 columns.
+local tree = dofile "tests/lint/tree.lua"
+local file_lines, function_lines, columns = 600, 60, 100
+
+-- The tree is formatted by tool, so a C function opens with a line that ends in `) {` below a line
+-- that starts at the margin, and closes with a brace at the margin.
+local function c_functions(path, lines)
+  local start
+  for number, line in ipairs(lines) do
+    if line:find("^[%a_]") and line:find("%(") and not line:find("[;=]") then
+      start = number
+    elseif line:find("^}") then
+      if start and number - start + 1 > function_lines then
+        tree.offence(path, start, "function of %d lines, at most %d", number - start + 1,
+          function_lines)
+      end
+      start = nil
+    end
+  end
+end
+
+-- A Lua function closes with the `end` at its own indentation.
+local function lua_functions(path, lines)
+  local open = {}
+  for number, line in ipairs(lines) do
+    local indent = #line:match("^ *")
+    if open[indent] and line:find("^ *end") then
+      local length = number - open[indent] + 1
+      if length > function_lines then
+        tree.offence(path, open[indent], "function of %d lines, at most %d", length, function_lines)
+      end
+      open[indent] = nil
+    elseif line:find("%f[%w_]function%f[^%w_]") and not line:find("%f[%w_]end%f[^%w_]") then
+      open[indent] = number
+    end
+  end
+end
+
+for _, path in ipairs(tree.files("c h cc cu cuh lua sh")) do
+  local lines = tree.lines(path)
+  if #lines > file_lines then
+    tree.offence(path, #lines, "%d lines, at most %d", #lines, file_lines)
+  end
+  for number, line in ipairs(lines) do
+    if utf8.len(line) and utf8.len(line) > columns then
+      tree.offence(path, number, "%d columns, at most %d", utf8.len(line), columns)
+    end
+  end
+  if path:find("%.lua$") then lua_functions(path, lines) else c_functions(path, lines) end
+end
+tree.finish()

@@ -1,0 +1,34 @@
+-- Words that have no place in the sources.
+local tree = dofile "tests/lint/tree.lua"
+
+-- Each rule: a pattern, why it is wrong, and where it is right.
+local everywhere = {
+  { "TO" .. "DO", "do it, or write an issue" },
+  { "FIX" .. "ME", "do it, or write an issue" },
+  { "%f[%w]XX" .. "X%f[%W]", "do it, or write an issue" },
+  { "%s$", "white space at the end of the line" },
+}
+local in_c = {
+  { "%f[%w_]exit%(", "only main.c exits", "^harness/main%.c$" },
+  { "%f[%w_]_exit%(", "only main.c exits", "^harness/main%.c$" },
+  { "%f[%w_]abort%(", "return a status instead" },
+  { "%f[%w_]assert%(", "return a status instead" },
+  { "%f[%w_]lh_[%w_]+_t%f[^%w_]", "POSIX reserves names that end in _t" },
+}
+
+local function check(rules, path, number, line)
+  for _, rule in ipairs(rules) do
+    if line:find(rule[1]) and not (rule[3] and path:find(rule[3])) then
+      tree.offence(path, number, "%s: %s", line:match(rule[1]), rule[2])
+    end
+  end
+end
+
+for _, path in ipairs(tree.files("c h cc cu cuh lua sh def gp")) do
+  local own_c = path:find("%.[ch][cu]?h?$") and not path:find("^tests/")
+  for number, line in ipairs(tree.lines(path)) do
+    check(everywhere, path, number, line)
+    if own_c then check(in_c, path, number, line) end
+  end
+end
+tree.finish()
