@@ -47,7 +47,7 @@ static lh_status score_batch(pass *p, const lh_host_batch *host) {
     LH_TRY(lh_model_forward(session->model, session->tape, p->state, &p->batch, false, &output));
     LH_TRY(lh_loss_forward(session->tape, &output, &p->batch, lh_host_batch_weight(host), &loss,
                            &sums));
-    LH_TRY(lh_state_commit(p->state, session->tape));
+    LH_TRY(lh_state_commit(p->state));
     lh_scope_close(session->tape, scope, NULL);
     p->sum.nats += sums.nats;
     p->sum.weight += sums.weight;

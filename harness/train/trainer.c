@@ -49,7 +49,7 @@ static lh_status step_on(lh_session *session, const lh_host_batch *host) {
     LH_TRY(differentiate(session, lh_host_batch_weight(host)));
     LH_TRY(lh_optimizer_update(session->optimizer, lh_schedule_rate(&session->plan.schedule, step),
                                step));
-    LH_TRY(lh_state_commit(session->state, session->tape));
+    LH_TRY(lh_state_commit(session->state));
     lh_scope_close(session->tape, scope, NULL);
     return LH_OK;
 }
