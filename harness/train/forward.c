@@ -96,7 +96,7 @@ static lh_status run_segment(forward *f, int64_t first, int64_t length) {
     const lh_tensor *logits = lh_loss_logits(f->tape, &output);
     if (logits == NULL) return lh_error_get()->status;
     LH_TRY(keep_logits(f, logits, first, length));
-    LH_TRY(lh_state_commit(f->state, f->tape));
+    LH_TRY(lh_state_commit(f->state));
     lh_scope_close(f->tape, scope, NULL);
     return LH_OK;
 }
