@@ -193,33 +193,13 @@ lh_tensor *lh_optimizer_moment(const lh_optimizer *optimizer, int index) {
 
 /* ---- launches ---- */
 
-static const lh_kernels *kernels_of(const lh_optimizer *optimizer) {
-    return lh_pool_device(optimizer->pool)->kernels;
-}
-
-static lh_status prepare_launch(const lh_optimizer *optimizer, size_t workspace_bytes,
-                                lh_launch *launch) {
-    launch->stream = lh_pool_device(optimizer->pool)->stream;
-    launch->workspace = NULL;
-    if (workspace_bytes == 0) return LH_OK;
-    return lh_pool_workspace(optimizer->pool, workspace_bytes, &launch->workspace);
-}
-
-/* A kernel gives only a status; the message is ours. */
-static lh_status launched(lh_status status, const char *kernel) {
-    if (status == LH_OK) return LH_OK;
-    return lh_fail(status, "optimizer: kernel %s refused its arguments", kernel);
-}
-
 static lh_status sum_gradient_squares(lh_optimizer *optimizer) {
     const lh_tensor *gradients = lh_params_gradients(optimizer->params);
     const lh_sum_squares_args args = {.count = lh_tensor_count(gradients),
                                       .x = lh_tensor_real(gradients),
                                       .y = optimizer->sum_squares,
                                       .write = LH_SET};
-    lh_launch launch;
-    LH_TRY(prepare_launch(optimizer, kernels_of(optimizer)->sum_squares_workspace(&args), &launch));
-    return launched(kernels_of(optimizer)->sum_squares(&launch, &args), "sum_squares");
+    return LH_RUN_W(optimizer->pool, sum_squares, &args);
 }
 
 /* The clipping factor stays on the device; *factor is NULL without clipping. */
@@ -230,9 +210,7 @@ static lh_status clip(lh_optimizer *optimizer, const real **factor) {
     const lh_clip_factor_args args = {.sum_squares = optimizer->sum_squares,
                                       .max_norm = optimizer->spec.clip,
                                       .factor = optimizer->factor};
-    lh_launch launch;
-    LH_TRY(prepare_launch(optimizer, 0, &launch));
-    LH_TRY(launched(kernels_of(optimizer)->clip_factor(&launch, &args), "clip_factor"));
+    LH_TRY(LH_RUN(optimizer->pool, clip_factor, &args));
     *factor = optimizer->factor;
     return LH_OK;
 }
@@ -252,9 +230,7 @@ static lh_status update_sgd_run(lh_optimizer *optimizer, const flat_run *run, co
                                    run->first,
                               .x = lh_tensor_real(lh_params_values(optimizer->params)) + run->first,
                               .m = moment_at(optimizer, 0, run->first)};
-    lh_launch launch;
-    LH_TRY(prepare_launch(optimizer, 0, &launch));
-    return launched(kernels_of(optimizer)->sgd(&launch, &args), "sgd");
+    return LH_RUN(optimizer->pool, sgd, &args);
 }
 
 static lh_status update_adam_run(lh_optimizer *optimizer, const flat_run *run, const real *factor) {
@@ -271,9 +247,7 @@ static lh_status update_adam_run(lh_optimizer *optimizer, const flat_run *run, c
         .x = lh_tensor_real(lh_params_values(optimizer->params)) + run->first,
         .m = moment_at(optimizer, 0, run->first),
         .v = moment_at(optimizer, 1, run->first)};
-    lh_launch launch;
-    LH_TRY(prepare_launch(optimizer, 0, &launch));
-    return launched(kernels_of(optimizer)->adam(&launch, &args), "adam");
+    return LH_RUN(optimizer->pool, adam, &args);
 }
 
 static lh_status update_adafactor_tensor(lh_optimizer *optimizer, int index, const real *factor) {
@@ -296,9 +270,7 @@ static lh_status update_adafactor_tensor(lh_optimizer *optimizer, int index, con
         .column = moment_at(optimizer, slot->column, 0),
         .v = moment_at(optimizer, slot->full, 0),
         .m = moment_at(optimizer, slot->momentum, 0)};
-    lh_launch launch;
-    LH_TRY(prepare_launch(optimizer, kernels_of(optimizer)->adafactor_workspace(&args), &launch));
-    return launched(kernels_of(optimizer)->adafactor(&launch, &args), "adafactor");
+    return LH_RUN_W(optimizer->pool, adafactor, &args);
 }
 
 static lh_status update_runs(lh_optimizer *optimizer, const real *factor) {

@@ -135,7 +135,8 @@ void lh_session_destroy(lh_session *session) {
 
 /* ---- checkpoints and weights ---- */
 
-/* The tensors of a run in the order of the file; an array to free(), or NULL. */
+/* The tensors of a run in the order of the file; an array to free(), or NULL. A state that is no
+ * ring has no count. */
 static lh_tensor **list_tensors(const lh_session *session, int *count) {
     const int moments = lh_optimizer_moment_count(session->optimizer);
     const int states = lh_state_count(session->state);
@@ -145,8 +146,10 @@ static lh_tensor **list_tensors(const lh_session *session, int *count) {
     list[(*count)++] = lh_params_values(session->model->params);
     for (int i = 0; i < moments; ++i)
         list[(*count)++] = lh_optimizer_moment(session->optimizer, i);
-    for (int i = 0; i < states; ++i)
-        list[(*count)++] = lh_state_tensor(session->state, i);
+    for (int i = 0; i < states; ++i) {
+        lh_tensor *tensor = lh_state_tensor(session->state, i);
+        if (tensor != NULL) list[(*count)++] = tensor;
+    }
     return list;
 }
 

@@ -21,9 +21,7 @@ static lh_status keep_loss(lh_session *session, const lh_tensor *loss, double we
                                .x = lh_tensor_real(loss),
                                .y = lh_tensor_real(session->pending_loss) + session->pending,
                                .write = LH_SET};
-    const lh_launch launch = {.stream = session->device->stream, .workspace = NULL};
-    const lh_status status = session->device->kernels->copy(&launch, &args);
-    if (status != LH_OK) return lh_fail(status, "train: kernel copy refused the loss");
+    LH_TRY(LH_RUN(session->pool, copy, &args));
     session->pending_weight[session->pending++] = weight;
     return LH_OK;
 }
