@@ -27,6 +27,9 @@ FUZZ_SECONDS ?= 20
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -221,9 +224,9 @@ test-faults: ## Fail every fallible call once, one after the other
 	$(Q)LONGHAUL_BIN=$(B)/werror/longhaul tests/faults.sh
 
 fuzz: ## Fuzz every reader, FUZZ_SECONDS each
-	$(call again,CC=$(if $(shell command -v clang),clang SANITIZE=fuzzer-no-link$(comma),$(CC) SANITIZE=)address$(comma)undefined run-fuzz)
+	$(call again,$(if $(shell command -v clang),CC=clang SANITIZE=fuzzer-no-link$(comma),SANITIZE=)address$(comma)undefined run-fuzz)
 run-fuzz: $(fuzzers)
-	$(Q)tests/fuzz/run.sh $(FUZZ_SECONDS) $(fuzzers)
+	$(Q)tests/fuzz/run.sh $(if $(fuzz_main),replay,fuzzer) $(FUZZ_SECONDS) $(fuzzers)
 
 conformance: $(if $(filter cpu,$(BACKEND)),$(conformance)) ## Kernels of BACKEND against the reference
 ifeq ($(BACKEND),cpu)
@@ -247,14 +250,17 @@ papers := brt staircase gpt2_recurrent reformer rsa
 asked := $(if $(filter all,$(PAPER)),$(papers),$(PAPER))
 # the table that leads a paper's evaluation; some have no Table 1
 main_table = $(firstword $(sort $(wildcard experiments/$(1)/table*.lua)))
+# one recipe line per paper, so that they run one after the other
+define reproduce
+$(Q)$(if $(main_table),$(program) run $(main_table) --scale $(SCALE) --device $(DEVICE) \
+    $(if $(SEEDS),--seeds $(SEEDS)),$(if $(filter $(1),$(papers)),echo "$(1): not there yet", \
+    echo "$(1): no such paper; there are: $(papers)" >&2; exit 1))
+
+endef
 
 .PHONY: reproduce-table1 figures claims bench data data-fetch
-reproduce-table1: $(addprefix reproduce-,$(asked)) ## Measure the main table of PAPER at SCALE
-.PHONY: $(addprefix reproduce-,$(asked))
-$(addprefix reproduce-,$(asked)): reproduce-%: $(program)
-	$(Q)$(if $(call main_table,$*),$(program) run $(call main_table,$*) --scale $(SCALE) \
-	    --device $(DEVICE) $(if $(SEEDS),--seeds $(SEEDS)),$(if $(filter $*,$(papers)),echo \
-	    "$*: not there yet",echo "$*: no such paper; there are: $(papers)" >&2; exit 1))
+reproduce-table1: $(program) ## Measure the main table of PAPER at SCALE
+	$(foreach paper,$(asked),$(call reproduce,$(paper)))
 
 figures: $(program) ## Draw every chart again from the results
 	$(Q)for script in experiments/*/*.lua; do $(program) plot $$script || exit 1; done

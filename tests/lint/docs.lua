@@ -1,6 +1,6 @@
 -- Every public prototype of the kernels and the engine has a comment directly above it, or behind
--- it on its line. Prototypes without an empty line between them (retain and release, say) share one,
--- and an accessor, whose only argument is a const object, is explained by its name.
+-- it on its line. Prototypes without an empty line between them (retain and release, say) share
+-- one, and an accessor, whose only argument is a const object, is explained by its name.
 local tree = dofile "tests/lint/tree.lua"
 
 -- Takes `/* ... */` out of the text but leaves a mark, so that lines keep their numbers.
