@@ -27,7 +27,7 @@ FUZZ_SECONDS ?= 20
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
 endif
 ifeq ($(origin CC),default)
@@ -161,6 +161,7 @@ scripts = $(call tests_named,$(1)_*.lua) $(call tests_named,$(1)_*.sh)
 programs_of = $(patsubst %.c,$(B)/%,$(1))
 objects_of = $(patsubst %.c,$(B)/%.o,$(1))
 conformance := $(if $(conformance_sources),$(B)/tests/kernels/conformance)
+isas_to_test := $(filter $(CPU_ISAS_HERE),$(CPU_ISAS))
 plugins := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
 fuzzers := $(call programs_of,$(fuzz_sources))
 
@@ -192,7 +193,7 @@ write_list = $(Q)printf '%s\n' $(1) | grep . >$(O)/$@ || true
 .PHONY: tests.list long.list gradients.list run-tests
 tests.list: $(call programs_of,$(test_sources)) $(conformance) $(plugins) $(program)
 	$(call write_list,$(call programs_of,$(test_sources)) \
-	    $(if $(conformance),$(CPU_ISAS:%='LH_CPU_ISA=% $(conformance)')) $(call scripts,test))
+	    $(if $(conformance),$(isas_to_test:%='LH_CPU_ISA=% $(conformance)')) $(call scripts,test))
 long.list: $(call programs_of,$(long_sources)) $(program)
 	$(call write_list,$(call programs_of,$(long_sources)) $(call scripts,long))
 gradients.list: $(call programs_of,$(gradient_sources))
@@ -230,7 +231,7 @@ run-fuzz: $(fuzzers)
 
 conformance: $(if $(filter cpu,$(BACKEND)),$(conformance)) ## Kernels of BACKEND against the reference
 ifeq ($(BACKEND),cpu)
-	$(Q)for isa in $(CPU_ISAS); do echo "cpu, $$isa:"; LH_CPU_ISA=$$isa $(conformance) || exit 1; done
+	$(Q)for isa in $(isas_to_test); do echo "cpu, $$isa:"; LH_CPU_ISA=$$isa $(conformance) || exit 1; done
 else
 	@echo "conformance: backend $(BACKEND) is not built; this version has: cpu" >&2; exit 1
 endif

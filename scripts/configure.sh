@@ -170,18 +170,28 @@ C
 }
 
 # The instruction sets that kernels/cpu is compiled for; which of them runs is decided at start-up.
+# Tests run those that this processor has.
 probe_instruction_sets() {
     isas=scalar
+    isas_here=scalar
     avx2="-mavx2 -mfma -mf16c"
     avx512="-march=x86-64-v4"
-    if $cc -dM -E -x c /dev/null 2>/dev/null | grep -q '__x86_64__'; then
+    if runs "" <<'C'; then
+#include <stdio.h>
+int main(void) { __builtin_cpu_init(); puts("scalar");
+if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) puts("avx2");
+if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd")) puts("avx512");
+return 0; }
+C
+        isas_here=$(tr '\n' ' ' <"$work/answer")
         if accepts "$avx512 -mprefer-vector-width=512"; then
             avx512="$avx512 -mprefer-vector-width=512"
         fi
         if accepts "$avx2"; then isas="$isas avx2"; fi
         if accepts "$avx512"; then isas="$isas avx512"; fi
     fi
-    found "✓" "CPU kernels" "$isas"
+    found "✓" "CPU kernels" "$isas; this processor has $isas_here"
 }
 
 probe_libraries() {
@@ -308,6 +318,7 @@ write_config() {
 COMPILER = $compiler
 OPENMP_FLAGS = $openmp
 CPU_ISAS = $isas
+CPU_ISAS_HERE = $isas_here
 CPU_FLAGS_scalar =
 CPU_FLAGS_avx2 = $avx2
 CPU_FLAGS_avx512 = $avx512
