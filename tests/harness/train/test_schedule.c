@@ -1,0 +1,72 @@
+#include "harness/train/schedule.h"
+
+#include "tests/test.h"
+
+static const lh_schedule paper = {.kind = LH_SCHEDULE_RSQRT, .rate = 1.0, .warmup = 1000};
+
+/* The values that the Block-Recurrent Transformer's schedule takes. */
+TEST(rsqrt_has_the_papers_values) {
+    CHECK_NEAR(lh_schedule_rate(&paper, 0), 0.0, 0.0);
+    CHECK_NEAR(lh_schedule_rate(&paper, 500), 0.5 / sqrt(1000.0), 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&paper, 1000), 0.0316228, 1e-7);
+    CHECK_NEAR(lh_schedule_rate(&paper, 10000), 0.01, 1e-12);
+    CHECK_NEAR(lh_schedule_rate(&paper, 500000), 0.00141421, 1e-8);
+}
+
+TEST(rsqrt_without_warmup_is_finite_at_the_first_step) {
+    lh_schedule schedule = paper;
+    schedule.warmup = 0;
+    CHECK_NEAR(lh_schedule_rate(&schedule, 0), 1.0, 0.0);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 4), 0.5, 1e-15);
+}
+
+TEST(constant_warms_up_and_stays) {
+    const lh_schedule schedule = {.kind = LH_SCHEDULE_CONSTANT, .rate = 0.2, .warmup = 4};
+    CHECK_NEAR(lh_schedule_rate(&schedule, 0), 0.0, 0.0);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 1), 0.05, 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 4), 0.2, 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 1000000), 0.2, 1e-15);
+}
+
+TEST(linear_falls_to_the_final_rate) {
+    const lh_schedule schedule = {
+        .kind = LH_SCHEDULE_LINEAR, .rate = 1.0, .final_rate = 0.2, .warmup = 10, .steps = 50};
+    CHECK_NEAR(lh_schedule_rate(&schedule, 5), 0.5, 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 10), 1.0, 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 20), 0.8, 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 50), 0.2, 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 80), 0.2, 1e-15);
+}
+
+TEST(cosine_falls_to_the_final_rate) {
+    const lh_schedule schedule = {
+        .kind = LH_SCHEDULE_COSINE, .rate = 0.01, .final_rate = 0.001, .warmup = 0, .steps = 100};
+    CHECK_NEAR(lh_schedule_rate(&schedule, 0), 0.01, 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 50), 0.0055, 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 25), 0.001 + 0.009 * (0.5 + sqrt(0.125)), 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 100), 0.001, 1e-15);
+}
+
+TEST(step_drops_by_its_factor) {
+    const lh_schedule schedule = {
+        .kind = LH_SCHEDULE_STEP, .rate = 0.8, .step_factor = 0.5, .step_every = 10, .warmup = 2};
+    CHECK_NEAR(lh_schedule_rate(&schedule, 1), 0.4, 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 9), 0.8, 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 10), 0.4, 1e-15);
+    CHECK_NEAR(lh_schedule_rate(&schedule, 35), 0.1, 1e-15);
+}
+
+/* A warm-up that is longer than the run must not divide by zero or overshoot. */
+TEST(warmup_may_outlast_the_run) {
+    for (int kind = LH_SCHEDULE_CONSTANT; kind <= LH_SCHEDULE_STEP; ++kind) {
+        const lh_schedule schedule = {.kind = (lh_schedule_kind)kind,
+                                      .rate = 1.0,
+                                      .step_factor = 0.5,
+                                      .step_every = 100,
+                                      .warmup = 100,
+                                      .steps = 100};
+        const double before = lh_schedule_rate(&schedule, 99);
+        CHECK(before > 0.0 && before <= 1.0);
+        CHECK(isfinite(lh_schedule_rate(&schedule, 100)));
+    }
+}

@@ -1,0 +1,218 @@
+#include "tests/harness/train/trigram.h"
+
+/* ---- model ---- */
+
+typedef struct trigram {
+    int64_t width;
+    double dropout;
+    int embedding, now, before, state;
+} trigram;
+
+static const lh_option trigram_options[] = {
+    {"width", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "width of the embedding"},
+    {"dropout", LH_OPTION_REAL, "0", 0, 0.9, NULL, "dropout of the embedding"},
+    {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
+};
+
+static lh_status declare_trigram(void *instance, const lh_options *options,
+                                 const lh_model_setup *setup, lh_declare *declare) {
+    trigram *model = instance;
+    model->width = lh_options_integer(options, "width");
+    model->dropout = lh_options_real(options, "dropout");
+    const int64_t table[] = {setup->vocabulary, model->width};
+    const int64_t square[] = {model->width, model->width};
+    const int64_t carried[] = {1, model->width};
+    const lh_init init = {.kind = LH_INIT_NORMAL, .mean = 0, .deviation = 0.5};
+    model->embedding = lh_declare_param(declare, init, 2, table, "embedding");
+    lh_declare_embedding(declare);
+    model->now = lh_declare_param(declare, init, 2, square, "now");
+    model->before = lh_declare_param(declare, init, 2, square, "before");
+    model->state = lh_declare_state(declare, LH_STATE_REPLACE, 2, carried, "last");
+    return LH_OK;
+}
+
+static lh_status run_trigram(const void *instance, lh_pass *pass, lh_output *out) {
+    const trigram *model = instance;
+    lh_tape *tape = lh_pass_tape(pass);
+    const lh_batch *batch = lh_pass_batch(pass);
+    lh_tensor *table = lh_pass_param(pass, model->embedding);
+    lh_tensor *x = lh_gather(tape, table, batch->tokens);
+    x = lh_dropout(tape, x, lh_pass_is_training(pass) ? model->dropout : 0.0, 0);
+    lh_tensor *parts[] = {lh_pass_state(pass, model->state),
+                          lh_slice(tape, x, 1, 0, batch->length - 1)};
+    lh_tensor *shifted = lh_concat(tape, 1, parts, 2);
+    lh_tensor *now = lh_linear(tape, x, lh_pass_param(pass, model->now), NULL, LH_UNARY_IDENTITY);
+    out->hidden = lh_linear_add(tape, now, shifted, lh_pass_param(pass, model->before));
+    out->head_weight = table;
+    out->logit_scale = 1.0;
+    return lh_pass_carry(pass, model->state, lh_slice(tape, x, 1, batch->length - 1, 1));
+}
+
+static double count_flops(const void *instance, int64_t length) {
+    (void)length;
+    const trigram *model = instance;
+    return 4.0 * (double)(model->width * model->width);
+}
+
+const lh_model_class trigram_class = {.name = "trigram",
+                                      .summary = "Two tokens predict the next",
+                                      .paper = "none",
+                                      .version = 1,
+                                      .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+                                      .options = trigram_options,
+                                      .instance_size = sizeof(trigram),
+                                      .declare = declare_trigram,
+                                      .forward = run_trigram,
+                                      .flops_per_token = count_flops};
+
+/* ---- task ---- */
+
+enum { DOCUMENTS = 7, VALIDATION = 2, LONGEST = 60 };
+
+static const int64_t document_length[DOCUMENTS] = {13, 2, 60, 33, 9, 41, 12};
+static int32_t document_tokens[DOCUMENTS][LONGEST];
+
+/* Each token is a function of the two before it, so that there is something to learn. */
+static void write_document(int32_t *tokens, int64_t count, int32_t first) {
+    tokens[0] = first;
+    for (int64_t t = 1; t < count; ++t) {
+        const int32_t before = t > 1 ? tokens[t - 2] : 1;
+        tokens[t] = (3 * tokens[t - 1] + before + 1) % TRIGRAM_VOCABULARY;
+    }
+}
+
+static lh_status get_pattern(void *context, int64_t index, lh_document *out) {
+    const int64_t first = *(const int64_t *)context;
+    const int64_t document = first + index;
+    int32_t *tokens = document_tokens[document];
+    write_document(tokens, document_length[document], (int32_t)(document % TRIGRAM_VOCABULARY));
+    *out = (lh_document){.name = "pattern",
+                         .tokens = tokens,
+                         .count = document_length[document],
+                         .bytes = 2 * document_length[document],
+                         .words = document_length[document] / 5};
+    return LH_OK;
+}
+
+lh_document_source pattern_source(lh_split split) {
+    static int64_t first[] = {0, DOCUMENTS - VALIDATION};
+    const int part = split == LH_TRAIN ? 0 : 1;
+    return (lh_document_source){.context = &first[part],
+                                .get = get_pattern,
+                                .count = part == 0 ? DOCUMENTS - VALIDATION : VALIDATION};
+}
+
+typedef struct pattern {
+    lh_batcher_spec spec;
+    lh_batcher *train, *pass;
+} pattern;
+
+static const lh_option pattern_options[] = {
+    {"segment", LH_OPTION_INTEGER, "5", 1, 1024, NULL, "tokens of a segment"},
+    {"batch", LH_OPTION_INTEGER, "3", 1, 64, NULL, "rows"},
+    {"across", LH_OPTION_FLAG, "true", 0, 0, NULL, "predict_across"},
+    {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
+};
+
+static lh_status open_pattern(void *instance, const lh_options *options, uint64_t seed,
+                              lh_model_setup *setup) {
+    pattern *task = instance;
+    task->spec = (lh_batcher_spec){.source = pattern_source(LH_TRAIN),
+                                   .rows = lh_options_integer(options, "batch"),
+                                   .length = lh_options_integer(options, "segment"),
+                                   .predict_across = lh_options_flag(options, "across"),
+                                   .endless = true,
+                                   .seed = seed};
+    *setup = (lh_model_setup){.vocabulary = TRIGRAM_VOCABULARY};
+    return lh_batcher_create(&task->spec, &task->train);
+}
+
+static void close_pattern(void *instance) {
+    pattern *task = instance;
+    lh_batcher_destroy(task->train);
+    lh_batcher_destroy(task->pass);
+}
+
+static void shape_pattern(const void *instance, int64_t *rows, int64_t *length) {
+    const pattern *task = instance;
+    *rows = task->spec.rows;
+    *length = task->spec.length;
+}
+
+static lh_status train_pattern(void *instance, lh_host_batch *out) {
+    pattern *task = instance;
+    return lh_batcher_next(task->train, out);
+}
+
+static lh_status begin_pattern(void *instance, lh_split split) {
+    pattern *task = instance;
+    lh_batcher_destroy(task->pass);
+    task->pass = NULL;
+    lh_batcher_spec spec = task->spec;
+    spec.source = pattern_source(split);
+    spec.endless = false;
+    return lh_batcher_create(&spec, &task->pass);
+}
+
+static lh_status evaluate_pattern(void *instance, lh_host_batch *out) {
+    pattern *task = instance;
+    return lh_batcher_next(task->pass, out);
+}
+
+static int get_cursor(const void *instance, int64_t *words) {
+    const pattern *task = instance;
+    return lh_batcher_cursor_get(task->train, words);
+}
+
+static lh_status set_cursor(void *instance, const int64_t *words, int count) {
+    pattern *task = instance;
+    return lh_batcher_cursor_set(task->train, words, count);
+}
+
+static void describe_pattern(const void *instance, char *data, size_t capacity, uint64_t *digest) {
+    (void)instance;
+    if (capacity > 0) data[0] = '\0';
+    *digest = 7;
+}
+
+const lh_task_class pattern_class = {.name = "pattern",
+                                     .summary = "Tokens that follow from two before",
+                                     .options = pattern_options,
+                                     .instance_size = sizeof(pattern),
+                                     .open = open_pattern,
+                                     .close = close_pattern,
+                                     .shape = shape_pattern,
+                                     .train_batch = train_pattern,
+                                     .evaluate_begin = begin_pattern,
+                                     .evaluate_batch = evaluate_pattern,
+                                     .cursor_get = get_cursor,
+                                     .cursor_set = set_cursor,
+                                     .describe = describe_pattern};
+
+/* ---- session ---- */
+
+static lh_status parse(const char *owner, const lh_option *table, const char *text,
+                       lh_options **out) {
+    LH_TRY(lh_options_create(owner, table, out));
+    return lh_options_parse(*out, text);
+}
+
+lh_status trigram_session(const char *model, const char *task, const char *train, uint64_t seed,
+                          lh_session **out) {
+    lh_options *options[3] = {NULL};
+    lh_status status = parse("trigram", trigram_options, model, &options[0]);
+    if (status == LH_OK) status = parse("pattern", pattern_options, task, &options[1]);
+    if (status == LH_OK) status = parse("train", lh_train_options, train, &options[2]);
+    const lh_session_spec spec = {.model = &trigram_class,
+                                  .model_options = options[0],
+                                  .task = &pattern_class,
+                                  .task_options = options[1],
+                                  .train_options = options[2],
+                                  .seed = seed,
+                                  .device = "cpu"};
+    if (status == LH_OK) status = lh_session_create(&spec, out);
+    for (int i = 0; i < 3; ++i) {
+        if (options[i] != NULL) lh_options_destroy(options[i]);
+    }
+    return status;
+}

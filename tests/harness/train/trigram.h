@@ -1,0 +1,27 @@
+/* A tiny model and a tiny task, so that the trainer is tested without any paper's model.
+ *
+ * The model predicts from the last two tokens: hidden_t = E[x_t] A + E[x_(t-1)] B, with dropout.
+ * The embedding of a segment's last token is carried, so that a split changes nothing. */
+#ifndef LH_TESTS_HARNESS_TRAIN_TRIGRAM_H
+#define LH_TESTS_HARNESS_TRAIN_TRIGRAM_H
+
+#include "harness/train/batcher.h"
+#include "harness/train/session.h"
+
+enum { TRIGRAM_VOCABULARY = 11 };
+
+/* Options: width, dropout. */
+extern const lh_model_class trigram_class;
+
+/* Options: segment, batch, across. Seven documents of 2 to 60 tokens with a pattern in them; the
+ * last two are the validation split. One token is two bytes, five tokens are a word. */
+extern const lh_task_class pattern_class;
+
+/* The documents of a split, without the task. */
+lh_document_source pattern_source(lh_split split);
+
+/* A session of the two; the texts are option texts as for lh_options_parse. Gives. */
+lh_status trigram_session(const char *model, const char *task, const char *train, uint64_t seed,
+                          lh_session **out);
+
+#endif
