@@ -82,7 +82,7 @@ lh_status lh_checkpoint(lh_tape *tape, lh_region region, const void *context, si
                        input_count, output_count, LH_REGION_TENSORS);
     }
     saved_region saved = {.region = region,
-                          .context = lh_tape_allocate(tape, context_bytes + 1),
+                          .context = lh_tape_scratch(tape, context_bytes + 1),
                           .random_position = lh_tape_random_position(tape),
                           .input_count = input_count,
                           .output_count = output_count};

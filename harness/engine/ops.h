@@ -9,6 +9,11 @@
 
 #include "harness/engine/tape.h"
 
+/* ---- constants ---- */
+
+lh_tensor *lh_integers(lh_tape *tape, int rank, const int64_t *shape, const int32_t *values);
+lh_tensor *lh_zeros(lh_tape *tape, int rank, const int64_t *shape);
+
 /* ---- views: no data moves, gradients flow ---- */
 
 /* Contiguous input; one size may be -1. */

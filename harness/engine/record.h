@@ -67,7 +67,6 @@ lh_status lh_tape_run_back(lh_tape *tape, const lh_node *stop);
 bool lh_tape_set_recording(lh_tape *tape, bool recording); /* returns the former value */
 uint32_t lh_tape_random_position(const lh_tape *tape);
 void lh_tape_set_random_position(lh_tape *tape, uint32_t position);
-void *lh_tape_allocate(lh_tape *tape, size_t bytes);
 /* A detached header with a gradient slot of its own when `differentiate`, in the current scope. */
 lh_tensor *lh_tape_leaf(lh_tape *tape, lh_tensor *tensor, bool differentiate);
 

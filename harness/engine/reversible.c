@@ -125,7 +125,7 @@ lh_status lh_reversible(lh_tape *tape, const lh_reversible_block *blocks, int co
     if (!lh_tensor_same_shape(x1, x2)) {
         return lh_fail(LH_ESHAPE, "reversible: x1 %s, x2 %s", lh_shape_text(x1), lh_shape_text(x2));
     }
-    chain c = {.count = count, .steps = lh_tape_allocate(tape, (size_t)count * sizeof(step) + 1)};
+    chain c = {.count = count, .steps = lh_tape_scratch(tape, (size_t)count * sizeof(step) + 1)};
     if (c.steps == NULL) return LH_EMEMORY;
     lh_tensor *const inputs[] = {x1, x2};
     const lh_scope scope = lh_scope_open(tape);

@@ -175,7 +175,7 @@ bool lh_tape_wants(const lh_tape *tape, lh_tensor *const *tensors, int count) {
     return false;
 }
 
-void *lh_tape_allocate(lh_tape *tape, size_t bytes) {
+void *lh_tape_scratch(lh_tape *tape, size_t bytes) {
     return lh_arena_take(&tape->arena, bytes);
 }
 
@@ -183,8 +183,8 @@ void *lh_tape_allocate(lh_tape *tape, size_t bytes) {
 static lh_node *node_create(lh_tape *tape, const lh_record *record) {
     const size_t pointers =
         (size_t)(record->input_count + record->output_count + record->saved_count);
-    char *memory = lh_tape_allocate(tape, sizeof(lh_node) + pointers * sizeof(void *));
-    void *args = record->args_bytes > 0 ? lh_tape_allocate(tape, record->args_bytes) : NULL;
+    char *memory = lh_tape_scratch(tape, sizeof(lh_node) + pointers * sizeof(void *));
+    void *args = record->args_bytes > 0 ? lh_tape_scratch(tape, record->args_bytes) : NULL;
     if (memory == NULL || (record->args_bytes > 0 && args == NULL)) return NULL;
     if (args != NULL) memcpy(args, record->args, record->args_bytes);
     lh_node *node = (lh_node *)(void *)memory;

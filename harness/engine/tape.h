@@ -31,6 +31,10 @@ lh_status lh_tape_backward_from(lh_tape *tape, lh_tensor *output, const lh_tenso
 /* Floating-point operations of matrix products and attention since lh_tape_begin, forward only. */
 double lh_tape_flops(const lh_tape *tape);
 
+/* Host memory that lives until lh_tape_begin, for what a forward pass has to remember. NULL after
+ * LH_EMEMORY. */
+void *lh_tape_scratch(lh_tape *tape, size_t bytes);
+
 /* ---- scopes ---- */
 
 /* Tensors returned by ops belong to the innermost open scope. Closing releases them except `keep`

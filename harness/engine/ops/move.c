@@ -91,10 +91,7 @@ lh_tensor *lh_repeat(lh_tape *tape, lh_tensor *x, int64_t count) {
     int64_t shape[LH_MAX_RANK] = {count};
     for (int i = 0; i < x->rank; ++i)
         shape[i + 1] = x->shape[i];
-    lh_tensor *zero = lh_tape_new(tape, LH_REAL, x->rank + 1, shape);
-    if (zero == NULL) return NULL;
-    const lh_fill_args args = {.count = lh_tensor_count(zero), .x = lh_tensor_real(zero)};
-    if (LH_RUN(lh_tape_pool(tape), fill, &args) != LH_OK) return NULL;
+    lh_tensor *zero = lh_zeros(tape, x->rank + 1, shape);
     return lh_add_batch(tape, zero, x);
 }
 
@@ -156,7 +153,7 @@ lh_tensor *lh_concat(lh_tape *tape, int axis, lh_tensor *const *parts, int count
                           count > 0 ? lh_shape_text(parts[count - 1]) : "none");
     }
     lh_tensor *y = lh_tape_new(tape, LH_REAL, parts[0]->rank, shape);
-    part_place *places = lh_tape_allocate(tape, (size_t)count * sizeof *places);
+    part_place *places = lh_tape_scratch(tape, (size_t)count * sizeof *places);
     if (y == NULL || places == NULL) return NULL;
     int64_t offset = 0;
     for (int i = 0; i < count; ++i) {

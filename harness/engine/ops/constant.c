@@ -1,0 +1,14 @@
+#include "harness/engine/ops/common.h"
+
+lh_tensor *lh_integers(lh_tape *tape, int rank, const int64_t *shape, const int32_t *values) {
+    lh_tensor *tensor = lh_tape_new(tape, LH_I32, rank, shape);
+    if (tensor == NULL) return NULL;
+    return lh_tensor_write(tensor, values, lh_tensor_count(tensor)) == LH_OK ? tensor : NULL;
+}
+
+lh_tensor *lh_zeros(lh_tape *tape, int rank, const int64_t *shape) {
+    lh_tensor *tensor = lh_tape_new(tape, LH_REAL, rank, shape);
+    if (tensor == NULL) return NULL;
+    const lh_fill_args args = {.count = lh_tensor_count(tensor), .x = lh_tensor_real(tensor)};
+    return LH_RUN(lh_tape_pool(tape), fill, &args) == LH_OK ? tensor : NULL;
+}

@@ -1,0 +1,12 @@
+/* The models of this tree; table.c lists them. */
+#ifndef LH_MODELS_MODELS_H
+#define LH_MODELS_MODELS_H
+
+#include "harness/engine/model.h"
+
+extern const lh_model_class lh_model_xl;
+extern const lh_model_class lh_model_slide;
+extern const lh_model_class lh_model_brt;
+extern const lh_model_class lh_model_memorizing;
+
+#endif

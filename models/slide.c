@@ -1,0 +1,67 @@
+/* Sliding-window transformer and Transformer-XL cache: the five baselines of the Block-Recurrent
+ * Transformer (Hutchins et al. 2022, sections 3.1 and 4.1). The two differ only in how a segment
+ * relates to the window. */
+#include "models/layers/block_stack.h"
+#include "models/models.h"
+
+static const lh_option options[] = {LH_BLOCK_OPTIONS, LH_BLOCK_OPTIONS_END};
+
+static lh_status declare(void *instance, const lh_options *values, const lh_model_setup *setup,
+                         lh_declare *declaration) {
+    lh_block_stack *stack = instance;
+    LH_TRY(lh_block_config_read(values, setup, &stack->config));
+    return lh_block_stack_declare(stack, declaration);
+}
+
+static lh_status forward(const void *instance, lh_pass *pass, lh_output *out) {
+    return lh_block_stack_forward(instance, pass, out);
+}
+
+static double flops_per_token(const void *instance, int64_t length) {
+    (void)length;
+    return lh_block_stack_flops(instance);
+}
+
+static void destroy(void *instance) {
+    lh_block_stack_clear(instance);
+}
+
+/* Transformer-XL processes one block per step: its segment is its window (section 3.1). */
+static lh_status check_one_block(const void *instance, int64_t rows, int64_t length) {
+    (void)rows;
+    const lh_block_stack *stack = instance;
+    if (length == stack->config.window) return LH_OK;
+    return lh_fail(LH_ESHAPE,
+                   "xl: segment %lld must equal window %lld (model slide takes longer "
+                   "segments)",
+                   (long long)length, (long long)stack->config.window);
+}
+
+const lh_model_class lh_model_slide = {
+    .name = "slide",
+    .summary = "Transformer with sliding-window attention over long segments and a cache",
+    .paper = "Hutchins et al. 2022, arXiv:2203.07852, section 3.1",
+    .version = 1,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+    .options = options,
+    .instance_size = sizeof(lh_block_stack),
+    .declare = declare,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+    .destroy = destroy,
+};
+
+const lh_model_class lh_model_xl = {
+    .name = "xl",
+    .summary = "Transformer with a Transformer-XL cache: the segment is the window",
+    .paper = "Hutchins et al. 2022, arXiv:2203.07852, section 4.1",
+    .version = 1,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+    .options = options,
+    .instance_size = sizeof(lh_block_stack),
+    .declare = declare,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+    .check = check_one_block,
+    .destroy = destroy,
+};
