@@ -1,0 +1,66 @@
+#include "harness/engine/atomic_file.h"
+
+#include <unistd.h>
+
+#include "tests/test.h"
+
+static const char *const path = "/tmp/longhaul-test-atomic";
+
+static void check_contents(const char *expected) {
+    void *data = NULL;
+    size_t bytes = 0;
+    REQUIRE_OK(lh_file_read_all(path, &data, &bytes));
+    CHECK_STR(data, expected);
+    CHECK_EQ_INT(bytes, strlen(expected));
+    free(data);
+}
+
+static void replace_contents(const char *text) {
+    lh_atomic_file *file = NULL;
+    REQUIRE_OK(lh_atomic_file_open(path, &file));
+    CHECK_OK(lh_atomic_file_write(file, text, strlen(text)));
+    CHECK_OK(lh_atomic_file_commit(file));
+}
+
+TEST(a_commit_replaces_the_file) {
+    replace_contents("first");
+    check_contents("first");
+    replace_contents("");
+    check_contents("");
+    unlink(path);
+}
+
+TEST(the_old_file_stands_until_the_commit) {
+    replace_contents("old");
+    lh_atomic_file *file = NULL;
+    REQUIRE_OK(lh_atomic_file_open(path, &file));
+    CHECK_OK(lh_atomic_file_write(file, "half", 4));
+    check_contents("old");
+    lh_atomic_file_abandon(file);
+    check_contents("old");
+    CHECK(access("/tmp/longhaul-test-atomic.partial", F_OK) != 0);
+    unlink(path);
+}
+
+TEST(a_stale_partial_file_is_no_hindrance) {
+    FILE *stale = fopen("/tmp/longhaul-test-atomic.partial", "w");
+    REQUIRE(stale != NULL);
+    fputs("longer than what follows", stale);
+    fclose(stale);
+    replace_contents("new");
+    check_contents("new");
+    unlink(path);
+}
+
+TEST(failures_name_the_file) {
+    lh_atomic_file *file = NULL;
+    void *data = NULL;
+    size_t bytes = 0;
+    CHECK_FAILS(lh_atomic_file_open("/tmp/longhaul-none/file", &file), LH_EIO, "longhaul-none");
+    CHECK(file == NULL);
+    CHECK_FAILS(lh_file_read_all("/tmp/longhaul-none/file", &data, &bytes), LH_EIO,
+                "longhaul-none");
+    CHECK_FAILS(lh_file_read_all("/tmp", &data, &bytes), LH_EIO, "not a plain file");
+    CHECK(data == NULL);
+    lh_atomic_file_abandon(NULL);
+}

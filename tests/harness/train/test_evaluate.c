@@ -1,0 +1,168 @@
+#include "harness/train/forward.h"
+#include "harness/train/session.h"
+
+#include <unistd.h>
+
+#include "tests/harness/train/trigram.h"
+#include "tests/test.h"
+
+/* Sums over the validation documents, from whole-document logits. */
+typedef struct totals {
+    double nats, predicted, correct, bytes, words;
+} totals;
+
+static const char *const weights = "/tmp/longhaul-test-evaluate.safetensors";
+
+/* Scores one row of logits: negative log-probability of the target, and whether it is the largest.
+ */
+static void score(const real *logits, int32_t target, totals *sum) {
+    double total = 0.0;
+    int best = 0;
+    for (int v = 0; v < TRIGRAM_VOCABULARY; ++v) {
+        total += exp((double)logits[v]);
+        if (logits[v] > logits[best]) best = v;
+    }
+    sum->nats += log(total) - (double)logits[target];
+    sum->predicted += 1.0;
+    sum->correct += best == target;
+}
+
+static lh_status logits_of(const int32_t *tokens, int64_t rows, int64_t length, int64_t segment,
+                           real **out) {
+    lh_options *options = NULL;
+    int64_t columns = 0;
+    LH_TRY(lh_options_create("trigram", trigram_class.options, &options));
+    const lh_forward_spec spec = {.model = &trigram_class,
+                                  .options = options,
+                                  .setup = {.vocabulary = TRIGRAM_VOCABULARY},
+                                  .weights = weights,
+                                  .device = "cpu",
+                                  .rows = rows,
+                                  .length = length,
+                                  .segment = segment,
+                                  .tokens = tokens};
+    const lh_status status = lh_forward_logits(&spec, out, &columns);
+    lh_options_destroy(options);
+    if (status == LH_OK && columns != TRIGRAM_VOCABULARY) return LH_EINTERNAL;
+    return status;
+}
+
+/* The same by hand: each document in one piece. `segment` > 0 leaves out the first token of every
+ * segment, as the switch predict_across=false does. */
+static bool score_by_hand(int64_t segment, totals *sum) {
+    const lh_document_source source = pattern_source(LH_VALID);
+    for (int64_t d = 0; d < source.count; ++d) {
+        lh_document document;
+        real *logits = NULL;
+        if (source.get(source.context, d, &document) != LH_OK) return false;
+        if (logits_of(document.tokens, 1, document.count, 0, &logits) != LH_OK) return false;
+        const double before = sum->predicted;
+        for (int64_t t = 1; t < document.count; ++t) {
+            if (segment > 0 && t % segment == 0) continue;
+            score(logits + (t - 1) * TRIGRAM_VOCABULARY, document.tokens[t], sum);
+        }
+        const double share = (sum->predicted - before) / (double)document.count;
+        sum->bytes += share * (double)document.bytes;
+        sum->words += share * (double)document.words;
+        free(logits);
+    }
+    return true;
+}
+
+static void check_against_hand(const char *task, int64_t segment) {
+    lh_session *session = NULL;
+    lh_metrics m;
+    totals sum = {0};
+    REQUIRE_OK(trigram_session(
+        "", task, "steps=15 optimizer=adam rate=0.02 schedule=constant warmup=0", 1, &session));
+    REQUIRE_OK(lh_session_train(session, NULL, NULL, NULL));
+    REQUIRE_OK(lh_session_save_weights(session, weights));
+    REQUIRE_OK(lh_session_evaluate(session, LH_VALID, &m));
+    REQUIRE(score_by_hand(segment, &sum));
+    const double bits = sum.nats / log(2.0);
+    CHECK_NEAR(lh_metrics_get(&m, "predicted_tokens"), sum.predicted, 0);
+    CHECK_NEAR(lh_metrics_get(&m, "bits_per_token"), bits / sum.predicted, 1e-4);
+    CHECK_NEAR(lh_metrics_get(&m, "bits_per_byte"), bits / sum.bytes, 1e-4);
+    CHECK_NEAR(lh_metrics_get(&m, "perplexity"), exp(sum.nats / sum.predicted), 1e-3);
+    CHECK_NEAR(log(lh_metrics_get(&m, "word_perplexity")), sum.nats / sum.words, 1e-3);
+    CHECK_NEAR(lh_metrics_get(&m, "accuracy"), sum.correct / sum.predicted, 1e-12);
+    CHECK_NEAR(lh_metrics_get(&m, "error_percent"), 100.0 * (1.0 - sum.correct / sum.predicted),
+               1e-9);
+    CHECK(isnan(lh_metrics_get(&m, "mse")));
+    lh_session_destroy(session);
+    unlink(weights);
+}
+
+TEST(metrics_agree_with_whole_documents_scored_by_hand) {
+    check_against_hand("segment=5 batch=3", 0);
+    check_against_hand("segment=16 batch=1", 0);
+}
+
+TEST(targets_inside_segments_are_scored_alike) {
+    check_against_hand("segment=5 batch=2 across=false", 5);
+}
+
+/* The released metric for words: bits per token times tokens over words of the whole text. */
+TEST(word_perplexity_is_that_of_the_papers) {
+    lh_session *session = NULL;
+    lh_metrics m;
+    REQUIRE_OK(trigram_session("", "", "steps=0", 1, &session));
+    REQUIRE_OK(lh_session_evaluate(session, LH_TRAIN, &m));
+    double tokens = 0.0, words = 0.0;
+    const lh_document_source source = pattern_source(LH_TRAIN);
+    for (int64_t d = 0; d < source.count; ++d) {
+        lh_document document;
+        REQUIRE_OK(source.get(source.context, d, &document));
+        const double predicted = (double)(document.count - 1);
+        tokens += predicted;
+        words += predicted * (double)document.words / (double)document.count;
+    }
+    CHECK_NEAR(log2(lh_metrics_get(&m, "word_perplexity")),
+               lh_metrics_get(&m, "bits_per_token") * tokens / words, 1e-6);
+    lh_session_destroy(session);
+}
+
+TEST(forward_in_segments_equals_forward_at_once) {
+    enum { ROWS = 3, LENGTH = 23 };
+    lh_session *session = NULL;
+    REQUIRE_OK(trigram_session("", "", "steps=0", 1, &session));
+    REQUIRE_OK(lh_session_save_weights(session, weights));
+    lh_session_destroy(session);
+    int32_t tokens[ROWS * LENGTH];
+    for (int i = 0; i < ROWS * LENGTH; ++i)
+        tokens[i] = (int32_t)test_integer(TRIGRAM_VOCABULARY);
+    real *whole = NULL;
+    REQUIRE_OK(logits_of(tokens, ROWS, LENGTH, 0, &whole));
+    static const int64_t segments[] = {1, 5, 23, 40};
+    for (int s = 0; s < 4; ++s) {
+        real *parts = NULL;
+        double worst = 0.0;
+        REQUIRE_OK(logits_of(tokens, ROWS, LENGTH, segments[s], &parts));
+        for (int i = 0; i < ROWS * LENGTH * TRIGRAM_VOCABULARY; ++i)
+            worst = fmax(worst, fabs((double)(whole[i] - parts[i])));
+        CHECK_NEAR(worst, 0.0, 1e-5);
+        free(parts);
+    }
+    tokens[30] = TRIGRAM_VOCABULARY;
+    real *none = NULL;
+    CHECK_FAILS(logits_of(tokens, ROWS, LENGTH, 0, &none), LH_EOPTION, "row 1, position 7");
+    CHECK(none == NULL);
+    free(whole);
+    unlink(weights);
+}
+
+TEST(metrics_replace_by_name_and_are_nan_when_absent) {
+    lh_metrics m = {0};
+    lh_metrics_set(&m, "a", 1.0);
+    lh_metrics_set(&m, "b", 2.0);
+    lh_metrics_set(&m, "a", 3.0);
+    CHECK_EQ_INT(m.count, 2);
+    CHECK_NEAR(lh_metrics_get(&m, "a"), 3.0, 0);
+    CHECK(isnan(lh_metrics_get(&m, "c")));
+    for (int i = 0; i < 2 * LH_METRICS; ++i) {
+        char name[8];
+        snprintf(name, sizeof name, "n%d", i);
+        lh_metrics_set(&m, name, i);
+    }
+    CHECK_EQ_INT(m.count, LH_METRICS);
+}

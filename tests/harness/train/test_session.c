@@ -1,0 +1,215 @@
+#include "harness/train/session.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "tests/harness/train/trigram.h"
+#include "tests/test.h"
+
+static const char *const train_text =
+    "steps=40 optimizer=adam rate=0.02 schedule=constant warmup=5 log_every=7 checkpoint_seconds=0";
+
+static const char *const checkpoint = "/tmp/longhaul-test-session.snapshot";
+
+/* All parameters of a session, to compare bit for bit; free(). */
+static real *read_values(const lh_session *session, int64_t *count) {
+    const lh_tensor *values = lh_params_values(lh_session_model(session)->params);
+    *count = lh_tensor_count(values);
+    real *host = calloc((size_t)*count, sizeof *host);
+    CHECK_OK(lh_tensor_read(values, host, *count));
+    return host;
+}
+
+static bool same_values(const lh_session *a, const lh_session *b) {
+    int64_t count_a = 0, count_b = 0;
+    real *values_a = read_values(a, &count_a), *values_b = read_values(b, &count_b);
+    const bool same =
+        count_a == count_b && memcmp(values_a, values_b, (size_t)count_a * sizeof *values_a) == 0;
+    free(values_a);
+    free(values_b);
+    return same;
+}
+
+/* What an observer saw. */
+typedef struct log {
+    int count;
+    int64_t stop_at;   /* return false there; 0: never */
+    int64_t signal_at; /* send SIGTERM there; 0: never */
+    lh_progress seen[64];
+} log;
+
+static bool keep_progress(void *context, const lh_progress *progress) {
+    log *l = context;
+    if (l->count < 64) l->seen[l->count++] = *progress;
+    if (progress->step == l->signal_at) raise(SIGTERM);
+    return progress->step != l->stop_at;
+}
+
+TEST(training_lowers_the_loss) {
+    lh_session *session = NULL;
+    log l = {0};
+    REQUIRE_OK(trigram_session("width=16", "", train_text, 1, &session));
+    CHECK_OK(lh_session_train(session, NULL, keep_progress, &l));
+    CHECK_EQ_INT(lh_session_step(session), 40);
+    CHECK_EQ_INT(l.count, 6); /* steps 7, 14, ... 35, and the last */
+    CHECK(l.seen[5].loss_bits < 0.7 * l.seen[0].loss_bits);
+    CHECK(l.seen[5].step == 40 && l.seen[0].step == 7);
+    CHECK(l.seen[0].gradient_norm > 0.0 && l.seen[0].tokens_per_second > 0.0);
+    CHECK(isnan(l.seen[0].valid_bits));
+    lh_session_destroy(session);
+}
+
+/* Dropout, Adam's moments, carried state, the data's position and the half-filled interval of the
+ * loss curve must all survive. */
+TEST(a_resumed_run_equals_an_uninterrupted_one) {
+    static const char *const optimizers[] = {"adam", "adafactor", "sgd"};
+    for (int i = 0; i < 3; ++i) {
+        char train[256];
+        snprintf(train, sizeof train, "%s optimizer=%s clip=1", train_text, optimizers[i]);
+        lh_session *whole = NULL, *first = NULL, *second = NULL;
+        log all = {0}, before = {.stop_at = 21}, after = {0};
+        REQUIRE_OK(trigram_session("dropout=0.2", "", train, 3, &whole));
+        REQUIRE_OK(lh_session_train(whole, NULL, keep_progress, &all));
+        REQUIRE_OK(trigram_session("dropout=0.2", "", train, 3, &first));
+        CHECK_STATUS(lh_session_train(first, checkpoint, keep_progress, &before), LH_EINTERRUPT);
+        CHECK_EQ_INT(lh_session_step(first), 21);
+        REQUIRE_OK(trigram_session("dropout=0.2", "", train, 3, &second));
+        REQUIRE_OK(lh_session_restore(second, checkpoint));
+        CHECK_EQ_INT(lh_session_step(second), 21);
+        REQUIRE_OK(lh_session_train(second, NULL, keep_progress, &after));
+        CHECK(same_values(whole, second));
+        CHECK(!same_values(whole, first));
+        CHECK_EQ_INT(before.count + after.count, all.count);
+        for (int k = 0; k < after.count; ++k)
+            CHECK(after.seen[k].loss_bits == all.seen[before.count + k].loss_bits);
+        lh_session_destroy(whole);
+        lh_session_destroy(first);
+        lh_session_destroy(second);
+    }
+    unlink(checkpoint);
+}
+
+TEST(a_checkpoint_inside_an_interval_keeps_the_curve) {
+    lh_session *whole = NULL, *part = NULL;
+    log all = {0}, rest = {0};
+    char train[256];
+    snprintf(train, sizeof train, "%s checkpoint_every=11", train_text);
+    REQUIRE_OK(trigram_session("", "", train, 4, &whole));
+    REQUIRE_OK(lh_session_train(whole, checkpoint, keep_progress, &all));
+    REQUIRE_OK(trigram_session("", "", train, 4, &part));
+    /* The last checkpoint is that of the end: train to 11 by hand. */
+    log stop = {.stop_at = 7};
+    CHECK_STATUS(lh_session_train(part, checkpoint, keep_progress, &stop), LH_EINTERRUPT);
+    lh_step_time time;
+    lh_session *parts[] = {part};
+    REQUIRE_OK(lh_session_time_steps(parts, 1, 0, 4, &time));
+    REQUIRE_OK(lh_session_save(part, checkpoint));
+    lh_session_destroy(part);
+    REQUIRE_OK(trigram_session("", "", train, 4, &part));
+    REQUIRE_OK(lh_session_restore(part, checkpoint));
+    CHECK_EQ_INT(lh_session_step(part), 11);
+    REQUIRE_OK(lh_session_train(part, NULL, keep_progress, &rest));
+    CHECK_EQ_INT(rest.count, 5);
+    CHECK(rest.seen[0].loss_bits == all.seen[1].loss_bits);
+    CHECK(same_values(whole, part));
+    lh_session_destroy(whole);
+    lh_session_destroy(part);
+    unlink(checkpoint);
+}
+
+TEST(a_signal_leaves_a_checkpoint) {
+    lh_session *session = NULL, *next = NULL, *whole = NULL;
+    log l = {.signal_at = 14};
+    REQUIRE_OK(trigram_session("", "", train_text, 5, &session));
+    CHECK_FAILS(lh_session_train(session, checkpoint, keep_progress, &l), LH_EINTERRUPT,
+                "after step 14 of 40");
+    REQUIRE_OK(trigram_session("", "", train_text, 5, &next));
+    REQUIRE_OK(lh_session_restore(next, checkpoint));
+    CHECK_EQ_INT(lh_session_step(next), 14);
+    CHECK_OK(lh_session_train(next, NULL, NULL, NULL));
+    REQUIRE_OK(trigram_session("", "", train_text, 5, &whole));
+    CHECK_OK(lh_session_train(whole, NULL, NULL, NULL));
+    CHECK(same_values(whole, next));
+    lh_session_destroy(session);
+    lh_session_destroy(next);
+    lh_session_destroy(whole);
+    unlink(checkpoint);
+}
+
+TEST(a_loss_that_is_not_finite_names_its_step) {
+    lh_session *session = NULL;
+    REQUIRE_OK(trigram_session(
+        "", "", "steps=50 optimizer=sgd rate=1e30 schedule=constant warmup=0", 1, &session));
+    CHECK_FAILS(lh_session_train(session, checkpoint, NULL, NULL), LH_EINTERNAL, "is not finite");
+    CHECK(access(checkpoint, F_OK) != 0);
+    lh_session_destroy(session);
+}
+
+/* One by one, the options that change a run keep a foreign checkpoint out; the others do not. */
+TEST(a_checkpoint_of_another_run_is_refused) {
+    lh_session *session = NULL, *other = NULL;
+    REQUIRE_OK(trigram_session("", "", train_text, 1, &session));
+    REQUIRE_OK(lh_session_save(session, checkpoint));
+    static const struct {
+        const char *model, *task, *train, *message;
+        uint64_t seed;
+    } foreign[] = {
+        {"width=9", "", "", "model.width=8", 1},
+        {"", "batch=2", "", "task.batch=3", 1},
+        {"", "", "rate=0.03", "train.rate=0.02", 1},
+        {"", "", "", "run.seed=1", 2},
+    };
+    for (int i = 0; i < 4; ++i) {
+        char train[256];
+        snprintf(train, sizeof train, "%s %s", train_text, foreign[i].train);
+        REQUIRE_OK(
+            trigram_session(foreign[i].model, foreign[i].task, train, foreign[i].seed, &other));
+        CHECK_FAILS(lh_session_restore(other, checkpoint), LH_EFORMAT, foreign[i].message);
+        lh_session_destroy(other);
+    }
+    char longer[256];
+    snprintf(longer, sizeof longer, "%s steps=80 log_every=3 evaluate_every=5", train_text);
+    REQUIRE_OK(trigram_session("", "", longer, 1, &other));
+    CHECK_OK(lh_session_restore(other, checkpoint));
+    lh_session_destroy(other);
+    lh_session_destroy(session);
+    unlink(checkpoint);
+}
+
+TEST(steady_training_allocates_nothing) {
+    lh_session *sessions[2] = {NULL};
+    lh_step_time time[2];
+    REQUIRE_OK(trigram_session("width=8 dropout=0.1", "", train_text, 1, &sessions[0]));
+    REQUIRE_OK(trigram_session("width=64", "segment=40 batch=4", train_text, 1, &sessions[1]));
+    REQUIRE_OK(lh_session_time_steps(sessions, 2, 3, 25, time));
+    for (int i = 0; i < 2; ++i) {
+        CHECK_EQ_INT(time[i].allocations_after_warmup, 0);
+        CHECK(time[i].q1_ms > 0.0 && time[i].q1_ms <= time[i].median_ms &&
+              time[i].median_ms <= time[i].q3_ms);
+        CHECK(time[i].peak_memory_bytes > 0);
+        CHECK_EQ_INT(lh_session_step(sessions[i]), 28);
+    }
+    CHECK_NEAR(time[0].tokens_per_step, 15, 0);
+    CHECK_NEAR(time[1].tokens_per_step, 160, 0);
+    CHECK(time[1].peak_memory_bytes > time[0].peak_memory_bytes);
+    CHECK_FAILS(lh_session_time_steps(sessions, 2, 0, 0, time), LH_EOPTION, "at least one");
+    lh_session_destroy(sessions[0]);
+    lh_session_destroy(sessions[1]);
+}
+
+/* Evaluating in between must not disturb training: it has its own carried state. */
+TEST(evaluation_does_not_disturb_training) {
+    lh_session *plain = NULL, *watched = NULL;
+    log l = {0};
+    char train[256];
+    snprintf(train, sizeof train, "%s evaluate_every=10", train_text);
+    REQUIRE_OK(trigram_session("dropout=0.1", "", train_text, 2, &plain));
+    REQUIRE_OK(trigram_session("dropout=0.1", "", train, 2, &watched));
+    CHECK_OK(lh_session_train(plain, NULL, NULL, NULL));
+    CHECK_OK(lh_session_train(watched, NULL, keep_progress, &l));
+    CHECK(same_values(plain, watched));
+    CHECK_EQ_INT(l.count, 9); /* 7 10 14 20 21 28 30 35 40 */
+    CHECK(l.seen[1].step == 10 && l.seen[1].valid_bits > 0.0 && isnan(l.seen[1].loss_bits));
+    lh_session_destroy(plain);
+    lh_session_destroy(watched);
+}
