@@ -96,6 +96,8 @@ link = $(linker) $(both) -rdynamic $(LIB_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LDLI
 compile = $(CC) $(cppflags) $(cflags)
 ifneq ($(needs_build),)
 $(call remember,$(B)/flags,$(compile) $(CXX) $(cxxflags) $(LIB_LDLIBS) $(LDFLAGS))
+version := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+$(call remember,$(O)/version.h,#define LH_VERSION "$(version)")
 endif
 
 # ---- Sources: whatever lies in these folders ----------------------------------------------------
@@ -131,8 +133,6 @@ endef
 $(foreach isa,$(CPU_ISAS),$(eval $(call isa_rule,$(isa))))
 
 # Who we are and where we are installed: only one file hears of it, so only it is rebuilt.
-version := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
-$(call remember,$(O)/version.h,#define LH_VERSION "$(version)")
 $(B)/harness/run/version.o: $(O)/version.h
 $(B)/harness/run/version.o: cppflags += -include $(O)/version.h -DLH_DATA_DIR='"$(PREFIX)/share/longhaul"'
 
@@ -204,7 +204,7 @@ run-tests: $(addsuffix .list,$(filter-out gradients,$(LISTS)))
 
 again = $(Q)+$(MAKE) $(1)
 
-.PHONY: test test-long test-double test-sanitize test-faults fuzz run-fuzz conformance lint
+.PHONY: test test-long test-double test-sanitize test-faults run-faults fuzz run-fuzz conformance lint
 test: ## The whole suite, gradient checks in double included
 	$(call again,WERROR=1 REAL=double gradients.list)
 	$(call again,WERROR=1 LISTS="tests gradients" run-tests)
@@ -221,8 +221,9 @@ test-sanitize: ## The suite under the address, undefined-behaviour and leak sani
 	$(call again,SANITIZE=address$(comma)undefined run-tests)
 
 test-faults: ## Fail every fallible call once, one after the other
-	$(call again,WERROR=1 all)
-	$(Q)LONGHAUL_BIN=$(B)/werror/longhaul tests/faults.sh
+	$(call again,WERROR=1 run-faults)
+run-faults: $(program)
+	$(Q)LONGHAUL_BIN=$(program) tests/faults.sh
 
 fuzz: ## Fuzz every reader, FUZZ_SECONDS each
 	$(call again,$(if $(shell command -v clang),CC=clang SANITIZE=fuzzer-no-link$(comma),SANITIZE=)address$(comma)undefined run-fuzz)
@@ -304,4 +305,4 @@ help: ## Show this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
 
 -include $(patsubst %.o,%.d,$(objects) $(B)/harness/main.o \
-    $(call objects_of,$(wildcard tests/*/*.c tests/*/*/*.c)))
+    $(call objects_of,$(wildcard tests/*/*.c tests/*/*/*.c tests/*/*/*/*.c)))

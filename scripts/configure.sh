@@ -184,7 +184,7 @@ if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd")) puts("avx512");
 return 0; }
 C
-        isas_here=$(tr '\n' ' ' <"$work/answer")
+        isas_here=$(paste -sd ' ' "$work/answer")
         if accepts "$avx512 -mprefer-vector-width=512"; then
             avx512="$avx512 -mprefer-vector-width=512"
         fi
