@@ -116,6 +116,7 @@ int lh_declare_state(lh_declare *declare, lh_state_kind kind, int rank, const in
 lh_tape *lh_pass_tape(const lh_pass *pass);
 const lh_batch *lh_pass_batch(const lh_pass *pass);
 bool lh_pass_is_training(const lh_pass *pass);
+/* The parameter that was declared as number `index`; its gradient is collected. */
 lh_tensor *lh_pass_param(const lh_pass *pass, int index);
 /* Constant tensor [rows][shape...]; rows that begin a document are zero (a ring's count is 0). */
 lh_tensor *lh_pass_state(const lh_pass *pass, int index);

@@ -11,6 +11,7 @@
 
 /* ---- constants ---- */
 
+/* Tensors that take no gradient: a copy of `values`, or all zeros. */
 lh_tensor *lh_integers(lh_tape *tape, int rank, const int64_t *shape, const int32_t *values);
 lh_tensor *lh_zeros(lh_tape *tape, int rank, const int64_t *shape);
 
@@ -25,6 +26,7 @@ lh_tensor *lh_detach(lh_tape *tape, lh_tensor *x);
 
 /* ---- moving data ---- */
 
+/* x itself when it is dense, else a dense copy. */
 lh_tensor *lh_contiguous(lh_tape *tape, lh_tensor *x);
 /* Axis i of the result is axis order[i] of x. */
 lh_tensor *lh_permute(lh_tape *tape, lh_tensor *x, const int *order);
@@ -38,6 +40,7 @@ lh_tensor *lh_select_rows(lh_tape *tape, lh_tensor *flag, lh_tensor *a, lh_tenso
 
 /* ---- arithmetic ---- */
 
+/* Element by element, equal shapes. */
 lh_tensor *lh_add(lh_tape *tape, lh_tensor *a, lh_tensor *b);
 lh_tensor *lh_subtract(lh_tape *tape, lh_tensor *a, lh_tensor *b);
 lh_tensor *lh_multiply(lh_tape *tape, lh_tensor *a, lh_tensor *b);
@@ -67,6 +70,7 @@ lh_tensor *lh_matmul(lh_tape *tape, lh_tensor *a, lh_tensor *b, bool transpose_a
 
 /* ---- normalisation, dropout, gates ---- */
 
+/* Over the last axis; gain and bias [width], as in lh_layer_norm_forward_args. */
 lh_tensor *lh_layer_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, lh_tensor *bias,
                          double epsilon);
 lh_tensor *lh_rms_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, double epsilon);

@@ -32,6 +32,7 @@ typedef struct lh_param {
 
 typedef struct lh_params lh_params;
 
+/* An empty list. Gives it; destroy releases every tensor, and NULL is allowed. */
 lh_status lh_params_create(lh_params **out);
 void lh_params_destroy(lh_params *params);
 
@@ -44,6 +45,7 @@ lh_status lh_params_status(const lh_params *params);
 void lh_params_mark_embedding(lh_params *params);
 void lh_params_mark_undecayed(lh_params *params);
 
+/* In the order of declaration; `elements` sums over all of them. */
 int lh_params_count(const lh_params *params);
 const lh_param *lh_params_at(const lh_params *params, int index);
 int lh_params_find(const lh_params *params, const char *name); /* -1 when absent */

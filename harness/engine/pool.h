@@ -37,6 +37,7 @@ enum { LH_POOL_CELL = 160 };
 void *lh_pool_take_cell(lh_pool *pool);
 void lh_pool_return_cell(lh_pool *pool, void *cell);
 
+/* Exact byte counts; resetting sets the peak to what is in use now. */
 lh_pool_stats lh_pool_get_stats(const lh_pool *pool);
 void lh_pool_reset_peak(lh_pool *pool);
 lh_device *lh_pool_device(const lh_pool *pool);

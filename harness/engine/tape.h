@@ -44,6 +44,7 @@ typedef struct lh_scope {
     int64_t mark;
 } lh_scope;
 
+/* Scopes nest; each closes once, in the reverse order. close returns `keep`. */
 lh_scope lh_scope_open(lh_tape *tape);
 lh_tensor *lh_scope_close(lh_tape *tape, lh_scope scope, lh_tensor *keep);
 void lh_scope_close_many(lh_tape *tape, lh_scope scope, lh_tensor *const *keep, int count);

@@ -38,9 +38,11 @@ lh_status lh_tensor_create(lh_pool *pool, lh_dtype dtype, int rank, const int64_
 lh_status lh_tensor_create_zero(lh_pool *pool, lh_dtype dtype, int rank, const int64_t *shape,
                                 lh_tensor **out);
 
+/* One reference more, one less: the last one frees it. */
 lh_tensor *lh_tensor_retain(lh_tensor *tensor);
 void lh_tensor_release(lh_tensor *tensor); /* NULL is allowed */
 
+/* Number of elements; whether they lie densely in row-major order; same rank and sizes. */
 int64_t lh_tensor_count(const lh_tensor *tensor);
 bool lh_tensor_is_contiguous(const lh_tensor *tensor);
 bool lh_tensor_same_shape(const lh_tensor *a, const lh_tensor *b);
