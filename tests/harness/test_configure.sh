@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The probes say what is missing and what that costs; the installer never acts without need.
+. tests/test.sh
+unset CC CXX DEPS BLAS GNUPLOT INSTALL MAKEFLAGS
+
+configure=scripts/configure.sh
+succeeds "finds what this build needed" "✓ OpenBLAS" $configure "$scratch/config.mk"
+succeeds "writes make variables" "CPU_ISAS = scalar" cat "$scratch/config.mk"
+
+fails 1 "names the package of a required part" "apt-get install libopenblas-dev" \
+    env BLAS=no $configure "$scratch/without.mk"
+fails 1 "writes nothing when a required part is missing" "" test -e "$scratch/without.mk"
+fails 1 "names the package of the compiler" "build-essential" env CC=false $configure "$scratch/no.mk"
+succeeds "goes on without an optional part" "without it: tables, but no charts" \
+    env GNUPLOT=/nonexistent $configure "$scratch/plain.mk"
+succeeds "lists what is missing" "gnuplot-nox" env GNUPLOT=/nonexistent $configure --missing
+succeeds "takes flags as given" "as given: -lblas_of_mine" \
+    env BLAS=-lblas_of_mine $configure "$scratch/given.mk"
+succeeds "and passes them on" "-lblas_of_mine" cat "$scratch/given.mk"
+
+# A machine whose package manager only notes what it was asked, and a user who may or may not use it.
+mkdir "$scratch/bin"
+printf '#!/bin/sh\necho "apt-get $*" >>"%s/asked"\n' "$scratch" >"$scratch/bin/apt-get"
+printf '#!/bin/sh\necho "%sFAKE_USER"\n' '$' >"$scratch/bin/id"
+printf '#!/bin/sh\nexit 1\n' >"$scratch/bin/sudo"
+chmod +x "$scratch"/bin/*
+# shellcheck disable=SC2317  # called by fails and succeeds
+as_user() {
+    FAKE_USER=$1 PATH="$scratch/bin:$PATH" "${@:2}"
+}
+fails 1 "tells an ordinary user what to run" "apt-get install one two" \
+    as_user 1000 scripts/install-packages.sh one two
+fails 1 "and installs nothing" "" test -e "$scratch/asked"
+succeeds "installs as root" "Installing one two" as_user 0 scripts/install-packages.sh one two
+succeeds "exactly these" "--no-install-recommends one two" cat "$scratch/asked"
+
+finish
