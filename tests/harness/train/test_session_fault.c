@@ -1,0 +1,88 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/harness/train/trigram.h"
+#include "tests/test.h"
+
+/* Fails the n-th fallible call of a whole small run, for every n, each in a process of its own:
+ * the run must end with a message, and the checkpoint must be the old one or a whole new one. */
+
+static const char *const checkpoint = "/tmp/longhaul-test-fault.snapshot";
+
+enum { FINISHED = 0, FAILED_CLEANLY = 10, FAILED_SILENTLY = 20, MOST_CALLS = 20000 };
+
+static lh_status run(void) {
+    lh_session *session = NULL;
+    lh_metrics metrics;
+    lh_status status = trigram_session(
+        "dropout=0.1", "", "steps=2 optimizer=adam rate=0.1 clip=1 log_every=1", 1, &session);
+    if (status == LH_OK) status = lh_session_train(session, checkpoint, NULL, NULL);
+    if (status == LH_OK) status = lh_session_evaluate(session, LH_VALID, &metrics);
+    lh_session_destroy(session);
+    return status;
+}
+
+static int run_child(int fail_at) {
+    char text[16];
+    snprintf(text, sizeof text, "%d", fail_at);
+    setenv("LH_FAIL_AT", text, 1);
+    const lh_status status = run();
+    if (status == LH_OK) return FINISHED;
+    return lh_error_get()->status == status && lh_error_text()[0] != '\0' ? FAILED_CLEANLY
+                                                                          : FAILED_SILENTLY;
+}
+
+static int run_forked(int fail_at) {
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) exit(run_child(fail_at)); /* not _exit: a leak check runs at exit */
+    int result = 0;
+    if (child < 0 || waitpid(child, &result, 0) != child) return -1;
+    return WIFEXITED(result) ? WEXITSTATUS(result) : -WTERMSIG(result);
+}
+
+static bool put_old_checkpoint(void) {
+    FILE *file = fopen(checkpoint, "wb");
+    if (file == NULL) return false;
+    fputs("old", file);
+    return fclose(file) == 0;
+}
+
+/* The old contents, or as many bytes as a whole checkpoint has. */
+static bool checkpoint_is_whole(long whole_bytes) {
+    FILE *file = fopen(checkpoint, "rb");
+    char start[4] = "";
+    if (file == NULL || fread(start, 1, 3, file) != 3 || fseek(file, 0, SEEK_END) != 0)
+        return false;
+    const long bytes = ftell(file);
+    fclose(file);
+    return strcmp(start, "old") == 0 ? bytes == 3 : bytes == whole_bytes;
+}
+
+static long size_of_checkpoint(void) {
+    FILE *file = fopen(checkpoint, "rb");
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0) return -1;
+    const long bytes = ftell(file);
+    fclose(file);
+    return bytes;
+}
+
+TEST(every_fallible_call_of_a_run_fails_cleanly) {
+    int failures = 0, result = -1;
+    CHECK_EQ_INT(run_forked(0), FINISHED);
+    const long whole_bytes = size_of_checkpoint();
+    CHECK(whole_bytes > 1000);
+    for (int n = 1; n < MOST_CALLS; ++n) {
+        REQUIRE(put_old_checkpoint());
+        result = run_forked(n);
+        CHECK(checkpoint_is_whole(whole_bytes));
+        if (result == FINISHED) break;
+        test_check(result == FAILED_CLEANLY, __FILE__, __LINE__, "call %d: the run ended with %d",
+                   n, result);
+        failures += 1;
+    }
+    CHECK_EQ_INT(result, FINISHED);
+    CHECK(failures > 50);
+    unlink(checkpoint);
+    unlink("/tmp/longhaul-test-fault.snapshot.partial");
+}
