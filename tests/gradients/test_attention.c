@@ -1,0 +1,125 @@
+#include "tests/gradients/gradient_check.h"
+#include "tests/test.h"
+
+enum { BATCH = 2, HEADS = 2, QUERIES = 6, WIDTH = 3, PAST = 4, EXTRA = 2, BUCKETS = 3, SPAN = 8 };
+
+/* Leaves: q, k, v, past k, past v, extra k, extra v, head scale, bias; then the bucket table. */
+enum { Q, K, V, PAST_K, PAST_V, EXTRA_K, EXTRA_V, SCALE, BIAS, BUCKET_OF };
+
+static bool open_leaves(check_bench *b) {
+    if (!check_open(b)) return false;
+    for (int i = 0; i < 3; ++i)
+        LEAF(b, BATCH, QUERIES, HEADS, WIDTH);
+    for (int i = 0; i < 2; ++i)
+        LEAF(b, BATCH, PAST, HEADS, WIDTH);
+    for (int i = 0; i < 2; ++i)
+        LEAF(b, BATCH, EXTRA, HEADS, WIDTH);
+    LEAF(b, HEADS);
+    LEAF(b, HEADS, BUCKETS);
+    int32_t bucket_of[SPAN];
+    for (int i = 0; i < SPAN; ++i)
+        bucket_of[i] = i < 2 ? i : 2;
+    return check_integers(b, SPAN, bucket_of) != NULL;
+}
+
+static lh_tensor *run(check_bench *b, void *context) {
+    lh_attention attention = *(const lh_attention *)context;
+    lh_tensor **x = b->input;
+    attention.keys[0] = (lh_keys){.k = x[PAST_K], .v = x[PAST_V], .first = -PAST};
+    attention.keys[1] = (lh_keys){.k = x[K], .v = x[V]};
+    attention.keys[2] = (lh_keys){.k = x[EXTRA_K], .v = x[EXTRA_V], .everywhere = true};
+    if (attention.key_count == 0) attention.key_count = 3;
+    attention.head_scale = x[SCALE];
+    attention.bias = x[BIAS];
+    attention.bucket_of = x[BUCKET_OF];
+    return lh_attend(b->tape, &attention, x[Q]);
+}
+
+static void check_attention(lh_attention attention) {
+    check_bench b;
+    REQUIRE(open_leaves(&b));
+    CHECK_NEAR(check_gradients(&b, run, &attention), 0.0, 1e-6);
+    check_close(&b);
+}
+
+TEST(everything_visible) {
+    lh_attention attention = LH_ATTENTION;
+    attention.bucket_first = -3;
+    check_attention(attention);
+}
+
+TEST(causal_window_with_cache) {
+    lh_attention attention = LH_ATTENTION;
+    attention.min_distance = 1;
+    attention.max_distance = 4;
+    attention.scale = 0.6;
+    check_attention(attention);
+    attention.key_count = 2;
+    check_attention(attention);
+}
+
+TEST(chunks) {
+    lh_attention attention = LH_ATTENTION;
+    attention.min_distance = 0;
+    attention.chunk = 3;
+    attention.chunks_back = 1;
+    check_attention(attention);
+}
+
+TEST(dropout_with_and_without_period) {
+    lh_attention attention = LH_ATTENTION;
+    attention.min_distance = 0;
+    attention.max_distance = 4;
+    attention.dropout = 0.3;
+    check_attention(attention);
+    attention.dropout_period = 4;
+    check_attention(attention);
+}
+
+/* The recurrent cell's calls: slices of one tensor as queries, keys and values. */
+static lh_tensor *run_slices(check_bench *b, void *context) {
+    (void)context;
+    lh_tensor **x = b->input;
+    lh_tensor *outs[2];
+    for (int i = 0; i < 2; ++i) {
+        lh_attention attention = LH_ATTENTION;
+        attention.keys[0] = (lh_keys){.k = lh_slice(b->tape, x[K], 1, 2 * i, 4),
+                                      .v = lh_slice(b->tape, x[V], 1, 2 * i, 4),
+                                      .everywhere = true};
+        attention.key_count = 1;
+        outs[i] = lh_attend(b->tape, &attention, lh_slice(b->tape, x[Q], 1, 3 * i, 3));
+    }
+    lh_attention whole = LH_ATTENTION;
+    whole.keys[0] = (lh_keys){.k = x[K], .v = x[V]};
+    whole.key_count = 1;
+    lh_tensor *pieces = lh_concat(b->tape, 1, outs, 2);
+    return lh_add(b->tape, pieces, lh_attend(b->tape, &whole, x[Q]));
+}
+
+TEST(slices_of_shared_keys) {
+    check_bench b;
+    REQUIRE(open_leaves(&b));
+    CHECK_NEAR(check_gradients(&b, run_slices, NULL), 0.0, 1e-6);
+    check_close(&b);
+}
+
+static lh_tensor *run_nearest(check_bench *b, void *context) {
+    (void)context;
+    lh_tensor **x = b->input;
+    return lh_attend_nearest(b->tape, x[0], x[1], x[2], x[4], x[3], 3);
+}
+
+TEST(nearest_neighbours) {
+    check_bench b;
+    REQUIRE(check_open(&b));
+    LEAF(&b, BATCH, QUERIES, HEADS, WIDTH);
+    for (int i = 1; i < 3; ++i) {
+        lh_tensor *leaf = LEAF(&b, BATCH, 7, HEADS * WIDTH);
+        b.input[i] = lh_tensor_detached(leaf); /* the memory is not differentiable */
+        lh_tensor_release(leaf);
+    }
+    LEAF(&b, HEADS);
+    check_integers(&b, BATCH, (const int32_t[]){5, 9});
+    CHECK_NEAR(check_gradients(&b, run_nearest, NULL), 0.0, 1e-6);
+    check_close(&b);
+}

@@ -1,0 +1,200 @@
+#include "tests/gradients/gradient_check.h"
+#include "tests/test.h"
+
+/* One check: leaves, function, bound. */
+#define GRADIENTS_AGREE(bench, function, context)                                                  \
+    CHECK_NEAR(check_gradients((bench), (function), (context)), 0.0, 1e-6)
+
+static lh_tensor *run_views(check_bench *b, void *context) {
+    (void)context;
+    lh_tensor *x = b->input[0];
+    lh_tensor *middle = lh_slice(b->tape, x, 1, 1, 3);
+    lh_tensor *order = lh_permute(b->tape, middle, (const int[]){2, 0, 1});
+    lh_tensor *flat = lh_reshape(b->tape, order, 2, (const int64_t[]){-1, 3});
+    lh_tensor *whole = lh_reshape(b->tape, x, 2, (const int64_t[]){4, 10});
+    lh_tensor *part =
+        lh_reshape(b->tape, lh_slice(b->tape, whole, 0, 0, 3), 2, (const int64_t[]){10, 3});
+    lh_tensor *const parts[] = {flat, part, lh_scale(b->tape, flat, -0.5)};
+    return lh_concat(b->tape, 0, parts, 3);
+}
+
+TEST(views_and_moves) {
+    check_bench b;
+    REQUIRE(check_open(&b));
+    LEAF(&b, 2, 5, 4);
+    GRADIENTS_AGREE(&b, run_views, NULL);
+    check_close(&b);
+}
+
+static lh_tensor *run_arithmetic(check_bench *b, void *context) {
+    (void)context;
+    lh_tensor *x = b->input[0], *y = b->input[1], *row = b->input[2];
+    lh_tensor *sum = lh_add(b->tape, x, lh_subtract(b->tape, y, x));
+    sum = lh_add(b->tape, sum, x);
+    lh_tensor *product = lh_multiply(b->tape, sum, y);
+    product = lh_add_row(b->tape, lh_multiply_row(b->tape, product, row), row);
+    product = lh_add_batch(b->tape, product, row);
+    lh_tensor *mean = lh_mean(b->tape, lh_softmax(b->tape, product), 0);
+    return lh_add(b->tape, mean, lh_repeat(b->tape, lh_sum_all(b->tape, product), 4));
+}
+
+TEST(arithmetic_and_reductions) {
+    check_bench b;
+    REQUIRE(check_open(&b));
+    LEAF(&b, 3, 4);
+    LEAF(&b, 3, 4);
+    LEAF(&b, 4);
+    GRADIENTS_AGREE(&b, run_arithmetic, NULL);
+    check_close(&b);
+}
+
+static lh_tensor *run_unary(check_bench *b, void *context) {
+    const lh_unary_op op = *(const lh_unary_op *)context;
+    /* Squares plus a half keep log and sqrt in their domain; relu's kink is never within a step. */
+    lh_tensor *x = b->input[0];
+    if (op == LH_UNARY_LOG || op == LH_UNARY_SQRT) {
+        x = lh_add(b->tape, lh_unary(b->tape, LH_UNARY_SQUARE, x),
+                   lh_unary(b->tape, LH_UNARY_SIGMOID, x));
+    }
+    return lh_unary(b->tape, op, x);
+}
+
+TEST(functions_of_one_tensor) {
+    for (int op = LH_UNARY_IDENTITY; op <= LH_UNARY_SQRT; ++op) {
+        check_bench b;
+        REQUIRE(check_open(&b));
+        LEAF(&b, 5, 7);
+        lh_unary_op chosen = (lh_unary_op)op;
+        GRADIENTS_AGREE(&b, run_unary, &chosen);
+        check_close(&b);
+    }
+}
+
+static lh_tensor *run_linear(check_bench *b, void *context) {
+    const lh_unary_op op = *(const lh_unary_op *)context;
+    lh_tensor *y = lh_linear(b->tape, b->input[0], b->input[1], b->input[2], op);
+    return lh_linear_add(b->tape, y, y, b->input[3]);
+}
+
+TEST(linear_with_every_activation) {
+    const lh_unary_op ops[] = {LH_UNARY_IDENTITY, LH_UNARY_RELU,       LH_UNARY_GELU,
+                               LH_UNARY_TANH,     LH_UNARY_GELU_EXACT, LH_UNARY_SIGMOID};
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i) {
+        check_bench b;
+        REQUIRE(check_open(&b));
+        LEAF(&b, 2, 3, 5);
+        LEAF(&b, 5, 4);
+        LEAF(&b, 4);
+        LEAF(&b, 4, 4);
+        lh_unary_op op = ops[i];
+        GRADIENTS_AGREE(&b, run_linear, &op);
+        check_close(&b);
+    }
+}
+
+static lh_tensor *run_matmul(check_bench *b, void *context) {
+    const int bits = *(const int *)context;
+    return lh_matmul(b->tape, b->input[0], b->input[1], (bits & 1) != 0, (bits & 2) != 0);
+}
+
+TEST(batched_products_and_transposes) {
+    for (int bits = 0; bits < 4; ++bits) {
+        check_bench b;
+        REQUIRE(check_open(&b));
+        if ((bits & 1) != 0) {
+            LEAF(&b, 2, 4, 3);
+        } else {
+            LEAF(&b, 2, 3, 4);
+        }
+        if ((bits & 2) != 0) {
+            LEAF(&b, 2, 5, 4);
+        } else {
+            LEAF(&b, 2, 4, 5);
+        }
+        GRADIENTS_AGREE(&b, run_matmul, &bits);
+        check_close(&b);
+    }
+}
+
+static lh_tensor *run_norms(check_bench *b, void *context) {
+    (void)context;
+    lh_tensor *x = b->input[0];
+    lh_tensor *y = lh_layer_norm(b->tape, x, b->input[1], b->input[2], 1e-5);
+    y = lh_add(b->tape, y, lh_rms_norm(b->tape, x, b->input[1], 1e-6));
+    y = lh_add(b->tape, y, lh_unit_norm(b->tape, x, 1e-6));
+    y = lh_add(b->tape, y, lh_dropout(b->tape, x, 0.3, 0));
+    return lh_add(b->tape, y, lh_dropout(b->tape, x, 0.3, 2));
+}
+
+TEST(norms_and_dropout) {
+    check_bench b;
+    REQUIRE(check_open(&b));
+    LEAF(&b, 2, 4, 6);
+    LEAF(&b, 6);
+    LEAF(&b, 6);
+    GRADIENTS_AGREE(&b, run_norms, NULL);
+    check_close(&b);
+}
+
+static lh_tensor *run_gates(check_bench *b, void *context) {
+    (void)context;
+    lh_tensor **x = b->input;
+    lh_tensor *fixed = lh_fixed_gate(b->tape, x[0], x[1], x[4]);
+    return lh_lstm_gate(b->tape, fixed, x[1], x[2], x[3], 1.0, -1.0);
+}
+
+TEST(gates) {
+    check_bench b;
+    REQUIRE(check_open(&b));
+    for (int i = 0; i < 4; ++i)
+        LEAF(&b, 3, 5);
+    LEAF(&b, 5);
+    GRADIENTS_AGREE(&b, run_gates, NULL);
+    check_close(&b);
+}
+
+static lh_tensor *run_rows(check_bench *b, void *context) {
+    (void)context;
+    lh_tensor *table = b->input[0];
+    lh_tensor *gathered = lh_gather(b->tape, table, b->input[3]);
+    return lh_select_rows(b->tape, b->input[4], b->input[1],
+                          lh_add(b->tape, gathered, b->input[2]));
+}
+
+TEST(gather_and_select_rows) {
+    check_bench b;
+    REQUIRE(check_open(&b));
+    LEAF(&b, 4, 3);
+    LEAF(&b, 3);
+    LEAF(&b, 5, 3);
+    check_integers(&b, 5, (const int32_t[]){1, 3, 1, 0, 1});
+    check_integers(&b, 5, (const int32_t[]){0, 1, 0, 0, 1});
+    GRADIENTS_AGREE(&b, run_rows, NULL);
+    check_close(&b);
+}
+
+static lh_tensor *run_loss(check_bench *b, void *context) {
+    const int64_t chunk = *(const int64_t *)context;
+    return lh_linear_cross_entropy(b->tape, b->input[0], b->input[1], b->input[2], 0.7, b->input[3],
+                                   b->input[4], 1.3, chunk, NULL);
+}
+
+TEST(cross_entropy_in_chunks) {
+    for (int64_t chunk = 0; chunk < 4; ++chunk) {
+        check_bench b;
+        REQUIRE(check_open(&b));
+        LEAF(&b, 2, 3, 4);
+        LEAF(&b, 7, 4);
+        LEAF(&b, 7);
+        check_integers(&b, 6, (const int32_t[]){1, 6, 0, 5, 2, 1});
+        lh_tensor *weights = LEAF(&b, 6);
+        for (int i = 0; i < 6; ++i)
+            lh_tensor_real(weights)[i] = i == 2 ? 0 : 1;
+        /* The loss is not differentiated in the weights. */
+        lh_tensor *constant = lh_tensor_detached(weights);
+        lh_tensor_release(weights);
+        b.input[4] = constant;
+        GRADIENTS_AGREE(&b, run_loss, &chunk);
+        check_close(&b);
+    }
+}
