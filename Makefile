@@ -50,8 +50,8 @@ B := $(compiler_folder)$(if $(variant),/$(subst $(space),-,$(variant)))
 config := $(compiler_folder)/config.mk
 program := $(B)/longhaul
 
-# A file whose text is $(2), touched only when the text changes: what depends on it follows settings.
-remember = $(shell mkdir -p $(dir $(1)); printf '%s\n' '$(2)' | cmp -s - $(1) || printf '%s\n' '$(2)' >$(1))
+# A file of the quoted lines $(2), touched only when they change: what depends on it follows settings.
+remember = $(shell mkdir -p $(dir $(1)); printf '%s\n' $(2) | cmp -s - $(1) || printf '%s\n' $(2) >$(1))
 
 no_build := help clean format lint
 needs_build := $(if $(MAKECMDGOALS),$(filter-out $(no_build),$(MAKECMDGOALS)),all)
@@ -60,7 +60,7 @@ installs := $(filter test test-% reproduce-%,$(MAKECMDGOALS))
 
 ifneq ($(needs_build),)
 probe_values := $(foreach name,$(PROBES),$(name)="$($(name))")
-$(call remember,$(compiler_folder)/probes,$(probe_values))
+$(call remember,$(compiler_folder)/probes,'$(probe_values)')
 include $(config)
 ifneq ($(and $(installs),$(MISSING_PACKAGES)),)
 ifeq ($(MAKE_RESTARTS),)
@@ -95,9 +95,10 @@ linker := $(if $(filter yes,$(SENTENCEPIECE_FOUND)),$(CXX),$(CC))
 link = $(linker) $(both) -rdynamic $(LIB_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LDLIBS) -ldl -lm $(LDLIBS)
 compile = $(CC) $(cppflags) $(cflags)
 ifneq ($(needs_build),)
-$(call remember,$(B)/flags,$(compile) $(CXX) $(cxxflags) $(LIB_LDLIBS) $(LDFLAGS))
+$(call remember,$(B)/flags,'$(compile)' '$(CXX) $(cxxflags)' '$(LIB_LDLIBS) $(LDFLAGS)')
 version := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
-$(call remember,$(O)/version.h,#define LH_VERSION "$(version)")
+$(call remember,$(B)/version.h,'#define LH_VERSION "$(version)"' \
+    '#define LH_DATA_DIR "$(PREFIX)/share/longhaul"')
 endif
 
 # ---- Sources: whatever lies in these folders ----------------------------------------------------
@@ -133,8 +134,8 @@ endef
 $(foreach isa,$(CPU_ISAS),$(eval $(call isa_rule,$(isa))))
 
 # Who we are and where we are installed: only one file hears of it, so only it is rebuilt.
-$(B)/harness/run/version.o: $(O)/version.h
-$(B)/harness/run/version.o: cppflags += -include $(O)/version.h -DLH_DATA_DIR='"$(PREFIX)/share/longhaul"'
+$(B)/harness/run/version.o: $(B)/version.h
+$(B)/harness/run/version.o: cppflags += -include $(B)/version.h
 
 $(library): $(objects)
 	@rm -f $@
@@ -302,7 +303,7 @@ clean: ## Remove everything that was built
 
 help: ## Show this list
 	@echo "make [TARGET] [SETTING=VALUE]; the settings stand at the top of the Makefile."
-	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
 
 -include $(patsubst %.o,%.d,$(objects) $(B)/harness/main.o \
     $(call objects_of,$(wildcard tests/*/*.c tests/*/*/*.c tests/*/*/*/*.c)))
