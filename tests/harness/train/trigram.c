@@ -197,13 +197,13 @@ static lh_status parse(const char *owner, const lh_option *table, const char *te
     return lh_options_parse(*out, text);
 }
 
-lh_status trigram_session(const char *model, const char *task, const char *train, uint64_t seed,
-                          lh_session **out) {
+lh_status pattern_session(const lh_model_class *class, const char *model, const char *task,
+                          const char *train, uint64_t seed, lh_session **out) {
     lh_options *options[3] = {NULL};
-    lh_status status = parse("trigram", trigram_options, model, &options[0]);
+    lh_status status = parse(class->name, class->options, model, &options[0]);
     if (status == LH_OK) status = parse("pattern", pattern_options, task, &options[1]);
     if (status == LH_OK) status = parse("train", lh_train_options, train, &options[2]);
-    const lh_session_spec spec = {.model = &trigram_class,
+    const lh_session_spec spec = {.model = class,
                                   .model_options = options[0],
                                   .task = &pattern_class,
                                   .task_options = options[1],
@@ -215,4 +215,9 @@ lh_status trigram_session(const char *model, const char *task, const char *train
         if (options[i] != NULL) lh_options_destroy(options[i]);
     }
     return status;
+}
+
+lh_status trigram_session(const char *model, const char *task, const char *train, uint64_t seed,
+                          lh_session **out) {
+    return pattern_session(&trigram_class, model, task, train, seed, out);
 }

@@ -20,7 +20,10 @@ extern const lh_task_class pattern_class;
 /* The documents of a split, without the task. */
 lh_document_source pattern_source(lh_split split);
 
-/* A session of the two; the texts are option texts as for lh_options_parse. Gives. */
+/* A session on that task, of any model or of the trigram; the texts are option texts as for
+ * lh_options_parse. Gives. */
+lh_status pattern_session(const lh_model_class *class, const char *model, const char *task,
+                          const char *train, uint64_t seed, lh_session **out);
 lh_status trigram_session(const char *model, const char *task, const char *train, uint64_t seed,
                           lh_session **out);
 
