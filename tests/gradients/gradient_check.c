@@ -32,7 +32,7 @@ lh_tensor *check_leaf(check_bench *bench, int rank, const int64_t *shape) {
     if (!CHECK_OK(lh_tensor_create(bench->pool, LH_REAL, rank, shape, &leaf))) return NULL;
     real *x = lh_tensor_real(leaf);
     for (int64_t i = 0; i < lh_tensor_count(leaf); ++i)
-        x[i] = (real)(2.0 * test_uniform() - 1.0);
+        x[i] = (real)(test_uniform());
     CHECK_OK(lh_tensor_require_gradient(leaf));
     return keep(bench, leaf);
 }
@@ -83,12 +83,12 @@ static double leaf_error(check_bench *bench, check_function function, void *cont
     for (int64_t t = 0; t < trials && direction != NULL; ++t) {
         double analytic = 0;
         for (int64_t i = 0; i < count; ++i) {
-            direction[i] = exhaustive ? (i == t ? 1.0 : 0.0) : 2.0 * test_uniform() - 1.0;
+            direction[i] = exhaustive ? (i == t ? 1.0 : 0.0) : test_uniform();
             analytic += direction[i] * gradient[i];
         }
         const double numeric = difference(bench, function, context, cotangent, leaf, direction);
         const double error = fabs(numeric - analytic);
-        if (!(error <= worst)) worst = isnan(error) ? INFINITY : error;
+        if (!(error <= worst)) worst = isnan(error) ? HUGE_VAL : error;
         if (fabs(analytic) > largest) largest = fabs(analytic);
     }
     free(direction);
@@ -105,7 +105,7 @@ static bool analytic_gradients(check_bench *bench, check_function function, void
         return false;
     }
     for (int64_t i = 0; i < lh_tensor_count(y); ++i) {
-        lh_tensor_real(*cotangent)[i] = (real)(2.0 * test_uniform() - 1.0);
+        lh_tensor_real(*cotangent)[i] = (real)(test_uniform());
     }
     if (!CHECK_OK(lh_tape_backward_from(bench->tape, y, *cotangent))) return false;
     for (int i = 0; i < bench->count; ++i) {
@@ -125,7 +125,7 @@ static bool analytic_gradients(check_bench *bench, check_function function, void
 double check_gradients(check_bench *bench, check_function function, void *context) {
     lh_tensor *cotangent = NULL;
     double *gradients[CHECK_INPUTS] = {NULL};
-    double worst = INFINITY;
+    double worst = HUGE_VAL;
     if (analytic_gradients(bench, function, context, &cotangent, gradients)) {
         worst = 0;
         for (int i = 0; i < bench->count; ++i) {
@@ -135,7 +135,7 @@ double check_gradients(check_bench *bench, check_function function, void *contex
             if (!(error <= worst)) worst = error;
         }
     }
-    if (worst == INFINITY) printf("  %s\n", lh_error_text());
+    if (worst == HUGE_VAL) printf("  %s\n", lh_error_text());
     lh_error_clear();
     for (int i = 0; i < bench->count; ++i)
         free(gradients[i]);

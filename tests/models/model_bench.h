@@ -1,0 +1,129 @@
+/* A model with parameters, carried state and tape, for tests that every model must pass.
+ * Header-only: the gradient checks use it too. Include after tests/test.h. */
+#ifndef LH_TESTS_MODEL_BENCH_H
+#define LH_TESTS_MODEL_BENCH_H
+
+#include "harness/engine/model.h"
+
+enum { BENCH_VOCABULARY = 11 };
+
+typedef struct model_bench {
+    lh_device *device;
+    lh_pool *pool;
+    lh_tape *tape;
+    lh_model *model;
+    lh_state *state;
+    int64_t rows;
+} model_bench;
+
+TEST_UNUSED static lh_status create_model(const char *name, const char *text, lh_model **out) {
+    const lh_model_class *class = lh_model_class_find(name);
+    if (class == NULL) return lh_error_get()->status;
+    lh_options *options = NULL;
+    LH_TRY(lh_options_create(class->name, class->options, &options));
+    const lh_model_setup setup = {.vocabulary = BENCH_VOCABULARY};
+    lh_status status = lh_options_parse(options, text);
+    if (status == LH_OK) status = lh_model_create(class, options, &setup, out);
+    lh_options_destroy(options);
+    return status;
+}
+
+TEST_UNUSED static bool bench_open(model_bench *bench, const char *name, const char *options,
+                                   int64_t rows) {
+    *bench = (model_bench){.rows = rows};
+    return CHECK_OK(lh_device_open("cpu", &bench->device)) &&
+           CHECK_OK(lh_pool_create(bench->device, &bench->pool)) &&
+           CHECK_OK(lh_tape_create(bench->pool, &bench->tape)) &&
+           CHECK_OK(create_model(name, options, &bench->model)) &&
+           CHECK_OK(lh_params_allocate(bench->model->params, bench->pool)) &&
+           CHECK_OK(lh_params_initialize(bench->model->params, 5)) &&
+           CHECK_OK(lh_state_create(bench->model, bench->pool, rows, &bench->state));
+}
+
+TEST_UNUSED static void bench_close(model_bench *bench) {
+    lh_tape_destroy(bench->tape);
+    lh_state_destroy(bench->state);
+    lh_model_destroy(bench->model);
+    if (bench->pool != NULL) CHECK_EQ_INT(lh_pool_get_stats(bench->pool).used_bytes, 0);
+    lh_pool_destroy(bench->pool);
+    lh_device_close(bench->device);
+}
+
+TEST_UNUSED static lh_tensor *bench_integers(model_bench *bench, int64_t length,
+                                             const int32_t *values) {
+    const int64_t shape[] = {bench->rows, length};
+    return length > 0 ? lh_integers(bench->tape, 2, shape, values)
+                      : lh_integers(bench->tape, 1, shape, values);
+}
+
+/* One segment forward; tape_begin is the caller's. Hidden states, or NULL after a message. */
+TEST_UNUSED static lh_tensor *bench_forward(model_bench *bench, int64_t length,
+                                            const int32_t *tokens, const int32_t *starts,
+                                            bool training, lh_output *out) {
+    const lh_batch batch = {.rows = bench->rows,
+                            .length = length,
+                            .tokens = bench_integers(bench, length, tokens),
+                            .starts = bench_integers(bench, 0, starts)};
+    if (!CHECK_OK(
+            lh_model_forward(bench->model, bench->tape, bench->state, &batch, training, out))) {
+        return NULL;
+    }
+    return out->hidden;
+}
+
+/* Runs tokens [rows][count] through consecutive segments without recording and copies the hidden
+ * states [rows][count][width] to host. starts flags the first segment. */
+TEST_UNUSED static bool bench_run(model_bench *bench, const int32_t *tokens, int64_t count,
+                                  int64_t segment, const int32_t *starts, real *hidden) {
+    int32_t slice[512], begins[16] = {0};
+    for (int64_t at = 0; at < count; at += segment) {
+        for (int64_t r = 0; r < bench->rows; ++r) {
+            begins[r] = at == 0 ? starts[r] : 0;
+            memcpy(slice + r * segment, tokens + r * count + at, (size_t)segment * sizeof *slice);
+        }
+        lh_tape_begin(bench->tape, false, 1, 0);
+        lh_output out;
+        const lh_tensor *y = bench_forward(bench, segment, slice, begins, false, &out);
+        if (y == NULL) return false;
+        const int64_t width = y->shape[2];
+        for (int64_t r = 0; r < bench->rows; ++r) {
+            memcpy(hidden + (r * count + at) * width, lh_tensor_real(y) + r * segment * width,
+                   (size_t)(segment * width) * sizeof *hidden);
+        }
+        if (!CHECK_OK(lh_state_commit(bench->state))) return false;
+    }
+    return true;
+}
+
+TEST_UNUSED static void random_tokens(int32_t *tokens, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        tokens[i] = (int32_t)test_integer(BENCH_VOCABULARY);
+    }
+}
+
+/* The configurations that every suite walks through. */
+typedef struct model_case {
+    const char *name, *options;
+    int64_t segment; /* a length that the model takes */
+    bool splits;     /* takes shorter segments too */
+} model_case;
+
+#define TINY "layers=3 width=8 heads=2 window=4 dropout=0"
+static const model_case model_cases[] = {
+    {"slide", TINY, 8, true},
+    {"slide", TINY " normalize=false position_bias=false see_self=true", 8, true},
+    {"xl", TINY, 4, false},
+    {"brt", TINY " recurrence=fixed:skip", 8, true},
+    {"brt", TINY " recurrence=fixed:dual", 8, true},
+    {"brt", TINY " recurrence=fixed:single", 8, true},
+    {"brt", TINY " recurrence=lstm:skip", 8, true},
+    {"brt", TINY " recurrence=lstm:dual gate_bias=true", 8, true},
+    {"brt", TINY " recurrence=lstm:single gate_tanh=paper", 8, true},
+    {"brt", TINY " recurrence=fixed:skip feedback=true", 8, true},
+    {"brt", TINY " recurrence=lstm:single feedback=true states=3", 8, true},
+    {"brt", TINY " recurrence=fixed:skip recurrent_layers=1+2 states=5", 8, true},
+    {"memorizing", TINY " memory=12 top=3 memory_layer=2", 4, false},
+};
+enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
+
+#endif
