@@ -13,14 +13,16 @@
 #include "kernels/cpu/unary_math.h"
 
 enum {
-    TILE = 256,           /* one operand block of 256 KiB: BLAS is near its peak, C stays in L2 */
-    SMALL_TILE = 128,     /* costs about 6 % of the rate */
+    TILE = 256,           /* a side; twice that is some 4 % faster, half of it 10 % slower */
+    SMALL_TILE = 64,      /* a side, when there is little to share out */
     SHORT_SLICE = 512,    /* shorter slices of k spend too much on adding up */
     ENOUGH_TASKS = 8,     /* no finer cut once there are so many */
     TILE_MULTIPLE = 16,   /* tiles of whole register blocks */
-    TASK_WORK = 1 << 23,  /* multiply-adds that make a task worth splitting off */
+    TASK_WORK = 1 << 21,  /* multiply-adds of a first task; see worth_refining */
     GRAIN_WORK = 1 << 19, /* multiply-adds below which tasks are grouped */
-    ROWS_OF_JOIN = 16
+    ROWS_OF_JOIN = 16,
+    FEW_ROWS = 32,          /* so few rows of A do not pay for packing B */
+    UNPACKED_WORK = 1000000 /* multiply-adds up to which OpenBLAS 0.3.17 and later does not pack */
 };
 
 typedef struct matmul_plan {
@@ -35,39 +37,61 @@ typedef struct matmul_tile {
 } matmul_tile;
 
 static int64_t even_tile(int64_t size, int64_t count) {
-    const int64_t tile = lh_max(1, lh_chunk_count(size, count));
+    const int64_t tile = lh_max(1, lh_chunk_count(size, lh_max(1, count)));
     return lh_chunk_count(tile, TILE_MULTIPLE) * TILE_MULTIPLE;
 }
 
-/* Halves the largest cut that is still worth halving; false when none is. */
-static bool refine(matmul_plan *plan, const lh_matmul_args *args) {
-    if (plan->tile_k >= 2 * SHORT_SLICE) {
-        plan->slices *= 2;
-        plan->tile_k = even_tile(args->k, plan->slices);
-    } else if (plan->tile_m > SMALL_TILE) {
-        plan->tile_m = even_tile(args->m, 2 * plan->count_m);
-    } else if (plan->tile_n > SMALL_TILE) {
-        plan->tile_n = even_tile(args->n, 2 * plan->count_n);
-    } else {
-        return false;
-    }
+static void count_tiles(matmul_plan *plan, const lh_matmul_args *args) {
     plan->count_m = lh_chunk_count(args->m, plan->tile_m);
     plan->count_n = lh_chunk_count(args->n, plan->tile_n);
     plan->slices = lh_chunk_count(args->k, plan->tile_k);
+}
+
+/* Halves one side of the tiles, the cheapest to halve; false when they are as small as may be. */
+static bool refine(matmul_plan *plan, const lh_matmul_args *args) {
+    const int64_t m = even_tile(args->m, 2 * plan->count_m);
+    const int64_t n = even_tile(args->n, 2 * plan->count_n);
+    if (plan->tile_m >= 2 * TILE)
+        plan->tile_m = m;
+    else if (plan->tile_n >= 2 * TILE)
+        plan->tile_n = n;
+    else if (plan->tile_k >= 2 * SHORT_SLICE)
+        plan->tile_k = even_tile(args->k, 2 * plan->slices);
+    else if (plan->tile_m >= plan->tile_n && plan->tile_m >= 2 * SMALL_TILE)
+        plan->tile_m = m;
+    else if (plan->tile_n >= 2 * SMALL_TILE)
+        plan->tile_n = n;
+    else
+        return false;
+    count_tiles(plan, args);
     return true;
 }
 
+/* The more tasks there are, the more work each must have to be halved once more: two threads are
+ * worth having early, eight only for products that take long. */
+static bool worth_refining(const matmul_plan *plan, int64_t batch) {
+    const int64_t tasks = batch * plan->count_m * plan->count_n * plan->slices;
+    const int64_t work = plan->tile_m * plan->tile_n * plan->tile_k;
+    return tasks < ENOUGH_TASKS && work >= tasks * tasks * TASK_WORK;
+}
+
+/* With few rows a tile narrow enough to skip packing is up to four times as fast. 0: there is no
+ * such tile of a useful width. */
+static int64_t unpacked_width(const lh_matmul_args *args) {
+    if (args->transpose_a || args->m > FEW_ROWS || args->m * args->k == 0) return 0;
+    const int64_t narrowest = args->transpose_b ? 2 * TILE_MULTIPLE : 4 * TILE_MULTIPLE;
+    const int64_t width = lh_min(TILE, UNPACKED_WORK / (args->m * args->k));
+    return width < narrowest ? 0 : width / TILE_MULTIPLE * TILE_MULTIPLE;
+}
+
 static matmul_plan make_plan(const lh_matmul_args *args) {
-    matmul_plan plan = {.tile_k = args->k, .slices = 1};
-    plan.tile_m = even_tile(args->m, lh_max(1, (args->m + TILE / 2) / TILE));
-    plan.tile_n = even_tile(args->n, lh_max(1, (args->n + TILE / 2) / TILE));
-    plan.count_m = lh_chunk_count(args->m, plan.tile_m);
-    plan.count_n = lh_chunk_count(args->n, plan.tile_n);
-    bool worth = true;
-    while (worth) {
-        const int64_t tasks = args->batch * plan.count_m * plan.count_n * plan.slices;
-        const int64_t work = plan.tile_m * plan.tile_n * plan.tile_k;
-        worth = tasks < ENOUGH_TASKS && work >= 2 * TASK_WORK && refine(&plan, args);
+    matmul_plan plan = {.tile_k = lh_max(1, args->k)};
+    plan.tile_m = even_tile(args->m, lh_max(1, (args->m + TILE) / (2 * TILE)));
+    plan.tile_n = even_tile(args->n, lh_max(1, (args->n + TILE) / (2 * TILE)));
+    const int64_t width = unpacked_width(args);
+    if (width > 0) plan.tile_n = lh_min(plan.tile_n, width);
+    count_tiles(&plan, args);
+    while (worth_refining(&plan, args->batch) && refine(&plan, args)) {
     }
     return plan;
 }
@@ -212,7 +236,7 @@ static lh_status check(const lh_matmul_args *args) {
 size_t LH_CPU(matmul_workspace)(const lh_matmul_args *args) {
     const lh_matmul_args folded = fold_batch(args);
     const int64_t slices = make_plan(&folded).slices;
-    return (size_t)((slices - 1) * folded.batch * folded.m * folded.n) * sizeof(real);
+    return (size_t)(lh_max(0, slices - 1) * folded.batch * folded.m * folded.n) * sizeof(real);
 }
 
 lh_status LH_CPU(matmul)(const lh_launch *launch, const lh_matmul_args *args) {

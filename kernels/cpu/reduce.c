@@ -29,9 +29,11 @@ static double max_row(int64_t count, const real *x) {
     for (int i = 0; i < LANES; ++i)
         lane[i] = -(real)INFINITY;
     const int64_t whole = count / LANES * LANES;
-    for (int64_t i = 0; i < whole; i += LANES)
+    for (int64_t i = 0; i < whole; i += LANES) {
+#pragma omp simd
         for (int j = 0; j < LANES; ++j)
             lane[j] = larger(lane[j], x[i + j]);
+    }
     for (int64_t i = whole; i < count; ++i)
         lane[0] = larger(lane[0], x[i]);
     for (int i = 1; i < LANES; ++i)
@@ -101,6 +103,7 @@ static void reduce_panel(const lh_reduce_args *args, const real *x, int64_t coun
             for (int64_t c = 0; c < count; ++c)
                 value[c] += (double)row[c];
         } else {
+#pragma omp simd
             for (int64_t c = 0; c < count; ++c)
                 value[c] = join(LH_REDUCE_MAX, value[c], (double)row[c]);
         }
