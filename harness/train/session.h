@@ -27,7 +27,8 @@ typedef struct lh_session lh_session;
 lh_status lh_session_create(const lh_session_spec *spec, lh_session **out);
 void lh_session_destroy(lh_session *session);
 
-/* What an observer sees after a step, an evaluation or a checkpoint. Absent numbers are NaN. */
+/* What an observer sees: every log_every steps, after the last step, and after an evaluation (once
+ * when they coincide). Absent numbers are NaN. */
 typedef struct lh_progress {
     int64_t step, steps; /* done, planned */
     double loss_bits;    /* training loss of the last logged interval, bits per token */
@@ -42,15 +43,19 @@ typedef struct lh_progress {
 typedef bool (*lh_observer)(void *context, const lh_progress *progress);
 
 /* Trains to the planned number of steps from where the session stands. Writes a checkpoint to
- * `checkpoint_path` (NULL: none) every checkpoint_every steps or checkpoint_seconds. Fails:
- * LH_EINTERNAL with a clear message when the loss is not finite. */
+ * `checkpoint_path` (NULL: none) every checkpoint_every steps, every checkpoint_seconds, and after
+ * the last step. SIGINT and SIGTERM, caught meanwhile, stop the run after its step or evaluation
+ * batch with a checkpoint. Fails: LH_EINTERRUPT when stopped by a signal or the observer;
+ * LH_EINTERNAL naming the step whose loss is not finite (no checkpoint is written then). */
 lh_status lh_session_train(lh_session *session, const char *checkpoint_path, lh_observer observer,
                            void *context);
 
 /* Whole state, bit for bit: parameters, moments, carried state, data position, step. Atomic write.
  */
 lh_status lh_session_save(lh_session *session, const char *path);
-/* Fails: LH_EFORMAT when it belongs to another run (options differ: names the first). */
+/* Fails: LH_EFORMAT when it is damaged or belongs to another run: names the first difference in
+ * model, task, data, seed or options. Of the training options log_every, evaluate_every,
+ * checkpoint_every and checkpoint_seconds may differ, and steps where the schedule lacks it. */
 lh_status lh_session_restore(lh_session *session, const char *path);
 
 /* Named results: "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity", "accuracy" ...
@@ -67,7 +72,10 @@ typedef struct lh_metrics {
 void lh_metrics_set(lh_metrics *metrics, const char *name, double value);
 double lh_metrics_get(const lh_metrics *metrics, const char *name); /* NaN when absent */
 
-/* Evaluates over whole documents of the split with carried state of its own. */
+/* Evaluates over whole documents of the split with carried state of its own; training goes on
+ * undisturbed afterwards. Sets bits_per_token, perplexity, accuracy, error_percent,
+ * predicted_tokens, and bits_per_byte and word_perplexity where the raw size is known. A signal
+ * that stopped training stops it too: LH_EINTERRUPT. */
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out);
 
 /* Step time by the protocol: `warmup` steps each, then `steps` rounds in which every session does
