@@ -4,7 +4,13 @@
 
 #include "tests/test.h"
 
-static const char *const path = "/tmp/longhaul-test-atomic";
+static char path[64], partial[96];
+
+/* Programs of several builds may run side by side. */
+__attribute__((constructor)) static void name_files(void) {
+    snprintf(path, sizeof path, "/tmp/longhaul-test-atomic-%ld", (long)getpid());
+    snprintf(partial, sizeof partial, "%s.partial", path);
+}
 
 static void check_contents(const char *expected) {
     void *data = NULL;
@@ -38,12 +44,12 @@ TEST(the_old_file_stands_until_the_commit) {
     check_contents("old");
     lh_atomic_file_abandon(file);
     check_contents("old");
-    CHECK(access("/tmp/longhaul-test-atomic.partial", F_OK) != 0);
+    CHECK(access(partial, F_OK) != 0);
     unlink(path);
 }
 
 TEST(a_stale_partial_file_is_no_hindrance) {
-    FILE *stale = fopen("/tmp/longhaul-test-atomic.partial", "w");
+    FILE *stale = fopen(partial, "w");
     REQUIRE(stale != NULL);
     fputs("longer than what follows", stale);
     fclose(stale);

@@ -11,7 +11,12 @@ typedef struct totals {
     double nats, predicted, correct, bytes, words;
 } totals;
 
-static const char *const weights = "/tmp/longhaul-test-evaluate.safetensors";
+static char weights[64];
+
+/* Programs of several builds may run side by side. */
+__attribute__((constructor)) static void name_weights(void) {
+    snprintf(weights, sizeof weights, "/tmp/longhaul-test-evaluate-%ld", (long)getpid());
+}
 
 /* Scores one row of logits: negative log-probability of the target, and whether it is the largest.
  */

@@ -6,7 +6,12 @@
 /* Every model of the tree, stopped by a checkpoint and resumed, ends bit for bit where an
  * uninterrupted run does: carried caches, states and rings included. */
 
-static const char *const checkpoint = "/tmp/longhaul-test-resume.snapshot";
+static char checkpoint[64];
+
+/* Programs of several builds may run side by side. */
+__attribute__((constructor)) static void name_checkpoint(void) {
+    snprintf(checkpoint, sizeof checkpoint, "/tmp/longhaul-test-resume-%ld", (long)getpid());
+}
 static const char *const task = "segment=16 batch=3";
 static const char *const train =
     "steps=6 rate=0.3 warmup=2 clip=1 factor_minimum=8 checkpoint_seconds=0 log_every=3";

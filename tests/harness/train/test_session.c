@@ -9,7 +9,12 @@
 static const char *const train_text =
     "steps=40 optimizer=adam rate=0.02 schedule=constant warmup=5 log_every=7 checkpoint_seconds=0";
 
-static const char *const checkpoint = "/tmp/longhaul-test-session.snapshot";
+static char checkpoint[64];
+
+/* Programs of several builds may run side by side. */
+__attribute__((constructor)) static void name_checkpoint(void) {
+    snprintf(checkpoint, sizeof checkpoint, "/tmp/longhaul-test-session-%ld", (long)getpid());
+}
 
 /* All parameters of a session, to compare bit for bit; free(). */
 static real *read_values(const lh_session *session, int64_t *count) {

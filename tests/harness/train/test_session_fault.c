@@ -7,7 +7,12 @@
 /* Fails the n-th fallible call of a whole small run, for every n, each in a process of its own:
  * the run must end with a message, and the checkpoint must be the old one or a whole new one. */
 
-static const char *const checkpoint = "/tmp/longhaul-test-fault.snapshot";
+static char checkpoint[64];
+
+/* Programs of several builds may run side by side. */
+__attribute__((constructor)) static void name_checkpoint(void) {
+    snprintf(checkpoint, sizeof checkpoint, "/tmp/longhaul-test-fault-%ld", (long)getpid());
+}
 
 enum { FINISHED = 0, FAILED_CLEANLY = 10, FAILED_SILENTLY = 20, MOST_CALLS = 20000 };
 
@@ -84,5 +89,7 @@ TEST(every_fallible_call_of_a_run_fails_cleanly) {
     CHECK_EQ_INT(result, FINISHED);
     CHECK(failures > 50);
     unlink(checkpoint);
-    unlink("/tmp/longhaul-test-fault.snapshot.partial");
+    char partial[96];
+    snprintf(partial, sizeof partial, "%s.partial", checkpoint);
+    unlink(partial);
 }
