@@ -201,7 +201,8 @@ gradients.list: $(call programs_of,$(gradient_sources))
 	$(call write_list,$(call programs_of,$(gradient_sources)))
 LISTS ?= tests
 run-tests: $(addsuffix .list,$(filter-out gradients,$(LISTS)))
-	$(Q)LONGHAUL_BIN=$(program) LONGHAUL_PLUGINS=$(B)/tests/plugins tests/run.sh $(LISTS:%=$(O)/%.list)
+	$(Q)LONGHAUL_BIN=$(program) LH_TEST_PLUGINS=$(B)/tests/plugins $(if $(SANITIZE),LH_TEST_TIMEOUT=400) \
+	    tests/run.sh $(LISTS:%=$(O)/%.list)
 
 again = $(Q)+$(MAKE) $(1)
 
