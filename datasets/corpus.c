@@ -1,0 +1,258 @@
+#include "datasets/corpus.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include "harness/engine/atomic_file.h"
+
+const lh_option lh_corpus_options[] = {
+    {"name", LH_OPTION_TEXT, "books", 0, 0, NULL,
+     "books, latex, code, generate:KIND, a name that `longhaul data list` shows, or a folder"},
+    {"tokens", LH_OPTION_TEXT, "bytes", 0, 0, NULL,
+     "tokenizer: bytes, sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE"},
+    {"documents", LH_OPTION_INTEGER, "200", 1, 1e7, NULL, "generator: documents to train on"},
+    {"document_bytes", LH_OPTION_INTEGER, "32768", 256, 1e9, NULL, "generator: size of a document"},
+    {"limit_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,
+     "bytes of the train split to use; 0: all"},
+    {"limit_eval_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,
+     "bytes of valid and of test to use; 0: all"},
+    {"data_seed", LH_OPTION_INTEGER, "1", 0, 9e15, NULL, "generator: seed of the documents"},
+    {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
+};
+
+typedef struct item {
+    char *name, *path, *text; /* text NULL until first used */
+    size_t bytes;
+    int64_t words, count;
+    int32_t *tokens; /* NULL until first used */
+} item;
+
+typedef struct item_list {
+    item *at;
+    int64_t count, capacity;
+    int64_t bytes, limit; /* limit 0: none */
+} item_list;
+
+struct lh_corpus {
+    lh_tokenizer *tokenizer;
+    item_list split[LH_SPLITS];
+    char source[LH_PATH_BYTES + 64];
+    uint64_t digest;
+};
+
+/* ---- filling ---- */
+
+static void mix_digest(lh_corpus *corpus, const void *data, size_t bytes) {
+    corpus->digest = XXH3_64bits_withSeed(data, bytes, corpus->digest);
+}
+
+static bool reserve(item_list *list) {
+    if (list->count < list->capacity) return true;
+    const int64_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
+    item *at = lh_reallocate(list->at, (size_t)capacity * sizeof *at);
+    if (at == NULL) return false;
+    list->at = at;
+    list->capacity = capacity;
+    return true;
+}
+
+static void item_clear(item *i) {
+    free(i->name);
+    free(i->path);
+    free(i->text);
+    free(i->tokens);
+}
+
+/* Whether the split still takes documents, and how much of the next one. */
+static int64_t room(const item_list *list, int64_t bytes) {
+    if (list->limit == 0) return bytes;
+    const int64_t left = list->limit - list->bytes;
+    return left < bytes ? left : bytes;
+}
+
+static lh_status add(lh_corpus *corpus, lh_split split, item made) {
+    item_list *list = &corpus->split[split];
+    const int64_t bytes = room(list, (int64_t)made.bytes);
+    const bool wanted = bytes > 0 || (list->limit == 0 && made.bytes == 0);
+    if (!wanted || made.name == NULL || !reserve(list)) {
+        const bool failed = wanted;
+        item_clear(&made);
+        return failed ? LH_EMEMORY : LH_OK;
+    }
+    made.bytes = (size_t)bytes;
+    list->bytes += bytes;
+    mix_digest(corpus, made.name, strlen(made.name));
+    mix_digest(corpus, &bytes, sizeof bytes);
+    list->at[list->count++] = made;
+    return LH_OK;
+}
+
+lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name, const char *path,
+                             int64_t bytes) {
+    item made = {.name = lh_duplicate_text(name),
+                 .path = lh_duplicate_text(path),
+                 .bytes = (size_t)bytes,
+                 .words = -1};
+    return add(corpus, split, made);
+}
+
+lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name, char *text,
+                             size_t bytes) {
+    item made = {.name = lh_duplicate_text(name), .text = text, .bytes = bytes, .words = -1};
+    mix_digest(corpus, text, bytes);
+    return add(corpus, split, made);
+}
+
+/* ---- opening ---- */
+
+static bool is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static lh_status not_found(const char *name) {
+    char folder[LH_DATA_FOLDERS][LH_PATH_BYTES] = {"", ""};
+    const int count = lh_data_folders(folder);
+    return lh_fail(LH_EIO,
+                   "no data '%s': looked in %s%s%s; `longhaul data fetch %s` downloads a public "
+                   "corpus, `longhaul data list` shows what is there",
+                   name, count > 0 ? folder[0] : "no folder", count > 1 ? " and " : "",
+                   count > 1 ? folder[1] : "", name);
+}
+
+static lh_status read_generated(lh_corpus *corpus, const char *kind, const lh_options *options) {
+    (void)snprintf(corpus->source, sizeof corpus->source, "%s (embedded generator)", kind);
+    return lh_corpus_read_generated(corpus, kind, options);
+}
+
+static lh_status read_documents(lh_corpus *corpus, const char *name, const lh_options *options) {
+    static const char generate[] = "generate:";
+    char path[LH_PATH_BYTES];
+    if (strncmp(name, generate, sizeof generate - 1) == 0) {
+        return read_generated(corpus, name + sizeof generate - 1, options);
+    }
+    const bool given = strchr(name, '/') != NULL && is_folder(name);
+    if (given) (void)snprintf(path, sizeof path, "%s", name);
+    if (!given && !lh_data_find(name, path)) {
+        return lh_corpus_has_generator(name) ? read_generated(corpus, name, options)
+                                             : not_found(name);
+    }
+    LH_TRY(lh_corpus_read_folder(corpus, path));
+    (void)snprintf(corpus->source, sizeof corpus->source, "%s (%lld documents in %s)", name,
+                   (long long)(corpus->split[LH_TRAIN].count + corpus->split[LH_VALID].count +
+                               corpus->split[LH_TEST].count),
+                   given ? "the folder" : "the data folder");
+    return LH_OK;
+}
+
+static lh_status fill(lh_corpus *corpus, const lh_options *options) {
+    const char *tokens = lh_options_text(options, "tokens");
+    corpus->split[LH_TRAIN].limit = lh_options_integer(options, "limit_bytes");
+    corpus->split[LH_VALID].limit = lh_options_integer(options, "limit_eval_bytes");
+    corpus->split[LH_TEST].limit = corpus->split[LH_VALID].limit;
+    LH_TRY(lh_tokenizer_open(tokens, &corpus->tokenizer));
+    mix_digest(corpus, tokens, strlen(tokens));
+    LH_TRY(read_documents(corpus, lh_options_text(options, "name"), options));
+    if (corpus->split[LH_TRAIN].count > 0) return LH_OK;
+    return lh_fail(LH_EFORMAT, "data '%s' has no training documents",
+                   lh_options_text(options, "name"));
+}
+
+lh_status lh_corpus_open(const lh_options *options, lh_corpus **out) {
+    lh_corpus *corpus = lh_allocate_zeroed(1, sizeof *corpus);
+    if (corpus == NULL) return LH_EMEMORY;
+    const lh_status status = fill(corpus, options);
+    if (status != LH_OK) {
+        lh_corpus_destroy(corpus);
+        return status;
+    }
+    *out = corpus;
+    return LH_OK;
+}
+
+void lh_corpus_destroy(lh_corpus *corpus) {
+    if (corpus == NULL) return;
+    for (int s = 0; s < LH_SPLITS; ++s) {
+        item_list *list = &corpus->split[s];
+        for (int64_t i = 0; i < list->count; ++i)
+            item_clear(&list->at[i]);
+        free(list->at);
+    }
+    lh_tokenizer_destroy(corpus->tokenizer);
+    free(corpus);
+}
+
+/* ---- reading ---- */
+
+static int64_t count_words(const char *text, size_t bytes) {
+    int64_t words = 0;
+    bool inside = false;
+    for (size_t i = 0; i < bytes; ++i) {
+        const bool blank = isspace((unsigned char)text[i]) != 0;
+        words += !blank && !inside;
+        inside = !blank;
+    }
+    return words;
+}
+
+static lh_status load_text(item *i) {
+    void *text = NULL;
+    size_t bytes = 0;
+    LH_TRY(lh_file_read_all(i->path, &text, &bytes));
+    if (bytes < i->bytes) {
+        free(text);
+        return lh_fail(LH_EIO, "%s: shorter than when the corpus was opened", i->path);
+    }
+    i->text = text;
+    return LH_OK;
+}
+
+static lh_status encode(lh_corpus *corpus, item *i) {
+    if (i->text == NULL) LH_TRY(load_text(i));
+    i->words = count_words(i->text, i->bytes);
+    LH_TRY(lh_tokenizer_encode(corpus->tokenizer, i->text, i->bytes, &i->tokens, &i->count));
+    if (i->path == NULL) return LH_OK;
+    free(i->text);
+    i->text = NULL;
+    return LH_OK;
+}
+
+lh_status lh_corpus_document(lh_corpus *corpus, lh_split split, int64_t index, lh_document *out) {
+    item_list *list = &corpus->split[split];
+    if (index < 0 || index >= list->count) {
+        return lh_fail(LH_EOPTION, "document %lld of %lld", (long long)index,
+                       (long long)list->count);
+    }
+    item *i = &list->at[index];
+    if (i->tokens == NULL) {
+        const lh_status status = encode(corpus, i);
+        if (status != LH_OK) lh_note("document %s", i->name);
+        LH_TRY(status);
+    }
+    *out = (lh_document){.name = i->name,
+                         .tokens = i->tokens,
+                         .count = i->count,
+                         .bytes = (int64_t)i->bytes,
+                         .words = i->words};
+    return LH_OK;
+}
+
+const lh_tokenizer *lh_corpus_tokenizer(const lh_corpus *corpus) {
+    return corpus->tokenizer;
+}
+
+const char *lh_corpus_source(const lh_corpus *corpus) {
+    return corpus->source;
+}
+
+uint64_t lh_corpus_digest(const lh_corpus *corpus) {
+    return corpus->digest;
+}
+
+int64_t lh_corpus_documents(const lh_corpus *corpus, lh_split split) {
+    return corpus->split[split].count;
+}

@@ -1,0 +1,38 @@
+/* How the readers of one format fill a corpus; for the datasets' own files. */
+#ifndef LH_DATASETS_CORPUS_H
+#define LH_DATASETS_CORPUS_H
+
+#include "datasets/dataset.h"
+
+/* Adds a document whose text is read from `path` on first use. `bytes` is its size. */
+lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name, const char *path,
+                             int64_t bytes);
+
+/* Adds a document; the corpus takes `text` over (free()) in any case. */
+lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name, char *text,
+                             size_t bytes);
+
+/* ---- readers: each fills the corpus from what it finds ---- */
+
+/* train/, valid/ and test/ with one document a file (searched recursively, sorted by name); without
+ * such folders the files of `folder` are split 90 / 5 / 5 by a hash of their names. */
+lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *folder);
+
+/* "books", "latex" or "code" from the embedded generator. */
+bool lh_corpus_has_generator(const char *kind);
+lh_status lh_corpus_read_generated(lh_corpus *corpus, const char *kind, const lh_options *options);
+
+/* ---- where data lie ---- */
+
+/* Folders to look for data in, in order: $LONGHAUL_DATA, then the cache folder. Writes up to two
+ * paths of LH_PATH_BYTES each and returns how many. */
+enum { LH_PATH_BYTES = 4096, LH_DATA_FOLDERS = 2 };
+int lh_data_folders(char path[LH_DATA_FOLDERS][LH_PATH_BYTES]);
+
+/* $XDG_CACHE_HOME/longhaul or ~/.cache/longhaul; "" when neither variable is set. */
+void lh_cache_folder(char path[LH_PATH_BYTES]);
+
+/* The first of <folder>/<name> over the data folders that exists; false when none does. */
+bool lh_data_find(const char *name, char path[LH_PATH_BYTES]);
+
+#endif

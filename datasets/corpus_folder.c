@@ -1,0 +1,75 @@
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include "datasets/corpus.h"
+
+enum { MOST_DEPTH = 16 };
+
+/* Where the files of a walk go: one split, or by the hash of their names. */
+typedef struct walk {
+    lh_corpus *corpus;
+    const char *root;
+    int split; /* -1: by hash */
+} walk;
+
+static lh_split split_of(const walk *w, const char *name) {
+    if (w->split >= 0) return (lh_split)w->split;
+    const uint64_t hundredth = XXH3_64bits(name, strlen(name)) % 100;
+    return hundredth < 90 ? LH_TRAIN : hundredth < 95 ? LH_VALID : LH_TEST;
+}
+
+static lh_status walk_folder(const walk *w, const char *folder, int depth);
+
+static lh_status walk_entry(const walk *w, const char *folder, const char *entry, int depth) {
+    char path[LH_PATH_BYTES];
+    struct stat status;
+    if (entry[0] == '.') return LH_OK;
+    const int length = snprintf(path, sizeof path, "%s/%s", folder, entry);
+    if (length < 0 || length >= LH_PATH_BYTES) {
+        return lh_fail(LH_EIO, "%s/%s: path too long", folder, entry);
+    }
+    if (stat(path, &status) != 0) return lh_fail(LH_EIO, "%s: cannot be read", path);
+    if (S_ISDIR(status.st_mode)) return walk_folder(w, path, depth + 1);
+    if (!S_ISREG(status.st_mode)) return LH_OK;
+    const char *name = path + strlen(w->root) + 1;
+    return lh_corpus_add_file(w->corpus, split_of(w, name), name, path, (int64_t)status.st_size);
+}
+
+static lh_status walk_folder(const walk *w, const char *folder, int depth) {
+    struct dirent **entry = NULL;
+    if (depth > MOST_DEPTH) return lh_fail(LH_EIO, "%s: folders nest too deep", folder);
+    const int count = scandir(folder, &entry, NULL, alphasort);
+    if (count < 0) return lh_fail(LH_EIO, "%s: the folder cannot be read", folder);
+    lh_status status = LH_OK;
+    for (int i = 0; i < count; ++i) {
+        if (status == LH_OK) status = walk_entry(w, folder, entry[i]->d_name, depth);
+        free(entry[i]);
+    }
+    free(entry);
+    return status;
+}
+
+static bool is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *folder) {
+    static const char *const splits[LH_SPLITS] = {"train", "valid", "test"};
+    bool any = false;
+    for (int s = 0; s < LH_SPLITS; ++s) {
+        char path[LH_PATH_BYTES];
+        const int length = snprintf(path, sizeof path, "%s/%s", folder, splits[s]);
+        if (length < 0 || length >= LH_PATH_BYTES || !is_folder(path)) continue;
+        any = true;
+        const walk w = {.corpus = corpus, .root = path, .split = s};
+        LH_TRY(walk_folder(&w, path, 0));
+    }
+    if (any) return LH_OK;
+    const walk w = {.corpus = corpus, .root = folder, .split = -1};
+    return walk_folder(&w, folder, 0);
+}

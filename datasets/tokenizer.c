@@ -1,0 +1,84 @@
+#include "datasets/tokenizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct lh_tokenizer {
+    const lh_tokenizer_class *class;
+    char *name;
+    void *instance;
+};
+
+static const lh_tokenizer_class *const classes[] = {
+    &lh_tokens_bytes,
+#ifdef LH_HAVE_SENTENCEPIECE
+    &lh_tokens_sentencepiece,
+#endif
+    NULL,
+};
+
+/* A prefix that ends in a colon takes an argument; any other is the whole name. */
+static bool answers_to(const lh_tokenizer_class *class, const char *name) {
+    const size_t length = strlen(class->prefix);
+    if (strncmp(class->prefix, name, length) != 0) return false;
+    return class->prefix[length - 1] == ':' || name[length] == '\0';
+}
+
+static const lh_tokenizer_class *find_class(const char *name) {
+    for (int i = 0; classes[i] != NULL; ++i) {
+        if (answers_to(classes[i], name)) return classes[i];
+    }
+    return NULL;
+}
+
+lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
+    const lh_tokenizer_class *class = find_class(name);
+    if (class == NULL) {
+        return lh_fail(LH_EOPTION,
+                       "no tokenizer '%s'; there are: bytes, sentencepiece:FILE.model, "
+                       "sentencepiece:NAME, sentencepiece:train:SIZE%s",
+                       name,
+                       strncmp(name, "sentencepiece", 13) == 0
+                           ? " (this build lacks the sentencepiece library)"
+                           : "");
+    }
+    lh_tokenizer *tokenizer = lh_allocate_zeroed(1, sizeof *tokenizer);
+    if (tokenizer == NULL) return LH_EMEMORY;
+    tokenizer->class = class;
+    tokenizer->name = lh_duplicate_text(name);
+    lh_status status = tokenizer->name != NULL ? LH_OK : LH_EMEMORY;
+    if (status == LH_OK && class->open != NULL) {
+        status = class->open(name + strlen(class->prefix), &tokenizer->instance);
+    }
+    if (status != LH_OK) {
+        lh_tokenizer_destroy(tokenizer);
+        return status;
+    }
+    *out = tokenizer;
+    return LH_OK;
+}
+
+void lh_tokenizer_destroy(lh_tokenizer *tokenizer) {
+    if (tokenizer == NULL) return;
+    if (tokenizer->class->close != NULL) tokenizer->class->close(tokenizer->instance);
+    free(tokenizer->name);
+    free(tokenizer);
+}
+
+int64_t lh_tokenizer_vocabulary(const lh_tokenizer *tokenizer) {
+    return tokenizer->class->vocabulary(tokenizer->instance);
+}
+
+const char *lh_tokenizer_name(const lh_tokenizer *tokenizer) {
+    return tokenizer->name;
+}
+
+lh_status lh_tokenizer_encode(const lh_tokenizer *tokenizer, const char *text, size_t bytes,
+                              int32_t **tokens, int64_t *count) {
+    return tokenizer->class->encode(tokenizer->instance, text, bytes, tokens, count);
+}
+
+lh_status lh_tokenizer_decode(const lh_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
+                              char **text, size_t *bytes) {
+    return tokenizer->class->decode(tokenizer->instance, tokens, count, text, bytes);
+}

@@ -1,0 +1,24 @@
+/* One kind of tokenizer = one file that fills this descriptor; for the datasets' own files. */
+#ifndef LH_DATASETS_TOKENIZER_H
+#define LH_DATASETS_TOKENIZER_H
+
+#include "datasets/dataset.h"
+
+typedef struct lh_tokenizer_class {
+    const char *prefix; /* "bytes", "sentencepiece:" */
+    /* `argument` is what follows the prefix. Gives *instance (may be NULL for a stateless kind). */
+    lh_status (*open)(const char *argument, void **instance);
+    void (*close)(void *instance);
+    int64_t (*vocabulary)(const void *instance);
+    lh_status (*encode)(const void *instance, const char *text, size_t bytes, int32_t **tokens,
+                        int64_t *count);
+    lh_status (*decode)(const void *instance, const int32_t *tokens, int64_t count, char **text,
+                        size_t *bytes);
+} lh_tokenizer_class;
+
+extern const lh_tokenizer_class lh_tokens_bytes;
+#ifdef LH_HAVE_SENTENCEPIECE
+extern const lh_tokenizer_class lh_tokens_sentencepiece;
+#endif
+
+#endif
