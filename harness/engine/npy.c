@@ -1,0 +1,146 @@
+#include "harness/engine/npy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/engine/atomic_file.h"
+
+enum { PREFIX = 10, HEADER = 512, ALIGNMENT = 64 };
+static const char magic[] = "\x93NUMPY\x01";
+
+/* ---- reading ---- */
+
+/* The text after 'key': in the header's dictionary, or NULL. */
+static const char *value_of(const char *header, const char *key) {
+    const char *at = strstr(header, key);
+    if (at == NULL) return NULL;
+    at = strchr(at + strlen(key), ':');
+    return at != NULL ? at + 1 + strspn(at + 1, " ") : NULL;
+}
+
+static lh_status parse_shape(const char *path, const char *text, lh_npy *out) {
+    if (text == NULL || *text != '(')
+        return lh_fail(LH_EFORMAT, "%s: no shape in the header", path);
+    out->count = 1;
+    for (const char *at = text + 1; *at != ')';) {
+        char *end = NULL;
+        const long long size = strtoll(at, &end, 10);
+        const bool fits = end != at && size >= 0 && out->rank < LH_NPY_RANK &&
+                          (size == 0 || out->count <= INT64_MAX / 8 / size);
+        if (!fits) return lh_fail(LH_EFORMAT, "%s: unreadable shape in the header", path);
+        out->shape[out->rank++] = size;
+        out->count *= size;
+        at = end + strspn(end, ", ");
+        if (*at == '\0') return lh_fail(LH_EFORMAT, "%s: unreadable shape in the header", path);
+    }
+    return LH_OK;
+}
+
+static lh_status convert(const char *path, const char *kind, const unsigned char *data,
+                         size_t bytes, lh_npy *out) {
+    const size_t size = kind[1] == '8' ? 8 : 4;
+    const bool real_kind = kind[0] == 'f';
+    if (bytes / size < (size_t)out->count) {
+        return lh_fail(LH_EFORMAT, "%s: truncated: %lld elements promised, %zu there", path,
+                       (long long)out->count, bytes / size);
+    }
+    void *values = lh_allocate((size_t)out->count * 8);
+    if (values == NULL) return LH_EMEMORY;
+    out->reals = real_kind ? values : NULL;
+    out->integers = real_kind ? NULL : values;
+    for (int64_t i = 0; i < out->count; ++i) {
+        const unsigned char *at = data + (size_t)i * size;
+        float f4;
+        int32_t i4;
+        if (size == 8) {
+            memcpy((unsigned char *)values + 8 * i, at, 8);
+        } else if (real_kind) {
+            memcpy(&f4, at, 4);
+            out->reals[i] = (double)f4;
+        } else {
+            memcpy(&i4, at, 4);
+            out->integers[i] = i4;
+        }
+    }
+    return LH_OK;
+}
+
+static lh_status parse(const char *path, const unsigned char *data, size_t bytes, lh_npy *out) {
+    char header[HEADER];
+    if (bytes < PREFIX || memcmp(data, magic, 7) != 0) {
+        return lh_fail(LH_EFORMAT, "%s: not a .npy file of version 1", path);
+    }
+    const size_t length = (size_t)data[8] | (size_t)data[9] << 8;
+    if (length >= HEADER || PREFIX + length > bytes) {
+        return lh_fail(LH_EFORMAT, "%s: header of %zu bytes in a file of %zu", path, length, bytes);
+    }
+    memcpy(header, data + PREFIX, length);
+    header[length] = '\0';
+    const char *kind = value_of(header, "'descr'"), *order = value_of(header, "'fortran_order'");
+    if (kind == NULL || strlen(kind) < 5 || kind[1] != '<' || strchr("fi", kind[2]) == NULL ||
+        strchr("48", kind[3]) == NULL || kind[4] != '\'') {
+        return lh_fail(LH_EFORMAT, "%s: needs little-endian f4, f8, i4 or i8", path);
+    }
+    if (order == NULL || strncmp(order, "False", 5) != 0) {
+        return lh_fail(LH_EFORMAT, "%s: Fortran order; save it in C order", path);
+    }
+    LH_TRY(parse_shape(path, value_of(header, "'shape'"), out));
+    return convert(path, kind + 2, data + PREFIX + length, bytes - PREFIX - length, out);
+}
+
+lh_status lh_npy_read(const char *path, lh_npy *out) {
+    void *data = NULL;
+    size_t bytes = 0;
+    *out = (lh_npy){0};
+    LH_TRY(lh_file_read_all(path, &data, &bytes));
+    const lh_status status = parse(path, data, bytes, out);
+    free(data);
+    if (status != LH_OK) lh_npy_clear(out);
+    return status;
+}
+
+void lh_npy_clear(lh_npy *array) {
+    free(array->integers);
+    free(array->reals);
+    *array = (lh_npy){0};
+}
+
+/* ---- writing ---- */
+
+/* Prefix and dictionary, padded with blanks so that the values begin on a multiple of 64 bytes. */
+static size_t make_header(int rank, const int64_t *shape, unsigned char *out) {
+    char text[HEADER] = "";
+    size_t used = (size_t)snprintf(
+        text, sizeof text, "{'descr': '<f%zu', 'fortran_order': False, 'shape': (", sizeof(real));
+    for (int i = 0; i < rank; ++i) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%lld,", (long long)shape[i]);
+    }
+    used += (size_t)snprintf(text + used, sizeof text - used, "), }");
+    const size_t total = (PREFIX + used + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t length = total - PREFIX;
+    memcpy(out, magic, 7);
+    out[7] = 0;
+    out[8] = (unsigned char)(length & 255);
+    out[9] = (unsigned char)(length >> 8);
+    memset(out + PREFIX, ' ', length);
+    memcpy(out + PREFIX, text, used);
+    out[total - 1] = '\n';
+    return total;
+}
+
+lh_status lh_npy_write(const char *path, int rank, const int64_t *shape, const real *values) {
+    unsigned char header[PREFIX + HEADER + ALIGNMENT];
+    size_t count = 1;
+    if (rank < 0 || rank > LH_NPY_RANK) return lh_fail(LH_ESHAPE, "%s: rank %d", path, rank);
+    for (int i = 0; i < rank; ++i)
+        count *= (size_t)shape[i];
+    const size_t length = make_header(rank, shape, header);
+    lh_atomic_file *file = NULL;
+    LH_TRY(lh_atomic_file_open(path, &file));
+    lh_status status = lh_atomic_file_write(file, header, length);
+    if (status == LH_OK) status = lh_atomic_file_write(file, values, count * sizeof *values);
+    if (status == LH_OK) return lh_atomic_file_commit(file);
+    lh_atomic_file_abandon(file);
+    return status;
+}

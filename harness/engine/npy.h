@@ -1,0 +1,26 @@
+/* Arrays in NumPy's .npy format, version 1.0: little-endian f4, f8, i4, i8 in C order. */
+#ifndef LH_ENGINE_NPY_H
+#define LH_ENGINE_NPY_H
+
+#include "harness/engine/error.h"
+
+enum { LH_NPY_RANK = 8 };
+
+/* What a file held: integers or reals, the other pointer is NULL. */
+typedef struct lh_npy {
+    int rank;
+    int64_t shape[LH_NPY_RANK];
+    int64_t count;
+    int64_t *integers;
+    double *reals;
+} lh_npy;
+
+/* Gives the arrays; lh_npy_clear releases them. Fails: LH_EIO; LH_EFORMAT naming the file and what
+ * is wrong. */
+lh_status lh_npy_read(const char *path, lh_npy *out);
+void lh_npy_clear(lh_npy *array);
+
+/* Writes values as f4 (f8 in the double build), whole or not at all. */
+lh_status lh_npy_write(const char *path, int rank, const int64_t *shape, const real *values);
+
+#endif

@@ -1,0 +1,98 @@
+#include "harness/lua/bind.h"
+
+#include <stdio.h>
+
+int lh_lua_raise(lua_State *lua, int level) {
+    luaL_where(lua, level);
+    lua_pushstring(lua, lh_error_text());
+    lh_error_clear();
+    lua_concat(lua, 2);
+    return lua_error(lua);
+}
+
+void lh_lua_check(lua_State *lua, lh_status status) {
+    if (status != LH_OK) (void)lh_lua_raise(lua, 0);
+}
+
+const char *lh_lua_field(lua_State *lua, int index, const char *name) {
+    const int table = lua_absindex(lua, index);
+    if (lua_getfield(lua, table, name) != LUA_TSTRING) {
+        (void)luaL_error(lua, "field '%s' must be a string", name);
+    }
+    return lua_tostring(lua, -1);
+}
+
+static void push_list(lua_State *lua, int index) {
+    luaL_Buffer buffer;
+    const lua_Integer count = luaL_len(lua, index);
+    luaL_buffinit(lua, &buffer);
+    for (lua_Integer i = 1; i <= count; ++i) {
+        if (i > 1) luaL_addchar(&buffer, ',');
+        lua_geti(lua, index, i);
+        (void)luaL_tolstring(lua, -1, NULL);
+        lua_remove(lua, -2);
+        luaL_addvalue(&buffer);
+    }
+    luaL_pushresult(&buffer);
+}
+
+const char *lh_lua_option_text(lua_State *lua, int index) {
+    const int value = lua_absindex(lua, index);
+    if (lua_istable(lua, value)) {
+        push_list(lua, value);
+    } else if (lua_isnumber(lua, value) && !lua_isinteger(lua, value)) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "%.17g", (double)lua_tonumber(lua, value));
+        lua_pushstring(lua, text);
+    } else {
+        (void)luaL_tolstring(lua, value, NULL);
+    }
+    return lua_tostring(lua, -1);
+}
+
+/* ---- the module ---- */
+
+static int open_core(lua_State *lua) {
+    lua_newtable(lua);
+    luaL_setfuncs(lua, lh_lua_arguments, 0);
+    luaL_setfuncs(lua, lh_lua_models, 0);
+    luaL_setfuncs(lua, lh_lua_sessions, 0);
+    luaL_setfuncs(lua, lh_lua_files, 0);
+    luaL_setfuncs(lua, lh_lua_machine, 0);
+    return 1;
+}
+
+/* Loads the embedded file whose descriptor is the upvalue. */
+static int load_embedded(lua_State *lua) {
+    const lh_lua_file *file = lua_touserdata(lua, lua_upvalueindex(1));
+    char chunk[256];
+    (void)snprintf(chunk, sizeof chunk, "@%s", file->path);
+    const int status = luaL_loadbufferx(lua, (const char *)file->text, file->bytes, chunk, "t");
+    if (status != LUA_OK) return lua_error(lua);
+    lua_pushstring(lua, file->module);
+    lua_call(lua, 1, 1);
+    return 1;
+}
+
+/* A script named like the library cannot shadow it: everything of ours is preloaded. */
+static int fill_preload(lua_State *lua) {
+    luaL_openlibs(lua);
+    luaL_getsubtable(lua, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_pushcfunction(lua, open_core);
+    lua_setfield(lua, -2, "longhaul.core");
+    for (const lh_lua_file *file = lh_lua_embedded; file->module != NULL; ++file) {
+        lua_pushlightuserdata(lua, (void *)(uintptr_t)file);
+        lua_pushcclosure(lua, load_embedded, 1);
+        lua_setfield(lua, -2, file->module);
+    }
+    return 0;
+}
+
+lua_State *lh_lua_open(void) {
+    lua_State *lua = luaL_newstate();
+    if (lua == NULL) return NULL;
+    lua_pushcfunction(lua, fill_preload);
+    if (lua_pcall(lua, 0, 0, 0) == LUA_OK) return lua;
+    lua_close(lua);
+    return NULL;
+}

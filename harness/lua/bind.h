@@ -1,0 +1,53 @@
+/* The C half of the Lua library: module `longhaul.core`. bind.c holds the only lua_error; a binding
+ * checks its arguments, calls C, releases everything, and only then raises, on the state it was
+ * called with. */
+#ifndef LH_LUA_BIND_H
+#define LH_LUA_BIND_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "harness/engine/options.h"
+
+/* A new state with the standard libraries, longhaul.core and the embedded Lua files preloaded. NULL
+ * when memory is short. Close with lua_close. */
+lua_State *lh_lua_open(void);
+
+/* Raises the recorded error of this thread, with `level`'s position in front (0: none), and clears
+ * the record. */
+int lh_lua_raise(lua_State *lua, int level);
+
+/* Raises when status is not LH_OK; nothing may be held then. */
+void lh_lua_check(lua_State *lua, lh_status status);
+
+/* ---- one group of functions per file ---- */
+
+extern const luaL_Reg lh_lua_arguments[];
+extern const luaL_Reg lh_lua_models[];
+extern const luaL_Reg lh_lua_sessions[];
+extern const luaL_Reg lh_lua_files[];
+extern const luaL_Reg lh_lua_machine[];
+
+/* ---- shared by the groups ---- */
+
+/* The value at `index` as option text, left on the stack: true, 12, 0.5, "a", {4, 10} -> "4,10". */
+const char *lh_lua_option_text(lua_State *lua, int index);
+
+/* Field `name` of the table at `index` as a string that the stack keeps alive; raises when absent
+ * or no string. */
+const char *lh_lua_field(lua_State *lua, int index, const char *name);
+
+/* ---- embedded files ---- */
+
+typedef struct lh_lua_file {
+    const char *module; /* "longhaul.experiment" */
+    const char *path;   /* for messages */
+    const unsigned char *text;
+    size_t bytes;
+} lh_lua_file;
+
+/* Made by scripts/embed.lua; ends with a NULL module. */
+extern const lh_lua_file lh_lua_embedded[];
+
+#endif

@@ -1,0 +1,92 @@
+/* Command-line arguments through getopt_long. */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lua/bind.h"
+
+enum { MOST_OPTIONS = 32, MOST_ARGUMENTS = 256 };
+
+/* What one call of getopt_long works on; everything is owned by the Lua stack. */
+typedef struct arguments {
+    struct option option[MOST_OPTIONS + 1];
+    char *argv[MOST_ARGUMENTS + 1];
+    int option_count, argc;
+} arguments;
+
+/* Options are strings: "scale=" takes a value, "force" does not. */
+static void read_options(lua_State *lua, arguments *a) {
+    a->option_count = (int)luaL_len(lua, 2);
+    luaL_argcheck(lua, a->option_count <= MOST_OPTIONS, 2, "too many options");
+    for (int i = 0; i < a->option_count; ++i) {
+        lua_geti(lua, 2, i + 1);
+        const char *text = luaL_checkstring(lua, -1);
+        const size_t length = strlen(text);
+        const bool takes = length > 0 && text[length - 1] == '=';
+        lua_pushlstring(lua, text, takes ? length - 1 : length);
+        a->option[i] = (struct option){.name = lua_tostring(lua, -1),
+                                       .has_arg = takes ? required_argument : no_argument};
+    }
+}
+
+static void read_words(lua_State *lua, arguments *a) {
+    const lua_Integer count = luaL_len(lua, 1);
+    luaL_argcheck(lua, count < MOST_ARGUMENTS, 1, "too many arguments");
+    static char name[] = "longhaul";
+    a->argv[a->argc++] = name;
+    for (lua_Integer i = 1; i <= count; ++i) {
+        lua_geti(lua, 1, i);
+        const char *text = luaL_checkstring(lua, -1);
+        /* getopt permutes the pointers only; the text is never written to. */
+        a->argv[a->argc++] = (char *)(uintptr_t)text;
+    }
+}
+
+/* The nearest option, for "--scael". */
+static int refuse(lua_State *lua, const arguments *a, const char *word) {
+    const char *names[MOST_OPTIONS + 1] = {NULL};
+    for (int i = 0; i < a->option_count; ++i)
+        names[i] = a->option[i].name;
+    const char *bare = word + strspn(word, "-");
+    const char *nearest = lh_nearest_name(bare, names);
+    lua_pushnil(lua);
+    if (nearest != NULL) {
+        lua_pushfstring(lua, "unknown option or missing value: %s (did you mean --%s?)", word,
+                        nearest);
+    } else {
+        lua_pushfstring(lua, "unknown option or missing value: %s", word);
+    }
+    return 2;
+}
+
+/* arguments(words, options) -> {name = value or true}, {positional ...}; or nil, message. */
+static int parse(lua_State *lua) {
+    arguments a = {0};
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    luaL_checktype(lua, 2, LUA_TTABLE);
+    luaL_checkstack(lua, MOST_ARGUMENTS + 2 * MOST_OPTIONS + 16, "too many arguments");
+    read_options(lua, &a);
+    read_words(lua, &a);
+    lua_newtable(lua);
+    const int values = lua_gettop(lua);
+    opterr = 0;
+    optind = 0;
+    int index = 0, found = 0;
+    while ((found = getopt_long(a.argc, a.argv, "", a.option, &index)) != -1) {
+        if (found != 0) return refuse(lua, &a, a.argv[optind > 1 ? optind - 1 : 1]);
+        if (a.option[index].has_arg == required_argument) {
+            lua_pushstring(lua, optarg);
+        } else {
+            lua_pushboolean(lua, 1);
+        }
+        lua_setfield(lua, values, a.option[index].name);
+    }
+    lua_newtable(lua);
+    for (int i = optind; i < a.argc; ++i) {
+        lua_pushstring(lua, a.argv[i]);
+        lua_seti(lua, -2, i - optind + 1);
+    }
+    return 2;
+}
+
+const luaL_Reg lh_lua_arguments[] = {{"arguments", parse}, {NULL, NULL}};

@@ -1,0 +1,251 @@
+/* Files, folders, CSV, locks, hashes. */
+#include <csv.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "datasets/corpus.h"
+#include "harness/engine/atomic_file.h"
+#include "harness/lua/bind.h"
+
+/* ---- CSV ---- */
+
+/* Fields and rows as libcsv delivers them, into the table under construction. */
+typedef struct csv_reader {
+    lua_State *lua;
+    int rows;
+    lua_Integer row, field;
+} csv_reader;
+
+static void on_field(void *text, size_t length, void *context) {
+    csv_reader *r = context;
+    lua_pushlstring(r->lua, text, length);
+    lua_seti(r->lua, -2, ++r->field);
+}
+
+static void on_row(int end, void *context) {
+    (void)end;
+    csv_reader *r = context;
+    lua_seti(r->lua, r->rows, ++r->row);
+    lua_newtable(r->lua);
+    r->field = 0;
+}
+
+/* read_csv(path) -> array of arrays of strings. Every row must have the header's number of fields.
+ */
+static int read_csv(lua_State *lua) {
+    const char *path = luaL_checkstring(lua, 1);
+    struct csv_parser parser;
+    void *data = NULL;
+    size_t bytes = 0;
+    lh_lua_check(lua, lh_file_read_all(path, &data, &bytes));
+    csv_reader reader = {.lua = lua};
+    lua_newtable(lua);
+    reader.rows = lua_gettop(lua);
+    lua_newtable(lua);
+    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) {
+        free(data);
+        return luaL_error(lua, "%s: out of memory", path);
+    }
+    const size_t read = csv_parse(&parser, data, bytes, on_field, on_row, &reader);
+    const bool whole = read == bytes && csv_fini(&parser, on_field, on_row, &reader) == 0;
+    csv_free(&parser);
+    free(data);
+    if (!whole) {
+        return luaL_error(lua, "%s: line %d: a quote is not closed or stands inside a field", path,
+                          (int)reader.row + 1);
+    }
+    lua_settop(lua, reader.rows);
+    return 1;
+}
+
+/* csv_field(text) -> the text as one field, quoted where it must be. */
+static int csv_field(lua_State *lua) {
+    size_t length = 0;
+    const char *text = luaL_checklstring(lua, 1, &length);
+    if (strpbrk(text, ",\"\n\r") == NULL) {
+        lua_settop(lua, 1);
+        return 1;
+    }
+    char *quoted = lua_newuserdatauv(lua, 2 * length + 2, 0);
+    const size_t used = csv_write(quoted, 2 * length + 2, text, length);
+    lua_pushlstring(lua, quoted, used);
+    return 1;
+}
+
+/* ---- files ---- */
+
+/* read_file(path) -> text. */
+static int read_file(lua_State *lua) {
+    void *data = NULL;
+    size_t bytes = 0;
+    lh_lua_check(lua, lh_file_read_all(luaL_checkstring(lua, 1), &data, &bytes));
+    lua_pushlstring(lua, data, bytes);
+    free(data);
+    return 1;
+}
+
+static lh_status write_atomic(const char *path, const char *text, size_t bytes) {
+    lh_atomic_file *file = NULL;
+    LH_TRY(lh_atomic_file_open(path, &file));
+    const lh_status status = lh_atomic_file_write(file, text, bytes);
+    if (status == LH_OK) return lh_atomic_file_commit(file);
+    lh_atomic_file_abandon(file);
+    return status;
+}
+
+/* write_file(path, text): whole or not at all. */
+static int write_file(lua_State *lua) {
+    size_t bytes = 0;
+    const char *text = luaL_checklstring(lua, 2, &bytes);
+    lh_lua_check(lua, write_atomic(luaL_checkstring(lua, 1), text, bytes));
+    return 0;
+}
+
+static int exists(lua_State *lua) {
+    struct stat status;
+    lua_pushboolean(lua, stat(luaL_checkstring(lua, 1), &status) == 0);
+    return 1;
+}
+
+/* file_size(path) -> bytes, or nil for what is not a file. */
+static int file_size(lua_State *lua) {
+    struct stat status;
+    if (stat(luaL_checkstring(lua, 1), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+    lua_pushinteger(lua, (lua_Integer)status.st_size);
+    return 1;
+}
+
+static int is_folder(lua_State *lua) {
+    struct stat status;
+    lua_pushboolean(lua, stat(luaL_checkstring(lua, 1), &status) == 0 && S_ISDIR(status.st_mode));
+    return 1;
+}
+
+/* make_folder(path): with its parents. */
+static int make_folder(lua_State *lua) {
+    char path[LH_PATH_BYTES];
+    const char *text = luaL_checkstring(lua, 1);
+    if (strlen(text) >= sizeof path) return luaL_error(lua, "%s: path too long", text);
+    for (size_t i = 0;; ++i) {
+        path[i] = text[i];
+        const bool end = text[i] == '\0', step = text[i] == '/' && i > 0;
+        if (!end && !step) continue;
+        path[i] = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+            return luaL_error(lua, "%s: cannot be made: %s", path, strerror(errno));
+        }
+        if (end) return 0;
+        path[i] = '/';
+    }
+}
+
+/* list_folder(path) -> sorted names without those that begin with a dot; empty when it cannot be
+ * read. */
+static int list_folder(lua_State *lua) {
+    struct dirent **entry = NULL;
+    const int count = scandir(luaL_checkstring(lua, 1), &entry, NULL, alphasort);
+    lua_Integer listed = 0;
+    lua_newtable(lua);
+    for (int i = 0; i < count; ++i) {
+        if (entry[i]->d_name[0] != '.') {
+            lua_pushstring(lua, entry[i]->d_name);
+            lua_seti(lua, -2, ++listed);
+        }
+        free(entry[i]);
+    }
+    free(entry);
+    return 1;
+}
+
+static int remove_file(lua_State *lua) {
+    lua_pushboolean(lua, unlink(luaL_checkstring(lua, 1)) == 0);
+    return 1;
+}
+
+/* data_folders() -> array of where data are looked for. */
+static int data_folders(lua_State *lua) {
+    char path[LH_DATA_FOLDERS][LH_PATH_BYTES];
+    const int count = lh_data_folders(path);
+    lua_newtable(lua);
+    for (int i = 0; i < count; ++i) {
+        lua_pushstring(lua, path[i]);
+        lua_seti(lua, -2, i + 1);
+    }
+    return 1;
+}
+
+static int cache_folder(lua_State *lua) {
+    char path[LH_PATH_BYTES];
+    lh_cache_folder(path);
+    lua_pushstring(lua, path);
+    return 1;
+}
+
+/* ---- locks ---- */
+
+static const char lock_type[] = "longhaul.lock";
+
+static int lock_close(lua_State *lua) {
+    int *file = luaL_checkudata(lua, 1, lock_type);
+    if (*file >= 0) (void)close(*file);
+    *file = -1;
+    return 0;
+}
+
+/* lock(path) -> to be closed: holds an exclusive lock on the file until then, waiting for it first.
+ */
+static int lock(lua_State *lua) {
+    const char *path = luaL_checkstring(lua, 1);
+    int *file = lua_newuserdatauv(lua, sizeof *file, 0);
+    *file = -1;
+    if (luaL_newmetatable(lua, lock_type) != 0) {
+        lua_pushcfunction(lua, lock_close);
+        lua_setfield(lua, -2, "__gc");
+        lua_pushcfunction(lua, lock_close);
+        lua_setfield(lua, -2, "__close");
+    }
+    lua_setmetatable(lua, -2);
+    *file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    if (*file < 0) return luaL_error(lua, "%s: %s", path, strerror(errno));
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    while (fcntl(*file, F_SETLKW, &whole) != 0) {
+        if (errno != EINTR)
+            return luaL_error(lua, "%s: cannot be locked: %s", path, strerror(errno));
+    }
+    return 1;
+}
+
+/* hash(text) -> 32 hexadecimal digits (XXH3, 128 bits). */
+static int hash(lua_State *lua) {
+    size_t bytes = 0;
+    const char *text = luaL_checklstring(lua, 1, &bytes);
+    const XXH128_hash_t value = XXH3_128bits(text, bytes);
+    char hex[33];
+    (void)snprintf(hex, sizeof hex, "%016llx%016llx", (unsigned long long)value.high64,
+                   (unsigned long long)value.low64);
+    lua_pushstring(lua, hex);
+    return 1;
+}
+
+const luaL_Reg lh_lua_files[] = {{"read_csv", read_csv},
+                                 {"csv_field", csv_field},
+                                 {"read_file", read_file},
+                                 {"write_file", write_file},
+                                 {"exists", exists},
+                                 {"file_size", file_size},
+                                 {"is_folder", is_folder},
+                                 {"make_folder", make_folder},
+                                 {"list_folder", list_folder},
+                                 {"remove_file", remove_file},
+                                 {"data_folders", data_folders},
+                                 {"cache_folder", cache_folder},
+                                 {"lock", lock},
+                                 {"hash", hash},
+                                 {NULL, NULL}};

@@ -1,0 +1,173 @@
+/* The machine, the clock, the terminal, and a forward pass written to a file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/engine/npy.h"
+#include "harness/lua/bind.h"
+#include "harness/run/machine.h"
+#include "harness/run/rate.h"
+#include "harness/train/forward.h"
+#include "harness/train/interrupt.h"
+
+static void set_text(lua_State *lua, const char *name, const char *value) {
+    lua_pushstring(lua, value);
+    lua_setfield(lua, -2, name);
+}
+
+static void set_integer(lua_State *lua, const char *name, int64_t value) {
+    lua_pushinteger(lua, value);
+    lua_setfield(lua, -2, name);
+}
+
+/* machine() -> {cpu, system, blas, kernels, cores, threads, memory_bytes, version, compiler,
+ * share}. */
+static int machine(lua_State *lua) {
+    lh_machine m = {0};
+    lh_lua_check(lua, lh_machine_describe(&m));
+    lua_newtable(lua);
+    set_text(lua, "cpu", m.cpu);
+    set_text(lua, "system", m.system);
+    set_text(lua, "blas", m.blas);
+    set_text(lua, "kernels", m.kernels);
+    set_text(lua, "version", lh_version());
+    set_text(lua, "compiler", lh_compiler());
+    set_text(lua, "share", lh_share_folder());
+    set_integer(lua, "cores", m.cores);
+    set_integer(lua, "threads", m.threads);
+    set_integer(lua, "memory_bytes", m.memory_bytes);
+    return 1;
+}
+
+static int set_threads(lua_State *lua) {
+    lh_cpu_set_threads((int)luaL_checkinteger(lua, 1));
+    return 0;
+}
+
+/* clock() -> seconds that only ever grow. */
+static int clock_now(lua_State *lua) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    lua_pushnumber(lua, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+    return 1;
+}
+
+/* terminal_width() -> columns of standard error, or nil when it is no terminal. */
+static int terminal_width(lua_State *lua) {
+    struct winsize size;
+    if (isatty(STDERR_FILENO) == 0) return 0;
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    lua_pushinteger(lua, known ? size.ws_col : 80);
+    return 1;
+}
+
+static int interrupted(lua_State *lua) {
+    lua_pushboolean(lua, lh_interrupt_requested());
+    return 1;
+}
+
+/* matmul_rate(size, threads, ours) -> FLOP/s of this machine's matrix product. */
+static int matmul_rate(lua_State *lua) {
+    double rate = 0;
+    lh_lua_check(lua, lh_matmul_rate(luaL_checkinteger(lua, 1), (int)luaL_checkinteger(lua, 2),
+                                     lua_toboolean(lua, 3), &rate));
+    lua_pushnumber(lua, rate);
+    return 1;
+}
+
+/* ---- forward ---- */
+
+static lh_status write_logits(const char *path, const lh_forward_spec *spec, const real *logits,
+                              int64_t columns) {
+    const int64_t shape[] = {spec->rows, spec->length, columns};
+    return lh_npy_write(path, 3, shape, logits);
+}
+
+static lh_status run_forward(lh_forward_spec *spec, const char *options, const char *out) {
+    lh_options *values = NULL;
+    real *logits = NULL;
+    int64_t columns = 0;
+    LH_TRY(lh_options_create(spec->model->name, spec->model->options, &values));
+    lh_status status = lh_options_parse(values, options);
+    spec->options = values;
+    if (status == LH_OK) status = lh_forward_logits(spec, &logits, &columns);
+    if (status == LH_OK) status = write_logits(out, spec, logits, columns);
+    lh_options_destroy(values);
+    free(logits);
+    return status;
+}
+
+/* forward{model, options, vocabulary, weights or nil, seed, device, tokens = {{...}, ...}, segment,
+ * out}. */
+static int forward(lua_State *lua) {
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    lua_settop(lua, 1);
+    lh_forward_spec spec = {.model = lh_model_class_find(lh_lua_field(lua, 1, "model")),
+                            .device = lh_lua_field(lua, 1, "device")};
+    const char *options = lh_lua_field(lua, 1, "options"), *out = lh_lua_field(lua, 1, "out");
+    if (spec.model == NULL) return lh_lua_raise(lua, 0);
+    lua_getfield(lua, 1, "weights");
+    spec.weights = luaL_optstring(lua, -1, NULL);
+    lua_getfield(lua, 1, "vocabulary");
+    spec.setup.vocabulary = luaL_checkinteger(lua, -1);
+    lua_getfield(lua, 1, "segment");
+    spec.segment = luaL_optinteger(lua, -1, 0);
+    lua_getfield(lua, 1, "seed");
+    spec.seed = (uint64_t)luaL_optinteger(lua, -1, 1);
+    lua_getfield(lua, 1, "tokens");
+    luaL_checktype(lua, -1, LUA_TTABLE);
+    const int rows = lua_gettop(lua);
+    spec.rows = luaL_len(lua, rows);
+    lua_geti(lua, rows, 1);
+    spec.length = lua_istable(lua, -1) ? luaL_len(lua, -1) : 0;
+    int32_t *tokens =
+        lua_newuserdatauv(lua, (size_t)(spec.rows * spec.length + 1) * sizeof *tokens, 0);
+    for (int64_t r = 0; r < spec.rows; ++r) {
+        lua_geti(lua, rows, r + 1);
+        for (int64_t t = 0; t < spec.length; ++t) {
+            lua_geti(lua, -1, t + 1);
+            tokens[r * spec.length + t] = (int32_t)luaL_checkinteger(lua, -1);
+            lua_pop(lua, 1);
+        }
+        lua_pop(lua, 1);
+    }
+    spec.tokens = tokens;
+    lh_lua_check(lua, run_forward(&spec, options, out));
+    return 0;
+}
+
+/* read_npy(path) -> {shape = {...}, values}: integers as integers, reals as reals. */
+static int read_npy(lua_State *lua) {
+    lh_npy array = {0};
+    lh_lua_check(lua, lh_npy_read(luaL_checkstring(lua, 1), &array));
+    lua_newtable(lua);
+    for (int64_t i = 0; i < array.count; ++i) {
+        if (array.integers != NULL) {
+            lua_pushinteger(lua, array.integers[i]);
+        } else {
+            lua_pushnumber(lua, array.reals[i]);
+        }
+        lua_seti(lua, -2, i + 1);
+    }
+    lua_newtable(lua);
+    for (int i = 0; i < array.rank; ++i) {
+        lua_pushinteger(lua, array.shape[i]);
+        lua_seti(lua, -2, i + 1);
+    }
+    lua_setfield(lua, -2, "shape");
+    lh_npy_clear(&array);
+    return 1;
+}
+
+const luaL_Reg lh_lua_machine[] = {{"machine", machine},
+                                   {"set_threads", set_threads},
+                                   {"clock", clock_now},
+                                   {"terminal_width", terminal_width},
+                                   {"interrupted", interrupted},
+                                   {"matmul_rate", matmul_rate},
+                                   {"forward", forward},
+                                   {"read_npy", read_npy},
+                                   {NULL, NULL}};

@@ -1,0 +1,273 @@
+/* Model and task classes, their option tables, and what a model is without allocating it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/engine/model.h"
+#include "harness/lua/bind.h"
+#include "harness/train/session.h"
+
+static const char *type_name(lh_option_type type) {
+    static const char *const name[] = {"integer", "real", "flag", "choice", "text", "list"};
+    return name[type];
+}
+
+static void set_text(lua_State *lua, const char *name, const char *value) {
+    lua_pushstring(lua, value);
+    lua_setfield(lua, -2, name);
+}
+
+static void set_number(lua_State *lua, const char *name, double value) {
+    lua_pushnumber(lua, value);
+    lua_setfield(lua, -2, name);
+}
+
+static void push_option(lua_State *lua, const lh_option *option) {
+    lua_newtable(lua);
+    set_text(lua, "name", option->name);
+    set_text(lua, "type", type_name(option->type));
+    set_text(lua, "default", option->standard);
+    set_text(lua, "meaning", option->meaning);
+    if (option->minimum != 0 || option->maximum != 0) {
+        set_number(lua, "minimum", option->minimum);
+        set_number(lua, "maximum", option->maximum);
+    }
+    if (option->choices == NULL) return;
+    lua_newtable(lua);
+    for (int i = 0; option->choices[i] != NULL; ++i) {
+        lua_pushstring(lua, option->choices[i]);
+        lua_seti(lua, -2, i + 1);
+    }
+    lua_setfield(lua, -2, "choices");
+}
+
+static void push_table(lua_State *lua, const lh_option *table) {
+    lua_newtable(lua);
+    for (int i = 0; table[i].name != NULL; ++i) {
+        push_option(lua, &table[i]);
+        lua_seti(lua, -2, i + 1);
+    }
+}
+
+/* models() -> array of {name, summary, paper, version, options}. */
+static int models(lua_State *lua) {
+    const lh_model_class *class = NULL;
+    lua_newtable(lua);
+    for (int i = 0; (class = lh_model_class_at(i)) != NULL; ++i) {
+        lua_newtable(lua);
+        set_text(lua, "name", class->name);
+        set_text(lua, "summary", class->summary);
+        set_text(lua, "paper", class->paper);
+        lua_pushinteger(lua, class->version);
+        lua_setfield(lua, -2, "version");
+        push_table(lua, class->options);
+        lua_setfield(lua, -2, "options");
+        lua_seti(lua, -2, i + 1);
+    }
+    return 1;
+}
+
+/* tasks() -> array of {name, summary, options}. */
+static int tasks(lua_State *lua) {
+    const lh_task_class *class = NULL;
+    lua_newtable(lua);
+    for (int i = 0; (class = lh_task_class_at(i)) != NULL; ++i) {
+        lua_newtable(lua);
+        set_text(lua, "name", class->name);
+        set_text(lua, "summary", class->summary);
+        push_table(lua, class->options);
+        lua_setfield(lua, -2, "options");
+        lua_seti(lua, -2, i + 1);
+    }
+    return 1;
+}
+
+static int train_options(lua_State *lua) {
+    push_table(lua, lh_train_options);
+    return 1;
+}
+
+/* ---- checking ---- */
+
+/* The table that (kind, name) names; NULL after a message. */
+static const lh_option *find_table(const char *kind, const char *name) {
+    if (strcmp(kind, "train") == 0) return lh_train_options;
+    if (strcmp(kind, "model") == 0) {
+        const lh_model_class *class = lh_model_class_find(name);
+        return class != NULL ? class->options : NULL;
+    }
+    const lh_task_class *class = lh_task_class_find(name);
+    return class != NULL ? class->options : NULL;
+}
+
+/* Sets every pair of the table at `index`; string keys only. */
+static lh_status set_values(lua_State *lua, int index, lh_options *options) {
+    lua_pushnil(lua);
+    while (lua_next(lua, index) != 0) {
+        if (lua_type(lua, -2) != LUA_TSTRING) {
+            lua_pop(lua, 2);
+            return lh_fail(LH_EOPTION, "options are given by name, as in { width = 128 }");
+        }
+        const char *value = lh_lua_option_text(lua, -1);
+        const lh_status status = lh_options_set(options, lua_tostring(lua, -3), value);
+        lua_pop(lua, 2);
+        if (status != LH_OK) {
+            lua_pop(lua, 1);
+            return status;
+        }
+    }
+    return LH_OK;
+}
+
+/* "name=value name='two words'" with every row of the table. */
+static void push_canonical(lua_State *lua, const lh_options *options) {
+    luaL_Buffer buffer;
+    const lh_option *table = lh_options_table(options);
+    luaL_buffinit(lua, &buffer);
+    for (int i = 0; table[i].name != NULL; ++i) {
+        const char *value = lh_options_value(options, i);
+        const bool quotes = value[0] == '\0' || strpbrk(value, ", \t") != NULL;
+        if (i > 0) luaL_addchar(&buffer, ' ');
+        luaL_addstring(&buffer, table[i].name);
+        luaL_addstring(&buffer, quotes ? "='" : "=");
+        luaL_addstring(&buffer, value);
+        if (quotes) luaL_addchar(&buffer, '\'');
+    }
+    luaL_pushresult(&buffer);
+}
+
+/* check(kind, name, values) -> canonical text of all options. values: a table, or "a=1 b=2". */
+static int check(lua_State *lua) {
+    const char *kind = luaL_checkstring(lua, 1), *name = luaL_checkstring(lua, 2);
+    const char *text = lua_type(lua, 3) == LUA_TSTRING ? lua_tostring(lua, 3) : NULL;
+    if (text == NULL) luaL_checktype(lua, 3, LUA_TTABLE);
+    const lh_option *table = find_table(kind, name);
+    if (table == NULL) return lh_lua_raise(lua, 0);
+    lh_options *options = NULL;
+    lh_lua_check(lua, lh_options_create(name, table, &options));
+    const lh_status status =
+        text != NULL ? lh_options_parse(options, text) : set_values(lua, 3, options);
+    if (status == LH_OK) push_canonical(lua, options);
+    lh_options_destroy(options);
+    if (status != LH_OK) return lh_lua_raise(lua, 0);
+    return 1;
+}
+
+/* option(kind, name, text, option) -> the value of one option as text. */
+static int option_value(lua_State *lua) {
+    const char *kind = luaL_checkstring(lua, 1), *name = luaL_checkstring(lua, 2);
+    const lh_option *table = find_table(kind, name);
+    if (table == NULL) return lh_lua_raise(lua, 0);
+    lh_options *options = NULL;
+    lh_lua_check(lua, lh_options_create(name, table, &options));
+    const lh_status status = lh_options_parse(options, luaL_checkstring(lua, 3));
+    lua_pushnil(lua);
+    for (int i = 0; status == LH_OK && table[i].name != NULL; ++i) {
+        if (strcmp(table[i].name, luaL_checkstring(lua, 4)) != 0) continue;
+        lua_pushstring(lua, lh_options_value(options, i));
+        break;
+    }
+    lh_options_destroy(options);
+    lh_lua_check(lua, status);
+    return 1;
+}
+
+/* ---- describing ---- */
+
+static void push_shape(lua_State *lua, int rank, const int64_t *shape) {
+    char text[160] = "";
+    size_t used = 0;
+    for (int i = 0; i < rank; ++i) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld", i > 0 ? " x " : "",
+                                 (long long)shape[i]);
+    }
+    lua_pushstring(lua, text);
+}
+
+static void push_params(lua_State *lua, const lh_params *params) {
+    lua_newtable(lua);
+    for (int i = 0; i < lh_params_count(params); ++i) {
+        const lh_param *param = lh_params_at(params, i);
+        lua_newtable(lua);
+        set_text(lua, "name", param->name);
+        push_shape(lua, param->rank, param->shape);
+        lua_setfield(lua, -2, "shape");
+        lua_pushinteger(lua, param->count);
+        lua_setfield(lua, -2, "count");
+        lua_seti(lua, -2, i + 1);
+    }
+}
+
+static void push_states(lua_State *lua, const lh_model *model) {
+    lua_newtable(lua);
+    for (int i = 0; i < model->state_count; ++i) {
+        const lh_state_spec *state = &model->states[i];
+        lua_newtable(lua);
+        set_text(lua, "name", state->name);
+        set_text(lua, "kind", state->kind == LH_STATE_RING ? "ring" : "replaced");
+        push_shape(lua, state->rank, state->shape);
+        lua_setfield(lua, -2, "shape");
+        lua_seti(lua, -2, i + 1);
+    }
+}
+
+static void push_model(lua_State *lua, const lh_model *model, int64_t length) {
+    lua_newtable(lua);
+    push_params(lua, model->params);
+    lua_setfield(lua, -2, "parameters");
+    push_states(lua, model);
+    lua_setfield(lua, -2, "states");
+    lua_pushinteger(lua, lh_params_elements(model->params, true));
+    lua_setfield(lua, -2, "total");
+    lua_pushinteger(lua, lh_params_elements(model->params, false));
+    lua_setfield(lua, -2, "total_without_embedding");
+    set_number(lua, "flops_per_token", lh_model_flops_per_token(model, length));
+}
+
+/* describe(model, options text, vocabulary, length) -> {parameters, states, totals,
+ * flops_per_token}. */
+static int describe(lua_State *lua) {
+    const char *name = luaL_checkstring(lua, 1), *text = luaL_checkstring(lua, 2);
+    const lh_model_setup setup = {.vocabulary = luaL_checkinteger(lua, 3)};
+    const lh_model_class *class = lh_model_class_find(name);
+    if (class == NULL) return lh_lua_raise(lua, 0);
+    lh_options *options = NULL;
+    lh_model *model = NULL;
+    lh_lua_check(lua, lh_options_create(name, class->options, &options));
+    lh_status status = lh_options_parse(options, text);
+    if (status == LH_OK) status = lh_model_create(class, options, &setup, &model);
+    lh_options_destroy(options);
+    lh_lua_check(lua, status);
+    push_model(lua, model, luaL_optinteger(lua, 4, 1));
+    lh_model_destroy(model);
+    return 1;
+}
+
+/* load_plugins(path or nil). */
+static int load_plugins(lua_State *lua) {
+    lh_lua_check(lua, lh_plugins_load(luaL_optstring(lua, 1, NULL)));
+    return 0;
+}
+
+/* nearest(word, names) -> name or nil. */
+static int nearest(lua_State *lua) {
+    enum { MOST = 128 };
+    const char *names[MOST + 1] = {NULL};
+    const lua_Integer count = luaL_len(lua, 2);
+    luaL_checkstack(lua, MOST + 4, "too many names");
+    for (lua_Integer i = 0; i < count && i < MOST; ++i) {
+        lua_geti(lua, 2, i + 1);
+        names[i] = luaL_checkstring(lua, -1);
+    }
+    lua_pushstring(lua, lh_nearest_name(luaL_checkstring(lua, 1), names));
+    return 1;
+}
+
+const luaL_Reg lh_lua_models[] = {{"models", models},
+                                  {"tasks", tasks},
+                                  {"train_options", train_options},
+                                  {"check", check},
+                                  {"option", option_value},
+                                  {"describe", describe},
+                                  {"load_plugins", load_plugins},
+                                  {"nearest", nearest},
+                                  {NULL, NULL}};

@@ -1,0 +1,280 @@
+/* Training sessions as userdata. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/lua/bind.h"
+#include "harness/train/forward.h"
+#include "harness/train/session.h"
+
+static const char session_type[] = "longhaul.session";
+
+static lh_session **slot_at(lua_State *lua, int index) {
+    return luaL_checkudata(lua, index, session_type);
+}
+
+static lh_session *session_at(lua_State *lua, int index) {
+    lh_session *session = *slot_at(lua, index);
+    if (session == NULL) (void)luaL_error(lua, "the session is closed");
+    return session;
+}
+
+static int session_close(lua_State *lua) {
+    lh_session **slot = slot_at(lua, 1);
+    lh_session_destroy(*slot);
+    *slot = NULL;
+    return 0;
+}
+
+/* ---- creating ---- */
+
+static lh_status read_options(const char *owner, const lh_option *table, const char *text,
+                              lh_options **out) {
+    LH_TRY(lh_options_create(owner, table, out));
+    return lh_options_parse(*out, text);
+}
+
+typedef struct texts {
+    const char *model, *task, *train, *device;
+} texts;
+
+static lh_status create(lh_session_spec *spec, const texts *text, lh_session **out) {
+    lh_options *model = NULL, *task = NULL, *train = NULL;
+    lh_status status = read_options(spec->model->name, spec->model->options, text->model, &model);
+    if (status == LH_OK) {
+        status = read_options(spec->task->name, spec->task->options, text->task, &task);
+    }
+    if (status == LH_OK) status = read_options("train", lh_train_options, text->train, &train);
+    spec->model_options = model;
+    spec->task_options = task;
+    spec->train_options = train;
+    if (status == LH_OK) status = lh_session_create(spec, out);
+    lh_options_destroy(model);
+    lh_options_destroy(task);
+    lh_options_destroy(train);
+    return status;
+}
+
+/* session{model, model_options, task, task_options, train_options, seed, device} -> session. */
+static int session_create(lua_State *lua) {
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    const texts text = {.model = lh_lua_field(lua, 1, "model_options"),
+                        .task = lh_lua_field(lua, 1, "task_options"),
+                        .train = lh_lua_field(lua, 1, "train_options"),
+                        .device = lh_lua_field(lua, 1, "device")};
+    lua_getfield(lua, 1, "seed");
+    lh_session_spec spec = {.model = lh_model_class_find(lh_lua_field(lua, 1, "model")),
+                            .device = text.device};
+    spec.seed = (uint64_t)luaL_checkinteger(lua, -2);
+    if (spec.model == NULL) return lh_lua_raise(lua, 0);
+    spec.task = lh_task_class_find(lh_lua_field(lua, 1, "task"));
+    if (spec.task == NULL) return lh_lua_raise(lua, 0);
+    lh_session **slot = lua_newuserdatauv(lua, sizeof *slot, 0);
+    *slot = NULL;
+    luaL_setmetatable(lua, session_type);
+    lh_lua_check(lua, create(&spec, &text, slot));
+    return 1;
+}
+
+/* ---- training ---- */
+
+/* What the observer calls; an error in it stops the run and is raised afterwards. */
+typedef struct watcher {
+    lua_State *lua;
+    int function;
+    bool failed;
+} watcher;
+
+static void set_number(lua_State *lua, const char *name, double value) {
+    if (isnan(value)) return;
+    lua_pushnumber(lua, value);
+    lua_setfield(lua, -2, name);
+}
+
+static void push_progress(lua_State *lua, const lh_progress *p) {
+    lua_newtable(lua);
+    lua_pushinteger(lua, p->step);
+    lua_setfield(lua, -2, "step");
+    lua_pushinteger(lua, p->steps);
+    lua_setfield(lua, -2, "steps");
+    set_number(lua, "loss_bits", p->loss_bits);
+    set_number(lua, "rate", p->rate);
+    set_number(lua, "tokens_per_second", p->tokens_per_second);
+    set_number(lua, "seconds", p->seconds);
+    set_number(lua, "gradient_norm", p->gradient_norm);
+    set_number(lua, "valid_bits", p->valid_bits);
+}
+
+static bool observe(void *context, const lh_progress *progress) {
+    watcher *w = context;
+    lua_pushvalue(w->lua, w->function);
+    push_progress(w->lua, progress);
+    if (lua_pcall(w->lua, 1, 1, 0) != LUA_OK) {
+        w->failed = true;
+        return false;
+    }
+    const bool on = !lua_isboolean(w->lua, -1) || lua_toboolean(w->lua, -1);
+    lua_pop(w->lua, 1);
+    return on;
+}
+
+/* session:train(checkpoint path or nil, observer or nil) -> true, or false when interrupted. */
+static int session_train(lua_State *lua) {
+    lh_session *session = session_at(lua, 1);
+    const char *path = luaL_optstring(lua, 2, NULL);
+    watcher w = {.lua = lua, .function = 3};
+    const bool watched = lua_isfunction(lua, 3);
+    const lh_status status =
+        lh_session_train(session, path, watched ? observe : NULL, watched ? &w : NULL);
+    if (w.failed) {
+        lh_error_clear();
+        return lua_error(lua);
+    }
+    if (status == LH_EINTERRUPT) lh_error_clear();
+    if (status != LH_OK && status != LH_EINTERRUPT) return lh_lua_raise(lua, 0);
+    lua_pushboolean(lua, status == LH_OK);
+    return 1;
+}
+
+static void push_metrics(lua_State *lua, const lh_metrics *metrics) {
+    lua_newtable(lua);
+    for (int i = 0; i < metrics->count; ++i) {
+        set_number(lua, metrics->entry[i].name, metrics->entry[i].value);
+    }
+}
+
+/* session:evaluate("valid" or "test") -> metrics, or nil when interrupted. */
+static int session_evaluate(lua_State *lua) {
+    static const char *const splits[] = {"train", "valid", "test", NULL};
+    lh_session *session = session_at(lua, 1);
+    const lh_split split = (lh_split)luaL_checkoption(lua, 2, "valid", splits);
+    lh_metrics metrics = {0};
+    const lh_status status = lh_session_evaluate(session, split, &metrics);
+    if (status == LH_EINTERRUPT) {
+        lh_error_clear();
+        return 0;
+    }
+    lh_lua_check(lua, status);
+    push_metrics(lua, &metrics);
+    return 1;
+}
+
+static int session_save(lua_State *lua) {
+    lh_lua_check(lua, lh_session_save(session_at(lua, 1), luaL_checkstring(lua, 2)));
+    return 0;
+}
+
+static int session_restore(lua_State *lua) {
+    lh_lua_check(lua, lh_session_restore(session_at(lua, 1), luaL_checkstring(lua, 2)));
+    return 0;
+}
+
+static int session_save_weights(lua_State *lua) {
+    lh_lua_check(lua, lh_session_save_weights(session_at(lua, 1), luaL_checkstring(lua, 2)));
+    return 0;
+}
+
+static int session_load_weights(lua_State *lua) {
+    lh_lua_check(lua, lh_session_load_weights(session_at(lua, 1), luaL_checkstring(lua, 2)));
+    return 0;
+}
+
+/* session:info() -> {step, seconds, parameters, flops_per_token, peak_memory_bytes, data, digest}.
+ */
+static int session_info(lua_State *lua) {
+    const lh_session *session = session_at(lua, 1);
+    const lh_task *task = lh_session_task(session);
+    const lh_params *params = lh_session_model(session)->params;
+    char data[512] = "";
+    uint64_t digest = 0;
+    task->class->describe(task->instance, data, sizeof data, &digest);
+    lua_newtable(lua);
+    lua_pushinteger(lua, lh_session_step(session));
+    lua_setfield(lua, -2, "step");
+    lua_pushinteger(lua, lh_params_elements(params, true));
+    lua_setfield(lua, -2, "parameters");
+    lua_pushinteger(lua, lh_session_peak_memory(session));
+    lua_setfield(lua, -2, "peak_memory_bytes");
+    set_number(lua, "seconds", lh_session_seconds(session));
+    set_number(lua, "flops_per_token", lh_session_flops_per_token(session));
+    lua_pushstring(lua, data);
+    lua_setfield(lua, -2, "data");
+    char hex[32];
+    (void)snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
+    lua_pushstring(lua, hex);
+    lua_setfield(lua, -2, "digest");
+    return 1;
+}
+
+static void report_probe(void *context, const char *name, double value) {
+    set_number(context, name, value);
+}
+
+/* session:probe() -> named scalars of the model. */
+static int session_probe(lua_State *lua) {
+    const lh_model *model = lh_session_model(session_at(lua, 1));
+    lua_newtable(lua);
+    if (model->class->probe == NULL) return 1;
+    lh_lua_check(lua, model->class->probe(model->instance, model->params, report_probe, lua));
+    return 1;
+}
+
+/* ---- timing ---- */
+
+/* time_steps(sessions, warmup, steps) -> array of {median_ms, q1_ms, q3_ms, ...}. */
+static int time_steps(lua_State *lua) {
+    enum { MOST = 64 };
+    lh_session *sessions[MOST];
+    lh_step_time times[MOST];
+    const lua_Integer count = luaL_len(lua, 1);
+    luaL_argcheck(lua, count >= 1 && count <= MOST, 1, "1 to 64 sessions");
+    luaL_checkstack(lua, MOST + 4, "too many sessions");
+    for (int i = 0; i < count; ++i) {
+        lua_geti(lua, 1, i + 1);
+        sessions[i] = session_at(lua, -1);
+    }
+    lh_lua_check(lua, lh_session_time_steps(sessions, (int)count, (int)luaL_checkinteger(lua, 2),
+                                            (int)luaL_checkinteger(lua, 3), times));
+    lua_newtable(lua);
+    for (int i = 0; i < count; ++i) {
+        lua_newtable(lua);
+        set_number(lua, "median_ms", times[i].median_ms);
+        set_number(lua, "q1_ms", times[i].q1_ms);
+        set_number(lua, "q3_ms", times[i].q3_ms);
+        set_number(lua, "tokens_per_step", times[i].tokens_per_step);
+        lua_pushinteger(lua, times[i].peak_memory_bytes);
+        lua_setfield(lua, -2, "peak_memory_bytes");
+        lua_pushinteger(lua, times[i].allocations_after_warmup);
+        lua_setfield(lua, -2, "allocations_after_warmup");
+        lua_seti(lua, -2, i + 1);
+    }
+    return 1;
+}
+
+static const luaL_Reg methods[] = {{"train", session_train},
+                                   {"evaluate", session_evaluate},
+                                   {"save", session_save},
+                                   {"restore", session_restore},
+                                   {"save_weights", session_save_weights},
+                                   {"load_weights", session_load_weights},
+                                   {"info", session_info},
+                                   {"probe", session_probe},
+                                   {"close", session_close},
+                                   {NULL, NULL}};
+
+/* setup_sessions(): makes the userdata type; the library calls it once. */
+static int setup_sessions(lua_State *lua) {
+    if (luaL_newmetatable(lua, session_type) == 0) return 0;
+    luaL_newlib(lua, methods);
+    lua_setfield(lua, -2, "__index");
+    lua_pushcfunction(lua, session_close);
+    lua_setfield(lua, -2, "__gc");
+    lua_pushcfunction(lua, session_close);
+    lua_setfield(lua, -2, "__close");
+    return 0;
+}
+
+const luaL_Reg lh_lua_sessions[] = {{"setup_sessions", setup_sessions},
+                                    {"session", session_create},
+                                    {"time_steps", time_steps},
+                                    {NULL, NULL}};
