@@ -105,9 +105,9 @@ library() {
     return 1
 }
 
-# program PART FORCED COMMAND PACKAGE CONSEQUENCE: a command that is run, not linked.
+# program PART FORCED COMMAND PACKAGE CONSEQUENCE [required]: a command that is run, not linked.
 program() {
-    local part=$1 forced=$2 command=$3 package=$4 consequence=$5 version
+    local part=$1 forced=$2 command=$3 package=$4 consequence=$5 need=${6:-} version
     case $forced in
     no | 0)
         found "-" "$part" "left out as asked; without it: $consequence"
@@ -121,7 +121,7 @@ program() {
         found "✓" "$part" "${version%% Copyright*}"
         return 0
     fi
-    if [ -n "$package" ]; then lacks "$part" "$package" "$consequence"; else
+    if [ -n "$package" ]; then lacks "$part" "$package" "$consequence" "$need"; else
         found "✗" "$part" "$consequence"
     fi
     return 1
@@ -270,7 +270,7 @@ C
 }
 
 probe_programs() {
-    program lua5.4 "" lua5.4 lua5.4 "no lint, fewer tests"
+    program lua5.4 "" lua5.4 lua5.4 "the Lua half of the library cannot be embedded" required
     program gnuplot "${GNUPLOT:-}" gnuplot gnuplot-nox "tables, but no charts"
     program curl "${CURL:-}" curl curl "no download of public corpora"
 }
