@@ -112,6 +112,11 @@ objects := $(sources:%.c=$(B)/%.o) $(sources_cxx:%.cc=$(B)/%.o) \
     $(foreach isa,$(CPU_ISAS),$(sources_isa:%.c=$(B)/%.$(isa).o))
 library := $(B)/liblonghaul.a
 
+# The Lua half of the library travels inside the program.
+lua_sources := $(wildcard harness/lua/longhaul/*.lua harness/lua/longhaul/*/*.lua harness/report/*.lua \
+    datasets/*.lua)
+objects += $(B)/harness/lua/embedded.o
+
 .PHONY: all
 all: $(program) ## Build build/longhaul
 
@@ -124,6 +129,14 @@ $(B)/%.o: %.cc $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(cppflags) $(cxxflags) -c $< -o $@
+
+$(B)/harness/lua/embedded.c: scripts/embed.lua $(lua_sources)
+	@mkdir -p $(@D)
+	$(call say,EMBED,Lua)
+	$(Q)lua5.4 scripts/embed.lua $@ $(lua_sources)
+
+$(B)/harness/lua/embedded.o: $(B)/harness/lua/embedded.c $(B)/flags
+	$(Q)$(compile) -c $< -o $@
 
 define isa_rule
 $(B)/kernels/cpu/%.$(1).o: kernels/cpu/%.c $(B)/flags

@@ -19,6 +19,10 @@ typedef struct lh_tokenizer_class {
 extern const lh_tokenizer_class lh_tokens_bytes;
 #ifdef LH_HAVE_SENTENCEPIECE
 extern const lh_tokenizer_class lh_tokens_sentencepiece;
+
+/* Trains a unigram model of `pieces` on a text file and writes <prefix>.model and <prefix>.vocab.
+ */
+lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int64_t pieces);
 #endif
 
 #endif

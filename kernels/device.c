@@ -146,7 +146,7 @@ const char *lh_blas_version(void) {
  * AVX-512 processor that is newer than the library. A choice of the user is left alone. */
 const char *lh_blas_better_core(void) {
     static const char *const slow[] = {"Haswell", "Zen"};
-    if (getenv("OPENBLAS_CORETYPE") != NULL || !has_avx512()) return NULL;
+    if (!has_avx512()) return NULL;
     for (size_t i = 0; i < sizeof slow / sizeof *slow; ++i) {
         if (strcmp(lh_blas_core(), slow[i]) == 0)
             return has_avx512_bf16() ? "Cooperlake" : "SkylakeX";

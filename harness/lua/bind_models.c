@@ -242,6 +242,32 @@ static int describe(lua_State *lua) {
     return 1;
 }
 
+/* task_info(task, options text) -> {data, digest, vocabulary}: opens the data for a moment. */
+static int task_info(lua_State *lua) {
+    const char *name = luaL_checkstring(lua, 1), *text = luaL_checkstring(lua, 2);
+    const lh_task_class *class = lh_task_class_find(name);
+    if (class == NULL) return lh_lua_raise(lua, 0);
+    lh_options *options = NULL;
+    lh_task *task = NULL;
+    lh_model_setup setup = {0};
+    lh_lua_check(lua, lh_options_create(name, class->options, &options));
+    lh_status status = lh_options_parse(options, text);
+    if (status == LH_OK) status = lh_task_create(class, options, 1, &setup, &task);
+    lh_options_destroy(options);
+    lh_lua_check(lua, status);
+    char data[512] = "", hex[32];
+    uint64_t digest = 0;
+    class->describe(task->instance, data, sizeof data, &digest);
+    lh_task_destroy(task);
+    (void)snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
+    lua_newtable(lua);
+    set_text(lua, "data", data);
+    set_text(lua, "digest", hex);
+    lua_pushinteger(lua, setup.vocabulary);
+    lua_setfield(lua, -2, "vocabulary");
+    return 1;
+}
+
 /* load_plugins(path or nil). */
 static int load_plugins(lua_State *lua) {
     lh_lua_check(lua, lh_plugins_load(luaL_optstring(lua, 1, NULL)));
@@ -269,5 +295,6 @@ const luaL_Reg lh_lua_models[] = {{"models", models},
                                   {"option", option_value},
                                   {"describe", describe},
                                   {"load_plugins", load_plugins},
+                                  {"task_info", task_info},
                                   {"nearest", nearest},
                                   {NULL, NULL}};

@@ -1,0 +1,138 @@
+// Sub-word tokens through the SentencePiece library; the only C++ file, because the library has no
+// C interface.
+//
+// T5's model collapses runs of blanks and newlines, so decoding gives the words back but not the
+// layout.
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "datasets/corpus.h"
+#include "datasets/tokenizer.h"
+}
+
+namespace {
+
+// T5's 32,000 pieces stand in a table of 32,128 rows: 100 extra ids and padding (seqio's rule).
+constexpr int64_t t5_pieces = 32000, t5_rows = 32128;
+
+using sentencepiece::SentencePieceProcessor;
+
+// "pg19-32k" is a file of the data folders, "x/y.model" a path.
+lh_status find_model(const char *argument, char path[LH_PATH_BYTES]) {
+    const std::string name(argument);
+    const bool file = name.size() > 6 && name.compare(name.size() - 6, 6, ".model") == 0;
+    if (file && name.size() < LH_PATH_BYTES) {
+        std::memcpy(path, name.c_str(), name.size() + 1);
+        return LH_OK;
+    }
+    if (lh_data_find(("sentencepiece/" + name + ".model").c_str(), path)) return LH_OK;
+    return lh_fail(
+        LH_EIO,
+        "no tokenizer model '%s': expected a file that ends in .model, or %s.model in the folder "
+        "sentencepiece of the data folders",
+        argument, argument);
+}
+
+lh_status open_model(const char *argument, void **instance) {
+    char path[LH_PATH_BYTES];
+    LH_TRY(find_model(argument, path));
+    auto *processor = new (std::nothrow) SentencePieceProcessor;
+    if (processor == nullptr) return lh_fail(LH_EMEMORY, "out of memory for a tokenizer");
+    const auto status = processor->Load(path);
+    if (status.ok()) {
+        *instance = processor;
+        return LH_OK;
+    }
+    delete processor;
+    return lh_fail(LH_EFORMAT, "%s: %s", path, status.ToString().c_str());
+}
+
+void close_model(void *instance) {
+    delete static_cast<SentencePieceProcessor *>(instance);
+}
+
+const SentencePieceProcessor *model_of(const void *instance) {
+    return static_cast<const SentencePieceProcessor *>(instance);
+}
+
+int64_t vocabulary(const void *instance) {
+    const int64_t pieces = model_of(instance)->GetPieceSize();
+    return pieces == t5_pieces ? t5_rows : pieces;
+}
+
+// The offset of the first byte that is not UTF-8, or `bytes`.
+size_t utf8_length(const unsigned char *text, size_t bytes) {
+    size_t at = 0;
+    while (at < bytes) {
+        const unsigned char lead = text[at];
+        const size_t extra = lead < 0x80                   ? 0
+                             : lead >= 0xc2 && lead < 0xe0 ? 1
+                             : lead >= 0xe0 && lead < 0xf0 ? 2
+                             : lead >= 0xf0 && lead < 0xf5 ? 3
+                                                           : 4;
+        if (extra == 4 || at + extra >= bytes + (extra == 0 ? 1 : 0)) return at;
+        for (size_t i = 1; i <= extra; ++i) {
+            if ((text[at + i] & 0xc0) != 0x80) return at;
+        }
+        at += extra + 1;
+    }
+    return bytes;
+}
+
+lh_status encode(const void *instance, const char *text, size_t bytes, int32_t **tokens,
+                 int64_t *count) {
+    const size_t good = utf8_length(reinterpret_cast<const unsigned char *>(text), bytes);
+    if (good < bytes) {
+        return lh_fail(LH_EFORMAT, "not UTF-8 at byte %zu; use tokens = \"bytes\" for such data",
+                       good);
+    }
+    std::vector<int> ids;
+    const auto status = model_of(instance)->Encode(absl::string_view(text, bytes), &ids);
+    if (!status.ok()) return lh_fail(LH_EFORMAT, "%s", status.ToString().c_str());
+    auto *made = static_cast<int32_t *>(lh_allocate(ids.size() * sizeof(int32_t)));
+    if (made == nullptr) return LH_EMEMORY;
+    for (size_t i = 0; i < ids.size(); ++i)
+        made[i] = ids[i];
+    *tokens = made;
+    *count = static_cast<int64_t>(ids.size());
+    return LH_OK;
+}
+
+lh_status decode(const void *instance, const int32_t *tokens, int64_t count, char **text,
+                 size_t *bytes) {
+    std::string joined;
+    const std::vector<int> ids(tokens, tokens + count);
+    const auto status = model_of(instance)->Decode(ids, &joined);
+    if (!status.ok()) return lh_fail(LH_EFORMAT, "%s", status.ToString().c_str());
+    *text = lh_duplicate_text(joined.c_str());
+    *bytes = joined.size();
+    return *text != nullptr ? LH_OK : LH_EMEMORY;
+}
+
+} // namespace
+
+extern "C" {
+
+extern const lh_tokenizer_class lh_tokens_sentencepiece;
+const lh_tokenizer_class lh_tokens_sentencepiece = {"sentencepiece:", open_model, close_model,
+                                                    vocabulary,       encode,     decode};
+
+lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int64_t pieces) {
+    const std::string command =
+        std::string("--input=") + text_file + " --model_prefix=" + prefix +
+        " --vocab_size=" + std::to_string(pieces) +
+        " --hard_vocab_limit=false --pad_id=0 --eos_id=1 --unk_id=2 --bos_id=-1"
+        " --input_sentence_size=200000 --shuffle_input_sentence=false"
+        " --max_sentence_length=16384 --minloglevel=2 --num_threads=2";
+    const auto status = sentencepiece::SentencePieceTrainer::Train(command);
+    return status.ok() ? LH_OK
+                       : lh_fail(LH_EFORMAT, "tokenizer training: %s", status.ToString().c_str());
+}
+}

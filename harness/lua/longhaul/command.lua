@@ -1,0 +1,91 @@
+-- The command line: sub-commands as a table of descriptors, each in a file of its own under commands/.
+local core = require "longhaul.core"
+
+local command = {}
+
+-- Exit codes, as the help says.
+command.ok, command.failed, command.usage, command.interrupted = 0, 1, 2, 130
+
+local groups = { "commands.run", "commands.models", "commands.data", "commands.measure", "commands.other" }
+
+local function all()
+  local list, by_name = {}, {}
+  for _, group in ipairs(groups) do
+    for _, entry in ipairs(require("longhaul." .. group)) do
+      list[#list + 1] = entry
+      by_name[entry.name] = entry
+    end
+  end
+  return list, by_name
+end
+
+local function print_help()
+  print("NAME\n    longhaul - benchmark and reproduction harness for long-context sequence models\n")
+  print("SYNOPSIS\n    longhaul COMMAND [ARGUMENTS] [--help]\n\nCOMMANDS")
+  for _, entry in ipairs((all())) do print(("    %-10s %s"):format(entry.name, entry.summary)) end
+  print("\nEXIT STATUS\n    0 all went well; 1 a run or a file failed; 2 wrong usage; 130 interrupted (run again to resume)")
+  print("\nENVIRONMENT\n    LONGHAUL_DATA     folder with corpora; without it the embedded generators serve")
+  print("    LONGHAUL_PLUGINS  colon-separated folders with models as shared objects")
+end
+
+local function print_command_help(entry)
+  print(("NAME\n    longhaul %s - %s\n"):format(entry.name, entry.summary))
+  print(("SYNOPSIS\n    longhaul %s\n"):format(entry.usage))
+  if entry.description then print("DESCRIPTION\n    " .. entry.description:gsub("\n", "\n    ") .. "\n") end
+  if #entry.options > 0 then print("OPTIONS") end
+  for _, option in ipairs(entry.options) do
+    print(("    --%-18s %s"):format(option[1]:gsub("=$", " " .. (option[3] or "VALUE")), option[2]))
+  end
+end
+
+--- Ends a command with a message about its usage.
+function command.misuse(message) error({ usage = message }, 0) end
+
+local function parse(entry, words)
+  local names = { "help" }
+  for _, option in ipairs(entry.options) do names[#names + 1] = option[1] end
+  local values, rest = core.arguments(words, names)
+  if not values then command.misuse(("longhaul %s: %s"):format(entry.name, rest)) end
+  return values, rest
+end
+
+local function dispatch(words)
+  local name = table.remove(words, 1)
+  if not name or name == "help" or name == "--help" or name == "-h" then
+    print_help()
+    return name and command.ok or command.usage
+  end
+  local list, by_name = all()
+  local entry = by_name[name == "--version" and "version" or name]
+  if not entry then
+    local names = {}
+    for i, other in ipairs(list) do names[i] = other.name end
+    local nearest = core.nearest(name, names)
+    command.misuse(("no command '%s'%s; `longhaul help` lists them"):format(name,
+      nearest and (" (did you mean '%s'?)"):format(nearest) or ""))
+  end
+  local values, rest = parse(entry, words)
+  if values.help then
+    print_command_help(entry)
+    return command.ok
+  end
+  return entry.run(values, rest) or command.ok
+end
+
+--- Runs the command line; gives the exit code.
+function command.main(words)
+  core.setup_sessions()
+  local good, result = pcall(function()
+    core.load_plugins()
+    return dispatch(words)
+  end)
+  if good then return result end
+  if type(result) == "table" and result.usage then
+    io.stderr:write(result.usage, "\n")
+    return command.usage
+  end
+  io.stderr:write("longhaul: ", tostring(result), "\n")
+  return command.failed
+end
+
+return command

@@ -1,0 +1,31 @@
+-- data: what corpora there are, and how more get here.
+local command = require "longhaul.command"
+
+local actions = {
+  list = function() require("longhaul.data").list() end,
+  fetch = function(rest)
+    if not rest[2] then command.misuse("data fetch needs a NAME; `longhaul data list` shows them") end
+    require("longhaul.data").fetch(rest[2])
+  end,
+  import = function(rest, values)
+    if not rest[2] then command.misuse("data import needs a folder") end
+    require("longhaul.data").import(rest[2], values.name, { join_folders = values["join-folders"] })
+  end,
+}
+
+local function data(values, rest)
+  local action = actions[rest[1] or "list"]
+  if not action then command.misuse(("no action '%s'; there are: list, fetch, import"):format(rest[1])) end
+  action(rest, values)
+end
+
+return {
+  {
+    name = "data", summary = "list, fetch and import corpora", run = data,
+    usage = "data [list | fetch NAME | import DIR [--name NAME] [--join-folders]]",
+    options = {
+      { "name=", "name of the imported corpus (default: the folder's)", "NAME" },
+      { "join-folders", "one document per folder instead of per file" },
+    },
+  },
+}

@@ -1,0 +1,33 @@
+-- version, report, lua.
+local command = require "longhaul.command"
+local core = require "longhaul.core"
+
+local function version()
+  local machine = core.machine()
+  print(("longhaul %s"):format(machine.version))
+  print(("compiler %s"):format(machine.compiler))
+  print(("blas     %s"):format(machine.blas))
+  print(("kernels  %s, %d threads"):format(machine.kernels, machine.threads))
+  print(("machine  %s, %d cores, %.0f GiB, %s"):format(machine.cpu, machine.cores, machine.memory_bytes / 2 ^ 30, machine.system))
+end
+
+local function run_lua(_, rest)
+  if #rest == 0 then command.misuse("lua needs a FILE.lua") end
+  local chunk, message = loadfile(rest[1])
+  if not chunk then error(message, 0) end
+  local status = chunk(table.unpack(rest, 2))
+  return math.type(status) == "integer" and status or command.ok
+end
+
+local function report(values)
+  print(require("longhaul.report").page(values.results or "results"))
+end
+
+return {
+  { name = "version", summary = "version of the code, the compiler and the libraries", options = {}, run = version, usage = "version" },
+  {
+    name = "report", summary = "one HTML page over all results", run = report, usage = "report [--results DIR]",
+    options = { { "results=", "folder with results", "DIR" } },
+  },
+  { name = "lua", summary = "run a Lua file with the library at hand", options = {}, run = run_lua, usage = "lua FILE.lua [ARGUMENTS]" },
+}

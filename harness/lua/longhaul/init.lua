@@ -1,0 +1,116 @@
+-- The Lua library `longhaul`: what experiment scripts are written in. A script builds an experiment
+-- and returns it; the command line runs, lists, tabulates or plots it.
+local core = require "longhaul.core"
+local experiment = require "longhaul.experiment"
+local spec = require "longhaul.spec"
+
+---@class longhaul
+local longhaul = {}
+
+-- What the command line decided before the script was read.
+local settings = { scale = "small" }
+
+longhaul.scales = { "smoke", "small", "medium", "gpu", "paper" }
+
+--- Set by the command line before a script runs.
+function longhaul.configure(changes)
+  for key, value in pairs(changes) do settings[key] = value end
+end
+
+--- The scale that this run is at: smoke, small, medium, gpu or paper.
+function longhaul.scale() return settings.scale end
+
+--- Picks by scale: `lh.by_scale { smoke = 10, small = 1000, paper = 500e3 }`. A scale that is not named takes
+--- the nearest smaller one that is.
+function longhaul.by_scale(choices)
+  local chosen
+  for _, scale in ipairs(longhaul.scales) do
+    if choices[scale] ~= nil then chosen = choices[scale] end
+    if scale == settings.scale then break end
+  end
+  if chosen == nil then spec.fail(("by_scale has nothing for scale '%s' or below"):format(settings.scale)) end
+  return chosen
+end
+
+--- A new experiment. Its name is the folder under results/.
+---@param name string "window-sweep"
+function longhaul.experiment(name) return experiment.new(name, settings.scale) end
+
+--- Options of training: `lh.train { steps = 500, optimizer = "adafactor", rate = 0.5 }`.
+function longhaul.train(options) return spec.make("train", "train", options) end
+
+-- Classes as fields: lh.models.brt { ... }. An unknown field names the nearest class.
+local function constructors(kind, list)
+  local names, made = {}, {}
+  for _, class in ipairs(list) do
+    names[#names + 1] = class.name
+    made[class.name] = function(options) return spec.make(kind, class.name, options) end
+  end
+  return setmetatable(made, {
+    __index = function(_, name)
+      local nearest = core.nearest(tostring(name), names)
+      spec.fail(("no %s '%s'%s"):format(kind, name, nearest and (" (did you mean '%s'?)"):format(nearest) or ""))
+    end,
+  })
+end
+
+--- Models by name; `longhaul describe MODEL` lists their options.
+longhaul.models = constructors("model", core.models())
+
+longhaul.data = {}
+
+--- A corpus: `lh.data.text { "books", tokens = "bytes" }`. The first value is the name.
+function longhaul.data.text(options)
+  local corpus = { kind = "corpus" }
+  for key, value in pairs(options) do corpus[key == 1 and "name" or key] = value end
+  return corpus
+end
+
+longhaul.tasks = constructors("task", core.tasks())
+local language_model = longhaul.tasks.language_model
+
+--- Language modelling on a corpus: `lh.tasks.language_model { books, segment = 512, batch = 8 }`.
+function longhaul.tasks.language_model(options)
+  local merged = {}
+  for key, value in pairs(options) do
+    if key == 1 then
+      for name, inner in pairs(value) do
+        if name ~= "kind" then merged[name] = inner end
+      end
+    else
+      merged[key] = value
+    end
+  end
+  return language_model(merged)
+end
+
+--- All combinations of ordered axes: `lh.grid { { "window", 32, 64 }, { "gate", "fixed", "lstm" } }` gives an iterator
+--- over points with a field per axis, the last axis running fastest.
+function longhaul.grid(axes)
+  local points = { {} }
+  for _, axis in ipairs(axes) do
+    local longer = {}
+    for _, point in ipairs(points) do
+      for i = 2, #axis do
+        local copy = {}
+        for key, value in pairs(point) do copy[key] = value end
+        copy[axis[1]] = axis[i]
+        longer[#longer + 1] = copy
+      end
+    end
+    points = longer
+  end
+  local axes_in_order = {}
+  for i, axis in ipairs(axes) do axes_in_order[i] = axis[1] end
+  local index = 0
+  return function()
+    index = index + 1
+    local point = points[index]
+    if not point then return nil end
+    return setmetatable(point, { axes = axes_in_order })
+  end
+end
+
+return setmetatable(longhaul, {
+  __index = function(_, name) spec.fail(("longhaul has no field '%s'"):format(name)) end,
+})

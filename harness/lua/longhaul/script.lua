@@ -1,0 +1,46 @@
+-- Loads experiment scripts: a strict environment, our own library whatever lies beside the script, and
+-- random numbers that do not change from run to run.
+local core = require "longhaul.core"
+local experiment = require "longhaul.experiment"
+
+local script = {}
+
+-- Philox-free but fixed: scripts that shuffle get the same order every time.
+local function keyed_random()
+  math.randomseed(1, 1)
+  return math.random
+end
+
+local function environment()
+  local names = setmetatable({}, { __index = _G })
+  return setmetatable(names, {
+    __index = function(_, name)
+      local value = _G[name]
+      if value == nil then error(("undefined global '%s'"):format(name), 2) end
+      return value
+    end,
+    __newindex = function(_, name) error(("assignment to undefined global '%s'; write local"):format(name), 2) end,
+  })
+end
+
+--- Finds a script as given, else under the installed share folder.
+function script.find(path)
+  if core.exists(path) then return path end
+  local installed = core.machine().share .. "/" .. path
+  return core.exists(installed) and installed or path
+end
+
+--- Runs the script and gives the experiment that it returns.
+function script.load(path, settings)
+  require("longhaul").configure(settings)
+  keyed_random()
+  local chunk, message = loadfile(script.find(path), "t", environment())
+  if not chunk then error(message, 0) end
+  local value = chunk()
+  if not experiment.is(value) then
+    error(("%s: a script ends with `return` and its experiment"):format(path), 0)
+  end
+  return value
+end
+
+return script

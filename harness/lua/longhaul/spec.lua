@@ -1,0 +1,57 @@
+-- Specs: what a script says of models, tasks, data and training. Cheap immutable values, checked on the
+-- line where they are written; no memory is taken until a run.
+local core = require "longhaul.core"
+
+local spec = {}
+
+local Spec = {}
+Spec.__index = Spec
+Spec.__name = "longhaul.spec"
+
+--- Raises `message` at the first line outside of the library.
+function spec.fail(message)
+  for level = 2, 20 do
+    local info = debug.getinfo(level, "Sl")
+    if not info then break end
+    if info.currentline > 0 and not info.source:match("^@harness/") then
+      error(("%s:%d: %s"):format(info.short_src, info.currentline, message), 0)
+    end
+  end
+  error(message, 0)
+end
+
+local function checked(kind, name, values)
+  local good, text = pcall(core.check, kind, name, values)
+  if not good then spec.fail(text) end
+  return text
+end
+
+--- A spec of `kind` ("model", "task", "train") for the class `name` with the options `values`.
+---@return table spec with fields kind, name, values, text (all options in the order of their table)
+function spec.make(kind, name, values)
+  if type(values) ~= "table" then spec.fail(("%s takes a table of options"):format(name)) end
+  local copy = {}
+  for key, value in pairs(values) do copy[key] = value end
+  local made = { kind = kind, name = name, values = copy, text = checked(kind, name, copy) }
+  return setmetatable(made, Spec)
+end
+
+--- The same spec with some options changed.
+function Spec:with(changes)
+  local values = {}
+  for key, value in pairs(self.values) do values[key] = value end
+  for key, value in pairs(changes) do values[key] = value end
+  return spec.make(self.kind, self.name, values)
+end
+
+--- The value of one option, as text.
+function Spec:option(name)
+  return core.option(self.kind, self.name, self.text, name)
+end
+
+--- Whether `value` is a spec of `kind`.
+function spec.is(value, kind)
+  return getmetatable(value) == Spec and value.kind == kind
+end
+
+return spec

@@ -1,0 +1,102 @@
+-- The results store: results/<experiment>/runs.csv with one tidy row per run, curves/<id>.csv, and
+-- checkpoints/<id>.snapshot while a run is under way. Every write is whole or not at all; several
+-- processes may share a folder.
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+
+local store = {}
+
+---@class longhaul.store
+local Store = {}
+Store.__index = Store
+
+store.columns = {
+  "run_id", "experiment", "row", "model", "task", "data", "seed", "scale", "device", "status", "step",
+  "parameters", "flops_per_token", "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
+  "accuracy", "error_percent", "mse", "mae", "bleu", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
+  "relative_step_time", "tokens_per_second", "peak_memory_bytes", "wall_time_s", "code_version", "machine",
+  "blas", "dataset", "version", "date", "model_options", "task_options", "train_options", "error",
+}
+
+store.curve_columns = { "step", "time_s", "loss_bits", "rate", "gradient_norm", "valid_bits" }
+
+--- Opens results/<experiment>, making it.
+function store.open(folder, experiment)
+  local path = folder .. "/" .. experiment
+  core.make_folder(path .. "/curves")
+  core.make_folder(path .. "/checkpoints")
+  return setmetatable({ path = path, file = path .. "/runs.csv" }, Store)
+end
+
+--- All rows, in the order of the file.
+function Store:rows()
+  if not core.exists(self.file) then return {} end
+  return (csv.read(self.file))
+end
+
+--- The row of a run, or nil.
+function Store:find(id)
+  for _, row in ipairs(self:rows()) do
+    if row.run_id == id then return row end
+  end
+  return nil
+end
+
+-- Columns of the file that are not ours (factors of a sweep) stay at its end.
+local function all_columns(rows, extra)
+  local columns, seen = {}, {}
+  local function add(name)
+    if not seen[name] then
+      seen[name] = true
+      columns[#columns + 1] = name
+    end
+  end
+  for _, name in ipairs(store.columns) do add(name) end
+  for _, name in ipairs(extra) do add(name) end
+  for _, row in ipairs(rows) do
+    local names = {}
+    for name in pairs(row) do names[#names + 1] = name end
+    table.sort(names)
+    for _, name in ipairs(names) do add(name) end
+  end
+  return columns
+end
+
+--- Changes rows under the lock: `change(rows)` edits the array in place.
+function Store:update(change, extra)
+  local lock <close> = core.lock(self.path .. "/.lock")
+  local rows = self:rows()
+  change(rows)
+  csv.write(self.file, all_columns(rows, extra or {}), rows)
+end
+
+--- Adds a run's row or replaces the one with its id.
+function Store:put(row, extra)
+  self:update(function(rows)
+    for i, other in ipairs(rows) do
+      if other.run_id == row.run_id then
+        rows[i] = row
+        return
+      end
+    end
+    rows[#rows + 1] = row
+  end, extra)
+end
+
+function Store:checkpoint(id) return ("%s/checkpoints/%s.snapshot"):format(self.path, id) end
+
+function Store:curve(id) return ("%s/curves/%s.csv"):format(self.path, id) end
+
+--- The points of a curve that were written up to `step`; later ones come from a run that was killed.
+function Store:read_curve(id, step)
+  local kept = {}
+  if not core.exists(self:curve(id)) then return kept end
+  for _, point in ipairs((csv.read(self:curve(id)))) do
+    if tonumber(point.step) <= step then kept[#kept + 1] = point end
+  end
+  return kept
+end
+
+function Store:write_curve(id, points) csv.write(self:curve(id), store.curve_columns, points) end
+
+return store

@@ -1,0 +1,58 @@
+/* The program: picks the BLAS core, then hands the words to the command line in Lua. The only
+ * exit(). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/lua/bind.h"
+#include "kernels/device.h"
+
+static const char core_variable[] = "OPENBLAS_CORETYPE";
+static const char again_variable[] = "LONGHAUL_BLAS_CHOSEN";
+
+/* OpenBLAS reads its core when it is loaded, so a better one takes effect only in a program started
+ * anew. Returns when there is nothing to choose or the new start fails. */
+static void choose_blas_core(char **words) {
+    const char *better = lh_blas_better_core();
+    if (better == NULL || getenv(again_variable) != NULL) return;
+    if (setenv(core_variable, better, 1) != 0 || setenv(again_variable, better, 1) != 0) return;
+    if (isatty(STDERR_FILENO) != 0) {
+        (void)fprintf(stderr, "longhaul: OpenBLAS runs as %s here, %s is faster: using that\n",
+                      lh_blas_core(), better);
+    }
+    (void)execv("/proc/self/exe", words);
+}
+
+/* Calls longhaul.command's main with the words; the exit code, or 1 after a message. */
+static int run(lua_State *lua, int count, char **words) {
+    lua_getglobal(lua, "require");
+    lua_pushstring(lua, "longhaul.command");
+    if (lua_pcall(lua, 1, 1, 0) != LUA_OK) {
+        (void)fprintf(stderr, "longhaul: %s\n", lua_tostring(lua, -1));
+        return 1;
+    }
+    lua_getfield(lua, -1, "main");
+    lua_newtable(lua);
+    for (int i = 1; i < count; ++i) {
+        lua_pushstring(lua, words[i]);
+        lua_seti(lua, -2, i);
+    }
+    if (lua_pcall(lua, 1, 1, 0) != LUA_OK) {
+        (void)fprintf(stderr, "longhaul: %s\n", lua_tostring(lua, -1));
+        return 1;
+    }
+    return (int)lua_tointeger(lua, -1);
+}
+
+int main(int count, char **words) {
+    choose_blas_core(words);
+    lua_State *lua = lh_lua_open();
+    if (lua == NULL) {
+        (void)fprintf(stderr, "longhaul: out of memory\n");
+        return 1;
+    }
+    const int code = run(lua, count, words);
+    lua_close(lua);
+    return code;
+}
