@@ -236,7 +236,7 @@ test-sanitize: ## The suite under the address, undefined-behaviour and leak sani
 	$(call again,SANITIZE=address$(comma)undefined run-tests)
 
 test-faults: ## Fail every fallible call once, one after the other
-	$(call again,WERROR=1 run-faults)
+	$(call again,SANITIZE=address$(comma)undefined run-faults)
 run-faults: $(program)
 	$(Q)LONGHAUL_BIN=$(program) tests/faults.sh
 
