@@ -170,6 +170,8 @@ gradient_sources := $(wildcard tests/gradients/test_*.c)
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
 conformance_sources := $(filter-out $(test_sources),$(wildcard tests/kernels/*.c \
     tests/kernels/reference/*.c tests/kernels/cases/*.c))
+# tests are compiled for short builds
+$(B)/tests/%.o: cflags += $(if $(filter -O3,$(optimize)),-O2)
 scripts = $(call tests_named,$(1)_*.lua) $(call tests_named,$(1)_*.sh)
 
 programs_of = $(patsubst %.c,$(B)/%,$(1))

@@ -55,7 +55,7 @@ local function check_library(path, number, header)
   end
 end
 
-for _, path in ipairs(tree.files("c h cc cu cuh")) do
+for _, path in ipairs(tree.files("c h inc cc cu cuh")) do
   for number, line in ipairs(tree.lines(path)) do
     local own = line:match('^%s*#%s*include%s+"(.-)"')
     local library = line:match("^%s*#%s*include%s+<(.-)>")

@@ -36,7 +36,7 @@ local function lua_functions(path, lines)
   end
 end
 
-for _, path in ipairs(tree.files("c h cc cu cuh lua sh")) do
+for _, path in ipairs(tree.files("c h inc cc cu cuh lua sh")) do
   local lines = tree.lines(path)
   if #lines > file_lines then
     tree.offence(path, #lines, "%d lines, at most %d", #lines, file_lines)

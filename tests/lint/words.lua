@@ -24,7 +24,7 @@ local function check(rules, path, number, line)
   end
 end
 
-for _, path in ipairs(tree.files("c h cc cu cuh lua sh def gp")) do
+for _, path in ipairs(tree.files("c h inc cc cu cuh lua sh def gp")) do
   local own_c = path:find("%.[ch][cu]?h?$") and not path:find("^tests/")
   for number, line in ipairs(tree.lines(path)) do
     check(everywhere, path, number, line)
