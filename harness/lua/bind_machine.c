@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "datasets/corpus.h"
 #include "harness/engine/npy.h"
 #include "harness/lua/bind.h"
 #include "harness/run/machine.h"
@@ -61,6 +62,17 @@ static int terminal_width(lua_State *lua) {
     if (isatty(STDERR_FILENO) == 0) return 0;
     const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     lua_pushinteger(lua, known ? size.ws_col : 80);
+    return 1;
+}
+
+/* program_folder() -> where the running program lies, "." when the system does not say. */
+static int program_folder(lua_State *lua) {
+    char path[LH_PATH_BYTES];
+    const ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[bytes > 0 ? bytes : 0] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash != NULL) *slash = '\0';
+    lua_pushstring(lua, slash != NULL ? path : ".");
     return 1;
 }
 
@@ -166,6 +178,7 @@ const luaL_Reg lh_lua_machine[] = {{"machine", machine},
                                    {"set_threads", set_threads},
                                    {"clock", clock_now},
                                    {"terminal_width", terminal_width},
+                                   {"program_folder", program_folder},
                                    {"interrupted", interrupted},
                                    {"matmul_rate", matmul_rate},
                                    {"forward", forward},

@@ -27,7 +27,9 @@ end
 
 --- `title` stands in front of every line: "[3/14] Rec:fixed:skip books".
 function progress.new(title)
-  local made = { title = title, width = core.terminal_width(), shown = 0, first_step = nil, started = core.clock() }
+  local now = core.clock()
+  local made = { title = title, width = core.terminal_width(), started = now }
+  made.shown = made.width and 0 or now
   return setmetatable(made, Progress)
 end
 
@@ -60,7 +62,7 @@ function Progress:show(p)
   self.first_step = self.first_step or p.step
   local now = core.clock()
   local every = self.width and bar_seconds or log_seconds
-  if now - self.shown < every and p.step < p.steps then return end
+  if now - self.shown < every then return end
   self.shown = now
   if self.width then
     bar(self, p)

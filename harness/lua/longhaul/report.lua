@@ -1,9 +1,56 @@
--- What a finished experiment shows: tables, charts and claims as views of runs.csv.
+-- What an experiment shows: tables, charts and claims as views of runs.csv. Nothing here trains.
+local results = require "longhaul.report.results"
+
 local report = {}
+
+--- The results of an experiment, read through its script's rows.
+function report.results(experiment, settings)
+  local function planned(row) return settings.seeds or row.seeds or experiment.default_seeds end
+  return results.open(settings.results, experiment.name, settings.scale, settings.device, experiment.rows, planned)
+end
+
+local function folder_of(experiment, settings) return settings.results .. "/" .. experiment.name end
+
+--- Writes and prints the tables; gives the paths.
+function report.tables(experiment, settings)
+  local tables, terminal = require "longhaul.report.table", require "longhaul.report.terminal"
+  local measured, paths = report.results(experiment, settings), {}
+  for _, options in ipairs(experiment.tables) do
+    local made = tables.build(experiment, options, measured)
+    print(terminal.format(made))
+    for _, path in ipairs(tables.write(made, folder_of(experiment, settings))) do paths[#paths + 1] = path end
+  end
+  return paths
+end
+
+--- Draws the charts; gives the paths, and a sentence when there is no gnuplot.
+function report.charts(experiment, settings)
+  return require("longhaul.report.chart").draw(experiment, settings, report.results(experiment, settings))
+end
+
+--- Holds the claims against the results; prints and records the verdicts; gives the paths.
+function report.claims(experiment, settings)
+  if #experiment.claims == 0 then return {} end
+  return require("longhaul.report.claims").check(experiment, settings)
+end
+
+local function print_paths(heading, paths)
+  if #paths > 0 then print("\n" .. heading) end
+  for _, path in ipairs(paths) do print("  " .. path) end
+end
 
 --- Makes all views of an experiment and prints its tables and the paths of the files.
 function report.all(experiment, settings)
-  print(("%s/%s/runs.csv"):format(settings.results, experiment.name))
+  local files = #experiment.rows > 0 and { folder_of(experiment, settings) .. "/runs.csv" } or {}
+  for _, path in ipairs(report.tables(experiment, settings)) do files[#files + 1] = path end
+  local charts, excuse = report.charts(experiment, settings)
+  for _, path in ipairs(report.claims(experiment, settings)) do files[#files + 1] = path end
+  print_paths("Files", files)
+  print_paths("Charts", charts)
+  if excuse then print(excuse) end
 end
+
+--- One HTML page over everything under `folder`; gives its path.
+function report.page(folder) return require("longhaul.report.html").write(folder) end
 
 return report

@@ -20,12 +20,18 @@ store.columns = {
 
 store.curve_columns = { "step", "time_s", "loss_bits", "rate", "gradient_norm", "valid_bits" }
 
+--- results/<experiment> as it is, for reading.
+function store.at(folder, experiment)
+  local path = folder .. "/" .. experiment
+  return setmetatable({ path = path, file = path .. "/runs.csv" }, Store)
+end
+
 --- Opens results/<experiment>, making it.
 function store.open(folder, experiment)
-  local path = folder .. "/" .. experiment
-  core.make_folder(path .. "/curves")
-  core.make_folder(path .. "/checkpoints")
-  return setmetatable({ path = path, file = path .. "/runs.csv" }, Store)
+  local made = store.at(folder, experiment)
+  core.make_folder(made.path .. "/curves")
+  core.make_folder(made.path .. "/checkpoints")
+  return made
 end
 
 --- All rows, in the order of the file.

@@ -1,0 +1,318 @@
+-- Charts of an experiment: loss curves always, and what bench:plot declared. One chart per dataset.
+local gnuplot = require "longhaul.report.gnuplot"
+local label = require "longhaul.report.label"
+local metrics = require "longhaul.report.metrics"
+local store = require "longhaul.store"
+
+local chart = {}
+
+-- An axis is "name" or { "name", log = true }.
+local function axis(value)
+  if type(value) == "table" then return value[1], value.log == true end
+  return value, false
+end
+
+local function factor(row, name)
+  for _, pair in ipairs(row.factors or {}) do
+    if pair[1] == name then return pair[2] end
+  end
+  return nil
+end
+
+-- The value of an axis for a row: a factor of the sweep, an option of the model, or a metric's mean
+-- with its spread.
+local function axis_value(results, row, name, dataset)
+  local own = factor(row, name)
+  if own ~= nil then return tonumber(own) end
+  if metrics.is_known(name) then return results:value(row.label, name, dataset) end
+  return tonumber(row.model:option(name))
+end
+
+local function rows_of(experiment, dataset)
+  local rows = {}
+  for _, row in ipairs(experiment.rows) do
+    if row.dataset == dataset then rows[#rows + 1] = row end
+  end
+  return rows
+end
+
+local function titles(view, plot, what, dataset, x, y)
+  local title = plot.title or ("%s, %s: %s (scale %s)"):format(view.experiment.name, dataset, what, view.scale)
+  return {
+    gnuplot.assign("chart_title", title), gnuplot.assign("x_title", metrics.title(x)),
+    gnuplot.assign("y_title", metrics.title(y)),
+  }
+end
+
+-- ---- loss curves ----
+
+local function add_curve(sums, points, name)
+  for _, point in ipairs(points) do
+    local step, value = tonumber(point.step), tonumber(point[name])
+    if value then
+      local entry = sums[step] or { 0, 0 }
+      sums[step] = { entry[1] + value, entry[2] + 1 }
+    end
+  end
+end
+
+-- Mean over seeds at each step, then over a short window so that curves can be told apart.
+local function mean_curve(view, row, name)
+  local group, sums, steps = view.results:group(row.label, row.dataset), {}, {}
+  for _, run in ipairs(group and group.done or {}) do
+    add_curve(sums, view.store:read_curve(run.run_id, math.huge), name)
+  end
+  for step in pairs(sums) do steps[#steps + 1] = step end
+  table.sort(steps)
+  local window, curve = math.max(0, #steps // 50), {}
+  for i, step in ipairs(steps) do
+    local total, count = 0, 0
+    for k = math.max(1, i - window), math.min(#steps, i + window) do
+      total, count = total + sums[steps[k]][1] / sums[steps[k]][2], count + 1
+    end
+    curve[i] = { step, total / count, n = 2 }
+  end
+  return curve
+end
+
+-- The steep beginning would press everything else flat: the axis ends where a tenth is done.
+local function loss_range(curves)
+  local low, high = math.huge, -math.huge
+  for _, curve in ipairs(curves) do
+    for i, point in ipairs(curve) do
+      low = math.min(low, point[2])
+      if i > #curve // 10 then high = math.max(high, point[2]) end
+    end
+  end
+  local room = math.max(0.02 * (high - low), 1e-3)
+  return ("set yrange [%.6g:%.6g]"):format(low - room, high + room)
+end
+
+local function loss(view, plot, dataset)
+  local curves, names = {}, {}
+  for _, row in ipairs(rows_of(view.experiment, dataset)) do
+    local curve = mean_curve(view, row, plot.y or "loss_bits")
+    if #curve > 1 then
+      curves[#curves + 1] = curve
+      names[#names + 1] = row.label
+    end
+  end
+  if #curves == 0 then return nil end
+  local lines = titles(view, plot, "training loss", dataset, "step", "bits/token")
+  table.insert(lines, gnuplot.block("data", curves))
+  for _, pair in ipairs { { "series", #curves }, { "names", names }, { "marks", 0 }, { "band", 0 } } do
+    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
+  end
+  lines.after = { loss_range(curves) }
+  return "lines", lines
+end
+
+-- ---- lines over a factor ----
+
+local function group_name(row, name)
+  local value = name and factor(row, name)
+  if value == nil and name then value = row.model:option(name) end
+  return value ~= nil and tostring(value) or ""
+end
+
+local function sweep(view, plot, dataset)
+  local x, x_log = axis(plot.x)
+  local y, y_log = axis(plot.y)
+  local series, names = {}, {}
+  for _, row in ipairs(rows_of(view.experiment, dataset)) do
+    local at = axis_value(view.results, row, x, dataset)
+    local value, spread = view.results:value(row.label, y, dataset)
+    if at and value then
+      local name = group_name(row, plot.group)
+      if not series[name] then
+        series[name] = {}
+        names[#names + 1] = name
+      end
+      table.insert(series[name], { at, value, value - (spread or 0), value + (spread or 0) })
+    end
+  end
+  if #names == 0 then return nil end
+  local blocks = {}
+  for i, name in ipairs(names) do
+    table.sort(series[name], function(a, b) return a[1] < b[1] end)
+    blocks[i] = series[name]
+  end
+  local lines = titles(view, plot, metrics.title(y), dataset, x, y)
+  table.insert(lines, gnuplot.block("data", blocks))
+  for _, pair in ipairs { { "series", #blocks }, { "names", names }, { "marks", 1 }, { "band", plot.band and 1 or 0 } } do
+    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
+  end
+  lines.after = { x_log and "set logscale x 2" or "", y_log and "set logscale y" or "" }
+  return "lines", lines
+end
+
+-- ---- pareto ----
+
+-- A linear or logarithmic axis over the values with some room, and its place of a value in 0..1.
+local function scale_of(values, log)
+  local low, high = math.huge, -math.huge
+  for _, value in ipairs(values) do low, high = math.min(low, value), math.max(high, value) end
+  local to, from = function(v) return v end, function(v) return v end
+  if log then to, from = math.log, math.exp end
+  local a, b = to(low), to(high)
+  local room = b > a and 0.09 * (b - a) or math.max(0.1 * math.abs(a), 1e-6)
+  a, b = a - room, b + room
+  return {
+    low = from(a), high = from(b),
+    part = function(value) return (to(value) - a) / (b - a) end,
+    value = function(part) return from(a + part * (b - a)) end,
+  }
+end
+
+local function pareto_points(view, plot, dataset, x, y)
+  local points, names, index = {}, {}, {}
+  for _, row in ipairs(rows_of(view.experiment, dataset)) do
+    local at, x_spread = axis_value(view.results, row, x, dataset)
+    local value, spread = view.results:value(row.label, y, dataset)
+    if at and value then
+      local name = group_name(row, plot.group)
+      if not index[name] then
+        names[#names + 1] = name
+        index[name] = #names
+      end
+      local text = plot.label and group_name(row, plot.label) or row.label
+      points[#points + 1] = {
+        at, value, at - (x_spread or 0), at + (x_spread or 0), value - (spread or 0), value + (spread or 0),
+        index[name], text = text,
+      }
+    end
+  end
+  return points, names
+end
+
+--- Points that no other beats on both axes, from the cheapest on. `better` is "min" or "max" for y.
+function chart.front(points, better)
+  local sorted, front, best = {}, {}, nil
+  for i, point in ipairs(points) do sorted[i] = point end
+  table.sort(sorted, function(a, b)
+    if a[1] ~= b[1] then return a[1] < b[1] end
+    if better == "max" then return a[2] > b[2] end
+    return a[2] < b[2]
+  end)
+  for _, point in ipairs(sorted) do
+    local gains = not best or (better == "max" and point[2] > best) or (better ~= "max" and point[2] < best)
+    if gains then
+      best = point[2]
+      front[#front + 1] = { point[1], point[2] }
+    end
+  end
+  return front
+end
+
+local plot_width, plot_height = 0.88 * 960, 0.79 * 600
+
+local function pareto(view, plot, dataset)
+  local x, x_log = axis(plot.x)
+  local y, y_log = axis(plot.y)
+  local points, names = pareto_points(view, plot, dataset, x, y)
+  if #points == 0 then return nil end
+  local xs, ys = {}, {}
+  for i, point in ipairs(points) do
+    xs[2 * i - 1], xs[2 * i] = point[3], point[4]
+    ys[2 * i - 1], ys[2 * i] = point[5], point[6]
+  end
+  local sx, sy = scale_of(xs, x_log), scale_of(ys, y_log)
+  local pixels, labels = {}, {}
+  for i, p in ipairs(points) do pixels[i] = { sx.part(p[1]) * plot_width, sy.part(p[2]) * plot_height, p.text } end
+  for i, at in ipairs(label.place(pixels, plot_width, plot_height)) do
+    labels[i] = { sx.value(at[1] / plot_width), sy.value(at[2] / plot_height), points[i].text }
+  end
+  local front = chart.front(points, metrics.better(y))
+  front[#front + 1] = { sx.high, front[#front][2] }
+  local what = ("%s against %s"):format(metrics.title(y), metrics.title(x))
+  local lines = titles(view, plot, what, dataset, x, y)
+  for _, block in ipairs { { "points", points }, { "front", front }, { "labels", labels } } do
+    table.insert(lines, gnuplot.block(block[1], { block[2] }))
+  end
+  local frontier = plot.frontier == false and 0 or 1
+  for _, pair in ipairs { { "groups", #names }, { "names", names }, { "frontier", frontier } } do
+    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
+  end
+  lines.after = {
+    ("set xrange [%.10g:%.10g]"):format(sx.low, sx.high), ("set yrange [%.10g:%.10g]"):format(sy.low, sy.high),
+    x_log and "set logscale x" or "", y_log and "set logscale y" or "",
+  }
+  return "pareto", lines
+end
+
+-- ---- bars ----
+
+local function bars(view, plot, dataset)
+  local y = axis(plot.y)
+  local list, labels, limit = {}, {}, 0
+  for _, row in ipairs(rows_of(view.experiment, dataset)) do
+    local value, spread = view.results:value(row.label, y, dataset)
+    if value then
+      labels[#labels + 1] = row.label
+      local low, high = value - (spread or 0), value + (spread or 0)
+      list[#list + 1] = { #labels, value, low, high, metrics.text(y, value) }
+      limit = math.max(limit, high)
+    end
+  end
+  if #list == 0 then return nil end
+  local lines = titles(view, plot, metrics.title(y), dataset, y, "")
+  table.insert(lines, gnuplot.block("bars", { list }))
+  for _, pair in ipairs { { "rows", #list }, { "labels", labels }, { "limit", 1.15 * limit } } do
+    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
+  end
+  return "bars", lines
+end
+
+-- ---- all ----
+
+local kinds = { loss = loss, lines = sweep, pareto = pareto, bars = bars }
+
+--- The kinds of chart that bench:plot takes.
+chart.kinds = { "loss", "lines", "pareto", "bars" }
+
+local function datasets_of(experiment)
+  local list, seen = {}, {}
+  for _, row in ipairs(experiment.rows) do
+    if not seen[row.dataset] then
+      seen[row.dataset] = true
+      list[#list + 1] = row.dataset
+    end
+  end
+  return list
+end
+
+local function file_name(text) return (text:gsub("[^%w_.-]+", "-"):gsub("^-+", "")) end
+
+local function draw_one(view, plot, paths)
+  local datasets = plot.dataset and { plot.dataset } or datasets_of(view.experiment)
+  for _, dataset in ipairs(datasets) do
+    local kind, lines = kinds[plot[1]](view, plot, dataset)
+    local base = plot.name or plot[1]
+    if #datasets > 1 then base = base .. "-" .. dataset end
+    if kind then
+      for _, path in ipairs(gnuplot.chart(view.folder .. "/" .. file_name(base), kind, lines)) do
+        paths[#paths + 1] = path
+      end
+    end
+  end
+end
+
+--- Draws all charts of an experiment. Gives the paths, and a sentence when they could not be drawn.
+function chart.draw(experiment, settings, results)
+  if #results.order == 0 then return {} end
+  if not gnuplot.is_available() then
+    return {}, "No charts: gnuplot is not installed (apt-get install gnuplot-nox); `longhaul plot` draws them later."
+  end
+  local folder = settings.results .. "/" .. experiment.name
+  local view = {
+    experiment = experiment, results = results, scale = settings.scale, folder = folder,
+    store = store.at(settings.results, experiment.name),
+  }
+  local plots, paths = {}, {}
+  for i, plot in ipairs(experiment.plots) do plots[i] = plot end
+  plots[#plots + 1] = { "loss" }
+  for _, plot in ipairs(plots) do draw_one(view, plot, paths) end
+  return paths
+end
+
+return chart

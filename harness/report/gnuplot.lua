@@ -1,0 +1,84 @@
+-- Writes gnuplot programs and runs them. The program beside a chart holds its data, so the chart can
+-- be drawn again or changed by hand; how it looks is in plots/*.gp.
+local core = require "longhaul.core"
+local place = require "longhaul.report.place"
+
+local gnuplot = {}
+
+--- Text in double quotes as gnuplot reads it.
+function gnuplot.quoted(text)
+  return '"' .. tostring(text):gsub("[\\\"]", "\\%0"):gsub("\n", " ") .. '"'
+end
+
+--- "name = value" for numbers, texts and arrays of texts.
+function gnuplot.assign(name, value)
+  if type(value) == "table" then
+    local texts = {}
+    for i, text in ipairs(value) do texts[i] = gnuplot.quoted(text) end
+    if #texts == 0 then texts[1] = '""' end
+    return ("array %s[%d] = [%s]"):format(name, #texts, table.concat(texts, ", "))
+  end
+  if type(value) == "string" then return name .. " = " .. gnuplot.quoted(value) end
+  return ("%s = %.10g"):format(name, value)
+end
+
+local function field(value)
+  if type(value) == "string" then return gnuplot.quoted(value) end
+  if value == nil or value ~= value then return "NaN" end
+  return ("%.10g"):format(value)
+end
+
+--- A named block of data. `blocks` are arrays of rows of fields; two empty lines part them.
+function gnuplot.block(name, blocks)
+  local lines = { ("$%s << EOD"):format(name) }
+  for i, rows in ipairs(blocks) do
+    if i > 1 then
+      lines[#lines + 1] = ""
+      lines[#lines + 1] = ""
+    end
+    for _, row in ipairs(rows) do
+      local fields = {}
+      for c = 1, row.n or #row do fields[c] = field(row[c]) end
+      lines[#lines + 1] = table.concat(fields, " ")
+    end
+  end
+  lines[#lines + 1] = "EOD"
+  return table.concat(lines, "\n")
+end
+
+local function shell(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+
+local available
+
+--- Whether gnuplot can be run here.
+function gnuplot.is_available()
+  if available == nil then available = os.execute("gnuplot --version >/dev/null 2>&1") == true end
+  return available
+end
+
+local function draw(program, plots, kind, output)
+  local set = ("output_kind = %s; output_file = %s; set loadpath %s"):format(
+    gnuplot.quoted(kind), gnuplot.quoted(output .. ".partial"), gnuplot.quoted(plots))
+  local pipe = assert(io.popen(("gnuplot -e %s %s 2>&1"):format(shell(set), shell(program))))
+  local message = pipe:read("a")
+  if not pipe:close() then error(("%s: gnuplot: %s"):format(program, message), 0) end
+  assert(os.rename(output .. ".partial", output))
+end
+
+--- Writes <base>.gp and draws <base>.svg and <base>.png from it, whole or not at all. `lines` set what
+--- the template plots/<kind>.gp needs. Gives the paths of the charts.
+function gnuplot.chart(base, kind, lines)
+  local style = place.find("plots/style.gp")
+  if not style then error("charts: plots/style.gp is not beside the program", 0) end
+  local head = table.concat(lines, "\n")
+  core.write_file(base .. ".gp", ('%s\nload "style.gp"\n%s\nload "%s.gp"\n'):format(
+    head, lines.after and table.concat(lines.after, "\n") or "", kind))
+  local paths = {}
+  for i, format in ipairs { "svg", "png" } do
+    paths[i] = base .. "." .. format
+    draw(base .. ".gp", (style:gsub("/style%.gp$", "")), format, paths[i])
+  end
+  return paths
+end
+
+return gnuplot

@@ -1,0 +1,135 @@
+-- The same table as Markdown, HTML and LaTeX.
+local report = require "longhaul.report.table"
+
+local markup = {}
+
+-- ---- Markdown ----
+
+local function bar(text) return (text:gsub("|", "\\|")) end
+
+--- A pipe table with three columns per value: paper, here, difference.
+function markup.markdown(made)
+  local head, rule = { "row" }, { "---" }
+  for _, column in ipairs(made.columns) do
+    for _, part in ipairs { "paper", "here", "diff" } do
+      head[#head + 1] = report.heading(column) .. ": " .. part
+      rule[#rule + 1] = "--:"
+    end
+  end
+  local lines = { "# " .. made.title, "" }
+  local function add(fields) lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |" end
+  add(head)
+  add(rule)
+  for _, row in ipairs(made.rows) do
+    local fields = { bar(row.label) }
+    for c, column in ipairs(made.columns) do
+      local paper, here, difference = report.texts(column, row.cells[c])
+      if row.cells[c].best and here ~= "" then here = "**" .. here .. "**" end
+      for _, text in ipairs { paper, here, difference } do fields[#fields + 1] = text end
+    end
+    add(fields)
+  end
+  lines[#lines + 1] = ""
+  for _, note in ipairs(report.notes(made)) do
+    lines[#lines + 1] = (note:gsub("is marked %*", "is bold"))
+    lines[#lines + 1] = ""
+  end
+  return table.concat(lines, "\n")
+end
+
+-- ---- HTML ----
+
+--- Text with the characters of markup replaced.
+function markup.escape(text)
+  return (tostring(text):gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }))
+end
+
+local style = [[
+body{font:16px/1.5 system-ui,sans-serif;color:#1d2733;max-width:1100px;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.7rem}h2{font-size:1.3rem;margin-top:2.5rem;border-bottom:1px solid #d5dbe1}
+table{border-collapse:collapse;font-size:.9rem;margin:1rem 0;display:block;overflow-x:auto}
+th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap}th{font-weight:600}
+th:first-child,td:first-child,table.text td,table.text th{text-align:left}
+table.text td{white-space:normal;vertical-align:top}
+thead tr:last-child th{border-bottom:2px solid #1d2733}tbody tr:nth-child(even){background:#f4f6f8}
+.group{border-left:1px solid #d5dbe1}.paper,.diff{color:#66727f}.best{font-weight:700}
+.holds{color:#157f3b;font-weight:600}.fails{color:#b3261e;font-weight:600}.undecided{color:#8a6d00;font-weight:600}
+.note{color:#66727f;font-size:.9rem}img{max-width:100%;height:auto}
+code{background:#f4f6f8;padding:0 .25rem}
+]]
+
+--- A whole page around a body.
+function markup.page(title, body)
+  return ('<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    .. '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    .. "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n%s\n</body>\n</html>\n"):format(
+    markup.escape(title), style, body)
+end
+
+local function html_head(made)
+  local top, below = { "<th></th>" }, { "<th>row</th>" }
+  for _, column in ipairs(made.columns) do
+    top[#top + 1] = ('<th colspan="3" class="group">%s</th>'):format(markup.escape(report.heading(column)))
+    below[#below + 1] = '<th class="group paper">paper</th><th>here</th><th class="diff">diff</th>'
+  end
+  return ("<thead><tr>%s</tr>\n<tr>%s</tr></thead>"):format(table.concat(top), table.concat(below))
+end
+
+--- The table alone, with its notes; goes into a page of its own and into the report.
+function markup.html(made)
+  local lines = { ("<h2>%s</h2>"):format(markup.escape(made.title)), "<table>", html_head(made), "<tbody>" }
+  for _, row in ipairs(made.rows) do
+    local fields = { ("<td>%s</td>"):format(markup.escape(row.label)) }
+    for c, column in ipairs(made.columns) do
+      local paper, here, difference = report.texts(column, row.cells[c])
+      fields[#fields + 1] = ('<td class="group paper">%s</td><td%s>%s</td><td class="diff">%s</td>'):format(
+        paper, row.cells[c].best and ' class="best"' or "", markup.escape(here), difference)
+    end
+    lines[#lines + 1] = "<tr>" .. table.concat(fields) .. "</tr>"
+  end
+  lines[#lines + 1] = "</tbody></table>"
+  for _, note in ipairs(report.notes(made)) do
+    lines[#lines + 1] = ('<p class="note">%s</p>'):format(markup.escape(note:gsub("is marked %*", "is bold")))
+  end
+  return table.concat(lines, "\n")
+end
+
+-- ---- LaTeX ----
+
+local latex_characters = {
+  ["\\"] = "\\textbackslash{}", ["&"] = "\\&", ["%"] = "\\%", ["#"] = "\\#", ["_"] = "\\_", ["{"] = "\\{",
+  ["}"] = "\\}", ["~"] = "\\textasciitilde{}", ["^"] = "\\textasciicircum{}", ["$"] = "\\$",
+}
+
+local function tex(text) return (text:gsub("[\\&%%#_{}~^$]", latex_characters):gsub("±", "$\\pm$")) end
+
+--- A tabular for the booktabs package.
+function markup.latex(made)
+  local lines = {
+    "% needs \\usepackage{booktabs}",
+    ("\\begin{tabular}{l%s}"):format(("rrr"):rep(#made.columns)), "\\toprule",
+  }
+  local top, below = {}, {}
+  for c, column in ipairs(made.columns) do
+    top[c] = ("\\multicolumn{3}{c}{%s}"):format(tex(report.heading(column)))
+    below[c] = "paper & here & diff"
+  end
+  lines[#lines + 1] = " & " .. table.concat(top, " & ") .. " \\\\"
+  lines[#lines + 1] = "row & " .. table.concat(below, " & ") .. " \\\\"
+  lines[#lines + 1] = "\\midrule"
+  for _, row in ipairs(made.rows) do
+    local fields = { tex(row.label) }
+    for c, column in ipairs(made.columns) do
+      local paper, here, difference = report.texts(column, row.cells[c])
+      here = row.cells[c].best and here ~= "" and ("\\textbf{%s}"):format(tex(here)) or tex(here)
+      local signed = difference:gsub("^%-", "$-$")
+      for _, text in ipairs { paper, here, signed } do fields[#fields + 1] = text end
+    end
+    lines[#lines + 1] = table.concat(fields, " & ") .. " \\\\"
+  end
+  lines[#lines + 1] = "\\bottomrule"
+  lines[#lines + 1] = "\\end{tabular}\n"
+  return table.concat(lines, "\n")
+end
+
+return markup

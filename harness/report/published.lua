@@ -1,0 +1,59 @@
+-- The papers' own numbers: results/published/*.csv, keyed the way our results are.
+local csv = require "longhaul.csv"
+local place = require "longhaul.report.place"
+
+local published = {}
+
+-- The papers' names of what we measure, with the factor to our unit.
+local aliases = {
+  params_millions = { "parameters", 1e6 },
+  batch_time_ms = { "step_time_ms", 1 },
+  bpc = { "bits_per_byte", 1 },
+  BLEU = { "bleu", 1 },
+}
+
+local function ours(record)
+  if record.metric == "perplexity" and record.unit == "word-level" then return "word_perplexity", 1 end
+  local alias = aliases[record.metric]
+  if alias then return alias[1], alias[2] end
+  return record.metric, 1
+end
+
+local function read(name)
+  local file = name:match("%.csv$") and name or name .. ".csv"
+  local path = place.find("results/published/" .. file) or file
+  return csv.read(path)
+end
+
+--- The numbers of one published table, "brt_table1": an object with
+--- `rows` (labels in printed order), `slug[label]`, and `value(label, metric, dataset)`.
+function published.table(name)
+  local made = { rows = {}, slug = {}, values = {}, datasets = {}, metrics = {} }
+  for _, record in ipairs(read(name)) do
+    local metric, factor = ours(record)
+    local value = tonumber(record.value)
+    if value and record.model ~= "" then
+      if not made.slug[record.row] then made.rows[#made.rows + 1] = record.row end
+      made.slug[record.row] = record.model
+      made.values[table.concat({ record.row, metric, record.dataset }, "\n")] = value * factor
+      made.datasets[record.dataset] = true
+      made.metrics[metric .. "\n" .. record.dataset] = true
+    end
+  end
+  function made.value(label, metric, dataset)
+    return made.values[table.concat({ label, metric, dataset or "" }, "\n")]
+  end
+  --- Whether the paper prints this metric for this dataset at all.
+  function made.prints(metric, dataset) return made.metrics[metric .. "\n" .. dataset] == true end
+  return made
+end
+
+--- The claims of a paper by id: records of published/<paper>_prose.csv.
+function published.claims(paper)
+  local by_id = {}
+  if not place.find(("results/published/%s_prose.csv"):format(paper)) then return by_id end
+  for _, record in ipairs((read(paper .. "_prose"))) do by_id[record.claim_id] = record end
+  return by_id
+end
+
+return published

@@ -1,0 +1,205 @@
+-- Tables: published values beside measured ones. A table is built once as a value (rows of cells) and
+-- then written as CSV, Markdown, HTML and LaTeX, and printed.
+local csv = require "longhaul.csv"
+local metrics = require "longhaul.report.metrics"
+local published = require "longhaul.report.published"
+
+local report = {}
+
+report.csv_columns = {
+  "row", "model", "dataset", "metric", "published", "measured", "deviation", "seeds", "scale", "status",
+}
+
+-- ---- building ----
+
+local function nothing_published()
+  return {
+    rows = {}, slug = {}, datasets = {},
+    value = function() return nil end,
+    prints = function() return true end,
+  }
+end
+
+-- The datasets of the script's rows, in the order in which they first appear.
+local function datasets_of(experiment)
+  local list, seen = {}, {}
+  for _, row in ipairs(experiment.rows) do
+    if not seen[row.dataset] then
+      seen[row.dataset] = true
+      list[#list + 1] = row.dataset
+    end
+  end
+  return list
+end
+
+-- A cost has one column; a quality one per dataset, where the paper prints it or it was measured.
+local function columns_of(experiment, options, paper, results)
+  local columns = {}
+  local function measured(metric, dataset)
+    for _, row in ipairs(experiment.rows) do
+      if results:value(row.label, metric, dataset) then return true end
+    end
+    return false
+  end
+  for _, metric in ipairs(options.columns) do
+    if metrics.is_cost(metric) then
+      columns[#columns + 1] = { metric = metric, dataset = "", paper = "" }
+    else
+      for _, dataset in ipairs(datasets_of(experiment)) do
+        local name = (options.datasets or {})[dataset] or dataset
+        local shown
+        if paper.datasets[name] then shown = paper.prints(metric, name) else shown = measured(metric, dataset) end
+        if shown then columns[#columns + 1] = { metric = metric, dataset = dataset, paper = name } end
+      end
+    end
+  end
+  return columns
+end
+
+local function labels_of(experiment, paper, columns)
+  local labels, seen = {}, {}
+  for _, row in ipairs(experiment.rows) do
+    if not seen[row.label] then
+      seen[row.label] = true
+      labels[#labels + 1] = row.label
+    end
+  end
+  for _, label in ipairs(paper.rows) do
+    local prints = false
+    for _, column in ipairs(columns) do
+      prints = prints or paper.value(label, column.metric, column.paper) ~= nil
+    end
+    if prints and not seen[label] then labels[#labels + 1] = label end
+  end
+  return labels
+end
+
+-- The status of a cost is that of the first dataset where something is amiss.
+local function status_of(results, label, column)
+  if column.dataset ~= "" then return results:status(label, column.dataset) end
+  local status = "missing"
+  for _, dataset in ipairs(results.datasets) do
+    status = results:status(label, dataset)
+    if status ~= "done" and status ~= "missing" then return status end
+    if status == "done" then return status end
+  end
+  return status
+end
+
+local function cell_of(results, paper, label, column)
+  local dataset = column.dataset ~= "" and column.dataset or nil
+  local value, spread, count = results:value(label, column.metric, dataset)
+  local printed = paper.value(label, column.metric, column.paper)
+  local group = results:group(label, dataset or results.datasets[1] or "")
+  local status = status_of(results, label, column)
+  return {
+    published = printed, measured = value, spread = spread,
+    deviation = value and printed and value - printed,
+    seeds = dataset and count or (group and #group.done) or 0,
+    status = value == nil and status == "done" and "missing" or status,
+  }
+end
+
+local function mark_best(rows, index, better)
+  local best
+  for _, row in ipairs(rows) do
+    local value = row.cells[index].measured
+    local wins = value and (not best or (better == "min" and value < best) or (better == "max" and value > best))
+    if wins then best = value end
+  end
+  for _, row in ipairs(rows) do
+    row.cells[index].best = best ~= nil and row.cells[index].measured == best
+  end
+end
+
+--- Builds a table declared by bench:table from what has been measured.
+function report.build(experiment, options, results)
+  local paper = options.published and published.table(options.published) or nothing_published()
+  local columns = columns_of(experiment, options, paper, results)
+  local made = {
+    name = options.name or "table", title = options.title or experiment.name, scale = results.scale,
+    columns = columns, rows = {}, paper = options.published, classes = {},
+  }
+  for _, row in ipairs(experiment.rows) do made.classes[row.label] = row.slug or row.model.name end
+  for i, label in ipairs(labels_of(experiment, paper, columns)) do
+    local row = { label = label, model = paper.slug[label] or made.classes[label], cells = {} }
+    for c, column in ipairs(columns) do row.cells[c] = cell_of(results, paper, label, column) end
+    made.rows[i] = row
+  end
+  for c, column in ipairs(columns) do
+    local better = (options.best or {})[column.metric] or metrics.better(column.metric)
+    if better then mark_best(made.rows, c, better) end
+  end
+  return made
+end
+
+-- ---- text shared by the formats ----
+
+--- "books, bits/byte".
+function report.heading(column)
+  if column.dataset == "" then return metrics.title(column.metric) end
+  return column.dataset .. ", " .. metrics.title(column.metric)
+end
+
+--- The three texts of a cell: published, measured with spread, deviation.
+function report.texts(column, cell)
+  local measured = metrics.text(column.metric, cell.measured)
+  if cell.spread then measured = measured .. " ±" .. metrics.text(column.metric, cell.spread) end
+  if cell.measured == nil and cell.status ~= "missing" then measured = cell.status end
+  return metrics.text(column.metric, cell.published), measured,
+    metrics.difference(column.metric, cell.deviation)
+end
+
+--- What a reader must know beside the numbers: one sentence each.
+function report.notes(made)
+  local notes, seeds, odd = {}, 0, {}
+  for _, row in ipairs(made.rows) do
+    for _, cell in ipairs(row.cells) do
+      seeds = math.max(seeds, cell.seeds)
+      if cell.status ~= "done" and cell.status ~= "missing" then odd[cell.status] = true end
+    end
+  end
+  notes[1] = ("Scale %s, %d seed%s%s; the best measured value of a column is marked *."):format(
+    made.scale, seeds, seeds == 1 and "" or "s", seeds > 1 and ", mean ± standard deviation" or "")
+  if made.paper and made.scale ~= "paper" then
+    notes[#notes + 1] = "The paper's models are larger: compare the order of the rows, not the values."
+  end
+  if odd.partial then notes[#notes + 1] = "Some rows lack seeds (status partial in the CSV file)." end
+  if odd.stale then notes[#notes + 1] = "Some rows were run with other options than the script now has (stale)." end
+  if odd.failed then notes[#notes + 1] = "Some rows failed; column error of runs.csv says why." end
+  return notes
+end
+
+-- ---- CSV ----
+
+--- Every cell as one tidy row.
+function report.records(made)
+  local records = {}
+  for _, row in ipairs(made.rows) do
+    for c, column in ipairs(made.columns) do
+      local cell = row.cells[c]
+      if cell.measured or cell.published or cell.status == "failed" then
+        records[#records + 1] = {
+          row = row.label, model = row.model, dataset = column.dataset, metric = column.metric,
+          published = cell.published, measured = cell.measured, deviation = cell.deviation,
+          seeds = cell.seeds, scale = made.scale, status = cell.status,
+        }
+      end
+    end
+  end
+  return records
+end
+
+--- Writes <folder>/<name>.{csv,md,html,tex}; gives the paths.
+function report.write(made, folder)
+  local core = require "longhaul.core"
+  local markup = require "longhaul.report.markup"
+  local base = folder .. "/" .. made.name
+  csv.write(base .. ".csv", report.csv_columns, report.records(made))
+  core.write_file(base .. ".md", markup.markdown(made))
+  core.write_file(base .. ".html", markup.page(made.title, markup.html(made)))
+  core.write_file(base .. ".tex", markup.latex(made))
+  return { base .. ".csv", base .. ".md", base .. ".html", base .. ".tex" }
+end
+
+return report

@@ -1,0 +1,26 @@
+# What all charts share: canvas, fonts, axes, colours. Loaded first; `output_file` and `output_kind`
+# ("svg" or "png") are given on the command line, the rest by the .gp file beside the chart.
+if (output_kind eq "svg") {
+    set terminal svg size 960,600 dynamic font "DejaVu Sans,14" background "white"
+} else {
+    set terminal pngcairo size 960,600 font "DejaVu Sans,11" background "white"
+}
+set output output_file
+set encoding utf8
+set datafile separator whitespace
+set title chart_title font ",15" offset 0,-0.3 noenhanced
+set xlabel x_title noenhanced
+set ylabel y_title noenhanced
+set border 3 linewidth 1.2 linecolor "#66727f"
+set tics nomirror out scale 0.6 textcolor "#1d2733"
+set grid back linecolor "#e3e7eb" linewidth 1 dashtype solid
+set key noenhanced
+set style fill transparent solid 0.18 noborder
+
+# eight colours that the colour-blind can tell apart, dashed in the second round
+array colors[8] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#3D3D3D", "#8C564B"]
+do for [i = 1:8] {
+    set linetype i linecolor rgb colors[i] linewidth 2 dashtype solid pointtype 7
+    set linetype i + 8 linecolor rgb colors[i] linewidth 2 dashtype 2 pointtype 6
+}
+set linetype cycle 16
