@@ -1,0 +1,208 @@
+#include "tests/kernels/cases/attention_shape.h"
+
+/* The layouts of the views differ from each other, unless all are to be dense. */
+static heads_layout next_layout(attention_flags flags, int by) {
+    return flags.dense ? HEADS_DENSE : (heads_layout)((flags.layout + by) % HEADS_LAYOUTS);
+}
+
+/* ---- Forward ---- */
+
+static void forward(suite *s, const attention_shape *shape, attention_flags flags, bool nan_query,
+                    bool nan_key) {
+    lh_attention_forward_args args = {.lse = NULL};
+    attention_open(s, &args, sizeof args, &args.spec, shape, flags,
+                   nan_query ? ", a NaN query"
+                   : nan_key ? ", a NaN key"
+                             : "");
+    const int64_t q_span = heads_lay_out(&args.q, &args.spec, shape->queries, flags.layout);
+    case_in(s, "q", &args.q.data, q_span);
+    attention_inputs(s, &args.spec, shape, flags);
+    const int64_t out_span =
+        heads_lay_out(&args.out, &args.spec, shape->queries, next_layout(flags, 2));
+    case_out(s, "out", &args.out.data, out_span, LH_SET);
+    case_out(s, "lse", &args.lse, shape->batch * shape->heads * shape->queries, LH_SET);
+    if (nan_query) args.q.data[2 * args.q.token_stride] = (real)NAN;
+    if (nan_key) args.spec.source[0].k.data[4 * args.spec.source[0].k.token_stride] = (real)NAN;
+    case_flops(s, attention_work(shape));
+    case_run(s);
+}
+
+void cases_attention_forward(suite *s) {
+    for (int i = 0; i < attention_shape_count; i++)
+        for (int row = 0; row < SUITE_FLAG_ROWS; row++)
+            forward(s, &attention_shapes[i], attention_flags_at(row), false, false);
+    const attention_shape causal = {"causal", 2, 2, 7, 8, 0, LH_FAR, 0, 0, 1, {{7, 0, false}}};
+    forward(s, &causal, attention_flags_at(0), true, false);
+    forward(s, &causal, attention_flags_at(0), false, true);
+}
+
+void bench_attention_forward(suite *s) {
+    const attention_flags plain = {.dense = true};
+    const attention_flags full = {.head_scale = true, .bias = true, .dropout = true, .dense = true};
+    for (int i = 0; i < attention_bench_count; i++) {
+        forward(s, &attention_bench_shapes[i], plain, false, false);
+        forward(s, &attention_bench_shapes[i], full, false, false);
+    }
+}
+
+/* ---- Backward ---- */
+
+/* Which gradients are wanted and how they are written: bits of it by flag number. */
+typedef struct wishes {
+    bool dq, dk, dv, dhead_scale, dbias;
+    lh_write write[4]; /* of q, the sources, head scale, bias */
+} wishes;
+
+static wishes all_set(void) {
+    return (wishes){true, true, true, true, true, {LH_SET, LH_SET, LH_SET, LH_SET}};
+}
+
+static wishes wishes_at(int row) {
+    return (wishes){.dq = !suite_flag(row, 0),
+                    .dk = !suite_flag(row, 1),
+                    .dv = !suite_flag(row, 2),
+                    .dhead_scale = !suite_flag(row, 3),
+                    .dbias = !suite_flag(row, 4),
+                    .write = {write_of(suite_flag(row, 5)), write_of(suite_flag(row, 6)),
+                              write_of(suite_flag(row, 3)), write_of(suite_flag(row, 2))}};
+}
+
+static double backward_loss(suite *s, const void *arguments) {
+    const lh_attention_backward_args *args = arguments;
+    const lh_attention_spec *spec = &args->spec;
+    const int64_t rows = spec->batch * spec->heads * spec->queries, count = rows * spec->head_width;
+    real *out = scratch(count), *lse = scratch(rows);
+    lh_attention_forward_args forward_args = {
+        .spec = *spec, .q = args->q, .out = args->dout, .lse = lse};
+    forward_args.out.data = out;
+    launch_attention_forward(s, &forward_args);
+    const double loss = dot(out, args->dout.data, count);
+    free(out);
+    free(lse);
+    return loss;
+}
+
+/* What the forward kernel left. */
+static void add_saved(suite *s, lh_attention_backward_args *args, heads_layout layout) {
+    const lh_attention_spec *spec = &args->spec;
+    const int64_t span = heads_lay_out(&args->out, spec, spec->queries, layout);
+    case_in(s, "out", &args->out.data, span);
+    const int64_t rows = spec->batch * spec->heads * spec->queries;
+    real *lse = case_in(s, "lse", &args->lse, rows);
+    naive_attention_forward(&(lh_attention_forward_args){
+        .spec = args->spec, .q = args->q, .out = args->out, .lse = lse});
+}
+
+static void add_key_gradients(suite *s, lh_attention_spec *spec, const wishes *want,
+                              heads_layout layout) {
+    static const char *const k_names[] = {"dk0", "dk1", "dk2"};
+    static const char *const v_names[] = {"dv0", "dv1", "dv2"};
+    for (int k = 0; k < spec->source_count; k++) {
+        lh_key_source *source = &spec->source[k];
+        source->write = want->write[1];
+        const int64_t k_span = heads_lay_out(&source->dk, spec, source->count, layout);
+        const int64_t v_span = heads_lay_out(&source->dv, spec, source->count, layout);
+        if (want->dk) {
+            case_out(s, k_names[k], &source->dk.data, k_span, source->write);
+            case_pair(s, &source->k.data, &source->dk.data);
+        }
+        if (want->dv) {
+            case_out(s, v_names[k], &source->dv.data, v_span, source->write);
+            case_pair(s, &source->v.data, &source->dv.data);
+        }
+    }
+}
+
+static void add_other_gradients(suite *s, lh_attention_backward_args *args, const wishes *want,
+                                heads_layout layout) {
+    lh_attention_spec *spec = &args->spec;
+    args->dq_write = want->write[0];
+    args->dhead_scale_write = want->write[2];
+    args->dbias_write = want->write[3];
+    const int64_t q_span = heads_lay_out(&args->dq, spec, spec->queries, layout);
+    if (want->dq) {
+        case_out(s, "dq", &args->dq.data, q_span, args->dq_write);
+        case_pair(s, &args->q.data, &args->dq.data);
+    }
+    if (want->dhead_scale && spec->head_scale != NULL) {
+        case_out(s, "dhead_scale", &args->dhead_scale, spec->heads, args->dhead_scale_write);
+        case_pair(s, &spec->head_scale, &args->dhead_scale);
+    }
+    if (want->dbias && spec->bias != NULL) {
+        case_out(s, "dbias", &args->dbias, spec->heads * spec->buckets, args->dbias_write);
+        case_pair(s, &spec->bias, &args->dbias);
+    }
+}
+
+static void backward(suite *s, const attention_shape *shape, attention_flags flags,
+                     const wishes *want) {
+    lh_attention_backward_args args = {.lse = NULL};
+    char what[64];
+    snprintf(what, sizeof what, ", wants %d%d%d%d%d, writes %d%d%d%d", want->dq, want->dk, want->dv,
+             want->dhead_scale, want->dbias, want->write[0], want->write[1], want->write[2],
+             want->write[3]);
+    attention_open(s, &args, sizeof args, &args.spec, shape, flags, what);
+    const int64_t q_span = heads_lay_out(&args.q, &args.spec, shape->queries, flags.layout);
+    case_in(s, "q", &args.q.data, q_span);
+    attention_inputs(s, &args.spec, shape, flags);
+    add_saved(s, &args, next_layout(flags, 1));
+    const int64_t dout_span =
+        heads_lay_out(&args.dout, &args.spec, shape->queries, next_layout(flags, 2));
+    case_in(s, "dout", &args.dout.data, dout_span);
+    add_key_gradients(s, &args.spec, want, next_layout(flags, 1));
+    add_other_gradients(s, &args, want, next_layout(flags, 2));
+    case_loss(s, backward_loss);
+    case_flops(s, 2.5 * attention_work(shape));
+    case_run(s);
+}
+
+void cases_attention_backward(suite *s) {
+    const wishes all = all_set();
+    for (int i = 0; i < attention_shape_count; i++) {
+        for (int row = 0; row < SUITE_FLAG_ROWS; row++) {
+            const wishes want = wishes_at((row + i) % SUITE_FLAG_ROWS);
+            backward(s, &attention_shapes[i], attention_flags_at(row), row % 2 == 0 ? &want : &all);
+        }
+    }
+}
+
+void bench_attention_backward(suite *s) {
+    const attention_flags plain = {.dense = true};
+    const attention_flags full = {.head_scale = true, .bias = true, .dropout = true, .dense = true};
+    const wishes all = all_set();
+    for (int i = 0; i < attention_bench_count; i++) {
+        backward(s, &attention_bench_shapes[i], plain, &all);
+        backward(s, &attention_bench_shapes[i], full, &all);
+    }
+}
+
+void gradients_attention_backward(suite *s) {
+    static const attention_shape shapes[] = {
+        {"causal", 2, 2, 5, 3, 0, LH_FAR, 0, 0, 1, {{5, 0, false}}},
+        {"without itself", 1, 2, 6, 4, 1, LH_FAR, 0, 0, 1, {{6, 0, false}}},
+        {"window and states",
+         2,
+         2,
+         5,
+         3,
+         0,
+         4,
+         0,
+         0,
+         3,
+         {{4, -4, false}, {5, 0, false}, {3, 0, true}}},
+        {"chunks", 1, 2, 9, 4, 0, LH_FAR, 4, 1, 2, {{5, -5, false}, {9, 0, false}}},
+        {"all see all", 1, 1, 17, 8, -LH_FAR, LH_FAR, 0, 0, 1, {{19, -2, false}}},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        for (int row = 0; row < SUITE_FLAG_ROWS; row++) {
+            attention_flags flags = attention_flags_at(row);
+            wishes want = all_set();
+            flags.layout = HEADS_DENSE;
+            flags.dense = true; /* gaps have no gradient */
+            for (int k = 0; k < 4; k++)
+                want.write[k] = write_of(suite_flag(row, k + 2));
+            backward(s, &shapes[i], flags, &want);
+        }
+    }
+}

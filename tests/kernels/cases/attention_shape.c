@@ -1,0 +1,198 @@
+#include "tests/kernels/cases/attention_shape.h"
+
+enum { BUCKETS = 5, BUCKET_SPAN = 23, BUCKET_FIRST = -6 };
+
+/* name, batch, heads, queries, head width, distances, chunks, keys {count, first, everywhere} */
+const attention_shape attention_shapes[] = {
+    {"no batch", 0, 2, 3, 4, 0, LH_FAR, 0, 0, 1, {{3, 0, false}}},
+    {"no query", 2, 2, 0, 4, 0, LH_FAR, 0, 0, 1, {{3, -3, false}}},
+    {"no key", 2, 2, 3, 4, 0, LH_FAR, 0, 0, 1, {{0, 0, false}}},
+    {"no source", 1, 2, 3, 4, 0, LH_FAR, 0, 0, 0, {{0, 0, false}}},
+    {"one of each", 1, 1, 1, 1, 0, LH_FAR, 0, 0, 1, {{1, 0, false}}},
+    {"causal", 2, 2, 7, 8, 0, LH_FAR, 0, 0, 1, {{7, 0, false}}},
+    {"causal", 1, 3, 33, 16, 0, LH_FAR, 0, 0, 1, {{33, 0, false}}},
+    {"causal", 1, 1, 65, 64, 0, LH_FAR, 0, 0, 1, {{65, 0, false}}},
+    {"causal", 1, 2, 129, 5, 0, LH_FAR, 0, 0, 1, {{129, 0, false}}},
+    {"without itself", 2, 1, 9, 3, 1, LH_FAR, 0, 0, 1, {{9, 0, false}}},
+    {"without itself", 1, 2, 64, 32, 1, LH_FAR, 0, 0, 1, {{64, 0, false}}},
+    {"all see all", 2, 2, 17, 8, -LH_FAR, LH_FAR, 0, 0, 1, {{31, 0, false}}},
+    {"all see all", 1, 1, 31, 33, -LH_FAR, LH_FAR, 0, 0, 1, {{127, -64, false}}},
+    {"window", 2, 2, 16, 8, 0, 16, 0, 0, 2, {{16, -16, false}, {16, 0, false}}},
+    {"window", 1, 2, 64, 16, 1, 63, 0, 0, 2, {{63, -63, false}, {64, 0, false}}},
+    {"narrow window", 1, 2, 130, 8, 0, 7, 0, 0, 1, {{130, 0, false}}},
+    {"window and states",
+     2,
+     2,
+     15,
+     8,
+     0,
+     15,
+     0,
+     0,
+     3,
+     {{15, -15, false}, {15, 0, false}, {6, 0, true}}},
+    {"states before window",
+     1,
+     2,
+     65,
+     16,
+     1,
+     64,
+     0,
+     0,
+     3,
+     {{33, 0, true}, {64, -64, false}, {65, 0, false}}},
+    {"states only", 2, 2, 13, 16, 0, LH_FAR, 0, 0, 1, {{16, 0, true}}},
+    {"two kinds of states", 1, 2, 8, 7, 0, LH_FAR, 0, 0, 2, {{5, 0, true}, {9, 3, true}}},
+    {"chunks", 2, 2, 16, 8, 0, LH_FAR, 4, 0, 1, {{16, 0, false}}},
+    {"chunks and one back", 1, 2, 33, 8, 0, LH_FAR, 8, 1, 2, {{9, -9, false}, {33, 0, false}}},
+    {"chunks that see ahead",
+     1,
+     1,
+     66,
+     16,
+     -5,
+     LH_FAR,
+     16,
+     2,
+     2,
+     {{21, -21, false}, {66, 0, false}}},
+    {"keys far behind", 1, 2, 5, 4, 0, 3, 0, 0, 1, {{7, -50, false}}},
+    {"some see none", 1, 2, 19, 8, 4, 9, 0, 0, 1, {{19, 0, false}}},
+    {"long cache", 1, 1, 3, 16, 0, LH_FAR, 0, 0, 2, {{509, -509, false}, {3, 0, false}}},
+};
+const int attention_shape_count = sizeof attention_shapes / sizeof *attention_shapes;
+
+/* Width 256 as 8 heads of 32, 4096 tokens a step. */
+const attention_shape attention_bench_shapes[] = {
+    {"window 256", 8, 8, 512, 32, 0, 256, 0, 0, 2, {{256, -256, false}, {512, 0, false}}},
+    {"window 256 and 256 states",
+     16,
+     8,
+     256,
+     32,
+     0,
+     256,
+     0,
+     0,
+     3,
+     {{256, -256, false}, {256, 0, false}, {256, 0, true}}},
+    {"causal 1024", 4, 8, 1024, 32, 0, LH_FAR, 0, 0, 1, {{1024, 0, false}}},
+};
+const int attention_bench_count = sizeof attention_bench_shapes / sizeof *attention_bench_shapes;
+
+attention_flags attention_flags_at(int row) {
+    return (attention_flags){.head_scale = suite_flag(row, 0),
+                             .bias = suite_flag(row, 1),
+                             .dropout = suite_flag(row, 2) || suite_flag(row, 3),
+                             .period = suite_flag(row, 3),
+                             .layout = (heads_layout)(row % HEADS_LAYOUTS)};
+}
+
+/* The shortest period whose mask has a slot for every distance that occurs. */
+static int64_t period_of(const attention_shape *shape) {
+    int64_t period = 1;
+    for (int k = 0; k < shape->source_count; k++) {
+        const key_run *keys = &shape->source[k];
+        if (keys->everywhere) continue;
+        const int64_t far = shape->queries - 1 - keys->first;
+        const int64_t ahead = keys->first + keys->count - 1;
+        const int64_t back = far < shape->max_distance ? far : shape->max_distance;
+        if (back / 2 + 1 > period) period = back / 2 + 1;
+        if (ahead > period) period = ahead;
+    }
+    return period;
+}
+
+void attention_open(suite *s, void *args, size_t size, lh_attention_spec *spec,
+                    const attention_shape *shape, attention_flags flags, const char *what) {
+    spec->batch = shape->batch;
+    spec->heads = shape->heads;
+    spec->queries = shape->queries;
+    spec->head_width = shape->head_width;
+    spec->scale = (real)(1 / sqrt((double)shape->head_width));
+    spec->min_distance = shape->min_distance;
+    spec->max_distance = shape->max_distance;
+    spec->chunk = shape->chunk;
+    spec->chunks_back = shape->chunks_back;
+    spec->source_count = shape->source_count;
+    spec->dropout = flags.dropout ? 0.25 : 0;
+    spec->dropout_period = flags.dropout && flags.period ? period_of(shape) : 0;
+    case_open(s, args, size,
+              "%s, batch %" PRId64 ", heads %" PRId64 ", queries %" PRId64 ", width %" PRId64
+              ", head scale %d, bias %d, dropout %d, period %" PRId64 ", layout %d%s",
+              shape->name, shape->batch, shape->heads, shape->queries, shape->head_width,
+              flags.head_scale, flags.bias, flags.dropout, spec->dropout_period, flags.layout,
+              what);
+}
+
+int64_t heads_lay_out(lh_heads *view, const lh_attention_spec *spec, int64_t tokens,
+                      heads_layout layout) {
+    const int64_t row = spec->heads * spec->head_width;
+    switch (layout) {
+    case HEADS_PACKED:
+        view->head_stride = spec->head_width;
+        view->token_stride = 3 * row;
+        view->batch_stride = tokens * view->token_stride;
+        break;
+    case HEADS_FIRST:
+        view->token_stride = spec->head_width + 3;
+        view->head_stride = tokens * view->token_stride;
+        view->batch_stride = spec->heads * view->head_stride + 5;
+        break;
+    case HEADS_DENSE:
+    case HEADS_LAYOUTS:
+        view->head_stride = spec->head_width;
+        view->token_stride = row;
+        view->batch_stride = tokens * row;
+        break;
+    }
+    if (spec->batch == 0 || tokens == 0 || row == 0) return 0;
+    return (spec->batch - 1) * view->batch_stride + (tokens - 1) * view->token_stride +
+           (spec->heads - 1) * view->head_stride + spec->head_width;
+}
+
+static void add_bias(suite *s, lh_attention_spec *spec) {
+    spec->buckets = BUCKETS;
+    spec->bucket_first = BUCKET_FIRST;
+    spec->bucket_span = BUCKET_SPAN;
+    case_in(s, "bias", &spec->bias, spec->heads * BUCKETS);
+    case_in_i32(s, "bucket_of", &spec->bucket_of, BUCKET_SPAN, BUCKETS);
+}
+
+void attention_inputs(suite *s, lh_attention_spec *spec, const attention_shape *shape,
+                      attention_flags flags) {
+    static const char *const k_names[] = {"k0", "k1", "k2"}, *const v_names[] = {"v0", "v1", "v2"};
+    static const lh_random_key key = {
+        .seed = 4242, .step = 9, .stream = LH_STREAM_DROPOUT, .op = 3};
+    for (int k = 0; k < shape->source_count; k++) {
+        lh_key_source *source = &spec->source[k];
+        source->count = shape->source[k].count;
+        source->first = shape->source[k].first;
+        source->everywhere = shape->source[k].everywhere;
+        const int64_t k_span = heads_lay_out(&source->k, spec, source->count, flags.layout);
+        case_in(s, k_names[k], &source->k.data, k_span);
+        const int64_t v_span = heads_lay_out(
+            &source->v, spec, source->count,
+            flags.dense ? HEADS_DENSE : (heads_layout)((flags.layout + k) % HEADS_LAYOUTS));
+        case_in(s, v_names[k], &source->v.data, v_span);
+    }
+    if (flags.head_scale) case_in(s, "head_scale", &spec->head_scale, spec->heads);
+    if (flags.bias) add_bias(s, spec);
+    if (flags.dropout) case_in_bytes(s, "key", &spec->key, &key, sizeof key);
+}
+
+double attention_work(const attention_shape *shape) {
+    double seen = 0;
+    for (int k = 0; k < shape->source_count; k++) {
+        const key_run *keys = &shape->source[k];
+        for (int64_t i = 0; i < shape->queries; i++) {
+            for (int64_t j = 0; j < keys->count; j++) {
+                const int64_t distance = i - keys->first - j;
+                seen += keys->everywhere ||
+                        (distance >= shape->min_distance && distance <= shape->max_distance);
+            }
+        }
+    }
+    return 4 * seen * (double)(shape->batch * shape->heads * shape->head_width);
+}

@@ -1,0 +1,145 @@
+#include "tests/kernels/conformance.h"
+
+typedef struct shape {
+    int64_t rows, vocabulary;
+    bool gradient, weighted, scaled, correct;
+} shape;
+
+static void open_rows(suite *s, lh_cross_entropy_args *args, const shape *w, const char *what) {
+    *args = (lh_cross_entropy_args){
+        .rows = w->rows, .vocabulary = w->vocabulary, .scale = LH_R(0.8), .gradient = w->gradient};
+    case_open(s, args, sizeof *args,
+              "%" PRId64 " x %" PRId64 ", gradient %d, weighted %d, scaled %d, correct %d%s",
+              w->rows, w->vocabulary, w->gradient, w->weighted, w->scaled, w->correct, what);
+}
+
+static real *add_logits(suite *s, lh_cross_entropy_args *args) {
+    const int64_t count = args->rows * args->vocabulary;
+    real *x =
+        args->gradient ? case_in_out(s, "x", &args->x, count) : case_in(s, "x", &args->x, count);
+    scale_reals(x, count, 3);
+    return x;
+}
+
+static void add_outputs(suite *s, lh_cross_entropy_args *args, const shape *w) {
+    case_out(s, "loss", &args->loss, w->rows, LH_SET);
+    if (w->correct) case_out(s, "correct", &args->correct, w->rows, LH_SET);
+    case_flops(s, 5.0 * (double)(w->rows * w->vocabulary));
+}
+
+/* Some targets are the best guess, and behind a weight of 0 a target may be anything. */
+static void check(suite *s, const shape *w) {
+    lh_cross_entropy_args args;
+    open_rows(s, &args, w, "");
+    real *x = add_logits(s, &args);
+    int32_t *target = case_in_i32(s, "target", &args.target, w->rows, w->vocabulary);
+    for (int64_t r = 0; r < w->rows; r += 2)
+        x[r * w->vocabulary + target[r]] = 12;
+    if (w->weighted) {
+        real *weight = case_in(s, "weight", &args.weight, w->rows);
+        for (int64_t r = 0; r < w->rows; r++) {
+            weight[r] = r % 3 == 1 ? 0 : (real)suite_uniform(s);
+            if (r % 3 == 1) target[r] = -1;
+        }
+    }
+    if (w->scaled) *case_in(s, "gradient_scale", &args.gradient_scale, 1) = LH_R(0.013);
+    add_outputs(s, &args, w);
+    case_run(s);
+}
+
+/* Several largest logits: the first of them is the guess. */
+static void check_ties(suite *s) {
+    const shape w = {.rows = 24, .vocabulary = 8, .gradient = true, .correct = true};
+    lh_cross_entropy_args args;
+    open_rows(s, &args, &w, ", ties");
+    real *x = add_logits(s, &args);
+    int32_t *target = case_in_i32(s, "target", &args.target, w.rows, w.vocabulary);
+    for (int64_t i = 0; i < w.rows * w.vocabulary; i++)
+        x[i] = (real)suite_integer(s, 3);
+    for (int64_t r = 0; r < w.rows; r++)
+        target[r] = (int32_t)(r % w.vocabulary);
+    add_outputs(s, &args, &w);
+    case_run(s);
+}
+
+static void check_invalid(suite *s, int32_t wrong) {
+    const shape w = {.rows = 5, .vocabulary = 7, .gradient = true};
+    lh_cross_entropy_args args;
+    open_rows(s, &args, &w, ", an invalid target");
+    add_logits(s, &args);
+    case_in_i32(s, "target", &args.target, w.rows, w.vocabulary)[2] = wrong;
+    add_outputs(s, &args, &w);
+    case_expect(s, LH_EOPTION, false);
+    case_run(s);
+}
+
+static void check_nan(suite *s) {
+    const shape w = {.rows = 5, .vocabulary = 37, .gradient = true};
+    lh_cross_entropy_args args;
+    open_rows(s, &args, &w, ", a NaN");
+    add_logits(s, &args)[2 * w.vocabulary + 5] = (real)NAN;
+    case_in_i32(s, "target", &args.target, w.rows, w.vocabulary);
+    add_outputs(s, &args, &w);
+    case_run(s);
+}
+
+void cases_cross_entropy(suite *s) {
+    static const suite_box boxes[] = {{0, 5},   {1, 1},   {2, 2},    {3, 7},    {5, 8},
+                                      {9, 17},  {16, 31}, {7, 33},   {17, 64},  {33, 127},
+                                      {5, 257}, {65, 16}, {3, 1021}, {4, 5003}, {257, 67}};
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
+        for (int row = 0; row < SUITE_FLAG_ROWS; row++)
+            check(s, &(shape){boxes[i].rows, boxes[i].width, suite_flag(row, 0), suite_flag(row, 1),
+                              suite_flag(row, 2), suite_flag(row, 3)});
+    check_ties(s);
+    check_invalid(s, -1);
+    check_invalid(s, 7);
+    check_nan(s);
+}
+
+void bench_cross_entropy(suite *s) {
+    check(s, &(shape){.rows = 4096, .vocabulary = 256, .gradient = true, .correct = true});
+    check(s, &(shape){.rows = 512, .vocabulary = 8192, .gradient = true, .correct = true});
+}
+
+static double loss_of(suite *s, const void *arguments) {
+    lh_cross_entropy_args args = *(const lh_cross_entropy_args *)arguments;
+    const int64_t count = args.rows * args.vocabulary;
+    real *x = scratch(count), *loss = scratch(args.rows);
+    memcpy(x, args.x, (size_t)count * sizeof *x);
+    args.x = x;
+    args.loss = loss;
+    args.gradient = false;
+    launch_cross_entropy(s, &args);
+    double sum = 0;
+    for (int64_t r = 0; r < args.rows; r++)
+        sum += (double)loss[r] * (double)*args.gradient_scale;
+    free(x);
+    free(loss);
+    return sum;
+}
+
+void gradients_cross_entropy(suite *s) {
+    enum { ROWS = 4, WORDS = 9, COUNT = ROWS * WORDS };
+    real x[COUNT], dx[COUNT], loss[ROWS], weight[ROWS] = {1, LH_R(0.5), 0, LH_R(0.25)};
+    const real scale = LH_R(0.3);
+    const int32_t target[ROWS] = {3, 0, -1, 8};
+    lh_cross_entropy_args args = {.rows = ROWS,
+                                  .vocabulary = WORDS,
+                                  .scale = LH_R(0.8),
+                                  .x = x,
+                                  .target = target,
+                                  .weight = weight,
+                                  .gradient_scale = &scale,
+                                  .loss = loss};
+    lh_cross_entropy_args back = args;
+    case_open(s, &back, sizeof back, "%d x %d", ROWS, WORDS);
+    for (int i = 0; i < COUNT; i++)
+        dx[i] = x[i] = (real)suite_normal(s);
+    back.x = dx;
+    back.gradient = true;
+    launch_cross_entropy(s, &back);
+    const gradient_pair pair = {"x", x, dx, COUNT};
+    gradient_check(s, &pair, 1, loss_of, &args);
+    s->ordinal++;
+}

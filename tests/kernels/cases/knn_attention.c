@@ -1,0 +1,183 @@
+#include "tests/kernels/conformance.h"
+
+typedef struct shape {
+    int64_t batch, heads, queries, head_width, capacity, top;
+} shape;
+
+/* Multiples of a power of two, so that every score is exact and no rounding decides who is
+ * nearest. Coarse ones tie often. */
+static void round_to(real *x, int64_t count, double unit) {
+    for (int64_t i = 0; i < count; i++)
+        x[i] = (real)(floor((double)x[i] / unit) * unit);
+}
+
+static void add_memory(suite *s, const shape *w, const real **k, const real **v, double unit) {
+    const int64_t count = w->batch * w->capacity * w->heads * w->head_width;
+    real *keys = case_in(s, "k", k, count);
+    if (unit > 0) round_to(keys, count, unit);
+    case_in(s, "v", v, count);
+}
+
+/* Dense, or a part of wider rows. */
+static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
+    view->head_stride = w->head_width + (padded ? 5 : 0);
+    view->token_stride = w->heads * view->head_stride + (padded ? 11 : 0);
+    view->batch_stride = w->queries * view->token_stride;
+    if (w->batch == 0 || w->queries == 0) return 0;
+    return (w->batch - 1) * view->batch_stride + (w->queries - 1) * view->token_stride +
+           (w->heads - 1) * view->head_stride + w->head_width;
+}
+
+static void forward(suite *s, shape w, bool head_scale, bool padded, double unit, int64_t held) {
+    lh_knn_attention_forward_args args = {.batch = w.batch,
+                                          .heads = w.heads,
+                                          .queries = w.queries,
+                                          .head_width = w.head_width,
+                                          .capacity = w.capacity,
+                                          .top = w.top};
+    case_open(s, &args, sizeof args,
+              "batch %" PRId64 ", heads %" PRId64 ", queries %" PRId64 ", width %" PRId64
+              ", top %" PRId64 " of %" PRId64 ", held to %" PRId64
+              ", head scale %d, padded %d, unit %g",
+              w.batch, w.heads, w.queries, w.head_width, w.top, w.capacity, held, head_scale,
+              padded, unit);
+    const int64_t span = lay_out(&args.q, &w, padded);
+    round_to(case_in(s, "q", &args.q.data, span), span, unit);
+    add_memory(s, &w, &args.k, &args.v, unit);
+    case_in_i32(s, "count", &args.count, w.batch, held + 1);
+    if (head_scale) case_in(s, "head_scale", &args.head_scale, w.heads);
+    case_out(s, "out", &args.out.data, lay_out(&args.out, &w, padded), LH_SET);
+    case_out_i32(s, "index", &args.index, w.batch * w.queries * w.heads * w.top);
+    case_out(s, "weight", &args.weight, w.batch * w.queries * w.heads * w.top, LH_SET);
+    case_canonical(s, precise_knn_order, naive_knn_order);
+    case_flops(s, 2.0 * (double)(w.batch * w.heads * w.queries * w.capacity * w.head_width));
+    case_run(s);
+}
+
+static const shape shapes[] = {
+    {0, 2, 3, 4, 5, 2},      {2, 2, 0, 4, 5, 2},     {2, 2, 3, 4, 0, 2},
+    {1, 1, 1, 1, 1, 1},      {2, 2, 3, 4, 5, 2},     {1, 2, 7, 8, 3, 7},
+    {2, 1, 5, 16, 17, 8},    {1, 3, 9, 5, 64, 16},   {2, 2, 17, 8, 65, 32},
+    {1, 2, 33, 16, 257, 32}, {1, 1, 65, 33, 129, 3}, {1, 1, 3, 64, 1021, 32}};
+
+void cases_knn_attention_forward(suite *s) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const int64_t capacity = shapes[i].capacity;
+        forward(s, shapes[i], false, false, 1.0 / 64, 2 * capacity);
+        forward(s, shapes[i], true, true, 1.0 / 64, capacity);
+        forward(s, shapes[i], true, false, 1.0 / 2, 2 * capacity);
+        forward(s, shapes[i], false, true, 1, capacity / 4);
+    }
+}
+
+void bench_knn_attention_forward(suite *s) {
+    const shape w = {4, 8, 512, 32, 8192, 32};
+    forward(s, w, true, false, 1.0 / 64, 2 * w.capacity);
+}
+
+/* ---- Backward: the choice is given ---- */
+
+static double backward_loss(suite *s, const void *arguments) {
+    const lh_knn_attention_backward_args *args = arguments;
+    const int64_t rows = args->batch * args->queries * args->heads;
+    int32_t *count = calloc((size_t)args->batch + 1, sizeof *count);
+    int32_t *index = calloc((size_t)(rows * args->top) + 1, sizeof *index);
+    if (count == NULL || index == NULL) abort();
+    for (int64_t b = 0; b < args->batch; b++)
+        count[b] = (int32_t)args->capacity;
+    lh_knn_attention_forward_args forward_args = {.batch = args->batch,
+                                                  .heads = args->heads,
+                                                  .queries = args->queries,
+                                                  .head_width = args->head_width,
+                                                  .capacity = args->capacity,
+                                                  .top = args->top,
+                                                  .head_scale = args->head_scale,
+                                                  .q = args->q,
+                                                  .k = args->k,
+                                                  .v = args->v,
+                                                  .count = count,
+                                                  .out = args->dout,
+                                                  .index = index,
+                                                  .weight = scratch(rows * args->top)};
+    forward_args.out.data = scratch(rows * args->head_width);
+    launch_knn_attention_forward(s, &forward_args);
+    const double loss = dot(forward_args.out.data, args->dout.data, rows * args->head_width);
+    free(forward_args.out.data);
+    free(forward_args.weight);
+    free(index);
+    free(count);
+    return loss;
+}
+
+/* What the forward kernel chose when each row held `held` tokens. */
+static void add_saved(suite *s, lh_knn_attention_backward_args *args, int64_t held) {
+    const int64_t rows = args->batch * args->queries * args->heads;
+    int32_t *count = calloc((size_t)args->batch + 1, sizeof *count);
+    if (count == NULL) abort();
+    for (int64_t b = 0; b < args->batch; b++)
+        count[b] = (int32_t)held;
+    lh_knn_attention_forward_args forward_args = {
+        .batch = args->batch,
+        .heads = args->heads,
+        .queries = args->queries,
+        .head_width = args->head_width,
+        .capacity = args->capacity,
+        .top = args->top,
+        .head_scale = args->head_scale,
+        .q = args->q,
+        .k = args->k,
+        .v = args->v,
+        .count = count,
+        .out = args->q,
+        .index = case_in_i32(s, "index", &args->index, rows * args->top, 1),
+        .weight = case_in(s, "weight", &args->weight, rows * args->top)};
+    forward_args.out.data = scratch(args->batch * args->q.batch_stride);
+    naive_knn_attention_forward(&forward_args);
+    free(forward_args.out.data);
+    free(count);
+}
+
+static void backward(suite *s, shape w, int row, bool padded, int64_t held) {
+    lh_knn_attention_backward_args args = {.batch = w.batch,
+                                           .heads = w.heads,
+                                           .queries = w.queries,
+                                           .head_width = w.head_width,
+                                           .capacity = w.capacity,
+                                           .top = w.top,
+                                           .dq_write = write_of(suite_flag(row, 0)),
+                                           .dhead_scale_write = write_of(suite_flag(row, 1))};
+    const bool head_scale = !suite_flag(row, 2), dq = !suite_flag(row, 3);
+    case_open(s, &args, sizeof args,
+              "batch %" PRId64 ", heads %" PRId64 ", queries %" PRId64 ", width %" PRId64
+              ", top %" PRId64 " of %" PRId64 ", held %" PRId64
+              ", head scale %d, dq %d, writes %d %d, padded %d",
+              w.batch, w.heads, w.queries, w.head_width, w.top, w.capacity, held, head_scale, dq,
+              args.dq_write, args.dhead_scale_write, padded);
+    case_in(s, "q", &args.q.data, lay_out(&args.q, &w, padded));
+    add_memory(s, &w, &args.k, &args.v, 0);
+    if (head_scale) case_in(s, "head_scale", &args.head_scale, w.heads);
+    add_saved(s, &args, held);
+    case_in(s, "dout", &args.dout.data, lay_out(&args.dout, &w, padded));
+    if (dq) case_out(s, "dq", &args.dq.data, lay_out(&args.dq, &w, padded), args.dq_write);
+    if (head_scale) case_out(s, "dhead_scale", &args.dhead_scale, w.heads, args.dhead_scale_write);
+    case_loss(s, backward_loss);
+    case_pair(s, &args.q.data, &args.dq.data);
+    case_pair(s, &args.head_scale, &args.dhead_scale);
+    case_run(s);
+}
+
+void cases_knn_attention_backward(suite *s) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int row = (int)i % 2; row < SUITE_FLAG_ROWS; row += 2)
+            backward(s, shapes[i], row, row / 2 % 2 == 1,
+                     row / 4 == 1 ? shapes[i].capacity : shapes[i].capacity / 3);
+}
+
+void bench_knn_attention_backward(suite *s) {
+    backward(s, (shape){1, 8, 128, 32, 4096, 32}, 0, false, 4096);
+}
+
+void gradients_knn_attention_backward(suite *s) {
+    for (int row = 0; row < 4; row++)
+        backward(s, (shape){2, 2, 3, 4, 11, 3}, row, false, 11);
+}

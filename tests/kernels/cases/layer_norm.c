@@ -1,0 +1,118 @@
+#include "tests/kernels/conformance.h"
+
+static const real epsilon = LH_R(1e-5);
+
+static void forward(suite *s, suite_box box, bool with_bias, bool in_place, bool with_nan) {
+    lh_layer_norm_forward_args args = {.rows = box.rows, .width = box.width, .epsilon = epsilon};
+    const int64_t count = box.rows * box.width;
+    case_open(s, &args, sizeof args, "%" PRId64 " x %" PRId64 ", bias %d, in place %d, NaN %d",
+              box.rows, box.width, with_bias, in_place, with_nan);
+    real *x = case_in(s, "x", &args.x, count);
+    for (int64_t i = 0; i < count; i++)
+        x[i] += LH_R(0.5);
+    if (with_nan) x[count / 2] = (real)NAN;
+    case_in(s, "gain", &args.gain, box.width);
+    if (with_bias) case_in(s, "bias", &args.bias, box.width);
+    case_out(s, "y", &args.y, count, LH_SET);
+    case_out(s, "mean", &args.mean, box.rows, LH_SET);
+    case_out(s, "rstd", &args.rstd, box.rows, LH_SET);
+    if (in_place) case_in_place(s, &args.y, &args.x);
+    case_flops(s, 8.0 * (double)count);
+    case_run(s);
+}
+
+/* Width 0 has no mean: it is left to the op. */
+void cases_layer_norm_forward(suite *s) {
+    for (int i = 0; i < suite_box_count; i++) {
+        if (suite_boxes[i].width == 0) continue;
+        forward(s, suite_boxes[i], i % 2 == 0, i % 3 == 0, false);
+        forward(s, suite_boxes[i], i % 2 == 1, i % 3 == 1, false);
+    }
+    forward(s, (suite_box){1000, 65}, true, false, false);
+    forward(s, (suite_box){5, 33}, true, false, true);
+}
+
+void bench_layer_norm_forward(suite *s) {
+    forward(s, (suite_box){4096, 256}, true, false, false);
+}
+
+static double backward_loss(suite *s, const void *arguments) {
+    const lh_layer_norm_backward_args *args = arguments;
+    const int64_t count = args->rows * args->width;
+    real *y = scratch(count), *mean = scratch(args->rows), *rstd = scratch(args->rows);
+    real *bias = scratch(args->width); /* the gradient does not depend on it */
+    launch_layer_norm_forward(s, &(lh_layer_norm_forward_args){.rows = args->rows,
+                                                               .width = args->width,
+                                                               .epsilon = epsilon,
+                                                               .x = args->x,
+                                                               .gain = args->gain,
+                                                               .bias = bias,
+                                                               .y = y,
+                                                               .mean = mean,
+                                                               .rstd = rstd});
+    const double loss = dot(y, args->dy, count);
+    free(y);
+    free(mean);
+    free(rstd);
+    free(bias);
+    return loss;
+}
+
+/* What the forward kernel saved. */
+static void save(suite *s, lh_layer_norm_backward_args *args) {
+    real *mean = case_in(s, "mean", &args->mean, args->rows);
+    real *rstd = case_in(s, "rstd", &args->rstd, args->rows);
+    real *y = scratch(args->rows * args->width);
+    naive_layer_norm_forward(&(lh_layer_norm_forward_args){.rows = args->rows,
+                                                           .width = args->width,
+                                                           .epsilon = epsilon,
+                                                           .x = args->x,
+                                                           .gain = args->gain,
+                                                           .y = y,
+                                                           .mean = mean,
+                                                           .rstd = rstd});
+    free(y);
+}
+
+static void backward(suite *s, suite_box box, int row) {
+    lh_layer_norm_backward_args args = {.rows = box.rows,
+                                        .width = box.width,
+                                        .dx_write = write_of(suite_flag(row, 3)),
+                                        .dgain_write = write_of(suite_flag(row, 4)),
+                                        .dbias_write = write_of(suite_flag(row, 5))};
+    const bool dx = !suite_flag(row, 0), dgain = !suite_flag(row, 1), dbias = !suite_flag(row, 2);
+    case_open(s, &args, sizeof args,
+              "%" PRId64 " x %" PRId64 ", dx %d, dgain %d, dbias %d, writes %d %d %d", box.rows,
+              box.width, dx, dgain, dbias, args.dx_write, args.dgain_write, args.dbias_write);
+    case_in(s, "x", &args.x, box.rows * box.width);
+    case_in(s, "gain", &args.gain, box.width);
+    save(s, &args);
+    case_in(s, "dy", &args.dy, box.rows * box.width);
+    if (dx) case_out(s, "dx", &args.dx, box.rows * box.width, args.dx_write);
+    if (dgain) case_out(s, "dgain", &args.dgain, box.width, args.dgain_write);
+    if (dbias) case_out(s, "dbias", &args.dbias, box.width, args.dbias_write);
+    case_loss(s, backward_loss);
+    case_pair(s, &args.x, &args.dx);
+    case_pair(s, &args.gain, &args.dgain);
+    case_flops(s, 12.0 * (double)(box.rows * box.width));
+    case_run(s);
+}
+
+void cases_layer_norm_backward(suite *s) {
+    for (int i = 0; i < suite_box_count; i++) {
+        if (suite_boxes[i].width == 0) continue;
+        for (int row = i % 2; row < SUITE_FLAG_ROWS; row += 2)
+            backward(s, suite_boxes[i], row);
+    }
+    backward(s, (suite_box){1000, 65}, 0);
+}
+
+void bench_layer_norm_backward(suite *s) {
+    backward(s, (suite_box){4096, 256}, 0);
+}
+
+void gradients_layer_norm_backward(suite *s) {
+    for (int row = 0; row < SUITE_FLAG_ROWS; row++)
+        backward(s, (suite_box){4, 9}, row);
+    backward(s, (suite_box){17, 65}, 0);
+}

@@ -1,0 +1,35 @@
+#include "tests/kernels/conformance.h"
+
+typedef enum place { APART, IN_A, IN_B } place;
+
+static void combine(suite *s, int64_t count, bool second, place where, lh_write write) {
+    lh_linear_combination_args args = {
+        .count = count, .alpha = LH_R(0.7), .beta = LH_R(-1.3), .write = write};
+    case_open(s, &args, sizeof args, "count %" PRId64 ", b %d, y in %d, write %d", count, second,
+              where, write);
+    case_in(s, "a", &args.a, count);
+    if (second) case_in(s, "b", &args.b, count);
+    case_out(s, "y", &args.y, count, write);
+    if (where == IN_A) case_in_place(s, &args.y, &args.a);
+    if (where == IN_B) case_in_place(s, &args.y, &args.b);
+    case_flops(s, 3.0 * (double)count);
+    case_run(s);
+}
+
+void cases_linear_combination(suite *s) {
+    for (int i = 0; i < suite_size_count; i++) {
+        const lh_write write = write_of(i % 2 == 1);
+        combine(s, suite_sizes[i], true, APART, write);
+        combine(s, suite_sizes[i], false, APART, write);
+    }
+    for (int flags = 0; flags < 12; flags++) {
+        const place where = (place)(flags / 4);
+        const bool second = flags % 2 == 1 || where == IN_B;
+        combine(s, 129, second, where, write_of(flags / 2 % 2 == 1));
+        combine(s, 100003, second, where, write_of(flags / 2 % 2 == 1));
+    }
+}
+
+void bench_linear_combination(suite *s) {
+    combine(s, 4096 * 256, true, APART, LH_SET);
+}

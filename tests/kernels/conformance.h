@@ -1,0 +1,257 @@
+/* The conformance program: every kernel of kernels.def, in every table of this build, against a
+ * plain reference.
+ *
+ * A kernel brings three things: loops that are obviously right (reference/<kernel>.inc), cases
+ * (cases/<kernel>.c: sizes, flags, inputs) and the shapes worth timing (also there). A case
+ * describes its buffers; the driver does the rest: guard bands, poisoned outputs, bounds, write
+ * modes, threads, misaligned views, differences for gradients, timing.
+ *
+ *   static void lean(suite *s, int64_t count) {
+ *       lh_fill_args args = {.count = count, .value = LH_R(0.5)};
+ *       case_open(s, &args, sizeof args, "count %" PRId64, count);
+ *       case_out(s, "x", &args.x, count, LH_SET);
+ *       case_run(s);
+ *   } */
+#ifndef LH_TESTS_KERNELS_CONFORMANCE_H
+#define LH_TESTS_KERNELS_CONFORMANCE_H
+
+#include "kernels/device.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the reference computes in: one step more precise than `real`. */
+#ifdef LH_REAL_DOUBLE
+typedef long double precise;
+#else
+typedef double precise;
+#endif
+
+typedef struct suite suite;
+
+typedef enum suite_mode {
+    MODE_TEST,
+    MODE_SELF_TEST, /* every result is corrupted, every case must go red */
+    MODE_GRADIENT,
+    MODE_BENCH,
+    MODE_COVERAGE /* counts cases, runs nothing */
+} suite_mode;
+
+/* One kernel as the driver sees it. */
+typedef struct kernel_entry {
+    const char *name;
+    lh_status (*run)(const lh_kernels *, const lh_launch *, const void *args);
+    size_t (*workspace)(const lh_kernels *, const void *args); /* NULL: needs none */
+    bool (*present)(const lh_kernels *);
+    void (*precise)(const void *args); /* the pointers in args lead to arrays of `precise` */
+    void (*naive)(const void *args);   /* the same loops in `real` */
+    void (*cases)(suite *);
+    void (*bench)(suite *);
+} kernel_entry;
+
+extern const kernel_entry kernel_entries[];
+extern const int kernel_entry_count;
+
+/* A kernel without reference, cases or shapes does not link. */
+#define LH_KERNEL(k)                                                                               \
+    void precise_##k(const void *args);                                                            \
+    void naive_##k(const void *args);                                                              \
+    void cases_##k(suite *s);                                                                      \
+    void bench_##k(suite *s);
+#define LH_KERNEL_W(k) LH_KERNEL(k)
+#include "kernels/kernels.def"
+#undef LH_KERNEL
+#undef LH_KERNEL_W
+
+#define LH_GRADIENT(name) void gradients_##name(suite *s);
+#include "tests/kernels/gradients.def"
+#undef LH_GRADIENT
+
+typedef enum buffer_type { TYPE_REAL, TYPE_DOUBLE, TYPE_I32, TYPE_BYTES } buffer_type;
+typedef enum buffer_role { ROLE_IN, ROLE_OUT, ROLE_IN_OUT } buffer_role;
+
+/* A piece of memory that the arguments of a case point to. */
+typedef struct buffer {
+    const char *name;
+    size_t field; /* where in the arguments the pointer lies */
+    buffer_type type;
+    buffer_role role;
+    int64_t count;
+    size_t bytes;
+    int shares;    /* the buffer whose memory the kernel sees here, or -1 */
+    void *initial; /* what it holds before the call */
+    char *block;   /* guard, data, guard */
+    char *data;    /* what the kernel gets */
+    void *kept;    /* the outcome of the first run */
+    void *precise; /* what the reference gets */
+    void *naive;
+} buffer;
+
+/* Runs the forward kernel from the arguments of the backward one; gives sum of cotangent times
+ * output. */
+typedef double (*objective)(suite *s, const void *args);
+
+enum { CASE_BUFFERS = 40, CASE_PAIRS = 16, CASE_NAME = 320 };
+
+/* An input and the gradient that belongs to it. */
+typedef struct gradient_pair {
+    const char *name;
+    real *input;
+    const real *gradient;
+    int64_t count;
+} gradient_pair;
+
+struct suite {
+    /* the options */
+    suite_mode mode;
+    uint64_t seed;
+    int only_case; /* -1: all */
+    bool quiet;
+    /* what is under test */
+    const char *program;
+    const lh_kernels *table;
+    const kernel_entry *kernel;
+    /* the case that is being described */
+    int ordinal;
+    char name[CASE_NAME];
+    void *args;
+    size_t args_size;
+    buffer buffers[CASE_BUFFERS];
+    int buffer_count;
+    lh_status expected;
+    bool outputs_defined, exact;
+    double flops;
+    char *workspace; /* with its guards */
+    size_t workspace_bytes;
+    objective loss;
+    int pair_input[CASE_PAIRS], pair_gradient[CASE_PAIRS], pair_count;
+    void (*canonical_precise)(const void *args), (*canonical_real)(const void *args);
+    uint64_t random;
+    /* what came of it, for this kernel and table */
+    int passed, failed, in_place, adding, misses;
+};
+
+/* ---- Describing a case (case.c) ---- */
+
+/* Starts a case. `args` stays the caller's; the buffers fill its pointers. */
+__attribute__((format(printf, 4, 5))) void case_open(suite *s, void *args, size_t size,
+                                                     const char *format, ...);
+
+/* An input of standard normal numbers; returns them for changes before the case runs. `field` is
+ * the address of the pointer in the arguments, which also leads there until then. */
+real *case_in(suite *s, const char *name, const void *field, int64_t count);
+/* Uniform over [0, below). */
+int32_t *case_in_i32(suite *s, const char *name, const void *field, int64_t count, int64_t below);
+double *case_in_double(suite *s, const char *name, const void *field, int64_t count);
+/* A struct, copied. */
+void case_in_bytes(suite *s, const char *name, const void *field, const void *from, size_t bytes);
+/* LH_SET: poisoned before the call; LH_ADD: random numbers. */
+real *case_out(suite *s, const char *name, const void *field, int64_t count, lh_write write);
+void case_out_i32(suite *s, const char *name, const void *field, int64_t count);
+void case_out_double(suite *s, const char *name, const void *field, int64_t count, lh_write write);
+/* Read and written whatever the write mode. */
+real *case_in_out(suite *s, const char *name, const void *field, int64_t count);
+int32_t *case_in_out_i32(suite *s, const char *name, const void *field, int64_t count,
+                         int64_t below);
+
+/* The kernel gets the input's memory for this output, too. */
+void case_in_place(suite *s, const void *out_field, const void *in_field);
+/* The results are to be equal, not just near. */
+void case_exact(suite *s);
+/* The call must fail like this; the outputs are then compared only when `outputs_defined`. */
+void case_expect(suite *s, lh_status status, bool outputs_defined);
+/* Brings results whose order is free into one order before they are compared. */
+void case_canonical(suite *s, void (*in_precise)(const void *), void (*in_real)(const void *));
+/* For gradient mode. */
+void case_loss(suite *s, objective loss);
+void case_pair(suite *s, const void *input_field, const void *gradient_field);
+void case_flops(suite *s, double flops);
+
+/* Checks, differentiates, times or counts the case, as the mode asks; ends it. */
+void case_run(suite *s);
+
+/* ---- Random numbers and sizes (data.c) ---- */
+
+uint64_t suite_random(suite *s);
+double suite_uniform(suite *s); /* [0, 1) */
+double suite_normal(suite *s);
+int64_t suite_integer(suite *s, int64_t count); /* 0 .. count-1 */
+/* Row `row` of 8 gives every pair of values to any two of the factors 0 .. 6. */
+bool suite_flag(int row, int factor);
+enum { SUITE_FLAG_ROWS = 8 };
+
+/* 0, 1, 2, primes, neighbours of block sizes. */
+extern const int64_t suite_sizes[];
+extern const int suite_size_count;
+/* Rows and widths that belong together, small ones and ones that make several blocks. */
+typedef struct suite_box {
+    int64_t rows, width;
+} suite_box;
+extern const suite_box suite_boxes[];
+extern const int suite_box_count;
+
+void scale_reals(real *x, int64_t count, double factor);
+/* Keeps the sign and moves every element at least `distance` from 0. */
+void avoid_zero(real *x, int64_t count, double distance);
+lh_write write_of(bool add);
+real *scratch(int64_t count); /* zeroed; free it */
+double dot(const real *a, const real *b, int64_t count);
+
+/* Puts the nearest keys of a result of knn_attention_forward into one order (reference). */
+void precise_knn_order(const void *args);
+void naive_knn_order(const void *args);
+
+/* ---- Running one (call.c, check.c, gradient.c, bench.c) ---- */
+
+/* Runs any kernel of the table under test with workspace of its own. */
+#define LH_KERNEL(k)   lh_status launch_##k(suite *s, const lh_##k##_args *args);
+#define LH_KERNEL_W(k) LH_KERNEL(k)
+#include "kernels/kernels.def"
+#undef LH_KERNEL
+#undef LH_KERNEL_W
+
+/* What fills an output of this type before a call: a NaN, or an unlikely integer. */
+int poison_of(buffer_type type);
+bool is_poison(const void *element, buffer_type type);
+size_t element_size(buffer_type type);
+
+/* Lays the buffers of the case out and points the arguments there. */
+void call_prepare(suite *s, bool misaligned);
+/* Runs the kernel on what call_prepare laid out. */
+lh_status call_kernel(suite *s, int threads);
+/* Whether the kernel writes an output into this buffer's memory. */
+bool call_shared(const suite *s, const buffer *b);
+/* NULL, or what the last call touched that it must not. */
+const char *call_trespass(suite *s);
+void call_release(suite *s);
+/* Gives every buffer its initial content again. */
+void call_restore(suite *s);
+/* What the output holds now. */
+const void *call_result(const suite *s, const buffer *b);
+
+void check_case(suite *s);
+void self_test_case(suite *s);
+void bench_case(suite *s);
+void gradient_case(suite *s);
+
+/* Compares gradients with central differences of `loss`; reports and counts like a case. */
+void gradient_check(suite *s, const gradient_pair *pairs, int count, objective loss,
+                    const void *args);
+/* Gradients of kernels whose gradient is not a kernel of its own. */
+typedef struct gradient_entry {
+    const char *name; /* what --kernel selects */
+    void (*run)(suite *);
+} gradient_entry;
+extern const gradient_entry gradient_entries[];
+extern const int gradient_entry_count;
+
+/* Counts a red case and says what, unless enough was said; false. */
+__attribute__((format(printf, 2, 3))) bool case_fails(suite *s, const char *format, ...);
+
+/* The rate of one large matrix product of the machine's BLAS on all threads, in flops a second. */
+double bench_product_rate(void);
+
+#endif
