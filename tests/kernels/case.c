@@ -159,6 +159,10 @@ void case_exact(suite *s) {
     s->exact = true;
 }
 
+void case_scale(suite *s, const void *field, double scale) {
+    s->buffers[buffer_at(s, field)].scale = (precise)scale;
+}
+
 void case_expect(suite *s, lh_status status, bool outputs_defined) {
     s->expected = status;
     s->outputs_defined = outputs_defined;

@@ -88,6 +88,8 @@ typedef struct buffer {
     void *kept;    /* the outcome of the first run */
     void *precise; /* what the reference gets */
     void *naive;
+    precise scale; /* of the numbers that make the results; at least that of the results */
+    precise off;   /* the error of the naive loops */
 } buffer;
 
 /* Runs the forward kernel from the arguments of the backward one; gives sum of cotangent times
@@ -161,6 +163,8 @@ int32_t *case_in_out_i32(suite *s, const char *name, const void *field, int64_t 
 void case_in_place(suite *s, const void *out_field, const void *in_field);
 /* The results are to be equal, not just near. */
 void case_exact(suite *s);
+/* The results are differences of numbers of this size. */
+void case_scale(suite *s, const void *field, double scale);
 /* The call must fail like this; the outputs are then compared only when `outputs_defined`. */
 void case_expect(suite *s, lh_status status, bool outputs_defined);
 /* Brings results whose order is free into one order before they are compared. */
@@ -197,7 +201,8 @@ void scale_reals(real *x, int64_t count, double factor);
 /* Keeps the sign and moves every element at least `distance` from 0. */
 void avoid_zero(real *x, int64_t count, double distance);
 lh_write write_of(bool add);
-real *scratch(int64_t count); /* zeroed; free it */
+double largest(const real *x, int64_t count); /* absolute */
+real *scratch(int64_t count);                 /* zeroed; free it */
 double dot(const real *a, const real *b, int64_t count);
 
 /* Puts the nearest keys of a result of knn_attention_forward into one order (reference). */

@@ -49,6 +49,13 @@ void avoid_zero(real *x, int64_t count, double distance) {
         x[i] += x[i] < 0 ? -(real)distance : (real)distance;
 }
 
+double largest(const real *x, int64_t count) {
+    double most = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (fabs((double)x[i]) > most) most = fabs((double)x[i]);
+    return most;
+}
+
 lh_write write_of(bool add) {
     return add ? LH_ADD : LH_SET;
 }

@@ -27,13 +27,6 @@ static double slope_along(suite *s, const gradient_pair *pair, const real *direc
     return slope / (12 * step);
 }
 
-static double largest(const real *x, int64_t count) {
-    double most = 0;
-    for (int64_t i = 0; i < count; i++)
-        if (fabs((double)x[i]) > most) most = fabs((double)x[i]);
-    return most;
-}
-
 static bool slope_good(suite *s, const gradient_pair *pair, const real *direction, int64_t index,
                        double scale, objective loss, const void *args) {
     const double measured = slope_along(s, pair, direction, loss, args);

@@ -23,6 +23,7 @@ static real *add_logits(suite *s, lh_cross_entropy_args *args) {
 
 static void add_outputs(suite *s, lh_cross_entropy_args *args, const shape *w) {
     case_out(s, "loss", &args->loss, w->rows, LH_SET);
+    case_scale(s, &args->loss, (double)args->scale * largest(args->x, w->rows * w->vocabulary));
     if (w->correct) case_out(s, "correct", &args->correct, w->rows, LH_SET);
     case_flops(s, 5.0 * (double)(w->rows * w->vocabulary));
 }

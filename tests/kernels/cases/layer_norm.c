@@ -74,6 +74,12 @@ static void save(suite *s, lh_layer_norm_backward_args *args) {
     free(y);
 }
 
+/* The size of what is subtracted in dx; nothing of it is left when a row is a single element. */
+static double terms(const lh_layer_norm_backward_args *args) {
+    return largest(args->rstd, args->rows) * largest(args->gain, args->width) *
+           largest(args->dy, args->rows * args->width);
+}
+
 static void backward(suite *s, suite_box box, int row) {
     lh_layer_norm_backward_args args = {.rows = box.rows,
                                         .width = box.width,
@@ -88,7 +94,10 @@ static void backward(suite *s, suite_box box, int row) {
     case_in(s, "gain", &args.gain, box.width);
     save(s, &args);
     case_in(s, "dy", &args.dy, box.rows * box.width);
-    if (dx) case_out(s, "dx", &args.dx, box.rows * box.width, args.dx_write);
+    if (dx) {
+        case_out(s, "dx", &args.dx, box.rows * box.width, args.dx_write);
+        case_scale(s, &args.dx, terms(&args));
+    }
     if (dgain) case_out(s, "dgain", &args.dgain, box.width, args.dgain_write);
     if (dbias) case_out(s, "dbias", &args.dbias, box.width, args.dbias_write);
     case_loss(s, backward_loss);

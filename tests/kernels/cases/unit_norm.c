@@ -57,6 +57,7 @@ static void backward(suite *s, suite_box box, bool in_place, lh_write write) {
                                      .rnorm = case_in(s, "rnorm", &args.rnorm, box.rows)});
     case_in(s, "dy", &args.dy, count);
     case_out(s, "dx", &args.dx, count, write);
+    case_scale(s, &args.dx, largest(args.rnorm, box.rows) * largest(args.dy, count));
     if (in_place) case_in_place(s, &args.dx, &args.dy);
     case_flops(s, 5.0 * (double)count);
     case_run(s);
