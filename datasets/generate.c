@@ -5,8 +5,9 @@
 
 #include "kernels/random.h"
 
-/* How often a template stays with the entity of the one before. */
-enum { STICKY_PERCENT = 45, LIST_WORDS = 64, ROOM = 512 };
+/* How often a template stays with the entity of the one before, and a list gives the document's
+ * favourite. */
+enum { STICKY_PERCENT = 60, FAVOURITE_PERCENT = 85, LIST_WORDS = 64, ROOM = 512 };
 
 typedef struct story {
     const lh_story_kind *kind;
@@ -134,10 +135,8 @@ static const char *favourite(story *s, char letter) {
     const char *const *words = words_of(s, letter);
     const uint8_t *order = s->order[letter - 'a'];
     const int count = count_words(words);
-    /* The cube leans to the front: the first of 12 words comes about every other time. */
-    const double u = (double)lh_random_unit(lh_random_word(s->key, s->drawn++));
-    const int rank = (int)(u * u * u * (double)count);
-    return words[order[rank < count ? rank : count - 1]];
+    if (draw(s, 100) < FAVOURITE_PERCENT) return words[order[0]];
+    return words[order[draw(s, (uint32_t)count)]];
 }
 
 static void expand(story *s, const char *template) {
