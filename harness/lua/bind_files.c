@@ -199,10 +199,11 @@ static int lock_close(lua_State *lua) {
     return 0;
 }
 
-/* lock(path) -> to be closed: holds an exclusive lock on the file until then, waiting for it first.
- */
+/* lock(path, only_if_free) -> to be closed: holds an exclusive lock on the file until then, waiting
+ * for it first; nil when it must not wait and another process has it. */
 static int lock(lua_State *lua) {
     const char *path = luaL_checkstring(lua, 1);
+    const int command = lua_toboolean(lua, 2) ? F_SETLK : F_SETLKW;
     int *file = lua_newuserdatauv(lua, sizeof *file, 0);
     *file = -1;
     if (luaL_newmetatable(lua, lock_type) != 0) {
@@ -215,7 +216,8 @@ static int lock(lua_State *lua) {
     *file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
     if (*file < 0) return luaL_error(lua, "%s: %s", path, strerror(errno));
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    while (fcntl(*file, F_SETLKW, &whole) != 0) {
+    while (fcntl(*file, command, &whole) != 0) {
+        if (command == F_SETLK && (errno == EACCES || errno == EAGAIN)) return 0;
         if (errno != EINTR)
             return luaL_error(lua, "%s: cannot be locked: %s", path, strerror(errno));
     }

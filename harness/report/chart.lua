@@ -206,6 +206,35 @@ end
 
 local plot_width, plot_height = 0.88 * 960, 0.79 * 600
 
+-- What labels must not hide, in pixels: the bars of spread and the steps of the front.
+local function taken_boxes(points, front, px, py)
+  local boxes = {}
+  local function add(x, y, x_to, y_to)
+    boxes[#boxes + 1] = { math.min(x, x_to) - 2, math.min(y, y_to) - 2, math.max(x, x_to) + 2, math.max(y, y_to) + 2 }
+  end
+  for _, p in ipairs(points) do
+    add(px(p[3]), py(p[2]), px(p[4]), py(p[2]))
+    add(px(p[1]), py(p[5]), px(p[1]), py(p[6]))
+  end
+  for i = 2, #front do
+    add(px(front[i - 1][1]), py(front[i - 1][2]), px(front[i][1]), py(front[i - 1][2]))
+    add(px(front[i][1]), py(front[i - 1][2]), px(front[i][1]), py(front[i][2]))
+  end
+  return boxes
+end
+
+local function place_labels(points, front, sx, sy)
+  local function px(value) return sx.part(value) * plot_width end
+  local function py(value) return sy.part(value) * plot_height end
+  local pixels, labels = {}, {}
+  for i, p in ipairs(points) do pixels[i] = { px(p[1]), py(p[2]), p.text } end
+  local taken = taken_boxes(points, front, px, py)
+  for i, at in ipairs(label.place(pixels, plot_width, plot_height, taken)) do
+    labels[i] = { sx.value(at[1] / plot_width), sy.value(at[2] / plot_height), points[i].text }
+  end
+  return labels
+end
+
 local function pareto(view, plot, dataset)
   local x, x_log = axis(plot.x)
   local y, y_log = axis(plot.y)
@@ -217,13 +246,9 @@ local function pareto(view, plot, dataset)
     ys[2 * i - 1], ys[2 * i] = point[5], point[6]
   end
   local sx, sy = scale_of(xs, x_log), scale_of(ys, y_log)
-  local pixels, labels = {}, {}
-  for i, p in ipairs(points) do pixels[i] = { sx.part(p[1]) * plot_width, sy.part(p[2]) * plot_height, p.text } end
-  for i, at in ipairs(label.place(pixels, plot_width, plot_height)) do
-    labels[i] = { sx.value(at[1] / plot_width), sy.value(at[2] / plot_height), points[i].text }
-  end
   local front = chart.front(points, metrics.better(y))
   front[#front + 1] = { sx.high, front[#front][2] }
+  local labels = place_labels(points, front, sx, sy)
   local what = ("%s against %s"):format(metrics.title(y), metrics.title(x))
   local lines = titles(view, plot, what, dataset, x, y)
   for _, block in ipairs { { "points", points }, { "front", front }, { "labels", labels } } do

@@ -2,7 +2,7 @@
 -- the free place that is nearest to it, from a ring of candidates.
 local label = {}
 
-local character, height, gap = 7.2, 16, 9
+local character, height, gap = 7.9, 16, 10
 
 -- Offsets of a label's box from its point: right, left, above, below, and the corners, then further.
 local function candidates(width)
@@ -33,10 +33,10 @@ local function outside(box, width, canvas)
   return (left + right + low + high) * 200
 end
 
---- `points` are {x, y, text} in pixels from the lower left corner of a canvas of this size. Gives
---- {x, y} of the left middle of each label.
-function label.place(points, width, canvas)
-  local boxes = {}
+--- `points` are {x, y, text} in pixels from the lower left corner of a canvas of this size; `taken`
+--- are boxes {left, low, right, high} to keep clear of. Gives {x, y} of the left middle of each label.
+function label.place(points, width, canvas, taken)
+  local boxes = { table.unpack(taken or {}) }
   for _, point in ipairs(points) do
     boxes[#boxes + 1] = { point[1] - 6, point[2] - 6, point[1] + 6, point[2] + 6 }
   end

@@ -1,4 +1,5 @@
 -- An experiment: rows to run, and the tables, charts and claims that are views of their results.
+local core = require "longhaul.core"
 local spec = require "longhaul.spec"
 
 local experiment = {}
@@ -8,94 +9,228 @@ local Experiment = {}
 Experiment.__index = Experiment
 Experiment.__name = "longhaul.experiment"
 
-local row_fields = { "model", "task", "train", "seeds", "dataset", "label" }
-
 --- Used by lh.experiment.
 function experiment.new(name, scale)
   if type(name) ~= "string" or not name:match("^[%w_.-]+$") then
     spec.fail("an experiment's name is made of letters, digits, '-', '_' and '.'")
   end
-  local made = { name = name, scale = scale, rows = {}, tables = {}, plots = {}, claims = {}, default_seeds = 1 }
+  local made = {
+    name = name, scale = scale, rows = {}, tables = {}, plots = {}, claims = {}, default_seeds = 1,
+  }
   return setmetatable(made, Experiment)
 end
 
+--- Whether a value is an experiment.
 function experiment.is(value) return getmetatable(value) == Experiment end
 
--- "64 lstm:dual" from a point of lh.grid, its factors in the order of the axes.
-local function label_of(point)
-  local meta = getmetatable(point)
-  if not meta or not meta.axes then spec.fail("a row begins with its label or with a point of lh.grid") end
-  local words = {}
-  for i, axis in ipairs(meta.axes) do words[i] = tostring(point[axis]) end
-  return table.concat(words, " "), meta.axes
+-- ---- checking what a script says ----
+
+local function refuse(owner, key, names)
+  local nearest = core.nearest(tostring(key), names)
+  spec.fail(("%s: unknown field '%s'%s"):format(owner, tostring(key),
+    nearest and (" (did you mean '%s'?)"):format(nearest) or "; there are: " .. table.concat(names, ", ")))
 end
 
-local function check_fields(row)
-  for key in pairs(row) do
-    local known = key == 1
-    for _, name in ipairs(row_fields) do known = known or name == key end
-    if not known then
-      local nearest = require("longhaul.core").nearest(tostring(key), row_fields)
-      spec.fail(("row: unknown field '%s'%s"):format(key, nearest and (" (did you mean '%s'?)"):format(nearest) or ""))
+-- `fields` is an array of { name, types }; position 1 is allowed when `first` says so.
+local function check_fields(owner, given, fields, first)
+  if type(given) ~= "table" then spec.fail(owner .. " takes a table, as in { ... }") end
+  local types, names = {}, {}
+  for i, field in ipairs(fields) do
+    names[i] = field[1]
+    types[field[1]] = field[2]
+  end
+  for key, value in pairs(given) do
+    if not (key == 1 and first) then
+      if not types[key] then refuse(owner, key, names) end
+      if not types[key]:find(type(value), 1, true) then
+        spec.fail(("%s: field '%s' must be a %s, got a %s"):format(owner, key, types[key], type(value)))
+      end
     end
   end
-  for _, kind in ipairs { "model", "task", "train" } do
-    if not spec.is(row[kind], kind) then spec.fail(("row: field '%s' must be a %s"):format(kind, kind)) end
+end
+
+local function check_metrics(owner, list)
+  local metrics = require "longhaul.report.metrics"
+  for _, name in ipairs(list) do
+    if not metrics.is_known(name) then
+      local nearest = core.nearest(tostring(name), metrics.names())
+      spec.fail(("%s: no metric '%s'%s"):format(owner, tostring(name),
+        nearest and (" (did you mean '%s'?)"):format(nearest) or ""))
+    end
   end
 end
 
---- Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3, dataset = "books" }`. The first
---- value is the label, or a point of lh.grid whose factors become columns.
-function Experiment:row(row)
-  check_fields(row)
-  local first, factors = row[1], nil
-  local label = row.label
-  if type(first) == "table" then
-    local made, axes = label_of(first)
-    label = label or made
-    factors = {}
-    for i, axis in ipairs(axes) do factors[i] = { axis, first[axis] } end
-  else
-    label = label or first
+-- ---- rows ----
+
+local row_fields = {
+  { "model", "table" }, { "task", "table" }, { "train", "table" }, { "seeds", "number" },
+  { "dataset", "string" }, { "label", "string" }, { "published_row", "string" }, { "slug", "string" },
+}
+
+-- "64 lstm:dual" from a point of lh.grid, and its factors in the order of the axes.
+local function factors_of(point)
+  local meta = getmetatable(point)
+  if not meta or not meta.axes then
+    spec.fail("a row begins with its label or with a point of lh.grid")
   end
-  if type(label) ~= "string" then spec.fail("a row begins with its label or with a point of lh.grid") end
-  local info = debug.getinfo(2, "Sl")
+  local words, factors = {}, {}
+  for i, axis in ipairs(meta.axes) do
+    words[i] = tostring(point[axis])
+    factors[i] = { axis, point[axis] }
+  end
+  return table.concat(words, " "), factors
+end
+
+local function check_unique(self, label, dataset)
+  for _, other in ipairs(self.rows) do
+    if other.label == label and other.dataset == dataset then
+      spec.fail(("row \"%s\" on %s is there already, from %s"):format(label, dataset, other.line))
+    end
+  end
+end
+
+--- Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,
+--- dataset = "books" }`. The first value is the label, or a point of lh.grid whose factors become
+--- columns of runs.csv.
+function Experiment:row(row)
+  check_fields("row", row, row_fields, true)
+  for _, kind in ipairs { "model", "task", "train" } do
+    if not spec.is(row[kind], kind) then
+      spec.fail(("row: field '%s' must be a %s"):format(kind, kind))
+    end
+  end
+  local label, factors = row.label or row[1], nil
+  if type(row[1]) == "table" then
+    local made
+    made, factors = factors_of(row[1])
+    label = row.label or made
+  end
+  if type(label) ~= "string" then
+    spec.fail("a row begins with its label or with a point of lh.grid")
+  end
+  if row.seeds and (math.tointeger(row.seeds) or 0) < 1 then
+    spec.fail("row: field 'seeds' must be a positive integer")
+  end
+  local dataset = row.dataset or row.task:option("name") or ""
+  check_unique(self, label, dataset)
   self.rows[#self.rows + 1] = {
-    label = label,
-    dataset = row.dataset or row.task:option("name") or "",
-    model = row.model,
-    task = row.task,
-    train = row.train,
-    seeds = row.seeds,
-    factors = factors,
-    line = ("%s:%d"):format(info.short_src, info.currentline),
+    label = label, dataset = dataset, model = row.model, task = row.task, train = row.train,
+    seeds = math.tointeger(row.seeds), factors = factors, line = spec.line(), slug = row.slug,
+    published_row = row.published_row,
   }
   return self
 end
 
 --- How many seeds rows have that do not say so themselves.
 function Experiment:seeds(count)
-  self.default_seeds = count
+  if not math.tointeger(count) or count < 1 then spec.fail("seeds takes a positive integer") end
+  self.default_seeds = math.tointeger(count)
   return self
 end
 
---- Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" }, baseline = "Slide:13L",
---- published = "brt_table1", best = { bits_per_token = "min" } }`.
+-- ---- views ----
+
+local table_fields = {
+  { "columns", "table" }, { "baseline", "string or table" }, { "published", "string" },
+  { "best", "table" }, { "name", "string" }, { "title", "string" }, { "datasets", "table" },
+}
+
+--- Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" },
+--- baseline = "Slide:13L", published = "brt_table1" }`. `datasets` maps our names of datasets to the
+--- paper's; `best` says "min" or "max" for a metric.
 function Experiment:table(options)
+  check_fields("table", options, table_fields)
+  if not options.columns then spec.fail("table: field 'columns' is missing") end
+  check_metrics("table", options.columns)
+  options.line = spec.line()
   self.tables[#self.tables + 1] = options
   return self
 end
 
---- Declares a chart: `bench:plot { "pareto", x = "step_time_ms", y = "bits_per_token" }`; kinds: lines, pareto, bars.
+local plot_fields = {
+  { "x", "string or table" }, { "y", "string or table" }, { "group", "string" }, { "label", "string" },
+  { "frontier", "boolean" }, { "band", "string or boolean" }, { "title", "string" },
+  { "name", "string" }, { "dataset", "string" },
+}
+
+local plot_kinds = { "loss", "lines", "pareto", "bars" }
+
+local function check_axis(value)
+  if type(value) == "table" then
+    check_fields("plot axis", value, { { "log", "boolean" } }, true)
+    return value[1]
+  end
+  return value
+end
+
+--- Declares a chart: `bench:plot { "pareto", x = "step_time_ms", y = "bits_per_token" }`; kinds:
+--- loss (always drawn), lines, pareto, bars. An axis is a metric, a factor of the sweep or a model
+--- option; `{ "window", log = true }` makes it logarithmic.
 function Experiment:plot(options)
+  check_fields("plot", options, plot_fields, true)
+  local known = false
+  for _, kind in ipairs(plot_kinds) do known = known or kind == options[1] end
+  if not known then refuse("plot", options[1], plot_kinds) end
+  local x, y = check_axis(options.x), check_axis(options.y)
+  if options[1] ~= "loss" then check_metrics("plot: field 'y'", { y or "(nothing)" }) end
+  if (options[1] == "lines" or options[1] == "pareto") and not x then
+    spec.fail("plot: field 'x' is missing")
+  end
   self.plots[#self.plots + 1] = options
   return self
 end
 
---- Declares a claim that the results are held against; see report/claims.lua.
+local claim_fields = {
+  { "paper", "string" }, { "experiment", "string" }, { "expected", "string" }, { "says", "string" },
+  { "note", "string" }, { "check", "function" },
+}
+
+--- Declares a claim: `bench:claim { "brt_p071", experiment = "brt-table1", check = function(seen) ...
+--- return verdict, measured, note end }`. `seen` is a longhaul.evidence; a number that it lacks makes
+--- the verdict "undecided".
 function Experiment:claim(claim)
+  check_fields("claim", claim, claim_fields, true)
+  if type(claim[1]) ~= "string" then spec.fail("a claim begins with its id") end
+  if not claim.check then spec.fail("claim: field 'check' is missing") end
+  claim.line = spec.line()
   self.claims[#self.claims + 1] = claim
   return self
+end
+
+-- ---- for the runner and the reports ----
+
+local function matches(row, baseline)
+  if type(baseline) == "string" then return row.label == baseline end
+  local wanted, met = 0, 0
+  for _ in pairs(baseline) do wanted = wanted + 1 end
+  for _, factor in ipairs(row.factors or {}) do
+    if baseline[factor[1]] == factor[2] then met = met + 1 end
+  end
+  return met == wanted
+end
+
+--- The label of the row that relative step times refer to, or nil. Fails when no row is meant.
+function Experiment:baseline()
+  local options = self.tables[1]
+  if not options or not options.baseline then return nil end
+  for _, row in ipairs(self.rows) do
+    if matches(row, options.baseline) then return row.label end
+  end
+  error(("%s: table: no row is the baseline%s"):format(options.line,
+    type(options.baseline) == "string" and " '" .. options.baseline .. "'" or ""), 0)
+end
+
+--- What the column `model` says of a row: the slug that the paper's table has for its label, else
+--- the model's class.
+function Experiment:slug(row)
+  if row.slug then return row.slug end
+  local published = require "longhaul.report.published"
+  for _, options in ipairs(self.tables) do
+    local paper = options.published and published.table(options.published)
+    local slug = paper and paper.slug[row.published_row or row.label]
+    if slug then return slug end
+  end
+  return row.model.name
 end
 
 return experiment

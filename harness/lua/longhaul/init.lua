@@ -20,9 +20,17 @@ end
 --- The scale that this run is at: smoke, small, medium, gpu or paper.
 function longhaul.scale() return settings.scale end
 
+local function check_scale(name)
+  for _, scale in ipairs(longhaul.scales) do
+    if scale == name then return end
+  end
+  spec.fail(("no scale '%s'; there are: %s"):format(tostring(name), table.concat(longhaul.scales, ", ")))
+end
+
 --- Picks by scale: `lh.by_scale { smoke = 10, small = 1000, paper = 500e3 }`. A scale that is not named takes
 --- the nearest smaller one that is.
 function longhaul.by_scale(choices)
+  for name in pairs(choices) do check_scale(name) end
   local chosen
   for _, scale in ipairs(longhaul.scales) do
     if choices[scale] ~= nil then chosen = choices[scale] end
@@ -61,9 +69,12 @@ longhaul.data = {}
 
 --- A corpus: `lh.data.text { "books", tokens = "bytes" }`. The first value is the name.
 function longhaul.data.text(options)
-  local corpus = { kind = "corpus" }
+  if type(options) ~= "table" then options = { options } end
+  local corpus = {}
   for key, value in pairs(options) do corpus[key == 1 and "name" or key] = value end
-  return corpus
+  local good, message = pcall(core.check, "task", "language_model", corpus)
+  if not good then spec.fail((message:gsub("language_model", "text", 1))) end
+  return setmetatable(corpus, { kind = "corpus" })
 end
 
 longhaul.tasks = constructors("task", core.tasks())
@@ -74,9 +85,10 @@ function longhaul.tasks.language_model(options)
   local merged = {}
   for key, value in pairs(options) do
     if key == 1 then
-      for name, inner in pairs(value) do
-        if name ~= "kind" then merged[name] = inner end
+      if (getmetatable(value) or {}).kind ~= "corpus" then
+        spec.fail("language_model: the first value is a corpus, as in lh.data.text { \"books\" }")
       end
+      for name, inner in pairs(value) do merged[name] = inner end
     else
       merged[key] = value
     end
@@ -89,6 +101,9 @@ end
 function longhaul.grid(axes)
   local points = { {} }
   for _, axis in ipairs(axes) do
+    if type(axis) ~= "table" or type(axis[1]) ~= "string" or #axis < 2 then
+      spec.fail("grid: an axis is a name and its values, as in { \"window\", 32, 64 }")
+    end
     local longer = {}
     for _, point in ipairs(points) do
       for i = 2, #axis do

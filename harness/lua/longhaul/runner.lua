@@ -3,11 +3,9 @@
 local core = require "longhaul.core"
 local progress = require "longhaul.progress"
 local store = require "longhaul.store"
+local timing = require "longhaul.timing"
 
 local runner = {}
-
--- Step-time protocol: warm-up steps, then rounds in which every row takes one step in turn.
-local timing = { smoke = { 1, 3 }, small = { 2, 9 }, medium = { 3, 21 }, gpu = { 5, 51 }, paper = { 5, 51 } }
 
 local class_versions = {}
 for _, class in ipairs(core.models()) do class_versions[class.name] = class.version end
@@ -30,21 +28,22 @@ function runner.identity(run)
   return core.hash(table.concat(parts, "\n")):sub(1, 16)
 end
 
+local function wanted(row, settings)
+  return not settings.only
+    or (row.label .. " " .. row.dataset):find(settings.only, 1, true) ~= nil
+end
+
 --- The runs of an experiment, seed by seed so that a whole table appears early.
 function runner.plan(experiment, settings)
-  local runs = {}
-  local function wanted(row)
-    return not settings.only or (row.label .. " " .. row.dataset):find(settings.only, 1, true) ~= nil
-  end
-  local most = 0
-  for _, row in ipairs(experiment.rows) do
-    most = math.max(most, settings.seeds or row.seeds or experiment.default_seeds)
-  end
+  local runs, most = {}, 0
+  local function seeds_of(row) return settings.seeds or row.seeds or experiment.default_seeds end
+  for _, row in ipairs(experiment.rows) do most = math.max(most, seeds_of(row)) end
   for seed = 1, most do
     for _, row in ipairs(experiment.rows) do
-      if wanted(row) and seed <= (settings.seeds or row.seeds or experiment.default_seeds) then
+      if seed <= seeds_of(row) and wanted(row, settings) then
         runs[#runs + 1] = {
-          experiment = experiment.name, row = row, seed = seed, scale = settings.scale, device = settings.device,
+          experiment = experiment.name, row = row, seed = seed, scale = settings.scale,
+          device = settings.device, slug = experiment:slug(row),
         }
       end
     end
@@ -65,7 +64,7 @@ local function new_record(run, machine)
   local row = run.row
   local record = {
     run_id = run.id, experiment = run.experiment, row = row.label, dataset = row.dataset,
-    model = row.model.name, task = row.task.name, data = task_info(row.task).data, seed = run.seed,
+    model = run.slug, class = row.model.name, task = row.task.name, data = task_info(row.task).data, seed = run.seed,
     scale = run.scale, device = run.device, code_version = machine.version, machine = machine.cpu,
     blas = machine.blas, version = class_versions[row.model.name], date = os.date("!%Y-%m-%dT%H:%M:%SZ"),
     model_options = row.model.text, task_options = row.task.text, train_options = row.train.text,
@@ -82,10 +81,21 @@ local function factor_names(row)
   return names
 end
 
+-- A session that goes on from the run's checkpoint when there is one; a checkpoint that cannot be
+-- read (an older format, a damaged disk) is named and left behind.
+local function open_session(run, results)
+  local session, snapshot = new_session(run), results:checkpoint(run.id)
+  if not core.exists(snapshot) then return session end
+  local good, message = pcall(session.restore, session, snapshot)
+  if good then return session end
+  io.stderr:write(("starting again: %s\n"):format(message))
+  session:close()
+  return new_session(run)
+end
+
 -- Trains the session to its end; false when it was interrupted.
 local function train(run, results, session, shown)
   local snapshot = results:checkpoint(run.id)
-  if core.exists(snapshot) then session:restore(snapshot) end
   local points = results:read_curve(run.id, session:info().step)
   local saved = core.clock()
   local done = session:train(snapshot, function(p)
@@ -124,7 +134,7 @@ end
 local function execute(run, results, machine, shown)
   local record = new_record(run, machine)
   local good, outcome = pcall(function()
-    local session <close> = new_session(run)
+    local session <close> = open_session(run, results)
     if not train(run, results, session, shown) then return "interrupted" end
     return finish(run, results, session, record) and "done" or "interrupted"
   end)
@@ -140,98 +150,50 @@ local function execute(run, results, machine, shown)
   return outcome
 end
 
--- ---- step times ----
-
--- Rows of the same dataset are timed together; the first seed stands for all.
-local function timing_groups(runs)
-  local groups, by_dataset, seen = {}, {}, {}
-  for _, run in ipairs(runs) do
-    local key = run.row.label .. "\n" .. run.row.dataset
-    if not seen[key] then
-      seen[key] = true
-      local group = by_dataset[run.row.dataset]
-      if not group then
-        group = { dataset = run.row.dataset }
-        by_dataset[run.row.dataset] = group
-        groups[#groups + 1] = group
-      end
-      group[#group + 1] = run
-    end
-  end
-  return groups
-end
-
-local function is_timed(group, rows)
-  local have = {}
-  for _, row in ipairs(rows) do
-    if row.status == "done" and (row.step_time_ms or "") ~= "" then have[row.row .. "\n" .. row.dataset] = true end
-  end
-  for _, run in ipairs(group) do
-    if not have[run.row.label .. "\n" .. run.row.dataset] then return false end
-  end
-  return true
-end
-
-local function time_group(group, scale)
-  local sessions = {}
-  local good, times = pcall(function()
-    for i, run in ipairs(group) do sessions[i] = new_session(run) end
-    return core.time_steps(sessions, timing[scale][1], timing[scale][2])
-  end)
-  for _, session in ipairs(sessions) do session:close() end
-  if not good then error(times, 0) end
-  return times
-end
-
-local function record_times(group, times, results, baseline)
-  local base
-  for i, run in ipairs(group) do
-    if run.row.label == baseline then base = times[i].median_ms end
-  end
-  results:update(function(rows)
-    for _, row in ipairs(rows) do
-      for i, run in ipairs(group) do
-        if row.row == run.row.label and row.dataset == run.row.dataset and row.scale == run.scale and row.status == "done" then
-          local t = times[i]
-          row.step_time_ms, row.step_time_q1_ms, row.step_time_q3_ms = t.median_ms, t.q1_ms, t.q3_ms
-          row.tokens_per_second = t.tokens_per_step / (t.median_ms / 1000)
-          row.peak_memory_bytes = t.peak_memory_bytes
-          row.relative_step_time = base and t.median_ms / base or nil
-        end
-      end
-    end
-  end)
-end
-
-local function measure_times(experiment, runs, results, settings)
-  local baseline = experiment.tables[1] and experiment.tables[1].baseline
-  for _, group in ipairs(timing_groups(runs)) do
-    if settings.force or not is_timed(group, results:rows()) then
-      io.stderr:write(("timing steps: %d rows of %s, interleaved\n"):format(#group, group.dataset))
-      record_times(group, time_group(group, settings.scale), results, baseline)
-    end
-  end
-end
-
 -- ---- the whole ----
+
+-- Runs one entry of the plan unless it is finished or another process has it; "done", "skipped",
+-- "failed" or "interrupted".
+local function run_one(run, results, machine, settings, title)
+  run.id = runner.identity(run)
+  local lock_file = results:checkpoint(run.id) .. ".lock"
+  local lock <close> = core.lock(lock_file, true)
+  if not lock then
+    io.stderr:write(title, "  is run by another process\n")
+    return "skipped"
+  end
+  local before = results:find(run.id)
+  if before and before.status == "done" and not settings.force then
+    core.remove_file(lock_file)
+    return "skipped"
+  end
+  if settings.force then core.remove_file(results:checkpoint(run.id)) end
+  local outcome = execute(run, results, machine, progress.new(title))
+  if outcome == "done" then core.remove_file(lock_file) end
+  return outcome
+end
+
+local function title_of(run, i, count)
+  return ("[%d/%d] %s %s seed %d"):format(i, count, run.row.label, run.row.dataset, run.seed)
+end
 
 --- Runs what is not finished. Returns how many runs failed, and whether it was interrupted.
 function runner.run(experiment, settings)
+  local baseline = experiment:baseline()
   local results = store.open(settings.results, experiment.name)
   local machine = core.machine()
-  local runs = runner.plan(experiment, settings)
-  local failed = 0
+  local runs, failed, kept = runner.plan(experiment, settings), 0, {}
+  if #runs == 0 and #experiment.rows > 0 then error(("no row contains '%s'"):format(settings.only), 0) end
   for i, run in ipairs(runs) do
-    run.id = runner.identity(run)
-    local shown = progress.new(("[%d/%d] %s %s seed %d"):format(i, #runs, run.row.label, run.row.dataset, run.seed))
-    local before = results:find(run.id)
-    if not (before and before.status == "done") or settings.force then
-      local outcome = execute(run, results, machine, shown)
-      if outcome == "interrupted" then return failed, true end
-      if outcome == "failed" then failed = failed + 1 end
-    end
+    local mine = not settings.task or settings.task == i
+    local outcome = mine and run_one(run, results, machine, settings, title_of(run, i, #runs))
+    if outcome == "interrupted" then return failed, true end
+    if outcome == "failed" then failed = failed + 1 else kept[#kept + 1] = run end
   end
-  if failed == 0 and not settings.no_timing then measure_times(experiment, runs, results, settings) end
+  if not settings.no_timing and not settings.task then
+    timing.measure(kept, results, { scale = settings.scale, force = settings.force, baseline = baseline,
+      open = new_session, memory = machine.memory_bytes })
+  end
   return failed, false
 end
 

@@ -5,21 +5,20 @@ local experiment = require "longhaul.experiment"
 
 local script = {}
 
--- Philox-free but fixed: scripts that shuffle get the same order every time.
-local function keyed_random()
-  math.randomseed(1, 1)
-  return math.random
-end
+-- Lua 5.4 seeds itself from the clock; a script that shuffles gets the same order every time.
+local function fixed_random() math.randomseed(1, 1) end
 
+-- Reading or writing a name that nobody declared is a mistake, reported at its line.
 local function environment()
-  local names = setmetatable({}, { __index = _G })
-  return setmetatable(names, {
+  return setmetatable({}, {
     __index = function(_, name)
       local value = _G[name]
       if value == nil then error(("undefined global '%s'"):format(name), 2) end
       return value
     end,
-    __newindex = function(_, name) error(("assignment to undefined global '%s'; write local"):format(name), 2) end,
+    __newindex = function(_, name)
+      error(("assignment to undefined global '%s'; write local"):format(name), 2)
+    end,
   })
 end
 
@@ -33,7 +32,7 @@ end
 --- Runs the script and gives the experiment that it returns.
 function script.load(path, settings)
   require("longhaul").configure(settings)
-  keyed_random()
+  fixed_random()
   local chunk, message = loadfile(script.find(path), "t", environment())
   if not chunk then error(message, 0) end
   local value = chunk()

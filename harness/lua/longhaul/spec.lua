@@ -8,16 +8,32 @@ local Spec = {}
 Spec.__index = Spec
 Spec.__name = "longhaul.spec"
 
---- Raises `message` at the first line outside of the library.
-function spec.fail(message)
+-- The library's files are embedded under these names, whatever the folder it runs in.
+local own = { "^@harness/lua/longhaul/", "^@harness/report/", "^@datasets/" }
+
+local function is_own(source)
+  for _, pattern in ipairs(own) do
+    if source:match(pattern) then return true end
+  end
+  return false
+end
+
+--- "sweep.lua:12": the line of the script that called into the library; "" when there is none.
+function spec.line()
   for level = 2, 20 do
     local info = debug.getinfo(level, "Sl")
     if not info then break end
-    if info.currentline > 0 and not info.source:match("^@harness/") then
-      error(("%s:%d: %s"):format(info.short_src, info.currentline, message), 0)
+    if info.currentline > 0 and not is_own(info.source) then
+      return ("%s:%d"):format(info.short_src, info.currentline)
     end
   end
-  error(message, 0)
+  return ""
+end
+
+--- Raises `message` at the script's line.
+function spec.fail(message)
+  local line = spec.line()
+  error(line ~= "" and line .. ": " .. message or message, 0)
 end
 
 local function checked(kind, name, values)

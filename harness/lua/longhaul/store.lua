@@ -15,7 +15,7 @@ store.columns = {
   "parameters", "flops_per_token", "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
   "accuracy", "error_percent", "mse", "mae", "bleu", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
   "relative_step_time", "tokens_per_second", "peak_memory_bytes", "wall_time_s", "code_version", "machine",
-  "blas", "dataset", "version", "date", "model_options", "task_options", "train_options", "error",
+  "blas", "dataset", "class", "version", "date", "model_options", "task_options", "train_options", "error",
 }
 
 store.curve_columns = { "step", "time_s", "loss_bits", "rate", "gradient_norm", "valid_bits" }

@@ -1,0 +1,99 @@
+-- One page over everything under a results folder: each experiment's tables, charts and runs, and the
+-- claims. It reads the files that the experiments wrote.
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+local markup = require "longhaul.report.markup"
+
+local html = {}
+
+local escape = markup.escape
+
+local function experiments_in(folder)
+  local names = {}
+  for _, name in ipairs(core.list_folder(folder)) do
+    if core.exists(("%s/%s/runs.csv"):format(folder, name)) then names[#names + 1] = name end
+  end
+  return names
+end
+
+-- What stands between <body> and </body> of a table's page.
+local function body_of(path) return core.read_file(path):match("<body>\n(.*)\n</body>") end
+
+local function text_table(columns, records, decorate)
+  local lines = { '<table class="text"><thead><tr>' }
+  for _, name in ipairs(columns) do lines[#lines + 1] = ("<th>%s</th>"):format(escape(name)) end
+  lines[#lines + 1] = "</tr></thead><tbody>"
+  for _, record in ipairs(records) do
+    local fields = {}
+    for i, name in ipairs(columns) do
+      local text = escape(record[name] or "")
+      fields[i] = decorate and decorate(name, text) or ("<td>%s</td>"):format(text)
+    end
+    lines[#lines + 1] = "<tr>" .. table.concat(fields) .. "</tr>"
+  end
+  lines[#lines + 1] = "</tbody></table>"
+  return table.concat(lines, "\n")
+end
+
+local function claims_section(folder)
+  local path = folder .. "/claims/claims.csv"
+  if not core.exists(path) then return "" end
+  local function decorate(name, text)
+    if name == "verdict" then return ('<td class="%s">%s</td>'):format(text, text) end
+    return ("<td>%s</td>"):format(text)
+  end
+  local columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale", "note" }
+  return '<h2 id="claims">Claims</h2>\n' .. text_table(columns, (csv.read(path)), decorate)
+end
+
+-- Machines, scales and failures of an experiment in one paragraph and a list.
+local function provenance(runs)
+  local done, failures, machines, seen = 0, {}, {}, {}
+  for _, run in ipairs(runs) do
+    if run.status == "done" then done = done + 1 else failures[#failures + 1] = run end
+    local text = ("%s, %s, code %s, scale %s"):format(run.machine, run.blas, run.code_version, run.scale)
+    if not seen[text] then machines[#machines + 1] = text end
+    seen[text] = true
+  end
+  local lines = { ('<p class="note">%d runs done, %d failed; %s.</p>'):format(done, #failures,
+    escape(table.concat(machines, "; "))) }
+  if #failures > 0 then lines[2] = text_table({ "row", "dataset", "seed", "error" }, failures) end
+  return table.concat(lines, "\n")
+end
+
+local function section(folder, name)
+  local path = folder .. "/" .. name
+  local parts = { ('<h2 id="%s">%s</h2>'):format(escape(name), escape(name)), provenance((csv.read(path .. "/runs.csv"))) }
+  for _, file in ipairs(core.list_folder(path)) do
+    if file:match("%.html$") then parts[#parts + 1] = (body_of(path .. "/" .. file) or ""):gsub("<h2>.-</h2>\n", "", 1) end
+  end
+  for _, file in ipairs(core.list_folder(path)) do
+    if file:match("%.svg$") then
+      parts[#parts + 1] = ('<img src="%s/%s" alt="%s" width="960" height="600">'):format(escape(name), escape(file), escape(file))
+    end
+  end
+  return table.concat(parts, "\n")
+end
+
+--- Writes <folder>/report.html and gives its path.
+function html.write(folder)
+  local names = experiments_in(folder)
+  local machine = core.machine()
+  local parts = { "<h1>longhaul: published and measured</h1>",
+    ('<p class="note">Version %s, %s. Every number is a row of a runs.csv beside this page.</p>'):format(
+      escape(machine.version), os.date("!%Y-%m-%d")) }
+  local links = {}
+  for _, name in ipairs(names) do links[#links + 1] = ('<a href="#%s">%s</a>'):format(escape(name), escape(name)) end
+  local claims = claims_section(folder)
+  if claims ~= "" then table.insert(links, 1, '<a href="#claims">claims</a>') end
+  parts[#parts + 1] = "<p>" .. table.concat(links, " · ") .. "</p>"
+  parts[#parts + 1] = claims
+  for _, name in ipairs(names) do parts[#parts + 1] = section(folder, name) end
+  if #names == 0 then parts[#parts + 1] = "<p>Nothing has been run yet: <code>longhaul run SCRIPT.lua</code>.</p>" end
+  local path = folder .. "/report.html"
+  core.make_folder(folder)
+  core.write_file(path, markup.page("longhaul report", table.concat(parts, "\n")))
+  return path
+end
+
+return html
