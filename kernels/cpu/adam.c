@@ -5,7 +5,8 @@
 
 /* What one step multiplies with, in the compute type. */
 typedef struct coefficients {
-    real beta1, beta2, first, second;  /* first, second: 1 / (1 - beta^(t + 1)) */
+    real beta1, beta2, rest1, rest2;   /* rest: 1 - beta, which a small difference needs exact */
+    real first, second;                /* 1 / (1 - beta^(t + 1)) */
     real rate, epsilon, joined, apart; /* weight decay inside the gradient, or beside it */
     real factor;
 } coefficients;
@@ -14,6 +15,8 @@ static coefficients prepare(const lh_adam_args *args) {
     const double steps = (double)args->step->step + 1.0;
     return (coefficients){.beta1 = (real)args->beta1,
                           .beta2 = (real)args->beta2,
+                          .rest1 = (real)(1.0 - args->beta1),
+                          .rest2 = (real)(1.0 - args->beta2),
                           .first = (real)(1.0 / (1.0 - pow(args->beta1, steps))),
                           .second = (real)(1.0 / (1.0 - pow(args->beta2, steps))),
                           .rate = (real)args->step->rate,
@@ -29,8 +32,8 @@ static void update(const lh_adam_args *args, lh_range range, const coefficients 
 #pragma omp simd
     for (int64_t i = range.begin; i < range.end; ++i) {
         const real g = k.factor * args->g[i] + k.joined * x[i];
-        m[i] = k.beta1 * m[i] + (1 - k.beta1) * g;
-        v[i] = k.beta2 * v[i] + (1 - k.beta2) * g * g;
+        m[i] = k.beta1 * m[i] + k.rest1 * g;
+        v[i] = k.beta2 * v[i] + k.rest2 * g * g;
         const real root = (real)sqrt((double)(v[i] * k.second)) + k.epsilon;
         x[i] -= k.rate * (m[i] * k.first) / root + k.apart * x[i];
     }

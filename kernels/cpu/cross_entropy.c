@@ -13,43 +13,40 @@ static void clear_row(const lh_cross_entropy_args *args, int64_t r) {
         x[v] = 0;
 }
 
-static bool is_first_largest(const real *x, int64_t vocabulary, int64_t target) {
-    for (int64_t v = 0; v < target; ++v) {
-        if (x[v] >= x[target]) return false;
-    }
-    for (int64_t v = target + 1; v < vocabulary; ++v) {
-        if (x[v] > x[target]) return false;
-    }
-    return true;
+/* Whether no earlier logit reaches the target's, which is the largest. */
+static bool is_first(const real *x, int64_t target) {
+    int64_t v = 0;
+    while (x[v] < x[target])
+        ++v;
+    return v == target;
 }
 
-/* The sum of exp without keeping the exponentials. */
-static double exp_sum(int64_t width, const real *x, real scale, real shift) {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < width; ++i)
-        sum += (double)lh_exp(scale * x[i] - shift);
-    return sum;
+/* The logit that scale turns into the largest. */
+static real peak(int64_t vocabulary, const real *x, real scale, real largest) {
+    real smallest = x[0];
+    if (scale >= 0) return largest;
+    for (int64_t v = 1; v < vocabulary; ++v)
+        smallest = x[v] < smallest ? x[v] : smallest;
+    return smallest;
 }
 
 static void row(const lh_cross_entropy_args *args, int64_t r, real weight, real gradient_scale) {
     const int64_t vocabulary = args->vocabulary, target = args->target[r];
     real *x = args->x + r * vocabulary;
-    const real scale = args->scale;
-    /* A negative scale turns the largest into the smallest; shifting by scale * 0 is then as good.
-     */
-    const real shift = scale > 0 ? scale * lh_row_max(vocabulary, x) : 0;
-    const double hit = (double)scale * (double)x[target];
-    if (args->correct != NULL) args->correct[r] = is_first_largest(x, vocabulary, target) ? 1 : 0;
-    const double sum = args->gradient ? lh_row_exp(vocabulary, x, scale, shift, x)
-                                      : exp_sum(vocabulary, x, scale, shift);
-    args->loss[r] = (real)((double)weight * (log(sum) + (double)shift - hit));
+    const real scale = args->scale, hit = x[target], largest = lh_row_max(vocabulary, x);
+    const real most = peak(vocabulary, x, scale, largest);
+    if (args->correct != NULL) args->correct[r] = hit == largest && is_first(x, target) ? 1 : 0;
+    const double sum = args->gradient ? lh_exp_sum(vocabulary, x, scale, most, x)
+                                      : lh_exp_sum(vocabulary, x, scale, most, NULL);
+    args->loss[r] =
+        (real)((double)weight * (log(sum) - (double)scale * ((double)hit - (double)most)));
     if (!args->gradient) return;
     const real outer = weight * gradient_scale * scale, inverse = (real)((double)outer / sum);
+    const real share = x[target] / (real)sum;
 #pragma omp simd
     for (int64_t v = 0; v < vocabulary; ++v)
         x[v] *= inverse;
-    x[target] -= outer;
+    x[target] = outer * (share - 1);
 }
 
 lh_status LH_CPU(cross_entropy)(const lh_launch *launch, const lh_cross_entropy_args *args) {

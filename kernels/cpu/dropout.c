@@ -1,34 +1,71 @@
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels_cpu.h"
-#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/random_run.h"
 
-/* One run of `width` elements whose words begin at `first`: four neighbours share a Philox block.
+/* Words drawn at a time: they and the elements that they decide over stay in the first-level cache.
  */
-static void run(const lh_dropout_args *args, lh_random_key key, uint64_t first, const real *x,
-                real *y) {
+enum { SEGMENT = 16 * LH_RANDOM_GROUP };
+
+/* Tiles that share one drawing of a segment's words. More would leave short masks to one thread. */
+enum { TILES = 32 };
+
+/* The mask as one run of `period` words, laid over `sequences` of `length` elements again and
+ * again. Without a period the whole tensor is one sequence, and one period long. */
+typedef struct tiling {
+    int64_t sequences, length, period, repeats;
+} tiling;
+
+static tiling tile(const lh_dropout_args *args) {
+    tiling t = {1, args->outer * args->length * args->width, 0, 1};
+    t.period = t.length;
+    if (args->period > 0 && t.length > 0) {
+        t.sequences = args->outer;
+        t.length = args->length * args->width;
+        t.period = lh_min(args->period, args->length) * args->width;
+        t.repeats = lh_chunk_count(t.length, t.period);
+    }
+    return t;
+}
+
+LH_SPECIALIZED void mask_run(const uint32_t *word, uint32_t threshold, real kept, int64_t count,
+                             const real *x, real *y, bool add) {
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) {
+        const real value = word[i] >= threshold ? x[i] * kept : LH_R(0);
+        y[i] = add ? y[i] + value : value;
+    }
+}
+
+/* One segment of the mask, in some of the sequences and repeats. */
+static void mask_segment(const lh_dropout_args *args, const tiling *t, lh_range range,
+                         lh_range tiles) {
+    uint32_t word[SEGMENT];
     const uint32_t threshold = lh_dropout_threshold(args->rate);
     const real kept = (real)(1.0 / (1.0 - args->rate));
-    lh_random_block block = lh_random_words(key, first >> 2);
-    for (int64_t i = 0; i < args->width; ++i) {
-        const uint64_t index = first + (uint64_t)i;
-        if ((index & 3u) == 0) block = lh_random_words(key, index >> 2);
-        const real value = block.word[index & 3u] >= threshold ? x[i] * kept : 0;
-        y[i] = args->write == LH_ADD ? y[i] + value : value;
+    lh_random_run(*args->key, (uint64_t)range.begin, range.end - range.begin, word);
+    for (int64_t i = tiles.begin; i < tiles.end; ++i) {
+        const int64_t start = i % t->repeats * t->period;
+        const int64_t count = lh_min(range.end, t->length - start) - range.begin;
+        const int64_t at = i / t->repeats * t->length + start + range.begin;
+        if (args->write == LH_ADD) {
+            mask_run(word, threshold, kept, count, args->x + at, args->y + at, true);
+        } else {
+            mask_run(word, threshold, kept, count, args->x + at, args->y + at, false);
+        }
     }
 }
 
 lh_status LH_CPU(dropout)(const lh_launch *launch, const lh_dropout_args *args) {
     (void)launch;
-    if (args->rate < 0 || args->rate >= 1) return LH_EOPTION;
-    const int64_t width = args->width, rows = args->outer * args->length;
-    const int64_t size = lh_rows_per_chunk(4 * width), chunks = lh_chunk_count(rows, size);
-    const lh_random_key key = *args->key;
-#pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const lh_range range = lh_chunk(rows, size, chunk);
-        for (int64_t r = range.begin; r < range.end; ++r) {
-            const int64_t t = args->period > 0 ? r % args->length % args->period : r;
-            run(args, key, (uint64_t)(t * width), args->x + r * width, args->y + r * width);
-        }
+    if (!(args->rate >= 0 && args->rate < 1)) return LH_EOPTION;
+    const tiling t = tile(args);
+    const int64_t tiles = t.sequences * t.repeats;
+    const int64_t segments = lh_chunk_count(t.period, SEGMENT);
+    const int64_t groups = lh_chunk_count(tiles, TILES);
+#pragma omp parallel for schedule(static) if (t.sequences * t.length > LH_CHUNK)
+    for (int64_t job = 0; job < segments * groups; ++job) {
+        mask_segment(args, &t, lh_chunk(t.period, SEGMENT, job / groups),
+                     lh_chunk(tiles, TILES, job % groups));
     }
     return LH_OK;
 }

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-#include "kernels/base.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/vector_math.h"
 
 /* -infinity for an empty row; NaN once an element is. */
@@ -31,14 +32,23 @@ static inline real lh_row_max(int64_t width, const real *x) {
     return lane[0];
 }
 
-/* y[i] = exp(scale * x[i] - shift); returns their sum. y may be x. */
-static inline double lh_row_exp(int64_t width, const real *x, real scale, real shift, real *y) {
+/* Elements whose exponentials are summed in the compute type, before double: few enough that
+ * sixteen lanes add no error to speak of. */
+enum { LH_EXP_BLOCK = 256 };
+
+/* y[i] = exp(scale * (x[i] - most)), not kept when y is NULL; returns their sum. y may be x. */
+LH_SPECIALIZED double lh_exp_sum(int64_t width, const real *x, real scale, real most, real *y) {
     double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < width; ++i) {
-        const real e = lh_exp(scale * x[i] - shift);
-        y[i] = e;
-        sum += (double)e;
+    for (int64_t begin = 0; begin < width; begin += LH_EXP_BLOCK) {
+        const int64_t end = lh_min(width, begin + LH_EXP_BLOCK);
+        real part = 0;
+#pragma omp simd reduction(+ : part)
+        for (int64_t i = begin; i < end; ++i) {
+            const real e = lh_exp(scale * (x[i] - most));
+            if (y != NULL) y[i] = e;
+            part += e;
+        }
+        sum += (double)part;
     }
     return sum;
 }

@@ -2,23 +2,40 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/vector_math.h"
 
+/* Columns whose gates are made once and then used for all rows of a chunk. */
+enum { PANEL = 256 };
+
+static void make_gates(const real *bias, lh_range columns, real *gate) {
+    const int64_t count = columns.end - columns.begin;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i)
+        gate[i] = lh_sigmoid(bias[columns.begin + i]);
+}
+
+static void forward_panel(const lh_fixed_gate_forward_args *args, lh_range rows, lh_range columns) {
+    real gate[PANEL];
+    const int64_t count = columns.end - columns.begin;
+    make_gates(args->bias, columns, gate);
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+        const int64_t at = r * args->width + columns.begin;
+        const real *c = args->c + at, *z = args->z + at;
+        real *y = args->y + at;
+#pragma omp simd
+        for (int64_t i = 0; i < count; ++i)
+            y[i] = c[i] * gate[i] + z[i] * (1 - gate[i]);
+    }
+}
+
 lh_status LH_CPU(fixed_gate_forward)(const lh_launch *launch,
                                      const lh_fixed_gate_forward_args *args) {
     (void)launch;
     const int64_t width = args->width, size = lh_rows_per_chunk(width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
+    const int64_t panels = lh_chunk_count(width, PANEL);
 #pragma omp parallel for schedule(static) if (chunks > 1)
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const lh_range rows = lh_chunk(args->rows, size, chunk);
-        for (int64_t r = rows.begin; r < rows.end; ++r) {
-            const real *c = args->c + r * width, *z = args->z + r * width;
-            real *y = args->y + r * width;
-#pragma omp simd
-            for (int64_t i = 0; i < width; ++i) {
-                const real g = lh_sigmoid(args->bias[i]);
-                y[i] = c[i] * g + z[i] * (1 - g);
-            }
-        }
+        for (int64_t panel = 0; panel < panels; ++panel)
+            forward_panel(args, lh_chunk(args->rows, size, chunk), lh_chunk(width, PANEL, panel));
     }
     return LH_OK;
 }
@@ -27,61 +44,62 @@ size_t LH_CPU(fixed_gate_backward_workspace)(const lh_fixed_gate_backward_args *
     return args->dbias != NULL ? lh_column_workspace(args->rows, args->width) : 0;
 }
 
-/* d(+)= dy * g, or dy * (1 - g) when `rest`. */
-LH_SPECIALIZED void scale_row(int64_t width, const real *bias, const real *dy, real *d, bool rest,
+/* d (+)= dy * gate, or dy * (1 - gate) when `rest`. */
+LH_SPECIALIZED void scale_row(int64_t count, const real *gate, const real *dy, real *d, bool rest,
                               bool add) {
 #pragma omp simd
-    for (int64_t i = 0; i < width; ++i) {
-        const real g = lh_sigmoid(bias[i]);
-        const real value = dy[i] * (rest ? 1 - g : g);
+    for (int64_t i = 0; i < count; ++i) {
+        const real value = dy[i] * (rest ? 1 - gate[i] : gate[i]);
         d[i] = add ? d[i] + value : value;
     }
 }
 
-static void row_backward(const lh_fixed_gate_backward_args *args, int64_t r) {
-    const int64_t width = args->width, at = r * width;
+static void row_backward(const lh_fixed_gate_backward_args *args, int64_t at, int64_t count,
+                         const real *gate) {
     const real *dy = args->dy + at;
     if (args->dc != NULL && args->dc_write == LH_ADD) {
-        scale_row(width, args->bias, dy, args->dc + at, false, true);
+        scale_row(count, gate, dy, args->dc + at, false, true);
     } else if (args->dc != NULL) {
-        scale_row(width, args->bias, dy, args->dc + at, false, false);
+        scale_row(count, gate, dy, args->dc + at, false, false);
     }
     if (args->dz != NULL && args->dz_write == LH_ADD) {
-        scale_row(width, args->bias, dy, args->dz + at, true, true);
+        scale_row(count, gate, dy, args->dz + at, true, true);
     } else if (args->dz != NULL) {
-        scale_row(width, args->bias, dy, args->dz + at, true, false);
+        scale_row(count, gate, dy, args->dz + at, true, false);
     }
 }
 
-/* dbias = g (1 - g) sum over rows of dy (c - z). */
-static void bias_partial(const lh_fixed_gate_backward_args *args, lh_range rows, double *partial) {
-    const int64_t width = args->width;
-    for (int64_t i = 0; i < width; ++i)
-        partial[i] = 0;
+static void backward_panel(const lh_fixed_gate_backward_args *args, lh_range rows, lh_range columns,
+                           double *partial) {
+    real gate[PANEL];
+    double sum[PANEL] = {0};
+    const int64_t count = columns.end - columns.begin;
+    make_gates(args->bias, columns, gate);
     for (int64_t r = rows.begin; r < rows.end; ++r) {
-        const real *c = args->c + r * width, *z = args->z + r * width, *dy = args->dy + r * width;
+        const int64_t at = r * args->width + columns.begin;
+        const real *c = args->c + at, *z = args->z + at, *dy = args->dy + at;
+        row_backward(args, at, count, gate);
+        if (partial == NULL) continue;
 #pragma omp simd
-        for (int64_t i = 0; i < width; ++i) {
-            partial[i] += (double)dy[i] * ((double)c[i] - (double)z[i]);
-        }
+        for (int64_t i = 0; i < count; ++i)
+            sum[i] += (double)dy[i] * ((double)c[i] - (double)z[i]);
     }
-    for (int64_t i = 0; i < width; ++i) {
-        const double g = (double)lh_sigmoid(args->bias[i]);
-        partial[i] *= g * (1.0 - g);
-    }
+    /* dbias = g (1 - g) sum over rows of dy (c - z). */
+    for (int64_t i = 0; i < count && partial != NULL; ++i)
+        partial[columns.begin + i] = sum[i] * (double)gate[i] * (1.0 - (double)gate[i]);
 }
 
 lh_status LH_CPU(fixed_gate_backward)(const lh_launch *launch,
                                       const lh_fixed_gate_backward_args *args) {
     const int64_t width = args->width, size = lh_rows_per_chunk(width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
+    const int64_t panels = lh_chunk_count(width, PANEL);
     double *partial = launch->workspace;
 #pragma omp parallel for schedule(static) if (chunks > 1)
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const lh_range rows = lh_chunk(args->rows, size, chunk);
-        if (args->dbias != NULL) bias_partial(args, rows, partial + chunk * width);
-        for (int64_t r = rows.begin; r < rows.end; ++r)
-            row_backward(args, r);
+        for (int64_t panel = 0; panel < panels; ++panel)
+            backward_panel(args, lh_chunk(args->rows, size, chunk), lh_chunk(width, PANEL, panel),
+                           args->dbias != NULL ? partial + chunk * width : NULL);
     }
     if (args->dbias != NULL) {
         lh_column_join(chunks, width, partial, args->dbias, args->dbias_write);

@@ -11,7 +11,7 @@ static void row_forward(int64_t width, const real *x, real *y) {
             y[i] = 0;
         return;
     }
-    const real inverse = (real)(1.0 / lh_row_exp(width, x, 1, most, y));
+    const real inverse = (real)(1.0 / lh_exp_sum(width, x, 1, most, y));
 #pragma omp simd
     for (int64_t i = 0; i < width; ++i)
         y[i] *= inverse;
