@@ -56,6 +56,7 @@ static bool pair_good(suite *s, const gradient_pair *pair, objective loss, const
 void gradient_check(suite *s, const gradient_pair *pairs, int count, objective loss,
                     const void *args) {
     bool good = true;
+    lh_cpu_set_threads(1); /* the sizes are small */
     for (int i = 0; i < count && good; i++)
         good = pair_good(s, &pairs[i], loss, args);
     s->passed += good;
