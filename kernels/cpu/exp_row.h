@@ -9,27 +9,16 @@
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/vector_math.h"
 
-/* -infinity for an empty row; NaN once an element is. */
+/* -infinity for an empty row; NaN when an element is. */
 static inline real lh_row_max(int64_t width, const real *x) {
-    enum { LANES = 16 };
-    real lane[LANES];
-    for (int j = 0; j < LANES; ++j)
-        lane[j] = -(real)INFINITY;
-    const int64_t whole = width / LANES * LANES;
-    for (int64_t i = 0; i < whole; i += LANES) {
-#pragma omp simd
-        for (int j = 0; j < LANES; ++j) {
-            const real v = x[i + j];
-            lane[j] = v > lane[j] || v != v ? v : lane[j];
-        }
+    real most = -(real)INFINITY;
+    int unordered = 0;
+#pragma omp simd reduction(max : most) reduction(| : unordered)
+    for (int64_t i = 0; i < width; ++i) {
+        most = x[i] > most ? x[i] : most;
+        unordered |= x[i] != x[i];
     }
-    for (int64_t i = whole; i < width; ++i) {
-        lane[0] = x[i] > lane[0] || x[i] != x[i] ? x[i] : lane[0];
-    }
-    for (int j = 1; j < LANES; ++j) {
-        lane[0] = lane[j] > lane[0] || lane[j] != lane[j] ? lane[j] : lane[0];
-    }
-    return lane[0];
+    return unordered != 0 ? (real)NAN : most;
 }
 
 /* Elements whose exponentials are summed in the compute type, before double: few enough that
