@@ -16,6 +16,8 @@ const lh_option lh_corpus_options[] = {
      "tokenizer: bytes, sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE"},
     {"documents", LH_OPTION_INTEGER, "200", 1, 1e7, NULL, "generator: documents to train on"},
     {"document_bytes", LH_OPTION_INTEGER, "32768", 256, 1e9, NULL, "generator: size of a document"},
+    {"split_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,
+     "cut longer documents into pieces of this size, documents of their own; 0: whole"},
     {"limit_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,
      "bytes of the train split to use; 0: all"},
     {"limit_eval_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,
@@ -26,7 +28,7 @@ const lh_option lh_corpus_options[] = {
 
 typedef struct item {
     char *name, *path, *text; /* text NULL until first used */
-    size_t bytes;
+    size_t begin, bytes;      /* where in the file or text, and how long */
     int64_t words, count;
     int32_t *tokens; /* NULL until first used */
 } item;
@@ -40,6 +42,7 @@ typedef struct item_list {
 struct lh_corpus {
     lh_tokenizer *tokenizer;
     item_list split[LH_SPLITS];
+    int64_t split_bytes;
     char source[LH_PATH_BYTES + 64];
     uint64_t digest;
 };
@@ -91,20 +94,45 @@ static lh_status add(lh_corpus *corpus, lh_split split, item made) {
     return LH_OK;
 }
 
+/* How many documents one file or text becomes. */
+static size_t piece_count(const lh_corpus *corpus, size_t bytes) {
+    const size_t size = (size_t)corpus->split_bytes;
+    return size == 0 || bytes <= size ? 1 : (bytes + size - 1) / size;
+}
+
+/* Piece `index` of a document of `bytes`; name and place are the whole's. */
+static item piece_of(const lh_corpus *corpus, const char *name, size_t bytes, size_t index) {
+    const size_t size = (size_t)corpus->split_bytes;
+    const size_t begin = index * size, left = bytes - begin;
+    return (item){.name = lh_duplicate_text(name),
+                  .begin = begin,
+                  .bytes = size > 0 && left > size ? size : left,
+                  .words = -1};
+}
+
 lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name, const char *path,
                              int64_t bytes) {
-    item made = {.name = lh_duplicate_text(name),
-                 .path = lh_duplicate_text(path),
-                 .bytes = (size_t)bytes,
-                 .words = -1};
-    return add(corpus, split, made);
+    for (size_t i = 0; i < piece_count(corpus, (size_t)bytes); ++i) {
+        item made = piece_of(corpus, name, (size_t)bytes, i);
+        made.path = lh_duplicate_text(path);
+        LH_TRY(add(corpus, split, made));
+    }
+    return LH_OK;
 }
 
 lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name, char *text,
                              size_t bytes) {
-    item made = {.name = lh_duplicate_text(name), .text = text, .bytes = bytes, .words = -1};
+    lh_status status = LH_OK;
     mix_digest(corpus, text, bytes);
-    return add(corpus, split, made);
+    for (size_t i = 0; i < piece_count(corpus, bytes) && status == LH_OK; ++i) {
+        item made = piece_of(corpus, name, bytes, i);
+        made.text = lh_allocate(made.bytes + 1);
+        if (made.text != NULL) memcpy(made.text, text + made.begin, made.bytes);
+        made.begin = 0;
+        status = made.text != NULL ? add(corpus, split, made) : LH_EMEMORY;
+    }
+    free(text);
+    return status;
 }
 
 /* ---- opening ---- */
@@ -151,6 +179,7 @@ static lh_status read_documents(lh_corpus *corpus, const char *name, const lh_op
 
 static lh_status fill(lh_corpus *corpus, const lh_options *options) {
     const char *tokens = lh_options_text(options, "tokens");
+    corpus->split_bytes = lh_options_integer(options, "split_bytes");
     corpus->split[LH_TRAIN].limit = lh_options_integer(options, "limit_bytes");
     corpus->split[LH_VALID].limit = lh_options_integer(options, "limit_eval_bytes");
     corpus->split[LH_TEST].limit = corpus->split[LH_VALID].limit;
@@ -203,7 +232,9 @@ static lh_status load_text(item *i) {
     void *text = NULL;
     size_t bytes = 0;
     LH_TRY(lh_file_read_all(i->path, &text, &bytes));
-    if (bytes < i->bytes) {
+    const bool whole = bytes >= i->begin + i->bytes;
+    if (whole) memmove(text, (char *)text + i->begin, i->bytes);
+    if (!whole) {
         free(text);
         return lh_fail(LH_EIO, "%s: shorter than when the corpus was opened", i->path);
     }

@@ -24,11 +24,12 @@ local function check_scale(name)
   for _, scale in ipairs(longhaul.scales) do
     if scale == name then return end
   end
-  spec.fail(("no scale '%s'; there are: %s"):format(tostring(name), table.concat(longhaul.scales, ", ")))
+  spec.fail(("no scale '%s'; there are: %s"):format(tostring(name),
+    table.concat(longhaul.scales, ", ")))
 end
 
---- Picks by scale: `lh.by_scale { smoke = 10, small = 1000, paper = 500e3 }`. A scale that is not named takes
---- the nearest smaller one that is.
+--- Picks by scale: `lh.by_scale { smoke = 10, small = 1000, paper = 500e3 }`. A scale that is not
+--- named takes the nearest smaller one that is.
 function longhaul.by_scale(choices)
   for name in pairs(choices) do check_scale(name) end
   local chosen
@@ -36,9 +37,14 @@ function longhaul.by_scale(choices)
     if choices[scale] ~= nil then chosen = choices[scale] end
     if scale == settings.scale then break end
   end
-  if chosen == nil then spec.fail(("by_scale has nothing for scale '%s' or below"):format(settings.scale)) end
+  if chosen == nil then
+    spec.fail(("by_scale has nothing for scale '%s' or below"):format(settings.scale))
+  end
   return chosen
 end
+
+--- The value that a Lua file beside the script returns: `local setting = lh.include "setting.lua"`.
+function longhaul.include(name) return require("longhaul.script").include(name) end
 
 --- A new experiment. Its name is the folder under results/.
 ---@param name string "window-sweep"
@@ -57,7 +63,8 @@ local function constructors(kind, list)
   return setmetatable(made, {
     __index = function(_, name)
       local nearest = core.nearest(tostring(name), names)
-      spec.fail(("no %s '%s'%s"):format(kind, name, nearest and (" (did you mean '%s'?)"):format(nearest) or ""))
+      spec.fail(("no %s '%s'%s"):format(kind, name, nearest
+        and (" (did you mean '%s'?)"):format(nearest) or ""))
     end,
   })
 end
@@ -96,8 +103,8 @@ function longhaul.tasks.language_model(options)
   return language_model(merged)
 end
 
---- All combinations of ordered axes: `lh.grid { { "window", 32, 64 }, { "gate", "fixed", "lstm" } }` gives an iterator
---- over points with a field per axis, the last axis running fastest.
+--- All combinations of ordered axes: `lh.grid { { "window", 32, 64 }, { "gate", "fixed", "lstm" }
+--- }` gives an iterator over points with a field per axis, the last axis running fastest.
 function longhaul.grid(axes)
   local points = { {} }
   for _, axis in ipairs(axes) do

@@ -1,5 +1,5 @@
--- Loads experiment scripts: a strict environment, our own library whatever lies beside the script, and
--- random numbers that do not change from run to run.
+-- Loads experiment scripts: a strict environment, our own library whatever lies beside the script,
+-- and random numbers that do not change from run to run.
 local core = require "longhaul.core"
 local experiment = require "longhaul.experiment"
 
@@ -29,13 +29,29 @@ function script.find(path)
   return core.exists(installed) and installed or path
 end
 
+local function run_file(path)
+  local chunk, message = loadfile(path, "t", environment())
+  if not chunk then error(message, 0) end
+  return chunk()
+end
+
+-- The folder of the script that runs, and what its includes gave.
+local folder, included = ".", {}
+
+--- Used by lh.include: the value of a file beside the script, run once.
+function script.include(name)
+  local path = folder .. "/" .. name
+  if included[path] == nil then included[path] = run_file(path) end
+  return included[path]
+end
+
 --- Runs the script and gives the experiment that it returns.
 function script.load(path, settings)
+  local file = script.find(path)
   require("longhaul").configure(settings)
   fixed_random()
-  local chunk, message = loadfile(script.find(path), "t", environment())
-  if not chunk then error(message, 0) end
-  local value = chunk()
+  folder, included = file:match("^(.*)/[^/]*$") or ".", {}
+  local value = run_file(file)
   if not experiment.is(value) then
     error(("%s: a script ends with `return` and its experiment"):format(path), 0)
   end

@@ -1,0 +1,40 @@
+-- Block-Recurrent Transformer, section 4.5: where the recurrent layers stand, the window, the number of states.
+local lh = require "longhaul"
+local setting = lh.include "setting.lua"
+
+local bench = lh.experiment "brt-ablations"
+bench:seeds(setting.seeds)
+
+local size, dataset = setting.size, setting.datasets[1]
+local train = setting.train(dataset)
+
+local function add(label, class, options, window)
+  bench:row {
+    label, model = lh.models[class](setting.model(options)), task = setting.task(dataset, 8 * window), train = train, dataset = dataset.name,
+  }
+end
+
+-- Two recurrent layers next to each other (9 and 10 of 12) and apart (4 and 10), beside one and beside a 13th layer.
+local tenth = size.layers - 2
+add("one layer", "brt", { recurrent_layers = { tenth } }, size.window)
+add("two adjacent", "brt", { recurrent_layers = { math.max(1, tenth - 1), tenth } }, size.window)
+add("two apart", "brt", { recurrent_layers = { math.max(1, tenth // 3), tenth + (tenth == 1 and 1 or 0) } }, size.window)
+add("13th layer", "slide", { layers = size.layers + 1 }, size.window)
+
+-- The window, with and without recurrence.
+for _, half in ipairs { 4, 2, 1 } do
+  local window = size.window // half
+  if half > 1 then
+    add(("window %d slide"):format(window), "slide", { window = window, layers = size.layers + 1 }, window)
+    add(("window %d rec"):format(window), "brt", { window = window }, window)
+  end
+end
+
+-- The number of states.
+for _, states in ipairs { size.window // 4, size.window // 2, 2 * size.window, 4 * size.window } do
+  add(("states %d"):format(states), "brt", { states = states }, size.window)
+end
+
+bench:table { columns = { "bits_per_token", "relative_step_time", "parameters" }, baseline = "13th layer" }
+bench:plot { "bars", y = "bits_per_token" }
+return bench

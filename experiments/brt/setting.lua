@@ -1,0 +1,88 @@
+-- What the experiments of the Block-Recurrent Transformer paper share (Hutchins et al. 2022, section 4):
+-- sizes, corpora and training by scale.
+local lh = require "longhaul"
+
+local setting = {}
+
+-- Depth, width and window of the 12-layer baseline at each scale. Below `gpu` the model is a third as deep and the window
+-- counts bytes, so that a table fits a laptop; the proportions (segment of 8 windows, states as many as the
+-- window, the recurrent layer third from the top) are the paper's.
+setting.size = lh.by_scale {
+  smoke = { layers = 3, width = 32, heads = 2, window = 16 },
+  small = { layers = 4, width = 64, heads = 2, window = 32 },
+  medium = { layers = 6, width = 128, heads = 4, window = 64 },
+  gpu = { layers = 12, width = 512, heads = 8, window = 256 },
+  paper = { layers = 12, width = 1024, heads = 8, window = 512 },
+}
+
+-- Tokens per training step: the same for every row (section 4.2).
+setting.tokens = lh.by_scale { smoke = 1024, small = 4096, medium = 8192, gpu = 65536, paper = 131072 }
+
+local dropout = lh.by_scale { smoke = 0, medium = 0, gpu = 0.05 }
+
+setting.seeds = lh.by_scale { smoke = 1, small = 2, medium = 3, gpu = 1 }
+
+--- Options of a model with `more` on top.
+function setting.model(more)
+  local options = { dropout = dropout }
+  for key, value in pairs(setting.size) do options[key] = value end
+  for key, value in pairs(more or {}) do options[key] = value end
+  return options
+end
+
+-- Short documents below `gpu`, so that a row meets many within a short run and cannot learn one by heart; whole books above.
+local piece = lh.by_scale { smoke = 4096, small = 8192, medium = 32768, gpu = 0 }
+local evaluated = lh.by_scale { smoke = 16384, small = 131072, medium = 524288, gpu = 0 }
+
+local function corpus(name, tokens)
+  return lh.data.text {
+    name, tokens = tokens, documents = lh.by_scale { smoke = 100, small = 1500 },
+    document_bytes = piece > 0 and piece or 65536, split_bytes = piece, limit_eval_bytes = evaluated,
+  }
+end
+
+local pieces_32k = lh.by_scale { smoke = "bytes", gpu = "sentencepiece:t5-32k" }
+
+-- The columns of Table 1. Below `gpu` the token columns are read as bytes: a vocabulary of 32,000 would be most of so
+-- small a model.
+local all = {
+  { "pg19_bytes", corpus(lh.by_scale { smoke = "books", paper = "pg19" }, "bytes"), 1.0 },
+  { "pg19_tokens", corpus(lh.by_scale { smoke = "books", paper = "pg19" }, "sentencepiece:t5-32k"), 1.0 },
+  { "arxiv", corpus("latex", pieces_32k), 0.5 },
+  { "github", corpus("code", pieces_32k), 0.25 },
+}
+
+-- Which of them, by scale.
+local chosen = lh.by_scale {
+  smoke = { 1 }, small = { 1, 3, 4 }, gpu = { 1, 2, 3, 4 },
+}
+
+setting.datasets = {}
+for i, index in ipairs(chosen) do
+  local name, text, multiple = table.unpack(all[index])
+  setting.datasets[i] = { name = name, text = text, multiple = multiple }
+end
+
+--- The language-modelling task of a dataset on segments of `segment` tokens.
+function setting.task(dataset, segment)
+  return lh.tasks.language_model {
+    dataset.text, segment = segment, batch = setting.tokens // segment,
+    -- the released code never predicts the first token of a segment
+    predict_across = lh.by_scale { smoke = true, paper = false },
+  }
+end
+
+--- Training as in section 4: Adafactor, inverse square root decay, warm-up, a rate per corpus.
+function setting.train(dataset, steps)
+  local scaled = lh.by_scale { smoke = true, paper = false }
+  return lh.train {
+    optimizer = "adafactor", schedule = "rsqrt",
+    steps = steps or lh.by_scale { smoke = 12, small = 500, medium = 4000, gpu = 50e3, paper = dataset.name == "github" and 250e3 or 500e3 },
+    warmup = lh.by_scale { smoke = 10, small = 100, medium = 500, gpu = 1000 },
+    -- The multiples 0.5 and 0.25 tame the instabilities of long runs at full size; short runs take one rate.
+    rate = scaled and 0.5 or dataset.multiple,
+    log_every = lh.by_scale { smoke = 4, small = 10, medium = 50, gpu = 100 },
+  }
+end
+
+return setting

@@ -1,0 +1,32 @@
+-- Block-Recurrent Transformer, Table 2: twice the heads and twice the feed-forward network.
+local lh = require "longhaul"
+local setting = lh.include "setting.lua"
+
+local bench = lh.experiment "brt-table2"
+bench:seeds(setting.seeds)
+
+local size = setting.size
+local large = { heads = 2 * size.heads, head_width = size.width // size.heads, hidden = 8 * size.width }
+
+local function with(more)
+  local options = setting.model(large)
+  for key, value in pairs(more) do options[key] = value end
+  return options
+end
+
+local steps = lh.by_scale { smoke = 12, small = 500, medium = 4000, gpu = 50e3, paper = 200e3 }
+local dataset = setting.datasets[2] and setting.datasets[2].name == "pg19_tokens" and setting.datasets[2] or setting.datasets[1]
+
+for _, row in ipairs {
+  { "Slide:13L:large", lh.models.slide(with { layers = size.layers + 1 }) },
+  { "Rec:lstm:single:large", lh.models.brt(with { recurrence = "lstm:single" }) },
+  { "Rec:fixed:skip:large", lh.models.brt(with { recurrence = "fixed:skip" }) },
+} do
+  bench:row { row[1], model = row[2], task = setting.task(dataset, 8 * size.window), train = setting.train(dataset, steps), dataset = dataset.name }
+end
+
+bench:table {
+  columns = { "parameters", "relative_step_time", "bits_per_token", "word_perplexity" }, baseline = "Slide:13L:large",
+  published = "brt_table2",
+}
+return bench
