@@ -162,7 +162,16 @@ static tally run_table(const options *o, suite_mode mode, const lh_kernels *tabl
     return sum;
 }
 
+/* What the times depend on. */
+static void print_setting(void) {
+    const char *better = lh_blas_better_core();
+    printf("%d threads, OpenBLAS core %s", lh_cpu_threads(), lh_blas_core());
+    if (better != NULL) printf("; OPENBLAS_CORETYPE=%s may be faster", better);
+    puts("");
+}
+
 static tally run_mode(const options *o, suite_mode mode) {
+    if (mode == MODE_BENCH) print_setting();
     if (mode == MODE_COVERAGE)
         printf("%-24s %-12s %5s %6s %8s  %s\n", "kernel", "backend", "cases", "adding", "in place",
                "differences");
