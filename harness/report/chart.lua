@@ -37,7 +37,8 @@ local function rows_of(experiment, dataset)
 end
 
 local function titles(view, plot, what, dataset, x, y)
-  local title = plot.title or ("%s, %s: %s (scale %s)"):format(view.experiment.name, dataset, what, view.scale)
+  local title = plot.title or ("%s, %s: %s (scale %s)"):format(view.experiment.name, dataset, what,
+    view.scale)
   return {
     gnuplot.assign("chart_title", title), gnuplot.assign("x_title", metrics.title(x)),
     gnuplot.assign("y_title", metrics.title(y)),
@@ -100,7 +101,8 @@ local function loss(view, plot, dataset)
   if #curves == 0 then return nil end
   local lines = titles(view, plot, "training loss", dataset, "step", "bits/token")
   table.insert(lines, gnuplot.block("data", curves))
-  for _, pair in ipairs { { "series", #curves }, { "names", names }, { "marks", 0 }, { "band", 0 } } do
+  for _, pair in ipairs { { "series", #curves }, { "names", names }, { "marks", 0 },
+    { "band", 0 } } do
     table.insert(lines, gnuplot.assign(pair[1], pair[2]))
   end
   lines.after = { loss_range(curves) }
@@ -139,7 +141,8 @@ local function sweep(view, plot, dataset)
   end
   local lines = titles(view, plot, metrics.title(y), dataset, x, y)
   table.insert(lines, gnuplot.block("data", blocks))
-  for _, pair in ipairs { { "series", #blocks }, { "names", names }, { "marks", 1 }, { "band", plot.band and 1 or 0 } } do
+  for _, pair in ipairs { { "series", #blocks }, { "names", names }, { "marks", 1 },
+    { "band", plot.band and 1 or 0 } } do
     table.insert(lines, gnuplot.assign(pair[1], pair[2]))
   end
   lines.after = { x_log and "set logscale x 2" or "", y_log and "set logscale y" or "" }
@@ -177,7 +180,8 @@ local function pareto_points(view, plot, dataset, x, y)
       end
       local text = plot.label and group_name(row, plot.label) or row.label
       points[#points + 1] = {
-        at, value, at - (x_spread or 0), at + (x_spread or 0), value - (spread or 0), value + (spread or 0),
+        at, value, at - (x_spread or 0), at + (x_spread or 0), value - (spread or 0),
+          value + (spread or 0),
         index[name], text = text,
       }
     end
@@ -195,7 +199,8 @@ function chart.front(points, better)
     return a[2] < b[2]
   end)
   for _, point in ipairs(sorted) do
-    local gains = not best or (better == "max" and point[2] > best) or (better ~= "max" and point[2] < best)
+    local gains = not best or (better == "max" and point[2] > best)
+      or (better ~= "max" and point[2] < best)
     if gains then
       best = point[2]
       front[#front + 1] = { point[1], point[2] }
@@ -210,7 +215,8 @@ local plot_width, plot_height = 0.88 * 960, 0.79 * 600
 local function taken_boxes(points, front, px, py)
   local boxes = {}
   local function add(x, y, x_to, y_to)
-    boxes[#boxes + 1] = { math.min(x, x_to) - 2, math.min(y, y_to) - 2, math.max(x, x_to) + 2, math.max(y, y_to) + 2 }
+    boxes[#boxes + 1] = { math.min(x, x_to) - 2, math.min(y, y_to) - 2, math.max(x, x_to) + 2,
+      math.max(y, y_to) + 2 }
   end
   for _, p in ipairs(points) do
     add(px(p[3]), py(p[2]), px(p[4]), py(p[2]))
@@ -259,7 +265,8 @@ local function pareto(view, plot, dataset)
     table.insert(lines, gnuplot.assign(pair[1], pair[2]))
   end
   lines.after = {
-    ("set xrange [%.10g:%.10g]"):format(sx.low, sx.high), ("set yrange [%.10g:%.10g]"):format(sy.low, sy.high),
+    ("set xrange [%.10g:%.10g]"):format(sx.low, sx.high),
+      ("set yrange [%.10g:%.10g]"):format(sy.low, sy.high),
     x_log and "set logscale x" or "", y_log and "set logscale y" or "",
   }
   return "pareto", lines
@@ -326,7 +333,8 @@ end
 function chart.draw(experiment, settings, results)
   if #results.order == 0 then return {} end
   if not gnuplot.is_available() then
-    return {}, "No charts: gnuplot is not installed (apt-get install gnuplot-nox); `longhaul plot` draws them later."
+    return {},
+      "No charts: gnuplot is missing (apt-get install gnuplot-nox); `longhaul plot` draws later."
   end
   local folder = settings.results .. "/" .. experiment.name
   local view = {

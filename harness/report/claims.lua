@@ -1,5 +1,5 @@
--- Claims: sentences of the papers as checks on what was measured. A check reads the results through a
--- view that knows seeds and spread; a number that it lacks makes the claim undecided, not wrong.
+-- Claims: sentences of the papers as checks on what was measured. A check reads the results through
+-- a view that knows seeds and spread; a number that it lacks makes the claim undecided, not wrong.
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
 local metrics = require "longhaul.report.metrics"
@@ -8,7 +8,8 @@ local results = require "longhaul.report.results"
 
 local claims = {}
 
-claims.columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale", "seeds", "note" }
+claims.columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale",
+  "seeds", "note" }
 
 -- ---- what a check sees ----
 
@@ -35,7 +36,8 @@ function Evidence:rows(pattern)
   return list
 end
 
---- Mean over seeds; the claim is undecided where there is none. Without a dataset: mean over datasets.
+--- Mean over seeds; the claim is undecided where there is none. Without a dataset: mean over
+--- datasets.
 function Evidence:value(row, metric, dataset)
   local value, _, count = self.results:value(row, metric, dataset)
   if not value then
@@ -46,8 +48,8 @@ function Evidence:value(row, metric, dataset)
 end
 
 --- Whether `row` is below `other`: "holds", "fails", or "undecided" when the difference is within
---- twice its standard error over paired seeds (one seed: within `margin`, default 0.01). Then the text
---- of the measurement.
+--- twice its standard error over paired seeds (one seed: within `margin`, default 0.01). Then the
+--- text of the measurement.
 function Evidence:lower(metric, row, other, dataset, margin)
   self:value(row, metric, dataset)
   self:value(other, metric, dataset)
@@ -66,7 +68,9 @@ function Evidence:all(parts)
   local verdict, texts = "holds", {}
   for i, part in ipairs(parts) do
     texts[i] = part[2]
-    if part[1] == "fails" or (part[1] == "undecided" and verdict == "holds") then verdict = part[1] end
+    if part[1] == "fails" or (part[1] == "undecided" and verdict == "holds") then
+      verdict = part[1]
+    end
   end
   if #parts == 0 then lack("nothing was measured") end
   return verdict, table.concat(texts, "; ")
@@ -91,7 +95,9 @@ local function evidence(claim, experiment, settings)
 end
 
 local function verdict_of(claim, seen)
-  if #seen.results.order == 0 then return "undecided", "", "the experiment has not been run at this scale" end
+  if #seen.results.order == 0 then
+    return "undecided", "", "the experiment has not been run at this scale"
+  end
   local good, verdict, measured, note = pcall(claim.check, seen)
   if good then
     if type(verdict) == "boolean" then verdict = verdict and "holds" or "fails" end
@@ -110,7 +116,8 @@ function claims.judge(claim, experiment, settings)
   return {
     paper = paper, claim = claim[1], verdict = verdict, measured = measured,
     expected = claim.expected or (printed and printed.comparison) or "",
-    experiment = claim.experiment or experiment.name, scale = settings.scale, seeds = seen.seeds, note = note,
+    experiment = claim.experiment or experiment.name, scale = settings.scale, seeds = seen.seeds,
+      note = note,
     sentence = claim.says or (printed and printed.quantity) or "",
   }
 end
@@ -135,7 +142,9 @@ local function print_verdicts(records, scale)
   print(("\nClaims at scale %s"):format(scale))
   for _, record in ipairs(records) do
     print(("  %-9s  %-18s %s"):format(record.verdict, record.claim, record.sentence))
-    if record.measured ~= "" then print(("  %-9s  %-18s here: %s"):format("", "", record.measured)) end
+    if record.measured ~= "" then
+      print(("  %-9s  %-18s here: %s"):format("", "", record.measured))
+    end
     if record.note ~= "" then print(("  %-9s  %-18s %s"):format("", "", record.note)) end
   end
 end
@@ -144,7 +153,9 @@ end
 --- <results>/claims/claims.csv; gives the path.
 function claims.check(experiment, settings)
   local records = {}
-  for i, claim in ipairs(experiment.claims) do records[i] = claims.judge(claim, experiment, settings) end
+  for i, claim in ipairs(experiment.claims) do
+    records[i] = claims.judge(claim, experiment, settings)
+  end
   print_verdicts(records, settings.scale)
   local folder = settings.results .. "/claims"
   core.make_folder(folder)

@@ -1,5 +1,5 @@
--- Writes gnuplot programs and runs them. The program beside a chart holds its data, so the chart can
--- be drawn again or changed by hand; how it looks is in plots/*.gp.
+-- Writes gnuplot programs and runs them. The program beside a chart holds its data, so the chart
+-- can be drawn again or changed by hand; how it looks is in plots/*.gp.
 local core = require "longhaul.core"
 local place = require "longhaul.report.place"
 
@@ -65,8 +65,8 @@ local function draw(program, plots, kind, output)
   assert(os.rename(output .. ".partial", output))
 end
 
---- Writes <base>.gp and draws <base>.svg and <base>.png from it, whole or not at all. `lines` set what
---- the template plots/<kind>.gp needs. Gives the paths of the charts.
+--- Writes <base>.gp and draws <base>.svg and <base>.png from it, whole or not at all. `lines` set
+--- what the template plots/<kind>.gp needs. Gives the paths of the charts.
 function gnuplot.chart(base, kind, lines)
   local style = place.find("plots/style.gp")
   if not style then error("charts: plots/style.gp is not beside the program", 0) end

@@ -1,5 +1,5 @@
--- One page over everything under a results folder: each experiment's tables, charts and runs, and the
--- claims. It reads the files that the experiments wrote.
+-- One page over everything under a results folder: each experiment's tables, charts and runs, and
+-- the claims. It reads the files that the experiments wrote.
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
 local markup = require "longhaul.report.markup"
@@ -42,7 +42,8 @@ local function claims_section(folder)
     if name == "verdict" then return ('<td class="%s">%s</td>'):format(text, text) end
     return ("<td>%s</td>"):format(text)
   end
-  local columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale", "note" }
+  local columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale",
+    "note" }
   return '<h2 id="claims">Claims</h2>\n' .. text_table(columns, (csv.read(path)), decorate)
 end
 
@@ -51,7 +52,8 @@ local function provenance(runs)
   local done, failures, machines, seen = 0, {}, {}, {}
   for _, run in ipairs(runs) do
     if run.status == "done" then done = done + 1 else failures[#failures + 1] = run end
-    local text = ("%s, %s, code %s, scale %s"):format(run.machine, run.blas, run.code_version, run.scale)
+    local text = ("%s, %s, code %s, scale %s"):format(run.machine, run.blas, run.code_version,
+      run.scale)
     if not seen[text] then machines[#machines + 1] = text end
     seen[text] = true
   end
@@ -63,13 +65,17 @@ end
 
 local function section(folder, name)
   local path = folder .. "/" .. name
-  local parts = { ('<h2 id="%s">%s</h2>'):format(escape(name), escape(name)), provenance((csv.read(path .. "/runs.csv"))) }
+  local parts = { ('<h2 id="%s">%s</h2>'):format(escape(name), escape(name)),
+    provenance((csv.read(path .. "/runs.csv"))) }
   for _, file in ipairs(core.list_folder(path)) do
-    if file:match("%.html$") then parts[#parts + 1] = (body_of(path .. "/" .. file) or ""):gsub("<h2>.-</h2>\n", "", 1) end
+    if file:match("%.html$") then
+      parts[#parts + 1] = (body_of(path .. "/" .. file) or ""):gsub("<h2>.-</h2>\n", "", 1)
+    end
   end
   for _, file in ipairs(core.list_folder(path)) do
     if file:match("%.svg$") then
-      parts[#parts + 1] = ('<img src="%s/%s" alt="%s" width="960" height="600">'):format(escape(name), escape(file), escape(file))
+      parts[#parts + 1] = ('<img src="%s/%s" alt="%s" width="960" height="600">'):format(
+        escape(name), escape(file), escape(file))
     end
   end
   return table.concat(parts, "\n")
@@ -80,16 +86,20 @@ function html.write(folder)
   local names = experiments_in(folder)
   local machine = core.machine()
   local parts = { "<h1>longhaul: published and measured</h1>",
-    ('<p class="note">Version %s, %s. Every number is a row of a runs.csv beside this page.</p>'):format(
+    ('<p class="note">Version %s, %s. Every number is a row of a runs.csv here.</p>'):format(
       escape(machine.version), os.date("!%Y-%m-%d")) }
   local links = {}
-  for _, name in ipairs(names) do links[#links + 1] = ('<a href="#%s">%s</a>'):format(escape(name), escape(name)) end
+  for _, name in ipairs(names) do
+    links[#links + 1] = ('<a href="#%s">%s</a>'):format(escape(name), escape(name))
+  end
   local claims = claims_section(folder)
   if claims ~= "" then table.insert(links, 1, '<a href="#claims">claims</a>') end
   parts[#parts + 1] = "<p>" .. table.concat(links, " · ") .. "</p>"
   parts[#parts + 1] = claims
   for _, name in ipairs(names) do parts[#parts + 1] = section(folder, name) end
-  if #names == 0 then parts[#parts + 1] = "<p>Nothing has been run yet: <code>longhaul run SCRIPT.lua</code>.</p>" end
+  if #names == 0 then
+    parts[#parts + 1] = "<p>Nothing has been run yet: <code>longhaul run SCRIPT.lua</code>.</p>"
+  end
   local path = folder .. "/report.html"
   core.make_folder(folder)
   core.write_file(path, markup.page("longhaul report", table.concat(parts, "\n")))

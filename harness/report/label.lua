@@ -1,10 +1,11 @@
--- Places the labels of points so that they cover neither each other nor other points: for each point
--- the free place that is nearest to it, from a ring of candidates.
+-- Places the labels of points so that they cover neither each other nor other points: for each
+-- point the free place that is nearest to it, from a ring of candidates.
 local label = {}
 
 local character, height, gap = 7.9, 16, 10
 
--- Offsets of a label's box from its point: right, left, above, below, and the corners, then further.
+-- Offsets of a label's box from its point: right, left, above, below, and the corners, then
+-- further.
 local function candidates(width)
   local list = {}
   for _, reach in ipairs { 1, 1.8, 2.8, 4 } do
@@ -34,7 +35,8 @@ local function outside(box, width, canvas)
 end
 
 --- `points` are {x, y, text} in pixels from the lower left corner of a canvas of this size; `taken`
---- are boxes {left, low, right, high} to keep clear of. Gives {x, y} of the left middle of each label.
+--- are boxes {left, low, right, high} to keep clear of. Gives {x, y} of the left middle of each
+--- label.
 function label.place(points, width, canvas, taken)
   local boxes = { table.unpack(taken or {}) }
   for _, point in ipairs(points) do

@@ -41,11 +41,13 @@ end
 
 --- Text with the characters of markup replaced.
 function markup.escape(text)
-  return (tostring(text):gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }))
+  return (tostring(text):gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;",
+    ['"'] = "&quot;" }))
 end
 
 local style = [[
-body{font:16px/1.5 system-ui,sans-serif;color:#1d2733;max-width:1100px;margin:2rem auto;padding:0 1rem}
+body{font:16px/1.5 system-ui,sans-serif;color:#1d2733}
+body{max-width:1100px;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.7rem}h2{font-size:1.3rem;margin-top:2.5rem;border-bottom:1px solid #d5dbe1}
 table{border-collapse:collapse;font-size:.9rem;margin:1rem 0;display:block;overflow-x:auto}
 th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap}th{font-weight:600}
@@ -53,7 +55,8 @@ th:first-child,td:first-child,table.text td,table.text th{text-align:left}
 table.text td{white-space:normal;vertical-align:top}
 thead tr:last-child th{border-bottom:2px solid #1d2733}tbody tr:nth-child(even){background:#f4f6f8}
 .group{border-left:1px solid #d5dbe1}.paper,.diff{color:#66727f}.best{font-weight:700}
-.holds{color:#157f3b;font-weight:600}.fails{color:#b3261e;font-weight:600}.undecided{color:#8a6d00;font-weight:600}
+.holds{color:#157f3b;font-weight:600}.fails{color:#b3261e;font-weight:600}
+.undecided{color:#8a6d00;font-weight:600}
 .note{color:#66727f;font-size:.9rem}img{max-width:100%;height:auto}
 code{background:#f4f6f8;padding:0 .25rem}
 ]]
@@ -69,7 +72,8 @@ end
 local function html_head(made)
   local top, below = { "<th></th>" }, { "<th>row</th>" }
   for _, column in ipairs(made.columns) do
-    top[#top + 1] = ('<th colspan="3" class="group">%s</th>'):format(markup.escape(report.heading(column)))
+    local heading = markup.escape(report.heading(column))
+    top[#top + 1] = ('<th colspan="3" class="group">%s</th>'):format(heading)
     below[#below + 1] = '<th class="group paper">paper</th><th>here</th><th class="diff">diff</th>'
   end
   return ("<thead><tr>%s</tr>\n<tr>%s</tr></thead>"):format(table.concat(top), table.concat(below))
@@ -77,19 +81,23 @@ end
 
 --- The table alone, with its notes; goes into a page of its own and into the report.
 function markup.html(made)
-  local lines = { ("<h2>%s</h2>"):format(markup.escape(made.title)), "<table>", html_head(made), "<tbody>" }
+  local lines = { ("<h2>%s</h2>"):format(markup.escape(made.title)), "<table>", html_head(made),
+    "<tbody>" }
   for _, row in ipairs(made.rows) do
     local fields = { ("<td>%s</td>"):format(markup.escape(row.label)) }
     for c, column in ipairs(made.columns) do
       local paper, here, difference = report.texts(column, row.cells[c])
-      fields[#fields + 1] = ('<td class="group paper">%s</td><td%s>%s</td><td class="diff">%s</td>'):format(
-        paper, row.cells[c].best and ' class="best"' or "", markup.escape(here), difference)
+      local class = row.cells[c].best and ' class="best"' or ""
+      fields[#fields + 1] = ('<td class="group paper">%s</td><td%s>%s</td>'):format(paper, class,
+        markup.escape(here))
+      fields[#fields + 1] = ('<td class="diff">%s</td>'):format(difference)
     end
     lines[#lines + 1] = "<tr>" .. table.concat(fields) .. "</tr>"
   end
   lines[#lines + 1] = "</tbody></table>"
   for _, note in ipairs(report.notes(made)) do
-    lines[#lines + 1] = ('<p class="note">%s</p>'):format(markup.escape(note:gsub("is marked %*", "is bold")))
+    lines[#lines + 1] = ('<p class="note">%s</p>'):format(markup.escape(note:gsub("is marked %*",
+      "is bold")))
   end
   return table.concat(lines, "\n")
 end
@@ -97,11 +105,14 @@ end
 -- ---- LaTeX ----
 
 local latex_characters = {
-  ["\\"] = "\\textbackslash{}", ["&"] = "\\&", ["%"] = "\\%", ["#"] = "\\#", ["_"] = "\\_", ["{"] = "\\{",
+  ["\\"] = "\\textbackslash{}", ["&"] = "\\&", ["%"] = "\\%", ["#"] = "\\#", ["_"] = "\\_",
+    ["{"] = "\\{",
   ["}"] = "\\}", ["~"] = "\\textasciitilde{}", ["^"] = "\\textasciicircum{}", ["$"] = "\\$",
 }
 
-local function tex(text) return (text:gsub("[\\&%%#_{}~^$]", latex_characters):gsub("±", "$\\pm$")) end
+local function tex(text)
+  return (text:gsub("[\\&%%#_{}~^$]", latex_characters):gsub("±", "$\\pm$"))
+end
 
 --- A tabular for the booktabs package.
 function markup.latex(made)

@@ -20,10 +20,12 @@ local list = {
   relative_step_time = { title = "relative step time", digits = 2, better = "min", cost = true },
   step_time_ms = { title = "step time, ms", digits = 1, better = "min", cost = true },
   tokens_per_second = { title = "tokens/s", format = amount, better = "max", cost = true },
-  peak_memory_bytes = { title = "peak memory, MiB", format = mebibytes, better = "min", cost = true },
+  peak_memory_bytes = { title = "peak memory, MiB", format = mebibytes, better = "min",
+    cost = true },
   parameters = { title = "parameters", format = amount, cost = true },
   flops_per_token = { title = "FLOP/token", format = amount, better = "min", cost = true },
-  wall_time_s = { title = "training time", format = progress.duration, better = "min", cost = true },
+  wall_time_s = { title = "training time", format = progress.duration, better = "min",
+    cost = true },
 }
 
 --- Whether a table or chart can show this column.

@@ -36,19 +36,25 @@ end
 
 local function group(runs, row, planned)
   local kept, stale = current(runs, row)
-  local made = { row = kept[1].row, dataset = kept[1].dataset, stale = stale, done = {}, failed = 0 }
+  local made = { row = kept[1].row, dataset = kept[1].dataset, stale = stale, done = {},
+    failed = 0 }
   for _, run in ipairs(kept) do
-    if run.status == "done" then made.done[#made.done + 1] = run else made.failed = made.failed + 1 end
+    if run.status == "done" then
+      made.done[#made.done + 1] = run
+    else
+      made.failed = made.failed + 1
+    end
   end
   made.first = kept[1]
   made.planned = planned
   return made
 end
 
---- Results at results/<name>, of `scale` and `device`. `rows` are the script's rows (nil: whatever is
---- in the file), `planned(row)` how many seeds a row is meant to have.
+--- Results at results/<name>, of `scale` and `device`. `rows` are the script's rows (nil: whatever
+--- is in the file), `planned(row)` how many seeds a row is meant to have.
 function results.open(folder, name, scale, device, rows, planned)
-  local made = setmetatable({ groups = {}, order = {}, name = name, scale = scale, datasets = {} }, Results)
+  local made = setmetatable({ groups = {}, order = {}, name = name, scale = scale, datasets = {} },
+    Results)
   local path = ("%s/%s/runs.csv"):format(folder, name)
   local by_key, keys = {}, {}
   if core.exists(path) then

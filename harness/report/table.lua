@@ -1,5 +1,5 @@
--- Tables: published values beside measured ones. A table is built once as a value (rows of cells) and
--- then written as CSV, Markdown, HTML and LaTeX, and printed.
+-- Tables: published values beside measured ones. A table is built once as a value (rows of cells)
+-- and then written as CSV, Markdown, HTML and LaTeX, and printed.
 local csv = require "longhaul.csv"
 local metrics = require "longhaul.report.metrics"
 local published = require "longhaul.report.published"
@@ -7,7 +7,8 @@ local published = require "longhaul.report.published"
 local report = {}
 
 report.csv_columns = {
-  "row", "model", "dataset", "metric", "published", "measured", "deviation", "seeds", "scale", "status",
+  "row", "model", "dataset", "metric", "published", "measured", "deviation", "seeds", "scale",
+    "status",
 }
 
 -- ---- building ----
@@ -48,8 +49,14 @@ local function columns_of(experiment, options, paper, results)
       for _, dataset in ipairs(datasets_of(experiment)) do
         local name = (options.datasets or {})[dataset] or dataset
         local shown
-        if paper.datasets[name] then shown = paper.prints(metric, name) else shown = measured(metric, dataset) end
-        if shown then columns[#columns + 1] = { metric = metric, dataset = dataset, paper = name } end
+        if paper.datasets[name] then
+          shown = paper.prints(metric, name)
+        else
+          shown = measured(metric, dataset)
+        end
+        if shown then
+          columns[#columns + 1] = { metric = metric, dataset = dataset, paper = name }
+        end
       end
     end
   end
@@ -104,7 +111,8 @@ local function mark_best(rows, index, better)
   local best
   for _, row in ipairs(rows) do
     local value = row.cells[index].measured
-    local wins = value and (not best or (better == "min" and value < best) or (better == "max" and value > best))
+    local wins = value and (not best or (better == "min" and value < best)
+      or (better == "max" and value > best))
     if wins then best = value end
   end
   for _, row in ipairs(rows) do
@@ -162,10 +170,14 @@ function report.notes(made)
   notes[1] = ("Scale %s, %d seed%s%s; the best measured value of a column is marked *."):format(
     made.scale, seeds, seeds == 1 and "" or "s", seeds > 1 and ", mean ± standard deviation" or "")
   if made.paper and made.scale ~= "paper" then
-    notes[#notes + 1] = "The paper's models are larger: compare the order of the rows, not the values."
+    notes[#notes + 1] = "The paper's models are larger: compare the order of the rows."
   end
-  if odd.partial then notes[#notes + 1] = "Some rows lack seeds (status partial in the CSV file)." end
-  if odd.stale then notes[#notes + 1] = "Some rows were run with other options than the script now has (stale)." end
+  if odd.partial then
+    notes[#notes + 1] = "Some rows lack seeds (status partial in the CSV file)."
+  end
+  if odd.stale then
+    notes[#notes + 1] = "Some rows were run with other options than the script now has (stale)."
+  end
   if odd.failed then notes[#notes + 1] = "Some rows failed; column error of runs.csv says why." end
   return notes
 end

@@ -1,4 +1,5 @@
--- The command line: sub-commands as a table of descriptors, each in a file of its own under commands/.
+-- The command line: sub-commands as a table of descriptors, each in a file of its own under
+-- commands/.
 local core = require "longhaul.core"
 
 local command = {}
@@ -6,7 +7,8 @@ local command = {}
 -- Exit codes, as the help says.
 command.ok, command.failed, command.usage, command.interrupted = 0, 1, 2, 130
 
-local groups = { "commands.run", "commands.models", "commands.data", "commands.measure", "commands.other" }
+local groups = { "commands.run", "commands.models", "commands.data", "commands.measure",
+  "commands.other", "commands.new" }
 
 local function all()
   local list, by_name = {}, {}
@@ -20,18 +22,23 @@ local function all()
 end
 
 local function print_help()
-  print("NAME\n    longhaul - benchmark and reproduction harness for long-context sequence models\n")
+  print("NAME")
+  print("    longhaul - benchmark and reproduction harness for long-context sequence models\n")
   print("SYNOPSIS\n    longhaul COMMAND [ARGUMENTS] [--help]\n\nCOMMANDS")
   for _, entry in ipairs((all())) do print(("    %-10s %s"):format(entry.name, entry.summary)) end
-  print("\nEXIT STATUS\n    0 all went well; 1 a run or a file failed; 2 wrong usage; 130 interrupted (run again to resume)")
-  print("\nENVIRONMENT\n    LONGHAUL_DATA     folder with corpora; without it the embedded generators serve")
+  print("\nEXIT STATUS")
+  print("    0 all went well; 1 a run or a file failed; 2 wrong usage; 130 interrupted (resumable)")
+  print("\nENVIRONMENT")
+  print("    LONGHAUL_DATA     folder with corpora; without it the embedded generators serve")
   print("    LONGHAUL_PLUGINS  colon-separated folders with models as shared objects")
 end
 
 local function print_command_help(entry)
   print(("NAME\n    longhaul %s - %s\n"):format(entry.name, entry.summary))
   print(("SYNOPSIS\n    longhaul %s\n"):format(entry.usage))
-  if entry.description then print("DESCRIPTION\n    " .. entry.description:gsub("\n", "\n    ") .. "\n") end
+  if entry.description then
+    print("DESCRIPTION\n    " .. entry.description:gsub("\n", "\n    ") .. "\n")
+  end
   if #entry.options > 0 then print("OPTIONS") end
   for _, option in ipairs(entry.options) do
     print(("    --%-18s %s"):format(option[1]:gsub("=$", " " .. (option[3] or "VALUE")), option[2]))

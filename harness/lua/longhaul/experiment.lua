@@ -28,7 +28,8 @@ function experiment.is(value) return getmetatable(value) == Experiment end
 local function refuse(owner, key, names)
   local nearest = core.nearest(tostring(key), names)
   spec.fail(("%s: unknown field '%s'%s"):format(owner, tostring(key),
-    nearest and (" (did you mean '%s'?)"):format(nearest) or "; there are: " .. table.concat(names, ", ")))
+    nearest and (" (did you mean '%s'?)"):format(nearest) or "; there are: "
+      .. table.concat(names, ", ")))
 end
 
 -- `fields` is an array of { name, types }; position 1 is allowed when `first` says so.
@@ -43,7 +44,8 @@ local function check_fields(owner, given, fields, first)
     if not (key == 1 and first) then
       if not types[key] then refuse(owner, key, names) end
       if not types[key]:find(type(value), 1, true) then
-        spec.fail(("%s: field '%s' must be a %s, got a %s"):format(owner, key, types[key], type(value)))
+        spec.fail(("%s: field '%s' must be a %s, got a %s"):format(owner, key, types[key],
+          type(value)))
       end
     end
   end
@@ -64,7 +66,8 @@ end
 
 local row_fields = {
   { "model", "table" }, { "task", "table" }, { "train", "table" }, { "seeds", "number" },
-  { "dataset", "string" }, { "label", "string" }, { "published_row", "string" }, { "slug", "string" },
+  { "dataset", "string" }, { "label", "string" }, { "published_row", "string" },
+    { "slug", "string" },
 }
 
 -- "64 lstm:dual" from a point of lh.grid, and its factors in the order of the axes.
@@ -135,8 +138,8 @@ local table_fields = {
   { "best", "table" }, { "name", "string" }, { "title", "string" }, { "datasets", "table" },
 }
 
---- Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" },
---- baseline = "Slide:13L", published = "brt_table1" }`. `datasets` maps our names of datasets to the
+--- Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" }, baseline
+--- = "Slide:13L", published = "brt_table1" }`. `datasets` maps our names of datasets to the
 --- paper's; `best` says "min" or "max" for a metric.
 function Experiment:table(options)
   check_fields("table", options, table_fields)
@@ -148,7 +151,8 @@ function Experiment:table(options)
 end
 
 local plot_fields = {
-  { "x", "string or table" }, { "y", "string or table" }, { "group", "string" }, { "label", "string" },
+  { "x", "string or table" }, { "y", "string or table" }, { "group", "string" },
+    { "label", "string" },
   { "frontier", "boolean" }, { "band", "string or boolean" }, { "title", "string" },
   { "name", "string" }, { "dataset", "string" },
 }
@@ -185,9 +189,9 @@ local claim_fields = {
   { "note", "string" }, { "check", "function" },
 }
 
---- Declares a claim: `bench:claim { "brt_p071", experiment = "brt-table1", check = function(seen) ...
---- return verdict, measured, note end }`. `seen` is a longhaul.evidence; a number that it lacks makes
---- the verdict "undecided".
+--- Declares a claim: `bench:claim { "brt_p071", experiment = "brt-table1", check = function(seen)
+--- ... return verdict, measured, note end }`. `seen` is a longhaul.evidence; a number that it lacks
+--- makes the verdict "undecided".
 function Experiment:claim(claim)
   check_fields("claim", claim, claim_fields, true)
   if type(claim[1]) ~= "string" then spec.fail("a claim begins with its id") end

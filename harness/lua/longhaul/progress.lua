@@ -1,4 +1,5 @@
--- Progress: one bar per run on a terminal, plain lines now and then in a log. All on standard error.
+-- Progress: one bar per run on a terminal, plain lines now and then in a log. All on standard
+-- error.
 local core = require "longhaul.core"
 
 local progress = {}
@@ -43,7 +44,9 @@ local function figures(self, p)
   local words = {}
   if p.loss_bits then words[#words + 1] = ("loss %.4f bits"):format(p.loss_bits) end
   if p.valid_bits then words[#words + 1] = ("valid %.4f"):format(p.valid_bits) end
-  if p.tokens_per_second then words[#words + 1] = progress.amount(p.tokens_per_second) .. " tokens/s" end
+  if p.tokens_per_second then
+    words[#words + 1] = progress.amount(p.tokens_per_second) .. " tokens/s"
+  end
   words[#words + 1] = "ETA " .. eta(self, p)
   return table.concat(words, "  ")
 end
@@ -53,7 +56,8 @@ local function bar(self, p)
   local room = math.max(4, math.min(24, self.width - #self.title - #text - 14))
   local full = math.floor(room * p.step / math.max(1, p.steps))
   local drawn = ("#"):rep(full) .. ("."):rep(room - full)
-  local line = ("%s [%s] %3d%%  %s"):format(self.title, drawn, 100 * p.step // math.max(1, p.steps), text)
+  local line = ("%s [%s] %3d%%  %s"):format(self.title, drawn, 100 * p.step // math.max(1, p.steps),
+    text)
   io.stderr:write("\r", line:sub(1, self.width - 1), "\27[K")
 end
 

@@ -6,7 +6,8 @@ local report = {}
 --- The results of an experiment, read through its script's rows.
 function report.results(experiment, settings)
   local function planned(row) return settings.seeds or row.seeds or experiment.default_seeds end
-  return results.open(settings.results, experiment.name, settings.scale, settings.device, experiment.rows, planned)
+  return results.open(settings.results, experiment.name, settings.scale, settings.device,
+    experiment.rows, planned)
 end
 
 local function folder_of(experiment, settings) return settings.results .. "/" .. experiment.name end
@@ -18,14 +19,17 @@ function report.tables(experiment, settings)
   for _, options in ipairs(experiment.tables) do
     local made = tables.build(experiment, options, measured)
     print(terminal.format(made))
-    for _, path in ipairs(tables.write(made, folder_of(experiment, settings))) do paths[#paths + 1] = path end
+    for _, path in ipairs(tables.write(made, folder_of(experiment, settings))) do
+      paths[#paths + 1] = path
+    end
   end
   return paths
 end
 
 --- Draws the charts; gives the paths, and a sentence when there is no gnuplot.
 function report.charts(experiment, settings)
-  return require("longhaul.report.chart").draw(experiment, settings, report.results(experiment, settings))
+  return require("longhaul.report.chart").draw(experiment, settings,
+    report.results(experiment, settings))
 end
 
 --- Holds the claims against the results; prints and records the verdicts; gives the paths.
@@ -34,7 +38,8 @@ function report.claims(experiment, settings)
   return require("longhaul.report.claims").check(experiment, settings)
 end
 
-local function print_paths(heading, paths)
+--- Prints paths below a heading; nothing when there are none.
+function report.print_paths(heading, paths)
   if #paths > 0 then print("\n" .. heading) end
   for _, path in ipairs(paths) do print("  " .. path) end
 end
@@ -45,8 +50,8 @@ function report.all(experiment, settings)
   for _, path in ipairs(report.tables(experiment, settings)) do files[#files + 1] = path end
   local charts, excuse = report.charts(experiment, settings)
   for _, path in ipairs(report.claims(experiment, settings)) do files[#files + 1] = path end
-  print_paths("Files", files)
-  print_paths("Charts", charts)
+  report.print_paths("Files", files)
+  report.print_paths("Charts", charts)
   if excuse then print(excuse) end
 end
 

@@ -1,5 +1,6 @@
--- Runs an experiment: every row and seed once, finished runs never again, interrupted ones from their checkpoint;
--- then step times by the protocol (all rows interleaved in one process); then tables, charts and claims.
+-- Runs an experiment: every row and seed once, finished runs never again, interrupted ones from
+-- their checkpoint; then step times by the protocol (all rows interleaved in one process); then
+-- tables, charts and claims.
 local core = require "longhaul.core"
 local progress = require "longhaul.progress"
 local store = require "longhaul.store"
@@ -22,8 +23,10 @@ end
 function runner.identity(run)
   local row = run.row
   local parts = {
-    run.experiment, row.label, row.dataset, row.model.name, class_versions[row.model.name], row.model.text,
-    row.task.name, row.task.text, task_info(row.task).digest, row.train.text, run.seed, run.scale, run.device,
+    run.experiment, row.label, row.dataset, row.model.name, class_versions[row.model.name],
+      row.model.text,
+    row.task.name, row.task.text, task_info(row.task).digest, row.train.text, run.seed, run.scale,
+      run.device,
   }
   return core.hash(table.concat(parts, "\n")):sub(1, 16)
 end
@@ -64,9 +67,11 @@ local function new_record(run, machine)
   local row = run.row
   local record = {
     run_id = run.id, experiment = run.experiment, row = row.label, dataset = row.dataset,
-    model = run.slug, class = row.model.name, task = row.task.name, data = task_info(row.task).data, seed = run.seed,
+    model = run.slug, class = row.model.name, task = row.task.name, data = task_info(row.task).data,
+      seed = run.seed,
     scale = run.scale, device = run.device, code_version = machine.version, machine = machine.cpu,
-    blas = machine.blas, version = class_versions[row.model.name], date = os.date("!%Y-%m-%dT%H:%M:%SZ"),
+    blas = machine.blas, version = class_versions[row.model.name],
+      date = os.date("!%Y-%m-%dT%H:%M:%SZ"),
     model_options = row.model.text, task_options = row.task.text, train_options = row.train.text,
   }
   for _, factor in ipairs(row.factors or {}) do
@@ -118,7 +123,8 @@ local function finish(run, results, session, record)
   local metrics = session:evaluate("test")
   if not metrics then return false end
   local info = session:info()
-  for _, name in ipairs { "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity", "accuracy", "error_percent" } do
+  for _, name in ipairs { "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
+    "accuracy", "error_percent" } do
     record[name] = metrics[name]
   end
   record.status, record.step = "done", info.step
@@ -142,7 +148,8 @@ local function execute(run, results, machine, shown)
     shown:finish(("%.4f bits/token  %s parameters  %s"):format(record.bits_per_token or 0 / 0,
       progress.amount(record.parameters), progress.duration(record.wall_time_s)))
   elseif not good then
-    record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line, run.row.label, outcome)
+    record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line,
+      run.row.label, outcome)
     results:put(record, factor_names(run.row))
     shown:finish("failed: " .. record.error)
     outcome = "failed"
@@ -183,7 +190,9 @@ function runner.run(experiment, settings)
   local results = store.open(settings.results, experiment.name)
   local machine = core.machine()
   local runs, failed, kept = runner.plan(experiment, settings), 0, {}
-  if #runs == 0 and #experiment.rows > 0 then error(("no row contains '%s'"):format(settings.only), 0) end
+  if #runs == 0 and #experiment.rows > 0 then
+    error(("no row contains '%s'"):format(settings.only), 0)
+  end
   for i, run in ipairs(runs) do
     local mine = not settings.task or settings.task == i
     local outcome = mine and run_one(run, results, machine, settings, title_of(run, i, #runs))
@@ -191,7 +200,8 @@ function runner.run(experiment, settings)
     if outcome == "failed" then failed = failed + 1 else kept[#kept + 1] = run end
   end
   if not settings.no_timing and not settings.task then
-    timing.measure(kept, results, { scale = settings.scale, force = settings.force, baseline = baseline,
+    timing.measure(kept, results, { scale = settings.scale, force = settings.force,
+      baseline = baseline,
       open = new_session, memory = machine.memory_bytes })
   end
   return failed, false

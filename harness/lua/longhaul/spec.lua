@@ -1,5 +1,5 @@
--- Specs: what a script says of models, tasks, data and training. Cheap immutable values, checked on the
--- line where they are written; no memory is taken until a run.
+-- Specs: what a script says of models, tasks, data and training. Cheap immutable values, checked on
+-- the line where they are written; no memory is taken until a run.
 local core = require "longhaul.core"
 
 local spec = {}

@@ -11,11 +11,16 @@ local Store = {}
 Store.__index = Store
 
 store.columns = {
-  "run_id", "experiment", "row", "model", "task", "data", "seed", "scale", "device", "status", "step",
-  "parameters", "flops_per_token", "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
-  "accuracy", "error_percent", "mse", "mae", "bleu", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms",
-  "relative_step_time", "tokens_per_second", "peak_memory_bytes", "wall_time_s", "code_version", "machine",
-  "blas", "dataset", "class", "version", "date", "model_options", "task_options", "train_options", "error",
+  "run_id", "experiment", "row", "model", "task", "data", "seed", "scale", "device", "status",
+    "step",
+  "parameters", "flops_per_token", "bits_per_token", "bits_per_byte", "perplexity",
+    "word_perplexity",
+  "accuracy", "error_percent", "mse", "mae", "bleu", "step_time_ms", "step_time_q1_ms",
+    "step_time_q3_ms",
+  "relative_step_time", "tokens_per_second", "peak_memory_bytes", "wall_time_s", "code_version",
+    "machine",
+  "blas", "dataset", "class", "version", "date", "model_options", "task_options", "train_options",
+    "error",
 }
 
 store.curve_columns = { "step", "time_s", "loss_bits", "rate", "gradient_norm", "valid_bits" }
@@ -93,7 +98,8 @@ function Store:checkpoint(id) return ("%s/checkpoints/%s.snapshot"):format(self.
 
 function Store:curve(id) return ("%s/curves/%s.csv"):format(self.path, id) end
 
---- The points of a curve that were written up to `step`; later ones come from a run that was killed.
+--- The points of a curve that were written up to `step`; later ones come from a run that was
+--- killed.
 function Store:read_curve(id, step)
   local kept = {}
   if not core.exists(self:curve(id)) then return kept end

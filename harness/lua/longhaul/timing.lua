@@ -1,7 +1,7 @@
--- Step times by one protocol: all rows of a dataset in one process, warm-up steps each, then rounds in
--- which every row takes one full training step in turn, so that a slow phase of the machine hits all
--- alike. Median and quartiles go into runs.csv, relative times against the baseline row timed with
--- them. Rows that do not fit into memory together are timed in parts, each with the baseline.
+-- Step times by one protocol: all rows of a dataset in one process, warm-up steps each, then rounds
+-- in which every row takes one full training step in turn, so that a slow phase of the machine hits
+-- all alike. Median and quartiles go into runs.csv, relative times against the baseline row timed
+-- with them. Rows that do not fit into memory together are timed in parts, each with the baseline.
 --
 -- What has a step time is not timed again unless --force asks for it.
 local core = require "longhaul.core"
@@ -91,7 +91,8 @@ local function time_part(part, settings)
 end
 
 local function fill(row, time, base)
-  row.step_time_ms, row.step_time_q1_ms, row.step_time_q3_ms = time.median_ms, time.q1_ms, time.q3_ms
+  row.step_time_ms, row.step_time_q1_ms, row.step_time_q3_ms = time.median_ms, time.q1_ms,
+    time.q3_ms
   row.tokens_per_second = time.tokens_per_step / (time.median_ms / 1000)
   row.peak_memory_bytes = time.peak_memory_bytes
   row.relative_step_time = base and time.median_ms / base or nil
@@ -111,14 +112,15 @@ local function record(part, times, results, baseline)
   end)
 end
 
---- Times the rows of `runs` that are done. `settings`: scale, force, baseline (a label or nil), open
---- (makes a session for a run), memory (bytes of the machine).
+--- Times the rows of `runs` that are done. `settings`: scale, force, baseline (a label or nil),
+--- open (makes a session for a run), memory (bytes of the machine).
 function timing.measure(runs, results, settings)
   local known = known_rows(results, settings.scale)
   for _, group in ipairs(groups_of(runs)) do
     if settings.force or not is_timed(group, known) then
       for i, part in ipairs(parts_of(group, known, settings)) do
-        io.stderr:write(("timing steps: %d rows of %s, interleaved%s\n"):format(#part, group.dataset,
+        io.stderr:write(("timing steps: %d rows of %s, interleaved%s\n"):format(#part,
+          group.dataset,
           i > 1 and (" (part %d)"):format(i) or ""))
         record(part, time_part(part, settings), results, settings.baseline)
       end

@@ -4,7 +4,9 @@ local command = require "longhaul.command"
 local actions = {
   list = function() require("longhaul.data").list() end,
   fetch = function(rest)
-    if not rest[2] then command.misuse("data fetch needs a NAME; `longhaul data list` shows them") end
+    if not rest[2] then
+      command.misuse("data fetch needs a NAME; `longhaul data list` shows them")
+    end
     require("longhaul.data").fetch(rest[2])
   end,
   import = function(rest, values)
@@ -15,7 +17,9 @@ local actions = {
 
 local function data(values, rest)
   local action = actions[rest[1] or "list"]
-  if not action then command.misuse(("no action '%s'; there are: list, fetch, import"):format(rest[1])) end
+  if not action then
+    command.misuse(("no action '%s'; there are: list, fetch, import"):format(rest[1]))
+  end
   action(rest, values)
 end
 

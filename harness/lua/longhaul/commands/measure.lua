@@ -18,8 +18,10 @@ local models = {
 }
 
 local function session(model, size)
-  local options = ("%s width=%d heads=%d window=%d dropout=0"):format(model[3], size.width, size.width // 64, size.window)
-  local task = ("name=generate:books documents=20 document_bytes=65536 segment=%d batch=%d"):format(size.segment, size.batch)
+  local options = ("%s width=%d heads=%d window=%d dropout=0"):format(model[3], size.width,
+    size.width // 64, size.window)
+  local corpus = "name=generate:books documents=20 document_bytes=65536"
+  local task = ("%s segment=%d batch=%d"):format(corpus, size.segment, size.batch)
   return core.session {
     model = model[2], model_options = core.check("model", model[2], options),
     task = "language_model", task_options = core.check("task", "language_model", task),
@@ -33,7 +35,8 @@ local function rates(rows, cores)
     for _, kind in ipairs { { "sgemm (OpenBLAS)", false }, { "sgemm (our tiles)", true } } do
       local rate = core.matmul_rate(1024, threads, kind[2])
       if not kind[2] then peak = math.max(peak, rate) end
-      rows[#rows + 1] = { benchmark = kind[1], size = ("1024^3, %d threads"):format(threads), metric = "rate", value = rate, unit = "FLOP/s" }
+      rows[#rows + 1] = { benchmark = kind[1], size = ("1024^3, %d threads"):format(threads),
+        metric = "rate", value = rate, unit = "FLOP/s" }
       print(("%-22s %d threads  %7.1f GFLOP/s"):format(kind[1], threads, rate / 1e9))
     end
   end
@@ -41,26 +44,31 @@ local function rates(rows, cores)
 end
 
 local function add(rows, model, name, metric, value, unit, ratio_to, ratio)
-  rows[#rows + 1] = { benchmark = model[1], size = name, metric = metric, value = value, unit = unit, ratio_to = ratio_to, ratio = ratio }
+  rows[#rows + 1] = { benchmark = model[1], size = name, metric = metric, value = value,
+    unit = unit, ratio_to = ratio_to, ratio = ratio }
 end
 
 local function steps(rows, size, peak, rounds)
   local sessions = {}
   for i, model in ipairs(models) do sessions[i] = session(model, size) end
   local times = core.time_steps(sessions, 2, rounds)
-  local name = ("width %d, window %d, segment %d, batch %d"):format(size.width, size.window, size.segment, size.batch)
+  local name = ("width %d, window %d, segment %d, batch %d"):format(size.width, size.window,
+    size.segment, size.batch)
   print("\n" .. name)
   for i, model in ipairs(models) do
     local t = times[i]
     local rate = t.tokens_per_step / (t.median_ms / 1000)
     local flops = 3 * sessions[i]:info().flops_per_token * rate
-    add(rows, model, name, "step_time_ms", t.median_ms, "ms", models[1][1], t.median_ms / times[1].median_ms)
+    add(rows, model, name, "step_time_ms", t.median_ms, "ms", models[1][1],
+      t.median_ms / times[1].median_ms)
     add(rows, model, name, "tokens_per_second", rate, "tokens/s")
     add(rows, model, name, "flops", flops, "FLOP/s", "sgemm (OpenBLAS)", flops / peak)
     add(rows, model, name, "peak_memory_bytes", t.peak_memory_bytes, "bytes")
     add(rows, model, name, "allocations_after_warmup", t.allocations_after_warmup, "calls")
-    print(("  %-26s %8.1f ms (%.1f to %.1f)  %8.0f tokens/s  %6.1f GFLOP/s  %4.1f%% of sgemm  %.2f of slide  %d allocations"):format(
-      model[1], t.median_ms, t.q1_ms, t.q3_ms, rate, flops / 1e9, 100 * flops / peak, t.median_ms / times[1].median_ms,
+    print(("  %-26s %8.1f ms (%.1f to %.1f)  %8.0f tokens/s  %6.1f GFLOP/s  %4.1f%% of sgemm  "
+      .. "%.2f of slide  %d allocations"):format(
+      model[1], t.median_ms, t.q1_ms, t.q3_ms, rate, flops / 1e9, 100 * flops / peak,
+        t.median_ms / times[1].median_ms,
       t.allocations_after_warmup))
     sessions[i]:close()
   end
@@ -69,7 +77,8 @@ end
 local function bench(values)
   local machine = core.machine()
   local rows = {}
-  print(("%s, %d threads, %s, %s"):format(machine.cpu, machine.threads, machine.blas, machine.kernels))
+  print(("%s, %d threads, %s, %s"):format(machine.cpu, machine.threads, machine.blas,
+    machine.kernels))
   local peak = rates(rows, machine.cores)
   for _, size in ipairs(sizes) do
     if not values.only or ("width " .. size.width):find(values.only, 1, true) then
@@ -84,9 +93,11 @@ end
 
 return {
   {
-    name = "bench", summary = "measure training steps and matrix products", run = bench, usage = "bench [--rounds N] [--only TEXT]",
+    name = "bench", summary = "measure training steps and matrix products", run = bench,
+      usage = "bench [--rounds N] [--only TEXT]",
     options = {
-      { "rounds=", "timed rounds (default 7)", "N" }, { "only=", "only sizes that contain this, 'width 256'", "TEXT" },
+      { "rounds=", "timed rounds (default 7)", "N" },
+        { "only=", "only sizes that contain this, 'width 256'", "TEXT" },
       { "results=", "folder for results", "DIR" },
     },
   },

@@ -26,7 +26,9 @@ end
 
 local function range_of(option)
   if option.choices then return table.concat(option.choices, " | ") end
-  if option.minimum then return ("%s, %.6g to %.6g"):format(option.type, option.minimum, option.maximum) end
+  if option.minimum then
+    return ("%s, %.6g to %.6g"):format(option.type, option.minimum, option.maximum)
+  end
   return option.type
 end
 
@@ -39,23 +41,30 @@ end
 
 local function describe(values, rest)
   if #rest == 0 then
-    for _, class in ipairs(core.models()) do print(("%-12s %s (%s)"):format(class.name, class.summary, class.paper)) end
+    for _, class in ipairs(core.models()) do
+      print(("%-12s %s (%s)"):format(class.name, class.summary, class.paper))
+    end
     return
   end
   local class = class_named(rest[1])
   local text = core.check("model", class.name, values.options or "")
   local vocabulary = tonumber(values.vocabulary or 32128)
   local model = core.describe(class.name, text, vocabulary, tonumber(values.segment or 4096))
-  print(("%s, version %d\n    %s\n    %s\n\nOPTIONS"):format(class.name, class.version, class.summary, class.paper))
+  print(("%s, version %d\n    %s\n    %s\n\nOPTIONS"):format(class.name, class.version,
+    class.summary, class.paper))
   print_options(class.options)
   print("\nPARAMETERS")
   for _, param in ipairs(model.parameters) do
     print(("    %-48s %-18s %14s"):format(param.name, param.shape, grouped(param.count)))
   end
-  print(("    %-48s %-18s %14s"):format("total without embedding", "", grouped(model.total_without_embedding)))
-  print(("    %-48s %-18s %14s"):format(("total with %d embedding rows"):format(vocabulary), "", grouped(model.total)))
+  print(("    %-48s %-18s %14s"):format("total without embedding", "",
+    grouped(model.total_without_embedding)))
+  print(("    %-48s %-18s %14s"):format(("total with %d embedding rows"):format(vocabulary), "",
+    grouped(model.total)))
   print("\nCARRIED STATE (per batch row)")
-  for _, state in ipairs(model.states) do print(("    %-48s %-18s %s"):format(state.name, state.shape, state.kind)) end
+  for _, state in ipairs(model.states) do
+    print(("    %-48s %-18s %s"):format(state.name, state.shape, state.kind))
+  end
   print(("\nFORWARD FLOP PER TOKEN\n    %s"):format(progress.amount(model.flops_per_token)))
 end
 
@@ -81,7 +90,9 @@ local function train(values)
   local session <close> = session_of(values)
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
   local shown = progress.new(values.model or "slide")
-  if not session:train(values.snapshot, function(p) shown:show(p) end) then return command.interrupted end
+  if not session:train(values.snapshot, function(p) shown:show(p) end) then
+    return command.interrupted
+  end
   shown:finish("trained")
   print_metrics(session:evaluate("test") or {})
   if values.out then session:save_weights(values.out) end
@@ -100,13 +111,16 @@ local function read_tokens(path)
   if path:match("%.npy$") then
     local array = core.read_npy(path)
     local length = array.shape[#array.shape] or #array
-    for start = 1, #array, math.max(1, length) do rows[#rows + 1] = { table.unpack(array, start, start + length - 1) } end
+    for start = 1, #array, math.max(1, length) do
+      rows[#rows + 1] = { table.unpack(array, start, start + length - 1) }
+    end
     return rows
   end
   for line in core.read_file(path):gmatch("[^\n]+") do
     local row = {}
     for word in line:gmatch("%S+") do
-      row[#row + 1] = math.tointeger(tonumber(word)) or error(("%s:%d: '%s' is no token number"):format(path, #rows + 1, word), 0)
+      row[#row + 1] = math.tointeger(tonumber(word))
+        or error(("%s:%d: '%s' is no token number"):format(path, #rows + 1, word), 0)
     end
     if rows[1] and #row ~= #rows[1] then
       error(("%s:%d: %d tokens, the first row has %d"):format(path, #rows + 1, #row, #rows[1]), 0)
@@ -118,13 +132,16 @@ end
 
 local function forward(values)
   for _, name in ipairs { "model", "tokens", "out" } do
-    if not values[name] then command.misuse(("forward needs --%s; `longhaul forward --help`"):format(name)) end
+    if not values[name] then
+      command.misuse(("forward needs --%s; `longhaul forward --help`"):format(name))
+    end
   end
   core.forward {
     model = values.model, options = core.check("model", values.model, values.options or ""),
     vocabulary = math.tointeger(tonumber(values.vocabulary or 32128)), weights = values.weights,
     seed = math.tointeger(tonumber(values.seed or 1)), device = values.device or "cpu",
-    tokens = read_tokens(values.tokens), segment = math.tointeger(tonumber(values.segment or 0)), out = values.out,
+    tokens = read_tokens(values.tokens), segment = math.tointeger(tonumber(values.segment or 0)),
+      out = values.out,
   }
 end
 
@@ -153,7 +170,8 @@ return {
     name = "describe", summary = "options, parameters, state and FLOPs of a model", run = describe,
     usage = "describe [MODEL] [--options TEXT] [--vocabulary N] [--segment N]",
     options = {
-      { "options=", "model options", "TEXT" }, { "vocabulary=", "embedding rows (default 32128)", "N" },
+      { "options=", "model options", "TEXT" },
+        { "vocabulary=", "embedding rows (default 32128)", "N" },
       { "segment=", "segment length for FLOPs (default 4096)", "N" },
     },
   },
@@ -161,19 +179,28 @@ return {
     name = "train", summary = "train one model from options on the command line", run = train,
     usage = "train --model NAME [--options TEXT] [--task-options TEXT] [--train TEXT] [--out FILE]",
     options = with { training[1], training[2], training[3],
-      { "out=", "weight file to write", "FILE.safetensors" }, { "snapshot=", "checkpoint to write and resume from", "FILE" } },
+      { "out=", "weight file to write", "FILE.safetensors" },
+        { "snapshot=", "checkpoint to write and resume from", "FILE" } },
   },
   {
     name = "eval", summary = "evaluate weights on a task", run = evaluate,
-    usage = "eval --model NAME --weights FILE [--options TEXT] [--task-options TEXT] [--split valid|test]",
+    usage = "eval --model NAME --weights FILE [--options TEXT] [--task-options TEXT] "
+      .. "[--split valid|test]",
     options = with { training[1], training[2], training[3],
-      { "weights=", "weight file", "FILE.safetensors" }, { "split=", "valid or test (default)", "NAME" } },
+      { "weights=", "weight file", "FILE.safetensors" },
+        { "split=", "valid or test (default)", "NAME" } },
   },
   {
-    name = "forward", summary = "logits of any model on given tokens, segment by segment", run = forward,
-    usage = "forward --model NAME --weights FILE --tokens FILE --out FILE.npy [--options TEXT] [--segment N]",
-    description = "Runs consecutive segments with carried state from a fresh start and writes the logits\n[rows][length][vocabulary]. Tokens: .npy of integers [rows][length], or text with a row a line.",
-    options = with { { "vocabulary=", "embedding rows (default 32128)", "N" }, { "weights=", "weight file; else initial values", "FILE.safetensors" },
-      { "tokens=", "tokens to read", "FILE" }, { "segment=", "tokens a pass; 0: all", "N" }, { "out=", "logits to write", "FILE.npy" } },
+    name = "forward", summary = "logits of any model on given tokens, segment by segment",
+      run = forward,
+    usage = "forward --model NAME --weights FILE --tokens FILE --out FILE.npy [--options TEXT] "
+      .. "[--segment N]",
+    description = "Runs consecutive segments with carried state from a fresh start and writes\n"
+      .. "the logits [rows][length][vocabulary] as .npy. Tokens: .npy of integers [rows][length],\n"
+      .. "or text with a row a line.",
+    options = with { { "vocabulary=", "embedding rows (default 32128)", "N" },
+      { "weights=", "weight file; else initial values", "FILE.safetensors" },
+      { "tokens=", "tokens to read", "FILE" }, { "segment=", "tokens a pass; 0: all", "N" },
+        { "out=", "logits to write", "FILE.npy" } },
   },
 }

@@ -8,7 +8,8 @@ local function version()
   print(("compiler %s"):format(machine.compiler))
   print(("blas     %s"):format(machine.blas))
   print(("kernels  %s, %d threads"):format(machine.kernels, machine.threads))
-  print(("machine  %s, %d cores, %.0f GiB, %s"):format(machine.cpu, machine.cores, machine.memory_bytes / 2 ^ 30, machine.system))
+  print(("machine  %s, %d cores, %.0f GiB, %s"):format(machine.cpu, machine.cores,
+    machine.memory_bytes / 2 ^ 30, machine.system))
 end
 
 local function run_lua(_, rest)
@@ -24,10 +25,13 @@ local function report(values)
 end
 
 return {
-  { name = "version", summary = "version of the code, the compiler and the libraries", options = {}, run = version, usage = "version" },
+  { name = "version", summary = "version of the code, the compiler and the libraries", options = {},
+    run = version, usage = "version" },
   {
-    name = "report", summary = "one HTML page over all results", run = report, usage = "report [--results DIR]",
+    name = "report", summary = "one HTML page over all results", run = report,
+      usage = "report [--results DIR]",
     options = { { "results=", "folder with results", "DIR" } },
   },
-  { name = "lua", summary = "run a Lua file with the library at hand", options = {}, run = run_lua, usage = "lua FILE.lua [ARGUMENTS]" },
+  { name = "lua", summary = "run a Lua file with the library at hand", options = {}, run = run_lua,
+    usage = "lua FILE.lua [ARGUMENTS]" },
 }

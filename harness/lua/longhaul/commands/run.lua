@@ -1,6 +1,8 @@
 -- run, list, dry-run, table, plot, claims: what can be done with an experiment script.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local progress = require "longhaul.progress"
+local report = require "longhaul.report"
 local runner = require "longhaul.runner"
 local script = require "longhaul.script"
 
@@ -17,7 +19,9 @@ local options = {
 
 local function integer(text, name)
   local number = math.tointeger(tonumber(text))
-  if not number or number < 1 then command.misuse(("--%s takes a positive integer, not '%s'"):format(name, text)) end
+  if not number or number < 1 then
+    command.misuse(("--%s takes a positive integer, not '%s'"):format(name, text))
+  end
   return number
 end
 
@@ -26,7 +30,9 @@ local function settings_of(values)
   local scales = require("longhaul").scales
   local known = false
   for _, name in ipairs(scales) do known = known or name == scale end
-  if not known then command.misuse(("no scale '%s'; there are: %s"):format(scale, table.concat(scales, ", "))) end
+  if not known then
+    command.misuse(("no scale '%s'; there are: %s"):format(scale, table.concat(scales, ", ")))
+  end
   if values.threads then core.set_threads(integer(values.threads, "threads")) end
   return {
     scale = scale,
@@ -45,60 +51,117 @@ local function load_script(values, rest)
   return script.load(rest[1], settings), settings
 end
 
--- Tables, charts and claims from what has been run.
-local function report(experiment, settings)
-  require("longhaul.report").all(experiment, settings)
-end
-
 local function run(values, rest)
   local experiment, settings = load_script(values, rest)
+  if values.task then settings.task = integer(values.task, "task") end
   local failed, interrupted = runner.run(experiment, settings)
   if interrupted then
     io.stderr:write("interrupted; the same command goes on from the last checkpoint\n")
     return command.interrupted
   end
-  report(experiment, settings)
-  if failed > 0 then io.stderr:write(("%d run%s failed\n"):format(failed, failed == 1 and "" or "s")) end
+  if not settings.task then require("longhaul.report").all(experiment, settings) end
+  if failed > 0 then
+    io.stderr:write(("%d run%s failed\n"):format(failed, failed == 1 and "" or "s"))
+  end
   return failed > 0 and command.failed or command.ok
 end
 
 local function list(values, rest)
   local experiment = load_script(values, rest)
   for _, row in ipairs(experiment.rows) do
-    print(("%-28s %-12s %-12s %s"):format(row.label, row.dataset, row.model.name, row.line))
+    print(("%-28s %-14s %-12s %s"):format(row.label, row.dataset, row.model.name, row.line))
   end
 end
 
 local function dry_run(values, rest)
   local experiment, settings = load_script(values, rest)
+  experiment:baseline()
   for _, entry in ipairs(runner.plan(experiment, settings)) do
-    local task = entry.row.task
-    local info = core.task_info(task.name, task.text)
-    local length = math.tointeger(tonumber(task:option("segment"))) or 1
-    local model = core.describe(entry.row.model.name, entry.row.model.text, info.vocabulary, length)
-    print(("%s  %-22s %-12s seed %d  %s parameters  %s FLOP/token"):format(runner.identity(entry), entry.row.label,
-      entry.row.dataset, entry.seed, require("longhaul.progress").amount(model.total),
-      require("longhaul.progress").amount(model.flops_per_token)))
+    local row = entry.row
+    local info = core.task_info(row.task.name, row.task.text)
+    local length = math.tointeger(tonumber(row.task:option("segment"))) or 1
+    local model = core.describe(row.model.name, row.model.text, info.vocabulary, length)
+    print(("%s  %-22s %-14s seed %d  %6s parameters  %6s FLOP/token"):format(runner.identity(entry),
+      row.label, row.dataset, entry.seed, progress.amount(model.total),
+      progress.amount(model.flops_per_token)))
   end
 end
 
-local function views(values, rest)
+local function tables(values, rest)
   local experiment, settings = load_script(values, rest)
-  report(experiment, settings)
+  report.print_paths("Files", report.tables(experiment, settings))
+  report.claims(experiment, settings)
+end
+
+local function plot(values, rest)
+  local experiment, settings = load_script(values, rest)
+  local paths, excuse = report.charts(experiment, settings)
+  report.print_paths("Charts", paths)
+  if #paths == 0 then
+    print(excuse or ("no results at scale %s in %s/%s"):format(settings.scale, settings.results,
+      experiment.name))
+  end
+end
+
+-- A word as the shell takes it.
+local function shell(text)
+  return text:match("^[%w_./:+-]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+local passed_on = { "scale", "seeds", "device", "only", "results", "threads" }
+
+local function slurm(values, rest)
+  local experiment, settings = load_script(values, rest)
+  local words = { "longhaul", "run", shell(rest[1]) }
+  for _, name in ipairs(passed_on) do
+    if values[name] then words[#words + 1] = ("--%s %s"):format(name, shell(values[name])) end
+  end
+  local line = table.concat(words, " ")
+  local count = #runner.plan(experiment, settings)
+  print("#!/bin/sh")
+  print(("#SBATCH --job-name=%s\n#SBATCH --array=1-%d\n#SBATCH --cpus-per-task=%d"):format(
+    experiment.name, count, tonumber(values.threads) or 2))
+  print("# One run per task, into one results folder. When all have ended, make the step times, the")
+  print(("# table and the charts:  %s"):format(line))
+  print(line .. " --task \"$SLURM_ARRAY_TASK_ID\"")
+end
+
+local function with_task()
+  local list_of_all = { table.unpack(options) }
+  list_of_all[#list_of_all + 1] = { "task=", "only the N-th run of the plan, without step times",
+    "N" }
+  return list_of_all
 end
 
 return {
   {
-    name = "run", summary = "run an experiment script, then print its table", options = options, run = run,
-    usage = "run SCRIPT.lua [--scale SCALE] [--seeds N] [--only TEXT] ...",
+    name = "run", summary = "run an experiment script, then print its table", options = with_task(),
+    usage = "run SCRIPT.lua [--scale SCALE] [--seeds N] [--only TEXT] ...", run = run,
     description = "Runs every row that is not finished yet, measures step times, and writes\n"
-      .. "results/<experiment>/runs.csv, table.{csv,md,html,tex} and charts. Ctrl-C stops after a\ncheckpoint; the same command resumes.",
+      .. "results/<experiment>/runs.csv, table.{csv,md,html,tex} and charts. Ctrl-C stops after a\n"
+      .. "checkpoint; the same command resumes.",
   },
-  { name = "list", summary = "list the rows of a script", options = options, run = list, usage = "list SCRIPT.lua" },
+  {
+    name = "list", summary = "list the rows of a script", options = options, run = list,
+    usage = "list SCRIPT.lua",
+  },
   {
     name = "dry-run", summary = "show what would run, with sizes", options = options, run = dry_run,
     usage = "dry-run SCRIPT.lua [--scale SCALE]",
   },
-  { name = "table", summary = "make the tables again from the results", options = options, run = views, usage = "table SCRIPT.lua" },
-  { name = "plot", summary = "draw the charts again from the results", options = options, run = views, usage = "plot SCRIPT.lua" },
+  {
+    name = "table", summary = "make the tables again from the results", options = options,
+    run = tables, usage = "table SCRIPT.lua [--scale SCALE]",
+    description = "Also judges the claims that the script declares.",
+  },
+  {
+    name = "plot", summary = "draw the charts again from the results", options = options,
+      run = plot,
+    usage = "plot SCRIPT.lua [--scale SCALE]",
+  },
+  {
+    name = "slurm", summary = "print a job array that runs a script on a cluster",
+      options = options,
+    run = slurm, usage = "slurm SCRIPT.lua [--scale SCALE] ... > job.sh; sbatch job.sh",
+  },
 }
