@@ -6,43 +6,60 @@
 static const double tiny = 1e-30;          /* eps1: keeps the second moment above zero */
 static const double smallest_scale = 1e-3; /* eps2: floor of the parameter's own scale */
 
-/* Workspace: the update y, partial sums of y^2 and x^2 per chunk of rows, and the two factors of y.
- */
+/* Workspace: the update y, partial sums of y^2 and x^2 per chunk, and the two factors of y. A chunk
+ * is whole rows when factored, else any run of elements. */
 typedef struct plan {
-    int64_t rows, size, chunks; /* all rows: outer * rows */
+    int64_t rows, count; /* outer * rows, and all elements */
+    int64_t size, chunks;
     real *y;
     double *y_squares, *x_squares;
     double *row_factor;  /* (row / mean row)^-1/2 per row */
     real *column_factor; /* column^-1/2 */
 } plan;
 
-static size_t aligned(size_t bytes) {
-    return (bytes + 63) / 64 * 64;
+static plan cut(const lh_adafactor_args *args) {
+    const int64_t rows = args->outer * args->rows, count = rows * args->columns;
+    const int64_t size =
+        args->factored ? lh_rows_per_chunk(args->columns) * args->columns : LH_CHUNK;
+    return (plan){.rows = rows,
+                  .count = count,
+                  .size = size,
+                  .chunks = count > 0 ? lh_chunk_count(count, size) : 0};
 }
 
-static size_t lay_out(const lh_adafactor_args *args, char *workspace, plan *p) {
-    const int64_t rows = args->outer * args->rows, count = rows * args->columns;
-    *p = (plan){.rows = rows, .size = lh_rows_per_chunk(args->columns)};
-    if (!args->factored && rows == 1) p->size = 1;
-    p->chunks = lh_chunk_count(rows, p->size);
-    size_t used = 0;
-    p->y = (real *)(void *)(workspace + used);
-    used += aligned((size_t)count * sizeof(real));
-    p->y_squares = (double *)(void *)(workspace + used);
-    used += aligned((size_t)p->chunks * sizeof(double));
-    p->x_squares = (double *)(void *)(workspace + used);
-    used += aligned((size_t)p->chunks * sizeof(double));
-    p->row_factor = (double *)(void *)(workspace + used);
-    used += aligned((size_t)rows * sizeof(double));
-    p->column_factor = (real *)(void *)(workspace + used);
-    used += aligned((size_t)(args->outer * args->columns) * sizeof(real));
-    return used;
+/* Bytes of each part, a multiple of the alignment. */
+typedef struct part_sizes {
+    size_t y, squares, row_factor, column_factor;
+} part_sizes;
+
+static size_t aligned(int64_t count, size_t bytes) {
+    return ((size_t)count * bytes + 63) / 64 * 64;
+}
+
+static part_sizes sizes_of(const lh_adafactor_args *args, const plan *p) {
+    return (part_sizes){
+        .y = aligned(p->count, sizeof(real)),
+        .squares = aligned(p->chunks, sizeof(double)),
+        .row_factor = args->factored ? aligned(p->rows, sizeof(double)) : 0,
+        .column_factor = args->factored ? aligned(args->outer * args->columns, sizeof(real)) : 0};
 }
 
 size_t LH_CPU(adafactor_workspace)(const lh_adafactor_args *args) {
-    static char base[64];
-    plan p;
-    return lay_out(args, base, &p);
+    const plan p = cut(args);
+    const part_sizes size = sizes_of(args, &p);
+    return size.y + 2 * size.squares + size.row_factor + size.column_factor;
+}
+
+static plan lay_out(const lh_adafactor_args *args, void *workspace) {
+    plan p = cut(args);
+    const part_sizes size = sizes_of(args, &p);
+    char *at = workspace;
+    p.y = (real *)(void *)at;
+    p.y_squares = (double *)(void *)(at += size.y);
+    p.x_squares = (double *)(void *)(at += size.squares);
+    p.row_factor = (double *)(void *)(at += size.squares);
+    p.column_factor = (real *)(void *)(at + size.row_factor);
+    return p;
 }
 
 static real gradient_factor(const lh_adafactor_args *args) {
@@ -59,8 +76,8 @@ static void row_moments(const lh_adafactor_args *args, const plan *p, double bet
     const double factor = (double)gradient_factor(args);
 #pragma omp parallel for schedule(static) if (p->chunks > 1)
     for (int64_t chunk = 0; chunk < p->chunks; ++chunk) {
-        const lh_range range = lh_chunk(p->rows, p->size, chunk);
-        for (int64_t r = range.begin; r < range.end; ++r) {
+        const lh_range range = lh_chunk(p->count, p->size, chunk);
+        for (int64_t r = range.begin / args->columns; r < range.end / args->columns; ++r) {
             const real *g = args->g + r * args->columns;
             double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -128,14 +145,15 @@ static void factored_row(const lh_adafactor_args *args, const plan *p, int64_t r
         y[c] = g[c] * scale * inverse[c];
 }
 
-static void plain_row(const lh_adafactor_args *args, const plan *p, int64_t r, double beta2) {
+static void plain_range(const lh_adafactor_args *args, const plan *p, lh_range range,
+                        double beta2) {
     const double factor = (double)gradient_factor(args);
-    const int64_t at = r * args->columns;
-    for (int64_t c = at; c < at + args->columns; ++c) {
-        const double g = factor * (double)args->g[c];
-        const double moment = beta2 * (double)args->v[c] + (1.0 - beta2) * (g * g + tiny);
-        args->v[c] = (real)moment;
-        p->y[c] = (real)(g / sqrt(moment));
+#pragma omp simd
+    for (int64_t i = range.begin; i < range.end; ++i) {
+        const double g = factor * (double)args->g[i];
+        const double moment = beta2 * (double)args->v[i] + (1.0 - beta2) * (g * g + tiny);
+        args->v[i] = (real)moment;
+        p->y[i] = (real)(g / sqrt(moment));
     }
 }
 
@@ -150,18 +168,15 @@ static double squares(int64_t count, const real *x) {
 static void make_updates(const lh_adafactor_args *args, const plan *p, double beta2) {
 #pragma omp parallel for schedule(static) if (p->chunks > 1)
     for (int64_t chunk = 0; chunk < p->chunks; ++chunk) {
-        const lh_range range = lh_chunk(p->rows, p->size, chunk);
-        for (int64_t r = range.begin; r < range.end; ++r) {
-            if (args->factored) {
+        const lh_range range = lh_chunk(p->count, p->size, chunk);
+        if (args->factored) {
+            for (int64_t r = range.begin / args->columns; r < range.end / args->columns; ++r)
                 factored_row(args, p, r);
-            } else {
-                plain_row(args, p, r, beta2);
-            }
+        } else {
+            plain_range(args, p, range, beta2);
         }
-        const int64_t at = range.begin * args->columns;
-        const int64_t count = (range.end - range.begin) * args->columns;
-        p->y_squares[chunk] = squares(count, p->y + at);
-        p->x_squares[chunk] = squares(count, args->x + at);
+        p->y_squares[chunk] = squares(range.end - range.begin, p->y + range.begin);
+        p->x_squares[chunk] = squares(range.end - range.begin, args->x + range.begin);
     }
 }
 
@@ -172,7 +187,7 @@ static double step_size(const lh_adafactor_args *args, const plan *p) {
         y_sum += p->y_squares[chunk];
         x_sum += p->x_squares[chunk];
     }
-    const double count = (double)(p->rows * args->columns);
+    const double count = (double)p->count;
     const double y_rms = sqrt(y_sum / count), x_rms = sqrt(x_sum / count);
     const double excess = y_rms / args->clip;
     const double scale = args->parameter_scale ? fmax(x_rms, smallest_scale) : 1.0;
@@ -196,10 +211,8 @@ static void apply_range(const lh_adafactor_args *args, const plan *p, lh_range r
 }
 
 lh_status LH_CPU(adafactor)(const lh_launch *launch, const lh_adafactor_args *args) {
-    const int64_t count = args->outer * args->rows * args->columns;
-    if (count == 0) return LH_OK;
-    plan p;
-    (void)lay_out(args, launch->workspace, &p);
+    if (cut(args).count == 0) return LH_OK;
+    const plan p = lay_out(args, launch->workspace);
     const double beta2 = beta2_of(args);
     if (args->factored) {
         row_moments(args, &p, beta2);
@@ -208,10 +221,9 @@ lh_status LH_CPU(adafactor)(const lh_launch *launch, const lh_adafactor_args *ar
     }
     make_updates(args, &p, beta2);
     const real size = (real)step_size(args, &p);
-    const int64_t chunks = lh_chunk_count(count, LH_CHUNK);
-#pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        apply_range(args, &p, lh_chunk(count, LH_CHUNK, chunk), size);
+#pragma omp parallel for schedule(static) if (p.chunks > 1)
+    for (int64_t chunk = 0; chunk < p.chunks; ++chunk) {
+        apply_range(args, &p, lh_chunk(p.count, p.size, chunk), size);
     }
     return LH_OK;
 }

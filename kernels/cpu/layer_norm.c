@@ -47,12 +47,16 @@ lh_status LH_CPU(layer_norm_forward)(const lh_launch *launch,
     return LH_OK;
 }
 
+static bool wants_sums(const lh_layer_norm_backward_args *args) {
+    return args->dgain != NULL || args->dbias != NULL;
+}
+
 size_t LH_CPU(layer_norm_backward_workspace)(const lh_layer_norm_backward_args *args) {
-    return 2 * lh_column_workspace(args->rows, args->width);
+    return wants_sums(args) ? 2 * lh_column_workspace(args->rows, args->width) : 0;
 }
 
 /* With n = (x - mean) rstd and g = gain dy: dx = rstd (g - mean(g) - n mean(g n)). */
-static void row_backward(const lh_layer_norm_backward_args *args, int64_t r) {
+LH_SPECIALIZED void row_backward(const lh_layer_norm_backward_args *args, int64_t r, bool add) {
     const int64_t width = args->width;
     const real *x = args->x + r * width, *dy = args->dy + r * width, *gain = args->gain;
     const double mean = (double)args->mean[r], rstd = (double)args->rstd[r];
@@ -66,16 +70,19 @@ static void row_backward(const lh_layer_norm_backward_args *args, int64_t r) {
     const real shift = (real)(sum / (double)width), scale = (real)rstd, m = (real)mean;
     const real pull = (real)(dot * rstd * rstd / (double)width);
     real *dx = args->dx + r * width;
-    const real kept = args->dx_write == LH_ADD ? 1 : 0;
-    if (kept != 0) {
 #pragma omp simd
-        for (int64_t i = 0; i < width; ++i) {
-            dx[i] += scale * (gain[i] * dy[i] - shift - (x[i] - m) * pull);
-        }
-    } else {
-#pragma omp simd
-        for (int64_t i = 0; i < width; ++i) {
-            dx[i] = scale * (gain[i] * dy[i] - shift - (x[i] - m) * pull);
+    for (int64_t i = 0; i < width; ++i) {
+        const real value = scale * (gain[i] * dy[i] - shift - (x[i] - m) * pull);
+        dx[i] = add ? dx[i] + value : value;
+    }
+}
+
+static void rows_backward(const lh_layer_norm_backward_args *args, lh_range rows) {
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+        if (args->dx_write == LH_ADD) {
+            row_backward(args, r, true);
+        } else {
+            row_backward(args, r, false);
         }
     }
 }
@@ -101,13 +108,12 @@ lh_status LH_CPU(layer_norm_backward)(const lh_launch *launch,
     const int64_t width = args->width, size = lh_rows_per_chunk(width);
     if (width == 0) return args->rows == 0 ? LH_OK : LH_ESHAPE;
     const int64_t chunks = lh_chunk_count(args->rows, size);
-    double *gain = launch->workspace, *bias = gain + chunks * width;
+    double *gain = launch->workspace, *bias = wants_sums(args) ? gain + chunks * width : NULL;
 #pragma omp parallel for schedule(static) if (chunks > 1)
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
         const lh_range rows = lh_chunk(args->rows, size, chunk);
-        partials(args, rows, gain + chunk * width, bias + chunk * width);
-        for (int64_t r = rows.begin; r < rows.end && args->dx != NULL; ++r)
-            row_backward(args, r);
+        if (wants_sums(args)) partials(args, rows, gain + chunk * width, bias + chunk * width);
+        if (args->dx != NULL) rows_backward(args, rows);
     }
     if (args->dgain != NULL) lh_column_join(chunks, width, gain, args->dgain, args->dgain_write);
     if (args->dbias != NULL) lh_column_join(chunks, width, bias, args->dbias, args->dbias_write);
