@@ -3,9 +3,10 @@
 # text, left / center / right as -1 / 0 / 1), `groups`, array `names`, `frontier` (1: draw it).
 set lmargin at screen 0.09
 set rmargin at screen 0.97
-set tmargin at screen 0.91
+set tmargin at screen 0.87
 set bmargin at screen 0.12
-if (groups > 1) { set key top right reverse Left samplen 1 box linecolor "#d5dbe1" } else { set key top right reverse Left samplen 2 }
+set key at screen 0.97, 0.905 right center horizontal reverse Left samplen 1.5
+set title offset 0, 1.1
 plot $front using 1:(frontier ? $2 : NaN) with steps linecolor rgb "#9aa5b1" linewidth 4 \
          title (frontier ? "Pareto front" : ""), \
      for [i = 1:groups] $points using (int($7) == i ? $1 : NaN):2:3:4:5:6 with xyerrorbars linetype i \

@@ -33,6 +33,7 @@ typedef struct lh_safetensors lh_safetensors;
 lh_status lh_safetensors_open(const char *path, lh_safetensors **out);
 void lh_safetensors_close(lh_safetensors *file);
 
+/* The tensors in the order of the file; find gives NULL when there is none of that name. Lend. */
 int lh_safetensors_count(const lh_safetensors *file);
 const lh_safetensors_entry *lh_safetensors_at(const lh_safetensors *file, int index);
 const lh_safetensors_entry *lh_safetensors_find(const lh_safetensors *file, const char *name);

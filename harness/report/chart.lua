@@ -209,7 +209,7 @@ function chart.front(points, better)
   return front
 end
 
-local plot_width, plot_height = 0.88 * 960, 0.79 * 600
+local plot_width, plot_height = 0.88 * 960, 0.75 * 600
 
 -- What labels must not hide, in pixels: the bars of spread and the steps of the front.
 local function taken_boxes(points, front, px, py)

@@ -48,8 +48,8 @@ function Evidence:value(row, metric, dataset)
 end
 
 --- Whether `row` is below `other`: "holds", "fails", or "undecided" when the difference is within
---- twice its standard error over paired seeds (one seed: within `margin`, default 0.01). Then the
---- text of the measurement.
+--- twice its standard error over paired seeds, or within `margin` (default 0.005; one seed: 0.01).
+--- Then the text of the measurement.
 function Evidence:lower(metric, row, other, dataset, margin)
   self:value(row, metric, dataset)
   self:value(other, metric, dataset)
@@ -57,7 +57,7 @@ function Evidence:lower(metric, row, other, dataset, margin)
   if not mean then lack(("rows %s and %s share no seed on %s"):format(row, other, dataset)) end
   local text = ("%s minus %s %s%s on %s"):format(row, other, metrics.difference(metric, mean),
     err and " ±" .. metrics.text(metric, err) or "", dataset)
-  local noise = err and 2 * err or margin or 0.01
+  local noise = math.max(2 * (err or 0), margin or (err and 0.005 or 0.01))
   if math.abs(mean) <= noise then return "undecided", text end
   return mean < 0 and "holds" or "fails", text, count
 end
