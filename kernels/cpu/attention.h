@@ -7,7 +7,9 @@
 #define LH_KERNELS_CPU_ATTENTION_H
 
 #include <cblas.h>
+#ifdef _OPENMP
 #include <omp.h>
+#endif
 
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
@@ -81,12 +83,28 @@ static inline size_t lh_attention_align(size_t bytes) {
 /* Threads that may work at once, hence how many scratch areas a workspace has. Not OpenMP's
  * current setting: that may change between the workspace query and the launch. */
 static inline int lh_attention_slots(void) {
-    const int processors = omp_get_num_procs();
-    return processors > 8 ? processors : 8;
+#ifdef _OPENMP
+    return (int)lh_max(omp_get_num_procs(), 8);
+#else
+    return 1;
+#endif
 }
 
 static inline int lh_attention_threads(void) {
+#ifdef _OPENMP
     return (int)lh_min(omp_get_max_threads(), lh_attention_slots());
+#else
+    return 1;
+#endif
+}
+
+/* Number of the thread that asks, hence its scratch area. */
+static inline int lh_attention_thread(void) {
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
 }
 
 /* c = alpha * op(a) op(b) + beta * c. OpenBLAS runs on one thread: the tiles are the parallelism.
@@ -117,6 +135,14 @@ static inline int64_t lh_attention_offset(const lh_attention_tile *tile, int sou
     return tile->table->farthest - i + tile->spec->source[source].first;
 }
 
+/* Entry of the table by distance that belongs to a column, seen from query i. */
+static inline int64_t lh_attention_entry(const lh_attention_tile *tile,
+                                         const lh_attention_segment *segment, int64_t i,
+                                         int64_t column) {
+    return lh_attention_offset(tile, segment->source, i) + segment->begin + column -
+           segment->column;
+}
+
 /* Columns of a panel that query i sees within a segment. */
 static inline lh_range lh_attention_columns(const lh_attention_segment *segment, lh_range keys) {
     const int64_t begin = lh_min(lh_max(keys.begin, segment->begin), segment->end);
@@ -124,16 +150,6 @@ static inline lh_range lh_attention_columns(const lh_attention_segment *segment,
     const lh_range columns = {segment->column + begin - segment->begin,
                               segment->column + end - segment->begin};
     return columns;
-}
-
-/* The biases of the `columns` of query i, or NULL. */
-static inline const real *lh_attention_bias(const lh_attention_tile *tile,
-                                            const lh_attention_segment *segment, int64_t i,
-                                            lh_range columns) {
-    if (!tile->table->bias || tile->spec->source[segment->source].everywhere) return NULL;
-    return tile->table->bias + tile->head * tile->table->span +
-           lh_attention_offset(tile, segment->source, i) + segment->begin + columns.begin -
-           segment->column;
 }
 
 /* Keys of `source` that query i sees. Both ends rise with i. */
@@ -170,11 +186,13 @@ size_t LH_CPU(attention_table_bytes)(const lh_attention_spec *spec);
 void LH_CPU(attention_table_make)(const lh_attention_spec *spec, void *memory,
                                   lh_attention_table *table);
 
-/* What dropout keeps of the visible `columns` of query i: a pointer to one byte per column, from
- * the table or drawn into `buffer`; NULL when nothing is dropped. */
-const uint8_t *LH_CPU(attention_keep)(const lh_attention_tile *tile,
-                                      const lh_attention_segment *segment, int64_t i,
-                                      lh_range columns, uint8_t *buffer);
+/* Readies a padded row of scores of query i for the softmax: bias added, -infinity where masked. */
+void LH_CPU(attention_mask_row)(const lh_attention_tile *tile, const lh_attention_panel *panel,
+                                int64_t i, real *score);
+
+/* Dropout of a row of query i, of what it sees. `keep` [columns] is scratch. */
+void LH_CPU(attention_drop_row)(const lh_attention_tile *tile, const lh_attention_panel *panel,
+                                int64_t i, uint8_t *keep, real *x);
 
 /* Sizes that make sense together. */
 lh_status LH_CPU(attention_check)(const lh_attention_spec *spec);

@@ -47,34 +47,21 @@ static void measure_delta(const pass *p, const lh_heads out) {
     }
 }
 
-/* One segment of one row: probabilities and gradients of the scores, 0 where masked. */
-static void differentiate_row(const pass *p, const lh_attention_segment *segment, int64_t row) {
+/* Turns a row of scores and of gradients of the kept probabilities into the kept probabilities
+ * themselves and the gradients of the scores. */
+static void differentiate_row(const pass *p, const lh_attention_panel *panel, int64_t row) {
     const lh_attention_tile *tile = &p->tile;
-    const int64_t i = tile->rows.begin + row;
-    const real lse = p->lse[row], delta = p->work->delta[row];
+    const int64_t i = tile->rows.begin + row, padded = lh_row_padded(panel->columns);
+    const real lse = p->lse[row];
     real *score = p->work->score + row * LH_ATTENTION_PITCH;
     real *gradient = p->work->gradient + row * LH_ATTENTION_PITCH;
-    lh_range columns =
-        lh_attention_columns(segment, LH_CPU(attention_visible)(tile->spec, segment->source, i));
-    if (lse == -LH_R(INFINITY)) columns.end = columns.begin;
-    const int64_t count = columns.end - columns.begin;
-    const int64_t end = segment->column + segment->end - segment->begin;
-    const uint8_t *keep = LH_CPU(attention_keep)(tile, segment, i, columns, p->work->keep);
-    const real *bias = lh_attention_bias(tile, segment, i, columns);
-    if (bias && !keep)
-        lh_row_gradient_biased(score + columns.begin, gradient + columns.begin, bias, count, lse,
-                               delta);
-    else if (bias)
-        lh_row_add(score + columns.begin, bias, count);
-    if (keep)
-        lh_row_gradient_dropped(score + columns.begin, gradient + columns.begin, keep,
-                                (real)(1 / (1 - tile->spec->dropout)), count, lse, delta);
-    else if (!bias)
-        lh_row_gradient(score + columns.begin, gradient + columns.begin, count, lse, delta);
-    lh_row_zero(score, segment->column, columns.begin);
-    lh_row_zero(score, columns.end, end);
-    lh_row_zero(gradient, segment->column, columns.begin);
-    lh_row_zero(gradient, columns.end, end);
+    if (lse == -LH_R(INFINITY))
+        lh_row_fill(score, 0, padded, -LH_R(INFINITY));
+    else
+        LH_CPU(attention_mask_row)(tile, panel, i, score);
+    LH_CPU(attention_drop_row)(tile, panel, i, p->work->keep, gradient);
+    lh_row_gradient(score, gradient, padded, lse, p->work->delta[row]);
+    LH_CPU(attention_drop_row)(tile, panel, i, p->work->keep, score);
 }
 
 /* Adds the gradients of a segment's scores along its diagonals to the task's sums by distance. */
@@ -84,7 +71,7 @@ static void sum_distances(const pass *p, const lh_attention_segment *segment) {
     const int64_t start =
         lh_attention_offset(tile, segment->source, tile->rows.end - 1) + segment->begin;
     real *near = p->work->distance;
-    lh_row_zero(near, 0, rows + keys);
+    lh_row_fill(near, 0, rows + keys, 0);
     for (int64_t row = 0; row < rows; ++row)
         lh_row_add(near + rows - 1 - row,
                    p->work->gradient + row * LH_ATTENTION_PITCH + segment->column, keys);
@@ -152,16 +139,16 @@ static void differentiate_tile(const pass *p) {
     const lh_attention_spec *spec = tile->spec;
     const int64_t rows = tile->rows.end - tile->rows.begin;
     measure_delta(p, p->plan->args->out);
-    lh_row_zero(p->work->dq, 0, rows * spec->head_width);
+    lh_row_fill(p->work->dq, 0, rows * spec->head_width, 0);
     lh_attention_cursor cursor = {0, 0};
     lh_attention_panel panel;
     while (LH_CPU(attention_next_panel)(spec, tile->rows, &cursor, &panel)) {
         LH_CPU(attention_scores)(tile, &panel, false, p->alpha, p->q, p->work->score);
         LH_CPU(attention_scores)(tile, &panel, true, 1, p->dout, p->work->gradient);
+        for (int64_t row = 0; row < rows; ++row)
+            differentiate_row(p, &panel, row);
         for (int n = 0; n < panel.segments; ++n) {
             const lh_attention_segment *segment = &panel.segment[n];
-            for (int64_t row = 0; row < rows; ++row)
-                differentiate_row(p, segment, row);
             if (p->plan->by_distance && !spec->source[segment->source].everywhere)
                 sum_distances(p, segment);
             add_gradients(p, segment);
@@ -205,7 +192,7 @@ lh_status LH_CPU(attention_backward)(const lh_launch *launch,
     LH_CPU(attention_table_make)(&args->spec, launch->workspace, &plan.table);
 #pragma omp parallel for schedule(dynamic) num_threads(lh_attention_threads()) if (plan.tasks > 1)
     for (int64_t task = 0; task < plan.tasks; ++task) {
-        uint8_t *slot = plan.memory + plan.slot + (size_t)omp_get_thread_num() * plan.slot_bytes;
+        uint8_t *slot = plan.memory + plan.slot + (size_t)lh_attention_thread() * plan.slot_bytes;
         differentiate_task(&plan, task, (scratch *)(void *)slot);
     }
     LH_CPU(attention_plan_join)(&plan);

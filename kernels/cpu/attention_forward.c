@@ -21,31 +21,13 @@ static real infinite_to_zero(real maximum) {
 /* Turns a row of scores into weights exp(score - maximum), after dropout, 0 where masked. */
 static void weigh_row(const lh_attention_tile *tile, const lh_attention_panel *panel, int64_t row,
                       scratch *work) {
-    const lh_attention_spec *spec = tile->spec;
-    const int64_t i = tile->rows.begin + row;
+    const int64_t i = tile->rows.begin + row, padded = lh_row_padded(panel->columns);
     real *score = work->score + row * LH_ATTENTION_PITCH;
-    lh_range columns[LH_KEY_SOURCES];
-    real maximum = work->maximum[row];
-    for (int n = 0; n < panel->segments; ++n) {
-        const lh_attention_segment *segment = &panel->segment[n];
-        const int s = segment->source;
-        columns[n] = lh_attention_columns(segment, LH_CPU(attention_visible)(spec, s, i));
-        const real *bias = lh_attention_bias(tile, segment, i, columns[n]);
-        maximum =
-            lh_row_bias(score + columns[n].begin, bias, columns[n].end - columns[n].begin, maximum);
-    }
+    LH_CPU(attention_mask_row)(tile, panel, i, score);
+    const real maximum = lh_row_maximum(score, padded, work->maximum[row]);
     const real shift = infinite_to_zero(maximum);
-    real sum = 0;
-    for (int n = 0; n < panel->segments; ++n) {
-        const lh_attention_segment *segment = &panel->segment[n];
-        const int64_t count = columns[n].end - columns[n].begin;
-        sum += lh_row_exp(score + columns[n].begin, count, shift);
-        const uint8_t *keep = LH_CPU(attention_keep)(tile, segment, i, columns[n], work->keep);
-        if (keep)
-            lh_row_drop(score + columns[n].begin, keep, count, (real)(1 / (1 - spec->dropout)));
-        lh_row_zero(score, segment->column, columns[n].begin);
-        lh_row_zero(score, columns[n].end, segment->column + segment->end - segment->begin);
-    }
+    const real sum = lh_row_exp(score, padded, shift);
+    LH_CPU(attention_drop_row)(tile, panel, i, work->keep, score);
     work->factor[row] = lh_exp(work->maximum[row] - shift);
     work->sum[row] = work->sum[row] * work->factor[row] + sum;
     work->maximum[row] = maximum;
@@ -77,7 +59,7 @@ static void add_values(const lh_attention_tile *tile, const lh_attention_panel *
             continue;
         }
         for (int64_t row = 0; beta == 0 && row < rows; ++row)
-            lh_row_zero(out.data + row * out.stride, 0, spec->head_width);
+            lh_row_fill(out.data + row * out.stride, 0, spec->head_width, 0);
         LH_CPU(attention_gather_exact)(tile, segment, work->score, 1, v, out);
     }
 }
@@ -91,7 +73,7 @@ static void finish_rows(const lh_attention_tile *tile, lh_attention_rows out, re
         const real sum = work->sum[row];
         const real inverse = 1 / sum;
         lse[row] = infinite_to_zero(work->maximum[row]) + (real)log((double)sum);
-        if (sum == 0) lh_row_zero(y, 0, tile->spec->head_width);
+        if (sum == 0) lh_row_fill(y, 0, tile->spec->head_width, 0);
         for (int64_t d = 0; sum != 0 && d < tile->spec->head_width; ++d)
             y[d] *= inverse;
     }
@@ -140,7 +122,7 @@ lh_status LH_CPU(attention_forward)(const lh_launch *launch,
     const int64_t tasks = spec->batch * spec->heads * tiles;
 #pragma omp parallel for schedule(dynamic) num_threads(lh_attention_threads()) if (tasks > 1)
     for (int64_t task = 0; task < tasks; ++task) {
-        const size_t slot = (size_t)omp_get_thread_num() * lh_attention_align(sizeof(scratch));
+        const size_t slot = (size_t)lh_attention_thread() * lh_attention_align(sizeof(scratch));
         const lh_attention_tile tile = {spec, &table, task / tiles / spec->heads,
                                         task / tiles % spec->heads,
                                         lh_chunk(spec->queries, LH_ATTENTION_ROWS, task % tiles)};

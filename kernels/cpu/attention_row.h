@@ -1,83 +1,21 @@
-/* The loops over one row of scores, all over the visible columns only. They are most of what an
- * attention costs beside its matrix products, so each is one vector loop without branches. */
+/* The loops over one row of scores. They are most of what an attention costs beside its matrix
+ * products. Those with an exponential run over whole rows, padded to full vectors, with -infinity
+ * where a score is masked: a few columns in vain are cheaper than a ragged end per row. */
 #ifndef LH_KERNELS_CPU_ATTENTION_ROW_H
 #define LH_KERNELS_CPU_ATTENTION_ROW_H
 
 #include "kernels/cpu/vector_math.h"
 
-/* score += bias, and the maximum of the scores and `maximum`; a NaN is passed over. */
-static inline real lh_row_bias(real *score, const real *bias, int64_t count, real maximum) {
-    enum { LANES = 16 };
-    real lane[LANES];
-    for (int l = 0; l < LANES; ++l)
-        lane[l] = maximum;
-    int64_t c = 0;
-    for (; c + LANES <= count; c += LANES)
-        for (int l = 0; l < LANES; ++l) {
-            const real x = bias ? score[c + l] + bias[c + l] : score[c + l];
-            score[c + l] = x;
-            lane[l] = x > lane[l] ? x : lane[l];
-        }
-    for (; c < count; ++c) {
-        score[c] += bias ? bias[c] : 0;
-        lane[0] = score[c] > lane[0] ? score[c] : lane[0];
-    }
-    for (int l = 1; l < LANES; ++l)
-        lane[0] = lane[l] > lane[0] ? lane[l] : lane[0];
-    return lane[0];
+/* Rows are padded to a multiple of this. */
+enum { LH_ROW_LANES = 16 };
+
+static inline int64_t lh_row_padded(int64_t count) {
+    return (count + LH_ROW_LANES - 1) / LH_ROW_LANES * LH_ROW_LANES;
 }
 
-/* score = exp(score - shift); the sum. */
-static inline real lh_row_exp(real *score, int64_t count, real shift) {
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t c = 0; c < count; ++c) {
-        const real p = lh_exp(score[c] - shift);
-        score[c] = p;
-        sum += p;
-    }
-    return sum;
-}
-
-/* score *= keep * scale. */
-static inline void lh_row_drop(real *score, const uint8_t *keep, int64_t count, real scale) {
-#pragma omp simd
-    for (int64_t c = 0; c < count; ++c)
-        score[c] *= (real)keep[c] * scale;
-}
-
-/* On entry the scores without bias and the gradient of the kept probabilities; on exit the kept
- * probabilities themselves and the gradient of the scores:
- *   p = exp(score + bias - lse),  gradient = p * (keep * gradient - delta),  score = keep * p. */
-static inline void lh_row_gradient(real *score, real *gradient, int64_t count, real lse,
-                                   real delta) {
-#pragma omp simd
-    for (int64_t c = 0; c < count; ++c) {
-        const real p = lh_exp(score[c] - lse);
-        score[c] = p;
-        gradient[c] = p * (gradient[c] - delta);
-    }
-}
-
-static inline void lh_row_gradient_biased(real *score, real *gradient, const real *bias,
-                                          int64_t count, real lse, real delta) {
-#pragma omp simd
-    for (int64_t c = 0; c < count; ++c) {
-        const real p = lh_exp(score[c] + bias[c] - lse);
-        score[c] = p;
-        gradient[c] = p * (gradient[c] - delta);
-    }
-}
-
-static inline void lh_row_gradient_dropped(real *score, real *gradient, const uint8_t *keep,
-                                           real scale, int64_t count, real lse, real delta) {
-#pragma omp simd
-    for (int64_t c = 0; c < count; ++c) {
-        const real p = lh_exp(score[c] - lse);
-        const real kept = (real)keep[c] * scale;
-        score[c] = p * kept;
-        gradient[c] = p * (gradient[c] * kept - delta);
-    }
+static inline void lh_row_fill(real *x, int64_t begin, int64_t end, real value) {
+    for (int64_t c = begin; c < end; ++c)
+        x[c] = value;
 }
 
 static inline void lh_row_add(real *sum, const real *x, int64_t count) {
@@ -86,9 +24,51 @@ static inline void lh_row_add(real *sum, const real *x, int64_t count) {
         sum[c] += x[c];
 }
 
-static inline void lh_row_zero(real *x, int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c)
-        x[c] = 0;
+/* x *= keep * scale. */
+static inline void lh_row_drop(real *x, const uint8_t *keep, int64_t count, real scale) {
+#pragma omp simd
+    for (int64_t c = 0; c < count; ++c)
+        x[c] *= (real)keep[c] * scale;
+}
+
+/* The largest of a padded row and `maximum`; a NaN is passed over. */
+static inline real lh_row_maximum(const real *x, int64_t padded, real maximum) {
+    real lane[LH_ROW_LANES];
+    for (int l = 0; l < LH_ROW_LANES; ++l)
+        lane[l] = maximum;
+    for (int64_t c = 0; c < padded; c += LH_ROW_LANES)
+        for (int l = 0; l < LH_ROW_LANES; ++l)
+            lane[l] = x[c + l] > lane[l] ? x[c + l] : lane[l];
+    for (int l = 1; l < LH_ROW_LANES; ++l)
+        lane[0] = lane[l] > lane[0] ? lane[l] : lane[0];
+    return lane[0];
+}
+
+/* score = exp(score - shift) over a padded row; the sum. */
+static inline real lh_row_exp(real *score, int64_t padded, real shift) {
+    real sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t c = 0; c < padded; ++c) {
+        const real p = lh_exp(score[c] - shift);
+        score[c] = p;
+        sum += p;
+    }
+    return sum;
+}
+
+/* Over a padded row: score becomes the probability p = exp(score - lse), and gradient, which
+ * enters as that of p, leaves as that of the score: p * (gradient - delta). Masked columns get
+ * zeros even where lse, gradient or delta is NaN. */
+static inline void lh_row_gradient(real *score, real *gradient, int64_t padded, real lse,
+                                   real delta) {
+#pragma omp simd
+    for (int64_t c = 0; c < padded; ++c) {
+        const bool masked = score[c] == -LH_R(INFINITY);
+        const real p = lh_exp(score[c] - lse);
+        const real slope = p * (gradient[c] - delta);
+        score[c] = masked ? 0 : p;
+        gradient[c] = masked ? 0 : slope;
+    }
 }
 
 #endif
