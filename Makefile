@@ -212,8 +212,9 @@ tests.list: $(call programs_of,$(test_sources)) $(conformance) $(plugins) $(prog
 	    $(if $(conformance),$(isas_to_test:%='LH_CPU_ISA=% $(conformance)')) $(call scripts,test))
 long.list: $(call programs_of,$(long_sources)) $(program)
 	$(call write_list,$(call programs_of,$(long_sources)) $(call scripts,long))
-gradients.list: $(call programs_of,$(gradient_sources))
-	$(call write_list,$(call programs_of,$(gradient_sources)))
+gradients.list: $(call programs_of,$(gradient_sources)) $(conformance)
+	$(call write_list,$(call programs_of,$(gradient_sources)) \
+	    $(if $(conformance),'$(conformance) --mode grad'))
 LISTS ?= tests
 run-tests: $(addsuffix .list,$(filter-out gradients,$(LISTS)))
 	$(Q)LONGHAUL_BIN=$(program) LH_TEST_PLUGINS=$(B)/tests/plugins $(if $(SANITIZE),LH_TEST_TIMEOUT=400) \
@@ -230,7 +231,7 @@ test-long: ## The same, and the tests that take minutes
 	$(call again,WERROR=1 REAL=double gradients.list)
 	$(call again,WERROR=1 LISTS="tests gradients long" run-tests)
 
-test-double: ## Gradient checks and kernels in double
+test-double: ## Gradient checks of kernels, ops and models, in double
 	$(call again,WERROR=1 REAL=double gradients.list)
 	$(call again,WERROR=1 LISTS=gradients run-tests)
 

@@ -10,7 +10,8 @@ succeeds "writes make variables" "CPU_ISAS = scalar" cat "$scratch/config.mk"
 fails 1 "names the package of a required part" "apt-get install libopenblas-dev" \
     env BLAS=no $configure "$scratch/without.mk"
 fails 1 "writes nothing when a required part is missing" "" test -e "$scratch/without.mk"
-fails 1 "names the package of the compiler" "build-essential" env CC=false $configure "$scratch/no.mk"
+fails 1 "names the package of the compiler" "build-essential" \
+    env CC=false $configure "$scratch/no.mk"
 succeeds "goes on without an optional part" "without it: tables, but no charts" \
     env GNUPLOT=/nonexistent $configure "$scratch/plain.mk"
 succeeds "lists what is missing" "gnuplot-nox" env GNUPLOT=/nonexistent $configure --missing
@@ -18,7 +19,7 @@ succeeds "takes flags as given" "as given: -lblas_of_mine" \
     env BLAS=-lblas_of_mine $configure "$scratch/given.mk"
 succeeds "and passes them on" "-lblas_of_mine" cat "$scratch/given.mk"
 
-# A machine whose package manager only notes what it was asked, and a user who may or may not use it.
+# A machine whose package manager only notes what it was asked; not every user may use it.
 mkdir "$scratch/bin"
 printf '#!/bin/sh\necho "apt-get $*" >>"%s/asked"\n' "$scratch" >"$scratch/bin/apt-get"
 printf '#!/bin/sh\necho "%sFAKE_USER"\n' '$' >"$scratch/bin/id"
