@@ -285,7 +285,7 @@ static void spoil_element(suite *s, const buffer *b, int64_t i) {
     const precise before = value_at(result, b->type, false, i);
     const precise small = b->scale / 1000;
     const precise step = allowed_for(s, b) < small ? small : b->scale + 1;
-    set_value(data, b->type, false, i, isfinite(before) ? before + step : 0);
+    set_value(data, b->type, false, i, isfinite(before) ? before + step : 7);
 }
 
 static const buffer *random_buffer(suite *s, bool output) {
