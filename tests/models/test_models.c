@@ -1,0 +1,231 @@
+/* Laws that every model of the table must keep, whatever its paper (style: one parametrised suite).
+ */
+#include "tests/test.h"
+
+#include "tests/models/model_bench.h"
+
+enum { ROWS = 2, COUNT = 16, WIDTH = 8 };
+
+static const int32_t fresh[ROWS] = {1, 1};
+
+static bool fail_case(const model_case *c, bool good, const char *law) {
+    return test_check(good, __FILE__, __LINE__, "%s %s: %s", c->name, c->options, law);
+}
+
+/* Opens one case with COUNT tokens per row and the hidden states that whole segments give. */
+typedef struct trial {
+    model_bench bench;
+    const model_case *which;
+    int32_t tokens[ROWS * COUNT];
+    real hidden[ROWS * COUNT * WIDTH];
+} trial;
+
+static bool begin(trial *t, const model_case *which) {
+    t->which = which;
+    random_tokens(t->tokens, ROWS * COUNT);
+    return bench_open(&t->bench, which->name, which->options, ROWS) &&
+           bench_run(&t->bench, t->tokens, COUNT, which->segment, fresh, t->hidden);
+}
+
+static double largest_difference(const real *a, const real *b, int64_t count) {
+    double worst = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const double d = fabs((double)a[i] - (double)b[i]);
+        if (!(d <= worst)) worst = d;
+    }
+    return worst;
+}
+
+static void each_case(void (*law)(trial *t)) {
+    for (int i = 0; i < MODEL_CASES; ++i) {
+        trial t = {0};
+        if (begin(&t, &model_cases[i])) law(&t);
+        bench_close(&t.bench);
+    }
+}
+
+static void causality(trial *t) {
+    real changed[ROWS * COUNT * WIDTH];
+    const int64_t at = 6;
+    t->tokens[at] = (t->tokens[at] + 1) % BENCH_VOCABULARY;
+    CHECK_OK(lh_state_clear(t->bench.state));
+    if (!bench_run(&t->bench, t->tokens, COUNT, t->which->segment, fresh, changed)) return;
+    fail_case(t->which, memcmp(changed, t->hidden, (size_t)(at * WIDTH) * sizeof(real)) == 0,
+              "a changed token must not change what stands before it");
+    const int64_t row = COUNT * WIDTH;
+    fail_case(t->which, memcmp(changed + row, t->hidden + row, (size_t)row * sizeof(real)) == 0,
+              "a changed token must not change another batch row");
+    fail_case(t->which,
+              memcmp(changed + at * WIDTH, t->hidden + at * WIDTH, WIDTH * sizeof(real)) != 0,
+              "a changed token must change its own hidden state");
+}
+
+TEST(future_tokens_and_other_rows_change_nothing) {
+    each_case(causality);
+}
+
+static void fresh_start(trial *t) {
+    real again[ROWS * COUNT * WIDTH];
+    if (!bench_run(&t->bench, t->tokens, COUNT, t->which->segment, fresh, again)) return;
+    fail_case(t->which, memcmp(again, t->hidden, sizeof again) == 0,
+              "a document's start must forget the document before, bit for bit");
+    const int32_t going_on[ROWS] = {0, 0};
+    if (!bench_run(&t->bench, t->tokens, COUNT, t->which->segment, going_on, again)) return;
+    fail_case(t->which, memcmp(again, t->hidden, sizeof again) != 0,
+              "without a start the state must carry over");
+}
+
+TEST(a_start_flag_is_a_fresh_start) {
+    each_case(fresh_start);
+}
+
+static void segments(trial *t) {
+    real split[ROWS * COUNT * WIDTH];
+    if (!t->which->splits) return;
+    CHECK_OK(lh_state_clear(t->bench.state));
+    if (!bench_run(&t->bench, t->tokens, COUNT, t->which->segment / 2, fresh, split)) return;
+    fail_case(t->which, largest_difference(split, t->hidden, ROWS * COUNT * WIDTH) < 2e-5,
+              "shorter segments with carried state must change nothing");
+    CHECK_OK(lh_state_clear(t->bench.state));
+    if (!bench_run(&t->bench, t->tokens, COUNT, COUNT, fresh, split)) return;
+    fail_case(t->which, largest_difference(split, t->hidden, ROWS * COUNT * WIDTH) < 2e-5,
+              "one long segment must change nothing");
+}
+
+TEST(segments_change_nothing_where_state_carries) {
+    each_case(segments);
+}
+
+/* The loss of one segment, recorded. */
+static lh_tensor *segment_loss(trial *t) {
+    lh_output out;
+    int32_t target[ROWS * COUNT];
+    const int64_t length = t->which->segment;
+    for (int64_t i = 0; i < ROWS * length; ++i)
+        target[i] = (int32_t)(i % BENCH_VOCABULARY);
+    lh_tape_begin(t->bench.tape, true, 3, 1);
+    if (bench_forward(&t->bench, length, t->tokens, fresh, true, &out) == NULL) return NULL;
+    return lh_linear_cross_entropy(t->bench.tape, out.hidden, out.head_weight, out.head_bias,
+                                   out.logit_scale, bench_integers(&t->bench, length, target), NULL,
+                                   1.0 / (double)(ROWS * length), 0, NULL);
+}
+
+static void learning(trial *t) {
+    lh_params *params = t->bench.model->params;
+    lh_tensor *loss = segment_loss(t);
+    REQUIRE(loss != NULL);
+    const double before = (double)*lh_tensor_real(loss);
+    CHECK_OK(lh_tape_backward(t->bench.tape, loss));
+    for (int i = 0; i < lh_params_count(params); ++i) {
+        const lh_param *param = lh_params_at(params, i);
+        const lh_tensor *flowed = lh_tensor_gradient(param->value);
+        for (int64_t e = 0; flowed != NULL && e < param->count; ++e) {
+            lh_tensor_real(param->value)[e] -= LH_R(0.02) * lh_tensor_real(flowed)[e];
+        }
+    }
+    lh_params_clear_gradients(params);
+    loss = segment_loss(t);
+    REQUIRE(loss != NULL);
+    fail_case(t->which, (double)*lh_tensor_real(loss) < before,
+              "a small step down the gradient must lower the loss");
+}
+
+TEST(one_step_lowers_the_loss) {
+    each_case(learning);
+}
+
+static void flops(trial *t) {
+    lh_output out;
+    const int64_t length = t->which->segment;
+    lh_tape_begin(t->bench.tape, false, 3, 1);
+    if (bench_forward(&t->bench, length, t->tokens, fresh, false, &out) == NULL) return;
+    const double head = 2.0 * WIDTH * BENCH_VOCABULARY;
+    const double counted = lh_tape_flops(t->bench.tape) / (double)(ROWS * length) + head;
+    const double formula = lh_model_flops_per_token(t->bench.model, length);
+    test_check(fabs(counted - formula) < 1e-6 * formula, __FILE__, __LINE__,
+               "%s %s: %.1f FLOP per token counted, %.1f by formula", t->which->name,
+               t->which->options, counted, formula);
+}
+
+TEST(counted_flops_are_those_of_the_formula) {
+    each_case(flops);
+}
+
+static void steady_memory(trial *t) {
+    lh_params *params = t->bench.model->params;
+    int64_t allocations = 0;
+    for (int step = 0; step < 4; ++step) {
+        lh_tensor *loss = segment_loss(t);
+        REQUIRE(loss != NULL);
+        CHECK_OK(lh_tape_backward(t->bench.tape, loss));
+        CHECK_OK(lh_state_commit(t->bench.state));
+        lh_params_clear_gradients(params);
+        const int64_t now = lh_pool_get_stats(t->bench.pool).device_allocations;
+        if (step >= 2)
+            fail_case(t->which, now == allocations, "a steady step must allocate nothing");
+        allocations = now;
+    }
+}
+
+TEST(steady_steps_allocate_nothing) {
+    each_case(steady_memory);
+}
+
+static void weights(trial *t) {
+    static const char path[] = "/tmp/longhaul-test-weights.safetensors";
+    real again[ROWS * COUNT * WIDTH];
+    CHECK_OK(lh_params_save(t->bench.model->params, path));
+    CHECK_OK(lh_params_initialize(t->bench.model->params, 99));
+    CHECK_OK(lh_params_load(t->bench.model->params, path));
+    (void)remove(path);
+    CHECK_OK(lh_state_clear(t->bench.state));
+    if (!bench_run(&t->bench, t->tokens, COUNT, t->which->segment, fresh, again)) return;
+#ifndef LH_REAL_DOUBLE
+    fail_case(t->which, memcmp(again, t->hidden, sizeof again) == 0,
+              "saved and loaded weights must give the same bits");
+#endif
+}
+
+TEST(weights_save_and_load) {
+    each_case(weights);
+}
+
+TEST(unknown_options_are_refused_with_the_nearest_name) {
+    lh_model *model = NULL;
+    for (int i = 0; lh_model_class_at(i) != NULL; ++i) {
+        CHECK_FAILS(create_model(lh_model_class_at(i)->name, "widht=8", &model), LH_EOPTION,
+                    "did you mean 'width'?");
+    }
+    CHECK_FAILS(create_model("brtt", "", &model), LH_EOPTION, "did you mean 'brt'?");
+    CHECK_FAILS(create_model("brt", "recurrence=fixed:skp", &model), LH_EOPTION, "fixed:skip");
+    CHECK_FAILS(create_model("brt", "layers=3 recurrent_layers=7", &model), LH_EOPTION, "layer 7");
+    CHECK_FAILS(create_model("slide", "width=10 heads=4", &model), LH_EOPTION, "heads");
+}
+
+/* Section 4.1: 151 and 164 million; Table 2: 327, 375 and 320 million; without the embedding table.
+ */
+TEST(parameter_counts_of_the_paper) {
+    static const struct {
+        const char *name, *options;
+        double millions;
+    } rows[] = {{"xl", "", 151.02},
+                {"slide", "", 151.02},
+                {"slide", "layers=13", 163.61},
+                {"brt", "recurrence=lstm:dual", 181.44},
+                {"brt", "recurrence=lstm:single", 179.34},
+                {"brt", "recurrence=lstm:skip", 164.66},
+                {"brt", "recurrence=fixed:dual", 168.85},
+                {"brt", "recurrence=fixed:single", 170.95},
+                {"brt", "recurrence=fixed:skip", 160.46},
+                {"brt", "recurrence=lstm:single feedback=true", 202.41},
+                {"brt", "recurrence=fixed:skip feedback=true", 183.53},
+                {"slide", "layers=13 heads=16 head_width=128 hidden=8192", 327.19},
+                {"brt", "recurrence=lstm:single heads=16 head_width=128 hidden=8192", 374.38},
+                {"brt", "recurrence=fixed:skip heads=16 head_width=128 hidden=8192", 319.85}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        lh_model *model = NULL;
+        REQUIRE_OK(create_model(rows[i].name, rows[i].options, &model));
+        CHECK_NEAR((double)lh_params_elements(model->params, false) / 1e6, rows[i].millions, 0.006);
+        lh_model_destroy(model);
+    }
+}
