@@ -1,4 +1,4 @@
--- Ceilings: 600 lines a file, 60 lines a function, 100 columns.
+-- Ceilings: 600 lines a file, 60 lines a function; 100 columns in C, as in .clang-format.
 local tree = dofile "tests/lint/tree.lua"
 local file_lines, function_lines, columns = 600, 60, 100
 
@@ -41,8 +41,9 @@ for _, path in ipairs(tree.files("c h inc cc cu cuh lua sh")) do
   if #lines > file_lines then
     tree.offence(path, #lines, "%d lines, at most %d", #lines, file_lines)
   end
+  local script = path:find("%.lua$") or path:find("%.sh$")
   for number, line in ipairs(lines) do
-    if utf8.len(line) and utf8.len(line) > columns then
+    if not script and utf8.len(line) and utf8.len(line) > columns then
       tree.offence(path, number, "%d columns, at most %d", utf8.len(line), columns)
     end
   end

@@ -165,7 +165,7 @@ TEST(metrics_replace_by_name_and_are_nan_when_absent) {
     CHECK_NEAR(lh_metrics_get(&m, "a"), 3.0, 0);
     CHECK(isnan(lh_metrics_get(&m, "c")));
     for (int i = 0; i < 2 * LH_METRICS; ++i) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "n%d", i);
         lh_metrics_set(&m, name, i);
     }
