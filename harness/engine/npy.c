@@ -133,8 +133,10 @@ lh_status lh_npy_write(const char *path, int rank, const int64_t *shape, const r
     unsigned char header[PREFIX + HEADER + ALIGNMENT];
     size_t count = 1;
     if (rank < 0 || rank > LH_NPY_RANK) return lh_fail(LH_ESHAPE, "%s: rank %d", path, rank);
-    for (int i = 0; i < rank; ++i)
+    for (int i = 0; i < rank; ++i) {
+        if (shape[i] < 0) return lh_fail(LH_ESHAPE, "%s: a negative size", path);
         count *= (size_t)shape[i];
+    }
     const size_t length = make_header(rank, shape, header);
     lh_atomic_file *file = NULL;
     LH_TRY(lh_atomic_file_open(path, &file));

@@ -15,7 +15,8 @@ static lh_status write_sources(const lh_params *params, const char *path, real *
             .name = param->name, .rank = param->rank, .shape = param->shape, .values = host + at};
         at += param->count;
     }
-    return lh_safetensors_write(path, sources, count);
+    const lh_safetensors_contents contents = {.sources = sources, .source_count = count};
+    return lh_safetensors_write(path, &contents);
 }
 
 lh_status lh_params_save(const lh_params *params, const char *path) {

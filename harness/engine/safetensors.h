@@ -8,37 +8,40 @@
 
 enum { LH_SAFETENSORS_RANK = 8 };
 
-typedef enum lh_safetensors_type {
-    LH_SAFETENSORS_F64,
-    LH_SAFETENSORS_F32,
-    LH_SAFETENSORS_F16,
-    LH_SAFETENSORS_BF16,
-    LH_SAFETENSORS_I64,
-    LH_SAFETENSORS_I32
+/* How a file stores elements. */
+typedef struct lh_safetensors_type {
+    const char *name; /* "F32", "BF16" ... as in the file */
+    size_t bytes;     /* per element */
+    void (*convert)(const unsigned char *data, int64_t count, real *out);
 } lh_safetensors_type;
 
 typedef struct lh_safetensors_entry {
     const char *name; /* lives as long as the file */
-    lh_safetensors_type type;
+    const lh_safetensors_type *type;
     int rank;
     int64_t shape[LH_SAFETENSORS_RANK];
     int64_t count;
-    const unsigned char *data; /* memory-mapped */
+    const unsigned char *data; /* memory-mapped; any alignment */
 } lh_safetensors_entry;
 
 typedef struct lh_safetensors lh_safetensors;
 
-/* Maps the file and parses its header. Gives; close it. Fails: LH_EIO, LH_EFORMAT naming file and
- * tensor. */
+/* Maps the file and parses its header. Gives; close it. Fails: LH_EIO; LH_EFORMAT naming file and
+ * tensor. A file that another program cuts short while it is open ends this one (SIGBUS). */
 lh_status lh_safetensors_open(const char *path, lh_safetensors **out);
 void lh_safetensors_close(lh_safetensors *file);
 
-/* The tensors in the order of the file; find gives NULL when there is none of that name. Lend. */
+/* The tensors in the order of their names. */
 int lh_safetensors_count(const lh_safetensors *file);
 const lh_safetensors_entry *lh_safetensors_at(const lh_safetensors *file, int index);
+
+/* NULL when there is none of that name. */
 const lh_safetensors_entry *lh_safetensors_find(const lh_safetensors *file, const char *name);
 
-/* Converts all elements. `out` has entry->count of them. */
+/* One text of the file's metadata, NULL when absent. Lends, as long as the file. */
+const char *lh_safetensors_metadata(const lh_safetensors *file, const char *key);
+
+/* Converts all elements, rounding to nearest. `out` has entry->count of them. */
 void lh_safetensors_convert(const lh_safetensors_entry *entry, real *out);
 
 /* One tensor to write, as F32. */
@@ -49,7 +52,19 @@ typedef struct lh_safetensors_source {
     const real *values;
 } lh_safetensors_source;
 
-/* Whole or not at all. */
-lh_status lh_safetensors_write(const char *path, const lh_safetensors_source *sources, int count);
+typedef struct lh_safetensors_text {
+    const char *key, *value;
+} lh_safetensors_text;
+
+typedef struct lh_safetensors_contents {
+    const lh_safetensors_source *sources;
+    int source_count;
+    const lh_safetensors_text *metadata;
+    int metadata_count;
+} lh_safetensors_contents;
+
+/* Whole or not at all. Fails: LH_EIO, LH_EMEMORY; LH_ESHAPE for a rank or size that the format or
+ * the reader would refuse, LH_EOPTION for a name that stands twice. */
+lh_status lh_safetensors_write(const char *path, const lh_safetensors_contents *contents);
 
 #endif

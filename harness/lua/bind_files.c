@@ -65,11 +65,18 @@ static int read_csv(lua_State *lua) {
     return 1;
 }
 
+/* Readers take blanks at the ends of a bare field away. */
+static bool needs_quotes(const char *text, size_t length) {
+    if (strpbrk(text, ",\"\n\r") != NULL) return true;
+    return length > 0 &&
+           (strchr(" \t", text[0]) != NULL || strchr(" \t", text[length - 1]) != NULL);
+}
+
 /* csv_field(text) -> the text as one field, quoted where it must be. */
 static int csv_field(lua_State *lua) {
     size_t length = 0;
     const char *text = luaL_checklstring(lua, 1, &length);
-    if (strpbrk(text, ",\"\n\r") == NULL) {
+    if (!needs_quotes(text, length)) {
         lua_settop(lua, 1);
         return 1;
     }

@@ -100,23 +100,16 @@ end
 
 -- Trains the session to its end; false when it was interrupted.
 local function train(run, results, session, shown)
-  local snapshot = results:checkpoint(run.id)
-  local points = results:read_curve(run.id, session:info().step)
-  local saved = core.clock()
-  local done = session:train(snapshot, function(p)
-    points[#points + 1] = {
+  local add, file = results:extend_curve(run.id, results:read_curve(run.id, session:info().step))
+  local curve <close> = file
+  return session:train(results:checkpoint(run.id), function(p)
+    add {
       step = p.step, time_s = p.seconds, loss_bits = p.loss_bits, rate = p.rate,
       gradient_norm = p.gradient_norm, valid_bits = p.valid_bits,
     }
     shown:show(p)
     run.tokens_per_second = p.tokens_per_second or run.tokens_per_second
-    if core.clock() - saved > 10 then
-      saved = core.clock()
-      results:write_curve(run.id, points)
-    end
   end)
-  results:write_curve(run.id, points)
-  return done
 end
 
 local function finish(run, results, session, record)
@@ -186,11 +179,12 @@ end
 
 --- Runs what is not finished. Returns how many runs failed, and whether it was interrupted.
 function runner.run(experiment, settings)
+  if #experiment.rows == 0 then return 0, false end
   local baseline = experiment:baseline()
   local results = store.open(settings.results, experiment.name)
   local machine = core.machine()
   local runs, failed, kept = runner.plan(experiment, settings), 0, {}
-  if #runs == 0 and #experiment.rows > 0 then
+  if #runs == 0 then
     error(("no row contains '%s'"):format(settings.only), 0)
   end
   for i, run in ipairs(runs) do

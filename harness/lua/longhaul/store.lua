@@ -98,17 +98,37 @@ function Store:checkpoint(id) return ("%s/checkpoints/%s.snapshot"):format(self.
 
 function Store:curve(id) return ("%s/curves/%s.csv"):format(self.path, id) end
 
---- The points of a curve that were written up to `step`; later ones come from a run that was
---- killed.
+-- A point that was being written when the process was killed ends without a line break.
+local function drop_torn_line(path)
+  local text = core.read_file(path)
+  if text:sub(-1) ~= "\n" then core.write_file(path, text:match("^(.*\n)") or "") end
+end
+
+--- The points of a curve that were written up to `step`; later ones come from a run that was killed
+--- after its last checkpoint.
 function Store:read_curve(id, step)
-  local kept = {}
-  if not core.exists(self:curve(id)) then return kept end
-  for _, point in ipairs((csv.read(self:curve(id)))) do
+  local path, kept = self:curve(id), {}
+  if not core.exists(path) then return kept end
+  drop_torn_line(path)
+  for _, point in ipairs((csv.read(path))) do
     if tonumber(point.step) <= step then kept[#kept + 1] = point end
   end
   return kept
 end
 
+--- Writes a curve, whole or not at all.
 function Store:write_curve(id, points) csv.write(self:curve(id), store.curve_columns, points) end
+
+--- Writes `points` and gives a function that appends one more. Each is in the file before the
+--- checkpoint that follows it, so that a run that is killed loses no point.
+function Store:extend_curve(id, points)
+  self:write_curve(id, points)
+  local file = assert(io.open(self:curve(id), "a"))
+  file:setvbuf("no")
+  return function(point)
+    local line = csv.format(store.curve_columns, { point }):match("\n(.*)$")
+    assert(file:write(line))
+  end, file
+end
 
 return store

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The command line: help everywhere, exit codes, suggestions, and one model at a time.
+. tests/test.sh
+export OMP_NUM_THREADS=1
+unset LONGHAUL_DATA
+longhaul=$LONGHAUL_BIN
+
+succeeds "help" "EXIT STATUS" "$longhaul" help
+fails 2 "no command" "SYNOPSIS" "$longhaul"
+fails 2 "an unknown command" "did you mean 'describe'" "$longhaul" describ
+fails 2 "an unknown option" "did you mean --scale" "$longhaul" run x.lua --scael small
+fails 2 "a bad scale" "there are: smoke, small" "$longhaul" run x.lua --scale tiny
+fails 2 "a bad number" "positive integer" "$longhaul" run x.lua --seeds none
+fails 2 "no script" "expected one SCRIPT.lua" "$longhaul" run
+fails 1 "an absent script" "absent.lua" "$longhaul" run "$scratch/absent.lua"
+for command in run list dry-run table plot slurm describe train eval forward data bench version \
+    report lua new; do
+    succeeds "$command --help" "SYNOPSIS" "$longhaul" "$command" --help
+done
+succeeds "version" "blas" "$longhaul" version
+
+succeeds "models are listed" "brt" "$longhaul" describe
+succeeds "a model is described" "layers.1.state.ids" \
+    "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=64' --vocabulary 260
+fails 1 "a model's options are checked" "did you mean 'window'" "$longhaul" describe brt --options windw=3
+fails 2 "an unknown model" "did you mean 'brt'" "$longhaul" describe brtt
+
+options='layers=2 width=16 heads=2 window=8'
+data='name=generate:books documents=4 document_bytes=2000 segment=32 batch=2'
+succeeds "train" "bits_per_byte" "$longhaul" train --model slide --options "$options" \
+    --task-options "$data" --train 'steps=3 warmup=2' --out "$scratch/w.safetensors"
+succeeds "eval" "bits_per_byte" "$longhaul" eval --model slide --options "$options" \
+    --task-options "$data" --weights "$scratch/w.safetensors"
+fails 1 "weights of another model" "layers.2" "$longhaul" eval --model slide \
+    --options 'layers=3 width=16 heads=2 window=8' --task-options "$data" --weights "$scratch/w.safetensors"
+
+# Logits over several segments are those of one long segment.
+seq -s ' ' 3 34 >"$scratch/tokens"
+forward=("$longhaul" forward --model slide --options "$options" --vocabulary 260
+    --weights "$scratch/w.safetensors" --tokens "$scratch/tokens")
+succeeds "forward in one segment" "" "${forward[@]}" --segment 32 --out "$scratch/whole.npy"
+succeeds "forward in segments" "" "${forward[@]}" --segment 16 --out "$scratch/parts.npy"
+cat >"$scratch/compare.lua" <<'LUA'
+local first, second = ...
+local core = require "longhaul.core"
+local a, b = core.read_npy(first), core.read_npy(second)
+local worst = 0
+for i = 1, #a do worst = math.max(worst, math.abs(a[i] - b[i])) end
+print(table.concat(a.shape, " "), #a == #b and worst < 1e-3 and "equal" or "differ by " .. worst)
+LUA
+succeeds "the same logits" "1 32 260	equal" \
+    "$longhaul" lua "$scratch/compare.lua" "$scratch/whole.npy" "$scratch/parts.npy"
+echo "3 x 4" >"$scratch/bad"
+fails 1 "a bad token names its place" "bad:1: 'x'" "$longhaul" forward --model slide \
+    --options "$options" --vocabulary 260 --tokens "$scratch/bad" --out "$scratch/no.npy"
+
+here=$PWD
+case $longhaul in /*) ;; *) longhaul=$here/$longhaul ;; esac
+skeleton() { (cd "$scratch" && "$longhaul" new "$@"); }
+succeeds "a new experiment" "experiments/examples/mine.lua" skeleton experiment mine
+fails 1 "never over a file" "is there already" skeleton experiment mine
+fails 2 "a bad name" "lower-case letters" skeleton model Bad-Name
+succeeds "a new model" "models/mine.c" skeleton model mine
+succeeds "a new task" "harness/train/mine.h" skeleton task mine
+for file in models/mine.c harness/train/mine.c; do
+    succeeds "$file compiles" "" cc -std=c11 -Wall -Wextra -Wshadow -Wmissing-prototypes -Werror \
+        -D_POSIX_C_SOURCE=200809L -I"$scratch" -I. -c "$scratch/$file" -o "$scratch/object.o"
+done
+succeeds "the new experiment is good" "brt" "$longhaul" list "$scratch/experiments/examples/mine.lua"
+
+finish

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Sweeps from the command line: finished runs are not run again, failures are recorded, kill -9 and
+# several processes do no harm, and what comes out is what an undisturbed sweep gives.
+. tests/test.sh
+export OMP_NUM_THREADS=1
+unset LONGHAUL_DATA
+longhaul=$LONGHAUL_BIN
+
+# A sweep of three rows; STEPS is replaced.
+sweep() {
+    cat <<'LUA' | sed "s/STEPS/$1/"
+local lh = require "longhaul"
+local bench = lh.experiment "sweep"
+local books = lh.data.text { "generate:books", documents = 4, document_bytes = 2000 }
+local task = lh.tasks.language_model { books, segment = 64, batch = 2 }
+local train = lh.train { steps = STEPS, warmup = 10, log_every = 2, checkpoint_every = 5 }
+local slide = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16, dropout = 0.1 }
+bench:row { "short", model = slide, task = task, train = train, seeds = 2 }
+bench:row { "long", model = slide:with { window = 32 }, task = task, train = train, seeds = 2 }
+bench:table { columns = { "bits_per_byte", "relative_step_time" }, baseline = "short" }
+bench:plot { "pareto", x = "step_time_ms", y = "bits_per_byte" }
+return bench
+LUA
+}
+sweep 10 >"$scratch/sweep.lua"
+sweep 300 >"$scratch/slow.lua"
+results="$scratch/results"
+
+# column FILE NAME: one column of a CSV file, a line per row.
+column() {
+    cat >"$scratch/column.lua" <<'LUA'
+local path, name = ...
+for _, row in ipairs((require("longhaul.csv").read(path))) do print(row[name]) end
+LUA
+    "$longhaul" lua "$scratch/column.lua" "$1" "$2"
+}
+
+succeeds "a sweep runs and prints its table" "relative step time" \
+    "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$results"
+for name in runs.csv table.csv table.md table.html table.tex; do
+    succeeds "$name is there" "" test -s "$results/sweep/$name"
+done
+succeeds "checkpoints are gone" "" test -z "$(ls "$results/sweep/checkpoints")"
+succeeds "every run has its curve" "4" sh -c "ls $results/sweep/curves | wc -l"
+succeeds "every run is done" "done done done done" \
+    echo $(column "$results/sweep/runs.csv" status)
+fails 1 "finished runs are not run again" "" \
+    sh -c "'$longhaul' run '$scratch/sweep.lua' --scale smoke --results '$results' 2>&1 | grep '/4.'"
+succeeds "unless asked" "seed 2" \
+    "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$results" --force
+succeeds "and stay one row each" "4" sh -c "grep -c sweep.*done $results/sweep/runs.csv"
+succeeds "only some rows" "[1/2] long" \
+    "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$scratch/only" --only long --no-timing
+succeeds "one task of an array" "[3/4] short" \
+    "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$scratch/task" --task 3
+succeeds "a job array" "--array=1-4" "$longhaul" slurm "$scratch/sweep.lua" --scale smoke
+succeeds "a plan" "FLOP/token" "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke
+succeeds "a report" "report.html" "$longhaul" report --results "$results"
+succeeds "the report has the table" "" grep -q "relative step time" "$results/report.html"
+
+# A row that fails does not stop the others.
+sed 's/window = 32 }/window = 32, heads = 3 }/' "$scratch/sweep.lua" >"$scratch/bad.lua"
+fails 1 "a failed row makes the exit code 1" "2 runs failed" \
+    "$longhaul" run "$scratch/bad.lua" --scale smoke --results "$scratch/bad"
+succeeds "its row names the script's line" "bad.lua:8: row \"long\"" \
+    column "$scratch/bad/sweep/runs.csv" error
+succeeds "the others are done" "done failed done failed" \
+    echo $(column "$scratch/bad/sweep/runs.csv" status)
+
+# kill -9 again and again, then to the end: the same figures as without.
+"$longhaul" run "$scratch/slow.lua" --scale smoke --results "$scratch/calm" --no-timing 2>/dev/null >&2
+for _ in 1 2 3 4; do
+    "$longhaul" run "$scratch/slow.lua" --scale smoke --results "$scratch/killed" --no-timing \
+        >/dev/null 2>&1 &
+    sleep 0.3
+    kill -9 $! 2>/dev/null
+    wait $! 2>/dev/null
+done
+succeeds "after kill -9 the sweep goes on" "done" \
+    sh -c "'$longhaul' run '$scratch/slow.lua' --scale smoke --results '$scratch/killed' --no-timing \
+        2>/dev/null; grep -o done '$scratch/killed/sweep/runs.csv' | head -n 1"
+figures() {
+    paste <(column "$1/sweep/runs.csv" run_id) <(column "$1/sweep/runs.csv" bits_per_token) | sort
+}
+succeeds "and gives the same bits" "" \
+    test "$(figures "$scratch/calm")" = "$(figures "$scratch/killed")"
+for curve in "$scratch"/calm/sweep/curves/*.csv; do
+    other="$scratch/killed/sweep/curves/${curve##*/}"
+    succeeds "and the same curve" "" \
+        test "$(cut -d, -f1,3 "$curve")" = "$(cut -d, -f1,3 "$other")"
+done
+
+# Two processes, one folder: each run once.
+"$longhaul" run "$scratch/slow.lua" --scale smoke --results "$scratch/both" --no-timing \
+    >"$scratch/first" 2>&1 &
+"$longhaul" run "$scratch/slow.lua" --scale smoke --results "$scratch/both" --no-timing \
+    >"$scratch/second" 2>&1
+wait
+succeeds "two processes share a folder" "done done done done" \
+    echo $(column "$scratch/both/sweep/runs.csv" status)
+succeeds "and a run is run once" "4" \
+    sh -c "cat '$scratch/first' '$scratch/second' | grep -c 'bits/token.*parameters'"
+
+finish

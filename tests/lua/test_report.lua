@@ -1,0 +1,188 @@
+-- Tables, charts and claims made from a runs.csv with known numbers.
+local t = dofile "tests/test.lua"
+local chart = require "longhaul.report.chart"
+local claims = require "longhaul.report.claims"
+local core = require "longhaul.core"
+local label = require "longhaul.report.label"
+local lh = require "longhaul"
+local markup = require "longhaul.report.markup"
+local metrics = require "longhaul.report.metrics"
+local report = require "longhaul.report"
+local store = require "longhaul.store"
+local tables = require "longhaul.report.table"
+local terminal = require "longhaul.report.terminal"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+
+lh.configure { scale = "small" }
+local settings = { results = folder, scale = "small", device = "cpu" }
+local bench = lh.experiment "brt-table1"
+local corpus = lh.data.text { "generate:books" }
+local task = lh.tasks.language_model { corpus, segment = 64, batch = 2 }
+local train = lh.train { steps = 5 }
+local slide = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }
+for _, name in ipairs { "Slide:13L", "Rec:fixed:skip", "Rec:lstm:dual", "own" } do
+  bench:row { name, model = slide, task = task, train = train, seeds = 2, dataset = "pg19_bytes" }
+end
+bench:table {
+  columns = { "bits_per_byte", "relative_step_time" }, baseline = "Slide:13L", published = "brt_table1",
+}
+
+-- A run as the runner records it.
+local function put(row, seed, bits, more)
+  local record = {
+    run_id = row .. seed, experiment = bench.name, row = row, dataset = "pg19_bytes", seed = seed,
+    scale = "small", device = "cpu", status = "done", bits_per_byte = bits, bits_per_token = bits,
+    date = "2026-01-01", model_options = slide.text, task_options = task.text, train_options = train.text,
+  }
+  for key, value in pairs(more or {}) do record[key] = value end
+  store.open(folder, bench.name):put(record)
+end
+
+put("Slide:13L", 1, 2.0, { relative_step_time = 1, step_time_ms = 10 })
+put("Slide:13L", 2, 2.2, { relative_step_time = 1, step_time_ms = 10 })
+put("Rec:fixed:skip", 1, 1.9, { relative_step_time = 1.02, step_time_ms = 11 })
+put("Rec:fixed:skip", 2, 2.1, { relative_step_time = 1.02, step_time_ms = 11 })
+put("Rec:lstm:dual", 1, 2.3, { step_time_ms = 12 })
+put("own", 1, nil, { status = "failed", error = "a.lua:1: no" })
+
+local function cells()
+  local by_row = {}
+  local made = tables.build(bench, bench.tables[1], report.results(bench, settings))
+  for _, record in ipairs(tables.records(made)) do by_row[record.row .. " " .. record.metric] = record end
+  return by_row, made
+end
+
+t.test("a cell has the mean, the published value and their difference", function()
+  local cell = cells()["Rec:fixed:skip bits_per_byte"]
+  t.near(cell.measured, 2.0, 1e-12)
+  t.equal(cell.published, 0.952)
+  t.near(cell.deviation, 2.0 - 0.952, 1e-12)
+  t.equal(cell.seeds, 2)
+  t.equal(cell.status, "done")
+  t.equal(cell.model, "rec:fixed:skip")
+  t.equal(cell.scale, "small")
+end)
+
+t.test("a status says what is amiss", function()
+  local by_row = cells()
+  t.equal(by_row["Rec:lstm:dual bits_per_byte"].status, "partial")
+  t.equal(by_row["own bits_per_byte"].status, "failed")
+  t.equal(by_row["XL:512 bits_per_byte"].status, "missing")
+  t.equal(by_row["XL:512 bits_per_byte"].measured, nil)
+end)
+
+t.test("a cost has one column and the paper's value", function()
+  local cell = cells()["Rec:fixed:skip relative_step_time"]
+  t.equal(cell.dataset, "")
+  t.equal(cell.published, 0.99)
+  t.near(cell.measured, 1.02, 1e-12)
+end)
+
+t.test("runs with other options are stale, and not mixed in", function()
+  put("own", 1, 9.0, { train_options = "steps=1" })
+  local cell = cells()["own bits_per_byte"]
+  t.equal(cell.status, "stale")
+  put("own", 2, 1.0)
+  t.near(cells()["own bits_per_byte"].measured, 1.0, 0)
+  put("own", 2, nil, { status = "failed" })
+end)
+
+t.test("the printed table is aligned and fits", function()
+  local _, made = cells()
+  local text = terminal.format(made)
+  t.contains(text, "2.000 ±0.141*")
+  t.contains(text, "0.952")
+  for line in text:gmatch "[^\n]+" do t.check(utf8.len(line) <= 100, "too wide: " .. line) end
+end)
+
+t.test("markup escapes what would be markup", function()
+  local _, made = cells()
+  made.rows[1].label = "a|b<c>&d_e"
+  t.contains(markup.markdown(made), "a\\|b")
+  t.contains(markup.html(made), "a|b&lt;c&gt;&amp;d_e")
+  t.contains(markup.latex(made), "d\\_e")
+end)
+
+t.test("numbers are written for readers", function()
+  t.equal(metrics.text("bits_per_token", 1.23456), "1.235")
+  t.equal(metrics.text("parameters", 151e6), "151M")
+  t.equal(metrics.difference("relative_step_time", 0.1), "+0.10")
+  t.equal(metrics.text("mse", nil), "")
+end)
+
+t.test("the front holds what nothing else beats", function()
+  local front = chart.front({ { 2, 5 }, { 1, 6 }, { 3, 5.5 }, { 4, 1 }, { 1, 7 } }, "min")
+  t.equal(#front, 3)
+  t.equal(front[1][2], 6)
+  t.equal(front[3][1], 4)
+  t.equal(#chart.front({ { 1, 1 }, { 2, 2 }, { 3, 0 } }, "max"), 2)
+end)
+
+t.test("labels do not cover each other", function()
+  local points = {}
+  for i = 1, 6 do points[i] = { 300 + 4 * i, 300 + 3 * i, "Rec:fixed:skip" } end
+  local places = label.place(points, 800, 500)
+  for i = 1, #places do
+    for k = i + 1, #places do
+      local apart = math.abs(places[i][2] - places[k][2]) >= 10 or math.abs(places[i][1] - places[k][1]) >= 90
+      t.check(apart, ("labels %d and %d lie on each other"):format(i, k))
+    end
+  end
+end)
+
+local function judge(check) return claims.judge({ "brt_p071", check = check, line = "" }, bench, settings) end
+
+t.test("a claim is judged by differences over paired seeds", function()
+  local verdict = judge(function(seen)
+    return seen:lower("bits_per_byte", "Rec:fixed:skip", "Slide:13L", "pg19_bytes")
+  end)
+  t.equal(verdict.verdict, "holds")
+  t.contains(verdict.measured, "-0.100")
+  t.equal(verdict.paper, "brt")
+  t.contains(verdict.expected, "step_time(rec:fixed:skip)")
+  t.equal(verdict.seeds, 2)
+end)
+
+t.test("a claim that is turned round fails", function()
+  t.equal(judge(function(seen)
+    return seen:lower_everywhere("bits_per_byte", "Slide:13L", "Rec:fixed:skip")
+  end).verdict, "fails")
+end)
+
+t.test("what was not measured, or lies within the noise, is undecided", function()
+  local lacking = judge(function(seen) return seen:value("XL:512", "bits_per_byte", "pg19_bytes") > 0 end)
+  t.equal(lacking.verdict, "undecided")
+  t.contains(lacking.note, "XL:512")
+  t.equal(judge(function(seen)
+    return seen:lower("bits_per_byte", "Slide:13L", "Slide:13L", "pg19_bytes")
+  end).verdict, "undecided")
+end)
+
+t.test("verdicts of several add up", function()
+  local verdict = judge(function(seen)
+    return seen:all { { "holds", "a" }, { "undecided", "b" }, { "fails", "c" } }
+  end)
+  t.equal(verdict.verdict, "fails")
+  t.equal(verdict.measured, "a; b; c")
+end)
+
+t.test("a mistake in a check is an error, not a verdict", function()
+  t.fails(function() judge(function() error "my mistake" end) end, "my mistake")
+end)
+
+t.test("every published table can be read", function()
+  local published = require "longhaul.report.published"
+  for _, name in ipairs(core.list_folder "results/published") do
+    if name:match "_table%d%.csv$" then
+      t.equal(type(published.table(name).rows), "table")
+    end
+  end
+  t.equal(published.table("brt_table2").value("Slide:13L:large", "parameters", ""), 327e6)
+  t.near(published.table("brt_table2").value("Slide:13L:large", "word_perplexity", "pg19_tokens"), 34.8, 1e-9)
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()

@@ -1,0 +1,116 @@
+-- What scripts may say, and how mistakes are reported: at their line, with the nearest name.
+local t = dofile "tests/test.lua"
+local lh = require "longhaul"
+local script = require "longhaul.script"
+
+local scratch = os.tmpname()
+
+-- Loads a script with this text; gives the experiment.
+local function run(text, scale)
+  local file <close> = assert(io.open(scratch, "w"))
+  assert(file:write(text))
+  file:close()
+  return script.load(scratch, { scale = scale or "smoke" })
+end
+
+local start = [[
+local lh = require "longhaul"
+local bench = lh.experiment "test"
+local task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 3 }, segment = 64 }
+local model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }
+local train = lh.train { steps = 2 }
+]]
+
+t.test("a good script gives its rows", function()
+  local bench = run(start .. [[
+    bench:row { "a", model = model, task = task, train = train }
+    bench:row { "b", model = model:with { window = 32 }, task = task, train = train, dataset = "x" }
+    return bench]])
+  t.equal(#bench.rows, 2)
+  t.equal(bench.rows[1].dataset, "generate:books")
+  t.equal(bench.rows[2].dataset, "x")
+  t.equal(bench.rows[2].model:option "window", "32")
+  t.equal(bench.rows[1].model:option "window", "16")
+  t.contains(bench.rows[2].line, scratch .. ":7")
+end)
+
+-- Each mistake: what the sixth line says, and what the error must hold.
+local mistakes = {
+  { "lh.models.slide { windw = 3 }", "unknown option 'windw' (did you mean 'window'?)" },
+  { "lh.models.slide { window = 2.5 }", "must be an integer" },
+  { "lh.models.slid {}", "no model 'slid' (did you mean 'slide'?)" },
+  { "lh.modles.slide {}", "longhaul has no field 'modles'" },
+  { "model:with { heds = 4 }", "did you mean 'heads'?" },
+  { "lh.train { stpes = 3 }", "did you mean 'steps'?" },
+  { "lh.train { optimizer = 'adma' }", "did you mean 'adam'?" },
+  { "lh.data.text { 'books', tokenz = 'bytes' }", "text: unknown option 'tokenz'" },
+  { "lh.tasks.language_model { 'books' }", "the first value is a corpus" },
+  { "bench:row { 'a', model = model, task = task }", "field 'train' must be a train" },
+  { "bench:row { 'a', model = model, task = task, train = train, sedes = 2 }", "did you mean 'seeds'" },
+  { "bench:row { 'a', model = model, task = task, train = train, seeds = 0 }", "positive integer" },
+  { "bench:row { model = model, task = task, train = train }", "begins with its label" },
+  { "bench:table { colums = {} }", "did you mean 'columns'" },
+  { "bench:table { columns = { 'bits_per_tokn' } }", "did you mean 'bits_per_token'" },
+  { "bench:plot { 'parteo', x = 'a', y = 'mse' }", "did you mean 'pareto'" },
+  { "bench:plot { 'pareto', y = 'mse' }", "field 'x' is missing" },
+  { "bench:claim { 'brt_p001' }", "field 'check' is missing" },
+  { "lh.by_scale { smal = 1 }", "no scale 'smal'" },
+  { "lh.by_scale { paper = 1 }", "nothing for scale 'smoke'" },
+  { "lh.grid { 'window' }", "an axis is a name and its values" },
+  { "lh.experiment 'a/b'", "an experiment's name" },
+  { "print(windw)", "undefined global 'windw'" },
+  { "windw = 3", "assignment to undefined global 'windw'" },
+}
+
+for _, mistake in ipairs(mistakes) do
+  t.test(mistake[1], function()
+    local _, message = pcall(run, start .. mistake[1] .. "\nreturn bench")
+    t.contains(message, scratch .. ":6: ")
+    t.contains(message, mistake[2])
+  end)
+end
+
+t.test("a row is there once", function()
+  local row = "bench:row { 'a', model = model, task = task, train = train }\n"
+  t.fails(function() run(start .. row .. row .. "return bench") end, "is there already, from " .. scratch .. ":6")
+end)
+
+t.test("a script must return its experiment", function()
+  t.fails(function() run(start) end, "a script ends with `return`")
+end)
+
+t.test("random numbers are the same each time", function()
+  local text = start .. "bench:seeds(math.random(1, 1000000))\nreturn bench"
+  t.equal(run(text).default_seeds, run(text).default_seeds)
+end)
+
+t.test("a grid runs its last axis fastest and keeps the order of axes", function()
+  local labels = {}
+  for point in lh.grid { { "window", 1, 2 }, { "gate", "a", "b" } } do
+    labels[#labels + 1] = point.window .. point.gate
+  end
+  t.equal(table.concat(labels, " "), "1a 1b 2a 2b")
+  local bench = run(start .. [[
+    for point in lh.grid { { "window", 8, 16 }, { "steps", 1 } } do
+      bench:row { point, model = model:with { window = point.window }, task = task, train = train }
+    end
+    bench:table { columns = { "bits_per_byte" }, baseline = { window = 16 } }
+    return bench]])
+  t.equal(bench.rows[2].label, "16 1")
+  t.equal(bench:baseline(), "16 1")
+end)
+
+t.test("a scale takes the nearest smaller value", function()
+  t.equal(run(start .. "bench:seeds(lh.by_scale { smoke = 1, small = 5, paper = 9 }) return bench",
+    "medium").default_seeds, 5)
+end)
+
+t.test("a baseline must be a row", function()
+  local bench = run(start .. [[
+    bench:table { columns = { "bits_per_byte" }, baseline = "nobody" }
+    return bench]])
+  t.fails(function() bench:baseline() end, "no row is the baseline 'nobody'")
+end)
+
+os.remove(scratch)
+t.finish()
