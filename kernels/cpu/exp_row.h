@@ -3,11 +3,21 @@
 #ifndef LH_KERNELS_CPU_EXP_ROW_H
 #define LH_KERNELS_CPU_EXP_ROW_H
 
+#include <float.h>
 #include <math.h>
 
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/vector_math.h"
+
+/* The same one by one, for rows without a finite element: a vector reduction may begin at the
+ * smallest finite number instead of -infinity (clang's does). */
+static inline real lh_row_max_plain(int64_t width, const real *x) {
+    real most = -(real)INFINITY;
+    for (int64_t i = 0; i < width; ++i)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
 
 /* -infinity for an empty row; NaN when an element is. */
 static inline real lh_row_max(int64_t width, const real *x) {
@@ -18,7 +28,9 @@ static inline real lh_row_max(int64_t width, const real *x) {
         most = x[i] > most ? x[i] : most;
         unordered |= x[i] != x[i];
     }
-    return unordered != 0 ? (real)NAN : most;
+    if (unordered != 0) return (real)NAN;
+    const real smallest = sizeof(real) == sizeof(float) ? (real)-FLT_MAX : (real)-DBL_MAX;
+    return most > smallest ? most : lh_row_max_plain(width, x);
 }
 
 /* Elements whose exponentials are summed in the compute type, before double: few enough that
