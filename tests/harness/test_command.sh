@@ -56,6 +56,7 @@ fails 1 "a bad token names its place" "bad:1: 'x'" "$longhaul" forward --model s
 
 here=$PWD
 case $longhaul in /*) ;; *) longhaul=$here/$longhaul ;; esac
+# shellcheck disable=SC2317  # called by succeeds and fails
 skeleton() { (cd "$scratch" && "$longhaul" new "$@"); }
 succeeds "a new experiment" "experiments/examples/mine.lua" skeleton experiment mine
 fails 1 "never over a file" "is there already" skeleton experiment mine

@@ -35,6 +35,11 @@ LUA
     "$longhaul" lua "$scratch/column.lua" "$1" "$2"
 }
 
+# One column in one line.
+words() {
+    column "$@" | paste -sd ' '
+}
+
 succeeds "a sweep runs and prints its table" "relative step time" \
     "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$results"
 for name in runs.csv table.csv table.md table.html table.tex; do
@@ -43,7 +48,7 @@ done
 succeeds "checkpoints are gone" "" test -z "$(ls "$results/sweep/checkpoints")"
 succeeds "every run has its curve" "4" sh -c "ls $results/sweep/curves | wc -l"
 succeeds "every run is done" "done done done done" \
-    echo $(column "$results/sweep/runs.csv" status)
+    words "$results/sweep/runs.csv" status
 fails 1 "finished runs are not run again" "" \
     sh -c "'$longhaul' run '$scratch/sweep.lua' --scale smoke --results '$results' 2>&1 | grep '/4.'"
 succeeds "unless asked" "seed 2" \
@@ -65,7 +70,7 @@ fails 1 "a failed row makes the exit code 1" "2 runs failed" \
 succeeds "its row names the script's line" "bad.lua:8: row \"long\"" \
     column "$scratch/bad/sweep/runs.csv" error
 succeeds "the others are done" "done failed done failed" \
-    echo $(column "$scratch/bad/sweep/runs.csv" status)
+    words "$scratch/bad/sweep/runs.csv" status
 
 # kill -9 again and again, then to the end: the same figures as without.
 "$longhaul" run "$scratch/slow.lua" --scale smoke --results "$scratch/calm" --no-timing 2>/dev/null >&2
@@ -97,7 +102,7 @@ done
     >"$scratch/second" 2>&1
 wait
 succeeds "two processes share a folder" "done done done done" \
-    echo $(column "$scratch/both/sweep/runs.csv" status)
+    words "$scratch/both/sweep/runs.csv" status
 succeeds "and a run is run once" "4" \
     sh -c "cat '$scratch/first' '$scratch/second' | grep -c 'bits/token.*parameters'"
 
