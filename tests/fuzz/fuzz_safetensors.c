@@ -1,0 +1,36 @@
+/* Any bytes as a weight file: refused with a message, or every tensor can be read. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "harness/engine/safetensors.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_all(const lh_safetensors *file) {
+    for (int i = 0; i < lh_safetensors_count(file); i++) {
+        const lh_safetensors_entry *entry = lh_safetensors_at(file, i);
+        real *values = malloc((size_t)entry->count * sizeof *values + 1);
+        if (values == NULL) abort();
+        lh_safetensors_convert(entry, values);
+        free(values);
+        if (lh_safetensors_find(file, entry->name) != entry) abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/longhaul-fuzz-safetensors-%ld", (long)getpid());
+    FILE *stream = fopen(path, "wb");
+    if (stream == NULL) abort();
+    fwrite(data, 1, size, stream);
+    fclose(stream);
+    lh_safetensors *file = NULL;
+    const lh_status status = lh_safetensors_open(path, &file);
+    if ((status == LH_OK) != (file != NULL)) abort();
+    if (status == LH_OK) read_all(file);
+    lh_safetensors_close(file);
+    lh_error_clear();
+    unlink(path);
+    return 0;
+}
