@@ -26,18 +26,15 @@ sweep 10 >"$scratch/sweep.lua"
 sweep 300 >"$scratch/slow.lua"
 results="$scratch/results"
 
-# column FILE NAME: one column of a CSV file, a line per row.
+# column FILE NAME [SEPARATOR]: one column of a CSV file, a line per row or parted otherwise.
 column() {
     cat >"$scratch/column.lua" <<'LUA'
-local path, name = ...
-for _, row in ipairs((require("longhaul.csv").read(path))) do print(row[name]) end
+local path, name, separator = ...
+local values = {}
+for i, row in ipairs((require("longhaul.csv").read(path))) do values[i] = row[name] end
+print(table.concat(values, separator or "\n"))
 LUA
-    "$longhaul" lua "$scratch/column.lua" "$1" "$2"
-}
-
-# One column in one line.
-words() {
-    column "$@" | paste -sd ' '
+    "$longhaul" lua "$scratch/column.lua" "$@"
 }
 
 succeeds "a sweep runs and prints its table" "relative step time" \
@@ -48,7 +45,7 @@ done
 succeeds "checkpoints are gone" "" test -z "$(ls "$results/sweep/checkpoints")"
 succeeds "every run has its curve" "4" sh -c "ls $results/sweep/curves | wc -l"
 succeeds "every run is done" "done done done done" \
-    words "$results/sweep/runs.csv" status
+    column "$results/sweep/runs.csv" status ' '
 fails 1 "finished runs are not run again" "" \
     sh -c "'$longhaul' run '$scratch/sweep.lua' --scale smoke --results '$results' 2>&1 | grep '/4.'"
 succeeds "unless asked" "seed 2" \
@@ -70,7 +67,7 @@ fails 1 "a failed row makes the exit code 1" "2 runs failed" \
 succeeds "its row names the script's line" "bad.lua:8: row \"long\"" \
     column "$scratch/bad/sweep/runs.csv" error
 succeeds "the others are done" "done failed done failed" \
-    words "$scratch/bad/sweep/runs.csv" status
+    column "$scratch/bad/sweep/runs.csv" status ' '
 
 # kill -9 again and again, then to the end: the same figures as without.
 "$longhaul" run "$scratch/slow.lua" --scale smoke --results "$scratch/calm" --no-timing 2>/dev/null >&2
@@ -102,7 +99,7 @@ done
     >"$scratch/second" 2>&1
 wait
 succeeds "two processes share a folder" "done done done done" \
-    words "$scratch/both/sweep/runs.csv" status
+    column "$scratch/both/sweep/runs.csv" status ' '
 succeeds "and a run is run once" "4" \
     sh -c "cat '$scratch/first' '$scratch/second' | grep -c 'bits/token.*parameters'"
 
