@@ -25,7 +25,6 @@ printf '#!/bin/sh\necho "apt-get $*" >>"%s/asked"\n' "$scratch" >"$scratch/bin/a
 printf '#!/bin/sh\necho "%sFAKE_USER"\n' '$' >"$scratch/bin/id"
 printf '#!/bin/sh\nexit 1\n' >"$scratch/bin/sudo"
 chmod +x "$scratch"/bin/*
-# shellcheck disable=SC2317  # called by fails and succeeds
 as_user() {
     FAKE_USER=$1 PATH="$scratch/bin:$PATH" "${@:2}"
 }
