@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# kill -9 in the middle of a sweep loses no finished run, corrupts no file, and the next start ends with the very
+# numbers of a sweep that nobody disturbed.
+. tests/test.sh
+
+cat >"$scratch/sweep.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "killed"
+local text = lh.data.text { "generate:books", documents = 20, document_bytes = 3000, limit_eval_bytes = 3000 }
+for point in lh.grid { { "width", 8, 12, 16 } } do
+  bench:row { point,
+    model = lh.models.brt { layers = 3, width = point.width, heads = 2, window = 8, dropout = 0.1 },
+    task = lh.tasks.language_model { text, segment = 32, batch = 4 },
+    train = lh.train { steps = 60, warmup = 5, checkpoint_every = 10, log_every = 10 },
+  }
+end
+bench:table { columns = { "bits_per_byte" } }
+return bench
+LUA
+
+sweep() { OMP_NUM_THREADS=1 "$LONGHAUL_BIN" run "$scratch/sweep.lua" --scale smoke --no-timing --results "$scratch/$1"; }
+# what must not depend on interruptions: the run, its row and what it measured
+numbers() {
+    "$LONGHAUL_BIN" lua <(cat <<LUA
+local csv = require "longhaul.csv"
+for _, row in ipairs((csv.read "$scratch/$1/killed/runs.csv")) do print(row.run_id, row.row, row.status, row.step, row.bits_per_token) end
+LUA
+    ) | sort
+}
+
+succeeds "an undisturbed sweep" "bits/byte" sweep whole
+for delay in 0.1 0.2 0.3 0.4 0.6; do
+    sweep cut >/dev/null 2>&1 &
+    sleep $delay
+    pkill -9 -P $! >/dev/null 2>&1
+    kill -9 $! >/dev/null 2>&1
+    wait 2>/dev/null
+done
+succeeds "starts again after kill -9" "bits/byte" sweep cut
+succeeds "three rows are done" "3" bash -c "$(declare -f numbers); scratch=$scratch; LONGHAUL_BIN=$LONGHAUL_BIN; numbers cut | grep -c done"
+numbers whole >"$scratch/whole.txt"
+numbers cut >"$scratch/cut.txt"
+succeeds "with the same numbers, bit for bit" "" cmp "$scratch/whole.txt" "$scratch/cut.txt"
+succeeds "runs nothing again" "bits/byte" sweep cut
+
+finish
