@@ -1,7 +1,9 @@
 #include "kernels/device.h"
 
 #include <cblas.h>
+#ifdef _OPENMP
 #include <omp.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +127,7 @@ void lh_device_close(lh_device *device) {
     free(device);
 }
 
+#ifdef _OPENMP
 void lh_cpu_set_threads(int threads) {
     openblas_set_num_threads(1);
     if (threads > 0) omp_set_num_threads(threads);
@@ -133,6 +136,16 @@ void lh_cpu_set_threads(int threads) {
 int lh_cpu_threads(void) {
     return omp_get_max_threads();
 }
+#else
+void lh_cpu_set_threads(int threads) {
+    (void)threads;
+    openblas_set_num_threads(1);
+}
+
+int lh_cpu_threads(void) {
+    return 1;
+}
+#endif
 
 const char *lh_blas_core(void) {
     return openblas_get_corename();
