@@ -283,10 +283,11 @@ reproduce-table1: $(program) ## Measure the main table of PAPER at SCALE
 	$(foreach paper,$(asked),$(call reproduce,$(paper)))
 
 figures: $(program) ## Draw every chart again from the results
-	$(Q)for script in experiments/*/*.lua; do $(program) plot $$script || exit 1; done
+	$(Q)for script in $$(grep -l 'lh\.experiment' experiments/*/*.lua); do \
+	    $(program) plot $$script --scale $(SCALE) || exit 1; done
 
 claims: $(program) ## Check the papers' claims against the results
-	$(Q)$(program) run experiments/claims.lua
+	$(Q)$(program) run experiments/claims.lua --scale $(SCALE)
 
 bench: $(program) ## Measure training steps and matrix products
 	$(Q)$(program) bench

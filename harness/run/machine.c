@@ -23,6 +23,14 @@ static void read_cpu(char *out, size_t capacity, const char *otherwise) {
     (void)fclose(file);
 }
 
+/* "OpenBLAS 0.3.21 Cooperlake": of the library's description the name and the version. */
+static void read_blas(char *out, size_t capacity) {
+    const char *text = lh_blas_version();
+    const size_t name = strcspn(text, " ");
+    const size_t number = text[name] != '\0' ? strcspn(text + name + 1, " ") + 1 : 0;
+    (void)snprintf(out, capacity, "%.*s %.40s", (int)(name + number), text, lh_blas_core());
+}
+
 lh_status lh_machine_describe(lh_machine *out) {
     struct utsname name;
     lh_device *device = NULL;
@@ -33,7 +41,7 @@ lh_status lh_machine_describe(lh_machine *out) {
     read_cpu(out->cpu, sizeof out->cpu, name.machine);
     (void)snprintf(out->system, sizeof out->system, "%.40s %.60s %.40s", name.sysname, name.release,
                    name.machine);
-    (void)snprintf(out->blas, sizeof out->blas, "%.80s %.40s", lh_blas_version(), lh_blas_core());
+    read_blas(out->blas, sizeof out->blas);
     out->cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     out->threads = lh_cpu_threads();
     out->memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);

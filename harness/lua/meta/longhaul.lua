@@ -1,0 +1,300 @@
+---@meta longhaul
+-- Written by scripts/annotate.lua; an editor with a Lua language server reads it.
+
+---@alias longhaul.metric
+---| "accuracy"
+---| "bits_per_byte"
+---| "bits_per_token"
+---| "bleu"
+---| "error_percent"
+---| "flops_per_token"
+---| "mae"
+---| "mse"
+---| "parameters"
+---| "peak_memory_bytes"
+---| "perplexity"
+---| "relative_step_time"
+---| "step_time_ms"
+---| "tokens_per_second"
+---| "wall_time_s"
+---| "word_perplexity"
+
+---@class longhaul.models.xl
+---@field layers? integer # number of layers (default 12)
+---@field width? integer # embedding size D (default 1024)
+---@field heads? integer # attention heads H (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field window? integer # window W in tokens (default 512)
+---@field dropout? number # dropout rate in training (default 0.05)
+---@field normalize? boolean # unit-length queries and keys with a learned scale per head (defau...
+---@field position_bias? boolean # T5 relative position bias (default true)
+---@field see_self? boolean # let a token attend to itself (the released code does not) (default...
+---@field logit_divisor? "sqrt_vocabulary"|"sqrt_width"|"one" # what the tied head's logits are ...
+
+---@class longhaul.models.slide
+---@field layers? integer # number of layers (default 12)
+---@field width? integer # embedding size D (default 1024)
+---@field heads? integer # attention heads H (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field window? integer # window W in tokens (default 512)
+---@field dropout? number # dropout rate in training (default 0.05)
+---@field normalize? boolean # unit-length queries and keys with a learned scale per head (defau...
+---@field position_bias? boolean # T5 relative position bias (default true)
+---@field see_self? boolean # let a token attend to itself (the released code does not) (default...
+---@field logit_divisor? "sqrt_vocabulary"|"sqrt_width"|"one" # what the tied head's logits are ...
+
+---@class longhaul.models.brt
+---@field layers? integer # number of layers (default 12)
+---@field width? integer # embedding size D (default 1024)
+---@field heads? integer # attention heads H (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field window? integer # window W in tokens (default 512)
+---@field dropout? number # dropout rate in training (default 0.05)
+---@field normalize? boolean # unit-length queries and keys with a learned scale per head (defau...
+---@field position_bias? boolean # T5 relative position bias (default true)
+---@field see_self? boolean # let a token attend to itself (the released code does not) (default...
+---@field logit_divisor? "sqrt_vocabulary"|"sqrt_width"|"one" # what the tied head's logits are ...
+---@field recurrence? string
+---@field recurrent_layers? integer[]|string # recurrent layers, from 1; negative counts from th...
+---@field states? integer # state vectors S; 0: as many as window (default 0)
+---@field feedback? boolean # all layers read the states, block by block, section 3.7 (default f...
+---@field gate_tanh? "code"|"paper" # tanh on z: in the single configuration (code) or in every ...
+---@field gate_bias? boolean # b^(z) of eqs. 1 and 4, which the released code lacks (default false)
+
+---@class longhaul.models.memorizing
+---@field layers? integer # number of layers (default 12)
+---@field width? integer # embedding size D (default 1024)
+---@field heads? integer # attention heads H (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field window? integer # window W in tokens (default 512)
+---@field dropout? number # dropout rate in training (default 0.05)
+---@field normalize? boolean # unit-length queries and keys with a learned scale per head (defau...
+---@field position_bias? boolean # T5 relative position bias (default true)
+---@field see_self? boolean # let a token attend to itself (the released code does not) (default...
+---@field logit_divisor? "sqrt_vocabulary"|"sqrt_width"|"one" # what the tied head's logits are ...
+---@field memory? integer # tokens that the memory holds per row (default 32768)
+---@field top? integer # nearest keys that a query attends to (default 128)
+---@field memory_layer? integer # layer with the memory, from 1; negative counts from the top (d...
+
+---@class longhaul.tasks.language_model: { [1]: longhaul.corpus }
+---@field segment? integer # tokens of a segment (N) (default 512)
+---@field batch? integer # documents read side by side (B) (default 8)
+---@field predict_across? boolean # predict the first token of a segment from the segment before...
+---@field evaluate_documents? integer # documents of a split that an evaluation reads; 0: all (d...
+---@field evaluate_batches? integer # batches after which an evaluation ends; 0: at the end of t...
+---@field name? string # books, latex, code, generate:KIND, a name that `longhaul data list` sho...
+---@field tokens? string # tokenizer: bytes, sentencepiece:FILE.model, sentencepiece:NAME, sente...
+---@field documents? integer # generator: documents to train on (default 200)
+---@field document_bytes? integer # generator: size of a document (default 32768)
+---@field split_bytes? integer # cut longer documents into pieces of this size, documents of the...
+---@field limit_bytes? integer # bytes of the train split to use; 0: all (default 0)
+---@field limit_eval_bytes? integer # bytes of valid and of test to use; 0: all (default 0)
+---@field data_seed? integer # generator: seed of the documents (default 1)
+
+---@class longhaul.text: { [1]: string }
+---@field segment? integer # tokens of a segment (N) (default 512)
+---@field batch? integer # documents read side by side (B) (default 8)
+---@field predict_across? boolean # predict the first token of a segment from the segment before...
+---@field evaluate_documents? integer # documents of a split that an evaluation reads; 0: all (d...
+---@field evaluate_batches? integer # batches after which an evaluation ends; 0: at the end of t...
+---@field name? string # books, latex, code, generate:KIND, a name that `longhaul data list` sho...
+---@field tokens? string # tokenizer: bytes, sentencepiece:FILE.model, sentencepiece:NAME, sente...
+---@field documents? integer # generator: documents to train on (default 200)
+---@field document_bytes? integer # generator: size of a document (default 32768)
+---@field split_bytes? integer # cut longer documents into pieces of this size, documents of the...
+---@field limit_bytes? integer # bytes of the train split to use; 0: all (default 0)
+---@field limit_eval_bytes? integer # bytes of valid and of test to use; 0: all (default 0)
+---@field data_seed? integer # generator: seed of the documents (default 1)
+
+---@class longhaul.train
+---@field steps? integer # training steps (default 1000)
+---@field optimizer? "sgd"|"adam"|"adamw"|"adafactor" # update rule (default adafactor)
+---@field rate? number # learning rate before the schedule (default 1)
+---@field schedule? "constant"|"linear"|"rsqrt"|"cosine"|"step" # decay: rsqrt is rate / sqrt(ma...
+---@field warmup? integer # steps of linear warm-up from 0 (default 1000)
+---@field final_rate? number # rate at the end of linear and cosine (default 0)
+---@field step_every? integer # steps between drops of step (default 1000)
+---@field step_factor? number # what step multiplies the rate with (default 0.5)
+---@field clip? number # largest global gradient norm; 0: no clipping (default 0)
+---@field momentum? number # of sgd and adafactor (its beta1) (default 0.9)
+---@field beta1? number # of adam and adamw (default 0.9)
+---@field beta2? number # of adam and adamw (default 0.999)
+---@field epsilon? number # of adam and adamw (default 1e-8)
+---@field weight_decay? number # of matrices; not with adafactor (default 0)
+---@field second_moment_decay? number # adafactor: beta2 = 1 - (step + 1)^-this (default 0.8)
+---@field update_clip? number # adafactor: largest rms of an update (d) (default 1)
+---@field parameter_scale? boolean # adafactor: updates relative to the parameter's rms (default...
+---@field factor_minimum? integer # adafactor: smallest axis whose second moment is factored (de...
+---@field log_every? integer # steps between points of the loss curve (default 10)
+---@field evaluate_every? integer # steps between evaluations on the validation split; 0: none (...
+---@field checkpoint_every? integer # steps between checkpoints; 0: by time only (default 0)
+---@field checkpoint_seconds? number # seconds between checkpoints; 0: by steps only (default 60)
+
+---@class longhaul.models
+---@field xl fun(options: longhaul.models.xl): longhaul.spec
+---@field slide fun(options: longhaul.models.slide): longhaul.spec
+---@field brt fun(options: longhaul.models.brt): longhaul.spec
+---@field memorizing fun(options: longhaul.models.memorizing): longhaul.spec
+
+---@class longhaul.tasks
+---@field language_model fun(options: longhaul.tasks.language_model): longhaul.spec
+
+---@class longhaul.spec
+local spec = {}
+
+---The same spec with some options changed.
+---@generic T: longhaul.spec
+---@param self T
+---@param changes table<string, any>
+---@return T
+function spec:with(changes) end
+
+---@class longhaul.corpus
+
+---@class longhaul.row
+---@field [1] string|table label, or a point of lh.grid
+---@field model longhaul.spec
+---@field task longhaul.spec
+---@field train longhaul.spec
+---@field seeds? integer
+---@field dataset? string name in tables; default: the corpus' name
+---@field label? string for a point
+---@field slug? string what the column model says
+---@field published_row? string the paper's label for this row
+
+---@class longhaul.table
+---@field columns longhaul.metric[]
+---@field baseline? string|table<string, any>
+---@field published? string a file of results/published
+---@field datasets? table<string, string> our names to the paper's
+---@field best? table<longhaul.metric, "min"|"max">
+---@field name? string
+---@field title? string
+
+---@class longhaul.plot
+---@field [1] "loss"|"lines"|"pareto"|"bars"
+---@field x? string|table
+---@field y? longhaul.metric|table
+---@field group? string a factor or an option of the model
+---@field label? string
+---@field frontier? boolean
+---@field band? string|boolean
+---@field title? string
+---@field name? string
+---@field dataset? string
+
+---@alias longhaul.verdict "holds"|"fails"|"undecided"|boolean
+
+---@class longhaul.claim
+---@field [1] string id
+---@field paper? string
+---@field experiment? string
+---@field expected? string
+---@field says? string
+---@field note? string
+---@field check fun(seen: longhaul.evidence): longhaul.verdict, string?, string?
+
+---@class longhaul.evidence
+local evidence = {}
+
+---@return string[]
+function evidence:datasets() end
+
+---@param pattern? string
+---@return string[]
+function evidence:rows(pattern) end
+
+---Mean over seeds; without a dataset, over datasets too.
+---@param row string
+---@param metric longhaul.metric
+---@param dataset? string
+---@return number
+function evidence:value(row, metric, dataset) end
+
+---Whether `row` is below `other`, over paired seeds.
+---@param metric longhaul.metric
+---@param row string
+---@param other string
+---@param dataset string
+---@param margin? number
+---@return longhaul.verdict, string
+function evidence:lower(metric, row, other, dataset, margin) end
+
+---The same on every dataset.
+---@param metric longhaul.metric
+---@param row string
+---@param other string
+---@param datasets? string[]
+---@param margin? number
+---@return longhaul.verdict, string
+function evidence:lower_everywhere(metric, row, other, datasets, margin) end
+
+---One verdict of several { verdict, text }.
+---@param parts table[]
+---@return longhaul.verdict, string
+function evidence:all(parts) end
+
+---@class longhaul.experiment
+local experiment = {}
+
+---@param row longhaul.row
+---@return longhaul.experiment
+function experiment:row(row) end
+
+---@param count integer seeds of rows that do not say so themselves
+---@return longhaul.experiment
+function experiment:seeds(count) end
+
+---@param options longhaul.table
+---@return longhaul.experiment
+function experiment:table(options) end
+
+---@param options longhaul.plot
+---@return longhaul.experiment
+function experiment:plot(options) end
+
+---@param claim longhaul.claim
+---@return longhaul.experiment
+function experiment:claim(claim) end
+
+---@class longhaul
+---@field models longhaul.models
+---@field tasks longhaul.tasks
+local longhaul = { data = {} }
+
+---@param name string the folder under results/
+---@return longhaul.experiment
+function longhaul.experiment(name) end
+
+---@param options longhaul.train
+---@return longhaul.spec
+function longhaul.train(options) end
+
+---@param options longhaul.text|string
+---@return longhaul.corpus
+function longhaul.data.text(options) end
+
+---All combinations of ordered axes, the last one fastest.
+---@param axes any[][]
+---@return fun(): table?
+function longhaul.grid(axes) end
+
+---@return "smoke"|"small"|"medium"|"gpu"|"paper"
+function longhaul.scale() end
+
+---The value for this scale, or for the nearest smaller one that is named.
+---@generic T
+---@param choices { smoke?: T, small?: T, medium?: T, gpu?: T, paper?: T }
+---@return T
+function longhaul.by_scale(choices) end
+
+---The value that a Lua file beside the script returns.
+---@param name string
+---@return any
+function longhaul.include(name) end
+
+return longhaul

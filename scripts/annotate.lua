@@ -1,0 +1,239 @@
+-- Writes harness/lua/meta/longhaul.lua, from which an editor completes scripts:
+--   build/longhaul lua scripts/annotate.lua [--check]
+-- Functions are described here, options come from the tables of models, tasks and training. --check
+-- writes nothing and fails when the file is not what it would write.
+local core = require "longhaul.core"
+local metrics = require "longhaul.report.metrics"
+
+local path = "harness/lua/meta/longhaul.lua"
+local lines = {}
+
+local function add(text) lines[#lines + 1] = text end
+
+local types = { integer = "integer", real = "number", flag = "boolean", text = "string" }
+
+local function type_of(option)
+  if option.type == "list" then return "integer[]|string" end
+  if option.type ~= "choice" then return types[option.type] end
+  local quoted = {}
+  for i, choice in ipairs(option.choices) do quoted[i] = ("%q"):format(choice) end
+  return table.concat(quoted, "|")
+end
+
+-- One line, cut where it would be longer than a source line may be.
+local function field(option)
+  local head = ("---@field %s? %s"):format(option.name, type_of(option))
+  local line = ("%s # %s (default %s)"):format(head, option.meaning, option.default)
+  if utf8.len(line) <= 100 then return line end
+  if #head > 96 then return ("---@field %s? string"):format(option.name) end
+  return line:sub(1, utf8.offset(line, 97) - 1) .. "..."
+end
+
+local function class(name, options)
+  add("---@class " .. name)
+  for _, option in ipairs(options) do add(field(option)) end
+  add("")
+end
+
+local function alias(name, values)
+  add("---@alias " .. name)
+  for _, value in ipairs(values) do add(("---| %q"):format(value)) end
+  add("")
+end
+
+local head = [[
+---@meta longhaul
+-- Written by scripts/annotate.lua; an editor with a Lua language server reads it.
+]]
+
+local api = [[
+---@class longhaul.spec
+local spec = {}
+
+---The same spec with some options changed.
+---@generic T: longhaul.spec
+---@param self T
+---@param changes table<string, any>
+---@return T
+function spec:with(changes) end
+
+---@class longhaul.corpus
+
+---@class longhaul.row
+---@field [1] string|table label, or a point of lh.grid
+---@field model longhaul.spec
+---@field task longhaul.spec
+---@field train longhaul.spec
+---@field seeds? integer
+---@field dataset? string name in tables; default: the corpus' name
+---@field label? string for a point
+---@field slug? string what the column model says
+---@field published_row? string the paper's label for this row
+
+---@class longhaul.table
+---@field columns longhaul.metric[]
+---@field baseline? string|table<string, any>
+---@field published? string a file of results/published
+---@field datasets? table<string, string> our names to the paper's
+---@field best? table<longhaul.metric, "min"|"max">
+---@field name? string
+---@field title? string
+
+---@class longhaul.plot
+---@field [1] "loss"|"lines"|"pareto"|"bars"
+---@field x? string|table
+---@field y? longhaul.metric|table
+---@field group? string a factor or an option of the model
+---@field label? string
+---@field frontier? boolean
+---@field band? string|boolean
+---@field title? string
+---@field name? string
+---@field dataset? string
+
+---@alias longhaul.verdict "holds"|"fails"|"undecided"|boolean
+
+---@class longhaul.claim
+---@field [1] string id
+---@field paper? string
+---@field experiment? string
+---@field expected? string
+---@field says? string
+---@field note? string
+---@field check fun(seen: longhaul.evidence): longhaul.verdict, string?, string?
+
+---@class longhaul.evidence
+local evidence = {}
+
+---@return string[]
+function evidence:datasets() end
+
+---@param pattern? string
+---@return string[]
+function evidence:rows(pattern) end
+
+---Mean over seeds; without a dataset, over datasets too.
+---@param row string
+---@param metric longhaul.metric
+---@param dataset? string
+---@return number
+function evidence:value(row, metric, dataset) end
+
+---Whether `row` is below `other`, over paired seeds.
+---@param metric longhaul.metric
+---@param row string
+---@param other string
+---@param dataset string
+---@param margin? number
+---@return longhaul.verdict, string
+function evidence:lower(metric, row, other, dataset, margin) end
+
+---The same on every dataset.
+---@param metric longhaul.metric
+---@param row string
+---@param other string
+---@param datasets? string[]
+---@param margin? number
+---@return longhaul.verdict, string
+function evidence:lower_everywhere(metric, row, other, datasets, margin) end
+
+---One verdict of several { verdict, text }.
+---@param parts table[]
+---@return longhaul.verdict, string
+function evidence:all(parts) end
+
+---@class longhaul.experiment
+local experiment = {}
+
+---@param row longhaul.row
+---@return longhaul.experiment
+function experiment:row(row) end
+
+---@param count integer seeds of rows that do not say so themselves
+---@return longhaul.experiment
+function experiment:seeds(count) end
+
+---@param options longhaul.table
+---@return longhaul.experiment
+function experiment:table(options) end
+
+---@param options longhaul.plot
+---@return longhaul.experiment
+function experiment:plot(options) end
+
+---@param claim longhaul.claim
+---@return longhaul.experiment
+function experiment:claim(claim) end
+
+---@class longhaul
+---@field models longhaul.models
+---@field tasks longhaul.tasks
+local longhaul = { data = {} }
+
+---@param name string the folder under results/
+---@return longhaul.experiment
+function longhaul.experiment(name) end
+
+---@param options longhaul.train
+---@return longhaul.spec
+function longhaul.train(options) end
+
+---@param options longhaul.text|string
+---@return longhaul.corpus
+function longhaul.data.text(options) end
+
+---All combinations of ordered axes, the last one fastest.
+---@param axes any[][]
+---@return fun(): table?
+function longhaul.grid(axes) end
+
+---@return "smoke"|"small"|"medium"|"gpu"|"paper"
+function longhaul.scale() end
+
+---The value for this scale, or for the nearest smaller one that is named.
+---@generic T
+---@param choices { smoke?: T, small?: T, medium?: T, gpu?: T, paper?: T }
+---@return T
+function longhaul.by_scale(choices) end
+
+---The value that a Lua file beside the script returns.
+---@param name string
+---@return any
+function longhaul.include(name) end
+
+return longhaul
+]]
+
+local function constructors(name, list)
+  add("---@class longhaul." .. name)
+  for _, entry in ipairs(list) do
+    local options = ("longhaul.%s.%s"):format(name, entry.name)
+    add(("---@field %s fun(options: %s): longhaul.spec"):format(entry.name, options))
+  end
+  add("")
+end
+
+add(head)
+alias("longhaul.metric", metrics.names())
+for _, model in ipairs(core.models()) do class("longhaul.models." .. model.name, model.options) end
+for _, task in ipairs(core.tasks()) do
+  class("longhaul.tasks." .. task.name .. ": { [1]: longhaul.corpus }", task.options)
+  if task.name == "language_model" then
+    class("longhaul.text: { [1]: string }", task.options)
+  end
+end
+class("longhaul.train", core.train_options())
+constructors("models", core.models())
+constructors("tasks", core.tasks())
+add(api)
+local text = table.concat(lines, "\n"):gsub("\n+$", "\n")
+
+if ... == "--check" then
+  local fresh = core.exists(path) and core.read_file(path) == text
+  if not fresh then
+    print(path .. " is stale: build/longhaul lua scripts/annotate.lua")
+    return 1
+  end
+else
+  core.write_file(path, text)
+end
