@@ -1,6 +1,6 @@
 -- Writes harness/lua/meta/longhaul.lua, from which an editor completes scripts:
---   build/longhaul lua scripts/annotate.lua [--check]
--- Functions are described here, options come from the tables of models, tasks and training. --check
+--   build/longhaul lua scripts/annotate.lua [check]
+-- Functions are described here, options come from the tables of models, tasks and training. `check`
 -- writes nothing and fails when the file is not what it would write.
 local core = require "longhaul.core"
 local metrics = require "longhaul.report.metrics"
@@ -228,7 +228,7 @@ constructors("tasks", core.tasks())
 add(api)
 local text = table.concat(lines, "\n"):gsub("\n+$", "\n")
 
-if ... == "--check" then
+if ... == "check" then
   local fresh = core.exists(path) and core.read_file(path) == text
   if not fresh then
     print(path .. " is stale: build/longhaul lua scripts/annotate.lua")
