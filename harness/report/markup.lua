@@ -7,11 +7,20 @@ local markup = {}
 
 local function bar(text) return (text:gsub("|", "\\|")) end
 
---- A pipe table with three columns per value: paper, here, difference.
+-- The texts of a cell by part; `mark` decorates the best one.
+local function parts_of(column, cell, mark)
+  local paper, here, difference = report.texts(column, cell)
+  if cell.best and here ~= "" then here = mark(here) end
+  return { paper = paper, here = here, diff = difference }
+end
+
+local function bold(text) return "**" .. text .. "**" end
+
+--- A pipe table with paper, here and difference per column.
 function markup.markdown(made)
   local head, rule = { "row" }, { "---" }
   for _, column in ipairs(made.columns) do
-    for _, part in ipairs { "paper", "here", "diff" } do
+    for _, part in ipairs(report.parts(column)) do
       head[#head + 1] = report.heading(column) .. ": " .. part
       rule[#rule + 1] = "--:"
     end
@@ -23,9 +32,8 @@ function markup.markdown(made)
   for _, row in ipairs(made.rows) do
     local fields = { bar(row.label) }
     for c, column in ipairs(made.columns) do
-      local paper, here, difference = report.texts(column, row.cells[c])
-      if row.cells[c].best and here ~= "" then here = "**" .. here .. "**" end
-      for _, text in ipairs { paper, here, difference } do fields[#fields + 1] = text end
+      local texts = parts_of(column, row.cells[c], bold)
+      for _, part in ipairs(report.parts(column)) do fields[#fields + 1] = texts[part] end
     end
     add(fields)
   end
@@ -72,32 +80,39 @@ end
 local function html_head(made)
   local top, below = { "<th></th>" }, { "<th>row</th>" }
   for _, column in ipairs(made.columns) do
-    local heading = markup.escape(report.heading(column))
-    top[#top + 1] = ('<th colspan="3" class="group">%s</th>'):format(heading)
-    below[#below + 1] = '<th class="group paper">paper</th><th>here</th><th class="diff">diff</th>'
+    local parts = report.parts(column)
+    top[#top + 1] = ('<th colspan="%d" class="group">%s</th>'):format(#parts,
+      markup.escape(report.heading(column)))
+    for i, part in ipairs(parts) do
+      below[#below + 1] = ('<th class="%s%s">%s</th>'):format(i == 1 and "group " or "", part, part)
+    end
   end
   return ("<thead><tr>%s</tr>\n<tr>%s</tr></thead>"):format(table.concat(top), table.concat(below))
 end
 
+local function html_cell(column, cell)
+  local texts, fields = parts_of(column, cell, function(text) return text end), {}
+  for i, part in ipairs(report.parts(column)) do
+    local best = part == "here" and cell.best and " best" or ""
+    fields[i] = ('<td class="%s%s%s">%s</td>'):format(i == 1 and "group " or "", part, best,
+      markup.escape(texts[part]))
+  end
+  return table.concat(fields)
+end
+
 --- The table alone, with its notes; goes into a page of its own and into the report.
 function markup.html(made)
-  local lines = { ("<h2>%s</h2>"):format(markup.escape(made.title)), "<table>", html_head(made),
-    "<tbody>" }
+  local title = ("<h2>%s</h2>"):format(markup.escape(made.title))
+  local lines = { title, "<table>", html_head(made), "<tbody>" }
   for _, row in ipairs(made.rows) do
     local fields = { ("<td>%s</td>"):format(markup.escape(row.label)) }
-    for c, column in ipairs(made.columns) do
-      local paper, here, difference = report.texts(column, row.cells[c])
-      local class = row.cells[c].best and ' class="best"' or ""
-      fields[#fields + 1] = ('<td class="group paper">%s</td><td%s>%s</td>'):format(paper, class,
-        markup.escape(here))
-      fields[#fields + 1] = ('<td class="diff">%s</td>'):format(difference)
-    end
+    for c, column in ipairs(made.columns) do fields[c + 1] = html_cell(column, row.cells[c]) end
     lines[#lines + 1] = "<tr>" .. table.concat(fields) .. "</tr>"
   end
   lines[#lines + 1] = "</tbody></table>"
   for _, note in ipairs(report.notes(made)) do
-    lines[#lines + 1] = ('<p class="note">%s</p>'):format(markup.escape(note:gsub("is marked %*",
-      "is bold")))
+    local text = markup.escape((note:gsub("is marked %*", "is bold")))
+    lines[#lines + 1] = ('<p class="note">%s</p>'):format(text)
   end
   return table.concat(lines, "\n")
 end
@@ -114,27 +129,30 @@ local function tex(text)
   return (text:gsub("[\\&%%#_{}~^$]", latex_characters):gsub("±", "$\\pm$"))
 end
 
+local function latex_bold(text) return ("\\textbf{%s}"):format(text) end
+
 --- A tabular for the booktabs package.
 function markup.latex(made)
-  local lines = {
-    "% needs \\usepackage{booktabs}",
-    ("\\begin{tabular}{l%s}"):format(("rrr"):rep(#made.columns)), "\\toprule",
-  }
-  local top, below = {}, {}
-  for c, column in ipairs(made.columns) do
-    top[c] = ("\\multicolumn{3}{c}{%s}"):format(tex(report.heading(column)))
-    below[c] = "paper & here & diff"
+  local top, below, letters = { "" }, { "row" }, {}
+  for _, column in ipairs(made.columns) do
+    local parts = report.parts(column)
+    local heading = tex(report.heading(column))
+    top[#top + 1] = ("\\multicolumn{%d}{c}{%s}"):format(#parts, heading)
+    for _, part in ipairs(parts) do below[#below + 1] = part end
+    letters[#letters + 1] = ("r"):rep(#parts)
   end
-  lines[#lines + 1] = " & " .. table.concat(top, " & ") .. " \\\\"
-  lines[#lines + 1] = "row & " .. table.concat(below, " & ") .. " \\\\"
-  lines[#lines + 1] = "\\midrule"
+  local lines = {
+    "% needs \\usepackage{booktabs}", ("\\begin{tabular}{l%s}"):format(table.concat(letters)),
+    "\\toprule", table.concat(top, " & ") .. " \\\\", table.concat(below, " & ") .. " \\\\",
+    "\\midrule",
+  }
   for _, row in ipairs(made.rows) do
     local fields = { tex(row.label) }
     for c, column in ipairs(made.columns) do
-      local paper, here, difference = report.texts(column, row.cells[c])
-      here = row.cells[c].best and here ~= "" and ("\\textbf{%s}"):format(tex(here)) or tex(here)
-      local signed = difference:gsub("^%-", "$-$")
-      for _, text in ipairs { paper, here, signed } do fields[#fields + 1] = text end
+      local texts = parts_of(column, row.cells[c], function(text) return text end)
+      texts.here, texts.diff = tex(texts.here), texts.diff:gsub("^%-", "$-$")
+      if row.cells[c].best then texts.here = latex_bold(texts.here) end
+      for _, part in ipairs(report.parts(column)) do fields[#fields + 1] = texts[part] end
     end
     lines[#lines + 1] = table.concat(fields, " & ") .. " \\\\"
   end

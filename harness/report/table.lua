@@ -135,6 +135,7 @@ function report.build(experiment, options, results)
     made.rows[i] = row
   end
   for c, column in ipairs(columns) do
+    for _, row in ipairs(made.rows) do column.printed = column.printed or row.cells[c].published end
     local better = (options.best or {})[column.metric] or metrics.better(column.metric)
     if better then mark_best(made.rows, c, better) end
   end
@@ -147,6 +148,11 @@ end
 function report.heading(column)
   if column.dataset == "" then return metrics.title(column.metric) end
   return column.dataset .. ", " .. metrics.title(column.metric)
+end
+
+--- What a column shows: "paper", "here", "diff", or only "here" where the paper prints nothing.
+function report.parts(column)
+  return column.printed and { "paper", "here", "diff" } or { "here" }
 end
 
 --- The three texts of a cell: published, measured with spread, deviation.

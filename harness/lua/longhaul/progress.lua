@@ -75,6 +75,11 @@ function Progress:show(p)
   end
 end
 
+--- Leaves the bar where it stands.
+function Progress:leave()
+  if self.width then io.stderr:write("\n") end
+end
+
 --- Replaces the bar by one last line.
 function Progress:finish(text)
   if self.width then io.stderr:write("\r\27[K") end

@@ -146,6 +146,8 @@ local function execute(run, results, machine, shown)
     results:put(record, factor_names(run.row))
     shown:finish("failed: " .. record.error)
     outcome = "failed"
+  else
+    shown:leave()
   end
   return outcome
 end
