@@ -282,11 +282,11 @@ endef
 reproduce-table1: $(program) ## Measure the main table of PAPER at SCALE
 	$(foreach paper,$(asked),$(call reproduce,$(paper)))
 
-figures: $(program) ## Draw every chart again from the results
+figures: $(program) ## Draw every chart again from the results at SCALE
 	$(Q)for script in $$(grep -l 'lh\.experiment' experiments/*/*.lua); do \
 	    $(program) plot $$script --scale $(SCALE) || exit 1; done
 
-claims: $(program) ## Check the papers' claims against the results
+claims: $(program) ## Check the papers' claims against the results at SCALE
 	$(Q)$(program) run experiments/claims.lua --scale $(SCALE)
 
 bench: $(program) ## Measure training steps and matrix products

@@ -24,7 +24,10 @@ for program in "$@"; do
     name=${program##*/fuzz_}
     seeds=tests/fuzz/corpus/$name
     if [ "$mode" = fuzzer ]; then
-        fuzz "$program" "$seeds"
+        fuzz "$program" "$seeds" >"$program.log" 2>&1 || {
+            tail -n 40 "$program.log"
+            false
+        }
     else
         "$program" "$seeds"/*
     fi && {
