@@ -169,7 +169,9 @@ static lh_status read_documents(lh_corpus *corpus, const char *name, const lh_op
         return lh_corpus_has_generator(name) ? read_generated(corpus, name, options)
                                              : not_found(name);
     }
-    LH_TRY(lh_corpus_read_folder(corpus, path));
+    const bool stream = !given && lh_corpus_is_stream(name);
+    LH_TRY(stream ? lh_corpus_read_stream(corpus, name, path)
+                  : lh_corpus_read_folder(corpus, path));
     (void)snprintf(corpus->source, sizeof corpus->source, "%s (%lld documents in %s)", name,
                    (long long)(corpus->split[LH_TRAIN].count + corpus->split[LH_VALID].count +
                                corpus->split[LH_TEST].count),

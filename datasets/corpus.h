@@ -18,6 +18,10 @@ lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name
  * such folders the files of `folder` are split 90 / 5 / 5 by a hash of their names. */
 lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *folder);
 
+/* "enwik8", "text8" and "wikitext-103" in their public formats, from the folder of that name. */
+bool lh_corpus_is_stream(const char *name);
+lh_status lh_corpus_read_stream(lh_corpus *corpus, const char *name, const char *folder);
+
 /* "books", "latex" or "code" from the embedded generator. */
 bool lh_corpus_has_generator(const char *kind);
 lh_status lh_corpus_read_generated(lh_corpus *corpus, const char *kind, const lh_options *options);
