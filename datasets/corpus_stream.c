@@ -1,6 +1,7 @@
 /* Corpora that are one long file: enwik8 and text8 (the first 90 %, then 5 % and 5 %, as is the
  * custom for the whole files), and WikiText-103 (a file per split). The files may be compressed
  * with gzip. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +41,12 @@ static lh_status read_all(int descriptor, const char *path, text *out) {
     }
 }
 
-/* The child becomes gzip -dc with its output in the pipe. */
+/* The child becomes gzip -dc with its output in the pipe; what it would say is said by our own
+ * message. */
 static void become_gzip(const char *path, const int *ends) {
+    const int nowhere = open("/dev/null", O_WRONLY);
     (void)dup2(ends[1], STDOUT_FILENO);
+    (void)dup2(nowhere, STDERR_FILENO);
     (void)close(ends[0]);
     (void)close(ends[1]);
     (void)execlp("gzip", "gzip", "-dc", path, (char *)NULL);

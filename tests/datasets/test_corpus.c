@@ -1,0 +1,184 @@
+/* Corpora from folders, generators and streams; what is wrong with a file is said with its name. */
+#include "datasets/dataset.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/test.h"
+
+enum { PATH = 512 };
+
+static char root[PATH];
+
+/* A new data folder of our own; LONGHAUL_DATA points to it. */
+static bool make_root(void) {
+    (void)snprintf(root, sizeof root, "/tmp/longhaul-corpus-XXXXXX");
+    if (mkdtemp(root) == NULL) return CHECK(false);
+    return CHECK(setenv("LONGHAUL_DATA", root, 1) == 0);
+}
+
+static void write_text(const char *name, const void *text, size_t bytes) {
+    char path[2 * PATH];
+    (void)snprintf(path, sizeof path, "%s/%s", root, name);
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0777);
+        *slash = '/';
+    }
+    FILE *file = fopen(path, "wb");
+    if (!CHECK(file != NULL)) return;
+    CHECK(fwrite(text, 1, bytes, file) == bytes);
+    (void)fclose(file);
+}
+
+static lh_status open_corpus(const char *text, lh_corpus **out) {
+    lh_options *options = NULL;
+    LH_TRY(lh_options_create("corpus", lh_corpus_options, &options));
+    lh_status status = lh_options_parse(options, text);
+    if (status == LH_OK) status = lh_corpus_open(options, out);
+    lh_options_destroy(options);
+    return status;
+}
+
+TEST(folders_are_splits_and_files_documents) {
+    REQUIRE(make_root());
+    write_text("mine/train/b.txt", "two words", 9);
+    write_text("mine/train/a.txt", "one  more\nword", 14);
+    write_text("mine/valid/c.txt", "\xff\x00z", 3);
+    write_text("mine/test/d.txt", "", 0);
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(open_corpus("name=mine", &corpus));
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TRAIN), 2);
+    lh_document document;
+    REQUIRE_OK(lh_corpus_document(corpus, LH_TRAIN, 0, &document));
+    CHECK_STR(document.name, "a.txt");
+    CHECK_EQ_INT(document.bytes, 14);
+    CHECK_EQ_INT(document.words, 3);
+    CHECK_EQ_INT(document.count, 14);
+    CHECK_EQ_INT(document.tokens[0], 'o' + 3);
+    REQUIRE_OK(lh_corpus_document(corpus, LH_VALID, 0, &document));
+    CHECK_EQ_INT(document.tokens[0], 0xff + 3);
+    CHECK_EQ_INT(document.tokens[1], 3);
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TEST), 1);
+    CHECK_STATUS(lh_corpus_document(corpus, LH_TRAIN, 2, &document), LH_EOPTION);
+    lh_corpus_destroy(corpus);
+}
+
+TEST(limits_and_pieces) {
+    REQUIRE(make_root());
+    char text[1000];
+    for (size_t i = 0; i < sizeof text; ++i)
+        text[i] = (char)('a' + i % 26);
+    write_text("long/train/a.txt", text, sizeof text);
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(open_corpus("name=long split_bytes=300 limit_bytes=700", &corpus));
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TRAIN), 3);
+    lh_document document;
+    int64_t at = 0;
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE_OK(lh_corpus_document(corpus, LH_TRAIN, i, &document));
+        CHECK_EQ_INT(document.tokens[0], text[at] + 3);
+        at += document.count;
+    }
+    CHECK_EQ_INT(at, 700);
+    lh_corpus_destroy(corpus);
+}
+
+static uint64_t digest_of(const char *options) {
+    lh_corpus *corpus = NULL;
+    if (!CHECK_OK(open_corpus(options, &corpus))) return 0;
+    const uint64_t digest = lh_corpus_digest(corpus);
+    lh_corpus_destroy(corpus);
+    return digest;
+}
+
+TEST(digest_names_the_data) {
+    const char *base = "name=generate:code documents=3 document_bytes=2000";
+    CHECK(digest_of(base) == digest_of(base));
+    CHECK(digest_of(base) != digest_of("name=generate:code documents=4 document_bytes=2000"));
+    CHECK(digest_of(base) !=
+          digest_of("name=generate:code documents=3 document_bytes=2000 data_seed=2"));
+}
+
+TEST(names_without_data_use_the_generator_and_say_so) {
+    REQUIRE(make_root());
+    CHECK(setenv("XDG_CACHE_HOME", root, 1) == 0);
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(open_corpus("name=books documents=4 document_bytes=2000", &corpus));
+    CHECK_CONTAINS(lh_corpus_source(corpus), "embedded generator");
+    CHECK(lh_corpus_documents(corpus, LH_TEST) > 0);
+    lh_corpus_destroy(corpus);
+}
+
+TEST(streams_are_cut_into_documents) {
+    REQUIRE(make_root());
+    static const char article[] = " = Title = \n\n some words \n = = Section = = \n more \n";
+    char text[4 * sizeof article];
+    for (size_t i = 0; i < 4; ++i)
+        memcpy(text + i * (sizeof article - 1), article, sizeof article);
+    write_text("wikitext-103/wiki.train.tokens", text, 4 * (sizeof article - 1));
+    write_text("wikitext-103/wiki.valid.tokens", text, sizeof article - 1);
+    write_text("wikitext-103/wiki.test.tokens", text, 2 * (sizeof article - 1));
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(open_corpus("name=wikitext-103", &corpus));
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TRAIN), 4);
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_VALID), 1);
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TEST), 2);
+    lh_corpus_destroy(corpus);
+}
+
+TEST(errors_name_what_is_wrong) {
+    REQUIRE(make_root());
+    CHECK(setenv("XDG_CACHE_HOME", root, 1) == 0);
+    lh_corpus *corpus = NULL;
+    CHECK_FAILS(open_corpus("name=nothing", &corpus), LH_EIO, "longhaul data fetch nothing");
+    CHECK_FAILS(open_corpus("name=generate:boks", &corpus), LH_EOPTION, "generate:books");
+    CHECK_FAILS(open_corpus("name=books tokens=letters", &corpus), LH_EOPTION, "no tokenizer");
+    write_text("empty/valid/a.txt", "x", 1);
+    CHECK_FAILS(open_corpus("name=empty", &corpus), LH_EFORMAT, "no training documents");
+    write_text("text8/text8.gz", "\x1f\x8b broken", 9);
+    CHECK_FAILS(open_corpus("name=text8", &corpus), LH_EFORMAT, "text8.gz");
+    write_text("enwik8/readme", "x", 1);
+    CHECK_FAILS(open_corpus("name=enwik8", &corpus), LH_EIO, "enwik8");
+}
+
+TEST(a_file_that_shrinks_is_noticed) {
+    REQUIRE(make_root());
+    write_text("mine/train/a.txt", "0123456789", 10);
+    lh_corpus *corpus = NULL;
+    lh_document document;
+    REQUIRE_OK(open_corpus("name=mine", &corpus));
+    write_text("mine/train/a.txt", "0", 1);
+    CHECK_FAILS(lh_corpus_document(corpus, LH_TRAIN, 0, &document), LH_EIO, "a.txt");
+    lh_corpus_destroy(corpus);
+}
+
+#ifdef LH_HAVE_SENTENCEPIECE
+TEST(sub_words_need_a_model_and_utf8) {
+    REQUIRE(make_root());
+    CHECK(setenv("XDG_CACHE_HOME", root, 1) == 0);
+    lh_corpus *corpus = NULL;
+    CHECK_FAILS(open_corpus("name=books tokens=sentencepiece:none", &corpus), LH_EIO, "none.model");
+    write_text("sentencepiece/bad.model", "no model", 8);
+    CHECK_FAILS(open_corpus("name=books tokens=sentencepiece:bad", &corpus), LH_EFORMAT,
+                "bad.model");
+}
+#endif
+
+TEST(bytes_come_back_unchanged) {
+    lh_tokenizer *tokenizer = NULL;
+    REQUIRE_OK(lh_tokenizer_open("bytes", &tokenizer));
+    char text[256], *back = NULL;
+    for (int i = 0; i < 256; ++i)
+        text[i] = (char)i;
+    int32_t *tokens = NULL;
+    int64_t count = 0;
+    size_t bytes = 0;
+    REQUIRE_OK(lh_tokenizer_encode(tokenizer, text, sizeof text, &tokens, &count));
+    REQUIRE_OK(lh_tokenizer_decode(tokenizer, tokens, count, &back, &bytes));
+    CHECK(bytes == sizeof text && memcmp(back, text, sizeof text) == 0);
+    CHECK_EQ_INT(lh_tokenizer_vocabulary(tokenizer), 260);
+    free(tokens);
+    free(back);
+    lh_tokenizer_destroy(tokenizer);
+}

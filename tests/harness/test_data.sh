@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Corpora: fetching through curl (from file addresses here), its sums, and importing a tree.
+. tests/test.sh
+
+export XDG_CACHE_HOME=$scratch/cache
+unset LONGHAUL_DATA
+mkdir -p "$scratch/remote" "$scratch/tree/project/inner" "$scratch/tree/other"
+printf 'some text\n' >"$scratch/remote/small.txt"
+printf 'int main;\n' >"$scratch/tree/project/a.c"
+printf 'int b;\n' >"$scratch/tree/project/inner/b.c"
+printf 'x\0y' >"$scratch/tree/other/binary.o"
+
+fetch() {
+    "$LONGHAUL_BIN" lua <(cat <<LUA
+local sources = {{ name = "small", licence = "none", files = {{ url = "file://$scratch/remote/$1", file = "small.txt", sha256 = $2 }} }}
+require("longhaul.data").fetch("small", sources)
+LUA
+    )
+}
+
+succeeds "lists the generators" "generate:books" "$LONGHAUL_BIN" data list
+fails 1 "suggests the nearest corpus" "did you mean 'enwik8'?" "$LONGHAUL_BIN" data fetch enwik9
+fails 1 "a download that fails says so" "goes on with it" fetch missing.txt nil
+succeeds "a download is kept" "small.txt" fetch small.txt nil
+fails 1 "a wrong sum is refused" "sha256 is" fetch small.txt '"00"'
+succeeds "and again is no download" "small.txt" fetch small.txt nil
+printf 'changed\n' >"$XDG_CACHE_HOME/longhaul/small/small.txt"
+fails 1 "a changed file is noticed" "expected" fetch small.txt nil
+
+succeeds "imports a folder as a document" "2 documents" "$LONGHAUL_BIN" data import "$scratch/tree" --name code --join-folders
+succeeds "and leaves binaries out" "code" ls "$XDG_CACHE_HOME/longhaul"
+fails 1 "names a missing folder" "no such folder" "$LONGHAUL_BIN" data import "$scratch/nowhere"
+fails 2 "wants an action" "no action" "$LONGHAUL_BIN" data lsit
+
+finish
