@@ -48,6 +48,23 @@ local function add(rows, model, name, metric, value, unit, ratio_to, ratio)
     unit = unit, ratio_to = ratio_to, ratio = ratio }
 end
 
+-- One line of the printed table, and the same as rows of the CSV file.
+local function report(rows, model, name, time, flops_per_token, peak, slide)
+  local rate = time.tokens_per_step / (time.median_ms / 1000)
+  local flops = 3 * flops_per_token * rate
+  local ratio = time.median_ms / slide
+  add(rows, model, name, "step_time_ms", time.median_ms, "ms", models[1][1], ratio)
+  add(rows, model, name, "tokens_per_second", rate, "tokens/s")
+  add(rows, model, name, "flops", flops, "FLOP/s", "sgemm (OpenBLAS)", flops / peak)
+  add(rows, model, name, "peak_memory_bytes", time.peak_memory_bytes, "bytes")
+  add(rows, model, name, "allocations_after_warmup", time.allocations_after_warmup, "calls")
+  print(("  %-24s %8.1f  %7.1f to %7.1f %10.0f %9.1f %8.1f%% %9.2f"):format(model[1], time.median_ms,
+    time.q1_ms, time.q3_ms, rate, flops / 1e9, 100 * flops / peak, ratio))
+  if time.allocations_after_warmup > 0 then
+    print(("  %-24s %d allocations in steady state"):format("", time.allocations_after_warmup))
+  end
+end
+
 local function steps(rows, size, peak, rounds)
   local sessions = {}
   for i, model in ipairs(models) do sessions[i] = session(model, size) end
@@ -55,21 +72,10 @@ local function steps(rows, size, peak, rounds)
   local name = ("width %d, window %d, segment %d, batch %d"):format(size.width, size.window,
     size.segment, size.batch)
   print("\n" .. name)
+  print(("  %-24s %8s  %18s %10s %9s %9s %9s"):format("training step", "ms", "quartiles", "tokens/s",
+    "GFLOP/s", "of sgemm", "of slide"))
   for i, model in ipairs(models) do
-    local t = times[i]
-    local rate = t.tokens_per_step / (t.median_ms / 1000)
-    local flops = 3 * sessions[i]:info().flops_per_token * rate
-    add(rows, model, name, "step_time_ms", t.median_ms, "ms", models[1][1],
-      t.median_ms / times[1].median_ms)
-    add(rows, model, name, "tokens_per_second", rate, "tokens/s")
-    add(rows, model, name, "flops", flops, "FLOP/s", "sgemm (OpenBLAS)", flops / peak)
-    add(rows, model, name, "peak_memory_bytes", t.peak_memory_bytes, "bytes")
-    add(rows, model, name, "allocations_after_warmup", t.allocations_after_warmup, "calls")
-    print(("  %-26s %8.1f ms (%.1f to %.1f)  %8.0f tokens/s  %6.1f GFLOP/s  %4.1f%% of sgemm  "
-      .. "%.2f of slide  %d allocations"):format(
-      model[1], t.median_ms, t.q1_ms, t.q3_ms, rate, flops / 1e9, 100 * flops / peak,
-        t.median_ms / times[1].median_ms,
-      t.allocations_after_warmup))
+    report(rows, model, name, times[i], sessions[i]:info().flops_per_token, peak, times[1].median_ms)
     sessions[i]:close()
   end
 end
