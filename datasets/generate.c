@@ -180,6 +180,10 @@ static void write_story(story *s, size_t target) {
 lh_status lh_generate_document(lh_text_kind kind, uint64_t seed, uint64_t index,
                                size_t target_bytes, char **text, size_t *bytes) {
     static const lh_story_kind *const kinds[] = {&lh_story_books, &lh_story_latex, &lh_story_code};
+    if ((size_t)kind >= sizeof kinds / sizeof kinds[0]) {
+        return lh_fail(LH_EOPTION, "generate: no kind of text %d; there are books, latex, code",
+                       (int)kind);
+    }
     story *s = lh_allocate_zeroed(1, sizeof *s);
     if (s == NULL) return LH_EMEMORY;
     s->kind = kinds[kind];
