@@ -81,7 +81,8 @@ static lh_status add(lh_corpus *corpus, lh_split split, item made) {
     item_list *list = &corpus->split[split];
     const int64_t bytes = room(list, (int64_t)made.bytes);
     const bool wanted = bytes > 0 || (list->limit == 0 && made.bytes == 0);
-    if (!wanted || made.name == NULL || !reserve(list)) {
+    const bool whole = made.name != NULL && (made.path != NULL || made.text != NULL);
+    if (!wanted || !whole || !reserve(list)) {
         const bool failed = wanted;
         item_clear(&made);
         return failed ? LH_EMEMORY : LH_OK;
@@ -129,7 +130,7 @@ lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name
         made.text = lh_allocate(made.bytes + 1);
         if (made.text != NULL) memcpy(made.text, text + made.begin, made.bytes);
         made.begin = 0;
-        status = made.text != NULL ? add(corpus, split, made) : LH_EMEMORY;
+        status = add(corpus, split, made);
     }
     free(text);
     return status;
