@@ -50,7 +50,7 @@ faults() {
         if [ -n "$wrong" ]; then
             bad=$((bad + 1))
             printf '%s, LH_FAIL_AT=%d: %s\n' "$name" "$call" "$wrong"
-            tail -n 12 "$scratch/log"
+            head -n 25 "$scratch/log"
             if [ "$bad" -ge 5 ]; then break; fi
         fi
         if [ $status -eq 0 ]; then successes=$((successes + 1)); else successes=0; fi
