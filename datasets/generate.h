@@ -8,8 +8,7 @@
  * running average of the past predicts.
  *
  * Template text: "%a" is attribute a of the current entity, "^a" of another one, "#a" a favourite
- * word of list a, and
- * "~" an escape for the next character. Everything else stands for itself. */
+ * word of list a, and "~" an escape for the next character. Everything else stands for itself. */
 #ifndef LH_DATASETS_GENERATE_H
 #define LH_DATASETS_GENERATE_H
 
