@@ -39,11 +39,14 @@ end
 --- Mean over seeds; the claim is undecided where there is none. Without a dataset: mean over
 --- datasets.
 function Evidence:value(row, metric, dataset)
-  local value, _, count = self.results:value(row, metric, dataset)
+  local value = self.results:value(row, metric, dataset)
   if not value then
     lack(("no %s of row %s%s"):format(metric, row, dataset and " on " .. dataset or ""))
   end
-  if dataset then self.seeds = math.max(self.seeds, count) end
+  for _, name in ipairs(dataset and { dataset } or self:datasets()) do
+    local _, seeds = self.results:values(row, metric, name)
+    self.seeds = math.max(self.seeds, #seeds)
+  end
   return value
 end
 
@@ -94,14 +97,21 @@ local function evidence(claim, experiment, settings)
   return setmetatable({ results = found, seeds = 0 }, Evidence)
 end
 
-local function verdict_of(claim, seen)
+-- A smoke run shows that every row runs; its figures decide nothing.
+local function decided(verdict, scale)
+  if scale ~= "smoke" or verdict == "undecided" then return verdict end
+  return "undecided", "a smoke run is too short to decide"
+end
+
+local function verdict_of(claim, seen, scale)
   if #seen.results.order == 0 then
     return "undecided", "", "the experiment has not been run at this scale"
   end
   local good, verdict, measured, note = pcall(claim.check, seen)
   if good then
     if type(verdict) == "boolean" then verdict = verdict and "holds" or "fails" end
-    return verdict, measured or "", note or claim.note or ""
+    local final, reason = decided(verdict, scale)
+    return final, measured or "", reason or note or claim.note or ""
   end
   if getmetatable(verdict) == missing then return "undecided", "", verdict.text end
   error(("%s: claim %s: %s"):format(claim.line, claim[1], verdict), 0)
@@ -112,7 +122,7 @@ function claims.judge(claim, experiment, settings)
   local paper = claim.paper or claim[1]:match("^(.*)_p%d+$") or ""
   local printed = paper ~= "" and published.claims(paper)[claim[1]] or nil
   local seen = evidence(claim, experiment, settings)
-  local verdict, measured, note = verdict_of(claim, seen)
+  local verdict, measured, note = verdict_of(claim, seen, settings.scale)
   return {
     paper = paper, claim = claim[1], verdict = verdict, measured = measured,
     expected = claim.expected or (printed and printed.comparison) or "",

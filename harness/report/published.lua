@@ -23,7 +23,11 @@ end
 
 local function read(name)
   local file = name:match("%.csv$") and name or name .. ".csv"
-  local path = place.find("results/published/" .. file) or file
+  local path = place.find("results/published/" .. file)
+  if not path then
+    error(("no published values '%s': results/published/%s is not beside the program"):format(name,
+      file), 0)
+  end
   return csv.read(path)
 end
 

@@ -161,6 +161,15 @@ t.test("what was not measured, or lies within the noise, is undecided", function
   end).verdict, "undecided")
 end)
 
+t.test("a smoke run decides nothing", function()
+  put("Slide:13L", 3, 2.0, { scale = "smoke" })
+  local smoke = { results = folder, scale = "smoke", device = "cpu" }
+  local verdict = claims.judge({ "x", check = function() return true, "1 < 2" end, line = "" }, bench, smoke)
+  t.equal(verdict.verdict, "undecided")
+  t.equal(verdict.measured, "1 < 2")
+  t.contains(verdict.note, "smoke")
+end)
+
 t.test("verdicts of several add up", function()
   local verdict = judge(function(seen)
     return seen:all { { "holds", "a" }, { "undecided", "b" }, { "fails", "c" } }
