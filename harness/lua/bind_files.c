@@ -37,8 +37,21 @@ static void on_row(int end, void *context) {
     r->field = 0;
 }
 
-/* read_csv(path) -> array of arrays of strings. Every row must have the header's number of fields.
- */
+/* Where in a text: lines and columns count from 1. */
+typedef struct place {
+    int line, column;
+} place;
+
+static place place_of(const char *text, size_t offset) {
+    place p = {1, 1};
+    for (size_t i = 0; i < offset; ++i) {
+        p.column += 1;
+        if (text[i] == '\n') p = (place){p.line + 1, 1};
+    }
+    return p;
+}
+
+/* read_csv(path) -> array of arrays of strings. */
 static int read_csv(lua_State *lua) {
     const char *path = luaL_checkstring(lua, 1);
     struct csv_parser parser;
@@ -56,10 +69,11 @@ static int read_csv(lua_State *lua) {
     const size_t read = csv_parse(&parser, data, bytes, on_field, on_row, &reader);
     const bool whole = read == bytes && csv_fini(&parser, on_field, on_row, &reader) == 0;
     csv_free(&parser);
+    const place stop = place_of(data, read);
     free(data);
     if (!whole) {
-        return luaL_error(lua, "%s: line %d: a quote is not closed or stands inside a field", path,
-                          (int)reader.row + 1);
+        return luaL_error(lua, "%s:%d:%d: a quote %s", path, stop.line, stop.column,
+                          read == bytes ? "is never closed" : "stands inside a field");
     }
     lua_settop(lua, reader.rows);
     return 1;

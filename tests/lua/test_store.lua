@@ -34,7 +34,8 @@ end)
 
 t.test("a bad file is an error with its line", function()
   t.fails(function() csv.read(write("short.csv", "a,b\n1,2\n3\n")) end, "short.csv:3: 1 fields")
-  t.fails(function() csv.read(write("quote.csv", 'a,b\n1,"2\n')) end, "quote.csv")
+  t.fails(function() csv.read(write("quote.csv", 'a,b\n1,"2\n')) end, "quote.csv:3:1: a quote is never")
+  t.fails(function() csv.read(write("inside.csv", 'a,b\n1,2"2\n')) end, "inside.csv:2:")
   t.fails(function() csv.read(folder .. "/absent.csv") end, "absent.csv")
 end)
 
