@@ -186,12 +186,15 @@ static lh_status fill(lh_corpus *corpus, const lh_options *options) {
     corpus->split[LH_TRAIN].limit = lh_options_integer(options, "limit_bytes");
     corpus->split[LH_VALID].limit = lh_options_integer(options, "limit_eval_bytes");
     corpus->split[LH_TEST].limit = corpus->split[LH_VALID].limit;
-    LH_TRY(lh_tokenizer_open(tokens, &corpus->tokenizer));
+    const bool trained = lh_tokens_are_trained(tokens);
+    if (!trained) LH_TRY(lh_tokenizer_open(tokens, &corpus->tokenizer));
     mix_digest(corpus, tokens, strlen(tokens));
     LH_TRY(read_documents(corpus, lh_options_text(options, "name"), options));
-    if (corpus->split[LH_TRAIN].count > 0) return LH_OK;
-    return lh_fail(LH_EFORMAT, "data '%s' has no training documents",
-                   lh_options_text(options, "name"));
+    if (corpus->split[LH_TRAIN].count == 0) {
+        return lh_fail(LH_EFORMAT, "data '%s' has no training documents",
+                       lh_options_text(options, "name"));
+    }
+    return trained ? lh_trained_tokens_open(corpus, tokens, &corpus->tokenizer) : LH_OK;
 }
 
 lh_status lh_corpus_open(const lh_options *options, lh_corpus **out) {
@@ -252,6 +255,15 @@ static lh_status encode(lh_corpus *corpus, item *i) {
     if (i->path == NULL) return LH_OK;
     free(i->text);
     i->text = NULL;
+    return LH_OK;
+}
+
+lh_status lh_corpus_text(lh_corpus *corpus, lh_split split, int64_t index, const char **text,
+                         size_t *bytes) {
+    item *i = &corpus->split[split].at[index];
+    if (i->text == NULL) LH_TRY(load_text(i));
+    *text = i->text;
+    *bytes = i->bytes;
     return LH_OK;
 }
 

@@ -12,6 +12,15 @@ lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name
 lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name, char *text,
                              size_t bytes);
 
+/* The raw text of a document. Lends until its tokens are first asked for. */
+lh_status lh_corpus_text(lh_corpus *corpus, lh_split split, int64_t index, const char **text,
+                         size_t *bytes);
+
+/* Whether `tokens` names a vocabulary that is to be trained on the corpus itself, and how to get it
+ * (the documents must have been read). */
+bool lh_tokens_are_trained(const char *tokens);
+lh_status lh_trained_tokens_open(lh_corpus *corpus, const char *tokens, lh_tokenizer **out);
+
 /* ---- readers: each fills the corpus from what it finds ---- */
 
 /* train/, valid/ and test/ with one document a file (searched recursively, sorted by name); without

@@ -165,6 +165,30 @@ TEST(sub_words_need_a_model_and_utf8) {
 }
 #endif
 
+#ifdef LH_HAVE_SENTENCEPIECE
+TEST(a_vocabulary_is_trained_once_on_the_corpus) {
+    REQUIRE(make_root());
+    CHECK(setenv("XDG_CACHE_HOME", root, 1) == 0);
+    const char *options = "name=generate:books documents=30 document_bytes=3000 "
+                          "tokens=sentencepiece:train:300";
+    lh_corpus *corpus = NULL;
+    lh_document first, again;
+    REQUIRE_OK(open_corpus(options, &corpus));
+    CHECK_EQ_INT(lh_tokenizer_vocabulary(lh_corpus_tokenizer(corpus)), 300);
+    REQUIRE_OK(lh_corpus_document(corpus, LH_TEST, 0, &first));
+    CHECK(first.count > 0 && first.count < first.bytes);
+    const int64_t count = first.count;
+    lh_corpus_destroy(corpus);
+    REQUIRE_OK(open_corpus(options, &corpus));
+    REQUIRE_OK(lh_corpus_document(corpus, LH_TEST, 0, &again));
+    CHECK_EQ_INT(again.count, count);
+    lh_corpus_destroy(corpus);
+    CHECK_FAILS(
+        open_corpus("name=generate:books documents=2 tokens=sentencepiece:train:3", &corpus),
+        LH_EOPTION, "16 to 1000000");
+}
+#endif
+
 TEST(bytes_come_back_unchanged) {
     lh_tokenizer *tokenizer = NULL;
     REQUIRE_OK(lh_tokenizer_open("bytes", &tokenizer));
