@@ -1,8 +1,9 @@
-/* What the attention kernels share: which keys a query sees, the tiling, the tables by distance.
+/* What the attention kernels share: which queries see a key, the tiling, the tables by distance.
  *
- * A tile of queries meets the keys of all sources in panels of at most LH_ATTENTION_COLUMNS score
- * columns; a panel is cut into segments, one per source. Within a segment a query sees one run of
- * adjacent keys, so masking is a matter of two column numbers per row and no mask is ever read. */
+ * A tile of queries meets the keys of all sources in panels of at most LH_ATTENTION_KEYS; a panel
+ * is cut into segments, one per source. Scores lie transposed, [keys][lanes] with one lane per
+ * query: the softmax then runs along the vector registers without ragged ends, the products are
+ * the ones that OpenBLAS does best, and a key is seen by one run of adjacent lanes. */
 #ifndef LH_KERNELS_CPU_ATTENTION_H
 #define LH_KERNELS_CPU_ATTENTION_H
 
@@ -15,24 +16,21 @@
 #include "kernels/cpu/parallel.h"
 #include "kernels/kernels.h"
 
-/* Queries per tile: narrow, since what a window wastes grows with the tile; and score columns per
- * panel: the scores of one panel stay in the second-level cache. Both measured. */
-enum { LH_ATTENTION_ROWS = 64, LH_ATTENTION_COLUMNS = 1024 };
+/* Queries per tile: narrow, since what a window wastes grows with the tile; no more than the bits
+ * of a word of dropout. Keys per panel: its scores stay in the second-level cache. Lanes come in
+ * whole vectors. */
+enum { LH_ATTENTION_ROWS = 64, LH_ATTENTION_KEYS = 1024, LH_ATTENTION_VECTOR = 16 };
 
-/* Elements between two rows of scores: a little over the panel, so that rows do not fall on one
- * another in the cache. */
-enum { LH_ATTENTION_PITCH = LH_ATTENTION_COLUMNS + 16 };
-
-/* Keys [begin, end) of one source, in the score columns from `column` on. */
+/* Keys [begin, end) of one source; their scores begin at row `row` of the panel. */
 typedef struct lh_attention_segment {
     int source;
     int64_t begin, end;
-    int64_t column;
+    int64_t row;
 } lh_attention_segment;
 
 typedef struct lh_attention_panel {
     int segments;
-    int64_t columns;
+    int64_t keys;
     lh_attention_segment segment[LH_KEY_SOURCES];
 } lh_attention_panel;
 
@@ -42,15 +40,17 @@ typedef struct lh_attention_cursor {
     int64_t key;
 } lh_attention_cursor;
 
-/* What depends on the distance i - p alone, made once per call. Entry x of a row stands for
- * distance farthest - x, so that neighbouring keys have neighbouring entries.
+/* What depends on the distance i - p alone, made once per call.
  *
- * bias  [heads][span]          head_scale * bias; NULL without bias
- * keep  [heads][period][span]  1 where dropout keeps; NULL without a dropout period */
+ * bias  [heads][span + two margins]         head_scale * bias of distance nearest + x; the margins,
+ *                                           of LH_ATTENTION_ROWS each, are read but masked
+ * keep  [heads][period / 64][period + span] dropout with a period: word x of a group of 64 queries
+ *                                           is for a key x - farthest after the block begins, a
+ *                                           bit per query; NULL without */
 typedef struct lh_attention_table {
     int64_t nearest, farthest, span;
     real *bias;
-    uint8_t *keep;
+    uint64_t *keep;
 } lh_attention_table;
 
 /* One tile of queries of one batch row and head. */
@@ -60,6 +60,11 @@ typedef struct lh_attention_tile {
     int64_t batch, head;
     lh_range rows;
 } lh_attention_tile;
+
+static inline int64_t lh_attention_lanes(const lh_attention_tile *tile) {
+    const int64_t rows = tile->rows.end - tile->rows.begin;
+    return lh_chunk_count(rows, LH_ATTENTION_VECTOR) * LH_ATTENTION_VECTOR;
+}
 
 /* A matrix of head vectors: row r begins at data + r * stride. */
 typedef struct lh_attention_rows {
@@ -130,26 +135,47 @@ static inline real lh_attention_head_scale(const lh_attention_spec *spec, int64_
     return spec->head_scale ? spec->head_scale[head] : LH_R(1);
 }
 
-/* Entry of the table by distance that belongs to key 0 of a source, seen from query i. */
-static inline int64_t lh_attention_offset(const lh_attention_tile *tile, int source, int64_t i) {
-    return tile->table->farthest - i + tile->spec->source[source].first;
+/* Distance between the first query of a tile and a key. */
+static inline int64_t lh_attention_distance(const lh_attention_tile *tile, int source,
+                                            int64_t key) {
+    return tile->rows.begin - tile->spec->source[source].first - key;
 }
 
-/* Entry of the table by distance that belongs to a column, seen from query i. */
-static inline int64_t lh_attention_entry(const lh_attention_tile *tile,
-                                         const lh_attention_segment *segment, int64_t i,
-                                         int64_t column) {
-    return lh_attention_offset(tile, segment->source, i) + segment->begin + column -
-           segment->column;
+/* Chunk that a position lies in; positions may be negative. */
+static inline int64_t lh_attention_chunk(int64_t a, int64_t b) {
+    return a / b - (a % b < 0);
 }
 
-/* Columns of a panel that query i sees within a segment. */
-static inline lh_range lh_attention_columns(const lh_attention_segment *segment, lh_range keys) {
-    const int64_t begin = lh_min(lh_max(keys.begin, segment->begin), segment->end);
-    const int64_t end = lh_max(lh_min(keys.end, segment->end), begin);
-    const lh_range columns = {segment->column + begin - segment->begin,
-                              segment->column + end - segment->begin};
-    return columns;
+/* Lanes of a tile that see a key of `source`. */
+static inline lh_range lh_attention_seen(const lh_attention_tile *tile, int source, int64_t key) {
+    const lh_attention_spec *spec = tile->spec;
+    const int64_t first = tile->rows.begin, rows = tile->rows.end - first;
+    lh_range lanes = {0, rows};
+    if (spec->source[source].everywhere) return lanes;
+    const int64_t position = spec->source[source].first + key;
+    int64_t end = position + spec->max_distance + 1;
+    if (spec->chunk > 0) {
+        const int64_t chunk = lh_attention_chunk(position, spec->chunk) + spec->chunks_back + 1;
+        end = lh_min(end, chunk * spec->chunk);
+    }
+    lanes.begin = lh_min(rows, lh_max(0, position + spec->min_distance - first));
+    lanes.end = lh_max(lanes.begin, lh_min(rows, end - first));
+    return lanes;
+}
+
+/* Elements of one head's biases. */
+static inline int64_t lh_attention_bias_row(int64_t span) {
+    return span + 2 * LH_ATTENTION_ROWS;
+}
+
+/* Biases of a key of `source` that some lane sees, one per lane. */
+static inline const real *lh_attention_bias(const lh_attention_tile *tile, int source,
+                                            int64_t key) {
+    static const real none[LH_ATTENTION_ROWS];
+    const lh_attention_table *table = tile->table;
+    if (!table->bias || tile->spec->source[source].everywhere) return none;
+    return table->bias + tile->head * lh_attention_bias_row(table->span) + LH_ATTENTION_ROWS +
+           lh_attention_distance(tile, source, key) - table->nearest;
 }
 
 /* Keys of `source` that query i sees. Both ends rise with i. */
@@ -162,23 +188,22 @@ lh_range LH_CPU(attention_visible_rows)(const lh_attention_spec *spec, int sourc
 bool LH_CPU(attention_next_panel)(const lh_attention_spec *spec, lh_range rows,
                                   lh_attention_cursor *cursor, lh_attention_panel *panel);
 
-/* scores [rows][pitch] = alpha * q k^T for every segment; `values` takes v in place of k. */
+/* y [head_width][lanes] = x^T for the queries of a tile, zeros in the lanes left over. */
+void LH_CPU(attention_transpose)(const lh_attention_tile *tile, lh_attention_rows x, real *y);
+
+/* scores [keys][lanes] = alpha * k q^T for every segment; `values` takes v in place of k. */
 void LH_CPU(attention_scores)(const lh_attention_tile *tile, const lh_attention_panel *panel,
-                              bool values, real alpha, lh_attention_rows q, real *scores);
+                              bool values, real alpha, const real *q_transposed, real *scores);
 
-/* Whether rows [0, count) of `width` hold neither NaN nor infinity. A product over a masked tile
- * must otherwise go key by key, since 0 * NaN is NaN. */
-bool LH_CPU(attention_is_finite)(lh_attention_rows x, int64_t count, int64_t width);
+/* y [rows] (+)= weight^T x for the keys x of a segment, weight [keys][lanes]. */
+void LH_CPU(attention_gather)(const lh_attention_tile *tile, const lh_attention_segment *segment,
+                              const real *weight, lh_attention_rows x, lh_write write,
+                              lh_attention_rows y);
 
-/* y [rows] += alpha * weight [rows][pitch] x [keys of the segment], visible keys only. */
-void LH_CPU(attention_gather_exact)(const lh_attention_tile *tile,
-                                    const lh_attention_segment *segment, const real *weight,
-                                    real alpha, lh_attention_rows x, lh_attention_rows y);
-
-/* y [keys of the segment] += alpha * weight^T x [rows], visible keys only. */
-void LH_CPU(attention_scatter_exact)(const lh_attention_tile *tile,
-                                     const lh_attention_segment *segment, const real *weight,
-                                     real alpha, lh_attention_rows x, lh_attention_rows y);
+/* y += alpha * weight x for the keys y of a segment, x [rows]. */
+void LH_CPU(attention_scatter)(const lh_attention_tile *tile, const lh_attention_segment *segment,
+                               const real *weight, real alpha, lh_attention_rows x,
+                               lh_attention_rows y);
 
 /* Distances that can be seen, bytes of the tables, and the tables made in `memory`. */
 int64_t LH_CPU(attention_table_span)(const lh_attention_spec *spec);
@@ -186,13 +211,12 @@ size_t LH_CPU(attention_table_bytes)(const lh_attention_spec *spec);
 void LH_CPU(attention_table_make)(const lh_attention_spec *spec, void *memory,
                                   lh_attention_table *table);
 
-/* Readies a padded row of scores of query i for the softmax: bias added, -infinity where masked. */
-void LH_CPU(attention_mask_row)(const lh_attention_tile *tile, const lh_attention_panel *panel,
-                                int64_t i, real *score);
+/* What dropout multiplies a kept weight by, 1 when the source is not dropped. */
+real LH_CPU(attention_keep_scale)(const lh_attention_spec *spec, int source);
 
-/* Dropout of a row of query i, of what it sees. `keep` [columns] is scratch. */
-void LH_CPU(attention_drop_row)(const lh_attention_tile *tile, const lh_attention_panel *panel,
-                                int64_t i, uint8_t *keep, real *x);
+/* keep[key of the panel]: a bit per lane. Only under dropout. */
+void LH_CPU(attention_keep)(const lh_attention_tile *tile, const lh_attention_panel *panel,
+                            uint64_t *keep);
 
 /* Sizes that make sense together. */
 lh_status LH_CPU(attention_check)(const lh_attention_spec *spec);

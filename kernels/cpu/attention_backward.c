@@ -4,18 +4,25 @@
  *
  *   P = exp(S - lse)   dP = dropout(dO V^T)   dS = P (dP - rowsum(dO O))
  *   dV += dropout(P)^T dO   dQ += dS K   dK += dS^T Q */
+#include <string.h>
+
+#include "kernels/cpu/attention_lane.h"
 #include "kernels/cpu/attention_plan.h"
-#include "kernels/cpu/attention_row.h"
 #include "kernels/cpu/kernels_cpu.h"
+
+/* Sums by distance are kept several times over, and neighbouring keys take turns: their lanes
+ * overlap, and a load that straddles two stores in flight has to wait for them. */
+enum { TURNS = 4, DISTANCES = LH_ATTENTION_ROWS + LH_ATTENTION_KEYS };
 
 /* What a thread works in. */
 typedef struct scratch {
-    real score[LH_ATTENTION_ROWS * LH_ATTENTION_PITCH];
-    real gradient[LH_ATTENTION_ROWS * LH_ATTENTION_PITCH]; /* of the scores */
-    real distance[LH_ATTENTION_ROWS + LH_ATTENTION_COLUMNS];
+    real score[LH_ATTENTION_KEYS * LH_ATTENTION_ROWS];
+    real gradient[LH_ATTENTION_KEYS * LH_ATTENTION_ROWS]; /* of the scores */
+    real distance[TURNS * DISTANCES];
+    uint64_t keep[LH_ATTENTION_KEYS];
+    real lse[LH_ATTENTION_ROWS];
     real delta[LH_ATTENTION_ROWS]; /* dO . O */
-    uint8_t keep[LH_ATTENTION_COLUMNS];
-    real dq[]; /* [rows][head_width], before the scale */
+    real matrix[];                 /* dq [rows][head_width] before the scale, q and dO transposed */
 } scratch;
 
 /* One tile of a task with all that it reads. */
@@ -27,88 +34,102 @@ typedef struct pass {
     const real *lse;
     real alpha;
     scratch *work;
+    real *dq, *q_transposed, *dout_transposed; /* in work */
 } pass;
 
 static size_t scratch_bytes(const lh_attention_spec *spec) {
-    const size_t dq = (size_t)(LH_ATTENTION_ROWS * spec->head_width) * sizeof(real);
-    return lh_attention_align(sizeof(scratch) + dq);
+    const size_t matrix = (size_t)(LH_ATTENTION_ROWS * spec->head_width) * sizeof(real);
+    return lh_attention_align(sizeof(scratch) + 3 * matrix);
 }
 
-static void measure_delta(const pass *p, const lh_heads out) {
+/* What a tile knows of its queries, a lane each. A query that saw nothing gets a log sum exp of
+ * infinity, so that its weights come out as zeros. */
+static void ready_lanes(const pass *p, const lh_heads out) {
     const lh_attention_tile *tile = &p->tile;
+    const int64_t rows = tile->rows.end - tile->rows.begin;
     const lh_attention_rows o =
         lh_attention_rows_of(out, tile->batch, tile->head, tile->rows.begin);
-    for (int64_t row = 0; row < tile->rows.end - tile->rows.begin; ++row) {
+    lh_lane_fill(LH_ATTENTION_ROWS, p->work->lse, 0);
+    lh_lane_fill(LH_ATTENTION_ROWS, p->work->delta, 0);
+    for (int64_t row = 0; row < rows; ++row) {
         real sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (int64_t d = 0; d < tile->spec->head_width; ++d)
             sum += o.data[row * o.stride + d] * p->dout.data[row * p->dout.stride + d];
         p->work->delta[row] = sum;
+        p->work->lse[row] = p->lse[row] == -LH_R(INFINITY) ? LH_R(INFINITY) : p->lse[row];
     }
+    LH_CPU(attention_transpose)(tile, p->q, p->q_transposed);
+    LH_CPU(attention_transpose)(tile, p->dout, p->dout_transposed);
 }
 
-/* Turns a row of scores and of gradients of the kept probabilities into the kept probabilities
- * themselves and the gradients of the scores. */
-static void differentiate_row(const pass *p, const lh_attention_panel *panel, int64_t row) {
+/* Turns a segment's scores and gradients of the kept weights into the kept weights themselves and
+ * the gradients of the scores. */
+LH_SPECIALIZED void differentiate_lanes(const pass *p, const lh_attention_segment *segment,
+                                        int64_t lanes) {
     const lh_attention_tile *tile = &p->tile;
-    const int64_t i = tile->rows.begin + row, padded = lh_row_padded(panel->columns);
-    const real lse = p->lse[row];
-    real *score = p->work->score + row * LH_ATTENTION_PITCH;
-    real *gradient = p->work->gradient + row * LH_ATTENTION_PITCH;
-    if (lse == -LH_R(INFINITY))
-        lh_row_fill(score, 0, padded, -LH_R(INFINITY));
+    const bool dropped = tile->spec->dropout > 0;
+    const real scale = LH_CPU(attention_keep_scale)(tile->spec, segment->source);
+    const int64_t keys = segment->end - segment->begin;
+    const uint64_t *keep = p->work->keep + segment->row;
+    real *score = p->work->score + segment->row * lanes;
+    real *gradient = p->work->gradient + segment->row * lanes;
+    if (dropped) lh_lane_drop(lanes, keys, keep, scale, gradient);
+    for (int64_t key = 0; key < keys; ++key) {
+        const lh_range seen = lh_attention_seen(tile, segment->source, segment->begin + key);
+        real *s = score + key * lanes, *g = gradient + key * lanes;
+        if (seen.begin == seen.end) {
+            lh_lane_fill(lanes, s, 0);
+            lh_lane_fill(lanes, g, 0);
+        } else
+            lh_lane_gradient(lanes, s, g,
+                             lh_attention_bias(tile, segment->source, segment->begin + key), seen,
+                             p->work->lse, p->work->delta);
+    }
+    if (dropped) lh_lane_drop(lanes, keys, keep, scale, score);
+}
+
+static void differentiate(const pass *p, const lh_attention_segment *segment) {
+    const int64_t lanes = lh_attention_lanes(&p->tile);
+    if (lanes == LH_ATTENTION_ROWS)
+        differentiate_lanes(p, segment, LH_ATTENTION_ROWS);
     else
-        LH_CPU(attention_mask_row)(tile, panel, i, score);
-    LH_CPU(attention_drop_row)(tile, panel, i, p->work->keep, gradient);
-    lh_row_gradient(score, gradient, padded, lse, p->work->delta[row]);
-    LH_CPU(attention_drop_row)(tile, panel, i, p->work->keep, score);
+        differentiate_lanes(p, segment, lanes);
 }
 
 /* Adds the gradients of a segment's scores along its diagonals to the task's sums by distance. */
 static void sum_distances(const pass *p, const lh_attention_segment *segment) {
     const lh_attention_tile *tile = &p->tile;
-    const int64_t rows = tile->rows.end - tile->rows.begin, keys = segment->end - segment->begin;
-    const int64_t start =
-        lh_attention_offset(tile, segment->source, tile->rows.end - 1) + segment->begin;
+    const int64_t lanes = lh_attention_lanes(tile), keys = segment->end - segment->begin;
+    const int64_t nearest = lh_attention_distance(tile, segment->source, segment->end - 1);
+    const real *gradient = p->work->gradient + segment->row * lanes;
     real *near = p->work->distance;
-    lh_row_fill(near, 0, rows + keys, 0);
-    for (int64_t row = 0; row < rows; ++row)
-        lh_row_add(near + rows - 1 - row,
-                   p->work->gradient + row * LH_ATTENTION_PITCH + segment->column, keys);
+    for (int turn = 0; turn < TURNS; ++turn)
+        memset(near + turn * DISTANCES, 0, (size_t)(keys + lanes) * sizeof *near);
+    for (int64_t key = 0; key < keys; ++key)
+        lh_lane_add(lanes, near + key % TURNS * DISTANCES + keys - 1 - key, gradient + key * lanes);
     double *sums = LH_CPU(attention_plan_distance)(p->plan, p->task);
-    const int64_t end = lh_min(rows + keys, tile->table->span - start);
+    const int64_t start = nearest - tile->table->nearest;
+    const int64_t end = lh_min(keys + lanes, tile->table->span - start);
     for (int64_t n = lh_max(0, -start); n < end; ++n)
-        sums[start + n] += (double)near[n];
+        sums[start + n] += (double)((near[n] + near[DISTANCES + n]) +
+                                    (near[2 * DISTANCES + n] + near[3 * DISTANCES + n]));
 }
 
-/* The three products that leave a segment. Where a factor is not finite, key by key, so that it
- * reaches only those who see it. */
+/* The three products that leave a segment. */
 static void add_gradients(const pass *p, const lh_attention_segment *segment) {
     const lh_attention_tile *tile = &p->tile;
-    const int64_t rows = tile->rows.end - tile->rows.begin, keys = segment->end - segment->begin;
-    const int64_t width = tile->spec->head_width;
     const lh_key_source *source = &tile->spec->source[segment->source];
     const lh_attention_rows k =
         lh_attention_rows_of(source->k, tile->batch, tile->head, segment->begin);
-    const lh_attention_rows score = {p->work->score + segment->column, LH_ATTENTION_PITCH};
-    const lh_attention_rows gradient = {p->work->gradient + segment->column, LH_ATTENTION_PITCH};
-    const lh_attention_rows dq = {p->work->dq, width};
+    const lh_attention_rows dq = {p->dq, tile->spec->head_width};
     const lh_attention_rows dk =
         LH_CPU(attention_plan_target)(p->plan, p->task, segment->source, false, segment->begin);
     const lh_attention_rows dv =
         LH_CPU(attention_plan_target)(p->plan, p->task, segment->source, true, segment->begin);
-    if (!LH_CPU(attention_is_finite)(k, keys, width))
-        LH_CPU(attention_gather_exact)(tile, segment, p->work->gradient, 1, k, dq);
-    else
-        lh_attention_product(false, false, rows, width, keys, 1, gradient, k, 1, dq);
-    if (dk.data && !LH_CPU(attention_is_finite)(p->q, rows, width))
-        LH_CPU(attention_scatter_exact)(tile, segment, p->work->gradient, p->alpha, p->q, dk);
-    else if (dk.data)
-        lh_attention_product(true, false, keys, width, rows, p->alpha, gradient, p->q, 1, dk);
-    if (dv.data && !LH_CPU(attention_is_finite)(p->dout, rows, width))
-        LH_CPU(attention_scatter_exact)(tile, segment, p->work->score, 1, p->dout, dv);
-    else if (dv.data)
-        lh_attention_product(true, false, keys, width, rows, 1, score, p->dout, 1, dv);
+    LH_CPU(attention_gather)(tile, segment, p->work->gradient, k, LH_ADD, dq);
+    if (dk.data) LH_CPU(attention_scatter)(tile, segment, p->work->gradient, p->alpha, p->q, dk);
+    if (dv.data) LH_CPU(attention_scatter)(tile, segment, p->work->score, 1, p->dout, dv);
 }
 
 /* Writes the gradient of the queries, and q . dq for that of the head scale. */
@@ -121,11 +142,11 @@ static void finish_rows(const pass *p) {
     double sum = 0;
     for (int64_t row = 0; row < tile->rows.end - tile->rows.begin; ++row) {
         const real *q = p->q.data + row * p->q.stride;
-        const real *dq = p->work->dq + row * width;
+        const real *dq = p->dq + row * width;
         real dot = 0;
         for (int64_t d = 0; d < width; ++d)
             dot += q[d] * dq[d];
-        sum += (double)dot;
+        sum += p->lse[row] == -LH_R(INFINITY) ? 0 : (double)dot;
         for (int64_t d = 0; args->dq.data && d < width; ++d) {
             real *out = y.data + row * y.stride + d;
             *out = p->alpha * dq[d] + (args->dq_write == LH_ADD ? *out : 0);
@@ -138,17 +159,17 @@ static void differentiate_tile(const pass *p) {
     const lh_attention_tile *tile = &p->tile;
     const lh_attention_spec *spec = tile->spec;
     const int64_t rows = tile->rows.end - tile->rows.begin;
-    measure_delta(p, p->plan->args->out);
-    lh_row_fill(p->work->dq, 0, rows * spec->head_width, 0);
+    ready_lanes(p, p->plan->args->out);
+    memset(p->dq, 0, (size_t)(rows * spec->head_width) * sizeof *p->dq);
     lh_attention_cursor cursor = {0, 0};
     lh_attention_panel panel;
     while (LH_CPU(attention_next_panel)(spec, tile->rows, &cursor, &panel)) {
-        LH_CPU(attention_scores)(tile, &panel, false, p->alpha, p->q, p->work->score);
-        LH_CPU(attention_scores)(tile, &panel, true, 1, p->dout, p->work->gradient);
-        for (int64_t row = 0; row < rows; ++row)
-            differentiate_row(p, &panel, row);
+        LH_CPU(attention_scores)(tile, &panel, false, p->alpha, p->q_transposed, p->work->score);
+        LH_CPU(attention_scores)(tile, &panel, true, 1, p->dout_transposed, p->work->gradient);
+        if (spec->dropout > 0) LH_CPU(attention_keep)(tile, &panel, p->work->keep);
         for (int n = 0; n < panel.segments; ++n) {
             const lh_attention_segment *segment = &panel.segment[n];
+            differentiate(p, segment);
             if (p->plan->by_distance && !spec->source[segment->source].everywhere)
                 sum_distances(p, segment);
             add_gradients(p, segment);
@@ -160,7 +181,10 @@ static void differentiate_tile(const pass *p) {
 static void differentiate_task(const lh_attention_plan *plan, int64_t task, scratch *work) {
     const lh_attention_backward_args *args = plan->args;
     const lh_attention_spec *spec = &args->spec;
-    pass p = {.plan = plan, .task = task, .work = work};
+    const int64_t matrix = LH_ATTENTION_ROWS * spec->head_width;
+    pass p = {.plan = plan, .task = task, .work = work, .dq = work->matrix};
+    p.q_transposed = work->matrix + matrix;
+    p.dout_transposed = work->matrix + 2 * matrix;
     p.tile = LH_CPU(attention_plan_task)(plan, task);
     p.alpha = spec->scale * lh_attention_head_scale(spec, p.tile.head);
     const lh_range rows = p.tile.rows;

@@ -1,81 +1,128 @@
 /* Attention, forward: a tile of queries meets its visible keys panel by panel, the softmax kept
  * up to date as panels arrive (Milakov and Gimelshein 2018, "Online normalizer calculation for
  * softmax"). A window fits into one panel, where nothing is ever rescaled. */
-#include "kernels/cpu/attention.h"
-#include "kernels/cpu/attention_row.h"
+#include <string.h>
+
+#include "kernels/cpu/attention_lane.h"
 #include "kernels/cpu/kernels_cpu.h"
 
 /* What a thread works in. */
 typedef struct scratch {
-    real score[LH_ATTENTION_ROWS * LH_ATTENTION_PITCH];
+    real score[LH_ATTENTION_KEYS * LH_ATTENTION_ROWS];
+    uint64_t keep[LH_ATTENTION_KEYS];
     real maximum[LH_ATTENTION_ROWS]; /* of the scores so far */
+    real shift[LH_ATTENTION_ROWS];   /* the maximum, 0 where there is none */
     real sum[LH_ATTENTION_ROWS];     /* of exp(score - maximum) so far */
     real factor[LH_ATTENTION_ROWS];  /* what the new maximum makes of the output so far */
-    uint8_t keep[LH_ATTENTION_COLUMNS];
+    real q[];                        /* [head_width][lanes] */
 } scratch;
 
-static real infinite_to_zero(real maximum) {
-    return maximum == -LH_R(INFINITY) ? 0 : maximum;
+static size_t scratch_bytes(const lh_attention_spec *spec) {
+    const size_t q = (size_t)(LH_ATTENTION_ROWS * spec->head_width) * sizeof(real);
+    return lh_attention_align(sizeof(scratch) + q);
 }
 
-/* Turns a row of scores into weights exp(score - maximum), after dropout, 0 where masked. */
-static void weigh_row(const lh_attention_tile *tile, const lh_attention_panel *panel, int64_t row,
-                      scratch *work) {
-    const int64_t i = tile->rows.begin + row, padded = lh_row_padded(panel->columns);
-    real *score = work->score + row * LH_ATTENTION_PITCH;
-    LH_CPU(attention_mask_row)(tile, panel, i, score);
-    const real maximum = lh_row_maximum(score, padded, work->maximum[row]);
-    const real shift = infinite_to_zero(maximum);
-    const real sum = lh_row_exp(score, padded, shift);
-    LH_CPU(attention_drop_row)(tile, panel, i, work->keep, score);
-    work->factor[row] = lh_exp(work->maximum[row] - shift);
-    work->sum[row] = work->sum[row] * work->factor[row] + sum;
-    work->maximum[row] = maximum;
+/* Bias, mask and maximum of a panel of scores. */
+LH_SPECIALIZED void mask_panel(const lh_attention_tile *tile, const lh_attention_panel *panel,
+                               int64_t lanes, scratch *work) {
+    for (int n = 0; n < panel->segments; ++n) {
+        const lh_attention_segment *segment = &panel->segment[n];
+        real *score = work->score + segment->row * lanes;
+        for (int64_t key = segment->begin; key < segment->end; ++key, score += lanes) {
+            const lh_range seen = lh_attention_seen(tile, segment->source, key);
+            if (seen.begin == seen.end)
+                lh_lane_fill(lanes, score, -LH_R(INFINITY));
+            else
+                lh_lane_mask(lanes, score, lh_attention_bias(tile, segment->source, key), seen,
+                             work->maximum);
+        }
+    }
 }
 
-static void scale_rows(lh_attention_rows x, const real *factor, int64_t rows, int64_t width) {
-    for (int64_t row = 0; row < rows; ++row)
-        for (int64_t d = 0; d < width; ++d)
-            x.data[row * x.stride + d] *= factor[row];
+/* Moves the running maximum and sum from what they were to that of the panel. */
+LH_SPECIALIZED void shift_lanes(int64_t lanes, const real *before, scratch *work) {
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l) {
+        const real maximum = work->maximum[l];
+        const real shift = maximum == -LH_R(INFINITY) ? 0 : maximum;
+        work->shift[l] = shift;
+        work->factor[l] = lh_exp(before[l] - shift);
+        work->sum[l] *= work->factor[l];
+    }
 }
 
-/* out = factor * out + weights v; the first segment of a tile overwrites. */
+/* Exponentials of a panel, summed in stretches so that long sums lose nothing. */
+LH_SPECIALIZED void exponentiate(int64_t lanes, int64_t keys, scratch *work) {
+    enum { STRETCH = 64 };
+    for (int64_t begin = 0; begin < keys; begin += STRETCH) {
+        real sum[LH_ATTENTION_ROWS];
+        lh_lane_fill(lanes, sum, 0);
+        for (int64_t key = begin; key < lh_min(keys, begin + STRETCH); ++key)
+            lh_lane_exp(lanes, work->score + key * lanes, work->shift, sum);
+        lh_lane_add(lanes, work->sum, sum);
+    }
+}
+
+LH_SPECIALIZED void drop(const lh_attention_tile *tile, const lh_attention_panel *panel,
+                         int64_t lanes, scratch *work) {
+    LH_CPU(attention_keep)(tile, panel, work->keep);
+    for (int n = 0; n < panel->segments; ++n) {
+        const lh_attention_segment *segment = &panel->segment[n];
+        const real scale = LH_CPU(attention_keep_scale)(tile->spec, segment->source);
+        lh_lane_drop(lanes, segment->end - segment->begin, work->keep + segment->row, scale,
+                     work->score + segment->row * lanes);
+    }
+}
+
+/* Turns a panel of scores into weights exp(score - maximum), after dropout, 0 where masked. */
+LH_SPECIALIZED void weigh_lanes(const lh_attention_tile *tile, const lh_attention_panel *panel,
+                                int64_t lanes, scratch *work) {
+    real before[LH_ATTENTION_ROWS];
+    memcpy(before, work->maximum, sizeof before);
+    mask_panel(tile, panel, lanes, work);
+    shift_lanes(lanes, before, work);
+    exponentiate(lanes, panel->keys, work);
+    if (tile->spec->dropout > 0) drop(tile, panel, lanes, work);
+}
+
+static void weigh_panel(const lh_attention_tile *tile, const lh_attention_panel *panel,
+                        scratch *work) {
+    const int64_t lanes = lh_attention_lanes(tile);
+    if (lanes == LH_ATTENTION_ROWS)
+        weigh_lanes(tile, panel, LH_ATTENTION_ROWS, work);
+    else
+        weigh_lanes(tile, panel, lanes, work);
+}
+
+/* out = factor * out + weights v; the first panel of a tile overwrites. */
 static void add_values(const lh_attention_tile *tile, const lh_attention_panel *panel, bool first,
                        lh_attention_rows out, const scratch *work) {
     const lh_attention_spec *spec = tile->spec;
     const int64_t rows = tile->rows.end - tile->rows.begin;
-    if (!first) scale_rows(out, work->factor, rows, spec->head_width);
+    for (int64_t row = 0; !first && row < rows; ++row)
+        for (int64_t d = 0; d < spec->head_width; ++d)
+            out.data[row * out.stride + d] *= work->factor[row];
     for (int n = 0; n < panel->segments; ++n) {
         const lh_attention_segment *segment = &panel->segment[n];
-        const int64_t keys = segment->end - segment->begin;
         const lh_attention_rows v = lh_attention_rows_of(spec->source[segment->source].v,
                                                          tile->batch, tile->head, segment->begin);
-        const lh_attention_rows weight = {(real *)work->score + segment->column,
-                                          LH_ATTENTION_PITCH};
-        const real beta = first && n == 0 ? 0 : 1;
-        if (LH_CPU(attention_is_finite)(v, keys, spec->head_width)) {
-            lh_attention_product(false, false, rows, spec->head_width, keys, 1, weight, v, beta,
-                                 out);
-            continue;
-        }
-        for (int64_t row = 0; beta == 0 && row < rows; ++row)
-            lh_row_fill(out.data + row * out.stride, 0, spec->head_width, 0);
-        LH_CPU(attention_gather_exact)(tile, segment, work->score, 1, v, out);
+        LH_CPU(attention_gather)
+        (tile, segment, work->score, v, first && n == 0 ? LH_SET : LH_ADD, out);
     }
 }
 
 /* Divides by the sums and saves their logarithms; a query that saw nothing gets zeros. */
 static void finish_rows(const lh_attention_tile *tile, lh_attention_rows out, real *lse,
                         const scratch *work) {
-    const int64_t rows = tile->rows.end - tile->rows.begin;
+    const int64_t rows = tile->rows.end - tile->rows.begin, width = tile->spec->head_width;
     for (int64_t row = 0; row < rows; ++row) {
         real *y = out.data + row * out.stride;
-        const real sum = work->sum[row];
-        const real inverse = 1 / sum;
-        lse[row] = infinite_to_zero(work->maximum[row]) + (real)log((double)sum);
-        if (sum == 0) lh_row_fill(y, 0, tile->spec->head_width, 0);
-        for (int64_t d = 0; sum != 0 && d < tile->spec->head_width; ++d)
-            y[d] *= inverse;
+        const real sum = work->sum[row], inverse = 1 / sum;
+        lse[row] = work->maximum[row] == -LH_R(INFINITY) && sum == 0
+                       ? -LH_R(INFINITY)
+                       : work->shift[row] + (real)log((double)sum);
+        for (int64_t d = 0; d < width; ++d)
+            y[d] = sum == 0 ? 0 : y[d] * inverse;
     }
 }
 
@@ -87,18 +134,15 @@ static void attend_tile(const lh_attention_forward_args *args, const lh_attentio
         lh_attention_rows_of(args->q, tile->batch, tile->head, tile->rows.begin);
     const lh_attention_rows out =
         lh_attention_rows_of(args->out, tile->batch, tile->head, tile->rows.begin);
-    const int64_t rows = tile->rows.end - tile->rows.begin;
-    for (int64_t row = 0; row < rows; ++row) {
-        work->maximum[row] = -LH_R(INFINITY);
-        work->sum[row] = 0;
-    }
+    lh_lane_fill(LH_ATTENTION_ROWS, work->maximum, -LH_R(INFINITY));
+    lh_lane_fill(LH_ATTENTION_ROWS, work->sum, 0);
+    LH_CPU(attention_transpose)(tile, q, work->q);
     lh_attention_cursor cursor = {0, 0};
     lh_attention_panel panel;
     for (bool first = true; LH_CPU(attention_next_panel)(spec, tile->rows, &cursor, &panel);
          first = false) {
-        LH_CPU(attention_scores)(tile, &panel, false, alpha, q, work->score);
-        for (int64_t row = 0; row < rows; ++row)
-            weigh_row(tile, &panel, row, work);
+        LH_CPU(attention_scores)(tile, &panel, false, alpha, work->q, work->score);
+        weigh_panel(tile, &panel, work);
         add_values(tile, &panel, first, out, work);
     }
     const int64_t row = (tile->batch * spec->heads + tile->head) * spec->queries;
@@ -107,7 +151,7 @@ static void attend_tile(const lh_attention_forward_args *args, const lh_attentio
 
 size_t LH_CPU(attention_forward_workspace)(const lh_attention_forward_args *args) {
     return LH_CPU(attention_table_bytes)(&args->spec) +
-           (size_t)lh_attention_slots() * lh_attention_align(sizeof(scratch));
+           (size_t)lh_attention_slots() * scratch_bytes(&args->spec);
 }
 
 lh_status LH_CPU(attention_forward)(const lh_launch *launch,
@@ -122,7 +166,7 @@ lh_status LH_CPU(attention_forward)(const lh_launch *launch,
     const int64_t tasks = spec->batch * spec->heads * tiles;
 #pragma omp parallel for schedule(dynamic) num_threads(lh_attention_threads()) if (tasks > 1)
     for (int64_t task = 0; task < tasks; ++task) {
-        const size_t slot = (size_t)lh_attention_thread() * lh_attention_align(sizeof(scratch));
+        const size_t slot = (size_t)lh_attention_thread() * scratch_bytes(spec);
         const lh_attention_tile tile = {spec, &table, task / tiles / spec->heads,
                                         task / tiles % spec->heads,
                                         lh_chunk(spec->queries, LH_ATTENTION_ROWS, task % tiles)};

@@ -167,7 +167,7 @@ static void join_buckets(const lh_attention_plan *plan, int64_t head, double *su
             const int64_t task = (batch * spec->heads + head) * plan->ranges + range;
             const double *distance = LH_CPU(attention_plan_distance)(plan, task);
             for (int64_t x = 0; x < plan->table.span; ++x) {
-                const int64_t entry = plan->table.farthest - x - spec->bucket_first;
+                const int64_t entry = plan->table.nearest + x - spec->bucket_first;
                 sum[spec->bucket_of[lh_max(0, lh_min(entry, spec->bucket_span - 1))]] +=
                     distance[x];
             }

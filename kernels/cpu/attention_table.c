@@ -1,9 +1,8 @@
 /* What depends on the distance alone: the bias and the periodic dropout mask; and the masks of
- * dropout without a period, which are drawn row by row. */
+ * dropout without a period, which are drawn query by query. */
 #include <string.h>
 
 #include "kernels/cpu/attention.h"
-#include "kernels/cpu/attention_row.h"
 
 /* Blocks of four random words drawn side by side, to fill the vector registers. */
 enum { BLOCKS = 16, WORDS = 4 * BLOCKS };
@@ -60,12 +59,20 @@ static void measure_distances(const lh_attention_spec *spec, lh_attention_table 
     table->span = table->nearest > table->farthest ? 0 : table->farthest - table->nearest + 1;
 }
 
-static size_t bias_bytes(const lh_attention_spec *spec, int64_t span) {
-    return spec->bias ? lh_attention_align((size_t)(spec->heads * span) * sizeof(real)) : 0;
+/* Words of one group of 64 queries, and groups. */
+static int64_t keep_row(const lh_attention_spec *spec, int64_t span) {
+    return spec->dropout_period + span;
 }
 
-static bool has_keep_table(const lh_attention_spec *spec) {
-    return spec->dropout > 0 && spec->dropout_period > 0;
+static int64_t keep_groups(const lh_attention_spec *spec) {
+    const bool periodic = spec->dropout > 0 && spec->dropout_period > 0;
+    return periodic ? lh_chunk_count(spec->dropout_period, LH_ATTENTION_ROWS) : 0;
+}
+
+static size_t bias_bytes(const lh_attention_spec *spec, int64_t span) {
+    return spec->bias ? lh_attention_align((size_t)(spec->heads * lh_attention_bias_row(span)) *
+                                           sizeof(real))
+                      : 0;
 }
 
 int64_t LH_CPU(attention_table_span)(const lh_attention_spec *spec) {
@@ -75,100 +82,125 @@ int64_t LH_CPU(attention_table_span)(const lh_attention_spec *spec) {
 }
 
 size_t LH_CPU(attention_table_bytes)(const lh_attention_spec *spec) {
-    lh_attention_table table;
-    measure_distances(spec, &table);
-    const int64_t rows = spec->heads * spec->dropout_period;
-    const size_t keep = has_keep_table(spec) ? lh_attention_align((size_t)(rows * table.span)) : 0;
-    return bias_bytes(spec, table.span) + keep;
+    const int64_t span = LH_CPU(attention_table_span)(spec);
+    const int64_t words = spec->heads * keep_groups(spec) * keep_row(spec, span);
+    return bias_bytes(spec, span) + lh_attention_align((size_t)words * sizeof(uint64_t));
 }
 
 static void fill_bias(const lh_attention_spec *spec, int64_t head, const lh_attention_table *t) {
     const real scale = lh_attention_head_scale(spec, head);
     const real *bias = spec->bias + head * spec->buckets;
-    real *row = t->bias + head * t->span;
+    real *row = t->bias + head * lh_attention_bias_row(t->span);
+    for (int64_t x = 0; x < LH_ATTENTION_ROWS; ++x)
+        row[x] = row[LH_ATTENTION_ROWS + t->span + x] = 0;
     for (int64_t x = 0; x < t->span; ++x) {
-        const int64_t entry = t->farthest - x - spec->bucket_first;
-        row[x] = scale * bias[spec->bucket_of[lh_max(0, lh_min(entry, spec->bucket_span - 1))]];
+        const int64_t entry = t->nearest + x - spec->bucket_first;
+        row[LH_ATTENTION_ROWS + x] =
+            scale * bias[spec->bucket_of[lh_max(0, lh_min(entry, spec->bucket_span - 1))]];
     }
 }
 
-/* The slot of distance d is d + period, so slots fall where entries of the table rise. */
-static void fill_keep(const lh_attention_spec *spec, int64_t head_row,
+/* The words of one group of queries of one head. A query's slots rise with the distance, so its
+ * keys fall. */
+static void fill_keep(const lh_attention_spec *spec, int64_t head, int64_t group,
                       const lh_attention_table *t) {
+    enum { STRETCH = 1024 };
+    uint8_t bytes[STRETCH];
     const uint64_t period = (uint64_t)spec->dropout_period;
-    const uint64_t first = (uint64_t)head_row * 3 * period + (uint64_t)t->nearest + period;
-    uint8_t *row = t->keep + head_row * t->span;
-    draw_keep(*spec->key, first, t->span, lh_dropout_threshold(spec->dropout), row);
-    for (int64_t a = 0, b = t->span - 1; a < b; ++a, --b) {
-        const uint8_t byte = row[a];
-        row[a] = row[b];
-        row[b] = byte;
+    const uint32_t threshold = lh_dropout_threshold(spec->dropout);
+    const lh_range queries = lh_chunk(spec->dropout_period, LH_ATTENTION_ROWS, group);
+    uint64_t *word = t->keep + (head * keep_groups(spec) + group) * keep_row(spec, t->span);
+    memset(word, 0, (size_t)keep_row(spec, t->span) * sizeof *word);
+    for (int64_t i = queries.begin; i < queries.end; ++i) {
+        const int bit = (int)(i - queries.begin);
+        const uint64_t row = (uint64_t)(head * spec->dropout_period + i);
+        for (int64_t x = 0; x < t->span; x += STRETCH) {
+            const int64_t count = lh_min(STRETCH, t->span - x);
+            const uint64_t slot = (uint64_t)(t->nearest + x) + period;
+            uint64_t *last = word + i - (t->nearest + x) + t->farthest;
+            draw_keep(*spec->key, row * 3 * period + slot, count, threshold, bytes);
+            for (int64_t n = 0; n < count; ++n)
+                last[-n] |= (uint64_t)bytes[n] << bit;
+        }
     }
 }
 
 void LH_CPU(attention_table_make)(const lh_attention_spec *spec, void *memory,
                                   lh_attention_table *table) {
     measure_distances(spec, table);
+    const int64_t groups = keep_groups(spec);
     uint8_t *keep = (uint8_t *)memory + bias_bytes(spec, table->span);
     table->bias = spec->bias ? memory : NULL;
-    table->keep = has_keep_table(spec) ? keep : NULL;
+    table->keep = groups > 0 ? (uint64_t *)(void *)keep : NULL;
     for (int64_t h = 0; table->bias && h < spec->heads; ++h)
         fill_bias(spec, h, table);
-    const int64_t rows = table->keep ? spec->heads * spec->dropout_period : 0;
-#pragma omp parallel for schedule(static) if (rows * table->span > LH_CHUNK)
-    for (int64_t row = 0; row < rows; ++row)
-        fill_keep(spec, row, table);
+#pragma omp parallel for schedule(static) if (groups * table->span > LH_CHUNK / 64)
+    for (int64_t n = 0; n < spec->heads * groups; ++n)
+        fill_keep(spec, n / groups, n % groups, table);
 }
 
-void LH_CPU(attention_mask_row)(const lh_attention_tile *tile, const lh_attention_panel *panel,
-                                int64_t i, real *score) {
-    const lh_attention_table *table = tile->table;
-    for (int n = 0; n < panel->segments; ++n) {
-        const lh_attention_segment *segment = &panel->segment[n];
-        const int64_t end = segment->column + segment->end - segment->begin;
-        const lh_range columns = lh_attention_columns(
-            segment, LH_CPU(attention_visible)(tile->spec, segment->source, i));
-        lh_row_fill(score, segment->column, columns.begin, -LH_R(INFINITY));
-        lh_row_fill(score, columns.end, end, -LH_R(INFINITY));
-        if (table->bias && !tile->spec->source[segment->source].everywhere)
-            lh_row_add(score + columns.begin,
-                       table->bias + tile->head * table->span +
-                           lh_attention_entry(tile, segment, i, columns.begin),
-                       columns.end - columns.begin);
-    }
-    lh_row_fill(score, panel->columns, lh_row_padded(panel->columns), -LH_R(INFINITY));
+static bool is_dropped(const lh_attention_spec *spec, int source) {
+    return spec->dropout > 0 && !(spec->dropout_period > 0 && spec->source[source].everywhere);
 }
 
-/* What dropout keeps of the visible `columns` of query i: one byte each, from the table or drawn
- * into `buffer`; NULL when nothing is dropped. */
-static const uint8_t *find_keep(const lh_attention_tile *tile, const lh_attention_segment *segment,
-                                int64_t i, lh_range columns, uint8_t *buffer) {
+real LH_CPU(attention_keep_scale)(const lh_attention_spec *spec, int source) {
+    return is_dropped(spec, source) ? (real)(1 / (1 - spec->dropout)) : LH_R(1);
+}
+
+/* Reads the table: the tile's queries may lie in several groups, and in several blocks. */
+static void look_up(const lh_attention_tile *tile, const lh_attention_segment *segment,
+                    uint64_t *keep) {
     const lh_attention_spec *spec = tile->spec;
-    if (tile->table->keep) {
-        if (spec->source[segment->source].everywhere) return NULL;
-        const int64_t row = tile->head * spec->dropout_period + i % spec->dropout_period;
-        return tile->table->keep + row * tile->table->span +
-               lh_attention_entry(tile, segment, i, columns.begin);
+    const lh_attention_table *t = tile->table;
+    const int64_t row = keep_row(spec, t->span);
+    int64_t next;
+    for (int64_t i = tile->rows.begin; i < tile->rows.end; i = next) {
+        const int64_t local = i % spec->dropout_period, group = local / LH_ATTENTION_ROWS;
+        const int64_t end = lh_min(spec->dropout_period, (group + 1) * LH_ATTENTION_ROWS) - local;
+        next = i + end;
+        const uint64_t *word = t->keep + (tile->head * keep_groups(spec) + group) * row;
+        const int64_t start = spec->source[segment->source].first - (i - local) + t->farthest;
+        const int from = (int)(local % LH_ATTENTION_ROWS), to = (int)(i - tile->rows.begin);
+        const int64_t low = lh_max(segment->begin, -start);
+        const int64_t high = lh_min(segment->end, row - start);
+        for (int64_t key = low; key < high; ++key)
+            keep[key - segment->begin] |= word[start + key] >> from << to;
     }
-    int64_t slot = segment->begin + columns.begin - segment->column, keys = 0;
+}
+
+/* Draws the mask of each query for the keys that it sees. */
+static void draw(const lh_attention_tile *tile, const lh_attention_segment *segment,
+                 uint64_t *keep) {
+    const lh_attention_spec *spec = tile->spec;
+    uint8_t bytes[LH_ATTENTION_KEYS];
+    int64_t before = 0, keys = 0;
     for (int s = 0; s < spec->source_count; ++s) {
-        slot += s < segment->source ? spec->source[s].count : 0;
+        before += s < segment->source ? spec->source[s].count : 0;
         keys += spec->source[s].count;
     }
-    const int64_t row = (tile->batch * spec->heads + tile->head) * spec->queries + i;
-    draw_keep(*spec->key, (uint64_t)(row * keys + slot), columns.end - columns.begin,
-              lh_dropout_threshold(spec->dropout), buffer);
-    return buffer;
+    for (int64_t i = tile->rows.begin; i < tile->rows.end; ++i) {
+        const lh_range sees = LH_CPU(attention_visible)(spec, segment->source, i);
+        const int64_t begin = lh_max(sees.begin, segment->begin);
+        const int64_t count = lh_min(sees.end, segment->end) - begin;
+        const int64_t row = (tile->batch * spec->heads + tile->head) * spec->queries + i;
+        const int bit = (int)(i - tile->rows.begin);
+        draw_keep(*spec->key, (uint64_t)(row * keys + before + begin), count,
+                  lh_dropout_threshold(spec->dropout), bytes);
+        for (int64_t n = 0; n < count; ++n)
+            keep[begin - segment->begin + n] |= (uint64_t)bytes[n] << bit;
+    }
 }
 
-void LH_CPU(attention_drop_row)(const lh_attention_tile *tile, const lh_attention_panel *panel,
-                                int64_t i, uint8_t *keep, real *x) {
-    const real scale = (real)(1 / (1 - tile->spec->dropout));
-    for (int n = 0; tile->spec->dropout > 0 && n < panel->segments; ++n) {
+void LH_CPU(attention_keep)(const lh_attention_tile *tile, const lh_attention_panel *panel,
+                            uint64_t *keep) {
+    for (int n = 0; n < panel->segments; ++n) {
         const lh_attention_segment *segment = &panel->segment[n];
-        const lh_range columns = lh_attention_columns(
-            segment, LH_CPU(attention_visible)(tile->spec, segment->source, i));
-        const uint8_t *kept = find_keep(tile, segment, i, columns, keep);
-        if (kept) lh_row_drop(x + columns.begin, kept, columns.end - columns.begin, scale);
+        const bool dropped = is_dropped(tile->spec, segment->source);
+        for (int64_t key = 0; key < segment->end - segment->begin; ++key)
+            keep[segment->row + key] = dropped ? 0 : UINT64_MAX;
+        if (dropped && tile->table->keep)
+            look_up(tile, segment, keep + segment->row);
+        else if (dropped)
+            draw(tile, segment, keep + segment->row);
     }
 }

@@ -36,15 +36,15 @@ lh_range LH_CPU(attention_visible_rows)(const lh_attention_spec *spec, int sourc
 bool LH_CPU(attention_next_panel)(const lh_attention_spec *spec, lh_range rows,
                                   lh_attention_cursor *cursor, lh_attention_panel *panel) {
     panel->segments = 0;
-    panel->columns = 0;
-    while (cursor->source < spec->source_count && panel->columns < LH_ATTENTION_COLUMNS) {
+    panel->keys = 0;
+    while (cursor->source < spec->source_count && panel->keys < LH_ATTENTION_KEYS) {
         const lh_range keys = LH_CPU(attention_visible_rows)(spec, cursor->source, rows);
         const int64_t begin = lh_max(keys.begin, cursor->key);
-        const int64_t end = lh_min(keys.end, begin + LH_ATTENTION_COLUMNS - panel->columns);
+        const int64_t end = lh_min(keys.end, begin + LH_ATTENTION_KEYS - panel->keys);
         if (begin < end) {
-            const lh_attention_segment segment = {cursor->source, begin, end, panel->columns};
+            const lh_attention_segment segment = {cursor->source, begin, end, panel->keys};
             panel->segment[panel->segments++] = segment;
-            panel->columns += end - begin;
+            panel->keys += end - begin;
             cursor->key = end;
         }
         if (begin >= end || end == keys.end) {
@@ -52,34 +52,86 @@ bool LH_CPU(attention_next_panel)(const lh_attention_spec *spec, lh_range rows,
             cursor->key = 0;
         }
     }
-    return panel->columns > 0;
+    return panel->keys > 0;
+}
+
+void LH_CPU(attention_transpose)(const lh_attention_tile *tile, lh_attention_rows x, real *y) {
+    const int64_t lanes = lh_attention_lanes(tile), rows = tile->rows.end - tile->rows.begin;
+    const int64_t width = tile->spec->head_width;
+    int64_t row = 0;
+    for (; row + 4 <= rows; row += 4) { /* four at a time make stores of a useful size */
+        const real *a = x.data + row * x.stride, *b = a + x.stride, *c = b + x.stride;
+        const real *e = c + x.stride;
+        for (int64_t d = 0; d < width; ++d) {
+            real *out = y + d * lanes + row;
+            out[0] = a[d];
+            out[1] = b[d];
+            out[2] = c[d];
+            out[3] = e[d];
+        }
+    }
+    for (; row < rows; ++row)
+        for (int64_t d = 0; d < width; ++d)
+            y[d * lanes + row] = x.data[row * x.stride + d];
+    for (int64_t d = 0; rows < lanes && d < width; ++d)
+        for (int64_t lane = rows; lane < lanes; ++lane)
+            y[d * lanes + lane] = 0;
+}
+
+/* Keys per product. OpenBLAS multiplies without packing, and then fastest, while m n k stays under
+ * a million; below 64 keys a product is too short to gain by it. */
+static int64_t keys_per_product(const lh_attention_tile *tile) {
+    const int64_t area = lh_attention_lanes(tile) * lh_max(1, tile->spec->head_width);
+    const int64_t keys = 1000000 / area / LH_ATTENTION_VECTOR * LH_ATTENTION_VECTOR;
+    return keys < 64 ? LH_ATTENTION_KEYS : keys;
+}
+
+static lh_attention_rows rows_from(lh_attention_rows x, int64_t row) {
+    const lh_attention_rows rows = {x.data + row * x.stride, x.stride};
+    return rows;
+}
+
+static lh_attention_rows weights_of(const lh_attention_tile *tile,
+                                    const lh_attention_segment *segment, const real *weight) {
+    const int64_t lanes = lh_attention_lanes(tile);
+    const lh_attention_rows rows = {(real *)weight + segment->row * lanes, lanes};
+    return rows;
 }
 
 void LH_CPU(attention_scores)(const lh_attention_tile *tile, const lh_attention_panel *panel,
-                              bool values, real alpha, lh_attention_rows q, real *scores) {
+                              bool values, real alpha, const real *q_transposed, real *scores) {
     const lh_attention_spec *spec = tile->spec;
-    const int64_t rows = tile->rows.end - tile->rows.begin;
+    const int64_t lanes = lh_attention_lanes(tile), step = keys_per_product(tile);
+    const lh_attention_rows q = {(real *)q_transposed, lanes};
     for (int n = 0; n < panel->segments; ++n) {
         const lh_attention_segment *segment = &panel->segment[n];
         const lh_key_source *source = &spec->source[segment->source];
+        const int64_t keys = segment->end - segment->begin;
         const lh_attention_rows k = lh_attention_rows_of(values ? source->v : source->k,
                                                          tile->batch, tile->head, segment->begin);
-        const lh_attention_rows s = {scores + segment->column, LH_ATTENTION_PITCH};
-        lh_attention_product(false, true, rows, segment->end - segment->begin, spec->head_width,
-                             alpha, q, k, 0, s);
+        const lh_attention_rows s = weights_of(tile, segment, scores);
+        for (int64_t key = 0; key < keys; key += step)
+            lh_attention_product(false, false, lh_min(step, keys - key), lanes, spec->head_width,
+                                 alpha, rows_from(k, key), q, 0, rows_from(s, key));
     }
 }
 
-bool LH_CPU(attention_is_finite)(lh_attention_rows x, int64_t count, int64_t width) {
-    real poison = 0; /* x * 0 is 0 for a finite x, else NaN */
-    for (int64_t r = 0; r < count; ++r) {
-        const real *row = x.data + r * x.stride;
+/* Whether all is finite. Several rows share one sum; x * 0 is 0 for a finite x, else NaN. */
+static bool is_finite(lh_attention_rows x, int64_t count, int64_t width) {
+    real poison = 0;
+    int64_t row = 0;
+    for (; row + 4 <= count; row += 4) {
+        const real *a = x.data + row * x.stride, *b = a + x.stride, *c = b + x.stride;
+        const real *d = c + x.stride;
         real sum = 0;
 #pragma omp simd reduction(+ : sum)
-        for (int64_t d = 0; d < width; ++d)
-            sum += row[d] * 0;
+        for (int64_t n = 0; n < width; ++n)
+            sum += ((a[n] + b[n]) + (c[n] + d[n])) * 0;
         poison += sum;
     }
+    for (; row < count; ++row)
+        for (int64_t n = 0; n < width; ++n)
+            poison += x.data[row * x.stride + n] * 0;
     return poison == 0;
 }
 
@@ -88,28 +140,50 @@ static void add_scaled(real *y, const real *x, real alpha, int64_t width) {
         y[d] += alpha * x[d];
 }
 
-void LH_CPU(attention_gather_exact)(const lh_attention_tile *tile,
-                                    const lh_attention_segment *segment, const real *weight,
-                                    real alpha, lh_attention_rows x, lh_attention_rows y) {
-    for (int64_t i = tile->rows.begin; i < tile->rows.end; ++i) {
-        const int64_t row = i - tile->rows.begin;
-        const lh_range columns = lh_attention_columns(
-            segment, LH_CPU(attention_visible)(tile->spec, segment->source, i));
-        for (int64_t c = columns.begin; c < columns.end; ++c)
-            add_scaled(y.data + row * y.stride, x.data + (c - segment->column) * x.stride,
-                       alpha * weight[row * LH_ATTENTION_PITCH + c], tile->spec->head_width);
+/* Where keys are not finite, one by one: 0 * NaN is NaN, and a masked key must not be felt. */
+static void gather_seen(const lh_attention_tile *tile, const lh_attention_segment *segment,
+                        lh_attention_rows weight, lh_attention_rows x, lh_attention_rows y) {
+    for (int64_t key = 0; key < segment->end - segment->begin; ++key) {
+        const lh_range seen = lh_attention_seen(tile, segment->source, segment->begin + key);
+        for (int64_t row = seen.begin; row < seen.end; ++row)
+            add_scaled(y.data + row * y.stride, x.data + key * x.stride,
+                       weight.data[key * weight.stride + row], tile->spec->head_width);
     }
 }
 
-void LH_CPU(attention_scatter_exact)(const lh_attention_tile *tile,
-                                     const lh_attention_segment *segment, const real *weight,
-                                     real alpha, lh_attention_rows x, lh_attention_rows y) {
-    for (int64_t i = tile->rows.begin; i < tile->rows.end; ++i) {
-        const int64_t row = i - tile->rows.begin;
-        const lh_range columns = lh_attention_columns(
-            segment, LH_CPU(attention_visible)(tile->spec, segment->source, i));
-        for (int64_t c = columns.begin; c < columns.end; ++c)
-            add_scaled(y.data + (c - segment->column) * y.stride, x.data + row * x.stride,
-                       alpha * weight[row * LH_ATTENTION_PITCH + c], tile->spec->head_width);
+void LH_CPU(attention_gather)(const lh_attention_tile *tile, const lh_attention_segment *segment,
+                              const real *weight, lh_attention_rows x, lh_write write,
+                              lh_attention_rows y) {
+    const int64_t rows = tile->rows.end - tile->rows.begin, width = tile->spec->head_width;
+    const int64_t keys = segment->end - segment->begin, step = keys_per_product(tile);
+    const lh_attention_rows w = weights_of(tile, segment, weight);
+    if (is_finite(x, keys, width)) {
+        for (int64_t key = 0; key < keys; key += step)
+            lh_attention_product(true, false, rows, width, lh_min(step, keys - key), 1,
+                                 rows_from(w, key), rows_from(x, key),
+                                 write == LH_SET && key == 0 ? 0 : 1, y);
+        return;
+    }
+    for (int64_t row = 0; write == LH_SET && row < rows; ++row)
+        for (int64_t d = 0; d < width; ++d)
+            y.data[row * y.stride + d] = 0;
+    gather_seen(tile, segment, w, x, y);
+}
+
+void LH_CPU(attention_scatter)(const lh_attention_tile *tile, const lh_attention_segment *segment,
+                               const real *weight, real alpha, lh_attention_rows x,
+                               lh_attention_rows y) {
+    const int64_t rows = tile->rows.end - tile->rows.begin, width = tile->spec->head_width;
+    const int64_t keys = segment->end - segment->begin, step = keys_per_product(tile);
+    const lh_attention_rows w = weights_of(tile, segment, weight);
+    const bool finite = is_finite(x, rows, width);
+    for (int64_t key = 0; finite && key < keys; key += step)
+        lh_attention_product(false, false, lh_min(step, keys - key), width, rows, alpha,
+                             rows_from(w, key), x, 1, rows_from(y, key));
+    for (int64_t key = 0; !finite && key < keys; ++key) {
+        const lh_range seen = lh_attention_seen(tile, segment->source, segment->begin + key);
+        for (int64_t row = seen.begin; row < seen.end; ++row)
+            add_scaled(y.data + key * y.stride, x.data + row * x.stride,
+                       alpha * w.data[key * w.stride + row], width);
     }
 }

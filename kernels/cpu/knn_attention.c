@@ -9,9 +9,13 @@
 typedef lh_knn_attention_forward_args forward_args;
 typedef lh_knn_attention_backward_args backward_args;
 
+/* Memory slots scored at once, and the elements between two rows of scores: a little more, so that
+ * rows do not fall on one another in the cache. */
+enum { STRETCH = 1024, PITCH = STRETCH + 16 };
+
 /* What a thread works in. */
 typedef struct scratch {
-    real score[LH_ATTENTION_ROWS * LH_ATTENTION_PITCH];
+    real score[LH_ATTENTION_ROWS * PITCH];
     lh_nearest nearest[LH_ATTENTION_ROWS];
     lh_nearest_entry entry[]; /* [rows][top] */
 } scratch;
@@ -78,17 +82,17 @@ static void attend_tile(const forward_args *args, int64_t batch, int64_t head, l
     const int64_t pitch = args->heads * args->head_width, queries = rows.end - rows.begin;
     real *k = (real *)args->k + batch * args->capacity * pitch + head * args->head_width;
     const lh_attention_rows q = lh_attention_rows_of(args->q, batch, head, rows.begin);
-    const lh_attention_rows score = {work->score, LH_ATTENTION_PITCH};
+    const lh_attention_rows score = {work->score, PITCH};
     for (int64_t row = 0; row < queries; ++row) {
         const lh_nearest empty = {args->top, 0, work->entry + row * args->top};
         work->nearest[row] = empty;
     }
-    for (int64_t slot = 0; slot < filled; slot += LH_ATTENTION_COLUMNS) {
-        const int64_t keys = lh_min(filled - slot, LH_ATTENTION_COLUMNS);
+    for (int64_t slot = 0; slot < filled; slot += STRETCH) {
+        const int64_t keys = lh_min(filled - slot, STRETCH);
         const lh_attention_rows stretch = {k + slot * pitch, pitch};
         lh_attention_product(false, true, queries, keys, args->head_width, 1, q, stretch, 0, score);
         for (int64_t row = 0; row < queries; ++row)
-            offer(&work->nearest[row], work->score + row * LH_ATTENTION_PITCH, keys, slot);
+            offer(&work->nearest[row], work->score + row * PITCH, keys, slot);
     }
     for (int64_t row = 0; row < queries; ++row) {
         lh_nearest_sort(&work->nearest[row]);
