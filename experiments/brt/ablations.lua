@@ -10,7 +10,8 @@ local train = setting.train(dataset)
 
 local function add(label, class, options, window)
   bench:row {
-    label, model = lh.models[class](setting.model(options)), task = setting.task(dataset, 8 * window), train = train, dataset = dataset.name,
+    label, model = lh.models[class](setting.model(options)), train = train,
+    task = setting.task(dataset, 8 * window), dataset = dataset.name,
   }
 end
 
@@ -18,7 +19,9 @@ end
 local tenth = size.layers - 2
 add("one layer", "brt", { recurrent_layers = { tenth } }, size.window)
 add("two adjacent", "brt", { recurrent_layers = { math.max(1, tenth - 1), tenth } }, size.window)
-add("two apart", "brt", { recurrent_layers = { math.max(1, tenth // 3), tenth + (tenth == 1 and 1 or 0) } }, size.window)
+local fourth = math.max(1, tenth // 3)
+local upper = math.max(tenth, fourth + 1)
+add("two apart", "brt", { recurrent_layers = { fourth, upper } }, size.window)
 add("13th layer", "slide", { layers = size.layers + 1 }, size.window)
 
 -- The window, with and without recurrence.

@@ -30,7 +30,8 @@ function setting.model(more)
   return options
 end
 
--- Short documents below `gpu`, so that a row meets many within a short run and cannot learn one by heart; whole books above.
+-- Short documents below `gpu`, so that a row meets many within a short run and cannot learn one by
+-- heart; whole books above.
 local piece = lh.by_scale { smoke = 4096, small = 8192, medium = 32768, gpu = 0 }
 local evaluated = lh.by_scale { smoke = 16384, small = 131072, medium = 524288, gpu = 0 }
 
@@ -77,7 +78,10 @@ function setting.train(dataset, steps)
   local scaled = lh.by_scale { smoke = true, paper = false }
   return lh.train {
     optimizer = "adafactor", schedule = "rsqrt",
-    steps = steps or lh.by_scale { smoke = 12, small = 500, medium = 4000, gpu = 50e3, paper = dataset.name == "github" and 250e3 or 500e3 },
+    steps = steps or lh.by_scale {
+      smoke = 12, small = 500, medium = 4000, gpu = 50e3,
+      paper = dataset.name == "github" and 250e3 or 500e3,
+    },
     warmup = lh.by_scale { smoke = 10, small = 100, medium = 500, gpu = 1000 },
     -- The multiples 0.5 and 0.25 tame the instabilities of long runs at full size; short runs take one rate.
     rate = scaled and 0.5 or dataset.multiple,

@@ -35,7 +35,10 @@ add("Memorizing Transformer 32k", lh.models.memorizing(setting.model {
 
 for _, dataset in ipairs(setting.datasets) do
   for _, row in ipairs(rows) do
-    bench:row { row[1], model = row[2], task = setting.task(dataset, row[3]), train = setting.train(dataset), dataset = dataset.name }
+    bench:row {
+      row[1], model = row[2], task = setting.task(dataset, row[3]), train = setting.train(dataset),
+      dataset = dataset.name,
+    }
   end
 end
 

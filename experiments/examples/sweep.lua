@@ -7,7 +7,8 @@ local train = lh.train { steps = lh.by_scale { smoke = 10, small = 300 }, rate =
 
 for point in lh.grid { { "window", 16, 32, 64 }, { "recurrence", "none", "fixed:skip" } } do
   bench:row { point,
-    model = lh.models.brt { layers = 4, width = 64, heads = 2, window = point.window, recurrence = point.recurrence, dropout = 0 },
+    model = lh.models.brt { layers = 4, width = 64, heads = 2, dropout = 0,
+                            window = point.window, recurrence = point.recurrence },
     task = lh.tasks.language_model { books, segment = 256, batch = 16 },
     train = train,
   }
