@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <xxhash.h>
 
 #include "harness/engine/atomic_file.h"
@@ -138,11 +137,6 @@ lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name
 
 /* ---- opening ---- */
 
-static bool is_folder(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 static lh_status not_found(const char *name) {
     char folder[LH_DATA_FOLDERS][LH_PATH_BYTES] = {"", ""};
     const int count = lh_data_folders(folder);
@@ -164,7 +158,7 @@ static lh_status read_documents(lh_corpus *corpus, const char *name, const lh_op
     if (strncmp(name, generate, sizeof generate - 1) == 0) {
         return read_generated(corpus, name + sizeof generate - 1, options);
     }
-    const bool given = strchr(name, '/') != NULL && is_folder(name);
+    const bool given = strchr(name, '/') != NULL && lh_is_folder(name);
     if (given) (void)snprintf(path, sizeof path, "%s", name);
     if (!given && !lh_data_find(name, path)) {
         return lh_corpus_has_generator(name) ? read_generated(corpus, name, options)

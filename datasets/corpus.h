@@ -48,4 +48,6 @@ void lh_cache_folder(char path[LH_PATH_BYTES]);
 /* The first of <folder>/<name> over the data folders that exists; false when none does. */
 bool lh_data_find(const char *name, char path[LH_PATH_BYTES]);
 
+bool lh_is_folder(const char *path);
+
 #endif

@@ -53,18 +53,13 @@ static lh_status walk_folder(const walk *w, const char *folder, int depth) {
     return status;
 }
 
-static bool is_folder(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *folder) {
     static const char *const splits[LH_SPLITS] = {"train", "valid", "test"};
     bool any = false;
     for (int s = 0; s < LH_SPLITS; ++s) {
         char path[LH_PATH_BYTES];
         const int length = snprintf(path, sizeof path, "%s/%s", folder, splits[s]);
-        if (length < 0 || length >= LH_PATH_BYTES || !is_folder(path)) continue;
+        if (length < 0 || length >= LH_PATH_BYTES || !lh_is_folder(path)) continue;
         any = true;
         const walk w = {.corpus = corpus, .root = path, .split = s};
         LH_TRY(walk_folder(&w, path, 0));

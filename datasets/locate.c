@@ -35,3 +35,8 @@ bool lh_data_find(const char *name, char path[LH_PATH_BYTES]) {
     }
     return false;
 }
+
+bool lh_is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}

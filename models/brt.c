@@ -67,15 +67,6 @@ static lh_status declare(void *instance, const lh_options *values, const lh_mode
     return lh_block_stack_declare(stack, declaration);
 }
 
-static lh_status forward(const void *instance, lh_pass *pass, lh_output *out) {
-    return lh_block_stack_forward(instance, pass, out);
-}
-
-static double flops_per_token(const void *instance, int64_t length) {
-    (void)length;
-    return lh_block_stack_flops(instance);
-}
-
 static lh_status check(const void *instance, int64_t rows, int64_t length) {
     (void)rows;
     const lh_block_config *config = &((const lh_block_stack *)instance)->config;
@@ -121,10 +112,6 @@ static lh_status probe(const void *instance, const lh_params *params,
     return LH_OK;
 }
 
-static void destroy(void *instance) {
-    lh_block_stack_clear(instance);
-}
-
 const lh_model_class lh_model_brt = {
     .name = "brt",
     .summary = "Block-Recurrent Transformer: sliding window plus recurrent state vectors",
@@ -134,9 +121,9 @@ const lh_model_class lh_model_brt = {
     .options = options,
     .instance_size = sizeof(lh_block_stack),
     .declare = declare,
-    .forward = forward,
-    .flops_per_token = flops_per_token,
+    .forward = lh_block_stack_forward,
+    .flops_per_token = lh_block_stack_flops,
     .check = check,
-    .destroy = destroy,
+    .destroy = lh_block_stack_clear,
     .probe = probe,
 };

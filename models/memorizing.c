@@ -33,19 +33,6 @@ static lh_status declare(void *instance, const lh_options *values, const lh_mode
     return lh_block_stack_declare(stack, declaration);
 }
 
-static lh_status forward(const void *instance, lh_pass *pass, lh_output *out) {
-    return lh_block_stack_forward(instance, pass, out);
-}
-
-static double flops_per_token(const void *instance, int64_t length) {
-    (void)length;
-    return lh_block_stack_flops(instance);
-}
-
-static void destroy(void *instance) {
-    lh_block_stack_clear(instance);
-}
-
 const lh_model_class lh_model_memorizing = {
     .name = "memorizing",
     .summary = "Transformer-XL whose one layer attends to nearest neighbours in a long memory",
@@ -55,7 +42,7 @@ const lh_model_class lh_model_memorizing = {
     .options = options,
     .instance_size = sizeof(lh_block_stack),
     .declare = declare,
-    .forward = forward,
-    .flops_per_token = flops_per_token,
-    .destroy = destroy,
+    .forward = lh_block_stack_forward,
+    .flops_per_token = lh_block_stack_flops,
+    .destroy = lh_block_stack_clear,
 };

@@ -13,19 +13,6 @@ static lh_status declare(void *instance, const lh_options *values, const lh_mode
     return lh_block_stack_declare(stack, declaration);
 }
 
-static lh_status forward(const void *instance, lh_pass *pass, lh_output *out) {
-    return lh_block_stack_forward(instance, pass, out);
-}
-
-static double flops_per_token(const void *instance, int64_t length) {
-    (void)length;
-    return lh_block_stack_flops(instance);
-}
-
-static void destroy(void *instance) {
-    lh_block_stack_clear(instance);
-}
-
 /* Transformer-XL processes one block per step: its segment is its window (section 3.1). */
 static lh_status check_one_block(const void *instance, int64_t rows, int64_t length) {
     (void)rows;
@@ -46,9 +33,9 @@ const lh_model_class lh_model_slide = {
     .options = options,
     .instance_size = sizeof(lh_block_stack),
     .declare = declare,
-    .forward = forward,
-    .flops_per_token = flops_per_token,
-    .destroy = destroy,
+    .forward = lh_block_stack_forward,
+    .flops_per_token = lh_block_stack_flops,
+    .destroy = lh_block_stack_clear,
 };
 
 const lh_model_class lh_model_xl = {
@@ -60,8 +47,8 @@ const lh_model_class lh_model_xl = {
     .options = options,
     .instance_size = sizeof(lh_block_stack),
     .declare = declare,
-    .forward = forward,
-    .flops_per_token = flops_per_token,
+    .forward = lh_block_stack_forward,
+    .flops_per_token = lh_block_stack_flops,
     .check = check_one_block,
-    .destroy = destroy,
+    .destroy = lh_block_stack_clear,
 };

@@ -48,7 +48,8 @@ lh_status lh_block_stack_declare(lh_block_stack *stack, lh_declare *declare) {
     return LH_OK;
 }
 
-void lh_block_stack_clear(lh_block_stack *stack) {
+void lh_block_stack_clear(void *instance) {
+    lh_block_stack *stack = instance;
     free(stack->bucket_of);
 }
 
@@ -215,7 +216,8 @@ static double logit_scale(const lh_block_config *config) {
     return 1.0;
 }
 
-lh_status lh_block_stack_forward(const lh_block_stack *stack, lh_pass *pass, lh_output *out) {
+lh_status lh_block_stack_forward(const void *instance, lh_pass *pass, lh_output *out) {
+    const lh_block_stack *stack = instance;
     walk w = {.stack = stack, .pass = pass, .tape = lh_pass_tape(pass)};
     lh_tensor *table = lh_pass_param(pass, stack->embedding);
     LH_TRY(begin(&w));
@@ -233,7 +235,9 @@ lh_status lh_block_stack_forward(const lh_block_stack *stack, lh_pass *pass, lh_
 
 /* ---- accounting ---- */
 
-double lh_block_stack_flops(const lh_block_stack *stack) {
+double lh_block_stack_flops(const void *instance, int64_t length) {
+    (void)length;
+    const lh_block_stack *stack = instance;
     const lh_block_config *config = &stack->config;
     const double width = (double)config->width, window = (double)config->window;
     double flops = 2.0 * width * (double)config->vocabulary;

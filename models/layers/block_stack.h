@@ -22,11 +22,12 @@ typedef struct lh_block_stack {
 /* stack->config must be complete. Parameters: embedding.weight, layers.<i>.attention.*,
  * layers.<i>.state.*, layers.<i>.feed_forward.*, norm.gain. */
 lh_status lh_block_stack_declare(lh_block_stack *stack, lh_declare *declare);
-void lh_block_stack_clear(lh_block_stack *stack);
+/* The entries of a class whose instance is an lh_block_stack. */
+void lh_block_stack_clear(void *instance);
 
-lh_status lh_block_stack_forward(const lh_block_stack *stack, lh_pass *pass, lh_output *out);
+lh_status lh_block_stack_forward(const void *instance, lh_pass *pass, lh_output *out);
 
-/* Forward FLOPs per token, head included. */
-double lh_block_stack_flops(const lh_block_stack *stack);
+/* Forward FLOPs per token, head included; the segment's length does not matter. */
+double lh_block_stack_flops(const void *instance, int64_t length);
 
 #endif
