@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "models/layers/block_stack.h"
+#include "models/layers/common.h"
 #include "models/models.h"
 
 static const char *const recurrences[] = {"none",      "fixed:dual",  "fixed:single", "fixed:skip",
@@ -70,11 +71,8 @@ static lh_status declare(void *instance, const lh_options *values, const lh_mode
 static lh_status check(const void *instance, int64_t rows, int64_t length) {
     (void)rows;
     const lh_block_config *config = &((const lh_block_stack *)instance)->config;
-    if (!config->any_recurrent || length % config->window == 0) return LH_OK;
-    const int64_t below = length / config->window * config->window;
-    return lh_fail(LH_ESHAPE, "window %lld does not divide segment %lld (try %lld)",
-                   (long long)config->window, (long long)length,
-                   (long long)(below > 0 ? below : config->window));
+    if (!config->any_recurrent) return LH_OK;
+    return lh_require_whole_chunks("window", config->window, length);
 }
 
 /* Mean of sigmoid(b^(g)): how much of the state a fixed gate keeps per block. */

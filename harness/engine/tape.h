@@ -44,7 +44,9 @@ typedef struct lh_scope {
     int64_t mark;
 } lh_scope;
 
-/* Scopes nest; each closes once, in the reverse order. close returns `keep`. */
+/* Scopes nest and close in the reverse order. close returns `keep`. A loop that hands tensors from
+ * turn to turn opens one scope before it and closes it at the end of every turn, keeping what the
+ * next turn needs. */
 lh_scope lh_scope_open(lh_tape *tape);
 lh_tensor *lh_scope_close(lh_tape *tape, lh_scope scope, lh_tensor *keep);
 void lh_scope_close_many(lh_tape *tape, lh_scope scope, lh_tensor *const *keep, int count);

@@ -1,5 +1,7 @@
 #include "models/layers/block_config.h"
 
+#include "models/layers/common.h"
+
 const char *const lh_logit_divisors[] = {"sqrt_vocabulary", "sqrt_width", "one", NULL};
 
 lh_status lh_block_config_read(const lh_options *options, const lh_model_setup *setup,
@@ -19,17 +21,7 @@ lh_status lh_block_config_read(const lh_options *options, const lh_model_setup *
         .divisor = (lh_logit_divisor)lh_options_choice(options, "logit_divisor"),
         .memory_layer = -1,
     };
-    if (config->vocabulary < 1) {
-        return lh_fail(LH_EOPTION, "needs a task over tokens (vocabulary %lld)",
-                       (long long)config->vocabulary);
-    }
     if (config->hidden == 0) config->hidden = 4 * config->width;
-    if (config->head_width == 0 && config->width % config->heads != 0) {
-        return lh_fail(LH_EOPTION,
-                       "option 'heads' (%lld) does not divide 'width' (%lld); set "
-                       "'head_width'",
-                       (long long)config->heads, (long long)config->width);
-    }
-    if (config->head_width == 0) config->head_width = config->width / config->heads;
-    return LH_OK;
+    LH_TRY(lh_require_tokens(setup));
+    return lh_settle_head_width(config->width, config->heads, &config->head_width);
 }

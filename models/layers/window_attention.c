@@ -1,5 +1,6 @@
 #include "models/layers/window_attention.h"
 
+#include "models/layers/common.h"
 #include "models/layers/feed_forward.h"
 #include "models/layers/initial.h"
 #include "models/layers/project.h"
@@ -152,19 +153,11 @@ lh_tensor *lh_window_attention_output(const lh_window_attention *layer,
     return lh_linear_add(tape, x, read, lh_slice(tape, out, 0, inner, inner));
 }
 
-static lh_tensor *last_window(lh_tape *tape, int64_t window, lh_tensor *cache, lh_tensor *span) {
-    if (cache == NULL || span == NULL) return NULL;
-    const int64_t length = span->shape[1];
-    if (length >= window) return lh_slice(tape, span, 1, length - window, window);
-    lh_tensor *const parts[] = {lh_slice(tape, cache, 1, length, window - length), span};
-    return lh_concat(tape, 1, parts, 2);
-}
-
 lh_window_cache lh_window_attention_advance(const lh_block_config *config, const lh_pass *pass,
                                             lh_window_cache cache, const lh_window_keys *keys) {
     lh_tape *tape = lh_pass_tape(pass);
-    return (lh_window_cache){last_window(tape, config->window, cache.k, keys->k),
-                             last_window(tape, config->window, cache.v, keys->v)};
+    return (lh_window_cache){lh_last_tokens(tape, config->window, cache.k, keys->k),
+                             lh_last_tokens(tape, config->window, cache.v, keys->v)};
 }
 
 lh_status lh_window_attention_carry(const lh_window_attention *layer, lh_pass *pass,

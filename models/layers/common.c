@@ -1,0 +1,34 @@
+#include "models/layers/common.h"
+
+lh_status lh_require_tokens(const lh_model_setup *setup) {
+    if (setup->vocabulary >= 1) return LH_OK;
+    return lh_fail(LH_EOPTION, "needs a task over tokens (vocabulary %lld)",
+                   (long long)setup->vocabulary);
+}
+
+lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width) {
+    if (*head_width == 0 && width % heads != 0) {
+        return lh_fail(LH_EOPTION,
+                       "option 'heads' (%lld) does not divide 'width' (%lld); set "
+                       "'head_width'",
+                       (long long)heads, (long long)width);
+    }
+    if (*head_width == 0) *head_width = width / heads;
+    return LH_OK;
+}
+
+lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t length) {
+    if (length % size == 0) return LH_OK;
+    const int64_t below = length / size * size;
+    return lh_fail(LH_ESHAPE, "%s %lld does not divide segment %lld (try %lld)", option,
+                   (long long)size, (long long)length, (long long)(below > 0 ? below : size));
+}
+
+lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_tensor *now) {
+    if (before == NULL || now == NULL) return NULL;
+    const int64_t length = now->shape[1];
+    if (length >= count) return lh_slice(tape, now, 1, length - count, count);
+    const int64_t kept = count - length;
+    lh_tensor *const parts[] = {lh_slice(tape, before, 1, before->shape[1] - kept, kept), now};
+    return lh_concat(tape, 1, parts, 2);
+}
