@@ -55,7 +55,7 @@ local all = {
 
 -- Which of them, by scale.
 local chosen = lh.by_scale {
-  smoke = { 1 }, small = { 1, 3 }, medium = { 1, 3, 4 }, gpu = { 1, 2, 3, 4 },
+  smoke = { 1 }, small = { 1, 3, 4 }, gpu = { 1, 2, 3, 4 },
 }
 
 setting.datasets = {}
