@@ -1,5 +1,6 @@
-/* The program: picks the BLAS core, then hands the words to the command line in Lua. The only
- * exit(). */
+/* The program: settles what libraries read as they load, then hands the words to the command line
+ * in Lua. The only exit(). */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,19 +10,34 @@
 #include "kernels/device.h"
 
 static const char core_variable[] = "OPENBLAS_CORETYPE";
+static const char spin_variable[] = "GOMP_SPINCOUNT";
 static const char again_variable[] = "LONGHAUL_BLAS_CHOSEN";
 
-/* OpenBLAS reads its core when it is loaded, so a better one takes effect only in a program started
- * anew. Returns when there is nothing to choose or the new start fails. */
-static void choose_blas_core(char **words) {
+/* OpenBLAS reads its core when it is loaded. Whether a better one was set. */
+static bool choose_blas_core(void) {
     const char *better = lh_blas_better_core();
-    if (better == NULL || getenv(again_variable) != NULL) return;
-    if (setenv(core_variable, better, 1) != 0 || setenv(again_variable, better, 1) != 0) return;
+    if (better == NULL || setenv(core_variable, better, 1) != 0) return false;
     if (isatty(STDERR_FILENO) != 0) {
         (void)fprintf(stderr, "longhaul: OpenBLAS runs as %s here, %s is faster: using that\n",
                       lh_blas_core(), better);
     }
-    (void)execv("/proc/self/exe", words);
+    return true;
+}
+
+/* OpenMP's idle threads spin for as long as a whole kernel takes; where another process wants the
+ * core, that costs the one that works. A tenth of a millisecond bridges the gap between kernels. */
+static bool bound_spinning(void) {
+    if (getenv(spin_variable) != NULL || getenv("OMP_WAIT_POLICY") != NULL) return false;
+    return setenv(spin_variable, "20000", 0) == 0;
+}
+
+/* The libraries read these variables as they load, so a change takes effect only in a program
+ * started anew. Returns when there is nothing to change or the new start fails. */
+static void settle_libraries(char **words) {
+    if (getenv(again_variable) != NULL) return;
+    const bool better = choose_blas_core(), bounded = bound_spinning();
+    if (!better && !bounded) return;
+    if (setenv(again_variable, "1", 1) == 0) (void)execv("/proc/self/exe", words);
 }
 
 /* Calls longhaul.command's main with the words; the exit code, or 1 after a message. */
@@ -46,7 +62,7 @@ static int run(lua_State *lua, int count, char **words) {
 }
 
 int main(int count, char **words) {
-    choose_blas_core(words);
+    settle_libraries(words);
     lua_State *lua = lh_lua_open();
     if (lua == NULL) {
         (void)fprintf(stderr, "longhaul: out of memory\n");
