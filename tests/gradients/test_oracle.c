@@ -1,10 +1,9 @@
-/* The block-recurrent models against an independent implementation
- * (tests/oracles/block_recurrent.py). */
+/* The models against independent implementations (tests/oracles/). */
 #include "tests/test.h"
 
 #include "tests/models/model_bench.h"
 
-enum { SEGMENT = 8, SEGMENTS = 2, LINE = 256, WIDTH = 8 };
+enum { SEGMENT = 8, SEGMENTS = 2, POSITIONS = 4, LINE = 256, WIDTH = 8 };
 
 /* The oracle's formula for parameters. */
 static void fill_params(lh_params *params) {
@@ -24,16 +23,33 @@ static void fill_params(lh_params *params) {
     }
 }
 
-static bool run_case(const char *options, real *hidden) {
+/* A fixture line: model,options,segment,position,channel,hidden. */
+typedef struct line_fields {
+    const char *model, *options;
+    int segment, position, channel;
+    double hidden;
+} line_fields;
+
+static bool split_line(char *line, line_fields *fields) {
+    char *options = strchr(line, ',');
+    char *numbers = options != NULL ? strchr(options + 1, ',') : NULL;
+    if (numbers == NULL) return false;
+    *options = *numbers = '\0';
+    fields->model = line;
+    fields->options = options + 1;
+    return sscanf(numbers + 1, "%d,%d,%d,%lf", &fields->segment, &fields->position,
+                  &fields->channel, &fields->hidden) == 4 &&
+           fields->segment < SEGMENTS && fields->position < SEGMENT && fields->channel < WIDTH;
+}
+
+static bool run_case(const char *model, const char *options, real *hidden) {
     model_bench bench;
     int32_t tokens[SEGMENT * SEGMENTS];
     const int32_t starts[] = {1};
-    char text[LINE];
     for (int i = 0; i < SEGMENT * SEGMENTS; ++i) {
         tokens[i] = (7 * i * i + 3 * i + 1) % BENCH_VOCABULARY;
     }
-    (void)snprintf(text, sizeof text, "layers=3 width=8 heads=2 window=4 dropout=0 %s", options);
-    bool good = bench_open(&bench, "brt", text, 1);
+    bool good = bench_open(&bench, model, options, 1);
     if (good) {
         fill_params(bench.model->params);
         good = bench_run(&bench, tokens, SEGMENT * SEGMENTS, SEGMENT, starts, hidden);
@@ -42,31 +58,33 @@ static bool run_case(const char *options, real *hidden) {
     return good;
 }
 
-/* Each fixture line: options,segment,position,channel,hidden. */
-TEST(hidden_states_equal_the_oracles) {
-    FILE *file = fopen("tests/golden/block_recurrent.csv", "r");
-    char line[LINE], options[LINE] = "";
+/* Runs every configuration of a fixture and compares all that it holds. */
+static void compare_with(const char *path, int cases) {
+    FILE *file = fopen(path, "r");
+    char line[LINE], ran[LINE] = "";
     real hidden[SEGMENT * SEGMENTS * WIDTH];
     int compared = 0;
     REQUIRE(file != NULL);
     REQUIRE(fgets(line, sizeof line, file) != NULL);
     while (fgets(line, sizeof line, file) != NULL) {
-        int segment = 0, position = 0, channel = 0;
-        double expected = 0;
-        char *comma = strchr(line, ',');
-        REQUIRE(comma != NULL);
-        REQUIRE(sscanf(comma, ",%d,%d,%d,%lf", &segment, &position, &channel, &expected) == 4);
-        *comma = '\0';
-        if (strcmp(line, options) != 0) {
-            (void)snprintf(options, sizeof options, "%s", line);
-            REQUIRE(run_case(options, hidden));
+        line_fields is;
+        char name[LINE];
+        REQUIRE(split_line(line, &is));
+        (void)snprintf(name, sizeof name, "%s %s", is.model, is.options);
+        if (strcmp(name, ran) != 0) {
+            (void)snprintf(ran, sizeof ran, "%s", name);
+            REQUIRE(run_case(is.model, is.options, hidden));
         }
-        const real got = hidden[(segment * SEGMENT + position) * WIDTH + channel];
-        test_check(fabs((double)got - expected) < 1e-9, __FILE__, __LINE__,
-                   "%s: segment %d, position %d, channel %d is %.9g, the oracle says %.9g", options,
-                   segment, position, channel, (double)got, expected);
+        const real got = hidden[(is.segment * SEGMENT + is.position) * WIDTH + is.channel];
+        test_check(fabs((double)got - is.hidden) < 1e-9, __FILE__, __LINE__,
+                   "%s: segment %d, position %d, channel %d is %.9g, the oracle says %.9g", name,
+                   is.segment, is.position, is.channel, (double)got, is.hidden);
         compared += 1;
     }
     (void)fclose(file);
-    CHECK_EQ_INT(compared, 12 * SEGMENTS * 4 * WIDTH);
+    CHECK_EQ_INT(compared, cases * SEGMENTS * POSITIONS * WIDTH);
+}
+
+TEST(block_recurrent_equals_the_oracle) {
+    compare_with("tests/golden/block_recurrent.csv", 12);
 }

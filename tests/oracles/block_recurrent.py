@@ -3,26 +3,12 @@ token and head by head where that is clearest, in double precision. It shares no
 the parameters. Its outputs are the fixtures in tests/golden/block_recurrent.csv:
 
     python3 tests/oracles/block_recurrent.py > tests/golden/block_recurrent.csv
-
-Every parameter element e of name n is 0.5 * sin(0.37 * e + 1.3 * (sum of n's bytes mod 97) + 0.1), gains and scales
-1 + 0.2 * that, so that no weight file is needed.
 """
 import numpy as np
 
-VOCABULARY, WIDTH, HEADS, HEAD, WINDOW, HIDDEN, LAYERS = 11, 8, 2, 4, 4, 32, 3
-SEGMENT, SEGMENTS = 8, 2
+from fixture import VOCABULARY, parameter, print_case, print_header
 
-
-class Parameters:
-    def get(self, name, *shape):
-        e = np.arange(int(np.prod(shape)), dtype=float)
-        value = 0.5 * np.sin(0.37 * e + 1.3 * (sum(name.encode()) % 97) + 0.1)
-        if name.endswith("gain") or ".scale" in name:
-            value = 1 + 0.2 * value
-        return value.reshape(shape)
-
-
-P = Parameters()
+WIDTH, HEADS, HEAD, WINDOW, HIDDEN, LAYERS = 8, 2, 4, 4, 32, 3
 
 
 def rms(x, gain):
@@ -65,14 +51,14 @@ def sigmoid(x):
 
 
 def gate(name, kind, layout, c, y):
-    z = y @ P.get(name + ".z", y.shape[1], WIDTH)
+    z = y @ parameter(name + ".z", y.shape[1], WIDTH)
     if layout == "single":
         z = np.tanh(z)
     if kind == "fixed":
-        g = sigmoid(P.get(name + ".bias", WIDTH))
+        g = sigmoid(parameter(name + ".bias", WIDTH))
         return c * g + z * (1 - g)
-    f = sigmoid(y @ P.get(name + ".forget", y.shape[1], WIDTH) + P.get(name + ".forget_bias", WIDTH) + 1)
-    i = sigmoid(y @ P.get(name + ".input", y.shape[1], WIDTH) + P.get(name + ".input_bias", WIDTH) - 1)
+    f = sigmoid(y @ parameter(name + ".forget", y.shape[1], WIDTH) + parameter(name + ".forget_bias", WIDTH) + 1)
+    i = sigmoid(y @ parameter(name + ".input", y.shape[1], WIDTH) + parameter(name + ".input_bias", WIDTH) - 1)
     return c * f + z * i
 
 
@@ -84,27 +70,27 @@ class Model:
     def start(self):
         zero = np.zeros((WINDOW, HEADS, HEAD))
         self.cache = [(zero, zero) for _ in range(LAYERS)]
-        self.c = P.get(f"layers.{self.recurrent}.state.initial", self.states, WIDTH)
+        self.c = parameter(f"layers.{self.recurrent}.state.initial", self.states, WIDTH)
 
     def state_keys(self):
         n = f"layers.{self.recurrent}.state"
-        w = rms(self.c, P.get(n + ".norm.gain", WIDTH)) + P.get(n + ".ids", self.states, WIDTH)
+        w = rms(self.c, parameter(n + ".norm.gain", WIDTH)) + parameter(n + ".ids", self.states, WIDTH)
         square = (WIDTH, HEADS * HEAD)
-        return w, unit(heads(w, P.get(n + ".key", *square))), heads(w, P.get(n + ".value", *square))
+        return w, unit(heads(w, parameter(n + ".key", *square))), heads(w, parameter(n + ".value", *square))
 
     def step(self, w, ks, vs, ke, ve):
         """The horizontal direction: next state from the states and the tokens of two blocks."""
         n = f"layers.{self.recurrent}.state"
         square = (WIDTH, HEADS * HEAD)
-        a1 = attend(unit(heads(w, P.get(n + ".query_self", *square))), ks, vs, P.get(n + ".scale_self", HEADS))
-        a2 = attend(unit(heads(w, P.get(n + ".query_token", *square))), ke, ve, P.get(n + ".scale_token", HEADS))
+        a1 = attend(unit(heads(w, parameter(n + ".query_self", *square))), ks, vs, parameter(n + ".scale_self", HEADS))
+        a2 = attend(unit(heads(w, parameter(n + ".query_token", *square))), ke, ve, parameter(n + ".scale_token", HEADS))
         h = np.concatenate([a1.reshape(self.states, -1), a2.reshape(self.states, -1)], 1)
         c = self.c
         if self.layout != "single":
             c = gate(n + ".attention_gate", self.kind, self.layout, c, h)
         if self.layout != "skip":
-            y = h if self.layout == "single" else rms(c, P.get(n + ".feed_forward.norm.gain", WIDTH))
-            hidden = np.maximum(0, y @ P.get(n + ".feed_forward.in", y.shape[1], HIDDEN))
+            y = h if self.layout == "single" else rms(c, parameter(n + ".feed_forward.norm.gain", WIDTH))
+            hidden = np.maximum(0, y @ parameter(n + ".feed_forward.in", y.shape[1], HIDDEN))
             c = gate(n + ".feed_forward_gate", self.kind, self.layout, c, hidden)
         self.c = c
 
@@ -112,30 +98,30 @@ class Model:
         """One block of WINDOW tokens through layer l."""
         n = f"layers.{l}.attention"
         square = (WIDTH, HEADS * HEAD)
-        u = rms(x, P.get(n + ".norm.gain", WIDTH))
-        k, v = unit(heads(u, P.get(n + ".key", *square))), heads(u, P.get(n + ".value", *square))
-        q = unit(heads(u, P.get(n + ".query", *square)))
+        u = rms(x, parameter(n + ".norm.gain", WIDTH))
+        k, v = unit(heads(u, parameter(n + ".key", *square))), heads(u, parameter(n + ".value", *square))
+        q = unit(heads(u, parameter(n + ".query", *square)))
         ke, ve = np.concatenate([self.cache[l][0], k]), np.concatenate([self.cache[l][1], v])
-        own = attend(q, ke, ve, P.get(n + ".scale", HEADS), P.get(n + ".position_bias", HEADS, 32),
+        own = attend(q, ke, ve, parameter(n + ".scale", HEADS), parameter(n + ".position_bias", HEADS, 32),
                      visible=lambda i, j: i + WINDOW - WINDOW <= j < i + WINDOW,
                      distance=lambda i, j: i + WINDOW - j)
         parts = [own.reshape(len(x), -1)]
         if l == self.recurrent or self.feedback:
             w, ks, vs = self.state_keys() if l == self.recurrent else fed_back
-            read = attend(unit(heads(u, P.get(n + ".query_state", *square))), ks, vs, P.get(n + ".scale_state", HEADS))
+            read = attend(unit(heads(u, parameter(n + ".query_state", *square))), ks, vs, parameter(n + ".scale_state", HEADS))
             parts.append(read.reshape(len(x), -1))
             if l == self.recurrent:
                 self.step(w, ks, vs, ke, ve)
         joined = np.concatenate(parts, 1)
-        x = x + joined @ P.get(n + ".out", joined.shape[1], WIDTH)
+        x = x + joined @ parameter(n + ".out", joined.shape[1], WIDTH)
         f = f"layers.{l}.feed_forward"
-        y = rms(x, P.get(f + ".norm.gain", WIDTH))
-        x = x + np.maximum(0, y @ P.get(f + ".in", WIDTH, HIDDEN)) @ P.get(f + ".out", HIDDEN, WIDTH)
+        y = rms(x, parameter(f + ".norm.gain", WIDTH))
+        x = x + np.maximum(0, y @ parameter(f + ".in", WIDTH, HIDDEN)) @ parameter(f + ".out", HIDDEN, WIDTH)
         self.cache[l] = (k, v)
         return x
 
     def segment(self, tokens):
-        x = P.get("embedding.weight", VOCABULARY, WIDTH)[tokens]
+        x = parameter("embedding.weight", VOCABULARY, WIDTH)[tokens]
         out = []
         for b in range(0, len(tokens), WINDOW):
             block = x[b:b + WINDOW]
@@ -143,23 +129,19 @@ class Model:
             for l in range(LAYERS):
                 block = self.layer_block(l, block, fed_back)
             out.append(block)
-        return rms(np.concatenate(out), P.get("norm.gain", WIDTH))
+        return rms(np.concatenate(out), parameter("norm.gain", WIDTH))
 
 
 def main():
-    print("options,segment,position,channel,hidden")
-    tokens = [(7 * i * i + 3 * i + 1) % VOCABULARY for i in range(SEGMENT * SEGMENTS)]
+    print_header()
     for kind in ("fixed", "lstm"):
         for layout in ("dual", "single", "skip"):
             for states, feedback in ((4, False), (3, True)):
                 model = Model(kind, layout, states, feedback)
                 model.start()
-                text = f"recurrence={kind}:{layout} states={states} feedback={str(feedback).lower()}"
-                for s in range(SEGMENTS):
-                    hidden = model.segment(tokens[s * SEGMENT:(s + 1) * SEGMENT])
-                    for position in (0, 3, 4, 7):
-                        for channel in range(WIDTH):
-                            print(f"{text},{s},{position},{channel},{hidden[position, channel]:.12g}")
+                options = f"layers={LAYERS} width={WIDTH} heads={HEADS} hidden={HIDDEN} window={WINDOW} dropout=0"
+                options += f" recurrence={kind}:{layout} states={states} feedback={str(feedback).lower()}"
+                print_case("brt", options, model)
 
 
 main()

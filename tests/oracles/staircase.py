@@ -1,0 +1,294 @@
+"""The staircase family in plain NumPy, written from the paper (Ju et al., Staircase Attention for Recurrent
+Processing of Sequences) and the facts of its code, token by token and head by head, in double precision. It shares
+nothing with longhaul but the names of the parameters. Before it prints anything it asserts the identities of the
+paper's section 3.3 and those that the schedules promise. Its outputs are the fixtures in tests/golden/staircase.csv:
+
+    python3 tests/oracles/staircase.py > tests/golden/staircase.csv
+"""
+import numpy as np
+
+from fixture import TOKENS, VOCABULARY, parameter, print_case, print_header
+
+
+def layer_norm(name, x):
+    gain, bias = parameter(name + ".gain", x.shape[-1]), parameter(name + ".bias", x.shape[-1])
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / np.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5) * gain + bias
+
+
+def softmax(row):
+    e = np.exp(row - row.max())
+    return e / e.sum()
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+class Core:
+    """The transformer core that the whole family shares. Distances `first` .. `first + reach - 1` are seen."""
+
+    def __init__(self, layers=2, width=8, heads=2, hidden=16, head_width=0, reach=1, first=0, share_kv=False):
+        self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
+        self.head_width = head_width or width // heads
+        self.reach, self.first, self.share_kv = reach, first, share_kv
+
+    def embed(self, tokens):
+        return parameter("embedding.weight", VOCABULARY, self.width)[tokens]
+
+    def output(self, x):
+        return layer_norm("norm", x)
+
+    def zeros(self, count):
+        return np.zeros((count, self.width))
+
+    def attention(self, l, x, context):
+        """x are the last len(x) positions of context, and both are the layer's inputs."""
+        inner = self.heads * self.head_width
+        own, source = f"layers.{l}.attention", f"layers.{0 if self.share_kv else l}.attention"
+        q = layer_norm(source + ".norm", x) @ parameter(own + ".query", self.width, inner)
+        n = layer_norm(source + ".norm", context)
+        k, v = n @ parameter(source + ".key", self.width, inner), n @ parameter(source + ".value", self.width, inner)
+        positions = parameter("positions", self.reach, self.head_width)
+        read = np.zeros((len(x), inner))
+        for i in range(len(x)):
+            at = len(context) - len(x) + i
+            seen = [j for j in range(len(context)) if self.first <= at - j < self.first + self.reach]
+            for h in range(self.heads):
+                part = slice(h * self.head_width, (h + 1) * self.head_width)
+                score = np.array([q[i, part] @ k[j, part] + q[i, part] @ positions[at - j - self.first] for j in seen])
+                weight = softmax(score / np.sqrt(self.head_width))
+                read[i, part] = sum(w * v[j, part] for w, j in zip(weight, seen))
+        return read @ parameter(own + ".out", inner, self.width)
+
+    def feed_forward(self, l, x):
+        n = f"layers.{l}.feed_forward"
+        inside = layer_norm(n + ".norm", x) @ parameter(n + ".in", self.width, self.hidden)
+        inside = np.maximum(0, inside + parameter(n + ".in_bias", self.hidden))
+        return inside @ parameter(n + ".out", self.hidden, self.width) + parameter(n + ".out_bias", self.width)
+
+    def layer(self, l, x, context):
+        x = x + self.attention(l, x, context)
+        return x + self.feed_forward(l, x)
+
+
+class TransformerXL:
+    """Every layer keeps its own inputs; a token sees `span` positions before it and not itself."""
+
+    def __init__(self, span, **core):
+        self.core, self.span = Core(reach=span, first=1, **core), span
+        self.applied = list(range(self.core.layers))  # the layer of each application
+        self.start()
+
+    def start(self):
+        self.memory = [self.core.zeros(self.span) for _ in self.applied]
+
+    def segment(self, tokens):
+        x = self.core.embed(tokens)
+        for a, l in enumerate(self.applied):
+            context = np.concatenate([self.memory[a], x])
+            self.memory[a] = context[-self.span:]
+            x = self.core.layer(l, x, context)
+        return self.core.output(x)
+
+
+class Universal(TransformerXL):
+    """One layer, applied `steps` times, with a memory for each application."""
+
+    def __init__(self, span, steps, **core):
+        super().__init__(span, layers=1, **core)
+        self.applied = [0] * steps
+        self.start()
+
+
+class Staircase:
+    """Chunk c is in the steps c .. c + steps - 1, each of which passes it through the whole core (equation 3)."""
+
+    def __init__(self, forward_size, steps, cache, **core):
+        self.core = Core(reach=forward_size * steps, **core)
+        self.size, self.steps, self.cache = forward_size, steps, cache
+        self.record = {}  # (step, layer, chunk) to what a later segment sees of it there
+        self.chunks = 0  # of the segments before
+
+    def segment(self, tokens):
+        first, end = self.chunks, self.chunks + len(tokens) // self.size
+        embedded = self.core.embed(tokens)
+        state = {c: embedded[(c - first) * self.size:(c - first + 1) * self.size] for c in range(first, end)}
+        for step in range(first, end + self.steps - 1):
+            oldest = step - self.steps + 1
+            own = range(max(first, oldest), min(step, end - 1) + 1)
+            x = np.concatenate([state[c] for c in own])
+            for l in range(self.core.layers):
+                before = [self.record.get((step, l, c), self.core.zeros(self.size)) for c in range(oldest, first)]
+                y = self.core.layer(l, x, np.concatenate(before + [x]))
+                for i, c in enumerate(own):
+                    self.record[step, l, c] = (x if self.cache == "inputs" else y)[i * self.size:(i + 1) * self.size]
+                x = y
+            for i, c in enumerate(own):
+                state[c] = x[i * self.size:(i + 1) * self.size]
+        self.chunks = end
+        return self.core.output(np.concatenate([state[c] for c in range(first, end)]))
+
+
+class CachedStaircase:
+    """A chunk is frozen after `computed_steps` passes and stays in sight for the rest (section 3.2.1)."""
+
+    def __init__(self, forward_size, step_size, computed_steps, **core):
+        self.core = Core(reach=step_size, **core)
+        self.size, self.steps, self.computed = forward_size, step_size // forward_size, computed_steps
+        self.frozen, self.chunks = {}, 0
+
+    def segment(self, tokens):
+        first, end = self.chunks, self.chunks + len(tokens) // self.size
+        embedded = self.core.embed(tokens)
+        state = {c: embedded[(c - first) * self.size:(c - first + 1) * self.size] for c in range(first, end)}
+        for step in range(first, end + self.computed - 1):
+            own = range(max(first, step - self.computed + 1), min(step, end - 1) + 1)
+            cached = range(step - self.steps + 1, own[0])
+            before = [self.frozen.get(c, self.core.zeros(self.size)) for c in cached]
+            x = np.concatenate([state[c] for c in own])
+            for l in range(self.core.layers):
+                x = self.core.layer(l, x, np.concatenate(before + [x]))
+            for i, c in enumerate(own):
+                state[c] = x[i * self.size:(i + 1) * self.size]
+            if step - self.computed + 1 >= first:
+                self.frozen[step - self.computed + 1] = state[step - self.computed + 1]
+        self.chunks = end
+        return self.core.output(np.concatenate([state[c] for c in range(first, end)]))
+
+
+class Feedback:
+    """One token at a time; every layer sees one and the same vector of each of the `span` tokens before."""
+
+    def __init__(self, span, memory="mix", see_self=False, **core):
+        self.core = Core(reach=span + see_self, first=0 if see_self else 1, **core)
+        self.memory, self.span = memory, span
+        self.past = [np.zeros(self.core.width) for _ in range(span)]
+
+    def token(self, x):
+        through = [x]
+        for l in range(self.core.layers):
+            x = self.core.layer(l, x[None], np.stack(self.past + [x]))[0]
+            through.append(x)
+        if self.memory == "mix":
+            weight = softmax(parameter("memory.weight", self.core.layers + 1))
+            remembered = sum(w * state for w, state in zip(weight, through))
+        else:
+            remembered = x
+        self.past = self.past[1:] + [remembered]
+        return x
+
+    def segment(self, tokens):
+        return self.core.output(np.stack([self.token(x) for x in self.core.embed(tokens)]))
+
+
+class LSTM:
+    """The textbook cell with one bias and the gates in the order input, forget, cell, output; no norms."""
+
+    def __init__(self, layers=1, width=6, hidden=8):
+        self.layers, self.width, self.hidden = layers, width, hidden
+        self.h, self.c = np.zeros((layers, hidden)), np.zeros((layers, hidden))
+
+    def token(self, x):
+        for l in range(self.layers):
+            n = f"layers.{l}"
+            gates = x @ parameter(n + ".input", len(x), 4 * self.hidden)
+            gates = gates + self.h[l] @ parameter(n + ".recurrent", self.hidden, 4 * self.hidden)
+            gates = (gates + parameter(n + ".bias", 4 * self.hidden)).reshape(4, self.hidden)
+            self.c[l] = sigmoid(gates[1]) * self.c[l] + sigmoid(gates[0]) * np.tanh(gates[2])
+            x = self.h[l] = sigmoid(gates[3]) * np.tanh(self.c[l])
+        return x
+
+    def segment(self, tokens):
+        return np.stack([self.token(x) for x in parameter("embedding.weight", VOCABULARY, self.width)[tokens]])
+
+
+def whole(model, *lengths):
+    """The hidden states of all tokens, read in segments of these lengths; the rest is the last segment."""
+    out, at = [], 0
+    for length in lengths + (len(TOKENS) - sum(lengths),):
+        out.append(model.segment(TOKENS[at:at + length]))
+        at += length
+    return np.concatenate(out)
+
+
+def assert_equal(a, b):
+    assert np.abs(a - b).max() < 1e-12, np.abs(a - b).max()
+
+
+def assert_different(a, b):
+    assert np.abs(a - b).max() > 1e-5, np.abs(a - b).max()
+
+
+def plain_transformer(tokens, **options):
+    """No memory, no schedule: full causal attention with self over these tokens."""
+    core = Core(reach=len(tokens), **options)
+    x = core.embed(tokens)
+    for l in range(core.layers):
+        x = core.layer(l, x, x)
+    return core.output(x)
+
+
+def check_relations():
+    """Section 3.3."""
+    for steps in (2, 4, 7, 20):
+        cached = CachedStaircase(1, steps, 1, layers=3)
+        assert_equal(whole(cached, 8), whole(Feedback(steps - 1, "top", True, layers=3), 8))
+    chunked = [plain_transformer(TOKENS[at:at + 8]) for at in (0, 8)]
+    assert_equal(whole(Staircase(8, 1, "inputs"), 8), np.concatenate(chunked))
+    assert_equal(whole(Staircase(8, 1, "outputs")), np.concatenate(chunked))
+    assert_equal(whole(CachedStaircase(8, 8, 1), 8), np.concatenate(chunked))
+    assert_equal(whole(Universal(5, 1), 8), whole(TransformerXL(5, layers=1), 8))
+    for size, steps in ((4, 2), (2, 3), (1, 4)):  # nothing is frozen early: the staircase itself, from a fresh start
+        assert_equal(whole(CachedStaircase(size, size * steps, steps)), whole(Staircase(size, steps, "inputs")))
+
+
+def check_segments():
+    """Where a stream is cut changes nothing, but for the caches that are documented to differ."""
+    for size, steps in ((1, 3), (2, 3), (4, 2), (2, 5)):
+        joined = whole(Staircase(size, steps, "inputs"))
+        for cut in ((8,), (4,), (12,), (4, 4, 4)):
+            assert_equal(whole(Staircase(size, steps, "inputs"), *cut), joined)
+        assert_different(whole(Staircase(size, steps, "outputs"), 8), joined)
+        assert_equal(whole(CachedStaircase(size, size * steps, 1), 4, 8), whole(CachedStaircase(size, size * steps, 1)))
+        cached = CachedStaircase(size, size * steps, 2)
+        assert_different(whole(cached, 8), whole(CachedStaircase(size, size * steps, 2)))
+    for create in (lambda: TransformerXL(12), lambda: Universal(5, 3), lambda: Feedback(5), lambda: LSTM(2)):
+        assert_equal(whole(create(), 3, 6), whole(create()))
+
+
+CORE = "width=8 heads=2 hidden=16 dropout=0"
+
+
+def text(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def print_model(name, create, base, **options):
+    words = [f"{key}={text(value)}" for key, value in options.items()]
+    print_case(name, " ".join([base] + words), create(**options))
+
+
+def main():
+    check_relations()
+    check_segments()
+    print_header()
+    for options in (dict(span=4), dict(span=12), dict(span=5, layers=3, head_width=3)):
+        print_model("transformer_xl", TransformerXL, CORE, **{"layers": 2, **options})
+    for span, steps in ((4, 1), (5, 3)):
+        print_model("universal", Universal, CORE, span=span, steps=steps)
+    for size, steps in ((8, 1), (4, 2), (2, 3), (2, 5), (4, 4)):
+        for cache in ("inputs", "outputs") if steps > 1 else ("inputs",):
+            print_model("staircase", Staircase, CORE, layers=2, forward_size=size, steps=steps, cache=cache)
+    print_model("staircase", Staircase, CORE, layers=3, head_width=3, forward_size=4, steps=2, cache="inputs")
+    for size, step_size, computed in ((4, 8, 1), (2, 8, 1), (4, 16, 1), (1, 4, 1), (2, 8, 2), (4, 8, 2), (1, 6, 3)):
+        print_model("cached_staircase", CachedStaircase, CORE, layers=2, forward_size=size, step_size=step_size,
+                    computed_steps=computed)
+    for memory, see_self, share_kv in (("mix", False, False), ("mix", False, True), ("mix", True, True),
+                                       ("top", False, False), ("top", True, False)):
+        print_model("feedback", Feedback, CORE, layers=2, span=5, memory=memory, see_self=see_self, share_kv=share_kv)
+    for layers in (1, 2):
+        print_model("lstm", LSTM, "dropout=0", layers=layers, width=6, hidden=8)
+
+
+main()
