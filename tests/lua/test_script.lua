@@ -84,6 +84,10 @@ t.test("random numbers are the same each time", function()
   t.equal(run(text).default_seeds, run(text).default_seeds)
 end)
 
+t.test("the first corpus that is here is taken, else the last", function()
+  t.equal(lh.data.first { "no-such-corpus", "books" }, "books")
+end)
+
 t.test("a grid runs its last axis fastest and keeps the order of axes", function()
   local labels = {}
   for point in lh.grid { { "window", 1, 2 }, { "gate", "a", "b" } } do

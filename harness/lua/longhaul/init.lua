@@ -84,6 +84,19 @@ function longhaul.data.text(options)
   return setmetatable(corpus, { kind = "corpus" })
 end
 
+--- The first of several corpora that is on this machine: `lh.data.first { "enwik8", "books" }`. The
+--- last one is taken for granted; the embedded generator serves "books", "latex" and "code".
+---@param names string[]
+---@return string
+function longhaul.data.first(names)
+  for i = 1, #names - 1 do
+    for _, folder in ipairs(core.data_folders()) do
+      if core.exists(folder .. "/" .. names[i]) then return names[i] end
+    end
+  end
+  return names[#names]
+end
+
 longhaul.tasks = constructors("task", core.tasks())
 local language_model = longhaul.tasks.language_model
 

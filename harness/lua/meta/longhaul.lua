@@ -278,6 +278,11 @@ function longhaul.train(options) end
 ---@return longhaul.corpus
 function longhaul.data.text(options) end
 
+---The first of several corpora that is on this machine; the last one is taken for granted.
+---@param names string[]
+---@return string
+function longhaul.data.first(names) end
+
 ---All combinations of ordered axes, the last one fastest.
 ---@param axes any[][]
 ---@return fun(): table?
