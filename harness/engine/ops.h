@@ -31,6 +31,13 @@ lh_tensor *lh_contiguous(lh_tape *tape, lh_tensor *x);
 /* Axis i of the result is axis order[i] of x. */
 lh_tensor *lh_permute(lh_tape *tape, lh_tensor *x, const int *order);
 lh_tensor *lh_concat(lh_tape *tape, int axis, lh_tensor *const *parts, int count);
+/* A sequence that a loop fills step by step: contents are undefined until they are written. Each
+ * element is written once, before any op reads it; readers take slices. Gradients flow from the
+ * readers to what was written. `value` has the sequence's rank and lies along `axis` from `start`
+ * on. */
+lh_tensor *lh_sequence(lh_tape *tape, int rank, const int64_t *shape);
+lh_status lh_sequence_write(lh_tape *tape, lh_tensor *sequence, int axis, int64_t start,
+                            lh_tensor *value);
 /* [n][...] -> [count][n][...]: repeats x along a new first axis. */
 lh_tensor *lh_repeat(lh_tape *tape, lh_tensor *x, int64_t count);
 /* table [entries][width], index i32 [any shape] -> [any shape][width]. */

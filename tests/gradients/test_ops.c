@@ -26,6 +26,35 @@ TEST(views_and_moves) {
     check_close(&b);
 }
 
+/* Each step reads all that was written before it through overlapping slices; the last row is read
+ * by nobody. */
+static lh_tensor *run_sequence(check_bench *b, void *context) {
+    (void)context;
+    const int64_t shape[] = {3, 5, 2};
+    lh_tensor *sequence = lh_sequence(b->tape, 3, shape);
+    CHECK_OK(lh_sequence_write(b->tape, sequence, 1, 0, lh_slice(b->tape, b->input[0], 1, 1, 2)));
+    for (int64_t t = 2; t < 5; ++t) {
+        lh_tensor *near = lh_slice(b->tape, sequence, 1, t - 1, 1);
+        lh_tensor *far = lh_slice(b->tape, sequence, 1, t - 2, 1);
+        lh_tensor *next = lh_multiply(b->tape, lh_unary(b->tape, LH_UNARY_TANH, near), far);
+        CHECK_OK(lh_sequence_write(b->tape, sequence, 1, t, lh_add(b->tape, next, far)));
+    }
+    return lh_contiguous(b->tape, lh_slice(b->tape, sequence, 1, 0, 4));
+}
+
+TEST(sequences_written_step_by_step) {
+    check_bench b;
+    REQUIRE(check_open(&b));
+    LEAF(&b, 3, 4, 2);
+    GRADIENTS_AGREE(&b, run_sequence, NULL);
+    lh_tape_begin(b.tape, false, 1, 0);
+    const int64_t shape[] = {3, 5, 2};
+    lh_tensor *sequence = lh_sequence(b.tape, 3, shape);
+    CHECK_FAILS(lh_sequence_write(b.tape, sequence, 1, 2, b.input[0]), LH_ESHAPE, "[3][5][2]");
+    CHECK_FAILS(lh_sequence_write(b.tape, sequence, 0, 0, b.input[0]), LH_ESHAPE, "[3][4][2]");
+    check_close(&b);
+}
+
 static lh_tensor *run_arithmetic(check_bench *b, void *context) {
     (void)context;
     lh_tensor *x = b->input[0], *y = b->input[1], *row = b->input[2];
