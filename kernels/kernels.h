@@ -370,15 +370,18 @@ typedef struct lh_key_source {
 
 /* An attention, whatever the architecture: softmax over all sources together.
  *
- *   score(i, j) = head_scale[h] * (scale * q_i . k_j + bias[h][bucket(i - p_j)])
+ *   score(i, j) = head_scale[h] * (scale * q_i . (k_j + positions[entry(i - p_j)])
+ *                                  + bias[h][bucket(i - p_j)])
  *   out_i = sum_j dropout(softmax_j(score(i, j))) v_j
  *
  * A key at position p is visible from query i when min_distance <= i - p <= max_distance and, with
  * chunk > 0, floor(p / chunk) >= floor(i / chunk) - chunks_back. So causal is min_distance 0,
  * causal without the token itself is 1, a window of W tokens before the token is [1, W], and
  * [-LH_FAR, LH_FAR] sees all. bucket(d) = bucket_of[clamp(d - bucket_first, 0, bucket_span - 1)];
- * T5's buckets and a clipped learned bias are both such tables. A query that sees no key gets
- * zeros.
+ * T5's buckets and a clipped learned bias are both such tables. entry(d) = clamp(d -
+ * position_first, 0, position_count - 1): learned vectors by distance (Shaw et al. 2018, eq. 4), of
+ * each head or shared by all. Keys of an `everywhere` source have neither bias nor position vector.
+ * A query that sees no key gets zeros.
  *
  * Dropout draws word ((b * heads + h) * Q + i') * K + slot of `key`: with dropout_period P > 0 the
  * mask is shared by all batch rows (b = 0) and by blocks (i' = i mod P, Q = P, slot = (i - p) + P,
@@ -396,6 +399,9 @@ typedef struct lh_attention_spec {
     int64_t buckets;
     const int32_t *bucket_of; /* in [bucket_span] */
     int64_t bucket_first, bucket_span;
+    const real *positions;  /* in optional [position_heads][position_count][head_width] */
+    int64_t position_heads; /* 1 or heads */
+    int64_t position_count, position_first;
     double dropout;
     int64_t dropout_period;
     const lh_random_key *key; /* in, on the device; when dropout > 0 */
@@ -421,6 +427,8 @@ typedef struct lh_attention_backward_args {
     lh_write dhead_scale_write;
     real *dbias; /* out optional [heads][buckets] */
     lh_write dbias_write;
+    real *dpositions; /* out optional, as positions; summed over batch rows and sharing heads */
+    lh_write dpositions_write;
 } lh_attention_backward_args;
 
 /* Attention of each query and head to its `top` nearest keys (largest q . k) of a memory of past

@@ -8,5 +8,10 @@ extern const lh_model_class lh_model_xl;
 extern const lh_model_class lh_model_slide;
 extern const lh_model_class lh_model_brt;
 extern const lh_model_class lh_model_memorizing;
+extern const lh_model_class lh_model_transformer_xl;
+extern const lh_model_class lh_model_universal;
+extern const lh_model_class lh_model_staircase;
+extern const lh_model_class lh_model_cached_staircase;
+extern const lh_model_class lh_model_feedback;
 
 #endif

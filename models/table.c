@@ -1,5 +1,14 @@
 #include "models/models.h"
 
 const lh_model_class *const lh_model_table[] = {
-    &lh_model_xl, &lh_model_slide, &lh_model_brt, &lh_model_memorizing, NULL,
+    &lh_model_xl,
+    &lh_model_slide,
+    &lh_model_brt,
+    &lh_model_memorizing,
+    &lh_model_transformer_xl,
+    &lh_model_universal,
+    &lh_model_staircase,
+    &lh_model_cached_staircase,
+    &lh_model_feedback,
+    NULL,
 };

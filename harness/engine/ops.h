@@ -109,6 +109,8 @@ typedef struct lh_attention {
     lh_tensor *bias;       /* optional [heads][buckets] */
     lh_tensor *bucket_of;  /* i32 [bucket_span], with bias */
     int64_t bucket_first;
+    lh_tensor *positions; /* optional [count][head_width] or [heads][count][head_width] */
+    int64_t position_first;
     double dropout;
     int64_t dropout_period;
     lh_keys keys[LH_KEY_SOURCES];

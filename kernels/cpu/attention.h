@@ -21,6 +21,9 @@
  * whole vectors. */
 enum { LH_ATTENTION_ROWS = 64, LH_ATTENTION_KEYS = 1024, LH_ATTENTION_VECTOR = 16 };
 
+/* Distances that the keys of a panel can have from the queries of a tile. */
+enum { LH_ATTENTION_DISTANCES = LH_ATTENTION_ROWS + LH_ATTENTION_KEYS };
+
 /* Keys [begin, end) of one source; their scores begin at row `row` of the panel. */
 typedef struct lh_attention_segment {
     int source;
@@ -204,6 +207,32 @@ void LH_CPU(attention_gather)(const lh_attention_tile *tile, const lh_attention_
 void LH_CPU(attention_scatter)(const lh_attention_tile *tile, const lh_attention_segment *segment,
                                const real *weight, real alpha, lh_attention_rows x,
                                lh_attention_rows y);
+
+/* Elements of scratch memory that the two functions below work in; 0 without positions. */
+static inline int64_t lh_attention_position_elements(const lh_attention_spec *spec) {
+    return spec->positions ? LH_ATTENTION_DISTANCES * (LH_ATTENTION_ROWS + spec->head_width) : 0;
+}
+
+/* Whether the keys of `source` have position vectors. */
+static inline bool lh_attention_has_positions(const lh_attention_spec *spec, int source) {
+    return spec->positions && !spec->source[source].everywhere;
+}
+
+/* Adds alpha * q . r to the scores of a segment. */
+void LH_CPU(attention_add_positions)(const lh_attention_tile *tile,
+                                     const lh_attention_segment *segment, real alpha,
+                                     const real *q_transposed, real *memory, real *scores);
+
+/* From the gradients of a segment's scores: dq [rows] += gradient r, sums [span][head_width]
+ * (optional) += alpha * gradient q by distance. */
+void LH_CPU(attention_position_gradients)(const lh_attention_tile *tile,
+                                          const lh_attention_segment *segment,
+                                          const real *gradients, real alpha, lh_attention_rows q,
+                                          real *memory, lh_attention_rows dq, real *sums);
+
+/* Rows of those sums that belong to one entry of the position table. */
+lh_range LH_CPU(attention_position_distances)(const lh_attention_spec *spec,
+                                              const lh_attention_table *table, int64_t entry);
 
 /* Distances that can be seen, bytes of the tables, and the tables made in `memory`. */
 int64_t LH_CPU(attention_table_span)(const lh_attention_spec *spec);

@@ -12,7 +12,7 @@
 
 /* Sums by distance are kept several times over, and neighbouring keys take turns: their lanes
  * overlap, and a load that straddles two stores in flight has to wait for them. */
-enum { TURNS = 4, DISTANCES = LH_ATTENTION_ROWS + LH_ATTENTION_KEYS };
+enum { TURNS = 4, DISTANCES = LH_ATTENTION_DISTANCES };
 
 /* What a thread works in. */
 typedef struct scratch {
@@ -22,7 +22,7 @@ typedef struct scratch {
     uint64_t keep[LH_ATTENTION_KEYS];
     real lse[LH_ATTENTION_ROWS];
     real delta[LH_ATTENTION_ROWS]; /* dO . O */
-    real matrix[];                 /* dq [rows][head_width] before the scale, q and dO transposed */
+    real matrix[]; /* dq [rows][head_width] before the scale, q and dO transposed, positions */
 } scratch;
 
 /* One tile of a task with all that it reads. */
@@ -34,12 +34,13 @@ typedef struct pass {
     const real *lse;
     real alpha;
     scratch *work;
-    real *dq, *q_transposed, *dout_transposed; /* in work */
+    real *dq, *q_transposed, *dout_transposed, *positions; /* in work */
 } pass;
 
 static size_t scratch_bytes(const lh_attention_spec *spec) {
-    const size_t matrix = (size_t)(LH_ATTENTION_ROWS * spec->head_width) * sizeof(real);
-    return lh_attention_align(sizeof(scratch) + 3 * matrix);
+    const int64_t matrix = LH_ATTENTION_ROWS * spec->head_width;
+    const int64_t elements = 3 * matrix + lh_attention_position_elements(spec);
+    return lh_attention_align(sizeof(scratch) + (size_t)elements * sizeof(real));
 }
 
 /* What a tile knows of its queries, a lane each. A query that saw nothing gets a log sum exp of
@@ -116,6 +117,17 @@ static void sum_distances(const pass *p, const lh_attention_segment *segment) {
                                     (near[2 * DISTANCES + n] + near[3 * DISTANCES + n]));
 }
 
+/* Scores of a panel, and gradients of the weights before dropout. */
+static void make_scores(const pass *p, const lh_attention_panel *panel) {
+    const lh_attention_tile *tile = &p->tile;
+    LH_CPU(attention_scores)(tile, panel, false, p->alpha, p->q_transposed, p->work->score);
+    LH_CPU(attention_scores)(tile, panel, true, 1, p->dout_transposed, p->work->gradient);
+    for (int n = 0; n < panel->segments; ++n)
+        if (lh_attention_has_positions(tile->spec, panel->segment[n].source))
+            LH_CPU(attention_add_positions)
+    (tile, &panel->segment[n], p->alpha, p->q_transposed, p->positions, p->work->score);
+}
+
 /* The three products that leave a segment. */
 static void add_gradients(const pass *p, const lh_attention_segment *segment) {
     const lh_attention_tile *tile = &p->tile;
@@ -128,6 +140,10 @@ static void add_gradients(const pass *p, const lh_attention_segment *segment) {
     const lh_attention_rows dv =
         LH_CPU(attention_plan_target)(p->plan, p->task, segment->source, true, segment->begin);
     LH_CPU(attention_gather)(tile, segment, p->work->gradient, k, LH_ADD, dq);
+    if (lh_attention_has_positions(tile->spec, segment->source))
+        LH_CPU(attention_position_gradients)
+    (tile, segment, p->work->gradient, p->alpha, p->q, p->positions, dq,
+     LH_CPU(attention_plan_positions)(p->plan, p->task));
     if (dk.data) LH_CPU(attention_scatter)(tile, segment, p->work->gradient, p->alpha, p->q, dk);
     if (dv.data) LH_CPU(attention_scatter)(tile, segment, p->work->score, 1, p->dout, dv);
 }
@@ -164,8 +180,7 @@ static void differentiate_tile(const pass *p) {
     lh_attention_cursor cursor = {0, 0};
     lh_attention_panel panel;
     while (LH_CPU(attention_next_panel)(spec, tile->rows, &cursor, &panel)) {
-        LH_CPU(attention_scores)(tile, &panel, false, p->alpha, p->q_transposed, p->work->score);
-        LH_CPU(attention_scores)(tile, &panel, true, 1, p->dout_transposed, p->work->gradient);
+        make_scores(p, &panel);
         if (spec->dropout > 0) LH_CPU(attention_keep)(tile, &panel, p->work->keep);
         for (int n = 0; n < panel.segments; ++n) {
             const lh_attention_segment *segment = &panel.segment[n];
@@ -185,6 +200,7 @@ static void differentiate_task(const lh_attention_plan *plan, int64_t task, scra
     pass p = {.plan = plan, .task = task, .work = work, .dq = work->matrix};
     p.q_transposed = work->matrix + matrix;
     p.dout_transposed = work->matrix + 2 * matrix;
+    p.positions = work->matrix + 3 * matrix;
     p.tile = LH_CPU(attention_plan_task)(plan, task);
     p.alpha = spec->scale * lh_attention_head_scale(spec, p.tile.head);
     const lh_range rows = p.tile.rows;

@@ -14,12 +14,22 @@ typedef struct scratch {
     real shift[LH_ATTENTION_ROWS];   /* the maximum, 0 where there is none */
     real sum[LH_ATTENTION_ROWS];     /* of exp(score - maximum) so far */
     real factor[LH_ATTENTION_ROWS];  /* what the new maximum makes of the output so far */
-    real q[];                        /* [head_width][lanes] */
+    real q[];                        /* [head_width][lanes]; then room for positions */
 } scratch;
 
 static size_t scratch_bytes(const lh_attention_spec *spec) {
-    const size_t q = (size_t)(LH_ATTENTION_ROWS * spec->head_width) * sizeof(real);
-    return lh_attention_align(sizeof(scratch) + q);
+    const int64_t q = LH_ATTENTION_ROWS * spec->head_width;
+    const int64_t elements = q + lh_attention_position_elements(spec);
+    return lh_attention_align(sizeof(scratch) + (size_t)elements * sizeof(real));
+}
+
+static void add_positions(const lh_attention_tile *tile, const lh_attention_panel *panel,
+                          real alpha, scratch *work) {
+    real *memory = work->q + LH_ATTENTION_ROWS * tile->spec->head_width;
+    for (int n = 0; n < panel->segments; ++n)
+        if (lh_attention_has_positions(tile->spec, panel->segment[n].source))
+            LH_CPU(attention_add_positions)
+    (tile, &panel->segment[n], alpha, work->q, memory, work->score);
 }
 
 /* Bias, mask and maximum of a panel of scores. */
@@ -142,6 +152,7 @@ static void attend_tile(const lh_attention_forward_args *args, const lh_attentio
     for (bool first = true; LH_CPU(attention_next_panel)(spec, tile->rows, &cursor, &panel);
          first = false) {
         LH_CPU(attention_scores)(tile, &panel, false, alpha, work->q, work->score);
+        add_positions(tile, &panel, alpha, work);
         weigh_panel(tile, &panel, work);
         add_values(tile, &panel, first, out, work);
     }

@@ -1,5 +1,7 @@
 #include "kernels/cpu/attention_plan.h"
 
+#include <string.h>
+
 /* Tasks that keep a machine busy, and the fewest tiles worth a range of their own. */
 enum { WANTED_TASKS = 16, RANGE_TILES = 4 };
 
@@ -55,6 +57,9 @@ void LH_CPU(attention_plan_make)(const lh_attention_backward_args *args, size_t 
     plan->partial = reserve(plan, plan->tasks * plan->partial_size, sizeof(real));
     plan->distance =
         reserve(plan, plan->by_distance ? plan->tasks * plan->table.span : 0, sizeof(double));
+    plan->position_size =
+        spec->positions && args->dpositions ? plan->table.span * spec->head_width : 0;
+    plan->position = reserve(plan, plan->tasks * plan->position_size, sizeof(real));
     plan->scale = reserve(plan, plan->tasks, sizeof(double));
     plan->bucket =
         reserve(plan, plan->by_distance ? spec->heads * spec->buckets : 0, sizeof(double));
@@ -98,6 +103,11 @@ double *LH_CPU(attention_plan_scale)(const lh_attention_plan *plan, int64_t task
     return (double *)(void *)(plan->memory + plan->scale) + task;
 }
 
+real *LH_CPU(attention_plan_positions)(const lh_attention_plan *plan, int64_t task) {
+    real *sums = (real *)(void *)(plan->memory + plan->position);
+    return plan->position_size > 0 ? sums + task * plan->position_size : NULL;
+}
+
 static void clear_rows(lh_attention_rows x, int64_t count, int64_t width) {
     for (int64_t row = 0; x.data && row < count; ++row)
         for (int64_t d = 0; d < width; ++d)
@@ -120,6 +130,9 @@ void LH_CPU(attention_plan_clear)(const lh_attention_plan *plan, int64_t task) {
     double *distance = LH_CPU(attention_plan_distance)(plan, task);
     for (int64_t x = 0; plan->by_distance && x < plan->table.span; ++x)
         distance[x] = 0;
+    if (plan->position_size > 0)
+        memset(LH_CPU(attention_plan_positions)(plan, task), 0,
+               (size_t)plan->position_size * sizeof(real));
     *LH_CPU(attention_plan_scale)(plan, task) = 0;
 }
 
@@ -200,10 +213,41 @@ static void join_head(const lh_attention_plan *plan, int64_t head) {
     if (args->dhead_scale) put(&args->dhead_scale[head], args->dhead_scale_write, scale_gradient);
 }
 
+/* Element d of one entry of the position table: over tasks in order, those of its head unless all
+ * heads share it. */
+static double position_gradient(const lh_attention_plan *plan, int64_t head, lh_range distances,
+                                int64_t d) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    const bool shared = spec->position_heads == 1;
+    double sum = 0;
+    for (int64_t task = 0; task < plan->tasks; ++task) {
+        if (!shared && task / plan->ranges % spec->heads != head) continue;
+        const real *sums = LH_CPU(attention_plan_positions)(plan, task);
+        for (int64_t x = distances.begin; x < distances.end; ++x)
+            sum += (double)sums[x * spec->head_width + d];
+    }
+    return sum;
+}
+
+static void join_positions(const lh_attention_plan *plan) {
+    const lh_attention_backward_args *args = plan->args;
+    const lh_attention_spec *spec = &args->spec;
+    const int64_t entries = spec->position_heads * spec->position_count;
+#pragma omp parallel for schedule(static) num_threads(lh_attention_threads())
+    for (int64_t n = 0; n < entries; ++n) {
+        const lh_range distances =
+            LH_CPU(attention_position_distances)(spec, &plan->table, n % spec->position_count);
+        for (int64_t d = 0; d < spec->head_width; ++d)
+            put(&args->dpositions[n * spec->head_width + d], args->dpositions_write,
+                position_gradient(plan, n / spec->position_count, distances, d));
+    }
+}
+
 void LH_CPU(attention_plan_join)(const lh_attention_plan *plan) {
     const lh_attention_spec *spec = &plan->args->spec;
     for (int s = 0; s < spec->source_count && plan->ranges > 1; ++s)
         if (wants_keys(&spec->source[s])) join_keys(plan, s);
     for (int64_t head = 0; head < spec->heads; ++head)
         join_head(plan, head);
+    if (spec->positions && plan->args->dpositions) join_positions(plan);
 }

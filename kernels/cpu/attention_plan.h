@@ -16,10 +16,11 @@ typedef struct lh_attention_plan {
     lh_attention_table table;
     int64_t ranges, range_rows, tasks;
     bool by_distance;                      /* gradients of scores are summed by distance */
+    int64_t position_size;                 /* elements per task of position gradients */
     int64_t partial_keys[LH_KEY_SOURCES];  /* most keys that a range sees */
     int64_t partial_start[LH_KEY_SOURCES]; /* in elements; keys before values */
     int64_t partial_size;                  /* elements per task; 0 with one range */
-    size_t partial, distance, scale, bucket, slot;
+    size_t partial, distance, position, scale, bucket, slot;
     size_t slot_bytes, bytes;
     uint8_t *memory;
 } lh_attention_plan;
@@ -39,6 +40,10 @@ lh_attention_rows LH_CPU(attention_plan_target)(const lh_attention_plan *plan, i
 /* Sums of a task: [span] gradients of scores by distance, and the gradient of the head scale. */
 double *LH_CPU(attention_plan_distance)(const lh_attention_plan *plan, int64_t task);
 double *LH_CPU(attention_plan_scale)(const lh_attention_plan *plan, int64_t task);
+
+/* Sums [span][head_width] of a task: gradients of the position vectors by distance; NULL when
+ * nobody wants them. */
+real *LH_CPU(attention_plan_positions)(const lh_attention_plan *plan, int64_t task);
 
 /* Before the first tile of a task: zeros wherever it will add. */
 void LH_CPU(attention_plan_clear)(const lh_attention_plan *plan, int64_t task);

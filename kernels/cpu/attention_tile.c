@@ -9,6 +9,9 @@ lh_status LH_CPU(attention_check)(const lh_attention_spec *spec) {
         if (spec->source[s].count < 0) return LH_ESHAPE;
     if (spec->bias && (spec->buckets < 1 || spec->bucket_span < 1 || !spec->bucket_of))
         return LH_ESHAPE;
+    if (spec->positions && (spec->position_count < 1 ||
+                            (spec->position_heads != 1 && spec->position_heads != spec->heads)))
+        return LH_ESHAPE;
     if (!(spec->dropout >= 0 && spec->dropout < 1) || (spec->dropout > 0 && !spec->key))
         return LH_EOPTION;
     if (spec->chunk < 0 || spec->dropout_period < 0) return LH_EOPTION;

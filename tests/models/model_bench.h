@@ -109,6 +109,7 @@ typedef struct model_case {
 } model_case;
 
 #define TINY "layers=3 width=8 heads=2 window=4 dropout=0"
+#define CORE "width=8 heads=2 hidden=12"
 static const model_case model_cases[] = {
     {"slide", TINY, 8, true},
     {"slide", TINY " normalize=false position_bias=false see_self=true", 8, true},
@@ -123,6 +124,16 @@ static const model_case model_cases[] = {
     {"brt", TINY " recurrence=lstm:single feedback=true states=3", 8, true},
     {"brt", TINY " recurrence=fixed:skip recurrent_layers=1+2 states=5", 8, true},
     {"memorizing", TINY " memory=12 top=3 memory_layer=2", 4, false},
+    {"transformer_xl", CORE " layers=2 span=5", 8, true},
+    {"universal", CORE " steps=3 span=4", 8, true},
+    {"staircase", CORE " layers=2 forward_size=2 steps=3", 8, true},
+    {"staircase", CORE " layers=1 forward_size=1 steps=2", 4, true},
+    {"staircase", CORE " layers=2 forward_size=2 steps=4 cache=outputs", 8, false},
+    {"cached_staircase", CORE " layers=2 forward_size=2 step_size=6", 8, true},
+    {"cached_staircase", CORE " layers=2 forward_size=2 step_size=8 computed_steps=2", 8, false},
+    {"feedback", CORE " layers=2 span=5", 8, true},
+    {"feedback", CORE " layers=3 span=3 memory=top see_self=true", 4, true},
+    {"feedback", CORE " layers=2 span=4 share_kv=true", 8, true},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 

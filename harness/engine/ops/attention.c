@@ -7,6 +7,7 @@ enum {
     QUERY,
     HEAD_SCALE,
     BIAS,
+    POSITIONS,
     FIRST_KEY, /* k, v of each source */
     INPUTS = FIRST_KEY + 2 * LH_KEY_SOURCES,
     OUT = INPUTS,
@@ -61,6 +62,13 @@ static lh_attention_spec spec_of(const lh_attention *attention, lh_tensor *const
         spec.buckets = t[BIAS]->shape[1];
         spec.bucket_of = lh_tensor_integer(t[BUCKET_OF]);
         spec.bucket_span = lh_tensor_count(t[BUCKET_OF]);
+    }
+    if (t[POSITIONS] != NULL) {
+        const lh_tensor *positions = t[POSITIONS];
+        spec.positions = lh_tensor_real(positions);
+        spec.position_heads = positions->rank == 3 ? positions->shape[0] : 1;
+        spec.position_count = positions->shape[positions->rank - 2];
+        spec.position_first = attention->position_first;
     }
     if (t[RANDOM_KEY] != NULL) {
         spec.key = (const lh_random_key *)(const void *)lh_tensor_integer(t[RANDOM_KEY]);
@@ -132,6 +140,9 @@ static lh_status attend_backward(lh_tape *tape, lh_node *node) {
     if (node->input[BIAS] != NULL) {
         LH_TRY(lh_gradient_write(node->input[BIAS], &args.dbias, &args.dbias_write));
     }
+    if (node->input[POSITIONS] != NULL) {
+        LH_TRY(lh_gradient_write(node->input[POSITIONS], &args.dpositions, &args.dpositions_write));
+    }
     for (int i = 0; i < args.spec.source_count; ++i) {
         LH_TRY(equalise_writes(tape, node, i));
         LH_TRY(key_gradients(node, i, &args.spec.source[i]));
@@ -139,29 +150,42 @@ static lh_status attend_backward(lh_tape *tape, lh_node *node) {
     return LH_RUN_W(lh_tape_pool(tape), attention_backward, &args);
 }
 
-/* Matrix work of the visible pairs: scores and mixing, 2 flops each per element of head_width. */
-static double visible_pairs(const lh_attention_spec *spec) {
+/* Keys of a source with positions that the queries see, counted for each query. */
+static double visible_pairs(const lh_attention_spec *spec, const lh_key_source *source) {
     double pairs = 0;
+    for (int64_t i = 0; i < spec->queries; ++i) {
+        int64_t low = i - spec->max_distance, high = i - spec->min_distance;
+        if (spec->chunk > 0) {
+            const int64_t edge = (i / spec->chunk - spec->chunks_back) * spec->chunk;
+            if (edge > low) low = edge;
+        }
+        if (low < source->first) low = source->first;
+        if (high > source->first + source->count - 1) high = source->first + source->count - 1;
+        if (high >= low) pairs += (double)(high - low + 1);
+    }
+    return pairs;
+}
+
+/* Matrix work of the visible pairs: scores, mixing and position vectors, 2 flops each per element
+ * of head_width. */
+static double matrix_flops(const lh_attention_spec *spec) {
+    double products = 0;
     for (int s = 0; s < spec->source_count; ++s) {
         const lh_key_source *source = &spec->source[s];
         if (source->everywhere) {
-            pairs += (double)spec->queries * (double)source->count;
-            continue;
-        }
-        for (int64_t i = 0; i < spec->queries; ++i) {
-            int64_t low = i - spec->max_distance, high = i - spec->min_distance;
-            if (spec->chunk > 0) {
-                const int64_t edge = (i / spec->chunk - spec->chunks_back) * spec->chunk;
-                if (edge > low) low = edge;
-            }
-            if (low < source->first) low = source->first;
-            if (high > source->first + source->count - 1) {
-                high = source->first + source->count - 1;
-            }
-            if (high >= low) pairs += (double)(high - low + 1);
+            products += 2.0 * (double)spec->queries * (double)source->count;
+        } else {
+            products += (spec->positions != NULL ? 3.0 : 2.0) * visible_pairs(spec, source);
         }
     }
-    return pairs * (double)(spec->batch * spec->heads);
+    return 2.0 * products * (double)(spec->batch * spec->heads * spec->head_width);
+}
+
+static bool positions_fit(const lh_tensor *q, const lh_tensor *positions) {
+    if (positions == NULL) return true;
+    const int rank = positions->rank;
+    return (rank == 2 || (rank == 3 && positions->shape[0] == q->shape[2])) &&
+           positions->shape[rank - 1] == q->shape[3] && positions->shape[rank - 2] > 0;
 }
 
 /* Collects and checks the tensors; false after a message. */
@@ -186,6 +210,12 @@ static bool collect(lh_tape *tape, const lh_attention *attention, lh_tensor *q, 
     t[HEAD_SCALE] = attention->head_scale;
     t[BIAS] = attention->bias;
     t[BUCKET_OF] = attention->bucket_of;
+    t[POSITIONS] = lh_contiguous(tape, attention->positions);
+    if (!positions_fit(q, t[POSITIONS])) {
+        (void)lh_fail(LH_ESHAPE, "attention: queries %s, positions %s", lh_shape_text(q),
+                      lh_shape_text(t[POSITIONS]));
+        return false;
+    }
     const bool scale_fits = t[HEAD_SCALE] == NULL || lh_tensor_count(t[HEAD_SCALE]) == q->shape[2];
     const bool bias_fits =
         t[BIAS] == NULL ||
@@ -214,7 +244,7 @@ lh_tensor *lh_attend(lh_tape *tape, const lh_attention *attention, lh_tensor *q)
                                             .q = heads_of(t[QUERY]),
                                             .out = heads_of(t[OUT]),
                                             .lse = lh_tensor_real(t[LSE])};
-    lh_tape_count_flops(tape, 4.0 * visible_pairs(&args.spec) * (double)args.spec.head_width);
+    lh_tape_count_flops(tape, matrix_flops(&args.spec));
     const lh_record record = {.op = "attention",
                               .backward = attend_backward,
                               .input = t,

@@ -80,6 +80,58 @@
 ---@field top? integer # nearest keys that a query attends to (default 128)
 ---@field memory_layer? integer # layer with the memory, from 1; negative counts from the top (d...
 
+---@class longhaul.models.transformer_xl
+---@field layers? integer # layers of the core (L) (default 8)
+---@field width? integer # embedding size D (default 1024)
+---@field heads? integer # attention heads (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field dropout? number # dropout rate of attention and feed-forward network in training (defa...
+---@field span? integer # attention span S in tokens (default 512)
+
+---@class longhaul.models.universal
+---@field width? integer # embedding size D (default 1024)
+---@field heads? integer # attention heads (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field dropout? number # dropout rate of attention and feed-forward network in training (defa...
+---@field span? integer # attention span S in tokens (default 512)
+---@field steps? integer # recurrent steps: applications of the one layer (N) (default 8)
+
+---@class longhaul.models.staircase
+---@field layers? integer # layers of the core (L) (default 8)
+---@field width? integer # embedding size D (default 1024)
+---@field heads? integer # attention heads (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field dropout? number # dropout rate of attention and feed-forward network in training (defa...
+---@field forward_size? integer # new tokens of a step (C) (default 64)
+---@field steps? integer # recurrent steps N: passes of every token through the core; the step s...
+---@field cache? "inputs"|"outputs" # what crosses a segment boundary: the layers' inputs (secti...
+
+---@class longhaul.models.cached_staircase
+---@field layers? integer # layers of the core (L) (default 8)
+---@field width? integer # embedding size D (default 1024)
+---@field heads? integer # attention heads (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field dropout? number # dropout rate of attention and feed-forward network in training (defa...
+---@field forward_size? integer # new tokens of a step (C) (default 64)
+---@field step_size? integer # tokens that a step reads, cached ones included (N * C) (default 256)
+---@field computed_steps? integer # passes of every token before it is cached (M) (default 1)
+
+---@class longhaul.models.feedback
+---@field layers? integer # layers of the core (L) (default 8)
+---@field width? integer # embedding size D (default 1024)
+---@field heads? integer # attention heads (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field dropout? number # dropout rate of attention and feed-forward network in training (defa...
+---@field span? integer # tokens before each one that it sees (S) (default 512)
+---@field memory? "mix"|"top" # what a token leaves behind: a learned mixture of all its layers,...
+---@field see_self? boolean # let a token attend to itself too (as a cached staircase does) (def...
+---@field share_kv? boolean # one norm, key and value matrix for all layers (the paper's 102M ro...
+
 ---@class longhaul.tasks.language_model: { [1]: longhaul.corpus }
 ---@field segment? integer # tokens of a segment (N) (default 512)
 ---@field batch? integer # documents read side by side (B) (default 8)
@@ -139,6 +191,11 @@
 ---@field slide fun(options: longhaul.models.slide): longhaul.spec
 ---@field brt fun(options: longhaul.models.brt): longhaul.spec
 ---@field memorizing fun(options: longhaul.models.memorizing): longhaul.spec
+---@field transformer_xl fun(options: longhaul.models.transformer_xl): longhaul.spec
+---@field universal fun(options: longhaul.models.universal): longhaul.spec
+---@field staircase fun(options: longhaul.models.staircase): longhaul.spec
+---@field cached_staircase fun(options: longhaul.models.cached_staircase): longhaul.spec
+---@field feedback fun(options: longhaul.models.feedback): longhaul.spec
 
 ---@class longhaul.tasks
 ---@field language_model fun(options: longhaul.tasks.language_model): longhaul.spec

@@ -1,0 +1,291 @@
+/* Cached Staircase (Ju et al. 2022, section 3.2.1) and its special case, the Feedback Transformer
+ * (Fan et al. 2020; Ju et al., section 3.3).
+ *
+ * A chunk of C tokens passes the core M times; then what came out is frozen and stays, for the
+ * other N - M steps, as context of every layer, through that layer's own norm, keys and values.
+ * Step s puts the M newest chunks through the core in the context of the N - M before them. With C
+ * = 1 and M = 1 each token sees the frozen vectors of the tokens before it: the Feedback
+ * Transformer, which freezes a learned mixture of all layers instead of the last one. */
+#include "models/layers/common.h"
+#include "models/layers/core.h"
+#include "models/models.h"
+
+typedef struct instance {
+    lh_core core;
+    int64_t forward_size, context; /* C; frozen tokens in reach: (N - 1) * C */
+    int64_t passes;                /* M */
+    bool mixes;                    /* freezes a mixture of all layers */
+    bool sees_self;                /* tokens of a step attend to those of the same step */
+    int memory_weight;             /* with mixes: parameter [layers + 1] */
+    int frozen;                    /* state slot: the last `context` frozen vectors */
+} instance;
+
+static const char *const memories[] = {"mix", "top", NULL};
+
+static const lh_option options[] = {
+    LH_CORE_LAYERS_OPTION,
+    LH_CORE_OPTIONS,
+    {"forward_size", LH_OPTION_INTEGER, "64", 1, 1048576, NULL, "new tokens of a step (C)"},
+    {"step_size", LH_OPTION_INTEGER, "256", 1, 1048576, NULL,
+     "tokens that a step reads, cached ones included (N * C)"},
+    {"computed_steps", LH_OPTION_INTEGER, "1", 1, 64, NULL,
+     "passes of every token before it is cached (M)"},
+    LH_CORE_OPTIONS_END};
+
+static const lh_option feedback_options[] = {
+    LH_CORE_LAYERS_OPTION,
+    LH_CORE_OPTIONS,
+    {"span", LH_OPTION_INTEGER, "512", 1, 1048576, NULL, "tokens before each one that it sees (S)"},
+    {"memory", LH_OPTION_CHOICE, "mix", 0, 0, memories,
+     "what a token leaves behind: a learned mixture of all its layers, or the top one"},
+    {"see_self", LH_OPTION_FLAG, "false", 0, 0, NULL,
+     "let a token attend to itself too (as a cached staircase does)"},
+    {"share_kv", LH_OPTION_FLAG, "false", 0, 0, NULL,
+     "one norm, key and value matrix for all layers (the paper's 102M row)"},
+    LH_CORE_OPTIONS_END};
+
+/* ---- declaring ---- */
+
+static void declare_all(instance *model, lh_declare *declaration) {
+    lh_core_config *config = &model->core.config;
+    config->first_distance = model->sees_self ? 0 : 1;
+    config->positions = model->context + (model->sees_self ? model->forward_size : 0);
+    lh_core_declare(&model->core, declaration);
+    const int64_t shape[] = {model->context, config->width}, weights[] = {config->layers + 1};
+    if (model->mixes) {
+        const lh_init uniform = {LH_INIT_CONSTANT, 0.0, 0.0};
+        model->memory_weight = lh_declare_param(declaration, uniform, 1, weights, "memory.weight");
+    }
+    model->frozen = lh_declare_state(declaration, LH_STATE_REPLACE, 2, shape, "frozen");
+}
+
+static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
+                         lh_declare *declaration) {
+    instance *model = self;
+    LH_TRY(lh_core_config_read(values, setup, &model->core.config));
+    model->core.config.layers = lh_options_integer(values, "layers");
+    const int64_t size = lh_options_integer(values, "forward_size"),
+                  step = lh_options_integer(values, "step_size");
+    model->forward_size = size;
+    model->context = step - size;
+    model->passes = lh_options_integer(values, "computed_steps");
+    model->sees_self = true;
+    if (step % size != 0 || step == size || model->passes * size > step) {
+        return lh_fail(LH_EOPTION,
+                       "option 'step_size' (%lld) must be a multiple of 'forward_size' (%lld), at "
+                       "least twice it and 'computed_steps' (%lld) times it",
+                       (long long)step, (long long)size, (long long)model->passes);
+    }
+    declare_all(model, declaration);
+    return LH_OK;
+}
+
+static lh_status declare_feedback(void *self, const lh_options *values, const lh_model_setup *setup,
+                                  lh_declare *declaration) {
+    instance *model = self;
+    LH_TRY(lh_core_config_read(values, setup, &model->core.config));
+    model->core.config.layers = lh_options_integer(values, "layers");
+    model->forward_size = 1;
+    model->passes = 1;
+    model->context = lh_options_integer(values, "span");
+    model->mixes = lh_options_choice(values, "memory") == 0;
+    model->sees_self = lh_options_flag(values, "see_self");
+    model->core.config.share_keys = lh_options_flag(values, "share_kv");
+    declare_all(model, declaration);
+    return LH_OK;
+}
+
+static lh_status check(const void *self, int64_t rows, int64_t length) {
+    (void)rows;
+    return lh_require_whole_chunks("forward_size", ((const instance *)self)->forward_size, length);
+}
+
+/* ---- the frozen tokens ---- */
+
+/* Keys and values of [context; segment] at every layer, filled as chunks freeze, and the frozen
+ * vectors of the segment themselves. */
+typedef struct bank {
+    const instance *model;
+    const lh_core_pass *core;
+    int64_t layers; /* with keys of their own */
+    lh_tensor *keys[LH_CORE_LAYERS];
+    lh_tensor *vectors;
+} bank;
+
+static lh_status write_keys(const bank *b, int64_t start, lh_tensor *vectors) {
+    for (int64_t i = 0; i < b->layers; ++i) {
+        lh_tensor *keys = lh_core_keys(b->core, i, vectors);
+        LH_TRY(lh_sequence_write(b->core->tape, b->keys[i], 1, start, keys));
+    }
+    return LH_OK;
+}
+
+static lh_status bank_begin(bank *b, const instance *model, const lh_core_pass *core,
+                            const lh_tensor *embedded) {
+    const lh_core_config *config = &model->core.config;
+    const int64_t keys[] = {embedded->shape[0], model->context + embedded->shape[1],
+                            2 * config->heads, config->head_width};
+    *b = (bank){.model = model, .core = core, .layers = config->share_keys ? 1 : config->layers};
+    for (int64_t i = 0; i < b->layers; ++i)
+        b->keys[i] = lh_sequence(core->tape, 4, keys);
+    b->vectors = lh_sequence(core->tape, 3, embedded->shape);
+    return write_keys(b, 0, lh_pass_state(core->pass, model->frozen));
+}
+
+/* Token `start` of the segment on: these vectors change no more. */
+static lh_status bank_freeze(const bank *b, int64_t start, lh_tensor *vectors) {
+    LH_TRY(lh_sequence_write(b->core->tape, b->vectors, 1, start, vectors));
+    return write_keys(b, b->model->context + start, vectors);
+}
+
+/* What the tokens of `step`, of which the first is `first`, see at a layer. */
+static lh_core_view bank_view(const bank *b, int64_t layer, int64_t step, int64_t first) {
+    const int64_t start = step * b->model->forward_size;
+    lh_tensor *keys = b->keys[b->layers == 1 ? 0 : layer];
+    return (lh_core_view){
+        .before = lh_slice(b->core->tape, keys, 1, start, b->model->context + first - start),
+        .among = b->model->sees_self,
+        .max_distance = LH_FAR};
+}
+
+/* ---- forward ---- */
+
+/* m = sum_l softmax(w)_l x^l over the embedding and every layer's output (Fan et al. 2020, eq. 5).
+ * `outputs` [layers + 1][batch][count][width]. */
+static lh_tensor *mixed(const instance *model, const lh_core_pass *core, lh_tensor *outputs,
+                        const lh_tensor *like) {
+    lh_tape *tape = core->tape;
+    const int64_t levels = model->core.config.layers + 1, row[] = {1, levels},
+                  flat[] = {levels, -1};
+    lh_tensor *weight = lh_softmax(tape, lh_pass_param(core->pass, model->memory_weight));
+    lh_tensor *sum = lh_matmul(tape, lh_reshape(tape, weight, 2, row),
+                               lh_reshape(tape, outputs, 2, flat), false, false);
+    return lh_reshape(tape, sum, 3, like->shape);
+}
+
+static lh_status collect(const lh_core_pass *core, lh_tensor *outputs, int64_t level,
+                         lh_tensor *x) {
+    if (outputs == NULL || x == NULL) return x != NULL ? LH_OK : lh_error_get()->status;
+    const int64_t shape[] = {1, x->shape[0], x->shape[1], x->shape[2]};
+    return lh_sequence_write(core->tape, outputs, 0, level, lh_reshape(core->tape, x, 4, shape));
+}
+
+/* The tokens of a step, of which the first is `first`, through the core once. *memory is what they
+ * leave behind when frozen. */
+static lh_tensor *pass_once(const bank *b, int64_t step, int64_t first, lh_tensor *x,
+                            lh_tensor **memory) {
+    const instance *model = b->model;
+    const lh_core_pass *core = b->core;
+    const int64_t layers = model->core.config.layers,
+                  shape[] = {layers + 1, x->shape[0], x->shape[1], x->shape[2]};
+    lh_tensor *outputs = model->mixes ? lh_sequence(core->tape, 4, shape) : NULL;
+    x = lh_contiguous(core->tape, x);
+    if (collect(core, outputs, 0, x) != LH_OK) return NULL;
+    for (int64_t i = 0; i < layers; ++i) {
+        const lh_core_view view = bank_view(b, i, step, first);
+        x = lh_core_apply(core, i, x, &view);
+        if (collect(core, outputs, i + 1, x) != LH_OK) return NULL;
+    }
+    *memory = model->mixes ? mixed(model, core, outputs, x) : x;
+    return x;
+}
+
+/* Chunks of step `step`: [oldest, newest]. */
+static int64_t oldest_live(const instance *model, int64_t step) {
+    return step < model->passes ? 0 : step - model->passes + 1;
+}
+
+/* The live tokens: those of the step before that are not frozen yet, then the new chunk. */
+static lh_tensor *step_tokens(const instance *model, lh_tape *tape, int64_t step, lh_tensor *left,
+                              lh_tensor *embedded) {
+    const int64_t size = model->forward_size;
+    const bool grows = step * size < embedded->shape[1];
+    lh_tensor *fresh = grows ? lh_slice(tape, embedded, 1, step * size, size) : NULL;
+    if (left == NULL) return fresh;
+    const int64_t frozen = step >= model->passes ? size : 0;
+    if (left->shape[1] == frozen) return fresh;
+    left = lh_slice(tape, left, 1, frozen, left->shape[1] - frozen);
+    if (!grows) return left;
+    lh_tensor *const parts[] = {left, fresh};
+    return lh_concat(tape, 1, parts, 2);
+}
+
+static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
+    const instance *model = self;
+    const lh_core_pass core = lh_core_begin(&model->core, pass);
+    lh_tensor *embedded = lh_core_embed(&core), *x = NULL;
+    if (embedded == NULL) return lh_error_get()->status;
+    bank b;
+    LH_TRY(bank_begin(&b, model, &core, embedded));
+    lh_tensor *done = model->mixes ? lh_sequence(core.tape, 3, embedded->shape) : b.vectors;
+    const int64_t size = model->forward_size, chunks = embedded->shape[1] / size;
+    const lh_scope scope = lh_scope_open(core.tape);
+    for (int64_t step = 0; step < chunks + model->passes - 1; ++step) {
+        lh_tensor *memory = NULL;
+        const int64_t first = oldest_live(model, step) * size;
+        x = step_tokens(model, core.tape, step, x, embedded);
+        if (x != NULL) x = pass_once(&b, step, first, x, &memory);
+        if (x == NULL) return lh_error_get()->status;
+        if (step + 1 >= model->passes) {
+            LH_TRY(bank_freeze(&b, first, lh_slice(core.tape, memory, 1, 0, size)));
+        }
+        if (model->mixes) LH_TRY(lh_sequence_write(core.tape, done, 1, first, x));
+        x = lh_scope_close(core.tape, scope, x);
+    }
+    lh_tensor *before = lh_pass_state(pass, model->frozen);
+    LH_TRY(lh_pass_carry(pass, model->frozen,
+                         lh_last_tokens(core.tape, model->context, before, b.vectors)));
+    return lh_core_finish(&core, done, out);
+}
+
+/* ---- accounting ---- */
+
+/* One row's segment, step by step as forward takes it. */
+static double flops_per_token(const void *self, int64_t length) {
+    const instance *model = self;
+    const lh_core_config *config = &model->core.config;
+    const lh_core_view view = {.among = model->sees_self};
+    const int64_t size = model->forward_size, chunks = length / size,
+                  stored = config->share_keys ? 1 : config->layers;
+    double flops = 0;
+    for (int64_t step = 0; step < chunks + model->passes - 1; ++step) {
+        const int64_t oldest = oldest_live(model, step), newest = step < chunks ? step : chunks - 1,
+                      queries = (newest - oldest + 1) * size,
+                      before = model->context + (oldest - step) * size;
+        double pairs = (double)queries * (double)before;
+        if (model->sees_self) pairs += (double)queries * (double)(queries + 1) / 2;
+        flops += (double)config->layers * lh_core_apply_flops(config, &view, queries, pairs);
+    }
+    flops += (double)stored * lh_core_keys_flops(config, model->context + length);
+    if (model->mixes) {
+        flops += 2.0 * (double)(config->layers + 1) * (double)config->width * (double)length;
+    }
+    return flops / (double)length + lh_core_head_flops(config);
+}
+
+const lh_model_class lh_model_cached_staircase = {
+    .name = "cached_staircase",
+    .summary = "Staircase attention whose chunks are cached after M passes",
+    .paper = "Ju et al. 2022, arXiv:2106.04279, section 3.2.1",
+    .version = 1,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+    .options = options,
+    .instance_size = sizeof(instance),
+    .declare = declare,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+    .check = check,
+};
+
+const lh_model_class lh_model_feedback = {
+    .name = "feedback",
+    .summary = "Feedback Transformer: each token sees one memory vector of every token before it",
+    .paper = "Fan et al. 2020, arXiv:2002.09402; Ju et al. 2022, section 3.3",
+    .version = 1,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+    .options = feedback_options,
+    .instance_size = sizeof(instance),
+    .declare = declare_feedback,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+};

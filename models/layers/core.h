@@ -1,0 +1,114 @@
+/* The transformer core that the staircase family shares (Ju et al. 2022, section 3.1 and the
+ * released code): pre-norm layers with learned relative position vectors on the key side (Shaw et
+ * al. 2018, eq. 4), one table for all layers and heads, and an untied head. The models differ only
+ * in which tokens pass through the core when, and in what they attend to. */
+#ifndef LH_LAYERS_CORE_H
+#define LH_LAYERS_CORE_H
+
+#include "harness/engine/model.h"
+
+enum { LH_CORE_LAYERS = 64 };
+
+typedef struct lh_core_config {
+    int64_t vocabulary, layers, width, heads, head_width, hidden;
+    double dropout;
+    int64_t positions;      /* rows of the position table */
+    int64_t first_distance; /* row r belongs to distance first_distance + r */
+    bool share_keys;        /* layer 0's norm, keys and values serve every layer */
+} lh_core_config;
+
+/* Indices of the parameters of one layer. */
+typedef struct lh_core_layer {
+    int norm_gain, norm_bias, query, key, value, out;
+    int feed_forward_gain, feed_forward_bias, in, in_bias, feed_forward_out, out_bias;
+} lh_core_layer;
+
+typedef struct lh_core {
+    lh_core_config config;
+    int embedding, positions, gain, bias, head, head_bias;
+    lh_core_layer layer[LH_CORE_LAYERS];
+} lh_core;
+
+/* Rows for the option table of a class: the number of layers, where it is free, and the rest. */
+#define LH_CORE_LAYERS_OPTION                                                                      \
+    { "layers", LH_OPTION_INTEGER, "8", 1, LH_CORE_LAYERS, NULL, "layers of the core (L)" }
+
+#define LH_CORE_OPTIONS                                                                            \
+    {"width", LH_OPTION_INTEGER, "1024", 1, 65536, NULL, "embedding size D"},                      \
+        {"heads", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "attention heads"},                       \
+        {"head_width", LH_OPTION_INTEGER, "0", 0, 4096, NULL, "size of a head; 0: width / heads"}, \
+        {"hidden",                                                                                 \
+         LH_OPTION_INTEGER,                                                                        \
+         "0",                                                                                      \
+         0,                                                                                        \
+         1048576,                                                                                  \
+         NULL,                                                                                     \
+         "hidden size of the feed-forward network; 0: 4 * width"},                                 \
+    {                                                                                              \
+        "dropout", LH_OPTION_REAL, "0", 0, 0.99, NULL,                                             \
+            "dropout rate of attention and feed-forward network in training"                       \
+    }
+
+#define LH_CORE_OPTIONS_END                                                                        \
+    { NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL }
+
+/* Reads the rows of LH_CORE_OPTIONS; layers and positions are the model's to set. Fails: LH_EOPTION
+ * when heads do not divide width and head_width is not given, or the task has no tokens. */
+lh_status lh_core_config_read(const lh_options *options, const lh_model_setup *setup,
+                              lh_core_config *config);
+
+/* Declares everything from core->config. */
+void lh_core_declare(lh_core *core, lh_declare *declare);
+
+/* ---- forward ---- */
+
+/* One forward pass through a core: lh_core_begin joins the key and value matrices once. */
+typedef struct lh_core_pass {
+    const lh_core *core;
+    lh_pass *pass;
+    lh_tape *tape;
+    lh_tensor *query_key_value[LH_CORE_LAYERS]; /* [width][3 inner]; with share_keys NULL above 0 */
+    lh_tensor *key_value[LH_CORE_LAYERS];       /* [width][2 inner]; likewise */
+} lh_core_pass;
+
+/* What tokens of a call attend to beside each other: keys and values [batch][count][2 *
+ * heads][head_width], keys before values on the heads' axis, that end just before the call's first
+ * token. NULL: nothing. */
+typedef struct lh_core_view {
+    lh_tensor *before;
+    bool among;                         /* also to the call's own tokens */
+    int64_t min_distance, max_distance; /* as in lh_attention */
+} lh_core_view;
+
+/* Prepares for layers [0, config.layers). The NULL of a failed op shows in what follows. */
+lh_core_pass lh_core_begin(const lh_core *core, lh_pass *pass);
+
+/* The batch's tokens embedded: [batch][length][width]. */
+lh_tensor *lh_core_embed(const lh_core_pass *pass);
+
+/* Keys and values of context vectors x [batch][count][width] at a layer, through the layer's own
+ * norm: [batch][count][2 * heads][head_width]. */
+lh_tensor *lh_core_keys(const lh_core_pass *pass, int64_t layer, lh_tensor *x);
+
+/* One layer on x [batch][count][width]. */
+lh_tensor *lh_core_apply(const lh_core_pass *pass, int64_t layer, lh_tensor *x,
+                         const lh_core_view *view);
+
+/* Final norm and head for x [batch][length][width]. */
+lh_status lh_core_finish(const lh_core_pass *pass, lh_tensor *x, lh_output *out);
+
+/* ---- accounting: forward FLOPs of all batch rows' worth of one row ---- */
+
+/* One call of lh_core_apply on `queries` tokens with `pairs` visible query-key pairs. */
+double lh_core_apply_flops(const lh_core_config *config, const lh_core_view *view, int64_t queries,
+                           double pairs);
+/* One call of lh_core_keys on `count` vectors. */
+double lh_core_keys_flops(const lh_core_config *config, int64_t count);
+/* The head, per token. */
+double lh_core_head_flops(const lh_core_config *config);
+
+static inline int64_t lh_core_inner(const lh_core_config *config) {
+    return config->heads * config->head_width;
+}
+
+#endif

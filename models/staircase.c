@@ -1,0 +1,163 @@
+/* Staircase attention (Ju et al. 2022, section 3.2). Time is cut into chunks of C tokens. Step s
+ * puts chunk s, fresh from the embedding, beside the N - 1 chunks before it, which come from the
+ * step before, and passes all through the core once (eq. 3); a chunk's output is read after its
+ * N-th pass. N - 1 drain steps without new tokens finish a segment.
+ *
+ * The ramp-up steps of the next segment continue the same diagonal: step s then sees, as context
+ * only, what drain step s saw of the chunks before it, layer by layer and without gradient. So with
+ * cache=inputs a segment split at whole chunks changes nothing. The released code keeps the
+ * layers' outputs instead (cache=outputs): its context at a boundary is one layer too high. */
+#include "models/layers/common.h"
+#include "models/layers/core.h"
+#include "models/models.h"
+
+enum { STEPS = 32 };
+
+typedef struct instance {
+    lh_core core;
+    int64_t forward_size, steps;       /* C, N */
+    bool keep_outputs;                 /* cache=outputs */
+    int memory[STEPS][LH_CORE_LAYERS]; /* state slots: [step][layer] holds N - 1 - step chunks */
+} instance;
+
+static const char *const caches[] = {"inputs", "outputs", NULL};
+
+static const lh_option options[] = {
+    LH_CORE_LAYERS_OPTION,
+    LH_CORE_OPTIONS,
+    {"forward_size", LH_OPTION_INTEGER, "64", 1, 1048576, NULL, "new tokens of a step (C)"},
+    {"steps", LH_OPTION_INTEGER, "4", 1, STEPS, NULL,
+     "recurrent steps N: passes of every token through the core; the step size is N * C"},
+    {"cache", LH_OPTION_CHOICE, "inputs", 0, 0, caches,
+     "what crosses a segment boundary: the layers' inputs (section 3.2) or, as in the released "
+     "code, their outputs"},
+    LH_CORE_OPTIONS_END};
+
+static void declare_memory(instance *model, lh_declare *declaration) {
+    for (int64_t s = 0; s + 1 < model->steps; ++s) {
+        const int64_t shape[] = {(model->steps - 1 - s) * model->forward_size,
+                                 model->core.config.width};
+        for (int64_t i = 0; i < model->core.config.layers; ++i) {
+            model->memory[s][i] =
+                lh_declare_state(declaration, LH_STATE_REPLACE, 2, shape,
+                                 "step.%lld.layer.%lld.memory", (long long)s, (long long)i);
+        }
+    }
+}
+
+static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
+                         lh_declare *declaration) {
+    instance *model = self;
+    LH_TRY(lh_core_config_read(values, setup, &model->core.config));
+    model->core.config.layers = lh_options_integer(values, "layers");
+    model->forward_size = lh_options_integer(values, "forward_size");
+    model->steps = lh_options_integer(values, "steps");
+    model->keep_outputs = lh_options_choice(values, "cache") == 1;
+    model->core.config.positions = model->steps * model->forward_size;
+    lh_core_declare(&model->core, declaration);
+    declare_memory(model, declaration);
+    return LH_OK;
+}
+
+static lh_status check(const void *self, int64_t rows, int64_t length) {
+    (void)rows;
+    return lh_require_whole_chunks("forward_size", ((const instance *)self)->forward_size, length);
+}
+
+/* ---- forward ---- */
+
+static const lh_core_view own_tokens = {.among = true, .min_distance = 0, .max_distance = LH_FAR};
+
+/* Pass of step `step` through the core; `drain` is its number after the last new chunk, else -1. */
+static lh_tensor *pass_once(const instance *model, const lh_core_pass *core, int64_t step,
+                            int64_t drain, lh_tensor *x) {
+    for (int64_t i = 0; i < model->core.config.layers && x != NULL; ++i) {
+        lh_core_view view = own_tokens;
+        lh_tensor *before = NULL, *in = x;
+        if (step + 1 < model->steps) {
+            before = lh_pass_state(core->pass, model->memory[step][i]);
+            view.before = lh_core_keys(core, i, before);
+        }
+        x = lh_core_apply(core, i, x, &view);
+        if (drain < 0) continue;
+        lh_tensor *kept = model->keep_outputs ? x : in;
+        if (before != NULL) {
+            lh_tensor *const parts[] = {before, kept};
+            kept = lh_concat(core->tape, 1, parts, 2);
+        }
+        if (lh_pass_carry(core->pass, model->memory[drain][i], kept) != LH_OK) return NULL;
+    }
+    return x;
+}
+
+/* The tokens of a step: those left of the step before, then the new chunk where there is one. */
+static lh_tensor *step_tokens(const instance *model, lh_tape *tape, int64_t step, lh_tensor *left,
+                              lh_tensor *embedded) {
+    const int64_t size = model->forward_size;
+    const bool grows = step * size < embedded->shape[1];
+    lh_tensor *fresh = grows ? lh_slice(tape, embedded, 1, step * size, size) : NULL;
+    if (left == NULL) return fresh;
+    if (step >= model->steps) left = lh_slice(tape, left, 1, size, left->shape[1] - size);
+    if (fresh == NULL || left == NULL || left->shape[1] == 0) return grows ? fresh : left;
+    lh_tensor *const parts[] = {left, fresh};
+    return lh_concat(tape, 1, parts, 2);
+}
+
+static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
+    const instance *model = self;
+    const lh_core_pass core = lh_core_begin(&model->core, pass);
+    lh_tensor *embedded = lh_core_embed(&core), *x = NULL;
+    if (embedded == NULL) return lh_error_get()->status;
+    const int64_t size = model->forward_size, chunks = embedded->shape[1] / size;
+    lh_tensor *done = lh_sequence(core.tape, 3, embedded->shape);
+    const lh_scope scope = lh_scope_open(core.tape);
+    for (int64_t step = 0; step < chunks + model->steps - 1; ++step) {
+        x = step_tokens(model, core.tape, step, x, embedded);
+        x = pass_once(model, &core, step, step - chunks, x);
+        if (x == NULL) return lh_error_get()->status;
+        const int64_t finished = step - model->steps + 1;
+        if (finished >= 0) {
+            LH_TRY(lh_sequence_write(core.tape, done, 1, finished * size,
+                                     lh_slice(core.tape, x, 1, 0, size)));
+        }
+        x = lh_scope_close(core.tape, scope, x);
+    }
+    return lh_core_finish(&core, done, out);
+}
+
+/* ---- accounting ---- */
+
+/* One row's segment, step by step as forward takes it. */
+static double flops_per_token(const void *self, int64_t length) {
+    const instance *model = self;
+    const lh_core_config *config = &model->core.config;
+    const int64_t chunks = length / model->forward_size;
+    double flops = 0;
+    for (int64_t step = 0; step < chunks + model->steps - 1; ++step) {
+        const int64_t oldest = step < model->steps ? 0 : step - model->steps + 1,
+                      newest = step < chunks ? step : chunks - 1,
+                      queries = (newest - oldest + 1) * model->forward_size,
+                      before = step + 1 < model->steps
+                                   ? (model->steps - 1 - step) * model->forward_size
+                                   : 0;
+        const double own = (double)queries * (double)(queries + 1) / 2;
+        flops += lh_core_apply_flops(config, &own_tokens, queries,
+                                     own + (double)queries * (double)before);
+        flops += lh_core_keys_flops(config, before);
+    }
+    return (double)config->layers * flops / (double)length + lh_core_head_flops(config);
+}
+
+const lh_model_class lh_model_staircase = {
+    .name = "staircase",
+    .summary = "Staircase attention: every token passes the core N times, moving through time",
+    .paper = "Ju et al. 2022, arXiv:2106.04279, section 3.2",
+    .version = 1,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+    .options = options,
+    .instance_size = sizeof(instance),
+    .declare = declare,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+    .check = check,
+};

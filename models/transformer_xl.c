@@ -1,0 +1,114 @@
+/* Transformer-XL as the Staircase paper trains it, on the family's shared core (Ju et al. 2022,
+ * section 4.2), and the Universal Transformer: the same with one layer applied again and again.
+ * Each token attends to the `span` tokens before it; a memory of every application's inputs crosses
+ * segments. */
+#include "models/layers/common.h"
+#include "models/layers/core.h"
+#include "models/models.h"
+
+/* Layer applications: each layer once, or all of them `steps` times over. */
+typedef struct instance {
+    lh_core core;
+    int64_t span, applications;
+    int memory[LH_CORE_LAYERS]; /* state slots, by application */
+} instance;
+
+#define SPAN_OPTION                                                                                \
+    { "span", LH_OPTION_INTEGER, "512", 1, 1048576, NULL, "attention span S in tokens" }
+
+static const lh_option options[] = {LH_CORE_LAYERS_OPTION, LH_CORE_OPTIONS, SPAN_OPTION,
+                                    LH_CORE_OPTIONS_END};
+
+static const lh_option universal_options[] = {
+    LH_CORE_OPTIONS,
+    SPAN_OPTION,
+    {"steps", LH_OPTION_INTEGER, "8", 1, LH_CORE_LAYERS, NULL,
+     "recurrent steps: applications of the one layer (N)"},
+    LH_CORE_OPTIONS_END};
+
+static lh_status declare_stack(instance *model, const lh_options *values, int64_t layers,
+                               int64_t applications, const lh_model_setup *setup,
+                               lh_declare *declaration) {
+    lh_core_config *config = &model->core.config;
+    LH_TRY(lh_core_config_read(values, setup, config));
+    model->span = lh_options_integer(values, "span");
+    model->applications = applications;
+    config->layers = layers;
+    config->positions = model->span;
+    config->first_distance = 1;
+    lh_core_declare(&model->core, declaration);
+    const int64_t shape[] = {model->span, config->width};
+    for (int64_t i = 0; i < applications; ++i) {
+        model->memory[i] = lh_declare_state(declaration, LH_STATE_REPLACE, 2, shape,
+                                            "application.%lld.memory", (long long)i);
+    }
+    return LH_OK;
+}
+
+static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
+                         lh_declare *declaration) {
+    const int64_t layers = lh_options_integer(values, "layers");
+    return declare_stack(self, values, layers, layers, setup, declaration);
+}
+
+static lh_status declare_universal(void *self, const lh_options *values,
+                                   const lh_model_setup *setup, lh_declare *declaration) {
+    return declare_stack(self, values, 1, lh_options_integer(values, "steps"), setup, declaration);
+}
+
+static lh_core_view view_of(const instance *model, lh_tensor *before) {
+    return (lh_core_view){
+        .before = before, .among = true, .min_distance = 1, .max_distance = model->span};
+}
+
+static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
+    const instance *model = self;
+    const lh_core_pass core = lh_core_begin(&model->core, pass);
+    const lh_scope scope = lh_scope_open(core.tape);
+    lh_tensor *x = lh_core_embed(&core);
+    for (int64_t i = 0; i < model->applications; ++i) {
+        const int64_t layer = i % model->core.config.layers;
+        lh_tensor *memory = lh_pass_state(pass, model->memory[i]);
+        const lh_core_view view = view_of(model, lh_core_keys(&core, layer, memory));
+        LH_TRY(lh_pass_carry(pass, model->memory[i],
+                             lh_last_tokens(core.tape, model->span, memory, x)));
+        x = lh_scope_close(core.tape, scope, lh_core_apply(&core, layer, x, &view));
+    }
+    return lh_core_finish(&core, x, out);
+}
+
+static double flops_per_token(const void *self, int64_t length) {
+    const instance *model = self;
+    const lh_core_config *config = &model->core.config;
+    const lh_core_view view = view_of(model, NULL);
+    const double pairs = (double)length * (double)model->span,
+                 application = lh_core_apply_flops(config, &view, length, pairs) +
+                               lh_core_keys_flops(config, model->span);
+    return (double)model->applications * application / (double)length + lh_core_head_flops(config);
+}
+
+const lh_model_class lh_model_transformer_xl = {
+    .name = "transformer_xl",
+    .summary = "Transformer with learned relative positions and a memory per layer",
+    .paper = "Ju et al. 2022, arXiv:2106.04279, section 4; Dai et al. 2019, arXiv:1901.02860",
+    .version = 1,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+    .options = options,
+    .instance_size = sizeof(instance),
+    .declare = declare,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+};
+
+const lh_model_class lh_model_universal = {
+    .name = "universal",
+    .summary = "Universal Transformer: the same layer applied several times",
+    .paper = "Dehghani et al. 2019, arXiv:1807.03819; Ju et al. 2022, section 4",
+    .version = 1,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+    .options = universal_options,
+    .instance_size = sizeof(instance),
+    .declare = declare_universal,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+};
