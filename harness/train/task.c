@@ -1,12 +1,22 @@
 #include "harness/train/task.h"
 
 #include "harness/train/language_model.h"
+#include "harness/train/tracking.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+static const lh_task_class *random_walk(void) {
+    return &lh_random_walk_class;
+}
+
+static const lh_task_class *algorithm(void) {
+    return &lh_algorithm_class;
+}
+
 /* The in-tree tasks; a class may have to compose its option table before it can be shown. */
-static const lh_task_class *(*const task_table[])(void) = {lh_language_model_class};
+static const lh_task_class *(*const task_table[])(void) = {lh_language_model_class, random_walk,
+                                                           algorithm};
 
 enum { TASKS = sizeof task_table / sizeof task_table[0] };
 

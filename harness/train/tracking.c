@@ -1,0 +1,348 @@
+#include "harness/train/tracking.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "datasets/tracking.h"
+
+/* Episodes of one split, read by `rows` side by side: row r reads episodes r, r + rows ... */
+typedef struct stream {
+    lh_split split;
+    int64_t rows;
+    int64_t count;       /* episodes of the split; 0: without end */
+    bool again;          /* starts over at the end */
+    int64_t *taken, *at; /* by row: episodes begun, position in the current one */
+    lh_episode *episode; /* by row: the current one */
+} stream;
+
+typedef struct tracking {
+    bool walks;
+    lh_random_walk walk;
+    lh_algorithm algorithm;
+    int64_t rows, length, longest, counts[LH_SPLITS];
+    uint64_t data_seed;
+    double chance; /* error of the best constant guess, in percent */
+    stream train, pass;
+    int32_t *tokens, *target, *starts; /* the batch */
+    real *weights;
+} tracking;
+
+/* ---- episodes ---- */
+
+static void write_episode(const tracking *task, lh_split split, int64_t index, lh_episode *out) {
+    const lh_random_key key = {.seed = task->data_seed,
+                               .step = (uint64_t)index,
+                               .stream = LH_STREAM_DATA,
+                               .op = (uint32_t)split};
+    if (task->walks) {
+        lh_random_walk_write(&task->walk, key, out);
+    } else {
+        lh_algorithm_write(&task->algorithm, key, out);
+    }
+}
+
+static lh_status episode_open(const tracking *task, lh_episode *out) {
+    out->length = 0;
+    out->tokens = lh_allocate((size_t)task->longest * sizeof *out->tokens);
+    out->labels = lh_allocate((size_t)task->longest * sizeof *out->labels);
+    return out->tokens != NULL && out->labels != NULL ? LH_OK : LH_EMEMORY;
+}
+
+static void episode_close(lh_episode *episode) {
+    free(episode->tokens);
+    free(episode->labels);
+}
+
+/* ---- streams ---- */
+
+static void stream_close(stream *s) {
+    for (int64_t r = 0; s->episode != NULL && r < s->rows; ++r)
+        episode_close(&s->episode[r]);
+    free(s->taken);
+    free(s->at);
+    free(s->episode);
+    *s = (stream){0};
+}
+
+static lh_status stream_open(const tracking *task, lh_split split, bool again, stream *out) {
+    const int64_t count = task->counts[split], rows = task->rows;
+    *out = (stream){.split = split, .count = count, .again = again};
+    out->rows = count > 0 && count < rows && !again ? count : rows;
+    out->taken = lh_allocate_zeroed((size_t)out->rows, sizeof *out->taken);
+    out->at = lh_allocate_zeroed((size_t)out->rows, sizeof *out->at);
+    out->episode = lh_allocate_zeroed((size_t)out->rows, sizeof *out->episode);
+    if (out->taken == NULL || out->at == NULL || out->episode == NULL) return LH_EMEMORY;
+    for (int64_t r = 0; r < out->rows; ++r)
+        LH_TRY(episode_open(task, &out->episode[r]));
+    return LH_OK;
+}
+
+/* The number of row r's episode `ordinal`, or -1 past the end. */
+static int64_t episode_index(const stream *s, int64_t r, int64_t ordinal) {
+    const int64_t index = r + ordinal * s->rows;
+    if (s->count == 0) return index;
+    if (s->again) return index % s->count;
+    return index < s->count ? index : -1;
+}
+
+/* Whether row r has a symbol to read; begins its next episode where one has ended. */
+static bool stream_ready(const tracking *task, stream *s, int64_t r) {
+    if (s->taken[r] > 0 && s->at[r] < s->episode[r].length) return true;
+    const int64_t index = episode_index(s, r, s->taken[r]);
+    if (index < 0) return false;
+    write_episode(task, s->split, index, &s->episode[r]);
+    s->taken[r] += 1;
+    s->at[r] = 0;
+    return true;
+}
+
+/* Fills the batch; false when no row had anything left. */
+static bool stream_read(tracking *task, stream *s) {
+    bool any = false;
+    for (int64_t r = 0; r < s->rows; ++r) {
+        task->starts[r] = s->taken[r] == 0;
+        for (int64_t t = 0; t < task->length; ++t) {
+            const int64_t i = r * task->length + t;
+            const bool ready = stream_ready(task, s, r);
+            const lh_episode *episode = &s->episode[r];
+            const int32_t label = ready ? episode->labels[s->at[r]] : LH_UNLABELLED;
+            task->tokens[i] = ready ? episode->tokens[s->at[r]] : 0;
+            task->target[i] = label != LH_UNLABELLED ? label : 0;
+            task->weights[i] = label != LH_UNLABELLED ? LH_R(1) : LH_R(0);
+            s->at[r] += ready ? 1 : 0;
+            any = any || ready;
+        }
+    }
+    return any;
+}
+
+static void give_batch(const tracking *task, const stream *s, lh_host_batch *out) {
+    *out = (lh_host_batch){.rows = s->rows,
+                           .length = task->length,
+                           .tokens = task->tokens,
+                           .target = task->target,
+                           .starts = task->starts,
+                           .weights = task->weights};
+}
+
+/* ---- opening ---- */
+
+/* Error of who always guesses the commonest label, over a hundred episodes. */
+static lh_status measure_chance(tracking *task, int64_t vocabulary) {
+    enum { EPISODES = 100 };
+    lh_episode episode = {0};
+    int64_t *seen = lh_allocate_zeroed((size_t)vocabulary, sizeof *seen), labels = 0, most = 0;
+    lh_status status = seen != NULL ? episode_open(task, &episode) : LH_EMEMORY;
+    for (int64_t n = 0; n < EPISODES && status == LH_OK; ++n) {
+        write_episode(task, LH_VALID, n, &episode);
+        for (int64_t t = 0; t < episode.length; ++t)
+            if (episode.labels[t] != LH_UNLABELLED) {
+                labels += 1;
+                seen[episode.labels[t]] += 1;
+            }
+    }
+    for (int64_t v = 0; v < vocabulary && status == LH_OK; ++v)
+        most = seen[v] > most ? seen[v] : most;
+    task->chance = labels > 0 ? 100.0 * (1.0 - (double)most / (double)labels) : 0.0;
+    episode_close(&episode);
+    free(seen);
+    return status;
+}
+
+static lh_status open_all(tracking *task, const lh_options *options, int64_t vocabulary,
+                          lh_model_setup *setup) {
+    task->rows = lh_options_integer(options, "batch");
+    task->length = lh_options_integer(options, "segment");
+    task->data_seed = (uint64_t)lh_options_integer(options, "data_seed");
+    task->counts[LH_TRAIN] = lh_options_integer(options, "episodes");
+    task->counts[LH_VALID] = task->counts[LH_TEST] =
+        lh_options_integer(options, "evaluate_episodes");
+    const size_t positions = (size_t)(task->rows * task->length);
+    task->tokens = lh_allocate(positions * sizeof *task->tokens);
+    task->target = lh_allocate(positions * sizeof *task->target);
+    task->weights = lh_allocate(positions * sizeof *task->weights);
+    task->starts = lh_allocate((size_t)task->rows * sizeof *task->starts);
+    if (task->tokens == NULL || task->target == NULL || task->weights == NULL ||
+        task->starts == NULL)
+        return LH_EMEMORY;
+    LH_TRY(measure_chance(task, vocabulary));
+    *setup = (lh_model_setup){.vocabulary = vocabulary};
+    return stream_open(task, LH_TRAIN, true, &task->train);
+}
+
+/* The task's own seed decides nothing: all runs of a row read the same data. */
+static lh_status open_walk(void *instance, const lh_options *options, uint64_t seed,
+                           lh_model_setup *setup) {
+    (void)seed;
+    tracking *task = instance;
+    task->walks = true;
+    task->walk = (lh_random_walk){.grid = lh_options_integer(options, "grid"),
+                                  .steps = lh_options_integer(options, "steps")};
+    task->longest = lh_random_walk_longest(&task->walk);
+    return open_all(task, options, lh_random_walk_vocabulary(&task->walk), setup);
+}
+
+static lh_status open_algorithm(void *instance, const lh_options *options, uint64_t seed,
+                                lh_model_setup *setup) {
+    (void)seed;
+    tracking *task = instance;
+    task->algorithm = (lh_algorithm){.variables = lh_options_integer(options, "variables"),
+                                     .statements = lh_options_integer(options, "statements"),
+                                     .largest = lh_options_integer(options, "largest")};
+    task->longest = lh_algorithm_longest(&task->algorithm);
+    return open_all(task, options, lh_algorithm_vocabulary(&task->algorithm), setup);
+}
+
+static void close_task(void *instance) {
+    tracking *task = instance;
+    stream_close(&task->train);
+    stream_close(&task->pass);
+    free(task->tokens);
+    free(task->target);
+    free(task->weights);
+    free(task->starts);
+}
+
+/* ---- batches ---- */
+
+static void get_shape(const void *instance, int64_t *rows, int64_t *length) {
+    const tracking *task = instance;
+    *rows = task->rows;
+    *length = task->length;
+}
+
+static lh_status train_batch(void *instance, lh_host_batch *out) {
+    tracking *task = instance;
+    (void)stream_read(task, &task->train);
+    give_batch(task, &task->train, out);
+    return LH_OK;
+}
+
+static lh_status evaluate_begin(void *instance, lh_split split) {
+    tracking *task = instance;
+    stream_close(&task->pass);
+    return stream_open(task, split, false, &task->pass);
+}
+
+static lh_status evaluate_batch(void *instance, lh_host_batch *out) {
+    tracking *task = instance;
+    *out = (lh_host_batch){0};
+    if (task->pass.episode == NULL) return lh_fail(LH_ESTATE, "data: no evaluation has begun");
+    if (stream_read(task, &task->pass)) give_batch(task, &task->pass, out);
+    return LH_OK;
+}
+
+static int get_cursor(const void *instance, int64_t *words) {
+    const tracking *task = instance;
+    for (int64_t r = 0; r < task->rows; ++r) {
+        words[2 * r] = task->train.taken[r];
+        words[2 * r + 1] = task->train.at[r];
+    }
+    return (int)(2 * task->rows);
+}
+
+static lh_status set_cursor(void *instance, const int64_t *words, int count) {
+    tracking *task = instance;
+    stream *s = &task->train;
+    if (count != 2 * task->rows) {
+        return lh_fail(LH_EFORMAT, "data: a position of %d rows, the batch has %lld", count / 2,
+                       (long long)task->rows);
+    }
+    for (int64_t r = 0; r < task->rows; ++r) {
+        s->taken[r] = words[2 * r];
+        s->at[r] = words[2 * r + 1];
+        if (s->taken[r] < 0 || s->at[r] < 0)
+            return lh_fail(LH_EFORMAT, "data: a position below zero");
+        if (s->taken[r] == 0) continue;
+        const int64_t index = episode_index(s, r, s->taken[r] - 1);
+        write_episode(task, LH_TRAIN, index, &s->episode[r]);
+    }
+    return LH_OK;
+}
+
+/* The rules are options, hence part of the run's identity already. */
+static void describe(const void *instance, char *data, size_t capacity, uint64_t *digest) {
+    const tracking *task = instance;
+    if (task->walks) {
+        (void)snprintf(data, capacity,
+                       "random walk, %lld x %lld cells (constant guess errs %.1f %%)",
+                       (long long)task->walk.grid, (long long)task->walk.grid, task->chance);
+    } else {
+        (void)snprintf(data, capacity, "algorithm, %lld variables (constant guess errs %.1f %%)",
+                       (long long)task->algorithm.variables, task->chance);
+    }
+    *digest = task->data_seed;
+}
+
+/* ---- classes ---- */
+
+#define SHARED_OPTIONS                                                                             \
+    {"segment", LH_OPTION_INTEGER, "64", 1, 1e9, NULL, "symbols of a segment"},                    \
+        {"batch",                                                                                  \
+         LH_OPTION_INTEGER,                                                                        \
+         "64",                                                                                     \
+         1,                                                                                        \
+         LH_CURSOR_WORDS / 2,                                                                      \
+         NULL,                                                                                     \
+         "streams read side by side (B)"},                                                         \
+        {"episodes",                                                                               \
+         LH_OPTION_INTEGER,                                                                        \
+         "10000",                                                                                  \
+         0,                                                                                        \
+         1e12,                                                                                     \
+         NULL,                                                                                     \
+         "training episodes, read again and again; 0: new ones without end"},                      \
+        {"evaluate_episodes",                                                                      \
+         LH_OPTION_INTEGER,                                                                        \
+         "1000",                                                                                   \
+         1,                                                                                        \
+         1e9,                                                                                      \
+         NULL,                                                                                     \
+         "episodes of the validation and of the test split"},                                      \
+    {                                                                                              \
+        "data_seed", LH_OPTION_INTEGER, "1", 0, 1e15, NULL, "what the episodes are drawn from"     \
+    }
+
+#define SHARED_OPTIONS_END                                                                         \
+    { NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL }
+
+static const lh_option walk_options[] = {
+    SHARED_OPTIONS,
+    {"grid", LH_OPTION_INTEGER, "8", 2, 64, NULL, "cells along a side of the grid"},
+    {"steps", LH_OPTION_INTEGER, "400", 1, 1e6, NULL, "actions of an episode"},
+    SHARED_OPTIONS_END};
+
+static const lh_option algorithm_options[] = {
+    SHARED_OPTIONS,
+    {"variables", LH_OPTION_INTEGER, "3", 1, LH_ALGORITHM_VARIABLES, NULL, "variables"},
+    {"statements", LH_OPTION_INTEGER, "100", 1, 1e6, NULL, "statements of a program"},
+    {"largest", LH_OPTION_INTEGER, "10", 2, 1000, NULL, "values are 1 to this"},
+    SHARED_OPTIONS_END};
+
+const lh_task_class lh_random_walk_class = {.name = "random_walk",
+                                            .summary = "Tell where an agent on a grid stands",
+                                            .options = walk_options,
+                                            .instance_size = sizeof(tracking),
+                                            .open = open_walk,
+                                            .close = close_task,
+                                            .shape = get_shape,
+                                            .train_batch = train_batch,
+                                            .evaluate_begin = evaluate_begin,
+                                            .evaluate_batch = evaluate_batch,
+                                            .cursor_get = get_cursor,
+                                            .cursor_set = set_cursor,
+                                            .describe = describe};
+
+const lh_task_class lh_algorithm_class = {.name = "algorithm",
+                                          .summary = "Tell what a program prints",
+                                          .options = algorithm_options,
+                                          .instance_size = sizeof(tracking),
+                                          .open = open_algorithm,
+                                          .close = close_task,
+                                          .shape = get_shape,
+                                          .train_batch = train_batch,
+                                          .evaluate_begin = evaluate_begin,
+                                          .evaluate_batch = evaluate_batch,
+                                          .cursor_get = get_cursor,
+                                          .cursor_set = set_cursor,
+                                          .describe = describe};
