@@ -162,6 +162,25 @@
 ---@field limit_eval_bytes? integer # bytes of valid and of test to use; 0: all (default 0)
 ---@field data_seed? integer # generator: seed of the documents (default 1)
 
+---@class longhaul.tasks.random_walk: { [1]: longhaul.corpus }
+---@field segment? integer # symbols of a segment (default 64)
+---@field batch? integer # streams read side by side (B) (default 64)
+---@field episodes? integer # training episodes, read again and again; 0: new ones without end (...
+---@field evaluate_episodes? integer # episodes of the validation and of the test split (default...
+---@field data_seed? integer # what the episodes are drawn from (default 1)
+---@field grid? integer # cells along a side of the grid (default 8)
+---@field steps? integer # actions of an episode (default 400)
+
+---@class longhaul.tasks.algorithm: { [1]: longhaul.corpus }
+---@field segment? integer # symbols of a segment (default 64)
+---@field batch? integer # streams read side by side (B) (default 64)
+---@field episodes? integer # training episodes, read again and again; 0: new ones without end (...
+---@field evaluate_episodes? integer # episodes of the validation and of the test split (default...
+---@field data_seed? integer # what the episodes are drawn from (default 1)
+---@field variables? integer # variables (default 3)
+---@field statements? integer # statements of a program (default 100)
+---@field largest? integer # values are 1 to this (default 10)
+
 ---@class longhaul.train
 ---@field steps? integer # training steps (default 1000)
 ---@field optimizer? "sgd"|"adam"|"adamw"|"adafactor" # update rule (default adafactor)
@@ -199,6 +218,8 @@
 
 ---@class longhaul.tasks
 ---@field language_model fun(options: longhaul.tasks.language_model): longhaul.spec
+---@field random_walk fun(options: longhaul.tasks.random_walk): longhaul.spec
+---@field algorithm fun(options: longhaul.tasks.algorithm): longhaul.spec
 
 ---@class longhaul.spec
 local spec = {}
