@@ -88,3 +88,7 @@ static void compare_with(const char *path, int cases) {
 TEST(block_recurrent_equals_the_oracle) {
     compare_with("tests/golden/block_recurrent.csv", 12);
 }
+
+TEST(staircase_family_equals_the_oracle) {
+    compare_with("tests/golden/staircase.csv", 27);
+}

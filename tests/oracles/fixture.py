@@ -27,3 +27,25 @@ def print_case(name, options, model):
         for position in POSITIONS:
             for channel, value in enumerate(hidden[position]):
                 print(f"{name},{options},{s},{position},{channel},{value:.17g}")
+
+
+def text(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def print_model(name, create, base, **options):
+    words = [f"{key}={text(value)}" for key, value in options.items()]
+    print_case(name, " ".join([base] + words), create(**options))
+
+
+def whole(model, *lengths):
+    """The hidden states of all tokens, read in segments of these lengths; the rest is the last segment."""
+    out, at = [], 0
+    for length in lengths + (len(TOKENS) - sum(lengths),):
+        out.append(model.segment(TOKENS[at:at + length]))
+        at += length
+    return np.concatenate(out)
+
+
+def assert_equal(a, b):
+    assert np.abs(a - b).max() < 1e-12, np.abs(a - b).max()

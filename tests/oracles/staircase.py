@@ -7,7 +7,7 @@ paper's section 3.3 and those that the schedules promise. Its outputs are the fi
 """
 import numpy as np
 
-from fixture import TOKENS, VOCABULARY, parameter, print_case, print_header
+from fixture import TOKENS, VOCABULARY, assert_equal, parameter, print_header, print_model, whole
 
 
 def layer_norm(name, x):
@@ -19,10 +19,6 @@ def layer_norm(name, x):
 def softmax(row):
     e = np.exp(row - row.max())
     return e / e.sum()
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
 
 
 class Core:
@@ -182,40 +178,6 @@ class Feedback:
         return self.core.output(np.stack([self.token(x) for x in self.core.embed(tokens)]))
 
 
-class LSTM:
-    """The textbook cell with one bias and the gates in the order input, forget, cell, output; no norms."""
-
-    def __init__(self, layers=1, width=6, hidden=8):
-        self.layers, self.width, self.hidden = layers, width, hidden
-        self.h, self.c = np.zeros((layers, hidden)), np.zeros((layers, hidden))
-
-    def token(self, x):
-        for l in range(self.layers):
-            n = f"layers.{l}"
-            gates = x @ parameter(n + ".input", len(x), 4 * self.hidden)
-            gates = gates + self.h[l] @ parameter(n + ".recurrent", self.hidden, 4 * self.hidden)
-            gates = (gates + parameter(n + ".bias", 4 * self.hidden)).reshape(4, self.hidden)
-            self.c[l] = sigmoid(gates[1]) * self.c[l] + sigmoid(gates[0]) * np.tanh(gates[2])
-            x = self.h[l] = sigmoid(gates[3]) * np.tanh(self.c[l])
-        return x
-
-    def segment(self, tokens):
-        return np.stack([self.token(x) for x in parameter("embedding.weight", VOCABULARY, self.width)[tokens]])
-
-
-def whole(model, *lengths):
-    """The hidden states of all tokens, read in segments of these lengths; the rest is the last segment."""
-    out, at = [], 0
-    for length in lengths + (len(TOKENS) - sum(lengths),):
-        out.append(model.segment(TOKENS[at:at + length]))
-        at += length
-    return np.concatenate(out)
-
-
-def assert_equal(a, b):
-    assert np.abs(a - b).max() < 1e-12, np.abs(a - b).max()
-
-
 def assert_different(a, b):
     assert np.abs(a - b).max() > 1e-5, np.abs(a - b).max()
 
@@ -253,20 +215,11 @@ def check_segments():
         assert_equal(whole(CachedStaircase(size, size * steps, 1), 4, 8), whole(CachedStaircase(size, size * steps, 1)))
         cached = CachedStaircase(size, size * steps, 2)
         assert_different(whole(cached, 8), whole(CachedStaircase(size, size * steps, 2)))
-    for create in (lambda: TransformerXL(12), lambda: Universal(5, 3), lambda: Feedback(5), lambda: LSTM(2)):
+    for create in (lambda: TransformerXL(12), lambda: Universal(5, 3), lambda: Feedback(5)):
         assert_equal(whole(create(), 3, 6), whole(create()))
 
 
 CORE = "width=8 heads=2 hidden=16 dropout=0"
-
-
-def text(value):
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def print_model(name, create, base, **options):
-    words = [f"{key}={text(value)}" for key, value in options.items()]
-    print_case(name, " ".join([base] + words), create(**options))
 
 
 def main():
@@ -287,8 +240,6 @@ def main():
     for memory, see_self, share_kv in (("mix", False, False), ("mix", False, True), ("mix", True, True),
                                        ("top", False, False), ("top", True, False)):
         print_model("feedback", Feedback, CORE, layers=2, span=5, memory=memory, see_self=see_self, share_kv=share_kv)
-    for layers in (1, 2):
-        print_model("lstm", LSTM, "dropout=0", layers=layers, width=6, hidden=8)
 
 
 main()
