@@ -347,6 +347,26 @@ typedef struct lh_lstm_gate_backward_args {
     lh_write dc_write, dz_write, df_write, di_write;
 } lh_lstm_gate_backward_args;
 
+/* One step of a whole LSTM (Hochreiter and Schmidhuber 1997, with forget gates), unlike the gate
+ * above. gates: pre-activations of input, forget, cell and output, one after the other;
+ *   next = sigmoid(f) * c + sigmoid(i) * tanh(g)        h = sigmoid(o) * tanh(next) */
+typedef struct lh_lstm_cell_forward_args {
+    int64_t rows, width;
+    const real *gates; /* in  [rows][4 * width] */
+    const real *c;     /* in  [rows][width] */
+    real *next, *h;    /* out [rows][width] */
+} lh_lstm_cell_forward_args;
+
+typedef struct lh_lstm_cell_backward_args {
+    int64_t rows, width;
+    const real *gates;      /* in [rows][4 * width] */
+    const real *c;          /* in [rows][width] */
+    const real *dnext, *dh; /* in optional [rows][width]: absent is zero */
+    real *dgates;           /* out optional [rows][4 * width] */
+    real *dc;               /* out optional [rows][width] */
+    lh_write dgates_write, dc_write;
+} lh_lstm_cell_backward_args;
+
 /* A strided view [batch][tokens][heads][head_width]; head_width is contiguous. */
 typedef struct lh_heads {
     real *data;

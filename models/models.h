@@ -13,5 +13,6 @@ extern const lh_model_class lh_model_universal;
 extern const lh_model_class lh_model_staircase;
 extern const lh_model_class lh_model_cached_staircase;
 extern const lh_model_class lh_model_feedback;
+extern const lh_model_class lh_model_lstm;
 
 #endif

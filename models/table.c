@@ -10,5 +10,6 @@ const lh_model_class *const lh_model_table[] = {
     &lh_model_staircase,
     &lh_model_cached_staircase,
     &lh_model_feedback,
+    &lh_model_lstm,
     NULL,
 };

@@ -89,6 +89,9 @@ lh_tensor *lh_dropout(lh_tape *tape, lh_tensor *x, double rate, int64_t period);
 lh_tensor *lh_fixed_gate(lh_tape *tape, lh_tensor *c, lh_tensor *z, lh_tensor *bias);
 lh_tensor *lh_lstm_gate(lh_tape *tape, lh_tensor *c, lh_tensor *z, lh_tensor *forget,
                         lh_tensor *input, double forget_offset, double input_offset);
+/* One step of an LSTM: gates [...][4 * width] before their functions, in the order input, forget,
+ * cell, output; c [...][width]. Returns h and gives the next c in *next. */
+lh_tensor *lh_lstm_cell(lh_tape *tape, lh_tensor *gates, lh_tensor *c, lh_tensor **next);
 
 /* ---- attention ---- */
 

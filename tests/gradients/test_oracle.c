@@ -92,3 +92,7 @@ TEST(block_recurrent_equals_the_oracle) {
 TEST(staircase_family_equals_the_oracle) {
     compare_with("tests/golden/staircase.csv", 27);
 }
+
+TEST(lstm_equals_the_oracle) {
+    compare_with("tests/golden/lstm.csv", 2);
+}

@@ -134,6 +134,7 @@ static const model_case model_cases[] = {
     {"feedback", CORE " layers=2 span=5", 8, true},
     {"feedback", CORE " layers=3 span=3 memory=top see_self=true", 4, true},
     {"feedback", CORE " layers=2 span=4 share_kv=true", 8, true},
+    {"lstm", "layers=2 width=6 hidden=8", 8, true},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 

@@ -100,3 +100,48 @@ lh_tensor *lh_lstm_gate(lh_tape *tape, lh_tensor *c, lh_tensor *z, lh_tensor *fo
                               .args_bytes = sizeof back};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), lstm_gate_forward, &args), y, &record);
 }
+
+static lh_status lstm_cell_backward(lh_tape *tape, lh_node *node) {
+    lh_lstm_cell_backward_args args = *(const lh_lstm_cell_backward_args *)node->args;
+    args.gates = lh_tensor_real(node->saved[0]);
+    args.c = lh_tensor_real(node->saved[1]);
+    args.dh = lh_gradient_read(node->output[0]);
+    args.dnext = lh_gradient_read(node->output[1]);
+    if (node->input[0] != NULL) {
+        LH_TRY(lh_gradient_write(node->input[0], &args.dgates, &args.dgates_write));
+    }
+    if (node->input[1] != NULL) {
+        LH_TRY(lh_gradient_write(node->input[1], &args.dc, &args.dc_write));
+    }
+    return LH_RUN(lh_tape_pool(tape), lstm_cell_backward, &args);
+}
+
+lh_tensor *lh_lstm_cell(lh_tape *tape, lh_tensor *gates, lh_tensor *c, lh_tensor **next) {
+    gates = lh_contiguous(tape, gates);
+    c = lh_contiguous(tape, c);
+    if (gates == NULL || c == NULL) return NULL;
+    if (lh_last_axis(gates) != 4 * lh_last_axis(c) || lh_row_count(gates) != lh_row_count(c)) {
+        return LH_OP_FAIL("lstm_cell: gates %s, c %s", lh_shape_text(gates), lh_shape_text(c));
+    }
+    lh_tensor *h = lh_tape_new_like(tape, c);
+    *next = lh_tape_new_like(tape, c);
+    if (h == NULL || *next == NULL) return NULL;
+    const lh_lstm_cell_forward_args args = {.rows = lh_row_count(c),
+                                            .width = lh_last_axis(c),
+                                            .gates = lh_tensor_real(gates),
+                                            .c = lh_tensor_real(c),
+                                            .next = lh_tensor_real(*next),
+                                            .h = lh_tensor_real(h)};
+    const lh_lstm_cell_backward_args back = {.rows = args.rows, .width = args.width};
+    const lh_record record = {.op = "lstm_cell",
+                              .backward = lstm_cell_backward,
+                              .input = LH_TENSORS(gates, c),
+                              .input_count = 2,
+                              .output = LH_TENSORS(h, *next),
+                              .output_count = 2,
+                              .saved = LH_TENSORS(gates, c),
+                              .saved_count = 2,
+                              .args = &back,
+                              .args_bytes = sizeof back};
+    return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), lstm_cell_forward, &args), h, &record);
+}

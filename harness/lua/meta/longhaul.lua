@@ -132,6 +132,12 @@
 ---@field see_self? boolean # let a token attend to itself too (as a cached staircase does) (def...
 ---@field share_kv? boolean # one norm, key and value matrix for all layers (the paper's 102M ro...
 
+---@class longhaul.models.lstm
+---@field layers? integer # number of layers (default 2)
+---@field width? integer # embedding size D (default 128)
+---@field hidden? integer # cells of a layer (default 512)
+---@field dropout? number # dropout rate between layers in training (default 0)
+
 ---@class longhaul.tasks.language_model: { [1]: longhaul.corpus }
 ---@field segment? integer # tokens of a segment (N) (default 512)
 ---@field batch? integer # documents read side by side (B) (default 8)
@@ -215,6 +221,7 @@
 ---@field staircase fun(options: longhaul.models.staircase): longhaul.spec
 ---@field cached_staircase fun(options: longhaul.models.cached_staircase): longhaul.spec
 ---@field feedback fun(options: longhaul.models.feedback): longhaul.spec
+---@field lstm fun(options: longhaul.models.lstm): longhaul.spec
 
 ---@class longhaul.tasks
 ---@field language_model fun(options: longhaul.tasks.language_model): longhaul.spec
