@@ -76,6 +76,7 @@ function spec:with(changes) end
 ---@field published? string a file of results/published
 ---@field datasets? table<string, string> our names to the paper's
 ---@field best? table<longhaul.metric, "min"|"max">
+---@field select? "best_valid" show the seed that did best on the validation split
 ---@field name? string
 ---@field title? string
 

@@ -12,7 +12,9 @@ local aliases = {
   BLEU = { "bleu", 1 },
 }
 
+-- Our metric and the factor to our unit.
 local function ours(record)
+  if record.unit == "valid" then return "valid_" .. record.metric, 1 end
   if record.metric == "perplexity" and record.unit == "word-level" then
     return "word_perplexity", 1
   end
@@ -31,17 +33,26 @@ local function read(name)
   return csv.read(path)
 end
 
---- The numbers of one published table, "brt_table1": an object with
---- `rows` (labels in printed order), `slug[label]`, and `value(label, metric, dataset)`.
+-- What a printed row is called here: its label or, once another row has that, its slug.
+local function name_of(made, record)
+  return made.slug[record.row] and record.model or record.row
+end
+
+--- The numbers of one published table, "brt_table1": an object with `rows` (names in printed order),
+--- `slug[label]`, and `value(label, metric, dataset)`. A row goes by its label or, where several rows
+--- share one, by its slug.
 function published.table(name)
   local made = { rows = {}, slug = {}, values = {}, datasets = {}, metrics = {} }
   for _, record in ipairs(read(name)) do
     local metric, factor = ours(record)
     local value = tonumber(record.value)
     if value and record.model ~= "" then
-      if not made.slug[record.row] then made.rows[#made.rows + 1] = record.row end
-      made.slug[record.row] = record.model
-      made.values[table.concat({ record.row, metric, record.dataset }, "\n")] = value * factor
+      if not made.slug[record.model] then made.rows[#made.rows + 1] = name_of(made, record) end
+      for _, name in ipairs { record.row, record.model } do
+        made.slug[name] = made.slug[name] or record.model
+        local key = table.concat({ name, metric, record.dataset }, "\n")
+        made.values[key] = made.values[key] or value * factor
+      end
       made.datasets[record.dataset] = true
       made.metrics[metric .. "\n" .. record.dataset] = true
     end

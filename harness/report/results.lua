@@ -128,6 +128,17 @@ function Results:value(row, metric, dataset)
   return mean, dataset and spread or nil, count
 end
 
+--- The value of the seed that did best on the validation split, as the papers of several seeds
+--- report it; nil where the validation metric was not measured.
+function Results:best(row, metric, dataset)
+  local valid, seeds = self:values(row, "valid_" .. metric, dataset)
+  local best
+  for _, seed in ipairs(seeds) do
+    if not best or valid[seed] < valid[best] then best = seed end
+  end
+  return best and self:values(row, metric, dataset)[best]
+end
+
 --- The difference of two rows, seed by seed: mean, standard error (nil for one seed), seeds.
 function Results:difference(metric, row, other, dataset)
   local a, seeds = self:values(row, metric, dataset)

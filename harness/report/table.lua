@@ -8,7 +8,7 @@ local report = {}
 
 report.csv_columns = {
   "row", "model", "dataset", "metric", "published", "measured", "deviation", "seeds", "scale",
-    "status",
+    "status", "mean", "spread",
 }
 
 -- ---- building ----
@@ -63,9 +63,21 @@ local function columns_of(experiment, options, paper, results)
   return columns
 end
 
-local function labels_of(experiment, paper, columns)
-  local labels, seen = {}, {}
+-- What the paper's table calls a row of the script: its slug, where the paper has it, else its label.
+local function paper_names(experiment, paper)
+  local names = {}
   for _, row in ipairs(experiment.rows) do
+    names[row.label] = row.slug and paper.slug[row.slug] and row.slug or row.published_row
+      or row.label
+  end
+  return names
+end
+
+local function labels_of(experiment, paper, columns, names)
+  local labels, seen, covered = {}, {}, {}
+  for _, row in ipairs(experiment.rows) do
+    local slug = paper.slug[names[row.label]]
+    if slug then covered[slug] = true end
     if not seen[row.label] then
       seen[row.label] = true
       labels[#labels + 1] = row.label
@@ -76,7 +88,7 @@ local function labels_of(experiment, paper, columns)
     for _, column in ipairs(columns) do
       prints = prints or paper.value(label, column.metric, column.paper) ~= nil
     end
-    if prints and not seen[label] then labels[#labels + 1] = label end
+    if prints and not covered[paper.slug[label]] then labels[#labels + 1] = label end
   end
   return labels
 end
@@ -93,14 +105,18 @@ local function status_of(results, label, column)
   return status
 end
 
-local function cell_of(results, paper, label, column)
+-- The measured value is the mean over seeds or, with `select = "best_valid"`, that of the seed with
+-- the best validation result; mean and spread are kept beside it.
+local function cell_of(results, paper, label, name, column, select)
   local dataset = column.dataset ~= "" and column.dataset or nil
-  local value, spread, count = results:value(label, column.metric, dataset)
-  local printed = paper.value(label, column.metric, column.paper)
+  local mean, spread, count = results:value(label, column.metric, dataset)
+  local best = select and dataset and results:best(label, column.metric, dataset)
+  local value = best or mean
+  local printed = paper.value(name, column.metric, column.paper)
   local group = results:group(label, dataset or results.datasets[1] or "")
   local status = status_of(results, label, column)
   return {
-    published = printed, measured = value, spread = spread,
+    published = printed, measured = value, mean = mean, spread = spread, selected = best ~= nil,
     deviation = value and printed and value - printed,
     seeds = dataset and count or (group and #group.done) or 0,
     status = value == nil and status == "done" and "missing" or status,
@@ -129,9 +145,13 @@ function report.build(experiment, options, results)
     columns = columns, rows = {}, paper = options.published, classes = {},
   }
   for _, row in ipairs(experiment.rows) do made.classes[row.label] = row.slug or row.model.name end
-  for i, label in ipairs(labels_of(experiment, paper, columns)) do
-    local row = { label = label, model = paper.slug[label] or made.classes[label], cells = {} }
-    for c, column in ipairs(columns) do row.cells[c] = cell_of(results, paper, label, column) end
+  local names = paper_names(experiment, paper)
+  for i, label in ipairs(labels_of(experiment, paper, columns, names)) do
+    local name = names[label] or label
+    local row = { label = label, model = paper.slug[name] or made.classes[label], cells = {} }
+    for c, column in ipairs(columns) do
+      row.cells[c] = cell_of(results, paper, label, name, column, options.select)
+    end
     made.rows[i] = row
   end
   for c, column in ipairs(columns) do
@@ -158,7 +178,12 @@ end
 --- The three texts of a cell: published, measured with spread, deviation.
 function report.texts(column, cell)
   local measured = metrics.text(column.metric, cell.measured)
-  if cell.spread then measured = measured .. " ±" .. metrics.text(column.metric, cell.spread) end
+  if cell.selected and cell.spread then
+    measured = ("%s (%s ±%s)"):format(measured, metrics.text(column.metric, cell.mean),
+      metrics.text(column.metric, cell.spread))
+  elseif cell.spread then
+    measured = measured .. " ±" .. metrics.text(column.metric, cell.spread)
+  end
   if cell.measured == nil and cell.status ~= "missing" then measured = cell.status end
   return metrics.text(column.metric, cell.published), measured,
     metrics.difference(column.metric, cell.deviation)
@@ -166,15 +191,20 @@ end
 
 --- What a reader must know beside the numbers: one sentence each.
 function report.notes(made)
-  local notes, seeds, odd = {}, 0, {}
+  local notes, seeds, odd, selected = {}, 0, {}, false
   for _, row in ipairs(made.rows) do
     for _, cell in ipairs(row.cells) do
       seeds = math.max(seeds, cell.seeds)
+      selected = selected or cell.selected
       if cell.status ~= "done" and cell.status ~= "missing" then odd[cell.status] = true end
     end
   end
   notes[1] = ("Scale %s, %d seed%s%s; the best measured value of a column is marked *."):format(
-    made.scale, seeds, seeds == 1 and "" or "s", seeds > 1 and ", mean ± standard deviation" or "")
+    made.scale, seeds, seeds == 1 and "" or "s", seeds > 1 and not selected and ", mean ± standard deviation" or "")
+  if selected and seeds > 1 then
+    notes[#notes + 1] = "A value is that of the seed with the best validation result; in brackets "
+      .. "mean ± standard deviation."
+  end
   if made.paper and made.scale ~= "paper" then
     notes[#notes + 1] = "The paper's models are larger: compare the order of the rows."
   end
@@ -200,7 +230,8 @@ function report.records(made)
         records[#records + 1] = {
           row = row.label, model = row.model, dataset = column.dataset, metric = column.metric,
           published = cell.published, measured = cell.measured, deviation = cell.deviation,
-          seeds = cell.seeds, scale = made.scale, status = cell.status,
+          seeds = cell.seeds, scale = made.scale, status = cell.status, mean = cell.mean,
+          spread = cell.spread,
         }
       end
     end

@@ -74,6 +74,49 @@ t.test("a status says what is amiss", function()
   t.equal(by_row["XL:512 bits_per_byte"].measured, nil)
 end)
 
+-- Rows that share a printed label, and seeds of which one is the best on validation.
+local stairs = lh.experiment "staircase-table2"
+for _, row in ipairs { { "Staircase, N=2", "staircase:r2" }, { "Staircase, N=8", "staircase:r8" } } do
+  stairs:row { row[1], slug = row[2], model = slide, task = task, train = train, seeds = 2,
+    dataset = "reddit" }
+end
+stairs:table { columns = { "valid_perplexity", "perplexity" }, published = "staircase_table2",
+  select = "best_valid" }
+for seed, values in ipairs { { 30, 32 }, { 29, 33 } } do
+  store.open(folder, stairs.name):put {
+    run_id = "s" .. seed, experiment = stairs.name, row = "Staircase, N=8", dataset = "reddit", seed = seed,
+    scale = "small", device = "cpu", status = "done", valid_perplexity = values[1], perplexity = values[2],
+    date = "2026-01-01", model_options = slide.text, task_options = task.text, train_options = train.text,
+  }
+end
+
+local function stairs_cells()
+  local by_row = {}
+  local made = tables.build(stairs, stairs.tables[1], report.results(stairs, settings))
+  for _, record in ipairs(tables.records(made)) do by_row[record.row .. " " .. record.metric] = record end
+  return by_row, made
+end
+
+t.test("rows that share a label in print are told apart by their slug", function()
+  local by_row = stairs_cells()
+  t.equal(by_row["Staircase, N=2 perplexity"].published, 24.8)
+  t.equal(by_row["Staircase, N=8 perplexity"].published, 22.6)
+  t.equal(by_row["Staircase, N=8 valid_perplexity"].published, 22.9)
+  t.equal(by_row["Staircase, N=8 perplexity"].model, "staircase:r8")
+  t.equal(by_row["staircase:r4 perplexity"].published, 23.4)
+  t.equal(by_row["Staircase perplexity"], nil)
+end)
+
+t.test("the best seed on validation is shown, mean and spread beside it", function()
+  local by_row, made = stairs_cells()
+  local cell = by_row["Staircase, N=8 perplexity"]
+  t.equal(cell.measured, 33)
+  t.near(cell.mean, 32.5, 1e-12)
+  t.near(cell.spread, math.sqrt(0.5), 1e-12)
+  t.contains(markup.markdown(made), "33.00 (32.50 ±0.71)")
+  t.contains(markup.markdown(made), "the seed with the best validation result")
+end)
+
 t.test("a cost has one column and the paper's value", function()
   local cell = cells()["Rec:fixed:skip relative_step_time"]
   t.equal(cell.dataset, "")

@@ -136,6 +136,7 @@ end
 local table_fields = {
   { "columns", "table" }, { "baseline", "string or table" }, { "published", "string" },
   { "best", "table" }, { "name", "string" }, { "title", "string" }, { "datasets", "table" },
+  { "select", "string" },
 }
 
 --- Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" }, baseline
@@ -145,6 +146,9 @@ function Experiment:table(options)
   check_fields("table", options, table_fields)
   if not options.columns then spec.fail("table: field 'columns' is missing") end
   check_metrics("table", options.columns)
+  if options.select and options.select ~= "best_valid" then
+    spec.fail(("table: field 'select' can only be \"best_valid\", not \"%s\""):format(options.select))
+  end
   options.line = spec.line()
   self.tables[#self.tables + 1] = options
   return self

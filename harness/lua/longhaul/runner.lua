@@ -112,14 +112,18 @@ local function train(run, results, session, shown)
   end)
 end
 
+local test_metrics = { "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
+  "accuracy", "error_percent" }
+-- What a seed or a setting may be chosen by.
+local valid_metrics = { "bits_per_token", "perplexity", "error_percent" }
+
 local function finish(run, results, session, record)
-  local metrics = session:evaluate("test")
+  local valid = session:evaluate("valid")
+  local metrics = valid and session:evaluate("test")
   if not metrics then return false end
   local info = session:info()
-  for _, name in ipairs { "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
-    "accuracy", "error_percent" } do
-    record[name] = metrics[name]
-  end
+  for _, name in ipairs(test_metrics) do record[name] = metrics[name] end
+  for _, name in ipairs(valid_metrics) do record["valid_" .. name] = valid[name] end
   record.status, record.step = "done", info.step
   record.parameters, record.flops_per_token = info.parameters, info.flops_per_token
   record.peak_memory_bytes, record.wall_time_s = info.peak_memory_bytes, info.seconds

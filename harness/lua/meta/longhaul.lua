@@ -16,6 +16,9 @@
 ---| "relative_step_time"
 ---| "step_time_ms"
 ---| "tokens_per_second"
+---| "valid_bits_per_token"
+---| "valid_error_percent"
+---| "valid_perplexity"
 ---| "wall_time_s"
 ---| "word_perplexity"
 
@@ -257,6 +260,7 @@ function spec:with(changes) end
 ---@field published? string a file of results/published
 ---@field datasets? table<string, string> our names to the paper's
 ---@field best? table<longhaul.metric, "min"|"max">
+---@field select? "best_valid" show the seed that did best on the validation split
 ---@field name? string
 ---@field title? string
 
