@@ -25,6 +25,8 @@ local list = {
   tokens_per_second = { title = "tokens/s", format = amount, better = "max", cost = true },
   peak_memory_bytes = { title = "peak memory, MiB", format = mebibytes, better = "min",
     cost = true },
+  inference_memory_bytes = { title = "inference memory, MiB", format = mebibytes, better = "min",
+    cost = true },
   parameters = { title = "parameters", format = amount, cost = true },
   flops_per_token = { title = "FLOP/token", format = amount, better = "min", cost = true },
   wall_time_s = { title = "training time", format = progress.duration, better = "min",

@@ -85,12 +85,27 @@ static void derive(const totals *sum, lh_metrics *out) {
     if (sum->words > 0.0) lh_metrics_set(out, "word_perplexity", exp(sum->nats / sum->words));
 }
 
+/* Starts counting the memory of a pass; gives what is in use but for the parameters' values, which
+ * inference needs as well. */
+static int64_t count_memory(lh_session *session) {
+    session->earlier_peak = lh_session_peak_memory(session);
+    lh_pool_reset_peak(session->pool);
+    const lh_tensor *values = lh_params_values(session->model->params);
+    const int64_t parameters = lh_tensor_count(values) * (int64_t)sizeof(real);
+    return lh_pool_get_stats(session->pool).used_bytes - parameters;
+}
+
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out) {
     pass p = {.session = session};
+    const int64_t before = count_memory(session);
     lh_status status = score_split(&p, split);
     if (status == LH_OK && !(p.sum.weight > 0.0))
         status = lh_fail(LH_EFORMAT, "evaluate: the split has nothing to predict");
-    if (status == LH_OK) derive(&p.sum, out);
+    if (status == LH_OK) {
+        const int64_t peak = lh_pool_get_stats(session->pool).peak_bytes;
+        derive(&p.sum, out);
+        lh_metrics_set(out, "inference_memory_bytes", (double)(peak - before));
+    }
     lh_batch_clear(&p.batch);
     lh_state_destroy(p.state);
     return status;

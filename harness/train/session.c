@@ -207,7 +207,8 @@ double lh_session_seconds(const lh_session *session) {
 }
 
 int64_t lh_session_peak_memory(const lh_session *session) {
-    return lh_pool_get_stats(session->pool).peak_bytes;
+    const int64_t peak = lh_pool_get_stats(session->pool).peak_bytes;
+    return peak > session->earlier_peak ? peak : session->earlier_peak;
 }
 
 double lh_session_flops_per_token(const lh_session *session) {

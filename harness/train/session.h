@@ -74,7 +74,8 @@ double lh_metrics_get(const lh_metrics *metrics, const char *name); /* NaN when 
 
 /* Evaluates over whole documents of the split with carried state of its own; training goes on
  * undisturbed afterwards. Sets bits_per_token, perplexity, accuracy, error_percent,
- * predicted_tokens, and bits_per_byte and word_perplexity where the raw size is known. A signal
+ * predicted_tokens, and bits_per_byte and word_perplexity where the raw size is known;
+ * inference_memory_bytes is the most that parameters, carried state and one batch took. A signal
  * that stopped training stops it too: LH_EINTERRUPT. */
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out);
 

@@ -27,6 +27,9 @@ struct lh_session {
     double *pending_weight;  /* [log_every] */
     int64_t pending;
 
+    /* Largest memory in use before the peak was last reset. */
+    int64_t earlier_peak;
+
     /* step, time, and what has passed since the last point of the loss curve. */
     lh_snapshot_record record;
 };

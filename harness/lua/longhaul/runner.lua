@@ -113,7 +113,7 @@ local function train(run, results, session, shown)
 end
 
 local test_metrics = { "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
-  "accuracy", "error_percent" }
+  "accuracy", "error_percent", "inference_memory_bytes" }
 -- What a seed or a setting may be chosen by.
 local valid_metrics = { "bits_per_token", "perplexity", "error_percent" }
 

@@ -18,8 +18,8 @@ store.columns = {
   "accuracy", "error_percent", "mse", "mae", "bleu", "valid_bits_per_token", "valid_perplexity",
     "valid_error_percent", "step_time_ms", "step_time_q1_ms",
     "step_time_q3_ms",
-  "relative_step_time", "tokens_per_second", "peak_memory_bytes", "wall_time_s", "code_version",
-    "machine",
+  "relative_step_time", "tokens_per_second", "peak_memory_bytes", "inference_memory_bytes",
+    "wall_time_s", "code_version", "machine",
   "blas", "dataset", "class", "version", "date", "model_options", "task_options", "train_options",
     "error",
 }

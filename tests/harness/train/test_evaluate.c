@@ -107,6 +107,29 @@ TEST(targets_inside_segments_are_scored_alike) {
     check_against_hand("segment=5 batch=2 across=false", 5);
 }
 
+/* Neither moments nor gradients count, and what training took at most stays known. */
+TEST(inference_memory_is_that_of_parameters_state_and_a_batch) {
+    static const char *const optimizers[] = {"sgd momentum=0", "adam"};
+    double inference[2];
+    for (int i = 0; i < 2; ++i) {
+        lh_session *session = NULL;
+        lh_metrics m;
+        char train[64];
+        (void)snprintf(train, sizeof train, "steps=2 optimizer=%s", optimizers[i]);
+        REQUIRE_OK(trigram_session("", "segment=16 batch=2", train, 1, &session));
+        REQUIRE_OK(lh_session_train(session, NULL, NULL, NULL));
+        const int64_t peak = lh_session_peak_memory(session);
+        REQUIRE_OK(lh_session_evaluate(session, LH_VALID, &m));
+        inference[i] = lh_metrics_get(&m, "inference_memory_bytes");
+        const int64_t parameters = lh_params_elements(lh_session_model(session)->params, true);
+        CHECK(inference[i] > (double)(parameters * (int64_t)sizeof(real)));
+        CHECK(inference[i] < (double)peak);
+        CHECK(lh_session_peak_memory(session) >= peak);
+        lh_session_destroy(session);
+    }
+    CHECK_NEAR(inference[0], inference[1], 0);
+}
+
 /* The released metric for words: bits per token times tokens over words of the whole text. */
 TEST(word_perplexity_is_that_of_the_papers) {
     lh_session *session = NULL;
