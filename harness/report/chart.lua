@@ -329,21 +329,21 @@ local function draw_one(view, plot, paths)
   end
 end
 
---- Draws all charts of an experiment. Gives the paths, and a sentence when they could not be drawn.
-function chart.draw(experiment, settings, results)
+--- Draws all charts of an experiment into `folder`. Gives the paths, and a sentence when they could
+--- not be drawn. Loss curves are left to the experiment whose runs they are.
+function chart.draw(experiment, settings, results, folder)
   if #results.order == 0 then return {} end
   if not gnuplot.is_available() then
     return {},
       "No charts: gnuplot is missing (apt-get install gnuplot-nox); `longhaul plot` draws later."
   end
-  local folder = settings.results .. "/" .. experiment.name
   local view = {
     experiment = experiment, results = results, scale = settings.scale, folder = folder,
-    store = store.at(settings.results, experiment.name),
+    store = store.at(settings.results, experiment.runs),
   }
   local plots, paths = {}, {}
   for i, plot in ipairs(experiment.plots) do plots[i] = plot end
-  plots[#plots + 1] = { "loss" }
+  if experiment.runs == experiment.name then plots[#plots + 1] = { "loss" } end
   for _, plot in ipairs(plots) do draw_one(view, plot, paths) end
   return paths
 end

@@ -91,8 +91,8 @@ end
 -- ---- checking ----
 
 local function evidence(claim, experiment, settings)
-  local name = claim.experiment or experiment.name
-  local rows = name == experiment.name and #experiment.rows > 0 and experiment.rows or nil
+  local name = claim.experiment or experiment.runs
+  local rows = name == experiment.runs and #experiment.rows > 0 and experiment.rows or nil
   local found = results.open(settings.results, name, settings.scale, settings.device, rows)
   return setmetatable({ results = found, seeds = 0 }, Evidence)
 end

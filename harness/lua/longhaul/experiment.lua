@@ -9,13 +9,18 @@ local Experiment = {}
 Experiment.__index = Experiment
 Experiment.__name = "longhaul.experiment"
 
---- Used by lh.experiment.
-function experiment.new(name, scale)
+local function check_name(name)
   if type(name) ~= "string" or not name:match("^[%w_.-]+$") then
     spec.fail("an experiment's name is made of letters, digits, '-', '_' and '.'")
   end
+end
+
+--- Used by lh.experiment. `runs` names the experiment whose runs it shares.
+function experiment.new(name, runs, scale)
+  check_name(name)
+  check_name(runs)
   local made = {
-    name = name, scale = scale, rows = {}, tables = {}, plots = {}, claims = {}, default_seeds = 1,
+    name = name, runs = runs, scale = scale, rows = {}, tables = {}, plots = {}, claims = {}, default_seeds = 1,
   }
   return setmetatable(made, Experiment)
 end

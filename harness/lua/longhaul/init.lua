@@ -46,9 +46,13 @@ end
 --- The value that a Lua file beside the script returns: `local setting = lh.include "setting.lua"`.
 function longhaul.include(name) return require("longhaul.script").include(name) end
 
---- A new experiment. Its name is the folder under results/.
+--- A new experiment. Its name is the folder under results/. With `runs` its rows are runs of that
+--- other experiment, which a figure shares with a table: what one has trained the other finds.
 ---@param name string "window-sweep"
-function longhaul.experiment(name) return experiment.new(name, settings.scale) end
+---@param options? { runs?: string }
+function longhaul.experiment(name, options)
+  return experiment.new(name, options and options.runs or name, settings.scale)
+end
 
 --- Options of training: `lh.train { steps = 500, optimizer = "adafactor", rate = 0.5 }`.
 function longhaul.train(options) return spec.make("train", "train", options) end

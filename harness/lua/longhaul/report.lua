@@ -1,4 +1,5 @@
 -- What an experiment shows: tables, charts and claims as views of runs.csv. Nothing here trains.
+local core = require "longhaul.core"
 local results = require "longhaul.report.results"
 
 local report = {}
@@ -6,11 +7,16 @@ local report = {}
 --- The results of an experiment, read through its script's rows.
 function report.results(experiment, settings)
   local function planned(row) return settings.seeds or row.seeds or experiment.default_seeds end
-  return results.open(settings.results, experiment.name, settings.scale, settings.device,
+  return results.open(settings.results, experiment.runs, settings.scale, settings.device,
     experiment.rows, planned)
 end
 
-local function folder_of(experiment, settings) return settings.results .. "/" .. experiment.name end
+-- Where the views go; an experiment that shares another's runs has a folder of its own for them.
+local function folder_of(experiment, settings)
+  local folder = settings.results .. "/" .. experiment.name
+  core.make_folder(folder)
+  return folder
+end
 
 --- Writes and prints the tables; gives the paths.
 function report.tables(experiment, settings)
@@ -29,7 +35,7 @@ end
 --- Draws the charts; gives the paths, and a sentence when there is no gnuplot.
 function report.charts(experiment, settings)
   return require("longhaul.report.chart").draw(experiment, settings,
-    report.results(experiment, settings))
+    report.results(experiment, settings), folder_of(experiment, settings))
 end
 
 --- Holds the claims against the results; prints and records the verdicts; gives the paths.
@@ -46,7 +52,8 @@ end
 
 --- Makes all views of an experiment and prints its tables and the paths of the files.
 function report.all(experiment, settings)
-  local files = #experiment.rows > 0 and { folder_of(experiment, settings) .. "/runs.csv" } or {}
+  local files = #experiment.rows > 0 and { settings.results .. "/" .. experiment.runs .. "/runs.csv" }
+    or {}
   for _, path in ipairs(report.tables(experiment, settings)) do files[#files + 1] = path end
   local charts, excuse = report.charts(experiment, settings)
   for _, path in ipairs(report.claims(experiment, settings)) do files[#files + 1] = path end

@@ -45,7 +45,7 @@ function runner.plan(experiment, settings)
     for _, row in ipairs(experiment.rows) do
       if seed <= seeds_of(row) and wanted(row, settings) then
         runs[#runs + 1] = {
-          experiment = experiment.name, row = row, seed = seed, scale = settings.scale,
+          experiment = experiment.runs, row = row, seed = seed, scale = settings.scale,
           device = settings.device, slug = experiment:slug(row),
         }
       end
@@ -187,7 +187,7 @@ end
 function runner.run(experiment, settings)
   if #experiment.rows == 0 then return 0, false end
   local baseline = experiment:baseline()
-  local results = store.open(settings.results, experiment.name)
+  local results = store.open(settings.results, experiment.runs)
   local machine = core.machine()
   local runs, failed, kept = runner.plan(experiment, settings), 0, {}
   if #runs == 0 then

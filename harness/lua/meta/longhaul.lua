@@ -8,6 +8,7 @@
 ---| "bleu"
 ---| "error_percent"
 ---| "flops_per_token"
+---| "inference_memory_bytes"
 ---| "mae"
 ---| "mse"
 ---| "parameters"
@@ -356,8 +357,9 @@ function experiment:claim(claim) end
 local longhaul = { data = {} }
 
 ---@param name string the folder under results/
+---@param options? { runs?: string } whose runs it shares
 ---@return longhaul.experiment
-function longhaul.experiment(name) end
+function longhaul.experiment(name, options) end
 
 ---@param options longhaul.train
 ---@return longhaul.spec
