@@ -23,9 +23,18 @@ lh_status lh_trained_tokens_open(lh_corpus *corpus, const char *tokens, lh_token
 
 /* ---- readers: each fills the corpus from what it finds ---- */
 
-/* train/, valid/ and test/ with one document a file (searched recursively, sorted by name); without
- * such folders the files of `folder` are split 90 / 5 / 5 by a hash of their names. */
+/* train/, valid/ and test/ with one document a file (searched recursively, sorted by name), or
+ * train.jsonl and so on; without such folders or files those of `folder` are split 90 / 5 / 5 by a
+ * hash of their names. A file of JSON lines holds many documents. */
 lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *folder);
+
+/* 90 / 5 / 5 by a hash of a document's name. */
+lh_split lh_split_by_name(const char *name);
+
+/* Files ".jsonl" and ".jsonl.gz": a document a line. `split` -1: by the hash of its name and line.
+ * Fails: LH_EFORMAT with file, line and what is amiss. */
+bool lh_corpus_is_lines(const char *name);
+lh_status lh_corpus_read_lines(lh_corpus *corpus, int split, const char *name, const char *path);
 
 /* "enwik8", "text8" and "wikitext-103" in their public formats, from the folder of that name. */
 bool lh_corpus_is_stream(const char *name);

@@ -16,10 +16,17 @@ typedef struct walk {
     int split; /* -1: by hash */
 } walk;
 
-static lh_split split_of(const walk *w, const char *name) {
-    if (w->split >= 0) return (lh_split)w->split;
+lh_split lh_split_by_name(const char *name) {
     const uint64_t hundredth = XXH3_64bits(name, strlen(name)) % 100;
     return hundredth < 90 ? LH_TRAIN : hundredth < 95 ? LH_VALID : LH_TEST;
+}
+
+/* "train.jsonl" and the like belong to a split whatever the walk says; -1: no such name. */
+static int named_split(const char *name) {
+    static const char *const splits[LH_SPLITS] = {"train.jsonl", "valid.jsonl", "test.jsonl"};
+    for (int s = 0; s < LH_SPLITS; ++s)
+        if (strncmp(name, splits[s], strlen(splits[s])) == 0) return s;
+    return -1;
 }
 
 static lh_status walk_folder(const walk *w, const char *folder, int depth);
@@ -36,7 +43,12 @@ static lh_status walk_entry(const walk *w, const char *folder, const char *entry
     if (S_ISDIR(status.st_mode)) return walk_folder(w, path, depth + 1);
     if (!S_ISREG(status.st_mode)) return LH_OK;
     const char *name = path + strlen(w->root) + 1;
-    return lh_corpus_add_file(w->corpus, split_of(w, name), name, path, (int64_t)status.st_size);
+    if (lh_corpus_is_lines(name)) {
+        const int split = w->split >= 0 ? w->split : named_split(name);
+        return lh_corpus_read_lines(w->corpus, split, name, path);
+    }
+    const lh_split split = w->split >= 0 ? (lh_split)w->split : lh_split_by_name(name);
+    return lh_corpus_add_file(w->corpus, split, name, path, (int64_t)status.st_size);
 }
 
 static lh_status walk_folder(const walk *w, const char *folder, int depth) {

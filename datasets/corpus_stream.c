@@ -1,18 +1,13 @@
 /* Corpora that are one long file: enwik8 and text8 (the first 90 %, then 5 % and 5 %, as is the
  * custom for the whole files), and WikiText-103 (a file per split). The files may be compressed
  * with gzip. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "datasets/corpus.h"
-#include "harness/engine/atomic_file.h"
-
-enum { READ_BYTES = 1 << 16 };
+#include "datasets/unpack.h"
 
 /* Documents of enwik8 are whole pages joined up to at least this size; text8 has no marks and is
  * cut. */
@@ -25,48 +20,6 @@ typedef struct text {
 
 /* ---- reading ---- */
 
-static lh_status read_all(int descriptor, const char *path, text *out) {
-    size_t capacity = 0;
-    for (;;) {
-        if (capacity - out->bytes < READ_BYTES) {
-            capacity = 2 * capacity + 2 * READ_BYTES;
-            char *data = lh_reallocate(out->data, capacity);
-            if (data == NULL) return LH_EMEMORY;
-            out->data = data;
-        }
-        const ssize_t got = read(descriptor, out->data + out->bytes, READ_BYTES);
-        if (got < 0) return lh_fail(LH_EIO, "%s: reading it through gzip failed", path);
-        if (got == 0) return LH_OK;
-        out->bytes += (size_t)got;
-    }
-}
-
-/* The child becomes gzip -dc with its output in the pipe; what it would say is said by our own
- * message. */
-static void become_gzip(const char *path, const int *ends) {
-    const int nowhere = open("/dev/null", O_WRONLY);
-    (void)dup2(ends[1], STDOUT_FILENO);
-    (void)dup2(nowhere, STDERR_FILENO);
-    (void)close(ends[0]);
-    (void)close(ends[1]);
-    (void)execlp("gzip", "gzip", "-dc", path, (char *)NULL);
-    _exit(127);
-}
-
-static lh_status read_gzip(const char *path, text *out) {
-    int ends[2], state = 0;
-    if (lh_fault() || pipe(ends) != 0) return lh_fail(LH_EIO, "%s: no pipe", path);
-    const pid_t child = fork();
-    if (child == 0) become_gzip(path, ends);
-    (void)close(ends[1]);
-    lh_status status = child > 0 ? read_all(ends[0], path, out) : LH_EIO;
-    (void)close(ends[0]);
-    if (child > 0 && waitpid(child, &state, 0) != child) status = LH_EIO;
-    if (status != LH_OK) return lh_fail(status, "%s: cannot be read", path);
-    if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return LH_OK;
-    return lh_fail(LH_EFORMAT, "%s: gzip cannot unpack it: truncated or no gzip file", path);
-}
-
 /* The first of folder/<name> over the names that exists. */
 static lh_status read_first(const char *folder, const char *const *names, text *out) {
     struct stat status;
@@ -74,11 +27,7 @@ static lh_status read_first(const char *folder, const char *const *names, text *
     for (int i = 0; names[i] != NULL; ++i) {
         const int length = snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         if (length < 0 || length >= LH_PATH_BYTES || stat(path, &status) != 0) continue;
-        if (strcmp(path + length - 3, ".gz") == 0) return read_gzip(path, out);
-        void *data = NULL;
-        LH_TRY(lh_file_read_all(path, &data, &out->bytes));
-        out->data = data;
-        return LH_OK;
+        return lh_file_unpack(path, &out->data, &out->bytes);
     }
     return lh_fail(LH_EIO, "%s: has no file %s, compressed or not", folder, names[0]);
 }

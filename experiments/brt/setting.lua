@@ -10,17 +10,17 @@ local setting = {}
 setting.size = lh.by_scale {
   smoke = { layers = 3, width = 32, heads = 2, window = 16 },
   small = { layers = 4, width = 64, heads = 2, window = 32 },
-  medium = { layers = 6, width = 128, heads = 4, window = 64 },
+  medium = { layers = 4, width = 64, heads = 2, window = 64 },
   gpu = { layers = 12, width = 512, heads = 8, window = 256 },
   paper = { layers = 12, width = 1024, heads = 8, window = 512 },
 }
 
 -- Tokens per training step: the same for every row (section 4.2).
-setting.tokens = lh.by_scale { smoke = 1024, small = 4096, medium = 8192, gpu = 65536, paper = 131072 }
+setting.tokens = lh.by_scale { smoke = 1024, small = 4096, gpu = 65536, paper = 131072 }
 
 local dropout = lh.by_scale { smoke = 0, medium = 0, gpu = 0.05 }
 
-setting.seeds = lh.by_scale { smoke = 1, small = 2, medium = 3, gpu = 1 }
+setting.seeds = lh.by_scale { smoke = 1, small = 2, gpu = 1 }
 
 --- Options of a model with `more` on top.
 function setting.model(more)
@@ -55,7 +55,7 @@ local all = {
 
 -- Which of them, by scale.
 local chosen = lh.by_scale {
-  smoke = { 1 }, small = { 1, 3, 4 }, gpu = { 1, 2, 3, 4 },
+  smoke = { 1 }, small = { 1, 3, 4 }, medium = { 1, 3 }, gpu = { 1, 2, 3, 4 },
 }
 
 setting.datasets = {}

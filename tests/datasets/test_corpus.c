@@ -64,6 +64,77 @@ TEST(folders_are_splits_and_files_documents) {
     lh_corpus_destroy(corpus);
 }
 
+static void check_text(lh_corpus *corpus, lh_split split, int64_t index, const char *name,
+                       const char *text) {
+    lh_document document;
+    REQUIRE_OK(lh_corpus_document(corpus, split, index, &document));
+    CHECK_STR(document.name, name);
+    REQUIRE(document.bytes == (int64_t)strlen(text));
+    for (int64_t i = 0; i < document.bytes; ++i)
+        CHECK_EQ_INT(document.tokens[i], (unsigned char)text[i] + 3);
+}
+
+TEST(json_lines_are_documents_and_dialogues) {
+    static const char lines[] = "{\"text\": \"one\\ntwo\", \"score\": 3}\n"
+                                "\n"
+                                "{\"dialogue\": [{\"speaker\": \"A\", \"text\": \"hi\"}, \"ho\"]}\n"
+                                "[\"caf\\u00e9\"]";
+    REQUIRE(make_root());
+    write_text("talk/train.jsonl", lines, sizeof lines - 1);
+    write_text("talk/test.jsonl", "{\"text\": \"x\"}", 13);
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(open_corpus("name=talk", &corpus));
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TRAIN), 3);
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_VALID), 0);
+    check_text(corpus, LH_TRAIN, 0, "train.jsonl:1", "one\ntwo");
+    check_text(corpus, LH_TRAIN, 1, "train.jsonl:3", "A: hi\nho\n");
+    check_text(corpus, LH_TRAIN, 2, "train.jsonl:4", "caf\xc3\xa9\n");
+    check_text(corpus, LH_TEST, 0, "test.jsonl:1", "x");
+    lh_corpus_destroy(corpus);
+}
+
+TEST(json_lines_may_be_packed_and_are_split_by_hash) {
+    char lines[200 * 24], command[2 * PATH];
+    size_t bytes = 0;
+    REQUIRE(make_root());
+    for (int i = 0; i < 200; ++i)
+        bytes += (size_t)snprintf(lines + bytes, sizeof lines - bytes, "{\"text\":\"d%d\"}\n", i);
+    write_text("web/dump.jsonl", lines, bytes);
+    (void)snprintf(command, sizeof command, "gzip %s/web/dump.jsonl", root);
+    REQUIRE(system(command) == 0);
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(open_corpus("name=web", &corpus));
+    const int64_t train = lh_corpus_documents(corpus, LH_TRAIN),
+                  valid = lh_corpus_documents(corpus, LH_VALID),
+                  test = lh_corpus_documents(corpus, LH_TEST);
+    CHECK_EQ_INT(train + valid + test, 200);
+    CHECK(train > 160 && valid > 0 && test > 0);
+    lh_corpus_destroy(corpus);
+}
+
+TEST(malformed_json_lines_are_named) {
+    static const struct {
+        const char *lines, *message;
+    } cases[] = {{"{\"text\": \"a\"}\n{\"text\": ", "line 2, column"},
+                 {"{\"title\": \"a\"}", "line 1: neither a string \"text\""},
+                 {"{\"text\": 3}", "line 1: neither"},
+                 {"[\"a\", 3]", "line 1: a turn is neither"},
+                 {"[]", "line 1: an empty document"},
+                 {"\n\nnull", "line 3: neither"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        lh_corpus *corpus = NULL;
+        REQUIRE(make_root());
+        write_text("bad/train.jsonl", cases[i].lines, strlen(cases[i].lines));
+        CHECK_FAILS(open_corpus("name=bad", &corpus), LH_EFORMAT, cases[i].message);
+        CHECK_FAILS(open_corpus("name=bad", &corpus), LH_EFORMAT, "train.jsonl");
+    }
+    lh_corpus *corpus = NULL;
+    write_text("nul/train.jsonl", "{\"text\": \"a\0b\"}", 15);
+    CHECK_FAILS(open_corpus("name=nul", &corpus), LH_EFORMAT, "NUL");
+    write_text("cut/train.jsonl.gz", "\x1f\x8b\x08\x00", 4);
+    CHECK_FAILS(open_corpus("name=cut", &corpus), LH_EFORMAT, "gzip");
+}
+
 TEST(limits_and_pieces) {
     REQUIRE(make_root());
     char text[1000];

@@ -30,6 +30,11 @@ fails 1 "a changed file is noticed" "expected" fetch small.txt nil
 succeeds "imports a folder as a document" "2 documents" "$LONGHAUL_BIN" data import "$scratch/tree" --name code --join-folders
 succeeds "and leaves binaries out" "code" ls "$XDG_CACHE_HOME/longhaul"
 fails 1 "names a missing folder" "no such folder" "$LONGHAUL_BIN" data import "$scratch/nowhere"
+for i in $(seq 100); do printf '{"text": "hello %d"}\n["hi", "who is it?"]\n' "$i"; done >"$scratch/talk.jsonl"
+succeeds "imports JSON lines" "bytes of JSON lines" "$LONGHAUL_BIN" data import "$scratch/talk.jsonl" --name reddit
+succeeds "which train like any corpus" "bits_per_token" "$LONGHAUL_BIN" train --model lstm --options 'hidden=8 width=8' \
+    --task-options 'name=reddit segment=8 batch=1' --train 'steps=2 warmup=1'
+fails 1 "names a missing file" "no such file" "$LONGHAUL_BIN" data import "$scratch/nowhere.jsonl"
 fails 2 "wants an action" "no action" "$LONGHAUL_BIN" data lsit
 
 finish

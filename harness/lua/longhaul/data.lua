@@ -171,9 +171,24 @@ local function text_of(path)
   return not text:find("\0", 1, true) and text or nil
 end
 
+-- A file of JSON lines is a corpus by itself; its name says nothing about splits, so its lines are
+-- split by hash when they are read.
+local function import_lines(path, name)
+  local file = path:match("([^/]+)$")
+  name = name or file:match("^(.-)%.jsonl")
+  local target = core.cache_folder() .. "/" .. name
+  core.make_folder(target)
+  core.write_file(target .. "/" .. file, core.read_file(path))
+  print(("%s: %s bytes of JSON lines, in %s"):format(name, progress.amount(core.file_size(path)), target))
+end
+
 --- Copies a tree into the cache folder as a corpus: a document per file, or per folder (the paper joins all files of a
 --- repository) with options.join_folders.
 function data.import(folder, name, options)
+  if folder:match("%.jsonl$") or folder:match("%.jsonl%.gz$") then
+    if not core.file_size(folder) then error(folder .. ": no such file", 0) end
+    return import_lines(folder, name)
+  end
   if not core.is_folder(folder) then error(folder .. ": no such folder", 0) end
   name = name or folder:match("([^/]+)/*$")
   local target = core.cache_folder() .. "/" .. name

@@ -1,0 +1,58 @@
+-- Staircase, Figure 2: every task by the number of recurrent steps at equal parameters, mean and deviation over
+-- seeds. One recurrent step is the cached staircase, which computes once and still carries its states through time.
+local lh = require "longhaul"
+local setting = lh.include "setting.lua"
+
+local bench = lh.experiment "staircase-figure2"
+
+local function add(dataset, task, train, seeds, models)
+  for _, row in ipairs(models) do
+    bench:row {
+      row[1], model = row[2], task = task, train = train, seeds = seeds, dataset = dataset,
+    }
+  end
+end
+
+local tracking = setting.tracking
+local chunk = tracking.chunk
+
+local function tracker(class, more)
+  local options = {}
+  for key, value in pairs(tracking.core) do options[key] = value end
+  for key, value in pairs(more) do options[key] = value end
+  return lh.models[class](options)
+end
+
+for _, dataset in ipairs(tracking.tasks) do
+  local models = { { "Cached Staircase", tracker("cached_staircase", { forward_size = chunk, step_size = 4 * chunk }) } }
+  for _, steps in ipairs { 2, 4 } do
+    models[#models + 1] = {
+      ("Staircase, N = %d"):format(steps), tracker("staircase", { steps = steps, forward_size = chunk }),
+    }
+  end
+  add(dataset.name, dataset.task, tracking.train, tracking.seeds, models)
+end
+
+local language = setting.language
+for i = 1, 2 do
+  local corpus = language.corpora[i]
+  local models = { { "Cached Staircase", setting.cached(language.step_size // 2) } }
+  for _, steps in ipairs { 2, 4, 8 } do
+    models[#models + 1] = { ("Staircase, N = %d"):format(steps), setting.staircase(steps) }
+  end
+  add(corpus.name, corpus.task, language.train, language.seeds, models)
+end
+
+for _, dataset in ipairs(tracking.tasks) do
+  bench:plot {
+    "lines", x = { "steps", log = true }, y = "error_percent", group = "class", band = "seeds",
+    dataset = dataset.name, name = "steps-" .. dataset.name,
+  }
+end
+for i = 1, 2 do
+  bench:plot {
+    "lines", x = { "steps", log = true }, y = "bits_per_byte", group = "class", band = "seeds",
+    dataset = language.corpora[i].name, name = "steps-" .. language.corpora[i].name,
+  }
+end
+return bench
