@@ -1,0 +1,14 @@
+#include "kernels/cuda/launch.cuh"
+
+lh_status lh_cuda_dropout(const lh_launch *launch, const lh_dropout_args *args) {
+    const lh_dropout_args a = *args;
+    if (!(a.rate >= 0 && a.rate < 1)) return LH_EOPTION;
+    const uint32_t threshold = lh_dropout_threshold(a.rate);
+    const real scale = (real)(1 / (1 - a.rate));
+    return lh_each(launch, a.outer * a.length * a.width, [=] __device__(int64_t i) {
+        const int64_t line = i / a.width;
+        const int64_t row = a.period > 0 ? line % a.length % a.period : line;
+        const uint32_t word = lh_random_word(*a.key, (uint64_t)(row * a.width + i % a.width));
+        lh_store(&a.y[i], a.write, word >= threshold ? a.x[i] * scale : 0);
+    });
+}

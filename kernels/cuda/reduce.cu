@@ -1,0 +1,32 @@
+#include "kernels/cuda/warp.cuh"
+
+/* Along the last axis a warp takes an output; else a thread does, its neighbours beside it. */
+lh_status lh_cuda_reduce(const lh_launch *launch, const lh_reduce_args *args) {
+    const lh_reduce_args a = *args;
+    if (a.op != LH_REDUCE_SUM && a.op != LH_REDUCE_MAX) return LH_EOPTION;
+    const bool sums = a.op == LH_REDUCE_SUM;
+    if (a.inner != 1) {
+        return lh_each(launch, a.outer * a.inner, [=] __device__(int64_t i) {
+            const real *x = a.x + i / a.inner * a.axis * a.inner + i % a.inner;
+            double sum = 0;
+            real most = -INFINITY;
+            for (int64_t n = 0; n < a.axis; ++n, x += a.inner) {
+                sum += (double)*x;
+                most = lh_larger(most, *x);
+            }
+            lh_store(&a.y[i], a.write, sums ? a.alpha * (real)sum : most);
+        });
+    }
+    return lh_each_row(launch, a.outer, [=] __device__(int64_t row, int lane) {
+        const real *x = a.x + row * a.axis;
+        double sum = 0;
+        real most = -INFINITY;
+        for (int64_t n = lane; n < a.axis; n += LH_WARP) {
+            sum += (double)x[n];
+            most = lh_larger(most, x[n]);
+        }
+        sum = lh_warp_sum(sum);
+        most = lh_warp_max(most);
+        if (lane == 0) lh_store(&a.y[row], a.write, sums ? a.alpha * (real)sum : most);
+    });
+}

@@ -1,0 +1,43 @@
+/* Sums and maxima over the lanes of a warp, in one fixed tree; every lane gets the result. A row of
+ * a matrix goes to one warp. */
+#ifndef LH_KERNELS_CUDA_WARP_CUH
+#define LH_KERNELS_CUDA_WARP_CUH
+
+#include "kernels/cuda/launch.cuh"
+
+enum { LH_WARPS = LH_THREADS / LH_WARP };
+
+template <typename number> __device__ static inline number lh_warp_sum(number x) {
+    for (int bits = LH_WARP / 2; bits > 0; bits /= 2)
+        x += __shfl_xor_sync(0xffffffffu, x, bits);
+    return x;
+}
+
+/* Not a number wins. */
+__device__ static inline real lh_larger(real a, real b) {
+    return isnan(a) || a >= b ? a : b;
+}
+
+__device__ static inline real lh_warp_max(real x) {
+    for (int bits = LH_WARP / 2; bits > 0; bits /= 2)
+        x = lh_larger(x, __shfl_xor_sync(0xffffffffu, x, bits));
+    return x;
+}
+
+template <typename work>
+__global__ void __launch_bounds__(LH_THREADS) lh_each_row_kernel(int64_t rows, work body) {
+    const int lane = (int)(threadIdx.x % LH_WARP);
+    const int64_t step = (int64_t)gridDim.x * LH_WARPS;
+    for (int64_t r = (int64_t)blockIdx.x * LH_WARPS + threadIdx.x / LH_WARP; r < rows; r += step)
+        body(r, lane);
+}
+
+/* Calls body(row, lane), a __device__ lambda, with the lanes of one warp together for each row. */
+template <typename work>
+static inline lh_status lh_each_row(const lh_launch *launch, int64_t rows, work body) {
+    if (rows <= 0) return LH_OK;
+    return LH_LAUNCH((lh_each_row_kernel<work>), lh_blocks(rows, LH_WARPS), LH_THREADS, 0, launch,
+                     rows, body);
+}
+
+#endif
