@@ -13,9 +13,13 @@ local function judged(check)
   end
 end
 
-local function claim(id, check, expected)
-  bench:claim { id, experiment = "brt-table1", expected = expected, check = judged(check) }
+local function claim_on(experiment, id, check, expected)
+  bench:claim { id, experiment = experiment, expected = expected, check = judged(check) }
 end
+
+-- ---- Block-Recurrent Transformer ----
+
+local function claim(id, check, expected) claim_on("brt-table1", id, check, expected) end
 
 local bits, time = "bits_per_token", "relative_step_time"
 local best = "Rec:fixed:skip"
@@ -83,5 +87,126 @@ bench:claim {
     return small > large, measured
   end),
 }
+
+-- ---- Staircase ----
+
+local trackers = { "LSTM", "Feedback Transformer [13]", "Staircase", "Cached Staircase" }
+local plain = "Transformer-XL [9]"
+local tracking = { "random_walk", "algorithm" }
+
+-- Mean error over seeds of `row` on both tracking tasks, as a part of a verdict.
+local function errors(seen, row, holds)
+  local parts = {}
+  for _, dataset in ipairs(tracking) do
+    local error = seen:value(row, "error_percent", dataset)
+    parts[#parts + 1] = {
+      holds(error) and "holds" or "fails", ("%s errs %.1f%% on %s"):format(row, error, dataset),
+    }
+  end
+  return seen:all(parts)
+end
+
+local function at_most(limit) return function(error) return error <= limit end end
+local function at_least(limit) return function(error) return error >= limit end end
+
+-- Recurrent models track state, a transformer of the same size does not.
+claim_on("staircase-table1", "staircase_p001", function(seen)
+  return seen:all {
+    { errors(seen, "Staircase", at_most(2)) }, { errors(seen, plain, at_least(20)) },
+  }
+end, "Staircase errs at most 2%, Transformer-XL at least 20%, on both tasks")
+
+claim_on("staircase-table1", "staircase_p019", function(seen)
+  local parts = {}
+  for _, dataset in ipairs(tracking) do
+    local baseline = seen:value(plain, "error_percent", dataset)
+    for _, row in ipairs(trackers) do
+      local error = seen:value(row, "error_percent", dataset)
+      parts[#parts + 1] = {
+        baseline > 10 * error and "holds" or "fails",
+        ("%s %.2f%% against %.1f%% on %s"):format(row, error, baseline, dataset),
+      }
+    end
+  end
+  return seen:all(parts)
+end)
+
+claim_on("staircase-table1", "staircase_p018", function(seen)
+  local error = seen:value("LSTM", "error_percent", "random_walk")
+  return error <= 1, ("LSTM errs %.2f%%"):format(error)
+end)
+
+claim_on("staircase-table1", "staircase_p022", function(seen)
+  return errors(seen, "Cached Staircase", at_most(2))
+end)
+
+claim_on("staircase-table1", "staircase_p023", function(seen)
+  local parts = { { errors(seen, "Feedback Transformer [13]", at_most(1)) } }
+  for _, dataset in ipairs(tracking) do
+    local ratio = seen:value("Feedback Transformer [13]", "step_time_ms", dataset)
+      / seen:value("Staircase", "step_time_ms", dataset)
+    parts[#parts + 1] = {
+      ratio > 1 and "holds" or "fails", ("its step takes %.2f of Staircase's on %s"):format(ratio, dataset),
+    }
+  end
+  return seen:all(parts)
+end)
+
+local valid = "valid_perplexity"
+local function stairs(steps) return ("Staircase, N = %d"):format(steps) end
+
+local function steps_claim(id, check, expected) claim_on("staircase-table2", id, check, expected) end
+
+-- More recurrent steps, lower perplexity, at equal parameters.
+steps_claim("staircase_p024", function(seen)
+  return seen:all {
+    { seen:lower_everywhere(valid, stairs(4), stairs(2), nil, 0) },
+    { seen:lower_everywhere(valid, stairs(8), stairs(4), nil, 0) },
+  }
+end)
+
+steps_claim("staircase_p002", function(seen)
+  return seen:lower_everywhere(valid, stairs(8), plain, nil, 0)
+end, "Staircase with 8 steps below Transformer-XL of the same size")
+
+-- More steps cost more time, but stay far below the Feedback Transformer.
+steps_claim("staircase_p032", function(seen)
+  local time = {}
+  for _, steps in ipairs { 2, 4, 8 } do time[steps] = seen:value(stairs(steps), "step_time_ms") end
+  local feedback = seen:value("Feedback Transformer [13]", "step_time_ms")
+  return time[2] < time[4] and time[4] < time[8] and time[8] < feedback / 2,
+    ("%.0f, %.0f and %.0f ms; Feedback %.0f ms"):format(time[2], time[4], time[8], feedback)
+end)
+
+-- A cached staircase costs about what the baseline does.
+steps_claim("staircase_p033", function(seen)
+  local ratio = seen:value("Cached Staircase", "step_time_ms") / seen:value(plain, "step_time_ms")
+  return ratio <= 1.05, ("its step takes %.2f of the baseline's"):format(ratio)
+end)
+
+steps_claim("staircase_p034", function(seen)
+  local training, inference = {}, {}
+  for _, steps in ipairs { 2, 4, 8 } do
+    training[steps] = seen:value(stairs(steps), "peak_memory_bytes") / 2 ^ 20
+    inference[steps] = seen:value(stairs(steps), "inference_memory_bytes") / 2 ^ 20
+  end
+  local grows = training[2] < training[4] and training[4] < training[8]
+  return grows and inference[8] < 1.25 * inference[2],
+    ("training %.0f, %.0f, %.0f MiB; inference %.1f, %.1f, %.1f MiB"):format(training[2], training[4],
+      training[8], inference[2], inference[4], inference[8])
+end, "peak training memory grows with N; inference memory within 25%")
+
+claim_on("staircase-table3", "staircase_p036", function(seen)
+  local parts = {}
+  local function faster(large, small)
+    local ratio = seen:value(large, "step_time_ms") / seen:value(small, "step_time_ms")
+    parts[#parts + 1] = {
+      ratio < 1 and "holds" or "fails", ("%s takes %.2f of %s"):format(large, ratio, small),
+    }
+  end
+  faster("Cache St., C = NC/2", "Cache St., C = NC/4")
+  faster("Cache St., C = NC/4", "Cache St., C = NC/8")
+  return seen:all(parts)
+end)
 
 return bench

@@ -14,23 +14,18 @@ local function add(dataset, task, train, seeds, models)
 end
 
 local tracking = setting.tracking
-local chunk = tracking.chunk
-
-local function tracker(class, more)
-  local options = {}
-  for key, value in pairs(tracking.core) do options[key] = value end
-  for key, value in pairs(more) do options[key] = value end
-  return lh.models[class](options)
-end
-
-for _, dataset in ipairs(tracking.tasks) do
-  local models = { { "Cached Staircase", tracker("cached_staircase", { forward_size = chunk, step_size = 4 * chunk }) } }
+for _, task in ipairs(tracking.tasks) do
+  local models = {
+    { "Cached Staircase",
+      setting.tracker("cached_staircase", { forward_size = task.cached, step_size = task.step }) },
+  }
   for _, steps in ipairs { 2, 4 } do
     models[#models + 1] = {
-      ("Staircase, N = %d"):format(steps), tracker("staircase", { steps = steps, forward_size = chunk }),
+      ("Staircase, N = %d"):format(steps),
+      setting.tracker("staircase", { steps = steps, forward_size = task.chunk }),
     }
   end
-  add(dataset.name, dataset.task, tracking.train, tracking.seeds, models)
+  add(task.name, task.task, task.train, tracking.seeds, models)
 end
 
 local language = setting.language

@@ -29,8 +29,6 @@ setting.tracking = {
     medium = { layers = 1, width = 128, hidden = 256 },
     paper = { layers = 2, width = 128, hidden = 512 },
   },
-  chunk = lh.by_scale { smoke = 4, small = 4, medium = 8, paper = 64 },
-  span = lh.by_scale { smoke = 8, small = 32, medium = 64, paper = 100 },
 }
 
 -- Both tasks shortened below `paper`: fewer cells and actions, fewer and smaller numbers.
@@ -40,7 +38,7 @@ local walk = lh.by_scale {
 }
 local program = lh.by_scale {
   smoke = { variables = 2, statements = 5, largest = 3 },
-  small = { variables = 1, statements = 50, largest = 8 },
+  small = { variables = 1, statements = 30, largest = 5 },
   medium = { variables = 3, statements = 30, largest = 10 },
   paper = { variables = 3, statements = 100, largest = 10 },
 }
@@ -51,21 +49,40 @@ local stream = lh.by_scale {
   paper = { batch = 256, segment = 128, episodes = 10000, evaluate_episodes = 1000 },
 }
 
+-- The released scripts: Adam, a constant rate after the warm-up. Short runs end on a cosine.
+local function train(small_steps)
+  return lh.train {
+    optimizer = "adam",
+    schedule = lh.by_scale { smoke = "cosine", paper = "constant" },
+    steps = lh.by_scale { smoke = 12, small = small_steps, medium = 20e3, paper = 100e3 },
+    rate = lh.by_scale { smoke = 4e-3, medium = 1e-3, paper = 1e-4 },
+    warmup = lh.by_scale { smoke = 4, small = 500, medium = 1000 },
+    clip = 0.1,
+    log_every = lh.by_scale { smoke = 4, small = 100 },
+  }
+end
+
+-- Forward sizes C of the staircase and of the cached one, whose step size is `step`; `span` is what the baselines
+-- see. A statement of the shortened programs fills up to eight symbols, an action is one.
 setting.tracking.tasks = {
-  { name = "random_walk", task = lh.tasks.random_walk(merged(stream, walk)) },
-  { name = "algorithm", task = lh.tasks.algorithm(merged(stream, program)) },
+  {
+    name = "random_walk", task = lh.tasks.random_walk(merged(stream, walk)), train = train(12e3),
+    chunk = lh.by_scale { smoke = 4, small = 4, medium = 8, paper = 64 },
+    cached = lh.by_scale { smoke = 2, small = 2, medium = 4, paper = 32 },
+    step = lh.by_scale { smoke = 8, small = 16, medium = 32, paper = 128 },
+    span = lh.by_scale { smoke = 8, small = 32, medium = 64, paper = 100 },
+  },
+  {
+    name = "algorithm", task = lh.tasks.algorithm(merged(stream, program)), train = train(10e3),
+    chunk = lh.by_scale { smoke = 4, small = 8, medium = 16, paper = 64 },
+    cached = lh.by_scale { smoke = 2, small = 4, medium = 8, paper = 32 },
+    step = lh.by_scale { smoke = 8, small = 32, medium = 64, paper = 128 },
+    span = lh.by_scale { smoke = 8, small = 16, medium = 64, paper = 100 },
+  },
 }
 
--- Section 2.8 of the released scripts: Adam, a constant rate after the warm-up. Short runs end on a cosine.
-setting.tracking.train = lh.train {
-  optimizer = "adam",
-  schedule = lh.by_scale { smoke = "cosine", paper = "constant" },
-  steps = lh.by_scale { smoke = 12, small = 12e3, medium = 20e3, paper = 100e3 },
-  rate = lh.by_scale { smoke = 4e-3, medium = 1e-3, paper = 1e-4 },
-  warmup = lh.by_scale { smoke = 4, small = 500, medium = 1000 },
-  clip = 0.1,
-  log_every = lh.by_scale { smoke = 4, small = 100 },
-}
+--- A model of the tracking core with `more` on top.
+function setting.tracker(class, more) return lh.models[class](merged(setting.tracking.core, more)) end
 
 -- ---- language modelling ----
 
