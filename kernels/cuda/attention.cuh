@@ -1,0 +1,161 @@
+/* What the attention kernels share: who sees whom, scores, dropout. One warp works for one query
+ * (or one key), its lanes each for one of 32 keys (or queries) staged in shared memory; sums over
+ * them then go with a lane for each element of a head vector. Scores live in registers only. */
+#ifndef LH_KERNELS_CUDA_ATTENTION_CUH
+#define LH_KERNELS_CUDA_ATTENTION_CUH
+
+#include "kernels/cuda/warp.cuh"
+
+/* Head vectors of up to LH_HEAD_PARTS * 32 elements. */
+enum { LH_HEAD_PARTS = 8 };
+
+/* ---- shape, on the host as well ---- */
+
+/* Distances between queries and positioned keys that can be seen: nearest .. nearest + span - 1. */
+typedef struct lh_distances {
+    int64_t nearest, span;
+} lh_distances;
+
+static inline lh_distances lh_distances_of(const lh_attention_spec *spec) {
+    int64_t nearest = INT64_MAX, farthest = INT64_MIN;
+    for (int s = 0; s < spec->source_count; ++s) {
+        const lh_key_source *keys = &spec->source[s];
+        if (keys->everywhere || keys->count == 0) continue;
+        nearest = lh_min(nearest, -(keys->first + keys->count - 1));
+        farthest = lh_max(farthest, spec->queries - 1 - keys->first);
+    }
+    nearest = lh_max(nearest, spec->min_distance);
+    farthest = lh_min(farthest, spec->max_distance);
+    return {nearest, nearest > farthest ? 0 : farthest - nearest + 1};
+}
+
+static inline lh_status lh_attention_check(const lh_attention_spec *spec) {
+    if (spec->batch < 0 || spec->heads < 0 || spec->queries < 0 || spec->head_width < 0)
+        return LH_ESHAPE;
+    if (spec->head_width > LH_HEAD_PARTS * LH_WARP) return LH_ESHAPE;
+    if (spec->source_count < 0 || spec->source_count > LH_KEY_SOURCES) return LH_ESHAPE;
+    for (int s = 0; s < spec->source_count; ++s)
+        if (spec->source[s].count < 0) return LH_ESHAPE;
+    if (spec->bias && (spec->buckets < 1 || spec->bucket_span < 1 || !spec->bucket_of))
+        return LH_ESHAPE;
+    if (spec->positions && (spec->position_count < 1 ||
+                            (spec->position_heads != 1 && spec->position_heads != spec->heads)))
+        return LH_ESHAPE;
+    if (!(spec->dropout >= 0 && spec->dropout < 1) || (spec->dropout > 0 && !spec->key))
+        return LH_EOPTION;
+    return spec->chunk < 0 || spec->dropout_period < 0 ? LH_EOPTION : LH_OK;
+}
+
+/* ---- who sees whom ---- */
+
+__device__ static inline int64_t lh_floor_divide(int64_t a, int64_t b) {
+    return a / b - (a % b < 0);
+}
+
+__device__ static inline bool lh_sees(const lh_attention_spec &spec, int source, int64_t query,
+                                      int64_t key) {
+    const lh_key_source &keys = spec.source[source];
+    if (keys.everywhere) return true;
+    const int64_t position = keys.first + key, distance = query - position;
+    if (distance < spec.min_distance || distance > spec.max_distance) return false;
+    return spec.chunk == 0 || lh_floor_divide(position, spec.chunk) >=
+                                  lh_floor_divide(query, spec.chunk) - spec.chunks_back;
+}
+
+typedef struct lh_span {
+    int64_t begin, end;
+} lh_span;
+
+/* Keys of a source that some query of [first, last] may see; chunks left out of account. */
+__device__ static inline lh_span lh_keys_seen(const lh_attention_spec &spec, int source,
+                                              int64_t first, int64_t last) {
+    const lh_key_source &keys = spec.source[source];
+    if (keys.everywhere) return {0, keys.count};
+    const int64_t begin = lh_max(0, first - spec.max_distance - keys.first);
+    return {begin, lh_min(keys.count, last - spec.min_distance - keys.first + 1)};
+}
+
+/* Queries that may see some key of [first, last]. */
+__device__ static inline lh_span lh_queries_seeing(const lh_attention_spec &spec, int source,
+                                                   int64_t first, int64_t last) {
+    const lh_key_source &keys = spec.source[source];
+    if (keys.everywhere) return {0, spec.queries};
+    const int64_t begin = lh_max(0, keys.first + first + spec.min_distance);
+    return {begin, lh_min(spec.queries, keys.first + last + spec.max_distance + 1)};
+}
+
+/* ---- rows of head vectors ---- */
+
+__device__ static inline real *lh_head_row(const lh_heads &heads, int64_t batch, int64_t head,
+                                           int64_t token) {
+    return heads.data + batch * heads.batch_stride + head * heads.head_stride +
+           token * heads.token_stride;
+}
+
+/* A block copies rows [begin, begin + LH_WARP) into shared memory, `pitch` elements apart; what
+ * lies past `end` is not touched. */
+__device__ static inline void lh_stage_rows(const lh_heads &heads, int64_t batch, int64_t head,
+                                            int64_t begin, int64_t end, int64_t width, real *tile,
+                                            int64_t pitch) {
+    for (int64_t i = threadIdx.x; i < LH_WARP * width; i += LH_THREADS) {
+        const int64_t row = i / width, column = i % width;
+        if (begin + row < end)
+            tile[row * pitch + column] = lh_head_row(heads, batch, head, begin + row)[column];
+    }
+}
+
+__device__ static inline real lh_dot(const real *a, const real *b, int64_t width) {
+    real sum = 0;
+    for (int64_t d = 0; d < width; ++d)
+        sum += a[d] * b[d];
+    return sum;
+}
+
+/* ---- scores ---- */
+
+__device__ static inline real lh_scale_of_head(const lh_attention_spec &spec, int64_t head) {
+    return spec.head_scale != NULL ? spec.head_scale[head] : 1;
+}
+
+/* The position vector of a distance, or NULL. */
+__device__ static inline const real *lh_position(const lh_attention_spec &spec, int source,
+                                                 int64_t head, int64_t distance) {
+    if (spec.positions == NULL || spec.source[source].everywhere) return NULL;
+    const int64_t table = spec.position_heads > 1 ? head * spec.position_count : 0;
+    const int64_t entry =
+        lh_max(0, lh_min(distance - spec.position_first, spec.position_count - 1));
+    return spec.positions + (table + entry) * spec.head_width;
+}
+
+/* The score before the head's scale: scale * q . (k + r) + bias; `dot` is q . k. */
+__device__ static inline real lh_raw_score(const lh_attention_spec &spec, int source, int64_t head,
+                                           int64_t distance, const real *q, real dot) {
+    const real *r = lh_position(spec, source, head, distance);
+    if (r != NULL) dot += lh_dot(q, r, spec.head_width);
+    const real raw = spec.scale * dot;
+    if (spec.bias == NULL || spec.source[source].everywhere) return raw;
+    const int64_t entry = lh_max(0, lh_min(distance - spec.bucket_first, spec.bucket_span - 1));
+    return raw + spec.bias[head * spec.buckets + spec.bucket_of[entry]];
+}
+
+/* What dropout multiplies a weight by. */
+__device__ static inline real lh_kept(const lh_attention_spec &spec, int64_t batch, int64_t head,
+                                      int64_t query, int source, int64_t key) {
+    const int64_t period = spec.dropout_period;
+    if (!(spec.dropout > 0) || (period > 0 && spec.source[source].everywhere)) return 1;
+    int64_t before = key, keys = 0;
+    for (int s = 0; s < spec.source_count; ++s) {
+        before += s < source ? spec.source[s].count : 0;
+        keys += spec.source[s].count;
+    }
+    int64_t row = (batch * spec.heads + head) * spec.queries + query, slot = before;
+    if (period > 0) {
+        row = head * period + query % period;
+        slot = query - (spec.source[source].first + key) + period;
+        keys = 3 * period;
+    }
+    const uint32_t word = lh_random_word(*spec.key, (uint64_t)(row * keys + slot));
+    return word >= lh_dropout_threshold(spec.dropout) ? (real)(1 / (1 - spec.dropout)) : 0;
+}
+
+#endif
