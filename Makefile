@@ -11,15 +11,19 @@ OPTIMIZE ?= -O3
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 DEPS     ?=#                     a folder with include/ and lib/ to build from first
+CUDA     ?=#                     1: with the CUDA kernels; 0: without; sim: with tests/cudasim in place
+#                                of a GPU; empty: 1 where there are both nvcc and a GPU
+CUDA_ARCHITECTURES ?= 80 90#     compiled for; newer cards translate the last one
 # Probes, each found by itself; `no` leaves a part out, flags or a program are taken as given:
-# OPENMP BLAS LUA CSV CJSON XXHASH SENTENCEPIECE GNUPLOT CURL CUDA MPI
-PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON XXHASH SENTENCEPIECE GNUPLOT CURL CUDA MPI
+# OPENMP BLAS LUA CSV CJSON XXHASH SENTENCEPIECE GNUPLOT CURL NVCC MPI
+PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON XXHASH SENTENCEPIECE GNUPLOT CURL NVCC MPI
 # What the targets work on:
 PAPER    ?= brt#                 reproduce-table1: a paper, or all
 SCALE    ?= small#               smoke, small, medium, gpu, paper
 DEVICE   ?= cpu
 SEEDS    ?=#                     how many; default: what the experiment says
-BACKEND  ?= cpu#                 conformance
+BACKEND  ?= cpu#                 conformance: cpu, cudasim or cuda
+KERNEL   ?=#                     conformance: one kernel; default: all
 CORPUS   ?= enwik8#              data-fetch
 FUZZ_SECONDS ?= 20
 # -------------------------------------------------------------------------------------------------
@@ -44,7 +48,7 @@ say = @printf '  %-5s %s\n' '$(1)' '$(2)'
 
 # ---- Every combination of settings has its own folder, so that switching never mixes ------------
 compiler_folder := $(O)$(if $(filter-out gcc,$(CC)),/$(notdir $(firstword $(CC))))
-variant := $(strip $(filter double,$(REAL)) $(subst $(comma),+,$(SANITIZE)) \
+variant := $(strip $(filter double,$(REAL)) $(filter sim,$(CUDA)) $(subst $(comma),+,$(SANITIZE)) \
     $(if $(COVERAGE),coverage) $(if $(WERROR),werror))
 B := $(compiler_folder)$(if $(variant),/$(subst $(space),-,$(variant)))
 config := $(compiler_folder)/config.mk
@@ -72,6 +76,29 @@ endif
 $(config): scripts/configure.sh scripts/install-packages.sh $(compiler_folder)/probes
 	$(Q)$(probe_values) INSTALL=$(if $(installs),yes) scripts/configure.sh $@
 
+# ---- CUDA ---------------------------------------------------------------------------------------
+# The sources of kernels/cuda go through nvcc, or as plain C++ through tests/cudasim.
+cuda := $(if $(CUDA),$(filter-out 0 no,$(subst yes,1,$(CUDA))),$(if $(filter yes,$(GPU_FOUND)),$(if $(NVCC_PATH),1)))
+ifeq ($(REAL),double)
+cuda :=
+endif
+ifeq ($(filter-out 1 sim,$(cuda)),)
+else
+$(error CUDA=$(CUDA): give 0, 1 or sim)
+endif
+ifneq ($(and $(filter 1,$(cuda)),$(needs_build),$(wildcard $(config))),)
+ifeq ($(NVCC_PATH),)
+$(error CUDA=1, but no nvcc was found: install the CUDA toolkit, or give NVCC=/path/to/nvcc)
+endif
+endif
+cuda_home := $(patsubst %/bin/nvcc,%,$(NVCC_PATH))
+cuda_libraries := $(if $(filter 1,$(cuda)),-L$(cuda_home)/lib64 -Wl$(comma)-rpath$(comma)$(cuda_home)/lib64 -lcublas -lcudart)
+ifeq ($(cuda),sim)
+CPU_ISAS := scalar# what is tested there is not the CPU
+endif
+cuda_sources := $(if $(cuda),$(wildcard kernels/cuda/*.cu))
+simulator_sources := $(if $(filter sim,$(cuda)),$(wildcard tests/cudasim/*.cc))
+
 # ---- Flags --------------------------------------------------------------------------------------
 # No -ffast-math: not-a-number rules and bit reproducibility matter. Reductions that may be
 # reordered say so themselves, with `#pragma omp simd reduction`.
@@ -87,15 +114,22 @@ optimize := $(if $(SANITIZE)$(COVERAGE),-O1,$(OPTIMIZE))
 
 cppflags := -I. -D_POSIX_C_SOURCE=200809L $(if $(filter double,$(REAL)),-DLH_REAL_DOUBLE) \
     $(if $(filter avx2,$(CPU_ISAS)),-DLH_HAVE_AVX2) $(if $(filter avx512,$(CPU_ISAS)),-DLH_HAVE_AVX512) \
-    $(if $(filter yes,$(SENTENCEPIECE_FOUND)),-DLH_HAVE_SENTENCEPIECE) $(LIB_CPPFLAGS) $(CPPFLAGS)
+    $(if $(filter yes,$(SENTENCEPIECE_FOUND)),-DLH_HAVE_SENTENCEPIECE) \
+    $(if $(filter sim,$(cuda)),-DLH_CUDASIM) $(LIB_CPPFLAGS) $(CPPFLAGS)
 both := -g $(optimize) $(maths) $(OPENMP_FLAGS) $(instrument) -MMD -MP
 cflags := -std=c11 $(both) $(warnings) $(warnings_c) $(if $(WERROR),-include tests/lint/banned.h) $(CFLAGS)
 cxxflags := -std=c++17 $(both) $(warnings) $(CXXFLAGS)
-linker := $(if $(filter yes,$(SENTENCEPIECE_FOUND)),$(CXX),$(CC))
-link = $(linker) $(both) -rdynamic $(LIB_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LDLIBS) -ldl -lm $(LDLIBS)
+nvccflags := -std=c++17 -O3 --extended-lambda -lineinfo -I. -MMD -MP -ccbin $(CXX) \
+    $(foreach number,$(CUDA_ARCHITECTURES),-gencode arch=compute_$(number)$(comma)code=sm_$(number)) \
+    $(foreach number,$(lastword $(CUDA_ARCHITECTURES)),-gencode arch=compute_$(number)$(comma)code=compute_$(number)) \
+    -Xcompiler -Wall$(comma)-Wextra$(comma)-Wshadow$(if $(WERROR),$(comma)-Werror -Werror all-warnings) $(NVCCFLAGS)
+linker := $(if $(filter yes,$(SENTENCEPIECE_FOUND))$(cuda),$(CXX),$(CC))
+link = $(linker) $(both) -rdynamic $(LIB_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LDLIBS) $(cuda_libraries) \
+    -ldl -lm $(LDLIBS)
 compile = $(CC) $(cppflags) $(cflags)
 ifneq ($(needs_build),)
 $(call remember,$(B)/flags,'$(compile)' '$(CXX) $(cxxflags)' '$(LIB_LDLIBS) $(LDFLAGS)')
+$(call remember,$(B)/cuda.flags,'$(cuda)' '$(if $(filter 1,$(cuda)),$(NVCC_PATH) $(nvccflags))')
 version := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 $(call remember,$(B)/version.h,'#define LH_VERSION "$(version)"' \
     '#define LH_DATA_DIR "$(PREFIX)/share/longhaul"')
@@ -108,8 +142,10 @@ sources := $(wildcard $(folders:=/*.c))
 sources_cxx := $(if $(filter yes,$(SENTENCEPIECE_FOUND)),$(wildcard datasets/*.cc))
 # The CPU kernels are compiled once per instruction set; kernels/device.c chooses at start-up.
 sources_isa := $(wildcard kernels/cpu/*.c)
-objects := $(sources:%.c=$(B)/%.o) $(sources_cxx:%.cc=$(B)/%.o) \
-    $(foreach isa,$(CPU_ISAS),$(sources_isa:%.c=$(B)/%.$(isa).o))
+kernel_objects := $(patsubst %.c,$(B)/%.o,$(wildcard kernels/*.c)) \
+    $(foreach isa,$(CPU_ISAS),$(sources_isa:%.c=$(B)/%.$(isa).o)) \
+    $(cuda_sources:%.cu=$(B)/%.o) $(simulator_sources:%.cc=$(B)/%.o)
+objects := $(sort $(sources:%.c=$(B)/%.o) $(sources_cxx:%.cc=$(B)/%.o) $(kernel_objects))
 library := $(B)/liblonghaul.a
 
 # The Lua half of the library travels inside the program.
@@ -117,8 +153,11 @@ lua_sources := $(wildcard harness/lua/longhaul/*.lua harness/lua/longhaul/*/*.lu
     datasets/*.lua)
 objects += $(B)/harness/lua/embedded.o
 
-.PHONY: all
+.PHONY: all cuda
 all: $(program) ## Build build/longhaul
+
+cuda: ## Compile the CUDA kernels too, warnings as errors; needs nvcc, but no GPU
+	$(Q)+$(MAKE) CUDA=1 WERROR=1 all
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
@@ -129,6 +168,16 @@ $(B)/%.o: %.cc $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(cppflags) $(cxxflags) -c $< -o $@
+
+$(B)/%.o: %.cu $(B)/flags $(B)/cuda.flags
+	@mkdir -p $(@D)
+	$(call say,$(if $(filter sim,$(cuda)),SIM,NVCC),$<)
+	$(Q)$(if $(filter sim,$(cuda)),$(CXX) $(cppflags) -Itests/cudasim/include $(cxxflags) -x c++,$(NVCC_PATH) $(nvccflags)) \
+	    -c $< -o $@
+
+# The one file that knows which backends there are.
+$(B)/kernels/device.o: $(B)/cuda.flags
+$(B)/kernels/device.o: cppflags += $(if $(cuda),-DLH_HAVE_CUDA)
 
 $(B)/harness/lua/embedded.c: scripts/embed.lua $(lua_sources)
 	@mkdir -p $(@D)
@@ -188,7 +237,7 @@ $(call programs_of,$(1)): $(call objects_of,$(1) $(call helpers_in,$(dir $(1))))
 endef
 $(foreach source,$(single_sources),$(eval $(call test_rule,$(source))))
 ifneq ($(conformance),)
-$(conformance): $(call objects_of,$(conformance_sources)) $(library)
+$(conformance): $(call objects_of,$(conformance_sources)) $(kernel_objects)
 endif
 # A fuzz program brings its own main with clang; elsewhere replay.c feeds it the corpus once.
 fuzz_main := $(if $(filter yes,$(FUZZER_FOUND)),,$(B)/tests/fuzz/replay.o)
@@ -222,7 +271,7 @@ run-tests: $(addsuffix .list,$(filter-out gradients,$(LISTS)))
 
 again = $(Q)+$(MAKE) $(1)
 
-.PHONY: test test-long test-double test-sanitize test-faults run-faults fuzz run-fuzz conformance lint
+.PHONY: test test-long test-double test-sanitize test-faults run-faults fuzz run-fuzz conformance run-conformance lint
 test: ## The whole suite, gradient checks in double included
 	$(call again,WERROR=1 REAL=double gradients.list)
 	$(call again,WERROR=1 LISTS="tests gradients" run-tests)
@@ -248,12 +297,18 @@ fuzz: ## Fuzz every reader, FUZZ_SECONDS each
 run-fuzz: $(fuzzers)
 	$(Q)tests/fuzz/run.sh $(if $(fuzz_main),replay,fuzzer) $(FUZZ_SECONDS) $(fuzzers)
 
-conformance: $(if $(filter cpu,$(BACKEND)),$(conformance)) ## Kernels of BACKEND against the reference
+conformance: ## Kernels of BACKEND against the reference: cpu, cudasim, or cuda on a GPU
 ifeq ($(BACKEND),cpu)
-	$(Q)for isa in $(isas_to_test); do echo "cpu, $$isa:"; LH_CPU_ISA=$$isa $(conformance) || exit 1; done
+	$(call again,run-conformance)
+else ifeq ($(BACKEND),cudasim)
+	$(call again,CUDA=sim SANITIZE=address run-conformance)
+else ifeq ($(BACKEND),cuda)
+	$(call again,CUDA=1 run-conformance)
 else
-	@echo "conformance: backend $(BACKEND) is not built; this version has: cpu" >&2; exit 1
+	@echo "conformance: there is no backend '$(BACKEND)'; there are cpu, cudasim and cuda" >&2; exit 1
 endif
+run-conformance: $(conformance)
+	$(Q)$(conformance) --backend $(BACKEND) $(if $(KERNEL),--kernel $(KERNEL))
 
 # ---- Style --------------------------------------------------------------------------------------
 c_files = $(shell find kernels harness models datasets tests -name '*.c' -o -name '*.h' -o -name '*.cc')

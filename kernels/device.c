@@ -4,8 +4,14 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef LH_HAVE_CUDA
+#include "kernels/cuda/kernels_cuda.h"
+#endif
 
 enum { MEMORY_ALIGNMENT = 64 };
 
@@ -48,8 +54,21 @@ static bool has_avx512_bf16(void) {
 
 #endif
 
-const lh_kernels *lh_kernels_at(int index) {
-    const lh_kernels *usable[4] = {&lh_cpu_scalar_table};
+static _Thread_local char error_text[512];
+
+const char *lh_device_error(void) {
+    return error_text;
+}
+
+void lh_device_explain(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error_text, sizeof error_text, format, arguments);
+    va_end(arguments);
+}
+
+static const lh_kernels *cpu_kernels_at(int index) {
+    const lh_kernels *usable[3] = {&lh_cpu_scalar_table};
     int count = 1;
 #ifdef LH_HAVE_AVX2
     if (has_avx2()) usable[count++] = &lh_cpu_avx2_table;
@@ -60,13 +79,22 @@ const lh_kernels *lh_kernels_at(int index) {
     return index >= 0 && index < count ? usable[index] : NULL;
 }
 
+const lh_kernels *lh_kernels_at(int index) {
+    const lh_kernels *found = cpu_kernels_at(index);
+#ifdef LH_HAVE_CUDA
+    if (found == NULL && index > 0 && cpu_kernels_at(index - 1) != NULL && lh_cuda_present())
+        return &lh_cuda_table;
+#endif
+    return found;
+}
+
 /* The table that LH_CPU_ISA names, else the last, which is the best; NULL for a name that is not
  * there. */
 static const lh_kernels *cpu_kernels(void) {
     const char *wanted = getenv("LH_CPU_ISA");
     const lh_kernels *last = NULL;
-    for (int i = 0; lh_kernels_at(i) != NULL; ++i) {
-        last = lh_kernels_at(i);
+    for (int i = 0; cpu_kernels_at(i) != NULL; ++i) {
+        last = cpu_kernels_at(i);
         if (wanted != NULL && strcmp(last->name + strlen("cpu-"), wanted) == 0) return last;
     }
     return wanted == NULL || wanted[0] == '\0' ? last : NULL;
@@ -104,9 +132,17 @@ static lh_status cpu_synchronize(lh_device *device) {
     return LH_OK;
 }
 
-lh_status lh_device_open(const char *name, lh_device **out) {
-    const lh_kernels *kernels = strcmp(name, "cpu") == 0 ? cpu_kernels() : NULL;
-    if (kernels == NULL) return LH_EDEVICE;
+static void cpu_close(lh_device *device) {
+    free(device);
+}
+
+static lh_status cpu_open(lh_device **out) {
+    const lh_kernels *kernels = cpu_kernels();
+    if (kernels == NULL) {
+        lh_device_explain("LH_CPU_ISA=%s is not built in, or not for this processor",
+                          getenv("LH_CPU_ISA"));
+        return LH_EDEVICE;
+    }
     lh_device *device = malloc(sizeof *device);
     if (device == NULL) return LH_EMEMORY;
     *device = (lh_device){
@@ -117,14 +153,30 @@ lh_status lh_device_open(const char *name, lh_device **out) {
         .upload = cpu_upload,
         .download = cpu_download,
         .synchronize = cpu_synchronize,
+        .close = cpu_close,
     };
     openblas_set_num_threads(1);
     *out = device;
     return LH_OK;
 }
 
+#ifndef LH_HAVE_CUDA
+static lh_status lh_cuda_open(lh_device **out) {
+    (void)out;
+    lh_device_explain("this program was built without CUDA; make CUDA=1 builds it in");
+    return LH_EDEVICE;
+}
+#endif
+
+lh_status lh_device_open(const char *name, lh_device **out) {
+    if (strcmp(name, "cpu") == 0) return cpu_open(out);
+    if (strcmp(name, "cuda") == 0) return lh_cuda_open(out);
+    lh_device_explain("there is no device '%s'; there are cpu and cuda", name);
+    return LH_EDEVICE;
+}
+
 void lh_device_close(lh_device *device) {
-    free(device);
+    if (device != NULL) device->close(device);
 }
 
 #ifdef _OPENMP

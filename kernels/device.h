@@ -5,6 +5,10 @@
 
 #include "kernels/kernels.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum lh_device_kind { LH_CPU = 0, LH_CUDA } lh_device_kind;
 
 typedef struct lh_device lh_device;
@@ -20,18 +24,27 @@ struct lh_device {
     lh_status (*upload)(lh_device *, void *device_memory, const void *host, size_t bytes);
     lh_status (*download)(lh_device *, void *host, const void *device_memory, size_t bytes);
     lh_status (*synchronize)(lh_device *);
+    void (*close)(lh_device *);
 };
 
 /* Opens "cpu" (and "cuda" where built). On the CPU the kernel table is the best instruction set
  * that the processor has, or the one that LH_CPU_ISA=scalar|avx2|avx512 names. Fails: LH_EDEVICE
- * for an unknown name, or one that this build lacks. Gives a device; close it. */
+ * for an unknown name, one that this build lacks, or a GPU that is not there; lh_device_error says
+ * which. Gives a device; close it. */
 lh_status lh_device_open(const char *name, lh_device **out);
+
+/* What a device last failed at in this thread: the call, its place and the cause; "" when it never
+ * did. Lends thread-local storage until the next failure. */
+const char *lh_device_error(void);
+
+/* Sets that text; for backends. */
+void lh_device_explain(const char *format, ...);
 
 /* NULL is allowed. */
 void lh_device_close(lh_device *device);
 
-/* The kernel tables of this build, for tests: index 0, 1, ...; NULL past the end. Those that the
- * processor cannot run are left out. */
+/* The kernel tables of this build, for tests: index 0, 1, ...; NULL past the end. Those that this
+ * machine cannot run are left out; that of the GPU is the last. */
 const lh_kernels *lh_kernels_at(int index);
 
 /* Sets OpenBLAS to one thread (our OpenMP tiles parallelise) and the number of OpenMP threads;
@@ -47,5 +60,9 @@ const char *lh_blas_version(void);
  * or NULL when all is well. OPENBLAS_CORETYPE must then be set before the library loads (main.c
  * re-executes). */
 const char *lh_blas_better_core(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,7 +12,8 @@
  *  - Sums over long axes accumulate in double on the CPU, in float with a fixed tree on CUDA.
  *  - NaN in gives NaN out for the rows concerned; a fully masked row gives zeros.
  *  - Return LH_OK; LH_ESHAPE or LH_EOPTION for arguments that break the contract. The op that
- *    launches the kernel adds the message. */
+ *    launches the kernel adds the message. What only the data show, such as an index out of range,
+ *    CUDA reports when the device is next synchronised or read. */
 #ifndef LH_KERNELS_KERNELS_H
 #define LH_KERNELS_KERNELS_H
 
@@ -20,7 +21,7 @@
 
 /* What a kernel runs with, beside its arguments. */
 typedef struct lh_launch {
-    void *stream; /* CUDA stream; NULL on the CPU */
+    void *stream; /* lh_device.stream; NULL on the CPU */
     void
         *workspace; /* at least <name>_workspace(args) bytes, 64-byte aligned; contents undefined */
 } lh_launch;

@@ -275,22 +275,40 @@ probe_programs() {
     program curl "${CURL:-}" curl curl "no download of public corpora"
 }
 
-# Reported for the reader: this version runs on the CPU of one machine.
-probe_scale_out() {
-    local nvcc=${CUDA:-nvcc} release=
-    case $nvcc in yes | 1) nvcc=nvcc ;; esac
-    if [ "$nvcc" = nvcc ] && [ -x /usr/local/cuda/bin/nvcc ]; then
-        nvcc=/usr/local/cuda/bin/nvcc
-    fi
-    case $nvcc in
-    no | 0) ;;
-    *) release=$("$nvcc" --version 2>/dev/null | grep -o 'release [0-9.]*') ;;
+# nvcc with the libraries beside it; whether they are used is the Makefile's CUDA=.
+probe_cuda() {
+    local wanted=${NVCC:-} candidate release=
+    nvcc=
+    gpu=no
+    case $wanted in
+    no | 0)
+        found "-" CUDA "left out as asked; without it: kernels on the CPU only"
+        return
+        ;;
     esac
-    if [ -n "$release" ]; then
-        found "✓" CUDA "nvcc $release; this version runs on the CPU"
+    for candidate in ${wanted:-nvcc /usr/local/cuda/bin/nvcc}; do
+        candidate=$(command -v "$candidate") || continue
+        candidate=$(realpath "$candidate")
+        release=$("$candidate" --version 2>/dev/null | grep -o 'release [0-9.]*') || continue
+        # the toolkit's own folders, or a distribution's
+        if compgen -G "${candidate%/bin/nvcc}/lib*/libcublas.so" >/dev/null ||
+            compgen -G "${candidate%/bin/nvcc}/lib/*/libcublas.so" >/dev/null; then
+            nvcc=$candidate
+            break
+        fi
+    done
+    if [ -e /dev/nvidia0 ]; then gpu=yes; fi
+    if [ -z "$nvcc" ]; then
+        found "✗" CUDA "no nvcc with cuBLAS; without it: kernels on the CPU only"
+    elif [ $gpu = yes ]; then
+        found "✓" CUDA "nvcc $release, and a GPU"
     else
-        found "✗" CUDA "no nvcc; this version runs on the CPU"
+        found "✓" CUDA "nvcc $release, no GPU: built on demand (make CUDA=1)"
     fi
+}
+
+# Reported for the reader: this version runs in one process.
+probe_scale_out() {
     program MPI "${MPI:-}" mpicc "" "no mpicc; this version runs in one process"
 }
 
@@ -308,6 +326,7 @@ probe_all() {
     probe_sentencepiece
     probe_fuzzer
     probe_programs
+    probe_cuda
     probe_scale_out
 }
 
@@ -327,6 +346,8 @@ LIB_LDFLAGS = $ldflags
 LIB_LDLIBS =$ldlibs
 SENTENCEPIECE_FOUND = $sentencepiece
 FUZZER_FOUND = $fuzzer
+NVCC_PATH = $nvcc
+GPU_FOUND = $gpu
 MISSING_PACKAGES =$missing
 MAKE
     mv "$1.new" "$1"

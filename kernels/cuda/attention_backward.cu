@@ -84,64 +84,90 @@ __device__ static inline void copy_row(const real *x, int64_t width, int lane, r
 
 /* ---- over queries ---- */
 
+/* A query, what its warp knows of it, and what it sums up. */
+typedef struct query_row {
+    int64_t batch, head, query;
+    bool active;
+    const real *q, *dout; /* in shared memory */
+    real lse, delta, scale_sum;
+    row_part dq;
+} query_row;
+
+/* 32 keys of a source from `base` on; values and keys take turns in `tile`. */
+__device__ static inline void visit_keys(const lh_attention_spec &spec, int s, int64_t base,
+                                         int64_t end, real *tile, int lane, query_row *row) {
+    const int64_t width = spec.head_width, pitch = width + 1, key = base + lane;
+    const bool sees = row->active && key < end && lh_sees(spec, s, row->query, key);
+    __syncthreads();
+    lh_stage_rows(spec.source[s].v, row->batch, row->head, base, end, width, tile, pitch);
+    __syncthreads();
+    const real dout_v = sees ? lh_dot(row->dout, tile + lane * pitch, width) : 0;
+    __syncthreads();
+    lh_stage_rows(spec.source[s].k, row->batch, row->head, base, end, width, tile, pitch);
+    __syncthreads();
+    pair of = {0, 0, 0};
+    if (sees)
+        of =
+            differentiate(spec, row->batch, row->head, row->query, s, key, row->q,
+                          lh_dot(row->q, tile + lane * pitch, width), dout_v, row->lse, row->delta);
+    if (sees && row->lse != -INFINITY) row->scale_sum += of.gradient * of.raw;
+    const int64_t distance = row->query - spec.source[s].first - base;
+    for (int j = 0; j < LH_WARP; ++j) {
+        const real gradient = __shfl_sync(0xffffffffu, of.gradient, j);
+        if (gradient == 0) continue;
+        add_row(&row->dq, gradient, tile + j * pitch, width, lane);
+        const real *r = lh_position(spec, s, row->head, distance - j);
+        if (r != NULL) add_row(&row->dq, gradient, r, width, lane);
+    }
+}
+
+/* The query's vectors for all lanes, and dO . O. */
+__device__ static inline void begin_row(const lh_attention_backward_args &a, int64_t number,
+                                        int lane, real *q, real *dout, query_row *row) {
+    const int64_t width = a.spec.head_width;
+    row->q = q;
+    row->dout = dout;
+    row->lse = -INFINITY;
+    if (row->active) {
+        copy_row(lh_head_row(a.q, row->batch, row->head, row->query), width, lane, q);
+        copy_row(lh_head_row(a.dout, row->batch, row->head, row->query), width, lane, dout);
+        const real *o = lh_head_row(a.out, row->batch, row->head, row->query);
+        for (int64_t d = lane; d < width; d += LH_WARP)
+            row->delta += o[d] * dout[d];
+        row->lse = a.lse[number];
+    }
+    row->delta = lh_warp_sum(row->delta);
+}
+
 __global__ void __launch_bounds__(LH_THREADS)
     pass_queries(lh_attention_backward_args a, parts out, int64_t tiles, int64_t tasks) {
     LH_SHARED_DYNAMIC(real, shared);
     const lh_attention_spec &spec = a.spec;
-    const int64_t width = spec.head_width, pitch = width + 1;
+    const int64_t width = spec.head_width;
     const int lane = (int)(threadIdx.x % LH_WARP), warp = (int)(threadIdx.x / LH_WARP);
-    real *tile = shared, *q = shared + LH_WARP * pitch + 2 * warp * width, *dout = q + width;
+    real *tile = shared, *q = shared + LH_WARP * (width + 1) + 2 * warp * width;
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
-        const int64_t head = task / tiles % spec.heads, batch = task / tiles / spec.heads;
-        const int64_t first = task % tiles * LH_WARPS, query = first + warp;
+        const int64_t first = task % tiles * LH_WARPS;
         const int64_t last = lh_min(first + LH_WARPS, spec.queries) - 1;
-        const bool active = query <= last;
-        const int64_t number = (batch * spec.heads + head) * spec.queries + query;
-        real lse = -INFINITY, delta = 0, scale_sum = 0;
-        row_part dq = {{0}};
-        if (active) {
-            copy_row(lh_head_row(a.q, batch, head, query), width, lane, q);
-            copy_row(lh_head_row(a.dout, batch, head, query), width, lane, dout);
-            const real *o = lh_head_row(a.out, batch, head, query);
-            for (int64_t d = lane; d < width; d += LH_WARP)
-                delta += o[d] * dout[d];
-            lse = a.lse[number];
-        }
-        delta = lh_warp_sum(delta);
+        query_row row = {};
+        row.head = task / tiles % spec.heads;
+        row.batch = task / tiles / spec.heads;
+        row.query = first + warp;
+        row.active = row.query <= last;
+        const int64_t number = (row.batch * spec.heads + row.head) * spec.queries + row.query;
+        begin_row(a, number, lane, q, q + width, &row);
         for (int s = 0; s < spec.source_count; ++s) {
             const lh_span seen = lh_keys_seen(spec, s, first, last);
-            for (int64_t base = seen.begin; base < seen.end; base += LH_WARP) {
-                const int64_t key = base + lane;
-                const bool sees = active && key < seen.end && lh_sees(spec, s, query, key);
-                __syncthreads();
-                lh_stage_rows(spec.source[s].v, batch, head, base, seen.end, width, tile, pitch);
-                __syncthreads();
-                const real dout_v = sees ? lh_dot(dout, tile + lane * pitch, width) : 0;
-                __syncthreads();
-                lh_stage_rows(spec.source[s].k, batch, head, base, seen.end, width, tile, pitch);
-                __syncthreads();
-                pair of = {0, 0, 0};
-                if (sees)
-                    of = differentiate(spec, batch, head, query, s, key, q,
-                                       lh_dot(q, tile + lane * pitch, width), dout_v, lse, delta);
-                if (sees && lse != -INFINITY) scale_sum += of.gradient * of.raw;
-                for (int j = 0; j < LH_WARP; ++j) {
-                    const real gradient = __shfl_sync(0xffffffffu, of.gradient, j);
-                    if (gradient == 0) continue;
-                    add_row(&dq, gradient, tile + j * pitch, width, lane);
-                    const real *r =
-                        lh_position(spec, s, head, query - spec.source[s].first - base - j);
-                    if (r != NULL) add_row(&dq, gradient, r, width, lane);
-                }
-            }
+            for (int64_t base = seen.begin; base < seen.end; base += LH_WARP)
+                visit_keys(spec, s, base, seen.end, tile, lane, &row);
         }
-        scale_sum = lh_warp_sum(scale_sum);
-        if (active && a.dq.data != NULL)
-            store_row(&dq, spec.scale * lh_scale_of_head(spec, head),
-                      lh_head_row(a.dq, batch, head, query), a.dq_write, width, lane);
-        if (active && lane == 0) {
-            out.delta[number] = delta;
-            out.scale[number] = scale_sum;
+        row.scale_sum = lh_warp_sum(row.scale_sum);
+        if (row.active && a.dq.data != NULL)
+            store_row(&row.dq, spec.scale * lh_scale_of_head(spec, row.head),
+                      lh_head_row(a.dq, row.batch, row.head, row.query), a.dq_write, width, lane);
+        if (row.active && lane == 0) {
+            out.delta[number] = row.delta;
+            out.scale[number] = row.scale_sum;
         }
         __syncthreads();
     }

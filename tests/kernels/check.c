@@ -186,7 +186,9 @@ static bool outputs_good(suite *s) {
 
 static bool status_good(suite *s, lh_status status) {
     if (status == s->expected) return true;
-    return case_fails(s, "gives status %d, expected %d", (int)status, (int)s->expected);
+    return case_fails(s, "gives status %d, expected %d%s%s", (int)status, (int)s->expected,
+                      s->device->kind == LH_CPU ? "" : ": ",
+                      s->device->kind == LH_CPU ? "" : lh_device_error());
 }
 
 static bool neighbours_good(suite *s) {
@@ -232,7 +234,9 @@ static bool repeats(suite *s, int threads) {
 
 static bool call_good(suite *s, int threads) {
     call_restore(s);
-    return status_good(s, call_kernel(s, threads)) && neighbours_good(s);
+    if (!status_good(s, call_kernel(s, threads))) return false;
+    call_fetch(s);
+    return neighbours_good(s);
 }
 
 static bool threads_agree(suite *s) {
@@ -320,6 +324,7 @@ void self_test_case(suite *s) {
     call_restore(s);
     const lh_status status = call_kernel(s, 1);
     if (status == s->expected) {
+        call_fetch(s);
         spoil_something(s);
         const bool was_quiet = s->quiet;
         s->quiet = true;

@@ -52,11 +52,13 @@ static bool backend_wanted(const options *o, const char *name) {
            (strlen(o->backend) == family && strncmp(o->backend, name, family) == 0);
 }
 
-static suite suite_of(const options *o, suite_mode mode, const lh_kernels *table) {
+static suite suite_of(const options *o, suite_mode mode, lh_device *device,
+                      const lh_kernels *table) {
     return (suite){.mode = mode,
                    .seed = o->seed,
                    .only_case = o->only_case,
                    .program = o->program,
+                   .device = device,
                    .table = table};
 }
 
@@ -81,6 +83,10 @@ static tally report(suite *s, const char *name) {
 
 static tally run_cases(suite *s, const kernel_entry *kernel) {
     start_kernel(s, kernel);
+    if (!kernel->present(s->table)) {
+        printf("FAIL %s on %s: missing\n", kernel->name, s->table->name);
+        return (tally){.passed = 0, .failed = 1};
+    }
     kernel->cases(s);
     return report(s, kernel->name);
 }
@@ -105,7 +111,7 @@ static tally run_gradients(suite *s, const options *o) {
 /* A time of a wrong result is no time. */
 static tally run_bench(suite *s, const options *o, const kernel_entry *kernel) {
     const int threads = lh_cpu_threads();
-    suite test = suite_of(o, MODE_TEST, s->table);
+    suite test = suite_of(o, MODE_TEST, s->device, s->table);
     test.quiet = true;
     start_kernel(&test, kernel);
     kernel->cases(&test);
@@ -149,8 +155,9 @@ static tally run_kernel(suite *s, const options *o, const kernel_entry *kernel) 
     return run_cases(s, kernel);
 }
 
-static tally run_table(const options *o, suite_mode mode, const lh_kernels *table) {
-    suite s = suite_of(o, mode, table);
+static tally run_table(const options *o, suite_mode mode, lh_device *device,
+                       const lh_kernels *table) {
+    suite s = suite_of(o, mode, device, table);
     if (mode == MODE_GRADIENT) return run_gradients(&s, o);
     tally sum = {0, 0};
     for (int i = 0; i < kernel_entry_count; i++) {
@@ -170,6 +177,20 @@ static void print_setting(void) {
     puts("");
 }
 
+/* Every table of the CPU runs on the one CPU device. */
+static tally open_and_run(const options *o, suite_mode mode, const lh_kernels *table) {
+    lh_device *device = NULL;
+    const bool on_cpu = strncmp(table->name, "cpu-", strlen("cpu-")) == 0;
+    if (lh_device_open(on_cpu ? "cpu" : "cuda", &device) != LH_OK) {
+        printf("FAIL %s: %s\n", table->name, lh_device_error());
+        return (tally){.passed = 0, .failed = 1};
+    }
+    const tally sum = run_table(o, mode, device, table);
+    lh_device_close(device);
+    printf("%s, %s: %d passed, %d failed\n", table->name, mode_name(mode), sum.passed, sum.failed);
+    return sum;
+}
+
 static tally run_mode(const options *o, suite_mode mode) {
     if (mode == MODE_BENCH) print_setting();
     if (mode == MODE_COVERAGE)
@@ -178,9 +199,7 @@ static tally run_mode(const options *o, suite_mode mode) {
     tally sum = {0, 0};
     for (int i = 0; lh_kernels_at(i) != NULL; i++) {
         if (!backend_wanted(o, lh_kernels_at(i)->name)) continue;
-        const tally one = run_table(o, mode, lh_kernels_at(i));
-        printf("%s, %s: %d passed, %d failed\n", lh_kernels_at(i)->name, mode_name(mode),
-               one.passed, one.failed);
+        const tally one = open_and_run(o, mode, lh_kernels_at(i));
         sum.passed += one.passed;
         sum.failed += one.failed;
     }

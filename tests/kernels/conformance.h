@@ -81,12 +81,13 @@ typedef struct buffer {
     buffer_role role;
     int64_t count;
     size_t bytes;
-    int shares;    /* the buffer whose memory the kernel sees here, or -1 */
-    void *initial; /* what it holds before the call */
-    char *block;   /* guard, data, guard */
-    char *data;    /* what the kernel gets */
-    void *kept;    /* the outcome of the first run */
-    void *precise; /* what the reference gets */
+    int shares;         /* the buffer whose memory the kernel sees here, or -1 */
+    void *initial;      /* what it holds before the call */
+    char *block;        /* guard, data, guard: the host's copy */
+    char *data;         /* in it */
+    void *device_block; /* the same on the device; what the kernel gets lies in it */
+    void *kept;         /* the outcome of the first run */
+    void *precise;      /* what the reference gets */
     void *naive;
     precise scale; /* of the numbers that make the results; at least that of the results */
     precise off;   /* the error of the naive loops */
@@ -114,6 +115,7 @@ struct suite {
     bool quiet;
     /* what is under test */
     const char *program;
+    lh_device *device;
     const lh_kernels *table;
     const kernel_entry *kernel;
     /* the case that is being described */
@@ -126,7 +128,9 @@ struct suite {
     lh_status expected;
     bool outputs_defined, exact;
     double flops;
-    char *workspace; /* with its guards */
+    void *device_args; /* the arguments, with pointers into the device's memory */
+    char *workspace;   /* with its guards, on the host */
+    void *device_workspace;
     size_t workspace_bytes;
     objective loss;
     int pair_input[CASE_PAIRS], pair_gradient[CASE_PAIRS], pair_count;
@@ -223,16 +227,20 @@ int poison_of(buffer_type type);
 bool is_poison(const void *element, buffer_type type);
 size_t element_size(buffer_type type);
 
-/* Lays the buffers of the case out and points the arguments there. */
+/* Lays the buffers of the case out, on the host and on the device; the arguments lead to the
+ * host's, a copy of them to the device's. */
 void call_prepare(suite *s, bool misaligned);
-/* Runs the kernel on what call_prepare laid out. */
+/* Runs the kernel on what call_prepare laid out, and waits for it. On the simulated GPU the number
+ * of threads stands for the order in which its threads run. */
 lh_status call_kernel(suite *s, int threads);
+/* Brings what the device holds to the host. */
+void call_fetch(suite *s);
 /* Whether the kernel writes an output into this buffer's memory. */
 bool call_shared(const suite *s, const buffer *b);
 /* NULL, or what the last call touched that it must not. */
 const char *call_trespass(suite *s);
 void call_release(suite *s);
-/* Gives every buffer its initial content again. */
+/* Gives every buffer its initial content again, here and on the device. */
 void call_restore(suite *s);
 /* What the output holds now. */
 const void *call_result(const suite *s, const buffer *b);

@@ -94,6 +94,7 @@ void gradient_case(suite *s) {
     call_prepare(s, false);
     call_restore(s);
     if (call_kernel(s, 2) == LH_OK) {
+        call_fetch(s);
         check_pairs(s);
     } else {
         s->failed++;

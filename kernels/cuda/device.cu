@@ -1,0 +1,137 @@
+/* The GPU as an lh_device: memory, one stream, cuBLAS, and the word in which kernels leave mistakes
+ * of the data. */
+#include <cublas_v2.h>
+#include <stdlib.h>
+
+#include "kernels/cuda/launch.cuh"
+
+enum { BLAS_WORKSPACE = 32 << 20 /* what NVIDIA advises for the newest cards */ };
+
+typedef struct cuda_device {
+    lh_device base; /* first, so that an lh_device leads here */
+    lh_cuda_stream stream;
+    void *blas_workspace;
+} cuda_device;
+
+static const char *const kernel_names[] = {
+#define LH_KERNEL(k)   #k,
+#define LH_KERNEL_W(k) #k,
+#include "kernels/kernels.def"
+#undef LH_KERNEL
+#undef LH_KERNEL_W
+};
+
+lh_status lh_cuda_check(cudaError_t error, const char *what, const char *file, int line) {
+    if (error == cudaSuccess) return LH_OK;
+    lh_device_explain("%s at %s:%d: %s", what, file, line, cudaGetErrorString(error));
+    return error == cudaErrorMemoryAllocation ? LH_EMEMORY : LH_EDEVICE;
+}
+
+static lh_status check_blas(cublasStatus_t status, const char *what, int line) {
+    if (status == CUBLAS_STATUS_SUCCESS) return LH_OK;
+    lh_device_explain("%s at %s:%d: %s", what, __FILE__, line, cublasGetStatusString(status));
+    return status == CUBLAS_STATUS_ALLOC_FAILED ? LH_EMEMORY : LH_EDEVICE;
+}
+
+#define BLAS(call) check_blas((call), #call, __LINE__)
+
+static cudaStream_t stream_of(lh_device *device) {
+    return ((cuda_device *)device)->stream.stream;
+}
+
+static lh_status allocate(lh_device *device, size_t bytes, void **out) {
+    (void)device;
+    const lh_status status = LH_CUDA(cudaMalloc(out, bytes == 0 ? 1 : bytes));
+    (void)cudaGetLastError(); /* what was returned is not reported once more by the next launch */
+    return status;
+}
+
+static void release(lh_device *device, void *memory) {
+    (void)device;
+    (void)LH_CUDA(cudaFree(memory));
+}
+
+static lh_status upload(lh_device *device, void *device_memory, const void *host, size_t bytes) {
+    if (bytes == 0) return LH_OK;
+    return LH_CUDA(
+        cudaMemcpyAsync(device_memory, host, bytes, cudaMemcpyHostToDevice, stream_of(device)));
+}
+
+/* The stream is done; what kernels left in the fault word becomes the status, once. */
+static lh_status report_fault(cuda_device *device, int32_t fault) {
+    if (fault == 0) return LH_OK;
+    lh_device_explain("kernel %s met an index out of range", kernel_names[fault - 1]);
+    LH_CUDA_TRY(
+        LH_CUDA(cudaMemsetAsync(device->stream.fault, 0, sizeof fault, device->stream.stream)));
+    return LH_EOPTION;
+}
+
+static lh_status synchronize(lh_device *base) {
+    cuda_device *device = (cuda_device *)base;
+    int32_t fault = 0;
+    LH_CUDA_TRY(LH_CUDA(cudaMemcpyAsync(&fault, device->stream.fault, sizeof fault,
+                                        cudaMemcpyDeviceToHost, device->stream.stream)));
+    LH_CUDA_TRY(LH_CUDA(cudaStreamSynchronize(device->stream.stream)));
+    return report_fault(device, fault);
+}
+
+static lh_status download(lh_device *device, void *host, const void *device_memory, size_t bytes) {
+    if (bytes == 0) return LH_OK;
+    LH_CUDA_TRY(LH_CUDA(
+        cudaMemcpyAsync(host, device_memory, bytes, cudaMemcpyDeviceToHost, stream_of(device))));
+    return synchronize(device);
+}
+
+static void close_device(lh_device *base) {
+    cuda_device *device = (cuda_device *)base;
+    if (device->stream.blas != NULL) (void)BLAS(cublasDestroy(device->stream.blas));
+    if (device->blas_workspace != NULL) (void)LH_CUDA(cudaFree(device->blas_workspace));
+    if (device->stream.fault != NULL) (void)LH_CUDA(cudaFree(device->stream.fault));
+    if (device->stream.stream != NULL) (void)LH_CUDA(cudaStreamDestroy(device->stream.stream));
+    free(device);
+}
+
+/* The workspace of cuBLAS is ours, so that it is the same in every run and in a captured graph. */
+static lh_status open_blas(cuda_device *device) {
+    LH_CUDA_TRY(BLAS(cublasCreate(&device->stream.blas)));
+    LH_CUDA_TRY(LH_CUDA(cudaMalloc(&device->blas_workspace, BLAS_WORKSPACE)));
+    LH_CUDA_TRY(BLAS(cublasSetStream(device->stream.blas, device->stream.stream)));
+    return BLAS(cublasSetWorkspace(device->stream.blas, device->blas_workspace, BLAS_WORKSPACE));
+}
+
+static lh_status open_parts(cuda_device *device) {
+    int count = 0;
+    LH_CUDA_TRY(LH_CUDA(cudaGetDeviceCount(&count)));
+    LH_CUDA_TRY(LH_CUDA(cudaSetDevice(0)));
+    LH_CUDA_TRY(LH_CUDA(cudaStreamCreateWithFlags(&device->stream.stream, cudaStreamNonBlocking)));
+    LH_CUDA_TRY(LH_CUDA(cudaMalloc((void **)&device->stream.fault, sizeof *device->stream.fault)));
+    LH_CUDA_TRY(LH_CUDA(cudaMemsetAsync(device->stream.fault, 0, sizeof *device->stream.fault,
+                                        device->stream.stream)));
+    return open_blas(device);
+}
+
+bool lh_cuda_present(void) {
+    int count = 0;
+    return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+}
+
+lh_status lh_cuda_open(lh_device **out) {
+    cuda_device *device = (cuda_device *)calloc(1, sizeof *device);
+    if (device == NULL) return LH_EMEMORY;
+    device->base.kind = LH_CUDA;
+    device->base.kernels = &lh_cuda_table;
+    device->base.stream = &device->stream;
+    device->base.allocate = allocate;
+    device->base.release = release;
+    device->base.upload = upload;
+    device->base.download = download;
+    device->base.synchronize = synchronize;
+    device->base.close = close_device;
+    const lh_status status = open_parts(device);
+    if (status != LH_OK) {
+        close_device(&device->base);
+        return status;
+    }
+    *out = &device->base;
+    return LH_OK;
+}

@@ -1,0 +1,36 @@
+/* Prototypes of all CUDA entries, made from kernels.def, and what kernels/device.c needs of this
+ * folder. */
+#ifndef LH_KERNELS_CUDA_KERNELS_CUDA_H
+#define LH_KERNELS_CUDA_KERNELS_CUDA_H
+
+#include "kernels/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef LH_TWIN
+#define LH_TWIN
+#endif
+#define LH_KERNEL(k)                                                                               \
+    LH_TWIN lh_status lh_cuda_##k(const lh_launch *launch, const lh_##k##_args *args);
+#define LH_KERNEL_W(k)                                                                             \
+    LH_KERNEL(k)                                                                                   \
+    LH_TWIN size_t lh_cuda_##k##_workspace(const lh_##k##_args *args);
+#include "kernels/kernels.def"
+#undef LH_KERNEL
+#undef LH_KERNEL_W
+
+extern const lh_kernels lh_cuda_table;
+
+/* Whether this machine has a GPU that the driver can use. */
+bool lh_cuda_present(void);
+
+/* The first GPU. Fails: LH_EDEVICE when there is none, LH_EMEMORY. Gives a device; close it. */
+lh_status lh_cuda_open(lh_device **out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,32 @@
+/* What a test asks of the simulator, beside running kernels. */
+#ifndef LH_TESTS_CUDASIM_CUDASIM_H
+#define LH_TESTS_CUDASIM_CUDASIM_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The order in which the threads of a block and the blocks of a grid run between two barriers. A
+ * kernel that lacks a barrier gives other results in another order. */
+typedef enum cudasim_order {
+    CUDASIM_ASCENDING,
+    CUDASIM_DESCENDING,
+    CUDASIM_SHUFFLED,
+    CUDASIM_ORDERS
+} cudasim_order;
+
+void cudasim_set_order(cudasim_order order);
+
+/* How many GPUs the machine has, 1 at first. */
+void cudasim_set_devices(int count);
+
+/* Bytes of device memory, 1 GiB at first; an allocation beyond them fails. */
+void cudasim_set_memory(size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

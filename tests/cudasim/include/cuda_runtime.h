@@ -1,0 +1,92 @@
+/* The CUDA runtime as far as kernels/cuda uses it, on the host: a stand-in for the header of the
+ * toolkit. Device memory is host memory that only kernels and the copy functions may touch; streams
+ * keep their order because every call is done when it returns. */
+#ifndef LH_TESTS_CUDASIM_CUDA_RUNTIME_H
+#define LH_TESTS_CUDASIM_CUDA_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Like the runtime's own numbers. */
+enum cudaError_t {
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInvalidConfiguration = 9,
+    cudaErrorInvalidMemcpyDirection = 21,
+    cudaErrorNoDevice = 100,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorInvalidResourceHandle = 400,
+    cudaErrorLaunchFailure = 719
+};
+
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost = 0,
+    cudaMemcpyHostToDevice = 1,
+    cudaMemcpyDeviceToHost = 2,
+    cudaMemcpyDeviceToDevice = 3
+};
+
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+
+enum cudaDeviceAttr {
+    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrComputeCapabilityMajor = 75,
+    cudaDevAttrComputeCapabilityMinor = 76
+};
+
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+
+typedef struct cudasim_stream *cudaStream_t;
+typedef struct cudasim_event *cudaEvent_t;
+
+/* A result that nobody looks at does not compile. */
+#define CUDASIM_CHECKED [[nodiscard]]
+
+CUDASIM_CHECKED cudaError_t cudaGetDeviceCount(int *count);
+CUDASIM_CHECKED cudaError_t cudaSetDevice(int device);
+CUDASIM_CHECKED cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
+                                                   int device);
+CUDASIM_CHECKED cudaError_t cudaDeviceSynchronize(void);
+
+CUDASIM_CHECKED cudaError_t cudaMalloc(void **memory, size_t bytes);
+CUDASIM_CHECKED cudaError_t cudaFree(void *memory);
+CUDASIM_CHECKED cudaError_t cudaMallocHost(void **memory, size_t bytes);
+CUDASIM_CHECKED cudaError_t cudaFreeHost(void *memory);
+CUDASIM_CHECKED cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
+CUDASIM_CHECKED cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
+                                       cudaMemcpyKind kind);
+CUDASIM_CHECKED cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                                            cudaMemcpyKind kind, cudaStream_t stream);
+CUDASIM_CHECKED cudaError_t cudaMemset(void *memory, int value, size_t bytes);
+CUDASIM_CHECKED cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes,
+                                            cudaStream_t stream);
+
+CUDASIM_CHECKED cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
+CUDASIM_CHECKED cudaError_t cudaStreamDestroy(cudaStream_t stream);
+CUDASIM_CHECKED cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+CUDASIM_CHECKED cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                                unsigned flags);
+CUDASIM_CHECKED cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
+CUDASIM_CHECKED cudaError_t cudaEventDestroy(cudaEvent_t event);
+CUDASIM_CHECKED cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+CUDASIM_CHECKED cudaError_t cudaEventSynchronize(cudaEvent_t event);
+
+CUDASIM_CHECKED cudaError_t cudaGetLastError(void);
+CUDASIM_CHECKED cudaError_t cudaPeekAtLastError(void);
+const char *cudaGetErrorName(cudaError_t error);
+/* After a kernel that was stopped: what it did, and where. */
+const char *cudaGetErrorString(cudaError_t error);
+
+cudaError_t cudasim_allow_shared(const void *kernel, cudaFuncAttribute attribute, int value);
+
+template <typename kernel>
+CUDASIM_CHECKED cudaError_t cudaFuncSetAttribute(kernel *function, cudaFuncAttribute attribute,
+                                                 int value) {
+    return cudasim_allow_shared(reinterpret_cast<const void *>(function), attribute, value);
+}
+
+#include "tests/cudasim/builtin.h"
+#include "tests/cudasim/launch.h"
+
+#endif

@@ -1,0 +1,124 @@
+/* Device memory: host memory that is closed to everyone but kernels and copies. */
+#include "tests/cudasim/machine.h"
+
+#include <map>
+#include <stdlib.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define __asan_poison_memory_region(address, bytes)   ((void)(address), (void)(bytes))
+#define __asan_unpoison_memory_region(address, bytes) ((void)(address), (void)(bytes))
+#endif
+
+namespace {
+
+enum { POISON = 0xff, ALIGNMENT = 256 };
+
+std::map<const char *, size_t> allocations;
+size_t in_use, capacity = (size_t)1 << 30;
+int open_scopes;
+
+/* The bytes from `memory` to the end of its allocation; 0 for other memory. */
+size_t reachable(const void *memory) {
+    const char *at = static_cast<const char *>(memory);
+    auto after = allocations.upper_bound(at);
+    if (after == allocations.begin()) return 0;
+    --after;
+    const size_t offset = (size_t)(at - after->first);
+    return offset < after->second ? after->second - offset : 0;
+}
+
+bool on_device(const void *memory, size_t bytes) {
+    return bytes == 0 || reachable(memory) >= bytes;
+}
+
+} // namespace
+
+device_scope::device_scope() {
+    if (open_scopes++ > 0) return;
+    for (const auto &one : allocations)
+        __asan_unpoison_memory_region(one.first, one.second);
+}
+
+device_scope::~device_scope() {
+    if (--open_scopes > 0) return;
+    for (const auto &one : allocations)
+        __asan_poison_memory_region(one.first, one.second);
+}
+
+void cudasim_set_memory(size_t bytes) {
+    capacity = bytes;
+}
+
+void cudasim_check_pointer(const char *kernel, const void *pointer) {
+    if (pointer != nullptr && reachable(pointer) == 0)
+        fault(cudaErrorInvalidValue, "%s: an argument points to host memory", kernel);
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes) {
+    *memory = nullptr;
+    if (bytes == 0) return cudaSuccess;
+    if (bytes > capacity - in_use) return cudaErrorMemoryAllocation;
+    const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (posix_memalign(memory, ALIGNMENT, bytes) != 0) return cudaErrorMemoryAllocation;
+    memset(*memory, POISON, bytes);
+    allocations[static_cast<char *>(*memory)] = bytes;
+    in_use += rounded;
+    __asan_poison_memory_region(*memory, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *memory) {
+    if (memory == nullptr) return cudaSuccess;
+    const auto found = allocations.find(static_cast<char *>(memory));
+    if (found == allocations.end()) return cudaErrorInvalidValue;
+    in_use -= (found->second + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    __asan_unpoison_memory_region(memory, found->second);
+    allocations.erase(found);
+    free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+    *memory = malloc(bytes + 1);
+    return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *memory) {
+    free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
+    *available = capacity - in_use;
+    *total = capacity;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if (bytes == 0) return cudaSuccess;
+    if (to_device ? !on_device(to, bytes) : reachable(to) > 0) return cudaErrorInvalidValue;
+    if (from_device ? !on_device(from, bytes) : reachable(from) > 0) return cudaErrorInvalidValue;
+    const device_scope scope;
+    memmove(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
+    return cudaMemcpy(to, from, bytes, kind);
+}
+
+cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
+    if (!on_device(memory, bytes)) return cudaErrorInvalidValue;
+    const device_scope scope;
+    if (bytes > 0) memset(memory, value, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t) {
+    return cudaMemset(memory, value, bytes);
+}

@@ -1,0 +1,202 @@
+/* Errors, limits of a launch, streams, events, the device's own figures. */
+#include "tests/cudasim/machine.h"
+
+#include <map>
+#include <stdarg.h>
+#include <stdio.h>
+
+struct cudasim_stream {
+    int unused;
+};
+
+struct cudasim_event {
+    int unused;
+};
+
+namespace {
+
+cudaError_t last_error;
+char fault_text[512];
+bool launch_unchecked;
+char last_launch[128];
+int device_count = 1;
+std::map<const void *, int> allowed_shared;
+
+void record(cudaError_t error, const char *format, va_list arguments) {
+    if (last_error != cudaSuccess) return;
+    last_error = error;
+    vsnprintf(fault_text, sizeof fault_text, format, arguments);
+}
+
+/* What is wrong with the sizes of a launch, or NULL. */
+const char *beyond_limits(const cudasim_call &call) {
+    const dim3 g = call.grid, b = call.block;
+    const auto allowed = allowed_shared.find(call.kernel);
+    const size_t most =
+        allowed == allowed_shared.end() ? (size_t)STATIC_SHARED : (size_t)allowed->second;
+    if (g.x == 0 || g.y == 0 || g.z == 0) return "an empty grid";
+    if (b.x == 0 || b.y == 0 || b.z == 0) return "an empty block";
+    if (g.x > INT32_MAX || g.y > UINT16_MAX || g.z > UINT16_MAX) return "too large a grid";
+    if (b.x > MOST_THREADS || b.y > MOST_THREADS || b.z > 64) return "too long a block";
+    if ((uint64_t)b.x * b.y * b.z > MOST_THREADS) return "too many threads in a block";
+    return call.shared_bytes > most ? "too much dynamic shared memory" : nullptr;
+}
+
+} // namespace
+
+void fault(cudaError_t error, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    record(error, format, arguments);
+    va_end(arguments);
+}
+
+bool faulted(void) {
+    return last_error != cudaSuccess;
+}
+
+void trap(const char *format, ...) {
+    char what[300];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    fault(cudaErrorLaunchFailure, "%s: block (%u, %u, %u), thread (%u, %u, %u): %s",
+          running.call->name, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y,
+          threadIdx.z, what);
+    for (;;)
+        block_wait(stand::barrier, "", 0);
+}
+
+/* A launch whose outcome nobody asked for would hide its failure. */
+static void begin_launch(const cudasim_call &call) {
+    if (launch_unchecked) {
+        fault(cudaErrorLaunchFailure, "%s is launched although nobody checked the launch of %s",
+              call.name, last_launch);
+    }
+    launch_unchecked = true;
+    snprintf(last_launch, sizeof last_launch, "%s", call.name);
+}
+
+void cudasim_run(const cudasim_call &call) {
+    begin_launch(call);
+    const char *wrong = beyond_limits(call);
+    if (wrong != nullptr)
+        fault(cudaErrorInvalidConfiguration,
+              "%s: %s: grid %u x %u x %u, block %u x %u x %u, %zu bytes", call.name, wrong,
+              call.grid.x, call.grid.y, call.grid.z, call.block.x, call.block.y, call.block.z,
+              call.shared_bytes);
+    if (faulted()) return;
+    const device_scope scope;
+    block_run(call);
+}
+
+cudaError_t cudaGetLastError(void) {
+    const cudaError_t error = last_error;
+    last_error = cudaSuccess;
+    launch_unchecked = false;
+    return error;
+}
+
+cudaError_t cudaPeekAtLastError(void) {
+    launch_unchecked = false;
+    return last_error;
+}
+
+const char *cudaGetErrorName(cudaError_t error) {
+    switch (error) {
+    case cudaSuccess:
+        return "cudaSuccess";
+    case cudaErrorInvalidValue:
+        return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation:
+        return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration:
+        return "cudaErrorInvalidConfiguration";
+    case cudaErrorInvalidMemcpyDirection:
+        return "cudaErrorInvalidMemcpyDirection";
+    case cudaErrorNoDevice:
+        return "cudaErrorNoDevice";
+    case cudaErrorInvalidDevice:
+        return "cudaErrorInvalidDevice";
+    case cudaErrorInvalidResourceHandle:
+        return "cudaErrorInvalidResourceHandle";
+    case cudaErrorLaunchFailure:
+        return "cudaErrorLaunchFailure";
+    }
+    return "unknown";
+}
+
+const char *cudaGetErrorString(cudaError_t error) {
+    if (error == cudaErrorLaunchFailure || error == cudaErrorInvalidConfiguration)
+        return fault_text;
+    if (error == cudaErrorNoDevice) return "no CUDA-capable device is detected";
+    return cudaGetErrorName(error);
+}
+
+void cudasim_set_devices(int count) {
+    device_count = count;
+}
+
+cudaError_t cudaGetDeviceCount(int *count) {
+    *count = device_count;
+    return device_count == 0 ? cudaErrorNoDevice : cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+    return device >= 0 && device < device_count ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
+    *value = attribute == cudaDevAttrMultiProcessorCount      ? 4
+             : attribute == cudaDevAttrComputeCapabilityMajor ? 8
+                                                              : 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudasim_allow_shared(const void *kernel, cudaFuncAttribute, int value) {
+    if (value < 0 || value > MOST_SHARED) return cudaErrorInvalidValue;
+    allowed_shared[kernel] = value;
+    return cudaSuccess;
+}
+
+/* Every call is done when it returns, so order needs no keeping. */
+cudaError_t cudaDeviceSynchronize(void) {
+    return last_error;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
+    *stream = new cudasim_stream();
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    delete stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+    return last_error;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
+    *event = new cudasim_event();
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) {
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t) {
+    return cudaSuccess;
+}
