@@ -255,7 +255,7 @@ $(B)/tests/plugins/%.so: tests/plugins/%.c $(B)/flags
 # Lists of commands for tests/run.sh, one a line, of this combination of settings.
 write_list = $(Q)printf '%s\n' $(1) | grep . >$(O)/$@ || true
 
-.PHONY: tests.list long.list gradients.list run-tests
+.PHONY: tests.list long.list gradients.list sim.list run-tests
 tests.list: $(call programs_of,$(test_sources)) $(conformance) $(plugins) $(program)
 	$(call write_list,$(call programs_of,$(test_sources)) \
 	    $(if $(conformance),$(isas_to_test:%='LH_CPU_ISA=% $(conformance)')) $(call scripts,test))
@@ -264,17 +264,23 @@ long.list: $(call programs_of,$(long_sources)) $(program)
 gradients.list: $(call programs_of,$(gradient_sources)) $(conformance)
 	$(call write_list,$(call programs_of,$(gradient_sources)) \
 	    $(if $(conformance),'$(conformance) --mode grad'))
+# The CUDA sources on the simulator (CUDA=sim), kernel by kernel.
+kernels = $(shell sed -n 's/^LH_KERNEL[_W]*(\(.*\))$$/\1/p' kernels/kernels.def)
+sim.list: $(conformance) $(program)
+	$(call write_list,$(kernels:%='$(conformance) --backend cudasim --mode test --kernel %') \
+	    'LONGHAUL_BIN=$(program) tests/cudasim/sim_train.sh')
 LISTS ?= tests
-run-tests: $(addsuffix .list,$(filter-out gradients,$(LISTS)))
+run-tests: $(addsuffix .list,$(filter-out gradients sim,$(LISTS)))
 	$(Q)LONGHAUL_BIN=$(program) LH_TEST_PLUGINS=$(B)/tests/plugins $(if $(SANITIZE),LH_TEST_TIMEOUT=400) \
 	    tests/run.sh $(LISTS:%=$(O)/%.list)
 
 again = $(Q)+$(MAKE) $(1)
 
 .PHONY: test test-long test-double test-sanitize test-faults run-faults fuzz run-fuzz conformance run-conformance lint
-test: ## The whole suite, gradient checks in double included
+test: ## The whole suite: gradient checks in double and the CUDA sources on the simulator included
 	$(call again,WERROR=1 REAL=double gradients.list)
-	$(call again,WERROR=1 LISTS="tests gradients" run-tests)
+	$(call again,WERROR=1 CUDA=sim sim.list)
+	$(call again,WERROR=1 LISTS="tests gradients sim" run-tests)
 
 test-long: ## The same, and the tests that take minutes
 	$(call again,WERROR=1 REAL=double gradients.list)

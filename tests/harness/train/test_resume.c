@@ -18,13 +18,15 @@ static const char *const train =
 
 /* Small sizes, for those of these options that the model has. */
 static void small_options(const lh_model_class *class, char *text, size_t capacity) {
-    static const char *const sizes[][2] = {{"layers", "5"},  {"width", "16"},  {"heads", "2"},
-                                           {"window", "16"}, {"memory", "40"}, {"top", "4"}};
+    static const char *const sizes[][2] = {
+        {"layers", "5"},  {"width", "16"},       {"heads", "2"},
+        {"window", "16"}, {"memory", "40"},      {"top", "4"},
+        {"span", "12"},   {"forward_size", "4"}, {"step_size", "12"}};
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         for (const lh_option *row = class->options; row->name != NULL; ++row) {
-            if (strcmp(row->name, sizes[i][0]) == 0)
+            if (strcmp(row->name, sizes[i][0]) == 0 && row->type == LH_OPTION_INTEGER)
                 used += (size_t)snprintf(text + used, capacity - used, "%s=%s ", sizes[i][0],
                                          sizes[i][1]);
         }
