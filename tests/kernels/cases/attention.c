@@ -39,8 +39,10 @@ void cases_attention_forward(suite *s) {
 void bench_attention_forward(suite *s) {
     const attention_flags plain = {.dense = true};
     const attention_flags full = {.head_scale = true, .bias = true, .dropout = true, .dense = true};
+    const attention_flags placed = {.positions = true, .dense = true};
     for (int i = 0; i < attention_bench_count; i++) {
         forward(s, &attention_bench_shapes[i], plain, false, false);
+        forward(s, &attention_bench_shapes[i], placed, false, false);
         forward(s, &attention_bench_shapes[i], full, false, false);
     }
 }
@@ -49,12 +51,12 @@ void bench_attention_forward(suite *s) {
 
 /* Which gradients are wanted and how they are written: bits of it by flag number. */
 typedef struct wishes {
-    bool dq, dk, dv, dhead_scale, dbias;
-    lh_write write[4]; /* of q, the sources, head scale, bias */
+    bool dq, dk, dv, dhead_scale, dbias, dpositions;
+    lh_write write[4]; /* of q, the sources, head scale, bias and positions */
 } wishes;
 
 static wishes all_set(void) {
-    return (wishes){true, true, true, true, true, {LH_SET, LH_SET, LH_SET, LH_SET}};
+    return (wishes){true, true, true, true, true, true, {LH_SET, LH_SET, LH_SET, LH_SET}};
 }
 
 static wishes wishes_at(int row) {
@@ -63,6 +65,7 @@ static wishes wishes_at(int row) {
                     .dv = !suite_flag(row, 2),
                     .dhead_scale = !suite_flag(row, 3),
                     .dbias = !suite_flag(row, 4),
+                    .dpositions = !suite_flag(row, 5),
                     .write = {write_of(suite_flag(row, 5)), write_of(suite_flag(row, 6)),
                               write_of(suite_flag(row, 3)), write_of(suite_flag(row, 2))}};
 }
@@ -132,15 +135,22 @@ static void add_other_gradients(suite *s, lh_attention_backward_args *args, cons
         case_out(s, "dbias", &args->dbias, spec->heads * spec->buckets, args->dbias_write);
         case_pair(s, &spec->bias, &args->dbias);
     }
+    args->dpositions_write = want->write[3];
+    if (want->dpositions && spec->positions != NULL) {
+        case_out(s, "dpositions", &args->dpositions,
+                 spec->position_heads * spec->position_count * spec->head_width,
+                 args->dpositions_write);
+        case_pair(s, &spec->positions, &args->dpositions);
+    }
 }
 
 static void backward(suite *s, const attention_shape *shape, attention_flags flags,
                      const wishes *want) {
     lh_attention_backward_args args = {.lse = NULL};
     char what[64];
-    snprintf(what, sizeof what, ", wants %d%d%d%d%d, writes %d%d%d%d", want->dq, want->dk, want->dv,
-             want->dhead_scale, want->dbias, want->write[0], want->write[1], want->write[2],
-             want->write[3]);
+    snprintf(what, sizeof what, ", wants %d%d%d%d%d%d, writes %d%d%d%d", want->dq, want->dk,
+             want->dv, want->dhead_scale, want->dbias, want->dpositions, want->write[0],
+             want->write[1], want->write[2], want->write[3]);
     attention_open(s, &args, sizeof args, &args.spec, shape, flags, what);
     const int64_t q_span = heads_lay_out(&args.q, &args.spec, shape->queries, flags.layout);
     case_in(s, "q", &args.q.data, q_span);
@@ -169,9 +179,11 @@ void cases_attention_backward(suite *s) {
 void bench_attention_backward(suite *s) {
     const attention_flags plain = {.dense = true};
     const attention_flags full = {.head_scale = true, .bias = true, .dropout = true, .dense = true};
+    const attention_flags placed = {.positions = true, .dense = true};
     const wishes all = all_set();
     for (int i = 0; i < attention_bench_count; i++) {
         backward(s, &attention_bench_shapes[i], plain, &all);
+        backward(s, &attention_bench_shapes[i], placed, &all);
         backward(s, &attention_bench_shapes[i], full, &all);
     }
 }

@@ -1,6 +1,6 @@
 #include "tests/kernels/cases/attention_shape.h"
 
-enum { BUCKETS = 5, BUCKET_SPAN = 23, BUCKET_FIRST = -6 };
+enum { BUCKETS = 5, BUCKET_SPAN = 23, BUCKET_FIRST = -6, POSITIONS = 19, POSITION_FIRST = -3 };
 
 /* name, batch, heads, queries, head width, distances, chunks, keys {count, first, everywhere} */
 const attention_shape attention_shapes[] = {
@@ -86,6 +86,8 @@ attention_flags attention_flags_at(int row) {
                              .bias = suite_flag(row, 1),
                              .dropout = suite_flag(row, 2) || suite_flag(row, 3),
                              .period = suite_flag(row, 3),
+                             .positions = suite_flag(row, 4),
+                             .own_positions = suite_flag(row, 5),
                              .layout = (heads_layout)(row % HEADS_LAYOUTS)};
 }
 
@@ -120,10 +122,11 @@ void attention_open(suite *s, void *args, size_t size, lh_attention_spec *spec,
     spec->dropout_period = flags.dropout && flags.period ? period_of(shape) : 0;
     case_open(s, args, size,
               "%s, batch %" PRId64 ", heads %" PRId64 ", queries %" PRId64 ", width %" PRId64
-              ", head scale %d, bias %d, dropout %d, period %" PRId64 ", layout %d%s",
+              ", head scale %d, bias %d, positions %d%d, dropout %d, period %" PRId64
+              ", layout %d%s",
               shape->name, shape->batch, shape->heads, shape->queries, shape->head_width,
-              flags.head_scale, flags.bias, flags.dropout, spec->dropout_period, flags.layout,
-              what);
+              flags.head_scale, flags.bias, flags.positions, flags.own_positions, flags.dropout,
+              spec->dropout_period, flags.layout, what);
 }
 
 int64_t heads_lay_out(lh_heads *view, const lh_attention_spec *spec, int64_t tokens,
@@ -160,6 +163,13 @@ static void add_bias(suite *s, lh_attention_spec *spec) {
     case_in_i32(s, "bucket_of", &spec->bucket_of, BUCKET_SPAN, BUCKETS);
 }
 
+static void add_positions(suite *s, lh_attention_spec *spec, bool own) {
+    spec->position_heads = own ? spec->heads : 1;
+    spec->position_count = POSITIONS;
+    spec->position_first = POSITION_FIRST;
+    case_in(s, "positions", &spec->positions, spec->position_heads * POSITIONS * spec->head_width);
+}
+
 void attention_inputs(suite *s, lh_attention_spec *spec, const attention_shape *shape,
                       attention_flags flags) {
     static const char *const k_names[] = {"k0", "k1", "k2"}, *const v_names[] = {"v0", "v1", "v2"};
@@ -179,6 +189,7 @@ void attention_inputs(suite *s, lh_attention_spec *spec, const attention_shape *
     }
     if (flags.head_scale) case_in(s, "head_scale", &spec->head_scale, spec->heads);
     if (flags.bias) add_bias(s, spec);
+    if (flags.positions) add_positions(s, spec, flags.own_positions);
     if (flags.dropout) case_in_bytes(s, "key", &spec->key, &key, sizeof key);
 }
 

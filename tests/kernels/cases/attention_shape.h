@@ -22,7 +22,8 @@ typedef struct attention_shape {
 } attention_shape;
 
 typedef struct attention_flags {
-    bool head_scale, bias, dropout, period;
+    bool head_scale, bias, dropout, period, positions;
+    bool own_positions; /* a table for each head */
     heads_layout layout;
     bool dense; /* all views are, not just those that `layout` names */
 } attention_flags;
