@@ -10,7 +10,8 @@
 
 const lh_option lh_corpus_options[] = {
     {"name", LH_OPTION_TEXT, "books", 0, 0, NULL,
-     "books, latex, code, generate:KIND, a name that `longhaul data list` shows, or a folder"},
+     "books, latex, code, generate:KIND, a name that `longhaul data list` shows, or a folder or a "
+     "file of JSON lines with a slash in its path"},
     {"tokens", LH_OPTION_TEXT, "bytes", 0, 0, NULL,
      "tokenizer: bytes, sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE"},
     {"documents", LH_OPTION_INTEGER, "200", 1, 1e7, NULL, "generator: documents to train on"},
@@ -22,6 +23,8 @@ const lh_option lh_corpus_options[] = {
     {"limit_eval_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,
      "bytes of valid and of test to use; 0: all"},
     {"data_seed", LH_OPTION_INTEGER, "1", 0, 9e15, NULL, "generator: seed of the documents"},
+    {"field", LH_OPTION_TEXT, "", 0, 0, NULL,
+     "JSON lines: the field that holds a document; empty: text"},
     {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
 };
 
@@ -152,25 +155,39 @@ static lh_status read_generated(lh_corpus *corpus, const char *kind, const lh_op
     return lh_corpus_read_generated(corpus, kind, options);
 }
 
+/* A folder or a file that was found at `path`. */
+static lh_status read_found(lh_corpus *corpus, const char *path, bool stream,
+                            const lh_options *options) {
+    const char *field = lh_options_text(options, "field");
+    if (stream) return lh_corpus_read_stream(corpus, lh_options_text(options, "name"), path);
+    if (field[0] == '\0') field = "text";
+    if (lh_is_folder(path)) return lh_corpus_read_folder(corpus, field, path);
+    if (!lh_corpus_is_lines(path))
+        return lh_fail(LH_EFORMAT, "%s: neither a folder nor a file of JSON lines", path);
+    return lh_corpus_read_lines(corpus, field, -1, strrchr(path, '/') + 1, path);
+}
+
 static lh_status read_documents(lh_corpus *corpus, const char *name, const lh_options *options) {
     static const char generate[] = "generate:";
     char path[LH_PATH_BYTES];
     if (strncmp(name, generate, sizeof generate - 1) == 0) {
         return read_generated(corpus, name + sizeof generate - 1, options);
     }
-    const bool given = strchr(name, '/') != NULL && lh_is_folder(name);
+    const bool given =
+        strchr(name, '/') != NULL && (lh_corpus_is_lines(name) || lh_is_folder(name));
     if (given) (void)snprintf(path, sizeof path, "%s", name);
     if (!given && !lh_data_find(name, path)) {
         return lh_corpus_has_generator(name) ? read_generated(corpus, name, options)
                                              : not_found(name);
     }
     const bool stream = !given && lh_corpus_is_stream(name);
-    LH_TRY(stream ? lh_corpus_read_stream(corpus, name, path)
-                  : lh_corpus_read_folder(corpus, path));
+    LH_TRY(read_found(corpus, path, stream, options));
     (void)snprintf(corpus->source, sizeof corpus->source, "%s (%lld documents in %s)", name,
                    (long long)(corpus->split[LH_TRAIN].count + corpus->split[LH_VALID].count +
                                corpus->split[LH_TEST].count),
-                   given ? "the folder" : "the data folder");
+                   !given               ? "the data folder"
+                   : lh_is_folder(path) ? "the folder"
+                                        : "the file");
     return LH_OK;
 }
 

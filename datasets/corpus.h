@@ -25,16 +25,18 @@ lh_status lh_trained_tokens_open(lh_corpus *corpus, const char *tokens, lh_token
 
 /* train/, valid/ and test/ with one document a file (searched recursively, sorted by name), or
  * train.jsonl and so on; without such folders or files those of `folder` are split 90 / 5 / 5 by a
- * hash of their names. A file of JSON lines holds many documents. */
-lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *folder);
+ * hash of their names. A file of JSON lines holds many documents; `field` is the name of what a
+ * line keeps them in. */
+lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char *folder);
 
 /* 90 / 5 / 5 by a hash of a document's name. */
 lh_split lh_split_by_name(const char *name);
 
 /* Files ".jsonl" and ".jsonl.gz": a document a line. `split` -1: by the hash of its name and line.
- * Fails: LH_EFORMAT with file, line and what is amiss. */
+ * Fails: LH_EFORMAT with file, line and field or column, LH_EIO, LH_EMEMORY. */
 bool lh_corpus_is_lines(const char *name);
-lh_status lh_corpus_read_lines(lh_corpus *corpus, int split, const char *name, const char *path);
+lh_status lh_corpus_read_lines(lh_corpus *corpus, const char *field, int split, const char *name,
+                               const char *path);
 
 /* "enwik8", "text8" and "wikitext-103" in their public formats, from the folder of that name. */
 bool lh_corpus_is_stream(const char *name);

@@ -12,7 +12,7 @@ enum { MOST_DEPTH = 16 };
 /* Where the files of a walk go: one split, or by the hash of their names. */
 typedef struct walk {
     lh_corpus *corpus;
-    const char *root;
+    const char *field, *root;
     int split; /* -1: by hash */
 } walk;
 
@@ -45,7 +45,7 @@ static lh_status walk_entry(const walk *w, const char *folder, const char *entry
     const char *name = path + strlen(w->root) + 1;
     if (lh_corpus_is_lines(name)) {
         const int split = w->split >= 0 ? w->split : named_split(name);
-        return lh_corpus_read_lines(w->corpus, split, name, path);
+        return lh_corpus_read_lines(w->corpus, w->field, split, name, path);
     }
     const lh_split split = w->split >= 0 ? (lh_split)w->split : lh_split_by_name(name);
     return lh_corpus_add_file(w->corpus, split, name, path, (int64_t)status.st_size);
@@ -65,7 +65,7 @@ static lh_status walk_folder(const walk *w, const char *folder, int depth) {
     return status;
 }
 
-lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *folder) {
+lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char *folder) {
     static const char *const splits[LH_SPLITS] = {"train", "valid", "test"};
     bool any = false;
     for (int s = 0; s < LH_SPLITS; ++s) {
@@ -73,10 +73,10 @@ lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *folder) {
         const int length = snprintf(path, sizeof path, "%s/%s", folder, splits[s]);
         if (length < 0 || length >= LH_PATH_BYTES || !lh_is_folder(path)) continue;
         any = true;
-        const walk w = {.corpus = corpus, .root = path, .split = s};
+        const walk w = {.corpus = corpus, .field = field, .root = path, .split = s};
         LH_TRY(walk_folder(&w, path, 0));
     }
     if (any) return LH_OK;
-    const walk w = {.corpus = corpus, .root = folder, .split = -1};
+    const walk w = {.corpus = corpus, .field = field, .root = folder, .split = -1};
     return walk_folder(&w, folder, 0);
 }

@@ -15,6 +15,7 @@
 extern "C" {
 #include "datasets/corpus.h"
 #include "datasets/tokenizer.h"
+#include "datasets/utf8.h"
 }
 
 namespace {
@@ -67,28 +68,9 @@ int64_t vocabulary(const void *instance) {
     return pieces == t5_pieces ? t5_rows : pieces;
 }
 
-// The offset of the first byte that is not UTF-8, or `bytes`.
-size_t utf8_length(const unsigned char *text, size_t bytes) {
-    size_t at = 0;
-    while (at < bytes) {
-        const unsigned char lead = text[at];
-        const size_t extra = lead < 0x80                   ? 0
-                             : lead >= 0xc2 && lead < 0xe0 ? 1
-                             : lead >= 0xe0 && lead < 0xf0 ? 2
-                             : lead >= 0xf0 && lead < 0xf5 ? 3
-                                                           : 4;
-        if (extra == 4 || at + extra >= bytes + (extra == 0 ? 1 : 0)) return at;
-        for (size_t i = 1; i <= extra; ++i) {
-            if ((text[at + i] & 0xc0) != 0x80) return at;
-        }
-        at += extra + 1;
-    }
-    return bytes;
-}
-
 lh_status encode(const void *instance, const char *text, size_t bytes, int32_t **tokens,
                  int64_t *count) {
-    const size_t good = utf8_length(reinterpret_cast<const unsigned char *>(text), bytes);
+    const size_t good = lh_utf8_length(text, bytes);
     if (good < bytes) {
         return lh_fail(LH_EFORMAT, "not UTF-8 at byte %zu; use tokens = \"bytes\" for such data",
                        good);

@@ -118,13 +118,20 @@ static lh_status set_values(lua_State *lua, int index, lh_options *options) {
     return LH_OK;
 }
 
-/* "name=value name='two words'" with every row of the table. */
+/* A text that is empty unless it is set: said only when it is, so that a row added to a table
+ * leaves the identity of runs made before it. */
+static bool is_silent(const lh_option *row, const char *value) {
+    return row->type == LH_OPTION_TEXT && row->standard[0] == '\0' && value[0] == '\0';
+}
+
+/* "name=value name='two words'" with every row of the table that says something. */
 static void push_canonical(lua_State *lua, const lh_options *options) {
     luaL_Buffer buffer;
     const lh_option *table = lh_options_table(options);
     luaL_buffinit(lua, &buffer);
     for (int i = 0; table[i].name != NULL; ++i) {
         const char *value = lh_options_value(options, i);
+        if (is_silent(&table[i], value)) continue;
         const bool quotes = value[0] == '\0' || strpbrk(value, ", \t") != NULL;
         if (i > 0) luaL_addchar(&buffer, ' ');
         luaL_addstring(&buffer, table[i].name);

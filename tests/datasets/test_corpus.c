@@ -110,16 +110,93 @@ TEST(json_lines_may_be_packed_and_are_split_by_hash) {
     CHECK_EQ_INT(train + valid + test, 200);
     CHECK(train > 160 && valid > 0 && test > 0);
     lh_corpus_destroy(corpus);
+    (void)snprintf(command, sizeof command, "truncate -s 200 %s/web/dump.jsonl.gz", root);
+    REQUIRE(system(command) == 0);
+    CHECK_FAILS(open_corpus("name=web", &corpus), LH_EFORMAT, "dump.jsonl.gz: gzip");
+}
+
+TEST(the_field_of_json_lines_is_an_option) {
+    static const char lines[] = "{\"target\": 1, \"func\": \"int a;\", \"text\": \"no\"}\n"
+                                "{\"func\": [\"hi\", {\"speaker\": \"B\", \"text\": \"ho\"}]}\r\n"
+                                "{\"dialogue\": [\"x\"]}\n";
+    REQUIRE(make_root());
+    write_text("code/train.jsonl", lines, sizeof lines - 1);
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(open_corpus("name=code field=func", &corpus));
+    check_text(corpus, LH_TRAIN, 0, "train.jsonl:1", "int a;");
+    check_text(corpus, LH_TRAIN, 1, "train.jsonl:2", "hi\nB: ho\n");
+    check_text(corpus, LH_TRAIN, 2, "train.jsonl:3", "x\n");
+    lh_corpus_destroy(corpus);
+    CHECK_FAILS(open_corpus("name=code field=target", &corpus), LH_EFORMAT,
+                "train.jsonl: line 1: field 'target' is neither");
+    CHECK_FAILS(open_corpus("name=code", &corpus), LH_EFORMAT,
+                "train.jsonl: line 2: no field 'text'");
+}
+
+/* A file named by its path or by its name in the data folder is split by the hash of its lines. */
+TEST(a_file_of_json_lines_is_a_corpus) {
+    char lines[400 * 24], options[2 * PATH];
+    size_t bytes = 0;
+    REQUIRE(make_root());
+    for (int i = 0; i < 400; ++i)
+        bytes += (size_t)snprintf(lines + bytes, sizeof lines - bytes, "[\"d%d\"]\n", i);
+    write_text("dump.jsonl", lines, bytes);
+    (void)snprintf(options, sizeof options, "name=%s/dump.jsonl", root);
+    int64_t train[2];
+    for (int i = 0; i < 2; ++i) {
+        lh_corpus *corpus = NULL;
+        REQUIRE_OK(open_corpus(i == 0 ? "name=dump.jsonl" : options, &corpus));
+        train[i] = lh_corpus_documents(corpus, LH_TRAIN);
+        CHECK(train[i] > 320 && lh_corpus_documents(corpus, LH_TEST) > 0);
+        CHECK_CONTAINS(lh_corpus_source(corpus), "(400 documents in the ");
+        lh_corpus_destroy(corpus);
+    }
+    CHECK_EQ_INT(train[0], train[1]);
+    lh_corpus *corpus = NULL;
+    CHECK_FAILS(open_corpus("name=/nowhere/dump.jsonl", &corpus), LH_EIO, "/nowhere/dump.jsonl");
+    write_text("notes.txt", "x", 1);
+    CHECK_FAILS(open_corpus("name=notes.txt", &corpus), LH_EFORMAT, "neither a folder nor");
+}
+
+TEST(huge_json_lines_are_read) {
+    enum { HUGE = 8 << 20 };
+    char *line = lh_allocate(HUGE);
+    REQUIRE(make_root() && line != NULL);
+    memset(line, 'a', HUGE);
+    memcpy(line, "{\"text\":\"", 9);
+    memcpy(line + HUGE - 2, "\"}", 2);
+    write_text("long/train.jsonl", line, HUGE);
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(open_corpus("name=long split_bytes=1048576", &corpus));
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TRAIN), 8);
+    lh_corpus_destroy(corpus);
+    write_text("long/train.jsonl", line, HUGE - 1);
+    CHECK_FAILS(open_corpus("name=long", &corpus), LH_EFORMAT, "line 1, column");
+    memset(line, '[', HUGE);
+    write_text("long/train.jsonl", line, HUGE);
+    CHECK_FAILS(open_corpus("name=long", &corpus), LH_EFORMAT, "not JSON");
+    free(line);
 }
 
 TEST(malformed_json_lines_are_named) {
     static const struct {
         const char *lines, *message;
     } cases[] = {{"{\"text\": \"a\"}\n{\"text\": ", "line 2, column"},
-                 {"{\"title\": \"a\"}", "line 1: neither a string \"text\""},
-                 {"{\"text\": 3}", "line 1: neither"},
-                 {"[\"a\", 3]", "line 1: a turn is neither"},
+                 {"{\"title\": \"a\"}", "line 1: no field 'text' and no 'dialogue'"},
+                 {"{\"text\": 3}", "line 1: field 'text' is neither"},
+                 {"{\"text\": null}", "line 1: field 'text' is neither"},
+                 {"{\"dialogue\": \"a\"}\n{\"dialogue\": {}}", "line 2: field 'dialogue' is"},
+                 {"[\"a\", 3]", "line 1: field 'dialogue', turn 2: neither"},
+                 {"[{\"speaker\": \"A\"}]", "field 'dialogue', turn 1: neither"},
+                 {"[{\"speaker\": 1, \"text\": \"a\"}]", "field 'dialogue', turn 1: neither"},
                  {"[]", "line 1: an empty document"},
+                 {"{\"text\": \"\"}", "line 1: an empty document"},
+                 {"[\"a\"] [\"b\"]", "line 1, column 6: more than one value"},
+                 {"[\"a\"]\n[\"a\\u0000b\"]", "line 2, column 4: a NUL character"},
+                 {"[\"\\\\u0000\"]\n[]", "line 2: an empty document"},
+                 {"[\"\\ud800\"]", "line 1, column"},
+                 {"[\"caf\xe9\"]", "line 1, column 6: not UTF-8"},
+                 {"[\"\xed\xa0\x80\"]", "line 1, column 3: not UTF-8"},
                  {"\n\nnull", "line 3: neither"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         lh_corpus *corpus = NULL;

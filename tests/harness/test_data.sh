@@ -34,6 +34,18 @@ for i in $(seq 100); do printf '{"text": "hello %d"}\n["hi", "who is it?"]\n' "$
 succeeds "imports JSON lines" "bytes of JSON lines" "$LONGHAUL_BIN" data import "$scratch/talk.jsonl" --name reddit
 succeeds "which train like any corpus" "bits_per_token" "$LONGHAUL_BIN" train --model lstm --options 'hidden=8 width=8' \
     --task-options 'name=reddit segment=8 batch=1' --train 'steps=2 warmup=1'
+mkdir -p "$scratch/splits" "$scratch/mixed"
+printf '{"body": "good morning"}\n' >"$scratch/splits/train.jsonl"
+printf '{"body": "hello again"}\n' | tee "$scratch/splits/valid.jsonl" >"$scratch/splits/test.jsonl"
+succeeds "imports a folder of JSON lines" "bytes of JSON lines" "$LONGHAUL_BIN" data import "$scratch/splits/" --name web
+succeeds "whose files are its splits" "bits_per_token" "$LONGHAUL_BIN" train --model lstm --options 'hidden=8 width=8' \
+    --task-options 'name=web field=body segment=4 batch=1' --train 'steps=2 warmup=1'
+fails 1 "and names a line without the field" "jsonl: line 1: no field 'text'" "$LONGHAUL_BIN" train --model lstm \
+    --task-options 'name=web' --train 'steps=2 warmup=1'
+printf 'no JSON\n' >"$scratch/mixed/notes.jsonl"
+printf 'text\n' >"$scratch/mixed/readme"
+succeeds "JSON lines among other files are text" "2 documents" "$LONGHAUL_BIN" data import "$scratch/mixed" --name mixed
+succeeds "and are called so" "notes.jsonl.txt" find "$XDG_CACHE_HOME/longhaul/mixed" -type f
 fails 1 "names a missing file" "no such file" "$LONGHAUL_BIN" data import "$scratch/nowhere.jsonl"
 fails 2 "wants an action" "no action" "$LONGHAUL_BIN" data lsit
 

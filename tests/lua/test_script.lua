@@ -34,6 +34,15 @@ t.test("a good script gives its rows", function()
   t.contains(bench.rows[2].line, scratch .. ":7")
 end)
 
+t.test("an option that is empty unless set leaves the identity of a run alone", function()
+  local books = lh.data.text { "generate:books" }
+  local plain = lh.tasks.language_model { books, segment = 64 }
+  local named = lh.tasks.language_model { lh.data.text { "talk", field = "two words" }, segment = 64 }
+  t.equal(plain.text:find("field", 1, true), nil)
+  t.contains(named.text, "field='two words'")
+  t.equal(named:with { segment = 32 }:option "field", "two words")
+end)
+
 -- Each mistake: what the sixth line says, and what the error must hold.
 local mistakes = {
   { "lh.models.slide { windw = 3 }", "unknown option 'windw' (did you mean 'window'?)" },

@@ -163,7 +163,13 @@ local function split_of(name)
   return part < 90 and "train" or part < 95 and "valid" or "test"
 end
 
-local function document_name(path) return (path:gsub("^/+", ""):gsub("[^%w_.-]", "_")) end
+local function is_lines(path) return path:match("%.jsonl$") or path:match("%.jsonl%.gz$") end
+
+-- What is copied as text is no JSON lines, whatever it was called.
+local function document_name(path)
+  local name = path:gsub("^/+", ""):gsub("[^%w_.-]", "_")
+  return is_lines(name) and name .. ".txt" or name
+end
 
 -- Text only: a file with a NUL byte is left out.
 local function text_of(path)
@@ -171,36 +177,31 @@ local function text_of(path)
   return not text:find("\0", 1, true) and text or nil
 end
 
--- A file of JSON lines is a corpus by itself; its name says nothing about splits, so its lines are
--- split by hash when they are read.
-local function import_lines(path, name)
-  local file = path:match("([^/]+)$")
-  name = name or file:match("^(.-)%.jsonl")
-  local target = core.cache_folder() .. "/" .. name
-  core.make_folder(target)
-  core.write_file(target .. "/" .. file, core.read_file(path))
-  print(("%s: %s bytes of JSON lines, in %s"):format(name, progress.amount(core.file_size(path)), target))
+-- Files of JSON lines are copied as they are, to where they lie below `from`: the lines of train/ or
+-- train.jsonl and so on belong to these splits, those of another file are split by hash when they
+-- are read.
+local function import_lines(paths, from, target)
+  local bytes = 0
+  for _, path in ipairs(paths) do
+    local place = target .. "/" .. (path == from and path:match("[^/]+$") or path:sub(#from + 2))
+    core.make_folder(place:match("^(.*)/"))
+    core.write_file(place, core.read_file(path))
+    bytes = bytes + core.file_size(path)
+  end
+  return ("%s bytes of JSON lines"):format(progress.amount(bytes))
 end
 
---- Copies a tree into the cache folder as a corpus: a document per file, or per folder (the paper joins all files of a
---- repository) with options.join_folders.
-function data.import(folder, name, options)
-  if folder:match("%.jsonl$") or folder:match("%.jsonl%.gz$") then
-    if not core.file_size(folder) then error(folder .. ": no such file", 0) end
-    return import_lines(folder, name)
-  end
-  if not core.is_folder(folder) then error(folder .. ": no such folder", 0) end
-  name = name or folder:match("([^/]+)/*$")
-  local target = core.cache_folder() .. "/" .. name
+-- A document per file or, joined, per folder.
+local function import_texts(paths, target, joined)
   local documents, order = {}, {}
-  walk(folder, function(path, parent)
-    local key = options.join_folders and parent or path
+  for _, path in ipairs(paths) do
+    local key = joined and path:match("^(.*)/") or path
     if not documents[key] then
       documents[key] = {}
       order[#order + 1] = key
     end
     table.insert(documents[key], path)
-  end)
+  end
   local written, bytes = 0, 0
   for _, key in ipairs(order) do
     local texts = {}
@@ -213,7 +214,35 @@ function data.import(folder, name, options)
       written, bytes = written + 1, bytes + #text
     end
   end
-  print(("%s: %d documents, %s bytes, in %s"):format(name, written, progress.amount(bytes), target))
+  return ("%d documents, %s bytes"):format(written, progress.amount(bytes))
+end
+
+-- All files at `from`, and whether they are JSON lines throughout.
+local function files_of(from)
+  local paths, lines = {}, true
+  if core.is_folder(from) then
+    walk(from, function(path) paths[#paths + 1] = path end)
+  elseif not is_lines(from) then
+    error(from .. ": no such folder", 0)
+  elseif not core.file_size(from) then
+    error(from .. ": no such file", 0)
+  else
+    paths[1] = from
+  end
+  for _, path in ipairs(paths) do lines = lines and is_lines(path) end
+  return paths, lines and #paths > 0
+end
+
+--- Copies a tree into the cache folder as a corpus: a document per file, or per folder (the paper joins all files of a
+--- repository) with options.join_folders. A file of JSON lines, or a folder of nothing else, stays as it is.
+function data.import(from, name, options)
+  from = from:gsub("(.)/+$", "%1")
+  local paths, lines = files_of(from)
+  name = name or from:match("([^/]+)$"):gsub("%.jsonl$", ""):gsub("%.jsonl%.gz$", "")
+  local target = core.cache_folder() .. "/" .. name
+  local imported = lines and import_lines(paths, from, target)
+    or import_texts(paths, target, options.join_folders)
+  print(("%s: %s, in %s"):format(name, imported, target))
 end
 
 return data

@@ -156,6 +156,7 @@
 ---@field limit_bytes? integer # bytes of the train split to use; 0: all (default 0)
 ---@field limit_eval_bytes? integer # bytes of valid and of test to use; 0: all (default 0)
 ---@field data_seed? integer # generator: seed of the documents (default 1)
+---@field field? string # JSON lines: the field that holds a document; empty: text (default )
 
 ---@class longhaul.text: { [1]: string }
 ---@field segment? integer # tokens of a segment (N) (default 512)
@@ -171,6 +172,7 @@
 ---@field limit_bytes? integer # bytes of the train split to use; 0: all (default 0)
 ---@field limit_eval_bytes? integer # bytes of valid and of test to use; 0: all (default 0)
 ---@field data_seed? integer # generator: seed of the documents (default 1)
+---@field field? string # JSON lines: the field that holds a document; empty: text (default )
 
 ---@class longhaul.tasks.random_walk: { [1]: longhaul.corpus }
 ---@field segment? integer # symbols of a segment (default 64)

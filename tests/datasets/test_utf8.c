@@ -1,0 +1,37 @@
+#include "datasets/utf8.h"
+
+#include "tests/test.h"
+
+/* A character as RFC 3629, section 3 writes it; the count of its bytes. */
+static size_t write_character(unsigned code, char *out) {
+    if (code < 0x80) {
+        out[0] = (char)code;
+        return 1;
+    }
+    const size_t bytes = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const unsigned lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = bytes - 1; i > 0; --i, code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3f));
+    out[0] = (char)(lead[bytes] | code);
+    return bytes;
+}
+
+TEST(every_character_but_the_surrogates_is_one) {
+    for (unsigned code = 0; code < 0x120000; ++code) {
+        char text[4];
+        const size_t bytes = write_character(code, text);
+        const bool good = (code < 0xd800 || code > 0xdfff) && code <= 0x10ffff;
+        if (!CHECK((lh_utf8_length(text, bytes) == bytes) == good)) return;
+        if (bytes > 1 && !CHECK(lh_utf8_length(text, bytes - 1) == 0)) return;
+    }
+}
+
+TEST(the_offset_is_that_of_the_first_bad_character) {
+    static const char *const cases[] = {
+        "ab\x80",  "ab\xc0\x80",  "ab\xe0\x80\x80", "ab\xf0\x8f\xbf\xbf",
+        "ab\xc3(", "ab\xe2\x82(", "ab\xff",         "ab\xf5\x80\x80\x80"};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
+        CHECK_EQ_INT((int64_t)lh_utf8_length(cases[i], strlen(cases[i])), 2);
+    CHECK_EQ_INT((int64_t)lh_utf8_length("caf\xc3\xa9", 5), 5);
+    CHECK_EQ_INT((int64_t)lh_utf8_length("", 0), 0);
+}
