@@ -159,6 +159,14 @@ static int session_evaluate(lua_State *lua) {
     return 1;
 }
 
+/* session:inference_memory() -> bytes. */
+static int session_inference_memory(lua_State *lua) {
+    int64_t bytes = 0;
+    lh_lua_check(lua, lh_session_inference_memory(session_at(lua, 1), &bytes));
+    lua_pushinteger(lua, bytes);
+    return 1;
+}
+
 static int session_save(lua_State *lua) {
     lh_lua_check(lua, lh_session_save(session_at(lua, 1), luaL_checkstring(lua, 2)));
     return 0;
@@ -253,6 +261,7 @@ static int time_steps(lua_State *lua) {
 
 static const luaL_Reg methods[] = {{"train", session_train},
                                    {"evaluate", session_evaluate},
+                                   {"inference_memory", session_inference_memory},
                                    {"save", session_save},
                                    {"restore", session_restore},
                                    {"save_weights", session_save_weights},

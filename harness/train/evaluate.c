@@ -19,6 +19,11 @@ typedef struct pass {
     totals sum;
 } pass;
 
+static void clear_pass(pass *p) {
+    lh_batch_clear(&p->batch);
+    lh_state_destroy(p->state);
+}
+
 void lh_metrics_set(lh_metrics *metrics, const char *name, double value) {
     int index = 0;
     while (index < metrics->count && strcmp(metrics->entry[index].name, name) != 0)
@@ -38,6 +43,8 @@ double lh_metrics_get(const lh_metrics *metrics, const char *name) {
 
 static lh_status score_batch(pass *p, const lh_host_batch *host) {
     lh_session *session = p->session;
+    if (p->state == NULL)
+        LH_TRY(lh_state_create(session->model, session->pool, host->rows, &p->state));
     lh_output output = {0};
     lh_tensor *loss = NULL;
     lh_loss_sums sums = {0};
@@ -64,8 +71,6 @@ static lh_status score_split(pass *p, lh_split split) {
         lh_host_batch host;
         LH_TRY(task->class->evaluate_batch(task->instance, &host));
         if (host.rows == 0) return LH_OK;
-        if (p->state == NULL)
-            LH_TRY(lh_state_create(p->session->model, p->session->pool, host.rows, &p->state));
         LH_TRY(score_batch(p, &host));
         if (lh_interrupt_requested())
             return lh_fail(LH_EINTERRUPT, "evaluate: stopped by a signal");
@@ -85,6 +90,18 @@ static void derive(const totals *sum, lh_metrics *out) {
     if (sum->words > 0.0) lh_metrics_set(out, "word_perplexity", exp(sum->nats / sum->words));
 }
 
+lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out) {
+    pass p = {.session = session};
+    lh_status status = score_split(&p, split);
+    if (status == LH_OK && !(p.sum.weight > 0.0))
+        status = lh_fail(LH_EFORMAT, "evaluate: the split has nothing to predict");
+    if (status == LH_OK) derive(&p.sum, out);
+    clear_pass(&p);
+    return status;
+}
+
+/* ---- memory ---- */
+
 /* Starts counting the memory of a pass; gives what is in use but for the parameters' values, which
  * inference needs as well. */
 static int64_t count_memory(lh_session *session) {
@@ -95,18 +112,26 @@ static int64_t count_memory(lh_session *session) {
     return lh_pool_get_stats(session->pool).used_bytes - parameters;
 }
 
-lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out) {
-    pass p = {.session = session};
-    const int64_t before = count_memory(session);
-    lh_status status = score_split(&p, split);
-    if (status == LH_OK && !(p.sum.weight > 0.0))
-        status = lh_fail(LH_EFORMAT, "evaluate: the split has nothing to predict");
-    if (status == LH_OK) {
-        const int64_t peak = lh_pool_get_stats(session->pool).peak_bytes;
-        derive(&p.sum, out);
-        lh_metrics_set(out, "inference_memory_bytes", (double)(peak - before));
+/* The second batch finds the state that the first one left. */
+static lh_status score_train_batches(pass *p) {
+    const lh_task *task = p->session->task;
+    for (int i = 0; i < 2; ++i) {
+        lh_host_batch host;
+        LH_TRY(task->class->train_batch(task->instance, &host));
+        LH_TRY(score_batch(p, &host));
     }
-    lh_batch_clear(&p.batch);
-    lh_state_destroy(p.state);
+    return LH_OK;
+}
+
+lh_status lh_session_inference_memory(lh_session *session, int64_t *bytes) {
+    const lh_task *task = session->task;
+    pass p = {.session = session};
+    int64_t cursor[LH_CURSOR_WORDS];
+    const int words = task->class->cursor_get(task->instance, cursor);
+    const int64_t before = count_memory(session);
+    lh_status status = score_train_batches(&p);
+    *bytes = lh_pool_get_stats(session->pool).peak_bytes - before;
+    clear_pass(&p);
+    if (status == LH_OK) status = task->class->cursor_set(task->instance, cursor, words);
     return status;
 }

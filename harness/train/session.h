@@ -74,10 +74,15 @@ double lh_metrics_get(const lh_metrics *metrics, const char *name); /* NaN when 
 
 /* Evaluates over whole documents of the split with carried state of its own; training goes on
  * undisturbed afterwards. Sets bits_per_token, perplexity, accuracy, error_percent,
- * predicted_tokens, and bits_per_byte and word_perplexity where the raw size is known;
- * inference_memory_bytes is the most that parameters, carried state and one batch took. A signal
+ * predicted_tokens, and bits_per_byte and word_perplexity where the raw size is known. A signal
  * that stopped training stops it too: LH_EINTERRUPT. */
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out);
+
+/* Sets *bytes to the most that the pool lends at once in an evaluation of two successive training
+ * batches: parameters, carried state, the batch and the activations without a tape; no gradients
+ * and nothing of the optimiser. The same bytes at any step of training, which goes on
+ * undisturbed. */
+lh_status lh_session_inference_memory(lh_session *session, int64_t *bytes);
 
 /* Step time by the protocol: `warmup` steps each, then `steps` rounds in which every session does
  * one full training step (forward, backward, update) in turn; median and quartiles per session.

@@ -113,7 +113,7 @@ local function train(run, results, session, shown)
 end
 
 local test_metrics = { "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
-  "accuracy", "error_percent", "inference_memory_bytes" }
+  "accuracy", "error_percent" }
 -- What a seed or a setting may be chosen by.
 local valid_metrics = { "bits_per_token", "perplexity", "error_percent" }
 
@@ -127,6 +127,7 @@ local function finish(run, results, session, record)
   record.status, record.step = "done", info.step
   record.parameters, record.flops_per_token = info.parameters, info.flops_per_token
   record.peak_memory_bytes, record.wall_time_s = info.peak_memory_bytes, info.seconds
+  record.inference_memory_bytes = session:inference_memory()
   record.tokens_per_second = run.tokens_per_second
   results:put(record, factor_names(run.row))
   core.remove_file(results:checkpoint(run.id))

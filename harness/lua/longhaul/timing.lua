@@ -83,7 +83,11 @@ local function time_part(part, settings)
   local plan = protocol[settings.scale]
   local good, times = pcall(function()
     for i, run in ipairs(part) do sessions[i] = settings.open(run) end
-    return core.time_steps(sessions, plan[1], plan[2])
+    local times = core.time_steps(sessions, plan[1], plan[2])
+    for i, session in ipairs(sessions) do
+      times[i].inference_memory_bytes = session:inference_memory()
+    end
+    return times
   end)
   for _, session in ipairs(sessions) do session:close() end
   if not good then error("step times: " .. times, 0) end
@@ -95,6 +99,7 @@ local function fill(row, time, base)
     time.q3_ms
   row.tokens_per_second = time.tokens_per_step / (time.median_ms / 1000)
   row.peak_memory_bytes = time.peak_memory_bytes
+  row.inference_memory_bytes = time.inference_memory_bytes
   row.relative_step_time = base and time.median_ms / base or nil
 end
 

@@ -107,27 +107,60 @@ TEST(targets_inside_segments_are_scored_alike) {
     check_against_hand("segment=5 batch=2 across=false", 5);
 }
 
-/* Neither moments nor gradients count, and what training took at most stays known. */
+static int64_t inference_memory(lh_session *session) {
+    int64_t bytes = 0;
+    CHECK_OK(lh_session_inference_memory(session, &bytes));
+    return bytes;
+}
+
+/* Neither moments nor gradients count, nor what training left behind. */
 TEST(inference_memory_is_that_of_parameters_state_and_a_batch) {
     static const char *const optimizers[] = {"sgd momentum=0", "adam"};
-    double inference[2];
+    int64_t inference[2];
     for (int i = 0; i < 2; ++i) {
         lh_session *session = NULL;
-        lh_metrics m;
         char train[64];
         (void)snprintf(train, sizeof train, "steps=2 optimizer=%s", optimizers[i]);
         REQUIRE_OK(trigram_session("", "segment=16 batch=2", train, 1, &session));
+        inference[i] = inference_memory(session);
         REQUIRE_OK(lh_session_train(session, NULL, NULL, NULL));
         const int64_t peak = lh_session_peak_memory(session);
-        REQUIRE_OK(lh_session_evaluate(session, LH_VALID, &m));
-        inference[i] = lh_metrics_get(&m, "inference_memory_bytes");
+        CHECK_EQ_INT(inference_memory(session), inference[i]);
         const int64_t parameters = lh_params_elements(lh_session_model(session)->params, true);
-        CHECK(inference[i] > (double)(parameters * (int64_t)sizeof(real)));
-        CHECK(inference[i] < (double)peak);
+        CHECK(inference[i] > parameters * (int64_t)sizeof(real));
+        CHECK(inference[i] < peak);
         CHECK(lh_session_peak_memory(session) >= peak);
         lh_session_destroy(session);
     }
-    CHECK_NEAR(inference[0], inference[1], 0);
+    CHECK_EQ_INT(inference[0], inference[1]);
+}
+
+/* The validation split has two documents only: it cannot fill a batch of the training shape. */
+TEST(inference_memory_is_that_of_a_training_batch) {
+    int64_t inference[2];
+    for (int i = 0; i < 2; ++i) {
+        lh_session *session = NULL;
+        const char *task = i == 0 ? "segment=16 batch=2" : "segment=16 batch=5";
+        REQUIRE_OK(trigram_session("", task, "steps=1", 1, &session));
+        inference[i] = inference_memory(session);
+        lh_session_destroy(session);
+    }
+    CHECK(inference[1] >= inference[0] + 3 * 16 * TRIGRAM_VOCABULARY * (int64_t)sizeof(real));
+}
+
+TEST(measuring_inference_memory_leaves_training_as_it_was) {
+    double bits[2];
+    for (int i = 0; i < 2; ++i) {
+        lh_session *session = NULL;
+        lh_metrics m;
+        REQUIRE_OK(trigram_session("", "segment=5 batch=3", "steps=4 optimizer=adam", 1, &session));
+        if (i == 1) CHECK(inference_memory(session) > 0);
+        REQUIRE_OK(lh_session_train(session, NULL, NULL, NULL));
+        REQUIRE_OK(lh_session_evaluate(session, LH_VALID, &m));
+        bits[i] = lh_metrics_get(&m, "bits_per_token");
+        lh_session_destroy(session);
+    }
+    CHECK_NEAR(bits[0], bits[1], 0);
 }
 
 /* The released metric for words: bits per token times tokens over words of the whole text. */
