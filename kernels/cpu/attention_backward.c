@@ -230,10 +230,13 @@ lh_status LH_CPU(attention_backward)(const lh_launch *launch,
     LH_CPU(attention_plan_make)(args, scratch_bytes(&args->spec), &plan);
     plan.memory = launch->workspace;
     LH_CPU(attention_table_make)(&args->spec, launch->workspace, &plan.table);
-#pragma omp parallel for schedule(dynamic) num_threads(lh_attention_threads()) if (plan.tasks > 1)
-    for (int64_t task = 0; task < plan.tasks; ++task) {
+#pragma omp parallel for schedule(dynamic) num_threads(lh_attention_threads()) if (plan.groups > 1)
+    for (int64_t group = 0; group < plan.groups; ++group) {
         uint8_t *slot = plan.memory + plan.slot + (size_t)lh_attention_thread() * plan.slot_bytes;
-        differentiate_task(&plan, task, (scratch *)(void *)slot);
+        const lh_range tasks = LH_CPU(attention_plan_group)(&plan, group);
+        LH_CPU(attention_plan_clear_group)(&plan, group);
+        for (int64_t task = tasks.begin; task < tasks.end; ++task)
+            differentiate_task(&plan, task, (scratch *)(void *)slot);
     }
     LH_CPU(attention_plan_join)(&plan);
     return LH_OK;

@@ -5,6 +5,10 @@
 /* Tasks that keep a machine busy, and the fewest tiles worth a range of their own. */
 enum { WANTED_TASKS = 16, RANGE_TILES = 4 };
 
+/* Sums of position gradients are kept for so many groups of tasks: with one for every task, joining
+ * them would cost more than making them where each task is a single query. */
+enum { POSITION_GROUPS = 16 };
+
 static bool wants_keys(const lh_key_source *source) {
     return source->dk.data || source->dv.data;
 }
@@ -45,6 +49,11 @@ static void measure_partials(lh_attention_plan *plan) {
     }
 }
 
+/* How many sums of position gradients there are: one for each group and table. */
+static int64_t position_sums(const lh_attention_plan *plan) {
+    return plan->groups * lh_max(1, plan->args->spec.position_heads);
+}
+
 void LH_CPU(attention_plan_make)(const lh_attention_backward_args *args, size_t slot_bytes,
                                  lh_attention_plan *plan) {
     const lh_attention_spec *spec = &args->spec;
@@ -59,7 +68,8 @@ void LH_CPU(attention_plan_make)(const lh_attention_backward_args *args, size_t 
         reserve(plan, plan->by_distance ? plan->tasks * plan->table.span : 0, sizeof(double));
     plan->position_size =
         spec->positions && args->dpositions ? plan->table.span * spec->head_width : 0;
-    plan->position = reserve(plan, plan->tasks * plan->position_size, sizeof(real));
+    plan->groups = plan->position_size > 0 ? lh_min(plan->tasks, POSITION_GROUPS) : plan->tasks;
+    plan->position = reserve(plan, position_sums(plan) * plan->position_size, sizeof(real));
     plan->scale = reserve(plan, plan->tasks, sizeof(double));
     plan->bucket =
         reserve(plan, plan->by_distance ? spec->heads * spec->buckets : 0, sizeof(double));
@@ -103,15 +113,35 @@ double *LH_CPU(attention_plan_scale)(const lh_attention_plan *plan, int64_t task
     return (double *)(void *)(plan->memory + plan->scale) + task;
 }
 
-real *LH_CPU(attention_plan_positions)(const lh_attention_plan *plan, int64_t task) {
+lh_range LH_CPU(attention_plan_group)(const lh_attention_plan *plan, int64_t group) {
+    const lh_range tasks = {group * plan->tasks / plan->groups,
+                            (group + 1) * plan->tasks / plan->groups};
+    return tasks;
+}
+
+static real *group_sums(const lh_attention_plan *plan, int64_t group, int64_t table) {
     real *sums = (real *)(void *)(plan->memory + plan->position);
-    return plan->position_size > 0 ? sums + task * plan->position_size : NULL;
+    return sums + (group * plan->args->spec.position_heads + table) * plan->position_size;
+}
+
+real *LH_CPU(attention_plan_positions)(const lh_attention_plan *plan, int64_t task) {
+    if (plan->position_size == 0) return NULL;
+    const lh_attention_spec *spec = &plan->args->spec;
+    const int64_t table = spec->position_heads > 1 ? task / plan->ranges % spec->heads : 0;
+    /* The group that holds the task: the last one that begins at or before it. */
+    return group_sums(plan, ((task + 1) * plan->groups - 1) / plan->tasks, table);
 }
 
 static void clear_rows(lh_attention_rows x, int64_t count, int64_t width) {
     for (int64_t row = 0; x.data && row < count; ++row)
         for (int64_t d = 0; d < width; ++d)
             x.data[row * x.stride + d] = 0;
+}
+
+void LH_CPU(attention_plan_clear_group)(const lh_attention_plan *plan, int64_t group) {
+    if (plan->position_size == 0) return;
+    const int64_t elements = plan->args->spec.position_heads * plan->position_size;
+    memset(group_sums(plan, group, 0), 0, (size_t)elements * sizeof(real));
 }
 
 void LH_CPU(attention_plan_clear)(const lh_attention_plan *plan, int64_t task) {
@@ -130,9 +160,6 @@ void LH_CPU(attention_plan_clear)(const lh_attention_plan *plan, int64_t task) {
     double *distance = LH_CPU(attention_plan_distance)(plan, task);
     for (int64_t x = 0; plan->by_distance && x < plan->table.span; ++x)
         distance[x] = 0;
-    if (plan->position_size > 0)
-        memset(LH_CPU(attention_plan_positions)(plan, task), 0,
-               (size_t)plan->position_size * sizeof(real));
     *LH_CPU(attention_plan_scale)(plan, task) = 0;
 }
 
@@ -213,18 +240,14 @@ static void join_head(const lh_attention_plan *plan, int64_t head) {
     if (args->dhead_scale) put(&args->dhead_scale[head], args->dhead_scale_write, scale_gradient);
 }
 
-/* Element d of one entry of the position table: over tasks in order, those of its head unless all
- * heads share it. */
-static double position_gradient(const lh_attention_plan *plan, int64_t head, lh_range distances,
+/* Element d of one entry of a position table: over the groups in order. */
+static double position_gradient(const lh_attention_plan *plan, int64_t table, lh_range distances,
                                 int64_t d) {
-    const lh_attention_spec *spec = &plan->args->spec;
-    const bool shared = spec->position_heads == 1;
     double sum = 0;
-    for (int64_t task = 0; task < plan->tasks; ++task) {
-        if (!shared && task / plan->ranges % spec->heads != head) continue;
-        const real *sums = LH_CPU(attention_plan_positions)(plan, task);
+    for (int64_t group = 0; group < plan->groups && distances.begin < distances.end; ++group) {
+        const real *sums = group_sums(plan, group, table);
         for (int64_t x = distances.begin; x < distances.end; ++x)
-            sum += (double)sums[x * spec->head_width + d];
+            sum += (double)sums[x * plan->args->spec.head_width + d];
     }
     return sum;
 }

@@ -15,8 +15,9 @@ typedef struct lh_attention_plan {
     const lh_attention_backward_args *args;
     lh_attention_table table;
     int64_t ranges, range_rows, tasks;
-    bool by_distance;                      /* gradients of scores are summed by distance */
-    int64_t position_size;                 /* elements per task of position gradients */
+    bool by_distance;      /* gradients of scores are summed by distance */
+    int64_t position_size; /* elements of one sum of position gradients; 0: not wanted */
+    int64_t groups;        /* of consecutive tasks that are worked on one after the other */
     int64_t partial_keys[LH_KEY_SOURCES];  /* most keys that a range sees */
     int64_t partial_start[LH_KEY_SOURCES]; /* in elements; keys before values */
     int64_t partial_size;                  /* elements per task; 0 with one range */
@@ -41,9 +42,15 @@ lh_attention_rows LH_CPU(attention_plan_target)(const lh_attention_plan *plan, i
 double *LH_CPU(attention_plan_distance)(const lh_attention_plan *plan, int64_t task);
 double *LH_CPU(attention_plan_scale)(const lh_attention_plan *plan, int64_t task);
 
-/* Sums [span][head_width] of a task: gradients of the position vectors by distance; NULL when
- * nobody wants them. */
+/* Tasks of a group, [begin, end). */
+lh_range LH_CPU(attention_plan_group)(const lh_attention_plan *plan, int64_t group);
+
+/* Sums [span][head_width] that the tasks of a group share, for each position table: gradients of
+ * the position vectors by distance; NULL when nobody wants them. */
 real *LH_CPU(attention_plan_positions)(const lh_attention_plan *plan, int64_t task);
+
+/* Before the first task of a group: zeros where its tasks will add together. */
+void LH_CPU(attention_plan_clear_group)(const lh_attention_plan *plan, int64_t group);
 
 /* Before the first tile of a task: zeros wherever it will add. */
 void LH_CPU(attention_plan_clear)(const lh_attention_plan *plan, int64_t task);
