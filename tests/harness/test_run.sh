@@ -53,6 +53,9 @@ succeeds "unless asked" "seed 2" \
 succeeds "and stay one row each" "4" sh -c "grep -c sweep.*done $results/sweep/runs.csv"
 succeeds "only some rows" "[1/2] long" \
     "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$scratch/only" --only long --no-timing
+memory=$(column "$scratch/only/sweep/runs.csv" inference_memory_bytes | head -n 1)
+succeeds "inference memory is the same with and without timing" "${memory:-a number of bytes}" \
+    column "$results/sweep/runs.csv" inference_memory_bytes
 succeeds "one task of an array" "[3/4] short" \
     "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$scratch/task" --task 3
 succeeds "a job array" "--array=1-4" "$longhaul" slurm "$scratch/sweep.lua" --scale smoke

@@ -107,6 +107,15 @@ t.test("rows that share a label in print are told apart by their slug", function
   t.equal(by_row["Staircase perplexity"], nil)
 end)
 
+t.test("what the paper prints of the validation split is not taken for the test split", function()
+  local paper = require("longhaul.report.published").table "staircase_table1"
+  t.equal(paper.value("Staircase", "valid_perplexity", "base_data"), 23.0)
+  t.equal(paper.value("cached_staircase", "valid_perplexity", "base_data"), 27.8)
+  t.equal(paper.value("Staircase", "perplexity", "base_data"), nil)
+  t.equal(paper.prints("valid_perplexity", "base_data"), true)
+  t.equal(paper.value("Staircase", "error_percent", "random_walk"), 0.1)
+end)
+
 t.test("the best seed on validation is shown, mean and spread beside it", function()
   local by_row, made = stairs_cells()
   local cell = by_row["Staircase, N=8 perplexity"]
