@@ -25,8 +25,8 @@ lh_status lh_trained_tokens_open(lh_corpus *corpus, const char *tokens, lh_token
 
 /* train/, valid/ and test/ with one document a file (searched recursively, sorted by name), or
  * train.jsonl and so on; without such folders or files those of `folder` are split 90 / 5 / 5 by a
- * hash of their names. A file of JSON lines holds many documents; `field` is the name of what a
- * line keeps them in. */
+ * hash of their names, and a single file by its length. A file of JSON lines holds many documents;
+ * `field` is the name of what a line keeps them in. */
 lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char *folder);
 
 /* 90 / 5 / 5 by a hash of a document's name. */
@@ -41,6 +41,9 @@ lh_status lh_corpus_read_lines(lh_corpus *corpus, const char *field, int split, 
 /* "enwik8", "text8" and "wikitext-103" in their public formats, from the folder of that name. */
 bool lh_corpus_is_stream(const char *name);
 lh_status lh_corpus_read_stream(lh_corpus *corpus, const char *name, const char *folder);
+
+/* One text file as a corpus: its first 90 %, then 5 % and 5 %, in documents of 64 KiB. */
+lh_status lh_corpus_read_single(lh_corpus *corpus, const char *name, const char *path);
 
 /* "books", "latex" or "code" from the embedded generator. */
 bool lh_corpus_has_generator(const char *kind);

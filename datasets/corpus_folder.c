@@ -65,6 +65,25 @@ static lh_status walk_folder(const walk *w, const char *folder, int depth) {
     return status;
 }
 
+/* Whether a folder holds one visible entry and nothing else, a file of text; its path and name. */
+static bool only_file(const char *folder, char path[LH_PATH_BYTES], char name[LH_PATH_BYTES]) {
+    struct dirent **entry = NULL;
+    struct stat status;
+    int visible = 0;
+    const int count = scandir(folder, &entry, NULL, alphasort);
+    for (int i = 0; i < count; ++i) {
+        if (entry[i]->d_name[0] != '.' && ++visible == 1) {
+            (void)snprintf(name, LH_PATH_BYTES, "%s", entry[i]->d_name);
+        }
+        free(entry[i]);
+    }
+    free(entry);
+    if (visible != 1 || lh_corpus_is_lines(name)) return false;
+    const int length = snprintf(path, LH_PATH_BYTES, "%s/%s", folder, name);
+    return length > 0 && length < LH_PATH_BYTES && stat(path, &status) == 0 &&
+           S_ISREG(status.st_mode);
+}
+
 lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char *folder) {
     static const char *const splits[LH_SPLITS] = {"train", "valid", "test"};
     bool any = false;
@@ -77,6 +96,8 @@ lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char
         LH_TRY(walk_folder(&w, path, 0));
     }
     if (any) return LH_OK;
+    char path[LH_PATH_BYTES], name[LH_PATH_BYTES];
+    if (only_file(folder, path, name)) return lh_corpus_read_single(corpus, name, path);
     const walk w = {.corpus = corpus, .field = field, .root = folder, .split = -1};
     return walk_folder(&w, folder, 0);
 }

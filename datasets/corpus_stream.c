@@ -110,6 +110,14 @@ static lh_status read_one_file(lh_corpus *corpus, const char *name, const char *
     return status;
 }
 
+lh_status lh_corpus_read_single(lh_corpus *corpus, const char *name, const char *path) {
+    text t = {0};
+    lh_status status = lh_file_unpack(path, &t.data, &t.bytes);
+    if (status == LH_OK) status = add_thirds(corpus, name, &t, cut_pieces);
+    free(t.data);
+    return status;
+}
+
 static lh_status read_wikitext(lh_corpus *corpus, const char *folder) {
     for (int s = 0; s < LH_SPLITS; ++s) {
         text t = {0};

@@ -212,6 +212,25 @@ TEST(malformed_json_lines_are_named) {
     CHECK_FAILS(open_corpus("name=cut", &corpus), LH_EFORMAT, "gzip");
 }
 
+TEST(a_single_file_is_split_by_its_length) {
+    enum { BYTES = 300000 };
+    char *text = malloc(BYTES);
+    REQUIRE(text != NULL && make_root());
+    for (int i = 0; i < BYTES; ++i)
+        text[i] = (char)('a' + i % 26);
+    write_text("alone/input.txt", text, BYTES);
+    free(text);
+    lh_corpus *corpus = NULL;
+    lh_document document;
+    REQUIRE_OK(open_corpus("name=alone", &corpus));
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TRAIN), 5);
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_VALID), 1);
+    REQUIRE_OK(lh_corpus_document(corpus, LH_TEST, 0, &document));
+    CHECK_EQ_INT(document.bytes, BYTES / 20);
+    CHECK_EQ_INT(document.tokens[0], 'a' + BYTES / 100 * 95 % 26 + 3);
+    lh_corpus_destroy(corpus);
+}
+
 TEST(limits_and_pieces) {
     REQUIRE(make_root());
     char text[1000];
