@@ -108,7 +108,9 @@ void LH_CPU(attention_position_gradients)(const lh_attention_tile *tile,
 
 lh_range LH_CPU(attention_position_distances)(const lh_attention_spec *spec,
                                               const lh_attention_table *table, int64_t entry) {
-    lh_range x = {entry + spec->position_first - table->nearest, 0};
+    lh_range x = {0, 0};
+    if (table->span == 0) return x;
+    x.begin = entry + spec->position_first - table->nearest;
     x.end = x.begin + 1;
     if (entry == 0) x.begin = 0;
     if (entry == spec->position_count - 1) x.end = table->span;
