@@ -149,7 +149,7 @@ local model_options = {
   { "model=", "model class", "NAME" },
   { "options=", "model options, 'layers=4 width=128'", "TEXT" },
   { "seed=", "seed (default 1)", "N" },
-  { "device=", "cpu", "NAME" },
+  { "device=", "cpu, or cuda where built", "NAME" },
 }
 
 local function with(extra)
