@@ -219,5 +219,12 @@ const lh_kernels *lh_pool_kernels(const lh_pool *pool) {
 
 lh_status lh_pool_launched(const char *kernel, lh_status status) {
     if (status == LH_OK) return LH_OK;
+    if (status == LH_EDEVICE) return lh_fail(status, "kernel %s: %s", kernel, lh_device_error());
     return lh_fail(status, "kernel %s refused its arguments (%s)", kernel, lh_status_name(status));
+}
+
+lh_status lh_pool_open_device(const char *name, lh_device **out) {
+    const lh_status status = lh_device_open(name, out);
+    if (status == LH_OK) return LH_OK;
+    return lh_fail(status, "device %s: %s", name, lh_device_error());
 }

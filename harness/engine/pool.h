@@ -18,6 +18,9 @@ typedef struct lh_pool_stats {
     int64_t device_allocations; /* calls to the device's allocator so far */
 } lh_pool_stats;
 
+/* lh_device_open with a message: the device's name and what it says of the cause. */
+lh_status lh_pool_open_device(const char *name, lh_device **out);
+
 /* Borrows the device. Gives; destroy it after every block has been returned. */
 lh_status lh_pool_create(lh_device *device, lh_pool **out);
 void lh_pool_destroy(lh_pool *pool);

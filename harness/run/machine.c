@@ -35,7 +35,7 @@ lh_status lh_machine_describe(lh_machine *out) {
     struct utsname name;
     lh_device *device = NULL;
     if (uname(&name) != 0) return lh_fail(LH_EIO, "uname failed");
-    LH_TRY(lh_device_open("cpu", &device));
+    LH_TRY(lh_pool_open_device("cpu", &device));
     out->kernels = device->kernels->name;
     lh_device_close(device);
     read_cpu(out->cpu, sizeof out->cpu, name.machine);

@@ -88,7 +88,7 @@ static lh_status run(lh_device *device, int64_t size, bool ours, double *out) {
 lh_status lh_matmul_rate(int64_t size, int threads, bool ours, double *out) {
     lh_device *device = NULL;
     const int former = lh_cpu_threads();
-    LH_TRY(lh_device_open("cpu", &device));
+    LH_TRY(lh_pool_open_device("cpu", &device));
     if (ours) {
         lh_cpu_set_threads(threads);
     } else {

@@ -41,7 +41,7 @@ static lh_status check_tokens(const lh_forward_spec *spec) {
 
 static lh_status open_model(forward *f) {
     const lh_forward_spec *spec = f->spec;
-    LH_TRY(lh_device_open(spec->device, &f->device));
+    LH_TRY(lh_pool_open_device(spec->device, &f->device));
     LH_TRY(lh_pool_create(f->device, &f->pool));
     LH_TRY(lh_tape_create(f->pool, &f->tape));
     LH_TRY(lh_model_create(spec->model, spec->options, &spec->setup, &f->model));

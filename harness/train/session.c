@@ -90,7 +90,7 @@ static lh_status build(lh_session *session, const lh_session_spec *spec) {
     session->seed = spec->seed;
     LH_TRY(lh_options_copy(spec->train_options, &session->train_options));
     lh_train_plan_read(session->train_options, &session->plan);
-    LH_TRY(lh_device_open(spec->device, &session->device));
+    LH_TRY(lh_pool_open_device(spec->device, &session->device));
     LH_TRY(lh_pool_create(session->device, &session->pool));
     LH_TRY(lh_tape_create(session->pool, &session->tape));
     LH_TRY(lh_task_create(spec->task, spec->task_options, spec->seed, &session->setup,

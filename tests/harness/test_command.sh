@@ -69,4 +69,6 @@ for file in models/mine.c harness/train/mine.c; do
 done
 succeeds "the new experiment is good" "brt" "$longhaul" list "$scratch/experiments/examples/mine.lua"
 
+fails 1 "a device that is not there says so" "device gpu: there is no device 'gpu'" "$LONGHAUL_BIN" train --model lstm --device gpu
+
 finish
