@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "harness/engine/pool.h"
 #include "kernels/device.h"
 
 /* The first "model name" of /proc/cpuinfo; the architecture where there is none. */
