@@ -226,6 +226,7 @@ scripts = $(call tests_named,$(1)_*.lua) $(call tests_named,$(1)_*.sh)
 programs_of = $(patsubst %.c,$(B)/%,$(1))
 objects_of = $(patsubst %.c,$(B)/%.o,$(1))
 conformance := $(if $(conformance_sources),$(B)/tests/kernels/conformance)
+simulator_test := $(if $(filter sim,$(cuda)),$(B)/tests/cudasim/test_simulator)
 isas_to_test := $(filter $(CPU_ISAS_HERE),$(CPU_ISAS))
 plugins := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
 fuzzers := $(call programs_of,$(fuzz_sources))
@@ -239,11 +240,12 @@ $(foreach source,$(single_sources),$(eval $(call test_rule,$(source))))
 ifneq ($(conformance),)
 $(conformance): $(call objects_of,$(conformance_sources)) $(kernel_objects)
 endif
+$(simulator_test): %: %.o $(B)/harness/engine/error.o $(kernel_objects)
 # A fuzz program brings its own main with clang; elsewhere replay.c feeds it the corpus once.
 fuzz_main := $(if $(filter yes,$(FUZZER_FOUND)),,$(B)/tests/fuzz/replay.o)
 $(fuzzers): LDFLAGS += $(if $(fuzz_main),,-fsanitize=fuzzer)
 $(fuzzers): %: %.o $(fuzz_main) $(library)
-$(call programs_of,$(single_sources)) $(conformance) $(fuzzers):
+$(call programs_of,$(single_sources)) $(conformance) $(simulator_test) $(fuzzers):
 	$(call say,LINK,$@)
 	$(Q)$(link)
 
@@ -266,8 +268,9 @@ gradients.list: $(call programs_of,$(gradient_sources)) $(conformance)
 	    $(if $(conformance),'$(conformance) --mode grad'))
 # The CUDA sources on the simulator (CUDA=sim), kernel by kernel.
 kernels = $(shell sed -n 's/^LH_KERNEL[_W]*(\(.*\))$$/\1/p' kernels/kernels.def)
-sim.list: $(conformance) $(program)
-	$(call write_list,$(kernels:%='$(conformance) --backend cudasim --mode test --kernel %') \
+sim.list: $(conformance) $(simulator_test) $(program)
+	$(call write_list,$(simulator_test) \
+	    $(kernels:%='$(conformance) --backend cudasim --mode test --kernel %') \
 	    'LONGHAUL_BIN=$(program) tests/cudasim/sim_train.sh')
 LISTS ?= tests
 run-tests: $(addsuffix .list,$(filter-out gradients sim,$(LISTS)))
@@ -384,5 +387,5 @@ help: ## Show this list
 	@echo "make [TARGET] [SETTING=VALUE]; the settings stand at the top of the Makefile."
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
 
--include $(patsubst %.o,%.d,$(objects) $(B)/harness/main.o \
+-include $(simulator_test:%=%.d) $(patsubst %.o,%.d,$(objects) $(B)/harness/main.o \
     $(call objects_of,$(wildcard tests/*/*.c tests/*/*/*.c tests/*/*/*/*.c)))

@@ -9,14 +9,10 @@
 extern "C" {
 #endif
 
-#ifndef LH_TWIN
-#define LH_TWIN
-#endif
-#define LH_KERNEL(k)                                                                               \
-    LH_TWIN lh_status lh_cuda_##k(const lh_launch *launch, const lh_##k##_args *args);
+#define LH_KERNEL(k) lh_status lh_cuda_##k(const lh_launch *launch, const lh_##k##_args *args);
 #define LH_KERNEL_W(k)                                                                             \
     LH_KERNEL(k)                                                                                   \
-    LH_TWIN size_t lh_cuda_##k##_workspace(const lh_##k##_args *args);
+    size_t lh_cuda_##k##_workspace(const lh_##k##_args *args);
 #include "kernels/kernels.def"
 #undef LH_KERNEL
 #undef LH_KERNEL_W

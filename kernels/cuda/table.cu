@@ -1,5 +1,4 @@
 /* The kernel table of the GPU, in the order of its fields. */
-#define LH_TWIN __attribute__((weak)) /* a twin that is not there yet is NULL */
 #include "kernels/cuda/kernels_cuda.h"
 
 #ifdef LH_CUDASIM

@@ -1,0 +1,232 @@
+/* The simulator must see what a GPU would punish: each test makes one mistake. */
+#include "kernels/cuda/launch.cuh"
+#include "tests/cudasim/cudasim.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern "C" {
+#include "harness/engine/error.h"
+}
+#include "tests/test.h"
+
+/* Gives what cudaGetLastError gives; the text of a mistake stays with cudaGetErrorString. */
+#define RUN(kernel, grid, block, shared_bytes, ...)                                                \
+    (LH_LAUNCH_SYNTAX(kernel, grid, block, shared_bytes, nullptr, __VA_ARGS__), cudaGetLastError())
+#define CHECK_STOPPED(error, text)                                                                 \
+    do {                                                                                           \
+        CHECK_EQ_INT(error, cudaErrorLaunchFailure);                                               \
+        CHECK_CONTAINS(cudaGetErrorString(cudaErrorLaunchFailure), text);                          \
+    } while (0)
+
+enum { COUNT = 256 };
+
+static float *device_floats(int count) {
+    void *memory = nullptr;
+    CHECK_EQ_INT(cudaMalloc(&memory, (size_t)count * sizeof(float)), cudaSuccess);
+    return static_cast<float *>(memory);
+}
+
+static void fetch(float *host, const float *device, int count) {
+    CHECK_EQ_INT(cudaMemcpy(host, device, (size_t)count * sizeof(float), cudaMemcpyDeviceToHost),
+                 cudaSuccess);
+}
+
+static void release(float *device) {
+    CHECK_EQ_INT(cudaFree(device), cudaSuccess);
+}
+
+/* ---- Barriers ---- */
+
+__global__ void reverse(float *x) {
+    LH_SHARED(float, row, [COUNT]);
+    row[threadIdx.x] = (float)threadIdx.x;
+    __syncthreads();
+    x[threadIdx.x] = row[COUNT - 1 - threadIdx.x];
+}
+
+TEST(a_barrier_holds_in_every_order) {
+    float *x = device_floats(COUNT), host[COUNT];
+    for (int order = 0; order < CUDASIM_ORDERS; order++) {
+        cudasim_set_order((cudasim_order)order);
+        CHECK_EQ_INT(RUN(reverse, 1, COUNT, 0, x), cudaSuccess);
+        fetch(host, x, COUNT);
+        for (int i = 0; i < COUNT; i++)
+            CHECK_NEAR(host[i], COUNT - 1 - i, 0);
+    }
+    cudasim_set_order(CUDASIM_ASCENDING);
+    release(x);
+}
+
+__global__ void reverse_at_once(float *x) {
+    LH_SHARED(float, row, [COUNT]);
+    row[threadIdx.x] = (float)threadIdx.x;
+    x[threadIdx.x] = row[COUNT - 1 - threadIdx.x];
+}
+
+TEST(without_a_barrier_the_order_shows_and_shared_memory_is_poison) {
+    float *x = device_floats(COUNT), ascending[COUNT], descending[COUNT];
+    CHECK_EQ_INT(RUN(reverse_at_once, 1, COUNT, 0, x), cudaSuccess);
+    fetch(ascending, x, COUNT);
+    cudasim_set_order(CUDASIM_DESCENDING);
+    CHECK_EQ_INT(RUN(reverse_at_once, 1, COUNT, 0, x), cudaSuccess);
+    fetch(descending, x, COUNT);
+    cudasim_set_order(CUDASIM_ASCENDING);
+    CHECK(isnan(ascending[0]) && !isnan(descending[0]));
+    CHECK(!isnan(ascending[COUNT - 1]) && isnan(descending[COUNT - 1]));
+    release(x);
+}
+
+__global__ void some_leave(int staying) {
+    if ((int)threadIdx.x >= staying) return;
+    __syncthreads();
+}
+
+__global__ void two_barriers(int border) {
+    if ((int)threadIdx.x < border)
+        __syncthreads();
+    else
+        __syncthreads();
+}
+
+TEST(diverging_barriers_are_reported) {
+    CHECK_STOPPED(RUN(some_leave, 2, 64, 0, 40), "has left the kernel");
+    CHECK_STOPPED(RUN(two_barriers, 1, 64, 0, 32), "divergence in block (0, 0, 0)");
+    CHECK_EQ_INT(RUN(some_leave, 2, 64, 0, 64), cudaSuccess);
+}
+
+/* ---- Warps ---- */
+
+__global__ void warp_sums(float *x) {
+    float sum = (float)threadIdx.x;
+    for (int step = LH_WARP / 2; step > 0; step /= 2)
+        sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    const unsigned odd = __ballot_sync(0xffffffffu, threadIdx.x % 2);
+    x[threadIdx.x] = odd == 0xaaaaaaaau ? sum : -1.0f;
+}
+
+TEST(lanes_exchange_and_vote) {
+    float *x = device_floats(COUNT), host[COUNT];
+    CHECK_EQ_INT(RUN(warp_sums, 1, COUNT, 0, x), cudaSuccess);
+    fetch(host, x, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        CHECK_NEAR(host[i], 496 + i / 32 * 32 * 32, 0);
+    release(x);
+}
+
+__global__ void lonely_exchange(unsigned mask) {
+    if (threadIdx.x > 0) return;
+    __shfl_sync(mask, 1.0f, 0);
+}
+
+TEST(a_mask_must_name_the_lanes_that_come) {
+    CHECK_STOPPED(RUN(lonely_exchange, 1, 32, 0, 0xffffffffu), "waits for its warp");
+    CHECK_STOPPED(RUN(lonely_exchange, 1, 32, 0, 2u), "is not in its own mask");
+    CHECK_STOPPED(RUN(lonely_exchange, 1, 8, 0, 0xffffffffu), "does not have");
+    CHECK_EQ_INT(RUN(lonely_exchange, 1, 32, 0, 1u), cudaSuccess);
+}
+
+/* ---- Launches ---- */
+
+__global__ void nothing(int) {
+}
+
+__global__ void use_dynamic(float *x) {
+    LH_SHARED_DYNAMIC(float, row);
+    row[threadIdx.x] = 2.0f;
+    __syncthreads();
+    x[threadIdx.x] = row[blockDim.x - 1 - threadIdx.x];
+}
+
+TEST(a_launch_beyond_the_limits_fails) {
+    CHECK_EQ_INT(RUN(nothing, 1, 1025, 0, 0), cudaErrorInvalidConfiguration);
+    CHECK_EQ_INT(RUN(nothing, 0, 32, 0, 0), cudaErrorInvalidConfiguration);
+    CHECK_EQ_INT(RUN(nothing, dim3(1, 65536), 32, 0, 0), cudaErrorInvalidConfiguration);
+    CHECK_EQ_INT(RUN(nothing, 1, 32, (48 << 10) + 1, 0), cudaErrorInvalidConfiguration);
+    CHECK_EQ_INT(RUN(nothing, 1, 1024, 48 << 10, 0), cudaSuccess);
+}
+
+TEST(more_dynamic_memory_must_be_asked_for) {
+    float *x = device_floats(32), host[32];
+    const size_t bytes = 64 << 10;
+    CHECK_EQ_INT(RUN(use_dynamic, 1, 32, bytes, x), cudaErrorInvalidConfiguration);
+    CHECK_EQ_INT(
+        cudaFuncSetAttribute(use_dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
+        cudaSuccess);
+    CHECK_EQ_INT(RUN(use_dynamic, 1, 32, bytes, x), cudaSuccess);
+    fetch(host, x, 32);
+    CHECK_NEAR(host[31], 2, 0);
+    release(x);
+}
+
+TEST(an_unchecked_launch_is_reported_by_the_next) {
+    LH_LAUNCH_SYNTAX(nothing, 1, 32, 0, nullptr, 0);
+    CHECK_STOPPED(RUN(nothing, 1, 32, 0, 0), "nobody checked the launch");
+    CHECK_EQ_INT(RUN(nothing, 1, 32, 0, 0), cudaSuccess);
+}
+
+/* ---- Memory ---- */
+
+__global__ void write_at(float *x, int index) {
+    x[index] = 1.0f;
+}
+
+__global__ void write_shared_at(int index) {
+    LH_SHARED(float, row, [8]);
+    row[index] = 1.0f;
+}
+
+TEST(copies_and_arguments_keep_to_their_side) {
+    float *x = device_floats(4), host[8] = {0};
+    CHECK_EQ_INT(cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaMemcpy(host, x, 16, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaMemcpy(host, x, 16, cudaMemcpyDeviceToHost), cudaSuccess);
+    CHECK(isnan(host[0]));
+    CHECK(RUN(write_at, 1, 1, 0, host, 0) != cudaSuccess);
+    CHECK_EQ_INT(cudaFree(host), cudaErrorInvalidValue);
+    release(x);
+}
+
+TEST(memory_runs_out_and_devices_go) {
+    void *memory = nullptr;
+    cudasim_set_memory(1 << 20);
+    CHECK_EQ_INT(cudaMalloc(&memory, 2 << 20), cudaErrorMemoryAllocation);
+    cudasim_set_memory((size_t)1 << 30);
+    lh_device *device = nullptr;
+    cudasim_set_devices(0);
+    CHECK_EQ_INT(lh_device_open("cuda", &device), LH_EDEVICE);
+    CHECK_CONTAINS(lh_device_error(), "no CUDA-capable device");
+    cudasim_set_devices(1);
+    CHECK_EQ_INT(lh_device_open("cuda", &device), LH_OK);
+    lh_device_close(device);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+
+/* Whether the mistake ends the process. */
+template <typename mistake> static bool is_fatal(mistake make) {
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)!freopen("/dev/null", "w", stderr);
+        make();
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status != 0;
+}
+
+TEST(the_sanitizer_sees_access_out_of_bounds) {
+    float *x = device_floats(4);
+    CHECK(!is_fatal([=] { (void)RUN(write_at, 1, 1, 0, x, 3); }));
+    CHECK(is_fatal([=] { (void)RUN(write_at, 1, 1, 0, x, 4); }));
+    CHECK(is_fatal([=] { (void)RUN(write_at, 1, 1, 0, x, -1); }));
+    CHECK(!is_fatal([=] { (void)RUN(write_shared_at, 1, 1, 0, 7); }));
+    CHECK(is_fatal([=] { (void)RUN(write_shared_at, 1, 1, 0, 8); }));
+    CHECK(is_fatal([=] { (void)RUN(use_dynamic, 1, 32, 31 * sizeof(float), x); }));
+    CHECK(is_fatal([=] { x[0] = 1.0f; })); /* the host in device memory */
+    release(x);
+}
+
+#endif
