@@ -21,7 +21,7 @@
 
 namespace cudasim {
 
-enum { STACK = 256 << 10, PAGE = 4096 };
+enum { STACK = 256 << 10, PAGE = 4096, COLOURS = 63, COLOUR = 192 };
 
 #if defined(__x86_64__)
 
@@ -57,10 +57,17 @@ static void exchange(context *save, context *load) {
     cudasim_switch(save, *load);
 }
 
+/* Stacks begin at different places of their pages, else all of them compete for the same lines of
+ * the cache. */
+static size_t colour() {
+    static size_t count;
+    return count++ % COLOURS * COLOUR;
+}
+
 /* As if `start` had been called from an empty frame. */
 static void prepare(context *c, char *stack, void (*start)(void)) {
     enum { SAVED_REGISTERS = 6 };
-    uintptr_t *top = reinterpret_cast<uintptr_t *>(stack + STACK) - 2;
+    uintptr_t *top = reinterpret_cast<uintptr_t *>(stack + STACK - colour()) - 2;
     top[0] = reinterpret_cast<uintptr_t>(start);
     top[1] = 0;
     for (int i = 1; i <= SAVED_REGISTERS; i++)
