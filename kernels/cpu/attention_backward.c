@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/cpu/attention_lane.h"
-#include "kernels/cpu/attention_plan.h"
+#include "kernels/cpu/attention_single.h"
 #include "kernels/cpu/kernels_cpu.h"
 
 /* Sums by distance are kept several times over, and neighbouring keys take turns: their lanes
@@ -38,6 +38,7 @@ typedef struct pass {
 } pass;
 
 static size_t scratch_bytes(const lh_attention_spec *spec) {
+    if (spec->queries == 1) return LH_CPU(attention_single_bytes)(spec);
     const int64_t matrix = LH_ATTENTION_ROWS * spec->head_width;
     const int64_t elements = 3 * matrix + lh_attention_position_elements(spec);
     return lh_attention_align(sizeof(scratch) + (size_t)elements * sizeof(real));
@@ -236,7 +237,10 @@ lh_status LH_CPU(attention_backward)(const lh_launch *launch,
         const lh_range tasks = LH_CPU(attention_plan_group)(&plan, group);
         LH_CPU(attention_plan_clear_group)(&plan, group);
         for (int64_t task = tasks.begin; task < tasks.end; ++task)
-            differentiate_task(&plan, task, (scratch *)(void *)slot);
+            if (args->spec.queries == 1)
+                LH_CPU(attention_single_backward)(&plan, task, (real *)(void *)slot);
+            else
+                differentiate_task(&plan, task, (scratch *)(void *)slot);
     }
     LH_CPU(attention_plan_join)(&plan);
     return LH_OK;

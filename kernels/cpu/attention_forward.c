@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cpu/attention_lane.h"
+#include "kernels/cpu/attention_single.h"
 #include "kernels/cpu/kernels_cpu.h"
 
 /* What a thread works in. */
@@ -18,6 +19,7 @@ typedef struct scratch {
 } scratch;
 
 static size_t scratch_bytes(const lh_attention_spec *spec) {
+    if (spec->queries == 1) return LH_CPU(attention_single_bytes)(spec);
     const int64_t q = LH_ATTENTION_ROWS * spec->head_width;
     const int64_t elements = q + lh_attention_position_elements(spec);
     return lh_attention_align(sizeof(scratch) + (size_t)elements * sizeof(real));
@@ -181,7 +183,10 @@ lh_status LH_CPU(attention_forward)(const lh_launch *launch,
         const lh_attention_tile tile = {spec, &table, task / tiles / spec->heads,
                                         task / tiles % spec->heads,
                                         lh_chunk(spec->queries, LH_ATTENTION_ROWS, task % tiles)};
-        attend_tile(args, &tile, (scratch *)(void *)(memory + slot));
+        if (spec->queries == 1)
+            LH_CPU(attention_single_forward)(args, &tile, (real *)(void *)(memory + slot));
+        else
+            attend_tile(args, &tile, (scratch *)(void *)(memory + slot));
     }
     return LH_OK;
 }
