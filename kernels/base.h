@@ -39,6 +39,14 @@ typedef enum lh_dtype { LH_REAL = 0, LH_BF16, LH_I32 } lh_dtype;
  * no gradient buffer is ever cleared first. */
 typedef enum lh_write { LH_SET = 0, LH_ADD = 1 } lh_write;
 
+/* What a matrix product rounds its operands to before it multiplies them; sums are f32 in any case,
+ * and so is all that lies in memory. The CPU knows f32 only. */
+typedef enum lh_precision {
+    LH_PRECISION_F32 = 0,
+    LH_PRECISION_TF32, /* 8 bits of exponent, 10 of mantissa */
+    LH_PRECISION_BF16  /* 8 and 7 */
+} lh_precision;
+
 #define LH_MAX_RANK 5
 
 #endif

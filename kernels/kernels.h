@@ -133,6 +133,7 @@ typedef struct lh_reduce_args {
  * (elements between rows as stored, before the transpose) and its step between batch members (0
  * repeats). With LH_ADD there is no bias and no activation. `pre`, optional, gets the value before
  * the activation in C's layout (for activations whose gradient needs it).
+ * The operands are rounded to `precision` first; one that the backend lacks gives LH_EOPTION.
  * Flops 2*batch*m*n*k. The tiling depends on the shape alone. */
 typedef struct lh_matmul_args {
     int64_t batch, m, n, k;
@@ -148,6 +149,7 @@ typedef struct lh_matmul_args {
     const real *bias; /* in  optional [n] */
     lh_unary_op activation;
     real *pre; /* out optional, like c */
+    lh_precision precision;
 } lh_matmul_args;
 
 /* y[r] = table[index[r]] for rows of `width`; an index outside [0, entries) gives LH_EOPTION and

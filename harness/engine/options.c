@@ -187,6 +187,7 @@ static lh_status check(const lh_options *options, const lh_option *row, const ch
         if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0) return LH_OK;
         return refuse(options, row, value, "true or false");
     case LH_OPTION_CHOICE:
+    case LH_OPTION_LATE_CHOICE:
         return check_choice(options, row, value);
     case LH_OPTION_LIST:
         return check_list(options, row, value, canonical, bytes);
@@ -327,6 +328,10 @@ int lh_options_list(const lh_options *options, const char *name, int64_t *values
 bool lh_options_is_set(const lh_options *options, const char *name) {
     const int index = row_of(options, name);
     return index >= 0 && options->user_set[index];
+}
+
+bool lh_option_is_silent(const lh_option *row, const char *value) {
+    return row->type == LH_OPTION_LATE_CHOICE && strcmp(row->standard, value) == 0;
 }
 
 const lh_option *lh_options_table(const lh_options *options) {

@@ -12,7 +12,9 @@ typedef enum lh_option_type {
     LH_OPTION_FLAG,   /* true, false */
     LH_OPTION_CHOICE, /* one of `choices` */
     LH_OPTION_TEXT,
-    LH_OPTION_LIST /* comma-separated integers, may be empty */
+    LH_OPTION_LIST,       /* comma-separated integers, may be empty */
+    LH_OPTION_LATE_CHOICE /* a choice that came when runs had been made: while it has its standard
+                             it is no part of a run's identity */
 } lh_option_type;
 
 /* One row of a table; a table ends with a row whose name is NULL. */
@@ -21,7 +23,7 @@ typedef struct lh_option {
     lh_option_type type;
     const char *standard;       /* default, as text */
     double minimum, maximum;    /* for numbers; both 0: unbounded */
-    const char *const *choices; /* NULL-terminated, for LH_OPTION_CHOICE */
+    const char *const *choices; /* NULL-terminated, for choices */
     const char *meaning;        /* one line, with the unit and the paper's symbol */
 } lh_option;
 
@@ -53,6 +55,9 @@ int lh_options_choice(const lh_options *options, const char *name);
 int lh_options_list(const lh_options *options, const char *name, int64_t *values, int capacity);
 /* Whether the user set it (rather than the default standing). */
 bool lh_options_is_set(const lh_options *options, const char *name);
+
+/* Whether the value is one that an identity leaves out. */
+bool lh_option_is_silent(const lh_option *row, const char *value);
 
 const lh_option *lh_options_table(const lh_options *options);
 /* The value of row `index` as canonical text ("%.17g" for reals). Lends until the next set. */

@@ -31,6 +31,7 @@ struct lh_pool {
     lh_pool_stats stats;
     cell *free_cells;
     slab *slabs;
+    lh_precision precision;
     bool poison;
 };
 
@@ -202,6 +203,18 @@ void lh_pool_reset_peak(lh_pool *pool) {
 
 lh_device *lh_pool_device(const lh_pool *pool) {
     return pool->device;
+}
+
+lh_status lh_pool_set_precision(lh_pool *pool, lh_precision precision) {
+    if (precision != LH_PRECISION_F32 && pool->device->kind == LH_CPU)
+        return lh_fail(LH_EOPTION, "precision: the processor computes in f32; tf32 and bf16 need a "
+                                   "GPU (--device cuda)");
+    pool->precision = precision;
+    return LH_OK;
+}
+
+lh_precision lh_pool_precision(const lh_pool *pool) {
+    return pool->precision;
 }
 
 bool lh_pool_prepare(lh_pool *pool, size_t bytes) {

@@ -45,6 +45,11 @@ lh_pool_stats lh_pool_get_stats(const lh_pool *pool);
 void lh_pool_reset_peak(lh_pool *pool);
 lh_device *lh_pool_device(const lh_pool *pool);
 
+/* What matrix products and attention round their operands to, f32 at first. Fails: LH_EOPTION where
+ * the device has f32 alone. */
+lh_status lh_pool_set_precision(lh_pool *pool, lh_precision precision);
+lh_precision lh_pool_precision(const lh_pool *pool);
+
 /* ---- launching ---- */
 
 /* Gets `bytes` of workspace ready for the next launch; false after LH_EMEMORY. */

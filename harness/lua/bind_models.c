@@ -7,7 +7,8 @@
 #include "harness/train/session.h"
 
 static const char *type_name(lh_option_type type) {
-    static const char *const name[] = {"integer", "real", "flag", "choice", "text", "list"};
+    static const char *const name[] = {"integer", "real", "flag",  "choice",
+                                       "text",    "list", "choice"};
     return name[type];
 }
 
@@ -118,9 +119,10 @@ static lh_status set_values(lua_State *lua, int index, lh_options *options) {
     return LH_OK;
 }
 
-/* A text that is empty unless it is set: said only when it is, so that a row added to a table
- * leaves the identity of runs made before it. */
+/* What is said only when it is set, so that a row added to a table leaves the identity of runs made
+ * before it: a text that is empty otherwise, and a late choice. */
 static bool is_silent(const lh_option *row, const char *value) {
+    if (lh_option_is_silent(row, value)) return true;
     return row->type == LH_OPTION_TEXT && row->standard[0] == '\0' && value[0] == '\0';
 }
 

@@ -34,6 +34,7 @@ static void append_options(text *out, const char *part, const lh_options *option
     const lh_option *table = lh_options_table(options);
     for (int i = 0; table[i].name != NULL; ++i) {
         if (plan != NULL && !lh_train_option_is_identity(plan, table[i].name)) continue;
+        if (lh_option_is_silent(&table[i], lh_options_value(options, i))) continue;
         append(out, part, table[i].name, lh_options_value(options, i));
     }
 }
@@ -92,6 +93,7 @@ static lh_status build(lh_session *session, const lh_session_spec *spec) {
     lh_train_plan_read(session->train_options, &session->plan);
     LH_TRY(lh_pool_open_device(spec->device, &session->device));
     LH_TRY(lh_pool_create(session->device, &session->pool));
+    LH_TRY(lh_pool_set_precision(session->pool, session->plan.precision));
     LH_TRY(lh_tape_create(session->pool, &session->tape));
     LH_TRY(lh_task_create(spec->task, spec->task_options, spec->seed, &session->setup,
                           &session->task));

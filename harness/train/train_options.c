@@ -4,6 +4,7 @@
 
 static const char *const optimizer_names[] = {"sgd", "adam", "adamw", "adafactor", NULL};
 static const char *const schedule_names[] = {"constant", "linear", "rsqrt", "cosine", "step", NULL};
+static const char *const precision_names[] = {"f32", "tf32", "bf16", NULL};
 
 const lh_option lh_train_options[] = {
     {"steps", LH_OPTION_INTEGER, "1000", 0, 1e12, NULL, "training steps"},
@@ -36,6 +37,8 @@ const lh_option lh_train_options[] = {
      "steps between checkpoints; 0: by time only"},
     {"checkpoint_seconds", LH_OPTION_REAL, "60", 0, 1e9, NULL,
      "seconds between checkpoints; 0: by steps only"},
+    {"precision", LH_OPTION_LATE_CHOICE, "f32", 0, 0, precision_names,
+     "what matrix products round their operands to; tf32 and bf16 on a GPU only"},
     {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
 };
 
@@ -69,6 +72,7 @@ void lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
     out->evaluate_every = lh_options_integer(options, "evaluate_every");
     out->checkpoint_every = lh_options_integer(options, "checkpoint_every");
     out->checkpoint_seconds = lh_options_real(options, "checkpoint_seconds");
+    out->precision = (lh_precision)lh_options_choice(options, "precision");
     read_schedule(options, &out->schedule);
     read_optimizer(options, &out->optimizer);
 }

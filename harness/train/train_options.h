@@ -13,6 +13,7 @@ enum { LH_LOG_LIMIT = 1024 };
 typedef struct lh_train_plan {
     int64_t steps, log_every, evaluate_every, checkpoint_every;
     double checkpoint_seconds;
+    lh_precision precision;
     lh_schedule schedule;
     lh_optimizer_spec optimizer;
 } lh_train_plan;

@@ -1,14 +1,77 @@
-/* Matrix products through cuBLAS, which is column-major: C^T = op(B)^T op(A)^T. Bias and activation
- * follow in one pass over C. */
+/* Matrix products through cuBLAS, which is column-major: C^T = op(B)^T op(A)^T. In bf16 the
+ * operands are rounded into workspace first. Bias and activation follow in one pass over C. */
 #include <cublas_v2.h>
 #include <limits.h>
 
+#include "kernels/cuda/bf16.cuh"
 #include "kernels/cuda/unary.cuh"
 
-size_t lh_cuda_matmul_workspace(const lh_matmul_args *args) {
-    (void)args;
-    return 0;
+/* Rows of tensor-core operands begin at multiples of 16 bytes. */
+enum { BF16_GRAIN = 8, WORKSPACE_ALIGNMENT = 256 };
+
+/* An operand as it lies in memory: `count` matrices of [rows][columns]. */
+typedef struct operand {
+    const void *data;
+    cudaDataType_t type;
+    int64_t count, rows, columns, leading, step;
+} operand;
+
+static operand left_of(const lh_matmul_args *a) {
+    return {a->a,
+            CUDA_R_32F,
+            a->a_step == 0 ? lh_min(1, a->batch) : a->batch,
+            a->transpose_a ? a->k : a->m,
+            a->transpose_a ? a->m : a->k,
+            a->a_leading,
+            a->a_step};
 }
+
+static operand right_of(const lh_matmul_args *a) {
+    return {a->b,
+            CUDA_R_32F,
+            a->b_step == 0 ? lh_min(1, a->batch) : a->batch,
+            a->transpose_b ? a->n : a->k,
+            a->transpose_b ? a->k : a->n,
+            a->b_leading,
+            a->b_step};
+}
+
+/* ---- bf16 ---- */
+
+static int64_t rounded_pitch(const operand &x) {
+    return lh_chunk_count(x.columns, BF16_GRAIN) * BF16_GRAIN;
+}
+
+static size_t rounded_bytes(const operand &x) {
+    const size_t bytes = (size_t)(x.count * x.rows * rounded_pitch(x)) * sizeof(__nv_bfloat16);
+    return (bytes + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
+}
+
+/* Rounds an operand into `memory`, where it then lies. */
+static lh_status round_operand(const lh_launch *launch, void *memory, operand *x) {
+    const operand from = *x;
+    const real *data = (const real *)from.data;
+    const int64_t pitch = rounded_pitch(from), runs = pitch / LH_BF16_RUN;
+    const bool whole = lh_loads_runs(data, from.leading) && from.step % LH_BF16_RUN == 0;
+    lh_bf16_run *to = (lh_bf16_run *)memory;
+    LH_CUDA_TRY(lh_each(launch, from.count * from.rows * runs, [=] __device__(int64_t i) {
+        const int64_t row = i / runs, matrix = row / from.rows;
+        const real *begin = data + matrix * from.step + row % from.rows * from.leading;
+        to[i] = lh_bf16_load(begin, i % runs * LH_BF16_RUN, from.columns, whole);
+    }));
+    x->data = memory;
+    x->type = CUDA_R_16BF;
+    x->leading = pitch;
+    x->step = from.step == 0 ? 0 : from.rows * pitch;
+    return LH_OK;
+}
+
+size_t lh_cuda_matmul_workspace(const lh_matmul_args *args) {
+    if (args->precision != LH_PRECISION_BF16) return 0;
+    return rounded_bytes(left_of(args)) + rounded_bytes(right_of(args));
+}
+
+/* ---- the product ---- */
 
 static lh_status check_blas(cublasStatus_t status) {
     if (status == CUBLAS_STATUS_SUCCESS) return LH_OK;
@@ -21,18 +84,27 @@ static bool fits(int64_t size) {
 }
 
 /* cuBLAS wants a leading dimension of at least the rows that it sees, also where there is one. */
-static int leading(int64_t given, int64_t columns) {
-    return (int)lh_max(given, lh_max(columns, 1));
+static int leading(const operand &x) {
+    return (int)lh_max(x.leading, lh_max(x.columns, 1));
 }
 
 static lh_status multiply(const lh_launch *launch, const lh_matmul_args *a) {
-    const real beta = a->write == LH_ADD ? 1 : 0;
-    return check_blas(cublasSgemmStridedBatched(
+    const float alpha = a->alpha, beta = a->write == LH_ADD ? 1 : 0;
+    operand left = left_of(a), right = right_of(a);
+    if (a->precision == LH_PRECISION_BF16) {
+        char *memory = (char *)launch->workspace;
+        const size_t left_bytes = rounded_bytes(left);
+        LH_CUDA_TRY(round_operand(launch, memory, &left));
+        LH_CUDA_TRY(round_operand(launch, memory + left_bytes, &right));
+    }
+    return check_blas(cublasGemmStridedBatchedEx(
         lh_stream_of(launch)->blas, a->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-        a->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)a->n, (int)a->m, (int)a->k, &a->alpha,
-        a->b, leading(a->b_leading, a->transpose_b ? a->k : a->n), a->b_step, a->a,
-        leading(a->a_leading, a->transpose_a ? a->m : a->k), a->a_step, &beta, a->c,
-        leading(a->c_leading, a->n), a->c_step, (int)a->batch));
+        a->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)a->n, (int)a->m, (int)a->k, &alpha,
+        right.data, right.type, leading(right), right.step, left.data, left.type, leading(left),
+        left.step, &beta, a->c, CUDA_R_32F, (int)lh_max(a->c_leading, lh_max(a->n, 1)), a->c_step,
+        (int)a->batch,
+        a->precision == LH_PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+        CUBLAS_GEMM_DEFAULT));
 }
 
 /* C = act(C + bias), and what stood before the activation. */
@@ -52,6 +124,8 @@ lh_status lh_cuda_matmul(const lh_launch *launch, const lh_matmul_args *args) {
         args->bias != NULL || args->pre != NULL || args->activation != LH_UNARY_IDENTITY;
     if (!fits(args->m) || !fits(args->n) || !fits(args->k) || !fits(args->batch)) return LH_ESHAPE;
     if (!lh_unary_known(args->activation)) return LH_EOPTION;
+    if (args->precision < LH_PRECISION_F32 || args->precision > LH_PRECISION_BF16)
+        return LH_EOPTION;
     if (args->write == LH_ADD && epilogue) return LH_EOPTION;
     if (args->batch * args->m * args->n == 0) return LH_OK;
     if (args->k > 0) {

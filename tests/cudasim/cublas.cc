@@ -1,8 +1,10 @@
 #include "tests/cudasim/include/cublas_v2.h"
 
+#include "tests/cudasim/include/cuda_bf16.h"
 #include "tests/cudasim/machine.h"
 
 #include <cblas.h>
+#include <vector>
 
 struct cublasContext {
     int unused;
@@ -34,25 +36,65 @@ const char *cublasGetStatusString(cublasStatus_t status) {
     return status == CUBLAS_STATUS_SUCCESS ? "success" : "an argument is invalid";
 }
 
-static bool argument_good(bool transposed, int rows, int columns, int leading) {
+/* A matrix of A or B as floats, [leading][columns] as it lies in memory; in tf32 what the tensor
+ * cores see of them. */
+static std::vector<float> operand_of(const void *data, cudaDataType_t type, bool in_tf32,
+                                     int leading, int rows, int columns) {
+    std::vector<float> out((size_t)leading * (size_t)columns);
+    for (int j = 0; j < columns; j++) {
+        for (int i = 0; i < rows; i++) {
+            const size_t at = (size_t)j * (size_t)leading + (size_t)i;
+            float x = type == CUDA_R_16BF
+                          ? __bfloat162float(static_cast<const __nv_bfloat16 *>(data)[at])
+                          : static_cast<const float *>(data)[at];
+            if (in_tf32 && !isnan(x))
+                x = __uint_as_float((__float_as_uint(x) + 0x1000u) & ~0x1fffu);
+            out[at] = x;
+        }
+    }
+    return out;
+}
+
+static bool shape_good(bool transposed, int rows, int columns, int leading) {
     return leading >= (transposed ? columns : rows) && leading >= 1;
 }
 
-cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transpose_a,
-                                         cublasOperation_t transpose_b, int m, int n, int k,
-                                         const float *alpha, const float *a, int a_leading,
-                                         long long a_step, const float *b, int b_leading,
-                                         long long b_step, const float *beta, float *c,
-                                         int c_leading, long long c_step, int batch) {
+static bool types_good(cudaDataType_t a, cudaDataType_t b, cudaDataType_t c,
+                       cublasComputeType_t compute) {
+    if (a != b || c != CUDA_R_32F) return false;
+    return a == CUDA_R_32F || (a == CUDA_R_16BF && compute == CUBLAS_COMPUTE_32F);
+}
+
+static const void *matrix_at(const void *data, cudaDataType_t type, long long offset) {
+    const size_t size = type == CUDA_R_16BF ? sizeof(__nv_bfloat16) : sizeof(float);
+    return static_cast<const char *>(data) + offset * (long long)size;
+}
+
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transpose_a,
+                                          cublasOperation_t transpose_b, int m, int n, int k,
+                                          const void *alpha, const void *a, cudaDataType_t a_type,
+                                          int a_leading, long long a_step, const void *b,
+                                          cudaDataType_t b_type, int b_leading, long long b_step,
+                                          const void *beta, void *c, cudaDataType_t c_type,
+                                          int c_leading, long long c_step, int batch,
+                                          cublasComputeType_t compute, cublasGemmAlgo_t) {
     const bool ta = transpose_a == CUBLAS_OP_T, tb = transpose_b == CUBLAS_OP_T;
     if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-    if (m < 0 || n < 0 || k < 0 || batch < 0 || !argument_good(ta, m, k, a_leading) ||
-        !argument_good(tb, k, n, b_leading) || !argument_good(false, m, n, c_leading))
+    if (m < 0 || n < 0 || k < 0 || batch < 0 || !shape_good(ta, m, k, a_leading) ||
+        !shape_good(tb, k, n, b_leading) || !shape_good(false, m, n, c_leading) ||
+        !types_good(a_type, b_type, c_type, compute))
         return CUBLAS_STATUS_INVALID_VALUE;
     const device_scope scope;
-    for (int i = 0; i < batch; i++)
+    const bool in_tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+    for (int i = 0; i < batch; i++) {
+        const std::vector<float> left = operand_of(matrix_at(a, a_type, i * a_step), a_type,
+                                                   in_tf32, a_leading, ta ? k : m, ta ? m : k);
+        const std::vector<float> right = operand_of(matrix_at(b, b_type, i * b_step), b_type,
+                                                    in_tf32, b_leading, tb ? n : k, tb ? k : n);
         cblas_sgemm(CblasColMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
-                    m, n, k, *alpha, a + i * a_step, a_leading, b + i * b_step, b_leading, *beta,
-                    c + i * c_step, c_leading);
+                    m, n, k, *static_cast<const float *>(alpha), left.data(), a_leading,
+                    right.data(), b_leading, *static_cast<const float *>(beta),
+                    static_cast<float *>(c) + i * c_step, c_leading);
+    }
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -9,13 +9,20 @@ loss() {
         --train "steps=3 warmup=1 rate=0.01 $4" 2>&1 | awk '/^bits_per_token/ { print $2 }'
 }
 
+# compare BOUND MODEL OPTIONS TRAINING PRECISION: the processor in f32, the GPU in PRECISION.
+compare() {
+    local bound=$1 cpu cuda
+    shift
+    cpu=$(loss cpu "$1" "$2" "$3")
+    cuda=$(loss cuda "$1" "$2" "$3 precision=$4")
+    succeeds "$1 $2 learns the same in $4: $cpu and $cuda" "yes" \
+        awk -v a="$cpu" -v b="$cuda" -v bound="$bound" \
+        'BEGIN { d = a - b; print (a > 0 && d < bound && d > -bound) ? "yes" : "no" }'
+}
+
 # same MODEL OPTIONS TRAINING
 same() {
-    local cpu cuda
-    cpu=$(loss cpu "$@")
-    cuda=$(loss cuda "$@")
-    succeeds "$1 $2 learns the same: $cpu and $cuda" "yes" awk -v a="$cpu" -v b="$cuda" \
-        'BEGIN { d = a - b; print (a > 0 && d < 1e-4 && d > -1e-4) ? "yes" : "no" }'
+    compare 1e-4 "$@" f32
 }
 
 tiny='layers=2 width=8 heads=2 dropout=0.1'
@@ -28,5 +35,10 @@ same staircase "$tiny forward_size=4 steps=2" optimizer=adam
 same cached_staircase "$tiny forward_size=2 step_size=6" optimizer=adam
 same feedback "$tiny span=5" optimizer=adam
 same lstm 'layers=2 width=8 hidden=8 dropout=0.1' optimizer=adam
+
+compare 0.02 slide "$tiny window=4" optimizer=adafactor tf32
+compare 0.02 brt "$tiny window=4 recurrence=fixed:skip recurrent_layers=1" optimizer=adam bf16
+fails 1 "bf16 on the processor" "precision: the processor computes in f32" \
+    "$LONGHAUL_BIN" train --device cpu --model slide --task random_walk --train precision=bf16
 
 finish

@@ -201,6 +201,9 @@ typedef struct suite_box {
 extern const suite_box suite_boxes[];
 extern const int suite_box_count;
 
+/* Whether the table under test multiplies in this precision; the CPU refuses all but f32. */
+bool suite_has_precision(const suite *s, lh_precision precision);
+
 void scale_reals(real *x, int64_t count, double factor);
 /* Keeps the sign and moves every element at least `distance` from 0. */
 void avoid_zero(real *x, int64_t count, double distance);

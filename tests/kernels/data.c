@@ -39,6 +39,10 @@ bool suite_flag(int row, int factor) {
     return (common ^ (common >> 1)) & 1;
 }
 
+bool suite_has_precision(const suite *s, lh_precision precision) {
+    return precision == LH_PRECISION_F32 || s->device->kind == LH_CUDA;
+}
+
 void scale_reals(real *x, int64_t count, double factor) {
     for (int64_t i = 0; i < count; i++)
         x[i] *= (real)factor;

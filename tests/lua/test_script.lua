@@ -43,6 +43,14 @@ t.test("an option that is empty unless set leaves the identity of a run alone", 
   t.equal(named:with { segment = 32 }:option "field", "two words")
 end)
 
+t.test("a precision other than f32 belongs to the identity of a run", function()
+  local plain, coarse = lh.train { steps = 3 }, lh.train { steps = 3, precision = "bf16" }
+  t.equal(lh.train { steps = 3, precision = "f32" }.text, plain.text)
+  t.equal(plain.text:find("precision", 1, true), nil)
+  t.equal(plain:option "precision", "f32")
+  t.contains(coarse.text, "precision=bf16")
+end)
+
 -- Each mistake: what the sixth line says, and what the error must hold.
 local mistakes = {
   { "lh.models.slide { windw = 3 }", "unknown option 'windw' (did you mean 'window'?)" },
@@ -52,6 +60,7 @@ local mistakes = {
   { "model:with { heds = 4 }", "did you mean 'heads'?" },
   { "lh.train { stpes = 3 }", "did you mean 'steps'?" },
   { "lh.train { optimizer = 'adma' }", "did you mean 'adam'?" },
+  { "lh.train { precision = 'bf61' }", "did you mean 'bf16'?" },
   { "lh.data.text { 'books', tokenz = 'bytes' }", "text: unknown option 'tokenz'" },
   { "lh.tasks.language_model { 'books' }", "the first value is a corpus" },
   { "bench:row { 'a', model = model, task = task }", "field 'train' must be a train" },

@@ -15,6 +15,13 @@ static inline int64_t lh_row_count(const lh_tensor *x) {
     return width == 0 ? 0 : lh_tensor_count(x) / width;
 }
 
+/* A matrix product in the precision of the pool. */
+static inline lh_status lh_run_matmul(lh_pool *pool, const lh_matmul_args *product) {
+    lh_matmul_args args = *product;
+    args.precision = lh_pool_precision(pool);
+    return LH_RUN_W(pool, matmul, &args);
+}
+
 /* The failure that every check ends in: leaves the message and gives NULL. */
 #define LH_OP_FAIL(...) ((void)lh_fail(LH_ESHAPE, __VA_ARGS__), (lh_tensor *)NULL)
 

@@ -26,7 +26,7 @@ static lh_status input_gradient(lh_tape *tape, const linear *l, const real *dy, 
                            .b_leading = l->out,
                            .c_leading = l->in};
     LH_TRY(lh_gradient_write(to, &args.c, &args.write));
-    return LH_RUN_W(lh_tape_pool(tape), matmul, &args);
+    return lh_run_matmul(lh_tape_pool(tape), &args);
 }
 
 /* dweight (+)= x^T dy. */
@@ -44,7 +44,7 @@ static lh_status weight_gradient(lh_tape *tape, const linear *l, const real *x, 
                            .b_leading = l->out,
                            .c_leading = l->out};
     LH_TRY(lh_gradient_write(to, &args.c, &args.write));
-    return LH_RUN_W(lh_tape_pool(tape), matmul, &args);
+    return lh_run_matmul(lh_tape_pool(tape), &args);
 }
 
 static lh_status bias_gradient(lh_tape *tape, const linear *l, const real *dy, lh_gradient *to) {
@@ -164,7 +164,7 @@ lh_tensor *lh_linear(lh_tape *tape, lh_tensor *x, lh_tensor *weight, lh_tensor *
                               .saved_count = 3,
                               .args = &l,
                               .args_bytes = sizeof l};
-    return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), matmul, &args), y, &record);
+    return lh_op_done(tape, lh_run_matmul(lh_tape_pool(tape), &args), y, &record);
 }
 
 lh_tensor *lh_linear_add(lh_tape *tape, lh_tensor *residual, lh_tensor *x, lh_tensor *weight) {
@@ -191,5 +191,5 @@ lh_tensor *lh_linear_add(lh_tape *tape, lh_tensor *residual, lh_tensor *x, lh_te
                               .saved_count = 2,
                               .args = &l,
                               .args_bytes = sizeof l};
-    return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), matmul, &args), y, &record);
+    return lh_op_done(tape, lh_run_matmul(lh_tape_pool(tape), &args), y, &record);
 }

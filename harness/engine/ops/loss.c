@@ -27,7 +27,7 @@ static lh_status chunk_logits(lh_pool *pool, const head_loss *h, int64_t first, 
                                  .c = lh_tensor_real(h->logits),
                                  .c_leading = h->vocabulary,
                                  .bias = h->bias != NULL ? lh_tensor_real(h->bias) : NULL};
-    return LH_RUN_W(pool, matmul, &args);
+    return lh_run_matmul(pool, &args);
 }
 
 static lh_status chunk_loss(lh_pool *pool, const head_loss *h, int64_t first, int64_t rows) {
@@ -60,7 +60,7 @@ static lh_status chunk_gradients(lh_pool *pool, const head_loss *h, int64_t firs
                                     .b_leading = h->width,
                                     .c = lh_tensor_real(h->dhidden) + first * h->width,
                                     .c_leading = h->width};
-    LH_TRY(LH_RUN_W(pool, matmul, &dhidden));
+    LH_TRY(lh_run_matmul(pool, &dhidden));
     const lh_matmul_args dweight = {.batch = 1,
                                     .m = h->vocabulary,
                                     .n = h->width,
@@ -74,7 +74,7 @@ static lh_status chunk_gradients(lh_pool *pool, const head_loss *h, int64_t firs
                                     .c = lh_tensor_real(h->dweight),
                                     .c_leading = h->width,
                                     .write = write};
-    LH_TRY(LH_RUN_W(pool, matmul, &dweight));
+    LH_TRY(lh_run_matmul(pool, &dweight));
     if (h->dbias == NULL) return LH_OK;
     const lh_reduce_args dbias = {.op = LH_REDUCE_SUM,
                                   .outer = 1,

@@ -31,7 +31,7 @@ static lh_status multiply(lh_tape *tape, int64_t batch, int64_t m, int64_t n, in
                            .c_leading = n,
                            .c_step = m * n};
     LH_TRY(lh_gradient_write(to, &args.c, &args.write));
-    return LH_RUN_W(lh_tape_pool(tape), matmul, &args);
+    return lh_run_matmul(lh_tape_pool(tape), &args);
 }
 
 /* With A' = op(a), B' = op(b): dA' = dC B'^T, dB' = A'^T dC; stored transposed where a or b is. */
@@ -117,5 +117,5 @@ lh_tensor *lh_matmul(lh_tape *tape, lh_tensor *a, lh_tensor *b, bool transpose_a
                               .saved_count = 2,
                               .args = &p,
                               .args_bytes = sizeof p};
-    return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), matmul, &args), c, &record);
+    return lh_op_done(tape, lh_run_matmul(lh_tape_pool(tape), &args), c, &record);
 }

@@ -70,7 +70,8 @@ local function new_record(run, machine)
     model = run.slug, class = row.model.name, task = row.task.name, data = task_info(row.task).data,
       seed = run.seed,
     scale = run.scale, device = run.device, code_version = machine.version, machine = machine.cpu,
-    blas = machine.blas, version = class_versions[row.model.name],
+    blas = machine.blas, precision = row.train:option "precision",
+    version = class_versions[row.model.name],
       date = os.date("!%Y-%m-%dT%H:%M:%SZ"),
     model_options = row.model.text, task_options = row.task.text, train_options = row.train.text,
   }

@@ -216,6 +216,7 @@
 ---@field evaluate_every? integer # steps between evaluations on the validation split; 0: none (...
 ---@field checkpoint_every? integer # steps between checkpoints; 0: by time only (default 0)
 ---@field checkpoint_seconds? number # seconds between checkpoints; 0: by steps only (default 60)
+---@field precision? "f32"|"tf32"|"bf16" # what matrix products round their operands to; tf32 an...
 
 ---@class longhaul.models
 ---@field xl fun(options: longhaul.models.xl): longhaul.spec

@@ -18,6 +18,10 @@ enum cublasMath_t {
     CUBLAS_TF32_TENSOR_OP_MATH = 3
 };
 
+enum cudaDataType_t { CUDA_R_32F = 0, CUDA_R_16BF = 14 };
+enum cublasComputeType_t { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_32F_FAST_TF32 = 77 };
+enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT = -1 };
+
 typedef struct cublasContext *cublasHandle_t;
 
 CUDASIM_CHECKED cublasStatus_t cublasCreate(cublasHandle_t *handle);
@@ -28,11 +32,13 @@ CUDASIM_CHECKED cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *w
 CUDASIM_CHECKED cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
 const char *cublasGetStatusString(cublasStatus_t status);
 
-/* C = alpha op(A) op(B) + beta C for each of `batch`, column-major. */
-CUDASIM_CHECKED cublasStatus_t cublasSgemmStridedBatched(
+/* C = alpha op(A) op(B) + beta C for each of `batch`, column-major. A and B are float or bf16, C is
+ * float, and so are alpha and beta. */
+CUDASIM_CHECKED cublasStatus_t cublasGemmStridedBatchedEx(
     cublasHandle_t handle, cublasOperation_t transpose_a, cublasOperation_t transpose_b, int m,
-    int n, int k, const float *alpha, const float *a, int a_leading, long long a_step,
-    const float *b, int b_leading, long long b_step, const float *beta, float *c, int c_leading,
-    long long c_step, int batch);
+    int n, int k, const void *alpha, const void *a, cudaDataType_t a_type, int a_leading,
+    long long a_step, const void *b, cudaDataType_t b_type, int b_leading, long long b_step,
+    const void *beta, void *c, cudaDataType_t c_type, int c_leading, long long c_step, int batch,
+    cublasComputeType_t compute, cublasGemmAlgo_t algorithm);
 
 #endif

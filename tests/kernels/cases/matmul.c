@@ -6,6 +6,7 @@ typedef struct product {
     bool repeat_a, repeat_b; /* the same matrix for the whole batch */
     lh_unary_op activation;
     lh_write write;
+    lh_precision precision;
 } product;
 
 static int64_t stored_rows(int64_t rows, int64_t columns, bool transposed) {
@@ -35,16 +36,17 @@ static void open_product(suite *s, const product *p, lh_matmul_args *args) {
                              .b_leading = b_columns + padding,
                              .c_leading = p->n + padding,
                              .write = p->write,
-                             .activation = p->activation};
+                             .activation = p->activation,
+                             .precision = p->precision};
     args->a_step = p->repeat_a ? 0 : a_rows * args->a_leading + padding;
     args->b_step = p->repeat_b ? 0 : b_rows * args->b_leading + padding;
     args->c_step = p->m * args->c_leading + padding;
     case_open(s, args, sizeof *args,
               "%" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64
               ", transposed %d %d, padded %d, repeated %d %d, bias %d, activation %d, pre %d, "
-              "write %d",
+              "write %d, precision %d",
               p->batch, p->m, p->n, p->k, p->transpose_a, p->transpose_b, p->padded, p->repeat_a,
-              p->repeat_b, p->bias, p->activation, p->pre, p->write);
+              p->repeat_b, p->bias, p->activation, p->pre, p->write, p->precision);
     case_in(s, "a", &args->a, span(p->batch, a_rows, a_columns, args->a_leading, args->a_step));
     case_in(s, "b", &args->b, span(p->batch, b_rows, b_columns, args->b_leading, args->b_step));
 }
@@ -56,11 +58,12 @@ static void matmul(suite *s, const product *p) {
     case_out(s, "c", &args.c, c_span, p->write);
     if (p->bias) case_in(s, "bias", &args.bias, p->n);
     if (p->pre) case_out(s, "pre", &args.pre, c_span, LH_SET);
+    if (!suite_has_precision(s, p->precision)) case_expect(s, LH_EOPTION, false);
     case_flops(s, 2.0 * (double)p->batch * (double)p->m * (double)p->n * (double)p->k);
     case_run(s);
 }
 
-static void with_flags(suite *s, const int64_t *size, int row) {
+static void with_flags(suite *s, const int64_t *size, int row, lh_precision precision) {
     const bool add = suite_flag(row, 5);
     const product p = {.batch = size[0],
                        .m = size[1],
@@ -74,7 +77,8 @@ static void with_flags(suite *s, const int64_t *size, int row) {
                        .write = write_of(add),
                        .bias = !add && suite_flag(row, 6),
                        .activation = add ? LH_UNARY_IDENTITY : (lh_unary_op)(row % 6),
-                       .pre = !add && row % 3 == 0};
+                       .pre = !add && row % 3 == 0,
+                       .precision = precision};
     matmul(s, &p);
 }
 
@@ -89,16 +93,20 @@ void cases_matmul(suite *s) {
                                        {1, 3, 513, 129}, {70, 5, 6, 7},     {1, 301, 299, 64}};
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
         for (int row = 0; row < SUITE_FLAG_ROWS; row++)
-            with_flags(s, small[i], row);
+            with_flags(s, small[i], row, LH_PRECISION_F32);
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         for (int row = (int)i % 2; row < SUITE_FLAG_ROWS; row += 2)
-            with_flags(s, large[i], row);
+            with_flags(s, large[i], row, LH_PRECISION_F32);
     for (int op = LH_UNARY_IDENTITY; op <= LH_UNARY_SQUARE; op++)
         if (op != LH_UNARY_LOG)
             matmul(s, &(product){1, 37, 65, 19, .bias = true, .pre = true,
                                  .activation = (lh_unary_op)op});
     const int64_t empty_sum[4] = {2, 3, 4, 0};
-    with_flags(s, empty_sum, 7);
+    with_flags(s, empty_sum, 7, LH_PRECISION_F32);
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        for (int row = 0; row < SUITE_FLAG_ROWS; row++)
+            with_flags(s, i % 2 == 0 ? small[i] : large[i], row,
+                       row % 2 == 0 ? LH_PRECISION_BF16 : LH_PRECISION_TF32);
 }
 
 void bench_matmul(suite *s) {

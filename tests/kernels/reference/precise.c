@@ -6,8 +6,9 @@
 /* `real` scalars among the arguments widen, as they should. */
 #pragma GCC diagnostic ignored "-Wdouble-promotion"
 
-#define number            precise
-#define wide              long double
-#define REFERENCE(kernel) precise_##kernel
+#define ROUNDED(x, precision) (x)
+#define number                precise
+#define wide                  long double
+#define REFERENCE(kernel)     precise_##kernel
 
 #include "tests/kernels/reference/all.inc"

@@ -1,0 +1,38 @@
+/* Rounding f32 to bf16: what the tensor cores multiply. */
+#ifndef LH_KERNELS_CUDA_BF16_CUH
+#define LH_KERNELS_CUDA_BF16_CUH
+
+#include <cuda_bf16.h>
+
+#include "kernels/cuda/launch.cuh"
+
+/* Neighbours that are loaded and stored together. */
+enum { LH_BF16_RUN = 4 };
+
+typedef struct __align__(8) lh_bf16_run {
+    __nv_bfloat16 at[LH_BF16_RUN];
+}
+lh_bf16_run;
+
+/* Whether rows that are `pitch` apart all begin where four floats may be loaded at once. */
+static inline bool lh_loads_runs(const real *x, int64_t pitch) {
+    return (uintptr_t)x % sizeof(float4) == 0 && pitch % LH_BF16_RUN == 0;
+}
+
+/* Elements [begin, begin + 4) of a row of `width`, rounded to nearest even; 0 past its end. */
+__device__ static inline lh_bf16_run lh_bf16_load(const real *row, int64_t begin, int64_t width,
+                                                  bool whole) {
+    float4 x = {0, 0, 0, 0};
+    if (whole && begin + LH_BF16_RUN <= width) {
+        x = *reinterpret_cast<const float4 *>(row + begin);
+    } else {
+        x.x = begin < width ? row[begin] : 0;
+        x.y = begin + 1 < width ? row[begin + 1] : 0;
+        x.z = begin + 2 < width ? row[begin + 2] : 0;
+        x.w = begin + 3 < width ? row[begin + 3] : 0;
+    }
+    return {{__float2bfloat16_rn(x.x), __float2bfloat16_rn(x.y), __float2bfloat16_rn(x.z),
+             __float2bfloat16_rn(x.w)}};
+}
+
+#endif
