@@ -386,6 +386,8 @@ typedef struct lh_key_source {
     int64_t count;
     int64_t first;
     bool everywhere;
+    const int32_t *filled; /* in optional [batch]: a row has only the keys below its number, which
+                              may exceed count, as that of a ring does; the others are finite */
     lh_heads k, v;
     lh_heads dk, dv; /* out optional (data NULL: not wanted) */
     lh_write write;

@@ -149,12 +149,18 @@ static inline int64_t lh_attention_chunk(int64_t a, int64_t b) {
     return a / b - (a % b < 0);
 }
 
+/* Keys of a source that a batch row has. */
+static inline int64_t lh_attention_filled(const lh_key_source *source, int64_t batch) {
+    return source->filled ? lh_min(source->count, source->filled[batch]) : source->count;
+}
+
 /* Lanes of a tile that see a key of `source`. */
 static inline lh_range lh_attention_seen(const lh_attention_tile *tile, int source, int64_t key) {
     const lh_attention_spec *spec = tile->spec;
     const int64_t first = tile->rows.begin, rows = tile->rows.end - first;
     lh_range lanes = {0, rows};
-    if (spec->source[source].everywhere) return lanes;
+    if (key >= lh_attention_filled(&spec->source[source], tile->batch)) lanes.end = 0;
+    if (spec->source[source].everywhere || lanes.end == 0) return lanes;
     const int64_t position = spec->source[source].first + key;
     int64_t end = position + spec->max_distance + 1;
     if (spec->chunk > 0) {

@@ -56,8 +56,9 @@ static single single_of(const lh_attention_tile *tile) {
     const lh_attention_spec *spec = tile->spec;
     single one = {.tile = tile, .alpha = spec->scale * lh_attention_head_scale(spec, tile->head)};
     for (int s = 0; s < spec->source_count; ++s) {
-        const lh_range keys = LH_CPU(attention_visible)(spec, s, 0);
-        if (keys.begin == keys.end) continue;
+        lh_range keys = LH_CPU(attention_visible)(spec, s, 0);
+        keys.end = lh_min(keys.end, lh_attention_filled(&spec->source[s], tile->batch));
+        if (keys.begin >= keys.end) continue;
         stretch *part = &one.stretch[one.stretches++];
         *part = stretch_of(tile, s, keys);
         part->start = one.keys;
@@ -110,8 +111,10 @@ static void drop(const single *one, real *weight) {
         LH_CPU(attention_keep)(tile, &panel, keep);
         for (int n = 0; n < panel.segments; ++n) {
             const lh_attention_segment *segment = &panel.segment[n];
+            const lh_key_source *source = &tile->spec->source[segment->source];
             const real scale = LH_CPU(attention_keep_scale)(tile->spec, segment->source);
-            for (int64_t key = segment->begin; key < segment->end; ++key)
+            const int64_t end = lh_min(segment->end, lh_attention_filled(source, tile->batch));
+            for (int64_t key = segment->begin; key < end; ++key)
                 *weight++ *= (keep[segment->row + key - segment->begin] & 1u) ? scale : 0;
         }
     }

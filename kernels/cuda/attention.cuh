@@ -52,9 +52,10 @@ __device__ static inline int64_t lh_floor_divide(int64_t a, int64_t b) {
     return a / b - (a % b < 0);
 }
 
-__device__ static inline bool lh_sees(const lh_attention_spec &spec, int source, int64_t query,
-                                      int64_t key) {
+__device__ static inline bool lh_sees(const lh_attention_spec &spec, int source, int64_t batch,
+                                      int64_t query, int64_t key) {
     const lh_key_source &keys = spec.source[source];
+    if (keys.filled != NULL && key >= keys.filled[batch]) return false;
     if (keys.everywhere) return true;
     const int64_t position = keys.first + key, distance = query - position;
     if (distance < spec.min_distance || distance > spec.max_distance) return false;

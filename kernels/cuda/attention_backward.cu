@@ -97,7 +97,7 @@ typedef struct query_row {
 __device__ static inline void visit_keys(const lh_attention_spec &spec, int s, int64_t base,
                                          int64_t end, real *tile, int lane, query_row *row) {
     const int64_t width = spec.head_width, pitch = width + 1, key = base + lane;
-    const bool sees = row->active && key < end && lh_sees(spec, s, row->query, key);
+    const bool sees = row->active && key < end && lh_sees(spec, s, row->batch, row->query, key);
     __syncthreads();
     lh_stage_rows(spec.source[s].v, row->batch, row->head, base, end, width, tile, pitch);
     __syncthreads();
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(LH_THREADS)
         }
         for (int64_t base = seen.begin; base < seen.end; base += LH_WARP) {
             const int64_t query = base + lane;
-            const bool sees = active && query < seen.end && lh_sees(spec, s, query, key);
+            const bool sees = active && query < seen.end && lh_sees(spec, s, batch, query, key);
             __syncthreads();
             lh_stage_rows(a.dout, batch, head, base, seen.end, width, tile, pitch);
             __syncthreads();
@@ -249,7 +249,7 @@ __global__ void __launch_bounds__(LH_THREADS)
             for (int s = 0; s < spec.source_count; ++s) {
                 const int64_t key = query - distance - spec.source[s].first;
                 if (spec.source[s].everywhere || key < 0 || key >= spec.source[s].count) continue;
-                if (!lh_sees(spec, s, query, key)) continue;
+                if (!lh_sees(spec, s, batch, query, key)) continue;
                 const real *k = lh_head_row(spec.source[s].k, batch, head, key);
                 const real *v = lh_head_row(spec.source[s].v, batch, head, key);
                 real q_k = 0, dout_v = 0;

@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(LH_THREADS)
                 lh_stage_rows(spec.source[s].k, batch, head, base, seen.end, width, keys, pitch);
                 __syncthreads();
                 const int64_t key = base + lane;
-                const bool sees = active && key < seen.end && lh_sees(spec, s, query, key);
+                const bool sees = active && key < seen.end && lh_sees(spec, s, batch, query, key);
                 real score = -INFINITY;
                 if (sees)
                     score = scale * lh_raw_score(spec, s, head, query - spec.source[s].first - key,

@@ -31,7 +31,8 @@ void cases_attention_forward(suite *s) {
     for (int i = 0; i < attention_shape_count; i++)
         for (int row = 0; row < SUITE_FLAG_ROWS; row++)
             forward(s, &attention_shapes[i], attention_flags_at(row), false, false);
-    const attention_shape causal = {"causal", 2, 2, 7, 8, 0, LH_FAR, 0, 0, 1, {{7, 0, false}}};
+    const attention_shape causal = {
+        "causal", 2, 2, 7, 8, 0, LH_FAR, 0, 0, 1, {{7, 0, false, false}}};
     forward(s, &causal, attention_flags_at(0), true, false);
     forward(s, &causal, attention_flags_at(0), false, true);
 }
@@ -190,8 +191,8 @@ void bench_attention_backward(suite *s) {
 
 void gradients_attention_backward(suite *s) {
     static const attention_shape shapes[] = {
-        {"causal", 2, 2, 5, 3, 0, LH_FAR, 0, 0, 1, {{5, 0, false}}},
-        {"without itself", 1, 2, 6, 4, 1, LH_FAR, 0, 0, 1, {{6, 0, false}}},
+        {"causal", 2, 2, 5, 3, 0, LH_FAR, 0, 0, 1, {{5, 0, false, false}}},
+        {"without itself", 1, 2, 6, 4, 1, LH_FAR, 0, 0, 1, {{6, 0, false, false}}},
         {"window and states",
          2,
          2,
@@ -202,9 +203,9 @@ void gradients_attention_backward(suite *s) {
          0,
          0,
          3,
-         {{4, -4, false}, {5, 0, false}, {3, 0, true}}},
-        {"chunks", 1, 2, 9, 4, 0, LH_FAR, 4, 1, 2, {{5, -5, false}, {9, 0, false}}},
-        {"all see all", 1, 1, 17, 8, -LH_FAR, LH_FAR, 0, 0, 1, {{19, -2, false}}},
+         {{4, -4, false, false}, {5, 0, false, false}, {3, 0, true, false}}},
+        {"chunks", 1, 2, 9, 4, 0, LH_FAR, 4, 1, 2, {{5, -5, false, false}, {9, 0, false, false}}},
+        {"all see all", 1, 1, 17, 8, -LH_FAR, LH_FAR, 0, 0, 1, {{19, -2, false, false}}},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         for (int row = 0; row < SUITE_FLAG_ROWS; row++) {

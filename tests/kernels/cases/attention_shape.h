@@ -10,7 +10,7 @@ typedef enum heads_layout { HEADS_DENSE, HEADS_PACKED, HEADS_FIRST, HEADS_LAYOUT
 
 typedef struct key_run {
     int64_t count, first;
-    bool everywhere;
+    bool everywhere, filled; /* filled: each batch row has a part of them */
 } key_run;
 
 typedef struct attention_shape {
