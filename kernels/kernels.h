@@ -127,6 +127,16 @@ typedef struct lh_reduce_args {
     lh_write write;
 } lh_reduce_args;
 
+/* Of y = the maximum of x along the axis: dx[o][a][i] (+)= dy[o][i] at the first a that holds it, 0
+ * elsewhere. */
+typedef struct lh_maximum_backward_args {
+    int64_t outer, axis, inner;
+    const real *x;  /* in  [outer][axis][inner] */
+    const real *dy; /* in  [outer][inner] */
+    real *dx;       /* out [outer][axis][inner] */
+    lh_write write;
+} lh_maximum_backward_args;
+
 /* C = act(alpha * op(A) op(B) + bias), or C += alpha * op(A) op(B), for `batch` products.
  *
  * op(A) is [m][k], op(B) is [k][n], C is [m][n]; each row-major with its leading dimension

@@ -12,7 +12,7 @@
 #include "harness/engine/params.h"
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
-#define LH_MODEL_ABI_MAJOR 1
+#define LH_MODEL_ABI_MAJOR 2
 #define LH_MODEL_ABI_MINOR 0
 
 /* What the task tells the model before parameters are declared. */
@@ -33,6 +33,7 @@ typedef struct lh_batch {
     lh_tensor *target_vectors; /* real [rows][target_length][output_features] */
     lh_tensor *weights;        /* real [rows][length]: 0 where nothing is predicted */
     lh_tensor *starts;         /* i32  [rows]: 1 where a document begins with this segment */
+    int64_t position; /* tokens of the model's window that its cache holds already, in generation */
 } lh_batch;
 
 typedef enum lh_state_kind {
@@ -67,7 +68,8 @@ enum {
     LH_ABLE_STATE = 16, /* carries state: a segment split changes nothing */
     LH_ABLE_SEQUENCE_TO_SEQUENCE = 32,
     LH_ABLE_STATE_TRUNCATED =
-        64 /* carried state, but a split changes what is seen (XL's window = segment) */
+        64, /* carried state, but a split changes what is seen (XL's window = segment) */
+    LH_ABLE_CACHE = 128 /* has an option `cache`: segments continue a window at batch->position */
 };
 
 typedef struct lh_declare lh_declare;

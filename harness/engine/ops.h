@@ -61,6 +61,7 @@ lh_tensor *lh_unary(lh_tape *tape, lh_unary_op op, lh_tensor *x);
 /* Over `axis`, which disappears. */
 lh_tensor *lh_sum(lh_tape *tape, lh_tensor *x, int axis);
 lh_tensor *lh_mean(lh_tape *tape, lh_tensor *x, int axis);
+lh_tensor *lh_maximum(lh_tape *tape, lh_tensor *x, int axis);
 /* All elements, to shape []. */
 lh_tensor *lh_sum_all(lh_tape *tape, lh_tensor *x);
 lh_tensor *lh_softmax(lh_tape *tape, lh_tensor *x);
@@ -100,6 +101,7 @@ typedef struct lh_keys {
     lh_tensor *k, *v;
     int64_t first;
     bool everywhere;
+    lh_tensor *filled; /* optional i32 [batch] */
 } lh_keys;
 
 /* One attention, whatever the architecture. Zero-initialise, then set what it has; LH_ATTENTION

@@ -109,6 +109,7 @@ typedef struct model_case {
 } model_case;
 
 #define TINY "layers=3 width=8 heads=2 window=4 dropout=0"
+#define GPT2 "layers=3 width=8 heads=2 context=8 dropout=0"
 #define CORE "width=8 heads=2 hidden=12"
 static const model_case model_cases[] = {
     {"slide", TINY, 8, true},
@@ -135,6 +136,16 @@ static const model_case model_cases[] = {
     {"feedback", CORE " layers=3 span=3 memory=top see_self=true", 4, true},
     {"feedback", CORE " layers=2 span=4 share_kv=true", 8, true},
     {"lstm", "layers=2 width=6 hidden=8", 8, true},
+    {"gpt2", GPT2, 8, false},
+    {"gpt2", GPT2 " window=4", 8, true},
+    {"gpt2", GPT2 " window=4 recompute=false", 8, true},
+    {"gpt2_recurrent", GPT2 " summary_hidden=5 window=4 carry=true", 8, true},
+    {"gpt2_recurrent", GPT2 " summary_hidden=5 window=2 insertion=0 embeddings=2 final_norm=false",
+     4, true},
+    {"gpt2_recurrent", GPT2 " summary_hidden=5 window=4 pooling=max recompute=false carry=true", 8,
+     true},
+    {"gpt2_recurrent", GPT2 " summary_hidden=5 window=2 pooling=attention summary_layers=1", 8,
+     true},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 

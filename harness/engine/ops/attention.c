@@ -14,7 +14,8 @@ enum {
     LSE,
     BUCKET_OF,
     RANDOM_KEY,
-    SAVED
+    FIRST_FILLED, /* of each source */
+    SAVED = FIRST_FILLED + LH_KEY_SOURCES
 };
 
 static lh_heads heads_at(const lh_tensor *x, real *data) {
@@ -37,7 +38,9 @@ static lh_tensor *readable(lh_tape *tape, lh_tensor *x) {
 static bool keys_fit(const lh_tensor *q, const lh_keys *keys) {
     const lh_tensor *k = keys->k, *v = keys->v;
     return k != NULL && v != NULL && k->rank == 4 && lh_tensor_same_shape(k, v) &&
-           k->shape[0] == q->shape[0] && k->shape[2] == q->shape[2] && k->shape[3] == q->shape[3];
+           k->shape[0] == q->shape[0] && k->shape[2] == q->shape[2] &&
+           k->shape[3] == q->shape[3] &&
+           (keys->filled == NULL || lh_tensor_count(keys->filled) == q->shape[0]);
 }
 
 /* The kernel's description without what only one direction uses. */
@@ -80,6 +83,8 @@ static lh_attention_spec spec_of(const lh_attention *attention, lh_tensor *const
                                          .everywhere = keys->everywhere,
                                          .k = heads_of(t[FIRST_KEY + 2 * i]),
                                          .v = heads_of(t[FIRST_KEY + 2 * i + 1])};
+        if (t[FIRST_FILLED + i] != NULL)
+            spec.source[i].filled = lh_tensor_integer(t[FIRST_FILLED + i]);
     }
     return spec;
 }
@@ -206,6 +211,7 @@ static bool collect(lh_tape *tape, const lh_attention *attention, lh_tensor *q, 
         }
         t[FIRST_KEY + 2 * i] = readable(tape, keys->k);
         t[FIRST_KEY + 2 * i + 1] = readable(tape, keys->v);
+        t[FIRST_FILLED + i] = keys->filled;
     }
     t[HEAD_SCALE] = attention->head_scale;
     t[BIAS] = attention->bias;

@@ -48,11 +48,48 @@ static lh_tensor *reduced(lh_tape *tape, lh_tensor *x, reduction r, int rank,
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), reduce, &args), y, &record);
 }
 
-static lh_tensor *over_axis(lh_tape *tape, lh_tensor *x, int axis, bool mean) {
+static lh_status maximum_backward(lh_tape *tape, lh_node *node) {
+    const reduction *r = node->args;
+    lh_maximum_backward_args args = {.outer = r->outer,
+                                     .axis = r->axis,
+                                     .inner = r->inner,
+                                     .x = lh_tensor_real(node->saved[0]),
+                                     .dy = lh_gradient_read(node->output[0])};
+    LH_TRY(lh_gradient_write(node->input[0], &args.dx, &args.write));
+    return LH_RUN(lh_tape_pool(tape), maximum_backward, &args);
+}
+
+static lh_tensor *largest(lh_tape *tape, lh_tensor *x, reduction r, int rank,
+                          const int64_t *shape) {
+    lh_tensor *y = lh_tape_new(tape, LH_REAL, rank, shape);
+    if (y == NULL) return NULL;
+    const lh_reduce_args args = {.op = LH_REDUCE_MAX,
+                                 .outer = r.outer,
+                                 .axis = r.axis,
+                                 .inner = r.inner,
+                                 .alpha = 1,
+                                 .x = lh_tensor_real(x),
+                                 .y = lh_tensor_real(y)};
+    const lh_record record = {.op = "maximum",
+                              .backward = maximum_backward,
+                              .input = LH_TENSORS(x),
+                              .input_count = 1,
+                              .output = LH_TENSORS(y),
+                              .output_count = 1,
+                              .saved = LH_TENSORS(x),
+                              .saved_count = 1,
+                              .args = &r,
+                              .args_bytes = sizeof r};
+    return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), reduce, &args), y, &record);
+}
+
+typedef enum reduction_kind { SUM, MEAN, MAXIMUM } reduction_kind;
+
+static lh_tensor *over_axis(lh_tape *tape, lh_tensor *x, int axis, reduction_kind kind) {
     x = lh_contiguous(tape, x);
     if (x == NULL) return NULL;
     if (axis < 0 || axis >= x->rank) {
-        return LH_OP_FAIL("sum: axis %d of %s", axis, lh_shape_text(x));
+        return LH_OP_FAIL("reduction: axis %d of %s", axis, lh_shape_text(x));
     }
     reduction r = {.outer = 1, .axis = x->shape[axis], .inner = 1, .alpha = 1.0};
     int64_t shape[LH_MAX_RANK];
@@ -62,16 +99,21 @@ static lh_tensor *over_axis(lh_tape *tape, lh_tensor *x, int axis, bool mean) {
         if (i > axis) r.inner *= x->shape[i];
         if (i != axis) shape[rank++] = x->shape[i];
     }
-    if (mean) r.alpha = 1.0 / (double)r.axis;
+    if (kind == MAXIMUM) return largest(tape, x, r, rank, shape);
+    if (kind == MEAN) r.alpha = 1.0 / (double)r.axis;
     return reduced(tape, x, r, rank, shape);
 }
 
 lh_tensor *lh_sum(lh_tape *tape, lh_tensor *x, int axis) {
-    return over_axis(tape, x, axis, false);
+    return over_axis(tape, x, axis, SUM);
 }
 
 lh_tensor *lh_mean(lh_tape *tape, lh_tensor *x, int axis) {
-    return over_axis(tape, x, axis, true);
+    return over_axis(tape, x, axis, MEAN);
+}
+
+lh_tensor *lh_maximum(lh_tape *tape, lh_tensor *x, int axis) {
+    return over_axis(tape, x, axis, MAXIMUM);
 }
 
 lh_tensor *lh_sum_all(lh_tape *tape, lh_tensor *x) {

@@ -142,6 +142,35 @@
 ---@field hidden? integer # cells of a layer (default 512)
 ---@field dropout? number # dropout rate between layers in training (default 0)
 
+---@class longhaul.models.gpt2
+---@field layers? integer # blocks (L) (default 12)
+---@field width? integer # embedding size (k) (default 768)
+---@field heads? integer # attention heads (default 12)
+---@field context? integer # learned positions: the longest window (default 1024)
+---@field dropout? number # dropout rate of embeddings, attention and residual branches in train...
+---@field window? integer # tokens that the model sees at once (T); 0: the segment (default 0)
+---@field overlap? integer # tokens of a window that the next one repeats (default 0)
+---@field recompute? boolean # keep one window's activations at a time and compute the others ag...
+---@field cache? boolean # keep keys and values, so that segments continue a window (for generat...
+
+---@class longhaul.models.gpt2_recurrent
+---@field layers? integer # blocks (L) (default 12)
+---@field width? integer # embedding size (k) (default 768)
+---@field heads? integer # attention heads (default 12)
+---@field context? integer # learned positions: the longest window (default 1024)
+---@field dropout? number # dropout rate of embeddings, attention and residual branches in train...
+---@field window? integer # tokens that the model sees at once (T); 0: the segment (default 0)
+---@field overlap? integer # tokens of a window that the next one repeats (default 0)
+---@field recompute? boolean # keep one window's activations at a time and compute the others ag...
+---@field cache? boolean # keep keys and values, so that segments continue a window (for generat...
+---@field insertion? integer # layer, from 1, that attends to the window before (l_ins); 0: all ...
+---@field pooling? "mean"|"max"|"attention" # over the tokens of a window (default mean)
+---@field embeddings? integer # vectors that a window hands on (default 1)
+---@field summary_layers? integer # hidden layers of the network that makes them (default 3)
+---@field summary_hidden? integer # size of those layers (default 200)
+---@field final_norm? boolean # pool the last layer after the final norm, as Hugging Face number...
+---@field carry? boolean # in training too, a segment goes on from the one before it (default false)
+
 ---@class longhaul.tasks.language_model: { [1]: longhaul.corpus }
 ---@field segment? integer # tokens of a segment (N) (default 512)
 ---@field batch? integer # documents read side by side (B) (default 8)
@@ -229,6 +258,8 @@
 ---@field cached_staircase fun(options: longhaul.models.cached_staircase): longhaul.spec
 ---@field feedback fun(options: longhaul.models.feedback): longhaul.spec
 ---@field lstm fun(options: longhaul.models.lstm): longhaul.spec
+---@field gpt2 fun(options: longhaul.models.gpt2): longhaul.spec
+---@field gpt2_recurrent fun(options: longhaul.models.gpt2_recurrent): longhaul.spec
 
 ---@class longhaul.tasks
 ---@field language_model fun(options: longhaul.tasks.language_model): longhaul.spec
