@@ -14,6 +14,7 @@ lh_status LH_CPU(attention_check)(const lh_attention_spec *spec) {
         return LH_ESHAPE;
     if (!(spec->dropout >= 0 && spec->dropout < 1) || (spec->dropout > 0 && !spec->key))
         return LH_EOPTION;
+    if (spec->precision != LH_PRECISION_F32) return LH_EOPTION;
     if (spec->chunk < 0 || spec->dropout_period < 0) return LH_EOPTION;
     return LH_OK;
 }

@@ -3,7 +3,7 @@
  * (bias and position vectors). Each makes the scores again (Dao et al. 2022, "FlashAttention").
  *
  *   P = exp(S - lse)   dP = dropout(dO V^T)   dS = P (dP - dO . O) */
-#include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/attention_tile.cuh"
 
 /* Parts of the workspace: a number for each query, and sums by distance. */
 typedef struct parts {
@@ -32,6 +32,7 @@ static size_t lay_out(const lh_attention_backward_args *args, void *memory, part
 }
 
 size_t lh_cuda_attention_backward_workspace(const lh_attention_backward_args *args) {
+    if (lh_attention_fits_tiles(&args->spec)) return lh_attention_tile_backward_workspace(args);
     parts p;
     return lay_out(args, NULL, &p);
 }
@@ -372,6 +373,7 @@ lh_status lh_cuda_attention_backward(const lh_launch *launch,
                                      const lh_attention_backward_args *args) {
     const lh_attention_spec *spec = &args->spec;
     LH_CUDA_TRY(lh_attention_check(spec));
+    if (lh_attention_fits_tiles(spec)) return lh_attention_tile_backward(launch, args);
     parts p;
     (void)lay_out(args, launch->workspace, &p);
     const int64_t tiles = lh_chunk_count(spec->queries, LH_WARPS);

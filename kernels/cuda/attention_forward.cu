@@ -1,6 +1,6 @@
 /* Attention, forward: 8 queries a block, a warp each; keys come by 32 through shared memory, the
  * softmax is kept up to date as they arrive (Milakov and Gimelshein 2018). */
-#include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/attention_tile.cuh"
 
 /* What a warp knows of its query. */
 typedef struct row_state {
@@ -95,6 +95,7 @@ lh_status lh_cuda_attention_forward(const lh_launch *launch,
                                     const lh_attention_forward_args *args) {
     const lh_attention_spec *spec = &args->spec;
     LH_CUDA_TRY(lh_attention_check(spec));
+    if (lh_attention_fits_tiles(spec)) return lh_attention_tile_forward(launch, args);
     const int64_t tiles = lh_chunk_count(spec->queries, LH_WARPS);
     const int64_t tasks = spec->batch * spec->heads * tiles;
     if (tasks == 0) return LH_OK;

@@ -53,8 +53,17 @@ lh_status lh_cuda_check(cudaError_t error, const char *what, const char *file, i
     (kernel)<<<grid, block, shared_bytes, stream>>>(__VA_ARGS__)
 #define LH_SHARED(type, name, dimensions) __shared__ type name dimensions
 #define LH_SHARED_DYNAMIC(type, name)                                                              \
-    extern __shared__ __align__(16) unsigned char lh_dynamic_shared[];                             \
+    extern __shared__ __align__(32) unsigned char lh_dynamic_shared[];                             \
     type *name = reinterpret_cast<type *>(lh_dynamic_shared)
+#endif
+
+/* Before a loop: all of it written out, or none, where registers depend on it. */
+#ifdef __CUDACC__
+#define LH_UNROLL    _Pragma("unroll")
+#define LH_NO_UNROLL _Pragma("unroll 1")
+#else
+#define LH_UNROLL
+#define LH_NO_UNROLL
 #endif
 
 /* Launches and gives the lh_status. A template goes in parentheses: LH_LAUNCH((rows<true>), ...).

@@ -151,6 +151,7 @@ static void abandon(void) {
 static void run_one_block(void) {
     running.next = 0;
     running.vote = 0;
+    memset(running.waiting, 0, sizeof running.waiting);
     std::fill(running.threads.begin(), running.threads.end(), thread());
     shared_open(running.call->shared_bytes);
     do {

@@ -38,9 +38,10 @@ struct block {
     std::vector<thread> threads;
     std::vector<uint3> index; /* of each thread */
     std::vector<int> order;
-    int next;    /* place in `order` of the next thread to start */
-    int current; /* the thread that runs */
-    int vote;    /* the last barrier's result */
+    int next;                              /* place in `order` of the next thread to start */
+    int current;                           /* the thread that runs */
+    int vote;                              /* the last barrier's result */
+    unsigned waiting[MOST_THREADS / WARP]; /* lanes of each warp that wait for others of it */
 };
 
 extern block running;

@@ -42,7 +42,7 @@ void shared_open(size_t dynamic_bytes) {
     used = 0;
     static_bytes = 0;
     declared_count = 0;
-    dynamic = take(dynamic_bytes, 16);
+    dynamic = take(dynamic_bytes, 32);
 }
 
 void *cudasim_shared_dynamic(void) {

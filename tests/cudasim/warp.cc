@@ -42,13 +42,14 @@ static uint64_t outcome(const thread *lanes, int self) {
     return lanes[self].mask >> from & 1 ? lanes[from].value : UINT64_MAX;
 }
 
-static bool all_met(const thread *lanes, const thread &self) {
+static bool all_met(const thread *lanes, const thread &self, unsigned waiting) {
+    if ((waiting & self.mask) != self.mask) return false;
     for (int l = 0; l < WARP; l++) {
         const thread &one = lanes[l];
         if (!(self.mask >> l & 1) || &one == &self) continue;
         const bool there = one.at == stand::warp && one.mask == self.mask &&
                            one.kind == self.kind && one.line == self.line &&
-                           strcmp(one.file, self.file) == 0;
+                           (one.file == self.file || strcmp(one.file, self.file) == 0);
         if (!there) return false;
     }
     return true;
@@ -59,6 +60,7 @@ static void deal(thread *lanes, unsigned mask) {
         if (mask >> l & 1) lanes[l].result = outcome(lanes, l);
     for (int l = 0; l < WARP; l++)
         if (mask >> l & 1) lanes[l].at = stand::ready;
+    running.waiting[running.current / WARP] &= ~mask;
 }
 
 uint64_t cudasim_warp(cudasim_exchange kind, unsigned mask, uint64_t value, int argument, int width,
@@ -80,7 +82,9 @@ uint64_t cudasim_warp(cudasim_exchange kind, unsigned mask, uint64_t value, int 
     self.width = width;
     self.file = file;
     self.line = line;
-    if (!all_met(lanes, self)) {
+    unsigned &waiting = running.waiting[running.current / WARP];
+    waiting |= 1u << lane;
+    if (!all_met(lanes, self, waiting)) {
         block_wait(stand::warp, file, line);
     } else {
         deal(lanes, mask);

@@ -58,6 +58,7 @@ static lh_attention_spec spec_of(const lh_attention *attention, lh_tensor *const
                               .bucket_first = attention->bucket_first,
                               .dropout = attention->dropout,
                               .dropout_period = attention->dropout_period,
+                              .precision = lh_pool_precision(q->pool),
                               .source_count = attention->key_count};
     if (t[HEAD_SCALE] != NULL) spec.head_scale = lh_tensor_real(t[HEAD_SCALE]);
     if (t[BIAS] != NULL) {

@@ -5,6 +5,13 @@ static heads_layout next_layout(attention_flags flags, int by) {
     return flags.dense ? HEADS_DENSE : (heads_layout)((flags.layout + by) % HEADS_LAYOUTS);
 }
 
+/* The same in bf16. */
+static attention_flags coarse(int row) {
+    attention_flags flags = attention_flags_at(row);
+    flags.precision = LH_PRECISION_BF16;
+    return flags;
+}
+
 /* ---- Forward ---- */
 
 static void forward(suite *s, const attention_shape *shape, attention_flags flags, bool nan_query,
@@ -21,6 +28,7 @@ static void forward(suite *s, const attention_shape *shape, attention_flags flag
         heads_lay_out(&args.out, &args.spec, shape->queries, next_layout(flags, 2));
     case_out(s, "out", &args.out.data, out_span, LH_SET);
     case_out(s, "lse", &args.lse, shape->batch * shape->heads * shape->queries, LH_SET);
+    if (!suite_has_precision(s, flags.precision)) case_expect(s, LH_EOPTION, false);
     if (nan_query) args.q.data[2 * args.q.token_stride] = (real)NAN;
     if (nan_key) args.spec.source[0].k.data[4 * args.spec.source[0].k.token_stride] = (real)NAN;
     case_flops(s, attention_work(shape));
@@ -35,6 +43,11 @@ void cases_attention_forward(suite *s) {
         "causal", 2, 2, 7, 8, 0, LH_FAR, 0, 0, 1, {{7, 0, false, false}}};
     forward(s, &causal, attention_flags_at(0), true, false);
     forward(s, &causal, attention_flags_at(0), false, true);
+    for (int i = 0; i < attention_shape_count; i++)
+        for (int row = i % 3; row < SUITE_FLAG_ROWS; row += 3)
+            forward(s, &attention_shapes[i], coarse(row), false, false);
+    forward(s, &causal, coarse(0), true, false);
+    forward(s, &causal, coarse(0), false, true);
 }
 
 void bench_attention_forward(suite *s) {
@@ -163,6 +176,7 @@ static void backward(suite *s, const attention_shape *shape, attention_flags fla
     add_key_gradients(s, &args.spec, want, next_layout(flags, 1));
     add_other_gradients(s, &args, want, next_layout(flags, 2));
     case_loss(s, backward_loss);
+    if (!suite_has_precision(s, flags.precision)) case_expect(s, LH_EOPTION, false);
     case_flops(s, 2.5 * attention_work(shape));
     case_run(s);
 }
@@ -173,6 +187,8 @@ void cases_attention_backward(suite *s) {
         for (int row = 0; row < SUITE_FLAG_ROWS; row++) {
             const wishes want = wishes_at((row + i) % SUITE_FLAG_ROWS);
             backward(s, &attention_shapes[i], attention_flags_at(row), row % 2 == 0 ? &want : &all);
+            if ((row + i) % 5 == 0)
+                backward(s, &attention_shapes[i], coarse(row), row % 2 == 0 ? &want : &all);
         }
     }
 }

@@ -138,6 +138,18 @@ const attention_shape attention_shapes[] = {
      0,
      2,
      {{509, -509, false, false}, {3, 0, false, false}}},
+    {"wide heads",
+     1,
+     2,
+     70,
+     128,
+     1,
+     65,
+     0,
+     0,
+     3,
+     {{65, -65, false, false}, {70, 0, false, false}, {9, 0, true, false}}},
+    {"heads wider than tiles", 1, 1, 21, 160, 0, LH_FAR, 0, 0, 1, {{21, 0, false, false}}},
 };
 const int attention_shape_count = sizeof attention_shapes / sizeof *attention_shapes;
 
@@ -205,16 +217,17 @@ void attention_open(suite *s, void *args, size_t size, lh_attention_spec *spec,
     spec->max_distance = shape->max_distance;
     spec->chunk = shape->chunk;
     spec->chunks_back = shape->chunks_back;
+    spec->precision = flags.precision;
     spec->source_count = shape->source_count;
     spec->dropout = flags.dropout ? 0.25 : 0;
     spec->dropout_period = flags.dropout && flags.period ? period_of(shape) : 0;
     case_open(s, args, size,
               "%s, batch %" PRId64 ", heads %" PRId64 ", queries %" PRId64 ", width %" PRId64
               ", head scale %d, bias %d, positions %d%d, dropout %d, period %" PRId64
-              ", layout %d%s",
+              ", layout %d, precision %d%s",
               shape->name, shape->batch, shape->heads, shape->queries, shape->head_width,
               flags.head_scale, flags.bias, flags.positions, flags.own_positions, flags.dropout,
-              spec->dropout_period, flags.layout, what);
+              spec->dropout_period, flags.layout, flags.precision, what);
 }
 
 int64_t heads_lay_out(lh_heads *view, const lh_attention_spec *spec, int64_t tokens,

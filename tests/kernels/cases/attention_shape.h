@@ -25,6 +25,7 @@ typedef struct attention_flags {
     bool head_scale, bias, dropout, period, positions;
     bool own_positions; /* a table for each head */
     heads_layout layout;
+    lh_precision precision;
     bool dense; /* all views are, not just those that `layout` names */
 } attention_flags;
 
