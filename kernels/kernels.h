@@ -440,7 +440,7 @@ typedef struct lh_attention_spec {
     double dropout;
     int64_t dropout_period;
     const lh_random_key *key; /* in, on the device; when dropout > 0 */
-    lh_precision precision; /* of the operands of products; bf16 rounds weights, too */
+    lh_precision precision;   /* of the operands of products; bf16 rounds weights, too */
     int source_count;
     lh_key_source source[LH_KEY_SOURCES];
 } lh_attention_spec;

@@ -38,8 +38,7 @@ static lh_tensor *readable(lh_tape *tape, lh_tensor *x) {
 static bool keys_fit(const lh_tensor *q, const lh_keys *keys) {
     const lh_tensor *k = keys->k, *v = keys->v;
     return k != NULL && v != NULL && k->rank == 4 && lh_tensor_same_shape(k, v) &&
-           k->shape[0] == q->shape[0] && k->shape[2] == q->shape[2] &&
-           k->shape[3] == q->shape[3] &&
+           k->shape[0] == q->shape[0] && k->shape[2] == q->shape[2] && k->shape[3] == q->shape[3] &&
            (keys->filled == NULL || lh_tensor_count(keys->filled) == q->shape[0]);
 }
 
