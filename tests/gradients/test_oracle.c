@@ -96,3 +96,7 @@ TEST(staircase_family_equals_the_oracle) {
 TEST(lstm_equals_the_oracle) {
     compare_with("tests/golden/lstm.csv", 2);
 }
+
+TEST(gpt2_equals_the_oracle) {
+    compare_with("tests/golden/gpt2.csv", 9);
+}

@@ -1,0 +1,162 @@
+/* GPT-2's sizes, the cache of generation, and the memory bound of Yoshida et al. 2020, section 3.2.
+ */
+#include "tests/test.h"
+
+#include "tests/models/model_bench.h"
+
+enum { ROWS = 2, COUNT = 16, WIDTH = 8, WINDOW = 8 };
+
+TEST(parameter_counts_of_the_released_models) {
+    static const struct {
+        const char *options;
+        int64_t parameters;
+    } sizes[] = {{"", 124439808},
+                 {"layers=24 width=1024 heads=16", 354823168},
+                 {"layers=36 width=1280 heads=20", 774030080},
+                 {"layers=48 width=1600 heads=25", 1557611200}};
+    const lh_model_setup setup = {.vocabulary = 50257};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+        const lh_model_class *class = lh_model_class_find("gpt2");
+        lh_options *options = NULL;
+        lh_model *model = NULL;
+        REQUIRE_OK(lh_options_create(class->name, class->options, &options));
+        CHECK_OK(lh_options_parse(options, sizes[i].options));
+        CHECK_OK(lh_model_create(class, options, &setup, &model));
+        CHECK_EQ_INT(lh_params_elements(model->params, true), sizes[i].parameters);
+        lh_model_destroy(model);
+        lh_options_destroy(options);
+    }
+}
+
+/* 768 -> 200 -> 200 -> 200 -> 768 with biases, and twelve weights of layers. */
+TEST(the_recurrence_module_has_388580_parameters) {
+    lh_model *plain = NULL, *recurrent = NULL;
+    REQUIRE_OK(create_model("gpt2", "", &plain));
+    REQUIRE_OK(create_model("gpt2_recurrent", "", &recurrent));
+    CHECK_EQ_INT(lh_params_elements(recurrent->params, true) -
+                     lh_params_elements(plain->params, true),
+                 388568 + 12);
+    lh_model_destroy(plain);
+    lh_model_destroy(recurrent);
+}
+
+/* Feeds tokens [rows][count] to a model with a cache, `piece` at a time. */
+static bool run_cached(const char *name, const char *options, int64_t piece, const int32_t *tokens,
+                       real *hidden) {
+    model_bench bench;
+    int32_t part[ROWS * WINDOW], starts[ROWS] = {1, 1};
+    bool good = bench_open(&bench, name, options, ROWS);
+    for (int64_t at = 0; good && at < COUNT; at += piece) {
+        for (int r = 0; r < ROWS; ++r) {
+            memcpy(part + r * piece, tokens + r * COUNT + at, (size_t)piece * sizeof *part);
+            starts[r] = at == 0;
+        }
+        lh_tape_begin(bench.tape, false, 1, 0);
+        lh_output out;
+        const lh_batch batch = {.rows = ROWS,
+                                .length = piece,
+                                .tokens = bench_integers(&bench, piece, part),
+                                .starts = bench_integers(&bench, 0, starts),
+                                .position = at % WINDOW};
+        good =
+            CHECK_OK(lh_model_forward(bench.model, bench.tape, bench.state, &batch, false, &out));
+        for (int r = 0; good && r < ROWS; ++r)
+            memcpy(hidden + (r * COUNT + at) * WIDTH,
+                   lh_tensor_real(out.hidden) + r * piece * WIDTH,
+                   (size_t)(piece * WIDTH) * sizeof *hidden);
+        good = good && CHECK_OK(lh_state_commit(bench.state));
+    }
+    bench_close(&bench);
+    return good;
+}
+
+static bool run_windows(const char *name, const char *options, const int32_t *tokens,
+                        real *hidden) {
+    static const int32_t fresh[ROWS] = {1, 1};
+    model_bench bench;
+    const bool good = bench_open(&bench, name, options, ROWS) &&
+                      bench_run(&bench, tokens, COUNT, COUNT, fresh, hidden);
+    bench_close(&bench);
+    return good;
+}
+
+#define SIZES "layers=3 width=8 heads=2 context=8 window=8 "
+
+static void check_cache(const char *name, const char *options, const char *cached) {
+    int32_t tokens[ROWS * COUNT];
+    real whole[ROWS * COUNT * WIDTH], pieces[ROWS * COUNT * WIDTH];
+    random_tokens(tokens, ROWS * COUNT);
+    REQUIRE(run_windows(name, options, tokens, whole));
+    for (int64_t piece = 1; piece <= WINDOW; piece *= 2) {
+        REQUIRE(run_cached(name, cached, piece, tokens, pieces));
+        double worst = 0;
+        for (int i = 0; i < ROWS * COUNT * WIDTH; ++i)
+            worst = fmax(worst, fabs((double)whole[i] - (double)pieces[i]));
+        test_check(worst < 1e-5, __FILE__, __LINE__, "%s, %lld tokens at a time: apart by %g", name,
+                   (long long)piece, worst);
+    }
+}
+
+TEST(generation_with_a_cache_computes_what_windows_compute) {
+    check_cache("gpt2", SIZES, SIZES "cache=true");
+    check_cache("gpt2_recurrent", SIZES "summary_hidden=5", SIZES "summary_hidden=5 cache=true");
+    check_cache("gpt2_recurrent", SIZES "summary_hidden=5 insertion=0 final_norm=false",
+                SIZES "summary_hidden=5 insertion=0 final_norm=false cache=true");
+}
+
+/* Peak bytes of a training step beyond what is there before it. */
+static int64_t peak_of_step(const char *options, int64_t length) {
+    model_bench bench;
+    int32_t tokens[512], target[512];
+    const int32_t starts[] = {1};
+    random_tokens(tokens, length);
+    random_tokens(target, length);
+    int64_t bytes = -1;
+    if (bench_open(&bench, "gpt2_recurrent", options, 1)) {
+        lh_output out;
+        for (int step = 0; step < 2; ++step) { /* the first one makes the gradients */
+            const int64_t before = lh_pool_get_stats(bench.pool).used_bytes;
+            lh_pool_reset_peak(bench.pool);
+            lh_tape_begin(bench.tape, true, 1, 0);
+            (void)bench_forward(&bench, length, tokens, starts, true, &out);
+            lh_tensor *loss = lh_linear_cross_entropy(
+                bench.tape, out.hidden, out.head_weight, out.head_bias, 1,
+                bench_integers(&bench, length, target), NULL, 1.0 / (double)length, 0, NULL);
+            CHECK_OK(lh_tape_backward(bench.tape, loss));
+            CHECK_OK(lh_state_commit(bench.state));
+            bytes = lh_pool_get_stats(bench.pool).peak_bytes - before;
+        }
+    }
+    bench_close(&bench);
+    return bytes;
+}
+
+/* M + 2 k ceil(N / T) for what windows keep. The segment's embedded tokens and final hidden states,
+ * with their gradients, belong to the loss and come on top: 5 N k at most. Without recomputation
+ * all windows would be kept. */
+TEST(memory_is_that_of_one_window_and_the_bottlenecks) {
+    enum { T = 32, N = 512, K = 16 };
+    static const char sizes[] = "layers=6 width=16 heads=2 context=32 window=32 summary_hidden=8";
+    char plain[128];
+    (void)snprintf(plain, sizeof plain, "%s recompute=false", sizes);
+    const int64_t window = peak_of_step(sizes, T), windows = peak_of_step(sizes, N),
+                  kept = peak_of_step(plain, N);
+    const int64_t bound =
+        window + (int64_t)sizeof(real) * (2 * K * (N / T) + 5 * N * K) + 64 * 1024;
+    test_check(windows <= bound, __FILE__, __LINE__, "%lld bytes, at most %lld", (long long)windows,
+               (long long)bound);
+    test_check(kept > 4 * windows, __FILE__, __LINE__, "%lld bytes without, %lld with recompute",
+               (long long)kept, (long long)windows);
+}
+
+TEST(windows_that_do_not_fit_are_refused) {
+    lh_model *model = NULL;
+    CHECK_FAILS(create_model("gpt2", "window=2000", &model), LH_EOPTION, "above 'context'");
+    CHECK_FAILS(create_model("gpt2", "window=8 overlap=8", &model), LH_EOPTION, "below 'window'");
+    CHECK_FAILS(create_model("gpt2", "cache=true", &model), LH_EOPTION, "needs a 'window'");
+    CHECK_FAILS(create_model("gpt2_recurrent", "layers=2 insertion=3", &model), LH_EOPTION,
+                "above 'layers'");
+    REQUIRE_OK(create_model("gpt2", SIZES "overlap=3", &model));
+    CHECK_FAILS(model->class->check(model->instance, 1, 12), LH_ESHAPE, "try 8");
+    lh_model_destroy(model);
+}
