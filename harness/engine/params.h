@@ -66,8 +66,8 @@ void lh_params_clear_gradients(lh_params *params);
 lh_status lh_params_settle_gradients(lh_params *params);
 
 /* Weight files: safetensors, F32, names as declared. Loading refuses missing, surplus and misshapen
- * tensors by name. */
+ * tensors by name; `partly`: parameters that the file lacks keep their values. */
 lh_status lh_params_save(const lh_params *params, const char *path);
-lh_status lh_params_load(lh_params *params, const char *path);
+lh_status lh_params_load(lh_params *params, const char *path, bool partly);
 
 #endif

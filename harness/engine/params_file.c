@@ -38,11 +38,12 @@ static bool same_shape(const lh_param *param, const lh_safetensors_entry *entry)
     return true;
 }
 
-static lh_status check_names(const lh_params *params, const lh_safetensors *file,
-                             const char *path) {
+static lh_status check_names(const lh_params *params, const lh_safetensors *file, const char *path,
+                             bool partly) {
     for (int i = 0; i < lh_params_count(params); ++i) {
         const lh_param *param = lh_params_at(params, i);
         const lh_safetensors_entry *entry = lh_safetensors_find(file, param->name);
+        if (entry == NULL && partly) continue;
         if (entry == NULL) return lh_fail(LH_EFORMAT, "%s: lacks tensor %s", path, param->name);
         if (!same_shape(param, entry)) {
             return lh_fail(LH_EFORMAT, "%s: tensor %s: the model has %s, the file another shape",
@@ -61,9 +62,11 @@ static lh_status check_names(const lh_params *params, const lh_safetensors *file
 static lh_status load_values(lh_params *params, const lh_safetensors *file) {
     for (int i = 0; i < lh_params_count(params); ++i) {
         const lh_param *param = lh_params_at(params, i);
+        const lh_safetensors_entry *entry = lh_safetensors_find(file, param->name);
+        if (entry == NULL) continue;
         real *host = lh_allocate((size_t)param->count * sizeof *host);
         if (host == NULL) return LH_EMEMORY;
-        lh_safetensors_convert(lh_safetensors_find(file, param->name), host);
+        lh_safetensors_convert(entry, host);
         const lh_status status = lh_tensor_write(param->value, host, param->count);
         free(host);
         LH_TRY(status);
@@ -71,10 +74,10 @@ static lh_status load_values(lh_params *params, const lh_safetensors *file) {
     return LH_OK;
 }
 
-lh_status lh_params_load(lh_params *params, const char *path) {
+lh_status lh_params_load(lh_params *params, const char *path, bool partly) {
     lh_safetensors *file = NULL;
     LH_TRY(lh_safetensors_open(path, &file));
-    lh_status status = check_names(params, file, path);
+    lh_status status = check_names(params, file, path, partly);
     if (status == LH_OK) status = load_values(params, file);
     lh_safetensors_close(file);
     return status;

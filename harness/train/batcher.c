@@ -54,9 +54,14 @@ static lh_status get_document(const lh_batcher *batcher, int64_t index, lh_docum
     return batcher->spec.source.get(batcher->spec.source.context, index, out);
 }
 
+/* First position that a segment at `offset` of its document predicts from. */
+static int64_t first_predictor(const lh_batcher *batcher, int64_t offset) {
+    return offset == 0 ? 0 : batcher->spec.overlap;
+}
+
 /* Whether a segment at `offset` would predict anything. */
-static bool has_segment(const lh_document *document, int64_t offset) {
-    return offset + 1 < document->count;
+static bool has_segment(const lh_batcher *batcher, const lh_document *document, int64_t offset) {
+    return offset + first_predictor(batcher, offset) + 1 < document->count;
 }
 
 /* Moves the row to the next document that is worth reading; -1 at the end of a pass. Twice the
@@ -67,7 +72,7 @@ static lh_status advance_row(lh_batcher *batcher, row_position *row, lh_document
         row->offset = 0;
         if (row->document < 0) return LH_OK;
         LH_TRY(get_document(batcher, row->document, document));
-        if (has_segment(document, 0)) return LH_OK;
+        if (has_segment(batcher, document, 0)) return LH_OK;
     }
     return lh_fail(LH_EFORMAT, "data: every document is shorter than two tokens");
 }
@@ -89,11 +94,12 @@ static int64_t write_segment(lh_batcher *batcher, int64_t r, const lh_document *
                              int64_t offset) {
     const int64_t length = batcher->spec.length;
     const int64_t first = r * length;
+    const int64_t begin = first_predictor(batcher, offset);
     const int64_t last_predictor = batcher->spec.predict_across ? length - 1 : length - 2;
     int64_t predicted = 0;
     for (int64_t t = 0; t < length; ++t) {
         const int64_t at = offset + t;
-        const bool predicts = t <= last_predictor && at + 1 < document->count;
+        const bool predicts = t >= begin && t <= last_predictor && at + 1 < document->count;
         batcher->tokens[first + t] = at < document->count ? document->tokens[at] : 0;
         batcher->target[first + t] = predicts ? document->tokens[at + 1] : 0;
         batcher->weights[first + t] = predicts ? LH_R(1) : LH_R(0);
@@ -107,7 +113,7 @@ static lh_status fill_row(lh_batcher *batcher, int64_t r, lh_host_batch *out, bo
     row_position *row = &batcher->row[r];
     lh_document document = {0};
     if (row->document >= 0) LH_TRY(get_document(batcher, row->document, &document));
-    if (row->document < 0 || !has_segment(&document, row->offset))
+    if (row->document < 0 || !has_segment(batcher, &document, row->offset))
         LH_TRY(advance_row(batcher, row, &document));
     *filled = row->document >= 0;
     if (!*filled) {
@@ -118,7 +124,7 @@ static lh_status fill_row(lh_batcher *batcher, int64_t r, lh_host_batch *out, bo
     const double share = (double)predicted / (double)document.count;
     out->predicted_bytes += share * (double)document.bytes;
     out->predicted_words += share * (double)document.words;
-    row->offset += batcher->spec.length;
+    row->offset += batcher->spec.length - batcher->spec.overlap;
     return LH_OK;
 }
 
@@ -147,6 +153,11 @@ static lh_status check_spec(const lh_batcher_spec *spec) {
     if (2 + 2 * spec->rows > LH_CURSOR_WORDS)
         return lh_fail(LH_ESHAPE, "data: batch %lld is above the limit of %d",
                        (long long)spec->rows, (LH_CURSOR_WORDS - 2) / 2);
+    if (spec->overlap < 0 || spec->overlap >= spec->length)
+        return lh_fail(LH_ESHAPE, "data: overlap %lld must be below the segment of %lld",
+                       (long long)spec->overlap, (long long)spec->length);
+    if (spec->overlap > 0 && !spec->predict_across)
+        return lh_fail(LH_EOPTION, "data: overlapping segments need predict_across");
     if (!spec->predict_across && spec->length < 2)
         return lh_fail(LH_ESHAPE, "data: without predict_across a segment of 1 predicts nothing");
     if (spec->source.count < 0 || spec->source.count > INT32_MAX)

@@ -24,6 +24,9 @@ typedef struct lh_batcher_spec {
      * segment, as in the released code of the Block-Recurrent Transformer, whose first token of
      * every segment is never predicted. */
     bool predict_across;
+    /* Tokens of a segment that the document's next segment repeats without predicting them again
+     * (Yoshida et al. 2020, section 4.2); needs predict_across. */
+    int64_t overlap;
     bool endless; /* training stream, shuffled; otherwise one pass in order */
     uint64_t seed;
 } lh_batcher_spec;

@@ -16,7 +16,7 @@ typedef struct language_model {
     lh_batcher *train;
     lh_batcher *pass;     /* of the evaluation under way */
     int64_t pass_batches; /* handed out in it */
-    int64_t rows, length, evaluate_documents, evaluate_batches;
+    int64_t rows, length, overlap, evaluate_documents, evaluate_batches;
     bool predict_across;
 } language_model;
 
@@ -26,6 +26,8 @@ static const lh_option own_options[] = {
      "documents read side by side (B)"},
     {"predict_across", LH_OPTION_FLAG, "true", 0, 0, NULL,
      "predict the first token of a segment from the segment before it"},
+    {"overlap", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
+     "tokens of a segment that the next one repeats without predicting them"},
     {"evaluate_documents", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
      "documents of a split that an evaluation reads; 0: all"},
     {"evaluate_batches", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
@@ -72,6 +74,7 @@ static lh_status open_task(void *instance, const lh_options *options, uint64_t s
     language_model *task = instance;
     task->rows = lh_options_integer(options, "batch");
     task->length = lh_options_integer(options, "segment");
+    task->overlap = lh_options_integer(options, "overlap");
     task->predict_across = lh_options_flag(options, "predict_across");
     task->evaluate_documents = lh_options_integer(options, "evaluate_documents");
     task->evaluate_batches = lh_options_integer(options, "evaluate_batches");
@@ -80,6 +83,7 @@ static lh_status open_task(void *instance, const lh_options *options, uint64_t s
                                   .rows = task->rows,
                                   .length = task->length,
                                   .predict_across = task->predict_across,
+                                  .overlap = task->overlap,
                                   .endless = true,
                                   .seed = seed};
     LH_TRY(lh_batcher_create(&spec, &task->train));
@@ -125,7 +129,8 @@ static lh_status evaluate_begin(void *instance, lh_split split) {
     const lh_batcher_spec spec = {.source = source,
                                   .rows = smaller(task->rows, source.count),
                                   .length = task->length,
-                                  .predict_across = task->predict_across};
+                                  .predict_across = task->predict_across,
+                                  .overlap = task->overlap};
     return lh_batcher_create(&spec, &task->pass);
 }
 

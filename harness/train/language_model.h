@@ -4,7 +4,7 @@
 
 #include "harness/train/task.h"
 
-/* The class "language_model". Its options are its own (segment, batch, predict_across,
+/* The class "language_model". Its options are its own (segment, batch, predict_across, overlap,
  * evaluate_documents, evaluate_batches) followed by all of lh_corpus_options. */
 const lh_task_class *lh_language_model_class(void);
 

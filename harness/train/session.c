@@ -182,8 +182,8 @@ lh_status lh_session_restore(lh_session *session, const char *path) {
     return LH_OK;
 }
 
-lh_status lh_session_load_weights(lh_session *session, const char *path) {
-    return lh_params_load(session->model->params, path);
+lh_status lh_session_load_weights(lh_session *session, const char *path, bool partly) {
+    return lh_params_load(session->model->params, path, partly);
 }
 
 lh_status lh_session_save_weights(lh_session *session, const char *path) {

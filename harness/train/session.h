@@ -103,7 +103,8 @@ int64_t lh_session_step(const lh_session *session);
 double lh_session_seconds(const lh_session *session); /* of training, over restarts */
 int64_t lh_session_peak_memory(const lh_session *session);
 double lh_session_flops_per_token(const lh_session *session); /* forward, with head */
-lh_status lh_session_load_weights(lh_session *session, const char *path);
+/* partly: parameters that the file lacks keep their values. */
+lh_status lh_session_load_weights(lh_session *session, const char *path, bool partly);
 lh_status lh_session_save_weights(lh_session *session, const char *path);
 
 #endif

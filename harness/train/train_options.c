@@ -33,6 +33,8 @@ const lh_option lh_train_options[] = {
      "steps between points of the loss curve"},
     {"evaluate_every", LH_OPTION_INTEGER, "0", 0, 1e12, NULL,
      "steps between evaluations on the validation split; 0: none"},
+    {"keep_best", LH_OPTION_FLAG, "false", 0, 0, NULL,
+     "experiments end with the weights of the best evaluation (early stopping)"},
     {"checkpoint_every", LH_OPTION_INTEGER, "0", 0, 1e12, NULL,
      "steps between checkpoints; 0: by time only"},
     {"checkpoint_seconds", LH_OPTION_REAL, "60", 0, 1e9, NULL,

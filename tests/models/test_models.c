@@ -177,7 +177,7 @@ static void weights(trial *t) {
     real again[ROWS * COUNT * WIDTH];
     CHECK_OK(lh_params_save(t->bench.model->params, path));
     CHECK_OK(lh_params_initialize(t->bench.model->params, 99));
-    CHECK_OK(lh_params_load(t->bench.model->params, path));
+    CHECK_OK(lh_params_load(t->bench.model->params, path, false));
     (void)remove(path);
     CHECK_OK(lh_state_clear(t->bench.state));
     if (!bench_run(&t->bench, t->tokens, COUNT, t->which->segment, fresh, again)) return;

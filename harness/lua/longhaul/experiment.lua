@@ -72,7 +72,7 @@ end
 local row_fields = {
   { "model", "table" }, { "task", "table" }, { "train", "table" }, { "seeds", "number" },
   { "dataset", "string" }, { "label", "string" }, { "published_row", "string" },
-    { "slug", "string" },
+    { "slug", "string" }, { "from", "string or table" }, { "keep_weights", "boolean" },
 }
 
 -- "64 lstm:dual" from a point of lh.grid, and its factors in the order of the axes.
@@ -97,9 +97,25 @@ local function check_unique(self, label, dataset)
   end
 end
 
+-- The row that another one starts from: a label of the same experiment, or { experiment, label }.
+local function source_of(self, from, dataset)
+  local owner, label = self, from
+  if type(from) == "table" then owner, label = from[1], from[2] end
+  if not experiment.is(owner) or type(label) ~= "string" then
+    spec.fail("row: field 'from' is the label of an earlier row, or { experiment, label }")
+  end
+  local found
+  for _, row in ipairs(owner.rows) do
+    if row.label == label and (not found or row.dataset == dataset) then found = row end
+  end
+  if not found then spec.fail(("row: field 'from': no earlier row is called '%s'"):format(label)) end
+  found.keep_weights = true
+  return { experiment = owner, row = found }
+end
+
 --- Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,
 --- dataset = "books" }`. The first value is the label, or a point of lh.grid whose factors become
---- columns of runs.csv.
+--- columns of runs.csv. `from` names a row whose trained weights this one starts from.
 function Experiment:row(row)
   check_fields("row", row, row_fields, true)
   for _, kind in ipairs { "model", "task", "train" } do
@@ -124,7 +140,8 @@ function Experiment:row(row)
   self.rows[#self.rows + 1] = {
     label = label, dataset = dataset, model = row.model, task = row.task, train = row.train,
     seeds = math.tointeger(row.seeds), factors = factors, line = spec.line(), slug = row.slug,
-    published_row = row.published_row,
+    published_row = row.published_row, keep_weights = row.keep_weights,
+    from = row.from and source_of(self, row.from, dataset),
   }
   return self
 end

@@ -19,6 +19,17 @@ local function task_info(task)
   return task_infos[key]
 end
 
+-- The run whose weights a run starts from, or nil. A source with fewer seeds lends its last one.
+local function source_of(run)
+  local from = run.row.from
+  if not from then return nil end
+  local seeds = from.row.seeds or from.experiment.default_seeds
+  return {
+    experiment = from.experiment.runs, row = from.row, seed = math.min(run.seed, seeds), scale = run.scale,
+    device = run.device, slug = from.experiment:slug(from.row),
+  }
+end
+
 --- The identity of a run: a hash of everything that its numbers depend on.
 function runner.identity(run)
   local row = run.row
@@ -28,6 +39,8 @@ function runner.identity(run)
     row.task.name, row.task.text, task_info(row.task).digest, row.train.text, run.seed, run.scale,
       run.device,
   }
+  local source = source_of(run)
+  if source then parts[#parts + 1] = runner.identity(source) end
   return core.hash(table.concat(parts, "\n")):sub(1, 16)
 end
 
@@ -87,23 +100,46 @@ local function factor_names(row)
   return names
 end
 
+-- A session with the weights that the run starts from.
+local function begin_session(run)
+  local session = new_session(run)
+  if run.start then session:load_weights(run.start.path, run.start.class ~= run.row.model.name) end
+  return session
+end
+
 -- A session that goes on from the run's checkpoint when there is one; a checkpoint that cannot be
 -- read (an older format, a damaged disk) is named and left behind.
 local function open_session(run, results)
-  local session, snapshot = new_session(run), results:checkpoint(run.id)
+  local session, snapshot = begin_session(run), results:checkpoint(run.id)
   if not core.exists(snapshot) then return session end
   local good, message = pcall(session.restore, session, snapshot)
   if good then return session end
   io.stderr:write(("starting again: %s\n"):format(message))
   session:close()
-  return new_session(run)
+  return begin_session(run)
+end
+
+-- Early stopping: a function that saves the weights whenever an evaluation is the best so far,
+-- those of `points` included.
+local function keeper(session, path, points)
+  local best = math.huge
+  for _, point in ipairs(points) do best = math.min(best, tonumber(point.valid_bits) or best) end
+  return function(p)
+    if not p.valid_bits or p.valid_bits >= best then return end
+    best = p.valid_bits
+    session:save_weights(path)
+  end
 end
 
 -- Trains the session to its end; false when it was interrupted.
 local function train(run, results, session, shown)
-  local add, file = results:extend_curve(run.id, results:read_curve(run.id, session:info().step))
+  local points = results:read_curve(run.id, session:info().step)
+  local add, file = results:extend_curve(run.id, points)
   local curve <close> = file
-  return session:train(results:checkpoint(run.id), function(p)
+  local keeps_best = run.row.train:option "keep_best" == "true"
+  local keep = keeps_best and keeper(session, results:best_weights(run.id), points)
+  local complete = session:train(results:checkpoint(run.id), function(p)
+    if keep then keep(p) end
     add {
       step = p.step, time_s = p.seconds, loss_bits = p.loss_bits, rate = p.rate,
       gradient_norm = p.gradient_norm, valid_bits = p.valid_bits,
@@ -111,6 +147,10 @@ local function train(run, results, session, shown)
     shown:show(p)
     run.tokens_per_second = p.tokens_per_second or run.tokens_per_second
   end)
+  if complete and keep and core.exists(results:best_weights(run.id)) then
+    session:load_weights(results:best_weights(run.id))
+  end
+  return complete
 end
 
 local test_metrics = { "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
@@ -130,8 +170,10 @@ local function finish(run, results, session, record)
   record.peak_memory_bytes, record.wall_time_s = info.peak_memory_bytes, info.seconds
   record.inference_memory_bytes = session:inference_memory()
   record.tokens_per_second = run.tokens_per_second
+  if run.row.keep_weights then session:save_weights(results:weights(run.id)) end
   results:put(record, factor_names(run.row))
   core.remove_file(results:checkpoint(run.id))
+  core.remove_file(results:best_weights(run.id))
   return true
 end
 
@@ -160,9 +202,31 @@ end
 
 -- ---- the whole ----
 
+local function title_of(run, place)
+  return ("[%s] %s %s seed %d"):format(place, run.row.label, run.row.dataset, run.seed)
+end
+
+local run_one
+
+-- Runs what the run starts from, if that is not there yet; the outcome, and where the weights are.
+local function run_source(run, machine, settings)
+  local source = source_of(run)
+  local results = store.open(settings.results, source.experiment)
+  local gentle = setmetatable({ force = false }, { __index = settings })
+  local outcome = run_one(source, results, machine, gentle, title_of(source, "source"))
+  return outcome, { path = results:weights(source.id), class = source.row.model.name }
+end
+
+-- A run that others start from is finished when its weights are there too.
+local function is_done(run, results)
+  local before = results:find(run.id)
+  if not before or before.status ~= "done" then return false end
+  return not run.row.keep_weights or core.exists(results:weights(run.id))
+end
+
 -- Runs one entry of the plan unless it is finished or another process has it; "done", "skipped",
 -- "failed" or "interrupted".
-local function run_one(run, results, machine, settings, title)
+function run_one(run, results, machine, settings, title)
   run.id = runner.identity(run)
   local lock_file = results:checkpoint(run.id) .. ".lock"
   local lock <close> = core.lock(lock_file, true)
@@ -170,19 +234,19 @@ local function run_one(run, results, machine, settings, title)
     io.stderr:write(title, "  is run by another process\n")
     return "skipped"
   end
-  local before = results:find(run.id)
-  if before and before.status == "done" and not settings.force then
+  if is_done(run, results) and not settings.force then
     core.remove_file(lock_file)
     return "skipped"
+  end
+  if run.row.from then
+    local outcome
+    outcome, run.start = run_source(run, machine, settings)
+    if not core.exists(run.start.path) then return outcome == "skipped" and "failed" or outcome end
   end
   if settings.force then core.remove_file(results:checkpoint(run.id)) end
   local outcome = execute(run, results, machine, progress.new(title))
   if outcome == "done" then core.remove_file(lock_file) end
   return outcome
-end
-
-local function title_of(run, i, count)
-  return ("[%d/%d] %s %s seed %d"):format(i, count, run.row.label, run.row.dataset, run.seed)
 end
 
 --- Runs what is not finished. Returns how many runs failed, and whether it was interrupted.
@@ -197,7 +261,7 @@ function runner.run(experiment, settings)
   end
   for i, run in ipairs(runs) do
     local mine = not settings.task or settings.task == i
-    local outcome = mine and run_one(run, results, machine, settings, title_of(run, i, #runs))
+    local outcome = mine and run_one(run, results, machine, settings, title_of(run, i .. "/" .. #runs))
     if outcome == "interrupted" then return failed, true end
     if outcome == "failed" then failed = failed + 1 else kept[#kept + 1] = run end
   end

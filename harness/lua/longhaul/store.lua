@@ -37,6 +37,7 @@ function store.open(folder, experiment)
   local made = store.at(folder, experiment)
   core.make_folder(made.path .. "/curves")
   core.make_folder(made.path .. "/checkpoints")
+  core.make_folder(made.path .. "/weights")
   return made
 end
 
@@ -96,6 +97,11 @@ function Store:put(row, extra)
 end
 
 function Store:checkpoint(id) return ("%s/checkpoints/%s.snapshot"):format(self.path, id) end
+
+--- The weights that a run ended with, where others start from them, and the best ones so far.
+function Store:weights(id) return ("%s/weights/%s.safetensors"):format(self.path, id) end
+
+function Store:best_weights(id) return ("%s/weights/%s.best.safetensors"):format(self.path, id) end
 
 function Store:curve(id) return ("%s/curves/%s.csv"):format(self.path, id) end
 

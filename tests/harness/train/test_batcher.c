@@ -3,6 +3,8 @@
 #include "tests/harness/train/trigram.h"
 #include "tests/test.h"
 
+enum { LONG_DOCUMENT = 2 }; /* of 60 tokens; a document's first token is its number */
+
 static lh_batcher_spec make_spec(bool endless, bool across, int64_t rows, int64_t length) {
     return (lh_batcher_spec){.source = pattern_source(LH_TRAIN),
                              .rows = rows,
@@ -64,6 +66,49 @@ TEST(a_pass_predicts_every_token_once) {
         for (int64_t length = 1; length <= 64; length += 3)
             check_pass(true, rows, length);
     }
+}
+
+/* The example of Yoshida et al. 2020, section 4.2: windows t1:10, t8:17, t15:24 predict t2:11,
+ * t12:18, t19:25. */
+TEST(overlapping_segments_predict_every_token_once) {
+    lh_batcher_spec spec = make_spec(false, true, 1, 10);
+    lh_document document;
+    lh_batcher *batcher = NULL;
+    lh_host_batch batch;
+    spec.overlap = 3;
+    REQUIRE_OK(spec.source.get(spec.source.context, LONG_DOCUMENT, &document));
+    REQUIRE_OK(lh_batcher_create(&spec, &batcher));
+    do {
+        REQUIRE_OK(lh_batcher_next(batcher, &batch));
+        REQUIRE(batch.rows > 0);
+    } while (batch.tokens[0] != LONG_DOCUMENT || batch.starts[0] == 0);
+    int64_t at = 1;
+    for (int64_t first = 0; first < 21; first += 7) {
+        CHECK_EQ_INT(batch.starts[0], first == 0);
+        for (int64_t t = 0; t < 10; ++t) {
+            CHECK_EQ_INT(batch.tokens[t], document.tokens[first + t]);
+            CHECK(batch.weights[t] == (first == 0 || t >= 3 ? LH_R(1) : LH_R(0)));
+            if (batch.weights[t] == LH_R(0)) continue;
+            CHECK_EQ_INT(batch.target[t], document.tokens[at]);
+            at += 1;
+        }
+        REQUIRE_OK(lh_batcher_next(batcher, &batch));
+    }
+    CHECK_EQ_INT(at, 25);
+    lh_batcher_destroy(batcher);
+    for (spec.length = 4; spec.length < 40; spec.length += 5) {
+        REQUIRE_OK(lh_batcher_create(&spec, &batcher));
+        int64_t predicted = 0;
+        do {
+            REQUIRE_OK(lh_batcher_next(batcher, &batch));
+            for (int64_t t = 0; t < batch.rows * spec.length; ++t)
+                predicted += batch.weights[t] > 0;
+        } while (batch.rows > 0);
+        CHECK_EQ_INT(predicted, expected_predictions(&spec));
+        lh_batcher_destroy(batcher);
+    }
+    spec.overlap = spec.length;
+    CHECK_FAILS(lh_batcher_create(&spec, &batcher), LH_ESHAPE, "must be below the segment");
 }
 
 TEST(targets_inside_a_segment_leave_out_its_first_token) {

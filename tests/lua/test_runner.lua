@@ -1,0 +1,85 @@
+-- Runs that start from other runs' weights, and early stopping.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+local runner = require "longhaul.runner"
+local script = require "longhaul.script"
+local store = require "longhaul.store"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+
+-- Loads and runs a script; gives its rows by label.
+local function run(text)
+  local path = folder .. "/script.lua"
+  core.write_file(path, [[
+    local lh = require "longhaul"
+    local bench = lh.experiment "chain"
+    local size = { layers = 1, width = 8, heads = 2, context = 16, window = 16 }
+    local task = lh.tasks.language_model {
+      lh.data.text { "generate:books", documents = 20, document_bytes = 512, tokens = "bytes" },
+      segment = 16, batch = 2, evaluate_batches = 3,
+    }
+    local none = lh.train { steps = 0, optimizer = "adam" }
+  ]] .. text .. " return bench")
+  local bench = script.load(path, { scale = "smoke" })
+  local failed = runner.run(bench, { results = folder, scale = "smoke", device = "cpu", no_timing = true })
+  t.equal(failed, 0)
+  local rows = {}
+  for _, row in ipairs(store.at(folder, "chain"):rows()) do rows[row.row] = row end
+  return rows
+end
+
+local base = [[
+  bench:row { "base", model = lh.models.gpt2(size), task = task,
+    train = lh.train { steps = 6, optimizer = "adam", rate = 1e-2, warmup = 1 } }
+]]
+
+t.test("a row of no steps is the row that it comes from, at another setting", function()
+  local rows = run(base .. [[
+    size.window, size.overlap = 8, 0
+    bench:row { "same", model = lh.models.gpt2(size), task = task, train = none, from = "base" }
+    size.window = 16
+    bench:row { "again", model = lh.models.gpt2(size), task = task, train = none, from = "base" }]])
+  t.equal(rows.again.bits_per_token, rows.base.bits_per_token)
+  t.check(rows.same.bits_per_token ~= rows.base.bits_per_token)
+end)
+
+t.test("a larger model keeps what the weights lack", function()
+  local rows = run(base .. [[
+    size.summary_hidden, size.insertion = 4, 1
+    bench:row { "more", model = lh.models.gpt2_recurrent(size), task = task, train = none, from = "base" }]])
+  -- a segment is one window, and what the window before it says is small at first
+  t.near(tonumber(rows.more.bits_per_token), tonumber(rows.base.bits_per_token), 0.2)
+end)
+
+t.test("a source that lost its weights runs again, by itself", function()
+  local results = store.at(folder, "chain")
+  core.remove_file(results:weights(results:rows()[1].run_id))
+  local rows = run(base .. [[
+    bench:row { "late", model = lh.models.gpt2(size), task = task, train = none, from = "base" }]])
+  t.equal(rows.late.bits_per_token, rows.base.bits_per_token)
+end)
+
+t.test("early stopping ends with the weights that validated best", function()
+  local rows = run [[
+    bench:row { "best", model = lh.models.gpt2(size), task = task,
+      train = lh.train { steps = 40, optimizer = "sgd", schedule = "constant", rate = 30, momentum = 0,
+        warmup = 0, clip = 1, evaluate_every = 1, log_every = 1, keep_best = true } }]]
+  local best, last = math.huge, nil
+  for _, point in ipairs(csv.read(store.at(folder, "chain"):curve(rows.best.run_id))) do
+    last = tonumber(point.valid_bits)
+    best = math.min(best, last)
+  end
+  t.check(best < last, "the rate is so high that the last step is not the best")
+  t.near(tonumber(rows.best.valid_bits_per_token), best, 1e-6)
+end)
+
+t.test("a source must be there", function()
+  t.fails(function() run [[
+    bench:row { "x", model = lh.models.gpt2(size), task = task, train = none, from = "y" }]]
+  end, "no earlier row is called 'y'")
+end)
+
+t.finish()
