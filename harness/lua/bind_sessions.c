@@ -185,7 +185,7 @@ static int session_save_weights(lua_State *lua) {
 /* session:load_weights(path, partly): partly keeps what the file lacks. */
 static int session_load_weights(lua_State *lua) {
     lh_lua_check(lua, lh_session_load_weights(session_at(lua, 1), luaL_checkstring(lua, 2),
-                                             lua_toboolean(lua, 3)));
+                                              lua_toboolean(lua, 3)));
     return 0;
 }
 
