@@ -24,6 +24,10 @@ struct lh_device {
     lh_status (*upload)(lh_device *, void *device_memory, const void *host, size_t bytes);
     lh_status (*download)(lh_device *, void *host, const void *device_memory, size_t bytes);
     lh_status (*synchronize)(lh_device *);
+    /* Optional, round the work of a step that repeats with the same sizes: the device may hold it
+     * back until the end and start it as a whole. Everything else may be called in between. */
+    lh_status (*begin_step)(lh_device *);
+    lh_status (*end_step)(lh_device *);
     void (*close)(lh_device *);
 };
 

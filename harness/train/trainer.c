@@ -52,12 +52,22 @@ static lh_status step_on(lh_session *session, const lh_host_batch *host) {
     return LH_OK;
 }
 
+/* The device may start the step's work as a whole at its end. */
+static lh_status step_as_one(lh_session *session, const lh_host_batch *host) {
+    lh_device *device = session->device;
+    if (device->begin_step == NULL) return step_on(session, host);
+    LH_TRY(lh_pool_launched("begin_step", device->begin_step(device)));
+    const lh_status status = step_on(session, host);
+    const lh_status ended = lh_pool_launched("end_step", device->end_step(device));
+    return status != LH_OK ? status : ended;
+}
+
 lh_status lh_trainer_step(lh_session *session) {
     if (session->pending == session->plan.log_every) LH_TRY(lh_trainer_flush(session));
     lh_host_batch host;
     const lh_task *task = session->task;
     lh_status status = task->class->train_batch(task->instance, &host);
-    if (status == LH_OK) status = step_on(session, &host);
+    if (status == LH_OK) status = step_as_one(session, &host);
     if (status != LH_OK) {
         lh_note("step %lld of %s", (long long)session->record.step, session->model->class->name);
         return status;

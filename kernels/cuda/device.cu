@@ -4,12 +4,14 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/recorder.h"
 
 enum { BLAS_WORKSPACE = 32 << 20 /* what NVIDIA advises for the newest cards */ };
 
 typedef struct cuda_device {
     lh_device base; /* first, so that an lh_device leads here */
     lh_cuda_stream stream;
+    lh_cuda_recorder recorder;
     void *blas_workspace;
 } cuda_device;
 
@@ -35,8 +37,8 @@ static lh_status check_blas(cublasStatus_t status, const char *what, int line) {
 
 #define BLAS(call) check_blas((call), #call, __LINE__)
 
-static cudaStream_t stream_of(lh_device *device) {
-    return ((cuda_device *)device)->stream.stream;
+static lh_cuda_recorder *recorder_of(lh_device *device) {
+    return &((cuda_device *)device)->recorder;
 }
 
 static lh_status allocate(lh_device *device, size_t bytes, void **out) {
@@ -46,15 +48,16 @@ static lh_status allocate(lh_device *device, size_t bytes, void **out) {
     return status;
 }
 
+/* What has been held back may want the memory. */
 static void release(lh_device *device, void *memory) {
-    (void)device;
+    (void)lh_cuda_recorder_pause(recorder_of(device));
     (void)LH_CUDA(cudaFree(memory));
+    (void)lh_cuda_recorder_resume(recorder_of(device));
 }
 
 static lh_status upload(lh_device *device, void *device_memory, const void *host, size_t bytes) {
     if (bytes == 0) return LH_OK;
-    return LH_CUDA(
-        cudaMemcpyAsync(device_memory, host, bytes, cudaMemcpyHostToDevice, stream_of(device)));
+    return lh_cuda_recorder_upload(recorder_of(device), device_memory, host, bytes);
 }
 
 /* The stream is done; what kernels left in the fault word becomes the status, once. */
@@ -66,8 +69,8 @@ static lh_status report_fault(cuda_device *device, int32_t fault) {
     return LH_EOPTION;
 }
 
-static lh_status synchronize(lh_device *base) {
-    cuda_device *device = (cuda_device *)base;
+/* The stream is done, and nothing is held back. */
+static lh_status finish(cuda_device *device) {
     int32_t fault = 0;
     LH_CUDA_TRY(LH_CUDA(cudaMemcpyAsync(&fault, device->stream.fault, sizeof fault,
                                         cudaMemcpyDeviceToHost, device->stream.stream)));
@@ -75,15 +78,34 @@ static lh_status synchronize(lh_device *base) {
     return report_fault(device, fault);
 }
 
-static lh_status download(lh_device *device, void *host, const void *device_memory, size_t bytes) {
+static lh_status synchronize(lh_device *base) {
+    cuda_device *device = (cuda_device *)base;
+    LH_CUDA_TRY(lh_cuda_recorder_pause(&device->recorder));
+    LH_CUDA_TRY(finish(device));
+    return lh_cuda_recorder_resume(&device->recorder);
+}
+
+static lh_status download(lh_device *base, void *host, const void *device_memory, size_t bytes) {
+    cuda_device *device = (cuda_device *)base;
     if (bytes == 0) return LH_OK;
-    LH_CUDA_TRY(LH_CUDA(
-        cudaMemcpyAsync(host, device_memory, bytes, cudaMemcpyDeviceToHost, stream_of(device))));
-    return synchronize(device);
+    LH_CUDA_TRY(lh_cuda_recorder_pause(&device->recorder));
+    LH_CUDA_TRY(LH_CUDA(cudaMemcpyAsync(host, device_memory, bytes, cudaMemcpyDeviceToHost,
+                                        device->stream.stream)));
+    LH_CUDA_TRY(finish(device));
+    return lh_cuda_recorder_resume(&device->recorder);
+}
+
+static lh_status begin_step(lh_device *device) {
+    return lh_cuda_recorder_begin(recorder_of(device));
+}
+
+static lh_status end_step(lh_device *device) {
+    return lh_cuda_recorder_end(recorder_of(device));
 }
 
 static void close_device(lh_device *base) {
     cuda_device *device = (cuda_device *)base;
+    lh_cuda_recorder_close(&device->recorder);
     if (device->stream.blas != NULL) (void)BLAS(cublasDestroy(device->stream.blas));
     if (device->blas_workspace != NULL) (void)LH_CUDA(cudaFree(device->blas_workspace));
     if (device->stream.fault != NULL) (void)LH_CUDA(cudaFree(device->stream.fault));
@@ -107,6 +129,7 @@ static lh_status open_parts(cuda_device *device) {
     LH_CUDA_TRY(LH_CUDA(cudaMalloc((void **)&device->stream.fault, sizeof *device->stream.fault)));
     LH_CUDA_TRY(LH_CUDA(cudaMemsetAsync(device->stream.fault, 0, sizeof *device->stream.fault,
                                         device->stream.stream)));
+    LH_CUDA_TRY(lh_cuda_recorder_open(&device->recorder, device->stream.stream));
     return open_blas(device);
 }
 
@@ -126,6 +149,8 @@ lh_status lh_cuda_open(lh_device **out) {
     device->base.upload = upload;
     device->base.download = download;
     device->base.synchronize = synchronize;
+    device->base.begin_step = begin_step;
+    device->base.end_step = end_step;
     device->base.close = close_device;
     const lh_status status = open_parts(device);
     if (status != LH_OK) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 struct cublasContext {
-    int unused;
+    cudaStream_t stream;
 };
 
 cublasStatus_t cublasCreate(cublasHandle_t *handle) {
@@ -20,7 +20,8 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle) {
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasSetStream(cublasHandle_t, cudaStream_t) {
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+    handle->stream = stream;
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -84,17 +85,25 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
         !shape_good(tb, k, n, b_leading) || !shape_good(false, m, n, c_leading) ||
         !types_good(a_type, b_type, c_type, compute))
         return CUBLAS_STATUS_INVALID_VALUE;
-    const device_scope scope;
-    const bool in_tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;
-    for (int i = 0; i < batch; i++) {
-        const std::vector<float> left = operand_of(matrix_at(a, a_type, i * a_step), a_type,
-                                                   in_tf32, a_leading, ta ? k : m, ta ? m : k);
-        const std::vector<float> right = operand_of(matrix_at(b, b_type, i * b_step), b_type,
-                                                    in_tf32, b_leading, tb ? n : k, tb ? k : n);
-        cblas_sgemm(CblasColMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
-                    m, n, k, *static_cast<const float *>(alpha), left.data(), a_leading,
-                    right.data(), b_leading, *static_cast<const float *>(beta),
-                    static_cast<float *>(c) + i * c_step, c_leading);
-    }
+    const float by = *static_cast<const float *>(alpha), keeps = *static_cast<const float *>(beta);
+    const auto run = [=] {
+        const device_scope scope;
+        const bool in_tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+        for (int i = 0; i < batch; i++) {
+            const std::vector<float> left = operand_of(matrix_at(a, a_type, i * a_step), a_type,
+                                                       in_tf32, a_leading, ta ? k : m, ta ? m : k);
+            const std::vector<float> right = operand_of(matrix_at(b, b_type, i * b_step), b_type,
+                                                        in_tf32, b_leading, tb ? n : k, tb ? k : n);
+            cblas_sgemm(CblasColMajor, ta ? CblasTrans : CblasNoTrans,
+                        tb ? CblasTrans : CblasNoTrans, m, n, k, by, left.data(), a_leading,
+                        right.data(), b_leading, keeps, static_cast<float *>(c) + i * c_step,
+                        c_leading);
+        }
+        return cudaSuccess;
+    };
+    if (capturing(handle->stream))
+        keep(handle->stream, "cublasGemmStridedBatchedEx", run);
+    else
+        (void)run();
     return CUBLAS_STATUS_SUCCESS;
 }

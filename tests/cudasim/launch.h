@@ -3,6 +3,7 @@
 #ifndef LH_TESTS_CUDASIM_LAUNCH_H
 #define LH_TESTS_CUDASIM_LAUNCH_H
 
+#include <memory>
 #include <tuple>
 #include <type_traits>
 
@@ -15,8 +16,10 @@ struct cudasim_call {
     const void *arguments;
 };
 
-/* Runs every block; a mistake is what cudaGetLastError gives next. */
-void cudasim_run(const cudasim_call &call);
+/* Runs every block, or keeps the call where the stream is captured; a mistake is what
+ * cudaGetLastError gives next. `arguments` are those of the call. */
+void cudasim_run(const cudasim_call &call, cudaStream_t stream,
+                 std::shared_ptr<const void> arguments);
 /* Whether a kernel may be given this pointer. */
 void cudasim_check_pointer(const char *kernel, const void *pointer);
 
@@ -36,12 +39,14 @@ template <typename... parameters> void cudasim_run_thread(const void *context) {
 
 template <typename... parameters, typename... given>
 void cudasim_launch(const char *name, void (*kernel)(parameters...), dim3 grid, dim3 block,
-                    size_t shared_bytes, cudaStream_t, const given &...values) {
-    const cudasim_arguments<parameters...> arguments = {kernel, {parameters(values)...}};
+                    size_t shared_bytes, cudaStream_t stream, const given &...values) {
+    const auto arguments = std::make_shared<const cudasim_arguments<parameters...>>(
+        cudasim_arguments<parameters...>{kernel, {parameters(values)...}});
     std::apply([&](const auto &...each) { (cudasim_check_argument(name, each), ...); },
-               arguments.values);
+               arguments->values);
     cudasim_run({name, reinterpret_cast<const void *>(kernel), grid, block, shared_bytes,
-                 cudasim_run_thread<parameters...>, &arguments});
+                 cudasim_run_thread<parameters...>, arguments.get()},
+                stream, arguments);
 }
 
 /* The block's own memory for one declaration, named by function and line; the same for every thread

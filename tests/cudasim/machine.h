@@ -6,6 +6,7 @@
 #include "tests/cudasim/fiber.h"
 #include "tests/cudasim/include/cuda_runtime.h"
 
+#include <functional>
 #include <vector>
 
 enum {
@@ -62,6 +63,21 @@ bool faulted(void);
 /* ---- Shared memory (shared.cc) ---- */
 
 void shared_open(size_t dynamic_bytes);
+
+/* ---- Graphs (graph.cc) ---- */
+
+/* Something that a captured stream was given. */
+struct cudasim_work {
+    const char *name; /* of the kernel or the call */
+    std::function<cudaError_t()> run;
+};
+
+struct cudasim_stream {
+    cudasim_graph *captured; /* nullptr while work is done at once */
+};
+
+bool capturing(cudaStream_t stream);
+void keep(cudaStream_t stream, const char *name, std::function<cudaError_t()> run);
 
 /* ---- Device memory (memory.cc) ---- */
 

@@ -15,15 +15,15 @@ namespace {
 
 enum { POISON = 0xff, ALIGNMENT = 256 };
 
-std::map<const char *, size_t> allocations;
+std::map<const char *, size_t> allocations, pinned;
 size_t in_use, capacity = (size_t)1 << 30;
 int open_scopes;
 
 /* The bytes from `memory` to the end of its allocation; 0 for other memory. */
-size_t reachable(const void *memory) {
+size_t reachable(const void *memory, const std::map<const char *, size_t> &among = allocations) {
     const char *at = static_cast<const char *>(memory);
-    auto after = allocations.upper_bound(at);
-    if (after == allocations.begin()) return 0;
+    auto after = among.upper_bound(at);
+    if (after == among.begin()) return 0;
     --after;
     const size_t offset = (size_t)(at - after->first);
     return offset < after->second ? after->second - offset : 0;
@@ -82,10 +82,14 @@ cudaError_t cudaFree(void *memory) {
 
 cudaError_t cudaMallocHost(void **memory, size_t bytes) {
     *memory = malloc(bytes + 1);
-    return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+    if (*memory == nullptr) return cudaErrorMemoryAllocation;
+    pinned[static_cast<char *>(*memory)] = bytes;
+    return cudaSuccess;
 }
 
 cudaError_t cudaFreeHost(void *memory) {
+    if (memory != nullptr && pinned.erase(static_cast<char *>(memory)) == 0)
+        return cudaErrorInvalidValue;
     free(memory);
     return cudaSuccess;
 }
@@ -107,9 +111,15 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind 
     return cudaSuccess;
 }
 
+/* A graph fetches what lies in pinned memory when it runs; other host memory may be gone then. */
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t) {
-    return cudaMemcpy(to, from, bytes, kind);
+                            cudaStream_t stream) {
+    if (!capturing(stream)) return cudaMemcpy(to, from, bytes, kind);
+    const bool lasts = kind == cudaMemcpyDeviceToDevice ||
+                       (kind == cudaMemcpyHostToDevice && reachable(from, pinned) >= bytes);
+    if (!lasts) return cudaErrorStreamCaptureUnsupported;
+    keep(stream, "cudaMemcpyAsync", [=] { return cudaMemcpy(to, from, bytes, kind); });
+    return cudaSuccess;
 }
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
@@ -119,6 +129,8 @@ cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
     return cudaSuccess;
 }
 
-cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t) {
-    return cudaMemset(memory, value, bytes);
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
+    if (!capturing(stream)) return cudaMemset(memory, value, bytes);
+    keep(stream, "cudaMemsetAsync", [=] { return cudaMemset(memory, value, bytes); });
+    return cudaSuccess;
 }

@@ -5,10 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-struct cudasim_stream {
-    int unused;
-};
-
 struct cudasim_event {
     int unused;
 };
@@ -78,15 +74,29 @@ static void begin_launch(const cudasim_call &call) {
     snprintf(last_launch, sizeof last_launch, "%s", call.name);
 }
 
-void cudasim_run(const cudasim_call &call) {
-    begin_launch(call);
+/* False when the call is beyond what a GPU can do. */
+static bool launch_good(const cudasim_call &call) {
     const char *wrong = beyond_limits(call);
     if (wrong != nullptr)
         fault(cudaErrorInvalidConfiguration,
               "%s: %s: grid %u x %u x %u, block %u x %u x %u, %zu bytes", call.name, wrong,
               call.grid.x, call.grid.y, call.grid.z, call.block.x, call.block.y, call.block.z,
               call.shared_bytes);
-    if (faulted()) return;
+    return !faulted();
+}
+
+void cudasim_run(const cudasim_call &call, cudaStream_t stream,
+                 std::shared_ptr<const void> arguments) {
+    begin_launch(call);
+    if (!launch_good(call)) return;
+    if (capturing(stream)) {
+        keep(stream, call.name, [call, arguments] {
+            const device_scope scope;
+            block_run(call);
+            return last_error;
+        });
+        return;
+    }
     const device_scope scope;
     block_run(call);
 }
@@ -123,6 +133,10 @@ const char *cudaGetErrorName(cudaError_t error) {
         return "cudaErrorInvalidResourceHandle";
     case cudaErrorLaunchFailure:
         return "cudaErrorLaunchFailure";
+    case cudaErrorStreamCaptureUnsupported:
+        return "cudaErrorStreamCaptureUnsupported";
+    case cudaErrorGraphExecUpdateFailure:
+        return "cudaErrorGraphExecUpdateFailure";
     }
     return "unknown";
 }
@@ -175,7 +189,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    if (capturing(stream)) return cudaErrorStreamCaptureUnsupported;
     return last_error;
 }
 

@@ -6,7 +6,7 @@
 loss() {
     "$LONGHAUL_BIN" train --device "$1" --model "$2" --options "$3" --task random_walk \
         --task-options 'grid=2 steps=6 batch=2 segment=8 evaluate_episodes=2' \
-        --train "steps=3 warmup=1 rate=0.01 $4" 2>&1 | awk '/^bits_per_token/ { print $2 }'
+        --train "steps=4 warmup=1 rate=0.01 $4" 2>&1 | awk '/^bits_per_token/ { print $2 }'
 }
 
 # compare BOUND MODEL OPTIONS TRAINING PRECISION: the processor in f32, the GPU in PRECISION.
@@ -34,11 +34,22 @@ same transformer_xl "$tiny span=6" 'optimizer=sgd clip=0.1'
 same staircase "$tiny forward_size=4 steps=2" optimizer=adam
 same cached_staircase "$tiny forward_size=2 step_size=6" optimizer=adam
 same feedback "$tiny span=5" optimizer=adam
+# A step captured as a graph computes what its kernels do one by one.
+graphs() {
+    local first second
+    first=$(LH_GRAPHS=0 loss cuda "$@")
+    second=$(LH_GRAPHS=1 loss cuda "$@")
+    succeeds "$1 learns the same by graphs: $first and $second" "$first" echo "$second"
+    succeeds "$1 has a loss" "." echo "$first"
+}
+
 same lstm 'layers=2 width=8 hidden=8 dropout=0.1' optimizer=adam
 
 compare 0.02 slide "$tiny window=4" optimizer=adafactor tf32
 compare 0.02 brt "$tiny window=4 recurrence=fixed:skip recurrent_layers=1" optimizer=adam bf16
 fails 1 "bf16 on the processor" "precision: the processor computes in f32" \
     "$LONGHAUL_BIN" train --device cpu --model slide --task random_walk --train precision=bf16
+graphs brt "$tiny window=4 recurrence=fixed:skip recurrent_layers=1" 'optimizer=adam precision=bf16 clip=1'
+graphs memorizing 'layers=2 width=8 heads=2 window=8 dropout=0 memory=12 top=3 memory_layer=1' optimizer=adam
 
 finish

@@ -201,6 +201,70 @@ TEST(memory_runs_out_and_devices_go) {
     lh_device_close(device);
 }
 
+/* ---- Graphs ---- */
+
+/* Captures a launch of the kernel on one element. */
+static cudaGraph_t captured(cudaStream_t stream, void (*kernel)(float *, int), float *x, int at) {
+    cudaGraph_t graph = nullptr;
+    CHECK_EQ_INT(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaSuccess);
+    LH_LAUNCH_SYNTAX(kernel, 1, 1, 0, stream, x, at);
+    CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    return graph;
+}
+
+__global__ void erase_at(float *x, int index) {
+    x[index] = 0.0f;
+}
+
+TEST(a_graph_runs_when_it_is_launched_and_takes_new_arguments) {
+    float *x = device_floats(4), host[4];
+    cudaStream_t stream = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    cudaGraphExecUpdateResultInfo info;
+    CHECK_EQ_INT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    const cudaGraph_t first = captured(stream, write_at, x, 1);
+    const cudaGraph_t second = captured(stream, write_at, x, 2);
+    const cudaGraph_t other = captured(stream, erase_at, x, 3);
+    CHECK_EQ_INT(cudaGraphInstantiate(&executable, first, 0), cudaSuccess);
+    fetch(host, x, 4);
+    CHECK(isnan(host[1]));
+    CHECK_EQ_INT(cudaGraphLaunch(executable, stream), cudaSuccess);
+    CHECK_EQ_INT(cudaGraphExecUpdate(executable, second, &info), cudaSuccess);
+    CHECK_EQ_INT(cudaGraphExecUpdate(executable, other, &info), cudaErrorGraphExecUpdateFailure);
+    fetch(host, x, 4);
+    CHECK_NEAR(host[1], 1, 0);
+    CHECK(isnan(host[2]));
+    CHECK_EQ_INT(cudaGraphLaunch(executable, stream), cudaSuccess);
+    fetch(host, x, 4);
+    CHECK_NEAR(host[2], 1, 0);
+    CHECK_EQ_INT(cudaGraphExecDestroy(executable), cudaSuccess);
+    for (const cudaGraph_t graph : {first, second, other})
+        CHECK_EQ_INT(cudaGraphDestroy(graph), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamDestroy(stream), cudaSuccess);
+    release(x);
+}
+
+TEST(a_captured_stream_refuses_what_would_wait_or_be_gone) {
+    float *x = device_floats(4), host[4] = {0};
+    void *pinned = nullptr;
+    cudaStream_t stream = nullptr;
+    cudaGraph_t graph = nullptr;
+    CHECK_EQ_INT(cudaMallocHost(&pinned, sizeof host), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaSuccess);
+    CHECK_EQ_INT(cudaMemcpyAsync(x, host, sizeof host, cudaMemcpyHostToDevice, stream),
+                 cudaErrorStreamCaptureUnsupported);
+    CHECK_EQ_INT(cudaMemcpyAsync(x, pinned, sizeof host, cudaMemcpyHostToDevice, stream),
+                 cudaSuccess);
+    CHECK_EQ_INT(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);
+    CHECK_EQ_INT(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    CHECK_EQ_INT(cudaGraphDestroy(graph), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamDestroy(stream), cudaSuccess);
+    CHECK_EQ_INT(cudaFreeHost(pinned), cudaSuccess);
+    release(x);
+}
+
 #if defined(__SANITIZE_ADDRESS__)
 
 /* Whether the mistake ends the process. */

@@ -1,6 +1,7 @@
 /* The CUDA runtime as far as kernels/cuda uses it, on the host: a stand-in for the header of the
  * toolkit. Device memory is host memory that only kernels and the copy functions may touch; streams
- * keep their order because every call is done when it returns. */
+ * keep their order because every call is done when it returns, or kept in a list while the stream
+ * is captured. */
 #ifndef LH_TESTS_CUDASIM_CUDA_RUNTIME_H
 #define LH_TESTS_CUDASIM_CUDA_RUNTIME_H
 
@@ -17,7 +18,9 @@ enum cudaError_t {
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorInvalidResourceHandle = 400,
-    cudaErrorLaunchFailure = 719
+    cudaErrorLaunchFailure = 719,
+    cudaErrorStreamCaptureUnsupported = 900,
+    cudaErrorGraphExecUpdateFailure = 910
 };
 
 enum cudaMemcpyKind {
@@ -39,6 +42,14 @@ enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 
 typedef struct cudasim_stream *cudaStream_t;
 typedef struct cudasim_event *cudaEvent_t;
+typedef struct cudasim_graph *cudaGraph_t;
+typedef struct cudasim_executable *cudaGraphExec_t;
+
+enum cudaStreamCaptureMode { cudaStreamCaptureModeRelaxed = 2 };
+
+struct cudaGraphExecUpdateResultInfo {
+    int result;
+};
 
 /* A result that nobody looks at does not compile. */
 #define CUDASIM_CHECKED [[nodiscard]]
@@ -71,6 +82,16 @@ CUDASIM_CHECKED cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigne
 CUDASIM_CHECKED cudaError_t cudaEventDestroy(cudaEvent_t event);
 CUDASIM_CHECKED cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 CUDASIM_CHECKED cudaError_t cudaEventSynchronize(cudaEvent_t event);
+
+CUDASIM_CHECKED cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+CUDASIM_CHECKED cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+CUDASIM_CHECKED cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
+                                                 unsigned long long flags);
+CUDASIM_CHECKED cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                                                cudaGraphExecUpdateResultInfo *info);
+CUDASIM_CHECKED cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
+CUDASIM_CHECKED cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+CUDASIM_CHECKED cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 
 CUDASIM_CHECKED cudaError_t cudaGetLastError(void);
 CUDASIM_CHECKED cudaError_t cudaPeekAtLastError(void);

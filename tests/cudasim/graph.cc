@@ -1,0 +1,68 @@
+/* Streams that are being captured keep what they are given as a list; a graph is such a list, and
+ * starting it runs down the list. */
+#include "tests/cudasim/machine.h"
+
+struct cudasim_graph {
+    std::vector<cudasim_work> work;
+};
+
+struct cudasim_executable {
+    std::vector<cudasim_work> work;
+};
+
+bool capturing(cudaStream_t stream) {
+    return stream != nullptr && stream->captured != nullptr;
+}
+
+void keep(cudaStream_t stream, const char *name, std::function<cudaError_t()> run) {
+    stream->captured->work.push_back({name, std::move(run)});
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+    if (stream == nullptr || capturing(stream)) return cudaErrorStreamCaptureUnsupported;
+    stream->captured = new cudasim_graph();
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+    if (!capturing(stream)) return cudaErrorStreamCaptureUnsupported;
+    *graph = stream->captured;
+    stream->captured = nullptr;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
+                                 unsigned long long) {
+    *executable = new cudasim_executable{graph->work};
+    return cudaSuccess;
+}
+
+/* Arguments may change, the sequence of kernels and copies may not. */
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo *) {
+    if (executable->work.size() != graph->work.size()) return cudaErrorGraphExecUpdateFailure;
+    for (size_t i = 0; i < graph->work.size(); i++)
+        if (strcmp(executable->work[i].name, graph->work[i].name) != 0)
+            return cudaErrorGraphExecUpdateFailure;
+    executable->work = graph->work;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+    if (capturing(stream)) return cudaErrorStreamCaptureUnsupported;
+    for (const cudasim_work &one : executable->work) {
+        const cudaError_t error = one.run();
+        if (error != cudaSuccess) return error;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    delete graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+    delete executable;
+    return cudaSuccess;
+}
