@@ -2,6 +2,7 @@
 #include "kernels/cuda/launch.cuh"
 #include "tests/cudasim/cudasim.h"
 
+#include <initializer_list>
 #include <sys/wait.h>
 #include <unistd.h>
 
