@@ -102,7 +102,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
         return cudaSuccess;
     };
     if (capturing(handle->stream))
-        keep(handle->stream, "cublasGemmStridedBatchedEx", run);
+        keep(handle->stream, reinterpret_cast<const void *>(cublasGemmStridedBatchedEx), run);
     else
         (void)run();
     return CUBLAS_STATUS_SUCCESS;

@@ -14,8 +14,8 @@ bool capturing(cudaStream_t stream) {
     return stream != nullptr && stream->captured != nullptr;
 }
 
-void keep(cudaStream_t stream, const char *name, std::function<cudaError_t()> run) {
-    stream->captured->work.push_back({name, std::move(run)});
+void keep(cudaStream_t stream, const void *what, std::function<cudaError_t()> run) {
+    stream->captured->work.push_back({what, std::move(run)});
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
@@ -37,13 +37,12 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
     return cudaSuccess;
 }
 
-/* Arguments may change, the sequence of kernels and copies may not. */
+/* Arguments may change, the sequence of kernels and copies may not (on a GPU a kernel may). */
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo *) {
     if (executable->work.size() != graph->work.size()) return cudaErrorGraphExecUpdateFailure;
     for (size_t i = 0; i < graph->work.size(); i++)
-        if (strcmp(executable->work[i].name, graph->work[i].name) != 0)
-            return cudaErrorGraphExecUpdateFailure;
+        if (executable->work[i].what != graph->work[i].what) return cudaErrorGraphExecUpdateFailure;
     executable->work = graph->work;
     return cudaSuccess;
 }

@@ -68,7 +68,7 @@ void shared_open(size_t dynamic_bytes);
 
 /* Something that a captured stream was given. */
 struct cudasim_work {
-    const char *name; /* of the kernel or the call */
+    const void *what; /* the kernel, or the call */
     std::function<cudaError_t()> run;
 };
 
@@ -77,7 +77,7 @@ struct cudasim_stream {
 };
 
 bool capturing(cudaStream_t stream);
-void keep(cudaStream_t stream, const char *name, std::function<cudaError_t()> run);
+void keep(cudaStream_t stream, const void *what, std::function<cudaError_t()> run);
 
 /* ---- Device memory (memory.cc) ---- */
 

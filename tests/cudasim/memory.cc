@@ -118,7 +118,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     const bool lasts = kind == cudaMemcpyDeviceToDevice ||
                        (kind == cudaMemcpyHostToDevice && reachable(from, pinned) >= bytes);
     if (!lasts) return cudaErrorStreamCaptureUnsupported;
-    keep(stream, "cudaMemcpyAsync", [=] { return cudaMemcpy(to, from, bytes, kind); });
+    keep(stream, reinterpret_cast<const void *>(cudaMemcpyAsync),
+         [=] { return cudaMemcpy(to, from, bytes, kind); });
     return cudaSuccess;
 }
 
@@ -131,6 +132,7 @@ cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
 
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
     if (!capturing(stream)) return cudaMemset(memory, value, bytes);
-    keep(stream, "cudaMemsetAsync", [=] { return cudaMemset(memory, value, bytes); });
+    keep(stream, reinterpret_cast<const void *>(cudaMemsetAsync),
+         [=] { return cudaMemset(memory, value, bytes); });
     return cudaSuccess;
 }

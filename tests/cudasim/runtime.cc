@@ -90,7 +90,7 @@ void cudasim_run(const cudasim_call &call, cudaStream_t stream,
     begin_launch(call);
     if (!launch_good(call)) return;
     if (capturing(stream)) {
-        keep(stream, call.name, [call, arguments] {
+        keep(stream, call.kernel, [call, arguments] {
             const device_scope scope;
             block_run(call);
             return last_error;
