@@ -15,8 +15,8 @@ CUDA     ?=#                     1: with the CUDA kernels; 0: without; sim: with
 #                                of a GPU; empty: 1 where there are both nvcc and a GPU
 CUDA_ARCHITECTURES ?= 80 90#     compiled for; newer cards translate the last one
 # Probes, each found by itself; `no` leaves a part out, flags or a program are taken as given:
-# OPENMP BLAS LUA CSV CJSON XXHASH SENTENCEPIECE GNUPLOT CURL NVCC MPI
-PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON XXHASH SENTENCEPIECE GNUPLOT CURL NVCC MPI
+# OPENMP BLAS LUA CSV CJSON XXHASH PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
+PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON XXHASH PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
 # What the targets work on:
 PAPER    ?= brt#                 reproduce-table1: a paper, or all
 SCALE    ?= small#               smoke, small, medium, gpu, paper
@@ -115,6 +115,7 @@ optimize := $(if $(SANITIZE)$(COVERAGE),-O1,$(OPTIMIZE))
 cppflags := -I. -D_POSIX_C_SOURCE=200809L $(if $(filter double,$(REAL)),-DLH_REAL_DOUBLE) \
     $(if $(filter avx2,$(CPU_ISAS)),-DLH_HAVE_AVX2) $(if $(filter avx512,$(CPU_ISAS)),-DLH_HAVE_AVX512) \
     $(if $(filter yes,$(SENTENCEPIECE_FOUND)),-DLH_HAVE_SENTENCEPIECE) \
+    $(if $(filter yes,$(PCRE2_FOUND)),-DLH_HAVE_PCRE2) \
     $(if $(filter sim,$(cuda)),-DLH_CUDASIM) $(LIB_CPPFLAGS) $(CPPFLAGS)
 both := -g $(optimize) $(maths) $(OPENMP_FLAGS) $(instrument) -MMD -MP
 cflags := -std=c11 $(both) $(warnings) $(warnings_c) $(if $(WERROR),-include tests/lint/banned.h) $(CFLAGS)
@@ -138,7 +139,7 @@ endif
 # ---- Sources: whatever lies in these folders ----------------------------------------------------
 folders := kernels harness/engine harness/engine/ops harness/train harness/run harness/lua \
     models models/layers datasets
-sources := $(wildcard $(folders:=/*.c))
+sources := $(filter-out $(if $(filter yes,$(PCRE2_FOUND)),,datasets/tokens_bpe.c),$(wildcard $(folders:=/*.c)))
 sources_cxx := $(if $(filter yes,$(SENTENCEPIECE_FOUND)),$(wildcard datasets/*.cc))
 # The CPU kernels are compiled once per instruction set; kernels/device.c chooses at start-up.
 sources_isa := $(wildcard kernels/cpu/*.c)

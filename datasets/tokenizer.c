@@ -11,6 +11,9 @@ struct lh_tokenizer {
 
 static const lh_tokenizer_class *const classes[] = {
     &lh_tokens_bytes,
+#ifdef LH_HAVE_PCRE2
+    &lh_tokens_bpe,
+#endif
 #ifdef LH_HAVE_SENTENCEPIECE
     &lh_tokens_sentencepiece,
 #endif
@@ -31,16 +34,20 @@ static const lh_tokenizer_class *find_class(const char *name) {
     return NULL;
 }
 
+/* A known kind that is not there was left out of the build. */
+static const char *missing_library(const char *name) {
+    if (strncmp(name, "sentencepiece:", 14) == 0)
+        return " (this build lacks the sentencepiece library)";
+    return strncmp(name, "bpe:", 4) == 0 ? " (this build lacks the pcre2 library)" : "";
+}
+
 lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
     const lh_tokenizer_class *class = find_class(name);
     if (class == NULL) {
         return lh_fail(LH_EOPTION,
-                       "no tokenizer '%s'; there are: bytes, sentencepiece:FILE.model, "
-                       "sentencepiece:NAME, sentencepiece:train:SIZE%s",
-                       name,
-                       strncmp(name, "sentencepiece", 13) == 0
-                           ? " (this build lacks the sentencepiece library)"
-                           : "");
+                       "no tokenizer '%s'; there are: bytes, bpe:NAME, bpe:FOLDER, "
+                       "sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE%s",
+                       name, missing_library(name));
     }
     lh_tokenizer *tokenizer = lh_allocate_zeroed(1, sizeof *tokenizer);
     if (tokenizer == NULL) return LH_EMEMORY;

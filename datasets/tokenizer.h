@@ -17,6 +17,9 @@ typedef struct lh_tokenizer_class {
 } lh_tokenizer_class;
 
 extern const lh_tokenizer_class lh_tokens_bytes;
+#ifdef LH_HAVE_PCRE2
+extern const lh_tokenizer_class lh_tokens_bpe;
+#endif
 #ifdef LH_HAVE_SENTENCEPIECE
 extern const lh_tokenizer_class lh_tokens_sentencepiece;
 

@@ -234,6 +234,18 @@ return printf("%u.%u.%u\n", v / 10000, v / 100 % 100, v % 100) < 0 || XXH64("", 
 C
 }
 
+probe_pcre2() {
+    pcre2=no
+    if library PCRE2 "${PCRE2:-}" libpcre2-dev "no BPE vocabularies" optional \
+        "$(flags_of libpcre2-8)" "-lpcre2-8" <<'C'; then pcre2=yes; fi
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdio.h>
+int main(void) { unsigned unicode = 0; int bad = pcre2_config(PCRE2_CONFIG_UNICODE, &unicode) < 0;
+return printf("%d.%d\n", PCRE2_MAJOR, PCRE2_MINOR) < 0 || bad || !unicode; }
+C
+}
+
 # SentencePiece has a C++ interface, so its probe needs the C++ compiler.
 probe_sentencepiece() {
     local consequence="no sub-word vocabularies, bytes only"
@@ -323,6 +335,7 @@ probe_all() {
     probe_openmp
     probe_instruction_sets
     probe_libraries
+    probe_pcre2
     probe_sentencepiece
     probe_fuzzer
     probe_programs
@@ -344,6 +357,7 @@ CPU_FLAGS_avx512 = $avx512
 LIB_CPPFLAGS =$cppflags
 LIB_LDFLAGS = $ldflags
 LIB_LDLIBS =$ldlibs
+PCRE2_FOUND = $pcre2
 SENTENCEPIECE_FOUND = $sentencepiece
 FUZZER_FOUND = $fuzzer
 NVCC_PATH = $nvcc

@@ -17,6 +17,7 @@ local list = {
   valid_bits_per_token = { title = "valid. bits/token", digits = 3, better = "min" },
   valid_perplexity = { title = "valid. perplexity", digits = 2, better = "min" },
   valid_error_percent = { title = "valid. error %", digits = 2, better = "min" },
+  valid_word_perplexity = { title = "valid. word perplexity", digits = 2, better = "min" },
   mse = { title = "MSE", digits = 3, better = "min" },
   mae = { title = "MAE", digits = 3, better = "min" },
   bleu = { title = "BLEU", digits = 1, better = "max" },
@@ -29,6 +30,7 @@ local list = {
     cost = true },
   parameters = { title = "parameters", format = amount, cost = true },
   flops_per_token = { title = "FLOP/token", format = amount, better = "min", cost = true },
+  kaplan_flops_per_token = { title = "FLOP/token (Kaplan)", format = amount, better = "min" },
   wall_time_s = { title = "training time", format = progress.duration, better = "min",
     cost = true },
 }

@@ -12,8 +12,16 @@ local aliases = {
   BLEU = { "bleu", 1 },
 }
 
+-- Yoshida et al. divide the loss by words, and count FLOPs as Kaplan et al. 2020 do.
+local function of_gpt2_recurrent(record)
+  if record.metric == "flops_per_token" then return "kaplan_flops_per_token", 1 end
+  if record.metric ~= "perplexity" then return record.metric, 1 end
+  return record.unit == "validation" and "valid_word_perplexity" or "word_perplexity", 1
+end
+
 -- Our metric and the factor to our unit.
 local function ours(record)
+  if record.paper == "gpt2_recurrent" then return of_gpt2_recurrent(record) end
   if record.unit == "valid" then return "valid_" .. record.metric, 1 end
   if record.metric == "perplexity" and record.unit == "word-level" then
     return "word_perplexity", 1

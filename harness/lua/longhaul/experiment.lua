@@ -73,6 +73,7 @@ local row_fields = {
   { "model", "table" }, { "task", "table" }, { "train", "table" }, { "seeds", "number" },
   { "dataset", "string" }, { "label", "string" }, { "published_row", "string" },
     { "slug", "string" }, { "from", "string or table" }, { "keep_weights", "boolean" },
+  { "values", "table" },
 }
 
 -- "64 lstm:dual" from a point of lh.grid, and its factors in the order of the axes.
@@ -115,7 +116,8 @@ end
 
 --- Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,
 --- dataset = "books" }`. The first value is the label, or a point of lh.grid whose factors become
---- columns of runs.csv. `from` names a row whose trained weights this one starts from.
+--- columns of runs.csv. `from` names a row whose trained weights this one starts from; `values`
+--- are numbers that the script knows of the row, as columns of runs.csv.
 function Experiment:row(row)
   check_fields("row", row, row_fields, true)
   for _, kind in ipairs { "model", "task", "train" } do
@@ -135,12 +137,16 @@ function Experiment:row(row)
   if row.seeds and (math.tointeger(row.seeds) or 0) < 1 then
     spec.fail("row: field 'seeds' must be a positive integer")
   end
+  for name, value in pairs(row.values or {}) do
+    check_metrics("row: field 'values'", { name })
+    if type(value) ~= "number" then spec.fail(("row: value '%s' must be a number"):format(name)) end
+  end
   local dataset = row.dataset or row.task:option("name") or ""
   check_unique(self, label, dataset)
   self.rows[#self.rows + 1] = {
     label = label, dataset = dataset, model = row.model, task = row.task, train = row.train,
     seeds = math.tointeger(row.seeds), factors = factors, line = spec.line(), slug = row.slug,
-    published_row = row.published_row, keep_weights = row.keep_weights,
+    published_row = row.published_row, values = row.values, keep_weights = row.keep_weights,
     from = row.from and source_of(self, row.from, dataset),
   }
   return self

@@ -88,15 +88,18 @@ local function new_record(run, machine)
       date = os.date("!%Y-%m-%dT%H:%M:%SZ"),
     model_options = row.model.text, task_options = row.task.text, train_options = row.train.text,
   }
+  for name, value in pairs(row.values or {}) do record[name] = value end
   for _, factor in ipairs(row.factors or {}) do
     if record[factor[1]] == nil then record[factor[1]] = factor[2] end
   end
   return record
 end
 
-local function factor_names(row)
+-- Columns of runs.csv that are the script's.
+local function own_columns(row)
   local names = {}
   for i, factor in ipairs(row.factors or {}) do names[i] = factor[1] end
+  for name in pairs(row.values or {}) do names[#names + 1] = name end
   return names
 end
 
@@ -156,7 +159,7 @@ end
 local test_metrics = { "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
   "accuracy", "error_percent" }
 -- What a seed or a setting may be chosen by.
-local valid_metrics = { "bits_per_token", "perplexity", "error_percent" }
+local valid_metrics = { "bits_per_token", "perplexity", "word_perplexity", "error_percent" }
 
 local function finish(run, results, session, record)
   local valid = session:evaluate("valid")
@@ -171,7 +174,7 @@ local function finish(run, results, session, record)
   record.inference_memory_bytes = session:inference_memory()
   record.tokens_per_second = run.tokens_per_second
   if run.row.keep_weights then session:save_weights(results:weights(run.id)) end
-  results:put(record, factor_names(run.row))
+  results:put(record, own_columns(run.row))
   core.remove_file(results:checkpoint(run.id))
   core.remove_file(results:best_weights(run.id))
   return true
@@ -191,7 +194,7 @@ local function execute(run, results, machine, shown)
   elseif not good then
     record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line,
       run.row.label, outcome)
-    results:put(record, factor_names(run.row))
+    results:put(record, own_columns(run.row))
     shown:finish("failed: " .. record.error)
     outcome = "failed"
   else

@@ -16,7 +16,7 @@ store.columns = {
   "parameters", "flops_per_token", "bits_per_token", "bits_per_byte", "perplexity",
     "word_perplexity",
   "accuracy", "error_percent", "mse", "mae", "bleu", "valid_bits_per_token", "valid_perplexity",
-    "valid_error_percent", "step_time_ms", "step_time_q1_ms",
+    "valid_error_percent", "valid_word_perplexity", "step_time_ms", "step_time_q1_ms",
     "step_time_q3_ms",
   "relative_step_time", "tokens_per_second", "peak_memory_bytes", "inference_memory_bytes",
     "wall_time_s", "code_version", "machine",

@@ -1,0 +1,12 @@
+-- Adding Recurrence to Pretrained Transformers, Figure 4: PG-19 validation perplexity by window, without overlap.
+local lh = require "longhaul"
+local rows = lh.include "windows.lua"
+
+local bench = lh.experiment "gpt2_recurrent-figure4"
+rows(bench)
+bench:table { columns = { "valid_word_perplexity", "word_perplexity", "kaplan_flops_per_token" } }
+bench:plot {
+  "lines", x = "window", y = "valid_word_perplexity", group = "series", band = "seeds",
+  title = "Effect of the window on PG-19 validation perplexity",
+}
+return bench

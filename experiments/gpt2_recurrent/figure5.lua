@@ -1,0 +1,11 @@
+-- Adding Recurrence to Pretrained Transformers, Figure 5: perplexity against FLOPs, over the runs of Figure 4.
+local lh = require "longhaul"
+local rows = lh.include "windows.lua"
+
+local bench = lh.experiment("gpt2_recurrent-figure5", { runs = "gpt2_recurrent-figure4" })
+rows(bench)
+bench:plot {
+  "pareto", x = "kaplan_flops_per_token", y = "valid_word_perplexity", group = "series", frontier = true,
+  title = "PG-19 validation perplexity against FLOPs per token",
+}
+return bench

@@ -1,0 +1,168 @@
+-- What the experiments of "Adding Recurrence to Pretrained Transformers" share (Yoshida et al. 2020, section 5): the
+-- pretrained model, windows and overlaps, corpora, fine-tuning.
+local lh = require "longhaul"
+
+local setting = {}
+
+local function merged(...)
+  local options = {}
+  for _, part in ipairs { ... } do
+    for key, value in pairs(part) do options[key] = value end
+  end
+  return options
+end
+
+-- From `gpu` on GPT-2 small itself. Below, one that is pretrained here: bytes, a quarter of the depth.
+setting.size = lh.by_scale {
+  smoke = { layers = 2, width = 16, heads = 2, context = 32, dropout = 0 },
+  small = { layers = 4, width = 96, heads = 4, context = 256, dropout = 0 },
+  medium = { layers = 6, width = 192, heads = 6, context = 512, dropout = 0.1 },
+  gpu = {},
+}
+
+setting.released = lh.by_scale { smoke = false, gpu = true }
+setting.tokens = lh.by_scale { smoke = "bytes", gpu = "bpe:gpt2" }
+
+-- The window of Tables 1 and 2, those of Figures 4 and 5, and overlaps as the paper's shares of the window.
+setting.window = lh.by_scale { smoke = 15, small = 120, gpu = 300 }
+setting.windows = lh.by_scale {
+  smoke = { 10, 15, 30 }, small = { 64, 120, 180, 256 }, gpu = { 200, 300, 400, 500, 600 },
+}
+setting.overlaps = { 0, 5, 10, 30, 50 }
+setting.more_overlaps = { 75, 100, 150, 200 }
+
+--- The overlap that stands for the paper's, which is out of a window of 300.
+function setting.overlap(published) return math.max(published > 0 and 1 or 0, published * setting.window // 300) end
+
+-- Tokens of a training sequence: 20 windows of 300 in the paper, about as many at every window.
+local sequence = lh.by_scale { smoke = 60, small = 2400, gpu = 6000 }
+local batch = lh.by_scale { smoke = 2, small = 4, gpu = 1 }
+
+local function windows_of(window) return (2 * sequence + window) // (2 * window) end
+
+-- ---- models ----
+
+local recompute = lh.by_scale { smoke = true, small = false, gpu = true }
+
+local function windowed(window, overlap) return { window = window, overlap = overlap, recompute = recompute } end
+
+function setting.plain(window, overlap)
+  return lh.models.gpt2(merged(setting.size, windowed(window, overlap)))
+end
+
+function setting.recurrent(window, overlap)
+  local module = lh.by_scale { smoke = { summary_hidden = 8 }, small = {} }
+  return lh.models.gpt2_recurrent(merged(setting.size, windowed(window, overlap), module))
+end
+
+-- ---- tasks ----
+
+local evaluated = lh.by_scale { smoke = 2048, small = 98304, medium = 393216, gpu = 0 }
+
+local corpora = {
+  wikitext103 = { names = { "wikitext-103", "generate:latex" } },
+  pg19 = { names = { "pg19", "books", "generate:books" } },
+}
+
+local function corpus(name)
+  local names = corpora[name].names
+  return lh.data.text {
+    lh.by_scale { smoke = names[#names], small = lh.data.first(names) }, tokens = setting.tokens,
+    documents = lh.by_scale { smoke = 40, small = 600 }, document_bytes = lh.by_scale { smoke = 1024, small = 16384 },
+    split_bytes = lh.by_scale { smoke = 1024, small = 16384, gpu = 0 }, limit_eval_bytes = evaluated,
+  }
+end
+
+--- Windows of `window` tokens of a corpus, each repeating `overlap` of the one before.
+function setting.task(name, window, overlap)
+  return lh.tasks.language_model {
+    corpus(name), segment = overlap + windows_of(window) * (window - overlap), overlap = overlap, batch = batch,
+  }
+end
+
+-- ---- training ----
+
+-- Adam, 100 steps of warm-up, then constant; two epochs, validation every two million tokens, and the best weights
+-- (section 5). The learning rates are not in the paper.
+setting.fine_tuning = lh.train {
+  optimizer = "adam", schedule = "constant", keep_best = true,
+  steps = lh.by_scale { smoke = 8, small = 300, medium = 2000, gpu = 4000, paper = 39000 },
+  rate = lh.by_scale { smoke = 1e-3, small = 1e-3, medium = 3e-4, gpu = 3e-5 },
+  warmup = lh.by_scale { smoke = 2, small = 100 },
+  evaluate_every = lh.by_scale { smoke = 4, small = 100, medium = 200, gpu = 333 },
+  log_every = lh.by_scale { smoke = 4, small = 20 },
+}
+
+--- Evaluation of weights as they are.
+setting.none = lh.train { steps = 0, optimizer = "adam" }
+
+setting.seeds = lh.by_scale { smoke = 1, small = 1, medium = 2, gpu = 1 }
+
+-- ---- rows ----
+
+local function three_digits(value) return tonumber(("%.2e"):format(value)) end
+
+--- Forward FLOPs per token as the paper counts them (Kaplan et al. 2020): no embeddings, no head, causal attention at
+--- half; the tokens of an overlap are computed again. The paper scales the rounded number, and so do we.
+function setting.kaplan_flops(window, overlap)
+  local layers, width = setting.size.layers or 12, setting.size.width or 768
+  local base = 2 * 12 * layers * width ^ 2 + 2 * layers * window * width
+  return three_digits(base) * window / (window - overlap)
+end
+
+local function values_of(window, overlap) return { kaplan_flops_per_token = setting.kaplan_flops(window, overlap) } end
+
+-- What the figures draw by: the row's first value when it belongs to a series, else its label.
+local function first_of(label, series, window)
+  if not series then return label end
+  for point in lh.grid { { "series", series }, { "window", window } } do return point end
+end
+
+local pretrain, pretrained = lh.include "pretrain.lua", "GPT-2"
+
+--- The plain model, fine-tuned on disjoint windows.
+function setting.tune_plain(bench, label, name, window, slug, series)
+  bench:row {
+    first_of(label, series, window), label = label, slug = slug, model = setting.plain(window, 0), task = setting.task(name, window, 0),
+    train = setting.fine_tuning, seeds = setting.seeds, dataset = name, from = { pretrain, pretrained },
+    values = values_of(window, 0),
+  }
+end
+
+--- The plain model of the row `from` at another overlap: it is not trained again (section 4.2).
+function setting.evaluate_plain(bench, label, name, window, overlap, from, slug, series)
+  bench:row {
+    first_of(label, series, window), label = label, slug = slug, model = setting.plain(window, overlap), task = setting.task(name, window, overlap),
+    train = setting.none, seeds = setting.seeds, dataset = name, from = from, values = values_of(window, overlap),
+  }
+end
+
+--- The recurrent model, trained with the overlap that it is tested with.
+function setting.tune_recurrent(bench, label, name, window, overlap, slug, series)
+  bench:row {
+    first_of(label, series, window), label = label, slug = slug, model = setting.recurrent(window, overlap), task = setting.task(name, window, overlap),
+    train = setting.fine_tuning, seeds = setting.seeds, dataset = name, from = { pretrain, pretrained },
+    values = values_of(window, overlap),
+  }
+end
+
+--- The rows of Table 1 or 2; `overlaps` those of the plain model.
+function setting.overlap_rows(bench, name, overlaps)
+  local window, first = setting.window, nil
+  for _, published in ipairs(overlaps) do
+    local label = ("GPT-2 (small), 300 token window | Overlap %d"):format(published)
+    local slug = ("gpt2_small:w300:o%d"):format(published)
+    if published == 0 then
+      first = label
+      setting.tune_plain(bench, label, name, window, slug)
+    else
+      setting.evaluate_plain(bench, label, name, window, setting.overlap(published), first, slug)
+    end
+  end
+  for _, published in ipairs(setting.overlaps) do
+    setting.tune_recurrent(bench, ("Recurrent, 20 windows of 300 tokens (Ours) | Overlap %d"):format(published), name,
+      window, setting.overlap(published), ("gpt2_recurrent:w300:o%d"):format(published))
+  end
+end
+
+return setting

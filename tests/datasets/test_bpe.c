@@ -1,0 +1,187 @@
+/* Byte-level BPE against Hugging Face's implementation (tests/oracles/bpe.py), and what it says of
+ * files that are broken. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "datasets/corpus.h"
+#include "tests/test.h"
+
+#ifdef LH_HAVE_PCRE2
+
+static const char vocabulary[] = "bpe:tests/golden/bpe";
+
+/* The bytes behind hexadecimal digits; free(). */
+static char *from_hex(const char *hex, size_t *bytes) {
+    *bytes = strlen(hex) / 2;
+    char *text = malloc(*bytes + 1);
+    for (size_t i = 0; text != NULL && i < *bytes; ++i) {
+        unsigned value = 0;
+        (void)sscanf(hex + 2 * i, "%2x", &value);
+        text[i] = (char)value;
+    }
+    return text;
+}
+
+static void check_text(const lh_tokenizer *tokenizer, const cJSON *item, const char *field) {
+    const char *hex = cJSON_GetObjectItem(item, "hex")->valuestring;
+    const cJSON *ids = cJSON_GetObjectItem(item, field);
+    size_t bytes = 0, back_bytes = 0;
+    char *text = from_hex(hex, &bytes), *back = NULL;
+    int32_t *tokens = NULL;
+    int64_t count = 0;
+    REQUIRE_OK(lh_tokenizer_encode(tokenizer, text, bytes, &tokens, &count));
+    bool same = count == cJSON_GetArraySize(ids);
+    for (int64_t i = 0; same && i < count; ++i)
+        same = tokens[i] == cJSON_GetArrayItem(ids, (int)i)->valueint;
+    test_check(same, __FILE__, __LINE__, "%s: other tokens for %s", field, hex);
+    CHECK_OK(lh_tokenizer_decode(tokenizer, tokens, count, &back, &back_bytes));
+    CHECK(back_bytes == bytes && memcmp(back, text, bytes) == 0);
+    free(text);
+    free(back);
+    free(tokens);
+}
+
+static void compare(const char *name, const char *field) {
+    FILE *file = fopen("tests/golden/bpe/texts.jsonl", "r");
+    lh_tokenizer *tokenizer = NULL;
+    static char line[1 << 16];
+    int texts = 0;
+    REQUIRE(file != NULL);
+    REQUIRE_OK(lh_tokenizer_open(name, &tokenizer));
+    for (; fgets(line, sizeof line, file) != NULL; ++texts) {
+        cJSON *item = cJSON_Parse(line);
+        REQUIRE(item != NULL);
+        check_text(tokenizer, item, field);
+        cJSON_Delete(item);
+    }
+    CHECK(texts > 45);
+    lh_tokenizer_destroy(tokenizer);
+    (void)fclose(file);
+}
+
+TEST(hard_texts_have_the_tokens_of_the_reference) {
+    compare(vocabulary, "ids");
+}
+
+TEST(with_the_vocabulary_of_gpt2_too) {
+    char path[LH_PATH_BYTES];
+    if (lh_data_find("gpt2-bpe/vocab.bpe", path)) compare("bpe:gpt2", "gpt2");
+}
+
+TEST(any_bytes_come_back) {
+    lh_tokenizer *tokenizer = NULL;
+    REQUIRE_OK(lh_tokenizer_open(vocabulary, &tokenizer));
+    for (int round = 0; round < 200; ++round) {
+        char text[300], *back = NULL;
+        const size_t bytes = (size_t)test_integer(300);
+        for (size_t i = 0; i < bytes; ++i) /* few kinds, so that UTF-8 comes about by chance */
+            text[i] = "ab \n\xc3\xa9\xe2\x82\xac\xff\x80"[test_integer(11)];
+        int32_t *tokens = NULL;
+        int64_t count = 0;
+        size_t back_bytes = 0;
+        REQUIRE_OK(lh_tokenizer_encode(tokenizer, text, bytes, &tokens, &count));
+        REQUIRE_OK(lh_tokenizer_decode(tokenizer, tokens, count, &back, &back_bytes));
+        CHECK(back_bytes == bytes && memcmp(back, text, bytes) == 0);
+        free(tokens);
+        free(back);
+    }
+    lh_tokenizer_destroy(tokenizer);
+}
+
+TEST(a_word_of_a_megabyte_takes_no_time) {
+    enum { LENGTH = 1 << 20 };
+    lh_tokenizer *tokenizer = NULL;
+    int32_t *tokens = NULL;
+    int64_t count = 0;
+    char *text = malloc(LENGTH);
+    REQUIRE(text != NULL);
+    for (int i = 0; i < LENGTH; ++i)
+        text[i] = (char)('a' + test_integer(26));
+    REQUIRE_OK(lh_tokenizer_open(vocabulary, &tokenizer));
+    CHECK_OK(lh_tokenizer_encode(tokenizer, text, LENGTH, &tokens, &count));
+    CHECK(count < LENGTH);
+    lh_tokenizer_destroy(tokenizer);
+    free(tokens);
+    free(text);
+}
+
+/* ---- files that are broken ---- */
+
+static char folder[] = "/tmp/longhaul-bpe-XXXXXX";
+
+static void write_file(const char *name, const char *text) {
+    char path[LH_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    REQUIRE(file != NULL);
+    (void)fputs(text, file);
+    (void)fclose(file);
+}
+
+/* All bytes as tokens, and more: the text of a vocab.json. `end` closes it. */
+static void write_vocabulary(const char *more, const char *end) {
+    static char text[1 << 14];
+    size_t at = 0;
+    int next = 256;
+    text[at++] = '{';
+    for (int b = 0; b < 256; ++b) {
+        const bool prints = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s\"\\u%04x\": %d", b > 0 ? ", " : "",
+                               (unsigned)(prints ? b : next++), b);
+    }
+    (void)snprintf(text + at, sizeof text - at, "%s%s", more, end);
+    write_file("vocab.json", text);
+}
+
+static void refused(const char *more, const char *end, const char *merges, const char *message) {
+    char name[LH_PATH_BYTES];
+    lh_tokenizer *tokenizer = NULL;
+    write_vocabulary(more, end);
+    write_file("merges.txt", merges);
+    (void)snprintf(name, sizeof name, "bpe:%s", folder);
+    CHECK_FAILS(lh_tokenizer_open(name, &tokenizer), LH_EFORMAT, message);
+}
+
+TEST(broken_vocabularies_are_refused_with_their_place) {
+    REQUIRE(mkdtemp(folder) != NULL);
+    refused(", \"ab\": 256", "", "", "vocab.json: not valid JSON near byte");
+    refused(", \"ab\": 300", "}", "", "token 'ab' needs an id from 0 to 256");
+    refused(", \"ab\": -1", "}", "", "token 'ab' needs an id");
+    refused(", \"ab\": \"x\"", "}", "", "token 'ab' needs an id");
+    refused(", \"ab\": 255", "}", "", "id 255 belongs to two tokens, 'ab' is the second");
+    refused(", \"ab\": 256, \"ab\": 257", "}", "", "token 'ab' stands there twice");
+    refused(", \"a b\": 256", "}", "", "token 'a b' (id 256) is not written in byte characters");
+    refused(", \"\": 256", "}", "", "is not written in byte characters");
+    refused(", \"ab\": 256", "}", "#version: 0.2\na b\na c\n",
+            "merges.txt:3: what the merge makes");
+    refused(", \"ab\": 256", "}", "a b\n\xe4\xbd\xa0 b\n",
+            "merges.txt:2: '\xe4\xbd\xa0' is no token");
+    refused(", \"ab\": 256", "}", "a b\nab\n", "merges.txt:2: expected two tokens");
+    refused(", \"ab\": 256", "}", "a b c\n", "merges.txt:1: expected two tokens");
+    refused(", \"ab\": 256", "}", "a b\na b\n", "merges.txt:2: this merge stands there twice");
+    write_file("vocab.json", "[1, 2]");
+    lh_tokenizer *tokenizer = NULL;
+    char name[LH_PATH_BYTES];
+    (void)snprintf(name, sizeof name, "bpe:%s", folder);
+    CHECK_FAILS(lh_tokenizer_open(name, &tokenizer), LH_EFORMAT, "not a JSON object");
+    write_file("vocab.json", "{\"a\": 0}");
+    CHECK_FAILS(lh_tokenizer_open(name, &tokenizer), LH_EFORMAT, "byte 0x00 has no token");
+    CHECK_FAILS(lh_tokenizer_open("bpe:/nonexistent/x", &tokenizer), LH_EIO, "has neither");
+    CHECK_FAILS(lh_tokenizer_open("bpe:nothing", &tokenizer), LH_EIO, "data fetch gpt2");
+    char path[LH_PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/vocab.json", folder);
+    (void)remove(path);
+    (void)snprintf(path, sizeof path, "%s/merges.txt", folder);
+    (void)remove(path);
+    (void)remove(folder);
+}
+
+#else
+
+TEST(without_the_library_the_tokenizer_says_so) {
+    lh_tokenizer *tokenizer = NULL;
+    CHECK_FAILS(lh_tokenizer_open("bpe:gpt2", &tokenizer), LH_EOPTION, "lacks the pcre2 library");
+}
+
+#endif
