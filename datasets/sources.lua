@@ -1,7 +1,23 @@
 -- Public corpora: where they are, under which terms, and what to do with the file. The checksums are those of the archives
 -- as many projects have recorded them. Where none stands, fetch prints the file's sha256, keeps it beside the file, and
 -- checks it from then on.
+local function gpt2(name)
+  local encodings = "https://openaipublic.blob.core.windows.net/gpt-2/encodings/main/"
+  return {
+    name = name, licence = "GPT-2 weights and vocabulary, MIT",
+    files = {
+      { url = encodings .. "encoder.json", file = "encoder.json",
+        sha256 = "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783" },
+      { url = encodings .. "vocab.bpe", file = "vocab.bpe",
+        sha256 = "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5" },
+      { url = ("https://huggingface.co/openai-community/%s/resolve/main/model.safetensors"):format(name),
+        file = "model.safetensors" },
+    },
+  }
+end
+
 return {
+  gpt2 "gpt2", gpt2 "gpt2-medium", gpt2 "gpt2-large", gpt2 "gpt2-xl",
   {
     name = "enwik8", licence = "Wikipedia text, CC BY-SA", bytes = 100000000,
     files = { { url = "http://mattmahoney.net/dc/enwik8.zip", file = "enwik8.zip", unpack = "unzip",

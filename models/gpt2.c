@@ -385,6 +385,30 @@ static double flops_per_token(const void *self, int64_t length) {
     return (double)windows * flops / (double)length + head;
 }
 
+/* The layout of Hugging Face's GPT-2. Its masks are buffers, its head is the embedding again. */
+static const lh_tensor_name published_names[] = {
+    {"wte.weight", "embedding.weight"},
+    {"wpe.weight", "positions.weight"},
+    {"h.#.ln_1.weight", "layers.#.norm.gain"},
+    {"h.#.ln_1.bias", "layers.#.norm.bias"},
+    {"h.#.attn.c_attn.weight", "layers.#.attention.joined"},
+    {"h.#.attn.c_attn.bias", "layers.#.attention.joined_bias"},
+    {"h.#.attn.c_proj.weight", "layers.#.attention.out"},
+    {"h.#.attn.c_proj.bias", "layers.#.attention.out_bias"},
+    {"h.#.ln_2.weight", "layers.#.feed_forward.norm.gain"},
+    {"h.#.ln_2.bias", "layers.#.feed_forward.norm.bias"},
+    {"h.#.mlp.c_fc.weight", "layers.#.feed_forward.in"},
+    {"h.#.mlp.c_fc.bias", "layers.#.feed_forward.in_bias"},
+    {"h.#.mlp.c_proj.weight", "layers.#.feed_forward.out"},
+    {"h.#.mlp.c_proj.bias", "layers.#.feed_forward.out_bias"},
+    {"ln_f.weight", "norm.gain"},
+    {"ln_f.bias", "norm.bias"},
+    {"h.#.attn.bias", NULL},
+    {"h.#.attn.masked_bias", NULL},
+    {"lm_head.weight", NULL},
+    {NULL, NULL},
+};
+
 const lh_model_class lh_model_gpt2 = {
     .name = "gpt2",
     .summary = "GPT-2 on windows of text, disjoint or overlapping",
@@ -397,6 +421,7 @@ const lh_model_class lh_model_gpt2 = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .published_names = published_names,
 };
 
 const lh_model_class lh_model_gpt2_recurrent = {
@@ -411,4 +436,5 @@ const lh_model_class lh_model_gpt2_recurrent = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .published_names = published_names,
 };

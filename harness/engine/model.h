@@ -99,6 +99,8 @@ typedef struct lh_model_class {
     lh_status (*probe)(const void *instance, const lh_params *params,
                        void (*report)(void *context, const char *name, double value),
                        void *context);
+    /* Optional: what published weight files call the parameters (engine/params.h). */
+    const lh_tensor_name *published_names;
 } lh_model_class;
 
 /* ---- for declare() ---- */

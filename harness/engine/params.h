@@ -65,9 +65,19 @@ void lh_params_clear_gradients(lh_params *params);
 /* Fills with zeros the gradients of parameters that got no contribution since. */
 lh_status lh_params_settle_gradients(lh_params *params);
 
-/* Weight files: safetensors, F32, names as declared. Loading refuses missing, surplus and misshapen
- * tensors by name; `partly`: parameters that the file lacks keep their values. */
-lh_status lh_params_save(const lh_params *params, const char *path);
-lh_status lh_params_load(lh_params *params, const char *path, bool partly);
+/* What tensors are called in weight files that others publish: '#' stands for the number of a
+ * layer. An array of these ends with published NULL. */
+typedef struct lh_tensor_name {
+    const char *published;
+    const char *own; /* NULL: such a tensor is passed over */
+} lh_tensor_name;
+
+/* Weight files: safetensors, F32, F16 or BF16. `names` (optional) says what published files call
+ * the tensors; a file of our own names is read all the same. Loading refuses missing, surplus and
+ * misshapen tensors by name; `partly`: parameters that the file lacks keep their values. Saving
+ * writes F32, under published names when `names` is given. */
+lh_status lh_params_save(const lh_params *params, const char *path, const lh_tensor_name *names);
+lh_status lh_params_load(lh_params *params, const char *path, const lh_tensor_name *names,
+                         bool partly);
 
 #endif

@@ -26,6 +26,7 @@ void lh_lua_check(lua_State *lua, lh_status status);
 extern const luaL_Reg lh_lua_arguments[];
 extern const luaL_Reg lh_lua_models[];
 extern const luaL_Reg lh_lua_sessions[];
+extern const luaL_Reg lh_lua_generate[];
 extern const luaL_Reg lh_lua_files[];
 extern const luaL_Reg lh_lua_machine[];
 

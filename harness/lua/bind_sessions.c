@@ -177,8 +177,10 @@ static int session_restore(lua_State *lua) {
     return 0;
 }
 
+/* session:save_weights(path, published): under published names. */
 static int session_save_weights(lua_State *lua) {
-    lh_lua_check(lua, lh_session_save_weights(session_at(lua, 1), luaL_checkstring(lua, 2)));
+    lh_lua_check(lua, lh_session_save_weights(session_at(lua, 1), luaL_checkstring(lua, 2),
+                                              lua_toboolean(lua, 3)));
     return 0;
 }
 

@@ -49,7 +49,9 @@ static lh_status open_model(forward *f) {
         LH_TRY(spec->model->check(f->model->instance, spec->rows, f->segment));
     LH_TRY(lh_params_allocate(f->model->params, f->pool));
     LH_TRY(lh_params_initialize(f->model->params, spec->seed));
-    if (spec->weights != NULL) LH_TRY(lh_params_load(f->model->params, spec->weights, false));
+    if (spec->weights != NULL)
+        LH_TRY(
+            lh_params_load(f->model->params, spec->weights, spec->model->published_names, false));
     return lh_state_create(f->model, f->pool, spec->rows, &f->state);
 }
 

@@ -183,11 +183,16 @@ lh_status lh_session_restore(lh_session *session, const char *path) {
 }
 
 lh_status lh_session_load_weights(lh_session *session, const char *path, bool partly) {
-    return lh_params_load(session->model->params, path, partly);
+    return lh_params_load(session->model->params, path, session->model->class->published_names,
+                          partly);
 }
 
-lh_status lh_session_save_weights(lh_session *session, const char *path) {
-    return lh_params_save(session->model->params, path);
+lh_status lh_session_save_weights(lh_session *session, const char *path, bool published) {
+    const lh_tensor_name *names = session->model->class->published_names;
+    if (published && names == NULL)
+        return lh_fail(LH_EOPTION, "%s has no published names of its tensors",
+                       session->model->class->name);
+    return lh_params_save(session->model->params, path, published ? names : NULL);
 }
 
 /* ---- what others may know ---- */

@@ -105,6 +105,7 @@ int64_t lh_session_peak_memory(const lh_session *session);
 double lh_session_flops_per_token(const lh_session *session); /* forward, with head */
 /* partly: parameters that the file lacks keep their values. */
 lh_status lh_session_load_weights(lh_session *session, const char *path, bool partly);
-lh_status lh_session_save_weights(lh_session *session, const char *path);
+/* published: under the names of the files that others publish; LH_EOPTION when there are none. */
+lh_status lh_session_save_weights(lh_session *session, const char *path, bool published);
 
 #endif

@@ -160,3 +160,66 @@ TEST(windows_that_do_not_fit_are_refused) {
     CHECK_FAILS(model->class->check(model->instance, 1, 12), LH_ESHAPE, "try 8");
     lh_model_destroy(model);
 }
+
+/* ---- the layout of published weights ---- */
+
+static const char weights_path[] = "/tmp/longhaul-test-gpt2.safetensors";
+
+/* Saves under `names`, loads into other values under the published ones, and compares. */
+static lh_status save_and_load(const lh_tensor_name *names, bool *same) {
+    model_bench bench;
+    static real before[8192];
+    lh_status status = LH_EMEMORY;
+    if (bench_open(&bench, "gpt2", SIZES, ROWS)) {
+        lh_params *params = bench.model->params;
+        const lh_tensor *values = lh_params_values(params);
+        const size_t bytes = (size_t)lh_tensor_count(values) * sizeof(real);
+        CHECK(bytes <= sizeof before);
+        memcpy(before, lh_tensor_real(values), bytes);
+        CHECK_OK(lh_params_save(params, weights_path, names));
+        CHECK_OK(lh_params_initialize(params, 77));
+        CHECK(memcmp(before, lh_tensor_real(values), bytes) != 0);
+        status = lh_params_load(params, weights_path, bench.model->class->published_names, false);
+        *same = memcmp(before, lh_tensor_real(values), bytes) == 0;
+    }
+    (void)remove(weights_path);
+    bench_close(&bench);
+    return status;
+}
+
+/* The class's names with `prefix` before each, and one of them replaced. */
+static void rename_tensors(lh_tensor_name *out, char text[][64], const char *prefix,
+                           const char *published, const char *instead) {
+    const lh_tensor_name *names = lh_model_class_find("gpt2")->published_names;
+    for (; names->published != NULL; ++names, ++out, ++text) {
+        const bool replaced = published != NULL && strcmp(names->published, published) == 0;
+        (void)snprintf(*text, sizeof *text, "%s%s", prefix, replaced ? instead : names->published);
+        *out = (lh_tensor_name){*text, names->own};
+    }
+    *out = (lh_tensor_name){NULL, NULL};
+}
+
+TEST(published_weight_files_are_read_and_written) {
+    const lh_tensor_name *names = lh_model_class_find("gpt2")->published_names;
+    lh_tensor_name renamed[32];
+    char text[32][64];
+    bool same = false;
+    CHECK_OK(save_and_load(NULL, &same)); /* a file of our own names */
+#ifndef LH_REAL_DOUBLE
+    CHECK(same);
+    CHECK_OK(save_and_load(names, &same));
+    CHECK(same);
+    rename_tensors(renamed, text, "transformer.", NULL, NULL);
+    CHECK_OK(save_and_load(renamed, &same));
+    CHECK(same);
+#endif
+    rename_tensors(renamed, text, "", "h.#.mlp.c_fc.bias", "h.#.attn.masked_bias");
+    CHECK_FAILS(save_and_load(renamed, &same), LH_EFORMAT, "lacks tensor h.0.mlp.c_fc.bias");
+    rename_tensors(renamed, text, "", "ln_f.bias", "ln_f.offset");
+    CHECK_FAILS(save_and_load(renamed, &same), LH_EFORMAT, "ln_f.offset is none of the model's");
+    rename_tensors(renamed, text, "", "ln_f.bias", "transformer.ln_f.weight");
+    CHECK_FAILS(save_and_load(renamed, &same), LH_EFORMAT, "are both norm.gain");
+    rename_tensors(renamed, text, "", "wpe.weight", "ln_f.bias");
+    renamed[15].published = "wpe.weight";
+    CHECK_FAILS(save_and_load(renamed, &same), LH_EFORMAT, "another shape");
+}

@@ -175,9 +175,9 @@ TEST(steady_steps_allocate_nothing) {
 static void weights(trial *t) {
     static const char path[] = "/tmp/longhaul-test-weights.safetensors";
     real again[ROWS * COUNT * WIDTH];
-    CHECK_OK(lh_params_save(t->bench.model->params, path));
+    CHECK_OK(lh_params_save(t->bench.model->params, path, NULL));
     CHECK_OK(lh_params_initialize(t->bench.model->params, 99));
-    CHECK_OK(lh_params_load(t->bench.model->params, path, false));
+    CHECK_OK(lh_params_load(t->bench.model->params, path, NULL, false));
     (void)remove(path);
     CHECK_OK(lh_state_clear(t->bench.state));
     if (!bench_run(&t->bench, t->tokens, COUNT, t->which->segment, fresh, again)) return;

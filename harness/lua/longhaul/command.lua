@@ -8,7 +8,8 @@ local command = {}
 command.ok, command.failed, command.usage, command.interrupted = 0, 1, 2, 130
 
 local groups = { "commands.run", "commands.models", "commands.data", "commands.measure",
-  "commands.other", "commands.new" }
+  "commands.generate", "commands.other",
+  "commands.new" }
 
 local function all()
   local list, by_name = {}, {}
@@ -82,6 +83,7 @@ end
 --- Runs the command line; gives the exit code.
 function command.main(words)
   core.setup_sessions()
+  core.setup_generators()
   local good, result = pcall(function()
     core.load_plugins()
     return dispatch(words)

@@ -19,6 +19,18 @@ local function output_of(words)
   return pipe:read("a")
 end
 
+--- The weight file that a name stands for: itself, or model.safetensors in the folder of that name
+--- in the data folders.
+function data.weights(name)
+  if name:match("%.safetensors$") then return name end
+  for _, folder in ipairs(core.data_folders()) do
+    local path = ("%s/%s/model.safetensors"):format(folder, name)
+    if core.exists(path) then return path end
+  end
+  error(("no weights '%s': expected a file that ends in .safetensors, or %s/model.safetensors in the data folders "
+    .. "(`longhaul data fetch %s`)"):format(name, name, name), 0)
+end
+
 -- ---- list ----
 
 local function sizes(folder)

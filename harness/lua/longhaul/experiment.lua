@@ -74,6 +74,7 @@ local row_fields = {
   { "dataset", "string" }, { "label", "string" }, { "published_row", "string" },
     { "slug", "string" }, { "from", "string or table" }, { "keep_weights", "boolean" },
   { "values", "table" },
+  { "weights", "string" },
 }
 
 -- "64 lstm:dual" from a point of lh.grid, and its factors in the order of the axes.
@@ -116,7 +117,8 @@ end
 
 --- Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,
 --- dataset = "books" }`. The first value is the label, or a point of lh.grid whose factors become
---- columns of runs.csv. `from` names a row whose trained weights this one starts from; `values`
+--- columns of runs.csv. `from` names a row whose trained weights this one starts from, `weights` a
+--- file of weights or a name under which they were fetched; `values`
 --- are numbers that the script knows of the row, as columns of runs.csv.
 function Experiment:row(row)
   check_fields("row", row, row_fields, true)
@@ -146,7 +148,7 @@ function Experiment:row(row)
   self.rows[#self.rows + 1] = {
     label = label, dataset = dataset, model = row.model, task = row.task, train = row.train,
     seeds = math.tointeger(row.seeds), factors = factors, line = spec.line(), slug = row.slug,
-    published_row = row.published_row, values = row.values, keep_weights = row.keep_weights,
+    published_row = row.published_row, values = row.values, weights = row.weights, keep_weights = row.keep_weights,
     from = row.from and source_of(self, row.from, dataset),
   }
   return self

@@ -2,6 +2,7 @@
 -- their checkpoint; then step times by the protocol (all rows interleaved in one process); then
 -- tables, charts and claims.
 local core = require "longhaul.core"
+local data = require "longhaul.data"
 local progress = require "longhaul.progress"
 local store = require "longhaul.store"
 local timing = require "longhaul.timing"
@@ -41,6 +42,7 @@ function runner.identity(run)
   }
   local source = source_of(run)
   if source then parts[#parts + 1] = runner.identity(source) end
+  parts[#parts + 1] = row.weights
   return core.hash(table.concat(parts, "\n")):sub(1, 16)
 end
 
@@ -106,6 +108,7 @@ end
 -- A session with the weights that the run starts from.
 local function begin_session(run)
   local session = new_session(run)
+  if run.row.weights then session:load_weights(data.weights(run.row.weights)) end
   if run.start then session:load_weights(run.start.path, run.start.class ~= run.row.model.name) end
   return session
 end

@@ -1,6 +1,7 @@
 -- describe, train, eval, forward: one model at a time.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local data = require "longhaul.data"
 local progress = require "longhaul.progress"
 
 -- 1234567 -> "1,234,567".
@@ -95,13 +96,13 @@ local function train(values)
   end
   shown:finish("trained")
   print_metrics(session:evaluate("test") or {})
-  if values.out then session:save_weights(values.out) end
+  if values.out then session:save_weights(values.out, values["published-names"]) end
 end
 
 local function evaluate(values)
   local session <close> = session_of(values)
   if not values.weights then command.misuse("eval needs --weights FILE.safetensors") end
-  session:load_weights(values.weights)
+  session:load_weights(data.weights(values.weights))
   print_metrics(session:evaluate(values.split or "test") or {})
 end
 
@@ -180,6 +181,7 @@ return {
     usage = "train --model NAME [--options TEXT] [--task-options TEXT] [--train TEXT] [--out FILE]",
     options = with { training[1], training[2], training[3],
       { "out=", "weight file to write", "FILE.safetensors" },
+      { "published-names", "name tensors in it as published weight files do" },
         { "snapshot=", "checkpoint to write and resume from", "FILE" } },
   },
   {
@@ -187,7 +189,7 @@ return {
     usage = "eval --model NAME --weights FILE [--options TEXT] [--task-options TEXT] "
       .. "[--split valid|test]",
     options = with { training[1], training[2], training[3],
-      { "weights=", "weight file", "FILE.safetensors" },
+      { "weights=", "weight file, or the name of fetched weights", "FILE.safetensors" },
         { "split=", "valid or test (default)", "NAME" } },
   },
   {

@@ -1,0 +1,182 @@
+/* Tokenizers and generators for Lua. */
+#include "datasets/dataset.h"
+#include "harness/lua/bind.h"
+#include "harness/train/generator.h"
+
+#include <stdlib.h>
+
+static const char tokenizer_type[] = "longhaul.tokenizer", generator_type[] = "longhaul.generator";
+
+/* ---- tokenizers ---- */
+
+static lh_tokenizer *tokenizer_at(lua_State *lua, int index) {
+    lh_tokenizer **slot = luaL_checkudata(lua, index, tokenizer_type);
+    if (*slot == NULL) luaL_argerror(lua, index, "the tokenizer is closed");
+    return *slot;
+}
+
+static int tokenizer_close(lua_State *lua) {
+    lh_tokenizer **slot = luaL_checkudata(lua, 1, tokenizer_type);
+    lh_tokenizer_destroy(*slot);
+    *slot = NULL;
+    return 0;
+}
+
+/* tokenizer(name) -> a tokenizer. */
+static int tokenizer(lua_State *lua) {
+    const char *name = luaL_checkstring(lua, 1);
+    lh_tokenizer **slot = lua_newuserdatauv(lua, sizeof *slot, 0);
+    *slot = NULL;
+    luaL_setmetatable(lua, tokenizer_type);
+    lh_lua_check(lua, lh_tokenizer_open(name, slot));
+    return 1;
+}
+
+static int tokenizer_vocabulary(lua_State *lua) {
+    lua_pushinteger(lua, lh_tokenizer_vocabulary(tokenizer_at(lua, 1)));
+    return 1;
+}
+
+/* tokenizer:encode(text) -> array of ids. */
+static int tokenizer_encode(lua_State *lua) {
+    size_t bytes = 0;
+    int32_t *tokens = NULL;
+    int64_t count = 0;
+    const lh_tokenizer *t = tokenizer_at(lua, 1);
+    const char *text = luaL_checklstring(lua, 2, &bytes);
+    lh_lua_check(lua, lh_tokenizer_encode(t, text, bytes, &tokens, &count));
+    lua_createtable(lua, (int)count, 0);
+    for (int64_t i = 0; i < count; ++i) {
+        lua_pushinteger(lua, tokens[i]);
+        lua_seti(lua, -2, i + 1);
+    }
+    free(tokens);
+    return 1;
+}
+
+/* The array at `index` as tokens, on the Lua stack. */
+static int32_t *tokens_at(lua_State *lua, int index, int64_t *count) {
+    luaL_checktype(lua, index, LUA_TTABLE);
+    *count = luaL_len(lua, index);
+    int32_t *tokens = lua_newuserdatauv(lua, (size_t)(*count + 1) * sizeof *tokens, 0);
+    for (int64_t i = 0; i < *count; ++i) {
+        lua_geti(lua, index, i + 1);
+        tokens[i] = (int32_t)luaL_checkinteger(lua, -1);
+        lua_pop(lua, 1);
+    }
+    return tokens;
+}
+
+/* tokenizer:decode(array of ids) -> text. */
+static int tokenizer_decode(lua_State *lua) {
+    int64_t count = 0;
+    char *text = NULL;
+    size_t bytes = 0;
+    const lh_tokenizer *t = tokenizer_at(lua, 1);
+    const int32_t *tokens = tokens_at(lua, 2, &count);
+    lh_lua_check(lua, lh_tokenizer_decode(t, tokens, count, &text, &bytes));
+    lua_pushlstring(lua, text, bytes);
+    free(text);
+    return 1;
+}
+
+/* ---- generators ---- */
+
+static lh_generator *generator_at(lua_State *lua, int index) {
+    lh_generator **slot = luaL_checkudata(lua, index, generator_type);
+    if (*slot == NULL) luaL_argerror(lua, index, "the generator is closed");
+    return *slot;
+}
+
+static int generator_close(lua_State *lua) {
+    lh_generator **slot = luaL_checkudata(lua, 1, generator_type);
+    lh_generator_destroy(*slot);
+    *slot = NULL;
+    return 0;
+}
+
+static lh_status create(lh_generator_spec *spec, const char *text, lh_generator **out) {
+    lh_options *options = NULL;
+    LH_TRY(lh_options_create(spec->model->name, spec->model->options, &options));
+    lh_status status = lh_options_parse(options, text);
+    spec->options = options;
+    if (status == LH_OK) status = lh_generator_create(spec, out);
+    lh_options_destroy(options);
+    return status;
+}
+
+/* generator{model, options, vocabulary, weights or nil, seed, device} -> a generator. */
+static int generator(lua_State *lua) {
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    lua_settop(lua, 1);
+    lh_generator_spec spec = {.model = lh_model_class_find(lh_lua_field(lua, 1, "model")),
+                              .device = lh_lua_field(lua, 1, "device")};
+    const char *options = lh_lua_field(lua, 1, "options");
+    if (spec.model == NULL) return lh_lua_raise(lua, 0);
+    lua_getfield(lua, 1, "weights");
+    spec.weights = luaL_optstring(lua, -1, NULL);
+    lua_getfield(lua, 1, "vocabulary");
+    spec.setup.vocabulary = luaL_checkinteger(lua, -1);
+    lua_getfield(lua, 1, "seed");
+    spec.seed = (uint64_t)luaL_optinteger(lua, -1, 1);
+    lh_generator **slot = lua_newuserdatauv(lua, sizeof *slot, 0);
+    *slot = NULL;
+    luaL_setmetatable(lua, generator_type);
+    lh_lua_check(lua, create(&spec, options, slot));
+    return 1;
+}
+
+/* generator:feed(array of ids). */
+static int generator_feed(lua_State *lua) {
+    int64_t count = 0;
+    lh_generator *g = generator_at(lua, 1);
+    const int32_t *tokens = tokens_at(lua, 2, &count);
+    lh_lua_check(lua, lh_generator_feed(g, tokens, count));
+    return 0;
+}
+
+/* generator:next(temperature, top_k, top_p) -> id. */
+static int generator_next(lua_State *lua) {
+    const lh_sampling sampling = {.temperature = luaL_checknumber(lua, 2),
+                                  .top_k = luaL_checkinteger(lua, 3),
+                                  .top_p = luaL_checknumber(lua, 4)};
+    int32_t token = 0;
+    lh_lua_check(lua, lh_generator_next(generator_at(lua, 1), &sampling, &token));
+    lua_pushinteger(lua, token);
+    return 1;
+}
+
+/* ---- types ---- */
+
+static void make_type(lua_State *lua, const char *name, const luaL_Reg *methods,
+                      lua_CFunction close) {
+    if (luaL_newmetatable(lua, name) == 0) return;
+    lua_newtable(lua);
+    luaL_setfuncs(lua, methods, 0);
+    lua_setfield(lua, -2, "__index");
+    lua_pushcfunction(lua, close);
+    lua_setfield(lua, -2, "__gc");
+    lua_pushcfunction(lua, close);
+    lua_setfield(lua, -2, "__close");
+}
+
+static const luaL_Reg tokenizer_methods[] = {{"vocabulary", tokenizer_vocabulary},
+                                             {"encode", tokenizer_encode},
+                                             {"decode", tokenizer_decode},
+                                             {"close", tokenizer_close},
+                                             {NULL, NULL}};
+
+static const luaL_Reg generator_methods[] = {
+    {"feed", generator_feed}, {"next", generator_next}, {"close", generator_close}, {NULL, NULL}};
+
+/* setup_generators(): makes the userdata types; the library calls it once. */
+static int setup_generators(lua_State *lua) {
+    make_type(lua, tokenizer_type, tokenizer_methods, tokenizer_close);
+    make_type(lua, generator_type, generator_methods, generator_close);
+    return 0;
+}
+
+const luaL_Reg lh_lua_generate[] = {{"setup_generators", setup_generators},
+                                    {"tokenizer", tokenizer},
+                                    {"generator", generator},
+                                    {NULL, NULL}};

@@ -1,0 +1,66 @@
+-- generate: text from a model, as it comes.
+local command = require "longhaul.command"
+local core = require "longhaul.core"
+local data = require "longhaul.data"
+
+local function number(values, name, default)
+  local value = tonumber(values[name] or default)
+  if not value or value < 0 then command.misuse(("--%s takes a number, 0 or more"):format(name)) end
+  return value
+end
+
+local function whole(values, name, default)
+  return math.tointeger(number(values, name, default)) or command.misuse(("--%s takes an integer"):format(name))
+end
+
+local function prompt_of(values)
+  if values.prompt and values["prompt-file"] then command.misuse("--prompt and --prompt-file: give one of them") end
+  local text = values["prompt-file"] and core.read_file(values["prompt-file"]) or values.prompt
+  if not text or text == "" then command.misuse("generate needs a --prompt TEXT or --prompt-file FILE") end
+  return text
+end
+
+local function generate(values)
+  for _, name in ipairs { "model", "tokens", "weights" } do
+    if not values[name] then command.misuse(("generate needs --%s; `longhaul generate --help`"):format(name)) end
+  end
+  local prompt, count = prompt_of(values), whole(values, "count", 200)
+  local temperature, top_k, top_p = number(values, "temperature", 1), whole(values, "top-k", 0), number(values, "top-p", 1)
+  local tokenizer <close> = core.tokenizer(values.tokens)
+  local generator <close> = core.generator {
+    model = values.model, options = core.check("model", values.model, values.options or ""),
+    vocabulary = tokenizer:vocabulary(), weights = data.weights(values.weights), seed = whole(values, "seed", 1),
+    device = values.device or "cpu",
+  }
+  generator:feed(tokenizer:encode(prompt))
+  io.stdout:write(prompt)
+  for _ = 1, count do
+    io.stdout:write(tokenizer:decode { generator:next(temperature, top_k, top_p) })
+    io.stdout:flush()
+  end
+  print()
+end
+
+return {
+  {
+    name = "generate", summary = "continue a text, token by token", run = generate,
+    usage = "generate --model NAME --weights FILE --tokens TOKENIZER --prompt TEXT [--count N] ...",
+    description = "Reads the prompt and writes what the model draws after it. A model with windows\n"
+      .. "goes on in a new window when one is full; one with recurrence then knows the text\n"
+      .. "before it only by what its state carries.",
+    options = {
+      { "model=", "model class", "NAME" },
+      { "options=", "model options, 'layers=4 width=128'", "TEXT" },
+      { "weights=", "weight file, or the name of fetched weights", "FILE.safetensors" },
+      { "tokens=", "tokenizer, as in lh.data.text: bytes, bpe:gpt2, ...", "TOKENIZER" },
+      { "prompt=", "text to continue", "TEXT" },
+      { "prompt-file=", "file with it", "FILE" },
+      { "count=", "tokens to draw (default 200)", "N" },
+      { "temperature=", "1: as the model says; 0: always the likeliest (default 1)", "T" },
+      { "top-k=", "draw among so many likeliest tokens; 0: all", "K" },
+      { "top-p=", "draw among the likeliest with this probability together (default 1)", "P" },
+      { "seed=", "seed of the draws (default 1)", "N" },
+      { "device=", "cpu, or cuda where built", "NAME" },
+    },
+  },
+}
