@@ -1,17 +1,21 @@
 /* Adafactor in a few launches: second moments, the update y with its sums of squares, the step size
  * that these make, and the step. All sums run in one fixed order. */
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/warp.cuh"
 
 #define TINY           1e-30 /* eps1: keeps the second moment above zero */
 #define SMALLEST_SCALE 1e-3  /* eps2: floor of the parameter's own scale */
 
-enum { SUM_BLOCKS = 256 }; /* of the sums over a whole tensor */
+enum {
+    SUM_BLOCKS = 256, /* of the sums over a whole tensor */
+    STRETCH = 64      /* rows of a column that one thread sums */
+};
 
 /* Parts of the workspace. */
 typedef struct parts {
     real *y;                       /* [count] */
     double *y_squares, *x_squares; /* [SUM_BLOCKS] */
     double *row_mean;              /* [outer] */
+    double *stretch;               /* [outer][stretches][columns]: sums of g^2 */
     real *size;                    /* [1] */
 } parts;
 
@@ -33,6 +37,9 @@ static size_t lay_out(const lh_adafactor_args *args, void *memory, parts *p) {
     bytes += part(&at, SUM_BLOCKS * sizeof(double), (void **)&p->y_squares);
     bytes += part(&at, SUM_BLOCKS * sizeof(double), (void **)&p->x_squares);
     bytes += part(&at, (size_t)args->outer * sizeof(double), (void **)&p->row_mean);
+    const int64_t stretches = args->factored ? lh_chunk_count(args->rows, STRETCH) : 0;
+    bytes += part(&at, (size_t)(args->outer * stretches * args->columns) * sizeof(double),
+                  (void **)&p->stretch);
     return bytes + part(&at, sizeof(real), (void **)&p->size);
 }
 
@@ -83,17 +90,27 @@ __global__ void __launch_bounds__(LH_THREADS) row_moments(lh_adafactor_args a) {
     }
 }
 
-/* A thread walks a column. */
-static lh_status column_moments(const lh_launch *launch, const lh_adafactor_args *args) {
+/* A thread walks a stretch of a column, then one joins a column's stretches. */
+static lh_status column_moments(const lh_launch *launch, const lh_adafactor_args *args,
+                                double *stretch) {
     const lh_adafactor_args a = *args;
+    const int64_t stretches = lh_chunk_count(a.rows, STRETCH);
+    LH_CUDA_TRY(lh_each(launch, a.outer * stretches * a.columns, [=] __device__(int64_t i) {
+        const int64_t column = i % a.columns, piece = i / a.columns;
+        const int64_t first = piece % stretches * STRETCH;
+        const int64_t count = lh_min(a.rows - first, STRETCH);
+        const real *g = a.g + (piece / stretches * a.rows + first) * a.columns + column;
+        double sum = 0;
+        for (int64_t r = 0; r < count; ++r)
+            sum += (double)g[r * a.columns] * (double)g[r * a.columns];
+        stretch[i] = sum;
+    }));
     return lh_each(launch, a.outer * a.columns, [=] __device__(int64_t i) {
-        const int64_t outer = i / a.columns, column = i % a.columns;
+        const double *piece = stretch + i / a.columns * stretches * a.columns + i % a.columns;
         const double factor = factor_of(a), beta2 = beta2_of(a);
         double sum = 0;
-        for (int64_t r = 0; r < a.rows; ++r) {
-            const double g = (double)a.g[(outer * a.rows + r) * a.columns + column];
-            sum += g * g;
-        }
+        for (int64_t n = 0; n < stretches; ++n)
+            sum += piece[n * a.columns];
         const double mean = factor * factor * sum / (double)a.rows + TINY;
         a.column[i] = (real)(beta2 * (double)a.column[i] + (1.0 - beta2) * mean);
     });
@@ -154,12 +171,15 @@ static lh_status make_size(const lh_launch *launch, const lh_adafactor_args *arg
                           part.y_squares));
     LH_CUDA_TRY(
         LH_LAUNCH(sum_of_squares, SUM_BLOCKS, LH_THREADS, 0, launch, count, a.x, part.x_squares));
-    return lh_each(launch, 1, [=] __device__(int64_t) {
+    return lh_each_row(launch, 1, [=] __device__(int64_t, int lane) {
         double y_sum = 0, x_sum = 0;
-        for (int n = 0; n < SUM_BLOCKS; ++n) {
+        for (int n = lane; n < SUM_BLOCKS; n += LH_WARP) {
             y_sum += part.y_squares[n];
             x_sum += part.x_squares[n];
         }
+        y_sum = lh_warp_sum(y_sum);
+        x_sum = lh_warp_sum(x_sum);
+        if (lane != 0) return;
         const double y_rms = sqrt(y_sum / (double)count), x_rms = sqrt(x_sum / (double)count);
         const double excess = y_rms / a.clip;
         const double scale = a.parameter_scale ? fmax(x_rms, SMALLEST_SCALE) : 1.0;
@@ -185,7 +205,7 @@ lh_status lh_cuda_adafactor(const lh_launch *launch, const lh_adafactor_args *ar
     if (args->factored) {
         LH_CUDA_TRY(LH_LAUNCH(row_moments, lh_blocks(args->outer * args->rows, 1), LH_THREADS, 0,
                               launch, *args));
-        LH_CUDA_TRY(column_moments(launch, args));
+        LH_CUDA_TRY(column_moments(launch, args, p.stretch));
         LH_CUDA_TRY(LH_LAUNCH(row_means, lh_blocks(args->outer, 1), LH_THREADS, 0, launch, *args,
                               p.row_mean));
     }

@@ -10,8 +10,9 @@ typedef struct head_loss {
     lh_tensor *dhidden, *dweight, *dbias;
 } head_loss;
 
-/* A chunk's logits stay within this many elements, so that they fit a core's caches. */
-enum { CHUNK_ELEMENTS = 1 << 18, CHUNK_LEAST = 64 };
+/* A chunk's logits stay within this many elements, so that they fit a core's caches; on a GPU they
+ * are to fill it and to stay well below its memory. */
+enum { CHUNK_ELEMENTS = 1 << 18, CHUNK_ELEMENTS_GPU = 1 << 26, CHUNK_LEAST = 64 };
 
 static lh_status chunk_logits(lh_pool *pool, const head_loss *h, int64_t first, int64_t rows) {
     const lh_matmul_args args = {.batch = 1,
@@ -171,8 +172,10 @@ static bool fits(const head_loss *h) {
            (h->bias == NULL || lh_tensor_count(h->bias) == h->vocabulary);
 }
 
-static int64_t chosen_chunk(int64_t chunk, int64_t rows, int64_t vocabulary) {
-    int64_t chosen = chunk > 0 ? chunk : CHUNK_ELEMENTS / (vocabulary > 0 ? vocabulary : 1);
+static int64_t chosen_chunk(const lh_tape *tape, int64_t chunk, int64_t rows, int64_t vocabulary) {
+    const bool on_cpu = lh_tape_device(tape)->kind == LH_CPU;
+    const int64_t elements = on_cpu ? CHUNK_ELEMENTS : CHUNK_ELEMENTS_GPU;
+    int64_t chosen = chunk > 0 ? chunk : elements / (vocabulary > 0 ? vocabulary : 1);
     if (chunk <= 0 && chosen < CHUNK_LEAST) chosen = CHUNK_LEAST;
     return chosen < rows ? chosen : rows > 0 ? rows : 1;
 }
@@ -221,7 +224,7 @@ lh_tensor *lh_linear_cross_entropy(lh_tape *tape, lh_tensor *hidden, lh_tensor *
         return LH_OP_FAIL("linear_cross_entropy: hidden %s, weight %s, target %s",
                           lh_shape_text(hidden), lh_shape_text(weight), lh_shape_text(target));
     }
-    h.chunk = chosen_chunk(chunk, h.rows, h.vocabulary);
+    h.chunk = chosen_chunk(tape, chunk, h.rows, h.vocabulary);
     const lh_scope scope = lh_scope_open(tape);
     lh_tensor *loss = NULL;
     if (allocate(tape, &h, gradient_scale) && run_chunks(tape, &h) == LH_OK &&
