@@ -1,16 +1,80 @@
 #!/usr/bin/env bash
-# Everything that wants a GPU, in one go of a few minutes: builds with CUDA, runs the conformance
-# suite on the card, trains every model there and on the processor, and Table 1 at scale smoke with
-# its step times.
+# Everything that wants a GPU, in one go of less than ten minutes: the conformance suite on the card
+# and parts of it under compute-sanitizer, losses beside the processor's in every precision, the
+# paper-size baseline's step time against the card's own matrix rate, with and without graphs, every
+# model, and the PyTorch peers where there are any.
 #
-#   scripts/gpu-check.sh [FOLDER]      what was seen goes to FOLDER (default results/gpu)
-set -euo pipefail
-cd "$(dirname "$0")/.."
-folder=${1:-results/gpu}
+#   scripts/gpu-check.sh [FOLDER]      what was seen goes to FOLDER (default $OUT, else results/gpu)
+#
+# summary.csv says how each part went; log.txt has all that was printed. A part that fails or takes
+# too long does not keep the others from running.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+folder=${1:-${OUT:-results/gpu}}
 mkdir -p "$folder"
+program=build/longhaul conformance=build/tests/kernels/conformance
+jobs=$(nproc)
+failed=0
+echo "part,seconds,verdict" >"$folder/summary.csv"
+: >"$folder/log.txt"
 
-nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv | tee "$folder/card.csv"
-make CUDA=1 -j"$(nproc)" all
-make CUDA=1 -j"$(nproc)" conformance BACKEND=cuda 2>&1 | tee "$folder/conformance.txt"
-LONGHAUL_BIN=build/longhaul tests/cudasim/sim_train.sh 2>&1 | tee "$folder/train.txt"
-build/longhaul run experiments/brt/table1.lua --scale smoke --device cuda --results "$folder"
+# part NAME LIMIT COMMAND...: runs it for at most LIMIT seconds.
+part() {
+    local name=$1 limit=$2 start=$SECONDS verdict=good status
+    shift 2
+    printf '\n==== %s\n' "$name" | tee -a "$folder/log.txt"
+    timeout --kill-after=5 "$limit" "$@" >>"$folder/log.txt" 2>&1
+    status=$?
+    if [ $status -eq 124 ] || [ $status -eq 137 ]; then verdict="stopped after $limit s"
+    elif [ $status -ne 0 ]; then verdict="failed ($status)"; fi
+    [ "$verdict" = good ] || { failed=1; tail -n 12 "$folder/log.txt"; }
+    echo "$name,$((SECONDS - start)),$verdict" | tee -a "$folder/summary.csv"
+}
+
+# Kernels side by side: the references are what takes the time.
+conformance_all() {
+    sed -n 's/^LH_KERNEL[_W]*(\(.*\))$/\1/p' kernels/kernels.def |
+        OMP_NUM_THREADS=1 xargs -P "$jobs" -I{} "$conformance" --backend cuda --mode test --kernel {}
+}
+
+sanitized() {
+    local kernel tool=$1
+    shift
+    for kernel in "$@"; do
+        compute-sanitizer --tool "$tool" --error-exitcode 9 "$conformance" --backend cuda \
+            --mode test --kernel "$kernel" | tail -n 4 || return
+    done
+}
+
+rates() {
+    nvcc -O3 -std=c++17 -arch=native tests/gpu/matrix_rate.cu -lcublas -o build/matrix_rate &&
+        build/matrix_rate >"$folder/rates.csv" && cat "$folder/rates.csv"
+}
+
+peers() {
+    local peer
+    for peer in tests/peers/*.py; do
+        echo "$peer"
+        python3 "$peer" || return
+    done
+}
+
+export -f conformance_all sanitized rates peers
+export folder jobs conformance
+
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv >"$folder/card.csv"
+cat "$folder/card.csv"
+part build 240 make CUDA=1 -j"$jobs" all "$conformance"
+part rates 60 bash -o pipefail -c rates
+part losses 120 "$program" lua tests/gpu/losses.lua "$folder"
+part speed 90 "$program" lua tests/gpu/speed.lua "$folder"
+part speed-eager 90 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
+part conformance 120 bash -o pipefail -c conformance_all
+if compgen -G 'tests/peers/*.py' >/dev/null; then part peers 120 bash -c peers; fi
+part memcheck 60 bash -o pipefail -c 'sanitized memcheck matmul layer_norm_backward adafactor'
+part racecheck 60 bash -o pipefail -c 'sanitized racecheck softmax_forward adafactor'
+part models 60 env LONGHAUL_BIN="$program" tests/cudasim/sim_train.sh
+printf '\n'
+cat "$folder/summary.csv"
+grep -h 'of bf16' "$folder/log.txt"
+exit $failed
