@@ -574,6 +574,14 @@ typedef struct lh_adafactor_args {
     real *m;            /* in out like x           when momentum > 0 */
 } lh_adafactor_args;
 
+/* The same for the first `count` tensors of the list, which share no memory that is written. */
+enum { LH_ADAFACTOR_TENSORS = 16 };
+
+typedef struct lh_adafactor_all_args {
+    int64_t count; /* 0..LH_ADAFACTOR_TENSORS */
+    lh_adafactor_args tensor[LH_ADAFACTOR_TENSORS];
+} lh_adafactor_all_args;
+
 /* The table that a backend fills. `run` and `workspace` entries are made from kernels.def. */
 typedef struct lh_kernels {
     const char *name; /* "cpu-avx512", "cuda" ... */

@@ -250,27 +250,37 @@ static lh_status update_adam_run(lh_optimizer *optimizer, const flat_run *run, c
     return LH_RUN(optimizer->pool, adam, &args);
 }
 
-static lh_status update_adafactor_tensor(lh_optimizer *optimizer, int index, const real *factor) {
+static lh_adafactor_args adafactor_args(const lh_optimizer *optimizer, int index,
+                                        const real *factor) {
     const adafactor_slot *slot = &optimizer->slot[index];
     const int64_t first = flat_offset(optimizer->params, index);
-    const lh_adafactor_args args = {
-        .outer = slot->factoring.outer,
-        .rows = slot->factoring.rows,
-        .columns = slot->factoring.columns,
-        .factored = slot->factoring.factored,
-        .parameter_scale = optimizer->spec.parameter_scale,
-        .step = optimizer->step,
-        .decay = optimizer->spec.second_moment_decay,
-        .clip = optimizer->spec.update_clip,
-        .momentum = optimizer->spec.momentum,
-        .factor = factor,
-        .g = lh_tensor_real(lh_params_gradients(optimizer->params)) + first,
-        .x = lh_tensor_real(lh_params_values(optimizer->params)) + first,
-        .row = moment_at(optimizer, slot->row, 0),
-        .column = moment_at(optimizer, slot->column, 0),
-        .v = moment_at(optimizer, slot->full, 0),
-        .m = moment_at(optimizer, slot->momentum, 0)};
-    return LH_RUN_W(optimizer->pool, adafactor, &args);
+    return (lh_adafactor_args){.outer = slot->factoring.outer,
+                               .rows = slot->factoring.rows,
+                               .columns = slot->factoring.columns,
+                               .factored = slot->factoring.factored,
+                               .parameter_scale = optimizer->spec.parameter_scale,
+                               .step = optimizer->step,
+                               .decay = optimizer->spec.second_moment_decay,
+                               .clip = optimizer->spec.update_clip,
+                               .momentum = optimizer->spec.momentum,
+                               .factor = factor,
+                               .g = lh_tensor_real(lh_params_gradients(optimizer->params)) + first,
+                               .x = lh_tensor_real(lh_params_values(optimizer->params)) + first,
+                               .row = moment_at(optimizer, slot->row, 0),
+                               .column = moment_at(optimizer, slot->column, 0),
+                               .v = moment_at(optimizer, slot->full, 0),
+                               .m = moment_at(optimizer, slot->momentum, 0)};
+}
+
+static lh_status update_adafactor(lh_optimizer *optimizer, const real *factor) {
+    const int count = lh_params_count(optimizer->params);
+    for (int first = 0; first < count; first += LH_ADAFACTOR_TENSORS) {
+        lh_adafactor_all_args args = {.count = 0};
+        for (int i = first; i < count && args.count < LH_ADAFACTOR_TENSORS; ++i)
+            args.tensor[args.count++] = adafactor_args(optimizer, i, factor);
+        LH_TRY(LH_RUN_W(optimizer->pool, adafactor_all, &args));
+    }
+    return LH_OK;
 }
 
 static lh_status update_runs(lh_optimizer *optimizer, const real *factor) {
@@ -289,10 +299,8 @@ lh_status lh_optimizer_update(lh_optimizer *optimizer, double rate, int64_t step
     LH_TRY(device->upload(device, optimizer->step, &now, sizeof now));
     const real *factor = NULL;
     LH_TRY(clip(optimizer, &factor));
-    if (optimizer->spec.kind != LH_OPTIMIZER_ADAFACTOR) return update_runs(optimizer, factor);
-    for (int i = 0; i < lh_params_count(optimizer->params); ++i)
-        LH_TRY(update_adafactor_tensor(optimizer, i, factor));
-    return LH_OK;
+    if (optimizer->spec.kind == LH_OPTIMIZER_ADAFACTOR) return update_adafactor(optimizer, factor);
+    return update_runs(optimizer, factor);
 }
 
 lh_status lh_optimizer_gradient_norm(lh_optimizer *optimizer, double *norm) {

@@ -1,9 +1,10 @@
 /* Optimisers: one update of all parameters from their gradients, moments included.
  *
  * SGD, Adam and AdamW treat all parameters as one vector and need one launch (or one per run of
- * parameters with the same decay flag, when there is weight decay). Adafactor works tensor by
- * tensor, because its statistics belong to a tensor. Nothing is allocated by an update, and nothing
- * is read back from the device: the rate, the step and the clipping factor live there. */
+ * parameters with the same decay flag, when there is weight decay). Adafactor takes a list of
+ * tensors at a time, because its statistics belong to a tensor. Nothing is allocated by an update,
+ * and nothing is read back from the device: the rate, the step and the clipping factor live there.
+ */
 #ifndef LH_TRAIN_OPTIMIZER_H
 #define LH_TRAIN_OPTIMIZER_H
 

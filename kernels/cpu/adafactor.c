@@ -227,3 +227,20 @@ lh_status LH_CPU(adafactor)(const lh_launch *launch, const lh_adafactor_args *ar
     }
     return LH_OK;
 }
+
+size_t LH_CPU(adafactor_all_workspace)(const lh_adafactor_all_args *args) {
+    size_t most = 0;
+    for (int64_t t = 0; t < args->count; ++t) {
+        const size_t bytes = LH_CPU(adafactor_workspace)(&args->tensor[t]);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+lh_status LH_CPU(adafactor_all)(const lh_launch *launch, const lh_adafactor_all_args *args) {
+    if (args->count < 0 || args->count > LH_ADAFACTOR_TENSORS) return LH_ESHAPE;
+    lh_status status = LH_OK;
+    for (int64_t t = 0; t < args->count && status == LH_OK; ++t)
+        status = LH_CPU(adafactor)(launch, &args->tensor[t]);
+    return status;
+}

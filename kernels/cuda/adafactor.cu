@@ -1,51 +1,153 @@
-/* Adafactor in a few launches: second moments, the update y with its sums of squares, the step size
- * that these make, and the step. All sums run in one fixed order. */
+/* Adafactor of up to LH_ADAFACTOR_TENSORS tensors in a few launches that each work on all of them:
+ * second moments, the updates y with their sums of squares, the step sizes that these make, and the
+ * steps. All sums run in one fixed order. */
 #include "kernels/cuda/warp.cuh"
 
 #define TINY           1e-30 /* eps1: keeps the second moment above zero */
 #define SMALLEST_SCALE 1e-3  /* eps2: floor of the parameter's own scale */
 
 enum {
-    SUM_BLOCKS = 256, /* of the sums over a whole tensor */
-    STRETCH = 64      /* rows of a column that one thread sums */
+    CHUNK = 8192, /* elements of a tensor that a block takes */
+    STRETCH = 64  /* rows of a column that one thread sums */
 };
 
-/* Parts of the workspace. */
-typedef struct parts {
+/* Parts of the workspace that belong to a tensor. */
+typedef struct tensor_parts {
     real *y;                       /* [count] */
-    double *y_squares, *x_squares; /* [SUM_BLOCKS] */
+    double *y_squares, *x_squares; /* [chunks] */
     double *row_mean;              /* [outer] */
     double *stretch;               /* [outer][stretches][columns]: sums of g^2 */
     real *size;                    /* [1] */
-} parts;
+} tensor_parts;
 
-static int64_t count_of(const lh_adafactor_args *args) {
-    return args->outer * args->rows * args->columns;
+/* What every launch takes along. */
+typedef struct tensor_list {
+    lh_adafactor_all_args args;
+    tensor_parts part[LH_ADAFACTOR_TENSORS];
+} tensor_list;
+
+static int64_t count_of(const lh_adafactor_args &a) {
+    return a.outer * a.rows * a.columns;
 }
 
-static size_t part(char **at, size_t bytes, void **out) {
+static int64_t chunks_of(const lh_adafactor_args &a) {
+    return lh_chunk_count(count_of(a), CHUNK);
+}
+
+LH_INLINE int64_t stretches_of(const lh_adafactor_args &a) {
+    return lh_chunk_count(a.rows, STRETCH);
+}
+
+/* A tensor without elements has no moments to move, even where an axis is left. */
+static bool is_factored(const lh_adafactor_args &a) {
+    return a.factored && count_of(a) > 0;
+}
+
+/* What a launch may work through: items of a tensor. */
+
+typedef int64_t (*item_counter)(const lh_adafactor_args &a);
+
+static int64_t matrices_of(const lh_adafactor_args &a) {
+    return is_factored(a) ? a.outer : 0;
+}
+
+static int64_t rows_of(const lh_adafactor_args &a) {
+    return matrices_of(a) * a.rows;
+}
+
+static int64_t columns_of(const lh_adafactor_args &a) {
+    return matrices_of(a) * a.columns;
+}
+
+static int64_t stretch_sums_of(const lh_adafactor_args &a) {
+    return columns_of(a) * stretches_of(a);
+}
+
+static int64_t one_if_any(const lh_adafactor_args &a) {
+    return count_of(a) > 0 ? 1 : 0;
+}
+
+static size_t take(char **at, size_t bytes, void **out) {
     const size_t rounded = (bytes + 63) / 64 * 64;
-    if (out != NULL) *out = *at;
+    *out = *at;
     *at += rounded;
     return rounded;
 }
 
-/* Lays the parts out from `memory` on; gives how many bytes they take. */
-static size_t lay_out(const lh_adafactor_args *args, void *memory, parts *p) {
-    char *at = (char *)memory;
-    size_t bytes = part(&at, (size_t)count_of(args) * sizeof(real), (void **)&p->y);
-    bytes += part(&at, SUM_BLOCKS * sizeof(double), (void **)&p->y_squares);
-    bytes += part(&at, SUM_BLOCKS * sizeof(double), (void **)&p->x_squares);
-    bytes += part(&at, (size_t)args->outer * sizeof(double), (void **)&p->row_mean);
-    const int64_t stretches = args->factored ? lh_chunk_count(args->rows, STRETCH) : 0;
-    bytes += part(&at, (size_t)(args->outer * stretches * args->columns) * sizeof(double),
-                  (void **)&p->stretch);
-    return bytes + part(&at, sizeof(real), (void **)&p->size);
+/* Lays a tensor's parts out from *at on; gives how many bytes they take. */
+static size_t lay_out(const lh_adafactor_args &a, char **at, tensor_parts *p) {
+    const size_t squares = (size_t)chunks_of(a) * sizeof(double);
+    size_t bytes = take(at, (size_t)count_of(a) * sizeof(real), (void **)&p->y);
+    bytes += take(at, squares, (void **)&p->y_squares);
+    bytes += take(at, squares, (void **)&p->x_squares);
+    bytes += take(at, (size_t)a.outer * sizeof(double), (void **)&p->row_mean);
+    bytes += take(at, (size_t)stretch_sums_of(a) * sizeof(double), (void **)&p->stretch);
+    return bytes + take(at, sizeof(real), (void **)&p->size);
 }
 
-size_t lh_cuda_adafactor_workspace(const lh_adafactor_args *args) {
-    parts p;
-    return lay_out(args, NULL, &p);
+size_t lh_cuda_adafactor_all_workspace(const lh_adafactor_all_args *args) {
+    tensor_parts p;
+    char *at = NULL;
+    size_t bytes = 0;
+    for (int64_t t = 0; t < args->count; ++t)
+        bytes += lay_out(args->tensor[t], &at, &p);
+    return bytes;
+}
+
+/* ---- one launch for all tensors ---- */
+
+/* Where the items of each tensor begin among those of all. */
+typedef struct item_starts {
+    int64_t first[LH_ADAFACTOR_TENSORS + 1];
+} item_starts;
+
+static item_starts count_items(const tensor_list &list, item_counter items) {
+    item_starts starts = {};
+    for (int64_t t = 0; t < list.args.count; ++t)
+        starts.first[t + 1] = starts.first[t] + items(list.args.tensor[t]);
+    return starts;
+}
+
+__device__ static inline int tensor_at(const item_starts &starts, int64_t item) {
+    int t = 0;
+    while (item >= starts.first[t + 1])
+        ++t;
+    return t;
+}
+
+template <typename work>
+__global__ void __launch_bounds__(LH_THREADS) each_block(int64_t count, work body) {
+    LH_SHARED(double, shared, [LH_THREADS]);
+    for (int64_t b = blockIdx.x; b < count; b += gridDim.x) {
+        body(b, shared);
+        __syncthreads();
+    }
+}
+
+/* Calls body(args, parts, item), a __device__ lambda, in a thread for each item of a tensor. */
+template <typename work>
+static lh_status each_item(const lh_launch *launch, const tensor_list &list, item_counter items,
+                           work body) {
+    const item_starts starts = count_items(list, items);
+    return lh_each(launch, starts.first[list.args.count], [=] __device__(int64_t i) {
+        const int t = tensor_at(starts, i);
+        body(list.args.tensor[t], list.part[t], i - starts.first[t]);
+    });
+}
+
+/* The same with a block for each item, and a number for each of its threads. */
+template <typename work>
+static lh_status each_shared(const lh_launch *launch, const tensor_list &list, item_counter items,
+                             work body) {
+    const item_starts starts = count_items(list, items);
+    const int64_t count = starts.first[list.args.count];
+    if (count == 0) return LH_OK;
+    const auto one = [=] __device__(int64_t i, double *shared) {
+        const int t = tensor_at(starts, i);
+        body(list.args.tensor[t], list.part[t], i - starts.first[t], shared);
+    };
+    return LH_LAUNCH((each_block<decltype(one)>), lh_blocks(count, 1), LH_THREADS, 0, launch, count,
+                     one);
 }
 
 /* ---- device helpers ---- */
@@ -69,147 +171,176 @@ __device__ static inline double block_sum(double value, double *shared) {
     return shared[0];
 }
 
+/* The moment that mean squared gradients of `sum` over `count` elements move `before` to. */
+__device__ static inline real moved(const lh_adafactor_args &a, real before, double sum,
+                                    int64_t count) {
+    const double factor = factor_of(a), beta2 = beta2_of(a);
+    const double mean = factor * factor * sum / (double)count + TINY;
+    return (real)(beta2 * (double)before + (1.0 - beta2) * mean);
+}
+
 /* ---- second moments ---- */
 
-__global__ void __launch_bounds__(LH_THREADS) row_moments(lh_adafactor_args a) {
-    LH_SHARED(double, shared, [LH_THREADS]);
-    const int64_t rows = a.outer * a.rows;
-    for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-        double sum = 0;
-        for (int64_t c = threadIdx.x; c < a.columns; c += LH_THREADS) {
-            const double g = (double)a.g[r * a.columns + c];
-            sum += g * g;
-        }
-        sum = block_sum(sum, shared);
-        if (threadIdx.x == 0) {
-            const double factor = factor_of(a), beta2 = beta2_of(a);
-            const double mean = factor * factor * sum / (double)a.columns + TINY;
-            a.row[r] = (real)(beta2 * (double)a.row[r] + (1.0 - beta2) * mean);
-        }
-        __syncthreads();
-    }
+static lh_status row_moments(const lh_launch *launch, const tensor_list &list) {
+    return each_shared(launch, list, rows_of,
+                       [] __device__(const lh_adafactor_args &a, const tensor_parts &, int64_t row,
+                                     double *shared) {
+                           double sum = 0;
+                           for (int64_t c = threadIdx.x; c < a.columns; c += LH_THREADS) {
+                               const double g = (double)a.g[row * a.columns + c];
+                               sum += g * g;
+                           }
+                           sum = block_sum(sum, shared);
+                           if (threadIdx.x == 0) a.row[row] = moved(a, a.row[row], sum, a.columns);
+                       });
 }
 
-/* A thread walks a stretch of a column, then one joins a column's stretches. */
-static lh_status column_moments(const lh_launch *launch, const lh_adafactor_args *args,
-                                double *stretch) {
-    const lh_adafactor_args a = *args;
-    const int64_t stretches = lh_chunk_count(a.rows, STRETCH);
-    LH_CUDA_TRY(lh_each(launch, a.outer * stretches * a.columns, [=] __device__(int64_t i) {
-        const int64_t column = i % a.columns, piece = i / a.columns;
-        const int64_t first = piece % stretches * STRETCH;
-        const int64_t count = lh_min(a.rows - first, STRETCH);
-        const real *g = a.g + (piece / stretches * a.rows + first) * a.columns + column;
-        double sum = 0;
-        for (int64_t r = 0; r < count; ++r)
-            sum += (double)g[r * a.columns] * (double)g[r * a.columns];
-        stretch[i] = sum;
-    }));
-    return lh_each(launch, a.outer * a.columns, [=] __device__(int64_t i) {
-        const double *piece = stretch + i / a.columns * stretches * a.columns + i % a.columns;
-        const double factor = factor_of(a), beta2 = beta2_of(a);
-        double sum = 0;
-        for (int64_t n = 0; n < stretches; ++n)
-            sum += piece[n * a.columns];
-        const double mean = factor * factor * sum / (double)a.rows + TINY;
-        a.column[i] = (real)(beta2 * (double)a.column[i] + (1.0 - beta2) * mean);
-    });
+/* A thread walks a stretch of a column. */
+static lh_status sum_stretches(const lh_launch *launch, const tensor_list &list) {
+    return each_item(launch, list, stretch_sums_of,
+                     [] __device__(const lh_adafactor_args &a, const tensor_parts &p, int64_t i) {
+                         const int64_t piece = i / a.columns, stretches = stretches_of(a);
+                         const int64_t first = piece % stretches * STRETCH;
+                         const int64_t rows = lh_min(a.rows - first, STRETCH);
+                         const real *g =
+                             a.g + (piece / stretches * a.rows + first) * a.columns + i % a.columns;
+                         double sum = 0;
+                         for (int64_t r = 0; r < rows; ++r)
+                             sum += (double)g[r * a.columns] * (double)g[r * a.columns];
+                         p.stretch[i] = sum;
+                     });
 }
 
-__global__ void __launch_bounds__(LH_THREADS) row_means(lh_adafactor_args a, double *mean) {
-    LH_SHARED(double, shared, [LH_THREADS]);
-    for (int64_t o = blockIdx.x; o < a.outer; o += gridDim.x) {
-        double sum = 0;
-        for (int64_t r = threadIdx.x; r < a.rows; r += LH_THREADS)
-            sum += (double)a.row[o * a.rows + r];
-        sum = block_sum(sum, shared);
-        if (threadIdx.x == 0) mean[o] = sum / (double)a.rows;
-        __syncthreads();
-    }
+static lh_status column_moments(const lh_launch *launch, const tensor_list &list) {
+    LH_CUDA_TRY(sum_stretches(launch, list));
+    return each_item(launch, list, columns_of,
+                     [] __device__(const lh_adafactor_args &a, const tensor_parts &p, int64_t i) {
+                         const int64_t stretches = stretches_of(a);
+                         const double *piece =
+                             p.stretch + i / a.columns * stretches * a.columns + i % a.columns;
+                         double sum = 0;
+                         for (int64_t n = 0; n < stretches; ++n)
+                             sum += piece[n * a.columns];
+                         a.column[i] = moved(a, a.column[i], sum, a.rows);
+                     });
+}
+
+static lh_status row_means(const lh_launch *launch, const tensor_list &list) {
+    return each_shared(launch, list, matrices_of,
+                       [] __device__(const lh_adafactor_args &a, const tensor_parts &p, int64_t o,
+                                     double *shared) {
+                           double sum = 0;
+                           for (int64_t r = threadIdx.x; r < a.rows; r += LH_THREADS)
+                               sum += (double)a.row[o * a.rows + r];
+                           sum = block_sum(sum, shared);
+                           if (threadIdx.x == 0) p.row_mean[o] = sum / (double)a.rows;
+                       });
 }
 
 /* ---- update ---- */
 
-static lh_status make_update(const lh_launch *launch, const lh_adafactor_args *args,
-                             const parts *p) {
-    const lh_adafactor_args a = *args;
-    real *y = p->y;
-    const double *mean = p->row_mean;
-    if (!a.factored) {
-        return lh_each(launch, count_of(args), [=] __device__(int64_t i) {
-            const double g = factor_of(a) * (double)a.g[i], beta2 = beta2_of(a);
-            const double moment = beta2 * (double)a.v[i] + (1.0 - beta2) * (g * g + TINY);
-            a.v[i] = (real)moment;
-            y[i] = (real)(g / sqrt(moment));
-        });
-    }
-    return lh_each(launch, count_of(args), [=] __device__(int64_t i) {
+__device__ static inline real update_of(const lh_adafactor_args &a, const tensor_parts &p,
+                                        int64_t i) {
+    const double g = factor_of(a) * (double)a.g[i];
+    if (a.factored) {
         const int64_t row = i / a.columns, outer = row / a.rows;
-        const double scale = factor_of(a) / sqrt((double)a.row[row] / mean[outer]);
-        const double inverse = 1.0 / sqrt((double)a.column[outer * a.columns + i % a.columns]);
-        y[i] = (real)((double)a.g[i] * scale * inverse);
-    });
+        const double scale = 1.0 / sqrt((double)a.row[row] / p.row_mean[outer]);
+        return (real)(g * scale / sqrt((double)a.column[outer * a.columns + i % a.columns]));
+    }
+    const double beta2 = beta2_of(a);
+    const double moment = beta2 * (double)a.v[i] + (1.0 - beta2) * (g * g + TINY);
+    a.v[i] = (real)moment;
+    return (real)(g / sqrt(moment));
 }
 
-__global__ void __launch_bounds__(LH_THREADS)
-    sum_of_squares(int64_t count, const real *x, double *out) {
-    LH_SHARED(double, shared, [LH_THREADS]);
-    double sum = 0;
-    for (int64_t i = (int64_t)blockIdx.x * LH_THREADS + threadIdx.x; i < count;
-         i += (int64_t)gridDim.x * LH_THREADS)
-        sum += (double)x[i] * (double)x[i];
-    sum = block_sum(sum, shared);
-    if (threadIdx.x == 0) out[blockIdx.x] = sum;
+static lh_status make_updates(const lh_launch *launch, const tensor_list &list) {
+    return each_shared(launch, list, chunks_of,
+                       [] __device__(const lh_adafactor_args &a, const tensor_parts &p,
+                                     int64_t chunk, double *shared) {
+                           const int64_t count = a.outer * a.rows * a.columns;
+                           const int64_t end = lh_min(count, (chunk + 1) * CHUNK);
+                           double y_sum = 0, x_sum = 0;
+                           for (int64_t i = chunk * CHUNK + threadIdx.x; i < end; i += LH_THREADS) {
+                               const real y = update_of(a, p, i);
+                               p.y[i] = y;
+                               y_sum += (double)y * (double)y;
+                               x_sum += (double)a.x[i] * (double)a.x[i];
+                           }
+                           y_sum = block_sum(y_sum, shared);
+                           if (threadIdx.x == 0) p.y_squares[chunk] = y_sum;
+                           __syncthreads();
+                           x_sum = block_sum(x_sum, shared);
+                           if (threadIdx.x == 0) p.x_squares[chunk] = x_sum;
+                       });
 }
 
 /* rate * max(rms(x), 1e-3) / max(1, rms(y) / clip). */
-static lh_status make_size(const lh_launch *launch, const lh_adafactor_args *args, const parts *p) {
-    const lh_adafactor_args a = *args;
-    const parts part = *p;
-    const int64_t count = count_of(args);
-    LH_CUDA_TRY(LH_LAUNCH(sum_of_squares, SUM_BLOCKS, LH_THREADS, 0, launch, count, part.y,
-                          part.y_squares));
-    LH_CUDA_TRY(
-        LH_LAUNCH(sum_of_squares, SUM_BLOCKS, LH_THREADS, 0, launch, count, a.x, part.x_squares));
-    return lh_each_row(launch, 1, [=] __device__(int64_t, int lane) {
-        double y_sum = 0, x_sum = 0;
-        for (int n = lane; n < SUM_BLOCKS; n += LH_WARP) {
-            y_sum += part.y_squares[n];
-            x_sum += part.x_squares[n];
-        }
-        y_sum = lh_warp_sum(y_sum);
-        x_sum = lh_warp_sum(x_sum);
-        if (lane != 0) return;
-        const double y_rms = sqrt(y_sum / (double)count), x_rms = sqrt(x_sum / (double)count);
-        const double excess = y_rms / a.clip;
-        const double scale = a.parameter_scale ? fmax(x_rms, SMALLEST_SCALE) : 1.0;
-        *part.size = (real)(a.step->rate * scale / (excess > 1.0 || isnan(excess) ? excess : 1.0));
-    });
+static lh_status make_sizes(const lh_launch *launch, const tensor_list &list) {
+    return each_shared(
+        launch, list, one_if_any,
+        [] __device__(const lh_adafactor_args &a, const tensor_parts &p, int64_t, double *shared) {
+            const int64_t count = a.outer * a.rows * a.columns;
+            const int64_t chunks = lh_chunk_count(count, CHUNK);
+            double y_sum = 0, x_sum = 0;
+            for (int64_t n = threadIdx.x; n < chunks; n += LH_THREADS) {
+                y_sum += p.y_squares[n];
+                x_sum += p.x_squares[n];
+            }
+            y_sum = block_sum(y_sum, shared);
+            __syncthreads();
+            x_sum = block_sum(x_sum, shared);
+            if (threadIdx.x != 0) return;
+            const double y_rms = sqrt(y_sum / (double)count), x_rms = sqrt(x_sum / (double)count);
+            const double excess = y_rms / a.clip;
+            const double scale = a.parameter_scale ? fmax(x_rms, SMALLEST_SCALE) : 1.0;
+            *p.size = (real)(a.step->rate * scale / (excess > 1.0 || isnan(excess) ? excess : 1.0));
+        });
 }
 
-static lh_status apply(const lh_launch *launch, const lh_adafactor_args *args, const parts *p) {
-    const lh_adafactor_args a = *args;
-    const parts part = *p;
-    const real momentum = (real)a.momentum;
-    return lh_each(launch, count_of(args), [=] __device__(int64_t i) {
-        real change = *part.size * part.y[i];
-        if (momentum > 0) a.m[i] = change = momentum * a.m[i] + (1 - momentum) * change;
-        a.x[i] -= change;
-    });
+static lh_status apply(const lh_launch *launch, const tensor_list &list) {
+    return each_shared(
+        launch, list, chunks_of,
+        [] __device__(const lh_adafactor_args &a, const tensor_parts &p, int64_t chunk, double *) {
+            const int64_t end = lh_min(a.outer * a.rows * a.columns, (chunk + 1) * CHUNK);
+            const real momentum = (real)a.momentum, size = *p.size;
+            for (int64_t i = chunk * CHUNK + threadIdx.x; i < end; i += LH_THREADS) {
+                real change = size * p.y[i];
+                if (momentum > 0) a.m[i] = change = momentum * a.m[i] + (1 - momentum) * change;
+                a.x[i] -= change;
+            }
+        });
+}
+
+lh_status lh_cuda_adafactor_all(const lh_launch *launch, const lh_adafactor_all_args *args) {
+    if (args->count < 0 || args->count > LH_ADAFACTOR_TENSORS) return LH_ESHAPE;
+    tensor_list list = {};
+    char *at = (char *)launch->workspace;
+    list.args = *args;
+    for (int64_t t = 0; t < args->count; ++t)
+        (void)lay_out(args->tensor[t], &at, &list.part[t]);
+    LH_CUDA_TRY(row_moments(launch, list));
+    LH_CUDA_TRY(column_moments(launch, list));
+    LH_CUDA_TRY(row_means(launch, list));
+    LH_CUDA_TRY(make_updates(launch, list));
+    LH_CUDA_TRY(make_sizes(launch, list));
+    return apply(launch, list);
+}
+
+/* ---- one tensor ---- */
+
+static lh_adafactor_all_args alone(const lh_adafactor_args *args) {
+    lh_adafactor_all_args all = {};
+    all.count = 1;
+    all.tensor[0] = *args;
+    return all;
+}
+
+size_t lh_cuda_adafactor_workspace(const lh_adafactor_args *args) {
+    const lh_adafactor_all_args all = alone(args);
+    return lh_cuda_adafactor_all_workspace(&all);
 }
 
 lh_status lh_cuda_adafactor(const lh_launch *launch, const lh_adafactor_args *args) {
-    if (count_of(args) <= 0) return LH_OK;
-    parts p;
-    (void)lay_out(args, launch->workspace, &p);
-    if (args->factored) {
-        LH_CUDA_TRY(LH_LAUNCH(row_moments, lh_blocks(args->outer * args->rows, 1), LH_THREADS, 0,
-                              launch, *args));
-        LH_CUDA_TRY(column_moments(launch, args, p.stretch));
-        LH_CUDA_TRY(LH_LAUNCH(row_means, lh_blocks(args->outer, 1), LH_THREADS, 0, launch, *args,
-                              p.row_mean));
-    }
-    LH_CUDA_TRY(make_update(launch, args, &p));
-    LH_CUDA_TRY(make_size(launch, args, &p));
-    return apply(launch, args, &p);
+    const lh_adafactor_all_args all = alone(args);
+    return lh_cuda_adafactor_all(launch, &all);
 }

@@ -59,6 +59,43 @@ void cases_adafactor(suite *s) {
     }
 }
 
+/* Tensors of all kinds beside each other; the step and the factor are shared. */
+static void adafactor_all(suite *s, int count, int64_t at) {
+    static const shape shapes[] = {{2, 3, 5}, {1, 1, 257}, {1, 70, 9}, {0, 3, 4}, {1, 130, 65}};
+    const lh_optimizer_step step = {.rate = 0.02, .step = at};
+    lh_adafactor_all_args all = {.count = count};
+    case_open(s, &all, sizeof all, "%d tensors, step %" PRId64, count, at);
+    for (int t = 0; t < count; t++) {
+        const shape w = shapes[t];
+        const int64_t elements = w.outer * w.rows * w.columns;
+        all.tensor[t] = (lh_adafactor_args){.outer = w.outer,
+                                            .rows = w.rows,
+                                            .columns = w.columns,
+                                            .factored = t != 1,
+                                            .parameter_scale = t % 2 == 0,
+                                            .decay = 0.8,
+                                            .clip = 1,
+                                            .momentum = t % 3 == 0 ? 0.9 : 0};
+        case_in_bytes(s, "step", &all.tensor[t].step, &step, sizeof step);
+        if (t == 2) *case_in(s, "factor", &all.tensor[t].factor, 1) = LH_R(0.37);
+        avoid_zero(case_in(s, "g", &all.tensor[t].g, elements), elements, 0.01);
+        case_in_out(s, "x", &all.tensor[t].x, elements);
+        add_state(s, &all.tensor[t], w, at);
+    }
+    case_run(s);
+}
+
+void cases_adafactor_all(suite *s) {
+    for (int count = 1; count <= 5; count++) {
+        adafactor_all(s, count, 0);
+        adafactor_all(s, count, 300);
+    }
+}
+
+void bench_adafactor_all(suite *s) {
+    adafactor_all(s, 5, 1000);
+}
+
 void bench_adafactor(suite *s) {
     adafactor(s, (shape){1, 1024, 1024}, 1000, 0);
     adafactor(s, (shape){1, 8192, 256}, 1000, 0);
