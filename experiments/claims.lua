@@ -209,4 +209,101 @@ claim_on("staircase-table3", "staircase_p036", function(seen)
   return seen:all(parts)
 end)
 
+-- ---- Adding Recurrence to Pretrained Transformers ----
+
+local word, valid_word = "word_perplexity", "valid_word_perplexity"
+local both = { { "gpt2_recurrent-table1", "wikitext103" }, { "gpt2_recurrent-table2", "pg19" } }
+
+local function gpt2(overlap) return ("GPT-2 (small), 300 token window | Overlap %d"):format(overlap) end
+local function recurrent(overlap)
+  return ("Recurrent, 20 windows of 300 tokens (Ours) | Overlap %d"):format(overlap)
+end
+
+-- Whether `row` is below `other` in a metric, as a part of a verdict.
+local function below(seen, metric, row, other, dataset)
+  local a, b = seen:value(row, metric, dataset), seen:value(other, metric, dataset)
+  return { a < b and "holds" or "fails", ("%.1f against %.1f"):format(a, b) }
+end
+
+for _, on in ipairs(both) do
+  -- Better perplexity at the same overlap, hence at the same FLOPs.
+  claim_on(on[1], "gpt2_recurrent_p001", function(seen)
+    local parts = {}
+    for _, overlap in ipairs { 0, 5, 10, 30, 50 } do
+      parts[#parts + 1] = below(seen, word, recurrent(overlap), gpt2(overlap), on[2])
+    end
+    return seen:all(parts)
+  end, on[2])
+
+  -- Overlap lowers perplexity of both models.
+  claim_on(on[1], "gpt2_recurrent_p042", function(seen)
+    local parts, overlaps = {}, { 0, 5, 10, 30, 50 }
+    for i = 2, #overlaps do
+      parts[#parts + 1] = below(seen, word, gpt2(overlaps[i]), gpt2(overlaps[i - 1]), on[2])
+      parts[#parts + 1] = below(seen, word, recurrent(overlaps[i]), recurrent(overlaps[i - 1]), on[2])
+    end
+    return seen:all(parts)
+  end, on[2])
+end
+
+-- The recurrence costs almost nothing: counted here, not by the paper's rule.
+claim_on("gpt2_recurrent-table2", "gpt2_recurrent_p008", function(seen)
+  local ratio = seen:value(recurrent(0), "flops_per_token") / seen:value(gpt2(0), "flops_per_token")
+  return ratio < 1.01, ("%.4f of the plain model's FLOPs"):format(ratio)
+end, "less than 1% more FLOPs per token")
+
+local function pg19(id, metric, row, other, expected)
+  claim_on("gpt2_recurrent-table2", id, function(seen) return seen:all { below(seen, metric, row, other, "pg19") } end,
+    expected)
+end
+
+pg19("gpt2_recurrent_p044", word, recurrent(0), gpt2(30), "recurrent without overlap below GPT-2 at overlap 30")
+pg19("gpt2_recurrent_p045", word, recurrent(5), gpt2(50), "recurrent at overlap 5 below GPT-2 at 50")
+pg19("gpt2_recurrent_p046", word, recurrent(5), gpt2(75), "recurrent at overlap 5 below GPT-2 at 75")
+
+claim_on("gpt2_recurrent-table2", "gpt2_recurrent_p047", function(seen)
+  local flops = "kaplan_flops_per_token"
+  local ratio = seen:value(recurrent(50), flops, "pg19") / seen:value(gpt2(200), flops, "pg19")
+  return seen:all {
+    { ratio < 0.5 and "holds" or "fails", ("%.2f of the FLOPs"):format(ratio) },
+    below(seen, word, recurrent(50), gpt2(200), "pg19"),
+  }
+end)
+
+-- Rows of Figure 4 and their windows, small first: { window, plain label, recurrent label }.
+local function windows_of(seen)
+  local list = {}
+  for _, row in ipairs(seen:rows "^Recurrent, window %d+$") do
+    local window = tonumber(row:match "%d+$")
+    list[#list + 1] = { window, ("GPT-2, window %d"):format(window), row }
+  end
+  table.sort(list, function(a, b) return a[1] < b[1] end)
+  return list
+end
+
+-- The gap widens as the window shrinks.
+claim_on("gpt2_recurrent-figure4", "gpt2_recurrent_p048", function(seen)
+  local gaps, text, widens = {}, {}, true
+  for i, w in ipairs(windows_of(seen)) do
+    gaps[i] = 1 - seen:value(w[3], valid_word, "pg19") / seen:value(w[2], valid_word, "pg19")
+    text[i] = ("%.1f%% at %d"):format(100 * gaps[i], w[1])
+    widens = widens and (i == 1 or gaps[i] < gaps[i - 1])
+  end
+  return widens and gaps[1] > 0, "perplexity lower by " .. table.concat(text, ", ")
+end)
+
+-- No plain point is as cheap and as good as a recurrent one.
+claim_on("gpt2_recurrent-figure4", "gpt2_recurrent_p049", function(seen)
+  local flops, parts = "kaplan_flops_per_token", {}
+  for _, w in ipairs(windows_of(seen)) do
+    local cost, perplexity = seen:value(w[3], flops, "pg19"), seen:value(w[3], valid_word, "pg19")
+    for _, other in ipairs(seen:rows "^GPT%-2, window") do
+      local beaten = seen:value(other, flops, "pg19") <= cost and seen:value(other, valid_word, "pg19") <= perplexity
+      if beaten then parts[#parts + 1] = { "fails", ("%s beats window %d"):format(other, w[1]) } end
+    end
+  end
+  if #parts == 0 then return true, "every recurrent point is on the frontier" end
+  return seen:all(parts)
+end)
+
 return bench

@@ -159,6 +159,38 @@ static int session_evaluate(lua_State *lua) {
     return 1;
 }
 
+/* Adds the first `length` tokens of every row of a batch, up to `most` passages; the array is on top
+ * of the stack. */
+static void add_passages(lua_State *lua, const lh_host_batch *host, int64_t length, int64_t most) {
+    for (int64_t r = 0; r < host->rows && (int64_t)lua_rawlen(lua, -1) < most; ++r) {
+        lua_createtable(lua, (int)length, 0);
+        for (int64_t t = 0; t < length; ++t) {
+            lua_pushinteger(lua, host->tokens[r * host->length + t]);
+            lua_seti(lua, -2, t + 1);
+        }
+        lua_seti(lua, -2, (lua_Integer)lua_rawlen(lua, -2) + 1);
+    }
+}
+
+/* session:passages("valid" or "test", count, length) -> arrays of tokens, each from a segment of a
+ * document of its own where there are so many. */
+static int session_passages(lua_State *lua) {
+    static const char *const splits[] = {"train", "valid", "test", NULL};
+    const lh_task *task = lh_session_task(session_at(lua, 1));
+    const lh_split split = (lh_split)luaL_checkoption(lua, 2, "valid", splits);
+    const int64_t count = luaL_checkinteger(lua, 3), length = luaL_checkinteger(lua, 4);
+    lh_host_batch host = {0};
+    lua_newtable(lua);
+    lh_lua_check(lua, task->class->evaluate_begin(task->instance, split));
+    do {
+        lh_lua_check(lua, task->class->evaluate_batch(task->instance, &host));
+        if (host.tokens == NULL || length > host.length)
+            return luaL_error(lua, "passages: segments hold %d tokens", (int)host.length);
+        add_passages(lua, &host, length, count);
+    } while (host.rows > 0 && (int64_t)lua_rawlen(lua, -1) < count);
+    return 1;
+}
+
 /* session:inference_memory() -> bytes. */
 static int session_inference_memory(lua_State *lua) {
     int64_t bytes = 0;
@@ -265,6 +297,7 @@ static int time_steps(lua_State *lua) {
 
 static const luaL_Reg methods[] = {{"train", session_train},
                                    {"evaluate", session_evaluate},
+                                   {"passages", session_passages},
                                    {"inference_memory", session_inference_memory},
                                    {"save", session_save},
                                    {"restore", session_restore},

@@ -20,7 +20,8 @@ function experiment.new(name, runs, scale)
   check_name(name)
   check_name(runs)
   local made = {
-    name = name, runs = runs, scale = scale, rows = {}, tables = {}, plots = {}, claims = {}, default_seeds = 1,
+    name = name, runs = runs, scale = scale, rows = {}, tables = {}, plots = {}, samples = {}, claims = {},
+    default_seeds = 1,
   }
   return setmetatable(made, Experiment)
 end
@@ -216,6 +217,29 @@ function Experiment:plot(options)
   end
   self.plots[#self.plots + 1] = options
   return self
+end
+
+local sample_fields = {
+  { "row", "string" }, { "tokens", "string" }, { "count", "number" }, { "context", "number" }, { "length", "number" },
+  { "temperature", "number" },
+}
+
+--- Declares sample texts: `bench:sample { row = "Recurrent", tokens = "bytes", count = 4, context = 300,
+--- length = 80 }`: `count` passages of `context` tokens of the validation split, each continued by the row's
+--- model (temperature 0: by the likeliest tokens).
+function Experiment:sample(options)
+  check_fields("sample", options, sample_fields)
+  for _, field in ipairs { "row", "tokens", "count", "context", "length" } do
+    if not options[field] then spec.fail(("sample: field '%s' is missing"):format(field)) end
+  end
+  for _, row in ipairs(self.rows) do
+    if row.label == options.row then
+      row.keep_weights = true
+      self.samples[#self.samples + 1] = options
+      return self
+    end
+  end
+  spec.fail(("sample: no earlier row is called '%s'"):format(options.row))
 end
 
 local claim_fields = {

@@ -38,6 +38,12 @@ function report.charts(experiment, settings)
     report.results(experiment, settings), folder_of(experiment, settings))
 end
 
+--- Continues the passages that the script asks for; gives the paths.
+function report.samples(experiment, settings)
+  if #experiment.samples == 0 then return {} end
+  return require("longhaul.report.samples").write(experiment, settings, folder_of(experiment, settings))
+end
+
 --- Holds the claims against the results; prints and records the verdicts; gives the paths.
 function report.claims(experiment, settings)
   if #experiment.claims == 0 then return {} end
@@ -55,6 +61,7 @@ function report.all(experiment, settings)
   local files = #experiment.rows > 0 and { settings.results .. "/" .. experiment.runs .. "/runs.csv" }
     or {}
   for _, path in ipairs(report.tables(experiment, settings)) do files[#files + 1] = path end
+  for _, path in ipairs(report.samples(experiment, settings)) do files[#files + 1] = path end
   local charts, excuse = report.charts(experiment, settings)
   for _, path in ipairs(report.claims(experiment, settings)) do files[#files + 1] = path end
   report.print_paths("Files", files)

@@ -1,0 +1,78 @@
+-- Sample texts: what a row's model writes after passages of the validation split.
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+local runner = require "longhaul.runner"
+local store = require "longhaul.store"
+
+local samples = {}
+
+local function row_of(experiment, label)
+  for _, row in ipairs(experiment.rows) do
+    if row.label == label then return row end
+  end
+end
+
+local function passages_of(run, options)
+  local session <close> = core.session {
+    model = run.row.model.name, model_options = run.row.model.text, task = run.row.task.name,
+    task_options = run.row.task.text, train_options = run.row.train.text, seed = run.seed, device = run.device,
+  }
+  return session:passages("valid", options.count, options.context)
+end
+
+-- What the model draws after the tokens of a passage.
+local function continue(run, weights, tokenizer, passage, options)
+  local generator <close> = core.generator {
+    model = run.row.model.name, options = run.row.model.text, vocabulary = tokenizer:vocabulary(), weights = weights,
+    seed = run.seed, device = run.device,
+  }
+  generator:feed(passage)
+  local drawn = {}
+  for i = 1, options.length do drawn[i] = generator:next(options.temperature or 0, 0, 1) end
+  return tokenizer:decode(drawn)
+end
+
+local function records_of(experiment, settings, options)
+  local run = {
+    experiment = experiment.runs, row = row_of(experiment, options.row), seed = 1, scale = settings.scale,
+    device = settings.device,
+  }
+  local weights = store.at(settings.results, experiment.runs):weights(runner.identity(run))
+  if not core.exists(weights) then return {} end
+  local tokenizer <close> = core.tokenizer(options.tokens)
+  local records = {}
+  for i, passage in ipairs(passages_of(run, options)) do
+    records[i] = {
+      row = options.row, seed = 1, context = tokenizer:decode(passage),
+      continuation = continue(run, weights, tokenizer, passage, options),
+    }
+  end
+  return records
+end
+
+local columns = { "row", "seed", "context", "continuation" }
+
+-- A cell of a Markdown table, its line breaks as blanks.
+local function cell(text) return (text:gsub("%c", " "):gsub("|", "\\|"):gsub("([*_`<])", "\\%1")) end
+
+local function markdown(name, records)
+  local lines = { "# " .. name, "", "| row | context | continuation |", "| --- | --- | --- |" }
+  for _, record in ipairs(records) do
+    lines[#lines + 1] = ("| %s | %s | %s |"):format(cell(record.row), cell(record.context), cell(record.continuation))
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- Writes samples.csv and samples.md into `folder`; gives their paths.
+function samples.write(experiment, settings, folder)
+  local records = {}
+  for _, options in ipairs(experiment.samples) do
+    table.move(records_of(experiment, settings, options), 1, options.count, #records + 1, records)
+  end
+  if #records == 0 then return {} end
+  csv.write(folder .. "/samples.csv", columns, records)
+  core.write_file(folder .. "/samples.md", markdown(experiment.name, records))
+  return { folder .. "/samples.csv", folder .. "/samples.md" }
+end
+
+return samples
