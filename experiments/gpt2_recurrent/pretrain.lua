@@ -11,12 +11,11 @@ local size = lh.by_scale {
   gpu = {},
 }
 local released = lh.by_scale { smoke = false, gpu = true }
-local names = { "enwik8", "generate:code" }
 
 local task = lh.tasks.language_model {
   lh.data.text {
-    lh.by_scale { smoke = names[2], small = lh.data.first(names) }, tokens = "bytes",
-    documents = lh.by_scale { smoke = 40, small = 400 }, document_bytes = lh.by_scale { smoke = 1024, small = 16384 },
+    lh.by_scale { smoke = "generate:books", medium = lh.data.first { "enwik8", "generate:code" } }, tokens = "bytes",
+    documents = lh.by_scale { smoke = 40, small = 600 }, data_seed = 2, document_bytes = lh.by_scale { smoke = 1024, small = 16384 },
     split_bytes = lh.by_scale { smoke = 1024, small = 16384 }, limit_eval_bytes = lh.by_scale { smoke = 2048, small = 65536 },
   },
   segment = lh.by_scale { smoke = 32, small = 256, medium = 512 }, batch = 16,
@@ -26,8 +25,8 @@ bench:row {
   "GPT-2", model = lh.models.gpt2(size), task = task, seeds = 1, keep_weights = true,
   train = lh.train {
     optimizer = "adam", schedule = "cosine", clip = 1,
-    steps = lh.by_scale { smoke = 12, small = 1200, medium = 8000, gpu = 0 },
-    rate = lh.by_scale { smoke = 3e-3, small = 2e-3, medium = 1e-3 }, warmup = lh.by_scale { smoke = 2, small = 100 },
+    steps = lh.by_scale { smoke = 12, small = 1500, medium = 8000, gpu = 0 },
+    rate = lh.by_scale { smoke = 3e-3, medium = 1e-3 }, warmup = lh.by_scale { smoke = 2, small = 100 },
     log_every = lh.by_scale { smoke = 4, small = 20 },
   },
   weights = released and "gpt2" or nil,

@@ -7,9 +7,11 @@ local bench = lh.experiment "staircase-figure2"
 
 local function add(dataset, task, train, seeds, models)
   for _, row in ipairs(models) do
-    bench:row {
-      row[1], model = row[2], task = task, train = train, seeds = seeds, dataset = dataset,
-    }
+    for point in lh.grid { { "steps", row[3] } } do
+      bench:row {
+        point, label = row[1], model = row[2], task = task, train = train, seeds = seeds, dataset = dataset,
+      }
+    end
   end
 end
 
@@ -17,12 +19,12 @@ local tracking = setting.tracking
 for _, task in ipairs(tracking.tasks) do
   local models = {
     { "Cached Staircase",
-      setting.tracker("cached_staircase", { forward_size = task.cached, step_size = task.step }) },
+      setting.tracker("cached_staircase", { forward_size = task.cached, step_size = task.step }), 1 },
   }
   for _, steps in ipairs { 2, 4 } do
     models[#models + 1] = {
       ("Staircase, N = %d"):format(steps),
-      setting.tracker("staircase", { steps = steps, forward_size = task.chunk }),
+      setting.tracker("staircase", { steps = steps, forward_size = task.chunk }), steps,
     }
   end
   add(task.name, task.task, task.train, tracking.seeds, models)
@@ -31,9 +33,9 @@ end
 local language = setting.language
 for i = 1, 2 do
   local corpus = language.corpora[i]
-  local models = { { "Cached Staircase", setting.cached(language.step_size // 2) } }
+  local models = { { "Cached Staircase", setting.cached(language.step_size // 2), 1 } }
   for _, steps in ipairs { 2, 4, 8 } do
-    models[#models + 1] = { ("Staircase, N = %d"):format(steps), setting.staircase(steps) }
+    models[#models + 1] = { ("Staircase, N = %d"):format(steps), setting.staircase(steps), steps }
   end
   add(corpus.name, corpus.task, language.train, language.seeds, models)
 end

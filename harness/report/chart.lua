@@ -112,6 +112,7 @@ end
 -- ---- lines over a factor ----
 
 local function group_name(row, name)
+  if name == "class" then return row.model.name end
   local value = name and factor(row, name)
   if value == nil and name then value = row.model:option(name) end
   return value ~= nil and tostring(value) or ""
