@@ -201,6 +201,10 @@ typedef struct suite_box {
 extern const suite_box suite_boxes[];
 extern const int suite_box_count;
 
+/* Whether this shape and row of flags are tried: all, but on the simulator, which is slow, every
+ * other one. */
+bool suite_tries(const suite *s, int shape, int row);
+
 /* Whether the table under test multiplies in this precision; the CPU refuses all but f32. */
 bool suite_has_precision(const suite *s, lh_precision precision);
 
