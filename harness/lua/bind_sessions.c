@@ -159,8 +159,8 @@ static int session_evaluate(lua_State *lua) {
     return 1;
 }
 
-/* Adds the first `length` tokens of every row of a batch, up to `most` passages; the array is on top
- * of the stack. */
+/* Adds the first `length` tokens of every row of a batch, up to `most` passages; the array is on
+ * top of the stack. */
 static void add_passages(lua_State *lua, const lh_host_batch *host, int64_t length, int64_t most) {
     for (int64_t r = 0; r < host->rows && (int64_t)lua_rawlen(lua, -1) < most; ++r) {
         lua_createtable(lua, (int)length, 0);
