@@ -13,7 +13,8 @@ const lh_option lh_corpus_options[] = {
      "books, latex, code, generate:KIND, a name that `longhaul data list` shows, or a folder or a "
      "file of JSON lines with a slash in its path"},
     {"tokens", LH_OPTION_TEXT, "bytes", 0, 0, NULL,
-     "tokenizer: bytes, sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE"},
+     "tokenizer: bytes, bpe:NAME, bpe:FOLDER, sentencepiece:FILE.model, sentencepiece:NAME, "
+     "sentencepiece:train:SIZE"},
     {"documents", LH_OPTION_INTEGER, "200", 1, 1e7, NULL, "generator: documents to train on"},
     {"document_bytes", LH_OPTION_INTEGER, "32768", 256, 1e9, NULL, "generator: size of a document"},
     {"split_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,
@@ -22,6 +23,10 @@ const lh_option lh_corpus_options[] = {
      "bytes of the train split to use; 0: all"},
     {"limit_eval_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,
      "bytes of valid and of test to use; 0: all"},
+    {"limit_documents", LH_OPTION_INTEGER, "0", 0, 1e12, NULL,
+     "documents of the train split to use, the first by name; 0: all"},
+    {"valid_tokens", LH_OPTION_INTEGER, "0", 0, 1e12, NULL,
+     "first tokens of every validation document to use; 0: all"},
     {"data_seed", LH_OPTION_INTEGER, "1", 0, 9e15, NULL, "generator: seed of the documents"},
     {"field", LH_OPTION_TEXT, "", 0, 0, NULL,
      "JSON lines: the field that holds a document; empty: text"},
@@ -32,19 +37,21 @@ typedef struct item {
     char *name, *path, *text; /* text NULL until first used */
     size_t begin, bytes;      /* where in the file or text, and how long */
     int64_t words, count;
-    int32_t *tokens; /* NULL until first used */
+    int64_t read_bytes; /* raw text behind the tokens */
+    int32_t *tokens;    /* NULL until first used */
 } item;
 
 typedef struct item_list {
     item *at;
     int64_t count, capacity;
-    int64_t bytes, limit; /* limit 0: none */
+    int64_t bytes, limit;    /* limit 0: none */
+    int64_t limit_documents; /* 0: none */
 } item_list;
 
 struct lh_corpus {
     lh_tokenizer *tokenizer;
     item_list split[LH_SPLITS];
-    int64_t split_bytes;
+    int64_t split_bytes, valid_tokens;
     char source[LH_PATH_BYTES + 64];
     uint64_t digest;
 };
@@ -82,7 +89,8 @@ static int64_t room(const item_list *list, int64_t bytes) {
 static lh_status add(lh_corpus *corpus, lh_split split, item made) {
     item_list *list = &corpus->split[split];
     const int64_t bytes = room(list, (int64_t)made.bytes);
-    const bool wanted = bytes > 0 || (list->limit == 0 && made.bytes == 0);
+    const bool full = list->limit_documents > 0 && list->count == list->limit_documents;
+    const bool wanted = !full && (bytes > 0 || (list->limit == 0 && made.bytes == 0));
     const bool whole = made.name != NULL && (made.path != NULL || made.text != NULL);
     if (!wanted || !whole || !reserve(list)) {
         const bool failed = wanted;
@@ -194,6 +202,8 @@ static lh_status read_documents(lh_corpus *corpus, const char *name, const lh_op
 static lh_status fill(lh_corpus *corpus, const lh_options *options) {
     const char *tokens = lh_options_text(options, "tokens");
     corpus->split_bytes = lh_options_integer(options, "split_bytes");
+    corpus->valid_tokens = lh_options_integer(options, "valid_tokens");
+    corpus->split[LH_TRAIN].limit_documents = lh_options_integer(options, "limit_documents");
     corpus->split[LH_TRAIN].limit = lh_options_integer(options, "limit_bytes");
     corpus->split[LH_VALID].limit = lh_options_integer(options, "limit_eval_bytes");
     corpus->split[LH_TEST].limit = corpus->split[LH_VALID].limit;
@@ -259,10 +269,25 @@ static lh_status load_text(item *i) {
     return LH_OK;
 }
 
-static lh_status encode(lh_corpus *corpus, item *i) {
+/* Keeps the first tokens, and counts the text that they stand for. */
+static lh_status cut_tokens(const lh_corpus *corpus, item *i, int64_t count) {
+    char *text = NULL;
+    size_t bytes = 0;
+    if (count == 0 || i->count <= count) return LH_OK;
+    LH_TRY(lh_tokenizer_decode(corpus->tokenizer, i->tokens, count, &text, &bytes));
+    i->count = count;
+    i->read_bytes = (int64_t)bytes;
+    i->words = count_words(text, bytes);
+    free(text);
+    return LH_OK;
+}
+
+static lh_status encode(lh_corpus *corpus, lh_split split, item *i) {
     if (i->text == NULL) LH_TRY(load_text(i));
     i->words = count_words(i->text, i->bytes);
+    i->read_bytes = (int64_t)i->bytes;
     LH_TRY(lh_tokenizer_encode(corpus->tokenizer, i->text, i->bytes, &i->tokens, &i->count));
+    if (split == LH_VALID) LH_TRY(cut_tokens(corpus, i, corpus->valid_tokens));
     if (i->path == NULL) return LH_OK;
     free(i->text);
     i->text = NULL;
@@ -286,14 +311,18 @@ lh_status lh_corpus_document(lh_corpus *corpus, lh_split split, int64_t index, l
     }
     item *i = &list->at[index];
     if (i->tokens == NULL) {
-        const lh_status status = encode(corpus, i);
-        if (status != LH_OK) lh_note("document %s", i->name);
+        const lh_status status = encode(corpus, split, i);
+        if (status != LH_OK) {
+            lh_note("document %s", i->name);
+            free(i->tokens);
+            i->tokens = NULL;
+        }
         LH_TRY(status);
     }
     *out = (lh_document){.name = i->name,
                          .tokens = i->tokens,
                          .count = i->count,
-                         .bytes = (int64_t)i->bytes,
+                         .bytes = i->read_bytes,
                          .words = i->words};
     return LH_OK;
 }

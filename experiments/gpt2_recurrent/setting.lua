@@ -61,7 +61,12 @@ local evaluated = lh.by_scale { smoke = 2048, small = 98304, medium = 393216, gp
 
 local corpora = {
   wikitext103 = { names = { "wikitext-103", "generate:latex" } },
-  pg19 = { names = { "pg19", "books", "generate:books" } },
+  pg19 = {
+    names = { "pg19", "books", "generate:books" },
+    -- the first 1250 books by file name, the first 15000 tokens of each validation book (section 5)
+    documents = lh.by_scale { smoke = false, gpu = 1250 } or nil,
+    valid_tokens = lh.by_scale { smoke = false, gpu = 15000 } or nil,
+  },
 }
 
 -- At `small` too on the generators: what is worth carrying over in real text takes a small model longer to learn.
@@ -71,6 +76,7 @@ local function corpus(name)
     lh.by_scale { smoke = names[#names], medium = lh.data.first(names) }, tokens = setting.tokens,
     documents = lh.by_scale { smoke = 40, small = 600 }, document_bytes = lh.by_scale { smoke = 1024, small = 16384 },
     split_bytes = lh.by_scale { smoke = 1024, small = 16384, gpu = 0 }, limit_eval_bytes = evaluated,
+    limit_documents = corpora[name].documents, valid_tokens = corpora[name].valid_tokens,
   }
 end
 

@@ -251,6 +251,27 @@ TEST(limits_and_pieces) {
     lh_corpus_destroy(corpus);
 }
 
+TEST(the_first_books_and_the_first_tokens) {
+    REQUIRE(make_root());
+    write_text("few/train/10.txt", "ten", 3);
+    write_text("few/train/100.txt", "hundred", 7);
+    write_text("few/train/9.txt", "nine", 4);
+    write_text("few/valid/1.txt", "one two three", 13);
+    write_text("few/test/1.txt", "one two three", 13);
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(open_corpus("name=few limit_documents=2 valid_tokens=6", &corpus));
+    CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TRAIN), 2);
+    check_text(corpus, LH_TRAIN, 0, "10.txt", "ten"); /* by name, byte for byte */
+    check_text(corpus, LH_TRAIN, 1, "100.txt", "hundred");
+    check_text(corpus, LH_VALID, 0, "1.txt", "one tw");
+    check_text(corpus, LH_TEST, 0, "1.txt", "one two three");
+    lh_document document;
+    REQUIRE_OK(lh_corpus_document(corpus, LH_VALID, 0, &document));
+    CHECK_EQ_INT(document.count, 6);
+    CHECK_EQ_INT(document.words, 2);
+    lh_corpus_destroy(corpus);
+}
+
 static uint64_t digest_of(const char *options) {
     lh_corpus *corpus = NULL;
     if (!CHECK_OK(open_corpus(options, &corpus))) return 0;
