@@ -47,6 +47,14 @@ sanitized() {
     done
 }
 
+# A few steps in bf16: attention on tensor cores, both ways, and the rest of a step.
+sanitized_steps() {
+    compute-sanitizer --tool "$1" --error-exitcode 9 "$program" train --device cuda --model slide \
+        --options 'layers=1 width=128 heads=2 window=64 dropout=0.1' --task language_model \
+        --task-options 'name=generate:books documents=4 segment=128 batch=1 evaluate_batches=1' \
+        --train 'steps=4 warmup=1 precision=bf16'
+}
+
 rates() {
     nvcc -O3 -std=c++17 -arch=native tests/gpu/matrix_rate.cu -lcublas -o build/matrix_rate &&
         build/matrix_rate >"$folder/rates.csv" && cat "$folder/rates.csv"
@@ -60,8 +68,8 @@ peers() {
     done
 }
 
-export -f conformance_all sanitized rates peers
-export folder jobs conformance
+export -f conformance_all sanitized sanitized_steps rates peers
+export folder jobs conformance program
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv >"$folder/card.csv"
 cat "$folder/card.csv"
@@ -74,6 +82,8 @@ part conformance 120 bash -o pipefail -c conformance_all
 if compgen -G 'tests/peers/*.py' >/dev/null; then part peers 120 bash -c peers; fi
 part memcheck 60 bash -o pipefail -c 'sanitized memcheck matmul layer_norm_backward adafactor'
 part racecheck 60 bash -o pipefail -c 'sanitized racecheck softmax_forward adafactor'
+part memcheck-steps 60 bash -c 'sanitized_steps memcheck'
+part racecheck-steps 60 bash -c 'sanitized_steps racecheck'
 part models 60 env LONGHAUL_BIN="$program" tests/cudasim/sim_train.sh
 printf '\n'
 cat "$folder/summary.csv"
