@@ -91,6 +91,9 @@ local function bench(values)
       steps(rows, size, peak, tonumber(values.rounds or 7))
     end
   end
+  if not values.only or ("gpt2"):find(values.only, 1, true) then
+    require("longhaul.gpt2_bench").run(rows, machine.threads)
+  end
   local folder = (values.results or "results") .. "/bench"
   core.make_folder(folder)
   csv.write(folder .. "/bench.csv", columns, rows)
@@ -103,7 +106,7 @@ return {
       usage = "bench [--rounds N] [--only TEXT]",
     options = {
       { "rounds=", "timed rounds (default 7)", "N" },
-        { "only=", "only sizes that contain this, 'width 256'", "TEXT" },
+        { "only=", "only what contains this, 'width 256' or gpt2", "TEXT" },
       { "results=", "folder for results", "DIR" },
     },
   },
