@@ -13,7 +13,7 @@ fails 2 "a bad scale" "there are: smoke, small" "$longhaul" run x.lua --scale ti
 fails 2 "a bad number" "positive integer" "$longhaul" run x.lua --seeds none
 fails 2 "no script" "expected one SCRIPT.lua" "$longhaul" run
 fails 1 "an absent script" "absent.lua" "$longhaul" run "$scratch/absent.lua"
-for command in run list dry-run table plot slurm describe train eval forward data bench version \
+for command in run list dry-run table plot slurm describe train eval forward generate data bench version \
     report lua new; do
     succeeds "$command --help" "SYNOPSIS" "$longhaul" "$command" --help
 done
@@ -53,6 +53,23 @@ succeeds "the same logits" "1 32 260	equal" \
 echo "3 x 4" >"$scratch/bad"
 fails 1 "a bad token names its place" "bad:1: 'x'" "$longhaul" forward --model slide \
     --options "$options" --vocabulary 260 --tokens "$scratch/bad" --out "$scratch/no.npy"
+
+# Text from weights, the same twice; weights under published names are read as well.
+gpt2='layers=2 width=16 heads=2 context=32 window=16'
+succeeds "train under published names" "bits_per_byte" "$longhaul" train --model gpt2 --options "$gpt2" \
+    --task-options "$data" --train 'steps=3 warmup=2' --out "$scratch/gpt2.safetensors" --published-names
+generate=("$longhaul" generate --model gpt2 --options "$gpt2" --tokens bytes --weights "$scratch/gpt2.safetensors")
+succeeds "generate" "The river" "${generate[@]}" --prompt "The river" --count 40 --top-k 5 --temperature 0.7
+"${generate[@]}" --prompt "The river" --count 40 --seed 3 >"$scratch/once"
+"${generate[@]}" --prompt "The river" --count 40 --seed 3 >"$scratch/twice"
+succeeds "a seed repeats a text" "" cmp "$scratch/once" "$scratch/twice"
+fails 2 "no prompt" "needs a --prompt" "${generate[@]}"
+fails 1 "weights that are not there" "data fetch gpt2" "$longhaul" generate --model gpt2 --options "$gpt2" \
+    --tokens bytes --weights gpt2 --prompt x
+fails 1 "a vocabulary that is not there" "data fetch gpt2" "$longhaul" generate --model gpt2 --options "$gpt2" \
+    --tokens bpe:gpt2 --weights "$scratch/gpt2.safetensors" --prompt x
+fails 1 "no published names" "no published names" "$longhaul" train --model slide --options "$options" \
+    --task-options "$data" --train 'steps=1' --out "$scratch/no.safetensors" --published-names
 
 here=$PWD
 case $longhaul in /*) ;; *) longhaul=$here/$longhaul ;; esac
