@@ -72,10 +72,10 @@ typedef struct lh_tensor_name {
     const char *own; /* NULL: such a tensor is passed over */
 } lh_tensor_name;
 
-/* Weight files: safetensors, F32, F16 or BF16. `names` (optional) says what published files call
- * the tensors; a file of our own names is read all the same. Loading refuses missing, surplus and
- * misshapen tensors by name; `partly`: parameters that the file lacks keep their values. Saving
- * writes F32, under published names when `names` is given. */
+/* Weight files: safetensors, F32, F16, BF16 or F64. `names` (optional) says what published files
+ * call the tensors; a file of our own names is read all the same. Loading refuses missing, surplus
+ * and misshapen tensors by name, and those that hold whole numbers; `partly`: parameters that the
+ * file lacks keep their values. Saving writes F32, under published names when `names` is given. */
 lh_status lh_params_save(const lh_params *params, const char *path, const lh_tensor_name *names);
 lh_status lh_params_load(lh_params *params, const char *path, const lh_tensor_name *names,
                          bool partly);

@@ -111,6 +111,14 @@ static bool same_shape(const lh_param *param, const lh_safetensors_entry *entry)
     return true;
 }
 
+static bool holds_floats(const lh_safetensors_entry *entry) {
+    static const char *const types[] = {"F32", "F16", "BF16", "F64"};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+        if (strcmp(entry->type->name, types[i]) == 0) return true;
+    }
+    return false;
+}
+
 /* entries[i]: the file's tensor for parameter i, or NULL. */
 static lh_status find_entry(const lh_params *params, const lh_safetensors_entry *entry,
                             const char *path, const lh_tensor_name *names,
@@ -124,6 +132,9 @@ static lh_status find_entry(const lh_params *params, const lh_safetensors_entry 
     if (entries[index] != NULL)
         return lh_fail(LH_EFORMAT, "%s: tensors %s and %s are both %s", path, entries[index]->name,
                        entry->name, name);
+    if (!holds_floats(entry))
+        return lh_fail(LH_EFORMAT, "%s: tensor %s holds %s, weights are F32, F16, BF16 or F64",
+                       path, entry->name, entry->type->name);
     if (!same_shape(param, entry))
         return lh_fail(LH_EFORMAT, "%s: tensor %s: the model has %s, the file another shape", path,
                        entry->name, lh_shape_text(param->value));

@@ -223,3 +223,47 @@ TEST(published_weight_files_are_read_and_written) {
     renamed[15].published = "wpe.weight";
     CHECK_FAILS(save_and_load(renamed, &same), LH_EFORMAT, "another shape");
 }
+
+/* A file of one tensor, wpe.weight, of 64 elements; loads it. */
+static lh_status load_positions(const char *type, const uint16_t *data, size_t bytes,
+                                real *positions) {
+    char header[128] = {0};
+    const uint64_t length = (uint64_t)snprintf(
+        header, sizeof header,
+        "{\"wpe.weight\": {\"dtype\": \"%s\", \"shape\": [8, 8], \"data_offsets\": [0, %zu]}}",
+        type, bytes);
+    model_bench bench;
+    lh_status status = LH_EMEMORY;
+    FILE *file = fopen(weights_path, "wb");
+    if (file == NULL) return LH_EIO;
+    (void)fwrite(&length, 1, sizeof length, file);
+    (void)fwrite(header, 1, length, file);
+    (void)fwrite(data, 1, bytes, file);
+    (void)fclose(file);
+    if (bench_open(&bench, "gpt2", SIZES, ROWS)) {
+        lh_params *params = bench.model->params;
+        status = lh_params_load(params, weights_path, bench.model->class->published_names, true);
+        const int index = lh_params_find(params, "positions.weight");
+        memcpy(positions, lh_tensor_real(lh_params_at(params, index)->value), 64 * sizeof(real));
+    }
+    (void)remove(weights_path);
+    bench_close(&bench);
+    return status;
+}
+
+TEST(weights_in_half_precision_are_read_and_whole_numbers_refused) {
+    static const uint16_t half[64] = {0x3c00, 0xc100, 0x0001};  /* 1, -2.5, 2^-24 */
+    static const uint16_t brain[64] = {0x3f80, 0xc020, 0x3380}; /* the same */
+    static const uint16_t whole[128] = {1};
+    real positions[64];
+    for (int kind = 0; kind < 2; ++kind) {
+        CHECK_OK(
+            load_positions(kind ? "BF16" : "F16", kind ? brain : half, sizeof half, positions));
+        CHECK(positions[0] == (real)1 && positions[1] == (real)-2.5);
+        CHECK(positions[2] == (real)0x1p-24 && positions[3] == 0 && positions[63] == 0);
+    }
+    CHECK_FAILS(load_positions("I32", whole, sizeof whole, positions), LH_EFORMAT,
+                "tensor wpe.weight holds I32");
+    CHECK_FAILS(load_positions("F16", half, sizeof half - 2, positions), LH_EFORMAT,
+                "offsets do not fit");
+}
