@@ -52,6 +52,7 @@ struct lh_corpus {
     lh_tokenizer *tokenizer;
     item_list split[LH_SPLITS];
     int64_t split_bytes, valid_tokens;
+    bool lines_count; /* as words */
     char source[LH_PATH_BYTES + 64];
     uint64_t digest;
 };
@@ -244,12 +245,16 @@ void lh_corpus_destroy(lh_corpus *corpus) {
 
 /* ---- reading ---- */
 
-static int64_t count_words(const char *text, size_t bytes) {
+void lh_corpus_count_lines(lh_corpus *corpus) {
+    corpus->lines_count = true;
+}
+
+static int64_t count_words(const lh_corpus *corpus, const char *text, size_t bytes) {
     int64_t words = 0;
     bool inside = false;
     for (size_t i = 0; i < bytes; ++i) {
         const bool blank = isspace((unsigned char)text[i]) != 0;
-        words += !blank && !inside;
+        words += (!blank && !inside) + (corpus->lines_count && text[i] == '\n');
         inside = !blank;
     }
     return words;
@@ -277,14 +282,14 @@ static lh_status cut_tokens(const lh_corpus *corpus, item *i, int64_t count) {
     LH_TRY(lh_tokenizer_decode(corpus->tokenizer, i->tokens, count, &text, &bytes));
     i->count = count;
     i->read_bytes = (int64_t)bytes;
-    i->words = count_words(text, bytes);
+    i->words = count_words(corpus, text, bytes);
     free(text);
     return LH_OK;
 }
 
 static lh_status encode(lh_corpus *corpus, lh_split split, item *i) {
     if (i->text == NULL) LH_TRY(load_text(i));
-    i->words = count_words(i->text, i->bytes);
+    i->words = count_words(corpus, i->text, i->bytes);
     i->read_bytes = (int64_t)i->bytes;
     LH_TRY(lh_tokenizer_encode(corpus->tokenizer, i->text, i->bytes, &i->tokens, &i->count));
     if (split == LH_VALID) LH_TRY(cut_tokens(corpus, i, corpus->valid_tokens));

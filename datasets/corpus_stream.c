@@ -100,6 +100,11 @@ static const char *const wikitext_files[LH_SPLITS][4] = {
     {"wiki.train.tokens", "wiki.train.tokens.gz", "wiki.train.head.tokens.gz", NULL},
     {"wiki.valid.tokens", "wiki.valid.tokens.gz", NULL, NULL},
     {"wiki.test.tokens", "wiki.test.tokens.gz", NULL, NULL}};
+/* The same with all words, where the others have <unk> for the rare ones. */
+static const char *const raw_wikitext_files[LH_SPLITS][4] = {
+    {"wiki.train.raw", "wiki.train.raw.gz", "wiki.train.head.raw.gz", NULL},
+    {"wiki.valid.raw", "wiki.valid.raw.gz", NULL, NULL},
+    {"wiki.test.raw", "wiki.test.raw.gz", NULL, NULL}};
 
 static lh_status read_one_file(lh_corpus *corpus, const char *name, const char *folder,
                                const char *const *files, cut next) {
@@ -118,14 +123,14 @@ lh_status lh_corpus_read_single(lh_corpus *corpus, const char *name, const char 
     return status;
 }
 
-static lh_status read_wikitext(lh_corpus *corpus, const char *folder) {
+static lh_status read_wikitext(lh_corpus *corpus, const char *name, const char *folder) {
+    const bool raw = strcmp(name, "wikitext-103-raw") == 0;
+    lh_corpus_count_lines(corpus);
     for (int s = 0; s < LH_SPLITS; ++s) {
         text t = {0};
-        lh_status status = read_first(folder, wikitext_files[s], &t);
-        if (status == LH_OK) {
-            status = add_documents(corpus, (lh_split)s, "wikitext-103", t.data, 0, t.bytes,
-                                   cut_articles);
-        }
+        lh_status status = read_first(folder, raw ? raw_wikitext_files[s] : wikitext_files[s], &t);
+        if (status == LH_OK)
+            status = add_documents(corpus, (lh_split)s, name, t.data, 0, t.bytes, cut_articles);
         free(t.data);
         LH_TRY(status);
     }
@@ -134,7 +139,7 @@ static lh_status read_wikitext(lh_corpus *corpus, const char *folder) {
 
 bool lh_corpus_is_stream(const char *name) {
     return strcmp(name, "enwik8") == 0 || strcmp(name, "text8") == 0 ||
-           strcmp(name, "wikitext-103") == 0;
+           strcmp(name, "wikitext-103") == 0 || strcmp(name, "wikitext-103-raw") == 0;
 }
 
 lh_status lh_corpus_read_stream(lh_corpus *corpus, const char *name, const char *folder) {
@@ -144,5 +149,5 @@ lh_status lh_corpus_read_stream(lh_corpus *corpus, const char *name, const char 
     if (strcmp(name, "text8") == 0) {
         return read_one_file(corpus, name, folder, text8_files, cut_pieces);
     }
-    return read_wikitext(corpus, folder);
+    return read_wikitext(corpus, name, folder);
 }

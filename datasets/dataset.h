@@ -40,7 +40,8 @@ typedef struct lh_document {
 typedef struct lh_corpus lh_corpus;
 
 /* The option table of lh_corpus_open: `name` (e.g. "books", "latex", "code", "enwik8", "text8",
- * "wikitext-103", "pg19", "generate:books", "generate:latex", "generate:code", or a folder),
+ * "wikitext-103", "wikitext-103-raw", "pg19", "generate:books", "generate:latex", "generate:code",
+ * or a folder),
  * `tokens` (tokenizer name), `documents`, `document_bytes` (generators), `split_bytes`,
  * `limit_bytes` (use only so much of the train split; 0 all), `limit_eval_bytes`, `data_seed`. */
 extern const lh_option lh_corpus_options[];

@@ -1,7 +1,7 @@
 -- Public corpora: where they are, under which terms, and what to do with the file. The checksums are those of the archives
 -- as many projects have recorded them. Where none stands, fetch prints the file's sha256, keeps it beside the file, and
 -- checks it from then on.
-local function gpt2(name)
+local function gpt2(name, weights)
   local encodings = "https://openaipublic.blob.core.windows.net/gpt-2/encodings/main/"
   return {
     name = name, licence = "GPT-2 weights and vocabulary, MIT",
@@ -11,13 +11,14 @@ local function gpt2(name)
       { url = encodings .. "vocab.bpe", file = "vocab.bpe",
         sha256 = "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5" },
       { url = ("https://huggingface.co/openai-community/%s/resolve/main/model.safetensors"):format(name),
-        file = "model.safetensors" },
+        file = "model.safetensors", sha256 = weights },
     },
   }
 end
 
 return {
-  gpt2 "gpt2", gpt2 "gpt2-medium", gpt2 "gpt2-large", gpt2 "gpt2-xl",
+  gpt2("gpt2", "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707"),
+  gpt2 "gpt2-medium", gpt2 "gpt2-large", gpt2 "gpt2-xl",
   {
     name = "enwik8", licence = "Wikipedia text, CC BY-SA", bytes = 100000000,
     files = { { url = "http://mattmahoney.net/dc/enwik8.zip", file = "enwik8.zip", unpack = "unzip",
@@ -32,6 +33,12 @@ return {
     name = "wikitext-103", licence = "Wikipedia text, CC BY-SA",
     files = { { url = "https://wikitext.smerity.com/wikitext-103-v1.zip", file = "wikitext-103-v1.zip", unpack = "unzip",
       sha256 = "242ba0f20b329cfdf1ccc61e9e9e5b59becf189db7f7a81cd2a0e2fc31539590" } },
+  },
+  {
+    -- all words, for sub-word models such as GPT-2
+    name = "wikitext-103-raw", licence = "Wikipedia text, CC BY-SA",
+    files = { { url = "https://wikitext.smerity.com/wikitext-103-raw-v1.zip", file = "wikitext-103-raw-v1.zip",
+      unpack = "unzip", sha256 = "91c00ae287f0d699e18605c84afc9e45c192bc6b7797ff8837e5474655a33794" } },
   },
   {
     name = "pg19", licence = "books before 1919, public domain",

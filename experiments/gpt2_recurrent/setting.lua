@@ -60,7 +60,7 @@ end
 local evaluated = lh.by_scale { smoke = 2048, small = 98304, medium = 393216, gpu = 0 }
 
 local corpora = {
-  wikitext103 = { names = { "wikitext-103", "generate:latex" } },
+  wikitext103 = { names = { "wikitext-103-raw", "wikitext-103", "generate:latex" } },
   pg19 = {
     names = { "pg19", "books", "generate:books" },
     -- the first 1250 books by file name, the first 15000 tokens of each validation book (section 5)

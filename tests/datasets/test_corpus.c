@@ -10,8 +10,19 @@ enum { PATH = 512 };
 
 static char root[PATH];
 
+/* LONGHAUL_DATA as it was before the first test. */
+static const char *given_data(void) {
+    static char given[PATH];
+    static bool asked;
+    const char *folder = getenv("LONGHAUL_DATA");
+    if (!asked && folder != NULL) (void)snprintf(given, sizeof given, "%s", folder);
+    asked = true;
+    return given;
+}
+
 /* A new data folder of our own; LONGHAUL_DATA points to it. */
 static bool make_root(void) {
+    (void)given_data();
     (void)snprintf(root, sizeof root, "/tmp/longhaul-corpus-XXXXXX");
     if (mkdtemp(root) == NULL) return CHECK(false);
     return CHECK(setenv("LONGHAUL_DATA", root, 1) == 0);
@@ -312,6 +323,42 @@ TEST(streams_are_cut_into_documents) {
     CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TRAIN), 4);
     CHECK_EQ_INT(lh_corpus_documents(corpus, LH_VALID), 1);
     CHECK_EQ_INT(lh_corpus_documents(corpus, LH_TEST), 2);
+    lh_document document;
+    REQUIRE_OK(lh_corpus_document(corpus, LH_TEST, 0, &document));
+    CHECK_EQ_INT(document.words, 3 + 2 + 5 + 1 + 5); /* an <eos> for each line */
+    lh_corpus_destroy(corpus);
+}
+
+static int64_t count_split(lh_corpus *corpus, lh_split split) {
+    int64_t words = 0;
+    for (int64_t i = 0; i < lh_corpus_documents(corpus, split); ++i) {
+        lh_document document;
+        if (!CHECK_OK(lh_corpus_document(corpus, split, i, &document))) return -1;
+        words += document.words;
+    }
+    return words;
+}
+
+TEST(raw_wikitext_lies_beside_the_other) {
+    static const char article[] = " = Title = \n some rare words \n";
+    REQUIRE(make_root());
+    write_text("wikitext-103-raw/wiki.train.raw", article, sizeof article - 1);
+    write_text("wikitext-103-raw/wiki.valid.raw", article, sizeof article - 1);
+    write_text("wikitext-103-raw/wiki.test.raw", article, sizeof article - 1);
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(open_corpus("name=wikitext-103-raw", &corpus));
+    CHECK_EQ_INT(count_split(corpus, LH_VALID), 8);
+    lh_corpus_destroy(corpus);
+}
+
+TEST(wikitext_has_the_published_number_of_words) {
+    char path[2 * PATH];
+    (void)snprintf(path, sizeof path, "%s/wikitext-103", given_data());
+    if (access(path, R_OK) != 0 || !CHECK(setenv("LONGHAUL_DATA", given_data(), 1) == 0)) return;
+    lh_corpus *corpus = NULL;
+    REQUIRE_OK(open_corpus("name=wikitext-103 limit_bytes=1000", &corpus));
+    CHECK_EQ_INT(count_split(corpus, LH_VALID), 217646); /* Merity et al. 2017, Table 1 */
+    CHECK_EQ_INT(count_split(corpus, LH_TEST), 245569);
     lh_corpus_destroy(corpus);
 }
 
