@@ -70,7 +70,7 @@ TEST(hard_texts_have_the_tokens_of_the_reference) {
 TEST(a_vocabulary_that_names_its_files_by_its_model_is_read) {
     char path[LH_PATH_BYTES];
     lh_tokenizer *tokenizer = NULL;
-    if (!lh_data_find("codet5-bpe/codet5-vocab.json", path)) return;
+    if (!lh_data_find("codet5-bpe/codet5-vocab.json", path)) SKIP("no CodeT5 vocabulary here");
     REQUIRE_OK(lh_tokenizer_open("bpe:codet5", &tokenizer));
     CHECK_EQ_INT(lh_tokenizer_vocabulary(tokenizer), 32000);
     lh_tokenizer_destroy(tokenizer);
