@@ -158,6 +158,9 @@ TEST(broken_vocabularies_are_refused_with_their_place) {
     refused(", \"ab\": \"x\"", "}", "", "token 'ab' needs an id");
     refused(", \"ab\": 255", "}", "", "id 255 belongs to two tokens, 'ab' is the second");
     refused(", \"ab\": 256, \"ab\": 257", "}", "", "token 'ab' stands there twice");
+    refused(", \"ab\": 256, \"cd\": 258", "}", "",
+            "token 'cd' needs an id from 0 to 257"); /* a gap */
+    refused(", \"a\xff\": 256", "}", "", "is not written in byte characters");
     refused(", \"a b\": 256", "}", "", "token 'a b' (id 256) is not written in byte characters");
     refused(", \"\": 256", "}", "", "is not written in byte characters");
     refused(", \"ab\": 256", "}", "#version: 0.2\na b\na c\n",
@@ -167,6 +170,11 @@ TEST(broken_vocabularies_are_refused_with_their_place) {
     refused(", \"ab\": 256", "}", "a b\nab\n", "merges.txt:2: expected two tokens");
     refused(", \"ab\": 256", "}", "a b c\n", "merges.txt:1: expected two tokens");
     refused(", \"ab\": 256", "}", "a b\na b\n", "merges.txt:2: this merge stands there twice");
+    static char huge[1 << 20];
+    memset(huge, 'a', sizeof huge - 1);
+    refused(", \"ab\": 256", "}", huge, "merges.txt:1: expected two tokens");
+    huge[1 << 19] = ' ';
+    refused(", \"ab\": 256", "}", huge, "merges.txt:1: 'aaaa");
     write_file("vocab.json", "[1, 2]");
     lh_tokenizer *tokenizer = NULL;
     char name[LH_PATH_BYTES];
