@@ -26,6 +26,10 @@ fails 1 "a wrong sum is refused" "sha256 is" fetch small.txt '"00"'
 succeeds "and again is no download" "small.txt" fetch small.txt nil
 printf 'changed\n' >"$XDG_CACHE_HOME/longhaul/small/small.txt"
 fails 1 "a changed file is noticed" "expected" fetch small.txt nil
+rm "$XDG_CACHE_HOME/longhaul/small/"*
+printf 'SOME' >"$XDG_CACHE_HOME/longhaul/small/small.txt.part" # its capitals show that it was kept
+sum=$(printf 'SOME text\n' | sha256sum | cut -d ' ' -f 1)
+succeeds "a broken download goes on where it stopped" "$sum" fetch small.txt "\"$sum\""
 
 succeeds "imports a folder as a document" "2 documents" "$LONGHAUL_BIN" data import "$scratch/tree" --name code --join-folders
 succeeds "and leaves binaries out" "code" ls "$XDG_CACHE_HOME/longhaul"
