@@ -41,6 +41,12 @@ ifeq ($(origin CXX),default)
 CXX := $(if $(findstring clang,$(CC)),$(subst clang,clang++,$(CC)),g++)
 endif
 
+# The bundle's own Lua interpreter, before the system's.
+ifneq ($(DEPS),)
+override DEPS := $(abspath $(DEPS))
+export PATH := $(DEPS)/bin:$(PATH)
+endif
+
 comma := ,
 space := $(subst ,, )
 Q := $(if $(filter 1,$(V)),,@)
@@ -343,9 +349,17 @@ $(Q)$(if $(main_table),$(program) run $(main_table) --scale $(SCALE) --device $(
 
 endef
 
-.PHONY: reproduce-table1 figures claims bench data data-fetch
+.PHONY: reproduce-table1 figures claims bench data data-fetch deps-bundle
 reproduce-table1: $(program) ## Measure the main table of PAPER at SCALE
 	$(foreach paper,$(asked),$(call reproduce,$(paper)))
+
+# What the C sources include of others.
+bundled_headers := cblas.h openblas_config.h lua.h lauxlib.h lualib.h csv.h cjson/cJSON.h xxhash.h \
+    $(if $(filter yes,$(PCRE2_FOUND)),pcre2.h) \
+    $(if $(filter yes,$(SENTENCEPIECE_FOUND)),sentencepiece_processor.h sentencepiece_trainer.h)
+deps-bundle: $(program) ## Gather what is linked into $(O)/deps, for make DEPS= on a machine without it
+	$(Q)printf '%s\n' $(bundled_headers) | CC='$(CC)' CXX='$(CXX)' \
+	    scripts/deps-bundle.sh $(O)/deps $(program) '$(LIB_CPPFLAGS) -DPCRE2_CODE_UNIT_WIDTH=8'
 
 figures: $(program) ## Draw every chart again from the results at SCALE
 	$(Q)for script in $$(grep -l 'lh\.experiment' experiments/*/*.lua); do \

@@ -13,14 +13,14 @@ cc=${CC:-cc}
 cxx=${CXX:-c++}
 deps_flags=
 if [ -n "${DEPS:-}" ]; then
-    deps_flags="-I$DEPS/include -L$DEPS/lib -Wl,-rpath,$DEPS/lib"
+    deps_flags="-I$DEPS/include -L$DEPS/lib -Wl,--disable-new-dtags,-rpath,$DEPS/lib"
 fi
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
 cppflags="${DEPS:+-I$DEPS/include}"
-ldflags="${DEPS:+-L$DEPS/lib -Wl,-rpath,$DEPS/lib}"
+ldflags="${DEPS:+-L$DEPS/lib -Wl,--disable-new-dtags,-rpath,$DEPS/lib}"
 ldlibs=
 missing=
 required_missing=
@@ -329,7 +329,7 @@ probe_all() {
     missing=
     required_missing=
     cppflags="${DEPS:+-I$DEPS/include}"
-    ldflags="${DEPS:+-L$DEPS/lib -Wl,-rpath,$DEPS/lib}"
+    ldflags="${DEPS:+-L$DEPS/lib -Wl,--disable-new-dtags,-rpath,$DEPS/lib}"
     ldlibs=
     probe_compiler
     probe_openmp

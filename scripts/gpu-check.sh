@@ -62,7 +62,7 @@ rates() {
 
 peers() {
     local peer
-    for peer in tests/peers/*.py; do
+    for peer in tests/peers/*_gpu.py; do
         echo "$peer"
         python3 "$peer" || return
     done
@@ -79,7 +79,7 @@ part losses 120 "$program" lua tests/gpu/losses.lua "$folder"
 part speed 90 "$program" lua tests/gpu/speed.lua "$folder"
 part speed-eager 90 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
 part conformance 120 bash -o pipefail -c conformance_all
-if compgen -G 'tests/peers/*.py' >/dev/null; then part peers 120 bash -c peers; fi
+if compgen -G 'tests/peers/*_gpu.py' >/dev/null; then part peers 120 bash -c peers; fi
 part memcheck 60 bash -o pipefail -c 'sanitized memcheck matmul layer_norm_backward adafactor'
 part racecheck 60 bash -o pipefail -c 'sanitized racecheck softmax_forward adafactor'
 part memcheck-steps 60 bash -c 'sanitized_steps memcheck'
