@@ -150,7 +150,7 @@ function setting.tune_recurrent(bench, label, name, window, overlap, slug, serie
   bench:row {
     first_of(label, series, window), label = label, slug = slug, model = setting.recurrent(window, overlap), task = setting.task(name, window, overlap),
     train = setting.fine_tuning, seeds = setting.seeds, dataset = name, from = { pretrain, pretrained },
-    values = values_of(window, overlap),
+    values = values_of(window, overlap), keep_weights = overlap == 0, -- Tables 3 and 4 write with them
   }
 end
 
