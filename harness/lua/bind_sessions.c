@@ -159,10 +159,18 @@ static int session_evaluate(lua_State *lua) {
     return 1;
 }
 
-/* Adds the first `length` tokens of every row of a batch, up to `most` passages; the array is on
- * top of the stack. */
+/* Whether a row's document fills its first `length` places. */
+static bool is_full(const lh_host_batch *host, int64_t row, int64_t length) {
+    for (int64_t t = 0; t < length; ++t)
+        if (host->weights != NULL && host->weights[row * host->length + t] == 0) return false;
+    return true;
+}
+
+/* Adds the first `length` tokens of every row that has so many, up to `most` passages; the array is
+ * on top of the stack. */
 static void add_passages(lua_State *lua, const lh_host_batch *host, int64_t length, int64_t most) {
     for (int64_t r = 0; r < host->rows && (int64_t)lua_rawlen(lua, -1) < most; ++r) {
+        if (!is_full(host, r, length)) continue;
         lua_createtable(lua, (int)length, 0);
         for (int64_t t = 0; t < length; ++t) {
             lua_pushinteger(lua, host->tokens[r * host->length + t]);

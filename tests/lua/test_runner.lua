@@ -76,6 +76,23 @@ t.test("early stopping ends with the weights that validated best", function()
   t.near(tonumber(rows.best.valid_bits_per_token), best, 1e-6)
 end)
 
+t.test("sample texts continue whole passages", function()
+  local rows = run(base .. [[
+    bench:sample { row = "base", tokens = "bytes", count = 3, context = 12, length = 5 }]])
+  local path = folder .. "/script.lua"
+  local bench = script.load(path, { scale = "smoke" })
+  local paths = require("longhaul.report").samples(bench, { results = folder, scale = "smoke", device = "cpu" })
+  t.equal(#paths, 2)
+  local records = csv.read(paths[1])
+  t.equal(#records, 3)
+  for _, record in ipairs(records) do
+    t.equal(#record.context, 12)
+    t.check(#record.continuation <= 5)
+    t.check(not record.context:find "%z", "what follows the end of a document is no passage")
+  end
+  t.equal(rows.base.status, "done")
+end)
+
 t.test("a source must be there", function()
   t.fails(function() run [[
     bench:row { "x", model = lh.models.gpt2(size), task = task, train = none, from = "y" }]]
