@@ -145,7 +145,7 @@ endif
 # ---- Sources: whatever lies in these folders ----------------------------------------------------
 folders := kernels harness/engine harness/engine/ops harness/train harness/run harness/lua \
     models models/layers datasets
-sources := $(filter-out $(if $(filter yes,$(PCRE2_FOUND)),,datasets/tokens_bpe.c),$(wildcard $(folders:=/*.c)))
+sources := $(filter-out $(if $(filter yes,$(PCRE2_FOUND)),,$(addprefix datasets/,bpe.c bpe_train.c tokens_bpe.c)),$(wildcard $(folders:=/*.c)))
 sources_cxx := $(if $(filter yes,$(SENTENCEPIECE_FOUND)),$(wildcard datasets/*.cc))
 # The CPU kernels are compiled once per instruction set; kernels/device.c chooses at start-up.
 sources_isa := $(wildcard kernels/cpu/*.c)

@@ -13,8 +13,8 @@ const lh_option lh_corpus_options[] = {
      "books, latex, code, generate:KIND, a name that `longhaul data list` shows, or a folder or a "
      "file of JSON lines with a slash in its path"},
     {"tokens", LH_OPTION_TEXT, "bytes", 0, 0, NULL,
-     "tokenizer: bytes, bpe:NAME, bpe:FOLDER, sentencepiece:FILE.model, sentencepiece:NAME, "
-     "sentencepiece:train:SIZE"},
+     "tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:FILE.model, "
+     "sentencepiece:NAME, sentencepiece:train:SIZE; :NAME+NAME behind SIZE: trained on those"},
     {"documents", LH_OPTION_INTEGER, "200", 1, 1e7, NULL, "generator: documents to train on"},
     {"document_bytes", LH_OPTION_INTEGER, "32768", 256, 1e9, NULL, "generator: size of a document"},
     {"split_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,
@@ -216,7 +216,11 @@ static lh_status fill(lh_corpus *corpus, const lh_options *options) {
         return lh_fail(LH_EFORMAT, "data '%s' has no training documents",
                        lh_options_text(options, "name"));
     }
-    return trained ? lh_trained_tokens_open(corpus, tokens, &corpus->tokenizer) : LH_OK;
+    if (!trained) return LH_OK;
+    uint64_t named = 0;
+    LH_TRY(lh_trained_tokens_open(corpus, tokens, &named, &corpus->tokenizer));
+    if (named != 0) mix_digest(corpus, &named, sizeof named);
+    return LH_OK;
 }
 
 lh_status lh_corpus_open(const lh_options *options, lh_corpus **out) {

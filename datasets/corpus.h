@@ -20,10 +20,12 @@ void lh_corpus_count_lines(lh_corpus *corpus);
 lh_status lh_corpus_text(lh_corpus *corpus, lh_split split, int64_t index, const char **text,
                          size_t *bytes);
 
-/* Whether `tokens` names a vocabulary that is to be trained on the corpus itself, and how to get it
- * (the documents must have been read). */
+/* Whether `tokens` names a vocabulary that is to be trained, and how to get it; on the corpus
+ * itself (whose documents must have been read) unless it names others; *named is then the digest of
+ * those, else 0. */
 bool lh_tokens_are_trained(const char *tokens);
-lh_status lh_trained_tokens_open(lh_corpus *corpus, const char *tokens, lh_tokenizer **out);
+lh_status lh_trained_tokens_open(lh_corpus *corpus, const char *tokens, uint64_t *named,
+                                 lh_tokenizer **out);
 
 /* ---- readers: each fills the corpus from what it finds ---- */
 

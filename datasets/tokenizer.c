@@ -45,7 +45,7 @@ lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
     const lh_tokenizer_class *class = find_class(name);
     if (class == NULL) {
         return lh_fail(LH_EOPTION,
-                       "no tokenizer '%s'; there are: bytes, bpe:NAME, bpe:FOLDER, "
+                       "no tokenizer '%s'; there are: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, "
                        "sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE%s",
                        name, missing_library(name));
     }

@@ -4,27 +4,17 @@
  * Every byte is a token, so that nothing is unknown and any bytes come back. Bytes that are no
  * UTF-8 are pieces of their own. Two files make a vocabulary: a JSON object of tokens and their
  * ids, and the merges in the order of their ranks; both write bytes as printable characters. */
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include <cjson/cJSON.h>
-#include <pcre2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "datasets/bpe.h"
 #include "datasets/corpus.h"
 #include "datasets/tokenizer.h"
 #include "datasets/unpack.h"
 
-/* \s of other engines is Unicode's White_Space; that of PCRE2 has one character more. */
-#define BLANK                                                                                      \
-    "\\x09-\\x0D\\x20\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}"        \
-    "\\x{205F}\\x{3000}"
-
-static const char pattern[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" BLANK
-                              "\\p{L}\\p{N}]+|[" BLANK "]+(?![^" BLANK "])|[" BLANK "]+";
-
 enum {
-    BYTES = 256,
     NOTHING = -1,
     CACHE_SLOTS = 1 << 15, /* pieces that were encoded before, found by their hash */
     CACHE_BYTES = 24       /* longer pieces are rare */
@@ -53,34 +43,12 @@ typedef struct bpe {
     uint32_t index_mask;
     merge *merges; /* open addressing by (left, right) */
     uint32_t merge_mask;
-    int32_t byte[BYTES]; /* id of each byte */
-    pcre2_code *code;
-    pcre2_match_data *match;
+    int32_t byte[LH_BPE_BYTES]; /* id of each byte */
+    lh_bpe_pattern *pattern;
     cached_piece *cache; /* so an instance belongs to one thread */
 } bpe;
 
-/* ---- hashing ---- */
-
-static uint32_t hash_bytes(const unsigned char *bytes, size_t length) {
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < length; ++i)
-        hash = (hash ^ bytes[i]) * 16777619u;
-    return hash ^ hash >> 15;
-}
-
-static uint32_t hash_pair(int32_t left, int32_t right) {
-    uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-    key *= 0x9E3779B97F4A7C15u;
-    return (uint32_t)(key >> 32);
-}
-
-/* A power of two at least twice as large. */
-static uint32_t table_size(int64_t entries) {
-    uint32_t size = 16;
-    while ((int64_t)size < 2 * entries)
-        size *= 2;
-    return size;
-}
+/* ---- finding ---- */
 
 static bool is_token(const token *t, const unsigned char *bytes, int32_t length) {
     return t->length == length && memcmp(t->bytes, bytes, (size_t)length) == 0;
@@ -88,7 +56,7 @@ static bool is_token(const token *t, const unsigned char *bytes, int32_t length)
 
 /* Slot of a token in the index: its own, or the empty one where it would stand. */
 static uint32_t token_slot(const bpe *b, const unsigned char *bytes, int32_t length) {
-    uint32_t slot = hash_bytes(bytes, (size_t)length) & b->index_mask;
+    uint32_t slot = lh_bpe_hash_bytes(bytes, (size_t)length) & b->index_mask;
     while (b->index[slot] != NOTHING && !is_token(&b->tokens[b->index[slot]], bytes, length))
         slot = (slot + 1) & b->index_mask;
     return slot;
@@ -99,7 +67,7 @@ static int32_t token_id(const bpe *b, const unsigned char *bytes, int32_t length
 }
 
 static merge *merge_slot(const bpe *b, int32_t left, int32_t right) {
-    uint32_t slot = hash_pair(left, right) & b->merge_mask;
+    uint32_t slot = lh_bpe_hash_pair(left, right) & b->merge_mask;
     while (b->merges[slot].left != NOTHING &&
            !(b->merges[slot].left == left && b->merges[slot].right == right))
         slot = (slot + 1) & b->merge_mask;
@@ -108,24 +76,15 @@ static merge *merge_slot(const bpe *b, int32_t left, int32_t right) {
 
 /* ---- bytes as printable characters ---- */
 
-/* The character of a byte: itself where it prints, else the next one from U+0100 on. */
-static void printable(uint32_t character[BYTES]) {
-    uint32_t next = 256;
-    for (uint32_t b = 0; b < BYTES; ++b) {
-        const bool prints = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
-        character[b] = prints ? b : next++;
-    }
-}
-
 /* Turns characters back into bytes, in place; -1 for one that stands for none. */
 static int32_t restore_bytes(unsigned char *text, size_t length) {
     static const uint32_t last = 0x143; /* of the 68 bytes that do not print */
-    uint32_t character[BYTES];
+    uint32_t character[LH_BPE_BYTES];
     unsigned char byte_of[0x144];
     size_t at = 0, out = 0;
-    printable(character);
+    lh_bpe_characters(character);
     memset(byte_of, 0, sizeof byte_of);
-    for (uint32_t b = 0; b < BYTES; ++b)
+    for (uint32_t b = 0; b < LH_BPE_BYTES; ++b)
         byte_of[character[b]] = (unsigned char)b;
     while (at < length) {
         uint32_t c = text[at++];
@@ -171,7 +130,7 @@ static lh_status add_token(reader *r, const cJSON *entry) {
 }
 
 static lh_status find_bytes(reader *r) {
-    for (int value = 0; value < BYTES; ++value) {
+    for (int value = 0; value < LH_BPE_BYTES; ++value) {
         const unsigned char byte = (unsigned char)value;
         r->b->byte[value] = token_id(r->b, &byte, 1);
         if (r->b->byte[value] == NOTHING)
@@ -185,7 +144,7 @@ static lh_status add_tokens(reader *r, const cJSON *vocabulary) {
     if (!cJSON_IsObject(vocabulary))
         return lh_fail(LH_EFORMAT, "%s: not a JSON object of tokens and ids", r->path);
     b->count = cJSON_GetArraySize(vocabulary);
-    const uint32_t size = table_size(b->count);
+    const uint32_t size = lh_bpe_table_size(b->count);
     b->index_mask = size - 1;
     b->tokens = lh_allocate_zeroed((size_t)b->count + 1, sizeof *b->tokens);
     b->index = lh_allocate(size * sizeof *b->index);
@@ -252,7 +211,7 @@ static lh_status make_merge_table(bpe *b, const char *text, size_t bytes) {
     int64_t lines = 1;
     for (size_t i = 0; i < bytes; ++i)
         lines += text[i] == '\n';
-    const uint32_t size = table_size(lines);
+    const uint32_t size = lh_bpe_table_size(lines);
     b->merge_mask = size - 1;
     b->merges = lh_allocate(size * sizeof *b->merges);
     if (b->merges == NULL) return LH_EMEMORY;
@@ -331,18 +290,6 @@ static lh_status read_vocabulary(reader *r, const char *folder) {
     return read_merges(r);
 }
 
-static lh_status compile_pattern(bpe *b) {
-    int error = 0;
-    size_t offset = 0;
-    b->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-                            PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF, &error, &offset, NULL);
-    if (b->code == NULL)
-        return lh_fail(LH_EINTERNAL, "the BPE pattern fails at %lld", (long long)offset);
-    (void)pcre2_jit_compile(b->code, PCRE2_JIT_COMPLETE); /* where there is no JIT it is slower */
-    b->match = pcre2_match_data_create_from_pattern(b->code, NULL);
-    return b->match != NULL ? LH_OK : LH_EMEMORY;
-}
-
 static void close_vocabulary(void *instance) {
     bpe *b = instance;
     if (b == NULL) return;
@@ -352,8 +299,7 @@ static void close_vocabulary(void *instance) {
     free(b->index);
     free(b->merges);
     free(b->cache);
-    pcre2_match_data_free(b->match);
-    pcre2_code_free(b->code);
+    lh_bpe_pattern_close(b->pattern);
     free(b);
 }
 
@@ -364,7 +310,7 @@ static lh_status open_vocabulary(const char *argument, void **instance) {
     if (b == NULL) return LH_EMEMORY;
     reader r = {.b = b};
     b->cache = lh_allocate_zeroed(CACHE_SLOTS, sizeof *b->cache);
-    lh_status status = b->cache != NULL ? compile_pattern(b) : LH_EMEMORY;
+    lh_status status = b->cache != NULL ? lh_bpe_pattern_open(&b->pattern) : LH_EMEMORY;
     if (status == LH_OK) status = read_vocabulary(&r, folder);
     if (status != LH_OK) {
         close_vocabulary(b);
@@ -475,7 +421,7 @@ static lh_status encode_piece(const bpe *b, const unsigned char *bytes, int32_t 
 static lh_status encode_cached(const bpe *b, const unsigned char *bytes, int32_t length,
                                int32_t *ids, int32_t *count) {
     if (length > CACHE_BYTES) return encode_piece(b, bytes, length, ids, count);
-    cached_piece *slot = &b->cache[hash_bytes(bytes, (size_t)length) & (CACHE_SLOTS - 1)];
+    cached_piece *slot = &b->cache[lh_bpe_hash_bytes(bytes, (size_t)length) & (CACHE_SLOTS - 1)];
     if (slot->length != length || memcmp(slot->bytes, bytes, (size_t)length) != 0) {
         slot->length = 0;
         LH_TRY(encode_piece(b, bytes, length, slot->ids, &slot->count));
@@ -489,31 +435,18 @@ static lh_status encode_cached(const bpe *b, const unsigned char *bytes, int32_t
 
 /* ---- text ---- */
 
-static lh_status add_piece(const bpe *b, const char *text, size_t begin, size_t end,
-                           int32_t *tokens, int64_t *count) {
-    int32_t added = 0;
-    if (begin == end) return LH_OK;
-    LH_TRY(encode_cached(b, (const unsigned char *)text + begin, (int32_t)(end - begin),
-                         tokens + *count, &added));
-    *count += added;
-    return LH_OK;
-}
+typedef struct encoding {
+    const bpe *b;
+    int32_t *tokens;
+    int64_t count;
+} encoding;
 
-/* A text has at most as many tokens as bytes. What lies between two matches is no UTF-8. */
-static lh_status encode_into(const bpe *b, const char *text, size_t bytes, int32_t *tokens,
-                             int64_t *count) {
-    size_t at = 0;
-    while (at < bytes) {
-        const int found = pcre2_match(b->code, (PCRE2_SPTR)text, bytes, at, 0, b->match, NULL);
-        if (found < 0 && found != PCRE2_ERROR_NOMATCH)
-            return lh_fail(LH_EINTERNAL, "BPE: PCRE2 error %d at byte %lld of a document", found,
-                           (long long)at);
-        const size_t *place = pcre2_get_ovector_pointer(b->match);
-        const size_t begin = found > 0 ? place[0] : bytes, end = found > 0 ? place[1] : bytes;
-        LH_TRY(add_piece(b, text, at, begin, tokens, count));
-        LH_TRY(add_piece(b, text, begin, end, tokens, count));
-        at = end;
-    }
+static lh_status add_piece(void *to, const char *text, size_t bytes) {
+    encoding *e = to;
+    int32_t added = 0;
+    LH_TRY(encode_cached(e->b, (const unsigned char *)text, (int32_t)bytes, e->tokens + e->count,
+                         &added));
+    e->count += added;
     return LH_OK;
 }
 
@@ -521,16 +454,18 @@ static lh_status encode(const void *instance, const char *text, size_t bytes, in
                         int64_t *count) {
     if (bytes > INT32_MAX)
         return lh_fail(LH_EFORMAT, "BPE: a document of %lld bytes is too long", (long long)bytes);
-    int32_t *made = lh_allocate((bytes + 1) * sizeof *made);
-    if (made == NULL) return LH_EMEMORY;
-    *count = 0;
-    const lh_status status = encode_into(instance, text, bytes, made, count);
+    const bpe *b = instance;
+    /* A text has at most as many tokens as bytes. */
+    encoding e = {.b = b, .tokens = lh_allocate((bytes + 1) * sizeof *e.tokens)};
+    if (e.tokens == NULL) return LH_EMEMORY;
+    const lh_status status = lh_bpe_each_piece(b->pattern, text, bytes, add_piece, &e);
     if (status != LH_OK) {
-        free(made);
+        free(e.tokens);
         return status;
     }
-    int32_t *fitting = lh_reallocate(made, ((size_t)*count + 1) * sizeof *made);
-    *tokens = fitting != NULL ? fitting : made;
+    int32_t *fitting = lh_reallocate(e.tokens, ((size_t)e.count + 1) * sizeof *e.tokens);
+    *tokens = fitting != NULL ? fitting : e.tokens;
+    *count = e.count;
     return LH_OK;
 }
 

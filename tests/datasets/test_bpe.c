@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "datasets/bpe.h"
 #include "datasets/corpus.h"
+#include "harness/engine/atomic_file.h"
 #include "tests/test.h"
 
 #ifdef LH_HAVE_PCRE2
@@ -111,6 +113,59 @@ TEST(a_word_of_a_megabyte_takes_no_time) {
     lh_tokenizer_destroy(tokenizer);
     free(tokens);
     free(text);
+}
+
+/* ---- training ---- */
+
+static void check_same_file(const char *a, const char *b) {
+    void *first = NULL, *second = NULL;
+    size_t first_bytes = 0, second_bytes = 0;
+    REQUIRE_OK(lh_file_read_all(a, &first, &first_bytes));
+    REQUIRE_OK(lh_file_read_all(b, &second, &second_bytes));
+    CHECK(first_bytes == second_bytes && memcmp(first, second, first_bytes) == 0);
+    free(first);
+    free(second);
+}
+
+static char made[] = "/tmp/longhaul-bpe-train-XXXXXX";
+
+TEST(training_finds_the_merges_of_the_reference) {
+    lh_bpe_trainer *trainer = NULL;
+    lh_tokenizer *ours = NULL;
+    void *text = NULL;
+    size_t bytes = 0;
+    char name[LH_PATH_BYTES], path[LH_PATH_BYTES];
+    REQUIRE(mkdtemp(made) != NULL);
+    REQUIRE_OK(lh_file_read_all("tests/golden/bpe/trained/text", &text, &bytes));
+    REQUIRE_OK(lh_bpe_trainer_create(&trainer));
+    CHECK_OK(lh_bpe_trainer_add(trainer, text, bytes));
+    CHECK_OK(lh_bpe_trainer_write(trainer, 600, made));
+    (void)snprintf(path, sizeof path, "%s/merges.txt", made);
+    check_same_file(path, "tests/golden/bpe/trained/merges.txt");
+    (void)snprintf(path, sizeof path, "%s/vocab.json", made);
+    check_same_file(path, "tests/golden/bpe/trained/vocab.json");
+    (void)snprintf(name, sizeof name, "bpe:%s", made);
+    CHECK_OK(lh_tokenizer_open(name, &ours));
+    CHECK_EQ_INT(lh_tokenizer_vocabulary(ours), 600);
+    lh_tokenizer_destroy(ours);
+    lh_bpe_trainer_destroy(trainer);
+    free(text);
+}
+
+/* A text without a pair that occurs twice has no more tokens than bytes. */
+TEST(training_ends_when_nothing_is_left_to_merge) {
+    char folder_name[] = "/tmp/longhaul-bpe-train-XXXXXX", name[LH_PATH_BYTES];
+    lh_bpe_trainer *trainer = NULL;
+    lh_tokenizer *ours = NULL;
+    REQUIRE(mkdtemp(folder_name) != NULL);
+    REQUIRE_OK(lh_bpe_trainer_create(&trainer));
+    CHECK_OK(lh_bpe_trainer_add(trainer, "aaaa bcd", 8));
+    CHECK_OK(lh_bpe_trainer_write(trainer, 5000, folder_name));
+    (void)snprintf(name, sizeof name, "bpe:%s", folder_name);
+    REQUIRE_OK(lh_tokenizer_open(name, &ours));
+    CHECK_EQ_INT(lh_tokenizer_vocabulary(ours), 257);
+    lh_tokenizer_destroy(ours);
+    lh_bpe_trainer_destroy(trainer);
 }
 
 /* ---- files that are broken ---- */

@@ -425,6 +425,40 @@ TEST(a_vocabulary_is_trained_once_on_the_corpus) {
 }
 #endif
 
+#ifdef LH_HAVE_PCRE2
+static void check_tokens(const char *tokens, int64_t *count) {
+    char options[512];
+    lh_corpus *corpus = NULL;
+    lh_document document;
+    (void)snprintf(options, sizeof options,
+                   "name=generate:latex documents=20 document_bytes=3000 tokens=%s", tokens);
+    REQUIRE_OK(open_corpus(options, &corpus));
+    CHECK_EQ_INT(lh_tokenizer_vocabulary(lh_corpus_tokenizer(corpus)), 400);
+    REQUIRE_OK(lh_corpus_document(corpus, LH_TEST, 0, &document));
+    CHECK(document.count > 0 && document.count < document.bytes);
+    *count = document.count;
+    lh_corpus_destroy(corpus);
+}
+
+/* On the corpus itself it is denser than on another kind of text, and a mixture lies between. */
+TEST(a_vocabulary_may_be_trained_on_other_corpora) {
+    int64_t own = 0, other = 0, mixed = 0;
+    lh_corpus *corpus = NULL;
+    REQUIRE(make_root());
+    CHECK(setenv("XDG_CACHE_HOME", root, 1) == 0);
+    check_tokens("bpe:train:400", &own);
+    check_tokens("bpe:train:400:generate:books", &other);
+    check_tokens("bpe:train:400:generate:books+generate:latex", &mixed);
+    CHECK(own < mixed && mixed < other);
+    CHECK_FAILS(open_corpus("name=generate:books tokens=bpe:train:400:", &corpus), LH_EOPTION,
+                "no corpus behind");
+    CHECK_FAILS(open_corpus("name=generate:books tokens=bpe:train:400:nowhere", &corpus), LH_EIO,
+                "no data 'nowhere'");
+    CHECK_FAILS(open_corpus("name=generate:books tokens=bpe:train:200", &corpus), LH_EOPTION,
+                "256 to 1000000");
+}
+#endif
+
 TEST(bytes_come_back_unchanged) {
     lh_tokenizer *tokenizer = NULL;
     REQUIRE_OK(lh_tokenizer_open("bytes", &tokenizer));

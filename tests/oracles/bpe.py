@@ -4,7 +4,7 @@ writes tests/golden/bpe/:
     pip install tokenizers tiktoken
     python3 tests/oracles/bpe.py FOLDER-WITH-encoder.json-AND-vocab.bpe
 
-The vocabulary is trained when there is none in that folder. Where a text is UTF-8, tiktoken (0.14.0) must agree.
+The vocabulary is trained when there is none in that folder; so is that of trained/, from a text that stands beside it. Where a text is UTF-8, tiktoken (0.14.0) must agree.
 Neither library takes text that is not: what is well-formed between broken bytes goes through the whole tokenizer, a run
 of broken bytes through its merges alone.
 """
@@ -101,8 +101,18 @@ def trained(texts, size):
     return tokenizer
 
 
+def train_fixture(folder, size):
+    if (folder / "merges.txt").exists():
+        return
+    folder.mkdir(exist_ok=True)
+    book = (HERE.parents[1] / "docs" / "fidelity.md").read_text()
+    (folder / "text").write_text("\n".join([book[:12000], *TEXTS, *TEXTS]), newline="")
+    trained([(folder / "text").read_bytes().decode()], size).save_model(str(folder))
+
+
 def main(folder):
     GOLDEN.mkdir(exist_ok=True)
+    train_fixture(GOLDEN / "trained", 600)
     if not (GOLDEN / "vocab.json").exists():
         book = (HERE.parents[1] / "README.md").read_text() + (HERE.parents[1] / "docs" / "decisions.md").read_text()
         trained([book] + TEXTS * 3, 700).save_model(str(GOLDEN))
