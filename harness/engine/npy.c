@@ -1,5 +1,6 @@
 #include "harness/engine/npy.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static const char *value_of(const char *header, const char *key) {
     return at != NULL ? at + 1 + strspn(at + 1, " ") : NULL;
 }
 
-static lh_status parse_shape(const char *path, const char *text, lh_npy *out) {
+static lh_status parse_shape(const char *path, const char *text, lh_npy_layout *out) {
     if (text == NULL || *text != '(')
         return lh_fail(LH_EFORMAT, "%s: no shape in the header", path);
     out->count = 1;
@@ -37,14 +38,44 @@ static lh_status parse_shape(const char *path, const char *text, lh_npy *out) {
     return LH_OK;
 }
 
-static lh_status convert(const char *path, const char *kind, const unsigned char *data,
-                         size_t bytes, lh_npy *out) {
-    const size_t size = kind[1] == '8' ? 8 : 4;
-    const bool real_kind = kind[0] == 'f';
-    if (bytes / size < (size_t)out->count) {
-        return lh_fail(LH_EFORMAT, "%s: truncated: %lld elements promised, %zu there", path,
-                       (long long)out->count, bytes / size);
+/* `data` is the beginning of a file of `bytes`, and holds PREFIX + HEADER of them where there are
+ * so many. */
+static lh_status parse_layout(const char *path, const unsigned char *data, size_t bytes,
+                              lh_npy_layout *out) {
+    char header[HEADER];
+    *out = (lh_npy_layout){.rank = 0};
+    if (bytes < PREFIX || memcmp(data, magic, 7) != 0) {
+        return lh_fail(LH_EFORMAT, "%s: not a .npy file of version 1", path);
     }
+    const size_t length = (size_t)data[8] | (size_t)data[9] << 8;
+    if (length >= HEADER || PREFIX + length > bytes) {
+        return lh_fail(LH_EFORMAT, "%s: header of %zu bytes in a file of %zu", path, length, bytes);
+    }
+    memcpy(header, data + PREFIX, length);
+    header[length] = '\0';
+    const char *kind = value_of(header, "'descr'"), *order = value_of(header, "'fortran_order'");
+    if (kind == NULL || strlen(kind) < 5 || strchr("<|", kind[1]) == NULL || kind[4] != '\'') {
+        return lh_fail(LH_EFORMAT, "%s: needs little-endian f4, f8, i4 or i8", path);
+    }
+    memcpy(out->kind, kind + 2, 2);
+    if (order == NULL || strncmp(order, "False", 5) != 0) {
+        return lh_fail(LH_EFORMAT, "%s: Fortran order; save it in C order", path);
+    }
+    out->offset = (int64_t)(PREFIX + length);
+    return parse_shape(path, value_of(header, "'shape'"), out);
+}
+
+static lh_status check_size(const char *path, const lh_npy_layout *layout, size_t bytes) {
+    const size_t size = (size_t)(layout->kind[1] - '0');
+    const size_t there = size > 0 ? (bytes - (size_t)layout->offset) / size : 0;
+    if (there >= (size_t)layout->count) return LH_OK;
+    return lh_fail(LH_EFORMAT, "%s: truncated: %lld elements promised, %zu there", path,
+                   (long long)layout->count, there);
+}
+
+static lh_status convert(const lh_npy_layout *layout, const unsigned char *data, lh_npy *out) {
+    const size_t size = layout->kind[1] == '8' ? 8 : 4;
+    const bool real_kind = layout->kind[0] == 'f';
     void *values = lh_allocate((size_t)out->count * 8);
     if (values == NULL) return LH_EMEMORY;
     out->reals = real_kind ? values : NULL;
@@ -67,26 +98,15 @@ static lh_status convert(const char *path, const char *kind, const unsigned char
 }
 
 static lh_status parse(const char *path, const unsigned char *data, size_t bytes, lh_npy *out) {
-    char header[HEADER];
-    if (bytes < PREFIX || memcmp(data, magic, 7) != 0) {
-        return lh_fail(LH_EFORMAT, "%s: not a .npy file of version 1", path);
-    }
-    const size_t length = (size_t)data[8] | (size_t)data[9] << 8;
-    if (length >= HEADER || PREFIX + length > bytes) {
-        return lh_fail(LH_EFORMAT, "%s: header of %zu bytes in a file of %zu", path, length, bytes);
-    }
-    memcpy(header, data + PREFIX, length);
-    header[length] = '\0';
-    const char *kind = value_of(header, "'descr'"), *order = value_of(header, "'fortran_order'");
-    if (kind == NULL || strlen(kind) < 5 || kind[1] != '<' || strchr("fi", kind[2]) == NULL ||
-        strchr("48", kind[3]) == NULL || kind[4] != '\'') {
+    lh_npy_layout layout;
+    LH_TRY(parse_layout(path, data, bytes, &layout));
+    if (strchr("fi", layout.kind[0]) == NULL || strchr("48", layout.kind[1]) == NULL)
         return lh_fail(LH_EFORMAT, "%s: needs little-endian f4, f8, i4 or i8", path);
-    }
-    if (order == NULL || strncmp(order, "False", 5) != 0) {
-        return lh_fail(LH_EFORMAT, "%s: Fortran order; save it in C order", path);
-    }
-    LH_TRY(parse_shape(path, value_of(header, "'shape'"), out));
-    return convert(path, kind + 2, data + PREFIX + length, bytes - PREFIX - length, out);
+    LH_TRY(check_size(path, &layout, bytes));
+    out->rank = layout.rank;
+    out->count = layout.count;
+    memcpy(out->shape, layout.shape, sizeof out->shape);
+    return convert(&layout, data + layout.offset, out);
 }
 
 lh_status lh_npy_read(const char *path, lh_npy *out) {
@@ -98,6 +118,19 @@ lh_status lh_npy_read(const char *path, lh_npy *out) {
     free(data);
     if (status != LH_OK) lh_npy_clear(out);
     return status;
+}
+
+lh_status lh_npy_read_layout(const char *path, lh_npy_layout *out) {
+    unsigned char begin[PREFIX + HEADER];
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return lh_fail(LH_EIO, "%s: cannot be opened: %s", path, strerror(errno));
+    const size_t there = fread(begin, 1, sizeof begin, file);
+    const bool sought = fseek(file, 0, SEEK_END) == 0;
+    const long bytes = sought ? ftell(file) : -1;
+    (void)fclose(file);
+    if (bytes < 0) return lh_fail(LH_EIO, "%s: cannot be read", path);
+    LH_TRY(parse_layout(path, begin, there, out));
+    return check_size(path, out, (size_t)bytes);
 }
 
 void lh_npy_clear(lh_npy *array) {

@@ -1,10 +1,24 @@
-/* Arrays in NumPy's .npy format, version 1.0: little-endian f4, f8, i4, i8 in C order. */
+/* Arrays in NumPy's .npy format, version 1.0, in C order: little-endian f4, f8, i4, i8 as a whole;
+ * where the elements of any type lie, for those who read a large file in parts. */
 #ifndef LH_ENGINE_NPY_H
 #define LH_ENGINE_NPY_H
 
 #include "harness/engine/error.h"
 
 enum { LH_NPY_RANK = 8 };
+
+/* What a header says. */
+typedef struct lh_npy_layout {
+    char kind[3]; /* "u1", "f4" ... */
+    int rank;
+    int64_t shape[LH_NPY_RANK];
+    int64_t count;  /* of elements */
+    int64_t offset; /* of the first element in the file, in bytes */
+} lh_npy_layout;
+
+/* Reads a file's header alone. Fails: LH_EIO; LH_EFORMAT naming the file and what is wrong, a file
+ * of another size than the header promises included. */
+lh_status lh_npy_read_layout(const char *path, lh_npy_layout *out);
 
 /* What a file held: integers or reals, the other pointer is NULL. */
 typedef struct lh_npy {

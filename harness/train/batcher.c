@@ -23,6 +23,7 @@ struct lh_batcher {
 /* Fisher and Yates' shuffle, element i drawing word i of the epoch's stream. */
 static void shuffle_epoch(lh_batcher *batcher) {
     const int64_t count = batcher->spec.source.count;
+    if (count == LH_WITHOUT_END) return;
     const lh_random_key key = {.seed = batcher->spec.seed,
                                .step = (uint64_t)batcher->epoch,
                                .stream = LH_STREAM_DATA,
@@ -41,6 +42,7 @@ static void shuffle_epoch(lh_batcher *batcher) {
 
 /* Index of the next document, or -1 at the end of a pass. */
 static int64_t next_document(lh_batcher *batcher) {
+    if (batcher->spec.source.count == LH_WITHOUT_END) return batcher->taken++;
     if (batcher->taken == batcher->spec.source.count) {
         if (!batcher->spec.endless) return -1;
         batcher->epoch += 1;
@@ -56,7 +58,7 @@ static lh_status get_document(const lh_batcher *batcher, int64_t index, lh_docum
 
 /* First position that a segment at `offset` of its document predicts from. */
 static int64_t first_predictor(const lh_batcher *batcher, int64_t offset) {
-    return offset == 0 ? 0 : batcher->spec.overlap;
+    return offset == 0 ? batcher->spec.given : batcher->spec.overlap;
 }
 
 /* Whether a segment at `offset` would predict anything. */
@@ -67,7 +69,8 @@ static bool has_segment(const lh_batcher *batcher, const lh_document *document, 
 /* Moves the row to the next document that is worth reading; -1 at the end of a pass. Twice the
  * number of documents is sure to show each of them, wherever in an epoch the stream stands. */
 static lh_status advance_row(lh_batcher *batcher, row_position *row, lh_document *document) {
-    for (int64_t tried = 0; tried <= 2 * batcher->spec.source.count; ++tried) {
+    const int64_t count = batcher->spec.source.count;
+    for (int64_t tried = 0; tried <= 2 * (count > 0 ? count : 1); ++tried) {
         row->document = next_document(batcher);
         row->offset = 0;
         if (row->document < 0) return LH_OK;
@@ -160,7 +163,12 @@ static lh_status check_spec(const lh_batcher_spec *spec) {
         return lh_fail(LH_EOPTION, "data: overlapping segments need predict_across");
     if (!spec->predict_across && spec->length < 2)
         return lh_fail(LH_ESHAPE, "data: without predict_across a segment of 1 predicts nothing");
-    if (spec->source.count < 0 || spec->source.count > INT32_MAX)
+    if (spec->given < 0 || spec->given >= spec->length)
+        return lh_fail(LH_ESHAPE, "data: %lld given tokens must be below the segment of %lld",
+                       (long long)spec->given, (long long)spec->length);
+    if (spec->source.count == LH_WITHOUT_END && !spec->endless)
+        return lh_fail(LH_ESHAPE, "data: a pass over documents without end");
+    if (spec->source.count < LH_WITHOUT_END || spec->source.count > INT32_MAX)
         return lh_fail(LH_ESHAPE, "data: %lld documents", (long long)spec->source.count);
     if (spec->endless && spec->source.count == 0)
         return lh_fail(LH_EFORMAT, "data: the training split has no documents");
@@ -170,8 +178,8 @@ static lh_status check_spec(const lh_batcher_spec *spec) {
 static lh_status create_buffers(lh_batcher *batcher) {
     const size_t rows = (size_t)batcher->spec.rows;
     const size_t positions = rows * (size_t)batcher->spec.length;
-    const size_t documents = (size_t)batcher->spec.source.count;
-    batcher->order = lh_allocate_zeroed(documents + 1, sizeof *batcher->order);
+    const size_t order = (size_t)(batcher->spec.source.count + 1);
+    batcher->order = lh_allocate_zeroed(order > 0 ? order : 1, sizeof *batcher->order);
     batcher->row = lh_allocate_zeroed(rows, sizeof *batcher->row);
     batcher->tokens = lh_allocate_zeroed(positions, sizeof *batcher->tokens);
     batcher->target = lh_allocate_zeroed(positions, sizeof *batcher->target);
@@ -235,10 +243,11 @@ int lh_batcher_cursor_get(const lh_batcher *batcher, int64_t *words) {
 
 static bool cursor_is_valid(const lh_batcher *batcher, const int64_t *words) {
     const int64_t documents = batcher->spec.source.count;
-    bool valid = words[0] >= 0 && words[1] >= 0 && words[1] <= documents;
+    const bool ends = documents != LH_WITHOUT_END;
+    bool valid = words[0] >= 0 && words[1] >= 0 && (!ends || words[1] <= documents);
     for (int64_t r = 0; r < batcher->spec.rows; ++r) {
         const int64_t document = words[2 + 2 * r], offset = words[3 + 2 * r];
-        valid = valid && document >= -1 && document < documents && offset >= 0;
+        valid = valid && document >= -1 && document < (ends ? documents : words[1]) && offset >= 0;
     }
     return valid;
 }

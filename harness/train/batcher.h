@@ -9,12 +9,14 @@
 
 #include "harness/train/task.h"
 
-/* Where documents come from. `get` lends a document that stays valid with the source. */
+/* Where documents come from. `get` lends a document until its next call. */
 typedef struct lh_document_source {
     void *context;
     lh_status (*get)(void *context, int64_t index, lh_document *out);
-    int64_t count;
+    int64_t count; /* LH_WITHOUT_END: a training stream reads each once, in order */
 } lh_document_source;
+
+enum { LH_WITHOUT_END = -1 };
 
 typedef struct lh_batcher_spec {
     lh_document_source source;
@@ -27,6 +29,8 @@ typedef struct lh_batcher_spec {
     /* Tokens of a segment that the document's next segment repeats without predicting them again
      * (Yoshida et al. 2020, section 4.2); needs predict_across. */
     int64_t overlap;
+    /* Tokens at a document's beginning, beyond its first, that are read without being predicted. */
+    int64_t given;
     bool endless; /* training stream, shuffled; otherwise one pass in order */
     uint64_t seed;
 } lh_batcher_spec;
@@ -34,7 +38,7 @@ typedef struct lh_batcher_spec {
 typedef struct lh_batcher lh_batcher;
 
 /* Borrows the source's context. Gives; destroy it. Fails: LH_ESHAPE for sizes that cannot work,
- * LH_EFORMAT when an endless source has nothing to predict. */
+ * LH_EFORMAT when an endless stream has nothing to predict. */
 lh_status lh_batcher_create(const lh_batcher_spec *spec, lh_batcher **out);
 void lh_batcher_destroy(lh_batcher *batcher);
 

@@ -1,6 +1,6 @@
 #include "harness/train/language_model.h"
 
-#include "harness/train/batcher.h"
+#include "harness/train/documents.h"
 
 #include <stdio.h>
 
@@ -11,13 +11,9 @@ typedef struct split_source {
 } split_source;
 
 typedef struct language_model {
+    lh_documents documents; /* first: the shared functions of a task read it */
     lh_corpus *corpus;
     split_source source[LH_SPLITS];
-    lh_batcher *train;
-    lh_batcher *pass;     /* of the evaluation under way */
-    int64_t pass_batches; /* handed out in it */
-    int64_t rows, length, overlap, evaluate_documents, evaluate_batches;
-    bool predict_across;
 } language_model;
 
 static const lh_option own_options[] = {
@@ -72,85 +68,27 @@ static lh_document_source document_source(language_model *task, lh_split split) 
 static lh_status open_task(void *instance, const lh_options *options, uint64_t seed,
                            lh_model_setup *setup) {
     language_model *task = instance;
-    task->rows = lh_options_integer(options, "batch");
-    task->length = lh_options_integer(options, "segment");
-    task->overlap = lh_options_integer(options, "overlap");
-    task->predict_across = lh_options_flag(options, "predict_across");
-    task->evaluate_documents = lh_options_integer(options, "evaluate_documents");
-    task->evaluate_batches = lh_options_integer(options, "evaluate_batches");
+    lh_documents *documents = &task->documents;
+    documents->spec =
+        (lh_batcher_spec){.rows = lh_options_integer(options, "batch"),
+                          .length = lh_options_integer(options, "segment"),
+                          .predict_across = lh_options_flag(options, "predict_across"),
+                          .overlap = lh_options_integer(options, "overlap"),
+                          .seed = seed};
+    documents->evaluate_documents = lh_options_integer(options, "evaluate_documents");
+    documents->evaluate_batches = lh_options_integer(options, "evaluate_batches");
     LH_TRY(open_corpus(task, options));
-    const lh_batcher_spec spec = {.source = document_source(task, LH_TRAIN),
-                                  .rows = task->rows,
-                                  .length = task->length,
-                                  .predict_across = task->predict_across,
-                                  .overlap = task->overlap,
-                                  .endless = true,
-                                  .seed = seed};
-    LH_TRY(lh_batcher_create(&spec, &task->train));
+    for (int split = 0; split < LH_SPLITS; ++split)
+        documents->source[split] = document_source(task, (lh_split)split);
     *setup =
         (lh_model_setup){.vocabulary = lh_tokenizer_vocabulary(lh_corpus_tokenizer(task->corpus))};
-    return LH_OK;
+    return lh_documents_open(documents);
 }
 
 static void close_task(void *instance) {
     language_model *task = instance;
-    lh_batcher_destroy(task->train);
-    lh_batcher_destroy(task->pass);
+    lh_documents_close(&task->documents);
     if (task->corpus != NULL) lh_corpus_destroy(task->corpus);
-}
-
-static void get_shape(const void *instance, int64_t *rows, int64_t *length) {
-    const language_model *task = instance;
-    *rows = task->rows;
-    *length = task->length;
-}
-
-/* ---- batches ---- */
-
-static lh_status train_batch(void *instance, lh_host_batch *out) {
-    language_model *task = instance;
-    return lh_batcher_next(task->train, out);
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static lh_status evaluate_begin(void *instance, lh_split split) {
-    language_model *task = instance;
-    lh_batcher_destroy(task->pass);
-    task->pass = NULL;
-    task->pass_batches = 0;
-    lh_document_source source = document_source(task, split);
-    if (source.count == 0)
-        return lh_fail(LH_EFORMAT, "data: the split to evaluate has no documents");
-    if (task->evaluate_documents > 0)
-        source.count = smaller(source.count, task->evaluate_documents);
-    const lh_batcher_spec spec = {.source = source,
-                                  .rows = smaller(task->rows, source.count),
-                                  .length = task->length,
-                                  .predict_across = task->predict_across,
-                                  .overlap = task->overlap};
-    return lh_batcher_create(&spec, &task->pass);
-}
-
-static lh_status evaluate_batch(void *instance, lh_host_batch *out) {
-    language_model *task = instance;
-    *out = (lh_host_batch){0};
-    if (task->pass == NULL) return lh_fail(LH_ESTATE, "data: no evaluation has begun");
-    if (task->evaluate_batches > 0 && task->pass_batches == task->evaluate_batches) return LH_OK;
-    task->pass_batches += 1;
-    return lh_batcher_next(task->pass, out);
-}
-
-static int get_cursor(const void *instance, int64_t *words) {
-    const language_model *task = instance;
-    return lh_batcher_cursor_get(task->train, words);
-}
-
-static lh_status set_cursor(void *instance, const int64_t *words, int count) {
-    language_model *task = instance;
-    return lh_batcher_cursor_set(task->train, words, count);
 }
 
 static void describe(const void *instance, char *data, size_t capacity, uint64_t *digest) {
@@ -178,12 +116,12 @@ const lh_task_class *lh_language_model_class(void) {
                                   .instance_size = sizeof(language_model),
                                   .open = open_task,
                                   .close = close_task,
-                                  .shape = get_shape,
-                                  .train_batch = train_batch,
-                                  .evaluate_begin = evaluate_begin,
-                                  .evaluate_batch = evaluate_batch,
-                                  .cursor_get = get_cursor,
-                                  .cursor_set = set_cursor,
+                                  .shape = lh_documents_shape,
+                                  .train_batch = lh_documents_train_batch,
+                                  .evaluate_begin = lh_documents_evaluate_begin,
+                                  .evaluate_batch = lh_documents_evaluate_batch,
+                                  .cursor_get = lh_documents_cursor_get,
+                                  .cursor_set = lh_documents_cursor_set,
                                   .describe = describe};
     class.options = joined_options();
     return &class;

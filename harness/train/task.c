@@ -1,6 +1,7 @@
 #include "harness/train/task.h"
 
 #include "harness/train/language_model.h"
+#include "harness/train/sequences.h"
 #include "harness/train/tracking.h"
 
 #include <stdlib.h>
@@ -14,9 +15,17 @@ static const lh_task_class *algorithm(void) {
     return &lh_algorithm_class;
 }
 
+static const lh_task_class *duplication(void) {
+    return &lh_duplication_class;
+}
+
+static const lh_task_class *imagenet64(void) {
+    return &lh_imagenet64_class;
+}
+
 /* The in-tree tasks; a class may have to compose its option table before it can be shown. */
 static const lh_task_class *(*const task_table[])(void) = {lh_language_model_class, random_walk,
-                                                           algorithm};
+                                                           algorithm, duplication, imagenet64};
 
 enum { TASKS = sizeof task_table / sizeof task_table[0] };
 

@@ -230,6 +230,21 @@
 ---@field statements? integer # statements of a program (default 100)
 ---@field largest? integer # values are 1 to this (default 10)
 
+---@class longhaul.tasks.duplication: { [1]: longhaul.corpus }
+---@field batch? integer # sequences of a batch (B) (default 32)
+---@field word? integer # symbols of a word; a sequence is two zeros and the word twice (default...
+---@field alphabet? integer # symbols of a word are 1 to this (default 127)
+---@field evaluate_sequences? integer # sequences of the validation and of the test split (defau...
+---@field data_seed? integer # what held-out sequences are drawn from; training draws fresh ones...
+
+---@class longhaul.tasks.imagenet64: { [1]: longhaul.corpus }
+---@field batch? integer # sequences of a batch (B) (default 32)
+---@field name? string # a data folder with train/, valid/ and test/ of .npy files; without one ...
+---@field side? integer # pixels along a side; a sequence is side * side * 3 bytes (default 64)
+---@field images? integer # generator: images to train on (default 10000)
+---@field evaluate_images? integer # images of the validation and of the test split, the first o...
+---@field data_seed? integer # generator: seed of the images (default 1)
+
 ---@class longhaul.train
 ---@field steps? integer # training steps (default 1000)
 ---@field optimizer? "sgd"|"adam"|"adamw"|"adafactor" # update rule (default adafactor)
@@ -274,6 +289,8 @@
 ---@field language_model fun(options: longhaul.tasks.language_model): longhaul.spec
 ---@field random_walk fun(options: longhaul.tasks.random_walk): longhaul.spec
 ---@field algorithm fun(options: longhaul.tasks.algorithm): longhaul.spec
+---@field duplication fun(options: longhaul.tasks.duplication): longhaul.spec
+---@field imagenet64 fun(options: longhaul.tasks.imagenet64): longhaul.spec
 
 ---@class longhaul.spec
 local spec = {}

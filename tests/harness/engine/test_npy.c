@@ -142,6 +142,22 @@ TEST(other_types_and_orders_are_refused) {
     check_refused("no shape");
 }
 
+TEST(a_layout_says_where_elements_of_any_type_lie) {
+    lh_npy_layout layout;
+    put_array("|u1", "(3, 5)", "abcdefghijklmno", 15);
+    REQUIRE_OK(lh_npy_read_layout(path, &layout));
+    CHECK(layout.rank == 2 && layout.shape[0] == 3 && layout.shape[1] == 5 && layout.count == 15);
+    CHECK_STR(layout.kind, "u1");
+    FILE *file = fopen(path, "rb");
+    REQUIRE(file != NULL && fseek(file, (long)layout.offset + 14, SEEK_SET) == 0);
+    CHECK_EQ_INT(fgetc(file), 'o');
+    fclose(file);
+    put_array("<i4", "(4,)", "abcdefghijklmno", 15);
+    CHECK_FAILS(lh_npy_read_layout(path, &layout), LH_EFORMAT, "truncated: 4 elements");
+    unlink(path);
+    CHECK_FAILS(lh_npy_read_layout(path, &layout), LH_EIO, path);
+}
+
 TEST(broken_files_are_refused) {
     lh_npy array = {0};
     put(400, "{'descr'", "", 0);

@@ -221,6 +221,13 @@ TEST(more_rows_than_documents_leaves_rows_of_weight_zero) {
     lh_batcher_destroy(batcher);
 }
 
+TEST(a_pass_over_documents_without_end_is_refused) {
+    lh_batcher_spec spec = make_spec(false, true, 1, 8);
+    lh_batcher *batcher = NULL;
+    spec.source.count = LH_WITHOUT_END;
+    CHECK_FAILS(lh_batcher_create(&spec, &batcher), LH_ESHAPE, "without end");
+}
+
 TEST(impossible_sizes_are_refused) {
     lh_batcher *batcher = NULL;
     lh_batcher_spec spec = make_spec(true, false, 1, 1);
@@ -241,6 +248,24 @@ static lh_status get_single_token(void *context, int64_t index, lh_document *out
     (void)index;
     *out = (lh_document){.name = "short", .tokens = &token, .count = 1, .bytes = 1, .words = 1};
     return LH_OK;
+}
+
+/* Of a document's first tokens, `given` and the very first are read without being predicted. */
+TEST(given_tokens_are_not_predicted) {
+    lh_batcher_spec spec = make_spec(false, true, 1, 64);
+    lh_batcher *batcher = NULL;
+    lh_host_batch batch;
+    spec.given = 4;
+    REQUIRE_OK(lh_batcher_create(&spec, &batcher));
+    do {
+        REQUIRE_OK(lh_batcher_next(batcher, &batch));
+        REQUIRE(batch.rows > 0);
+    } while (batch.tokens[0] != LONG_DOCUMENT);
+    for (int64_t t = 0; t < 59; ++t)
+        CHECK(batch.weights[t] == (t >= 4 ? LH_R(1) : LH_R(0)));
+    lh_batcher_destroy(batcher);
+    spec.given = 64;
+    CHECK_FAILS(lh_batcher_create(&spec, &batcher), LH_ESHAPE, "given tokens must be below");
 }
 
 TEST(documents_without_anything_to_predict_end_in_an_error) {

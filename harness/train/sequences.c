@@ -1,0 +1,200 @@
+#include "harness/train/sequences.h"
+
+#include "datasets/sequences.h"
+#include "harness/train/documents.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct sequences sequences;
+
+typedef struct split_source {
+    sequences *task;
+    lh_split split;
+} split_source;
+
+/* The model reads a 0 and then the sequence without its last symbol, and predicts the sequence. */
+struct sequences {
+    lh_documents documents; /* first: the shared functions of a task read it */
+    split_source source[LH_SPLITS];
+    lh_duplication duplication;
+    lh_images *images;
+    uint64_t train_seed, data_seed;
+    int32_t *tokens; /* of the document read last: the 0 and the sequence */
+    uint8_t *pixels;
+};
+
+/* ---- documents ---- */
+
+static lh_status get_duplication(void *context, int64_t index, lh_document *out) {
+    const split_source *source = context;
+    const sequences *task = source->task;
+    const lh_random_key key = {.seed =
+                                   source->split == LH_TRAIN ? task->train_seed : task->data_seed,
+                               .step = (uint64_t)index,
+                               .stream = LH_STREAM_DATA,
+                               .op = 1 + (uint32_t)source->split};
+    lh_duplication_write(&task->duplication, key, task->tokens + 1);
+    *out = (lh_document){.name = "duplication",
+                         .tokens = task->tokens,
+                         .count = lh_duplication_length(&task->duplication) + 1};
+    return LH_OK;
+}
+
+static lh_status get_image(void *context, int64_t index, lh_document *out) {
+    const split_source *source = context;
+    const sequences *task = source->task;
+    const int64_t length = task->documents.spec.length;
+    LH_TRY(lh_images_read(task->images, source->split, index, task->pixels));
+    for (int64_t t = 0; t < length; ++t)
+        task->tokens[t + 1] = task->pixels[t];
+    *out = (lh_document){.name = "image",
+                         .tokens = task->tokens,
+                         .count = length + 1,
+                         .bytes = length + 1}; /* a token is a byte: bits per byte are per dim */
+    return LH_OK;
+}
+
+/* ---- opening ---- */
+
+static lh_status open_documents(sequences *task, const lh_options *options, int64_t length,
+                                int64_t given) {
+    lh_documents *documents = &task->documents;
+    for (int split = 0; split < LH_SPLITS; ++split)
+        task->source[split] = (split_source){.task = task, .split = (lh_split)split};
+    task->tokens = lh_allocate_zeroed((size_t)length + 1, sizeof *task->tokens);
+    task->pixels = lh_allocate((size_t)length);
+    if (task->tokens == NULL || task->pixels == NULL) return LH_EMEMORY;
+    documents->spec = (lh_batcher_spec){.rows = lh_options_integer(options, "batch"),
+                                        .length = length,
+                                        .predict_across = true,
+                                        .given = given,
+                                        .seed = task->train_seed};
+    return lh_documents_open(documents);
+}
+
+static lh_status open_duplication(void *instance, const lh_options *options, uint64_t seed,
+                                  lh_model_setup *setup) {
+    sequences *task = instance;
+    const int64_t held_out = lh_options_integer(options, "evaluate_sequences");
+    task->duplication = (lh_duplication){.word = lh_options_integer(options, "word"),
+                                         .alphabet = lh_options_integer(options, "alphabet")};
+    task->train_seed = seed;
+    task->data_seed = (uint64_t)lh_options_integer(options, "data_seed");
+    for (int split = 0; split < LH_SPLITS; ++split)
+        task->documents.source[split] =
+            (lh_document_source){.context = &task->source[split],
+                                 .get = get_duplication,
+                                 .count = split == LH_TRAIN ? LH_WITHOUT_END : held_out};
+    *setup = (lh_model_setup){.vocabulary = task->duplication.alphabet + 1};
+    /* Of 0w0w the first 0w0 is given. */
+    return open_documents(task, options, lh_duplication_length(&task->duplication),
+                          task->duplication.word + 2);
+}
+
+static lh_status open_images(void *instance, const lh_options *options, uint64_t seed,
+                             lh_model_setup *setup) {
+    sequences *task = instance;
+    const int64_t held_out = lh_options_integer(options, "evaluate_images");
+    const lh_images_spec spec = {
+        .name = lh_options_text(options, "name"),
+        .side = lh_options_integer(options, "side"),
+        .counts = {lh_options_integer(options, "images"), held_out, held_out},
+        .limits = {0, held_out, held_out},
+        .data_seed = (uint64_t)lh_options_integer(options, "data_seed")};
+    if (spec.side % 4 != 0)
+        return lh_fail(LH_EOPTION, "imagenet64: side %lld is no multiple of 4",
+                       (long long)spec.side);
+    LH_TRY(lh_images_open(&spec, &task->images));
+    task->train_seed = seed;
+    for (int split = 0; split < LH_SPLITS; ++split)
+        task->documents.source[split] =
+            (lh_document_source){.context = &task->source[split],
+                                 .get = get_image,
+                                 .count = lh_images_count(task->images, (lh_split)split)};
+    *setup = (lh_model_setup){.vocabulary = 256};
+    return open_documents(task, options, spec.side * spec.side * 3, 0);
+}
+
+static void close_task(void *instance) {
+    sequences *task = instance;
+    lh_documents_close(&task->documents);
+    lh_images_destroy(task->images);
+    free(task->tokens);
+    free(task->pixels);
+}
+
+/* ---- classes ---- */
+
+/* The rules are options, hence part of the run's identity already. */
+static void describe_duplication(const void *instance, char *data, size_t capacity,
+                                 uint64_t *digest) {
+    const sequences *task = instance;
+    (void)snprintf(data, capacity, "duplication, words of %lld symbols 1 to %lld",
+                   (long long)task->duplication.word, (long long)task->duplication.alphabet);
+    *digest = task->data_seed;
+}
+
+static void describe_images(const void *instance, char *data, size_t capacity, uint64_t *digest) {
+    const sequences *task = instance;
+    (void)snprintf(data, capacity, "%s", lh_images_source(task->images));
+    *digest = lh_images_digest(task->images);
+}
+
+#define BATCH                                                                                      \
+    {                                                                                              \
+        "batch", LH_OPTION_INTEGER, "32", 1, (LH_CURSOR_WORDS - 2) / 2, NULL,                      \
+            "sequences of a batch (B)"                                                             \
+    }
+
+static const lh_option duplication_options[] = {
+    BATCH,
+    {"word", LH_OPTION_INTEGER, "511", 1, 1e8, NULL,
+     "symbols of a word; a sequence is two zeros and the word twice"},
+    {"alphabet", LH_OPTION_INTEGER, "127", 1, 1e6, NULL, "symbols of a word are 1 to this"},
+    {"evaluate_sequences", LH_OPTION_INTEGER, "256", 1, 1e9, NULL,
+     "sequences of the validation and of the test split"},
+    {"data_seed", LH_OPTION_INTEGER, "1", 0, 1e15, NULL,
+     "what held-out sequences are drawn from; training draws fresh ones from the run's seed"},
+    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+
+static const lh_option imagenet64_options[] = {
+    BATCH,
+    {"name", LH_OPTION_TEXT, "imagenet64", 0, 0, NULL,
+     "a data folder with train/, valid/ and test/ of .npy files; without one the embedded "
+     "generator makes imagenet64"},
+    {"side", LH_OPTION_INTEGER, "64", 8, 256, NULL,
+     "pixels along a side; a sequence is side * side * 3 bytes"},
+    {"images", LH_OPTION_INTEGER, "10000", 1, 1e9, NULL, "generator: images to train on"},
+    {"evaluate_images", LH_OPTION_INTEGER, "512", 1, 1e9, NULL,
+     "images of the validation and of the test split, the first of them"},
+    {"data_seed", LH_OPTION_INTEGER, "1", 0, 1e15, NULL, "generator: seed of the images"},
+    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+
+const lh_task_class lh_duplication_class = {.name = "duplication",
+                                            .summary = "Write a word a second time",
+                                            .options = duplication_options,
+                                            .instance_size = sizeof(sequences),
+                                            .open = open_duplication,
+                                            .close = close_task,
+                                            .shape = lh_documents_shape,
+                                            .train_batch = lh_documents_train_batch,
+                                            .evaluate_begin = lh_documents_evaluate_begin,
+                                            .evaluate_batch = lh_documents_evaluate_batch,
+                                            .cursor_get = lh_documents_cursor_get,
+                                            .cursor_set = lh_documents_cursor_set,
+                                            .describe = describe_duplication};
+
+const lh_task_class lh_imagenet64_class = {.name = "imagenet64",
+                                           .summary = "Predict the bytes of images in order",
+                                           .options = imagenet64_options,
+                                           .instance_size = sizeof(sequences),
+                                           .open = open_images,
+                                           .close = close_task,
+                                           .shape = lh_documents_shape,
+                                           .train_batch = lh_documents_train_batch,
+                                           .evaluate_begin = lh_documents_evaluate_begin,
+                                           .evaluate_batch = lh_documents_evaluate_batch,
+                                           .cursor_get = lh_documents_cursor_get,
+                                           .cursor_set = lh_documents_cursor_set,
+                                           .describe = describe_images};
