@@ -1,6 +1,7 @@
 #include "harness/train/language_model.h"
 
 #include "harness/train/documents.h"
+#include "harness/train/subsequences.h"
 
 #include <stdio.h>
 
@@ -14,7 +15,11 @@ typedef struct language_model {
     lh_documents documents; /* first: the shared functions of a task read it */
     lh_corpus *corpus;
     split_source source[LH_SPLITS];
+    lh_subsequences *subsequences[LH_SPLITS];
 } language_model;
+
+enum { WHOLE_DOCUMENTS, DISJOINT, QUARTER };
+static const char *const subsequence_names[] = {"none", "disjoint", "quarter", NULL};
 
 static const lh_option own_options[] = {
     {"segment", LH_OPTION_INTEGER, "512", 1, 1e9, NULL, "tokens of a segment (N)"},
@@ -28,6 +33,9 @@ static const lh_option own_options[] = {
      "documents of a split that an evaluation reads; 0: all"},
     {"evaluate_batches", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
      "batches after which an evaluation ends; 0: at the end of the documents"},
+    {"subsequences", LH_OPTION_LATE_CHOICE, "none", 0, 0, subsequence_names,
+     "join the documents and read every segment by itself: disjoint ones, or in training one that "
+     "begins at every quarter of a segment"},
 };
 
 enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0], TABLE_ROWS = 64 };
@@ -65,6 +73,21 @@ static lh_document_source document_source(language_model *task, lh_split split) 
                                 .count = lh_corpus_documents(task->corpus, split)};
 }
 
+/* The released windows of enwik8 begin every 16,384 bytes in training and are 65,536 long. */
+static lh_status cut_subsequences(language_model *task, int choice) {
+    const int64_t length = task->documents.spec.length, quarter = length >= 4 ? length / 4 : 1;
+    if (choice == WHOLE_DOCUMENTS) return LH_OK;
+    if (task->documents.spec.overlap > 0)
+        return lh_fail(LH_EOPTION, "options 'overlap' and 'subsequences' exclude each other");
+    for (int split = 0; split < LH_SPLITS; ++split) {
+        const int64_t stride = split == LH_TRAIN && choice == QUARTER ? quarter : length;
+        LH_TRY(lh_subsequences_create(&task->documents.source[split], length, stride,
+                                      &task->subsequences[split]));
+        task->documents.source[split] = lh_subsequences_source(task->subsequences[split]);
+    }
+    return LH_OK;
+}
+
 static lh_status open_task(void *instance, const lh_options *options, uint64_t seed,
                            lh_model_setup *setup) {
     language_model *task = instance;
@@ -80,6 +103,7 @@ static lh_status open_task(void *instance, const lh_options *options, uint64_t s
     LH_TRY(open_corpus(task, options));
     for (int split = 0; split < LH_SPLITS; ++split)
         documents->source[split] = document_source(task, (lh_split)split);
+    LH_TRY(cut_subsequences(task, lh_options_choice(options, "subsequences")));
     *setup =
         (lh_model_setup){.vocabulary = lh_tokenizer_vocabulary(lh_corpus_tokenizer(task->corpus))};
     return lh_documents_open(documents);
@@ -88,6 +112,8 @@ static lh_status open_task(void *instance, const lh_options *options, uint64_t s
 static void close_task(void *instance) {
     language_model *task = instance;
     lh_documents_close(&task->documents);
+    for (int split = 0; split < LH_SPLITS; ++split)
+        lh_subsequences_destroy(task->subsequences[split]);
     if (task->corpus != NULL) lh_corpus_destroy(task->corpus);
 }
 

@@ -123,6 +123,48 @@ TEST(an_evaluation_can_be_cut_short) {
     close_fixture(&f);
 }
 
+/* A pass in subsequences predicts all the split's tokens but one, in rows that each begin anew; in
+ * training with quarters a token is read four times an epoch. */
+TEST(segments_can_be_read_each_by_itself) {
+    lh_corpus *corpus = NULL;
+    fixture f;
+    lh_host_batch batch;
+    double expected = -1, predicted = 0;
+    REQUIRE_OK(open_corpus(&corpus));
+    for (int64_t d = 0; d < lh_corpus_documents(corpus, LH_TEST); ++d) {
+        lh_document document;
+        REQUIRE_OK(lh_corpus_document(corpus, LH_TEST, d, &document));
+        expected += (double)document.count;
+    }
+    lh_corpus_destroy(corpus);
+    REQUIRE(open_fixture(&f, "subsequences=quarter segment=64 batch=2"));
+    REQUIRE_OK(f.class->evaluate_begin(f.task->instance, LH_TEST));
+    do {
+        REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
+        for (int64_t i = 0; i < batch.rows * batch.length; ++i) {
+            predicted += (double)batch.weights[i];
+            CHECK_EQ_INT(batch.starts[i / batch.length], 1);
+        }
+    } while (batch.rows > 0);
+    CHECK_NEAR(predicted, expected, 0);
+    for (int n = 0; n < 10; ++n) {
+        REQUIRE_OK(f.class->train_batch(f.task->instance, &batch));
+        CHECK(batch.starts[0] == 1 && batch.starts[1] == 1);
+    }
+    close_fixture(&f);
+}
+
+TEST(subsequences_do_not_overlap_twice) {
+    fixture f;
+    const lh_task_class *class = lh_task_class_find("language_model");
+    REQUIRE_OK(lh_options_create("language_model", class->options, &f.options));
+    REQUIRE_OK(lh_options_parse(f.options, generated));
+    REQUIRE_OK(lh_options_parse(f.options, "subsequences=disjoint overlap=4"));
+    CHECK_FAILS(lh_task_create(class, f.options, 1, &f.setup, &f.task), LH_EOPTION,
+                "exclude each other");
+    lh_options_destroy(f.options);
+}
+
 TEST(the_data_is_described) {
     fixture f;
     char data[128] = "";
