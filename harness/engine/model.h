@@ -13,7 +13,7 @@
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
 #define LH_MODEL_ABI_MAJOR 2
-#define LH_MODEL_ABI_MINOR 0
+#define LH_MODEL_ABI_MINOR 1
 
 /* What the task tells the model before parameters are declared. */
 typedef struct lh_model_setup {
@@ -21,6 +21,8 @@ typedef struct lh_model_setup {
     int64_t input_features;  /* width of input vectors */
     int64_t output_features; /* width of predictions when the task is not over a vocabulary */
     int64_t classes;         /* > 0: one label per row */
+    /* > 0: every batch has a source of tokens, and this many rows are in the source's embedding. */
+    int64_t source_vocabulary;
 } lh_model_setup;
 
 /* One training or evaluation step's input. Optional tensors are NULL. */
@@ -34,6 +36,7 @@ typedef struct lh_batch {
     lh_tensor *weights;        /* real [rows][length]: 0 where nothing is predicted */
     lh_tensor *starts;         /* i32  [rows]: 1 where a document begins with this segment */
     int64_t position; /* tokens of the model's window that its cache holds already, in generation */
+    lh_tensor *source_count; /* i32 [rows]: tokens of each source, before its padding */
 } lh_batch;
 
 typedef enum lh_state_kind {

@@ -34,6 +34,7 @@ lh_status lh_batch_upload(lh_pool *pool, const lh_model_setup *setup, const lh_h
     batch->length = length;
     LH_TRY(upload(pool, LH_I32, 2, position, host->tokens, &batch->tokens));
     LH_TRY(upload(pool, LH_I32, 2, source, host->source_tokens, &batch->source_tokens));
+    LH_TRY(upload(pool, LH_I32, 1, label, host->source_count, &batch->source_count));
     LH_TRY(upload(pool, LH_I32, target_rank, target, host->target, &batch->target));
     LH_TRY(upload(pool, LH_I32, 1, label, host->starts, &batch->starts));
     LH_TRY(upload(pool, LH_REAL, 3, input, host->vectors, &batch->vectors));
@@ -44,6 +45,7 @@ lh_status lh_batch_upload(lh_pool *pool, const lh_model_setup *setup, const lh_h
 void lh_batch_clear(lh_batch *batch) {
     lh_tensor_release(batch->tokens);
     lh_tensor_release(batch->source_tokens);
+    lh_tensor_release(batch->source_count);
     lh_tensor_release(batch->target);
     lh_tensor_release(batch->starts);
     lh_tensor_release(batch->vectors);

@@ -9,7 +9,7 @@
  * until the next call. Optional ones are NULL. Shapes as in lh_batch. */
 typedef struct lh_host_batch {
     int64_t rows, length, source_length, target_length; /* target_length: of target_vectors */
-    const int32_t *tokens, *source_tokens, *target, *starts;
+    const int32_t *tokens, *source_tokens, *source_count, *target, *starts;
     const real *vectors, *target_vectors, *weights;
     double predicted_bytes,
         predicted_words; /* raw text behind the predicted tokens, 0 when unknown */
