@@ -5,6 +5,8 @@
 #ifndef LH_KERNELS_RANDOM_H
 #define LH_KERNELS_RANDOM_H
 
+#include <math.h>
+
 #include "kernels/base.h"
 
 #ifdef __CUDACC__
@@ -67,6 +69,18 @@ LH_INLINE uint32_t lh_random_word(lh_random_key key, uint64_t index) {
 /* Uniform in [0, 1) with 24 bits, exact in float. */
 LH_INLINE float lh_random_unit(uint32_t word) {
     return (float)(word >> 8) * (1.0f / 16777216.0f);
+}
+
+/* Uniform in (0, 1). */
+LH_INLINE double lh_random_open_unit(uint32_t word) {
+    return ((double)word + 0.5) / 4294967296.0;
+}
+
+/* One draw of N(0, 1) by Box and Muller 1958 from words 2 i and 2 i + 1. */
+LH_INLINE double lh_random_normal(lh_random_key key, uint64_t index) {
+    const double u = lh_random_open_unit(lh_random_word(key, 2 * index));
+    const double v = lh_random_open_unit(lh_random_word(key, 2 * index + 1));
+    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
 }
 
 /* Dropout keeps an element when its word reaches this threshold. */

@@ -19,7 +19,8 @@
 typedef struct lh_model_setup {
     int64_t vocabulary;      /* rows of the token embedding; 0: the input is vectors */
     int64_t input_features;  /* width of input vectors */
-    int64_t output_features; /* width of predictions when the task is not over a vocabulary */
+    int64_t output_features; /* width of target vectors: of predictions or, where the targets are a
+                                yes or no for each entry, the vocabulary */
     int64_t classes;         /* > 0: one label per row */
     /* > 0: every batch has a source of tokens, and this many rows are in the source's embedding. */
     int64_t source_vocabulary;
@@ -33,7 +34,7 @@ typedef struct lh_batch {
     lh_tensor *source_tokens;  /* i32  [rows][source_length]: encoder input */
     lh_tensor *target;         /* i32  [rows][length] */
     lh_tensor *target_vectors; /* real [rows][target_length][output_features] */
-    lh_tensor *weights;        /* real [rows][length]: 0 where nothing is predicted */
+    lh_tensor *weights;        /* real, in the targets' shape: 0 where nothing is predicted */
     lh_tensor *starts;         /* i32  [rows]: 1 where a document begins with this segment */
     int64_t position; /* tokens of the model's window that its cache holds already, in generation */
     lh_tensor *source_count; /* i32 [rows]: tokens of each source, before its padding */

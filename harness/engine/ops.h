@@ -135,11 +135,14 @@ lh_tensor *lh_attend_nearest(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tenso
 
 /* ---- loss ---- */
 
-/* What a cross-entropy over some rows came to. */
+/* What a loss over some rows came to. */
 typedef struct lh_loss_sums {
-    double nats;    /* sum of weight * loss */
-    double weight;  /* sum of weights */
-    double correct; /* sum of weight > 0 and argmax right */
+    double nats;              /* cross-entropy: sum of weight * loss */
+    double weight;            /* sum of weights */
+    double correct;           /* cross-entropy: sum of weight > 0 and argmax right */
+    double squared, absolute; /* regression: sums of the errors' squares and sizes */
+    double strings, right;    /* answers of yes or no: batch rows that predict, and those of them
+                                 without a wrong answer */
 } lh_loss_sums;
 
 /* Fused head and loss: logits = scale * (hidden weight^T + bias), softmax cross-entropy against

@@ -160,24 +160,13 @@ lh_status lh_params_allocate(lh_params *params, lh_pool *pool) {
 
 /* ---- initial values ---- */
 
-static double unit_open(uint32_t word) {
-    return ((double)word + 0.5) / 4294967296.0;
-}
-
-/* One draw of N(0, 1) by Box and Muller 1958 from words 2 i and 2 i + 1. */
-static double normal(lh_random_key key, uint64_t index) {
-    const double u = unit_open(lh_random_word(key, 2 * index));
-    const double v = unit_open(lh_random_word(key, 2 * index + 1));
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
-}
-
 /* The deviation of N(0, 1) cut at two sigma. */
 static const double truncated_deviation = 0.87962566103423978;
 
 /* Draws again, from words far past the first round's, until the value is within two sigma. */
 static double truncated_normal(lh_random_key key, uint64_t index) {
     for (uint64_t round = 0;; ++round) {
-        const double z = normal(key, index + (round << 40));
+        const double z = lh_random_normal(key, index + (round << 40));
         if (fabs(z) <= 2.0) return z / truncated_deviation;
     }
 }
@@ -185,11 +174,12 @@ static double truncated_normal(lh_random_key key, uint64_t index) {
 static double draw(const lh_init *init, lh_random_key key, uint64_t index) {
     switch (init->kind) {
     case LH_INIT_NORMAL:
-        return init->mean + init->deviation * normal(key, index);
+        return init->mean + init->deviation * lh_random_normal(key, index);
     case LH_INIT_TRUNCATED_NORMAL:
         return init->mean + init->deviation * truncated_normal(key, index);
     case LH_INIT_UNIFORM:
-        return init->mean + init->deviation * (2.0 * unit_open(lh_random_word(key, index)) - 1.0);
+        return init->mean +
+               init->deviation * (2.0 * lh_random_open_unit(lh_random_word(key, index)) - 1.0);
     case LH_INIT_CONSTANT:
         break;
     }

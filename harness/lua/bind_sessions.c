@@ -103,6 +103,8 @@ static void push_progress(lua_State *lua, const lh_progress *p) {
     set_number(lua, "seconds", p->seconds);
     set_number(lua, "gradient_norm", p->gradient_norm);
     set_number(lua, "valid_bits", p->valid_bits);
+    set_number(lua, "mse", p->mse);
+    set_number(lua, "valid_mse", p->valid_mse);
 }
 
 static bool observe(void *context, const lh_progress *progress) {

@@ -89,17 +89,25 @@ local function loss_range(curves)
   return ("set yrange [%.6g:%.6g]"):format(low - room, high + room)
 end
 
+-- The training loss of a row: bits per token, or squared errors where there are no bits.
+local function loss_curve(view, row, y)
+  local curve = mean_curve(view, row, y or "loss_bits")
+  if #curve > 0 or y then return curve, "bits/token" end
+  return mean_curve(view, row, "mse"), "MSE"
+end
+
 local function loss(view, plot, dataset)
-  local curves, names = {}, {}
+  local curves, names, unit = {}, {}, nil
   for _, row in ipairs(rows_of(view.experiment, dataset)) do
-    local curve = mean_curve(view, row, plot.y or "loss_bits")
+    local curve, own_unit = loss_curve(view, row, plot.y)
+    unit = unit or own_unit
     if #curve > 1 then
       curves[#curves + 1] = curve
       names[#names + 1] = row.label
     end
   end
   if #curves == 0 then return nil end
-  local lines = titles(view, plot, "training loss", dataset, "step", "bits/token")
+  local lines = titles(view, plot, "training loss", dataset, "step", unit)
   table.insert(lines, gnuplot.block("data", curves))
   for _, pair in ipairs { { "series", #curves }, { "names", names }, { "marks", 0 },
     { "band", 0 } } do

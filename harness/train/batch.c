@@ -39,6 +39,8 @@ lh_status lh_batch_upload(lh_pool *pool, const lh_model_setup *setup, const lh_h
     LH_TRY(upload(pool, LH_I32, 1, label, host->starts, &batch->starts));
     LH_TRY(upload(pool, LH_REAL, 3, input, host->vectors, &batch->vectors));
     LH_TRY(upload(pool, LH_REAL, 3, output, host->target_vectors, &batch->target_vectors));
+    if (setup->output_features > 0)
+        return upload(pool, LH_REAL, 3, output, host->weights, &batch->weights);
     return upload(pool, LH_REAL, target_rank, target, host->weights, &batch->weights);
 }
 
@@ -54,8 +56,10 @@ void lh_batch_clear(lh_batch *batch) {
     *batch = (lh_batch){0};
 }
 
-double lh_host_batch_weight(const lh_host_batch *host) {
-    const int64_t positions = host->rows * host->length;
+double lh_host_batch_weight(const lh_model_setup *setup, const lh_host_batch *host) {
+    const int64_t positions = setup->output_features > 0
+                                  ? host->rows * host->target_length * setup->output_features
+                                  : host->rows * host->length;
     if (host->weights == NULL) return (double)positions;
     double weight = 0.0;
     for (int64_t i = 0; i < positions; ++i)

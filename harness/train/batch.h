@@ -10,7 +10,7 @@ lh_status lh_batch_upload(lh_pool *pool, const lh_model_setup *setup, const lh_h
                           lh_batch *batch);
 void lh_batch_clear(lh_batch *batch);
 
-/* Sum of the weights: how many positions are predicted. */
-double lh_host_batch_weight(const lh_host_batch *host);
+/* Sum of the weights: how many positions, or numbers of target vectors, are predicted. */
+double lh_host_batch_weight(const lh_model_setup *setup, const lh_host_batch *host);
 
 #endif

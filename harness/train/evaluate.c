@@ -8,7 +8,8 @@
 
 /* Sums over a pass. */
 typedef struct totals {
-    double nats, weight, correct, bytes, words;
+    double nats, weight, correct, bytes, words, squared, absolute;
+    double strings[LH_BINS], right[LH_BINS];
 } totals;
 
 /* What one pass holds: released by clear_pass. */
@@ -52,13 +53,17 @@ static lh_status score_batch(pass *p, const lh_host_batch *host) {
     lh_tape_begin(session->tape, false, session->seed, 0);
     const lh_scope scope = lh_scope_open(session->tape);
     LH_TRY(lh_model_forward(session->model, session->tape, p->state, &p->batch, false, &output));
-    LH_TRY(lh_loss_forward(session->tape, &output, &p->batch, lh_host_batch_weight(host), &loss,
-                           &sums));
+    LH_TRY(lh_loss_forward(session->tape, &output, &p->batch,
+                           lh_host_batch_weight(&session->setup, host), &loss, &sums));
     LH_TRY(lh_state_commit(p->state));
     lh_scope_close(session->tape, scope, NULL);
     p->sum.nats += sums.nats;
     p->sum.weight += sums.weight;
     p->sum.correct += sums.correct;
+    p->sum.squared += sums.squared;
+    p->sum.absolute += sums.absolute;
+    p->sum.strings[host->bin] += sums.strings;
+    p->sum.right[host->bin] += sums.right;
     p->sum.bytes += host->predicted_bytes;
     p->sum.words += host->predicted_words;
     return LH_OK;
@@ -75,6 +80,30 @@ static lh_status score_split(pass *p, lh_split split) {
         if (lh_interrupt_requested())
             return lh_fail(LH_EINTERRUPT, "evaluate: stopped by a signal");
     }
+}
+
+/* Of strings that are right as a whole; each bin by itself where there are several. */
+static void derive_accuracy(const totals *sum, lh_metrics *out) {
+    double strings = 0.0, right = 0.0;
+    for (int bin = 0; bin < LH_BINS; ++bin) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "accuracy_bin%d", bin);
+        strings += sum->strings[bin];
+        right += sum->right[bin];
+        if (sum->strings[LH_BINS - 1] > 0.0)
+            lh_metrics_set(out, name, sum->right[bin] / sum->strings[bin]);
+    }
+    if (!(strings > 0.0)) return;
+    lh_metrics_set(out, "accuracy", right / strings);
+    lh_metrics_set(out, "error_percent", 100.0 * (1.0 - right / strings));
+}
+
+static void derive_errors(const totals *sum, lh_metrics *out) {
+    *out = (lh_metrics){0};
+    lh_metrics_set(out, "predicted_values", sum->weight);
+    lh_metrics_set(out, "mse", sum->squared / sum->weight);
+    lh_metrics_set(out, "mae", sum->absolute / sum->weight);
+    derive_accuracy(sum, out);
 }
 
 /* word_perplexity is 2^(bits per word), as the papers on PG-19 report it. */
@@ -95,7 +124,11 @@ lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *o
     lh_status status = score_split(&p, split);
     if (status == LH_OK && !(p.sum.weight > 0.0))
         status = lh_fail(LH_EFORMAT, "evaluate: the split has nothing to predict");
-    if (status == LH_OK) derive(&p.sum, out);
+    if (status == LH_OK && session->setup.output_features > 0) {
+        derive_errors(&p.sum, out);
+    } else if (status == LH_OK) {
+        derive(&p.sum, out);
+    }
     clear_pass(&p);
     return status;
 }

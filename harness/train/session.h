@@ -32,11 +32,12 @@ void lh_session_destroy(lh_session *session);
 typedef struct lh_progress {
     int64_t step, steps; /* done, planned */
     double loss_bits;    /* training loss of the last logged interval, bits per token */
+    double mse;          /* the same of a task with target vectors */
     double rate;
     double tokens_per_second;
     double seconds; /* since the run began, over restarts */
     double gradient_norm;
-    double valid_bits; /* after an evaluation */
+    double valid_bits, valid_mse; /* after an evaluation */
 } lh_progress;
 
 /* Return false to stop the run cleanly after a checkpoint (LH_EINTERRUPT). */
@@ -74,8 +75,10 @@ double lh_metrics_get(const lh_metrics *metrics, const char *name); /* NaN when 
 
 /* Evaluates over whole documents of the split with carried state of its own; training goes on
  * undisturbed afterwards. Sets bits_per_token, perplexity, accuracy, error_percent,
- * predicted_tokens, and bits_per_byte and word_perplexity where the raw size is known. A signal
- * that stopped training stops it too: LH_EINTERRUPT. */
+ * predicted_tokens, and bits_per_byte and word_perplexity where the raw size is known; of a task
+ * with target vectors mse, mae and predicted_values and, where these are answers of yes or no, of
+ * whole strings accuracy, error_percent, accuracy_bin0 and accuracy_bin1. A signal that stopped
+ * training stops it too: LH_EINTERRUPT. */
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out);
 
 /* Sets *bytes to the most that the pool lends at once in an evaluation of two successive training

@@ -5,6 +5,9 @@
 #include "datasets/dataset.h"
 #include "harness/engine/model.h"
 
+/* A test split may have several bins, of short strings and of longer ones. */
+enum { LH_BINS = 2 };
+
 /* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
  * until the next call. Optional ones are NULL. Shapes as in lh_batch. */
 typedef struct lh_host_batch {
@@ -13,6 +16,7 @@ typedef struct lh_host_batch {
     const real *vectors, *target_vectors, *weights;
     double predicted_bytes,
         predicted_words; /* raw text behind the predicted tokens, 0 when unknown */
+    int bin;             /* below LH_BINS; strings of each are scored by themselves, too */
 } lh_host_batch;
 
 /* A position in a split that can be saved and restored: a plain array of integers. */

@@ -44,7 +44,7 @@ static lh_status step_on(lh_session *session, const lh_host_batch *host) {
     lh_tape_begin(session->tape, true, session->seed, (uint64_t)step);
     lh_params_clear_gradients(session->model->params);
     const lh_scope scope = lh_scope_open(session->tape);
-    LH_TRY(differentiate(session, lh_host_batch_weight(host)));
+    LH_TRY(differentiate(session, lh_host_batch_weight(&session->setup, host)));
     LH_TRY(lh_optimizer_update(session->optimizer, lh_schedule_rate(&session->plan.schedule, step),
                                step));
     LH_TRY(lh_state_commit(session->state));
@@ -148,8 +148,12 @@ static lh_status log_interval(run *r, lh_progress *progress) {
     LH_TRY(lh_trainer_flush(session));
     LH_TRY(lh_optimizer_gradient_norm(session->optimizer, &progress->gradient_norm));
     count_time(r);
-    if (record->interval_weight > 0.0)
-        progress->loss_bits = record->interval_nats / record->interval_weight / log(2.0);
+    const double loss = record->interval_nats / record->interval_weight;
+    if (session->setup.output_features > 0) {
+        progress->mse = loss;
+    } else if (record->interval_weight > 0.0) {
+        progress->loss_bits = loss / log(2.0);
+    }
     if (record->interval_seconds > 0.0)
         progress->tokens_per_second = record->interval_tokens / record->interval_seconds;
     record->interval_nats = record->interval_weight = 0.0;
@@ -162,6 +166,7 @@ static lh_status evaluate(run *r, lh_progress *progress) {
     count_time(r);
     LH_TRY(lh_session_evaluate(r->session, LH_VALID, &metrics));
     progress->valid_bits = lh_metrics_get(&metrics, "bits_per_token");
+    progress->valid_mse = lh_metrics_get(&metrics, "mse");
     /* An evaluation counts as time of the run, but not of the interval's throughput. */
     const double now = lh_clock_seconds();
     r->session->record.seconds += now - r->last_time;
@@ -180,10 +185,12 @@ static lh_status observe(run *r, bool *go_on) {
     lh_progress progress = {.step = step,
                             .steps = plan->steps,
                             .loss_bits = nan(""),
+                            .mse = nan(""),
                             .rate = lh_schedule_rate(&plan->schedule, step - 1),
                             .tokens_per_second = nan(""),
                             .gradient_norm = nan(""),
-                            .valid_bits = nan("")};
+                            .valid_bits = nan(""),
+                            .valid_mse = nan("")};
     if (log_due) LH_TRY(log_interval(r, &progress));
     if (evaluation_due) LH_TRY(evaluate(r, &progress));
     progress.seconds = session->record.seconds;

@@ -129,10 +129,13 @@ end
 -- those of `points` included.
 local function keeper(session, path, points)
   local best = math.huge
-  for _, point in ipairs(points) do best = math.min(best, tonumber(point.valid_bits) or best) end
+  for _, point in ipairs(points) do
+    best = math.min(best, tonumber(point.valid_bits) or tonumber(point.valid_mse) or best)
+  end
   return function(p)
-    if not p.valid_bits or p.valid_bits >= best then return end
-    best = p.valid_bits
+    local score = p.valid_bits or p.valid_mse
+    if not score or score >= best then return end
+    best = score
     session:save_weights(path)
   end
 end
@@ -148,7 +151,7 @@ local function train(run, results, session, shown)
     if keep then keep(p) end
     add {
       step = p.step, time_s = p.seconds, loss_bits = p.loss_bits, rate = p.rate,
-      gradient_norm = p.gradient_norm, valid_bits = p.valid_bits,
+      gradient_norm = p.gradient_norm, valid_bits = p.valid_bits, mse = p.mse, valid_mse = p.valid_mse,
     }
     shown:show(p)
     run.tokens_per_second = p.tokens_per_second or run.tokens_per_second
@@ -160,9 +163,9 @@ local function train(run, results, session, shown)
 end
 
 local test_metrics = { "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
-  "accuracy", "error_percent" }
+  "accuracy", "accuracy_bin0", "accuracy_bin1", "error_percent", "mse", "mae" }
 -- What a seed or a setting may be chosen by.
-local valid_metrics = { "bits_per_token", "perplexity", "word_perplexity", "error_percent" }
+local valid_metrics = { "bits_per_token", "perplexity", "word_perplexity", "error_percent", "mse", "mae" }
 
 local function finish(run, results, session, record)
   local valid = session:evaluate("valid")
@@ -192,8 +195,10 @@ local function execute(run, results, machine, shown)
     return finish(run, results, session, record) and "done" or "interrupted"
   end)
   if good and outcome == "done" then
-    shown:finish(("%.4f bits/token  %s parameters  %s"):format(record.bits_per_token or 0 / 0,
-      progress.amount(record.parameters), progress.duration(record.wall_time_s)))
+    local score = record.mse and ("MSE %.4f"):format(record.mse)
+      or ("%.4f bits/token"):format(record.bits_per_token or 0 / 0)
+    shown:finish(("%s  %s parameters  %s"):format(score, progress.amount(record.parameters),
+      progress.duration(record.wall_time_s)))
   elseif not good then
     record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line,
       run.row.label, outcome)

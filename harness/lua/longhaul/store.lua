@@ -15,8 +15,8 @@ store.columns = {
     "step",
   "parameters", "flops_per_token", "bits_per_token", "bits_per_byte", "perplexity",
     "word_perplexity",
-  "accuracy", "error_percent", "mse", "mae", "bleu", "valid_bits_per_token", "valid_perplexity",
-    "valid_error_percent", "valid_word_perplexity", "step_time_ms", "step_time_q1_ms",
+  "accuracy", "accuracy_bin0", "accuracy_bin1", "error_percent", "mse", "mae", "bleu", "valid_bits_per_token", "valid_perplexity",
+    "valid_error_percent", "valid_word_perplexity", "valid_mse", "valid_mae", "step_time_ms", "step_time_q1_ms",
     "step_time_q3_ms",
   "relative_step_time", "tokens_per_second", "peak_memory_bytes", "inference_memory_bytes",
     "wall_time_s", "code_version", "machine",
@@ -24,7 +24,8 @@ store.columns = {
     "error",
 }
 
-store.curve_columns = { "step", "time_s", "loss_bits", "rate", "gradient_norm", "valid_bits" }
+store.curve_columns = { "step", "time_s", "loss_bits", "rate", "gradient_norm", "valid_bits", "mse",
+  "valid_mse" }
 
 --- results/<experiment> as it is, for reading.
 function store.at(folder, experiment)

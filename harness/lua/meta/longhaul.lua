@@ -3,6 +3,8 @@
 
 ---@alias longhaul.metric
 ---| "accuracy"
+---| "accuracy_bin0"
+---| "accuracy_bin1"
 ---| "bits_per_byte"
 ---| "bits_per_token"
 ---| "bleu"
@@ -20,6 +22,8 @@
 ---| "tokens_per_second"
 ---| "valid_bits_per_token"
 ---| "valid_error_percent"
+---| "valid_mae"
+---| "valid_mse"
 ---| "valid_perplexity"
 ---| "valid_word_perplexity"
 ---| "wall_time_s"
@@ -247,6 +251,16 @@
 ---@field evaluate_images? integer # images of the validation and of the test split, the first o...
 ---@field data_seed? integer # generator: seed of the images (default 1)
 
+---@class longhaul.tasks.regular_language: { [1]: longhaul.corpus }
+---@field language? "parity"|"d2"|"d4"|"tomita3"|"tomita5"|"tomita6" # parity, d2, d4, tomita3, ...
+---@field batch? integer # strings of a batch (B) (default 32)
+---@field shortest? integer # letters of the shortest string (default 2)
+---@field longest? integer # letters of the longest string in training and bin 0; 0: the paper's...
+---@field increment? integer # bin 1 has longer strings, by up to so many letters; 0: as many as...
+---@field strings? integer # training strings; 0: the paper's 10000, 5000 for D_n (default 0)
+---@field evaluate_strings? integer # strings of the validation split and of each bin; 0: the pa...
+---@field data_seed? integer # what the strings are drawn from (default 1)
+
 ---@class longhaul.train
 ---@field steps? integer # training steps (default 1000)
 ---@field optimizer? "sgd"|"adam"|"adamw"|"adafactor" # update rule (default adafactor)
@@ -293,6 +307,7 @@
 ---@field algorithm fun(options: longhaul.tasks.algorithm): longhaul.spec
 ---@field duplication fun(options: longhaul.tasks.duplication): longhaul.spec
 ---@field imagenet64 fun(options: longhaul.tasks.imagenet64): longhaul.spec
+---@field regular_language fun(options: longhaul.tasks.regular_language): longhaul.spec
 
 ---@class longhaul.spec
 local spec = {}

@@ -1,0 +1,224 @@
+/* The task of regular languages: what batches hold, and how answers are scored. */
+#include "datasets/regular_language.h"
+#include "harness/train/session.h"
+
+#include "tests/test.h"
+
+enum { ROWS = 4, LONGEST = 8 };
+
+static const char small[] = "batch=4 longest=8 increment=6 strings=10 evaluate_strings=6";
+
+typedef struct fixture {
+    lh_options *options;
+    lh_model_setup setup;
+    lh_task *task;
+} fixture;
+
+static bool open_fixture(fixture *f, const char *more) {
+    const lh_task_class *class = lh_task_class_find("regular_language");
+    *f = (fixture){0};
+    return class != NULL && CHECK_OK(lh_options_create(class->name, class->options, &f->options)) &&
+           CHECK_OK(lh_options_parse(f->options, small)) &&
+           CHECK_OK(lh_options_parse(f->options, more)) &&
+           CHECK_OK(lh_task_create(class, f->options, 1, &f->setup, &f->task));
+}
+
+static void close_fixture(fixture *f) {
+    lh_task_destroy(f->task);
+    lh_options_destroy(f->options);
+}
+
+static int64_t letters_of(const lh_host_batch *batch, int64_t r) {
+    int64_t length = 0;
+    while (length < batch->length &&
+           batch->weights[LH_LETTERS * (r * batch->length + length)] > LH_R(0.5))
+        length += 1;
+    return length;
+}
+
+/* A row's targets are the labels of its letters; nothing counts behind its end. */
+static void check_row(const lh_host_batch *batch, int64_t r) {
+    const int64_t length = letters_of(batch, r), first = r * batch->length;
+    uint8_t letters[64];
+    real label[64 * LH_LETTERS];
+    for (int64_t t = 0; t < length; ++t)
+        letters[t] = (uint8_t)batch->tokens[first + t];
+    CHECK(lh_regular_language_has(LH_TOMITA6, letters, length));
+    lh_regular_language_label(LH_TOMITA6, letters, length, label);
+    for (int64_t i = 0; i < LH_LETTERS * batch->length; ++i) {
+        const bool inside = i < LH_LETTERS * length;
+        CHECK_NEAR(batch->weights[LH_LETTERS * first + i], inside, 0);
+        CHECK_NEAR(batch->target_vectors[LH_LETTERS * first + i], inside ? label[i] : 0, 0);
+    }
+}
+
+TEST(a_row_is_a_string_with_its_labels) {
+    fixture f;
+    lh_host_batch batch;
+    REQUIRE(open_fixture(&f, "language=tomita6"));
+    CHECK_EQ_INT(f.setup.vocabulary, 2);
+    CHECK_EQ_INT(f.setup.output_features, 2);
+    for (int n = 0; n < 3; ++n) {
+        REQUIRE_OK(f.task->class->train_batch(f.task->instance, &batch));
+        REQUIRE(batch.rows == ROWS && batch.length == LONGEST);
+        for (int64_t r = 0; r < ROWS; ++r) {
+            check_row(&batch, r);
+            CHECK_EQ_INT(batch.starts[r], 1);
+            CHECK((letters_of(&batch, r) > 0) == (4 * n + r < 10)); /* 10 strings, 4 a batch */
+        }
+    }
+    close_fixture(&f);
+}
+
+/* An epoch is three batches; the strings come again in the same order. */
+TEST(epochs_repeat_and_go_on_from_a_cursor) {
+    fixture f;
+    lh_host_batch batch;
+    int32_t first[ROWS * LONGEST], second[ROWS * LONGEST];
+    int64_t words[LH_CURSOR_WORDS];
+    REQUIRE(open_fixture(&f, ""));
+    const lh_task_class *class = f.task->class;
+    REQUIRE_OK(class->train_batch(f.task->instance, &batch));
+    memcpy(first, batch.tokens, sizeof first);
+    const int count = class->cursor_get(f.task->instance, words);
+    REQUIRE_OK(class->train_batch(f.task->instance, &batch));
+    memcpy(second, batch.tokens, sizeof second);
+    REQUIRE_OK(class->train_batch(f.task->instance, &batch));
+    REQUIRE_OK(class->train_batch(f.task->instance, &batch));
+    CHECK(memcmp(first, batch.tokens, sizeof first) == 0);
+    CHECK(memcmp(first, second, sizeof first) != 0);
+    REQUIRE_OK(class->cursor_set(f.task->instance, words, count));
+    REQUIRE_OK(class->train_batch(f.task->instance, &batch));
+    CHECK(memcmp(second, batch.tokens, sizeof second) == 0);
+    words[0] = 10;
+    CHECK_FAILS(class->cursor_set(f.task->instance, words, count), LH_EFORMAT,
+                "outside the 10 training strings");
+    close_fixture(&f);
+}
+
+TEST(a_test_pass_reads_both_bins_once) {
+    fixture f;
+    lh_host_batch batch = {.rows = 1};
+    int64_t strings[LH_BINS] = {0};
+    REQUIRE(open_fixture(&f, "language=tomita3"));
+    CHECK_FAILS(f.task->class->evaluate_batch(f.task->instance, &batch), LH_ESTATE,
+                "no evaluation");
+    REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_TEST));
+    batch.rows = 1;
+    while (CHECK_OK(f.task->class->evaluate_batch(f.task->instance, &batch)) && batch.rows > 0) {
+        CHECK_EQ_INT(batch.length, batch.bin == 0 ? 8 : 14);
+        for (int64_t r = 0; r < batch.rows; ++r) {
+            const int64_t length = letters_of(&batch, r);
+            strings[batch.bin] += length > 0;
+            CHECK(length == 0 || (batch.bin == 0 ? length <= 8 : length >= 9 && length <= 14));
+        }
+    }
+    CHECK_EQ_INT(strings[0], 6);
+    CHECK_EQ_INT(strings[1], 6);
+    close_fixture(&f);
+}
+
+TEST(bad_lengths_are_refused) {
+    const lh_task_class *class = lh_task_class_find("regular_language");
+    lh_options *options = NULL;
+    lh_model_setup setup;
+    lh_task *task = NULL;
+    REQUIRE_OK(lh_options_create(class->name, class->options, &options));
+    REQUIRE_OK(lh_options_parse(options, "shortest=9 longest=5"));
+    CHECK_FAILS(lh_task_create(class, options, 1, &setup, &task), LH_EOPTION, "above longest 5");
+    CHECK_FAILS(lh_options_parse(options, "language=tomita4"), LH_EOPTION, "tomita");
+    lh_options_destroy(options);
+}
+
+/* ---- scores ---- */
+
+typedef struct run {
+    lh_options *model, *task, *train;
+    lh_session *session;
+} run;
+
+static bool open_run(run *r, const char *task_options, const char *train_options) {
+    const lh_model_class *model = lh_model_class_find("lstm");
+    const lh_task_class *task = lh_task_class_find("regular_language");
+    *r = (run){0};
+    const bool good = CHECK_OK(lh_options_create("lstm", model->options, &r->model)) &&
+                      CHECK_OK(lh_options_parse(r->model, "layers=1 width=4 hidden=12")) &&
+                      CHECK_OK(lh_options_create("regular_language", task->options, &r->task)) &&
+                      CHECK_OK(lh_options_parse(r->task, task_options)) &&
+                      CHECK_OK(lh_options_create("train", lh_train_options, &r->train)) &&
+                      CHECK_OK(lh_options_parse(r->train, train_options));
+    const lh_session_spec spec = {.model = model,
+                                  .model_options = r->model,
+                                  .task = task,
+                                  .task_options = r->task,
+                                  .train_options = r->train,
+                                  .seed = 3,
+                                  .device = "cpu"};
+    return good && CHECK_OK(lh_session_create(&spec, &r->session));
+}
+
+static void close_run(run *r) {
+    lh_session_destroy(r->session);
+    lh_options_destroy(r->model);
+    lh_options_destroy(r->task);
+    lh_options_destroy(r->train);
+}
+
+/* With all weights 0 every answer is sigmoid(head_bias): no to the first output, yes to the second
+ * with a bias of -2 and 1. In Parity that is right just where a string is all 0s. */
+TEST(a_string_is_right_when_all_its_answers_are) {
+    run r;
+    lh_metrics metrics;
+    REQUIRE(
+        open_run(&r, "language=parity longest=4 strings=1 evaluate_strings=12 batch=5", "steps=0"));
+    lh_params *params = lh_session_model(r.session)->params;
+    for (int i = 0; i < lh_params_count(params); ++i)
+        for (int64_t e = 0; e < lh_params_at(params, i)->count; ++e)
+            lh_tensor_real(lh_params_get(params, i))[e] = 0;
+    lh_tensor *bias = lh_params_get(params, lh_params_find(params, "head.bias"));
+    lh_tensor_real(bias)[0] = LH_R(-2);
+    lh_tensor_real(bias)[1] = LH_R(1);
+    REQUIRE_OK(lh_session_evaluate(r.session, LH_TEST, &metrics));
+
+    const lh_task *task = lh_session_task(r.session);
+    lh_host_batch batch = {.rows = 1};
+    const double answer[] = {1 / (1 + exp(2)), 1 / (1 + exp(-1))};
+    double right[LH_BINS] = {0}, count[LH_BINS] = {0}, squares = 0, numbers = 0;
+    REQUIRE_OK(task->class->evaluate_begin(task->instance, LH_TEST));
+    while (CHECK_OK(task->class->evaluate_batch(task->instance, &batch)) && batch.rows > 0)
+        for (int64_t row = 0; row < batch.rows; ++row) {
+            const int64_t length = letters_of(&batch, row);
+            bool ones = false;
+            for (int64_t t = row * batch.length; t < row * batch.length + length; ++t) {
+                ones = ones || batch.tokens[t] == 1;
+                for (int v = 0; v < LH_LETTERS; ++v, ++numbers)
+                    squares += pow(answer[v] - (double)batch.target_vectors[LH_LETTERS * t + v], 2);
+            }
+            count[batch.bin] += length > 0;
+            right[batch.bin] += length > 0 && !ones;
+        }
+    CHECK(right[0] > 0 && right[0] < count[0]);
+    CHECK_NEAR(lh_metrics_get(&metrics, "accuracy_bin0"), right[0] / count[0], 1e-12);
+    CHECK_NEAR(lh_metrics_get(&metrics, "accuracy_bin1"), right[1] / count[1], 1e-12);
+    CHECK_NEAR(lh_metrics_get(&metrics, "accuracy"), (right[0] + right[1]) / (count[0] + count[1]),
+               1e-12);
+    CHECK_NEAR(lh_metrics_get(&metrics, "mse"), squares / numbers, 1e-6);
+    CHECK(isnan(lh_metrics_get(&metrics, "bits_per_token")));
+    REQUIRE_OK(lh_session_evaluate(r.session, LH_VALID, &metrics));
+    CHECK(isnan(lh_metrics_get(&metrics, "accuracy_bin0")));
+    CHECK(!isnan(lh_metrics_get(&metrics, "error_percent")));
+    close_run(&r);
+}
+
+TEST(a_recurrent_model_learns_what_may_follow) {
+    run r;
+    lh_metrics before, after;
+    REQUIRE(open_run(&r, "language=d2 batch=16 longest=20 strings=200 evaluate_strings=50",
+                     "optimizer=adam rate=0.02 schedule=constant warmup=0 steps=150"));
+    REQUIRE_OK(lh_session_evaluate(r.session, LH_TEST, &before));
+    REQUIRE_OK(lh_session_train(r.session, NULL, NULL, NULL));
+    REQUIRE_OK(lh_session_evaluate(r.session, LH_TEST, &after));
+    CHECK(lh_metrics_get(&after, "mse") < 0.1 * lh_metrics_get(&before, "mse"));
+    CHECK(lh_metrics_get(&after, "accuracy_bin0") > 0.9);
+    close_run(&r);
+}
