@@ -223,9 +223,14 @@ static lh_status fill(lh_corpus *corpus, const lh_options *options) {
     return LH_OK;
 }
 
+lh_status lh_corpus_create(lh_corpus **out) {
+    *out = lh_allocate_zeroed(1, sizeof **out);
+    return *out != NULL ? LH_OK : LH_EMEMORY;
+}
+
 lh_status lh_corpus_open(const lh_options *options, lh_corpus **out) {
-    lh_corpus *corpus = lh_allocate_zeroed(1, sizeof *corpus);
-    if (corpus == NULL) return LH_EMEMORY;
+    lh_corpus *corpus = NULL;
+    LH_TRY(lh_corpus_create(&corpus));
     const lh_status status = fill(corpus, options);
     if (status != LH_OK) {
         lh_corpus_destroy(corpus);

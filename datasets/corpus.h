@@ -4,6 +4,9 @@
 
 #include "datasets/dataset.h"
 
+/* A corpus without documents, for texts that are added to it. Gives; lh_corpus_destroy. */
+lh_status lh_corpus_create(lh_corpus **out);
+
 /* Adds a document whose text is read from `path` on first use. `bytes` is its size. */
 lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name, const char *path,
                              int64_t bytes);

@@ -76,6 +76,10 @@ int64_t lh_tokenizer_vocabulary(const lh_tokenizer *tokenizer) {
     return tokenizer->class->vocabulary(tokenizer->instance);
 }
 
+int32_t lh_tokenizer_end(const lh_tokenizer *tokenizer) {
+    return tokenizer->class->end != NULL ? tokenizer->class->end(tokenizer->instance) : 0;
+}
+
 const char *lh_tokenizer_name(const lh_tokenizer *tokenizer) {
     return tokenizer->name;
 }

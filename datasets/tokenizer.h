@@ -9,6 +9,7 @@ typedef struct lh_tokenizer_class {
     /* `argument` is what follows the prefix. Gives *instance (may be NULL for a stateless kind). */
     lh_status (*open)(const char *argument, void **instance);
     void (*close)(void *instance);
+    int32_t (*end)(const void *instance); /* as lh_tokenizer_end; NULL: there is none */
     int64_t (*vocabulary)(const void *instance);
     lh_status (*encode)(const void *instance, const char *text, size_t bytes, int32_t **tokens,
                         int64_t *count);

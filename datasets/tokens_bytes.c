@@ -10,6 +10,11 @@ static int64_t vocabulary(const void *instance) {
     return ROWS;
 }
 
+static int32_t end(const void *instance) {
+    (void)instance;
+    return 1;
+}
+
 static lh_status encode(const void *instance, const char *text, size_t bytes, int32_t **tokens,
                         int64_t *count) {
     (void)instance;
@@ -41,4 +46,4 @@ static lh_status decode(const void *instance, const int32_t *tokens, int64_t cou
 }
 
 const lh_tokenizer_class lh_tokens_bytes = {
-    .prefix = "bytes", .vocabulary = vocabulary, .encode = encode, .decode = decode};
+    .prefix = "bytes", .end = end, .vocabulary = vocabulary, .encode = encode, .decode = decode};

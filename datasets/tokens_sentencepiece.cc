@@ -68,6 +68,11 @@ int64_t vocabulary(const void *instance) {
     return pieces == t5_pieces ? t5_rows : pieces;
 }
 
+int32_t end(const void *instance) {
+    const auto *model = model_of(instance);
+    return model->pad_id() == 0 && model->eos_id() > 0 ? model->eos_id() : 0;
+}
+
 lh_status encode(const void *instance, const char *text, size_t bytes, int32_t **tokens,
                  int64_t *count) {
     const size_t good = lh_utf8_length(text, bytes);
@@ -103,7 +108,7 @@ lh_status decode(const void *instance, const int32_t *tokens, int64_t count, cha
 extern "C" {
 
 extern const lh_tokenizer_class lh_tokens_sentencepiece;
-const lh_tokenizer_class lh_tokens_sentencepiece = {"sentencepiece:", open_model, close_model,
+const lh_tokenizer_class lh_tokens_sentencepiece = {"sentencepiece:", open_model, close_model, end,
                                                     vocabulary,       encode,     decode};
 
 lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int64_t pieces) {

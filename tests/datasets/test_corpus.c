@@ -4,43 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/datasets/data_root.h"
 #include "tests/test.h"
 
 enum { PATH = 512 };
-
-static char root[PATH];
-
-/* LONGHAUL_DATA as it was before the first test. */
-static const char *given_data(void) {
-    static char given[PATH];
-    static bool asked;
-    const char *folder = getenv("LONGHAUL_DATA");
-    if (!asked && folder != NULL) (void)snprintf(given, sizeof given, "%s", folder);
-    asked = true;
-    return given;
-}
-
-/* A new data folder of our own; LONGHAUL_DATA points to it. */
-static bool make_root(void) {
-    (void)given_data();
-    (void)snprintf(root, sizeof root, "/tmp/longhaul-corpus-XXXXXX");
-    if (mkdtemp(root) == NULL) return CHECK(false);
-    return CHECK(setenv("LONGHAUL_DATA", root, 1) == 0);
-}
-
-static void write_text(const char *name, const void *text, size_t bytes) {
-    char path[2 * PATH];
-    (void)snprintf(path, sizeof path, "%s/%s", root, name);
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0777);
-        *slash = '/';
-    }
-    FILE *file = fopen(path, "wb");
-    if (!CHECK(file != NULL)) return;
-    CHECK(fwrite(text, 1, bytes, file) == bytes);
-    (void)fclose(file);
-}
 
 static lh_status open_corpus(const char *text, lh_corpus **out) {
     lh_options *options = NULL;
@@ -111,7 +78,7 @@ TEST(json_lines_may_be_packed_and_are_split_by_hash) {
     for (int i = 0; i < 200; ++i)
         bytes += (size_t)snprintf(lines + bytes, sizeof lines - bytes, "{\"text\":\"d%d\"}\n", i);
     write_text("web/dump.jsonl", lines, bytes);
-    (void)snprintf(command, sizeof command, "gzip %s/web/dump.jsonl", root);
+    (void)snprintf(command, sizeof command, "gzip %s/web/dump.jsonl", data_root);
     REQUIRE(system(command) == 0);
     lh_corpus *corpus = NULL;
     REQUIRE_OK(open_corpus("name=web", &corpus));
@@ -121,7 +88,7 @@ TEST(json_lines_may_be_packed_and_are_split_by_hash) {
     CHECK_EQ_INT(train + valid + test, 200);
     CHECK(train > 160 && valid > 0 && test > 0);
     lh_corpus_destroy(corpus);
-    (void)snprintf(command, sizeof command, "truncate -s 200 %s/web/dump.jsonl.gz", root);
+    (void)snprintf(command, sizeof command, "truncate -s 200 %s/web/dump.jsonl.gz", data_root);
     REQUIRE(system(command) == 0);
     CHECK_FAILS(open_corpus("name=web", &corpus), LH_EFORMAT, "dump.jsonl.gz: gzip");
 }
@@ -152,7 +119,7 @@ TEST(a_file_of_json_lines_is_a_corpus) {
     for (int i = 0; i < 400; ++i)
         bytes += (size_t)snprintf(lines + bytes, sizeof lines - bytes, "[\"d%d\"]\n", i);
     write_text("dump.jsonl", lines, bytes);
-    (void)snprintf(options, sizeof options, "name=%s/dump.jsonl", root);
+    (void)snprintf(options, sizeof options, "name=%s/dump.jsonl", data_root);
     int64_t train[2];
     for (int i = 0; i < 2; ++i) {
         lh_corpus *corpus = NULL;
@@ -301,7 +268,7 @@ TEST(digest_names_the_data) {
 
 TEST(names_without_data_use_the_generator_and_say_so) {
     REQUIRE(make_root());
-    CHECK(setenv("XDG_CACHE_HOME", root, 1) == 0);
+    CHECK(setenv("XDG_CACHE_HOME", data_root, 1) == 0);
     lh_corpus *corpus = NULL;
     REQUIRE_OK(open_corpus("name=books documents=4 document_bytes=2000", &corpus));
     CHECK_CONTAINS(lh_corpus_source(corpus), "embedded generator");
@@ -365,7 +332,7 @@ TEST(wikitext_has_the_published_number_of_words) {
 
 TEST(errors_name_what_is_wrong) {
     REQUIRE(make_root());
-    CHECK(setenv("XDG_CACHE_HOME", root, 1) == 0);
+    CHECK(setenv("XDG_CACHE_HOME", data_root, 1) == 0);
     lh_corpus *corpus = NULL;
     CHECK_FAILS(open_corpus("name=nothing", &corpus), LH_EIO, "longhaul data fetch nothing");
     CHECK_FAILS(open_corpus("name=generate:boks", &corpus), LH_EOPTION, "generate:books");
@@ -392,7 +359,7 @@ TEST(a_file_that_shrinks_is_noticed) {
 #ifdef LH_HAVE_SENTENCEPIECE
 TEST(sub_words_need_a_model_and_utf8) {
     REQUIRE(make_root());
-    CHECK(setenv("XDG_CACHE_HOME", root, 1) == 0);
+    CHECK(setenv("XDG_CACHE_HOME", data_root, 1) == 0);
     lh_corpus *corpus = NULL;
     CHECK_FAILS(open_corpus("name=books tokens=sentencepiece:none", &corpus), LH_EIO, "none.model");
     write_text("sentencepiece/bad.model", "no model", 8);
@@ -404,7 +371,7 @@ TEST(sub_words_need_a_model_and_utf8) {
 #ifdef LH_HAVE_SENTENCEPIECE
 TEST(a_vocabulary_is_trained_once_on_the_corpus) {
     REQUIRE(make_root());
-    CHECK(setenv("XDG_CACHE_HOME", root, 1) == 0);
+    CHECK(setenv("XDG_CACHE_HOME", data_root, 1) == 0);
     const char *options = "name=generate:books documents=30 document_bytes=3000 "
                           "tokens=sentencepiece:train:300";
     lh_corpus *corpus = NULL;
@@ -445,7 +412,7 @@ TEST(a_vocabulary_may_be_trained_on_other_corpora) {
     int64_t own = 0, other = 0, mixed = 0;
     lh_corpus *corpus = NULL;
     REQUIRE(make_root());
-    CHECK(setenv("XDG_CACHE_HOME", root, 1) == 0);
+    CHECK(setenv("XDG_CACHE_HOME", data_root, 1) == 0);
     check_tokens("bpe:train:400", &own);
     check_tokens("bpe:train:400:generate:books", &other);
     check_tokens("bpe:train:400:generate:books+generate:latex", &mixed);

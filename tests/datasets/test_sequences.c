@@ -1,8 +1,6 @@
 #include "datasets/sequences.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include "tests/datasets/data_root.h"
 #include "tests/test.h"
 
 enum { SIDE = 8, BYTES = SIDE * SIDE * 3 };
@@ -69,55 +67,30 @@ TEST(a_tile_comes_again_many_rows_below) {
 
 /* ---- files ---- */
 
-typedef struct folder {
-    char root[64], path[128];
-} folder;
-
-static bool make_folder(folder *f) {
-    const char *temporary = getenv("TMPDIR");
-    (void)snprintf(f->root, sizeof f->root, "%.40s/imagesXXXXXX", temporary ? temporary : "/tmp");
-    if (!CHECK(mkdtemp(f->root) != NULL)) return false;
-    (void)snprintf(f->path, sizeof f->path, "%s/train", f->root);
-    return CHECK(mkdir(f->path, 0777) == 0);
-}
-
-static void remove_folder(const folder *f) {
-    char command[160];
-    (void)snprintf(command, sizeof command, "rm -r '%s'", f->root);
-    CHECK(system(command) == 0);
-}
-
 /* A .npy file of bytes, of which byte i is i % 251 + add. */
-static void write_file(const folder *f, const char *name, const char *kind, const char *shape,
-                       int bytes, int add) {
-    char path[200], header[256];
-    (void)snprintf(path, sizeof path, "%s/%s", f->root, name);
-    const int length =
-        snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n",
+static void write_file(const char *name, const char *kind, const char *shape, int bytes, int add) {
+    uint8_t file[1024] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+    const int header =
+        snprintf((char *)file + 10, 256, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n",
                  kind, shape);
-    FILE *file = fopen(path, "wb");
-    REQUIRE(file != NULL);
-    const unsigned char prefix[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)length, 0};
-    CHECK(fwrite(prefix, 1, sizeof prefix, file) == sizeof prefix);
-    CHECK(fwrite(header, 1, (size_t)length, file) == (size_t)length);
+    file[8] = (uint8_t)header;
     for (int i = 0; i < bytes; ++i)
-        CHECK(fputc((i % 251 + add) & 255, file) != EOF);
-    CHECK(fclose(file) == 0);
+        file[10 + header + i] = (uint8_t)(i % 251 + add);
+    write_text(name, file, (size_t)(10 + header + bytes));
 }
 
-static lh_images_spec spec_of(const folder *f) {
-    return (lh_images_spec){.name = f->root, .side = SIDE, .counts = {1, 1, 1}};
+static lh_images_spec make_spec(void) {
+    return (lh_images_spec){.name = "images", .side = SIDE, .counts = {1, 1, 1}};
 }
 
 /* The release has the red plane first, then green, then blue. */
 TEST(planes_become_pixels) {
-    folder f;
     lh_images *images = NULL;
     uint8_t pixels[BYTES];
-    REQUIRE(make_folder(&f));
-    write_file(&f, "train/batch_1.npy", "|u1", "(2, 192)", 2 * BYTES, 0);
-    write_file(&f, "train/batch_2.npy", "|u1", "(1, 8, 8, 3)", BYTES, 7);
-    const lh_images_spec spec = spec_of(&f);
+    REQUIRE(make_root());
+    write_file("images/train/batch_1.npy", "|u1", "(2, 192)", 2 * BYTES, 0);
+    write_file("images/train/batch_2.npy", "|u1", "(1, 8, 8, 3)", BYTES, 7);
+    const lh_images_spec spec = make_spec();
     REQUIRE_OK(lh_images_open(&spec, &images));
     CHECK_EQ_INT(lh_images_count(images, LH_TRAIN), 3);
     CHECK_EQ_INT(lh_images_count(images, LH_VALID), 0);
@@ -132,48 +105,42 @@ TEST(planes_become_pixels) {
         CHECK_EQ_INT(pixels[i], (i % 251 + 7) & 255);
     CHECK_FAILS(lh_images_read(images, LH_TRAIN, 3, pixels), LH_EOPTION, "image 3 of 3");
     lh_images_destroy(images);
-    remove_folder(&f);
 }
 
 TEST(validation_images_are_the_test_split_of_the_release) {
-    folder f;
     lh_images *images = NULL;
-    char path[128];
-    REQUIRE(make_folder(&f));
-    (void)snprintf(path, sizeof path, "%s/valid", f.root);
-    CHECK(mkdir(path, 0777) == 0);
-    write_file(&f, "train/a.npy", "|u1", "(1, 192)", BYTES, 0);
-    write_file(&f, "valid/a.npy", "|u1", "(4, 192)", 4 * BYTES, 0);
-    lh_images_spec spec = spec_of(&f);
+    REQUIRE(make_root());
+    write_file("images/train/a.npy", "|u1", "(1, 192)", BYTES, 0);
+    write_file("images/valid/a.npy", "|u1", "(4, 192)", 4 * BYTES, 0);
+    lh_images_spec spec = make_spec();
     spec.limits[LH_TEST] = 3;
     REQUIRE_OK(lh_images_open(&spec, &images));
     CHECK_EQ_INT(lh_images_count(images, LH_VALID), 4);
     CHECK_EQ_INT(lh_images_count(images, LH_TEST), 3);
     lh_images_destroy(images);
-    remove_folder(&f);
 }
 
-static void check_refused(const folder *f, lh_status expected, const char *message) {
+static void check_refused(lh_status expected, const char *message) {
     lh_images *images = NULL;
-    const lh_images_spec spec = spec_of(f);
+    const lh_images_spec spec = make_spec();
     CHECK_FAILS(lh_images_open(&spec, &images), expected, message);
     CHECK(images == NULL);
 }
 
 TEST(files_that_hold_no_images_are_refused) {
-    folder f;
-    REQUIRE(make_folder(&f));
-    check_refused(&f, LH_EFORMAT, "has no .npy file");
-    write_file(&f, "train/a.npy", "|u1", "(1, 191)", BYTES, 0);
-    check_refused(&f, LH_EFORMAT, "a.npy: expected unsigned bytes of shape [images][192]");
-    write_file(&f, "train/a.npy", "|u1", "(1, 8, 3, 8)", BYTES, 0);
-    check_refused(&f, LH_EFORMAT, "[images][8][8][3]");
-    write_file(&f, "train/a.npy", "<f4", "(1, 192)", 4 * BYTES, 0);
-    check_refused(&f, LH_EFORMAT, "unsigned bytes");
-    write_file(&f, "train/a.npy", "|u1", "(2, 192)", 2 * BYTES - 1, 0);
-    check_refused(&f, LH_EFORMAT, "truncated: 384 elements promised, 383 there");
-    write_file(&f, "train/a.npy", "|u1", "(2, 192", 2 * BYTES, 0);
-    check_refused(&f, LH_EFORMAT, "shape");
-    remove_folder(&f);
-    check_refused(&f, LH_EIO, "no images");
+    REQUIRE(make_root());
+    write_text("images/train/readme", "", 0);
+    check_refused(LH_EFORMAT, "has no .npy file");
+    write_file("images/train/a.npy", "|u1", "(1, 191)", BYTES, 0);
+    check_refused(LH_EFORMAT, "a.npy: expected unsigned bytes of shape [images][192]");
+    write_file("images/train/a.npy", "|u1", "(1, 8, 3, 8)", BYTES, 0);
+    check_refused(LH_EFORMAT, "[images][8][8][3]");
+    write_file("images/train/a.npy", "<f4", "(1, 192)", 4 * BYTES, 0);
+    check_refused(LH_EFORMAT, "unsigned bytes");
+    write_file("images/train/a.npy", "|u1", "(2, 192)", 2 * BYTES - 1, 0);
+    check_refused(LH_EFORMAT, "truncated: 384 elements promised, 383 there");
+    write_file("images/train/a.npy", "|u1", "(2, 192", 2 * BYTES, 0);
+    check_refused(LH_EFORMAT, "shape");
+    REQUIRE(make_root());
+    check_refused(LH_EIO, "no images");
 }

@@ -1,0 +1,20 @@
+/* A data folder of a test's own. */
+#ifndef LH_TESTS_DATASETS_DATA_ROOT_H
+#define LH_TESTS_DATASETS_DATA_ROOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DATA_ROOT_BYTES = 512 };
+extern char data_root[DATA_ROOT_BYTES];
+
+/* LONGHAUL_DATA as it was before the first test. */
+const char *given_data(void);
+
+/* Makes a new, empty folder, data_root, and lets LONGHAUL_DATA point to it. */
+bool make_root(void);
+
+/* Writes the file data_root/<name>, whose folders are made. */
+void write_text(const char *name, const void *text, size_t bytes);
+
+#endif
