@@ -16,5 +16,6 @@ extern const lh_model_class lh_model_feedback;
 extern const lh_model_class lh_model_lstm;
 extern const lh_model_class lh_model_gpt2;
 extern const lh_model_class lh_model_gpt2_recurrent;
+extern const lh_model_class lh_model_t5;
 
 #endif

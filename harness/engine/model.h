@@ -12,8 +12,8 @@
 #include "harness/engine/params.h"
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
-#define LH_MODEL_ABI_MAJOR 2
-#define LH_MODEL_ABI_MINOR 1
+#define LH_MODEL_ABI_MAJOR 3
+#define LH_MODEL_ABI_MINOR 0
 
 /* What the task tells the model before parameters are declared. */
 typedef struct lh_model_setup {
@@ -21,9 +21,10 @@ typedef struct lh_model_setup {
     int64_t input_features;  /* width of input vectors */
     int64_t output_features; /* width of target vectors: of predictions or, where the targets are a
                                 yes or no for each entry, the vocabulary */
-    int64_t classes;         /* > 0: one label per row */
+    int64_t classes;         /* > 0: targets are below it, and not over the vocabulary */
     /* > 0: every batch has a source of tokens, and this many rows are in the source's embedding. */
     int64_t source_vocabulary;
+    int64_t source_length; /* of the longest source */
 } lh_model_setup;
 
 /* One training or evaluation step's input. Optional tensors are NULL. */

@@ -70,6 +70,7 @@ lh_status lh_params_settle_gradients(lh_params *params);
 typedef struct lh_tensor_name {
     const char *published;
     const char *own; /* NULL: such a tensor is passed over */
+    bool transposed; /* published [columns][rows], as PyTorch lays out linear maps */
 } lh_tensor_name;
 
 /* Weight files: safetensors, F32, F16, BF16 or F64. `names` (optional) says what published files

@@ -28,20 +28,18 @@ lh_status lh_batch_upload(lh_pool *pool, const lh_model_setup *setup, const lh_h
     const int64_t label[] = {rows};
     const int64_t input[] = {rows, length, setup->input_features};
     const int64_t output[] = {rows, host->target_length, setup->output_features};
-    const int target_rank = setup->classes > 0 ? 1 : 2;
-    const int64_t *target = setup->classes > 0 ? label : position;
     batch->rows = rows;
     batch->length = length;
     LH_TRY(upload(pool, LH_I32, 2, position, host->tokens, &batch->tokens));
     LH_TRY(upload(pool, LH_I32, 2, source, host->source_tokens, &batch->source_tokens));
     LH_TRY(upload(pool, LH_I32, 1, label, host->source_count, &batch->source_count));
-    LH_TRY(upload(pool, LH_I32, target_rank, target, host->target, &batch->target));
+    LH_TRY(upload(pool, LH_I32, 2, position, host->target, &batch->target));
     LH_TRY(upload(pool, LH_I32, 1, label, host->starts, &batch->starts));
     LH_TRY(upload(pool, LH_REAL, 3, input, host->vectors, &batch->vectors));
     LH_TRY(upload(pool, LH_REAL, 3, output, host->target_vectors, &batch->target_vectors));
     if (setup->output_features > 0)
         return upload(pool, LH_REAL, 3, output, host->weights, &batch->weights);
-    return upload(pool, LH_REAL, target_rank, target, host->weights, &batch->weights);
+    return upload(pool, LH_REAL, 2, position, host->weights, &batch->weights);
 }
 
 void lh_batch_clear(lh_batch *batch) {

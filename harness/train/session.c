@@ -67,8 +67,11 @@ static lh_status check_abilities(const lh_model_class *model, const lh_model_set
         return lh_fail(LH_EOPTION, "%s: does not take tokens, which the task gives", model->name);
     if (setup->vocabulary == 0 && (model->abilities & LH_ABLE_VECTORS) == 0)
         return lh_fail(LH_EOPTION, "%s: does not take vectors, which the task gives", model->name);
-    if (setup->source_vocabulary > 0 && (model->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) == 0)
+    const bool encodes = (model->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0;
+    if (setup->source_vocabulary > 0 && !encodes)
         return lh_fail(LH_EOPTION, "%s: reads no source, which the task gives", model->name);
+    if (setup->source_vocabulary == 0 && encodes)
+        return lh_fail(LH_EOPTION, "%s: needs a source, which the task lacks", model->name);
     return LH_OK;
 }
 

@@ -97,6 +97,10 @@ TEST(lstm_equals_the_oracle) {
     compare_with("tests/golden/lstm.csv", 2);
 }
 
+TEST(t5_equals_the_oracle) {
+    compare_with("tests/golden/t5.csv", 3);
+}
+
 TEST(gpt2_equals_the_oracle) {
     compare_with("tests/golden/gpt2.csv", 9);
 }

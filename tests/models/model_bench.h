@@ -5,7 +5,7 @@
 
 #include "harness/engine/model.h"
 
-enum { BENCH_VOCABULARY = 11 };
+enum { BENCH_VOCABULARY = 11, BENCH_SOURCE = 24 };
 
 typedef struct model_bench {
     lh_device *device;
@@ -16,12 +16,18 @@ typedef struct model_bench {
     int64_t rows;
 } model_bench;
 
+static bool reads_source(const lh_model_class *class) {
+    return (class->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0;
+}
+
 TEST_UNUSED static lh_status create_model(const char *name, const char *text, lh_model **out) {
     const lh_model_class *class = lh_model_class_find(name);
     if (class == NULL) return lh_error_get()->status;
     lh_options *options = NULL;
     LH_TRY(lh_options_create(class->name, class->options, &options));
-    const lh_model_setup setup = {.vocabulary = BENCH_VOCABULARY};
+    const lh_model_setup setup = {.vocabulary = BENCH_VOCABULARY,
+                                  .source_vocabulary = reads_source(class) ? BENCH_VOCABULARY : 0,
+                                  .source_length = reads_source(class) ? BENCH_SOURCE : 0};
     lh_status status = lh_options_parse(options, text);
     if (status == LH_OK) status = lh_model_create(class, options, &setup, out);
     lh_options_destroy(options);
@@ -56,14 +62,27 @@ TEST_UNUSED static lh_tensor *bench_integers(model_bench *bench, int64_t length,
                       : lh_integers(bench->tape, 1, shape, values);
 }
 
+/* The sources of an encoder are the same in every segment; even rows end in padding. */
+TEST_UNUSED static void bench_add_source(model_bench *bench, lh_batch *batch) {
+    int32_t source[16 * BENCH_SOURCE], counts[16];
+    if (!reads_source(bench->model->class)) return;
+    for (int64_t i = 0; i < bench->rows * BENCH_SOURCE; ++i)
+        source[i] = (int32_t)((5 * i * i + 2 * i + 3) % BENCH_VOCABULARY);
+    for (int64_t r = 0; r < bench->rows; ++r)
+        counts[r] = r % 2 == 0 ? BENCH_SOURCE - 3 : BENCH_SOURCE;
+    batch->source_tokens = bench_integers(bench, BENCH_SOURCE, source);
+    batch->source_count = bench_integers(bench, 0, counts);
+}
+
 /* One segment forward; tape_begin is the caller's. Hidden states, or NULL after a message. */
 TEST_UNUSED static lh_tensor *bench_forward(model_bench *bench, int64_t length,
                                             const int32_t *tokens, const int32_t *starts,
                                             bool training, lh_output *out) {
-    const lh_batch batch = {.rows = bench->rows,
-                            .length = length,
-                            .tokens = bench_integers(bench, length, tokens),
-                            .starts = bench_integers(bench, 0, starts)};
+    lh_batch batch = {.rows = bench->rows,
+                      .length = length,
+                      .tokens = bench_integers(bench, length, tokens),
+                      .starts = bench_integers(bench, 0, starts)};
+    bench_add_source(bench, &batch);
     if (!CHECK_OK(
             lh_model_forward(bench->model, bench->tape, bench->state, &batch, training, out))) {
         return NULL;
@@ -146,6 +165,8 @@ static const model_case model_cases[] = {
      true},
     {"gpt2_recurrent", GPT2 " summary_hidden=5 window=2 pooling=attention summary_layers=1", 8,
      true},
+    {"t5", "layers=2 width=8 heads=2 hidden=12 dropout=0", 8, false},
+    {"t5", "layers=1 width=8 heads=2 head_width=3 hidden=12 dropout=0", 8, false},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 

@@ -177,6 +177,14 @@
 ---@field final_norm? boolean # pool the last layer after the final norm, as Hugging Face number...
 ---@field carry? boolean # in training too, a segment goes on from the one before it (default false)
 
+---@class longhaul.models.t5
+---@field layers? integer # layers of the encoder, and of the decoder (default 6)
+---@field width? integer # embedding size (d_model) (default 512)
+---@field heads? integer # attention heads (default 8)
+---@field head_width? integer # size of a head (d_kv); 0: width / heads (default 0)
+---@field hidden? integer # feed-forward size (d_ff) (default 2048)
+---@field dropout? number # dropout rate of embeddings, attention, feed-forward and residual bra...
+
 ---@class longhaul.tasks.language_model: { [1]: longhaul.corpus }
 ---@field segment? integer # tokens of a segment (N) (default 512)
 ---@field batch? integer # documents read side by side (B) (default 8)
@@ -300,6 +308,7 @@
 ---@field lstm fun(options: longhaul.models.lstm): longhaul.spec
 ---@field gpt2 fun(options: longhaul.models.gpt2): longhaul.spec
 ---@field gpt2_recurrent fun(options: longhaul.models.gpt2_recurrent): longhaul.spec
+---@field t5 fun(options: longhaul.models.t5): longhaul.spec
 
 ---@class longhaul.tasks
 ---@field language_model fun(options: longhaul.tasks.language_model): longhaul.spec
