@@ -13,6 +13,7 @@
 
 /* Tensors that take no gradient: a copy of `values`, or all zeros. */
 lh_tensor *lh_integers(lh_tape *tape, int rank, const int64_t *shape, const int32_t *values);
+lh_tensor *lh_reals(lh_tape *tape, int rank, const int64_t *shape, const real *values);
 lh_tensor *lh_zeros(lh_tape *tape, int rank, const int64_t *shape);
 
 /* ---- views: no data moves, gradients flow ---- */

@@ -101,6 +101,10 @@ TEST(t5_equals_the_oracle) {
     compare_with("tests/golden/t5.csv", 3);
 }
 
+TEST(transformer_equals_the_oracle) {
+    compare_with("tests/golden/transformer.csv", 6);
+}
+
 TEST(gpt2_equals_the_oracle) {
     compare_with("tests/golden/gpt2.csv", 9);
 }

@@ -167,6 +167,10 @@ static const model_case model_cases[] = {
      true},
     {"t5", "layers=2 width=8 heads=2 hidden=12 dropout=0", 8, false},
     {"t5", "layers=1 width=8 heads=2 head_width=3 hidden=12 dropout=0", 8, false},
+    {"transformer", CORE " layers=2", 8, false},
+    {"transformer", CORE " layers=2 positions=none head_width=3", 8, false},
+    {"transformer", CORE " layers=2 positions=relative", 8, false},
+    {"transformer", CORE " layers=1 positions=relative longest_distance=3 zero_memory=9", 8, false},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 

@@ -1,9 +1,18 @@
 #include "harness/engine/ops/common.h"
 
-lh_tensor *lh_integers(lh_tape *tape, int rank, const int64_t *shape, const int32_t *values) {
-    lh_tensor *tensor = lh_tape_new(tape, LH_I32, rank, shape);
+static lh_tensor *constant(lh_tape *tape, lh_dtype dtype, int rank, const int64_t *shape,
+                           const void *values) {
+    lh_tensor *tensor = lh_tape_new(tape, dtype, rank, shape);
     if (tensor == NULL) return NULL;
     return lh_tensor_write(tensor, values, lh_tensor_count(tensor)) == LH_OK ? tensor : NULL;
+}
+
+lh_tensor *lh_integers(lh_tape *tape, int rank, const int64_t *shape, const int32_t *values) {
+    return constant(tape, LH_I32, rank, shape, values);
+}
+
+lh_tensor *lh_reals(lh_tape *tape, int rank, const int64_t *shape, const real *values) {
+    return constant(tape, LH_REAL, rank, shape, values);
 }
 
 lh_tensor *lh_zeros(lh_tape *tape, int rank, const int64_t *shape) {

@@ -148,6 +148,17 @@
 ---@field hidden? integer # cells of a layer (default 512)
 ---@field dropout? number # dropout rate between layers in training (default 0)
 
+---@class longhaul.models.transformer
+---@field layers? integer # layers (L) (default 6)
+---@field width? integer # embedding size D (default 512)
+---@field heads? integer # attention heads (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field positions? "sinusoidal"|"relative"|"none" # sinusoidal: added to the embeddings; relat...
+---@field longest_distance? integer # relative positions: larger distances count as this one (de...
+---@field zero_memory? integer # relative positions: zero states before a sequence that are atte...
+---@field dropout? number # dropout rate of embeddings, attention, hidden units and residual bra...
+
 ---@class longhaul.models.gpt2
 ---@field layers? integer # blocks (L) (default 12)
 ---@field width? integer # embedding size (k) (default 768)
@@ -306,6 +317,7 @@
 ---@field cached_staircase fun(options: longhaul.models.cached_staircase): longhaul.spec
 ---@field feedback fun(options: longhaul.models.feedback): longhaul.spec
 ---@field lstm fun(options: longhaul.models.lstm): longhaul.spec
+---@field transformer fun(options: longhaul.models.transformer): longhaul.spec
 ---@field gpt2 fun(options: longhaul.models.gpt2): longhaul.spec
 ---@field gpt2_recurrent fun(options: longhaul.models.gpt2_recurrent): longhaul.spec
 ---@field t5 fun(options: longhaul.models.t5): longhaul.spec

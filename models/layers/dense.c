@@ -1,0 +1,33 @@
+#include "models/layers/dense.h"
+
+#include <math.h>
+
+#include "models/layers/initial.h"
+
+lh_dense lh_dense_declare(lh_declare *declare, int64_t in, int64_t out, const char *prefix) {
+    const int64_t weight[] = {in, out}, bias[] = {out};
+    const lh_init uniform = {LH_INIT_UNIFORM, 0.0, 1.0 / sqrt((double)in)};
+    lh_dense dense;
+    dense.weight = lh_declare_param(declare, uniform, 2, weight, "%s.weight", prefix);
+    dense.bias = lh_declare_param(declare, uniform, 1, bias, "%s.bias", prefix);
+    return dense;
+}
+
+lh_tensor *lh_dense_apply(lh_dense dense, const lh_pass *pass, lh_tensor *x,
+                          lh_unary_op activation) {
+    return lh_linear(lh_pass_tape(pass), x, lh_pass_param(pass, dense.weight),
+                     lh_pass_param(pass, dense.bias), activation);
+}
+
+lh_norm lh_norm_declare(lh_declare *declare, int64_t width, const char *prefix) {
+    const int64_t shape[] = {width};
+    lh_norm norm;
+    norm.gain = lh_declare_param(declare, lh_init_ones(), 1, shape, "%s.gain", prefix);
+    norm.bias = lh_declare_param(declare, lh_init_normal(0.0), 1, shape, "%s.bias", prefix);
+    return norm;
+}
+
+lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x) {
+    return lh_layer_norm(lh_pass_tape(pass), x, lh_pass_param(pass, norm.gain),
+                         lh_pass_param(pass, norm.bias), 1e-5);
+}

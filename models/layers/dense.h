@@ -1,0 +1,29 @@
+/* A linear map with a bias, and layer normalisation, both as PyTorch's modules begin: weight and
+ * bias uniform within 1 / sqrt(fan_in); gain 1, bias 0. */
+#ifndef LH_LAYERS_DENSE_H
+#define LH_LAYERS_DENSE_H
+
+#include "harness/engine/model.h"
+
+typedef struct lh_dense {
+    int weight, bias; /* [in][out], [out] */
+} lh_dense;
+
+/* Names are "<prefix>.weight" and "<prefix>.bias". */
+lh_dense lh_dense_declare(lh_declare *declare, int64_t in, int64_t out, const char *prefix);
+
+/* activation(x weight + bias), x [...][in] -> [...][out]. */
+lh_tensor *lh_dense_apply(lh_dense dense, const lh_pass *pass, lh_tensor *x,
+                          lh_unary_op activation);
+
+typedef struct lh_norm {
+    int gain, bias; /* [width] */
+} lh_norm;
+
+/* Names are "<prefix>.gain" and "<prefix>.bias". */
+lh_norm lh_norm_declare(lh_declare *declare, int64_t width, const char *prefix);
+
+/* Over the last axis, epsilon 1e-5. */
+lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x);
+
+#endif

@@ -1,0 +1,301 @@
+/* The causal Transformer that regular languages are learnt with (Huang et al. 2023, section 4.2,
+ * after Bhattamishra et al. 2020): post-norm layers as PyTorch's TransformerEncoderLayer has them,
+ * with sinusoidal positions, or with Transformer-XL's relative ones ("Transformer*"), whose layers
+ * have no biases in the attention and smaller initial values. */
+#include <math.h>
+#include <stdio.h>
+
+#include "models/layers/common.h"
+#include "models/layers/dense.h"
+#include "models/layers/initial.h"
+#include "models/layers/relative_position.h"
+#include "models/layers/sinusoid.h"
+#include "models/models.h"
+
+enum { LAYERS = 64 };
+
+typedef enum position_kind { SINUSOIDAL, RELATIVE, NONE } position_kind;
+
+static const char *const position_names[] = {"sinusoidal", "relative", "none", NULL};
+
+/* Parameters of one layer; a bias is -1 where there is none. */
+typedef struct layer {
+    int joined, joined_bias, out, out_bias; /* [width][3 inner]: query, key, value */
+    lh_relative_position relative;
+    lh_dense in, back; /* the feed-forward network */
+    lh_norm attention_norm, feed_forward_norm;
+} layer;
+
+typedef struct instance {
+    int64_t vocabulary, layers, width, heads, head_width, hidden;
+    int64_t longest_distance, zero_memory;
+    position_kind positions;
+    double dropout;
+    int embedding, embedding_projection, head, head_bias;
+    layer layer[LAYERS];
+} instance;
+
+static const lh_option options[] = {
+    {"layers", LH_OPTION_INTEGER, "6", 1, LAYERS, NULL, "layers (L)"},
+    {"width", LH_OPTION_INTEGER, "512", 1, 65536, NULL, "embedding size D"},
+    {"heads", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "attention heads"},
+    {"head_width", LH_OPTION_INTEGER, "0", 0, 4096, NULL, "size of a head; 0: width / heads"},
+    {"hidden", LH_OPTION_INTEGER, "0", 0, 1048576, NULL,
+     "hidden size of the feed-forward network; 0: 4 * width"},
+    {"positions", LH_OPTION_CHOICE, "sinusoidal", 0, 0, position_names,
+     "sinusoidal: added to the embeddings; relative: Transformer-XL's, in every layer; none"},
+    {"longest_distance", LH_OPTION_INTEGER, "1000", 0, 1e9, NULL,
+     "relative positions: larger distances count as this one"},
+    {"zero_memory", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
+     "relative positions: zero states before a sequence that are attended to; 1600 as released"},
+    {"dropout", LH_OPTION_REAL, "0", 0, 0.99, NULL,
+     "dropout rate of embeddings, attention, hidden units and residual branches in training"},
+    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+
+static int64_t inner_of(const instance *model) {
+    return model->heads * model->head_width;
+}
+
+static bool is_relative(const instance *model) {
+    return model->positions == RELATIVE;
+}
+
+/* ---- parameters ---- */
+
+static lh_init uniform(double bound) {
+    return (lh_init){LH_INIT_UNIFORM, 0.0, bound};
+}
+
+/* PyTorch: the joined projection is Xavier's over all three, its bias 0; transformers: N(0, 0.02)
+ * without biases. */
+static void declare_attention(const instance *model, layer *l, lh_declare *declaration,
+                              const char *prefix) {
+    const int64_t inner = inner_of(model), three = 3 * inner, joined[] = {model->width, three},
+                  out[] = {inner, model->width};
+    const bool relative = is_relative(model);
+    const lh_init small = lh_init_normal(0.02);
+    const lh_init xavier = uniform(sqrt(6.0 / (double)(model->width + three)));
+    l->joined_bias = l->out_bias = -1;
+    l->joined =
+        lh_declare_param(declaration, relative ? small : xavier, 2, joined, "%s.joined", prefix);
+    if (!relative)
+        l->joined_bias =
+            lh_declare_param(declaration, lh_init_normal(0.0), 1, &three, "%s.joined_bias", prefix);
+    l->out = lh_declare_param(declaration, relative ? small : uniform(1.0 / sqrt((double)inner)), 2,
+                              out, "%s.out", prefix);
+    if (!relative)
+        l->out_bias = lh_declare_param(declaration, lh_init_normal(0.0), 1, &model->width,
+                                       "%s.out_bias", prefix);
+    if (relative)
+        lh_relative_position_declare(&l->relative, model->width, model->heads, model->head_width,
+                                     small, declaration, prefix);
+}
+
+static lh_dense declare_dense(const instance *model, int64_t in, int64_t out,
+                              lh_declare *declaration, const char *prefix) {
+    const int64_t weight[] = {in, out};
+    lh_dense dense;
+    if (!is_relative(model)) return lh_dense_declare(declaration, in, out, prefix);
+    dense.weight =
+        lh_declare_param(declaration, lh_init_normal(0.02), 2, weight, "%s.weight", prefix);
+    dense.bias = lh_declare_param(declaration, lh_init_normal(0.0), 1, &out, "%s.bias", prefix);
+    return dense;
+}
+
+/* "layers.<i>.<part>" in `name`. */
+enum { NAME = 64 };
+static const char *name_part(char *name, int64_t i, const char *part) {
+    (void)snprintf(name, NAME, "layers.%lld.%s", (long long)i, part);
+    return name;
+}
+
+static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
+    layer *l = &model->layer[i];
+    char name[NAME];
+    declare_attention(model, l, declaration, name_part(name, i, "attention"));
+    l->attention_norm =
+        lh_norm_declare(declaration, model->width, name_part(name, i, "attention.norm"));
+    l->in = declare_dense(model, model->width, model->hidden, declaration,
+                          name_part(name, i, "feed_forward.in"));
+    l->back = declare_dense(model, model->hidden, model->width, declaration,
+                            name_part(name, i, "feed_forward.out"));
+    l->feed_forward_norm =
+        lh_norm_declare(declaration, model->width, name_part(name, i, "feed_forward.norm"));
+}
+
+/* transformers' adaptive embedding has a projection even where it keeps the width. */
+static void declare_embedding(instance *model, lh_declare *declaration) {
+    const int64_t table[] = {model->vocabulary, model->width},
+                  square[] = {model->width, model->width};
+    const bool relative = is_relative(model);
+    model->embedding = lh_declare_param(declaration, relative ? lh_init_normal(0.02) : uniform(0.1),
+                                        2, table, "embedding.weight");
+    lh_declare_embedding(declaration);
+    if (relative)
+        model->embedding_projection =
+            lh_declare_param(declaration, lh_init_normal(0.01), 2, square, "embedding.projection");
+}
+
+static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
+                         lh_declare *declaration) {
+    instance *model = self;
+    LH_TRY(lh_require_tokens(setup));
+    model->vocabulary = setup->vocabulary;
+    model->layers = lh_options_integer(values, "layers");
+    model->width = lh_options_integer(values, "width");
+    model->heads = lh_options_integer(values, "heads");
+    model->head_width = lh_options_integer(values, "head_width");
+    model->hidden = lh_options_integer(values, "hidden");
+    model->longest_distance = lh_options_integer(values, "longest_distance");
+    model->zero_memory = lh_options_integer(values, "zero_memory");
+    model->positions = (position_kind)lh_options_choice(values, "positions");
+    model->dropout = lh_options_real(values, "dropout");
+    if (model->hidden == 0) model->hidden = 4 * model->width;
+    if (model->zero_memory > 0 && !is_relative(model))
+        return lh_fail(LH_EOPTION, "option 'zero_memory' needs positions=relative");
+    LH_TRY(lh_settle_head_width(model->width, model->heads, &model->head_width));
+    declare_embedding(model, declaration);
+    for (int64_t i = 0; i < model->layers; ++i)
+        declare_layer(model, i, declaration);
+    const int64_t head[] = {model->vocabulary, model->width};
+    model->head = lh_declare_param(declaration, uniform(0.1), 2, head, "head.weight");
+    model->head_bias =
+        lh_declare_param(declaration, lh_init_normal(0.0), 1, &model->vocabulary, "head.bias");
+    return LH_OK;
+}
+
+/* ---- forward ---- */
+
+/* One forward pass. */
+typedef struct run {
+    const instance *model;
+    lh_pass *pass;
+    lh_tape *tape;
+    double dropout;       /* 0 outside training */
+    lh_tensor *sinusoids; /* of distances, where positions are relative */
+} run;
+
+static lh_tensor *drop(const run *r, lh_tensor *x) {
+    return lh_dropout(r->tape, x, r->dropout, 0);
+}
+
+static lh_tensor *embed(const run *r) {
+    const instance *model = r->model;
+    const lh_batch *batch = lh_pass_batch(r->pass);
+    lh_tensor *x = lh_gather(r->tape, lh_pass_param(r->pass, model->embedding), batch->tokens);
+    if (is_relative(model))
+        x = lh_linear(r->tape, x, lh_pass_param(r->pass, model->embedding_projection), NULL,
+                      LH_UNARY_IDENTITY);
+    x = lh_scale(r->tape, x, sqrt((double)model->width));
+    if (model->positions == SINUSOIDAL)
+        x = lh_add_batch(r->tape, x, lh_sinusoids(r->tape, batch->length, model->width));
+    return drop(r, x);
+}
+
+/* Zeros that stand before the sequence. transformers 2.5.1 lets row i see those of distances up to
+ * zero_memory - 1 ("same_length"). */
+static void add_zero_memory(const run *r, const lh_tensor *q, lh_attention *attention) {
+    const int64_t count = r->model->zero_memory;
+    const int64_t shape[] = {q->shape[0], count, q->shape[2], q->shape[3]};
+    if (count == 0) return;
+    lh_tensor *zeros = lh_zeros(r->tape, 4, shape);
+    attention->max_distance = count - 1;
+    attention->keys[attention->key_count++] = (lh_keys){.k = zeros, .v = zeros, .first = -count};
+}
+
+static lh_tensor *parameter(const run *r, int index) {
+    return index >= 0 ? lh_pass_param(r->pass, index) : NULL;
+}
+
+static lh_tensor *attend(const run *r, const layer *l, lh_tensor *x) {
+    const instance *model = r->model;
+    const int64_t heads = model->heads;
+    lh_tensor *joined = lh_linear(r->tape, x, lh_pass_param(r->pass, l->joined),
+                                  parameter(r, l->joined_bias), LH_UNARY_IDENTITY);
+    if (joined == NULL) return NULL;
+    const int64_t split[] = {x->shape[0], x->shape[1], 3 * heads, model->head_width},
+                  flat[] = {x->shape[0], x->shape[1], inner_of(model)};
+    joined = lh_reshape(r->tape, joined, 4, split);
+    lh_tensor *q = lh_slice(r->tape, joined, 2, 0, heads);
+    lh_attention attention = LH_ATTENTION;
+    attention.scale = 1.0 / sqrt((double)model->head_width);
+    attention.min_distance = 0;
+    attention.keys[attention.key_count++] =
+        (lh_keys){.k = lh_slice(r->tape, joined, 2, heads, heads),
+                  .v = lh_slice(r->tape, joined, 2, 2 * heads, heads)};
+    if (q == NULL) return NULL;
+    if (is_relative(model)) {
+        add_zero_memory(r, q, &attention);
+        q = lh_relative_position_apply(&l->relative, r->pass, r->sinusoids, &attention, q);
+    } else {
+        attention.dropout = r->dropout;
+    }
+    lh_tensor *y = lh_attend(r->tape, &attention, q);
+    if (y == NULL) return NULL;
+    return lh_linear(r->tape, lh_reshape(r->tape, y, 3, flat), lh_pass_param(r->pass, l->out),
+                     parameter(r, l->out_bias), LH_UNARY_IDENTITY);
+}
+
+static lh_tensor *apply_layer(const run *r, const layer *l, lh_tensor *x) {
+    const lh_scope scope = lh_scope_open(r->tape);
+    x = lh_add(r->tape, x, drop(r, attend(r, l, x)));
+    x = lh_norm_apply(l->attention_norm, r->pass, x);
+    lh_tensor *hidden = drop(r, lh_dense_apply(l->in, r->pass, x, LH_UNARY_RELU));
+    lh_tensor *y = drop(r, lh_dense_apply(l->back, r->pass, hidden, LH_UNARY_IDENTITY));
+    x = lh_norm_apply(l->feed_forward_norm, r->pass, lh_add(r->tape, x, y));
+    return lh_scope_close(r->tape, scope, x);
+}
+
+/* Sinusoids of all distances that queries of a sequence of this length can have. */
+static lh_tensor *distances(const run *r, int64_t length) {
+    const instance *model = r->model;
+    const int64_t reach = length + model->zero_memory, most = model->longest_distance + 1;
+    return lh_sinusoids(r->tape, reach < most ? reach : most, model->width);
+}
+
+static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
+    const instance *model = self;
+    run r = {.model = model,
+             .pass = pass,
+             .tape = lh_pass_tape(pass),
+             .dropout = lh_pass_is_training(pass) ? model->dropout : 0.0};
+    if (is_relative(model)) r.sinusoids = distances(&r, lh_pass_batch(pass)->length);
+    lh_tensor *x = embed(&r);
+    for (int64_t i = 0; i < model->layers; ++i)
+        x = apply_layer(&r, &model->layer[i], x);
+    out->hidden = x;
+    out->head_weight = lh_pass_param(pass, model->head);
+    out->head_bias = lh_pass_param(pass, model->head_bias);
+    return x != NULL ? LH_OK : lh_error_get()->status;
+}
+
+/* ---- accounting ---- */
+
+/* Keys that a query sees on average. */
+static double visible_keys(const instance *model, int64_t length) {
+    return model->zero_memory > 0 ? (double)model->zero_memory : 0.5 * (double)(length + 1);
+}
+
+static double flops_per_token(const void *self, int64_t length) {
+    const instance *model = self;
+    const double width = (double)model->width, inner = (double)inner_of(model);
+    const double products = 4.0 * width * inner + 2.0 * width * (double)model->hidden;
+    /* Scores, mixing and position vectors. */
+    const double attention = (is_relative(model) ? 3.0 : 2.0) * visible_keys(model, length) * inner;
+    const double embedding = is_relative(model) ? width * width : 0.0;
+    return 2.0 * ((double)model->layers * (products + attention) + embedding +
+                  width * (double)model->vocabulary);
+}
+
+const lh_model_class lh_model_transformer = {
+    .name = "transformer",
+    .summary = "Causal Transformer with post-norm layers, absolute or relative positions",
+    .paper = "Vaswani et al. 2017, arXiv:1706.03762; Huang et al. 2023, section 4.2",
+    .version = 1,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS,
+    .options = options,
+    .instance_size = sizeof(instance),
+    .declare = declare,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+};
