@@ -17,7 +17,9 @@
 #ifndef LH_KERNELS_KERNELS_H
 #define LH_KERNELS_KERNELS_H
 
+#include "kernels/heads.h"
 #include "kernels/random.h"
+#include "kernels/rem.h"
 
 /* What a kernel runs with, beside its arguments. */
 typedef struct lh_launch {
@@ -380,29 +382,6 @@ typedef struct lh_lstm_cell_backward_args {
     lh_write dgates_write, dc_write;
 } lh_lstm_cell_backward_args;
 
-/* A strided view [batch][tokens][heads][head_width]; head_width is contiguous. */
-typedef struct lh_heads {
-    real *data;
-    int64_t batch_stride, token_stride, head_stride;
-} lh_heads;
-
-#define LH_KEY_SOURCES 3
-
-/* One run of keys and values. Key j stands at position first + j on the axis where query i stands
- * at position i, so a cache of the W tokens before the segment has first = -W. With `everywhere`
- * the keys have no position: every query sees them, without bias (recurrent states, memories, an
- * inserted vector). dk and dv are used by the backward kernel only. */
-typedef struct lh_key_source {
-    int64_t count;
-    int64_t first;
-    bool everywhere;
-    const int32_t *filled; /* in optional [batch]: a row has only the keys below its number, which
-                              may exceed count, as that of a ring does; the others are finite */
-    lh_heads k, v;
-    lh_heads dk, dv; /* out optional (data NULL: not wanted) */
-    lh_write write;
-} lh_key_source;
-
 /* An attention, whatever the architecture: softmax over all sources together.
  *
  *   score(i, j) = head_scale[h] * (scale * q_i . (k_j + positions[entry(i - p_j)])
@@ -422,8 +401,6 @@ typedef struct lh_key_source {
  * mask is shared by all batch rows (b = 0) and by blocks (i' = i mod P, Q = P, slot = (i - p) + P,
  * K = 3 P), else i' = i, Q = queries, slot = ordinal of the key over all sources, K = number of
  * keys. Keys of an `everywhere` source are not dropped when there is a period. */
-#define LH_FAR ((int64_t)1 << 40)
-
 typedef struct lh_attention_spec {
     int64_t batch, heads, queries, head_width;
     real scale;

@@ -102,6 +102,7 @@ static lh_status probe(const void *instance, const lh_params *params,
                        void (*report)(void *context, const char *name, double value),
                        void *context) {
     const lh_block_config *config = &((const lh_block_stack *)instance)->config;
+    LH_TRY(lh_block_stack_probe(instance, params, report, context));
     for (int64_t i = 0; i < config->layers; ++i) {
         if (!config->recurrent[i] || config->gate != LH_GATE_FIXED) continue;
         LH_TRY(report_gate(params, i, "attention_gate", report, context));

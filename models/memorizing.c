@@ -45,4 +45,5 @@ const lh_model_class lh_model_memorizing = {
     .forward = lh_block_stack_forward,
     .flops_per_token = lh_block_stack_flops,
     .destroy = lh_block_stack_clear,
+    .probe = lh_block_stack_probe,
 };

@@ -36,6 +36,7 @@ const lh_model_class lh_model_slide = {
     .forward = lh_block_stack_forward,
     .flops_per_token = lh_block_stack_flops,
     .destroy = lh_block_stack_clear,
+    .probe = lh_block_stack_probe,
 };
 
 const lh_model_class lh_model_xl = {
@@ -51,4 +52,5 @@ const lh_model_class lh_model_xl = {
     .flops_per_token = lh_block_stack_flops,
     .check = check_one_block,
     .destroy = lh_block_stack_clear,
+    .probe = lh_block_stack_probe,
 };

@@ -60,6 +60,10 @@ void lh_declare_undecayed(lh_declare *declare) {
     lh_params_mark_undecayed(declare->model->params);
 }
 
+void lh_declare_initial(lh_declare *declare, const double *values) {
+    lh_params_set_initial(declare->model->params, values);
+}
+
 static bool reserve_state(lh_declare *declare) {
     lh_model *model = declare->model;
     if (model->state_count < declare->state_capacity) return true;

@@ -116,6 +116,8 @@ int lh_declare_param(lh_declare *declare, lh_init init, int rank, const int64_t 
 /* The parameter just declared is an embedding table / takes no weight decay. */
 void lh_declare_embedding(lh_declare *declare);
 void lh_declare_undecayed(lh_declare *declare);
+/* The parameter just declared begins with these values; they live in the model's instance. */
+void lh_declare_initial(lh_declare *declare, const double *values);
 /* State starts as zeros, and is zeroed for a batch row where a document begins (before forward). */
 int lh_declare_state(lh_declare *declare, lh_state_kind kind, int rank, const int64_t *shape,
                      const char *name, ...) LH_PRINTF(5, 6);

@@ -129,6 +129,20 @@ typedef struct lh_attention {
 /* q [batch][queries][heads][head_width], slices allowed -> [batch][queries][heads][head_width]. */
 lh_tensor *lh_attend(lh_tape *tape, const lh_attention *attention, lh_tensor *q);
 
+/* The recurrence encoding of an attention's first heads, as in lh_rem_spec. */
+typedef struct lh_recurrence {
+    bool both_ways;
+    int encoded;
+    lh_rem_head head[LH_REM_HEADS];
+    lh_tensor *eta, *nu, *theta; /* lists; NULL when no head reads them */
+    lh_tensor *mu;               /* [1] */
+} lh_recurrence;
+
+/* attended [batch][queries][heads][head_width], what the attention to `keys` gave -> the same shape
+ * with the matrices of lags mixed in. Keys `everywhere` have no lag and take no part. */
+lh_tensor *lh_encode_recurrence(lh_tape *tape, const lh_recurrence *recurrence, const lh_keys *keys,
+                                int key_count, lh_tensor *attended);
+
 /* q [batch][queries][heads][head_width]; k, v [batch][capacity][heads * head_width] rings, count
  * i32 [batch]. */
 lh_tensor *lh_attend_nearest(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v,

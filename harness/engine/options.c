@@ -110,6 +110,10 @@ void lh_options_destroy(lh_options *options) {
 
 /* ---- checking one value ---- */
 
+lh_option_type lh_option_plain_type(const lh_option *row) {
+    return (lh_option_type)(row->type & ~LH_OPTION_LATE);
+}
+
 static bool parse_number(const char *text, double *out) {
     char *end = NULL;
     *out = strtod(text, &end);
@@ -127,7 +131,7 @@ static lh_status refuse(const lh_options *options, const lh_option *row, const c
 static lh_status check_number(const lh_options *options, const lh_option *row, const char *value,
                               char *canonical, size_t bytes) {
     double number = 0;
-    const bool whole = row->type == LH_OPTION_INTEGER;
+    const bool whole = lh_option_plain_type(row) == LH_OPTION_INTEGER;
     if (!parse_number(value, &number) || (whole && number != floor(number))) {
         return refuse(options, row, value, whole ? "an integer" : "a number");
     }
@@ -179,7 +183,7 @@ static lh_status check_list(const lh_options *options, const lh_option *row, con
 static lh_status check(const lh_options *options, const lh_option *row, const char *value,
                        char *canonical, size_t bytes) {
     (void)snprintf(canonical, bytes, "%s", value);
-    switch (row->type) {
+    switch (lh_option_plain_type(row)) {
     case LH_OPTION_INTEGER:
     case LH_OPTION_REAL:
         return check_number(options, row, value, canonical, bytes);
@@ -187,7 +191,6 @@ static lh_status check(const lh_options *options, const lh_option *row, const ch
         if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0) return LH_OK;
         return refuse(options, row, value, "true or false");
     case LH_OPTION_CHOICE:
-    case LH_OPTION_LATE_CHOICE:
         return check_choice(options, row, value);
     case LH_OPTION_LIST:
         return check_list(options, row, value, canonical, bytes);
@@ -331,7 +334,7 @@ bool lh_options_is_set(const lh_options *options, const char *name) {
 }
 
 bool lh_option_is_silent(const lh_option *row, const char *value) {
-    return row->type == LH_OPTION_LATE_CHOICE && strcmp(row->standard, value) == 0;
+    return (row->type & LH_OPTION_LATE) != 0 && strcmp(row->standard, value) == 0;
 }
 
 const lh_option *lh_options_table(const lh_options *options) {

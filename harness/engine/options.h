@@ -12,15 +12,17 @@ typedef enum lh_option_type {
     LH_OPTION_FLAG,   /* true, false */
     LH_OPTION_CHOICE, /* one of `choices` */
     LH_OPTION_TEXT,
-    LH_OPTION_LIST,       /* comma-separated integers, may be empty */
-    LH_OPTION_LATE_CHOICE /* a choice that came when runs had been made: while it has its standard
-                             it is no part of a run's identity */
+    LH_OPTION_LIST /* comma-separated integers, may be empty */
 } lh_option_type;
+
+/* Added to a type: the option came when runs had been made, and while it has its standard it is no
+ * part of a run's identity. */
+enum { LH_OPTION_LATE = 16 };
 
 /* One row of a table; a table ends with a row whose name is NULL. */
 typedef struct lh_option {
     const char *name;
-    lh_option_type type;
+    int type;                   /* lh_option_type, and LH_OPTION_LATE or not */
     const char *standard;       /* default, as text */
     double minimum, maximum;    /* for numbers; both 0: unbounded */
     const char *const *choices; /* NULL-terminated, for choices */
@@ -58,6 +60,9 @@ bool lh_options_is_set(const lh_options *options, const char *name);
 
 /* Whether the value is one that an identity leaves out. */
 bool lh_option_is_silent(const lh_option *row, const char *value);
+
+/* The type without LH_OPTION_LATE. */
+lh_option_type lh_option_plain_type(const lh_option *row);
 
 const lh_option *lh_options_table(const lh_options *options);
 /* The value of row `index` as canonical text ("%.17g" for reals). Lends until the next set. */

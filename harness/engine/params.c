@@ -98,6 +98,10 @@ void lh_params_mark_undecayed(lh_params *params) {
     if (params->count > 0) params->item[params->count - 1].decay = false;
 }
 
+void lh_params_set_initial(lh_params *params, const double *values) {
+    if (params->count > 0) params->item[params->count - 1].initial = values;
+}
+
 int lh_params_count(const lh_params *params) {
     return params->count;
 }
@@ -194,7 +198,8 @@ lh_status lh_params_initialize(lh_params *params, uint64_t seed) {
         const lh_random_key key = {.seed = seed, .stream = LH_STREAM_INIT, .op = (uint32_t)i};
 #pragma omp parallel for schedule(static)
         for (int64_t e = 0; e < param->count; ++e) {
-            host[e] = (real)draw(&param->init, key, (uint64_t)e);
+            host[e] = (real)(param->initial != NULL ? param->initial[e]
+                                                    : draw(&param->init, key, (uint64_t)e));
         }
         const lh_status status = lh_tensor_write(param->value, host, param->count);
         free(host);

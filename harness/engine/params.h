@@ -24,8 +24,9 @@ typedef struct lh_param {
     int rank;
     int64_t shape[LH_MAX_RANK];
     lh_init init;
-    bool decay;     /* takes part in weight decay: matrices yes, biases and gains no */
-    bool embedding; /* left out of the paper's parameter counts */
+    const double *initial; /* optional [count]: initial values in place of init; borrowed */
+    bool decay;            /* takes part in weight decay: matrices yes, biases and gains no */
+    bool embedding;        /* left out of the paper's parameter counts */
     int64_t count;
     lh_tensor *value; /* after allocation */
 } lh_param;
@@ -44,6 +45,8 @@ lh_status lh_params_status(const lh_params *params);
 /* The last declared parameter is an embedding table, or takes no weight decay. */
 void lh_params_mark_embedding(lh_params *params);
 void lh_params_mark_undecayed(lh_params *params);
+/* The last declared parameter begins with these values, which must live as long as the list. */
+void lh_params_set_initial(lh_params *params, const double *values);
 
 /* In the order of declaration; `elements` sums over all of them. */
 int lh_params_count(const lh_params *params);

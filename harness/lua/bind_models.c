@@ -7,8 +7,7 @@
 #include "harness/train/session.h"
 
 static const char *type_name(lh_option_type type) {
-    static const char *const name[] = {"integer", "real", "flag",  "choice",
-                                       "text",    "list", "choice"};
+    static const char *const name[] = {"integer", "real", "flag", "choice", "text", "list"};
     return name[type];
 }
 
@@ -25,7 +24,7 @@ static void set_number(lua_State *lua, const char *name, double value) {
 static void push_option(lua_State *lua, const lh_option *option) {
     lua_newtable(lua);
     set_text(lua, "name", option->name);
-    set_text(lua, "type", type_name(option->type));
+    set_text(lua, "type", type_name(lh_option_plain_type(option)));
     set_text(lua, "default", option->standard);
     set_text(lua, "meaning", option->meaning);
     if (option->minimum != 0 || option->maximum != 0) {
@@ -100,27 +99,42 @@ static const lh_option *find_table(const char *kind, const char *name) {
     return class != NULL ? class->options : NULL;
 }
 
-/* Sets every pair of the table at `index`; string keys only. */
-static lh_status set_values(lua_State *lua, int index, lh_options *options) {
+/* Whether the value at `index` is a table of options by name, not a list. */
+static bool is_group(lua_State *lua, int index) {
+    if (!lua_istable(lua, index)) return false;
     lua_pushnil(lua);
-    while (lua_next(lua, index) != 0) {
+    if (lua_next(lua, index) == 0) return false;
+    const bool named = lua_type(lua, -2) == LUA_TSTRING;
+    lua_pop(lua, 2);
+    return named;
+}
+
+/* Sets every pair of the table at `index`; string keys only. A table of options by name stands for
+ * those with its own name in front: rsa = { gate = 1 } is rsa_gate = 1. */
+static lh_status set_values(lua_State *lua, int index, const char *group, lh_options *options) {
+    const int top = lua_gettop(lua);
+    lh_status status = LH_OK;
+    lua_pushnil(lua);
+    while (status == LH_OK && lua_next(lua, index) != 0) {
         if (lua_type(lua, -2) != LUA_TSTRING) {
-            lua_pop(lua, 2);
-            return lh_fail(LH_EOPTION, "options are given by name, as in { width = 128 }");
+            status = lh_fail(LH_EOPTION, "options are given by name, as in { width = 128 }");
+            break;
         }
-        const char *value = lh_lua_option_text(lua, -1);
-        const lh_status status = lh_options_set(options, lua_tostring(lua, -3), value);
-        lua_pop(lua, 2);
-        if (status != LH_OK) {
-            lua_pop(lua, 1);
-            return status;
+        const char *name = lua_pushfstring(lua, group != NULL ? "%s_%s" : "%s%s",
+                                           group != NULL ? group : "", lua_tostring(lua, -2));
+        if (is_group(lua, top + 2)) {
+            status = set_values(lua, top + 2, name, options);
+        } else {
+            status = lh_options_set(options, name, lh_lua_option_text(lua, top + 2));
         }
+        lua_settop(lua, top + 1);
     }
-    return LH_OK;
+    lua_settop(lua, top);
+    return status;
 }
 
 /* What is said only when it is set, so that a row added to a table leaves the identity of runs made
- * before it: a text that is empty otherwise, and a late choice. */
+ * before it: a text that is empty otherwise, and a late option. */
 static bool is_silent(const lh_option *row, const char *value) {
     if (lh_option_is_silent(row, value)) return true;
     return row->type == LH_OPTION_TEXT && row->standard[0] == '\0' && value[0] == '\0';
@@ -154,7 +168,7 @@ static int check(lua_State *lua) {
     lh_options *options = NULL;
     lh_lua_check(lua, lh_options_create(name, table, &options));
     const lh_status status =
-        text != NULL ? lh_options_parse(options, text) : set_values(lua, 3, options);
+        text != NULL ? lh_options_parse(options, text) : set_values(lua, 3, NULL, options);
     if (status == LH_OK) push_canonical(lua, options);
     lh_options_destroy(options);
     if (status != LH_OK) return lh_lua_raise(lua, 0);

@@ -33,7 +33,7 @@ static const lh_option own_options[] = {
      "documents of a split that an evaluation reads; 0: all"},
     {"evaluate_batches", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
      "batches after which an evaluation ends; 0: at the end of the documents"},
-    {"subsequences", LH_OPTION_LATE_CHOICE, "none", 0, 0, subsequence_names,
+    {"subsequences", LH_OPTION_CHOICE | LH_OPTION_LATE, "none", 0, 0, subsequence_names,
      "join the documents and read every segment by itself: disjoint ones, or in training one that "
      "begins at every quarter of a segment"},
 };

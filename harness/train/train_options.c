@@ -39,7 +39,7 @@ const lh_option lh_train_options[] = {
      "steps between checkpoints; 0: by time only"},
     {"checkpoint_seconds", LH_OPTION_REAL, "60", 0, 1e9, NULL,
      "seconds between checkpoints; 0: by steps only"},
-    {"precision", LH_OPTION_LATE_CHOICE, "f32", 0, 0, precision_names,
+    {"precision", LH_OPTION_CHOICE | LH_OPTION_LATE, "f32", 0, 0, precision_names,
      "what matrix products round their operands to; tf32 and bf16 on a GPU only"},
     {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
 };

@@ -23,5 +23,6 @@ lh_status lh_block_config_read(const lh_options *options, const lh_model_setup *
     };
     if (config->hidden == 0) config->hidden = 4 * config->width;
     LH_TRY(lh_require_tokens(setup));
+    LH_TRY(lh_recurrence_config_read(options, config->heads, &config->recurrence_encoding));
     return lh_settle_head_width(config->width, config->heads, &config->head_width);
 }

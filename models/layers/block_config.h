@@ -4,7 +4,7 @@
 #ifndef LH_LAYERS_BLOCK_CONFIG_H
 #define LH_LAYERS_BLOCK_CONFIG_H
 
-#include "harness/engine/model.h"
+#include "models/layers/recurrence_encoding.h"
 
 enum { LH_BLOCK_LAYERS = 64 };
 
@@ -42,6 +42,7 @@ typedef struct lh_block_config {
     /* nearest-neighbour memory */
     int64_t memory_layer; /* 0-based; -1: none */
     int64_t memory, top;
+    lh_recurrence_config recurrence_encoding; /* of the layers without recurrent states */
 } lh_block_config;
 
 /* Rows for the option table of a class; followed by its own rows and LH_BLOCK_OPTIONS_END. */
@@ -74,18 +75,22 @@ typedef struct lh_block_config {
          0,                                                                                        \
          NULL,                                                                                     \
          "let a token attend to itself (the released code does not)"},                             \
-    {                                                                                              \
-        "logit_divisor", LH_OPTION_CHOICE, "sqrt_vocabulary", 0, 0, lh_logit_divisors,             \
-            "what the tied head's logits are divided by"                                           \
-    }
+        {"logit_divisor",                                                                          \
+         LH_OPTION_CHOICE,                                                                         \
+         "sqrt_vocabulary",                                                                        \
+         0,                                                                                        \
+         0,                                                                                        \
+         lh_logit_divisors,                                                                        \
+         "what the tied head's logits are divided by"},                                            \
+        LH_RECURRENCE_OPTIONS
 
 #define LH_BLOCK_OPTIONS_END                                                                       \
     { NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL }
 
 extern const char *const lh_logit_divisors[];
 
-/* Reads the rows of LH_BLOCK_OPTIONS; no recurrence, no memory. Fails: LH_EOPTION when heads do not
- * divide width and head_width is not given. */
+/* Reads the rows of LH_BLOCK_OPTIONS; no recurrent layer, no memory. Fails: LH_EOPTION when heads
+ * do not divide width and head_width is not given. */
 lh_status lh_block_config_read(const lh_options *options, const lh_model_setup *setup,
                                lh_block_config *config);
 

@@ -28,6 +28,11 @@ static void declare_layer(lh_block_stack *stack, int64_t i, lh_declare *declare)
     layer->attention.reads_memory = i == config->memory_layer;
     (void)snprintf(prefix, sizeof prefix, "layers.%lld.attention", (long long)i);
     lh_window_attention_declare(&layer->attention, config, declare, prefix);
+    if (!config->recurrent[i]) { /* Huang et al. 2023: RSA-BRT keeps its recurrent layer */
+        (void)snprintf(prefix, sizeof prefix, "layers.%lld.recurrence", (long long)i);
+        lh_recurrence_encoding_declare(&layer->attention.recurrence, &config->recurrence_encoding,
+                                       declare, prefix);
+    }
     if (config->recurrent[i]) {
         (void)snprintf(prefix, sizeof prefix, "layers.%lld.state", (long long)i);
         lh_recurrent_state_declare(&layer->state, config, declare, prefix);
@@ -234,6 +239,17 @@ lh_status lh_block_stack_forward(const void *instance, lh_pass *pass, lh_output 
 }
 
 /* ---- accounting ---- */
+
+lh_status lh_block_stack_probe(const void *instance, const lh_params *params,
+                               void (*report)(void *context, const char *name, double value),
+                               void *context) {
+    const lh_block_stack *stack = instance;
+    for (int64_t i = 0; i < stack->config.layers; ++i) {
+        LH_TRY(lh_recurrence_encoding_probe(&stack->layer[i].attention.recurrence, params, i,
+                                            report, context));
+    }
+    return LH_OK;
+}
 
 double lh_block_stack_flops(const void *instance, int64_t length) {
     (void)length;

@@ -22,6 +22,7 @@ lh_status lh_core_config_read(const lh_options *options, const lh_model_setup *s
     };
     if (config->hidden == 0) config->hidden = 4 * config->width;
     LH_TRY(lh_require_tokens(setup));
+    LH_TRY(lh_recurrence_config_read(options, config->heads, &config->recurrence_encoding));
     return lh_settle_head_width(config->width, config->heads, &config->head_width);
 }
 
@@ -57,6 +58,9 @@ static void declare_attention(lh_core *core, int64_t i, double divisor, lh_decla
         layer->value = lh_declare_param(declare, weight, 2, in, "%svalue", prefix);
     }
     layer->out = lh_declare_param(declare, linear_init(inner, divisor), 2, out, "%sout", prefix);
+    (void)snprintf(prefix, sizeof prefix, "layers.%lld.recurrence", (long long)i);
+    lh_recurrence_encoding_declare(&layer->recurrence, &config->recurrence_encoding, declare,
+                                   prefix);
 }
 
 static void declare_feed_forward(lh_core *core, int64_t i, double divisor, lh_declare *declare) {
@@ -174,6 +178,7 @@ static lh_tensor *attend(const lh_core_pass *pass, int64_t layer, lh_tensor *x,
         attention.keys[attention.key_count++] = split_keys(pass, keys, 0);
     }
     lh_tensor *y = lh_attend(pass->tape, &attention, q);
+    y = lh_recurrence_encoding_mix(&l->recurrence, pass->pass, &attention, y);
     if (y == NULL) return NULL;
     const int64_t flat[] = {y->shape[0], y->shape[1], lh_core_inner(config)};
     return lh_linear_add(pass->tape, x, lh_reshape(pass->tape, y, 3, flat),

@@ -5,7 +5,7 @@
 #ifndef LH_LAYERS_CORE_H
 #define LH_LAYERS_CORE_H
 
-#include "harness/engine/model.h"
+#include "models/layers/recurrence_encoding.h"
 
 enum { LH_CORE_LAYERS = 64 };
 
@@ -15,12 +15,14 @@ typedef struct lh_core_config {
     int64_t positions;      /* rows of the position table */
     int64_t first_distance; /* row r belongs to distance first_distance + r */
     bool share_keys;        /* layer 0's norm, keys and values serve every layer */
+    lh_recurrence_config recurrence_encoding;
 } lh_core_config;
 
 /* Indices of the parameters of one layer. */
 typedef struct lh_core_layer {
     int norm_gain, norm_bias, query, key, value, out;
     int feed_forward_gain, feed_forward_bias, in, in_bias, feed_forward_out, out_bias;
+    lh_recurrence_encoding recurrence;
 } lh_core_layer;
 
 typedef struct lh_core {
@@ -44,10 +46,14 @@ typedef struct lh_core {
          1048576,                                                                                  \
          NULL,                                                                                     \
          "hidden size of the feed-forward network; 0: 4 * width"},                                 \
-    {                                                                                              \
-        "dropout", LH_OPTION_REAL, "0", 0, 0.99, NULL,                                             \
-            "dropout rate of attention and feed-forward network in training"                       \
-    }
+        {"dropout",                                                                                \
+         LH_OPTION_REAL,                                                                           \
+         "0",                                                                                      \
+         0,                                                                                        \
+         0.99,                                                                                     \
+         NULL,                                                                                     \
+         "dropout rate of attention and feed-forward network in training"},                        \
+        LH_RECURRENCE_OPTIONS
 
 #define LH_CORE_OPTIONS_END                                                                        \
     { NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL }

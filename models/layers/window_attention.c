@@ -112,6 +112,7 @@ lh_tensor *lh_window_attention_self(const lh_window_attention *layer, const lh_b
     attention.keys[1] = (lh_keys){.k = keys->k, .v = keys->v};
     attention.key_count = 2;
     lh_tensor *local = lh_attend(lh_pass_tape(pass), &attention, keys->q);
+    local = lh_recurrence_encoding_mix(&layer->recurrence, pass, &attention, local);
     if (local == NULL || !layer->reads_memory) return local;
     return mix_memory(layer, config, pass, keys->q, local);
 }

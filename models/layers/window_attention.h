@@ -14,6 +14,7 @@ typedef struct lh_window_attention {
     int memory_gate;                /* b_h: memory weighs sigmoid(b_h) */
     int memory_keys, memory_values; /* state slots */
     int cache_keys, cache_values;   /* state slots */
+    lh_recurrence_encoding recurrence;
 } lh_window_attention;
 
 /* Keys and values of the W tokens before a span: [batch][window][heads][head_width]. */

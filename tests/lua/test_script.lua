@@ -106,6 +106,15 @@ t.test("the first corpus that is here is taken, else the last", function()
   t.equal(lh.data.first { "no-such-corpus", "books" }, "books")
 end)
 
+t.test("a table of options by name stands for options with its name in front", function()
+  local spec = lh.models.slide { rsa = { kinds = { 0, 0, 0, 0, 1, 1 }, dilation = { 3, 6 }, gate = -1 } }
+  t.equal(spec:option "rsa_kinds", "0,0,0,0,1,1")
+  t.equal(spec:option "rsa_dilation", "3,6")
+  t.equal(spec:option "rsa_gate", "-1")
+  t.equal(lh.models.slide({}).text:find "rsa", nil)
+  t.fails(function() lh.models.slide { rsa = { gates = 1 } } end, "did you mean 'rsa_gate'")
+end)
+
 t.test("a grid runs its last axis fastest and keeps the order of axes", function()
   local labels = {}
   for point in lh.grid { { "window", 1, 2 }, { "gate", "a", "b" } } do

@@ -12,6 +12,11 @@ static attention_flags coarse(int row) {
     return flags;
 }
 
+static int64_t lay_out(lh_heads *view, const lh_attention_spec *spec, int64_t tokens,
+                       heads_layout layout) {
+    return heads_lay_out(view, spec->batch, spec->heads, spec->head_width, tokens, layout);
+}
+
 /* ---- Forward ---- */
 
 static void forward(suite *s, const attention_shape *shape, attention_flags flags, bool nan_query,
@@ -21,11 +26,10 @@ static void forward(suite *s, const attention_shape *shape, attention_flags flag
                    nan_query ? ", a NaN query"
                    : nan_key ? ", a NaN key"
                              : "");
-    const int64_t q_span = heads_lay_out(&args.q, &args.spec, shape->queries, flags.layout);
+    const int64_t q_span = lay_out(&args.q, &args.spec, shape->queries, flags.layout);
     case_in(s, "q", &args.q.data, q_span);
     attention_inputs(s, &args.spec, shape, flags);
-    const int64_t out_span =
-        heads_lay_out(&args.out, &args.spec, shape->queries, next_layout(flags, 2));
+    const int64_t out_span = lay_out(&args.out, &args.spec, shape->queries, next_layout(flags, 2));
     case_out(s, "out", &args.out.data, out_span, LH_SET);
     case_out(s, "lse", &args.lse, shape->batch * shape->heads * shape->queries, LH_SET);
     if (!suite_has_precision(s, flags.precision)) case_expect(s, LH_EOPTION, false);
@@ -102,7 +106,7 @@ static double backward_loss(suite *s, const void *arguments) {
 /* What the forward kernel left. */
 static void add_saved(suite *s, lh_attention_backward_args *args, heads_layout layout) {
     const lh_attention_spec *spec = &args->spec;
-    const int64_t span = heads_lay_out(&args->out, spec, spec->queries, layout);
+    const int64_t span = lay_out(&args->out, spec, spec->queries, layout);
     case_in(s, "out", &args->out.data, span);
     const int64_t rows = spec->batch * spec->heads * spec->queries;
     real *lse = case_in(s, "lse", &args->lse, rows);
@@ -117,8 +121,8 @@ static void add_key_gradients(suite *s, lh_attention_spec *spec, const wishes *w
     for (int k = 0; k < spec->source_count; k++) {
         lh_key_source *source = &spec->source[k];
         source->write = want->write[1];
-        const int64_t k_span = heads_lay_out(&source->dk, spec, source->count, layout);
-        const int64_t v_span = heads_lay_out(&source->dv, spec, source->count, layout);
+        const int64_t k_span = lay_out(&source->dk, spec, source->count, layout);
+        const int64_t v_span = lay_out(&source->dv, spec, source->count, layout);
         if (want->dk) {
             case_out(s, k_names[k], &source->dk.data, k_span, source->write);
             case_pair(s, &source->k.data, &source->dk.data);
@@ -136,7 +140,7 @@ static void add_other_gradients(suite *s, lh_attention_backward_args *args, cons
     args->dq_write = want->write[0];
     args->dhead_scale_write = want->write[2];
     args->dbias_write = want->write[3];
-    const int64_t q_span = heads_lay_out(&args->dq, spec, spec->queries, layout);
+    const int64_t q_span = lay_out(&args->dq, spec, spec->queries, layout);
     if (want->dq) {
         case_out(s, "dq", &args->dq.data, q_span, args->dq_write);
         case_pair(s, &args->q.data, &args->dq.data);
@@ -166,12 +170,12 @@ static void backward(suite *s, const attention_shape *shape, attention_flags fla
              want->dv, want->dhead_scale, want->dbias, want->dpositions, want->write[0],
              want->write[1], want->write[2], want->write[3]);
     attention_open(s, &args, sizeof args, &args.spec, shape, flags, what);
-    const int64_t q_span = heads_lay_out(&args.q, &args.spec, shape->queries, flags.layout);
+    const int64_t q_span = lay_out(&args.q, &args.spec, shape->queries, flags.layout);
     case_in(s, "q", &args.q.data, q_span);
     attention_inputs(s, &args.spec, shape, flags);
     add_saved(s, &args, next_layout(flags, 1));
     const int64_t dout_span =
-        heads_lay_out(&args.dout, &args.spec, shape->queries, next_layout(flags, 2));
+        lay_out(&args.dout, &args.spec, shape->queries, next_layout(flags, 2));
     case_in(s, "dout", &args.dout.data, dout_span);
     add_key_gradients(s, &args.spec, want, next_layout(flags, 1));
     add_other_gradients(s, &args, want, next_layout(flags, 2));

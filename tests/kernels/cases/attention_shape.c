@@ -230,30 +230,30 @@ void attention_open(suite *s, void *args, size_t size, lh_attention_spec *spec,
               spec->dropout_period, flags.layout, flags.precision, what);
 }
 
-int64_t heads_lay_out(lh_heads *view, const lh_attention_spec *spec, int64_t tokens,
-                      heads_layout layout) {
-    const int64_t row = spec->heads * spec->head_width;
+int64_t heads_lay_out(lh_heads *view, int64_t batch, int64_t heads, int64_t head_width,
+                      int64_t tokens, heads_layout layout) {
+    const int64_t row = heads * head_width;
     switch (layout) {
     case HEADS_PACKED:
-        view->head_stride = spec->head_width;
+        view->head_stride = head_width;
         view->token_stride = 3 * row;
         view->batch_stride = tokens * view->token_stride;
         break;
     case HEADS_FIRST:
-        view->token_stride = spec->head_width + 3;
+        view->token_stride = head_width + 3;
         view->head_stride = tokens * view->token_stride;
-        view->batch_stride = spec->heads * view->head_stride + 5;
+        view->batch_stride = heads * view->head_stride + 5;
         break;
     case HEADS_DENSE:
     case HEADS_LAYOUTS:
-        view->head_stride = spec->head_width;
+        view->head_stride = head_width;
         view->token_stride = row;
         view->batch_stride = tokens * row;
         break;
     }
-    if (spec->batch == 0 || tokens == 0 || row == 0) return 0;
-    return (spec->batch - 1) * view->batch_stride + (tokens - 1) * view->token_stride +
-           (spec->heads - 1) * view->head_stride + spec->head_width;
+    if (batch == 0 || tokens == 0 || row == 0) return 0;
+    return (batch - 1) * view->batch_stride + (tokens - 1) * view->token_stride +
+           (heads - 1) * view->head_stride + head_width;
 }
 
 static void add_bias(suite *s, lh_attention_spec *spec) {
@@ -284,10 +284,11 @@ void attention_inputs(suite *s, lh_attention_spec *spec, const attention_shape *
         source->everywhere = shape->source[k].everywhere;
         if (shape->source[k].filled)
             case_in_i32(s, filled_names[k], &source->filled, spec->batch, source->count + 3);
-        const int64_t k_span = heads_lay_out(&source->k, spec, source->count, flags.layout);
+        const int64_t k_span = heads_lay_out(&source->k, spec->batch, spec->heads, spec->head_width,
+                                             source->count, flags.layout);
         case_in(s, k_names[k], &source->k.data, k_span);
         const int64_t v_span = heads_lay_out(
-            &source->v, spec, source->count,
+            &source->v, spec->batch, spec->heads, spec->head_width, source->count,
             flags.dense ? HEADS_DENSE : (heads_layout)((flags.layout + k) % HEADS_LAYOUTS));
         case_in(s, v_names[k], &source->v.data, v_span);
     }

@@ -41,8 +41,8 @@ void attention_open(suite *s, void *args, size_t size, lh_attention_spec *spec,
 void attention_inputs(suite *s, lh_attention_spec *spec, const attention_shape *shape,
                       attention_flags flags);
 /* Strides of a view of so many tokens; gives the elements it spans. */
-int64_t heads_lay_out(lh_heads *view, const lh_attention_spec *spec, int64_t tokens,
-                      heads_layout layout);
+int64_t heads_lay_out(lh_heads *view, int64_t batch, int64_t heads, int64_t head_width,
+                      int64_t tokens, heads_layout layout);
 /* Multiplications and additions of the forward pass. */
 double attention_work(const attention_shape *shape);
 

@@ -1,0 +1,181 @@
+#include "models/layers/recurrence_encoding.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *const lh_recurrence_sharings[] = {"pair", "frozen", "independent", NULL};
+
+static const double quarter_pi = 0.78539816339744831;
+
+/* ---- options ---- */
+
+static lh_status read_dilations(const lh_options *options, lh_recurrence_config *config) {
+    const int64_t dilated = config->kinds[3] + config->kinds[4] + config->kinds[5];
+    const int count = lh_options_list(options, "rsa_dilation", config->dilation, LH_REM_HEADS);
+    if (count != dilated && !(count == 1 && dilated > 0)) {
+        return lh_fail(LH_EOPTION,
+                       "option 'rsa_dilation' has %d numbers for %lld dilated heads (give one for "
+                       "each, or one for all)",
+                       count, (long long)dilated);
+    }
+    for (int64_t i = 0; i < dilated; ++i) {
+        if (count == 1) config->dilation[i] = config->dilation[0];
+        if (config->dilation[i] >= 1) continue;
+        return lh_fail(LH_EOPTION, "option 'rsa_dilation': %lld is not at least 1",
+                       (long long)config->dilation[i]);
+    }
+    return LH_OK;
+}
+
+lh_status lh_recurrence_config_read(const lh_options *options, int64_t heads,
+                                    lh_recurrence_config *config) {
+    *config = (lh_recurrence_config){
+        .gate = lh_options_real(options, "rsa_gate"),
+        .cutoff = lh_options_integer(options, "rsa_cutoff"),
+        .sharing = (lh_recurrence_sharing)lh_options_choice(options, "rsa_sharing")};
+    if (config->cutoff == 0) config->cutoff = LH_FAR;
+    const int count = lh_options_list(options, "rsa_kinds", config->kinds, LH_RECURRENCE_KINDS);
+    if (count != 0 && count != LH_RECURRENCE_KINDS) {
+        return lh_fail(LH_EOPTION,
+                       "option 'rsa_kinds' has %d numbers, not 6 (regular, cosine, sine, then the "
+                       "same dilated: 0,0,0,0,2,2)",
+                       count);
+    }
+    for (int i = 0; i < count; ++i) {
+        if (config->kinds[i] < 0) {
+            return lh_fail(LH_EOPTION, "option 'rsa_kinds': %lld is negative",
+                           (long long)config->kinds[i]);
+        }
+        config->heads += config->kinds[i];
+    }
+    const int64_t most = heads < LH_REM_HEADS ? heads : LH_REM_HEADS;
+    if (config->heads > most) {
+        return lh_fail(LH_EOPTION,
+                       "option 'rsa_kinds' asks for %lld heads with a REM, at most %lld of %lld",
+                       (long long)config->heads, (long long)most, (long long)heads);
+    }
+    return read_dilations(options, config);
+}
+
+/* ---- parameters and their initial values ---- */
+
+/* The paper wants them spread over [1, 2], eta over [-2, -1] as well: evenly, by turns of either
+ * sign. */
+static double spread(int64_t index, int64_t count) {
+    return count < 2 ? 1.5 : 1.0 + (double)index / (double)(count - 1);
+}
+
+/* `count` regular heads: the next entries of eta. Gives the next free entry. */
+static int32_t add_regular(lh_recurrence_encoding *layer, int64_t count, int32_t next) {
+    for (int64_t i = 0; i < count; ++i, ++next) {
+        const double size = spread(i / 2, (count + 1) / 2);
+        layer->first_eta[next] = i % 2 == 0 ? size : -size;
+        layer->head[layer->encoded++] =
+            (lh_rem_head){.kind = LH_REM_REGULAR, .decay = next, .angle = -1};
+    }
+    return next;
+}
+
+/* `count` heads of one cyclical kind that read the entries of nu and theta from `first` on. */
+static void add_cyclical(lh_recurrence_encoding *layer, const lh_recurrence_config *config,
+                         lh_rem_kind kind, int64_t count, int32_t first) {
+    const bool frozen = config->sharing == LH_RECURRENCE_FROZEN;
+    for (int32_t i = 0; i < (int32_t)count; ++i) {
+        layer->first_nu[first + i] = spread(i, count);
+        layer->first_theta[first + i] = quarter_pi;
+        layer->head[layer->encoded++] =
+            (lh_rem_head){.kind = kind, .decay = first + i, .angle = frozen ? -1 : first + i};
+    }
+}
+
+/* Where the sine heads' entries begin when the cosine heads' begin at `first`; then the first entry
+ * behind both. */
+static int32_t sine_entries(const lh_recurrence_config *config, const int64_t *kinds,
+                            int32_t first) {
+    return config->sharing == LH_RECURRENCE_PAIR ? first : first + (int32_t)kinds[1];
+}
+
+static int32_t entries_end(const lh_recurrence_config *config, const int64_t *kinds,
+                           int32_t first) {
+    if (config->sharing != LH_RECURRENCE_PAIR) return first + (int32_t)(kinds[1] + kinds[2]);
+    return first + (int32_t)(kinds[1] > kinds[2] ? kinds[1] : kinds[2]);
+}
+
+/* The heads in the order k1 .. k6; the plain and the dilated ones are spread separately. */
+static void lay_out(lh_recurrence_encoding *layer, const lh_recurrence_config *config,
+                    int32_t *etas, int32_t *nus) {
+    for (int part = 0; part < 2; ++part) {
+        const int64_t *kinds = config->kinds + 3 * part;
+        const int first = layer->encoded;
+        const int32_t sines = sine_entries(config, kinds, *nus);
+        *etas = add_regular(layer, kinds[0], *etas);
+        add_cyclical(layer, config, LH_REM_COSINE, kinds[1], *nus);
+        add_cyclical(layer, config, LH_REM_SINE, kinds[2], sines);
+        *nus = entries_end(config, kinds, *nus);
+        for (int i = first; i < layer->encoded; ++i) {
+            layer->head[i].dilation = part == 1 ? config->dilation[i - first] : 1;
+            layer->head[i].cutoff = config->cutoff;
+        }
+    }
+}
+
+static int declare_list(lh_declare *declare, int64_t count, const double *initial,
+                        const char *prefix, const char *name) {
+    if (count == 0) return -1;
+    const lh_init init = {LH_INIT_CONSTANT, 0.0, 0.0};
+    const int index = lh_declare_param(declare, init, 1, &count, "%s.%s", prefix, name);
+    lh_declare_initial(declare, initial);
+    return index;
+}
+
+void lh_recurrence_encoding_declare(lh_recurrence_encoding *layer,
+                                    const lh_recurrence_config *config, lh_declare *declare,
+                                    const char *prefix) {
+    int32_t etas = 0, nus = 0;
+    layer->encoded = 0;
+    if (config->heads == 0) return;
+    lay_out(layer, config, &etas, &nus);
+    const int32_t thetas = config->sharing == LH_RECURRENCE_FROZEN ? 0 : nus;
+    layer->first_mu = config->gate;
+    layer->eta = declare_list(declare, etas, layer->first_eta, prefix, "eta");
+    layer->nu = declare_list(declare, nus, layer->first_nu, prefix, "nu");
+    layer->theta = declare_list(declare, thetas, layer->first_theta, prefix, "theta");
+    layer->mu = declare_list(declare, 1, &layer->first_mu, prefix, "mu");
+}
+
+/* ---- forward ---- */
+
+static lh_tensor *list_of(const lh_pass *pass, int param) {
+    return param >= 0 ? lh_pass_param(pass, param) : NULL;
+}
+
+lh_tensor *lh_recurrence_encoding_mix(const lh_recurrence_encoding *layer, const lh_pass *pass,
+                                      const lh_attention *attention, lh_tensor *attended) {
+    if (layer->encoded == 0 || attended == NULL) return attended;
+    lh_recurrence recurrence = {.both_ways = attention->min_distance < 0,
+                                .encoded = layer->encoded,
+                                .eta = list_of(pass, layer->eta),
+                                .nu = list_of(pass, layer->nu),
+                                .theta = list_of(pass, layer->theta),
+                                .mu = lh_pass_param(pass, layer->mu)};
+    for (int i = 0; i < layer->encoded; ++i) {
+        lh_rem_head *head = &recurrence.head[i];
+        *head = layer->head[i];
+        const int64_t farthest = attention->max_distance / head->dilation;
+        if (head->cutoff > farthest) head->cutoff = farthest;
+    }
+    return lh_encode_recurrence(lh_pass_tape(pass), &recurrence, attention->keys,
+                                attention->key_count, attended);
+}
+
+lh_status lh_recurrence_encoding_probe(
+    const lh_recurrence_encoding *layer, const lh_params *params, int64_t index,
+    void (*report)(void *context, const char *name, double value), void *context) {
+    if (layer->encoded == 0) return LH_OK;
+    real mu = 0;
+    char name[48];
+    (void)snprintf(name, sizeof name, "layer_%lld_rsa_gate", (long long)index + 1);
+    LH_TRY(lh_tensor_read(lh_params_get(params, layer->mu), &mu, 1));
+    report(context, name, 1.0 / (1.0 + exp(-(double)mu)));
+    return LH_OK;
+}

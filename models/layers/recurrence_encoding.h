@@ -1,0 +1,100 @@
+/* Recurrence encoding (REM) in any attention: the paper's RSA (Huang et al. 2023, "Encoding
+ * Recurrence into Transformers", section 3).
+ *
+ * A model that has it
+ *   - puts LH_RECURRENCE_OPTIONS into its option table: rsa_kinds = k1,...,k6 heads of each kind,
+ *     rsa_dilation, rsa_gate, rsa_cutoff, rsa_sharing (in Lua: rsa = { kinds = {...}, ... });
+ *   - reads them: lh_recurrence_config_read(options, heads, &config);
+ *   - declares a layer: lh_recurrence_encoding_declare(&layer, &config, declare, "layers.0.x");
+ *   - after lh_attend(tape, &attention, q):
+ *       y = lh_recurrence_encoding_mix(&layer, pass, &attention, y);
+ *
+ * Without rsa_kinds nothing is declared and y comes back as it is. The matrices are masked when the
+ * attention sees no key ahead of its query (min_distance >= 0), else unmasked; lags are true
+ * distances between the positions of `attention.keys`, and none reaches beyond max_distance. */
+#ifndef LH_LAYERS_RECURRENCE_ENCODING_H
+#define LH_LAYERS_RECURRENCE_ENCODING_H
+
+#include "harness/engine/model.h"
+
+enum { LH_RECURRENCE_KINDS = 6 };
+
+/* Who owns a (nu, theta) among the cyclical heads. The parameter counts of Table 7 allow the first
+ * two. */
+typedef enum lh_recurrence_sharing {
+    LH_RECURRENCE_PAIR,       /* the i-th cosine and the i-th sine head share both (Prop. 1) */
+    LH_RECURRENCE_FROZEN,     /* each head has its nu; theta stays pi / 4 */
+    LH_RECURRENCE_INDEPENDENT /* each head has both */
+} lh_recurrence_sharing;
+
+typedef struct lh_recurrence_config {
+    int64_t kinds[LH_RECURRENCE_KINDS]; /* k1..k6: regular, cosine, sine; the same dilated */
+    int64_t dilation[LH_REM_HEADS];     /* of the dilated heads in that order */
+    int64_t heads;                      /* k1 + ... + k6; 0: no recurrence encoding */
+    double gate;                        /* initial mu */
+    int64_t cutoff;                     /* largest power K; LH_FAR: none */
+    lh_recurrence_sharing sharing;
+} lh_recurrence_config;
+
+extern const char *const lh_recurrence_sharings[];
+
+#define LH_RECURRENCE_OPTIONS                                                                      \
+    {"rsa_kinds",                                                                                  \
+     LH_OPTION_LIST | LH_OPTION_LATE,                                                              \
+     "",                                                                                           \
+     0,                                                                                            \
+     0,                                                                                            \
+     NULL,                                                                                         \
+     "heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6)"},           \
+        {"rsa_dilation",                                                                           \
+         LH_OPTION_LIST | LH_OPTION_LATE,                                                          \
+         "",                                                                                       \
+         0,                                                                                        \
+         0,                                                                                        \
+         NULL,                                                                                     \
+         "dilation d of the k4 + k5 + k6 dilated heads; one number stands for all"},               \
+        {"rsa_gate",                                                                               \
+         LH_OPTION_REAL | LH_OPTION_LATE,                                                          \
+         "0",                                                                                      \
+         -30,                                                                                      \
+         30,                                                                                       \
+         NULL,                                                                                     \
+         "initial gate mu of a layer: the REM weighs sigmoid(mu)"},                                \
+        {"rsa_cutoff", LH_OPTION_INTEGER | LH_OPTION_LATE,     "200", 0, 1e9,                      \
+         NULL,         "largest power K in a REM; 0: no limit"},                                   \
+    {                                                                                              \
+        "rsa_sharing", LH_OPTION_CHOICE | LH_OPTION_LATE, "pair", 0, 0, lh_recurrence_sharings,    \
+            "nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own"    \
+    }
+
+/* Fails: LH_EOPTION when the kinds are not six, exceed `heads` or LH_REM_HEADS, or when the
+ * dilations do not fit them. */
+lh_status lh_recurrence_config_read(const lh_options *options, int64_t heads,
+                                    lh_recurrence_config *config);
+
+/* One attention's parameters: eta, nu and theta by head or pair, mu for the layer. */
+typedef struct lh_recurrence_encoding {
+    int encoded;
+    lh_rem_head head[LH_REM_HEADS];
+    int eta, nu, theta, mu; /* parameters; -1: none */
+    double first_eta[LH_REM_HEADS], first_nu[LH_REM_HEADS], first_theta[LH_REM_HEADS], first_mu;
+} lh_recurrence_encoding;
+
+/* Declares <prefix>.eta, .nu, .theta and .mu, as far as there are heads that read them. The layer
+ * holds their initial values: it must lie in the model's instance. */
+void lh_recurrence_encoding_declare(lh_recurrence_encoding *layer,
+                                    const lh_recurrence_config *config, lh_declare *declare,
+                                    const char *prefix);
+
+/* (1 - g) attended + g P V for the encoded heads (eq. 4). `attention` is the one that gave
+ * `attended` [batch][queries][heads][head_width]. */
+lh_tensor *lh_recurrence_encoding_mix(const lh_recurrence_encoding *layer, const lh_pass *pass,
+                                      const lh_attention *attention, lh_tensor *attended);
+
+/* Reports the gate sigmoid(mu) as layer_<i>_rsa_gate, counted from 1; for an lh_model_class's
+ * probe. */
+lh_status lh_recurrence_encoding_probe(
+    const lh_recurrence_encoding *layer, const lh_params *params, int64_t index,
+    void (*report)(void *context, const char *name, double value), void *context);
+
+#endif
