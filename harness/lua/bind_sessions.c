@@ -233,6 +233,13 @@ static int session_load_weights(lua_State *lua) {
     return 0;
 }
 
+/* session:export(folder, batches): the folder must be there. */
+static int session_export(lua_State *lua) {
+    lh_lua_check(lua, lh_session_export(session_at(lua, 1), luaL_checkstring(lua, 2),
+                                        luaL_checkinteger(lua, 3)));
+    return 0;
+}
+
 /* session:info() -> {step, seconds, parameters, flops_per_token, peak_memory_bytes, data, digest}.
  */
 static int session_info(lua_State *lua) {
@@ -313,6 +320,7 @@ static const luaL_Reg methods[] = {{"train", session_train},
                                    {"restore", session_restore},
                                    {"save_weights", session_save_weights},
                                    {"load_weights", session_load_weights},
+                                   {"export", session_export},
                                    {"info", session_info},
                                    {"probe", session_probe},
                                    {"close", session_close},

@@ -13,7 +13,7 @@ fails 2 "a bad scale" "there are: smoke, small" "$longhaul" run x.lua --scale ti
 fails 2 "a bad number" "positive integer" "$longhaul" run x.lua --seeds none
 fails 2 "no script" "expected one SCRIPT.lua" "$longhaul" run
 fails 1 "an absent script" "absent.lua" "$longhaul" run "$scratch/absent.lua"
-for command in run list dry-run table plot slurm describe train eval forward generate data bench version \
+for command in run list dry-run table plot slurm describe train eval export forward generate data bench version \
     report lua new; do
     succeeds "$command --help" "SYNOPSIS" "$longhaul" "$command" --help
 done
@@ -33,6 +33,14 @@ succeeds "eval" "bits_per_byte" "$longhaul" eval --model slide --options "$optio
     --task-options "$data" --weights "$scratch/w.safetensors"
 fails 1 "weights of another model" "layers.2" "$longhaul" eval --model slide \
     --options 'layers=3 width=16 heads=2 window=8' --task-options "$data" --weights "$scratch/w.safetensors"
+
+succeeds "export" "" "$longhaul" export --model slide --options "$options" --task-options "$data" \
+    --train 'warmup=2' --batches 3 --out "$scratch/run"
+succeeds "its options" '"window":	8' cat "$scratch/run/run.json"
+succeeds "its weights" "bits_per_byte" "$longhaul" eval --model slide --options "$options" \
+    --task-options "$data" --weights "$scratch/run/weights.safetensors"
+fails 2 "export without a folder" "needs --out" "$longhaul" export --model slide
+fails 2 "export of no number" "--batches takes an integer" "$longhaul" export --batches x --out "$scratch/run"
 
 # Logits over several segments are those of one long segment.
 seq -s ' ' 3 34 >"$scratch/tokens"

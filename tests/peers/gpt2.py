@@ -5,27 +5,13 @@
 
 Best practice on a CPU: fused attention, inference mode, key and value buffers that are filled in place.
 """
-import json
-import struct
 import sys
 import time
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 
-
-def read(path):
-    with open(path, "rb") as file:
-        (size,) = struct.unpack("<Q", file.read(8))
-        header, data = json.loads(file.read(size)), file.read()
-    header.pop("__metadata__", None)
-    tensors = {}
-    for name, entry in header.items():
-        begin, end = entry["data_offsets"]
-        values = np.frombuffer(data[begin:end], dtype="<f4").reshape(entry["shape"])
-        tensors[name] = torch.from_numpy(values.copy())
-    return tensors
+from common import read
 
 
 class GPT2:

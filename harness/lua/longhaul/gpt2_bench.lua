@@ -1,6 +1,7 @@
 -- GPT-2 small with drawn weights: a pass over windows and greedy generation, beside PyTorch doing the same in the same
 -- call where it is installed.
 local core = require "longhaul.core"
+local peer = require "longhaul.peer"
 
 local bench = {}
 
@@ -50,20 +51,6 @@ local function token_seconds(options, weights)
   return median(times), table.concat(drawn, " ")
 end
 
--- What PyTorch measures, by name; nil where it cannot run.
-local function peer(weights, threads)
-  local python = os.getenv "PYTHON" or "python3"
-  local command = ("%s tests/peers/gpt2.py %s 12 %d %d %d %d %d 2>/dev/null"):format(python, weights, threads, batch,
-    window, prompt, count)
-  local pipe <close> = assert(io.popen(command))
-  local values = {}
-  for line in pipe:lines() do
-    local name, value = line:match "^([%w_]+),(.*)$"
-    if name then values[name] = value end
-  end
-  return values.torch and values
-end
-
 -- One line, and a row of the CSV file.
 local function report(rows, name, seconds, other)
   local ratio = other and seconds / tonumber(other)
@@ -80,7 +67,8 @@ function bench.run(rows, threads)
   local options, weights = core.check("model", "gpt2", "dropout=0 recompute=false"), os.tmpname() .. ".safetensors"
   local forward = forward_seconds(options, weights)
   local token, drawn = token_seconds(options, weights)
-  local torch = peer(weights, threads)
+  local torch = peer.version() and peer.run("gpt2.py", ("%s 12 %d %d %d %d %d"):format(weights, threads,
+    batch, window, prompt, count))
   os.remove(weights)
   print("\nGPT-2 small" .. (torch and ", beside PyTorch " .. torch.torch
     or "; no PyTorch here (PYTHON=... names another interpreter)"))

@@ -1,4 +1,4 @@
--- describe, train, eval, forward: one model at a time.
+-- describe, train, eval, export, forward: one model at a time.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local data = require "longhaul.data"
@@ -106,6 +106,15 @@ local function evaluate(values)
   print_metrics(session:evaluate(values.split or "test") or {})
 end
 
+local function export(values)
+  if not values.out then command.misuse("export needs --out DIR; `longhaul export --help`") end
+  local batches = math.tointeger(tonumber(values.batches or 20))
+    or command.misuse("--batches takes an integer")
+  core.make_folder(values.out)
+  local session <close> = session_of(values)
+  session:export(values.out, batches)
+end
+
 -- Rows of tokens from a .npy file or from text (one row a line).
 local function read_tokens(path)
   local rows = {}
@@ -191,6 +200,16 @@ return {
     options = with { training[1], training[2], training[3],
       { "weights=", "weight file, or the name of fetched weights", "FILE.safetensors" },
         { "split=", "valid or test (default)", "NAME" } },
+  },
+  {
+    name = "export", summary = "what another implementation needs to train the same run", run = export,
+    usage = "export --model NAME --out DIR [--options TEXT] [--task-options TEXT] [--train TEXT] "
+      .. "[--batches N]",
+    description = "Writes run.json (all options), weights.safetensors (initial values) and\n"
+      .. "batches.safetensors (tokens, target, weights and starts of the first N batches, as F32).",
+    options = with { training[1], training[2], training[3],
+      { "batches=", "training batches (default 20)", "N" },
+        { "out=", "folder to write", "DIR" } },
   },
   {
     name = "forward", summary = "logits of any model on given tokens, segment by segment",

@@ -1,0 +1,179 @@
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/engine/atomic_file.h"
+#include "harness/engine/safetensors.h"
+#include "harness/train/session.h"
+#include "harness/train/session_inside.h"
+
+enum { PATH_BYTES = 4096 };
+
+static lh_status path_in(const char *folder, const char *name, char path[PATH_BYTES]) {
+    const int length = snprintf(path, PATH_BYTES, "%s/%s", folder, name);
+    if (length > 0 && length < PATH_BYTES) return LH_OK;
+    return lh_fail(LH_EIO, "export: the folder's name is longer than %d bytes", PATH_BYTES);
+}
+
+/* ---- run.json ---- */
+
+static bool add_list(cJSON *object, const lh_options *options, const char *name) {
+    enum { MOST = 1024 };
+    int64_t values[MOST];
+    const int count = lh_options_list(options, name, values, MOST);
+    cJSON *array = cJSON_AddArrayToObject(object, name);
+    bool good = array != NULL;
+    for (int i = 0; good && i < count && i < MOST; ++i)
+        good = cJSON_AddItemToArray(array, cJSON_CreateNumber((double)values[i]));
+    return good;
+}
+
+static bool add_option(cJSON *object, const lh_options *options, int index) {
+    const lh_option *row = &lh_options_table(options)[index];
+    switch (row->type) {
+    case LH_OPTION_INTEGER:
+        return cJSON_AddNumberToObject(object, row->name,
+                                       (double)lh_options_integer(options, row->name)) != NULL;
+    case LH_OPTION_REAL:
+        return cJSON_AddNumberToObject(object, row->name, lh_options_real(options, row->name)) !=
+               NULL;
+    case LH_OPTION_FLAG:
+        return cJSON_AddBoolToObject(object, row->name, lh_options_flag(options, row->name)) !=
+               NULL;
+    case LH_OPTION_LIST:
+        return add_list(object, options, row->name);
+    case LH_OPTION_CHOICE:
+    case LH_OPTION_LATE_CHOICE:
+    case LH_OPTION_TEXT:
+        break;
+    }
+    return cJSON_AddStringToObject(object, row->name, lh_options_value(options, index)) != NULL;
+}
+
+static bool add_options(cJSON *root, const char *name, const lh_options *options) {
+    cJSON *object = cJSON_AddObjectToObject(root, name);
+    bool good = object != NULL;
+    for (int i = 0; good && lh_options_table(options)[i].name != NULL; ++i)
+        good = add_option(object, options, i);
+    return good;
+}
+
+static bool describe(const lh_session *session, int64_t batches, cJSON *root) {
+    const lh_task *task = session->task;
+    char data[512] = "";
+    uint64_t digest = 0;
+    task->class->describe(task->instance, data, sizeof data, &digest);
+    return root != NULL && cJSON_AddStringToObject(root, "model", session->model->class->name) &&
+           cJSON_AddStringToObject(root, "task", task->class->name) &&
+           cJSON_AddStringToObject(root, "data", data) &&
+           cJSON_AddNumberToObject(root, "seed", (double)session->seed) &&
+           cJSON_AddNumberToObject(root, "vocabulary", (double)session->setup.vocabulary) &&
+           cJSON_AddNumberToObject(root, "batches", (double)batches) &&
+           cJSON_AddNumberToObject(root, "flops_per_token", lh_session_flops_per_token(session)) &&
+           add_options(root, "model_options", session->model->options) &&
+           add_options(root, "train_options", session->train_options);
+}
+
+static lh_status write_text(const char *path, const char *text) {
+    lh_atomic_file *file = NULL;
+    LH_TRY(lh_atomic_file_open(path, &file));
+    const lh_status status = lh_atomic_file_write(file, text, strlen(text));
+    if (status == LH_OK) return lh_atomic_file_commit(file);
+    lh_atomic_file_abandon(file);
+    return status;
+}
+
+static lh_status write_options(const lh_session *session, const char *folder, int64_t batches) {
+    char path[PATH_BYTES];
+    LH_TRY(path_in(folder, "run.json", path));
+    cJSON *root = cJSON_CreateObject();
+    char *text = describe(session, batches, root) ? cJSON_Print(root) : NULL;
+    cJSON_Delete(root);
+    if (text == NULL) return lh_fail(LH_EMEMORY, "%s: out of memory", path);
+    const lh_status status = write_text(path, text);
+    cJSON_free(text);
+    return status;
+}
+
+/* ---- batches.safetensors ---- */
+
+/* All batches one after the other, integers as reals: a token's number has 24 bits at most. */
+typedef struct batch_list {
+    int64_t count, rows, length;
+    real *tokens, *target, *weights, *starts;
+} batch_list;
+
+static void keep_integers(real *to, const int32_t *from, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+        to[i] = (real)from[i];
+}
+
+static lh_status keep_batch(const batch_list *all, int64_t index, const lh_host_batch *host) {
+    const int64_t size = all->rows * all->length, at = index * size;
+    if (host->tokens == NULL || host->target == NULL || host->starts == NULL)
+        return lh_fail(LH_ETYPE, "export: takes tasks that predict a token at every position");
+    keep_integers(all->tokens + at, host->tokens, size);
+    keep_integers(all->target + at, host->target, size);
+    keep_integers(all->starts + index * all->rows, host->starts, all->rows);
+    for (int64_t i = 0; i < size; ++i)
+        all->weights[at + i] = host->weights != NULL ? host->weights[i] : 1;
+    return LH_OK;
+}
+
+static lh_status read_batches(const lh_session *session, const batch_list *all) {
+    const lh_task *task = session->task;
+    lh_host_batch host;
+    for (int64_t i = 0; i < all->count; ++i) {
+        LH_TRY(task->class->train_batch(task->instance, &host));
+        LH_TRY(keep_batch(all, i, &host));
+    }
+    return LH_OK;
+}
+
+/* Reads them ahead; the stream then stands where it stood. */
+static lh_status look_ahead(const lh_session *session, const batch_list *all) {
+    const lh_task *task = session->task;
+    int64_t cursor[LH_CURSOR_WORDS];
+    const int words = task->class->cursor_get(task->instance, cursor);
+    const lh_status status = read_batches(session, all);
+    return status == LH_OK ? task->class->cursor_set(task->instance, cursor, words) : status;
+}
+
+static lh_status save_batches(const batch_list *all, const char *path) {
+    const int64_t shape[] = {all->count, all->rows, all->length};
+    const lh_safetensors_source sources[] = {{"tokens", 3, shape, all->tokens},
+                                             {"target", 3, shape, all->target},
+                                             {"weights", 3, shape, all->weights},
+                                             {"starts", 2, shape, all->starts}};
+    const lh_safetensors_contents contents = {.sources = sources, .source_count = 4};
+    return lh_safetensors_write(path, &contents);
+}
+
+static lh_status write_batches(const lh_session *session, const char *folder, int64_t count) {
+    char path[PATH_BYTES];
+    LH_TRY(path_in(folder, "batches.safetensors", path));
+    const size_t size = (size_t)(count * session->rows * session->length);
+    real *values = lh_allocate((3 * size + (size_t)(count * session->rows)) * sizeof *values);
+    if (values == NULL) return LH_EMEMORY;
+    const batch_list all = {.count = count,
+                            .rows = session->rows,
+                            .length = session->length,
+                            .tokens = values,
+                            .target = values + size,
+                            .weights = values + 2 * size,
+                            .starts = values + 3 * size};
+    lh_status status = look_ahead(session, &all);
+    if (status == LH_OK) status = save_batches(&all, path);
+    free(values);
+    return status;
+}
+
+lh_status lh_session_export(lh_session *session, const char *folder, int64_t batches) {
+    char path[PATH_BYTES];
+    if (batches < 1) return lh_fail(LH_EOPTION, "export: needs at least one batch");
+    LH_TRY(path_in(folder, "weights.safetensors", path));
+    LH_TRY(write_batches(session, folder, batches));
+    LH_TRY(lh_session_save_weights(session, path, false));
+    return write_options(session, folder, batches);
+}
