@@ -111,7 +111,8 @@ static void keep_integers(real *to, const int32_t *from, int64_t count) {
 
 static lh_status keep_batch(const batch_list *all, int64_t index, const lh_host_batch *host) {
     const int64_t size = all->rows * all->length, at = index * size;
-    if (host->tokens == NULL || host->target == NULL || host->starts == NULL)
+    if (host->tokens == NULL || host->target == NULL || host->starts == NULL ||
+        host->source_tokens != NULL)
         return lh_fail(LH_ETYPE, "export: takes tasks that predict a token at every position");
     keep_integers(all->tokens + at, host->tokens, size);
     keep_integers(all->target + at, host->target, size);
