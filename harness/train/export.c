@@ -44,7 +44,6 @@ static bool add_option(cJSON *object, const lh_options *options, int index) {
     case LH_OPTION_LIST:
         return add_list(object, options, row->name);
     case LH_OPTION_CHOICE:
-    case LH_OPTION_LATE_CHOICE:
     case LH_OPTION_TEXT:
         break;
     }
