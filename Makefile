@@ -382,7 +382,7 @@ share := $(DESTDIR)$(PREFIX)/share/longhaul
 headers := $(DESTDIR)$(PREFIX)/include/longhaul
 shared_files = $(wildcard harness/lua/longhaul/*.lua harness/lua/longhaul/*/*.lua harness/report/*.lua \
     datasets/*.lua experiments/*.lua experiments/*/*.lua plots/*.gp results/published/*.csv)
-header_files = $(wildcard kernels/base.h kernels/kernels.h kernels/kernels.def kernels/random.h \
+header_files = $(wildcard kernels/base.h kernels/kernels.h kernels/kernels.def kernels/lsh.h kernels/random.h \
     harness/engine/*.h models/*.h models/layers/*.h)
 install_tree = for file in $(1); do install -D -m 644 "$$file" "$(2)/$$file" || exit 1; done
 

@@ -473,6 +473,8 @@ typedef struct lh_knn_attention_backward_args {
     lh_write dhead_scale_write;
 } lh_knn_attention_backward_args;
 
+#include "kernels/lsh.h"
+
 /* Appends `length` rows per batch row to a ring: token t of row b goes to slot (count[b] + t) %
  * capacity, then count[b] += length. With length > capacity only the last `capacity` tokens are
  * kept. The ring's two halves (keys and values) share count: pass advance only with the last.

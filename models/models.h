@@ -18,5 +18,6 @@ extern const lh_model_class lh_model_transformer;
 extern const lh_model_class lh_model_gpt2;
 extern const lh_model_class lh_model_gpt2_recurrent;
 extern const lh_model_class lh_model_t5;
+extern const lh_model_class lh_model_reformer;
 
 #endif

@@ -15,5 +15,6 @@ const lh_model_class *const lh_model_table[] = {
     &lh_model_gpt2,
     &lh_model_gpt2_recurrent,
     &lh_model_t5,
+    &lh_model_reformer,
     NULL,
 };

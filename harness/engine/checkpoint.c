@@ -109,3 +109,24 @@ lh_status lh_checkpoint(lh_tape *tape, lh_region region, const void *context, si
     }
     return status == LH_OK ? record(tape, &saved, dense, outputs) : status;
 }
+
+lh_tensor *lh_chunked(lh_tape *tape, lh_region region, const void *context, size_t context_bytes,
+                      lh_tensor *x, int64_t chunk) {
+    if (x == NULL) return NULL;
+    const uint32_t position = lh_tape_random_position(tape);
+    const int64_t length = x->shape[1];
+    lh_tensor *y = lh_sequence(tape, x->rank, x->shape);
+    for (int64_t begin = 0; begin < length && y != NULL; begin += chunk) {
+        const lh_scope scope = lh_scope_open(tape);
+        lh_tensor *part =
+            lh_slice(tape, x, 1, begin, chunk < length - begin ? chunk : length - begin);
+        lh_tensor *result = NULL;
+        lh_tape_set_random_position(tape, position);
+        if (part == NULL ||
+            lh_checkpoint(tape, region, context, context_bytes, &part, 1, &result, 1) != LH_OK ||
+            lh_sequence_write(tape, y, 1, begin, result) != LH_OK)
+            y = NULL;
+        lh_scope_close(tape, scope, NULL);
+    }
+    return y;
+}

@@ -175,7 +175,15 @@ static double truncated_normal(lh_random_key key, uint64_t index) {
     }
 }
 
-static double draw(const lh_init *init, lh_random_key key, uint64_t index) {
+static double sinusoid(int64_t width, uint64_t index) {
+    const int64_t column = (int64_t)index % width, pair = column - column % 2;
+    const double angle =
+        (double)((int64_t)index / width) * pow(10000.0, -(double)pair / (double)width);
+    return column % 2 == 0 ? sin(angle) : cos(angle);
+}
+
+static double draw(const lh_param *param, lh_random_key key, uint64_t index) {
+    const lh_init *init = &param->init;
     switch (init->kind) {
     case LH_INIT_NORMAL:
         return init->mean + init->deviation * lh_random_normal(key, index);
@@ -184,6 +192,8 @@ static double draw(const lh_init *init, lh_random_key key, uint64_t index) {
     case LH_INIT_UNIFORM:
         return init->mean +
                init->deviation * (2.0 * lh_random_open_unit(lh_random_word(key, index)) - 1.0);
+    case LH_INIT_SINUSOIDS:
+        return sinusoid(param->shape[param->rank - 1], index);
     case LH_INIT_CONSTANT:
         break;
     }
@@ -198,8 +208,8 @@ lh_status lh_params_initialize(lh_params *params, uint64_t seed) {
         const lh_random_key key = {.seed = seed, .stream = LH_STREAM_INIT, .op = (uint32_t)i};
 #pragma omp parallel for schedule(static)
         for (int64_t e = 0; e < param->count; ++e) {
-            host[e] = (real)(param->initial != NULL ? param->initial[e]
-                                                    : draw(&param->init, key, (uint64_t)e));
+            host[e] =
+                (real)(param->initial != NULL ? param->initial[e] : draw(param, key, (uint64_t)e));
         }
         const lh_status status = lh_tensor_write(param->value, host, param->count);
         free(host);

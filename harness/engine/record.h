@@ -56,6 +56,12 @@ lh_tensor *lh_tape_own(lh_tape *tape, lh_tensor *tensor);
 /* The key of the next random op, on the device: an i32 tensor that holds one lh_random_key. */
 lh_tensor *lh_tape_random_key(lh_tape *tape);
 
+/* What a random op decided (integers) under its number, so that a region that runs again can take
+ * it over. Kept until the backward pass has ended, if there will be one. recall: NULL when nothing
+ * was remembered; lends. */
+lh_status lh_tape_remember(lh_tape *tape, uint32_t position, lh_tensor *decision);
+lh_tensor *lh_tape_recall(const lh_tape *tape, uint32_t position);
+
 /* Adds to lh_tape_flops, unless a recomputation is running. */
 void lh_tape_count_flops(lh_tape *tape, double flops);
 

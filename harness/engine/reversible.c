@@ -106,12 +106,16 @@ static lh_tensor *cotangent_of(lh_tape *tape, const lh_gradient *gradient, const
 static lh_status reversible_backward(lh_tape *tape, lh_node *node) {
     const chain *c = node->args;
     const uint32_t position = lh_tape_random_position(tape);
+    const lh_scope scope = lh_scope_open(tape);
     lh_tensor *y[2] = {node->saved[0], node->saved[1]};
     lh_tensor *d[2] = {cotangent_of(tape, node->output[0], y[0]),
                        cotangent_of(tape, node->output[1], y[1])};
     if (d[0] == NULL || d[1] == NULL) return lh_error_get()->status;
-    for (int i = c->count - 1; i >= 0; --i)
+    for (int i = c->count - 1; i >= 0; --i) {
         LH_TRY(backward_step(tape, &c->steps[i], y, d));
+        lh_tensor *keep[] = {y[0], y[1], d[0], d[1]};
+        lh_scope_close_many(tape, scope, keep, 4);
+    }
     lh_tape_set_random_position(tape, position);
     for (int i = 0; i < 2; ++i) {
         if (node->input[i] != NULL) LH_TRY(lh_gradient_give(node->input[i], d[i]));

@@ -6,13 +6,21 @@
 #include "harness/engine/arena.h"
 #include "harness/engine/record.h"
 
+/* What a random op decided. */
+typedef struct decision {
+    uint32_t position;
+    lh_tensor *value;
+} decision;
+
 struct lh_tape {
     lh_pool *pool;
     lh_arena arena;
     lh_node *last;
     lh_tensor **owned; /* the scopes' tensors, innermost last */
     int64_t owned_count, owned_capacity;
-    bool recording;
+    decision *decisions; /* in the order of their making */
+    int64_t decision_count, decision_capacity;
+    bool recording, remembering;
     bool in_backward;
     double flops;
     lh_random_key key;
@@ -41,6 +49,11 @@ static void node_clear(lh_node *node) {
         lh_gradient_release(node->output[i]);
 }
 
+static void forget_decisions(lh_tape *tape) {
+    while (tape->decision_count > 0)
+        lh_tensor_release(tape->decisions[--tape->decision_count].value);
+}
+
 static void forget_nodes(lh_tape *tape) {
     for (; tape->last != NULL; tape->last = tape->last->previous)
         node_clear(tape->last);
@@ -50,16 +63,20 @@ static void forget_nodes(lh_tape *tape) {
 void lh_tape_destroy(lh_tape *tape) {
     if (tape == NULL) return;
     forget_nodes(tape);
+    forget_decisions(tape);
     release_owned(tape, 0);
     lh_arena_clear(&tape->arena);
+    free(tape->decisions);
     free(tape->owned);
     free(tape);
 }
 
 void lh_tape_begin(lh_tape *tape, bool recording, uint64_t seed, uint64_t step) {
     forget_nodes(tape);
+    forget_decisions(tape);
     release_owned(tape, 0);
     tape->recording = recording;
+    tape->remembering = recording;
     tape->in_backward = false;
     tape->flops = 0;
     tape->key = (lh_random_key){.seed = seed, .step = step, .stream = LH_STREAM_DROPOUT};
@@ -163,6 +180,25 @@ uint32_t lh_tape_random_position(const lh_tape *tape) {
 
 void lh_tape_set_random_position(lh_tape *tape, uint32_t position) {
     tape->key.op = position;
+}
+
+lh_status lh_tape_remember(lh_tape *tape, uint32_t position, lh_tensor *value) {
+    if (!tape->remembering) return LH_OK;
+    if (tape->decision_count == tape->decision_capacity) {
+        const int64_t capacity = tape->decision_capacity == 0 ? 64 : 2 * tape->decision_capacity;
+        decision *decisions = lh_reallocate(tape->decisions, (size_t)capacity * sizeof *decisions);
+        if (decisions == NULL) return LH_EMEMORY;
+        tape->decisions = decisions;
+        tape->decision_capacity = capacity;
+    }
+    tape->decisions[tape->decision_count++] = (decision){position, lh_tensor_retain(value)};
+    return LH_OK;
+}
+
+lh_tensor *lh_tape_recall(const lh_tape *tape, uint32_t position) {
+    for (int64_t i = tape->decision_count - 1; i >= 0; --i)
+        if (tape->decisions[i].position == position) return tape->decisions[i].value;
+    return NULL;
 }
 
 /* ---- recording ---- */
@@ -281,6 +317,7 @@ lh_status lh_tape_backward_from(lh_tape *tape, lh_tensor *output, const lh_tenso
     const bool recording = lh_tape_set_recording(tape, false);
     tape->in_backward = true;
     status = lh_tape_run_back(tape, NULL);
+    forget_decisions(tape);
     tape->in_backward = false;
     lh_tape_set_recording(tape, recording);
     return status;

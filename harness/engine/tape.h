@@ -67,6 +67,12 @@ lh_status lh_checkpoint(lh_tape *tape, lh_region region, const void *context, si
                         lh_tensor *const *inputs, int input_count, lh_tensor **outputs,
                         int output_count);
 
+/* Runs `region`, a function of one tensor to one of the same shape, on `chunk` tokens of x [batch]
+ * [length]... at a time, each a checkpoint, so that what it needs inside does not grow with the
+ * length. Random ops draw the same numbers in every chunk. */
+lh_tensor *lh_chunked(lh_tape *tape, lh_region region, const void *context, size_t context_bytes,
+                      lh_tensor *x, int64_t chunk);
+
 /* One half of a reversible block: a function of one tensor to one of the same shape. */
 typedef lh_tensor *(*lh_half)(lh_tape *tape, void *context, lh_tensor *x);
 

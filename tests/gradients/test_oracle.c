@@ -105,6 +105,10 @@ TEST(transformer_equals_the_oracle) {
     compare_with("tests/golden/transformer.csv", 6);
 }
 
+TEST(reformer_equals_the_oracle) {
+    compare_with("tests/golden/reformer.csv", 10);
+}
+
 TEST(gpt2_equals_the_oracle) {
     compare_with("tests/golden/gpt2.csv", 9);
 }

@@ -127,9 +127,10 @@ typedef struct model_case {
     bool splits;     /* takes shorter segments too */
 } model_case;
 
-#define TINY "layers=3 width=8 heads=2 window=4 dropout=0"
-#define GPT2 "layers=3 width=8 heads=2 context=8 dropout=0"
-#define CORE "width=8 heads=2 hidden=12"
+#define TINY     "layers=3 width=8 heads=2 window=4 dropout=0"
+#define GPT2     "layers=3 width=8 heads=2 context=8 dropout=0"
+#define REFORMER "layers=2 heads=2 hidden=12 dropout=0 positions="
+#define CORE     "width=8 heads=2 hidden=12"
 static const model_case model_cases[] = {
     {"slide", TINY, 8, true},
     {"slide", TINY " normalize=false position_bias=false see_self=true", 8, true},
@@ -179,6 +180,17 @@ static const model_case model_cases[] = {
     {"transformer", CORE " layers=2 positions=none head_width=3", 8, false},
     {"transformer", CORE " layers=2 positions=relative", 8, false},
     {"transformer", CORE " layers=1 positions=relative longest_distance=3 zero_memory=9", 8, false},
+    {"reformer", REFORMER "16 width=4 chunk=3 rounds=2", 8, false},
+    {"reformer", REFORMER "16 width=8 attention=shared+full residual=plain", 8, false},
+    {"reformer",
+     REFORMER "16 width=4 attention=local+shared_plain local_chunk=3 residual=two_streams "
+              "feed_forward_chunk=3",
+     8, false},
+    {"reformer",
+     REFORMER "4+4 position_widths=1+3 width=4 attention=lsh+shared chunk=8 buckets=2+4 "
+              "feed_forward_chunk=4",
+     8, false},
+    {"reformer", REFORMER "2+4 width=8 chunk=2 eval_rounds=1 residual=plain", 8, false},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 

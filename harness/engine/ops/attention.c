@@ -18,15 +18,8 @@ enum {
     SAVED = FIRST_FILLED + LH_KEY_SOURCES
 };
 
-static lh_heads heads_at(const lh_tensor *x, real *data) {
-    return (lh_heads){.data = data,
-                      .batch_stride = x->stride[0],
-                      .token_stride = x->stride[1],
-                      .head_stride = x->stride[2]};
-}
-
 static lh_heads heads_of(const lh_tensor *x) {
-    return heads_at(x, lh_tensor_real(x));
+    return lh_heads_at(x, lh_tensor_real(x));
 }
 
 /* A view that the kernel can read: [batch][tokens][heads][head_width], the last axis dense. */
@@ -97,11 +90,11 @@ static lh_status key_gradients(lh_node *node, int i, lh_key_source *source) {
     real *data = NULL;
     if (dk != NULL) {
         LH_TRY(lh_gradient_write(dk, &data, &k_write));
-        source->dk = heads_at(node->saved[FIRST_KEY + 2 * i], data);
+        source->dk = lh_heads_at(node->saved[FIRST_KEY + 2 * i], data);
     }
     if (dv != NULL) {
         LH_TRY(lh_gradient_write(dv, &data, &v_write));
-        source->dv = heads_at(node->saved[FIRST_KEY + 2 * i + 1], data);
+        source->dv = lh_heads_at(node->saved[FIRST_KEY + 2 * i + 1], data);
     }
     source->write = dk != NULL ? k_write : v_write;
     return LH_OK;
@@ -131,12 +124,12 @@ static lh_status attend_backward(lh_tape *tape, lh_node *node) {
     lh_attention_backward_args args = {.spec = spec_of(node->args, t),
                                        .q = heads_of(t[QUERY]),
                                        .out = heads_of(out),
-                                       .dout = heads_at(out, lh_gradient_read(node->output[0])),
+                                       .dout = lh_heads_at(out, lh_gradient_read(node->output[0])),
                                        .lse = lh_tensor_real(t[LSE])};
     real *data = NULL;
     if (node->input[QUERY] != NULL) {
         LH_TRY(lh_gradient_write(node->input[QUERY], &data, &args.dq_write));
-        args.dq = heads_at(t[QUERY], data);
+        args.dq = lh_heads_at(t[QUERY], data);
     }
     if (node->input[HEAD_SCALE] != NULL) {
         LH_TRY(

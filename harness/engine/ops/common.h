@@ -15,6 +15,14 @@ static inline int64_t lh_row_count(const lh_tensor *x) {
     return width == 0 ? 0 : lh_tensor_count(x) / width;
 }
 
+/* `data`, laid out as x is, for kernels that take head vectors: x [batch][tokens][heads][width]. */
+static inline lh_heads lh_heads_at(const lh_tensor *x, real *data) {
+    return (lh_heads){.data = data,
+                      .batch_stride = x->stride[0],
+                      .token_stride = x->stride[1],
+                      .head_stride = x->stride[2]};
+}
+
 /* A matrix product in the precision of the pool. */
 static inline lh_status lh_run_matmul(lh_pool *pool, const lh_matmul_args *product) {
     lh_matmul_args args = *product;

@@ -2,19 +2,12 @@
 
 enum { QUERY, HEAD_SCALE, KEYS, VALUES, INDEX, WEIGHT, SAVED };
 
-static lh_heads heads_of(const lh_tensor *x, real *data) {
-    return (lh_heads){.data = data,
-                      .batch_stride = x->stride[0],
-                      .token_stride = x->stride[1],
-                      .head_stride = x->stride[2]};
-}
-
 static lh_status nearest_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *const *t = node->saved;
     lh_knn_attention_backward_args args = *(const lh_knn_attention_backward_args *)node->args;
     args.head_scale = t[HEAD_SCALE] != NULL ? lh_tensor_real(t[HEAD_SCALE]) : NULL;
-    args.q = heads_of(t[QUERY], lh_tensor_real(t[QUERY]));
-    args.dout = heads_of(t[QUERY], lh_gradient_read(node->output[0]));
+    args.q = lh_heads_at(t[QUERY], lh_tensor_real(t[QUERY]));
+    args.dout = lh_heads_at(t[QUERY], lh_gradient_read(node->output[0]));
     args.k = lh_tensor_real(t[KEYS]);
     args.v = lh_tensor_real(t[VALUES]);
     args.index = lh_tensor_integer(t[INDEX]);
@@ -22,7 +15,7 @@ static lh_status nearest_backward(lh_tape *tape, lh_node *node) {
     real *data = NULL;
     if (node->input[QUERY] != NULL) {
         LH_TRY(lh_gradient_write(node->input[QUERY], &data, &args.dq_write));
-        args.dq = heads_of(t[QUERY], data);
+        args.dq = lh_heads_at(t[QUERY], data);
     }
     if (node->input[HEAD_SCALE] != NULL) {
         LH_TRY(
@@ -61,11 +54,11 @@ lh_tensor *lh_attend_nearest(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tenso
         .capacity = k->shape[1],
         .top = top,
         .head_scale = head_scale != NULL ? lh_tensor_real(head_scale) : NULL,
-        .q = heads_of(q, lh_tensor_real(q)),
+        .q = lh_heads_at(q, lh_tensor_real(q)),
         .k = lh_tensor_real(k),
         .v = lh_tensor_real(v),
         .count = lh_tensor_integer(count),
-        .out = heads_of(y, lh_tensor_real(y)),
+        .out = lh_heads_at(y, lh_tensor_real(y)),
         .index = lh_tensor_integer(t[INDEX]),
         .weight = lh_tensor_real(t[WEIGHT])};
     const lh_knn_attention_backward_args back = {.batch = args.batch,

@@ -241,6 +241,24 @@
 ---@field hidden? integer # feed-forward size (d_ff) (default 2048)
 ---@field dropout? number # dropout rate of embeddings, attention, feed-forward and residual bra...
 
+---@class longhaul.models.reformer
+---@field layers? integer # number of layers (n_l) (default 12)
+---@field width? integer # embedding size (d_model) (default 1024)
+---@field heads? integer # attention heads (n_h) (default 8)
+---@field head_width? integer # size of a head (d_k); 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network (d_ff); 0: 4 * width (default 0)
+---@field residual? "reversible"|"two_streams"|"plain" # reversible, the same with activations k...
+---@field feed_forward_chunk? integer # tokens that pass through a feed-forward network at a tim...
+---@field dropout? number # dropout rate of embeddings and branches in training, one mask along ...
+---@field attention? string # of the layers, in turn: full, shared, shared_plain, lsh or local, ...
+---@field rounds? integer # hash rounds (n_rounds) (default 1)
+---@field eval_rounds? integer # hash rounds in evaluation; 0: as in training (default 0)
+---@field chunk? integer # sorted tokens of a chunk (m) (default 64)
+---@field buckets? integer[]|string # hash buckets, or their even factors; empty: two a chunk (d...
+---@field local_chunk? integer # tokens of a chunk of local layers (default 64)
+---@field positions? integer[]|string # longest sequence, or its axes for axial embeddings (128+...
+---@field position_widths? integer[]|string # sizes of the axes' vectors, which are concatenated...
+
 ---@class longhaul.tasks.language_model: { [1]: longhaul.corpus }
 ---@field segment? integer # tokens of a segment (N) (default 512)
 ---@field batch? integer # documents read side by side (B) (default 8)
@@ -366,6 +384,7 @@
 ---@field gpt2 fun(options: longhaul.models.gpt2): longhaul.spec
 ---@field gpt2_recurrent fun(options: longhaul.models.gpt2_recurrent): longhaul.spec
 ---@field t5 fun(options: longhaul.models.t5): longhaul.spec
+---@field reformer fun(options: longhaul.models.reformer): longhaul.spec
 
 ---@class longhaul.tasks
 ---@field language_model fun(options: longhaul.tasks.language_model): longhaul.spec

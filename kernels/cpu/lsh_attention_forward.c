@@ -1,0 +1,131 @@
+/* LSH attention, forward. One round after the other, each joined to what the rounds before it gave
+ * by their partition functions (Kitaev et al. 2020, eq. 7). */
+#include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/lsh_tile.h"
+
+/* What a thread works in. */
+typedef struct scratch {
+    real maximum[LH_ATTENTION_ROWS], shift[LH_ATTENTION_ROWS], sum[LH_ATTENTION_ROWS];
+    real bias[LH_ATTENTION_ROWS];
+    real *tile, *q, *k, *v, *out; /* [lanes or keys][head_width] */
+    real *score;                  /* [keys][lanes] */
+} scratch;
+
+static size_t scratch_bytes(const lh_lsh_tables *t) {
+    const int64_t rows = 2 * LH_ATTENTION_ROWS * t->head_width;
+    const int64_t keys = lh_lsh_most_keys(t) * (2 * t->head_width + LH_ATTENTION_ROWS);
+    return lh_attention_align(sizeof(scratch)) +
+           lh_attention_align((size_t)(lh_lsh_tile_elements(t) + rows + keys) * sizeof(real));
+}
+
+static scratch *lay_out(const lh_lsh_tables *t, uint8_t *memory) {
+    scratch *work = (scratch *)(void *)memory;
+    const int64_t rows = LH_ATTENTION_ROWS * t->head_width;
+    work->tile = (real *)(void *)(memory + lh_attention_align(sizeof *work));
+    work->score = work->tile + lh_lsh_tile_elements(t);
+    work->q = work->score + lh_lsh_most_keys(t) * LH_ATTENTION_ROWS;
+    work->out = work->q + rows;
+    work->k = work->out + rows;
+    work->v = work->k + lh_lsh_most_keys(t) * t->head_width;
+    return work;
+}
+
+/* Scores to weights exp(score - maximum), their sums in work->sum. */
+LH_SPECIALIZED void weigh_lanes(const lh_lsh_tile *tile, int64_t lanes, scratch *work) {
+    real *score = work->score;
+    int64_t end = 0;
+    lh_lane_fill(lanes, work->maximum, -LH_R(INFINITY));
+    lh_lane_fill(lanes, work->sum, 0);
+    for (int64_t key = tile->keys.begin; key < tile->keys.end; ++key, score += lanes) {
+        const lh_range seen = lh_lsh_seen(tile, key, &end);
+        if (seen.begin == seen.end)
+            lh_lane_fill(lanes, score, -LH_R(INFINITY));
+        else
+            lh_lane_mask(lanes, score, LH_CPU(lsh_bias)(tile, key, work->bias), seen,
+                         work->maximum);
+    }
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l)
+        work->shift[l] = work->maximum[l] == -LH_R(INFINITY) ? 0 : work->maximum[l];
+    score = work->score;
+    for (int64_t key = tile->keys.begin; key < tile->keys.end; ++key, score += lanes)
+        lh_lane_exp(lanes, score, work->shift, work->sum);
+}
+
+static void weigh(const lh_lsh_tile *tile, scratch *work) {
+    const int64_t lanes = lh_lsh_lanes(tile);
+    if (lanes == LH_ATTENTION_ROWS)
+        weigh_lanes(tile, LH_ATTENTION_ROWS, work);
+    else
+        weigh_lanes(tile, lanes, work);
+}
+
+/* y = a * y + b * x, without reading y when a is 0. */
+static void mix(real *y, real a, const real *x, real b, int64_t width) {
+    for (int64_t d = 0; d < width; ++d)
+        y[d] = (a == 0 ? 0 : a * y[d]) + b * x[d];
+}
+
+/* Joins a round's row to the rounds before it; a token that saw nobody in any gets its own value.
+ */
+static void join_row(const lh_lsh_attention_forward_args *args, const lh_lsh_tile *tile,
+                     int64_t row, const scratch *work) {
+    const int64_t width = args->head_width;
+    const int64_t token = tile->order[tile->slots.begin + row];
+    real *out = lh_attention_rows_of(args->out, tile->batch, tile->head, token).data;
+    real *lse = args->lse + (tile->batch * args->heads + tile->head) * args->length + token;
+    const real before = tile->round == 0 ? -LH_R(INFINITY) : *lse, sum = work->sum[row];
+    if (sum != 0) {
+        const real now = work->shift[row] + (real)log((double)sum);
+        const real most = before > now ? before : now;
+        const real joined =
+            most + (real)log(exp((double)(before - most)) + exp((double)(now - most)));
+        mix(out, lh_exp(before - joined) * (before != -LH_R(INFINITY)), work->out + row * width,
+            lh_exp(now - joined) / sum, width);
+        *lse = joined;
+        return;
+    }
+    if (tile->round == 0) *lse = before;
+    if (before == -LH_R(INFINITY) && tile->round == args->rounds - 1)
+        mix(out, 0, lh_attention_rows_of(args->v, tile->batch, tile->head, token).data, 1, width);
+}
+
+static void attend_tile(const lh_lsh_attention_forward_args *args, const lh_lsh_tile *tile,
+                        scratch *work) {
+    const int64_t width = args->head_width, rows = lh_lsh_rows(tile), lanes = lh_lsh_lanes(tile);
+    const int64_t keys = tile->keys.end - tile->keys.begin;
+    const lh_attention_rows q = {work->q, width}, k = {work->k, width}, v = {work->v, width};
+    const lh_attention_rows score = {work->score, lanes}, out = {work->out, width};
+    LH_CPU(lsh_gather_queries)(tile, args->q, work->q);
+    LH_CPU(lsh_gather)(tile, tile->keys, args->k, work->k);
+    LH_CPU(lsh_gather)(tile, tile->keys, args->v, work->v);
+    if (keys > 0) lh_attention_product(false, true, keys, lanes, width, 1, k, q, 0, score);
+    weigh(tile, work);
+    if (keys > 0) lh_attention_product(true, false, rows, width, keys, 1, score, v, 0, out);
+    for (int64_t row = 0; row < rows; ++row)
+        join_row(args, tile, row, work);
+}
+
+size_t LH_CPU(lsh_attention_forward_workspace)(const lh_lsh_attention_forward_args *args) {
+    const lh_lsh_tables tables = LH_LSH_TABLES(args);
+    return (size_t)lh_attention_slots() * scratch_bytes(&tables);
+}
+
+lh_status LH_CPU(lsh_attention_forward)(const lh_launch *launch,
+                                        const lh_lsh_attention_forward_args *args) {
+    const lh_lsh_tables tables = LH_LSH_TABLES(args);
+    const lh_status status = LH_CPU(lsh_check)(&tables);
+    if (status != LH_OK) return status;
+    const int64_t tasks = args->batch * args->heads * lh_lsh_tiles(&tables);
+    uint8_t *memory = launch->workspace;
+    for (int64_t round = 0; round < args->rounds; ++round) {
+#pragma omp parallel for schedule(static) num_threads(lh_attention_threads()) if (tasks > 1)
+        for (int64_t task = 0; task < tasks; ++task) {
+            const size_t slot = (size_t)lh_attention_thread() * scratch_bytes(&tables);
+            scratch *work = lay_out(&tables, memory + slot);
+            const lh_lsh_tile tile = LH_CPU(lsh_tile)(&tables, round, task, work->tile);
+            attend_tile(args, &tile, work);
+        }
+    }
+    return LH_OK;
+}

@@ -1,0 +1,89 @@
+#include "kernels/cpu/lsh_tile.h"
+
+#include <string.h>
+
+lh_status LH_CPU(lsh_check)(const lh_lsh_tables *t) {
+    const bool sound = t->batch >= 0 && t->heads >= 0 && t->length >= 0 && t->head_width >= 0 &&
+                       t->rounds >= 1 && t->chunk >= 1;
+    return sound ? LH_OK : LH_ESHAPE;
+}
+
+/* What each query sees in each round, for the counts N. */
+static void find_queries(const lh_lsh_tile *tile, int64_t pair) {
+    const lh_lsh_tables *t = tile->tables;
+    const int64_t rows = lh_lsh_rows(tile);
+    for (int64_t round = 0; round < t->rounds; ++round) {
+        const int64_t at = (pair * t->rounds + round) * t->length;
+        int32_t *first = tile->seen + 2 * round * LH_ATTENTION_ROWS;
+        int32_t *slot = first + LH_ATTENTION_ROWS;
+        memset(first, 0, 2 * LH_ATTENTION_ROWS * sizeof *first);
+        for (int64_t row = 0; row < rows; ++row) {
+            const int32_t token = tile->order[tile->slots.begin + row];
+            first[row] = t->first[at + token];
+            slot[row] = t->slot[at + token];
+        }
+    }
+}
+
+lh_lsh_tile LH_CPU(lsh_tile)(const lh_lsh_tables *t, int64_t round, int64_t index, real *memory) {
+    const int64_t tiles = lh_lsh_tiles(t), pair = index / tiles;
+    real *logarithm = memory + 2 * t->rounds * LH_ATTENTION_ROWS;
+    lh_lsh_tile tile = {.tables = t,
+                        .batch = pair / t->heads,
+                        .head = pair % t->heads,
+                        .round = round,
+                        .slots = lh_chunk(t->length, LH_ATTENTION_ROWS, index % tiles),
+                        .order = t->order + (pair * t->rounds + round) * t->length,
+                        .seen = (int32_t *)(void *)memory,
+                        .logarithm = logarithm};
+    for (int64_t n = 0; n <= t->rounds; ++n)
+        logarithm[n] = (real)log((double)lh_max(n, 1));
+    find_queries(&tile, pair);
+    tile.keys.begin = tile.seen[2 * round * LH_ATTENTION_ROWS];
+    tile.keys.end = lh_max(tile.keys.begin, tile.slots.end - 1);
+    return tile;
+}
+
+void LH_CPU(lsh_gather)(const lh_lsh_tile *tile, lh_range slots, lh_heads x, real *y) {
+    const int64_t width = tile->tables->head_width;
+    const lh_attention_rows rows = lh_attention_rows_of(x, tile->batch, tile->head, 0);
+    for (int64_t s = slots.begin; s < slots.end; ++s, y += width)
+        memcpy(y, rows.data + tile->order[s] * rows.stride, (size_t)width * sizeof *y);
+}
+
+void LH_CPU(lsh_gather_queries)(const lh_lsh_tile *tile, lh_heads x, real *y) {
+    const int64_t width = tile->tables->head_width, rows = lh_lsh_rows(tile);
+    LH_CPU(lsh_gather)(tile, tile->slots, x, y);
+    memset(y + rows * width, 0, (size_t)((lh_lsh_lanes(tile) - rows) * width) * sizeof *y);
+}
+
+void LH_CPU(lsh_scatter)(const lh_lsh_tile *tile, lh_range slots, const real *x, lh_heads y) {
+    if (!y.data) return;
+    const int64_t width = tile->tables->head_width;
+    const lh_attention_rows rows = lh_attention_rows_of(y, tile->batch, tile->head, 0);
+    for (int64_t s = slots.begin; s < slots.end; ++s, x += width) {
+        real *row = rows.data + tile->order[s] * rows.stride;
+        for (int64_t d = 0; d < width; ++d)
+            row[d] += x[d];
+    }
+}
+
+const real *LH_CPU(lsh_bias)(const lh_lsh_tile *tile, int64_t key, real *memory) {
+    static const real none[LH_ATTENTION_ROWS];
+    const lh_lsh_tables *t = tile->tables;
+    if (t->rounds == 1) return none;
+    const int64_t pair = tile->batch * t->heads + tile->head;
+    const int32_t *slot_of_key = t->slot + pair * t->rounds * t->length + tile->order[key];
+    int32_t count[LH_ATTENTION_ROWS] = {0};
+    for (int64_t round = 0; round < t->rounds; ++round) {
+        const int32_t at = slot_of_key[round * t->length];
+        const int32_t *first = tile->seen + 2 * round * LH_ATTENTION_ROWS;
+        const int32_t *slot = first + LH_ATTENTION_ROWS;
+#pragma omp simd
+        for (int l = 0; l < LH_ATTENTION_ROWS; ++l)
+            count[l] += (first[l] <= at) & (at < slot[l]);
+    }
+    for (int l = 0; l < LH_ATTENTION_ROWS; ++l)
+        memory[l] = -tile->logarithm[count[l]];
+    return memory;
+}

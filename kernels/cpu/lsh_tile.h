@@ -1,0 +1,78 @@
+/* What both passes of LSH attention share. A tile is a run of queries in sorted order; the keys
+ * that they see are a run of slots that ends with the tile's last but one, so the scores lie as in
+ * attention.h, [keys][lanes], and each key is seen by one run of lanes. */
+#ifndef LH_KERNELS_CPU_LSH_TILE_H
+#define LH_KERNELS_CPU_LSH_TILE_H
+
+#include "kernels/cpu/attention_lane.h"
+
+/* The sorted tokens of all rounds. */
+typedef struct lh_lsh_tables {
+    int64_t batch, heads, length, head_width, rounds, chunk;
+    const int32_t *order, *slot, *first;
+} lh_lsh_tables;
+
+#define LH_LSH_TABLES(args)                                                                        \
+    {                                                                                              \
+        (args)->batch, (args)->heads, (args)->length, (args)->head_width, (args)->rounds,          \
+            (args)->chunk, (args)->order, (args)->slot, (args)->first                              \
+    }
+
+typedef struct lh_lsh_tile {
+    const lh_lsh_tables *tables;
+    int64_t batch, head, round;
+    lh_range slots, keys;  /* of the queries; of what they see */
+    const int32_t *order;  /* of the round */
+    int32_t *seen;         /* [rounds][first, slot][LH_ATTENTION_ROWS] of the queries */
+    const real *logarithm; /* [rounds + 1]: of 0 (as 1), 1, 2 ... */
+} lh_lsh_tile;
+
+static inline int64_t lh_lsh_rows(const lh_lsh_tile *tile) {
+    return tile->slots.end - tile->slots.begin;
+}
+
+static inline int64_t lh_lsh_lanes(const lh_lsh_tile *tile) {
+    return lh_chunk_count(lh_lsh_rows(tile), LH_ATTENTION_VECTOR) * LH_ATTENTION_VECTOR;
+}
+
+static inline int64_t lh_lsh_tiles(const lh_lsh_tables *tables) {
+    return lh_chunk_count(tables->length, LH_ATTENTION_ROWS);
+}
+
+/* Keys that a tile can see at most. */
+static inline int64_t lh_lsh_most_keys(const lh_lsh_tables *tables) {
+    return lh_min(tables->length, 2 * lh_min(tables->chunk, tables->length) + LH_ATTENTION_ROWS);
+}
+
+/* Elements of `memory` that a tile works in. */
+static inline int64_t lh_lsh_tile_elements(const lh_lsh_tables *tables) {
+    const int64_t integers = 2 * tables->rounds * LH_ATTENTION_ROWS;
+    return integers + lh_chunk_count(tables->rounds + 1, LH_ATTENTION_VECTOR) * LH_ATTENTION_VECTOR;
+}
+
+lh_status LH_CPU(lsh_check)(const lh_lsh_tables *tables);
+
+/* Tile `index` of `tables` in a round; pairs of batch row and head follow one another. */
+lh_lsh_tile LH_CPU(lsh_tile)(const lh_lsh_tables *tables, int64_t round, int64_t index,
+                             real *memory);
+
+/* y [slots][head_width] = x of the tokens in these slots. */
+void LH_CPU(lsh_gather)(const lh_lsh_tile *tile, lh_range slots, lh_heads x, real *y);
+/* The same for the queries, with rows of zeros up to the number of lanes. */
+void LH_CPU(lsh_gather_queries)(const lh_lsh_tile *tile, lh_heads x, real *y);
+/* y of the tokens in these slots += x [slots][head_width]; nothing when y has no data. */
+void LH_CPU(lsh_scatter)(const lh_lsh_tile *tile, lh_range slots, const real *x, lh_heads y);
+
+/* - log N of a key for each lane; `memory` has a lane each. Zeros when there is one round. */
+const real *LH_CPU(lsh_bias)(const lh_lsh_tile *tile, int64_t key, real *memory);
+
+/* The lanes that see a key. `end` begins at 0 and serves the keys in order. */
+static inline lh_range lh_lsh_seen(const lh_lsh_tile *tile, int64_t key, int64_t *end) {
+    const int32_t *first = tile->seen + 2 * tile->round * LH_ATTENTION_ROWS;
+    while (*end < lh_lsh_rows(tile) && first[*end] <= key)
+        ++*end;
+    const lh_range lanes = {lh_min(*end, lh_max(0, key + 1 - tile->slots.begin)), *end};
+    return lanes;
+}
+
+#endif

@@ -1,0 +1,197 @@
+/* LSH attention: a warp for each token of each head, a lane for every 32nd element of its vectors;
+ * rounds and keys come one after the other. The gradients of keys and values are summed by a warp
+ * for each key, over the queries that see it. */
+#include "kernels/cuda/attention.cuh"
+
+/* What both passes are told of the sorted tokens of one batch row and head. */
+typedef struct lsh_sorted_view {
+    int64_t length, rounds;
+    const int32_t *order, *slot, *first; /* [rounds][length] */
+} lsh_sorted_view;
+
+template <typename arguments>
+__device__ static inline lsh_sorted_view sorted_of(const arguments &a, int64_t pair) {
+    const int64_t at = pair * a.rounds * a.length;
+    return {a.length, a.rounds, a.order + at, a.slot + at, a.first + at};
+}
+
+/* N_ij, a round to each lane; i sees j in some round, so it is not 0. */
+__device__ static inline real count_rounds(const lsh_sorted_view &view, int64_t i, int64_t j,
+                                           int lane) {
+    int count = 0;
+    for (int64_t r = lane; r < view.rounds; r += LH_WARP) {
+        const int32_t at = view.slot[r * view.length + j];
+        count += view.first[r * view.length + i] <= at && at < view.slot[r * view.length + i];
+    }
+    return (real)lh_warp_sum(count);
+}
+
+/* a . b, a lane for every 32nd element. */
+__device__ static inline real warp_dot(const real *a, const real *b, int64_t width, int lane) {
+    real sum = 0;
+    for (int64_t d = lane; d < width; d += LH_WARP)
+        sum += a[d] * b[d];
+    return lh_warp_sum(sum);
+}
+
+/* part += factor * x. */
+__device__ static inline void add_row(real *part, real factor, const real *x, int64_t width,
+                                      int lane) {
+    for (int p = 0; p < LH_HEAD_PARTS; ++p) {
+        const int64_t d = p * LH_WARP + lane;
+        if (d < width) part[p] += factor * x[d];
+    }
+}
+
+__device__ static inline void store_row(const lh_heads &y, int64_t batch, int64_t head,
+                                        int64_t token, lh_write write, const real *part,
+                                        int64_t width, int lane) {
+    if (y.data == NULL) return;
+    for (int p = 0; p < LH_HEAD_PARTS; ++p) {
+        const int64_t d = p * LH_WARP + lane;
+        if (d < width) lh_store(&lh_head_row(y, batch, head, token)[d], write, part[p]);
+    }
+}
+
+template <typename arguments> static inline bool is_sound(const arguments *a) {
+    return a->batch >= 0 && a->heads >= 0 && a->length >= 0 && a->head_width >= 0 &&
+           a->head_width <= LH_HEAD_PARTS * LH_WARP && a->rounds >= 1 && a->chunk >= 1;
+}
+
+size_t lh_cuda_lsh_attention_forward_workspace(const lh_lsh_attention_forward_args *args) {
+    (void)args;
+    return 0;
+}
+
+lh_status lh_cuda_lsh_attention_forward(const lh_launch *launch,
+                                        const lh_lsh_attention_forward_args *args) {
+    if (!is_sound(args)) return LH_ESHAPE;
+    const lh_lsh_attention_forward_args a = *args;
+    return lh_each_row(launch, a.batch * a.heads * a.length, [=] __device__(int64_t row, int lane) {
+        const int64_t i = row % a.length, pair = row / a.length, width = a.head_width;
+        const int64_t batch = pair / a.heads, head = pair % a.heads;
+        const lsh_sorted_view view = sorted_of(a, pair);
+        const real *q = lh_head_row(a.q, batch, head, i);
+        real most = -INFINITY, sum = 0, part[LH_HEAD_PARTS] = {0};
+        for (int64_t r = 0; r < a.rounds; ++r) {
+            const int32_t end = view.slot[r * a.length + i];
+            for (int32_t at = view.first[r * a.length + i]; at < end; ++at) {
+                const int64_t j = view.order[r * a.length + at];
+                const real score = warp_dot(q, lh_head_row(a.k, batch, head, j), width, lane);
+                const real higher = lh_larger(most, score), factor = expf(most - higher);
+                const real weight = expf(score - higher) / count_rounds(view, i, j, lane);
+                most = higher;
+                sum = sum * factor + weight;
+                for (int p = 0; p < LH_HEAD_PARTS; ++p)
+                    part[p] *= factor;
+                add_row(part, weight, lh_head_row(a.v, batch, head, j), width, lane);
+            }
+        }
+        const bool alone = most == -INFINITY;
+        if (alone) add_row(part, 1, lh_head_row(a.v, batch, head, i), width, lane);
+        for (int p = 0; p < LH_HEAD_PARTS && !alone; ++p)
+            part[p] /= sum;
+        store_row(a.out, batch, head, i, LH_SET, part, width, lane);
+        if (lane == 0) a.lse[row] = alone ? -INFINITY : most + logf(sum);
+    });
+}
+
+/* ---- backward ---- */
+
+/* What a query of the backward pass knows. */
+typedef struct lsh_query {
+    int64_t token;
+    const real *q, *dout;
+    real lse, delta;
+} lsh_query;
+
+__device__ static inline lsh_query query_of(const lh_lsh_attention_backward_args &a, int64_t pair,
+                                            int64_t i, const real *delta) {
+    const int64_t batch = pair / a.heads, head = pair % a.heads, row = pair * a.length + i;
+    return {i, lh_head_row(a.q, batch, head, i), lh_head_row(a.dout, batch, head, i), a.lse[row],
+            delta[row]};
+}
+
+/* The weight of a pair in a round that has it, and the gradient of its score. */
+typedef struct lsh_slope {
+    real weight, score;
+} lsh_slope;
+
+__device__ static inline lsh_slope slope_of(const lsh_sorted_view &view, const lsh_query &query,
+                                            int64_t j, const real *k, const real *v, int64_t width,
+                                            int lane) {
+    const real score = warp_dot(query.q, k, width, lane);
+    const real weight = expf(score - query.lse) / count_rounds(view, query.token, j, lane);
+    return {weight, weight * (warp_dot(query.dout, v, width, lane) - query.delta)};
+}
+
+/* dq of a token. */
+__device__ static inline void differentiate_query(const lh_lsh_attention_backward_args &a,
+                                                  const lsh_sorted_view &view, int64_t pair,
+                                                  const lsh_query &query, int lane) {
+    const int64_t batch = pair / a.heads, head = pair % a.heads, width = a.head_width;
+    real part[LH_HEAD_PARTS] = {0};
+    for (int64_t r = 0; r < a.rounds; ++r) {
+        const int32_t end = view.slot[r * a.length + query.token];
+        for (int32_t at = view.first[r * a.length + query.token]; at < end; ++at) {
+            const int64_t j = view.order[r * a.length + at];
+            const real *k = lh_head_row(a.k, batch, head, j);
+            const lsh_slope slope =
+                slope_of(view, query, j, k, lh_head_row(a.v, batch, head, j), width, lane);
+            add_row(part, slope.score, k, width, lane);
+        }
+    }
+    store_row(a.dq, batch, head, query.token, a.dq_write, part, width, lane);
+}
+
+/* dk and dv of a token: those that see it follow it in each round's order. */
+__device__ static inline void differentiate_key(const lh_lsh_attention_backward_args &a,
+                                                const lsh_sorted_view &view, int64_t pair,
+                                                int64_t j, const real *delta, int lane) {
+    const int64_t batch = pair / a.heads, head = pair % a.heads, width = a.head_width;
+    const real *k = lh_head_row(a.k, batch, head, j), *v = lh_head_row(a.v, batch, head, j);
+    real dk[LH_HEAD_PARTS] = {0}, dv[LH_HEAD_PARTS] = {0};
+    for (int64_t r = 0; r < a.rounds; ++r) {
+        const int32_t own = view.slot[r * a.length + j];
+        for (int64_t at = own + 1; at < a.length; ++at) {
+            const int64_t i = view.order[r * a.length + at];
+            if (view.first[r * a.length + i] > own) break;
+            const lsh_query query = query_of(a, pair, i, delta);
+            const lsh_slope slope = slope_of(view, query, j, k, v, width, lane);
+            add_row(dk, slope.score, query.q, width, lane);
+            add_row(dv, slope.weight, query.dout, width, lane);
+        }
+    }
+    if (a.lse[pair * a.length + j] == -INFINITY)
+        add_row(dv, 1, lh_head_row(a.dout, batch, head, j), width, lane);
+    store_row(a.dk, batch, head, j, a.dk_write, dk, width, lane);
+    store_row(a.dv, batch, head, j, a.dv_write, dv, width, lane);
+}
+
+size_t lh_cuda_lsh_attention_backward_workspace(const lh_lsh_attention_backward_args *args) {
+    return (size_t)(args->batch * args->heads * args->length) * sizeof(real);
+}
+
+lh_status lh_cuda_lsh_attention_backward(const lh_launch *launch,
+                                         const lh_lsh_attention_backward_args *args) {
+    if (!is_sound(args)) return LH_ESHAPE;
+    const lh_lsh_attention_backward_args a = *args;
+    const int64_t rows = a.batch * a.heads * a.length;
+    real *delta = (real *)launch->workspace;
+    LH_CUDA_TRY(lh_each_row(launch, rows, [=] __device__(int64_t row, int lane) {
+        const int64_t i = row % a.length, pair = row / a.length;
+        const int64_t batch = pair / a.heads, head = pair % a.heads;
+        const real sum = warp_dot(lh_head_row(a.out, batch, head, i),
+                                  lh_head_row(a.dout, batch, head, i), a.head_width, lane);
+        if (lane == 0) delta[row] = sum;
+    }));
+    LH_CUDA_TRY(lh_each_row(launch, rows, [=] __device__(int64_t row, int lane) {
+        const int64_t pair = row / a.length;
+        const lsh_query query = query_of(a, pair, row % a.length, delta);
+        differentiate_query(a, sorted_of(a, pair), pair, query, lane);
+    }));
+    return lh_each_row(launch, rows, [=] __device__(int64_t row, int lane) {
+        const int64_t pair = row / a.length;
+        differentiate_key(a, sorted_of(a, pair), pair, row % a.length, delta, lane);
+    });
+}

@@ -1,0 +1,87 @@
+#include "models/layers/axial_position.h"
+
+#include <stdlib.h>
+
+#include "models/layers/initial.h"
+
+static int64_t capacity(const lh_positions *positions) {
+    int64_t count = 1;
+    for (int64_t a = 0; a < positions->axes; ++a)
+        count *= positions->size[a];
+    return count;
+}
+
+static lh_status read_widths(const lh_options *options, int64_t width, lh_positions *positions) {
+    int64_t sum = 0;
+    const int given = lh_options_list(options, "position_widths", positions->width, LH_AXES);
+    positions->sums = given == 0;
+    for (int64_t a = 0; a < positions->axes && given == 0; ++a)
+        positions->width[a] = width;
+    bool good = given == 0 || given == positions->axes;
+    for (int64_t a = 0; a < positions->axes && good && given > 0; ++a) {
+        good = positions->width[a] >= 1;
+        sum += positions->width[a];
+    }
+    if (good && (given == 0 || sum == width)) return LH_OK;
+    return lh_fail(LH_EOPTION,
+                   "option 'position_widths' (%s): one size for each of the %lld axes of "
+                   "'positions', %lld together",
+                   lh_options_text(options, "position_widths"), (long long)positions->axes,
+                   (long long)width);
+}
+
+lh_status lh_positions_read(const lh_options *options, int64_t width, lh_positions *positions) {
+    positions->axes = lh_options_list(options, "positions", positions->size, LH_AXES);
+    bool good = positions->axes <= LH_AXES;
+    for (int64_t a = 0; a < positions->axes && good; ++a)
+        good = positions->size[a] >= 1 && capacity(positions) < (int64_t)1 << 31;
+    if (!good)
+        return lh_fail(LH_EOPTION, "option 'positions' (%s): at most %d positive sizes",
+                       lh_options_text(options, "positions"), LH_AXES);
+    return read_widths(options, width, positions);
+}
+
+void lh_positions_declare(lh_positions *positions, lh_declare *declare) {
+    const lh_init waves = {LH_INIT_SINUSOIDS, 0.0, 1.0};
+    for (int64_t a = 0; a < positions->axes; ++a) {
+        const int64_t shape[] = {positions->size[a], positions->width[a]};
+        positions->table[a] =
+            lh_declare_param(declare, positions->axes == 1 ? waves : lh_init_normal(1.0), 2, shape,
+                             "positions.%lld.weight", (long long)a);
+        lh_declare_embedding(declare);
+    }
+}
+
+lh_status lh_positions_check(const lh_positions *positions, int64_t length) {
+    if (positions->axes == 0 || length <= capacity(positions)) return LH_OK;
+    return lh_fail(LH_ESHAPE, "segment %lld is longer than the %lld 'positions'", (long long)length,
+                   (long long)capacity(positions));
+}
+
+/* The axis' vectors for positions 0 .. length - 1, which change every `inner` positions. */
+static lh_tensor *along_axis(lh_tape *tape, lh_tensor *table, int64_t inner, int64_t size,
+                             int64_t length) {
+    int32_t *index = lh_tape_scratch(tape, (size_t)length * sizeof *index);
+    if (index == NULL) return NULL;
+    for (int64_t p = 0; p < length; ++p)
+        index[p] = (int32_t)(p / inner % size);
+    return lh_gather(tape, table, lh_integers(tape, 1, &length, index));
+}
+
+lh_tensor *lh_positions_add(const lh_positions *positions, lh_tape *tape, lh_tensor *const *param,
+                            lh_tensor *x) {
+    if (x == NULL || positions->axes == 0) return x;
+    const int64_t length = x->shape[1];
+    if (positions->axes == 1)
+        return lh_add_batch(tape, x, lh_slice(tape, param[positions->table[0]], 0, 0, length));
+    const lh_scope scope = lh_scope_open(tape);
+    lh_tensor *part[LH_AXES], *joined = NULL;
+    int64_t inner = capacity(positions);
+    for (int64_t a = 0; a < positions->axes; ++a) {
+        inner /= positions->size[a];
+        part[a] = along_axis(tape, param[positions->table[a]], inner, positions->size[a], length);
+        if (positions->sums) joined = a == 0 ? part[0] : lh_add(tape, joined, part[a]);
+    }
+    if (!positions->sums) joined = lh_concat(tape, 1, part, (int)positions->axes);
+    return lh_scope_close(tape, scope, lh_add_batch(tape, x, joined));
+}

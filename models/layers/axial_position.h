@@ -1,0 +1,46 @@
+/* Positions that are learned, as one table or as one for each axis of a box that the sequence is
+ * laid out in, row by row ("axial": Ho et al. 2019; the released code of Kitaev et al. 2020). */
+#ifndef LH_LAYERS_AXIAL_POSITION_H
+#define LH_LAYERS_AXIAL_POSITION_H
+
+#include "harness/engine/model.h"
+
+enum { LH_AXES = 4 };
+
+typedef struct lh_positions {
+    int64_t axes;
+    int64_t size[LH_AXES];  /* positions along each axis */
+    int64_t width[LH_AXES]; /* of its table's vectors */
+    bool sums;              /* the axes' vectors are added instead of concatenated */
+    int table[LH_AXES];     /* parameters */
+} lh_positions;
+
+#define LH_POSITION_OPTIONS                                                                        \
+    {"positions",                                                                                  \
+     LH_OPTION_LIST,                                                                               \
+     "65536",                                                                                      \
+     0,                                                                                            \
+     0,                                                                                            \
+     NULL,                                                                                         \
+     "longest sequence, or its axes for axial embeddings (128+512); empty: no positions"},         \
+    {                                                                                              \
+        "position_widths", LH_OPTION_LIST, "", 0, 0, NULL,                                         \
+            "sizes of the axes' vectors, which are concatenated; empty: they are added"            \
+    }
+
+/* Reads the rows of LH_POSITION_OPTIONS for embeddings of `width`. Fails: LH_EOPTION when sizes are
+ * not positive or the widths do not make up `width`. */
+lh_status lh_positions_read(const lh_options *options, int64_t width, lh_positions *positions);
+
+/* One table starts from sines and cosines, those of axes from a standard normal distribution. */
+void lh_positions_declare(lh_positions *positions, lh_declare *declare);
+
+/* Fails with LH_ESHAPE when a segment is longer than there are positions. */
+lh_status lh_positions_check(const lh_positions *positions, int64_t length);
+
+/* x [batch][length][width] + the vectors of positions 0, 1 ...; table[a] is parameter a's tensor.
+ */
+lh_tensor *lh_positions_add(const lh_positions *positions, lh_tape *tape, lh_tensor *const *param,
+                            lh_tensor *x);
+
+#endif

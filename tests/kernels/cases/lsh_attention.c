@@ -1,0 +1,167 @@
+#include "tests/kernels/conformance.h"
+
+typedef struct shape {
+    int64_t batch, heads, length, head_width, rounds, chunk, buckets;
+} shape;
+
+static const shape shapes[] = {
+    {0, 2, 3, 4, 1, 2, 2},     {2, 2, 0, 4, 2, 2, 2},     {1, 1, 1, 1, 1, 1, 1},
+    {2, 2, 3, 4, 1, 3, 1},     {1, 2, 17, 5, 2, 4, 4},    {2, 1, 33, 8, 1, 8, 6},
+    {1, 2, 65, 16, 4, 16, 8},  {1, 1, 129, 7, 3, 16, 2},  {1, 3, 100, 33, 2, 100, 1},
+    {1, 1, 131, 8, 2, 3, 40},  {1, 1, 200, 16, 1, 64, 6}, {2, 2, 70, 4, 33, 8, 4},
+    {1, 1, 257, 64, 2, 32, 10}};
+
+/* Dense, or a part of wider rows. */
+static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
+    view->head_stride = w->head_width + (padded ? 5 : 0);
+    view->token_stride = w->heads * view->head_stride + (padded ? 11 : 0);
+    view->batch_stride = w->length * view->token_stride;
+    if (w->batch == 0 || w->length == 0) return 0;
+    return (w->batch - 1) * view->batch_stride + (w->length - 1) * view->token_stride +
+           (w->heads - 1) * view->head_stride + w->head_width;
+}
+
+/* Random buckets, sorted. */
+static void add_order(suite *s, const shape *w, const int32_t **order, const int32_t **slot,
+                      const int32_t **first) {
+    const int64_t count = w->batch * w->heads * w->rounds * w->length;
+    int32_t *bucket = calloc((size_t)count + 1, sizeof *bucket);
+    if (bucket == NULL) abort();
+    for (int64_t i = 0; i < count; i++)
+        bucket[i] = (int32_t)suite_integer(s, w->buckets);
+    const lh_lsh_sort_args sort = {.rows = w->batch * w->heads * w->rounds,
+                                   .length = w->length,
+                                   .buckets = w->buckets,
+                                   .chunk = w->chunk,
+                                   .bucket = bucket,
+                                   .order = case_in_i32(s, "order", order, count, 1),
+                                   .slot = case_in_i32(s, "slot", slot, count, 1),
+                                   .first = case_in_i32(s, "first", first, count, 1)};
+    naive_lsh_sort(&sort);
+    free(bucket);
+}
+
+/* Scores of four multiplications each, two products. */
+static double work_of(const shape *w) {
+    return 4.0 * (double)(w->batch * w->heads * w->rounds * w->length * w->head_width) *
+           (double)w->chunk;
+}
+
+static void forward(suite *s, const shape *w, bool padded) {
+    lh_lsh_attention_forward_args args = {.batch = w->batch,
+                                          .heads = w->heads,
+                                          .length = w->length,
+                                          .head_width = w->head_width,
+                                          .rounds = w->rounds,
+                                          .chunk = w->chunk};
+    case_open(s, &args, sizeof args,
+              "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
+              ", rounds %" PRId64 ", chunk %" PRId64 ", buckets %" PRId64 ", padded %d",
+              w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets,
+              padded);
+    case_in(s, "q", &args.q.data, lay_out(&args.q, w, padded));
+    case_in(s, "k", &args.k.data, lay_out(&args.k, w, false));
+    case_in(s, "v", &args.v.data, lay_out(&args.v, w, padded));
+    add_order(s, w, &args.order, &args.slot, &args.first);
+    case_out(s, "out", &args.out.data, lay_out(&args.out, w, padded), LH_SET);
+    case_out(s, "lse", &args.lse, w->batch * w->heads * w->length, LH_SET);
+    case_flops(s, work_of(w));
+    case_run(s);
+}
+
+void cases_lsh_attention_forward(suite *s) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int padded = 0; padded < 2; padded++)
+            if (suite_tries(s, (int)i, padded)) forward(s, &shapes[i], padded == 1);
+}
+
+void bench_lsh_attention_forward(suite *s) {
+    forward(s, &(shape){1, 4, 16384, 64, 1, 64, 512}, false);
+    forward(s, &(shape){1, 4, 16384, 64, 4, 64, 512}, false);
+}
+
+/* ---- Backward ---- */
+
+static lh_lsh_attention_forward_args forward_of(const lh_lsh_attention_backward_args *args) {
+    return (lh_lsh_attention_forward_args){.batch = args->batch,
+                                           .heads = args->heads,
+                                           .length = args->length,
+                                           .head_width = args->head_width,
+                                           .rounds = args->rounds,
+                                           .chunk = args->chunk,
+                                           .q = args->q,
+                                           .k = args->k,
+                                           .v = args->v,
+                                           .order = args->order,
+                                           .slot = args->slot,
+                                           .first = args->first,
+                                           .out = args->out,
+                                           .lse = (real *)args->lse};
+}
+
+/* All views are dense here. */
+static double backward_loss(suite *s, const void *arguments) {
+    const lh_lsh_attention_backward_args *args = arguments;
+    const int64_t rows = args->batch * args->heads * args->length;
+    lh_lsh_attention_forward_args with = forward_of(args);
+    with.out.data = scratch(rows * args->head_width);
+    with.lse = scratch(rows);
+    launch_lsh_attention_forward(s, &with);
+    const double loss = dot(with.out.data, args->dout.data, rows * args->head_width);
+    free(with.out.data);
+    free(with.lse);
+    return loss;
+}
+
+static void backward(suite *s, const shape *w, int row, bool padded) {
+    lh_lsh_attention_backward_args args = {.batch = w->batch,
+                                           .heads = w->heads,
+                                           .length = w->length,
+                                           .head_width = w->head_width,
+                                           .rounds = w->rounds,
+                                           .chunk = w->chunk,
+                                           .dq_write = write_of(suite_flag(row, 0)),
+                                           .dk_write = write_of(suite_flag(row, 1)),
+                                           .dv_write = write_of(suite_flag(row, 2))};
+    const bool wanted[] = {!suite_flag(row, 3), !suite_flag(row, 4), !suite_flag(row, 5)};
+    case_open(s, &args, sizeof args,
+              "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
+              ", rounds %" PRId64 ", chunk %" PRId64 ", buckets %" PRId64
+              ", padded %d, writes %d %d %d, wanted %d %d %d",
+              w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets, padded,
+              args.dq_write, args.dk_write, args.dv_write, wanted[0], wanted[1], wanted[2]);
+    case_in(s, "q", &args.q.data, lay_out(&args.q, w, padded));
+    case_in(s, "k", &args.k.data, lay_out(&args.k, w, false));
+    case_in(s, "v", &args.v.data, lay_out(&args.v, w, padded));
+    add_order(s, w, &args.order, &args.slot, &args.first);
+    case_in(s, "out", &args.out.data, lay_out(&args.out, w, padded));
+    case_in(s, "lse", &args.lse, w->batch * w->heads * w->length);
+    const lh_lsh_attention_forward_args saved = forward_of(&args);
+    naive_lsh_attention_forward(&saved);
+    case_in(s, "dout", &args.dout.data, lay_out(&args.dout, w, padded));
+    if (wanted[0]) case_out(s, "dq", &args.dq.data, lay_out(&args.dq, w, padded), args.dq_write);
+    if (wanted[1]) case_out(s, "dk", &args.dk.data, lay_out(&args.dk, w, false), args.dk_write);
+    if (wanted[2]) case_out(s, "dv", &args.dv.data, lay_out(&args.dv, w, padded), args.dv_write);
+    case_loss(s, backward_loss);
+    case_pair(s, &args.q.data, &args.dq.data);
+    case_pair(s, &args.k.data, &args.dk.data);
+    case_pair(s, &args.v.data, &args.dv.data);
+    case_flops(s, 2.5 * work_of(w));
+    case_run(s);
+}
+
+void cases_lsh_attention_backward(suite *s) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int row = (int)i % 2; row < SUITE_FLAG_ROWS; row += 2)
+            if (suite_tries(s, (int)i / 2, row / 2)) backward(s, &shapes[i], row, row / 2 % 2 == 1);
+}
+
+void bench_lsh_attention_backward(suite *s) {
+    backward(s, &(shape){1, 4, 4096, 64, 1, 64, 128}, 0, false);
+}
+
+void gradients_lsh_attention_backward(suite *s) {
+    backward(s, &(shape){1, 2, 9, 3, 1, 3, 2}, 0, false);
+    backward(s, &(shape){2, 1, 12, 4, 3, 4, 3}, 0, false);
+    backward(s, &(shape){1, 1, 70, 4, 2, 16, 6}, 0, false);
+}

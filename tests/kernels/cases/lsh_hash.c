@@ -1,0 +1,78 @@
+#include "tests/kernels/conformance.h"
+
+typedef struct shape {
+    int64_t batch, heads, length, head_width, rounds, factors, factor[LH_LSH_FACTORS];
+} shape;
+
+/* Multiples of a power of two, so that every product is exact and no rounding decides which is
+ * largest. Coarse ones tie often. */
+static void round_to(real *x, int64_t count, double unit) {
+    for (int64_t i = 0; i < count; i++)
+        x[i] = (real)(floor((double)x[i] / unit) * unit);
+}
+
+static void hash(suite *s, const shape *w, bool padded, double unit) {
+    lh_lsh_hash_args args = {.batch = w->batch,
+                             .heads = w->heads,
+                             .length = w->length,
+                             .head_width = w->head_width,
+                             .rounds = w->rounds,
+                             .factors = w->factors};
+    int64_t columns = 0;
+    for (int64_t f = 0; f < w->factors; f++) {
+        args.factor[f] = w->factor[f];
+        columns += w->factor[f] / 2;
+    }
+    case_open(
+        s, &args, sizeof args,
+        "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
+        ", rounds %" PRId64 ", %" PRId64 " columns in %" PRId64 " factors, padded %d, unit %g",
+        w->batch, w->heads, w->length, w->head_width, w->rounds, columns, w->factors, padded, unit);
+    args.x.head_stride = w->head_width + (padded ? 3 : 0);
+    args.x.token_stride = w->heads * args.x.head_stride + (padded ? 7 : 0);
+    args.x.batch_stride = w->length * args.x.token_stride;
+    const int64_t span = w->batch * args.x.batch_stride;
+    round_to(case_in(s, "x", &args.x.data, span), span, unit);
+    const int64_t count = w->batch * w->heads * w->head_width * w->rounds * columns;
+    round_to(case_in(s, "rotation", &args.rotation, count), count, unit);
+    case_out_i32(s, "bucket", &args.bucket, w->batch * w->heads * w->rounds * w->length);
+    case_flops(s, 2.0 * (double)(w->length * count));
+    case_run(s);
+}
+
+static const shape shapes[] = {{0, 2, 5, 4, 2, 1, {4}},          {2, 2, 0, 4, 2, 1, {4}},
+                               {1, 2, 5, 4, 0, 1, {4}},          {1, 1, 1, 1, 1, 1, {2}},
+                               {2, 3, 7, 5, 2, 1, {6}},          {1, 2, 33, 8, 3, 2, {4, 6}},
+                               {2, 1, 65, 16, 1, 1, {34}},       {1, 2, 129, 33, 2, 1, {130}},
+                               {1, 1, 70, 64, 4, 2, {16, 32}},   {2, 2, 17, 7, 2, 3, {2, 6, 8}},
+                               {1, 1, 9, 3, 1, 4, {2, 2, 4, 2}}, {1, 2, 5, 4, 2, 1, {1}},
+                               {1, 1, 70, 4, 1, 2, {1, 4}}};
+
+void cases_lsh_hash(suite *s) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        hash(s, &shapes[i], false, 1.0 / 64);
+        hash(s, &shapes[i], true, 1.0 / 2);
+    }
+    static const shape refused[] = {{1, 1, 4, 4, 1, 0, {0}}, {1, 1, 4, 4, 1, 1, {3}}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        lh_lsh_hash_args args = {.batch = 1,
+                                 .heads = 1,
+                                 .length = 4,
+                                 .head_width = 4,
+                                 .rounds = 1,
+                                 .factors = refused[i].factors,
+                                 .factor = {refused[i].factor[0]}};
+        case_open(s, &args, sizeof args, "%" PRId64 " factors, the first %" PRId64, args.factors,
+                  args.factor[0]);
+        case_in(s, "x", &args.x.data, 16);
+        case_in(s, "rotation", &args.rotation, 16);
+        case_out_i32(s, "bucket", &args.bucket, 4);
+        case_expect(s, LH_ESHAPE, false);
+        case_run(s);
+    }
+}
+
+void bench_lsh_hash(suite *s) {
+    hash(s, &(shape){1, 4, 16384, 64, 1, 1, {512}}, false, 1.0 / 64);
+    hash(s, &(shape){1, 4, 16384, 64, 1, 2, {32, 16}}, false, 1.0 / 64);
+}
