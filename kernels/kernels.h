@@ -18,6 +18,7 @@
 #define LH_KERNELS_KERNELS_H
 
 #include "kernels/heads.h"
+#include "kernels/prob_attention.h"
 #include "kernels/random.h"
 #include "kernels/rem.h"
 

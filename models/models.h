@@ -19,5 +19,7 @@ extern const lh_model_class lh_model_gpt2;
 extern const lh_model_class lh_model_gpt2_recurrent;
 extern const lh_model_class lh_model_t5;
 extern const lh_model_class lh_model_reformer;
+extern const lh_model_class lh_model_informer;
+extern const lh_model_class lh_model_logsparse;
 
 #endif

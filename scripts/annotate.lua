@@ -184,6 +184,10 @@ function longhaul.train(options) end
 ---@return longhaul.corpus
 function longhaul.data.text(options) end
 
+---@param options longhaul.series|string
+---@return longhaul.series
+function longhaul.data.series(options) end
+
 ---The first of several corpora that is on this machine; the last one is taken for granted.
 ---@param names string[]
 ---@return string
@@ -224,11 +228,12 @@ add(head)
 alias("longhaul.metric", metrics.names())
 for _, model in ipairs(core.models()) do class("longhaul.models." .. model.name, model.options) end
 for _, task in ipairs(core.tasks()) do
-  class("longhaul.tasks." .. task.name .. ": { [1]: longhaul.corpus }", task.options)
-  if task.name == "language_model" then
-    class("longhaul.text: { [1]: string }", task.options)
-  end
+  local data = task.name == "forecasting" and "longhaul.series" or "longhaul.corpus"
+  class("longhaul.tasks." .. task.name .. ": { [1]: " .. data .. " }", task.options)
 end
+-- Data take the options of the tasks that read them, after a name.
+class("longhaul.text: longhaul.tasks.language_model, { [1]: string }", {})
+class("longhaul.series: longhaul.tasks.forecasting, { [1]: string }", {})
 class("longhaul.train", core.train_options())
 constructors("models", core.models())
 constructors("tasks", core.tasks())

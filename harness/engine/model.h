@@ -25,6 +25,12 @@ typedef struct lh_model_setup {
     /* > 0: every batch has a source of tokens, and this many rows are in the source's embedding. */
     int64_t source_vocabulary;
     int64_t source_length; /* of the longest source */
+    /* Forecasting. Of the input's features the last `time_features` are known of every step; the
+     * others are zero in the last pred_len steps of a segment, whose values are predicted. */
+    int64_t time_features;
+    int64_t seq_len, label_len; /* steps observed; of them those that a decoder begins with */
+    int64_t pred_len;
+    int64_t stride; /* steps that a batch row moves on from segment to segment; 0: without order */
 } lh_model_setup;
 
 /* One training or evaluation step's input. Optional tensors are NULL. */
@@ -69,8 +75,8 @@ enum {
     LH_ABLE_CAUSAL = 1,         /* a future token changes no earlier output, bit for bit */
     LH_ABLE_CAUSAL_BY_MASK = 2, /* only up to which keys selection lets through */
     LH_ABLE_TOKENS = 4,
-    LH_ABLE_VECTORS = 8,
-    LH_ABLE_STATE = 16, /* carries state: a segment split changes nothing */
+    LH_ABLE_VECTORS = 8, /* reads vectors, predicts vectors */
+    LH_ABLE_STATE = 16,  /* carries state: a segment split changes nothing */
     LH_ABLE_SEQUENCE_TO_SEQUENCE = 32,
     LH_ABLE_STATE_TRUNCATED =
         64, /* carried state, but a split changes what is seen (XL's window = segment) */

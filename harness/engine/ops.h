@@ -166,6 +166,11 @@ double lh_lsh_flops(const lh_lsh *lsh, int64_t length, int64_t head_width);
 lh_tensor *lh_attend_lsh(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tensor *k,
                          lh_tensor *v);
 
+/* ProbSparse self-attention (kernels/prob_attention.h): q, k, v [batch][length][heads][head_width].
+ * Which keys are sampled is drawn anew in every pass and replayed in a recompute. */
+lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, double scale,
+                          bool causal, int64_t samples, int64_t top);
+
 /* ---- loss ---- */
 
 /* What a loss over some rows came to. */

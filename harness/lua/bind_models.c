@@ -1,4 +1,5 @@
 /* Model and task classes, their option tables, and what a model is without allocating it. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,7 +49,7 @@ static void push_table(lua_State *lua, const lh_option *table) {
     }
 }
 
-/* models() -> array of {name, summary, paper, version, options}. */
+/* models() -> array of {name, summary, paper, version, tokens, options}; tokens: reads them. */
 static int models(lua_State *lua) {
     const lh_model_class *class = NULL;
     lua_newtable(lua);
@@ -59,6 +60,8 @@ static int models(lua_State *lua) {
         set_text(lua, "paper", class->paper);
         lua_pushinteger(lua, class->version);
         lua_setfield(lua, -2, "version");
+        lua_pushboolean(lua, (class->abilities & LH_ABLE_TOKENS) != 0);
+        lua_setfield(lua, -2, "tokens");
         push_table(lua, class->options);
         lua_setfield(lua, -2, "options");
         lua_seti(lua, -2, i + 1);
@@ -246,11 +249,50 @@ static void push_model(lua_State *lua, const lh_model *model, int64_t length) {
     set_number(lua, "flops_per_token", lh_model_flops_per_token(model, length));
 }
 
-/* describe(model, options text, vocabulary, length) -> {parameters, states, totals,
- * flops_per_token}. */
+/* The sizes that a task tells a model, as fields of a table. */
+static const struct {
+    const char *name;
+    size_t offset;
+} setup_fields[] = {{"vocabulary", offsetof(lh_model_setup, vocabulary)},
+                    {"input_features", offsetof(lh_model_setup, input_features)},
+                    {"output_features", offsetof(lh_model_setup, output_features)},
+                    {"classes", offsetof(lh_model_setup, classes)},
+                    {"source_vocabulary", offsetof(lh_model_setup, source_vocabulary)},
+                    {"source_length", offsetof(lh_model_setup, source_length)},
+                    {"time_features", offsetof(lh_model_setup, time_features)},
+                    {"seq_len", offsetof(lh_model_setup, seq_len)},
+                    {"label_len", offsetof(lh_model_setup, label_len)},
+                    {"pred_len", offsetof(lh_model_setup, pred_len)},
+                    {"stride", offsetof(lh_model_setup, stride)}};
+enum { SETUP_FIELDS = sizeof setup_fields / sizeof setup_fields[0] };
+
+static int64_t *setup_field(lh_model_setup *setup, int i) {
+    return (int64_t *)(void *)((char *)setup + setup_fields[i].offset);
+}
+
+static void push_setup(lua_State *lua, lh_model_setup *setup) {
+    for (int i = 0; i < SETUP_FIELDS; ++i) {
+        lua_pushinteger(lua, *setup_field(setup, i));
+        lua_setfield(lua, -2, setup_fields[i].name);
+    }
+}
+
+static lh_model_setup setup_at(lua_State *lua, int index) {
+    lh_model_setup setup = {0};
+    luaL_checktype(lua, index, LUA_TTABLE);
+    for (int i = 0; i < SETUP_FIELDS; ++i) {
+        lua_getfield(lua, index, setup_fields[i].name);
+        *setup_field(&setup, i) = lua_tointeger(lua, -1);
+        lua_pop(lua, 1);
+    }
+    return setup;
+}
+
+/* describe(model, options text, sizes as task_info gives them, length) -> {parameters, states,
+ * totals, flops_per_token}. */
 static int describe(lua_State *lua) {
     const char *name = luaL_checkstring(lua, 1), *text = luaL_checkstring(lua, 2);
-    const lh_model_setup setup = {.vocabulary = luaL_checkinteger(lua, 3)};
+    const lh_model_setup setup = setup_at(lua, 3);
     const lh_model_class *class = lh_model_class_find(name);
     if (class == NULL) return lh_lua_raise(lua, 0);
     lh_options *options = NULL;
@@ -265,7 +307,8 @@ static int describe(lua_State *lua) {
     return 1;
 }
 
-/* task_info(task, options text) -> {data, digest, vocabulary}: opens the data for a moment. */
+/* task_info(task, options text) -> {data, digest, length, and the sizes that a model is told}:
+ * opens the data for a moment. */
 static int task_info(lua_State *lua) {
     const char *name = luaL_checkstring(lua, 1), *text = luaL_checkstring(lua, 2);
     const lh_task_class *class = lh_task_class_find(name);
@@ -280,14 +323,17 @@ static int task_info(lua_State *lua) {
     lh_lua_check(lua, status);
     char data[512] = "", hex[32];
     uint64_t digest = 0;
+    int64_t rows = 0, length = 0;
     class->describe(task->instance, data, sizeof data, &digest);
+    class->shape(task->instance, &rows, &length);
     lh_task_destroy(task);
     (void)snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
     lua_newtable(lua);
     set_text(lua, "data", data);
     set_text(lua, "digest", hex);
-    lua_pushinteger(lua, setup.vocabulary);
-    lua_setfield(lua, -2, "vocabulary");
+    lua_pushinteger(lua, length);
+    lua_setfield(lua, -2, "length");
+    push_setup(lua, &setup);
     return 1;
 }
 

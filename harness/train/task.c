@@ -1,5 +1,6 @@
 #include "harness/train/task.h"
 
+#include "harness/train/forecasting.h"
 #include "harness/train/language_model.h"
 #include "harness/train/regular_language.h"
 #include "harness/train/sequences.h"
@@ -26,8 +27,8 @@ static const lh_task_class *imagenet64(void) {
 
 /* The in-tree tasks; a class may have to compose its option table before it can be shown. */
 static const lh_task_class *(*const task_table[])(void) = {
-    lh_language_model_class,   random_walk, algorithm, duplication, imagenet64,
-    lh_regular_language_class,
+    lh_language_model_class,   random_walk,          algorithm, duplication, imagenet64,
+    lh_regular_language_class, lh_forecasting_class,
 };
 
 enum { TASKS = sizeof task_table / sizeof task_table[0] };

@@ -6,6 +6,13 @@ lh_status lh_require_tokens(const lh_model_setup *setup) {
                    (long long)setup->vocabulary);
 }
 
+lh_status lh_require_series(const lh_model_setup *setup) {
+    const bool good = setup->vocabulary == 0 && setup->seq_len >= 1 && setup->pred_len >= 1 &&
+                      setup->output_features >= 1 &&
+                      setup->input_features == setup->output_features + setup->time_features;
+    return good ? LH_OK : lh_fail(LH_EOPTION, "needs a forecasting task over vectors");
+}
+
 lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width) {
     if (*head_width == 0 && width % heads != 0) {
         return lh_fail(LH_EOPTION,

@@ -39,9 +39,7 @@ static lh_tensor *loss(trial *t, bool recording) {
     if (bench_forward(b, t->which->segment, t->second, starts, t->training, &out) == NULL) {
         return NULL;
     }
-    lh_tensor *target = bench_integers(b, t->which->segment, t->target);
-    return lh_linear_cross_entropy(b->tape, out.hidden, out.head_weight, out.head_bias,
-                                   out.logit_scale, target, NULL, 0.1, 0, NULL);
+    return bench_loss(b, &out, t->which->segment, t->target, 0.1);
 }
 
 static double value(trial *t) {

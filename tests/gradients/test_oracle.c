@@ -112,3 +112,7 @@ TEST(reformer_equals_the_oracle) {
 TEST(gpt2_equals_the_oracle) {
     compare_with("tests/golden/gpt2.csv", 9);
 }
+
+TEST(forecasters_equal_the_oracle) {
+    compare_with("tests/golden/series.csv", 7);
+}

@@ -7,6 +7,9 @@
 
 enum { BENCH_VOCABULARY = 11, BENCH_SOURCE = 24 };
 
+/* A model of vectors gets windows of a series in which tokens stand for what happens at a step. */
+enum { BENCH_CHANNELS = 8, BENCH_TIMES = 2, BENCH_SEQ_LEN = 4, BENCH_PRED_LEN = 4 };
+
 typedef struct model_bench {
     lh_device *device;
     lh_pool *pool;
@@ -20,14 +23,26 @@ static bool reads_source(const lh_model_class *class) {
     return (class->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0;
 }
 
+static lh_model_setup bench_setup(const lh_model_class *class) {
+    if ((class->abilities & LH_ABLE_TOKENS) != 0)
+        return (lh_model_setup){.vocabulary = BENCH_VOCABULARY,
+                                .source_vocabulary = reads_source(class) ? BENCH_VOCABULARY : 0,
+                                .source_length = reads_source(class) ? BENCH_SOURCE : 0};
+    return (lh_model_setup){.input_features = BENCH_CHANNELS + BENCH_TIMES,
+                            .output_features = BENCH_CHANNELS,
+                            .time_features = BENCH_TIMES,
+                            .seq_len = BENCH_SEQ_LEN,
+                            .label_len = 2,
+                            .pred_len = BENCH_PRED_LEN,
+                            .stride = 2};
+}
+
 TEST_UNUSED static lh_status create_model(const char *name, const char *text, lh_model **out) {
     const lh_model_class *class = lh_model_class_find(name);
     if (class == NULL) return lh_error_get()->status;
     lh_options *options = NULL;
     LH_TRY(lh_options_create(class->name, class->options, &options));
-    const lh_model_setup setup = {.vocabulary = BENCH_VOCABULARY,
-                                  .source_vocabulary = reads_source(class) ? BENCH_VOCABULARY : 0,
-                                  .source_length = reads_source(class) ? BENCH_SOURCE : 0};
+    const lh_model_setup setup = bench_setup(class);
     lh_status status = lh_options_parse(options, text);
     if (status == LH_OK) status = lh_model_create(class, options, &setup, out);
     lh_options_destroy(options);
@@ -74,6 +89,23 @@ TEST_UNUSED static void bench_add_source(model_bench *bench, lh_batch *batch) {
     batch->source_count = bench_integers(bench, 0, counts);
 }
 
+/* Tokens [rows][length] as vectors: sin(1.3 token + 0.7 feature), but for the channels of the steps
+ * to predict, which are zeros. NULL for a model of tokens. */
+static lh_tensor *bench_vectors(model_bench *bench, int64_t length, const int32_t *tokens) {
+    enum { MOST = 1024 };
+    real values[MOST];
+    const int64_t width = bench->model->setup.input_features,
+                  shape[] = {bench->rows, length, width};
+    if (width == 0) return NULL;
+    for (int64_t i = 0; i < bench->rows * length * width && i < MOST; ++i) {
+        const int64_t feature = i % width;
+        const bool zero = i / width % length >= BENCH_SEQ_LEN && feature < BENCH_CHANNELS;
+        const double angle = 1.3 * tokens[i / width] + 0.7 * (double)feature;
+        values[i] = zero ? LH_R(0) : (real)sin(angle);
+    }
+    return lh_reals(bench->tape, 3, shape, values);
+}
+
 /* One segment forward; tape_begin is the caller's. Hidden states, or NULL after a message. */
 TEST_UNUSED static lh_tensor *bench_forward(model_bench *bench, int64_t length,
                                             const int32_t *tokens, const int32_t *starts,
@@ -81,6 +113,7 @@ TEST_UNUSED static lh_tensor *bench_forward(model_bench *bench, int64_t length,
     lh_batch batch = {.rows = bench->rows,
                       .length = length,
                       .tokens = bench_integers(bench, length, tokens),
+                      .vectors = bench_vectors(bench, length, tokens),
                       .starts = bench_integers(bench, 0, starts)};
     bench_add_source(bench, &batch);
     if (!CHECK_OK(
@@ -90,8 +123,27 @@ TEST_UNUSED static lh_tensor *bench_forward(model_bench *bench, int64_t length,
     return out->hidden;
 }
 
+/* The loss of a segment's output against `target` [rows][length]: cross-entropy, or the squared
+ * distance to what the targets are as numbers. */
+TEST_UNUSED static lh_tensor *bench_loss(model_bench *bench, const lh_output *out, int64_t length,
+                                         const int32_t *target, double scale) {
+    real values[256] = {0};
+    if (out->head_weight != NULL)
+        return lh_linear_cross_entropy(bench->tape, out->hidden, out->head_weight, out->head_bias,
+                                       out->logit_scale, bench_integers(bench, length, target),
+                                       NULL, scale, 0, NULL);
+    if (out->hidden == NULL) return NULL;
+    for (int64_t i = 0; i < lh_tensor_count(out->hidden) && i < 256; ++i)
+        values[i] = (real)(0.1 * target[i % (bench->rows * length)]);
+    lh_tensor *wanted = lh_reals(bench->tape, 3, out->hidden->shape, values);
+    lh_tensor *apart = lh_subtract(bench->tape, out->hidden, wanted);
+    return lh_scale(bench->tape,
+                    lh_sum_all(bench->tape, lh_unary(bench->tape, LH_UNARY_SQUARE, apart)), scale);
+}
+
 /* Runs tokens [rows][count] through consecutive segments without recording and copies the hidden
- * states [rows][count][width] to host. starts flags the first segment. */
+ * states, or the predictions, to host: [rows][count][width], zeros where a segment has fewer.
+ * starts flags the first segment. */
 TEST_UNUSED static bool bench_run(model_bench *bench, const int32_t *tokens, int64_t count,
                                   int64_t segment, const int32_t *starts, real *hidden) {
     int32_t slice[512], begins[16] = {0};
@@ -104,10 +156,11 @@ TEST_UNUSED static bool bench_run(model_bench *bench, const int32_t *tokens, int
         lh_output out;
         const lh_tensor *y = bench_forward(bench, segment, slice, begins, false, &out);
         if (y == NULL) return false;
-        const int64_t width = y->shape[2];
+        const int64_t width = y->shape[2], given = y->shape[1] * width, whole = segment * width;
         for (int64_t r = 0; r < bench->rows; ++r) {
-            memcpy(hidden + (r * count + at) * width, lh_tensor_real(y) + r * segment * width,
-                   (size_t)(segment * width) * sizeof *hidden);
+            real *to = hidden + (r * count + at) * width;
+            memcpy(to, lh_tensor_real(y) + r * given, (size_t)given * sizeof *hidden);
+            memset(to + given, 0, (size_t)(whole - given) * sizeof *hidden);
         }
         if (!CHECK_OK(lh_state_commit(bench->state))) return false;
     }
@@ -131,6 +184,7 @@ typedef struct model_case {
 #define GPT2     "layers=3 width=8 heads=2 context=8 dropout=0"
 #define REFORMER "layers=2 heads=2 hidden=12 dropout=0 positions="
 #define CORE     "width=8 heads=2 hidden=12"
+#define SERIES   "layers=2 width=8 heads=2 hidden=12 dropout=0"
 static const model_case model_cases[] = {
     {"slide", TINY, 8, true},
     {"slide", TINY " normalize=false position_bias=false see_self=true", 8, true},
@@ -191,6 +245,10 @@ static const model_case model_cases[] = {
               "feed_forward_chunk=4",
      8, false},
     {"reformer", REFORMER "2+4 width=8 chunk=2 eval_rounds=1 residual=plain", 8, false},
+    {"informer", SERIES " decoder_layers=2 factor=1", 8, false},
+    {"informer", SERIES " attention=full mix=false sinusoids=false", 8, false},
+    {"logsparse", SERIES " kernel=2", 8, false},
+    {"logsparse", SERIES " kernel=1 local=3", 8, false},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 

@@ -50,14 +50,16 @@ static void causality(trial *t) {
     t->tokens[at] = (t->tokens[at] + 1) % BENCH_VOCABULARY;
     CHECK_OK(lh_state_clear(t->bench.state));
     if (!bench_run(&t->bench, t->tokens, COUNT, t->which->segment, fresh, changed)) return;
-    if ((t->bench.model->class->abilities & LH_ABLE_CAUSAL_BY_MASK) == 0)
+    const uint32_t abilities = t->bench.model->class->abilities;
+    const bool causal = (abilities & (LH_ABLE_CAUSAL | LH_ABLE_CAUSAL_BY_MASK)) != 0;
+    if ((abilities & LH_ABLE_CAUSAL) != 0)
         fail_case(t->which, memcmp(changed, t->hidden, (size_t)(at * WIDTH) * sizeof(real)) == 0,
                   "a changed token must not change what stands before it");
     const int64_t row = COUNT * WIDTH;
     fail_case(t->which, memcmp(changed + row, t->hidden + row, (size_t)row * sizeof(real)) == 0,
               "a changed token must not change another batch row");
-    fail_case(t->which,
-              memcmp(changed + at * WIDTH, t->hidden + at * WIDTH, WIDTH * sizeof(real)) != 0,
+    const int64_t own = causal ? at * WIDTH : 0, reach = causal ? WIDTH : row;
+    fail_case(t->which, memcmp(changed + own, t->hidden + own, (size_t)reach * sizeof(real)) != 0,
               "a changed token must change its own hidden state");
 }
 
@@ -107,9 +109,7 @@ static lh_tensor *segment_loss(trial *t) {
         target[i] = (int32_t)(i % BENCH_VOCABULARY);
     lh_tape_begin(t->bench.tape, true, 3, 1);
     if (bench_forward(&t->bench, length, t->tokens, fresh, true, &out) == NULL) return NULL;
-    return lh_linear_cross_entropy(t->bench.tape, out.hidden, out.head_weight, out.head_bias,
-                                   out.logit_scale, bench_integers(&t->bench, length, target), NULL,
-                                   1.0 / (double)(ROWS * length), 0, NULL);
+    return bench_loss(&t->bench, &out, length, target, 1.0 / (double)(ROWS * length));
 }
 
 static void learning(trial *t) {
@@ -141,7 +141,7 @@ static void flops(trial *t) {
     const int64_t length = t->which->segment;
     lh_tape_begin(t->bench.tape, false, 3, 1);
     if (bench_forward(&t->bench, length, t->tokens, fresh, false, &out) == NULL) return;
-    const double head = 2.0 * WIDTH * BENCH_VOCABULARY;
+    const double head = out.head_weight != NULL ? 2.0 * WIDTH * BENCH_VOCABULARY : 0.0;
     const double counted = lh_tape_flops(t->bench.tape) / (double)(ROWS * length) + head;
     const double formula = lh_model_flops_per_token(t->bench.model, length);
     test_check(fabs(counted - formula) < 1e-6 * formula, __FILE__, __LINE__,

@@ -78,15 +78,22 @@ longhaul.models = constructors("model", core.models())
 
 longhaul.data = {}
 
---- A corpus: `lh.data.text { "books", tokens = "bytes" }`. The first value is the name.
-function longhaul.data.text(options)
+-- Data of a kind, checked against the options of the task that reads them. The first value is the
+-- name.
+local function data_of(kind, task, options)
   if type(options) ~= "table" then options = { options } end
-  local corpus = {}
-  for key, value in pairs(options) do corpus[key == 1 and "name" or key] = value end
-  local good, message = pcall(core.check, "task", "language_model", corpus)
-  if not good then spec.fail((message:gsub("language_model", "text", 1))) end
-  return setmetatable(corpus, { kind = "corpus" })
+  local made = {}
+  for key, value in pairs(options) do made[key == 1 and "name" or key] = value end
+  local good, message = pcall(core.check, "task", task, made)
+  if not good then spec.fail((message:gsub(task, kind, 1))) end
+  return setmetatable(made, { kind = kind })
 end
+
+--- A corpus: `lh.data.text { "books", tokens = "bytes" }`. The first value is the name.
+function longhaul.data.text(options) return data_of("text", "language_model", options) end
+
+--- A time series: `lh.data.series { "ETTh1" }`. The first value is the name.
+function longhaul.data.series(options) return data_of("series", "forecasting", options) end
 
 --- The first of several corpora that is on this machine: `lh.data.first { "enwik8", "books" }`. The
 --- last one is taken for granted; the embedded generator serves "books", "latex" and "code".
@@ -102,23 +109,31 @@ function longhaul.data.first(names)
 end
 
 longhaul.tasks = constructors("task", core.tasks())
-local language_model = longhaul.tasks.language_model
+
+-- A task whose first value are data of a kind: their options join its own.
+local function reads(kind, task, example)
+  local make = longhaul.tasks[task]
+  return function(options)
+    local merged = {}
+    for key, value in pairs(options) do
+      if key == 1 then
+        if (getmetatable(value) or {}).kind ~= kind then
+          spec.fail(("%s: the first value is %s"):format(task, example))
+        end
+        for name, inner in pairs(value) do merged[name] = inner end
+      else
+        merged[key] = value
+      end
+    end
+    return make(merged)
+  end
+end
 
 --- Language modelling on a corpus: `lh.tasks.language_model { books, segment = 512, batch = 8 }`.
-function longhaul.tasks.language_model(options)
-  local merged = {}
-  for key, value in pairs(options) do
-    if key == 1 then
-      if (getmetatable(value) or {}).kind ~= "corpus" then
-        spec.fail("language_model: the first value is a corpus, as in lh.data.text { \"books\" }")
-      end
-      for name, inner in pairs(value) do merged[name] = inner end
-    else
-      merged[key] = value
-    end
-  end
-  return language_model(merged)
-end
+longhaul.tasks.language_model = reads("text", "language_model", 'a corpus, as in lh.data.text { "books" }')
+
+--- Forecasting of a time series: `lh.tasks.forecasting { series, seq_len = 96, pred_len = 24 }`.
+longhaul.tasks.forecasting = reads("series", "forecasting", 'a series, as in lh.data.series { "ETTh1" }')
 
 --- All combinations of ordered axes: `lh.grid { { "window", 32, 64 }, { "gate", "fixed", "lstm" }
 --- }` gives an iterator over points with a field per axis, the last axis running fastest.

@@ -259,27 +259,30 @@
 ---@field positions? integer[]|string # longest sequence, or its axes for axial embeddings (128+...
 ---@field position_widths? integer[]|string # sizes of the axes' vectors, which are concatenated...
 
----@class longhaul.tasks.language_model: { [1]: longhaul.corpus }
----@field segment? integer # tokens of a segment (N) (default 512)
----@field batch? integer # documents read side by side (B) (default 8)
----@field predict_across? boolean # predict the first token of a segment from the segment before...
----@field overlap? integer # tokens of a segment that the next one repeats without predicting th...
----@field evaluate_documents? integer # documents of a split that an evaluation reads; 0: all (d...
----@field evaluate_batches? integer # batches after which an evaluation ends; 0: at the end of t...
----@field subsequences? "none"|"disjoint"|"quarter" # join the documents and read every segment ...
----@field name? string # books, latex, code, generate:KIND, a name that `longhaul data list` sho...
----@field tokens? string # tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece...
----@field documents? integer # generator: documents to train on (default 200)
----@field document_bytes? integer # generator: size of a document (default 32768)
----@field split_bytes? integer # cut longer documents into pieces of this size, documents of the...
----@field limit_bytes? integer # bytes of the train split to use; 0: all (default 0)
----@field limit_eval_bytes? integer # bytes of valid and of test to use; 0: all (default 0)
----@field limit_documents? integer # documents of the train split to use, the first by name; 0: ...
----@field valid_tokens? integer # first tokens of every validation document to use; 0: all (defa...
----@field data_seed? integer # generator: seed of the documents (default 1)
----@field field? string # JSON lines: the field that holds a document; empty: text (default )
+---@class longhaul.models.informer
+---@field layers? integer # layers of the encoder (default 2)
+---@field decoder_layers? integer # layers of the decoder (default 1)
+---@field width? integer # size of hidden states (d_model) (default 512)
+---@field heads? integer # attention heads (default 8)
+---@field hidden? integer # hidden size of the feed-forward network (d_ff); 0: 4 * width (default 0)
+---@field dropout? number # dropout rate of embeddings, attention and residual branches in train...
+---@field sinusoids? boolean # add absolute sinusoidal positions to the embeddings (default true)
+---@field attention? "full"|"prob" # self-attention: ProbSparse or dense (default prob)
+---@field factor? integer # ProbSparse: factor * ceil(ln length) queries attend, as many keys ar...
+---@field mix? boolean # leave heads and steps of the decoder's self-attention swapped, as the r...
 
----@class longhaul.text: { [1]: string }
+---@class longhaul.models.logsparse
+---@field layers? integer # layers of the encoder (default 2)
+---@field decoder_layers? integer # layers of the decoder (default 1)
+---@field width? integer # size of hidden states (d_model) (default 512)
+---@field heads? integer # attention heads (default 8)
+---@field hidden? integer # hidden size of the feed-forward network (d_ff); 0: 4 * width (default 0)
+---@field dropout? number # dropout rate of embeddings, attention and residual branches in train...
+---@field sinusoids? boolean # add absolute sinusoidal positions to the embeddings (default true)
+---@field kernel? integer # steps that queries and keys of self-attention are convolved over (k)...
+---@field local? integer # distances up to this are visible beside the powers of two (default 0)
+
+---@class longhaul.tasks.language_model: { [1]: longhaul.corpus }
 ---@field segment? integer # tokens of a segment (N) (default 512)
 ---@field batch? integer # documents read side by side (B) (default 8)
 ---@field predict_across? boolean # predict the first token of a segment from the segment before...
@@ -343,6 +346,25 @@
 ---@field evaluate_strings? integer # strings of the validation split and of each bin; 0: the pa...
 ---@field data_seed? integer # what the strings are drawn from (default 1)
 
+---@class longhaul.tasks.forecasting: { [1]: longhaul.series }
+---@field seq_len? integer # steps that are observed (default 96)
+---@field label_len? integer # of them the last ones that a decoder begins with (default 48)
+---@field pred_len? integer # steps to predict: the horizon (default 24)
+---@field batch? integer # windows side by side (B) (default 32)
+---@field sampler? "sequential"|"shuffled" # order of the training windows; sequential: batch ro...
+---@field drop_last? boolean # evaluate whole batches only, as Informer's code does (default false)
+---@field limit_windows? integer # training windows to use, the latest; 0: all (default 0)
+---@field name? string # ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, or a CSV file with a s...
+---@field borders? "informer"|"months"|"calendar"|"shares" # rows of the splits: months (12/4/4 ...
+---@field freq? "h"|"t" # time features: h (hour, weekday, day, day of the year), t (the minute,...
+---@field series_rows? integer # generator: rows (default 17420)
+---@field channels? integer # generator: channels (default 7)
+---@field data_seed? integer # generator: seed (default 1)
+
+---@class longhaul.text: longhaul.tasks.language_model, { [1]: string }
+
+---@class longhaul.series: longhaul.tasks.forecasting, { [1]: string }
+
 ---@class longhaul.train
 ---@field steps? integer # training steps (default 1000)
 ---@field optimizer? "sgd"|"adam"|"adamw"|"adafactor" # update rule (default adafactor)
@@ -385,6 +407,8 @@
 ---@field gpt2_recurrent fun(options: longhaul.models.gpt2_recurrent): longhaul.spec
 ---@field t5 fun(options: longhaul.models.t5): longhaul.spec
 ---@field reformer fun(options: longhaul.models.reformer): longhaul.spec
+---@field informer fun(options: longhaul.models.informer): longhaul.spec
+---@field logsparse fun(options: longhaul.models.logsparse): longhaul.spec
 
 ---@class longhaul.tasks
 ---@field language_model fun(options: longhaul.tasks.language_model): longhaul.spec
@@ -393,6 +417,7 @@
 ---@field duplication fun(options: longhaul.tasks.duplication): longhaul.spec
 ---@field imagenet64 fun(options: longhaul.tasks.imagenet64): longhaul.spec
 ---@field regular_language fun(options: longhaul.tasks.regular_language): longhaul.spec
+---@field forecasting fun(options: longhaul.tasks.forecasting): longhaul.spec
 
 ---@class longhaul.spec
 local spec = {}
@@ -530,6 +555,10 @@ function longhaul.train(options) end
 ---@param options longhaul.text|string
 ---@return longhaul.corpus
 function longhaul.data.text(options) end
+
+---@param options longhaul.series|string
+---@return longhaul.series
+function longhaul.data.series(options) end
 
 ---The first of several corpora that is on this machine; the last one is taken for granted.
 ---@param names string[]

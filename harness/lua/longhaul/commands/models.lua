@@ -40,6 +40,13 @@ local function print_options(options)
   end
 end
 
+-- What a model is described for: a vocabulary, or the sizes of the forecasting task as it stands.
+local function sizes_for(class, values)
+  if not class.tokens then return core.task_info("forecasting", core.check("task", "forecasting", {})) end
+  return { vocabulary = math.tointeger(tonumber(values.vocabulary or 32128)) or 32128,
+    length = math.tointeger(tonumber(values.segment or 4096)) or 4096 }
+end
+
 local function describe(values, rest)
   if #rest == 0 then
     for _, class in ipairs(core.models()) do
@@ -49,8 +56,8 @@ local function describe(values, rest)
   end
   local class = class_named(rest[1])
   local text = core.check("model", class.name, values.options or "")
-  local vocabulary = tonumber(values.vocabulary or 32128)
-  local model = core.describe(class.name, text, vocabulary, tonumber(values.segment or 4096))
+  local sizes = sizes_for(class, values)
+  local model = core.describe(class.name, text, sizes, sizes.length)
   print(("%s, version %d\n    %s\n    %s\n\nOPTIONS"):format(class.name, class.version,
     class.summary, class.paper))
   print_options(class.options)
@@ -60,8 +67,9 @@ local function describe(values, rest)
   end
   print(("    %-48s %-18s %14s"):format("total without embedding", "",
     grouped(model.total_without_embedding)))
-  print(("    %-48s %-18s %14s"):format(("total with %d embedding rows"):format(vocabulary), "",
-    grouped(model.total)))
+  local whole = class.tokens and ("total with %d embedding rows"):format(sizes.vocabulary)
+    or ("total for %s"):format(sizes.data)
+  print(("    %-48s %-18s %14s"):format(whole, "", grouped(model.total)))
   print("\nCARRIED STATE (per batch row)")
   for _, state in ipairs(model.states) do
     print(("    %-48s %-18s %s"):format(state.name, state.shape, state.kind))

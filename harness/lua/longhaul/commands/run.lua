@@ -79,8 +79,7 @@ local function dry_run(values, rest)
   for _, entry in ipairs(runner.plan(experiment, settings)) do
     local row = entry.row
     local info = core.task_info(row.task.name, row.task.text)
-    local length = math.tointeger(tonumber(row.task:option("segment"))) or 1
-    local model = core.describe(row.model.name, row.model.text, info.vocabulary, length)
+    local model = core.describe(row.model.name, row.model.text, info, info.length)
     print(("%s  %-22s %-14s seed %d  %6s parameters  %6s FLOP/token"):format(runner.identity(entry),
       row.label, row.dataset, entry.seed, progress.amount(model.total),
       progress.amount(model.flops_per_token)))

@@ -1,0 +1,331 @@
+#include "datasets/series.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "datasets/corpus.h"
+#include "datasets/series_table.h"
+
+typedef enum borders { BORDERS_INFORMER, BORDERS_MONTHS, BORDERS_CALENDAR, BORDERS_SHARES } borders;
+static const char *const border_names[] = {"informer", "months", "calendar", "shares", NULL};
+
+typedef enum frequency { HOURLY, BY_MINUTES } frequency;
+static const char *const frequency_names[] = {"h", "t", NULL};
+
+const lh_option lh_series_options[] = {
+    {"name", LH_OPTION_TEXT, "ETTh1", 0, 0, NULL,
+     "ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, or a CSV file with a slash in its path"},
+    {"borders", LH_OPTION_CHOICE, "informer", 0, 0, border_names,
+     "rows of the splits: months (12/4/4 for ETT, 28/10/10 for Weather) of 30 days or by the "
+     "calendar, shares 70/10/20; informer: as its code has it, months for ETT and shares else"},
+    {"freq", LH_OPTION_CHOICE, "h", 0, 0, frequency_names,
+     "time features: h (hour, weekday, day, day of the year), t (the minute, too)"},
+    {"series_rows", LH_OPTION_INTEGER, "17420", 100, 1e8, NULL, "generator: rows"},
+    {"channels", LH_OPTION_INTEGER, "7", 1, 1e4, NULL, "generator: channels"},
+    {"data_seed", LH_OPTION_INTEGER, "1", 0, 9e15, NULL, "generator: seed"},
+    {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
+};
+
+/* A public data set; its rows and step are what the generator stands in for. */
+typedef struct known {
+    const char *name, *file;
+    const char *const *columns;
+    int64_t rows, step, months[LH_SPLITS];
+    bool has_months; /* Informer's code splits it by them */
+    double first;    /* of the first cell, 0: unchecked */
+} known;
+
+static const char *const transformer[] = {"HUFL", "HULL", "MUFL", "MULL",
+                                          "LUFL", "LULL", "OT",   NULL};
+static const char *const weather[] = {"Visibility",
+                                      "DryBulbFarenheit",
+                                      "DryBulbCelsius",
+                                      "WetBulbFarenheit",
+                                      "DewPointFarenheit",
+                                      "DewPointCelsius",
+                                      "RelativeHumidity",
+                                      "WindSpeed",
+                                      "WindDirection",
+                                      "StationPressure",
+                                      "Altimeter",
+                                      "WetBulbCelsius",
+                                      NULL};
+
+/* ETTm1 and ETTm2 were exchanged upstream in March 2021; the first cell tells them apart. */
+static const known knowns[] = {
+    {"ETTh1", "ETTh1", transformer, 17420, 3600, {12, 4, 4}, true, 0},
+    {"ETTh2", "ETTh2", transformer, 17420, 3600, {12, 4, 4}, true, 0},
+    {"ETTm1", "ETTm1", transformer, 69680, 900, {12, 4, 4}, true, 5.827},
+    {"Weather", "WTH", weather, 35064, 3600, {28, 10, 10}, false, 0},
+};
+enum { KNOWNS = sizeof knowns / sizeof knowns[0] };
+
+struct lh_series {
+    lh_series_table table;
+    const known *known; /* NULL: another file, or the generator */
+    int64_t times;
+    lh_series_range split[LH_SPLITS];
+    double *mean, *deviation; /* [channels] */
+    real *values, *features;  /* [rows][channels], [rows][times] */
+    char source[LH_PATH_BYTES + 64];
+    uint64_t digest;
+};
+
+/* ---- splits ---- */
+
+/* The first row at or after a moment. */
+static int64_t row_at(const lh_series *series, int64_t moment) {
+    const lh_series_table *table = &series->table;
+    return (moment - table->first + table->step - 1) / table->step;
+}
+
+static lh_status split_by_months(lh_series *series, bool calendar) {
+    static const char *const names[] = {"training", "validation", "test"};
+    const lh_series_table *table = &series->table;
+    if (series->known == NULL)
+        return lh_fail(LH_EOPTION, "option 'borders': only ETTh1, ETTh2, ETTm1 and Weather are "
+                                   "split by months; take shares");
+    int64_t begin = 0, months = 0;
+    for (int s = 0; s < LH_SPLITS; ++s) {
+        months += series->known->months[s];
+        const int64_t moment = calendar ? lh_date_add_months(table->first, months)
+                                        : table->first + months * 30 * 86400;
+        const int64_t end = row_at(series, moment);
+        if (end > table->rows)
+            return lh_fail(LH_EFORMAT,
+                           "%s: %lld rows, but the %s split ends at row %lld: is the file whole?",
+                           series->source, (long long)table->rows, names[s], (long long)end);
+        series->split[s] = (lh_series_range){begin, end};
+        begin = end;
+    }
+    return LH_OK;
+}
+
+/* int(0.7 N) rows to train on, the last int(0.2 N) to test, what is left between to validate. */
+static lh_status split_by_shares(lh_series *series) {
+    const int64_t rows = series->table.rows, train = rows * 7 / 10, test = rows * 2 / 10;
+    series->split[LH_TRAIN] = (lh_series_range){0, train};
+    series->split[LH_VALID] = (lh_series_range){train, rows - test};
+    series->split[LH_TEST] = (lh_series_range){rows - test, rows};
+    return LH_OK;
+}
+
+static lh_status split_rows(lh_series *series, borders how) {
+    const bool months = series->known != NULL && series->known->has_months;
+    if (how == BORDERS_SHARES || (how == BORDERS_INFORMER && !months))
+        return split_by_shares(series);
+    return split_by_months(series, how == BORDERS_CALENDAR);
+}
+
+/* ---- standardisation ---- */
+
+static void measure_channel(lh_series *series, int64_t channel) {
+    const lh_series_table *table = &series->table;
+    const int64_t rows = series->split[LH_TRAIN].end;
+    double sum = 0.0, squares = 0.0;
+    for (int64_t i = 0; i < rows; ++i)
+        sum += table->values[i * table->channels + channel];
+    const double mean = rows > 0 ? sum / (double)rows : 0.0;
+    for (int64_t i = 0; i < rows; ++i) {
+        const double apart = table->values[i * table->channels + channel] - mean;
+        squares += apart * apart;
+    }
+    const double deviation = rows > 0 ? sqrt(squares / (double)rows) : 0.0;
+    series->mean[channel] = mean;
+    series->deviation[channel] = deviation > 0.0 ? deviation : 1.0;
+}
+
+static lh_status standardise(lh_series *series) {
+    const lh_series_table *table = &series->table;
+    const size_t channels = (size_t)table->channels, rows = (size_t)table->rows;
+    series->mean = lh_allocate(channels * sizeof *series->mean);
+    series->deviation = lh_allocate(channels * sizeof *series->deviation);
+    series->values = lh_allocate(rows * channels * sizeof *series->values);
+    series->features = lh_allocate(rows * (size_t)series->times * sizeof *series->features);
+    if (series->mean == NULL || series->deviation == NULL || series->values == NULL ||
+        series->features == NULL)
+        return LH_EMEMORY;
+    for (int64_t c = 0; c < table->channels; ++c)
+        measure_channel(series, c);
+    for (int64_t i = 0; i < table->rows * table->channels; ++i) {
+        const int64_t c = i % table->channels;
+        series->values[i] = (real)((table->values[i] - series->mean[c]) / series->deviation[c]);
+    }
+    return LH_OK;
+}
+
+/* The minute is the first feature, and only that of data by minutes. */
+static void find_features(lh_series *series) {
+    const int64_t skip = LH_TIME_FEATURES - series->times;
+    for (int64_t i = 0; i < series->table.rows; ++i) {
+        real all[LH_TIME_FEATURES];
+        lh_time_features(series->table.first + i * series->table.step, all);
+        memcpy(series->features + i * series->times, all + skip,
+               (size_t)series->times * sizeof *all);
+    }
+}
+
+/* ---- opening ---- */
+
+static const known *find_known(const char *name) {
+    for (int i = 0; i < KNOWNS; ++i)
+        if (strcmp(knowns[i].name, name) == 0) return &knowns[i];
+    return NULL;
+}
+
+static lh_status generate(lh_series *series, const lh_options *options) {
+    lh_series_table *table = &series->table;
+    const known *like = series->known;
+    int64_t first = 0;
+    (void)lh_date_parse("2016-07-01 00:00", &first);
+    table->first = first;
+    table->step = like != NULL ? like->step : 3600;
+    const int64_t channels = lh_options_integer(options, "channels");
+    for (int64_t c = 0; like != NULL ? like->columns[c] != NULL : c < channels; ++c) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "channel %lld", (long long)(c + 1));
+        LH_TRY(lh_series_table_add_channel(table, like != NULL ? like->columns[c] : name));
+    }
+    (void)snprintf(series->source, sizeof series->source, "%s (embedded generator)",
+                   like != NULL ? like->name : "seasonal");
+    return lh_series_generate(
+        (uint64_t)lh_options_integer(options, "data_seed"),
+        like != NULL ? like->rows : lh_options_integer(options, "series_rows"), table);
+}
+
+static lh_status read_file(lh_series *series, const char *name, const char *path) {
+    const known *of = series->known;
+    LH_TRY(lh_series_read_csv(path, of != NULL ? of->columns : NULL, &series->table));
+    (void)snprintf(series->source, sizeof series->source, "%s (%lld rows in the %s)", name,
+                   (long long)series->table.rows, of != NULL ? "data folder" : "file");
+    if (of == NULL || of->first == 0 || fabs(series->table.values[0] - of->first) < 1e-3)
+        return LH_OK;
+    return lh_fail(LH_EFORMAT,
+                   "%s: line 2, column 2: %g where %s has %g; older copies have ETTm1 and ETTm2 "
+                   "exchanged",
+                   path, series->table.values[0], name, of->first);
+}
+
+/* The file of a public data set in one of the data folders. */
+static bool find_file(const known *of, char path[LH_PATH_BYTES]) {
+    static const char *const endings[] = {".csv", ".csv.gz"};
+    for (int i = 0; i < 2; ++i) {
+        char place[3][128];
+        (void)snprintf(place[0], sizeof place[0], "series/%s%s", of->file, endings[i]);
+        (void)snprintf(place[1], sizeof place[1], "%s/%s%s", of->name, of->file, endings[i]);
+        (void)snprintf(place[2], sizeof place[2], "%s%s", of->file, endings[i]);
+        for (int p = 0; p < 3; ++p)
+            if (lh_data_find(place[p], path)) return true;
+    }
+    return false;
+}
+
+static lh_status refuse_name(const char *name) {
+    const char *names[KNOWNS + 2] = {"generate:seasonal"};
+    for (int i = 0; i < KNOWNS; ++i)
+        names[i + 1] = knowns[i].name;
+    const char *near = lh_nearest_name(name, names);
+    return lh_fail(LH_EIO,
+                   "no time series '%s'%s%s%s; there are ETTh1, ETTh2, ETTm1, Weather, "
+                   "generate:seasonal, and files with a slash in their path",
+                   name, near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
+                   near != NULL ? "'?)" : "");
+}
+
+static lh_status read_table(lh_series *series, const lh_options *options) {
+    char path[LH_PATH_BYTES];
+    const char *name = lh_options_text(options, "name");
+    series->known = find_known(name);
+    if (strcmp(name, "generate:seasonal") == 0) return generate(series, options);
+    if (series->known != NULL && find_file(series->known, path))
+        return read_file(series, name, path);
+    if (series->known != NULL) return generate(series, options);
+    return strchr(name, '/') != NULL ? read_file(series, name, name) : refuse_name(name);
+}
+
+static lh_status fill(lh_series *series, const lh_options *options) {
+    const lh_series_table *table = &series->table;
+    const bool minutes = lh_options_choice(options, "freq") == (int)BY_MINUTES;
+    series->times = minutes ? LH_TIME_FEATURES : LH_TIME_FEATURES - 1;
+    LH_TRY(read_table(series, options));
+    LH_TRY(split_rows(series, (borders)lh_options_choice(options, "borders")));
+    LH_TRY(standardise(series));
+    find_features(series);
+    const int64_t shape[] = {table->rows, table->channels, table->first, table->step};
+    series->digest = XXH3_64bits_withSeed(
+        table->values, (size_t)(table->rows * table->channels) * sizeof *table->values,
+        XXH3_64bits(shape, sizeof shape));
+    return LH_OK;
+}
+
+lh_status lh_series_open(const lh_options *options, lh_series **out) {
+    *out = NULL;
+    lh_series *series = lh_allocate_zeroed(1, sizeof *series);
+    if (series == NULL) return LH_EMEMORY;
+    const lh_status status = fill(series, options);
+    if (status != LH_OK) {
+        lh_series_destroy(series);
+        return status;
+    }
+    *out = series;
+    return LH_OK;
+}
+
+void lh_series_destroy(lh_series *series) {
+    if (series == NULL) return;
+    lh_series_table_clear(&series->table);
+    free(series->mean);
+    free(series->deviation);
+    free(series->values);
+    free(series->features);
+    free(series);
+}
+
+/* ---- what others may know ---- */
+
+int64_t lh_series_rows(const lh_series *series) {
+    return series->table.rows;
+}
+
+int64_t lh_series_channels(const lh_series *series) {
+    return series->table.channels;
+}
+
+const char *lh_series_channel(const lh_series *series, int64_t channel) {
+    return series->table.name[channel];
+}
+
+int64_t lh_series_times(const lh_series *series) {
+    return series->times;
+}
+
+const real *lh_series_values(const lh_series *series, int64_t row) {
+    return series->values + row * series->table.channels;
+}
+
+const real *lh_series_features(const lh_series *series, int64_t row) {
+    return series->features + row * series->times;
+}
+
+double lh_series_mean(const lh_series *series, int64_t channel) {
+    return series->mean[channel];
+}
+
+double lh_series_deviation(const lh_series *series, int64_t channel) {
+    return series->deviation[channel];
+}
+
+lh_series_range lh_series_split(const lh_series *series, lh_split split) {
+    return series->split[split];
+}
+
+const char *lh_series_source(const lh_series *series) {
+    return series->source;
+}
+
+uint64_t lh_series_digest(const lh_series *series) {
+    return series->digest;
+}

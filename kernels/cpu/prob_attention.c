@@ -1,0 +1,312 @@
+/* ProbSparse attention (Zhou et al. 2021): one task per batch row and head. The chosen queries are
+ * gathered, so that their scores are one matrix product with all keys. */
+#include "kernels/cpu/attention.h"
+#include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/vector_math.h"
+
+typedef lh_prob_attention_spec attention_spec;
+typedef lh_prob_attention_forward_args forward_args;
+typedef lh_prob_attention_backward_args backward_args;
+
+/* ---- what a thread works in ---- */
+
+/* score, slope [top][length]; row [top][head_width] of queries and of another; measure [length]. */
+typedef struct scratch {
+    real *score, *slope, *query, *other, *measure, *sum;
+} scratch;
+
+static size_t scratch_bytes(const attention_spec *spec) {
+    const int64_t scores = 2 * spec->top * spec->length, rows = 2 * spec->top * spec->head_width;
+    return lh_attention_align((size_t)(scores + rows + spec->length + spec->head_width) *
+                              sizeof(real));
+}
+
+static scratch scratch_at(const attention_spec *spec, const lh_launch *launch) {
+    real *at = (real *)(void *)((uint8_t *)launch->workspace +
+                                (size_t)lh_attention_thread() * scratch_bytes(spec));
+    const int64_t scores = spec->top * spec->length, rows = spec->top * spec->head_width;
+    const scratch work = {at,
+                          at + scores,
+                          at + 2 * scores,
+                          at + 2 * scores + rows,
+                          at + 2 * (scores + rows),
+                          at + 2 * (scores + rows) + spec->length};
+    return work;
+}
+
+static bool is_sound(const attention_spec *spec) {
+    return spec->batch >= 0 && spec->heads >= 0 && spec->length >= 0 && spec->head_width >= 0 &&
+           spec->top >= 0 && spec->top <= spec->length;
+}
+
+static int64_t task_count(const attention_spec *spec) {
+    return spec->length > 0 && spec->head_width > 0 ? spec->batch * spec->heads : 0;
+}
+
+static real *token_of(lh_attention_rows rows, int64_t token) {
+    return rows.data + token * rows.stride;
+}
+
+/* Keys that a chosen query sees. */
+static int64_t seen_by(const attention_spec *spec, int32_t query) {
+    return spec->causal ? query + 1 : spec->length;
+}
+
+/* Copies the chosen tokens of x behind one another. */
+static lh_attention_rows gather(const attention_spec *spec, const int32_t *chosen,
+                                lh_attention_rows x, real *y) {
+    const lh_attention_rows rows = {y, spec->head_width};
+    for (int64_t n = 0; n < spec->top; ++n)
+        for (int64_t d = 0; d < spec->head_width; ++d)
+            y[n * spec->head_width + d] = token_of(x, chosen[n])[d];
+    return rows;
+}
+
+/* ---- choosing ---- */
+
+static real dot(const real *a, const real *b, int64_t width) {
+    real sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t d = 0; d < width; ++d)
+        sum += a[d] * b[d];
+    return sum;
+}
+
+/* length * M_i: the order is the same, and nothing is divided. */
+static real measure_of(const forward_args *args, const real *q, lh_attention_rows k, int64_t i) {
+    const int64_t length = args->spec.length;
+    real most = -LH_R(INFINITY), sum = 0;
+    for (int64_t s = 0; s < args->samples; ++s) {
+        const uint64_t word = lh_random_word(*args->key, (uint64_t)(i * args->samples + s));
+        const int64_t j = (int64_t)(word * (uint64_t)length >> 32);
+        const real score = dot(q, token_of(k, j), args->spec.head_width);
+        most = score > most ? score : most;
+        sum += score;
+    }
+    return (real)length * most - sum;
+}
+
+/* Whether i comes before j in the order of choice; what is no number comes first. */
+static bool goes_before(const real *measure, int64_t i, int64_t j) {
+    const bool i_odd = measure[i] != measure[i], j_odd = measure[j] != measure[j];
+    if (i_odd != j_odd) return i_odd;
+    if (!i_odd && measure[i] != measure[j]) return measure[i] > measure[j];
+    return i < j;
+}
+
+/* chosen: a rising list. */
+static void choose(const attention_spec *spec, const real *measure, int32_t *chosen) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < spec->length; ++i) {
+        int64_t before = 0;
+        for (int64_t j = 0; j < spec->length; ++j)
+            before += goes_before(measure, j, i);
+        if (before < spec->top) chosen[count++] = (int32_t)i;
+    }
+}
+
+/* ---- forward ---- */
+
+/* What the queries get that were not chosen. */
+static void fill_rest(const forward_args *args, lh_attention_rows v, lh_attention_rows out,
+                      real *sum) {
+    const attention_spec *spec = &args->spec;
+    const int64_t length = spec->length, width = spec->head_width;
+    for (int64_t d = 0; d < width; ++d)
+        sum[d] = 0;
+    for (int64_t j = 0; j < length; ++j) {
+        const real *x = token_of(v, j);
+        real *y = token_of(out, j);
+        for (int64_t d = 0; d < width; ++d)
+            y[d] = sum[d] += x[d];
+    }
+    if (spec->causal) return;
+    for (int64_t d = 0; d < width; ++d)
+        sum[d] /= (real)length;
+    for (int64_t j = 0; j < length; ++j)
+        for (int64_t d = 0; d < width; ++d)
+            token_of(out, j)[d] = sum[d];
+}
+
+/* Softmax of a row of scores over the keys seen, zeros for the others; its log sum exp. */
+static real soften(real *score, int64_t seen, int64_t length) {
+    real most = -LH_R(INFINITY), sum = 0;
+    for (int64_t j = 0; j < seen; ++j)
+        most = score[j] > most ? score[j] : most;
+    most = most == -LH_R(INFINITY) ? 0 : most;
+    for (int64_t j = 0; j < seen; ++j)
+        score[j] = lh_exp(score[j] - most);
+    for (int64_t j = 0; j < seen; ++j)
+        sum += score[j];
+    for (int64_t j = 0; j < length; ++j)
+        score[j] = j < seen ? score[j] / sum : 0;
+    return most + (real)log((double)sum);
+}
+
+static void attend_head(const forward_args *args, int64_t batch, int64_t head,
+                        const scratch *work) {
+    const attention_spec *spec = &args->spec;
+    const int64_t first = (batch * spec->heads + head) * spec->top;
+    int32_t *chosen = args->chosen + first;
+    const lh_attention_rows q = lh_attention_rows_of(args->q, batch, head, 0),
+                            k = lh_attention_rows_of(args->k, batch, head, 0),
+                            v = lh_attention_rows_of(args->v, batch, head, 0),
+                            out = lh_attention_rows_of(args->out, batch, head, 0);
+    for (int64_t i = 0; i < spec->length; ++i)
+        work->measure[i] = measure_of(args, token_of(q, i), k, i);
+    choose(spec, work->measure, chosen);
+    fill_rest(args, v, out, work->sum);
+    if (spec->top == 0) return;
+    const lh_attention_rows query = gather(spec, chosen, q, work->query),
+                            score = {work->score, spec->length},
+                            mixed = {work->other, spec->head_width};
+    lh_attention_product(false, true, spec->top, spec->length, spec->head_width, spec->scale, query,
+                         k, 0, score);
+    for (int64_t n = 0; n < spec->top; ++n)
+        args->lse[first + n] = soften(token_of(score, n), seen_by(spec, chosen[n]), spec->length);
+    lh_attention_product(false, false, spec->top, spec->head_width, spec->length, 1, score, v, 0,
+                         mixed);
+    for (int64_t n = 0; n < spec->top; ++n)
+        for (int64_t d = 0; d < spec->head_width; ++d)
+            token_of(out, chosen[n])[d] = token_of(mixed, n)[d];
+}
+
+size_t LH_CPU(prob_attention_forward_workspace)(const forward_args *args) {
+    return (size_t)lh_attention_slots() * scratch_bytes(&args->spec);
+}
+
+lh_status LH_CPU(prob_attention_forward)(const lh_launch *launch, const forward_args *args) {
+    const attention_spec *spec = &args->spec;
+    if (!is_sound(spec) || args->samples < 1) return LH_ESHAPE;
+    const int64_t tasks = task_count(spec);
+#pragma omp parallel for schedule(dynamic) num_threads(lh_attention_threads()) if (tasks > 1)
+    for (int64_t task = 0; task < tasks; ++task) {
+        const scratch work = scratch_at(spec, launch);
+        attend_head(args, task / spec->heads, task % spec->heads, &work);
+    }
+    return LH_OK;
+}
+
+/* ---- backward ---- */
+
+/* score becomes the weights, slope the gradients of the scores before `scale`. */
+static void differentiate_scores(const backward_args *args, int64_t batch, int64_t head,
+                                 const scratch *work) {
+    const attention_spec *spec = &args->spec;
+    const int64_t first = (batch * spec->heads + head) * spec->top, length = spec->length;
+    const lh_attention_rows out = lh_attention_rows_of(args->out, batch, head, 0);
+    for (int64_t n = 0; n < spec->top; ++n) {
+        const int32_t query = args->chosen[first + n];
+        const int64_t seen = seen_by(spec, query);
+        const real lse = args->lse[first + n];
+        real *weight = work->score + n * length, *slope = work->slope + n * length;
+        const real delta =
+            dot(work->other + n * spec->head_width, token_of(out, query), spec->head_width);
+        for (int64_t j = 0; j < length; ++j)
+            weight[j] = j < seen ? lh_exp(weight[j] - lse) : 0;
+        for (int64_t j = 0; j < length; ++j)
+            slope[j] = j < seen ? spec->scale * weight[j] * (slope[j] - delta) : 0;
+    }
+}
+
+/* dq of the chosen tokens; the others' is zero. */
+static void scatter_queries(const backward_args *args, int64_t batch, int64_t head,
+                            const scratch *work) {
+    const attention_spec *spec = &args->spec;
+    const int32_t *chosen = args->chosen + (batch * spec->heads + head) * spec->top;
+    const lh_attention_rows dq = lh_attention_rows_of(args->dq, batch, head, 0);
+    for (int64_t i = 0; args->dq_write == LH_SET && i < spec->length; ++i)
+        for (int64_t d = 0; d < spec->head_width; ++d)
+            token_of(dq, i)[d] = 0;
+    for (int64_t n = 0; n < spec->top; ++n)
+        for (int64_t d = 0; d < spec->head_width; ++d)
+            token_of(dq, chosen[n])[d] += work->query[n * spec->head_width + d];
+}
+
+/* dv of what the queries got that were not chosen: of all the same, or of those from j on. */
+static void add_rest(const backward_args *args, int64_t batch, int64_t head, real *sum) {
+    const attention_spec *spec = &args->spec;
+    const int32_t *chosen = args->chosen + (batch * spec->heads + head) * spec->top;
+    const lh_attention_rows dout = lh_attention_rows_of(args->dout, batch, head, 0),
+                            dv = lh_attention_rows_of(args->dv, batch, head, 0);
+    int64_t n = spec->top - 1;
+    for (int64_t d = 0; d < spec->head_width; ++d)
+        sum[d] = 0;
+    for (int64_t j = spec->length - 1; j >= 0; --j) {
+        const bool was_chosen = n >= 0 && chosen[n] == j;
+        n -= was_chosen;
+        for (int64_t d = 0; !was_chosen && d < spec->head_width; ++d)
+            sum[d] += token_of(dout, j)[d];
+        for (int64_t d = 0; spec->causal && d < spec->head_width; ++d)
+            token_of(dv, j)[d] += sum[d];
+    }
+    for (int64_t j = 0; !spec->causal && j < spec->length; ++j)
+        for (int64_t d = 0; d < spec->head_width; ++d)
+            token_of(dv, j)[d] += sum[d] / (real)spec->length;
+}
+
+/* y = or += weight^T x over the chosen; without one y is cleared or left. */
+static void spread(const attention_spec *spec, const real *weight, real *x, lh_write write,
+                   lh_attention_rows y) {
+    const lh_attention_rows weights = {(real *)weight, spec->length}, rows = {x, spec->head_width};
+    if (spec->top > 0) {
+        lh_attention_product(true, false, spec->length, spec->head_width, spec->top, 1, weights,
+                             rows, write == LH_ADD ? LH_R(1) : 0, y);
+        return;
+    }
+    for (int64_t j = 0; write == LH_SET && j < spec->length; ++j)
+        for (int64_t d = 0; d < spec->head_width; ++d)
+            token_of(y, j)[d] = 0;
+}
+
+static void differentiate_head(const backward_args *args, int64_t batch, int64_t head,
+                               const scratch *work) {
+    const attention_spec *spec = &args->spec;
+    const int32_t *chosen = args->chosen + (batch * spec->heads + head) * spec->top;
+    const lh_attention_rows k = lh_attention_rows_of(args->k, batch, head, 0),
+                            v = lh_attention_rows_of(args->v, batch, head, 0),
+                            score = {work->score, spec->length},
+                            slope = {work->slope, spec->length};
+    const lh_attention_rows query =
+                                gather(spec, chosen, lh_attention_rows_of(args->q, batch, head, 0),
+                                       work->query),
+                            dout = gather(spec, chosen,
+                                          lh_attention_rows_of(args->dout, batch, head, 0),
+                                          work->other);
+    if (spec->top > 0) {
+        lh_attention_product(false, true, spec->top, spec->length, spec->head_width, spec->scale,
+                             query, k, 0, score);
+        lh_attention_product(false, true, spec->top, spec->length, spec->head_width, 1, dout, v, 0,
+                             slope);
+    }
+    differentiate_scores(args, batch, head, work);
+    if (args->dv.data) {
+        spread(spec, work->score, work->other, args->dv_write,
+               lh_attention_rows_of(args->dv, batch, head, 0));
+        add_rest(args, batch, head, work->sum);
+    }
+    if (args->dk.data)
+        spread(spec, work->slope, work->query, args->dk_write,
+               lh_attention_rows_of(args->dk, batch, head, 0));
+    if (!args->dq.data) return;
+    if (spec->top > 0)
+        lh_attention_product(false, false, spec->top, spec->head_width, spec->length, 1, slope, k,
+                             0, query);
+    scatter_queries(args, batch, head, work);
+}
+
+size_t LH_CPU(prob_attention_backward_workspace)(const backward_args *args) {
+    return (size_t)lh_attention_slots() * scratch_bytes(&args->spec);
+}
+
+lh_status LH_CPU(prob_attention_backward)(const lh_launch *launch, const backward_args *args) {
+    const attention_spec *spec = &args->spec;
+    if (!is_sound(spec)) return LH_ESHAPE;
+    const int64_t tasks = task_count(spec);
+#pragma omp parallel for schedule(dynamic) num_threads(lh_attention_threads()) if (tasks > 1)
+    for (int64_t task = 0; task < tasks; ++task) {
+        const scratch work = scratch_at(spec, launch);
+        differentiate_head(args, task / spec->heads, task % spec->heads, &work);
+    }
+    return LH_OK;
+}

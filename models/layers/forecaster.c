@@ -1,0 +1,196 @@
+#include "models/layers/forecaster.h"
+
+#include <stdio.h>
+
+#include "models/layers/common.h"
+
+/* ---- declaring ---- */
+
+static void declare_attention(lh_series_attention *layer, const char *prefix, const char *part,
+                              lh_declare *declare) {
+    char name[80];
+    (void)snprintf(name, sizeof name, "%s.%s", prefix, part);
+    lh_series_attention_declare(layer, declare, name);
+}
+
+static lh_norm declare_norm(const lh_forecaster *model, const char *prefix, const char *part,
+                            lh_declare *declare) {
+    char name[80];
+    (void)snprintf(name, sizeof name, "%s.%s", prefix, part);
+    return lh_norm_declare(declare, model->width, name);
+}
+
+static void declare_feed_forward(const lh_forecaster *model, lh_forecaster_layer *layer,
+                                 const char *prefix, lh_declare *declare) {
+    char name[80];
+    (void)snprintf(name, sizeof name, "%s.feed_forward.in", prefix);
+    layer->in = lh_dense_declare(declare, model->width, model->hidden, name);
+    (void)snprintf(name, sizeof name, "%s.feed_forward.out", prefix);
+    layer->out = lh_dense_declare(declare, model->hidden, model->width, name);
+    layer->norm = declare_norm(model, prefix, "norm", declare);
+}
+
+static void declare_encoder(lh_forecaster *model, const lh_series_attention *self,
+                            lh_declare *declare) {
+    for (int64_t i = 0; i < model->layers; ++i) {
+        lh_forecaster_layer *layer = &model->encoder[i];
+        char prefix[48];
+        (void)snprintf(prefix, sizeof prefix, "encoder.layers.%lld", (long long)i);
+        layer->self = *self;
+        declare_attention(&layer->self, prefix, "attention", declare);
+        layer->self_norm = declare_norm(model, prefix, "attention.norm", declare);
+        declare_feed_forward(model, layer, prefix, declare);
+    }
+    model->encoder_norm = declare_norm(model, "encoder", "norm", declare);
+}
+
+/* The decoder's cross-attention is dense, whatever the kind of the others. */
+static void declare_decoder(lh_forecaster *model, const lh_series_attention *self,
+                            lh_declare *declare) {
+    for (int64_t i = 0; i < model->decoder_layers; ++i) {
+        lh_forecaster_layer *layer = &model->decoder[i];
+        char prefix[48];
+        (void)snprintf(prefix, sizeof prefix, "decoder.layers.%lld", (long long)i);
+        layer->self = layer->cross = *self;
+        layer->self.masked = true;
+        layer->cross.kind = LH_SERIES_FULL;
+        layer->cross.mix = false;
+        layer->cross.taps = 1;
+        declare_attention(&layer->self, prefix, "attention", declare);
+        layer->self_norm = declare_norm(model, prefix, "attention.norm", declare);
+        declare_attention(&layer->cross, prefix, "cross", declare);
+        layer->cross_norm = declare_norm(model, prefix, "cross.norm", declare);
+        declare_feed_forward(model, layer, prefix, declare);
+    }
+    model->decoder_norm = declare_norm(model, "decoder", "norm", declare);
+}
+
+static lh_status read_sizes(lh_forecaster *model, const lh_options *options,
+                            lh_series_attention *self) {
+    model->width = lh_options_integer(options, "width");
+    model->hidden = lh_options_integer(options, "hidden");
+    model->layers = lh_options_integer(options, "layers");
+    model->decoder_layers = lh_options_integer(options, "decoder_layers");
+    model->dropout = lh_options_real(options, "dropout");
+    if (model->hidden == 0) model->hidden = 4 * model->width;
+    self->width = model->width;
+    self->heads = lh_options_integer(options, "heads");
+    self->dropout = model->dropout;
+    self->head_width = 0;
+    LH_TRY(lh_settle_head_width(self->width, self->heads, &self->head_width));
+    if (self->heads * self->head_width == self->width) return LH_OK;
+    return lh_fail(LH_EOPTION, "option 'heads' (%lld) does not divide 'width' (%lld)",
+                   (long long)self->heads, (long long)self->width);
+}
+
+lh_status lh_forecaster_declare(lh_forecaster *model, const lh_options *options,
+                                const lh_model_setup *setup, lh_series_attention self, bool mixes,
+                                lh_declare *declare) {
+    lh_series_attention masked;
+    LH_TRY(lh_require_series(setup));
+    LH_TRY(read_sizes(model, options, &self));
+    model->setup = *setup;
+    model->encoder_embedding =
+        (lh_series_embedding){.channels = setup->output_features,
+                              .width = model->width,
+                              .dropout = model->dropout,
+                              .sinusoids = lh_options_flag(options, "sinusoids")};
+    model->decoder_embedding = model->encoder_embedding;
+    masked = self;
+    masked.mix = mixes;
+    lh_series_embedding_declare(&model->encoder_embedding, setup, declare, "encoder.embedding");
+    lh_series_embedding_declare(&model->decoder_embedding, setup, declare, "decoder.embedding");
+    declare_encoder(model, &self, declare);
+    declare_decoder(model, &masked, declare);
+    model->projection =
+        lh_dense_declare(declare, model->width, setup->output_features, "projection");
+    return LH_OK;
+}
+
+/* ---- forward ---- */
+
+static lh_tensor *dropped(const lh_forecaster *model, const lh_pass *pass, lh_tensor *x) {
+    return lh_pass_is_training(pass) ? lh_dropout(lh_pass_tape(pass), x, model->dropout, 0) : x;
+}
+
+/* norm(x + dropout(y)) */
+static lh_tensor *join(const lh_forecaster *model, const lh_pass *pass, lh_tensor *x, lh_tensor *y,
+                       lh_norm norm) {
+    return lh_norm_apply(norm, pass, lh_add(lh_pass_tape(pass), x, dropped(model, pass, y)));
+}
+
+static lh_tensor *feed_forward(const lh_forecaster *model, const lh_pass *pass,
+                               const lh_forecaster_layer *layer, lh_tensor *x) {
+    lh_tensor *hidden =
+        dropped(model, pass, lh_dense_apply(layer->in, pass, x, LH_UNARY_GELU_EXACT));
+    return join(model, pass, x, lh_dense_apply(layer->out, pass, hidden, LH_UNARY_IDENTITY),
+                layer->norm);
+}
+
+static lh_tensor *encode(const lh_forecaster *model, const lh_pass *pass, lh_tensor *x) {
+    lh_tape *tape = lh_pass_tape(pass);
+    x = lh_series_embedding_apply(&model->encoder_embedding, pass, x);
+    for (int64_t i = 0; i < model->layers; ++i) {
+        const lh_forecaster_layer *layer = &model->encoder[i];
+        const lh_scope scope = lh_scope_open(tape);
+        lh_tensor *y = lh_series_attention_apply(&layer->self, pass, x, x);
+        y = join(model, pass, x, y, layer->self_norm);
+        x = lh_scope_close(tape, scope, feed_forward(model, pass, layer, y));
+    }
+    return lh_norm_apply(model->encoder_norm, pass, x);
+}
+
+static lh_tensor *decode(const lh_forecaster *model, const lh_pass *pass, lh_tensor *x,
+                         lh_tensor *encoded) {
+    lh_tape *tape = lh_pass_tape(pass);
+    x = lh_series_embedding_apply(&model->decoder_embedding, pass, x);
+    for (int64_t i = 0; i < model->decoder_layers; ++i) {
+        const lh_forecaster_layer *layer = &model->decoder[i];
+        const lh_scope scope = lh_scope_open(tape);
+        lh_tensor *y = lh_series_attention_apply(&layer->self, pass, x, x);
+        y = join(model, pass, x, y, layer->self_norm);
+        y = join(model, pass, y, lh_series_attention_apply(&layer->cross, pass, y, encoded),
+                 layer->cross_norm);
+        x = lh_scope_close(tape, scope, feed_forward(model, pass, layer, y));
+    }
+    return lh_norm_apply(model->decoder_norm, pass, x);
+}
+
+lh_status lh_forecaster_forward(const lh_forecaster *model, lh_pass *pass, lh_output *out) {
+    const lh_model_setup *setup = &model->setup;
+    lh_tape *tape = lh_pass_tape(pass);
+    lh_tensor *x = lh_pass_batch(pass)->vectors;
+    lh_tensor *observed = lh_slice(tape, x, 1, 0, setup->seq_len);
+    lh_tensor *asked =
+        lh_slice(tape, x, 1, setup->seq_len - setup->label_len, setup->label_len + setup->pred_len);
+    lh_tensor *y = decode(model, pass, asked, encode(model, pass, observed));
+    y = lh_contiguous(tape, lh_slice(tape, y, 1, setup->label_len, setup->pred_len));
+    out->hidden = lh_dense_apply(model->projection, pass, y, LH_UNARY_IDENTITY);
+    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+}
+
+lh_status lh_require_window(const lh_model_setup *setup, int64_t length) {
+    if (length == setup->seq_len + setup->pred_len) return LH_OK;
+    return lh_fail(LH_ESHAPE,
+                   "a segment of %lld steps, where seq_len %lld and pred_len %lld are %lld",
+                   (long long)length, (long long)setup->seq_len, (long long)setup->pred_len,
+                   (long long)(setup->seq_len + setup->pred_len));
+}
+
+double lh_forecaster_flops(const lh_forecaster *model) {
+    const lh_model_setup *setup = &model->setup;
+    const int64_t seen = setup->seq_len, asked = setup->label_len + setup->pred_len;
+    const double network = 4.0 * (double)model->width * (double)model->hidden;
+    double total =
+        (double)(seen + asked) *
+            lh_series_embedding_flops(&model->encoder_embedding, setup->time_features) +
+        2.0 * (double)setup->pred_len * (double)model->width * (double)setup->output_features;
+    for (int64_t i = 0; i < model->layers; ++i)
+        total +=
+            lh_series_attention_flops(&model->encoder[i].self, seen, seen) + network * (double)seen;
+    for (int64_t i = 0; i < model->decoder_layers; ++i)
+        total += lh_series_attention_flops(&model->decoder[i].self, asked, asked) +
+                 lh_series_attention_flops(&model->decoder[i].cross, asked, seen) +
+                 network * (double)asked;
+    return total / (double)(seen + setup->pred_len);
+}

@@ -1,0 +1,70 @@
+/* The encoder and decoder that Informer and LogSparse share (Zhou et al. 2021, figure 2, without
+ * distilling): post-norm layers; the decoder reads the last label_len observed steps and zeros for
+ * those to predict, and gives all of them in one pass. */
+#ifndef LH_LAYERS_FORECASTER_H
+#define LH_LAYERS_FORECASTER_H
+
+#include "models/layers/series_attention.h"
+#include "models/layers/series_embedding.h"
+
+enum { LH_FORECASTER_LAYERS = 16 };
+
+typedef struct lh_forecaster_layer {
+    lh_series_attention self, cross; /* cross in the decoder only */
+    lh_norm self_norm, cross_norm, norm;
+    lh_dense in, out;
+} lh_forecaster_layer;
+
+typedef struct lh_forecaster {
+    lh_model_setup setup;
+    int64_t width, hidden, layers, decoder_layers;
+    double dropout;
+    lh_series_embedding encoder_embedding, decoder_embedding;
+    lh_forecaster_layer encoder[LH_FORECASTER_LAYERS], decoder[LH_FORECASTER_LAYERS];
+    lh_norm encoder_norm, decoder_norm;
+    lh_dense projection;
+} lh_forecaster;
+
+/* Rows for the option table of a class. */
+#define LH_FORECASTER_OPTIONS                                                                      \
+    {"layers", LH_OPTION_INTEGER, "2", 1, LH_FORECASTER_LAYERS, NULL, "layers of the encoder"},    \
+        {"decoder_layers",       LH_OPTION_INTEGER, "1", 1, LH_FORECASTER_LAYERS, NULL,            \
+         "layers of the decoder"},                                                                 \
+        {"width", LH_OPTION_INTEGER, "512", 1, 65536, NULL, "size of hidden states (d_model)"},    \
+        {"heads", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "attention heads"},                       \
+        {"hidden",                                                                                 \
+         LH_OPTION_INTEGER,                                                                        \
+         "0",                                                                                      \
+         0,                                                                                        \
+         1048576,                                                                                  \
+         NULL,                                                                                     \
+         "hidden size of the feed-forward network (d_ff); 0: 4 * width"},                          \
+        {"dropout",                                                                                \
+         LH_OPTION_REAL,                                                                           \
+         "0.05",                                                                                   \
+         0,                                                                                        \
+         0.99,                                                                                     \
+         NULL,                                                                                     \
+         "dropout rate of embeddings, attention and residual branches in training"},               \
+    {                                                                                              \
+        "sinusoids", LH_OPTION_FLAG, "true", 0, 0, NULL,                                           \
+            "add absolute sinusoidal positions to the embeddings"                                  \
+    }
+
+/* Reads the rows of LH_FORECASTER_OPTIONS and declares all; self-attentions are like `self`, but
+ * for their sizes, and in the decoder masked and, where `mixes`, mixed. Fails: LH_EOPTION when
+ * heads do not divide width, or the task is no forecasting. */
+lh_status lh_forecaster_declare(lh_forecaster *model, const lh_options *options,
+                                const lh_model_setup *setup, lh_series_attention self, bool mixes,
+                                lh_declare *declare);
+
+/* The predictions, [rows][pred_len][channels]. */
+lh_status lh_forecaster_forward(const lh_forecaster *model, lh_pass *pass, lh_output *out);
+
+/* Forward FLOPs per step of a window of seq_len + pred_len steps. */
+double lh_forecaster_flops(const lh_forecaster *model);
+
+/* Fails with LH_ESHAPE when a segment is no window. */
+lh_status lh_require_window(const lh_model_setup *setup, int64_t length);
+
+#endif

@@ -1,0 +1,314 @@
+/* Time series: dates, CSV files good and bad, splits, standardisation, the generator. */
+#include "datasets/series.h"
+
+#include <unistd.h>
+
+#include "tests/test.h"
+
+enum { PATH = 128 };
+
+static const char *path_of(const char *name) {
+    static char path[PATH];
+    (void)snprintf(path, sizeof path, "/tmp/longhaul-series-%ld-%s", (long)getpid(), name);
+    return path;
+}
+
+static lh_status open_series(const char *text, lh_series **out) {
+    lh_options *options = NULL;
+    LH_TRY(lh_options_create("series", lh_series_options, &options));
+    lh_status status = lh_options_parse(options, text);
+    if (status == LH_OK) status = lh_series_open(options, out);
+    lh_options_destroy(options);
+    return status;
+}
+
+/* Opens a file with this content. */
+static lh_status open_text(const void *content, size_t bytes, lh_series **out) {
+    char text[PATH + 32];
+    const char *path = path_of("text.csv");
+    FILE *file = fopen(path, "wb");
+    if (!CHECK(file != NULL)) return LH_EIO;
+    CHECK(fwrite(content, 1, bytes, file) == bytes);
+    (void)fclose(file);
+    (void)snprintf(text, sizeof text, "name='%s'", path);
+    const lh_status status = open_series(text, out);
+    (void)unlink(path);
+    return status;
+}
+
+static lh_status open_string(const char *content, lh_series **out) {
+    return open_text(content, strlen(content), out);
+}
+
+/* ---- dates ---- */
+
+TEST(dates_in_both_styles) {
+    static const struct {
+        const char *text, *year_first;
+        lh_date_style style;
+    } good[] = {{"2016-07-01 00:15:00", "2016-07-01 00:15:00", LH_DATE_YEAR_FIRST},
+                {"2016-07-01 23:59", "2016-07-01 23:59:00", LH_DATE_YEAR_FIRST},
+                {"7/1/2016 0:00", "2016-07-01 00:00:00", LH_DATE_MONTH_FIRST},
+                {"12/31/2013 23:00:59", "2013-12-31 23:00:59", LH_DATE_MONTH_FIRST},
+                {"2000-02-29 12:00", "2000-02-29 12:00:00", LH_DATE_YEAR_FIRST},
+                {"1969-12-31 23:00", "1969-12-31 23:00:00", LH_DATE_YEAR_FIRST}};
+    static const char *const bad[] = {"",
+                                      "2016-07-01",
+                                      "2016-7-1T00:00",
+                                      "2015-02-29 00:00",
+                                      "2016-13-01 00:00",
+                                      "2016-00-01 00:00",
+                                      "13/1/2010 0:00",
+                                      "2016-07-01 24:00",
+                                      "2016-07-01 00:60",
+                                      "2016-07-01 00:00:00x",
+                                      "-016-07-01 00:00"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; ++i) {
+        int64_t moment = 0;
+        char text[LH_DATE_TEXT];
+        CHECK_EQ_INT(lh_date_parse(good[i].text, &moment), good[i].style);
+        lh_date_format(moment, text);
+        CHECK_STR(text, good[i].year_first);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        int64_t moment = 0;
+        CHECK_EQ_INT(lh_date_parse(bad[i], &moment), LH_DATE_NONE);
+    }
+}
+
+TEST(moments_are_seconds_and_months_those_of_the_calendar) {
+    int64_t a = 0, b = 0;
+    CHECK(lh_date_parse("1970-01-02 00:00:01", &a) != LH_DATE_NONE);
+    CHECK_EQ_INT(a, 86401);
+    CHECK(lh_date_parse("2010-01-01 00:00", &a) != LH_DATE_NONE);
+    CHECK(lh_date_parse("2012-05-01 00:00", &b) != LH_DATE_NONE);
+    CHECK_EQ_INT(lh_date_add_months(a, 28), b);
+}
+
+/* 2016-07-01 was a Friday, day 183 of a leap year; 2017-12-31 a Sunday, day 365. */
+TEST(time_features_are_informers) {
+    static const struct {
+        const char *date;
+        double feature[LH_TIME_FEATURES];
+    } cases[] = {{"2016-07-01 05:45:00", {45.0 / 59, 5.0 / 23, 4.0 / 6, 0, 182.0 / 365}},
+                 {"2017-12-31 23:00:00", {0, 1, 1, 1, 364.0 / 365}}};
+    for (size_t i = 0; i < 2; ++i) {
+        int64_t moment = 0;
+        real feature[LH_TIME_FEATURES];
+        REQUIRE(lh_date_parse(cases[i].date, &moment) != LH_DATE_NONE);
+        lh_time_features(moment, feature);
+        for (int f = 0; f < LH_TIME_FEATURES; ++f)
+            CHECK_NEAR(feature[f], cases[i].feature[f] - 0.5, 1e-6);
+    }
+}
+
+/* ---- files ---- */
+
+#define HEADER "date,a,b\n"
+#define FIRST  "2020-01-01 00:00:00,1,10\n"
+#define ROWS   FIRST "2020-01-01 01:00:00,2,-10.5\n2020-01-01 02:00:00,3e0,0.25\n"
+
+/* A file is good in spite of Windows line ends, a byte order mark, blank lines, quotes, and a last
+ * line without an end. */
+TEST(what_a_file_may_look_like) {
+    static const char *const good[] = {
+        HEADER ROWS,
+        "date,a,b\r\n2020-01-01 00:00:00,1,10\r\n2020-01-01 01:00:00,2,-10.5\r\n"
+        "2020-01-01 02:00:00,3e0,0.25\r\n",
+        "\xef\xbb\xbf" HEADER ROWS "\n\n",
+        "date,\"a\",b\n1/1/2020 0:00,\"1\", 10\n\n1/1/2020 1:00,2,-10.5\n1/1/2020 2:00,3,0.25"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; ++i) {
+        lh_series *series = NULL;
+        REQUIRE_OK(open_string(good[i], &series));
+        CHECK_EQ_INT(lh_series_rows(series), 3);
+        CHECK_EQ_INT(lh_series_channels(series), 2);
+        CHECK_STR(lh_series_channel(series, 1), "b");
+        /* 70 % of 3 rows are 2: mean 1.5, deviation 0.5; -0.25 and 10.25. */
+        CHECK_NEAR(lh_series_values(series, 2)[0], 3.0, 1e-6);
+        CHECK_NEAR(lh_series_values(series, 2)[1], 0.5 / 10.25, 1e-6);
+        CHECK_NEAR(lh_series_features(series, 2)[0], 2.0 / 23 - 0.5, 1e-6);
+        lh_series_destroy(series);
+    }
+}
+
+TEST(what_is_wrong_with_a_file_is_said_with_its_place) {
+    static const struct {
+        const char *content, *message;
+    } bad[] = {
+        {"", "0 rows"},
+        {HEADER, "0 rows"},
+        {"date\n2020-01-01 00:00:00\n", "line 1: the header names no channel"},
+        {"time,a,b\n" ROWS, "line 1, column 1: 'time' where the header says 'date'"},
+        {"date,a,\n" ROWS, "line 1, column 3: a channel without a name"},
+        {"date,a,a\n" ROWS, "line 1, column 3: a second channel 'a'"},
+        {HEADER "2020-01-01 00:00:00,1\n", "line 2, column 3 (b): the line ends after 2 of 3"},
+        {HEADER ROWS "2020-01-01 03:00:00,1", "line 5, column 3 (b): the file is cut off after 2"},
+        {HEADER "2020-01-01 00:00:00,1,2,3\n", "line 2, column 4: a field more"},
+        {HEADER "2020-01-01 00:00:00,1,x\n", "line 2, column 3 (b): 'x' is no number"},
+        {HEADER "2020-01-01 00:00:00,1.5e,2\n", "line 2, column 2 (a): '1.5e' is no number"},
+        {HEADER "2020-01-01 00:00:00,,2\n", "line 2, column 2 (a): an empty cell"},
+        {HEADER ROWS "2020-01-01 03:00:00,nan,2\n", "line 5, column 2 (a): 'nan' is not finite"},
+        {HEADER "2020-01-01 00:00:00,1,-inf\n", "line 2, column 3 (b): '-inf' is not finite"},
+        {HEADER "2020-01-01 00:00:00,1,1e400\n", "line 2, column 3 (b): '1e400' is not finite"},
+        {HEADER "yesterday,1,2\n", "line 2, column 1: 'yesterday' is no date"},
+        {HEADER ROWS "1/1/2020 3:00,1,2\n", "line 5, column 1: '1/1/2020 3:00' is written in"},
+        {HEADER ROWS "2020-01-01 04:00:00,1,2\n",
+         "line 5, column 1: a gap: 2020-01-01 04:00:00 follows 2020-01-01 02:00:00, but rows are "
+         "3600"},
+        {HEADER ROWS "2020-01-01 02:00:00,1,2\n", "line 5, column 1: 2020-01-01 02:00:00 does not"},
+        {HEADER "2020-01-01 01:00:00,1,2\n2020-01-01 00:00:00,1,2\n", "line 3, column 1: 2020"},
+        {HEADER "2020-01-01 00:00:00,1,\"2\n", "a quote inside a field or never closed"},
+        {HEADER "2020-01-01 00:00:00,1,2\"\n", "a quote inside a field or never closed"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        lh_series *series = NULL;
+        CHECK_FAILS(open_string(bad[i].content, &series), LH_EFORMAT, bad[i].message);
+        CHECK(series == NULL);
+    }
+    static const char nul[] = HEADER "2020-01-01 00:00:00,1\0007,2\n";
+    lh_series *series = NULL;
+    CHECK_FAILS(open_text(nul, sizeof nul - 1, &series), LH_EFORMAT, "column 2 (a): '1' is no");
+}
+
+TEST(names_and_options_that_do_not_fit) {
+    lh_series *series = NULL;
+    CHECK_FAILS(open_series("name=ETTh3", &series), LH_EIO, "did you mean 'ETTh");
+    CHECK_FAILS(open_series("name=/nowhere/at-all.csv", &series), LH_EIO, "/nowhere/at-all.csv");
+    CHECK_FAILS(open_series("name=generate:seasonal borders=months", &series), LH_EOPTION,
+                "take shares");
+    CHECK_FAILS(open_series("freq=d", &series), LH_EOPTION, "freq");
+}
+
+TEST(a_constant_channel_keeps_its_scale) {
+    lh_series *series = NULL;
+    REQUIRE_OK(open_string("date,a\n2020-01-01 00:00,7\n2020-01-01 00:15,7\n2020-01-01 00:30,9\n",
+                           &series));
+    CHECK_NEAR(lh_series_deviation(series, 0), 1.0, 0);
+    CHECK_NEAR(lh_series_values(series, 2)[0], 2.0, 0);
+    lh_series_destroy(series);
+}
+
+/* ---- public data in a data folder of our own ---- */
+
+static lh_status open_named(const char *file, const char *content, const char *options,
+                            lh_series **out) {
+    char folder[] = "/tmp/longhaul-series-XXXXXX", path[PATH];
+    char *given = getenv("LONGHAUL_DATA");
+    char *kept = given != NULL ? lh_duplicate_text(given) : NULL;
+    if (!CHECK(mkdtemp(folder) != NULL)) return LH_EIO;
+    (void)snprintf(path, sizeof path, "%s/%s", folder, file);
+    FILE *stream = fopen(path, "wb");
+    if (!CHECK(stream != NULL)) return LH_EIO;
+    (void)fputs(content, stream);
+    (void)fclose(stream);
+    (void)setenv("LONGHAUL_DATA", folder, 1);
+    const lh_status status = open_series(options, out);
+    if (kept != NULL) (void)setenv("LONGHAUL_DATA", kept, 1);
+    if (kept == NULL) (void)unsetenv("LONGHAUL_DATA");
+    free(kept);
+    (void)unlink(path);
+    (void)rmdir(folder);
+    return status;
+}
+
+#define ETT_ROW(hour, first) "2016-07-01 " hour ":00:00," first ",1,1,1,1,1,1\n"
+
+TEST(public_data_must_be_what_their_name_says) {
+    lh_series *series = NULL;
+    CHECK_FAILS(open_named("ETTh1.csv",
+                           "date,HUFL,HULL,MUFL,MULL,LUFL,LULL\n"
+                           "2016-07-01 00:00:00,1,1,1,1,1,1\n"
+                           "2016-07-01 01:00:00,1,1,1,1,1,1\n",
+                           "name=ETTh1", &series),
+                LH_EFORMAT, "line 1: the column 'OT' is missing");
+    CHECK_FAILS(open_named("ETTh1.csv",
+                           "date,HUFL,HULL,MUFL,MULL,LUFL,LULL,OT,T\n"
+                           "2016-07-01 00:00:00,1,1,1,1,1,1,1,1\n"
+                           "2016-07-01 01:00:00,1,1,1,1,1,1,1,1\n",
+                           "name=ETTh1", &series),
+                LH_EFORMAT, "line 1, column 9: an unknown column 'T'");
+    CHECK_FAILS(open_named("ETTm1.csv",
+                           "date,HUFL,HULL,MUFL,MULL,LUFL,LULL,OT\n" ETT_ROW("00", "41.13")
+                               ETT_ROW("01", "41.13"),
+                           "name=ETTm1", &series),
+                LH_EFORMAT, "ETTm1 and ETTm2 exchanged");
+    CHECK_FAILS(open_named("ETTh1.csv",
+                           "date,HUFL,HULL,MUFL,MULL,LUFL,LULL,OT\n" ETT_ROW("00", "5.8")
+                               ETT_ROW("01", "5.7"),
+                           "name=ETTh1", &series),
+                LH_EFORMAT, "2 rows, but the training split ends at row 8640");
+}
+
+/* Means and deviations of the training rows as others have computed them. */
+TEST(the_real_data_where_they_are) {
+    static const struct {
+        const char *options;
+        int64_t rows, channel;
+        double mean, deviation;
+        int64_t train, valid, test;
+    } sets[] = {
+        {"name=ETTh1", 17420, 6, 17.128262, 9.176491, 8640, 11520, 14400},
+        {"name=ETTh2", 17420, 0, 41.536835, 10.448841, 8640, 11520, 14400},
+        {"name=ETTm1", 69680, 0, 0, 0, 34560, 46080, 57600},
+        {"name=Weather", 35064, 11, 1.406686, 6.788106, 24544, 28052, 35064},
+        {"name=Weather borders=calendar", 35064, 0, 0, 0, 20424, 27720, 35064},
+        {"name=Weather borders=months", 35064, 0, 0, 0, 20160, 27360, 34560},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; ++i) {
+        lh_series *series = NULL;
+        REQUIRE_OK(open_series(sets[i].options, &series));
+        if (strstr(lh_series_source(series), "data folder") == NULL) {
+            lh_series_destroy(series);
+            SKIP("the series are not in LONGHAUL_DATA");
+        }
+        CHECK_EQ_INT(lh_series_rows(series), sets[i].rows);
+        CHECK_EQ_INT(lh_series_split(series, LH_TRAIN).end, sets[i].train);
+        CHECK_EQ_INT(lh_series_split(series, LH_VALID).end, sets[i].valid);
+        CHECK_EQ_INT(lh_series_split(series, LH_TEST).end, sets[i].test);
+        CHECK_EQ_INT(lh_series_split(series, LH_TEST).begin, sets[i].valid);
+        if (sets[i].deviation > 0) {
+            CHECK_NEAR(lh_series_mean(series, sets[i].channel), sets[i].mean, 1e-6);
+            CHECK_NEAR(lh_series_deviation(series, sets[i].channel), sets[i].deviation, 1e-6);
+        }
+        lh_series_destroy(series);
+    }
+}
+
+/* ---- the generator ---- */
+
+static double correlation(const lh_series *series, int64_t channel, int64_t lag) {
+    double xy = 0, xx = 0, yy = 0;
+    for (int64_t i = lag; i < lh_series_rows(series); ++i) {
+        const double x = (double)lh_series_values(series, i)[channel];
+        const double y = (double)lh_series_values(series, i - lag)[channel];
+        xy += x * y;
+        xx += x * x;
+        yy += y * y;
+    }
+    return xy / sqrt(xx * yy);
+}
+
+TEST(the_generator_has_seasons_and_is_deterministic) {
+    lh_series *a = NULL, *b = NULL, *other = NULL;
+    REQUIRE_OK(open_series("name=generate:seasonal series_rows=2000 channels=4", &a));
+    REQUIRE_OK(open_series("name=generate:seasonal series_rows=2000 channels=4", &b));
+    REQUIRE_OK(
+        open_series("name=generate:seasonal series_rows=2000 channels=4 data_seed=2", &other));
+    CHECK(lh_series_digest(a) == lh_series_digest(b));
+    CHECK(lh_series_digest(a) != lh_series_digest(other));
+    CHECK_CONTAINS(lh_series_source(a), "embedded generator");
+    for (int64_t c = 0; c < 4; ++c)
+        CHECK(correlation(a, c, 24) > correlation(a, c, 17) + 0.05);
+    lh_series_destroy(a);
+    lh_series_destroy(b);
+    lh_series_destroy(other);
+}
+
+TEST(a_known_name_without_data_is_made_in_its_shape) {
+    lh_series *series = NULL;
+    REQUIRE_OK(open_named("nothing", "", "name=Weather", &series));
+    CHECK_STR(lh_series_source(series), "Weather (embedded generator)");
+    CHECK_EQ_INT(lh_series_rows(series), 35064);
+    CHECK_STR(lh_series_channel(series, 11), "WetBulbCelsius");
+    lh_series_destroy(series);
+}

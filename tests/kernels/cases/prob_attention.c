@@ -1,0 +1,164 @@
+#include "tests/kernels/conformance.h"
+
+typedef struct shape {
+    int64_t batch, heads, length, head_width, samples, top;
+} shape;
+
+static const lh_random_key key = {.seed = 11, .step = 3, .stream = LH_STREAM_SAMPLE, .op = 2};
+
+static lh_prob_attention_spec spec_of(shape w, bool causal) {
+    return (lh_prob_attention_spec){.batch = w.batch,
+                                    .heads = w.heads,
+                                    .length = w.length,
+                                    .head_width = w.head_width,
+                                    .top = w.top,
+                                    .causal = causal,
+                                    .scale = LH_R(0.5)};
+}
+
+/* Multiples of a power of two, so that every measure is exact and no rounding decides who is
+ * chosen. Coarse ones tie often. */
+static void round_to(real *x, int64_t count, double unit) {
+    for (int64_t i = 0; i < count; i++)
+        x[i] = (real)(floor((double)x[i] / unit) * unit);
+}
+
+/* Dense, or a part of wider rows. */
+static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
+    view->head_stride = w->head_width + (padded ? 3 : 0);
+    view->token_stride = w->heads * view->head_stride + (padded ? 7 : 0);
+    view->batch_stride = w->length * view->token_stride;
+    if (w->batch == 0 || w->length == 0) return 0;
+    return (w->batch - 1) * view->batch_stride + (w->length - 1) * view->token_stride +
+           (w->heads - 1) * view->head_stride + w->head_width;
+}
+
+static void forward(suite *s, shape w, bool causal, bool padded, double unit) {
+    lh_prob_attention_forward_args args = {.spec = spec_of(w, causal), .samples = w.samples};
+    case_open(s, &args, sizeof args,
+              "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
+              ", samples %" PRId64 ", top %" PRId64 ", causal %d, padded %d, unit %g",
+              w.batch, w.heads, w.length, w.head_width, w.samples, w.top, causal, padded, unit);
+    const int64_t span = lay_out(&args.q, &w, padded);
+    round_to(case_in(s, "q", &args.q.data, span), span, unit);
+    (void)lay_out(&args.k, &w, padded);
+    round_to(case_in(s, "k", &args.k.data, span), span, unit);
+    (void)lay_out(&args.v, &w, padded);
+    case_in(s, "v", &args.v.data, span);
+    case_in_bytes(s, "key", &args.key, &key, sizeof key);
+    case_out(s, "out", &args.out.data, lay_out(&args.out, &w, padded), LH_SET);
+    case_out_i32(s, "chosen", &args.chosen, w.batch * w.heads * w.top);
+    case_out(s, "lse", &args.lse, w.batch * w.heads * w.top, LH_SET);
+    case_flops(s, 2.0 * (double)(w.batch * w.heads * w.length * w.head_width) *
+                      (double)(w.samples + 2 * w.top));
+    case_run(s);
+}
+
+static const shape shapes[] = {{0, 2, 5, 4, 2, 2},    {2, 2, 0, 4, 1, 0},     {1, 1, 1, 1, 1, 1},
+                               {2, 2, 5, 4, 3, 0},    {2, 3, 7, 8, 5, 3},     {1, 2, 16, 16, 5, 16},
+                               {2, 1, 17, 5, 15, 6},  {1, 2, 31, 33, 20, 20}, {2, 2, 64, 8, 25, 9},
+                               {1, 1, 97, 64, 25, 25}};
+
+void cases_prob_attention_forward(suite *s) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const bool odd = i % 2 == 1;
+        forward(s, shapes[i], false, odd, 1.0 / 64);
+        forward(s, shapes[i], true, !odd, 1.0 / 64);
+        forward(s, shapes[i], odd, false, 1);
+    }
+}
+
+void bench_prob_attention_forward(suite *s) {
+    forward(s, (shape){32, 8, 96, 64, 25, 25}, false, false, 1.0 / 64);
+}
+
+/* ---- Backward: the choice is given ---- */
+
+static lh_prob_attention_forward_args forward_of(const lh_prob_attention_backward_args *args) {
+    const lh_prob_attention_spec *spec = &args->spec;
+    const int64_t chosen = spec->batch * spec->heads * spec->top;
+    lh_prob_attention_forward_args made = {.spec = *spec,
+                                           .samples = 4,
+                                           .key = &key,
+                                           .q = args->q,
+                                           .k = args->k,
+                                           .v = args->v,
+                                           .out = args->dout,
+                                           .chosen = calloc((size_t)chosen + 1, sizeof(int32_t)),
+                                           .lse = scratch(chosen)};
+    made.out.data = scratch(spec->batch * args->dout.batch_stride);
+    if (made.chosen == NULL) abort();
+    return made;
+}
+
+static double backward_loss(suite *s, const void *arguments) {
+    const lh_prob_attention_backward_args *args = arguments;
+    const lh_prob_attention_forward_args made = forward_of(args);
+    launch_prob_attention_forward(s, &made);
+    const double loss =
+        dot(made.out.data, args->dout.data, args->spec.batch * args->dout.batch_stride);
+    free(made.out.data);
+    free(made.lse);
+    free(made.chosen);
+    return loss;
+}
+
+/* What the forward kernel chose, and its output. */
+static void add_saved(suite *s, lh_prob_attention_backward_args *args, int64_t span) {
+    const lh_prob_attention_spec *spec = &args->spec;
+    const int64_t count = spec->batch * spec->heads * spec->top;
+    lh_prob_attention_forward_args made = {.spec = *spec,
+                                           .samples = 4,
+                                           .key = &key,
+                                           .q = args->q,
+                                           .k = args->k,
+                                           .v = args->v,
+                                           .out = args->out};
+    made.chosen = case_in_i32(s, "chosen", &args->chosen, count, 1);
+    made.lse = case_in(s, "lse", &args->lse, count);
+    made.out.data = case_in(s, "out", &args->out.data, span);
+    naive_prob_attention_forward(&made);
+}
+
+static void backward(suite *s, shape w, int row, bool causal, bool padded) {
+    lh_prob_attention_backward_args args = {.spec = spec_of(w, causal),
+                                            .dq_write = write_of(suite_flag(row, 0)),
+                                            .dk_write = write_of(suite_flag(row, 1)),
+                                            .dv_write = write_of(suite_flag(row, 2))};
+    const bool dq = !suite_flag(row, 3), dk = !suite_flag(row, 4), dv = !suite_flag(row, 5);
+    case_open(s, &args, sizeof args,
+              "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
+              ", top %" PRId64 ", causal %d, padded %d, gradients %d %d %d, writes %d %d %d",
+              w.batch, w.heads, w.length, w.head_width, w.top, causal, padded, dq, dk, dv,
+              args.dq_write, args.dk_write, args.dv_write);
+    const int64_t span = lay_out(&args.q, &w, padded);
+    args.k = args.v = args.out = args.dout = args.dq = args.dk = args.dv = args.q;
+    case_in(s, "q", &args.q.data, span);
+    case_in(s, "k", &args.k.data, span);
+    case_in(s, "v", &args.v.data, span);
+    add_saved(s, &args, span);
+    case_in(s, "dout", &args.dout.data, span);
+    if (dq) case_out(s, "dq", &args.dq.data, span, args.dq_write);
+    if (dk) case_out(s, "dk", &args.dk.data, span, args.dk_write);
+    if (dv) case_out(s, "dv", &args.dv.data, span, args.dv_write);
+    case_loss(s, backward_loss);
+    case_pair(s, &args.q.data, &args.dq.data);
+    case_pair(s, &args.k.data, &args.dk.data);
+    case_pair(s, &args.v.data, &args.dv.data);
+    case_run(s);
+}
+
+void cases_prob_attention_backward(suite *s) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int row = (int)i % 2; row < SUITE_FLAG_ROWS; row += 2)
+            backward(s, shapes[i], row, row / 2 % 2 == 1, row / 4 == 1);
+}
+
+void bench_prob_attention_backward(suite *s) {
+    backward(s, (shape){32, 8, 96, 64, 25, 25}, 0, false, false);
+}
+
+void gradients_prob_attention_backward(suite *s) {
+    for (int row = 0; row < 2; row++)
+        backward(s, (shape){2, 2, 9, 4, 4, 3}, 0, row == 1, false);
+}
