@@ -1,5 +1,7 @@
-/* LSTM language model (Hochreiter and Schmidhuber 1997), the recurrent baseline of the Staircase
- * paper: PyTorch's layers, with one bias per gate. */
+/* Recurrent stacks with PyTorch's layers and one bias per gate: the LSTM (Hochreiter and
+ * Schmidhuber 1997), the recurrent baseline of the Staircase paper, and the simple RNN, h_t = g(W_x
+ * x_t + W_h h_{t-1} + b) (Elman 1990; Huang et al. 2023, eqs. 1 and 9), which is linear with g the
+ * identity. */
 #include <math.h>
 
 #include "models/layers/common.h"
@@ -8,57 +10,83 @@
 
 enum { LAYERS = 16 };
 
+typedef enum cell_kind { SIMPLE = 1, LSTM = 4 } cell_kind; /* how many gates a cell has */
+
 typedef struct layer {
     int input, recurrent, bias; /* parameters */
-    int h, c;                   /* state slots */
+    int h, c;                   /* state slots; c in an LSTM */
 } layer;
 
 typedef struct instance {
-    int64_t vocabulary, layers, width, hidden;
+    cell_kind cell;
+    lh_unary_op activation; /* g of a simple cell */
+    int64_t vocabulary, features, outputs, layers, width, hidden;
     double dropout;
     int embedding, head, head_bias;
     layer layer[LAYERS];
 } instance;
 
-static const lh_option options[] = {
-    {"layers", LH_OPTION_INTEGER, "2", 1, LAYERS, NULL, "number of layers"},
-    {"width", LH_OPTION_INTEGER, "128", 1, 65536, NULL, "embedding size D"},
-    {"hidden", LH_OPTION_INTEGER, "512", 1, 65536, NULL, "cells of a layer"},
-    {"dropout", LH_OPTION_REAL, "0", 0, 0.99, NULL, "dropout rate between layers in training"},
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+#define STACK_OPTIONS                                                                              \
+    {"layers", LH_OPTION_INTEGER, "2", 1, LAYERS, NULL, "number of layers"},                       \
+        {"width", LH_OPTION_INTEGER, "128", 1, 65536, NULL, "embedding size D"},                   \
+        {"hidden", LH_OPTION_INTEGER, "512", 1, 65536, NULL, "cells of a layer"}, {                \
+        "dropout", LH_OPTION_REAL, "0", 0, 0.99, NULL, "dropout rate between layers in training"   \
+    }
+
+#define STACK_OPTIONS_END                                                                          \
+    { NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL }
+
+static const lh_option lstm_options[] = {STACK_OPTIONS, STACK_OPTIONS_END};
+
+static const char *const activation_names[] = {"linear", "tanh", "sigmoid", "relu", NULL};
+static const lh_unary_op activations[] = {LH_UNARY_IDENTITY, LH_UNARY_TANH, LH_UNARY_SIGMOID,
+                                          LH_UNARY_RELU};
+
+static const lh_option rnn_options[] = {STACK_OPTIONS,
+                                        {"activation", LH_OPTION_CHOICE, "tanh", 0, 0,
+                                         activation_names, "g of the cells; linear: the identity"},
+                                        STACK_OPTIONS_END};
 
 static int64_t inputs_of(const instance *model, int64_t i) {
-    return i == 0 ? model->width : model->hidden;
+    const int64_t first = model->vocabulary > 0 ? model->width : model->features;
+    return i == 0 ? first : model->hidden;
 }
 
 static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     layer *l = &model->layer[i];
-    const int64_t gates = 4 * model->hidden, input[] = {inputs_of(model, i), gates},
-                  recurrent[] = {model->hidden, gates}, state[] = {model->hidden};
+    const int64_t gates = (int64_t)model->cell * model->hidden,
+                  input[] = {inputs_of(model, i), gates}, recurrent[] = {model->hidden, gates},
+                  state[] = {model->hidden};
     const lh_init uniform = {LH_INIT_UNIFORM, 0.0, 1.0 / sqrt((double)model->hidden)};
     const long long n = i;
     l->input = lh_declare_param(declaration, uniform, 2, input, "layers.%lld.input", n);
     l->recurrent = lh_declare_param(declaration, uniform, 2, recurrent, "layers.%lld.recurrent", n);
     l->bias = lh_declare_param(declaration, uniform, 1, &gates, "layers.%lld.bias", n);
     l->h = lh_declare_state(declaration, LH_STATE_REPLACE, 1, state, "layers.%lld.h", n);
-    l->c = lh_declare_state(declaration, LH_STATE_REPLACE, 1, state, "layers.%lld.c", n);
+    if (model->cell == LSTM)
+        l->c = lh_declare_state(declaration, LH_STATE_REPLACE, 1, state, "layers.%lld.c", n);
 }
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
-    instance *model = self;
-    LH_TRY(lh_require_tokens(setup));
+/* Tokens have an embedding and a head over the vocabulary; vectors are read as they are and
+ * predicted by a linear map. */
+static lh_status declare_stack(instance *model, const lh_options *values,
+                               const lh_model_setup *setup, lh_declare *declaration) {
     model->vocabulary = setup->vocabulary;
+    model->features = setup->input_features;
     model->layers = lh_options_integer(values, "layers");
     model->width = lh_options_integer(values, "width");
     model->hidden = lh_options_integer(values, "hidden");
     model->dropout = lh_options_real(values, "dropout");
+    const bool tokens = model->vocabulary > 0;
+    model->outputs = tokens ? model->vocabulary : setup->output_features;
     const int64_t table[] = {model->vocabulary, model->width},
-                  head[] = {model->vocabulary, model->hidden};
+                  head[] = {model->outputs, model->hidden};
     const lh_init uniform = {LH_INIT_UNIFORM, 0.0, 1.0 / sqrt((double)model->hidden)};
-    model->embedding =
-        lh_declare_param(declaration, lh_init_normal(1.0), 2, table, "embedding.weight");
-    lh_declare_embedding(declaration);
+    if (tokens) {
+        model->embedding =
+            lh_declare_param(declaration, lh_init_normal(1.0), 2, table, "embedding.weight");
+        lh_declare_embedding(declaration);
+    }
     for (int64_t i = 0; i < model->layers; ++i)
         declare_layer(model, i, declaration);
     model->head = lh_declare_param(declaration, uniform, 2, head, "head.weight");
@@ -66,44 +94,84 @@ static lh_status declare(void *self, const lh_options *values, const lh_model_se
     return LH_OK;
 }
 
+static lh_status declare_lstm(void *self, const lh_options *values, const lh_model_setup *setup,
+                              lh_declare *declaration) {
+    instance *model = self;
+    model->cell = LSTM;
+    return declare_stack(model, values, setup, declaration);
+}
+
+static lh_status declare_rnn(void *self, const lh_options *values, const lh_model_setup *setup,
+                             lh_declare *declaration) {
+    instance *model = self;
+    model->cell = SIMPLE;
+    model->activation = activations[lh_options_choice(values, "activation")];
+    return declare_stack(model, values, setup, declaration);
+}
+
+/* One step of a layer from its gates before their functions; *c is replaced in an LSTM. */
+static lh_tensor *step(const instance *model, lh_tape *tape, lh_tensor *gates, lh_tensor **c) {
+    lh_tensor *before = *c;
+    if (model->cell == LSTM) return lh_lstm_cell(tape, gates, before, c);
+    return model->activation != LH_UNARY_IDENTITY ? lh_unary(tape, model->activation, gates)
+                                                  : gates;
+}
+
 /* One layer on x [length][batch][inputs], time first so that a step is one piece of memory. The
  * input's share of all steps' gates is one product. */
-static lh_tensor *run_layer(const layer *l, lh_pass *pass, int64_t hidden, lh_tensor *x) {
+static lh_tensor *run_layer(const instance *model, const layer *l, lh_pass *pass, lh_tensor *x) {
     lh_tape *tape = lh_pass_tape(pass);
     lh_tensor *gates = lh_linear(tape, x, lh_pass_param(pass, l->input),
                                  lh_pass_param(pass, l->bias), LH_UNARY_IDENTITY);
     if (gates == NULL) return NULL;
-    const int64_t length = x->shape[0], batch = x->shape[1], state[] = {1, batch, hidden},
-                  whole[] = {length, batch, hidden}, flat[] = {batch, hidden};
+    const bool has_c = model->cell == LSTM;
+    const int64_t hidden = model->hidden, length = x->shape[0], batch = x->shape[1],
+                  state[] = {1, batch, hidden}, whole[] = {length, batch, hidden},
+                  flat[] = {batch, hidden};
     lh_tensor *recurrent = lh_pass_param(pass, l->recurrent);
     lh_tensor *y = lh_sequence(tape, 3, whole);
     const lh_scope scope = lh_scope_open(tape);
     lh_tensor *h = lh_reshape(tape, lh_pass_state(pass, l->h), 3, state);
-    lh_tensor *c = lh_reshape(tape, lh_pass_state(pass, l->c), 3, state);
+    lh_tensor *c = has_c ? lh_reshape(tape, lh_pass_state(pass, l->c), 3, state) : NULL;
     for (int64_t t = 0; t < length; ++t) {
-        lh_tensor *step = lh_linear_add(tape, lh_slice(tape, gates, 0, t, 1), h, recurrent);
-        lh_tensor *next = NULL;
-        h = lh_lstm_cell(tape, step, c, &next);
+        lh_tensor *now = lh_linear_add(tape, lh_slice(tape, gates, 0, t, 1), h, recurrent);
+        h = step(model, tape, now, &c);
         if (h == NULL || lh_sequence_write(tape, y, 0, t, h) != LH_OK) return NULL;
-        c = next;
-        lh_scope_close_many(tape, scope, (lh_tensor *const[]){h, c}, 2);
+        lh_scope_close_many(tape, scope, (lh_tensor *const[]){h, c}, has_c ? 2 : 1);
     }
     if (lh_pass_carry(pass, l->h, lh_reshape(tape, h, 2, flat)) != LH_OK) return NULL;
+    if (!has_c) return y;
     return lh_pass_carry(pass, l->c, lh_reshape(tape, c, 2, flat)) == LH_OK ? y : NULL;
+}
+
+/* Vectors out of hidden states: the head's product here instead of in the loss. */
+static lh_status predict(const instance *model, const lh_pass *pass, lh_output *out) {
+    lh_tape *tape = lh_pass_tape(pass);
+    if (out->hidden == NULL) return lh_error_get()->status;
+    const int64_t *shape = out->hidden->shape, rows = shape[0] * shape[1];
+    const int64_t flat[] = {rows, model->hidden}, full[] = {shape[0], shape[1], -1};
+    lh_tensor *y = lh_matmul(tape, lh_reshape(tape, out->hidden, 2, flat),
+                             lh_pass_param(pass, model->head), false, true);
+    y = lh_add_row(tape, y, lh_pass_param(pass, model->head_bias));
+    out->hidden = y != NULL ? lh_reshape(tape, y, 3, full) : NULL;
+    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     static const int swap[] = {1, 0, 2};
     const instance *model = self;
     lh_tape *tape = lh_pass_tape(pass);
-    lh_tensor *x =
-        lh_gather(tape, lh_pass_param(pass, model->embedding), lh_pass_batch(pass)->tokens);
+    const lh_batch *batch = lh_pass_batch(pass);
+    const bool tokens = model->vocabulary > 0;
+    lh_tensor *x = tokens ? lh_gather(tape, lh_pass_param(pass, model->embedding), batch->tokens)
+                          : batch->vectors;
     x = lh_permute(tape, x, swap);
     for (int64_t i = 0; i < model->layers && x != NULL; ++i) {
         if (i > 0 && lh_pass_is_training(pass)) x = lh_dropout(tape, x, model->dropout, 0);
-        x = run_layer(&model->layer[i], pass, model->hidden, x);
+        x = run_layer(model, &model->layer[i], pass, x);
     }
     out->hidden = lh_permute(tape, x, swap);
+    if (!tokens) return predict(model, pass, out);
     out->head_weight = lh_pass_param(pass, model->head);
     out->head_bias = lh_pass_param(pass, model->head_bias);
     return out->hidden != NULL ? LH_OK : lh_error_get()->status;
@@ -113,9 +181,9 @@ static double flops_per_token(const void *self, int64_t length) {
     (void)length;
     const instance *model = self;
     const double hidden = (double)model->hidden;
-    double products = hidden * (double)model->vocabulary;
+    double products = hidden * (double)model->outputs;
     for (int64_t i = 0; i < model->layers; ++i)
-        products += 4.0 * hidden * ((double)inputs_of(model, i) + hidden);
+        products += (double)model->cell * hidden * ((double)inputs_of(model, i) + hidden);
     return 2.0 * products;
 }
 
@@ -124,10 +192,23 @@ const lh_model_class lh_model_lstm = {
     .summary = "LSTM: the recurrent baseline",
     .paper = "Hochreiter and Schmidhuber 1997; Ju et al. 2022, section 4.2",
     .version = 1,
-    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
-    .options = options,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_VECTORS | LH_ABLE_STATE,
+    .options = lstm_options,
     .instance_size = sizeof(instance),
-    .declare = declare,
+    .declare = declare_lstm,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+};
+
+const lh_model_class lh_model_rnn = {
+    .name = "rnn",
+    .summary = "Simple recurrent network, linear or not",
+    .paper = "Elman 1990; Huang et al. 2023, section 2.2 and appendix B.2",
+    .version = 1,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_VECTORS | LH_ABLE_STATE,
+    .options = rnn_options,
+    .instance_size = sizeof(instance),
+    .declare = declare_rnn,
     .forward = forward,
     .flops_per_token = flops_per_token,
 };

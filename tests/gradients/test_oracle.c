@@ -93,8 +93,8 @@ TEST(staircase_family_equals_the_oracle) {
     compare_with("tests/golden/staircase.csv", 27);
 }
 
-TEST(lstm_equals_the_oracle) {
-    compare_with("tests/golden/lstm.csv", 2);
+TEST(recurrent_networks_equal_the_oracle) {
+    compare_with("tests/golden/lstm.csv", 6);
 }
 
 TEST(t5_equals_the_oracle) {

@@ -249,6 +249,10 @@ static const model_case model_cases[] = {
     {"informer", SERIES " attention=full mix=false sinusoids=false", 8, false},
     {"logsparse", SERIES " kernel=2", 8, false},
     {"logsparse", SERIES " kernel=1 local=3", 8, false},
+    {"rnn", "layers=2 width=6 hidden=8 activation=linear", 8, true},
+    {"rnn", "layers=1 width=6 hidden=8 activation=tanh", 8, true},
+    {"rnn", "layers=2 width=6 hidden=8 activation=sigmoid", 8, true},
+    {"rnn", "layers=1 width=6 hidden=8 activation=relu", 8, true},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 

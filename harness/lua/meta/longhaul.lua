@@ -193,6 +193,13 @@
 ---@field hidden? integer # cells of a layer (default 512)
 ---@field dropout? number # dropout rate between layers in training (default 0)
 
+---@class longhaul.models.rnn
+---@field layers? integer # number of layers (default 2)
+---@field width? integer # embedding size D (default 128)
+---@field hidden? integer # cells of a layer (default 512)
+---@field dropout? number # dropout rate between layers in training (default 0)
+---@field activation? "linear"|"tanh"|"sigmoid"|"relu" # g of the cells; linear: the identity (d...
+
 ---@class longhaul.models.transformer
 ---@field layers? integer # layers (L) (default 6)
 ---@field width? integer # embedding size D (default 512)
@@ -402,6 +409,7 @@
 ---@field cached_staircase fun(options: longhaul.models.cached_staircase): longhaul.spec
 ---@field feedback fun(options: longhaul.models.feedback): longhaul.spec
 ---@field lstm fun(options: longhaul.models.lstm): longhaul.spec
+---@field rnn fun(options: longhaul.models.rnn): longhaul.spec
 ---@field transformer fun(options: longhaul.models.transformer): longhaul.spec
 ---@field gpt2 fun(options: longhaul.models.gpt2): longhaul.spec
 ---@field gpt2_recurrent fun(options: longhaul.models.gpt2_recurrent): longhaul.spec

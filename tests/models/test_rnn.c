@@ -1,0 +1,105 @@
+/* The linear RNN on vectors is the sum that the recurrence encoding starts from (Huang et al. 2023,
+ * section 2.2): h_t = sum_{j < t} W^j (U x_{t-j} + b), y_t = V h_t + c. */
+#include "tests/test.h"
+
+#include "harness/engine/model.h"
+
+enum { ROWS = 2, LENGTH = 7, FEATURES = 2, HIDDEN = 3, OUTPUTS = 2 };
+
+typedef struct rnn {
+    lh_device *device;
+    lh_pool *pool;
+    lh_tape *tape;
+    lh_model *model;
+    lh_state *state;
+} rnn;
+
+static bool open_rnn(rnn *r, const char *text) {
+    const lh_model_class *class = lh_model_class_find("rnn");
+    const lh_model_setup setup = {.input_features = FEATURES, .output_features = OUTPUTS};
+    lh_options *options = NULL;
+    *r = (rnn){0};
+    const bool good = CHECK_OK(lh_options_create("rnn", class->options, &options)) &&
+                      CHECK_OK(lh_options_parse(options, text)) &&
+                      CHECK_OK(lh_device_open("cpu", &r->device)) &&
+                      CHECK_OK(lh_pool_create(r->device, &r->pool)) &&
+                      CHECK_OK(lh_tape_create(r->pool, &r->tape)) &&
+                      CHECK_OK(lh_model_create(class, options, &setup, &r->model)) &&
+                      CHECK_OK(lh_params_allocate(r->model->params, r->pool)) &&
+                      CHECK_OK(lh_params_initialize(r->model->params, 4)) &&
+                      CHECK_OK(lh_state_create(r->model, r->pool, ROWS, &r->state));
+    lh_options_destroy(options);
+    return good;
+}
+
+static void close_rnn(rnn *r) {
+    lh_tape_destroy(r->tape);
+    lh_state_destroy(r->state);
+    lh_model_destroy(r->model);
+    lh_pool_destroy(r->pool);
+    lh_device_close(r->device);
+}
+
+static const real *param(const rnn *r, const char *name) {
+    return lh_tensor_real(lh_params_get(r->model->params, lh_params_find(r->model->params, name)));
+}
+
+/* v <- v W for the row vector v. */
+static void multiply(double *v, const real *w) {
+    double y[HIDDEN] = {0};
+    for (int i = 0; i < HIDDEN; ++i)
+        for (int k = 0; k < HIDDEN; ++k)
+            y[k] += v[i] * (double)w[i * HIDDEN + k];
+    memcpy(v, y, sizeof y);
+}
+
+/* y_t by the sum over lags. */
+static void expected(const rnn *r, const real *x, int t, double *y) {
+    const real *u = param(r, "layers.0.input"), *w = param(r, "layers.0.recurrent");
+    const real *b = param(r, "layers.0.bias"), *v = param(r, "head.weight");
+    double h[HIDDEN] = {0};
+    for (int lag = 0; lag <= t; ++lag) {
+        double term[HIDDEN];
+        for (int k = 0; k < HIDDEN; ++k) {
+            term[k] = (double)b[k];
+            for (int f = 0; f < FEATURES; ++f)
+                term[k] += (double)x[(t - lag) * FEATURES + f] * (double)u[f * HIDDEN + k];
+        }
+        for (int j = 0; j < lag; ++j)
+            multiply(term, w);
+        for (int k = 0; k < HIDDEN; ++k)
+            h[k] += term[k];
+    }
+    for (int o = 0; o < OUTPUTS; ++o) {
+        y[o] = (double)param(r, "head.bias")[o];
+        for (int k = 0; k < HIDDEN; ++k)
+            y[o] += h[k] * (double)v[o * HIDDEN + k];
+    }
+}
+
+TEST(a_linear_rnn_is_a_sum_over_powers) {
+    rnn r;
+    real x[ROWS * LENGTH * FEATURES];
+    const int64_t shape[] = {ROWS, LENGTH, FEATURES}, rows[] = {ROWS};
+    const int32_t fresh[ROWS] = {1, 1};
+    REQUIRE(open_rnn(&r, "layers=1 hidden=3 activation=linear"));
+    for (int i = 0; i < ROWS * LENGTH * FEATURES; ++i)
+        x[i] = (real)test_uniform();
+    lh_tape_begin(r.tape, false, 1, 0);
+    lh_output out = {0};
+    const lh_batch batch = {.rows = ROWS,
+                            .length = LENGTH,
+                            .vectors = lh_reals(r.tape, 3, shape, x),
+                            .starts = lh_integers(r.tape, 1, rows, fresh)};
+    REQUIRE_OK(lh_model_forward(r.model, r.tape, r.state, &batch, false, &out));
+    CHECK(out.head_weight == NULL);
+    for (int row = 0; row < ROWS; ++row)
+        for (int t = 0; t < LENGTH; ++t) {
+            double y[OUTPUTS];
+            expected(&r, x + row * LENGTH * FEATURES, t, y);
+            for (int o = 0; o < OUTPUTS; ++o)
+                CHECK_NEAR(lh_tensor_real(out.hidden)[(row * LENGTH + t) * OUTPUTS + o], y[o],
+                           1e-5);
+        }
+    close_rnn(&r);
+}
