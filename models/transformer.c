@@ -1,13 +1,15 @@
 /* The causal Transformer that regular languages are learnt with (Huang et al. 2023, section 4.2,
  * after Bhattamishra et al. 2020): post-norm layers as PyTorch's TransformerEncoderLayer has them,
  * with sinusoidal positions, or with Transformer-XL's relative ones ("Transformer*"), whose layers
- * have no biases in the attention and smaller initial values. */
+ * have no biases in the attention and smaller initial values; RSA-Transformer with recurrence
+ * encodings, which replace the positions (positions=none). */
 #include <math.h>
 #include <stdio.h>
 
 #include "models/layers/common.h"
 #include "models/layers/dense.h"
 #include "models/layers/initial.h"
+#include "models/layers/recurrence_encoding.h"
 #include "models/layers/relative_position.h"
 #include "models/layers/sinusoid.h"
 #include "models/models.h"
@@ -22,6 +24,7 @@ static const char *const position_names[] = {"sinusoidal", "relative", "none", N
 typedef struct layer {
     int joined, joined_bias, out, out_bias; /* [width][3 inner]: query, key, value */
     lh_relative_position relative;
+    lh_recurrence_encoding recurrence;
     lh_dense in, back; /* the feed-forward network */
     lh_norm attention_norm, feed_forward_norm;
 } layer;
@@ -31,6 +34,7 @@ typedef struct instance {
     int64_t longest_distance, zero_memory;
     position_kind positions;
     double dropout;
+    lh_recurrence_config recurrence;
     int embedding, embedding_projection, head, head_bias;
     layer layer[LAYERS];
 } instance;
@@ -50,6 +54,7 @@ static const lh_option options[] = {
      "relative positions: zero states before a sequence that are attended to; 1600 as released"},
     {"dropout", LH_OPTION_REAL, "0", 0, 0.99, NULL,
      "dropout rate of embeddings, attention, hidden units and residual branches in training"},
+    LH_RECURRENCE_OPTIONS,
     {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
 
 static int64_t inner_of(const instance *model) {
@@ -113,6 +118,8 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     layer *l = &model->layer[i];
     char name[NAME];
     declare_attention(model, l, declaration, name_part(name, i, "attention"));
+    lh_recurrence_encoding_declare(&l->recurrence, &model->recurrence, declaration,
+                                   name_part(name, i, "recurrence"));
     l->attention_norm =
         lh_norm_declare(declaration, model->width, name_part(name, i, "attention.norm"));
     l->in = declare_dense(model, model->width, model->hidden, declaration,
@@ -154,6 +161,7 @@ static lh_status declare(void *self, const lh_options *values, const lh_model_se
     if (model->zero_memory > 0 && !is_relative(model))
         return lh_fail(LH_EOPTION, "option 'zero_memory' needs positions=relative");
     LH_TRY(lh_settle_head_width(model->width, model->heads, &model->head_width));
+    LH_TRY(lh_recurrence_config_read(values, model->heads, &model->recurrence));
     declare_embedding(model, declaration);
     for (int64_t i = 0; i < model->layers; ++i)
         declare_layer(model, i, declaration);
@@ -231,6 +239,7 @@ static lh_tensor *attend(const run *r, const layer *l, lh_tensor *x) {
         attention.dropout = r->dropout;
     }
     lh_tensor *y = lh_attend(r->tape, &attention, q);
+    y = lh_recurrence_encoding_mix(&l->recurrence, r->pass, &attention, y);
     if (y == NULL) return NULL;
     return lh_linear(r->tape, lh_reshape(r->tape, y, 3, flat), lh_pass_param(r->pass, l->out),
                      parameter(r, l->out_bias), LH_UNARY_IDENTITY);
@@ -269,7 +278,17 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     return x != NULL ? LH_OK : lh_error_get()->status;
 }
 
-/* ---- accounting ---- */
+/* ---- accounting and figures ---- */
+
+static lh_status probe(const void *self, const lh_params *params,
+                       void (*report)(void *context, const char *name, double value),
+                       void *context) {
+    const instance *model = self;
+    for (int64_t i = 0; i < model->layers; ++i)
+        LH_TRY(
+            lh_recurrence_encoding_probe(&model->layer[i].recurrence, params, i, report, context));
+    return LH_OK;
+}
 
 /* Keys that a query sees on average. */
 static double visible_keys(const instance *model, int64_t length) {
@@ -298,4 +317,5 @@ const lh_model_class lh_model_transformer = {
     .declare = declare,
     .forward = forward,
     .flops_per_token = flops_per_token,
+    .probe = probe,
 };

@@ -102,7 +102,7 @@ TEST(t5_equals_the_oracle) {
 }
 
 TEST(transformer_equals_the_oracle) {
-    compare_with("tests/golden/transformer.csv", 6);
+    compare_with("tests/golden/transformer.csv", 10);
 }
 
 TEST(reformer_equals_the_oracle) {

@@ -249,6 +249,11 @@ static const model_case model_cases[] = {
     {"informer", SERIES " attention=full mix=false sinusoids=false", 8, false},
     {"logsparse", SERIES " kernel=2", 8, false},
     {"logsparse", SERIES " kernel=1 local=3", 8, false},
+    {"transformer", CORE " layers=2 positions=none rsa_kinds=0+1+1+0+0+0", 8, false},
+    {"transformer",
+     "width=8 heads=4 hidden=12 layers=1 positions=relative rsa_kinds=1+0+0+1+0+1 "
+     "rsa_dilation=2+3 rsa_gate=-1 rsa_sharing=independent",
+     8, false},
     {"rnn", "layers=2 width=6 hidden=8 activation=linear", 8, true},
     {"rnn", "layers=1 width=6 hidden=8 activation=tanh", 8, true},
     {"rnn", "layers=2 width=6 hidden=8 activation=sigmoid", 8, true},

@@ -1,5 +1,5 @@
-"""The causal post-norm Transformer with absolute and with Transformer-XL's relative positions (Vaswani et al. 2017;
-Dai et al. 2019) in plain NumPy, query by query, in double precision. It shares nothing with longhaul but the names of
+"""The causal post-norm Transformer with absolute and with Transformer-XL's relative positions and with recurrence
+encodings (Vaswani et al. 2017; Dai et al. 2019; Huang et al. 2023) in plain NumPy, query by query, in double precision. It shares nothing with longhaul but the names of
 the parameters. Its outputs are the fixtures in tests/golden/transformer.csv:
 
     python3 tests/oracles/transformer.py > tests/golden/transformer.csv
@@ -28,12 +28,38 @@ def sinusoid(position, width):
     return out
 
 
+def recurrence(n, kinds, dilations, cutoff):
+    """For each encoded head the weight of a key by its lag; cyclical heads of a kind are paired."""
+    k = [int(x) for x in kinds.split("+")]
+    d = [1] * sum(k[:3]) + [int(x) for x in dilations.split("+") if x]
+    pairs = max(k[1], k[2])
+    heads = []
+    for part in (0, 3):
+        heads += [("regular", k[0] * (part > 0) + i) for i in range(k[part])]
+        for kind, count in (("cos", k[part + 1]), ("sin", k[part + 2])):
+            heads += [(kind, pairs * (part > 0) + i) for i in range(count)]
+    eta = parameter(n + "eta", max(k[0] + k[3], 1))
+    nu, theta = (parameter(n + name, max(pairs + max(k[4], k[5]), 1)) for name in ("nu", "theta"))
+
+    def weight(head, lag):
+        kind, index = heads[head]
+        power, rest = divmod(lag, d[head])
+        if lag < 1 or rest or power > cutoff:
+            return 0.0
+        if kind == "regular":
+            return np.tanh(eta[index]) ** power
+        wave = np.cos if kind == "cos" else np.sin
+        return (1 / (1 + np.exp(-nu[index]))) ** power * wave(power * theta[index])
+    return len(heads), weight
+
+
 class Transformer:
     def __init__(self, layers=2, width=8, heads=2, head_width=0, hidden=12, positions="sinusoidal",
-                 longest_distance=1000, zero_memory=0):
+                 longest_distance=1000, zero_memory=0, rsa_kinds="", rsa_dilation="", rsa_cutoff=200):
         self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
         self.head = head_width or width // heads
         self.positions, self.longest, self.zeros = positions, longest_distance, zero_memory
+        self.rsa = (rsa_kinds, rsa_dilation, rsa_cutoff)
 
     def scores(self, n, q, keys, distances):
         """Of one query q [heads][head] with keys [count][heads][head] at these distances: [heads][count]."""
@@ -63,6 +89,13 @@ class Transformer:
             s = self.scores(n, q[i], keys, range(len(keys) - 1, -1, -1))
             p = np.exp(s - s.max(-1, keepdims=True))
             p /= p.sum(-1, keepdims=True)
+            if self.rsa[0]:
+                prefix = n.replace("attention", "recurrence")
+                encoded, weight = recurrence(prefix, *self.rsa)
+                gate = 1 / (1 + np.exp(-parameter(prefix + "mu", 1)[0]))
+                for h in range(encoded):
+                    lags = [weight(h, lag) for lag in range(len(keys) - 1, -1, -1)]
+                    p[h] = (1 - gate) * p[h] + gate * np.array(lags)
             out[i] = np.einsum("hk,khd->hd", p, values).reshape(inner)
         y = out @ parameter(n + "out", inner, self.width)
         return y if self.positions == "relative" else y + parameter(n + "out_bias", self.width)
@@ -90,8 +123,12 @@ def main():
     base = dict(layers=2, width=8, heads=2, hidden=12)
     for more in ({}, dict(positions="none", head_width=3), dict(positions="relative"),
                  dict(positions="relative", longest_distance=3), dict(positions="relative", zero_memory=9),
-                 dict(positions="relative", zero_memory=5, longest_distance=2)):
-        print_model("transformer", Transformer, "dropout=0", **base, **more)
+                 dict(positions="relative", zero_memory=5, longest_distance=2),
+                 dict(positions="none", rsa_kinds="1+0+0+1+0+0", rsa_dilation="2"),
+                 dict(heads=4, rsa_kinds="1+1+1+0+0+0"),
+                 dict(heads=4, positions="none", rsa_kinds="0+0+0+1+1+1", rsa_dilation="3+2+1", rsa_cutoff=2),
+                 dict(heads=4, positions="relative", rsa_kinds="0+1+1+0+1+1", rsa_dilation="2+2", rsa_cutoff=3)):
+        print_model("transformer", Transformer, "dropout=0", **{**base, **more})
 
 
 if __name__ == "__main__":
