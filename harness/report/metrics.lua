@@ -25,6 +25,8 @@ local list = {
   mse = { title = "MSE", digits = 3, better = "min" },
   mae = { title = "MAE", digits = 3, better = "min" },
   bleu = { title = "BLEU", digits = 1, better = "max" },
+  sacrebleu_cased = { title = "sacreBLEU cased", digits = 1, better = "max" },
+  sacrebleu_uncased = { title = "sacreBLEU uncased", digits = 1, better = "max" },
   relative_step_time = { title = "relative step time", digits = 2, better = "min", cost = true },
   step_time_ms = { title = "step time, ms", digits = 1, better = "min", cost = true },
   tokens_per_second = { title = "tokens/s", format = amount, better = "max", cost = true },

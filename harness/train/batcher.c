@@ -1,5 +1,7 @@
 #include "harness/train/batcher.h"
 
+#include "harness/train/shuffle.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,23 +22,17 @@ struct lh_batcher {
 
 /* ---- order of documents ---- */
 
-/* Fisher and Yates' shuffle, element i drawing word i of the epoch's stream. */
-static void shuffle_epoch(lh_batcher *batcher) {
+static void order_epoch(lh_batcher *batcher) {
     const int64_t count = batcher->spec.source.count;
-    if (count == LH_WITHOUT_END) return;
     const lh_random_key key = {.seed = batcher->spec.seed,
                                .step = (uint64_t)batcher->epoch,
                                .stream = LH_STREAM_DATA,
                                .op = 0};
-    for (int64_t i = 0; i < count; ++i)
-        batcher->order[i] = (int32_t)i;
-    if (!batcher->spec.endless) return;
-    for (int64_t i = count - 1; i > 0; --i) {
-        const uint64_t word = lh_random_word(key, (uint64_t)i);
-        const int64_t j = (int64_t)((word * (uint64_t)(i + 1)) >> 32);
-        const int32_t swapped = batcher->order[i];
-        batcher->order[i] = batcher->order[j];
-        batcher->order[j] = swapped;
+    if (batcher->spec.endless) {
+        lh_shuffle(key, batcher->order, count);
+    } else {
+        for (int64_t i = 0; i < count; ++i)
+            batcher->order[i] = (int32_t)i;
     }
 }
 
@@ -47,7 +43,7 @@ static int64_t next_document(lh_batcher *batcher) {
         if (!batcher->spec.endless) return -1;
         batcher->epoch += 1;
         batcher->taken = 0;
-        shuffle_epoch(batcher);
+        order_epoch(batcher);
     }
     return batcher->order[batcher->taken++];
 }
@@ -222,7 +218,7 @@ void lh_batcher_rewind(lh_batcher *batcher) {
     batcher->taken = 0;
     for (int64_t r = 0; r < batcher->spec.rows; ++r)
         batcher->row[r] = (row_position){.document = -1, .offset = 0};
-    shuffle_epoch(batcher);
+    order_epoch(batcher);
 }
 
 /* ---- cursor ---- */
@@ -263,6 +259,6 @@ lh_status lh_batcher_cursor_set(lh_batcher *batcher, const int64_t *words, int c
     batcher->taken = words[1];
     for (int64_t r = 0; r < batcher->spec.rows; ++r)
         batcher->row[r] = (row_position){.document = words[2 + 2 * r], .offset = words[3 + 2 * r]};
-    shuffle_epoch(batcher);
+    order_epoch(batcher);
     return LH_OK;
 }

@@ -130,7 +130,9 @@ lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *o
         derive(&p.sum, out);
     }
     clear_pass(&p);
-    return status;
+    const lh_task *task = session->task;
+    if (status != LH_OK || task->class->score == NULL) return status;
+    return task->class->score(task->instance, session, split, out);
 }
 
 /* ---- memory ---- */

@@ -114,11 +114,8 @@ void lh_generator_destroy(lh_generator *g) {
 
 /* ---- reading ---- */
 
-/* The last token's hidden state alone goes through the head. */
-static lh_status keep_logits(lh_generator *g, lh_output *output) {
-    const int64_t length = output->hidden->shape[1];
-    output->hidden = lh_contiguous(g->tape, lh_slice(g->tape, output->hidden, 1, length - 1, 1));
-    const lh_tensor *logits = lh_loss_logits(g->tape, output);
+static lh_status keep_logits(lh_generator *g, const lh_output *output) {
+    const lh_tensor *logits = lh_loss_last_logits(g->tape, output);
     if (logits == NULL) return lh_error_get()->status;
     return lh_tensor_read(logits, g->logits, g->setup.vocabulary);
 }

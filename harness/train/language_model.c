@@ -1,6 +1,7 @@
 #include "harness/train/language_model.h"
 
 #include "harness/train/documents.h"
+#include "harness/train/option_tables.h"
 #include "harness/train/subsequences.h"
 
 #include <stdio.h>
@@ -38,7 +39,7 @@ static const lh_option own_options[] = {
      "begins at every quarter of a segment"},
 };
 
-enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0], TABLE_ROWS = 64 };
+enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0] };
 
 /* ---- opening ---- */
 
@@ -47,20 +48,11 @@ static lh_status get_document(void *context, int64_t index, lh_document *out) {
     return lh_corpus_document(source->corpus, source->split, index, out);
 }
 
-/* The corpus' share of the options: the rows of our table after our own. */
-static lh_status copy_corpus_options(const lh_options *options, lh_options *corpus) {
-    for (int i = 0; lh_corpus_options[i].name != NULL; ++i) {
-        const char *name = lh_corpus_options[i].name;
-        if (!lh_options_is_set(options, name)) continue;
-        LH_TRY(lh_options_set(corpus, name, lh_options_value(options, OWN_OPTIONS + i)));
-    }
-    return LH_OK;
-}
-
 static lh_status open_corpus(language_model *task, const lh_options *options) {
     lh_options *corpus_options = NULL;
     LH_TRY(lh_options_create("corpus", lh_corpus_options, &corpus_options));
-    lh_status status = copy_corpus_options(options, corpus_options);
+    lh_status status =
+        lh_option_tables_copy(options, OWN_OPTIONS, lh_corpus_options, corpus_options);
     if (status == LH_OK) status = lh_corpus_open(corpus_options, &task->corpus);
     lh_options_destroy(corpus_options);
     return status;
@@ -125,18 +117,8 @@ static void describe(const void *instance, char *data, size_t capacity, uint64_t
 
 /* ---- class ---- */
 
-/* The corpus table belongs to another file, so the two are joined here, on every call to the same
- * values. The last row stays zero and ends the table. */
-static const lh_option *joined_options(void) {
-    static lh_option table[TABLE_ROWS];
-    for (int i = 0; i < OWN_OPTIONS; ++i)
-        table[i] = own_options[i];
-    for (int i = 0; lh_corpus_options[i].name != NULL && OWN_OPTIONS + i < TABLE_ROWS - 1; ++i)
-        table[OWN_OPTIONS + i] = lh_corpus_options[i];
-    return table;
-}
-
 const lh_task_class *lh_language_model_class(void) {
+    static lh_option table[LH_OPTION_ROWS];
     static lh_task_class class = {.name = "language_model",
                                   .summary = "Predict the next token of documents",
                                   .instance_size = sizeof(language_model),
@@ -149,6 +131,6 @@ const lh_task_class *lh_language_model_class(void) {
                                   .cursor_get = lh_documents_cursor_get,
                                   .cursor_set = lh_documents_cursor_set,
                                   .describe = describe};
-    class.options = joined_options();
+    class.options = lh_option_tables_join(own_options, OWN_OPTIONS, lh_corpus_options, table);
     return &class;
 }

@@ -5,6 +5,7 @@
 #include "harness/train/regular_language.h"
 #include "harness/train/sequences.h"
 #include "harness/train/tracking.h"
+#include "harness/train/translation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,14 @@ static const lh_task_class *imagenet64(void) {
 
 /* The in-tree tasks; a class may have to compose its option table before it can be shown. */
 static const lh_task_class *(*const task_table[])(void) = {
-    lh_language_model_class,   random_walk,          algorithm, duplication, imagenet64,
-    lh_regular_language_class, lh_forecasting_class,
+    lh_language_model_class,
+    random_walk,
+    algorithm,
+    duplication,
+    imagenet64,
+    lh_regular_language_class,
+    lh_forecasting_class,
+    lh_translation_class,
 };
 
 enum { TASKS = sizeof task_table / sizeof task_table[0] };

@@ -22,6 +22,9 @@ typedef struct lh_host_batch {
 /* A position in a split that can be saved and restored: a plain array of integers. */
 enum { LH_CURSOR_WORDS = 4096 };
 
+struct lh_session; /* session.h */
+struct lh_metrics;
+
 typedef struct lh_task_class {
     const char *name;    /* "language_model" */
     const char *summary; /* one line */
@@ -36,12 +39,17 @@ typedef struct lh_task_class {
     /* Training batch at the cursor, which advances; never ends. */
     lh_status (*train_batch)(void *instance, lh_host_batch *out);
     /* Starts a pass over a split; then batches until *out has rows 0. All batches of a pass have
-     * the same rows, at most those of training. */
+     * the same rows, at most those of training; those of sources, for models without carried state,
+     * may differ, in training as well. */
     lh_status (*evaluate_begin)(void *instance, lh_split split);
     lh_status (*evaluate_batch)(void *instance, lh_host_batch *out);
     /* Position of the training stream. `words` has LH_CURSOR_WORDS; returns how many are used. */
     int (*cursor_get)(const void *instance, int64_t *words);
     lh_status (*cursor_set)(void *instance, const int64_t *words, int count);
+    /* Optional: more metrics after a pass over a split, for which the session's model may be run.
+     */
+    lh_status (*score)(void *instance, struct lh_session *session, lh_split split,
+                       struct lh_metrics *metrics);
     /* What the CSV columns `task` and `data` say, and a digest of the data for the run's identity.
      */
     void (*describe)(const void *instance, char *data, size_t capacity, uint64_t *digest);

@@ -163,9 +163,11 @@ local function train(run, results, session, shown)
 end
 
 local test_metrics = { "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
-  "accuracy", "accuracy_bin0", "accuracy_bin1", "error_percent", "mse", "mae" }
+  "accuracy", "accuracy_bin0", "accuracy_bin1", "error_percent", "mse", "mae", "bleu",
+  "sacrebleu_cased", "sacrebleu_uncased" }
 -- What a seed or a setting may be chosen by.
-local valid_metrics = { "bits_per_token", "perplexity", "word_perplexity", "error_percent", "mse", "mae" }
+local valid_metrics = { "bits_per_token", "perplexity", "word_perplexity", "error_percent", "mse", "mae", "bleu",
+  "sacrebleu_cased", "sacrebleu_uncased" }
 
 local function finish(run, results, session, record)
   local valid = session:evaluate("valid")

@@ -18,6 +18,8 @@
 ---| "peak_memory_bytes"
 ---| "perplexity"
 ---| "relative_step_time"
+---| "sacrebleu_cased"
+---| "sacrebleu_uncased"
 ---| "step_time_ms"
 ---| "tokens_per_second"
 ---| "valid_bits_per_token"
@@ -373,6 +375,20 @@
 ---@field channels? integer # generator: channels (default 7)
 ---@field data_seed? integer # generator: seed (default 1)
 
+---@class longhaul.tasks.translation: { [1]: longhaul.corpus }
+---@field batch_tokens? integer # tokens of a batch on either side, padding included; lengths ar...
+---@field beam? integer # open translations of a sentence of the test split; 0: none is translat...
+---@field length_penalty? number # alpha: scores are divided by ((5 + length) / 6)^alpha (defaul...
+---@field longer? integer # tokens that a translation may have beyond those of its source (defau...
+---@field name? string # a data folder, or one with a slash in its path, with train, valid and t...
+---@field source? string # ending of the files to translate from (default en)
+---@field target? string # ending of the files to translate into (default de)
+---@field tokens? string # one tokenizer for both languages: bytes, sentencepiece:NAME, sentence...
+---@field pairs? integer # generator: sentence pairs to train on (default 20000)
+---@field evaluate_pairs? integer # first pairs of the validation and of the test split to use; ...
+---@field max_tokens? integer # training pairs with a longer side are left out (default 256)
+---@field data_seed? integer # generator: seed of the pairs (default 1)
+
 ---@class longhaul.text: longhaul.tasks.language_model, { [1]: string }
 
 ---@class longhaul.series: longhaul.tasks.forecasting, { [1]: string }
@@ -431,6 +447,7 @@
 ---@field imagenet64 fun(options: longhaul.tasks.imagenet64): longhaul.spec
 ---@field regular_language fun(options: longhaul.tasks.regular_language): longhaul.spec
 ---@field forecasting fun(options: longhaul.tasks.forecasting): longhaul.spec
+---@field translation fun(options: longhaul.tasks.translation): longhaul.spec
 
 ---@class longhaul.spec
 local spec = {}

@@ -197,15 +197,16 @@ static lh_status parse(const char *owner, const lh_option *table, const char *te
     return lh_options_parse(*out, text);
 }
 
-lh_status pattern_session(const lh_model_class *class, const char *model, const char *task,
-                          const char *train, uint64_t seed, lh_session **out) {
+lh_status any_session(const lh_model_class *model, const char *model_text,
+                      const lh_task_class *task, const char *task_text, const char *train,
+                      uint64_t seed, lh_session **out) {
     lh_options *options[3] = {NULL};
-    lh_status status = parse(class->name, class->options, model, &options[0]);
-    if (status == LH_OK) status = parse("pattern", pattern_options, task, &options[1]);
+    lh_status status = parse(model->name, model->options, model_text, &options[0]);
+    if (status == LH_OK) status = parse(task->name, task->options, task_text, &options[1]);
     if (status == LH_OK) status = parse("train", lh_train_options, train, &options[2]);
-    const lh_session_spec spec = {.model = class,
+    const lh_session_spec spec = {.model = model,
                                   .model_options = options[0],
-                                  .task = &pattern_class,
+                                  .task = task,
                                   .task_options = options[1],
                                   .train_options = options[2],
                                   .seed = seed,
@@ -215,6 +216,11 @@ lh_status pattern_session(const lh_model_class *class, const char *model, const 
         if (options[i] != NULL) lh_options_destroy(options[i]);
     }
     return status;
+}
+
+lh_status pattern_session(const lh_model_class *class, const char *model, const char *task,
+                          const char *train, uint64_t seed, lh_session **out) {
+    return any_session(class, model, &pattern_class, task, train, seed, out);
 }
 
 lh_status trigram_session(const char *model, const char *task, const char *train, uint64_t seed,

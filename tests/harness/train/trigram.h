@@ -20,8 +20,11 @@ extern const lh_task_class pattern_class;
 /* The documents of a split, without the task. */
 lh_document_source pattern_source(lh_split split);
 
-/* A session on that task, of any model or of the trigram; the texts are option texts as for
- * lh_options_parse. Gives. */
+/* A session of any model on any task, on the pattern task, or of the trigram on it; the texts are
+ * option texts as for lh_options_parse. Gives. */
+lh_status any_session(const lh_model_class *model, const char *model_text,
+                      const lh_task_class *task, const char *task_text, const char *train,
+                      uint64_t seed, lh_session **out);
 lh_status pattern_session(const lh_model_class *class, const char *model, const char *task,
                           const char *train, uint64_t seed, lh_session **out);
 lh_status trigram_session(const char *model, const char *task, const char *train, uint64_t seed,
