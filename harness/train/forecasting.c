@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "datasets/series.h"
+#include "harness/train/option_tables.h"
 #include "kernels/random.h"
 
 typedef enum sampler { SEQUENTIAL, SHUFFLED } sampler;
@@ -44,7 +45,7 @@ static const lh_option own_options[] = {
      "training windows to use, the latest; 0: all"},
 };
 
-enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0], TABLE_ROWS = 24 };
+enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0] };
 
 /* ---- opening ---- */
 
@@ -52,11 +53,7 @@ enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0], TABLE_ROWS = 24
 static lh_status open_series(forecasting *task, const lh_options *options) {
     lh_options *own = NULL;
     LH_TRY(lh_options_create("series", lh_series_options, &own));
-    lh_status status = LH_OK;
-    for (int i = 0; lh_series_options[i].name != NULL && status == LH_OK; ++i)
-        if (lh_options_is_set(options, lh_series_options[i].name))
-            status = lh_options_set(own, lh_series_options[i].name,
-                                    lh_options_value(options, OWN_OPTIONS + i));
+    lh_status status = lh_option_tables_copy(options, OWN_OPTIONS, lh_series_options, own);
     if (status == LH_OK) status = lh_series_open(own, &task->series);
     lh_options_destroy(own);
     return status;
@@ -254,17 +251,8 @@ static void describe(const void *instance, char *data, size_t capacity, uint64_t
 
 /* ---- class ---- */
 
-/* Our own options, then those of the series, as language_model.c joins the corpus'. */
-static const lh_option *joined_options(void) {
-    static lh_option table[TABLE_ROWS];
-    for (int i = 0; i < OWN_OPTIONS; ++i)
-        table[i] = own_options[i];
-    for (int i = 0; lh_series_options[i].name != NULL && OWN_OPTIONS + i < TABLE_ROWS - 1; ++i)
-        table[OWN_OPTIONS + i] = lh_series_options[i];
-    return table;
-}
-
 const lh_task_class *lh_forecasting_class(void) {
+    static lh_option table[LH_OPTION_ROWS];
     static lh_task_class class = {.name = "forecasting",
                                   .summary = "Predict the next steps of a time series",
                                   .instance_size = sizeof(forecasting),
@@ -277,6 +265,6 @@ const lh_task_class *lh_forecasting_class(void) {
                                   .cursor_get = get_cursor,
                                   .cursor_set = set_cursor,
                                   .describe = describe};
-    class.options = joined_options();
+    class.options = lh_option_tables_join(own_options, OWN_OPTIONS, lh_series_options, table);
     return &class;
 }

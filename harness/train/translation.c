@@ -117,9 +117,8 @@ static lh_status open_task(void *instance, const lh_options *options, uint64_t s
     LH_TRY(open_buffers(task->train, &task->train_buffers));
     order_epoch(task);
     const int64_t vocabulary = lh_tokenizer_vocabulary(tokenizer);
-    *setup = (lh_model_setup){.vocabulary = vocabulary,
-                              .source_vocabulary = vocabulary,
-                              .source_length = TYPICAL_LENGTH};
+    *setup = (lh_model_setup){
+        .vocabulary = vocabulary, .source_vocabulary = vocabulary, .source_length = TYPICAL_LENGTH};
     return LH_OK;
 }
 

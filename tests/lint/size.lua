@@ -1,4 +1,4 @@
--- Ceilings: 600 lines a file, 60 lines a function; 100 columns in C, as in .clang-format.
+-- Ceilings: 600 lines a file that is written by hand, 60 lines a function; 100 columns in C, as in .clang-format.
 local tree = dofile "tests/lint/tree.lua"
 local file_lines, function_lines, columns = 600, 60, 100
 
@@ -38,7 +38,8 @@ end
 
 for _, path in ipairs(tree.files("c h inc cc cu cuh lua sh")) do
   local lines = tree.lines(path)
-  if #lines > file_lines then
+  local generated = path:find("^harness/lua/meta/")
+  if #lines > file_lines and not generated then
     tree.offence(path, #lines, "%d lines, at most %d", #lines, file_lines)
   end
   local script = path:find("%.lua$") or path:find("%.sh$")
