@@ -1,5 +1,6 @@
 /* Informer (Zhou et al. 2021) without distilling, as Huang et al. 2023 (RSA) compare with it, and
  * LogSparse (Li et al. 2019), which they build as an Informer that attends to other cells. */
+#include "models/layers/common.h"
 #include "models/layers/forecaster.h"
 #include "models/models.h"
 
@@ -64,6 +65,13 @@ static double flops_per_token(const void *self, int64_t length) {
     return lh_forecaster_flops(&model->forecaster);
 }
 
+static lh_status probe(const void *self, const lh_params *params,
+                       void (*report)(void *context, const char *name, double value),
+                       void *context) {
+    const instance *model = self;
+    return lh_forecaster_probe(&model->forecaster, params, report, context);
+}
+
 const lh_model_class lh_model_informer = {
     .name = "informer",
     .summary = "Encoder and decoder with ProbSparse attention for time series",
@@ -76,6 +84,7 @@ const lh_model_class lh_model_informer = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .probe = probe,
 };
 
 const lh_model_class lh_model_logsparse = {
@@ -90,4 +99,5 @@ const lh_model_class lh_model_logsparse = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .probe = probe,
 };

@@ -22,5 +22,6 @@ extern const lh_model_class lh_model_t5;
 extern const lh_model_class lh_model_reformer;
 extern const lh_model_class lh_model_informer;
 extern const lh_model_class lh_model_logsparse;
+extern const lh_model_class lh_model_series_xl;
 
 #endif

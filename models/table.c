@@ -19,5 +19,6 @@ const lh_model_class *const lh_model_table[] = {
     &lh_model_reformer,
     &lh_model_informer,
     &lh_model_logsparse,
+    &lh_model_series_xl,
     NULL,
 };

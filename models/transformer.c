@@ -98,13 +98,8 @@ static void declare_attention(const instance *model, layer *l, lh_declare *decla
 
 static lh_dense declare_dense(const instance *model, int64_t in, int64_t out,
                               lh_declare *declaration, const char *prefix) {
-    const int64_t weight[] = {in, out};
-    lh_dense dense;
-    if (!is_relative(model)) return lh_dense_declare(declaration, in, out, prefix);
-    dense.weight =
-        lh_declare_param(declaration, lh_init_normal(0.02), 2, weight, "%s.weight", prefix);
-    dense.bias = lh_declare_param(declaration, lh_init_normal(0.0), 1, &out, "%s.bias", prefix);
-    return dense;
+    return is_relative(model) ? lh_dense_declare_normal(declaration, in, out, 0.02, prefix)
+                              : lh_dense_declare(declaration, in, out, prefix);
 }
 
 /* "layers.<i>.<part>" in `name`. */

@@ -31,6 +31,12 @@ local function ours(record)
   return record.metric, 1
 end
 
+-- RSA's tables of time series have a dataset at several horizons: "ETTh1 24" is what a row is on.
+local function dataset_of(record)
+  local horizon = record.paper == "rsa" and (record.note or ""):match "^horizon=(%d+)"
+  return horizon and record.dataset .. " " .. horizon or record.dataset
+end
+
 local function read(name)
   local file = name:match("%.csv$") and name or name .. ".csv"
   local path = place.find("results/published/" .. file)
@@ -53,16 +59,16 @@ function published.table(name)
   local made = { rows = {}, slug = {}, values = {}, datasets = {}, metrics = {} }
   for _, record in ipairs(read(name)) do
     local metric, factor = ours(record)
-    local value = tonumber(record.value)
+    local value, dataset = tonumber(record.value), dataset_of(record)
     if value and record.model ~= "" then
       if not made.slug[record.model] then made.rows[#made.rows + 1] = name_of(made, record) end
       for _, name in ipairs { record.row, record.model } do
         made.slug[name] = made.slug[name] or record.model
-        local key = table.concat({ name, metric, record.dataset }, "\n")
+        local key = table.concat({ name, metric, dataset }, "\n")
         made.values[key] = made.values[key] or value * factor
       end
-      made.datasets[record.dataset] = true
-      made.metrics[metric .. "\n" .. record.dataset] = true
+      made.datasets[dataset] = true
+      made.metrics[metric .. "\n" .. dataset] = true
     end
   end
   function made.value(label, metric, dataset)

@@ -21,6 +21,7 @@ typedef struct forecasting {
     int64_t seq_len, pred_len, rows, channels, times;
     sampler sampler;
     bool drop_last;
+    int64_t evaluate_windows;
     uint64_t seed;
     windows train, pass;
     int64_t batches, at;               /* of the training stream: in an epoch, handed out in all */
@@ -43,6 +44,8 @@ static const lh_option own_options[] = {
      "evaluate whole batches only, as Informer's code does"},
     {"limit_windows", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
      "training windows to use, the latest; 0: all"},
+    {"evaluate_windows", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
+     "windows of a split that an evaluation reads, the first; 0: all"},
 };
 
 enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0] };
@@ -108,6 +111,7 @@ static lh_status open_task(void *instance, const lh_options *options, uint64_t s
     task->rows = lh_options_integer(options, "batch");
     task->sampler = (sampler)lh_options_choice(options, "sampler");
     task->drop_last = lh_options_flag(options, "drop_last");
+    task->evaluate_windows = lh_options_integer(options, "evaluate_windows");
     task->seed = seed;
     task->pass_at = task->order_of = -1;
     if (label_len > task->seq_len)
@@ -206,6 +210,8 @@ static lh_status train_batch(void *instance, lh_host_batch *out) {
 static lh_status evaluate_begin(void *instance, lh_split split) {
     forecasting *task = instance;
     LH_TRY(find_windows(task, split, &task->pass));
+    if (task->evaluate_windows > 0 && task->evaluate_windows < task->pass.count)
+        task->pass.count = task->evaluate_windows;
     if (task->drop_last) task->pass.count -= task->pass.count % task->rows;
     task->pass_at = 0;
     return LH_OK;

@@ -26,9 +26,10 @@ static double cosine_rate(const lh_schedule *schedule, int64_t step) {
     return schedule->final_rate + (schedule->rate - schedule->final_rate) * height;
 }
 
-static double step_rate(const lh_schedule *schedule, int64_t step) {
+static double step_rate(const lh_schedule *schedule, int64_t step, int64_t missed) {
     if (schedule->step_every <= 0) return schedule->rate;
-    return schedule->rate * pow(schedule->step_factor, (double)(step / schedule->step_every));
+    const int64_t drops = step / schedule->step_every - missed;
+    return schedule->rate * pow(schedule->step_factor, drops > 0 ? (double)drops : 0.0);
 }
 
 static double shape_rate(const lh_schedule *schedule, int64_t step) {
@@ -41,7 +42,9 @@ static double shape_rate(const lh_schedule *schedule, int64_t step) {
     case LH_SCHEDULE_COSINE:
         return cosine_rate(schedule, step);
     case LH_SCHEDULE_STEP:
-        return step_rate(schedule, step);
+        return step_rate(schedule, step, 0);
+    case LH_SCHEDULE_DELAYED_STEP:
+        return step_rate(schedule, step, 1);
     case LH_SCHEDULE_CONSTANT:
         break;
     }

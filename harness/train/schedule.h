@@ -9,7 +9,8 @@ typedef enum lh_schedule_kind {
     LH_SCHEDULE_LINEAR,
     LH_SCHEDULE_RSQRT,
     LH_SCHEDULE_COSINE,
-    LH_SCHEDULE_STEP
+    LH_SCHEDULE_STEP,
+    LH_SCHEDULE_DELAYED_STEP
 } lh_schedule_kind;
 
 /* With t the step, W = warmup, T = steps, warm = min(t, W) / W (1 when W is 0) and
@@ -20,6 +21,8 @@ typedef enum lh_schedule_kind {
  *   rsqrt     warm * rate / sqrt(max(t, W, 1))
  *   cosine    warm * (final_rate + (rate - final_rate) * (1 + cos(pi p)) / 2)
  *   step      warm * rate * step_factor^floor(t / step_every)
+ *   delayed_step: the same with one drop less, so that the first is at 2 step_every (what
+ *             Informer's code calls type1)
  *
  * rsqrt is the schedule of the Block-Recurrent Transformer (W = 1000, rate = 1, 0.5 or 0.25): the
  * first step has rate 0, the peak is rate / sqrt(W) at t = W. */

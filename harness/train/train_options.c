@@ -3,7 +3,8 @@
 #include <string.h>
 
 static const char *const optimizer_names[] = {"sgd", "adam", "adamw", "adafactor", NULL};
-static const char *const schedule_names[] = {"constant", "linear", "rsqrt", "cosine", "step", NULL};
+static const char *const schedule_names[] = {"constant", "linear",       "rsqrt", "cosine",
+                                             "step",     "delayed_step", NULL};
 static const char *const precision_names[] = {"f32", "tf32", "bf16", NULL};
 
 const lh_option lh_train_options[] = {
@@ -14,7 +15,8 @@ const lh_option lh_train_options[] = {
      "decay: rsqrt is rate / sqrt(max(step, warmup))"},
     {"warmup", LH_OPTION_INTEGER, "1000", 0, 1e12, NULL, "steps of linear warm-up from 0"},
     {"final_rate", LH_OPTION_REAL, "0", 0, 1e9, NULL, "rate at the end of linear and cosine"},
-    {"step_every", LH_OPTION_INTEGER, "1000", 1, 1e12, NULL, "steps between drops of step"},
+    {"step_every", LH_OPTION_INTEGER, "1000", 1, 1e12, NULL,
+     "steps between drops of step and delayed_step"},
     {"step_factor", LH_OPTION_REAL, "0.5", 0, 1e9, NULL, "what step multiplies the rate with"},
     {"clip", LH_OPTION_REAL, "0", 0, 1e30, NULL, "largest global gradient norm; 0: no clipping"},
     {"momentum", LH_OPTION_REAL, "0.9", 0, 1, NULL, "of sgd and adafactor (its beta1)"},

@@ -13,6 +13,14 @@ lh_status lh_require_series(const lh_model_setup *setup) {
     return good ? LH_OK : lh_fail(LH_EOPTION, "needs a forecasting task over vectors");
 }
 
+lh_status lh_require_window(const lh_model_setup *setup, int64_t length) {
+    if (length == setup->seq_len + setup->pred_len) return LH_OK;
+    return lh_fail(LH_ESHAPE,
+                   "a segment of %lld steps, where seq_len %lld and pred_len %lld are %lld",
+                   (long long)length, (long long)setup->seq_len, (long long)setup->pred_len,
+                   (long long)(setup->seq_len + setup->pred_len));
+}
+
 lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width) {
     if (*head_width == 0 && width % heads != 0) {
         return lh_fail(LH_EOPTION,

@@ -10,6 +10,9 @@ lh_status lh_require_tokens(const lh_model_setup *setup);
 /* Fails with LH_EOPTION when the task is no forecasting of vectors. */
 lh_status lh_require_series(const lh_model_setup *setup);
 
+/* Fails with LH_ESHAPE when a segment is no window of the task. */
+lh_status lh_require_window(const lh_model_setup *setup, int64_t length);
+
 /* Sets *head_width to width / heads where it is 0. Fails: LH_EOPTION when heads do not divide
  * width. */
 lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width);

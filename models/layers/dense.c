@@ -4,13 +4,23 @@
 
 #include "models/layers/initial.h"
 
-lh_dense lh_dense_declare(lh_declare *declare, int64_t in, int64_t out, const char *prefix) {
-    const int64_t weight[] = {in, out}, bias[] = {out};
-    const lh_init uniform = {LH_INIT_UNIFORM, 0.0, 1.0 / sqrt((double)in)};
+static lh_dense declare_dense(lh_declare *declare, int64_t in, int64_t out, lh_init weight,
+                              lh_init bias, const char *prefix) {
+    const int64_t matrix[] = {in, out};
     lh_dense dense;
-    dense.weight = lh_declare_param(declare, uniform, 2, weight, "%s.weight", prefix);
-    dense.bias = lh_declare_param(declare, uniform, 1, bias, "%s.bias", prefix);
+    dense.weight = lh_declare_param(declare, weight, 2, matrix, "%s.weight", prefix);
+    dense.bias = lh_declare_param(declare, bias, 1, &out, "%s.bias", prefix);
     return dense;
+}
+
+lh_dense lh_dense_declare(lh_declare *declare, int64_t in, int64_t out, const char *prefix) {
+    const lh_init uniform = {LH_INIT_UNIFORM, 0.0, 1.0 / sqrt((double)in)};
+    return declare_dense(declare, in, out, uniform, uniform, prefix);
+}
+
+lh_dense lh_dense_declare_normal(lh_declare *declare, int64_t in, int64_t out, double deviation,
+                                 const char *prefix) {
+    return declare_dense(declare, in, out, lh_init_normal(deviation), lh_init_normal(0.0), prefix);
 }
 
 lh_tensor *lh_dense_apply(lh_dense dense, const lh_pass *pass, lh_tensor *x,

@@ -12,6 +12,10 @@ typedef struct lh_dense {
 /* Names are "<prefix>.weight" and "<prefix>.bias". */
 lh_dense lh_dense_declare(lh_declare *declare, int64_t in, int64_t out, const char *prefix);
 
+/* The same with a weight of N(0, deviation^2) and a bias of 0. */
+lh_dense lh_dense_declare_normal(lh_declare *declare, int64_t in, int64_t out, double deviation,
+                                 const char *prefix);
+
 /* activation(x weight + bias), x [...][in] -> [...][out]. */
 lh_tensor *lh_dense_apply(lh_dense dense, const lh_pass *pass, lh_tensor *x,
                           lh_unary_op activation);

@@ -54,6 +54,7 @@ static void declare_decoder(lh_forecaster *model, const lh_series_attention *sel
         layer->self = layer->cross = *self;
         layer->self.masked = true;
         layer->cross.kind = LH_SERIES_FULL;
+        layer->cross.first = model->setup.label_len - model->setup.seq_len;
         layer->cross.mix = false;
         layer->cross.taps = 1;
         declare_attention(&layer->self, prefix, "attention", declare);
@@ -78,9 +79,7 @@ static lh_status read_sizes(lh_forecaster *model, const lh_options *options,
     self->dropout = model->dropout;
     self->head_width = 0;
     LH_TRY(lh_settle_head_width(self->width, self->heads, &self->head_width));
-    if (self->heads * self->head_width == self->width) return LH_OK;
-    return lh_fail(LH_EOPTION, "option 'heads' (%lld) does not divide 'width' (%lld)",
-                   (long long)self->heads, (long long)self->width);
+    return lh_recurrence_config_read(options, self->heads, &self->recurrence_config);
 }
 
 lh_status lh_forecaster_declare(lh_forecaster *model, const lh_options *options,
@@ -169,14 +168,6 @@ lh_status lh_forecaster_forward(const lh_forecaster *model, lh_pass *pass, lh_ou
     return out->hidden != NULL ? LH_OK : lh_error_get()->status;
 }
 
-lh_status lh_require_window(const lh_model_setup *setup, int64_t length) {
-    if (length == setup->seq_len + setup->pred_len) return LH_OK;
-    return lh_fail(LH_ESHAPE,
-                   "a segment of %lld steps, where seq_len %lld and pred_len %lld are %lld",
-                   (long long)length, (long long)setup->seq_len, (long long)setup->pred_len,
-                   (long long)(setup->seq_len + setup->pred_len));
-}
-
 double lh_forecaster_flops(const lh_forecaster *model) {
     const lh_model_setup *setup = &model->setup;
     const int64_t seen = setup->seq_len, asked = setup->label_len + setup->pred_len;
@@ -193,4 +184,20 @@ double lh_forecaster_flops(const lh_forecaster *model) {
                  lh_series_attention_flops(&model->decoder[i].cross, asked, seen) +
                  network * (double)asked;
     return total / (double)(seen + setup->pred_len);
+}
+
+lh_status lh_forecaster_probe(const lh_forecaster *model, const lh_params *params,
+                              void (*report)(void *context, const char *name, double value),
+                              void *context) {
+    int64_t index = 0;
+    for (int64_t i = 0; i < model->layers; ++i)
+        LH_TRY(lh_recurrence_encoding_probe(&model->encoder[i].self.recurrence, params, index++,
+                                            report, context));
+    for (int64_t i = 0; i < model->decoder_layers; ++i) {
+        LH_TRY(lh_recurrence_encoding_probe(&model->decoder[i].self.recurrence, params, index++,
+                                            report, context));
+        LH_TRY(lh_recurrence_encoding_probe(&model->decoder[i].cross.recurrence, params, index++,
+                                            report, context));
+    }
+    return LH_OK;
 }

@@ -46,7 +46,7 @@ typedef struct lh_forecaster {
          0.99,                                                                                     \
          NULL,                                                                                     \
          "dropout rate of embeddings, attention and residual branches in training"},               \
-    {                                                                                              \
+        LH_RECURRENCE_OPTIONS, {                                                                   \
         "sinusoids", LH_OPTION_FLAG, "true", 0, 0, NULL,                                           \
             "add absolute sinusoidal positions to the embeddings"                                  \
     }
@@ -61,10 +61,13 @@ lh_status lh_forecaster_declare(lh_forecaster *model, const lh_options *options,
 /* The predictions, [rows][pred_len][channels]. */
 lh_status lh_forecaster_forward(const lh_forecaster *model, lh_pass *pass, lh_output *out);
 
+/* Reports the gates of recurrence encoding as lh_recurrence_encoding_probe does: the encoder's
+ * layers, then self- and cross-attention of each of the decoder's. */
+lh_status lh_forecaster_probe(const lh_forecaster *model, const lh_params *params,
+                              void (*report)(void *context, const char *name, double value),
+                              void *context);
+
 /* Forward FLOPs per step of a window of seq_len + pred_len steps. */
 double lh_forecaster_flops(const lh_forecaster *model);
-
-/* Fails with LH_ESHAPE when a segment is no window. */
-lh_status lh_require_window(const lh_model_setup *setup, int64_t length);
 
 #endif

@@ -22,6 +22,7 @@ void lh_series_attention_declare(lh_series_attention *layer, lh_declare *declare
     layer->key = declare_part(layer, declare, convolved, prefix, "key");
     layer->value = declare_part(layer, declare, width, prefix, "value");
     layer->out = declare_part(layer, declare, width, prefix, "out");
+    lh_recurrence_encoding_declare(&layer->recurrence, &layer->recurrence_config, declare, prefix);
 }
 
 /* Beside each step the ones before it, the nearest last: [rows][length][taps * width]; zeros before
@@ -77,34 +78,35 @@ static lh_status hide_distances(const lh_series_attention *layer, lh_tape *tape,
     return attention->bias != NULL && attention->bucket_of != NULL ? LH_OK : LH_EMEMORY;
 }
 
-static lh_tensor *attend(const lh_series_attention *layer, const lh_pass *pass, lh_tensor *q,
-                         lh_tensor *k, lh_tensor *v) {
-    lh_tape *tape = lh_pass_tape(pass);
-    lh_attention attention = LH_ATTENTION;
-    attention.scale = 1.0 / sqrt((double)layer->head_width);
-    if (layer->masked) attention.min_distance = 0;
-    if (lh_pass_is_training(pass)) attention.dropout = layer->dropout;
-    attention.keys[0] = (lh_keys){.k = k, .v = v};
-    attention.key_count = 1;
-    if (q == NULL) return NULL;
-    if (layer->kind == LH_SERIES_LOG &&
-        hide_distances(layer, tape, q->shape[1], &attention) != LH_OK)
-        return NULL;
-    return lh_attend(tape, &attention, q);
-}
-
 /* factor * ceil(ln length), at least 1 and at most length. */
 static int64_t sparse_count(const lh_series_attention *layer, int64_t length) {
     const int64_t count = layer->factor * (int64_t)ceil(log((double)length));
     return count < 1 ? 1 : count < length ? count : length;
 }
 
-static lh_tensor *attend_prob(const lh_series_attention *layer, const lh_pass *pass, lh_tensor *q,
-                              lh_tensor *k, lh_tensor *v) {
-    if (q == NULL) return NULL;
-    const int64_t count = sparse_count(layer, q->shape[1]);
-    return lh_attend_prob(lh_pass_tape(pass), q, k, v, 1.0 / sqrt((double)layer->head_width),
-                          layer->masked, count, count);
+static lh_tensor *attend_by_kind(const lh_series_attention *layer, lh_tape *tape,
+                                 lh_attention *attention, lh_tensor *q) {
+    const int64_t length = q->shape[1], count = sparse_count(layer, length);
+    if (layer->kind == LH_SERIES_PROB)
+        return lh_attend_prob(tape, q, attention->keys[0].k, attention->keys[0].v, attention->scale,
+                              layer->masked, count, count);
+    if (layer->kind == LH_SERIES_LOG && hide_distances(layer, tape, length, attention) != LH_OK)
+        return NULL;
+    return lh_attend(tape, attention, q);
+}
+
+/* The recurrence encoding joins what every query got, chosen by ProbSparse or not. */
+static lh_tensor *attend(const lh_series_attention *layer, const lh_pass *pass, lh_tensor *q,
+                         lh_tensor *k, lh_tensor *v) {
+    lh_attention attention = LH_ATTENTION;
+    attention.scale = 1.0 / sqrt((double)layer->head_width);
+    if (layer->masked) attention.min_distance = 0;
+    if (lh_pass_is_training(pass)) attention.dropout = layer->dropout;
+    attention.keys[0] = (lh_keys){.k = k, .v = v, .first = layer->first};
+    attention.key_count = 1;
+    if (q == NULL || k == NULL || v == NULL) return NULL;
+    lh_tensor *y = attend_by_kind(layer, lh_pass_tape(pass), &attention, q);
+    return lh_recurrence_encoding_mix(&layer->recurrence, pass, &attention, y);
 }
 
 /* ---- the whole ---- */
@@ -120,8 +122,7 @@ lh_tensor *lh_series_attention_apply(const lh_series_attention *layer, const lh_
     lh_tensor *q = project(layer, pass, layer->query, past),
               *k = project(layer, pass, layer->key, source_past),
               *v = project(layer, pass, layer->value, source);
-    lh_tensor *y = layer->kind == LH_SERIES_PROB ? attend_prob(layer, pass, q, k, v)
-                                                 : attend(layer, pass, q, k, v);
+    lh_tensor *y = attend(layer, pass, q, k, v);
     if (layer->mix) y = lh_permute(tape, y, heads_first);
     const int64_t shape[] = {x->shape[0], x->shape[1], layer->width};
     y = lh_reshape(tape, y, 3, shape);

@@ -4,6 +4,7 @@
 #define LH_LAYERS_SERIES_ATTENTION_H
 
 #include "models/layers/dense.h"
+#include "models/layers/recurrence_encoding.h"
 
 typedef enum lh_series_attention_kind {
     LH_SERIES_FULL, /* every key */
@@ -19,8 +20,11 @@ typedef struct lh_series_attention {
     int64_t factor; /* PROB: queries and samples are factor * ceil(ln length) */
     int64_t taps;   /* steps that queries and keys are convolved over, causally; 1: projected */
     int64_t local;  /* LOG: distances up to this are visible as well */
+    int64_t first;  /* where source's first step stands on the axis where x's first is 0 */
     double dropout; /* of the weights; PROB has none */
+    lh_recurrence_config recurrence_config;
     lh_dense query, key, value, out;
+    lh_recurrence_encoding recurrence; /* RSA, over true distances in time */
 } lh_series_attention;
 
 /* Declares the projections of what the other fields say. */

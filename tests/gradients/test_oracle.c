@@ -114,5 +114,5 @@ TEST(gpt2_equals_the_oracle) {
 }
 
 TEST(forecasters_equal_the_oracle) {
-    compare_with("tests/golden/series.csv", 7);
+    compare_with("tests/golden/series.csv", 13);
 }

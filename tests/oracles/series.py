@@ -1,6 +1,7 @@
-"""Informer (Zhou et al. 2021), LogSparse (Li et al. 2019) in plain NumPy, window by window, in double precision: the
-equations one by one, attention as matrices. It shares nothing with longhaul but the names of the parameters and the
-random numbers of Philox. Its outputs are the fixtures in tests/golden/series.csv:
+"""Informer (Zhou et al. 2021), LogSparse (Li et al. 2019) and Transformer-XL (Dai et al. 2019) for time series, each also
+with recurrence encoding (RSA, Huang et al. 2023, eqs. 2-4 and appendix D), in plain NumPy, window by window, in double
+precision: the equations one by one, attention and recurrence as matrices. It shares nothing with longhaul but the names
+of the parameters and the random numbers of Philox. Its outputs are the fixtures in tests/golden/series.csv:
 
     python3 tests/oracles/series.py > tests/golden/series.csv
 """
@@ -10,7 +11,7 @@ import numpy as np
 
 from fixture import SEGMENT, SEGMENTS, TOKENS, parameter, print_header, text
 
-CHANNELS, TIMES, SEEN, LABEL, ASKED = 8, 2, 4, 2, 4
+CHANNELS, TIMES, SEEN, LABEL, ASKED, STRIDE = 8, 2, 4, 2, 4, 2
 
 
 def philox(key, counter):
@@ -57,8 +58,41 @@ def sinusoid(length, width):
     return table
 
 
+def encodings(name, kinds, dilation):
+    """f(t) of every head with a recurrence encoding, in the order k1 .. k6: cosine and sine heads in pairs."""
+    eta = parameter(name + ".eta", kinds[0] + kinds[3])
+    pairs = [max(kinds[1:3]), max(kinds[4:6])]
+    nu, theta = (parameter(f"{name}.{part}", sum(pairs)) for part in ("nu", "theta"))
+    functions, dilations = [], list(dilation)
+    for dilated in (0, 1):
+        for kind in range(3):
+            for i in range(kinds[3 * dilated + kind]):
+                d = dilations.pop(0) if dilated else 1
+                pair = i + dilated * pairs[0]
+                decay = np.tanh(eta[i + dilated * kinds[0]]) if kind == 0 else 1 / (1 + np.exp(-nu[pair]))
+                wave = [lambda t: 1, lambda t, a=pair: np.cos(t * theta[a]), lambda t, a=pair: np.sin(t * theta[a])][kind]
+                functions.append(lambda lag, d=d, decay=decay, wave=wave: decay ** (lag // d) * wave(lag // d)
+                                 if lag > 0 and lag % d == 0 else 0)
+    return functions
+
+
+def recurrence(name, kinds, dilation, out, v, query_times, key_times, masked):
+    """(1 - g) out + g P v for the first heads; out and v are [length][heads][head_width]."""
+    if not any(kinds):
+        return out
+    gate = 1 / (1 + np.exp(-parameter(name + ".mu", 1)[0]))
+    out = out.copy()
+    for h, f in enumerate(encodings(name, kinds, dilation)):
+        lags = [[a - b if masked else abs(a - b) for b in key_times] for a in query_times]
+        matrix = np.array([[f(lag) for lag in row] for row in lags])
+        out[:, h] = (1 - gate) * out[:, h] + gate * matrix @ v[:, h]
+    return out
+
+
 class Forecaster:
-    def __init__(self, layers=2, decoder_layers=1, width=8, heads=2, hidden=12, sinusoids=True):
+    def __init__(self, layers=2, decoder_layers=1, width=8, heads=2, hidden=12, sinusoids=True,
+                 rsa_kinds=(0,) * 6, rsa_dilation=()):
+        self.kinds, self.dilation = rsa_kinds, rsa_dilation
         self.layers, self.decoder_layers, self.width, self.heads, self.hidden = layers, decoder_layers, width, heads, hidden
         self.sinusoids, self.draws = sinusoids, 0
 
@@ -106,7 +140,8 @@ class Forecaster:
         padded = np.concatenate([np.zeros((taps - 1, x.shape[1])), x])
         return np.concatenate([padded[tap:tap + len(x)] for tap in range(taps)], 1)
 
-    def attention(self, x, source, name, kind, masked=False, mix=False, taps=1):
+    def attention(self, x, source, name, kind, masked=False, mix=False, taps=1, start=0):
+        """`start`: the time of x's first step, where the source's first is 0."""
         def project(y, part):
             return linear(y, f"{name}.{part}", self.width).reshape(len(y), self.heads, -1)
         q, k, v = project(self.past(x, taps), "query"), project(self.past(source, taps), "key"), project(source, "value")
@@ -115,6 +150,8 @@ class Forecaster:
             self.draws += 1
         else:
             out = np.stack([self.context(kind, q[:, h], k[:, h], v[:, h], masked) for h in range(self.heads)], 1)
+        times = range(start, start + len(x))
+        out = recurrence(name, self.kinds, self.dilation, out, v, times, range(len(source)), masked)
         if mix:  # [heads][length][head_width] read as rows of heads * head_width
             out = out.transpose(1, 0, 2)
         return linear(out.reshape(len(x), self.width), name + ".out", self.width)
@@ -137,7 +174,8 @@ class Forecaster:
             n = f"decoder.layers.{i}"
             own = self.attention(y, y, n + ".attention", self.kind, True, self.mix, self.taps)
             y = norm(y + own, n + ".attention.norm")
-            y = norm(y + self.attention(y, encoded, n + ".cross", "full"), n + ".cross.norm")
+            read = self.attention(y, encoded, n + ".cross", "full", start=SEEN - LABEL)
+            y = norm(y + read, n + ".cross.norm")
             y = self.feed_forward(y, n)
         return linear(norm(y, "decoder.norm")[LABEL:], "projection", CHANNELS)
 
@@ -154,6 +192,52 @@ class LogSparse(Forecaster):
         self.kind, self.mix, self.taps, self.local = "log", False, kernel, local
 
 
+class XL(Forecaster):
+    def __init__(self, layers=3, memory=SEEN, positions="relative", **options):
+        super().__init__(layers=layers, sinusoids=False, **options)
+        self.positions = positions
+        self.memory = [np.zeros((memory, self.width)) for _ in range(layers)]
+
+    def relative_scores(self, q, k, name, h, times, key_times):
+        """((q + u) . k + (q + v) . r) / sqrt(head_width) with r of the distance, sine and cosine by turns."""
+        head = self.width // self.heads
+        def part(vector):
+            return vector.reshape(-1, self.heads, head)[:, h]
+        if self.positions == "none":
+            return q @ k.T / math.sqrt(head)
+        u, v = (part(parameter(f"{name}.relative.{x}", self.width)[None])[0] for x in ("content", "position"))
+        projection = parameter(name + ".relative.projection", self.width, self.width)
+        r = part(sinusoid(40, self.width) @ projection)
+        scores = np.full((len(times), len(key_times)), -np.inf)
+        for i, a in enumerate(times):
+            for j, b in enumerate(key_times):
+                if b <= a:
+                    scores[i, j] = ((q[i] + u) @ k[j] + (q[i] + v) @ r[a - b]) / math.sqrt(head)
+        return scores
+
+    def window(self, x):
+        y = self.embed(x, "embedding")
+        times, head = range(len(x)), self.width // self.heads
+        for i in range(self.layers):
+            n, memory = f"layers.{i}.attention", self.memory[i]
+            both = np.concatenate([memory, y])
+            key_times = range(-len(memory), len(x))
+            q = (y @ parameter(n + ".query", self.width, self.width)).reshape(-1, self.heads, head)
+            joined = (both @ parameter(n + ".key_value", self.width, 2 * self.width)).reshape(-1, 2, self.heads, head)
+            k, v = joined[:, 0], joined[:, 1]
+            out = np.zeros_like(q)
+            for h in range(self.heads):
+                scores = self.relative_scores(q[:, h], k[:, h], n, h, times, key_times)
+                visible = np.array([[b <= a for b in key_times] for a in times])
+                out[:, h] = softmax(np.where(visible, scores, -np.inf)) @ v[:, h]
+            out = recurrence(n, self.kinds, self.dilation, out, v, times, key_times, True)
+            self.memory[i] = np.concatenate([memory, y[:STRIDE]])[-len(memory):]
+            y = norm(y + out.reshape(len(x), self.width) @ parameter(n + ".out", self.width, self.width), n + ".norm")
+            n = f"layers.{i}.feed_forward"
+            y = norm(y + linear(np.maximum(linear(y, n + ".in", self.hidden), 0), n + ".out", self.width), n + ".norm")
+        return linear(y[SEEN:], "projection", CHANNELS)
+
+
 def vectors(tokens):
     """Tokens as windows: features are sines of them, the channels of the steps to predict are zeros."""
     x = np.array([[math.sin(1.3 * token + 0.7 * f) for f in range(CHANNELS + TIMES)] for token in tokens])
@@ -161,9 +245,13 @@ def vectors(tokens):
     return x
 
 
+def words_of(value):
+    return "+".join(map(str, value)) if isinstance(value, tuple) else text(value)
+
+
 def print_case(name, create, base, **options):
     model = create(**options)
-    words = " ".join([base] + [f"{key}={text(value)}" for key, value in options.items()])
+    words = " ".join([base] + [f"{key}={words_of(value)}" for key, value in options.items()])
     for s in range(SEGMENTS):
         predictions = model.window(vectors(TOKENS[s * SEGMENT:(s + 1) * SEGMENT]))
         for position, row in enumerate(predictions):
@@ -181,6 +269,12 @@ def main():
     print_case("logsparse", LogSparse, base, kernel=3)
     print_case("logsparse", LogSparse, base, kernel=1, local=3, decoder_layers=2)
     print_case("logsparse", LogSparse, base, kernel=2, layers=1, sinusoids=False)
+    print_case("informer", Informer, base, factor=1, decoder_layers=2, rsa_kinds=(0, 1, 1, 0, 0, 0), sinusoids=False)
+    print_case("informer", Informer, base, factor=1, rsa_kinds=(1, 0, 0, 1, 0, 0), rsa_dilation=(2,))
+    print_case("logsparse", LogSparse, base, rsa_kinds=(0, 0, 0, 0, 1, 1), rsa_dilation=(2, 3), sinusoids=False)
+    print_case("series_xl", XL, base)
+    print_case("series_xl", XL, base, layers=2, memory=7)
+    print_case("series_xl", XL, base, positions="none", memory=3, rsa_kinds=(0, 1, 0, 0, 0, 1), rsa_dilation=(2,))
 
 
 main()

@@ -280,6 +280,11 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field hidden? integer # hidden size of the feed-forward network (d_ff); 0: 4 * width (default 0)
 ---@field dropout? number # dropout rate of embeddings, attention and residual branches in train...
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
+---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
 ---@field sinusoids? boolean # add absolute sinusoidal positions to the embeddings (default true)
 ---@field attention? "full"|"prob" # self-attention: ProbSparse or dense (default prob)
 ---@field factor? integer # ProbSparse: factor * ceil(ln length) queries attend, as many keys ar...
@@ -292,9 +297,28 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field hidden? integer # hidden size of the feed-forward network (d_ff); 0: 4 * width (default 0)
 ---@field dropout? number # dropout rate of embeddings, attention and residual branches in train...
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
+---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
 ---@field sinusoids? boolean # add absolute sinusoidal positions to the embeddings (default true)
 ---@field kernel? integer # steps that queries and keys of self-attention are convolved over (k)...
 ---@field local? integer # distances up to this are visible beside the powers of two (default 0)
+
+---@class longhaul.models.series_xl
+---@field layers? integer # layers (L) (default 3)
+---@field width? integer # size of hidden states (d_model) (default 512)
+---@field heads? integer # attention heads (default 8)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field memory? integer # steps before the window that a layer remembers; 0: seq_len (default 0)
+---@field positions? "relative"|"none" # relative: Transformer-XL's, in every layer; none (defau...
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
+---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
+---@field dropout? number # dropout rate of embeddings, hidden units and residual branches in tr...
 
 ---@class longhaul.tasks.language_model: { [1]: longhaul.corpus }
 ---@field segment? integer # tokens of a segment (N) (default 512)
@@ -368,6 +392,7 @@
 ---@field sampler? "sequential"|"shuffled" # order of the training windows; sequential: batch ro...
 ---@field drop_last? boolean # evaluate whole batches only, as Informer's code does (default false)
 ---@field limit_windows? integer # training windows to use, the latest; 0: all (default 0)
+---@field evaluate_windows? integer # windows of a split that an evaluation reads, the first; 0:...
 ---@field name? string # ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, or a CSV file with a s...
 ---@field borders? "informer"|"months"|"calendar"|"shares" # rows of the splits: months (12/4/4 ...
 ---@field freq? "h"|"t" # time features: h (hour, weekday, day, day of the year), t (the minute,...
@@ -389,16 +414,6 @@
 ---@field max_tokens? integer # training pairs with a longer side are left out (default 256)
 ---@field data_seed? integer # generator: seed of the pairs (default 1)
 
----@class longhaul.tasks.defect: { [1]: longhaul.corpus }
----@field name? string # a data folder, or one with a slash in its path, with train.jsonl, valid...
----@field tokens? string # tokenizer: bpe:codet5 as published, bytes, bpe:NAME, bpe:train:SIZE ....
----@field source_length? integer # tokens of a function, its begin and end included; longer ones...
----@field batch? integer # functions of a batch (B) (default 32)
----@field head? "generation"|"classification" # write "true" or "false", or classify the decoder...
----@field functions? integer # training functions to use, the first ones; 0: all, generator: 100...
----@field evaluate_functions? integer # the same of the validation and of the test split; 0: all...
----@field data_seed? integer # generator: seed of the functions (default 1)
-
 ---@class longhaul.text: longhaul.tasks.language_model, { [1]: string }
 
 ---@class longhaul.series: longhaul.tasks.forecasting, { [1]: string }
@@ -407,10 +422,10 @@
 ---@field steps? integer # training steps (default 1000)
 ---@field optimizer? "sgd"|"adam"|"adamw"|"adafactor" # update rule (default adafactor)
 ---@field rate? number # learning rate before the schedule (default 1)
----@field schedule? "constant"|"linear"|"rsqrt"|"cosine"|"step" # decay: rsqrt is rate / sqrt(ma...
+---@field schedule? "constant"|"linear"|"rsqrt"|"cosine"|"step"|"delayed_step" # decay: rsqrt is...
 ---@field warmup? integer # steps of linear warm-up from 0 (default 1000)
 ---@field final_rate? number # rate at the end of linear and cosine (default 0)
----@field step_every? integer # steps between drops of step (default 1000)
+---@field step_every? integer # steps between drops of step and delayed_step (default 1000)
 ---@field step_factor? number # what step multiplies the rate with (default 0.5)
 ---@field clip? number # largest global gradient norm; 0: no clipping (default 0)
 ---@field momentum? number # of sgd and adafactor (its beta1) (default 0.9)
@@ -448,6 +463,7 @@
 ---@field reformer fun(options: longhaul.models.reformer): longhaul.spec
 ---@field informer fun(options: longhaul.models.informer): longhaul.spec
 ---@field logsparse fun(options: longhaul.models.logsparse): longhaul.spec
+---@field series_xl fun(options: longhaul.models.series_xl): longhaul.spec
 
 ---@class longhaul.tasks
 ---@field language_model fun(options: longhaul.tasks.language_model): longhaul.spec
@@ -458,7 +474,6 @@
 ---@field regular_language fun(options: longhaul.tasks.regular_language): longhaul.spec
 ---@field forecasting fun(options: longhaul.tasks.forecasting): longhaul.spec
 ---@field translation fun(options: longhaul.tasks.translation): longhaul.spec
----@field defect fun(options: longhaul.tasks.defect): longhaul.spec
 
 ---@class longhaul.spec
 local spec = {}

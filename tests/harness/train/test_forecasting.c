@@ -119,6 +119,20 @@ TEST(evaluation_reads_every_window_once) {
     }
 }
 
+TEST(an_evaluation_may_end_early) {
+    fixture f;
+    lh_host_batch batch;
+    double weight = 0;
+    REQUIRE(open_fixture(&f, "seq_len=12 label_len=6 pred_len=5 batch=8 evaluate_windows=11"));
+    REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_TEST));
+    do {
+        REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
+        weight += batch.rows > 0 ? lh_host_batch_weight(&f.setup, &batch) : 0.0;
+    } while (batch.rows > 0);
+    CHECK_NEAR(weight, 11 * 5 * 3, 0);
+    close_fixture(&f);
+}
+
 TEST(a_stream_of_windows_goes_on_from_its_cursor) {
     static const char *const samplers[] = {"seq_len=12 label_len=6 pred_len=5 batch=8",
                                            "seq_len=12 label_len=6 pred_len=5 batch=8 "

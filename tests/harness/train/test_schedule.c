@@ -58,7 +58,7 @@ TEST(step_drops_by_its_factor) {
 
 /* A warm-up that is longer than the run must not divide by zero or overshoot. */
 TEST(warmup_may_outlast_the_run) {
-    for (int kind = LH_SCHEDULE_CONSTANT; kind <= LH_SCHEDULE_STEP; ++kind) {
+    for (int kind = LH_SCHEDULE_CONSTANT; kind <= LH_SCHEDULE_DELAYED_STEP; ++kind) {
         const lh_schedule schedule = {.kind = (lh_schedule_kind)kind,
                                       .rate = 1.0,
                                       .step_factor = 0.5,
@@ -69,4 +69,14 @@ TEST(warmup_may_outlast_the_run) {
         CHECK(before > 0.0 && before <= 1.0);
         CHECK(isfinite(lh_schedule_rate(&schedule, 100)));
     }
+}
+
+/* Informer: 1e-4 in the first two epochs, then halved after each. */
+TEST(delayed_steps_begin_with_two_at_the_full_rate) {
+    const lh_schedule schedule = {
+        .kind = LH_SCHEDULE_DELAYED_STEP, .rate = 1e-4, .step_factor = 0.5, .step_every = 10};
+    static const double rates[] = {1e-4, 1e-4, 5e-5, 2.5e-5, 1.25e-5, 6.25e-6};
+    for (int epoch = 0; epoch < 6; ++epoch)
+        for (int step = 0; step < 10; step += 9)
+            CHECK_NEAR(lh_schedule_rate(&schedule, 10 * epoch + step), rates[epoch], 1e-18);
 }

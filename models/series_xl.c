@@ -1,0 +1,257 @@
+/* Transformer-XL for time series, as Huang et al. 2023 (RSA, section 4.1) compare with it: the
+ * causal post-norm layers of Dai et al. 2019 over a window of observed steps and the zeros behind
+ * them.
+ *
+ * The windows of a batch row move on by `stride` steps. What a layer reads of the steps that leave
+ * the window goes to its memory, which so holds the `memory` steps directly before the window; the
+ * steps to predict never get there, and no step is seen twice. */
+#include <math.h>
+#include <stdio.h>
+
+#include "models/layers/common.h"
+#include "models/layers/dense.h"
+#include "models/layers/initial.h"
+#include "models/layers/recurrence_encoding.h"
+#include "models/layers/relative_position.h"
+#include "models/layers/series_embedding.h"
+#include "models/layers/sinusoid.h"
+#include "models/models.h"
+
+enum { LAYERS = 32 };
+
+typedef struct layer {
+    int query, key_value, out; /* [width][width], [width][2 width], [width][width] */
+    lh_relative_position relative;
+    lh_recurrence_encoding recurrence;
+    lh_dense in, back; /* the feed-forward network */
+    lh_norm attention_norm, feed_forward_norm;
+    int memory; /* state slot */
+} layer;
+
+typedef struct instance {
+    lh_model_setup setup;
+    int64_t layers, width, heads, head_width, hidden, memory;
+    bool relative;
+    double dropout;
+    lh_recurrence_config recurrence;
+    lh_series_embedding embedding;
+    lh_dense projection;
+    layer layer[LAYERS];
+} instance;
+
+static const char *const position_names[] = {"relative", "none", NULL};
+
+static const lh_option options[] = {
+    {"layers", LH_OPTION_INTEGER, "3", 1, LAYERS, NULL, "layers (L)"},
+    {"width", LH_OPTION_INTEGER, "512", 1, 65536, NULL, "size of hidden states (d_model)"},
+    {"heads", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "attention heads"},
+    {"hidden", LH_OPTION_INTEGER, "0", 0, 1048576, NULL,
+     "hidden size of the feed-forward network; 0: 4 * width"},
+    {"memory", LH_OPTION_INTEGER, "0", 0, 1048576, NULL,
+     "steps before the window that a layer remembers; 0: seq_len"},
+    {"positions", LH_OPTION_CHOICE, "relative", 0, 0, position_names,
+     "relative: Transformer-XL's, in every layer; none"},
+    LH_RECURRENCE_OPTIONS,
+    {"dropout", LH_OPTION_REAL, "0.05", 0, 0.99, NULL,
+     "dropout rate of embeddings, hidden units and residual branches in training"},
+    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+
+/* ---- declaring ---- */
+
+/* "layers.<i>.<part>" in `name`. */
+enum { NAME = 64 };
+static const char *name_part(char *name, int64_t i, const char *part) {
+    (void)snprintf(name, NAME, "layers.%lld.%s", (long long)i, part);
+    return name;
+}
+
+static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
+    layer *l = &model->layer[i];
+    char name[NAME];
+    const int64_t square[] = {model->width, model->width},
+                  twice[] = {model->width, 2 * model->width},
+                  memory[] = {model->memory, model->width};
+    const lh_init small = lh_init_normal(0.02);
+    const long long n = i;
+    l->query = lh_declare_param(declaration, small, 2, square, "layers.%lld.attention.query", n);
+    l->key_value =
+        lh_declare_param(declaration, small, 2, twice, "layers.%lld.attention.key_value", n);
+    l->out = lh_declare_param(declaration, small, 2, square, "layers.%lld.attention.out", n);
+    if (model->relative)
+        lh_relative_position_declare(&l->relative, model->width, model->heads, model->head_width,
+                                     small, declaration, name_part(name, i, "attention"));
+    lh_recurrence_encoding_declare(&l->recurrence, &model->recurrence, declaration,
+                                   name_part(name, i, "attention"));
+    l->attention_norm =
+        lh_norm_declare(declaration, model->width, name_part(name, i, "attention.norm"));
+    l->in = lh_dense_declare_normal(declaration, model->width, model->hidden, 0.02,
+                                    name_part(name, i, "feed_forward.in"));
+    l->back = lh_dense_declare_normal(declaration, model->hidden, model->width, 0.02,
+                                      name_part(name, i, "feed_forward.out"));
+    l->feed_forward_norm =
+        lh_norm_declare(declaration, model->width, name_part(name, i, "feed_forward.norm"));
+    l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory, "layers.%lld.memory", n);
+}
+
+static lh_status check_order(const lh_model_setup *setup) {
+    if (setup->stride < 1)
+        return lh_fail(LH_EOPTION, "remembers earlier windows: give the task sampler=sequential");
+    if (setup->stride <= setup->seq_len) return LH_OK;
+    return lh_fail(LH_EOPTION,
+                   "windows move on by %lld steps, more than seq_len (%lld): give the task a "
+                   "smaller batch",
+                   (long long)setup->stride, (long long)setup->seq_len);
+}
+
+static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
+                         lh_declare *declaration) {
+    instance *model = self;
+    LH_TRY(lh_require_series(setup));
+    LH_TRY(check_order(setup));
+    model->setup = *setup;
+    model->layers = lh_options_integer(values, "layers");
+    model->width = lh_options_integer(values, "width");
+    model->heads = lh_options_integer(values, "heads");
+    model->hidden = lh_options_integer(values, "hidden");
+    model->memory = lh_options_integer(values, "memory");
+    model->relative = lh_options_choice(values, "positions") == 0;
+    model->dropout = lh_options_real(values, "dropout");
+    if (model->hidden == 0) model->hidden = 4 * model->width;
+    if (model->memory == 0) model->memory = setup->seq_len;
+    LH_TRY(lh_settle_head_width(model->width, model->heads, &model->head_width));
+    LH_TRY(lh_recurrence_config_read(values, model->heads, &model->recurrence));
+    model->embedding = (lh_series_embedding){
+        .channels = setup->output_features, .width = model->width, .dropout = model->dropout};
+    lh_series_embedding_declare(&model->embedding, setup, declaration, "embedding");
+    for (int64_t i = 0; i < model->layers; ++i)
+        declare_layer(model, i, declaration);
+    model->projection =
+        lh_dense_declare(declaration, model->width, setup->output_features, "projection");
+    return LH_OK;
+}
+
+/* ---- forward ---- */
+
+static lh_tensor *into_heads(const instance *model, lh_tape *tape, lh_tensor *x) {
+    if (x == NULL) return NULL;
+    const int64_t shape[] = {x->shape[0], x->shape[1], -1, model->head_width};
+    return lh_reshape(tape, x, 4, shape);
+}
+
+static lh_tensor *project(const instance *model, const lh_pass *pass, lh_tensor *x, int weight) {
+    lh_tape *tape = lh_pass_tape(pass);
+    return into_heads(model, tape,
+                      lh_linear(tape, x, lh_pass_param(pass, weight), NULL, LH_UNARY_IDENTITY));
+}
+
+/* Causal attention to the memory and the window. */
+static lh_tensor *attend(const instance *model, const layer *l, const lh_pass *pass, lh_tensor *x,
+                         lh_tensor *memory, lh_tensor *sinusoids) {
+    lh_tape *tape = lh_pass_tape(pass);
+    lh_tensor *const parts[] = {memory, x};
+    lh_tensor *q = project(model, pass, x, l->query),
+              *joined = project(model, pass, lh_concat(tape, 1, parts, 2), l->key_value);
+    lh_attention attention = LH_ATTENTION;
+    attention.scale = 1.0 / sqrt((double)model->head_width);
+    attention.min_distance = 0;
+    attention.keys[0] = (lh_keys){.k = lh_slice(tape, joined, 2, 0, model->heads),
+                                  .v = lh_slice(tape, joined, 2, model->heads, model->heads),
+                                  .first = -model->memory};
+    attention.key_count = 1;
+    if (model->relative)
+        q = lh_relative_position_apply(&l->relative, pass, sinusoids, &attention, q);
+    lh_tensor *y = lh_attend(tape, &attention, q);
+    y = lh_recurrence_encoding_mix(&l->recurrence, pass, &attention, y);
+    const int64_t flat[] = {x->shape[0], x->shape[1], model->width};
+    y = y != NULL ? lh_reshape(tape, y, 3, flat) : NULL;
+    return lh_linear(tape, y, lh_pass_param(pass, l->out), NULL, LH_UNARY_IDENTITY);
+}
+
+static lh_tensor *dropped(const instance *model, const lh_pass *pass, lh_tensor *x) {
+    return lh_pass_is_training(pass) ? lh_dropout(lh_pass_tape(pass), x, model->dropout, 0) : x;
+}
+
+/* norm(x + dropout(y)) */
+static lh_tensor *join(const instance *model, const lh_pass *pass, lh_tensor *x, lh_tensor *y,
+                       lh_norm norm) {
+    return lh_norm_apply(norm, pass, lh_add(lh_pass_tape(pass), x, dropped(model, pass, y)));
+}
+
+static lh_tensor *run_layer(const instance *model, const layer *l, lh_pass *pass, lh_tensor *x,
+                            lh_tensor *sinusoids) {
+    lh_tape *tape = lh_pass_tape(pass);
+    lh_tensor *memory = lh_pass_state(pass, l->memory);
+    if (x == NULL) return NULL;
+    lh_tensor *leaving = lh_slice(tape, x, 1, 0, model->setup.stride);
+    if (lh_pass_carry(pass, l->memory, lh_last_tokens(tape, model->memory, memory, leaving)) !=
+        LH_OK)
+        return NULL;
+    lh_tensor *y =
+        join(model, pass, x, attend(model, l, pass, x, memory, sinusoids), l->attention_norm);
+    lh_tensor *hidden = dropped(model, pass, lh_dense_apply(l->in, pass, y, LH_UNARY_RELU));
+    return join(model, pass, y, lh_dense_apply(l->back, pass, hidden, LH_UNARY_IDENTITY),
+                l->feed_forward_norm);
+}
+
+static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
+    const instance *model = self;
+    const lh_model_setup *setup = &model->setup;
+    lh_tape *tape = lh_pass_tape(pass);
+    const int64_t length = setup->seq_len + setup->pred_len;
+    lh_tensor *sinusoids =
+        model->relative ? lh_sinusoids(tape, model->memory + length, model->width) : NULL;
+    lh_tensor *x = lh_series_embedding_apply(&model->embedding, pass, lh_pass_batch(pass)->vectors);
+    for (int64_t i = 0; i < model->layers; ++i) {
+        const lh_scope scope = lh_scope_open(tape);
+        x = lh_scope_close(tape, scope, run_layer(model, &model->layer[i], pass, x, sinusoids));
+    }
+    x = lh_contiguous(tape, lh_slice(tape, x, 1, setup->seq_len, setup->pred_len));
+    out->hidden =
+        lh_dense_apply(model->projection, pass, dropped(model, pass, x), LH_UNARY_IDENTITY);
+    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+}
+
+static lh_status check(const void *self, int64_t rows, int64_t length) {
+    const instance *model = self;
+    (void)rows;
+    return lh_require_window(&model->setup, length);
+}
+
+static double flops_per_token(const void *self, int64_t length) {
+    const instance *model = self;
+    const lh_model_setup *setup = &model->setup;
+    const double steps = (double)length, width = (double)model->width,
+                 memory = (double)model->memory;
+    const double pairs = steps * memory + steps * (steps + 1.0) / 2.0;
+    const double products = 2.0 * steps * width * width + 2.0 * (memory + steps) * width * width +
+                            2.0 * steps * width * (double)model->hidden;
+    const double layer_flops = 2.0 * (products + (model->relative ? 3.0 : 2.0) * pairs * width);
+    const double head = 2.0 * (double)setup->pred_len * width * (double)setup->output_features;
+    return ((double)model->layers * layer_flops + head) / steps +
+           lh_series_embedding_flops(&model->embedding, setup->time_features);
+}
+
+static lh_status probe(const void *self, const lh_params *params,
+                       void (*report)(void *context, const char *name, double value),
+                       void *context) {
+    const instance *model = self;
+    for (int64_t i = 0; i < model->layers; ++i)
+        LH_TRY(
+            lh_recurrence_encoding_probe(&model->layer[i].recurrence, params, i, report, context));
+    return LH_OK;
+}
+
+const lh_model_class lh_model_series_xl = {
+    .name = "series_xl",
+    .summary = "Transformer-XL over the windows of a time series",
+    .paper = "Dai et al. 2019, arXiv:1901.02860; Huang et al. 2023 (RSA), section 4.1",
+    .version = 1,
+    .abilities = LH_ABLE_VECTORS | LH_ABLE_STATE_TRUNCATED,
+    .options = options,
+    .instance_size = sizeof(instance),
+    .declare = declare,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+    .check = check,
+    .probe = probe,
+};
