@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "datasets/json_lines.h"
 #include "harness/engine/atomic_file.h"
 
 const lh_option lh_corpus_options[] = {
@@ -171,7 +172,7 @@ static lh_status read_found(lh_corpus *corpus, const char *path, bool stream,
     if (stream) return lh_corpus_read_stream(corpus, lh_options_text(options, "name"), path);
     if (field[0] == '\0') field = "text";
     if (lh_is_folder(path)) return lh_corpus_read_folder(corpus, field, path);
-    if (!lh_corpus_is_lines(path))
+    if (!lh_json_lines_is(path))
         return lh_fail(LH_EFORMAT, "%s: neither a folder nor a file of JSON lines", path);
     return lh_corpus_read_lines(corpus, field, -1, strrchr(path, '/') + 1, path);
 }
@@ -182,8 +183,7 @@ static lh_status read_documents(lh_corpus *corpus, const char *name, const lh_op
     if (strncmp(name, generate, sizeof generate - 1) == 0) {
         return read_generated(corpus, name + sizeof generate - 1, options);
     }
-    const bool given =
-        strchr(name, '/') != NULL && (lh_corpus_is_lines(name) || lh_is_folder(name));
+    const bool given = strchr(name, '/') != NULL && (lh_json_lines_is(name) || lh_is_folder(name));
     if (given) (void)snprintf(path, sizeof path, "%s", name);
     if (!given && !lh_data_find(name, path)) {
         return lh_corpus_has_generator(name) ? read_generated(corpus, name, options)
@@ -200,6 +200,14 @@ static lh_status read_documents(lh_corpus *corpus, const char *name, const lh_op
     return LH_OK;
 }
 
+lh_status lh_corpus_open_tokens(lh_corpus *corpus, const char *tokens) {
+    uint64_t named = 0;
+    if (!lh_tokens_are_trained(tokens)) return lh_tokenizer_open(tokens, &corpus->tokenizer);
+    LH_TRY(lh_trained_tokens_open(corpus, tokens, &named, &corpus->tokenizer));
+    if (named != 0) mix_digest(corpus, &named, sizeof named);
+    return LH_OK;
+}
+
 static lh_status fill(lh_corpus *corpus, const lh_options *options) {
     const char *tokens = lh_options_text(options, "tokens");
     corpus->split_bytes = lh_options_integer(options, "split_bytes");
@@ -209,18 +217,14 @@ static lh_status fill(lh_corpus *corpus, const lh_options *options) {
     corpus->split[LH_VALID].limit = lh_options_integer(options, "limit_eval_bytes");
     corpus->split[LH_TEST].limit = corpus->split[LH_VALID].limit;
     const bool trained = lh_tokens_are_trained(tokens);
-    if (!trained) LH_TRY(lh_tokenizer_open(tokens, &corpus->tokenizer));
+    if (!trained) LH_TRY(lh_corpus_open_tokens(corpus, tokens));
     mix_digest(corpus, tokens, strlen(tokens));
     LH_TRY(read_documents(corpus, lh_options_text(options, "name"), options));
     if (corpus->split[LH_TRAIN].count == 0) {
         return lh_fail(LH_EFORMAT, "data '%s' has no training documents",
                        lh_options_text(options, "name"));
     }
-    if (!trained) return LH_OK;
-    uint64_t named = 0;
-    LH_TRY(lh_trained_tokens_open(corpus, tokens, &named, &corpus->tokenizer));
-    if (named != 0) mix_digest(corpus, &named, sizeof named);
-    return LH_OK;
+    return trained ? lh_corpus_open_tokens(corpus, tokens) : LH_OK;
 }
 
 lh_status lh_corpus_create(lh_corpus **out) {

@@ -7,6 +7,9 @@
 /* A corpus without documents, for texts that are added to it. Gives; lh_corpus_destroy. */
 lh_status lh_corpus_create(lh_corpus **out);
 
+/* Opens its tokenizer, or trains one on its training documents. */
+lh_status lh_corpus_open_tokens(lh_corpus *corpus, const char *tokens);
+
 /* Adds a document whose text is read from `path` on first use. `bytes` is its size. */
 lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name, const char *path,
                              int64_t bytes);
@@ -41,9 +44,8 @@ lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char
 /* 90 / 5 / 5 by a hash of a document's name. */
 lh_split lh_split_by_name(const char *name);
 
-/* Files ".jsonl" and ".jsonl.gz": a document a line. `split` -1: by the hash of its name and line.
- * Fails: LH_EFORMAT with file, line and field or column, LH_EIO, LH_EMEMORY. */
-bool lh_corpus_is_lines(const char *name);
+/* A file of JSON lines (json_lines.h): a document a line. `split` -1: by the hash of its name and
+ * line. Fails: LH_EFORMAT with file, line and field or column, LH_EIO, LH_EMEMORY. */
 lh_status lh_corpus_read_lines(lh_corpus *corpus, const char *field, int split, const char *name,
                                const char *path);
 

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "datasets/corpus.h"
+#include "datasets/json_lines.h"
 
 enum { MOST_DEPTH = 16 };
 
@@ -43,7 +44,7 @@ static lh_status walk_entry(const walk *w, const char *folder, const char *entry
     if (S_ISDIR(status.st_mode)) return walk_folder(w, path, depth + 1);
     if (!S_ISREG(status.st_mode)) return LH_OK;
     const char *name = path + strlen(w->root) + 1;
-    if (lh_corpus_is_lines(name)) {
+    if (lh_json_lines_is(name)) {
         const int split = w->split >= 0 ? w->split : named_split(name);
         return lh_corpus_read_lines(w->corpus, w->field, split, name, path);
     }
@@ -78,7 +79,7 @@ static bool only_file(const char *folder, char path[LH_PATH_BYTES], char name[LH
         free(entry[i]);
     }
     free(entry);
-    if (visible != 1 || lh_corpus_is_lines(name)) return false;
+    if (visible != 1 || lh_json_lines_is(name)) return false;
     const int length = snprintf(path, LH_PATH_BYTES, "%s/%s", folder, name);
     return length > 0 && length < LH_PATH_BYTES && stat(path, &status) == 0 &&
            S_ISREG(status.st_mode);

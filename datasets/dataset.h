@@ -23,6 +23,9 @@ int64_t lh_tokenizer_vocabulary(const lh_tokenizer *tokenizer); /* rows of the e
 const char *lh_tokenizer_name(const lh_tokenizer *tokenizer);
 /* The id that ends a text where id 0 is padding, in no encoded text; 0 when there are none. */
 int32_t lh_tokenizer_end(const lh_tokenizer *tokenizer);
+/* The id of the token that a BPE vocabulary writes like this, such as "<s>"; -1 when there is none.
+ */
+int32_t lh_tokenizer_find(const lh_tokenizer *tokenizer, const char *token);
 /* Gives *tokens (free()). Fails: LH_EFORMAT with byte offset where text must be UTF-8 and is not.
  */
 lh_status lh_tokenizer_encode(const lh_tokenizer *tokenizer, const char *text, size_t bytes,

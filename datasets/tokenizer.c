@@ -80,6 +80,10 @@ int32_t lh_tokenizer_end(const lh_tokenizer *tokenizer) {
     return tokenizer->class->end != NULL ? tokenizer->class->end(tokenizer->instance) : 0;
 }
 
+int32_t lh_tokenizer_find(const lh_tokenizer *tokenizer, const char *token) {
+    return tokenizer->class->find != NULL ? tokenizer->class->find(tokenizer->instance, token) : -1;
+}
+
 const char *lh_tokenizer_name(const lh_tokenizer *tokenizer) {
     return tokenizer->name;
 }

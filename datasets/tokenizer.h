@@ -11,6 +11,7 @@ typedef struct lh_tokenizer_class {
     void (*close)(void *instance);
     int32_t (*end)(const void *instance); /* as lh_tokenizer_end; NULL: there is none */
     int64_t (*vocabulary)(const void *instance);
+    int32_t (*find)(const void *instance, const char *token); /* optional; lh_tokenizer_find */
     lh_status (*encode)(const void *instance, const char *text, size_t bytes, int32_t **tokens,
                         int64_t *count);
     lh_status (*decode)(const void *instance, const int32_t *tokens, int64_t count, char **text,

@@ -324,6 +324,10 @@ static int64_t vocabulary(const void *instance) {
     return ((const bpe *)instance)->count;
 }
 
+static int32_t find(const void *instance, const char *text) {
+    return token_id(instance, (const unsigned char *)text, (int32_t)strlen(text));
+}
+
 /* ---- merging a piece ---- */
 
 /* A possible merge, in a heap ordered by rank, then place. */
@@ -494,6 +498,7 @@ static lh_status decode(const void *instance, const int32_t *tokens, int64_t cou
 
 const lh_tokenizer_class lh_tokens_bpe = {
     .prefix = "bpe:",
+    .find = find,
     .open = open_vocabulary,
     .close = close_vocabulary,
     .vocabulary = vocabulary,

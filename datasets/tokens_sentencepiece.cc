@@ -108,8 +108,8 @@ lh_status decode(const void *instance, const int32_t *tokens, int64_t count, cha
 extern "C" {
 
 extern const lh_tokenizer_class lh_tokens_sentencepiece;
-const lh_tokenizer_class lh_tokens_sentencepiece = {"sentencepiece:", open_model, close_model, end,
-                                                    vocabulary,       encode,     decode};
+const lh_tokenizer_class lh_tokens_sentencepiece = {
+    "sentencepiece:", open_model, close_model, end, vocabulary, nullptr, encode, decode};
 
 lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int64_t pieces) {
     const std::string command =

@@ -1,7 +1,5 @@
 #include "harness/train/batcher.h"
 
-#include "harness/train/shuffle.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,41 +10,13 @@ typedef struct row_position {
 
 struct lh_batcher {
     lh_batcher_spec spec;
-    int64_t epoch;
-    int64_t taken;  /* documents handed out in this epoch */
-    int32_t *order; /* [count]: the epoch's order of documents */
+    lh_order order; /* of documents */
     row_position *row;
     int32_t *tokens, *target, *starts;
     real *weights;
 };
 
-/* ---- order of documents ---- */
-
-static void order_epoch(lh_batcher *batcher) {
-    const int64_t count = batcher->spec.source.count;
-    const lh_random_key key = {.seed = batcher->spec.seed,
-                               .step = (uint64_t)batcher->epoch,
-                               .stream = LH_STREAM_DATA,
-                               .op = 0};
-    if (batcher->spec.endless) {
-        lh_shuffle(key, batcher->order, count);
-    } else {
-        for (int64_t i = 0; i < count; ++i)
-            batcher->order[i] = (int32_t)i;
-    }
-}
-
-/* Index of the next document, or -1 at the end of a pass. */
-static int64_t next_document(lh_batcher *batcher) {
-    if (batcher->spec.source.count == LH_WITHOUT_END) return batcher->taken++;
-    if (batcher->taken == batcher->spec.source.count) {
-        if (!batcher->spec.endless) return -1;
-        batcher->epoch += 1;
-        batcher->taken = 0;
-        order_epoch(batcher);
-    }
-    return batcher->order[batcher->taken++];
-}
+/* ---- documents ---- */
 
 static lh_status get_document(const lh_batcher *batcher, int64_t index, lh_document *out) {
     return batcher->spec.source.get(batcher->spec.source.context, index, out);
@@ -67,7 +37,7 @@ static bool has_segment(const lh_batcher *batcher, const lh_document *document, 
 static lh_status advance_row(lh_batcher *batcher, row_position *row, lh_document *document) {
     const int64_t count = batcher->spec.source.count;
     for (int64_t tried = 0; tried <= 2 * (count > 0 ? count : 1); ++tried) {
-        row->document = next_document(batcher);
+        row->document = lh_order_next(&batcher->order);
         row->offset = 0;
         if (row->document < 0) return LH_OK;
         LH_TRY(get_document(batcher, row->document, document));
@@ -174,16 +144,16 @@ static lh_status check_spec(const lh_batcher_spec *spec) {
 static lh_status create_buffers(lh_batcher *batcher) {
     const size_t rows = (size_t)batcher->spec.rows;
     const size_t positions = rows * (size_t)batcher->spec.length;
-    const size_t order = (size_t)(batcher->spec.source.count + 1);
-    batcher->order = lh_allocate_zeroed(order > 0 ? order : 1, sizeof *batcher->order);
     batcher->row = lh_allocate_zeroed(rows, sizeof *batcher->row);
     batcher->tokens = lh_allocate_zeroed(positions, sizeof *batcher->tokens);
     batcher->target = lh_allocate_zeroed(positions, sizeof *batcher->target);
     batcher->weights = lh_allocate_zeroed(positions, sizeof *batcher->weights);
     batcher->starts = lh_allocate_zeroed(rows, sizeof *batcher->starts);
-    const bool complete = batcher->order && batcher->row && batcher->tokens && batcher->target &&
-                          batcher->weights && batcher->starts;
-    return complete ? LH_OK : LH_EMEMORY;
+    const bool complete =
+        batcher->row && batcher->tokens && batcher->target && batcher->weights && batcher->starts;
+    if (!complete) return LH_EMEMORY;
+    const lh_batcher_spec *spec = &batcher->spec;
+    return lh_order_open(&batcher->order, spec->source.count, spec->endless, spec->seed);
 }
 
 lh_status lh_batcher_create(const lh_batcher_spec *spec, lh_batcher **out) {
@@ -204,7 +174,7 @@ lh_status lh_batcher_create(const lh_batcher_spec *spec, lh_batcher **out) {
 
 void lh_batcher_destroy(lh_batcher *batcher) {
     if (batcher == NULL) return;
-    free(batcher->order);
+    lh_order_close(&batcher->order);
     free(batcher->row);
     free(batcher->tokens);
     free(batcher->target);
@@ -214,11 +184,9 @@ void lh_batcher_destroy(lh_batcher *batcher) {
 }
 
 void lh_batcher_rewind(lh_batcher *batcher) {
-    batcher->epoch = 0;
-    batcher->taken = 0;
+    lh_order_seek(&batcher->order, 0, 0);
     for (int64_t r = 0; r < batcher->spec.rows; ++r)
         batcher->row[r] = (row_position){.document = -1, .offset = 0};
-    order_epoch(batcher);
 }
 
 /* ---- cursor ---- */
@@ -228,8 +196,8 @@ int lh_batcher_cursor_words(const lh_batcher *batcher) {
 }
 
 int lh_batcher_cursor_get(const lh_batcher *batcher, int64_t *words) {
-    words[0] = batcher->epoch;
-    words[1] = batcher->taken;
+    words[0] = batcher->order.epoch;
+    words[1] = batcher->order.taken;
     for (int64_t r = 0; r < batcher->spec.rows; ++r) {
         words[2 + 2 * r] = batcher->row[r].document;
         words[3 + 2 * r] = batcher->row[r].offset;
@@ -240,7 +208,7 @@ int lh_batcher_cursor_get(const lh_batcher *batcher, int64_t *words) {
 static bool cursor_is_valid(const lh_batcher *batcher, const int64_t *words) {
     const int64_t documents = batcher->spec.source.count;
     const bool ends = documents != LH_WITHOUT_END;
-    bool valid = words[0] >= 0 && words[1] >= 0 && (!ends || words[1] <= documents);
+    bool valid = lh_order_has(&batcher->order, words[0], words[1]);
     for (int64_t r = 0; r < batcher->spec.rows; ++r) {
         const int64_t document = words[2 + 2 * r], offset = words[3 + 2 * r];
         valid = valid && document >= -1 && document < (ends ? documents : words[1]) && offset >= 0;
@@ -255,10 +223,8 @@ lh_status lh_batcher_cursor_set(lh_batcher *batcher, const int64_t *words, int c
     if (!cursor_is_valid(batcher, words))
         return lh_fail(LH_EFORMAT, "data: a position outside the %lld documents",
                        (long long)batcher->spec.source.count);
-    batcher->epoch = words[0];
-    batcher->taken = words[1];
+    lh_order_seek(&batcher->order, words[0], words[1]);
     for (int64_t r = 0; r < batcher->spec.rows; ++r)
         batcher->row[r] = (row_position){.document = words[2 + 2 * r], .offset = words[3 + 2 * r]};
-    order_epoch(batcher);
     return LH_OK;
 }

@@ -7,6 +7,7 @@
 #ifndef LH_TRAIN_BATCHER_H
 #define LH_TRAIN_BATCHER_H
 
+#include "harness/train/order.h"
 #include "harness/train/task.h"
 
 /* Where documents come from. `get` lends a document until its next call. */
@@ -15,8 +16,6 @@ typedef struct lh_document_source {
     lh_status (*get)(void *context, int64_t index, lh_document *out);
     int64_t count; /* LH_WITHOUT_END: a training stream reads each once, in order */
 } lh_document_source;
-
-enum { LH_WITHOUT_END = -1 };
 
 typedef struct lh_batcher_spec {
     lh_document_source source;

@@ -1,5 +1,6 @@
 #include "harness/train/task.h"
 
+#include "harness/train/defect.h"
 #include "harness/train/forecasting.h"
 #include "harness/train/language_model.h"
 #include "harness/train/regular_language.h"
@@ -26,6 +27,10 @@ static const lh_task_class *imagenet64(void) {
     return &lh_imagenet64_class;
 }
 
+static const lh_task_class *defect(void) {
+    return &lh_defect_class;
+}
+
 /* The in-tree tasks; a class may have to compose its option table before it can be shown. */
 static const lh_task_class *(*const task_table[])(void) = {
     lh_language_model_class,
@@ -36,6 +41,7 @@ static const lh_task_class *(*const task_table[])(void) = {
     lh_regular_language_class,
     lh_forecasting_class,
     lh_translation_class,
+    defect,
 };
 
 enum { TASKS = sizeof task_table / sizeof task_table[0] };

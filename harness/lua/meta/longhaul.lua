@@ -414,6 +414,16 @@
 ---@field max_tokens? integer # training pairs with a longer side are left out (default 256)
 ---@field data_seed? integer # generator: seed of the pairs (default 1)
 
+---@class longhaul.tasks.defect: { [1]: longhaul.corpus }
+---@field name? string # a data folder, or one with a slash in its path, with train.jsonl, valid...
+---@field tokens? string # tokenizer: bpe:codet5 as published, bytes, bpe:NAME, bpe:train:SIZE ....
+---@field source_length? integer # tokens of a function, its begin and end included; longer ones...
+---@field batch? integer # functions of a batch (B) (default 32)
+---@field head? "generation"|"classification" # write "true" or "false", or classify the decoder...
+---@field functions? integer # training functions to use, the first ones; 0: all, generator: 100...
+---@field evaluate_functions? integer # the same of the validation and of the test split; 0: all...
+---@field data_seed? integer # generator: seed of the functions (default 1)
+
 ---@class longhaul.text: longhaul.tasks.language_model, { [1]: string }
 
 ---@class longhaul.series: longhaul.tasks.forecasting, { [1]: string }
@@ -474,6 +484,7 @@
 ---@field regular_language fun(options: longhaul.tasks.regular_language): longhaul.spec
 ---@field forecasting fun(options: longhaul.tasks.forecasting): longhaul.spec
 ---@field translation fun(options: longhaul.tasks.translation): longhaul.spec
+---@field defect fun(options: longhaul.tasks.defect): longhaul.spec
 
 ---@class longhaul.spec
 local spec = {}

@@ -1,0 +1,265 @@
+#include "datasets/defects.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include "datasets/corpus.h"
+#include "datasets/json_lines.h"
+
+static const char stand_in[] = "devign";
+enum { EXTRA_IDS = 100 };
+
+struct lh_defects {
+    lh_corpus *corpus; /* the functions */
+    uint8_t *defective[LH_SPLITS];
+    int64_t capacity[LH_SPLITS], limits[LH_SPLITS];
+    int64_t most_tokens;
+    int32_t *tokens; /* of the function read last */
+    lh_defects_ids ids;
+    uint64_t digest;
+    char source[LH_PATH_BYTES + 64];
+};
+
+/* ---- adding functions ---- */
+
+/* Bytes of the white space at `s` as Unicode has it, 0 where there is none. */
+static size_t space_at(const unsigned char *s) {
+    if (s[0] == ' ' || (s[0] >= 0x09 && s[0] <= 0x0d) || (s[0] >= 0x1c && s[0] <= 0x1f)) return 1;
+    if (s[0] == 0xc2) return s[1] == 0x85 || s[1] == 0xa0 ? 2 : 0;
+    const bool marks =
+        s[0] == 0xe2 && s[1] == 0x80 &&
+        ((s[2] >= 0x80 && s[2] <= 0x8a) || s[2] == 0xa8 || s[2] == 0xa9 || s[2] == 0xaf);
+    const bool others = (s[0] == 0xe1 && s[1] == 0x9a && s[2] == 0x80) ||
+                        (s[0] == 0xe2 && s[1] == 0x81 && s[2] == 0x9f) ||
+                        (s[0] == 0xe3 && s[1] == 0x80 && s[2] == 0x80);
+    return marks || others ? 3 : 0;
+}
+
+/* In place; returns the bytes that are left. */
+static size_t join_words(char *text) {
+    const unsigned char *from = (const unsigned char *)text;
+    size_t used = 0;
+    while (*from != '\0') {
+        const size_t space = space_at(from);
+        if (space == 0) text[used++] = (char)*from++;
+        if (space > 0 && used > 0 && text[used - 1] != ' ') text[used++] = ' ';
+        from += space;
+    }
+    if (used > 0 && text[used - 1] == ' ') used -= 1;
+    text[used] = '\0';
+    return used;
+}
+
+static bool reserve(lh_defects *defects, lh_split split, int64_t count) {
+    if (count <= defects->capacity[split]) return true;
+    const int64_t capacity = 2 * count + 1024;
+    uint8_t *grown = lh_reallocate(defects->defective[split], (size_t)capacity);
+    if (grown == NULL) return false;
+    defects->defective[split] = grown;
+    defects->capacity[split] = capacity;
+    return true;
+}
+
+/* Takes the text, which is not empty. */
+static lh_status add(lh_defects *defects, lh_split split, const char *name, char *text,
+                     size_t bytes, bool defective) {
+    const int64_t index = lh_corpus_documents(defects->corpus, split);
+    if (!reserve(defects, split, index + 1)) {
+        free(text);
+        return LH_EMEMORY;
+    }
+    defects->defective[split][index] = defective;
+    return lh_corpus_add_text(defects->corpus, split, name, text, bytes);
+}
+
+static bool is_full(const lh_defects *defects, lh_split split) {
+    return defects->limits[split] > 0 &&
+           lh_corpus_documents(defects->corpus, split) == defects->limits[split];
+}
+
+/* ---- JSON lines ---- */
+
+typedef struct reader {
+    lh_defects *defects;
+    lh_split split;
+} reader;
+
+static lh_status add_line(void *to, const lh_json_line *line) {
+    const reader *r = to;
+    const cJSON *code = cJSON_GetObjectItemCaseSensitive(line->value, "func");
+    const cJSON *target = cJSON_GetObjectItemCaseSensitive(line->value, "target");
+    if (is_full(r->defects, r->split)) return LH_OK;
+    if (!cJSON_IsString(code))
+        return lh_json_line_refuse(line, "no field 'func' with the text of a function");
+    if (!cJSON_IsNumber(target) || (target->valuedouble != 0 && target->valuedouble != 1))
+        return lh_json_line_refuse(line, "no field 'target' that is 0 (clean) or 1 (defective)");
+    char *text = lh_duplicate_text(code->valuestring);
+    if (text == NULL) return LH_EMEMORY;
+    const size_t bytes = join_words(text);
+    if (bytes == 0) {
+        free(text);
+        return lh_json_line_refuse(line, "field 'func' is empty");
+    }
+    return add(r->defects, r->split, line->path, text, bytes, target->valuedouble == 1);
+}
+
+static lh_status read_split(lh_defects *defects, lh_split split, const char *folder) {
+    static const char *const names[LH_SPLITS] = {"train", "valid", "test"};
+    static const char *const endings[] = {".jsonl", ".jsonl.gz"};
+    reader r = {.defects = defects, .split = split};
+    for (int i = 0; i < 2; ++i) {
+        char path[LH_PATH_BYTES + 32];
+        struct stat status;
+        (void)snprintf(path, sizeof path, "%s/%s%s", folder, names[split], endings[i]);
+        if (stat(path, &status) != 0) continue;
+        LH_TRY(lh_json_lines_read(path, add_line, &r));
+        if (lh_corpus_documents(defects->corpus, split) > 0) return LH_OK;
+        return lh_fail(LH_EFORMAT, "%s: has no functions", path);
+    }
+    return lh_fail(LH_EIO, "%s: has neither %s.jsonl nor %s.jsonl.gz", folder, names[split],
+                   names[split]);
+}
+
+static lh_status read_folder(lh_defects *defects, const char *name, const char *folder) {
+    int64_t functions = 0;
+    for (int split = 0; split < LH_SPLITS; ++split) {
+        LH_TRY(read_split(defects, (lh_split)split, folder));
+        functions += lh_corpus_documents(defects->corpus, (lh_split)split);
+    }
+    (void)snprintf(defects->source, sizeof defects->source, "%s (%lld functions in the folder)",
+                   name, (long long)functions);
+    return LH_OK;
+}
+
+/* ---- the generator ---- */
+
+static lh_status generate(lh_defects *defects, const lh_defects_spec *spec) {
+    char text[LH_FUNCTION_BYTES];
+    for (int split = 0; split < LH_SPLITS; ++split) {
+        const uint64_t seed = spec->data_seed * LH_SPLITS + (uint64_t)split;
+        for (int64_t i = 0; i < spec->counts[split] && !is_full(defects, (lh_split)split); ++i) {
+            const bool defective = lh_generate_function(seed, (uint64_t)i, text);
+            char *copy = lh_duplicate_text(text);
+            if (copy == NULL) return LH_EMEMORY;
+            LH_TRY(add(defects, (lh_split)split, stand_in, copy, join_words(copy), defective));
+        }
+    }
+    (void)snprintf(defects->source, sizeof defects->source, "%s (embedded generator)", stand_in);
+    return LH_OK;
+}
+
+/* ---- opening ---- */
+
+static lh_status read_functions(lh_defects *defects, const lh_defects_spec *spec) {
+    const char *name = spec->name;
+    char path[LH_PATH_BYTES];
+    if (strchr(name, '/') != NULL) return read_folder(defects, name, name);
+    if (lh_data_find(name, path)) return read_folder(defects, name, path);
+    if (strcmp(name, stand_in) == 0) return generate(defects, spec);
+    return lh_fail(LH_EIO,
+                   "no functions '%s': expected the folder %s with train.jsonl, valid.jsonl and "
+                   "test.jsonl in $LONGHAUL_DATA or the cache folder; `%s` alone is made by the "
+                   "embedded generator",
+                   name, name, stand_in);
+}
+
+/* The token that the vocabulary has for `text`, or `otherwise`. */
+static lh_status single_token(const lh_tokenizer *tokenizer, const char *text, int32_t otherwise,
+                              int32_t *id) {
+    int32_t *tokens = NULL;
+    int64_t count = 0;
+    LH_TRY(lh_tokenizer_encode(tokenizer, text, strlen(text), &tokens, &count));
+    *id = count == 1 ? tokens[0] : otherwise;
+    free(tokens);
+    return LH_OK;
+}
+
+static int32_t own_token(const lh_tokenizer *tokenizer, const char *token, int32_t otherwise) {
+    const int32_t id = lh_tokenizer_find(tokenizer, token);
+    return id >= 0 ? id : otherwise;
+}
+
+static lh_status find_ids(const lh_tokenizer *tokenizer, lh_defects_ids *ids) {
+    const int64_t vocabulary = lh_tokenizer_vocabulary(tokenizer);
+    const int32_t first = (int32_t)vocabulary;
+    *ids = (lh_defects_ids){.vocabulary = vocabulary + EXTRA_IDS,
+                            .pad = own_token(tokenizer, "<pad>", first),
+                            .begin = own_token(tokenizer, "<s>", first + 1),
+                            .end = own_token(tokenizer, "</s>", first + 2)};
+    LH_TRY(single_token(tokenizer, "false", first + 3, &ids->answer[0]));
+    return single_token(tokenizer, "true", first + 4, &ids->answer[1]);
+}
+
+static lh_status fill(lh_defects *defects, const lh_defects_spec *spec) {
+    memcpy(defects->limits, spec->limits, sizeof defects->limits);
+    defects->most_tokens = spec->most_tokens;
+    defects->tokens = lh_allocate((size_t)spec->most_tokens * sizeof *defects->tokens);
+    if (defects->tokens == NULL) return LH_EMEMORY;
+    LH_TRY(lh_corpus_create(&defects->corpus));
+    LH_TRY(read_functions(defects, spec));
+    LH_TRY(lh_corpus_open_tokens(defects->corpus, spec->tokens));
+    defects->digest = lh_corpus_digest(defects->corpus);
+    for (int split = 0; split < LH_SPLITS; ++split)
+        defects->digest = XXH3_64bits_withSeed(defects->defective[split],
+                                               (size_t)lh_defects_count(defects, (lh_split)split),
+                                               defects->digest);
+    return find_ids(lh_corpus_tokenizer(defects->corpus), &defects->ids);
+}
+
+lh_status lh_defects_open(const lh_defects_spec *spec, lh_defects **out) {
+    *out = NULL;
+    lh_defects *defects = lh_allocate_zeroed(1, sizeof *defects);
+    if (defects == NULL) return LH_EMEMORY;
+    const lh_status status = fill(defects, spec);
+    if (status != LH_OK) {
+        lh_defects_destroy(defects);
+        return status;
+    }
+    *out = defects;
+    return LH_OK;
+}
+
+void lh_defects_destroy(lh_defects *defects) {
+    if (defects == NULL) return;
+    for (int split = 0; split < LH_SPLITS; ++split)
+        free(defects->defective[split]);
+    lh_corpus_destroy(defects->corpus);
+    free(defects->tokens);
+    free(defects);
+}
+
+/* ---- reading ---- */
+
+const lh_defects_ids *lh_defects_ids_of(const lh_defects *defects) {
+    return &defects->ids;
+}
+
+int64_t lh_defects_count(const lh_defects *defects, lh_split split) {
+    return lh_corpus_documents(defects->corpus, split);
+}
+
+const char *lh_defects_source(const lh_defects *defects) {
+    return defects->source;
+}
+
+uint64_t lh_defects_digest(const lh_defects *defects) {
+    return defects->digest;
+}
+
+lh_status lh_defects_function(lh_defects *defects, lh_split split, int64_t index,
+                              lh_function *out) {
+    lh_document document;
+    LH_TRY(lh_corpus_document(defects->corpus, split, index, &document));
+    const int64_t room = defects->most_tokens - 2;
+    const int64_t count = document.count < room ? document.count : room;
+    defects->tokens[0] = defects->ids.begin;
+    memcpy(defects->tokens + 1, document.tokens, (size_t)count * sizeof *defects->tokens);
+    defects->tokens[count + 1] = defects->ids.end;
+    *out = (lh_function){.tokens = defects->tokens,
+                         .count = count + 2,
+                         .defective = defects->defective[split][index] != 0};
+    return LH_OK;
+}
