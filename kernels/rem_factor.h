@@ -23,6 +23,8 @@ typedef struct lh_rem_factor {
     lh_complex end;            /* w^(K+1) */
     lh_complex end_derivative; /* (K+1) w^K */
     double decay_derivative;   /* of lambda by eta: 1 - lambda^2; gamma'(nu) / gamma: 1 - gamma */
+    int64_t reach; /* powers beyond are 0: the cutoff, or where |w|^t is next to nothing */
+    bool cut;      /* the reach is the cutoff: what passes it is taken out */
 } lh_rem_factor;
 
 LH_INLINE double lh_rem_gate(double x) {
@@ -44,6 +46,22 @@ LH_INLINE lh_complex lh_complex_power(lh_complex base, int64_t power) {
     return result;
 }
 
+/* Below this a power adds nothing to a sum of `real`, and its products would soon be denormal. */
+LH_INLINE double lh_rem_least(void) {
+    return sizeof(real) == sizeof(float) ? 1e-30 : 1e-280;
+}
+
+LH_INLINE void lh_rem_set_end(lh_rem_factor *f, int64_t cutoff) {
+    const double size = sqrt(f->w.re * f->w.re + f->w.im * f->w.im);
+    const double powers = size < 1.0 ? log(lh_rem_least()) / log(size) : (double)LH_FAR;
+    f->cut = (double)cutoff <= powers;
+    f->reach = f->cut ? cutoff : 1 + (int64_t)powers;
+    f->end_derivative = lh_complex_power(f->w, cutoff);
+    f->end = lh_complex_product(f->end_derivative, f->w);
+    f->end_derivative.re *= (double)(cutoff + 1);
+    f->end_derivative.im *= (double)(cutoff + 1);
+}
+
 LH_INLINE lh_rem_factor lh_rem_factor_of(const lh_rem_spec *spec, const lh_rem_head *head) {
     lh_rem_factor f;
     if (head->kind == LH_REM_REGULAR) {
@@ -58,10 +76,7 @@ LH_INLINE lh_rem_factor lh_rem_factor_of(const lh_rem_spec *spec, const lh_rem_h
         f.w.im = gamma * sin(theta);
         f.decay_derivative = 1.0 - gamma;
     }
-    f.end_derivative = lh_complex_power(f.w, head->cutoff);
-    f.end = lh_complex_product(f.end_derivative, f.w);
-    f.end_derivative.re *= (double)(head->cutoff + 1);
-    f.end_derivative.im *= (double)(head->cutoff + 1);
+    lh_rem_set_end(&f, head->cutoff);
     return f;
 }
 

@@ -13,6 +13,7 @@ extern const lh_model_class lh_model_universal;
 extern const lh_model_class lh_model_staircase;
 extern const lh_model_class lh_model_cached_staircase;
 extern const lh_model_class lh_model_feedback;
+extern const lh_model_class lh_model_dai_xl;
 extern const lh_model_class lh_model_lstm;
 extern const lh_model_class lh_model_rnn;
 extern const lh_model_class lh_model_transformer;

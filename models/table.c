@@ -10,6 +10,7 @@ const lh_model_class *const lh_model_table[] = {
     &lh_model_staircase,
     &lh_model_cached_staircase,
     &lh_model_feedback,
+    &lh_model_dai_xl,
     &lh_model_lstm,
     &lh_model_rnn,
     &lh_model_transformer,

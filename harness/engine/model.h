@@ -69,7 +69,15 @@ typedef struct lh_output {
     lh_tensor *head_weight; /* [vocabulary][width] */
     lh_tensor *head_bias;   /* optional [vocabulary] */
     double logit_scale;     /* logits = logit_scale * (hidden head_weight^T + head_bias) */
+    /* Adaptive softmax (Grave et al. 2017): the entries from cutoff[i] to cutoff[i + 1] are cluster
+     * i, predicted as one entry of the head and then within it. 0 clusters: a plain softmax. */
+    int clusters;
+    const int64_t *cutoff;     /* [clusters], ascending; borrowed */
+    lh_tensor *cluster_weight; /* [clusters][width]: cluster i is column clusters - 1 - i */
+    lh_tensor *cluster_bias;   /* [clusters] */
 } lh_output;
+
+enum { LH_CLUSTERS = 8 };
 
 enum {
     LH_ABLE_CAUSAL = 1,         /* a future token changes no earlier output, bit for bit */

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "harness/train/adaptive_softmax.h"
+
 /* The engine's record holds the message of the op that gave NULL. */
 static lh_status failure(void) {
     const lh_status status = lh_error_get()->status;
@@ -84,6 +86,10 @@ lh_status lh_loss_forward(lh_tape *tape, const lh_output *output, const lh_batch
                        "loss: needs a model with a head over a vocabulary and a task with token "
                        "targets, or vectors in both");
     const double gradient_scale = weight > 0.0 ? 1.0 / weight : 0.0;
+    if (output->clusters > 0) {
+        *loss = lh_adaptive_cross_entropy(tape, output, batch, gradient_scale, sums);
+        return *loss != NULL ? LH_OK : failure();
+    }
     *loss = lh_linear_cross_entropy(tape, output->hidden, output->head_weight, output->head_bias,
                                     output->logit_scale, batch->target, batch->weights,
                                     gradient_scale, 0, sums);
@@ -96,6 +102,8 @@ lh_tensor *lh_loss_logits(lh_tape *tape, const lh_output *output) {
     const int64_t rows = hidden->shape[0], length = hidden->shape[1];
     const int64_t flat[] = {rows * length, hidden->shape[2]};
     const int64_t full[] = {rows, length, output->head_weight->shape[0]};
+    if (output->clusters > 0)
+        return lh_reshape(tape, lh_adaptive_log_probabilities(tape, output), 3, full);
     lh_tensor *logits = lh_reshape(tape, lh_contiguous(tape, hidden), 2, flat);
     logits = lh_matmul(tape, logits, output->head_weight, false, true);
     if (output->head_bias != NULL) logits = lh_add_row(tape, logits, output->head_bias);

@@ -15,8 +15,8 @@
 lh_status lh_loss_forward(lh_tape *tape, const lh_output *output, const lh_batch *batch,
                           double weight, lh_tensor **loss, lh_loss_sums *sums);
 
-/* logits [rows][length][vocabulary], or the predictions themselves when the model has no head. NULL
- * after a failure. */
+/* logits [rows][length][vocabulary], with clusters log probabilities, or the predictions themselves
+ * when the model has no head. NULL after a failure. */
 lh_tensor *lh_loss_logits(lh_tape *tape, const lh_output *output);
 
 /* The same of the last position alone, [rows][1][vocabulary]: no other goes through the head. */

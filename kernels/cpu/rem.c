@@ -109,10 +109,32 @@ LH_SPECIALIZED void expire(state *s, const lh_rem_factor *f, const real *v, int6
 
 /* ---- What becomes of y at a position ---- */
 
-/* Sums over the rows of a head: of dout y, and of dout times the derivative of y. */
+/* Sums over the rows of a head: of dout y, and of dout times the derivative of y. A few rows are
+ * summed by column, then all joins the totals. */
+enum { PENDING = 32 };
+
 typedef struct sums {
-    double value[PANEL], slope_re[PANEL], slope_im[PANEL];
+    int rows;
+    real value[PANEL], slope_re[PANEL], slope_im[PANEL];
+    double total;
+    lh_complex slope;
 } sums;
+
+static double take(real *x) {
+    double sum = 0;
+    for (int e = 0; e < PANEL; ++e) {
+        sum += (double)x[e];
+        x[e] = 0;
+    }
+    return sum;
+}
+
+static void settle(sums *s) {
+    s->total += take(s->value);
+    s->slope.re += take(s->slope_re);
+    s->slope.im += take(s->slope_im);
+    s->rows = 0;
+}
 
 static void add_scaled(int64_t count, real factor, const real *y, real *to) {
 #pragma omp simd
@@ -120,10 +142,10 @@ static void add_scaled(int64_t count, real factor, const real *y, real *to) {
         to[e] += factor * y[e];
 }
 
-static void add_products(int64_t count, const real *dout, const real *x, double *sum) {
+static void add_products(int64_t count, const real *dout, const real *x, real *sum) {
 #pragma omp simd
     for (int64_t e = 0; e < count; ++e)
-        sum[e] += (double)dout[e] * (double)x[e];
+        sum[e] += dout[e] * x[e];
 }
 
 /* A scan of columns [column, column + count) of one head: y is added to `to`, or with `sums` it
@@ -149,13 +171,15 @@ static void emit(const scan *run, const state *s, real *row) {
     add_products(run->count, row + run->column, s->slope_re, run->sums->slope_re);
     if (run->head->kind != LH_REM_REGULAR)
         add_products(run->count, row + run->column, s->slope_im, run->sums->slope_im);
+    if (++run->sums->rows == PENDING) settle(run->sums);
 }
 
 LH_SPECIALIZED void step(const scan *run, const line *from, state *s, int64_t position,
                          bool cyclical, bool slope) {
     const int64_t stride = run->direction * run->head->dilation;
     const real *enters = row_at(from, position - stride);
-    const real *leaves = row_at(from, position - (run->head->cutoff + 1) * stride);
+    const real *leaves =
+        run->factor->cut ? row_at(from, position - (run->factor->reach + 1) * stride) : NULL;
     advance(s, run->factor, enters != NULL ? enters + run->column : nothing, run->count, cyclical,
             slope);
     if (leaves != NULL) expire(s, run->factor, leaves + run->column, run->count, cyclical, slope);
@@ -163,9 +187,14 @@ LH_SPECIALIZED void step(const scan *run, const line *from, state *s, int64_t po
     if (row != NULL) emit(run, s, row);
 }
 
+/* How far an output sees. */
+static int64_t reach_of(const scan *run) {
+    return run->factor->reach * run->head->dilation;
+}
+
 /* The part of the values that the outputs can see: what lies too far back is never taken in. */
 static line within_reach(const scan *run) {
-    const int64_t reach = run->head->cutoff * run->head->dilation;
+    const int64_t reach = reach_of(run);
     line from = *run->from;
     if (run->direction > 0) {
         from.begin = lh_max(from.begin, run->to->begin - reach);
@@ -179,7 +208,9 @@ LH_SPECIALIZED void scan_remainders(const scan *run, bool cyclical, bool slope) 
     const line from = within_reach(run);
     const int64_t stride = run->direction * run->head->dilation;
     const int64_t tokens = from.end - from.begin;
-    const int64_t last = run->direction > 0 ? run->to->end - 1 : run->to->begin;
+    const int64_t reach = reach_of(run);
+    const int64_t last = run->direction > 0 ? lh_min(run->to->end, from.end + reach) - 1
+                                            : lh_max(run->to->begin, from.begin - reach);
     for (int64_t r = 0; r < lh_min(run->head->dilation, tokens); ++r) {
         const int64_t first = run->direction > 0 ? from.begin + r : from.end - 1 - r;
         const int64_t steps = (last - first) * run->direction / run->head->dilation;
@@ -272,13 +303,6 @@ size_t LH_CPU(rem_backward_workspace)(const lh_rem_backward_args *args) {
     return (size_t)(args->spec.batch * args->spec.encoded) * sizeof(share);
 }
 
-static double total(const double *x, int64_t count) {
-    double sum = 0;
-    for (int64_t e = 0; e < count; ++e)
-        sum += x[e];
-    return sum;
-}
-
 /* sum of dout attention over the rows of a head. */
 static double attention_sum(const lh_rem_backward_args *args, int64_t batch, int64_t head) {
     const lh_rem_spec *spec = &args->spec;
@@ -300,15 +324,15 @@ static share parameter_share(const lh_rem_backward_args *args, const lh_rem_fact
     const lh_rem_spec *spec = &args->spec;
     const double gate = lh_rem_gate((double)spec->mu[0]);
     const line from = value_line(spec, batch, head, false);
-    sums dots = {.value = {0}};
+    sums dots = {.rows = 0};
     scan_panels(
         spec,
         (scan){
             .head = &spec->head[head], .factor = factor, .from = &from, .to = dout, .sums = &dots},
         false);
-    const lh_complex slopes = {total(dots.slope_re, PANEL), total(dots.slope_im, PANEL)};
-    const lh_rem_slope slope = lh_rem_slope_of(spec->head[head].kind, factor, slopes);
-    const double apart = total(dots.value, PANEL) - attention_sum(args, batch, head);
+    settle(&dots);
+    const lh_rem_slope slope = lh_rem_slope_of(spec->head[head].kind, factor, dots.slope);
+    const double apart = dots.total - attention_sum(args, batch, head);
     return (share){gate * (1 - gate) * apart, gate * slope.decay, gate * slope.angle};
 }
 

@@ -114,19 +114,21 @@ template <typename source, typename target, typename work>
 __device__ static inline void lh_rem_scan(const lh_rem_head &head, const lh_rem_factor &factor,
                                           const source &from, const target &to, int64_t remainder,
                                           bool forwards, work body) {
-    const int64_t reach = head.cutoff * head.dilation;
+    const int64_t reach = factor.reach * head.dilation;
     const int64_t begin = forwards ? lh_max(from.begin(), to.begin() - reach) : from.begin();
     const int64_t end = forwards ? from.end() : lh_min(from.end(), to.end() + reach);
     const int64_t stride = forwards ? head.dilation : -head.dilation;
     const int64_t first = forwards ? begin + lh_rem_modulo(remainder - begin, head.dilation)
                                    : end - 1 - lh_rem_modulo(end - 1 - remainder, head.dilation);
-    const int64_t last = forwards ? to.end() - 1 : to.begin();
+    const int64_t last =
+        forwards ? lh_min(to.end(), end + reach) - 1 : lh_max(to.begin(), begin - reach);
     if (head.cutoff < 1 || begin >= end) return;
     lh_rem_state s = {0, 0, 0, 0};
     for (int64_t p = first + stride; forwards ? p <= last : p >= last; p += stride) {
-        const int64_t gone = p - (head.cutoff + 1) * stride;
+        const int64_t gone = p - (factor.reach + 1) * stride;
         const real *enters = p - stride >= begin && p - stride < end ? from.at(p - stride) : NULL;
-        const real *leaves = gone >= begin && gone < end ? from.at(gone) : NULL;
+        const bool leaving = factor.cut && gone >= begin && gone < end;
+        const real *leaves = leaving ? from.at(gone) : NULL;
         lh_rem_advance(s, factor, enters != NULL ? *enters : 0, leaves != NULL ? *leaves : 0);
         real *row = to.at(p);
         if (row != NULL) body(s, row);

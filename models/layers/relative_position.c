@@ -16,6 +16,15 @@ void lh_relative_position_declare(lh_relative_position *layer, int64_t width, in
     layer->position = lh_declare_param(declare, init, 1, &inner, "%s.relative.position", prefix);
 }
 
+void lh_relative_position_declare_shared(lh_relative_position *layer,
+                                         const lh_relative_position *first, int64_t width,
+                                         lh_init init, lh_declare *declare, const char *prefix) {
+    const int64_t projection[] = {width, first->heads * first->head_width};
+    *layer = *first;
+    layer->projection =
+        lh_declare_param(declare, init, 2, projection, "%s.relative.projection", prefix);
+}
+
 /* 0, 1 ... count - 1. */
 static lh_tensor *count_up(lh_tape *tape, int64_t count) {
     int32_t *values = lh_allocate((size_t)count * sizeof *values);

@@ -185,6 +185,7 @@ typedef struct model_case {
 #define REFORMER "layers=2 heads=2 hidden=12 dropout=0 positions="
 #define CORE     "width=8 heads=2 hidden=12"
 #define SERIES   "layers=2 width=8 heads=2 hidden=12 dropout=0"
+#define DAI      "layers=2 width=8 heads=2 hidden=12 memory=5 dropout=0"
 static const model_case model_cases[] = {
     {"slide", TINY, 8, true},
     {"slide", TINY " normalize=false position_bias=false see_self=true", 8, true},
@@ -217,6 +218,12 @@ static const model_case model_cases[] = {
     {"feedback", CORE " layers=2 span=5", 8, true},
     {"feedback", CORE " layers=3 span=3 memory=top see_self=true", 4, true},
     {"feedback", CORE " layers=2 span=4 share_kv=true", 8, true},
+    {"dai_xl", DAI, 8, false},
+    {"dai_xl", DAI " same_length=true longest_distance=4 head_width=3", 8, false},
+    {"dai_xl", DAI " rsa_kinds=0+0+0+0+1+1 rsa_dilation=2+3 rsa_gate=1", 8, false},
+    {"dai_xl", DAI " rsa_kinds=1+0+0+0+0+0 rsa_matrix=learned segment=8", 8, false},
+    {"dai_xl", DAI " recurrent_layer=-2 states=3 state_head_width=2 rsa_kinds=1+0+0+0+0+0 block=4",
+     8, false},
     {"lstm", "layers=2 width=6 hidden=8", 8, true},
     {"gpt2", GPT2, 8, false},
     {"gpt2", GPT2 " window=4", 8, true},

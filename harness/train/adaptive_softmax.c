@@ -1,0 +1,192 @@
+#include "harness/train/adaptive_softmax.h"
+
+#include <stdlib.h>
+
+/* hidden as [tokens][width]. */
+static lh_tensor *flat_hidden(lh_tape *tape, const lh_output *output) {
+    lh_tensor *hidden = lh_contiguous(tape, output->hidden);
+    if (hidden == NULL) return NULL;
+    const int64_t shape[] = {-1, hidden->shape[hidden->rank - 1]};
+    return lh_reshape(tape, hidden, 2, shape);
+}
+
+/* ---- a softmax over a part of the weights ---- */
+
+typedef struct part {
+    lh_tensor *weight, *bias;
+} part;
+
+/* The frequent words, then the clusters. */
+static part head_of(lh_tape *tape, const lh_output *output) {
+    lh_tensor *const weights[] = {lh_slice(tape, output->head_weight, 0, 0, output->cutoff[0]),
+                                  output->cluster_weight};
+    lh_tensor *const biases[] = {lh_slice(tape, output->head_bias, 0, 0, output->cutoff[0]),
+                                 output->cluster_bias};
+    return (part){lh_concat(tape, 0, weights, 2), lh_concat(tape, 0, biases, 2)};
+}
+
+/* The words of cluster i. */
+static part tail_of(lh_tape *tape, const lh_output *output, int i) {
+    const int64_t first = output->cutoff[i];
+    const int64_t end =
+        i + 1 < output->clusters ? output->cutoff[i + 1] : output->head_weight->shape[0];
+    return (part){lh_slice(tape, output->head_weight, 0, first, end - first),
+                  lh_slice(tape, output->head_bias, 0, first, end - first)};
+}
+
+/* The head's entry for cluster i: the released code counts them from the end. */
+static int64_t entry_of(const lh_output *output, int i) {
+    return output->cutoff[0] + output->clusters - 1 - i;
+}
+
+/* ---- the loss ---- */
+
+/* Tokens whose words lie in [first, end). */
+typedef struct group {
+    int64_t count;
+    int32_t *token, *target; /* place among all tokens; place among the words */
+    real *weight;            /* NULL: 1 each */
+} group;
+
+/* What all groups are picked from, on the host. */
+typedef struct tokens {
+    int64_t count;
+    int32_t *target;
+    real *weight;
+} tokens;
+
+static void release(int32_t *a, int32_t *b, real *weight) {
+    free(a);
+    free(b);
+    free(weight);
+}
+
+static bool read_tokens(const lh_batch *batch, tokens *all) {
+    all->count = batch->rows * batch->length;
+    all->target = lh_allocate((size_t)all->count * sizeof *all->target);
+    if (all->target == NULL || lh_tensor_read(batch->target, all->target, all->count) != LH_OK)
+        return false;
+    if (batch->weights == NULL) return true;
+    all->weight = lh_allocate((size_t)all->count * sizeof *all->weight);
+    return all->weight != NULL && lh_tensor_read(batch->weights, all->weight, all->count) == LH_OK;
+}
+
+/* Tokens that count for nothing are in no group: their targets may be anything. */
+static bool pick(const tokens *all, int64_t first, int64_t end, group *out) {
+    const size_t most = (size_t)all->count + 1;
+    out->token = lh_allocate(most * sizeof *out->token);
+    out->target = lh_allocate(most * sizeof *out->target);
+    if (all->weight != NULL) out->weight = lh_allocate(most * sizeof *out->weight);
+    if (!out->token || !out->target || (all->weight != NULL && !out->weight)) return false;
+    for (int64_t t = 0; t < all->count; ++t) {
+        const bool counts = all->weight == NULL || all->weight[t] > 0;
+        if (!counts || all->target[t] < first || all->target[t] >= end) continue;
+        out->token[out->count] = (int32_t)t;
+        out->target[out->count] = (int32_t)(all->target[t] - first);
+        if (out->weight != NULL) out->weight[out->count] = all->weight[t];
+        out->count += 1;
+    }
+    return true;
+}
+
+/* One softmax of a group's tokens; all have target `entry` unless it is negative. */
+static lh_tensor *group_loss(lh_tape *tape, const lh_output *output, lh_tensor *hidden, part words,
+                             const group *g, int64_t entry, double gradient_scale,
+                             lh_loss_sums *sums) {
+    lh_tensor *place = lh_integers(tape, 1, &g->count, g->token);
+    lh_tensor *weights = g->weight != NULL ? lh_reals(tape, 1, &g->count, g->weight) : NULL;
+    int32_t *same = NULL;
+    if (entry >= 0) {
+        same = lh_allocate((size_t)g->count * sizeof *same);
+        if (same == NULL) return NULL;
+        for (int64_t i = 0; i < g->count; ++i)
+            same[i] = (int32_t)entry;
+    }
+    lh_tensor *target = lh_integers(tape, 1, &g->count, same != NULL ? same : g->target);
+    free(same);
+    return lh_linear_cross_entropy(tape, lh_gather(tape, hidden, place), words.weight, words.bias,
+                                   output->logit_scale, target, weights, gradient_scale, 0, sums);
+}
+
+/* Adds a group's two softmaxes, or the frequent words' one (cluster -1), to *loss. */
+static bool add_group(lh_tape *tape, const lh_output *output, lh_tensor *hidden, part head,
+                      const group *g, int cluster, double gradient_scale, lh_tensor **loss,
+                      lh_loss_sums *sums) {
+    lh_loss_sums first = {0}, second = {0};
+    lh_loss_sums *const wanted = sums != NULL ? &first : NULL;
+    if (g->count == 0) return true;
+    const int64_t entry = cluster >= 0 ? entry_of(output, cluster) : -1;
+    lh_tensor *sum = group_loss(tape, output, hidden, head, g, entry, gradient_scale, wanted);
+    if (cluster >= 0) {
+        lh_tensor *tail = group_loss(tape, output, hidden, tail_of(tape, output, cluster), g, -1,
+                                     gradient_scale, sums != NULL ? &second : NULL);
+        sum = lh_add(tape, sum, tail);
+    }
+    *loss = *loss == NULL ? sum : lh_add(tape, *loss, sum);
+    if (*loss == NULL || sums == NULL) return *loss != NULL;
+    sums->nats += first.nats + second.nats;
+    sums->weight += first.weight;
+    if (cluster < 0) sums->correct += first.correct;
+    return true;
+}
+
+static bool add_all(lh_tape *tape, const lh_output *output, const tokens *all,
+                    double gradient_scale, lh_tensor **loss, lh_loss_sums *sums) {
+    lh_tensor *hidden = flat_hidden(tape, output);
+    const part head = head_of(tape, output);
+    bool good = hidden != NULL;
+    for (int i = -1; i < output->clusters && good; ++i) {
+        const int64_t first = i >= 0 ? output->cutoff[i] : 0;
+        const int64_t end =
+            i + 1 < output->clusters ? output->cutoff[i + 1] : output->head_weight->shape[0];
+        group g = {0};
+        good = pick(all, first, end, &g) &&
+               add_group(tape, output, hidden, head, &g, i, gradient_scale, loss, sums);
+        release(g.token, g.target, g.weight);
+    }
+    return good;
+}
+
+lh_tensor *lh_adaptive_cross_entropy(lh_tape *tape, const lh_output *output, const lh_batch *batch,
+                                     double gradient_scale, lh_loss_sums *sums) {
+    tokens all = {0};
+    lh_tensor *loss = NULL;
+    if (sums != NULL) *sums = (lh_loss_sums){0};
+    const bool good =
+        read_tokens(batch, &all) && add_all(tape, output, &all, gradient_scale, &loss, sums);
+    release(all.target, NULL, all.weight);
+    if (!good) return NULL;
+    return loss != NULL ? loss : lh_zeros(tape, 0, NULL);
+}
+
+/* ---- all words ---- */
+
+static lh_tensor *log_softmax(lh_tape *tape, lh_tensor *hidden, part words, double scale) {
+    lh_tensor *logits = lh_matmul(tape, hidden, words.weight, false, true);
+    logits = lh_scale(tape, lh_add_row(tape, logits, words.bias), scale);
+    return lh_unary(tape, LH_UNARY_LOG, lh_softmax(tape, logits));
+}
+
+/* x [tokens][words] + y [tokens][1]. */
+static lh_tensor *add_column(lh_tape *tape, lh_tensor *x, lh_tensor *y) {
+    if (x == NULL || y == NULL) return NULL;
+    const int64_t one = 1, words = x->shape[1], shape[] = {words, 1};
+    const real value = 1;
+    lh_tensor *ones = lh_repeat(tape, lh_reals(tape, 1, &one, &value), words);
+    if (ones == NULL) return NULL;
+    return lh_add(tape, x, lh_matmul(tape, y, lh_reshape(tape, ones, 2, shape), false, true));
+}
+
+lh_tensor *lh_adaptive_log_probabilities(lh_tape *tape, const lh_output *output) {
+    lh_tensor *parts[LH_CLUSTERS + 1] = {NULL};
+    lh_tensor *hidden = flat_hidden(tape, output);
+    lh_tensor *head = log_softmax(tape, hidden, head_of(tape, output), output->logit_scale);
+    if (head == NULL) return NULL;
+    parts[0] = lh_slice(tape, head, 1, 0, output->cutoff[0]);
+    for (int i = 0; i < output->clusters; ++i) {
+        lh_tensor *tail = log_softmax(tape, hidden, tail_of(tape, output, i), output->logit_scale);
+        lh_tensor *entry = lh_contiguous(tape, lh_slice(tape, head, 1, entry_of(output, i), 1));
+        parts[i + 1] = add_column(tape, tail, entry);
+    }
+    return lh_concat(tape, 1, parts, output->clusters + 1);
+}

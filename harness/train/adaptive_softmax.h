@@ -1,0 +1,18 @@
+/* The adaptive softmax (Grave et al. 2017) of an lh_output with clusters: the head predicts the
+ * frequent words and the clusters, a tail the words of its cluster. log p of a word in cluster i is
+ * log p(cluster i) + log p(word | cluster i). */
+#ifndef LH_TRAIN_ADAPTIVE_SOFTMAX_H
+#define LH_TRAIN_ADAPTIVE_SOFTMAX_H
+
+#include "harness/engine/model.h"
+
+/* The cross-entropy as lh_loss_forward gives it, times gradient_scale. Reads the targets to the
+ * host, so that each tail sees its own tokens only. In `sums` a word of a tail counts as not
+ * predicted right: which of all words is the likeliest is not computed. */
+lh_tensor *lh_adaptive_cross_entropy(lh_tape *tape, const lh_output *output, const lh_batch *batch,
+                                     double gradient_scale, lh_loss_sums *sums);
+
+/* log p of every word: [rows * length][vocabulary]. */
+lh_tensor *lh_adaptive_log_probabilities(lh_tape *tape, const lh_output *output);
+
+#endif

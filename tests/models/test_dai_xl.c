@@ -1,0 +1,176 @@
+/* The language models of Huang et al. 2023: parameter counts of Table 7, and the adaptive softmax.
+ */
+#include <math.h>
+
+#include "harness/train/loss.h"
+#include "tests/test.h"
+
+#include "tests/models/model_bench.h"
+
+/* ---- Table 7, to the unit ---- */
+
+#define BYTES   "layers=14"
+#define WORDS   "layers=16 width=410 heads=12 head_width=41 hidden=2100"
+#define ENCODED " rsa_kinds=0+0+0+0+2+2 rsa_dilation=3+6+9+12"
+
+static int64_t count_of(int64_t vocabulary, const char *text) {
+    const lh_model_class *class = lh_model_class_find("dai_xl");
+    const lh_model_setup setup = {.vocabulary = vocabulary};
+    lh_options *options = NULL;
+    lh_model *model = NULL;
+    if (!CHECK_OK(lh_options_create(class->name, class->options, &options))) return -1;
+    const bool good = CHECK_OK(lh_options_parse(options, text)) &&
+                      CHECK_OK(lh_model_create(class, options, &setup, &model));
+    const int64_t count = good ? lh_params_elements(model->params, true) : -1;
+    lh_model_destroy(model);
+    lh_options_destroy(options);
+    return count;
+}
+
+TEST(parameter_counts_of_table_7) {
+    static const struct {
+        const char *row, *options;
+        int64_t vocabulary, count;
+    } rows[] = {
+        {"Text8 | XL", BYTES, 27, 47789595},
+        {"Text8 | RSA-XL", BYTES " rsa_kinds=0+0+0+0+2+2 rsa_dilation=6+6+12+12", 27, 47789665},
+        {"Enwik8 | XL", BYTES, 204, 47880396},
+        {"Enwik8 | RSA-XL", BYTES ENCODED, 204, 47880466},
+        {"Enwik8 | BRT", BYTES " recurrent_layer=-3", 204, 55555788},
+        {"Enwik8 | RSA-BRT", BYTES " recurrent_layer=-3" ENCODED, 204, 55555853},
+        {"WikiText-103 | XL", WORDS " cutoffs=20000+40000+200000", 267735, 153797302},
+        {"WikiText-103 | RSA-XL",
+         WORDS " cutoffs=20000+40000+200000 rsa_kinds=0+0+0+2+2+2 rsa_dilation=12+24+12+24+12+24",
+         267735, 153797414},
+        {"WikiText-103 | BRT", WORDS " recurrent_layer=-3 state_head_width=64", 267735, 159627039},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const int64_t count = count_of(rows[i].vocabulary, rows[i].options);
+        test_check(count == rows[i].count, __FILE__, __LINE__,
+                   "%s: %lld parameters, published %lld", rows[i].row, (long long)count,
+                   (long long)rows[i].count);
+    }
+}
+
+TEST(options_that_do_not_fit_are_refused) {
+    static const struct {
+        const char *options, *message;
+    } wrong[] = {{"layers=3 recurrent_layer=4", "3 layers"},
+                 {"cutoffs=5+5", "5 does not lie between 5"},
+                 {"cutoffs=4+11", "11 does not lie between 4"},
+                 {"cutoffs=1+2+3+4+5+6+7+8+9", "has 9 numbers, at most 8"},
+                 {"memory=0 same_length=true", "needs a memory"},
+                 {"rsa_kinds=1+0+0+0+0+0 rsa_matrix=learned", "needs option 'segment'"}};
+    lh_model *model = NULL;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
+        CHECK_FAILS(create_model("dai_xl", wrong[i].options, &model), LH_EOPTION, wrong[i].message);
+}
+
+/* ---- the adaptive softmax ---- */
+
+enum { ROWS = 2, LENGTH = 6, TOKENS = ROWS * LENGTH };
+
+static const int32_t fresh[] = {1, 1};
+static const int32_t words[TOKENS] = {0, 4, 2, 9, 10, 3, 7, 1, 6, 5, 8, 3};
+static const real weights[TOKENS] = {1, 1, 0, 1, 1, 1, 1, LH_R(0.5), 1, 1, 1, 0};
+
+/* The output of a pass over `words` with targets that are the words themselves. */
+static bool run_pass(model_bench *b, bool recording, lh_output *out, lh_batch *batch) {
+    const int64_t shape[] = {ROWS, LENGTH};
+    lh_tape_begin(b->tape, recording, 3, 1);
+    if (bench_forward(b, LENGTH, words, fresh, false, out) == NULL) return false;
+    *batch = (lh_batch){.rows = ROWS,
+                        .length = LENGTH,
+                        .target = bench_integers(b, LENGTH, words),
+                        .weights = lh_reals(b->tape, 2, shape, weights)};
+    return batch->target != NULL && batch->weights != NULL;
+}
+
+/* exp of what lh_loss_logits gives sums to 1, and the loss is minus its entries at the targets. */
+TEST(log_probabilities_and_loss_agree) {
+    model_bench b;
+    lh_output out;
+    lh_batch batch;
+    lh_loss_sums sums;
+    lh_tensor *loss = NULL;
+    double expected = 0, total = 0;
+    REQUIRE(bench_open(&b, "dai_xl", DAI " cutoffs=4+6+9", ROWS));
+    REQUIRE(run_pass(&b, false, &out, &batch));
+    const lh_tensor *log_p = lh_loss_logits(b.tape, &out);
+    REQUIRE(log_p != NULL);
+    for (int t = 0; t < TOKENS; ++t) {
+        double sum = 0;
+        for (int w = 0; w < BENCH_VOCABULARY; ++w)
+            sum += exp((double)lh_tensor_real(log_p)[t * BENCH_VOCABULARY + w]);
+        CHECK_NEAR(sum, 1.0, 1e-5);
+        expected -=
+            (double)weights[t] * (double)lh_tensor_real(log_p)[t * BENCH_VOCABULARY + words[t]];
+        total += (double)weights[t];
+    }
+    REQUIRE_OK(lh_loss_forward(b.tape, &out, &batch, total, &loss, &sums));
+    CHECK_NEAR(sums.nats, expected, 1e-4);
+    CHECK_NEAR(sums.weight, total, 1e-6);
+    CHECK_NEAR((double)*lh_tensor_real(loss), expected / total, 1e-5);
+    bench_close(&b);
+}
+
+/* The released code gives cluster i the i-th of the head's last entries, from the end. */
+TEST(clusters_stand_in_reverse_order) {
+    model_bench b;
+    lh_output out;
+    lh_batch batch;
+    REQUIRE(bench_open(&b, "dai_xl", DAI " cutoffs=4+6+9", ROWS));
+    const int bias = lh_params_find(b.model->params, "clusters.bias");
+    REQUIRE(bias >= 0);
+    lh_tensor_real(lh_params_get(b.model->params, bias))[2] = 30; /* the last: cluster 4 .. 5 */
+    REQUIRE(run_pass(&b, false, &out, &batch));
+    const lh_tensor *log_p = lh_loss_logits(b.tape, &out);
+    REQUIRE(log_p != NULL);
+    const real *row = lh_tensor_real(log_p);
+    CHECK_NEAR(exp((double)row[4]) + exp((double)row[5]), 1.0, 1e-5);
+    bench_close(&b);
+}
+
+/* A token of weight 0 and nothing else: no loss, no failure. */
+TEST(no_token_that_counts) {
+    static const real none[TOKENS] = {0};
+    const int64_t shape[] = {ROWS, LENGTH};
+    model_bench b;
+    lh_output out;
+    lh_batch batch;
+    lh_tensor *loss = NULL;
+    REQUIRE(bench_open(&b, "dai_xl", DAI " cutoffs=4", ROWS));
+    REQUIRE(run_pass(&b, true, &out, &batch));
+    batch.weights = lh_reals(b.tape, 2, shape, none);
+    REQUIRE_OK(lh_loss_forward(b.tape, &out, &batch, 0, &loss, NULL));
+    CHECK(*lh_tensor_real(loss) == 0);
+    lh_tape_begin(b.tape, false, 1, 0);
+    bench_close(&b);
+}
+
+/* Gradients flow to frequent words, tails and clusters: a small step against them helps. */
+TEST(a_step_down_the_gradient_lowers_the_loss) {
+    model_bench b;
+    lh_output out;
+    lh_batch batch;
+    lh_tensor *loss = NULL;
+    double before[2] = {0};
+    REQUIRE(bench_open(&b, "dai_xl", DAI " cutoffs=4+6+9", ROWS));
+    for (int turn = 0; turn < 2; ++turn) {
+        REQUIRE(run_pass(&b, turn == 0, &out, &batch));
+        REQUIRE_OK(lh_loss_forward(b.tape, &out, &batch, 10, &loss, NULL));
+        before[turn] = (double)*lh_tensor_real(loss);
+        if (turn == 1) break;
+        REQUIRE_OK(lh_tape_backward(b.tape, loss));
+        for (int i = 0; i < lh_params_count(b.model->params); ++i) {
+            const lh_param *param = lh_params_at(b.model->params, i);
+            const lh_tensor *flowed = lh_tensor_gradient(param->value);
+            test_check(flowed != NULL, __FILE__, __LINE__, "no gradient reaches %s", param->name);
+            for (int64_t e = 0; flowed != NULL && e < param->count; ++e)
+                lh_tensor_real(param->value)[e] -= LH_R(0.01) * lh_tensor_real(flowed)[e];
+        }
+        lh_params_clear_gradients(b.model->params);
+    }
+    CHECK(before[1] < before[0]);
+    bench_close(&b);
+}
