@@ -22,6 +22,7 @@ local list = {
   valid_word_perplexity = { title = "valid. word perplexity", digits = 2, better = "min" },
   valid_mse = { title = "valid. MSE", digits = 3, better = "min" },
   valid_mae = { title = "valid. MAE", digits = 3, better = "min" },
+  rsa_gate = { title = "gate of the REMs", digits = 3 },
   mse = { title = "MSE", digits = 3, better = "min" },
   mae = { title = "MAE", digits = 3, better = "min" },
   bleu = { title = "BLEU", digits = 1, better = "max" },

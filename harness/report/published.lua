@@ -21,6 +21,9 @@ end
 
 -- Our metric and the factor to our unit.
 local function ours(record)
+  -- Huang et al. score strings in two bins by length.
+  local bin = record.metric == "accuracy" and record.note:match "^bin=(%d)"
+  if bin then return "accuracy_bin" .. bin, 1 end
   if record.paper == "gpt2_recurrent" then return of_gpt2_recurrent(record) end
   if record.unit == "valid" then return "valid_" .. record.metric, 1 end
   if record.metric == "perplexity" and record.unit == "word-level" then

@@ -169,6 +169,19 @@ local test_metrics = { "bits_per_token", "bits_per_byte", "perplexity", "word_pe
 local valid_metrics = { "bits_per_token", "perplexity", "word_perplexity", "error_percent", "mse", "mae", "bleu",
   "sacrebleu_cased", "sacrebleu_uncased" }
 
+-- Keeps what the model says of itself, sorted by name, and the mean gate of its recurrence encodings.
+local function keep_probes(run, results, session, record)
+  local list, sum, gates = {}, 0, 0
+  for name, value in pairs(session:probe()) do
+    list[#list + 1] = { name = name, value = value }
+    if name:find "_rsa_gate$" then sum, gates = sum + value, gates + 1 end
+  end
+  if #list == 0 then return end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  results:write_probes(run.id, list)
+  if gates > 0 then record.rsa_gate = sum / gates end
+end
+
 local function finish(run, results, session, record)
   local valid = session:evaluate("valid")
   local metrics = valid and session:evaluate("test")
@@ -181,6 +194,7 @@ local function finish(run, results, session, record)
   record.peak_memory_bytes, record.wall_time_s = info.peak_memory_bytes, info.seconds
   record.inference_memory_bytes = session:inference_memory()
   record.tokens_per_second = run.tokens_per_second
+  keep_probes(run, results, session, record)
   if run.row.keep_weights then session:save_weights(results:weights(run.id)) end
   results:put(record, own_columns(run.row))
   core.remove_file(results:checkpoint(run.id))

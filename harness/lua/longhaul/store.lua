@@ -16,7 +16,7 @@ store.columns = {
   "parameters", "flops_per_token", "bits_per_token", "bits_per_byte", "perplexity",
     "word_perplexity",
   "accuracy", "accuracy_bin0", "accuracy_bin1", "error_percent", "mse", "mae", "bleu", "sacrebleu_cased", "sacrebleu_uncased", "valid_bits_per_token", "valid_perplexity",
-    "valid_error_percent", "valid_word_perplexity", "valid_mse", "valid_mae", "step_time_ms", "step_time_q1_ms",
+    "valid_error_percent", "valid_word_perplexity", "valid_mse", "valid_mae", "rsa_gate", "step_time_ms", "step_time_q1_ms",
     "step_time_q3_ms",
   "relative_step_time", "tokens_per_second", "peak_memory_bytes", "inference_memory_bytes",
     "wall_time_s", "code_version", "machine",
@@ -122,6 +122,22 @@ function Store:read_curve(id, step)
     if tonumber(point.step) <= step then kept[#kept + 1] = point end
   end
   return kept
+end
+
+--- What a model says of itself after training (gates ...): name and value.
+function Store:probes(id) return ("%s/probes/%s.csv"):format(self.path, id) end
+
+function Store:write_probes(id, probes)
+  core.make_folder(self.path .. "/probes")
+  csv.write(self:probes(id), { "name", "value" }, probes)
+end
+
+--- As a table from name to number; empty where nothing was written.
+function Store:read_probes(id)
+  local values = {}
+  if not core.exists(self:probes(id)) then return values end
+  for _, probe in ipairs((csv.read(self:probes(id)))) do values[probe.name] = tonumber(probe.value) end
+  return values
 end
 
 --- Writes a curve, whole or not at all.
