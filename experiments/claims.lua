@@ -306,4 +306,80 @@ claim_on("gpt2_recurrent-figure4", "gpt2_recurrent_p049", function(seen)
   return seen:all(parts)
 end)
 
+-- ---- RSA: regular languages ----
+
+local bins = { "accuracy_bin0", "accuracy_bin1" }
+local easy, hard = { "d2", "d4", "tomita3" }, { "parity", "tomita5", "tomita6" }
+local cases = "^RSA%-Transformer "
+
+local function language_claim(id, check, expected) claim_on("rsa-table2", id, check, expected) end
+
+-- "case II, d2, bin 1".
+local function place(row, dataset, bin)
+  local case = row:match "^RSA%-Transformer (%a+)"
+  return ("%s, %s, bin %s"):format(case and "case " .. case or row, dataset, bin:match "%d$")
+end
+
+-- Whether an accuracy lies within bounds on each of some languages: parts for seen:all.
+local function within(seen, row, bin, datasets, low, high)
+  local parts = {}
+  for _, dataset in ipairs(datasets) do
+    local value = seen:value(row, bin, dataset)
+    local text = ("%s: %.2f"):format(place(row, dataset, bin), value)
+    parts[#parts + 1] = { value >= low and value <= high and "holds" or "fails", text }
+  end
+  return parts
+end
+
+local function joined(...)
+  local all = {}
+  for _, list in ipairs { ... } do table.move(list, 1, #list, #all + 1, all) end
+  return all
+end
+
+-- The plain Transformer does not carry over to longer strings.
+language_claim("rsa_p026", function(seen)
+  return seen:all(joined(within(seen, "Transformer", bins[2], easy, 0, 0.2),
+    within(seen, "Transformer", bins[2], hard, 0, 0.2)))
+end)
+
+-- Relative positions repair three of the six languages.
+language_claim("rsa_p028", function(seen)
+  return seen:all(joined(within(seen, "Transformer*", bins[1], easy, 0.8, 1),
+    within(seen, "Transformer*", bins[1], hard, 0, 0.2)))
+end)
+
+-- RSA solves those three at both lengths.
+language_claim("rsa_p029", function(seen)
+  local parts = {}
+  for _, row in ipairs(seen:rows(cases)) do
+    for _, bin in ipairs(bins) do parts = joined(parts, within(seen, row, bin, easy, 0.97, 1)) end
+  end
+  return seen:all(parts)
+end)
+
+-- RSA gains on the other three.
+language_claim("rsa_p030", function(seen)
+  local parts = {}
+  for _, row in ipairs(seen:rows(cases)) do
+    for _, dataset in ipairs(hard) do
+      for _, bin in ipairs(bins) do
+        local own = seen:value(row, bin, dataset)
+        local other = math.max(seen:value("Transformer", bin, dataset), seen:value("Transformer*", bin, dataset))
+        local text = ("%s: %.2f against %.2f"):format(place(row, dataset, bin), own, other)
+        parts[#parts + 1] = { own > other and "holds" or "fails", text }
+      end
+    end
+  end
+  return seen:all(parts)
+end)
+
+-- About three fifths of the weight goes to the recurrence encodings.
+language_claim("rsa_p031", function(seen)
+  local sum, rows = 0, seen:rows(cases)
+  for _, row in ipairs(rows) do sum = sum + seen:value(row, "rsa_gate") end
+  local mean = sum / math.max(1, #rows)
+  return #rows > 0 and mean >= 0.5 and mean <= 0.7, ("mean gate %.2f"):format(mean)
+end, "mean gate of 0.5 to 0.7")
+
 return bench
