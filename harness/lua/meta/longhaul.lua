@@ -18,6 +18,7 @@
 ---| "peak_memory_bytes"
 ---| "perplexity"
 ---| "relative_step_time"
+---| "rsa_gate"
 ---| "sacrebleu_cased"
 ---| "sacrebleu_uncased"
 ---| "step_time_ms"
