@@ -4,6 +4,9 @@
  * 1 / sqrt(d); one table of relative position biases for all layers of a stack, none between
  * decoder and source; the head is the embedding, hidden states times width^-1/2.
  *
+ * With `rsa` all self-attentions mix in recurrence encodings (Huang et al. 2023, section 4.3),
+ * unmasked in the encoder and masked in the decoder; those between decoder and source do not.
+ *
  * Where the task has classes, a linear head over these takes the place of the embedding (the defect
  * classifier of CodeT5's released code). */
 #include <math.h>
@@ -11,6 +14,7 @@
 
 #include "models/layers/common.h"
 #include "models/layers/initial.h"
+#include "models/layers/recurrence_encoding.h"
 #include "models/layers/t5_bias.h"
 #include "models/models.h"
 
@@ -22,6 +26,7 @@ typedef struct sizes {
     int64_t vocabulary, source_length, classes;
     int64_t layers, width, heads, head_width, hidden;
     double dropout;
+    lh_recurrence_config recurrence;
 } sizes;
 
 /* Indices of parameters. */
@@ -31,7 +36,8 @@ typedef struct attention_layer {
 
 typedef struct block {
     attention_layer self, cross; /* cross: of the decoder only */
-    int gain, in, out;           /* feed-forward */
+    lh_recurrence_encoding recurrence;
+    int gain, in, out; /* feed-forward */
 } block;
 
 typedef struct stack {
@@ -56,6 +62,7 @@ static const lh_option options[] = {
     {"hidden", LH_OPTION_INTEGER, "2048", 1, 1048576, NULL, "feed-forward size (d_ff)"},
     {"dropout", LH_OPTION_REAL, "0.1", 0, 0.99, NULL,
      "dropout rate of embeddings, attention, feed-forward and residual branches in training"},
+    LH_RECURRENCE_OPTIONS,
     {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
 
 /* ---- declaring ---- */
@@ -85,21 +92,20 @@ static attention_layer declare_attention(lh_declare *declare, const sizes *size,
     return l;
 }
 
-static block declare_block(lh_declare *declare, const sizes *size, bool decodes, const char *name,
-                           int64_t i) {
-    block b = {.gain = -1};
+static void declare_block(block *b, lh_declare *declare, const sizes *size, bool decodes,
+                          const char *name, int64_t i) {
     char prefix[64];
     (void)snprintf(prefix, sizeof prefix, "%s.layers.%lld.attention", name, (long long)i);
-    b.self = declare_attention(declare, size, prefix);
+    b->self = declare_attention(declare, size, prefix);
+    lh_recurrence_encoding_declare(&b->recurrence, &size->recurrence, declare, prefix);
     (void)snprintf(prefix, sizeof prefix, "%s.layers.%lld.cross", name, (long long)i);
-    if (decodes) b.cross = declare_attention(declare, size, prefix);
+    if (decodes) b->cross = declare_attention(declare, size, prefix);
     (void)snprintf(prefix, sizeof prefix, "%s.layers.%lld.feed_forward", name, (long long)i);
-    b.gain = declare_gain(declare, size, prefix);
-    b.in =
+    b->gain = declare_gain(declare, size, prefix);
+    b->in =
         declare_matrix(declare, size->width, size->hidden, 1 / (double)size->width, prefix, "in");
-    b.out =
+    b->out =
         declare_matrix(declare, size->hidden, size->width, 1 / (double)size->hidden, prefix, "out");
-    return b;
 }
 
 static void declare_stack(stack *s, lh_declare *declare, const sizes *size, const char *name) {
@@ -107,7 +113,7 @@ static void declare_stack(stack *s, lh_declare *declare, const sizes *size, cons
     const lh_init init = lh_init_normal(1 / sqrt((double)size->width));
     s->bias = lh_declare_param(declare, init, 2, table, "%s.bias", name);
     for (int64_t i = 0; i < size->layers; ++i)
-        s->layer[i] = declare_block(declare, size, s->decodes, name, i);
+        declare_block(&s->layer[i], declare, size, s->decodes, name, i);
     s->gain = declare_gain(declare, size, name);
 }
 
@@ -138,6 +144,7 @@ static lh_status declare(void *self, const lh_options *values, const lh_model_se
                     .hidden = lh_options_integer(values, "hidden"),
                     .dropout = lh_options_real(values, "dropout")};
     LH_TRY(lh_settle_head_width(size->width, size->heads, &size->head_width));
+    LH_TRY(lh_recurrence_config_read(values, size->heads, &size->recurrence));
     const int64_t table[] = {size->vocabulary, size->width};
     model->embedding =
         lh_declare_param(declaration, lh_init_normal(1.0), 2, table, "embedding.weight");
@@ -186,16 +193,18 @@ static lh_tensor *join(const walk *w, lh_tensor *x, lh_tensor *y, int weight) {
 }
 
 static lh_tensor *attend(const walk *w, const attention_layer *l, lh_attention *attention,
-                         lh_tensor *x, lh_tensor *n) {
+                         const lh_recurrence_encoding *recurrence, lh_tensor *x, lh_tensor *n) {
     attention->dropout = w->dropout;
     lh_tensor *y = lh_attend(w->tape, attention, into_heads(w, n, l->query));
+    if (recurrence != NULL) y = lh_recurrence_encoding_mix(recurrence, w->pass, attention, y);
     if (y == NULL) return NULL;
     const int64_t shape[] = {y->shape[0], y->shape[1], -1};
     return join(w, x, lh_reshape(w->tape, y, 3, shape), l->out);
 }
 
 /* The decoder sees no later token; the encoder all but the padding. */
-static lh_tensor *attend_self(const walk *w, const attention_layer *l, lh_tensor *x) {
+static lh_tensor *attend_self(const walk *w, const block *b, lh_tensor *x) {
+    const attention_layer *l = &b->self;
     lh_attention attention = LH_ATTENTION;
     lh_tensor *n = normed(w, x, l->gain);
     if (w->stack->decodes) attention.min_distance = 0;
@@ -205,7 +214,7 @@ static lh_tensor *attend_self(const walk *w, const attention_layer *l, lh_tensor
     attention.keys[0] = keys_of(w, l, n);
     if (!w->stack->decodes) attention.keys[0].filled = w->counts;
     attention.key_count = 1;
-    return attend(w, l, &attention, x, n);
+    return attend(w, l, &attention, &b->recurrence, x, n);
 }
 
 static lh_tensor *attend_source(const walk *w, const attention_layer *l, lh_tensor *x) {
@@ -214,7 +223,7 @@ static lh_tensor *attend_source(const walk *w, const attention_layer *l, lh_tens
     attention.keys[0].everywhere = true;
     attention.keys[0].filled = w->counts;
     attention.key_count = 1;
-    return attend(w, l, &attention, x, normed(w, x, l->gain));
+    return attend(w, l, &attention, NULL, x, normed(w, x, l->gain));
 }
 
 static lh_tensor *feed_forward(const walk *w, const block *b, lh_tensor *x) {
@@ -226,7 +235,7 @@ static lh_tensor *feed_forward(const walk *w, const block *b, lh_tensor *x) {
 static lh_tensor *apply_block(const walk *w, int64_t i, lh_tensor *x) {
     const block *b = &w->stack->layer[i];
     const lh_scope scope = lh_scope_open(w->tape);
-    x = attend_self(w, &b->self, x);
+    x = attend_self(w, b, x);
     if (w->stack->decodes) x = attend_source(w, &b->cross, x);
     return lh_scope_close(w->tape, scope, feed_forward(w, b, x));
 }
@@ -304,6 +313,19 @@ static double flops_per_token(const void *self, int64_t length) {
     return (double)size->layers * (encoder * source / target + decoder + read) + head;
 }
 
+/* The decoder's layers are counted on from the encoder's. */
+static lh_status probe(const void *self, const lh_params *params,
+                       void (*report)(void *context, const char *name, double value),
+                       void *context) {
+    const instance *model = self;
+    const int64_t layers = model->size.layers;
+    for (int64_t i = 0; i < 2 * layers; ++i) {
+        const block *b = i < layers ? &model->encoder.layer[i] : &model->decoder.layer[i - layers];
+        LH_TRY(lh_recurrence_encoding_probe(&b->recurrence, params, i, report, context));
+    }
+    return LH_OK;
+}
+
 /* The layout of Hugging Face's T5. Its tables of the stacks and its head are the shared one. */
 static const lh_tensor_name published_names[] = {
     {"shared.weight", "embedding.weight", false},
@@ -349,5 +371,6 @@ const lh_model_class lh_model_t5 = {
     .declare = declare,
     .forward = forward,
     .flops_per_token = flops_per_token,
+    .probe = probe,
     .published_names = published_names,
 };

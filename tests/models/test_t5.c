@@ -30,7 +30,7 @@ static int64_t count_parameters(const char *options, lh_model_setup setup) {
     return count;
 }
 
-/* Huang et al. 2023, Table 7, and the released T5-small, T5-base and CodeT5-base. */
+/* Huang et al. 2023, Table 7 (both rows), and the released T5-small, T5-base and CodeT5-base. */
 TEST(parameter_counts_of_the_released_models) {
     static const char base[] = "layers=12 width=768 heads=12 hidden=3072";
     const lh_model_setup code = {.vocabulary = 32100}, text = {.vocabulary = 32128};
@@ -38,6 +38,8 @@ TEST(parameter_counts_of_the_released_models) {
     CHECK_EQ_INT(count_parameters(base, code), 222882048);
     CHECK_EQ_INT(count_parameters("", text), 60506624);
     CHECK_EQ_INT(count_parameters(base, text), 222903552);
+    CHECK_EQ_INT(count_parameters("rsa_kinds=0+0+0+8+0+0 rsa_dilation=64 rsa_gate=-3", code),
+                 60492288 + 108);
     const lh_model_setup classes = {.vocabulary = 32100, .classes = 2};
     CHECK_EQ_INT(count_parameters("", classes), 60492288 + 2 * 512 + 2);
 }
@@ -95,23 +97,28 @@ static double apart(const real *a, const real *b, int64_t count) {
     return worst;
 }
 
-TEST(padding_is_seen_by_nobody) {
+static void check_padding(const char *options) {
     enum { LONG = 9, SHORT = 5 };
     int32_t source[ROWS * LONG], cut[ROWS * SHORT];
     real hidden[ROWS * LENGTH * WIDTH], other[ROWS * LENGTH * WIDTH];
     random_tokens(source, ROWS * LONG);
-    REQUIRE(run_sources(SIZES, LONG, source, SHORT, hidden));
+    REQUIRE(run_sources(options, LONG, source, SHORT, hidden));
     for (int i = SHORT; i < LONG; ++i)
         source[i] = (source[i] + 1) % BENCH_VOCABULARY;
-    REQUIRE(run_sources(SIZES, LONG, source, SHORT, other));
+    REQUIRE(run_sources(options, LONG, source, SHORT, other));
     CHECK(memcmp(hidden, other, sizeof hidden) == 0);
     memcpy(cut, source, sizeof cut);
-    REQUIRE(run_sources(SIZES, SHORT, cut, SHORT, other));
+    REQUIRE(run_sources(options, SHORT, cut, SHORT, other));
     CHECK(apart(hidden, other, LENGTH * WIDTH) < 1e-5);
     source[SHORT - 1] = (source[SHORT - 1] + 1) % BENCH_VOCABULARY;
-    REQUIRE(run_sources(SIZES, LONG, source, SHORT, other));
+    REQUIRE(run_sources(options, LONG, source, SHORT, other));
     CHECK(apart(hidden, other, LENGTH * WIDTH) > 1e-3);
     CHECK(memcmp(hidden + LENGTH * WIDTH, other + LENGTH * WIDTH, sizeof hidden / 2) == 0);
+}
+
+TEST(padding_is_seen_by_nobody) {
+    check_padding(SIZES);
+    check_padding(SIZES " rsa_kinds=1+0+0+1+0+0 rsa_dilation=2 rsa_gate=2");
 }
 
 TEST(without_a_source_there_is_an_error) {

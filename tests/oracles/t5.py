@@ -34,10 +34,34 @@ def bucket(distance, both_ways):
     return first + exact + sum(n > end * (1 - 1e-9) for end in ends) - 1
 
 
+def lags(kind, dilation, index, name, i, j, both_ways):
+    """Entry (i, j) of the dense matrix of a head: (index of its eta or nu) by its dilated power, 0 on the diagonal."""
+    lag = abs(i - j) if both_ways else i - j
+    t = lag // dilation
+    if lag < 1 or lag % dilation or t > 200:
+        return 0.0
+    if kind == "regular":
+        return np.tanh(parameter(name + ".eta", 2)[index]) ** t
+    gamma, theta = 1 / (1 + np.exp(-parameter(name + ".nu", 1)[index])), parameter(name + ".theta", 1)[index]
+    return gamma ** t * (np.cos if kind == "cosine" else np.sin)(t * theta)
+
+
+# Both heads of a layer: kind, dilation, entry of eta or nu.
+RSA = {"1+0+0+1+0+0": (("regular", 1, 0), ("regular", 3, 1)), "0+1+1+0+0+0": (("cosine", 1, 0), ("sine", 1, 0))}
+
+
 class T5:
-    def __init__(self, layers=2, width=8, heads=2, head_width=0, hidden=12):
+    def __init__(self, layers, heads, hidden, width=8, head_width=0, rsa_kinds=None, rsa_dilation=1):
         self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
         self.head_width = head_width or width // heads
+        self.rsa = RSA.get(rsa_kinds)
+
+    def recurrence(self, name, h, i, v, seen, both_ways):
+        """What the gate lets through of P V for query i, and the gate."""
+        if not self.rsa:
+            return 0.0, 0.0
+        gate = 1 / (1 + np.exp(-parameter(name + ".mu", 1)[0]))
+        return gate * sum(lags(*self.rsa[h], name, i, j, both_ways) * v[j, h] for j in seen), gate
 
     def attention(self, x, name, source=None, stack=None):
         """Of the normed x to itself, or to `source`; `stack` names the biases."""
@@ -56,6 +80,9 @@ class T5:
                 if stack:
                     scores += [bias[h, bucket(i - j, stack == "encoder")] for j in seen]
                 out[i, h] = softmax(scores) @ v[list(seen), h]
+                if stack:
+                    encoded, gate = self.recurrence(name, h, i, v, seen, stack == "encoder")
+                    out[i, h] = (1 - gate) * out[i, h] + encoded
         return out.reshape(len(x), inner) @ parameter(name + ".out", inner, self.width)
 
     def stack(self, name, tokens, source=None):
@@ -115,9 +142,11 @@ def check_with_transformers(model):
 
 def main():
     cases = ({"layers": 2, "heads": 2, "hidden": 12}, {"layers": 1, "heads": 2, "head_width": 3, "hidden": 10},
-             {"layers": 3, "heads": 4, "hidden": 16})
+             {"layers": 3, "heads": 4, "hidden": 16},
+             {"layers": 2, "heads": 2, "hidden": 12, "rsa_kinds": "1+0+0+1+0+0", "rsa_dilation": 3},
+             {"layers": 1, "heads": 2, "hidden": 12, "rsa_kinds": "0+1+1+0+0+0"})
     if "--transformers" in sys.argv:
-        for options in cases:
+        for options in cases[:3]:
             check_with_transformers(T5(**options))
     print_header()
     for options in cases:
