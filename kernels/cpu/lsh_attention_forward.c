@@ -60,10 +60,19 @@ static void weigh(const lh_lsh_tile *tile, scratch *work) {
         weigh_lanes(tile, lanes, work);
 }
 
-/* y = a * y + b * x, without reading y when a is 0. */
-static void mix(real *y, real a, const real *x, real b, int64_t width) {
+static void set_row(real *y, const real *x, real factor, int64_t width) {
     for (int64_t d = 0; d < width; ++d)
-        y[d] = (a == 0 ? 0 : a * y[d]) + b * x[d];
+        y[d] = factor * x[d];
+}
+
+/* out of the rounds before, with partition function exp(lse), and x of this one with exp(now). */
+static void mix_rows(real *out, real *lse, const real *x, real now, real inverse, int64_t width) {
+    const real most = *lse > now ? *lse : now;
+    const real joined = most + (real)log((double)(lh_exp(*lse - most) + lh_exp(now - most)));
+    const real before = lh_exp(*lse - joined), here = lh_exp(now - joined) * inverse;
+    for (int64_t d = 0; d < width; ++d)
+        out[d] = before * out[d] + here * x[d];
+    *lse = joined;
 }
 
 /* Joins a round's row to the rounds before it; a token that saw nobody in any gets its own value.
@@ -72,22 +81,22 @@ static void join_row(const lh_lsh_attention_forward_args *args, const lh_lsh_til
                      int64_t row, const scratch *work) {
     const int64_t width = args->head_width;
     const int64_t token = tile->order[tile->slots.begin + row];
+    const real *x = work->out + row * width, sum = work->sum[row];
     real *out = lh_attention_rows_of(args->out, tile->batch, tile->head, token).data;
     real *lse = args->lse + (tile->batch * args->heads + tile->head) * args->length + token;
-    const real before = tile->round == 0 ? -LH_R(INFINITY) : *lse, sum = work->sum[row];
+    const bool first = tile->round == 0 || *lse == -LH_R(INFINITY);
     if (sum != 0) {
         const real now = work->shift[row] + (real)log((double)sum);
-        const real most = before > now ? before : now;
-        const real joined =
-            most + (real)log(exp((double)(before - most)) + exp((double)(now - most)));
-        mix(out, lh_exp(before - joined) * (before != -LH_R(INFINITY)), work->out + row * width,
-            lh_exp(now - joined) / sum, width);
-        *lse = joined;
-        return;
+        if (!first) {
+            mix_rows(out, lse, x, now, 1 / sum, width);
+            return;
+        }
+        set_row(out, x, 1 / sum, width);
+        *lse = now;
+    } else if (first) {
+        set_row(out, lh_attention_rows_of(args->v, tile->batch, tile->head, token).data, 1, width);
+        *lse = -LH_R(INFINITY);
     }
-    if (tile->round == 0) *lse = before;
-    if (before == -LH_R(INFINITY) && tile->round == args->rounds - 1)
-        mix(out, 0, lh_attention_rows_of(args->v, tile->batch, tile->head, token).data, 1, width);
 }
 
 static void attend_tile(const lh_lsh_attention_forward_args *args, const lh_lsh_tile *tile,

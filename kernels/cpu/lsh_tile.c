@@ -47,8 +47,10 @@ lh_lsh_tile LH_CPU(lsh_tile)(const lh_lsh_tables *t, int64_t round, int64_t inde
 void LH_CPU(lsh_gather)(const lh_lsh_tile *tile, lh_range slots, lh_heads x, real *y) {
     const int64_t width = tile->tables->head_width;
     const lh_attention_rows rows = lh_attention_rows_of(x, tile->batch, tile->head, 0);
-    for (int64_t s = slots.begin; s < slots.end; ++s, y += width)
-        memcpy(y, rows.data + tile->order[s] * rows.stride, (size_t)width * sizeof *y);
+    for (int64_t s = slots.begin; s < slots.end; ++s, y += width) {
+        const real *row = rows.data + tile->order[s] * rows.stride;
+        memcpy(y, row, (size_t)width * sizeof *y);
+    }
 }
 
 void LH_CPU(lsh_gather_queries)(const lh_lsh_tile *tile, lh_heads x, real *y) {

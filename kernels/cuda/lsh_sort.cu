@@ -36,13 +36,13 @@ __device__ static inline void sort_pass(const lh_lsh_sort_args &a, const int32_t
         counts[d * LH_THREADS + threadIdx.x] = 0;
     for (int64_t s = begin; s < end; ++s) {
         const int32_t token = from != NULL ? from[s] : (int32_t)s;
-        counts[(bucket[token] >> shift & (DIGITS - 1)) * LH_THREADS + threadIdx.x] += 1;
+        counts[((bucket[token] >> shift) & (DIGITS - 1)) * LH_THREADS + threadIdx.x] += 1;
     }
     __syncthreads();
     sum_counts(counts, totals);
     for (int64_t s = begin; s < end; ++s) {
         const int32_t token = from != NULL ? from[s] : (int32_t)s;
-        const int32_t digit = bucket[token] >> shift & (DIGITS - 1);
+        const int32_t digit = (bucket[token] >> shift) & (DIGITS - 1);
         to[counts[digit * LH_THREADS + threadIdx.x]++] = token;
     }
     __syncthreads();
@@ -95,7 +95,7 @@ lh_status lh_cuda_lsh_sort(const lh_launch *launch, const lh_lsh_sort_args *args
         return LH_ESHAPE;
     if (args->rows * args->length == 0) return LH_OK;
     int passes = 1;
-    while (args->buckets - 1 >> passes * BITS > 0)
+    while ((args->buckets - 1) >> (passes * BITS) > 0)
         ++passes;
     return LH_LAUNCH(sort_rows, lh_blocks(args->rows, 1), LH_THREADS, 0, launch, *args,
                      (int32_t *)launch->workspace, passes);
