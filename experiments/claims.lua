@@ -382,4 +382,86 @@ language_claim("rsa_p031", function(seen)
   return #rows > 0 and mean >= 0.5 and mean <= 0.7, ("mean gate %.2f"):format(mean)
 end, "mean gate of 0.5 to 0.7")
 
+-- ---- Reformer: duplication, shared queries and keys, hash rounds ----
+
+local function accuracy_of(seen, trained, evaluated)
+  return seen:value(("%s | %s"):format(trained, evaluated), "accuracy", "duplication")
+end
+
+-- Whether accuracies fall from each to the next, and their text.
+local function falling(values)
+  local good, text = true, {}
+  for i, value in ipairs(values) do
+    good = good and (i == 1 or value < values[i - 1])
+    text[i] = ("%.3f"):format(value)
+  end
+  return good, table.concat(text, ", ")
+end
+
+local function by_rounds(seen, trained)
+  local values = {}
+  for i, rounds in ipairs { 8, 4, 2, 1 } do values[i] = accuracy_of(seen, trained, "LSH-" .. rounds) end
+  return values
+end
+
+claim_on("reformer-table2", "reformer_p031", function(seen)
+  local value = accuracy_of(seen, "Full Attention", "Full Attention")
+  return value >= 0.995, ("accuracy %.3f"):format(value)
+end, "accuracy(train full, eval full) >= 0.995")
+
+claim_on("reformer-table2", "reformer_p038", function(seen)
+  local values = by_rounds(seen, "Full Attention")
+  local good, text = falling(values)
+  return good and values[1] < 1, "evaluated with 8, 4, 2, 1 rounds: " .. text
+end)
+
+claim_on("reformer-table2", "reformer_p039", function(seen)
+  local values = by_rounds(seen, "LSH-4")
+  local good, text = falling { values[2], values[3], values[4] }
+  return good and values[1] >= values[2] and values[1] >= 0.995, "evaluated with 8 rounds: "
+    .. ("%.3f"):format(values[1]) .. "; with 4, 2, 1: " .. text
+end, "accuracy(train lsh4): eval8 >= 0.995, eval8 >= eval4 > eval2 > eval1")
+
+claim_on("reformer-table2", "reformer_p040", function(seen)
+  local best = accuracy_of(seen, "LSH-1", "LSH-8")
+  local good, text = falling {
+    accuracy_of(seen, "LSH-4", "LSH-1"), accuracy_of(seen, "LSH-2", "LSH-1"), accuracy_of(seen, "LSH-1", "LSH-1"),
+  }
+  return good and best >= 0.995, ("LSH-1 evaluated with 8 rounds: %.3f; LSH-4, -2, -1 with 1: %s"):format(best, text)
+end)
+
+local per_dim = "bits_per_byte"
+
+claim_on("reformer-figure3", "reformer_p054", function(seen)
+  local parts = {}
+  for i, data in ipairs { "enwik8-64K", "imagenet64" } do
+    local own, regular = seen:value("Shared QK", per_dim, data), seen:value("Regular", per_dim, data)
+    parts[i] = { own <= regular + 0.01 and "holds" or "fails", ("%s: %.3f against %.3f"):format(data, own, regular) }
+  end
+  return seen:all(parts)
+end, "bits/dim(shared QK) <= bits/dim(regular) + 0.01 at the end")
+
+claim_on("reformer-figure3", "reformer_p055", function(seen)
+  local parts = {}
+  for i, data in ipairs { "enwik8-64K", "imagenet64" } do
+    local own, regular = seen:value("Reversible", per_dim, data), seen:value("Regular", per_dim, data)
+    parts[i] = { math.abs(own - regular) <= 0.03 and "holds" or "fails", ("%s: %.3f against %.3f"):format(data, own, regular) }
+  end
+  return seen:all(parts)
+end, "abs(bits/dim(reversible) - bits/dim(regular)) <= 0.03 at the end")
+
+local function rounds_bits(seen, rounds) return seen:value("LSH-" .. rounds, per_dim, "imagenet64") end
+
+claim_on("reformer-figure4", "reformer_p058", function(seen)
+  local values = {}
+  for i, rounds in ipairs { 1, 2, 4, 8, 16 } do values[i] = rounds_bits(seen, rounds) end
+  local good, text = falling(values)
+  return good, "1, 2, 4, 8, 16 rounds: " .. text
+end)
+
+claim_on("reformer-figure4", "reformer_p059", function(seen)
+  local own, full = rounds_bits(seen, 8), seen:value("Full Attention", per_dim, "imagenet64")
+  return own <= full + 0.02, ("%.3f against %.3f"):format(own, full)
+end, "bits/dim(LSH-8) <= bits/dim(full) + 0.02")
+
 return bench
