@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Everything that wants a GPU, in one go of less than ten minutes: the conformance suite on the card
 # and parts of it under compute-sanitizer, losses beside the processor's in every precision, the
-# paper-size baseline's step time against the card's own matrix rate, with and without graphs, every
-# model, and the PyTorch peers where there are any.
+# paper-size baseline's step time against the card's own matrix rate, with and without graphs, and
+# beside PyTorch's where python3, or the one that PYTHON names, has it; every model.
 #
 #   scripts/gpu-check.sh [FOLDER]      what was seen goes to FOLDER (default $OUT, else results/gpu)
 #
@@ -60,15 +60,7 @@ rates() {
         build/matrix_rate >"$folder/rates.csv" && cat "$folder/rates.csv"
 }
 
-peers() {
-    local peer
-    for peer in tests/peers/*_gpu.py; do
-        echo "$peer"
-        python3 "$peer" || return
-    done
-}
-
-export -f conformance_all sanitized sanitized_steps rates peers
+export -f conformance_all sanitized sanitized_steps rates
 export folder jobs conformance program
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv >"$folder/card.csv"
@@ -78,8 +70,8 @@ part rates 60 bash -o pipefail -c rates
 part losses 120 "$program" lua tests/gpu/losses.lua "$folder"
 part speed 90 "$program" lua tests/gpu/speed.lua "$folder"
 part speed-eager 90 env LH_GRAPHS=0 "$program" lua tests/gpu/speed.lua "$folder"
+part peers 150 "$program" lua tests/gpu/peers.lua "$folder"
 part conformance 120 bash -o pipefail -c conformance_all
-if compgen -G 'tests/peers/*_gpu.py' >/dev/null; then part peers 120 bash -c peers; fi
 part memcheck 60 bash -o pipefail -c 'sanitized memcheck matmul layer_norm_backward adafactor'
 part racecheck 60 bash -o pipefail -c 'sanitized racecheck softmax_forward adafactor'
 part memcheck-steps 60 bash -c 'sanitized_steps memcheck'

@@ -31,7 +31,7 @@ static bool add_list(cJSON *object, const lh_options *options, const char *name)
 
 static bool add_option(cJSON *object, const lh_options *options, int index) {
     const lh_option *row = &lh_options_table(options)[index];
-    switch (row->type) {
+    switch (lh_option_plain_type(row)) {
     case LH_OPTION_INTEGER:
         return cJSON_AddNumberToObject(object, row->name,
                                        (double)lh_options_integer(options, row->name)) != NULL;

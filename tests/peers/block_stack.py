@@ -78,13 +78,13 @@ class BlockStack:
     # ---- the vertical direction: sliding window, section 3.1 ----
 
     def mask(self, p):
-        """[heads][window][2 window]: position bias, -inf where a query does not look."""
+        """[1][heads][window][2 window]: position bias, -inf where a query does not look."""
         if not self.o["position_bias"]:
-            return torch.zeros_like(self.hidden, dtype=self.compute).masked_fill(self.hidden, -math.inf)
+            return torch.zeros_like(self.hidden, dtype=self.compute).masked_fill(self.hidden, -math.inf)[None, None]
         table = p["attention.position_bias"]
         if self.o["normalize"]:
             table = table * p["attention.scale"][:, None]
-        values = (table.to(self.compute) @ self.one_hot.t()).view(self.heads, *self.hidden.shape)
+        values = (table.to(self.compute) @ self.one_hot.t()).view(1, self.heads, *self.hidden.shape)
         return values.masked_fill(self.hidden, -math.inf)
 
     def in_blocks(self, both):

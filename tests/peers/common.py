@@ -63,7 +63,8 @@ def arguments(description):
 
 
 def settle(options):
-    """Threads and precision of the process."""
+    """Threads and precision of the process; a graph for every shape of parameter."""
+    torch._dynamo.config.recompile_limit = 64
     if options.threads:
         torch.set_num_threads(options.threads)
     torch.backends.cuda.matmul.fp32_precision = "tf32" if options.precision == "tf32" else "ieee"

@@ -4,14 +4,11 @@ local core = require "longhaul.core"
 
 local peer = {}
 
--- Large blocks stay with the process from step to step: a third faster on a CPU than glibc's default.
-local allocator = "MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=17179869184 MALLOC_TOP_PAD_=67108864"
-
 -- What a Python command prints as "name,value" lines; nil and its last words when it fails.
 local function values_of(arguments)
   local log = os.tmpname()
-  local pipe <close> = assert(io.popen(("%s %s %s 2>%s"):format(allocator,
-    os.getenv "PYTHON" or "python3", arguments, log)))
+  local pipe <close> = assert(io.popen(("%s %s 2>%s"):format(os.getenv "PYTHON" or "python3",
+    arguments, log)))
   local values = {}
   for line in pipe:lines() do
     local name, value = line:match "^([%w_]+),(.*)$"
@@ -36,14 +33,14 @@ function peer.run(script, arguments)
   return values or error(("tests/peers/%s: %s"):format(script, words), 0)
 end
 
---- The session's next `batches` training steps in PyTorch: step_time_ms and its quartiles, peak_memory_bytes,
---- loss_bits (mean over the steps), losses (of each step, an array).
+--- The first `batches` training steps of the session in PyTorch: step_time_ms, step_time_q1_ms, step_time_q3_ms,
+--- peak_memory_bytes, loss_bits (mean over the steps), losses (of each step, an array).
 function peer.train(session, batches, arguments)
   local folder = os.tmpname()
   os.remove(folder)
   core.make_folder(folder)
   session:export(folder, batches)
-  local good, values = pcall(peer.run, "block_stack.py", folder .. " " .. (arguments or ""))
+  local good, values = pcall(peer.run, "block_stack.py", folder .. " " .. arguments)
   for _, name in ipairs { "/run.json", "/weights.safetensors", "/batches.safetensors", "" } do
     os.remove(folder .. name)
   end
@@ -53,6 +50,14 @@ function peer.train(session, batches, arguments)
   for name, value in pairs(values) do values[name] = tonumber(value) or value end
   values.losses = losses
   return values
+end
+
+--- Mean loss, bits per token, over all steps of a session that has taken all of its steps but the last: takes that
+--- step, with training options `steps` and a `log_every` that is no smaller.
+function peer.mean_loss(session)
+  local loss
+  session:train(nil, function(progress) loss = progress.loss_bits end)
+  return loss
 end
 
 return peer

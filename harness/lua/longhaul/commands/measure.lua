@@ -1,6 +1,7 @@
--- bench: training steps against the machine's own matrix-product rate.
+-- bench: training steps against the machine's own matrix-product rate, and beside PyTorch's where it is installed.
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
+local peer = require "longhaul.peer"
 
 local columns = { "benchmark", "size", "metric", "value", "unit", "ratio_to", "ratio" }
 
@@ -11,21 +12,25 @@ local sizes = {
   { width = 512, window = 512, segment = 4096, batch = 1 },
 }
 
+local warmup = 2
+
 local models = {
-  { "slide", "slide", "layers=13" },
-  { "brt fixed:skip", "brt", "layers=12 recurrence=fixed:skip" },
+  { "slide", "slide", "layers=13", peer = true },
+  { "brt fixed:skip", "brt", "layers=12 recurrence=fixed:skip", peer = true },
   { "brt fixed:skip feedback", "brt", "layers=12 recurrence=fixed:skip feedback=true" },
 }
 
-local function session(model, size)
+-- `total`: steps in all, without a point of the loss curve before their end.
+local function session(model, size, total)
   local options = ("%s width=%d heads=%d window=%d dropout=0"):format(model[3], size.width,
     size.width // 64, size.window)
   local corpus = "name=generate:books documents=20 document_bytes=65536"
   local task = ("%s segment=%d batch=%d"):format(corpus, size.segment, size.batch)
+  local train = ("warmup=10 steps=%d log_every=%d"):format(total, total)
   return core.session {
     model = model[2], model_options = core.check("model", model[2], options),
     task = "language_model", task_options = core.check("task", "language_model", task),
-    train_options = core.check("train", "train", "warmup=10"), seed = 1, device = "cpu",
+    train_options = core.check("train", "train", train), seed = 1, device = "cpu",
   }
 end
 
@@ -65,10 +70,27 @@ local function report(rows, model, name, time, flops_per_token, peak, slide)
   end
 end
 
+-- The same steps in PyTorch, on as many threads. Without torch.compile, which gains nothing on a CPU.
+local function beside_torch(rows, model, size, name, time, total)
+  local fresh <close> = session(model, size, total)
+  local torch = peer.train(fresh, total, ("--eager --warmup %d --threads %d"):format(warmup,
+    core.machine().threads))
+  local title = model[1] .. " in PyTorch"
+  add(rows, { title }, name, "step_time_ms", torch.step_time_ms, "ms", model[1],
+    torch.step_time_ms / time.median_ms)
+  add(rows, { title }, name, "peak_memory_bytes", torch.peak_memory_bytes, "bytes", model[1],
+    torch.peak_memory_bytes / time.peak_memory_bytes)
+  add(rows, { title }, name, "loss_bits", torch.loss_bits, "bits")
+  print(("  %-24s %8.1f  %7.1f to %7.1f   %.2f of PyTorch's step, %.2f of its memory; mean loss %.5f, here %.5f"):format(
+    title, torch.step_time_ms, torch.step_time_q1_ms, torch.step_time_q3_ms,
+    time.median_ms / torch.step_time_ms, time.peak_memory_bytes / torch.peak_memory_bytes,
+    torch.loss_bits, time.loss_bits))
+end
+
 local function steps(rows, size, peak, rounds)
-  local sessions = {}
-  for i, model in ipairs(models) do sessions[i] = session(model, size) end
-  local times = core.time_steps(sessions, 2, rounds)
+  local sessions, total = {}, warmup + rounds + 1
+  for i, model in ipairs(models) do sessions[i] = session(model, size, total) end
+  local times = core.time_steps(sessions, warmup, rounds)
   local name = ("width %d, window %d, segment %d, batch %d"):format(size.width, size.window,
     size.segment, size.batch)
   print("\n" .. name)
@@ -76,7 +98,13 @@ local function steps(rows, size, peak, rounds)
     "GFLOP/s", "of sgemm", "of slide"))
   for i, model in ipairs(models) do
     report(rows, model, name, times[i], sessions[i]:info().flops_per_token, peak, times[1].median_ms)
+    times[i].loss_bits = peer.mean_loss(sessions[i])
+    add(rows, model, name, "loss_bits", times[i].loss_bits, "bits")
     sessions[i]:close()
+  end
+  if not peer.version() then return end
+  for i, model in ipairs(models) do
+    if model.peer then beside_torch(rows, model, size, name, times[i], total) end
   end
 end
 

@@ -1,0 +1,65 @@
+-- Training steps of the paper-size baseline beside PyTorch's on the same card, from the same weights and batches.
+--   longhaul lua tests/gpu/peers.lua FOLDER [tiny]
+-- Reads FOLDER/rates.csv, writes FOLDER/peers.csv; fails where longhaul is slower. PYTHON names an interpreter that has
+-- PyTorch. `tiny` shows that the script runs, with PyTorch on the processor.
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+local peer = require "longhaul.peer"
+
+local folder, tiny = ...
+folder = folder or "results/gpu"
+
+local baseline = dofile "tests/gpu/baseline.lua"(tiny)
+local settings = {
+  { model = "slide", precision = "bf16", batch = 4 },
+  { model = "brt fixed:skip", precision = "bf16", batch = 4 },
+}
+local steps = baseline.warmup + baseline.rounds + 1
+local arguments = ("--warmup %d --precision bf16 --device %s"):format(baseline.warmup,
+  tiny and "cpu --eager" or "cuda")
+
+local function ours(setting)
+  local session <close> = baseline.session(setting, steps)
+  local time = core.time_steps({ session }, baseline.warmup, baseline.rounds)[1]
+  local flops = 3 * session:info().flops_per_token * time.tokens_per_step
+  return { step_time_ms = time.median_ms, step_time_q1_ms = time.q1_ms, step_time_q3_ms = time.q3_ms,
+    peak_memory_bytes = time.peak_memory_bytes, loss_bits = peer.mean_loss(session) }, flops
+end
+
+local function theirs(setting)
+  local session <close> = baseline.session(setting, steps)
+  return peer.train(session, steps, arguments)
+end
+
+local rates, rows, good = baseline.rates(folder), {}, true
+
+local function add(setting, implementation, values, flops)
+  local row = { model = setting.model, precision = setting.precision, batch = setting.batch,
+    segment = baseline.shape.segment, steps = steps, implementation = implementation,
+    flops = 1000 * flops / values.step_time_ms }
+  row.share_of_bf16 = rates.bf16 and row.flops / rates.bf16
+  for name, value in pairs(values) do row[name] = row[name] or value end
+  rows[#rows + 1] = row
+  print(("%-16s %-16s %9.2f ms (%.2f to %.2f)  %7.2f GB  mean loss %.5f bits%s"):format(row.model,
+    implementation, row.step_time_ms, row.step_time_q1_ms, row.step_time_q3_ms,
+    row.peak_memory_bytes / 1e9, row.loss_bits,
+    rates.bf16 and ("  %.1f%% of bf16"):format(100 * row.share_of_bf16) or ""))
+end
+
+if not peer.version() then
+  print "no PyTorch here (PYTHON=... names another interpreter)"
+  return 0
+end
+for _, setting in ipairs(settings) do
+  local own, flops = ours(setting)
+  add(setting, "longhaul", own, flops)
+  local other = theirs(setting)
+  add(setting, "PyTorch " .. other.torch, other, flops)
+  good = good and (tiny or own.step_time_ms <= other.step_time_ms)
+    and math.abs(own.loss_bits / other.loss_bits - 1) < 0.01
+end
+core.make_folder(folder)
+csv.write(folder .. "/peers.csv", { "model", "precision", "batch", "segment", "steps",
+  "implementation", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms", "peak_memory_bytes",
+  "loss_bits", "flops", "share_of_bf16" }, rows)
+return good and 0 or 1
