@@ -2,6 +2,7 @@
 local gnuplot = require "longhaul.report.gnuplot"
 local label = require "longhaul.report.label"
 local metrics = require "longhaul.report.metrics"
+local recurrence = require "longhaul.report.recurrence"
 local store = require "longhaul.store"
 
 local chart = {}
@@ -304,12 +305,30 @@ local function bars(view, plot, dataset)
   return "bars", lines
 end
 
+-- ---- recurrence encodings ----
+
+-- The learned matrices of a layer: the weight of a key by its lag, a curve per head.
+local function recurrence_patterns(view, plot, dataset)
+  local group, curves, names = view.results:group(plot.row, dataset), {}, {}
+  local run = group and group.done[1]
+  for _, row in ipairs(rows_of(view.experiment, dataset)) do
+    if run and row.label == plot.row then
+      curves, names = recurrence.patterns(row.model, view.store:read_probes(run.run_id), plot.layer)
+    end
+  end
+  if #curves == 0 then return nil end
+  local what = ("recurrence encodings of layer %d"):format(plot.layer)
+  local lines = titles(view, plot, what, dataset, "lag", "weight")
+  table.insert(lines, gnuplot.block("data", curves))
+  for _, pair in ipairs { { "series", #curves }, { "names", names }, { "marks", 1 }, { "band", 0 } } do
+    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
+  end
+  return "lines", lines
+end
+
 -- ---- all ----
 
-local kinds = { loss = loss, lines = sweep, pareto = pareto, bars = bars }
-
---- The kinds of chart that bench:plot takes.
-chart.kinds = { "loss", "lines", "pareto", "bars" }
+local kinds = { loss = loss, lines = sweep, pareto = pareto, bars = bars, recurrence = recurrence_patterns }
 
 local function datasets_of(experiment)
   local list, seen = {}, {}

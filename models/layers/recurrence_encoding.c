@@ -168,6 +168,48 @@ lh_tensor *lh_recurrence_encoding_mix(const lh_recurrence_encoding *layer, const
                                 attention->key_count, attended);
 }
 
+/* What a figure is told of one layer. */
+typedef struct report_to {
+    long long layer; /* counted from 1 */
+    void (*report)(void *context, const char *name, double value);
+    void *context;
+} report_to;
+
+static void report_head(const report_to *to, int head, const char *what, double value) {
+    char name[64];
+    (void)snprintf(name, sizeof name, "layer_%lld_rsa_head_%d_%s", to->layer, head + 1, what);
+    to->report(to->context, name, value);
+}
+
+static lh_status read_param(const lh_params *params, int index, real *values) {
+    if (index < 0) return LH_OK;
+    const lh_tensor *list = lh_params_get(params, index);
+    return lh_tensor_read(list, values, lh_tensor_count(list));
+}
+
+static double sigmoid(double x) {
+    return 1.0 / (1.0 + exp(-x));
+}
+
+static lh_status report_heads(const lh_recurrence_encoding *layer, const lh_params *params,
+                              const report_to *to) {
+    real eta[LH_REM_HEADS], nu[LH_REM_HEADS], theta[LH_REM_HEADS];
+    LH_TRY(read_param(params, layer->eta, eta));
+    LH_TRY(read_param(params, layer->nu, nu));
+    LH_TRY(read_param(params, layer->theta, theta));
+    for (int i = 0; i < layer->encoded; ++i) {
+        const lh_rem_head *head = &layer->head[i];
+        if (head->kind == LH_REM_REGULAR) {
+            report_head(to, i, "lambda", tanh((double)eta[head->decay]));
+            continue;
+        }
+        const double angle = head->angle >= 0 ? (double)theta[head->angle] : quarter_pi;
+        report_head(to, i, "gamma", sigmoid((double)nu[head->decay]));
+        report_head(to, i, "theta", angle);
+    }
+    return LH_OK;
+}
+
 lh_status lh_recurrence_encoding_probe(
     const lh_recurrence_encoding *layer, const lh_params *params, int64_t index,
     void (*report)(void *context, const char *name, double value), void *context) {
@@ -176,6 +218,7 @@ lh_status lh_recurrence_encoding_probe(
     char name[48];
     (void)snprintf(name, sizeof name, "layer_%lld_rsa_gate", (long long)index + 1);
     LH_TRY(lh_tensor_read(lh_params_get(params, layer->mu), &mu, 1));
-    report(context, name, 1.0 / (1.0 + exp(-(double)mu)));
-    return LH_OK;
+    report(context, name, sigmoid((double)mu));
+    const report_to to = {(long long)index + 1, report, context};
+    return report_heads(layer, params, &to);
 }

@@ -91,8 +91,9 @@ void lh_recurrence_encoding_declare(lh_recurrence_encoding *layer,
 lh_tensor *lh_recurrence_encoding_mix(const lh_recurrence_encoding *layer, const lh_pass *pass,
                                       const lh_attention *attention, lh_tensor *attended);
 
-/* Reports the gate sigmoid(mu) as layer_<i>_rsa_gate, counted from 1; for an lh_model_class's
- * probe. */
+/* Reports the gate sigmoid(mu) as layer_<i>_rsa_gate and of each encoded head lambda or gamma and
+ * theta as layer_<i>_rsa_head_<h>_lambda and so on, counted from 1; for an lh_model_class's probe.
+ */
 lh_status lh_recurrence_encoding_probe(
     const lh_recurrence_encoding *layer, const lh_params *params, int64_t index,
     void (*report)(void *context, const char *name, double value), void *context);

@@ -245,5 +245,12 @@ t.test("every published table can be read", function()
   t.near(published.table("brt_table2").value("Slide:13L:large", "word_perplexity", "pg19_tokens"), 34.8, 1e-9)
 end)
 
+t.test("accuracies in bins by length are metrics of their own", function()
+  local published = require "longhaul.report.published"
+  local paper = published.table("rsa_table2")
+  t.near(paper.value("rsa_transformer:caseII", "accuracy_bin1", "parity"), 0.53, 1e-9)
+  t.near(paper.value("transformer", "accuracy_bin0", "tomita3"), 0.89, 1e-9)
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

@@ -189,10 +189,11 @@ local plot_fields = {
   { "x", "string or table" }, { "y", "string or table" }, { "group", "string" },
     { "label", "string" },
   { "frontier", "boolean" }, { "band", "string or boolean" }, { "title", "string" },
-  { "name", "string" }, { "dataset", "string" },
+  { "name", "string" }, { "dataset", "string" }, { "row", "string" }, { "layer", "number" },
 }
 
-local plot_kinds = { "loss", "lines", "pareto", "bars" }
+local plot_kinds = { "loss", "lines", "pareto", "bars", "recurrence" }
+local without_axes = { loss = true, recurrence = true }
 
 local function check_axis(value)
   if type(value) == "table" then
@@ -211,7 +212,10 @@ function Experiment:plot(options)
   for _, kind in ipairs(plot_kinds) do known = known or kind == options[1] end
   if not known then refuse("plot", options[1], plot_kinds) end
   local x, y = check_axis(options.x), check_axis(options.y)
-  if options[1] ~= "loss" then check_metrics("plot: field 'y'", { y or "(nothing)" }) end
+  if options[1] == "recurrence" and not (options.row and options.layer) then
+    spec.fail("plot: \"recurrence\" needs the fields 'row' and 'layer'")
+  end
+  if not without_axes[options[1]] then check_metrics("plot: field 'y'", { y or "(nothing)" }) end
   if (options[1] == "lines" or options[1] == "pareto") and not x then
     spec.fail("plot: field 'x' is missing")
   end

@@ -1,0 +1,79 @@
+/* What the transformer says of itself and what it refuses; its equations are held against the
+ * oracle in tests/gradients/test_oracle.c. */
+#include "tests/test.h"
+
+#include "tests/models/model_bench.h"
+
+typedef struct seen {
+    const char *name;
+    double value;
+    int count;
+} seen;
+
+static void look_for(void *context, const char *name, double value) {
+    seen *s = context;
+    s->count += 1;
+    if (strcmp(name, s->name) == 0) s->value = value;
+}
+
+static double probed(const model_bench *bench, const char *name, int count) {
+    seen s = {.name = name, .value = (double)NAN};
+    const lh_model *model = bench->model;
+    CHECK_OK(model->class->probe(model->instance, model->params, look_for, &s));
+    CHECK_EQ_INT(s.count, count);
+    return s.value;
+}
+
+/* Initial eta is 1.5 for one regular head, nu 1.5 and theta pi / 4 for one pair. */
+TEST(gates_and_heads_are_reported) {
+    model_bench bench;
+    REQUIRE(bench_open(&bench, "transformer",
+                       "layers=2 width=8 heads=4 positions=none rsa_kinds=1+1+1+0+0+0 rsa_gate=1",
+                       1));
+    const int count = 2 * (1 + 1 + 2 + 2);
+    const double sigmoid = 1 / (1 + exp(-1));
+    CHECK_NEAR(probed(&bench, "layer_2_rsa_gate", count), sigmoid, 1e-6);
+    CHECK_NEAR(probed(&bench, "layer_1_rsa_head_1_lambda", count), tanh(1.5), 1e-6);
+    CHECK_NEAR(probed(&bench, "layer_2_rsa_head_2_gamma", count), 1 / (1 + exp(-1.5)), 1e-6);
+    CHECK_NEAR(probed(&bench, "layer_1_rsa_head_3_theta", count), 0.7853981634, 1e-6);
+    bench_close(&bench);
+}
+
+TEST(without_encodings_there_is_nothing_to_report) {
+    model_bench bench;
+    REQUIRE(bench_open(&bench, "transformer", "layers=2 width=8 heads=4", 1));
+    CHECK(isnan(probed(&bench, "layer_1_rsa_gate", 0)));
+    bench_close(&bench);
+}
+
+TEST(zero_memory_belongs_to_relative_positions) {
+    lh_model *model = NULL;
+    CHECK_FAILS(create_model("transformer", "width=8 heads=2 zero_memory=4", &model), LH_EOPTION,
+                "positions=relative");
+    CHECK_FAILS(create_model("transformer", "width=8 heads=3", &model), LH_EOPTION, "heads");
+}
+
+/* Three layers of width 20 with five heads and 64 hidden units over two letters: embedding and head
+ * 82; a layer 1260 + 420 of attention, 1344 + 1300 of feed-forward, 80 of norms. A relative layer
+ * has 1200 + 400 + 400 + 40, the embedding 400 more. */
+TEST(parameters_of_table_2) {
+    static const struct {
+        const char *options;
+        int64_t count;
+    } rows[] = {{"", 82 + 3 * 4404},
+                {" positions=relative", 482 + 3 * (2040 + 2644 + 80)},
+                {" positions=none rsa_kinds=3+0+0+0+1+1 rsa_dilation=2", 82 + 3 * (4404 + 6)}};
+    const lh_model_class *class = lh_model_class_find("transformer");
+    const lh_model_setup setup = {.vocabulary = 2, .output_features = 2};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        lh_options *options = NULL;
+        lh_model *model = NULL;
+        REQUIRE_OK(lh_options_create("transformer", class->options, &options));
+        REQUIRE_OK(lh_options_parse(options, "layers=3 width=20 heads=5 hidden=64"));
+        REQUIRE_OK(lh_options_parse(options, rows[i].options));
+        REQUIRE_OK(lh_model_create(class, options, &setup, &model));
+        CHECK_EQ_INT(lh_params_elements(model->params, true), rows[i].count);
+        lh_model_destroy(model);
+        lh_options_destroy(options);
+    }
+}
