@@ -311,10 +311,10 @@ typedef struct lh_cross_entropy_args {
 } lh_cross_entropy_args;
 
 /* Dropout over [outer][length][width]: y (+)= keep ? x / (1 - rate) : 0.
- * Element (o, t, d) draws word ((period ? t % period : o * length + t) * width + d) of `key`, so a
- * period shares one mask over the batch and repeats it in time (the "tiled" dropout of the
- * Block-Recurrent Transformer's code). The gradient is the same kernel on dy. y may be x under
- * LH_SET. */
+ * Element (o, t, d) draws word first + (o * length + t) * width + d of `key`, or with a period word
+ * (t % period) * width + d: that shares one mask over the batch and repeats it in time (the "tiled"
+ * dropout of the Block-Recurrent Transformer's code). The gradient is the same kernel on dy. y may
+ * be x under LH_SET. */
 typedef struct lh_dropout_args {
     int64_t outer, length, width, period;
     double rate;
@@ -322,6 +322,7 @@ typedef struct lh_dropout_args {
     const real *x;            /* in */
     real *y;                  /* out */
     lh_write write;
+    int64_t first; /* words that batch rows of other processes draw before these */
 } lh_dropout_args;
 
 /* Fixed gate (Hutchins et al. 2022, eqs. 2-3): g = sigmoid(bias), y = c * g + z * (1 - g). */
@@ -398,10 +399,11 @@ typedef struct lh_lstm_cell_backward_args {
  * each head or shared by all. Keys of an `everywhere` source have neither bias nor position vector.
  * A query that sees no key gets zeros.
  *
- * Dropout draws word ((b * heads + h) * Q + i') * K + slot of `key`: with dropout_period P > 0 the
- * mask is shared by all batch rows (b = 0) and by blocks (i' = i mod P, Q = P, slot = (i - p) + P,
- * K = 3 P), else i' = i, Q = queries, slot = ordinal of the key over all sources, K = number of
- * keys. Keys of an `everywhere` source are not dropped when there is a period. */
+ * Dropout draws word (((b + first_batch) * heads + h) * Q + i') * K + slot of `key`: with
+ * dropout_period P > 0 the mask is shared by all batch rows (b + first_batch = 0) and by blocks (i'
+ * = i mod P, Q = P, slot = (i - p) + P, K = 3 P), else i' = i, Q = queries, slot = ordinal of the
+ * key over all sources, K = number of keys. Keys of an `everywhere` source are not dropped when
+ * there is a period. */
 typedef struct lh_attention_spec {
     int64_t batch, heads, queries, head_width;
     real scale;
@@ -417,6 +419,7 @@ typedef struct lh_attention_spec {
     int64_t position_count, position_first;
     double dropout;
     int64_t dropout_period;
+    int64_t first_batch;      /* batch rows of other processes before these */
     const lh_random_key *key; /* in, on the device; when dropout > 0 */
     lh_precision precision;   /* of the operands of products; bf16 rounds weights, too */
     int source_count;

@@ -59,8 +59,8 @@ static lh_status checkpoint_backward(lh_tape *tape, lh_node *node) {
 
 /* A region is recorded even when only its parameters need gradients: those are not among its
  * inputs, so a region that is recorded always differentiates. */
-static lh_status record(lh_tape *tape, const saved_region *saved, lh_tensor *const *inputs,
-                        lh_tensor **outputs) {
+static lh_status record(lh_tape *tape, const saved_region *saved, lh_hold *holds,
+                        lh_tensor *const *inputs, lh_tensor **outputs) {
     const lh_record entry = {.op = "checkpoint",
                              .backward = checkpoint_backward,
                              .input = inputs,
@@ -70,7 +70,8 @@ static lh_status record(lh_tape *tape, const saved_region *saved, lh_tensor *con
                              .saved = inputs,
                              .saved_count = saved->input_count,
                              .args = saved,
-                             .args_bytes = sizeof *saved};
+                             .args_bytes = sizeof *saved,
+                             .holds = holds};
     return lh_tape_record(tape, &entry);
 }
 
@@ -97,9 +98,9 @@ lh_status lh_checkpoint(lh_tape *tape, lh_region region, const void *context, si
         if (dense[i] == NULL) return lh_error_get()->status;
     }
     const lh_scope scope = lh_scope_open(tape);
-    lh_tape_set_recording(tape, false);
+    const lh_region_mark mark = lh_tape_enter_region(tape);
     lh_status status = run(tape, &saved, dense, outputs);
-    lh_tape_set_recording(tape, true);
+    lh_hold *holds = lh_tape_leave_region(tape, mark);
     lh_scope_close_many(tape, scope, outputs, output_count);
     /* Outputs that are the region's inputs passed through would share their slots: give them
      * headers of their own. */
@@ -107,7 +108,7 @@ lh_status lh_checkpoint(lh_tape *tape, lh_region region, const void *context, si
         outputs[i] = lh_tape_leaf(tape, outputs[i], false);
         if (outputs[i] == NULL) status = LH_EMEMORY;
     }
-    return status == LH_OK ? record(tape, &saved, dense, outputs) : status;
+    return status == LH_OK ? record(tape, &saved, holds, dense, outputs) : status;
 }
 
 lh_tensor *lh_chunked(lh_tape *tape, lh_region region, const void *context, size_t context_bytes,

@@ -49,7 +49,12 @@ static lh_status make_exclusive(lh_gradient *root) {
     return status;
 }
 
-static lh_status clear_for_slices(lh_gradient *root) {
+lh_gradient *lh_gradient_root(lh_gradient *gradient) {
+    return gradient != NULL && gradient->root != NULL ? gradient->root : gradient;
+}
+
+lh_status lh_gradient_settle(lh_gradient *root) {
+    if (root->present) return LH_OK;
     LH_TRY(ensure_buffer(root));
     const lh_fill_args args = {.count = root->count, .x = lh_tensor_real(root->value)};
     LH_TRY(LH_RUN(root->pool, fill, &args));
@@ -58,12 +63,12 @@ static lh_status clear_for_slices(lh_gradient *root) {
 }
 
 lh_status lh_gradient_write(lh_gradient *gradient, real **data, lh_write *write) {
-    lh_gradient *root = gradient->root != NULL ? gradient->root : gradient;
+    lh_gradient *root = lh_gradient_root(gradient);
     if (root->present) {
         LH_TRY(make_exclusive(root));
         *write = LH_ADD;
     } else if (gradient->root != NULL) {
-        LH_TRY(clear_for_slices(root));
+        LH_TRY(lh_gradient_settle(root));
         *write = LH_ADD;
     } else {
         LH_TRY(ensure_buffer(root));
@@ -100,6 +105,7 @@ bool lh_gradient_is_exclusive(const lh_gradient *gradient) {
 void lh_gradient_clear(lh_gradient *gradient) {
     if (gradient->root != NULL) return;
     gradient->present = false;
+    gradient->uses = 0;
     if (gradient->persistent) return;
     lh_tensor_release(gradient->value);
     gradient->value = NULL;

@@ -18,6 +18,7 @@ struct lh_gradient {
     int references;
     bool present;    /* holds a contribution */
     bool persistent; /* a parameter's: the buffer outlives the step */
+    int uses;        /* root: places on the tape that may still contribute */
     int64_t count;
     lh_pool *pool;
     lh_tensor *value;  /* root: flat buffer, NULL until needed unless persistent */
@@ -39,6 +40,12 @@ lh_status lh_gradient_write(lh_gradient *gradient, real **data, lh_write *write)
 
 /* Contributes a whole contiguous tensor; shares its storage instead of copying where it can. */
 lh_status lh_gradient_give(lh_gradient *gradient, lh_tensor *value);
+
+/* The slot that owns the buffer: its own when it is no slice's. NULL passes. */
+lh_gradient *lh_gradient_root(lh_gradient *gradient);
+
+/* Zeros where nothing has flowed into a root. */
+lh_status lh_gradient_settle(lh_gradient *root);
 
 /* Whether the buffer of a root is nobody else's, so that it may be overwritten. */
 bool lh_gradient_is_exclusive(const lh_gradient *gradient);

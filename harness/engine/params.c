@@ -236,11 +236,7 @@ void lh_params_clear_gradients(lh_params *params) {
 }
 
 lh_status lh_params_settle_gradients(lh_params *params) {
-    for (int i = 0; i < params->count; ++i) {
-        const lh_gradient *gradient = params->item[i].value->gradient;
-        if (gradient->present) continue;
-        const lh_fill_args args = {.count = gradient->count, .x = lh_tensor_real(gradient->value)};
-        LH_TRY(LH_RUN(gradient->pool, fill, &args));
-    }
+    for (int i = 0; i < params->count; ++i)
+        LH_TRY(lh_gradient_settle(params->item[i].value->gradient));
     return LH_OK;
 }

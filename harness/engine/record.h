@@ -11,6 +11,12 @@ typedef struct lh_node lh_node;
  * output. */
 typedef lh_status (*lh_backward)(lh_tape *tape, lh_node *node);
 
+/* A parameter that a region reads without recording; its backward will contribute to it. */
+typedef struct lh_hold {
+    lh_gradient *gradient;
+    struct lh_hold *next;
+} lh_hold;
+
 struct lh_node {
     lh_node *previous;
     const char *op;
@@ -19,6 +25,7 @@ struct lh_node {
     lh_gradient **input; /* NULL where no gradient is wanted */
     lh_gradient **output;
     lh_tensor **saved; /* retained until the node's backward; entries may be NULL */
+    lh_hold *holds;    /* of a region */
     void *args;        /* the op's copy, in the arena */
 };
 
@@ -37,6 +44,7 @@ typedef struct lh_record {
     int saved_count;
     const void *args;
     size_t args_bytes;
+    lh_hold *holds; /* a region's: what lh_tape_leave_region gave */
 } lh_record;
 
 /* Whether recording is on and any of the tensors (NULL allowed) needs a gradient. */
@@ -62,6 +70,9 @@ lh_tensor *lh_tape_random_key(lh_tape *tape);
 lh_status lh_tape_remember(lh_tape *tape, uint32_t position, lh_tensor *decision);
 lh_tensor *lh_tape_recall(const lh_tape *tape, uint32_t position);
 
+/* How many of `count` equal parts of this process's batch rows other processes have before them. */
+int64_t lh_tape_parts_before(const lh_tape *tape, int64_t count);
+
 /* Adds to lh_tape_flops, unless a recomputation is running. */
 void lh_tape_count_flops(lh_tape *tape, double flops);
 
@@ -71,6 +82,17 @@ lh_node *lh_tape_last(const lh_tape *tape);
 /* Runs and forgets the nodes recorded after `stop`. */
 lh_status lh_tape_run_back(lh_tape *tape, const lh_node *stop);
 bool lh_tape_set_recording(lh_tape *tape, bool recording); /* returns the former value */
+/* Notes the parameter behind a slot, if it is one's, while a region runs that backward will run
+ * again.
+ */
+lh_status lh_tape_hold(lh_tape *tape, lh_gradient *gradient);
+/* Round the first run of a region, which is not recorded: notes the parameters that it reads. leave
+ * gives them, in the arena; inside another region they stay with that one. */
+typedef struct lh_region_mark {
+    bool recording, holding;
+} lh_region_mark;
+lh_region_mark lh_tape_enter_region(lh_tape *tape);
+lh_hold *lh_tape_leave_region(lh_tape *tape, lh_region_mark mark);
 uint32_t lh_tape_random_position(const lh_tape *tape);
 void lh_tape_set_random_position(lh_tape *tape, uint32_t position);
 /* A detached header with a gradient slot of its own when `differentiate`, in the current scope. */

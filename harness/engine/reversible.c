@@ -133,7 +133,7 @@ lh_status lh_reversible(lh_tape *tape, const lh_reversible_block *blocks, int co
     if (c.steps == NULL) return LH_EMEMORY;
     lh_tensor *const inputs[] = {x1, x2};
     const lh_scope scope = lh_scope_open(tape);
-    const bool recording = lh_tape_set_recording(tape, false);
+    const lh_region_mark mark = lh_tape_enter_region(tape);
     lh_tensor *y[2] = {lh_tape_leaf(tape, x1, false), lh_tape_leaf(tape, x2, false)};
     lh_status status = y[0] != NULL && y[1] != NULL ? LH_OK : LH_EMEMORY;
     for (int i = 0; i < count && status == LH_OK; ++i) {
@@ -141,7 +141,7 @@ lh_status lh_reversible(lh_tape *tape, const lh_reversible_block *blocks, int co
         status = forward_step(tape, &c.steps[i], &y[0], &y[1]);
         lh_scope_close_many(tape, scope, y, 2);
     }
-    lh_tape_set_recording(tape, recording);
+    lh_hold *holds = lh_tape_leave_region(tape, mark);
     LH_TRY(status);
     *y1 = y[0];
     *y2 = y[1];
@@ -154,6 +154,7 @@ lh_status lh_reversible(lh_tape *tape, const lh_reversible_block *blocks, int co
                              .saved = y,
                              .saved_count = 2,
                              .args = &c,
-                             .args_bytes = sizeof c};
+                             .args_bytes = sizeof c,
+                             .holds = holds};
     return lh_tape_record(tape, &entry);
 }

@@ -22,6 +22,11 @@ struct lh_tape {
     int64_t decision_count, decision_capacity;
     bool recording, remembering;
     bool in_backward;
+    bool holding; /* in a region whose backward is recorded, though its ops are not */
+    lh_hold *holds;
+    int64_t first_row, rows; /* rows 0: all of them */
+    lh_gradient_watcher watcher;
+    void *watcher_context;
     double flops;
     lh_random_key key;
 };
@@ -57,6 +62,7 @@ static void forget_decisions(lh_tape *tape) {
 static void forget_nodes(lh_tape *tape) {
     for (; tape->last != NULL; tape->last = tape->last->previous)
         node_clear(tape->last);
+    tape->holds = NULL;
     lh_arena_reset(&tape->arena);
 }
 
@@ -78,8 +84,23 @@ void lh_tape_begin(lh_tape *tape, bool recording, uint64_t seed, uint64_t step) 
     tape->recording = recording;
     tape->remembering = recording;
     tape->in_backward = false;
+    tape->holding = false;
     tape->flops = 0;
     tape->key = (lh_random_key){.seed = seed, .step = step, .stream = LH_STREAM_DROPOUT};
+}
+
+void lh_tape_set_rows(lh_tape *tape, int64_t first, int64_t count) {
+    tape->first_row = first;
+    tape->rows = count;
+}
+
+int64_t lh_tape_parts_before(const lh_tape *tape, int64_t count) {
+    return tape->rows > 0 ? count / tape->rows * tape->first_row : 0;
+}
+
+void lh_tape_watch(lh_tape *tape, lh_gradient_watcher watcher, void *context) {
+    tape->watcher = watcher;
+    tape->watcher_context = context;
 }
 
 bool lh_tape_is_recording(const lh_tape *tape) {
@@ -237,7 +258,42 @@ static lh_node *node_create(lh_tape *tape, const lh_record *record) {
     return node;
 }
 
+lh_status lh_tape_hold(lh_tape *tape, lh_gradient *gradient) {
+    lh_gradient *root = lh_gradient_root(gradient);
+    if (!tape->holding || root == NULL || !root->persistent) return LH_OK;
+    lh_hold *hold = lh_tape_scratch(tape, sizeof *hold);
+    if (hold == NULL) return LH_EMEMORY;
+    *hold = (lh_hold){.gradient = root, .next = tape->holds};
+    tape->holds = hold;
+    root->uses += 1;
+    return LH_OK;
+}
+
+static lh_status hold_inputs(lh_tape *tape, const lh_record *record) {
+    for (int i = 0; i < record->input_count; ++i) {
+        if (record->input[i] != NULL) LH_TRY(lh_tape_hold(tape, record->input[i]->gradient));
+    }
+    return LH_OK;
+}
+
+lh_region_mark lh_tape_enter_region(lh_tape *tape) {
+    const lh_region_mark mark = {.recording = tape->recording, .holding = tape->holding};
+    tape->holding = tape->holding || tape->recording;
+    tape->recording = false;
+    return mark;
+}
+
+lh_hold *lh_tape_leave_region(lh_tape *tape, lh_region_mark mark) {
+    tape->recording = mark.recording;
+    tape->holding = mark.holding;
+    if (mark.holding) return NULL;
+    lh_hold *holds = tape->holds;
+    tape->holds = NULL;
+    return holds;
+}
+
 lh_status lh_tape_record(lh_tape *tape, const lh_record *record) {
+    if (tape->holding) return hold_inputs(tape, record);
     if (!lh_tape_wants(tape, record->input, record->input_count)) return LH_OK;
     for (int i = 0; i < record->output_count; ++i) {
         LH_TRY(lh_tensor_require_gradient(record->output[i]));
@@ -247,7 +303,9 @@ lh_status lh_tape_record(lh_tape *tape, const lh_record *record) {
     for (int i = 0; i < record->input_count; ++i) {
         lh_tensor *input = record->input[i];
         node->input[i] = input != NULL ? lh_gradient_retain(input->gradient) : NULL;
+        if (node->input[i] != NULL) lh_gradient_root(node->input[i])->uses += 1;
     }
+    node->holds = record->holds;
     for (int i = 0; i < record->output_count; ++i) {
         node->output[i] = lh_gradient_retain(record->output[i]->gradient);
     }
@@ -289,12 +347,31 @@ static lh_status node_run(lh_tape *tape, lh_node *node) {
     return status;
 }
 
+/* One place fewer that may contribute. */
+static lh_status leave(lh_tape *tape, lh_gradient *root) {
+    root->uses -= 1;
+    if (root->uses != 0 || !root->persistent || tape->watcher == NULL) return LH_OK;
+    LH_TRY(lh_gradient_settle(root));
+    return tape->watcher(tape->watcher_context, root->value);
+}
+
+/* The node will contribute no more. */
+static lh_status leave_inputs(lh_tape *tape, lh_node *node) {
+    for (int i = 0; i < node->input_count; ++i) {
+        if (node->input[i] != NULL) LH_TRY(leave(tape, lh_gradient_root(node->input[i])));
+    }
+    for (const lh_hold *hold = node->holds; hold != NULL; hold = hold->next)
+        LH_TRY(leave(tape, hold->gradient));
+    return tape->watcher != NULL ? tape->watcher(tape->watcher_context, NULL) : LH_OK;
+}
+
 lh_status lh_tape_run_back(lh_tape *tape, const lh_node *stop) {
     lh_status status = LH_OK;
     while (tape->last != stop) {
         lh_node *node = tape->last;
         tape->last = node->previous;
         if (status == LH_OK) status = node_run(tape, node);
+        if (status == LH_OK) status = leave_inputs(tape, node);
         node_clear(node);
     }
     return status;

@@ -18,6 +18,10 @@ void lh_tape_destroy(lh_tape *tape);
  * again. With `recording` off, no node is kept and a scope frees all that it does not return. */
 void lh_tape_begin(lh_tape *tape, bool recording, uint64_t seed, uint64_t step);
 
+/* This process has batch rows [first, first + count) of all; until told, it has them all. What
+ * dropout draws depends on a row's place among all. */
+void lh_tape_set_rows(lh_tape *tape, int64_t first, int64_t count);
+
 bool lh_tape_is_recording(const lh_tape *tape);
 lh_pool *lh_tape_pool(const lh_tape *tape);
 lh_device *lh_tape_device(const lh_tape *tape);
@@ -27,6 +31,13 @@ lh_status lh_tape_backward(lh_tape *tape, lh_tensor *loss);
 
 /* The same from any tensor and a cotangent of its shape. */
 lh_status lh_tape_backward_from(lh_tape *tape, lh_tensor *output, const lh_tensor *cotangent);
+
+/* What is told of a parameter's gradient, a view of the flat block, once nothing of this backward
+ * pass can contribute to it any more (zeros when nothing has); and NULL after every node. */
+typedef lh_status (*lh_gradient_watcher)(void *context, const lh_tensor *gradient);
+
+/* Borrows the context. NULL: nobody watches. A failure of the watcher is one of backward. */
+void lh_tape_watch(lh_tape *tape, lh_gradient_watcher watcher, void *context);
 
 /* Floating-point operations of matrix products and attention since lh_tape_begin, forward only. */
 double lh_tape_flops(const lh_tape *tape);

@@ -182,7 +182,8 @@ static void draw(const lh_attention_tile *tile, const lh_attention_segment *segm
         const lh_range sees = LH_CPU(attention_visible)(spec, segment->source, i);
         const int64_t begin = lh_max(sees.begin, segment->begin);
         const int64_t count = lh_min(sees.end, segment->end) - begin;
-        const int64_t row = (tile->batch * spec->heads + tile->head) * spec->queries + i;
+        const int64_t row =
+            ((tile->batch + spec->first_batch) * spec->heads + tile->head) * spec->queries + i;
         const int bit = (int)(i - tile->rows.begin);
         draw_keep(*spec->key, (uint64_t)(row * keys + before + begin), count,
                   lh_dropout_threshold(spec->dropout), bytes);

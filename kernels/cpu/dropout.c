@@ -39,10 +39,13 @@ LH_SPECIALIZED void mask_run(const uint32_t *word, uint32_t threshold, real kept
 /* One segment of the mask, in some of the sequences and repeats. */
 static void mask_segment(const lh_dropout_args *args, const tiling *t, lh_range range,
                          lh_range tiles) {
-    uint32_t word[SEGMENT];
+    uint32_t drawn[SEGMENT + LH_RANDOM_GROUP];
+    const uint64_t first = (uint64_t)(args->period > 0 ? 0 : args->first) + (uint64_t)range.begin;
+    const uint32_t *word = drawn + (first & 3u); /* runs begin with a whole block */
     const uint32_t threshold = lh_dropout_threshold(args->rate);
     const real kept = (real)(1.0 / (1.0 - args->rate));
-    lh_random_run(*args->key, (uint64_t)range.begin, range.end - range.begin, word);
+    lh_random_run(*args->key, first & ~UINT64_C(3), range.end - range.begin + (int64_t)(first & 3u),
+                  drawn);
     for (int64_t i = tiles.begin; i < tiles.end; ++i) {
         const int64_t start = i % t->repeats * t->period;
         const int64_t count = lh_min(range.end, t->length - start) - range.begin;

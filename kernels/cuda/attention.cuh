@@ -149,7 +149,8 @@ __device__ static inline real lh_kept(const lh_attention_spec &spec, int64_t bat
         before += s < source ? spec.source[s].count : 0;
         keys += spec.source[s].count;
     }
-    int64_t row = (batch * spec.heads + head) * spec.queries + query, slot = before;
+    int64_t row = ((batch + spec.first_batch) * spec.heads + head) * spec.queries + query;
+    int64_t slot = before;
     if (period > 0) {
         row = head * period + query % period;
         slot = query - (spec.source[source].first + key) + period;

@@ -8,7 +8,8 @@ lh_status lh_cuda_dropout(const lh_launch *launch, const lh_dropout_args *args) 
     return lh_each(launch, a.outer * a.length * a.width, [=] __device__(int64_t i) {
         const int64_t line = i / a.width;
         const int64_t row = a.period > 0 ? line % a.length % a.period : line;
-        const uint32_t word = lh_random_word(*a.key, (uint64_t)(row * a.width + i % a.width));
+        const int64_t at = row * a.width + i % a.width + (a.period > 0 ? 0 : a.first);
+        const uint32_t word = lh_random_word(*a.key, (uint64_t)at);
         lh_store(&a.y[i], a.write, word >= threshold ? a.x[i] * scale : 0);
     });
 }

@@ -169,6 +169,53 @@ static void steady_memory(trial *t) {
     }
 }
 
+/* What a watcher of backward saw of the parameters. */
+typedef struct watch_log {
+    const lh_params *params;
+    int told[256];
+    real *then; /* the flat block of gradients, each as it was when told */
+} watch_log;
+
+static lh_status log_gradient(void *context, const lh_tensor *gradient) {
+    watch_log *log = context;
+    for (int i = 0; gradient != NULL && i < lh_params_count(log->params); ++i) {
+        if (lh_params_at(log->params, i)->value->offset != gradient->offset) continue;
+        log->told[i] += 1;
+        memcpy(log->then + gradient->offset, lh_tensor_real(gradient),
+               (size_t)lh_tensor_count(gradient) * sizeof(real));
+    }
+    return LH_OK;
+}
+
+/* Each parameter is told once, and nothing is added to its gradient afterwards. */
+static void watching(trial *t) {
+    lh_params *params = t->bench.model->params;
+    const lh_tensor *gradients = lh_params_gradients(params);
+    watch_log log = {.params = params,
+                     .then = calloc((size_t)lh_tensor_count(gradients), sizeof(real))};
+    lh_tensor *loss = segment_loss(t);
+    REQUIRE(loss != NULL && lh_params_count(params) <= 256);
+    lh_tape_watch(t->bench.tape, log_gradient, &log);
+    CHECK_OK(lh_tape_backward(t->bench.tape, loss));
+    lh_tape_watch(t->bench.tape, NULL, NULL);
+    bool once = true, complete = true;
+    for (int i = 0; i < lh_params_count(params); ++i) {
+        const lh_param *param = lh_params_at(params, i);
+        if (lh_tensor_gradient(param->value) == NULL) continue;
+        once = once && log.told[i] == 1;
+        complete = complete && memcmp(log.then + param->value->offset,
+                                      lh_tensor_real(gradients) + param->value->offset,
+                                      (size_t)param->count * sizeof(real)) == 0;
+    }
+    fail_case(t->which, once, "every gradient is told of once");
+    fail_case(t->which, complete, "nothing may be added to a gradient once it is complete");
+    free(log.then);
+}
+
+TEST(a_gradient_is_told_of_when_it_is_complete) {
+    each_case(watching);
+}
+
 TEST(steady_steps_allocate_nothing) {
     each_case(steady_memory);
 }

@@ -36,7 +36,8 @@ static bool keys_fit(const lh_tensor *q, const lh_keys *keys) {
 }
 
 /* The kernel's description without what only one direction uses. */
-static lh_attention_spec spec_of(const lh_attention *attention, lh_tensor *const *t) {
+static lh_attention_spec spec_of(const lh_tape *tape, const lh_attention *attention,
+                                 lh_tensor *const *t) {
     const lh_tensor *q = t[QUERY];
     lh_attention_spec spec = {.batch = q->shape[0],
                               .heads = q->shape[2],
@@ -50,6 +51,7 @@ static lh_attention_spec spec_of(const lh_attention *attention, lh_tensor *const
                               .bucket_first = attention->bucket_first,
                               .dropout = attention->dropout,
                               .dropout_period = attention->dropout_period,
+                              .first_batch = lh_tape_parts_before(tape, q->shape[0]),
                               .precision = lh_pool_precision(q->pool),
                               .source_count = attention->key_count};
     if (t[HEAD_SCALE] != NULL) spec.head_scale = lh_tensor_real(t[HEAD_SCALE]);
@@ -121,7 +123,7 @@ static lh_status equalise_writes(lh_tape *tape, lh_node *node, int i) {
 static lh_status attend_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *const *t = node->saved;
     const lh_tensor *out = t[OUT];
-    lh_attention_backward_args args = {.spec = spec_of(node->args, t),
+    lh_attention_backward_args args = {.spec = spec_of(tape, node->args, t),
                                        .q = heads_of(t[QUERY]),
                                        .out = heads_of(out),
                                        .dout = lh_heads_at(out, lh_gradient_read(node->output[0])),
@@ -239,7 +241,7 @@ lh_tensor *lh_attend(lh_tape *tape, const lh_attention *attention, lh_tensor *q)
     t[OUT] = lh_tape_new_like(tape, q);
     t[LSE] = lh_tape_new(tape, LH_REAL, 3, lse_shape);
     if (t[OUT] == NULL || t[LSE] == NULL) return NULL;
-    const lh_attention_forward_args args = {.spec = spec_of(attention, t),
+    const lh_attention_forward_args args = {.spec = spec_of(tape, attention, t),
                                             .q = heads_of(t[QUERY]),
                                             .out = heads_of(t[OUT]),
                                             .lse = lh_tensor_real(t[LSE])};

@@ -146,7 +146,7 @@ lh_tensor *lh_unit_norm(lh_tape *tape, lh_tensor *x, double epsilon) {
 /* ---- dropout ---- */
 
 typedef struct dropped {
-    int64_t outer, length, width, period;
+    int64_t outer, length, width, period, first;
     double rate;
 } dropped;
 
@@ -155,6 +155,7 @@ static lh_dropout_args dropout_args(const dropped *d, const lh_tensor *key) {
                              .length = d->length,
                              .width = d->width,
                              .period = d->period,
+                             .first = d->first,
                              .rate = d->rate,
                              .key = (const lh_random_key *)(const void *)lh_tensor_integer(key)};
 }
@@ -178,6 +179,7 @@ lh_tensor *lh_dropout(lh_tape *tape, lh_tensor *x, double rate, int64_t period) 
                        .length = length,
                        .width = width,
                        .period = period,
+                       .first = lh_tape_parts_before(tape, lh_tensor_count(x)),
                        .rate = rate};
     lh_dropout_args args = dropout_args(&d, key);
     args.x = lh_tensor_real(x);

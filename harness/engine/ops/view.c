@@ -42,7 +42,8 @@ lh_tensor *lh_slice(lh_tape *tape, lh_tensor *x, int axis, int64_t start, int64_
     const int64_t skipped = start * x->stride[axis];
     y->shape[axis] = length;
     y->offset += skipped;
-    if (x->gradient == NULL || !lh_tape_is_recording(tape)) return y;
+    if (x->gradient == NULL) return y;
+    if (!lh_tape_is_recording(tape)) return lh_tape_hold(tape, x->gradient) == LH_OK ? y : NULL;
     y->gradient = lh_gradient_create_slice(x->gradient, skipped, lh_tensor_count(y));
     return y->gradient != NULL ? y : NULL;
 }

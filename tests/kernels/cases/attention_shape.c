@@ -221,6 +221,7 @@ void attention_open(suite *s, void *args, size_t size, lh_attention_spec *spec,
     spec->source_count = shape->source_count;
     spec->dropout = flags.dropout ? 0.25 : 0;
     spec->dropout_period = flags.dropout && flags.period ? period_of(shape) : 0;
+    spec->first_batch = flags.dropout && flags.layout > 0 ? 5 : 0;
     case_open(s, args, size,
               "%s, batch %" PRId64 ", heads %" PRId64 ", queries %" PRId64 ", width %" PRId64
               ", head scale %d, bias %d, positions %d%d, dropout %d, period %" PRId64

@@ -7,18 +7,19 @@ typedef struct shape {
     int64_t outer, length, width, period;
 } shape;
 
-static void dropout(suite *s, shape w, double rate, bool in_place, lh_write write) {
+static void dropout(suite *s, shape w, double rate, bool in_place, lh_write write, int64_t first) {
     lh_dropout_args args = {.outer = w.outer,
                             .length = w.length,
                             .width = w.width,
                             .period = w.period,
                             .rate = rate,
-                            .write = write};
+                            .write = write,
+                            .first = first};
     const int64_t count = w.outer * w.length * w.width;
     case_open(s, &args, sizeof args,
               "%" PRId64 " x %" PRId64 " x %" PRId64 ", period %" PRId64
-              ", rate %g, in place %d, write %d",
-              w.outer, w.length, w.width, w.period, rate, in_place, write);
+              ", rate %g, in place %d, write %d, first %" PRId64,
+              w.outer, w.length, w.width, w.period, rate, in_place, write, first);
     case_in_bytes(s, "key", &args.key, &key, sizeof key);
     case_in(s, "x", &args.x, count);
     case_out(s, "y", &args.y, count, write);
@@ -35,16 +36,16 @@ void cases_dropout(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         shape without = shapes[i];
         without.period = 0;
-        dropout(s, shapes[i], 0.1, false, LH_SET);
-        dropout(s, shapes[i], 0.35, false, LH_ADD);
-        dropout(s, without, 0.5, true, LH_SET);
-        dropout(s, without, 0.0, false, write_of(i % 2 == 1));
+        dropout(s, shapes[i], 0.1, false, LH_SET, 0);
+        dropout(s, shapes[i], 0.35, false, LH_ADD, 1001);
+        dropout(s, without, 0.5, true, LH_SET, (int64_t)i);
+        dropout(s, without, 0.0, false, write_of(i % 2 == 1), 0);
     }
 }
 
 void bench_dropout(suite *s) {
-    dropout(s, (shape){16, 256, 256, 0}, 0.1, false, LH_SET);
-    dropout(s, (shape){16, 256, 256, 256}, 0.1, false, LH_SET);
+    dropout(s, (shape){16, 256, 256, 0}, 0.1, false, LH_SET, 0);
+    dropout(s, (shape){16, 256, 256, 256}, 0.1, false, LH_SET, 0);
 }
 
 typedef struct dropout_loss {
@@ -63,7 +64,7 @@ static double loss_of(suite *s, const void *arguments) {
 void gradients_dropout(suite *s) {
     for (int64_t period = 0; period < 4; period += 3) {
         real x[COUNT], y[COUNT], dy[COUNT], dx[COUNT];
-        const lh_dropout_args args = {OUTER, LENGTH, WIDTH, period, 0.4, &key, x, y, LH_SET};
+        const lh_dropout_args args = {OUTER, LENGTH, WIDTH, period, 0.4, &key, x, y, LH_SET, 6};
         lh_dropout_args back = args;
         case_open(s, &back, sizeof back, "period %" PRId64, period);
         for (int i = 0; i < COUNT; i++) {
