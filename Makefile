@@ -98,7 +98,9 @@ $(error CUDA=1, but no nvcc was found: install the CUDA toolkit, or give NVCC=/p
 endif
 endif
 cuda_home := $(patsubst %/bin/nvcc,%,$(NVCC_PATH))
-cuda_libraries := $(if $(filter 1,$(cuda)),-L$(cuda_home)/lib64 -Wl$(comma)-rpath$(comma)$(cuda_home)/lib64 -lcublas -lcudart)
+nccl := $(if $(filter 1,$(cuda)),$(filter yes,$(NCCL_FOUND)))
+cuda_libraries := $(if $(filter 1,$(cuda)),$(foreach folder,lib64 $(if $(nccl),lib),-L$(cuda_home)/$(folder) \
+    -Wl$(comma)-rpath$(comma)$(cuda_home)/$(folder)) $(if $(nccl),-lnccl) -lcublas -lcudart)
 ifeq ($(cuda),sim)
 CPU_ISAS := scalar# what is tested there is not the CPU
 endif
@@ -145,7 +147,10 @@ endif
 # ---- Sources: whatever lies in these folders ----------------------------------------------------
 folders := kernels harness/engine harness/engine/ops harness/train harness/run harness/lua \
     models models/layers datasets
-sources := $(filter-out $(if $(filter yes,$(PCRE2_FOUND)),,$(addprefix datasets/,bpe.c bpe_train.c tokens_bpe.c)),$(wildcard $(folders:=/*.c)))
+mpi := $(filter yes,$(MPI_FOUND))
+left_out := $(if $(filter yes,$(PCRE2_FOUND)),,$(addprefix datasets/,bpe.c bpe_train.c tokens_bpe.c)) \
+    harness/run/$(if $(mpi),ranks_none.c,ranks_mpi.c) harness/run/$(if $(and $(mpi),$(nccl)),nccl_none.c,nccl.c)
+sources := $(filter-out $(left_out),$(wildcard $(folders:=/*.c)))
 sources_cxx := $(if $(filter yes,$(SENTENCEPIECE_FOUND)),$(wildcard datasets/*.cc))
 # The CPU kernels are compiled once per instruction set; kernels/device.c chooses at start-up.
 sources_isa := $(wildcard kernels/cpu/*.c)
@@ -201,6 +206,8 @@ $(B)/kernels/cpu/%.$(1).o: kernels/cpu/%.c $(B)/flags
 	$$(Q)$$(compile) -DLH_CPU_ISA=$(1) $(CPU_FLAGS_$(1)) -c $$< -o $$@
 endef
 $(foreach isa,$(CPU_ISAS),$(eval $(call isa_rule,$(isa))))
+
+$(B)/harness/run/nccl.o: cppflags += -I$(cuda_home)/include
 
 # Who we are and where we are installed: only one file hears of it, so only it is rebuilt.
 $(B)/harness/run/version.o: $(B)/version.h

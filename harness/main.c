@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness/lua/bind.h"
+#include "harness/run/ranks.h"
 #include "kernels/device.h"
 
 static const char core_variable[] = "OPENBLAS_CORETYPE";
@@ -63,6 +64,10 @@ static int run(lua_State *lua, int count, char **words) {
 
 int main(int count, char **words) {
     settle_libraries(words);
+    if (lh_ranks_open() != LH_OK) {
+        (void)fprintf(stderr, "longhaul: %s\n", lh_error_text());
+        return 1;
+    }
     lua_State *lua = lh_lua_open();
     if (lua == NULL) {
         (void)fprintf(stderr, "longhaul: out of memory\n");
@@ -70,5 +75,6 @@ int main(int count, char **words) {
     }
     const int code = run(lua, count, words);
     lua_close(lua);
+    lh_ranks_close(code == 0);
     return code;
 }

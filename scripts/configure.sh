@@ -319,9 +319,33 @@ probe_cuda() {
     fi
 }
 
-# Reported for the reader: this version runs in one process.
+# Several processes train one run together; MPI's own compiler knows its flags. It is run, not only
+# linked, but not initialised: that is a launcher's business.
 probe_scale_out() {
-    program MPI "${MPI:-}" mpicc "" "no mpicc; this version runs in one process"
+    local consequence="one process trains a run"
+    mpi=no
+    nccl=no
+    if library MPI "${MPI:-}" "libopenmpi-dev openmpi-bin" "$consequence" optional \
+        "$(flags_of ompi-c)" "$(mpicc --showme:compile 2>/dev/null) $(mpicc --showme:link 2>/dev/null)" \
+        "$(mpicc -compile_info 2>/dev/null | cut -d' ' -f2-)" <<'C'; then mpi=yes; fi
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+int main(void) { char text[MPI_MAX_LIBRARY_VERSION_STRING]; int n = 0;
+int bad = MPI_Get_library_version(text, &n) != MPI_SUCCESS;
+return printf("%.*s\n", (int)strcspn(text, ","), text) < 0 || bad; }
+C
+    if [ -z "$nvcc" ] || [ $mpi = no ]; then return; fi
+    local flags="-I${nvcc%/bin/nvcc}/include -L${nvcc%/bin/nvcc}/lib64 -L${nvcc%/bin/nvcc}/lib -lnccl"
+    if links "$flags" <<'C'; then nccl=yes; fi
+#include <nccl.h>
+int main(void) { int version = 0; return ncclGetVersion(&version); }
+C
+    if [ $nccl = yes ]; then
+        found "✓" NCCL "several GPUs train a run (make CUDA=1)"
+    else
+        found "✗" NCCL "no libnccl-dev; without it: a run trains on one GPU"
+    fi
 }
 
 probe_all() {
@@ -360,6 +384,8 @@ LIB_LDLIBS =$ldlibs
 PCRE2_FOUND = $pcre2
 SENTENCEPIECE_FOUND = $sentencepiece
 FUZZER_FOUND = $fuzzer
+MPI_FOUND = $mpi
+NCCL_FOUND = $nccl
 NVCC_PATH = $nvcc
 GPU_FOUND = $gpu
 MISSING_PACKAGES =$missing

@@ -29,6 +29,7 @@ extern const luaL_Reg lh_lua_sessions[];
 extern const luaL_Reg lh_lua_generate[];
 extern const luaL_Reg lh_lua_files[];
 extern const luaL_Reg lh_lua_machine[];
+extern const luaL_Reg lh_lua_ranks[];
 
 /* ---- shared by the groups ---- */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/lua/bind.h"
+#include "harness/run/ranks.h"
 #include "harness/train/forward.h"
 #include "harness/train/session.h"
 
@@ -55,7 +56,8 @@ static lh_status create(lh_session_spec *spec, const texts *text, lh_session **o
     return status;
 }
 
-/* session{model, model_options, task, task_options, train_options, seed, device} -> session. */
+/* All ranks of the run make the session together.
+ * session{model, model_options, task, task_options, train_options, seed, device} -> session. */
 static int session_create(lua_State *lua) {
     luaL_checktype(lua, 1, LUA_TTABLE);
     const texts text = {.model = lh_lua_field(lua, 1, "model_options"),
@@ -64,7 +66,8 @@ static int session_create(lua_State *lua) {
                         .device = lh_lua_field(lua, 1, "device")};
     lua_getfield(lua, 1, "seed");
     lh_session_spec spec = {.model = lh_model_class_find(lh_lua_field(lua, 1, "model")),
-                            .device = text.device};
+                            .device = text.device,
+                            .ranks = lh_ranks()};
     spec.seed = (uint64_t)luaL_checkinteger(lua, -2);
     if (spec.model == NULL) return lh_lua_raise(lua, 0);
     spec.task = lh_task_class_find(lh_lua_field(lua, 1, "task"));

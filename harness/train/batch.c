@@ -54,6 +54,31 @@ void lh_batch_clear(lh_batch *batch) {
     *batch = (lh_batch){0};
 }
 
+static const int32_t *skip_integers(const int32_t *x, int64_t count) {
+    return x != NULL ? x + count : NULL;
+}
+
+static const real *skip_reals(const real *x, int64_t count) {
+    return x != NULL ? x + count : NULL;
+}
+
+lh_host_batch lh_host_batch_rows(const lh_model_setup *setup, const lh_host_batch *host,
+                                 lh_share rows) {
+    const int64_t first = rows.first, outputs = host->target_length * setup->output_features;
+    lh_host_batch part = *host;
+    part.rows = rows.count;
+    part.tokens = skip_integers(host->tokens, first * host->length);
+    part.source_tokens = skip_integers(host->source_tokens, first * host->source_length);
+    part.source_count = skip_integers(host->source_count, first);
+    part.target = skip_integers(host->target, first * host->length);
+    part.starts = skip_integers(host->starts, first);
+    part.vectors = skip_reals(host->vectors, first * host->length * setup->input_features);
+    part.target_vectors = skip_reals(host->target_vectors, first * outputs);
+    part.weights =
+        skip_reals(host->weights, first * (setup->output_features > 0 ? outputs : host->length));
+    return part;
+}
+
 double lh_host_batch_weight(const lh_model_setup *setup, const lh_host_batch *host) {
     const int64_t positions = setup->output_features > 0
                                   ? host->rows * host->target_length * setup->output_features

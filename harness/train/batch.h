@@ -2,6 +2,7 @@
 #ifndef LH_TRAIN_BATCH_H
 #define LH_TRAIN_BATCH_H
 
+#include "harness/train/communicator.h"
 #include "harness/train/task.h"
 
 /* Copies `host` to the tensors of `batch`, which starts zeroed and is released by lh_batch_clear.
@@ -9,6 +10,10 @@
 lh_status lh_batch_upload(lh_pool *pool, const lh_model_setup *setup, const lh_host_batch *host,
                           lh_batch *batch);
 void lh_batch_clear(lh_batch *batch);
+
+/* Some rows of a batch, of the same arrays. */
+lh_host_batch lh_host_batch_rows(const lh_model_setup *setup, const lh_host_batch *host,
+                                 lh_share rows);
 
 /* Sum of the weights: how many positions, or numbers of target vectors, are predicted. */
 double lh_host_batch_weight(const lh_model_setup *setup, const lh_host_batch *host);

@@ -3,13 +3,15 @@
 #include "harness/train/session_inside.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Sums over a pass. */
+/* Sums over a pass: numbers, of which the first are of this rank's rows until all ranks join. */
 typedef struct totals {
-    double nats, weight, correct, bytes, words, squared, absolute;
+    double nats, weight, correct, squared, absolute;
     double strings[LH_BINS], right[LH_BINS];
+    double bytes, words; /* of all rows */
 } totals;
 
 /* What one pass holds: released by clear_pass. */
@@ -42,8 +44,14 @@ double lh_metrics_get(const lh_metrics *metrics, const char *name) {
     return nan("");
 }
 
-static lh_status score_batch(pass *p, const lh_host_batch *host) {
+static lh_status score_batch(pass *p, const lh_host_batch *all) {
     lh_session *session = p->session;
+    const lh_host_batch part =
+        lh_host_batch_rows(&session->setup, all, lh_share_of(session->ranks, all->rows));
+    const lh_host_batch *host = &part;
+    p->sum.bytes += all->predicted_bytes;
+    p->sum.words += all->predicted_words;
+    if (host->rows == 0) return LH_OK;
     if (p->state == NULL)
         LH_TRY(lh_state_create(session->model, session->pool, host->rows, &p->state));
     lh_output output = {0};
@@ -64,8 +72,6 @@ static lh_status score_batch(pass *p, const lh_host_batch *host) {
     p->sum.absolute += sums.absolute;
     p->sum.strings[host->bin] += sums.strings;
     p->sum.right[host->bin] += sums.right;
-    p->sum.bytes += host->predicted_bytes;
-    p->sum.words += host->predicted_words;
     return LH_OK;
 }
 
@@ -77,9 +83,14 @@ static lh_status score_split(pass *p, lh_split split) {
         LH_TRY(task->class->evaluate_batch(task->instance, &host));
         if (host.rows == 0) return LH_OK;
         LH_TRY(score_batch(p, &host));
-        if (lh_interrupt_requested())
-            return lh_fail(LH_EINTERRUPT, "evaluate: stopped by a signal");
+        bool stops = lh_interrupt_requested();
+        LH_TRY(lh_ranks_any(p->session->ranks, &stops));
+        if (stops) return lh_fail(LH_EINTERRUPT, "evaluate: stopped by a signal");
     }
+}
+
+static lh_status join(lh_communicator *ranks, totals *sum) {
+    return lh_ranks_sum(ranks, (double *)sum, offsetof(totals, bytes) / sizeof(double));
 }
 
 /* Of strings that are right as a whole; each bin by itself where there are several. */
@@ -122,6 +133,7 @@ static void derive(const totals *sum, lh_metrics *out) {
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out) {
     pass p = {.session = session};
     lh_status status = score_split(&p, split);
+    if (status == LH_OK) status = join(session->ranks, &p.sum);
     if (status == LH_OK && !(p.sum.weight > 0.0))
         status = lh_fail(LH_EFORMAT, "evaluate: the split has nothing to predict");
     if (status == LH_OK && session->setup.output_features > 0) {

@@ -79,10 +79,31 @@ static lh_status create_model(lh_session *session, const lh_session_spec *spec) 
     LH_TRY(check_abilities(spec->model, &session->setup));
     LH_TRY(lh_model_create(spec->model, spec->model_options, &session->setup, &session->model));
     if (spec->model->check != NULL)
-        LH_TRY(spec->model->check(session->model->instance, session->rows, session->length));
+        LH_TRY(spec->model->check(session->model->instance, session->share.count, session->length));
     LH_TRY(lh_params_allocate(session->model->params, session->pool));
     LH_TRY(lh_params_initialize(session->model->params, spec->seed));
-    return lh_state_create(session->model, session->pool, session->rows, &session->state);
+    return lh_state_create(session->model, session->pool, session->share.count, &session->state);
+}
+
+/* Which rows of a batch are this rank's, and how gradients become those of all. */
+static lh_status take_share(lh_session *session, lh_communicator *ranks) {
+    session->ranks = ranks;
+    session->share = lh_share_of(ranks, session->rows);
+    if (ranks == NULL) return LH_OK;
+    if (session->rows < ranks->size)
+        return lh_fail(LH_EOPTION,
+                       "a batch of %lld cannot be shared by %d ranks: start fewer, or "
+                       "make the batch larger",
+                       (long long)session->rows, ranks->size);
+    lh_tape_set_rows(session->tape, session->share.first, session->share.count);
+    return LH_OK;
+}
+
+static lh_status watch_gradients(lh_session *session) {
+    if (session->ranks == NULL) return LH_OK;
+    LH_TRY(lh_buckets_init(session->model->params, session->ranks, 0, &session->buckets));
+    lh_tape_watch(session->tape, lh_buckets_watch, &session->buckets);
+    return LH_OK;
 }
 
 static lh_status create_losses(lh_session *session) {
@@ -103,7 +124,9 @@ static lh_status build(lh_session *session, const lh_session_spec *spec) {
     LH_TRY(lh_task_create(spec->task, spec->task_options, spec->seed, &session->setup,
                           &session->task));
     spec->task->shape(session->task->instance, &session->rows, &session->length);
+    LH_TRY(take_share(session, spec->ranks));
     LH_TRY(create_model(session, spec));
+    LH_TRY(watch_gradients(session));
     LH_TRY(
         lh_optimizer_create(&session->plan.optimizer, session->model->params, &session->optimizer));
     LH_TRY(create_losses(session));
@@ -126,6 +149,7 @@ lh_status lh_session_create(const lh_session_spec *spec, lh_session **out) {
 void lh_session_destroy(lh_session *session) {
     if (session == NULL) return;
     lh_batch_clear(&session->batch);
+    lh_buckets_clear(&session->buckets);
     lh_tensor_release(session->pending_loss);
     lh_optimizer_destroy(session->optimizer);
     if (session->tape != NULL) lh_tape_destroy(session->tape);
@@ -142,22 +166,50 @@ void lh_session_destroy(lh_session *session) {
 
 /* ---- checkpoints and weights ---- */
 
-/* The tensors of a run in the order of the file; an array to free(), or NULL. A state that is no
- * ring has no count. */
-static lh_tensor **list_tensors(const lh_session *session, int *count) {
+/* The parts of a run in the order of the file, or NULL: parameters, moments, then this rank's rows
+ * of what is carried. A state that is no ring has no count. */
+static lh_snapshot_part *list_parts(const lh_session *session, int *count) {
     const int moments = lh_optimizer_moment_count(session->optimizer);
     const int states = lh_state_count(session->state);
-    lh_tensor **list = lh_allocate_zeroed((size_t)(1 + moments + states), sizeof *list);
+    lh_snapshot_part *list = lh_allocate_zeroed((size_t)(1 + moments + states), sizeof *list);
     if (list == NULL) return NULL;
     *count = 0;
-    list[(*count)++] = lh_params_values(session->model->params);
+    list[(*count)++].tensor = lh_params_values(session->model->params);
     for (int i = 0; i < moments; ++i)
-        list[(*count)++] = lh_optimizer_moment(session->optimizer, i);
+        list[(*count)++].tensor = lh_optimizer_moment(session->optimizer, i);
     for (int i = 0; i < states; ++i) {
         lh_tensor *tensor = lh_state_tensor(session->state, i);
-        if (tensor != NULL) list[(*count)++] = tensor;
+        if (tensor != NULL)
+            list[(*count)++] = (lh_snapshot_part){.tensor = tensor, .rows = session->share};
     }
     return list;
+}
+
+static void free_parts(lh_snapshot_part *list, int count) {
+    for (int i = 0; list != NULL && i < count; ++i)
+        free(list[i].whole);
+    free(list);
+}
+
+/* Puts the rows of all ranks together. */
+static lh_status gather(lh_communicator *ranks, lh_snapshot_part *part) {
+    if (ranks == NULL || part->rows.all == 0) return LH_OK;
+    const size_t bytes = lh_snapshot_part_bytes(part);
+    part->whole = lh_allocate_zeroed(bytes + 1, 1);
+    if (part->whole == NULL) return LH_EMEMORY;
+    LH_TRY(lh_tensor_read(part->tensor, (char *)part->whole + lh_snapshot_part_offset(part),
+                          lh_tensor_count(part->tensor)));
+    return ranks->merge(ranks, part->whole, bytes);
+}
+
+/* Rank 0 writes; the others learn whether it could. */
+static lh_status write_first(lh_communicator *ranks, const lh_snapshot *snapshot,
+                             const char *path) {
+    const lh_status status = lh_ranks_is_first(ranks) ? lh_snapshot_write(snapshot, path) : LH_OK;
+    bool failed = status != LH_OK;
+    LH_TRY(lh_ranks_any(ranks, &failed));
+    if (status != LH_OK || !failed) return status;
+    return lh_fail(LH_EIO, "%s: rank 0 could not write the checkpoint", path);
 }
 
 lh_status lh_session_save(lh_session *session, const char *path) {
@@ -165,20 +217,22 @@ lh_status lh_session_save(lh_session *session, const char *path) {
     LH_TRY(lh_trainer_flush(session));
     lh_snapshot snapshot = {.identity = session->identity, .record = session->record};
     snapshot.cursor_count = task->class->cursor_get(task->instance, snapshot.cursor);
-    snapshot.tensor = list_tensors(session, &snapshot.tensor_count);
-    if (snapshot.tensor == NULL) return LH_EMEMORY;
-    const lh_status status = lh_snapshot_write(&snapshot, path);
-    free(snapshot.tensor);
+    snapshot.part = list_parts(session, &snapshot.part_count);
+    lh_status status = snapshot.part != NULL ? LH_OK : LH_EMEMORY;
+    for (int i = 0; status == LH_OK && i < snapshot.part_count; ++i)
+        status = gather(session->ranks, &snapshot.part[i]);
+    if (status == LH_OK) status = write_first(session->ranks, &snapshot, path);
+    free_parts(snapshot.part, snapshot.part_count);
     return status;
 }
 
 lh_status lh_session_restore(lh_session *session, const char *path) {
     const lh_task *task = session->task;
     lh_snapshot snapshot = {.identity = session->identity};
-    snapshot.tensor = list_tensors(session, &snapshot.tensor_count);
-    if (snapshot.tensor == NULL) return LH_EMEMORY;
+    snapshot.part = list_parts(session, &snapshot.part_count);
+    if (snapshot.part == NULL) return LH_EMEMORY;
     lh_status status = lh_snapshot_read(&snapshot, path);
-    free(snapshot.tensor);
+    free_parts(snapshot.part, snapshot.part_count);
     if (status == LH_OK)
         status = task->class->cursor_set(task->instance, snapshot.cursor, snapshot.cursor_count);
     LH_TRY(status);

@@ -4,6 +4,7 @@
 #define LH_TRAIN_SESSION_H
 
 #include "harness/engine/model.h"
+#include "harness/train/communicator.h"
 #include "harness/train/task.h"
 
 /* `steps`, `optimizer`, `rate`, `schedule`, `warmup`, `clip`, `evaluate_every`, `checkpoint_every`,
@@ -18,7 +19,8 @@ typedef struct lh_session_spec {
     const lh_options *task_options;
     const lh_options *train_options;
     uint64_t seed;
-    const char *device; /* "cpu" */
+    const char *device;     /* "cpu" */
+    lh_communicator *ranks; /* optional: trains together with these; every rank makes the session */
 } lh_session_spec;
 
 typedef struct lh_session lh_session;
@@ -43,7 +45,8 @@ typedef struct lh_progress {
 /* Return false to stop the run cleanly after a checkpoint (LH_EINTERRUPT). */
 typedef bool (*lh_observer)(void *context, const lh_progress *progress);
 
-/* Trains to the planned number of steps from where the session stands. Writes a checkpoint to
+/* Trains to the planned number of steps from where the session stands. Of several ranks the first
+ * one writes, and what stops one stops all after the same step. Writes a checkpoint to
  * `checkpoint_path` (NULL: none) every checkpoint_every steps, every checkpoint_seconds, and after
  * the last step. SIGINT and SIGTERM, caught meanwhile, stop the run after its step or evaluation
  * batch with a checkpoint. Fails: LH_EINTERRUPT when stopped by a signal or the observer;
@@ -52,7 +55,7 @@ lh_status lh_session_train(lh_session *session, const char *checkpoint_path, lh_
                            void *context);
 
 /* Whole state, bit for bit: parameters, moments, carried state, data position, step. Atomic write.
- */
+ * Of several ranks the first one writes the rows of all, so that any number of ranks goes on. */
 lh_status lh_session_save(lh_session *session, const char *path);
 /* Fails: LH_EFORMAT when it is damaged or belongs to another run: names the first difference in
  * model, task, data, seed or options. Of the training options log_every, evaluate_every,

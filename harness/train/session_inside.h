@@ -3,6 +3,7 @@
 #define LH_TRAIN_SESSION_INSIDE_H
 
 #include "harness/train/batch.h"
+#include "harness/train/buckets.h"
 #include "harness/train/snapshot.h"
 #include "harness/train/train_options.h"
 
@@ -17,7 +18,10 @@ struct lh_session {
     lh_options *train_options;
     lh_train_plan plan;
     lh_model_setup setup;
-    int64_t rows, length; /* of a training batch */
+    int64_t rows, length;   /* of a training batch, of all ranks */
+    lh_communicator *ranks; /* NULL: alone */
+    lh_share share;         /* of the rows */
+    lh_buckets buckets;     /* with ranks only */
     uint64_t seed;
     char *identity; /* lines "name=value": which run a checkpoint belongs to */
     lh_batch batch; /* on the device, reused */

@@ -35,6 +35,20 @@ static size_t tensor_bytes(const lh_tensor *tensor) {
     return (size_t)lh_tensor_count(tensor) * element_bytes(tensor->dtype);
 }
 
+/* Bytes of `rows` rows of a tensor that has `of`. */
+static size_t row_bytes(const lh_snapshot_part *part, int64_t rows) {
+    const size_t bytes = tensor_bytes(part->tensor);
+    return part->rows.count > 0 ? bytes / (size_t)part->rows.count * (size_t)rows : bytes;
+}
+
+size_t lh_snapshot_part_bytes(const lh_snapshot_part *part) {
+    return row_bytes(part, part->rows.all);
+}
+
+size_t lh_snapshot_part_offset(const lh_snapshot_part *part) {
+    return part->rows.count > 0 ? row_bytes(part, part->rows.first) : 0;
+}
+
 /* ---- writing ---- */
 
 typedef struct writer {
@@ -54,18 +68,19 @@ static lh_status put_sized(writer *w, const void *data, size_t bytes) {
     return put(w, data, bytes);
 }
 
-static lh_status put_tensor(writer *w, const lh_tensor *tensor) {
-    LH_TRY(lh_tensor_read(tensor, w->staging, lh_tensor_count(tensor)));
-    return put_sized(w, w->staging, tensor_bytes(tensor));
+static lh_status put_part(writer *w, const lh_snapshot_part *part) {
+    if (part->whole != NULL) return put_sized(w, part->whole, lh_snapshot_part_bytes(part));
+    LH_TRY(lh_tensor_read(part->tensor, w->staging, lh_tensor_count(part->tensor)));
+    return put_sized(w, w->staging, tensor_bytes(part->tensor));
 }
 
 static uint64_t body_bytes(const lh_snapshot *snapshot) {
-    const size_t lengths = 4 + (size_t)snapshot->tensor_count;
+    const size_t lengths = 4 + (size_t)snapshot->part_count;
     uint64_t bytes = lengths * sizeof(uint64_t) + strlen(snapshot->identity) +
                      sizeof snapshot->record +
                      (size_t)snapshot->cursor_count * sizeof snapshot->cursor[0];
-    for (int i = 0; i < snapshot->tensor_count; ++i)
-        bytes += tensor_bytes(snapshot->tensor[i]);
+    for (int i = 0; i < snapshot->part_count; ++i)
+        bytes += lh_snapshot_part_bytes(&snapshot->part[i]);
     return bytes;
 }
 
@@ -79,18 +94,18 @@ static lh_status put_all(writer *w, const lh_snapshot *snapshot) {
     LH_TRY(put_sized(w, &snapshot->record, sizeof snapshot->record));
     LH_TRY(put_sized(w, snapshot->cursor,
                      (size_t)snapshot->cursor_count * sizeof snapshot->cursor[0]));
-    const uint64_t tensors = (uint64_t)snapshot->tensor_count;
+    const uint64_t tensors = (uint64_t)snapshot->part_count;
     LH_TRY(put(w, &tensors, sizeof tensors));
-    for (int i = 0; i < snapshot->tensor_count; ++i)
-        LH_TRY(put_tensor(w, snapshot->tensor[i]));
+    for (int i = 0; i < snapshot->part_count; ++i)
+        LH_TRY(put_part(w, &snapshot->part[i]));
     const uint64_t digest = XXH3_64bits_digest(w->digest);
     return lh_atomic_file_write(w->file, &digest, sizeof digest);
 }
 
 static size_t largest_tensor(const lh_snapshot *snapshot) {
     size_t largest = 1;
-    for (int i = 0; i < snapshot->tensor_count; ++i) {
-        const size_t bytes = tensor_bytes(snapshot->tensor[i]);
+    for (int i = 0; i < snapshot->part_count; ++i) {
+        const size_t bytes = tensor_bytes(snapshot->part[i].tensor);
         if (bytes > largest) largest = bytes;
     }
     return largest;
@@ -211,18 +226,20 @@ static lh_status get_head(reader *r, const char *identity, lh_snapshot *out) {
 static lh_status get_tensors(reader r, const lh_snapshot *snapshot, bool load) {
     uint64_t count = 0;
     LH_TRY(get(&r, &count, sizeof count));
-    if (count != (uint64_t)snapshot->tensor_count)
+    if (count != (uint64_t)snapshot->part_count)
         return lh_fail(LH_EFORMAT, "%s: checkpoint with %llu tensors, this run has %d", r.path,
-                       (unsigned long long)count, snapshot->tensor_count);
-    for (int i = 0; i < snapshot->tensor_count; ++i) {
-        const unsigned char *part = NULL;
+                       (unsigned long long)count, snapshot->part_count);
+    for (int i = 0; i < snapshot->part_count; ++i) {
+        const lh_snapshot_part *part = &snapshot->part[i];
+        const unsigned char *data = NULL;
         size_t bytes = 0;
-        LH_TRY(get_sized(&r, &part, &bytes));
-        lh_tensor *tensor = snapshot->tensor[i];
-        if (bytes != tensor_bytes(tensor))
+        LH_TRY(get_sized(&r, &data, &bytes));
+        if (bytes != lh_snapshot_part_bytes(part))
             return lh_fail(LH_EFORMAT, "%s: tensor %d has %zu bytes, this run needs %zu", r.path, i,
-                           bytes, tensor_bytes(tensor));
-        if (load) LH_TRY(lh_tensor_write(tensor, part, lh_tensor_count(tensor)));
+                           bytes, lh_snapshot_part_bytes(part));
+        if (load)
+            LH_TRY(lh_tensor_write(part->tensor, data + lh_snapshot_part_offset(part),
+                                   lh_tensor_count(part->tensor)));
     }
     return r.at == r.end ? LH_OK : corrupt(r.path, "bytes after its last tensor");
 }
@@ -231,7 +248,7 @@ static lh_status read_image(lh_snapshot *snapshot, const char *path, const unsig
                             size_t bytes) {
     reader r;
     LH_TRY(open_image(path, image, bytes, &r));
-    lh_snapshot found = {.tensor = snapshot->tensor, .tensor_count = snapshot->tensor_count};
+    lh_snapshot found = {.part = snapshot->part, .part_count = snapshot->part_count};
     LH_TRY(get_head(&r, snapshot->identity, &found));
     LH_TRY(get_tensors(r, snapshot, false));
     LH_TRY(get_tensors(r, snapshot, true));

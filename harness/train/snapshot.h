@@ -6,6 +6,7 @@
 #ifndef LH_TRAIN_SNAPSHOT_H
 #define LH_TRAIN_SNAPSHOT_H
 
+#include "harness/train/communicator.h"
 #include "harness/train/task.h"
 
 /* Numbers of the trainer. */
@@ -16,15 +17,27 @@ typedef struct lh_snapshot_record {
     double interval_tokens, interval_seconds;
 } lh_snapshot_record;
 
+/* One tensor of the file, borrowed. Where ranks share its rows (rows.all > 0), the file has those
+ * of all ranks: `whole` when it is written, and a reader takes its own. */
+typedef struct lh_snapshot_part {
+    lh_tensor *tensor;
+    lh_share rows;
+    void *whole; /* NULL: the tensor is all there is */
+} lh_snapshot_part;
+
+/* In the file; and where this rank's rows begin there. */
+size_t lh_snapshot_part_bytes(const lh_snapshot_part *part);
+size_t lh_snapshot_part_offset(const lh_snapshot_part *part);
+
 /* What is written, or what a reader expects and gets. The identity text, lines of "name=value",
- * says which run it is. Tensors are borrowed. */
+ * says which run it is. */
 typedef struct lh_snapshot {
     const char *identity;
     lh_snapshot_record record;
     int cursor_count;
     int64_t cursor[LH_CURSOR_WORDS];
-    lh_tensor **tensor;
-    int tensor_count;
+    lh_snapshot_part *part;
+    int part_count;
 } lh_snapshot;
 
 /* Atomic. Fails: LH_EIO, LH_EMEMORY. */

@@ -26,7 +26,8 @@ static lh_status keep_loss(lh_session *session, const lh_tensor *loss, double we
     return LH_OK;
 }
 
-/* Forward, loss and backward of the batch on the device. */
+/* Forward, loss and backward of the batch on the device. The loss is divided by the weight of all
+ * ranks' rows, so that sums over ranks are what one rank would compute. */
 static lh_status differentiate(lh_session *session, double weight) {
     lh_tape *tape = session->tape;
     lh_output output = {0};
@@ -34,13 +35,16 @@ static lh_status differentiate(lh_session *session, double weight) {
     LH_TRY(lh_model_forward(session->model, tape, session->state, &session->batch, true, &output));
     LH_TRY(lh_loss_forward(tape, &output, &session->batch, weight, &loss, NULL));
     LH_TRY(keep_loss(session, loss, weight));
+    if (session->ranks != NULL) lh_buckets_begin(&session->buckets);
     LH_TRY(lh_tape_backward(tape, loss));
-    return lh_params_settle_gradients(session->model->params);
+    LH_TRY(lh_params_settle_gradients(session->model->params));
+    return session->ranks != NULL ? lh_buckets_finish(&session->buckets) : LH_OK;
 }
 
 static lh_status step_on(lh_session *session, const lh_host_batch *host) {
     const int64_t step = session->record.step;
-    LH_TRY(lh_batch_upload(session->pool, &session->setup, host, &session->batch));
+    const lh_host_batch part = lh_host_batch_rows(&session->setup, host, session->share);
+    LH_TRY(lh_batch_upload(session->pool, &session->setup, &part, &session->batch));
     lh_tape_begin(session->tape, true, session->seed, (uint64_t)step);
     lh_params_clear_gradients(session->model->params);
     const lh_scope scope = lh_scope_open(session->tape);
@@ -92,11 +96,15 @@ static lh_status add_loss(lh_session *session, int64_t index, double nats) {
 lh_status lh_trainer_flush(lh_session *session) {
     const int64_t bytes = session->pending * (int64_t)sizeof(real);
     real losses[LH_LOG_LIMIT];
+    double nats[LH_LOG_LIMIT];
     if (session->pending == 0) return LH_OK;
     LH_TRY(session->device->download(session->device, losses, lh_tensor_real(session->pending_loss),
                                      (size_t)bytes));
     for (int64_t i = 0; i < session->pending; ++i)
-        LH_TRY(add_loss(session, i, (double)losses[i]));
+        nats[i] = (double)losses[i];
+    LH_TRY(lh_ranks_sum(session->ranks, nats, session->pending));
+    for (int64_t i = 0; i < session->pending; ++i)
+        LH_TRY(add_loss(session, i, nats[i]));
     session->pending = 0;
     return LH_OK;
 }
@@ -204,6 +212,17 @@ static lh_status stop(run *r) {
                    (long long)r->session->record.step, (long long)r->session->plan.steps);
 }
 
+/* What is to be done after a step. A signal may have met one rank, clocks differ, and observers
+ * too: what one rank wants, all do. */
+static lh_status agree(const run *r, bool *stops, bool *saves) {
+    enum { STOPS = 1, SAVES = 2 };
+    unsigned char wish = (unsigned char)((*stops ? STOPS : 0) | (*saves ? SAVES : 0));
+    LH_TRY(lh_ranks_merge(r->session->ranks, &wish, 1));
+    *stops = (wish & STOPS) != 0;
+    *saves = (wish & SAVES) != 0;
+    return LH_OK;
+}
+
 static lh_status train(run *r) {
     lh_session *session = r->session;
     while (session->record.step < session->plan.steps) {
@@ -212,8 +231,11 @@ static lh_status train(run *r) {
         const lh_status status = observe(r, &go_on);
         if (status == LH_EINTERRUPT) lh_error_clear();
         if (status != LH_OK && status != LH_EINTERRUPT) return status;
-        if (status == LH_EINTERRUPT || !go_on || lh_interrupt_requested()) return stop(r);
-        if (checkpoint_is_due(r)) LH_TRY(save(r));
+        bool stops = status == LH_EINTERRUPT || !go_on || lh_interrupt_requested();
+        bool saves = checkpoint_is_due(r);
+        LH_TRY(agree(r, &stops, &saves));
+        if (stops) return stop(r);
+        if (saves) LH_TRY(save(r));
     }
     return LH_OK;
 }
@@ -230,6 +252,9 @@ lh_status lh_session_train(lh_session *session, const char *checkpoint_path, lh_
     lh_interrupt saved;
     lh_interrupt_catch(&saved);
     const lh_status status = train(&r);
+    /* Memory and devices fail on one rank alone, and the others must not wait for it. */
+    if (session->ranks != NULL && (status == LH_EMEMORY || status == LH_EDEVICE))
+        session->ranks->lost = true;
     count_time(&r);
     lh_interrupt_release(&saved);
     return status;

@@ -93,7 +93,9 @@ function command.main(words)
     io.stderr:write(result.usage, "\n")
     return command.usage
   end
-  io.stderr:write("longhaul: ", tostring(result), "\n")
+  local rank, size = core.ranks()
+  local who = size > 1 and ("rank %d of %d: "):format(rank, size) or ""
+  io.stderr:write("longhaul: ", who, tostring(result), "\n")
   return command.failed
 end
 

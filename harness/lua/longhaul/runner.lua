@@ -4,6 +4,7 @@
 local core = require "longhaul.core"
 local data = require "longhaul.data"
 local progress = require "longhaul.progress"
+local ranks = require "longhaul.ranks"
 local store = require "longhaul.store"
 local timing = require "longhaul.timing"
 
@@ -85,7 +86,7 @@ local function new_record(run, machine)
     model = run.slug, class = row.model.name, task = row.task.name, data = task_info(row.task).data,
       seed = run.seed,
     scale = run.scale, device = run.device, code_version = machine.version, machine = machine.cpu,
-    blas = machine.blas, precision = row.train:option "precision",
+    blas = machine.blas, precision = row.train:option "precision", ranks = ranks.size,
     version = class_versions[row.model.name],
       date = os.date("!%Y-%m-%dT%H:%M:%SZ"),
     model_options = row.model.text, task_options = row.task.text, train_options = row.train.text,
@@ -116,13 +117,13 @@ end
 -- A session that goes on from the run's checkpoint when there is one; a checkpoint that cannot be
 -- read (an older format, a damaged disk) is named and left behind.
 local function open_session(run, results)
-  local session, snapshot = begin_session(run), results:checkpoint(run.id)
-  if not core.exists(snapshot) then return session end
-  local good, message = pcall(session.restore, session, snapshot)
+  local session, snapshot = ranks.together(begin_session, run), results:checkpoint(run.id)
+  if not ranks.exists(snapshot) then return session end
+  local good, message = pcall(ranks.together, session.restore, session, snapshot)
   if good then return session end
   io.stderr:write(("starting again: %s\n"):format(message))
   session:close()
-  return begin_session(run)
+  return ranks.together(begin_session, run)
 end
 
 -- Early stopping: a function that saves the weights whenever an evaluation is the best so far,
@@ -140,14 +141,14 @@ local function keeper(session, path, points)
   end
 end
 
--- Trains the session to its end; false when it was interrupted.
-local function train(run, results, session, shown)
+-- Trains the session to its end and writes its curve; false when it was interrupted.
+local function train_watched(run, results, session, shown)
   local points = results:read_curve(run.id, session:info().step)
   local add, file = results:extend_curve(run.id, points)
   local curve <close> = file
   local keeps_best = run.row.train:option "keep_best" == "true"
   local keep = keeps_best and keeper(session, results:best_weights(run.id), points)
-  local complete = session:train(results:checkpoint(run.id), function(p)
+  return session:train(results:checkpoint(run.id), function(p)
     if keep then keep(p) end
     add {
       step = p.step, time_s = p.seconds, loss_bits = p.loss_bits, rate = p.rate,
@@ -156,8 +157,20 @@ local function train(run, results, session, shown)
     shown:show(p)
     run.tokens_per_second = p.tokens_per_second or run.tokens_per_second
   end)
-  if complete and keep and core.exists(results:best_weights(run.id)) then
-    session:load_weights(results:best_weights(run.id))
+end
+
+-- The same on every rank; with early stopping the session ends with its best weights.
+local function train(run, results, session, shown)
+  local best = results:best_weights(run.id)
+  local complete
+  if ranks.first then
+    complete = train_watched(run, results, session, shown)
+  else
+    complete = session:train(results:checkpoint(run.id))
+  end
+  local keeps_best = run.row.train:option "keep_best" == "true"
+  if complete and keeps_best and ranks.exists(best) then
+    ranks.together(session.load_weights, session, best)
   end
   return complete
 end
@@ -186,6 +199,7 @@ local function finish(run, results, session, record)
   local valid = session:evaluate("valid")
   local metrics = valid and session:evaluate("test")
   if not metrics then return false end
+  if not ranks.first then return true end
   local info = session:info()
   for _, name in ipairs(test_metrics) do record[name] = metrics[name] end
   for _, name in ipairs(valid_metrics) do record["valid_" .. name] = valid[name] end
@@ -202,14 +216,18 @@ local function finish(run, results, session, record)
   return true
 end
 
--- One run; "done", "failed" or "interrupted".
+-- One run; "done", "failed" or "interrupted", on every rank what rank 0 says. What fails on one rank
+-- alone ends the program there, and the others find it gone.
 local function execute(run, results, machine, shown)
-  local record = new_record(run, machine)
+  local record, trained = new_record(run, machine), false
   local good, outcome = pcall(function()
     local session <close> = open_session(run, results)
     if not train(run, results, session, shown) then return "interrupted" end
+    trained = true
     return finish(run, results, session, record) and "done" or "interrupted"
   end)
+  if not good and ranks.size > 1 and (trained or ranks.lost()) then error(outcome, 0) end
+  if not ranks.first then return ranks.decide() end
   if good and outcome == "done" then
     local score = record.mse and ("MSE %.4f"):format(record.mse)
       or ("%.4f bits/token"):format(record.bits_per_token or 0 / 0)
@@ -224,7 +242,7 @@ local function execute(run, results, machine, shown)
   else
     shown:leave()
   end
-  return outcome
+  return ranks.decide(function() return outcome end)
 end
 
 -- ---- the whole ----
@@ -233,12 +251,16 @@ local function title_of(run, place)
   return ("[%s] %s %s seed %d"):format(place, run.row.label, run.row.dataset, run.seed)
 end
 
+local function open_store(settings, experiment)
+  return (ranks.first and store.open or store.at)(settings.results, experiment)
+end
+
 local run_one
 
 -- Runs what the run starts from, if that is not there yet; the outcome, and where the weights are.
 local function run_source(run, machine, settings)
   local source = source_of(run)
-  local results = store.open(settings.results, source.experiment)
+  local results = open_store(settings, source.experiment)
   local gentle = setmetatable({ force = false }, { __index = settings })
   local outcome = run_one(source, results, machine, gentle, title_of(source, "source"))
   return outcome, { path = results:weights(source.id), class = source.row.model.name }
@@ -256,23 +278,21 @@ end
 function run_one(run, results, machine, settings, title)
   run.id = runner.identity(run)
   local lock_file = results:checkpoint(run.id) .. ".lock"
-  local lock <close> = core.lock(lock_file, true)
-  if not lock then
-    io.stderr:write(title, "  is run by another process\n")
+  local lock <close> = ranks.first and core.lock(lock_file, true) or nil
+  local verdict = ranks.decide(function()
+    if lock and (settings.force or not is_done(run, results)) then return "run" end
+    if lock then core.remove_file(lock_file) else io.stderr:write(title, "  is run by another process\n") end
     return "skipped"
-  end
-  if is_done(run, results) and not settings.force then
-    core.remove_file(lock_file)
-    return "skipped"
-  end
+  end)
+  if verdict == "skipped" then return verdict end
   if run.row.from then
     local outcome
     outcome, run.start = run_source(run, machine, settings)
-    if not core.exists(run.start.path) then return outcome == "skipped" and "failed" or outcome end
+    if not ranks.exists(run.start.path) then return outcome == "skipped" and "failed" or outcome end
   end
-  if settings.force then core.remove_file(results:checkpoint(run.id)) end
-  local outcome = execute(run, results, machine, progress.new(title))
-  if outcome == "done" then core.remove_file(lock_file) end
+  if settings.force and ranks.first then core.remove_file(results:checkpoint(run.id)) end
+  local outcome = execute(run, results, machine, ranks.first and progress.new(title))
+  if outcome == "done" and ranks.first then core.remove_file(lock_file) end
   return outcome
 end
 
@@ -280,7 +300,7 @@ end
 function runner.run(experiment, settings)
   if #experiment.rows == 0 then return 0, false end
   local baseline = experiment:baseline()
-  local results = store.open(settings.results, experiment.runs)
+  local results = open_store(settings, experiment.runs)
   local machine = core.machine()
   local runs, failed, kept = runner.plan(experiment, settings), 0, {}
   if #runs == 0 then

@@ -20,7 +20,7 @@ store.columns = {
     "step_time_q3_ms",
   "relative_step_time", "tokens_per_second", "peak_memory_bytes", "inference_memory_bytes",
     "wall_time_s", "code_version", "machine",
-  "blas", "precision", "dataset", "class", "version", "date", "model_options", "task_options", "train_options",
+  "blas", "precision", "ranks", "dataset", "class", "version", "date", "model_options", "task_options", "train_options",
     "error",
 }
 

@@ -5,6 +5,7 @@
 --
 -- What has a step time is not timed again unless --force asks for it.
 local core = require "longhaul.core"
+local ranks = require "longhaul.ranks"
 
 local timing = {}
 
@@ -117,18 +118,43 @@ local function record(part, times, results, baseline)
   end)
 end
 
+-- The parts to time: a line per part with the places of its runs in the group. Rank 0 has read the
+-- results, and every rank must time the same.
+local function choose_parts(group, known, settings)
+  local place, lines = {}, {}
+  for i, run in ipairs(group) do place[run] = i end
+  if not settings.force and is_timed(group, known) then return "" end
+  for i, part in ipairs(parts_of(group, known, settings)) do
+    local places = {}
+    for k, run in ipairs(part) do places[k] = place[run] end
+    lines[i] = table.concat(places, " ")
+  end
+  return table.concat(lines, "\n")
+end
+
+local function read_parts(group, text)
+  local parts = {}
+  for line in text:gmatch("[^\n]+") do
+    local part = {}
+    for place in line:gmatch("%d+") do part[#part + 1] = group[tonumber(place)] end
+    parts[#parts + 1] = part
+  end
+  return parts
+end
+
 --- Times the rows of `runs` that are done. `settings`: scale, force, baseline (a label or nil),
 --- open (makes a session for a run), memory (bytes of the machine).
 function timing.measure(runs, results, settings)
-  local known = known_rows(results, settings.scale)
+  local known = ranks.first and known_rows(results, settings.scale)
   for _, group in ipairs(groups_of(runs)) do
-    if settings.force or not is_timed(group, known) then
-      for i, part in ipairs(parts_of(group, known, settings)) do
+    local text = ranks.decide(function() return choose_parts(group, known, settings) end)
+    for i, part in ipairs(read_parts(group, text)) do
+      if ranks.first then
         io.stderr:write(("timing steps: %d rows of %s, interleaved%s\n"):format(#part,
-          group.dataset,
-          i > 1 and (" (part %d)"):format(i) or ""))
-        record(part, time_part(part, settings), results, settings.baseline)
+          group.dataset, i > 1 and (" (part %d)"):format(i) or ""))
       end
+      local times = time_part(part, settings)
+      if ranks.first then record(part, times, results, settings.baseline) end
     end
   end
 end

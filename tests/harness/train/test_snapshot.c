@@ -17,6 +17,7 @@ typedef struct fixture {
     lh_device *device;
     lh_pool *pool;
     lh_tensor *tensor[2];
+    lh_snapshot_part part[2];
 } fixture;
 
 static bool open_fixture(fixture *f) {
@@ -44,7 +45,9 @@ static void set_values(const fixture *f, real x, int32_t n) {
 }
 
 static lh_snapshot make_snapshot(fixture *f, const char *identity) {
-    return (lh_snapshot){.identity = identity, .tensor = f->tensor, .tensor_count = 2};
+    for (int i = 0; i < 2; ++i)
+        f->part[i] = (lh_snapshot_part){.tensor = f->tensor[i]};
+    return (lh_snapshot){.identity = identity, .part = f->part, .part_count = 2};
 }
 
 static bool write_example(fixture *f) {
@@ -135,11 +138,11 @@ TEST(other_tensors_are_refused) {
     REQUIRE(open_fixture(&f));
     REQUIRE(write_example(&f));
     lh_snapshot snapshot = make_snapshot(&f, "model=brt\nwidth=8\n");
-    snapshot.tensor_count = 1;
+    snapshot.part_count = 1;
     CHECK_FAILS(lh_snapshot_read(&snapshot, path), LH_EFORMAT, "2 tensors");
-    lh_tensor *swapped[] = {f.tensor[1], f.tensor[0]};
+    lh_snapshot_part swapped[] = {f.part[1], f.part[0]};
     snapshot = make_snapshot(&f, "model=brt\nwidth=8\n");
-    snapshot.tensor = swapped;
+    snapshot.part = swapped;
     CHECK_FAILS(lh_snapshot_read(&snapshot, path), LH_EFORMAT, "tensor 0");
     close_fixture(&f);
 }

@@ -2,6 +2,7 @@
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local progress = require "longhaul.progress"
+local ranks = require "longhaul.ranks"
 local report = require "longhaul.report"
 local runner = require "longhaul.runner"
 local script = require "longhaul.script"
@@ -55,6 +56,7 @@ local function run(values, rest)
   local experiment, settings = load_script(values, rest)
   if values.task then settings.task = integer(values.task, "task") end
   local failed, interrupted = runner.run(experiment, settings)
+  if not ranks.first then return command.ok end
   if interrupted then
     io.stderr:write("interrupted; the same command goes on from the last checkpoint\n")
     return command.interrupted

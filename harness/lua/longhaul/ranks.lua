@@ -1,0 +1,33 @@
+-- The ranks of a run: processes that a launcher (mpirun, srun) started together, which train one
+-- model. Each runs the same script; rank 0 reads and writes results, and what it finds there is
+-- decided for all.
+local core = require "longhaul.core"
+
+local ranks = {}
+
+ranks.rank, ranks.size = core.ranks()
+ranks.first = ranks.rank == 0
+
+--- What `decide` gives on rank 0, on every rank: a text. The other ranks do not call it.
+function ranks.decide(decide)
+  return core.share_text(ranks.first and decide() or "")
+end
+
+--- Whether rank 0 finds the file.
+function ranks.exists(path)
+  return ranks.decide(function() return core.exists(path) and "yes" or "no" end) == "yes"
+end
+
+--- What f(...) gives; an error on one rank is one on all.
+function ranks.together(f, ...)
+  local good, result = pcall(f, ...)
+  local failed = core.any_rank(not good)
+  if not good then error(result, 0) end
+  if failed then error(("failed on another rank than %d"):format(ranks.rank), 0) end
+  return result
+end
+
+--- Whether a rank has ended, so that nothing can be agreed on any more.
+function ranks.lost() return (select(3, core.ranks())) end
+
+return ranks

@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# One run on several ranks: the loss curve of one rank, a rank that dies, and going on from its checkpoint.
+. tests/test.sh
+export OMP_NUM_THREADS=1 LONGHAUL_BLAS_CHOSEN=1
+unset LONGHAUL_DATA
+longhaul=$LONGHAUL_BIN
+
+if ! command -v mpirun >/dev/null || ! ldd "$longhaul" | grep -q libmpi; then
+    if ! command -v mpirun >/dev/null; then
+        echo "skipped: no mpirun here (openmpi-bin), so nothing is trained on several ranks"
+    else
+        fails 1 "a build without MPI says so" "has no MPI" mpirun -np 2 --oversubscribe --allow-run-as-root "$longhaul" version
+    fi
+    succeeds "a build without MPI trains alone" "longhaul" "$longhaul" version
+    finish
+fi
+on_ranks() {
+    local count=$1
+    shift
+    timeout 60 mpirun -np "$count" --oversubscribe --allow-run-as-root "$longhaul" "$@"
+}
+
+# STEPS and EVERY are replaced. Five rows are no multiple of two ranks.
+cat >"$scratch/base.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "shared"
+local text = lh.data.text { "generate:books", documents = 12, document_bytes = 2000, limit_eval_bytes = 2000 }
+local task = lh.tasks.language_model { text, segment = 32, batch = 5 }
+local train = lh.train { steps = STEPS, log_every = EVERY, clip = 1, checkpoint_every = 10, evaluate_every = 20,
+  optimizer = "adam", rate = 0.002, warmup = 5 }
+bench:row { "slide", task = task, train = train,
+  model = lh.models.slide { layers = 2, width = 32, heads = 2, window = 16, dropout = 0.1 } }
+bench:row { "brt", task = task, train = train,
+  model = lh.models.brt { layers = 3, width = 32, heads = 2, window = 16, dropout = 0.1, recurrence = "fixed:skip" } }
+bench:row { "gpt2", task = task, train = train,
+  model = lh.models.gpt2 { layers = 2, width = 32, heads = 2, context = 32, window = 16, dropout = 0.1 } }
+bench:table { columns = { "bits_per_byte", "relative_step_time" }, baseline = "slide" }
+return bench
+LUA
+sed 's/STEPS/20/; s/EVERY/1/' "$scratch/base.lua" >"$scratch/short.lua"
+sed 's/STEPS/200/; s/EVERY/20/' "$scratch/base.lua" >"$scratch/long.lua"
+
+# same FOLDER OTHER BOUND EARLY: the curves (losses, gradient norms, validation) and the test results of every run agree,
+# relatively, those of the first three points by EARLY.
+same() {
+    cat >"$scratch/same.lua" <<'LUA'
+local csv, core = require "longhaul.csv", require "longhaul.core"
+local one, other, bound, early_bound = ...
+local worst, early, compared = 0, 0, 0
+local function compare(a, b, point)
+  a, b = tonumber(a), tonumber(b)
+  assert((a == nil) == (b == nil), "a number is missing")
+  if not a then return end
+  local error = math.abs(a - b) / math.abs(a)
+  worst, compared = math.max(worst, error), compared + 1
+  if point and point <= 3 then early = math.max(early, error) end
+end
+local function by_id(folder)
+  local rows = {}
+  for _, row in ipairs((csv.read(folder .. "/shared/runs.csv"))) do rows[row.run_id] = row end
+  return rows
+end
+local rows = by_id(other)
+for id, row in pairs(by_id(one)) do
+  assert(rows[id] and rows[id].status == "done" and row.status == "done", "not done")
+  compare(row.bits_per_token, rows[id].bits_per_token)
+  compare(row.valid_bits_per_token, rows[id].valid_bits_per_token)
+  local a, b = csv.read(one .. "/shared/curves/" .. id .. ".csv"), csv.read(other .. "/shared/curves/" .. id .. ".csv")
+  assert(#a == #b and #a > 0, "curves of different lengths")
+  for i = 1, #a do
+    assert(a[i].step == b[i].step)
+    for _, name in ipairs { "loss_bits", "gradient_norm", "valid_bits" } do compare(a[i][name], b[i][name], i) end
+  end
+end
+print(("%d numbers, worst %.2g, early %.2g"):format(compared, worst, early))
+return worst <= tonumber(bound) and early <= tonumber(early_bound) and compared > 0 and 0 or 1
+LUA
+    "$longhaul" lua "$scratch/same.lua" "$scratch/$1" "$scratch/$2" "$3" "$4"
+}
+run() { # FOLDER RANKS SCRIPT
+    local folder=$1 ranks=$2 script=$3
+    shift 3
+    if [ "$ranks" -eq 1 ]; then
+        "$longhaul" run "$scratch/$script.lua" --scale smoke --results "$scratch/$folder" "$@"
+    else
+        on_ranks "$ranks" run "$scratch/$script.lua" --scale smoke --results "$scratch/$folder" "$@"
+    fi
+}
+rows() { # FOLDER COLUMN
+    "$longhaul" lua <(echo "for _, row in ipairs((require 'longhaul.csv'.read '$scratch/$1/shared/runs.csv')) do
+        print(row.$2) end") | paste -sd ' '
+}
+
+succeeds "one rank" "bits/byte" run one 1 short
+succeeds "two ranks" "relative step time" run two 2 short
+succeeds "give one row a run" "done done done" rows two status
+succeeds "which says on how many ranks" "2 2 2" rows two ranks
+succeeds "and what one rank computes, within rounding" "worst" same one two 1e-3 1e-6
+succeeds "again, bit for bit" "bits/byte" run again 2 short --no-timing
+succeeds "the same bits" "worst 0" same two again 0 0
+succeeds "three ranks too" "bits/byte" run three 3 short --no-timing
+succeeds "within rounding" "worst" same one three 1e-3 1e-6
+# until_file PATTERN: a file that is there within 30 s.
+until_file() {
+    local turn
+    for turn in $(seq 600); do
+        if compgen -G "$1" >/dev/null; then return 0; fi
+        sleep 0.05
+    done
+    echo "nothing like $1 after $turn turns"
+    return 1
+}
+# rank_of FOLDER RANK: the process of a rank of the run under way there.
+rank_of() {
+    local process
+    for process in $(pgrep -f "^$longhaul run .*$scratch/$1 "); do
+        if tr '\0' '\n' <"/proc/$process/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$2"; then echo "$process"; fi
+    done
+}
+
+fails 1 "more ranks than rows" "a batch of 5 cannot be shared by 6 ranks" run six 6 short --no-timing
+
+# What follows is about one row, with carried state.
+succeeds "an undisturbed run" "bits/byte" run calm 2 long --no-timing --only brt
+
+# kill -9 to one rank: the others say so and end soon.
+run dying 2 long --no-timing --only brt >"$scratch/dying.log" 2>&1 &
+job=$!
+succeeds "a checkpoint is written" "" until_file "$scratch/dying/shared/checkpoints/*.snapshot"
+victim=$(rank_of dying 1)
+kill -9 "$victim"
+began=$EPOCHSECONDS
+wait $job
+status=$?
+succeeds "the run has failed" "" test $status -ne 0
+succeeds "within seconds" "" test $((EPOCHSECONDS - began)) -le 10
+succeeds "and says why" "(process $victim on" cat "$scratch/dying.log"
+succeeds "on the rank that is left" "longhaul: rank 0 of 2: " cat "$scratch/dying.log"
+succeeds "no row is called done" "" test ! -e "$scratch/dying/shared/runs.csv"
+
+# It goes on on as many ranks, bit for bit, and on others.
+for ranks in 1 2 3; do
+    cp -r "$scratch/dying" "$scratch/resumed$ranks"
+    succeeds "goes on on $ranks" "bits/byte" run "resumed$ranks" "$ranks" long --no-timing --only brt
+done
+succeeds "the curve that nobody disturbed" "worst 0" same calm resumed2 0 0
+succeeds "on one rank within rounding" "worst" same calm resumed1 2e-2 1e-6
+succeeds "on three" "worst" same calm resumed3 2e-2 1e-6
+
+# A signal to one rank stops all after the same step, with a checkpoint.
+run stopped 2 long --no-timing --only brt >"$scratch/stopped.log" 2>&1 &
+job=$!
+succeeds "a run under way" "" until_file "$scratch/stopped/shared/checkpoints/*.snapshot"
+kill -TERM "$(rank_of stopped 1)"
+wait $job
+status=$?
+succeeds "one rank's signal stops all" "goes on from the last checkpoint" cat "$scratch/stopped.log"
+succeeds "as an interruption" "" test $status -eq 130
+succeeds "which resumes" "bits/byte" run stopped 2 long --no-timing --only brt
+succeeds "bit for bit" "worst 0" same calm stopped 0 0
+
+finish
