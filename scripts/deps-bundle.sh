@@ -21,8 +21,21 @@ trap 'rm -rf "$work"' EXIT
 
 # ---- libraries ----------------------------------------------------------------------------------
 
-# "name path" of each library that the program loads.
-ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }' |
+declare -A path_of
+while read -r name path; do path_of[$name]=$path; done \
+    < <(ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }')
+
+# "name path" of each library that a file needs, and those need. MPI is left to the machine, whose launcher and
+# network it belongs to.
+needed_by() {
+    local name
+    for name in $(objdump -p "$1" | awk '$1 == "NEEDED" { print $2 }'); do
+        if [ -z "${path_of[$name]:-}" ] || [[ $name =~ ^libmpi ]]; then continue; fi
+        echo "$name ${path_of[$name]}"
+        needed_by "${path_of[$name]}"
+    done
+}
+needed_by "$program" | sort -u |
     grep -Ev '^(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|libgomp|libomp)\.so' >"$work/libraries"
 
 while read -r name path; do
