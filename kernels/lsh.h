@@ -4,12 +4,14 @@
 #ifndef LH_KERNELS_LSH_H
 #define LH_KERNELS_LSH_H
 
-/* x[i] = element i of a stream of standard normal numbers under `key`: by Box and Muller (1958)
- * from words 2 i and 2 i + 1, sqrt(-2 ln u) cos(2 pi v) with u and v = (word + 1/2) / 2^32. */
+/* x[i] = element n = first + i of a stream of standard normal numbers under `key`: by Box and
+ * Muller (1958) from words 2 n and 2 n + 1, sqrt(-2 ln u) cos(2 pi v) with u and v = (word + 1/2) /
+ * 2^32. */
 typedef struct lh_normal_args {
     int64_t count;
     const lh_random_key *key; /* in, on the device */
     real *x;                  /* out */
+    int64_t first;            /* elements that batch rows of other processes draw before these */
 } lh_normal_args;
 
 #define LH_LSH_FACTORS 4

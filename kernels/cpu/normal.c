@@ -8,7 +8,7 @@ lh_status LH_CPU(normal)(const lh_launch *launch, const lh_normal_args *args) {
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
         const lh_range range = lh_chunk(args->count, size, chunk);
         for (int64_t i = range.begin; i < range.end; ++i)
-            args->x[i] = (real)lh_random_normal(*args->key, (uint64_t)i);
+            args->x[i] = (real)lh_random_normal(*args->key, (uint64_t)(args->first + i));
     }
     return LH_OK;
 }

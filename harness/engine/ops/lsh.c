@@ -70,7 +70,9 @@ static lh_tensor *hash(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q) {
     lh_tensor *key = lh_tape_random_key(tape), *bucket = tokens_of_rounds(tape, lsh, q);
     lh_tensor *rotation = lh_tape_new(tape, LH_REAL, 5, rotations);
     if (key == NULL || bucket == NULL || rotation == NULL) return NULL;
-    const lh_normal_args normal = {.count = lh_tensor_count(rotation),
+    const int64_t count = lh_tensor_count(rotation);
+    const lh_normal_args normal = {.count = count,
+                                   .first = lh_tape_parts_before(tape, count),
                                    .key =
                                        (const lh_random_key *)(const void *)lh_tensor_integer(key),
                                    .x = lh_tensor_real(rotation)};
