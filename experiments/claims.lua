@@ -464,4 +464,42 @@ claim_on("reformer-figure4", "reformer_p059", function(seen)
   return own <= full + 0.02, ("%.3f against %.3f"):format(own, full)
 end, "bits/dim(LSH-8) <= bits/dim(full) + 0.02")
 
+-- ---- RSA: language models ----
+
+local characters = "bits_per_byte"
+
+-- Paired with its own baseline on every data set that the paper has both for.
+local rsa_pairs = { { "RSA-XL", "XL", "enwik8" }, { "RSA-XL", "XL", "text8" }, { "RSA-BRT", "BRT", "enwik8" } }
+
+claim_on("rsa-table3", "rsa_p046", function(seen)
+  local parts = {}
+  for i, pair in ipairs(rsa_pairs) do
+    parts[i] = { seen:lower(characters, pair[1], pair[2], pair[3]) }
+  end
+  return seen:all(parts)
+end)
+
+-- Parameter-efficient: fewer bits at every size than the baseline and than learned matrices.
+claim_on("rsa-figure4", "rsa_p048", function(seen)
+  local parts = {}
+  for _, row in ipairs(seen:rows "^FL%-XL ") do
+    local width = row:match "%d+$"
+    for _, other in ipairs { "XL " .. width, row } do
+      parts[#parts + 1] = { seen:lower(characters, "RSA-XL " .. width, other, "text8") }
+    end
+  end
+  return seen:all(parts)
+end)
+
+claim_on("rsa-figure4", "rsa_p051", function(seen)
+  local parts, gates = {}, {}
+  for i, part in ipairs { 30, 65, 100 } do
+    parts[i] = { seen:lower(characters, "RSA-XL " .. part, "XL " .. part, "enwik8") }
+    gates[i] = seen:value("RSA-XL " .. part, "rsa_gate", "enwik8")
+  end
+  parts[#parts + 1] = { gates[1] >= gates[2] and gates[2] >= gates[3] and "holds" or "fails",
+    ("gates at 30, 65 and 100 percent: %.3f, %.3f, %.3f"):format(gates[1], gates[2], gates[3]) }
+  return seen:all(parts)
+end)
+
 return bench

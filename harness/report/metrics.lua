@@ -35,6 +35,7 @@ local list = {
     cost = true },
   inference_memory_bytes = { title = "inference memory, MiB", format = mebibytes, better = "min",
     cost = true },
+  layout_parameters = { title = "parameters, published layout", digits = 0 },
   parameters = { title = "parameters", format = amount, cost = true },
   flops_per_token = { title = "FLOP/token", format = amount, better = "min", cost = true },
   kaplan_flops_per_token = { title = "FLOP/token (Kaplan)", format = amount, better = "min" },

@@ -10,6 +10,7 @@ local aliases = {
   batch_time_ms = { "step_time_ms", 1 },
   bpc = { "bits_per_byte", 1 },
   BLEU = { "bleu", 1 },
+  params = { "layout_parameters", 1 },
 }
 
 -- Yoshida et al. divide the loss by words, and count FLOPs as Kaplan et al. 2020 do.

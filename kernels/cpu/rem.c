@@ -283,10 +283,15 @@ static void forward_head(const lh_rem_forward_args *args, int64_t batch, int64_t
         false);
 }
 
+/* Whether the work is worth a parallel region. */
+static bool is_large(const lh_rem_spec *spec) {
+    return spec->batch * spec->heads * spec->queries * spec->head_width > 4 * LH_CHUNK;
+}
+
 lh_status LH_CPU(rem_forward)(const lh_launch *launch, const lh_rem_forward_args *args) {
     (void)launch;
     const int64_t heads = args->spec.heads, tasks = args->spec.batch * heads;
-#pragma omp parallel for schedule(dynamic) if (tasks > 1)
+#pragma omp parallel for schedule(dynamic) if (is_large(&args->spec))
     for (int64_t task = 0; task < tasks; ++task)
         forward_head(args, task / heads, task % heads);
     return LH_OK;
@@ -400,7 +405,7 @@ lh_status LH_CPU(rem_backward)(const lh_launch *launch, const lh_rem_backward_ar
     const lh_rem_spec *spec = &args->spec;
     const int64_t tasks = spec->batch * spec->heads;
     share *shares = launch->workspace;
-#pragma omp parallel for schedule(dynamic) if (tasks > 1)
+#pragma omp parallel for schedule(dynamic) if (is_large(spec))
     for (int64_t task = 0; task < tasks; ++task)
         backward_head(args, task / spec->heads, task % spec->heads, shares);
     for (int32_t i = 0; i < spec->eta_count && args->deta != NULL; ++i)

@@ -76,6 +76,15 @@ end
 --- Models by name; `longhaul describe MODEL` lists their options.
 longhaul.models = constructors("model", core.models())
 
+--- Parameters of a model over a vocabulary, its embedding table included; allocates nothing.
+---@param model longhaul.spec
+---@param vocabulary integer
+---@return integer
+function longhaul.parameters(model, vocabulary)
+  if not spec.is(model, "model") then spec.fail "parameters takes a model and a vocabulary" end
+  return core.describe(model.name, model.text, { vocabulary = vocabulary }, 1).total
+end
+
 longhaul.data = {}
 
 -- Data of a kind, checked against the options of the task that reads them. The first value is the

@@ -12,6 +12,7 @@
 ---| "flops_per_token"
 ---| "inference_memory_bytes"
 ---| "kaplan_flops_per_token"
+---| "layout_parameters"
 ---| "mae"
 ---| "mse"
 ---| "parameters"

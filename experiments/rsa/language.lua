@@ -1,0 +1,110 @@
+-- What the language-modelling experiments of "Encoding Recurrence into Transformers" share (Huang et al. 2023, section
+-- 4.3 and appendix D): layouts of Table 7, corpora, Transformer-XL's training.
+local lh = require "longhaul"
+
+local language = {}
+
+-- ---- layouts ----
+
+-- Head counts k1 .. k6, dilations and the initial gate, as Table 7 prints them.
+local rsa = {
+  text8 = { kinds = { 0, 0, 0, 0, 2, 2 }, dilation = { 6, 6, 12, 12 }, gate = 1 },
+  enwik8 = { kinds = { 0, 0, 0, 0, 2, 2 }, dilation = { 3, 6, 9, 12 }, gate = 1 },
+  wikitext103 = { kinds = { 0, 0, 0, 2, 2, 2 }, dilation = { 12, 24, 12, 24, 12, 24 }, gate = -1 },
+}
+
+local characters = { layers = 14, width = 512, heads = 8, hidden = 2048, memory = 512 }
+
+-- The published models and vocabularies. BRT goes without an adaptive softmax, and two of its attentions have wider heads.
+local layout = {
+  text8 = { vocabulary = 27, xl = characters },
+  enwik8 = { vocabulary = 204, xl = characters, brt = { recurrent_layer = -3, states = 128 } },
+  wikitext103 = {
+    vocabulary = 267735,
+    xl = { layers = 16, width = 410, heads = 12, head_width = 41, hidden = 2100, memory = 150 },
+    softmax = { cutoffs = { 20000, 40000, 200000 } },
+    brt = { recurrent_layer = -3, states = 128, state_head_width = 64 },
+  },
+}
+
+-- Below `gpu` a quarter of the layers of an eighth of the width, with the same heads and dilations.
+local small = lh.by_scale {
+  smoke = { layers = 3, width = 32, heads = 8, hidden = 64, memory = 32 },
+  small = { layers = 4, width = 64, heads = 8, hidden = 256, memory = 64 },
+  medium = { layers = 4, width = 128, heads = 8, hidden = 512, memory = 128 },
+  gpu = false,
+}
+language.segment = lh.by_scale { smoke = 32, small = 64, medium = 128, gpu = 512 }
+local states = lh.by_scale { smoke = 8, small = 32, medium = 64, gpu = 128 }
+local dropout = lh.by_scale { smoke = 0, gpu = 0.1 }
+
+local function merged(...)
+  local options = {}
+  for _, part in ipairs { ... } do
+    for key, value in pairs(part) do options[key] = value end
+  end
+  return options
+end
+
+-- The states' gate of RSA-BRT begins at 0.
+local function encoding(name, recurrent)
+  return { rsa = merged(rsa[name], recurrent and { gate = 0 } or {}) }
+end
+
+--- The published model of a data set: "XL", "RSA-XL", "BRT" or "RSA-BRT"; nil where the paper has none.
+function language.published(name, row)
+  local of, recurrent = layout[name], row:find "BRT$" ~= nil
+  if recurrent and (not of.brt or row == "RSA-BRT" and name == "wikitext103") then return nil end
+  return lh.models.dai_xl(merged(of.xl, recurrent and of.brt or of.softmax or {},
+    row:find "^RSA" and encoding(name, recurrent) or {})), of.vocabulary
+end
+
+--- Its parameters, over the published vocabulary.
+function language.count(name, row)
+  local model, vocabulary = language.published(name, row)
+  return model and lh.parameters(model, vocabulary)
+end
+
+--- The model that is trained at this scale, which tells bytes apart.
+function language.model(name, row, more)
+  local recurrent = row:find "BRT$" ~= nil
+  local base = small or characters
+  -- As released the states are never trained; below `paper` a segment has two blocks, so that they are.
+  local block = lh.by_scale { smoke = language.segment // 2, paper = 0 }
+  return lh.models.dai_xl(merged(base, { dropout = dropout },
+    recurrent and { recurrent_layer = -3, states = states, block = block } or {},
+    row:find "^RSA" and encoding(name, recurrent) or {}, more or {}))
+end
+
+-- ---- corpora ----
+
+-- Slices of enwik8 and text8 where they are, else the generator. Short documents below `gpu`, so that a batch row meets many.
+local piece = lh.by_scale { smoke = 4096, small = 16384, gpu = 0 }
+local evaluated = lh.by_scale { smoke = 8192, small = 65536, medium = 262144, gpu = 0 }
+
+--- The task on a corpus; `limit` bytes of its training split (0: all).
+function language.task(name, limit)
+  return lh.tasks.language_model {
+    lh.data.text {
+      lh.data.first { name, "books" }, tokens = "bytes", documents = lh.by_scale { smoke = 40, small = 400 },
+      document_bytes = piece > 0 and piece or 65536, split_bytes = piece, limit_bytes = limit or 0,
+      limit_eval_bytes = evaluated,
+    },
+    segment = language.segment, batch = lh.by_scale { smoke = 4, small = 16, gpu = 22 },
+  }
+end
+
+-- ---- training: Adam, a cosine to 0, gradients clipped at 0.25, as released ----
+
+function language.train(steps)
+  return lh.train {
+    optimizer = "adam", schedule = "cosine", clip = 0.25,
+    steps = steps or lh.by_scale { smoke = 10, small = 600, medium = 4000, gpu = 40e3, paper = 400e3 },
+    rate = lh.by_scale { smoke = 2e-3, medium = 1e-3, gpu = 2.5e-4 },
+    warmup = lh.by_scale { smoke = 2, small = 50, gpu = 0 }, log_every = lh.by_scale { smoke = 2, small = 10, gpu = 100 },
+  }
+end
+
+language.seeds = lh.by_scale { smoke = 1, small = 2, gpu = 1 }
+
+return language

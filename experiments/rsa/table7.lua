@@ -1,0 +1,25 @@
+-- "Encoding Recurrence into Transformers", Table 7: parameters of the published language models, to the unit, and what the
+-- models of Table 3 at this scale have.
+local lh = require "longhaul"
+local language = lh.include "language.lua"
+
+local bench = lh.experiment "rsa-table7"
+
+local slugs = { XL = "transformer_xl", ["RSA-XL"] = "rsa_xl", BRT = "brt", ["RSA-BRT"] = "rsa_brt" }
+
+for _, name in ipairs { "text8", "enwik8", "wikitext103" } do
+  for _, row in ipairs { "XL", "RSA-XL", "BRT", "RSA-BRT" } do
+    local count = language.count(name, row)
+    local recipe = name == "wikitext103" and "enwik8" or name
+    if count then
+      bench:row {
+        row, slug = slugs[row], dataset = name, model = language.model(recipe, row), task = language.task(recipe),
+        train = language.train(1),
+        values = { layout_parameters = count },
+      }
+    end
+  end
+end
+
+bench:table { columns = { "layout_parameters", "parameters" }, published = "rsa_table7" }
+return bench
