@@ -1,0 +1,101 @@
+-- dilation: how far back a file repeats itself.
+local command = require "longhaul.command"
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+local gnuplot = require "longhaul.report.gnuplot"
+local measure = require "longhaul.dilation"
+
+local function positive(values, name, standard)
+  local number = math.tointeger(tonumber(values[name] or standard))
+  if not number or number < 1 then command.misuse(("--%s must be a positive integer"):format(name)) end
+  return number
+end
+
+-- A column of numbers; its header's last one where none is named.
+local function series_of(path, column, first)
+  local records, names = csv.read(path)
+  column = column or names[#names]
+  local known, series = false, {}
+  for _, name in ipairs(names) do known = known or name == column end
+  if not known then
+    local nearest = core.nearest(column, names)
+    error(("%s: no column '%s'%s"):format(path, column, nearest and (" (did you mean '%s'?)"):format(nearest) or ""), 0)
+  end
+  for i = 1, math.min(first, #records) do
+    series[i] = tonumber(records[i][column])
+    if not series[i] or series[i] ~= series[i] then
+      error(("%s:%d: column '%s': '%s' is no number"):format(path, i + 1, column, records[i][column]), 0)
+    end
+  end
+  return series, column
+end
+
+local function bytes_of(path, first)
+  local text, symbols = core.read_file(path), {}
+  for i = 1, math.min(first, #text) do symbols[i] = text:byte(i) end
+  return symbols
+end
+
+local function curve_lines(path, what, values, bound)
+  local curve, chance = {}, {}
+  for lag, value in ipairs(values) do
+    curve[lag], chance[lag] = { lag, value, n = 2 }, { lag, bound, n = 2 }
+  end
+  return {
+    gnuplot.assign("chart_title", ("%s: %s"):format(path, what)), gnuplot.assign("x_title", "lag"),
+    gnuplot.assign("y_title", what), gnuplot.block("data", { curve, chance }), gnuplot.assign("series", 2),
+    gnuplot.assign("names", { what, "no chance above" }), gnuplot.assign("marks", 0), gnuplot.assign("band", 0),
+  }
+end
+
+-- Symbols in a recurrence plot.
+local plotted = 240
+
+local function draw(path, base, what, values, bound, symbols)
+  local paths = gnuplot.chart(base .. "-lags", "lines", curve_lines(path, what, values, bound))
+  if symbols then
+    local points = measure.points { table.unpack(symbols, 1, math.min(plotted, #symbols)) }
+    local drawn = gnuplot.chart(base .. "-recurrence", "recurrence", {
+      gnuplot.assign("chart_title", ("%s: recurrence plot"):format(path)), gnuplot.assign("x_title", "position"),
+      gnuplot.assign("y_title", "position"), gnuplot.block("points", { points }),
+    })
+    table.move(drawn, 1, #drawn, #paths + 1, paths)
+  end
+  for _, name in ipairs(paths) do print(name) end
+end
+
+local function dilation(values, rest)
+  local path = rest[1]
+  if not path then command.misuse("dilation needs a FILE") end
+  if not core.exists(path) then error(path .. ": no such file", 0) end
+  local lags, first = positive(values, "lags", 200), positive(values, "first", 50000)
+  local what, list, bound, symbols = "autocorrelation", nil, nil, nil
+  if path:match "%.csv$" then
+    local series, column = series_of(path, values.column, first)
+    path = ("%s, %s"):format(path, column)
+    list, bound = measure.autocorrelation(series, lags)
+  else
+    what, symbols = "recurrence", bytes_of(path, first)
+    list, bound = measure.recurrence(symbols, lags)
+  end
+  if #list == 0 then error(path .. ": too short to repeat itself", 0) end
+  local peaks = measure.suggest(list, bound)
+  for _, peak in ipairs(peaks) do print(("d = %-5d %s %.3f"):format(peak[1], what, peak[2])) end
+  if #peaks == 0 then print(("no peak above %.3f up to lag %d"):format(bound, #list)) end
+  if values.out then draw(path, values.out, what, list, bound, symbols) end
+end
+
+return {
+  {
+    name = "dilation", summary = "how far back data repeat themselves: dilations for recurrence encodings",
+    usage = "dilation FILE [--column NAME] [--lags N] [--first N] [--out BASE]", run = dilation,
+    description = "Of a CSV file the autocorrelation of a column, of any other file how often a byte comes again.\n"
+      .. "The lags where that peaks are dilations to try (rsa_dilation).",
+    options = {
+      { "column=", "column of a CSV file (default: the last)", "NAME" },
+      { "lags=", "largest lag (default 200)", "N" },
+      { "first=", "rows or bytes to read (default 50000)", "N" },
+      { "out=", "draw BASE-lags and, of bytes, BASE-recurrence", "BASE" },
+    },
+  },
+}
