@@ -16,9 +16,18 @@ local function gpt2(name, weights)
   }
 end
 
+-- A model of CodeT5: its vocabulary, and its weights in PyTorch's format.
+local function codet5(name)
+  local files = { { file = "vocab.json" }, { file = "merges.txt" }, { file = "pytorch_model.bin", unpack = "pytorch" } }
+  for _, file in ipairs(files) do
+    file.url = ("https://huggingface.co/Salesforce/%s/resolve/main/%s"):format(name, file.file)
+  end
+  return { name = name, licence = "CodeT5 weights and vocabulary, Apache-2.0", files = files }
+end
+
 return {
   gpt2("gpt2", "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707"),
-  gpt2 "gpt2-medium", gpt2 "gpt2-large", gpt2 "gpt2-xl",
+  gpt2 "gpt2-medium", gpt2 "gpt2-large", gpt2 "gpt2-xl", codet5 "codet5-small", codet5 "codet5-base",
   {
     name = "enwik8", licence = "Wikipedia text, CC BY-SA", bytes = 100000000,
     files = { { url = "http://mattmahoney.net/dc/enwik8.zip", file = "enwik8.zip", unpack = "unzip",

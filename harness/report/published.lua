@@ -31,6 +31,7 @@ local function ours(record)
   if record.metric == "perplexity" and record.unit == "word-level" then
     return "word_perplexity", 1
   end
+  if record.metric == "accuracy" and record.unit == "percent" then return "accuracy", 0.01 end
   local alias = aliases[record.metric]
   if alias then return alias[1], alias[2] end
   return record.metric, 1

@@ -31,6 +31,26 @@ printf 'SOME' >"$XDG_CACHE_HOME/longhaul/small/small.txt.part" # its capitals sh
 sum=$(printf 'SOME text\n' | sha256sum | cut -d ' ' -f 1)
 succeeds "a broken download goes on where it stopped" "$sum" fetch small.txt "\"$sum\""
 
+# Weights in PyTorch's format become safetensors; a Python of our own stands in for one that has torch.
+fetch_weights() {
+    "$LONGHAUL_BIN" lua <(cat <<LUA
+local sources = {{ name = "weights", licence = "none", files = {{ url = "file://$scratch/remote/small.txt", file = "pytorch_model.bin",
+  unpack = "pytorch" }} }}
+require("longhaul.data").fetch("weights", sources)
+LUA
+    )
+}
+mkdir -p "$scratch/bin"
+printf '#!/bin/sh\nexit 1\n' >"$scratch/bin/python3"
+chmod +x "$scratch/bin/python3"
+fails 1 "without torch the conversion says what it takes" "pip install torch safetensors" env PATH="$scratch/bin:$PATH" bash -c \
+    "$(declare -f fetch_weights); scratch=$scratch; fetch_weights"
+# shellcheck disable=SC2016  # the inner shell expands them
+printf '#!/bin/sh\ncase $2 in *weights_only=True*) cp "$3" "$4" ;; *) exit 1 ;; esac\n' >"$scratch/bin/python3"
+succeeds "the same command goes on" "is in" env PATH="$scratch/bin:$PATH" bash -c \
+    "$(declare -f fetch_weights); scratch=$scratch; fetch_weights"
+succeeds "and leaves model.safetensors" "some text" cat "$XDG_CACHE_HOME/longhaul/weights/model.safetensors"
+
 succeeds "imports a folder as a document" "2 documents" "$LONGHAUL_BIN" data import "$scratch/tree" --name code --join-folders
 succeeds "and leaves binaries out" "code" ls "$XDG_CACHE_HOME/longhaul"
 fails 1 "names a missing folder" "no such folder" "$LONGHAUL_BIN" data import "$scratch/nowhere"

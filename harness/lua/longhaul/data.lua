@@ -98,14 +98,36 @@ local function download(url, path)
   assert(os.rename(part, path))
 end
 
+-- PyTorch's own format is a program for Python; nothing in the file but tensors is allowed to run.
+local from_pytorch = [[
+import sys, torch, safetensors.torch
+tensors = torch.load(sys.argv[1], map_location="cpu", weights_only=True)
+safetensors.torch.save_file({name: t.clone().contiguous() for name, t in tensors.items()}, sys.argv[2])
+]]
+
+-- What becomes of a file that was fetched, by the word that its source gives.
+local unpack = {
+  unzip = function(path, folder)
+    if not run { "unzip", "-o", "-q", "-j", path, "-d", folder } then
+      error(path .. ": unzip failed (apt-get install unzip)", 0)
+    end
+  end,
+  pytorch = function(path, folder)
+    local weights = folder .. "/model.safetensors"
+    if core.exists(weights) then return end
+    if not run { "python3", "-c", from_pytorch, path, weights } then
+      error(("%s: could not be turned into model.safetensors: that takes Python's torch and safetensors "
+        .. "(pip install torch safetensors); the same command goes on"):format(path), 0)
+    end
+  end,
+}
+
 local function fetch_files(source, folder)
   for _, file in ipairs(source.files) do
     local path = folder .. "/" .. file.file
     download(file.url, path)
     print(("%s  sha256 %s"):format(path, verify(path, file.sha256)))
-    if file.unpack == "unzip" and not run { "unzip", "-o", "-q", "-j", path, "-d", folder } then
-      error(path .. ": unzip failed (apt-get install unzip)", 0)
-    end
+    if file.unpack then unpack[file.unpack](path, folder) end
   end
 end
 

@@ -75,7 +75,7 @@ local row_fields = {
   { "dataset", "string" }, { "label", "string" }, { "published_row", "string" },
     { "slug", "string" }, { "from", "string or table" }, { "keep_weights", "boolean" },
   { "values", "table" },
-  { "weights", "string" },
+  { "weights", "string or table" },
 }
 
 -- "64 lstm:dual" from a point of lh.grid, and its factors in the order of the axes.
@@ -116,10 +116,20 @@ local function source_of(self, from, dataset)
   return { experiment = owner, row = found }
 end
 
+-- A file of weights, or { file, partly = true }: parameters that it lacks keep their initial values.
+local function weights_of(weights)
+  local name = type(weights) == "table" and weights[1] or weights
+  if name == nil then return nil end
+  if type(name) ~= "string" then
+    spec.fail("row: field 'weights' is a name or a file, or { name, partly = true }")
+  end
+  return { name = name, partly = type(weights) == "table" and weights.partly == true }
+end
+
 --- Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,
 --- dataset = "books" }`. The first value is the label, or a point of lh.grid whose factors become
 --- columns of runs.csv. `from` names a row whose trained weights this one starts from, `weights` a
---- file of weights or a name under which they were fetched; `values`
+--- file of weights or a name under which they were fetched, or { name, partly = true }; `values`
 --- are numbers that the script knows of the row, as columns of runs.csv.
 function Experiment:row(row)
   check_fields("row", row, row_fields, true)
@@ -149,7 +159,7 @@ function Experiment:row(row)
   self.rows[#self.rows + 1] = {
     label = label, dataset = dataset, model = row.model, task = row.task, train = row.train,
     seeds = math.tointeger(row.seeds), factors = factors, line = spec.line(), slug = row.slug,
-    published_row = row.published_row, values = row.values, weights = row.weights, keep_weights = row.keep_weights,
+    published_row = row.published_row, values = row.values, weights = weights_of(row.weights), keep_weights = row.keep_weights,
     from = row.from and source_of(self, row.from, dataset),
   }
   return self

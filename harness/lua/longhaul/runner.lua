@@ -43,7 +43,7 @@ function runner.identity(run)
   }
   local source = source_of(run)
   if source then parts[#parts + 1] = runner.identity(source) end
-  parts[#parts + 1] = row.weights
+  parts[#parts + 1] = row.weights and row.weights.name
   return core.hash(table.concat(parts, "\n")):sub(1, 16)
 end
 
@@ -109,7 +109,8 @@ end
 -- A session with the weights that the run starts from.
 local function begin_session(run)
   local session = new_session(run)
-  if run.row.weights then session:load_weights(data.weights(run.row.weights)) end
+  local weights = run.row.weights
+  if weights then session:load_weights(data.weights(weights.name), weights.partly) end
   if run.start then session:load_weights(run.start.path, run.start.class ~= run.row.model.name) end
   return session
 end
