@@ -502,4 +502,55 @@ claim_on("rsa-figure4", "rsa_p051", function(seen)
   return seen:all(parts)
 end)
 
+-- Bytes of a training step beyond values and gradients of the parameters.
+local function activation_bytes(seen, row) return seen:value(row, "peak_memory_bytes") - 8 * seen:value(row, "parameters") end
+
+-- The largest over the smallest of what `measure` says of the rows that a pattern names, and how often it rises.
+local function growth(seen, pattern, measure)
+  local values, rises = {}, 0
+  for i, row in ipairs(seen:rows(pattern)) do
+    values[i] = measure(seen, row)
+    if i > 1 and values[i] > values[i - 1] then rises = rises + 1 end
+  end
+  if #values < 2 then return nil end
+  return math.max(table.unpack(values)) / math.min(table.unpack(values)), rises, #values
+end
+
+local function step_time(seen, row) return seen:value(row, "step_time_ms") end
+
+-- The feed-forward chunks and the narrow buckets of LSH leave nothing that grows with depth but the buckets.
+claim_on("reformer-table3", "reformer_p002", function(seen)
+  local grows = growth(seen, "^Reformer, length 512, batch 1,", activation_bytes)
+  local kept = growth(seen, "^LSH Transformer, length 512, batch 1,", activation_bytes)
+  if not grows or not kept then return "undecided", "not measured" end
+  return grows < 1.1 and kept > 2, ("2 to 16 layers: memory times %.2f, with activations kept %.2f"):format(grows, kept)
+end, "activation memory independent of the number of layers")
+
+claim_on("reformer-table1", "reformer_p018", function(seen)
+  local function memory(variant) return growth(seen, "^" .. variant .. ", length %d+, batch 1, heads 1$", activation_bytes) end
+  local efficient, whole = memory "Memory%-Efficient", memory "Scaled Dot%-Product"
+  if not efficient or not whole then return "undecided", "not measured" end
+  return efficient <= 8.8 and whole > 20, ("longest against shortest: memory times %.1f, with all scores %.1f"):format(efficient, whole)
+end, "memory proportional to length")
+
+claim_on("reformer-figure5", "reformer_p060", function(seen)
+  local parts = {}
+  for i, hashes in ipairs { "1 hash", "2 hashes", "4 hashes", "8 hashes" } do
+    local grows = growth(seen, "^LSH, " .. hashes .. " ", step_time)
+    if not grows then return "undecided", "not measured" end
+    parts[i] = { grows < 1.5 and "holds" or "fails", ("%s: slowest length takes %.2f of the fastest's time"):format(hashes, grows) }
+  end
+  local full, rises, count = growth(seen, "^Full attention ", step_time)
+  parts[5] = { rises == count - 1 and full > 4 and "holds" or "fails", ("full attention: %.1f"):format(full) }
+  return seen:all(parts)
+end, "time(LSH) within 1.5 over all lengths, time(full) rising")
+
+claim_on("reformer-figure5", "reformer_p062", function(seen)
+  local values = {}
+  for i, row in ipairs(seen:rows "^Reformer ") do values[i] = seen:value(row, per_dim, "enwik8-64K") end
+  if #values < 2 then return "undecided", "not measured" end
+  local good, text = falling(values)
+  return good, "bits/dim by layers: " .. text
+end, "bits/dim(reformer) decreases with the number of layers")
+
 return bench

@@ -94,6 +94,19 @@ function published.table(name)
   return made
 end
 
+--- The formulas of a complexity table: by row label, then by what grows ("time", "memory").
+function published.formulas(name)
+  local by_row = {}
+  for _, record in ipairs(read(name)) do
+    local measure = record.unit == "formula" and record.metric:match "^(%w+)_complexity$"
+    if measure then
+      by_row[record.row] = by_row[record.row] or {}
+      by_row[record.row][measure] = record.value
+    end
+  end
+  return by_row
+end
+
 --- The claims of a paper by id: records of published/<paper>_prose.csv.
 function published.claims(paper)
   local by_id = {}

@@ -1,6 +1,7 @@
 #include "models/layers/reformer_core.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/layers/common.h"
@@ -10,7 +11,8 @@ static const double epsilon = 1e-6;
 
 const char *const lh_reformer_residuals[] = {"reversible", "two_streams", "plain", NULL};
 
-static const char *const kinds[] = {"full", "shared", "shared_plain", "lsh", "local", NULL};
+static const char *const kinds[] = {"full",        "shared", "shared_plain", "lsh", "local",
+                                    "dot_product", NULL};
 
 /* ---- options ---- */
 
@@ -40,7 +42,7 @@ static lh_status read_kind(const char *name, lh_reformer_kind *kind) {
     const char *nearest = lh_nearest_name(name, kinds);
     return lh_fail(LH_EOPTION,
                    "option 'attention': there is no '%s' (did you mean '%s'? full, shared, "
-                   "shared_plain, lsh or local, joined by +)",
+                   "shared_plain, lsh, local or dot_product, joined by +)",
                    name, nearest != NULL ? nearest : "lsh");
 }
 
@@ -199,6 +201,37 @@ static lh_tensor *attend_before(const lh_reformer_run *run, lh_tensor *q, lh_ten
     return lh_concat(tape, 1, parts, 2);
 }
 
+/* 0 up to and with the diagonal, -infinity above. */
+static lh_tensor *causal_mask(lh_tape *tape, int64_t length) {
+    const int64_t shape[] = {length, length};
+    real *mask = lh_allocate((size_t)(length * length) * sizeof *mask);
+    if (mask == NULL) return NULL;
+    for (int64_t i = 0; i < length * length; ++i)
+        mask[i] = i % length <= i / length ? 0 : -LH_R(INFINITY);
+    lh_tensor *y = lh_reals(tape, 2, shape, mask);
+    free(mask);
+    return y;
+}
+
+/* Eq. 1 as it stands. */
+static lh_tensor *attend_dot_product(const lh_reformer_run *run, lh_tensor *q, lh_tensor *k,
+                                     lh_tensor *v) {
+    static const int swap[] = {0, 2, 1, 3};
+    lh_tape *tape = run->tape;
+    if (q == NULL || k == NULL || v == NULL) return NULL;
+    const int64_t length = q->shape[1], rows = q->shape[0] * q->shape[2], width = q->shape[3];
+    const int64_t flat[] = {rows, length, width},
+                  heads[] = {q->shape[0], q->shape[2], length, width};
+    q = lh_reshape(tape, lh_permute(tape, q, swap), 3, flat);
+    k = lh_reshape(tape, lh_permute(tape, k, swap), 3, flat);
+    v = lh_reshape(tape, lh_permute(tape, v, swap), 3, flat);
+    q = lh_scale(tape, q, 1.0 / sqrt((double)width));
+    lh_tensor *score = lh_matmul(tape, q, k, false, true);
+    score = lh_softmax(tape, lh_add_batch(tape, score, causal_mask(tape, length)));
+    lh_tensor *y = lh_matmul(tape, score, v, false, false);
+    return lh_permute(tape, lh_reshape(tape, y, 4, heads), swap);
+}
+
 static lh_tensor *attend(const lh_reformer_run *run, const lh_reformer_attention *layer,
                          lh_reformer_kind kind, lh_tensor *x) {
     lh_tensor *q = project(run, x, layer->query), *v = project(run, x, layer->value);
@@ -211,6 +244,8 @@ static lh_tensor *attend(const lh_reformer_run *run, const lh_reformer_attention
         return attend_plain(run, 0, q, lh_scale(run->tape, q, 1.0), v);
     case LH_REFORMER_LOCAL:
         return attend_plain(run, run->config->local_chunk, q, project(run, x, layer->key), v);
+    case LH_REFORMER_DOT_PRODUCT:
+        return attend_dot_product(run, q, project(run, x, layer->key), v);
     case LH_REFORMER_FULL:
         break;
     }
@@ -320,6 +355,7 @@ double lh_reformer_attention_flops(const lh_reformer_config *config, lh_reformer
     }
     double pairs = 0.5 * n * (n + 1.0);
     if (kind == LH_REFORMER_SHARED) pairs -= n;
+    if (kind == LH_REFORMER_DOT_PRODUCT) pairs = n * n;
     if (kind == LH_REFORMER_LOCAL) pairs = local_pairs(config->local_chunk, length);
     return projections + 4.0 * inner * pairs / n;
 }

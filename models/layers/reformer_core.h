@@ -15,7 +15,8 @@ typedef enum lh_reformer_kind {
     LH_REFORMER_SHARED,       /* all, shared: keys of unit length, not to itself */
     LH_REFORMER_SHARED_PLAIN, /* all, shared: keys as they are, itself too */
     LH_REFORMER_LSH,          /* shared: those of the same bucket */
-    LH_REFORMER_LOCAL         /* its chunk and the one before, separate projections */
+    LH_REFORMER_LOCAL,        /* its chunk and the one before, separate projections */
+    LH_REFORMER_DOT_PRODUCT   /* as full, but all scores stand in memory (Table 1) */
 } lh_reformer_kind;
 
 /* How a layer's branches join the stream (section 3). */
@@ -91,7 +92,8 @@ typedef struct lh_reformer_feed_forward {
      0,                                                                                            \
      0,                                                                                            \
      NULL,                                                                                         \
-     "of the layers, in turn: full, shared, shared_plain, lsh or local, joined by +"},             \
+     "of the layers, in turn: full, shared, shared_plain, lsh, local or dot_product, joined by "   \
+     "+"},                                                                                         \
         {"rounds", LH_OPTION_INTEGER, "1", 1, 1024, NULL, "hash rounds (n_rounds)"},               \
         {"eval_rounds",                                                                            \
          LH_OPTION_INTEGER,                                                                        \

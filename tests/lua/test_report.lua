@@ -252,5 +252,47 @@ t.test("accuracies in bins by length are metrics of their own", function()
   t.near(paper.value("transformer", "accuracy_bin0", "tomita3"), 0.89, 1e-9)
 end)
 
+-- Times of 3 n^2 b and memory of 5 n + 8 parameters: what the fit must find.
+local grown = lh.experiment "reformer-table1"
+for _, axes in ipairs { { { 1, 2, 4 }, { 1 } }, { { 1 }, { 2, 3 } } } do
+  for point in lh.grid {
+    { "variant", "LSH Attention" }, { "length", table.unpack(axes[1]) }, { "batch", table.unpack(axes[2]) },
+  } do
+    local n, b = point.length, point.batch
+    local name = ("%d %d"):format(n, b)
+    grown:row { point, label = name, model = slide, task = task, train = train, dataset = "costs" }
+    store.open(folder, grown.name):put {
+      run_id = "g" .. name, experiment = grown.name, row = name, dataset = "costs", seed = 1, scale = "small",
+      device = "cpu", status = "done", step_time_ms = 3 * n ^ 2 * b, peak_memory_bytes = 5 * n + 80,
+      parameters = 10, date = "2026-01-01", model_options = slide.text, task_options = task.text,
+      train_options = train.text,
+    }
+  end
+end
+
+t.test("exponents are fitted to rows that differ in one factor", function()
+  local exponents = require "longhaul.report.exponents"
+  local options = {
+    group = "variant", over = { "length", "batch" }, published = "reformer_table1", of = {
+      time = "step_time_ms",
+      memory = function(value) return value "peak_memory_bytes" - 8 * value "parameters" end,
+    },
+  }
+  grown:fit(options)
+  local found = {}
+  for _, r in ipairs(exponents.records(grown, options, report.results(grown, settings), "small")) do
+    found[r.measure .. " " .. r.over] = r
+  end
+  t.equal(found["time length"].exponent, "2.000")
+  t.equal(found["time length"].points, 3)
+  t.equal(found["time batch"].exponent, "1.000")
+  t.equal(found["memory length"].exponent, "1.000")
+  t.equal(found["memory batch"].exponent, "0.000")
+  t.equal(found["time length"].published, "max(bn_hld_k, bn_hn_rl(4l/n_c)^2)")
+  t.fails(function()
+    grown:fit { group = "variant", over = { "length" }, of = { time = "step_tim_ms" } }
+  end, "did you mean 'step_time_ms'?")
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

@@ -246,7 +246,8 @@ static const model_case model_cases[] = {
     {"transformer", CORE " layers=2 positions=relative", 8, false},
     {"transformer", CORE " layers=1 positions=relative longest_distance=3 zero_memory=9", 8, false},
     {"reformer", REFORMER "16 width=4 chunk=3 rounds=2", 8, false},
-    {"reformer", REFORMER "16 width=8 attention=shared+full residual=plain", 8, false},
+    {"reformer", REFORMER "16 width=8 attention=shared+full+dot_product residual=plain layers=3", 8,
+     false},
     {"reformer",
      REFORMER "16 width=4 attention=local+shared_plain local_chunk=3 residual=two_streams "
               "feed_forward_chunk=3",

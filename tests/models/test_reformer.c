@@ -131,6 +131,10 @@ TEST(one_bucket_is_full_shared_attention) {
     check_same(sizes, "attention=shared", "attention=lsh buckets=1 chunk=500", 100, 1e-5);
 }
 
+TEST(scores_in_memory_or_not_are_the_same) {
+    check_same(SIZES " layers=2", "attention=full", "attention=dot_product", 100, 1e-5);
+}
+
 TEST(reversible_layers_compute_what_kept_activations_give) {
     const char *sizes = SIZES " layers=6 dropout=0.1 attention=lsh+local+full rounds=2 chunk=16";
     check_same(sizes, "residual=two_streams", "residual=reversible", 128, 1e-4);

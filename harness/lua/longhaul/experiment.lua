@@ -20,7 +20,7 @@ function experiment.new(name, runs, scale)
   check_name(name)
   check_name(runs)
   local made = {
-    name = name, runs = runs, scale = scale, rows = {}, tables = {}, plots = {}, samples = {}, claims = {},
+    name = name, runs = runs, scale = scale, rows = {}, tables = {}, plots = {}, samples = {}, claims = {}, fits = {},
     default_seeds = 1,
   }
   return setmetatable(made, Experiment)
@@ -230,6 +230,26 @@ function Experiment:plot(options)
     spec.fail("plot: field 'x' is missing")
   end
   self.plots[#self.plots + 1] = options
+  return self
+end
+
+local fit_fields = {
+  { "group", "string" }, { "over", "table" }, { "of", "table" }, { "published", "string" },
+}
+
+--- Declares exponents: `bench:fit { group = "attention", over = { "length" }, of = { time = "step_time_ms" },
+--- published = "reformer_table1" }`. For each value of the factor `group` and each factor of `over`, rows that
+--- differ in it alone give the slope of log y over log x; `of` names what is fitted: metrics, or functions of
+--- `value(metric)`.
+function Experiment:fit(options)
+  check_fields("fit", options, fit_fields)
+  for _, field in ipairs { "group", "over", "of" } do
+    if not options[field] then spec.fail(("fit: field '%s' is missing"):format(field)) end
+  end
+  for _, measure in pairs(options.of) do
+    if type(measure) == "string" then check_metrics("fit: field 'of'", { measure }) end
+  end
+  self.fits[#self.fits + 1] = options
   return self
 end
 

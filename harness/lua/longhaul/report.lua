@@ -32,6 +32,19 @@ function report.tables(experiment, settings)
   return paths
 end
 
+--- Writes and prints fitted exponents; gives the paths.
+function report.fits(experiment, settings)
+  local exponents, paths = require "longhaul.report.exponents", {}
+  local measured = report.results(experiment, settings)
+  for _, options in ipairs(experiment.fits) do
+    local folder = folder_of(experiment, settings)
+    for _, path in ipairs(exponents.write(experiment, options, measured, settings.scale, folder)) do
+      paths[#paths + 1] = path
+    end
+  end
+  return paths
+end
+
 --- Draws the charts; gives the paths, and a sentence when there is no gnuplot.
 function report.charts(experiment, settings)
   return require("longhaul.report.chart").draw(experiment, settings,
@@ -61,6 +74,7 @@ function report.all(experiment, settings)
   local files = #experiment.rows > 0 and { settings.results .. "/" .. experiment.runs .. "/runs.csv" }
     or {}
   for _, path in ipairs(report.tables(experiment, settings)) do files[#files + 1] = path end
+  for _, path in ipairs(report.fits(experiment, settings)) do files[#files + 1] = path end
   for _, path in ipairs(report.samples(experiment, settings)) do files[#files + 1] = path end
   local charts, excuse = report.charts(experiment, settings)
   for _, path in ipairs(report.claims(experiment, settings)) do files[#files + 1] = path end

@@ -91,6 +91,7 @@ end
 local function tables(values, rest)
   local experiment, settings = load_script(values, rest)
   report.print_paths("Files", report.tables(experiment, settings))
+  report.print_paths("Exponents", report.fits(experiment, settings))
   report.claims(experiment, settings)
 end
 
