@@ -15,7 +15,8 @@ const lh_option lh_corpus_options[] = {
      "file of JSON lines with a slash in its path"},
     {"tokens", LH_OPTION_TEXT, "bytes", 0, 0, NULL,
      "tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:FILE.model, "
-     "sentencepiece:NAME, sentencepiece:train:SIZE; :NAME+NAME behind SIZE: trained on those"},
+     "sentencepiece:NAME, sentencepiece:train:SIZE, words:FILE, words:train:SIZE; :NAME+NAME "
+     "behind SIZE: trained on those"},
     {"documents", LH_OPTION_INTEGER, "200", 1, 1e7, NULL, "generator: documents to train on"},
     {"document_bytes", LH_OPTION_INTEGER, "32768", 256, 1e9, NULL, "generator: size of a document"},
     {"split_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,

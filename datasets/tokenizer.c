@@ -11,6 +11,7 @@ struct lh_tokenizer {
 
 static const lh_tokenizer_class *const classes[] = {
     &lh_tokens_bytes,
+    &lh_tokens_words,
 #ifdef LH_HAVE_PCRE2
     &lh_tokens_bpe,
 #endif
@@ -46,7 +47,8 @@ lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
     if (class == NULL) {
         return lh_fail(LH_EOPTION,
                        "no tokenizer '%s'; there are: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, "
-                       "sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE%s",
+                       "sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE, "
+                       "words:FILE, words:train:SIZE%s",
                        name, missing_library(name));
     }
     lh_tokenizer *tokenizer = lh_allocate_zeroed(1, sizeof *tokenizer);

@@ -19,6 +19,7 @@ typedef struct lh_tokenizer_class {
 } lh_tokenizer_class;
 
 extern const lh_tokenizer_class lh_tokens_bytes;
+extern const lh_tokenizer_class lh_tokens_words;
 #ifdef LH_HAVE_PCRE2
 extern const lh_tokenizer_class lh_tokens_bpe;
 #endif

@@ -12,11 +12,13 @@
 #include "datasets/bpe.h"
 #include "datasets/corpus.h"
 #include "datasets/tokenizer.h"
+#include "datasets/words.h"
 #include "harness/engine/atomic_file.h"
 
 enum { CORPORA = 8, NAME_BYTES = 512 };
 
-/* Enough text for a vocabulary; the rest of a large corpus is not read. */
+/* Enough text for a vocabulary of pieces; the rest of a large corpus is not read. Words are counted
+ * in all of it. */
 static const size_t most_bytes = (size_t)64 << 20;
 
 typedef struct corpora {
@@ -25,15 +27,15 @@ typedef struct corpora {
     bool owned;
 } corpora;
 
-/* Shows `visit` the documents of the train splits. */
+/* Shows `visit` the documents of the train splits, about `most` bytes of them. */
 typedef lh_status each_text(void *to, const char *text, size_t bytes);
 
-static lh_status visit_texts(const corpora *from, each_text *visit, void *to) {
+static lh_status visit_texts(const corpora *from, size_t most, each_text *visit, void *to) {
     for (int c = 0; c < from->count; ++c) {
         lh_corpus *corpus = from->at[c];
         const int64_t documents = lh_corpus_documents(corpus, LH_TRAIN);
         size_t seen = 0;
-        for (int64_t i = 0; i < documents && seen < most_bytes / (size_t)from->count; ++i) {
+        for (int64_t i = 0; i < documents && seen < most / (size_t)from->count; ++i) {
             const char *text = NULL;
             size_t bytes = 0;
             LH_TRY(lh_corpus_text(corpus, LH_TRAIN, i, &text, &bytes));
@@ -64,7 +66,7 @@ static lh_status write_line(void *to, const char *text, size_t bytes) {
 static lh_status write_text_file(const corpora *from, const char *path) {
     lh_atomic_file *file = NULL;
     LH_TRY(lh_atomic_file_open(path, &file));
-    const lh_status status = visit_texts(from, write_line, file);
+    const lh_status status = visit_texts(from, most_bytes, write_line, file);
     if (status == LH_OK) return lh_atomic_file_commit(file);
     lh_atomic_file_abandon(file);
     return status;
@@ -93,7 +95,7 @@ static lh_status add_text(void *to, const char *text, size_t bytes) {
 static lh_status train_merges(const corpora *from, int64_t pieces, const char *folder) {
     lh_bpe_trainer *trainer = NULL;
     LH_TRY(lh_bpe_trainer_create(&trainer));
-    lh_status status = visit_texts(from, add_text, trainer);
+    lh_status status = visit_texts(from, most_bytes, add_text, trainer);
     if (status == LH_OK) status = lh_bpe_trainer_write(trainer, pieces, folder);
     lh_bpe_trainer_destroy(trainer);
     return status;
@@ -103,7 +105,21 @@ static const char *const merge_files[] = {"vocab.json", "merges.txt", NULL};
 
 #endif
 
+static lh_status count_words(const corpora *from, int64_t pieces, const char *folder) {
+    char path[LH_PATH_BYTES];
+    lh_words *words = NULL;
+    (void)snprintf(path, sizeof path, "%.4000s/words", folder);
+    LH_TRY(lh_words_create(&words));
+    lh_status status = visit_texts(from, SIZE_MAX, lh_words_count, words);
+    if (status == LH_OK) status = lh_words_write(words, pieces, path);
+    lh_words_destroy(words);
+    return status;
+}
+
+static const char *const word_files[] = {"words", NULL};
+
 static const trained_kind kinds[] = {
+    {"words:train:", 2, "words:", "/words", count_words, word_files},
 #ifdef LH_HAVE_SENTENCEPIECE
     {"sentencepiece:train:", 16, "sentencepiece:", "/trained.model", train_pieces, piece_files},
 #endif

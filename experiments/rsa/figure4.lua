@@ -20,7 +20,7 @@ local widths = lh.by_scale {
 for point in lh.grid { { "kind", "XL", "RSA-XL", "FL-XL" }, widths } do
   bench:row {
     point, dataset = "text8", model = model("text8", point.kind, { width = point.width, hidden = 4 * point.width }),
-    task = language.task("text8"), train = language.train(),
+    task = language.task("text8"), train = language.train "text8",
   }
 end
 
@@ -29,7 +29,7 @@ local all = lh.by_scale { smoke = 32768, small = 262144, medium = 2097152, gpu =
 for point in lh.grid { { "kind", "XL", "RSA-XL" }, { "part", 30, 65, 100 } } do
   bench:row {
     point, dataset = "enwik8", model = model("enwik8", point.kind),
-    task = language.task("enwik8", all * point.part // 100), train = language.train(),
+    task = language.task("enwik8", all * point.part // 100), train = language.train "enwik8",
   }
 end
 

@@ -65,41 +65,58 @@ function language.count(name, row)
   return model and lh.parameters(model, vocabulary)
 end
 
---- The model that is trained at this scale, which tells bytes apart.
+-- Words: the vocabulary, and where its softmax is cut.
+local words = lh.by_scale { smoke = 200, small = 4000, medium = 20000, gpu = 267735 }
+local cutoffs = lh.by_scale {
+  smoke = { 50, 100 }, small = { 500, 1000, 2000 }, medium = { 2000, 4000, 10000 }, gpu = { 20000, 40000, 200000 },
+}
+
+--- The model that is trained at this scale: over bytes, or the words of wikitext103.
 function language.model(name, row, more)
   local recurrent = row:find "BRT$" ~= nil
-  local base = small or characters
+  local base = merged(small or layout[name].xl,
+    name == "wikitext103" and not recurrent and { cutoffs = cutoffs } or {})
   -- As released the states are never trained; below `paper` a segment has two blocks, so that they are.
   local block = lh.by_scale { smoke = language.segment // 2, paper = 0 }
   return lh.models.dai_xl(merged(base, { dropout = dropout },
     recurrent and { recurrent_layer = -3, states = states, block = block } or {},
+    recurrent and not small and layout[name].brt or {},
     row:find "^RSA" and encoding(name, recurrent) or {}, more or {}))
 end
 
 -- ---- corpora ----
 
--- Slices of enwik8 and text8 where they are, else the generator. Short documents below `gpu`, so that a batch row meets many.
+-- Slices of the published corpora where they are, else the generator. Short documents below `gpu`, so that a batch row meets many.
 local piece = lh.by_scale { smoke = 4096, small = 16384, gpu = 0 }
 local evaluated = lh.by_scale { smoke = 8192, small = 65536, medium = 262144, gpu = 0 }
+
+local folder = { enwik8 = "enwik8", text8 = "text8", wikitext103 = "wikitext-103" }
+
+-- The words of WikiText-103 come in shorter segments at full size.
+local function segment_of(name)
+  return name == "wikitext103" and not small and layout[name].xl.memory or language.segment
+end
 
 --- The task on a corpus; `limit` bytes of its training split (0: all).
 function language.task(name, limit)
   return lh.tasks.language_model {
     lh.data.text {
-      lh.data.first { name, "books" }, tokens = "bytes", documents = lh.by_scale { smoke = 40, small = 400 },
+      lh.data.first { folder[name], "books" }, documents = lh.by_scale { smoke = 40, small = 400 },
       document_bytes = piece > 0 and piece or 65536, split_bytes = piece, limit_bytes = limit or 0,
       limit_eval_bytes = evaluated,
+      tokens = name == "wikitext103" and "words:train:" .. words or "bytes",
     },
-    segment = language.segment, batch = lh.by_scale { smoke = 4, small = 16, gpu = 22 },
+    segment = segment_of(name), batch = lh.by_scale { smoke = 4, small = 16, gpu = name == "wikitext103" and 60 or 22 },
   }
 end
 
 -- ---- training: Adam, a cosine to 0, gradients clipped at 0.25, as released ----
 
-function language.train(steps)
+function language.train(name)
+  local full = name == "wikitext103" and 200e3 or 400e3
   return lh.train {
     optimizer = "adam", schedule = "cosine", clip = 0.25,
-    steps = steps or lh.by_scale { smoke = 10, small = 600, medium = 4000, gpu = 40e3, paper = 400e3 },
+    steps = lh.by_scale { smoke = 10, small = 600, medium = 4000, gpu = 40e3, paper = full },
     rate = lh.by_scale { smoke = 2e-3, medium = 1e-3, gpu = 2.5e-4 },
     warmup = lh.by_scale { smoke = 2, small = 50, gpu = 0 }, log_every = lh.by_scale { smoke = 2, small = 10, gpu = 100 },
   }

@@ -10,11 +10,10 @@ local slugs = { XL = "transformer_xl", ["RSA-XL"] = "rsa_xl", BRT = "brt", ["RSA
 for _, name in ipairs { "text8", "enwik8", "wikitext103" } do
   for _, row in ipairs { "XL", "RSA-XL", "BRT", "RSA-BRT" } do
     local count = language.count(name, row)
-    local recipe = name == "wikitext103" and "enwik8" or name
     if count then
       bench:row {
-        row, slug = slugs[row], dataset = name, model = language.model(recipe, row), task = language.task(recipe),
-        train = language.train(1),
+        row, slug = slugs[row], dataset = name, model = language.model(name, row),
+        task = language.task(name):with { evaluate_batches = 1 }, train = lh.train { steps = 0 },
         values = { layout_parameters = count },
       }
     end
