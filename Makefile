@@ -207,7 +207,7 @@ $(B)/kernels/cpu/%.$(1).o: kernels/cpu/%.c $(B)/flags
 endef
 $(foreach isa,$(CPU_ISAS),$(eval $(call isa_rule,$(isa))))
 
-$(B)/harness/run/nccl.o: cppflags += -I$(cuda_home)/include
+$(B)/harness/run/nccl.o: cppflags += -isystem $(cuda_home)/include
 
 # Who we are and where we are installed: only one file hears of it, so only it is rebuilt.
 $(B)/harness/run/version.o: $(B)/version.h

@@ -95,7 +95,6 @@ static lh_status take_share(lh_session *session, lh_communicator *ranks) {
                        "a batch of %lld cannot be shared by %d ranks: start fewer, or "
                        "make the batch larger",
                        (long long)session->rows, ranks->size);
-    lh_tape_set_rows(session->tape, session->share.first, session->share.count);
     return LH_OK;
 }
 
@@ -262,6 +261,10 @@ const lh_model *lh_session_model(const lh_session *session) {
 
 const lh_task *lh_session_task(const lh_session *session) {
     return session->task;
+}
+
+lh_communicator *lh_session_ranks(const lh_session *session) {
+    return session->ranks;
 }
 
 int64_t lh_session_step(const lh_session *session) {

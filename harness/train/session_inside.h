@@ -20,7 +20,7 @@ struct lh_session {
     lh_model_setup setup;
     int64_t rows, length;   /* of a training batch, of all ranks */
     lh_communicator *ranks; /* NULL: alone */
-    lh_share share;         /* of the rows */
+    lh_share share;         /* of `rows`: what is carried */
     lh_buckets buckets;     /* with ranks only */
     uint64_t seed;
     char *identity; /* lines "name=value": which run a checkpoint belongs to */

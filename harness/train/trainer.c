@@ -35,20 +35,37 @@ static lh_status differentiate(lh_session *session, double weight) {
     LH_TRY(lh_model_forward(session->model, tape, session->state, &session->batch, true, &output));
     LH_TRY(lh_loss_forward(tape, &output, &session->batch, weight, &loss, NULL));
     LH_TRY(keep_loss(session, loss, weight));
+    return lh_tape_backward(tape, loss);
+}
+
+/* A batch of few rows may have none for this rank. */
+static lh_status keep_no_loss(lh_session *session, double weight) {
+    const lh_fill_args args = {.count = 1,
+                               .x = lh_tensor_real(session->pending_loss) + session->pending};
+    LH_TRY(LH_RUN(session->pool, fill, &args));
+    session->pending_weight[session->pending++] = weight;
+    return LH_OK;
+}
+
+/* The gradients of all ranks' rows. */
+static lh_status find_gradients(lh_session *session, double weight) {
     if (session->ranks != NULL) lh_buckets_begin(&session->buckets);
-    LH_TRY(lh_tape_backward(tape, loss));
+    LH_TRY(session->batch.rows > 0 ? differentiate(session, weight)
+                                   : keep_no_loss(session, weight));
     LH_TRY(lh_params_settle_gradients(session->model->params));
     return session->ranks != NULL ? lh_buckets_finish(&session->buckets) : LH_OK;
 }
 
 static lh_status step_on(lh_session *session, const lh_host_batch *host) {
     const int64_t step = session->record.step;
-    const lh_host_batch part = lh_host_batch_rows(&session->setup, host, session->share);
+    const lh_share share = lh_share_of(session->ranks, host->rows);
+    const lh_host_batch part = lh_host_batch_rows(&session->setup, host, share);
+    lh_tape_set_rows(session->tape, share.first, share.count);
     LH_TRY(lh_batch_upload(session->pool, &session->setup, &part, &session->batch));
     lh_tape_begin(session->tape, true, session->seed, (uint64_t)step);
     lh_params_clear_gradients(session->model->params);
     const lh_scope scope = lh_scope_open(session->tape);
-    LH_TRY(differentiate(session, lh_host_batch_weight(&session->setup, host)));
+    LH_TRY(find_gradients(session, lh_host_batch_weight(&session->setup, host)));
     LH_TRY(lh_optimizer_update(session->optimizer, lh_schedule_rate(&session->plan.schedule, step),
                                step));
     LH_TRY(lh_state_commit(session->state));

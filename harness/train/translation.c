@@ -288,8 +288,9 @@ static lh_status translate_batch(const translation *task, lh_session *session, l
     for (int64_t at = 0; at < batch->count; at += most) {
         const int64_t count = batch->count - at < most ? batch->count - at : most;
         LH_TRY(translate_some(task, session, split, batch->items + at, count, bleu));
-        if (lh_interrupt_requested())
-            return lh_fail(LH_EINTERRUPT, "translate: stopped by a signal");
+        bool stops = lh_interrupt_requested();
+        LH_TRY(lh_ranks_any(lh_session_ranks(session), &stops));
+        if (stops) return lh_fail(LH_EINTERRUPT, "translate: stopped by a signal");
     }
     return LH_OK;
 }
