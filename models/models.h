@@ -21,6 +21,7 @@ extern const lh_model_class lh_model_gpt2;
 extern const lh_model_class lh_model_gpt2_recurrent;
 extern const lh_model_class lh_model_t5;
 extern const lh_model_class lh_model_reformer;
+extern const lh_model_class lh_model_reformer_encoder_decoder;
 extern const lh_model_class lh_model_informer;
 extern const lh_model_class lh_model_logsparse;
 extern const lh_model_class lh_model_series_xl;

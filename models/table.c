@@ -18,6 +18,7 @@ const lh_model_class *const lh_model_table[] = {
     &lh_model_gpt2_recurrent,
     &lh_model_t5,
     &lh_model_reformer,
+    &lh_model_reformer_encoder_decoder,
     &lh_model_informer,
     &lh_model_logsparse,
     &lh_model_series_xl,

@@ -252,16 +252,36 @@ static lh_tensor *attend(const lh_reformer_run *run, const lh_reformer_attention
     return attend_plain(run, 0, q, project(run, x, layer->key), v);
 }
 
-lh_tensor *lh_reformer_attend(const lh_reformer_run *run, const lh_reformer_attention *layer,
-                              lh_reformer_kind kind, lh_tensor *x) {
-    lh_tape *tape = run->tape;
-    const lh_scope scope = lh_scope_open(tape);
-    lh_tensor *y = attend(run, layer, kind, lh_reformer_norm(run, x, layer->gain, layer->bias));
+/* Heads joined, through the output projection. */
+static lh_tensor *join_heads(const lh_reformer_run *run, const lh_reformer_attention *layer,
+                             lh_tensor *y) {
     if (y == NULL) return NULL;
     const int64_t joined[] = {y->shape[0], y->shape[1], y->shape[2] * y->shape[3]};
-    y = lh_linear(tape, lh_reshape(tape, y, 3, joined), run->param[layer->out], NULL,
+    y = lh_linear(run->tape, lh_reshape(run->tape, y, 3, joined), run->param[layer->out], NULL,
                   LH_UNARY_IDENTITY);
-    return lh_scope_close(tape, scope, lh_reformer_dropout(run, y));
+    return lh_reformer_dropout(run, y);
+}
+
+lh_tensor *lh_reformer_attend(const lh_reformer_run *run, const lh_reformer_attention *layer,
+                              lh_reformer_kind kind, lh_tensor *x) {
+    const lh_scope scope = lh_scope_open(run->tape);
+    lh_tensor *n = lh_reformer_norm(run, x, layer->gain, layer->bias);
+    return lh_scope_close(run->tape, scope, join_heads(run, layer, attend(run, layer, kind, n)));
+}
+
+lh_tensor *lh_reformer_attend_all(const lh_reformer_run *run, const lh_reformer_attention *layer,
+                                  lh_tensor *x, lh_tensor *source, lh_tensor *count) {
+    const lh_scope scope = lh_scope_open(run->tape);
+    lh_tensor *n = lh_reformer_norm(run, x, layer->gain, layer->bias);
+    lh_tensor *seen = source != NULL ? source : n;
+    lh_attention attention = LH_ATTENTION;
+    attention.scale = 1.0 / sqrt((double)run->config->head_width);
+    attention.keys[attention.key_count++] = (lh_keys){.k = project(run, seen, layer->key),
+                                                      .v = project(run, seen, layer->value),
+                                                      .everywhere = true,
+                                                      .filled = count};
+    lh_tensor *y = lh_attend(run->tape, &attention, project(run, n, layer->query));
+    return lh_scope_close(run->tape, scope, join_heads(run, layer, y));
 }
 
 /* What the region of a chunk is told. */

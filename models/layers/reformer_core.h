@@ -162,6 +162,10 @@ lh_tensor *lh_reformer_dropout(const lh_reformer_run *run, lh_tensor *x);
 /* The branches of a layer, without the residual: x [batch][length][width] -> the same. */
 lh_tensor *lh_reformer_attend(const lh_reformer_run *run, const lh_reformer_attention *layer,
                               lh_reformer_kind kind, lh_tensor *x);
+/* Full attention to all of `source`, or where that is NULL of x to itself, but for padding: count
+ * i32 [batch]. source [batch][source_length][width]. */
+lh_tensor *lh_reformer_attend_all(const lh_reformer_run *run, const lh_reformer_attention *layer,
+                                  lh_tensor *x, lh_tensor *source, lh_tensor *count);
 lh_tensor *lh_reformer_feed_forward_apply(const lh_reformer_run *run,
                                           const lh_reformer_feed_forward *layer, lh_tensor *x);
 

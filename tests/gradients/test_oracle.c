@@ -109,6 +109,10 @@ TEST(reformer_equals_the_oracle) {
     compare_with("tests/golden/reformer.csv", 10);
 }
 
+TEST(reformer_encoder_decoder_equals_the_oracle) {
+    compare_with("tests/golden/reformer_encoder_decoder.csv", 5);
+}
+
 TEST(dai_xl_equals_the_oracle) {
     compare_with("tests/golden/dai_xl.csv", 9);
 }

@@ -304,6 +304,18 @@
 ---@field positions? integer[]|string # longest sequence, or its axes for axial embeddings (128+...
 ---@field position_widths? integer[]|string # sizes of the axes' vectors, which are concatenated...
 
+---@class longhaul.models.reformer_encoder_decoder
+---@field layers? integer # number of layers (n_l) (default 12)
+---@field width? integer # embedding size (d_model) (default 1024)
+---@field heads? integer # attention heads (n_h) (default 8)
+---@field head_width? integer # size of a head (d_k); 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network (d_ff); 0: 4 * width (default 0)
+---@field residual? "reversible"|"two_streams"|"plain" # reversible, the same with activations k...
+---@field feed_forward_chunk? integer # tokens that pass through a feed-forward network at a tim...
+---@field dropout? number # dropout rate of embeddings and branches in training, one mask along ...
+---@field positions? integer # longest source and target (default 2048)
+---@field shared? boolean # one embedding for source, target and the head (default true)
+
 ---@class longhaul.models.informer
 ---@field layers? integer # layers of the encoder (default 2)
 ---@field decoder_layers? integer # layers of the decoder (default 1)
@@ -503,6 +515,7 @@
 ---@field gpt2_recurrent fun(options: longhaul.models.gpt2_recurrent): longhaul.spec
 ---@field t5 fun(options: longhaul.models.t5): longhaul.spec
 ---@field reformer fun(options: longhaul.models.reformer): longhaul.spec
+---@field reformer_encoder_decoder fun(options: longhaul.models.reformer_encoder_decoder): longhaul.spec
 ---@field informer fun(options: longhaul.models.informer): longhaul.spec
 ---@field logsparse fun(options: longhaul.models.logsparse): longhaul.spec
 ---@field series_xl fun(options: longhaul.models.series_xl): longhaul.spec
