@@ -277,8 +277,8 @@ static lh_status find_folder(const char *argument, char folder[LH_PATH_BYTES]) {
     }
     return lh_fail(LH_EIO,
                    "no BPE vocabulary '%s': expected a path, or a folder %s or %s-bpe of the data "
-                   "folders (`longhaul data fetch gpt2`)",
-                   argument, argument, argument);
+                   "folders (`longhaul data fetch %s`)",
+                   argument, argument, argument, argument);
 }
 
 static lh_status read_vocabulary(reader *r, const char *folder) {

@@ -382,6 +382,33 @@ language_claim("rsa_p031", function(seen)
   return #rows > 0 and mean >= 0.5 and mean <= 0.7, ("mean gate %.2f"):format(mean)
 end, "mean gate of 0.5 to 0.7")
 
+-- ---- RSA: code ----
+
+local function code_claim(id, check, expected) claim_on("rsa-table3a", id, check, expected) end
+
+-- The gate stays near its first value.
+code_claim("rsa_p036", function(seen)
+  local gate = seen:value("RSA-CodeT5-small", "rsa_gate")
+  return gate >= 0.04 and gate <= 0.06, ("mean gate %.3f"):format(gate)
+end, "mean gate of 0.04 to 0.06")
+
+-- About 320 parameters more, of 66 million.
+code_claim("rsa_p037", function(seen)
+  local added = seen:value("RSA-CodeT5-small", "layout_parameters") - seen:value("CodeT5-small", "layout_parameters")
+  return math.abs(added - 320) < 32, ("%d parameters added"):format(added)
+end)
+
+code_claim("rsa_p038", function(seen)
+  local count = seen:value("CodeT5-small", "layout_parameters")
+  return math.abs(count / 66e6 - 1) < 0.05, ("%d parameters"):format(count)
+end)
+
+-- Better than CodeT5-base.
+code_claim("rsa_p040", function(seen)
+  local accuracy = seen:value("RSA-CodeT5-small", "accuracy")
+  return accuracy > 0.6578, ("accuracy %.4f"):format(accuracy)
+end)
+
 -- ---- Reformer: duplication, shared queries and keys, hash rounds ----
 
 local function accuracy_of(seen, trained, evaluated)

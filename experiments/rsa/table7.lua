@@ -1,6 +1,7 @@
--- "Encoding Recurrence into Transformers", Table 7: parameters of the published language models, to the unit, and what the
--- models of Table 3 at this scale have.
+-- "Encoding Recurrence into Transformers", Table 7: parameters of the published models, to the unit, and what the models of
+-- Table 3 at this scale have.
 local lh = require "longhaul"
+local code = lh.include "code.lua"
 local language = lh.include "language.lua"
 
 local bench = lh.experiment "rsa-table7"
@@ -20,5 +21,6 @@ for _, name in ipairs { "text8", "enwik8", "wikitext103" } do
   end
 end
 
+code.add_rows(bench, 1)
 bench:table { columns = { "layout_parameters", "parameters" }, published = "rsa_table7" }
 return bench
