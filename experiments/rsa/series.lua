@@ -66,20 +66,22 @@ local windows = {
   },
 }
 
--- Training windows of each set, for the steps of an epoch: rows to train on less a window, as the splits have them.
+-- Rows to train on, as the splits have them.
 local train_rows = { ETTh1 = 8640, ETTh2 = 8640, ETTm1 = 34560, Weather = 24544 }
 
 -- ---- scales ----
 
 -- Below `paper` narrower models over shorter windows, all horizons; below `gpu` fewer steps and a part of the windows.
 local size = lh.by_scale {
-  smoke = { width = 16, hidden = 16 }, small = { width = 32, hidden = 64 }, medium = { width = 64, hidden = 256 },
-  paper = { width = 512, hidden = 2048 },
+  smoke = { width = 16, hidden = 16, dropout = 0 }, small = { width = 32, hidden = 64, dropout = 0 },
+  medium = { width = 64, hidden = 256 }, paper = { width = 512, hidden = 2048 },
 }
 local longest = lh.by_scale { smoke = 24, small = 96, medium = 336, paper = 1e6 }
 local most_layers = lh.by_scale { smoke = 1, small = 2, paper = 9 }
 local batch = lh.by_scale { smoke = 8, small = 32 }
-local evaluated = lh.by_scale { smoke = 16, small = 1024, gpu = 0 }
+-- Windows that an epoch has and that an evaluation reads: of long series the latest, and the first.
+local most_windows = lh.by_scale { smoke = 256, small = 8192, gpu = 1e9 }
+local evaluated = lh.by_scale { smoke = 16, small = 1024, medium = 0 }
 
 series.batch = batch
 
@@ -111,21 +113,22 @@ series.names = lh.by_scale {
 function series.task(setting)
   return lh.tasks.forecasting {
     lh.data.series { setting.name }, seq_len = setting.seq_len, label_len = setting.label_len,
-    pred_len = setting.pred_len, batch = batch, evaluate_windows = evaluated,
+    pred_len = setting.pred_len, batch = batch, limit_windows = most_windows, evaluate_windows = evaluated,
   }
 end
 
 --- Adam for six epochs at 1e-4, halved after each from the second on, and the best of the evaluations after each epoch.
 --- Short runs take a higher rate and end on a cosine.
 function series.train(setting)
-  local epoch = (train_rows[setting.name] - setting.seq_len - setting.pred_len + 1) // batch
-  local steps = lh.by_scale { smoke = 8, small = 160, medium = 2 * epoch, gpu = 6 * epoch }
+  local count = math.min(train_rows[setting.name] - setting.seq_len - setting.pred_len + 1, most_windows)
+  local epoch = math.tointeger(count // batch)
+  local steps = lh.by_scale { smoke = 8, small = epoch, medium = 2 * epoch, gpu = 6 * epoch }
   local short = lh.by_scale { smoke = true, gpu = false }
   return lh.train {
-    optimizer = "adam", steps = steps, keep_best = true, warmup = lh.by_scale { smoke = 2, small = 20, gpu = 0 },
+    optimizer = "adam", steps = steps, keep_best = true, warmup = lh.by_scale { smoke = 2, small = 25, gpu = 0 },
     schedule = short and "cosine" or "delayed_step", rate = lh.by_scale { smoke = 1e-3, small = 2e-3, medium = 1e-3, gpu = 1e-4 },
     step_every = epoch, step_factor = 0.5, log_every = lh.by_scale { smoke = 4, small = 10 },
-    evaluate_every = lh.by_scale { smoke = 4, small = 80, medium = epoch },
+    evaluate_every = lh.by_scale { smoke = 4, small = epoch // 2, medium = epoch },
   }
 end
 

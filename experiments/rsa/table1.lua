@@ -17,8 +17,6 @@ for _, name in ipairs(series.names) do
   end
 end
 
-bench:table { columns = { "mse", "mae" }, published = "rsa_table1" }
-bench:table { columns = { "mse", "parameters", "relative_step_time" }, baseline = "Informer", published = "rsa_table1",
-  name = "costs" }
+bench:table { columns = { "mse", "mae", "parameters", "relative_step_time" }, baseline = "Informer", published = "rsa_table1" }
 
 return bench

@@ -2,6 +2,7 @@
  * gathered, so that their scores are one matrix product with all keys. */
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/kernels_cpu.h"
+#include "kernels/cpu/nearest.h"
 #include "kernels/cpu/vector_math.h"
 
 typedef lh_prob_attention_spec attention_spec;
@@ -10,27 +11,33 @@ typedef lh_prob_attention_backward_args backward_args;
 
 /* ---- what a thread works in ---- */
 
-/* score, slope [top][length]; row [top][head_width] of queries and of another; measure [length]. */
+/* score, slope [top][length]; query, other [top][head_width]; sum [head_width]; best [top]. */
 typedef struct scratch {
-    real *score, *slope, *query, *other, *measure, *sum;
+    real *score, *slope, *query, *other, *sum;
+    lh_nearest_entry *best;
 } scratch;
+
+static size_t best_bytes(const attention_spec *spec) {
+    return lh_attention_align((size_t)spec->top * sizeof(lh_nearest_entry));
+}
 
 static size_t scratch_bytes(const attention_spec *spec) {
     const int64_t scores = 2 * spec->top * spec->length, rows = 2 * spec->top * spec->head_width;
-    return lh_attention_align((size_t)(scores + rows + spec->length + spec->head_width) *
-                              sizeof(real));
+    return best_bytes(spec) +
+           lh_attention_align((size_t)(scores + rows + spec->head_width) * sizeof(real));
 }
 
-static scratch scratch_at(const attention_spec *spec, const lh_launch *launch) {
-    real *at = (real *)(void *)((uint8_t *)launch->workspace +
-                                (size_t)lh_attention_thread() * scratch_bytes(spec));
+/* The scratch area of the thread that asks, in `memory`. */
+static scratch scratch_at(const attention_spec *spec, uint8_t *memory) {
+    uint8_t *own = memory + (size_t)lh_attention_thread() * scratch_bytes(spec);
+    real *at = (real *)(void *)(own + best_bytes(spec));
     const int64_t scores = spec->top * spec->length, rows = spec->top * spec->head_width;
     const scratch work = {at,
                           at + scores,
                           at + 2 * scores,
                           at + 2 * scores + rows,
                           at + 2 * (scores + rows),
-                          at + 2 * (scores + rows) + spec->length};
+                          (lh_nearest_entry *)(void *)own};
     return work;
 }
 
@@ -72,36 +79,41 @@ static real dot(const real *a, const real *b, int64_t width) {
     return sum;
 }
 
+/* The keys that each query samples, [length][samples]: the same for all batch rows and heads. */
+static void draw_samples(const forward_args *args, int32_t *sampled) {
+    const uint64_t length = (uint64_t)args->spec.length;
+    for (uint64_t n = 0; n < length * (uint64_t)args->samples; ++n) {
+        const uint64_t word = lh_random_word(*args->key, n);
+        sampled[n] = (int32_t)(word * length >> 32);
+    }
+}
+
 /* length * M_i: the order is the same, and nothing is divided. */
-static real measure_of(const forward_args *args, const real *q, lh_attention_rows k, int64_t i) {
-    const int64_t length = args->spec.length;
+static real measure_of(const forward_args *args, const real *q, lh_attention_rows k,
+                       const int32_t *sampled) {
     real most = -LH_R(INFINITY), sum = 0;
     for (int64_t s = 0; s < args->samples; ++s) {
-        const uint64_t word = lh_random_word(*args->key, (uint64_t)(i * args->samples + s));
-        const int64_t j = (int64_t)(word * (uint64_t)length >> 32);
-        const real score = dot(q, token_of(k, j), args->spec.head_width);
+        const real score = dot(q, token_of(k, sampled[s]), args->spec.head_width);
         most = score > most ? score : most;
         sum += score;
     }
-    return (real)length * most - sum;
+    return (real)args->spec.length * most - sum;
 }
 
-/* Whether i comes before j in the order of choice; what is no number comes first. */
-static bool goes_before(const real *measure, int64_t i, int64_t j) {
-    const bool i_odd = measure[i] != measure[i], j_odd = measure[j] != measure[j];
-    if (i_odd != j_odd) return i_odd;
-    if (!i_odd && measure[i] != measure[j]) return measure[i] > measure[j];
-    return i < j;
-}
-
-/* chosen: a rising list. */
-static void choose(const attention_spec *spec, const real *measure, int32_t *chosen) {
-    int64_t count = 0;
-    for (int64_t i = 0; i < spec->length; ++i) {
-        int64_t before = 0;
-        for (int64_t j = 0; j < spec->length; ++j)
-            before += goes_before(measure, j, i);
-        if (before < spec->top) chosen[count++] = (int32_t)i;
+/* The queries with the largest measures, rising. */
+static void choose(const forward_args *args, lh_attention_rows q, lh_attention_rows k,
+                   const int32_t *sampled, lh_nearest_entry *best, int32_t *chosen) {
+    lh_nearest nearest = {args->spec.top, 0, best};
+    for (int64_t i = 0; i < args->spec.length; ++i) {
+        const real measure = measure_of(args, token_of(q, i), k, sampled + i * args->samples);
+        const lh_nearest_entry entry = {measure, (int32_t)i};
+        lh_nearest_add(&nearest, entry);
+    }
+    for (int64_t n = 0; n < args->spec.top; ++n) {
+        int64_t place = n;
+        for (; place > 0 && chosen[place - 1] > best[n].slot; --place)
+            chosen[place] = chosen[place - 1];
+        chosen[place] = best[n].slot;
     }
 }
 
@@ -144,7 +156,7 @@ static real soften(real *score, int64_t seen, int64_t length) {
 }
 
 static void attend_head(const forward_args *args, int64_t batch, int64_t head,
-                        const scratch *work) {
+                        const int32_t *sampled, const scratch *work) {
     const attention_spec *spec = &args->spec;
     const int64_t first = (batch * spec->heads + head) * spec->top;
     int32_t *chosen = args->chosen + first;
@@ -152,9 +164,7 @@ static void attend_head(const forward_args *args, int64_t batch, int64_t head,
                             k = lh_attention_rows_of(args->k, batch, head, 0),
                             v = lh_attention_rows_of(args->v, batch, head, 0),
                             out = lh_attention_rows_of(args->out, batch, head, 0);
-    for (int64_t i = 0; i < spec->length; ++i)
-        work->measure[i] = measure_of(args, token_of(q, i), k, i);
-    choose(spec, work->measure, chosen);
+    choose(args, q, k, sampled, work->best, chosen);
     fill_rest(args, v, out, work->sum);
     if (spec->top == 0) return;
     const lh_attention_rows query = gather(spec, chosen, q, work->query),
@@ -171,18 +181,25 @@ static void attend_head(const forward_args *args, int64_t batch, int64_t head,
             token_of(out, chosen[n])[d] = token_of(mixed, n)[d];
 }
 
+static size_t sample_bytes(const forward_args *args) {
+    return lh_attention_align((size_t)(args->spec.length * args->samples) * sizeof(int32_t));
+}
+
 size_t LH_CPU(prob_attention_forward_workspace)(const forward_args *args) {
-    return (size_t)lh_attention_slots() * scratch_bytes(&args->spec);
+    return sample_bytes(args) + (size_t)lh_attention_slots() * scratch_bytes(&args->spec);
 }
 
 lh_status LH_CPU(prob_attention_forward)(const lh_launch *launch, const forward_args *args) {
     const attention_spec *spec = &args->spec;
     if (!is_sound(spec) || args->samples < 1) return LH_ESHAPE;
     const int64_t tasks = task_count(spec);
+    int32_t *sampled = launch->workspace;
+    uint8_t *memory = (uint8_t *)launch->workspace + sample_bytes(args);
+    if (tasks > 0) draw_samples(args, sampled);
 #pragma omp parallel for schedule(dynamic) num_threads(lh_attention_threads()) if (tasks > 1)
     for (int64_t task = 0; task < tasks; ++task) {
-        const scratch work = scratch_at(spec, launch);
-        attend_head(args, task / spec->heads, task % spec->heads, &work);
+        const scratch work = scratch_at(spec, memory);
+        attend_head(args, task / spec->heads, task % spec->heads, sampled, &work);
     }
     return LH_OK;
 }
@@ -305,7 +322,7 @@ lh_status LH_CPU(prob_attention_backward)(const lh_launch *launch, const backwar
     const int64_t tasks = task_count(spec);
 #pragma omp parallel for schedule(dynamic) num_threads(lh_attention_threads()) if (tasks > 1)
     for (int64_t task = 0; task < tasks; ++task) {
-        const scratch work = scratch_at(spec, launch);
+        const scratch work = scratch_at(spec, launch->workspace);
         differentiate_head(args, task / spec->heads, task % spec->heads, &work);
     }
     return LH_OK;
