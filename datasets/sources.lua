@@ -25,6 +25,15 @@ local function codet5(name)
   return { name = name, licence = "CodeT5 weights and vocabulary, Apache-2.0", files = files }
 end
 
+-- Electricity transformers, at the commit whose files have these sums; ETTm1 as it is since March 2021.
+local function ett(name, sum)
+  local folder = "https://raw.githubusercontent.com/zhouhaoyi/ETDataset/1d16c8f4f943005d613b5bc962e9eeb06058cf07/ETT-small/"
+  return {
+    name = name, licence = "Electricity Transformer Dataset, CC BY-ND 4.0",
+    files = { { url = folder .. name .. ".csv", file = name .. ".csv", sha256 = sum } },
+  }
+end
+
 return {
   gpt2("gpt2", "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707"),
   gpt2 "gpt2-medium", gpt2 "gpt2-large", gpt2 "gpt2-xl", codet5 "codet5-small", codet5 "codet5-base",
@@ -55,5 +64,15 @@ return {
     bucket = "https://storage.googleapis.com/storage/v1/b/deepmind-gutenberg/o",
     download = "https://storage.googleapis.com/deepmind-gutenberg/",
     folders = { { "train", "train" }, { "validation", "valid" }, { "test", "test" } },
+  },
+  ett("ETTh1", "f18de3ad269cef59bb07b5438d79bb3042d3be49bdeecf01c1cd6d29695ee066"),
+  ett("ETTh2", "a3dc2c597b9218c7ce1cd55eb77b283fd459a1d09d753063f944967dd6b9218b"),
+  ett("ETTm1", "6ce1759b1a18e3328421d5d75fadcb316c449fcd7cec32820c8dafda71986c9e"),
+  {
+    -- Informer's WTH.csv, not the later "weather.csv"
+    name = "Weather", licence = "NOAA local climatological data, public domain",
+    files = { { url = "https://raw.githubusercontent.com/COMP6258-Reproducibility-Challenge/COMP6258-Encoding-Recurrence-into-"
+      .. "Transformers/main/rsa-Informer/data/ETT/WTH.csv", file = "WTH.csv",
+      sha256 = "153fead3ea2a83dc5c4127d3994af6b167322f6f5e292c99491f43a2caf14cd4" } },
   },
 }

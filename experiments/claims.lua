@@ -409,6 +409,10 @@ code_claim("rsa_p040", function(seen)
   return accuracy > 0.6578, ("accuracy %.4f"):format(accuracy)
 end)
 
+-- ---- RSA: time series ----
+
+for _, made in ipairs(lh.include "rsa/series_claims.lua") do claim_on(table.unpack(made)) end
+
 -- ---- Reformer: duplication, shared queries and keys, hash rounds ----
 
 local function accuracy_of(seen, trained, evaluated)

@@ -134,8 +134,13 @@ end
 
 -- ---- models ----
 
--- RSA drops the models' own encoding of positions (appendix D.3); its initial gate is the one that Figure 9 favours.
+-- RSA drops the models' own encoding of positions (appendix D.3); the initial gate is the one that Figure 9 favours.
 local function rsa(entry) return { kinds = entry[1], dilation = entry[2], gate = 1 } end
+
+--- The models with neither, whose attention knows nothing of order.
+function series.bare_informer(setting) return series.informer(setting):with { sinusoids = false } end
+function series.bare_logsparse(setting) return series.logsparse(setting):with { sinusoids = false } end
+function series.bare_xl(setting) return series.xl(setting):with { positions = "none" } end
 
 local function forecaster(setting)
   return merged(size, { heads = series.heads, layers = setting.layers, decoder_layers = setting.decoder_layers })
@@ -145,14 +150,15 @@ function series.informer(setting)
   return lh.models.informer(merged(forecaster(setting), { factor = setting.factor }))
 end
 
-function series.rsa_informer(setting)
-  return series.informer(setting):with { sinusoids = false, rsa = rsa(setting.rsa[1]) }
+--- `heads`, optional, in place of the published ones: { kinds =, dilation =, gate = }.
+function series.rsa_informer(setting, heads)
+  return series.bare_informer(setting):with { rsa = heads or rsa(setting.rsa[1]) }
 end
 
 function series.logsparse(setting) return lh.models.logsparse(forecaster(setting)) end
 
 function series.rsa_logsparse(setting)
-  return series.logsparse(setting):with { sinusoids = false, rsa = rsa(setting.rsa[2]) }
+  return series.bare_logsparse(setting):with { rsa = rsa(setting.rsa[2]) }
 end
 
 --- As many layers as encoder and decoder have together.
@@ -162,7 +168,7 @@ function series.xl(setting)
   }))
 end
 
-function series.rsa_xl(setting) return series.xl(setting):with { positions = "none", rsa = rsa(setting.rsa[3]) } end
+function series.rsa_xl(setting) return series.bare_xl(setting):with { rsa = rsa(setting.rsa[3]) } end
 
 --- The pairs of Table 1 in its order: label, slug, model.
 series.rows = {

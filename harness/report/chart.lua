@@ -93,7 +93,8 @@ end
 -- The training loss of a row: bits per token, or squared errors where there are no bits.
 local function loss_curve(view, row, y)
   local curve = mean_curve(view, row, y or "loss_bits")
-  if #curve > 0 or y then return curve, "bits/token" end
+  if y then return curve, (y:gsub("_", " ")) end
+  if #curve > 0 then return curve, "bits/token" end
   return mean_curve(view, row, "mse"), "MSE"
 end
 

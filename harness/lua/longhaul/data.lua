@@ -63,6 +63,7 @@ function data.list()
   for _, kind in ipairs { "books", "latex", "code" } do
     print(("%-16s %8s %8s  %s"):format("generate:" .. kind, "", "", "embedded generator"))
   end
+  print(("%-16s %8s %8s  %s"):format("generate:seasonal", "", "", "embedded generator of time series"))
   for _, source in ipairs(require "longhaul.sources") do
     if not here[source.name] then
       print(("%-16s %8s %8s  longhaul data fetch %s (%s)"):format(source.name, "", "", source.name, source.licence))

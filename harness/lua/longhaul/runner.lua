@@ -142,19 +142,35 @@ local function keeper(session, path, points)
   end
 end
 
+-- The gates of the model's recurrence encodings by name, and the names in order.
+local function gates_of(session)
+  local gates, names = {}, {}
+  for name, value in pairs(session:probe()) do
+    if name:find "_rsa_gate$" then
+      gates[name] = value
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return gates, names
+end
+
 -- Trains the session to its end and writes its curve; false when it was interrupted.
 local function train_watched(run, results, session, shown)
   local points = results:read_curve(run.id, session:info().step)
-  local add, file = results:extend_curve(run.id, points)
+  local _, gates = gates_of(session)
+  local add, file = results:extend_curve(run.id, points, gates)
   local curve <close> = file
   local keeps_best = run.row.train:option "keep_best" == "true"
   local keep = keeps_best and keeper(session, results:best_weights(run.id), points)
   return session:train(results:checkpoint(run.id), function(p)
     if keep then keep(p) end
-    add {
-      step = p.step, time_s = p.seconds, loss_bits = p.loss_bits, rate = p.rate,
-      gradient_norm = p.gradient_norm, valid_bits = p.valid_bits, mse = p.mse, valid_mse = p.valid_mse,
-    }
+    local point = #gates > 0 and gates_of(session) or {}
+    for _, name in ipairs { "step", "loss_bits", "rate", "gradient_norm", "valid_bits", "mse", "valid_mse" } do
+      point[name] = p[name]
+    end
+    point.time_s = p.seconds
+    add(point)
     shown:show(p)
     run.tokens_per_second = p.tokens_per_second or run.tokens_per_second
   end)
@@ -188,7 +204,10 @@ local function keep_probes(run, results, session, record)
   local list, sum, gates = {}, 0, 0
   for name, value in pairs(session:probe()) do
     list[#list + 1] = { name = name, value = value }
-    if name:find "_rsa_gate$" then sum, gates = sum + value, gates + 1 end
+    if name:find "_rsa_gate$" then
+      record[name] = value
+      sum, gates = sum + value, gates + 1
+    end
   end
   if #list == 0 then return end
   table.sort(list, function(a, b) return a.name < b.name end)

@@ -140,17 +140,21 @@ function Store:read_probes(id)
   return values
 end
 
---- Writes a curve, whole or not at all.
-function Store:write_curve(id, points) csv.write(self:curve(id), store.curve_columns, points) end
+local function curve_columns(extra)
+  return table.move(extra or {}, 1, #(extra or {}), #store.curve_columns + 1, { table.unpack(store.curve_columns) })
+end
+
+--- Writes a curve, whole or not at all; `extra` names columns of the model's own.
+function Store:write_curve(id, points, extra) csv.write(self:curve(id), curve_columns(extra), points) end
 
 --- Writes `points` and gives a function that appends one more. Each is in the file before the
 --- checkpoint that follows it, so that a run that is killed loses no point.
-function Store:extend_curve(id, points)
-  self:write_curve(id, points)
+function Store:extend_curve(id, points, extra)
+  self:write_curve(id, points, extra)
   local file = assert(io.open(self:curve(id), "a"))
   file:setvbuf("no")
   return function(point)
-    local line = csv.format(store.curve_columns, { point }):match("\n(.*)$")
+    local line = csv.format(curve_columns(extra), { point }):match("\n(.*)$")
     assert(file:write(line))
   end, file
 end
