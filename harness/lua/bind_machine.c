@@ -112,8 +112,48 @@ static lh_status run_forward(lh_forward_spec *spec, const char *options, const c
     return status;
 }
 
-/* forward{model, options, vocabulary, weights or nil, seed, device, tokens = {{...}, ...}, segment,
- * out}. */
+/* Rows of integers, the shorter ones filled up with 0, on the Lua stack. */
+typedef struct integer_rows {
+    int64_t rows, length; /* of the longest */
+    int32_t *values, *counts;
+} integer_rows;
+
+static int32_t *new_integers(lua_State *lua, int64_t count) {
+    return lua_newuserdatauv(lua, (size_t)(count + 1) * sizeof(int32_t), 0);
+}
+
+/* Field `name` of the table at 1, {{...}, ...}; NULL values when it is absent. */
+static integer_rows rows_of(lua_State *lua, const char *name) {
+    integer_rows made = {0};
+    lua_getfield(lua, 1, name);
+    if (lua_isnil(lua, -1)) return made;
+    luaL_checktype(lua, -1, LUA_TTABLE);
+    const int table = lua_gettop(lua);
+    made.rows = luaL_len(lua, table);
+    made.counts = new_integers(lua, made.rows);
+    for (int64_t r = 0; r < made.rows; ++r) {
+        lua_geti(lua, table, r + 1);
+        luaL_checktype(lua, -1, LUA_TTABLE);
+        made.counts[r] = (int32_t)luaL_len(lua, -1);
+        if (made.counts[r] > made.length) made.length = made.counts[r];
+        lua_pop(lua, 1);
+    }
+    made.values = new_integers(lua, made.rows * made.length);
+    memset(made.values, 0, (size_t)(made.rows * made.length) * sizeof *made.values);
+    for (int64_t r = 0; r < made.rows; ++r) {
+        lua_geti(lua, table, r + 1);
+        for (int64_t t = 0; t < made.counts[r]; ++t) {
+            lua_geti(lua, -1, t + 1);
+            made.values[r * made.length + t] = (int32_t)luaL_checkinteger(lua, -1);
+            lua_pop(lua, 1);
+        }
+        lua_pop(lua, 1);
+    }
+    return made;
+}
+
+/* forward{model, options, vocabulary, weights or nil, seed, device, tokens = {{...}, ...}, source =
+ * {{...}, ...} or nil, segment, out}: the rows of `tokens` have one length. */
 static int forward(lua_State *lua) {
     luaL_checktype(lua, 1, LUA_TTABLE);
     lua_settop(lua, 1);
@@ -129,24 +169,19 @@ static int forward(lua_State *lua) {
     spec.segment = luaL_optinteger(lua, -1, 0);
     lua_getfield(lua, 1, "seed");
     spec.seed = (uint64_t)luaL_optinteger(lua, -1, 1);
-    lua_getfield(lua, 1, "tokens");
-    luaL_checktype(lua, -1, LUA_TTABLE);
-    const int rows = lua_gettop(lua);
-    spec.rows = luaL_len(lua, rows);
-    lua_geti(lua, rows, 1);
-    spec.length = lua_istable(lua, -1) ? luaL_len(lua, -1) : 0;
-    int32_t *tokens =
-        lua_newuserdatauv(lua, (size_t)(spec.rows * spec.length + 1) * sizeof *tokens, 0);
-    for (int64_t r = 0; r < spec.rows; ++r) {
-        lua_geti(lua, rows, r + 1);
-        for (int64_t t = 0; t < spec.length; ++t) {
-            lua_geti(lua, -1, t + 1);
-            tokens[r * spec.length + t] = (int32_t)luaL_checkinteger(lua, -1);
-            lua_pop(lua, 1);
-        }
-        lua_pop(lua, 1);
+    const integer_rows tokens = rows_of(lua, "tokens"), source = rows_of(lua, "source");
+    spec.rows = tokens.rows;
+    spec.length = tokens.length;
+    spec.tokens = tokens.values;
+    if (source.values != NULL) {
+        if (source.rows != tokens.rows)
+            return luaL_error(lua, "%d rows of tokens, %d of the source", (int)tokens.rows,
+                              (int)source.rows);
+        spec.setup.source_vocabulary = spec.setup.vocabulary;
+        spec.setup.source_length = source.length;
+        spec.source = source.values;
+        spec.source_count = source.counts;
     }
-    spec.tokens = tokens;
     lh_lua_check(lua, run_forward(&spec, options, out));
     return 0;
 }

@@ -22,21 +22,34 @@ typedef struct forward {
     int64_t columns;
 } forward;
 
+static lh_status check_rows(const lh_forward_spec *spec, const int32_t *tokens, int64_t length) {
+    for (int64_t i = 0; i < spec->rows * length; ++i) {
+        if (tokens[i] < 0 || tokens[i] >= spec->setup.vocabulary)
+            return lh_fail(LH_EOPTION,
+                           "forward: token %d in row %lld, position %lld is outside the "
+                           "vocabulary of %lld",
+                           (int)tokens[i], (long long)(i / length), (long long)(i % length),
+                           (long long)spec->setup.vocabulary);
+    }
+    return LH_OK;
+}
+
 static lh_status check_tokens(const lh_forward_spec *spec) {
     if (spec->rows < 1 || spec->length < 1 || spec->segment < 0)
         return lh_fail(LH_ESHAPE, "forward: %lld rows of %lld tokens in segments of %lld",
                        (long long)spec->rows, (long long)spec->length, (long long)spec->segment);
     if ((spec->model->abilities & LH_ABLE_TOKENS) == 0)
         return lh_fail(LH_EOPTION, "forward: %s does not take tokens", spec->model->name);
-    for (int64_t i = 0; i < spec->rows * spec->length; ++i) {
-        if (spec->tokens[i] < 0 || spec->tokens[i] >= spec->setup.vocabulary)
-            return lh_fail(LH_EOPTION,
-                           "forward: token %d in row %lld, position %lld is outside the "
-                           "vocabulary of %lld",
-                           (int)spec->tokens[i], (long long)(i / spec->length),
-                           (long long)(i % spec->length), (long long)spec->setup.vocabulary);
-    }
-    return LH_OK;
+    return check_rows(spec, spec->tokens, spec->length);
+}
+
+static lh_status check_source(const lh_forward_spec *spec) {
+    const bool encodes = (spec->model->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0;
+    if (encodes && spec->source == NULL)
+        return lh_fail(LH_EOPTION, "forward: %s needs a source for its encoder", spec->model->name);
+    if (!encodes && spec->source != NULL)
+        return lh_fail(LH_EOPTION, "forward: %s reads no source", spec->model->name);
+    return encodes ? check_rows(spec, spec->source, spec->setup.source_length) : LH_OK;
 }
 
 static lh_status open_model(forward *f) {
@@ -65,8 +78,13 @@ static lh_status upload_segment(forward *f, int64_t first, int64_t length) {
         }
         f->starts[r] = first == 0;
     }
-    const lh_host_batch host = {
-        .rows = spec->rows, .length = length, .tokens = f->tokens, .starts = f->starts};
+    const lh_host_batch host = {.rows = spec->rows,
+                                .length = length,
+                                .source_length = spec->setup.source_length,
+                                .tokens = f->tokens,
+                                .source_tokens = spec->source,
+                                .source_count = spec->source_count,
+                                .starts = f->starts};
     return lh_batch_upload(f->pool, &spec->setup, &host, &f->batch);
 }
 
@@ -134,6 +152,7 @@ lh_status lh_forward_logits(const lh_forward_spec *spec, real **logits, int64_t 
     *logits = NULL;
     forward f = {.spec = spec, .segment = spec->segment > 0 ? spec->segment : spec->length};
     lh_status status = check_tokens(spec);
+    if (status == LH_OK) status = check_source(spec);
     if (status == LH_OK) status = open_model(&f);
     if (status == LH_OK) status = run_segments(&f);
     if (status == LH_OK) {

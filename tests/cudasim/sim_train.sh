@@ -2,10 +2,11 @@
 # Every model trains on the simulated GPU as it does on the processor.
 . tests/test.sh
 
+task=(--task random_walk --task-options 'grid=2 steps=6 batch=2 segment=8 evaluate_episodes=2')
+
 # loss DEVICE MODEL OPTIONS: bits per token after a few steps, dropout included.
 loss() {
-    "$LONGHAUL_BIN" train --device "$1" --model "$2" --options "$3" --task random_walk \
-        --task-options 'grid=2 steps=6 batch=2 segment=8 evaluate_episodes=2' \
+    "$LONGHAUL_BIN" train --device "$1" --model "$2" --options "$3" "${task[@]}" \
         --train "steps=4 warmup=1 rate=0.01 $4" 2>&1 | awk '/^bits_per_token/ { print $2 }'
 }
 
@@ -53,5 +54,8 @@ fails 1 "bf16 on the processor" "precision: the processor computes in f32" \
     "$LONGHAUL_BIN" train --device cpu --model slide --task random_walk --train precision=bf16
 graphs brt "$tiny window=4 recurrence=fixed:skip recurrent_layers=1" 'optimizer=adam precision=bf16 clip=1'
 graphs memorizing 'layers=2 width=8 heads=2 window=8 dropout=0 memory=12 top=3 memory_layer=1' optimizer=adam
+
+task=(--task defect --task-options 'batch=2 source_length=24 functions=8 evaluate_functions=2')
+same t5 'layers=1 width=8 heads=2 hidden=8 dropout=0.1 rsa_kinds=1+0+0+1+0+0 rsa_dilation=3' optimizer=adamw
 
 finish

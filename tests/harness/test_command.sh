@@ -59,6 +59,23 @@ LUA
 succeeds "the same logits" "1 32 260	equal" \
     "$longhaul" lua "$scratch/compare.lua" "$scratch/whole.npy" "$scratch/parts.npy"
 echo "3 x 4" >"$scratch/bad"
+printf '0 5 6\n0 7 8\n' >"$scratch/targets"
+printf '1 2 3 4 5\n6 7\n' >"$scratch/sources"
+encoder=("$longhaul" forward --model t5 --options 'layers=1 width=8 heads=2 hidden=8' --vocabulary 11)
+succeeds "forward with sources" "" "${encoder[@]}" --tokens "$scratch/targets" --source "$scratch/sources" --out "$scratch/two.npy"
+tail -n 1 "$scratch/targets" >"$scratch/target"
+tail -n 1 "$scratch/sources" >"$scratch/source"
+succeeds "of a row alone" "" "${encoder[@]}" --tokens "$scratch/target" --source "$scratch/source" --out "$scratch/one.npy"
+succeeds "whose padding changes nothing" "yes" "$longhaul" lua <(cat <<LUA
+local core = require "longhaul.core"
+local two, one, worst = core.read_npy "$scratch/two.npy", core.read_npy "$scratch/one.npy", 0
+for i = 1, #one do worst = math.max(worst, math.abs(one[i] - two[#one + i])) end
+print(#two == 2 * #one and worst < 1e-5 and "yes" or worst)
+LUA
+)
+fails 1 "forward without a source" "t5 needs a source" "${encoder[@]}" --tokens "$scratch/target" --out "$scratch/none.npy"
+fails 1 "forward with other rows of sources" "1 rows of tokens, 2 of the source" "${encoder[@]}" --tokens "$scratch/target" \
+    --source "$scratch/sources" --out "$scratch/none.npy"
 fails 1 "a bad token names its place" "bad:1: 'x'" "$longhaul" forward --model slide \
     --options "$options" --vocabulary 260 --tokens "$scratch/bad" --out "$scratch/no.npy"
 

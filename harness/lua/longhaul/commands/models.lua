@@ -123,8 +123,8 @@ local function export(values)
   session:export(values.out, batches)
 end
 
--- Rows of tokens from a .npy file or from text (one row a line).
-local function read_tokens(path)
+-- Rows of tokens from a .npy file or from text (one row a line); `ragged`: of any lengths.
+local function read_tokens(path, ragged)
   local rows = {}
   if path:match("%.npy$") then
     local array = core.read_npy(path)
@@ -140,7 +140,7 @@ local function read_tokens(path)
       row[#row + 1] = math.tointeger(tonumber(word))
         or error(("%s:%d: '%s' is no token number"):format(path, #rows + 1, word), 0)
     end
-    if rows[1] and #row ~= #rows[1] then
+    if not ragged and rows[1] and #row ~= #rows[1] then
       error(("%s:%d: %d tokens, the first row has %d"):format(path, #rows + 1, #row, #rows[1]), 0)
     end
     rows[#rows + 1] = row
@@ -158,7 +158,7 @@ local function forward(values)
     model = values.model, options = core.check("model", values.model, values.options or ""),
     vocabulary = math.tointeger(tonumber(values.vocabulary or 32128)), weights = values.weights,
     seed = math.tointeger(tonumber(values.seed or 1)), device = values.device or "cpu",
-    tokens = read_tokens(values.tokens), segment = math.tointeger(tonumber(values.segment or 0)),
+    tokens = read_tokens(values.tokens), source = values.source and read_tokens(values.source, true), segment = math.tointeger(tonumber(values.segment or 0)),
       out = values.out,
   }
 end
@@ -226,10 +226,11 @@ return {
       .. "[--segment N]",
     description = "Runs consecutive segments with carried state from a fresh start and writes\n"
       .. "the logits [rows][length][vocabulary] as .npy. Tokens: .npy of integers [rows][length],\n"
-      .. "or text with a row a line.",
+      .. "or text with a row a line. A model with an encoder reads --source too, whose rows may\n"
+      .. "differ in length.",
     options = with { { "vocabulary=", "embedding rows (default 32128)", "N" },
       { "weights=", "weight file; else initial values", "FILE.safetensors" },
-      { "tokens=", "tokens to read", "FILE" }, { "segment=", "tokens a pass; 0: all", "N" },
+      { "tokens=", "tokens to read", "FILE" }, { "source=", "tokens of the encoder", "FILE" }, { "segment=", "tokens a pass; 0: all", "N" },
         { "out=", "logits to write", "FILE.npy" } },
   },
 }
