@@ -43,8 +43,10 @@ end
 -- What a model is described for: a vocabulary, or the sizes of the forecasting task as it stands.
 local function sizes_for(class, values)
   if not class.tokens then return core.task_info("forecasting", core.check("task", "forecasting", {})) end
-  return { vocabulary = math.tointeger(tonumber(values.vocabulary or 32128)) or 32128,
-    length = math.tointeger(tonumber(values.segment or 4096)) or 4096 }
+  local vocabulary = math.tointeger(tonumber(values.vocabulary or 32128)) or 32128
+  local length = math.tointeger(tonumber(values.segment or 4096)) or 4096
+  -- an encoder's source is as long as the target
+  return { vocabulary = vocabulary, length = length, source_vocabulary = vocabulary, source_length = length }
 end
 
 local function describe(values, rest)
