@@ -281,7 +281,7 @@ local run_one
 local function run_source(run, machine, settings)
   local source = source_of(run)
   local results = open_store(settings, source.experiment)
-  local gentle = setmetatable({ force = false }, { __index = settings })
+  local gentle = setmetatable({ force = false, wait = true }, { __index = settings })
   local outcome = run_one(source, results, machine, gentle, title_of(source, "source"))
   return outcome, { path = results:weights(source.id), class = source.row.model.name }
 end
@@ -293,12 +293,12 @@ local function is_done(run, results)
   return not run.row.keep_weights or core.exists(results:weights(run.id))
 end
 
--- Runs one entry of the plan unless it is finished or another process has it; "done", "skipped",
+-- Runs one entry of the plan unless it is finished or another process has it (`wait`: until that is done); "done", "skipped",
 -- "failed" or "interrupted".
 function run_one(run, results, machine, settings, title)
   run.id = runner.identity(run)
   local lock_file = results:checkpoint(run.id) .. ".lock"
-  local lock <close> = ranks.first and core.lock(lock_file, true) or nil
+  local lock <close> = ranks.first and core.lock(lock_file, not settings.wait) or nil
   local verdict = ranks.decide(function()
     if lock and (settings.force or not is_done(run, results)) then return "run" end
     if lock then core.remove_file(lock_file) else io.stderr:write(title, "  is run by another process\n") end
@@ -325,6 +325,9 @@ function runner.run(experiment, settings)
   local runs, failed, kept = runner.plan(experiment, settings), 0, {}
   if #runs == 0 then
     error(("no row contains '%s'"):format(settings.only), 0)
+  end
+  if settings.task and settings.task > #runs then
+    error(("task %d, but the plan has %d runs"):format(settings.task, #runs), 0)
   end
   for i, run in ipairs(runs) do
     local mine = not settings.task or settings.task == i

@@ -110,34 +110,52 @@ local function shell(text)
   return text:match("^[%w_./:+-]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
-local passed_on = { "scale", "seeds", "device", "only", "results", "threads" }
+local passed_on = { "scale", "seeds", "device", "only", "results" }
 
-local function slurm(values, rest)
-  local experiment, settings = load_script(values, rest)
-  local words = { "longhaul", "run", shell(rest[1]) }
+-- The line that runs a script as the command line here says.
+local function run_line(values, script_path, threads)
+  local words = { shell(core.program_folder() .. "/longhaul"), "run", shell(script_path) }
   for _, name in ipairs(passed_on) do
     if values[name] then words[#words + 1] = ("--%s %s"):format(name, shell(values[name])) end
   end
-  local line = table.concat(words, " ")
-  local count = #runner.plan(experiment, settings)
-  print("#!/bin/sh")
-  print(("#SBATCH --job-name=%s\n#SBATCH --array=1-%d\n#SBATCH --cpus-per-task=%d"):format(
-    experiment.name, count, tonumber(values.threads) or 2))
-  print("# One run per task, into one results folder. When all have ended, make the step times, the")
-  print(("# table and the charts:  %s"):format(line))
-  print(line .. " --task \"$SLURM_ARRAY_TASK_ID\"")
+  words[#words + 1] = ("--threads %d"):format(threads)
+  return table.concat(words, " ")
 end
 
-local function with_task()
+-- Slurm starts the ranks of a run by srun. A signal comes before the time is up: to all ranks, or to the one process
+-- that the shell has become.
+local function slurm(values, rest)
+  local experiment, settings = load_script(values, rest)
+  local threads = values.threads and integer(values.threads, "threads") or 2
+  local together = values.ranks and integer(values.ranks, "ranks") or 1
+  local line = run_line(values, rest[1], threads)
+  local function say(...) print((...):format(select(2, ...))) end
+  say("#!/bin/sh")
+  say("#SBATCH --job-name=%s", experiment.name)
+  say("#SBATCH --array=1-%d", #runner.plan(experiment, settings))
+  say("#SBATCH --ntasks=%d --cpus-per-task=%d", together, threads)
+  if settings.device == "cuda" then say("#SBATCH --gpus-per-task=1") end
+  say("#SBATCH --signal=%sTERM@120", together == 1 and "B:" or "")
+  say("# One run per task, into one results folder. What is stopped goes on when this is submitted again.")
+  say("# When all have ended, one process makes the step times, the tables and the charts:")
+  say("#   %s", line)
+  local start = together > 1
+    and ("srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=%d "):format(threads) or ""
+  say("exec %s%s --task \"$SLURM_ARRAY_TASK_ID\"", start, line)
+end
+
+local function with(option)
   local list_of_all = { table.unpack(options) }
-  list_of_all[#list_of_all + 1] = { "task=", "only the N-th run of the plan, without step times",
-    "N" }
+  list_of_all[#list_of_all + 1] = option
   return list_of_all
 end
 
+local with_task = with { "task=", "only the N-th run of the plan, without step times", "N" }
+local with_ranks = with { "ranks=", "processes that train each run together", "N" }
+
 return {
   {
-    name = "run", summary = "run an experiment script, then print its table", options = with_task(),
+    name = "run", summary = "run an experiment script, then print its table", options = with_task,
     usage = "run SCRIPT.lua [--scale SCALE] [--seeds N] [--only TEXT] ...", run = run,
     description = "Runs every row that is not finished yet, measures step times, and writes\n"
       .. "results/<experiment>/runs.csv, table.{csv,md,html,tex} and charts. Ctrl-C stops after a\n"
@@ -163,7 +181,8 @@ return {
   },
   {
     name = "slurm", summary = "print a job array that runs a script on a cluster",
-      options = options,
+      options = with_ranks,
     run = slurm, usage = "slurm SCRIPT.lua [--scale SCALE] ... > job.sh; sbatch job.sh",
+    description = "Options are those of `run`. Every task of the array does one run; see docs/cluster.md.",
   },
 }

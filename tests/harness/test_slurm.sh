@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# A job array without Slurm: its tasks are run at the same time, as Slurm would, into one results folder.
+# long_slurm.sh gives the same script to a real one.
+. tests/test.sh
+export OMP_NUM_THREADS=1
+unset LONGHAUL_DATA
+longhaul=$LONGHAUL_BIN
+
+# Rows written by several processes at once are all there.
+cat >"$scratch/append.lua" <<'LUA'
+local folder, process = ...
+local results = require("longhaul.store").open(folder, "append")
+for i = 1, 12 do
+  results:put({ run_id = process .. "-" .. i, row = "row " .. i, status = "done", ["own" .. process] = i },
+    { "own" .. process })
+end
+LUA
+cat >"$scratch/count.lua" <<'LUA'
+local rows, seen = (require("longhaul.csv").read((...) .. "/append/runs.csv")), {}
+for _, row in ipairs(rows) do
+  local process, i = row.run_id:match("(%d+)-(%d+)")
+  assert(row["own" .. process] == i and row.row == "row " .. i and not seen[row.run_id], "a row is torn")
+  seen[row.run_id] = true
+end
+print(#rows .. " rows")
+LUA
+for process in 1 2 3 4 5 6; do
+    "$longhaul" lua "$scratch/append.lua" "$scratch/results" "$process" &
+done
+wait
+succeeds "six processes append twelve rows each" "72 rows" "$longhaul" lua "$scratch/count.lua" "$scratch/results"
+
+cat >"$scratch/a sweep.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "array"
+local text = lh.data.text { "generate:books", documents = 6, document_bytes = 2000, limit_eval_bytes = 2000 }
+local task = lh.tasks.language_model { text, segment = 32, batch = 2 }
+local train = lh.train { steps = 20, warmup = 5, log_every = 5, checkpoint_every = 5 }
+local slide = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }
+bench:row { "first", task = task, train = train, model = slide, keep_weights = true, seeds = 2 }
+bench:row { "second", task = task, train = train, model = slide, from = "first", seeds = 2 }
+bench:table { columns = { "bits_per_byte", "relative_step_time" }, baseline = "first" }
+return bench
+LUA
+slurm() { "$longhaul" slurm "$scratch/a sweep.lua" --scale smoke --results "$scratch/array results" "$@"; }
+slurm --threads 1 >"$scratch/job.sh"
+succeeds "the script is sound" "" sh -n "$scratch/job.sh"
+succeeds "a task per run" "#SBATCH --array=1-4" cat "$scratch/job.sh"
+succeeds "cores of a task" "--ntasks=1 --cpus-per-task=3" slurm --threads 3
+succeeds "ranks of a run" "srun --mpi=pmix" slurm --ranks 2
+succeeds "a GPU for each" "--gpus-per-task=1" slurm --device cuda
+fails 2 "no ranks" "--ranks takes a positive integer" slurm --ranks 0
+
+# The rows that start from others' weights wait for them, wherever these are trained.
+for task in 4 3 2 1; do
+    SLURM_ARRAY_TASK_ID=$task sh "$scratch/job.sh" >"$scratch/task$task.log" 2>&1 &
+done
+wait
+cat >"$scratch/status.lua" <<'LUA'
+local list = {}
+for _, row in ipairs((require("longhaul.csv").read(...))) do list[#list + 1] = row.row .. row.seed .. row.status end
+table.sort(list)
+print(table.concat(list, " "))
+LUA
+succeeds "each run once, all done" "first1done first2done second1done second2done" \
+    "$longhaul" lua "$scratch/status.lua" "$scratch/array results/array/runs.csv"
+succeeds "trained once" "4" sh -c "cat $scratch/task*.log | grep -c 'bits/token.*parameters'"
+fails 1 "a task too many" "task 5, but the plan has 4 runs" env SLURM_ARRAY_TASK_ID=5 sh "$scratch/job.sh"
+last=$(sed -n 's/^#   //p' "$scratch/job.sh")
+succeeds "the line for the end makes the table" "relative step time" sh -c "$last"
+
+finish
