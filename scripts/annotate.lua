@@ -16,7 +16,10 @@ local function type_of(option)
   if option.type == "list" then return "integer[]|string" end
   if option.type ~= "choice" then return types[option.type] end
   local quoted = {}
-  for i, choice in ipairs(option.choices) do quoted[i] = ("%q"):format(choice) end
+  for i, choice in ipairs(option.choices) do
+    local flag = choice == "true" or choice == "false"
+    quoted[i] = flag and choice or ("%q"):format(choice)
+  end
   return table.concat(quoted, "|")
 end
 

@@ -48,11 +48,11 @@ code.rows = {
 local weights = lh.by_scale { smoke = false, gpu = true } and { "codet5-small", partly = true } or nil
 
 -- The released script: AdamW, a linear decay after 1000 steps of warm-up, nothing clipped, 683 steps an epoch; the
--- paper trains for 20 epochs. Here the weights of the best epoch by validation loss are kept.
+-- paper trains for 20 epochs. The epoch of the best validation accuracy is kept.
 local epoch = lh.by_scale { smoke = 8, small = 200, medium = 683 }
 local function train(steps)
   return lh.train {
-    optimizer = "adamw", schedule = "linear", keep_best = true, steps = steps, evaluate_every = epoch,
+    optimizer = "adamw", schedule = "linear", keep_best = "accuracy", steps = steps, evaluate_every = epoch,
     rate = lh.by_scale { smoke = 1e-3, medium = 5e-4, gpu = 2e-5 },
     warmup = lh.by_scale { smoke = 2, small = 100, medium = 1000 },
     log_every = lh.by_scale { smoke = 4, small = 50 },

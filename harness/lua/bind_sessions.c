@@ -108,6 +108,7 @@ static void push_progress(lua_State *lua, const lh_progress *p) {
     set_number(lua, "valid_bits", p->valid_bits);
     set_number(lua, "mse", p->mse);
     set_number(lua, "valid_mse", p->valid_mse);
+    set_number(lua, "valid_accuracy", p->valid_accuracy);
 }
 
 static bool observe(void *context, const lh_progress *progress) {

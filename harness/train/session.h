@@ -39,7 +39,7 @@ typedef struct lh_progress {
     double tokens_per_second;
     double seconds; /* since the run began, over restarts */
     double gradient_norm;
-    double valid_bits, valid_mse; /* after an evaluation */
+    double valid_bits, valid_mse, valid_accuracy; /* after an evaluation */
 } lh_progress;
 
 /* Return false to stop the run cleanly after a checkpoint (LH_EINTERRUPT). */

@@ -5,6 +5,7 @@
 static const char *const optimizer_names[] = {"sgd", "adam", "adamw", "adafactor", NULL};
 static const char *const schedule_names[] = {"constant", "linear",       "rsqrt", "cosine",
                                              "step",     "delayed_step", NULL};
+static const char *const keep_best_names[] = {"false", "true", "accuracy", NULL};
 static const char *const precision_names[] = {"f32", "tf32", "bf16", NULL};
 
 const lh_option lh_train_options[] = {
@@ -35,8 +36,9 @@ const lh_option lh_train_options[] = {
      "steps between points of the loss curve"},
     {"evaluate_every", LH_OPTION_INTEGER, "0", 0, 1e12, NULL,
      "steps between evaluations on the validation split; 0: none"},
-    {"keep_best", LH_OPTION_FLAG, "false", 0, 0, NULL,
-     "experiments end with the weights of the best evaluation (early stopping)"},
+    {"keep_best", LH_OPTION_CHOICE, "false", 0, 0, keep_best_names,
+     "experiments end with the weights of the best evaluation (early stopping): true by its loss, "
+     "accuracy by that"},
     {"checkpoint_every", LH_OPTION_INTEGER, "0", 0, 1e12, NULL,
      "steps between checkpoints; 0: by time only"},
     {"checkpoint_seconds", LH_OPTION_REAL, "60", 0, 1e9, NULL,

@@ -192,6 +192,7 @@ static lh_status evaluate(run *r, lh_progress *progress) {
     LH_TRY(lh_session_evaluate(r->session, LH_VALID, &metrics));
     progress->valid_bits = lh_metrics_get(&metrics, "bits_per_token");
     progress->valid_mse = lh_metrics_get(&metrics, "mse");
+    progress->valid_accuracy = lh_metrics_get(&metrics, "accuracy");
     /* An evaluation counts as time of the run, but not of the interval's throughput. */
     const double now = lh_clock_seconds();
     r->session->record.seconds += now - r->last_time;
@@ -215,7 +216,8 @@ static lh_status observe(run *r, bool *go_on) {
                             .tokens_per_second = nan(""),
                             .gradient_norm = nan(""),
                             .valid_bits = nan(""),
-                            .valid_mse = nan("")};
+                            .valid_mse = nan(""),
+                            .valid_accuracy = nan("")};
     if (log_due) LH_TRY(log_interval(r, &progress));
     if (evaluation_due) LH_TRY(evaluate(r, &progress));
     progress.seconds = session->record.seconds;

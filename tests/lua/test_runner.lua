@@ -62,11 +62,15 @@ t.test("a source that lost its weights runs again, by itself", function()
   t.equal(rows.late.bits_per_token, rows.base.bits_per_token)
 end)
 
+local too_fast = [[
+  local too_fast = { steps = 40, optimizer = "sgd", schedule = "constant", rate = 30, momentum = 0, warmup = 0, clip = 1,
+    evaluate_every = 1, log_every = 1 }
+]]
+
 t.test("early stopping ends with the weights that validated best", function()
-  local rows = run [[
-    bench:row { "best", model = lh.models.gpt2(size), task = task,
-      train = lh.train { steps = 40, optimizer = "sgd", schedule = "constant", rate = 30, momentum = 0,
-        warmup = 0, clip = 1, evaluate_every = 1, log_every = 1, keep_best = true } }]]
+  local rows = run(too_fast .. [[
+    too_fast.keep_best = true
+    bench:row { "best", model = lh.models.gpt2(size), task = task, train = lh.train(too_fast) }]])
   local best, last = math.huge, nil
   for _, point in ipairs(csv.read(store.at(folder, "chain"):curve(rows.best.run_id))) do
     last = tonumber(point.valid_bits)
@@ -74,6 +78,19 @@ t.test("early stopping ends with the weights that validated best", function()
   end
   t.check(best < last, "the rate is so high that the last step is not the best")
   t.near(tonumber(rows.best.valid_bits_per_token), best, 1e-6)
+end)
+
+t.test("and by accuracy with those that had the highest", function()
+  local rows = run(too_fast .. [[
+    too_fast.keep_best = "accuracy"
+    bench:row { "right", model = lh.models.gpt2(size), task = task, train = lh.train(too_fast) }]])
+  local best, last = -math.huge, nil
+  for _, point in ipairs(csv.read(store.at(folder, "chain"):curve(rows.right.run_id))) do
+    last = tonumber(point.valid_accuracy)
+    best = math.max(best, last)
+  end
+  t.check(best > last, "the rate is so high that the last step is not the best")
+  t.near(1 - tonumber(rows.right.valid_error_percent) / 100, best, 1e-6)
 end)
 
 t.test("sample texts continue whole passages", function()

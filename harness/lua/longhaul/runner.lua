@@ -127,15 +127,20 @@ local function open_session(run, results)
   return ranks.together(begin_session, run)
 end
 
+-- What the option `keep_best` compares points of a curve by, lower is better; nil where none was evaluated.
+local function score_of(point, keep_best)
+  if keep_best ~= "accuracy" then return tonumber(point.valid_bits) or tonumber(point.valid_mse) end
+  local accuracy = tonumber(point.valid_accuracy)
+  return accuracy and -accuracy
+end
+
 -- Early stopping: a function that saves the weights whenever an evaluation is the best so far,
 -- those of `points` included.
-local function keeper(session, path, points)
+local function keeper(session, path, points, keep_best)
   local best = math.huge
-  for _, point in ipairs(points) do
-    best = math.min(best, tonumber(point.valid_bits) or tonumber(point.valid_mse) or best)
-  end
+  for _, point in ipairs(points) do best = math.min(best, score_of(point, keep_best) or best) end
   return function(p)
-    local score = p.valid_bits or p.valid_mse
+    local score = score_of(p, keep_best)
     if not score or score >= best then return end
     best = score
     session:save_weights(path)
@@ -161,12 +166,13 @@ local function train_watched(run, results, session, shown)
   local _, gates = gates_of(session)
   local add, file = results:extend_curve(run.id, points, gates)
   local curve <close> = file
-  local keeps_best = run.row.train:option "keep_best" == "true"
-  local keep = keeps_best and keeper(session, results:best_weights(run.id), points)
+  local keep_best = run.row.train:option "keep_best"
+  local keep = keep_best ~= "false" and keeper(session, results:best_weights(run.id), points, keep_best)
   return session:train(results:checkpoint(run.id), function(p)
     if keep then keep(p) end
     local point = #gates > 0 and gates_of(session) or {}
-    for _, name in ipairs { "step", "loss_bits", "rate", "gradient_norm", "valid_bits", "mse", "valid_mse" } do
+    for _, name in ipairs { "step", "loss_bits", "rate", "gradient_norm", "valid_bits", "mse", "valid_mse",
+      "valid_accuracy" } do
       point[name] = p[name]
     end
     point.time_s = p.seconds
@@ -185,7 +191,7 @@ local function train(run, results, session, shown)
   else
     complete = session:train(results:checkpoint(run.id))
   end
-  local keeps_best = run.row.train:option "keep_best" == "true"
+  local keeps_best = run.row.train:option "keep_best" ~= "false"
   if complete and keeps_best and ranks.exists(best) then
     ranks.together(session.load_weights, session, best)
   end

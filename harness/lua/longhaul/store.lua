@@ -25,7 +25,7 @@ store.columns = {
 }
 
 store.curve_columns = { "step", "time_s", "loss_bits", "rate", "gradient_norm", "valid_bits", "mse",
-  "valid_mse" }
+  "valid_mse", "valid_accuracy" }
 
 --- results/<experiment> as it is, for reading.
 function store.at(folder, experiment)
