@@ -12,6 +12,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+from torch.utils._pytree import tree_leaves
 
 import common
 from optimizers import make_optimizer, rate_at
@@ -48,7 +49,8 @@ class BlockStack:
         # [window * 2 window][bucket]: reading and differentiating the bias are then products.
         self.one_hot = F.one_hot(buckets[distance + self.window].flatten(), BUCKETS).to(device, compute)
         # One graph for all plain layers, one for recurrent ones: they differ in their parameters only.
-        self.run_layer, self.run_ends = (self.layer, self.ends) if eager else map(torch.compile, (self.layer, self.ends))
+        parts = self.layer, self.head_loss
+        self.run_layer, self.run_head = parts if eager else map(torch.compile, parts)
 
     # ---- pieces; p: the parameters of a layer by their names in it ----
 
@@ -132,9 +134,9 @@ class BlockStack:
         x = x + self.product(p, attended, "attention.out")
         hidden = F.relu(self.product(p, self.norm(p, x, "feed_forward.norm"), "feed_forward.in"))
         x = x + self.product(p, hidden, "feed_forward.out")
-        return x, [part[:, -self.window:].detach() for part in (k, v)], c
+        return x, [part[:, -self.window:].detach().clone() for part in (k, v)], c
 
-    def ends(self, p, x, target, loss_weights):
+    def head_loss(self, p, x, target, loss_weights):
         """Mean loss over what is to be predicted."""
         logits = self.norm(p, x, "norm") @ p["embedding.weight"].to(self.compute).t()
         divisor = {"sqrt_vocabulary": self.o["vocabulary"], "sqrt_width": self.o["width"], "one": 1}
@@ -164,11 +166,13 @@ class BlockStack:
             next_caches.append(cache)
             if c is not None:
                 next_states[i] = c.detach()
-        return self.run_ends(self.params, x, target, loss_weights), next_caches, next_states
+        return self.run_head(self.params, x, target, loss_weights), next_caches, next_states
 
 
 def options_of(run):
     """The model's options, none of which the peer leaves unheeded."""
+    if run.config["model"] not in ("slide", "xl", "brt"):
+        raise SystemExit(f"the peer has the models slide, xl and brt, the run has {run.config['model']}")
     common.only(run.model, dropout=0)
     if run.model.get("recurrence", "none") != "none":
         common.only(run.model, recurrence="fixed:skip", feedback=False, gate_bias=False)
@@ -196,7 +200,7 @@ def main():
             value.grad = None
         return loss.detach()
 
-    common.train(step, run, options, lambda: [*params.values(), *update.kept])
+    common.train(step, run, options, lambda: [*params.values(), *update.kept, *tree_leaves(carried)])
 
 
 main()

@@ -102,6 +102,8 @@ def train(step, run, options, kept):
     """Takes a step with every exported batch: a warm-up, timed ones, and the last for the memory of a CPU. `kept` gives
     the tensors that live from step to step."""
     count, device = run.tokens.shape[0], options.device
+    if count < options.warmup + 2:
+        raise SystemExit(f"a warm-up of {options.warmup} wants {options.warmup + 2} batches or more, the run has {count}")
     losses, _ = timed(step, device, range(options.warmup))
     if device != "cpu":
         torch.cuda.reset_peak_memory_stats()
