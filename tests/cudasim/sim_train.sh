@@ -4,10 +4,10 @@
 
 task=(--task random_walk --task-options 'grid=2 steps=6 batch=2 segment=8 evaluate_episodes=2')
 
-# loss DEVICE MODEL OPTIONS: bits per token after a few steps, dropout included.
+# loss DEVICE MODEL OPTIONS: bits per token or squared error after a few steps, dropout included.
 loss() {
     "$LONGHAUL_BIN" train --device "$1" --model "$2" --options "$3" "${task[@]}" \
-        --train "steps=4 warmup=1 rate=0.01 $4" 2>&1 | awk '/^bits_per_token/ { print $2 }'
+        --train "steps=4 warmup=1 rate=0.01 $4" 2>&1 | awk '/^(bits_per_token|mse) / { print $2 }'
 }
 
 # compare BOUND MODEL OPTIONS TRAINING PRECISION: the processor in f32, the GPU in PRECISION.
@@ -57,5 +57,11 @@ graphs memorizing 'layers=2 width=8 heads=2 window=8 dropout=0 memory=12 top=3 m
 
 task=(--task defect --task-options 'batch=2 source_length=24 functions=8 evaluate_functions=2')
 same t5 'layers=1 width=8 heads=2 hidden=8 dropout=0.1 rsa_kinds=1+0+0+1+0+0 rsa_dilation=3' optimizer=adamw
+
+task=(--task forecasting --task-options
+    'name=generate:seasonal series_rows=200 channels=3 seq_len=6 label_len=3 pred_len=2 batch=2 evaluate_windows=4')
+same informer "$tiny factor=1" optimizer=adam
+same logsparse "$tiny rsa_kinds=0+0+0+1+0+1 rsa_dilation=2" optimizer=adam
+same series_xl "$tiny" optimizer=adam
 
 finish
