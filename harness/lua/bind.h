@@ -8,7 +8,7 @@
 #include <lua.h>
 #include <lualib.h>
 
-#include "harness/engine/options.h"
+#include "harness/engine/model.h"
 
 /* A new state with the standard libraries, longhaul.core and the embedded Lua files preloaded. NULL
  * when memory is short. Close with lua_close. */
@@ -39,6 +39,9 @@ const char *lh_lua_option_text(lua_State *lua, int index);
 /* Field `name` of the table at `index` as a string that the stack keeps alive; raises when absent
  * or no string. */
 const char *lh_lua_field(lua_State *lua, int index, const char *name);
+
+/* The table at `index` as what a task tells a model; sizes that it lacks are 0. */
+lh_model_setup lh_lua_setup(lua_State *lua, int index);
 
 /* ---- embedded files ---- */
 

@@ -92,23 +92,17 @@ static int matmul_rate(lua_State *lua) {
 
 /* ---- forward ---- */
 
-static lh_status write_logits(const char *path, const lh_forward_spec *spec, const real *logits,
-                              int64_t columns) {
-    const int64_t shape[] = {spec->rows, spec->length, columns};
-    return lh_npy_write(path, 3, shape, logits);
-}
-
 static lh_status run_forward(lh_forward_spec *spec, const char *options, const char *out) {
     lh_options *values = NULL;
-    real *logits = NULL;
-    int64_t columns = 0;
+    lh_forward_result result = {0};
     LH_TRY(lh_options_create(spec->model->name, spec->model->options, &values));
     lh_status status = lh_options_parse(values, options);
     spec->options = values;
-    if (status == LH_OK) status = lh_forward_logits(spec, &logits, &columns);
-    if (status == LH_OK) status = write_logits(out, spec, logits, columns);
+    if (status == LH_OK) status = lh_forward_run(spec, &result);
+    const int64_t shape[] = {result.rows, result.length, result.columns};
+    if (status == LH_OK) status = lh_npy_write(out, 3, shape, result.values);
     lh_options_destroy(values);
-    free(logits);
+    free(result.values);
     return status;
 }
 
@@ -152,8 +146,27 @@ static integer_rows rows_of(lua_State *lua, const char *name) {
     return made;
 }
 
-/* forward{model, options, vocabulary, weights or nil, seed, device, tokens = {{...}, ...}, source =
- * {{...}, ...} or nil, segment, out}: the rows of `tokens` have one length. */
+/* The array at `path`, [rows][length][features]; the memory is left on the stack. */
+static void read_vectors(lua_State *lua, const char *path, lh_forward_spec *spec) {
+    lh_npy array = {0};
+    lh_lua_check(lua, lh_npy_read(path, &array));
+    real *vectors = lua_newuserdatauv(lua, (size_t)(array.count + 1) * sizeof *vectors, 0);
+    const bool good =
+        array.rank == 3 && array.reals != NULL && array.shape[2] == spec->setup.input_features;
+    for (int64_t i = 0; good && i < array.count; ++i)
+        vectors[i] = (real)array.reals[i];
+    spec->rows = array.shape[0];
+    spec->length = array.shape[1];
+    spec->vectors = vectors;
+    lh_npy_clear(&array);
+    if (good) return;
+    lh_lua_check(lua, lh_fail(LH_EFORMAT, "%s: no array of reals [rows][length][%lld]", path,
+                              (long long)spec->setup.input_features));
+}
+
+/* forward{model, options, sizes, weights or nil, seed, device, tokens = {{...}, ...} and source =
+ * {{...}, ...} or nil, or inputs = path, segment, out}: the rows of `tokens` have one length; sizes
+ * as task_info gives them. */
 static int forward(lua_State *lua) {
     luaL_checktype(lua, 1, LUA_TTABLE);
     lua_settop(lua, 1);
@@ -163,12 +176,17 @@ static int forward(lua_State *lua) {
     if (spec.model == NULL) return lh_lua_raise(lua, 0);
     lua_getfield(lua, 1, "weights");
     spec.weights = luaL_optstring(lua, -1, NULL);
-    lua_getfield(lua, 1, "vocabulary");
-    spec.setup.vocabulary = luaL_checkinteger(lua, -1);
+    lua_getfield(lua, 1, "sizes");
+    spec.setup = lh_lua_setup(lua, lua_gettop(lua));
     lua_getfield(lua, 1, "segment");
     spec.segment = luaL_optinteger(lua, -1, 0);
     lua_getfield(lua, 1, "seed");
     spec.seed = (uint64_t)luaL_optinteger(lua, -1, 1);
+    if (lua_getfield(lua, 1, "inputs") == LUA_TSTRING) {
+        read_vectors(lua, lua_tostring(lua, -1), &spec);
+        lh_lua_check(lua, run_forward(&spec, options, out));
+        return 0;
+    }
     const integer_rows tokens = rows_of(lua, "tokens"), source = rows_of(lua, "source");
     spec.rows = tokens.rows;
     spec.length = tokens.length;

@@ -277,7 +277,7 @@ static void push_setup(lua_State *lua, lh_model_setup *setup) {
     }
 }
 
-static lh_model_setup setup_at(lua_State *lua, int index) {
+lh_model_setup lh_lua_setup(lua_State *lua, int index) {
     lh_model_setup setup = {0};
     luaL_checktype(lua, index, LUA_TTABLE);
     for (int i = 0; i < SETUP_FIELDS; ++i) {
@@ -292,7 +292,7 @@ static lh_model_setup setup_at(lua_State *lua, int index) {
  * totals, flops_per_token}. */
 static int describe(lua_State *lua) {
     const char *name = luaL_checkstring(lua, 1), *text = luaL_checkstring(lua, 2);
-    const lh_model_setup setup = setup_at(lua, 3);
+    const lh_model_setup setup = lh_lua_setup(lua, 3);
     const lh_model_class *class = lh_model_class_find(name);
     if (class == NULL) return lh_lua_raise(lua, 0);
     lh_options *options = NULL;

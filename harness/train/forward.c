@@ -17,9 +17,9 @@ typedef struct forward {
     lh_state *state;
     lh_batch batch;
     int32_t *tokens, *starts; /* host side of a segment */
-    real *piece;              /* logits of a segment */
-    real *logits;
-    int64_t columns;
+    real *vectors;
+    real *piece; /* outputs of a segment */
+    lh_forward_result result;
 } forward;
 
 static lh_status check_rows(const lh_forward_spec *spec, const int32_t *tokens, int64_t length) {
@@ -34,13 +34,15 @@ static lh_status check_rows(const lh_forward_spec *spec, const int32_t *tokens, 
     return LH_OK;
 }
 
-static lh_status check_tokens(const lh_forward_spec *spec) {
+static lh_status check_inputs(const lh_forward_spec *spec) {
     if (spec->rows < 1 || spec->length < 1 || spec->segment < 0)
-        return lh_fail(LH_ESHAPE, "forward: %lld rows of %lld tokens in segments of %lld",
+        return lh_fail(LH_ESHAPE, "forward: %lld rows of %lld inputs in segments of %lld",
                        (long long)spec->rows, (long long)spec->length, (long long)spec->segment);
-    if ((spec->model->abilities & LH_ABLE_TOKENS) == 0)
-        return lh_fail(LH_EOPTION, "forward: %s does not take tokens", spec->model->name);
-    return check_rows(spec, spec->tokens, spec->length);
+    const bool vectors = spec->vectors != NULL;
+    if ((spec->model->abilities & (vectors ? LH_ABLE_VECTORS : LH_ABLE_TOKENS)) == 0)
+        return lh_fail(LH_EOPTION, "forward: %s does not take %s", spec->model->name,
+                       vectors ? "vectors (give --tokens)" : "tokens (give --inputs)");
+    return vectors ? LH_OK : check_rows(spec, spec->tokens, spec->length);
 }
 
 static lh_status check_source(const lh_forward_spec *spec) {
@@ -68,14 +70,28 @@ static lh_status open_model(forward *f) {
     return lh_state_create(f->model, f->pool, spec->rows, &f->state);
 }
 
-/* Tokens first .. first + length - 1 of every row; past the end token 0. */
+/* Step `at` of row r goes to place t of a segment of `length`. */
+static void copy_input(forward *f, int64_t r, int64_t at, int64_t t, int64_t length) {
+    const lh_forward_spec *spec = f->spec;
+    const int64_t width = spec->setup.input_features, from = r * spec->length + at,
+                  to = r * length + t;
+    if (spec->vectors != NULL) {
+        memcpy(f->vectors + to * width, spec->vectors + from * width, (size_t)width * sizeof(real));
+    } else {
+        f->tokens[to] = spec->tokens[from];
+    }
+}
+
+/* Inputs first .. first + length - 1 of every row; past the end token 0, or zeros. */
 static lh_status upload_segment(forward *f, int64_t first, int64_t length) {
     const lh_forward_spec *spec = f->spec;
+    const size_t steps = (size_t)(spec->rows * length);
+    if (f->tokens != NULL) memset(f->tokens, 0, steps * sizeof *f->tokens);
+    if (f->vectors != NULL)
+        memset(f->vectors, 0, steps * (size_t)spec->setup.input_features * sizeof(real));
     for (int64_t r = 0; r < spec->rows; ++r) {
-        for (int64_t t = 0; t < length; ++t) {
-            const bool inside = first + t < spec->length;
-            f->tokens[r * length + t] = inside ? spec->tokens[r * spec->length + first + t] : 0;
-        }
+        for (int64_t t = 0; t < length && first + t < spec->length; ++t)
+            copy_input(f, r, first + t, t, length);
         f->starts[r] = first == 0;
     }
     const lh_host_batch host = {.rows = spec->rows,
@@ -84,26 +100,35 @@ static lh_status upload_segment(forward *f, int64_t first, int64_t length) {
                                 .tokens = f->tokens,
                                 .source_tokens = spec->source,
                                 .source_count = spec->source_count,
+                                .vectors = f->vectors,
                                 .starts = f->starts};
     return lh_batch_upload(f->pool, &spec->setup, &host, &f->batch);
 }
 
-/* Copies a segment's logits [rows][length][columns] to their place. */
-static lh_status keep_logits(forward *f, const lh_tensor *logits, int64_t first, int64_t length) {
+/* Room for what all segments give, of which one has `given` steps. */
+static lh_status allocate_result(forward *f, const lh_tensor *y, bool every_step) {
     const lh_forward_spec *spec = f->spec;
-    const int64_t columns = logits->shape[2];
-    const size_t row = (size_t)columns * sizeof(real);
-    const int64_t kept = first + length <= spec->length ? length : spec->length - first;
-    if (f->logits == NULL) {
-        f->columns = columns;
-        f->logits = lh_allocate((size_t)(spec->rows * spec->length) * row);
-        f->piece = lh_allocate((size_t)(spec->rows * f->segment) * row);
-        if (f->logits == NULL || f->piece == NULL) return LH_EMEMORY;
-    }
-    LH_TRY(lh_tensor_read(logits, f->piece, lh_tensor_count(logits)));
-    for (int64_t r = 0; r < spec->rows; ++r)
-        memcpy(f->logits + (r * spec->length + first) * columns, f->piece + r * length * columns,
-               (size_t)kept * row);
+    const int64_t segments = (spec->length + f->segment - 1) / f->segment;
+    f->result = (lh_forward_result){.rows = spec->rows,
+                                    .length = every_step ? spec->length : segments * y->shape[1],
+                                    .columns = y->shape[2]};
+    const size_t numbers = (size_t)(f->result.rows * f->result.length * f->result.columns);
+    f->result.values = lh_allocate_zeroed(numbers, sizeof(real));
+    f->piece = lh_allocate((size_t)lh_tensor_count(y) * sizeof(real));
+    return f->result.values != NULL && f->piece != NULL ? LH_OK : LH_EMEMORY;
+}
+
+/* Copies a segment's outputs [rows][given][columns] to their place. */
+static lh_status keep_outputs(forward *f, const lh_tensor *y, int64_t first, int64_t length) {
+    const int64_t given = y->shape[1], columns = y->shape[2];
+    const bool every_step = given == length;
+    if (f->result.values == NULL) LH_TRY(allocate_result(f, y, every_step));
+    const int64_t at = every_step ? first : first / f->segment * given,
+                  left = f->result.length - at, kept = given < left ? given : left;
+    LH_TRY(lh_tensor_read(y, f->piece, lh_tensor_count(y)));
+    for (int64_t r = 0; r < f->result.rows; ++r)
+        memcpy(f->result.values + (r * f->result.length + at) * columns,
+               f->piece + r * given * columns, (size_t)(kept * columns) * sizeof(real));
     return LH_OK;
 }
 
@@ -115,7 +140,7 @@ static lh_status run_segment(forward *f, int64_t first, int64_t length) {
     LH_TRY(lh_model_forward(f->model, f->tape, f->state, &f->batch, false, &output));
     const lh_tensor *logits = lh_loss_logits(f->tape, &output);
     if (logits == NULL) return lh_error_get()->status;
-    LH_TRY(keep_logits(f, logits, first, length));
+    LH_TRY(keep_outputs(f, logits, first, length));
     LH_TRY(lh_state_commit(f->state));
     lh_scope_close(f->tape, scope, NULL);
     return LH_OK;
@@ -124,9 +149,12 @@ static lh_status run_segment(forward *f, int64_t first, int64_t length) {
 static lh_status run_segments(forward *f) {
     const lh_forward_spec *spec = f->spec;
     const bool fill_up = (spec->model->abilities & LH_ABLE_CAUSAL) != 0;
-    f->tokens = lh_allocate_zeroed((size_t)(spec->rows * f->segment), sizeof *f->tokens);
+    const size_t steps = (size_t)(spec->rows * f->segment);
+    if (spec->vectors == NULL) f->tokens = lh_allocate(steps * sizeof *f->tokens);
+    if (spec->vectors != NULL)
+        f->vectors = lh_allocate(steps * (size_t)spec->setup.input_features * sizeof(real));
     f->starts = lh_allocate_zeroed((size_t)spec->rows, sizeof *f->starts);
-    if (f->tokens == NULL || f->starts == NULL) return LH_EMEMORY;
+    if ((f->tokens == NULL && f->vectors == NULL) || f->starts == NULL) return LH_EMEMORY;
     for (int64_t first = 0; first < spec->length; first += f->segment) {
         const int64_t rest = spec->length - first;
         const int64_t length = rest >= f->segment || fill_up ? f->segment : rest;
@@ -144,21 +172,21 @@ static void close_forward(forward *f) {
     lh_device_close(f->device);
     free(f->tokens);
     free(f->starts);
+    free(f->vectors);
     free(f->piece);
-    free(f->logits);
+    free(f->result.values);
 }
 
-lh_status lh_forward_logits(const lh_forward_spec *spec, real **logits, int64_t *columns) {
-    *logits = NULL;
+lh_status lh_forward_run(const lh_forward_spec *spec, lh_forward_result *out) {
+    *out = (lh_forward_result){0};
     forward f = {.spec = spec, .segment = spec->segment > 0 ? spec->segment : spec->length};
-    lh_status status = check_tokens(spec);
+    lh_status status = check_inputs(spec);
     if (status == LH_OK) status = check_source(spec);
     if (status == LH_OK) status = open_model(&f);
     if (status == LH_OK) status = run_segments(&f);
     if (status == LH_OK) {
-        *logits = f.logits;
-        *columns = f.columns;
-        f.logits = NULL;
+        *out = f.result;
+        f.result.values = NULL;
     }
     close_forward(&f);
     return status;

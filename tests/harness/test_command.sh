@@ -79,6 +79,28 @@ fails 1 "forward with other rows of sources" "1 rows of tokens, 2 of the source"
 fails 1 "a bad token names its place" "bad:1: 'x'" "$longhaul" forward --model slide \
     --options "$options" --vocabulary 260 --tokens "$scratch/bad" --out "$scratch/no.npy"
 
+# Forecasts of a window of a series; a wrong width and a file that is missing are said.
+cat >"$scratch/window.lua" <<'LUA'
+local path, width = ...
+local head = ("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 16, %d), }"):format(width)
+head = head .. (" "):rep(117 - #head) .. "\n"
+local values = {}
+for i = 1, 16 * tonumber(width) do values[i] = ("<f"):pack(math.sin(i)) end
+local file = assert(io.open(path, "wb"))
+file:write("\x93NUMPY\x01\x00", ("<I2"):pack(#head), head, table.concat(values))
+file:close()
+LUA
+"$longhaul" lua "$scratch/window.lua" "$scratch/window.npy" 7
+"$longhaul" lua "$scratch/window.lua" "$scratch/narrow.npy" 6
+series=("$longhaul" forward --model informer --options 'width=8 heads=2 layers=1'
+    --task-options 'name=generate:seasonal series_rows=200 channels=3 seq_len=5 label_len=2 pred_len=3 batch=4')
+succeeds "forward of windows" "" "${series[@]}" --inputs "$scratch/window.npy" --out "$scratch/forecast.npy"
+succeeds "a forecast has its steps" "1 6 3	equal" \
+    "$longhaul" lua "$scratch/compare.lua" "$scratch/forecast.npy" "$scratch/forecast.npy"
+fails 1 "a width that does not fit" "no array of reals [rows][length][7]" "${series[@]}" \
+    --inputs "$scratch/narrow.npy" --out "$scratch/no.npy"
+fails 2 "neither tokens nor vectors" "needs --tokens or --inputs" "${series[@]}" --out "$scratch/no.npy"
+
 # Text from weights, the same twice; weights under published names are read as well.
 gpt2='layers=2 width=16 heads=2 context=32 window=16'
 succeeds "train under published names" "bits_per_byte" "$longhaul" train --model gpt2 --options "$gpt2" \

@@ -35,7 +35,7 @@ static void score(const real *logits, int32_t target, totals *sum) {
 static lh_status logits_of(const int32_t *tokens, int64_t rows, int64_t length, int64_t segment,
                            real **out) {
     lh_options *options = NULL;
-    int64_t columns = 0;
+    lh_forward_result result = {0};
     LH_TRY(lh_options_create("trigram", trigram_class.options, &options));
     const lh_forward_spec spec = {.model = &trigram_class,
                                   .options = options,
@@ -46,9 +46,11 @@ static lh_status logits_of(const int32_t *tokens, int64_t rows, int64_t length, 
                                   .length = length,
                                   .segment = segment,
                                   .tokens = tokens};
-    const lh_status status = lh_forward_logits(&spec, out, &columns);
+    const lh_status status = lh_forward_run(&spec, &result);
     lh_options_destroy(options);
-    if (status == LH_OK && columns != TRIGRAM_VOCABULARY) return LH_EINTERNAL;
+    *out = result.values;
+    if (status == LH_OK && (result.columns != TRIGRAM_VOCABULARY || result.length != length))
+        return LH_EINTERNAL;
     return status;
 }
 

@@ -150,18 +150,28 @@ local function read_tokens(path, ragged)
   return rows
 end
 
+-- What a model of vectors is told: the sizes of the forecasting task with the given options.
+local function vector_sizes(values)
+  return core.task_info("forecasting", core.check("task", "forecasting", values["task-options"] or ""))
+end
+
 local function forward(values)
-  for _, name in ipairs { "model", "tokens", "out" } do
+  for _, name in ipairs { "model", "out" } do
     if not values[name] then
       command.misuse(("forward needs --%s; `longhaul forward --help`"):format(name))
     end
   end
+  if not values.tokens == not values.inputs then
+    command.misuse "forward needs --tokens or --inputs; `longhaul forward --help`"
+  end
+  local sizes = values.inputs and vector_sizes(values)
+    or { vocabulary = math.tointeger(tonumber(values.vocabulary or 32128)), length = 0 }
   core.forward {
     model = values.model, options = core.check("model", values.model, values.options or ""),
-    vocabulary = math.tointeger(tonumber(values.vocabulary or 32128)), weights = values.weights,
-    seed = math.tointeger(tonumber(values.seed or 1)), device = values.device or "cpu",
-    tokens = read_tokens(values.tokens), source = values.source and read_tokens(values.source, true), segment = math.tointeger(tonumber(values.segment or 0)),
-      out = values.out,
+    sizes = sizes, weights = values.weights, seed = math.tointeger(tonumber(values.seed or 1)),
+    device = values.device or "cpu", tokens = values.tokens and read_tokens(values.tokens),
+    source = values.source and read_tokens(values.source, true), inputs = values.inputs,
+    segment = math.tointeger(tonumber(values.segment or sizes.length)), out = values.out,
   }
 end
 
@@ -222,17 +232,21 @@ return {
         { "out=", "folder to write", "DIR" } },
   },
   {
-    name = "forward", summary = "logits of any model on given tokens, segment by segment",
+    name = "forward", summary = "outputs of any model on given tokens or vectors, segment by segment",
       run = forward,
-    usage = "forward --model NAME --weights FILE --tokens FILE --out FILE.npy [--options TEXT] "
+    usage = "forward --model NAME --weights FILE (--tokens FILE | --inputs FILE) --out FILE.npy [--options TEXT] "
       .. "[--segment N]",
     description = "Runs consecutive segments with carried state from a fresh start and writes\n"
       .. "the logits [rows][length][vocabulary] as .npy. Tokens: .npy of integers [rows][length],\n"
       .. "or text with a row a line. A model with an encoder reads --source too, whose rows may\n"
-      .. "differ in length.",
+      .. "differ in length. Inputs: .npy of reals [rows][length][features], windows of a series\n"
+      .. "one behind the other, for which the predictions are written.",
     options = with { { "vocabulary=", "embedding rows (default 32128)", "N" },
       { "weights=", "weight file; else initial values", "FILE.safetensors" },
-      { "tokens=", "tokens to read", "FILE" }, { "source=", "tokens of the encoder", "FILE" }, { "segment=", "tokens a pass; 0: all", "N" },
+      { "tokens=", "tokens to read", "FILE" }, { "source=", "tokens of the encoder", "FILE" },
+      { "segment=", "tokens a pass; 0: all", "N" },
+      { "inputs=", "vectors to read instead", "FILE.npy" },
+      { "task-options=", "with --inputs: options of the forecasting task, for its sizes", "TEXT" },
         { "out=", "logits to write", "FILE.npy" } },
   },
 }
