@@ -21,6 +21,7 @@ typedef struct instance {
     cell_kind cell;
     lh_unary_op activation; /* g of a simple cell */
     int64_t vocabulary, features, outputs, layers, width, hidden;
+    int64_t pred_len; /* > 0: windows of a series, whose last steps are predicted */
     double dropout;
     int embedding, head, head_bias;
     layer layer[LAYERS];
@@ -62,6 +63,7 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     l->input = lh_declare_param(declaration, uniform, 2, input, "layers.%lld.input", n);
     l->recurrent = lh_declare_param(declaration, uniform, 2, recurrent, "layers.%lld.recurrent", n);
     l->bias = lh_declare_param(declaration, uniform, 1, &gates, "layers.%lld.bias", n);
+    if (model->pred_len > 0) return;
     l->h = lh_declare_state(declaration, LH_STATE_REPLACE, 1, state, "layers.%lld.h", n);
     if (model->cell == LSTM)
         l->c = lh_declare_state(declaration, LH_STATE_REPLACE, 1, state, "layers.%lld.c", n);
@@ -73,6 +75,7 @@ static lh_status declare_stack(instance *model, const lh_options *values,
                                const lh_model_setup *setup, lh_declare *declaration) {
     model->vocabulary = setup->vocabulary;
     model->features = setup->input_features;
+    model->pred_len = setup->vocabulary == 0 ? setup->pred_len : 0;
     model->layers = lh_options_integer(values, "layers");
     model->width = lh_options_integer(values, "width");
     model->hidden = lh_options_integer(values, "hidden");
@@ -117,6 +120,21 @@ static lh_tensor *step(const instance *model, lh_tape *tape, lh_tensor *gates, l
                                                   : gates;
 }
 
+/* What a layer starts from, as one time step. The windows of a series overlap: each starts afresh.
+ */
+static lh_tensor *first_state(const instance *model, lh_pass *pass, int slot, int64_t batch) {
+    lh_tape *tape = lh_pass_tape(pass);
+    const int64_t shape[] = {1, batch, model->hidden};
+    if (model->pred_len > 0) return lh_zeros(tape, 3, shape);
+    return lh_reshape(tape, lh_pass_state(pass, slot), 3, shape);
+}
+
+static bool carry(const instance *model, lh_pass *pass, int slot, lh_tensor *last) {
+    if (model->pred_len > 0) return last != NULL;
+    const int64_t shape[] = {-1, model->hidden};
+    return lh_pass_carry(pass, slot, lh_reshape(lh_pass_tape(pass), last, 2, shape)) == LH_OK;
+}
+
 /* One layer on x [length][batch][inputs], time first so that a step is one piece of memory. The
  * input's share of all steps' gates is one product. */
 static lh_tensor *run_layer(const instance *model, const layer *l, lh_pass *pass, lh_tensor *x) {
@@ -126,32 +144,35 @@ static lh_tensor *run_layer(const instance *model, const layer *l, lh_pass *pass
     if (gates == NULL) return NULL;
     const bool has_c = model->cell == LSTM;
     const int64_t hidden = model->hidden, length = x->shape[0], batch = x->shape[1],
-                  state[] = {1, batch, hidden}, whole[] = {length, batch, hidden},
-                  flat[] = {batch, hidden};
+                  whole[] = {length, batch, hidden};
     lh_tensor *recurrent = lh_pass_param(pass, l->recurrent);
     lh_tensor *y = lh_sequence(tape, 3, whole);
     const lh_scope scope = lh_scope_open(tape);
-    lh_tensor *h = lh_reshape(tape, lh_pass_state(pass, l->h), 3, state);
-    lh_tensor *c = has_c ? lh_reshape(tape, lh_pass_state(pass, l->c), 3, state) : NULL;
+    lh_tensor *h = first_state(model, pass, l->h, batch);
+    lh_tensor *c = has_c ? first_state(model, pass, l->c, batch) : NULL;
     for (int64_t t = 0; t < length; ++t) {
         lh_tensor *now = lh_linear_add(tape, lh_slice(tape, gates, 0, t, 1), h, recurrent);
         h = step(model, tape, now, &c);
         if (h == NULL || lh_sequence_write(tape, y, 0, t, h) != LH_OK) return NULL;
         lh_scope_close_many(tape, scope, (lh_tensor *const[]){h, c}, has_c ? 2 : 1);
     }
-    if (lh_pass_carry(pass, l->h, lh_reshape(tape, h, 2, flat)) != LH_OK) return NULL;
-    if (!has_c) return y;
-    return lh_pass_carry(pass, l->c, lh_reshape(tape, c, 2, flat)) == LH_OK ? y : NULL;
+    if (!carry(model, pass, l->h, h)) return NULL;
+    return !has_c || carry(model, pass, l->c, c) ? y : NULL;
 }
 
-/* Vectors out of hidden states: the head's product here instead of in the loss. */
+/* Vectors out of the hidden states of the predicted steps: the head's product here instead of in
+ * the loss. */
 static lh_status predict(const instance *model, const lh_pass *pass, lh_output *out) {
     lh_tape *tape = lh_pass_tape(pass);
-    if (out->hidden == NULL) return lh_error_get()->status;
-    const int64_t *shape = out->hidden->shape, rows = shape[0] * shape[1];
-    const int64_t flat[] = {rows, model->hidden}, full[] = {shape[0], shape[1], -1};
-    lh_tensor *y = lh_matmul(tape, lh_reshape(tape, out->hidden, 2, flat),
-                             lh_pass_param(pass, model->head), false, true);
+    lh_tensor *x = out->hidden;
+    if (x == NULL) return lh_error_get()->status;
+    const int64_t rows = x->shape[0], length = x->shape[1],
+                  count = model->pred_len > 0 ? model->pred_len : length,
+                  flat[] = {rows * count, model->hidden}, full[] = {rows, count, -1};
+    x = lh_contiguous(tape, lh_slice(tape, x, 1, length - count, count));
+    lh_tensor *y = x != NULL ? lh_matmul(tape, lh_reshape(tape, x, 2, flat),
+                                         lh_pass_param(pass, model->head), false, true)
+                             : NULL;
     y = lh_add_row(tape, y, lh_pass_param(pass, model->head_bias));
     out->hidden = y != NULL ? lh_reshape(tape, y, 3, full) : NULL;
     return out->hidden != NULL ? LH_OK : lh_error_get()->status;
@@ -178,10 +199,10 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
 }
 
 static double flops_per_token(const void *self, int64_t length) {
-    (void)length;
     const instance *model = self;
     const double hidden = (double)model->hidden;
-    double products = hidden * (double)model->outputs;
+    const double predicted = model->pred_len > 0 ? (double)model->pred_len / (double)length : 1.0;
+    double products = predicted * hidden * (double)model->outputs;
     for (int64_t i = 0; i < model->layers; ++i)
         products += (double)model->cell * hidden * ((double)inputs_of(model, i) + hidden);
     return 2.0 * products;

@@ -14,9 +14,10 @@ typedef struct rnn {
     lh_state *state;
 } rnn;
 
-static bool open_rnn(rnn *r, const char *text) {
+static bool open_rnn(rnn *r, const char *text, int64_t pred_len) {
     const lh_model_class *class = lh_model_class_find("rnn");
-    const lh_model_setup setup = {.input_features = FEATURES, .output_features = OUTPUTS};
+    const lh_model_setup setup = {
+        .input_features = FEATURES, .output_features = OUTPUTS, .pred_len = pred_len};
     lh_options *options = NULL;
     *r = (rnn){0};
     const bool good = CHECK_OK(lh_options_create("rnn", class->options, &options)) &&
@@ -77,29 +78,55 @@ static void expected(const rnn *r, const real *x, int t, double *y) {
     }
 }
 
+/* Reads x [ROWS][LENGTH][FEATURES]; starts says whether documents begin. */
+static const lh_tensor *read_vectors(rnn *r, const real *x, int32_t start) {
+    const int64_t shape[] = {ROWS, LENGTH, FEATURES}, rows[] = {ROWS};
+    const int32_t starts[ROWS] = {start, start};
+    lh_output out = {0};
+    lh_tape_begin(r->tape, false, 1, 0);
+    const lh_batch batch = {.rows = ROWS,
+                            .length = LENGTH,
+                            .vectors = lh_reals(r->tape, 3, shape, x),
+                            .starts = lh_integers(r->tape, 1, rows, starts)};
+    if (!CHECK_OK(lh_model_forward(r->model, r->tape, r->state, &batch, false, &out))) return NULL;
+    CHECK(out.head_weight == NULL);
+    return CHECK_OK(lh_state_commit(r->state)) ? out.hidden : NULL;
+}
+
+static void fill(real *x) {
+    for (int i = 0; i < ROWS * LENGTH * FEATURES; ++i)
+        x[i] = (real)test_uniform();
+}
+
+/* Whether outputs [ROWS][count][OUTPUTS] are those of the last `count` steps. */
+static void check_outputs(const rnn *r, const real *x, const lh_tensor *out, int count) {
+    REQUIRE(out != NULL && out->shape[1] == count);
+    for (int row = 0; row < ROWS; ++row)
+        for (int i = 0; i < count; ++i) {
+            double y[OUTPUTS];
+            expected(r, x + row * LENGTH * FEATURES, LENGTH - count + i, y);
+            for (int o = 0; o < OUTPUTS; ++o)
+                CHECK_NEAR(lh_tensor_real(out)[(row * count + i) * OUTPUTS + o], y[o], 1e-5);
+        }
+}
+
 TEST(a_linear_rnn_is_a_sum_over_powers) {
     rnn r;
     real x[ROWS * LENGTH * FEATURES];
-    const int64_t shape[] = {ROWS, LENGTH, FEATURES}, rows[] = {ROWS};
-    const int32_t fresh[ROWS] = {1, 1};
-    REQUIRE(open_rnn(&r, "layers=1 hidden=3 activation=linear"));
-    for (int i = 0; i < ROWS * LENGTH * FEATURES; ++i)
-        x[i] = (real)test_uniform();
-    lh_tape_begin(r.tape, false, 1, 0);
-    lh_output out = {0};
-    const lh_batch batch = {.rows = ROWS,
-                            .length = LENGTH,
-                            .vectors = lh_reals(r.tape, 3, shape, x),
-                            .starts = lh_integers(r.tape, 1, rows, fresh)};
-    REQUIRE_OK(lh_model_forward(r.model, r.tape, r.state, &batch, false, &out));
-    CHECK(out.head_weight == NULL);
-    for (int row = 0; row < ROWS; ++row)
-        for (int t = 0; t < LENGTH; ++t) {
-            double y[OUTPUTS];
-            expected(&r, x + row * LENGTH * FEATURES, t, y);
-            for (int o = 0; o < OUTPUTS; ++o)
-                CHECK_NEAR(lh_tensor_real(out.hidden)[(row * LENGTH + t) * OUTPUTS + o], y[o],
-                           1e-5);
-        }
+    REQUIRE(open_rnn(&r, "layers=1 hidden=3 activation=linear", 0));
+    fill(x);
+    check_outputs(&r, x, read_vectors(&r, x, 1), LENGTH);
+    close_rnn(&r);
+}
+
+/* The second window is no continuation of the first. */
+TEST(windows_of_a_series_start_afresh_and_predict_their_end) {
+    rnn r;
+    real x[ROWS * LENGTH * FEATURES];
+    REQUIRE(open_rnn(&r, "layers=1 hidden=3 activation=linear", 2));
+    fill(x);
+    CHECK(read_vectors(&r, x, 1) != NULL);
+    fill(x);
+    check_outputs(&r, x, read_vectors(&r, x, 0), 2);
     close_rnn(&r);
 }
