@@ -17,6 +17,7 @@ extern const lh_model_class lh_model_dai_xl;
 extern const lh_model_class lh_model_lstm;
 extern const lh_model_class lh_model_rnn;
 extern const lh_model_class lh_model_transformer;
+extern const lh_model_class lh_model_rsa;
 extern const lh_model_class lh_model_gpt2;
 extern const lh_model_class lh_model_gpt2_recurrent;
 extern const lh_model_class lh_model_t5;

@@ -14,6 +14,7 @@ const lh_model_class *const lh_model_table[] = {
     &lh_model_lstm,
     &lh_model_rnn,
     &lh_model_transformer,
+    &lh_model_rsa,
     &lh_model_gpt2,
     &lh_model_gpt2_recurrent,
     &lh_model_t5,

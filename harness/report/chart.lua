@@ -128,6 +128,21 @@ local function group_name(row, name)
   return value ~= nil and tostring(value) or ""
 end
 
+-- Curves as ratios to the curve called `base`, which is left out; points that it lacks, too.
+local function relative(series, names, base)
+  local divisor, kept = {}, {}
+  for _, point in ipairs(series[base] or {}) do divisor[point[1]] = point[2] end
+  for _, name in ipairs(names) do
+    local points = {}
+    for _, p in ipairs(name ~= base and series[name] or {}) do
+      local by = divisor[p[1]]
+      if by then points[#points + 1] = { p[1], p[2] / by, p[3] / by, p[4] / by } end
+    end
+    if #points > 0 then series[name], kept[#kept + 1] = points, name end
+  end
+  return kept
+end
+
 local function sweep(view, plot, dataset)
   local x, x_log = axis(plot.x)
   local y, y_log = axis(plot.y)
@@ -144,13 +159,16 @@ local function sweep(view, plot, dataset)
       table.insert(series[name], { at, value, value - (spread or 0), value + (spread or 0) })
     end
   end
+  if plot.relative_to then names = relative(series, names, plot.relative_to) end
   if #names == 0 then return nil end
   local blocks = {}
   for i, name in ipairs(names) do
     table.sort(series[name], function(a, b) return a[1] < b[1] end)
     blocks[i] = series[name]
   end
-  local lines = titles(view, plot, metrics.title(y), dataset, x, y)
+  local what = metrics.title(y)
+  if plot.relative_to then what = ("%s relative to %s"):format(what, plot.relative_to) end
+  local lines = titles(view, plot, what, dataset, x, y)
   table.insert(lines, gnuplot.block("data", blocks))
   for _, pair in ipairs { { "series", #blocks }, { "names", names }, { "marks", 1 },
     { "band", plot.band and 1 or 0 } } do

@@ -5,6 +5,7 @@
 #include "harness/train/language_model.h"
 #include "harness/train/regular_language.h"
 #include "harness/train/sequences.h"
+#include "harness/train/simulated_network.h"
 #include "harness/train/tracking.h"
 #include "harness/train/translation.h"
 
@@ -39,6 +40,7 @@ static const lh_task_class *(*const task_table[])(void) = {
     duplication,
     imagenet64,
     lh_regular_language_class,
+    lh_simulated_network_class,
     lh_forecasting_class,
     lh_translation_class,
     defect,

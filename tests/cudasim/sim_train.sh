@@ -35,6 +35,8 @@ same transformer_xl "$tiny span=6" 'optimizer=sgd clip=0.1'
 same staircase "$tiny forward_size=4 steps=2" optimizer=adam
 same cached_staircase "$tiny forward_size=2 step_size=6" optimizer=adam
 same feedback "$tiny span=5" optimizer=adam
+same transformer "$tiny positions=relative rsa_kinds=1+0+0+1+0+0 rsa_dilation=2" optimizer=adam
+same rnn 'layers=2 width=6 hidden=8 activation=sigmoid' optimizer=adam
 same reformer "$tiny positions=16 chunk=4 rounds=2" optimizer=adam
 same reformer "$tiny positions=4+4 attention=shared+local local_chunk=3 feed_forward_chunk=3" optimizer=adam
 # A step captured as a graph computes what its kernels do one by one.

@@ -199,7 +199,7 @@ local plot_fields = {
   { "x", "string or table" }, { "y", "string or table" }, { "group", "string" },
     { "label", "string" },
   { "frontier", "boolean" }, { "band", "string or boolean" }, { "title", "string" },
-  { "name", "string" }, { "dataset", "string" }, { "row", "string" }, { "layer", "number" },
+  { "name", "string" }, { "dataset", "string" }, { "row", "string" }, { "layer", "number" }, { "relative_to", "string" },
 }
 
 local plot_kinds = { "loss", "lines", "pareto", "bars", "recurrence" }

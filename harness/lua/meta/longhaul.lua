@@ -244,6 +244,17 @@
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
 
+---@class longhaul.models.rsa
+---@field layers? integer # number of layers (default 2)
+---@field width? integer # outputs of a layer (default 2)
+---@field heads? integer # attention heads (default 4)
+---@field head_width? integer # size of a head (default 2)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
+---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
+
 ---@class longhaul.models.gpt2
 ---@field layers? integer # blocks (L) (default 12)
 ---@field width? integer # embedding size (k) (default 768)
@@ -427,6 +438,12 @@
 ---@field evaluate_strings? integer # strings of the validation split and of each bin; 0: the pa...
 ---@field data_seed? integer # what the strings are drawn from (default 1)
 
+---@class longhaul.tasks.simulated_network: { [1]: longhaul.corpus }
+---@field activation? "tanh"|"sigmoid"|"relu" # g: tanh, sigmoid or relu (default tanh)
+---@field alpha? number # share of what is not linear (default 0.5)
+---@field segments? integer # segments of the sequence (default 100)
+---@field length? integer # steps of a segment (default 100)
+
 ---@class longhaul.tasks.forecasting: { [1]: longhaul.series }
 ---@field seq_len? integer # steps that are observed (default 96)
 ---@field label_len? integer # of them the last ones that a decoder begins with (default 48)
@@ -511,6 +528,7 @@
 ---@field lstm fun(options: longhaul.models.lstm): longhaul.spec
 ---@field rnn fun(options: longhaul.models.rnn): longhaul.spec
 ---@field transformer fun(options: longhaul.models.transformer): longhaul.spec
+---@field rsa fun(options: longhaul.models.rsa): longhaul.spec
 ---@field gpt2 fun(options: longhaul.models.gpt2): longhaul.spec
 ---@field gpt2_recurrent fun(options: longhaul.models.gpt2_recurrent): longhaul.spec
 ---@field t5 fun(options: longhaul.models.t5): longhaul.spec
@@ -527,6 +545,7 @@
 ---@field duplication fun(options: longhaul.tasks.duplication): longhaul.spec
 ---@field imagenet64 fun(options: longhaul.tasks.imagenet64): longhaul.spec
 ---@field regular_language fun(options: longhaul.tasks.regular_language): longhaul.spec
+---@field simulated_network fun(options: longhaul.tasks.simulated_network): longhaul.spec
 ---@field forecasting fun(options: longhaul.tasks.forecasting): longhaul.spec
 ---@field translation fun(options: longhaul.tasks.translation): longhaul.spec
 ---@field defect fun(options: longhaul.tasks.defect): longhaul.spec

@@ -1,0 +1,86 @@
+#include "datasets/simulated_network.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WIDTH = LH_SIMULATED_WIDTH, LAYERS = LH_SIMULATED_LAYERS };
+
+const char *const lh_simulated_activations[] = {"tanh", "sigmoid", "relu", NULL};
+
+static const double radius = 0.8, bias_scale = 0.1;
+
+typedef struct weights {
+    double own[WIDTH * WIDTH], input[WIDTH * WIDTH], bias[WIDTH]; /* W_h, W_z, b */
+} weights;
+
+/* Draws in order. */
+typedef struct drawer {
+    lh_random_key key;
+    uint64_t drawn;
+} drawer;
+
+static double draw(drawer *d) {
+    return lh_random_normal(d->key, d->drawn++);
+}
+
+double lh_spectral_radius(const double *m) {
+    const double half = 0.5 * (m[0] + m[3]), determinant = m[0] * m[3] - m[1] * m[2];
+    const double under = half * half - determinant;
+    return under < 0 ? sqrt(determinant) : fabs(half) + sqrt(under);
+}
+
+static void draw_weights(drawer *d, weights *w) {
+    for (int i = 0; i < WIDTH * WIDTH; ++i) {
+        w->own[i] = draw(d);
+        w->input[i] = draw(d);
+    }
+    for (int i = 0; i < WIDTH; ++i)
+        w->bias[i] = bias_scale * draw(d);
+    const double scale = radius / lh_spectral_radius(w->own);
+    for (int i = 0; i < WIDTH * WIDTH; ++i)
+        w->own[i] *= scale;
+}
+
+static double activate(int activation, double h) {
+    switch (activation) {
+    case 0:
+        return tanh(h);
+    case 1:
+        return 1.0 / (1.0 + exp(-h));
+    default:
+        return h > 0 ? h : 0;
+    }
+}
+
+/* z <- the next state of a layer with input `below`. */
+static void step(const lh_simulated_network *network, const weights *w, const double *below,
+                 double *z) {
+    double next[WIDTH];
+    for (int i = 0; i < WIDTH; ++i) {
+        double h = w->bias[i];
+        for (int k = 0; k < WIDTH; ++k)
+            h += w->own[i * WIDTH + k] * z[k] + w->input[i * WIDTH + k] * below[k];
+        next[i] = network->alpha * activate(network->activation, h) + (1 - network->alpha) * h;
+    }
+    memcpy(z, next, sizeof next);
+}
+
+void lh_simulated_network_write(const lh_simulated_network *network, lh_random_key key,
+                                int64_t count, real *x, real *y) {
+    drawer d = {.key = key};
+    weights w[LAYERS];
+    double z[LAYERS][WIDTH] = {{0}};
+    for (int l = 0; l < LAYERS; ++l)
+        draw_weights(&d, &w[l]);
+    for (int64_t t = 0; t < count; ++t) {
+        double below[WIDTH];
+        for (int i = 0; i < WIDTH; ++i) {
+            below[i] = draw(&d);
+            x[t * WIDTH + i] = (real)below[i];
+        }
+        for (int l = 0; l < LAYERS; ++l)
+            step(network, &w[l], l == 0 ? below : z[l - 1], z[l]);
+        for (int i = 0; i < WIDTH; ++i)
+            y[t * WIDTH + i] = (real)(z[LAYERS - 1][i] + draw(&d));
+    }
+}

@@ -1,0 +1,33 @@
+/* Sequences of a two-layer recurrent network that is linear to any degree (Huang et al. 2023, eq. 9
+ * and appendix B.2):
+ *
+ *   h_t^i = W_h^i z_{t-1}^i + W_z^i z_t^{i-1} + b^i,    z_t^i = alpha g(h_t^i) + (1 - alpha) h_t^i,
+ *   z_t^0 = x_t,    y_t = z_t^2 + e_t,
+ *
+ * all vectors of width two, x and e standard normal. The paper does not give the weights: entries
+ * are drawn from N(0, 1), W_h scaled to spectral radius 0.8, b a tenth. */
+#ifndef LH_DATASETS_SIMULATED_NETWORK_H
+#define LH_DATASETS_SIMULATED_NETWORK_H
+
+#include "harness/engine/error.h"
+#include "kernels/random.h"
+
+enum { LH_SIMULATED_WIDTH = 2, LH_SIMULATED_LAYERS = 2 };
+
+/* "tanh", "sigmoid", "relu", NULL: what g may be. */
+extern const char *const lh_simulated_activations[];
+
+typedef struct lh_simulated_network {
+    int activation; /* index into lh_simulated_activations */
+    double alpha;   /* share of what is not linear, 0..1 */
+} lh_simulated_network;
+
+/* The largest modulus of the eigenvalues of a 2 x 2 matrix. */
+double lh_spectral_radius(const double *matrix);
+
+/* Writes `count` steps of x and y [count][LH_SIMULATED_WIDTH] from z_0 = 0. Weights, inputs and
+ * errors depend on the key alone, so that alpha and g change nothing else. */
+void lh_simulated_network_write(const lh_simulated_network *network, lh_random_key key,
+                                int64_t count, real *x, real *y);
+
+#endif

@@ -1,0 +1,138 @@
+#include "harness/train/simulated_network.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "datasets/simulated_network.h"
+
+enum { WIDTH = LH_SIMULATED_WIDTH };
+
+typedef struct simulation {
+    lh_simulated_network network;
+    int64_t rows, length;
+    uint64_t seed;
+    bool asked;                 /* the pass has a batch left to give */
+    real *x, *y, *train, *last; /* weights of training and of a pass */
+    int32_t *starts;
+} simulation;
+
+static lh_status open_task(void *instance, const lh_options *options, uint64_t seed,
+                           lh_model_setup *setup) {
+    simulation *task = instance;
+    task->network.activation = lh_options_choice(options, "activation");
+    task->network.alpha = lh_options_real(options, "alpha");
+    task->rows = lh_options_integer(options, "segments");
+    task->length = lh_options_integer(options, "length");
+    task->seed = seed;
+    const int64_t steps = task->rows * task->length;
+    const size_t bytes = (size_t)(steps * WIDTH) * sizeof *task->x;
+    task->x = lh_allocate(bytes);
+    task->y = lh_allocate(bytes);
+    task->train = lh_allocate(bytes);
+    task->last = lh_allocate(bytes);
+    task->starts = lh_allocate((size_t)task->rows * sizeof *task->starts);
+    if (!task->x || !task->y || !task->train || !task->last || !task->starts) return LH_EMEMORY;
+    const lh_random_key key = {.seed = seed, .stream = LH_STREAM_DATA};
+    lh_simulated_network_write(&task->network, key, steps, task->x, task->y);
+    for (int64_t r = 0; r < task->rows; ++r)
+        task->starts[r] = 1;
+    for (int64_t i = 0; i < steps * WIDTH; ++i) {
+        const bool is_last = (i / WIDTH + 1) % task->length == 0;
+        task->train[i] = is_last ? LH_R(0) : LH_R(1);
+        task->last[i] = is_last ? LH_R(1) : LH_R(0);
+    }
+    *setup = (lh_model_setup){.input_features = WIDTH, .output_features = WIDTH};
+    return LH_OK;
+}
+
+static void close_task(void *instance) {
+    simulation *task = instance;
+    free(task->x);
+    free(task->y);
+    free(task->train);
+    free(task->last);
+    free(task->starts);
+}
+
+static void get_shape(const void *instance, int64_t *rows, int64_t *length) {
+    const simulation *task = instance;
+    *rows = task->rows;
+    *length = task->length;
+}
+
+static lh_host_batch batch_of(const simulation *task, const real *weights) {
+    return (lh_host_batch){.rows = task->rows,
+                           .length = task->length,
+                           .target_length = task->length,
+                           .vectors = task->x,
+                           .target_vectors = task->y,
+                           .weights = weights,
+                           .starts = task->starts};
+}
+
+static lh_status train_batch(void *instance, lh_host_batch *out) {
+    const simulation *task = instance;
+    *out = batch_of(task, task->train);
+    return LH_OK;
+}
+
+static lh_status evaluate_begin(void *instance, lh_split split) {
+    (void)split;
+    simulation *task = instance;
+    task->asked = true;
+    return LH_OK;
+}
+
+static lh_status evaluate_batch(void *instance, lh_host_batch *out) {
+    simulation *task = instance;
+    *out = task->asked ? batch_of(task, task->last) : (lh_host_batch){0};
+    task->asked = false;
+    return LH_OK;
+}
+
+static int get_cursor(const void *instance, int64_t *words) {
+    (void)instance;
+    (void)words;
+    return 0;
+}
+
+static lh_status set_cursor(void *instance, const int64_t *words, int count) {
+    (void)instance;
+    (void)words;
+    return count == 0 ? LH_OK : lh_fail(LH_EFORMAT, "data: a position where there is none");
+}
+
+static void describe(const void *instance, char *data, size_t capacity, uint64_t *digest) {
+    const simulation *task = instance;
+    (void)snprintf(data, capacity, "%lld segments of %lld steps, %s to %g", (long long)task->rows,
+                   (long long)task->length, lh_simulated_activations[task->network.activation],
+                   task->network.alpha);
+    *digest = 1; /* of the rules: the seed is the run's own */
+}
+
+static const lh_option options[] = {
+    {"activation", LH_OPTION_CHOICE, "tanh", 0, 0, lh_simulated_activations,
+     "g: tanh, sigmoid or relu"},
+    {"alpha", LH_OPTION_REAL, "0.5", 0, 1, NULL, "share of what is not linear"},
+    {"segments", LH_OPTION_INTEGER, "100", 1, 65536, NULL, "segments of the sequence"},
+    {"length", LH_OPTION_INTEGER, "100", 2, 65536, NULL, "steps of a segment"},
+    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+
+static const lh_task_class class = {.name = "simulated_network",
+                                    .summary = "Follow a recurrent network that is linear to a "
+                                               "degree",
+                                    .options = options,
+                                    .instance_size = sizeof(simulation),
+                                    .open = open_task,
+                                    .close = close_task,
+                                    .shape = get_shape,
+                                    .train_batch = train_batch,
+                                    .evaluate_begin = evaluate_begin,
+                                    .evaluate_batch = evaluate_batch,
+                                    .cursor_get = get_cursor,
+                                    .cursor_set = set_cursor,
+                                    .describe = describe};
+
+const lh_task_class *lh_simulated_network_class(void) {
+    return &class;
+}

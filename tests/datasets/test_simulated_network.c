@@ -1,0 +1,61 @@
+/* Properties that sequences of the simulated network have, whatever its weights. */
+#include "datasets/simulated_network.h"
+
+#include "tests/test.h"
+
+enum { COUNT = 500, SIZE = COUNT * LH_SIMULATED_WIDTH };
+
+typedef struct sequence {
+    real x[SIZE], y[SIZE];
+} sequence;
+
+static sequence sequence_of(int activation, double alpha, uint64_t seed) {
+    sequence s;
+    const lh_simulated_network network = {.activation = activation, .alpha = alpha};
+    const lh_random_key key = {.seed = seed, .stream = LH_STREAM_DATA};
+    lh_simulated_network_write(&network, key, COUNT, s.x, s.y);
+    return s;
+}
+
+TEST(spectral_radius_of_known_matrices) {
+    static const double turn[] = {0.6, -0.8, 0.8, 0.6}, real_pair[] = {2, 1, 0, -3};
+    CHECK_NEAR(lh_spectral_radius(turn), 1, 1e-12);
+    CHECK_NEAR(lh_spectral_radius(real_pair), 3, 1e-12);
+}
+
+/* With alpha 0 the function is not used; inputs are the same for all. */
+TEST(alpha_alone_lets_the_activation_in) {
+    const sequence linear = sequence_of(0, 0, 3), other = sequence_of(2, 0, 3),
+                   half = sequence_of(2, 0.5, 3), again = sequence_of(2, 0.5, 3),
+                   seed = sequence_of(2, 0.5, 4);
+    CHECK(memcmp(linear.y, other.y, sizeof linear.y) == 0);
+    CHECK(memcmp(linear.x, half.x, sizeof linear.x) == 0);
+    CHECK(memcmp(linear.y, half.y, sizeof linear.y) != 0);
+    CHECK(memcmp(half.y, again.y, sizeof half.y) == 0);
+    CHECK(memcmp(half.x, seed.x, sizeof half.x) != 0);
+}
+
+/* The errors are the same for all, so differences are those of the states: tanh lies in (-1, 1),
+ * the sigmoid in (0, 1). */
+TEST(states_stay_in_the_range_of_the_activation) {
+    const sequence tanhs = sequence_of(0, 1, 5), sigmoids = sequence_of(1, 1, 5);
+    double least = 0, most = 0;
+    for (int i = 0; i < SIZE; ++i) {
+        const double apart = (double)sigmoids.y[i] - (double)tanhs.y[i];
+        least = apart < least ? apart : least;
+        most = apart > most ? apart : most;
+    }
+    CHECK(least > -1 && most < 2);
+    CHECK(most > 0.5);
+}
+
+/* A spectral radius of 0.8 in both layers: nothing explodes. */
+TEST(linear_sequences_are_stable) {
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+        const sequence s = sequence_of(0, 0, seed);
+        double largest = 0;
+        for (int i = 0; i < SIZE; ++i)
+            largest = fabs((double)s.y[i]) > largest ? fabs((double)s.y[i]) : largest;
+        CHECK(largest > 1 && largest < 1000);
+    }
+}
