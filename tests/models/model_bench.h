@@ -276,7 +276,6 @@ static const model_case model_cases[] = {
      "width=8 heads=4 hidden=12 layers=1 positions=relative rsa_kinds=1+0+0+1+0+1 "
      "rsa_dilation=2+3 rsa_gate=-1 rsa_sharing=independent",
      8, false},
-    {"rsa", "layers=2 width=3 heads=3 rsa_kinds=1+1+1+0+0+0", 8, false},
     {"rnn", "layers=2 width=6 hidden=8 activation=linear", 8, true},
     {"rnn", "layers=1 width=6 hidden=8 activation=tanh", 8, true},
     {"rnn", "layers=2 width=6 hidden=8 activation=sigmoid", 8, true},
@@ -285,6 +284,7 @@ static const model_case model_cases[] = {
     {"logsparse", SERIES " rsa_kinds=1+0+0+1+0+0 rsa_dilation=2", 8, false},
     {"series_xl", SERIES, 8, false},
     {"series_xl", SERIES " positions=none memory=3 rsa_kinds=1+0+0+0+0+1 rsa_dilation=2", 8, false},
+    {"rsa", "layers=2 width=3 heads=3 rsa_kinds=1+1+1+0+0+0", 8, false},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 
