@@ -1,0 +1,70 @@
+/* Any bytes as parallel text, both sides around the first NUL: refused with a message, or every
+ * pair has both sides and their ends. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "datasets/parallel.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void write_file(const char *folder, const char *name, const uint8_t *data, size_t size) {
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *stream = fopen(path, "wb");
+    if (stream == NULL) abort();
+    (void)fwrite(data, 1, size, stream);
+    (void)fclose(stream);
+}
+
+static lh_status open_folder(const char *folder, lh_parallel **out) {
+    lh_options *options = NULL;
+    LH_TRY(lh_options_create("translation", lh_parallel_options, &options));
+    lh_status status = lh_options_set(options, "name", folder);
+    if (status == LH_OK) status = lh_options_set(options, "tokens", "bytes");
+    if (status == LH_OK) status = lh_parallel_open(options, out);
+    lh_options_destroy(options);
+    return status;
+}
+
+static void check_pairs(const lh_parallel *parallel) {
+    for (int split = 0; split < LH_SPLITS; ++split) {
+        for (int64_t i = 0; i < lh_parallel_pairs(parallel, (lh_split)split); ++i) {
+            const lh_pair pair = lh_parallel_pair(parallel, (lh_split)split, i);
+            const bool good = pair.source_count >= 2 && pair.target_count == pair.text_bytes + 1 &&
+                              pair.source[pair.source_count - 1] == 1 &&
+                              pair.target[pair.target_count - 1] == 1;
+            if (!good) abort();
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const char *const names[] = {"train", "valid", "test"};
+    const uint8_t *zero = size > 0 ? memchr(data, 0, size) : NULL;
+    const size_t source = zero != NULL ? (size_t)(zero - data) : size;
+    const size_t target = zero != NULL ? size - source - 1 : 0;
+    char folder[64], name[32], path[128];
+    (void)snprintf(folder, sizeof folder, "/tmp/longhaul-fuzz-parallel-%ld", (long)getpid());
+    (void)mkdir(folder, 0777);
+    for (int i = 0; i < 3; ++i) {
+        (void)snprintf(name, sizeof name, "%s.en", names[i]);
+        write_file(folder, name, data, source);
+        (void)snprintf(name, sizeof name, "%s.de", names[i]);
+        write_file(folder, name, zero != NULL ? zero + 1 : data, target);
+    }
+    lh_parallel *parallel = NULL;
+    const lh_status status = open_folder(folder, &parallel);
+    if (status == LH_OK) check_pairs(parallel);
+    if (status != LH_OK && lh_error_get()->message[0] == '\0') abort();
+    lh_parallel_destroy(parallel);
+    lh_error_clear();
+    for (int i = 0; i < 6; ++i) {
+        (void)snprintf(path, sizeof path, "%s/%s.%s", folder, names[i / 2], i % 2 ? "de" : "en");
+        (void)unlink(path);
+    }
+    (void)rmdir(folder);
+    return 0;
+}
