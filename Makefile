@@ -148,7 +148,7 @@ endif
 folders := kernels harness/engine harness/engine/ops harness/train harness/run harness/lua \
     models models/layers datasets
 mpi := $(filter yes,$(MPI_FOUND))
-left_out := $(if $(filter yes,$(PCRE2_FOUND)),,$(addprefix datasets/,bpe.c bpe_train.c tokens_bpe.c)) \
+left_out := $(if $(filter yes,$(PCRE2_FOUND)),,$(addprefix datasets/,bpe.c bpe_train.c tokens_bpe.c tokens_subwords.c)) \
     harness/run/$(if $(mpi),ranks_none.c,ranks_mpi.c) harness/run/$(if $(and $(mpi),$(nccl)),nccl_none.c,nccl.c)
 sources := $(filter-out $(left_out),$(wildcard $(folders:=/*.c)))
 sources_cxx := $(if $(filter yes,$(SENTENCEPIECE_FOUND)),$(wildcard datasets/*.cc))

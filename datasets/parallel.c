@@ -17,7 +17,8 @@ const lh_option lh_parallel_options[] = {
     {"source", LH_OPTION_TEXT, "en", 0, 0, NULL, "ending of the files to translate from"},
     {"target", LH_OPTION_TEXT, "de", 0, 0, NULL, "ending of the files to translate into"},
     {"tokens", LH_OPTION_TEXT, "sentencepiece:train:32000", 0, 0, NULL,
-     "one tokenizer for both languages: bytes, sentencepiece:NAME, sentencepiece:train:SIZE"},
+     "one tokenizer for both languages: bytes, subwords:NAME, sentencepiece:NAME, "
+     "sentencepiece:train:SIZE"},
     {"pairs", LH_OPTION_INTEGER, "20000", 1, 1e9, NULL, "generator: sentence pairs to train on"},
     {"evaluate_pairs", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
      "first pairs of the validation and of the test split to use; 0: all, generator: 500"},
@@ -287,8 +288,8 @@ static lh_status open_tokens(lh_parallel *parallel, const char *tokens) {
     }
     if (lh_tokenizer_end(parallel->tokenizer) > 0) return LH_OK;
     return lh_fail(LH_EOPTION,
-                   "tokens '%s': the vocabulary has no end and no padding; take bytes or a "
-                   "sentencepiece vocabulary with pad_id 0",
+                   "tokens '%s': the vocabulary has no end and no padding; take bytes, "
+                   "subwords or a sentencepiece vocabulary with pad_id 0",
                    tokens);
 }
 

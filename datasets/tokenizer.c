@@ -14,6 +14,7 @@ static const lh_tokenizer_class *const classes[] = {
     &lh_tokens_words,
 #ifdef LH_HAVE_PCRE2
     &lh_tokens_bpe,
+    &lh_tokens_subwords,
 #endif
 #ifdef LH_HAVE_SENTENCEPIECE
     &lh_tokens_sentencepiece,
@@ -39,7 +40,8 @@ static const lh_tokenizer_class *find_class(const char *name) {
 static const char *missing_library(const char *name) {
     if (strncmp(name, "sentencepiece:", 14) == 0)
         return " (this build lacks the sentencepiece library)";
-    return strncmp(name, "bpe:", 4) == 0 ? " (this build lacks the pcre2 library)" : "";
+    const bool matches = strncmp(name, "bpe:", 4) == 0 || strncmp(name, "subwords:", 9) == 0;
+    return matches ? " (this build lacks the pcre2 library)" : "";
 }
 
 lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
@@ -48,7 +50,7 @@ lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
         return lh_fail(LH_EOPTION,
                        "no tokenizer '%s'; there are: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, "
                        "sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE, "
-                       "words:FILE, words:train:SIZE%s",
+                       "subwords:NAME, words:FILE, words:train:SIZE%s",
                        name, missing_library(name));
     }
     lh_tokenizer *tokenizer = lh_allocate_zeroed(1, sizeof *tokenizer);

@@ -21,7 +21,7 @@ typedef struct lh_tokenizer_class {
 extern const lh_tokenizer_class lh_tokens_bytes;
 extern const lh_tokenizer_class lh_tokens_words;
 #ifdef LH_HAVE_PCRE2
-extern const lh_tokenizer_class lh_tokens_bpe;
+extern const lh_tokenizer_class lh_tokens_bpe, lh_tokens_subwords;
 #endif
 #ifdef LH_HAVE_SENTENCEPIECE
 extern const lh_tokenizer_class lh_tokens_sentencepiece;

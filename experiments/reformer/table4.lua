@@ -17,8 +17,12 @@ local big = lh.by_scale {
   gpu = { layers = 6, width = 1024, heads = 16, hidden = 4096, dropout = 0.3 },
 }
 
+-- The published vocabulary where it is at hand, else one of its size.
+local subwords = lh.data.first { "sentencepiece/ende-32k.subwords", "none" } ~= "none"
+local published = subwords and "subwords:ende-32k" or "sentencepiece:train:32000"
+
 local task = lh.tasks.translation {
-  name = "wmt14-en-de", tokens = lh.by_scale { smoke = "bytes", small = "sentencepiece:train:1000", gpu = "sentencepiece:train:32000" },
+  name = "wmt14-en-de", tokens = lh.by_scale { smoke = "bytes", small = "sentencepiece:train:1000", gpu = published },
   pairs = lh.by_scale { smoke = 200, small = 20e3 }, evaluate_pairs = lh.by_scale { smoke = 4, small = 200, gpu = 0 },
   batch_tokens = lh.by_scale { smoke = 256, small = 2048, gpu = 65536 }, longer = lh.by_scale { smoke = 4, small = 50 },
 }
