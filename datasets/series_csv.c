@@ -76,11 +76,11 @@ static lh_status read_name(reader *r, const char *text) {
 static lh_status check_order(const reader *r, int64_t moment) {
     char before[LH_DATE_TEXT], now[LH_DATE_TEXT];
     const lh_series_table *table = r->table;
-    if (table->rows == 0 || (table->rows == 1 && moment > r->moment)) return LH_OK;
-    if (moment == r->moment + table->step) return LH_OK;
+    const bool later = table->rows == 0 || moment > r->moment;
+    if (later && (table->rows < 2 || moment == r->moment + table->step)) return LH_OK;
     lh_date_format(r->moment, before);
     lh_date_format(moment, now);
-    if (moment <= r->moment)
+    if (!later)
         return lh_fail(LH_EFORMAT, "%s: line %lld, column 1: %s does not come after %s", r->path,
                        (long long)r->line, now, before);
     return lh_fail(LH_EFORMAT,

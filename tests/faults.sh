@@ -70,6 +70,15 @@ faults train train --model brt --options "$tiny" --task-options "$books" \
 faults forward forward --model brt --options "$tiny" --vocabulary 32 \
     --tokens "$scratch/tokens.txt" --segment 8 --out "$scratch/out/logits.npy"
 faults data data list
+{
+    echo date,a,b
+    for hour in $(seq 0 59); do
+        printf '2020-01-%02d %02d:00,%d,%d.5\n' $((1 + hour / 24)) $((hour % 24)) $((hour * 7 % 11)) $((hour * 5 % 13))
+    done
+} >"$scratch/series.csv"
+faults series train --model informer --options 'layers=1 width=8 heads=2 factor=1 rsa_kinds=1+0+0+0+0+0' \
+    --task forecasting --task-options "name=$scratch/series.csv seq_len=6 label_len=3 pred_len=2 batch=4" \
+    --train 'steps=2 optimizer=adam'
 
 printf '%d passed, %d failed\n' $passed $failed
 [ $failed -eq 0 ]

@@ -55,6 +55,13 @@ local function cells()
   return by_row, made
 end
 
+t.test("a table of RSA has a data set at several horizons", function()
+  local paper = require("longhaul.report.published").table "rsa_table1"
+  t.equal(paper.value("rsa_informer", "mse", "ETTh1 168"), 0.753)
+  t.equal(paper.value("transformer_xl", "mae", "Weather 24"), 0.411)
+  t.equal(paper.value("informer", "mse", "ETTh1"), nil)
+end)
+
 t.test("a cell has the mean, the published value and their difference", function()
   local cell = cells()["Rec:fixed:skip bits_per_byte"]
   t.near(cell.measured, 2.0, 1e-12)

@@ -71,6 +71,14 @@ t.test("points of a curve after the checkpoint are dropped", function()
   t.equal(#results:read_curve("nobody", 10), 0)
 end)
 
+t.test("a curve has columns of the model's own", function()
+  local results = store.open(folder, "bench")
+  local add, file = results:extend_curve("e", { { step = 1, layer_1_rsa_gate = 0.5 } }, { "layer_1_rsa_gate" })
+  add { step = 2, layer_1_rsa_gate = 0.25 }
+  file:close()
+  t.equal(results:read_curve("e", 9)[2].layer_1_rsa_gate, "0.25")
+end)
+
 t.test("a curve grows point by point, and a torn last line is dropped", function()
   local results = store.open(folder, "bench")
   local add, file = results:extend_curve("d", { { step = 1, loss_bits = 3 } })
