@@ -95,12 +95,14 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
 
 static lh_status check_order(const lh_model_setup *setup) {
     if (setup->stride < 1)
-        return lh_fail(LH_EOPTION, "remembers earlier windows: give the task sampler=sequential");
+        return lh_fail(LH_EOPTION,
+                       "remembers earlier windows: give the task sampler=sequential or streams");
     if (setup->stride <= setup->seq_len) return LH_OK;
-    return lh_fail(LH_EOPTION,
-                   "windows move on by %lld steps, more than seq_len (%lld): give the task a "
-                   "smaller batch",
-                   (long long)setup->stride, (long long)setup->seq_len);
+    return lh_fail(
+        LH_EOPTION,
+        "windows move on by %lld steps, more than seq_len (%lld): give the task a longer "
+        "seq_len, or sampler=sequential and a smaller batch",
+        (long long)setup->stride, (long long)setup->seq_len);
 }
 
 static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,

@@ -8,13 +8,22 @@
 #include "harness/train/option_tables.h"
 #include "kernels/random.h"
 
-typedef enum sampler { SEQUENTIAL, SHUFFLED } sampler;
-static const char *const sampler_names[] = {"sequential", "shuffled", NULL};
+typedef enum sampler { SEQUENTIAL, SHUFFLED, STREAMS } sampler;
+static const char *const sampler_names[] = {"sequential", "shuffled", "streams", NULL};
 
 /* Windows of one split: window w observes rows first + w .. first + w + seq_len - 1. */
 typedef struct windows {
     int64_t first, count;
 } windows;
+
+/* Where a reading of windows stands. A round of streams begins each row's stream at another of its
+ * first windows; a round of the other samplers is an epoch. */
+typedef struct reading {
+    windows of;
+    int64_t share; /* windows of a row's stream */
+    int64_t round, batch;
+    bool whole; /* batches that lack a row are left out */
+} reading;
 
 typedef struct forecasting {
     lh_series *series;
@@ -23,10 +32,9 @@ typedef struct forecasting {
     bool drop_last;
     int64_t evaluate_windows;
     uint64_t seed;
-    windows train, pass;
-    int64_t batches, at;               /* of the training stream: in an epoch, handed out in all */
-    int64_t pass_at;                   /* windows handed out in the pass; -1: none has begun */
-    int64_t *order;                    /* [train.count]: the shuffled windows of epoch `order_of` */
+    reading train, pass;
+    bool passes;                       /* an evaluation has begun */
+    int64_t *order;                    /* [train count]: the shuffled windows of round `order_of` */
     int64_t order_of;                  /* -1: none */
     real *vectors, *targets, *weights; /* the batch */
     int32_t *starts;
@@ -39,7 +47,8 @@ static const lh_option own_options[] = {
     {"pred_len", LH_OPTION_INTEGER, "24", 1, 1e6, NULL, "steps to predict: the horizon"},
     {"batch", LH_OPTION_INTEGER, "32", 1, 1e6, NULL, "windows side by side (B)"},
     {"sampler", LH_OPTION_CHOICE, "sequential", 0, 0, sampler_names,
-     "order of the training windows; sequential: batch row r moves on by `batch` steps"},
+     "order of windows; sequential: batch row r moves on by `batch` steps; streams: it reads a "
+     "piece of the series of its own and moves on by pred_len"},
     {"drop_last", LH_OPTION_FLAG, "false", 0, 0, NULL,
      "evaluate whole batches only, as Informer's code does"},
     {"limit_windows", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
@@ -77,15 +86,17 @@ static lh_status find_windows(const forecasting *task, lh_split split, windows *
 
 static lh_status open_train(forecasting *task, const lh_options *options) {
     const int64_t limit = lh_options_integer(options, "limit_windows");
-    LH_TRY(find_windows(task, LH_TRAIN, &task->train));
-    if (limit > 0 && limit < task->train.count) {
-        task->train.first += task->train.count - limit;
-        task->train.count = limit;
+    windows *of = &task->train.of;
+    LH_TRY(find_windows(task, LH_TRAIN, of));
+    if (limit > 0 && limit < of->count) {
+        of->first += of->count - limit;
+        of->count = limit;
     }
-    task->batches = task->train.count / task->rows;
-    if (task->batches > 0) return LH_OK;
+    task->train.share = of->count / task->rows;
+    task->train.whole = true;
+    if (task->train.share > 0) return LH_OK;
     return lh_fail(LH_EOPTION, "option 'batch' (%lld) is above the %lld training windows",
-                   (long long)task->rows, (long long)task->train.count);
+                   (long long)task->rows, (long long)of->count);
 }
 
 static lh_status allocate(forecasting *task) {
@@ -96,10 +107,16 @@ static lh_status allocate(forecasting *task) {
     task->targets = lh_allocate(targets * sizeof(real));
     task->weights = lh_allocate(targets * sizeof(real));
     task->starts = lh_allocate(rows * sizeof *task->starts);
-    task->order = lh_allocate((size_t)task->train.count * sizeof *task->order);
+    task->order = lh_allocate((size_t)task->train.of.count * sizeof *task->order);
     const bool good = task->vectors != NULL && task->targets != NULL && task->weights != NULL &&
                       task->starts != NULL && task->order != NULL;
     return good ? LH_OK : LH_EMEMORY;
+}
+
+/* Steps that a batch row moves on from one batch to the next. */
+static int64_t stride_of(const forecasting *task) {
+    if (task->sampler == STREAMS) return task->pred_len;
+    return task->sampler == SEQUENTIAL ? task->rows : 0;
 }
 
 static lh_status open_task(void *instance, const lh_options *options, uint64_t seed,
@@ -113,7 +130,7 @@ static lh_status open_task(void *instance, const lh_options *options, uint64_t s
     task->drop_last = lh_options_flag(options, "drop_last");
     task->evaluate_windows = lh_options_integer(options, "evaluate_windows");
     task->seed = seed;
-    task->pass_at = task->order_of = -1;
+    task->order_of = -1;
     if (label_len > task->seq_len)
         return lh_fail(LH_EOPTION, "option 'label_len' (%lld) is above 'seq_len' (%lld)",
                        (long long)label_len, (long long)task->seq_len);
@@ -127,7 +144,7 @@ static lh_status open_task(void *instance, const lh_options *options, uint64_t s
                               .seq_len = task->seq_len,
                               .label_len = label_len,
                               .pred_len = task->pred_len,
-                              .stride = task->sampler == SEQUENTIAL ? task->rows : 0};
+                              .stride = stride_of(task)};
     return allocate(task);
 }
 
@@ -184,7 +201,7 @@ static void shuffle(forecasting *task, int64_t epoch) {
     const lh_random_key key = {
         .seed = task->seed, .step = (uint64_t)epoch, .stream = LH_STREAM_DATA};
     if (task->order_of == epoch) return;
-    for (int64_t i = 0; i < task->train.count; ++i) {
+    for (int64_t i = 0; i < task->train.of.count; ++i) {
         const int64_t j =
             (int64_t)((uint64_t)lh_random_word(key, (uint64_t)i) * (uint64_t)(i + 1) >> 32);
         task->order[i] = task->order[j];
@@ -193,59 +210,96 @@ static void shuffle(forecasting *task, int64_t epoch) {
     task->order_of = epoch;
 }
 
+/* Rounds that it takes to read every window once. */
+static int64_t rounds_of(const forecasting *task, const reading *at) {
+    if (task->sampler != STREAMS) return 1;
+    return task->pred_len < at->share ? task->pred_len : at->share;
+}
+
+/* The window of a batch row, or -1 when its share is read. */
+static int64_t window_at(const forecasting *task, const reading *at, int64_t row) {
+    const int64_t within = at->round % rounds_of(task, at) + at->batch * task->pred_len;
+    const bool streams = task->sampler == STREAMS;
+    const int64_t window = streams ? row * at->share + within : at->batch * task->rows + row;
+    return (!streams || within < at->share) && window < at->of.count ? window : -1;
+}
+
+/* Rows of the batch that have a window: the first so many. */
+static int64_t rows_at(const forecasting *task, const reading *at) {
+    int64_t rows = 0;
+    while (rows < task->rows && window_at(task, at, rows) >= 0)
+        rows += 1;
+    return at->whole && rows < task->rows ? 0 : rows;
+}
+
 static lh_status train_batch(void *instance, lh_host_batch *out) {
     forecasting *task = instance;
-    const int64_t epoch = task->at / task->batches, batch = task->at % task->batches;
-    if (task->sampler == SHUFFLED) shuffle(task, epoch);
-    for (int64_t r = 0; r < task->rows; ++r) {
-        const int64_t w = batch * task->rows + r;
-        fill_row(task, r, task->train.first + (task->sampler == SHUFFLED ? task->order[w] : w));
+    reading *at = &task->train;
+    if (rows_at(task, at) == 0) {
+        at->round += 1;
+        at->batch = 0;
     }
-    give_batch(task, batch == 0 || task->sampler == SHUFFLED, false, out);
-    task->at += 1;
+    if (task->sampler == SHUFFLED) shuffle(task, at->round);
+    for (int64_t r = 0; r < task->rows; ++r) {
+        const int64_t w = window_at(task, at, r);
+        fill_row(task, r, at->of.first + (task->sampler == SHUFFLED ? task->order[w] : w));
+    }
+    give_batch(task, at->batch == 0 || task->sampler == SHUFFLED, false, out);
+    at->batch += 1;
     return LH_OK;
 }
 
-/* An evaluation goes in order whatever the sampler. */
+/* An evaluation goes in order where training shuffles. */
 static lh_status evaluate_begin(void *instance, lh_split split) {
     forecasting *task = instance;
-    LH_TRY(find_windows(task, split, &task->pass));
-    if (task->evaluate_windows > 0 && task->evaluate_windows < task->pass.count)
-        task->pass.count = task->evaluate_windows;
-    if (task->drop_last) task->pass.count -= task->pass.count % task->rows;
-    task->pass_at = 0;
+    task->pass = (reading){.whole = task->drop_last};
+    windows *of = &task->pass.of;
+    LH_TRY(find_windows(task, split, of));
+    if (task->evaluate_windows > 0 && task->evaluate_windows < of->count)
+        of->count = task->evaluate_windows;
+    if (task->drop_last) of->count -= of->count % task->rows;
+    task->pass.share = (of->count + task->rows - 1) / task->rows;
+    task->passes = true;
     return LH_OK;
 }
 
-/* Rows that the last batch lacks repeat the last window and weigh nothing. */
+/* Rows that a batch lacks repeat the window before and weigh nothing. */
 static lh_status evaluate_batch(void *instance, lh_host_batch *out) {
     forecasting *task = instance;
+    reading *at = &task->pass;
     *out = (lh_host_batch){0};
-    if (task->pass_at < 0) return lh_fail(LH_ESTATE, "data: no evaluation has begun");
-    const int64_t first = task->pass_at, left = task->pass.count - first,
-                  per_row = task->pred_len * task->channels;
-    if (left <= 0) return LH_OK;
-    for (int64_t r = 0; r < task->rows; ++r) {
-        fill_row(task, r, task->pass.first + first + (r < left ? r : left - 1));
-        for (int64_t i = 0; i < per_row; ++i)
-            task->weights[r * per_row + i] = r < left ? LH_R(1) : LH_R(0);
+    if (!task->passes) return lh_fail(LH_ESTATE, "data: no evaluation has begun");
+    int64_t rows = rows_at(task, at);
+    if (rows == 0 && at->round + 1 < rounds_of(task, at)) {
+        at->round += 1;
+        at->batch = 0;
+        rows = rows_at(task, at);
     }
-    give_batch(task, first == 0, left < task->rows, out);
-    task->pass_at += task->rows;
+    if (rows == 0) return LH_OK;
+    const int64_t per_row = task->pred_len * task->channels;
+    for (int64_t r = 0; r < task->rows; ++r) {
+        fill_row(task, r, at->of.first + window_at(task, at, r < rows ? r : rows - 1));
+        for (int64_t i = 0; i < per_row; ++i)
+            task->weights[r * per_row + i] = r < rows ? LH_R(1) : LH_R(0);
+    }
+    give_batch(task, at->batch == 0, rows < task->rows, out);
+    at->batch += 1;
     return LH_OK;
 }
 
 static int get_cursor(const void *instance, int64_t *words) {
     const forecasting *task = instance;
-    words[0] = task->at;
-    return 1;
+    words[0] = task->train.round;
+    words[1] = task->train.batch;
+    return 2;
 }
 
 static lh_status set_cursor(void *instance, const int64_t *words, int count) {
     forecasting *task = instance;
-    if (count != 1 || words[0] < 0)
-        return lh_fail(LH_EFORMAT, "data: a position of %d numbers, one was expected", count);
-    task->at = words[0];
+    if (count != 2 || words[0] < 0 || words[1] < 0)
+        return lh_fail(LH_EFORMAT, "data: no position among windows (%d numbers)", count);
+    task->train.round = words[0];
+    task->train.batch = words[1];
     return LH_OK;
 }
 

@@ -75,6 +75,45 @@ TEST(windows_in_order) {
     close_fixture(&f);
 }
 
+/* 264 windows: 33 a row. Five rounds, which begin at the first five of a row's windows. */
+TEST(streams_read_a_piece_of_the_series_each) {
+    fixture f;
+    lh_host_batch batch;
+    REQUIRE(open_fixture(&f, "seq_len=12 label_len=6 pred_len=5 batch=8 sampler=streams"));
+    CHECK_EQ_INT(f.setup.stride, 5);
+    for (int64_t round = 0; round < 7; ++round)
+        for (int64_t at = round % 5; at < 33; at += 5) {
+            REQUIRE_OK(f.task->class->train_batch(f.task->instance, &batch));
+            for (int64_t r = 0; r < 8; ++r) {
+                check_window(&f, &batch, r, 33 * r + at);
+                CHECK_EQ_INT(batch.starts[r], at == round % 5);
+            }
+        }
+    close_fixture(&f);
+}
+
+/* Validation rows 280 .. 319: 38 windows from row 268 on, five a row; the last row has three. */
+TEST(an_evaluation_by_streams_reads_every_window_once) {
+    fixture f;
+    lh_host_batch batch;
+    double weight = 0, seen = 0, all = 0;
+    REQUIRE(open_fixture(&f, "seq_len=12 label_len=6 pred_len=3 batch=8 sampler=streams"));
+    REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_VALID));
+    while (true) {
+        REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
+        if (batch.rows == 0) break;
+        weight += lh_host_batch_weight(&f.setup, &batch);
+        for (int64_t r = 0; r < 8; ++r)
+            if (batch.weights == NULL || batch.weights[r * 9] > 0)
+                seen += (double)batch.vectors[r * 15 * 7];
+    }
+    for (int64_t w = 0; w < 38; ++w)
+        all += (double)lh_series_values(f.series, 268 + w)[0];
+    CHECK_NEAR(weight, 38 * 3 * 3, 0);
+    CHECK_NEAR(seen, all, 1e-4);
+    close_fixture(&f);
+}
+
 TEST(shuffled_windows_are_a_permutation_of_each_epoch) {
     fixture f;
     lh_host_batch batch;
@@ -134,10 +173,11 @@ TEST(an_evaluation_may_end_early) {
 }
 
 TEST(a_stream_of_windows_goes_on_from_its_cursor) {
-    static const char *const samplers[] = {"seq_len=12 label_len=6 pred_len=5 batch=8",
-                                           "seq_len=12 label_len=6 pred_len=5 batch=8 "
-                                           "sampler=shuffled"};
-    for (int k = 0; k < 2; ++k) {
+    static const char *const samplers[] = {
+        "seq_len=12 label_len=6 pred_len=5 batch=8",
+        "seq_len=12 label_len=6 pred_len=5 batch=8 sampler=shuffled",
+        "seq_len=12 label_len=6 pred_len=5 batch=8 sampler=streams"};
+    for (int k = 0; k < 3; ++k) {
         fixture f, again;
         lh_host_batch a, b;
         int64_t words[LH_CURSOR_WORDS];
@@ -150,7 +190,7 @@ TEST(a_stream_of_windows_goes_on_from_its_cursor) {
         REQUIRE_OK(again.task->class->train_batch(again.task->instance, &b));
         CHECK(memcmp(a.vectors, b.vectors, sizeof(real) * 8 * 17 * 7) == 0);
         words[0] = -1;
-        CHECK_STATUS(again.task->class->cursor_set(again.task->instance, words, 1), LH_EFORMAT);
+        CHECK_STATUS(again.task->class->cursor_set(again.task->instance, words, 2), LH_EFORMAT);
         close_fixture(&f);
         close_fixture(&again);
     }
