@@ -2,6 +2,8 @@
  */
 #include "tests/test.h"
 
+#include <unistd.h>
+
 #include "tests/models/model_bench.h"
 
 enum { ROWS = 2, COUNT = 16, WIDTH = 8 };
@@ -221,8 +223,9 @@ TEST(steady_steps_allocate_nothing) {
 }
 
 static void weights(trial *t) {
-    static const char path[] = "/tmp/longhaul-test-weights.safetensors";
+    char path[64];
     real again[ROWS * COUNT * WIDTH];
+    (void)snprintf(path, sizeof path, "/tmp/longhaul-test-%ld.safetensors", (long)getpid());
     CHECK_OK(lh_params_save(t->bench.model->params, path, NULL));
     CHECK_OK(lh_params_initialize(t->bench.model->params, 99));
     CHECK_OK(lh_params_load(t->bench.model->params, path, NULL, false));

@@ -1,0 +1,119 @@
+/* RSA layers with the gate fully open are linear RNNs (Huang et al. 2023, Proposition 2): a regular
+ * head is h_t = lambda (h_{t-1} + v_{t-1}), worked out here step by step. */
+#include "tests/test.h"
+
+#include "harness/engine/model.h"
+
+enum { ROWS = 2, LENGTH = 9, FEATURES = 2, WIDTH = 3, HEADS = 2, HEAD = 2, INNER = HEADS * HEAD };
+
+typedef struct rsa {
+    lh_device *device;
+    lh_pool *pool;
+    lh_tape *tape;
+    lh_model *model;
+    lh_state *state;
+} rsa;
+
+static bool open_rsa(rsa *r, const char *text, int64_t pred_len) {
+    const lh_model_class *class = lh_model_class_find("rsa");
+    const lh_model_setup setup = {
+        .input_features = FEATURES, .output_features = FEATURES, .pred_len = pred_len};
+    lh_options *options = NULL;
+    *r = (rsa){0};
+    const bool good = CHECK_OK(lh_options_create("rsa", class->options, &options)) &&
+                      CHECK_OK(lh_options_parse(options, text)) &&
+                      CHECK_OK(lh_device_open("cpu", &r->device)) &&
+                      CHECK_OK(lh_pool_create(r->device, &r->pool)) &&
+                      CHECK_OK(lh_tape_create(r->pool, &r->tape)) &&
+                      CHECK_OK(lh_model_create(class, options, &setup, &r->model)) &&
+                      CHECK_OK(lh_params_allocate(r->model->params, r->pool)) &&
+                      CHECK_OK(lh_params_initialize(r->model->params, 4)) &&
+                      CHECK_OK(lh_state_create(r->model, r->pool, ROWS, &r->state));
+    lh_options_destroy(options);
+    return good;
+}
+
+static void close_rsa(rsa *r) {
+    lh_tape_destroy(r->tape);
+    lh_state_destroy(r->state);
+    lh_model_destroy(r->model);
+    lh_pool_destroy(r->pool);
+    lh_device_close(r->device);
+}
+
+static const lh_tensor *read_vectors(rsa *r, const real *x) {
+    const int64_t shape[] = {ROWS, LENGTH, FEATURES}, rows[] = {ROWS};
+    const int32_t starts[ROWS] = {1, 1};
+    lh_output out = {0};
+    lh_tape_begin(r->tape, false, 1, 0);
+    const lh_batch batch = {.rows = ROWS,
+                            .length = LENGTH,
+                            .vectors = lh_reals(r->tape, 3, shape, x),
+                            .starts = lh_integers(r->tape, 1, rows, starts)};
+    if (!CHECK_OK(lh_model_forward(r->model, r->tape, r->state, &batch, false, &out))) return NULL;
+    return out.hidden;
+}
+
+static const real *param(const rsa *r, const char *name) {
+    return lh_tensor_real(lh_params_get(r->model->params, lh_params_find(r->model->params, name)));
+}
+
+/* y [columns] += x [rows] times weight [rows][stride], from column `first` on. */
+static void multiply_add(const double *x, int rows, const real *weight, int stride, int first,
+                         int columns, double *y) {
+    for (int i = 0; i < rows; ++i)
+        for (int c = 0; c < columns; ++c)
+            y[c] += x[i] * (double)weight[i * stride + first + c];
+}
+
+/* The outputs of one row, by the recursion. */
+static void expected(const rsa *r, const real *x, double y[LENGTH][FEATURES]) {
+    double h[INNER] = {0}, before[INNER] = {0};
+    for (int t = 0; t < LENGTH; ++t) {
+        double now[FEATURES], v[INNER] = {0}, z[WIDTH];
+        for (int f = 0; f < FEATURES; ++f)
+            now[f] = (double)x[t * FEATURES + f];
+        multiply_add(now, FEATURES, param(r, "layers.0.joined"), 3 * INNER, 2 * INNER, INNER, v);
+        for (int i = 0; i < INNER; ++i) {
+            const double lambda = tanh((double)param(r, "layers.0.recurrence.eta")[i / HEAD]);
+            h[i] = lambda * (h[i] + before[i]);
+            before[i] = v[i];
+        }
+        for (int c = 0; c < WIDTH; ++c)
+            z[c] = (double)param(r, "layers.0.bias")[c];
+        multiply_add(h, INNER, param(r, "layers.0.out"), WIDTH, 0, WIDTH, z);
+        multiply_add(now, FEATURES, param(r, "layers.0.own"), WIDTH, 0, WIDTH, z);
+        for (int f = 0; f < FEATURES; ++f)
+            y[t][f] = (double)param(r, "head.bias")[f];
+        multiply_add(z, WIDTH, param(r, "head.weight"), FEATURES, 0, FEATURES, y[t]);
+    }
+}
+
+/* With pred_len only the last steps come out. */
+static void check(int64_t pred_len) {
+    rsa r;
+    real x[ROWS * LENGTH * FEATURES];
+    const int count = pred_len > 0 ? (int)pred_len : LENGTH;
+    for (int i = 0; i < ROWS * LENGTH * FEATURES; ++i)
+        x[i] = (real)test_uniform();
+    REQUIRE(open_rsa(&r, "layers=1 width=3 heads=2 head_width=2 rsa_kinds=2+0+0+0+0+0 rsa_gate=30",
+                     pred_len));
+    const lh_tensor *out = read_vectors(&r, x);
+    REQUIRE(out != NULL && out->shape[1] == count);
+    for (int row = 0; row < ROWS; ++row) {
+        double y[LENGTH][FEATURES];
+        expected(&r, x + row * LENGTH * FEATURES, y);
+        for (int i = 0; i < count * FEATURES; ++i)
+            CHECK_NEAR(lh_tensor_real(out)[row * count * FEATURES + i],
+                       y[LENGTH - count + i / FEATURES][i % FEATURES], 1e-5);
+    }
+    close_rsa(&r);
+}
+
+TEST(an_open_gate_leaves_a_linear_rnn) {
+    check(0);
+}
+
+TEST(windows_of_a_series_predict_their_end) {
+    check(3);
+}
