@@ -9,6 +9,7 @@
 #include "datasets/corpus.h"
 #include "harness/engine/npy.h"
 #include "harness/lua/bind.h"
+#include "harness/run/lsh_rate.h"
 #include "harness/run/machine.h"
 #include "harness/run/rate.h"
 #include "harness/train/forward.h"
@@ -87,6 +88,28 @@ static int matmul_rate(lua_State *lua) {
     lh_lua_check(lua, lh_matmul_rate(luaL_checkinteger(lua, 1), (int)luaL_checkinteger(lua, 2),
                                      lua_toboolean(lua, 3), &rate));
     lua_pushnumber(lua, rate);
+    return 1;
+}
+
+/* lsh_rate(length, rounds, chunk) -> seconds of full and LSH attention and of bringing tokens into
+ * order. */
+static int lsh_rate(lua_State *lua) {
+    lh_lsh_rate rate;
+    lh_lua_check(lua, lh_lsh_measure(luaL_checkinteger(lua, 1), luaL_checkinteger(lua, 2),
+                                     luaL_checkinteger(lua, 3), &rate));
+    const struct {
+        const char *name;
+        double value;
+    } fields[] = {{"full", rate.full},
+                  {"lsh", rate.lsh},
+                  {"full_training", rate.full_training},
+                  {"lsh_training", rate.lsh_training},
+                  {"order", rate.order}};
+    lua_newtable(lua);
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
+        lua_pushnumber(lua, fields[i].value);
+        lua_setfield(lua, -2, fields[i].name);
+    }
     return 1;
 }
 
@@ -234,6 +257,7 @@ const luaL_Reg lh_lua_machine[] = {{"machine", machine},
                                    {"program_folder", program_folder},
                                    {"interrupted", interrupted},
                                    {"matmul_rate", matmul_rate},
+                                   {"lsh_rate", lsh_rate},
                                    {"forward", forward},
                                    {"read_npy", read_npy},
                                    {NULL, NULL}};

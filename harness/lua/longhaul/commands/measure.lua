@@ -108,6 +108,20 @@ local function steps(rows, size, peak, rounds)
   end
 end
 
+-- LSH attention against full attention: one round, chunks of 64.
+local function attention(rows, length)
+  local time, name = core.lsh_rate(length, 1, 64), ("length %d, 1 round, chunk 64"):format(length)
+  local title = { "LSH attention" }
+  print(("\nLSH attention, %s: %.1f ms forward, %.1f of full attention's speed; %.1f ms with backward, %.1f;"):format(name,
+    1e3 * time.lsh, time.full / time.lsh, 1e3 * time.lsh_training, time.full_training / time.lsh_training))
+  print(("  sorting and moving rows into order %.1f ms, %.1f%% of forward"):format(1e3 * time.order,
+    100 * time.order / time.lsh))
+  add(rows, title, name, "forward_ms", 1e3 * time.lsh, "ms", "full attention", time.lsh / time.full)
+  add(rows, title, name, "step_time_ms", 1e3 * time.lsh_training, "ms", "full attention",
+    time.lsh_training / time.full_training)
+  add(rows, title, name, "order_ms", 1e3 * time.order, "ms", "LSH attention", time.order / time.lsh)
+end
+
 local function bench(values)
   local machine = core.machine()
   local rows = {}
@@ -119,6 +133,7 @@ local function bench(values)
       steps(rows, size, peak, tonumber(values.rounds or 7))
     end
   end
+  if not values.only or ("lsh"):find(values.only, 1, true) then attention(rows, 16384) end
   if not values.only or ("gpt2"):find(values.only, 1, true) then
     require("longhaul.gpt2_bench").run(rows, machine.threads)
   end
@@ -134,7 +149,7 @@ return {
       usage = "bench [--rounds N] [--only TEXT]",
     options = {
       { "rounds=", "timed rounds (default 7)", "N" },
-        { "only=", "only what contains this, 'width 256' or gpt2", "TEXT" },
+        { "only=", "only what contains this, 'width 256', lsh or gpt2", "TEXT" },
       { "results=", "folder for results", "DIR" },
     },
   },

@@ -1,0 +1,120 @@
+#include "harness/run/lsh_rate.h"
+
+#include <time.h>
+
+#include "harness/engine/ops.h"
+#include "harness/engine/record.h"
+
+enum { REPEATS = 5, HEAD_WIDTH = 64 };
+
+static double seconds(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void keep_best(double *best, double begin) {
+    const double taken = seconds() - begin;
+    if (*best == 0 || taken < *best) *best = taken;
+}
+
+/* [1][length][1][HEAD_WIDTH], from a stream of its own. */
+static lh_tensor *random_vectors(lh_tape *tape, int64_t length) {
+    const int64_t shape[] = {1, length, 1, HEAD_WIDTH};
+    lh_tensor *key = lh_tape_random_key(tape), *x = lh_tape_new(tape, LH_REAL, 4, shape);
+    if (key == NULL || x == NULL) return NULL;
+    const lh_normal_args args = {.count = lh_tensor_count(x),
+                                 .key = (const lh_random_key *)(const void *)lh_tensor_integer(key),
+                                 .x = lh_tensor_real(x)};
+    return LH_RUN(lh_tape_pool(tape), normal, &args) == LH_OK ? x : NULL;
+}
+
+static lh_tensor *attend(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tensor *v) {
+    lh_tensor *k = lh_unit_norm(tape, q, 1e-6);
+    if (lsh != NULL) return lh_attend_lsh(tape, lsh, q, k, v);
+    lh_attention full = LH_ATTENTION;
+    full.min_distance = 1;
+    full.key_count = 1;
+    full.keys[0] = (lh_keys){.k = k, .v = v};
+    return lh_attend(tape, &full, q);
+}
+
+/* One pass of one kind; lsh NULL: full attention. */
+static lh_status time_pass(lh_tape *tape, const lh_lsh *lsh, int64_t length, bool training,
+                           double *best) {
+    lh_tape_begin(tape, training, 1, 0);
+    lh_tensor *q = random_vectors(tape, length), *v = random_vectors(tape, length);
+    lh_tensor *cotangent = random_vectors(tape, length);
+    if (q == NULL || v == NULL || cotangent == NULL) return lh_error_get()->status;
+    if (training) {
+        LH_TRY(lh_tensor_require_gradient(q));
+        LH_TRY(lh_tensor_require_gradient(v));
+    }
+    const double begin = seconds();
+    lh_tensor *y = attend(tape, lsh, q, v);
+    if (training) LH_TRY(lh_tape_backward_from(tape, y, cotangent));
+    keep_best(best, begin);
+    return y != NULL ? LH_OK : lh_error_get()->status;
+}
+
+/* Sorting random buckets, and moving rows into their order. */
+static lh_status time_order(lh_tape *tape, const lh_lsh *lsh, int64_t length, double *best) {
+    const lh_lsh settled = lh_lsh_settle(lsh, length);
+    const int64_t shape[] = {lsh->rounds, length}, table[] = {length, HEAD_WIDTH};
+    int64_t buckets = 1;
+    for (int64_t f = 0; f < settled.factors; ++f)
+        buckets *= settled.factor[f];
+    int32_t *random = lh_tape_scratch(tape, (size_t)(lsh->rounds * length) * sizeof *random);
+    if (random == NULL) return LH_EMEMORY;
+    const lh_random_key key = {.seed = 7, .stream = LH_STREAM_DATA};
+    for (int64_t i = 0; i < lsh->rounds * length; ++i)
+        random[i] = (int32_t)(lh_random_word(key, (uint64_t)i) % (uint32_t)buckets);
+    lh_tensor *bucket = lh_integers(tape, 2, shape, random), *t[3];
+    lh_tensor *x = lh_reshape(tape, random_vectors(tape, length), 2, table);
+    for (int i = 0; i < 3; ++i)
+        t[i] = lh_tape_new(tape, LH_I32, 2, shape);
+    if (bucket == NULL || x == NULL || t[0] == NULL || t[1] == NULL || t[2] == NULL)
+        return lh_error_get()->status;
+    const lh_lsh_sort_args args = {.rows = lsh->rounds,
+                                   .length = length,
+                                   .buckets = buckets,
+                                   .chunk = lsh->chunk,
+                                   .bucket = lh_tensor_integer(bucket),
+                                   .order = lh_tensor_integer(t[0]),
+                                   .slot = lh_tensor_integer(t[1]),
+                                   .first = lh_tensor_integer(t[2])};
+    const double begin = seconds();
+    LH_TRY(LH_RUN_W(lh_tape_pool(tape), lsh_sort, &args));
+    for (int i = 0; i < 4; ++i)
+        if (lh_gather(tape, x, t[0]) == NULL) return lh_error_get()->status;
+    keep_best(best, begin);
+    return LH_OK;
+}
+
+static lh_status measure(lh_tape *tape, const lh_lsh *lsh, int64_t length, lh_lsh_rate *out) {
+    *out = (lh_lsh_rate){0};
+    for (int i = 0; i < REPEATS; ++i) {
+        LH_TRY(time_pass(tape, NULL, length, false, &out->full));
+        LH_TRY(time_pass(tape, lsh, length, false, &out->lsh));
+        LH_TRY(time_pass(tape, NULL, length, true, &out->full_training));
+        LH_TRY(time_pass(tape, lsh, length, true, &out->lsh_training));
+        lh_tape_begin(tape, false, 1, 0);
+        LH_TRY(time_order(tape, lsh, length, &out->order));
+    }
+    return LH_OK;
+}
+
+lh_status lh_lsh_measure(int64_t length, int64_t rounds, int64_t chunk, lh_lsh_rate *out) {
+    const lh_lsh lsh = {.rounds = rounds, .chunk = chunk};
+    lh_device *device = NULL;
+    lh_pool *pool = NULL;
+    lh_tape *tape = NULL;
+    LH_TRY(lh_pool_open_device("cpu", &device));
+    lh_status status = lh_pool_create(device, &pool);
+    if (status == LH_OK) status = lh_tape_create(pool, &tape);
+    if (status == LH_OK) status = measure(tape, &lsh, length, out);
+    lh_tape_destroy(tape);
+    lh_pool_destroy(pool);
+    lh_device_close(device);
+    return status;
+}
