@@ -209,9 +209,12 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     LH_TRY(check_length(model, batch->source_tokens->shape[1], "a source"));
     const lh_reformer_run *run = lh_reformer_begin(&model->config, pass, model->parameters);
     if (run == NULL) return LH_EMEMORY;
-    lh_tensor *source =
-        run_stack(model, run, &model->encoder, batch->source_tokens, NULL, batch->source_count);
+    lh_tensor *source = batch->encoded;
+    if (source == NULL)
+        source =
+            run_stack(model, run, &model->encoder, batch->source_tokens, NULL, batch->source_count);
     if (source == NULL) return lh_error_get()->status;
+    out->encoded = source;
     out->hidden =
         run_stack(model, run, &model->decoder, batch->tokens, source, batch->source_count);
     out->head_weight = run->param[model->head];

@@ -274,8 +274,11 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const lh_batch *batch = lh_pass_batch(pass);
     if (batch->source_tokens == NULL)
         return lh_fail(LH_EOPTION, "needs a source sequence for its encoder");
-    lh_tensor *source = run_stack(model, pass, &model->encoder, batch->source_tokens, NULL);
+    lh_tensor *source = batch->encoded;
+    if (source == NULL)
+        source = run_stack(model, pass, &model->encoder, batch->source_tokens, NULL);
     if (source == NULL) return lh_error_get()->status;
+    out->encoded = source;
     out->hidden = run_stack(model, pass, &model->decoder, batch->tokens, source);
     if (model->size.classes > 0) {
         out->head_weight = lh_pass_param(pass, model->classifier);

@@ -13,7 +13,7 @@
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
 #define LH_MODEL_ABI_MAJOR 3
-#define LH_MODEL_ABI_MINOR 0
+#define LH_MODEL_ABI_MINOR 1
 
 /* What the task tells the model before parameters are declared. */
 typedef struct lh_model_setup {
@@ -45,6 +45,7 @@ typedef struct lh_batch {
     lh_tensor *starts;         /* i32  [rows]: 1 where a document begins with this segment */
     int64_t position; /* tokens of the model's window that its cache holds already, in generation */
     lh_tensor *source_count; /* i32 [rows]: tokens of each source, before its padding */
+    lh_tensor *encoded; /* what the encoder gave for these sources before: it need not run again */
 } lh_batch;
 
 typedef enum lh_state_kind {
@@ -75,6 +76,7 @@ typedef struct lh_output {
     const int64_t *cutoff;     /* [clusters], ascending; borrowed */
     lh_tensor *cluster_weight; /* [clusters][width]: cluster i is column clusters - 1 - i */
     lh_tensor *cluster_bias;   /* [clusters] */
+    lh_tensor *encoded;        /* of a model with an encoder: what it gave */
 } lh_output;
 
 enum { LH_CLUSTERS = 8 };

@@ -11,6 +11,7 @@ typedef struct translation {
     lh_session *session;
     lh_state *state;
     lh_batch batch;
+    lh_tensor *encoded; /* the sources of all steps; NULL before the first one */
     int64_t rows, longest;
     lh_host_batch host;
     int32_t *source, *counts, *starts, *tokens;
@@ -45,6 +46,7 @@ static lh_status open_translation(translation *t, const lh_pair *pairs, int64_t 
 }
 
 static void close_translation(translation *t) {
+    lh_tensor_release(t->encoded);
     lh_batch_clear(&t->batch);
     lh_state_destroy(t->state);
     free(t->source);
@@ -59,7 +61,9 @@ static lh_status run_model(translation *t, real *logits) {
     LH_TRY(lh_batch_upload(session->pool, &session->setup, &t->host, &t->batch));
     lh_tape_begin(session->tape, false, session->seed, 0);
     const lh_scope scope = lh_scope_open(session->tape);
+    t->batch.encoded = t->encoded;
     LH_TRY(lh_model_forward(session->model, session->tape, t->state, &t->batch, false, &output));
+    if (t->encoded == NULL && output.encoded != NULL) t->encoded = lh_tensor_retain(output.encoded);
     const lh_tensor *last = lh_loss_last_logits(session->tape, &output);
     if (last == NULL) return lh_error_get()->status;
     LH_TRY(lh_tensor_read(last, logits, t->rows * session->setup.vocabulary));

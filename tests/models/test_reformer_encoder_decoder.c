@@ -152,6 +152,35 @@ TEST(padding_of_a_source_is_seen_by_nobody) {
     CHECK(memcmp(hidden + 4 * WIDTH, other + 4 * WIDTH, sizeof hidden / 2) == 0);
 }
 
+/* What the encoder gave serves again, bit for bit, and then the source itself is not read. */
+TEST(an_encoded_source_serves_again) {
+    model_bench bench;
+    int32_t source[ROWS * 9];
+    const int32_t tokens[ROWS * 4] = {0, 1, 2, 3, 4, 5, 6, 7}, counts[ROWS] = {5, 9};
+    random_tokens(source, ROWS * 9);
+    static const char *const models[] = {name, "t5"};
+    static const char *const options[] = {SIZES "layers=2", "width=8 heads=2 layers=2"};
+    for (int i = 0; i < 2 && bench_open(&bench, models[i], options[i], ROWS); ++i) {
+        lh_output first, again;
+        lh_tape_begin(bench.tape, false, 1, 0);
+        lh_batch batch = {.rows = ROWS,
+                          .length = 4,
+                          .tokens = bench_integers(&bench, 4, tokens),
+                          .source_tokens = bench_integers(&bench, 9, source),
+                          .source_count = bench_integers(&bench, 0, counts)};
+        REQUIRE_OK(lh_model_forward(bench.model, bench.tape, bench.state, &batch, false, &first));
+        REQUIRE(first.encoded != NULL && first.encoded->shape[1] == 9);
+        batch.encoded = first.encoded;
+        for (int t = 0; t < 9; ++t)
+            source[t] = (source[t] + 1) % BENCH_VOCABULARY;
+        batch.source_tokens = bench_integers(&bench, 9, source);
+        REQUIRE_OK(lh_model_forward(bench.model, bench.tape, bench.state, &batch, false, &again));
+        CHECK(memcmp(lh_tensor_real(first.hidden), lh_tensor_real(again.hidden),
+                     sizeof(real) * ROWS * 4 * WIDTH) == 0);
+        bench_close(&bench);
+    }
+}
+
 TEST(longer_sources_than_positions_are_refused) {
     model_bench bench;
     const int32_t tokens[ROWS * 30] = {0};
