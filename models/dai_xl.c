@@ -32,7 +32,7 @@ typedef struct instance {
     int64_t vocabulary, layers, width, heads, head_width, hidden;
     int64_t memory, longest_distance, segment, recurrent; /* recurrent: from 0; -1: none */
     bool same_length;
-    double dropout, attention_dropout;
+    double dropout, attention_dropout, deviation;
     int embedding, head_bias, cluster_weight, cluster_bias;
     int clusters;
     int64_t cutoff[LH_CLUSTERS];
@@ -59,6 +59,8 @@ static const lh_option options[] = {
      "dropout rate of embeddings, positions, layers and the last hidden states in training"},
     {"attention_dropout", LH_OPTION_REAL, "0", 0, 0.99, NULL,
      "dropout rate of the attention weights in training"},
+    {"initial_deviation", LH_OPTION_REAL, "0.02", 1e-6, 10, NULL,
+     "of the initial weights, which narrow models want larger"},
     {"cutoffs", LH_OPTION_LIST, "", 0, 0, NULL,
      "adaptive softmax: where the vocabulary, frequent words first, is cut into clusters"},
     {"recurrent_layer", LH_OPTION_INTEGER, "0", -LAYERS, LAYERS, NULL,
@@ -121,6 +123,7 @@ static lh_status read_options(const lh_options *values, const lh_model_setup *se
     model->same_length = lh_options_flag(values, "same_length");
     model->dropout = lh_options_real(values, "dropout");
     model->attention_dropout = lh_options_real(values, "attention_dropout");
+    model->deviation = lh_options_real(values, "initial_deviation");
     if (model->hidden == 0) model->hidden = 4 * model->width;
     if (model->same_length && model->memory == 0)
         return lh_fail(LH_EOPTION, "option 'same_length' needs a memory");
@@ -136,15 +139,15 @@ static lh_status read_options(const lh_options *values, const lh_model_setup *se
 
 /* ---- parameters: N(0, 0.02), gains N(1, 0.02), biases 0, as released ---- */
 
-static lh_init small(void) {
-    return lh_init_normal(0.02);
+static lh_init small(const instance *model) {
+    return lh_init_normal(model->deviation);
 }
 
-static lh_dense declare_dense(lh_declare *declaration, int64_t in, int64_t out,
-                              const char *prefix) {
+static lh_dense declare_dense(const instance *model, lh_declare *declaration, int64_t in,
+                              int64_t out, const char *prefix) {
     const int64_t weight[] = {in, out};
     lh_dense dense;
-    dense.weight = lh_declare_param(declaration, small(), 2, weight, "%s.weight", prefix);
+    dense.weight = lh_declare_param(declaration, small(model), 2, weight, "%s.weight", prefix);
     dense.bias = lh_declare_param(declaration, lh_init_normal(0.0), 1, &out, "%s.bias", prefix);
     return dense;
 }
@@ -175,15 +178,16 @@ static void declare_attention(instance *model, int64_t i, lh_declare *declaratio
     layer *l = &model->layer[i];
     char name[NAME];
     const char *prefix = name_part(name, i, "attention");
-    l->query = lh_declare_param(declaration, small(), 2, query, "%s.query", prefix);
-    l->key_value = lh_declare_param(declaration, small(), 2, key_value, "%s.key_value", prefix);
-    l->out = lh_declare_param(declaration, small(), 2, out, "%s.out", prefix);
+    l->query = lh_declare_param(declaration, small(model), 2, query, "%s.query", prefix);
+    l->key_value =
+        lh_declare_param(declaration, small(model), 2, key_value, "%s.key_value", prefix);
+    l->out = lh_declare_param(declaration, small(model), 2, out, "%s.out", prefix);
     if (i == first) {
         lh_relative_position_declare(&l->relative, model->width, model->heads, model->head_width,
-                                     small(), declaration, prefix);
+                                     small(model), declaration, prefix);
     } else {
         lh_relative_position_declare_shared(&l->relative, &model->layer[first].relative,
-                                            model->width, small(), declaration, prefix);
+                                            model->width, small(model), declaration, prefix);
     }
     if (model->memory > 0)
         l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory, "%s.memory", prefix);
@@ -203,9 +207,9 @@ static void declare_layer(instance *model, const lh_recurrence_config *recurrenc
     }
     l->attention_norm =
         declare_norm(declaration, model->width, name_part(name, i, "attention.norm"));
-    l->in = declare_dense(declaration, model->width, model->hidden,
+    l->in = declare_dense(model, declaration, model->width, model->hidden,
                           name_part(name, i, "feed_forward.in"));
-    l->back = declare_dense(declaration, model->hidden, model->width,
+    l->back = declare_dense(model, declaration, model->hidden, model->width,
                             name_part(name, i, "feed_forward.out"));
     l->feed_forward_norm =
         declare_norm(declaration, model->width, name_part(name, i, "feed_forward.norm"));
@@ -222,19 +226,20 @@ static void declare_block(instance *model, const lh_options *values, lh_declare 
                                         .states = lh_options_integer(values, "states"),
                                         .block = lh_options_integer(values, "block")};
     if (config.state_head_width == 0) config.state_head_width = model->head_width;
-    lh_recurrent_block_declare(&model->block, &config, small(), declaration,
+    lh_recurrent_block_declare(&model->block, &config, small(model), declaration,
                                name_part(name, model->recurrent, "recurrent"));
 }
 
 static void declare_head(instance *model, lh_declare *declaration) {
     const int64_t table[] = {model->vocabulary, model->width},
                   clusters[] = {model->clusters, model->width};
-    model->embedding = lh_declare_param(declaration, small(), 2, table, "embedding.weight");
+    model->embedding = lh_declare_param(declaration, small(model), 2, table, "embedding.weight");
     lh_declare_embedding(declaration);
     model->head_bias =
         lh_declare_param(declaration, lh_init_normal(0.0), 1, &model->vocabulary, "head.bias");
     if (model->clusters == 0) return;
-    model->cluster_weight = lh_declare_param(declaration, small(), 2, clusters, "clusters.weight");
+    model->cluster_weight =
+        lh_declare_param(declaration, small(model), 2, clusters, "clusters.weight");
     model->cluster_bias =
         lh_declare_param(declaration, lh_init_normal(0.0), 1, clusters, "clusters.bias");
 }

@@ -32,6 +32,8 @@ same brt "$tiny window=4 recurrence=fixed:skip recurrent_layers=1" optimizer=ada
 same brt "$tiny window=4 recurrence=lstm:dual recurrent_layers=1 feedback=true" optimizer=adamw
 same memorizing 'layers=2 width=8 heads=2 window=8 dropout=0 memory=12 top=3 memory_layer=1' optimizer=adafactor
 same transformer_xl "$tiny span=6" 'optimizer=sgd clip=0.1'
+same dai_xl "$tiny memory=6 rsa_kinds=1+0+0+0+0+1 rsa_dilation=2" optimizer=adam
+same dai_xl "$tiny memory=6 recurrent_layer=1 states=3 block=4" optimizer=adam
 same staircase "$tiny forward_size=4 steps=2" optimizer=adam
 same cached_staircase "$tiny forward_size=2 step_size=6" optimizer=adam
 same feedback "$tiny span=5" optimizer=adam
