@@ -409,6 +409,16 @@ static const lh_tensor_name published_names[] = {
     {NULL, NULL, false},
 };
 
+static lh_status probe(const void *self, const lh_params *params,
+                       void (*report)(void *context, const char *name, double value),
+                       void *context) {
+    const lh_gpt2_core *core = &((const instance *)self)->core;
+    for (int64_t i = 0; i < core->config.layers; ++i)
+        LH_TRY(
+            lh_recurrence_encoding_probe(&core->layer[i].recurrence, params, i, report, context));
+    return LH_OK;
+}
+
 const lh_model_class lh_model_gpt2 = {
     .name = "gpt2",
     .summary = "GPT-2 on windows of text, disjoint or overlapping",
@@ -421,6 +431,7 @@ const lh_model_class lh_model_gpt2 = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .probe = probe,
     .published_names = published_names,
 };
 
@@ -436,5 +447,6 @@ const lh_model_class lh_model_gpt2_recurrent = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .probe = probe,
     .published_names = published_names,
 };

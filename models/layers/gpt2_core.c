@@ -20,6 +20,7 @@ lh_status lh_gpt2_config_read(const lh_options *options, const lh_model_setup *s
         .dropout = lh_options_real(options, "dropout"),
     };
     LH_TRY(lh_require_tokens(setup));
+    LH_TRY(lh_recurrence_config_read(options, config->heads, &config->recurrence_encoding));
     return lh_settle_head_width(config->width, config->heads, &config->head_width);
 }
 
@@ -52,6 +53,8 @@ static void declare_block(lh_gpt2_core *core, int64_t i, lh_declare *declare) {
     declare_linear(declare, deviation, width, 3 * width, name, &layer->joined, &layer->joined_bias);
     (void)snprintf(name, sizeof name, "layers.%lld.attention.out", (long long)i);
     declare_linear(declare, residual, width, width, name, &layer->out, &layer->out_bias);
+    (void)snprintf(name, sizeof name, "layers.%lld.recurrence", (long long)i);
+    lh_recurrence_encoding_declare(&layer->recurrence, &config->recurrence_encoding, declare, name);
     (void)snprintf(name, sizeof name, "layers.%lld.feed_forward.", (long long)i);
     declare_norm(declare, width, name, &layer->feed_forward_gain, &layer->feed_forward_bias);
     (void)snprintf(name, sizeof name, "layers.%lld.feed_forward.in", (long long)i);
@@ -156,6 +159,7 @@ static lh_tensor *attend(const lh_gpt2_run *run, const lh_gpt2_layer *l, lh_tens
                               lh_slice(run->tape, joined, 2, config->width, 2 * config->width));
     lh_tensor *y =
         lh_attend(run->tape, &attention, lh_slice(run->tape, heads, 2, 0, config->heads));
+    y = lh_recurrence_encoding_mix_again(&l->recurrence, run->tape, run->param, &attention, y);
     return y == NULL ? NULL : lh_reshape(run->tape, y, 3, x->shape);
 }
 

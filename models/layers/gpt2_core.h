@@ -4,7 +4,7 @@
 #ifndef LH_LAYERS_GPT2_CORE_H
 #define LH_LAYERS_GPT2_CORE_H
 
-#include "harness/engine/model.h"
+#include "models/layers/recurrence_encoding.h"
 
 enum { LH_GPT2_LAYERS = 96 };
 
@@ -12,12 +12,14 @@ typedef struct lh_gpt2_config {
     int64_t vocabulary, layers, width, heads, head_width;
     int64_t context; /* rows of the position table */
     double dropout;  /* of embeddings, attention and what joins the residual stream */
+    lh_recurrence_config recurrence_encoding;
 } lh_gpt2_config;
 
 /* Indices of the parameters of one block. */
 typedef struct lh_gpt2_layer {
     int gain, bias, joined, joined_bias, out, out_bias;
     int feed_forward_gain, feed_forward_bias, in, in_bias, feed_forward_out, feed_forward_out_bias;
+    lh_recurrence_encoding recurrence;
 } lh_gpt2_layer;
 
 typedef struct lh_gpt2_core {
@@ -38,10 +40,14 @@ typedef struct lh_gpt2_core {
          1048576,                                                                                  \
          NULL,                                                                                     \
          "learned positions: the longest window"},                                                 \
-    {                                                                                              \
-        "dropout", LH_OPTION_REAL, "0.1", 0, 0.99, NULL,                                           \
-            "dropout rate of embeddings, attention and residual branches in training"              \
-    }
+        {"dropout",                                                                                \
+         LH_OPTION_REAL,                                                                           \
+         "0.1",                                                                                    \
+         0,                                                                                        \
+         0.99,                                                                                     \
+         NULL,                                                                                     \
+         "dropout rate of embeddings, attention and residual branches in training"},               \
+        LH_RECURRENCE_OPTIONS
 
 /* Reads the rows of LH_GPT2_OPTIONS. Fails: LH_EOPTION when heads do not divide width, or the task
  * has no tokens. */

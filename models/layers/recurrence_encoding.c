@@ -145,6 +145,20 @@ void lh_recurrence_encoding_declare(lh_recurrence_encoding *layer,
 
 /* ---- forward ---- */
 
+/* Mixes with the parameters that stand in `lists`. */
+static lh_tensor *mix(const lh_recurrence_encoding *layer, lh_tape *tape, lh_recurrence lists,
+                      const lh_attention *attention, lh_tensor *attended) {
+    lists.both_ways = attention->min_distance < 0;
+    lists.encoded = layer->encoded;
+    for (int i = 0; i < layer->encoded; ++i) {
+        lh_rem_head *head = &lists.head[i];
+        *head = layer->head[i];
+        const int64_t farthest = attention->max_distance / head->dilation;
+        if (head->cutoff > farthest) head->cutoff = farthest;
+    }
+    return lh_encode_recurrence(tape, &lists, attention->keys, attention->key_count, attended);
+}
+
 static lh_tensor *list_of(const lh_pass *pass, int param) {
     return param >= 0 ? lh_pass_param(pass, param) : NULL;
 }
@@ -152,20 +166,22 @@ static lh_tensor *list_of(const lh_pass *pass, int param) {
 lh_tensor *lh_recurrence_encoding_mix(const lh_recurrence_encoding *layer, const lh_pass *pass,
                                       const lh_attention *attention, lh_tensor *attended) {
     if (layer->encoded == 0 || attended == NULL) return attended;
-    lh_recurrence recurrence = {.both_ways = attention->min_distance < 0,
-                                .encoded = layer->encoded,
-                                .eta = list_of(pass, layer->eta),
-                                .nu = list_of(pass, layer->nu),
-                                .theta = list_of(pass, layer->theta),
-                                .mu = lh_pass_param(pass, layer->mu)};
-    for (int i = 0; i < layer->encoded; ++i) {
-        lh_rem_head *head = &recurrence.head[i];
-        *head = layer->head[i];
-        const int64_t farthest = attention->max_distance / head->dilation;
-        if (head->cutoff > farthest) head->cutoff = farthest;
-    }
-    return lh_encode_recurrence(lh_pass_tape(pass), &recurrence, attention->keys,
-                                attention->key_count, attended);
+    const lh_recurrence lists = {.eta = list_of(pass, layer->eta),
+                                 .nu = list_of(pass, layer->nu),
+                                 .theta = list_of(pass, layer->theta),
+                                 .mu = list_of(pass, layer->mu)};
+    return mix(layer, lh_pass_tape(pass), lists, attention, attended);
+}
+
+lh_tensor *lh_recurrence_encoding_mix_again(const lh_recurrence_encoding *layer, lh_tape *tape,
+                                            lh_tensor *const *param, const lh_attention *attention,
+                                            lh_tensor *attended) {
+    if (layer->encoded == 0 || attended == NULL) return attended;
+    const lh_recurrence lists = {.eta = layer->eta >= 0 ? param[layer->eta] : NULL,
+                                 .nu = layer->nu >= 0 ? param[layer->nu] : NULL,
+                                 .theta = layer->theta >= 0 ? param[layer->theta] : NULL,
+                                 .mu = param[layer->mu]};
+    return mix(layer, tape, lists, attention, attended);
 }
 
 /* What a figure is told of one layer. */

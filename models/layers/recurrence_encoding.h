@@ -91,6 +91,11 @@ void lh_recurrence_encoding_declare(lh_recurrence_encoding *layer,
 lh_tensor *lh_recurrence_encoding_mix(const lh_recurrence_encoding *layer, const lh_pass *pass,
                                       const lh_attention *attention, lh_tensor *attended);
 
+/* The same where there is no pass, in a region that runs again: `param` are all of the model's. */
+lh_tensor *lh_recurrence_encoding_mix_again(const lh_recurrence_encoding *layer, lh_tape *tape,
+                                            lh_tensor *const *param, const lh_attention *attention,
+                                            lh_tensor *attended);
+
 /* Reports the gate sigmoid(mu) as layer_<i>_rsa_gate and of each encoded head lambda or gamma and
  * theta as layer_<i>_rsa_head_<h>_lambda and so on, counted from 1; for an lh_model_class's probe.
  */

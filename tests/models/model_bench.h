@@ -228,6 +228,7 @@ static const model_case model_cases[] = {
     {"gpt2", GPT2, 8, false},
     {"gpt2", GPT2 " window=4", 8, true},
     {"gpt2", GPT2 " window=4 recompute=false", 8, true},
+    {"gpt2", GPT2 " window=4 rsa_kinds=1+0+0+0+0+1 rsa_dilation=2", 8, true},
     {"gpt2_recurrent", GPT2 " summary_hidden=5 window=4 carry=true", 8, true},
     {"gpt2_recurrent", GPT2 " summary_hidden=5 window=2 insertion=0 embeddings=2 final_norm=false",
      4, true},
