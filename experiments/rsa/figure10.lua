@@ -1,7 +1,7 @@
 -- RSA, Figure 10: what the recurrence encodings have learnt on Parity (regular), Tomita 5 (dilated) and Tomita 6
 -- (cyclical), from the runs of Table 2: the weight of a letter by how far back it stands.
 local lh = require "longhaul"
-local languages = lh.include "languages.lua"
+local languages = lh.include "regular_languages.lua"
 
 local bench = lh.experiment("rsa-figure10", { runs = "rsa-table2" })
 

@@ -1,7 +1,7 @@
 -- RSA, Table 2: whole strings of six regular languages that are right, of the lengths of training (bin 0) and longer
 -- (bin 1).
 local lh = require "longhaul"
-local languages = lh.include "languages.lua"
+local languages = lh.include "regular_languages.lua"
 
 local bench = lh.experiment "rsa-table2"
 

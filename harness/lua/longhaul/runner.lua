@@ -207,18 +207,14 @@ local valid_metrics = { "bits_per_token", "perplexity", "word_perplexity", "erro
 
 -- Keeps what the model says of itself, sorted by name, and the mean gate of its recurrence encodings.
 local function keep_probes(run, results, session, record)
-  local list, sum, gates = {}, 0, 0
-  for name, value in pairs(session:probe()) do
-    list[#list + 1] = { name = name, value = value }
-    if name:find "_rsa_gate$" then
-      record[name] = value
-      sum, gates = sum + value, gates + 1
-    end
-  end
+  local list, sum = {}, 0
+  for name, value in pairs(session:probe()) do list[#list + 1] = { name = name, value = value } end
   if #list == 0 then return end
   table.sort(list, function(a, b) return a.name < b.name end)
   results:write_probes(run.id, list)
-  if gates > 0 then record.rsa_gate = sum / gates end
+  local gates, names = gates_of(session)
+  for _, name in ipairs(names) do sum = sum + gates[name] end
+  if #names > 0 then record.rsa_gate = sum / #names end
 end
 
 local function finish(run, results, session, record)
