@@ -17,7 +17,8 @@ fi
 on_ranks() {
     local count=$1
     shift
-    timeout 60 mpirun -np "$count" --oversubscribe --allow-run-as-root "$longhaul" "$@"
+    # What Open MPI itself leaks has no names once its parts are unloaded.
+    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 timeout 100 mpirun -np "$count" --oversubscribe --allow-run-as-root "$longhaul" "$@"
 }
 
 # STEPS and EVERY are replaced. Five rows are no multiple of two ranks.
@@ -40,7 +41,7 @@ bench:table { columns = { "bits_per_byte", "relative_step_time" }, baseline = "s
 return bench
 LUA
 sed 's/STEPS/20/; s/EVERY/1/' "$scratch/base.lua" >"$scratch/short.lua"
-sed 's/STEPS/200/; s/EVERY/20/' "$scratch/base.lua" >"$scratch/long.lua"
+sed 's/STEPS/100/; s/EVERY/10/' "$scratch/base.lua" >"$scratch/long.lua"
 
 # same FOLDER OTHER BOUND EARLY: the curves (losses, gradient norms, validation) and the test results of every run agree,
 # relatively, those of the first three points by EARLY.
@@ -98,10 +99,10 @@ succeeds "two ranks" "relative step time" run two 2 short
 succeeds "give one row a run" "done done done done" rows two status
 succeeds "which says on how many ranks" "2 2 2 2" rows two ranks
 succeeds "and what one rank computes, within rounding" "worst" same one two 5e-3 1e-6
-succeeds "again, bit for bit" "bits/byte" run again 2 short --no-timing
-succeeds "the same bits" "worst 0" same two again 0 0
-succeeds "three ranks too" "bits/byte" run three 3 short --no-timing
-succeeds "within rounding" "worst" same one three 5e-3 1e-6
+succeeds "again, bit for bit" "bits/byte" run again 2 short --no-timing --only brt
+succeeds "the same bits" "worst 0" same again two 0 0
+succeeds "three ranks too" "bits/byte" run three 3 short --no-timing --only slide
+succeeds "within rounding" "worst" same three one 1e-3 1e-6
 # until_file PATTERN: a file that is there within 30 s.
 until_file() {
     local turn
@@ -120,6 +121,7 @@ rank_of() {
     done
 }
 
+fails 2 "what is for one process" "\`longhaul run\` trains on several" on_ranks 2 bench
 fails 1 "more ranks than rows" "a batch of 5 cannot be shared by 6 ranks" run six 6 short --no-timing
 
 # What follows is about one row, with carried state.

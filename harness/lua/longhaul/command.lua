@@ -77,6 +77,10 @@ local function dispatch(words)
     print_command_help(entry)
     return command.ok
   end
+  local _, size = core.ranks()
+  if size > 1 and not entry.ranks then
+    command.misuse(("longhaul %s is for one process; `longhaul run` trains on several"):format(entry.name))
+  end
   return entry.run(values, rest) or command.ok
 end
 

@@ -32,6 +32,6 @@ return {
       usage = "report [--results DIR]",
     options = { { "results=", "folder with results", "DIR" } },
   },
-  { name = "lua", summary = "run a Lua file with the library at hand", options = {}, run = run_lua,
+  { name = "lua", ranks = true, summary = "run a Lua file with the library at hand", options = {}, run = run_lua,
     usage = "lua FILE.lua [ARGUMENTS]" },
 }

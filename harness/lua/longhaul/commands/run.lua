@@ -155,7 +155,7 @@ local with_ranks = with { "ranks=", "processes that train each run together", "N
 
 return {
   {
-    name = "run", summary = "run an experiment script, then print its table", options = with_task,
+    name = "run", summary = "run an experiment script, then print its table", options = with_task, ranks = true,
     usage = "run SCRIPT.lua [--scale SCALE] [--seeds N] [--only TEXT] ...", run = run,
     description = "Runs every row that is not finished yet, measures step times, and writes\n"
       .. "results/<experiment>/runs.csv, table.{csv,md,html,tex} and charts. Ctrl-C stops after a\n"
