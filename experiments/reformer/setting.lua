@@ -11,6 +11,11 @@ function setting.merged(...)
   return options
 end
 
+-- Adafactor as the released code has it.
+local function adafactor(more)
+  return setting.merged({ optimizer = "adafactor", schedule = "rsqrt", warmup = 8000, momentum = 0, factor_minimum = 1 }, more)
+end
+
 setting.seeds = lh.by_scale { smoke = 1, small = 2, medium = 3, gpu = 1, paper = 3 }
 
 -- ---- duplication: one layer, 8 chunks of sorted tokens at `small` (published: 32). Attention finds the first word
@@ -39,7 +44,7 @@ setting.duplication = {
     smoke = { steps = 8, optimizer = "adam", schedule = "constant", rate = 5e-3, warmup = 2, log_every = 2 },
     small = { steps = 4000, optimizer = "adam", schedule = "cosine", rate = 5e-3, warmup = 200, log_every = 100 },
     medium = { steps = 40e3, optimizer = "adam", schedule = "cosine", rate = 3e-3, warmup = 500, log_every = 200 },
-    gpu = { steps = 150e3, optimizer = "adafactor", schedule = "rsqrt", rate = 1, warmup = 8000, log_every = 500 },
+    gpu = adafactor { steps = 150e3, rate = 1, log_every = 500 },
   }),
 }
 
@@ -71,7 +76,7 @@ setting.corpora = {
     },
   },
   {
-    name = "imagenet64", length = 3 * side * side, dropout = 0,
+    name = "imagenet64", length = 3 * side * side, dropout = 0, steps = lh.by_scale { smoke = false, paper = 500e3 } or nil,
     task = lh.tasks.imagenet64 {
       name = "imagenet64", side = side, batch = batch, images = lh.by_scale { smoke = 32, small = 5000 },
       evaluate_images = lh.by_scale { smoke = 4, small = 64, gpu = 512 },
@@ -97,10 +102,7 @@ setting.train = lh.train(lh.by_scale {
     steps = 4000, optimizer = "adam", schedule = "cosine", rate = 2e-3, warmup = 200, clip = 1, log_every = 50,
     evaluate_every = 250,
   },
-  gpu = {
-    steps = 60e3, optimizer = "adafactor", schedule = "rsqrt", rate = 2, warmup = 8000, log_every = 100,
-    evaluate_every = 500,
-  },
+  gpu = adafactor { steps = 60e3, rate = 2, log_every = 100, evaluate_every = 500 },
 })
 
 --- A row per model of the list { label, options } on both corpora.
@@ -108,7 +110,8 @@ function setting.rows(bench, models, corpora)
   for _, corpus in ipairs(corpora or setting.corpora) do
     for _, row in ipairs(models) do
       bench:row {
-        row[1], label = row.label, model = setting.model(corpus, row[2]), task = corpus.task, train = setting.train,
+        row[1], label = row.label, model = setting.model(corpus, row[2]), task = corpus.task,
+        train = setting.train:with { steps = corpus.steps },
         seeds = lh.by_scale { smoke = 1, medium = 2, gpu = 1 }, dataset = corpus.name,
       }
     end
