@@ -1,7 +1,8 @@
 #include "datasets/sequences.h"
 
-/* A tile is a quarter of the image's side; its pattern has four colours. */
-enum { CHANNELS = 3, COLOURS = 4, CELLS = 4, MOST_TILE = 64 };
+/* A tile is a quarter of the image's side; its pattern has four colours. A channel has 16 levels.
+ */
+enum { CHANNELS = 3, COLOURS = 4, CELLS = 4, MOST_TILE = 64, LEVEL = 16 };
 
 typedef struct scene {
     lh_random_key key;
@@ -51,6 +52,6 @@ void lh_generate_image(uint64_t seed, uint64_t index, int64_t side, uint8_t *pix
     for (int64_t i = 0; i < side * side * CHANNELS; ++i) {
         const int64_t y = i / (side * CHANNELS), x = i / CHANNELS % side;
         const uint8_t value = channel_at(&s, y, x, (int)(i % CHANNELS));
-        pixels[i] = (uint8_t)((value & ~1u) | draw(&s, 2));
+        pixels[i] = (uint8_t)(value / LEVEL * LEVEL + draw(&s, 2));
     }
 }

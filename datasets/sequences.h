@@ -45,8 +45,8 @@ const char *lh_images_source(const lh_images *images);
 uint64_t lh_images_digest(const lh_images *images);
 
 /* Writes image `index` of `seed`: tiles of one random pattern on a gradient, mirrored, so that most
- * pixels are known from pixels many rows above and from the other half of their row; the lowest bit
- * is noise, which leaves one bit per byte that nobody can tell. */
+ * pixels are known from pixels many rows above and from the other half of their row; values are
+ * multiples of 16 and a bit of noise, which leaves one bit per byte that nobody can tell. */
 void lh_generate_image(uint64_t seed, uint64_t index, int64_t side, uint8_t *pixels);
 
 #endif
