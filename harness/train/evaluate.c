@@ -46,8 +46,8 @@ double lh_metrics_get(const lh_metrics *metrics, const char *name) {
 
 static lh_status score_batch(pass *p, const lh_host_batch *all) {
     lh_session *session = p->session;
-    const lh_host_batch part =
-        lh_host_batch_rows(&session->setup, all, lh_share_of(session->ranks, all->rows));
+    const lh_share share = lh_share_of(session->ranks, all->rows);
+    const lh_host_batch part = lh_host_batch_rows(&session->setup, all, share);
     const lh_host_batch *host = &part;
     p->sum.bytes += all->predicted_bytes;
     p->sum.words += all->predicted_words;
@@ -58,6 +58,7 @@ static lh_status score_batch(pass *p, const lh_host_batch *all) {
     lh_tensor *loss = NULL;
     lh_loss_sums sums = {0};
     LH_TRY(lh_batch_upload(session->pool, &session->setup, host, &p->batch));
+    lh_tape_set_rows(session->tape, share.first, share.count);
     lh_tape_begin(session->tape, false, session->seed, 0);
     const lh_scope scope = lh_scope_open(session->tape);
     LH_TRY(lh_model_forward(session->model, session->tape, p->state, &p->batch, false, &output));
