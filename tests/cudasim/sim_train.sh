@@ -67,5 +67,9 @@ task=(--task forecasting --task-options
 same informer "$tiny factor=1" optimizer=adam
 same logsparse "$tiny rsa_kinds=0+0+0+1+0+1 rsa_dilation=2" optimizer=adam
 same series_xl "$tiny" optimizer=adam
+same rsa "layers=2 rsa_kinds=2+1+1+0+0+0" optimizer=adam
+
+task=(--task regular_language --task-options 'language=tomita6 batch=2 longest=6 strings=8 evaluate_strings=4')
+same transformer "$tiny positions=none rsa_kinds=0+1+1+0+0+0" optimizer=adam
 
 finish
