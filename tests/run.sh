@@ -7,11 +7,11 @@
 # no such line counts as one failure. A .lua file is run by $LONGHAUL_BIN, or by lua5.4 when its
 # first line says `-- runner: lua5.4`. Only what failed is shown; the last line is the sum.
 #
-# LH_TEST_JOBS=2 at a time, LH_TEST_TIMEOUT=120 seconds each.
+# LH_TEST_JOBS=2 at a time, LH_TEST_TIMEOUT=240 seconds each.
 set -u
 
 jobs=${LH_TEST_JOBS:-2}
-export limit=${LH_TEST_TIMEOUT:-120}
+export limit=${LH_TEST_TIMEOUT:-240}
 # Threads wait without burning the other programs' processor.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
 # A leak is reported by the test's exit code; libraries whose own leaks do not count are listed.
