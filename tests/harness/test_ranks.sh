@@ -116,7 +116,7 @@ until_file() {
 # rank_of FOLDER RANK: the process of a rank of the run under way there.
 rank_of() {
     local process
-    for process in $(pgrep -f "^$longhaul run .*$scratch/$1 "); do
+    for process in $(pgrep -f "^[^ ]*longhaul run .*$scratch/$1 "); do
         if tr '\0' '\n' <"/proc/$process/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$2"; then echo "$process"; fi
     done
 }
