@@ -115,7 +115,7 @@ succeeds "and stops with a checkpoint" "goes on from the last checkpoint" cat "$
 if command -v mpirun >/dev/null && ldd "$longhaul" | grep -q libmpi && [ "$(nproc)" -gt 1 ]; then
     job=$(submit slow stopped --only first --seeds 1 --ranks 2)
     sleep 4
-    victim=$(pgrep -f "^$longhaul run $scratch/slow.lua" | tail -n 1)
+    victim=$(pgrep -f "^[^ ]*longhaul run $scratch/slow.lua" | tail -n 1)
     kill -9 "$victim"
     succeeds "a rank is killed" "" until_idle
     succeeds "which the other says" "(process $victim on" cat "$scratch/stopped-1.log"
