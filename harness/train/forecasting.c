@@ -6,7 +6,7 @@
 
 #include "datasets/series.h"
 #include "harness/train/option_tables.h"
-#include "kernels/random.h"
+#include "harness/train/shuffle.h"
 
 typedef enum sampler { SEQUENTIAL, SHUFFLED, STREAMS } sampler;
 static const char *const sampler_names[] = {"sequential", "shuffled", "streams", NULL};
@@ -34,7 +34,7 @@ typedef struct forecasting {
     uint64_t seed;
     reading train, pass;
     bool passes;                       /* an evaluation has begun */
-    int64_t *order;                    /* [train count]: the shuffled windows of round `order_of` */
+    int32_t *order;                    /* [train count]: the shuffled windows of round `order_of` */
     int64_t order_of;                  /* -1: none */
     real *vectors, *targets, *weights; /* the batch */
     int32_t *starts;
@@ -196,17 +196,12 @@ static void give_batch(forecasting *task, bool starts, bool weighted, lh_host_ba
                            .weights = weighted ? task->weights : NULL};
 }
 
-/* The epoch's order of windows, a function of (seed, epoch): Fisher and Yates. */
+/* The epoch's order of windows, a function of (seed, epoch). */
 static void shuffle(forecasting *task, int64_t epoch) {
     const lh_random_key key = {
         .seed = task->seed, .step = (uint64_t)epoch, .stream = LH_STREAM_DATA};
     if (task->order_of == epoch) return;
-    for (int64_t i = 0; i < task->train.of.count; ++i) {
-        const int64_t j =
-            (int64_t)((uint64_t)lh_random_word(key, (uint64_t)i) * (uint64_t)(i + 1) >> 32);
-        task->order[i] = task->order[j];
-        task->order[j] = i;
-    }
+    lh_shuffle(key, task->order, task->train.of.count);
     task->order_of = epoch;
 }
 

@@ -37,28 +37,52 @@ static lh_model_setup bench_setup(const lh_model_class *class) {
                             .stride = 2};
 }
 
-TEST_UNUSED static lh_status create_model(const char *name, const char *text, lh_model **out) {
+static lh_status create_model_for(const char *name, const char *text, const lh_model_setup *setup,
+                                  lh_model **out) {
     const lh_model_class *class = lh_model_class_find(name);
     if (class == NULL) return lh_error_get()->status;
     lh_options *options = NULL;
     LH_TRY(lh_options_create(class->name, class->options, &options));
-    const lh_model_setup setup = bench_setup(class);
     lh_status status = lh_options_parse(options, text);
-    if (status == LH_OK) status = lh_model_create(class, options, &setup, out);
+    if (status == LH_OK) status = lh_model_create(class, options, setup, out);
     lh_options_destroy(options);
     return status;
 }
 
-TEST_UNUSED static bool bench_open(model_bench *bench, const char *name, const char *options,
-                                   int64_t rows) {
+TEST_UNUSED static lh_status create_model(const char *name, const char *text, lh_model **out) {
+    const lh_model_class *class = lh_model_class_find(name);
+    if (class == NULL) return lh_error_get()->status;
+    const lh_model_setup setup = bench_setup(class);
+    return create_model_for(name, text, &setup, out);
+}
+
+/* Parameters, embeddings included; -1 after a message. */
+TEST_UNUSED static int64_t count_parameters(const char *name, const char *text,
+                                            lh_model_setup setup) {
+    lh_model *model = NULL;
+    if (!CHECK_OK(create_model_for(name, text, &setup, &model))) return -1;
+    const int64_t count = lh_params_elements(model->params, true);
+    lh_model_destroy(model);
+    return count;
+}
+
+static bool bench_open_for(model_bench *bench, const char *name, const char *options,
+                           lh_model_setup setup, int64_t rows) {
     *bench = (model_bench){.rows = rows};
     return CHECK_OK(lh_device_open("cpu", &bench->device)) &&
            CHECK_OK(lh_pool_create(bench->device, &bench->pool)) &&
            CHECK_OK(lh_tape_create(bench->pool, &bench->tape)) &&
-           CHECK_OK(create_model(name, options, &bench->model)) &&
+           CHECK_OK(create_model_for(name, options, &setup, &bench->model)) &&
            CHECK_OK(lh_params_allocate(bench->model->params, bench->pool)) &&
            CHECK_OK(lh_params_initialize(bench->model->params, 5)) &&
            CHECK_OK(lh_state_create(bench->model, bench->pool, rows, &bench->state));
+}
+
+TEST_UNUSED static bool bench_open(model_bench *bench, const char *name, const char *options,
+                                   int64_t rows) {
+    const lh_model_class *class = lh_model_class_find(name);
+    *bench = (model_bench){.rows = rows};
+    return CHECK(class != NULL) && bench_open_for(bench, name, options, bench_setup(class), rows);
 }
 
 TEST_UNUSED static void bench_close(model_bench *bench) {

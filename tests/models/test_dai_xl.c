@@ -14,17 +14,7 @@
 #define ENCODED " rsa_kinds=0+0+0+0+2+2 rsa_dilation=3+6+9+12"
 
 static int64_t count_of(int64_t vocabulary, const char *text) {
-    const lh_model_class *class = lh_model_class_find("dai_xl");
-    const lh_model_setup setup = {.vocabulary = vocabulary};
-    lh_options *options = NULL;
-    lh_model *model = NULL;
-    if (!CHECK_OK(lh_options_create(class->name, class->options, &options))) return -1;
-    const bool good = CHECK_OK(lh_options_parse(options, text)) &&
-                      CHECK_OK(lh_model_create(class, options, &setup, &model));
-    const int64_t count = good ? lh_params_elements(model->params, true) : -1;
-    lh_model_destroy(model);
-    lh_options_destroy(options);
-    return count;
+    return count_parameters("dai_xl", text, (lh_model_setup){.vocabulary = vocabulary});
 }
 
 TEST(parameter_counts_of_table_7) {

@@ -7,31 +7,20 @@ enum { MOST_TOKENS = 256 };
 
 /* ---- parameter counts ---- */
 
-static int64_t count_parameters(int64_t vocabulary, const char *text) {
-    const lh_model_class *class = lh_model_class_find("reformer");
-    const lh_model_setup setup = {.vocabulary = vocabulary};
-    lh_options *options = NULL;
-    lh_model *model = NULL;
-    int64_t count = -1;
-    if (CHECK_OK(lh_options_create(class->name, class->options, &options)) &&
-        CHECK_OK(lh_options_parse(options, text)) &&
-        CHECK_OK(lh_model_create(class, options, &setup, &model)))
-        count = lh_params_elements(model->params, true);
-    lh_model_destroy(model);
-    lh_options_destroy(options);
-    return count;
+static int64_t count_of(int64_t vocabulary, const char *text) {
+    return count_parameters("reformer", text, (lh_model_setup){.vocabulary = vocabulary});
 }
 
 TEST(parameter_counts) {
     /* the duplication task's model: positions 1024, one layer, embeddings and head of 128 symbols
      */
     const char *duplication = "layers=1 width=256 heads=4 hidden=256 positions=1024 residual=plain";
-    CHECK_EQ_INT(count_parameters(128, duplication), 657536);
+    CHECK_EQ_INT(count_of(128, duplication), 657536);
     /* enwik8-64K: axial positions 128 x 256 + 512 x 768; a layer has 3 D^2 + 2 D d_ff + d_ff + 5 D
      */
     const int64_t width = 1024, hidden = 4096, vocabulary = 258, layers = 3;
     const int64_t layer = 3 * width * width + 2 * width * hidden + hidden + 5 * width;
-    CHECK_EQ_INT(count_parameters(258, "layers=3 positions=128+512 position_widths=256+768"),
+    CHECK_EQ_INT(count_of(258, "layers=3 positions=128+512 position_widths=256+768"),
                  vocabulary * width + 128 * 256 + 512 * 768 + layers * layer + 4 * width +
                      vocabulary * (2 * width + 1));
 }
@@ -43,7 +32,7 @@ TEST(reversible_and_plain_layers_have_the_same_parameters) {
     char reversible[128], plain[128];
     (void)snprintf(reversible, sizeof reversible, "%sreversible", sizes);
     (void)snprintf(plain, sizeof plain, "%splain", sizes);
-    CHECK_EQ_INT(count_parameters(10, reversible) - count_parameters(10, plain), 2 * 16 + 10 * 16);
+    CHECK_EQ_INT(count_of(10, reversible) - count_of(10, plain), 2 * 16 + 10 * 16);
 }
 
 /* ---- whole models ---- */

@@ -2,46 +2,17 @@
  * section 2.2): h_t = sum_{j < t} W^j (U x_{t-j} + b), y_t = V h_t + c. */
 #include "tests/test.h"
 
-#include "harness/engine/model.h"
+#include "tests/models/model_bench.h"
 
 enum { ROWS = 2, LENGTH = 7, FEATURES = 2, HIDDEN = 3, OUTPUTS = 2 };
 
-typedef struct rnn {
-    lh_device *device;
-    lh_pool *pool;
-    lh_tape *tape;
-    lh_model *model;
-    lh_state *state;
-} rnn;
-
-static bool open_rnn(rnn *r, const char *text, int64_t pred_len) {
-    const lh_model_class *class = lh_model_class_find("rnn");
+static bool open_rnn(model_bench *bench, const char *options, int64_t pred_len) {
     const lh_model_setup setup = {
         .input_features = FEATURES, .output_features = OUTPUTS, .pred_len = pred_len};
-    lh_options *options = NULL;
-    *r = (rnn){0};
-    const bool good = CHECK_OK(lh_options_create("rnn", class->options, &options)) &&
-                      CHECK_OK(lh_options_parse(options, text)) &&
-                      CHECK_OK(lh_device_open("cpu", &r->device)) &&
-                      CHECK_OK(lh_pool_create(r->device, &r->pool)) &&
-                      CHECK_OK(lh_tape_create(r->pool, &r->tape)) &&
-                      CHECK_OK(lh_model_create(class, options, &setup, &r->model)) &&
-                      CHECK_OK(lh_params_allocate(r->model->params, r->pool)) &&
-                      CHECK_OK(lh_params_initialize(r->model->params, 4)) &&
-                      CHECK_OK(lh_state_create(r->model, r->pool, ROWS, &r->state));
-    lh_options_destroy(options);
-    return good;
+    return bench_open_for(bench, "rnn", options, setup, ROWS);
 }
 
-static void close_rnn(rnn *r) {
-    lh_tape_destroy(r->tape);
-    lh_state_destroy(r->state);
-    lh_model_destroy(r->model);
-    lh_pool_destroy(r->pool);
-    lh_device_close(r->device);
-}
-
-static const real *param(const rnn *r, const char *name) {
+static const real *param(const model_bench *r, const char *name) {
     return lh_tensor_real(lh_params_get(r->model->params, lh_params_find(r->model->params, name)));
 }
 
@@ -55,7 +26,7 @@ static void multiply(double *v, const real *w) {
 }
 
 /* y_t by the sum over lags. */
-static void expected(const rnn *r, const real *x, int t, double *y) {
+static void expected(const model_bench *r, const real *x, int t, double *y) {
     const real *u = param(r, "layers.0.input"), *w = param(r, "layers.0.recurrent");
     const real *b = param(r, "layers.0.bias"), *v = param(r, "head.weight");
     double h[HIDDEN] = {0};
@@ -79,7 +50,7 @@ static void expected(const rnn *r, const real *x, int t, double *y) {
 }
 
 /* Reads x [ROWS][LENGTH][FEATURES]; starts says whether documents begin. */
-static const lh_tensor *read_vectors(rnn *r, const real *x, int32_t start) {
+static const lh_tensor *read_vectors(model_bench *r, const real *x, int32_t start) {
     const int64_t shape[] = {ROWS, LENGTH, FEATURES}, rows[] = {ROWS};
     const int32_t starts[ROWS] = {start, start};
     lh_output out = {0};
@@ -99,7 +70,7 @@ static void fill(real *x) {
 }
 
 /* Whether outputs [ROWS][count][OUTPUTS] are those of the last `count` steps. */
-static void check_outputs(const rnn *r, const real *x, const lh_tensor *out, int count) {
+static void check_outputs(const model_bench *r, const real *x, const lh_tensor *out, int count) {
     REQUIRE(out != NULL && out->shape[1] == count);
     for (int row = 0; row < ROWS; ++row)
         for (int i = 0; i < count; ++i) {
@@ -111,22 +82,22 @@ static void check_outputs(const rnn *r, const real *x, const lh_tensor *out, int
 }
 
 TEST(a_linear_rnn_is_a_sum_over_powers) {
-    rnn r;
+    model_bench r;
     real x[ROWS * LENGTH * FEATURES];
     REQUIRE(open_rnn(&r, "layers=1 hidden=3 activation=linear", 0));
     fill(x);
     check_outputs(&r, x, read_vectors(&r, x, 1), LENGTH);
-    close_rnn(&r);
+    bench_close(&r);
 }
 
 /* The second window is no continuation of the first. */
 TEST(windows_of_a_series_start_afresh_and_predict_their_end) {
-    rnn r;
+    model_bench r;
     real x[ROWS * LENGTH * FEATURES];
     REQUIRE(open_rnn(&r, "layers=1 hidden=3 activation=linear", 2));
     fill(x);
     CHECK(read_vectors(&r, x, 1) != NULL);
     fill(x);
     check_outputs(&r, x, read_vectors(&r, x, 0), 2);
-    close_rnn(&r);
+    bench_close(&r);
 }

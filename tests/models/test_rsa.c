@@ -2,46 +2,17 @@
  * head is h_t = lambda (h_{t-1} + v_{t-1}), worked out here step by step. */
 #include "tests/test.h"
 
-#include "harness/engine/model.h"
+#include "tests/models/model_bench.h"
 
 enum { ROWS = 2, LENGTH = 9, FEATURES = 2, WIDTH = 3, HEADS = 2, HEAD = 2, INNER = HEADS * HEAD };
 
-typedef struct rsa {
-    lh_device *device;
-    lh_pool *pool;
-    lh_tape *tape;
-    lh_model *model;
-    lh_state *state;
-} rsa;
-
-static bool open_rsa(rsa *r, const char *text, int64_t pred_len) {
-    const lh_model_class *class = lh_model_class_find("rsa");
+static bool open_rsa(model_bench *bench, const char *options, int64_t pred_len) {
     const lh_model_setup setup = {
         .input_features = FEATURES, .output_features = FEATURES, .pred_len = pred_len};
-    lh_options *options = NULL;
-    *r = (rsa){0};
-    const bool good = CHECK_OK(lh_options_create("rsa", class->options, &options)) &&
-                      CHECK_OK(lh_options_parse(options, text)) &&
-                      CHECK_OK(lh_device_open("cpu", &r->device)) &&
-                      CHECK_OK(lh_pool_create(r->device, &r->pool)) &&
-                      CHECK_OK(lh_tape_create(r->pool, &r->tape)) &&
-                      CHECK_OK(lh_model_create(class, options, &setup, &r->model)) &&
-                      CHECK_OK(lh_params_allocate(r->model->params, r->pool)) &&
-                      CHECK_OK(lh_params_initialize(r->model->params, 4)) &&
-                      CHECK_OK(lh_state_create(r->model, r->pool, ROWS, &r->state));
-    lh_options_destroy(options);
-    return good;
+    return bench_open_for(bench, "rsa", options, setup, ROWS);
 }
 
-static void close_rsa(rsa *r) {
-    lh_tape_destroy(r->tape);
-    lh_state_destroy(r->state);
-    lh_model_destroy(r->model);
-    lh_pool_destroy(r->pool);
-    lh_device_close(r->device);
-}
-
-static const lh_tensor *read_vectors(rsa *r, const real *x) {
+static const lh_tensor *read_vectors(model_bench *r, const real *x) {
     const int64_t shape[] = {ROWS, LENGTH, FEATURES}, rows[] = {ROWS};
     const int32_t starts[ROWS] = {1, 1};
     lh_output out = {0};
@@ -54,7 +25,7 @@ static const lh_tensor *read_vectors(rsa *r, const real *x) {
     return out.hidden;
 }
 
-static const real *param(const rsa *r, const char *name) {
+static const real *param(const model_bench *r, const char *name) {
     return lh_tensor_real(lh_params_get(r->model->params, lh_params_find(r->model->params, name)));
 }
 
@@ -67,7 +38,7 @@ static void multiply_add(const double *x, int rows, const real *weight, int stri
 }
 
 /* The outputs of one row, by the recursion. */
-static void expected(const rsa *r, const real *x, double y[LENGTH][FEATURES]) {
+static void expected(const model_bench *r, const real *x, double y[LENGTH][FEATURES]) {
     double h[INNER] = {0}, before[INNER] = {0};
     for (int t = 0; t < LENGTH; ++t) {
         double now[FEATURES], v[INNER] = {0}, z[WIDTH];
@@ -91,7 +62,7 @@ static void expected(const rsa *r, const real *x, double y[LENGTH][FEATURES]) {
 
 /* With pred_len only the last steps come out. */
 static void check(int64_t pred_len) {
-    rsa r;
+    model_bench r;
     real x[ROWS * LENGTH * FEATURES];
     const int count = pred_len > 0 ? (int)pred_len : LENGTH;
     for (int i = 0; i < ROWS * LENGTH * FEATURES; ++i)
@@ -107,7 +78,7 @@ static void check(int64_t pred_len) {
             CHECK_NEAR(lh_tensor_real(out)[row * count * FEATURES + i],
                        y[LENGTH - count + i / FEATURES][i % FEATURES], 1e-5);
     }
-    close_rsa(&r);
+    bench_close(&r);
 }
 
 TEST(an_open_gate_leaves_a_linear_rnn) {

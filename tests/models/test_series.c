@@ -12,24 +12,8 @@ static const lh_model_setup etth1 = {.input_features = 11,
                                      .pred_len = 24,
                                      .stride = 32};
 
-static lh_status create(const char *name, const char *text, const lh_model_setup *setup,
-                        lh_model **out) {
-    const lh_model_class *class = lh_model_class_find(name);
-    lh_options *options = NULL;
-    *out = NULL;
-    LH_TRY(lh_options_create(class->name, class->options, &options));
-    lh_status status = lh_options_parse(options, text);
-    if (status == LH_OK) status = lh_model_create(class, options, setup, out);
-    lh_options_destroy(options);
-    return status;
-}
-
 static int64_t count_of(const char *name, const char *text) {
-    lh_model *model = NULL;
-    if (!CHECK_OK(create(name, text, &etth1, &model))) return 0;
-    const int64_t count = lh_params_elements(model->params, true);
-    lh_model_destroy(model);
-    return count;
+    return count_parameters(name, text, etth1);
 }
 
 /* By hand, from the layers of the released code without distilling. */
@@ -65,15 +49,18 @@ TEST(what_does_not_fit_is_refused) {
     lh_model *model = NULL;
     lh_model_setup other = etth1;
     other.stride = 0;
-    CHECK_FAILS(create("series_xl", "", &other, &model), LH_EOPTION, "sampler=sequential");
+    CHECK_FAILS(create_model_for("series_xl", "", &other, &model), LH_EOPTION,
+                "sampler=sequential");
     other.stride = 49;
-    CHECK_FAILS(create("series_xl", "", &other, &model), LH_EOPTION, "smaller batch");
-    CHECK_FAILS(create("informer", "width=12 heads=5", &etth1, &model), LH_EOPTION, "heads");
-    CHECK_FAILS(create("informer", "attention=sparse", &etth1, &model), LH_EOPTION, "prob");
+    CHECK_FAILS(create_model_for("series_xl", "", &other, &model), LH_EOPTION, "smaller batch");
+    CHECK_FAILS(create_model_for("informer", "width=12 heads=5", &etth1, &model), LH_EOPTION,
+                "heads");
+    CHECK_FAILS(create_model_for("informer", "attention=sparse", &etth1, &model), LH_EOPTION,
+                "prob");
     const lh_model_setup tokens = {.vocabulary = 11};
-    CHECK_FAILS(create("informer", "", &tokens, &model), LH_EOPTION, "forecasting task");
-    CHECK_FAILS(create("series_xl", "", &tokens, &model), LH_EOPTION, "forecasting task");
-    REQUIRE_OK(create("informer", "width=8 heads=2", &etth1, &model));
+    CHECK_FAILS(create_model_for("informer", "", &tokens, &model), LH_EOPTION, "forecasting task");
+    CHECK_FAILS(create_model_for("series_xl", "", &tokens, &model), LH_EOPTION, "forecasting task");
+    REQUIRE_OK(create_model_for("informer", "width=8 heads=2", &etth1, &model));
     CHECK_FAILS(model->class->check(model->instance, 1, 71), LH_ESHAPE, "71 steps");
     lh_model_destroy(model);
 }

@@ -52,17 +52,7 @@ TEST(more_steps_compute_something_else) {
 }
 
 static int64_t parameters(const char *name, const char *text, int64_t vocabulary) {
-    const lh_model_class *class = lh_model_class_find(name);
-    const lh_model_setup setup = {.vocabulary = vocabulary};
-    lh_options *options = NULL;
-    lh_model *model = NULL;
-    if (!CHECK_OK(lh_options_create(name, class->options, &options))) return 0;
-    CHECK_OK(lh_options_parse(options, text));
-    CHECK_OK(lh_model_create(class, options, &setup, &model));
-    const int64_t count = model != NULL ? lh_params_elements(model->params, true) : 0;
-    lh_model_destroy(model);
-    lh_options_destroy(options);
-    return count;
+    return count_parameters(name, text, (lh_model_setup){.vocabulary = vocabulary});
 }
 
 TEST(recurrent_steps_cost_no_parameters) {

@@ -12,36 +12,18 @@
 
 enum { ROWS = 2, LENGTH = 4, WIDTH = 8 };
 
-static lh_status create_t5(const char *text, const lh_model_setup *setup, lh_model **out) {
-    const lh_model_class *class = lh_model_class_find("t5");
-    lh_options *options = NULL;
-    LH_TRY(lh_options_create(class->name, class->options, &options));
-    lh_status status = lh_options_parse(options, text);
-    if (status == LH_OK) status = lh_model_create(class, options, setup, out);
-    lh_options_destroy(options);
-    return status;
-}
-
-static int64_t count_parameters(const char *options, lh_model_setup setup) {
-    lh_model *model = NULL;
-    if (!CHECK_OK(create_t5(options, &setup, &model))) return 0;
-    const int64_t count = lh_params_elements(model->params, true);
-    lh_model_destroy(model);
-    return count;
-}
-
 /* Huang et al. 2023, Table 7 (both rows), and the released T5-small, T5-base and CodeT5-base. */
 TEST(parameter_counts_of_the_released_models) {
     static const char base[] = "layers=12 width=768 heads=12 hidden=3072";
     const lh_model_setup code = {.vocabulary = 32100}, text = {.vocabulary = 32128};
-    CHECK_EQ_INT(count_parameters("", code), 60492288);
-    CHECK_EQ_INT(count_parameters(base, code), 222882048);
-    CHECK_EQ_INT(count_parameters("", text), 60506624);
-    CHECK_EQ_INT(count_parameters(base, text), 222903552);
-    CHECK_EQ_INT(count_parameters("rsa_kinds=0+0+0+8+0+0 rsa_dilation=64 rsa_gate=-3", code),
+    CHECK_EQ_INT(count_parameters("t5", "", code), 60492288);
+    CHECK_EQ_INT(count_parameters("t5", base, code), 222882048);
+    CHECK_EQ_INT(count_parameters("t5", "", text), 60506624);
+    CHECK_EQ_INT(count_parameters("t5", base, text), 222903552);
+    CHECK_EQ_INT(count_parameters("t5", "rsa_kinds=0+0+0+8+0+0 rsa_dilation=64 rsa_gate=-3", code),
                  60492288 + 108);
     const lh_model_setup classes = {.vocabulary = 32100, .classes = 2};
-    CHECK_EQ_INT(count_parameters("", classes), 60492288 + 2 * 512 + 2);
+    CHECK_EQ_INT(count_parameters("t5", "", classes), 60492288 + 2 * 512 + 2);
 }
 
 /* The logarithms written as powers: k of the buckets above `exact` lie below n when (n /
@@ -191,7 +173,8 @@ TEST(published_weight_files_are_read_and_written) {
         CHECK(apart(before, lh_tensor_real(values), count) < 1e-6);
         lh_model *wider = NULL;
         const lh_model_setup setup = {.vocabulary = BENCH_VOCABULARY};
-        REQUIRE_OK(create_t5("layers=2 width=8 heads=2 head_width=3 hidden=14", &setup, &wider));
+        REQUIRE_OK(create_model_for("t5", "layers=2 width=8 heads=2 head_width=3 hidden=14", &setup,
+                                    &wider));
         CHECK_OK(lh_params_allocate(wider->params, bench.pool));
         CHECK_FAILS(lh_params_load(wider->params, path, names, false), LH_EFORMAT,
                     "wi.weight: the model has [8][14] transposed");
