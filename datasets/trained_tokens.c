@@ -204,19 +204,27 @@ static lh_status train(const trained_kind *kind, const corpora *from, int64_t pi
     return lh_fail(LH_EIO, "%s: cannot be written", folder);
 }
 
-static lh_status make_cache(char cache[LH_PATH_BYTES]) {
+static lh_status make_folder(const char *path) {
+    if (mkdir(path, 0777) == 0 || errno == EEXIST) return LH_OK;
+    return lh_fail(LH_EIO, "%s: cannot be made", path);
+}
+
+/* One folder for all, since folders of the cache are corpora to `longhaul data list`. */
+static lh_status make_store(char store[LH_PATH_BYTES]) {
+    char cache[LH_PATH_BYTES];
     lh_cache_folder(cache);
     if (cache[0] == '\0') return lh_fail(LH_EIO, "no cache folder: set HOME or XDG_CACHE_HOME");
-    if (mkdir(cache, 0777) == 0 || errno == EEXIST) return LH_OK;
-    return lh_fail(LH_EIO, "%s: cannot be made", cache);
+    LH_TRY(make_folder(cache));
+    (void)snprintf(store, LH_PATH_BYTES, "%.3900s/vocabularies", cache);
+    return make_folder(store);
 }
 
 static lh_status open_trained(const trained_kind *kind, const corpora *from, int64_t pieces,
                               lh_tokenizer **out) {
-    char cache[LH_PATH_BYTES], folder[LH_PATH_BYTES], name[LH_PATH_BYTES + 32];
+    char store[LH_PATH_BYTES], folder[LH_PATH_BYTES], name[LH_PATH_BYTES + 32];
     struct stat state;
-    LH_TRY(make_cache(cache));
-    (void)snprintf(folder, sizeof folder, "%.3900s/%.*s-%lld-%016llx", cache,
+    LH_TRY(make_store(store));
+    (void)snprintf(folder, sizeof folder, "%.3950s/%.*s-%lld-%016llx", store,
                    (int)strcspn(kind->prefix, ":"), kind->prefix, (long long)pieces,
                    (unsigned long long)digest_of(from));
     if (stat(folder, &state) != 0) LH_TRY(train(kind, from, pieces, folder));
