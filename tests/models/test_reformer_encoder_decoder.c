@@ -9,19 +9,9 @@ static const char name[] = "reformer_encoder_decoder";
 
 /* ---- parameters ---- */
 
-static int64_t count_parameters(const char *text) {
-    const lh_model_class *class = lh_model_class_find(name);
-    const lh_model_setup setup = {.vocabulary = 33300, .source_vocabulary = 33300};
-    lh_options *options = NULL;
-    lh_model *model = NULL;
-    int64_t count = -1;
-    if (CHECK_OK(lh_options_create(name, class->options, &options)) &&
-        CHECK_OK(lh_options_parse(options, text)) &&
-        CHECK_OK(lh_model_create(class, options, &setup, &model)))
-        count = lh_params_elements(model->params, true);
-    lh_model_destroy(model);
-    lh_options_destroy(options);
-    return count;
+static int64_t count_of(const char *text) {
+    return count_parameters("reformer_encoder_decoder", text,
+                            (lh_model_setup){.vocabulary = 33300, .source_vocabulary = 33300});
 }
 
 /* The base model of table 4: six layers of an encoder with one attention, 4 D^2, and of a decoder
@@ -33,10 +23,10 @@ TEST(parameters_of_the_base_model) {
     const int64_t decoder = 2 * 4 * d * d + network + 3 * 2 * d;
     const int64_t rest = 6 * (encoder + decoder) + 2 * 2 * d + 2 * 2048 * d + vocabulary;
     static const char base[] = "layers=6 width=512 heads=8 hidden=2048";
-    CHECK_EQ_INT(count_parameters(base), table + rest);
+    CHECK_EQ_INT(count_of(base), table + rest);
     char separate[128];
     (void)snprintf(separate, sizeof separate, "%s shared=false residual=plain", base);
-    CHECK_EQ_INT(count_parameters(separate), 3 * table + rest);
+    CHECK_EQ_INT(count_of(separate), 3 * table + rest);
 }
 
 /* ---- one step ---- */
