@@ -15,6 +15,8 @@ typedef struct lh_snapshot_record {
     double seconds;
     double interval_nats, interval_weight; /* losses since the last point of the curve */
     double interval_tokens, interval_seconds;
+    double gradient_norm; /* of the last point */
+    int64_t owes_point;   /* 1: a signal ended this step's evaluation, its point is not told yet */
 } lh_snapshot_record;
 
 /* One tensor of the file, borrowed. Where ranks share its rows (rows.all > 0), the file has those

@@ -171,7 +171,7 @@ static lh_status log_interval(run *r, lh_progress *progress) {
     lh_session *session = r->session;
     lh_snapshot_record *record = &session->record;
     LH_TRY(lh_trainer_flush(session));
-    LH_TRY(lh_optimizer_gradient_norm(session->optimizer, &progress->gradient_norm));
+    progress->gradient_norm = record->gradient_norm;
     count_time(r);
     const double loss = record->interval_nats / record->interval_weight;
     if (session->setup.output_features > 0) {
@@ -200,12 +200,29 @@ static lh_status evaluate(run *r, lh_progress *progress) {
     return LH_OK;
 }
 
-/* Tells the observer what is new after a step. *go_on is false when it asks to stop. */
+static bool log_is_due(const run *r) {
+    const lh_train_plan *plan = &r->session->plan;
+    const int64_t step = r->session->record.step;
+    return step == plan->steps || is_due(step, plan->log_every);
+}
+
+/* The step, unless the last one's point is still to be told. */
+static lh_status step(const run *r) {
+    lh_session *session = r->session;
+    if (session->record.owes_point) return LH_OK;
+    LH_TRY(lh_trainer_step(session));
+    if (!log_is_due(r)) return LH_OK;
+    return lh_optimizer_gradient_norm(session->optimizer, &session->record.gradient_norm);
+}
+
+/* Tells the observer what is new after a step. *go_on is false when it asks to stop. The evaluation
+ * comes first: where a signal ends it, the interval is as it was, and the point comes when the run
+ * goes on. */
 static lh_status observe(run *r, bool *go_on) {
     lh_session *session = r->session;
     const lh_train_plan *plan = &session->plan;
     const int64_t step = session->record.step;
-    const bool log_due = step == plan->steps || is_due(step, plan->log_every);
+    const bool log_due = log_is_due(r);
     const bool evaluation_due = is_due(step, plan->evaluate_every);
     if (!log_due && !evaluation_due) return LH_OK;
     lh_progress progress = {.step = step,
@@ -218,8 +235,10 @@ static lh_status observe(run *r, bool *go_on) {
                             .valid_bits = nan(""),
                             .valid_mse = nan(""),
                             .valid_accuracy = nan("")};
-    if (log_due) LH_TRY(log_interval(r, &progress));
+    session->record.owes_point = 1;
     if (evaluation_due) LH_TRY(evaluate(r, &progress));
+    if (log_due) LH_TRY(log_interval(r, &progress));
+    session->record.owes_point = 0;
     progress.seconds = session->record.seconds;
     if (r->observer != NULL) *go_on = r->observer(r->context, &progress);
     return LH_OK;
@@ -244,9 +263,9 @@ static lh_status agree(const run *r, bool *stops, bool *saves) {
 
 static lh_status train(run *r) {
     lh_session *session = r->session;
-    while (session->record.step < session->plan.steps) {
+    while (session->record.step < session->plan.steps || session->record.owes_point) {
         bool go_on = true;
-        LH_TRY(lh_trainer_step(session));
+        LH_TRY(step(r));
         const lh_status status = observe(r, &go_on);
         if (status == LH_EINTERRUPT) lh_error_clear();
         if (status != LH_OK && status != LH_EINTERRUPT) return status;

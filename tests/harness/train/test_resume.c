@@ -1,3 +1,5 @@
+#include <math.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "tests/harness/train/trigram.h"
@@ -104,4 +106,62 @@ TEST(steady_steps_of_every_model_allocate_nothing) {
                    (long long)time.allocations_after_warmup);
         lh_session_destroy(session);
     }
+}
+
+/* ---- a signal ---- */
+
+enum { POINTS = 8, EVALUATED_STEP = 4 };
+
+typedef struct points {
+    lh_progress seen[POINTS];
+    int count;
+} points;
+
+static bool keep(void *context, const lh_progress *progress) {
+    points *p = context;
+    if (p->count < POINTS) p->seen[p->count++] = *progress;
+    return true;
+}
+
+static int forwards_left;
+
+/* The trigram, with a signal in one forward. */
+static lh_status signalled_forward(const void *instance, lh_pass *pass, lh_output *out) {
+    if (--forwards_left == 0) raise(SIGTERM);
+    return trigram_class.forward(instance, pass, out);
+}
+
+/* Nothing but clocks may differ. */
+static bool same_point(const lh_progress *a, const lh_progress *b) {
+    return a->step == b->step && a->loss_bits == b->loss_bits &&
+           a->gradient_norm == b->gradient_norm &&
+           (a->valid_bits == b->valid_bits || (isnan(a->valid_bits) && isnan(b->valid_bits)));
+}
+
+/* A point whose evaluation a signal ends is told when the run goes on. */
+TEST(a_signal_within_an_evaluation_loses_no_point) {
+    static const char plan[] = "steps=8 rate=0.3 warmup=2 log_every=2 evaluate_every=4";
+    lh_model_class class = trigram_class;
+    lh_session *whole = NULL, *first = NULL, *second = NULL;
+    points calm = {0}, disturbed = {0};
+    class.forward = signalled_forward;
+    REQUIRE_OK(pattern_session(&class, "", task, plan, 3, &whole));
+    REQUIRE_OK(pattern_session(&class, "", task, plan, 3, &first));
+    REQUIRE_OK(pattern_session(&class, "", task, plan, 3, &second));
+    CHECK_OK(lh_session_train(whole, NULL, keep, &calm));
+    forwards_left = EVALUATED_STEP + 1;
+    CHECK_STATUS(lh_session_train(first, checkpoint, keep, &disturbed), LH_EINTERRUPT);
+    CHECK_EQ_INT(disturbed.count, 1);
+    CHECK_OK(lh_session_restore(second, checkpoint));
+    CHECK_EQ_INT(lh_session_step(second), EVALUATED_STEP);
+    CHECK_OK(lh_session_train(second, NULL, keep, &disturbed));
+    REQUIRE(calm.count == 4 && disturbed.count == 4);
+    for (int i = 0; i < 4; ++i)
+        CHECK(same_point(&calm.seen[i], &disturbed.seen[i]));
+    CHECK(!isnan(disturbed.seen[1].valid_bits));
+    CHECK(same_values(whole, second));
+    lh_session_destroy(whole);
+    lh_session_destroy(first);
+    lh_session_destroy(second);
+    unlink(checkpoint);
 }
