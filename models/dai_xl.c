@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 #include "models/layers/common.h"
-#include "models/layers/dense.h"
 #include "models/layers/initial.h"
 #include "models/layers/learned_matrix.h"
+#include "models/layers/post_norm.h"
 #include "models/layers/recurrence_encoding.h"
 #include "models/layers/recurrent_block.h"
 #include "models/layers/relative_position.h"
@@ -21,8 +21,8 @@ enum { LAYERS = 64, NAME = 64 };
 typedef struct layer {
     int query, key_value, out; /* [width][inner], [width][2 inner], [inner][width] */
     lh_relative_position relative;
-    lh_norm attention_norm, feed_forward_norm;
-    lh_dense in, back;
+    lh_norm attention_norm;
+    lh_post_norm_network network;
     lh_recurrence_encoding recurrence;
     lh_learned_matrix matrix;
     int memory; /* state slot */
@@ -207,11 +207,11 @@ static void declare_layer(instance *model, const lh_recurrence_config *recurrenc
     }
     l->attention_norm =
         declare_norm(declaration, model->width, name_part(name, i, "attention.norm"));
-    l->in = declare_dense(model, declaration, model->width, model->hidden,
-                          name_part(name, i, "feed_forward.in"));
-    l->back = declare_dense(model, declaration, model->hidden, model->width,
-                            name_part(name, i, "feed_forward.out"));
-    l->feed_forward_norm =
+    l->network.in = declare_dense(model, declaration, model->width, model->hidden,
+                                  name_part(name, i, "feed_forward.in"));
+    l->network.back = declare_dense(model, declaration, model->hidden, model->width,
+                                    name_part(name, i, "feed_forward.out"));
+    l->network.norm =
         declare_norm(declaration, model->width, name_part(name, i, "feed_forward.norm"));
 }
 
@@ -342,12 +342,10 @@ static lh_tensor *apply_layer(const run *r, const layer *l, lh_tensor *x) {
         lh_tensor *next = lh_last_tokens(r->tape, r->model->memory, memory, x);
         if (lh_pass_carry(r->pass, l->memory, next) != LH_OK) return NULL;
     }
-    x = lh_add(r->tape, x, drop(r, attend(r, l, x, memory)));
-    x = lh_norm_apply(l->attention_norm, r->pass, x);
-    lh_tensor *hidden = drop(r, lh_dense_apply(l->in, r->pass, x, LH_UNARY_RELU));
-    lh_tensor *y = drop(r, lh_dense_apply(l->back, r->pass, hidden, LH_UNARY_IDENTITY));
-    x = lh_norm_apply(l->feed_forward_norm, r->pass, lh_add(r->tape, x, y));
-    return lh_scope_close(r->tape, scope, x);
+    lh_tensor *y = attend(r, l, x, memory);
+    y = lh_post_norm_join(l->attention_norm, r->pass, r->model->dropout, x, y);
+    y = lh_post_norm_network_apply(&l->network, r->pass, r->model->dropout, LH_UNARY_RELU, y);
+    return lh_scope_close(r->tape, scope, y);
 }
 
 /* Sinusoids of all distances that queries of a segment of this length can have. */

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "models/layers/common.h"
-#include "models/layers/dense.h"
 #include "models/layers/initial.h"
+#include "models/layers/post_norm.h"
 #include "models/layers/recurrence_encoding.h"
 #include "models/layers/relative_position.h"
 #include "models/layers/series_embedding.h"
@@ -23,8 +23,8 @@ typedef struct layer {
     int query, key_value, out; /* [width][width], [width][2 width], [width][width] */
     lh_relative_position relative;
     lh_recurrence_encoding recurrence;
-    lh_dense in, back; /* the feed-forward network */
-    lh_norm attention_norm, feed_forward_norm;
+    lh_norm attention_norm;
+    lh_post_norm_network network;
     int memory; /* state slot */
 } layer;
 
@@ -84,11 +84,11 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
                                    name_part(name, i, "attention"));
     l->attention_norm =
         lh_norm_declare(declaration, model->width, name_part(name, i, "attention.norm"));
-    l->in = lh_dense_declare_normal(declaration, model->width, model->hidden, 0.02,
-                                    name_part(name, i, "feed_forward.in"));
-    l->back = lh_dense_declare_normal(declaration, model->hidden, model->width, 0.02,
-                                      name_part(name, i, "feed_forward.out"));
-    l->feed_forward_norm =
+    l->network.in = lh_dense_declare_normal(declaration, model->width, model->hidden, 0.02,
+                                            name_part(name, i, "feed_forward.in"));
+    l->network.back = lh_dense_declare_normal(declaration, model->hidden, model->width, 0.02,
+                                              name_part(name, i, "feed_forward.out"));
+    l->network.norm =
         lh_norm_declare(declaration, model->width, name_part(name, i, "feed_forward.norm"));
     l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory, "layers.%lld.memory", n);
 }
@@ -169,16 +169,6 @@ static lh_tensor *attend(const instance *model, const layer *l, const lh_pass *p
     return lh_linear(tape, y, lh_pass_param(pass, l->out), NULL, LH_UNARY_IDENTITY);
 }
 
-static lh_tensor *dropped(const instance *model, const lh_pass *pass, lh_tensor *x) {
-    return lh_pass_is_training(pass) ? lh_dropout(lh_pass_tape(pass), x, model->dropout, 0) : x;
-}
-
-/* norm(x + dropout(y)) */
-static lh_tensor *join(const instance *model, const lh_pass *pass, lh_tensor *x, lh_tensor *y,
-                       lh_norm norm) {
-    return lh_norm_apply(norm, pass, lh_add(lh_pass_tape(pass), x, dropped(model, pass, y)));
-}
-
 static lh_tensor *run_layer(const instance *model, const layer *l, lh_pass *pass, lh_tensor *x,
                             lh_tensor *sinusoids) {
     lh_tape *tape = lh_pass_tape(pass);
@@ -188,11 +178,9 @@ static lh_tensor *run_layer(const instance *model, const layer *l, lh_pass *pass
     if (lh_pass_carry(pass, l->memory, lh_last_tokens(tape, model->memory, memory, leaving)) !=
         LH_OK)
         return NULL;
-    lh_tensor *y =
-        join(model, pass, x, attend(model, l, pass, x, memory, sinusoids), l->attention_norm);
-    lh_tensor *hidden = dropped(model, pass, lh_dense_apply(l->in, pass, y, LH_UNARY_RELU));
-    return join(model, pass, y, lh_dense_apply(l->back, pass, hidden, LH_UNARY_IDENTITY),
-                l->feed_forward_norm);
+    lh_tensor *y = attend(model, l, pass, x, memory, sinusoids);
+    y = lh_post_norm_join(l->attention_norm, pass, model->dropout, x, y);
+    return lh_post_norm_network_apply(&l->network, pass, model->dropout, LH_UNARY_RELU, y);
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
@@ -208,8 +196,8 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
         x = lh_scope_close(tape, scope, run_layer(model, &model->layer[i], pass, x, sinusoids));
     }
     x = lh_contiguous(tape, lh_slice(tape, x, 1, setup->seq_len, setup->pred_len));
-    out->hidden =
-        lh_dense_apply(model->projection, pass, dropped(model, pass, x), LH_UNARY_IDENTITY);
+    if (lh_pass_is_training(pass)) x = lh_dropout(tape, x, model->dropout, 0);
+    out->hidden = lh_dense_apply(model->projection, pass, x, LH_UNARY_IDENTITY);
     return out->hidden != NULL ? LH_OK : lh_error_get()->status;
 }
 

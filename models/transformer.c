@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "models/layers/common.h"
-#include "models/layers/dense.h"
 #include "models/layers/initial.h"
+#include "models/layers/post_norm.h"
 #include "models/layers/recurrence_encoding.h"
 #include "models/layers/relative_position.h"
 #include "models/layers/sinusoid.h"
@@ -25,8 +25,8 @@ typedef struct layer {
     int joined, joined_bias, out, out_bias; /* [width][3 inner]: query, key, value */
     lh_relative_position relative;
     lh_recurrence_encoding recurrence;
-    lh_dense in, back; /* the feed-forward network */
-    lh_norm attention_norm, feed_forward_norm;
+    lh_norm attention_norm;
+    lh_post_norm_network network;
 } layer;
 
 typedef struct instance {
@@ -117,11 +117,11 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
                                    name_part(name, i, "recurrence"));
     l->attention_norm =
         lh_norm_declare(declaration, model->width, name_part(name, i, "attention.norm"));
-    l->in = declare_dense(model, model->width, model->hidden, declaration,
-                          name_part(name, i, "feed_forward.in"));
-    l->back = declare_dense(model, model->hidden, model->width, declaration,
-                            name_part(name, i, "feed_forward.out"));
-    l->feed_forward_norm =
+    l->network.in = declare_dense(model, model->width, model->hidden, declaration,
+                                  name_part(name, i, "feed_forward.in"));
+    l->network.back = declare_dense(model, model->hidden, model->width, declaration,
+                                    name_part(name, i, "feed_forward.out"));
+    l->network.norm =
         lh_norm_declare(declaration, model->width, name_part(name, i, "feed_forward.norm"));
 }
 
@@ -242,12 +242,10 @@ static lh_tensor *attend(const run *r, const layer *l, lh_tensor *x) {
 
 static lh_tensor *apply_layer(const run *r, const layer *l, lh_tensor *x) {
     const lh_scope scope = lh_scope_open(r->tape);
-    x = lh_add(r->tape, x, drop(r, attend(r, l, x)));
-    x = lh_norm_apply(l->attention_norm, r->pass, x);
-    lh_tensor *hidden = drop(r, lh_dense_apply(l->in, r->pass, x, LH_UNARY_RELU));
-    lh_tensor *y = drop(r, lh_dense_apply(l->back, r->pass, hidden, LH_UNARY_IDENTITY));
-    x = lh_norm_apply(l->feed_forward_norm, r->pass, lh_add(r->tape, x, y));
-    return lh_scope_close(r->tape, scope, x);
+    lh_tensor *y = attend(r, l, x);
+    y = lh_post_norm_join(l->attention_norm, r->pass, r->model->dropout, x, y);
+    y = lh_post_norm_network_apply(&l->network, r->pass, r->model->dropout, LH_UNARY_RELU, y);
+    return lh_scope_close(r->tape, scope, y);
 }
 
 /* Sinusoids of all distances that queries of a sequence of this length can have. */

@@ -24,10 +24,10 @@ static void declare_feed_forward(const lh_forecaster *model, lh_forecaster_layer
                                  const char *prefix, lh_declare *declare) {
     char name[80];
     (void)snprintf(name, sizeof name, "%s.feed_forward.in", prefix);
-    layer->in = lh_dense_declare(declare, model->width, model->hidden, name);
+    layer->network.in = lh_dense_declare(declare, model->width, model->hidden, name);
     (void)snprintf(name, sizeof name, "%s.feed_forward.out", prefix);
-    layer->out = lh_dense_declare(declare, model->hidden, model->width, name);
-    layer->norm = declare_norm(model, prefix, "norm", declare);
+    layer->network.back = lh_dense_declare(declare, model->hidden, model->width, name);
+    layer->network.norm = declare_norm(model, prefix, "norm", declare);
 }
 
 static void declare_encoder(lh_forecaster *model, const lh_series_attention *self,
@@ -108,22 +108,10 @@ lh_status lh_forecaster_declare(lh_forecaster *model, const lh_options *options,
 
 /* ---- forward ---- */
 
-static lh_tensor *dropped(const lh_forecaster *model, const lh_pass *pass, lh_tensor *x) {
-    return lh_pass_is_training(pass) ? lh_dropout(lh_pass_tape(pass), x, model->dropout, 0) : x;
-}
-
-/* norm(x + dropout(y)) */
-static lh_tensor *join(const lh_forecaster *model, const lh_pass *pass, lh_tensor *x, lh_tensor *y,
-                       lh_norm norm) {
-    return lh_norm_apply(norm, pass, lh_add(lh_pass_tape(pass), x, dropped(model, pass, y)));
-}
-
 static lh_tensor *feed_forward(const lh_forecaster *model, const lh_pass *pass,
                                const lh_forecaster_layer *layer, lh_tensor *x) {
-    lh_tensor *hidden =
-        dropped(model, pass, lh_dense_apply(layer->in, pass, x, LH_UNARY_GELU_EXACT));
-    return join(model, pass, x, lh_dense_apply(layer->out, pass, hidden, LH_UNARY_IDENTITY),
-                layer->norm);
+    return lh_post_norm_network_apply(&layer->network, pass, model->dropout, LH_UNARY_GELU_EXACT,
+                                      x);
 }
 
 static lh_tensor *encode(const lh_forecaster *model, const lh_pass *pass, lh_tensor *x) {
@@ -133,7 +121,7 @@ static lh_tensor *encode(const lh_forecaster *model, const lh_pass *pass, lh_ten
         const lh_forecaster_layer *layer = &model->encoder[i];
         const lh_scope scope = lh_scope_open(tape);
         lh_tensor *y = lh_series_attention_apply(&layer->self, pass, x, x);
-        y = join(model, pass, x, y, layer->self_norm);
+        y = lh_post_norm_join(layer->self_norm, pass, model->dropout, x, y);
         x = lh_scope_close(tape, scope, feed_forward(model, pass, layer, y));
     }
     return lh_norm_apply(model->encoder_norm, pass, x);
@@ -147,9 +135,9 @@ static lh_tensor *decode(const lh_forecaster *model, const lh_pass *pass, lh_ten
         const lh_forecaster_layer *layer = &model->decoder[i];
         const lh_scope scope = lh_scope_open(tape);
         lh_tensor *y = lh_series_attention_apply(&layer->self, pass, x, x);
-        y = join(model, pass, x, y, layer->self_norm);
-        y = join(model, pass, y, lh_series_attention_apply(&layer->cross, pass, y, encoded),
-                 layer->cross_norm);
+        y = lh_post_norm_join(layer->self_norm, pass, model->dropout, x, y);
+        y = lh_post_norm_join(layer->cross_norm, pass, model->dropout, y,
+                              lh_series_attention_apply(&layer->cross, pass, y, encoded));
         x = lh_scope_close(tape, scope, feed_forward(model, pass, layer, y));
     }
     return lh_norm_apply(model->decoder_norm, pass, x);

@@ -4,6 +4,7 @@
 #ifndef LH_LAYERS_FORECASTER_H
 #define LH_LAYERS_FORECASTER_H
 
+#include "models/layers/post_norm.h"
 #include "models/layers/series_attention.h"
 #include "models/layers/series_embedding.h"
 
@@ -11,8 +12,8 @@ enum { LH_FORECASTER_LAYERS = 16 };
 
 typedef struct lh_forecaster_layer {
     lh_series_attention self, cross; /* cross in the decoder only */
-    lh_norm self_norm, cross_norm, norm;
-    lh_dense in, out;
+    lh_norm self_norm, cross_norm;
+    lh_post_norm_network network;
 } lh_forecaster_layer;
 
 typedef struct lh_forecaster {
