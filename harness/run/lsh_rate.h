@@ -9,7 +9,7 @@
 typedef struct lh_lsh_rate {
     double full, lsh;                   /* forward */
     double full_training, lsh_training; /* forward and backward */
-    double order; /* sorting, and rows of queries, keys, values and outputs moved once each */
+    double order; /* sorting, and what attention to scattered tokens takes longer than to sorted */
 } lh_lsh_rate;
 
 /* Sequences of `length` tokens, hashed `rounds` times, in chunks of `chunk`, on the processor. */

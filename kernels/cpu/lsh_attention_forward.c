@@ -30,14 +30,18 @@ static scratch *lay_out(const lh_lsh_tables *t, uint8_t *memory) {
     return work;
 }
 
-/* Scores to weights exp(score - maximum), their sums in work->sum. */
-LH_SPECIALIZED void weigh_lanes(const lh_lsh_tile *tile, int64_t lanes, scratch *work) {
+/* Scores to weights exp(score - maximum), their sums in work->sum. What the next tile will gather
+ * is asked for meanwhile, a row with each key: all at once would wait for one another. */
+LH_SPECIALIZED void weigh_lanes(const lh_lsh_attention_forward_args *args, const lh_lsh_tile *tile,
+                                int64_t lanes, scratch *work) {
     real *score = work->score;
     int64_t end = 0;
     lh_lane_fill(lanes, work->maximum, -LH_R(INFINITY));
     lh_lane_fill(lanes, work->sum, 0);
     for (int64_t key = tile->keys.begin; key < tile->keys.end; ++key, score += lanes) {
         const lh_range seen = lh_lsh_seen(tile, key, &end);
+        lh_lsh_prefetch(tile, key - tile->keys.begin, args->q);
+        lh_lsh_prefetch(tile, key - tile->keys.begin, args->k);
         if (seen.begin == seen.end)
             lh_lane_fill(lanes, score, -LH_R(INFINITY));
         else
@@ -48,16 +52,19 @@ LH_SPECIALIZED void weigh_lanes(const lh_lsh_tile *tile, int64_t lanes, scratch 
     for (int64_t l = 0; l < lanes; ++l)
         work->shift[l] = work->maximum[l] == -LH_R(INFINITY) ? 0 : work->maximum[l];
     score = work->score;
-    for (int64_t key = tile->keys.begin; key < tile->keys.end; ++key, score += lanes)
+    for (int64_t key = tile->keys.begin; key < tile->keys.end; ++key, score += lanes) {
+        lh_lsh_prefetch(tile, key - tile->keys.begin, args->v);
         lh_lane_exp(lanes, score, work->shift, work->sum);
+    }
 }
 
-static void weigh(const lh_lsh_tile *tile, scratch *work) {
+static void weigh(const lh_lsh_attention_forward_args *args, const lh_lsh_tile *tile,
+                  scratch *work) {
     const int64_t lanes = lh_lsh_lanes(tile);
     if (lanes == LH_ATTENTION_ROWS)
-        weigh_lanes(tile, LH_ATTENTION_ROWS, work);
+        weigh_lanes(args, tile, LH_ATTENTION_ROWS, work);
     else
-        weigh_lanes(tile, lanes, work);
+        weigh_lanes(args, tile, lanes, work);
 }
 
 static void set_row(real *y, const real *x, real factor, int64_t width) {
@@ -109,10 +116,12 @@ static void attend_tile(const lh_lsh_attention_forward_args *args, const lh_lsh_
     LH_CPU(lsh_gather)(tile, tile->keys, args->k, work->k);
     LH_CPU(lsh_gather)(tile, tile->keys, args->v, work->v);
     if (keys > 0) lh_attention_product(false, true, keys, lanes, width, 1, k, q, 0, score);
-    weigh(tile, work);
+    weigh(args, tile, work);
     if (keys > 0) lh_attention_product(true, false, rows, width, keys, 1, score, v, 0, out);
-    for (int64_t row = 0; row < rows; ++row)
+    for (int64_t row = 0; row < rows; ++row) {
+        lh_lsh_prefetch(tile, row, args->out);
         join_row(args, tile, row, work);
+    }
 }
 
 size_t LH_CPU(lsh_attention_forward_workspace)(const lh_lsh_attention_forward_args *args) {

@@ -63,6 +63,17 @@ void LH_CPU(lsh_gather_queries)(const lh_lsh_tile *tile, lh_heads x, real *y);
 /* y of the tokens in these slots += x [slots][head_width]; nothing when y has no data. */
 void LH_CPU(lsh_scatter)(const lh_lsh_tile *tile, lh_range slots, const real *x, lh_heads y);
 
+/* Asks the second-level cache for row n of the tile that follows in sorted order: such rows lie
+ * anywhere, so nothing but the order foretells them. Must be inlined: gcc takes a function that
+ * only prefetches for one without effect. */
+LH_SPECIALIZED void lh_lsh_prefetch(const lh_lsh_tile *tile, int64_t n, lh_heads x) {
+    const int64_t slot = tile->slots.end + n, line = 64 / (int64_t)sizeof *x.data;
+    if (n >= LH_ATTENTION_ROWS || slot >= tile->tables->length) return;
+    const real *row = lh_attention_rows_of(x, tile->batch, tile->head, tile->order[slot]).data;
+    for (int64_t d = 0; d < tile->tables->head_width; d += line)
+        __builtin_prefetch(row + d, 0, 2);
+}
+
 /* - log N of a key for each lane; `memory` has a lane each. Zeros when there is one round. */
 const real *LH_CPU(lsh_bias)(const lh_lsh_tile *tile, int64_t key, real *memory);
 

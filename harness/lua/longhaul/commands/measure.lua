@@ -114,7 +114,7 @@ local function attention(rows, length)
   local title = { "LSH attention" }
   print(("\nLSH attention, %s: %.1f ms forward, %.1f of full attention's speed; %.1f ms with backward, %.1f;"):format(name,
     1e3 * time.lsh, time.full / time.lsh, 1e3 * time.lsh_training, time.full_training / time.lsh_training))
-  print(("  sorting and moving rows into order %.1f ms, %.1f%% of forward"):format(1e3 * time.order,
+  print(("  sorting and reaching rows in that order %.1f ms, %.1f%% of forward"):format(1e3 * time.order,
     100 * time.order / time.lsh))
   add(rows, title, name, "forward_ms", 1e3 * time.lsh, "ms", "full attention", time.lsh / time.full)
   add(rows, title, name, "step_time_ms", 1e3 * time.lsh_training, "ms", "full attention",
