@@ -35,14 +35,6 @@ static lh_session *open_session(uint64_t seed) {
     return session;
 }
 
-static bool same_values(const lh_session *a, const lh_session *b) {
-    const lh_tensor *x = lh_params_values(lh_session_model(a)->params);
-    const lh_tensor *y = lh_params_values(lh_session_model(b)->params);
-    return lh_tensor_count(x) == lh_tensor_count(y) &&
-           memcmp(lh_tensor_real(x), lh_tensor_real(y),
-                  (size_t)lh_tensor_count(x) * sizeof(real)) == 0;
-}
-
 TEST(a_run_goes_on_as_if_it_had_not_been_exported) {
     lh_session *exported = open_session(4), *other = open_session(4);
     REQUIRE(exported != NULL && other != NULL);

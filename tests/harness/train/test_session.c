@@ -16,25 +16,6 @@ __attribute__((constructor)) static void name_checkpoint(void) {
     snprintf(checkpoint, sizeof checkpoint, "/tmp/longhaul-test-session-%ld", (long)getpid());
 }
 
-/* All parameters of a session, to compare bit for bit; free(). */
-static real *read_values(const lh_session *session, int64_t *count) {
-    const lh_tensor *values = lh_params_values(lh_session_model(session)->params);
-    *count = lh_tensor_count(values);
-    real *host = calloc((size_t)*count, sizeof *host);
-    CHECK_OK(lh_tensor_read(values, host, *count));
-    return host;
-}
-
-static bool same_values(const lh_session *a, const lh_session *b) {
-    int64_t count_a = 0, count_b = 0;
-    real *values_a = read_values(a, &count_a), *values_b = read_values(b, &count_b);
-    const bool same =
-        count_a == count_b && memcmp(values_a, values_b, (size_t)count_a * sizeof *values_a) == 0;
-    free(values_a);
-    free(values_b);
-    return same;
-}
-
 /* What an observer saw. */
 typedef struct journal {
     int count;
@@ -138,6 +119,54 @@ TEST(a_signal_leaves_a_checkpoint) {
     lh_session_destroy(session);
     lh_session_destroy(next);
     lh_session_destroy(whole);
+    unlink(checkpoint);
+}
+
+static int forwards_left;
+
+/* The trigram, with a signal in one forward. */
+static lh_status signalled_forward(const void *instance, lh_pass *pass, lh_output *out) {
+    if (--forwards_left == 0) raise(SIGTERM);
+    return trigram_class.forward(instance, pass, out);
+}
+
+static bool same_number(double a, double b) {
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* All but the clocks. */
+static bool same_point(const lh_progress *a, const lh_progress *b) {
+    return a->step == b->step && same_number(a->loss_bits, b->loss_bits) &&
+           same_number(a->gradient_norm, b->gradient_norm) &&
+           same_number(a->valid_bits, b->valid_bits);
+}
+
+/* A point whose evaluation a signal ends is told when the run goes on. */
+TEST(a_signal_within_an_evaluation_loses_no_point) {
+    enum { EVALUATED_STEP = 10 };
+    static const char train[] = "steps=20 rate=0.3 warmup=2 log_every=5 evaluate_every=10";
+    lh_model_class class = trigram_class;
+    lh_session *whole = NULL, *first = NULL, *second = NULL;
+    journal calm = {0}, disturbed = {0};
+    class.forward = signalled_forward;
+    REQUIRE_OK(pattern_session(&class, "", "", train, 3, &whole));
+    REQUIRE_OK(pattern_session(&class, "", "", train, 3, &first));
+    REQUIRE_OK(pattern_session(&class, "", "", train, 3, &second));
+    CHECK_OK(lh_session_train(whole, NULL, keep_progress, &calm));
+    forwards_left = EVALUATED_STEP + 1;
+    CHECK_STATUS(lh_session_train(first, checkpoint, keep_progress, &disturbed), LH_EINTERRUPT);
+    CHECK_EQ_INT(disturbed.count, 1);
+    CHECK_OK(lh_session_restore(second, checkpoint));
+    CHECK_EQ_INT(lh_session_step(second), EVALUATED_STEP);
+    CHECK_OK(lh_session_train(second, NULL, keep_progress, &disturbed));
+    REQUIRE(calm.count == 4 && disturbed.count == 4);
+    for (int i = 0; i < 4; ++i)
+        CHECK(same_point(&calm.seen[i], &disturbed.seen[i]));
+    CHECK(!isnan(disturbed.seen[1].valid_bits));
+    CHECK(same_values(whole, second));
+    lh_session_destroy(whole);
+    lh_session_destroy(first);
+    lh_session_destroy(second);
     unlink(checkpoint);
 }
 

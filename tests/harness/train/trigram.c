@@ -227,3 +227,11 @@ lh_status trigram_session(const char *model, const char *task, const char *train
                           lh_session **out) {
     return pattern_session(&trigram_class, model, task, train, seed, out);
 }
+
+bool same_values(const lh_session *a, const lh_session *b) {
+    const lh_tensor *x = lh_params_values(lh_session_model(a)->params);
+    const lh_tensor *y = lh_params_values(lh_session_model(b)->params);
+    return lh_tensor_count(x) == lh_tensor_count(y) &&
+           memcmp(lh_tensor_real(x), lh_tensor_real(y),
+                  (size_t)lh_tensor_count(x) * sizeof(real)) == 0;
+}

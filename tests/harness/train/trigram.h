@@ -30,4 +30,7 @@ lh_status pattern_session(const lh_model_class *class, const char *model, const 
 lh_status trigram_session(const char *model, const char *task, const char *train, uint64_t seed,
                           lh_session **out);
 
+/* Two sessions' parameters, bit for bit. */
+bool same_values(const lh_session *a, const lh_session *b);
+
 #endif
