@@ -210,6 +210,11 @@ function longhaul.scale() end
 ---@return T
 function longhaul.by_scale(choices) end
 
+---Tables of options as one; of values with the same name the last one stands.
+---@param ... table
+---@return table
+function longhaul.merged(...) end
+
 ---The value that a Lua file beside the script returns.
 ---@param name string
 ---@return any

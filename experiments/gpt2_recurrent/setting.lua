@@ -1,32 +1,14 @@
 -- What the experiments of "Adding Recurrence to Pretrained Transformers" share (Yoshida et al. 2020, section 5): the
 -- pretrained model, windows and overlaps, corpora, fine-tuning.
 local lh = require "longhaul"
+local gpt2 = lh.include "model.lua"
 
-local setting = {}
-
-local function merged(...)
-  local options = {}
-  for _, part in ipairs { ... } do
-    for key, value in pairs(part) do options[key] = value end
-  end
-  return options
-end
-
--- From `gpu` on GPT-2 small itself. Below, one that is pretrained here: bytes, a quarter of the depth.
-setting.size = lh.by_scale {
-  smoke = { layers = 2, width = 16, heads = 2, context = 32, dropout = 0 },
-  small = { layers = 3, width = 64, heads = 4, context = 256, dropout = 0 },
-  medium = { layers = 6, width = 192, heads = 6, context = 512, dropout = 0.1 },
-  gpu = {},
-}
-
-setting.released = lh.by_scale { smoke = false, gpu = true }
-setting.tokens = lh.by_scale { smoke = "bytes", gpu = "bpe:gpt2" }
+local setting = { tokens = gpt2.tokens }
 
 -- The window of Tables 1 and 2, those of Figures 4 and 5, and overlaps as the paper's shares of the window.
-setting.window = lh.by_scale { smoke = 15, small = 120, gpu = 300 }
+setting.window = lh.by_scale { smoke = 15, small = 96, gpu = 300 }
 setting.windows = lh.by_scale {
-  smoke = { 10, 15, 30 }, small = { 64, 120, 180, 256 }, gpu = { 200, 300, 400, 500, 600 },
+  smoke = { 10, 15, 30 }, small = { 64, 96, 128, 192, 256 }, gpu = { 200, 300, 400, 500, 600 },
 }
 setting.overlaps = { 0, 5, 10, 30, 50 }
 setting.more_overlaps = { 75, 100, 150, 200 }
@@ -35,7 +17,7 @@ setting.more_overlaps = { 75, 100, 150, 200 }
 function setting.overlap(published) return math.max(published > 0 and 1 or 0, published * setting.window // 300) end
 
 -- Tokens of a training sequence: 20 windows of 300 in the paper, about as many at every window.
-local sequence = lh.by_scale { smoke = 60, small = 2400, gpu = 6000 }
+local sequence = lh.by_scale { smoke = 60, small = 1200, gpu = 6000 }
 local batch = lh.by_scale { smoke = 2, small = 4, gpu = 1 }
 
 local function windows_of(window) return (2 * sequence + window) // (2 * window) end
@@ -47,17 +29,17 @@ local recompute = lh.by_scale { smoke = true, small = false, gpu = true }
 local function windowed(window, overlap) return { window = window, overlap = overlap, recompute = recompute } end
 
 function setting.plain(window, overlap)
-  return lh.models.gpt2(merged(setting.size, windowed(window, overlap)))
+  return lh.models.gpt2(lh.merged(gpt2.size, windowed(window, overlap)))
 end
 
 function setting.recurrent(window, overlap)
   local module = lh.by_scale { smoke = { summary_hidden = 8 }, small = {} }
-  return lh.models.gpt2_recurrent(merged(setting.size, windowed(window, overlap), module))
+  return lh.models.gpt2_recurrent(lh.merged(gpt2.size, windowed(window, overlap), module))
 end
 
 -- ---- tasks ----
 
-local evaluated = lh.by_scale { smoke = 2048, small = 98304, medium = 393216, gpu = 0 }
+local evaluated = lh.by_scale { smoke = 2048, small = 196608, medium = 393216, gpu = 0 }
 
 local corpora = {
   wikitext103 = { names = { "wikitext-103-raw", "wikitext-103", "generate:latex" } },
@@ -94,10 +76,10 @@ end
 setting.fine_tuning = lh.train {
   optimizer = "adam", schedule = lh.by_scale { smoke = "cosine", gpu = "constant" }, keep_best = true,
   clip = lh.by_scale { smoke = 1, gpu = 0 },
-  steps = lh.by_scale { smoke = 8, small = 1200, medium = 5000, gpu = 4000, paper = 39000 },
-  rate = lh.by_scale { smoke = 1e-3, small = 3e-3, medium = 1e-3, gpu = 3e-5 },
+  steps = lh.by_scale { smoke = 8, small = 2500, medium = 5000, gpu = 4000, paper = 39000 },
+  rate = lh.by_scale { smoke = 1e-3, small = 2e-3, medium = 1e-3, gpu = 3e-5 },
   warmup = lh.by_scale { smoke = 2, small = 100 },
-  evaluate_every = lh.by_scale { smoke = 4, small = 200, gpu = 333 },
+  evaluate_every = lh.by_scale { smoke = 4, small = 500, gpu = 333 },
   log_every = lh.by_scale { smoke = 4, small = 20 },
 }
 
@@ -113,7 +95,7 @@ local function three_digits(value) return tonumber(("%.2e"):format(value)) end
 --- Forward FLOPs per token as the paper counts them (Kaplan et al. 2020): no embeddings, no head, causal attention at
 --- half; the tokens of an overlap are computed again. The paper scales the rounded number, and so do we.
 function setting.kaplan_flops(window, overlap)
-  local layers, width = setting.size.layers or 12, setting.size.width or 768
+  local layers, width = gpt2.size.layers or 12, gpt2.size.width or 768
   local base = 2 * 12 * layers * width ^ 2 + 2 * layers * window * width
   return three_digits(base) * window / (window - overlap)
 end

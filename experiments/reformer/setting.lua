@@ -3,17 +3,9 @@ local lh = require "longhaul"
 
 local setting = {}
 
-function setting.merged(...)
-  local options = {}
-  for _, part in ipairs { ... } do
-    for key, value in pairs(part) do options[key] = value end
-  end
-  return options
-end
-
 -- Adafactor as the released code has it.
 local function adafactor(more)
-  return setting.merged({ optimizer = "adafactor", schedule = "rsqrt", warmup = 8000, momentum = 0, factor_minimum = 1 }, more)
+  return lh.merged({ optimizer = "adafactor", schedule = "rsqrt", warmup = 8000, momentum = 0, factor_minimum = 1 }, more)
 end
 
 setting.seeds = lh.by_scale { smoke = 1, small = 2, medium = 3, gpu = 1, paper = 3 }
@@ -30,7 +22,7 @@ setting.duplication = {
     batch = lh.by_scale { smoke = 4, small = 32 },
     evaluate_sequences = lh.by_scale { smoke = 16, small = 512, gpu = 2048 },
   },
-  core = setting.merged(lh.by_scale {
+  core = lh.merged(lh.by_scale {
     smoke = { width = 16, heads = 2, hidden = 16 },
     small = { width = 64, heads = 4, hidden = 64 },
     medium = { width = 128, heads = 4, hidden = 128 },
@@ -86,7 +78,7 @@ setting.corpora = {
 
 --- A model for a corpus with `more` on top; the chunk of the paper's figures is 128 of 65,536 or of 12,288 tokens.
 function setting.model(corpus, more)
-  return lh.models.reformer(setting.merged(core, {
+  return lh.models.reformer(lh.merged(core, {
     positions = corpus.length, dropout = corpus.dropout, chunk = lh.by_scale { smoke = 16, small = 32, gpu = 128 },
   }, more))
 end

@@ -16,7 +16,7 @@ local evaluated = { full, lsh(8), lsh(4), lsh(2), lsh(1), unit_keys }
 local function add(trained, attention, train, from)
   bench:row {
     ("%s | %s"):format(trained[1], attention[1]), from = from, task = duplication.task, train = train,
-    model = lh.models.reformer(setting.merged(duplication.core, attention[2])),
+    model = lh.models.reformer(lh.merged(duplication.core, attention[2])),
     seeds = setting.seeds, dataset = "duplication",
   }
 end

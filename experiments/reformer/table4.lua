@@ -46,7 +46,7 @@ local rows = {
 }
 for _, row in ipairs(rows) do
   bench:row {
-    row[1], model = lh.models.reformer_encoder_decoder(setting.merged({ positions = 2048 }, row[2], row[3])), task = task,
+    row[1], model = lh.models.reformer_encoder_decoder(lh.merged({ positions = 2048 }, row[2], row[3])), task = task,
     train = row[4], dataset = "wmt14_ende_newstest2014",
   }
 end

@@ -39,24 +39,16 @@ language.segment = lh.by_scale { smoke = 32, small = 64, medium = 128, gpu = 512
 local states = lh.by_scale { smoke = 8, small = 32, medium = 64, gpu = 128 }
 local dropout = lh.by_scale { smoke = 0, gpu = 0.1 }
 
-local function merged(...)
-  local options = {}
-  for _, part in ipairs { ... } do
-    for key, value in pairs(part) do options[key] = value end
-  end
-  return options
-end
-
 -- The states' gate of RSA-BRT begins at 0.
 local function encoding(name, recurrent)
-  return { rsa = merged(rsa[name], recurrent and { gate = 0 } or {}) }
+  return { rsa = lh.merged(rsa[name], recurrent and { gate = 0 } or {}) }
 end
 
 --- The published model of a data set: "XL", "RSA-XL", "BRT" or "RSA-BRT"; nil where the paper has none.
 function language.published(name, row)
   local of, recurrent = layout[name], row:find "BRT$" ~= nil
   if recurrent and (not of.brt or row == "RSA-BRT" and name == "wikitext103") then return nil end
-  return lh.models.dai_xl(merged(of.xl, recurrent and of.brt or of.softmax or {},
+  return lh.models.dai_xl(lh.merged(of.xl, recurrent and of.brt or of.softmax or {},
     row:find "^RSA" and encoding(name, recurrent) or {})), of.vocabulary
 end
 
@@ -75,11 +67,11 @@ local cutoffs = lh.by_scale {
 --- The model that is trained at this scale: over bytes, or the words of wikitext103.
 function language.model(name, row, more)
   local recurrent = row:find "BRT$" ~= nil
-  local base = merged(small or layout[name].xl,
+  local base = lh.merged(small or layout[name].xl,
     name == "wikitext103" and not recurrent and { cutoffs = cutoffs } or {})
   -- As released the states are never trained; below `paper` a segment has two blocks, so that they are.
   local block = lh.by_scale { smoke = language.segment // 2, paper = 0 }
-  return lh.models.dai_xl(merged(base, { dropout = dropout },
+  return lh.models.dai_xl(lh.merged(base, { dropout = dropout },
     recurrent and { recurrent_layer = -3, states = states, block = block } or {},
     recurrent and not small and layout[name].brt or {},
     row:find "^RSA" and encoding(name, recurrent) or {}, more or {}))

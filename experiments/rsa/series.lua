@@ -4,14 +4,6 @@ local lh = require "longhaul"
 
 local series = {}
 
-local function merged(...)
-  local options = {}
-  for _, part in ipairs { ... } do
-    for key, value in pairs(part) do options[key] = value end
-  end
-  return options
-end
-
 -- ---- settings by data set and horizon ----
 
 -- Horizon; observed steps, those a decoder begins with, layers of encoder and decoder, ProbSparse factor (the scripts
@@ -143,11 +135,11 @@ function series.bare_logsparse(setting) return series.logsparse(setting):with { 
 function series.bare_xl(setting) return series.xl(setting):with { positions = "none" } end
 
 local function forecaster(setting)
-  return merged(size, { heads = series.heads, layers = setting.layers, decoder_layers = setting.decoder_layers })
+  return lh.merged(size, { heads = series.heads, layers = setting.layers, decoder_layers = setting.decoder_layers })
 end
 
 function series.informer(setting)
-  return lh.models.informer(merged(forecaster(setting), { factor = setting.factor }))
+  return lh.models.informer(lh.merged(forecaster(setting), { factor = setting.factor }))
 end
 
 --- `heads`, optional, in place of the published ones: { kinds =, dilation =, gate = }.
@@ -163,7 +155,7 @@ end
 
 --- As many layers as encoder and decoder have together.
 function series.xl(setting)
-  return lh.models.series_xl(merged(size, {
+  return lh.models.series_xl(lh.merged(size, {
     heads = series.heads, layers = setting.layers + setting.decoder_layers,
   }))
 end

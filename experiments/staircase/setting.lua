@@ -4,14 +4,6 @@ local lh = require "longhaul"
 
 local setting = {}
 
-local function merged(...)
-  local options = {}
-  for _, part in ipairs { ... } do
-    for key, value in pairs(part) do options[key] = value end
-  end
-  return options
-end
-
 -- ---- state tracking: random walk and algorithm ----
 
 setting.tracking = {
@@ -66,14 +58,14 @@ end
 -- see. A statement of the shortened programs fills up to eight symbols, an action is one.
 setting.tracking.tasks = {
   {
-    name = "random_walk", task = lh.tasks.random_walk(merged(stream, walk)), train = train(12e3),
+    name = "random_walk", task = lh.tasks.random_walk(lh.merged(stream, walk)), train = train(12e3),
     chunk = lh.by_scale { smoke = 4, small = 4, medium = 8, paper = 64 },
     cached = lh.by_scale { smoke = 2, small = 2, medium = 4, paper = 32 },
     step = lh.by_scale { smoke = 8, small = 16, medium = 32, paper = 128 },
     span = lh.by_scale { smoke = 8, small = 32, medium = 64, paper = 100 },
   },
   {
-    name = "algorithm", task = lh.tasks.algorithm(merged(stream, program)), train = train(10e3),
+    name = "algorithm", task = lh.tasks.algorithm(lh.merged(stream, program)), train = train(10e3),
     chunk = lh.by_scale { smoke = 4, small = 8, medium = 16, paper = 64 },
     cached = lh.by_scale { smoke = 2, small = 4, medium = 8, paper = 32 },
     step = lh.by_scale { smoke = 8, small = 32, medium = 64, paper = 128 },
@@ -82,7 +74,7 @@ setting.tracking.tasks = {
 }
 
 --- A model of the tracking core with `more` on top.
-function setting.tracker(class, more) return lh.models[class](merged(setting.tracking.core, more)) end
+function setting.tracker(class, more) return lh.models[class](lh.merged(setting.tracking.core, more)) end
 
 -- ---- language modelling ----
 
@@ -146,13 +138,13 @@ setting.language.train = lh.train {
 local language = setting.language
 
 function setting.transformer_xl(more)
-  return lh.models.transformer_xl(merged(language.core, { span = step_size }, more or {}))
+  return lh.models.transformer_xl(lh.merged(language.core, { span = step_size }, more or {}))
 end
 
 --- N recurrent steps of `step_size / N` new tokens.
 function setting.staircase(steps, size)
   size = size or step_size
-  return lh.models.staircase(merged(language.core, {
+  return lh.models.staircase(lh.merged(language.core, {
     steps = steps, forward_size = size // steps,
     -- what the published runs kept across segments
     cache = lh.by_scale { smoke = "inputs", paper = "outputs" },
@@ -161,23 +153,23 @@ end
 
 --- One computed step; the cached tokens in reach are `step_size` (Table 3's rule: NC = 256 + C).
 function setting.cached(forward_size)
-  return lh.models.cached_staircase(merged(language.core, {
+  return lh.models.cached_staircase(lh.merged(language.core, {
     forward_size = forward_size, step_size = step_size + forward_size,
   }))
 end
 
 --- A span of twice the step size, one key and value matrix for all layers (the paper's 102M).
 function setting.feedback()
-  return lh.models.feedback(merged(language.core, { span = 2 * step_size, share_kv = true }))
+  return lh.models.feedback(lh.merged(language.core, { span = 2 * step_size, share_kv = true }))
 end
 
 --- One layer of the core's size, or so wide that it has the parameters of the whole core.
 function setting.universal(steps, wide)
-  local core = merged(language.core)
+  local core = lh.merged(language.core)
   core.layers = nil
   core.head_width = core.width // core.heads
   if wide then core.width, core.heads = core.width * 5 // 2, core.heads * 5 // 2 end
-  return lh.models.universal(merged(core, { span = step_size, steps = steps }))
+  return lh.models.universal(lh.merged(core, { span = step_size, steps = steps }))
 end
 
 setting.reddit = language.corpora[2]

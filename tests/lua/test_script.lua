@@ -74,6 +74,7 @@ local mistakes = {
   { "bench:claim { 'brt_p001' }", "field 'check' is missing" },
   { "lh.by_scale { smal = 1 }", "no scale 'smal'" },
   { "lh.by_scale { paper = 1 }", "nothing for scale 'smoke'" },
+  { "lh.merged({}, 3)", "merged: argument 2 is no table" },
   { "lh.grid { 'window' }", "an axis is a name and its values" },
   { "lh.experiment 'a/b'", "an experiment's name" },
   { "print(windw)", "undefined global 'windw'" },
@@ -134,6 +135,15 @@ end)
 t.test("a scale takes the nearest smaller value", function()
   t.equal(run(start .. "bench:seeds(lh.by_scale { smoke = 1, small = 5, paper = 9 }) return bench",
     "medium").default_seeds, 5)
+end)
+
+t.test("of merged options the last stands", function()
+  local first = { layers = 2, width = 8 }
+  local all = lh.merged(first, { width = 16, heads = 4 })
+  t.equal(all.layers, 2)
+  t.equal(all.width, 16)
+  t.equal(all.heads, 4)
+  t.equal(first.width, 8)
 end)
 
 t.test("a baseline must be a row", function()

@@ -43,6 +43,18 @@ function longhaul.by_scale(choices)
   return chosen
 end
 
+--- Tables of options as one; of values with the same name the last one stands.
+---@param ... table
+---@return table
+function longhaul.merged(...)
+  local all = {}
+  for i, part in ipairs { ... } do
+    if type(part) ~= "table" then spec.fail(("merged: argument %d is no table"):format(i)) end
+    for key, value in pairs(part) do all[key] = value end
+  end
+  return all
+end
+
 --- The value that a Lua file beside the script returns: `local setting = lh.include "setting.lua"`.
 function longhaul.include(name) return require("longhaul.script").include(name) end
 
