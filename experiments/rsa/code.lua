@@ -48,14 +48,15 @@ code.rows = {
 local weights = lh.by_scale { smoke = false, gpu = true } and { "codet5-small", partly = true } or nil
 
 -- The released script: AdamW, a linear decay after 1000 steps of warm-up, nothing clipped, 683 steps an epoch; the
--- paper trains for 20 epochs. The epoch of the best validation accuracy is kept.
+-- paper trains for 20 epochs. The epoch of the best validation accuracy is kept; the released patience of 2 stops after
+-- the third epoch without a better loss or accuracy.
 -- Models that learn from nothing take higher rates, since the embeddings that T5 draws are large.
 local epoch = lh.by_scale { smoke = 8, small = 150, medium = 683 }
 local function train(steps)
   return lh.train {
     optimizer = "adamw", schedule = "linear", keep_best = "accuracy", steps = steps, evaluate_every = epoch,
     rate = lh.by_scale { smoke = 5e-3, medium = 3e-3, gpu = 2e-5 },
-    warmup = lh.by_scale { smoke = 2, small = 100, medium = 1000 },
+    warmup = lh.by_scale { smoke = 2, small = 100, medium = 1000 }, patience = lh.by_scale { smoke = 0, gpu = 3 },
     log_every = lh.by_scale { smoke = 4, small = 50 },
   }
 end

@@ -109,7 +109,8 @@ function series.task(setting)
   }
 end
 
---- Adam for six epochs at 1e-4, halved after each from the second on, and the best of the evaluations after each epoch.
+--- Adam for six epochs at 1e-4, halved after each from the second on, and the best of the evaluations after each epoch;
+--- three without a better one end training.
 --- Short runs take a higher rate and end on a cosine.
 function series.train(setting)
   local count = math.min(train_rows[setting.name] - setting.seq_len - setting.pred_len + 1, most_windows)
@@ -119,7 +120,7 @@ function series.train(setting)
   return lh.train {
     optimizer = "adam", steps = steps, keep_best = true, warmup = lh.by_scale { smoke = 2, small = 25, gpu = 0 },
     schedule = short and "cosine" or "delayed_step", rate = lh.by_scale { smoke = 1e-3, small = 2e-3, medium = 1e-3, gpu = 1e-4 },
-    step_every = epoch, step_factor = 0.5, log_every = lh.by_scale { smoke = 4, small = 10 },
+    step_every = epoch, step_factor = 0.5, patience = lh.by_scale { smoke = 0, gpu = 3 }, log_every = lh.by_scale { smoke = 4, small = 10 },
     evaluate_every = lh.by_scale { smoke = 4, small = epoch // 2, medium = epoch },
   }
 end

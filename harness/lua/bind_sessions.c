@@ -109,6 +109,8 @@ static void push_progress(lua_State *lua, const lh_progress *p) {
     set_number(lua, "mse", p->mse);
     set_number(lua, "valid_mse", p->valid_mse);
     set_number(lua, "valid_accuracy", p->valid_accuracy);
+    lua_pushboolean(lua, p->is_best);
+    lua_setfield(lua, -2, "is_best");
 }
 
 static bool observe(void *context, const lh_progress *progress) {

@@ -114,8 +114,9 @@ static lh_status create_losses(lh_session *session) {
 
 static lh_status build(lh_session *session, const lh_session_spec *spec) {
     session->seed = spec->seed;
+    session->record.evaluations = lh_evaluations_begin();
     LH_TRY(lh_options_copy(spec->train_options, &session->train_options));
-    lh_train_plan_read(session->train_options, &session->plan);
+    LH_TRY(lh_train_plan_read(session->train_options, &session->plan));
     LH_TRY(lh_pool_open_device(spec->device, &session->device));
     LH_TRY(lh_pool_create(session->device, &session->pool));
     LH_TRY(lh_pool_set_precision(session->pool, session->plan.precision));

@@ -40,12 +40,14 @@ typedef struct lh_progress {
     double seconds; /* since the run began, over restarts */
     double gradient_norm;
     double valid_bits, valid_mse, valid_accuracy; /* after an evaluation */
+    bool is_best; /* that evaluation is better than all before it, by what keep_best names */
 } lh_progress;
 
 /* Return false to stop the run cleanly after a checkpoint (LH_EINTERRUPT). */
 typedef bool (*lh_observer)(void *context, const lh_progress *progress);
 
-/* Trains to the planned number of steps from where the session stands. Of several ranks the first
+/* Trains from where the session stands to the planned number of steps, or to where `patience` ends
+ * the run. Of several ranks the first
  * one writes, and what stops one stops all after the same step. Writes a checkpoint to
  * `checkpoint_path` (NULL: none) every checkpoint_every steps, every checkpoint_seconds, and after
  * the last step. SIGINT and SIGTERM, caught meanwhile, stop the run after its step or evaluation
@@ -58,8 +60,9 @@ lh_status lh_session_train(lh_session *session, const char *checkpoint_path, lh_
  * Of several ranks the first one writes the rows of all, so that any number of ranks goes on. */
 lh_status lh_session_save(lh_session *session, const char *path);
 /* Fails: LH_EFORMAT when it is damaged or belongs to another run: names the first difference in
- * model, task, data, seed or options. Of the training options log_every, evaluate_every,
- * checkpoint_every and checkpoint_seconds may differ, and steps where the schedule lacks it. */
+ * model, task, data, seed or options. Of the training options log_every, checkpoint_every and
+ * checkpoint_seconds may differ, evaluate_every without patience, and steps where the schedule
+ * lacks it. */
 lh_status lh_session_restore(lh_session *session, const char *path);
 
 /* Named results: "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity", "accuracy" ...

@@ -7,6 +7,7 @@
 #define LH_TRAIN_SNAPSHOT_H
 
 #include "harness/train/communicator.h"
+#include "harness/train/early_stopping.h"
 #include "harness/train/task.h"
 
 /* Numbers of the trainer. */
@@ -17,6 +18,7 @@ typedef struct lh_snapshot_record {
     double interval_tokens, interval_seconds;
     double gradient_norm; /* of the last point */
     int64_t owes_point;   /* 1: a signal ended this step's evaluation, its point is not told yet */
+    lh_evaluations evaluations;
 } lh_snapshot_record;
 
 /* One tensor of the file, borrowed. Where ranks share its rows (rows.all > 0), the file has those

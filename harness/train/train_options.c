@@ -39,6 +39,9 @@ const lh_option lh_train_options[] = {
     {"keep_best", LH_OPTION_CHOICE, "false", 0, 0, keep_best_names,
      "experiments end with the weights of the best evaluation (early stopping): true by its loss, "
      "accuracy by that"},
+    {"patience", LH_OPTION_INTEGER | LH_OPTION_LATE, "0", 0, 1e9, NULL,
+     "evaluations in a row without a better loss (keep_best=accuracy: nor a better accuracy) after "
+     "which training ends; 0: never"},
     {"checkpoint_every", LH_OPTION_INTEGER, "0", 0, 1e12, NULL,
      "steps between checkpoints; 0: by time only"},
     {"checkpoint_seconds", LH_OPTION_REAL, "60", 0, 1e9, NULL,
@@ -72,22 +75,30 @@ static void read_optimizer(const lh_options *options, lh_optimizer_spec *out) {
     out->factor_minimum = lh_options_integer(options, "factor_minimum");
 }
 
-void lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
+lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
     out->steps = lh_options_integer(options, "steps");
     out->log_every = lh_options_integer(options, "log_every");
     out->evaluate_every = lh_options_integer(options, "evaluate_every");
+    out->keep_best = (lh_keep_best)lh_options_choice(options, "keep_best");
+    out->patience = lh_options_integer(options, "patience");
     out->checkpoint_every = lh_options_integer(options, "checkpoint_every");
     out->checkpoint_seconds = lh_options_real(options, "checkpoint_seconds");
     out->precision = (lh_precision)lh_options_choice(options, "precision");
     read_schedule(options, &out->schedule);
     read_optimizer(options, &out->optimizer);
+    if (out->patience > 0 && out->evaluate_every == 0)
+        return lh_fail(LH_EOPTION,
+                       "train: patience=%lld counts evaluations, but there are none: "
+                       "set evaluate_every",
+                       (long long)out->patience);
+    return LH_OK;
 }
 
 bool lh_train_option_is_identity(const lh_train_plan *plan, const char *name) {
-    static const char *const free_names[] = {"log_every", "evaluate_every", "checkpoint_every",
-                                             "checkpoint_seconds"};
+    static const char *const free_names[] = {"log_every", "checkpoint_every", "checkpoint_seconds"};
     for (size_t i = 0; i < sizeof free_names / sizeof free_names[0]; ++i) {
         if (strcmp(name, free_names[i]) == 0) return false;
     }
+    if (strcmp(name, "evaluate_every") == 0) return plan->patience > 0;
     return strcmp(name, "steps") != 0 || lh_schedule_uses_steps(&plan->schedule);
 }

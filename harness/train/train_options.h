@@ -2,6 +2,7 @@
 #ifndef LH_TRAIN_TRAIN_OPTIONS_H
 #define LH_TRAIN_TRAIN_OPTIONS_H
 
+#include "harness/train/early_stopping.h"
 #include "harness/train/optimizer.h"
 #include "harness/train/schedule.h"
 #include "harness/train/session.h"
@@ -13,12 +14,15 @@ enum { LH_LOG_LIMIT = 1024 };
 typedef struct lh_train_plan {
     int64_t steps, log_every, evaluate_every, checkpoint_every;
     double checkpoint_seconds;
+    lh_keep_best keep_best;
+    int64_t patience; /* stale evaluations that end training; 0: none do */
     lh_precision precision;
     lh_schedule schedule;
     lh_optimizer_spec optimizer;
 } lh_train_plan;
 
-void lh_train_plan_read(const lh_options *options, lh_train_plan *out);
+/* Fails: LH_EOPTION when options do not go together. */
+lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out);
 
 /* Whether the option changes what is learned, so that a checkpoint must agree with it. */
 bool lh_train_option_is_identity(const lh_train_plan *plan, const char *name);

@@ -142,6 +142,14 @@ static bool is_due(int64_t step, int64_t every) {
     return every > 0 && step % every == 0;
 }
 
+/* All steps are done, or evaluations have been stale for too long. */
+static bool is_over(const run *r) {
+    const lh_train_plan *plan = &r->session->plan;
+    const lh_snapshot_record *record = &r->session->record;
+    return record->step >= plan->steps ||
+           (plan->patience > 0 && record->evaluations.stale >= plan->patience);
+}
+
 /* Brings the record's clocks up to now. */
 static void count_time(run *r) {
     const double now = lh_clock_seconds();
@@ -159,9 +167,8 @@ static lh_status save(run *r) {
 
 static bool checkpoint_is_due(const run *r) {
     const lh_train_plan *plan = &r->session->plan;
-    const int64_t step = r->session->record.step;
     if (r->checkpoint_path == NULL) return false;
-    if (step == plan->steps || is_due(step, plan->checkpoint_every)) return true;
+    if (is_over(r) || is_due(r->session->record.step, plan->checkpoint_every)) return true;
     return plan->checkpoint_seconds > 0.0 &&
            lh_clock_seconds() - r->last_checkpoint >= plan->checkpoint_seconds;
 }
@@ -193,6 +200,10 @@ static lh_status evaluate(run *r, lh_progress *progress) {
     progress->valid_bits = lh_metrics_get(&metrics, "bits_per_token");
     progress->valid_mse = lh_metrics_get(&metrics, "mse");
     progress->valid_accuracy = lh_metrics_get(&metrics, "accuracy");
+    progress->is_best =
+        lh_evaluations_add(&r->session->record.evaluations, r->session->plan.keep_best,
+                           isnan(progress->valid_bits) ? progress->valid_mse : progress->valid_bits,
+                           progress->valid_accuracy);
     /* An evaluation counts as time of the run, but not of the interval's throughput. */
     const double now = lh_clock_seconds();
     r->session->record.seconds += now - r->last_time;
@@ -263,7 +274,7 @@ static lh_status agree(const run *r, bool *stops, bool *saves) {
 
 static lh_status train(run *r) {
     lh_session *session = r->session;
-    while (session->record.step < session->plan.steps || session->record.owes_point) {
+    while (!is_over(r) || session->record.owes_point) {
         bool go_on = true;
         LH_TRY(step(r));
         const lh_status status = observe(r, &go_on);

@@ -93,6 +93,21 @@ t.test("and by accuracy with those that had the highest", function()
   t.near(1 - tonumber(rows.right.valid_error_percent) / 100, best, 1e-6)
 end)
 
+t.test("patience ends training before its last step, and the row says at which", function()
+  local rows = run(too_fast .. [[
+    too_fast.keep_best, too_fast.patience = true, 4
+    bench:row { "short", model = lh.models.gpt2(size), task = task, train = lh.train(too_fast) }]])
+  local points, best, best_step = csv.read(store.at(folder, "chain"):curve(rows.short.run_id)), math.huge, nil
+  for _, point in ipairs(points) do
+    if tonumber(point.valid_bits) < best then best, best_step = tonumber(point.valid_bits), tonumber(point.step) end
+  end
+  t.equal(rows.short.status, "done")
+  t.equal(tonumber(rows.short.step), best_step + 4)
+  t.equal(tonumber(points[#points].step), best_step + 4)
+  t.check(best_step + 4 < 40, "it ended early")
+  t.near(tonumber(rows.short.valid_bits_per_token), best, 1e-6)
+end)
+
 t.test("sample texts continue whole passages", function()
   local rows = run(base .. [[
     bench:sample { row = "base", tokens = "bytes", count = 3, context = 12, length = 5 }]])

@@ -127,26 +127,6 @@ local function open_session(run, results)
   return ranks.together(begin_session, run)
 end
 
--- What the option `keep_best` compares points of a curve by, lower is better; nil where none was evaluated.
-local function score_of(point, keep_best)
-  if keep_best ~= "accuracy" then return tonumber(point.valid_bits) or tonumber(point.valid_mse) end
-  local accuracy = tonumber(point.valid_accuracy)
-  return accuracy and -accuracy
-end
-
--- Early stopping: a function that saves the weights whenever an evaluation is the best so far,
--- those of `points` included.
-local function keeper(session, path, points, keep_best)
-  local best = math.huge
-  for _, point in ipairs(points) do best = math.min(best, score_of(point, keep_best) or best) end
-  return function(p)
-    local score = score_of(p, keep_best)
-    if not score or score >= best then return end
-    best = score
-    session:save_weights(path)
-  end
-end
-
 -- The gates of the model's recurrence encodings by name, and the names in order.
 local function gates_of(session)
   local gates, names = {}, {}
@@ -166,10 +146,9 @@ local function train_watched(run, results, session, shown)
   local _, gates = gates_of(session)
   local add, file = results:extend_curve(run.id, points, gates)
   local curve <close> = file
-  local keep_best = run.row.train:option "keep_best"
-  local keep = keep_best ~= "false" and keeper(session, results:best_weights(run.id), points, keep_best)
+  local keeps_best = run.row.train:option "keep_best" ~= "false"
   return session:train(results:checkpoint(run.id), function(p)
-    if keep then keep(p) end
+    if keeps_best and p.is_best then session:save_weights(results:best_weights(run.id)) end
     local point = #gates > 0 and gates_of(session) or {}
     for _, name in ipairs { "step", "loss_bits", "rate", "gradient_norm", "valid_bits", "mse", "valid_mse",
       "valid_accuracy" } do

@@ -210,6 +210,89 @@ TEST(a_checkpoint_of_another_run_is_refused) {
     unlink(checkpoint);
 }
 
+/* So high a rate that evaluations get worse before long. */
+static const char *const impatient_text =
+    "steps=60 optimizer=sgd momentum=0 rate=30 schedule=constant warmup=0 clip=1 log_every=7 "
+    "evaluate_every=2 checkpoint_seconds=0 patience=3";
+
+TEST(patience_ends_training_after_stale_evaluations) {
+    lh_session *session = NULL;
+    journal l = {0};
+    REQUIRE_OK(trigram_session("width=16", "", impatient_text, 1, &session));
+    CHECK_OK(lh_session_train(session, checkpoint, keep_progress, &l));
+    const int64_t last = lh_session_step(session);
+    double best = INFINITY;
+    int64_t best_step = 0;
+    for (int i = 0; i < l.count; ++i) {
+        const lh_progress *p = &l.seen[i];
+        if (isnan(p->valid_bits)) continue;
+        CHECK_EQ_INT(p->is_best, p->valid_bits < best);
+        if (p->is_best) best_step = p->step;
+        best = fmin(best, p->valid_bits);
+    }
+    CHECK(last < 60 && best_step > 0);
+    CHECK_EQ_INT(last, best_step + 3 * 2);
+    CHECK_EQ_INT(l.seen[l.count - 1].step, last);
+    /* It is over for whoever goes on from its last checkpoint, too. */
+    lh_session *again = NULL;
+    REQUIRE_OK(trigram_session("width=16", "", impatient_text, 1, &again));
+    CHECK_OK(lh_session_restore(again, checkpoint));
+    CHECK_OK(lh_session_train(again, NULL, NULL, NULL));
+    CHECK_EQ_INT(lh_session_step(again), last);
+    CHECK(same_values(session, again));
+    lh_session_destroy(session);
+    lh_session_destroy(again);
+    unlink(checkpoint);
+}
+
+/* At every step where a run may be stopped, stale evaluations are counted on. */
+TEST(patience_resumes_where_it_was) {
+    lh_session *whole = NULL;
+    journal calm = {0};
+    REQUIRE_OK(trigram_session("width=16", "", impatient_text, 1, &whole));
+    CHECK_OK(lh_session_train(whole, NULL, keep_progress, &calm));
+    for (int i = 0; i + 1 < calm.count; ++i) {
+        lh_session *first = NULL, *second = NULL;
+        journal before = {.stop_at = calm.seen[i].step}, after = {0};
+        REQUIRE_OK(trigram_session("width=16", "", impatient_text, 1, &first));
+        REQUIRE_OK(trigram_session("width=16", "", impatient_text, 1, &second));
+        CHECK_STATUS(lh_session_train(first, checkpoint, keep_progress, &before), LH_EINTERRUPT);
+        CHECK_OK(lh_session_restore(second, checkpoint));
+        CHECK_OK(lh_session_train(second, NULL, keep_progress, &after));
+        CHECK_EQ_INT(lh_session_step(second), lh_session_step(whole));
+        CHECK_EQ_INT(before.count + after.count, calm.count);
+        for (int k = 0; k < after.count; ++k)
+            CHECK_EQ_INT(after.seen[k].is_best, calm.seen[before.count + k].is_best);
+        CHECK(same_values(whole, second));
+        lh_session_destroy(first);
+        lh_session_destroy(second);
+    }
+    lh_session_destroy(whole);
+    unlink(checkpoint);
+}
+
+TEST(patience_without_evaluations_is_refused) {
+    lh_session *session = NULL;
+    CHECK_FAILS(trigram_session("", "", "steps=4 patience=2", 1, &session), LH_EOPTION,
+                "set evaluate_every");
+}
+
+/* What ends a run early is a part of which run it is. */
+TEST(a_checkpoint_of_another_patience_is_refused) {
+    static const char *const plans[] = {"steps=6 evaluate_every=2 patience=9",
+                                        "steps=6 evaluate_every=2 patience=8",
+                                        "steps=6 evaluate_every=3 patience=9"};
+    lh_session *session[3] = {NULL};
+    for (int i = 0; i < 3; ++i)
+        REQUIRE_OK(trigram_session("width=16", "", plans[i], 1, &session[i]));
+    CHECK_OK(lh_session_train(session[0], checkpoint, NULL, NULL));
+    CHECK_FAILS(lh_session_restore(session[1], checkpoint), LH_EFORMAT, "patience=8");
+    CHECK_FAILS(lh_session_restore(session[2], checkpoint), LH_EFORMAT, "evaluate_every=3");
+    for (int i = 0; i < 3; ++i)
+        lh_session_destroy(session[i]);
+    unlink(checkpoint);
+}
+
 TEST(steady_training_allocates_nothing) {
     lh_session *sessions[2] = {NULL};
     lh_step_time time[2];
