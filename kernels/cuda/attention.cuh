@@ -48,7 +48,7 @@ static inline lh_status lh_attention_check(const lh_attention_spec *spec) {
 
 /* ---- who sees whom ---- */
 
-__device__ static inline int64_t lh_floor_divide(int64_t a, int64_t b) {
+LH_INLINE int64_t lh_floor_divide(int64_t a, int64_t b) {
     return a / b - (a % b < 0);
 }
 
@@ -118,14 +118,18 @@ __device__ static inline real lh_scale_of_head(const lh_attention_spec &spec, in
     return spec.head_scale != NULL ? spec.head_scale[head] : 1;
 }
 
+/* The entry of a distance in a table of position vectors. */
+__device__ static inline int64_t lh_position_entry(const lh_attention_spec &spec,
+                                                   int64_t distance) {
+    return lh_max(0, lh_min(distance - spec.position_first, spec.position_count - 1));
+}
+
 /* The position vector of a distance, or NULL. */
 __device__ static inline const real *lh_position(const lh_attention_spec &spec, int source,
                                                  int64_t head, int64_t distance) {
     if (spec.positions == NULL || spec.source[source].everywhere) return NULL;
     const int64_t table = spec.position_heads > 1 ? head * spec.position_count : 0;
-    const int64_t entry =
-        lh_max(0, lh_min(distance - spec.position_first, spec.position_count - 1));
-    return spec.positions + (table + entry) * spec.head_width;
+    return spec.positions + (table + lh_position_entry(spec, distance)) * spec.head_width;
 }
 
 /* The score before the head's scale: scale * q . (k + r) + bias; `dot` is q . k. */

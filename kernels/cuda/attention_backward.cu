@@ -32,7 +32,7 @@ static size_t lay_out(const lh_attention_backward_args *args, void *memory, part
 }
 
 size_t lh_cuda_attention_backward_workspace(const lh_attention_backward_args *args) {
-    if (lh_attention_fits_tiles(&args->spec)) return lh_attention_tile_backward_workspace(args);
+    if (lh_attention_backward_fits_tiles(args)) return lh_attention_tile_backward_workspace(args);
     parts p;
     return lay_out(args, NULL, &p);
 }
@@ -373,7 +373,7 @@ lh_status lh_cuda_attention_backward(const lh_launch *launch,
                                      const lh_attention_backward_args *args) {
     const lh_attention_spec *spec = &args->spec;
     LH_CUDA_TRY(lh_attention_check(spec));
-    if (lh_attention_fits_tiles(spec)) return lh_attention_tile_backward(launch, args);
+    if (lh_attention_backward_fits_tiles(args)) return lh_attention_tile_backward(launch, args);
     parts p;
     (void)lay_out(args, launch->workspace, &p);
     const int64_t tiles = lh_chunk_count(spec->queries, LH_WARPS);

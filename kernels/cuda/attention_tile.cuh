@@ -20,7 +20,10 @@ enum {
     LH_TILE_DIAGONALS = 2 * LH_TILE - 1,
     LH_SCORE_PITCH = LH_TILE + 8, /* of a row of weights in bf16 */
     LH_WIDEST_TILE = 128,
-    LH_STEP_PARTS = LH_STEP * LH_STEP / LH_WARP /* elements of a fragment that a lane holds */
+    LH_STEP_PARTS = LH_STEP * LH_STEP / LH_WARP, /* elements of a fragment that a lane holds */
+    LH_BAND = 2 * LH_STEP,                       /* diagonals of 16 x 16 pairs, and one more */
+    LH_BAND_PITCH = LH_BAND + 4,                 /* floats */
+    LH_BAND_FLOATS = LH_STEP * LH_BAND_PITCH
 };
 
 /* Pitch of a staged row: other banks for its neighbours, 16 bytes a unit. */
@@ -38,6 +41,9 @@ typedef nvcuda::wmma::fragment<nvcuda::wmma::accumulator, LH_STEP, LH_STEP, LH_S
 typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
                                nvcuda::wmma::row_major>
     lh_left;
+typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
+                               nvcuda::wmma::col_major>
+    lh_left_transposed;
 typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
                                nvcuda::wmma::row_major>
     lh_right;
@@ -52,9 +58,12 @@ static inline int lh_tile_width(int64_t head_width) {
 
 /* Whether the kernels for tensor cores take an attention; the others take all. */
 static inline bool lh_attention_fits_tiles(const lh_attention_spec *spec) {
-    return spec->precision == LH_PRECISION_BF16 && spec->head_width <= LH_WIDEST_TILE &&
-           spec->positions == NULL;
+    return spec->precision == LH_PRECISION_BF16 && spec->head_width <= LH_WIDEST_TILE;
 }
+
+/* The backward ones: with heads wider than 64, shared memory has no room for both position vectors
+ * and the gradient of a bias. */
+bool lh_attention_backward_fits_tiles(const lh_attention_backward_args *args);
 
 lh_status lh_attention_tile_forward(const lh_launch *launch, const lh_attention_forward_args *args);
 lh_status lh_attention_tile_backward(const lh_launch *launch,
@@ -63,21 +72,32 @@ size_t lh_attention_tile_backward_workspace(const lh_attention_backward_args *ar
 
 /* ---- staging ---- */
 
-/* A block rounds rows [begin, begin + 64) into `tile`; zeros from `end` on. */
+/* A block rounds `rows` rows of a head into `tile`, that of token_of(n) to row n; zeros where it is
+ * negative. */
+template <int width, int rows, typename numbering>
+__device__ static inline void lh_stage_tokens(const lh_heads &heads, int64_t batch, int64_t head,
+                                              int64_t head_width, const numbering &token_of,
+                                              __nv_bfloat16 *tile) {
+    enum { runs = width / LH_BF16_RUN, pitch = lh_tile_shape<width>::pitch };
+    const real *first = lh_head_row(heads, batch, head, 0);
+    const bool whole =
+        (uintptr_t)first % sizeof(float4) == 0 && heads.token_stride % LH_BF16_RUN == 0;
+    for (int i = (int)threadIdx.x; i < rows * runs; i += LH_TILE_THREADS) {
+        const int row = i / runs, column = i % runs * LH_BF16_RUN;
+        const int64_t token = token_of(row);
+        const real *from = first + lh_max(token, 0) * heads.token_stride;
+        *reinterpret_cast<lh_bf16_run *>(tile + row * pitch + column) =
+            lh_bf16_load(from, column, token < 0 ? 0 : head_width, whole);
+    }
+}
+
+/* Tokens [begin, begin + 64); zeros from `end` on. */
 template <int width>
 __device__ static inline void lh_stage_tile(const lh_heads &heads, int64_t batch, int64_t head,
                                             int64_t begin, int64_t end, int64_t head_width,
                                             __nv_bfloat16 *tile) {
-    enum { runs = width / LH_BF16_RUN, pitch = lh_tile_shape<width>::pitch };
-    const real *rows = lh_head_row(heads, batch, head, begin);
-    const bool whole =
-        (uintptr_t)rows % sizeof(float4) == 0 && heads.token_stride % LH_BF16_RUN == 0;
-    for (int i = (int)threadIdx.x; i < LH_TILE * runs; i += LH_TILE_THREADS) {
-        const int row = i / runs, column = i % runs * LH_BF16_RUN;
-        const int64_t filled = begin + row < end ? head_width : 0;
-        *reinterpret_cast<lh_bf16_run *>(tile + row * pitch + column) =
-            lh_bf16_load(rows + row * heads.token_stride, column, filled, whole);
-    }
+    const auto token_of = [=](int row) { return begin + row < end ? begin + row : -1; };
+    lh_stage_tokens<width, LH_TILE>(heads, batch, head, head_width, token_of, tile);
 }
 
 /* ---- fragments ---- */
@@ -118,36 +138,34 @@ template <int count> __device__ static inline void lh_clear_sums(lh_sums (&sums)
         nvcuda::wmma::fill_fragment(sums[i], 0.0f);
 }
 
-/* The warp's 16 rows by the 64 of the other side: scores = rows others^T. */
-template <int width>
-__device__ static inline void lh_multiply_rows(const __nv_bfloat16 *rows,
-                                               const __nv_bfloat16 *others,
-                                               lh_sums (&scores)[LH_TILE_STEPS]) {
+/* sums += rows others^T: the warp's 16 rows by `blocks` times 16 others. */
+template <int width, int blocks>
+__device__ static inline void
+lh_multiply_rows(const __nv_bfloat16 *rows, const __nv_bfloat16 *others, lh_sums (&sums)[blocks]) {
     enum { pitch = lh_tile_shape<width>::pitch };
     lh_left a;
     lh_right_transposed b;
-    lh_clear_sums(scores);
     LH_UNROLL
     for (int d = 0; d < width; d += LH_STEP) {
         nvcuda::wmma::load_matrix_sync(a, rows + d, pitch);
         LH_UNROLL
-        for (int c = 0; c < LH_TILE_STEPS; ++c) {
+        for (int c = 0; c < blocks; ++c) {
             nvcuda::wmma::load_matrix_sync(b, others + c * LH_STEP * pitch + d, pitch);
-            nvcuda::wmma::mma_sync(scores[c], a, b, scores[c]);
+            nvcuda::wmma::mma_sync(sums[c], a, b, sums[c]);
         }
     }
 }
 
-/* sums += weights others: 16 x 64 by 64 x width. */
-template <int width>
+/* sums += weights others: `blocks` times 16 others, weights by rows, or by columns. */
+template <int width, int blocks, typename left = lh_left>
 __device__ static inline void lh_add_weighted(const __nv_bfloat16 *weights, unsigned weight_pitch,
                                               const __nv_bfloat16 *others,
                                               lh_sums (&sums)[width / LH_STEP]) {
     enum { pitch = lh_tile_shape<width>::pitch };
-    lh_left a;
+    left a;
     lh_right b;
     LH_UNROLL
-    for (int c = 0; c < LH_TILE_STEPS; ++c) {
+    for (int c = 0; c < blocks; ++c) {
         nvcuda::wmma::load_matrix_sync(a, weights + c * LH_STEP, weight_pitch);
         LH_UNROLL
         for (int d = 0; d < lh_tile_shape<width>::steps; ++d) {
@@ -157,18 +175,22 @@ __device__ static inline void lh_add_weighted(const __nv_bfloat16 *weights, unsi
     }
 }
 
-/* Where the rows of a warp's result go. */
-typedef struct lh_tile_rows {
-    real *data; /* row 0 */
-    int64_t token_stride;
-    int rows, width;
-    lh_write write;
-} lh_tile_rows;
+/* Block c of a row of four, in a loop that is not written out. */
+__device__ static inline void lh_pick(const lh_sums (&blocks)[LH_TILE_STEPS], int c, lh_sums &one) {
+    static_assert(LH_TILE_STEPS == 4, "one of four");
+    LH_UNROLL
+    for (int n = 0; n < LH_STEP_PARTS; ++n) {
+        const float low = c == 0 ? blocks[0].x[n] : blocks[1].x[n];
+        const float high = c == 2 ? blocks[2].x[n] : blocks[3].x[n];
+        one.x[n] = c < 2 ? low : high;
+    }
+}
 
-/* Stores a warp's 16 rows, scaled, by way of `scratch`, the memory of its own staged rows. */
-template <int width>
-__device__ static inline void lh_store_rows(lh_sums (&sums)[width / LH_STEP], real scale,
-                                            const lh_tile_rows &to, float *scratch, int lane) {
+/* Gives each element of a warp's 16 rows to put(row, column, value), by way of `scratch`, the
+ * memory of its own staged rows. */
+template <int width, typename putting>
+__device__ static inline void lh_put_rows(lh_sums (&sums)[width / LH_STEP], float *scratch,
+                                          int lane, const putting &put) {
     typedef lh_tile_shape<width> shape;
     enum { columns = shape::scratch_steps * LH_STEP };
     LH_UNROLL
@@ -181,12 +203,29 @@ __device__ static inline void lh_store_rows(lh_sums (&sums)[width / LH_STEP], re
                                             shape::scratch_pitch, nvcuda::wmma::mem_row_major);
         __syncwarp();
         for (int i = lane; i < LH_STEP * columns; i += LH_WARP) {
-            const int row = i / columns, column = half * columns + i % columns;
-            if (row < to.rows && column < to.width)
-                lh_store(to.data + row * to.token_stride + column, to.write,
-                         scale * scratch[row * shape::scratch_pitch + i % columns]);
+            const int row = i / columns, column = i % columns;
+            put(row, half * columns + column, scratch[row * shape::scratch_pitch + column]);
         }
     }
+    __syncwarp();
+}
+
+/* Where the rows of a warp's result go. */
+typedef struct lh_tile_rows {
+    real *data; /* row 0 */
+    int64_t token_stride;
+    int rows, width;
+    lh_write write;
+} lh_tile_rows;
+
+/* Stores a warp's 16 rows, scaled. */
+template <int width>
+__device__ static inline void lh_store_rows(lh_sums (&sums)[width / LH_STEP], real scale,
+                                            const lh_tile_rows &to, float *scratch, int lane) {
+    lh_put_rows<width>(sums, scratch, lane, [&](int row, int column, real value) {
+        if (row < to.rows && column < to.width)
+            lh_store(to.data + row * to.token_stride + column, to.write, scale * value);
+    });
 }
 
 /* ---- who sees whom in a pair of tiles ---- */
@@ -246,6 +285,52 @@ __device__ static inline void lh_stage_bias(const lh_attention_spec &spec, const
         bucket[x] = biased ? spec.bucket_of[entry] : -1;
         bias[x] = biased ? spec.bias[head * spec.buckets + bucket[x]] : 0;
     }
+}
+
+/* ---- position vectors ---- */
+
+/* The vectors of a pair's diagonals i - j + 63, and one more; a block's work. Takes two tiles. */
+template <int width>
+__device__ static inline void lh_stage_positions(const lh_attention_spec &spec,
+                                                 const lh_tile_pair &pair, int64_t head,
+                                                 __nv_bfloat16 *vectors) {
+    const int64_t table = spec.position_heads > 1 ? spec.position_count * spec.head_width : 0;
+    const lh_heads entries = {(real *)spec.positions, 0, spec.head_width, table};
+    const int64_t nearest = pair.query - spec.source[pair.source].first - pair.key - (LH_TILE - 1);
+    const auto entry_of = [&](int x) { return lh_position_entry(spec, nearest + x); };
+    lh_stage_tokens<width, 2 * LH_TILE>(entries, 0, head, spec.head_width, entry_of, vectors);
+}
+
+/* Of a pair's vectors, those for 16 queries from `query` on and 16 keys from `key` on. */
+template <int width>
+__device__ static inline const __nv_bfloat16 *lh_band_of(const __nv_bfloat16 *vectors, int query,
+                                                         int key) {
+    return vectors + (query - key + LH_TILE - LH_STEP) * lh_tile_shape<width>::pitch;
+}
+
+/* sums = q . r of 16 queries and 16 keys, whichever are the rows. The products of all queries with
+ * all vectors of the band go by way of `memory`, the warp's own; each sum is read off its diagonal.
+ */
+template <int width, bool rows_are_keys>
+__device__ static inline void
+lh_multiply_positions(const __nv_bfloat16 *queries, const __nv_bfloat16 *band,
+                      const lh_places &places, float *memory, lh_sums &sums) {
+    lh_sums products[2];
+    lh_clear_sums(products);
+    lh_multiply_rows<width>(queries, band, products);
+    __syncwarp();
+    LH_UNROLL
+    for (int half = 0; half < 2; ++half)
+        nvcuda::wmma::store_matrix_sync(memory + half * LH_STEP, products[half], LH_BAND_PITCH,
+                                        nvcuda::wmma::mem_row_major);
+    __syncwarp();
+    LH_UNROLL
+    for (int n = 0; n < LH_STEP_PARTS; ++n) {
+        const int row = lh_row_at(places, n), column = lh_column_at(places, n);
+        const int query = rows_are_keys ? column : row, key = rows_are_keys ? row : column;
+        sums.x[n] = memory[query * LH_BAND_PITCH + query - key + LH_STEP - 1];
+    }
+    __syncwarp();
 }
 
 #endif

@@ -54,6 +54,9 @@ same lstm 'layers=2 width=8 hidden=8 dropout=0.1' optimizer=adam
 
 compare 0.02 slide "$tiny window=4" optimizer=adafactor tf32
 compare 0.02 brt "$tiny window=4 recurrence=fixed:skip recurrent_layers=1" optimizer=adam bf16
+compare 0.02 transformer_xl "$tiny span=6" 'optimizer=sgd clip=0.1' bf16
+compare 0.02 cached_staircase "$tiny forward_size=2 step_size=6" optimizer=adam bf16
+compare 0.02 dai_xl "$tiny memory=6" optimizer=adam bf16
 fails 1 "bf16 on the processor" "precision: the processor computes in f32" \
     "$LONGHAUL_BIN" train --device cpu --model slide --task random_walk --train precision=bf16
 graphs brt "$tiny window=4 recurrence=fixed:skip recurrent_layers=1" 'optimizer=adam precision=bf16 clip=1'

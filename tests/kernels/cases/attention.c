@@ -185,6 +185,12 @@ static void backward(suite *s, const attention_shape *shape, attention_flags fla
     case_run(s);
 }
 
+/* Some rows of all shapes; more where position vectors meet several tiles of tokens. */
+static bool tries_coarse(int shape, int row) {
+    const bool placed = attention_flags_at(row).positions && row % 3 == 1;
+    return (row + shape) % 5 == 0 || (placed && attention_shapes[shape].queries > 64);
+}
+
 void cases_attention_backward(suite *s) {
     const wishes all = all_set();
     for (int i = 0; i < attention_shape_count; i++) {
@@ -193,7 +199,7 @@ void cases_attention_backward(suite *s) {
             const wishes *wanted = row % 2 == 0 ? &want : &all;
             if (suite_tries(s, i, row))
                 backward(s, &attention_shapes[i], attention_flags_at(row), wanted);
-            if ((row + i) % 5 == 0) backward(s, &attention_shapes[i], coarse(row), wanted);
+            if (tries_coarse(i, row)) backward(s, &attention_shapes[i], coarse(row), wanted);
         }
     }
 }
