@@ -32,15 +32,16 @@ typedef float real;
 /* A literal in the compute type, so that no float expression is silently done in double. */
 #define LH_R(x) ((real)(x))
 
-/* LH_REAL is `real`: f32, or f64 in the gradient-check build. */
+/* LH_REAL is `real`: f32, or f64 in the gradient-check build. Activations of a run in bf16 lie in
+ * memory as LH_BF16, on CUDA alone. */
 typedef enum lh_dtype { LH_REAL = 0, LH_BF16, LH_I32 } lh_dtype;
 
 /* How a kernel writes a gradient: the first contribution sets, later ones add, so that
  * no gradient buffer is ever cleared first. */
 typedef enum lh_write { LH_SET = 0, LH_ADD = 1 } lh_write;
 
-/* What a matrix product rounds its operands to before it multiplies them; sums are f32 in any case,
- * and so is all that lies in memory. The CPU knows f32 only. */
+/* What a matrix product rounds its operands to before it multiplies them; sums are f32 in any case.
+ * The CPU knows f32 only. */
 typedef enum lh_precision {
     LH_PRECISION_F32 = 0,
     LH_PRECISION_TF32, /* 8 bits of exponent, 10 of mantissa */

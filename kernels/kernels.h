@@ -9,6 +9,10 @@
  *  - Same arguments, same bits on one backend, whatever the number of threads or the grid.
  *  - An optional pointer that is NULL switches its part off. A NULL gradient output is not wanted.
  *  - Gradient outputs obey their lh_write: LH_SET overwrites, LH_ADD accumulates.
+ *  - Activations and their gradients lie in memory as reals or, on CUDA, as bf16. What is marked
+ *    `act` has the dtype that the arguments name (LH_REAL when they say nothing) and its pointer
+ *    leads to elements of that; all else is real. Arithmetic and sums are in f32 either way, the
+ *    result is rounded once. A backend that lacks the dtype gives LH_EOPTION.
  *  - Sums over long axes accumulate in double on the CPU, in float with a fixed tree on CUDA.
  *  - NaN in gives NaN out for the rows concerned; a fully masked row gives zeros.
  *  - Return LH_OK; LH_ESHAPE or LH_EOPTION for arguments that break the contract. The op that
@@ -37,26 +41,29 @@ typedef struct lh_fill_args {
 } lh_fill_args;
 
 /* Strided copy: y[index . y_stride] (+)= x[index . x_stride] over a box of `shape`.
- * Permute, slice, concat, broadcast (x_stride 0) and their gradients are all this kernel.
+ * Permute, slice, concat, broadcast (x_stride 0), conversion and their gradients are all this
+ * kernel.
  * A broadcast destination (y_stride 0) is not allowed: use reduce. */
 typedef struct lh_copy_args {
     int rank; /* 0..LH_MAX_RANK; 0 copies one element */
     int64_t shape[LH_MAX_RANK];
-    const real *x; /* in */
+    const real *x; /* in  act */
     int64_t x_stride[LH_MAX_RANK];
-    real *y; /* out */
+    real *y; /* out act */
     int64_t y_stride[LH_MAX_RANK];
     lh_write write;
+    lh_dtype x_dtype, y_dtype; /* unequal ones convert */
 } lh_copy_args;
 
 /* y[i] (+)= alpha * a[i] + beta * b[i], i < count. y may be a or b. */
 typedef struct lh_linear_combination_args {
     int64_t count;
     real alpha, beta;
-    const real *a; /* in */
-    const real *b; /* in, optional */
-    real *y;       /* out */
+    const real *a; /* in  act */
+    const real *b; /* in  act, optional */
+    real *y;       /* out act */
     lh_write write;
+    lh_dtype dtype;
 } lh_linear_combination_args;
 
 typedef enum lh_binary_op {
@@ -101,8 +108,9 @@ typedef enum lh_unary_op {
 typedef struct lh_unary_forward_args {
     lh_unary_op op;
     int64_t count;
-    const real *x; /* in */
-    real *y;       /* out */
+    const real *x; /* in  act */
+    real *y;       /* out act */
+    lh_dtype dtype;
 } lh_unary_forward_args;
 
 /* dx[i] (+)= dy[i] * f'(x[i]). IDENTITY, RELU, TANH, SIGMOID, EXP and SQRT read only y, the others
@@ -110,11 +118,12 @@ typedef struct lh_unary_forward_args {
 typedef struct lh_unary_backward_args {
     lh_unary_op op;
     int64_t count;
-    const real *x;  /* in */
-    const real *y;  /* in */
-    const real *dy; /* in */
-    real *dx;       /* out */
+    const real *x;  /* in  act */
+    const real *y;  /* in  act */
+    const real *dy; /* in  act */
+    real *dx;       /* out act */
     lh_write write;
+    lh_dtype dtype;
 } lh_unary_backward_args;
 
 typedef enum lh_reduce_op { LH_REDUCE_SUM, LH_REDUCE_MAX } lh_reduce_op;
@@ -125,9 +134,10 @@ typedef struct lh_reduce_args {
     lh_reduce_op op;
     int64_t outer, axis, inner;
     real alpha;
-    const real *x; /* in  [outer][axis][inner] */
+    const real *x; /* in  [outer][axis][inner] act */
     real *y;       /* out [outer][inner] */
     lh_write write;
+    lh_dtype x_dtype;
 } lh_reduce_args;
 
 /* Of y = the maximum of x along the axis: dx[o][a][i] (+)= dy[o][i] at the first a that holds it, 0
@@ -146,23 +156,26 @@ typedef struct lh_maximum_backward_args {
  * (elements between rows as stored, before the transpose) and its step between batch members (0
  * repeats). With LH_ADD there is no bias and no activation. `pre`, optional, gets the value before
  * the activation in C's layout (for activations whose gradient needs it).
- * The operands are rounded to `precision` first; one that the backend lacks gives LH_EOPTION.
+ * The operands are rounded to `precision` first; one that the backend lacks gives LH_EOPTION, and
+ * so does a matrix that lies in memory as bf16 unless bf16 is the precision. In bf16, C is rounded
+ * before its bias and activation, too.
  * Flops 2*batch*m*n*k. The tiling depends on the shape alone. */
 typedef struct lh_matmul_args {
     int64_t batch, m, n, k;
     bool transpose_a, transpose_b;
     real alpha;
-    const real *a; /* in */
+    const real *a; /* in  act */
     int64_t a_leading, a_step;
-    const real *b; /* in */
+    const real *b; /* in  act */
     int64_t b_leading, b_step;
-    real *c; /* out; must not overlap a or b */
+    real *c; /* out act; must not overlap a or b */
     int64_t c_leading, c_step;
     lh_write write;
     const real *bias; /* in  optional [n] */
     lh_unary_op activation;
     real *pre; /* out optional, like c */
     lh_precision precision;
+    lh_dtype a_dtype, b_dtype, c_dtype;
 } lh_matmul_args;
 
 /* y[r] = table[index[r]] for rows of `width`; an index outside [0, entries) gives LH_EOPTION and
@@ -171,16 +184,18 @@ typedef struct lh_gather_args {
     int64_t rows, width, entries;
     const real *table;    /* in  [entries][width] */
     const int32_t *index; /* in  [rows] */
-    real *y;              /* out [rows][width] */
+    real *y;              /* out [rows][width] act */
+    lh_dtype y_dtype;
 } lh_gather_args;
 
 /* The transpose of gather: y[e] (+)= sum over r with index[r] = e of x[r], in order of r. */
 typedef struct lh_scatter_add_args {
     int64_t rows, width, entries;
-    const real *x;        /* in  [rows][width] */
+    const real *x;        /* in  [rows][width] act */
     const int32_t *index; /* in  [rows] */
     real *y;              /* out [entries][width] */
     lh_write write;
+    lh_dtype x_dtype;
 } lh_scatter_add_args;
 
 /* y[b] = flag[b] ? a : x[b]. Starts a batch row afresh from a learned value. */
@@ -208,49 +223,53 @@ typedef struct lh_select_rows_backward_args {
 typedef struct lh_layer_norm_forward_args {
     int64_t rows, width;
     real epsilon;
-    const real *x;    /* in  [rows][width] */
+    const real *x;    /* in  [rows][width] act */
     const real *gain; /* in  [width] */
     const real *bias; /* in  optional [width] */
-    real *y;          /* out [rows][width]; may be x */
+    real *y;          /* out [rows][width]; may be x act */
     real *mean;       /* out saved [rows] */
     real *rstd;       /* out saved [rows] */
+    lh_dtype dtype;
 } lh_layer_norm_forward_args;
 
 typedef struct lh_layer_norm_backward_args {
     int64_t rows, width;
-    const real *x;    /* in  [rows][width] */
+    const real *x;    /* in  [rows][width] act */
     const real *gain; /* in  [width] */
     const real *mean; /* in  [rows] */
     const real *rstd; /* in  [rows] */
-    const real *dy;   /* in  [rows][width] */
-    real *dx;         /* out optional [rows][width] */
+    const real *dy;   /* in  [rows][width] act */
+    real *dx;         /* out optional [rows][width] act */
     lh_write dx_write;
     real *dgain; /* out optional [width] */
     lh_write dgain_write;
     real *dbias; /* out optional [width] */
     lh_write dbias_write;
+    lh_dtype dtype;
 } lh_layer_norm_backward_args;
 
 /* Root-mean-square normalisation: y = gain * x * rstd, rstd = 1 / sqrt(mean(x^2) + epsilon). */
 typedef struct lh_rms_norm_forward_args {
     int64_t rows, width;
     real epsilon;
-    const real *x;    /* in  [rows][width] */
+    const real *x;    /* in  [rows][width] act */
     const real *gain; /* in  [width] */
-    real *y;          /* out [rows][width]; may be x */
+    real *y;          /* out [rows][width]; may be x act */
     real *rstd;       /* out saved [rows] */
+    lh_dtype dtype;
 } lh_rms_norm_forward_args;
 
 typedef struct lh_rms_norm_backward_args {
     int64_t rows, width;
-    const real *x;    /* in  [rows][width] */
+    const real *x;    /* in  [rows][width] act */
     const real *gain; /* in  [width] */
     const real *rstd; /* in  [rows] */
-    const real *dy;   /* in  [rows][width] */
-    real *dx;         /* out optional [rows][width] */
+    const real *dy;   /* in  [rows][width] act */
+    real *dx;         /* out optional [rows][width] act */
     lh_write dx_write;
     real *dgain; /* out optional [width] */
     lh_write dgain_write;
+    lh_dtype dtype;
 } lh_rms_norm_backward_args;
 
 /* Unit length of each row: y = x * rnorm, rnorm = 1 / sqrt(sum(x^2) + epsilon)
@@ -258,19 +277,21 @@ typedef struct lh_rms_norm_backward_args {
 typedef struct lh_unit_norm_forward_args {
     int64_t rows, width;
     real epsilon;
-    const real *x; /* in  [rows][width] */
-    real *y;       /* out [rows][width]; may be x */
+    const real *x; /* in  [rows][width] act */
+    real *y;       /* out [rows][width]; may be x act */
     real *rnorm;   /* out saved [rows] */
+    lh_dtype dtype;
 } lh_unit_norm_forward_args;
 
 /* dx (+)= rnorm * (dy - y (y . dy)). dx may be dy under LH_SET. */
 typedef struct lh_unit_norm_backward_args {
     int64_t rows, width;
-    const real *y;     /* in [rows][width] */
+    const real *y;     /* in [rows][width] act */
     const real *rnorm; /* in [rows] */
-    const real *dy;    /* in [rows][width] */
-    real *dx;          /* out [rows][width] */
+    const real *dy;    /* in [rows][width] act */
+    real *dx;          /* out [rows][width] act */
     lh_write write;
+    lh_dtype dtype;
 } lh_unit_norm_backward_args;
 
 /* y[r] = softmax(x[r]). y may be x. A row of -infinity gives zeros. */
@@ -319,10 +340,11 @@ typedef struct lh_dropout_args {
     int64_t outer, length, width, period;
     double rate;
     const lh_random_key *key; /* in, on the device */
-    const real *x;            /* in */
-    real *y;                  /* out */
+    const real *x;            /* in  act */
+    real *y;                  /* out act */
     lh_write write;
     int64_t first; /* words that batch rows of other processes draw before these */
+    lh_dtype dtype;
 } lh_dropout_args;
 
 /* Fixed gate (Hutchins et al. 2022, eqs. 2-3): g = sigmoid(bias), y = c * g + z * (1 - g). */

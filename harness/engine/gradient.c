@@ -1,15 +1,15 @@
 #include "harness/engine/gradient.h"
 
-lh_gradient *lh_gradient_create(lh_pool *pool, int64_t count) {
+lh_gradient *lh_gradient_create(lh_pool *pool, lh_dtype dtype, int64_t count) {
     _Static_assert(sizeof(lh_gradient) <= LH_POOL_CELL, "gradient header outgrew its cell");
     lh_gradient *gradient = lh_pool_take_cell(pool);
     if (gradient == NULL) return NULL;
-    *gradient = (lh_gradient){.references = 1, .count = count, .pool = pool};
+    *gradient = (lh_gradient){.references = 1, .dtype = dtype, .count = count, .pool = pool};
     return gradient;
 }
 
 lh_gradient *lh_gradient_create_slice(lh_gradient *of, int64_t offset, int64_t count) {
-    lh_gradient *slice = lh_gradient_create(of->pool, count);
+    lh_gradient *slice = lh_gradient_create(of->pool, of->dtype, count);
     if (slice == NULL) return NULL;
     slice->root = lh_gradient_retain(of->root != NULL ? of->root : of);
     slice->offset = of->offset + offset;
@@ -30,19 +30,20 @@ void lh_gradient_release(lh_gradient *gradient) {
 
 real *lh_gradient_read(const lh_gradient *gradient) {
     const lh_gradient *root = gradient->root != NULL ? gradient->root : gradient;
-    return root->present ? lh_tensor_real(root->value) + gradient->offset : NULL;
+    if (!root->present) return NULL;
+    return lh_element(lh_tensor_activation(root->value), root->dtype, gradient->offset);
 }
 
 static lh_status ensure_buffer(lh_gradient *root) {
     if (root->value != NULL) return LH_OK;
-    return lh_tensor_create(root->pool, LH_REAL, 1, &root->count, &root->value);
+    return lh_tensor_create(root->pool, root->dtype, 1, &root->count, &root->value);
 }
 
 /* A buffer that lh_gradient_give shared must be copied before it is added to. */
 static lh_status make_exclusive(lh_gradient *root) {
     if (lh_gradient_is_exclusive(root)) return LH_OK;
     lh_tensor *own = NULL;
-    LH_TRY(lh_tensor_create(root->pool, LH_REAL, 1, &root->count, &own));
+    LH_TRY(lh_tensor_create(root->pool, root->dtype, 1, &root->count, &own));
     const lh_status status = lh_tensor_copy(own, root->value);
     lh_tensor_release(status == LH_OK ? root->value : own);
     if (status == LH_OK) root->value = own;
@@ -56,8 +57,7 @@ lh_gradient *lh_gradient_root(lh_gradient *gradient) {
 lh_status lh_gradient_settle(lh_gradient *root) {
     if (root->present) return LH_OK;
     LH_TRY(ensure_buffer(root));
-    const lh_fill_args args = {.count = root->count, .x = lh_tensor_real(root->value)};
-    LH_TRY(LH_RUN(root->pool, fill, &args));
+    LH_TRY(lh_tensor_clear(root->value));
     root->present = true;
     return LH_OK;
 }
@@ -75,12 +75,13 @@ lh_status lh_gradient_write(lh_gradient *gradient, real **data, lh_write *write)
         root->present = true;
         *write = LH_SET;
     }
-    *data = lh_tensor_real(root->value) + gradient->offset;
+    *data = lh_gradient_read(gradient);
     return LH_OK;
 }
 
 lh_status lh_gradient_give(lh_gradient *gradient, lh_tensor *value) {
-    const bool takes = gradient->root == NULL && !gradient->present && !gradient->persistent;
+    const bool takes = gradient->root == NULL && !gradient->present && !gradient->persistent &&
+                       gradient->dtype == value->dtype;
     if (takes) {
         lh_tensor_release(gradient->value);
         gradient->value = lh_tensor_retain(value);
@@ -90,12 +91,16 @@ lh_status lh_gradient_give(lh_gradient *gradient, lh_tensor *value) {
     real *data = NULL;
     lh_write write = LH_SET;
     LH_TRY(lh_gradient_write(gradient, &data, &write));
-    const lh_linear_combination_args args = {.count = gradient->count,
-                                             .alpha = 1,
-                                             .a = lh_tensor_real(value),
-                                             .y = data,
-                                             .write = write};
-    return LH_RUN(gradient->pool, linear_combination, &args);
+    const lh_copy_args args = {.rank = 1,
+                               .shape = {gradient->count},
+                               .x = lh_tensor_activation(value),
+                               .x_stride = {1},
+                               .y = data,
+                               .y_stride = {1},
+                               .write = write,
+                               .x_dtype = value->dtype,
+                               .y_dtype = gradient->dtype};
+    return LH_RUN(gradient->pool, copy, &args);
 }
 
 bool lh_gradient_is_exclusive(const lh_gradient *gradient) {

@@ -1,8 +1,8 @@
 /* Gradient slots, for the engine's own files: where the contributions to d(loss)/d(tensor) gather.
  *
- * A root slot owns a flat buffer in its tensor's order; a slice's slot points into its root's. The
- * first whole contribution sets and later ones add; a first contribution through a slice clears the
- * root's buffer. */
+ * A root slot owns a flat buffer in its tensor's order and dtype; a slice's slot points into its
+ * root's. The first whole contribution sets and later ones add; a first contribution through a
+ * slice clears the root's buffer. */
 #ifndef LH_ENGINE_GRADIENT_H
 #define LH_ENGINE_GRADIENT_H
 
@@ -19,6 +19,7 @@ struct lh_gradient {
     bool present;    /* holds a contribution */
     bool persistent; /* a parameter's: the buffer outlives the step */
     int uses;        /* root: places on the tape that may still contribute */
+    lh_dtype dtype;  /* LH_REAL or LH_BF16 */
     int64_t count;
     lh_pool *pool;
     lh_tensor *value;  /* root: flat buffer, NULL until needed unless persistent */
@@ -27,18 +28,20 @@ struct lh_gradient {
 };
 
 /* Gives. NULL after LH_EMEMORY. */
-lh_gradient *lh_gradient_create(lh_pool *pool, int64_t count);
+lh_gradient *lh_gradient_create(lh_pool *pool, lh_dtype dtype, int64_t count);
 lh_gradient *lh_gradient_create_slice(lh_gradient *of, int64_t offset, int64_t count);
 lh_gradient *lh_gradient_retain(lh_gradient *gradient);
 void lh_gradient_release(lh_gradient *gradient);
 
-/* The buffer, or NULL when nothing has flowed. A slice's elements lie at its tensor's strides. */
+/* The buffer, or NULL when nothing has flowed. A slice's elements lie at its tensor's strides. They
+ * are of the slot's dtype, as lh_tensor_activation has it. */
 real *lh_gradient_read(const lh_gradient *gradient);
 
 /* Where a backward function writes, and how. */
 lh_status lh_gradient_write(lh_gradient *gradient, real **data, lh_write *write);
 
-/* Contributes a whole contiguous tensor; shares its storage instead of copying where it can. */
+/* Contributes a whole contiguous tensor of either dtype; shares its storage instead of copying
+ * where it can. */
 lh_status lh_gradient_give(lh_gradient *gradient, lh_tensor *value);
 
 /* The slot that owns the buffer: its own when it is no slice's. NULL passes. */

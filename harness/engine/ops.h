@@ -3,7 +3,11 @@
  *
  * All return a tensor that belongs to the tape's current scope, or NULL after a failure (see
  * tensor.h). `[...]` in a comment is a shape; names are those of kernels.h. Arguments are borrowed.
- */
+ *
+ * In a run in bf16 activations lie in memory as bf16 (lh_pool_activation): matrix products and
+ * gather make them; norms, dropout, unary functions, sums, attention and moved data keep what they
+ * are given, and with one real operand give reals. Every other op widens what it is given and gives
+ * reals. */
 #ifndef LH_ENGINE_OPS_H
 #define LH_ENGINE_OPS_H
 
@@ -29,6 +33,8 @@ lh_tensor *lh_detach(lh_tape *tape, lh_tensor *x);
 
 /* x itself when it is dense, else a dense copy. */
 lh_tensor *lh_contiguous(lh_tape *tape, lh_tensor *x);
+/* x itself when it is dense and has this dtype, else a dense copy, rounded or widened. */
+lh_tensor *lh_convert(lh_tape *tape, lh_tensor *x, lh_dtype dtype);
 /* Axis i of the result is axis order[i] of x. */
 lh_tensor *lh_permute(lh_tape *tape, lh_tensor *x, const int *order);
 lh_tensor *lh_concat(lh_tape *tape, int axis, lh_tensor *const *parts, int count);

@@ -217,6 +217,10 @@ lh_precision lh_pool_precision(const lh_pool *pool) {
     return pool->precision;
 }
 
+lh_dtype lh_pool_activation(const lh_pool *pool) {
+    return pool->precision == LH_PRECISION_BF16 ? LH_BF16 : LH_REAL;
+}
+
 bool lh_pool_prepare(lh_pool *pool, size_t bytes) {
     void *workspace = NULL;
     return lh_pool_workspace(pool, bytes, &workspace) == LH_OK;

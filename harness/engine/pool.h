@@ -49,6 +49,9 @@ lh_device *lh_pool_device(const lh_pool *pool);
  * the device has f32 alone. */
 lh_status lh_pool_set_precision(lh_pool *pool, lh_precision precision);
 lh_precision lh_pool_precision(const lh_pool *pool);
+/* What activations are in memory: bf16 in bf16, else real. Statistics, parameters and their
+ * gradients, losses and carried states are real in any case. */
+lh_dtype lh_pool_activation(const lh_pool *pool);
 
 /* ---- launching ---- */
 

@@ -1,3 +1,4 @@
+#include "harness/engine/ops.h"
 #include "harness/engine/record.h"
 
 /* One block's functions and where its random ops began. */
@@ -25,7 +26,7 @@ static lh_tensor *combine(lh_tape *tape, const lh_tensor *a, const lh_tensor *b,
 }
 
 static lh_tensor *apply(lh_tape *tape, lh_half half, void *context, lh_tensor *x) {
-    lh_tensor *y = half(tape, context, x);
+    lh_tensor *y = lh_convert(tape, half(tape, context, x), LH_REAL);
     if (y == NULL) return NULL;
     if (lh_tensor_same_shape(x, y) && lh_tensor_is_contiguous(y)) return y;
     (void)lh_fail(LH_ESHAPE, "reversible: a half maps %s to %s", lh_shape_text(x),
@@ -125,6 +126,8 @@ static lh_status reversible_backward(lh_tape *tape, lh_node *node) {
 
 lh_status lh_reversible(lh_tape *tape, const lh_reversible_block *blocks, int count, lh_tensor *x1,
                         lh_tensor *x2, lh_tensor **y1, lh_tensor **y2) {
+    x1 = lh_convert(tape, x1, LH_REAL);
+    x2 = lh_convert(tape, x2, LH_REAL);
     if (x1 == NULL || x2 == NULL) return lh_error_get()->status;
     if (!lh_tensor_same_shape(x1, x2)) {
         return lh_fail(LH_ESHAPE, "reversible: x1 %s, x2 %s", lh_shape_text(x1), lh_shape_text(x2));

@@ -204,7 +204,7 @@ lh_status lh_pass_carry(lh_pass *pass, int index, lh_tensor *value) {
     }
     const lh_scope scope = lh_scope_open(pass->tape);
     lh_tensor *constant = lh_detach(pass->tape, value);
-    lh_tensor *dense = lh_contiguous(pass->tape, constant);
+    lh_tensor *dense = lh_convert(pass->tape, constant, LH_REAL);
     lh_tensor_release(slot->pending);
     slot->pending = lh_tensor_retain(dense);
     lh_scope_close(pass->tape, scope, NULL);

@@ -1,11 +1,20 @@
 #include "harness/engine/tensor.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "harness/engine/gradient.h"
 
 static size_t dtype_bytes(lh_dtype dtype) {
     return dtype == LH_REAL ? sizeof(real) : dtype == LH_I32 ? 4 : 2;
+}
+
+void *lh_element(const void *array, lh_dtype dtype, int64_t index) {
+    return (char *)(uintptr_t)array + index * (int64_t)dtype_bytes(dtype);
+}
+
+static void *address(const lh_tensor *tensor) {
+    return lh_element(tensor->storage->data, tensor->dtype, tensor->offset);
 }
 
 static lh_storage *storage_create(lh_pool *pool, size_t bytes) {
@@ -51,12 +60,12 @@ lh_status lh_tensor_create(lh_pool *pool, lh_dtype dtype, int rank, const int64_
     return LH_OK;
 }
 
-static lh_status zero(lh_tensor *tensor) {
+lh_status lh_tensor_clear(lh_tensor *tensor) {
     /* All-zero bits are 0 in every dtype, so integers are cleared as reals; sizes round up to whole
      * reals because storage is padded. */
     const size_t bytes = (size_t)lh_tensor_count(tensor) * dtype_bytes(tensor->dtype);
     const lh_fill_args args = {.count = (int64_t)((bytes + sizeof(real) - 1) / sizeof(real)),
-                               .x = tensor->storage->data};
+                               .x = lh_tensor_activation(tensor)};
     return LH_RUN(tensor->pool, fill, &args);
 }
 
@@ -64,7 +73,7 @@ lh_status lh_tensor_create_zero(lh_pool *pool, lh_dtype dtype, int rank, const i
                                 lh_tensor **out) {
     lh_tensor *tensor = NULL;
     LH_TRY(lh_tensor_create(pool, dtype, rank, shape, &tensor));
-    const lh_status status = zero(tensor);
+    const lh_status status = lh_tensor_clear(tensor);
     if (status == LH_OK) {
         *out = tensor;
     } else {
@@ -109,8 +118,12 @@ bool lh_tensor_same_shape(const lh_tensor *a, const lh_tensor *b) {
     return true;
 }
 
+real *lh_tensor_activation(const lh_tensor *tensor) {
+    return address(tensor);
+}
+
 real *lh_tensor_real(const lh_tensor *tensor) {
-    return (real *)tensor->storage->data + tensor->offset;
+    return tensor->dtype != LH_BF16 ? lh_tensor_activation(tensor) : NULL;
 }
 
 int32_t *lh_tensor_integer(const lh_tensor *tensor) {
@@ -123,19 +136,30 @@ static lh_status check_transfer(const lh_tensor *tensor, int64_t count, const ch
                    lh_shape_text(tensor));
 }
 
-static char *address(const lh_tensor *tensor) {
-    return (char *)tensor->storage->data + (size_t)tensor->offset * dtype_bytes(tensor->dtype);
+/* bf16 is the upper half of a float. `half` may be the end of the memory that the reals fill. */
+static void widen(const uint16_t *half, real *whole, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        const uint32_t bits = (uint32_t)half[i] << 16;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        whole[i] = (real)value;
+    }
 }
 
 lh_status lh_tensor_read(const lh_tensor *tensor, void *host, int64_t count) {
     LH_TRY(check_transfer(tensor, count, "read"));
     lh_device *device = lh_pool_device(tensor->pool);
     const size_t bytes = (size_t)count * dtype_bytes(tensor->dtype);
-    return device->download(device, host, address(tensor), bytes);
+    if (tensor->dtype != LH_BF16) return device->download(device, host, address(tensor), bytes);
+    char *half = (char *)host + (size_t)count * sizeof(real) - bytes;
+    LH_TRY(device->download(device, half, address(tensor), bytes));
+    widen((const uint16_t *)(const void *)half, host, count);
+    return LH_OK;
 }
 
 lh_status lh_tensor_write(lh_tensor *tensor, const void *host, int64_t count) {
     LH_TRY(check_transfer(tensor, count, "write"));
+    if (tensor->dtype == LH_BF16) return lh_fail(LH_ETYPE, "write: a tensor in bf16");
     lh_device *device = lh_pool_device(tensor->pool);
     const size_t bytes = (size_t)count * dtype_bytes(tensor->dtype);
     return device->upload(device, address(tensor), host, bytes);
@@ -143,7 +167,7 @@ lh_status lh_tensor_write(lh_tensor *tensor, const void *host, int64_t count) {
 
 lh_status lh_tensor_copy(lh_tensor *to, const lh_tensor *from) {
     const int64_t count = lh_tensor_count(from);
-    if (to->dtype != from->dtype || count != lh_tensor_count(to) || dtype_bytes(to->dtype) % 4) {
+    if ((to->dtype == LH_I32) != (from->dtype == LH_I32) || count != lh_tensor_count(to)) {
         return lh_fail(LH_ESHAPE, "copy: %s to %s", lh_shape_text(from), lh_shape_text(to));
     }
     if (to->dtype == LH_I32 && sizeof(real) != sizeof(int32_t)) {
@@ -154,11 +178,13 @@ lh_status lh_tensor_copy(lh_tensor *to, const lh_tensor *from) {
     }
     const lh_copy_args args = {.rank = 1,
                                .shape = {count},
-                               .x = (const real *)(const void *)address(from),
+                               .x = lh_tensor_activation(from),
                                .x_stride = {1},
-                               .y = (real *)(void *)address(to),
+                               .y = lh_tensor_activation(to),
                                .y_stride = {1},
-                               .write = LH_SET};
+                               .write = LH_SET,
+                               .x_dtype = from->dtype == LH_BF16 ? LH_BF16 : LH_REAL,
+                               .y_dtype = to->dtype == LH_BF16 ? LH_BF16 : LH_REAL};
     return LH_RUN(to->pool, copy, &args);
 }
 
@@ -188,11 +214,11 @@ const char *lh_shape_text(const lh_tensor *tensor) {
 
 lh_status lh_tensor_require_gradient(lh_tensor *tensor) {
     if (tensor->gradient != NULL) return LH_OK;
-    if (tensor->dtype != LH_REAL || !lh_tensor_is_contiguous(tensor)) {
-        return lh_fail(LH_ETYPE, "gradient of a tensor that is not contiguous and real: %s",
+    if (tensor->dtype == LH_I32 || !lh_tensor_is_contiguous(tensor)) {
+        return lh_fail(LH_ETYPE, "gradient of a tensor that is not contiguous, or of integers: %s",
                        lh_shape_text(tensor));
     }
-    tensor->gradient = lh_gradient_create(tensor->pool, lh_tensor_count(tensor));
+    tensor->gradient = lh_gradient_create(tensor->pool, tensor->dtype, lh_tensor_count(tensor));
     return tensor->gradient != NULL ? LH_OK : LH_EMEMORY;
 }
 

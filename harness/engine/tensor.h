@@ -47,16 +47,28 @@ int64_t lh_tensor_count(const lh_tensor *tensor);
 bool lh_tensor_is_contiguous(const lh_tensor *tensor);
 bool lh_tensor_same_shape(const lh_tensor *a, const lh_tensor *b);
 
-/* Address of the first element, on the tensor's device. */
+/* Address of the first element, on the tensor's device. real: NULL when the elements are bf16;
+ * activation: of reals or bf16, as the tensor's dtype says, for kernels that are told which. */
 real *lh_tensor_real(const lh_tensor *tensor);
+real *lh_tensor_activation(const lh_tensor *tensor);
 int32_t *lh_tensor_integer(const lh_tensor *tensor);
 
-/* Contiguous host copies of the whole tensor; `count` must match. Synchronises. */
+/* Address of an element of an array of this dtype. */
+void *lh_element(const void *array, lh_dtype dtype, int64_t index);
+
+/* Contiguous host copies of the whole tensor; `count` must match. bf16 is read as reals and not
+ * written. Synchronises. */
 lh_status lh_tensor_read(const lh_tensor *tensor, void *host, int64_t count);
 lh_status lh_tensor_write(lh_tensor *tensor, const void *host, int64_t count);
 
-/* Copies contents between contiguous tensors of equal dtype and count on one device. */
+/* Copies contents between contiguous tensors of equal count on one device, rounding or widening
+ * between real and bf16. */
 lh_status lh_tensor_copy(lh_tensor *to, const lh_tensor *from);
+
+/* Sets all elements of a contiguous tensor to 0. One that is not real reaches the end of its
+ * storage.
+ */
+lh_status lh_tensor_clear(lh_tensor *tensor);
 
 /* A new header on the same storage without a gradient slot: a cache across segments. Gives. */
 lh_tensor *lh_tensor_detached(const lh_tensor *tensor);

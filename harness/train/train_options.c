@@ -47,7 +47,8 @@ const lh_option lh_train_options[] = {
     {"checkpoint_seconds", LH_OPTION_REAL, "60", 0, 1e9, NULL,
      "seconds between checkpoints; 0: by steps only"},
     {"precision", LH_OPTION_CHOICE | LH_OPTION_LATE, "f32", 0, 0, precision_names,
-     "what matrix products round their operands to; tf32 and bf16 on a GPU only"},
+     "what matrix products round their operands to, bf16 also what activations are in memory; tf32 "
+     "and bf16 on a GPU only"},
     {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
 };
 

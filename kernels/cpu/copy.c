@@ -173,6 +173,7 @@ static void copy_by_planes(copy_box *box, int dense) {
 
 lh_status LH_CPU(copy)(const lh_launch *launch, const lh_copy_args *args) {
     (void)launch;
+    if (args->x_dtype != LH_REAL || args->y_dtype != LH_REAL) return LH_EOPTION;
     if (args->rank < 0 || args->rank > LH_MAX_RANK) return LH_ESHAPE;
     bool empty;
     copy_box box = normalize(args, &empty);

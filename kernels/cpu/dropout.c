@@ -60,6 +60,7 @@ static void mask_segment(const lh_dropout_args *args, const tiling *t, lh_range 
 
 lh_status LH_CPU(dropout)(const lh_launch *launch, const lh_dropout_args *args) {
     (void)launch;
+    if (args->dtype != LH_REAL) return LH_EOPTION;
     if (!(args->rate >= 0 && args->rate < 1)) return LH_EOPTION;
     const tiling t = tile(args);
     const int64_t tiles = t.sequences * t.repeats;

@@ -8,6 +8,7 @@ enum { PANEL = 256 };
 
 lh_status LH_CPU(gather)(const lh_launch *launch, const lh_gather_args *args) {
     (void)launch;
+    if (args->y_dtype != LH_REAL) return LH_EOPTION;
     const int64_t width = args->width;
     const size_t bytes = (size_t)width * sizeof(real);
     if (bytes == 0) return LH_OK;
@@ -84,6 +85,7 @@ static void add_entry(const lh_scatter_add_args *args, bucket_list list, int64_t
 }
 
 lh_status LH_CPU(scatter_add)(const lh_launch *launch, const lh_scatter_add_args *args) {
+    if (args->x_dtype != LH_REAL) return LH_EOPTION;
     bucket_list list;
     list.start = launch->workspace;
     list.order = list.start + args->entries + 2;

@@ -35,6 +35,7 @@ static void row_forward(const lh_layer_norm_forward_args *args, int64_t r) {
 lh_status LH_CPU(layer_norm_forward)(const lh_launch *launch,
                                      const lh_layer_norm_forward_args *args) {
     (void)launch;
+    if (args->dtype != LH_REAL) return LH_EOPTION;
     if (args->width == 0) return args->rows == 0 ? LH_OK : LH_ESHAPE;
     const int64_t size = lh_rows_per_chunk(args->width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
@@ -105,6 +106,7 @@ static void partials(const lh_layer_norm_backward_args *args, lh_range rows, dou
 
 lh_status LH_CPU(layer_norm_backward)(const lh_launch *launch,
                                       const lh_layer_norm_backward_args *args) {
+    if (args->dtype != LH_REAL) return LH_EOPTION;
     const int64_t width = args->width, size = lh_rows_per_chunk(width);
     if (width == 0) return args->rows == 0 ? LH_OK : LH_ESHAPE;
     const int64_t chunks = lh_chunk_count(args->rows, size);

@@ -29,6 +29,7 @@ static void combine_range(const lh_linear_combination_args *args, lh_range range
 lh_status LH_CPU(linear_combination)(const lh_launch *launch,
                                      const lh_linear_combination_args *args) {
     (void)launch;
+    if (args->dtype != LH_REAL) return LH_EOPTION;
     const int64_t chunks = lh_chunk_count(args->count, LH_CHUNK);
 #pragma omp parallel for schedule(static) if (chunks > 1)
     for (int64_t chunk = 0; chunk < chunks; ++chunk)

@@ -227,6 +227,8 @@ static lh_status check(const lh_matmul_args *args) {
     const int64_t largest = lh_max(lh_max(args->m, args->n), args->k);
     const int64_t leading = lh_max(lh_max(args->a_leading, args->b_leading), args->c_leading);
     if (args->precision != LH_PRECISION_F32) return LH_EOPTION;
+    if (args->a_dtype != LH_REAL || args->b_dtype != LH_REAL || args->c_dtype != LH_REAL)
+        return LH_EOPTION;
     if (!lh_unary_known(args->activation)) return LH_EOPTION;
     if (args->write == LH_ADD && has_finish(args)) return LH_EOPTION;
     if (args->a_leading < a_columns || args->b_leading < b_columns || args->c_leading < args->n)

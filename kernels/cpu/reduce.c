@@ -149,6 +149,7 @@ static void reduce_long_panels(const lh_reduce_args *args) {
 
 lh_status LH_CPU(reduce)(const lh_launch *launch, const lh_reduce_args *args) {
     (void)launch;
+    if (args->x_dtype != LH_REAL) return LH_EOPTION;
     if (args->op != LH_REDUCE_SUM && args->op != LH_REDUCE_MAX) return LH_EOPTION;
     const int64_t panels = args->outer * lh_chunk_count(args->inner, PANEL);
     const int64_t panel_work = args->axis * lh_min(args->inner, PANEL);

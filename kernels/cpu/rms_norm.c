@@ -13,6 +13,7 @@ static double square_sum(int64_t width, const real *x) {
 
 lh_status LH_CPU(rms_norm_forward)(const lh_launch *launch, const lh_rms_norm_forward_args *args) {
     (void)launch;
+    if (args->dtype != LH_REAL) return LH_EOPTION;
     const int64_t width = args->width, size = lh_rows_per_chunk(width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
 #pragma omp parallel for schedule(static) if (chunks > 1)
@@ -79,6 +80,7 @@ static void rows_backward(const lh_rms_norm_backward_args *args, lh_range rows) 
 
 lh_status LH_CPU(rms_norm_backward)(const lh_launch *launch,
                                     const lh_rms_norm_backward_args *args) {
+    if (args->dtype != LH_REAL) return LH_EOPTION;
     const int64_t width = args->width, size = lh_rows_per_chunk(width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
     double *partial = launch->workspace;

@@ -7,6 +7,7 @@
 
 lh_status LH_CPU(unary_forward)(const lh_launch *launch, const lh_unary_forward_args *args) {
     (void)launch;
+    if (args->dtype != LH_REAL) return LH_EOPTION;
     if (!lh_unary_known(args->op)) return LH_EOPTION;
     const int64_t chunks = lh_chunk_count(args->count, UNARY_CHUNK);
 #pragma omp parallel for schedule(static) if (chunks > 1)
@@ -64,6 +65,7 @@ static void backward_range(const lh_unary_backward_args *args, lh_range range, c
 
 lh_status LH_CPU(unary_backward)(const lh_launch *launch, const lh_unary_backward_args *args) {
     (void)launch;
+    if (args->dtype != LH_REAL) return LH_EOPTION;
     if (!lh_unary_known(args->op)) return LH_EOPTION;
     const real *source = slope_source(args);
     const int64_t chunks = lh_chunk_count(args->count, UNARY_CHUNK);

@@ -21,6 +21,7 @@ static void row_forward(const lh_unit_norm_forward_args *args, int64_t r) {
 lh_status LH_CPU(unit_norm_forward)(const lh_launch *launch,
                                     const lh_unit_norm_forward_args *args) {
     (void)launch;
+    if (args->dtype != LH_REAL) return LH_EOPTION;
     const int64_t size = lh_rows_per_chunk(args->width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
 #pragma omp parallel for schedule(static) if (chunks > 1)
@@ -55,6 +56,7 @@ static void row_backward(const lh_unit_norm_backward_args *args, int64_t r) {
 lh_status LH_CPU(unit_norm_backward)(const lh_launch *launch,
                                      const lh_unit_norm_backward_args *args) {
     (void)launch;
+    if (args->dtype != LH_REAL) return LH_EOPTION;
     const int64_t size = lh_rows_per_chunk(args->width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
 #pragma omp parallel for schedule(static) if (chunks > 1)

@@ -1,6 +1,6 @@
 /* Strided copy. A block of a plane whose dense axes differ goes through a tile of shared memory, so
  * that both its reads and its writes are dense; everything else is one thread per element. */
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/element.cuh"
 
 enum { TILE = 32, ROWS_AT_ONCE = LH_THREADS / TILE };
 
@@ -52,18 +52,24 @@ __device__ static void locate(const copy_box &box, int rank, int64_t index, int6
     }
 }
 
+template <typename from, typename to>
 static lh_status copy_elements(const lh_launch *launch, const copy_box &box) {
+    const from *data = lh_elements<from>(box.x);
+    to *place = lh_elements<to>(box.y);
     return lh_each(launch, count_of(&box, box.rank), [=] __device__(int64_t i) {
         int64_t x, y;
         locate(box, box.rank, i, &x, &y);
-        lh_store(&box.y[y], box.write, box.x[x]);
+        lh_store(&place[y], box.write, lh_load(&data[x]));
     });
 }
 
 /* The last two axes are the plane: x is dense along the first of them, y along the second. */
+template <typename from, typename to>
 __global__ void __launch_bounds__(LH_THREADS)
     transpose_planes(copy_box box, int64_t across, int64_t along, int64_t tiles) {
     LH_SHARED(real, tile, [TILE][TILE + 1]);
+    const from *data = lh_elements<from>(box.x);
+    to *target = lh_elements<to>(box.y);
     const copy_axis row = box.axis[box.rank - 2], column = box.axis[box.rank - 1];
     const int lane = (int)(threadIdx.x % TILE), first = (int)(threadIdx.x / TILE);
     for (int64_t place = blockIdx.x; place < tiles; place += gridDim.x) {
@@ -72,11 +78,11 @@ __global__ void __launch_bounds__(LH_THREADS)
         const int64_t r = place / along % across * TILE, c = place % along * TILE;
         for (int i = first; i < TILE; i += ROWS_AT_ONCE)
             if (r + lane < row.size && c + i < column.size)
-                tile[i][lane] = box.x[x + r + lane + (c + i) * column.x_stride];
+                tile[i][lane] = lh_load(&data[x + r + lane + (c + i) * column.x_stride]);
         __syncthreads();
         for (int i = first; i < TILE; i += ROWS_AT_ONCE)
             if (r + i < row.size && c + lane < column.size)
-                lh_store(&box.y[y + (r + i) * row.y_stride + c + lane], box.write, tile[lane][i]);
+                lh_store(&target[y + (r + i) * row.y_stride + c + lane], box.write, tile[lane][i]);
         __syncthreads();
     }
 }
@@ -91,6 +97,7 @@ static int transposed_axis(const copy_box *box) {
     return -1;
 }
 
+template <typename from, typename to>
 static lh_status copy_planes(const lh_launch *launch, copy_box box, int dense) {
     const copy_axis row = box.axis[dense];
     for (int i = dense; i < box.rank - 2; ++i)
@@ -99,14 +106,26 @@ static lh_status copy_planes(const lh_launch *launch, copy_box box, int dense) {
     const int64_t across = lh_chunk_count(row.size, TILE);
     const int64_t along = lh_chunk_count(box.axis[box.rank - 1].size, TILE);
     const int64_t tiles = count_of(&box, box.rank - 2) * across * along;
-    return LH_LAUNCH(transpose_planes, lh_blocks(tiles, 1), LH_THREADS, 0, launch, box, across,
-                     along, tiles);
+    return LH_LAUNCH((transpose_planes<from, to>), lh_blocks(tiles, 1), LH_THREADS, 0, launch, box,
+                     across, along, tiles);
+}
+
+template <typename from, typename to>
+static lh_status copy_between(const lh_launch *launch, const copy_box &box) {
+    const int dense = transposed_axis(&box);
+    return dense >= 0 ? copy_planes<from, to>(launch, box, dense)
+                      : copy_elements<from, to>(launch, box);
+}
+
+template <typename from>
+static lh_status copy_from(const lh_launch *launch, const copy_box &box, lh_dtype y_dtype) {
+    if (y_dtype == LH_REAL) return copy_between<from, real>(launch, box);
+    return y_dtype == LH_BF16 ? copy_between<from, __nv_bfloat16>(launch, box) : LH_EOPTION;
 }
 
 lh_status lh_cuda_copy(const lh_launch *launch, const lh_copy_args *args) {
     if (args->rank < 0 || args->rank > LH_MAX_RANK) return LH_ESHAPE;
     const copy_box box = normalize(args);
     if (count_of(&box, box.rank) == 0) return LH_OK;
-    const int dense = transposed_axis(&box);
-    return dense >= 0 ? copy_planes(launch, box, dense) : copy_elements(launch, box);
+    return LH_FOR_ELEMENT(args->x_dtype, copy_from, launch, box, args->y_dtype);
 }

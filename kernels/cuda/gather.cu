@@ -1,14 +1,20 @@
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/element.cuh"
 
-lh_status lh_cuda_gather(const lh_launch *launch, const lh_gather_args *args) {
+template <typename element>
+static lh_status gather(const lh_launch *launch, const lh_gather_args *args) {
     const lh_gather_args a = *args;
+    element *y = lh_elements<element>(a.y);
     int32_t *fault = lh_stream_of(launch)->fault;
     return lh_each(launch, a.rows * a.width, [=] __device__(int64_t i) {
         const int64_t entry = a.index[i / a.width];
         const bool valid = entry >= 0 && entry < a.entries;
         if (!valid) lh_raise(fault, LH_CUDA_gather);
-        a.y[i] = valid ? a.table[entry * a.width + i % a.width] : 0;
+        lh_store(&y[i], LH_SET, valid ? a.table[entry * a.width + i % a.width] : 0);
     });
+}
+
+lh_status lh_cuda_gather(const lh_launch *launch, const lh_gather_args *args) {
+    return LH_FOR_ELEMENT(args->y_dtype, gather, launch, args);
 }
 
 /* Rows of equal index form a chain in rising order, so that a sum has one order whatever runs
@@ -50,8 +56,10 @@ __global__ void __launch_bounds__(LH_WARP)
     }
 }
 
-lh_status lh_cuda_scatter_add(const lh_launch *launch, const lh_scatter_add_args *args) {
+template <typename element>
+static lh_status scatter_add(const lh_launch *launch, const lh_scatter_add_args *args) {
     const lh_scatter_add_args a = *args;
+    const element *x = lh_elements<element>(a.x);
     int32_t *first = (int32_t *)launch->workspace;
     int32_t *next = first + aligned(a.entries) / sizeof(int32_t);
     LH_CUDA_TRY(lh_each(launch, a.entries, [=] __device__(int64_t e) { first[e] = -1; }));
@@ -60,7 +68,11 @@ lh_status lh_cuda_scatter_add(const lh_launch *launch, const lh_scatter_add_args
     return lh_each(launch, a.entries * a.width, [=] __device__(int64_t i) {
         double sum = 0;
         for (int32_t r = first[i / a.width]; r >= 0; r = next[r])
-            sum += (double)a.x[r * a.width + i % a.width];
+            sum += (double)lh_load(&x[r * a.width + i % a.width]);
         lh_store(&a.y[i], a.write, (real)sum);
     });
+}
+
+lh_status lh_cuda_scatter_add(const lh_launch *launch, const lh_scatter_add_args *args) {
+    return LH_FOR_ELEMENT(args->x_dtype, scatter_add, launch, args);
 }

@@ -1,9 +1,11 @@
-/* Matrix products through cuBLAS, which is column-major: C^T = op(B)^T op(A)^T. In bf16 the
- * operands are rounded into workspace first. Bias and activation follow in one pass over C. */
+/* Matrix products through cuBLAS, which is column-major: C^T = op(B)^T op(A)^T. In bf16 operands
+ * that lie in memory as f32 are rounded into workspace first. Bias and activation follow in one
+ * pass over C. */
 #include <cublas_v2.h>
 #include <limits.h>
 
 #include "kernels/cuda/bf16.cuh"
+#include "kernels/cuda/element.cuh"
 #include "kernels/cuda/unary.cuh"
 
 /* Rows of tensor-core operands begin at multiples of 16 bytes. */
@@ -16,9 +18,13 @@ typedef struct operand {
     int64_t count, rows, columns, leading, step;
 } operand;
 
+static cudaDataType_t type_of(lh_dtype dtype) {
+    return dtype == LH_BF16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
 static operand left_of(const lh_matmul_args *a) {
     return {a->a,
-            CUDA_R_32F,
+            type_of(a->a_dtype),
             a->a_step == 0 ? lh_min(1, a->batch) : a->batch,
             a->transpose_a ? a->k : a->m,
             a->transpose_a ? a->m : a->k,
@@ -28,7 +34,7 @@ static operand left_of(const lh_matmul_args *a) {
 
 static operand right_of(const lh_matmul_args *a) {
     return {a->b,
-            CUDA_R_32F,
+            type_of(a->b_dtype),
             a->b_step == 0 ? lh_min(1, a->batch) : a->batch,
             a->transpose_b ? a->n : a->k,
             a->transpose_b ? a->k : a->n,
@@ -42,14 +48,17 @@ static int64_t rounded_pitch(const operand &x) {
     return lh_chunk_count(x.columns, BF16_GRAIN) * BF16_GRAIN;
 }
 
+/* Workspace for an operand of a product in bf16. */
 static size_t rounded_bytes(const operand &x) {
+    if (x.type == CUDA_R_16BF) return 0;
     const size_t bytes = (size_t)(x.count * x.rows * rounded_pitch(x)) * sizeof(__nv_bfloat16);
     return (bytes + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
 }
 
-/* Rounds an operand into `memory`, where it then lies. */
+/* Rounds an operand into `memory`, where it then lies, unless it was bf16 all along. */
 static lh_status round_operand(const lh_launch *launch, void *memory, operand *x) {
     const operand from = *x;
+    if (from.type == CUDA_R_16BF) return LH_OK;
     const real *data = (const real *)from.data;
     const int64_t pitch = rounded_pitch(from), runs = pitch / LH_BF16_RUN;
     const bool whole = lh_loads_runs(data, from.leading) && from.step % LH_BF16_RUN == 0;
@@ -101,22 +110,40 @@ static lh_status multiply(const lh_launch *launch, const lh_matmul_args *a) {
         lh_stream_of(launch)->blas, a->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
         a->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)a->n, (int)a->m, (int)a->k, &alpha,
         right.data, right.type, leading(right), right.step, left.data, left.type, leading(left),
-        left.step, &beta, a->c, CUDA_R_32F, (int)lh_max(a->c_leading, lh_max(a->n, 1)), a->c_step,
-        (int)a->batch,
+        left.step, &beta, a->c, type_of(a->c_dtype), (int)lh_max(a->c_leading, lh_max(a->n, 1)),
+        a->c_step, (int)a->batch,
         a->precision == LH_PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
         CUBLAS_GEMM_DEFAULT));
 }
 
 /* C = act(C + bias), and what stood before the activation. */
+template <typename element>
 static lh_status finish(const lh_launch *launch, const lh_matmul_args *args) {
     const lh_matmul_args a = *args;
+    element *c = lh_elements<element>(a.c), *pre = lh_elements<element>(a.pre);
     return lh_each(launch, a.batch * a.m * a.n, [=] __device__(int64_t i) {
         const int64_t column = i % a.n, row = i / a.n;
         const int64_t at = row / a.m * a.c_step + row % a.m * a.c_leading + column;
-        const real value = a.c[at] + (a.bias != NULL ? a.bias[column] : 0);
-        if (a.pre != NULL) a.pre[at] = value;
-        a.c[at] = lh_unary_value(a.activation, value);
+        const real value = lh_load(&c[at]) + (a.bias != NULL ? a.bias[column] : 0);
+        if (pre != NULL) lh_store(&pre[at], LH_SET, value);
+        lh_store(&c[at], LH_SET, lh_unary_value(a.activation, value));
     });
+}
+
+/* C = 0: the sum over no products. */
+template <typename element>
+static lh_status clear(const lh_launch *launch, const lh_matmul_args *args) {
+    const lh_matmul_args a = *args;
+    element *c = lh_elements<element>(a.c);
+    return lh_each(launch, a.batch * a.m * a.n, [=] __device__(int64_t i) {
+        const int64_t row = i / a.n;
+        lh_store(&c[row / a.m * a.c_step + row % a.m * a.c_leading + i % a.n], LH_SET, 0);
+    });
+}
+
+/* bf16 in memory goes with bf16 in products. */
+static bool dtype_fits(lh_dtype dtype, lh_precision precision) {
+    return dtype == LH_REAL || (dtype == LH_BF16 && precision == LH_PRECISION_BF16);
 }
 
 lh_status lh_cuda_matmul(const lh_launch *launch, const lh_matmul_args *args) {
@@ -126,16 +153,15 @@ lh_status lh_cuda_matmul(const lh_launch *launch, const lh_matmul_args *args) {
     if (!lh_unary_known(args->activation)) return LH_EOPTION;
     if (args->precision < LH_PRECISION_F32 || args->precision > LH_PRECISION_BF16)
         return LH_EOPTION;
+    if (!dtype_fits(args->a_dtype, args->precision) ||
+        !dtype_fits(args->b_dtype, args->precision) || !dtype_fits(args->c_dtype, args->precision))
+        return LH_EOPTION;
     if (args->write == LH_ADD && epilogue) return LH_EOPTION;
     if (args->batch * args->m * args->n == 0) return LH_OK;
     if (args->k > 0) {
         LH_CUDA_TRY(multiply(launch, args));
     } else if (args->write == LH_SET) {
-        const lh_matmul_args a = *args;
-        LH_CUDA_TRY(lh_each(launch, a.batch * a.m * a.n, [=] __device__(int64_t i) {
-            const int64_t row = i / a.n;
-            a.c[row / a.m * a.c_step + row % a.m * a.c_leading + i % a.n] = 0;
-        }));
+        LH_CUDA_TRY(LH_FOR_ELEMENT(args->c_dtype, clear, launch, args));
     }
-    return epilogue ? finish(launch, args) : LH_OK;
+    return epilogue ? LH_FOR_ELEMENT(args->c_dtype, finish, launch, args) : LH_OK;
 }

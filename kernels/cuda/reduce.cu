@@ -1,32 +1,39 @@
+#include "kernels/cuda/element.cuh"
 #include "kernels/cuda/warp.cuh"
 
 /* Along the last axis a warp takes an output; else a thread does, its neighbours beside it. */
-lh_status lh_cuda_reduce(const lh_launch *launch, const lh_reduce_args *args) {
+template <typename element>
+static lh_status reduce(const lh_launch *launch, const lh_reduce_args *args) {
     const lh_reduce_args a = *args;
-    if (a.op != LH_REDUCE_SUM && a.op != LH_REDUCE_MAX) return LH_EOPTION;
     const bool sums = a.op == LH_REDUCE_SUM;
     if (a.inner != 1) {
         return lh_each(launch, a.outer * a.inner, [=] __device__(int64_t i) {
-            const real *x = a.x + i / a.inner * a.axis * a.inner + i % a.inner;
+            const element *x =
+                lh_elements<element>(a.x) + i / a.inner * a.axis * a.inner + i % a.inner;
             double sum = 0;
             real most = -INFINITY;
             for (int64_t n = 0; n < a.axis; ++n, x += a.inner) {
-                sum += (double)*x;
-                most = lh_larger(most, *x);
+                sum += (double)lh_load(x);
+                most = lh_larger(most, lh_load(x));
             }
             lh_store(&a.y[i], a.write, sums ? a.alpha * (real)sum : most);
         });
     }
     return lh_each_row(launch, a.outer, [=] __device__(int64_t row, int lane) {
-        const real *x = a.x + row * a.axis;
+        const element *x = lh_elements<element>(a.x) + row * a.axis;
         double sum = 0;
         real most = -INFINITY;
         for (int64_t n = lane; n < a.axis; n += LH_WARP) {
-            sum += (double)x[n];
-            most = lh_larger(most, x[n]);
+            sum += (double)lh_load(&x[n]);
+            most = lh_larger(most, lh_load(&x[n]));
         }
         sum = lh_warp_sum(sum);
         most = lh_warp_max(most);
         if (lane == 0) lh_store(&a.y[row], a.write, sums ? a.alpha * (real)sum : most);
     });
+}
+
+lh_status lh_cuda_reduce(const lh_launch *launch, const lh_reduce_args *args) {
+    if (args->op != LH_REDUCE_SUM && args->op != LH_REDUCE_MAX) return LH_EOPTION;
+    return LH_FOR_ELEMENT(args->x_dtype, reduce, launch, args);
 }

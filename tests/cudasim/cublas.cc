@@ -62,8 +62,23 @@ static bool shape_good(bool transposed, int rows, int columns, int leading) {
 
 static bool types_good(cudaDataType_t a, cudaDataType_t b, cudaDataType_t c,
                        cublasComputeType_t compute) {
-    if (a != b || c != CUDA_R_32F) return false;
-    return a == CUDA_R_32F || (a == CUDA_R_16BF && compute == CUBLAS_COMPUTE_32F);
+    if (a == CUDA_R_32F) return b == a && c == a;
+    return a == CUDA_R_16BF && b == a && compute == CUBLAS_COMPUTE_32F;
+}
+
+/* C in bf16: the sums are f32, rounded once. What C held is read only when it is kept. */
+template <typename product>
+static void round_product(__nv_bfloat16 *c, int leading, int m, int n, bool keeps,
+                          const product &multiply) {
+    std::vector<float> sums((size_t)m * (size_t)n);
+    const auto place = [=](size_t i) {
+        return c + i / (size_t)m * (size_t)leading + i % (size_t)m;
+    };
+    for (size_t i = 0; i < sums.size() && keeps; i++)
+        sums[i] = __bfloat162float(*place(i));
+    multiply(sums.data(), m);
+    for (size_t i = 0; i < sums.size(); i++)
+        *place(i) = __float2bfloat16_rn(sums[i]);
 }
 
 static const void *matrix_at(const void *data, cudaDataType_t type, long long offset) {
@@ -94,10 +109,16 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                                        in_tf32, a_leading, ta ? k : m, ta ? m : k);
             const std::vector<float> right = operand_of(matrix_at(b, b_type, i * b_step), b_type,
                                                         in_tf32, b_leading, tb ? n : k, tb ? k : n);
-            cblas_sgemm(CblasColMajor, ta ? CblasTrans : CblasNoTrans,
-                        tb ? CblasTrans : CblasNoTrans, m, n, k, by, left.data(), a_leading,
-                        right.data(), b_leading, keeps, static_cast<float *>(c) + i * c_step,
-                        c_leading);
+            const auto multiply = [&](float *to, int to_leading) {
+                cblas_sgemm(CblasColMajor, ta ? CblasTrans : CblasNoTrans,
+                            tb ? CblasTrans : CblasNoTrans, m, n, k, by, left.data(), a_leading,
+                            right.data(), b_leading, keeps, to, to_leading);
+            };
+            if (c_type == CUDA_R_32F)
+                multiply(static_cast<float *>(c) + i * c_step, c_leading);
+            else
+                round_product(static_cast<__nv_bfloat16 *>(c) + i * c_step, c_leading, m, n,
+                              keeps != 0, multiply);
         }
         return cudaSuccess;
     };

@@ -18,8 +18,10 @@ static uint64_t hash_text(uint64_t hash, const char *text) {
 void case_open(suite *s, void *args, size_t size, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(s->name, sizeof s->name, format, arguments);
+    const int length = vsnprintf(s->name, sizeof s->name, format, arguments);
     va_end(arguments);
+    if (s->dtype == LH_BF16 && length >= 0 && (size_t)length < sizeof s->name)
+        snprintf(s->name + length, sizeof s->name - (size_t)length, ", bf16");
     s->args = args;
     s->args_size = size;
     s->buffer_count = s->pair_count = 0;
@@ -40,6 +42,8 @@ size_t element_size(buffer_type type) {
     switch (type) {
     case TYPE_REAL:
         return sizeof(real);
+    case TYPE_BF16:
+        return sizeof(uint16_t);
     case TYPE_DOUBLE:
         return sizeof(double);
     case TYPE_I32:
@@ -149,6 +153,24 @@ static int buffer_at(const suite *s, const void *field) {
     abort(); /* a mistake in the case file */
 }
 
+void case_dtype(suite *s, const void *field, lh_dtype dtype) {
+    const void *present = NULL;
+    memcpy(&present, field, sizeof present);
+    if (dtype != LH_BF16 || present == NULL) return;
+    buffer *b = &s->buffers[buffer_at(s, field)];
+    const real *from = b->initial;
+    uint16_t *to = allocate((size_t)b->count * sizeof *to);
+    for (int64_t i = 0; i < b->count; i++)
+        to[i] = to_bf16((float)from[i]);
+    b->type = TYPE_BF16;
+    b->bytes = (size_t)b->count * sizeof *to;
+    if (b->role == ROLE_OUT) memset(to, poison_of(b->type), b->bytes);
+    free(b->initial);
+    b->initial = to;
+    memcpy((char *)s->args + b->field, &b->initial, sizeof b->initial);
+    if (s->device->kind == LH_CPU) case_expect(s, LH_EOPTION, false);
+}
+
 void case_in_place(suite *s, const void *out_field, const void *in_field) {
     buffer *out = &s->buffers[buffer_at(s, out_field)];
     out->shares = buffer_at(s, in_field);
@@ -222,10 +244,17 @@ static void run_in_mode(suite *s) {
     }
 }
 
+static bool has_bf16(const suite *s) {
+    for (int i = 0; i < s->buffer_count; i++)
+        if (s->buffers[i].type == TYPE_BF16) return true;
+    return false;
+}
+
 void case_run(suite *s) {
-    if (s->only_case < 0 || s->only_case == s->ordinal) run_in_mode(s);
+    const bool counts = s->dtype == LH_REAL || has_bf16(s);
+    if (counts && (s->only_case < 0 || s->only_case == s->ordinal)) run_in_mode(s);
     for (int i = 0; i < s->buffer_count; i++)
         free(s->buffers[i].initial);
     s->buffer_count = 0;
-    s->ordinal++;
+    s->ordinal += counts;
 }

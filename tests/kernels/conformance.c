@@ -81,13 +81,21 @@ static tally report(suite *s, const char *name) {
     return (tally){.passed = s->passed, .failed = s->failed};
 }
 
+/* With activations of reals, then with those in bf16, where there are any. */
+static void go_through(suite *s, const kernel_entry *kernel) {
+    kernel->cases(s);
+    s->dtype = LH_BF16;
+    kernel->cases(s);
+    s->dtype = LH_REAL;
+}
+
 static tally run_cases(suite *s, const kernel_entry *kernel) {
     start_kernel(s, kernel);
     if (!kernel->present(s->table)) {
         printf("FAIL %s on %s: missing\n", kernel->name, s->table->name);
         return (tally){.passed = 0, .failed = 1};
     }
-    kernel->cases(s);
+    go_through(s, kernel);
     return report(s, kernel->name);
 }
 
@@ -114,7 +122,7 @@ static tally run_bench(suite *s, const options *o, const kernel_entry *kernel) {
     suite test = suite_of(o, MODE_TEST, s->device, s->table);
     test.quiet = true;
     start_kernel(&test, kernel);
-    kernel->cases(&test);
+    go_through(&test, kernel);
     if (test.failed > 0) {
         printf("%s on %s: not timed, because its test is red\n", kernel->name, s->table->name);
         return (tally){.passed = 0, .failed = 1};
@@ -139,7 +147,7 @@ static bool ends_with(const char *text, const char *end) {
 /* One line of the table: cases, those that add, those in place, differences. */
 static tally cover(suite *s, const kernel_entry *kernel) {
     start_kernel(s, kernel);
-    kernel->cases(s);
+    go_through(s, kernel);
     const bool differentiated = has_gradient(kernel->name);
     const bool needed = ends_with(kernel->name, "_backward");
     const bool hole = !kernel->present(s->table) || s->passed == 0 || (needed && !differentiated);

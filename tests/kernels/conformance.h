@@ -70,7 +70,7 @@ extern const int kernel_entry_count;
 #include "tests/kernels/gradients.def"
 #undef LH_GRADIENT
 
-typedef enum buffer_type { TYPE_REAL, TYPE_DOUBLE, TYPE_I32, TYPE_BYTES } buffer_type;
+typedef enum buffer_type { TYPE_REAL, TYPE_BF16, TYPE_DOUBLE, TYPE_I32, TYPE_BYTES } buffer_type;
 typedef enum buffer_role { ROLE_IN, ROLE_OUT, ROLE_IN_OUT } buffer_role;
 
 /* A piece of memory that the arguments of a case point to. */
@@ -118,6 +118,7 @@ struct suite {
     lh_device *device;
     const lh_kernels *table;
     const kernel_entry *kernel;
+    lh_dtype dtype; /* of the activations of its cases */
     /* the case that is being described */
     int ordinal;
     char name[CASE_NAME];
@@ -163,6 +164,11 @@ real *case_in_out(suite *s, const char *name, const void *field, int64_t count);
 int32_t *case_in_out_i32(suite *s, const char *name, const void *field, int64_t count,
                          int64_t below);
 
+/* The reals of this field, or what is written there, lie in memory as `dtype` says: last of all
+ * that is said of it. The references go on in their own type from the rounded inputs. The CPU must
+ * refuse bf16. A field without memory is passed over, and in the suite's pass over bf16 a case that
+ * has none. */
+void case_dtype(suite *s, const void *field, lh_dtype dtype);
 /* The kernel gets the input's memory for this output, too. */
 void case_in_place(suite *s, const void *out_field, const void *in_field);
 /* The results are to be equal, not just near. */
@@ -207,6 +213,10 @@ bool suite_tries(const suite *s, int shape, int row);
 
 /* Whether the table under test multiplies in this precision; the CPU refuses all but f32. */
 bool suite_has_precision(const suite *s, lh_precision precision);
+
+/* bf16 is the upper half of a float; to nearest, ties to even. */
+uint16_t to_bf16(float x);
+float from_bf16(uint16_t x);
 
 void scale_reals(real *x, int64_t count, double factor);
 /* Keeps the sign and moves every element at least `distance` from 0. */

@@ -52,6 +52,19 @@ bool suite_has_precision(const suite *s, lh_precision precision) {
     return precision == LH_PRECISION_F32 || s->device->kind == LH_CUDA;
 }
 
+uint16_t to_bf16(float x) {
+    uint32_t bits = 0;
+    memcpy(&bits, &x, sizeof bits);
+    return isnan(x) ? 0x7fc0 : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float from_bf16(uint16_t x) {
+    const uint32_t bits = (uint32_t)x << 16;
+    float wide = 0;
+    memcpy(&wide, &bits, sizeof wide);
+    return wide;
+}
+
 void scale_reals(real *x, int64_t count, double factor) {
     for (int64_t i = 0; i < count; i++)
         x[i] *= (real)factor;

@@ -9,8 +9,10 @@ static lh_status contribute(lh_tape *tape, lh_gradient *to, lh_gradient *from, d
     if (factor == 1.0 && from->value != NULL && from->root == NULL) {
         return lh_gradient_give(to, from->value);
     }
-    lh_linear_combination_args args = {
-        .count = from->count, .alpha = (real)factor, .a = lh_gradient_read(from)};
+    lh_linear_combination_args args = {.count = from->count,
+                                       .alpha = (real)factor,
+                                       .a = lh_gradient_read(from),
+                                       .dtype = from->dtype};
     LH_TRY(lh_gradient_write(to, &args.y, &args.write));
     return LH_RUN(lh_tape_pool(tape), linear_combination, &args);
 }
@@ -33,9 +35,10 @@ static lh_tensor *combination(lh_tape *tape, lh_tensor *a, lh_tensor *b, weights
     const lh_linear_combination_args args = {.count = lh_tensor_count(a),
                                              .alpha = (real)w.alpha,
                                              .beta = (real)w.beta,
-                                             .a = lh_tensor_real(a),
-                                             .b = b != NULL ? lh_tensor_real(b) : NULL,
-                                             .y = lh_tensor_real(y)};
+                                             .a = lh_tensor_activation(a),
+                                             .b = b != NULL ? lh_tensor_activation(b) : NULL,
+                                             .y = lh_tensor_activation(y),
+                                             .dtype = a->dtype};
     const lh_record record = {.op = op,
                               .backward = combination_backward,
                               .input = LH_TENSORS(a, b),
@@ -52,8 +55,9 @@ static lh_tensor *pairwise(lh_tape *tape, lh_tensor *a, lh_tensor *b, double bet
     if (!lh_tensor_same_shape(a, b)) {
         return LH_OP_FAIL("%s: a %s, b %s", op, lh_shape_text(a), lh_shape_text(b));
     }
-    a = lh_contiguous(tape, a);
-    b = lh_contiguous(tape, b);
+    const lh_dtype dtype = lh_common_dtype(a, b->dtype);
+    a = lh_convert(tape, a, dtype);
+    b = lh_convert(tape, b, dtype);
     if (a == NULL || b == NULL) return NULL;
     return combination(tape, a, b, (weights){1.0, beta}, op);
 }
@@ -125,8 +129,8 @@ static lh_status spread_backward(lh_tape *tape, lh_node *node) {
 
 static lh_tensor *spread(lh_tape *tape, lh_tensor *a, lh_tensor *b, lh_binary_op op, lh_spread kind,
                          const char *name) {
-    a = lh_contiguous(tape, a);
-    b = lh_contiguous(tape, b);
+    a = lh_convert(tape, a, LH_REAL);
+    b = lh_convert(tape, b, LH_REAL);
     if (a == NULL || b == NULL) return NULL;
     const int64_t columns = lh_tensor_count(b), count = lh_tensor_count(a);
     if (columns > 0 && count % columns != 0) {
@@ -201,8 +205,9 @@ static bool derivative_reads_output(lh_unary_op op) {
 
 static lh_status unary_backward(lh_tape *tape, lh_node *node) {
     const lh_unary_op op = *(const lh_unary_op *)node->args;
-    const real *kept = lh_tensor_real(node->saved[0]);
+    const real *kept = lh_tensor_activation(node->saved[0]);
     lh_unary_backward_args args = {.op = op,
+                                   .dtype = node->saved[0]->dtype,
                                    .count = node->output[0]->count,
                                    .x = derivative_reads_output(op) ? NULL : kept,
                                    .y = derivative_reads_output(op) ? kept : NULL,
@@ -215,8 +220,11 @@ lh_tensor *lh_unary(lh_tape *tape, lh_unary_op op, lh_tensor *x) {
     x = lh_contiguous(tape, x);
     lh_tensor *y = x != NULL ? lh_tape_new_like(tape, x) : NULL;
     if (y == NULL) return NULL;
-    const lh_unary_forward_args args = {
-        .op = op, .count = lh_tensor_count(x), .x = lh_tensor_real(x), .y = lh_tensor_real(y)};
+    const lh_unary_forward_args args = {.op = op,
+                                        .count = lh_tensor_count(x),
+                                        .x = lh_tensor_activation(x),
+                                        .y = lh_tensor_activation(y),
+                                        .dtype = x->dtype};
     const lh_record record = {.op = "unary",
                               .backward = unary_backward,
                               .input = LH_TENSORS(x),

@@ -25,7 +25,9 @@ static lh_heads heads_of(const lh_tensor *x) {
 /* A view that the kernel can read: [batch][tokens][heads][head_width], the last axis dense. */
 static lh_tensor *readable(lh_tape *tape, lh_tensor *x) {
     if (x == NULL || x->rank != 4) return NULL;
-    return x->stride[3] == 1 || x->shape[3] == 1 ? x : lh_contiguous(tape, x);
+    return x->dtype == LH_REAL && (x->stride[3] == 1 || x->shape[3] == 1)
+               ? x
+               : lh_convert(tape, x, LH_REAL);
 }
 
 static bool keys_fit(const lh_tensor *q, const lh_keys *keys) {
@@ -104,18 +106,13 @@ static lh_status key_gradients(lh_node *node, int i, lh_key_source *source) {
 
 /* dk and dv with different write modes: the one that would set is cleared first, so that both add.
  */
-static lh_status equalise_writes(lh_tape *tape, lh_node *node, int i) {
+static lh_status equalise_writes(lh_node *node, int i) {
     lh_gradient *pair[] = {node->input[FIRST_KEY + 2 * i], node->input[FIRST_KEY + 2 * i + 1]};
     if (pair[0] == NULL || pair[1] == NULL) return LH_OK;
     const bool present[] = {lh_gradient_read(pair[0]) != NULL, lh_gradient_read(pair[1]) != NULL};
     if (present[0] == present[1] && pair[0]->root == NULL && pair[1]->root == NULL) return LH_OK;
     for (int p = 0; p < 2; ++p) {
-        if (present[p] || pair[p]->root != NULL) continue;
-        real *data = NULL;
-        lh_write write = LH_SET;
-        LH_TRY(lh_gradient_write(pair[p], &data, &write));
-        const lh_fill_args args = {.count = pair[p]->count, .x = data};
-        LH_TRY(LH_RUN(lh_tape_pool(tape), fill, &args));
+        if (pair[p]->root == NULL) LH_TRY(lh_gradient_settle(pair[p]));
     }
     return LH_OK;
 }
@@ -144,7 +141,7 @@ static lh_status attend_backward(lh_tape *tape, lh_node *node) {
         LH_TRY(lh_gradient_write(node->input[POSITIONS], &args.dpositions, &args.dpositions_write));
     }
     for (int i = 0; i < args.spec.source_count; ++i) {
-        LH_TRY(equalise_writes(tape, node, i));
+        LH_TRY(equalise_writes(node, i));
         LH_TRY(key_gradients(node, i, &args.spec.source[i]));
     }
     return LH_RUN_W(lh_tape_pool(tape), attention_backward, &args);
@@ -211,7 +208,7 @@ static bool collect(lh_tape *tape, const lh_attention *attention, lh_tensor *q, 
     t[HEAD_SCALE] = attention->head_scale;
     t[BIAS] = attention->bias;
     t[BUCKET_OF] = attention->bucket_of;
-    t[POSITIONS] = lh_contiguous(tape, attention->positions);
+    t[POSITIONS] = lh_convert(tape, attention->positions, LH_REAL);
     if (!positions_fit(q, t[POSITIONS])) {
         (void)lh_fail(LH_ESHAPE, "attention: queries %s, positions %s", lh_shape_text(q),
                       lh_shape_text(t[POSITIONS]));
@@ -238,7 +235,7 @@ lh_tensor *lh_attend(lh_tape *tape, const lh_attention *attention, lh_tensor *q)
         if (t[RANDOM_KEY] == NULL) return NULL;
     }
     const int64_t lse_shape[] = {q->shape[0], q->shape[2], q->shape[1]};
-    t[OUT] = lh_tape_new_like(tape, q);
+    t[OUT] = lh_tape_new(tape, LH_REAL, q->rank, q->shape);
     t[LSE] = lh_tape_new(tape, LH_REAL, 3, lse_shape);
     if (t[OUT] == NULL || t[LSE] == NULL) return NULL;
     const lh_attention_forward_args args = {.spec = spec_of(tape, attention, t),

@@ -15,6 +15,11 @@ static inline int64_t lh_row_count(const lh_tensor *x) {
     return width == 0 ? 0 : lh_tensor_count(x) / width;
 }
 
+/* What an op of operands of both kinds makes: reals unless all are bf16. */
+static inline lh_dtype lh_common_dtype(const lh_tensor *x, lh_dtype other) {
+    return x->dtype == other ? other : LH_REAL;
+}
+
 /* `data`, laid out as x is, for kernels that take head vectors: x [batch][tokens][heads][width]. */
 static inline lh_heads lh_heads_at(const lh_tensor *x, real *data) {
     return (lh_heads){.data = data,

@@ -19,8 +19,8 @@ static lh_status fixed_gate_backward(lh_tape *tape, lh_node *node) {
 }
 
 lh_tensor *lh_fixed_gate(lh_tape *tape, lh_tensor *c, lh_tensor *z, lh_tensor *bias) {
-    c = lh_contiguous(tape, c);
-    z = lh_contiguous(tape, z);
+    c = lh_convert(tape, c, LH_REAL);
+    z = lh_convert(tape, z, LH_REAL);
     if (c == NULL || z == NULL || bias == NULL) return NULL;
     if (!lh_tensor_same_shape(c, z) || lh_tensor_count(bias) != lh_last_axis(c)) {
         return LH_OP_FAIL("fixed_gate: c %s, z %s, bias %s", lh_shape_text(c), lh_shape_text(z),
@@ -65,9 +65,9 @@ static lh_status lstm_gate_backward(lh_tape *tape, lh_node *node) {
 
 lh_tensor *lh_lstm_gate(lh_tape *tape, lh_tensor *c, lh_tensor *z, lh_tensor *forget,
                         lh_tensor *input, double forget_offset, double input_offset) {
-    c = lh_contiguous(tape, c);
-    z = lh_contiguous(tape, z);
-    lh_tensor *f = lh_contiguous(tape, forget), *i = lh_contiguous(tape, input);
+    c = lh_convert(tape, c, LH_REAL);
+    z = lh_convert(tape, z, LH_REAL);
+    lh_tensor *f = lh_convert(tape, forget, LH_REAL), *i = lh_convert(tape, input, LH_REAL);
     if (c == NULL || z == NULL || f == NULL || i == NULL) return NULL;
     if (!lh_tensor_same_shape(c, z) || !lh_tensor_same_shape(c, f) || !lh_tensor_same_shape(c, i)) {
         return LH_OP_FAIL("lstm_gate: c %s, z %s, forget %s, input %s", lh_shape_text(c),
@@ -117,8 +117,8 @@ static lh_status lstm_cell_backward(lh_tape *tape, lh_node *node) {
 }
 
 lh_tensor *lh_lstm_cell(lh_tape *tape, lh_tensor *gates, lh_tensor *c, lh_tensor **next) {
-    gates = lh_contiguous(tape, gates);
-    c = lh_contiguous(tape, c);
+    gates = lh_convert(tape, gates, LH_REAL);
+    c = lh_convert(tape, c, LH_REAL);
     if (gates == NULL || c == NULL) return NULL;
     if (lh_last_axis(gates) != 4 * lh_last_axis(c) || lh_row_count(gates) != lh_row_count(c)) {
         return LH_OP_FAIL("lstm_cell: gates %s, c %s", lh_shape_text(gates), lh_shape_text(c));

@@ -11,26 +11,35 @@ static bool needs_input(lh_unary_op activation) {
            activation == LH_UNARY_SQUARE || activation == LH_UNARY_LOG;
 }
 
+/* dy lies in memory as y does. */
+typedef struct cotangent {
+    const real *data;
+    lh_dtype dtype;
+} cotangent;
+
 /* dx (+)= dy weight^T. */
-static lh_status input_gradient(lh_tape *tape, const linear *l, const real *dy, const real *weight,
-                                lh_gradient *to) {
+static lh_status input_gradient(lh_tape *tape, const linear *l, cotangent dy,
+                                const lh_tensor *weight, lh_gradient *to) {
     lh_matmul_args args = {.batch = 1,
                            .m = l->rows,
                            .n = l->in,
                            .k = l->out,
                            .transpose_b = true,
                            .alpha = 1,
-                           .a = dy,
+                           .a = dy.data,
                            .a_leading = l->out,
-                           .b = weight,
+                           .b = lh_tensor_activation(weight),
                            .b_leading = l->out,
-                           .c_leading = l->in};
+                           .c_leading = l->in,
+                           .a_dtype = dy.dtype,
+                           .b_dtype = weight->dtype,
+                           .c_dtype = to->dtype};
     LH_TRY(lh_gradient_write(to, &args.c, &args.write));
     return lh_run_matmul(lh_tape_pool(tape), &args);
 }
 
 /* dweight (+)= x^T dy. */
-static lh_status weight_gradient(lh_tape *tape, const linear *l, const real *x, const real *dy,
+static lh_status weight_gradient(lh_tape *tape, const linear *l, const lh_tensor *x, cotangent dy,
                                  lh_gradient *to) {
     lh_matmul_args args = {.batch = 1,
                            .m = l->in,
@@ -38,48 +47,57 @@ static lh_status weight_gradient(lh_tape *tape, const linear *l, const real *x, 
                            .k = l->rows,
                            .transpose_a = true,
                            .alpha = 1,
-                           .a = x,
+                           .a = lh_tensor_activation(x),
                            .a_leading = l->in,
-                           .b = dy,
+                           .b = dy.data,
                            .b_leading = l->out,
-                           .c_leading = l->out};
+                           .c_leading = l->out,
+                           .a_dtype = x->dtype,
+                           .b_dtype = dy.dtype,
+                           .c_dtype = to->dtype};
     LH_TRY(lh_gradient_write(to, &args.c, &args.write));
     return lh_run_matmul(lh_tape_pool(tape), &args);
 }
 
-static lh_status bias_gradient(lh_tape *tape, const linear *l, const real *dy, lh_gradient *to) {
-    lh_reduce_args args = {
-        .op = LH_REDUCE_SUM, .outer = 1, .axis = l->rows, .inner = l->out, .alpha = 1, .x = dy};
+static lh_status bias_gradient(lh_tape *tape, const linear *l, cotangent dy, lh_gradient *to) {
+    lh_reduce_args args = {.op = LH_REDUCE_SUM,
+                           .outer = 1,
+                           .axis = l->rows,
+                           .inner = l->out,
+                           .alpha = 1,
+                           .x = dy.data,
+                           .x_dtype = dy.dtype};
     LH_TRY(lh_gradient_write(to, &args.y, &args.write));
     return LH_RUN(lh_tape_pool(tape), reduce, &args);
 }
 
 /* The gradient before the activation: in dy's own buffer when nobody else looks at it. */
-static lh_status before_activation(lh_tape *tape, lh_node *node, const linear *l, const real **dy) {
+static lh_status before_activation(lh_tape *tape, lh_node *node, const linear *l, cotangent *dy) {
     if (l->activation == LH_UNARY_IDENTITY) return LH_OK;
-    const real *kept = lh_tensor_real(node->saved[2]);
+    const real *kept = lh_tensor_activation(node->saved[2]);
     lh_gradient *gradient = node->output[0];
     lh_unary_backward_args args = {.op = l->activation,
                                    .count = l->rows * l->out,
                                    .x = needs_input(l->activation) ? kept : NULL,
                                    .y = needs_input(l->activation) ? NULL : kept,
-                                   .dy = *dy,
-                                   .write = LH_SET};
+                                   .dy = dy->data,
+                                   .write = LH_SET,
+                                   .dtype = dy->dtype};
     if (lh_gradient_is_exclusive(gradient)) {
-        args.dx = lh_tensor_real(gradient->value);
+        args.dx = lh_tensor_activation(gradient->value);
     } else {
         lh_tensor *own = lh_tape_new_like(tape, node->saved[2]);
         if (own == NULL) return lh_error_get()->status;
-        args.dx = lh_tensor_real(own);
+        args.dx = lh_tensor_activation(own);
     }
-    *dy = args.dx;
+    dy->data = args.dx;
     return LH_RUN(lh_tape_pool(tape), unary_backward, &args);
 }
 
 static lh_status linear_backward(lh_tape *tape, lh_node *node) {
     const linear *l = node->args;
-    const real *x = lh_tensor_real(node->saved[0]), *weight = lh_tensor_real(node->saved[1]);
-    const real *dy = lh_gradient_read(node->output[0]);
+    const lh_tensor *x = node->saved[0], *weight = node->saved[1];
+    cotangent dy = {lh_gradient_read(node->output[0]), node->output[0]->dtype};
     LH_TRY(before_activation(tape, node, l, &dy));
     if (node->input[2] != NULL) LH_TRY(bias_gradient(tape, l, dy, node->input[2]));
     if (node->input[1] != NULL) LH_TRY(weight_gradient(tape, l, x, dy, node->input[1]));
@@ -109,12 +127,12 @@ static bool check(lh_tape *tape, const char *op, lh_tensor **x, lh_tensor **weig
     return *x != NULL && *weight != NULL;
 }
 
-static lh_tensor *new_output(lh_tape *tape, const lh_tensor *x, int64_t out) {
+static lh_tensor *new_output(lh_tape *tape, const lh_tensor *x, lh_dtype dtype, int64_t out) {
     int64_t shape[LH_MAX_RANK];
     for (int i = 0; i < x->rank; ++i)
         shape[i] = x->shape[i];
     shape[x->rank - 1] = out;
-    return lh_tape_new(tape, LH_REAL, x->rank, shape);
+    return lh_tape_new(tape, dtype, x->rank, shape);
 }
 
 static lh_matmul_args forward_args(const linear *l, const lh_tensor *x, const lh_tensor *weight,
@@ -124,13 +142,16 @@ static lh_matmul_args forward_args(const linear *l, const lh_tensor *x, const lh
                             .n = l->out,
                             .k = l->in,
                             .alpha = 1,
-                            .a = lh_tensor_real(x),
+                            .a = lh_tensor_activation(x),
                             .a_leading = l->in,
-                            .b = lh_tensor_real(weight),
+                            .b = lh_tensor_activation(weight),
                             .b_leading = l->out,
-                            .c = lh_tensor_real(y),
+                            .c = lh_tensor_activation(y),
                             .c_leading = l->out,
-                            .activation = l->activation};
+                            .activation = l->activation,
+                            .a_dtype = x->dtype,
+                            .b_dtype = weight->dtype,
+                            .c_dtype = y->dtype};
 }
 
 static void count_flops(lh_tape *tape, const linear *l) {
@@ -142,7 +163,7 @@ lh_tensor *lh_linear(lh_tape *tape, lh_tensor *x, lh_tensor *weight, lh_tensor *
     if (!check(tape, "linear", &x, &weight, bias)) return NULL;
     const linear l = {
         .rows = lh_row_count(x), .in = weight->shape[0], .out = weight->shape[1], activation};
-    lh_tensor *y = new_output(tape, x, l.out);
+    lh_tensor *y = new_output(tape, x, lh_pool_activation(lh_tape_pool(tape)), l.out);
     if (y == NULL) return NULL;
     lh_matmul_args args = forward_args(&l, x, weight, y);
     args.bias = bias != NULL ? lh_tensor_real(bias) : NULL;
@@ -151,7 +172,7 @@ lh_tensor *lh_linear(lh_tape *tape, lh_tensor *x, lh_tensor *weight, lh_tensor *
     if (needs_input(activation) && lh_tape_wants(tape, inputs, 3)) {
         kept = lh_tape_new_like(tape, y);
         if (kept == NULL) return NULL;
-        args.pre = lh_tensor_real(kept);
+        args.pre = lh_tensor_activation(kept);
     }
     count_flops(tape, &l);
     const lh_record record = {.op = "linear",
@@ -171,7 +192,7 @@ lh_tensor *lh_linear_add(lh_tape *tape, lh_tensor *residual, lh_tensor *x, lh_te
     if (residual == NULL || !check(tape, "linear_add", &x, &weight, NULL)) return NULL;
     residual = lh_contiguous(tape, residual);
     const linear l = {.rows = lh_row_count(x), .in = weight->shape[0], .out = weight->shape[1]};
-    lh_tensor *y = residual != NULL ? new_output(tape, x, l.out) : NULL;
+    lh_tensor *y = residual != NULL ? new_output(tape, x, residual->dtype, l.out) : NULL;
     if (y == NULL) return NULL;
     if (!lh_tensor_same_shape(y, residual)) {
         return LH_OP_FAIL("linear_add: residual %s, x weight %s", lh_shape_text(residual),

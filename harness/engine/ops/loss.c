@@ -207,7 +207,7 @@ lh_tensor *lh_linear_cross_entropy(lh_tape *tape, lh_tensor *hidden, lh_tensor *
                                    lh_tensor *bias, double scale, lh_tensor *target,
                                    lh_tensor *weights, double gradient_scale, int64_t chunk,
                                    lh_loss_sums *sums) {
-    hidden = lh_contiguous(tape, hidden);
+    hidden = lh_convert(tape, hidden, LH_REAL);
     if (hidden == NULL || weight == NULL || target == NULL) return NULL;
     lh_tensor *const inputs[] = {hidden, weight, bias};
     head_loss h = {.rows = lh_row_count(hidden),

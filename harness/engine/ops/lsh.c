@@ -198,14 +198,14 @@ lh_tensor *lh_attend_lsh(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tens
                           (long long)lsh->chunk);
     }
     const lh_scope scope = lh_scope_open(tape);
-    lh_tensor *t[SAVED] = {[QUERY] = lh_contiguous(tape, q),
-                           [KEYS] = lh_contiguous(tape, k),
-                           [VALUES] = lh_contiguous(tape, v)};
+    lh_tensor *t[SAVED] = {[QUERY] = lh_convert(tape, q, LH_REAL),
+                           [KEYS] = lh_convert(tape, k, LH_REAL),
+                           [VALUES] = lh_convert(tape, v, LH_REAL)};
     const int64_t lse_shape[] = {q->shape[0], q->shape[2], q->shape[1]};
     lh_tensor *bucket = t[QUERY] != NULL ? buckets_for(tape, &settled, t[QUERY]) : NULL;
     if (bucket == NULL || t[KEYS] == NULL || t[VALUES] == NULL) return NULL;
     if (sort(tape, &settled, bucket, t) != LH_OK) return NULL;
-    t[OUT] = lh_tape_new_like(tape, q);
+    t[OUT] = lh_tape_new_like(tape, t[QUERY]);
     t[LSE] = lh_tape_new(tape, LH_REAL, 3, lse_shape);
     if (t[OUT] == NULL || t[LSE] == NULL) return NULL;
     return lh_scope_close(tape, scope, attend(tape, &settled, t));

@@ -9,9 +9,15 @@ typedef struct product {
 /* x or y as an operand: its matrix and how it lies. */
 typedef struct operand {
     const real *data;
+    lh_dtype dtype;
     int64_t leading, step;
     bool transpose;
 } operand;
+
+static operand transposed(operand x) {
+    x.transpose = !x.transpose;
+    return x;
+}
 
 static lh_status multiply(lh_tape *tape, int64_t batch, int64_t m, int64_t n, int64_t k, operand a,
                           operand b, lh_gradient *to) {
@@ -29,7 +35,10 @@ static lh_status multiply(lh_tape *tape, int64_t batch, int64_t m, int64_t n, in
                            .b_leading = b.leading,
                            .b_step = b.step,
                            .c_leading = n,
-                           .c_step = m * n};
+                           .c_step = m * n,
+                           .a_dtype = a.dtype,
+                           .b_dtype = b.dtype,
+                           .c_dtype = to->dtype};
     LH_TRY(lh_gradient_write(to, &args.c, &args.write));
     return lh_run_matmul(lh_tape_pool(tape), &args);
 }
@@ -37,14 +46,13 @@ static lh_status multiply(lh_tape *tape, int64_t batch, int64_t m, int64_t n, in
 /* With A' = op(a), B' = op(b): dA' = dC B'^T, dB' = A'^T dC; stored transposed where a or b is. */
 static lh_status matmul_backward(lh_tape *tape, lh_node *node) {
     const product *p = node->args;
-    const operand dc = {lh_gradient_read(node->output[0]), p->n, p->m * p->n, false};
-    const operand dct = {dc.data, dc.leading, dc.step, true};
-    const operand a = {lh_tensor_real(node->saved[0]), p->transpose_a ? p->m : p->k, p->m * p->k,
-                       p->transpose_a};
-    const operand b = {lh_tensor_real(node->saved[1]), p->transpose_b ? p->k : p->n, p->k * p->n,
-                       p->transpose_b};
-    const operand at = {a.data, a.leading, a.step, !a.transpose};
-    const operand bt = {b.data, b.leading, b.step, !b.transpose};
+    const operand dc = {lh_gradient_read(node->output[0]), node->output[0]->dtype, p->n,
+                        p->m * p->n, false};
+    const operand a = {lh_tensor_activation(node->saved[0]), node->saved[0]->dtype,
+                       p->transpose_a ? p->m : p->k, p->m * p->k, p->transpose_a};
+    const operand b = {lh_tensor_activation(node->saved[1]), node->saved[1]->dtype,
+                       p->transpose_b ? p->k : p->n, p->k * p->n, p->transpose_b};
+    const operand dct = transposed(dc), at = transposed(a), bt = transposed(b);
     if (node->input[0] != NULL && !p->transpose_a) {
         LH_TRY(multiply(tape, p->batch, p->m, p->k, p->n, dc, bt, node->input[0]));
     } else if (node->input[0] != NULL) {
@@ -88,7 +96,7 @@ lh_tensor *lh_matmul(lh_tape *tape, lh_tensor *a, lh_tensor *b, bool transpose_a
         return LH_OP_FAIL("matmul: inner or batch sizes differ: a %s%s, b %s%s", lh_shape_text(a),
                           transpose_a ? "^T" : "", lh_shape_text(b), transpose_b ? "^T" : "");
     }
-    lh_tensor *c = lh_tape_new(tape, LH_REAL, a->rank, shape);
+    lh_tensor *c = lh_tape_new(tape, lh_pool_activation(lh_tape_pool(tape)), a->rank, shape);
     if (c == NULL) return NULL;
     const lh_matmul_args args = {.batch = p.batch,
                                  .m = p.m,
@@ -97,15 +105,18 @@ lh_tensor *lh_matmul(lh_tape *tape, lh_tensor *a, lh_tensor *b, bool transpose_a
                                  .transpose_a = transpose_a,
                                  .transpose_b = transpose_b,
                                  .alpha = 1,
-                                 .a = lh_tensor_real(a),
+                                 .a = lh_tensor_activation(a),
                                  .a_leading = transpose_a ? p.m : p.k,
                                  .a_step = p.m * p.k,
-                                 .b = lh_tensor_real(b),
+                                 .b = lh_tensor_activation(b),
                                  .b_leading = transpose_b ? p.k : p.n,
                                  .b_step = p.k * p.n,
-                                 .c = lh_tensor_real(c),
+                                 .c = lh_tensor_activation(c),
                                  .c_leading = p.n,
-                                 .c_step = p.m * p.n};
+                                 .c_step = p.m * p.n,
+                                 .a_dtype = a->dtype,
+                                 .b_dtype = b->dtype,
+                                 .c_dtype = c->dtype};
     lh_tape_count_flops(tape, 2.0 * (double)p.batch * (double)p.m * (double)p.n * (double)p.k);
     const lh_record record = {.op = "matmul",
                               .backward = matmul_backward,

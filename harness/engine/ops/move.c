@@ -6,8 +6,8 @@ typedef struct box {
     int64_t shape[LH_MAX_RANK], x_stride[LH_MAX_RANK], y_stride[LH_MAX_RANK];
 } box;
 
-static lh_status copy_box(lh_tape *tape, const box *b, const real *x, real *y, lh_write write) {
-    lh_copy_args args = {.rank = b->rank, .x = x, .y = y, .write = write};
+static lh_status copy_box(lh_tape *tape, const box *b, lh_copy_args args) {
+    args.rank = b->rank;
     for (int i = 0; i < b->rank; ++i) {
         args.shape[i] = b->shape[i];
         args.x_stride[i] = b->x_stride[i];
@@ -28,15 +28,21 @@ static box reversed(const box *b) {
 
 static lh_status copy_backward(lh_tape *tape, lh_node *node) {
     const box back = reversed(node->args);
-    real *dx = NULL;
-    lh_write write = LH_SET;
-    LH_TRY(lh_gradient_write(node->input[0], &dx, &write));
-    return copy_box(tape, &back, lh_gradient_read(node->output[0]), dx, write);
+    lh_copy_args args = {.x = lh_gradient_read(node->output[0]),
+                         .x_dtype = node->output[0]->dtype,
+                         .y_dtype = node->input[0]->dtype};
+    LH_TRY(lh_gradient_write(node->input[0], &args.y, &args.write));
+    return copy_box(tape, &back, args);
 }
 
-static lh_tensor *copied(lh_tape *tape, lh_tensor *x, const box *b, const char *op) {
-    lh_tensor *y = lh_tape_new(tape, x->dtype, b->rank, b->shape);
+static lh_tensor *copied(lh_tape *tape, lh_tensor *x, lh_dtype dtype, const box *b,
+                         const char *op) {
+    lh_tensor *y = lh_tape_new(tape, dtype, b->rank, b->shape);
     if (y == NULL) return NULL;
+    const lh_copy_args args = {.x = lh_tensor_activation(x),
+                               .y = lh_tensor_activation(y),
+                               .x_dtype = x->dtype,
+                               .y_dtype = dtype};
     const lh_record record = {.op = op,
                               .backward = copy_backward,
                               .input = LH_TENSORS(x),
@@ -45,8 +51,7 @@ static lh_tensor *copied(lh_tape *tape, lh_tensor *x, const box *b, const char *
                               .output_count = 1,
                               .args = b,
                               .args_bytes = sizeof *b};
-    return lh_op_done(tape, copy_box(tape, b, lh_tensor_real(x), lh_tensor_real(y), LH_SET), y,
-                      &record);
+    return lh_op_done(tape, copy_box(tape, b, args), y, &record);
 }
 
 static void set_dense_strides(box *b) {
@@ -56,14 +61,18 @@ static void set_dense_strides(box *b) {
 }
 
 lh_tensor *lh_contiguous(lh_tape *tape, lh_tensor *x) {
-    if (x == NULL || lh_tensor_is_contiguous(x)) return x;
+    return x != NULL ? lh_convert(tape, x, x->dtype) : NULL;
+}
+
+lh_tensor *lh_convert(lh_tape *tape, lh_tensor *x, lh_dtype dtype) {
+    if (x == NULL || (x->dtype == dtype && lh_tensor_is_contiguous(x))) return x;
     box b = {.rank = x->rank};
     for (int i = 0; i < x->rank; ++i) {
         b.shape[i] = x->shape[i];
         b.x_stride[i] = x->stride[i];
     }
     set_dense_strides(&b);
-    return copied(tape, x, &b, "contiguous");
+    return copied(tape, x, dtype, &b, "convert");
 }
 
 lh_tensor *lh_permute(lh_tape *tape, lh_tensor *x, const int *order) {
@@ -80,7 +89,7 @@ lh_tensor *lh_permute(lh_tape *tape, lh_tensor *x, const int *order) {
         return LH_OP_FAIL("permute: not an order of the axes of %s", lh_shape_text(x));
     }
     set_dense_strides(&b);
-    return copied(tape, x, &b, "permute");
+    return copied(tape, x, x->dtype, &b, "permute");
 }
 
 lh_tensor *lh_repeat(lh_tape *tape, lh_tensor *x, int64_t count) {
@@ -115,16 +124,26 @@ typedef struct part_place {
 
 static lh_status concat_backward(lh_tape *tape, lh_node *node) {
     const part_place *places = node->args;
+    const lh_dtype dtype = node->output[0]->dtype;
     const real *dy = lh_gradient_read(node->output[0]);
     for (int i = 0; i < node->input_count; ++i) {
         if (node->input[i] == NULL) continue;
         const box back = reversed(&places[i].b);
-        real *dx = NULL;
-        lh_write write = LH_SET;
-        LH_TRY(lh_gradient_write(node->input[i], &dx, &write));
-        LH_TRY(copy_box(tape, &back, dy + places[i].offset, dx, write));
+        lh_copy_args args = {.x = lh_element(dy, dtype, places[i].offset),
+                             .x_dtype = dtype,
+                             .y_dtype = node->input[i]->dtype};
+        LH_TRY(lh_gradient_write(node->input[i], &args.y, &args.write));
+        LH_TRY(copy_box(tape, &back, args));
     }
     return LH_OK;
+}
+
+/* Parts of both kinds make a real whole. */
+static lh_dtype whole_dtype(lh_tensor *const *parts, int count) {
+    lh_dtype dtype = parts[0]->dtype;
+    for (int p = 1; p < count; ++p)
+        dtype = lh_common_dtype(parts[p], dtype);
+    return dtype;
 }
 
 /* Fills in the shape of the whole; false when the parts do not fit. */
@@ -152,16 +171,17 @@ lh_tensor *lh_concat(lh_tape *tape, int axis, lh_tensor *const *parts, int count
                           count > 0 ? lh_shape_text(parts[0]) : "none",
                           count > 0 ? lh_shape_text(parts[count - 1]) : "none");
     }
-    lh_tensor *y = lh_tape_new(tape, LH_REAL, parts[0]->rank, shape);
+    lh_tensor *y = lh_tape_new(tape, whole_dtype(parts, count), parts[0]->rank, shape);
     part_place *places = lh_tape_scratch(tape, (size_t)count * sizeof *places);
     if (y == NULL || places == NULL) return NULL;
     int64_t offset = 0;
     for (int i = 0; i < count; ++i) {
         places[i] = (part_place){.b = part_box(parts[i], y), .offset = offset};
-        if (copy_box(tape, &places[i].b, lh_tensor_real(parts[i]), lh_tensor_real(y) + offset,
-                     LH_SET) != LH_OK) {
-            return NULL;
-        }
+        const lh_copy_args args = {.x = lh_tensor_activation(parts[i]),
+                                   .y = lh_element(lh_tensor_activation(y), y->dtype, offset),
+                                   .x_dtype = parts[i]->dtype,
+                                   .y_dtype = y->dtype};
+        if (copy_box(tape, &places[i].b, args) != LH_OK) return NULL;
         offset += parts[i]->shape[axis] * y->stride[axis];
     }
     const lh_record record = {.op = "concat",
@@ -180,12 +200,14 @@ lh_tensor *lh_concat(lh_tape *tape, int axis, lh_tensor *const *parts, int count
 static lh_status gather_backward(lh_tape *tape, lh_node *node) {
     lh_scatter_add_args args = *(const lh_scatter_add_args *)node->args;
     args.x = lh_gradient_read(node->output[0]);
+    args.x_dtype = node->output[0]->dtype;
     args.index = lh_tensor_integer(node->saved[0]);
     LH_TRY(lh_gradient_write(node->input[0], &args.y, &args.write));
     return LH_RUN_W(lh_tape_pool(tape), scatter_add, &args);
 }
 
 lh_tensor *lh_gather(lh_tape *tape, lh_tensor *table, lh_tensor *index) {
+    table = lh_convert(tape, table, LH_REAL);
     if (table == NULL || index == NULL) return NULL;
     if (table->rank != 2 || index->rank >= LH_MAX_RANK || index->dtype != LH_I32) {
         return LH_OP_FAIL("gather: table %s, index %s", lh_shape_text(table), lh_shape_text(index));
@@ -194,14 +216,16 @@ lh_tensor *lh_gather(lh_tape *tape, lh_tensor *table, lh_tensor *index) {
     for (int i = 0; i < index->rank; ++i)
         shape[i] = index->shape[i];
     shape[index->rank] = table->shape[1];
-    lh_tensor *y = lh_tape_new(tape, LH_REAL, index->rank + 1, shape);
+    lh_tensor *y =
+        lh_tape_new(tape, lh_pool_activation(lh_tape_pool(tape)), index->rank + 1, shape);
     if (y == NULL) return NULL;
     const lh_gather_args args = {.rows = lh_tensor_count(index),
                                  .width = table->shape[1],
                                  .entries = table->shape[0],
                                  .table = lh_tensor_real(table),
                                  .index = lh_tensor_integer(index),
-                                 .y = lh_tensor_real(y)};
+                                 .y = lh_tensor_activation(y),
+                                 .y_dtype = y->dtype};
     const lh_scatter_add_args back = {
         .rows = args.rows, .width = args.width, .entries = args.entries};
     const lh_record record = {.op = "gather",
@@ -233,9 +257,9 @@ static lh_status select_rows_backward(lh_tape *tape, lh_node *node) {
 }
 
 lh_tensor *lh_select_rows(lh_tape *tape, lh_tensor *flag, lh_tensor *a, lh_tensor *x) {
+    a = lh_convert(tape, a, LH_REAL);
+    x = lh_convert(tape, x, LH_REAL);
     if (flag == NULL || a == NULL || x == NULL) return NULL;
-    x = lh_contiguous(tape, x);
-    if (x == NULL) return NULL;
     const int64_t batch = x->rank > 0 ? x->shape[0] : 0, width = lh_tensor_count(a);
     if (lh_tensor_count(flag) != batch || batch * width != lh_tensor_count(x)) {
         return LH_OP_FAIL("select_rows: flag %s, a %s, x %s", lh_shape_text(flag), lh_shape_text(a),

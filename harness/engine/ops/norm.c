@@ -8,7 +8,8 @@ static lh_tensor *statistic(lh_tape *tape, int64_t rows) {
 
 static lh_status layer_norm_backward(lh_tape *tape, lh_node *node) {
     lh_layer_norm_backward_args args = *(const lh_layer_norm_backward_args *)node->args;
-    args.x = lh_tensor_real(node->saved[0]);
+    args.x = lh_tensor_activation(node->saved[0]);
+    args.dtype = node->saved[0]->dtype;
     args.gain = lh_tensor_real(node->saved[1]);
     args.mean = lh_tensor_real(node->saved[2]);
     args.rstd = lh_tensor_real(node->saved[3]);
@@ -39,10 +40,11 @@ lh_tensor *lh_layer_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, lh_tensor
     const lh_layer_norm_forward_args args = {.rows = rows,
                                              .width = width,
                                              .epsilon = (real)epsilon,
-                                             .x = lh_tensor_real(x),
+                                             .x = lh_tensor_activation(x),
                                              .gain = lh_tensor_real(gain),
                                              .bias = bias != NULL ? lh_tensor_real(bias) : NULL,
-                                             .y = lh_tensor_real(y),
+                                             .y = lh_tensor_activation(y),
+                                             .dtype = x->dtype,
                                              .mean = lh_tensor_real(mean),
                                              .rstd = lh_tensor_real(rstd)};
     const lh_layer_norm_backward_args back = {.rows = rows, .width = width};
@@ -63,7 +65,8 @@ lh_tensor *lh_layer_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, lh_tensor
 
 static lh_status rms_norm_backward(lh_tape *tape, lh_node *node) {
     lh_rms_norm_backward_args args = *(const lh_rms_norm_backward_args *)node->args;
-    args.x = lh_tensor_real(node->saved[0]);
+    args.x = lh_tensor_activation(node->saved[0]);
+    args.dtype = node->saved[0]->dtype;
     args.gain = lh_tensor_real(node->saved[1]);
     args.rstd = lh_tensor_real(node->saved[2]);
     args.dy = lh_gradient_read(node->output[0]);
@@ -88,9 +91,10 @@ lh_tensor *lh_rms_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, double epsi
     const lh_rms_norm_forward_args args = {.rows = rows,
                                            .width = width,
                                            .epsilon = (real)epsilon,
-                                           .x = lh_tensor_real(x),
+                                           .x = lh_tensor_activation(x),
                                            .gain = lh_tensor_real(gain),
-                                           .y = lh_tensor_real(y),
+                                           .y = lh_tensor_activation(y),
+                                           .dtype = x->dtype,
                                            .rstd = lh_tensor_real(rstd)};
     const lh_rms_norm_backward_args back = {.rows = rows, .width = width};
     const lh_record record = {.op = "rms_norm",
@@ -110,7 +114,8 @@ lh_tensor *lh_rms_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, double epsi
 
 static lh_status unit_norm_backward(lh_tape *tape, lh_node *node) {
     lh_unit_norm_backward_args args = *(const lh_unit_norm_backward_args *)node->args;
-    args.y = lh_tensor_real(node->saved[0]);
+    args.y = lh_tensor_activation(node->saved[0]);
+    args.dtype = node->saved[0]->dtype;
     args.rnorm = lh_tensor_real(node->saved[1]);
     args.dy = lh_gradient_read(node->output[0]);
     LH_TRY(lh_gradient_write(node->input[0], &args.dx, &args.write));
@@ -126,8 +131,9 @@ lh_tensor *lh_unit_norm(lh_tape *tape, lh_tensor *x, double epsilon) {
     const lh_unit_norm_forward_args args = {.rows = rows,
                                             .width = width,
                                             .epsilon = (real)epsilon,
-                                            .x = lh_tensor_real(x),
-                                            .y = lh_tensor_real(y),
+                                            .x = lh_tensor_activation(x),
+                                            .y = lh_tensor_activation(y),
+                                            .dtype = x->dtype,
                                             .rnorm = lh_tensor_real(rnorm)};
     const lh_unit_norm_backward_args back = {.rows = rows, .width = width};
     const lh_record record = {.op = "unit_norm",
@@ -163,6 +169,7 @@ static lh_dropout_args dropout_args(const dropped *d, const lh_tensor *key) {
 static lh_status dropout_backward(lh_tape *tape, lh_node *node) {
     lh_dropout_args args = dropout_args(node->args, node->saved[0]);
     args.x = lh_gradient_read(node->output[0]);
+    args.dtype = node->output[0]->dtype;
     LH_TRY(lh_gradient_write(node->input[0], &args.y, &args.write));
     return LH_RUN(lh_tape_pool(tape), dropout, &args);
 }
@@ -182,8 +189,9 @@ lh_tensor *lh_dropout(lh_tape *tape, lh_tensor *x, double rate, int64_t period) 
                        .first = lh_tape_parts_before(tape, lh_tensor_count(x)),
                        .rate = rate};
     lh_dropout_args args = dropout_args(&d, key);
-    args.x = lh_tensor_real(x);
-    args.y = lh_tensor_real(y);
+    args.x = lh_tensor_activation(x);
+    args.y = lh_tensor_activation(y);
+    args.dtype = x->dtype;
     const lh_record record = {.op = "dropout",
                               .backward = dropout_backward,
                               .input = LH_TENSORS(x),

@@ -45,7 +45,8 @@ static double flops_of(const lh_prob_attention_spec *spec, int64_t samples) {
 
 lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, double scale,
                           bool causal, int64_t samples, int64_t top) {
-    lh_tensor *t[SAVED] = {lh_contiguous(tape, q), lh_contiguous(tape, k), lh_contiguous(tape, v)};
+    lh_tensor *t[SAVED] = {lh_convert(tape, q, LH_REAL), lh_convert(tape, k, LH_REAL),
+                           lh_convert(tape, v, LH_REAL)};
     if (t[QUERY] == NULL || t[KEY] == NULL || t[VALUE] == NULL) return NULL;
     if (q->rank != 4 || !lh_tensor_same_shape(q, k) || !lh_tensor_same_shape(q, v) || top < 0 ||
         top > q->shape[1] || samples < 1)

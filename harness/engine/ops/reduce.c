@@ -86,7 +86,7 @@ static lh_tensor *largest(lh_tape *tape, lh_tensor *x, reduction r, int rank,
 typedef enum reduction_kind { SUM, MEAN, MAXIMUM } reduction_kind;
 
 static lh_tensor *over_axis(lh_tape *tape, lh_tensor *x, int axis, reduction_kind kind) {
-    x = lh_contiguous(tape, x);
+    x = lh_convert(tape, x, LH_REAL);
     if (x == NULL) return NULL;
     if (axis < 0 || axis >= x->rank) {
         return LH_OP_FAIL("reduction: axis %d of %s", axis, lh_shape_text(x));
@@ -117,7 +117,7 @@ lh_tensor *lh_maximum(lh_tape *tape, lh_tensor *x, int axis) {
 }
 
 lh_tensor *lh_sum_all(lh_tape *tape, lh_tensor *x) {
-    x = lh_contiguous(tape, x);
+    x = lh_convert(tape, x, LH_REAL);
     if (x == NULL) return NULL;
     const reduction r = {.outer = 1, .axis = lh_tensor_count(x), .inner = 1, .alpha = 1.0};
     return reduced(tape, x, r, 0, NULL);
@@ -134,7 +134,7 @@ static lh_status softmax_backward(lh_tape *tape, lh_node *node) {
 }
 
 lh_tensor *lh_softmax(lh_tape *tape, lh_tensor *x) {
-    x = lh_contiguous(tape, x);
+    x = lh_convert(tape, x, LH_REAL);
     lh_tensor *y = x != NULL ? lh_tape_new_like(tape, x) : NULL;
     if (y == NULL) return NULL;
     const lh_softmax_forward_args args = {.rows = lh_row_count(x),

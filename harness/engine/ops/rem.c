@@ -105,7 +105,9 @@ static bool collect_values(lh_tape *tape, const lh_keys *keys, int count, const 
         }
         const int at = spec->source_count++;
         spec->source[at] = (lh_key_source){.count = v->shape[1], .first = keys[i].first};
-        t[FIRST_VALUE + at] = v->stride[3] == 1 || v->shape[3] == 1 ? v : lh_contiguous(tape, v);
+        t[FIRST_VALUE + at] = v->dtype == LH_REAL && (v->stride[3] == 1 || v->shape[3] == 1)
+                                  ? v
+                                  : lh_convert(tape, v, LH_REAL);
         t[FIRST_FILLED + at] = keys[i].filled;
         if (t[FIRST_VALUE + at] == NULL) return false;
     }
@@ -125,7 +127,7 @@ static bool overlap(const lh_rem_spec *spec) {
 lh_tensor *lh_encode_recurrence(lh_tape *tape, const lh_recurrence *recurrence, const lh_keys *keys,
                                 int key_count, lh_tensor *attended) {
     lh_tensor *t[SAVED] = {NULL};
-    t[ATTENDED] = attended = lh_contiguous(tape, attended);
+    t[ATTENDED] = attended = lh_convert(tape, attended, LH_REAL);
     if (attended == NULL) return NULL;
     if (attended->rank != 4 || key_count > LH_KEY_SOURCES ||
         !heads_fit(recurrence, attended->shape[2])) {

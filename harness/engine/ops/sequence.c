@@ -1,13 +1,13 @@
 #include "harness/engine/ops/common.h"
 
 lh_tensor *lh_sequence(lh_tape *tape, int rank, const int64_t *shape) {
-    lh_tensor *y = lh_tape_new(tape, LH_REAL, rank, shape);
+    lh_tensor *y = lh_tape_new(tape, lh_pool_activation(lh_tape_pool(tape)), rank, shape);
     if (y == NULL || !lh_tape_is_recording(tape)) return y;
     return lh_tensor_require_gradient(y) == LH_OK ? y : NULL;
 }
 
 static lh_copy_args copy_between(const lh_tensor *from, const lh_tensor *to) {
-    lh_copy_args args = {.rank = from->rank};
+    lh_copy_args args = {.rank = from->rank, .x_dtype = from->dtype, .y_dtype = to->dtype};
     for (int i = 0; i < from->rank; ++i) {
         args.shape[i] = from->shape[i];
         args.x_stride[i] = from->stride[i];
@@ -36,8 +36,8 @@ lh_status lh_sequence_write(lh_tape *tape, lh_tensor *sequence, int axis, int64_
     }
     lh_copy_args args = copy_between(value, place);
     const lh_copy_args back = copy_between(place, value);
-    args.x = lh_tensor_real(value);
-    args.y = lh_tensor_real(place);
+    args.x = lh_tensor_activation(value);
+    args.y = lh_tensor_activation(place);
     const lh_record record = {.op = "sequence",
                               .backward = write_backward,
                               .input = LH_TENSORS(value),

@@ -32,8 +32,8 @@ CUDASIM_CHECKED cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *w
 CUDASIM_CHECKED cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
 const char *cublasGetStatusString(cublasStatus_t status);
 
-/* C = alpha op(A) op(B) + beta C for each of `batch`, column-major. A and B are float or bf16, C is
- * float, and so are alpha and beta. */
+/* C = alpha op(A) op(B) + beta C for each of `batch`, column-major. A and B are float or bf16, and
+ * then so may C be; alpha and beta are float. */
 CUDASIM_CHECKED cublasStatus_t cublasGemmStridedBatchedEx(
     cublasHandle_t handle, cublasOperation_t transpose_a, cublasOperation_t transpose_b, int m,
     int n, int k, const void *alpha, const void *a, cudaDataType_t a_type, int a_leading,

@@ -8,7 +8,8 @@ typedef struct shape {
 } shape;
 
 static void dropout(suite *s, shape w, double rate, bool in_place, lh_write write, int64_t first) {
-    lh_dropout_args args = {.outer = w.outer,
+    lh_dropout_args args = {.dtype = s->dtype,
+                            .outer = w.outer,
                             .length = w.length,
                             .width = w.width,
                             .period = w.period,
@@ -24,6 +25,8 @@ static void dropout(suite *s, shape w, double rate, bool in_place, lh_write writ
     case_in(s, "x", &args.x, count);
     case_out(s, "y", &args.y, count, write);
     if (in_place) case_in_place(s, &args.y, &args.x);
+    case_dtype(s, &args.x, args.dtype);
+    case_dtype(s, &args.y, args.dtype);
     case_run(s);
 }
 
@@ -64,7 +67,8 @@ static double loss_of(suite *s, const void *arguments) {
 void gradients_dropout(suite *s) {
     for (int64_t period = 0; period < 4; period += 3) {
         real x[COUNT], y[COUNT], dy[COUNT], dx[COUNT];
-        const lh_dropout_args args = {OUTER, LENGTH, WIDTH, period, 0.4, &key, x, y, LH_SET, 6};
+        const lh_dropout_args args = {OUTER, LENGTH, WIDTH,  period, 0.4,    &key,
+                                      x,     y,      LH_SET, 6,      LH_REAL};
         lh_dropout_args back = args;
         case_open(s, &back, sizeof back, "period %" PRId64, period);
         for (int i = 0; i < COUNT; i++) {

@@ -51,6 +51,26 @@ static void open_product(suite *s, const product *p, lh_matmul_args *args) {
     case_in(s, "b", &args->b, span(p->batch, b_rows, b_columns, args->b_leading, args->b_step));
 }
 
+/* The value before the activation is rounded, too, and may be larger than what comes of it. */
+static void scale_before_activation(suite *s, const lh_matmul_args *args) {
+    const double sum = 3 * fabs((double)args->alpha) * sqrt((double)args->k);
+    if (args->activation != LH_UNARY_IDENTITY) case_scale(s, &args->c, sum);
+}
+
+/* Every choice of matrices in bf16, one after the other. */
+static void mark_dtypes(suite *s, lh_matmul_args *args) {
+    if (s->dtype != LH_BF16 || args->precision != LH_PRECISION_BF16) return;
+    const int choice = 1 + s->ordinal % 7;
+    if (choice & 1) args->a_dtype = LH_BF16;
+    if (choice & 2) args->b_dtype = LH_BF16;
+    if (choice & 4) args->c_dtype = LH_BF16;
+    if (args->c_dtype == LH_BF16) scale_before_activation(s, args);
+    case_dtype(s, &args->a, args->a_dtype);
+    case_dtype(s, &args->b, args->b_dtype);
+    case_dtype(s, &args->c, args->c_dtype);
+    case_dtype(s, &args->pre, args->c_dtype);
+}
+
 static void matmul(suite *s, const product *p) {
     lh_matmul_args args;
     open_product(s, p, &args);
@@ -59,6 +79,7 @@ static void matmul(suite *s, const product *p) {
     if (p->bias) case_in(s, "bias", &args.bias, p->n);
     if (p->pre) case_out(s, "pre", &args.pre, c_span, LH_SET);
     if (!suite_has_precision(s, p->precision)) case_expect(s, LH_EOPTION, false);
+    mark_dtypes(s, &args);
     case_flops(s, 2.0 * (double)p->batch * (double)p->m * (double)p->n * (double)p->k);
     case_run(s);
 }

@@ -3,7 +3,8 @@
 static const real epsilon = LH_R(1e-5);
 
 static void forward(suite *s, suite_box box, bool in_place, bool with_nan) {
-    lh_rms_norm_forward_args args = {.rows = box.rows, .width = box.width, .epsilon = epsilon};
+    lh_rms_norm_forward_args args = {
+        .dtype = s->dtype, .rows = box.rows, .width = box.width, .epsilon = epsilon};
     const int64_t count = box.rows * box.width;
     case_open(s, &args, sizeof args, "%" PRId64 " x %" PRId64 ", in place %d, NaN %d", box.rows,
               box.width, in_place, with_nan);
@@ -16,6 +17,8 @@ static void forward(suite *s, suite_box box, bool in_place, bool with_nan) {
     case_out(s, "rstd", &args.rstd, box.rows, LH_SET);
     if (in_place) case_in_place(s, &args.y, &args.x);
     case_flops(s, 5.0 * (double)count);
+    case_dtype(s, &args.x, args.dtype);
+    case_dtype(s, &args.y, args.dtype);
     case_run(s);
 }
 
@@ -71,7 +74,8 @@ static double terms(const lh_rms_norm_backward_args *args) {
 }
 
 static void backward(suite *s, suite_box box, int row) {
-    lh_rms_norm_backward_args args = {.rows = box.rows,
+    lh_rms_norm_backward_args args = {.dtype = s->dtype,
+                                      .rows = box.rows,
                                       .width = box.width,
                                       .dx_write = write_of(suite_flag(row, 2)),
                                       .dgain_write = write_of(suite_flag(row, 3))};
@@ -91,6 +95,9 @@ static void backward(suite *s, suite_box box, int row) {
     case_pair(s, &args.x, &args.dx);
     case_pair(s, &args.gain, &args.dgain);
     case_flops(s, 9.0 * (double)(box.rows * box.width));
+    case_dtype(s, &args.x, args.dtype);
+    case_dtype(s, &args.dy, args.dtype);
+    case_dtype(s, &args.dx, args.dtype);
     case_run(s);
 }
 

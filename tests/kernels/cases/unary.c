@@ -12,22 +12,26 @@ static void into_domain(lh_unary_op op, real *x, int64_t count, bool far) {
 }
 
 static void forward(suite *s, lh_unary_op op, int64_t count, bool far, bool in_place) {
-    lh_unary_forward_args args = {.op = op, .count = count};
+    lh_unary_forward_args args = {.dtype = s->dtype, .op = op, .count = count};
     case_open(s, &args, sizeof args, "op %d, count %" PRId64 ", far %d, in place %d", op, count,
               far, in_place);
     into_domain(op, case_in(s, "x", &args.x, count), count, far);
     case_out(s, "y", &args.y, count, LH_SET);
     if (in_place) case_in_place(s, &args.y, &args.x);
+    case_dtype(s, &args.x, args.dtype);
+    case_dtype(s, &args.y, args.dtype);
     case_run(s);
 }
 
 static void forward_nan(suite *s, lh_unary_op op) {
-    lh_unary_forward_args args = {.op = op, .count = 37};
+    lh_unary_forward_args args = {.dtype = s->dtype, .op = op, .count = 37};
     case_open(s, &args, sizeof args, "op %d, a NaN among 37", op);
     real *x = case_in(s, "x", &args.x, args.count);
     into_domain(op, x, args.count, false);
     x[5] = x[36] = (real)NAN;
     case_out(s, "y", &args.y, args.count, LH_SET);
+    case_dtype(s, &args.x, args.dtype);
+    case_dtype(s, &args.y, args.dtype);
     case_run(s);
 }
 
@@ -64,7 +68,7 @@ static double backward_loss(suite *s, const void *arguments) {
 /* `both` gives x and y, as the tape may; else the one that is not read is NULL. */
 static void backward(suite *s, lh_unary_op op, int64_t count, bool both, bool in_place,
                      lh_write write) {
-    lh_unary_backward_args args = {.op = op, .count = count, .write = write};
+    lh_unary_backward_args args = {.dtype = s->dtype, .op = op, .count = count, .write = write};
     const bool from_output = reads_output(op);
     case_open(s, &args, sizeof args, "op %d, count %" PRId64 ", both %d, in place %d, write %d", op,
               count, both, in_place, write);
@@ -82,6 +86,10 @@ static void backward(suite *s, lh_unary_op op, int64_t count, bool both, bool in
     if (in_place) case_in_place(s, &args.dx, &args.dy);
     case_loss(s, backward_loss);
     if (both) case_pair(s, &args.x, &args.dx);
+    case_dtype(s, &args.x, args.dtype);
+    case_dtype(s, &args.y, args.dtype);
+    case_dtype(s, &args.dy, args.dtype);
+    case_dtype(s, &args.dx, args.dtype);
     case_run(s);
 }
 

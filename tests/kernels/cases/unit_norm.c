@@ -3,7 +3,8 @@
 static const real epsilon = LH_R(1e-6);
 
 static void forward(suite *s, suite_box box, bool in_place, bool with_nan) {
-    lh_unit_norm_forward_args args = {.rows = box.rows, .width = box.width, .epsilon = epsilon};
+    lh_unit_norm_forward_args args = {
+        .dtype = s->dtype, .rows = box.rows, .width = box.width, .epsilon = epsilon};
     const int64_t count = box.rows * box.width;
     case_open(s, &args, sizeof args, "%" PRId64 " x %" PRId64 ", in place %d, NaN %d", box.rows,
               box.width, in_place, with_nan);
@@ -13,6 +14,8 @@ static void forward(suite *s, suite_box box, bool in_place, bool with_nan) {
     case_out(s, "rnorm", &args.rnorm, box.rows, LH_SET);
     if (in_place) case_in_place(s, &args.y, &args.x);
     case_flops(s, 3.0 * (double)count);
+    case_dtype(s, &args.x, args.dtype);
+    case_dtype(s, &args.y, args.dtype);
     case_run(s);
 }
 
@@ -43,7 +46,8 @@ static double loss_of(suite *s, const void *arguments) {
 }
 
 static void backward(suite *s, suite_box box, bool in_place, lh_write write) {
-    lh_unit_norm_backward_args args = {.rows = box.rows, .width = box.width, .write = write};
+    lh_unit_norm_backward_args args = {
+        .dtype = s->dtype, .rows = box.rows, .width = box.width, .write = write};
     const int64_t count = box.rows * box.width;
     case_open(s, &args, sizeof args, "%" PRId64 " x %" PRId64 ", in place %d, write %d", box.rows,
               box.width, in_place, write);
@@ -60,6 +64,9 @@ static void backward(suite *s, suite_box box, bool in_place, lh_write write) {
     case_scale(s, &args.dx, largest(args.rnorm, box.rows) * largest(args.dy, count));
     if (in_place) case_in_place(s, &args.dx, &args.dy);
     case_flops(s, 5.0 * (double)count);
+    case_dtype(s, &args.y, args.dtype);
+    case_dtype(s, &args.dy, args.dtype);
+    case_dtype(s, &args.dx, args.dtype);
     case_run(s);
 }
 
@@ -80,7 +87,7 @@ void bench_unit_norm_backward(suite *s) {
 void gradients_unit_norm_backward(suite *s) {
     enum { ROWS = 5, WIDTH = 8, COUNT = ROWS * WIDTH };
     real x[COUNT], y[COUNT], rnorm[ROWS], dy[COUNT], dx[COUNT];
-    const unit_loss loss = {{ROWS, WIDTH, epsilon, x, y, rnorm}, dy};
+    const unit_loss loss = {{ROWS, WIDTH, epsilon, x, y, rnorm, LH_REAL}, dy};
     unit_loss opened = loss;
     case_open(s, &opened, sizeof opened, "%d x %d", ROWS, WIDTH);
     for (int i = 0; i < COUNT; i++) {
@@ -88,8 +95,8 @@ void gradients_unit_norm_backward(suite *s) {
         dy[i] = (real)suite_normal(s);
     }
     launch_unit_norm_forward(s, &loss.args);
-    launch_unit_norm_backward(s,
-                              &(lh_unit_norm_backward_args){ROWS, WIDTH, y, rnorm, dy, dx, LH_SET});
+    launch_unit_norm_backward(
+        s, &(lh_unit_norm_backward_args){ROWS, WIDTH, y, rnorm, dy, dx, LH_SET, LH_REAL});
     const gradient_pair pair = {"x", x, dx, COUNT};
     gradient_check(s, &pair, 1, loss_of, &loss);
     s->ordinal++;
