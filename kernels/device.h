@@ -13,6 +13,18 @@ typedef enum lh_device_kind { LH_CPU = 0, LH_CUDA } lh_device_kind;
 
 typedef struct lh_device lh_device;
 
+/* Copies beside the work of a device's stream, between its memory and pinned host memory. A copy
+ * begins when the stream has done what it was asked for before, and both sides stay as they are
+ * until `join`: what the stream is asked for from then on waits for all copies. Not between
+ * begin_step and end_step. */
+typedef struct lh_device_copies {
+    lh_status (*pin)(lh_device *, void *host, size_t bytes);
+    void (*unpin)(lh_device *, void *host);
+    lh_status (*in)(lh_device *, void *device_memory, const void *host, size_t bytes);
+    lh_status (*out)(lh_device *, void *host, const void *device_memory, size_t bytes);
+    lh_status (*join)(lh_device *);
+} lh_device_copies;
+
 /* What a backend gives. Raw memory only: caching and counting are the pool's work (engine/pool.h).
  */
 struct lh_device {
@@ -28,6 +40,7 @@ struct lh_device {
      * back until the end and start it as a whole. Everything else may be called in between. */
     lh_status (*begin_step)(lh_device *);
     lh_status (*end_step)(lh_device *);
+    const lh_device_copies *copies; /* optional */
     void (*close)(lh_device *);
 };
 

@@ -67,6 +67,8 @@ printf '1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n' >"$scratch/tokens.txt"
 faults describe describe brt --options "$tiny"
 faults train train --model brt --options "$tiny" --task-options "$books" \
     --train "steps=2" --out "$scratch/out/weights.safetensors" --snapshot "$scratch/out/snapshot"
+faults swap train --model reformer --options 'layers=1 width=8 heads=2 positions=16 attention=shared' \
+    --task-options "$books" --train 'steps=2 optimizer=adam swap_parameters=true'
 faults forward forward --model brt --options "$tiny" --vocabulary 32 \
     --tokens "$scratch/tokens.txt" --segment 8 --out "$scratch/out/logits.npy"
 faults data data list

@@ -48,12 +48,14 @@ static lh_status checkpoint_backward(lh_tape *tape, lh_node *node) {
     const uint32_t position = lh_tape_random_position(tape);
     lh_tape_set_random_position(tape, saved->random_position);
     lh_node *const stop = lh_tape_last(tape);
+    const int mark = lh_tape_visits(tape);
     lh_tape_set_recording(tape, true);
     lh_status status = run(tape, saved, leaves, outputs);
     lh_tape_set_recording(tape, false);
     lh_tape_set_random_position(tape, position);
     if (status == LH_OK) status = seed_outputs(node, outputs);
     if (status == LH_OK) status = lh_tape_run_back(tape, stop);
+    if (status == LH_OK) status = lh_tape_end_visits(tape, mark);
     return status == LH_OK ? hand_over_inputs(node, leaves) : status;
 }
 
@@ -99,7 +101,9 @@ lh_status lh_checkpoint(lh_tape *tape, lh_region region, const void *context, si
     }
     const lh_scope scope = lh_scope_open(tape);
     const lh_region_mark mark = lh_tape_enter_region(tape);
+    const int visits = lh_tape_visits(tape);
     lh_status status = run(tape, &saved, dense, outputs);
+    if (status == LH_OK) status = lh_tape_end_visits(tape, visits);
     lh_hold *holds = lh_tape_leave_region(tape, mark);
     lh_scope_close_many(tape, scope, outputs, output_count);
     /* Outputs that are the region's inputs passed through would share their slots: give them

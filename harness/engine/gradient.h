@@ -27,6 +27,11 @@ struct lh_gradient {
     int64_t offset;    /* slice: elements into the root's buffer */
 };
 
+/* The memory behind a tensor goes back to the pool, its contents are lost, and some is there again;
+ * headers and views stay. Restoring what is there does nothing. */
+void lh_tensor_evict(lh_tensor *tensor);
+lh_status lh_tensor_restore(lh_tensor *tensor);
+
 /* Gives. NULL after LH_EMEMORY. */
 lh_gradient *lh_gradient_create(lh_pool *pool, lh_dtype dtype, int64_t count);
 lh_gradient *lh_gradient_create_slice(lh_gradient *of, int64_t offset, int64_t count);

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "harness/engine/plugin.h"
+#include "harness/engine/record.h"
 #include "harness/engine/state.h"
+#include "harness/engine/swap.h"
 
 enum { MOST_NAMES = 256 };
 
@@ -58,6 +60,14 @@ void lh_declare_embedding(lh_declare *declare) {
 
 void lh_declare_undecayed(lh_declare *declare) {
     lh_params_mark_undecayed(declare->model->params);
+}
+
+void lh_declare_group(lh_declare *declare) {
+    lh_params_begin_group(declare->model->params);
+}
+
+void lh_declare_no_group(lh_declare *declare) {
+    lh_params_end_group(declare->model->params);
 }
 
 void lh_declare_initial(lh_declare *declare, const double *values) {
@@ -146,6 +156,7 @@ lh_status lh_model_forward(const lh_model *model, lh_tape *tape, lh_state *state
     lh_pass pass = {
         .model = model, .tape = tape, .state = state, .batch = batch, .training = training};
     *out = (lh_output){.logit_scale = 1.0};
+    if (lh_tape_swap(tape) != NULL) LH_TRY(lh_swap_begin(lh_tape_swap(tape)));
     const lh_status status = model->class->forward(model->instance, &pass, out);
     if (status != LH_OK) lh_note("%s", model->class->name);
     return status;

@@ -13,7 +13,7 @@
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
 #define LH_MODEL_ABI_MAJOR 3
-#define LH_MODEL_ABI_MINOR 1
+#define LH_MODEL_ABI_MINOR 2
 
 /* What the task tells the model before parameters are declared. */
 typedef struct lh_model_setup {
@@ -134,6 +134,10 @@ void lh_declare_embedding(lh_declare *declare);
 void lh_declare_undecayed(lh_declare *declare);
 /* The parameter just declared begins with these values; they live in the model's instance. */
 void lh_declare_initial(lh_declare *declare, const double *values);
+/* Parameters declared from here on, to the next of these calls, make a group that one region of
+ * forward uses, which says so by lh_tape_need: such groups may rest in host memory (swap.h). */
+void lh_declare_group(lh_declare *declare);
+void lh_declare_no_group(lh_declare *declare);
 /* State starts as zeros, and is zeroed for a batch row where a document begins (before forward). */
 int lh_declare_state(lh_declare *declare, lh_state_kind kind, int rank, const int64_t *shape,
                      const char *name, ...) LH_PRINTF(5, 6);

@@ -15,6 +15,7 @@ struct lh_params {
     lh_param *item;
     int64_t *offset;
     int count, capacity;
+    int groups, group; /* so far; of what is declared now */
     lh_status status;
     int64_t extent; /* elements of the flat blocks */
     lh_tensor *values, *gradients;
@@ -60,7 +61,8 @@ int lh_params_declare(lh_params *params, lh_init init, int rank, const int64_t *
                       const char *name, ...) {
     if (params->status != LH_OK) return -1;
     if (!reserve(params)) return refuse(params, LH_EMEMORY);
-    lh_param made = {.rank = rank, .init = init, .decay = rank > 1, .count = 1};
+    lh_param made = {
+        .rank = rank, .init = init, .decay = rank > 1, .group = params->group, .count = 1};
     va_list arguments;
     va_start(arguments, name);
     const int length = vsnprintf(made.name, sizeof made.name, name, arguments);
@@ -102,6 +104,18 @@ void lh_params_set_initial(lh_params *params, const double *values) {
     if (params->count > 0) params->item[params->count - 1].initial = values;
 }
 
+void lh_params_begin_group(lh_params *params) {
+    params->group = ++params->groups;
+}
+
+void lh_params_end_group(lh_params *params) {
+    params->group = 0;
+}
+
+bool lh_params_have_groups(const lh_params *params) {
+    return params->groups > 0;
+}
+
 int lh_params_count(const lh_params *params) {
     return params->count;
 }
@@ -140,13 +154,24 @@ static lh_tensor *part_of(const lh_tensor *block, const lh_param *param, int64_t
     return part;
 }
 
-static lh_status attach_gradient(const lh_params *params, lh_param *param, int64_t offset) {
-    LH_TRY(lh_tensor_require_gradient(param->value));
-    lh_tensor *part = part_of(params->gradients, param, offset);
-    if (part == NULL) return LH_EMEMORY;
-    param->value->gradient->persistent = true;
-    param->value->gradient->value = part;
-    return LH_OK;
+static lh_status attach_gradient(const lh_param *param, const lh_tensor *gradients, int64_t offset,
+                                 lh_tensor *value) {
+    LH_TRY(lh_tensor_require_gradient(value));
+    value->gradient->persistent = true;
+    value->gradient->value = part_of(gradients, param, offset);
+    return value->gradient->value != NULL ? LH_OK : LH_EMEMORY;
+}
+
+lh_status lh_param_view(const lh_param *param, const lh_tensor *values, const lh_tensor *gradients,
+                        int64_t offset, lh_tensor **out) {
+    lh_tensor *value = part_of(values, param, offset);
+    if (value == NULL) return LH_EMEMORY;
+    const lh_status status = attach_gradient(param, gradients, offset, value);
+    if (status == LH_OK)
+        *out = value;
+    else
+        lh_tensor_release(value);
+    return status;
 }
 
 lh_status lh_params_allocate(lh_params *params, lh_pool *pool) {
@@ -155,9 +180,8 @@ lh_status lh_params_allocate(lh_params *params, lh_pool *pool) {
     LH_TRY(lh_tensor_create_zero(pool, LH_REAL, 1, &params->extent, &params->gradients));
     for (int i = 0; i < params->count; ++i) {
         lh_param *param = &params->item[i];
-        param->value = part_of(params->values, param, params->offset[i]);
-        if (param->value == NULL) return LH_EMEMORY;
-        LH_TRY(attach_gradient(params, param, params->offset[i]));
+        LH_TRY(lh_param_view(param, params->values, params->gradients, params->offset[i],
+                             &param->value));
     }
     return LH_OK;
 }

@@ -31,6 +31,7 @@ typedef struct lh_param {
     bool embedding;        /* left out of the paper's parameter counts */
     int64_t count;
     lh_tensor *value; /* after allocation */
+    int group;        /* 0, or the number of those with which it is swapped (swap.h) */
 } lh_param;
 
 typedef struct lh_params lh_params;
@@ -49,6 +50,11 @@ void lh_params_mark_embedding(lh_params *params);
 void lh_params_mark_undecayed(lh_params *params);
 /* The last declared parameter begins with these values, which must live as long as the list. */
 void lh_params_set_initial(lh_params *params, const double *values);
+/* Parameters declared from here on make a group of their own, which a region of the tape uses and
+ * nothing outside it (swap.h), until the end of it or the next one. */
+void lh_params_begin_group(lh_params *params);
+void lh_params_end_group(lh_params *params);
+bool lh_params_have_groups(const lh_params *params);
 
 /* In the order of declaration; `elements` sums over all of them. */
 int lh_params_count(const lh_params *params);
@@ -61,6 +67,9 @@ lh_status lh_params_allocate(lh_params *params, lh_pool *pool);
 /* Draws initial values: parameter i from (seed, LH_STREAM_INIT, 0, i). */
 lh_status lh_params_initialize(lh_params *params, uint64_t seed);
 lh_tensor *lh_params_get(const lh_params *params, int index);
+/* Gives a parameter's tensor with a gradient on other flat blocks, both at element `offset`. */
+lh_status lh_param_view(const lh_param *param, const lh_tensor *values, const lh_tensor *gradients,
+                        int64_t offset, lh_tensor **out);
 
 /* All values and all gradients as one vector each (padding between parameters stays zero). */
 lh_tensor *lh_params_values(const lh_params *params);

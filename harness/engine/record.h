@@ -93,6 +93,10 @@ typedef struct lh_region_mark {
 } lh_region_mark;
 lh_region_mark lh_tape_enter_region(lh_tape *tape);
 lh_hold *lh_tape_leave_region(lh_tape *tape, lh_region_mark mark);
+/* Where parameters that a region needs from here on begin, and the end of that region. */
+int lh_tape_visits(const lh_tape *tape);
+lh_status lh_tape_end_visits(lh_tape *tape, int mark);
+lh_swap *lh_tape_swap(const lh_tape *tape);
 uint32_t lh_tape_random_position(const lh_tape *tape);
 void lh_tape_set_random_position(lh_tape *tape, uint32_t position);
 /* A detached header with a gradient slot of its own when `differentiate`, in the current scope. */

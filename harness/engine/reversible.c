@@ -34,14 +34,22 @@ static lh_tensor *apply(lh_tape *tape, lh_half half, void *context, lh_tensor *x
     return NULL;
 }
 
+/* The same as a region: the parameters that it needs leave at its end. */
+static lh_tensor *visit(lh_tape *tape, lh_half half, void *context, lh_tensor *x) {
+    const int mark = lh_tape_visits(tape);
+    lh_tensor *y = apply(tape, half, context, x);
+    if (y == NULL) return NULL;
+    return lh_tape_end_visits(tape, mark) == LH_OK ? y : NULL;
+}
+
 /* y1 = x1 + f(x2); y2 = x2 + g(y1), without recording. */
 static lh_status forward_step(lh_tape *tape, step *s, lh_tensor **x1, lh_tensor **x2) {
     const lh_scope scope = lh_scope_open(tape);
     s->f_position = lh_tape_random_position(tape);
-    lh_tensor *f = apply(tape, s->block.f, s->block.f_context, *x2);
+    lh_tensor *f = visit(tape, s->block.f, s->block.f_context, *x2);
     lh_tensor *y1 = f != NULL ? combine(tape, *x1, f, 1) : NULL;
     s->g_position = lh_tape_random_position(tape);
-    lh_tensor *g = y1 != NULL ? apply(tape, s->block.g, s->block.g_context, y1) : NULL;
+    lh_tensor *g = y1 != NULL ? visit(tape, s->block.g, s->block.g_context, y1) : NULL;
     lh_tensor *y2 = g != NULL ? combine(tape, *x2, g, 1) : NULL;
     lh_tensor *keep[] = {y1, y2};
     lh_scope_close_many(tape, scope, keep, 2);
@@ -56,6 +64,7 @@ static lh_status forward_step(lh_tape *tape, step *s, lh_tensor **x1, lh_tensor 
 static lh_tensor *differentiate(lh_tape *tape, lh_half half, void *context, uint32_t position,
                                 lh_tensor *x, lh_tensor *cotangent, lh_tensor **dx) {
     lh_node *const stop = lh_tape_last(tape);
+    const int mark = lh_tape_visits(tape);
     lh_tensor *leaf = lh_tape_leaf(tape, x, true);
     if (leaf == NULL) return NULL;
     lh_tape_set_random_position(tape, position);
@@ -63,9 +72,11 @@ static lh_tensor *differentiate(lh_tape *tape, lh_half half, void *context, uint
     lh_tensor *y = apply(tape, half, context, leaf);
     lh_tape_set_recording(tape, false);
     if (y == NULL) return NULL;
-    if (y->gradient == NULL) return y;
-    if (lh_gradient_give(y->gradient, cotangent) != LH_OK) return NULL;
-    if (lh_tape_run_back(tape, stop) != LH_OK) return NULL;
+    if (y->gradient != NULL) {
+        if (lh_gradient_give(y->gradient, cotangent) != LH_OK) return NULL;
+        if (lh_tape_run_back(tape, stop) != LH_OK) return NULL;
+    }
+    if (lh_tape_end_visits(tape, mark) != LH_OK) return NULL;
     lh_tensor *flowed = leaf->gradient->present ? leaf->gradient->value : NULL;
     if (flowed != NULL) *dx = combine(tape, *dx, flowed, 1);
     return *dx != NULL ? y : NULL;

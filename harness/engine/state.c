@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "harness/engine/record.h"
+#include "harness/engine/swap.h"
+
 static int64_t row_width(const lh_tensor *value) {
     return value->shape[0] > 0 ? lh_tensor_count(value) / value->shape[0] : 0;
 }
@@ -177,7 +180,8 @@ bool lh_pass_is_training(const lh_pass *pass) {
 }
 
 lh_tensor *lh_pass_param(const lh_pass *pass, int index) {
-    return lh_params_get(pass->model->params, index);
+    const lh_swap *swap = lh_tape_swap(pass->tape);
+    return swap != NULL ? lh_swap_param(swap, index) : lh_params_get(pass->model->params, index);
 }
 
 lh_tensor *lh_pass_state(const lh_pass *pass, int index) {

@@ -5,6 +5,7 @@
 
 #include "harness/engine/arena.h"
 #include "harness/engine/record.h"
+#include "harness/engine/swap.h"
 
 /* What a random op decided. */
 typedef struct decision {
@@ -27,6 +28,7 @@ struct lh_tape {
     int64_t first_row, rows; /* rows 0: all of them */
     lh_gradient_watcher watcher;
     void *watcher_context;
+    lh_swap *swap;
     double flops;
     lh_random_key key;
 };
@@ -101,6 +103,26 @@ int64_t lh_tape_parts_before(const lh_tape *tape, int64_t count) {
 void lh_tape_watch(lh_tape *tape, lh_gradient_watcher watcher, void *context) {
     tape->watcher = watcher;
     tape->watcher_context = context;
+}
+
+void lh_tape_set_swap(lh_tape *tape, lh_swap *swap) {
+    tape->swap = swap;
+}
+
+lh_swap *lh_tape_swap(const lh_tape *tape) {
+    return tape->swap;
+}
+
+lh_status lh_tape_need(lh_tape *tape, const lh_tensor *parameter) {
+    return tape->swap != NULL ? lh_swap_need(tape->swap, parameter, tape->recording) : LH_OK;
+}
+
+int lh_tape_visits(const lh_tape *tape) {
+    return tape->swap != NULL ? lh_swap_visits(tape->swap) : 0;
+}
+
+lh_status lh_tape_end_visits(lh_tape *tape, int mark) {
+    return tape->swap != NULL ? lh_swap_leave(tape->swap, mark) : LH_OK;
 }
 
 bool lh_tape_is_recording(const lh_tape *tape) {

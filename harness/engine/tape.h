@@ -9,6 +9,7 @@
 #include "harness/engine/tensor.h"
 
 typedef struct lh_tape lh_tape;
+typedef struct lh_swap lh_swap; /* engine/swap.h */
 
 /* Borrows the pool. Gives; destroy it. */
 lh_status lh_tape_create(lh_pool *pool, lh_tape **out);
@@ -45,6 +46,15 @@ double lh_tape_flops(const lh_tape *tape);
 /* Host memory that lives until lh_tape_begin, for what a forward pass has to remember. NULL after
  * LH_EMEMORY. */
 void *lh_tape_scratch(lh_tape *tape, size_t bytes);
+
+/* Parameters rest in host memory and come when a region needs them. Borrows; NULL: all are there.
+ */
+void lh_tape_set_swap(lh_tape *tape, lh_swap *swap);
+
+/* Says that the region which runs uses the group of `parameter` (lh_declare_group): it is on the
+ * device from here to the end of the innermost region, or of the pass outside of one. A region says
+ * so each time it runs, before it uses the parameters. Does nothing without a swap. */
+lh_status lh_tape_need(lh_tape *tape, const lh_tensor *parameter);
 
 /* ---- scopes ---- */
 

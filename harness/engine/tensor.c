@@ -94,6 +94,16 @@ void lh_tensor_release(lh_tensor *tensor) {
     lh_pool_return_cell(tensor->pool, tensor);
 }
 
+void lh_tensor_evict(lh_tensor *tensor) {
+    lh_pool_return(tensor->pool, tensor->storage->data, tensor->storage->bytes);
+    tensor->storage->data = NULL;
+}
+
+lh_status lh_tensor_restore(lh_tensor *tensor) {
+    if (tensor->storage->data != NULL) return LH_OK;
+    return lh_pool_take(tensor->pool, tensor->storage->bytes, &tensor->storage->data);
+}
+
 int64_t lh_tensor_count(const lh_tensor *tensor) {
     int64_t count = 1;
     for (int i = 0; i < tensor->rank; ++i)

@@ -156,7 +156,9 @@ static int64_t count_memory(lh_session *session) {
     session->earlier_peak = lh_session_peak_memory(session);
     lh_pool_reset_peak(session->pool);
     const lh_tensor *values = lh_params_values(session->model->params);
-    const int64_t parameters = lh_tensor_count(values) * (int64_t)sizeof(real);
+    const int64_t parameters = session->swap != NULL
+                                   ? lh_swap_resting_bytes(session->swap)
+                                   : lh_tensor_count(values) * (int64_t)sizeof(real);
     return lh_pool_get_stats(session->pool).used_bytes - parameters;
 }
 

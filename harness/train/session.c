@@ -75,12 +75,33 @@ static lh_status check_abilities(const lh_model_class *model, const lh_model_set
     return LH_OK;
 }
 
+static lh_status swap_parameters(lh_session *session) {
+    const lh_model *model = session->model;
+    if (!lh_params_have_groups(model->params))
+        return lh_fail(
+            LH_EOPTION,
+            "swap_parameters: no layer of %s with these options leaves the device; those "
+            "of reformer and reformer_encoder_decoder do, with residual = reversible",
+            model->class->name);
+    LH_TRY(lh_pool_open_device("cpu", &session->processor));
+    LH_TRY(lh_pool_create(session->processor, &session->host));
+    LH_TRY(lh_params_allocate(model->params, session->host));
+    LH_TRY(lh_swap_create(model->params, session->pool, &session->swap));
+    lh_tape_set_swap(session->tape, session->swap);
+    return LH_OK;
+}
+
+static lh_status place_parameters(lh_session *session) {
+    if (session->plan.swap_parameters) return swap_parameters(session);
+    return lh_params_allocate(session->model->params, session->pool);
+}
+
 static lh_status create_model(lh_session *session, const lh_session_spec *spec) {
     LH_TRY(check_abilities(spec->model, &session->setup));
     LH_TRY(lh_model_create(spec->model, spec->model_options, &session->setup, &session->model));
     if (spec->model->check != NULL)
         LH_TRY(spec->model->check(session->model->instance, session->share.count, session->length));
-    LH_TRY(lh_params_allocate(session->model->params, session->pool));
+    LH_TRY(place_parameters(session));
     LH_TRY(lh_params_initialize(session->model->params, spec->seed));
     return lh_state_create(session->model, session->pool, session->share.count, &session->state);
 }
@@ -101,7 +122,7 @@ static lh_status take_share(lh_session *session, lh_communicator *ranks) {
 static lh_status watch_gradients(lh_session *session) {
     if (session->ranks == NULL) return LH_OK;
     LH_TRY(lh_buckets_init(session->model->params, session->ranks, 0, &session->buckets));
-    lh_tape_watch(session->tape, lh_buckets_watch, &session->buckets);
+    if (session->swap == NULL) lh_tape_watch(session->tape, lh_buckets_watch, &session->buckets);
     return LH_OK;
 }
 
@@ -154,8 +175,11 @@ void lh_session_destroy(lh_session *session) {
     lh_optimizer_destroy(session->optimizer);
     if (session->tape != NULL) lh_tape_destroy(session->tape);
     if (session->state != NULL) lh_state_destroy(session->state);
+    lh_swap_destroy(session->swap);
     if (session->model != NULL) lh_model_destroy(session->model);
     lh_task_destroy(session->task);
+    if (session->host != NULL) lh_pool_destroy(session->host);
+    lh_device_close(session->processor);
     if (session->pool != NULL) lh_pool_destroy(session->pool);
     lh_device_close(session->device);
     if (session->train_options != NULL) lh_options_destroy(session->train_options);

@@ -2,6 +2,7 @@
 #ifndef LH_TRAIN_SESSION_INSIDE_H
 #define LH_TRAIN_SESSION_INSIDE_H
 
+#include "harness/engine/swap.h"
 #include "harness/train/batch.h"
 #include "harness/train/buckets.h"
 #include "harness/train/snapshot.h"
@@ -12,7 +13,10 @@ struct lh_session {
     lh_pool *pool;
     lh_tape *tape;
     lh_task *task;
-    lh_model *model;
+    lh_model *model;      /* its parameters in the pool, or in `host` when they are swapped */
+    lh_device *processor; /* with swapping only, like the two below */
+    lh_pool *host;
+    lh_swap *swap;
     lh_state *state; /* carried through training */
     lh_optimizer *optimizer;
     lh_options *train_options;

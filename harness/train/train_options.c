@@ -49,6 +49,9 @@ const lh_option lh_train_options[] = {
     {"precision", LH_OPTION_CHOICE | LH_OPTION_LATE, "f32", 0, 0, precision_names,
      "what matrix products round their operands to, bf16 also what activations are in memory; tf32 "
      "and bf16 on a GPU only"},
+    {"swap_parameters", LH_OPTION_FLAG | LH_OPTION_LATE, "false", 0, 0, NULL,
+     "layers' parameters rest in host memory, where the optimiser works, and visit the device "
+     "while their layer computes (reversible layers)"},
     {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
 };
 
@@ -85,6 +88,7 @@ lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
     out->checkpoint_every = lh_options_integer(options, "checkpoint_every");
     out->checkpoint_seconds = lh_options_real(options, "checkpoint_seconds");
     out->precision = (lh_precision)lh_options_choice(options, "precision");
+    out->swap_parameters = lh_options_flag(options, "swap_parameters");
     read_schedule(options, &out->schedule);
     read_optimizer(options, &out->optimizer);
     if (out->patience > 0 && out->evaluate_every == 0)
@@ -96,7 +100,8 @@ lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
 }
 
 bool lh_train_option_is_identity(const lh_train_plan *plan, const char *name) {
-    static const char *const free_names[] = {"log_every", "checkpoint_every", "checkpoint_seconds"};
+    static const char *const free_names[] = {"log_every", "checkpoint_every", "checkpoint_seconds",
+                                             "swap_parameters"};
     for (size_t i = 0; i < sizeof free_names / sizeof free_names[0]; ++i) {
         if (strcmp(name, free_names[i]) == 0) return false;
     }

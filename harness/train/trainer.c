@@ -52,6 +52,7 @@ static lh_status find_gradients(lh_session *session, double weight) {
     if (session->ranks != NULL) lh_buckets_begin(&session->buckets);
     LH_TRY(session->batch.rows > 0 ? differentiate(session, weight)
                                    : keep_no_loss(session, weight));
+    if (session->swap != NULL) LH_TRY(lh_swap_collect(session->swap));
     LH_TRY(lh_params_settle_gradients(session->model->params));
     return session->ranks != NULL ? lh_buckets_finish(&session->buckets) : LH_OK;
 }
@@ -73,10 +74,10 @@ static lh_status step_on(lh_session *session, const lh_host_batch *host) {
     return LH_OK;
 }
 
-/* The device may start the step's work as a whole at its end. */
+/* The device may start the step's work as a whole at its end; copies beside it start at once. */
 static lh_status step_as_one(lh_session *session, const lh_host_batch *host) {
     lh_device *device = session->device;
-    if (device->begin_step == NULL) return step_on(session, host);
+    if (device->begin_step == NULL || session->swap != NULL) return step_on(session, host);
     LH_TRY(lh_pool_launched("begin_step", device->begin_step(device)));
     const lh_status status = step_on(session, host);
     const lh_status ended = lh_pool_launched("end_step", device->end_step(device));

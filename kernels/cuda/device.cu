@@ -13,6 +13,8 @@ typedef struct cuda_device {
     lh_cuda_stream stream;
     lh_cuda_recorder recorder;
     void *blas_workspace;
+    cudaStream_t beside;       /* of copies */
+    cudaEvent_t asked, copied; /* where the stream stood when a copy began; all copies so far */
 } cuda_device;
 
 static const char *const kernel_names[] = {
@@ -103,9 +105,60 @@ static lh_status end_step(lh_device *device) {
     return lh_cuda_recorder_end(recorder_of(device));
 }
 
+/* ---- copies beside the stream ---- */
+
+static lh_status pin(lh_device *device, void *host, size_t bytes) {
+    (void)device;
+    return LH_CUDA(cudaHostRegister(host, bytes, cudaHostRegisterDefault));
+}
+
+static void unpin(lh_device *device, void *host) {
+    (void)device;
+    (void)LH_CUDA(cudaHostUnregister(host));
+}
+
+static lh_status copy_beside(lh_device *base, void *to, const void *from, size_t bytes,
+                             cudaMemcpyKind kind) {
+    const cuda_device *device = (const cuda_device *)base;
+    LH_CUDA_TRY(LH_CUDA(cudaEventRecord(device->asked, device->stream.stream)));
+    LH_CUDA_TRY(LH_CUDA(cudaStreamWaitEvent(device->beside, device->asked, 0)));
+    return LH_CUDA(cudaMemcpyAsync(to, from, bytes, kind, device->beside));
+}
+
+static lh_status copy_in(lh_device *device, void *device_memory, const void *host, size_t bytes) {
+    return copy_beside(device, device_memory, host, bytes, cudaMemcpyHostToDevice);
+}
+
+static lh_status copy_out(lh_device *device, void *host, const void *device_memory, size_t bytes) {
+    return copy_beside(device, host, device_memory, bytes, cudaMemcpyDeviceToHost);
+}
+
+static lh_status join_copies(lh_device *base) {
+    const cuda_device *device = (const cuda_device *)base;
+    LH_CUDA_TRY(LH_CUDA(cudaEventRecord(device->copied, device->beside)));
+    return LH_CUDA(cudaStreamWaitEvent(device->stream.stream, device->copied, 0));
+}
+
+static const lh_device_copies copies = {pin, unpin, copy_in, copy_out, join_copies};
+
+static lh_status open_copies(cuda_device *device) {
+    LH_CUDA_TRY(LH_CUDA(cudaStreamCreateWithFlags(&device->beside, cudaStreamNonBlocking)));
+    LH_CUDA_TRY(LH_CUDA(cudaEventCreateWithFlags(&device->asked, cudaEventDisableTiming)));
+    return LH_CUDA(cudaEventCreateWithFlags(&device->copied, cudaEventDisableTiming));
+}
+
+static void close_copies(cuda_device *device) {
+    if (device->copied != NULL) (void)LH_CUDA(cudaEventDestroy(device->copied));
+    if (device->asked != NULL) (void)LH_CUDA(cudaEventDestroy(device->asked));
+    if (device->beside != NULL) (void)LH_CUDA(cudaStreamDestroy(device->beside));
+}
+
+/* ---- life ---- */
+
 static void close_device(lh_device *base) {
     cuda_device *device = (cuda_device *)base;
     lh_cuda_recorder_close(&device->recorder);
+    close_copies(device);
     if (device->stream.blas != NULL) (void)BLAS(cublasDestroy(device->stream.blas));
     if (device->blas_workspace != NULL) (void)LH_CUDA(cudaFree(device->blas_workspace));
     if (device->stream.fault != NULL) (void)LH_CUDA(cudaFree(device->stream.fault));
@@ -130,6 +183,7 @@ static lh_status open_parts(cuda_device *device) {
     LH_CUDA_TRY(LH_CUDA(cudaMemsetAsync(device->stream.fault, 0, sizeof *device->stream.fault,
                                         device->stream.stream)));
     LH_CUDA_TRY(lh_cuda_recorder_open(&device->recorder, device->stream.stream));
+    LH_CUDA_TRY(open_copies(device));
     return open_blas(device);
 }
 
@@ -151,6 +205,7 @@ lh_status lh_cuda_open(lh_device **out) {
     device->base.synchronize = synchronize;
     device->base.begin_step = begin_step;
     device->base.end_step = end_step;
+    device->base.copies = &copies;
     device->base.close = close_device;
     const lh_status status = open_parts(device);
     if (status != LH_OK) {

@@ -113,24 +113,33 @@ static int declare_bias(lh_declare *declare, int64_t width, const char *prefix, 
     return lh_declare_param(declare, lh_reformer_bias(), 1, &width, "%s%s", prefix, name);
 }
 
+/* Only reversible layers run again in backward, so only theirs need not be there all the time. */
+static void declare_group(const lh_reformer_config *config, lh_declare *declare) {
+    if (config->residual == LH_RESIDUAL_REVERSIBLE) lh_declare_group(declare);
+}
+
 void lh_reformer_attention_declare(lh_reformer_attention *layer, const lh_reformer_config *config,
                                    bool shared, lh_declare *declare, const char *prefix) {
     const int64_t width = config->width, inner = config->heads * config->head_width;
+    declare_group(config, declare);
     lh_reformer_norm_declare(declare, width, prefix, &layer->gain, &layer->bias);
     layer->query = declare_weight(declare, width, inner, prefix, shared ? "query_key" : "query");
     layer->key = shared ? -1 : declare_weight(declare, width, inner, prefix, "key");
     layer->value = declare_weight(declare, width, inner, prefix, "value");
     layer->out = declare_weight(declare, inner, width, prefix, "out");
+    lh_declare_no_group(declare);
 }
 
 void lh_reformer_feed_forward_declare(lh_reformer_feed_forward *layer,
                                       const lh_reformer_config *config, lh_declare *declare,
                                       const char *prefix) {
+    declare_group(config, declare);
     lh_reformer_norm_declare(declare, config->width, prefix, &layer->gain, &layer->bias);
     layer->in = declare_weight(declare, config->width, config->hidden, prefix, "in");
     layer->in_bias = declare_bias(declare, config->hidden, prefix, "in_bias");
     layer->out = declare_weight(declare, config->hidden, config->width, prefix, "out");
     layer->out_bias = declare_bias(declare, config->width, prefix, "out_bias");
+    lh_declare_no_group(declare);
 }
 
 /* ---- forward ---- */
@@ -264,6 +273,7 @@ static lh_tensor *join_heads(const lh_reformer_run *run, const lh_reformer_atten
 
 lh_tensor *lh_reformer_attend(const lh_reformer_run *run, const lh_reformer_attention *layer,
                               lh_reformer_kind kind, lh_tensor *x) {
+    if (lh_tape_need(run->tape, run->param[layer->gain]) != LH_OK) return NULL;
     const lh_scope scope = lh_scope_open(run->tape);
     lh_tensor *n = lh_reformer_norm(run, x, layer->gain, layer->bias);
     return lh_scope_close(run->tape, scope, join_heads(run, layer, attend(run, layer, kind, n)));
@@ -271,6 +281,7 @@ lh_tensor *lh_reformer_attend(const lh_reformer_run *run, const lh_reformer_atte
 
 lh_tensor *lh_reformer_attend_all(const lh_reformer_run *run, const lh_reformer_attention *layer,
                                   lh_tensor *x, lh_tensor *source, lh_tensor *count) {
+    if (lh_tape_need(run->tape, run->param[layer->gain]) != LH_OK) return NULL;
     const lh_scope scope = lh_scope_open(run->tape);
     lh_tensor *n = lh_reformer_norm(run, x, layer->gain, layer->bias);
     lh_tensor *seen = source != NULL ? source : n;
@@ -308,7 +319,7 @@ lh_tensor *lh_reformer_feed_forward_apply(const lh_reformer_run *run,
                                           const lh_reformer_feed_forward *layer, lh_tensor *x) {
     feed_forward_context context = {run, layer};
     lh_tensor *y = NULL;
-    if (x == NULL) return NULL;
+    if (x == NULL || lh_tape_need(run->tape, run->param[layer->gain]) != LH_OK) return NULL;
     const int64_t chunk = run->config->feed_forward_chunk;
     if (chunk > 0 && chunk < x->shape[1])
         return lh_chunked(run->tape, feed_forward, &context, sizeof context, x, chunk);

@@ -94,6 +94,17 @@ cudaError_t cudaFreeHost(void *memory) {
     return cudaSuccess;
 }
 
+cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned) {
+    if (bytes == 0 || reachable(memory) > 0 || reachable(memory, pinned) > 0)
+        return cudaErrorInvalidValue;
+    pinned[static_cast<char *>(memory)] = bytes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void *memory) {
+    return pinned.erase(static_cast<char *>(memory)) == 1 ? cudaSuccess : cudaErrorInvalidValue;
+}
+
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
     *available = capacity - in_use;
     *total = capacity;

@@ -48,6 +48,7 @@ same transformer "$tiny positions=relative rsa_kinds=1+0+0+1+0+0 rsa_dilation=2"
 same rnn 'layers=2 width=6 hidden=8 activation=sigmoid' optimizer=adam
 same reformer "$tiny positions=16 chunk=4 rounds=2" optimizer=adam
 same reformer "$tiny positions=4+4 attention=shared+local local_chunk=3 feed_forward_chunk=3" optimizer=adam
+same reformer "$tiny positions=16 attention=shared" 'optimizer=adam clip=1 swap_parameters=true'
 # A step captured as a graph computes what its kernels do one by one.
 graphs() {
     local first second

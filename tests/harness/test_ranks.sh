@@ -37,6 +37,8 @@ bench:row { "gpt2", task = task, train = train,
   model = lh.models.gpt2 { layers = 2, width = 32, heads = 2, context = 32, window = 16, dropout = 0.1 } }
 bench:row { "reformer", task = task, train = train,
   model = lh.models.reformer { layers = 2, width = 32, heads = 2, chunk = 8, positions = "64", dropout = 0.1, feed_forward_chunk = 8 } }
+bench:row { "swapped", task = task, train = train:with { swap_parameters = true },
+  model = lh.models.reformer { layers = 2, width = 32, heads = 2, positions = "64", attention = "shared", dropout = 0.1 } }
 bench:table { columns = { "bits_per_byte", "relative_step_time" }, baseline = "slide" }
 return bench
 LUA
@@ -96,8 +98,8 @@ rows() { # FOLDER COLUMN
 
 succeeds "one rank" "bits/byte" run one 1 short
 succeeds "two ranks" "relative step time" run two 2 short
-succeeds "give one row a run" "done done done done" rows two status
-succeeds "which says on how many ranks" "2 2 2 2" rows two ranks
+succeeds "give one row a run" "done done done done done" rows two status
+succeeds "which says on how many ranks" "2 2 2 2 2" rows two ranks
 succeeds "and what one rank computes, within rounding" "worst" same one two 5e-3 1e-6
 succeeds "again, bit for bit" "bits/byte" run again 2 short --no-timing --only brt
 succeeds "the same bits" "worst 0" same again two 0 0

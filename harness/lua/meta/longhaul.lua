@@ -525,6 +525,7 @@
 ---@field checkpoint_every? integer # steps between checkpoints; 0: by time only (default 0)
 ---@field checkpoint_seconds? number # seconds between checkpoints; 0: by steps only (default 60)
 ---@field precision? "f32"|"tf32"|"bf16" # what matrix products round their operands to, bf16 al...
+---@field swap_parameters? boolean # layers' parameters rest in host memory, where the optimiser...
 
 ---@class longhaul.models
 ---@field xl fun(options: longhaul.models.xl): longhaul.spec

@@ -38,7 +38,7 @@ enum cudaDeviceAttr {
     cudaDevAttrComputeCapabilityMinor = 76
 };
 
-enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostRegisterDefault = 0 };
 
 typedef struct cudasim_stream *cudaStream_t;
 typedef struct cudasim_event *cudaEvent_t;
@@ -64,6 +64,8 @@ CUDASIM_CHECKED cudaError_t cudaMalloc(void **memory, size_t bytes);
 CUDASIM_CHECKED cudaError_t cudaFree(void *memory);
 CUDASIM_CHECKED cudaError_t cudaMallocHost(void **memory, size_t bytes);
 CUDASIM_CHECKED cudaError_t cudaFreeHost(void *memory);
+CUDASIM_CHECKED cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned flags);
+CUDASIM_CHECKED cudaError_t cudaHostUnregister(void *memory);
 CUDASIM_CHECKED cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
 CUDASIM_CHECKED cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
                                        cudaMemcpyKind kind);
