@@ -54,6 +54,7 @@ typedef struct lh_lsh_sort_args {
  * v_i, lse_i = -infinity. A number that is none may reach every token. */
 typedef struct lh_lsh_attention_forward_args {
     int64_t batch, heads, length, head_width, rounds, chunk;
+    lh_precision precision;              /* of the operands of products */
     lh_heads q, k, v;                    /* in  [batch][length][heads][head_width] */
     const int32_t *order, *slot, *first; /* in  [batch][heads][rounds][length] */
     lh_heads out;                        /* out [batch][length][heads][head_width] */
@@ -63,6 +64,7 @@ typedef struct lh_lsh_attention_forward_args {
 /* With P = exp(score - lse):  dscore = P (dout_i . v_j - dout_i . out_i). */
 typedef struct lh_lsh_attention_backward_args {
     int64_t batch, heads, length, head_width, rounds, chunk;
+    lh_precision precision;
     lh_heads q, k, v, out, dout;         /* in */
     const int32_t *order, *slot, *first; /* in */
     const real *lse;                     /* in */

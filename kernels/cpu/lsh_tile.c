@@ -3,6 +3,7 @@
 #include <string.h>
 
 lh_status LH_CPU(lsh_check)(const lh_lsh_tables *t) {
+    if (t->precision != LH_PRECISION_F32) return LH_EOPTION;
     const bool sound = t->batch >= 0 && t->heads >= 0 && t->length >= 0 && t->head_width >= 0 &&
                        t->rounds >= 1 && t->chunk >= 1;
     return sound ? LH_OK : LH_ESHAPE;

@@ -9,13 +9,14 @@
 /* The sorted tokens of all rounds. */
 typedef struct lh_lsh_tables {
     int64_t batch, heads, length, head_width, rounds, chunk;
+    lh_precision precision;
     const int32_t *order, *slot, *first;
 } lh_lsh_tables;
 
 #define LH_LSH_TABLES(args)                                                                        \
     {                                                                                              \
         (args)->batch, (args)->heads, (args)->length, (args)->head_width, (args)->rounds,          \
-            (args)->chunk, (args)->order, (args)->slot, (args)->first                              \
+            (args)->chunk, (args)->precision, (args)->order, (args)->slot, (args)->first           \
     }
 
 typedef struct lh_lsh_tile {

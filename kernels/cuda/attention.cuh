@@ -143,6 +143,22 @@ __device__ static inline real lh_raw_score(const lh_attention_spec &spec, int so
     return raw + spec.bias[head * spec.buckets + spec.bucket_of[entry]];
 }
 
+/* delta = dO . O of every query: [batch][heads][queries]. */
+static inline lh_status lh_attention_delta(const lh_launch *launch, const lh_heads &out,
+                                           const lh_heads &dout, int64_t batch, int64_t heads,
+                                           int64_t queries, int64_t width, real *delta) {
+    return lh_each_row(launch, batch * heads * queries, [=] __device__(int64_t number, int lane) {
+        const int64_t query = number % queries, pair = number / queries;
+        const real *o = lh_head_row(out, pair / heads, pair % heads, query);
+        const real *d = lh_head_row(dout, pair / heads, pair % heads, query);
+        real sum = 0;
+        for (int64_t x = lane; x < width; x += LH_WARP)
+            sum += o[x] * d[x];
+        sum = lh_warp_sum(sum);
+        if (lane == 0) delta[number] = sum;
+    });
+}
+
 /* What dropout multiplies a weight by. */
 __device__ static inline real lh_kept(const lh_attention_spec &spec, int64_t batch, int64_t head,
                                       int64_t query, int source, int64_t key) {

@@ -346,24 +346,6 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
 
 /* ---- the launches ---- */
 
-/* delta = dO . O. */
-static lh_status make_delta(const lh_launch *launch, const lh_attention_backward_args *args,
-                            real *delta) {
-    const lh_attention_backward_args a = *args;
-    const int64_t rows = a.spec.batch * a.spec.heads * a.spec.queries;
-    return lh_each_row(launch, rows, [=] __device__(int64_t number, int lane) {
-        const int64_t query = number % a.spec.queries, head = number / a.spec.queries;
-        const int64_t batch = head / a.spec.heads;
-        const real *out = lh_head_row(a.out, batch, head % a.spec.heads, query);
-        const real *dout = lh_head_row(a.dout, batch, head % a.spec.heads, query);
-        real sum = 0;
-        for (int64_t d = lane; d < a.spec.head_width; d += LH_WARP)
-            sum += out[d] * dout[d];
-        sum = lh_warp_sum(sum);
-        if (lane == 0) delta[number] = sum;
-    });
-}
-
 /* out[head][entry] (+)= scale of the head * sum over batch rows and parts of sums. */
 static lh_status join(const lh_launch *launch, const lh_attention_spec *from, int64_t pieces,
                       int64_t entries, const real *sums, bool scaled, real *out, lh_write write) {
@@ -449,7 +431,8 @@ lh_status lh_attention_tile_backward(const lh_launch *launch,
     const lh_attention_spec *spec = &args->spec;
     tile_parts p;
     (void)lay_out(args, launch->workspace, &p);
-    LH_CUDA_TRY(make_delta(launch, args, p.delta));
+    LH_CUDA_TRY(lh_attention_delta(launch, args->out, args->dout, spec->batch, spec->heads,
+                                   spec->queries, spec->head_width, p.delta));
     LH_CUDA_TRY(launch_passes(launch, args, p));
     LH_CUDA_TRY(lh_attention_tile_positions(launch, args, p.delta, p.positions));
     if (args->dhead_scale != NULL)

@@ -1,22 +1,10 @@
-/* LSH attention: a warp for each token of each head, a lane for every 32nd element of its vectors;
- * rounds and keys come one after the other. The gradients of keys and values are summed by a warp
- * for each key, over the queries that see it. */
-#include "kernels/cuda/attention.cuh"
-
-/* What both passes are told of the sorted tokens of one batch row and head. */
-typedef struct lsh_sorted_view {
-    int64_t length, rounds;
-    const int32_t *order, *slot, *first; /* [rounds][length] */
-} lsh_sorted_view;
-
-template <typename arguments>
-__device__ static inline lsh_sorted_view sorted_of(const arguments &a, int64_t pair) {
-    const int64_t at = pair * a.rounds * a.length;
-    return {a.length, a.rounds, a.order + at, a.slot + at, a.first + at};
-}
+/* LSH attention in f32: a warp for each token of each head, a lane for every 32nd element of its
+ * vectors; rounds and keys come one after the other. The gradients of keys and values are summed by
+ * a warp for each key, over the queries that see it. */
+#include "kernels/cuda/lsh_attention.cuh"
 
 /* N_ij, a round to each lane; i sees j in some round, so it is not 0. */
-__device__ static inline real count_rounds(const lsh_sorted_view &view, int64_t i, int64_t j,
+__device__ static inline real count_rounds(const lh_lsh_view &view, int64_t i, int64_t j,
                                            int lane) {
     int count = 0;
     for (int64_t r = lane; r < view.rounds; r += LH_WARP) {
@@ -66,11 +54,12 @@ size_t lh_cuda_lsh_attention_forward_workspace(const lh_lsh_attention_forward_ar
 lh_status lh_cuda_lsh_attention_forward(const lh_launch *launch,
                                         const lh_lsh_attention_forward_args *args) {
     if (!is_sound(args)) return LH_ESHAPE;
+    if (lh_lsh_fits_tiles(args)) return lh_lsh_attention_tile_forward(launch, args);
     const lh_lsh_attention_forward_args a = *args;
     return lh_each_row(launch, a.batch * a.heads * a.length, [=] __device__(int64_t row, int lane) {
         const int64_t i = row % a.length, pair = row / a.length, width = a.head_width;
         const int64_t batch = pair / a.heads, head = pair % a.heads;
-        const lsh_sorted_view view = sorted_of(a, pair);
+        const lh_lsh_view view = lh_lsh_view_of(a, pair);
         const real *q = lh_head_row(a.q, batch, head, i);
         real most = -INFINITY, sum = 0, part[LH_HEAD_PARTS] = {0};
         for (int64_t r = 0; r < a.rounds; ++r) {
@@ -117,7 +106,7 @@ typedef struct lsh_slope {
     real weight, score;
 } lsh_slope;
 
-__device__ static inline lsh_slope slope_of(const lsh_sorted_view &view, const lsh_query &query,
+__device__ static inline lsh_slope slope_of(const lh_lsh_view &view, const lsh_query &query,
                                             int64_t j, const real *k, const real *v, int64_t width,
                                             int lane) {
     const real score = warp_dot(query.q, k, width, lane);
@@ -127,7 +116,7 @@ __device__ static inline lsh_slope slope_of(const lsh_sorted_view &view, const l
 
 /* dq of a token. */
 __device__ static inline void differentiate_query(const lh_lsh_attention_backward_args &a,
-                                                  const lsh_sorted_view &view, int64_t pair,
+                                                  const lh_lsh_view &view, int64_t pair,
                                                   const lsh_query &query, int lane) {
     const int64_t batch = pair / a.heads, head = pair % a.heads, width = a.head_width;
     real part[LH_HEAD_PARTS] = {0};
@@ -146,8 +135,8 @@ __device__ static inline void differentiate_query(const lh_lsh_attention_backwar
 
 /* dk and dv of a token: those that see it follow it in each round's order. */
 __device__ static inline void differentiate_key(const lh_lsh_attention_backward_args &a,
-                                                const lsh_sorted_view &view, int64_t pair,
-                                                int64_t j, const real *delta, int lane) {
+                                                const lh_lsh_view &view, int64_t pair, int64_t j,
+                                                const real *delta, int lane) {
     const int64_t batch = pair / a.heads, head = pair % a.heads, width = a.head_width;
     const real *k = lh_head_row(a.k, batch, head, j), *v = lh_head_row(a.v, batch, head, j);
     real dk[LH_HEAD_PARTS] = {0}, dv[LH_HEAD_PARTS] = {0};
@@ -178,20 +167,16 @@ lh_status lh_cuda_lsh_attention_backward(const lh_launch *launch,
     const lh_lsh_attention_backward_args a = *args;
     const int64_t rows = a.batch * a.heads * a.length;
     real *delta = (real *)launch->workspace;
-    LH_CUDA_TRY(lh_each_row(launch, rows, [=] __device__(int64_t row, int lane) {
-        const int64_t i = row % a.length, pair = row / a.length;
-        const int64_t batch = pair / a.heads, head = pair % a.heads;
-        const real sum = warp_dot(lh_head_row(a.out, batch, head, i),
-                                  lh_head_row(a.dout, batch, head, i), a.head_width, lane);
-        if (lane == 0) delta[row] = sum;
-    }));
+    LH_CUDA_TRY(
+        lh_attention_delta(launch, a.out, a.dout, a.batch, a.heads, a.length, a.head_width, delta));
+    if (lh_lsh_fits_tiles(args)) return lh_lsh_attention_tile_backward(launch, args, delta);
     LH_CUDA_TRY(lh_each_row(launch, rows, [=] __device__(int64_t row, int lane) {
         const int64_t pair = row / a.length;
         const lsh_query query = query_of(a, pair, row % a.length, delta);
-        differentiate_query(a, sorted_of(a, pair), pair, query, lane);
+        differentiate_query(a, lh_lsh_view_of(a, pair), pair, query, lane);
     }));
     return lh_each_row(launch, rows, [=] __device__(int64_t row, int lane) {
         const int64_t pair = row / a.length;
-        differentiate_key(a, sorted_of(a, pair), pair, row % a.length, delta, lane);
+        differentiate_key(a, lh_lsh_view_of(a, pair), pair, row % a.length, delta, lane);
     });
 }

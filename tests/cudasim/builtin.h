@@ -197,6 +197,7 @@ type atomicCAS(type *at, cudasim_value<type> expected, cudasim_value<type> value
 /* The host's library owns these names, too. */
 #define __expf(x) expf(x)
 #define __logf(x) logf(x)
+#define __logf(x) logf(x)
 
 template <typename type> type max(type a, type b) {
     return a < b ? b : a;

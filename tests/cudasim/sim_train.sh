@@ -46,7 +46,9 @@ same cached_staircase "$tiny forward_size=2 step_size=6" optimizer=adam
 same feedback "$tiny span=5" optimizer=adam
 same transformer "$tiny positions=relative rsa_kinds=1+0+0+1+0+0 rsa_dilation=2" optimizer=adam
 same rnn 'layers=2 width=6 hidden=8 activation=sigmoid' optimizer=adam
-same reformer "$tiny positions=16 chunk=4 rounds=2" optimizer=adam
+# A token at the edge of a bucket may be hashed to another in bf16.
+compare reformer "$tiny positions=16 chunk=4 rounds=2" optimizer=adam 2e-5 f32
+compare reformer "$tiny positions=16 chunk=4 rounds=2" optimizer=adam 0.02 bf16
 same reformer "$tiny positions=4+4 attention=shared+local local_chunk=3 feed_forward_chunk=3" optimizer=adam
 same reformer "$tiny positions=16 attention=shared" 'optimizer=adam clip=1 swap_parameters=true'
 # A step captured as a graph computes what its kernels do one by one.

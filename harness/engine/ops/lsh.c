@@ -155,7 +155,8 @@ static lh_tensor *attend(lh_tape *tape, const lh_lsh *lsh, lh_tensor **t) {
                                                  .length = q->shape[1],
                                                  .head_width = q->shape[3],
                                                  .rounds = lsh->rounds,
-                                                 .chunk = lsh->chunk};
+                                                 .chunk = lsh->chunk,
+                                                 .precision = lh_pool_precision(q->pool)};
     const lh_lsh_attention_forward_args args = {
         .batch = back.batch,
         .heads = back.heads,
@@ -163,6 +164,7 @@ static lh_tensor *attend(lh_tape *tape, const lh_lsh *lsh, lh_tensor **t) {
         .head_width = back.head_width,
         .rounds = back.rounds,
         .chunk = back.chunk,
+        .precision = back.precision,
         .q = lh_heads_at(q, lh_tensor_real(q)),
         .k = lh_heads_at(t[KEYS], lh_tensor_real(t[KEYS])),
         .v = lh_heads_at(t[VALUES], lh_tensor_real(t[VALUES])),

@@ -6,11 +6,11 @@ typedef struct shape {
 
 /* Few pairs, since the simulator takes them one by one. */
 static const shape shapes[] = {
-    {0, 2, 3, 4, 1, 2, 2},     {2, 2, 0, 4, 2, 2, 2},      {1, 1, 1, 1, 1, 1, 1},
-    {2, 2, 3, 4, 1, 3, 1},     {1, 2, 17, 5, 2, 4, 4},     {2, 1, 33, 8, 1, 8, 6},
-    {1, 2, 65, 16, 3, 16, 16}, {1, 1, 129, 7, 2, 16, 8},   {1, 2, 30, 33, 2, 30, 1},
-    {1, 1, 131, 8, 2, 3, 40},  {1, 1, 200, 16, 1, 64, 20}, {1, 1, 20, 4, 33, 4, 6},
-    {1, 1, 150, 64, 1, 32, 20}};
+    {0, 2, 3, 4, 1, 2, 2},      {2, 2, 0, 4, 2, 2, 2},      {1, 1, 1, 1, 1, 1, 1},
+    {2, 2, 3, 4, 1, 3, 1},      {1, 2, 17, 5, 2, 4, 4},     {2, 1, 33, 8, 1, 8, 6},
+    {1, 2, 65, 16, 3, 16, 16},  {1, 1, 129, 7, 2, 16, 8},   {1, 2, 30, 33, 2, 30, 1},
+    {1, 1, 131, 8, 2, 3, 40},   {1, 1, 200, 16, 1, 64, 20}, {1, 1, 20, 4, 33, 4, 6},
+    {1, 1, 150, 64, 1, 32, 20}, {1, 1, 140, 128, 2, 64, 6}, {1, 1, 190, 16, 2, 190, 3}};
 
 /* Dense, or a part of wider rows. */
 static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
@@ -48,24 +48,27 @@ static double work_of(const shape *w) {
            (double)w->chunk;
 }
 
-static void forward(suite *s, const shape *w, bool padded) {
+static void forward(suite *s, const shape *w, lh_precision precision, bool padded) {
     lh_lsh_attention_forward_args args = {.batch = w->batch,
                                           .heads = w->heads,
                                           .length = w->length,
                                           .head_width = w->head_width,
                                           .rounds = w->rounds,
-                                          .chunk = w->chunk};
+                                          .chunk = w->chunk,
+                                          .precision = precision};
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
-              ", rounds %" PRId64 ", chunk %" PRId64 ", buckets %" PRId64 ", padded %d",
-              w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets,
-              padded);
+              ", rounds %" PRId64 ", chunk %" PRId64 ", buckets %" PRId64
+              ", padded %d, precision %d",
+              w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets, padded,
+              precision);
     case_in(s, "q", &args.q.data, lay_out(&args.q, w, padded));
     case_in(s, "k", &args.k.data, lay_out(&args.k, w, false));
     case_in(s, "v", &args.v.data, lay_out(&args.v, w, padded));
     add_order(s, w, &args.order, &args.slot, &args.first);
     case_out(s, "out", &args.out.data, lay_out(&args.out, w, padded), LH_SET);
     case_out(s, "lse", &args.lse, w->batch * w->heads * w->length, LH_SET);
+    if (!suite_has_precision(s, precision)) case_expect(s, LH_EOPTION, false);
     case_flops(s, work_of(w));
     case_run(s);
 }
@@ -73,12 +76,15 @@ static void forward(suite *s, const shape *w, bool padded) {
 void cases_lsh_attention_forward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int padded = 0; padded < 2; padded++)
-            if (suite_tries(s, (int)i, padded)) forward(s, &shapes[i], padded == 1);
+            if (suite_tries(s, (int)i, padded))
+                forward(s, &shapes[i], LH_PRECISION_F32, padded == 1);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        forward(s, &shapes[i], LH_PRECISION_BF16, i % 2 == 1);
 }
 
 void bench_lsh_attention_forward(suite *s) {
-    forward(s, &(shape){1, 4, 16384, 64, 1, 64, 512}, false);
-    forward(s, &(shape){1, 4, 16384, 64, 4, 64, 512}, false);
+    forward(s, &(shape){1, 4, 16384, 64, 1, 64, 512}, LH_PRECISION_F32, false);
+    forward(s, &(shape){1, 4, 16384, 64, 4, 64, 512}, LH_PRECISION_F32, false);
 }
 
 /* ---- Backward ---- */
@@ -90,6 +96,7 @@ static lh_lsh_attention_forward_args forward_of(const lh_lsh_attention_backward_
                                            .head_width = args->head_width,
                                            .rounds = args->rounds,
                                            .chunk = args->chunk,
+                                           .precision = args->precision,
                                            .q = args->q,
                                            .k = args->k,
                                            .v = args->v,
@@ -114,13 +121,14 @@ static double backward_loss(suite *s, const void *arguments) {
     return loss;
 }
 
-static void backward(suite *s, const shape *w, int row, bool padded) {
+static void backward(suite *s, const shape *w, lh_precision precision, int row, bool padded) {
     lh_lsh_attention_backward_args args = {.batch = w->batch,
                                            .heads = w->heads,
                                            .length = w->length,
                                            .head_width = w->head_width,
                                            .rounds = w->rounds,
                                            .chunk = w->chunk,
+                                           .precision = precision,
                                            .dq_write = write_of(suite_flag(row, 0)),
                                            .dk_write = write_of(suite_flag(row, 1)),
                                            .dv_write = write_of(suite_flag(row, 2))};
@@ -128,9 +136,10 @@ static void backward(suite *s, const shape *w, int row, bool padded) {
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
               ", rounds %" PRId64 ", chunk %" PRId64 ", buckets %" PRId64
-              ", padded %d, writes %d %d %d, wanted %d %d %d",
+              ", padded %d, precision %d, writes %d %d %d, wanted %d %d %d",
               w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets, padded,
-              args.dq_write, args.dk_write, args.dv_write, wanted[0], wanted[1], wanted[2]);
+              precision, args.dq_write, args.dk_write, args.dv_write, wanted[0], wanted[1],
+              wanted[2]);
     case_in(s, "q", &args.q.data, lay_out(&args.q, w, padded));
     case_in(s, "k", &args.k.data, lay_out(&args.k, w, false));
     case_in(s, "v", &args.v.data, lay_out(&args.v, w, padded));
@@ -143,6 +152,7 @@ static void backward(suite *s, const shape *w, int row, bool padded) {
     if (wanted[0]) case_out(s, "dq", &args.dq.data, lay_out(&args.dq, w, padded), args.dq_write);
     if (wanted[1]) case_out(s, "dk", &args.dk.data, lay_out(&args.dk, w, false), args.dk_write);
     if (wanted[2]) case_out(s, "dv", &args.dv.data, lay_out(&args.dv, w, padded), args.dv_write);
+    if (!suite_has_precision(s, precision)) case_expect(s, LH_EOPTION, false);
     case_loss(s, backward_loss);
     case_pair(s, &args.q.data, &args.dq.data);
     case_pair(s, &args.k.data, &args.dk.data);
@@ -154,15 +164,19 @@ static void backward(suite *s, const shape *w, int row, bool padded) {
 void cases_lsh_attention_backward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int row = (int)i % 2; row < SUITE_FLAG_ROWS; row += 2)
-            if (suite_tries(s, (int)i / 2, row / 2)) backward(s, &shapes[i], row, row / 2 % 2 == 1);
+            if (suite_tries(s, (int)i / 2, row / 2))
+                backward(s, &shapes[i], LH_PRECISION_F32, row, row / 2 % 2 == 1);
+    for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++)
+        for (int row = i % 5; row < SUITE_FLAG_ROWS; row += 5)
+            backward(s, &shapes[i], LH_PRECISION_BF16, row, row % 2 == 1);
 }
 
 void bench_lsh_attention_backward(suite *s) {
-    backward(s, &(shape){1, 4, 4096, 64, 1, 64, 128}, 0, false);
+    backward(s, &(shape){1, 4, 4096, 64, 1, 64, 128}, LH_PRECISION_F32, 0, false);
 }
 
 void gradients_lsh_attention_backward(suite *s) {
-    backward(s, &(shape){1, 2, 9, 3, 1, 3, 2}, 0, false);
-    backward(s, &(shape){2, 1, 12, 4, 3, 4, 3}, 0, false);
-    backward(s, &(shape){1, 1, 70, 4, 2, 16, 6}, 0, false);
+    backward(s, &(shape){1, 2, 9, 3, 1, 3, 2}, LH_PRECISION_F32, 0, false);
+    backward(s, &(shape){2, 1, 12, 4, 3, 4, 3}, LH_PRECISION_F32, 0, false);
+    backward(s, &(shape){1, 1, 70, 4, 2, 16, 6}, LH_PRECISION_F32, 0, false);
 }

@@ -1,0 +1,415 @@
+/* LSH attention on tensor cores. In sorted order what a token sees is a run of slots before its
+ * own, so 64 slots are the queries of a tile, and tiles of 64 slots before them the keys (or the
+ * queries behind them, where keys have a tile of their own). Rounds are launches one after the
+ * other: each joins what those before it left, so that nothing is added from two places. */
+#include "kernels/cuda/attention_tile_backward.cuh"
+#include "kernels/cuda/attention_tile_forward.cuh"
+#include "kernels/cuda/lsh_attention.cuh"
+
+/* ---- who sees whom ---- */
+
+/* Behind a block's memory, for each round: what each of 64 queries sees, and where 64 keys stand.
+ */
+typedef struct round_slots {
+    int32_t first[LH_TILE], slot[LH_TILE]; /* of the queries; one that is not there sees nobody */
+    int32_t key[LH_TILE];                  /* -1: not there */
+} round_slots;
+
+/* Slots [begin, begin + 64) of a round's order, up to `end`. */
+typedef struct slot_run {
+    const int32_t *order;
+    int64_t begin, end;
+} slot_run;
+
+__device__ static inline int64_t token_of(const slot_run &run, int row) {
+    return run.begin + row < run.end ? run.order[run.begin + row] : -1;
+}
+
+/* The same for all rows. */
+__device__ static inline auto tokens_of(const slot_run &run) {
+    return [=](int row) { return token_of(run, row); };
+}
+
+__device__ static inline slot_run run_of(const lh_lsh_view &view, int64_t round, int64_t begin,
+                                         int64_t end) {
+    return {view.order + round * view.length, begin, lh_min(end, view.length)};
+}
+
+/* A block's work, as the next. */
+__device__ static inline void find_queries(const lh_lsh_view &view, const slot_run &run,
+                                           round_slots *rounds) {
+    for (int i = (int)threadIdx.x; i < LH_TILE; i += LH_TILE_THREADS) {
+        const int64_t token = token_of(run, i);
+        for (int64_t r = 0; r < view.rounds; ++r) {
+            rounds[r].first[i] = token < 0 ? INT32_MAX : view.first[r * view.length + token];
+            rounds[r].slot[i] = token < 0 ? 0 : view.slot[r * view.length + token];
+        }
+    }
+}
+
+__device__ static inline void find_keys(const lh_lsh_view &view, const slot_run &run,
+                                        round_slots *rounds) {
+    for (int j = (int)threadIdx.x; j < LH_TILE; j += LH_TILE_THREADS) {
+        const int64_t token = token_of(run, j);
+        for (int64_t r = 0; r < view.rounds; ++r)
+            rounds[r].key[j] = token < 0 ? -1 : view.slot[r * view.length + token];
+    }
+}
+
+__device__ static inline bool sees(const round_slots &round, int i, int j) {
+    return round.first[i] <= round.key[j] && round.key[j] < round.slot[i];
+}
+
+/* N_ij. */
+__device__ static inline int count_rounds(const round_slots *rounds, int64_t count, int i, int j) {
+    int seen = 0;
+    LH_NO_UNROLL
+    for (int64_t r = 0; r < count; ++r)
+        seen += sees(rounds[r], i, j);
+    return seen;
+}
+
+template <typename memory_type>
+__device__ static inline round_slots *rounds_of(memory_type *memory) {
+    return reinterpret_cast<round_slots *>(memory + 1);
+}
+
+/* ---- forward ---- */
+
+template <int width> struct forward_memory : lh_forward_memory<width> {
+    float
+        before[LH_TILE]; /* what a row's output of earlier rounds counts; -1: it saw nobody here */
+};
+
+/* A lane's scores of a row: q . k - log N. */
+__device__ static inline void read_scores(const round_slots *rounds, int64_t count, int64_t round,
+                                          const float *product, int row, int lane,
+                                          lh_lane_scores &of_lane) {
+    int seen[LH_SCORES_OF_LANE] = {0};
+    LH_NO_UNROLL
+    for (int64_t r = 0; r < count; ++r) {
+        LH_UNROLL
+        for (int n = 0; n < LH_SCORES_OF_LANE; ++n)
+            seen[n] += sees(rounds[r], row, lh_key_of_lane(n, lane));
+    }
+    LH_UNROLL
+    for (int n = 0; n < LH_SCORES_OF_LANE; ++n) {
+        const int j = lh_key_of_lane(n, lane);
+        of_lane[n] = sees(rounds[round], row, j) ? product[j] - __logf((float)seen[n]) : -INFINITY;
+    }
+}
+
+/* Joins a lane's row to the rounds before by their partition functions (eq. 7): gives what the sum
+ * of its weighted values is multiplied by. */
+template <int width>
+__device__ static inline real join_row(real *lse, bool begins, const lh_row_state &state,
+                                       float *before) {
+    if (state.sum == 0) {
+        *before = -1;
+        if (begins) *lse = -INFINITY;
+        return 0;
+    }
+    const real earlier = begins ? -INFINITY : *lse, now = state.maximum + logf(state.sum);
+    const real most = lh_larger(earlier, now);
+    const real joined = most + logf(expf(earlier - most) + expf(now - most));
+    *before = expf(earlier - joined);
+    *lse = joined;
+    return expf(state.maximum - joined);
+}
+
+/* Stores a warp's 16 rows. A token that sees nobody begins with its own value. */
+template <int width>
+__device__ static inline void
+finish_rows(const lh_lsh_attention_forward_args &a, int64_t pair, int64_t round,
+            const slot_run &run, forward_memory<width> *memory, lh_warp_rows<width> *rows) {
+    const int64_t batch = pair / a.heads, head = pair % a.heads;
+    const int own = rows->first + rows->lane / LH_LANES_OF_ROW;
+    const int64_t token = token_of(run, own);
+    real by = 0;
+    if (rows->lane % LH_LANES_OF_ROW == 0 && token >= 0)
+        by = join_row<width>(&a.lse[pair * a.length + token], round == 0, rows->state,
+                             &memory->before[own]);
+    lh_multiply_out<width>(by, *memory, rows);
+    float *scratch =
+        reinterpret_cast<float *>(memory->q + rows->first * lh_tile_shape<width>::pitch);
+    lh_put_rows<width>(rows->out, scratch, rows->lane, [&](int row, int column, real value) {
+        const int64_t to = token_of(run, rows->first + row);
+        if (to < 0 || column >= a.head_width) return;
+        const real before = memory->before[rows->first + row];
+        real *out = &lh_head_row(a.out, batch, head, to)[column];
+        if (before >= 0)
+            *out = before > 0 ? before * *out + value : value;
+        else if (round == 0)
+            *out = lh_head_row(a.v, batch, head, to)[column];
+    });
+}
+
+/* A block's 64 queries and all the keys that they see. */
+template <int width>
+__device__ static inline void attend_run(const lh_lsh_attention_forward_args &a,
+                                         const lh_lsh_view &view, int64_t pair, int64_t round,
+                                         const slot_run &run, forward_memory<width> *memory,
+                                         lh_warp_rows<width> *rows) {
+    const int64_t batch = pair / a.heads, head = pair % a.heads;
+    const int lane = rows->lane;
+    round_slots *rounds = rounds_of(memory);
+    const auto read = [&](int row, const float *product, lh_lane_scores &of_lane) {
+        read_scores(rounds, view.rounds, round, product, row, lane, of_lane);
+    };
+    const auto keep = [](int, lh_lane_scores &) {};
+    const int64_t end = lh_min(run.begin + LH_TILE, view.length) - 1;
+    for (int64_t base = view.first[round * view.length + token_of(run, 0)]; base < end;
+         base += LH_TILE) {
+        const slot_run keys = run_of(view, round, base, end);
+        lh_sums sums[LH_TILE_STEPS];
+        lh_clear_sums(sums);
+        __syncthreads();
+        lh_stage_tokens<width, LH_TILE>(a.k, batch, head, a.head_width, tokens_of(keys),
+                                        memory->other);
+        lh_stage_tokens<width, LH_TILE>(a.v, batch, head, a.head_width, tokens_of(keys),
+                                        memory->other + memory->tile);
+        find_keys(view, keys, rounds);
+        __syncthreads();
+        if (run.begin + rows->first < view.length)
+            lh_attend_keys<width>(*memory, sums, read, keep, rows);
+    }
+}
+
+template <int width>
+__global__ void __launch_bounds__(LH_TILE_THREADS, 2)
+    attend_slots(lh_lsh_attention_forward_args a, int64_t round, int64_t tiles, int64_t tasks) {
+    LH_SHARED_DYNAMIC(forward_memory<width>, memory);
+    lh_warp_rows<width> rows = lh_begin_rows<width>(memory);
+    for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
+        const int64_t pair = task / tiles, begin = task % tiles * LH_TILE;
+        const lh_lsh_view view = lh_lsh_view_of(a, pair);
+        const slot_run run = run_of(view, round, begin, view.length);
+        rows.state = {-INFINITY, 0};
+        lh_clear_sums(rows.out);
+        lh_stage_tokens<width, LH_TILE>(a.q, pair / a.heads, pair % a.heads, a.head_width,
+                                        tokens_of(run), memory->q);
+        find_queries(view, run, rounds_of(memory));
+        attend_run<width>(a, view, pair, round, run, memory, &rows);
+        __syncthreads();
+        if (begin + rows.first < view.length)
+            finish_rows<width>(a, pair, round, run, memory, &rows);
+        __syncthreads();
+    }
+}
+
+/* ---- backward ---- */
+
+/* From q . k and dO . v. */
+template <typename memory_type>
+__device__ static inline lh_slope slope_of(const round_slots *rounds, int64_t count, int64_t round,
+                                           int i, int j, real q_k, real dout_v,
+                                           const memory_type &memory) {
+    if (!sees(rounds[round], i, j)) return {0, 0, 0};
+    const real weight = __expf(q_k - memory.lse[i]) / (real)count_rounds(rounds, count, i, j);
+    return {weight, weight * (dout_v - memory.delta[i]), q_k};
+}
+
+/* What 64 queries know; a block's work. */
+template <int width>
+__device__ static inline void
+stage_queries(const lh_lsh_attention_backward_args &a, const lh_lsh_view &view, const real *delta,
+              int64_t pair, const slot_run &run, __nv_bfloat16 *q, __nv_bfloat16 *dout,
+              lh_backward_memory<width, false> *memory) {
+    const int64_t batch = pair / a.heads, head = pair % a.heads;
+    lh_stage_tokens<width, LH_TILE>(a.q, batch, head, a.head_width, tokens_of(run), q);
+    lh_stage_tokens<width, LH_TILE>(a.dout, batch, head, a.head_width, tokens_of(run), dout);
+    find_queries(view, run, rounds_of(memory));
+    const int64_t at = pair * a.length;
+    lh_stage_sums(a.lse + at, delta + at, tokens_of(run), memory);
+}
+
+template <int width>
+__device__ static inline void stage_keys(const lh_lsh_attention_backward_args &a,
+                                         const lh_lsh_view &view, int64_t pair, const slot_run &run,
+                                         __nv_bfloat16 *k, __nv_bfloat16 *v,
+                                         lh_backward_memory<width, false> *memory) {
+    const int64_t batch = pair / a.heads, head = pair % a.heads;
+    lh_stage_tokens<width, LH_TILE>(a.k, batch, head, a.head_width, tokens_of(run), k);
+    lh_stage_tokens<width, LH_TILE>(a.v, batch, head, a.head_width, tokens_of(run), v);
+    find_keys(view, run, rounds_of(memory));
+}
+
+/* Adds a warp's 16 rows to a gradient, which the first round sets or adds to as it is told; of
+ * other(token, column), too. */
+template <int width, typename adding>
+__device__ static inline void
+put_gradient(lh_sums (&sums)[width / LH_STEP], const lh_heads &to, lh_write write,
+             int64_t head_width, int64_t batch, int64_t head, const slot_run &run,
+             const lh_warp_place &at, __nv_bfloat16 *rows, const adding &other) {
+    if (to.data == NULL) return;
+    lh_put_rows<width>(sums, lh_scratch_of<width>(rows, at.first), at.lane,
+                       [&](int row, int column, real value) {
+                           const int64_t token = token_of(run, at.first + row);
+                           if (token >= 0 && column < head_width)
+                               lh_store(&lh_head_row(to, batch, head, token)[column], write,
+                                        value + other(token, column));
+                       });
+}
+
+/* dq of 64 slots. */
+template <int width>
+__global__ void __launch_bounds__(LH_TILE_THREADS, 2)
+    pass_queries(lh_lsh_attention_backward_args a, const real *delta, int64_t round, lh_write write,
+                 int64_t tiles, int64_t tasks) {
+    typedef lh_backward_memory<width, false> block_memory;
+    LH_SHARED_DYNAMIC(block_memory, memory);
+    const lh_warp_place at = lh_find_place(memory);
+    round_slots *rounds = rounds_of(memory);
+    lh_sums dq[width / LH_STEP];
+    for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
+        const int64_t pair = task / tiles, begin = task % tiles * LH_TILE;
+        const lh_lsh_view view = lh_lsh_view_of(a, pair);
+        const slot_run run = run_of(view, round, begin, view.length);
+        const int64_t end = lh_min(begin + LH_TILE, view.length) - 1;
+        const auto multiply = [&](int c, lh_block_sums &scores, lh_block_sums &slopes) {
+            lh_multiply_both(*memory, at.first, c, scores, slopes);
+        };
+        const auto slope = [&](int i, int j, real q_k, real dout_v) {
+            return slope_of(rounds, view.rounds, round, i, j, q_k, dout_v, *memory);
+        };
+        lh_clear_sums(dq);
+        stage_queries<width>(a, view, delta, pair, run, memory->row[0], memory->row[1], memory);
+        for (int64_t base = view.first[round * view.length + token_of(run, 0)]; base < end;
+             base += LH_TILE) {
+            __syncthreads();
+            stage_keys<width>(a, view, pair, run_of(view, round, base, end), memory->other,
+                              memory->other + memory->tile, memory);
+            __syncthreads();
+            if (begin + at.first < view.length)
+                lh_visit_keys<width, false>(memory, at, NULL, multiply, slope, dq);
+        }
+        __syncthreads();
+        if (begin + at.first < view.length)
+            put_gradient<width>(dq, a.dq, write, a.head_width, pair / a.heads, pair % a.heads, run,
+                                at, memory->row[0], [](int64_t, int) { return (real)0; });
+        __syncthreads();
+    }
+}
+
+/* dk and dv of 64 slots: those that see them follow them. */
+template <int width>
+__global__ void __launch_bounds__(LH_TILE_THREADS, 2)
+    pass_keys(lh_lsh_attention_backward_args a, const real *delta, int64_t round, lh_write dk_write,
+              lh_write dv_write, int64_t tiles, int64_t tasks) {
+    typedef lh_backward_memory<width, false> block_memory;
+    LH_SHARED_DYNAMIC(block_memory, memory);
+    const lh_warp_place at = lh_find_place(memory);
+    round_slots *rounds = rounds_of(memory);
+    lh_sums dk[width / LH_STEP], dv[width / LH_STEP];
+    for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
+        const int64_t pair = task / tiles, begin = task % tiles * LH_TILE;
+        const int64_t batch = pair / a.heads, head = pair % a.heads;
+        const lh_lsh_view view = lh_lsh_view_of(a, pair);
+        const slot_run run = run_of(view, round, begin, view.length);
+        const int32_t *first = view.first + round * view.length;
+        const auto multiply = [&](int c, lh_block_sums &scores, lh_block_sums &slopes) {
+            lh_multiply_both(*memory, at.first, c, scores, slopes);
+        };
+        const auto slope = [&](int i, int j, real q_k, real dout_v) {
+            return slope_of(rounds, view.rounds, round, i, j, q_k, dout_v, *memory);
+        };
+        /* A token alone in all rounds attended to itself. */
+        const auto alone = [&](int64_t token, int column) {
+            return round == 0 && a.lse[pair * a.length + token] == -INFINITY
+                       ? lh_head_row(a.dout, batch, head, token)[column]
+                       : 0;
+        };
+        lh_clear_sums(dk);
+        lh_clear_sums(dv);
+        stage_keys<width>(a, view, pair, run, memory->row[0], memory->row[1], memory);
+        for (int64_t base = begin; base < view.length && first[run.order[base]] < begin + LH_TILE;
+             base += LH_TILE) {
+            __syncthreads();
+            stage_queries<width>(a, view, delta, pair, run_of(view, round, base, view.length),
+                                 memory->other, memory->other + memory->tile, memory);
+            __syncthreads();
+            if (begin + at.first < view.length)
+                lh_visit_queries<width>(memory, at, multiply, slope, dk, dv);
+        }
+        __syncthreads();
+        if (begin + at.first < view.length) {
+            put_gradient<width>(dk, a.dk, dk_write, a.head_width, batch, head, run, at,
+                                memory->row[0], [](int64_t, int) { return (real)0; });
+            put_gradient<width>(dv, a.dv, dv_write, a.head_width, batch, head, run, at,
+                                memory->row[1], alone);
+        }
+        __syncthreads();
+    }
+}
+
+/* ---- the launches ---- */
+
+/* A block's shared memory. */
+template <typename memory_type, typename kernel_type>
+static lh_status ask_for(kernel_type *kernel, int64_t rounds, size_t *bytes) {
+    *bytes = sizeof(memory_type) + (size_t)rounds * sizeof(round_slots);
+    return LH_CUDA(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)*bytes));
+}
+
+template <int width>
+static lh_status launch_forward(const lh_launch *launch,
+                                const lh_lsh_attention_forward_args *args) {
+    const int64_t tiles = lh_chunk_count(args->length, LH_TILE);
+    const int64_t tasks = args->batch * args->heads * tiles;
+    size_t bytes = 0;
+    LH_CUDA_TRY((ask_for<forward_memory<width>>(attend_slots<width>, args->rounds, &bytes)));
+    for (int64_t round = 0; round < args->rounds && tasks > 0; ++round)
+        LH_CUDA_TRY(LH_LAUNCH((attend_slots<width>), lh_blocks(tasks, 1), LH_TILE_THREADS, bytes,
+                              launch, *args, round, tiles, tasks));
+    return LH_OK;
+}
+
+template <int width>
+static lh_status launch_backward(const lh_launch *launch,
+                                 const lh_lsh_attention_backward_args *args, const real *delta) {
+    typedef lh_backward_memory<width, false> memory;
+    const int64_t tiles = lh_chunk_count(args->length, LH_TILE);
+    const int64_t tasks = args->batch * args->heads * tiles;
+    const bool keys = args->dk.data != NULL || args->dv.data != NULL;
+    size_t bytes = 0;
+    LH_CUDA_TRY((ask_for<memory>(pass_queries<width>, args->rounds, &bytes)));
+    LH_CUDA_TRY((ask_for<memory>(pass_keys<width>, args->rounds, &bytes)));
+    for (int64_t round = 0; round < args->rounds && tasks > 0; ++round) {
+        const bool adds = round > 0;
+        if (args->dq.data != NULL)
+            LH_CUDA_TRY(LH_LAUNCH((pass_queries<width>), lh_blocks(tasks, 1), LH_TILE_THREADS,
+                                  bytes, launch, *args, delta, round,
+                                  adds ? LH_ADD : args->dq_write, tiles, tasks));
+        if (keys)
+            LH_CUDA_TRY(LH_LAUNCH((pass_keys<width>), lh_blocks(tasks, 1), LH_TILE_THREADS, bytes,
+                                  launch, *args, delta, round, adds ? LH_ADD : args->dk_write,
+                                  adds ? LH_ADD : args->dv_write, tiles, tasks));
+    }
+    return LH_OK;
+}
+
+lh_status lh_lsh_attention_tile_forward(const lh_launch *launch,
+                                        const lh_lsh_attention_forward_args *args) {
+    switch (lh_tile_width(args->head_width)) {
+    case 32:
+        return launch_forward<32>(launch, args);
+    case 64:
+        return launch_forward<64>(launch, args);
+    default:
+        return launch_forward<128>(launch, args);
+    }
+}
+
+lh_status lh_lsh_attention_tile_backward(const lh_launch *launch,
+                                         const lh_lsh_attention_backward_args *args,
+                                         const real *delta) {
+    switch (lh_tile_width(args->head_width)) {
+    case 32:
+        return launch_backward<32>(launch, args, delta);
+    case 64:
+        return launch_backward<64>(launch, args, delta);
+    default:
+        return launch_backward<128>(launch, args, delta);
+    }
+}
