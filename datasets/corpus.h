@@ -27,8 +27,8 @@ lh_status lh_corpus_text(lh_corpus *corpus, lh_split split, int64_t index, const
                          size_t *bytes);
 
 /* Whether `tokens` names a vocabulary that is to be trained, and how to get it; on the corpus
- * itself (whose documents must have been read) unless it names others; *named is then the digest of
- * those, else 0. */
+ * itself (whose documents must have been read; NULL: there is none) unless it names others; *named
+ * is then the digest of those, else 0. */
 bool lh_tokens_are_trained(const char *tokens);
 lh_status lh_trained_tokens_open(lh_corpus *corpus, const char *tokens, uint64_t *named,
                                  lh_tokenizer **out);

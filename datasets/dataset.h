@@ -16,10 +16,10 @@ typedef struct lh_tokenizer lh_tokenizer;
  * "sentencepiece:NAME": NAME.model in the data folders. "sentencepiece:train:SIZE": a unigram model
  * of SIZE pieces trained once on the corpus' train split and cached; "bpe:NAME": byte-level BPE
  * from NAME or NAME-bpe of the data folders, "bpe:train:SIZE" one that is trained. Either may name
- * what it is trained on: "bpe:train:512:generate:books+latex". "subwords:NAME" and
- * "subwords:FILE.subwords": Tensor2Tensor's subwords, NAME.subwords of the data folders.
- * "words:train:SIZE": the most frequent words of the train split, <eos> and <unk> among them;
- * "words:FILE": words a line. Gives; destroy it. */
+ * what it is trained on, and must where there is no corpus: "bpe:train:512:generate:books+latex".
+ * "subwords:NAME" and "subwords:FILE.subwords": Tensor2Tensor's subwords, NAME.subwords of the data
+ * folders. "words:train:SIZE": the most frequent words of the train split, <eos> and <unk> among
+ * them; "words:FILE": words a line. Gives; destroy it. */
 lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out);
 void lh_tokenizer_destroy(lh_tokenizer *tokenizer);
 int64_t lh_tokenizer_vocabulary(const lh_tokenizer *tokenizer); /* rows of the embedding table */

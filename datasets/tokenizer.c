@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "datasets/corpus.h"
+
 struct lh_tokenizer {
     const lh_tokenizer_class *class;
     char *name;
@@ -46,6 +48,8 @@ static const char *missing_library(const char *name) {
 
 lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
     const lh_tokenizer_class *class = find_class(name);
+    uint64_t named;
+    if (lh_tokens_are_trained(name)) return lh_trained_tokens_open(NULL, name, &named, out);
     if (class == NULL) {
         return lh_fail(LH_EOPTION,
                        "no tokenizer '%s'; there are: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, "

@@ -235,7 +235,7 @@ static lh_status open_trained(const trained_kind *kind, const corpora *from, int
 lh_status lh_trained_tokens_open(lh_corpus *corpus, const char *tokens, uint64_t *named,
                                  lh_tokenizer **out) {
     const trained_kind *kind = find_kind(tokens);
-    corpora from = {.at = {corpus}, .count = 1};
+    corpora from = {.at = {corpus}, .count = corpus != NULL};
     char *rest = NULL;
     const long long pieces = strtoll(tokens + strlen(kind->prefix), &rest, 10);
     if (pieces < kind->least || pieces > 1000000 || (*rest != '\0' && *rest != ':'))
@@ -247,7 +247,8 @@ lh_status lh_trained_tokens_open(lh_corpus *corpus, const char *tokens, uint64_t
         status = open_corpora(rest + 1, &from);
     }
     if (status == LH_OK && from.count == 0)
-        status = lh_fail(LH_EOPTION, "%s: no corpus behind the last colon", tokens);
+        status = lh_fail(LH_EOPTION, "%s: trained on what? name a corpus, as in %s%lld:books",
+                         tokens, kind->prefix, pieces);
     if (status == LH_OK) status = open_trained(kind, &from, pieces, out);
     *named = from.owned ? digest_of(&from) : 0;
     close_corpora(&from);

@@ -418,11 +418,27 @@ TEST(a_vocabulary_may_be_trained_on_other_corpora) {
     check_tokens("bpe:train:400:generate:books+generate:latex", &mixed);
     CHECK(own < mixed && mixed < other);
     CHECK_FAILS(open_corpus("name=generate:books tokens=bpe:train:400:", &corpus), LH_EOPTION,
-                "no corpus behind");
+                "trained on what? name a corpus, as in bpe:train:400:books");
     CHECK_FAILS(open_corpus("name=generate:books tokens=bpe:train:400:nowhere", &corpus), LH_EIO,
                 "no data 'nowhere'");
     CHECK_FAILS(open_corpus("name=generate:books tokens=bpe:train:200", &corpus), LH_EOPTION,
                 "256 to 1000000");
+}
+
+/* Where texts are only written, the vocabulary is the one that the corpus had. */
+TEST(a_trained_vocabulary_opens_without_a_corpus) {
+    static const char name[] = "bpe:train:300:generate:books";
+    lh_corpus *corpus = NULL;
+    lh_tokenizer *tokenizer = NULL;
+    REQUIRE(make_root());
+    CHECK(setenv("XDG_CACHE_HOME", data_root, 1) == 0);
+    REQUIRE_OK(open_corpus("name=generate:books tokens=bpe:train:300:generate:books", &corpus));
+    REQUIRE_OK(lh_tokenizer_open(name, &tokenizer));
+    CHECK_EQ_INT(lh_tokenizer_vocabulary(tokenizer),
+                 lh_tokenizer_vocabulary(lh_corpus_tokenizer(corpus)));
+    lh_tokenizer_destroy(tokenizer);
+    lh_corpus_destroy(corpus);
+    CHECK_FAILS(lh_tokenizer_open("bpe:train:300", &tokenizer), LH_EOPTION, "name a corpus");
 }
 #endif
 
