@@ -2,8 +2,7 @@
  *
  * Rules that hold for all of them:
  *  - A kernel is pure: it reads its `in` arguments, writes every element of each `out`, touches
- *    nothing else; it neither allocates nor prints nor keeps state. Workspace comes with the
- * launch.
+ *    nothing else; it neither allocates nor prints nor keeps state. The launch has workspace.
  *  - Sizes are elements; size 0 is legal and does nothing. Tensors are dense and row-major unless a
  *    stride is named (strides in elements).
  *  - Same arguments, same bits on one backend, whatever the number of threads or the grid.
@@ -28,9 +27,8 @@
 
 /* What a kernel runs with, beside its arguments. */
 typedef struct lh_launch {
-    void *stream; /* lh_device.stream; NULL on the CPU */
-    void
-        *workspace; /* at least <name>_workspace(args) bytes, 64-byte aligned; contents undefined */
+    void *stream;    /* lh_device.stream; NULL on the CPU */
+    void *workspace; /* at least <name>_workspace(args) bytes, 64-byte aligned; undefined */
 } lh_launch;
 
 /* x[i] = value, i < count. */
@@ -101,7 +99,9 @@ typedef enum lh_unary_op {
     LH_UNARY_EXP,
     LH_UNARY_LOG,
     LH_UNARY_SQUARE,
-    LH_UNARY_SQRT
+    LH_UNARY_SQRT,
+    LH_UNARY_RSQRT, /* 1 / sqrt(x) */
+    LH_UNARY_ELU    /* x > 0 ? x : exp(x) - 1 */
 } lh_unary_op;
 
 /* y[i] = f(x[i]). y may be x. */
@@ -113,8 +113,8 @@ typedef struct lh_unary_forward_args {
     lh_dtype dtype;
 } lh_unary_forward_args;
 
-/* dx[i] (+)= dy[i] * f'(x[i]). IDENTITY, RELU, TANH, SIGMOID, EXP and SQRT read only y, the others
- * only x; the pointer that is not read may be NULL. dx may be dy under LH_SET. */
+/* dx[i] (+)= dy[i] * f'(x[i]). IDENTITY, RELU, TANH, SIGMOID, EXP, ELU and the roots read only y,
+ * the others only x; the pointer that is not read may be NULL. dx may be dy under LH_SET. */
 typedef struct lh_unary_backward_args {
     lh_unary_op op;
     int64_t count;

@@ -1,5 +1,6 @@
-/* Informer (Zhou et al. 2021) without distilling, as Huang et al. 2023 (RSA) compare with it, and
- * LogSparse (Li et al. 2019), which they build as an Informer that attends to other cells. */
+/* Informer (Zhou et al. 2021), unless asked for without distilling, as Huang et al. 2023 (RSA)
+ * compare with it, and LogSparse (Li et al. 2019), which they build as an Informer that attends to
+ * other cells. */
 #include "models/layers/common.h"
 #include "models/layers/forecaster.h"
 #include "models/models.h"
@@ -18,6 +19,8 @@ static const lh_option options[] = {
      "ProbSparse: factor * ceil(ln length) queries attend, as many keys are sampled (c)"},
     {"mix", LH_OPTION_FLAG, "true", 0, 0, NULL,
      "leave heads and steps of the decoder's self-attention swapped, as the released code does"},
+    {"distil", LH_OPTION_FLAG | LH_OPTION_LATE, "false", 0, 0, NULL,
+     "halve the sequence between layers of the encoder (section 3.2), which RSA leaves out"},
     {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
 
 static const lh_option logsparse_options[] = {
@@ -35,6 +38,7 @@ static lh_status declare(void *self, const lh_options *values, const lh_model_se
         .kind = (lh_series_attention_kind)lh_options_choice(values, "attention"),
         .factor = lh_options_integer(values, "factor"),
         .taps = 1};
+    model->forecaster.distils = lh_options_flag(values, "distil");
     return lh_forecaster_declare(&model->forecaster, values, setup, attention,
                                  lh_options_flag(values, "mix"), declaration);
 }

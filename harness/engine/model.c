@@ -70,6 +70,10 @@ void lh_declare_no_group(lh_declare *declare) {
     lh_params_end_group(declare->model->params);
 }
 
+void lh_declare_statistic(lh_declare *declare) {
+    lh_params_mark_statistic(declare->model->params);
+}
+
 void lh_declare_initial(lh_declare *declare, const double *values) {
     lh_params_set_initial(declare->model->params, values);
 }

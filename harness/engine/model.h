@@ -132,6 +132,9 @@ int lh_declare_param(lh_declare *declare, lh_init init, int rank, const int64_t 
 /* The parameter just declared is an embedding table / takes no weight decay. */
 void lh_declare_embedding(lh_declare *declare);
 void lh_declare_undecayed(lh_declare *declare);
+/* The parameter just declared is a statistic, such as a running mean: it lies with the weights, but
+ * the model sets it itself, in training (lh_pass_set_statistic). */
+void lh_declare_statistic(lh_declare *declare);
 /* The parameter just declared begins with these values; they live in the model's instance. */
 void lh_declare_initial(lh_declare *declare, const double *values);
 /* Parameters declared from here on, to the next of these calls, make a group that one region of
@@ -147,8 +150,12 @@ int lh_declare_state(lh_declare *declare, lh_state_kind kind, int rank, const in
 lh_tape *lh_pass_tape(const lh_pass *pass);
 const lh_batch *lh_pass_batch(const lh_pass *pass);
 bool lh_pass_is_training(const lh_pass *pass);
-/* The parameter that was declared as number `index`; its gradient is collected. */
+/* The parameter that was declared as number `index`; its gradient is collected. A statistic is a
+ * constant. */
 lh_tensor *lh_pass_param(const lh_pass *pass, int index);
+/* Hands over the next value of a statistic (detached), made from the rows of this pass. It takes
+ * effect after backward, where ranks average theirs. */
+lh_status lh_pass_set_statistic(lh_pass *pass, int index, lh_tensor *value);
 /* Constant tensor [rows][shape...]; rows that begin a document are zero (a ring's count is 0). */
 lh_tensor *lh_pass_state(const lh_pass *pass, int index);
 /* i32 [rows] of a ring. */
@@ -197,7 +204,8 @@ lh_tensor *lh_state_tensor(const lh_state *state, int index);
  * tape's scope. */
 lh_status lh_model_forward(const lh_model *model, lh_tape *tape, lh_state *state,
                            const lh_batch *batch, bool training, lh_output *out);
-/* Makes the pending state current. Call after backward (or right after forward when not training).
+/* Makes the pending state and statistics current. Call after backward (or right after forward when
+ * not training).
  */
 lh_status lh_state_commit(lh_state *state);
 

@@ -15,9 +15,10 @@
 
 /* ---- constants ---- */
 
-/* Tensors that take no gradient: a copy of `values`, or all zeros. */
+/* Tensors that take no gradient: a copy of `values`, or all `value`, or all zeros. */
 lh_tensor *lh_integers(lh_tape *tape, int rank, const int64_t *shape, const int32_t *values);
 lh_tensor *lh_reals(lh_tape *tape, int rank, const int64_t *shape, const real *values);
+lh_tensor *lh_filled(lh_tape *tape, int rank, const int64_t *shape, double value);
 lh_tensor *lh_zeros(lh_tape *tape, int rank, const int64_t *shape);
 
 /* ---- views: no data moves, gradients flow ---- */

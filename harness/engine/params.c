@@ -100,6 +100,10 @@ void lh_params_mark_undecayed(lh_params *params) {
     if (params->count > 0) params->item[params->count - 1].decay = false;
 }
 
+void lh_params_mark_statistic(lh_params *params) {
+    if (params->count > 0) params->item[params->count - 1].statistic = true;
+}
+
 void lh_params_set_initial(lh_params *params, const double *values) {
     if (params->count > 0) params->item[params->count - 1].initial = values;
 }
@@ -134,7 +138,8 @@ int lh_params_find(const lh_params *params, const char *name) {
 int64_t lh_params_elements(const lh_params *params, bool with_embedding) {
     int64_t count = 0;
     for (int i = 0; i < params->count; ++i) {
-        if (with_embedding || !params->item[i].embedding) count += params->item[i].count;
+        const lh_param *param = &params->item[i];
+        if (!param->statistic && (with_embedding || !param->embedding)) count += param->count;
     }
     return count;
 }

@@ -119,7 +119,7 @@ static lh_status write_sources(const lh_params *params, const char *path,
 lh_status lh_params_save(const lh_params *params, const char *path, const lh_tensor_name *names) {
     const size_t count = (size_t)lh_params_count(params);
     writing w = {
-        .values = lh_allocate((size_t)lh_params_elements(params, true) * sizeof *w.values),
+        .values = lh_allocate((size_t)lh_tensor_count(lh_params_values(params)) * sizeof *w.values),
         .sources = lh_allocate(count * sizeof *w.sources),
         .shapes = lh_allocate(count * sizeof *w.shapes),
         .names = lh_allocate(count * sizeof *w.names),

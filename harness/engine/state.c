@@ -35,10 +35,14 @@ lh_status lh_state_create(const lh_model *model, lh_pool *pool, int64_t rows, lh
     lh_state *state = lh_allocate_zeroed(1, sizeof *state);
     if (state == NULL) return LH_EMEMORY;
     state->pool = pool;
+    state->params = model->params;
     state->slot_count = model->state_count;
     state->slot = lh_allocate_zeroed((size_t)model->state_count + 1, sizeof *state->slot);
-    const lh_status status =
-        state->slot != NULL ? create_slots(model, pool, rows, state) : LH_EMEMORY;
+    state->statistic =
+        lh_allocate_zeroed((size_t)lh_params_count(model->params) + 1, sizeof *state->statistic);
+    const lh_status status = state->slot != NULL && state->statistic != NULL
+                                 ? create_slots(model, pool, rows, state)
+                                 : LH_EMEMORY;
     if (status != LH_OK) {
         lh_state_destroy(state);
         return status;
@@ -47,14 +51,24 @@ lh_status lh_state_create(const lh_model *model, lh_pool *pool, int64_t rows, lh
     return LH_OK;
 }
 
+/* Forgets what was handed over for statistics. */
+static void drop_statistics(lh_state *state) {
+    for (int i = 0; state->statistic != NULL && i < lh_params_count(state->params); ++i) {
+        lh_tensor_release(state->statistic[i]);
+        state->statistic[i] = NULL;
+    }
+}
+
 void lh_state_destroy(lh_state *state) {
     if (state == NULL) return;
+    drop_statistics(state);
     for (int i = 0; state->slot != NULL && i < state->slot_count; ++i) {
         lh_tensor_release(state->slot[i].value);
         lh_tensor_release(state->slot[i].count);
         lh_tensor_release(state->slot[i].pending);
     }
     lh_tensor_release(state->zero);
+    free(state->statistic);
     free(state->slot);
     free(state);
 }
@@ -70,6 +84,7 @@ static lh_status clear_counts(lh_tensor *count) {
 }
 
 lh_status lh_state_clear(lh_state *state) {
+    drop_statistics(state);
     for (int i = 0; i < state->slot_count; ++i) {
         lh_state_slot *slot = &state->slot[i];
         lh_tensor_release(slot->pending);
@@ -153,6 +168,15 @@ static lh_status append(lh_state_slot *slot) {
     return LH_RUN(slot->value->pool, ring_append, &args);
 }
 
+static lh_status commit_statistics(lh_state *state) {
+    for (int i = 0; i < lh_params_count(state->params); ++i) {
+        if (state->statistic[i] != NULL)
+            LH_TRY(lh_tensor_copy(lh_params_get(state->params, i), state->statistic[i]));
+    }
+    drop_statistics(state);
+    return LH_OK;
+}
+
 lh_status lh_state_commit(lh_state *state) {
     for (int i = 0; i < state->slot_count; ++i) {
         lh_state_slot *slot = &state->slot[i];
@@ -162,7 +186,7 @@ lh_status lh_state_commit(lh_state *state) {
         lh_tensor_release(slot->pending);
         slot->pending = NULL;
     }
-    return LH_OK;
+    return commit_statistics(state);
 }
 
 /* ---- what a model sees ---- */
@@ -181,7 +205,30 @@ bool lh_pass_is_training(const lh_pass *pass) {
 
 lh_tensor *lh_pass_param(const lh_pass *pass, int index) {
     const lh_swap *swap = lh_tape_swap(pass->tape);
-    return swap != NULL ? lh_swap_param(swap, index) : lh_params_get(pass->model->params, index);
+    const lh_params *params = pass->model->params;
+    lh_tensor *param = swap != NULL ? lh_swap_param(swap, index) : lh_params_get(params, index);
+    if (param == NULL || !lh_params_at(params, index)->statistic) return param;
+    return lh_detach(pass->tape, param);
+}
+
+/* The value without its gradient, dense, to be kept beyond the pass. */
+static lh_status take(lh_pass *pass, lh_tensor *value, lh_tensor **kept) {
+    const lh_scope scope = lh_scope_open(pass->tape);
+    lh_tensor *dense = lh_convert(pass->tape, lh_detach(pass->tape, value), LH_REAL);
+    lh_tensor_release(*kept);
+    *kept = lh_tensor_retain(dense);
+    lh_scope_close(pass->tape, scope, NULL);
+    return dense != NULL ? LH_OK : lh_error_get()->status;
+}
+
+lh_status lh_pass_set_statistic(lh_pass *pass, int index, lh_tensor *value) {
+    const lh_tensor *current = lh_params_get(pass->model->params, index);
+    if (value == NULL || current == NULL) return lh_error_get()->status;
+    const lh_param *param = lh_params_at(pass->model->params, index);
+    if (!param->statistic || !lh_tensor_same_shape(current, value))
+        return lh_fail(LH_ESHAPE, "statistic '%s' is %s, the model handed over %s", param->name,
+                       lh_shape_text(current), lh_shape_text(value));
+    return take(pass, value, &pass->state->statistic[index]);
 }
 
 lh_tensor *lh_pass_state(const lh_pass *pass, int index) {
@@ -206,11 +253,5 @@ lh_status lh_pass_carry(lh_pass *pass, int index, lh_tensor *value) {
                        pass->model->states[index].name, lh_shape_text(slot->value),
                        lh_shape_text(value));
     }
-    const lh_scope scope = lh_scope_open(pass->tape);
-    lh_tensor *constant = lh_detach(pass->tape, value);
-    lh_tensor *dense = lh_convert(pass->tape, constant, LH_REAL);
-    lh_tensor_release(slot->pending);
-    slot->pending = lh_tensor_retain(dense);
-    lh_scope_close(pass->tape, scope, NULL);
-    return dense != NULL ? LH_OK : lh_error_get()->status;
+    return take(pass, value, &slot->pending);
 }

@@ -13,6 +13,8 @@ typedef struct lh_state_slot {
 } lh_state_slot;
 
 struct lh_state {
+    const lh_params *params; /* borrowed */
+    lh_tensor **statistic;   /* handed over for each parameter that is one, not yet current */
     int slot_count;
     lh_state_slot *slot;
     lh_pool *pool;

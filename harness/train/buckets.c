@@ -82,3 +82,22 @@ lh_status lh_buckets_finish(lh_buckets *buckets) {
         LH_TRY(start_next(buckets));
     return buckets->ranks->finish(buckets->ranks, device_of(buckets));
 }
+
+static lh_status start_average(lh_buckets *buckets, const lh_tensor *statistic, double share) {
+    const lh_linear_combination_args args = {.count = lh_tensor_count(statistic),
+                                             .alpha = (real)share,
+                                             .a = lh_tensor_real(statistic),
+                                             .y = lh_tensor_real(statistic)};
+    LH_TRY(LH_RUN(statistic->pool, linear_combination, &args));
+    return buckets->ranks->start(buckets->ranks, device_of(buckets), lh_tensor_real(statistic),
+                                 args.count);
+}
+
+lh_status lh_buckets_average_statistics(lh_buckets *buckets, lh_share rows) {
+    const double share = (double)rows.count / (double)rows.all;
+    for (int i = 0; i < lh_params_count(buckets->params); ++i) {
+        const lh_param *param = lh_params_at(buckets->params, i);
+        if (param->statistic) LH_TRY(start_average(buckets, param->value, share));
+    }
+    return buckets->ranks->finish(buckets->ranks, device_of(buckets));
+}

@@ -37,5 +37,7 @@ void lh_buckets_begin(lh_buckets *buckets);
 lh_status lh_buckets_watch(void *buckets, const lh_tensor *gradient);
 /* After backward, all gradients settled: starts what is left and waits for all. */
 lh_status lh_buckets_finish(lh_buckets *buckets);
+/* Of every statistic, which each rank has made from its own rows, the mean over all rows. */
+lh_status lh_buckets_average_statistics(lh_buckets *buckets, lh_share rows);
 
 #endif

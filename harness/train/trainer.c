@@ -71,7 +71,7 @@ static lh_status step_on(lh_session *session, const lh_host_batch *host) {
                                step));
     LH_TRY(lh_state_commit(session->state));
     lh_scope_close(session->tape, scope, NULL);
-    return LH_OK;
+    return session->ranks != NULL ? lh_buckets_average_statistics(&session->buckets, share) : LH_OK;
 }
 
 /* The device may start the step's work as a whole at its end; copies beside it start at once. */

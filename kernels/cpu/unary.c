@@ -29,6 +29,8 @@ static const real *slope_source(const lh_unary_backward_args *args) {
     case LH_UNARY_SIGMOID:
     case LH_UNARY_EXP:
     case LH_UNARY_SQRT:
+    case LH_UNARY_RSQRT:
+    case LH_UNARY_ELU:
         return args->y;
     case LH_UNARY_GELU:
     case LH_UNARY_GELU_EXACT:

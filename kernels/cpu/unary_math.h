@@ -15,7 +15,7 @@
 #define LH_GELU_FAR LH_R(40)
 
 static inline bool lh_unary_known(lh_unary_op op) {
-    return op >= LH_UNARY_IDENTITY && op <= LH_UNARY_SQRT;
+    return op >= LH_UNARY_IDENTITY && op <= LH_UNARY_ELU;
 }
 
 /* exp, sqrt and the like in the compute type. */
@@ -36,7 +36,9 @@ static inline bool lh_unary_known(lh_unary_op op) {
     X(LH_UNARY_EXP)                                                                                \
     X(LH_UNARY_LOG)                                                                                \
     X(LH_UNARY_SQUARE)                                                                             \
-    X(LH_UNARY_SQRT)
+    X(LH_UNARY_SQRT)                                                                               \
+    X(LH_UNARY_RSQRT)                                                                              \
+    X(LH_UNARY_ELU)
 
 static inline real lh_gelu_clamp(real x) {
     const real low = x < -LH_GELU_FAR ? -LH_GELU_FAR : x;
@@ -84,6 +86,10 @@ LH_SPECIALIZED real lh_unary_value(lh_unary_op op, real x) {
         return x * x;
     case LH_UNARY_SQRT:
         return LH_REAL_MATH(sqrt)(x);
+    case LH_UNARY_RSQRT:
+        return LH_R(1) / LH_REAL_MATH(sqrt)(x);
+    case LH_UNARY_ELU:
+        return x > LH_R(0) ? x : lh_exp(x) - LH_R(1);
     }
     return x;
 }
@@ -111,6 +117,10 @@ LH_SPECIALIZED real lh_unary_slope(lh_unary_op op, real v) {
         return LH_R(2) * v;
     case LH_UNARY_SQRT:
         return LH_R(0.5) / v;
+    case LH_UNARY_RSQRT:
+        return LH_R(-0.5) * v * v * v;
+    case LH_UNARY_ELU:
+        return v > LH_R(0) ? LH_R(1) : v + LH_R(1);
     }
     return LH_R(0);
 }

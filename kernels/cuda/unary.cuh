@@ -12,7 +12,7 @@
 #define LH_GELU_FAR 40.0f
 
 static inline bool lh_unary_known(lh_unary_op op) {
-    return op >= LH_UNARY_IDENTITY && op <= LH_UNARY_SQRT;
+    return op >= LH_UNARY_IDENTITY && op <= LH_UNARY_ELU;
 }
 
 __device__ static inline real lh_gelu_clamp(real x) {
@@ -59,6 +59,10 @@ __device__ static inline real lh_unary_value(lh_unary_op op, real x) {
         return x * x;
     case LH_UNARY_SQRT:
         return sqrtf(x);
+    case LH_UNARY_RSQRT:
+        return 1.0f / sqrtf(x);
+    case LH_UNARY_ELU:
+        return x > 0.0f ? x : expf(x) - 1.0f;
     }
     return x;
 }
@@ -66,7 +70,8 @@ __device__ static inline real lh_unary_value(lh_unary_op op, real x) {
 /* Whether f' is made of y = f(x) rather than of x. */
 static inline bool lh_unary_reads_output(lh_unary_op op) {
     return op == LH_UNARY_IDENTITY || op == LH_UNARY_RELU || op == LH_UNARY_TANH ||
-           op == LH_UNARY_SIGMOID || op == LH_UNARY_EXP || op == LH_UNARY_SQRT;
+           op == LH_UNARY_SIGMOID || op == LH_UNARY_EXP || op == LH_UNARY_SQRT ||
+           op == LH_UNARY_RSQRT || op == LH_UNARY_ELU;
 }
 
 /* f'(x), from whichever the op reads. */
@@ -92,6 +97,10 @@ __device__ static inline real lh_unary_slope(lh_unary_op op, real v) {
         return 2.0f * v;
     case LH_UNARY_SQRT:
         return 0.5f / v;
+    case LH_UNARY_RSQRT:
+        return -0.5f * v * v * v;
+    case LH_UNARY_ELU:
+        return v > 0.0f ? 1.0f : v + 1.0f;
     }
     return 0.0f;
 }

@@ -39,6 +39,21 @@ lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t leng
                    (long long)size, (long long)length, (long long)(below > 0 ? below : size));
 }
 
+/* x moved on by one step, or back by one, around the ends. */
+static lh_tensor *roll(lh_tape *tape, lh_tensor *x, bool forward) {
+    const int64_t length = x->shape[1], cut = forward ? length - 1 : 1;
+    lh_tensor *const parts[] = {lh_slice(tape, x, 1, cut, length - cut),
+                                lh_slice(tape, x, 1, 0, cut)};
+    if (cut == 0 || cut == length) return x;
+    return lh_concat(tape, 1, parts, 2);
+}
+
+lh_tensor *lh_circular_steps(lh_tape *tape, lh_tensor *x) {
+    if (x == NULL) return NULL;
+    lh_tensor *const steps[] = {roll(tape, x, true), x, roll(tape, x, false)};
+    return lh_concat(tape, 2, steps, 3);
+}
+
 lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_tensor *now) {
     if (before == NULL || now == NULL) return NULL;
     const int64_t length = now->shape[1];

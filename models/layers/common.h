@@ -21,6 +21,10 @@ lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width
  * fill a segment. `option` is what the user calls the size. */
 lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t length);
 
+/* Beside each step the one before and the one after it, around the ends, which a convolution over
+ * three steps with circular padding sees: x [rows][length][width] -> [rows][length][3 * width]. */
+lh_tensor *lh_circular_steps(lh_tape *tape, lh_tensor *x);
+
 /* The last `count` tokens of [before; now] along axis 1; `before` has at least count. */
 lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_tensor *now);
 

@@ -41,6 +41,11 @@ static void declare_encoder(lh_forecaster *model, const lh_series_attention *sel
         layer->self_norm = declare_norm(model, prefix, "attention.norm", declare);
         declare_feed_forward(model, layer, prefix, declare);
     }
+    for (int64_t i = 0; model->distils && i < model->layers - 1; ++i) {
+        char prefix[48];
+        (void)snprintf(prefix, sizeof prefix, "encoder.distilling.%lld", (long long)i);
+        model->distilling[i] = lh_distilling_declare(declare, model->width, prefix);
+    }
     model->encoder_norm = declare_norm(model, "encoder", "norm", declare);
 }
 
@@ -88,6 +93,10 @@ lh_status lh_forecaster_declare(lh_forecaster *model, const lh_options *options,
     lh_series_attention masked;
     LH_TRY(lh_require_series(setup));
     LH_TRY(read_sizes(model, options, &self));
+    if (model->distils && self.recurrence_config.heads > 0)
+        return lh_fail(LH_EOPTION,
+                       "distil halves the steps of the encoder, which recurrence encoding "
+                       "counts lags in: give up one of distil and rsa_kinds");
     model->setup = *setup;
     model->encoder_embedding =
         (lh_series_embedding){.channels = setup->output_features,
@@ -114,7 +123,12 @@ static lh_tensor *feed_forward(const lh_forecaster *model, const lh_pass *pass,
                                       x);
 }
 
-static lh_tensor *encode(const lh_forecaster *model, const lh_pass *pass, lh_tensor *x) {
+/* Whether encoder layer i is followed by distilling. */
+static bool distils_behind(const lh_forecaster *model, int64_t i) {
+    return model->distils && i < model->layers - 1;
+}
+
+static lh_tensor *encode(const lh_forecaster *model, lh_pass *pass, lh_tensor *x) {
     lh_tape *tape = lh_pass_tape(pass);
     x = lh_series_embedding_apply(&model->encoder_embedding, pass, x);
     for (int64_t i = 0; i < model->layers; ++i) {
@@ -122,7 +136,9 @@ static lh_tensor *encode(const lh_forecaster *model, const lh_pass *pass, lh_ten
         const lh_scope scope = lh_scope_open(tape);
         lh_tensor *y = lh_series_attention_apply(&layer->self, pass, x, x);
         y = lh_post_norm_join(layer->self_norm, pass, model->dropout, x, y);
-        x = lh_scope_close(tape, scope, feed_forward(model, pass, layer, y));
+        y = feed_forward(model, pass, layer, y);
+        if (distils_behind(model, i)) y = lh_distilling_apply(&model->distilling[i], pass, y);
+        x = lh_scope_close(tape, scope, y);
     }
     return lh_norm_apply(model->encoder_norm, pass, x);
 }
@@ -158,20 +174,25 @@ lh_status lh_forecaster_forward(const lh_forecaster *model, lh_pass *pass, lh_ou
 
 double lh_forecaster_flops(const lh_forecaster *model) {
     const lh_model_setup *setup = &model->setup;
-    const int64_t seen = setup->seq_len, asked = setup->label_len + setup->pred_len;
+    const int64_t asked = setup->label_len + setup->pred_len;
+    int64_t seen = setup->seq_len;
     const double network = 4.0 * (double)model->width * (double)model->hidden;
     double total =
         (double)(seen + asked) *
             lh_series_embedding_flops(&model->encoder_embedding, setup->time_features) +
         2.0 * (double)setup->pred_len * (double)model->width * (double)setup->output_features;
-    for (int64_t i = 0; i < model->layers; ++i)
+    for (int64_t i = 0; i < model->layers; ++i) {
         total +=
             lh_series_attention_flops(&model->encoder[i].self, seen, seen) + network * (double)seen;
+        if (!distils_behind(model, i)) continue;
+        total += lh_distilling_flops(model->width) * (double)seen;
+        seen = lh_distilled_length(seen);
+    }
     for (int64_t i = 0; i < model->decoder_layers; ++i)
         total += lh_series_attention_flops(&model->decoder[i].self, asked, asked) +
                  lh_series_attention_flops(&model->decoder[i].cross, asked, seen) +
                  network * (double)asked;
-    return total / (double)(seen + setup->pred_len);
+    return total / (double)(setup->seq_len + setup->pred_len);
 }
 
 lh_status lh_forecaster_probe(const lh_forecaster *model, const lh_params *params,

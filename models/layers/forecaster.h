@@ -1,9 +1,11 @@
-/* The encoder and decoder that Informer and LogSparse share (Zhou et al. 2021, figure 2, without
- * distilling): post-norm layers; the decoder reads the last label_len observed steps and zeros for
- * those to predict, and gives all of them in one pass. */
+/* The encoder and decoder that Informer and LogSparse share (Zhou et al. 2021, figure 2):
+ * post-norm layers, between those of the encoder, where wanted, distilling; the decoder reads the
+ * last label_len observed steps and zeros for those to predict, and gives all of them in one pass.
+ */
 #ifndef LH_LAYERS_FORECASTER_H
 #define LH_LAYERS_FORECASTER_H
 
+#include "models/layers/distilling.h"
 #include "models/layers/post_norm.h"
 #include "models/layers/series_attention.h"
 #include "models/layers/series_embedding.h"
@@ -20,6 +22,8 @@ typedef struct lh_forecaster {
     lh_model_setup setup;
     int64_t width, hidden, layers, decoder_layers;
     double dropout;
+    bool distils;                                       /* set before declaring */
+    lh_distilling distilling[LH_FORECASTER_LAYERS - 1]; /* behind each encoder layer but the last */
     lh_series_embedding encoder_embedding, decoder_embedding;
     lh_forecaster_layer encoder[LH_FORECASTER_LAYERS], decoder[LH_FORECASTER_LAYERS];
     lh_norm encoder_norm, decoder_norm;

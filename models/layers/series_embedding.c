@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "models/layers/common.h"
 #include "models/layers/initial.h"
 #include "models/layers/sinusoid.h"
 
@@ -19,25 +20,14 @@ void lh_series_embedding_declare(lh_series_embedding *embedding, const lh_model_
     embedding->time = lh_dense_declare(declare, setup->time_features, embedding->width, name);
 }
 
-/* x moved on by one step, or back by one, around the ends. */
-static lh_tensor *roll(lh_tape *tape, lh_tensor *x, bool forward) {
-    const int64_t length = x->shape[1], cut = forward ? length - 1 : 1;
-    lh_tensor *const parts[] = {lh_slice(tape, x, 1, cut, length - cut),
-                                lh_slice(tape, x, 1, 0, cut)};
-    if (cut == 0 || cut == length) return x;
-    return lh_concat(tape, 1, parts, 2);
-}
-
 lh_tensor *lh_series_embedding_apply(const lh_series_embedding *embedding, const lh_pass *pass,
                                      lh_tensor *x) {
     lh_tape *tape = lh_pass_tape(pass);
     if (x == NULL) return NULL;
     const int64_t channels = embedding->channels, times = x->shape[2] - channels;
     lh_tensor *values = lh_slice(tape, x, 2, 0, channels);
-    if (values == NULL) return NULL;
-    lh_tensor *const taps[] = {roll(tape, values, true), values, roll(tape, values, false)};
     lh_tensor *y =
-        lh_linear(tape, lh_concat(tape, 2, taps, 3), lh_pass_param(pass, embedding->value),
+        lh_linear(tape, lh_circular_steps(tape, values), lh_pass_param(pass, embedding->value),
                   lh_pass_param(pass, embedding->value_bias), LH_UNARY_IDENTITY);
     lh_tensor *marks = lh_contiguous(tape, lh_slice(tape, x, 2, channels, times));
     y = lh_add(tape, y, lh_dense_apply(embedding->time, pass, marks, LH_UNARY_IDENTITY));

@@ -79,9 +79,10 @@ TEST(arithmetic_and_reductions) {
 
 static lh_tensor *run_unary(check_bench *b, void *context) {
     const lh_unary_op op = *(const lh_unary_op *)context;
-    /* Squares plus a half keep log and sqrt in their domain; relu's kink is never within a step. */
+    /* Squares plus a half keep log and roots in their domain; relu's kink is never within a step.
+     */
     lh_tensor *x = b->input[0];
-    if (op == LH_UNARY_LOG || op == LH_UNARY_SQRT) {
+    if (op == LH_UNARY_LOG || op == LH_UNARY_SQRT || op == LH_UNARY_RSQRT) {
         x = lh_add(b->tape, lh_unary(b->tape, LH_UNARY_SQUARE, x),
                    lh_unary(b->tape, LH_UNARY_SIGMOID, x));
     }
@@ -89,7 +90,7 @@ static lh_tensor *run_unary(check_bench *b, void *context) {
 }
 
 TEST(functions_of_one_tensor) {
-    for (int op = LH_UNARY_IDENTITY; op <= LH_UNARY_SQRT; ++op) {
+    for (int op = LH_UNARY_IDENTITY; op <= LH_UNARY_ELU; ++op) {
         check_bench b;
         REQUIRE(check_open(&b));
         LEAF(&b, 5, 7);

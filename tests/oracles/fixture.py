@@ -7,11 +7,11 @@ POSITIONS = (0, 3, 4, 7)
 
 
 def parameter(name, *shape):
-    """Element e is 0.5 * sin(0.37 * e + 1.3 * (sum of the name's bytes mod 97) + 0.1); gains and scales are 1 + 0.2
-    * that."""
+    """Element e is 0.5 * sin(0.37 * e + 1.3 * (sum of the name's bytes mod 97) + 0.1); gains, scales and
+    variances are 1 + 0.2 * that."""
     e = np.arange(int(np.prod(shape)), dtype=float)
     value = 0.5 * np.sin(0.37 * e + 1.3 * (sum(name.encode()) % 97) + 0.1)
-    if name.endswith("gain") or ".scale" in name:
+    if name.endswith("gain") or ".scale" in name or name.endswith("variance"):
         value = 1 + 0.2 * value
     return value.reshape(shape)
 

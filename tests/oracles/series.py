@@ -94,7 +94,7 @@ class Forecaster:
                  rsa_kinds=(0,) * 6, rsa_dilation=()):
         self.kinds, self.dilation = rsa_kinds, rsa_dilation
         self.layers, self.decoder_layers, self.width, self.heads, self.hidden = layers, decoder_layers, width, heads, hidden
-        self.sinusoids, self.draws = sinusoids, 0
+        self.sinusoids, self.draws, self.distil = sinusoids, 0, False
 
     def embed(self, x, name):
         """A circular convolution over three steps: cross-correlation, as PyTorch's Conv1d with padding 1."""
@@ -121,7 +121,7 @@ class Forecaster:
     def prob(self, q, k, v, masked, op):
         """All heads of ProbSparse attention: [length][heads][head_width]."""
         length = len(q)
-        count = min(self.factor * math.ceil(math.log(length)), length)
+        count = max(1, min(self.factor * math.ceil(math.log(length)), length))
         samples = [[random_word(op, i * count + s) * length >> 32 for s in range(count)] for i in range(length)]
         out = np.zeros_like(q)
         for h in range(self.heads):
@@ -156,6 +156,18 @@ class Forecaster:
             out = out.transpose(1, 0, 2)
         return linear(out.reshape(len(x), self.width), name + ".out", self.width)
 
+    def distilled(self, x, name):
+        """Zhou et al. 2021, eq. 5: convolution with circular padding, normalisation by running statistics, ELU, the
+        maximum over three steps around every second one; no step beyond an end counts."""
+        kernel = parameter(name + ".convolution.weight", 3 * self.width, self.width).reshape(3, self.width, self.width)
+        bias = parameter(name + ".convolution.bias", self.width)
+        y = np.stack([bias + sum(x[(t + tap - 1) % len(x)] @ kernel[tap] for tap in range(3)) for t in range(len(x))])
+        gain, shift, mean, variance = (parameter(f"{name}.norm.{part}", self.width)
+                                       for part in ("gain", "bias", "mean", "variance"))
+        y = (y - mean) / np.sqrt(variance + 1e-5) * gain + shift
+        y = np.where(y > 0, y, np.expm1(np.minimum(y, 0)))
+        return np.stack([y[max(t - 1, 0):t + 2].max(0) for t in range(0, len(y), 2)])
+
     def feed_forward(self, x, name):
         y = linear(gelu(linear(x, name + ".feed_forward.in", self.hidden)), name + ".feed_forward.out", self.width)
         return norm(x + y, name + ".norm")
@@ -168,6 +180,8 @@ class Forecaster:
             n = f"encoder.layers.{i}"
             y = norm(y + self.attention(y, y, n + ".attention", self.kind, taps=self.taps), n + ".attention.norm")
             y = self.feed_forward(y, n)
+            if self.distil and i < self.layers - 1:
+                y = self.distilled(y, f"encoder.distilling.{i}")
         encoded = norm(y, "encoder.norm")
         y = self.embed(x[SEEN - LABEL:], "decoder.embedding")
         for i in range(self.decoder_layers):
@@ -181,8 +195,9 @@ class Forecaster:
 
 
 class Informer(Forecaster):
-    def __init__(self, attention="prob", factor=5, mix=True, **options):
+    def __init__(self, attention="prob", factor=5, mix=True, distil=False, **options):
         super().__init__(**options)
+        self.distil = distil
         self.kind, self.factor, self.mix, self.taps = attention, factor, mix, 1
 
 
@@ -272,6 +287,8 @@ def main():
     print_case("informer", Informer, base, factor=1, decoder_layers=2, rsa_kinds=(0, 1, 1, 0, 0, 0), sinusoids=False)
     print_case("informer", Informer, base, factor=1, rsa_kinds=(1, 0, 0, 1, 0, 0), rsa_dilation=(2,))
     print_case("logsparse", LogSparse, base, rsa_kinds=(0, 0, 0, 0, 1, 1), rsa_dilation=(2, 3), sinusoids=False)
+    print_case("informer", Informer, base, layers=3, distil=True)
+    print_case("informer", Informer, base, layers=4, factor=1, attention="full", decoder_layers=2, distil=True)
     print_case("series_xl", XL, base)
     print_case("series_xl", XL, base, layers=2, memory=7)
     print_case("series_xl", XL, base, positions="none", memory=3, rsa_kinds=(0, 1, 0, 0, 0, 1), rsa_dilation=(2,))

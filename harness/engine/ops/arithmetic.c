@@ -200,7 +200,8 @@ lh_tensor *lh_add_batch(lh_tape *tape, lh_tensor *a, lh_tensor *b) {
 
 static bool derivative_reads_output(lh_unary_op op) {
     return op == LH_UNARY_IDENTITY || op == LH_UNARY_RELU || op == LH_UNARY_TANH ||
-           op == LH_UNARY_SIGMOID || op == LH_UNARY_EXP || op == LH_UNARY_SQRT;
+           op == LH_UNARY_SIGMOID || op == LH_UNARY_EXP || op == LH_UNARY_SQRT ||
+           op == LH_UNARY_RSQRT || op == LH_UNARY_ELU;
 }
 
 static lh_status unary_backward(lh_tape *tape, lh_node *node) {

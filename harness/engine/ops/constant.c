@@ -15,9 +15,14 @@ lh_tensor *lh_reals(lh_tape *tape, int rank, const int64_t *shape, const real *v
     return constant(tape, LH_REAL, rank, shape, values);
 }
 
-lh_tensor *lh_zeros(lh_tape *tape, int rank, const int64_t *shape) {
+lh_tensor *lh_filled(lh_tape *tape, int rank, const int64_t *shape, double value) {
     lh_tensor *tensor = lh_tape_new(tape, LH_REAL, rank, shape);
     if (tensor == NULL) return NULL;
-    const lh_fill_args args = {.count = lh_tensor_count(tensor), .x = lh_tensor_real(tensor)};
+    const lh_fill_args args = {
+        .count = lh_tensor_count(tensor), .value = (real)value, .x = lh_tensor_real(tensor)};
     return LH_RUN(lh_tape_pool(tape), fill, &args) == LH_OK ? tensor : NULL;
+}
+
+lh_tensor *lh_zeros(lh_tape *tape, int rank, const int64_t *shape) {
+    return lh_filled(tape, rank, shape, 0.0);
 }

@@ -128,6 +128,29 @@ TEST(a_bucket_starts_when_its_last_parameter_is_complete) {
     close_bench(&b);
 }
 
+/* This rank's part of the mean; what the others add comes with the sum. */
+TEST(statistics_are_weighed_by_rows) {
+    bench b;
+    REQUIRE(open_bench(&b, 1));
+    lh_params_mark_statistic(b.params); /* the last one */
+    real *x = lh_tensor_real(lh_params_get(b.params, PARAMS - 1));
+    for (int i = 0; i < 3; ++i)
+        x[i] = (real)(i + 1);
+    b.ranks.block = x;
+    CHECK_OK(
+        lh_buckets_average_statistics(&b.buckets, (lh_share){.first = 5, .count = 3, .all = 8}));
+    CHECK_EQ_INT(b.ranks.starts, 1);
+    CHECK_EQ_INT(b.ranks.finishes, 1);
+    CHECK_EQ_INT(b.ranks.first[0], 0);
+    CHECK_EQ_INT(b.ranks.count[0], 3);
+    for (int i = 0; i < 3; ++i)
+        CHECK_NEAR((double)x[i], 0.375 * (i + 1), 0);
+    CHECK_OK(
+        lh_buckets_average_statistics(&b.buckets, (lh_share){.first = 8, .count = 0, .all = 8}));
+    CHECK_NEAR((double)x[2], 0, 0);
+    close_bench(&b);
+}
+
 /* Ranks must start the same buckets in the same order, whatever is complete first. */
 TEST(buckets_start_in_their_order) {
     static const int orders[][PARAMS] = {{0, 1, 2, 3, 4, 5, 6}, {3, 6, 1, 0, 5, 2, 4}};

@@ -331,6 +331,36 @@ TEST(weight_decay_with_adafactor_is_refused) {
     close_fixture(&f);
 }
 
+/* What a model sets itself no optimiser touches: its gradient is zero. */
+TEST(statistics_are_left_alone) {
+    static const lh_optimizer_spec specs[] = {
+        {.kind = LH_OPTIMIZER_SGD, .momentum = 0.9},
+        {.kind = LH_OPTIMIZER_ADAM, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+        {.kind = LH_OPTIMIZER_ADAMW,
+         .beta1 = 0.9,
+         .beta2 = 0.999,
+         .epsilon = 1e-8,
+         .weight_decay = 0.1},
+    };
+    for (size_t s = 0; s <= sizeof specs / sizeof specs[0]; ++s) {
+        const bool last = s == sizeof specs / sizeof specs[0];
+        fixture f;
+        REQUIRE(open_fixture(&f, last ? &paper_adafactor : &specs[s]));
+        const int statistic = 1; /* a vector, as they are */
+        const int64_t first = offset_of(&f, statistic), count = count_of(&f, statistic);
+        for (int step = 0; step < STEPS; ++step) {
+            draw_gradients(&f);
+            lh_tensor *gradients = lh_params_gradients(f.params);
+            memset(lh_tensor_real(gradients) + first, 0, (size_t)count * sizeof(real));
+            REQUIRE_OK(lh_optimizer_update(f.optimizer, 0.1, step));
+        }
+        read_values(&f);
+        for (int64_t k = 0; k < count; ++k)
+            CHECK_NEAR((double)f.flat[first + k], f.x[statistic][k], 0);
+        close_fixture(&f);
+    }
+}
+
 TEST(updates_allocate_nothing) {
     fixture f;
     REQUIRE(open_fixture(&f, &paper_adafactor));

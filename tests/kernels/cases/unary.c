@@ -1,12 +1,16 @@
 #include "tests/kernels/conformance.h"
 
-enum { OPS = LH_UNARY_SQRT + 1 };
+enum { OPS = LH_UNARY_ELU + 1 };
+
+static bool needs_positive(lh_unary_op op) {
+    return op == LH_UNARY_LOG || op == LH_UNARY_SQRT || op == LH_UNARY_RSQRT;
+}
 
 /* Into the domain of the function, the wide ones far beyond where they saturate. */
 static void into_domain(lh_unary_op op, real *x, int64_t count, bool far) {
     if (op == LH_UNARY_RELU) avoid_zero(x, count, 0.125);
-    if (far && op != LH_UNARY_LOG && op != LH_UNARY_SQRT) scale_reals(x, count, 25);
-    if (op != LH_UNARY_LOG && op != LH_UNARY_SQRT) return;
+    if (far && !needs_positive(op)) scale_reals(x, count, 25);
+    if (!needs_positive(op)) return;
     for (int64_t i = 0; i < count; i++)
         x[i] = (real)fabs((double)x[i]) + LH_R(0.25);
 }
@@ -52,7 +56,7 @@ void bench_unary_forward(suite *s) {
 
 static bool reads_output(lh_unary_op op) {
     return op <= LH_UNARY_RELU || op == LH_UNARY_TANH || op == LH_UNARY_SIGMOID ||
-           op == LH_UNARY_EXP || op == LH_UNARY_SQRT;
+           op == LH_UNARY_EXP || op == LH_UNARY_SQRT || op == LH_UNARY_RSQRT || op == LH_UNARY_ELU;
 }
 
 static double backward_loss(suite *s, const void *arguments) {
