@@ -1,25 +1,22 @@
--- "Encoding Recurrence into Transformers", Figure 3, first panel: the gates of RSA-Informer on time series, from the runs
--- of Table 1. The mean over a model's attentions is drawn; the gate of each is in runs.csv (layer_1_rsa_gate ...).
+-- "Encoding Recurrence into Transformers", Figure 3: box plots of the trained gates over attention layers, from the runs
+-- of Tables 1 to 3: RSA-Informer on time series (all horizons), RSA-Transformer on regular languages (all four cases),
+-- and models of code and natural language, where outliers have the number of their layer.
 local lh = require "longhaul"
-local series = lh.include "series.lua"
 
-local bench = lh.experiment("rsa-figure3", { runs = "rsa-table1" })
-bench:seeds(series.seeds)
+local bench = lh.experiment "rsa-figure3"
 
-for _, name in ipairs(series.names) do
-  for _, pred_len in ipairs(series.horizons[name]) do
-    local setting = series.setting(name, pred_len)
-    for _, row in ipairs(series.rows) do
-      local label, slug, model = table.unpack(row)
-      if label:match "^RSA" then
-        bench:row { label, slug = slug, dataset = setting.dataset, model = model(setting), task = series.task(setting),
-          train = series.train(setting) }
-      end
-    end
-  end
-end
-
-bench:plot { "bars", y = "rsa_gate", title = "RSA, Figure 3: mean gate" }
-bench:table { columns = { "rsa_gate" } }
-
+bench:plot {
+  "boxes", of = lh.include "table1.lua", y = "rsa_gate", row = "RSA-Informer", name = "time-series",
+  by = function(row) return row.dataset:match "%S+" end,
+  title = ("RSA, Figure 3, left: gates of RSA-Informer (scale %s)"):format(lh.scale()),
+}
+bench:plot {
+  "boxes", of = lh.include "table2.lua", y = "rsa_gate", name = "regular-languages",
+  title = ("RSA, Figure 3, middle: gates of RSA-Transformer (scale %s)"):format(lh.scale()),
+}
+bench:plot {
+  "boxes", of = { lh.include "table3a.lua", lh.include "table3.lua" }, y = "rsa_gate", name = "code-and-language",
+  by = function(row) return row.label .. ", " .. row.dataset end,
+  title = ("RSA, Figure 3, right: gates of models of code and language (scale %s)"):format(lh.scale()),
+}
 return bench

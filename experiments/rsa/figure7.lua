@@ -22,7 +22,16 @@ for _, pred_len in ipairs(series.horizons.Weather) do
   end
 end
 
-bench:plot { "bars", y = "step_time_ms", title = "RSA, Figures 7 and 8: training step" }
+bench:plot {
+  "columns", y = "step_time_ms", name = "figure7", rows = { "RSA-Informer", "RSA-LogSparse", "RSA-XL" }, without = "%s, no REM",
+  parts = { "the rest", "recurrence encodings" }, title = ("RSA, Figure 7: training step (scale %s)"):format(lh.scale()),
+}
+for _, name in ipairs { "Informer", "LogSparse", "XL" } do
+  bench:plot {
+    "columns", y = "step_time_ms", name = "figure8-" .. name:lower(), rows = { name, "RSA-" .. name },
+    title = ("RSA, Figure 8: training step of %s (scale %s)"):format(name, lh.scale()),
+  }
+end
 bench:table { columns = { "parameters", "step_time_ms" } }
 
 return bench

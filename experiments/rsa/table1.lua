@@ -18,5 +18,6 @@ for _, name in ipairs(series.names) do
 end
 
 bench:table { columns = { "mse", "mae", "parameters", "relative_step_time" }, baseline = "Informer", published = "rsa_table1" }
+bench:table { name = "gates", title = "rsa-table1: mean gate of the attentions", columns = { "rsa_gate" } }
 
 return bench

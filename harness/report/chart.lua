@@ -1,4 +1,7 @@
--- Charts of an experiment: loss curves always, and what bench:plot declared. One chart per dataset.
+-- Charts of an experiment: loss curves always, and what bench:plot declared. One chart per dataset, but for boxes and
+-- columns, which show all of them.
+local boxes = require "longhaul.report.boxes"
+local columns = require "longhaul.report.columns"
 local gnuplot = require "longhaul.report.gnuplot"
 local label = require "longhaul.report.label"
 local metrics = require "longhaul.report.metrics"
@@ -345,9 +348,79 @@ local function recurrence_patterns(view, plot, dataset)
   return "lines", lines
 end
 
+-- ---- what layers say of themselves ----
+
+-- Rows and results of the experiments that a plot names, or of its own.
+local function sources_of(view, plot)
+  if not plot.of then return { { rows = view.experiment.rows, results = view.results, store = view.store } } end
+  local list = {}
+  for i, source in ipairs(plot.of) do list[i] = view.open(source) end
+  return list
+end
+
+-- Which box a row belongs to: what a function says, a factor or an option of the model, or the data set.
+local function category_of(plot)
+  local by = plot.by or "dataset"
+  return function(row)
+    if plot.row and row.label ~= plot.row or plot.dataset and row.dataset ~= plot.dataset then return nil end
+    if type(by) == "function" then return by(row) end
+    return by == "dataset" and row.dataset or group_name(row, by)
+  end
+end
+
+-- Quartiles over layers, rows of a box and seeds.
+local function box_plot(view, plot)
+  local blocks, outliers, names, low, high = {}, {}, {}, math.huge, -math.huge
+  for i, group in ipairs(boxes.gather(sources_of(view, plot), plot.y, category_of(plot))) do
+    local box = boxes.summary(group.values)
+    names[i] = group.name:gsub("%%", "%%%%") -- gnuplot reads the text at a tic as a format
+    blocks[i] = { i, box.low, box.q1, box.median, box.q3, box.high }
+    low, high = math.min(low, box.low), math.max(high, box.high)
+    for _, item in ipairs(box.outliers) do
+      outliers[#outliers + 1] = { i, item[1], tostring(item[2]) }
+      low, high = math.min(low, item[1]), math.max(high, item[1])
+    end
+  end
+  if #blocks == 0 then return nil end
+  local room = math.max(0.05 * (high - low), 1e-3)
+  local lines = titles(view, plot, metrics.title(plot.y), "all layers", "", plot.y)
+  -- an empty block would be an error in gnuplot
+  if #outliers == 0 then outliers[1] = { 0, low, "" } end
+  for _, block in ipairs { { "boxes", blocks }, { "outliers", outliers } } do
+    table.insert(lines, gnuplot.block(block[1], { block[2] }))
+  end
+  for _, pair in ipairs { { "boxes", #blocks }, { "names", names }, { "low_limit", low - room }, { "high_limit", high + room } } do
+    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
+  end
+  return "boxes", lines
+end
+
+-- ---- columns ----
+
+local function column_chart(view, plot)
+  local function value(row, dataset) return (view.results:value(row, plot.y, dataset)) end
+  local function rest(row, dataset) return value(plot.without:format(row), dataset) end
+  local made = columns.layout(plot.rows, view.results.datasets, value, plot.without and rest)
+  if #made.bars == 0 then return nil end
+  local limit = 0
+  for _, bar in ipairs(made.bars) do limit = math.max(limit, bar[3]) end
+  local lines = titles(view, plot, metrics.title(plot.y), "all data", made.shared, plot.y)
+  for _, name in ipairs { "bars", "ticks", "clusters" } do table.insert(lines, gnuplot.block(name, { made[name] })) end
+  local names = plot.without and { plot.parts and plot.parts[1] or "without", plot.parts and plot.parts[2] or "with" } or made.members
+  for _, pair in ipairs { { "clusters", #made.clusters }, { "members", #made.members }, { "names", names },
+    { "width", made.width }, { "limit", 1.25 * limit }, { "split", plot.without and 1 or 0 } } do
+    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
+  end
+  return "columns", lines
+end
+
 -- ---- all ----
 
-local kinds = { loss = loss, lines = sweep, pareto = pareto, bars = bars, recurrence = recurrence_patterns }
+local kinds = {
+  loss = loss, lines = sweep, pareto = pareto, bars = bars, recurrence = recurrence_patterns, boxes = box_plot,
+  columns = column_chart,
+}
+local of_all_datasets = { boxes = true, columns = true }
 
 local function datasets_of(experiment)
   local list, seen = {}, {}
@@ -364,6 +437,7 @@ local function file_name(text) return (text:gsub("[^%w_.-]+", "-"):gsub("^-+", "
 
 local function draw_one(view, plot, paths)
   local datasets = plot.dataset and { plot.dataset } or datasets_of(view.experiment)
+  if of_all_datasets[plot[1]] then datasets = { "" } end
   for _, dataset in ipairs(datasets) do
     local kind, lines = kinds[plot[1]](view, plot, dataset)
     local base = plot.name or plot[1]
@@ -376,10 +450,13 @@ local function draw_one(view, plot, paths)
   end
 end
 
+-- As `report.results` does, which needs this module.
+local function open_results(experiment, settings) return require("longhaul.report").results(experiment, settings) end
+
 --- Draws all charts of an experiment into `folder`. Gives the paths, and a sentence when they could
 --- not be drawn. Loss curves are left to the experiment whose runs they are.
 function chart.draw(experiment, settings, results, folder)
-  if #results.order == 0 then return {} end
+  if #results.order == 0 and #experiment.sources == 0 then return {} end
   if not gnuplot.is_available() then
     return {},
       "No charts: gnuplot is missing (apt-get install gnuplot-nox); `longhaul plot` draws later."
@@ -388,6 +465,9 @@ function chart.draw(experiment, settings, results, folder)
     experiment = experiment, results = results, scale = settings.scale, folder = folder,
     store = store.at(settings.results, experiment.runs),
   }
+  function view.open(source)
+    return { rows = source.rows, results = open_results(source, settings), store = store.at(settings.results, source.runs) }
+  end
   local plots, paths = {}, {}
   for i, plot in ipairs(experiment.plots) do plots[i] = plot end
   if experiment.runs == experiment.name then plots[#plots + 1] = { "loss" } end

@@ -20,7 +20,7 @@ function experiment.new(name, runs, scale)
   check_name(name)
   check_name(runs)
   local made = {
-    name = name, runs = runs, scale = scale, rows = {}, tables = {}, plots = {}, samples = {}, claims = {}, fits = {},
+    name = name, runs = runs, scale = scale, rows = {}, tables = {}, plots = {}, samples = {}, claims = {}, fits = {}, sources = {},
     default_seeds = 1,
   }
   return setmetatable(made, Experiment)
@@ -200,9 +200,10 @@ local plot_fields = {
     { "label", "string" },
   { "frontier", "boolean" }, { "band", "string or boolean" }, { "title", "string" },
   { "name", "string" }, { "dataset", "string" }, { "row", "string" }, { "layer", "number" }, { "relative_to", "string" },
+  { "of", "table" }, { "by", "string or function" }, { "rows", "table" }, { "without", "string" }, { "parts", "table" },
 }
 
-local plot_kinds = { "loss", "lines", "pareto", "bars", "recurrence" }
+local plot_kinds = { "loss", "lines", "pareto", "bars", "recurrence", "boxes", "columns" }
 local without_axes = { loss = true, recurrence = true }
 
 local function check_axis(value)
@@ -213,8 +214,19 @@ local function check_axis(value)
   return value
 end
 
+-- The experiments whose rows a plot shows in place of its own; they are run before this one.
+local function add_sources(self, plot)
+  if experiment.is(plot.of) then plot.of = { plot.of } end
+  for _, source in ipairs(plot.of) do
+    if not experiment.is(source) then spec.fail("plot: field 'of' is an experiment or an array of them") end
+    local known = false
+    for _, other in ipairs(self.sources) do known = known or other == source end
+    if not known then self.sources[#self.sources + 1] = source end
+  end
+end
+
 --- Declares a chart: `bench:plot { "pareto", x = "step_time_ms", y = "bits_per_token" }`; kinds:
---- loss (always drawn), lines, pareto, bars. An axis is a metric, a factor of the sweep or a model
+--- loss (always drawn), lines, pareto, bars, recurrence, boxes, columns. An axis is a metric, a factor of the sweep or a model
 --- option; `{ "window", log = true }` makes it logarithmic.
 function Experiment:plot(options)
   check_fields("plot", options, plot_fields, true)
@@ -225,6 +237,8 @@ function Experiment:plot(options)
   if options[1] == "recurrence" and not (options.row and options.layer) then
     spec.fail("plot: \"recurrence\" needs the fields 'row' and 'layer'")
   end
+  if options[1] == "columns" and not options.rows then spec.fail("plot: \"columns\" needs the field 'rows'") end
+  if options.of then add_sources(self, options) end
   if not without_axes[options[1]] then check_metrics("plot: field 'y'", { y or "(nothing)" }) end
   if (options[1] == "lines" or options[1] == "pareto") and not x then
     spec.fail("plot: field 'x' is missing")

@@ -297,13 +297,28 @@ function run_one(run, results, machine, settings, title)
   return outcome
 end
 
---- Runs what is not finished. Returns how many runs failed, and whether it was interrupted.
+-- Runs the experiments whose rows this one's charts show, without timing.
+local function run_sources(experiment, settings)
+  local gentle, failed = setmetatable({ force = false, no_timing = true }, { __index = settings }), 0
+  for _, source in ipairs(experiment.sources) do
+    if #runner.plan(source, gentle) > 0 then
+      local more, interrupted = runner.run(source, gentle)
+      failed = failed + more
+      if interrupted then return failed, true end
+    end
+  end
+  return failed, false
+end
+
+--- Runs what is not finished, what its charts need first. Returns how many runs failed, and whether it was interrupted.
 function runner.run(experiment, settings)
-  if #experiment.rows == 0 then return 0, false end
+  local failed, interrupted = 0, false
+  if not settings.task then failed, interrupted = run_sources(experiment, settings) end
+  if #experiment.rows == 0 or interrupted then return failed, interrupted end
   local baseline = experiment:baseline()
   local results = open_store(settings, experiment.runs)
   local machine = core.machine()
-  local runs, failed, kept = runner.plan(experiment, settings), 0, {}
+  local runs, kept = runner.plan(experiment, settings), {}
   if #runs == 0 then
     error(("no row contains '%s'"):format(settings.only), 0)
   end

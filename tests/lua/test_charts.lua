@@ -1,0 +1,144 @@
+-- Box plots and columns: what is drawn, and where a chart of other experiments' rows gets them.
+local t = dofile "tests/test.lua"
+local boxes = require "longhaul.report.boxes"
+local columns = require "longhaul.report.columns"
+local core = require "longhaul.core"
+local gnuplot = require "longhaul.report.gnuplot"
+local lh = require "longhaul"
+local report = require "longhaul.report"
+local runner = require "longhaul.runner"
+local store = require "longhaul.store"
+
+local function items(...)
+  local list = {}
+  for i, value in ipairs { ... } do list[i] = { value, i } end
+  return list
+end
+
+t.test("quartiles lie between values, whiskers end at values", function()
+  local box = boxes.summary(items(4, 1, 3, 2))
+  t.near(box.q1, 1.75, 1e-12)
+  t.near(box.median, 2.5, 1e-12)
+  t.near(box.q3, 3.25, 1e-12)
+  t.equal(box.low, 1)
+  t.equal(box.high, 4)
+  t.equal(#box.outliers, 0)
+  local one = boxes.summary(items(0.5))
+  t.equal(one.low, 0.5)
+  t.equal(one.median, 0.5)
+end)
+
+t.test("a whisker never ends inside the box", function()
+  local box = boxes.summary(items(0, 0, 0, 10)) -- the upper quartile lies beyond every value but the outlier
+  t.near(box.q3, 2.5, 1e-12)
+  t.equal(#box.outliers, 1)
+  t.near(box.high, 2.5, 1e-12)
+end)
+
+t.test("what lies beyond 1.5 interquartile ranges is an outlier with the number of its layer", function()
+  local box = boxes.summary(items(5, 1, 2, 3, 4, 20, -9))
+  t.equal(#box.outliers, 2)
+  t.equal(box.outliers[1][1], -9)
+  t.equal(box.outliers[1][2], 7)
+  t.equal(box.outliers[2][2], 6)
+  t.equal(box.low, 1)
+  t.equal(box.high, 5)
+end)
+
+t.test("columns stand in clusters of rows by data set", function()
+  local heights = { ["a X 1"] = 1, ["b X 1"] = 2, ["a X 2"] = 3 }
+  local made = columns.layout({ "a", "b" }, { "X 1", "X 2" }, function(row, dataset) return heights[row .. " " .. dataset] end)
+  t.equal(made.shared, "X")
+  t.equal(made.clusters[2][2], "2")
+  t.equal(#made.bars, 3)
+  t.near(made.bars[1][1], 0.8, 1e-12)
+  t.near(made.bars[2][1], 1.2, 1e-12)
+  t.equal(made.bars[2][4], 2)
+  t.equal(made.bars[3][3], 3)
+end)
+
+t.test("split columns stand in clusters of data sets by row, and no part is negative", function()
+  local made = columns.layout({ "a" }, { "X", "Y" }, function() return 5 end,
+    function(_, dataset) return dataset == "X" and 4 or 6 end)
+  t.equal(made.shared, "")
+  t.equal(made.clusters[1][2], "a")
+  t.equal(made.bars[1][2], 4)
+  t.equal(made.bars[1][3], 5)
+  t.equal(made.bars[2][2], 5)
+  t.equal(made.ticks[2][2], "Y")
+end)
+
+-- ---- whole charts ----
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+lh.configure { scale = "smoke" }
+local settings = { results = folder, scale = "smoke", device = "cpu", no_timing = true }
+
+local task = lh.tasks.language_model {
+  lh.data.text { "generate:books", documents = 20, document_bytes = 512, tokens = "bytes" }, segment = 16, batch = 2,
+  evaluate_batches = 2,
+}
+local train = lh.train { steps = 2, optimizer = "adam", rate = 1e-3, warmup = 1 }
+local encoded = lh.models.gpt2 { layers = 3, width = 8, heads = 2, context = 16, window = 16, rsa = { kinds = { 2, 0, 0, 0, 0, 0 } } }
+
+local sources = {}
+for i, name in ipairs { "gates-one", "gates-two" } do
+  sources[i] = lh.experiment(name)
+  sources[i]:row { "encoded", model = encoded, task = task, train = train, dataset = "set" .. i }
+  sources[i]:row { "plain", model = lh.models.gpt2 { layers = 1, width = 8, heads = 2, context = 16, window = 16 }, task = task,
+    train = train, dataset = "set" .. i }
+end
+local figure = lh.experiment "gates-figure"
+figure:plot { "boxes", of = sources, y = "rsa_gate", name = "gates" }
+figure:plot { "boxes", of = sources[2], y = "rsa_gate", name = "parts", by = function() return "30%" end }
+
+t.test("an experiment that shows others' rows runs them first", function()
+  local failed, interrupted = runner.run(figure, settings)
+  t.equal(failed, 0)
+  t.equal(interrupted, false)
+  for _, source in ipairs(sources) do t.equal(#store.at(folder, source.name):rows(), 2) end
+end)
+
+t.test("a box has every layer of the models that have gates", function()
+  local list = {}
+  for i, source in ipairs(sources) do
+    list[i] = { rows = source.rows, results = report.results(source, settings), store = store.at(folder, source.runs) }
+  end
+  local made = boxes.gather(list, "rsa_gate", function(row) return row.dataset end)
+  t.equal(#made, 2)
+  t.equal(made[2].name, "set2")
+  t.equal(#made[2].values, 3)
+  t.equal(made[2].values[3][2], 3)
+  t.near(made[2].values[1][1], 0.5, 0.05) -- mu = 0 and two steps
+end)
+
+t.test("charts are drawn of what was measured", function()
+  if not gnuplot.is_available() then return t.check(true, "no gnuplot here") end
+  local paths = report.charts(figure, settings)
+  t.equal(#paths, 4)
+  t.contains(core.read_file(folder .. "/gates-figure/gates.gp"), '"set1", "set2"')
+  local timed = lh.experiment "gates-times"
+  for _, name in ipairs { "a", "a, bare" } do
+    timed:row { name, model = encoded, task = task, train = train, dataset = "set1" }
+    store.open(folder, timed.name):put {
+      run_id = name, experiment = timed.name, row = name, dataset = "set1", seed = 1, scale = "smoke", device = "cpu",
+      status = "done", step_time_ms = name == "a" and 7 or 5, date = "2026-01-01", model_options = encoded.text,
+      task_options = task.text, train_options = train.text,
+    }
+  end
+  timed:plot { "columns", y = "step_time_ms", rows = { "a" }, without = "%s, bare", name = "split" }
+  timed:plot { "columns", y = "step_time_ms", rows = { "a", "a, bare" }, name = "pair" }
+  t.equal(#report.charts(timed, settings), 4)
+  t.contains(core.read_file(folder .. "/gates-times/split.gp"), "1 5 7 1")
+end)
+
+t.test("fields that do not fit are refused", function()
+  t.fails(function() figure:plot { "boxes", of = { "gates-one" }, y = "rsa_gate" } end, "an experiment or an array")
+  t.fails(function() figure:plot { "columns", y = "rsa_gate" } end, "needs the field 'rows'")
+  t.fails(function() figure:plot { "boxs", y = "rsa_gate" } end, "did you mean 'boxes'?")
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
