@@ -47,12 +47,19 @@ sanitized() {
     done
 }
 
-# A few steps in bf16: attention on tensor cores, both ways, and the rest of a step.
+# A few steps in bf16: every attention on tensor cores, both ways, and the rest of a step.
 sanitized_steps() {
-    compute-sanitizer --tool "$1" --error-exitcode 9 "$program" train --device cuda --model slide \
-        --options 'layers=1 width=128 heads=2 window=64 dropout=0.1' --task language_model \
-        --task-options 'name=generate:books documents=4 segment=128 batch=1 evaluate_batches=1' \
-        --train 'steps=4 warmup=1 precision=bf16'
+    local model options
+    while read -r model options; do
+        compute-sanitizer --tool "$1" --error-exitcode 9 "$program" train --device cuda --model "$model" \
+            --options "layers=1 width=128 heads=2 dropout=0.1 $options" --task language_model \
+            --task-options 'name=generate:books documents=4 segment=128 batch=1 evaluate_batches=1' \
+            --train 'steps=2 warmup=1 precision=bf16' || return
+    done <<'END'
+slide window=64
+transformer_xl span=64
+reformer positions=128 chunk=32 rounds=2
+END
 }
 
 rates() {
@@ -74,8 +81,8 @@ part peers 150 "$program" lua tests/gpu/peers.lua "$folder"
 part conformance 120 bash -o pipefail -c conformance_all
 part memcheck 60 bash -o pipefail -c 'sanitized memcheck matmul layer_norm_backward adafactor'
 part racecheck 60 bash -o pipefail -c 'sanitized racecheck softmax_forward adafactor'
-part memcheck-steps 60 bash -c 'sanitized_steps memcheck'
-part racecheck-steps 60 bash -c 'sanitized_steps racecheck'
+part memcheck-steps 90 bash -c 'sanitized_steps memcheck'
+part racecheck-steps 90 bash -c 'sanitized_steps racecheck'
 part models 60 env LONGHAUL_BIN="$program" tests/cudasim/sim_train.sh
 printf '\n'
 cat "$folder/summary.csv"
