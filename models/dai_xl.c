@@ -408,10 +408,8 @@ static lh_status probe(const void *self, const lh_params *params,
                        void (*report)(void *context, const char *name, double value),
                        void *context) {
     const instance *model = self;
-    for (int64_t i = 0; i < model->layers; ++i)
-        LH_TRY(
-            lh_recurrence_encoding_probe(&model->layer[i].recurrence, params, i, report, context));
-    return LH_OK;
+    return lh_recurrence_encodings_probe(&model->layer->recurrence, sizeof *model->layer,
+                                         model->layers, params, report, context);
 }
 
 const lh_model_class lh_model_dai_xl = {

@@ -413,10 +413,8 @@ static lh_status probe(const void *self, const lh_params *params,
                        void (*report)(void *context, const char *name, double value),
                        void *context) {
     const lh_gpt2_core *core = &((const instance *)self)->core;
-    for (int64_t i = 0; i < core->config.layers; ++i)
-        LH_TRY(
-            lh_recurrence_encoding_probe(&core->layer[i].recurrence, params, i, report, context));
-    return LH_OK;
+    return lh_recurrence_encodings_probe(&core->layer->recurrence, sizeof *core->layer,
+                                         core->config.layers, params, report, context);
 }
 
 const lh_model_class lh_model_gpt2 = {

@@ -28,6 +28,8 @@ struct lh_tape {
     int64_t first_row, rows; /* rows 0: all of them */
     lh_gradient_watcher watcher;
     void *watcher_context;
+    lh_viewer viewer;
+    void *viewer_context;
     lh_swap *swap;
     double flops;
     lh_random_key key;
@@ -103,6 +105,20 @@ int64_t lh_tape_parts_before(const lh_tape *tape, int64_t count) {
 void lh_tape_watch(lh_tape *tape, lh_gradient_watcher watcher, void *context) {
     tape->watcher = watcher;
     tape->watcher_context = context;
+}
+
+void lh_tape_set_viewer(lh_tape *tape, lh_viewer viewer, void *context) {
+    tape->viewer = viewer;
+    tape->viewer_context = context;
+}
+
+bool lh_tape_has_viewer(const lh_tape *tape) {
+    return tape->viewer != NULL;
+}
+
+lh_status lh_tape_show(const lh_tape *tape, const lh_tensor *shown) {
+    if (shown == NULL) return lh_error_get()->status;
+    return tape->viewer(tape->viewer_context, shown);
 }
 
 void lh_tape_set_swap(lh_tape *tape, lh_swap *swap) {

@@ -40,6 +40,15 @@ typedef lh_status (*lh_gradient_watcher)(void *context, const lh_tensor *gradien
 /* Borrows the context. NULL: nobody watches. A failure of the watcher is one of backward. */
 void lh_tape_watch(lh_tape *tape, lh_gradient_watcher watcher, void *context);
 
+/* What a forward pass shows of its inside to whoever looks: of each attention with recurrence
+ * encodings what these add to its heads, [batch][queries][heads][head_width]. */
+typedef lh_status (*lh_viewer)(void *context, const lh_tensor *shown);
+
+/* Borrows the context. NULL: nobody looks, and nothing is computed to be shown. */
+void lh_tape_set_viewer(lh_tape *tape, lh_viewer viewer, void *context);
+bool lh_tape_has_viewer(const lh_tape *tape);
+lh_status lh_tape_show(const lh_tape *tape, const lh_tensor *shown);
+
 /* Floating-point operations of matrix products and attention since lh_tape_begin, forward only. */
 double lh_tape_flops(const lh_tape *tape);
 

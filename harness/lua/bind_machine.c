@@ -115,7 +115,8 @@ static int lsh_rate(lua_State *lua) {
 
 /* ---- forward ---- */
 
-static lh_status run_forward(lh_forward_spec *spec, const char *options, const char *out) {
+static lh_status run_forward(lh_forward_spec *spec, const char *options, const char *out,
+                             const char *heads) {
     lh_options *values = NULL;
     lh_forward_result result = {0};
     LH_TRY(lh_options_create(spec->model->name, spec->model->options, &values));
@@ -123,9 +124,13 @@ static lh_status run_forward(lh_forward_spec *spec, const char *options, const c
     spec->options = values;
     if (status == LH_OK) status = lh_forward_run(spec, &result);
     const int64_t shape[] = {result.rows, result.length, result.columns};
+    const int64_t heads_shape[] = {result.attentions, result.encoded, spec->length};
     if (status == LH_OK) status = lh_npy_write(out, 3, shape, result.values);
+    if (status == LH_OK && heads != NULL)
+        status = lh_npy_write(heads, 3, heads_shape, result.heads);
     lh_options_destroy(values);
     free(result.values);
+    free(result.heads);
     return status;
 }
 
@@ -188,8 +193,8 @@ static void read_vectors(lua_State *lua, const char *path, lh_forward_spec *spec
 }
 
 /* forward{model, options, sizes, weights or nil, seed, device, tokens = {{...}, ...} and source =
- * {{...}, ...} or nil, or inputs = path, segment, out}: the rows of `tokens` have one length; sizes
- * as task_info gives them. */
+ * {{...}, ...} or nil, or inputs = path, segment, out, heads = path or nil}: the rows of `tokens`
+ * have one length; sizes as task_info gives them. */
 static int forward(lua_State *lua) {
     luaL_checktype(lua, 1, LUA_TTABLE);
     lua_settop(lua, 1);
@@ -203,11 +208,14 @@ static int forward(lua_State *lua) {
     spec.setup = lh_lua_setup(lua, lua_gettop(lua));
     lua_getfield(lua, 1, "segment");
     spec.segment = luaL_optinteger(lua, -1, 0);
+    lua_getfield(lua, 1, "heads");
+    const char *heads = luaL_optstring(lua, -1, NULL);
+    spec.shows_heads = heads != NULL;
     lua_getfield(lua, 1, "seed");
     spec.seed = (uint64_t)luaL_optinteger(lua, -1, 1);
     if (lua_getfield(lua, 1, "inputs") == LUA_TSTRING) {
         read_vectors(lua, lua_tostring(lua, -1), &spec);
-        lh_lua_check(lua, run_forward(&spec, options, out));
+        lh_lua_check(lua, run_forward(&spec, options, out, heads));
         return 0;
     }
     const integer_rows tokens = rows_of(lua, "tokens"), source = rows_of(lua, "source");
@@ -223,7 +231,7 @@ static int forward(lua_State *lua) {
         spec.source = source.values;
         spec.source_count = source.counts;
     }
-    lh_lua_check(lua, run_forward(&spec, options, out));
+    lh_lua_check(lua, run_forward(&spec, options, out, heads));
     return 0;
 }
 

@@ -2,6 +2,7 @@
 -- columns, which show all of them.
 local boxes = require "longhaul.report.boxes"
 local columns = require "longhaul.report.columns"
+local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
 local label = require "longhaul.report.label"
 local metrics = require "longhaul.report.metrics"
@@ -348,6 +349,30 @@ local function recurrence_patterns(view, plot, dataset)
   return "lines", lines
 end
 
+-- What recurrence encodings add to the heads of a layer while the trained model reads `input`, a string of letters of the
+-- alphabet "01": a curve per head, the letters along the axis.
+local function head_outputs(view, plot, dataset)
+  local group, curves, names, row = view.results:group(plot.row, dataset), {}, {}, nil
+  for _, each in ipairs(rows_of(view.experiment, dataset)) do row = each.label == plot.row and each or row end
+  local run = row and group and group.done[1]
+  if not run or not core.exists(view.store:weights(run.run_id)) then return nil end
+  local heads = recurrence.outputs(row, view.store:weights(run.run_id), plot.input, plot.layer)
+  for h, values in ipairs(heads) do
+    curves[h] = {}
+    for t, value in ipairs(values) do curves[h][t] = { t, value, n = 2 } end
+  end
+  names = select(2, recurrence.patterns(row.model, view.store:read_probes(run.run_id), plot.layer))
+  local lines = titles(view, plot, ("outputs of layer %d"):format(plot.layer), dataset, "input", "added by the encoding, mean over the head's width")
+  table.insert(lines, gnuplot.block("data", curves))
+  for _, pair in ipairs { { "series", #curves }, { "names", names }, { "marks", 1 }, { "band", 0 } } do
+    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
+  end
+  local letters = {}
+  for t = 1, #plot.input do letters[t] = ("%s %d"):format(gnuplot.quoted(plot.input:sub(t, t)), t) end
+  lines.after = { ("set xtics (%s)"):format(table.concat(letters, ", ")) }
+  return "lines", lines
+end
+
 -- ---- what layers say of themselves ----
 
 -- Rows and results of the experiments that a plot names, or of its own.
@@ -418,7 +443,7 @@ end
 
 local kinds = {
   loss = loss, lines = sweep, pareto = pareto, bars = bars, recurrence = recurrence_patterns, boxes = box_plot,
-  columns = column_chart,
+  columns = column_chart, outputs = head_outputs,
 }
 local of_all_datasets = { boxes = true, columns = true }
 

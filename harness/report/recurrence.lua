@@ -1,4 +1,6 @@
 -- What recurrence encoding matrices (REMs) look like: the weight of a key by its lag (Huang et al. 2023, eqs. 2 and 3).
+local core = require "longhaul.core"
+
 local recurrence = {}
 
 -- The heads of a layer in the order of rsa_kinds: regular, cosine, sine, then the same dilated.
@@ -54,6 +56,27 @@ function recurrence.patterns(model, probes, layer)
     end
   end
   return curves, names
+end
+
+--- What the encodings of layer `layer` add to each of its heads, g P V averaged over the head's width, while the model of a
+--- row with these weights reads a string of letters "0" and "1": an array of heads, each an array over the letters.
+function recurrence.outputs(row, weights, input, layer)
+  local tokens, logits, heads = {}, os.tmpname(), os.tmpname()
+  for letter in input:gmatch "." do tokens[#tokens + 1] = math.tointeger(tonumber(letter)) end
+  local good, message = pcall(core.forward, {
+    model = row.model.name, options = row.model.text, sizes = core.task_info(row.task.name, row.task.text), weights = weights,
+    device = "cpu", tokens = { tokens }, out = logits, heads = heads,
+  })
+  local array = good and core.read_npy(heads)
+  os.remove(logits)
+  os.remove(heads)
+  if not good then error(message, 0) end
+  local list, count, length = {}, array.shape[2], array.shape[3]
+  for h = 1, count do
+    local first = ((layer - 1) * count + h - 1) * length
+    list[h] = { table.unpack(array, first + 1, first + length) }
+  end
+  return list
 end
 
 return recurrence

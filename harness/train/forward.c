@@ -45,6 +45,14 @@ static lh_status check_inputs(const lh_forward_spec *spec) {
     return vectors ? LH_OK : check_rows(spec, spec->tokens, spec->length);
 }
 
+static lh_status check_heads(const lh_forward_spec *spec) {
+    if (!spec->shows_heads || spec->segment == 0 || spec->segment >= spec->length) return LH_OK;
+    return lh_fail(LH_EOPTION,
+                   "forward: heads are shown of one segment, not of %lld inputs in "
+                   "segments of %lld",
+                   (long long)spec->length, (long long)spec->segment);
+}
+
 static lh_status check_source(const lh_forward_spec *spec) {
     const bool encodes = (spec->model->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0;
     if (encodes && spec->source == NULL)
@@ -54,11 +62,41 @@ static lh_status check_source(const lh_forward_spec *spec) {
     return encodes ? check_rows(spec, spec->source, spec->setup.source_length) : LH_OK;
 }
 
+/* Appends an attention's heads; of `shown` [rows][length][encoded][width] the first row. */
+static lh_status keep_heads(void *context, const lh_tensor *shown) {
+    forward *f = context;
+    lh_forward_result *result = &f->result;
+    const int64_t length = shown->shape[1], encoded = shown->shape[2], width = shown->shape[3];
+    if (length != f->spec->length || (result->attentions > 0 && encoded != result->encoded))
+        return lh_fail(LH_EOPTION,
+                       "forward: %s has attentions of unlike lengths or heads, which "
+                       "one array cannot hold",
+                       f->spec->model->name);
+    const int64_t old = result->attentions * encoded * length, count = encoded * length;
+    real *heads = lh_reallocate(result->heads, (size_t)(old + count) * sizeof *heads);
+    real *all = lh_allocate((size_t)lh_tensor_count(shown) * sizeof *all);
+    lh_status status = heads != NULL && all != NULL ? LH_OK : LH_EMEMORY;
+    if (heads != NULL) result->heads = heads;
+    if (status == LH_OK) status = lh_tensor_read(shown, all, lh_tensor_count(shown));
+    for (int64_t i = 0; status == LH_OK && i < count; ++i) {
+        const real *from = all + (i % length * encoded + i / length) * width;
+        double sum = 0.0;
+        for (int64_t c = 0; c < width; ++c)
+            sum += (double)from[c];
+        heads[old + i] = (real)(sum / (double)width);
+    }
+    free(all);
+    result->encoded = encoded;
+    result->attentions += 1;
+    return status;
+}
+
 static lh_status open_model(forward *f) {
     const lh_forward_spec *spec = f->spec;
     LH_TRY(lh_pool_open_device(spec->device, &f->device));
     LH_TRY(lh_pool_create(f->device, &f->pool));
     LH_TRY(lh_tape_create(f->pool, &f->tape));
+    if (spec->shows_heads) lh_tape_set_viewer(f->tape, keep_heads, f);
     LH_TRY(lh_model_create(spec->model, spec->options, &spec->setup, &f->model));
     if (spec->model->check != NULL)
         LH_TRY(spec->model->check(f->model->instance, spec->rows, f->segment));
@@ -109,9 +147,9 @@ static lh_status upload_segment(forward *f, int64_t first, int64_t length) {
 static lh_status allocate_result(forward *f, const lh_tensor *y, bool every_step) {
     const lh_forward_spec *spec = f->spec;
     const int64_t segments = (spec->length + f->segment - 1) / f->segment;
-    f->result = (lh_forward_result){.rows = spec->rows,
-                                    .length = every_step ? spec->length : segments * y->shape[1],
-                                    .columns = y->shape[2]};
+    f->result.rows = spec->rows;
+    f->result.length = every_step ? spec->length : segments * y->shape[1];
+    f->result.columns = y->shape[2];
     const size_t numbers = (size_t)(f->result.rows * f->result.length * f->result.columns);
     f->result.values = lh_allocate_zeroed(numbers, sizeof(real));
     f->piece = lh_allocate((size_t)lh_tensor_count(y) * sizeof(real));
@@ -175,6 +213,7 @@ static void close_forward(forward *f) {
     free(f->vectors);
     free(f->piece);
     free(f->result.values);
+    free(f->result.heads);
 }
 
 lh_status lh_forward_run(const lh_forward_spec *spec, lh_forward_result *out) {
@@ -182,11 +221,16 @@ lh_status lh_forward_run(const lh_forward_spec *spec, lh_forward_result *out) {
     forward f = {.spec = spec, .segment = spec->segment > 0 ? spec->segment : spec->length};
     lh_status status = check_inputs(spec);
     if (status == LH_OK) status = check_source(spec);
+    if (status == LH_OK) status = check_heads(spec);
     if (status == LH_OK) status = open_model(&f);
     if (status == LH_OK) status = run_segments(&f);
+    if (status == LH_OK && spec->shows_heads && f.result.attentions == 0)
+        status =
+            lh_fail(LH_EOPTION, "forward: %s has no recurrence encodings to show; set rsa_kinds",
+                    spec->model->name);
     if (status == LH_OK) {
         *out = f.result;
-        f.result.values = NULL;
+        f.result.values = f.result.heads = NULL;
     }
     close_forward(&f);
     return status;

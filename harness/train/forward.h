@@ -21,6 +21,7 @@ typedef struct lh_forward_spec {
     /* For a model with an encoder, which reads the same source in every segment: [rows]
      * [setup.source_length], the rest behind a row's count is padding. */
     const int32_t *source, *source_count;
+    bool shows_heads; /* in one segment; else out->heads stays NULL */
 } lh_forward_spec;
 
 /* What a pass came to: values [rows][length][columns]. The length is that of the input or, for a
@@ -29,12 +30,16 @@ typedef struct lh_forward_spec {
 typedef struct lh_forward_result {
     int64_t rows, length, columns;
     real *values; /* free() */
+    /* What recurrence encodings add to the heads of the first row, the mean over a head's width:
+     * [attentions][encoded][length of the input]. free() */
+    int64_t attentions, encoded;
+    real *heads;
 } lh_forward_result;
 
 /* Runs consecutive segments with carried state from a fresh start, without dropout. A causal
  * model's last segment is filled up with token 0 (or zeros) to the full length, which no earlier
- * output sees. Gives out->values. Fails: LH_EOPTION for a token outside the vocabulary, naming its
- * place, or a model that reads no such input. */
+ * output sees. Gives out->values and out->heads. Fails: LH_EOPTION for a token outside the
+ * vocabulary, naming its place, or a model that reads no such input. */
 lh_status lh_forward_run(const lh_forward_spec *spec, lh_forward_result *out);
 
 #endif

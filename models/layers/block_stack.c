@@ -244,11 +244,8 @@ lh_status lh_block_stack_probe(const void *instance, const lh_params *params,
                                void (*report)(void *context, const char *name, double value),
                                void *context) {
     const lh_block_stack *stack = instance;
-    for (int64_t i = 0; i < stack->config.layers; ++i) {
-        LH_TRY(lh_recurrence_encoding_probe(&stack->layer[i].attention.recurrence, params, i,
-                                            report, context));
-    }
-    return LH_OK;
+    return lh_recurrence_encodings_probe(&stack->layer->attention.recurrence, sizeof *stack->layer,
+                                         stack->config.layers, params, report, context);
 }
 
 double lh_block_stack_flops(const void *instance, int64_t length) {

@@ -145,6 +145,17 @@ void lh_recurrence_encoding_declare(lh_recurrence_encoding *layer,
 
 /* ---- forward ---- */
 
+/* Shows g P V: what the encodings add where attention gave nothing. */
+static lh_status show(lh_tape *tape, const lh_recurrence *lists, const lh_attention *attention,
+                      const lh_tensor *attended) {
+    if (!lh_tape_has_viewer(tape)) return LH_OK;
+    lh_tensor *added = lh_encode_recurrence(tape, lists, attention->keys, attention->key_count,
+                                            lh_zeros(tape, 4, attended->shape));
+    if (added == NULL) return lh_error_get()->status;
+    return lh_tape_show(tape,
+                        lh_convert(tape, lh_slice(tape, added, 2, 0, lists->encoded), LH_REAL));
+}
+
 /* Mixes with the parameters that stand in `lists`. */
 static lh_tensor *mix(const lh_recurrence_encoding *layer, lh_tape *tape, lh_recurrence lists,
                       const lh_attention *attention, lh_tensor *attended) {
@@ -156,6 +167,7 @@ static lh_tensor *mix(const lh_recurrence_encoding *layer, lh_tape *tape, lh_rec
         const int64_t farthest = attention->max_distance / head->dilation;
         if (head->cutoff > farthest) head->cutoff = farthest;
     }
+    if (show(tape, &lists, attention, attended) != LH_OK) return NULL;
     return lh_encode_recurrence(tape, &lists, attention->keys, attention->key_count, attended);
 }
 
@@ -237,4 +249,14 @@ lh_status lh_recurrence_encoding_probe(
     report(context, name, sigmoid((double)mu));
     const report_to to = {(long long)index + 1, report, context};
     return report_heads(layer, params, &to);
+}
+
+lh_status lh_recurrence_encodings_probe(
+    const lh_recurrence_encoding *first, size_t stride, int64_t count, const lh_params *params,
+    void (*report)(void *context, const char *name, double value), void *context) {
+    const char *layer = (const char *)first;
+    for (int64_t i = 0; i < count; ++i, layer += stride)
+        LH_TRY(lh_recurrence_encoding_probe((const lh_recurrence_encoding *)(const void *)layer,
+                                            params, i, report, context));
+    return LH_OK;
 }

@@ -103,4 +103,9 @@ lh_status lh_recurrence_encoding_probe(
     const lh_recurrence_encoding *layer, const lh_params *params, int64_t index,
     void (*report)(void *context, const char *name, double value), void *context);
 
+/* Of `count` layers, each `stride` bytes behind the one before. */
+lh_status lh_recurrence_encodings_probe(
+    const lh_recurrence_encoding *first, size_t stride, int64_t count, const lh_params *params,
+    void (*report)(void *context, const char *name, double value), void *context);
+
 #endif

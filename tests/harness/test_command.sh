@@ -58,6 +58,17 @@ print(table.concat(a.shape, " "), #a == #b and worst < 1e-3 and "equal" or "diff
 LUA
 succeeds "the same logits" "1 32 260	equal" \
     "$longhaul" lua "$scratch/compare.lua" "$scratch/whole.npy" "$scratch/parts.npy"
+encoded=("$longhaul" forward --model slide --options "$options rsa_kinds=1+0+0+1+0+0 rsa_dilation=3" --vocabulary 260
+    --tokens "$scratch/tokens" --out "$scratch/logits.npy" --heads "$scratch/heads.npy")
+succeeds "forward shows what encodings add to heads" "" "${encoded[@]}"
+succeeds "of each layer and head, nothing before the dilation" "2 2 32	true	true" "$longhaul" lua <(cat <<LUA
+local heads = require "longhaul.core".read_npy "$scratch/heads.npy"
+print(table.concat(heads.shape, " "), heads[33] == 0 and heads[35] == 0 and heads[36] ~= 0, heads[1] == 0 and heads[2] ~= 0)
+LUA
+)
+fails 1 "heads of several segments" "heads are shown of one segment" "${encoded[@]}" --segment 16
+fails 1 "heads without encodings" "no recurrence encodings to show" "${forward[@]}" --segment 32 --out "$scratch/logits.npy" \
+    --heads "$scratch/heads.npy"
 echo "3 x 4" >"$scratch/bad"
 printf '0 5 6\n0 7 8\n' >"$scratch/targets"
 printf '1 2 3 4 5\n6 7\n' >"$scratch/sources"

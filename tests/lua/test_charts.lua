@@ -134,7 +134,34 @@ t.test("charts are drawn of what was measured", function()
   t.contains(core.read_file(folder .. "/gates-times/split.gp"), "1 5 7 1")
 end)
 
+t.test("what encodings add to heads is drawn over the letters that the model reads", function()
+  local recurrence = require "longhaul.report.recurrence"
+  local read = lh.experiment "heads"
+  read:row {
+    "encoded", dataset = "parity", train = train,
+    model = lh.models.transformer { layers = 2, width = 8, heads = 2, hidden = 8, positions = "none",
+      rsa = { kinds = { 1, 0, 0, 1, 0, 0 }, dilation = { 3 } } },
+    task = lh.tasks.regular_language { language = "parity", batch = 4, strings = 16, evaluate_strings = 4 },
+  }
+  read:plot { "outputs", row = "encoded", layer = 2, input = "01101001" }
+  t.equal(runner.run(read, settings), 0)
+  local weights = store.at(folder, "heads"):weights(store.at(folder, "heads"):rows()[1].run_id)
+  t.check(core.exists(weights), "the row keeps its weights")
+  local heads = recurrence.outputs(read.rows[1], weights, "01101001", 2)
+  t.equal(#heads, 2)
+  t.equal(#heads[2], 8)
+  t.equal(heads[1][1], 0)
+  t.check(heads[1][2] ~= 0)
+  t.equal(heads[2][3], 0)
+  t.check(heads[2][4] ~= 0, "three letters back is the first that the dilated head sees")
+  if not gnuplot.is_available() then return end
+  t.equal(#report.charts(read, settings), 2)
+  t.contains(core.read_file(folder .. "/heads/outputs.gp"), 'set xtics ("0" 1, "1" 2, "1" 3')
+end)
+
 t.test("fields that do not fit are refused", function()
+  t.fails(function() figure:plot { "outputs", row = "a", layer = 1 } end, "needs the fields 'row', 'layer' and 'input'")
+  t.fails(function() figure:plot { "outputs", row = "a", layer = 1, input = "012" } end, "a string of 0 and 1")
   t.fails(function() figure:plot { "boxes", of = { "gates-one" }, y = "rsa_gate" } end, "an experiment or an array")
   t.fails(function() figure:plot { "columns", y = "rsa_gate" } end, "needs the field 'rows'")
   t.fails(function() figure:plot { "boxs", y = "rsa_gate" } end, "did you mean 'boxes'?")

@@ -200,11 +200,11 @@ local plot_fields = {
     { "label", "string" },
   { "frontier", "boolean" }, { "band", "string or boolean" }, { "title", "string" },
   { "name", "string" }, { "dataset", "string" }, { "row", "string" }, { "layer", "number" }, { "relative_to", "string" },
-  { "of", "table" }, { "by", "string or function" }, { "rows", "table" }, { "without", "string" }, { "parts", "table" },
+  { "input", "string" }, { "of", "table" }, { "by", "string or function" }, { "rows", "table" }, { "without", "string" }, { "parts", "table" },
 }
 
-local plot_kinds = { "loss", "lines", "pareto", "bars", "recurrence", "boxes", "columns" }
-local without_axes = { loss = true, recurrence = true }
+local plot_kinds = { "loss", "lines", "pareto", "bars", "recurrence", "outputs", "boxes", "columns" }
+local without_axes = { loss = true, recurrence = true, outputs = true }
 
 local function check_axis(value)
   if type(value) == "table" then
@@ -226,7 +226,7 @@ local function add_sources(self, plot)
 end
 
 --- Declares a chart: `bench:plot { "pareto", x = "step_time_ms", y = "bits_per_token" }`; kinds:
---- loss (always drawn), lines, pareto, bars, recurrence, boxes, columns. An axis is a metric, a factor of the sweep or a model
+--- loss (always drawn), lines, pareto, bars, recurrence, outputs, boxes, columns. An axis is a metric, a factor of the sweep or a model
 --- option; `{ "window", log = true }` makes it logarithmic.
 function Experiment:plot(options)
   check_fields("plot", options, plot_fields, true)
@@ -236,6 +236,13 @@ function Experiment:plot(options)
   local x, y = check_axis(options.x), check_axis(options.y)
   if options[1] == "recurrence" and not (options.row and options.layer) then
     spec.fail("plot: \"recurrence\" needs the fields 'row' and 'layer'")
+  end
+  if options[1] == "outputs" then
+    if not (options.row and options.layer and options.input) then
+      spec.fail("plot: \"outputs\" needs the fields 'row', 'layer' and 'input'")
+    end
+    if not options.input:match "^[01]+$" then spec.fail("plot: 'input' is a string of 0 and 1") end
+    for _, row in ipairs(self.rows) do row.keep_weights = row.keep_weights or row.label == options.row end
   end
   if options[1] == "columns" and not options.rows then spec.fail("plot: \"columns\" needs the field 'rows'") end
   if options.of then add_sources(self, options) end

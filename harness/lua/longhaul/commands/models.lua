@@ -172,6 +172,7 @@ local function forward(values)
     device = values.device or "cpu", tokens = values.tokens and read_tokens(values.tokens),
     source = values.source and read_tokens(values.source, true), inputs = values.inputs,
     segment = math.tointeger(tonumber(values.segment or sizes.length)), out = values.out,
+    heads = values.heads,
   }
 end
 
@@ -247,6 +248,7 @@ return {
       { "segment=", "tokens a pass; 0: all", "N" },
       { "inputs=", "vectors to read instead", "FILE.npy" },
       { "task-options=", "with --inputs: options of the forecasting task, for its sizes", "TEXT" },
-        { "out=", "logits to write", "FILE.npy" } },
+        { "out=", "logits to write", "FILE.npy" },
+      { "heads=", "write what recurrence encodings add to heads, too, the mean over their width: [attentions][heads][length]", "FILE.npy" } },
   },
 }
