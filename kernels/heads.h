@@ -5,10 +5,12 @@
 
 #include "kernels/base.h"
 
-/* A strided view [batch][tokens][heads][head_width]; head_width is contiguous. */
+/* A strided view [batch][tokens][heads][head_width]; head_width is contiguous. Attention alone
+ * takes bf16, in all of its views or in none. */
 typedef struct lh_heads {
     real *data;
     int64_t batch_stride, token_stride, head_stride;
+    lh_dtype dtype;
 } lh_heads;
 
 #define LH_KEY_SOURCES 3

@@ -111,7 +111,7 @@ static lh_status sort_both(lh_tape *tape, const lh_lsh *lsh, int64_t length, dou
 }
 
 static lh_heads heads_of(const lh_tensor *x) {
-    return (lh_heads){lh_tensor_real(x), x->stride[0], x->stride[1], x->stride[2]};
+    return (lh_heads){lh_tensor_real(x), x->stride[0], x->stride[1], x->stride[2], x->dtype};
 }
 
 /* The attention kernel over tokens that stand so. */

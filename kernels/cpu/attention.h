@@ -254,6 +254,6 @@ void LH_CPU(attention_keep)(const lh_attention_tile *tile, const lh_attention_pa
                             uint64_t *keep);
 
 /* Sizes that make sense together. */
-lh_status LH_CPU(attention_check)(const lh_attention_spec *spec);
+lh_status LH_CPU(attention_check)(const lh_attention_spec *spec, lh_dtype dtype);
 
 #endif

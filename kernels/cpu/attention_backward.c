@@ -225,7 +225,7 @@ size_t LH_CPU(attention_backward_workspace)(const lh_attention_backward_args *ar
 
 lh_status LH_CPU(attention_backward)(const lh_launch *launch,
                                      const lh_attention_backward_args *args) {
-    const lh_status status = LH_CPU(attention_check)(&args->spec);
+    const lh_status status = LH_CPU(attention_check)(&args->spec, args->q.dtype);
     if (status != LH_OK) return status;
     lh_attention_plan plan;
     LH_CPU(attention_plan_make)(args, scratch_bytes(&args->spec), &plan);

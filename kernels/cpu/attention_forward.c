@@ -170,7 +170,7 @@ size_t LH_CPU(attention_forward_workspace)(const lh_attention_forward_args *args
 lh_status LH_CPU(attention_forward)(const lh_launch *launch,
                                     const lh_attention_forward_args *args) {
     const lh_attention_spec *spec = &args->spec;
-    const lh_status status = LH_CPU(attention_check)(spec);
+    const lh_status status = LH_CPU(attention_check)(spec, args->q.dtype);
     if (status != LH_OK) return status;
     lh_attention_table table;
     LH_CPU(attention_table_make)(spec, launch->workspace, &table);

@@ -1,7 +1,7 @@
 /* Which keys a tile of queries sees, and the products over a tile. */
 #include "kernels/cpu/attention.h"
 
-lh_status LH_CPU(attention_check)(const lh_attention_spec *spec) {
+lh_status LH_CPU(attention_check)(const lh_attention_spec *spec, lh_dtype dtype) {
     if (spec->batch < 0 || spec->heads < 0 || spec->queries < 0 || spec->head_width < 0)
         return LH_ESHAPE;
     if (spec->source_count < 0 || spec->source_count > LH_KEY_SOURCES) return LH_ESHAPE;
@@ -14,7 +14,7 @@ lh_status LH_CPU(attention_check)(const lh_attention_spec *spec) {
         return LH_ESHAPE;
     if (!(spec->dropout >= 0 && spec->dropout < 1) || (spec->dropout > 0 && !spec->key))
         return LH_EOPTION;
-    if (spec->precision != LH_PRECISION_F32) return LH_EOPTION;
+    if (spec->precision != LH_PRECISION_F32 || dtype != LH_REAL) return LH_EOPTION;
     if (spec->chunk < 0 || spec->dropout_period < 0) return LH_EOPTION;
     return LH_OK;
 }

@@ -4,6 +4,7 @@
 #ifndef LH_KERNELS_CUDA_ATTENTION_CUH
 #define LH_KERNELS_CUDA_ATTENTION_CUH
 
+#include "kernels/cuda/element.cuh"
 #include "kernels/cuda/warp.cuh"
 
 /* Head vectors of up to LH_HEAD_PARTS * 32 elements. */
@@ -29,13 +30,16 @@ static inline lh_distances lh_distances_of(const lh_attention_spec *spec) {
     return {nearest, nearest > farthest ? 0 : farthest - nearest + 1};
 }
 
-static inline lh_status lh_attention_check(const lh_attention_spec *spec) {
+/* dtype: that of the queries, which is that of all views. */
+static inline lh_status lh_attention_check(const lh_attention_spec *spec, lh_dtype dtype) {
     if (spec->batch < 0 || spec->heads < 0 || spec->queries < 0 || spec->head_width < 0)
         return LH_ESHAPE;
     if (spec->head_width > LH_HEAD_PARTS * LH_WARP) return LH_ESHAPE;
     if (spec->source_count < 0 || spec->source_count > LH_KEY_SOURCES) return LH_ESHAPE;
     for (int s = 0; s < spec->source_count; ++s)
         if (spec->source[s].count < 0) return LH_ESHAPE;
+    for (int s = 0; s < spec->source_count; ++s)
+        if (spec->source[s].k.dtype != dtype || spec->source[s].v.dtype != dtype) return LH_EOPTION;
     if (spec->bias && (spec->buckets < 1 || spec->bucket_span < 1 || !spec->bucket_of))
         return LH_ESHAPE;
     if (spec->positions && (spec->position_count < 1 ||
@@ -87,28 +91,36 @@ __device__ static inline lh_span lh_queries_seeing(const lh_attention_spec &spec
 
 /* ---- rows of head vectors ---- */
 
-__device__ static inline real *lh_head_row(const lh_heads &heads, int64_t batch, int64_t head,
-                                           int64_t token) {
-    return heads.data + batch * heads.batch_stride + head * heads.head_stride +
-           token * heads.token_stride;
+__device__ static inline int64_t lh_head_offset(const lh_heads &heads, int64_t batch, int64_t head,
+                                                int64_t token) {
+    return batch * heads.batch_stride + head * heads.head_stride + token * heads.token_stride;
+}
+
+template <typename element = real>
+__device__ static inline element *lh_head_row(const lh_heads &heads, int64_t batch, int64_t head,
+                                              int64_t token) {
+    return lh_elements<element>(heads.data) + lh_head_offset(heads, batch, head, token);
 }
 
 /* A block copies rows [begin, begin + LH_WARP) into shared memory, `pitch` elements apart; what
  * lies past `end` is not touched. */
+template <typename element>
 __device__ static inline void lh_stage_rows(const lh_heads &heads, int64_t batch, int64_t head,
                                             int64_t begin, int64_t end, int64_t width, real *tile,
                                             int64_t pitch) {
     for (int64_t i = threadIdx.x; i < LH_WARP * width; i += LH_THREADS) {
         const int64_t row = i / width, column = i % width;
         if (begin + row < end)
-            tile[row * pitch + column] = lh_head_row(heads, batch, head, begin + row)[column];
+            tile[row * pitch + column] =
+                lh_load(lh_head_row<element>(heads, batch, head, begin + row) + column);
     }
 }
 
-__device__ static inline real lh_dot(const real *a, const real *b, int64_t width) {
+template <typename element>
+__device__ static inline real lh_dot(const element *a, const real *b, int64_t width) {
     real sum = 0;
     for (int64_t d = 0; d < width; ++d)
-        sum += a[d] * b[d];
+        sum += lh_load(a + d) * b[d];
     return sum;
 }
 
@@ -133,8 +145,9 @@ __device__ static inline const real *lh_position(const lh_attention_spec &spec, 
 }
 
 /* The score before the head's scale: scale * q . (k + r) + bias; `dot` is q . k. */
+template <typename element>
 __device__ static inline real lh_raw_score(const lh_attention_spec &spec, int source, int64_t head,
-                                           int64_t distance, const real *q, real dot) {
+                                           int64_t distance, const element *q, real dot) {
     const real *r = lh_position(spec, source, head, distance);
     if (r != NULL) dot += lh_dot(q, r, spec.head_width);
     const real raw = spec.scale * dot;
@@ -149,11 +162,11 @@ static inline lh_status lh_attention_delta(const lh_launch *launch, const lh_hea
                                            int64_t queries, int64_t width, real *delta) {
     return lh_each_row(launch, batch * heads * queries, [=] __device__(int64_t number, int lane) {
         const int64_t query = number % queries, pair = number / queries;
-        const real *o = lh_head_row(out, pair / heads, pair % heads, query);
-        const real *d = lh_head_row(dout, pair / heads, pair % heads, query);
+        const int64_t o = lh_head_offset(out, pair / heads, pair % heads, query);
+        const int64_t d = lh_head_offset(dout, pair / heads, pair % heads, query);
         real sum = 0;
         for (int64_t x = lane; x < width; x += LH_WARP)
-            sum += o[x] * d[x];
+            sum += lh_load_as(out.dtype, out.data, o + x) * lh_load_as(dout.dtype, dout.data, d + x);
         sum = lh_warp_sum(sum);
         if (lane == 0) delta[number] = sum;
     });

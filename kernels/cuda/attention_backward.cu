@@ -45,10 +45,10 @@ typedef struct pair {
 } pair;
 
 /* From q . k and dO . v. A query that saw nothing has a log sum exp of -infinity. */
-__device__ static inline pair differentiate(const lh_attention_spec &spec, int64_t batch,
-                                            int64_t head, int64_t query, int source, int64_t key,
-                                            const real *q, real q_k, real dout_v, real lse,
-                                            real delta) {
+template <typename element>
+__device__ static inline pair
+differentiate(const lh_attention_spec &spec, int64_t batch, int64_t head, int64_t query, int source,
+              int64_t key, const element *q, real q_k, real dout_v, real lse, real delta) {
     const int64_t distance = query - spec.source[source].first - key;
     const real raw = lh_raw_score(spec, source, head, distance, q, q_k);
     const real p = lse == -INFINITY ? 0 : expf(lh_scale_of_head(spec, head) * raw - lse);
@@ -61,15 +61,17 @@ typedef struct row_part {
     real at[LH_HEAD_PARTS];
 } row_part;
 
-__device__ static inline void add_row(row_part *sum, real weight, const real *x, int64_t width,
+template <typename element>
+__device__ static inline void add_row(row_part *sum, real weight, const element *x, int64_t width,
                                       int lane) {
     for (int p = 0; p < LH_HEAD_PARTS; ++p) {
         const int64_t d = p * LH_WARP + lane;
-        if (d < width) sum->at[p] += weight * x[d];
+        if (d < width) sum->at[p] += weight * lh_load(x + d);
     }
 }
 
-__device__ static inline void store_row(const row_part *sum, real scale, real *y, lh_write write,
+template <typename element>
+__device__ static inline void store_row(const row_part *sum, real scale, element *y, lh_write write,
                                         int64_t width, int lane) {
     for (int p = 0; p < LH_HEAD_PARTS; ++p) {
         const int64_t d = p * LH_WARP + lane;
@@ -78,9 +80,10 @@ __device__ static inline void store_row(const row_part *sum, real scale, real *y
 }
 
 /* Copies a row for the lanes of a warp. */
-__device__ static inline void copy_row(const real *x, int64_t width, int lane, real *y) {
+template <typename element>
+__device__ static inline void copy_row(const element *x, int64_t width, int lane, real *y) {
     for (int64_t d = lane; d < width; d += LH_WARP)
-        y[d] = x[d];
+        y[d] = lh_load(x + d);
 }
 
 /* ---- over queries ---- */
@@ -95,16 +98,17 @@ typedef struct query_row {
 } query_row;
 
 /* 32 keys of a source from `base` on; values and keys take turns in `tile`. */
+template <typename element>
 __device__ static inline void visit_keys(const lh_attention_spec &spec, int s, int64_t base,
                                          int64_t end, real *tile, int lane, query_row *row) {
     const int64_t width = spec.head_width, pitch = width + 1, key = base + lane;
     const bool sees = row->active && key < end && lh_sees(spec, s, row->batch, row->query, key);
     __syncthreads();
-    lh_stage_rows(spec.source[s].v, row->batch, row->head, base, end, width, tile, pitch);
+    lh_stage_rows<element>(spec.source[s].v, row->batch, row->head, base, end, width, tile, pitch);
     __syncthreads();
     const real dout_v = sees ? lh_dot(row->dout, tile + lane * pitch, width) : 0;
     __syncthreads();
-    lh_stage_rows(spec.source[s].k, row->batch, row->head, base, end, width, tile, pitch);
+    lh_stage_rows<element>(spec.source[s].k, row->batch, row->head, base, end, width, tile, pitch);
     __syncthreads();
     pair of = {0, 0, 0};
     if (sees)
@@ -123,6 +127,7 @@ __device__ static inline void visit_keys(const lh_attention_spec &spec, int s, i
 }
 
 /* The query's vectors for all lanes, and dO . O. */
+template <typename element>
 __device__ static inline void begin_row(const lh_attention_backward_args &a, int64_t number,
                                         int lane, real *q, real *dout, query_row *row) {
     const int64_t width = a.spec.head_width;
@@ -130,16 +135,18 @@ __device__ static inline void begin_row(const lh_attention_backward_args &a, int
     row->dout = dout;
     row->lse = -INFINITY;
     if (row->active) {
-        copy_row(lh_head_row(a.q, row->batch, row->head, row->query), width, lane, q);
-        copy_row(lh_head_row(a.dout, row->batch, row->head, row->query), width, lane, dout);
-        const real *o = lh_head_row(a.out, row->batch, row->head, row->query);
+        copy_row(lh_head_row<element>(a.q, row->batch, row->head, row->query), width, lane, q);
+        copy_row(lh_head_row<element>(a.dout, row->batch, row->head, row->query), width, lane,
+                 dout);
+        const element *o = lh_head_row<element>(a.out, row->batch, row->head, row->query);
         for (int64_t d = lane; d < width; d += LH_WARP)
-            row->delta += o[d] * dout[d];
+            row->delta += lh_load(o + d) * dout[d];
         row->lse = a.lse[number];
     }
     row->delta = lh_warp_sum(row->delta);
 }
 
+template <typename element>
 __global__ void __launch_bounds__(LH_THREADS)
     pass_queries(lh_attention_backward_args a, parts out, int64_t tiles, int64_t tasks) {
     LH_SHARED_DYNAMIC(real, shared);
@@ -156,16 +163,17 @@ __global__ void __launch_bounds__(LH_THREADS)
         row.query = first + warp;
         row.active = row.query <= last;
         const int64_t number = (row.batch * spec.heads + row.head) * spec.queries + row.query;
-        begin_row(a, number, lane, q, q + width, &row);
+        begin_row<element>(a, number, lane, q, q + width, &row);
         for (int s = 0; s < spec.source_count; ++s) {
             const lh_span seen = lh_keys_seen(spec, s, first, last);
             for (int64_t base = seen.begin; base < seen.end; base += LH_WARP)
-                visit_keys(spec, s, base, seen.end, tile, lane, &row);
+                visit_keys<element>(spec, s, base, seen.end, tile, lane, &row);
         }
         row.scale_sum = lh_warp_sum(row.scale_sum);
         if (row.active && a.dq.data != NULL)
             store_row(&row.dq, spec.scale * lh_scale_of_head(spec, row.head),
-                      lh_head_row(a.dq, row.batch, row.head, row.query), a.dq_write, width, lane);
+                      lh_head_row<element>(a.dq, row.batch, row.head, row.query), a.dq_write, width,
+                      lane);
         if (row.active && lane == 0) {
             out.delta[number] = row.delta;
             out.scale[number] = row.scale_sum;
@@ -176,6 +184,7 @@ __global__ void __launch_bounds__(LH_THREADS)
 
 /* ---- over keys ---- */
 
+template <typename element>
 __global__ void __launch_bounds__(LH_THREADS)
     pass_keys(lh_attention_backward_args a, int s, parts in, int64_t tiles, int64_t tasks) {
     LH_SHARED_DYNAMIC(real, shared);
@@ -193,19 +202,19 @@ __global__ void __launch_bounds__(LH_THREADS)
         const lh_span seen = lh_queries_seeing(spec, s, first, last);
         row_part dk = {{0}}, dv = {{0}};
         if (active) {
-            copy_row(lh_head_row(source.k, batch, head, key), width, lane, k);
-            copy_row(lh_head_row(source.v, batch, head, key), width, lane, v);
+            copy_row(lh_head_row<element>(source.k, batch, head, key), width, lane, k);
+            copy_row(lh_head_row<element>(source.v, batch, head, key), width, lane, v);
         }
         for (int64_t base = seen.begin; base < seen.end; base += LH_WARP) {
             const int64_t query = base + lane;
             const bool sees = active && query < seen.end && lh_sees(spec, s, batch, query, key);
             __syncthreads();
-            lh_stage_rows(a.dout, batch, head, base, seen.end, width, tile, pitch);
+            lh_stage_rows<element>(a.dout, batch, head, base, seen.end, width, tile, pitch);
             __syncthreads();
             const real dout_v = sees ? lh_dot(tile + lane * pitch, v, width) : 0;
             pair of = {0, 0, 0};
             if (sees) {
-                const real *q = lh_head_row(a.q, batch, head, query);
+                const element *q = lh_head_row<element>(a.q, batch, head, query);
                 of = differentiate(spec, batch, head, query, s, key, q, lh_dot(q, k, width), dout_v,
                                    a.lse[number + query], in.delta[number + query]);
             }
@@ -214,15 +223,17 @@ __global__ void __launch_bounds__(LH_THREADS)
                 const real gradient = __shfl_sync(0xffffffffu, of.gradient, j);
                 if (weight != 0) add_row(&dv, weight, tile + j * pitch, width, lane);
                 if (gradient != 0)
-                    add_row(&dk, gradient, lh_head_row(a.q, batch, head, base + j), width, lane);
+                    add_row(&dk, gradient, lh_head_row<element>(a.q, batch, head, base + j), width,
+                            lane);
             }
         }
         const real scale = spec.scale * lh_scale_of_head(spec, head);
         if (active && source.dk.data != NULL)
-            store_row(&dk, scale, lh_head_row(source.dk, batch, head, key), source.write, width,
-                      lane);
+            store_row(&dk, scale, lh_head_row<element>(source.dk, batch, head, key), source.write,
+                      width, lane);
         if (active && source.dv.data != NULL)
-            store_row(&dv, 1, lh_head_row(source.dv, batch, head, key), source.write, width, lane);
+            store_row(&dv, 1, lh_head_row<element>(source.dv, batch, head, key), source.write,
+                      width, lane);
         __syncthreads();
     }
 }
@@ -230,6 +241,7 @@ __global__ void __launch_bounds__(LH_THREADS)
 /* ---- over distances ---- */
 
 /* A block takes one head and distance; its warps share out the queries of all batch rows. */
+template <typename element>
 __global__ void __launch_bounds__(LH_THREADS)
     pass_distances(lh_attention_backward_args a, parts p, lh_distances distances, bool bias,
                    bool positions) {
@@ -245,18 +257,18 @@ __global__ void __launch_bounds__(LH_THREADS)
         for (int64_t n = warp; n < spec.batch * spec.queries; n += LH_WARPS) {
             const int64_t batch = n / spec.queries, query = n % spec.queries;
             const int64_t number = (batch * spec.heads + head) * spec.queries + query;
-            const real *q = lh_head_row(a.q, batch, head, query);
-            const real *dout = lh_head_row(a.dout, batch, head, query);
+            const element *q = lh_head_row<element>(a.q, batch, head, query);
+            const element *dout = lh_head_row<element>(a.dout, batch, head, query);
             for (int s = 0; s < spec.source_count; ++s) {
                 const int64_t key = query - distance - spec.source[s].first;
                 if (spec.source[s].everywhere || key < 0 || key >= spec.source[s].count) continue;
                 if (!lh_sees(spec, s, batch, query, key)) continue;
-                const real *k = lh_head_row(spec.source[s].k, batch, head, key);
-                const real *v = lh_head_row(spec.source[s].v, batch, head, key);
+                const element *k = lh_head_row<element>(spec.source[s].k, batch, head, key);
+                const element *v = lh_head_row<element>(spec.source[s].v, batch, head, key);
                 real q_k = 0, dout_v = 0;
                 for (int64_t d = lane; d < width; d += LH_WARP) {
-                    q_k += q[d] * k[d];
-                    dout_v += dout[d] * v[d];
+                    q_k += lh_load(q + d) * lh_load(k + d);
+                    dout_v += lh_load(dout + d) * lh_load(v + d);
                 }
                 q_k = lh_warp_sum(q_k);
                 dout_v = lh_warp_sum(dout_v);
@@ -339,6 +351,7 @@ static size_t tile_bytes(const lh_attention_spec *spec) {
     return (size_t)elements * sizeof(real);
 }
 
+template <typename element>
 static lh_status differentiate_keys(const lh_launch *launch, const lh_attention_backward_args *args,
                                     const parts &p) {
     const lh_attention_spec *spec = &args->spec;
@@ -347,12 +360,13 @@ static lh_status differentiate_keys(const lh_launch *launch, const lh_attention_
         const int64_t tiles = lh_chunk_count(source->count, LH_WARPS);
         const int64_t tasks = spec->batch * spec->heads * tiles;
         if (tasks == 0 || (source->dk.data == NULL && source->dv.data == NULL)) continue;
-        LH_CUDA_TRY(LH_LAUNCH(pass_keys, lh_blocks(tasks, 1), LH_THREADS, tile_bytes(spec), launch,
-                              *args, s, p, tiles, tasks));
+        LH_CUDA_TRY(LH_LAUNCH((pass_keys<element>), lh_blocks(tasks, 1), LH_THREADS,
+                              tile_bytes(spec), launch, *args, s, p, tiles, tasks));
     }
     return LH_OK;
 }
 
+template <typename element>
 static lh_status differentiate_distances(const lh_launch *launch,
                                          const lh_attention_backward_args *args, const parts &p) {
     const lh_attention_spec *spec = &args->spec;
@@ -362,26 +376,31 @@ static lh_status differentiate_distances(const lh_launch *launch,
     const int64_t tasks = bias || positions ? spec->heads * distances.span : 0;
     if (tasks > 0) {
         const size_t bytes = (size_t)(LH_WARPS * (spec->head_width + 1)) * sizeof(real);
-        LH_CUDA_TRY(LH_LAUNCH(pass_distances, lh_blocks(tasks, 1), LH_THREADS, bytes, launch, *args,
-                              p, distances, bias, positions));
+        LH_CUDA_TRY(LH_LAUNCH((pass_distances<element>), lh_blocks(tasks, 1), LH_THREADS, bytes,
+                              launch, *args, p, distances, bias, positions));
     }
     if (bias) LH_CUDA_TRY(join_bias(launch, args, p.bias, distances));
     return positions ? join_positions(launch, args, p.positions, distances) : LH_OK;
 }
 
-lh_status lh_cuda_attention_backward(const lh_launch *launch,
-                                     const lh_attention_backward_args *args) {
+template <typename element>
+static lh_status backward(const lh_launch *launch, const lh_attention_backward_args *args) {
     const lh_attention_spec *spec = &args->spec;
-    LH_CUDA_TRY(lh_attention_check(spec));
-    if (lh_attention_backward_fits_tiles(args)) return lh_attention_tile_backward(launch, args);
     parts p;
     (void)lay_out(args, launch->workspace, &p);
     const int64_t tiles = lh_chunk_count(spec->queries, LH_WARPS);
     const int64_t tasks = spec->batch * spec->heads * tiles;
     if (tasks > 0)
-        LH_CUDA_TRY(LH_LAUNCH(pass_queries, lh_blocks(tasks, 1), LH_THREADS, tile_bytes(spec),
-                              launch, *args, p, tiles, tasks));
-    LH_CUDA_TRY(differentiate_keys(launch, args, p));
-    LH_CUDA_TRY(differentiate_distances(launch, args, p));
+        LH_CUDA_TRY(LH_LAUNCH((pass_queries<element>), lh_blocks(tasks, 1), LH_THREADS,
+                              tile_bytes(spec), launch, *args, p, tiles, tasks));
+    LH_CUDA_TRY(differentiate_keys<element>(launch, args, p));
+    LH_CUDA_TRY(differentiate_distances<element>(launch, args, p));
     return args->dhead_scale != NULL ? join_scale(launch, args, p.scale) : LH_OK;
+}
+
+lh_status lh_cuda_attention_backward(const lh_launch *launch,
+                                     const lh_attention_backward_args *args) {
+    LH_CUDA_TRY(lh_attention_check(&args->spec, args->q.dtype));
+    if (lh_attention_backward_fits_tiles(args)) return lh_attention_tile_backward(launch, args);
+    return LH_FOR_ELEMENT(args->q.dtype, backward, launch, args);
 }

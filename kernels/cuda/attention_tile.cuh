@@ -72,23 +72,33 @@ size_t lh_attention_tile_backward_workspace(const lh_attention_backward_args *ar
 
 /* ---- staging ---- */
 
-/* A block rounds `rows` rows of a head into `tile`, that of token_of(n) to row n; zeros where it is
- * negative. */
+template <typename element, int width, int rows, typename numbering>
+__device__ static inline void lh_stage_elements(const lh_heads &heads, int64_t batch, int64_t head,
+                                                int64_t head_width, const numbering &token_of,
+                                                __nv_bfloat16 *tile) {
+    enum { runs = width / LH_BF16_RUN, pitch = lh_tile_shape<width>::pitch };
+    const element *first = lh_head_row<element>(heads, batch, head, 0);
+    const bool whole = lh_loads_runs(first, heads.token_stride);
+    for (int i = (int)threadIdx.x; i < rows * runs; i += LH_TILE_THREADS) {
+        const int row = i / runs, column = i % runs * LH_BF16_RUN;
+        const int64_t token = token_of(row);
+        const element *from = first + lh_max(token, 0) * heads.token_stride;
+        *reinterpret_cast<lh_bf16_run *>(tile + row * pitch + column) =
+            lh_bf16_load(from, column, token < 0 ? 0 : head_width, whole);
+    }
+}
+
+/* A block brings `rows` rows of a head into `tile` in bf16, that of token_of(n) to row n; zeros
+ * where it is negative. */
 template <int width, int rows, typename numbering>
 __device__ static inline void lh_stage_tokens(const lh_heads &heads, int64_t batch, int64_t head,
                                               int64_t head_width, const numbering &token_of,
                                               __nv_bfloat16 *tile) {
-    enum { runs = width / LH_BF16_RUN, pitch = lh_tile_shape<width>::pitch };
-    const real *first = lh_head_row(heads, batch, head, 0);
-    const bool whole =
-        (uintptr_t)first % sizeof(float4) == 0 && heads.token_stride % LH_BF16_RUN == 0;
-    for (int i = (int)threadIdx.x; i < rows * runs; i += LH_TILE_THREADS) {
-        const int row = i / runs, column = i % runs * LH_BF16_RUN;
-        const int64_t token = token_of(row);
-        const real *from = first + lh_max(token, 0) * heads.token_stride;
-        *reinterpret_cast<lh_bf16_run *>(tile + row * pitch + column) =
-            lh_bf16_load(from, column, token < 0 ? 0 : head_width, whole);
-    }
+    if (heads.dtype == LH_BF16)
+        lh_stage_elements<__nv_bfloat16, width, rows>(heads, batch, head, head_width, token_of,
+                                                      tile);
+    else
+        lh_stage_elements<real, width, rows>(heads, batch, head, head_width, token_of, tile);
 }
 
 /* Tokens [begin, begin + 64); zeros from `end` on. */
@@ -212,11 +222,22 @@ __device__ static inline void lh_put_rows(lh_sums (&sums)[width / LH_STEP], floa
 
 /* Where the rows of a warp's result go. */
 typedef struct lh_tile_rows {
-    real *data; /* row 0 */
-    int64_t token_stride;
+    real *data;                  /* elements of dtype; */
+    int64_t first, token_stride; /* where row 0 begins, and how far apart rows are */
     int rows, width;
     lh_write write;
+    lh_dtype dtype;
 } lh_tile_rows;
+
+/* Those of a head's tokens from `token` on, of which there are `end`; up to 16. */
+__device__ static inline lh_tile_rows lh_rows_of(const lh_heads &heads, int64_t batch, int64_t head,
+                                                 int64_t token, int64_t end, int64_t head_width,
+                                                 lh_write write) {
+    return {heads.data,         lh_head_offset(heads, batch, head, token),
+            heads.token_stride, (int)lh_min(end - token, LH_STEP),
+            (int)head_width,    write,
+            heads.dtype};
+}
 
 /* Stores a warp's 16 rows, scaled. */
 template <int width>
@@ -224,7 +245,8 @@ __device__ static inline void lh_store_rows(lh_sums (&sums)[width / LH_STEP], re
                                             const lh_tile_rows &to, float *scratch, int lane) {
     lh_put_rows<width>(sums, scratch, lane, [&](int row, int column, real value) {
         if (row < to.rows && column < to.width)
-            lh_store(to.data + row * to.token_stride + column, to.write, scale * value);
+            lh_store_as(to.dtype, to.data, to.first + row * to.token_stride + column, to.write,
+                        scale * value);
     });
 }
 
@@ -295,7 +317,7 @@ __device__ static inline void lh_stage_positions(const lh_attention_spec &spec,
                                                  const lh_tile_pair &pair, int64_t head,
                                                  __nv_bfloat16 *vectors) {
     const int64_t table = spec.position_heads > 1 ? spec.position_count * spec.head_width : 0;
-    const lh_heads entries = {(real *)spec.positions, 0, spec.head_width, table};
+    const lh_heads entries = {(real *)spec.positions, 0, spec.head_width, table, LH_REAL};
     const int64_t nearest = pair.query - spec.source[pair.source].first - pair.key - (LH_TILE - 1);
     const auto entry_of = [&](int x) { return lh_position_entry(spec, nearest + x); };
     lh_stage_tokens<width, 2 * LH_TILE>(entries, 0, head, spec.head_width, entry_of, vectors);

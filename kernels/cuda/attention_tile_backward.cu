@@ -108,9 +108,8 @@ store_queries(const lh_attention_backward_args &a, const tile_parts &p, int64_t 
     if (rows->at.lane == 0)
         p.scale[(batch * spec.heads + head) * stripes + query / LH_STEP] = scale_sum;
     if (a.dq.data == NULL) return;
-    const lh_tile_rows to = {lh_head_row(a.dq, batch, head, query), a.dq.token_stride,
-                             (int)lh_min(spec.queries - query, LH_STEP), (int)spec.head_width,
-                             a.dq_write};
+    const lh_tile_rows to =
+        lh_rows_of(a.dq, batch, head, query, spec.queries, spec.head_width, a.dq_write);
     lh_store_rows<width>(rows->dq, spec.scale * lh_scale_of_head(spec, head), to,
                          lh_scratch_of<width>(memory->row[0], rows->at.first), rows->at.lane);
 }
@@ -282,17 +281,15 @@ template <int width, bool placed>
 __device__ static inline void
 store_keys(const lh_attention_spec &spec, const lh_key_source &source, int64_t batch, int64_t head,
            int64_t key, backward_memory<width, placed> *memory, key_rows<width> *rows) {
-    lh_tile_rows to = {NULL, 0, (int)lh_min(source.count - key, LH_STEP), (int)spec.head_width,
-                       source.write};
     if (source.dk.data != NULL) {
-        to.data = lh_head_row(source.dk, batch, head, key);
-        to.token_stride = source.dk.token_stride;
+        const lh_tile_rows to =
+            lh_rows_of(source.dk, batch, head, key, source.count, spec.head_width, source.write);
         lh_store_rows<width>(rows->dk, spec.scale * lh_scale_of_head(spec, head), to,
                              lh_scratch_of<width>(memory->row[0], rows->at.first), rows->at.lane);
     }
     if (source.dv.data != NULL) {
-        to.data = lh_head_row(source.dv, batch, head, key);
-        to.token_stride = source.dv.token_stride;
+        const lh_tile_rows to =
+            lh_rows_of(source.dv, batch, head, key, source.count, spec.head_width, source.write);
         lh_store_rows<width>(rows->dv, 1, to, lh_scratch_of<width>(memory->row[1], rows->at.first),
                              rows->at.lane);
     }

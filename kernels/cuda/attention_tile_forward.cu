@@ -119,9 +119,8 @@ finish_rows(const lh_attention_forward_args &a, int64_t batch, int64_t head, int
     const int lane = rows->lane, row = lane / LH_LANES_OF_ROW;
     const lh_row_state state = rows->state;
     lh_multiply_out<width>(state.sum == 0 ? 0 : 1 / state.sum, memory, rows);
-    const lh_tile_rows to = {lh_head_row(a.out, batch, head, query), a.out.token_stride,
-                             (int)lh_min(spec.queries - query, LH_STEP), (int)spec.head_width,
-                             LH_SET};
+    const lh_tile_rows to =
+        lh_rows_of(a.out, batch, head, query, spec.queries, spec.head_width, LH_SET);
     lh_store_rows<width>(
         rows->out, 1, to,
         reinterpret_cast<float *>(memory.q + rows->first * lh_tile_shape<width>::pitch), lane);

@@ -1,4 +1,5 @@
-/* Rounding f32 to bf16: what the tensor cores multiply. */
+/* What the tensor cores multiply: runs of elements in bf16, rounded where they lie in memory as
+ * f32. */
 #ifndef LH_KERNELS_CUDA_BF16_CUH
 #define LH_KERNELS_CUDA_BF16_CUH
 
@@ -14,9 +15,9 @@ typedef struct __align__(8) lh_bf16_run {
 }
 lh_bf16_run;
 
-/* Whether rows that are `pitch` apart all begin where four floats may be loaded at once. */
-static inline bool lh_loads_runs(const real *x, int64_t pitch) {
-    return (uintptr_t)x % sizeof(float4) == 0 && pitch % LH_BF16_RUN == 0;
+/* Whether rows that are `pitch` apart all begin where four elements may be loaded at once. */
+template <typename element> LH_INLINE bool lh_loads_runs(const element *x, int64_t pitch) {
+    return (uintptr_t)x % (LH_BF16_RUN * sizeof(element)) == 0 && pitch % LH_BF16_RUN == 0;
 }
 
 /* Elements [begin, begin + 4) of a row of `width`, rounded to nearest even; 0 past its end. */
@@ -33,6 +34,17 @@ __device__ static inline lh_bf16_run lh_bf16_load(const real *row, int64_t begin
     }
     return {{__float2bfloat16_rn(x.x), __float2bfloat16_rn(x.y), __float2bfloat16_rn(x.z),
              __float2bfloat16_rn(x.w)}};
+}
+
+__device__ static inline lh_bf16_run lh_bf16_load(const __nv_bfloat16 *row, int64_t begin,
+                                                  int64_t width, bool whole) {
+    if (whole && begin + LH_BF16_RUN <= width)
+        return *reinterpret_cast<const lh_bf16_run *>(row + begin);
+    lh_bf16_run x;
+    LH_UNROLL
+    for (int i = 0; i < LH_BF16_RUN; ++i)
+        x.at[i] = begin + i < width ? row[begin + i] : __float2bfloat16_rn(0);
+    return x;
 }
 
 #endif

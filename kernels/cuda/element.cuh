@@ -29,6 +29,19 @@ template <typename element> LH_INLINE element *lh_elements(real *x) {
     return reinterpret_cast<element *>(x);
 }
 
+/* The same where the dtype is known to the call alone, for elements that are few or far between. */
+__device__ static inline real lh_load_as(lh_dtype dtype, const real *x, int64_t i) {
+    return dtype == LH_BF16 ? lh_load(lh_elements<__nv_bfloat16>(x) + i) : x[i];
+}
+
+__device__ static inline void lh_store_as(lh_dtype dtype, real *y, int64_t i, lh_write write,
+                                          real value) {
+    if (dtype == LH_BF16)
+        lh_store(lh_elements<__nv_bfloat16>(y) + i, write, value);
+    else
+        lh_store(y + i, write, value);
+}
+
 /* Calls the instance of a function template for a dtype; gives its lh_status. */
 #define LH_FOR_ELEMENT(dtype, function, ...)                                                       \
     ((dtype) == LH_REAL   ? function<real>(__VA_ARGS__)                                            \

@@ -19,15 +19,15 @@ enum {
 };
 
 static lh_heads heads_of(const lh_tensor *x) {
-    return lh_heads_at(x, lh_tensor_real(x));
+    return lh_heads_at(x, lh_tensor_activation(x));
 }
 
 /* A view that the kernel can read: [batch][tokens][heads][head_width], the last axis dense. */
-static lh_tensor *readable(lh_tape *tape, lh_tensor *x) {
+static lh_tensor *readable(lh_tape *tape, lh_tensor *x, lh_dtype dtype) {
     if (x == NULL || x->rank != 4) return NULL;
-    return x->dtype == LH_REAL && (x->stride[3] == 1 || x->shape[3] == 1)
+    return x->dtype == dtype && (x->stride[3] == 1 || x->shape[3] == 1)
                ? x
-               : lh_convert(tape, x, LH_REAL);
+               : lh_convert(tape, x, dtype);
 }
 
 static bool keys_fit(const lh_tensor *q, const lh_keys *keys) {
@@ -187,7 +187,7 @@ static bool positions_fit(const lh_tensor *q, const lh_tensor *positions) {
 
 /* Collects and checks the tensors; false after a message. */
 static bool collect(lh_tape *tape, const lh_attention *attention, lh_tensor *q, lh_tensor **t) {
-    t[QUERY] = readable(tape, q);
+    t[QUERY] = readable(tape, q, q->dtype);
     if (t[QUERY] == NULL || attention->key_count < 1 || attention->key_count > LH_KEY_SOURCES) {
         (void)lh_fail(LH_ESHAPE, "attention: queries %s, %d key sources (1 to %d)",
                       q != NULL ? lh_shape_text(q) : "none", attention->key_count, LH_KEY_SOURCES);
@@ -201,8 +201,8 @@ static bool collect(lh_tape *tape, const lh_attention *attention, lh_tensor *q, 
                           keys->v != NULL ? lh_shape_text(keys->v) : "none");
             return false;
         }
-        t[FIRST_KEY + 2 * i] = readable(tape, keys->k);
-        t[FIRST_KEY + 2 * i + 1] = readable(tape, keys->v);
+        t[FIRST_KEY + 2 * i] = readable(tape, keys->k, q->dtype);
+        t[FIRST_KEY + 2 * i + 1] = readable(tape, keys->v, q->dtype);
         t[FIRST_FILLED + i] = keys->filled;
     }
     t[HEAD_SCALE] = attention->head_scale;
@@ -235,7 +235,7 @@ lh_tensor *lh_attend(lh_tape *tape, const lh_attention *attention, lh_tensor *q)
         if (t[RANDOM_KEY] == NULL) return NULL;
     }
     const int64_t lse_shape[] = {q->shape[0], q->shape[2], q->shape[1]};
-    t[OUT] = lh_tape_new(tape, LH_REAL, q->rank, q->shape);
+    t[OUT] = lh_tape_new_like(tape, q);
     t[LSE] = lh_tape_new(tape, LH_REAL, 3, lse_shape);
     if (t[OUT] == NULL || t[LSE] == NULL) return NULL;
     const lh_attention_forward_args args = {.spec = spec_of(tape, attention, t),

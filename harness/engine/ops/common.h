@@ -25,7 +25,8 @@ static inline lh_heads lh_heads_at(const lh_tensor *x, real *data) {
     return (lh_heads){.data = data,
                       .batch_stride = x->stride[0],
                       .token_stride = x->stride[1],
-                      .head_stride = x->stride[2]};
+                      .head_stride = x->stride[2],
+                      .dtype = x->dtype};
 }
 
 /* A matrix product in the precision of the pool. */

@@ -2,35 +2,28 @@
 
 enum { QUERY, KEY, VALUE, INPUTS, OUT = INPUTS, CHOSEN, LSE, SAVED };
 
-static lh_heads heads_at(const lh_tensor *x, real *data) {
-    return (lh_heads){.data = data,
-                      .batch_stride = x->stride[0],
-                      .token_stride = x->stride[1],
-                      .head_stride = x->stride[2]};
-}
-
 static lh_heads heads_of(const lh_tensor *x) {
-    return heads_at(x, lh_tensor_real(x));
+    return lh_heads_at(x, lh_tensor_real(x));
 }
 
 static lh_status prob_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *const *t = node->saved;
-    lh_prob_attention_backward_args args = {.spec = *(const lh_prob_attention_spec *)node->args,
-                                            .q = heads_of(t[QUERY]),
-                                            .k = heads_of(t[KEY]),
-                                            .v = heads_of(t[VALUE]),
-                                            .out = heads_of(t[OUT]),
-                                            .dout =
-                                                heads_at(t[OUT], lh_gradient_read(node->output[0])),
-                                            .chosen = lh_tensor_integer(t[CHOSEN]),
-                                            .lse = lh_tensor_real(t[LSE])};
+    lh_prob_attention_backward_args args = {
+        .spec = *(const lh_prob_attention_spec *)node->args,
+        .q = heads_of(t[QUERY]),
+        .k = heads_of(t[KEY]),
+        .v = heads_of(t[VALUE]),
+        .out = heads_of(t[OUT]),
+        .dout = lh_heads_at(t[OUT], lh_gradient_read(node->output[0])),
+        .chosen = lh_tensor_integer(t[CHOSEN]),
+        .lse = lh_tensor_real(t[LSE])};
     lh_heads *gradient[INPUTS] = {&args.dq, &args.dk, &args.dv};
     lh_write *write[INPUTS] = {&args.dq_write, &args.dk_write, &args.dv_write};
     for (int i = 0; i < INPUTS; ++i) {
         real *data = NULL;
         if (node->input[i] == NULL) continue;
         LH_TRY(lh_gradient_write(node->input[i], &data, write[i]));
-        *gradient[i] = heads_at(t[i], data);
+        *gradient[i] = lh_heads_at(t[i], data);
     }
     return LH_RUN_W(lh_tape_pool(tape), prob_attention_backward, &args);
 }

@@ -15,13 +15,6 @@ enum {
     SAVED = FIRST_FILLED + LH_KEY_SOURCES
 };
 
-static lh_heads heads_at(const lh_tensor *x, real *data) {
-    return (lh_heads){.data = data,
-                      .batch_stride = x->stride[0],
-                      .token_stride = x->stride[1],
-                      .head_stride = x->stride[2]};
-}
-
 static const real *read_list(const lh_tensor *list, int32_t *count) {
     if (list == NULL) return NULL;
     *count = (int32_t)lh_tensor_count(list);
@@ -37,7 +30,7 @@ static lh_rem_spec spec_of(const lh_rem_spec *sources, lh_tensor *const *t) {
     spec.mu = lh_tensor_real(t[MU]);
     for (int i = 0; i < spec.source_count; ++i) {
         lh_tensor *v = t[FIRST_VALUE + i], *filled = t[FIRST_FILLED + i];
-        spec.source[i].v = heads_at(v, lh_tensor_real(v));
+        spec.source[i].v = lh_heads_at(v, lh_tensor_real(v));
         if (filled != NULL) spec.source[i].filled = lh_tensor_integer(filled);
     }
     return spec;
@@ -52,9 +45,9 @@ static lh_status encode_backward(lh_tape *tape, lh_node *node) {
     const lh_tensor *attended = t[ATTENDED];
     lh_rem_backward_args args = {
         .spec = spec_of(node->args, t),
-        .attention = heads_at(attended, lh_tensor_real(attended)),
-        .dout = heads_at(attended, lh_gradient_read(node->output[0])),
-        .dattention = heads_at(attended, NULL),
+        .attention = lh_heads_at(attended, lh_tensor_real(attended)),
+        .dout = lh_heads_at(attended, lh_gradient_read(node->output[0])),
+        .dattention = lh_heads_at(attended, NULL),
     };
     LH_TRY(list_gradient(node->input[ATTENDED], &args.dattention.data, &args.dattention_write));
     LH_TRY(list_gradient(node->input[ETA], &args.deta, &args.deta_write));
@@ -65,7 +58,7 @@ static lh_status encode_backward(lh_tape *tape, lh_node *node) {
         lh_key_source *source = &args.spec.source[i];
         real *data = NULL;
         LH_TRY(list_gradient(node->input[FIRST_VALUE + i], &data, &source->write));
-        source->dv = heads_at(t[FIRST_VALUE + i], data);
+        source->dv = lh_heads_at(t[FIRST_VALUE + i], data);
     }
     return LH_RUN_W(lh_tape_pool(tape), rem_backward, &args);
 }
@@ -150,8 +143,8 @@ lh_tensor *lh_encode_recurrence(lh_tape *tape, const lh_recurrence *recurrence, 
     lh_tensor *y = lh_tape_new_like(tape, attended);
     if (y == NULL) return NULL;
     const lh_rem_forward_args args = {.spec = spec_of(&spec, t),
-                                      .attention = heads_at(attended, lh_tensor_real(attended)),
-                                      .out = heads_at(y, lh_tensor_real(y))};
+                                      .attention = lh_heads_at(attended, lh_tensor_real(attended)),
+                                      .out = lh_heads_at(y, lh_tensor_real(y))};
     const lh_record record = {.op = "recurrence",
                               .backward = encode_backward,
                               .input = t,
