@@ -166,7 +166,8 @@ static inline lh_status lh_attention_delta(const lh_launch *launch, const lh_hea
         const int64_t d = lh_head_offset(dout, pair / heads, pair % heads, query);
         real sum = 0;
         for (int64_t x = lane; x < width; x += LH_WARP)
-            sum += lh_load_as(out.dtype, out.data, o + x) * lh_load_as(dout.dtype, dout.data, d + x);
+            sum +=
+                lh_load_as(out.dtype, out.data, o + x) * lh_load_as(dout.dtype, dout.data, d + x);
         sum = lh_warp_sum(sum);
         if (lane == 0) delta[number] = sum;
     });

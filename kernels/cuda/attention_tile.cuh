@@ -76,11 +76,11 @@ template <typename element, int width, int rows, typename numbering>
 __device__ static inline void lh_stage_elements(const lh_heads &heads, int64_t batch, int64_t head,
                                                 int64_t head_width, const numbering &token_of,
                                                 __nv_bfloat16 *tile) {
-    enum { runs = width / LH_BF16_RUN, pitch = lh_tile_shape<width>::pitch };
+    enum { runs = width / LH_RUN, pitch = lh_tile_shape<width>::pitch };
     const element *first = lh_head_row<element>(heads, batch, head, 0);
     const bool whole = lh_loads_runs(first, heads.token_stride);
     for (int i = (int)threadIdx.x; i < rows * runs; i += LH_TILE_THREADS) {
-        const int row = i / runs, column = i % runs * LH_BF16_RUN;
+        const int row = i / runs, column = i % runs * LH_RUN;
         const int64_t token = token_of(row);
         const element *from = first + lh_max(token, 0) * heads.token_stride;
         *reinterpret_cast<lh_bf16_run *>(tile + row * pitch + column) =

@@ -1,5 +1,6 @@
 /* Strided copy. A block of a plane whose dense axes differ goes through a tile of shared memory, so
- * that both its reads and its writes are dense; everything else is one thread per element. */
+ * that both its reads and its writes are dense; lines that are dense in both go by runs, everything
+ * else is one thread per element. */
 #include "kernels/cuda/element.cuh"
 
 enum { TILE = 32, ROWS_AT_ONCE = LH_THREADS / TILE };
@@ -63,6 +64,20 @@ static lh_status copy_elements(const lh_launch *launch, const copy_box &box) {
     });
 }
 
+/* Along the last axis both are dense. */
+template <typename from, typename to>
+static lh_status copy_lines(const lh_launch *launch, const copy_box &box) {
+    const from *data = lh_elements<from>(box.x);
+    to *place = lh_elements<to>(box.y);
+    const int64_t width = box.axis[box.rank - 1].size;
+    return lh_each_row_run(
+        launch, count_of(&box, box.rank - 1), width, [=] __device__(int64_t line, int64_t begin) {
+            int64_t x, y;
+            locate(box, box.rank - 1, line, &x, &y);
+            lh_store_run(place + y, begin, width, box.write, lh_load_run(data + x, begin, width));
+        });
+}
+
 /* The last two axes are the plane: x is dense along the first of them, y along the second. */
 template <typename from, typename to>
 __global__ void __launch_bounds__(LH_THREADS)
@@ -85,6 +100,12 @@ __global__ void __launch_bounds__(LH_THREADS)
                 lh_store(&target[y + (r + i) * row.y_stride + c + lane], box.write, tile[lane][i]);
         __syncthreads();
     }
+}
+
+static bool is_dense(const copy_box *box) {
+    if (box->rank == 0) return false;
+    const copy_axis last = box->axis[box->rank - 1];
+    return last.x_stride == 1 && last.y_stride == 1;
 }
 
 /* The axis along which x is dense while y is dense along the last; -1 when there is none. */
@@ -113,8 +134,9 @@ static lh_status copy_planes(const lh_launch *launch, copy_box box, int dense) {
 template <typename from, typename to>
 static lh_status copy_between(const lh_launch *launch, const copy_box &box) {
     const int dense = transposed_axis(&box);
-    return dense >= 0 ? copy_planes<from, to>(launch, box, dense)
-                      : copy_elements<from, to>(launch, box);
+    if (dense >= 0) return copy_planes<from, to>(launch, box, dense);
+    return is_dense(&box) ? copy_lines<from, to>(launch, box)
+                          : copy_elements<from, to>(launch, box);
 }
 
 template <typename from>

@@ -7,13 +7,18 @@ static lh_status drop(const lh_launch *launch, const lh_dropout_args *args) {
     element *y = lh_elements<element>(a.y);
     const uint32_t threshold = lh_dropout_threshold(a.rate);
     const real scale = (real)(1 / (1 - a.rate));
-    return lh_each(launch, a.outer * a.length * a.width, [=] __device__(int64_t i) {
-        const int64_t line = i / a.width;
-        const int64_t row = a.period > 0 ? line % a.length % a.period : line;
-        const int64_t at = row * a.width + i % a.width + (a.period > 0 ? 0 : a.first);
-        const uint32_t word = lh_random_word(*a.key, (uint64_t)at);
-        lh_store(&y[i], a.write, word >= threshold ? lh_load(&x[i]) * scale : 0);
-    });
+    return lh_each_row_run(
+        launch, a.outer * a.length, a.width, [=] __device__(int64_t line, int64_t begin) {
+            const int64_t row = a.period > 0 ? line % a.length % a.period : line;
+            const int64_t word = row * a.width + begin + (a.period > 0 ? 0 : a.first);
+            lh_run value = lh_load_run(x + line * a.width, begin, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n) {
+                const bool keep = lh_random_word(*a.key, (uint64_t)(word + n)) >= threshold;
+                value.at[n] = keep ? value.at[n] * scale : 0;
+            }
+            lh_store_run(y + line * a.width, begin, a.width, a.write, value);
+        });
 }
 
 lh_status lh_cuda_dropout(const lh_launch *launch, const lh_dropout_args *args) {

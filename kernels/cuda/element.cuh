@@ -29,6 +29,80 @@ template <typename element> LH_INLINE element *lh_elements(real *x) {
     return reinterpret_cast<element *>(x);
 }
 
+/* ---- runs of neighbours ---- */
+
+/* What a thread loads and stores at once: with a single element of 2 bytes to a thread too few
+ * bytes would be under way to keep the memory busy. */
+enum { LH_RUN = 4 };
+
+typedef struct lh_run {
+    real at[LH_RUN];
+} lh_run;
+
+template <typename element> struct __align__(LH_RUN * sizeof(element)) lh_packed_run {
+    element at[LH_RUN];
+};
+
+/* Whether elements [begin, begin + 4) of `count` may be moved in one piece; begin is a multiple
+ * of 4.
+ */
+template <typename element>
+__device__ static inline bool lh_is_packed(const element *x, int64_t begin, int64_t count) {
+    return (uintptr_t)x % sizeof(lh_packed_run<element>) == 0 && begin + LH_RUN <= count;
+}
+
+/* Elements [begin, begin + 4) of `count`; 0 past the end. */
+template <typename element>
+__device__ static inline lh_run lh_load_run(const element *x, int64_t begin, int64_t count) {
+    lh_run run;
+    if (lh_is_packed(x, begin, count)) {
+        const lh_packed_run<element> packed =
+            *reinterpret_cast<const lh_packed_run<element> *>(x + begin);
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            run.at[n] = lh_load(&packed.at[n]);
+    } else {
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            run.at[n] = begin + n < count ? lh_load(&x[begin + n]) : 0;
+    }
+    return run;
+}
+
+template <typename element>
+__device__ static inline void lh_store_run(element *y, int64_t begin, int64_t count, lh_write write,
+                                           const lh_run &run) {
+    if (lh_is_packed(y, begin, count)) {
+        lh_packed_run<element> *place = reinterpret_cast<lh_packed_run<element> *>(y + begin);
+        lh_packed_run<element> packed = {};
+        if (write == LH_ADD) packed = *place;
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            lh_store(&packed.at[n], write, run.at[n]);
+        *place = packed;
+    } else {
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            if (begin + n < count) lh_store(&y[begin + n], write, run.at[n]);
+    }
+}
+
+/* Calls body(begin), a __device__ lambda, for the runs of `count` elements in any order. */
+template <typename work>
+static inline lh_status lh_each_run(const lh_launch *launch, int64_t count, work body) {
+    return lh_each(launch, lh_chunk_count(count, LH_RUN),
+                   [=] __device__(int64_t i) { body(i * LH_RUN); });
+}
+
+/* The same for the rows of a matrix: body(row, begin). */
+template <typename work>
+static inline lh_status lh_each_row_run(const lh_launch *launch, int64_t rows, int64_t width,
+                                        work body) {
+    const int64_t runs = lh_chunk_count(width, LH_RUN);
+    return lh_each(launch, rows * runs,
+                   [=] __device__(int64_t i) { body(i / runs, i % runs * LH_RUN); });
+}
+
 /* The same where the dtype is known to the call alone, for elements that are few or far between. */
 __device__ static inline real lh_load_as(lh_dtype dtype, const real *x, int64_t i) {
     return dtype == LH_BF16 ? lh_load(lh_elements<__nv_bfloat16>(x) + i) : x[i];

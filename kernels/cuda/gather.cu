@@ -5,11 +5,13 @@ static lh_status gather(const lh_launch *launch, const lh_gather_args *args) {
     const lh_gather_args a = *args;
     element *y = lh_elements<element>(a.y);
     int32_t *fault = lh_stream_of(launch)->fault;
-    return lh_each(launch, a.rows * a.width, [=] __device__(int64_t i) {
-        const int64_t entry = a.index[i / a.width];
+    return lh_each_row_run(launch, a.rows, a.width, [=] __device__(int64_t row, int64_t begin) {
+        const int64_t entry = a.index[row];
         const bool valid = entry >= 0 && entry < a.entries;
+        lh_run value = {};
+        if (valid) value = lh_load_run(a.table + entry * a.width, begin, a.width);
         if (!valid) lh_raise(fault, LH_CUDA_gather);
-        lh_store(&y[i], LH_SET, valid ? a.table[entry * a.width + i % a.width] : 0);
+        lh_store_run(y + row * a.width, begin, a.width, LH_SET, value);
     });
 }
 

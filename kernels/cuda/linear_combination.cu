@@ -5,10 +5,15 @@ static lh_status combine(const lh_launch *launch, const lh_linear_combination_ar
     const lh_linear_combination_args c = *args;
     const element *a = lh_elements<element>(c.a), *b = lh_elements<element>(c.b);
     element *y = lh_elements<element>(c.y);
-    return lh_each(launch, c.count, [=] __device__(int64_t i) {
-        real value = c.alpha * lh_load(&a[i]);
-        if (b != NULL) value += c.beta * lh_load(&b[i]);
-        lh_store(&y[i], c.write, value);
+    return lh_each_run(launch, c.count, [=] __device__(int64_t begin) {
+        lh_run sum = lh_load_run(a, begin, c.count), other = {};
+        if (b != NULL) other = lh_load_run(b, begin, c.count);
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n) {
+            sum.at[n] *= c.alpha;
+            if (b != NULL) sum.at[n] += c.beta * other.at[n];
+        }
+        lh_store_run(y, begin, c.count, c.write, sum);
     });
 }
 

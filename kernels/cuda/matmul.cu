@@ -60,13 +60,13 @@ static lh_status round_operand(const lh_launch *launch, void *memory, operand *x
     const operand from = *x;
     if (from.type == CUDA_R_16BF) return LH_OK;
     const real *data = (const real *)from.data;
-    const int64_t pitch = rounded_pitch(from), runs = pitch / LH_BF16_RUN;
-    const bool whole = lh_loads_runs(data, from.leading) && from.step % LH_BF16_RUN == 0;
+    const int64_t pitch = rounded_pitch(from), runs = pitch / LH_RUN;
+    const bool whole = lh_loads_runs(data, from.leading) && from.step % LH_RUN == 0;
     lh_bf16_run *to = (lh_bf16_run *)memory;
     LH_CUDA_TRY(lh_each(launch, from.count * from.rows * runs, [=] __device__(int64_t i) {
         const int64_t row = i / runs, matrix = row / from.rows;
         const real *begin = data + matrix * from.step + row % from.rows * from.leading;
-        to[i] = lh_bf16_load(begin, i % runs * LH_BF16_RUN, from.columns, whole);
+        to[i] = lh_bf16_load(begin, i % runs * LH_RUN, from.columns, whole);
     }));
     x->data = memory;
     x->type = CUDA_R_16BF;
@@ -121,12 +121,18 @@ template <typename element>
 static lh_status finish(const lh_launch *launch, const lh_matmul_args *args) {
     const lh_matmul_args a = *args;
     element *c = lh_elements<element>(a.c), *pre = lh_elements<element>(a.pre);
-    return lh_each(launch, a.batch * a.m * a.n, [=] __device__(int64_t i) {
-        const int64_t column = i % a.n, row = i / a.n;
-        const int64_t at = row / a.m * a.c_step + row % a.m * a.c_leading + column;
-        const real value = lh_load(&c[at]) + (a.bias != NULL ? a.bias[column] : 0);
-        if (pre != NULL) lh_store(&pre[at], LH_SET, value);
-        lh_store(&c[at], LH_SET, lh_unary_value(a.activation, value));
+    return lh_each_row_run(launch, a.batch * a.m, a.n, [=] __device__(int64_t row, int64_t begin) {
+        const int64_t at = row / a.m * a.c_step + row % a.m * a.c_leading;
+        lh_run value = lh_load_run(c + at, begin, a.n), bias = {};
+        if (a.bias != NULL) bias = lh_load_run(a.bias, begin, a.n);
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            value.at[n] += bias.at[n];
+        if (pre != NULL) lh_store_run(pre + at, begin, a.n, LH_SET, value);
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            value.at[n] = lh_unary_value(a.activation, value.at[n]);
+        lh_store_run(c + at, begin, a.n, LH_SET, value);
     });
 }
 

@@ -4,10 +4,15 @@
 template <typename element>
 static lh_status forward(const lh_launch *launch, const lh_unary_forward_args *args) {
     const lh_unary_op op = args->op;
+    const int64_t count = args->count;
     const element *x = lh_elements<element>(args->x);
     element *y = lh_elements<element>(args->y);
-    return lh_each(launch, args->count, [=] __device__(int64_t i) {
-        lh_store(&y[i], LH_SET, lh_unary_value(op, lh_load(&x[i])));
+    return lh_each_run(launch, count, [=] __device__(int64_t begin) {
+        lh_run value = lh_load_run(x, begin, count);
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            value.at[n] = lh_unary_value(op, value.at[n]);
+        lh_store_run(y, begin, count, LH_SET, value);
     });
 }
 
@@ -20,12 +25,17 @@ template <typename element>
 static lh_status backward(const lh_launch *launch, const lh_unary_backward_args *args) {
     const lh_unary_op op = args->op;
     const lh_write write = args->write;
+    const int64_t count = args->count;
     const element *read = lh_elements<element>(lh_unary_reads_output(op) ? args->y : args->x);
     const element *dy = lh_elements<element>(args->dy);
     element *dx = lh_elements<element>(args->dx);
-    return lh_each(launch, args->count, [=] __device__(int64_t i) {
-        const real slope = op == LH_UNARY_IDENTITY ? 1.0f : lh_unary_slope(op, lh_load(&read[i]));
-        lh_store(&dx[i], write, lh_load(&dy[i]) * slope);
+    return lh_each_run(launch, count, [=] __device__(int64_t begin) {
+        lh_run slope = {}, value = lh_load_run(dy, begin, count);
+        if (op != LH_UNARY_IDENTITY) slope = lh_load_run(read, begin, count);
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            value.at[n] *= lh_unary_slope(op, slope.at[n]);
+        lh_store_run(dx, begin, count, write, value);
     });
 }
 
