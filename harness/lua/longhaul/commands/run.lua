@@ -68,15 +68,22 @@ local function run(values, rest)
   return failed > 0 and command.failed or command.ok
 end
 
+-- The experiments that a run of this one runs: those whose rows its charts show, then itself.
+local function all_of(experiment)
+  local list = { table.unpack(experiment.sources) }
+  list[#list + 1] = experiment
+  return list
+end
+
 local function list(values, rest)
-  local experiment = load_script(values, rest)
-  for _, row in ipairs(experiment.rows) do
-    print(("%-28s %-14s %-12s %s"):format(row.label, row.dataset, row.model.name, row.line))
+  for _, experiment in ipairs(all_of((load_script(values, rest)))) do
+    for _, row in ipairs(experiment.rows) do
+      print(("%-28s %-14s %-12s %s"):format(row.label, row.dataset, row.model.name, row.line))
+    end
   end
 end
 
-local function dry_run(values, rest)
-  local experiment, settings = load_script(values, rest)
+local function show_plan(experiment, settings)
   experiment:baseline()
   for _, entry in ipairs(runner.plan(experiment, settings)) do
     local row = entry.row
@@ -86,6 +93,11 @@ local function dry_run(values, rest)
       row.label, row.dataset, entry.seed, progress.amount(model.total),
       progress.amount(model.flops_per_token)))
   end
+end
+
+local function dry_run(values, rest)
+  local experiment, settings = load_script(values, rest)
+  for _, each in ipairs(all_of(experiment)) do show_plan(each, settings) end
 end
 
 local function tables(values, rest)
@@ -128,11 +140,17 @@ local function slurm(values, rest)
   local experiment, settings = load_script(values, rest)
   local threads = values.threads and integer(values.threads, "threads") or 2
   local together = values.ranks and integer(values.ranks, "ranks") or 1
-  local line = run_line(values, rest[1], threads)
+  local line, runs = run_line(values, rest[1], threads), #runner.plan(experiment, settings)
+  if runs == 0 then
+    local names = {}
+    for i, source in ipairs(experiment.sources) do names[i] = source.name end
+    local hint = #names > 0 and ": make job arrays of " .. table.concat(names, ", ") or " that is wanted"
+    error(("%s has no row of its own%s"):format(experiment.name, hint), 0)
+  end
   local function say(...) print((...):format(select(2, ...))) end
   say("#!/bin/sh")
   say("#SBATCH --job-name=%s", experiment.name)
-  say("#SBATCH --array=1-%d", #runner.plan(experiment, settings))
+  say("#SBATCH --array=1-%d", runs)
   say("#SBATCH --ntasks=%d --cpus-per-task=%d", together, threads)
   if settings.device == "cuda" then say("#SBATCH --gpus-per-task=1") end
   say("#SBATCH --signal=%sTERM@120", together == 1 and "B:" or "")
