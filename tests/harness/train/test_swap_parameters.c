@@ -176,6 +176,7 @@ TEST(a_checkpoint_goes_on_with_swapping_or_without) {
         CHECK(same_values(whole, second) && !same_values(whole, first));
         REQUIRE_OK(lh_session_save_weights(second, path, false));
         REQUIRE_OK(open_reformer(options, trains[swaps], &third));
+        REQUIRE_OK(lh_session_load_weights(second, path, false));
         REQUIRE_OK(lh_session_load_weights(third, path, false));
         REQUIRE_OK(lh_session_evaluate(second, LH_TEST, &a));
         REQUIRE_OK(lh_session_evaluate(third, LH_TEST, &b));

@@ -1,5 +1,7 @@
 #include "tests/harness/train/trigram.h"
 
+#include <string.h>
+
 /* ---- model ---- */
 
 typedef struct trigram {
