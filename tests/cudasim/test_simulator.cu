@@ -266,6 +266,17 @@ TEST(a_captured_stream_refuses_what_would_wait_or_be_gone) {
     release(x);
 }
 
+TEST(host_memory_is_pinned_once) {
+    float host[4] = {1, 2, 3, 4}, *x = device_floats(4);
+    CHECK_EQ_INT(cudaHostRegister(host, sizeof host, cudaHostRegisterDefault), cudaSuccess);
+    CHECK_EQ_INT(cudaHostRegister(host, sizeof host, cudaHostRegisterDefault),
+                 cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaHostRegister(x, sizeof host, cudaHostRegisterDefault), cudaErrorInvalidValue);
+    CHECK_EQ_INT(cudaHostUnregister(host), cudaSuccess);
+    CHECK_EQ_INT(cudaHostUnregister(host), cudaErrorInvalidValue);
+    release(x);
+}
+
 #if defined(__SANITIZE_ADDRESS__)
 
 /* Whether the mistake ends the process. */
