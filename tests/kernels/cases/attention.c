@@ -216,9 +216,9 @@ static void backward(suite *s, const attention_shape *shape, attention_flags fla
     case_run(s);
 }
 
-/* Some rows of all shapes; more where position vectors meet several tiles of tokens. */
+/* Some rows of all shapes; one more where position vectors meet several tiles of tokens. */
 static bool tries_coarse(int shape, int row) {
-    const bool placed = attention_flags_at(row).positions && row % 3 == 1;
+    const bool placed = attention_flags_at(row).positions && row == 1 + 3 * (shape % 2);
     return (row + shape) % 5 == 0 || (placed && attention_shapes[shape].queries > 64);
 }
 
