@@ -147,6 +147,32 @@ local function relative(series, names, base)
   return kept
 end
 
+-- A linear or logarithmic axis over the values with some room, and its place of a value in 0..1.
+local function scale_of(values, log)
+  local low, high = math.huge, -math.huge
+  for _, value in ipairs(values) do low, high = math.min(low, value), math.max(high, value) end
+  local to, from = function(v) return v end, function(v) return v end
+  if log then to, from = math.log, math.exp end
+  local a, b = to(low), to(high)
+  local room = b > a and 0.09 * (b - a) or math.max(0.1 * math.abs(a), 1e-6)
+  a, b = a - room, b + room
+  return {
+    low = from(a), high = from(b),
+    part = function(value) return (to(value) - a) / (b - a) end,
+    value = function(part) return from(a + part * (b - a)) end,
+  }
+end
+
+-- gnuplot would round a logarithmic axis to whole decades.
+local function logarithmic(blocks)
+  local values = {}
+  for _, points in ipairs(blocks) do
+    for _, point in ipairs(points) do values[#values + 1] = point[2] end
+  end
+  local scale = scale_of(values, true)
+  return ("set logscale y\nset yrange [%.10g:%.10g]"):format(scale.low, scale.high)
+end
+
 local function sweep(view, plot, dataset)
   local x, x_log = axis(plot.x)
   local y, y_log = axis(plot.y)
@@ -178,27 +204,11 @@ local function sweep(view, plot, dataset)
     { "band", plot.band and 1 or 0 } } do
     table.insert(lines, gnuplot.assign(pair[1], pair[2]))
   end
-  lines.after = { x_log and "set logscale x 2" or "", y_log and "set logscale y" or "" }
+  lines.after = { x_log and "set logscale x 2" or "", y_log and logarithmic(blocks) or "" }
   return "lines", lines
 end
 
 -- ---- pareto ----
-
--- A linear or logarithmic axis over the values with some room, and its place of a value in 0..1.
-local function scale_of(values, log)
-  local low, high = math.huge, -math.huge
-  for _, value in ipairs(values) do low, high = math.min(low, value), math.max(high, value) end
-  local to, from = function(v) return v end, function(v) return v end
-  if log then to, from = math.log, math.exp end
-  local a, b = to(low), to(high)
-  local room = b > a and 0.09 * (b - a) or math.max(0.1 * math.abs(a), 1e-6)
-  a, b = a - room, b + room
-  return {
-    low = from(a), high = from(b),
-    part = function(value) return (to(value) - a) / (b - a) end,
-    value = function(part) return from(a + part * (b - a)) end,
-  }
-end
 
 local function pareto_points(view, plot, dataset, x, y)
   local points, names, index = {}, {}, {}

@@ -130,7 +130,10 @@ t.test("charts are drawn of what was measured", function()
   end
   timed:plot { "columns", y = "step_time_ms", rows = { "a" }, without = "%s, bare", name = "split" }
   timed:plot { "columns", y = "step_time_ms", rows = { "a", "a, bare" }, name = "pair" }
-  t.equal(#report.charts(timed, settings), 4)
+  timed:plot { "lines", x = "step_time_ms", y = { "step_time_ms", log = true }, name = "log" }
+  t.equal(#report.charts(timed, settings), 6)
+  local low, high = core.read_file(folder .. "/gates-times/log.gp"):match "set logscale y\nset yrange %[([%d.]+):([%d.]+)%]"
+  t.check(tonumber(low) > 1 and tonumber(low) < 5 and tonumber(high) > 7 and tonumber(high) < 10, "room of less than a decade")
   t.contains(core.read_file(folder .. "/gates-times/split.gp"), "1 5 7 1")
 end)
 
