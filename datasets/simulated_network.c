@@ -7,7 +7,7 @@ enum { WIDTH = LH_SIMULATED_WIDTH, LAYERS = LH_SIMULATED_LAYERS };
 
 const char *const lh_simulated_activations[] = {"tanh", "sigmoid", "relu", NULL};
 
-static const double radius = 0.8, bias_scale = 0.1;
+static const double norm = 0.8, bias_scale = 0.1;
 
 typedef struct weights {
     double own[WIDTH * WIDTH], input[WIDTH * WIDTH], bias[WIDTH]; /* W_h, W_z, b */
@@ -23,10 +23,8 @@ static double draw(drawer *d) {
     return lh_random_normal(d->key, d->drawn++);
 }
 
-double lh_spectral_radius(const double *m) {
-    const double half = 0.5 * (m[0] + m[3]), determinant = m[0] * m[3] - m[1] * m[2];
-    const double under = half * half - determinant;
-    return under < 0 ? sqrt(determinant) : fabs(half) + sqrt(under);
+double lh_spectral_norm(const double *m) {
+    return 0.5 * (hypot(m[0] + m[3], m[2] - m[1]) + hypot(m[0] - m[3], m[1] + m[2]));
 }
 
 static void draw_weights(drawer *d, weights *w) {
@@ -36,7 +34,7 @@ static void draw_weights(drawer *d, weights *w) {
     }
     for (int i = 0; i < WIDTH; ++i)
         w->bias[i] = bias_scale * draw(d);
-    const double scale = radius / lh_spectral_radius(w->own);
+    const double scale = norm / lh_spectral_norm(w->own);
     for (int i = 0; i < WIDTH * WIDTH; ++i)
         w->own[i] *= scale;
 }

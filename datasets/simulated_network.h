@@ -5,7 +5,8 @@
  *   z_t^0 = x_t,    y_t = z_t^2 + e_t,
  *
  * all vectors of width two, x and e standard normal. The paper does not give the weights: entries
- * are drawn from N(0, 1), W_h scaled to spectral radius 0.8, b a tenth. */
+ * are drawn from N(0, 1), W_h scaled to spectral norm 0.8, b a tenth. No g here is steeper than 1,
+ * so that with any alpha a step forgets where it began; a spectral radius does not promise that. */
 #ifndef LH_DATASETS_SIMULATED_NETWORK_H
 #define LH_DATASETS_SIMULATED_NETWORK_H
 
@@ -22,8 +23,8 @@ typedef struct lh_simulated_network {
     double alpha;   /* share of what is not linear, 0..1 */
 } lh_simulated_network;
 
-/* The largest modulus of the eigenvalues of a 2 x 2 matrix. */
-double lh_spectral_radius(const double *matrix);
+/* The larger singular value of a 2 x 2 matrix. */
+double lh_spectral_norm(const double *matrix);
 
 /* Writes `count` steps of x and y [count][LH_SIMULATED_WIDTH] from z_0 = 0. Weights, inputs and
  * errors depend on the key alone, so that alpha and g change nothing else. */
