@@ -76,4 +76,7 @@ bool lh_data_find(const char *name, char path[LH_PATH_BYTES]);
 
 bool lh_is_folder(const char *path);
 
+/* With its parents; those that are there stay. Fails: LH_EIO. */
+lh_status lh_make_folder(const char *path);
+
 #endif

@@ -1,5 +1,7 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "datasets/corpus.h"
@@ -39,4 +41,19 @@ bool lh_data_find(const char *name, char path[LH_PATH_BYTES]) {
 bool lh_is_folder(const char *path) {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+lh_status lh_make_folder(const char *path) {
+    char part[LH_PATH_BYTES];
+    if (strlen(path) >= sizeof part) return lh_fail(LH_EIO, "%s: path too long", path);
+    for (size_t i = 0;; ++i) {
+        part[i] = path[i];
+        const bool end = path[i] == '\0', step = path[i] == '/' && i > 0;
+        if (!end && !step) continue;
+        part[i] = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return lh_fail(LH_EIO, "%s: cannot be made: %s", part, strerror(errno));
+        if (end) return LH_OK;
+        part[i] = '/';
+    }
 }

@@ -204,19 +204,13 @@ static lh_status train(const trained_kind *kind, const corpora *from, int64_t pi
     return lh_fail(LH_EIO, "%s: cannot be written", folder);
 }
 
-static lh_status make_folder(const char *path) {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST) return LH_OK;
-    return lh_fail(LH_EIO, "%s: cannot be made", path);
-}
-
 /* One folder for all, since folders of the cache are corpora to `longhaul data list`. */
 static lh_status make_store(char store[LH_PATH_BYTES]) {
     char cache[LH_PATH_BYTES];
     lh_cache_folder(cache);
     if (cache[0] == '\0') return lh_fail(LH_EIO, "no cache folder: set HOME or XDG_CACHE_HOME");
-    LH_TRY(make_folder(cache));
     (void)snprintf(store, LH_PATH_BYTES, "%.3900s/vocabularies", cache);
-    return make_folder(store);
+    return lh_make_folder(store);
 }
 
 static lh_status open_trained(const trained_kind *kind, const corpora *from, int64_t pieces,

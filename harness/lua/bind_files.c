@@ -151,20 +151,8 @@ static int is_folder(lua_State *lua) {
 
 /* make_folder(path): with its parents. */
 static int make_folder(lua_State *lua) {
-    char path[LH_PATH_BYTES];
-    const char *text = luaL_checkstring(lua, 1);
-    if (strlen(text) >= sizeof path) return luaL_error(lua, "%s: path too long", text);
-    for (size_t i = 0;; ++i) {
-        path[i] = text[i];
-        const bool end = text[i] == '\0', step = text[i] == '/' && i > 0;
-        if (!end && !step) continue;
-        path[i] = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-            return luaL_error(lua, "%s: cannot be made: %s", path, strerror(errno));
-        }
-        if (end) return 0;
-        path[i] = '/';
-    }
+    lh_lua_check(lua, lh_make_folder(luaL_checkstring(lua, 1)));
+    return 0;
 }
 
 /* list_folder(path) -> sorted names without those that begin with a dot; empty when it cannot be

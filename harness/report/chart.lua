@@ -50,6 +50,15 @@ local function titles(view, plot, what, dataset, x, y)
   }
 end
 
+-- What lines.gp draws: a curve per name, with points on it (`marks`), a band around it.
+local function add_curves(lines, curves, names, look)
+  table.insert(lines, gnuplot.block("data", curves))
+  for _, pair in ipairs { { "series", #curves }, { "names", names }, { "marks", look.marks and 1 or 0 },
+    { "band", look.band and 1 or 0 } } do
+    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
+  end
+end
+
 -- ---- loss curves ----
 
 local function add_curve(sums, points, name)
@@ -114,11 +123,7 @@ local function loss(view, plot, dataset)
   end
   if #curves == 0 then return nil end
   local lines = titles(view, plot, "training loss", dataset, "step", unit)
-  table.insert(lines, gnuplot.block("data", curves))
-  for _, pair in ipairs { { "series", #curves }, { "names", names }, { "marks", 0 },
-    { "band", 0 } } do
-    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
-  end
+  add_curves(lines, curves, names, { marks = false })
   lines.after = { loss_range(curves) }
   return "lines", lines
 end
@@ -199,11 +204,7 @@ local function sweep(view, plot, dataset)
   local what = metrics.title(y)
   if plot.relative_to then what = ("%s relative to %s"):format(what, plot.relative_to) end
   local lines = titles(view, plot, what, dataset, x, y)
-  table.insert(lines, gnuplot.block("data", blocks))
-  for _, pair in ipairs { { "series", #blocks }, { "names", names }, { "marks", 1 },
-    { "band", plot.band and 1 or 0 } } do
-    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
-  end
+  add_curves(lines, blocks, names, { marks = true, band = plot.band })
   lines.after = { x_log and "set logscale x 2" or "", y_log and logarithmic(blocks) or "" }
   return "lines", lines
 end
@@ -352,10 +353,7 @@ local function recurrence_patterns(view, plot, dataset)
   if #curves == 0 then return nil end
   local what = ("recurrence encodings of layer %d"):format(plot.layer)
   local lines = titles(view, plot, what, dataset, "lag", "weight")
-  table.insert(lines, gnuplot.block("data", curves))
-  for _, pair in ipairs { { "series", #curves }, { "names", names }, { "marks", 1 }, { "band", 0 } } do
-    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
-  end
+  add_curves(lines, curves, names, { marks = true })
   return "lines", lines
 end
 
@@ -373,10 +371,7 @@ local function head_outputs(view, plot, dataset)
   end
   names = select(2, recurrence.patterns(row.model, view.store:read_probes(run.run_id), plot.layer))
   local lines = titles(view, plot, ("outputs of layer %d"):format(plot.layer), dataset, "input", "added by the encoding, mean over the head's width")
-  table.insert(lines, gnuplot.block("data", curves))
-  for _, pair in ipairs { { "series", #curves }, { "names", names }, { "marks", 1 }, { "band", 0 } } do
-    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
-  end
+  add_curves(lines, curves, names, { marks = true })
   local letters = {}
   for t = 1, #plot.input do letters[t] = ("%s %d"):format(gnuplot.quoted(plot.input:sub(t, t)), t) end
   lines.after = { ("set xtics (%s)"):format(table.concat(letters, ", ")) }

@@ -30,6 +30,11 @@ static void declare_feed_forward(const lh_forecaster *model, lh_forecaster_layer
     layer->network.norm = declare_norm(model, prefix, "norm", declare);
 }
 
+/* Whether encoder layer i is followed by distilling. */
+static bool distils_behind(const lh_forecaster *model, int64_t i) {
+    return model->distils && i < model->layers - 1;
+}
+
 static void declare_encoder(lh_forecaster *model, const lh_series_attention *self,
                             lh_declare *declare) {
     for (int64_t i = 0; i < model->layers; ++i) {
@@ -41,7 +46,7 @@ static void declare_encoder(lh_forecaster *model, const lh_series_attention *sel
         layer->self_norm = declare_norm(model, prefix, "attention.norm", declare);
         declare_feed_forward(model, layer, prefix, declare);
     }
-    for (int64_t i = 0; model->distils && i < model->layers - 1; ++i) {
+    for (int64_t i = 0; distils_behind(model, i); ++i) {
         char prefix[48];
         (void)snprintf(prefix, sizeof prefix, "encoder.distilling.%lld", (long long)i);
         model->distilling[i] = lh_distilling_declare(declare, model->width, prefix);
@@ -121,11 +126,6 @@ static lh_tensor *feed_forward(const lh_forecaster *model, const lh_pass *pass,
                                const lh_forecaster_layer *layer, lh_tensor *x) {
     return lh_post_norm_network_apply(&layer->network, pass, model->dropout, LH_UNARY_GELU_EXACT,
                                       x);
-}
-
-/* Whether encoder layer i is followed by distilling. */
-static bool distils_behind(const lh_forecaster *model, int64_t i) {
-    return model->distils && i < model->layers - 1;
 }
 
 static lh_tensor *encode(const lh_forecaster *model, lh_pass *pass, lh_tensor *x) {
