@@ -139,25 +139,10 @@ static lh_status read_options(const lh_options *values, const lh_model_setup *se
 
 /* ---- parameters: N(0, 0.02), gains N(1, 0.02), biases 0, as released ---- */
 
+static const double gain_deviation = 0.02;
+
 static lh_init small(const instance *model) {
     return lh_init_normal(model->deviation);
-}
-
-static lh_dense declare_dense(const instance *model, lh_declare *declaration, int64_t in,
-                              int64_t out, const char *prefix) {
-    const int64_t weight[] = {in, out};
-    lh_dense dense;
-    dense.weight = lh_declare_param(declaration, small(model), 2, weight, "%s.weight", prefix);
-    dense.bias = lh_declare_param(declaration, lh_init_normal(0.0), 1, &out, "%s.bias", prefix);
-    return dense;
-}
-
-static lh_norm declare_norm(lh_declare *declaration, int64_t width, const char *prefix) {
-    const lh_init gain = {LH_INIT_NORMAL, 1.0, 0.02};
-    lh_norm norm;
-    norm.gain = lh_declare_param(declaration, gain, 1, &width, "%s.gain", prefix);
-    norm.bias = lh_declare_param(declaration, lh_init_normal(0.0), 1, &width, "%s.bias", prefix);
-    return norm;
 }
 
 /* "layers.<i>.<part>" in `name`. */
@@ -205,14 +190,16 @@ static void declare_layer(instance *model, const lh_recurrence_config *recurrenc
     } else {
         lh_recurrence_encoding_declare(&l->recurrence, recurrence, declaration, name);
     }
-    l->attention_norm =
-        declare_norm(declaration, model->width, name_part(name, i, "attention.norm"));
-    l->network.in = declare_dense(model, declaration, model->width, model->hidden,
-                                  name_part(name, i, "feed_forward.in"));
-    l->network.back = declare_dense(model, declaration, model->hidden, model->width,
-                                    name_part(name, i, "feed_forward.out"));
-    l->network.norm =
-        declare_norm(declaration, model->width, name_part(name, i, "feed_forward.norm"));
+    l->attention_norm = lh_norm_declare_normal(declaration, model->width, gain_deviation,
+                                               name_part(name, i, "attention.norm"));
+    l->network.in =
+        lh_dense_declare_normal(declaration, model->width, model->hidden, model->deviation,
+                                name_part(name, i, "feed_forward.in"));
+    l->network.back =
+        lh_dense_declare_normal(declaration, model->hidden, model->width, model->deviation,
+                                name_part(name, i, "feed_forward.out"));
+    l->network.norm = lh_norm_declare_normal(declaration, model->width, gain_deviation,
+                                             name_part(name, i, "feed_forward.norm"));
 }
 
 static void declare_block(instance *model, const lh_options *values, lh_declare *declaration) {

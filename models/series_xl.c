@@ -53,10 +53,12 @@ static const lh_option options[] = {
      "relative: Transformer-XL's, in every layer; none"},
     LH_RECURRENCE_OPTIONS,
     {"dropout", LH_OPTION_REAL, "0.05", 0, 0.99, NULL,
-     "dropout rate of embeddings, hidden units and residual branches in training"},
+     "dropout rate of embeddings, positions, layers and the last hidden states in training"},
     {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
 
-/* ---- declaring ---- */
+/* ---- declaring: N(0, 0.02), gains N(1, 0.02), as Dai et al. released ---- */
+
+static const double deviation = 0.02;
 
 /* "layers.<i>.<part>" in `name`. */
 enum { NAME = 64 };
@@ -65,31 +67,44 @@ static const char *name_part(char *name, int64_t i, const char *part) {
     return name;
 }
 
+/* All layers share the content and position vectors of the first. */
+static void declare_positions(instance *model, int64_t i, lh_declare *declaration) {
+    lh_relative_position *first = &model->layer[0].relative, *own = &model->layer[i].relative;
+    const lh_init small = lh_init_normal(deviation);
+    char name[NAME];
+    name_part(name, i, "attention");
+    if (!model->relative) return;
+    if (i == 0) {
+        lh_relative_position_declare(own, model->width, model->heads, model->head_width, small,
+                                     declaration, name);
+    } else {
+        lh_relative_position_declare_shared(own, first, model->width, small, declaration, name);
+    }
+}
+
 static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     layer *l = &model->layer[i];
     char name[NAME];
     const int64_t square[] = {model->width, model->width},
                   twice[] = {model->width, 2 * model->width},
                   memory[] = {model->memory, model->width};
-    const lh_init small = lh_init_normal(0.02);
+    const lh_init small = lh_init_normal(deviation);
     const long long n = i;
     l->query = lh_declare_param(declaration, small, 2, square, "layers.%lld.attention.query", n);
     l->key_value =
         lh_declare_param(declaration, small, 2, twice, "layers.%lld.attention.key_value", n);
     l->out = lh_declare_param(declaration, small, 2, square, "layers.%lld.attention.out", n);
-    if (model->relative)
-        lh_relative_position_declare(&l->relative, model->width, model->heads, model->head_width,
-                                     small, declaration, name_part(name, i, "attention"));
+    declare_positions(model, i, declaration);
     lh_recurrence_encoding_declare(&l->recurrence, &model->recurrence, declaration,
                                    name_part(name, i, "attention"));
-    l->attention_norm =
-        lh_norm_declare(declaration, model->width, name_part(name, i, "attention.norm"));
-    l->network.in = lh_dense_declare_normal(declaration, model->width, model->hidden, 0.02,
+    l->attention_norm = lh_norm_declare_normal(declaration, model->width, deviation,
+                                               name_part(name, i, "attention.norm"));
+    l->network.in = lh_dense_declare_normal(declaration, model->width, model->hidden, deviation,
                                             name_part(name, i, "feed_forward.in"));
-    l->network.back = lh_dense_declare_normal(declaration, model->hidden, model->width, 0.02,
+    l->network.back = lh_dense_declare_normal(declaration, model->hidden, model->width, deviation,
                                               name_part(name, i, "feed_forward.out"));
-    l->network.norm =
-        lh_norm_declare(declaration, model->width, name_part(name, i, "feed_forward.norm"));
+    l->network.norm = lh_norm_declare_normal(declaration, model->width, deviation,
+                                             name_part(name, i, "feed_forward.norm"));
     l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory, "layers.%lld.memory", n);
 }
 
@@ -183,21 +198,30 @@ static lh_tensor *run_layer(const instance *model, const layer *l, lh_pass *pass
     return lh_post_norm_network_apply(&l->network, pass, model->dropout, LH_UNARY_RELU, y);
 }
 
+static lh_tensor *drop(const instance *model, const lh_pass *pass, lh_tensor *x) {
+    return lh_dropout(lh_pass_tape(pass), x, lh_pass_is_training(pass) ? model->dropout : 0.0, 0);
+}
+
+/* Of all distances that there are; dropped out, too, as released. */
+static lh_tensor *distances(const instance *model, const lh_pass *pass) {
+    const lh_model_setup *setup = &model->setup;
+    const int64_t reach = model->memory + setup->seq_len + setup->pred_len;
+    if (!model->relative) return NULL;
+    return drop(model, pass, lh_sinusoids(lh_pass_tape(pass), reach, model->width));
+}
+
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
     const lh_model_setup *setup = &model->setup;
     lh_tape *tape = lh_pass_tape(pass);
-    const int64_t length = setup->seq_len + setup->pred_len;
-    lh_tensor *sinusoids =
-        model->relative ? lh_sinusoids(tape, model->memory + length, model->width) : NULL;
+    lh_tensor *sinusoids = distances(model, pass);
     lh_tensor *x = lh_series_embedding_apply(&model->embedding, pass, lh_pass_batch(pass)->vectors);
     for (int64_t i = 0; i < model->layers; ++i) {
         const lh_scope scope = lh_scope_open(tape);
         x = lh_scope_close(tape, scope, run_layer(model, &model->layer[i], pass, x, sinusoids));
     }
     x = lh_contiguous(tape, lh_slice(tape, x, 1, setup->seq_len, setup->pred_len));
-    if (lh_pass_is_training(pass)) x = lh_dropout(tape, x, model->dropout, 0);
-    out->hidden = lh_dense_apply(model->projection, pass, x, LH_UNARY_IDENTITY);
+    out->hidden = lh_dense_apply(model->projection, pass, drop(model, pass, x), LH_UNARY_IDENTITY);
     return out->hidden != NULL ? LH_OK : lh_error_get()->status;
 }
 
@@ -233,7 +257,7 @@ const lh_model_class lh_model_series_xl = {
     .name = "series_xl",
     .summary = "Transformer-XL over the windows of a time series",
     .paper = "Dai et al. 2019, arXiv:1901.02860; Huang et al. 2023 (RSA), section 4.1",
-    .version = 1,
+    .version = 2,
     .abilities = LH_ABLE_VECTORS | LH_ABLE_STATE_TRUNCATED,
     .options = options,
     .instance_size = sizeof(instance),

@@ -71,6 +71,9 @@ static lh_init uniform(double bound) {
     return (lh_init){LH_INIT_UNIFORM, 0.0, bound};
 }
 
+/* Deviation of a relative model's weights and, around 1, of its gains. */
+static const double small = 0.02;
+
 /* PyTorch: the joined projection is Xavier's over all three, its bias 0; transformers: N(0, 0.02)
  * without biases. */
 static void declare_attention(const instance *model, layer *l, lh_declare *declaration,
@@ -78,28 +81,33 @@ static void declare_attention(const instance *model, layer *l, lh_declare *decla
     const int64_t inner = inner_of(model), three = 3 * inner, joined[] = {model->width, three},
                   out[] = {inner, model->width};
     const bool relative = is_relative(model);
-    const lh_init small = lh_init_normal(0.02);
+    const lh_init normal = lh_init_normal(small);
     const lh_init xavier = uniform(sqrt(6.0 / (double)(model->width + three)));
     l->joined_bias = l->out_bias = -1;
     l->joined =
-        lh_declare_param(declaration, relative ? small : xavier, 2, joined, "%s.joined", prefix);
+        lh_declare_param(declaration, relative ? normal : xavier, 2, joined, "%s.joined", prefix);
     if (!relative)
         l->joined_bias =
             lh_declare_param(declaration, lh_init_normal(0.0), 1, &three, "%s.joined_bias", prefix);
-    l->out = lh_declare_param(declaration, relative ? small : uniform(1.0 / sqrt((double)inner)), 2,
-                              out, "%s.out", prefix);
+    l->out = lh_declare_param(declaration, relative ? normal : uniform(1.0 / sqrt((double)inner)),
+                              2, out, "%s.out", prefix);
     if (!relative)
         l->out_bias = lh_declare_param(declaration, lh_init_normal(0.0), 1, &model->width,
                                        "%s.out_bias", prefix);
     if (relative)
         lh_relative_position_declare(&l->relative, model->width, model->heads, model->head_width,
-                                     small, declaration, prefix);
+                                     normal, declaration, prefix);
 }
 
 static lh_dense declare_dense(const instance *model, int64_t in, int64_t out,
                               lh_declare *declaration, const char *prefix) {
-    return is_relative(model) ? lh_dense_declare_normal(declaration, in, out, 0.02, prefix)
+    return is_relative(model) ? lh_dense_declare_normal(declaration, in, out, small, prefix)
                               : lh_dense_declare(declaration, in, out, prefix);
+}
+
+static lh_norm declare_norm(const instance *model, lh_declare *declaration, const char *prefix) {
+    return lh_norm_declare_normal(declaration, model->width, is_relative(model) ? small : 0.0,
+                                  prefix);
 }
 
 /* "layers.<i>.<part>" in `name`. */
@@ -115,14 +123,12 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     declare_attention(model, l, declaration, name_part(name, i, "attention"));
     lh_recurrence_encoding_declare(&l->recurrence, &model->recurrence, declaration,
                                    name_part(name, i, "recurrence"));
-    l->attention_norm =
-        lh_norm_declare(declaration, model->width, name_part(name, i, "attention.norm"));
+    l->attention_norm = declare_norm(model, declaration, name_part(name, i, "attention.norm"));
     l->network.in = declare_dense(model, model->width, model->hidden, declaration,
                                   name_part(name, i, "feed_forward.in"));
     l->network.back = declare_dense(model, model->hidden, model->width, declaration,
                                     name_part(name, i, "feed_forward.out"));
-    l->network.norm =
-        lh_norm_declare(declaration, model->width, name_part(name, i, "feed_forward.norm"));
+    l->network.norm = declare_norm(model, declaration, name_part(name, i, "feed_forward.norm"));
 }
 
 /* transformers' adaptive embedding has a projection even where it keeps the width. */
@@ -130,12 +136,23 @@ static void declare_embedding(instance *model, lh_declare *declaration) {
     const int64_t table[] = {model->vocabulary, model->width},
                   square[] = {model->width, model->width};
     const bool relative = is_relative(model);
-    model->embedding = lh_declare_param(declaration, relative ? lh_init_normal(0.02) : uniform(0.1),
-                                        2, table, "embedding.weight");
+    model->embedding = lh_declare_param(
+        declaration, relative ? lh_init_normal(small) : uniform(0.1), 2, table, "embedding.weight");
     lh_declare_embedding(declaration);
     if (relative)
         model->embedding_projection =
             lh_declare_param(declaration, lh_init_normal(0.01), 2, square, "embedding.projection");
+}
+
+/* Bhattamishra et al.'s wrappers: one sets the head's first values, the other leaves PyTorch's. */
+static void declare_head(instance *model, lh_declare *declaration) {
+    const int64_t shape[] = {model->vocabulary, model->width};
+    const bool relative = is_relative(model);
+    const lh_init standard = uniform(1.0 / sqrt((double)model->width));
+    model->head =
+        lh_declare_param(declaration, relative ? standard : uniform(0.1), 2, shape, "head.weight");
+    model->head_bias = lh_declare_param(declaration, relative ? standard : lh_init_normal(0.0), 1,
+                                        shape, "head.bias");
 }
 
 static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
@@ -160,10 +177,7 @@ static lh_status declare(void *self, const lh_options *values, const lh_model_se
     declare_embedding(model, declaration);
     for (int64_t i = 0; i < model->layers; ++i)
         declare_layer(model, i, declaration);
-    const int64_t head[] = {model->vocabulary, model->width};
-    model->head = lh_declare_param(declaration, uniform(0.1), 2, head, "head.weight");
-    model->head_bias =
-        lh_declare_param(declaration, lh_init_normal(0.0), 1, &model->vocabulary, "head.bias");
+    declare_head(model, declaration);
     return LH_OK;
 }
 
@@ -252,7 +266,7 @@ static lh_tensor *apply_layer(const run *r, const layer *l, lh_tensor *x) {
 static lh_tensor *distances(const run *r, int64_t length) {
     const instance *model = r->model;
     const int64_t reach = length + model->zero_memory, most = model->longest_distance + 1;
-    return lh_sinusoids(r->tape, reach < most ? reach : most, model->width);
+    return drop(r, lh_sinusoids(r->tape, reach < most ? reach : most, model->width));
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
@@ -265,10 +279,10 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     lh_tensor *x = embed(&r);
     for (int64_t i = 0; i < model->layers; ++i)
         x = apply_layer(&r, &model->layer[i], x);
-    out->hidden = x;
+    out->hidden = is_relative(model) ? drop(&r, x) : x;
     out->head_weight = lh_pass_param(pass, model->head);
     out->head_bias = lh_pass_param(pass, model->head_bias);
-    return x != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
 }
 
 /* ---- accounting and figures ---- */
@@ -301,7 +315,7 @@ const lh_model_class lh_model_transformer = {
     .name = "transformer",
     .summary = "Causal Transformer with post-norm layers, absolute or relative positions",
     .paper = "Vaswani et al. 2017, arXiv:1706.03762; Huang et al. 2023, section 4.2",
-    .version = 1,
+    .version = 2,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS,
     .options = options,
     .instance_size = sizeof(instance),

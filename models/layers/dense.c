@@ -29,12 +29,17 @@ lh_tensor *lh_dense_apply(lh_dense dense, const lh_pass *pass, lh_tensor *x,
                      lh_pass_param(pass, dense.bias), activation);
 }
 
-lh_norm lh_norm_declare(lh_declare *declare, int64_t width, const char *prefix) {
-    const int64_t shape[] = {width};
+lh_norm lh_norm_declare_normal(lh_declare *declare, int64_t width, double deviation,
+                               const char *prefix) {
+    const lh_init gain = {LH_INIT_NORMAL, 1.0, deviation};
     lh_norm norm;
-    norm.gain = lh_declare_param(declare, lh_init_ones(), 1, shape, "%s.gain", prefix);
-    norm.bias = lh_declare_param(declare, lh_init_normal(0.0), 1, shape, "%s.bias", prefix);
+    norm.gain = lh_declare_param(declare, gain, 1, &width, "%s.gain", prefix);
+    norm.bias = lh_declare_param(declare, lh_init_normal(0.0), 1, &width, "%s.bias", prefix);
     return norm;
+}
+
+lh_norm lh_norm_declare(lh_declare *declare, int64_t width, const char *prefix) {
+    return lh_norm_declare_normal(declare, width, 0.0, prefix);
 }
 
 lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x) {

@@ -27,6 +27,10 @@ typedef struct lh_norm {
 /* Names are "<prefix>.gain" and "<prefix>.bias". */
 lh_norm lh_norm_declare(lh_declare *declare, int64_t width, const char *prefix);
 
+/* The same with a gain of N(1, deviation^2), as Transformer-XL's released code begins. */
+lh_norm lh_norm_declare_normal(lh_declare *declare, int64_t width, double deviation,
+                               const char *prefix);
+
 /* Over the last axis, epsilon 1e-5. */
 lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x);
 

@@ -94,6 +94,32 @@ TEST_UNUSED static void bench_close(model_bench *bench) {
     lh_device_close(bench->device);
 }
 
+/* What a parameter is drawn from: N(mean, deviation^2), or uniform with that deviation. */
+typedef struct drawn_from {
+    const char *name;
+    double mean, deviation;
+} drawn_from;
+
+/* Within four standard errors of both, a constant exactly. */
+TEST_UNUSED static void check_drawn(const model_bench *bench, drawn_from expected) {
+    const lh_params *params = bench->model->params;
+    const int index = lh_params_find(params, expected.name);
+    double sum = 0, squares = 0;
+    if (!test_check(index >= 0, __FILE__, __LINE__, "no parameter %s", expected.name)) return;
+    const double count = (double)lh_params_at(params, index)->count;
+    for (int64_t e = 0; e < lh_params_at(params, index)->count; ++e) {
+        const double off = (double)lh_tensor_real(lh_params_get(params, index))[e] - expected.mean;
+        sum += off;
+        squares += off * off;
+    }
+    const double error = 4 * expected.deviation / sqrt(count);
+    test_check(fabs(sum / count) <= error, __FILE__, __LINE__, "%s: mean %g, not %g", expected.name,
+               expected.mean + sum / count, expected.mean);
+    test_check(fabs(sqrt(squares / count) - expected.deviation) <= error, __FILE__, __LINE__,
+               "%s: deviation %g, not %g", expected.name, sqrt(squares / count),
+               expected.deviation);
+}
+
 TEST_UNUSED static lh_tensor *bench_integers(model_bench *bench, int64_t length,
                                              const int32_t *values) {
     const int64_t shape[] = {bench->rows, length};

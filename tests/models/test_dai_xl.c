@@ -42,6 +42,28 @@ TEST(parameter_counts_of_table_7) {
     }
 }
 
+/* N(0, 0.02), gains N(1, 0.02), biases 0, as released. */
+TEST(first_values_are_the_released_ones) {
+    static const drawn_from expected[] = {
+        {"embedding.weight", 0, 0.02},
+        {"head.bias", 0, 0},
+        {"clusters.weight", 0, 0.02},
+        {"layers.1.attention.query", 0, 0.02},
+        {"layers.1.attention.relative.projection", 0, 0.02},
+        {"layers.0.attention.relative.position", 0, 0.02},
+        {"layers.1.attention.norm.gain", 1, 0.02},
+        {"layers.1.attention.norm.bias", 0, 0},
+        {"layers.1.feed_forward.in.weight", 0, 0.02},
+        {"layers.1.feed_forward.in.bias", 0, 0},
+        {"layers.1.feed_forward.norm.gain", 1, 0.02},
+    };
+    model_bench bench;
+    REQUIRE(bench_open(&bench, "dai_xl", "layers=2 width=64 heads=4 cutoffs=4+7", 1));
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i)
+        check_drawn(&bench, expected[i]);
+    bench_close(&bench);
+}
+
 TEST(options_that_do_not_fit_are_refused) {
     static const struct {
         const char *options, *message;

@@ -42,7 +42,28 @@ TEST(rsa_xl_is_smaller_than_xl) {
     const int64_t xl = count_of("series_xl", ""),
                   rsa = count_of("series_xl", "positions=none rsa_kinds=4+0+0+4+0+0 "
                                               "rsa_dilation=24");
-    CHECK_EQ_INT(xl - rsa, 3 * (512 * 512 + 2 * 512 - 9));
+    CHECK_EQ_INT(xl - rsa, 3 * (512 * 512 - 9) + 2 * 512);
+}
+
+/* The layers as Transformer-XL's release draws them, the embedding as Informer's. */
+TEST(series_xl_begins_as_released) {
+    static const drawn_from expected[] = {
+        {"layers.1.attention.query", 0, 0.02},
+        {"layers.1.attention.key_value", 0, 0.02},
+        {"layers.1.attention.relative.projection", 0, 0.02},
+        {"layers.0.attention.relative.content", 0, 0.02},
+        {"layers.1.attention.norm.gain", 1, 0.02},
+        {"layers.1.attention.norm.bias", 0, 0},
+        {"layers.1.feed_forward.out.weight", 0, 0.02},
+        {"layers.1.feed_forward.out.bias", 0, 0},
+        {"layers.1.feed_forward.norm.gain", 1, 0.02},
+        {"embedding.value.weight", 0, 0.28867513459481287}, /* sqrt(2 / (3 channels)) */
+    };
+    model_bench bench;
+    REQUIRE(bench_open(&bench, "series_xl", "layers=2 width=64 heads=4", 1));
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i)
+        check_drawn(&bench, expected[i]);
+    bench_close(&bench);
 }
 
 TEST(what_does_not_fit_is_refused) {

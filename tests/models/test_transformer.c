@@ -69,3 +69,53 @@ TEST(parameters_of_table_2) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
         CHECK_EQ_INT(count_parameters("transformer", rows[i].options, setup), rows[i].count);
 }
+
+/* PyTorch's TransformerEncoderLayer below a head that the wrapper draws. Uniform within b:
+ * deviation b / sqrt(3). */
+TEST(a_plain_model_begins_as_pytorch_does) {
+    const double third = sqrt(1.0 / 3.0);
+    const drawn_from expected[] = {
+        {"embedding.weight", 0, 0.1 * third},
+        {"layers.1.attention.joined", 0, sqrt(6.0 / (4 * 64)) * third},
+        {"layers.1.attention.joined_bias", 0, 0},
+        {"layers.1.attention.out", 0, third / 8},
+        {"layers.1.attention.out_bias", 0, 0},
+        {"layers.1.attention.norm.gain", 1, 0},
+        {"layers.1.feed_forward.in.weight", 0, third / 8},
+        {"layers.1.feed_forward.out.bias", 0, third / 16},
+        {"head.weight", 0, 0.1 * third},
+        {"head.bias", 0, 0},
+    };
+    model_bench bench;
+    REQUIRE(bench_open(&bench, "transformer", "layers=2 width=64 heads=4 hidden=256", 1));
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i)
+        check_drawn(&bench, expected[i]);
+    bench_close(&bench);
+}
+
+/* transformers' TransfoXLModel below PyTorch's Linear. */
+TEST(a_relative_model_begins_as_transformers_does) {
+    const double third = sqrt(1.0 / 3.0);
+    const drawn_from expected[] = {
+        {"embedding.weight", 0, 0.02},
+        {"embedding.projection", 0, 0.01},
+        {"layers.1.attention.joined", 0, 0.02},
+        {"layers.1.attention.out", 0, 0.02},
+        {"layers.1.attention.relative.projection", 0, 0.02},
+        {"layers.1.attention.relative.content", 0, 0.02},
+        {"layers.1.attention.relative.position", 0, 0.02},
+        {"layers.1.attention.norm.gain", 1, 0.02},
+        {"layers.1.attention.norm.bias", 0, 0},
+        {"layers.1.feed_forward.in.weight", 0, 0.02},
+        {"layers.1.feed_forward.in.bias", 0, 0},
+        {"layers.1.feed_forward.norm.gain", 1, 0.02},
+        {"head.weight", 0, third / 8},
+        {"head.bias", 0, third / 8},
+    };
+    model_bench bench;
+    REQUIRE(bench_open(&bench, "transformer",
+                       "layers=2 width=64 heads=4 hidden=256 positions=relative", 1));
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i)
+        check_drawn(&bench, expected[i]);
+    bench_close(&bench);
+}

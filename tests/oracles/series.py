@@ -214,13 +214,14 @@ class XL(Forecaster):
         self.memory = [np.zeros((memory, self.width)) for _ in range(layers)]
 
     def relative_scores(self, q, k, name, h, times, key_times):
-        """((q + u) . k + (q + v) . r) / sqrt(head_width) with r of the distance, sine and cosine by turns."""
+        """((q + u) . k + (q + v) . r) / sqrt(head_width) with r of the distance, sine and cosine by turns; u and v of the
+        first layer serve all."""
         head = self.width // self.heads
         def part(vector):
             return vector.reshape(-1, self.heads, head)[:, h]
         if self.positions == "none":
             return q @ k.T / math.sqrt(head)
-        u, v = (part(parameter(f"{name}.relative.{x}", self.width)[None])[0] for x in ("content", "position"))
+        u, v = (part(parameter(f"layers.0.attention.relative.{x}", self.width)[None])[0] for x in ("content", "position"))
         projection = parameter(name + ".relative.projection", self.width, self.width)
         r = part(sinusoid(40, self.width) @ projection)
         scores = np.full((len(times), len(key_times)), -np.inf)
