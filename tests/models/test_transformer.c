@@ -53,6 +53,33 @@ TEST(zero_memory_belongs_to_relative_positions) {
     CHECK_FAILS(create_model("transformer", "width=8 heads=3", &model), LH_EOPTION, "heads");
 }
 
+/* Whether a model can tell the second of two equal letters from the first. */
+static bool counts_letters(const char *options) {
+    enum { WIDTH = 8 };
+    static const int32_t same[] = {3, 3}, starts[] = {1};
+    model_bench bench;
+    bool differ = false;
+    if (bench_open(&bench, "transformer", options, 1)) {
+        lh_output out;
+        lh_tape_begin(bench.tape, false, 1, 0);
+        const lh_tensor *hidden = bench_forward(&bench, 2, same, starts, false, &out);
+        const real *x = hidden != NULL ? lh_tensor_real(hidden) : NULL;
+        for (int i = 0; CHECK(x != NULL) && i < WIDTH; ++i)
+            differ = differ || fabs((double)(x[i] - x[WIDTH + i])) > 1e-5;
+    }
+    bench_close(&bench);
+    return differ;
+}
+
+/* Relative positions weigh equal values, which sum to the same: only something that stands before
+ * the string shows where it begins, as D_2 demands of its first letter. */
+TEST(only_zero_states_show_relative_positions_where_a_string_begins) {
+    CHECK(!counts_letters("layers=2 width=8 heads=2 positions=relative"));
+    CHECK(counts_letters("layers=2 width=8 heads=2 positions=relative zero_memory=4"));
+    CHECK(counts_letters("layers=2 width=8 heads=2"));
+    CHECK(counts_letters("layers=2 width=8 heads=2 positions=none rsa_kinds=1+0+0+0+0+0"));
+}
+
 /* Three layers of width 20 with five heads and 64 hidden units over two letters: embedding and head
  * 82; a layer 1260 + 420 of attention, 1344 + 1300 of feed-forward, 80 of norms. A relative layer
  * has 1200 + 400 + 400 + 40, the embedding 400 more. */
