@@ -18,5 +18,9 @@ bench:table {
   columns = { "accuracy_bin0", "accuracy_bin1", "parameters", "relative_step_time" },
   published = "rsa_table2", baseline = "Transformer",
 }
+bench:table {
+  name = "best", title = "rsa-table2: the best of all epochs, by the test strings themselves",
+  columns = { "best_accuracy_bin0", "best_accuracy_bin1" }, published = "rsa_table2",
+}
 bench:table { name = "gates", title = "rsa-table2: mean gate of the layers", columns = { "rsa_gate" } }
 return bench

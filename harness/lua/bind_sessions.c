@@ -94,6 +94,13 @@ static void set_number(lua_State *lua, const char *name, double value) {
     lua_setfield(lua, -2, name);
 }
 
+static void push_metrics(lua_State *lua, const lh_metrics *metrics) {
+    lua_newtable(lua);
+    for (int i = 0; i < metrics->count; ++i) {
+        set_number(lua, metrics->entry[i].name, metrics->entry[i].value);
+    }
+}
+
 static void push_progress(lua_State *lua, const lh_progress *p) {
     lua_newtable(lua);
     lua_pushinteger(lua, p->step);
@@ -109,6 +116,8 @@ static void push_progress(lua_State *lua, const lh_progress *p) {
     set_number(lua, "mse", p->mse);
     set_number(lua, "valid_mse", p->valid_mse);
     set_number(lua, "valid_accuracy", p->valid_accuracy);
+    push_metrics(lua, &p->test);
+    lua_setfield(lua, -2, "test");
     lua_pushboolean(lua, p->is_best);
     lua_setfield(lua, -2, "is_best");
 }
@@ -142,13 +151,6 @@ static int session_train(lua_State *lua) {
     if (status != LH_OK && status != LH_EINTERRUPT) return lh_lua_raise(lua, 0);
     lua_pushboolean(lua, status == LH_OK);
     return 1;
-}
-
-static void push_metrics(lua_State *lua, const lh_metrics *metrics) {
-    lua_newtable(lua);
-    for (int i = 0; i < metrics->count; ++i) {
-        set_number(lua, metrics->entry[i].name, metrics->entry[i].value);
-    }
 }
 
 /* session:evaluate("valid" or "test") -> metrics, or nil when interrupted. */

@@ -61,6 +61,9 @@ local function read(name)
   return csv.read(path)
 end
 
+-- The best of several evaluations stands beside what the paper prints of that metric.
+local function printed(metric) return (metric:gsub("^best_", "")) end
+
 -- What a printed row is called here: its label or, once another row has that, its slug.
 local function name_of(made, record)
   return made.slug[record.row] and record.model or record.row
@@ -87,10 +90,10 @@ function published.table(name)
     end
   end
   function made.value(label, metric, dataset)
-    return made.values[table.concat({ label, metric, dataset or "" }, "\n")]
+    return made.values[table.concat({ label, printed(metric), dataset or "" }, "\n")]
   end
   --- Whether the paper prints this metric for this dataset at all.
-  function made.prints(metric, dataset) return made.metrics[metric .. "\n" .. dataset] == true end
+  function made.prints(metric, dataset) return made.metrics[printed(metric) .. "\n" .. dataset] == true end
   return made
 end
 

@@ -29,6 +29,20 @@ typedef struct lh_session lh_session;
 lh_status lh_session_create(const lh_session_spec *spec, lh_session **out);
 void lh_session_destroy(lh_session *session);
 
+/* Named results: "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity", "accuracy" ...
+ */
+enum { LH_METRICS = 24 };
+typedef struct lh_metrics {
+    int count;
+    struct {
+        char name[32];
+        double value;
+    } entry[LH_METRICS];
+} lh_metrics;
+
+void lh_metrics_set(lh_metrics *metrics, const char *name, double value);
+double lh_metrics_get(const lh_metrics *metrics, const char *name); /* NaN when absent */
+
 /* What an observer sees: every log_every steps, after the last step, and after an evaluation (once
  * when they coincide). Absent numbers are NaN. */
 typedef struct lh_progress {
@@ -40,6 +54,7 @@ typedef struct lh_progress {
     double seconds; /* since the run began, over restarts */
     double gradient_norm;
     double valid_bits, valid_mse, valid_accuracy; /* after an evaluation */
+    lh_metrics test;                              /* the same with evaluate_test; else empty */
     bool is_best; /* that evaluation is better than all before it, by what keep_best names */
 } lh_progress;
 
@@ -61,23 +76,9 @@ lh_status lh_session_train(lh_session *session, const char *checkpoint_path, lh_
 lh_status lh_session_save(lh_session *session, const char *path);
 /* Fails: LH_EFORMAT when it is damaged or belongs to another run: names the first difference in
  * model, task, data, seed or options. Of the training options log_every, checkpoint_every and
- * checkpoint_seconds may differ, evaluate_every without patience, and steps where the schedule
- * lacks it. */
+ * checkpoint_seconds may differ, evaluate_every without patience and evaluate_test, and steps where
+ * the schedule lacks it. */
 lh_status lh_session_restore(lh_session *session, const char *path);
-
-/* Named results: "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity", "accuracy" ...
- */
-enum { LH_METRICS = 24 };
-typedef struct lh_metrics {
-    int count;
-    struct {
-        char name[32];
-        double value;
-    } entry[LH_METRICS];
-} lh_metrics;
-
-void lh_metrics_set(lh_metrics *metrics, const char *name, double value);
-double lh_metrics_get(const lh_metrics *metrics, const char *name); /* NaN when absent */
 
 /* Evaluates over whole documents of the split with carried state of its own; training goes on
  * undisturbed afterwards. Sets bits_per_token, perplexity, accuracy, error_percent,

@@ -42,6 +42,9 @@ const lh_option lh_train_options[] = {
     {"patience", LH_OPTION_INTEGER | LH_OPTION_LATE, "0", 0, 1e9, NULL,
      "evaluations in a row without a better loss (keep_best=accuracy: nor a better accuracy) after "
      "which training ends; 0: never"},
+    {"evaluate_test", LH_OPTION_FLAG | LH_OPTION_LATE, "false", 0, 0, NULL,
+     "evaluations read the test split too: its accuracies join the curve, the best of them the "
+     "results (nothing is chosen by them)"},
     {"checkpoint_every", LH_OPTION_INTEGER, "0", 0, 1e12, NULL,
      "steps between checkpoints; 0: by time only"},
     {"checkpoint_seconds", LH_OPTION_REAL, "60", 0, 1e9, NULL,
@@ -83,6 +86,7 @@ lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
     out->steps = lh_options_integer(options, "steps");
     out->log_every = lh_options_integer(options, "log_every");
     out->evaluate_every = lh_options_integer(options, "evaluate_every");
+    out->evaluate_test = lh_options_flag(options, "evaluate_test");
     out->keep_best = (lh_keep_best)lh_options_choice(options, "keep_best");
     out->patience = lh_options_integer(options, "patience");
     out->checkpoint_every = lh_options_integer(options, "checkpoint_every");
@@ -96,6 +100,9 @@ lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
                        "train: patience=%lld counts evaluations, but there are none: "
                        "set evaluate_every",
                        (long long)out->patience);
+    if (out->evaluate_test && out->evaluate_every == 0)
+        return lh_fail(LH_EOPTION, "train: evaluate_test adds to evaluations, but there are none: "
+                                   "set evaluate_every");
     return LH_OK;
 }
 
@@ -105,6 +112,6 @@ bool lh_train_option_is_identity(const lh_train_plan *plan, const char *name) {
     for (size_t i = 0; i < sizeof free_names / sizeof free_names[0]; ++i) {
         if (strcmp(name, free_names[i]) == 0) return false;
     }
-    if (strcmp(name, "evaluate_every") == 0) return plan->patience > 0;
+    if (strcmp(name, "evaluate_every") == 0) return plan->patience > 0 || plan->evaluate_test;
     return strcmp(name, "steps") != 0 || lh_schedule_uses_steps(&plan->schedule);
 }

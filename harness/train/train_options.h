@@ -17,7 +17,7 @@ typedef struct lh_train_plan {
     lh_keep_best keep_best;
     int64_t patience; /* stale evaluations that end training; 0: none do */
     lh_precision precision;
-    bool swap_parameters;
+    bool evaluate_test, swap_parameters;
     lh_schedule schedule;
     lh_optimizer_spec optimizer;
 } lh_train_plan;

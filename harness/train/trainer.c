@@ -198,6 +198,8 @@ static lh_status evaluate(run *r, lh_progress *progress) {
     lh_metrics metrics;
     count_time(r);
     LH_TRY(lh_session_evaluate(r->session, LH_VALID, &metrics));
+    if (r->session->plan.evaluate_test)
+        LH_TRY(lh_session_evaluate(r->session, LH_TEST, &progress->test));
     progress->valid_bits = lh_metrics_get(&metrics, "bits_per_token");
     progress->valid_mse = lh_metrics_get(&metrics, "mse");
     progress->valid_accuracy = lh_metrics_get(&metrics, "accuracy");

@@ -62,6 +62,13 @@ t.test("a table of RSA has a data set at several horizons", function()
   t.equal(paper.value("informer", "mse", "ETTh1"), nil)
 end)
 
+t.test("the best of all evaluations stands beside what is published of the metric", function()
+  local paper = require("longhaul.report.published").table "rsa_table2"
+  t.equal(paper.value("transformer", "best_accuracy_bin0", "parity"), 0.29)
+  t.equal(paper.value("transformer", "accuracy_bin0", "parity"), 0.29)
+  t.check(paper.prints("best_accuracy_bin1", "d2") and not paper.prints("best_mse", "d2"), "what it prints")
+end)
+
 t.test("a cell has the mean, the published value and their difference", function()
   local cell = cells()["Rec:fixed:skip bits_per_byte"]
   t.near(cell.measured, 2.0, 1e-12)

@@ -93,6 +93,21 @@ t.test("and by accuracy with those that had the highest", function()
   t.near(1 - tonumber(rows.right.valid_error_percent) / 100, best, 1e-6)
 end)
 
+t.test("the best test accuracy of all evaluations stands beside the last one", function()
+  local rows = run(too_fast .. [[
+    too_fast.evaluate_test = true
+    bench:row { "watched", model = lh.models.gpt2(size), task = task, train = lh.train(too_fast) }]])
+  local best, last = -math.huge, nil
+  for _, point in ipairs(csv.read(store.at(folder, "chain"):curve(rows.watched.run_id))) do
+    last = tonumber(point.test_accuracy)
+    best = math.max(best, last)
+  end
+  t.check(best > last, "the rate is so high that the last step is not the best")
+  t.near(tonumber(rows.watched.best_accuracy), best, 1e-12)
+  t.near(tonumber(rows.watched.accuracy), last, 1e-12)
+  t.check(tonumber(rows.watched.best_accuracy_bin0) == nil, "a task without bins has none")
+end)
+
 t.test("patience ends training before its last step, and the row says at which", function()
   local rows = run(too_fast .. [[
     too_fast.keep_best, too_fast.patience = true, 4

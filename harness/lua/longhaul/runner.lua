@@ -140,11 +140,32 @@ local function gates_of(session)
   return gates, names
 end
 
+-- What evaluations read of the test split with evaluate_test: the curve has them as test_..., the results as best_....
+local watched_metrics = { "accuracy", "accuracy_bin0", "accuracy_bin1" }
+
+-- The curve's columns beside those of every run: gates, and what is watched of the test split.
+local function own_curve_columns(run, session)
+  local _, columns = gates_of(session)
+  if run.row.train:option "evaluate_test" ~= "true" then return columns end
+  for _, name in ipairs(watched_metrics) do columns[#columns + 1] = "test_" .. name end
+  return columns
+end
+
+-- The best of each metric over the evaluations of a curve.
+local function keep_best_of_test(points, record)
+  for _, name in ipairs(watched_metrics) do
+    for _, point in ipairs(points) do
+      local value = tonumber(point["test_" .. name])
+      if value then record["best_" .. name] = math.max(value, record["best_" .. name] or value) end
+    end
+  end
+end
+
 -- Trains the session to its end and writes its curve; false when it was interrupted.
 local function train_watched(run, results, session, shown)
   local points = results:read_curve(run.id, session:info().step)
   local _, gates = gates_of(session)
-  local add, file = results:extend_curve(run.id, points, gates)
+  local add, file = results:extend_curve(run.id, points, own_curve_columns(run, session))
   local curve <close> = file
   local keeps_best = run.row.train:option "keep_best" ~= "false"
   return session:train(results:checkpoint(run.id), function(p)
@@ -154,6 +175,7 @@ local function train_watched(run, results, session, shown)
       "valid_accuracy" } do
       point[name] = p[name]
     end
+    for _, name in ipairs(watched_metrics) do point["test_" .. name] = p.test[name] end
     point.time_s = p.seconds
     add(point)
     shown:show(p)
@@ -210,6 +232,7 @@ local function finish(run, results, session, record)
   record.inference_memory_bytes = session:inference_memory()
   record.tokens_per_second = run.tokens_per_second
   keep_probes(run, results, session, record)
+  keep_best_of_test(results:read_curve(run.id, info.step), record)
   if run.row.keep_weights then session:save_weights(results:weights(run.id)) end
   results:put(record, own_columns(run.row))
   core.remove_file(results:checkpoint(run.id))

@@ -15,7 +15,7 @@ store.columns = {
     "step",
   "parameters", "flops_per_token", "bits_per_token", "bits_per_byte", "perplexity",
     "word_perplexity",
-  "accuracy", "accuracy_bin0", "accuracy_bin1", "error_percent", "mse", "mae", "bleu", "sacrebleu_cased", "sacrebleu_uncased", "valid_bits_per_token", "valid_perplexity",
+  "accuracy", "accuracy_bin0", "accuracy_bin1", "best_accuracy", "best_accuracy_bin0", "best_accuracy_bin1", "error_percent", "mse", "mae", "bleu", "sacrebleu_cased", "sacrebleu_uncased", "valid_bits_per_token", "valid_perplexity",
     "valid_error_percent", "valid_word_perplexity", "valid_mse", "valid_mae", "rsa_gate", "step_time_ms", "step_time_q1_ms",
     "step_time_q3_ms",
   "relative_step_time", "tokens_per_second", "peak_memory_bytes", "inference_memory_bytes",

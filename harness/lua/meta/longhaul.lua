@@ -5,6 +5,9 @@
 ---| "accuracy"
 ---| "accuracy_bin0"
 ---| "accuracy_bin1"
+---| "best_accuracy"
+---| "best_accuracy_bin0"
+---| "best_accuracy_bin1"
 ---| "bits_per_byte"
 ---| "bits_per_token"
 ---| "bleu"
@@ -523,6 +526,7 @@
 ---@field evaluate_every? integer # steps between evaluations on the validation split; 0: none (...
 ---@field keep_best? false|true|"accuracy" # experiments end with the weights of the best evalua...
 ---@field patience? integer # evaluations in a row without a better loss (keep_best=accuracy: no...
+---@field evaluate_test? boolean # evaluations read the test split too: its accuracies join the ...
 ---@field checkpoint_every? integer # steps between checkpoints; 0: by time only (default 0)
 ---@field checkpoint_seconds? number # seconds between checkpoints; 0: by steps only (default 60)
 ---@field precision? "f32"|"tf32"|"bf16" # what matrix products round their operands to, bf16 al...

@@ -277,6 +277,36 @@ TEST(patience_without_evaluations_is_refused) {
                 "set evaluate_every");
 }
 
+TEST(watching_the_test_split_changes_nothing) {
+    static const char plain_text[] = "steps=6 rate=0.1 warmup=2 log_every=2 evaluate_every=2";
+    static const char watching_text[] =
+        "steps=6 rate=0.1 warmup=2 log_every=2 evaluate_every=2 evaluate_test=true";
+    lh_session *plain = NULL, *watching = NULL;
+    journal unwatched = {0}, watched = {0};
+    lh_metrics last;
+    REQUIRE_OK(trigram_session("width=16", "", plain_text, 1, &plain));
+    REQUIRE_OK(trigram_session("width=16", "", watching_text, 1, &watching));
+    CHECK_OK(lh_session_train(plain, NULL, keep_progress, &unwatched));
+    CHECK_OK(lh_session_train(watching, NULL, keep_progress, &watched));
+    CHECK(same_values(plain, watching));
+    for (int i = 0; i < watched.count; ++i) {
+        CHECK_EQ_INT(unwatched.seen[i].test.count, 0);
+        CHECK(watched.seen[i].valid_bits == unwatched.seen[i].valid_bits);
+        CHECK(isfinite(lh_metrics_get(&watched.seen[i].test, "accuracy")));
+    }
+    CHECK_OK(lh_session_evaluate(watching, LH_TEST, &last));
+    CHECK(lh_metrics_get(&watched.seen[watched.count - 1].test, "accuracy") ==
+          lh_metrics_get(&last, "accuracy"));
+    lh_session_destroy(plain);
+    lh_session_destroy(watching);
+}
+
+TEST(watching_without_evaluations_is_refused) {
+    lh_session *session = NULL;
+    CHECK_FAILS(trigram_session("", "", "steps=4 evaluate_test=true", 1, &session), LH_EOPTION,
+                "set evaluate_every");
+}
+
 /* What ends a run early is a part of which run it is. */
 TEST(a_checkpoint_of_another_patience_is_refused) {
     static const char *const plans[] = {"steps=6 evaluate_every=2 patience=9",
