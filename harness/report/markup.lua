@@ -16,28 +16,35 @@ end
 
 local function bold(text) return "**" .. text .. "**" end
 
---- A pipe table with paper, here and difference per column.
-function markup.markdown(made)
+local function add_line(lines, fields) lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |" end
+
+-- A pipe table with paper, here and difference per column.
+local function add_block(lines, made, block)
   local head, rule = { "row" }, { "---" }
-  for _, column in ipairs(made.columns) do
-    for _, part in ipairs(report.parts(column)) do
-      head[#head + 1] = report.heading(column) .. ": " .. part
+  for _, c in ipairs(block) do
+    for _, part in ipairs(report.parts(made.columns[c])) do
+      head[#head + 1] = report.block_heading(block, made.columns[c]) .. ": " .. part
       rule[#rule + 1] = "--:"
     end
   end
-  local lines = { "# " .. made.title, "" }
-  local function add(fields) lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |" end
-  add(head)
-  add(rule)
+  if block.title then table.move({ "## " .. block.title, "" }, 1, 2, #lines + 1, lines) end
+  add_line(lines, head)
+  add_line(lines, rule)
   for _, row in ipairs(made.rows) do
     local fields = { bar(row.label) }
-    for c, column in ipairs(made.columns) do
-      local texts = parts_of(column, row.cells[c], bold)
-      for _, part in ipairs(report.parts(column)) do fields[#fields + 1] = texts[part] end
+    for _, c in ipairs(block) do
+      local texts = parts_of(made.columns[c], row.cells[c], bold)
+      for _, part in ipairs(report.parts(made.columns[c])) do fields[#fields + 1] = texts[part] end
     end
-    add(fields)
+    if report.speaks(made, row, block) then add_line(lines, fields) end
   end
   lines[#lines + 1] = ""
+end
+
+--- Pipe tables, one for each block.
+function markup.markdown(made)
+  local lines = { "# " .. made.title, "" }
+  for _, block in ipairs(report.blocks(made)) do add_block(lines, made, block) end
   for _, note in ipairs(report.notes(made)) do
     lines[#lines + 1] = (note:gsub("is marked %*", "is bold"))
     lines[#lines + 1] = ""
@@ -77,12 +84,12 @@ function markup.page(title, body)
     markup.escape(title), style, body)
 end
 
-local function html_head(made)
+local function html_head(made, block)
   local top, below = { "<th></th>" }, { "<th>row</th>" }
-  for _, column in ipairs(made.columns) do
-    local parts = report.parts(column)
+  for _, c in ipairs(block) do
+    local parts = report.parts(made.columns[c])
     top[#top + 1] = ('<th colspan="%d" class="group">%s</th>'):format(#parts,
-      markup.escape(report.heading(column)))
+      markup.escape(report.block_heading(block, made.columns[c])))
     for i, part in ipairs(parts) do
       below[#below + 1] = ('<th class="%s%s">%s</th>'):format(i == 1 and "group " or "", part, part)
     end
@@ -100,16 +107,21 @@ local function html_cell(column, cell)
   return table.concat(fields)
 end
 
---- The table alone, with its notes; goes into a page of its own and into the report.
-function markup.html(made)
-  local title = ("<h2>%s</h2>"):format(markup.escape(made.title))
-  local lines = { title, "<table>", html_head(made), "<tbody>" }
+local function add_html(lines, made, block)
+  if block.title then lines[#lines + 1] = ("<h3>%s</h3>"):format(markup.escape(block.title)) end
+  lines[#lines + 1] = "<table>" .. html_head(made, block) .. "<tbody>"
   for _, row in ipairs(made.rows) do
     local fields = { ("<td>%s</td>"):format(markup.escape(row.label)) }
-    for c, column in ipairs(made.columns) do fields[c + 1] = html_cell(column, row.cells[c]) end
-    lines[#lines + 1] = "<tr>" .. table.concat(fields) .. "</tr>"
+    for _, c in ipairs(block) do fields[#fields + 1] = html_cell(made.columns[c], row.cells[c]) end
+    if report.speaks(made, row, block) then lines[#lines + 1] = "<tr>" .. table.concat(fields) .. "</tr>" end
   end
   lines[#lines + 1] = "</tbody></table>"
+end
+
+--- The table alone, with its notes; goes into a page of its own and into the report.
+function markup.html(made)
+  local lines = { ("<h2>%s</h2>"):format(markup.escape(made.title)) }
+  for _, block in ipairs(report.blocks(made)) do add_html(lines, made, block) end
   for _, note in ipairs(report.notes(made)) do
     local text = markup.escape((note:gsub("is marked %*", "is bold")))
     lines[#lines + 1] = ('<p class="note">%s</p>'):format(text)

@@ -170,6 +170,41 @@ function report.heading(column)
   return column.dataset .. ", " .. metrics.title(column.metric)
 end
 
+-- Beside more columns than this no reader finds the row.
+local most_columns = 7
+
+--- How Markdown and HTML cut a table: indices of columns, { title = nil, 1, 2, 3 }, or a part for each dataset, which is
+--- its title, and one for columns of the model.
+function report.blocks(made)
+  local whole, list, by_title, datasets = {}, {}, {}, 0
+  for c, column in ipairs(made.columns) do
+    local title = column.dataset ~= "" and column.dataset or "of the model"
+    whole[c] = c
+    if not by_title[title] then
+      by_title[title] = { title = title }
+      list[#list + 1] = by_title[title]
+      if column.dataset ~= "" then datasets = datasets + 1 end
+    end
+    table.insert(by_title[title], c)
+  end
+  return #whole > most_columns and datasets > 1 and list or { whole }
+end
+
+--- A column's heading within its block.
+function report.block_heading(block, column)
+  return block.title and metrics.title(column.metric) or report.heading(column)
+end
+
+--- Whether a row says anything in a block.
+function report.speaks(made, row, block)
+  for _, c in ipairs(block) do
+    for _, text in ipairs { report.texts(made.columns[c], row.cells[c]) } do
+      if text ~= "" then return true end
+    end
+  end
+  return false
+end
+
 --- What a column shows: "paper", "here", "diff", or only "here" where the paper prints nothing.
 function report.parts(column)
   return column.printed and { "paper", "here", "diff" } or { "here" }

@@ -164,6 +164,22 @@ t.test("the printed table is aligned and fits", function()
   for line in text:gmatch "[^\n]+" do t.check(utf8.len(line) <= 100, "too wide: " .. line) end
 end)
 
+t.test("a wide table over several data sets has a part for each", function()
+  local made = { title = "wide", scale = "small", columns = {}, rows = { { label = "a", cells = {} }, { label = "b", cells = {} } } }
+  for c, name in ipairs { "one", "two", "one", "two", "one", "two", "one", "" } do
+    made.columns[c] = { metric = "mse", dataset = name }
+    made.rows[1].cells[c] = { measured = c, seeds = 1, status = "done" }
+    made.rows[2].cells[c] = { measured = name == "two" and 9 or nil, seeds = 1, status = name == "two" and "done" or "missing" }
+  end
+  local text = markup.markdown(made)
+  t.contains(text, "## one\n\n| row | MSE: here | MSE: here | MSE: here | MSE: here |\n")
+  t.contains(text, "| a | 1.000 | 3.000 | 5.000 | 7.000 |\n\n## two")
+  t.contains(text, "| b | 9.000 | 9.000 | 9.000 |\n\n## of the model")
+  t.contains(markup.html(made), "<h3>two</h3>")
+  made.columns[8] = nil
+  t.contains(markup.markdown(made), "| row | one, MSE: here | two, MSE: here |")
+end)
+
 t.test("markup escapes what would be markup", function()
   local _, made = cells()
   made.rows[1].label = "a|b<c>&d_e"
