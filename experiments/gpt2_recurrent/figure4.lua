@@ -2,7 +2,7 @@
 local lh = require "longhaul"
 local rows = lh.include "windows.lua"
 
-local bench = lh.experiment "gpt2_recurrent-figure4"
+local bench = lh.experiment("gpt2_recurrent-figure4", { runs = "gpt2_recurrent-table2" })
 rows(bench)
 bench:table { columns = { "valid_word_perplexity", "word_perplexity", "kaplan_flops_per_token" } }
 bench:plot {

@@ -5,7 +5,7 @@ local lh = require "longhaul"
 
 return {
   size = lh.by_scale {
-    smoke = { layers = 2, width = 16, heads = 2, context = 32, dropout = 0 },
+    smoke = { layers = 2, width = 16, heads = 2, context = 64, dropout = 0 },
     small = { layers = 3, width = 64, heads = 4, context = 256, dropout = 0 },
     medium = { layers = 6, width = 192, heads = 6, context = 512, dropout = 0.1 },
     gpu = {},

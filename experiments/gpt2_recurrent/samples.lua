@@ -3,13 +3,11 @@
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 
-local label = "Recurrent, 20 windows of 300 tokens (Ours) | Overlap 0"
-
 return function(name, temperature)
   local bench = lh.experiment(name, { runs = "gpt2_recurrent-table2" })
-  setting.tune_recurrent(bench, label, "pg19", setting.window, 0, "gpt2_recurrent:w300:o0")
+  setting.tune_recurrent(bench, "pg19", setting.window, 0, "gpt2_recurrent:w300:o0")
   bench:sample {
-    row = label, tokens = setting.tokens, count = 4, context = setting.window, temperature = temperature,
+    row = setting.recurrent_label(setting.window, 0), tokens = setting.tokens, count = 4, context = setting.window, temperature = temperature,
     length = lh.by_scale { smoke = 20, small = 160, gpu = 80 },
   }
   return bench

@@ -6,9 +6,9 @@ local gpt2 = lh.include "model.lua"
 local setting = { tokens = gpt2.tokens }
 
 -- The window of Tables 1 and 2, those of Figures 4 and 5, and overlaps as the paper's shares of the window.
-setting.window = lh.by_scale { smoke = 15, small = 96, gpu = 300 }
+setting.window = lh.by_scale { smoke = 60, small = 64, gpu = 300 }
 setting.windows = lh.by_scale {
-  smoke = { 10, 15, 30 }, small = { 64, 96, 128, 192, 256 }, gpu = { 200, 300, 400, 500, 600 },
+  smoke = { 15, 30, 60 }, small = { 64, 128, 256 }, gpu = { 200, 300, 400, 500, 600 },
 }
 setting.overlaps = { 0, 5, 10, 30, 50 }
 setting.more_overlaps = { 75, 100, 150, 200 }
@@ -16,9 +16,17 @@ setting.more_overlaps = { 75, 100, 150, 200 }
 --- The overlap that stands for the paper's, which is out of a window of 300.
 function setting.overlap(published) return math.max(published > 0 and 1 or 0, published * setting.window // 300) end
 
+local function named(model, window, overlap)
+  return ("%s, window %d%s"):format(model, window, overlap > 0 and ", overlap " .. overlap or "")
+end
+
+--- What the rows are called: by the window and overlap that they have, of which the paper's are in their slugs.
+function setting.plain_label(window, overlap) return named("GPT-2", window, overlap) end
+function setting.recurrent_label(window, overlap) return named("Recurrent", window, overlap) end
+
 -- Tokens of a training sequence: 20 windows of 300 in the paper, about as many at every window.
-local sequence = lh.by_scale { smoke = 60, small = 1200, gpu = 6000 }
-local batch = lh.by_scale { smoke = 2, small = 4, gpu = 1 }
+local sequence = lh.by_scale { smoke = 120, small = 1200, gpu = 6000 }
+local batch = lh.by_scale { smoke = 2, small = 8, gpu = 1 }
 
 local function windows_of(window) return (2 * sequence + window) // (2 * window) end
 
@@ -102,35 +110,36 @@ end
 
 local function values_of(window, overlap) return { kaplan_flops_per_token = setting.kaplan_flops(window, overlap) } end
 
--- What the figures draw by: the row's first value when it belongs to a series, else its label.
-local function first_of(label, series, window)
-  if not series then return label end
+-- What the figures draw by: the row's first value.
+local function point_of(series, window)
   for point in lh.grid { { "series", series }, { "window", window } } do return point end
 end
 
 local pretrain, pretrained = lh.include "pretrain.lua", "GPT-2"
 
 --- The plain model, fine-tuned on disjoint windows.
-function setting.tune_plain(bench, label, name, window, slug, series)
+function setting.tune_plain(bench, name, window, slug)
   bench:row {
-    first_of(label, series, window), label = label, slug = slug, model = setting.plain(window, 0), task = setting.task(name, window, 0),
-    train = setting.fine_tuning, seeds = setting.seeds, dataset = name, from = { pretrain, pretrained },
-    values = values_of(window, 0),
+    point_of("GPT-2, overlap 0", window), label = setting.plain_label(window, 0), slug = slug,
+    model = setting.plain(window, 0), task = setting.task(name, window, 0), train = setting.fine_tuning,
+    seeds = setting.seeds, dataset = name, from = { pretrain, pretrained }, values = values_of(window, 0),
   }
 end
 
---- The plain model of the row `from` at another overlap: it is not trained again (section 4.2).
-function setting.evaluate_plain(bench, label, name, window, overlap, from, slug, series)
+--- The same at another overlap: it is not trained again (section 4.2).
+function setting.evaluate_plain(bench, name, window, overlap, slug)
   bench:row {
-    first_of(label, series, window), label = label, slug = slug, model = setting.plain(window, overlap), task = setting.task(name, window, overlap),
-    train = setting.none, seeds = setting.seeds, dataset = name, from = from, values = values_of(window, overlap),
+    point_of(("GPT-2, overlap %d"):format(overlap), window), label = setting.plain_label(window, overlap), slug = slug,
+    model = setting.plain(window, overlap), task = setting.task(name, window, overlap), train = setting.none,
+    seeds = setting.seeds, dataset = name, from = setting.plain_label(window, 0), values = values_of(window, overlap),
   }
 end
 
 --- The recurrent model, trained with the overlap that it is tested with.
-function setting.tune_recurrent(bench, label, name, window, overlap, slug, series)
+function setting.tune_recurrent(bench, name, window, overlap, slug)
   bench:row {
-    first_of(label, series, window), label = label, slug = slug, model = setting.recurrent(window, overlap), task = setting.task(name, window, overlap),
+    point_of("Recurrent", window), label = setting.recurrent_label(window, overlap), slug = slug,
+    model = setting.recurrent(window, overlap), task = setting.task(name, window, overlap),
     train = setting.fine_tuning, seeds = setting.seeds, dataset = name, from = { pretrain, pretrained },
     values = values_of(window, overlap), keep_weights = overlap == 0, -- Tables 3 and 4 write with them
   }
@@ -138,20 +147,14 @@ end
 
 --- The rows of Table 1 or 2; `overlaps` those of the plain model.
 function setting.overlap_rows(bench, name, overlaps)
-  local window, first = setting.window, nil
+  local window = setting.window
+  setting.tune_plain(bench, name, window, "gpt2_small:w300:o0")
   for _, published in ipairs(overlaps) do
-    local label = ("GPT-2 (small), 300 token window | Overlap %d"):format(published)
-    local slug = ("gpt2_small:w300:o%d"):format(published)
-    if published == 0 then
-      first = label
-      setting.tune_plain(bench, label, name, window, slug)
-    else
-      setting.evaluate_plain(bench, label, name, window, setting.overlap(published), first, slug)
-    end
+    local overlap, slug = setting.overlap(published), ("gpt2_small:w300:o%d"):format(published)
+    if overlap > 0 then setting.evaluate_plain(bench, name, window, overlap, slug) end
   end
   for _, published in ipairs(setting.overlaps) do
-    setting.tune_recurrent(bench, ("Recurrent, 20 windows of 300 tokens (Ours) | Overlap %d"):format(published), name,
-      window, setting.overlap(published), ("gpt2_recurrent:w300:o%d"):format(published))
+    setting.tune_recurrent(bench, name, window, setting.overlap(published), ("gpt2_recurrent:w300:o%d"):format(published))
   end
 end
 

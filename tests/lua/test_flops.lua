@@ -9,7 +9,7 @@ for _, name in ipairs { "table1", "table2" } do
     local paper = published.table("gpt2_recurrent_" .. name)
     t.equal(#bench.rows, #paper.rows)
     for _, row in ipairs(bench.rows) do
-      local value = paper.value(row.label, "kaplan_flops_per_token", row.dataset)
+      local value = paper.value(row.slug, "kaplan_flops_per_token", row.dataset)
       t.equal(("%.2e"):format(row.values.kaplan_flops_per_token), ("%.2e"):format(value))
     end
   end)
