@@ -153,5 +153,23 @@ t.test("a baseline must be a row", function()
   t.fails(function() bench:baseline() end, "no row is the baseline 'nobody'")
 end)
 
+t.test("an include is found from the file that names it, and run once", function()
+  local core = require "longhaul.core"
+  local folder = scratch .. ".d"
+  core.make_folder(folder .. "/inner")
+  core.write_file(folder .. "/inner/leaf.lua", "return { width = 16 }")
+  core.write_file(folder .. "/inner/branch.lua", 'return { leaf = require("longhaul").include "leaf.lua" }')
+  core.write_file(folder .. "/main.lua", [[
+    local lh = require "longhaul"
+    local branch, leaf = lh.include "inner/branch.lua", lh.include "inner/leaf.lua"
+    assert(branch.leaf == leaf and leaf.width == 16)
+    return lh.experiment "test"]])
+  t.check(script.load(folder .. "/main.lua", { scale = "smoke" }) ~= nil, "it loads")
+  t.fails(function() run [[require("longhaul").include "nowhere.lua"]] end, "nowhere.lua")
+  for _, name in ipairs { "inner/leaf.lua", "inner/branch.lua", "main.lua" } do os.remove(folder .. "/" .. name) end
+  os.remove(folder .. "/inner")
+  os.remove(folder)
+end)
+
 os.remove(scratch)
 t.finish()

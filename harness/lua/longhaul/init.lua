@@ -55,7 +55,7 @@ function longhaul.merged(...)
   return all
 end
 
---- The value that a Lua file beside the script returns: `local setting = lh.include "setting.lua"`.
+--- The value that a Lua file returns, by its path from the file that includes it: `local setting = lh.include "setting.lua"`.
 function longhaul.include(name) return require("longhaul.script").include(name) end
 
 --- A new experiment. Its name is the folder under results/. With `runs` its rows are runs of that

@@ -35,13 +35,19 @@ local function run_file(path)
   return chunk()
 end
 
--- The folder of the script that runs, and what its includes gave.
+-- The folder of the file that runs, and what includes gave.
 local folder, included = ".", {}
 
---- Used by lh.include: the value of a file beside the script, run once.
+local function folder_of(path) return path:match("^(.*)/[^/]*$") or "." end
+
+--- Used by lh.include: the value of a file, by its path from the file that includes it, run once.
 function script.include(name)
-  local path = folder .. "/" .. name
-  if included[path] == nil then included[path] = run_file(path) end
+  local from, path = folder, folder .. "/" .. name
+  if included[path] == nil then
+    folder = folder_of(path)
+    included[path] = run_file(path)
+    folder = from
+  end
   return included[path]
 end
 
@@ -50,7 +56,7 @@ function script.load(path, settings)
   local file = script.find(path)
   require("longhaul").configure(settings)
   fixed_random()
-  folder, included = file:match("^(.*)/[^/]*$") or ".", {}
+  folder, included = folder_of(file), {}
   local value = run_file(file)
   if not experiment.is(value) then
     error(("%s: a script ends with `return` and its experiment"):format(path), 0)
