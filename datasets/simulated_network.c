@@ -7,7 +7,7 @@ enum { WIDTH = LH_SIMULATED_WIDTH, LAYERS = LH_SIMULATED_LAYERS };
 
 const char *const lh_simulated_activations[] = {"tanh", "sigmoid", "relu", NULL};
 
-static const double norm = 0.8, bias_scale = 0.1;
+static const double bias_scale = 0.1;
 
 typedef struct weights {
     double own[WIDTH * WIDTH], input[WIDTH * WIDTH], bias[WIDTH]; /* W_h, W_z, b */
@@ -27,7 +27,7 @@ double lh_spectral_norm(const double *m) {
     return 0.5 * (hypot(m[0] + m[3], m[2] - m[1]) + hypot(m[0] - m[3], m[1] + m[2]));
 }
 
-static void draw_weights(drawer *d, weights *w) {
+static void draw_weights(drawer *d, double norm, weights *w) {
     for (int i = 0; i < WIDTH * WIDTH; ++i) {
         w->own[i] = draw(d);
         w->input[i] = draw(d);
@@ -69,7 +69,7 @@ void lh_simulated_network_write(const lh_simulated_network *network, lh_random_k
     weights w[LAYERS];
     double z[LAYERS][WIDTH] = {{0}};
     for (int l = 0; l < LAYERS; ++l)
-        draw_weights(&d, &w[l]);
+        draw_weights(&d, network->norm, &w[l]);
     for (int64_t t = 0; t < count; ++t) {
         double below[WIDTH];
         for (int i = 0; i < WIDTH; ++i) {

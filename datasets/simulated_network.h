@@ -5,8 +5,9 @@
  *   z_t^0 = x_t,    y_t = z_t^2 + e_t,
  *
  * all vectors of width two, x and e standard normal. The paper does not give the weights: entries
- * are drawn from N(0, 1), W_h scaled to spectral norm 0.8, b a tenth. No g here is steeper than 1,
- * so that with any alpha a step forgets where it began; a spectral radius does not promise that. */
+ * are drawn from N(0, 1), W_h scaled to a spectral norm, b a tenth. No g here is steeper than 1, so
+ * that below 1 a step forgets where it began, with any alpha; a spectral radius does not promise
+ * that. */
 #ifndef LH_DATASETS_SIMULATED_NETWORK_H
 #define LH_DATASETS_SIMULATED_NETWORK_H
 
@@ -21,6 +22,7 @@ extern const char *const lh_simulated_activations[];
 typedef struct lh_simulated_network {
     int activation; /* index into lh_simulated_activations */
     double alpha;   /* share of what is not linear, 0..1 */
+    double norm;    /* spectral norm of both W_h */
 } lh_simulated_network;
 
 /* The larger singular value of a 2 x 2 matrix. */

@@ -40,7 +40,8 @@ typedef struct instance {
     lh_recurrent_block block;
 } instance;
 
-static const char *const matrices[] = {"lags", "learned", NULL};
+typedef enum matrix_kind { LAGS, LEARNED, TOEPLITZ } matrix_kind;
+static const char *const matrices[] = {"lags", "learned", "toeplitz", NULL};
 
 static const lh_option options[] = {
     {"layers", LH_OPTION_INTEGER, "12", 1, LAYERS, NULL, "layers (N)"},
@@ -71,7 +72,8 @@ static const lh_option options[] = {
     {"block", LH_OPTION_INTEGER, "0", 0, 1048576, NULL,
      "tokens per step of the states; 0: the segment, whose states are then never learnt"},
     {"rsa_matrix", LH_OPTION_CHOICE, "lags", 0, 0, matrices,
-     "what the heads of rsa_kinds mix in: matrices of lags (REM), or learned ones (FL-XL)"},
+     "what the heads of rsa_kinds mix in: REMs, learned matrices (FL-XL), or a learned number a "
+     "lag"},
     {"segment", LH_OPTION_INTEGER, "0", 0, 1048576, NULL,
      "learned matrices: the longest segment, which is their number of rows"},
     LH_RECURRENCE_OPTIONS,
@@ -131,9 +133,10 @@ static lh_status read_options(const lh_options *values, const lh_model_setup *se
     LH_TRY(read_layers(values, model));
     LH_TRY(read_cutoffs(values, model));
     LH_TRY(lh_recurrence_config_read(values, model->heads, recurrence));
-    if (lh_options_choice(values, "rsa_matrix") == 1 && model->segment == 0)
-        return lh_fail(LH_EOPTION, "rsa_matrix=learned needs option 'segment', the rows of a "
-                                   "matrix");
+    const int matrix = lh_options_choice(values, "rsa_matrix");
+    if (matrix != LAGS && model->segment == 0)
+        return lh_fail(LH_EOPTION, "rsa_matrix=%s needs option 'segment', the rows of a matrix",
+                       matrices[matrix]);
     return LH_OK;
 }
 
@@ -178,17 +181,20 @@ static void declare_attention(instance *model, int64_t i, lh_declare *declaratio
         l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory, "%s.memory", prefix);
 }
 
-static void declare_layer(instance *model, const lh_recurrence_config *recurrence, bool learned,
+static void declare_layer(instance *model, const lh_recurrence_config *recurrence, matrix_kind kind,
                           int64_t i, lh_declare *declaration) {
     layer *l = &model->layer[i];
     char name[NAME];
     declare_attention(model, i, declaration);
     name_part(name, i, "recurrence");
-    if (learned) {
-        lh_learned_matrix_declare(&l->matrix, recurrence->heads, model->segment, model->memory,
-                                  recurrence->gate, declaration, name);
-    } else {
+    if (kind == LAGS) {
         lh_recurrence_encoding_declare(&l->recurrence, recurrence, declaration, name);
+    } else {
+        l->matrix = (lh_learned_matrix){.encoded = recurrence->heads,
+                                        .segment = model->segment,
+                                        .memory = model->memory,
+                                        .toeplitz = kind == TOEPLITZ};
+        lh_learned_matrix_declare(&l->matrix, recurrence->gate, declaration, name);
     }
     l->attention_norm = lh_norm_declare_normal(declaration, model->width, gain_deviation,
                                                name_part(name, i, "attention.norm"));
@@ -237,12 +243,12 @@ static lh_status declare(void *self, const lh_options *values, const lh_model_se
     lh_recurrence_config recurrence;
     LH_TRY(read_options(values, setup, model, &recurrence));
     declare_head(model, declaration);
-    const bool learned = lh_options_choice(values, "rsa_matrix") == 1;
+    const matrix_kind kind = (matrix_kind)lh_options_choice(values, "rsa_matrix");
     for (int64_t i = 0; i < model->layers; ++i) {
         if (i == model->recurrent) {
             declare_block(model, values, declaration);
         } else {
-            declare_layer(model, &recurrence, learned, i, declaration);
+            declare_layer(model, &recurrence, kind, i, declaration);
         }
     }
     return LH_OK;

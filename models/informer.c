@@ -19,6 +19,8 @@ static const lh_option options[] = {
      "ProbSparse: factor * ceil(ln length) queries attend, as many keys are sampled (c)"},
     {"mix", LH_OPTION_FLAG, "true", 0, 0, NULL,
      "leave heads and steps of the decoder's self-attention swapped, as the released code does"},
+    {"rsa_lazy", LH_OPTION_FLAG | LH_OPTION_LATE, "true", 0, 0, NULL,
+     "ProbSparse: recurrence encoding joins the queries that do not attend, too"},
     {"distil", LH_OPTION_FLAG | LH_OPTION_LATE, "false", 0, 0, NULL,
      "halve the sequence between layers of the encoder (section 3.2), which RSA leaves out"},
     {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
@@ -29,6 +31,8 @@ static const lh_option logsparse_options[] = {
      "steps that queries and keys of self-attention are convolved over (k)"},
     {"local", LH_OPTION_INTEGER, "0", 0, 1e6, NULL,
      "distances up to this are visible beside the powers of two"},
+    {"restart", LH_OPTION_INTEGER | LH_OPTION_LATE, "0", 0, 1e6, NULL,
+     "the pattern of distances begins again after so many steps; 0: never"},
     {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
 
 static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
@@ -37,6 +41,7 @@ static lh_status declare(void *self, const lh_options *values, const lh_model_se
     const lh_series_attention attention = {
         .kind = (lh_series_attention_kind)lh_options_choice(values, "attention"),
         .factor = lh_options_integer(values, "factor"),
+        .all_encoded = lh_options_flag(values, "rsa_lazy"),
         .taps = 1};
     model->forecaster.distils = lh_options_flag(values, "distil");
     return lh_forecaster_declare(&model->forecaster, values, setup, attention,
@@ -48,7 +53,8 @@ static lh_status declare_logsparse(void *self, const lh_options *values,
     instance *model = self;
     const lh_series_attention attention = {.kind = LH_SERIES_LOG,
                                            .taps = lh_options_integer(values, "kernel"),
-                                           .local = lh_options_integer(values, "local")};
+                                           .local = lh_options_integer(values, "local"),
+                                           .restart = lh_options_integer(values, "restart")};
     return lh_forecaster_declare(&model->forecaster, values, setup, attention, false, declaration);
 }
 

@@ -27,6 +27,7 @@ typedef struct sizes {
     int64_t layers, width, heads, head_width, hidden;
     double dropout;
     lh_recurrence_config recurrence;
+    bool encodes_padding;
 } sizes;
 
 /* Indices of parameters. */
@@ -63,6 +64,8 @@ static const lh_option options[] = {
     {"dropout", LH_OPTION_REAL, "0.1", 0, 0.99, NULL,
      "dropout rate of embeddings, attention, feed-forward and residual branches in training"},
     LH_RECURRENCE_OPTIONS,
+    {"rsa_padding", LH_OPTION_FLAG | LH_OPTION_LATE, "false", 0, 0, NULL,
+     "recurrence encodings mix in the padding behind a source, too"},
     {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
 
 /* ---- declaring ---- */
@@ -142,7 +145,8 @@ static lh_status declare(void *self, const lh_options *values, const lh_model_se
                     .heads = lh_options_integer(values, "heads"),
                     .head_width = lh_options_integer(values, "head_width"),
                     .hidden = lh_options_integer(values, "hidden"),
-                    .dropout = lh_options_real(values, "dropout")};
+                    .dropout = lh_options_real(values, "dropout"),
+                    .encodes_padding = lh_options_flag(values, "rsa_padding")};
     LH_TRY(lh_settle_head_width(size->width, size->heads, &size->head_width));
     LH_TRY(lh_recurrence_config_read(values, size->heads, &size->recurrence));
     const int64_t table[] = {size->vocabulary, size->width};
@@ -196,6 +200,7 @@ static lh_tensor *attend(const walk *w, const attention_layer *l, lh_attention *
                          const lh_recurrence_encoding *recurrence, lh_tensor *x, lh_tensor *n) {
     attention->dropout = w->dropout;
     lh_tensor *y = lh_attend(w->tape, attention, into_heads(w, n, l->query));
+    if (w->size->encodes_padding) attention->keys[0].filled = NULL;
     if (recurrence != NULL) y = lh_recurrence_encoding_mix(recurrence, w->pass, attention, y);
     if (y == NULL) return NULL;
     const int64_t shape[] = {y->shape[0], y->shape[1], -1};

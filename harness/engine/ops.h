@@ -174,9 +174,10 @@ lh_tensor *lh_attend_lsh(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tens
                          lh_tensor *v);
 
 /* ProbSparse self-attention (kernels/prob_attention.h): q, k, v [batch][length][heads][head_width].
- * Which keys are sampled is drawn anew in every pass and replayed in a recompute. */
+ * Which keys are sampled is drawn anew in every pass and replayed in a recompute. *chosen becomes
+ * the chosen queries, i32 [batch][heads][top], rising. */
 lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, double scale,
-                          bool causal, int64_t samples, int64_t top);
+                          bool causal, int64_t samples, int64_t top, lh_tensor **chosen);
 
 /* ---- loss ---- */
 

@@ -211,6 +211,16 @@ static double sinusoid(int64_t width, uint64_t index) {
     return column % 2 == 0 ? sin(angle) : cos(angle);
 }
 
+/* mean +- deviation */
+static double uniform(const lh_init *init, uint32_t word) {
+    return init->mean + init->deviation * (2.0 * lh_random_open_unit(word) - 1.0);
+}
+
+/* The lowest bit is the sign. */
+static double either_sign(const lh_init *init, uint32_t word) {
+    return (word & 1) != 0 ? -uniform(init, word) : uniform(init, word);
+}
+
 static double draw(const lh_param *param, lh_random_key key, uint64_t index) {
     const lh_init *init = &param->init;
     switch (init->kind) {
@@ -219,8 +229,9 @@ static double draw(const lh_param *param, lh_random_key key, uint64_t index) {
     case LH_INIT_TRUNCATED_NORMAL:
         return init->mean + init->deviation * truncated_normal(key, index);
     case LH_INIT_UNIFORM:
-        return init->mean +
-               init->deviation * (2.0 * lh_random_open_unit(lh_random_word(key, index)) - 1.0);
+        return uniform(init, lh_random_word(key, index));
+    case LH_INIT_EITHER_SIGN:
+        return either_sign(init, lh_random_word(key, index));
     case LH_INIT_SINUSOIDS:
         return sinusoid(param->shape[param->rank - 1], index);
     case LH_INIT_CONSTANT:

@@ -12,6 +12,7 @@ typedef enum lh_init_kind {
     LH_INIT_TRUNCATED_NORMAL, /* normal cut at two sigma and widened so that the deviation is exact
                                */
     LH_INIT_UNIFORM,          /* mean +- deviation */
+    LH_INIT_EITHER_SIGN,      /* the same, times 1 or -1 */
     LH_INIT_SINUSOIDS /* row p of a table of positions: sin(p f), cos(p f) in turn, f = 10000^(
                          -c / width) for the even columns c (Vaswani et al. 2017) */
 } lh_init_kind;

@@ -21,6 +21,7 @@ static lh_status open_task(void *instance, const lh_options *options, uint64_t s
     simulation *task = instance;
     task->network.activation = lh_options_choice(options, "activation");
     task->network.alpha = lh_options_real(options, "alpha");
+    task->network.norm = lh_options_real(options, "recurrent_norm");
     task->rows = lh_options_integer(options, "segments");
     task->length = lh_options_integer(options, "length");
     task->seed = seed;
@@ -114,6 +115,8 @@ static const lh_option options[] = {
     {"activation", LH_OPTION_CHOICE, "tanh", 0, 0, lh_simulated_activations,
      "g: tanh, sigmoid or relu"},
     {"alpha", LH_OPTION_REAL, "0.5", 0, 1, NULL, "share of what is not linear"},
+    {"recurrent_norm", LH_OPTION_REAL | LH_OPTION_LATE, "0.8", 0, 1, NULL,
+     "spectral norm of the true recurrent weights"},
     {"segments", LH_OPTION_INTEGER, "100", 1, 65536, NULL, "segments of the sequence"},
     {"length", LH_OPTION_INTEGER, "100", 2, 65536, NULL, "steps of a segment"},
     {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};

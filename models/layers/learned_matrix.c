@@ -6,14 +6,15 @@
 
 static const int heads_first[] = {2, 1, 0, 3};
 
-void lh_learned_matrix_declare(lh_learned_matrix *layer, int64_t encoded, int64_t segment,
-                               int64_t memory, double gate, lh_declare *declare,
+void lh_learned_matrix_declare(lh_learned_matrix *layer, double gate, lh_declare *declare,
                                const char *prefix) {
-    const int64_t shape[] = {encoded, segment, memory + segment}, one = 1;
-    *layer = (lh_learned_matrix){
-        .encoded = encoded, .segment = segment, .memory = memory, .first_mu = gate};
-    if (encoded == 0) return;
-    layer->matrix = lh_declare_param(declare, lh_init_normal(0.02), 3, shape, "%s.matrix", prefix);
+    const int64_t keys = layer->memory + layer->segment, one = 1,
+                  whole[] = {layer->encoded, layer->segment, keys},
+                  lags[] = {keys - 1, layer->encoded};
+    if (layer->encoded == 0) return;
+    layer->first_mu = gate;
+    layer->matrix = lh_declare_param(declare, lh_init_normal(0.02), layer->toeplitz ? 2 : 3,
+                                     layer->toeplitz ? lags : whole, "%s.matrix", prefix);
     lh_declare_undecayed(declare);
     layer->mu = lh_declare_param(declare, lh_init_normal(0.0), 1, &one, "%s.mu", prefix);
     lh_declare_initial(declare, &layer->first_mu);
@@ -31,13 +32,37 @@ static lh_tensor *make_mask(const lh_learned_matrix *layer, lh_tape *tape, int64
     return lh_repeat(tape, mask, layer->encoded);
 }
 
+/* Which number of a Toeplitz matrix an entry has: that of its lag, any where the mask will be 0. */
+static lh_tensor *make_lags(const lh_learned_matrix *layer, lh_tape *tape, int64_t length) {
+    const int64_t keys = layer->memory + length, shape[] = {length, keys};
+    int32_t *values = lh_allocate((size_t)(length * keys) * sizeof *values);
+    if (values == NULL) return NULL;
+    for (int64_t i = 0; i < length * keys; ++i) {
+        const int64_t lag = layer->memory + i / keys - i % keys;
+        values[i] = lag > 0 ? (int32_t)(lag - 1) : 0;
+    }
+    lh_tensor *lags = lh_integers(tape, 2, shape, values);
+    free(values);
+    return lags;
+}
+
+/* [encoded][length][memory + length] before the mask. */
+static lh_tensor *entries(const lh_learned_matrix *layer, const lh_pass *pass, int64_t length) {
+    static const int heads_to_front[] = {2, 0, 1};
+    lh_tape *tape = lh_pass_tape(pass);
+    lh_tensor *matrix = lh_pass_param(pass, layer->matrix);
+    if (layer->toeplitz)
+        return lh_permute(tape, lh_gather(tape, matrix, make_lags(layer, tape, length)),
+                          heads_to_front);
+    matrix = lh_slice(tape, matrix, 1, 0, length);
+    return lh_slice(tape, matrix, 2, 0, layer->memory + length);
+}
+
 /* The matrices of a segment of this length. */
 static lh_tensor *masked(const lh_learned_matrix *layer, const lh_pass *pass, int64_t length) {
     lh_tape *tape = lh_pass_tape(pass);
-    lh_tensor *matrix = lh_pass_param(pass, layer->matrix);
-    matrix = lh_slice(tape, matrix, 1, 0, length);
-    matrix = lh_slice(tape, matrix, 2, 0, layer->memory + length);
-    return lh_multiply(tape, lh_contiguous(tape, matrix), make_mask(layer, tape, length));
+    return lh_multiply(tape, lh_contiguous(tape, entries(layer, pass, length)),
+                       make_mask(layer, tape, length));
 }
 
 /* matrix v: [batch][length][encoded][head_width]. */

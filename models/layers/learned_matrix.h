@@ -1,6 +1,7 @@
-/* Fully learnable matrices in place of the recurrence encoding ones: FL-XL, the baseline of Huang
- * et al. 2023, section 4.4. Shape and mask are not published; here each of the first heads has one
- * of [segment][memory + segment], causal, mixed in by a gate as in eq. 4. */
+/* Learnable matrices in place of the recurrence encoding ones: FL-XL, the baseline of Huang et al.
+ * 2023, section 4.4. Shape and mask are not published; here each of the first heads has one of
+ * [segment][memory + segment], causal, mixed in by a gate as in eq. 4. A Toeplitz matrix (section
+ * 3, "more discussions") has one number for each lag. */
 #ifndef LH_LAYERS_LEARNED_MATRIX_H
 #define LH_LAYERS_LEARNED_MATRIX_H
 
@@ -8,14 +9,15 @@
 
 typedef struct lh_learned_matrix {
     int64_t encoded, segment, memory;
-    int matrix, mu; /* [encoded][segment][memory + segment], [1] */
+    bool toeplitz;
+    int matrix; /* [encoded][segment][memory + segment]; Toeplitz: [lags from 1 on][encoded] */
+    int mu;     /* [1] */
     double first_mu;
 } lh_learned_matrix;
 
-/* Declares <prefix>.matrix and .mu. `encoded` 0: nothing. The layer lies in the model's instance.
- */
-void lh_learned_matrix_declare(lh_learned_matrix *layer, int64_t encoded, int64_t segment,
-                               int64_t memory, double gate, lh_declare *declare,
+/* Declares <prefix>.matrix and .mu of a layer whose sizes are set. `encoded` 0: nothing. The layer
+ * lies in the model's instance. */
+void lh_learned_matrix_declare(lh_learned_matrix *layer, double gate, lh_declare *declare,
                                const char *prefix);
 
 /* (1 - g) attended + g matrix v for the first heads. v [batch][memory + length][heads][head_width],

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 const char *const lh_recurrence_sharings[] = {"pair", "frozen", "independent", NULL};
+const char *const lh_recurrence_spreads[] = {"even", "random", NULL};
 
 static const double quarter_pi = 0.78539816339744831;
 
@@ -32,7 +33,8 @@ lh_status lh_recurrence_config_read(const lh_options *options, int64_t heads,
     *config = (lh_recurrence_config){
         .gate = lh_options_real(options, "rsa_gate"),
         .cutoff = lh_options_integer(options, "rsa_cutoff"),
-        .sharing = (lh_recurrence_sharing)lh_options_choice(options, "rsa_sharing")};
+        .sharing = (lh_recurrence_sharing)lh_options_choice(options, "rsa_sharing"),
+        .spread = (lh_recurrence_spread)lh_options_choice(options, "rsa_spread")};
     if (config->cutoff == 0) config->cutoff = LH_FAR;
     const int count = lh_options_list(options, "rsa_kinds", config->kinds, LH_RECURRENCE_KINDS);
     if (count != 0 && count != LH_RECURRENCE_KINDS) {
@@ -119,10 +121,10 @@ static void lay_out(lh_recurrence_encoding *layer, const lh_recurrence_config *c
     }
 }
 
-static int declare_list(lh_declare *declare, int64_t count, const double *initial,
+/* A list that begins with `initial`, or with what `init` draws where that is NULL. */
+static int declare_list(lh_declare *declare, int64_t count, lh_init init, const double *initial,
                         const char *prefix, const char *name) {
     if (count == 0) return -1;
-    const lh_init init = {LH_INIT_CONSTANT, 0.0, 0.0};
     const int index = lh_declare_param(declare, init, 1, &count, "%s.%s", prefix, name);
     lh_declare_initial(declare, initial);
     return index;
@@ -136,11 +138,15 @@ void lh_recurrence_encoding_declare(lh_recurrence_encoding *layer,
     if (config->heads == 0) return;
     lay_out(layer, config, &etas, &nus);
     const int32_t thetas = config->sharing == LH_RECURRENCE_FROZEN ? 0 : nus;
+    const lh_init signed_sizes = {LH_INIT_EITHER_SIGN, 1.5, 0.5},
+                  sizes = {LH_INIT_UNIFORM, 1.5, 0.5}, given = {LH_INIT_CONSTANT, 0.0, 0.0};
+    const bool even = config->spread == LH_RECURRENCE_EVEN;
     layer->first_mu = config->gate;
-    layer->eta = declare_list(declare, etas, layer->first_eta, prefix, "eta");
-    layer->nu = declare_list(declare, nus, layer->first_nu, prefix, "nu");
-    layer->theta = declare_list(declare, thetas, layer->first_theta, prefix, "theta");
-    layer->mu = declare_list(declare, 1, &layer->first_mu, prefix, "mu");
+    layer->eta =
+        declare_list(declare, etas, signed_sizes, even ? layer->first_eta : NULL, prefix, "eta");
+    layer->nu = declare_list(declare, nus, sizes, even ? layer->first_nu : NULL, prefix, "nu");
+    layer->theta = declare_list(declare, thetas, given, layer->first_theta, prefix, "theta");
+    layer->mu = declare_list(declare, 1, given, &layer->first_mu, prefix, "mu");
 }
 
 /* ---- forward ---- */

@@ -27,6 +27,12 @@ typedef enum lh_recurrence_sharing {
     LH_RECURRENCE_INDEPENDENT /* each head has both */
 } lh_recurrence_sharing;
 
+/* How first values fill their intervals; the paper says "to spread out". */
+typedef enum lh_recurrence_spread {
+    LH_RECURRENCE_EVEN,  /* evenly, eta by turns of either sign */
+    LH_RECURRENCE_RANDOM /* drawn uniformly */
+} lh_recurrence_spread;
+
 typedef struct lh_recurrence_config {
     int64_t kinds[LH_RECURRENCE_KINDS]; /* k1..k6: regular, cosine, sine; the same dilated */
     int64_t dilation[LH_REM_HEADS];     /* of the dilated heads in that order */
@@ -34,9 +40,10 @@ typedef struct lh_recurrence_config {
     double gate;                        /* initial mu */
     int64_t cutoff;                     /* largest power K; LH_FAR: none */
     lh_recurrence_sharing sharing;
+    lh_recurrence_spread spread;
 } lh_recurrence_config;
 
-extern const char *const lh_recurrence_sharings[];
+extern const char *const lh_recurrence_sharings[], *const lh_recurrence_spreads[];
 
 #define LH_RECURRENCE_OPTIONS                                                                      \
     {"rsa_kinds",                                                                                  \
@@ -62,9 +69,16 @@ extern const char *const lh_recurrence_sharings[];
          "initial gate mu of a layer: the REM weighs sigmoid(mu)"},                                \
         {"rsa_cutoff", LH_OPTION_INTEGER | LH_OPTION_LATE,     "200", 0, 1e9,                      \
          NULL,         "largest power K in a REM; 0: no limit"},                                   \
+        {"rsa_sharing",                                                                            \
+         LH_OPTION_CHOICE | LH_OPTION_LATE,                                                        \
+         "pair",                                                                                   \
+         0,                                                                                        \
+         0,                                                                                        \
+         lh_recurrence_sharings,                                                                   \
+         "nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own"},     \
     {                                                                                              \
-        "rsa_sharing", LH_OPTION_CHOICE | LH_OPTION_LATE, "pair", 0, 0, lh_recurrence_sharings,    \
-            "nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own"    \
+        "rsa_spread", LH_OPTION_CHOICE | LH_OPTION_LATE, "even", 0, 0, lh_recurrence_spreads,      \
+            "first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, or drawn"            \
     }
 
 /* Fails: LH_EOPTION when the kinds are not six, exceed `heads` or LH_REM_HEADS, or when the

@@ -53,7 +53,8 @@ static lh_tensor *project(const lh_series_attention *layer, const lh_pass *pass,
 /* ---- who sees whom ---- */
 
 static bool sees(const lh_series_attention *layer, int64_t distance) {
-    const int64_t size = distance < 0 ? -distance : distance;
+    int64_t size = distance < 0 ? -distance : distance;
+    if (layer->restart > 0) size %= layer->restart;
     return size <= layer->local || (size & (size - 1)) == 0;
 }
 
@@ -84,18 +85,49 @@ static int64_t sparse_count(const lh_series_attention *layer, int64_t length) {
     return count < 1 ? 1 : count < length ? count : length;
 }
 
+/* *chosen: the queries that ProbSparse chose; NULL for the other kinds. */
 static lh_tensor *attend_by_kind(const lh_series_attention *layer, lh_tape *tape,
-                                 lh_attention *attention, lh_tensor *q) {
+                                 lh_attention *attention, lh_tensor *q, lh_tensor **chosen) {
     const int64_t length = q->shape[1], count = sparse_count(layer, length);
     if (layer->kind == LH_SERIES_PROB)
         return lh_attend_prob(tape, q, attention->keys[0].k, attention->keys[0].v, attention->scale,
-                              layer->masked, count, count);
+                              layer->masked, count, count, chosen);
     if (layer->kind == LH_SERIES_LOG && hide_distances(layer, tape, length, attention) != LH_OK)
         return NULL;
     return lh_attend(tape, attention, q);
 }
 
-/* The recurrence encoding joins what every query got, chosen by ProbSparse or not. */
+/* Row i has a 1 in column i. */
+static lh_tensor *identity(lh_tape *tape, int64_t size) {
+    const int64_t shape[] = {size, size};
+    real *values = lh_allocate_zeroed((size_t)(size * size), sizeof *values);
+    if (values == NULL) return NULL;
+    for (int64_t i = 0; i < size; ++i)
+        values[i * (size + 1)] = 1;
+    lh_tensor *y = lh_reals(tape, 2, shape, values);
+    free(values);
+    return y;
+}
+
+/* 1 at the elements of chosen queries, else 0: like `x`, [rows][length][heads][head_width]. */
+static lh_tensor *mark(const lh_series_attention *layer, lh_tape *tape, lh_tensor *chosen,
+                       const lh_tensor *x) {
+    static const int as_heads[] = {1, 3, 2, 0}; /* of [head_width][rows][heads][length] */
+    lh_tensor *one_hot = lh_gather(tape, identity(tape, x->shape[1]), chosen);
+    lh_tensor *marks = lh_repeat(tape, lh_maximum(tape, one_hot, 2), layer->head_width);
+    return lh_contiguous(tape, lh_permute(tape, marks, as_heads));
+}
+
+/* `mixed` for the chosen queries, `plain` for the others. */
+static lh_tensor *select_chosen(const lh_series_attention *layer, lh_tape *tape, lh_tensor *chosen,
+                                lh_tensor *plain, lh_tensor *mixed) {
+    if (mixed == NULL) return NULL;
+    lh_tensor *apart = lh_subtract(tape, mixed, plain);
+    return lh_add(tape, plain, lh_multiply(tape, apart, mark(layer, tape, chosen, plain)));
+}
+
+/* The recurrence encoding joins what every query got, chosen by ProbSparse or not, unless only the
+ * chosen are to have it. */
 static lh_tensor *attend(const lh_series_attention *layer, const lh_pass *pass, lh_tensor *q,
                          lh_tensor *k, lh_tensor *v) {
     lh_attention attention = LH_ATTENTION;
@@ -105,8 +137,11 @@ static lh_tensor *attend(const lh_series_attention *layer, const lh_pass *pass, 
     attention.keys[0] = (lh_keys){.k = k, .v = v, .first = layer->first};
     attention.key_count = 1;
     if (q == NULL || k == NULL || v == NULL) return NULL;
-    lh_tensor *y = attend_by_kind(layer, lh_pass_tape(pass), &attention, q);
-    return lh_recurrence_encoding_mix(&layer->recurrence, pass, &attention, y);
+    lh_tensor *chosen = NULL;
+    lh_tensor *plain = attend_by_kind(layer, lh_pass_tape(pass), &attention, q, &chosen);
+    lh_tensor *mixed = lh_recurrence_encoding_mix(&layer->recurrence, pass, &attention, plain);
+    if (layer->all_encoded || chosen == NULL || layer->recurrence.encoded == 0) return mixed;
+    return select_chosen(layer, lh_pass_tape(pass), chosen, plain, mixed);
 }
 
 /* ---- the whole ---- */

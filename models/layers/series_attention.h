@@ -17,11 +17,13 @@ typedef struct lh_series_attention {
     bool masked; /* causal */
     bool mix;    /* the output's heads and steps are read as if they had not been swapped back */
     int64_t width, heads, head_width;
-    int64_t factor; /* PROB: queries and samples are factor * ceil(ln length) */
-    int64_t taps;   /* steps that queries and keys are convolved over, causally; 1: projected */
-    int64_t local;  /* LOG: distances up to this are visible as well */
-    int64_t first;  /* where source's first step stands on the axis where x's first is 0 */
-    double dropout; /* of the weights; PROB has none */
+    int64_t factor;   /* PROB: queries and samples are factor * ceil(ln length) */
+    int64_t taps;     /* steps that queries and keys are convolved over, causally; 1: projected */
+    bool all_encoded; /* PROB: recurrence encoding joins queries that were left out, too */
+    int64_t local;    /* LOG: distances up to this are visible as well */
+    int64_t restart;  /* LOG: the pattern begins again after so many steps; 0: never */
+    int64_t first;    /* where source's first step stands on the axis where x's first is 0 */
+    double dropout;   /* of the weights; PROB has none */
     lh_recurrence_config recurrence_config;
     lh_dense query, key, value, out;
     lh_recurrence_encoding recurrence; /* RSA, over true distances in time */

@@ -11,7 +11,7 @@ typedef struct sequence {
 
 static sequence sequence_of(int activation, double alpha, uint64_t seed) {
     sequence s;
-    const lh_simulated_network network = {.activation = activation, .alpha = alpha};
+    const lh_simulated_network network = {.activation = activation, .alpha = alpha, .norm = 0.8};
     const lh_random_key key = {.seed = seed, .stream = LH_STREAM_DATA};
     lh_simulated_network_write(&network, key, COUNT, s.x, s.y);
     return s;
@@ -49,6 +49,18 @@ TEST(states_stay_in_the_range_of_the_activation) {
     }
     CHECK(least > -1 && most < 2);
     CHECK(most > 0.5);
+}
+
+/* The first step has no past: what recurrent weights are there shows in the later ones alone. */
+TEST(the_norm_scales_what_comes_from_the_past) {
+    sequence s, t;
+    const lh_random_key key = {.seed = 6, .stream = LH_STREAM_DATA};
+    const lh_simulated_network none = {.norm = 0}, some = {.norm = 0.8};
+    lh_simulated_network_write(&none, key, COUNT, s.x, s.y);
+    lh_simulated_network_write(&some, key, COUNT, t.x, t.y);
+    CHECK(memcmp(s.x, t.x, sizeof s.x) == 0);
+    CHECK(memcmp(s.y, t.y, LH_SIMULATED_WIDTH * sizeof *s.y) == 0);
+    CHECK(memcmp(s.y, t.y, sizeof s.y) != 0);
 }
 
 /* A spectral norm of 0.8 in both layers: nothing explodes, with ReLU neither. */

@@ -106,7 +106,9 @@ TEST(slices_of_shared_keys) {
 /* The choice of queries is no function to differentiate: none is near another at these inputs. */
 static lh_tensor *run_prob(check_bench *b, void *context) {
     const bool *causal = context;
-    return lh_attend_prob(b->tape, b->input[0], b->input[1], b->input[2], 0.5, *causal, 4, 3);
+    lh_tensor *chosen = NULL;
+    return lh_attend_prob(b->tape, b->input[0], b->input[1], b->input[2], 0.5, *causal, 4, 3,
+                          &chosen);
 }
 
 TEST(prob_sparse) {

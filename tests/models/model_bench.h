@@ -337,6 +337,8 @@ static const model_case model_cases[] = {
     {"series_xl", SERIES " positions=none memory=3 rsa_kinds=1+0+0+0+0+1 rsa_dilation=2", 8, false},
     {"rsa", "layers=2 width=3 heads=3 rsa_kinds=1+1+1+0+0+0", 8, false},
     {"informer", "layers=3 width=8 heads=2 hidden=12 dropout=0 factor=1 distil=true", 8, false},
+    {"informer", SERIES " factor=1 rsa_kinds=1+0+0+0+0+0 rsa_lazy=false", 8, false},
+    {"dai_xl", DAI " rsa_kinds=1+0+0+0+0+0 rsa_matrix=toeplitz segment=8", 8, false},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 

@@ -97,6 +97,32 @@ TEST(parameters_of_table_2) {
         CHECK_EQ_INT(count_parameters("transformer", rows[i].options, setup), rows[i].count);
 }
 
+/* Drawn sizes stay in the paper's intervals, with both signs of eta; evenly spread ones are given.
+ */
+TEST(first_encodings_can_be_drawn) {
+    enum { HEADS = 16 };
+    model_bench bench;
+    real eta[HEADS], nu[HEADS / 2];
+    int negative = 0;
+    REQUIRE(bench_open(&bench, "transformer",
+                       "layers=1 width=32 heads=32 positions=none rsa_kinds=16+8+8+0+0+0 "
+                       "rsa_spread=random",
+                       1));
+    const lh_params *params = bench.model->params;
+    REQUIRE_OK(lh_tensor_read(
+        lh_params_get(params, lh_params_find(params, "layers.0.recurrence.eta")), eta, HEADS));
+    REQUIRE_OK(lh_tensor_read(
+        lh_params_get(params, lh_params_find(params, "layers.0.recurrence.nu")), nu, HEADS / 2));
+    for (int i = 0; i < HEADS; ++i) {
+        CHECK(fabs((double)eta[i]) >= 1 && fabs((double)eta[i]) <= 2);
+        negative += eta[i] < 0;
+        CHECK(nu[i / 2] >= 1 && nu[i / 2] <= 2);
+        CHECK(i == 0 || eta[i] != eta[i - 1]);
+    }
+    CHECK(negative > 0 && negative < HEADS);
+    bench_close(&bench);
+}
+
 /* PyTorch's TransformerEncoderLayer below a head that the wrapper draws. Uniform within b:
  * deviation b / sqrt(3). */
 TEST(a_plain_model_begins_as_pytorch_does) {

@@ -58,7 +58,7 @@ class DaiXL:
         kinds = [int(k) for k in rsa_kinds.split("+")] if rsa_kinds else [0] * 6
         dilation = [int(d) for d in rsa_dilation.split("+")] if rsa_dilation else []
         self.rem, self.etas, self.nus = rem_heads(kinds, dilation)
-        self.cutoff, self.learned, self.rows = rsa_cutoff, rsa_matrix == "learned", segment
+        self.cutoff, self.matrix, self.rows = rsa_cutoff, rsa_matrix, segment
         self.recurrent = recurrent_layer - 1 if recurrent_layer > 0 else layers + recurrent_layer if recurrent_layer else -1
         self.count, self.state_head = states, state_head_width or self.head
         self.past = [np.zeros((memory, width)) for _ in range(layers)]
@@ -99,9 +99,12 @@ class DaiXL:
         for h in range(len(self.rem)):
             g = sigmoid(parameter(n + "mu", 1)[0])
             lags = [self.memory + i - j for j in range(total)]
-            if self.learned:
+            if self.matrix == "learned":
                 matrix = parameter(n + "matrix", len(self.rem), self.rows, self.memory + self.rows)[h, i]
                 row = np.array([matrix[j] if lag >= 1 else 0 for j, lag in enumerate(lags)])
+            elif self.matrix == "toeplitz":
+                by_lag = parameter(n + "matrix", self.memory + self.rows - 1, len(self.rem))[:, h]
+                row = np.array([by_lag[lag - 1] if lag >= 1 else 0 for lag in lags])
             else:
                 row = np.array([self.entry(l, h, lag) for lag in lags])
             probabilities[h] = (1 - g) * probabilities[h] + g * row
@@ -204,6 +207,7 @@ def main():
                  dict(rsa_kinds="0+1+1+0+0+0", rsa_cutoff=4),
                  dict(rsa_kinds="1+0+0+1+0+0", rsa_dilation="2", same_length=True),
                  dict(rsa_kinds="1+0+0+0+0+0", rsa_matrix="learned", segment=8),
+                 dict(rsa_kinds="1+0+0+0+0+0", rsa_matrix="toeplitz", segment=9),
                  dict(recurrent_layer=-1, states=3, block=2), dict(recurrent_layer=1, states=4, state_head_width=6,
                                                           rsa_kinds="0+0+0+0+1+1", rsa_dilation="1+2")):
         print_model("dai_xl", DaiXL, "dropout=0", **base, **more)

@@ -114,8 +114,8 @@ class Forecaster:
         if kind == "log":
             for i in range(len(q)):
                 for j in range(len(k)):
-                    apart = abs(i - j)
-                    visible[i, j] &= apart <= self.local or apart in (1, 2, 4, 8, 16)
+                    apart = abs(i - j) % self.restart if self.restart else abs(i - j)
+                    visible[i, j] &= apart <= self.local or apart in (0, 1, 2, 4, 8, 16)
         return softmax(np.where(visible, scores, -np.inf)) @ v
 
     def prob(self, q, k, v, masked, op):
@@ -124,12 +124,14 @@ class Forecaster:
         count = max(1, min(self.factor * math.ceil(math.log(length)), length))
         samples = [[random_word(op, i * count + s) * length >> 32 for s in range(count)] for i in range(length)]
         out = np.zeros_like(q)
+        self.chosen = np.zeros((length, self.heads), bool)
         for h in range(self.heads):
             measure = []
             for i in range(length):
                 dots = [q[i, h] @ k[j, h] for j in samples[i]]
                 measure.append(max(dots) - sum(dots) / length)
             chosen = np.argsort(-np.array(measure), kind="stable")[:count]
+            self.chosen[np.ix_(chosen, [h])] = True
             out[:, h] = np.cumsum(v[:, h], 0) if masked else v[:, h].mean(0)
             full = self.context("full", q[:, h], k[:, h], v[:, h], masked)
             out[chosen, h] = full[chosen]
@@ -151,7 +153,8 @@ class Forecaster:
         else:
             out = np.stack([self.context(kind, q[:, h], k[:, h], v[:, h], masked) for h in range(self.heads)], 1)
         times = range(start, start + len(x))
-        out = recurrence(name, self.kinds, self.dilation, out, v, times, range(len(source)), masked)
+        mixed = recurrence(name, self.kinds, self.dilation, out, v, times, range(len(source)), masked)
+        out = np.where(self.chosen[:, :, None], mixed, out) if kind == "prob" and not self.lazy else mixed
         if mix:  # [heads][length][head_width] read as rows of heads * head_width
             out = out.transpose(1, 0, 2)
         return linear(out.reshape(len(x), self.width), name + ".out", self.width)
@@ -195,16 +198,16 @@ class Forecaster:
 
 
 class Informer(Forecaster):
-    def __init__(self, attention="prob", factor=5, mix=True, distil=False, **options):
+    def __init__(self, attention="prob", factor=5, mix=True, distil=False, rsa_lazy=True, **options):
         super().__init__(**options)
-        self.distil = distil
+        self.distil, self.lazy = distil, rsa_lazy
         self.kind, self.factor, self.mix, self.taps = attention, factor, mix, 1
 
 
 class LogSparse(Forecaster):
-    def __init__(self, kernel=3, local=0, **options):
+    def __init__(self, kernel=3, local=0, restart=0, **options):
         super().__init__(**options)
-        self.kind, self.mix, self.taps, self.local = "log", False, kernel, local
+        self.kind, self.mix, self.taps, self.local, self.restart = "log", False, kernel, local, restart
 
 
 class XL(Forecaster):
@@ -288,6 +291,8 @@ def main():
     print_case("informer", Informer, base, factor=1, decoder_layers=2, rsa_kinds=(0, 1, 1, 0, 0, 0), sinusoids=False)
     print_case("informer", Informer, base, factor=1, rsa_kinds=(1, 0, 0, 1, 0, 0), rsa_dilation=(2,))
     print_case("logsparse", LogSparse, base, rsa_kinds=(0, 0, 0, 0, 1, 1), rsa_dilation=(2, 3), sinusoids=False)
+    print_case("informer", Informer, base, factor=1, rsa_lazy=False, rsa_kinds=(1, 0, 0, 1, 0, 0), rsa_dilation=(2,))
+    print_case("logsparse", LogSparse, base, kernel=2, restart=3)
     print_case("informer", Informer, base, layers=3, distil=True)
     print_case("informer", Informer, base, layers=4, factor=1, attention="full", decoder_layers=2, distil=True)
     print_case("series_xl", XL, base)

@@ -12,7 +12,8 @@ import numpy as np
 from fixture import SEGMENT, SEGMENTS, TOKENS, VOCABULARY, assert_equal, parameter, print_header, print_model
 
 # Of the source's 24 tokens the last three are padding, which nobody sees.
-SOURCE = [(5 * i * i + 2 * i + 3) % VOCABULARY for i in range(24)][:21]
+PADDED = [(5 * i * i + 2 * i + 3) % VOCABULARY for i in range(24)]
+SOURCE = PADDED[:21]
 
 
 def norm(x, name):
@@ -51,10 +52,12 @@ RSA = {"1+0+0+1+0+0": (("regular", 1, 0), ("regular", 3, 1)), "0+1+1+0+0+0": (("
 
 
 class T5:
-    def __init__(self, layers, heads, hidden, width=8, head_width=0, rsa_kinds=None, rsa_dilation=1):
+    def __init__(self, layers, heads, hidden, width=8, head_width=0, rsa_kinds=None, rsa_dilation=1,
+                 rsa_padding=False):
         self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
         self.head_width = head_width or width // heads
         self.rsa = RSA.get(rsa_kinds)
+        self.source = PADDED if rsa_padding else SOURCE
 
     def recurrence(self, name, h, i, v, seen, both_ways):
         """What the gate lets through of P V for query i, and the gate."""
@@ -75,13 +78,14 @@ class T5:
         out = np.zeros((len(x), self.heads, self.head_width))
         for h in range(self.heads):
             for i in range(len(x)):
-                seen = range(i + 1) if stack == "decoder" else range(len(keys))
+                seen = range(i + 1) if stack == "decoder" else range(len(SOURCE))
+                encoded_keys = seen if stack == "decoder" else range(len(keys))
                 scores = np.array([q[i, h] @ k[j, h] for j in seen])
                 if stack:
                     scores += [bias[h, bucket(i - j, stack == "encoder")] for j in seen]
                 out[i, h] = softmax(scores) @ v[list(seen), h]
                 if stack:
-                    encoded, gate = self.recurrence(name, h, i, v, seen, stack == "encoder")
+                    encoded, gate = self.recurrence(name, h, i, v, encoded_keys, stack == "encoder")
                     out[i, h] = (1 - gate) * out[i, h] + encoded
         return out.reshape(len(x), inner) @ parameter(name + ".out", inner, self.width)
 
@@ -98,7 +102,7 @@ class T5:
         return norm(x, name)
 
     def segment(self, tokens):
-        return self.stack("decoder", tokens, self.stack("encoder", SOURCE))
+        return self.stack("decoder", tokens, self.stack("encoder", self.source))
 
 
 def check_with_transformers(model):
@@ -144,7 +148,8 @@ def main():
     cases = ({"layers": 2, "heads": 2, "hidden": 12}, {"layers": 1, "heads": 2, "head_width": 3, "hidden": 10},
              {"layers": 3, "heads": 4, "hidden": 16},
              {"layers": 2, "heads": 2, "hidden": 12, "rsa_kinds": "1+0+0+1+0+0", "rsa_dilation": 3},
-             {"layers": 1, "heads": 2, "hidden": 12, "rsa_kinds": "0+1+1+0+0+0"})
+             {"layers": 1, "heads": 2, "hidden": 12, "rsa_kinds": "0+1+1+0+0+0"},
+             {"layers": 2, "heads": 2, "hidden": 12, "rsa_kinds": "1+0+0+1+0+0", "rsa_dilation": 3, "rsa_padding": True})
     if "--transformers" in sys.argv:
         for options in cases[:3]:
             check_with_transformers(T5(**options))

@@ -37,7 +37,7 @@ static double flops_of(const lh_prob_attention_spec *spec, int64_t samples) {
 }
 
 lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, double scale,
-                          bool causal, int64_t samples, int64_t top) {
+                          bool causal, int64_t samples, int64_t top, lh_tensor **chosen) {
     lh_tensor *t[SAVED] = {lh_convert(tape, q, LH_REAL), lh_convert(tape, k, LH_REAL),
                            lh_convert(tape, v, LH_REAL)};
     if (t[QUERY] == NULL || t[KEY] == NULL || t[VALUE] == NULL) return NULL;
@@ -53,10 +53,10 @@ lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *
                                          .top = top,
                                          .causal = causal,
                                          .scale = (real)scale};
-    const int64_t chosen[] = {spec.batch, spec.heads, top};
+    const int64_t shape[] = {spec.batch, spec.heads, top};
     t[OUT] = lh_tape_new_like(tape, t[QUERY]);
-    t[CHOSEN] = lh_tape_new(tape, LH_I32, 3, chosen);
-    t[LSE] = lh_tape_new(tape, LH_REAL, 3, chosen);
+    t[CHOSEN] = *chosen = lh_tape_new(tape, LH_I32, 3, shape);
+    t[LSE] = lh_tape_new(tape, LH_REAL, 3, shape);
     if (key == NULL || t[OUT] == NULL || t[CHOSEN] == NULL || t[LSE] == NULL) return NULL;
     const lh_prob_attention_forward_args args = {
         .spec = spec,
