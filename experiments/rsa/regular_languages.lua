@@ -40,9 +40,9 @@ local function rsa(kinds, dilation)
 end
 
 -- Without the zero states that the released wrapper attends to no weights tell the first letter of a string from its
--- second where both are the same, which D_2 and D_4 need: all strings would be wrong. Below `medium` as many as the
--- longest string has letters, so that they push no letter out of sight.
-local zeros = lh.by_scale { smoke = 200, medium = 1600 }
+-- second where both are the same, which D_2 and D_4 need: all strings would be wrong. Below `gpu` as many as the
+-- longest string has letters, so that they push no letter out of sight: 1600 take eight times as long.
+local zeros = lh.by_scale { smoke = 200, gpu = 1600 }
 
 --- Label, slug and model of each column of Table 2.
 languages.models = {
