@@ -42,19 +42,22 @@ static void read_words(lua_State *lua, arguments *a) {
     }
 }
 
-/* The nearest option, for "--scael". */
-static int refuse(lua_State *lua, const arguments *a, const char *word) {
+/* An option without its value, or none that there is: the nearest one, for "--scael". */
+static int refuse(lua_State *lua, const arguments *a, int found, const char *word) {
+    lua_pushnil(lua);
+    if (found == ':') {
+        lua_pushfstring(lua, "%s needs a value", word);
+        return 2;
+    }
     const char *names[MOST_OPTIONS + 1] = {NULL};
     for (int i = 0; i < a->option_count; ++i)
         names[i] = a->option[i].name;
     const char *bare = word + strspn(word, "-");
     const char *nearest = lh_nearest_name(bare, names);
-    lua_pushnil(lua);
     if (nearest != NULL) {
-        lua_pushfstring(lua, "unknown option or missing value: %s (did you mean --%s?)", word,
-                        nearest);
+        lua_pushfstring(lua, "unknown option: %s (did you mean --%s?)", word, nearest);
     } else {
-        lua_pushfstring(lua, "unknown option or missing value: %s", word);
+        lua_pushfstring(lua, "unknown option: %s", word);
     }
     return 2;
 }
@@ -72,8 +75,8 @@ static int parse(lua_State *lua) {
     opterr = 0;
     optind = 0;
     int index = 0, found = 0;
-    while ((found = getopt_long(a.argc, a.argv, "", a.option, &index)) != -1) {
-        if (found != 0) return refuse(lua, &a, a.argv[optind > 1 ? optind - 1 : 1]);
+    while ((found = getopt_long(a.argc, a.argv, ":", a.option, &index)) != -1) {
+        if (found != 0) return refuse(lua, &a, found, a.argv[optind > 1 ? optind - 1 : 1]);
         if (a.option[index].has_arg == required_argument) {
             lua_pushstring(lua, optarg);
         } else {

@@ -9,6 +9,13 @@ succeeds "help" "EXIT STATUS" "$longhaul" help
 fails 2 "no command" "SYNOPSIS" "$longhaul"
 fails 2 "an unknown command" "did you mean 'describe'" "$longhaul" describ
 fails 2 "an unknown option" "did you mean --scale" "$longhaul" run x.lua --scael small
+fails 2 "an option without its value" "--scale needs a value" "$longhaul" run x.lua --scale
+fails 2 "an option that list has no use for" "unknown option: --force" "$longhaul" list x.lua --force
+fails 2 "a word too many" "'xl' is one word too many" "$longhaul" describe brt xl
+fails 2 "no size" "--vocabulary takes a positive integer, not '-5'" "$longhaul" describe brt --vocabulary -5
+fails 2 "no rounds" "--rounds takes a positive integer, not '0'" "$longhaul" bench --rounds 0
+fails 2 "no model" "a --model NAME is needed" "$longhaul" train
+fails 1 "a report of no folder" "no such folder" "$longhaul" report --results "$scratch/none"
 fails 2 "a bad scale" "there are: smoke, small" "$longhaul" run x.lua --scale tiny
 fails 2 "a bad number" "positive integer" "$longhaul" run x.lua --seeds none
 fails 2 "no script" "expected one SCRIPT.lua" "$longhaul" run
@@ -22,6 +29,7 @@ succeeds "version" "blas" "$longhaul" version
 succeeds "models are listed" "brt" "$longhaul" describe
 succeeds "a model is described" "layers.1.state.ids" \
     "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=64' --vocabulary 260
+succeeds "an option's range is exact" "integer, 1 to 1048576" "$longhaul" describe brt
 fails 1 "a model's options are checked" "did you mean 'window'" "$longhaul" describe brt --options windw=3
 fails 2 "an unknown model" "did you mean 'brt'" "$longhaul" describe brtt
 
@@ -40,7 +48,7 @@ succeeds "its options" '"window":	8' cat "$scratch/run/run.json"
 succeeds "its weights" "bits_per_byte" "$longhaul" eval --model slide --options "$options" \
     --task-options "$data" --weights "$scratch/run/weights.safetensors"
 fails 2 "export without a folder" "needs --out" "$longhaul" export --model slide
-fails 2 "export of no number" "--batches takes an integer" "$longhaul" export --batches x --out "$scratch/run"
+fails 2 "export of no number" "--batches takes a positive integer, not 'x'" "$longhaul" export --batches x --out "$scratch/run"
 
 # Logits over several segments are those of one long segment.
 seq -s ' ' 3 34 >"$scratch/tokens"

@@ -41,19 +41,38 @@ local function print_command_help(entry)
     print("DESCRIPTION\n    " .. entry.description:gsub("\n", "\n    ") .. "\n")
   end
   if #entry.options > 0 then print("OPTIONS") end
-  for _, option in ipairs(entry.options) do
-    print(("    --%-18s %s"):format(option[1]:gsub("=$", " " .. (option[3] or "VALUE")), option[2]))
+  local names, widest = {}, 0
+  for i, option in ipairs(entry.options) do
+    names[i] = option[1]:gsub("=$", " " .. (option[3] or "VALUE"))
+    widest = math.max(widest, #names[i])
+  end
+  for i, option in ipairs(entry.options) do
+    print(("    --%s%s  %s"):format(names[i], (" "):rep(widest - #names[i]), option[2]))
   end
 end
 
 --- Ends a command with a message about its usage.
 function command.misuse(message) error({ usage = message }, 0) end
 
+--- The value of option `name`, an integer of at least `least` (default 1); `default` where it is not given.
+function command.integer(values, name, default, least)
+  if not values[name] then return default end
+  least = least or 1
+  local number = math.tointeger(tonumber(values[name]))
+  if number and number >= least then return number end
+  local what = ("an integer of at least %d"):format(least)
+  command.misuse(("--%s takes %s, not '%s'"):format(name, least == 1 and "a positive integer" or what, values[name]))
+end
+
 local function parse(entry, words)
   local names = { "help" }
   for _, option in ipairs(entry.options) do names[#names + 1] = option[1] end
   local values, rest = core.arguments(words, names)
   if not values then command.misuse(("longhaul %s: %s"):format(entry.name, rest)) end
+  local most = entry.most or 0
+  if #rest > most and not values.help then
+    command.misuse(("longhaul %s: '%s' is one word too many; `longhaul %s --help`"):format(entry.name, rest[most + 1], entry.name))
+  end
   return values, rest
 end
 

@@ -10,7 +10,7 @@ local actions = {
     require("longhaul.data").fetch(rest[2])
   end,
   import = function(rest, values)
-    if not rest[2] then command.misuse("data import needs a folder") end
+    if not rest[2] then command.misuse("data import needs a folder or a FILE.jsonl") end
     require("longhaul.data").import(rest[2], values.name, { join_folders = values["join-folders"] })
   end,
 }
@@ -25,10 +25,10 @@ end
 
 return {
   {
-    name = "data", summary = "list, fetch and import corpora", run = data,
-    usage = "data [list | fetch NAME | import DIR [--name NAME] [--join-folders]]",
+    name = "data", summary = "list, fetch and import corpora", run = data, most = 2,
+    usage = "data [list | fetch NAME | import DIR|FILE.jsonl [--name NAME] [--join-folders]]",
     options = {
-      { "name=", "name of the imported corpus (default: the folder's)", "NAME" },
+      { "name=", "name of the imported corpus (default: the folder's or file's)", "NAME" },
       { "join-folders", "one document per folder instead of per file" },
     },
   },

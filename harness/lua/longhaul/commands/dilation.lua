@@ -5,12 +5,6 @@ local csv = require "longhaul.csv"
 local gnuplot = require "longhaul.report.gnuplot"
 local measure = require "longhaul.dilation"
 
-local function positive(values, name, standard)
-  local number = math.tointeger(tonumber(values[name] or standard))
-  if not number or number < 1 then command.misuse(("--%s must be a positive integer"):format(name)) end
-  return number
-end
-
 -- A column of numbers; its header's last one where none is named.
 local function series_of(path, column, first)
   local records, names = csv.read(path)
@@ -68,7 +62,7 @@ local function dilation(values, rest)
   local path = rest[1]
   if not path then command.misuse("dilation needs a FILE") end
   if not core.exists(path) then error(path .. ": no such file", 0) end
-  local lags, first = positive(values, "lags", 200), positive(values, "first", 50000)
+  local lags, first = command.integer(values, "lags", 200), command.integer(values, "first", 50000)
   local what, list, bound, symbols = "autocorrelation", nil, nil, nil
   if path:match "%.csv$" then
     local series, column = series_of(path, values.column, first)
@@ -88,7 +82,7 @@ end
 return {
   {
     name = "dilation", summary = "how far back data repeat themselves: dilations for recurrence encodings",
-    usage = "dilation FILE [--column NAME] [--lags N] [--first N] [--out BASE]", run = dilation,
+    usage = "dilation FILE [--column NAME] [--lags N] [--first N] [--out BASE]", run = dilation, most = 1,
     description = "Of a CSV file the autocorrelation of a column, of any other file how often a byte comes again.\n"
       .. "The lags where that peaks are dilations to try (rsa_dilation).",
     options = {

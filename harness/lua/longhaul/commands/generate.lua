@@ -9,10 +9,6 @@ local function number(values, name, default)
   return value
 end
 
-local function whole(values, name, default)
-  return math.tointeger(number(values, name, default)) or command.misuse(("--%s takes an integer"):format(name))
-end
-
 local function prompt_of(values)
   if values.prompt and values["prompt-file"] then command.misuse("--prompt and --prompt-file: give one of them") end
   local text = values["prompt-file"] and core.read_file(values["prompt-file"]) or values.prompt
@@ -24,12 +20,13 @@ local function generate(values)
   for _, name in ipairs { "model", "tokens", "weights" } do
     if not values[name] then command.misuse(("generate needs --%s; `longhaul generate --help`"):format(name)) end
   end
-  local prompt, count = prompt_of(values), whole(values, "count", 200)
-  local temperature, top_k, top_p = number(values, "temperature", 1), whole(values, "top-k", 0), number(values, "top-p", 1)
+  local prompt, count = prompt_of(values), command.integer(values, "count", 200, 0)
+  local temperature, top_p = number(values, "temperature", 1), number(values, "top-p", 1)
+  local top_k, seed = command.integer(values, "top-k", 0, 0), command.integer(values, "seed", 1, 0)
   local tokenizer <close> = core.tokenizer(values.tokens)
   local generator <close> = core.generator {
     model = values.model, options = core.check("model", values.model, values.options or ""),
-    vocabulary = tokenizer:vocabulary(), weights = data.weights(values.weights), seed = whole(values, "seed", 1),
+    vocabulary = tokenizer:vocabulary(), weights = data.weights(values.weights), seed = seed,
     device = values.device or "cpu",
   }
   generator:feed(tokenizer:encode(prompt))

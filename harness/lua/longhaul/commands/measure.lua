@@ -1,4 +1,5 @@
 -- bench: training steps against the machine's own matrix-product rate, and beside PyTorch's where it is installed.
+local command = require "longhaul.command"
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
 local peer = require "longhaul.peer"
@@ -123,14 +124,14 @@ local function attention(rows, length)
 end
 
 local function bench(values)
-  local machine = core.machine()
+  local machine, rounds = core.machine(), command.integer(values, "rounds", 7)
   local rows = {}
   print(("%s, %d threads, %s, %s"):format(machine.cpu, machine.threads, machine.blas,
     machine.kernels))
   local peak = rates(rows, machine.cores)
   for _, size in ipairs(sizes) do
     if not values.only or ("width " .. size.width):find(values.only, 1, true) then
-      steps(rows, size, peak, tonumber(values.rounds or 7))
+      steps(rows, size, peak, rounds)
     end
   end
   if not values.only or ("lsh"):find(values.only, 1, true) then attention(rows, 16384) end
@@ -150,7 +151,7 @@ return {
     options = {
       { "rounds=", "timed rounds (default 7)", "N" },
         { "only=", "only what contains this, 'width 256', lsh or gpt2", "TEXT" },
-      { "results=", "folder for results", "DIR" },
+      { "results=", "folder for results (default results)", "DIR" },
     },
   },
 }

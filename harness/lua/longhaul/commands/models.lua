@@ -28,14 +28,15 @@ end
 local function range_of(option)
   if option.choices then return table.concat(option.choices, " | ") end
   if option.minimum then
-    return ("%s, %.6g to %.6g"):format(option.type, option.minimum, option.maximum)
+    local bound = option.type == "integer" and "%.0f" or "%.6g"
+    return ("%s, " .. bound .. " to " .. bound):format(option.type, option.minimum, option.maximum)
   end
   return option.type
 end
 
 local function print_options(options)
   for _, option in ipairs(options) do
-    print(("    %-18s %s (default %s)"):format(option.name, option.meaning, option.default))
+    print(("    %-18s %s (default %s)"):format(option.name, option.meaning, option.default == "" and "none" or option.default))
     print(("    %-18s   %s"):format("", range_of(option)))
   end
 end
@@ -43,8 +44,7 @@ end
 -- What a model is described for: a vocabulary, or the sizes of the forecasting task as it stands.
 local function sizes_for(class, values)
   if not class.tokens then return core.task_info("forecasting", core.check("task", "forecasting", {})) end
-  local vocabulary = math.tointeger(tonumber(values.vocabulary or 32128)) or 32128
-  local length = math.tointeger(tonumber(values.segment or 4096)) or 4096
+  local vocabulary, length = command.integer(values, "vocabulary", 32128), command.integer(values, "segment", 4096)
   -- an encoder's source is as long as the target
   return { vocabulary = vocabulary, length = length, source_vocabulary = vocabulary, source_length = length }
 end
@@ -52,7 +52,7 @@ end
 local function describe(values, rest)
   if #rest == 0 then
     for _, class in ipairs(core.models()) do
-      print(("%-12s %s (%s)"):format(class.name, class.summary, class.paper))
+      print(("%-24s %s (%s)"):format(class.name, class.summary, class.paper))
     end
     return
   end
@@ -80,12 +80,13 @@ local function describe(values, rest)
 end
 
 local function session_of(values)
-  local model, task = values.model or "slide", values.task or "language_model"
+  local model, task = values.model, values.task or "language_model"
+  if not model then command.misuse "a --model NAME is needed; `longhaul describe` lists them" end
   return core.session {
     model = model, model_options = core.check("model", model, values.options or ""),
     task = task, task_options = core.check("task", task, values["task-options"] or ""),
     train_options = core.check("train", "train", values.train or ""),
-    seed = math.tointeger(tonumber(values.seed or 1)) or command.misuse("--seed takes an integer"),
+    seed = command.integer(values, "seed", 1, 0),
     device = values.device or "cpu",
   }
 end
@@ -100,7 +101,7 @@ end
 local function train(values)
   local session <close> = session_of(values)
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
-  local shown = progress.new(values.model or "slide")
+  local shown = progress.new(values.model)
   if not session:train(values.snapshot, function(p) shown:show(p) end) then
     return command.interrupted
   end
@@ -118,8 +119,7 @@ end
 
 local function export(values)
   if not values.out then command.misuse("export needs --out DIR; `longhaul export --help`") end
-  local batches = math.tointeger(tonumber(values.batches or 20))
-    or command.misuse("--batches takes an integer")
+  local batches = command.integer(values, "batches", 20)
   core.make_folder(values.out)
   local session <close> = session_of(values)
   session:export(values.out, batches)
@@ -165,13 +165,13 @@ local function forward(values)
     command.misuse "forward needs --tokens or --inputs; `longhaul forward --help`"
   end
   local sizes = values.inputs and vector_sizes(values)
-    or { vocabulary = math.tointeger(tonumber(values.vocabulary or 32128)), length = 0 }
+    or { vocabulary = command.integer(values, "vocabulary", 32128), length = 0 }
   core.forward {
     model = values.model, options = core.check("model", values.model, values.options or ""),
-    sizes = sizes, weights = values.weights, seed = math.tointeger(tonumber(values.seed or 1)),
+    sizes = sizes, weights = values.weights, seed = command.integer(values, "seed", 1, 0),
     device = values.device or "cpu", tokens = values.tokens and read_tokens(values.tokens),
     source = values.source and read_tokens(values.source, true), inputs = values.inputs,
-    segment = math.tointeger(tonumber(values.segment or sizes.length)), out = values.out,
+    segment = command.integer(values, "segment", sizes.length, 0), out = values.out,
     heads = values.heads,
   }
 end
@@ -199,7 +199,7 @@ local training = {
 return {
   {
     name = "describe", summary = "options, parameters, state and FLOPs of a model", run = describe,
-    usage = "describe [MODEL] [--options TEXT] [--vocabulary N] [--segment N]",
+    most = 1, usage = "describe [MODEL] [--options TEXT] [--vocabulary N] [--segment N]",
     options = {
       { "options=", "model options", "TEXT" },
         { "vocabulary=", "embedding rows (default 32128)", "N" },
@@ -208,7 +208,7 @@ return {
   },
   {
     name = "train", summary = "train one model from options on the command line", run = train,
-    usage = "train --model NAME [--options TEXT] [--task-options TEXT] [--train TEXT] [--out FILE]",
+    usage = "train --model NAME [--options TEXT] [--task-options TEXT] [--train TEXT]\n        [--out FILE]",
     options = with { training[1], training[2], training[3],
       { "out=", "weight file to write", "FILE.safetensors" },
       { "published-names", "name tensors in it as published weight files do" },
@@ -216,16 +216,16 @@ return {
   },
   {
     name = "eval", summary = "evaluate weights on a task", run = evaluate,
-    usage = "eval --model NAME --weights FILE [--options TEXT] [--task-options TEXT] "
-      .. "[--split valid|test]",
+    usage = "eval --model NAME --weights FILE [--options TEXT] [--task-options TEXT]\n"
+      .. "        [--split valid|test]",
     options = with { training[1], training[2], training[3],
       { "weights=", "weight file, or the name of fetched weights", "FILE.safetensors" },
         { "split=", "valid or test (default)", "NAME" } },
   },
   {
     name = "export", summary = "what another implementation needs to train the same run", run = export,
-    usage = "export --model NAME --out DIR [--options TEXT] [--task-options TEXT] [--train TEXT] "
-      .. "[--batches N]",
+    usage = "export --model NAME --out DIR [--options TEXT] [--task-options TEXT] [--train TEXT]\n"
+      .. "        [--batches N]",
     description = "Writes run.json (all options), weights.safetensors (initial values) and\n"
       .. "batches.safetensors (tokens, target, weights and starts of the first N batches, as F32).",
     options = with { training[1], training[2], training[3],
@@ -235,13 +235,14 @@ return {
   {
     name = "forward", summary = "outputs of any model on given tokens or vectors, segment by segment",
       run = forward,
-    usage = "forward --model NAME --weights FILE (--tokens FILE | --inputs FILE) --out FILE.npy [--options TEXT] "
-      .. "[--segment N]",
+    usage = "forward --model NAME [--weights FILE] (--tokens FILE | --inputs FILE) --out FILE.npy\n"
+      .. "        [--options TEXT] [--segment N] ...",
     description = "Runs consecutive segments with carried state from a fresh start and writes\n"
       .. "the logits [rows][length][vocabulary] as .npy. Tokens: .npy of integers [rows][length],\n"
       .. "or text with a row a line. A model with an encoder reads --source too, whose rows may\n"
       .. "differ in length. Inputs: .npy of reals [rows][length][features], windows of a series\n"
-      .. "one behind the other, for which the predictions are written.",
+      .. "one behind the other, for which the predictions are written. --heads: of one segment,\n"
+      .. "[attentions][heads][length], the mean over a head's width.",
     options = with { { "vocabulary=", "embedding rows (default 32128)", "N" },
       { "weights=", "weight file; else initial values", "FILE.safetensors" },
       { "tokens=", "tokens to read", "FILE" }, { "source=", "tokens of the encoder", "FILE" },
@@ -249,6 +250,6 @@ return {
       { "inputs=", "vectors to read instead", "FILE.npy" },
       { "task-options=", "with --inputs: options of the forecasting task, for its sizes", "TEXT" },
         { "out=", "logits to write", "FILE.npy" },
-      { "heads=", "write what recurrence encodings add to heads, too, the mean over their width: [attentions][heads][length]", "FILE.npy" } },
+      { "heads=", "write what recurrence encodings add to heads, too", "FILE.npy" } },
   },
 }

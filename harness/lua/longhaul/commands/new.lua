@@ -241,7 +241,7 @@ local kinds = {
 
 local function create(_, rest)
   local kind, name = rest[1], rest[2]
-  if not kinds[kind or ""] or not name or #rest > 2 then
+  if not kinds[kind or ""] or not name then
     command.misuse("new takes model, kernel, task or experiment, and a NAME; `longhaul new --help`")
   end
   if not name:match("^%l[%l%d_-]*$") or (kind ~= "experiment" and name:find("-", 1, true)) then
@@ -266,7 +266,7 @@ return {
   {
     name = "new", summary = "begin a model, kernel, task or experiment from a skeleton",
       run = create,
-    usage = "new model|kernel|task|experiment NAME", options = {},
+    most = 2, usage = "new model|kernel|task|experiment NAME", options = {},
     description = "Writes a skeleton into its place under the current folder, never over a file.",
   },
 }

@@ -21,7 +21,9 @@ local function run_lua(_, rest)
 end
 
 local function report(values)
-  print(require("longhaul.report").page(values.results or "results"))
+  local folder = values.results or "results"
+  if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
+  print(require("longhaul.report").page(folder))
 end
 
 return {
@@ -30,8 +32,8 @@ return {
   {
     name = "report", summary = "one HTML page over all results", run = report,
       usage = "report [--results DIR]",
-    options = { { "results=", "folder with results", "DIR" } },
+    options = { { "results=", "folder with results (default results)", "DIR" } },
   },
   { name = "lua", ranks = true, summary = "run a Lua file with the library at hand", options = {}, run = run_lua,
-    usage = "lua FILE.lua [ARGUMENTS]" },
+    most = math.huge, usage = "lua FILE.lua [ARGUMENTS]" },
 }

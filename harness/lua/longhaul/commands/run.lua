@@ -7,24 +7,15 @@ local report = require "longhaul.report"
 local runner = require "longhaul.runner"
 local script = require "longhaul.script"
 
-local options = {
+-- Which runs are meant.
+local selection = {
   { "scale=", "smoke, small (default), medium, gpu or paper", "SCALE" },
   { "seeds=", "seeds per row; default: what the script says", "N" },
   { "device=", "cpu, or cuda where built", "NAME" },
   { "only=", "only rows whose label or dataset contains this", "TEXT" },
   { "results=", "folder for results (default results)", "DIR" },
-  { "threads=", "processor threads", "N" },
-  { "force", "run finished runs again" },
-  { "no-timing", "leave the step times out" },
 }
-
-local function integer(text, name)
-  local number = math.tointeger(tonumber(text))
-  if not number or number < 1 then
-    command.misuse(("--%s takes a positive integer, not '%s'"):format(name, text))
-  end
-  return number
-end
+local threads = { "threads=", "processor threads", "N" }
 
 local function settings_of(values)
   local scale = values.scale or "small"
@@ -34,10 +25,10 @@ local function settings_of(values)
   if not known then
     command.misuse(("no scale '%s'; there are: %s"):format(scale, table.concat(scales, ", ")))
   end
-  if values.threads then core.set_threads(integer(values.threads, "threads")) end
+  if values.threads then core.set_threads(command.integer(values, "threads")) end
   return {
     scale = scale,
-    seeds = values.seeds and integer(values.seeds, "seeds"),
+    seeds = command.integer(values, "seeds"),
     device = values.device or "cpu",
     only = values.only,
     results = values.results or "results",
@@ -47,14 +38,14 @@ local function settings_of(values)
 end
 
 local function load_script(values, rest)
-  if #rest ~= 1 then command.misuse("expected one SCRIPT.lua; `longhaul run --help`") end
+  if not rest[1] then command.misuse("expected one SCRIPT.lua; `longhaul run --help`") end
   local settings = settings_of(values)
   return script.load(rest[1], settings), settings
 end
 
 local function run(values, rest)
   local experiment, settings = load_script(values, rest)
-  if values.task then settings.task = integer(values.task, "task") end
+  settings.task = command.integer(values, "task")
   local failed, interrupted = runner.run(experiment, settings)
   if not ranks.first then return command.ok end
   if interrupted then
@@ -125,12 +116,12 @@ end
 local passed_on = { "scale", "seeds", "device", "only", "results" }
 
 -- The line that runs a script as the command line here says.
-local function run_line(values, script_path, threads)
+local function run_line(values, script_path, cores)
   local words = { shell(core.program_folder() .. "/longhaul"), "run", shell(script_path) }
   for _, name in ipairs(passed_on) do
     if values[name] then words[#words + 1] = ("--%s %s"):format(name, shell(values[name])) end
   end
-  words[#words + 1] = ("--threads %d"):format(threads)
+  words[#words + 1] = ("--threads %d"):format(cores)
   return table.concat(words, " ")
 end
 
@@ -138,9 +129,8 @@ end
 -- that the shell has become.
 local function slurm(values, rest)
   local experiment, settings = load_script(values, rest)
-  local threads = values.threads and integer(values.threads, "threads") or 2
-  local together = values.ranks and integer(values.ranks, "ranks") or 1
-  local line, runs = run_line(values, rest[1], threads), #runner.plan(experiment, settings)
+  local cores, together = command.integer(values, "threads", 2), command.integer(values, "ranks", 1)
+  local line, runs = run_line(values, rest[1], cores), #runner.plan(experiment, settings)
   if runs == 0 then
     local names = {}
     for i, source in ipairs(experiment.sources) do names[i] = source.name end
@@ -151,56 +141,53 @@ local function slurm(values, rest)
   say("#!/bin/sh")
   say("#SBATCH --job-name=%s", experiment.name)
   say("#SBATCH --array=1-%d", runs)
-  say("#SBATCH --ntasks=%d --cpus-per-task=%d", together, threads)
+  say("#SBATCH --ntasks=%d --cpus-per-task=%d", together, cores)
   if settings.device == "cuda" then say("#SBATCH --gpus-per-task=1") end
   say("#SBATCH --signal=%sTERM@120", together == 1 and "B:" or "")
   say("# One run per task, into one results folder. What is stopped goes on when this is submitted again.")
   say("# When all have ended, one process makes the step times, the tables and the charts:")
   say("#   %s", line)
   local start = together > 1
-    and ("srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=%d "):format(threads) or ""
+    and ("srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=%d "):format(cores) or ""
   say("exec %s%s --task \"$SLURM_ARRAY_TASK_ID\"", start, line)
 end
 
-local function with(option)
-  local list_of_all = { table.unpack(options) }
-  list_of_all[#list_of_all + 1] = option
-  return list_of_all
-end
+local function with(...) return table.move({ ... }, 1, select("#", ...), #selection + 1, { table.unpack(selection) }) end
 
-local with_task = with { "task=", "only the N-th run of the plan, without step times", "N" }
-local with_ranks = with { "ranks=", "processes that train each run together", "N" }
+local to_run = with(threads, { "force", "run finished runs again" }, { "no-timing", "leave the step times out" },
+  { "task=", "only the N-th run of the plan, without step times", "N" })
+local to_submit = with(threads, { "ranks=", "processes that train each run together", "N" })
 
 return {
   {
-    name = "run", summary = "run an experiment script, then print its table", options = with_task, ranks = true,
-    usage = "run SCRIPT.lua [--scale SCALE] [--seeds N] [--only TEXT] ...", run = run,
+    name = "run", summary = "run an experiment script, then print its table", options = to_run, ranks = true,
+    most = 1, usage = "run SCRIPT.lua [--scale SCALE] [--seeds N] [--only TEXT] ...", run = run,
     description = "Runs every row that is not finished yet, measures step times, and writes\n"
       .. "results/<experiment>/runs.csv, table.{csv,md,html,tex} and charts. Ctrl-C stops after a\n"
       .. "checkpoint; the same command resumes.",
   },
   {
-    name = "list", summary = "list the rows of a script", options = options, run = list,
-    usage = "list SCRIPT.lua",
+    name = "list", summary = "list the rows of a script", options = selection, run = list,
+    most = 1, usage = "list SCRIPT.lua [--scale SCALE]",
   },
   {
-    name = "dry-run", summary = "show what would run, with sizes", options = options, run = dry_run,
-    usage = "dry-run SCRIPT.lua [--scale SCALE]",
+    name = "dry-run", summary = "show what would run, with sizes", options = selection, run = dry_run,
+    most = 1, usage = "dry-run SCRIPT.lua [--scale SCALE]",
   },
   {
-    name = "table", summary = "make the tables again from the results", options = options,
-    run = tables, usage = "table SCRIPT.lua [--scale SCALE]",
+    name = "table", summary = "make the tables again from the results", options = selection,
+    run = tables, most = 1, usage = "table SCRIPT.lua [--scale SCALE]",
     description = "Also judges the claims that the script declares.",
   },
   {
-    name = "plot", summary = "draw the charts again from the results", options = options,
+    name = "plot", summary = "draw the charts again from the results", options = selection,
       run = plot,
-    usage = "plot SCRIPT.lua [--scale SCALE]",
+    most = 1, usage = "plot SCRIPT.lua [--scale SCALE]",
   },
   {
     name = "slurm", summary = "print a job array that runs a script on a cluster",
-      options = with_ranks,
-    run = slurm, usage = "slurm SCRIPT.lua [--scale SCALE] ... > job.sh; sbatch job.sh",
-    description = "Options are those of `run`. Every task of the array does one run; see docs/cluster.md.",
+      options = to_submit,
+    run = slurm, most = 1, usage = "slurm SCRIPT.lua [--scale SCALE] ... > job.sh; sbatch job.sh",
+    description = "Every task of the array does one run; see docs/cluster.md.",
   },
 }
