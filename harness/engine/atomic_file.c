@@ -43,6 +43,9 @@ static char *partial_name(const char *path) {
 
 lh_status lh_atomic_file_open(const char *path, lh_atomic_file **out) {
     *out = NULL;
+    struct stat there;
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        return lh_fail(LH_EIO, "%s: not a plain file, so it is not replaced", path);
     lh_atomic_file *file = lh_allocate_zeroed(1, sizeof *file);
     if (file == NULL) return LH_EMEMORY;
     file->path = lh_duplicate_text(path);

@@ -8,7 +8,8 @@
 
 typedef struct lh_atomic_file lh_atomic_file;
 
-/* Opens `<path>.partial` for writing. Gives; commit or abandon it. Fails: LH_EIO. */
+/* Opens `<path>.partial` for writing. Gives; commit or abandon it. Fails: LH_EIO, also where `path`
+ * is a folder or a device, which a rename would take away. */
 lh_status lh_atomic_file_open(const char *path, lh_atomic_file **out);
 lh_status lh_atomic_file_write(lh_atomic_file *file, const void *data, size_t bytes);
 

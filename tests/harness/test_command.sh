@@ -39,6 +39,7 @@ succeeds "train" "bits_per_byte" "$longhaul" train --model slide --options "$opt
     --task-options "$data" --train 'steps=3 warmup=2' --out "$scratch/w.safetensors"
 succeeds "eval" "bits_per_byte" "$longhaul" eval --model slide --options "$options" \
     --task-options "$data" --weights "$scratch/w.safetensors"
+fails 2 "no split" "--split is valid or test, not 'tset'" "$longhaul" eval --model slide --weights "$scratch/w.safetensors" --split tset
 fails 1 "weights of another model" "layers.2" "$longhaul" eval --model slide \
     --options 'layers=3 width=16 heads=2 window=8' --task-options "$data" --weights "$scratch/w.safetensors"
 

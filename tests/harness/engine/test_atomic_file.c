@@ -63,6 +63,8 @@ TEST(failures_name_the_file) {
     void *data = NULL;
     size_t bytes = 0;
     CHECK_FAILS(lh_atomic_file_open("/tmp/longhaul-none/file", &file), LH_EIO, "longhaul-none");
+    CHECK_FAILS(lh_atomic_file_open("/tmp", &file), LH_EIO, "/tmp: not a plain file");
+    CHECK_FAILS(lh_atomic_file_open("/dev/null", &file), LH_EIO, "/dev/null: not a plain file");
     CHECK(file == NULL);
     CHECK_FAILS(lh_file_read_all("/tmp/longhaul-none/file", &data, &bytes), LH_EIO,
                 "longhaul-none");

@@ -8,6 +8,7 @@ local measure = require "longhaul.dilation"
 -- A column of numbers; its header's last one where none is named.
 local function series_of(path, column, first)
   local records, names = csv.read(path)
+  if #names == 0 then error(path .. ": the file is empty", 0) end
   column = column or names[#names]
   local known, series = false, {}
   for _, name in ipairs(names) do known = known or name == column end

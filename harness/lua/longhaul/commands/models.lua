@@ -111,10 +111,12 @@ local function train(values)
 end
 
 local function evaluate(values)
+  local split = values.split or "test"
+  if split ~= "valid" and split ~= "test" then command.misuse(("--split is valid or test, not '%s'"):format(split)) end
   local session <close> = session_of(values)
   if not values.weights then command.misuse("eval needs --weights FILE.safetensors") end
   session:load_weights(data.weights(values.weights))
-  print_metrics(session:evaluate(values.split or "test") or {})
+  print_metrics(session:evaluate(split) or {})
 end
 
 local function export(values)
