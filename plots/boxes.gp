@@ -2,6 +2,7 @@
 # $outliers (place, value, text), `boxes`, array `names`, `limits` (the axis).
 set lmargin at screen 0.11
 set rmargin at screen 0.96
+set bmargin at screen 0.11
 set xrange [0.4 : boxes + 0.6]
 set yrange [low_limit : high_limit]
 unset key

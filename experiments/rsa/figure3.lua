@@ -16,7 +16,7 @@ bench:plot {
 }
 bench:plot {
   "boxes", of = { lh.include "table3a.lua", lh.include "table3.lua" }, y = "rsa_gate", name = "code-and-language",
-  by = function(row) return row.label .. ", " .. row.dataset end,
+  by = function(row) return row.label .. "\n" .. row.dataset end,
   title = ("RSA, Figure 3, right: gates of models of code and language (scale %s)"):format(lh.scale()),
 }
 return bench

@@ -7,7 +7,7 @@ local gnuplot = {}
 
 --- Text in double quotes as gnuplot reads it.
 function gnuplot.quoted(text)
-  return '"' .. tostring(text):gsub("[\\\"]", "\\%0"):gsub("\n", " ") .. '"'
+  return '"' .. tostring(text):gsub("[\\\"]", "\\%0"):gsub("\n", "\\n") .. '"'
 end
 
 --- "name = value" for numbers, texts and arrays of texts.
