@@ -72,8 +72,8 @@ static int read_csv(lua_State *lua) {
     const place stop = place_of(data, read);
     free(data);
     if (!whole) {
-        return luaL_error(lua, "%s:%d:%d: a quote %s", path, stop.line, stop.column,
-                          read == bytes ? "is never closed" : "stands inside a field");
+        lh_lua_check(lua, lh_fail(LH_EFORMAT, "%s:%d:%d: a quote %s", path, stop.line, stop.column,
+                                  read == bytes ? "is never closed" : "stands inside a field"));
     }
     lua_settop(lua, reader.rows);
     return 1;
@@ -119,6 +119,14 @@ static lh_status write_atomic(const char *path, const char *text, size_t bytes) 
     if (status == LH_OK) return lh_atomic_file_commit(file);
     lh_atomic_file_abandon(file);
     return status;
+}
+
+/* check_writable(path): fails as write_file would, before the work that is to be written. */
+static int check_writable(lua_State *lua) {
+    lh_atomic_file *file = NULL;
+    lh_lua_check(lua, lh_atomic_file_open(luaL_checkstring(lua, 1), &file));
+    lh_atomic_file_abandon(file);
+    return 0;
 }
 
 /* write_file(path, text): whole or not at all. */
@@ -246,6 +254,7 @@ static int hash(lua_State *lua) {
 }
 
 const luaL_Reg lh_lua_files[] = {{"read_csv", read_csv},
+                                 {"check_writable", check_writable},
                                  {"csv_field", csv_field},
                                  {"read_file", read_file},
                                  {"write_file", write_file},

@@ -99,6 +99,7 @@ local function print_metrics(metrics)
 end
 
 local function train(values)
+  if values.out then core.check_writable(values.out) end
   local session <close> = session_of(values)
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
   local shown = progress.new(values.model)

@@ -1,4 +1,4 @@
--- run, list, dry-run, table, plot, claims: what can be done with an experiment script.
+-- run, list, dry-run, table, plot, slurm: what can be done with an experiment script.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local progress = require "longhaul.progress"
