@@ -170,6 +170,22 @@ series.rows = {
   { "XL", "transformer_xl", series.xl }, { "RSA-XL", "rsa_xl", series.rsa_xl },
 }
 
+--- The rows of Table 1, or those whose labels contain `only`.
+function series.add_rows(bench, only)
+  for _, name in ipairs(series.names) do
+    for _, pred_len in ipairs(series.horizons[name]) do
+      local setting = series.setting(name, pred_len)
+      for _, row in ipairs(series.rows) do
+        local label, slug, model = table.unpack(row)
+        if not only or label:find(only, 1, true) then
+          bench:row { label, slug = slug, dataset = setting.dataset, model = model(setting), task = series.task(setting),
+            train = series.train(setting) }
+        end
+      end
+    end
+  end
+end
+
 series.seeds = lh.by_scale { smoke = 1, medium = 3, paper = 5 }
 
 return series

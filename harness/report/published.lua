@@ -71,9 +71,9 @@ end
 
 --- The numbers of one published table, "brt_table1": an object with `rows` (names in printed order),
 --- `slug[label]`, and `value(label, metric, dataset)`. A row goes by its label or, where several rows
---- share one, by its slug.
+--- share one, by its slug. `spread(...)` is the standard deviation that stands beside a value, or nil.
 function published.table(name)
-  local made = { rows = {}, slug = {}, values = {}, datasets = {}, metrics = {} }
+  local made = { rows = {}, slug = {}, values = {}, spreads = {}, datasets = {}, metrics = {} }
   for _, record in ipairs(read(name)) do
     record = by_column(record)
     local metric, factor = ours(record)
@@ -84,14 +84,16 @@ function published.table(name)
         made.slug[name] = made.slug[name] or record.model
         local key = table.concat({ name, metric, dataset }, "\n")
         made.values[key] = made.values[key] or value * factor
+        local spread = tonumber(record.std)
+        made.spreads[key] = made.spreads[key] or spread and spread * factor
       end
       made.datasets[dataset] = true
       made.metrics[metric .. "\n" .. dataset] = true
     end
   end
-  function made.value(label, metric, dataset)
-    return made.values[table.concat({ label, printed(metric), dataset or "" }, "\n")]
-  end
+  local function key_of(label, metric, dataset) return table.concat({ label, printed(metric), dataset or "" }, "\n") end
+  function made.value(...) return made.values[key_of(...)] end
+  function made.spread(...) return made.spreads[key_of(...)] end
   --- Whether the paper prints this metric for this dataset at all.
   function made.prints(metric, dataset) return made.metrics[printed(metric) .. "\n" .. dataset] == true end
   return made

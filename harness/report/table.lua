@@ -16,7 +16,7 @@ report.csv_columns = {
 local function nothing_published()
   return {
     rows = {}, slug = {}, datasets = {},
-    value = function() return nil end,
+    value = function() return nil end, spread = function() return nil end,
     prints = function() return true end,
   }
 end
@@ -116,7 +116,8 @@ local function cell_of(results, paper, label, name, column, select)
   local group = results:group(label, dataset or results.datasets[1] or "")
   local status = status_of(results, label, column)
   return {
-    published = printed, measured = value, mean = mean, spread = spread, selected = best ~= nil,
+    published = printed, published_spread = paper.spread(name, column.metric, column.paper), measured = value,
+    mean = mean, spread = spread, selected = best ~= nil,
     deviation = value and printed and value - printed,
     seeds = dataset and count or (group and #group.done) or 0,
     status = value == nil and status == "done" and "missing" or status,
@@ -220,7 +221,11 @@ function report.texts(column, cell)
     measured = measured .. " ±" .. metrics.text(column.metric, cell.spread)
   end
   if cell.measured == nil and cell.status ~= "missing" then measured = cell.status end
-  return metrics.text(column.metric, cell.published), measured,
+  local printed = metrics.text(column.metric, cell.published)
+  if cell.published_spread then
+    printed = ("%s ±%s"):format(printed, metrics.text(column.metric, cell.published_spread))
+  end
+  return printed, measured,
     metrics.difference(column.metric, cell.deviation)
 end
 

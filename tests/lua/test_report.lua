@@ -62,6 +62,14 @@ t.test("a table of RSA has a data set at several horizons", function()
   t.equal(paper.value("informer", "mse", "ETTh1"), nil)
 end)
 
+t.test("a published deviation stands beside its value", function()
+  local paper = require("longhaul.report.published").table "rsa_table4"
+  t.equal(paper.spread("informer", "mse", "ETTh1 24"), 0.144)
+  t.equal(require("longhaul.report.published").table("rsa_table1").spread("informer", "mse", "ETTh1 24"), nil)
+  local text = tables.texts({ metric = "mse" }, { published = 0.762, published_spread = 0.144, status = "missing" })
+  t.equal(text, "0.762 ±0.144")
+end)
+
 t.test("the best of all evaluations stands beside what is published of the metric", function()
   local paper = require("longhaul.report.published").table "rsa_table2"
   t.equal(paper.value("transformer", "best_accuracy_bin0", "parity"), 0.29)
