@@ -30,13 +30,13 @@ local function add_block(lines, made, block)
   if block.title then table.move({ "## " .. block.title, "" }, 1, 2, #lines + 1, lines) end
   add_line(lines, head)
   add_line(lines, rule)
-  for _, row in ipairs(made.rows) do
+  for _, row in ipairs(block.rows) do
     local fields = { bar(row.label) }
     for _, c in ipairs(block) do
       local texts = parts_of(made.columns[c], row.cells[c], bold)
       for _, part in ipairs(report.parts(made.columns[c])) do fields[#fields + 1] = texts[part] end
     end
-    if report.speaks(made, row, block) then add_line(lines, fields) end
+    add_line(lines, fields)
   end
   lines[#lines + 1] = ""
 end
@@ -110,10 +110,10 @@ end
 local function add_html(lines, made, block)
   if block.title then lines[#lines + 1] = ("<h3>%s</h3>"):format(markup.escape(block.title)) end
   lines[#lines + 1] = "<table>" .. html_head(made, block) .. "<tbody>"
-  for _, row in ipairs(made.rows) do
+  for _, row in ipairs(block.rows) do
     local fields = { ("<td>%s</td>"):format(markup.escape(row.label)) }
     for _, c in ipairs(block) do fields[#fields + 1] = html_cell(made.columns[c], row.cells[c]) end
-    if report.speaks(made, row, block) then lines[#lines + 1] = "<tr>" .. table.concat(fields) .. "</tr>" end
+    lines[#lines + 1] = "<tr>" .. table.concat(fields) .. "</tr>"
   end
   lines[#lines + 1] = "</tbody></table>"
 end

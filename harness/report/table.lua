@@ -174,10 +174,23 @@ end
 -- Beside more columns than this no reader finds the row.
 local most_columns = 7
 
---- How Markdown and HTML cut a table: indices of columns, { title = nil, 1, 2, 3 }, or a part for each dataset, which is
---- its title, and one for columns of the model.
+-- The rows that say anything in some columns.
+local function speaking(made, columns)
+  local rows = {}
+  for _, row in ipairs(made.rows) do
+    local says = false
+    for _, c in ipairs(columns) do
+      for _, text in ipairs { report.texts(made.columns[c], row.cells[c]) } do says = says or text ~= "" end
+    end
+    if says then rows[#rows + 1] = row end
+  end
+  return rows
+end
+
+--- How Markdown and HTML cut a table: an array of { title = nil, rows =, 1, 2, 3 }, indices of columns and the rows that
+--- they are shown for. One with all; or one for each dataset, which is its title, and one for columns of the model.
 function report.blocks(made)
-  local whole, list, by_title, datasets = {}, {}, {}, 0
+  local whole, list, by_title, datasets = { rows = made.rows }, {}, {}, 0
   for c, column in ipairs(made.columns) do
     local title = column.dataset ~= "" and column.dataset or "of the model"
     whole[c] = c
@@ -188,22 +201,14 @@ function report.blocks(made)
     end
     table.insert(by_title[title], c)
   end
-  return #whole > most_columns and datasets > 1 and list or { whole }
+  if #whole <= most_columns or datasets < 2 then return { whole } end
+  for _, block in ipairs(list) do block.rows = speaking(made, block) end
+  return list
 end
 
 --- A column's heading within its block.
 function report.block_heading(block, column)
   return block.title and metrics.title(column.metric) or report.heading(column)
-end
-
---- Whether a row says anything in a block.
-function report.speaks(made, row, block)
-  for _, c in ipairs(block) do
-    for _, text in ipairs { report.texts(made.columns[c], row.cells[c]) } do
-      if text ~= "" then return true end
-    end
-  end
-  return false
 end
 
 --- What a column shows: "paper", "here", "diff", or only "here" where the paper prints nothing.

@@ -120,6 +120,18 @@ TEST_UNUSED static void check_drawn(const model_bench *bench, drawn_from expecte
                expected.deviation);
 }
 
+/* First values of a model of the class. */
+TEST_UNUSED static void check_first_values(const char *class_name, const char *options,
+                                           const drawn_from *expected, size_t count) {
+    model_bench bench;
+    if (!test_check(bench_open(&bench, class_name, options, 1), __FILE__, __LINE__,
+                    "%s %s does not open", class_name, options))
+        return;
+    for (size_t i = 0; i < count; ++i)
+        check_drawn(&bench, expected[i]);
+    bench_close(&bench);
+}
+
 TEST_UNUSED static lh_tensor *bench_integers(model_bench *bench, int64_t length,
                                              const int32_t *values) {
     const int64_t shape[] = {bench->rows, length};

@@ -57,11 +57,8 @@ TEST(first_values_are_the_released_ones) {
         {"layers.1.feed_forward.in.bias", 0, 0},
         {"layers.1.feed_forward.norm.gain", 1, 0.02},
     };
-    model_bench bench;
-    REQUIRE(bench_open(&bench, "dai_xl", "layers=2 width=64 heads=4 cutoffs=4+7", 1));
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i)
-        check_drawn(&bench, expected[i]);
-    bench_close(&bench);
+    check_first_values("dai_xl", "layers=2 width=64 heads=4 cutoffs=4+7", expected,
+                       sizeof expected / sizeof *expected);
 }
 
 TEST(options_that_do_not_fit_are_refused) {

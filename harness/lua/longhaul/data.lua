@@ -47,26 +47,28 @@ local function sizes(folder)
   return files, bytes
 end
 
+local function print_corpus(...) print(("%-20s %8s %8s  %s"):format(...)) end
+
 --- Prints what is here and what could be fetched.
 function data.list()
   local here = { vocabularies = true } -- no corpus: trained vocabularies lie there
-  print(("%-20s %8s %8s  %s"):format("NAME", "FILES", "BYTES", "WHERE"))
+  print_corpus("NAME", "FILES", "BYTES", "WHERE")
   for _, folder in ipairs(core.data_folders()) do
     for _, name in ipairs(core.list_folder(folder)) do
       if core.is_folder(folder .. "/" .. name) and not here[name] then
         here[name] = true
         local files, bytes = sizes(folder .. "/" .. name)
-        print(("%-20s %8d %8s  %s"):format(name, files, progress.amount(bytes), folder))
+        print_corpus(name, files, progress.amount(bytes), folder)
       end
     end
   end
   for _, kind in ipairs { "books", "latex", "code" } do
-    print(("%-20s %8s %8s  %s"):format("generate:" .. kind, "", "", "embedded generator"))
+    print_corpus("generate:" .. kind, "", "", "embedded generator")
   end
-  print(("%-20s %8s %8s  %s"):format("generate:seasonal", "", "", "embedded generator of time series"))
+  print_corpus("generate:seasonal", "", "", "embedded generator of time series")
   for _, source in ipairs(require "longhaul.sources") do
     if not here[source.name] then
-      print(("%-20s %8s %8s  longhaul data fetch %s (%s)"):format(source.name, "", "", source.name, source.licence))
+      print_corpus(source.name, "", "", ("longhaul data fetch %s (%s)"):format(source.name, source.licence))
     end
   end
 end

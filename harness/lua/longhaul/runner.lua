@@ -144,8 +144,8 @@ end
 local watched_metrics = { "accuracy", "accuracy_bin0", "accuracy_bin1" }
 
 -- The curve's columns beside those of every run: gates, and what is watched of the test split.
-local function own_curve_columns(run, session)
-  local _, columns = gates_of(session)
+local function own_curve_columns(run, gates)
+  local columns = table.move(gates, 1, #gates, 1, {})
   if run.row.train:option "evaluate_test" ~= "true" then return columns end
   for _, name in ipairs(watched_metrics) do columns[#columns + 1] = "test_" .. name end
   return columns
@@ -165,7 +165,7 @@ end
 local function train_watched(run, results, session, shown)
   local points = results:read_curve(run.id, session:info().step)
   local _, gates = gates_of(session)
-  local add, file = results:extend_curve(run.id, points, own_curve_columns(run, session))
+  local add, file = results:extend_curve(run.id, points, own_curve_columns(run, gates))
   local curve <close> = file
   local keeps_best = run.row.train:option "keep_best" ~= "false"
   return session:train(results:checkpoint(run.id), function(p)
