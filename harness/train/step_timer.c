@@ -23,11 +23,17 @@ static double quantile(const double *sorted, int count, double q) {
     return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-static lh_status timed_step(lh_session *session, double *ms) {
-    const double start = lh_clock_seconds();
+lh_quartiles lh_quartiles_of(double *values, int count) {
+    qsort(values, (size_t)count, sizeof *values, compare);
+    return (lh_quartiles){quantile(values, count, 0.25), quantile(values, count, 0.5),
+                          quantile(values, count, 0.75)};
+}
+
+static lh_status timed_step(lh_session *session, lh_clock clock, double *ms) {
+    const double start = clock();
     LH_TRY(lh_trainer_step(session));
     LH_TRY(session->device->synchronize(session->device));
-    *ms = 1e3 * (lh_clock_seconds() - start);
+    *ms = 1e3 * (clock() - start);
     return LH_OK;
 }
 
@@ -40,25 +46,26 @@ static lh_status warm_up(lh_session *const *sessions, int count, int warmup) {
 }
 
 /* The sessions take turns, so that a slow phase of the machine hits all of them alike. */
-static lh_status measure(lh_session *const *sessions, int count, int steps, series *all) {
+static lh_status measure(lh_session *const *sessions, int count, int steps, lh_clock clock,
+                         series *all) {
     for (int i = 0; i < count; ++i) {
         lh_pool_reset_peak(sessions[i]->pool);
         all[i].allocations = lh_pool_get_stats(sessions[i]->pool).device_allocations;
     }
     for (int round = 0; round < steps; ++round) {
         for (int i = 0; i < count; ++i)
-            LH_TRY(timed_step(sessions[i], &all[i].ms[all[i].count++]));
+            LH_TRY(timed_step(sessions[i], clock, &all[i].ms[all[i].count++]));
     }
     return LH_OK;
 }
 
 static void summarize(const lh_session *session, series *times, lh_step_time *out) {
     const lh_pool_stats stats = lh_pool_get_stats(session->pool);
-    qsort(times->ms, (size_t)times->count, sizeof *times->ms, compare);
+    const lh_quartiles quartiles = lh_quartiles_of(times->ms, times->count);
     *out =
-        (lh_step_time){.median_ms = quantile(times->ms, times->count, 0.5),
-                       .q1_ms = quantile(times->ms, times->count, 0.25),
-                       .q3_ms = quantile(times->ms, times->count, 0.75),
+        (lh_step_time){.median_ms = quartiles.median,
+                       .q1_ms = quartiles.q1,
+                       .q3_ms = quartiles.q3,
                        .tokens_per_step = (double)(session->rows * session->length),
                        .peak_memory_bytes = stats.peak_bytes,
                        .allocations_after_warmup = stats.device_allocations - times->allocations};
@@ -66,6 +73,11 @@ static void summarize(const lh_session *session, series *times, lh_step_time *ou
 
 lh_status lh_session_time_steps(lh_session *const *sessions, int count, int warmup, int steps,
                                 lh_step_time *out) {
+    return lh_session_time_steps_by(sessions, count, warmup, steps, lh_clock_seconds, out);
+}
+
+lh_status lh_session_time_steps_by(lh_session *const *sessions, int count, int warmup, int steps,
+                                   lh_clock clock, lh_step_time *out) {
     if (count < 1 || warmup < 0 || steps < 1)
         return lh_fail(LH_EOPTION, "step time: needs a session and at least one measured step");
     double *times = lh_allocate_zeroed((size_t)count * (size_t)steps, sizeof *times);
@@ -74,7 +86,7 @@ lh_status lh_session_time_steps(lh_session *const *sessions, int count, int warm
     for (int i = 0; status == LH_OK && i < count; ++i)
         all[i].ms = times + (size_t)i * (size_t)steps;
     if (status == LH_OK) status = warm_up(sessions, count, warmup);
-    if (status == LH_OK) status = measure(sessions, count, steps, all);
+    if (status == LH_OK) status = measure(sessions, count, steps, clock, all);
     for (int i = 0; status == LH_OK && i < count; ++i)
         summarize(sessions[i], &all[i], &out[i]);
     free(times);

@@ -13,6 +13,18 @@ lh_status lh_trainer_step(lh_session *session);
 lh_status lh_trainer_flush(lh_session *session);
 
 /* Seconds of a clock that only goes forward. */
+typedef double (*lh_clock)(void);
 double lh_clock_seconds(void);
+
+/* Of values that get sorted; interpolated between neighbours. At least one. */
+typedef struct lh_quartiles {
+    double q1, median, q3;
+} lh_quartiles;
+
+lh_quartiles lh_quartiles_of(double *values, int count);
+
+/* lh_session_time_steps by a given clock, which is read before and after every measured step. */
+lh_status lh_session_time_steps_by(lh_session *const *sessions, int count, int warmup, int steps,
+                                   lh_clock clock, lh_step_time *out);
 
 #endif

@@ -459,3 +459,25 @@ TEST(bytes_come_back_unchanged) {
     free(back);
     lh_tokenizer_destroy(tokenizer);
 }
+
+/* No document of a split is one of another, neither its name nor its text. */
+TEST(generated_splits_share_no_document) {
+    lh_corpus *corpus = NULL;
+    lh_document a, b;
+    REQUIRE_OK(open_corpus("name=generate:books documents=10 document_bytes=2000", &corpus));
+    for (int i = 0; i < 3 * 10; ++i) {
+        REQUIRE_OK(lh_corpus_document(corpus, (lh_split)(i / 10), i % 10, &a));
+        char name[64];
+        const int64_t count = a.count;
+        int32_t first[200];
+        REQUIRE(count >= 200);
+        (void)snprintf(name, sizeof name, "%s", a.name);
+        memcpy(first, a.tokens, sizeof first);
+        for (int k = 0; k < i; ++k) {
+            REQUIRE_OK(lh_corpus_document(corpus, (lh_split)(k / 10), k % 10, &b));
+            CHECK(strcmp(b.name, name) != 0);
+            CHECK(b.count < 200 || memcmp(b.tokens, first, sizeof first) != 0);
+        }
+    }
+    lh_corpus_destroy(corpus);
+}

@@ -95,6 +95,44 @@ TEST(generation_with_a_cache_computes_what_windows_compute) {
                 SIZES "summary_hidden=5 insertion=0 final_norm=false cache=true");
 }
 
+/* Hidden states of a segment after one that began with `first`, training or not. */
+static bool run_second(const char *options, int32_t first, bool training, real *hidden) {
+    enum { LENGTH = 8 };
+    model_bench bench;
+    int32_t tokens[LENGTH] = {first, 1, 2, 3, 4, 5, 6, 7};
+    bool good = bench_open(&bench, "gpt2_recurrent", options, 1);
+    for (int32_t segment = 0; good && segment < 2; ++segment) {
+        const int32_t starts[] = {segment == 0};
+        lh_output out;
+        lh_tape_begin(bench.tape, training, 1, 0);
+        const lh_tensor *y = bench_forward(&bench, LENGTH, tokens, starts, training, &out);
+        good = y != NULL && CHECK_OK(lh_state_commit(bench.state));
+        if (good) memcpy(hidden, lh_tensor_real(y), LENGTH * WIDTH * sizeof *hidden);
+        tokens[0] = 8;
+    }
+    bench_close(&bench);
+    return good;
+}
+
+/* Section 3.2: in training a segment begins without a summary, unless `carry` asks for it. */
+TEST(summaries_cross_segments_in_evaluation_and_with_carry) {
+    static const struct {
+        const char *carry;
+        bool training, crosses;
+    } cases[] = {{"false", true, false}, {"true", true, true}, {"false", false, true}};
+    for (int i = 0; i < 3; ++i) {
+        char options[160];
+        real a[COUNT * WIDTH] = {0}, b[COUNT * WIDTH] = {0};
+        (void)snprintf(options, sizeof options,
+                       "layers=3 width=8 heads=2 context=8 window=4 summary_hidden=5 dropout=0 "
+                       "carry=%s",
+                       cases[i].carry);
+        REQUIRE(run_second(options, 1, cases[i].training, a));
+        REQUIRE(run_second(options, 9, cases[i].training, b));
+        CHECK_EQ_INT(memcmp(a, b, sizeof a) != 0, cases[i].crosses);
+    }
+}
+
 /* Peak bytes of a training step beyond what is there before it. */
 static int64_t peak_of_step(const char *options, int64_t length) {
     model_bench bench;

@@ -63,20 +63,37 @@ TEST(recurrent_steps_cost_no_parameters) {
                  parameters("universal", "steps=16", 8008));
 }
 
-/* Table 2: 8 layers of width 1024 over about 8,008 sub-words, embeddings included. */
+/* Parameters of the core: embeddings, a head of its own, one table of positions for all heads,
+ * and in a layer four square products, a feed-forward network of 4 d and two norms. */
+static int64_t core_parameters(int64_t layers, int64_t width, int64_t positions, bool share) {
+    enum { VOCABULARY = 8008 };
+    const int64_t heads = 8, head_width = width / heads, square = width * width;
+    const int64_t attention = 4 * square + 2 * width, network = 8 * square + 7 * width,
+                  shared = share ? (layers - 1) * (2 * square + 2 * width) : 0;
+    return layers * (attention + network) - shared + 2 * width + positions * head_width +
+           2 * VOCABULARY * width + VOCABULARY;
+}
+
+/* Table 2: 8 layers of width 1024 over 8,008 sub-words, embeddings included. */
 TEST(parameter_counts_of_the_paper) {
     static const struct {
         const char *name, *options;
+        int64_t layers, width, positions;
+        bool share;
         double millions;
-    } rows[] = {{"transformer_xl", "layers=8", 117},
-                {"transformer_xl", "layers=16", 218},
-                {"feedback", "layers=8 share_kv=true", 102},
-                {"cached_staircase", "layers=8 forward_size=128 step_size=256", 117},
-                {"staircase", "layers=8 forward_size=32 steps=8", 117},
-                {"universal", "steps=8", 29},
-                {"universal", "width=2560 steps=8", 120}};
+    } rows[] = {
+        {"transformer_xl", "layers=8", 8, 1024, 512, false, 117},
+        {"transformer_xl", "layers=16", 16, 1024, 512, false, 218},
+        {"feedback", "layers=8 share_kv=true", 8, 1024, 512, true, 102},
+        {"cached_staircase", "layers=8 forward_size=128 step_size=256", 8, 1024, 256, false, 117},
+        {"staircase", "layers=8 forward_size=32 steps=8", 8, 1024, 256, false, 117},
+        {"universal", "steps=8", 1, 1024, 512, false, 29},
+        {"universal", "width=2560 steps=8", 1, 2560, 512, false, 120}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
-        CHECK_NEAR((double)parameters(rows[i].name, rows[i].options, 8008) / 1e6, rows[i].millions,
-                   0.6);
+        const int64_t count = parameters(rows[i].name, rows[i].options, 8008);
+        const int64_t mix = rows[i].share ? rows[i].layers + 1 : 0; /* Fan et al., eq. 3 */
+        CHECK_EQ_INT(count, mix + core_parameters(rows[i].layers, rows[i].width, rows[i].positions,
+                                                  rows[i].share));
+        CHECK_NEAR((double)count / 1e6, rows[i].millions, 0.6); /* the paper's, in whole millions */
     }
 }

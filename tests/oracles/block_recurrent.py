@@ -1,12 +1,13 @@
-"""A plain block-recurrent transformer in NumPy, written from the paper and the facts of its code, token by
-token and head by head where that is clearest, in double precision. It shares nothing with longhaul but the names of
-the parameters. Its outputs are the fixtures in tests/golden/block_recurrent.csv:
+"""A plain block-recurrent transformer, its sliding-window baseline and the Memorizing Transformer in NumPy, written
+from the papers and the facts of their code, token by token and head by head where that is clearest, in double
+precision. It shares nothing with longhaul but the names of the parameters. Its outputs are the fixtures in
+tests/golden/block_recurrent.csv:
 
     python3 tests/oracles/block_recurrent.py > tests/golden/block_recurrent.csv
 """
 import numpy as np
 
-from fixture import VOCABULARY, parameter, print_case, print_header
+from fixture import VOCABULARY, parameter, print_case, print_header, text
 
 WIDTH, HEADS, HEAD, WINDOW, HIDDEN, LAYERS = 8, 2, 4, 4, 32, 3
 
@@ -50,9 +51,11 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def gate(name, kind, layout, c, y):
+def gate(name, kind, layout, c, y, tanh="code", bias=False):
     z = y @ parameter(name + ".z", y.shape[1], WIDTH)
-    if layout == "single":
+    if bias:
+        z = z + parameter(name + ".z_bias", WIDTH)
+    if layout == "single" if tanh == "code" else kind == "lstm":  # the paper: eq. 4 has a tanh, eq. 1 has none
         z = np.tanh(z)
     if kind == "fixed":
         g = sigmoid(parameter(name + ".bias", WIDTH))
@@ -63,8 +66,9 @@ def gate(name, kind, layout, c, y):
 
 
 class Model:
-    def __init__(self, kind, layout, states, feedback):
+    def __init__(self, kind, layout, states, feedback, tanh="code", bias=False):
         self.kind, self.layout, self.states, self.feedback = kind, layout, states, feedback
+        self.rule = {"tanh": tanh, "bias": bias}
         self.recurrent = LAYERS - 3  # third from the top
 
     def start(self):
@@ -87,12 +91,15 @@ class Model:
         h = np.concatenate([a1.reshape(self.states, -1), a2.reshape(self.states, -1)], 1)
         c = self.c
         if self.layout != "single":
-            c = gate(n + ".attention_gate", self.kind, self.layout, c, h)
+            c = gate(n + ".attention_gate", self.kind, self.layout, c, h, **self.rule)
         if self.layout != "skip":
             y = h if self.layout == "single" else rms(c, parameter(n + ".feed_forward.norm.gain", WIDTH))
             hidden = np.maximum(0, y @ parameter(n + ".feed_forward.in", y.shape[1], HIDDEN))
-            c = gate(n + ".feed_forward_gate", self.kind, self.layout, c, hidden)
+            c = gate(n + ".feed_forward_gate", self.kind, self.layout, c, hidden, **self.rule)
         self.c = c
+
+    def look_up(self, l, q, k, v, own):
+        return own
 
     def layer_block(self, l, x, fed_back):
         """One block of WINDOW tokens through layer l."""
@@ -105,6 +112,7 @@ class Model:
         own = attend(q, ke, ve, parameter(n + ".scale", HEADS), parameter(n + ".position_bias", HEADS, 32),
                      visible=lambda i, j: i + WINDOW - WINDOW <= j < i + WINDOW,
                      distance=lambda i, j: i + WINDOW - j)
+        own = self.look_up(l, q, k, v, own)
         parts = [own.reshape(len(x), -1)]
         if l == self.recurrent or self.feedback:
             w, ks, vs = self.state_keys() if l == self.recurrent else fed_back
@@ -132,16 +140,69 @@ class Model:
         return rms(np.concatenate(out), parameter("norm.gain", WIDTH))
 
 
+class Plain(Model):
+    """No recurrent states: the sliding-window model, and Transformer-XL where a segment is one block."""
+
+    def __init__(self):
+        super().__init__(None, None, 0, False)
+        self.recurrent = None
+
+    def start(self):
+        zero = np.zeros((WINDOW, HEADS, HEAD))
+        self.cache = [(zero, zero) for _ in range(LAYERS)]
+
+
+class Memorizing(Plain):
+    """Wu et al. 2022, section 3.2: one layer also attends to the `top` nearest of the `size` newest keys of earlier
+    segments, and a gate per head mixes: local (1 - g) + memory g."""
+
+    def __init__(self, layer, size, top):
+        super().__init__()
+        self.layer, self.size, self.top = layer, size, top
+        self.memory, self.new = [], []
+
+    def look_up(self, l, q, k, v, own):
+        if l != self.layer:
+            return own
+        n = f"layers.{l}.attention"
+        scale, g = parameter(n + ".scale", HEADS), sigmoid(parameter(n + ".memory_gate", HEADS))
+        self.new += list(zip(k, v))
+        out = np.zeros_like(own)
+        for i in range(len(q)):
+            for h in range(HEADS):
+                near = sorted(self.memory, key=lambda pair: -(q[i, h] @ pair[0][h]))[:self.top]
+                found = np.zeros(HEAD)
+                if near:
+                    weight = softmax(scale[h] * np.array([q[i, h] @ pair[0][h] for pair in near]))
+                    found = sum(w * pair[1][h] for w, pair in zip(weight, near))
+                out[i, h] = (1 - g[h]) * own[i, h] + g[h] * found
+        return out
+
+    def segment(self, tokens):
+        out = super().segment(tokens)
+        self.memory = (self.memory + self.new)[-self.size:]
+        self.new = []
+        return out
+
+
+def print_started(name, options, model):
+    model.start()
+    print_case(name, f"layers={LAYERS} width={WIDTH} heads={HEADS} hidden={HIDDEN} window={WINDOW} dropout=0" + options, model)
+
+
 def main():
     print_header()
     for kind in ("fixed", "lstm"):
         for layout in ("dual", "single", "skip"):
             for states, feedback in ((4, False), (3, True)):
-                model = Model(kind, layout, states, feedback)
-                model.start()
-                options = f"layers={LAYERS} width={WIDTH} heads={HEADS} hidden={HIDDEN} window={WINDOW} dropout=0"
-                options += f" recurrence={kind}:{layout} states={states} feedback={str(feedback).lower()}"
-                print_case("brt", options, model)
+                options = f" recurrence={kind}:{layout} states={states} feedback={text(feedback)}"
+                print_started("brt", options, Model(kind, layout, states, feedback))
+    for kind, layout, bias in (("fixed", "single", True), ("lstm", "skip", False), ("lstm", "dual", True)):
+        options = f" recurrence={kind}:{layout} states=4 gate_tanh=paper gate_bias={text(bias)}"
+        print_started("brt", options, Model(kind, layout, 4, False, "paper", bias))
+    print_started("slide", "", Plain())
+    for layer, size, top in ((1, 6, 3), (2, 16, 8), (0, 3, 1)):
+        print_started("memorizing", f" memory={size} top={top} memory_layer={layer + 1}", Memorizing(layer, size, top))
 
 
 main()

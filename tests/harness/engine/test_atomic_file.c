@@ -1,10 +1,33 @@
 #include "harness/engine/atomic_file.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/test.h"
 
 static char path[64], partial[96];
+
+/* Stands in for the C library's: what has been asked to reach the disk, in order. */
+static struct {
+    int files, folders;
+    bool renamed_before_file;
+} synced;
+
+static bool replaced(void) {
+    return access(partial, F_OK) != 0;
+}
+
+int fsync(int descriptor) {
+    struct stat about;
+    if (fstat(descriptor, &about) != 0) return -1;
+    if (S_ISDIR(about.st_mode)) {
+        synced.folders += replaced();
+    } else {
+        synced.files += 1;
+        synced.renamed_before_file = replaced() || about.st_size == 0;
+    }
+    return 0;
+}
 
 /* Programs of several builds may run side by side. */
 __attribute__((constructor)) static void name_files(void) {
@@ -33,6 +56,17 @@ TEST(a_commit_replaces_the_file) {
     check_contents("first");
     replace_contents("");
     check_contents("");
+    unlink(path);
+}
+
+/* A power cut leaves the old file or the new one: the contents are on the disk before the name, and
+ * the name is before the call returns. */
+TEST(a_commit_is_durable) {
+    memset(&synced, 0, sizeof synced);
+    replace_contents("lasting");
+    CHECK_EQ_INT(synced.files, 1);
+    CHECK(!synced.renamed_before_file);
+    CHECK_EQ_INT(synced.folders, 1);
     unlink(path);
 }
 

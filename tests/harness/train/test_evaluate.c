@@ -116,6 +116,20 @@ static int64_t inference_memory(lh_session *session) {
 }
 
 /* Neither moments nor gradients count, nor what training left behind. */
+/* Dropout is a part of training alone. */
+TEST(evaluation_drops_nothing) {
+    static const char train[] = "steps=1 rate=0 schedule=constant warmup=0";
+    lh_session *plain = NULL, *dropping = NULL;
+    lh_metrics a, b;
+    REQUIRE_OK(trigram_session("dropout=0", "", train, 1, &plain));
+    REQUIRE_OK(trigram_session("dropout=0.8", "", train, 1, &dropping));
+    REQUIRE_OK(lh_session_evaluate(plain, LH_VALID, &a));
+    REQUIRE_OK(lh_session_evaluate(dropping, LH_VALID, &b));
+    CHECK(lh_metrics_get(&a, "bits_per_token") == lh_metrics_get(&b, "bits_per_token"));
+    lh_session_destroy(plain);
+    lh_session_destroy(dropping);
+}
+
 TEST(inference_memory_is_that_of_parameters_state_and_a_batch) {
     static const char *const optimizers[] = {"sgd momentum=0", "adam"};
     int64_t inference[2];

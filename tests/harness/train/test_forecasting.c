@@ -75,6 +75,19 @@ TEST(windows_in_order) {
     close_fixture(&f);
 }
 
+/* The latest 16 of 264 windows: the first of them begins at row 248. */
+TEST(a_limit_of_windows_keeps_the_latest) {
+    fixture f;
+    lh_host_batch batch;
+    REQUIRE(open_fixture(&f, "seq_len=12 label_len=6 pred_len=5 batch=8 limit_windows=16"));
+    for (int64_t n = 0; n < 3; ++n) {
+        REQUIRE_OK(f.task->class->train_batch(f.task->instance, &batch));
+        for (int64_t r = 0; r < 8; ++r)
+            check_window(&f, &batch, r, 248 + 8 * (n % 2) + r);
+    }
+    close_fixture(&f);
+}
+
 /* 264 windows: 33 a row. Five rounds, which begin at the first five of a row's windows. */
 TEST(streams_read_a_piece_of_the_series_each) {
     fixture f;

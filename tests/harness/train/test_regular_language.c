@@ -222,3 +222,50 @@ TEST(a_recurrent_model_learns_what_may_follow) {
     CHECK(lh_metrics_get(&after, "accuracy_bin0") > 0.9);
     close_run(&r);
 }
+
+/* ---- splits ---- */
+
+typedef struct string_set {
+    int count;
+    int64_t length[64];
+    int32_t letters[64][64];
+} string_set;
+
+static bool holds(const string_set *set, const int32_t *letters, int64_t length) {
+    for (int i = 0; i < set->count; ++i)
+        if (set->length[i] == length &&
+            memcmp(set->letters[i], letters, (size_t)length * sizeof *letters) == 0)
+            return true;
+    return false;
+}
+
+/* Adds a pass over a split; every string must be new to the set. */
+static void add_split(const fixture *f, lh_split split, string_set *set) {
+    lh_host_batch batch = {.rows = 1};
+    REQUIRE_OK(f->task->class->evaluate_begin(f->task->instance, split));
+    while (CHECK_OK(f->task->class->evaluate_batch(f->task->instance, &batch)) && batch.rows > 0) {
+        for (int64_t r = 0; r < batch.rows; ++r) {
+            const int64_t length = letters_of(&batch, r);
+            const int32_t *letters = batch.tokens + r * batch.length;
+            if (length == 0) continue;
+            CHECK(!holds(set, letters, length));
+            REQUIRE(set->count < 64 && length <= 64);
+            set->length[set->count] = length;
+            memcpy(set->letters[set->count++], letters, (size_t)length * sizeof *letters);
+        }
+    }
+}
+
+/* Long random strings: where one comes twice, two splits share it. */
+TEST(no_split_has_a_string_of_another) {
+    fixture f;
+    string_set seen = {0};
+    REQUIRE(open_fixture(&f, "language=parity shortest=24 longest=30 increment=20"));
+    add_split(&f, LH_TRAIN, &seen);
+    CHECK_EQ_INT(seen.count, 10);
+    add_split(&f, LH_VALID, &seen);
+    CHECK_EQ_INT(seen.count, 16);
+    add_split(&f, LH_TEST, &seen);
+    CHECK_EQ_INT(seen.count, 28);
+    close_fixture(&f);
+}
