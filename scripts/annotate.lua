@@ -1,9 +1,9 @@
--- Writes harness/lua/meta/longhaul.lua, from which an editor completes scripts:
+-- Writes harness/lua/meta/longhaul.lua, from which an editor completes scripts, and the table of metrics in docs/lua.md:
 --   build/longhaul lua scripts/annotate.lua [check]
--- Functions are described here, options come from the tables of models, tasks and training. `check`
--- writes nothing and fails when the file is not what it would write.
+-- Functions are described here, options come from the tables of models, tasks and training, metrics from their registry.
+-- `check` writes nothing and fails when a file is not what it would write.
 local core = require "longhaul.core"
-local metrics = require "longhaul.report.metrics"
+local metrics = require "longhaul.metrics"
 
 local path = "harness/lua/meta/longhaul.lua"
 local lines = {}
@@ -246,14 +246,50 @@ class("longhaul.train", core.train_options())
 constructors("models", core.models())
 constructors("tasks", core.tasks())
 add(api)
-local text = table.concat(lines, "\n"):gsub("\n+$", "\n")
+local annotations = table.concat(lines, "\n"):gsub("\n+$", "\n")
 
-if ... == "check" then
-  local fresh = core.exists(path) and core.read_file(path) == text
-  if not fresh then
-    print(path .. " is stale: build/longhaul lua scripts/annotate.lua")
-    return 1
+-- ---- the table of metrics ----
+
+local docs = "docs/lua.md"
+local first_mark = "<!-- metrics: written by scripts/annotate.lua -->\n"
+local last_mark = "<!-- end of metrics -->"
+
+-- The other columns that a line has.
+local function columns_of(line)
+  local columns = {}
+  for _, split in ipairs(line.splits or {}) do
+    if split ~= "test" then columns[#columns + 1] = ("`%s`"):format(metrics.column(split, line[1])) end
   end
-else
-  core.write_file(path, text)
+  if line.grouped then columns[#columns + 1] = ("`%s_<group>` and so on"):format(line[1]) end
+  return table.concat(columns, ", ")
 end
+
+local function metric_table()
+  local rows = { "| metric | what | unit | better | kind | seeds | also |", "|---|---|---|---|---|---|---|" }
+  for _, line in ipairs(metrics.lines()) do
+    rows[#rows + 1] = ("| `%s` | %s | %s | %s | %s | %s | %s |"):format(line[1], line.says, line.unit or "",
+      line.better or "", line.kind, line.pooled, columns_of(line))
+  end
+  return table.concat(rows, "\n") .. "\n"
+end
+
+local function with_metrics(text)
+  local _, from = text:find(first_mark, 1, true)
+  local to = from and text:find(last_mark, from, true)
+  if not to then error(docs .. ": the marks of the table of metrics are not there", 0) end
+  return text:sub(1, from) .. metric_table() .. text:sub(to)
+end
+
+-- ---- both ----
+
+local stale = 0
+for _, file in ipairs { { path, annotations }, { docs, with_metrics(core.read_file(docs)) } } do
+  local fresh = core.exists(file[1]) and core.read_file(file[1]) == file[2]
+  if ... ~= "check" then
+    core.write_file(file[1], file[2])
+  elseif not fresh then
+    print(file[1] .. " is stale: build/longhaul lua scripts/annotate.lua")
+    stale = 1
+  end
+end
+return stale

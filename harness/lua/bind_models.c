@@ -69,7 +69,17 @@ static int models(lua_State *lua) {
     return 1;
 }
 
-/* tasks() -> array of {name, summary, options}. */
+/* Sets field `name` to an array of the texts; an empty one when there are none. */
+static void set_texts(lua_State *lua, const char *name, const char *const *texts) {
+    lua_newtable(lua);
+    for (int i = 0; texts != NULL && texts[i] != NULL; ++i) {
+        lua_pushstring(lua, texts[i]);
+        lua_seti(lua, -2, i + 1);
+    }
+    lua_setfield(lua, -2, name);
+}
+
+/* tasks() -> array of {name, summary, groups, options}. */
 static int tasks(lua_State *lua) {
     const lh_task_class *class = NULL;
     lua_newtable(lua);
@@ -77,6 +87,7 @@ static int tasks(lua_State *lua) {
         lua_newtable(lua);
         set_text(lua, "name", class->name);
         set_text(lua, "summary", class->summary);
+        set_texts(lua, "groups", class->groups);
         push_table(lua, class->options);
         lua_setfield(lua, -2, "options");
         lua_seti(lua, -2, i + 1);

@@ -112,10 +112,9 @@ static void push_progress(lua_State *lua, const lh_progress *p) {
     set_number(lua, "tokens_per_second", p->tokens_per_second);
     set_number(lua, "seconds", p->seconds);
     set_number(lua, "gradient_norm", p->gradient_norm);
-    set_number(lua, "valid_bits", p->valid_bits);
     set_number(lua, "mse", p->mse);
-    set_number(lua, "valid_mse", p->valid_mse);
-    set_number(lua, "valid_accuracy", p->valid_accuracy);
+    push_metrics(lua, &p->valid);
+    lua_setfield(lua, -2, "valid");
     push_metrics(lua, &p->test);
     lua_setfield(lua, -2, "test");
     lua_pushboolean(lua, p->is_best);

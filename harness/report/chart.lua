@@ -5,7 +5,7 @@ local columns = require "longhaul.report.columns"
 local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
 local label = require "longhaul.report.label"
-local metrics = require "longhaul.report.metrics"
+local metrics = require "longhaul.metrics"
 local recurrence = require "longhaul.report.recurrence"
 local store = require "longhaul.store"
 
@@ -106,7 +106,7 @@ end
 -- The training loss of a row: bits per token, or squared errors where there are no bits.
 local function loss_curve(view, row, y)
   local curve = mean_curve(view, row, y or "loss_bits")
-  if y then return curve, (y:gsub("_", " ")) end
+  if y then return curve, metrics.curve_title(y) end
   if #curve > 0 then return curve, "bits/token" end
   return mean_curve(view, row, "mse"), "MSE"
 end

@@ -2,7 +2,7 @@
 -- a view that knows seeds and spread; a number that it lacks makes the claim undecided, not wrong.
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
-local metrics = require "longhaul.report.metrics"
+local metrics = require "longhaul.metrics"
 local published = require "longhaul.report.published"
 local results = require "longhaul.report.results"
 

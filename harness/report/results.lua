@@ -1,6 +1,7 @@
 -- What an experiment has measured: runs.csv grouped by row and dataset, with mean and spread over
 -- seeds. Tables, charts and claims all read through here.
 local core = require "longhaul.core"
+local metrics = require "longhaul.metrics"
 local store = require "longhaul.store"
 
 local results = {}
@@ -113,8 +114,23 @@ local function statistics(values)
   return mean, #values > 1 and math.sqrt(squares / (#values - 1)) or nil, #values
 end
 
---- Mean over seeds, their standard deviation (nil for one seed) and their number; nil when there is
---- no value. Without a dataset: the mean over datasets.
+-- How the registry says that seeds become one value.
+local pool = { mean = statistics }
+
+function pool.max(values) return math.max(table.unpack(values)), nil, #values end
+
+function pool.same(values, row, metric)
+  for _, value in ipairs(values) do
+    if value ~= values[1] then
+      error(("results: the runs of row '%s' have different %s, %.17g and %.17g, which all seeds share"):format(row, metric,
+        values[1], value), 0)
+    end
+  end
+  return values[1], nil, #values
+end
+
+--- The seeds' values pooled as the registry says, their standard deviation where that is the mean (nil for one seed) and
+--- their number; nil when there is no value. Without a dataset: the mean over datasets.
 function Results:value(row, metric, dataset)
   local list = {}
   if dataset then
@@ -124,17 +140,19 @@ function Results:value(row, metric, dataset)
     for _, name in ipairs(self.datasets) do list[#list + 1] = (self:value(row, metric, name)) end
   end
   if #list == 0 then return nil end
-  local mean, spread, count = statistics(list)
-  return mean, dataset and spread or nil, count
+  if dataset then return pool[metrics.pooled(metric)](list, row, metric) end
+  local mean, _, count = statistics(list)
+  return mean, nil, count
 end
 
---- The value of the seed that did best on the validation split, as the papers of several seeds
---- report it; nil where the validation metric was not measured.
+--- The value of the seed that did best on the validation split by the same metric, as the papers of several seeds report
+--- it; nil where there is no such metric or it was not measured.
 function Results:best(row, metric, dataset)
-  local valid, seeds = self:values(row, "valid_" .. metric, dataset)
-  local best
-  for _, seed in ipairs(seeds) do
-    if not best or valid[seed] < valid[best] then best = seed end
+  local twin = metrics.twin(metric)
+  local valid, seeds = self:values(row, twin or metric, dataset)
+  local sign, best = metrics.better(metric) == "max" and -1 or 1, nil
+  for _, seed in ipairs(twin and seeds or {}) do
+    if not best or sign * valid[seed] < sign * valid[best] then best = seed end
   end
   return best and self:values(row, metric, dataset)[best]
 end

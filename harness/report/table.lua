@@ -1,7 +1,7 @@
 -- Tables: published values beside measured ones. A table is built once as a value (rows of cells)
 -- and then written as CSV, Markdown, HTML and LaTeX, and printed.
 local csv = require "longhaul.csv"
-local metrics = require "longhaul.report.metrics"
+local metrics = require "longhaul.metrics"
 local published = require "longhaul.report.published"
 
 local report = {}
@@ -43,7 +43,7 @@ local function columns_of(experiment, options, paper, results)
     return false
   end
   for _, metric in ipairs(options.columns) do
-    if metrics.is_cost(metric) then
+    if metrics.is_shared(metric) then
       columns[#columns + 1] = { metric = metric, dataset = "", paper = "" }
     else
       for _, dataset in ipairs(datasets_of(experiment)) do
@@ -105,8 +105,8 @@ local function status_of(results, label, column)
   return status
 end
 
--- The measured value is the mean over seeds or, with `select = "best_valid"`, that of the seed with
--- the best validation result; mean and spread are kept beside it.
+-- The measured value is the mean over seeds or, with `select = "best_valid"`, a quality's at the seed with the best
+-- validation result, where runs kept that; mean and spread are kept beside it.
 local function cell_of(results, paper, label, name, column, select)
   local dataset = column.dataset ~= "" and column.dataset or nil
   local mean, spread, count = results:value(label, column.metric, dataset)
@@ -118,6 +118,7 @@ local function cell_of(results, paper, label, name, column, select)
   return {
     published = printed, published_spread = paper.spread(name, column.metric, column.paper), measured = value,
     mean = mean, spread = spread, selected = best ~= nil,
+    unselected = select and mean and not best and metrics.kind(column.metric) == "quality",
     deviation = value and printed and value - printed,
     seeds = dataset and count or (group and #group.done) or 0,
     status = value == nil and status == "done" and "missing" or status,
@@ -236,11 +237,11 @@ end
 
 --- What a reader must know beside the numbers: one sentence each.
 function report.notes(made)
-  local notes, seeds, odd, selected = {}, 0, {}, false
+  local notes, seeds, odd, selected, unselected = {}, 0, {}, false, false
   for _, row in ipairs(made.rows) do
     for _, cell in ipairs(row.cells) do
       seeds = math.max(seeds, cell.seeds)
-      selected = selected or cell.selected
+      selected, unselected = selected or cell.selected, unselected or cell.unselected
       if cell.status ~= "done" and cell.status ~= "missing" then odd[cell.status] = true end
     end
   end
@@ -249,6 +250,9 @@ function report.notes(made)
   if selected and seeds > 1 then
     notes[#notes + 1] = "A value is that of the seed with the best validation result; in brackets "
       .. "mean ± standard deviation."
+  end
+  if unselected and seeds > 1 then
+    notes[#notes + 1] = "A value without brackets is the mean over seeds: its runs kept no validation result."
   end
   if made.paper and made.scale ~= "paper" then
     notes[#notes + 1] = "The paper's models are larger: compare the order of the rows."

@@ -3,14 +3,15 @@
 #include "harness/train/session_inside.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-/* Sums over a pass: numbers, of which the first are of this rank's rows until all ranks join. */
+/* Sums over a pass; of each group's strings two more, those read and those that are right. */
+enum { NATS, WEIGHT, CORRECT, SQUARED, ABSOLUTE, SUMS };
+
 typedef struct totals {
-    double nats, weight, correct, squared, absolute;
-    double strings[LH_BINS], right[LH_BINS];
+    int groups;          /* 1 where the task names none */
+    double *sums;        /* [SUMS + 2 * groups], of this rank's rows until all ranks join */
     double bytes, words; /* of all rows */
 } totals;
 
@@ -22,26 +23,40 @@ typedef struct pass {
     totals sum;
 } pass;
 
+static lh_status begin_pass(lh_session *session, pass *p) {
+    const char *const *names = session->task->class->groups;
+    int named = 0;
+    while (names != NULL && names[named] != NULL)
+        ++named;
+    *p = (pass){.session = session, .sum.groups = named > 0 ? named : 1};
+    p->sum.sums = lh_allocate_zeroed((size_t)(SUMS + 2 * p->sum.groups), sizeof *p->sum.sums);
+    return p->sum.sums != NULL ? LH_OK : LH_EMEMORY;
+}
+
 static void clear_pass(pass *p) {
     lh_batch_clear(&p->batch);
     lh_state_destroy(p->state);
+    free(p->sum.sums);
 }
 
-void lh_metrics_set(lh_metrics *metrics, const char *name, double value) {
-    int index = 0;
-    while (index < metrics->count && strcmp(metrics->entry[index].name, name) != 0)
-        ++index;
-    if (index == LH_METRICS) return;
-    snprintf(metrics->entry[index].name, sizeof metrics->entry[index].name, "%s", name);
-    metrics->entry[index].value = value;
-    if (index == metrics->count) metrics->count += 1;
+/* Strings of a group: those read, then those that are right. */
+static double *strings_of(const totals *sum, int group) {
+    return sum->sums + SUMS + 2 * (size_t)group;
 }
 
-double lh_metrics_get(const lh_metrics *metrics, const char *name) {
-    for (int i = 0; i < metrics->count; ++i) {
-        if (strcmp(metrics->entry[i].name, name) == 0) return metrics->entry[i].value;
-    }
-    return nan("");
+static lh_status add_sums(const lh_task_class *class, const lh_loss_sums *more, int group,
+                          totals *sum) {
+    if (group < 0 || group >= sum->groups)
+        return lh_fail(LH_EINTERNAL, "task %s: a batch of group %d, but there are %d", class->name,
+                       group, sum->groups);
+    sum->sums[NATS] += more->nats;
+    sum->sums[WEIGHT] += more->weight;
+    sum->sums[CORRECT] += more->correct;
+    sum->sums[SQUARED] += more->squared;
+    sum->sums[ABSOLUTE] += more->absolute;
+    strings_of(sum, group)[0] += more->strings;
+    strings_of(sum, group)[1] += more->right;
+    return LH_OK;
 }
 
 static lh_status score_batch(pass *p, const lh_host_batch *all) {
@@ -66,14 +81,7 @@ static lh_status score_batch(pass *p, const lh_host_batch *all) {
                            lh_host_batch_weight(&session->setup, host), &loss, &sums));
     LH_TRY(lh_state_commit(p->state));
     lh_scope_close(session->tape, scope, NULL);
-    p->sum.nats += sums.nats;
-    p->sum.weight += sums.weight;
-    p->sum.correct += sums.correct;
-    p->sum.squared += sums.squared;
-    p->sum.absolute += sums.absolute;
-    p->sum.strings[host->bin] += sums.strings;
-    p->sum.right[host->bin] += sums.right;
-    return LH_OK;
+    return add_sums(session->task->class, &sums, host->group, &p->sum);
 }
 
 static lh_status score_split(pass *p, lh_split split) {
@@ -90,58 +98,73 @@ static lh_status score_split(pass *p, lh_split split) {
     }
 }
 
-static lh_status join(lh_communicator *ranks, totals *sum) {
-    return lh_ranks_sum(ranks, (double *)sum, offsetof(totals, bytes) / sizeof(double));
+static lh_status join(lh_communicator *ranks, const totals *sum) {
+    return lh_ranks_sum(ranks, sum->sums, SUMS + 2 * sum->groups);
 }
 
-/* Of strings that are right as a whole; each bin by itself where there are several. */
-static void derive_accuracy(const totals *sum, lh_metrics *out) {
-    double strings = 0.0, right = 0.0;
-    for (int bin = 0; bin < LH_BINS; ++bin) {
-        char name[32];
-        (void)snprintf(name, sizeof name, "accuracy_bin%d", bin);
-        strings += sum->strings[bin];
-        right += sum->right[bin];
-        if (sum->strings[LH_BINS - 1] > 0.0)
-            lh_metrics_set(out, name, sum->right[bin] / sum->strings[bin]);
+/* Of a split whose strings are of several groups. */
+static lh_status derive_groups(const totals *sum, const char *const *names, lh_metrics *out) {
+    int present = 0;
+    for (int g = 0; g < sum->groups; ++g)
+        present += strings_of(sum, g)[0] > 0.0;
+    for (int g = 0; g < sum->groups && present > 1; ++g) {
+        const double *strings = strings_of(sum, g);
+        char name[2 * LH_METRIC_NAME];
+        (void)snprintf(name, sizeof name, "accuracy_%s", names[g]);
+        if (strings[0] > 0.0) LH_TRY(lh_metrics_set(out, name, strings[1] / strings[0]));
     }
-    if (!(strings > 0.0)) return;
-    lh_metrics_set(out, "accuracy", right / strings);
-    lh_metrics_set(out, "error_percent", 100.0 * (1.0 - right / strings));
+    return LH_OK;
 }
 
-static void derive_errors(const totals *sum, lh_metrics *out) {
-    *out = (lh_metrics){0};
-    lh_metrics_set(out, "predicted_values", sum->weight);
-    lh_metrics_set(out, "mse", sum->squared / sum->weight);
-    lh_metrics_set(out, "mae", sum->absolute / sum->weight);
-    derive_accuracy(sum, out);
+/* Of strings that are right as a whole. */
+static lh_status derive_accuracy(const totals *sum, const char *const *names, lh_metrics *out) {
+    double strings = 0.0, right = 0.0;
+    for (int g = 0; g < sum->groups; ++g) {
+        strings += strings_of(sum, g)[0];
+        right += strings_of(sum, g)[1];
+    }
+    if (!(strings > 0.0)) return LH_OK;
+    LH_TRY(lh_metrics_set(out, "accuracy", right / strings));
+    LH_TRY(lh_metrics_set(out, "error_percent", 100.0 * (1.0 - right / strings)));
+    return derive_groups(sum, names, out);
+}
+
+static lh_status derive_errors(const totals *sum, const char *const *names, lh_metrics *out) {
+    const double weight = sum->sums[WEIGHT];
+    LH_TRY(lh_metrics_set(out, "predicted_values", weight));
+    LH_TRY(lh_metrics_set(out, "mse", sum->sums[SQUARED] / weight));
+    LH_TRY(lh_metrics_set(out, "mae", sum->sums[ABSOLUTE] / weight));
+    return derive_accuracy(sum, names, out);
 }
 
 /* word_perplexity is 2^(bits per word), as the papers on PG-19 report it. */
-static void derive(const totals *sum, lh_metrics *out) {
-    const double bits = sum->nats / log(2.0);
-    *out = (lh_metrics){0};
-    lh_metrics_set(out, "predicted_tokens", sum->weight);
-    lh_metrics_set(out, "bits_per_token", bits / sum->weight);
-    lh_metrics_set(out, "perplexity", exp(sum->nats / sum->weight));
-    lh_metrics_set(out, "accuracy", sum->correct / sum->weight);
-    lh_metrics_set(out, "error_percent", 100.0 * (1.0 - sum->correct / sum->weight));
-    if (sum->bytes > 0.0) lh_metrics_set(out, "bits_per_byte", bits / sum->bytes);
-    if (sum->words > 0.0) lh_metrics_set(out, "word_perplexity", exp(sum->nats / sum->words));
+static lh_status derive(const totals *sum, lh_metrics *out) {
+    const double nats = sum->sums[NATS], weight = sum->sums[WEIGHT], bits = nats / log(2.0);
+    const double accuracy = sum->sums[CORRECT] / weight;
+    LH_TRY(lh_metrics_set(out, "predicted_tokens", weight));
+    LH_TRY(lh_metrics_set(out, "bits_per_token", bits / weight));
+    LH_TRY(lh_metrics_set(out, "perplexity", exp(nats / weight)));
+    LH_TRY(lh_metrics_set(out, "accuracy", accuracy));
+    LH_TRY(lh_metrics_set(out, "error_percent", 100.0 * (1.0 - accuracy)));
+    if (sum->bytes > 0.0) LH_TRY(lh_metrics_set(out, "bits_per_byte", bits / sum->bytes));
+    if (sum->words > 0.0) LH_TRY(lh_metrics_set(out, "word_perplexity", exp(nats / sum->words)));
+    return LH_OK;
+}
+
+static lh_status score_all(pass *p, lh_split split, lh_metrics *out) {
+    LH_TRY(score_split(p, split));
+    LH_TRY(join(p->session->ranks, &p->sum));
+    if (!(p->sum.sums[WEIGHT] > 0.0))
+        return lh_fail(LH_EFORMAT, "evaluate: the split has nothing to predict");
+    if (p->session->setup.output_features == 0) return derive(&p->sum, out);
+    return derive_errors(&p->sum, p->session->task->class->groups, out);
 }
 
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out) {
-    pass p = {.session = session};
-    lh_status status = score_split(&p, split);
-    if (status == LH_OK) status = join(session->ranks, &p.sum);
-    if (status == LH_OK && !(p.sum.weight > 0.0))
-        status = lh_fail(LH_EFORMAT, "evaluate: the split has nothing to predict");
-    if (status == LH_OK && session->setup.output_features > 0) {
-        derive_errors(&p.sum, out);
-    } else if (status == LH_OK) {
-        derive(&p.sum, out);
-    }
+    pass p = {0};
+    *out = (lh_metrics){0};
+    lh_status status = begin_pass(session, &p);
+    if (status == LH_OK) status = score_all(&p, split, out);
     clear_pass(&p);
     const lh_task *task = session->task;
     if (status != LH_OK || task->class->score == NULL) return status;
@@ -175,11 +198,12 @@ static lh_status score_train_batches(pass *p) {
 
 lh_status lh_session_inference_memory(lh_session *session, int64_t *bytes) {
     const lh_task *task = session->task;
-    pass p = {.session = session};
+    pass p;
     int64_t cursor[LH_CURSOR_WORDS];
     const int words = task->class->cursor_get(task->instance, cursor);
     const int64_t before = count_memory(session);
-    lh_status status = score_train_batches(&p);
+    lh_status status = begin_pass(session, &p);
+    if (status == LH_OK) status = score_train_batches(&p);
     *bytes = lh_pool_get_stats(session->pool).peak_bytes - before;
     clear_pass(&p);
     if (status == LH_OK) status = task->class->cursor_set(task->instance, cursor, words);

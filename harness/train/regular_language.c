@@ -135,7 +135,7 @@ static void write_batch(regular_language *task, const part *from, int64_t first,
                            .target_vectors = task->labels,
                            .starts = task->starts,
                            .weights = task->weights,
-                           .bin = bin};
+                           .group = bin};
 }
 
 static void get_shape(const void *instance, int64_t *rows, int64_t *length) {
@@ -225,10 +225,13 @@ static const lh_option options[] = {
     {"data_seed", LH_OPTION_INTEGER, "1", 0, 1e15, NULL, "what the strings are drawn from"},
     {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
 
+static const char *const groups[] = {"bin0", "bin1", NULL};
+
 static const lh_task_class class = {.name = "regular_language",
                                     .summary = "Tell what may follow in strings of a regular "
                                                "language",
                                     .options = options,
+                                    .groups = groups,
                                     .instance_size = sizeof(regular_language),
                                     .open = open_task,
                                     .close = close_task,

@@ -5,6 +5,7 @@
 
 #include "harness/engine/model.h"
 #include "harness/train/communicator.h"
+#include "harness/train/metrics.h"
 #include "harness/train/task.h"
 
 /* `steps`, `optimizer`, `rate`, `schedule`, `warmup`, `clip`, `evaluate_every`, `checkpoint_every`,
@@ -29,20 +30,6 @@ typedef struct lh_session lh_session;
 lh_status lh_session_create(const lh_session_spec *spec, lh_session **out);
 void lh_session_destroy(lh_session *session);
 
-/* Named results: "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity", "accuracy" ...
- */
-enum { LH_METRICS = 24 };
-typedef struct lh_metrics {
-    int count;
-    struct {
-        char name[32];
-        double value;
-    } entry[LH_METRICS];
-} lh_metrics;
-
-void lh_metrics_set(lh_metrics *metrics, const char *name, double value);
-double lh_metrics_get(const lh_metrics *metrics, const char *name); /* NaN when absent */
-
 /* What an observer sees: every log_every steps, after the last step, and after an evaluation (once
  * when they coincide). Absent numbers are NaN. */
 typedef struct lh_progress {
@@ -53,8 +40,7 @@ typedef struct lh_progress {
     double tokens_per_second;
     double seconds; /* since the run began, over restarts */
     double gradient_norm;
-    double valid_bits, valid_mse, valid_accuracy; /* after an evaluation */
-    lh_metrics test;                              /* the same with evaluate_test; else empty */
+    lh_metrics valid, test; /* after an evaluation, test with evaluate_test; else empty */
     bool is_best; /* that evaluation is better than all before it, by what keep_best names */
 } lh_progress;
 
@@ -84,8 +70,9 @@ lh_status lh_session_restore(lh_session *session, const char *path);
  * undisturbed afterwards. Sets bits_per_token, perplexity, accuracy, error_percent,
  * predicted_tokens, and bits_per_byte and word_perplexity where the raw size is known; of a task
  * with target vectors mse, mae and predicted_values and, where these are answers of yes or no, of
- * whole strings accuracy, error_percent, accuracy_bin0 and accuracy_bin1. A signal that stopped
- * training stops it too: LH_EINTERRUPT. */
+ * whole strings accuracy, error_percent and, of a split with strings of several of the task's
+ * groups, accuracy_<group> for each. A signal that stopped training stops it too:
+ * LH_EINTERRUPT. */
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out);
 
 /* Sets *bytes to the most that the pool lends at once in an evaluation of two successive training

@@ -4,9 +4,7 @@
 
 #include "datasets/dataset.h"
 #include "harness/engine/model.h"
-
-/* A test split may have several bins, of short strings and of longer ones. */
-enum { LH_BINS = 2 };
+#include "harness/train/metrics.h"
 
 /* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
  * until the next call. Optional ones are NULL. Shapes as in lh_batch. */
@@ -16,19 +14,21 @@ typedef struct lh_host_batch {
     const real *vectors, *target_vectors, *weights;
     double predicted_bytes,
         predicted_words; /* raw text behind the predicted tokens, 0 when unknown */
-    int bin;             /* below LH_BINS; strings of each are scored by themselves, too */
+    int group;           /* index into the class' groups; 0 where it names none */
 } lh_host_batch;
 
 /* A position in a split that can be saved and restored: a plain array of integers. */
 enum { LH_CURSOR_WORDS = 4096 };
 
 struct lh_session; /* session.h */
-struct lh_metrics;
 
 typedef struct lh_task_class {
     const char *name;    /* "language_model" */
     const char *summary; /* one line */
     const lh_option *options;
+    /* Optional, NULL at the end: names of the kinds of strings that a split may have, as "bin0" and
+     * "bin1" for short and longer ones. Each is scored by itself, too: accuracy_<group>. */
+    const char *const *groups;
     size_t instance_size;
     /* Opens the data and tells the model's sizes. */
     lh_status (*open)(void *instance, const lh_options *options, uint64_t seed,
@@ -49,7 +49,7 @@ typedef struct lh_task_class {
     /* Optional: more metrics after a pass over a split, for which the session's model may be run.
      */
     lh_status (*score)(void *instance, struct lh_session *session, lh_split split,
-                       struct lh_metrics *metrics);
+                       lh_metrics *metrics);
     /* What the CSV columns `task` and `data` say, and a digest of the data for the run's identity.
      */
     void (*describe)(const void *instance, char *data, size_t capacity, uint64_t *digest);

@@ -195,18 +195,15 @@ static lh_status log_interval(run *r, lh_progress *progress) {
 }
 
 static lh_status evaluate(run *r, lh_progress *progress) {
-    lh_metrics metrics;
     count_time(r);
-    LH_TRY(lh_session_evaluate(r->session, LH_VALID, &metrics));
+    LH_TRY(lh_session_evaluate(r->session, LH_VALID, &progress->valid));
     if (r->session->plan.evaluate_test)
         LH_TRY(lh_session_evaluate(r->session, LH_TEST, &progress->test));
-    progress->valid_bits = lh_metrics_get(&metrics, "bits_per_token");
-    progress->valid_mse = lh_metrics_get(&metrics, "mse");
-    progress->valid_accuracy = lh_metrics_get(&metrics, "accuracy");
+    const double bits = lh_metrics_get(&progress->valid, "bits_per_token");
+    const double loss = isnan(bits) ? lh_metrics_get(&progress->valid, "mse") : bits;
     progress->is_best =
-        lh_evaluations_add(&r->session->record.evaluations, r->session->plan.keep_best,
-                           isnan(progress->valid_bits) ? progress->valid_mse : progress->valid_bits,
-                           progress->valid_accuracy);
+        lh_evaluations_add(&r->session->record.evaluations, r->session->plan.keep_best, loss,
+                           lh_metrics_get(&progress->valid, "accuracy"));
     /* An evaluation counts as time of the run, but not of the interval's throughput. */
     const double now = lh_clock_seconds();
     r->session->record.seconds += now - r->last_time;
@@ -245,10 +242,7 @@ static lh_status observe(run *r, bool *go_on) {
                             .mse = nan(""),
                             .rate = lh_schedule_rate(&plan->schedule, step - 1),
                             .tokens_per_second = nan(""),
-                            .gradient_norm = nan(""),
-                            .valid_bits = nan(""),
-                            .valid_mse = nan(""),
-                            .valid_accuracy = nan("")};
+                            .gradient_norm = nan("")};
     session->record.owes_point = 1;
     if (evaluation_due) LH_TRY(evaluate(r, &progress));
     if (log_due) LH_TRY(log_interval(r, &progress));

@@ -319,8 +319,8 @@ static lh_status score_split(void *instance, lh_session *session, lh_split split
     if (status == LH_OK) status = translate_split(task, session, split, bleu);
     for (int i = 0; i < SCORES; ++i) {
         if (status == LH_OK)
-            lh_metrics_set(metrics, scores[i].name,
-                           lh_bleu_score(lh_bleu_get(bleu[i]), LH_BLEU_EXP));
+            status = lh_metrics_set(metrics, scores[i].name,
+                                    lh_bleu_score(lh_bleu_get(bleu[i]), LH_BLEU_EXP));
         lh_bleu_destroy(bleu[i]);
     }
     return status;

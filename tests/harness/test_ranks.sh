@@ -39,6 +39,8 @@ bench:row { "reformer", task = task, train = train,
   model = lh.models.reformer { layers = 2, width = 32, heads = 2, chunk = 8, positions = "64", dropout = 0.1, feed_forward_chunk = 8 } }
 bench:row { "swapped", task = task, train = train:with { swap_parameters = true },
   model = lh.models.reformer { layers = 2, width = 32, heads = 2, positions = "64", attention = "shared", dropout = 0.1 } }
+bench:row { "strings", train = train, model = lh.models.lstm { layers = 1, width = 4, hidden = 8 },
+  task = lh.tasks.regular_language { batch = 5, shortest = 1, longest = 3, strings = 40, evaluate_strings = 41 } }
 bench:table { columns = { "bits_per_byte", "relative_step_time" }, baseline = "slide" }
 return bench
 LUA
@@ -68,8 +70,9 @@ end
 local rows = by_id(other)
 for id, row in pairs(by_id(one)) do
   assert(rows[id] and rows[id].status == "done" and row.status == "done", "not done")
-  compare(row.bits_per_token, rows[id].bits_per_token)
-  compare(row.valid_bits_per_token, rows[id].valid_bits_per_token)
+  for _, name in ipairs { "bits_per_token", "valid_bits_per_token", "mse", "accuracy", "accuracy_bin0", "accuracy_bin1" } do
+    compare(row[name], rows[id][name])
+  end
   local a, b = csv.read(one .. "/shared/curves/" .. id .. ".csv"), csv.read(other .. "/shared/curves/" .. id .. ".csv")
   assert(#a == #b and #a > 0, "curves of different lengths")
   for i = 1, #a do
@@ -98,8 +101,8 @@ rows() { # FOLDER COLUMN
 
 succeeds "one rank" "bits/byte" run one 1 short
 succeeds "two ranks" "relative step time" run two 2 short
-succeeds "give one row a run" "done done done done done" rows two status
-succeeds "which says on how many ranks" "2 2 2 2 2" rows two ranks
+succeeds "give one row a run" "done done done done done done" rows two status
+succeeds "which says on how many ranks" "2 2 2 2 2 2" rows two ranks
 succeeds "and what one rank computes, within rounding" "worst" same one two 5e-3 1e-6
 succeeds "again, bit for bit" "bits/byte" run again 2 short --no-timing --only brt
 succeeds "the same bits" "worst 0" same again two 0 0

@@ -1,5 +1,6 @@
 -- An experiment: rows to run, and the tables, charts and claims that are views of their results.
 local core = require "longhaul.core"
+local metrics = require "longhaul.metrics"
 local spec = require "longhaul.spec"
 
 local experiment = {}
@@ -58,7 +59,6 @@ local function check_fields(owner, given, fields, first)
 end
 
 local function check_metrics(owner, list)
-  local metrics = require "longhaul.report.metrics"
   for _, name in ipairs(list) do
     if not metrics.is_known(name) then
       local nearest = core.nearest(tostring(name), metrics.names())
@@ -180,6 +180,19 @@ local table_fields = {
   { "select", "string" },
 }
 
+-- Qualities are those of the seed that did best on the validation split; all must have been scored there.
+local function check_select(options)
+  if options.select ~= "best_valid" then
+    spec.fail(("table: field 'select' can only be \"best_valid\", not \"%s\""):format(options.select))
+  end
+  for _, name in ipairs(options.columns) do
+    if metrics.kind(name) == "quality" and not metrics.twin(name) then
+      spec.fail(("table: select = \"best_valid\" cannot choose a seed for '%s', which is not scored on the validation split")
+        :format(name))
+    end
+  end
+end
+
 --- Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" }, baseline
 --- = "Slide:13L", published = "brt_table1" }`. `datasets` maps our names of datasets to the
 --- paper's; `best` says "min" or "max" for a metric.
@@ -187,9 +200,7 @@ function Experiment:table(options)
   check_fields("table", options, table_fields)
   if not options.columns then spec.fail("table: field 'columns' is missing") end
   check_metrics("table", options.columns)
-  if options.select and options.select ~= "best_valid" then
-    spec.fail(("table: field 'select' can only be \"best_valid\", not \"%s\""):format(options.select))
-  end
+  if options.select then check_select(options) end
   options.line = spec.line()
   self.tables[#self.tables + 1] = options
   return self

@@ -44,8 +44,8 @@ local function figures(self, p)
   local words = {}
   if p.loss_bits then words[#words + 1] = ("loss %.4f bits"):format(p.loss_bits) end
   if p.mse then words[#words + 1] = ("MSE %.4f"):format(p.mse) end
-  if p.valid_bits then words[#words + 1] = ("valid %.4f"):format(p.valid_bits) end
-  if p.valid_mse then words[#words + 1] = ("valid MSE %.4f"):format(p.valid_mse) end
+  if p.valid.bits_per_token then words[#words + 1] = ("valid %.4f"):format(p.valid.bits_per_token) end
+  if p.valid.mse then words[#words + 1] = ("valid MSE %.4f"):format(p.valid.mse) end
   if p.tokens_per_second then
     words[#words + 1] = progress.amount(p.tokens_per_second) .. " tokens/s"
   end

@@ -3,6 +3,7 @@
 -- tables, charts and claims.
 local core = require "longhaul.core"
 local data = require "longhaul.data"
+local metrics = require "longhaul.metrics"
 local progress = require "longhaul.progress"
 local ranks = require "longhaul.ranks"
 local store = require "longhaul.store"
@@ -140,25 +141,12 @@ local function gates_of(session)
   return gates, names
 end
 
--- What evaluations read of the test split with evaluate_test: the curve has them as test_..., the results as best_....
-local watched_metrics = { "accuracy", "accuracy_bin0", "accuracy_bin1" }
-
 -- The curve's columns beside those of every run: gates, and what is watched of the test split.
 local function own_curve_columns(run, gates)
   local columns = table.move(gates, 1, #gates, 1, {})
   if run.row.train:option "evaluate_test" ~= "true" then return columns end
-  for _, name in ipairs(watched_metrics) do columns[#columns + 1] = "test_" .. name end
-  return columns
-end
-
--- The best of each metric over the evaluations of a curve.
-local function keep_best_of_test(points, record)
-  for _, name in ipairs(watched_metrics) do
-    for _, point in ipairs(points) do
-      local value = tonumber(point["test_" .. name])
-      if value then record["best_" .. name] = math.max(value, record["best_" .. name] or value) end
-    end
-  end
+  local watched = metrics.watched_columns()
+  return table.move(watched, 1, #watched, #columns + 1, columns)
 end
 
 -- Trains the session to its end and writes its curve; false when it was interrupted.
@@ -171,12 +159,8 @@ local function train_watched(run, results, session, shown)
   return session:train(results:checkpoint(run.id), function(p)
     if keeps_best and p.is_best then session:save_weights(results:best_weights(run.id)) end
     local point = #gates > 0 and gates_of(session) or {}
-    for _, name in ipairs { "step", "loss_bits", "rate", "gradient_norm", "valid_bits", "mse", "valid_mse",
-      "valid_accuracy" } do
-      point[name] = p[name]
-    end
-    for _, name in ipairs(watched_metrics) do point["test_" .. name] = p.test[name] end
-    point.time_s = p.seconds
+    point.step, point.time_s, point.rate, point.gradient_norm = p.step, p.seconds, p.rate, p.gradient_norm
+    metrics.fill_point(point, p)
     add(point)
     shown:show(p)
     run.tokens_per_second = p.tokens_per_second or run.tokens_per_second
@@ -199,13 +183,6 @@ local function train(run, results, session, shown)
   return complete
 end
 
-local test_metrics = { "bits_per_token", "bits_per_byte", "perplexity", "word_perplexity",
-  "accuracy", "accuracy_bin0", "accuracy_bin1", "error_percent", "mse", "mae", "bleu",
-  "sacrebleu_cased", "sacrebleu_uncased" }
--- What a seed or a setting may be chosen by.
-local valid_metrics = { "bits_per_token", "perplexity", "word_perplexity", "error_percent", "mse", "mae", "bleu",
-  "sacrebleu_cased", "sacrebleu_uncased" }
-
 -- Keeps what the model says of itself, sorted by name, and the mean gate of its recurrence encodings.
 local function keep_probes(run, results, session, record)
   local list, sum = {}, 0
@@ -220,19 +197,19 @@ end
 
 local function finish(run, results, session, record)
   local valid = session:evaluate("valid")
-  local metrics = valid and session:evaluate("test")
-  if not metrics then return false end
+  local test = valid and session:evaluate("test")
+  if not test then return false end
   if not ranks.first then return true end
   local info = session:info()
-  for _, name in ipairs(test_metrics) do record[name] = metrics[name] end
-  for _, name in ipairs(valid_metrics) do record["valid_" .. name] = valid[name] end
+  metrics.fill_record(record, "test", test)
+  metrics.fill_record(record, "valid", valid)
   record.status, record.step = "done", info.step
   record.parameters, record.flops_per_token = info.parameters, info.flops_per_token
   record.peak_memory_bytes, record.wall_time_s = info.peak_memory_bytes, info.seconds
   record.inference_memory_bytes = session:inference_memory()
   record.tokens_per_second = run.tokens_per_second
   keep_probes(run, results, session, record)
-  keep_best_of_test(results:read_curve(run.id, info.step), record)
+  metrics.fill_record(record, "watched", metrics.best_of_curve(results:read_curve(run.id, info.step)))
   if run.row.keep_weights then session:save_weights(results:weights(run.id)) end
   results:put(record, own_columns(run.row))
   core.remove_file(results:checkpoint(run.id))

@@ -3,6 +3,7 @@
 -- processes may share a folder.
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
+local metrics = require "longhaul.metrics"
 
 local store = {}
 
@@ -10,22 +11,15 @@ local store = {}
 local Store = {}
 Store.__index = Store
 
-store.columns = {
-  "run_id", "experiment", "row", "model", "task", "data", "seed", "scale", "device", "status",
-    "step",
-  "parameters", "flops_per_token", "bits_per_token", "bits_per_byte", "perplexity",
-    "word_perplexity",
-  "accuracy", "accuracy_bin0", "accuracy_bin1", "best_accuracy", "best_accuracy_bin0", "best_accuracy_bin1", "error_percent", "mse", "mae", "bleu", "sacrebleu_cased", "sacrebleu_uncased", "valid_bits_per_token", "valid_perplexity",
-    "valid_error_percent", "valid_word_perplexity", "valid_mse", "valid_mae", "rsa_gate", "step_time_ms", "step_time_q1_ms",
-    "step_time_q3_ms",
-  "relative_step_time", "tokens_per_second", "peak_memory_bytes", "inference_memory_bytes",
-    "wall_time_s", "code_version", "machine",
-  "blas", "precision", "ranks", "dataset", "class", "version", "date", "model_options", "task_options", "train_options",
-    "error",
-}
+-- Which run it is, the metrics, and where it was measured.
+local run_columns = { "run_id", "experiment", "row", "model", "task", "data", "seed", "scale", "device", "status", "step" }
+local origin_columns = { "code_version", "machine", "blas", "precision", "ranks", "dataset", "class", "version", "date",
+  "model_options", "task_options", "train_options", "error" }
 
-store.curve_columns = { "step", "time_s", "loss_bits", "rate", "gradient_norm", "valid_bits", "mse",
-  "valid_mse", "valid_accuracy" }
+store.columns = table.move(metrics.columns(), 1, #metrics.columns(), #run_columns + 1, run_columns)
+table.move(origin_columns, 1, #origin_columns, #store.columns + 1, store.columns)
+
+store.curve_columns = metrics.curve_columns()
 
 --- results/<experiment> as it is, for reading.
 function store.at(folder, experiment)

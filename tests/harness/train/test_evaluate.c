@@ -230,16 +230,31 @@ TEST(forward_in_segments_equals_forward_at_once) {
 
 TEST(metrics_replace_by_name_and_are_nan_when_absent) {
     lh_metrics m = {0};
-    lh_metrics_set(&m, "a", 1.0);
-    lh_metrics_set(&m, "b", 2.0);
-    lh_metrics_set(&m, "a", 3.0);
+    REQUIRE_OK(lh_metrics_set(&m, "a", 1.0));
+    REQUIRE_OK(lh_metrics_set(&m, "b", 2.0));
+    REQUIRE_OK(lh_metrics_set(&m, "a", 3.0));
     CHECK_EQ_INT(m.count, 2);
     CHECK_NEAR(lh_metrics_get(&m, "a"), 3.0, 0);
     CHECK(isnan(lh_metrics_get(&m, "c")));
-    for (int i = 0; i < 2 * LH_METRICS; ++i) {
+}
+
+TEST(a_metric_that_has_no_room_is_an_error) {
+    lh_metrics m = {0};
+    for (int i = 0; i < LH_METRICS; ++i) {
         char name[16];
         snprintf(name, sizeof name, "n%d", i);
-        lh_metrics_set(&m, name, i);
+        REQUIRE_OK(lh_metrics_set(&m, name, i));
     }
+    CHECK_FAILS(lh_metrics_set(&m, "one_more", 1.0), LH_EINTERNAL, "no room for 'one_more'");
+    REQUIRE_OK(lh_metrics_set(&m, "n7", -1.0));
+    CHECK_NEAR(lh_metrics_get(&m, "n7"), -1.0, 0);
     CHECK_EQ_INT(m.count, LH_METRICS);
+    char longest[LH_METRIC_NAME + 1];
+    memset(longest, 'x', sizeof longest);
+    longest[LH_METRIC_NAME] = '\0';
+    m = (lh_metrics){0};
+    CHECK_FAILS(lh_metrics_set(&m, longest, 1.0), LH_EINTERNAL, "is longer than 47 letters");
+    longest[LH_METRIC_NAME - 1] = '\0';
+    REQUIRE_OK(lh_metrics_set(&m, longest, 1.0));
+    CHECK_NEAR(lh_metrics_get(&m, longest), 1.0, 0);
 }

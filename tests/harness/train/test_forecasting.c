@@ -266,8 +266,8 @@ static bool note(void *context, const lh_progress *p) {
     journal *j = context;
     if (isnan(j->first)) j->first = p->mse;
     if (!isnan(p->mse)) j->last = p->mse;
-    if (!isnan(p->valid_mse)) j->valid = p->valid_mse;
-    return isnan(p->loss_bits) && isnan(p->valid_bits);
+    if (!isnan(lh_metrics_get(&p->valid, "mse"))) j->valid = lh_metrics_get(&p->valid, "mse");
+    return isnan(p->loss_bits) && isnan(lh_metrics_get(&p->valid, "bits_per_token"));
 }
 
 TEST(training_lowers_the_error_and_evaluation_reports_it) {

@@ -99,18 +99,18 @@ TEST(epochs_repeat_and_go_on_from_a_cursor) {
 TEST(a_test_pass_reads_both_bins_once) {
     fixture f;
     lh_host_batch batch = {.rows = 1};
-    int64_t strings[LH_BINS] = {0};
+    int64_t strings[2] = {0};
     REQUIRE(open_fixture(&f, "language=tomita3"));
     CHECK_FAILS(f.task->class->evaluate_batch(f.task->instance, &batch), LH_ESTATE,
                 "no evaluation");
     REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, LH_TEST));
     batch.rows = 1;
     while (CHECK_OK(f.task->class->evaluate_batch(f.task->instance, &batch)) && batch.rows > 0) {
-        CHECK_EQ_INT(batch.length, batch.bin == 0 ? 8 : 14);
+        CHECK_EQ_INT(batch.length, batch.group == 0 ? 8 : 14);
         for (int64_t r = 0; r < batch.rows; ++r) {
             const int64_t length = letters_of(&batch, r);
-            strings[batch.bin] += length > 0;
-            CHECK(length == 0 || (batch.bin == 0 ? length <= 8 : length >= 9 && length <= 14));
+            strings[batch.group] += length > 0;
+            CHECK(length == 0 || (batch.group == 0 ? length <= 8 : length >= 9 && length <= 14));
         }
     }
     CHECK_EQ_INT(strings[0], 6);
@@ -137,9 +137,9 @@ typedef struct run {
     lh_session *session;
 } run;
 
-static bool open_run(run *r, const char *task_options, const char *train_options) {
+static bool open_run_of(run *r, const lh_task_class *task, const char *task_options,
+                        const char *train_options) {
     const lh_model_class *model = lh_model_class_find("lstm");
-    const lh_task_class *task = lh_task_class_find("regular_language");
     *r = (run){0};
     const bool good = CHECK_OK(lh_options_create("lstm", model->options, &r->model)) &&
                       CHECK_OK(lh_options_parse(r->model, "layers=1 width=4 hidden=12")) &&
@@ -157,6 +157,10 @@ static bool open_run(run *r, const char *task_options, const char *train_options
     return good && CHECK_OK(lh_session_create(&spec, &r->session));
 }
 
+static bool open_run(run *r, const char *task_options, const char *train_options) {
+    return open_run_of(r, lh_task_class_find("regular_language"), task_options, train_options);
+}
+
 static void close_run(run *r) {
     lh_session_destroy(r->session);
     lh_options_destroy(r->model);
@@ -166,47 +170,124 @@ static void close_run(run *r) {
 
 /* With all weights 0 every answer is sigmoid(head_bias): no to the first output, yes to the second
  * with a bias of -2 and 1. In Parity that is right just where a string is all 0s. */
-TEST(a_string_is_right_when_all_its_answers_are) {
-    run r;
-    lh_metrics metrics;
-    REQUIRE(
-        open_run(&r, "language=parity longest=4 strings=1 evaluate_strings=12 batch=5", "steps=0"));
-    lh_params *params = lh_session_model(r.session)->params;
+static void answer_no_and_yes(const run *r) {
+    lh_params *params = lh_session_model(r->session)->params;
     for (int i = 0; i < lh_params_count(params); ++i)
         for (int64_t e = 0; e < lh_params_at(params, i)->count; ++e)
             lh_tensor_real(lh_params_get(params, i))[e] = 0;
     lh_tensor *bias = lh_params_get(params, lh_params_find(params, "head.bias"));
     lh_tensor_real(bias)[0] = LH_R(-2);
     lh_tensor_real(bias)[1] = LH_R(1);
-    REQUIRE_OK(lh_session_evaluate(r.session, LH_TEST, &metrics));
+}
 
-    const lh_task *task = lh_session_task(r.session);
+/* Of a split: the strings of each group, those that are all 0s, and squared errors of the answers.
+ */
+typedef struct by_hand {
+    double right[3], count[3], squares, numbers;
+} by_hand;
+
+static bool score_by_hand(const run *r, lh_split split, by_hand *out) {
+    const lh_task *task = lh_session_task(r->session);
     lh_host_batch batch = {.rows = 1};
     const double answer[] = {1 / (1 + exp(2)), 1 / (1 + exp(-1))};
-    double right[LH_BINS] = {0}, count[LH_BINS] = {0}, squares = 0, numbers = 0;
-    REQUIRE_OK(task->class->evaluate_begin(task->instance, LH_TEST));
+    *out = (by_hand){0};
+    if (!CHECK_OK(task->class->evaluate_begin(task->instance, split))) return false;
     while (CHECK_OK(task->class->evaluate_batch(task->instance, &batch)) && batch.rows > 0)
         for (int64_t row = 0; row < batch.rows; ++row) {
             const int64_t length = letters_of(&batch, row);
             bool ones = false;
             for (int64_t t = row * batch.length; t < row * batch.length + length; ++t) {
                 ones = ones || batch.tokens[t] == 1;
-                for (int v = 0; v < LH_LETTERS; ++v, ++numbers)
-                    squares += pow(answer[v] - (double)batch.target_vectors[LH_LETTERS * t + v], 2);
+                for (int v = 0; v < LH_LETTERS; ++v, ++out->numbers)
+                    out->squares +=
+                        pow(answer[v] - (double)batch.target_vectors[LH_LETTERS * t + v], 2);
             }
-            count[batch.bin] += length > 0;
-            right[batch.bin] += length > 0 && !ones;
+            out->count[batch.group] += length > 0;
+            out->right[batch.group] += length > 0 && !ones;
         }
-    CHECK(right[0] > 0 && right[0] < count[0]);
-    CHECK_NEAR(lh_metrics_get(&metrics, "accuracy_bin0"), right[0] / count[0], 1e-12);
-    CHECK_NEAR(lh_metrics_get(&metrics, "accuracy_bin1"), right[1] / count[1], 1e-12);
-    CHECK_NEAR(lh_metrics_get(&metrics, "accuracy"), (right[0] + right[1]) / (count[0] + count[1]),
-               1e-12);
-    CHECK_NEAR(lh_metrics_get(&metrics, "mse"), squares / numbers, 1e-6);
+    return true;
+}
+
+TEST(a_string_is_right_when_all_its_answers_are) {
+    run r;
+    lh_metrics metrics;
+    by_hand hand;
+    REQUIRE(
+        open_run(&r, "language=parity longest=4 strings=1 evaluate_strings=12 batch=5", "steps=0"));
+    answer_no_and_yes(&r);
+    REQUIRE_OK(lh_session_evaluate(r.session, LH_TEST, &metrics));
+    REQUIRE(score_by_hand(&r, LH_TEST, &hand));
+    CHECK(hand.right[0] > 0 && hand.right[0] < hand.count[0]);
+    CHECK_NEAR(lh_metrics_get(&metrics, "accuracy_bin0"), hand.right[0] / hand.count[0], 1e-12);
+    CHECK_NEAR(lh_metrics_get(&metrics, "accuracy_bin1"), hand.right[1] / hand.count[1], 1e-12);
+    CHECK_NEAR(lh_metrics_get(&metrics, "accuracy"),
+               (hand.right[0] + hand.right[1]) / (hand.count[0] + hand.count[1]), 1e-12);
+    CHECK_NEAR(lh_metrics_get(&metrics, "mse"), hand.squares / hand.numbers, 1e-6);
     CHECK(isnan(lh_metrics_get(&metrics, "bits_per_token")));
     REQUIRE_OK(lh_session_evaluate(r.session, LH_VALID, &metrics));
     CHECK(isnan(lh_metrics_get(&metrics, "accuracy_bin0")));
     CHECK(!isnan(lh_metrics_get(&metrics, "error_percent")));
+    close_run(&r);
+}
+
+/* The same task with other names: batches of bin 0 in turn short and middle, those of bin 1 long,
+ * or what `all_groups` says. */
+static const char *const three_names[] = {"short", "middle", "long", NULL};
+static int all_groups, batches_read;
+
+static lh_status begin_three(void *instance, lh_split split) {
+    batches_read = 0;
+    return lh_task_class_find("regular_language")->evaluate_begin(instance, split);
+}
+
+static lh_status batch_of_three(void *instance, lh_host_batch *out) {
+    const lh_status status = lh_task_class_find("regular_language")->evaluate_batch(instance, out);
+    out->group = out->group == 1 ? 2 : batches_read++ % 2;
+    if (all_groups != 0) out->group = all_groups;
+    return status;
+}
+
+static lh_task_class class_of_three(void) {
+    lh_task_class class = *lh_task_class_find("regular_language");
+    class.groups = three_names;
+    class.evaluate_begin = begin_three;
+    class.evaluate_batch = batch_of_three;
+    return class;
+}
+
+TEST(a_task_has_as_many_groups_as_it_names) {
+    static const char small_run[] =
+        "language=parity shortest=1 longest=3 strings=1 evaluate_strings=41 batch=4";
+    const lh_task_class class = class_of_three();
+    run r;
+    lh_metrics metrics;
+    by_hand hand;
+    all_groups = 0;
+    REQUIRE(open_run_of(&r, &class, small_run, "steps=0"));
+    answer_no_and_yes(&r);
+    REQUIRE_OK(lh_session_evaluate(r.session, LH_TEST, &metrics));
+    REQUIRE(score_by_hand(&r, LH_TEST, &hand));
+    for (int g = 0; g < 3; ++g) {
+        char name[32];
+        snprintf(name, sizeof name, "accuracy_%s", three_names[g]);
+        CHECK(hand.count[g] > 0);
+        CHECK_NEAR(lh_metrics_get(&metrics, name), hand.right[g] / hand.count[g], 1e-12);
+    }
+    CHECK(hand.right[0] > 0 && hand.right[0] / hand.count[0] != hand.right[1] / hand.count[1]);
+    CHECK_NEAR(lh_metrics_get(&metrics, "accuracy"),
+               (hand.right[0] + hand.right[1] + hand.right[2]) /
+                   (hand.count[0] + hand.count[1] + hand.count[2]),
+               1e-12);
+    CHECK(isnan(lh_metrics_get(&metrics, "accuracy_bin0")));
+    /* one group alone is the whole split */
+    all_groups = 2;
+    REQUIRE_OK(lh_session_evaluate(r.session, LH_TEST, &metrics));
+    CHECK(isnan(lh_metrics_get(&metrics, "accuracy_long")));
+    all_groups = 3;
+    CHECK_FAILS(lh_session_evaluate(r.session, LH_TEST, &metrics), LH_EINTERNAL,
+                "task regular_language: a batch of group 3, but there are 3");
+    all_groups = -1;
+    CHECK_FAILS(lh_session_evaluate(r.session, LH_TEST, &metrics), LH_EINTERNAL, "group -1");
     close_run(&r);
 }
 

@@ -42,7 +42,7 @@ TEST(training_lowers_the_loss) {
     CHECK(l.seen[5].loss_bits < 0.7 * l.seen[0].loss_bits);
     CHECK(l.seen[5].step == 40 && l.seen[0].step == 7);
     CHECK(l.seen[0].gradient_norm > 0.0 && l.seen[0].tokens_per_second > 0.0);
-    CHECK(isnan(l.seen[0].valid_bits));
+    CHECK(isnan(lh_metrics_get(&l.seen[0].valid, "bits_per_token")));
     lh_session_destroy(session);
 }
 
@@ -139,7 +139,8 @@ static bool same_number(double a, double b) {
 static bool same_point(const lh_progress *a, const lh_progress *b) {
     return a->step == b->step && same_number(a->loss_bits, b->loss_bits) &&
            same_number(a->gradient_norm, b->gradient_norm) &&
-           same_number(a->valid_bits, b->valid_bits);
+           same_number(lh_metrics_get(&a->valid, "bits_per_token"),
+                       lh_metrics_get(&b->valid, "bits_per_token"));
 }
 
 /* A point whose evaluation a signal ends is told when the run goes on. */
@@ -163,7 +164,7 @@ TEST(a_signal_within_an_evaluation_loses_no_point) {
     REQUIRE(calm.count == 4 && disturbed.count == 4);
     for (int i = 0; i < 4; ++i)
         CHECK(same_point(&calm.seen[i], &disturbed.seen[i]));
-    CHECK(!isnan(disturbed.seen[1].valid_bits));
+    CHECK(!isnan(lh_metrics_get(&disturbed.seen[1].valid, "bits_per_token")));
     CHECK(same_values(whole, second));
     lh_session_destroy(whole);
     lh_session_destroy(first);
@@ -226,10 +227,10 @@ TEST(patience_ends_training_after_stale_evaluations) {
     int64_t best_step = 0;
     for (int i = 0; i < l.count; ++i) {
         const lh_progress *p = &l.seen[i];
-        if (isnan(p->valid_bits)) continue;
-        CHECK_EQ_INT(p->is_best, p->valid_bits < best);
+        if (isnan(lh_metrics_get(&p->valid, "bits_per_token"))) continue;
+        CHECK_EQ_INT(p->is_best, lh_metrics_get(&p->valid, "bits_per_token") < best);
         if (p->is_best) best_step = p->step;
-        best = fmin(best, p->valid_bits);
+        best = fmin(best, lh_metrics_get(&p->valid, "bits_per_token"));
     }
     CHECK(last < 60 && best_step > 0);
     CHECK_EQ_INT(last, best_step + 3 * 2);
@@ -292,7 +293,8 @@ TEST(watching_the_test_split_changes_nothing) {
     CHECK(same_values(plain, watching));
     for (int i = 0; i < watched.count; ++i) {
         CHECK_EQ_INT(unwatched.seen[i].test.count, 0);
-        CHECK(watched.seen[i].valid_bits == unwatched.seen[i].valid_bits);
+        CHECK(lh_metrics_get(&watched.seen[i].valid, "bits_per_token") ==
+              lh_metrics_get(&unwatched.seen[i].valid, "bits_per_token"));
         CHECK(isfinite(lh_metrics_get(&watched.seen[i].test, "accuracy")));
     }
     CHECK_OK(lh_session_evaluate(watching, LH_TEST, &last));
@@ -453,7 +455,8 @@ TEST(evaluation_does_not_disturb_training) {
     CHECK_OK(lh_session_train(watched, NULL, keep_progress, &l));
     CHECK(same_values(plain, watched));
     CHECK_EQ_INT(l.count, 9); /* 7 10 14 20 21 28 30 35 40 */
-    CHECK(l.seen[1].step == 10 && l.seen[1].valid_bits > 0.0 && isnan(l.seen[1].loss_bits));
+    CHECK(l.seen[1].step == 10 && lh_metrics_get(&l.seen[1].valid, "bits_per_token") > 0.0 &&
+          isnan(l.seen[1].loss_bits));
     lh_session_destroy(plain);
     lh_session_destroy(watched);
 }

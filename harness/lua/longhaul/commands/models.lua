@@ -2,6 +2,7 @@
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local data = require "longhaul.data"
+local metrics = require "longhaul.metrics"
 local progress = require "longhaul.progress"
 
 -- 1234567 -> "1,234,567".
@@ -91,11 +92,11 @@ local function session_of(values)
   }
 end
 
-local function print_metrics(metrics)
+local function print_metrics(values)
   local names = {}
-  for name in pairs(metrics) do names[#names + 1] = name end
+  for name in pairs(metrics.check_scored(values)) do names[#names + 1] = name end
   table.sort(names)
-  for _, name in ipairs(names) do print(("%-20s %.6g"):format(name, metrics[name])) end
+  for _, name in ipairs(names) do print(("%-20s %.6g"):format(name, values[name])) end
 end
 
 local function train(values)

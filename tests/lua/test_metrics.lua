@@ -1,0 +1,265 @@
+-- The registry of metrics: that nothing is scored, stored or shown that it does not know, and what follows from a line.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+local lh = require "longhaul"
+local metrics = require "longhaul.metrics"
+local report = require "longhaul.report"
+local results = require "longhaul.report.results"
+local runner = require "longhaul.runner"
+local store = require "longhaul.store"
+local tables = require "longhaul.report.table"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+lh.configure { scale = "smoke" }
+local settings = { results = folder, scale = "smoke", device = "cpu", no_timing = true }
+
+local function set_of(list)
+  local set = {}
+  for _, name in ipairs(list) do
+    t.check(not set[name], name .. " is there twice")
+    set[name] = true
+  end
+  return set
+end
+
+-- ---- every task at its smallest ----
+
+local recurrent = lh.models.lstm { layers = 1, width = 4, hidden = 8 }
+local two_sided = { layers = 1, width = 8, heads = 2, hidden = 12, dropout = 0 }
+local books = lh.data.text { "generate:books", documents = 8, document_bytes = 400, tokens = "bytes" }
+local tracked = { segment = 8, batch = 2, episodes = 4, evaluate_episodes = 3 }
+local examples = {
+  language_model = { recurrent, lh.tasks.language_model { books, segment = 16, batch = 2, evaluate_batches = 3 } },
+  random_walk = { recurrent, lh.tasks.random_walk(lh.merged(tracked, { steps = 12 })) },
+  algorithm = { recurrent, lh.tasks.algorithm(lh.merged(tracked, { statements = 6 })) },
+  duplication = { recurrent, lh.tasks.duplication { batch = 2, word = 3, alphabet = 5, evaluate_sequences = 4 } },
+  imagenet64 = { recurrent, lh.tasks.imagenet64 { batch = 2, side = 8, images = 6, evaluate_images = 4 } },
+  regular_language = { recurrent, lh.tasks.regular_language { batch = 4, longest = 6, strings = 8, evaluate_strings = 5 } },
+  simulated_network = { lh.models.rnn { layers = 1, hidden = 2 }, lh.tasks.simulated_network { segments = 3, length = 8 } },
+  forecasting = { lh.models.informer { layers = 1, width = 8, heads = 2, dropout = 0 }, lh.tasks.forecasting {
+    lh.data.series { "generate:seasonal", series_rows = 400 }, seq_len = 12, label_len = 6, pred_len = 6, batch = 4,
+    evaluate_windows = 8 } },
+  translation = { lh.models.t5(two_sided), lh.tasks.translation {
+    pairs = 20, evaluate_pairs = 4, tokens = "bytes", batch_tokens = 256, longer = 4 } },
+  defect = { lh.models.t5(two_sided), lh.tasks.defect { functions = 8, evaluate_functions = 4, source_length = 24, batch = 2 } },
+}
+
+-- What the evaluations of a task give on the splits.
+local function score(example)
+  local session <close> = core.session {
+    model = example[1].name, model_options = example[1].text, task = example[2].name, task_options = example[2].text,
+    train_options = lh.train({ steps = 1 }).text, seed = 1, device = "cpu",
+  }
+  return session:evaluate "test", session:evaluate "valid"
+end
+
+t.test("whatever a task's evaluations give is in the registry, on its split", function()
+  local known = { test = set_of(metrics.scored "test"), valid = set_of(metrics.scored "valid") }
+  local seen, untold = {}, { predicted_tokens = true, predicted_values = true }
+  for _, task in ipairs(core.tasks()) do
+    t.check(examples[task.name], "no example of task " .. task.name)
+    local test, valid = score(examples[task.name])
+    for split, values in pairs { test = test, valid = valid } do
+      metrics.check_scored(values)
+      for name, value in pairs(values) do
+        t.check(known[split][name] or untold[name], ("%s gives %s on %s: in no column"):format(task.name, name, split))
+        t.equal(type(value), "number")
+        seen[name] = true
+      end
+    end
+  end
+  for _, name in ipairs(metrics.scored "test") do t.check(seen[name], name .. " is scored by no task") end
+end)
+
+t.test("a number that the registry does not know is an error that says where to add it", function()
+  t.equal(metrics.check_scored({ mse = 1 }).mse, 1)
+  t.fails(function() metrics.check_scored { mse = 1, msse = 2 } end, "'msse', which harness/lua/longhaul/metrics.lua does not know")
+  t.fails(function() metrics.fill_record({}, "test", { accuracy_bin7 = 1 }) end, "accuracy_bin7")
+  t.fails(function() metrics.fill_point({}, { valid = { nonsense = 1 }, test = {} }) end, "nonsense")
+end)
+
+t.test("a task's groups are metrics", function()
+  for _, task in ipairs(core.tasks()) do
+    for _, group in ipairs(task.groups) do
+      for _, name in ipairs { "accuracy_" .. group, "best_accuracy_" .. group, "valid_accuracy_" .. group } do
+        t.check(metrics.is_known(name), name)
+        t.equal(metrics.better(name), "max")
+      end
+    end
+  end
+  t.equal(metrics.title "best_accuracy_bin1", "accuracy, bin 1, best evaluation")
+  t.check(not metrics.is_known "accuracy_bin2" and not metrics.is_known "mse_bin0", "groups that no task names")
+end)
+
+-- ---- columns ----
+
+-- The columns of runs.csv that say which run it is and where it was measured.
+local described = set_of { "run_id", "experiment", "row", "model", "task", "data", "seed", "scale", "device", "status",
+  "step", "code_version", "machine", "blas", "precision", "ranks", "dataset", "class", "version", "date", "model_options",
+  "task_options", "train_options", "error" }
+
+t.test("every number of runs.csv is in the registry, and every line of it in runs.csv", function()
+  local columns = set_of(store.columns)
+  for name in pairs(columns) do t.check(described[name] or metrics.is_known(name), name .. " is no metric") end
+  for name in pairs(described) do t.check(not metrics.is_known(name), name .. " is a metric") end
+  for _, column in ipairs(metrics.all()) do
+    t.check(columns[column.name] or column.metric.from == "script", column.name .. " has no column")
+  end
+  t.check(not columns.kaplan_flops_per_token, "a script's own number is a column where it gives it")
+end)
+
+t.test("a line says what its readers need", function()
+  local kinds = { quality = true, cost = true, structure = true }
+  local pools = { mean = true, same = true, max = true }
+  for _, column in ipairs(metrics.all()) do
+    local name, line = column.name, column.metric
+    t.check(kinds[line.kind], name .. ": kind")
+    t.check(pools[line.pooled], name .. ": pooled")
+    t.check(line.better == nil or line.better == "min" or line.better == "max", name .. ": better")
+    t.check(line.digits or line.format, name .. ": neither digits nor format")
+    t.check(#line.says > 0 and #column.title > 0, name .. ": title and what it is")
+    t.check(not column.title:find "_", name .. ": a title is for readers")
+    t.check(line.kind == "cost" or line.pooled ~= "max", name .. ": the worst of seeds is for costs")
+    t.check(metrics.text(name, 1234.5) ~= "", name .. ": text")
+    t.equal(metrics.text(name, 0 / 0), "")
+  end
+  t.equal(metrics.text("peak_memory_bytes", 3 * 2 ^ 20), "3.0")
+  t.equal(metrics.title "valid_bits_per_token", "valid. bits/token")
+  t.equal(metrics.better "tokens_per_second", "max")
+  t.equal(metrics.better "best_accuracy", "max")
+  t.equal(metrics.better "parameters", nil)
+  t.equal(metrics.kind "flops_per_token", "structure")
+  t.check(metrics.is_shared "step_time_ms" and not metrics.is_shared "kaplan_flops_per_token", "shared columns")
+end)
+
+t.test("every metric can stand in a table and on a chart", function()
+  local row = { model = recurrent, task = examples.language_model[2], train = lh.train { steps = 1 }, dataset = "d" }
+  local bench = lh.experiment "shown"
+  bench:row(lh.merged(row, { "a" }))
+  local record = { run_id = "a", experiment = "shown", row = "a", dataset = "d", seed = 1, scale = "smoke", device = "cpu",
+    status = "done", date = "2026-01-01", model_options = row.model.text, task_options = row.task.text,
+    train_options = row.train.text }
+  for _, name in ipairs(metrics.names()) do
+    record[name] = 7
+    bench:plot { "bars", y = name }
+    bench:plot { "pareto", x = "step_time_ms", y = name }
+  end
+  bench:table { columns = metrics.names() }
+  store.open(folder, "shown"):put(record)
+  local made = tables.build(bench, bench.tables[1], report.results(bench, settings))
+  t.equal(#made.columns, #metrics.names())
+  for c, column in ipairs(made.columns) do
+    t.equal(made.rows[1].cells[c].measured, 7)
+    t.equal(select(2, tables.texts(column, made.rows[1].cells[c])), metrics.text(column.metric, 7))
+    t.equal(column.dataset == "", metrics.is_shared(column.metric))
+  end
+end)
+
+t.test("a curve has the losses that the registry names", function()
+  local columns = set_of(metrics.curve_columns())
+  for _, name in ipairs { "step", "time_s", "loss_bits", "mse", "rate", "gradient_norm", "valid_bits", "valid_mse",
+    "valid_accuracy" } do
+    t.check(columns[name], name)
+    columns[name] = nil
+  end
+  t.equal(next(columns), nil)
+  t.equal(metrics.curve_title "valid_bits", "valid. bits/token")
+  t.equal(metrics.curve_title "loss_bits", "bits/token")
+  t.equal(metrics.curve_title "gradient_norm", "gradient norm")
+  local point = {}
+  metrics.fill_point(point, { loss_bits = 3, valid = { bits_per_token = 2, accuracy = 0.5 }, test = { accuracy = 0.25 } })
+  t.equal(point.loss_bits, 3)
+  t.equal(point.valid_bits, 2)
+  t.equal(point.valid_accuracy, 0.5)
+  t.equal(point.test_accuracy, 0.25)
+  t.equal(point.mse, nil)
+  local best = metrics.best_of_curve { { test_accuracy = "0.25" }, { test_accuracy = "0.75" }, { test_accuracy = "0.5" } }
+  t.equal(best.accuracy, 0.75)
+end)
+
+-- ---- over seeds ----
+
+-- Runs of one row with these values of columns, a seed each; gives their results.
+local function seeds_of(name, list)
+  for seed, values in ipairs(list) do
+    store.open(folder, name):put(lh.merged({ run_id = name .. seed, experiment = name, row = "r", dataset = "d", seed = seed,
+      scale = "smoke", device = "cpu", status = "done", date = "2026-01-01", model_options = "", task_options = "",
+      train_options = "" }, values))
+  end
+  return results.open(folder, name, "smoke", "cpu")
+end
+
+t.test("best_valid takes the better end of each metric", function()
+  local seen = seeds_of("best", {
+    { bleu = 20, valid_bleu = 10, bits_per_byte = 2, valid_bits_per_byte = 1.5, accuracy = 0.25, valid_accuracy = 0.5 },
+    { bleu = 25, valid_bleu = 30, bits_per_byte = 3, valid_bits_per_byte = 1.25, accuracy = 0.5, valid_accuracy = 0.75 },
+    { bleu = 29, valid_bleu = 12, bits_per_byte = 1, valid_bits_per_byte = 1.75, accuracy = 0.75, valid_accuracy = 0.625 },
+  })
+  t.equal(seen:best("r", "bleu", "d"), 25)
+  t.equal(seen:best("r", "bits_per_byte", "d"), 3)
+  t.equal(seen:best("r", "accuracy", "d"), 0.5)
+  t.equal(seen:best("r", "valid_bleu", "d"), 30)
+  t.equal(seen:best("r", "mse", "d"), nil)
+  t.equal(seen:best("r", "step_time_ms", "d"), nil)
+end)
+
+t.test("a table by best_valid refuses a quality that validation lacks, at its line", function()
+  local bench = lh.experiment "chosen"
+  t.fails(function() bench:table { columns = { "bits_per_byte", "rsa_gate" }, select = "best_valid" } end,
+    "cannot choose a seed for 'rsa_gate', which is not scored on the validation split")
+  bench:table { columns = { "bits_per_byte", "accuracy", "bleu", "best_accuracy", "step_time_ms", "parameters" },
+    select = "best_valid" }
+  for _, column in ipairs(metrics.all()) do
+    local twin = metrics.twin(column.name)
+    t.equal(twin ~= nil, column.split ~= nil)
+    if twin then t.equal(metrics.better(twin), metrics.better(column.name)) end
+  end
+  t.equal(metrics.twin "best_accuracy_bin0", "valid_accuracy_bin0")
+  t.equal(metrics.twin "valid_perplexity", "valid_perplexity")
+end)
+
+t.test("seeds are pooled as the registry says", function()
+  local seen = seeds_of("pooled", {
+    { parameters = 10, peak_memory_bytes = 5, mse = 1 }, { parameters = 10, peak_memory_bytes = 9, mse = 2 },
+    { parameters = 10, peak_memory_bytes = 7, mse = 6 },
+  })
+  local value, spread, count = seen:value("r", "mse", "d")
+  t.equal(value, 3)
+  t.near(spread, math.sqrt(7), 1e-12)
+  t.equal(count, 3)
+  value, spread, count = seen:value("r", "peak_memory_bytes", "d")
+  t.check(value == 9 and spread == nil and count == 3, "the most of all seeds")
+  value, spread, count = seen:value("r", "parameters", "d")
+  t.check(value == 10 and spread == nil and count == 3, "what all seeds share has no spread")
+  seen = seeds_of("apart", { { parameters = 10 }, { parameters = 11 } })
+  t.fails(function() seen:value("r", "parameters", "d") end, "different parameters, 10 and 11, which all seeds share")
+end)
+
+-- ---- a run ----
+
+t.test("a run's row has what was scored on both splits", function()
+  local bench = lh.experiment "strings"
+  bench:row { "r", model = recurrent, task = examples.regular_language[2], dataset = "parity",
+    train = lh.train { steps = 4, optimizer = "adam", rate = 1e-2, warmup = 0, schedule = "constant", evaluate_every = 2,
+      log_every = 2, evaluate_test = true } }
+  t.equal(runner.run(bench, settings), 0)
+  local row = store.at(folder, "strings"):rows()[1]
+  for _, name in ipairs { "accuracy", "accuracy_bin0", "accuracy_bin1", "best_accuracy", "best_accuracy_bin0",
+    "best_accuracy_bin1", "valid_accuracy", "mse", "valid_mse", "mae", "valid_mae", "error_percent" } do
+    t.check(tonumber(row[name]), name)
+  end
+  t.equal(row.valid_accuracy_bin0, "")
+  t.equal(row.bits_per_token, "")
+  local points = csv.read(store.at(folder, "strings"):curve(row.run_id))
+  t.equal(#points, 2)
+  for _, name in ipairs { "mse", "valid_mse", "valid_accuracy", "test_accuracy", "test_accuracy_bin0", "test_accuracy_bin1" } do
+    t.check(tonumber(points[2][name]), name)
+  end
+  t.equal(tonumber(points[2].test_accuracy_bin1), tonumber(row.accuracy_bin1))
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
