@@ -1,5 +1,4 @@
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "datasets/corpus.h"
 #include "datasets/sequences.h"
 #include "datasets/unpack.h"
+#include "harness/engine/atomic_file.h"
 #include "harness/engine/npy.h"
 
 enum { CHANNELS = 3 };
@@ -170,9 +170,8 @@ static lh_status open_file(lh_images *images, const image_file *file) {
     if (images->opened == file) return LH_OK;
     if (images->open != NULL) (void)fclose(images->open);
     images->opened = NULL;
-    images->open = fopen(file->path, "rb");
-    if (images->open == NULL)
-        return lh_fail(LH_EIO, "%s: cannot be opened: %s", file->path, strerror(errno));
+    images->open = lh_file_open(file->path);
+    if (images->open == NULL) return LH_EIO;
     images->opened = file;
     return LH_OK;
 }

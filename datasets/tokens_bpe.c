@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "datasets/bpe.h"
 #include "datasets/corpus.h"
@@ -253,12 +254,9 @@ static const char *const merge_files[] = {"merges.txt", "vocab.bpe", "codet5-mer
 
 static bool find_in(const char *folder, const char *const *names, char path[LH_PATH_BYTES]) {
     for (int i = 0; names[i] != NULL; ++i) {
-        FILE *file = NULL;
+        struct stat about;
         const int length = snprintf(path, LH_PATH_BYTES, "%s/%s", folder, names[i]);
-        if (length > 0 && length < LH_PATH_BYTES) file = fopen(path, "rb");
-        if (file == NULL) continue;
-        (void)fclose(file);
-        return true;
+        if (length > 0 && length < LH_PATH_BYTES && stat(path, &about) == 0) return true;
     }
     return false;
 }

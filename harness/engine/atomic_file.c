@@ -1,16 +1,20 @@
 #include "harness/engine/atomic_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { NAME_BYTES = 4096, MOST_LINKS = 40, MOST_TRIES = 100 };
+
 struct lh_atomic_file {
     FILE *stream;
-    char *path, *partial;
+    char *path, *partial; /* a symbolic link's target, and the file beside it */
 };
 
 static lh_status io_failure(const char *what, const char *path) {
@@ -31,32 +35,180 @@ static void free_file(lh_atomic_file *file) {
     free(file);
 }
 
+/* ---- names ---- */
+
+/* What `link` in the folder of `path` stands for, into `path`. */
+static lh_status follow(char path[NAME_BYTES], const char *link) {
+    const char *slash = strrchr(path, '/');
+    const size_t folder = link[0] == '/' || slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    const size_t length = strlen(link);
+    if (folder + length >= NAME_BYTES) return lh_fail(LH_EIO, "%s: path too long", link);
+    memcpy(path + folder, link, length + 1);
+    return LH_OK;
+}
+
+/* Where a write to `path` ends up: through symbolic links, which stay, to a file that need not be
+ * there. */
+static lh_status resolve(const char *path, char resolved[NAME_BYTES]) {
+    char link[NAME_BYTES];
+    if (strlen(path) >= NAME_BYTES) return lh_fail(LH_EIO, "%s: path too long", path);
+    memcpy(resolved, path, strlen(path) + 1);
+    for (int i = 0; i < MOST_LINKS; ++i) {
+        const ssize_t length = readlink(resolved, link, sizeof link - 1);
+        if (length < 0) return LH_OK;
+        link[length] = '\0';
+        LH_TRY(follow(resolved, link));
+    }
+    return lh_fail(LH_EIO, "%s: symbolic links without end", path);
+}
+
+static const char ending[] = ".partial";
+
+/* A name that no other process and no other file of this one has. */
 static char *partial_name(const char *path) {
-    static const char suffix[] = ".partial";
-    const size_t length = strlen(path);
-    char *name = lh_allocate(length + sizeof suffix);
+    static atomic_uint counter;
+    const size_t capacity = strlen(path) + sizeof ending + 64;
+    char *name = lh_allocate(capacity);
     if (name == NULL) return NULL;
-    memcpy(name, path, length);
-    memcpy(name + length, suffix, sizeof suffix);
+    (void)snprintf(name, capacity, "%s.%ld-%u%s", path, (long)getpid(),
+                   atomic_fetch_add(&counter, 1), ending);
     return name;
+}
+
+/* The process in a name that partial_name made; 0 for any other name. */
+static long owner_of(const char *name) {
+    const size_t length = strlen(name);
+    if (length <= sizeof ending || strcmp(name + length - (sizeof ending - 1), ending) != 0)
+        return 0;
+    const char *at = name + length - sizeof ending;
+    while (at > name && *at >= '0' && *at <= '9')
+        --at;
+    if (at == name || *at != '-') return 0;
+    do {
+        --at;
+    } while (at > name && *at >= '0' && *at <= '9');
+    return *at == '.' ? strtol(at + 1, NULL, 10) : 0;
+}
+
+/* ---- files that were left behind ---- */
+
+/* Whoever writes a partial file holds a lock on it, which ends with the process, on this machine or
+ * another. */
+static bool lock_whole(int descriptor) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(descriptor, F_SETLK, &whole) == 0;
+}
+
+static void remove_if_left(const char *folder, const char *name) {
+    char path[NAME_BYTES];
+    struct stat about;
+    const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (length < 0 || length >= NAME_BYTES) return;
+    const int descriptor = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) return;
+    if (fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) && lock_whole(descriptor))
+        (void)unlink(path);
+    (void)close(descriptor);
+}
+
+void lh_atomic_file_sweep(const char *folder) {
+    DIR *entries = opendir(folder);
+    if (entries == NULL) return;
+    const struct dirent *entry = NULL;
+    while ((entry = readdir(entries)) != NULL) {
+        const long owner = owner_of(entry->d_name);
+        if (owner > 0 && owner != (long)getpid()) remove_if_left(folder, entry->d_name);
+    }
+    (void)closedir(entries);
+}
+
+/* The folder of a path: "." for a bare name. Gives. */
+static char *folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = lh_duplicate_text(slash != NULL ? path : ".");
+    if (folder != NULL && slash != NULL) folder[slash == path ? 1 : slash - path] = '\0';
+    return folder;
+}
+
+/* Sweeps the folder of `path` when this thread first writes there. */
+static lh_status sweep_once(const char *path) {
+    enum { REMEMBERED = 8 };
+    static _Thread_local struct {
+        dev_t device;
+        ino_t inode;
+    } swept[REMEMBERED];
+    static _Thread_local unsigned next;
+    struct stat about;
+    char *folder = folder_of(path);
+    if (folder == NULL) return LH_EMEMORY;
+    bool known = stat(folder, &about) != 0;
+    for (int i = 0; !known && i < REMEMBERED; ++i)
+        known = swept[i].inode == about.st_ino && swept[i].device == about.st_dev;
+    if (!known) {
+        swept[next % REMEMBERED].device = about.st_dev;
+        swept[next++ % REMEMBERED].inode = about.st_ino;
+        lh_atomic_file_sweep(folder);
+    }
+    free(folder);
+    return LH_OK;
+}
+
+/* ---- writing ---- */
+
+/* Group, owner where that is allowed, and mode of the file that is replaced. A group that cannot be
+ * kept leaves its rights to nobody. */
+static void keep_mode(int descriptor, const struct stat *replaced) {
+    mode_t mode = replaced->st_mode & 07777;
+    if (fchown(descriptor, replaced->st_uid, replaced->st_gid) != 0 &&
+        fchown(descriptor, (uid_t)-1, replaced->st_gid) != 0)
+        mode = (mode & ~(mode_t)070) | (mode & 07) << 3;
+    (void)fchmod(descriptor, mode);
+}
+
+/* A new file, locked; again under another name where someone took it for one that was left. */
+static int create_partial(lh_atomic_file *file) {
+    for (int i = 0; i < MOST_TRIES; ++i) {
+        struct stat about;
+        free(file->partial);
+        file->partial = partial_name(file->path);
+        if (file->partial == NULL || refused()) return -1;
+        const int descriptor = open(file->partial, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+        if (descriptor < 0 && errno != EEXIST) return -1;
+        if (descriptor < 0) continue;
+        (void)lock_whole(descriptor);
+        if (fstat(descriptor, &about) == 0 && about.st_nlink > 0) return descriptor;
+        (void)close(descriptor);
+    }
+    return -1;
+}
+
+static lh_status open_partial(lh_atomic_file *file, const struct stat *replaced) {
+    LH_TRY(sweep_once(file->path));
+    const int descriptor = create_partial(file);
+    if (file->partial == NULL) return LH_EMEMORY;
+    if (descriptor < 0) return io_failure("write", file->path);
+    if (replaced != NULL) keep_mode(descriptor, replaced);
+    file->stream = fdopen(descriptor, "wb");
+    if (file->stream != NULL) return LH_OK;
+    (void)close(descriptor);
+    (void)unlink(file->partial);
+    return io_failure("write", file->path);
 }
 
 lh_status lh_atomic_file_open(const char *path, lh_atomic_file **out) {
     *out = NULL;
     struct stat there;
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+    char resolved[NAME_BYTES];
+    const bool replaces = stat(path, &there) == 0;
+    if (replaces && !S_ISREG(there.st_mode))
         return lh_fail(LH_EIO, "%s: not a plain file, so it is not replaced", path);
+    LH_TRY(resolve(path, resolved));
     lh_atomic_file *file = lh_allocate_zeroed(1, sizeof *file);
     if (file == NULL) return LH_EMEMORY;
-    file->path = lh_duplicate_text(path);
-    file->partial = partial_name(path);
-    if (file->path == NULL || file->partial == NULL) {
-        free_file(file);
-        return LH_EMEMORY;
-    }
-    if (!refused()) file->stream = fopen(file->partial, "wb");
-    if (file->stream == NULL) {
-        const lh_status status = io_failure("write", file->partial);
+    file->path = lh_duplicate_text(resolved);
+    lh_status status =
+        file->path != NULL ? open_partial(file, replaces ? &there : NULL) : LH_EMEMORY;
+    if (status != LH_OK) {
         free_file(file);
         return status;
     }
@@ -64,19 +216,21 @@ lh_status lh_atomic_file_open(const char *path, lh_atomic_file **out) {
     return LH_OK;
 }
 
+const char *lh_atomic_file_name(const lh_atomic_file *file) {
+    return file->partial;
+}
+
 lh_status lh_atomic_file_write(lh_atomic_file *file, const void *data, size_t bytes) {
     if (bytes == 0) return LH_OK;
     if (refused() || fwrite(data, 1, bytes, file->stream) != bytes)
-        return io_failure("write", file->partial);
+        return io_failure("write", file->path);
     return LH_OK;
 }
 
 /* Makes a rename in the folder of `path` durable. */
 static lh_status sync_folder(const char *path) {
-    const char *slash = strrchr(path, '/');
-    char *folder = lh_duplicate_text(slash != NULL ? path : ".");
+    char *folder = folder_of(path);
     if (folder == NULL) return LH_EMEMORY;
-    if (slash != NULL) folder[slash == path ? 1 : slash - path] = '\0';
     const int descriptor = refused() ? -1 : open(folder, O_RDONLY | O_DIRECTORY);
     lh_status status = LH_OK;
     if (descriptor < 0 || refused() || fsync(descriptor) != 0) status = io_failure("sync", folder);
@@ -85,23 +239,24 @@ static lh_status sync_folder(const char *path) {
     return status;
 }
 
-static lh_status sync_and_close(lh_atomic_file *file) {
-    if (refused() || fflush(file->stream) != 0) return io_failure("write", file->partial);
-    if (refused() || fsync(fileno(file->stream)) != 0) return io_failure("sync", file->partial);
-    const int closed = fclose(file->stream);
-    file->stream = NULL;
-    return closed == 0 ? LH_OK : io_failure("close", file->partial);
+static lh_status sync_contents(lh_atomic_file *file) {
+    if (refused() || fflush(file->stream) != 0) return io_failure("write", file->path);
+    if (refused() || fsync(fileno(file->stream)) != 0) return io_failure("sync", file->path);
+    return LH_OK;
 }
 
+/* The file is closed after its renaming: until then the lock keeps it from being swept away. */
 lh_status lh_atomic_file_commit(lh_atomic_file *file) {
-    lh_status status = sync_and_close(file);
+    lh_status status = sync_contents(file);
     if (status == LH_OK && (refused() || rename(file->partial, file->path) != 0))
         status = io_failure("rename", file->partial);
     if (status != LH_OK) {
         lh_atomic_file_abandon(file);
         return status;
     }
-    status = sync_folder(file->path);
+    const int closed = fclose(file->stream);
+    file->stream = NULL;
+    status = closed == 0 ? sync_folder(file->path) : io_failure("close", file->path);
     free_file(file);
     return status;
 }
@@ -125,16 +280,33 @@ static lh_status read_block(FILE *stream, const char *path, size_t size, void **
     return LH_OK;
 }
 
+/* Opened without waiting: a FIFO that nobody writes to would never open. */
+FILE *lh_file_open(const char *path) {
+    struct stat about;
+    const int descriptor = refused() ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) {
+        (void)io_failure("read", path);
+        return NULL;
+    }
+    FILE *stream = NULL;
+    if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
+        (void)lh_fail(LH_EIO, "%s: not a plain file", path);
+    } else {
+        stream = fdopen(descriptor, "rb");
+        if (stream == NULL) (void)io_failure("read", path);
+    }
+    if (stream == NULL) (void)close(descriptor);
+    return stream;
+}
+
 lh_status lh_file_read_all(const char *path, void **data, size_t *bytes) {
     *data = NULL;
-    FILE *stream = refused() ? NULL : fopen(path, "rb");
-    if (stream == NULL) return io_failure("read", path);
+    FILE *stream = lh_file_open(path);
+    if (stream == NULL) return LH_EIO;
     struct stat about;
     lh_status status = LH_OK;
     if (fstat(fileno(stream), &about) != 0)
         status = io_failure("read", path);
-    else if (!S_ISREG(about.st_mode))
-        status = lh_fail(LH_EIO, "%s: not a plain file", path);
     else
         status = read_block(stream, path, (size_t)about.st_size, data);
     if (status == LH_OK) *bytes = (size_t)about.st_size;

@@ -1,16 +1,22 @@
-/* Files that are there whole or not at all: written beside their place, synced, then renamed. A
- * kill at any moment leaves the old file, and at most a stale `<path>.partial` that the next write
- * replaces. */
+/* Files that are there whole or not at all: written beside their place under a name of their own,
+ * synced, then renamed. A kill at any moment leaves the old file, and at most a partial one that
+ * the next process to write into the folder removes. Any number of processes may write one path:
+ * the last one to commit stands. */
 #ifndef LH_ENGINE_ATOMIC_FILE_H
 #define LH_ENGINE_ATOMIC_FILE_H
+
+#include <stdio.h>
 
 #include "harness/engine/error.h"
 
 typedef struct lh_atomic_file lh_atomic_file;
 
-/* Opens `<path>.partial` for writing. Gives; commit or abandon it. Fails: LH_EIO, also where `path`
- * is a folder or a device, which a rename would take away. */
+/* Opens `<path>.<process>-<number>.partial` for writing, with the mode and the group of the file
+ * that is there; of a symbolic link the target is replaced. Gives; commit or abandon it. Fails:
+ * LH_EIO, also where `path` is a folder or a device, which a rename would take away. */
 lh_status lh_atomic_file_open(const char *path, lh_atomic_file **out);
+/* The name of the partial file, for another program to write to. Lends until the file ends. */
+const char *lh_atomic_file_name(const lh_atomic_file *file);
 lh_status lh_atomic_file_write(lh_atomic_file *file, const void *data, size_t bytes);
 
 /* Syncs the file, renames it to its path, syncs the folder. Ends the file in any case; after a
@@ -19,6 +25,13 @@ lh_status lh_atomic_file_commit(lh_atomic_file *file);
 
 /* Drops what was written. NULL is allowed. */
 void lh_atomic_file_abandon(lh_atomic_file *file);
+
+/* Removes the partial files in a folder that processes which have ended left behind. */
+void lh_atomic_file_sweep(const char *folder);
+
+/* Opens a plain file for reading, never waiting: NULL with LH_EIO for what is not there, or is a
+ * folder, a device or a pipe. The caller closes it. */
+FILE *lh_file_open(const char *path);
 
 /* Reads a whole file. Gives *data (free()), with a NUL byte after its end. Fails: LH_EIO. */
 lh_status lh_file_read_all(const char *path, void **data, size_t *bytes);

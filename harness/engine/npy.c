@@ -1,6 +1,5 @@
 #include "harness/engine/npy.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,8 +121,8 @@ lh_status lh_npy_read(const char *path, lh_npy *out) {
 
 lh_status lh_npy_read_layout(const char *path, lh_npy_layout *out) {
     unsigned char begin[PREFIX + HEADER];
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) return lh_fail(LH_EIO, "%s: cannot be opened: %s", path, strerror(errno));
+    FILE *file = lh_file_open(path);
+    if (file == NULL) return LH_EIO;
     const size_t there = fread(begin, 1, sizeof begin, file);
     const bool sought = fseek(file, 0, SEEK_END) == 0;
     const long bytes = sought ? ftell(file) : -1;

@@ -173,7 +173,7 @@ static lh_status parse(lh_safetensors *file) {
 
 static lh_status map_file(lh_safetensors *file) {
     struct stat status;
-    const int descriptor = lh_fault() ? -1 : open(file->path, O_RDONLY | O_CLOEXEC);
+    const int descriptor = lh_fault() ? -1 : open(file->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0 || fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
         if (descriptor >= 0) (void)close(descriptor);
         return lh_fail(LH_EIO, "%s: cannot be opened, or is no plain file", file->path);

@@ -51,10 +51,36 @@ static place place_of(const char *text, size_t offset) {
     return p;
 }
 
+/* Bytes of a byte order mark at the beginning, which spreadsheets write. */
+static size_t mark_bytes(const char *text, size_t bytes) {
+    static const char mark[] = "\xEF\xBB\xBF";
+    return bytes >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1
+                                                                                : 0;
+}
+
+/* Parses into the table at reader->rows. */
+static lh_status parse_csv(const char *path, const char *text, size_t bytes, csv_reader *reader) {
+    struct csv_parser parser;
+    const char *nul = memchr(text, '\0', bytes);
+    if (nul != NULL) {
+        const place p = place_of(text, (size_t)(nul - text));
+        return lh_fail(LH_EFORMAT, "%s:%d:%d: a NUL byte", path, p.line, p.column);
+    }
+    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
+        return lh_fail(LH_EMEMORY, "%s: out of memory", path);
+    const size_t begin = mark_bytes(text, bytes), rest = bytes - begin;
+    const size_t read = csv_parse(&parser, text + begin, rest, on_field, on_row, reader);
+    const bool whole = read == rest && csv_fini(&parser, on_field, on_row, reader) == 0;
+    csv_free(&parser);
+    if (whole) return LH_OK;
+    const place stop = place_of(text, begin + read);
+    return lh_fail(LH_EFORMAT, "%s:%d:%d: a quote %s", path, stop.line, stop.column,
+                   read == rest ? "is never closed" : "stands inside a field");
+}
+
 /* read_csv(path) -> array of arrays of strings. */
 static int read_csv(lua_State *lua) {
     const char *path = luaL_checkstring(lua, 1);
-    struct csv_parser parser;
     void *data = NULL;
     size_t bytes = 0;
     lh_lua_check(lua, lh_file_read_all(path, &data, &bytes));
@@ -62,19 +88,9 @@ static int read_csv(lua_State *lua) {
     lua_newtable(lua);
     reader.rows = lua_gettop(lua);
     lua_newtable(lua);
-    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) {
-        free(data);
-        return luaL_error(lua, "%s: out of memory", path);
-    }
-    const size_t read = csv_parse(&parser, data, bytes, on_field, on_row, &reader);
-    const bool whole = read == bytes && csv_fini(&parser, on_field, on_row, &reader) == 0;
-    csv_free(&parser);
-    const place stop = place_of(data, read);
+    const lh_status status = parse_csv(path, data, bytes, &reader);
     free(data);
-    if (!whole) {
-        lh_lua_check(lua, lh_fail(LH_EFORMAT, "%s:%d:%d: a quote %s", path, stop.line, stop.column,
-                                  read == bytes ? "is never closed" : "stands inside a field"));
-    }
+    lh_lua_check(lua, status);
     lua_settop(lua, reader.rows);
     return 1;
 }
@@ -90,6 +106,7 @@ static bool needs_quotes(const char *text, size_t length) {
 static int csv_field(lua_State *lua) {
     size_t length = 0;
     const char *text = luaL_checklstring(lua, 1, &length);
+    luaL_argcheck(lua, strlen(text) == length, 1, "a field of a CSV file cannot hold a NUL byte");
     if (!needs_quotes(text, length)) {
         lua_settop(lua, 1);
         return 1;
@@ -134,6 +151,59 @@ static int write_file(lua_State *lua) {
     size_t bytes = 0;
     const char *text = luaL_checklstring(lua, 2, &bytes);
     lh_lua_check(lua, write_atomic(luaL_checkstring(lua, 1), text, bytes));
+    return 0;
+}
+
+static const char file_type[] = "longhaul.file";
+
+static int file_close(lua_State *lua) {
+    lh_atomic_file **file = luaL_checkudata(lua, 1, file_type);
+    lh_atomic_file_abandon(*file);
+    *file = NULL;
+    return 0;
+}
+
+static lh_atomic_file **file_at(lua_State *lua) {
+    lh_atomic_file **file = luaL_checkudata(lua, 1, file_type);
+    luaL_argcheck(lua, *file != NULL, 1, "the file has been committed");
+    return file;
+}
+
+static int file_name(lua_State *lua) {
+    lua_pushstring(lua, lh_atomic_file_name(*file_at(lua)));
+    return 1;
+}
+
+static int file_commit(lua_State *lua) {
+    lh_atomic_file **file = file_at(lua), *done = *file;
+    *file = NULL;
+    lh_lua_check(lua, lh_atomic_file_commit(done));
+    return 0;
+}
+
+/* begin_file(path) -> to be closed: a file that another program writes under the name that :name()
+ * gives; :commit() puts it in the place of `path`, closing it before takes it away. */
+static int begin_file(lua_State *lua) {
+    static const luaL_Reg methods[] = {{"name", file_name}, {"commit", file_commit}, {NULL, NULL}};
+    const char *path = luaL_checkstring(lua, 1);
+    lh_atomic_file **file = lua_newuserdatauv(lua, sizeof(lh_atomic_file *), 0);
+    *file = NULL;
+    if (luaL_newmetatable(lua, file_type) != 0) {
+        lua_pushcfunction(lua, file_close);
+        lua_setfield(lua, -2, "__gc");
+        lua_pushcfunction(lua, file_close);
+        lua_setfield(lua, -2, "__close");
+        luaL_newlib(lua, methods);
+        lua_setfield(lua, -2, "__index");
+    }
+    lua_setmetatable(lua, -2);
+    lh_lua_check(lua, lh_atomic_file_open(path, file));
+    return 1;
+}
+
+/* sweep_folder(path): removes what processes that were killed left of files they wrote. */
+static int sweep_folder(lua_State *lua) {
+    lh_atomic_file_sweep(luaL_checkstring(lua, 1));
     return 0;
 }
 
@@ -231,12 +301,13 @@ static int lock(lua_State *lua) {
     }
     lua_setmetatable(lua, -2);
     *file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-    if (*file < 0) return luaL_error(lua, "%s: %s", path, strerror(errno));
+    if (*file < 0)
+        lh_lua_check(lua, lh_fail(LH_EIO, "%s: cannot be opened: %s", path, strerror(errno)));
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     while (fcntl(*file, command, &whole) != 0) {
         if (command == F_SETLK && (errno == EACCES || errno == EAGAIN)) return 0;
         if (errno != EINTR)
-            return luaL_error(lua, "%s: cannot be locked: %s", path, strerror(errno));
+            lh_lua_check(lua, lh_fail(LH_EIO, "%s: cannot be locked: %s", path, strerror(errno)));
     }
     return 1;
 }
@@ -258,6 +329,8 @@ const luaL_Reg lh_lua_files[] = {{"read_csv", read_csv},
                                  {"csv_field", csv_field},
                                  {"read_file", read_file},
                                  {"write_file", write_file},
+                                 {"begin_file", begin_file},
+                                 {"sweep_folder", sweep_folder},
                                  {"exists", exists},
                                  {"file_size", file_size},
                                  {"is_folder", is_folder},

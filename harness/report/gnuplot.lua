@@ -2,13 +2,12 @@
 -- can be drawn again or changed by hand; how it looks is in plots/*.gp.
 local core = require "longhaul.core"
 local place = require "longhaul.report.place"
+local quote = require "longhaul.report.quote"
 
 local gnuplot = {}
 
 --- Text in double quotes as gnuplot reads it.
-function gnuplot.quoted(text)
-  return '"' .. tostring(text):gsub("[\\\"]", "\\%0"):gsub("\n", "\\n") .. '"'
-end
+gnuplot.quoted = quote.gnuplot
 
 --- "name = value" for numbers, texts and arrays of texts.
 function gnuplot.assign(name, value)
@@ -46,8 +45,6 @@ function gnuplot.block(name, blocks)
   return table.concat(lines, "\n")
 end
 
-local function shell(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
-
 local available
 
 --- Whether gnuplot can be run here.
@@ -57,12 +54,13 @@ function gnuplot.is_available()
 end
 
 local function draw(program, plots, kind, output)
+  local file <close> = core.begin_file(output)
   local set = ("output_kind = %s; output_file = %s; set loadpath %s"):format(
-    gnuplot.quoted(kind), gnuplot.quoted(output .. ".partial"), gnuplot.quoted(plots))
-  local pipe = assert(io.popen(("gnuplot -e %s %s 2>&1"):format(shell(set), shell(program))))
+    quote.gnuplot(kind), quote.gnuplot_path(file:name()), quote.gnuplot_path(plots))
+  local pipe = assert(io.popen(("gnuplot -e %s %s 2>&1"):format(quote.shell(set), quote.shell(program))))
   local message = pipe:read("a")
   if not pipe:close() then error(("%s: gnuplot: %s"):format(program, message), 0) end
-  assert(os.rename(output .. ".partial", output))
+  file:commit()
 end
 
 --- Writes <base>.gp and draws <base>.svg and <base>.png from it, whole or not at all. `lines` set
@@ -71,6 +69,7 @@ function gnuplot.chart(base, kind, lines)
   local style = place.find("plots/style.gp")
   if not style then error("charts: plots/style.gp is not beside the program", 0) end
   local head = table.concat(lines, "\n")
+  base = quote.path(base)
   core.write_file(base .. ".gp", ('%s\nload "style.gp"\n%s\nload "%s.gp"\n'):format(
     head, lines.after and table.concat(lines.after, "\n") or "", kind))
   local paths = {}

@@ -1,11 +1,10 @@
 -- The same table as Markdown, HTML and LaTeX.
+local quote = require "longhaul.report.quote"
 local report = require "longhaul.report.table"
 
 local markup = {}
 
 -- ---- Markdown ----
-
-local function bar(text) return (text:gsub("|", "\\|")) end
 
 -- The texts of a cell by part; `mark` decorates the best one.
 local function parts_of(column, cell, mark)
@@ -23,15 +22,15 @@ local function add_block(lines, made, block)
   local head, rule = { "row" }, { "---" }
   for _, c in ipairs(block) do
     for _, part in ipairs(report.parts(made.columns[c])) do
-      head[#head + 1] = report.block_heading(block, made.columns[c]) .. ": " .. part
+      head[#head + 1] = quote.markdown(report.block_heading(block, made.columns[c])) .. ": " .. part
       rule[#rule + 1] = "--:"
     end
   end
-  if block.title then table.move({ "## " .. block.title, "" }, 1, 2, #lines + 1, lines) end
+  if block.title then table.move({ "## " .. quote.markdown(block.title), "" }, 1, 2, #lines + 1, lines) end
   add_line(lines, head)
   add_line(lines, rule)
   for _, row in ipairs(block.rows) do
-    local fields = { bar(row.label) }
+    local fields = { quote.markdown(row.label) }
     for _, c in ipairs(block) do
       local texts = parts_of(made.columns[c], row.cells[c], bold)
       for _, part in ipairs(report.parts(made.columns[c])) do fields[#fields + 1] = texts[part] end
@@ -43,10 +42,10 @@ end
 
 --- Pipe tables, one for each block.
 function markup.markdown(made)
-  local lines = { "# " .. made.title, "" }
+  local lines = { "# " .. quote.markdown(made.title), "" }
   for _, block in ipairs(report.blocks(made)) do add_block(lines, made, block) end
   for _, note in ipairs(report.notes(made)) do
-    lines[#lines + 1] = (note:gsub("is marked %*", "is bold"))
+    lines[#lines + 1] = quote.markdown((note:gsub("is marked %*", "is bold")))
     lines[#lines + 1] = ""
   end
   return table.concat(lines, "\n")
@@ -55,10 +54,7 @@ end
 -- ---- HTML ----
 
 --- Text with the characters of markup replaced.
-function markup.escape(text)
-  return (tostring(text):gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;",
-    ['"'] = "&quot;" }))
-end
+markup.escape = quote.html
 
 local style = [[
 body{font:16px/1.5 system-ui,sans-serif;color:#1d2733}
@@ -131,16 +127,6 @@ end
 
 -- ---- LaTeX ----
 
-local latex_characters = {
-  ["\\"] = "\\textbackslash{}", ["&"] = "\\&", ["%"] = "\\%", ["#"] = "\\#", ["_"] = "\\_",
-    ["{"] = "\\{",
-  ["}"] = "\\}", ["~"] = "\\textasciitilde{}", ["^"] = "\\textasciicircum{}", ["$"] = "\\$",
-}
-
-local function tex(text)
-  return (text:gsub("[\\&%%#_{}~^$]", latex_characters):gsub("±", "$\\pm$"))
-end
-
 local function latex_bold(text) return ("\\textbf{%s}"):format(text) end
 
 --- A tabular for the booktabs package.
@@ -148,7 +134,7 @@ function markup.latex(made)
   local top, below, letters = { "" }, { "row" }, {}
   for _, column in ipairs(made.columns) do
     local parts = report.parts(column)
-    local heading = tex(report.heading(column))
+    local heading = quote.latex(report.heading(column))
     top[#top + 1] = ("\\multicolumn{%d}{c}{%s}"):format(#parts, heading)
     for _, part in ipairs(parts) do below[#below + 1] = part end
     letters[#letters + 1] = ("r"):rep(#parts)
@@ -159,10 +145,10 @@ function markup.latex(made)
     "\\midrule",
   }
   for _, row in ipairs(made.rows) do
-    local fields = { tex(row.label) }
+    local fields = { quote.latex(row.label) }
     for c, column in ipairs(made.columns) do
       local texts = parts_of(column, row.cells[c], function(text) return text end)
-      texts.here, texts.diff = tex(texts.here), texts.diff:gsub("^%-", "$-$")
+      texts.here, texts.diff = quote.latex(texts.here), texts.diff:gsub("^%-", "$-$")
       if row.cells[c].best then texts.here = latex_bold(texts.here) end
       for _, part in ipairs(report.parts(column)) do fields[#fields + 1] = texts[part] end
     end

@@ -1,4 +1,5 @@
 -- Tables on a terminal: aligned columns, cut into blocks of columns that fit the width.
+local quote = require "longhaul.report.quote"
 local report = require "longhaul.report.table"
 
 local terminal = {}
@@ -33,7 +34,7 @@ local function measure(made, c)
       total = total + sizes[p] + (total > 0 and 1 or 0)
     end
   end
-  local heading = report.heading(made.columns[c])
+  local heading = quote.line(report.heading(made.columns[c]))
   return { parts = parts, sizes = sizes, titles = titles, heading = heading,
     width = math.max(total, columns_in(heading)) }
 end
@@ -70,7 +71,7 @@ local function block_lines(made, block, label_size, lines)
   lines[#lines + 1] = table.concat(titles, gap)
   lines[#lines + 1] = ("-"):rep(columns_in(lines[#lines]))
   for r, row in ipairs(made.rows) do
-    local fields = { left(row.label, label_size) }
+    local fields = { left(quote.line(row.label), label_size) }
     for _, column in ipairs(block) do
       local texts = { column.parts[1][r], column.parts[2][r], column.parts[3][r] }
       fields[#fields + 1] = joined(column, texts)
@@ -82,13 +83,13 @@ end
 --- The table as lines of text.
 function terminal.format(made)
   local label_size = 0
-  for _, row in ipairs(made.rows) do label_size = math.max(label_size, columns_in(row.label)) end
+  for _, row in ipairs(made.rows) do label_size = math.max(label_size, columns_in(quote.line(row.label))) end
   local columns = {}
   for c in ipairs(made.columns) do
     local column = measure(made, c)
     if column.sizes[1] + column.sizes[2] > 0 then columns[#columns + 1] = column end
   end
-  local lines = { "", made.title, "" }
+  local lines = { "", quote.line(made.title), "" }
   for b, block in ipairs(blocks_of(columns, label_size)) do
     if b > 1 then lines[#lines + 1] = "" end
     block_lines(made, block, label_size, lines)
