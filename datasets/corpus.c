@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
+#include "datasets/digest.h"
 #include "datasets/json_lines.h"
+#include "datasets/tokenizer.h"
 #include "harness/engine/atomic_file.h"
 
 const lh_option lh_corpus_options[] = {
@@ -55,15 +56,13 @@ struct lh_corpus {
     item_list split[LH_SPLITS];
     int64_t split_bytes, valid_tokens;
     bool lines_count; /* as words */
-    char source[LH_PATH_BYTES + 64];
+    char source[LH_SOURCE_BYTES];
+    char file[LH_PATH_BYTES]; /* lh_corpus_note_file; else empty */
+    lh_digests *digests;      /* while files are added; else NULL */
     uint64_t digest;
 };
 
 /* ---- filling ---- */
-
-static void mix_digest(lh_corpus *corpus, const void *data, size_t bytes) {
-    corpus->digest = XXH3_64bits_withSeed(data, bytes, corpus->digest);
-}
 
 static bool reserve(item_list *list) {
     if (list->count < list->capacity) return true;
@@ -89,11 +88,16 @@ static int64_t room(const item_list *list, int64_t bytes) {
     return left < bytes ? left : bytes;
 }
 
-static lh_status add(lh_corpus *corpus, lh_split split, item made) {
+static bool is_full(const item_list *list) {
+    return (list->limit_documents > 0 && list->count == list->limit_documents) ||
+           (list->limit > 0 && list->bytes >= list->limit);
+}
+
+/* `content` is the digest of the whole file or text that the document is of. */
+static lh_status add(lh_corpus *corpus, lh_split split, item made, uint64_t content) {
     item_list *list = &corpus->split[split];
     const int64_t bytes = room(list, (int64_t)made.bytes);
-    const bool full = list->limit_documents > 0 && list->count == list->limit_documents;
-    const bool wanted = !full && (bytes > 0 || (list->limit == 0 && made.bytes == 0));
+    const bool wanted = !is_full(list) && (bytes > 0 || (list->limit == 0 && made.bytes == 0));
     const bool whole = made.name != NULL && (made.path != NULL || made.text != NULL);
     if (!wanted || !whole || !reserve(list)) {
         const bool failed = wanted;
@@ -102,8 +106,9 @@ static lh_status add(lh_corpus *corpus, lh_split split, item made) {
     }
     made.bytes = (size_t)bytes;
     list->bytes += bytes;
-    mix_digest(corpus, made.name, strlen(made.name));
-    mix_digest(corpus, &bytes, sizeof bytes);
+    const uint64_t place[] = {(uint64_t)split, made.begin, made.bytes, content};
+    corpus->digest = lh_digest_text(corpus->digest, made.name);
+    corpus->digest = lh_digest_mix(corpus->digest, place, sizeof place);
     list->at[list->count++] = made;
     return LH_OK;
 }
@@ -126,10 +131,14 @@ static item piece_of(const lh_corpus *corpus, const char *name, size_t bytes, si
 
 lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name, const char *path,
                              int64_t bytes) {
+    uint64_t content = 0;
+    if (is_full(&corpus->split[split])) return LH_OK;
+    if (corpus->digests == NULL) LH_TRY(lh_digests_create(&corpus->digests));
+    LH_TRY(lh_digests_file(corpus->digests, path, &content));
     for (size_t i = 0; i < piece_count(corpus, (size_t)bytes); ++i) {
         item made = piece_of(corpus, name, (size_t)bytes, i);
         made.path = lh_duplicate_text(path);
-        LH_TRY(add(corpus, split, made));
+        LH_TRY(add(corpus, split, made, content));
     }
     return LH_OK;
 }
@@ -137,13 +146,13 @@ lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name
 lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name, char *text,
                              size_t bytes) {
     lh_status status = LH_OK;
-    mix_digest(corpus, text, bytes);
+    const uint64_t content = lh_digest_mix(0, text, bytes);
     for (size_t i = 0; i < piece_count(corpus, bytes) && status == LH_OK; ++i) {
         item made = piece_of(corpus, name, bytes, i);
         made.text = lh_allocate(made.bytes + 1);
         if (made.text != NULL) memcpy(made.text, text + made.begin, made.bytes);
         made.begin = 0;
-        status = add(corpus, split, made);
+        status = add(corpus, split, made, content);
     }
     free(text);
     return status;
@@ -153,7 +162,8 @@ lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name
 
 static lh_status not_found(const char *name) {
     char folder[LH_DATA_FOLDERS][LH_PATH_BYTES] = {"", ""};
-    const int count = lh_data_folders(folder);
+    int count = 0;
+    LH_TRY(lh_data_folders(folder, &count));
     return lh_fail(LH_EIO,
                    "no data '%s': looked in %s%s%s; `longhaul data fetch %s` downloads a public "
                    "corpus, `longhaul data list` shows what is there",
@@ -162,7 +172,7 @@ static lh_status not_found(const char *name) {
 }
 
 static lh_status read_generated(lh_corpus *corpus, const char *kind, const lh_options *options) {
-    (void)snprintf(corpus->source, sizeof corpus->source, "%s (embedded generator)", kind);
+    lh_source_generated(corpus->source, kind);
     return lh_corpus_read_generated(corpus, kind, options);
 }
 
@@ -178,34 +188,43 @@ static lh_status read_found(lh_corpus *corpus, const char *path, bool stream,
     return lh_corpus_read_lines(corpus, field, -1, strrchr(path, '/') + 1, path);
 }
 
+static void name_found(lh_corpus *corpus, const char *name, const char *path) {
+    char what[64];
+    (void)snprintf(what, sizeof what, "%lld documents",
+                   (long long)(corpus->split[LH_TRAIN].count + corpus->split[LH_VALID].count +
+                               corpus->split[LH_TEST].count));
+    lh_source_found(corpus->source, name, what, corpus->file[0] != '\0' ? corpus->file : path);
+}
+
 static lh_status read_documents(lh_corpus *corpus, const char *name, const lh_options *options) {
     static const char generate[] = "generate:";
     char path[LH_PATH_BYTES];
+    bool found = true;
     if (strncmp(name, generate, sizeof generate - 1) == 0) {
         return read_generated(corpus, name + sizeof generate - 1, options);
     }
     const bool given = strchr(name, '/') != NULL && (lh_json_lines_is(name) || lh_is_folder(name));
     if (given) (void)snprintf(path, sizeof path, "%s", name);
-    if (!given && !lh_data_find(name, path)) {
+    if (!given) LH_TRY(lh_data_find(name, path, &found));
+    if (!found) {
         return lh_corpus_has_generator(name) ? read_generated(corpus, name, options)
                                              : not_found(name);
     }
     const bool stream = !given && lh_corpus_is_stream(name);
     LH_TRY(read_found(corpus, path, stream, options));
-    (void)snprintf(corpus->source, sizeof corpus->source, "%s (%lld documents in %s)", name,
-                   (long long)(corpus->split[LH_TRAIN].count + corpus->split[LH_VALID].count +
-                               corpus->split[LH_TEST].count),
-                   !given               ? "the data folder"
-                   : lh_is_folder(path) ? "the folder"
-                                        : "the file");
+    name_found(corpus, name, path);
     return LH_OK;
 }
 
 lh_status lh_corpus_open_tokens(lh_corpus *corpus, const char *tokens) {
     uint64_t named = 0;
-    if (!lh_tokens_are_trained(tokens)) return lh_tokenizer_open(tokens, &corpus->tokenizer);
-    LH_TRY(lh_trained_tokens_open(corpus, tokens, &named, &corpus->tokenizer));
-    if (named != 0) mix_digest(corpus, &named, sizeof named);
+    if (lh_tokens_are_trained(tokens)) {
+        LH_TRY(lh_trained_tokens_open(corpus, tokens, &named, &corpus->tokenizer));
+    } else {
+        LH_TRY(lh_tokenizer_open(tokens, &corpus->tokenizer));
+        named = lh_tokenizer_digest(corpus->tokenizer);
+    }
+    if (named != 0) corpus->digest = lh_digest_mix(corpus->digest, &named, sizeof named);
     return LH_OK;
 }
 
@@ -219,8 +238,8 @@ static lh_status fill(lh_corpus *corpus, const lh_options *options) {
     corpus->split[LH_TEST].limit = corpus->split[LH_VALID].limit;
     const bool trained = lh_tokens_are_trained(tokens);
     if (!trained) LH_TRY(lh_corpus_open_tokens(corpus, tokens));
-    mix_digest(corpus, tokens, strlen(tokens));
     LH_TRY(read_documents(corpus, lh_options_text(options, "name"), options));
+    if (corpus->digests != NULL) lh_digests_keep(corpus->digests);
     if (corpus->split[LH_TRAIN].count == 0) {
         return lh_fail(LH_EFORMAT, "data '%s' has no training documents",
                        lh_options_text(options, "name"));
@@ -253,11 +272,16 @@ void lh_corpus_destroy(lh_corpus *corpus) {
             item_clear(&list->at[i]);
         free(list->at);
     }
+    lh_digests_destroy(corpus->digests);
     lh_tokenizer_destroy(corpus->tokenizer);
     free(corpus);
 }
 
 /* ---- reading ---- */
+
+void lh_corpus_note_file(lh_corpus *corpus, const char *path) {
+    if (corpus->file[0] == '\0') (void)snprintf(corpus->file, sizeof corpus->file, "%s", path);
+}
 
 void lh_corpus_count_lines(lh_corpus *corpus) {
     corpus->lines_count = true;

@@ -22,6 +22,10 @@ lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name
  * for each (217,646 and 245,569 in the validation and test splits). */
 void lh_corpus_count_lines(lh_corpus *corpus);
 
+/* Names a file that the documents come from, where that is not what was asked for: the path that
+ * lh_corpus_source then shows is the first one's. */
+void lh_corpus_note_file(lh_corpus *corpus, const char *path);
+
 /* The raw text of a document. Lends until its tokens are first asked for. */
 lh_status lh_corpus_text(lh_corpus *corpus, lh_split split, int64_t index, const char **text,
                          size_t *bytes);
@@ -64,15 +68,24 @@ lh_status lh_corpus_read_generated(lh_corpus *corpus, const char *kind, const lh
 /* ---- where data lie ---- */
 
 /* Folders to look for data in, in order: $LONGHAUL_DATA, then the cache folder. Writes up to two
- * paths of LH_PATH_BYTES each and returns how many. */
+ * paths of LH_PATH_BYTES each and how many. Fails: LH_EIO where LONGHAUL_DATA names no folder. */
 enum { LH_PATH_BYTES = 4096, LH_DATA_FOLDERS = 2 };
-int lh_data_folders(char path[LH_DATA_FOLDERS][LH_PATH_BYTES]);
+lh_status lh_data_folders(char path[LH_DATA_FOLDERS][LH_PATH_BYTES], int *count);
 
 /* $XDG_CACHE_HOME/longhaul or ~/.cache/longhaul; "" when neither variable is set. */
 void lh_cache_folder(char path[LH_PATH_BYTES]);
 
-/* The first of <folder>/<name> over the data folders that exists; false when none does. */
-bool lh_data_find(const char *name, char path[LH_PATH_BYTES]);
+/* The first of <folder>/<name> over the data folders that exists; *found is false when none does.
+ * Fails as lh_data_folders. */
+lh_status lh_data_find(const char *name, char path[LH_PATH_BYTES], bool *found);
+
+/* What the CSV column `data` says. "embedded generator (books)", or "books (33 documents in
+ * books/)" where `what` is "33 documents" and `path` the file or folder that was read: it is shown
+ * without the data folder or, elsewhere, without the folders above it, since results travel. */
+enum { LH_SOURCE_BYTES = 512 };
+void lh_source_generated(char source[LH_SOURCE_BYTES], const char *kind);
+void lh_source_found(char source[LH_SOURCE_BYTES], const char *name, const char *what,
+                     const char *path);
 
 bool lh_is_folder(const char *path);
 

@@ -21,12 +21,14 @@ typedef struct text {
 /* ---- reading ---- */
 
 /* The first of folder/<name> over the names that exists. */
-static lh_status read_first(const char *folder, const char *const *names, text *out) {
+static lh_status read_first(lh_corpus *corpus, const char *folder, const char *const *names,
+                            text *out) {
     struct stat status;
     char path[LH_PATH_BYTES];
     for (int i = 0; names[i] != NULL; ++i) {
         const int length = snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         if (length < 0 || length >= LH_PATH_BYTES || stat(path, &status) != 0) continue;
+        lh_corpus_note_file(corpus, path);
         return lh_file_unpack(path, &out->data, &out->bytes);
     }
     return lh_fail(LH_EIO, "%s: has no file %s, compressed or not", folder, names[0]);
@@ -109,7 +111,7 @@ static const char *const raw_wikitext_files[LH_SPLITS][4] = {
 static lh_status read_one_file(lh_corpus *corpus, const char *name, const char *folder,
                                const char *const *files, cut next) {
     text t = {0};
-    lh_status status = read_first(folder, files, &t);
+    lh_status status = read_first(corpus, folder, files, &t);
     if (status == LH_OK) status = add_thirds(corpus, name, &t, next);
     free(t.data);
     return status;
@@ -117,6 +119,7 @@ static lh_status read_one_file(lh_corpus *corpus, const char *name, const char *
 
 lh_status lh_corpus_read_single(lh_corpus *corpus, const char *name, const char *path) {
     text t = {0};
+    lh_corpus_note_file(corpus, path);
     lh_status status = lh_file_unpack(path, &t.data, &t.bytes);
     if (status == LH_OK) status = add_thirds(corpus, name, &t, cut_pieces);
     free(t.data);
@@ -128,7 +131,8 @@ static lh_status read_wikitext(lh_corpus *corpus, const char *name, const char *
     lh_corpus_count_lines(corpus);
     for (int s = 0; s < LH_SPLITS; ++s) {
         text t = {0};
-        lh_status status = read_first(folder, raw ? raw_wikitext_files[s] : wikitext_files[s], &t);
+        lh_status status =
+            read_first(corpus, folder, raw ? raw_wikitext_files[s] : wikitext_files[s], &t);
         if (status == LH_OK)
             status = add_documents(corpus, (lh_split)s, name, t.data, 0, t.bytes, cut_articles);
         free(t.data);

@@ -24,6 +24,8 @@ lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out);
 void lh_tokenizer_destroy(lh_tokenizer *tokenizer);
 int64_t lh_tokenizer_vocabulary(const lh_tokenizer *tokenizer); /* rows of the embedding table */
 const char *lh_tokenizer_name(const lh_tokenizer *tokenizer);
+/* Of the content of the vocabulary's files; 0 where there are none. */
+uint64_t lh_tokenizer_digest(const lh_tokenizer *tokenizer);
 /* The id that ends a text where id 0 is padding, in no encoded text; 0 when there are none. */
 int32_t lh_tokenizer_end(const lh_tokenizer *tokenizer);
 /* The id of the token that a BPE vocabulary writes like this, such as "<s>"; -1 when there is none.
@@ -59,14 +61,17 @@ extern const lh_option lh_corpus_options[];
 /* Looks for the data in $LONGHAUL_DATA, then in the cache folder ($XDG_CACHE_HOME/longhaul or
  * ~/.cache/longhaul). A name that is not found there but has a generator twin ("books", "latex",
  * "code") uses the generator, and lh_corpus_source says so. Gives; destroy it. Fails: LH_EIO naming
- * where it looked and the `longhaul data fetch` line that would get it. */
+ * where it looked and the `longhaul data fetch` line that would get it, or LONGHAUL_DATA where it
+ * names no folder. */
 lh_status lh_corpus_open(const lh_options *options, lh_corpus **out);
 void lh_corpus_destroy(lh_corpus *corpus);
 const lh_tokenizer *lh_corpus_tokenizer(const lh_corpus *corpus);
-/* "books (33 files under LONGHAUL_DATA)" or "books (embedded generator)": goes into the CSV column
- * `data`. */
+/* "books (33 documents in books/)" or "embedded generator (books)": goes into the CSV column
+ * `data`.
+ */
 const char *lh_corpus_source(const lh_corpus *corpus);
-/* 64-bit digest of what was read (names, sizes, options), for the run identity. */
+/* 64-bit digest for the run's identity: of each document used its split, name and the content of
+ * the file or text that it is of, and of the vocabulary. Where the data lie is no part of it. */
 uint64_t lh_corpus_digest(const lh_corpus *corpus);
 int64_t lh_corpus_documents(const lh_corpus *corpus, lh_split split);
 /* Lends until the corpus is destroyed. */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <xxhash.h>
 
 #include "datasets/corpus.h"
+#include "datasets/digest.h"
 #include "datasets/json_lines.h"
 
 static const char stand_in[] = "devign";
@@ -20,7 +20,7 @@ struct lh_defects {
     int32_t *tokens; /* of the function read last */
     lh_defects_ids ids;
     uint64_t digest;
-    char source[LH_PATH_BYTES + 64];
+    char source[LH_SOURCE_BYTES];
 };
 
 /* ---- adding functions ---- */
@@ -103,7 +103,9 @@ static lh_status add_line(void *to, const lh_json_line *line) {
         free(text);
         return lh_json_line_refuse(line, "field 'func' is empty");
     }
-    return add(r->defects, r->split, line->path, text, bytes, target->valuedouble == 1);
+    const char *slash = strrchr(line->path, '/');
+    return add(r->defects, r->split, slash != NULL ? slash + 1 : line->path, text, bytes,
+               target->valuedouble == 1);
 }
 
 static lh_status read_split(lh_defects *defects, lh_split split, const char *folder) {
@@ -129,8 +131,9 @@ static lh_status read_folder(lh_defects *defects, const char *name, const char *
         LH_TRY(read_split(defects, (lh_split)split, folder));
         functions += lh_corpus_documents(defects->corpus, (lh_split)split);
     }
-    (void)snprintf(defects->source, sizeof defects->source, "%s (%lld functions in the folder)",
-                   name, (long long)functions);
+    char what[64];
+    (void)snprintf(what, sizeof what, "%lld functions", (long long)functions);
+    lh_source_found(defects->source, name, what, folder);
     return LH_OK;
 }
 
@@ -147,7 +150,7 @@ static lh_status generate(lh_defects *defects, const lh_defects_spec *spec) {
             LH_TRY(add(defects, (lh_split)split, stand_in, copy, join_words(copy), defective));
         }
     }
-    (void)snprintf(defects->source, sizeof defects->source, "%s (embedded generator)", stand_in);
+    lh_source_generated(defects->source, stand_in);
     return LH_OK;
 }
 
@@ -156,8 +159,10 @@ static lh_status generate(lh_defects *defects, const lh_defects_spec *spec) {
 static lh_status read_functions(lh_defects *defects, const lh_defects_spec *spec) {
     const char *name = spec->name;
     char path[LH_PATH_BYTES];
+    bool found = false;
     if (strchr(name, '/') != NULL) return read_folder(defects, name, name);
-    if (lh_data_find(name, path)) return read_folder(defects, name, path);
+    LH_TRY(lh_data_find(name, path, &found));
+    if (found) return read_folder(defects, name, path);
     if (strcmp(name, stand_in) == 0) return generate(defects, spec);
     return lh_fail(LH_EIO,
                    "no functions '%s': expected the folder %s with train.jsonl, valid.jsonl and "
@@ -203,9 +208,8 @@ static lh_status fill(lh_defects *defects, const lh_defects_spec *spec) {
     LH_TRY(lh_corpus_open_tokens(defects->corpus, spec->tokens));
     defects->digest = lh_corpus_digest(defects->corpus);
     for (int split = 0; split < LH_SPLITS; ++split)
-        defects->digest = XXH3_64bits_withSeed(defects->defective[split],
-                                               (size_t)lh_defects_count(defects, (lh_split)split),
-                                               defects->digest);
+        defects->digest = lh_digest_mix(defects->digest, defects->defective[split],
+                                        (size_t)lh_defects_count(defects, (lh_split)split));
     return find_ids(lh_corpus_tokenizer(defects->corpus), &defects->ids);
 }
 

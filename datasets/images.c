@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "datasets/corpus.h"
+#include "datasets/digest.h"
 #include "datasets/sequences.h"
 #include "datasets/unpack.h"
 #include "harness/engine/atomic_file.h"
@@ -31,7 +31,7 @@ struct lh_images {
     FILE *open; /* the file read last */
     const image_file *opened;
     uint8_t *planes; /* an image as it lies in a file */
-    char source[LH_PATH_BYTES + 64];
+    char source[LH_SOURCE_BYTES];
 };
 
 static size_t image_bytes(const lh_images *images) {
@@ -65,7 +65,6 @@ static lh_status add_file(lh_images *images, lh_split split, const char *path) {
     if (at[files->count].path == NULL) return LH_EMEMORY;
     files->count += 1;
     files->images += layout.shape[0];
-    images->digest = XXH3_64bits_withSeed(layout.shape, sizeof layout.shape, images->digest);
     return LH_OK;
 }
 
@@ -100,8 +99,9 @@ static lh_status open_folder(lh_images *images, const char *name, const char *fo
     }
     if (images->counts[LH_TRAIN] == 0)
         return lh_fail(LH_EFORMAT, "%s/train: has no .npy file with images", folder);
-    (void)snprintf(images->source, sizeof images->source, "%s (%lld images in the data folder)",
-                   name, (long long)found);
+    char what[64];
+    (void)snprintf(what, sizeof what, "%lld images", (long long)found);
+    lh_source_found(images->source, name, what, folder);
     return LH_OK;
 }
 
@@ -109,8 +109,8 @@ static lh_status open_generator(lh_images *images, const lh_images_spec *spec) {
     images->generated = true;
     images->data_seed = spec->data_seed;
     memcpy(images->counts, spec->counts, sizeof images->counts);
-    images->digest = XXH3_64bits_withSeed(spec->counts, sizeof spec->counts, spec->data_seed);
-    (void)snprintf(images->source, sizeof images->source, "%s (embedded generator)", stand_in);
+    images->digest = lh_digest_mix(spec->data_seed, spec->counts, sizeof spec->counts);
+    lh_source_generated(images->source, stand_in);
     return LH_OK;
 }
 
@@ -124,13 +124,41 @@ static lh_status not_found(const char *name) {
 
 static lh_status open_source(lh_images *images, const lh_images_spec *spec) {
     char path[LH_PATH_BYTES];
+    bool found = false;
     if (strchr(spec->name, '/') != NULL) {
         if (!lh_is_folder(spec->name)) return not_found(spec->name);
         return open_folder(images, spec->name, spec->name);
     }
-    if (lh_data_find(spec->name, path)) return open_folder(images, spec->name, path);
+    LH_TRY(lh_data_find(spec->name, path, &found));
+    if (found) return open_folder(images, spec->name, path);
     if (strcmp(spec->name, stand_in) == 0) return open_generator(images, spec);
     return not_found(spec->name);
+}
+
+static lh_status mix_split(lh_images *images, lh_split split, lh_digests *digests) {
+    const image_files *files = &images->files[split];
+    int64_t images_before = 0;
+    for (int64_t i = 0; i < files->count && images_before < images->counts[split]; ++i) {
+        const image_file *file = &files->at[i];
+        const uint64_t place[] = {(uint64_t)split, (uint64_t)i, (uint64_t)images->counts[split]};
+        images->digest = lh_digest_mix(images->digest, place, sizeof place);
+        images->digest = lh_digest_text(images->digest, strrchr(file->path, '/') + 1);
+        LH_TRY(lh_digests_file(digests, file->path, &images->digest));
+        images_before += file->layout.shape[0];
+    }
+    return LH_OK;
+}
+
+/* The files that the images in use lie in. */
+static lh_status mix_files(lh_images *images) {
+    lh_digests *digests = NULL;
+    LH_TRY(lh_digests_create(&digests));
+    lh_status status = LH_OK;
+    for (int s = 0; s < LH_SPLITS && status == LH_OK; ++s)
+        status = mix_split(images, (lh_split)s, digests);
+    if (status == LH_OK) lh_digests_keep(digests);
+    lh_digests_destroy(digests);
+    return status;
 }
 
 lh_status lh_images_open(const lh_images_spec *spec, lh_images **out) {
@@ -144,6 +172,7 @@ lh_status lh_images_open(const lh_images_spec *spec, lh_images **out) {
         if (spec->limits[s] > 0 && spec->limits[s] < images->counts[s])
             images->counts[s] = spec->limits[s];
     }
+    if (status == LH_OK && !images->generated) status = mix_files(images);
     if (status != LH_OK) {
         lh_images_destroy(images);
         return status;

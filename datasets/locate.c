@@ -16,27 +16,68 @@ void lh_cache_folder(char path[LH_PATH_BYTES]) {
     }
 }
 
-int lh_data_folders(char path[LH_DATA_FOLDERS][LH_PATH_BYTES]) {
-    int count = 0;
+lh_status lh_data_folders(char path[LH_DATA_FOLDERS][LH_PATH_BYTES], int *count) {
     const char *data = getenv("LONGHAUL_DATA");
+    *count = 0;
     if (data != NULL && data[0] != '\0') {
-        (void)snprintf(path[count++], LH_PATH_BYTES, "%s", data);
+        if (!lh_is_folder(data))
+            return lh_fail(LH_EIO,
+                           "LONGHAUL_DATA is '%s', which is no folder: let it name the folder with "
+                           "the corpora, or unset it for the embedded generators",
+                           data);
+        (void)snprintf(path[(*count)++], LH_PATH_BYTES, "%s", data);
     }
-    lh_cache_folder(path[count]);
-    if (path[count][0] != '\0') count += 1;
-    return count;
+    lh_cache_folder(path[*count]);
+    if (path[*count][0] != '\0') *count += 1;
+    return LH_OK;
 }
 
-bool lh_data_find(const char *name, char path[LH_PATH_BYTES]) {
+lh_status lh_data_find(const char *name, char path[LH_PATH_BYTES], bool *found) {
     char folder[LH_DATA_FOLDERS][LH_PATH_BYTES];
-    const int count = lh_data_folders(folder);
-    for (int i = 0; i < count; ++i) {
+    int count = 0;
+    *found = false;
+    LH_TRY(lh_data_folders(folder, &count));
+    for (int i = 0; i < count && !*found; ++i) {
         struct stat status;
         const int length = snprintf(path, LH_PATH_BYTES, "%s/%s", folder[i], name);
-        if (length > 0 && length < LH_PATH_BYTES && stat(path, &status) == 0) return true;
+        *found = length > 0 && length < LH_PATH_BYTES && stat(path, &status) == 0;
     }
-    return false;
+    return LH_OK;
 }
+
+/* ---- what data are called ---- */
+
+/* `path` without the data folder that it lies in; for another path its last component. */
+static const char *name_of(const char *path) {
+    char folder[LH_DATA_FOLDERS][LH_PATH_BYTES];
+    int count = 0;
+    if (lh_data_folders(folder, &count) != LH_OK) lh_error_clear();
+    for (int i = 0; i < count; ++i) {
+        const size_t length = strlen(folder[i]);
+        if (strncmp(path, folder[i], length) == 0 && path[length] == '/') return path + length + 1;
+    }
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+void lh_source_generated(char source[LH_SOURCE_BYTES], const char *kind) {
+    (void)snprintf(source, LH_SOURCE_BYTES, "embedded generator (%s)", kind);
+}
+
+void lh_source_found(char source[LH_SOURCE_BYTES], const char *name, const char *what,
+                     const char *path) {
+    char whole[LH_PATH_BYTES];
+    (void)snprintf(whole, sizeof whole, "%s", path);
+    size_t length = strlen(whole);
+    while (length > 1 && whole[length - 1] == '/')
+        whole[--length] = '\0';
+    const char *place = name_of(whole);
+    const char *own = strchr(name, '/') == NULL ? name : place;
+    (void)snprintf(source, LH_SOURCE_BYTES, "%s (%s in %s%s)", own, what, place,
+                   lh_is_folder(whole) ? "/" : "");
+}
+
+/* ---- folders ---- */
 
 bool lh_is_folder(const char *path) {
     struct stat status;

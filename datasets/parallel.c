@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <xxhash.h>
 
 #include "datasets/corpus.h"
+#include "datasets/digest.h"
 #include "datasets/unpack.h"
 #include "datasets/utf8.h"
 
@@ -59,7 +59,7 @@ struct lh_parallel {
     lh_tokenizer *tokenizer;
     uint64_t digest;
     int64_t left_out; /* pairs with an empty line */
-    char source[LH_PATH_BYTES + 64];
+    char source[LH_SOURCE_BYTES];
 };
 
 /* ---- lines ---- */
@@ -159,10 +159,10 @@ static lh_status read_folder(lh_parallel *parallel, const char *folder, const lh
         LH_TRY(pair_lines(parallel, pairs, path, limit));
         if (pairs->count == 0) return lh_fail(LH_EFORMAT, "%s: has no sentences", path[0]);
     }
-    (void)snprintf(parallel->source, sizeof parallel->source,
-                   "%s (%lld pairs in the data folder, %lld with an empty line left out)",
-                   lh_options_text(options, "name"), (long long)parallel->split[LH_TRAIN].count,
-                   (long long)parallel->left_out);
+    char pairs[96];
+    (void)snprintf(pairs, sizeof pairs, "%lld pairs, %lld with an empty line left out,",
+                   (long long)parallel->split[LH_TRAIN].count, (long long)parallel->left_out);
+    lh_source_found(parallel->source, lh_options_text(options, "name"), pairs, folder);
     return LH_OK;
 }
 
@@ -198,7 +198,7 @@ static lh_status generate(lh_parallel *parallel, const lh_options *options) {
         const int64_t count = s == LH_TRAIN ? lh_options_integer(options, "pairs") : held_out;
         LH_TRY(generate_split(&parallel->split[s], seed + (uint64_t)s, count));
     }
-    (void)snprintf(parallel->source, sizeof parallel->source, "%s (embedded generator)", stand_in);
+    lh_source_generated(parallel->source, stand_in);
     return LH_OK;
 }
 
@@ -293,17 +293,22 @@ static lh_status open_tokens(lh_parallel *parallel, const char *tokens) {
                    tokens);
 }
 
+/* Sentences and tokens: BLEU is measured on the former, which a vocabulary may not tell apart. */
+static void mix_side(lh_parallel *parallel, const side *s, int64_t lines) {
+    uint64_t digest = lh_digest_mix(parallel->digest, &lines, sizeof lines);
+    for (int64_t n = 0; n < lines; ++n)
+        digest = lh_digest_mix(digest, s->text.data + s->line[n].begin, s->line[n].bytes);
+    parallel->digest = lh_digest_mix(digest, s->tokens, (size_t)s->token_count * sizeof *s->tokens);
+}
+
 static lh_status encode(lh_parallel *parallel, const lh_options *options) {
     const char *tokens = lh_options_text(options, "tokens");
     LH_TRY(open_tokens(parallel, tokens));
-    parallel->digest = XXH3_64bits(tokens, strlen(tokens));
     for (int s = 0; s < LH_SPLITS; ++s) {
         split_pairs *pairs = &parallel->split[s];
         for (int i = 0; i < SIDES; ++i) {
-            side *one = &pairs->side[i];
-            LH_TRY(encode_side(parallel, one, pairs->count));
-            parallel->digest = XXH3_64bits_withSeed(
-                one->tokens, (size_t)one->token_count * sizeof *one->tokens, parallel->digest);
+            LH_TRY(encode_side(parallel, &pairs->side[i], pairs->count));
+            mix_side(parallel, &pairs->side[i], pairs->count);
         }
     }
     drop_long_pairs(&parallel->split[LH_TRAIN], lh_options_integer(options, "max_tokens"));
@@ -316,8 +321,10 @@ static lh_status encode(lh_parallel *parallel, const lh_options *options) {
 static lh_status read_pairs(lh_parallel *parallel, const lh_options *options) {
     const char *name = lh_options_text(options, "name");
     char path[LH_PATH_BYTES];
+    bool found = false;
     if (strchr(name, '/') != NULL) return read_folder(parallel, name, options);
-    if (lh_data_find(name, path)) return read_folder(parallel, path, options);
+    LH_TRY(lh_data_find(name, path, &found));
+    if (found) return read_folder(parallel, path, options);
     if (strcmp(name, stand_in) == 0) return generate(parallel, options);
     return lh_fail(LH_EIO,
                    "no parallel text '%s': expected the folder %s in $LONGHAUL_DATA or the cache "

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "datasets/corpus.h"
+#include "datasets/digest.h"
 #include "datasets/series_table.h"
 
 typedef enum borders { BORDERS_INFORMER, BORDERS_MONTHS, BORDERS_CALENDAR, BORDERS_SHARES } borders;
@@ -70,7 +70,7 @@ struct lh_series {
     lh_series_range split[LH_SPLITS];
     double *mean, *deviation; /* [channels] */
     real *values, *features;  /* [rows][channels], [rows][times] */
-    char source[LH_PATH_BYTES + 64];
+    char source[LH_SOURCE_BYTES];
     uint64_t digest;
 };
 
@@ -189,8 +189,7 @@ static lh_status generate(lh_series *series, const lh_options *options) {
         (void)snprintf(name, sizeof name, "channel %lld", (long long)(c + 1));
         LH_TRY(lh_series_table_add_channel(table, like != NULL ? like->columns[c] : name));
     }
-    (void)snprintf(series->source, sizeof series->source, "%s (embedded generator)",
-                   like != NULL ? like->name : "seasonal");
+    lh_source_generated(series->source, like != NULL ? like->name : "seasonal");
     return lh_series_generate(
         (uint64_t)lh_options_integer(options, "data_seed"),
         like != NULL ? like->rows : lh_options_integer(options, "series_rows"), table);
@@ -199,8 +198,9 @@ static lh_status generate(lh_series *series, const lh_options *options) {
 static lh_status read_file(lh_series *series, const char *name, const char *path) {
     const known *of = series->known;
     LH_TRY(lh_series_read_csv(path, of != NULL ? of->columns : NULL, &series->table));
-    (void)snprintf(series->source, sizeof series->source, "%s (%lld rows in the %s)", name,
-                   (long long)series->table.rows, of != NULL ? "data folder" : "file");
+    char rows[64];
+    (void)snprintf(rows, sizeof rows, "%lld rows", (long long)series->table.rows);
+    lh_source_found(series->source, name, rows, path);
     if (of == NULL || of->first == 0 || fabs(series->table.values[0] - of->first) < 1e-3)
         return LH_OK;
     return lh_fail(LH_EFORMAT,
@@ -210,17 +210,20 @@ static lh_status read_file(lh_series *series, const char *name, const char *path
 }
 
 /* The file of a public data set in one of the data folders. */
-static bool find_file(const known *of, char path[LH_PATH_BYTES]) {
+static lh_status find_file(const known *of, char path[LH_PATH_BYTES], bool *found) {
     static const char *const endings[] = {".csv", ".csv.gz"};
+    *found = false;
     for (int i = 0; i < 2; ++i) {
         char place[3][128];
         (void)snprintf(place[0], sizeof place[0], "series/%s%s", of->file, endings[i]);
         (void)snprintf(place[1], sizeof place[1], "%s/%s%s", of->name, of->file, endings[i]);
         (void)snprintf(place[2], sizeof place[2], "%s%s", of->file, endings[i]);
-        for (int p = 0; p < 3; ++p)
-            if (lh_data_find(place[p], path)) return true;
+        for (int p = 0; p < 3; ++p) {
+            LH_TRY(lh_data_find(place[p], path, found));
+            if (*found) return LH_OK;
+        }
     }
-    return false;
+    return LH_OK;
 }
 
 static lh_status refuse_name(const char *name) {
@@ -237,27 +240,36 @@ static lh_status refuse_name(const char *name) {
 
 static lh_status read_table(lh_series *series, const lh_options *options) {
     char path[LH_PATH_BYTES];
+    bool found = false;
     const char *name = lh_options_text(options, "name");
     series->known = find_known(name);
     if (strcmp(name, "generate:seasonal") == 0) return generate(series, options);
-    if (series->known != NULL && find_file(series->known, path))
-        return read_file(series, name, path);
-    if (series->known != NULL) return generate(series, options);
+    if (series->known != NULL) {
+        LH_TRY(find_file(series->known, path, &found));
+        return found ? read_file(series, name, path) : generate(series, options);
+    }
     return strchr(name, '/') != NULL ? read_file(series, name, name) : refuse_name(name);
 }
 
-static lh_status fill(lh_series *series, const lh_options *options) {
+static uint64_t digest_of(const lh_series *series) {
     const lh_series_table *table = &series->table;
+    const int64_t shape[] = {table->rows, table->channels, table->first, table->step};
+    uint64_t digest = lh_digest_mix(0, series->split, sizeof series->split);
+    digest = lh_digest_mix(digest, shape, sizeof shape);
+    for (int64_t c = 0; c < table->channels; ++c)
+        digest = lh_digest_text(digest, table->name[c]);
+    return lh_digest_mix(digest, table->values,
+                         (size_t)(table->rows * table->channels) * sizeof *table->values);
+}
+
+static lh_status fill(lh_series *series, const lh_options *options) {
     const bool minutes = lh_options_choice(options, "freq") == (int)BY_MINUTES;
     series->times = minutes ? LH_TIME_FEATURES : LH_TIME_FEATURES - 1;
     LH_TRY(read_table(series, options));
     LH_TRY(split_rows(series, (borders)lh_options_choice(options, "borders")));
     LH_TRY(standardise(series));
     find_features(series);
-    const int64_t shape[] = {table->rows, table->channels, table->first, table->step};
-    series->digest = XXH3_64bits_withSeed(
-        table->values, (size_t)(table->rows * table->channels) * sizeof *table->values,
-        XXH3_64bits(shape, sizeof shape));
+    series->digest = digest_of(series);
     return LH_OK;
 }
 

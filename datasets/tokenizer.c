@@ -9,6 +9,7 @@ struct lh_tokenizer {
     const lh_tokenizer_class *class;
     char *name;
     void *instance;
+    uint64_t digest; /* of its files */
 };
 
 static const lh_tokenizer_class *const classes[] = {
@@ -63,7 +64,8 @@ lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
     tokenizer->name = lh_duplicate_text(name);
     lh_status status = tokenizer->name != NULL ? LH_OK : LH_EMEMORY;
     if (status == LH_OK && class->open != NULL) {
-        status = class->open(name + strlen(class->prefix), &tokenizer->instance);
+        status =
+            class->open(name + strlen(class->prefix), &tokenizer->digest, &tokenizer->instance);
     }
     if (status != LH_OK) {
         lh_tokenizer_destroy(tokenizer);
@@ -90,6 +92,10 @@ int32_t lh_tokenizer_end(const lh_tokenizer *tokenizer) {
 
 int32_t lh_tokenizer_find(const lh_tokenizer *tokenizer, const char *token) {
     return tokenizer->class->find != NULL ? tokenizer->class->find(tokenizer->instance, token) : -1;
+}
+
+uint64_t lh_tokenizer_digest(const lh_tokenizer *tokenizer) {
+    return tokenizer->digest;
 }
 
 const char *lh_tokenizer_name(const lh_tokenizer *tokenizer) {

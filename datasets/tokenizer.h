@@ -6,8 +6,9 @@
 
 typedef struct lh_tokenizer_class {
     const char *prefix; /* "bytes", "sentencepiece:" */
-    /* `argument` is what follows the prefix. Gives *instance (may be NULL for a stateless kind). */
-    lh_status (*open)(const char *argument, void **instance);
+    /* `argument` is what follows the prefix. Gives *instance (may be NULL for a stateless kind) and
+     * mixes the content of the files that it reads into *digest (datasets/digest.h). */
+    lh_status (*open)(const char *argument, uint64_t *digest, void **instance);
     void (*close)(void *instance);
     int32_t (*end)(const void *instance); /* as lh_tokenizer_end; NULL: there is none */
     int64_t (*vocabulary)(const void *instance);

@@ -12,6 +12,7 @@
 
 #include "datasets/bpe.h"
 #include "datasets/corpus.h"
+#include "datasets/digest.h"
 #include "datasets/tokenizer.h"
 #include "datasets/unpack.h"
 
@@ -264,6 +265,7 @@ static bool find_in(const char *folder, const char *const *names, char path[LH_P
 /* "gpt2" is a folder gpt2 or gpt2-bpe of the data folders, anything with a slash a path. */
 static lh_status find_folder(const char *argument, char folder[LH_PATH_BYTES]) {
     char name[LH_PATH_BYTES];
+    bool found = false;
     if (strchr(argument, '/') != NULL && strlen(argument) < LH_PATH_BYTES) {
         (void)snprintf(folder, LH_PATH_BYTES, "%s", argument);
         return LH_OK;
@@ -271,7 +273,8 @@ static lh_status find_folder(const char *argument, char folder[LH_PATH_BYTES]) {
     for (int i = 0; i < 2; ++i) {
         char path[LH_PATH_BYTES];
         (void)snprintf(name, sizeof name, "%s%s", argument, i == 0 ? "" : "-bpe");
-        if (lh_data_find(name, folder) && find_in(folder, merge_files, path)) return LH_OK;
+        LH_TRY(lh_data_find(name, folder, &found));
+        if (found && find_in(folder, merge_files, path)) return LH_OK;
     }
     return lh_fail(LH_EIO,
                    "no BPE vocabulary '%s': expected a path, or a folder %s or %s-bpe of the data "
@@ -279,12 +282,14 @@ static lh_status find_folder(const char *argument, char folder[LH_PATH_BYTES]) {
                    argument, argument, argument, argument);
 }
 
-static lh_status read_vocabulary(reader *r, const char *folder) {
+static lh_status read_vocabulary(reader *r, const char *folder, uint64_t *digest) {
     if (!find_in(folder, token_files, r->path))
         return lh_fail(LH_EIO, "%s: has neither vocab.json nor encoder.json", folder);
+    LH_TRY(lh_digest_file(r->path, digest));
     LH_TRY(read_tokens(r));
     if (!find_in(folder, merge_files, r->path))
         return lh_fail(LH_EIO, "%s: has neither merges.txt nor vocab.bpe", folder);
+    LH_TRY(lh_digest_file(r->path, digest));
     return read_merges(r);
 }
 
@@ -301,7 +306,7 @@ static void close_vocabulary(void *instance) {
     free(b);
 }
 
-static lh_status open_vocabulary(const char *argument, void **instance) {
+static lh_status open_vocabulary(const char *argument, uint64_t *digest, void **instance) {
     char folder[LH_PATH_BYTES];
     LH_TRY(find_folder(argument, folder));
     bpe *b = lh_allocate_zeroed(1, sizeof *b);
@@ -309,7 +314,7 @@ static lh_status open_vocabulary(const char *argument, void **instance) {
     reader r = {.b = b};
     b->cache = lh_allocate_zeroed(CACHE_SLOTS, sizeof *b->cache);
     lh_status status = b->cache != NULL ? lh_bpe_pattern_open(&b->pattern) : LH_EMEMORY;
-    if (status == LH_OK) status = read_vocabulary(&r, folder);
+    if (status == LH_OK) status = read_vocabulary(&r, folder, digest);
     if (status != LH_OK) {
         close_vocabulary(b);
         return status;

@@ -14,6 +14,7 @@
 
 extern "C" {
 #include "datasets/corpus.h"
+#include "datasets/digest.h"
 #include "datasets/tokenizer.h"
 #include "datasets/utf8.h"
 }
@@ -33,7 +34,9 @@ lh_status find_model(const char *argument, char path[LH_PATH_BYTES]) {
         std::memcpy(path, name.c_str(), name.size() + 1);
         return LH_OK;
     }
-    if (lh_data_find(("sentencepiece/" + name + ".model").c_str(), path)) return LH_OK;
+    bool found = false;
+    LH_TRY(lh_data_find(("sentencepiece/" + name + ".model").c_str(), path, &found));
+    if (found) return LH_OK;
     return lh_fail(
         LH_EIO,
         "no tokenizer model '%s': expected a file that ends in .model, or %s.model in the folder "
@@ -41,9 +44,10 @@ lh_status find_model(const char *argument, char path[LH_PATH_BYTES]) {
         argument, argument);
 }
 
-lh_status open_model(const char *argument, void **instance) {
+lh_status open_model(const char *argument, uint64_t *digest, void **instance) {
     char path[LH_PATH_BYTES];
     LH_TRY(find_model(argument, path));
+    LH_TRY(lh_digest_file(path, digest));
     auto *processor = new (std::nothrow) SentencePieceProcessor;
     if (processor == nullptr) return lh_fail(LH_EMEMORY, "out of memory for a tokenizer");
     const auto status = processor->Load(path);

@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "datasets/corpus.h"
+#include "datasets/digest.h"
 #include "datasets/tokenizer.h"
 #include "datasets/utf8.h"
 #include "harness/engine/atomic_file.h"
@@ -187,12 +188,14 @@ static lh_status read_vocabulary(subwords *s, const char *path) {
 /* "ende-32k" is a file of the data folders, "x/y.subwords" a path. */
 static lh_status find_vocabulary(const char *argument, char path[LH_PATH_BYTES]) {
     char name[LH_PATH_BYTES];
+    bool found = false;
     const size_t length = strlen(argument);
     const bool file = length > 9 && strcmp(argument + length - 9, ".subwords") == 0;
     (void)snprintf(path, LH_PATH_BYTES, "%s", argument);
     if (file) return LH_OK;
     (void)snprintf(name, sizeof name, "sentencepiece/%.3900s.subwords", argument);
-    if (lh_data_find(name, path)) return LH_OK;
+    LH_TRY(lh_data_find(name, path, &found));
+    if (found) return LH_OK;
     return lh_fail(
         LH_EIO,
         "no subwords '%s': expected a file that ends in .subwords, or %s.subwords in the "
@@ -200,9 +203,10 @@ static lh_status find_vocabulary(const char *argument, char path[LH_PATH_BYTES])
         argument, argument);
 }
 
-static lh_status open_subwords(const char *argument, void **instance) {
+static lh_status open_subwords(const char *argument, uint64_t *digest, void **instance) {
     char path[LH_PATH_BYTES];
     LH_TRY(find_vocabulary(argument, path));
+    LH_TRY(lh_digest_file(path, digest));
     subwords *s = lh_allocate_zeroed(1, sizeof *s);
     if (s == NULL) return LH_EMEMORY;
     const lh_status status = read_vocabulary(s, path);

@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "datasets/digest.h"
 #include "datasets/tokenizer.h"
 #include "datasets/words.h"
 
-static lh_status open_words(const char *argument, void **instance) {
+static lh_status open_words(const char *argument, uint64_t *digest, void **instance) {
     lh_words *words = NULL;
+    LH_TRY(lh_digest_file(argument, digest));
     LH_TRY(lh_words_read(argument, &words));
     *instance = words;
     return LH_OK;

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "datasets/bpe.h"
 #include "datasets/corpus.h"
+#include "datasets/digest.h"
 #include "datasets/tokenizer.h"
 #include "datasets/words.h"
 #include "harness/engine/atomic_file.h"
@@ -173,7 +173,7 @@ static uint64_t digest_of(const corpora *from) {
     uint64_t digest = 0;
     for (int i = 0; i < from->count; ++i) {
         const uint64_t one = lh_corpus_digest(from->at[i]);
-        digest = XXH3_64bits_withSeed(&one, sizeof one, digest);
+        digest = lh_digest_mix(digest, &one, sizeof one);
     }
     return digest;
 }

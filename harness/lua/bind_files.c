@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "datasets/corpus.h"
+#include "datasets/digest.h"
 #include "harness/engine/atomic_file.h"
 #include "harness/lua/bind.h"
 
@@ -259,7 +260,8 @@ static int remove_file(lua_State *lua) {
 /* data_folders() -> array of where data are looked for. */
 static int data_folders(lua_State *lua) {
     char path[LH_DATA_FOLDERS][LH_PATH_BYTES];
-    const int count = lh_data_folders(path);
+    int count = 0;
+    lh_lua_check(lua, lh_data_folders(path, &count));
     lua_newtable(lua);
     for (int i = 0; i < count; ++i) {
         lua_pushstring(lua, path[i]);
@@ -324,6 +326,25 @@ static int hash(lua_State *lua) {
     return 1;
 }
 
+static lh_status digest_kept(const char *path, uint64_t *digest) {
+    lh_digests *digests = NULL;
+    LH_TRY(lh_digests_create(&digests));
+    const lh_status status = lh_digests_file(digests, path, digest);
+    if (status == LH_OK) lh_digests_keep(digests);
+    lh_digests_destroy(digests);
+    return status;
+}
+
+/* file_digest(path) -> 16 hexadecimal digits of the file's content; kept (datasets/digest.h). */
+static int file_digest(lua_State *lua) {
+    uint64_t digest = 0;
+    char hex[17];
+    lh_lua_check(lua, digest_kept(luaL_checkstring(lua, 1), &digest));
+    (void)snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
+    lua_pushstring(lua, hex);
+    return 1;
+}
+
 const luaL_Reg lh_lua_files[] = {{"read_csv", read_csv},
                                  {"check_writable", check_writable},
                                  {"csv_field", csv_field},
@@ -341,4 +362,5 @@ const luaL_Reg lh_lua_files[] = {{"read_csv", read_csv},
                                  {"cache_folder", cache_folder},
                                  {"lock", lock},
                                  {"hash", hash},
+                                 {"file_digest", file_digest},
                                  {NULL, NULL}};

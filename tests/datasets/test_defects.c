@@ -57,7 +57,7 @@ TEST(functions_are_read_and_their_words_joined) {
     check_text(defects, LH_TRAIN, 1, "g h", false);
     check_text(defects, LH_VALID, 0, "a", false);
     check_text(defects, LH_TEST, 0, "b </s> c", true); /* what looks like a token is text */
-    CHECK_STR(lh_defects_source(defects), "devign (4 functions in the folder)");
+    CHECK_STR(lh_defects_source(defects), "devign (4 functions in devign/)");
     lh_defects_destroy(defects);
 }
 
@@ -84,9 +84,11 @@ TEST(ids_that_the_vocabulary_lacks_stand_behind_it) {
 /* CodeT5's vocabulary: 32,000 entries and 100 sentinels. */
 TEST(ids_of_codet5_are_the_published_ones) {
     char path[LH_PATH_BYTES];
+    bool found = false;
     lh_defects *defects = NULL;
     REQUIRE(make_root() && setenv("LONGHAUL_DATA", given_data(), 1) == 0);
-    if (!lh_data_find("codet5-bpe/codet5-vocab.json", path)) SKIP("no CodeT5 vocabulary here");
+    REQUIRE_OK(lh_data_find("codet5-bpe/codet5-vocab.json", path, &found));
+    if (!found) SKIP("no CodeT5 vocabulary here");
     REQUIRE_OK(open_defects("bpe:codet5", 64, 1, &defects));
     const lh_defects_ids *ids = lh_defects_ids_of(defects);
     CHECK_EQ_INT(ids->vocabulary, 32100);
@@ -193,7 +195,7 @@ TEST(without_data_the_generator_serves) {
     lh_defects *defects = NULL;
     REQUIRE(make_root());
     REQUIRE_OK(open_defects("bytes", 64, 0, &defects));
-    CHECK_STR(lh_defects_source(defects), "devign (embedded generator)");
+    CHECK_STR(lh_defects_source(defects), "embedded generator (devign)");
     CHECK_EQ_INT(lh_defects_count(defects, LH_TRAIN), 40);
     CHECK_EQ_INT(lh_defects_count(defects, LH_TEST), 20);
     lh_defects_destroy(defects);

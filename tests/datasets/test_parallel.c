@@ -88,7 +88,8 @@ TEST(lines_are_paired_and_end) {
     REQUIRE(write_texts());
     REQUIRE_OK(open_parallel("name=wmt tokens=bytes", &parallel));
     CHECK_EQ_INT(lh_parallel_pairs(parallel, LH_TRAIN), 3); /* one has an empty line */
-    CHECK_CONTAINS(lh_parallel_source(parallel), "3 pairs in the data folder, 3 with an empty");
+    CHECK_CONTAINS(lh_parallel_source(parallel),
+                   "wmt (3 pairs, 3 with an empty line left out, in wmt/)");
     const lh_pair pair = lh_parallel_pair(parallel, LH_TEST, 1);
     CHECK(pair.text_bytes == 10 && memcmp(pair.text, "zwei Hunde", 10) == 0);
     REQUIRE(pair.source_count == 10 && pair.target_count == 11);
@@ -105,15 +106,17 @@ TEST(lines_are_paired_and_end) {
 
 TEST(the_digest_is_of_the_text) {
     lh_parallel *parallel = NULL;
-    uint64_t digest[3];
-    for (int i = 0; i < 3; ++i) {
+    uint64_t digest[4];
+    for (int i = 0; i < 4; ++i) {
         REQUIRE(write_texts());
         if (i == 2) write_string("wmt/valid.en", "a cat\n two dogs \n\nfour\n");
+        if (i == 3) write_string("wmt/test.de", "eine Katze\nzwei Hunds\r\nnichts\ndrei Vögel");
         REQUIRE_OK(open_parallel("name=wmt tokens=bytes", &parallel));
         digest[i] = lh_parallel_digest(parallel);
         lh_parallel_destroy(parallel);
     }
     CHECK(digest[0] == digest[1] && digest[0] != digest[2]);
+    CHECK(digest[0] != digest[3] && digest[2] != digest[3]);
 }
 
 TEST(a_vocabulary_is_trained_on_both_sides) {

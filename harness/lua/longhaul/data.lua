@@ -31,6 +31,19 @@ function data.weights(name)
     .. "(`longhaul data fetch %s`)"):format(name, name, name), 0)
 end
 
+local told = {}
+
+--- Says on standard error which data a command reads, each once: a generator that stands in for a
+--- name is not to be mistaken for the corpus.
+function data.tell(source)
+  if told[source] then return end
+  told[source] = true
+  local kind, root = source:match "^embedded generator %((.*)%)$", os.getenv "LONGHAUL_DATA"
+  local stands_in = kind and (root or "") ~= "" and not core.exists(root .. "/" .. kind)
+  io.stderr:write(("data: %s%s\n"):format(source,
+    stands_in and ("; LONGHAUL_DATA has no '%s'"):format(kind) or ""))
+end
+
 -- ---- list ----
 
 local function sizes(folder)
@@ -52,8 +65,9 @@ local function print_corpus(...) print(("%-20s %8s %8s  %s"):format(...)) end
 --- Prints what is here and what could be fetched.
 function data.list()
   local here = { vocabularies = true } -- no corpus: trained vocabularies lie there
+  local folders = core.data_folders()
   print_corpus("NAME", "FILES", "BYTES", "WHERE")
-  for _, folder in ipairs(core.data_folders()) do
+  for _, folder in ipairs(folders) do
     for _, name in ipairs(core.list_folder(folder)) do
       if core.is_folder(folder .. "/" .. name) and not here[name] then
         here[name] = true

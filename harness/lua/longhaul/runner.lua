@@ -278,6 +278,7 @@ end
 -- "failed" or "interrupted".
 function run_one(run, results, machine, settings, title)
   run.id = runner.identity(run)
+  if ranks.first then data.tell(task_info(run.row.task).data) end
   local lock_file = results:checkpoint(run.id) .. ".lock"
   local lock <close> = ranks.first and core.lock(lock_file, not settings.wait) or nil
   local verdict = ranks.decide(function()

@@ -21,7 +21,7 @@ static char checkpoint[64];
 /* Programs of several builds may run side by side; none finds data. */
 __attribute__((constructor)) static void prepare(void) {
     (void)snprintf(checkpoint, sizeof checkpoint, "/tmp/longhaul-test-defect-%ld", (long)getpid());
-    (void)setenv("LONGHAUL_DATA", "/nonexistent", 1);
+    (void)unsetenv("LONGHAUL_DATA");
     (void)setenv("XDG_CACHE_HOME", "/nonexistent", 1);
 }
 

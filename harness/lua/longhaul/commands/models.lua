@@ -102,6 +102,7 @@ end
 local function train(values)
   if values.out then core.check_writable(values.out) end
   local session <close> = session_of(values)
+  data.tell(session:info().data)
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
   local shown = progress.new(values.model)
   if not session:train(values.snapshot, function(p) shown:show(p) end) then
@@ -117,6 +118,7 @@ local function evaluate(values)
   if split ~= "valid" and split ~= "test" then command.misuse(("--split is valid or test, not '%s'"):format(split)) end
   local session <close> = session_of(values)
   if not values.weights then command.misuse("eval needs --weights FILE.safetensors") end
+  data.tell(session:info().data)
   session:load_weights(data.weights(values.weights))
   print_metrics(session:evaluate(split) or {})
 end

@@ -1,0 +1,264 @@
+/* The kept digests: a magic word, how many there are, so many entries in order, and XXH3 of all
+ * before. */
+#define XXH_STATIC_LINKING_ONLY /* a state without an allocation of its own */
+#include "datasets/digest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "datasets/corpus.h"
+#include "harness/engine/atomic_file.h"
+
+enum { BLOCK_BYTES = 1 << 20 };
+static const char magic[8] = "LHDIGST1";
+
+/* A file as it was when it was read. */
+typedef struct entry {
+    uint64_t path; /* its XXH3 */
+    uint64_t device, inode, size;
+    int64_t modified, changed; /* nanoseconds */
+    uint64_t digest;           /* of the content alone */
+} entry;
+
+typedef struct entries {
+    entry *at;
+    size_t count, capacity;
+} entries;
+
+struct lh_digests {
+    entries kept, fresh; /* kept: in order */
+};
+
+/* ---- digests ---- */
+
+uint64_t lh_digest_mix(uint64_t digest, const void *data, size_t bytes) {
+    return XXH3_64bits_withSeed(data, bytes, digest);
+}
+
+uint64_t lh_digest_text(uint64_t digest, const char *text) {
+    return lh_digest_mix(digest, text, strlen(text));
+}
+
+static lh_status read_blocks(FILE *stream, const char *path, XXH3_state_t *state, char *block) {
+    for (;;) {
+        const size_t got = lh_fault() ? 0 : fread(block, 1, BLOCK_BYTES, stream);
+        if (got > 0) (void)XXH3_64bits_update(state, block, got);
+        if (got == BLOCK_BYTES) continue;
+        if (feof(stream)) return LH_OK;
+        return lh_fail(LH_EIO, "%s: cannot be read", path);
+    }
+}
+
+/* The content alone. */
+static lh_status read_content(const char *path, uint64_t *content) {
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    FILE *stream = lh_fault() ? NULL : fopen(path, "rb");
+    if (stream == NULL) return lh_fail(LH_EIO, "%s: cannot be read", path);
+    char *block = lh_allocate(BLOCK_BYTES);
+    const lh_status status = block != NULL ? read_blocks(stream, path, &state, block) : LH_EMEMORY;
+    *content = XXH3_64bits_digest(&state);
+    free(block);
+    (void)fclose(stream);
+    return status;
+}
+
+lh_status lh_digest_file(const char *path, uint64_t *digest) {
+    uint64_t content = 0;
+    LH_TRY(read_content(path, &content));
+    *digest = lh_digest_mix(*digest, &content, sizeof content);
+    return LH_OK;
+}
+
+/* ---- entries ---- */
+
+static bool add_entry(entries *list, const entry *added) {
+    if (list->count == list->capacity) {
+        const size_t capacity = 2 * list->capacity + 64;
+        entry *at = lh_reallocate(list->at, capacity * sizeof *at);
+        if (at == NULL) return false;
+        list->at = at;
+        list->capacity = capacity;
+    }
+    list->at[list->count++] = *added;
+    return true;
+}
+
+static int by_path(const void *a, const void *b) {
+    const uint64_t left = ((const entry *)a)->path, right = ((const entry *)b)->path;
+    return (left > right) - (left < right);
+}
+
+static int64_t nanoseconds(struct timespec moment) {
+    return (int64_t)moment.tv_sec * 1000000000 + moment.tv_nsec;
+}
+
+static lh_status describe(const char *path, entry *out) {
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return lh_fail(LH_EIO, "%s: cannot be read: %s", path, strerror(errno));
+    *out = (entry){.path = XXH3_64bits(path, strlen(path)),
+                   .device = (uint64_t)status.st_dev,
+                   .inode = (uint64_t)status.st_ino,
+                   .size = (uint64_t)status.st_size,
+                   .modified = nanoseconds(status.st_mtim),
+                   .changed = nanoseconds(status.st_ctim)};
+    return LH_OK;
+}
+
+static bool is_unchanged(const entry *known, const entry *now) {
+    return known->device == now->device && known->inode == now->inode && known->size == now->size &&
+           known->modified == now->modified && known->changed == now->changed;
+}
+
+/* Whether it last changed so long ago that another change shows in its times. */
+static bool is_settled(const entry *now) {
+    struct timespec moment;
+    (void)clock_gettime(CLOCK_REALTIME, &moment);
+    const int64_t latest = nanoseconds(moment) - 1000000000;
+    return now->modified < latest && now->changed < latest;
+}
+
+lh_status lh_digests_file(lh_digests *digests, const char *path, uint64_t *digest) {
+    entry now;
+    LH_TRY(describe(path, &now));
+    const entry *known = bsearch(&now, digests->kept.at, digests->kept.count, sizeof now, by_path);
+    if (known != NULL && is_unchanged(known, &now)) {
+        now.digest = known->digest;
+    } else {
+        const bool settled = is_settled(&now);
+        LH_TRY(read_content(path, &now.digest));
+        if (settled && !add_entry(&digests->fresh, &now)) return LH_EMEMORY;
+    }
+    *digest = lh_digest_mix(*digest, &now.digest, sizeof now.digest);
+    return LH_OK;
+}
+
+/* ---- the file ---- */
+
+/* Its path; false when there is no cache folder. */
+static bool find_store(char path[LH_PATH_BYTES]) {
+    char folder[LH_PATH_BYTES];
+    lh_cache_folder(folder);
+    const int length = snprintf(path, LH_PATH_BYTES, "%s/digests", folder);
+    return folder[0] != '\0' && length < LH_PATH_BYTES;
+}
+
+/* Where the image's entries begin, and how many they are; NULL when anything is amiss. */
+static const char *entries_of(const char *image, size_t bytes, uint64_t *count) {
+    const size_t frame = sizeof magic + 2 * sizeof(uint64_t);
+    uint64_t sum = 0;
+    if (bytes < frame || memcmp(image, magic, sizeof magic) != 0) return NULL;
+    memcpy(count, image + sizeof magic, sizeof *count);
+    memcpy(&sum, image + bytes - sizeof sum, sizeof sum);
+    if (*count != (bytes - frame) / sizeof(entry) || (bytes - frame) % sizeof(entry) != 0)
+        return NULL;
+    if (XXH3_64bits(image, bytes - sizeof sum) != sum) return NULL;
+    return image + sizeof magic + sizeof *count;
+}
+
+static bool read_store(const char *path, entries *out) {
+    void *image = NULL;
+    size_t bytes = 0;
+    uint64_t count = 0;
+    if (access(path, R_OK) != 0 || lh_file_read_all(path, &image, &bytes) != LH_OK) return false;
+    const char *from = entries_of(image, bytes, &count);
+    entry *at = from != NULL ? lh_allocate((size_t)(count + 1) * sizeof *at) : NULL;
+    if (at != NULL) {
+        memcpy(at, from, (size_t)count * sizeof *at);
+        *out = (entries){.at = at, .count = (size_t)count, .capacity = (size_t)count + 1};
+    }
+    free(image);
+    return at != NULL;
+}
+
+static lh_status write_store(const char *path, const entries *list) {
+    const size_t size = list->count * sizeof *list->at,
+                 bytes = sizeof magic + sizeof(uint64_t) + size;
+    const uint64_t count = list->count;
+    lh_atomic_file *file = NULL;
+    char *image = lh_allocate(bytes);
+    if (image == NULL) return LH_EMEMORY;
+    memcpy(image, magic, sizeof magic);
+    memcpy(image + sizeof magic, &count, sizeof count);
+    memcpy(image + sizeof magic + sizeof count, list->at, size);
+    const uint64_t sum = XXH3_64bits(image, bytes);
+    lh_status status = lh_atomic_file_open(path, &file);
+    if (status == LH_OK) status = lh_atomic_file_write(file, image, bytes);
+    if (status == LH_OK) status = lh_atomic_file_write(file, &sum, sizeof sum);
+    free(image);
+    if (status == LH_OK) return lh_atomic_file_commit(file);
+    lh_atomic_file_abandon(file);
+    return status;
+}
+
+/* Those of `list` whose path `added` does not have, then `added`, in order. */
+static lh_status merge(entries *list, entries *added) {
+    entries all = {0};
+    lh_status status = LH_OK;
+    qsort(added->at, added->count, sizeof *added->at, by_path);
+    for (size_t i = 0; status == LH_OK && i < list->count; ++i) {
+        const bool again =
+            bsearch(&list->at[i], added->at, added->count, sizeof *added->at, by_path) != NULL;
+        if (!again && !add_entry(&all, &list->at[i])) status = LH_EMEMORY;
+    }
+    for (size_t i = 0; status == LH_OK && i < added->count; ++i) {
+        const bool again = i > 0 && added->at[i].path == added->at[i - 1].path;
+        if (!again && !add_entry(&all, &added->at[i])) status = LH_EMEMORY;
+    }
+    if (all.count > 0) qsort(all.at, all.count, sizeof *all.at, by_path);
+    free(list->at);
+    *list = all;
+    return status;
+}
+
+/* Holds <path>.lock, so that processes add one after the other; -1 when it cannot. Makes the
+ * folder. */
+static int lock_store(const char *path) {
+    char name[LH_PATH_BYTES + 8];
+    (void)snprintf(name, sizeof name, "%.*s", (int)(strrchr(path, '/') - path), path);
+    if (lh_make_folder(name) != LH_OK) return -1;
+    (void)snprintf(name, sizeof name, "%s.lock", path);
+    const int file = lh_fault() ? -1 : open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (file < 0 || fcntl(file, F_SETLKW, &whole) == 0) return file;
+    (void)close(file);
+    return -1;
+}
+
+void lh_digests_keep(lh_digests *digests) {
+    char path[LH_PATH_BYTES];
+    if (digests->fresh.count == 0) return;
+    const int lock = find_store(path) ? lock_store(path) : -1;
+    if (lock >= 0) {
+        entries now = {0};
+        (void)read_store(path, &now);
+        if (merge(&now, &digests->fresh) == LH_OK) (void)write_store(path, &now);
+        free(now.at);
+        (void)close(lock);
+        digests->fresh.count = 0;
+    }
+    lh_error_clear(); /* what went wrong costs time, nothing else */
+}
+
+lh_status lh_digests_create(lh_digests **out) {
+    char path[LH_PATH_BYTES];
+    *out = lh_allocate_zeroed(1, sizeof **out);
+    if (*out == NULL) return LH_EMEMORY;
+    if (!find_store(path) || !read_store(path, &(*out)->kept)) lh_error_clear();
+    return LH_OK;
+}
+
+void lh_digests_destroy(lh_digests *digests) {
+    if (digests == NULL) return;
+    free(digests->kept.at);
+    free(digests->fresh.at);
+    free(digests);
+}
