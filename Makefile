@@ -22,6 +22,7 @@ PAPER    ?= brt#                 reproduce-table1: a paper, or all
 SCALE    ?= small#               smoke, small, medium, gpu, paper
 DEVICE   ?= cpu
 SEEDS    ?=#                     how many; default: what the experiment says
+FROM     ?= reference#           figures: from the committed runs; own: from those in results/
 BACKEND  ?= cpu#                 conformance: cpu, cudasim or cuda
 KERNEL   ?=#                     conformance: one kernel; default: all
 CORPUS   ?= enwik8#              data-fetch
@@ -368,9 +369,8 @@ deps-bundle: $(program) ## Gather what is linked into $(O)/deps, for make DEPS= 
 	$(Q)printf '%s\n' $(bundled_headers) | CC='$(CC)' CXX='$(CXX)' \
 	    scripts/deps-bundle.sh $(O)/deps $(program) '$(LIB_CPPFLAGS) -DPCRE2_CODE_UNIT_WIDTH=8'
 
-figures: $(program) ## Draw every chart again from the results at SCALE
-	$(Q)for script in $$(grep -l 'lh\.experiment' experiments/*/*.lua); do \
-	    $(program) plot $$script --scale $(SCALE) || exit 1; done
+figures: $(program) ## Draw the papers' figures, and every other chart, from the runs of FROM, with a page
+	$(Q)$(program) figures --from $(FROM)
 
 claims: $(program) ## Check the papers' claims against the results at SCALE
 	$(Q)$(program) run experiments/claims.lua --scale $(SCALE)

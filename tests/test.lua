@@ -18,10 +18,13 @@ end
 
 function t.test(name, body)
   local ok, message = xpcall(body, function(text)
-    return type(text) == "string" and text or debug.traceback(show(text))
+    if type(text) == "string" or getmetatable(text) == t.skips then return text end
+    return debug.traceback(show(text))
   end)
   if ok then
     passed = passed + 1
+  elseif getmetatable(message) == t.skips then
+    print(("%s: skipped: %s"):format(name, message.reason))
   else
     failed = failed + 1
     print(name .. ": " .. message)
@@ -55,6 +58,12 @@ function t.fails(body, part)
     fail("error %s, expected in it %s", show(message), show(part))
   end
 end
+
+-- What t.skip raises.
+t.skips = {}
+
+-- Ends a test that cannot be made here; it is printed and counts neither as passed nor as failed.
+function t.skip(reason) error(setmetatable({ reason = reason }, t.skips), 0) end
 
 function t.finish()
   if passed + failed == 0 then

@@ -1,11 +1,14 @@
 -- Charts of an experiment: loss curves always, and what bench:plot declared. One chart per dataset, but for boxes and
--- columns, which show all of them.
+-- columns, which show all of them. A chart is a value first: { template = plots/<template>.gp, title =, x_title =,
+-- y_title =, blocks = { { name, data } ... }, settings = { { name, value } ... }, after = lines of gnuplot }, so that what
+-- is drawn can be read without drawing it.
 local boxes = require "longhaul.report.boxes"
 local columns = require "longhaul.report.columns"
 local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
 local label = require "longhaul.report.label"
 local metrics = require "longhaul.metrics"
+local quote = require "longhaul.report.quote"
 local recurrence = require "longhaul.report.recurrence"
 local store = require "longhaul.store"
 
@@ -41,22 +44,24 @@ local function rows_of(experiment, dataset)
   return rows
 end
 
-local function titles(view, plot, what, dataset, x, y)
-  local title = plot.title or ("%s, %s: %s (scale %s)"):format(view.experiment.name, dataset, what,
-    view.scale)
-  return {
-    gnuplot.assign("chart_title", title), gnuplot.assign("x_title", metrics.title(x)),
-    gnuplot.assign("y_title", metrics.title(y)),
-  }
+local function title_of(view, plot, what, dataset)
+  return plot.title or ("%s, %s: %s (scale %s)"):format(view.experiment.name, dataset, what, view.scale)
 end
 
+local function new_chart(template, title, x, y)
+  return gnuplot.new(template, title, metrics.title(x), metrics.title(y))
+end
+
+-- Adds blocks of data and what the template asks for beside them, as { name, value } ...
+local function add_blocks(made, blocks) table.move(blocks, 1, #blocks, #made.blocks + 1, made.blocks) end
+
+local function add_settings(made, pairs_of) table.move(pairs_of, 1, #pairs_of, #made.settings + 1, made.settings) end
+
 -- What lines.gp draws: a curve per name, with points on it (`marks`), a band around it.
-local function add_curves(lines, curves, names, look)
-  table.insert(lines, gnuplot.block("data", curves))
-  for _, pair in ipairs { { "series", #curves }, { "names", names }, { "marks", look.marks and 1 or 0 },
-    { "band", look.band and 1 or 0 } } do
-    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
-  end
+local function add_curves(made, curves, names, look)
+  add_blocks(made, { { "data", curves } })
+  add_settings(made, { { "series", #curves }, { "names", names }, { "marks", look.marks and 1 or 0 },
+    { "band", look.band and 1 or 0 } })
 end
 
 -- ---- loss curves ----
@@ -122,10 +127,10 @@ local function loss(view, plot, dataset)
     end
   end
   if #curves == 0 then return nil end
-  local lines = titles(view, plot, "training loss", dataset, "step", unit)
-  add_curves(lines, curves, names, { marks = false })
-  lines.after = { loss_range(curves) }
-  return "lines", lines
+  local made = new_chart("lines", title_of(view, plot, "training loss", dataset), "step", unit)
+  add_curves(made, curves, names, { marks = false })
+  made.after = { loss_range(curves) }
+  return made
 end
 
 -- ---- lines over a factor ----
@@ -203,10 +208,10 @@ local function sweep(view, plot, dataset)
   end
   local what = metrics.title(y)
   if plot.relative_to then what = ("%s relative to %s"):format(what, plot.relative_to) end
-  local lines = titles(view, plot, what, dataset, x, y)
-  add_curves(lines, blocks, names, { marks = true, band = plot.band })
-  lines.after = { x_log and "set logscale x 2" or "", y_log and logarithmic(blocks) or "" }
-  return "lines", lines
+  local made = new_chart("lines", title_of(view, plot, what, dataset), x, y)
+  add_curves(made, blocks, names, { marks = true, band = plot.band })
+  made.after = { x_log and "set logscale x 2" or "", y_log and logarithmic(blocks) or "" }
+  return made
 end
 
 -- ---- pareto ----
@@ -300,23 +305,21 @@ local function pareto(view, plot, dataset)
   front[#front + 1] = { sx.high, front[#front][2] }
   local labels = place_labels(points, front, sx, sy)
   local what = ("%s against %s"):format(metrics.title(y), metrics.title(x))
-  local lines = titles(view, plot, what, dataset, x, y)
-  for _, block in ipairs { { "points", points }, { "front", front }, { "labels", labels } } do
-    table.insert(lines, gnuplot.block(block[1], { block[2] }))
-  end
-  local frontier = plot.frontier == false and 0 or 1
-  for _, pair in ipairs { { "groups", #names }, { "names", names }, { "frontier", frontier } } do
-    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
-  end
-  lines.after = {
+  local made = new_chart("pareto", title_of(view, plot, what, dataset), x, y)
+  add_blocks(made, { { "points", { points } }, { "front", { front } }, { "labels", { labels } } })
+  add_settings(made, { { "groups", #names }, { "names", names }, { "frontier", plot.frontier == false and 0 or 1 } })
+  made.after = {
     ("set xrange [%.10g:%.10g]"):format(sx.low, sx.high),
       ("set yrange [%.10g:%.10g]"):format(sy.low, sy.high),
     x_log and "set logscale x" or "", y_log and "set logscale y" or "",
   }
-  return "pareto", lines
+  return made
 end
 
 -- ---- bars ----
+
+-- Where an axis from 0 on ends; gnuplot refuses one without length, where all values are 0.
+local function upper_limit(room, highest) return highest > 0 and room * highest or 1 end
 
 local function bars(view, plot, dataset)
   local y = axis(plot.y)
@@ -331,12 +334,10 @@ local function bars(view, plot, dataset)
     end
   end
   if #list == 0 then return nil end
-  local lines = titles(view, plot, metrics.title(y), dataset, y, "")
-  table.insert(lines, gnuplot.block("bars", { list }))
-  for _, pair in ipairs { { "rows", #list }, { "labels", labels }, { "limit", 1.15 * limit } } do
-    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
-  end
-  return "bars", lines
+  local made = new_chart("bars", title_of(view, plot, metrics.title(y), dataset), y, "")
+  add_blocks(made, { { "bars", { list } } })
+  add_settings(made, { { "rows", #list }, { "labels", labels }, { "limit", upper_limit(1.15, limit) } })
+  return made
 end
 
 -- ---- recurrence encodings ----
@@ -352,9 +353,10 @@ local function recurrence_patterns(view, plot, dataset)
   end
   if #curves == 0 then return nil end
   local what = ("recurrence encodings of layer %d"):format(plot.layer)
-  local lines = titles(view, plot, what, dataset, "lag", "weight")
-  add_curves(lines, curves, names, { marks = true })
-  return "lines", lines
+  local made = new_chart("lines", title_of(view, plot, what, dataset), "lag", "weight")
+  add_curves(made, curves, names, { marks = true })
+  made.after = { ("set xrange [0:%d]"):format(#curves[1] - 1) }
+  return made
 end
 
 -- What recurrence encodings add to the heads of a layer while the trained model reads `input`, a string of letters of the
@@ -370,12 +372,13 @@ local function head_outputs(view, plot, dataset)
     for t, value in ipairs(values) do curves[h][t] = { t, value, n = 2 } end
   end
   names = select(2, recurrence.patterns(row.model, view.store:read_probes(run.run_id), plot.layer))
-  local lines = titles(view, plot, ("outputs of layer %d"):format(plot.layer), dataset, "input", "added by the encoding, mean over the head's width")
-  add_curves(lines, curves, names, { marks = true })
+  local title = title_of(view, plot, ("outputs of layer %d"):format(plot.layer), dataset)
+  local made = new_chart("lines", title, "input", "added by the encoding, mean over the head's width")
+  add_curves(made, curves, names, { marks = true })
   local letters = {}
   for t = 1, #plot.input do letters[t] = ("%s %d"):format(gnuplot.quoted(plot.input:sub(t, t)), t) end
-  lines.after = { ("set xtics (%s)"):format(table.concat(letters, ", ")) }
-  return "lines", lines
+  made.after = { ("set xtics (%s)"):format(table.concat(letters, ", ")) }
+  return made
 end
 
 -- ---- what layers say of themselves ----
@@ -413,16 +416,12 @@ local function box_plot(view, plot)
   end
   if #blocks == 0 then return nil end
   local room = math.max(0.05 * (high - low), 1e-3)
-  local lines = titles(view, plot, metrics.title(plot.y), "all layers", "", plot.y)
+  local made = new_chart("boxes", title_of(view, plot, metrics.title(plot.y), "all layers"), "", plot.y)
   -- an empty block would be an error in gnuplot
   if #outliers == 0 then outliers[1] = { 0, low, "" } end
-  for _, block in ipairs { { "boxes", blocks }, { "outliers", outliers } } do
-    table.insert(lines, gnuplot.block(block[1], { block[2] }))
-  end
-  for _, pair in ipairs { { "boxes", #blocks }, { "names", names }, { "low_limit", low - room }, { "high_limit", high + room } } do
-    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
-  end
-  return "boxes", lines
+  add_blocks(made, { { "boxes", { blocks } }, { "outliers", { outliers } } })
+  add_settings(made, { { "boxes", #blocks }, { "names", names }, { "low_limit", low - room }, { "high_limit", high + room } })
+  return made
 end
 
 -- ---- columns ----
@@ -430,18 +429,16 @@ end
 local function column_chart(view, plot)
   local function value(row, dataset) return (view.results:value(row, plot.y, dataset)) end
   local function rest(row, dataset) return value(plot.without:format(row), dataset) end
-  local made = columns.layout(plot.rows, view.results.datasets, value, plot.without and rest)
-  if #made.bars == 0 then return nil end
+  local laid = columns.layout(plot.rows, view.results.datasets, value, plot.without and rest)
+  if #laid.bars == 0 then return nil end
   local limit = 0
-  for _, bar in ipairs(made.bars) do limit = math.max(limit, bar[3]) end
-  local lines = titles(view, plot, metrics.title(plot.y), "all data", made.shared, plot.y)
-  for _, name in ipairs { "bars", "ticks", "clusters" } do table.insert(lines, gnuplot.block(name, { made[name] })) end
-  local names = plot.without and { plot.parts and plot.parts[1] or "without", plot.parts and plot.parts[2] or "with" } or made.members
-  for _, pair in ipairs { { "clusters", #made.clusters }, { "members", #made.members }, { "names", names },
-    { "width", made.width }, { "limit", 1.25 * limit }, { "split", plot.without and 1 or 0 } } do
-    table.insert(lines, gnuplot.assign(pair[1], pair[2]))
-  end
-  return "columns", lines
+  for _, bar in ipairs(laid.bars) do limit = math.max(limit, bar[3]) end
+  local made = new_chart("columns", title_of(view, plot, metrics.title(plot.y), "all data"), laid.shared, plot.y)
+  for _, name in ipairs { "bars", "ticks", "clusters" } do add_blocks(made, { { name, { laid[name] } } }) end
+  local names = plot.without and { plot.parts and plot.parts[1] or "without", plot.parts and plot.parts[2] or "with" } or laid.members
+  add_settings(made, { { "clusters", #laid.clusters }, { "members", #laid.members }, { "names", names },
+    { "width", laid.width }, { "limit", upper_limit(1.25, limit) }, { "split", plot.without and 1 or 0 } })
+  return made
 end
 
 -- ---- all ----
@@ -463,46 +460,89 @@ local function datasets_of(experiment)
   return list
 end
 
-local function file_name(text) return (text:gsub("[^%w_.-]+", "-"):gsub("^-+", "")) end
-
-local function draw_one(view, plot, paths)
-  local datasets = plot.dataset and { plot.dataset } or datasets_of(view.experiment)
-  if of_all_datasets[plot[1]] then datasets = { "" } end
-  for _, dataset in ipairs(datasets) do
-    local kind, lines = kinds[plot[1]](view, plot, dataset)
-    local base = plot.name or plot[1]
-    if #datasets > 1 then base = base .. "-" .. dataset end
-    if kind then
-      for _, path in ipairs(gnuplot.chart(view.folder .. "/" .. file_name(base), kind, lines)) do
-        paths[#paths + 1] = path
-      end
-    end
-  end
-end
-
 -- As `report.results` does, which needs this module.
 local function open_results(experiment, settings) return require("longhaul.report").results(experiment, settings) end
 
---- Draws all charts of an experiment into `folder`. Gives the paths, and a sentence when they could
---- not be drawn. Loss curves are left to the experiment whose runs they are.
-function chart.draw(experiment, settings, results, folder)
-  if #results.order == 0 and #experiment.sources == 0 then return {} end
-  if not gnuplot.is_available() then
-    return {},
-      "No charts: gnuplot is missing (apt-get install gnuplot-nox); `longhaul plot` draws later."
-  end
+local function view_of(experiment, settings, results)
   local view = {
-    experiment = experiment, results = results, scale = settings.scale, folder = folder,
-    store = store.at(settings.results, experiment.runs),
+    experiment = experiment, results = results, scale = settings.scale, store = store.at(settings.results, experiment.runs),
   }
   function view.open(source)
     return { rows = source.rows, results = open_results(source, settings), store = store.at(settings.results, source.runs) }
   end
-  local plots, paths = {}, {}
-  for i, plot in ipairs(experiment.plots) do plots[i] = plot end
-  if experiment.runs == experiment.name then plots[#plots + 1] = { "loss" } end
-  for _, plot in ipairs(plots) do draw_one(view, plot, paths) end
-  return paths
+  return view
+end
+
+-- The finished runs that a chart shows.
+local function runs_of(view, plot, dataset)
+  local rows, list = {}, {}
+  for _, label in ipairs(plot.rows or { plot.row }) do
+    rows[label] = true
+    if plot.without then rows[plot.without:format(label)] = true end
+  end
+  for _, source in ipairs(sources_of(view, plot)) do
+    for _, row in ipairs(source.rows) do
+      local wanted = (next(rows) == nil or rows[row.label]) and (dataset == "" or row.dataset == dataset)
+        and (not plot.dataset or row.dataset == plot.dataset)
+      local group = wanted and source.results:group(row.label, row.dataset)
+      for _, run in ipairs(group and group.done or {}) do list[#list + 1] = run end
+    end
+  end
+  return list
+end
+
+-- The chart that every experiment has.
+local always = { "loss" }
+
+-- What a chart without a value would show: "step_time_ms and bits_per_token".
+local function what_it_shows(plot)
+  if plot[1] == "outputs" then return "weights" end
+  if plot[1] == "recurrence" then return "probes" end
+  local x, y = axis(plot.x), axis(plot.y)
+  return x and y and ("%s and %s"):format(x, y) or y or "loss"
+end
+
+-- One chart with the name of its file and its runs; nil where there are none.
+local function one_chart(view, plot, dataset, name)
+  local runs = runs_of(view, plot, dataset)
+  if #runs == 0 then return nil end
+  local good, made = pcall(kinds[plot[1]], view, plot, dataset)
+  if not good then made = { failure = made } end
+  if not made then made = { lacks = what_it_shows(plot) } end
+  made.name, made.plot, made.dataset, made.runs = quote.file_name(name), plot, dataset, runs
+  return made
+end
+
+local function add_charts(list, view, plot)
+  local datasets = plot.dataset and { plot.dataset } or datasets_of(view.experiment)
+  if of_all_datasets[plot[1]] then datasets = { "" } end
+  for _, dataset in ipairs(datasets) do
+    local name = plot.name or plot[1]
+    local made = one_chart(view, plot, dataset, #datasets > 1 and ("%s-%s"):format(name, dataset) or name)
+    if made and not (made.lacks and plot == always) then list[#list + 1] = made end
+  end
+end
+
+--- The charts of an experiment as values, those that have runs; nothing is drawn. Each has its file's `name`, the `plot`
+--- that asked for it, its `dataset` ("" where it shows all) and the `runs` behind it; or `failure`, the text of an error;
+--- or `lacks`, the measurement that its runs have not. Loss curves are left to the experiment whose runs they are, and
+--- left out with `declared`.
+function chart.values(experiment, settings, results, declared)
+  local view, list = view_of(experiment, settings, results), {}
+  for _, plot in ipairs(experiment.plots) do add_charts(list, view, plot) end
+  if experiment.runs == experiment.name and not declared then add_charts(list, view, always) end
+  return list
+end
+
+--- Draws charts (of chart.values) into `folder`: sets `paths` of each, or `failure`. One that fails does not stop the
+--- others.
+function chart.draw(charts, folder)
+  for _, made in ipairs(charts) do
+    if not made.failure and not made.lacks then
+      local good, result = pcall(gnuplot.chart, folder .. "/" .. made.name, made)
+      made[good and "paths" or "failure"] = result
+    end
+  end
 end
 
 return chart

@@ -47,6 +47,9 @@ end
 
 local available
 
+--- What to say where it cannot be run.
+gnuplot.missing = "gnuplot is missing (apt-get install gnuplot-nox)"
+
 --- Whether gnuplot can be run here.
 function gnuplot.is_available()
   if available == nil then available = os.execute("gnuplot --version >/dev/null 2>&1") == true end
@@ -63,15 +66,31 @@ local function draw(program, plots, kind, output)
   file:commit()
 end
 
---- Writes <base>.gp and draws <base>.svg and <base>.png from it, whole or not at all. `lines` set
---- what the template plots/<kind>.gp needs. Gives the paths of the charts.
-function gnuplot.chart(base, kind, lines)
+--- A chart as a value: data and settings are added to it, gnuplot.chart draws it.
+function gnuplot.new(template, title, x_title, y_title)
+  return { template = template, title = title, x_title = x_title, y_title = y_title, blocks = {}, settings = {}, after = {} }
+end
+
+--- What the .gp file beside a chart says: its data and what the template asks for.
+function gnuplot.program(chart)
+  local lines = {
+    gnuplot.assign("chart_title", chart.title), gnuplot.assign("x_title", chart.x_title),
+    gnuplot.assign("y_title", chart.y_title),
+  }
+  for _, block in ipairs(chart.blocks) do lines[#lines + 1] = gnuplot.block(block[1], block[2]) end
+  for _, pair in ipairs(chart.settings) do lines[#lines + 1] = gnuplot.assign(pair[1], pair[2]) end
+  lines[#lines + 1] = 'load "style.gp"'
+  table.move(chart.after, 1, #chart.after, #lines + 1, lines)
+  lines[#lines + 1] = ('load "%s.gp"'):format(chart.template)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- Writes <base>.gp and draws <base>.svg and <base>.png from it, whole or not at all; gives the paths of the two.
+function gnuplot.chart(base, chart)
   local style = place.find("plots/style.gp")
   if not style then error("charts: plots/style.gp is not beside the program", 0) end
-  local head = table.concat(lines, "\n")
   base = quote.path(base)
-  core.write_file(base .. ".gp", ('%s\nload "style.gp"\n%s\nload "%s.gp"\n'):format(
-    head, lines.after and table.concat(lines.after, "\n") or "", kind))
+  core.write_file(base .. ".gp", gnuplot.program(chart))
   local paths = {}
   for i, format in ipairs { "svg", "png" } do
     paths[i] = base .. "." .. format

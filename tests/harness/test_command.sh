@@ -21,7 +21,7 @@ fails 2 "a bad number" "positive integer" "$longhaul" run x.lua --seeds none
 fails 2 "no script" "expected one SCRIPT.lua" "$longhaul" run
 fails 1 "an absent script" "absent.lua" "$longhaul" run "$scratch/absent.lua"
 for command in run list dry-run table plot slurm describe train eval export forward generate data bench version \
-    report lua new; do
+    report figures lua new; do
     succeeds "$command --help" "SYNOPSIS" "$longhaul" "$command" --help
 done
 succeeds "version" "blas" "$longhaul" version

@@ -1,5 +1,6 @@
 -- Box plots and columns: what is drawn, and where a chart of other experiments' rows gets them.
 local t = dofile "tests/test.lua"
+local chart = require "longhaul.report.chart"
 local boxes = require "longhaul.report.boxes"
 local columns = require "longhaul.report.columns"
 local core = require "longhaul.core"
@@ -115,10 +116,10 @@ t.test("a box has every layer of the models that have gates", function()
 end)
 
 t.test("charts are drawn of what was measured", function()
-  if not gnuplot.is_available() then return t.check(true, "no gnuplot here") end
-  local paths = report.charts(figure, settings)
-  t.equal(#paths, 4)
-  t.contains(core.read_file(folder .. "/gates-figure/gates.gp"), '"set1", "set2"')
+  local made = chart.values(figure, settings, report.results(figure, settings))
+  t.equal(#made, 2)
+  t.equal(made[1].name, "gates")
+  t.contains(gnuplot.program(made[1]), '"set1", "set2"')
   local timed = lh.experiment "gates-times"
   for _, name in ipairs { "a", "a, bare" } do
     timed:row { name, model = encoded, task = task, train = train, dataset = "set1" }
@@ -131,10 +132,31 @@ t.test("charts are drawn of what was measured", function()
   timed:plot { "columns", y = "step_time_ms", rows = { "a" }, without = "%s, bare", name = "split" }
   timed:plot { "columns", y = "step_time_ms", rows = { "a", "a, bare" }, name = "pair" }
   timed:plot { "lines", x = "step_time_ms", y = { "step_time_ms", log = true }, name = "log" }
-  t.equal(#report.charts(timed, settings), 6)
-  local low, high = core.read_file(folder .. "/gates-times/log.gp"):match "set logscale y\nset yrange %[([%d.]+):([%d.]+)%]"
+  made = chart.values(timed, settings, report.results(timed, settings))
+  t.equal(#made, 3)
+  t.contains(gnuplot.program(made[1]), "1 5 7 1")
+  local low, high = gnuplot.program(made[3]):match "set logscale y\nset yrange %[([%d.]+):([%d.]+)%]"
   t.check(tonumber(low) > 1 and tonumber(low) < 5 and tonumber(high) > 7 and tonumber(high) < 10, "room of less than a decade")
-  t.contains(core.read_file(folder .. "/gates-times/split.gp"), "1 5 7 1")
+end)
+
+t.test("gnuplot draws what it is given, as SVG and PNG", function()
+  if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
+  for _, path in ipairs { "gates-figure/gates", "gates-figure/parts" } do os.remove(("%s/%s.svg"):format(folder, path)) end
+  local paths, excuses, failed = report.charts(figure, settings)
+  t.equal(#paths, 4)
+  t.equal(#excuses + failed, 0)
+  t.contains(core.read_file(folder .. "/gates-figure/gates.svg"), "<svg")
+  t.contains(core.read_file(folder .. "/gates-figure/gates.svg"), ">set2<")
+  t.equal(core.read_file(folder .. "/gates-figure/parts.png"):sub(2, 4), "PNG")
+end)
+
+t.test("a chart that gnuplot refuses does not stop the others", function()
+  if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
+  local made = chart.values(figure, settings, report.results(figure, settings))
+  made[1].after = { "plot no_such_thing" }
+  chart.draw(made, folder .. "/gates-figure")
+  t.contains(made[1].failure, "no_such_thing")
+  t.equal(#made[2].paths, 2)
 end)
 
 t.test("what encodings add to heads is drawn over the letters that the model reads", function()
@@ -157,9 +179,15 @@ t.test("what encodings add to heads is drawn over the letters that the model rea
   t.check(heads[1][2] ~= 0)
   t.equal(heads[2][3], 0)
   t.check(heads[2][4] ~= 0, "three letters back is the first that the dilated head sees")
-  if not gnuplot.is_available() then return end
-  t.equal(#report.charts(read, settings), 2)
-  t.contains(core.read_file(folder .. "/heads/outputs.gp"), 'set xtics ("0" 1, "1" 2, "1" 3')
+  local made = chart.values(read, settings, report.results(read, settings))
+  t.equal(#made, 1)
+  t.contains(gnuplot.program(made[1]), 'set xtics ("0" 1, "1" 2, "1" 3')
+  local curves = made[1].blocks[1][2]
+  t.equal(#curves, 2)
+  for letter = 1, 8 do
+    t.equal(curves[2][letter][1], letter)
+    t.equal(curves[2][letter][2], heads[2][letter])
+  end
 end)
 
 t.test("fields that do not fit are refused", function()

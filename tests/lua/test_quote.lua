@@ -70,13 +70,11 @@ end)
 local function draw(base, names)
   local blocks = {}
   for i in ipairs(names) do blocks[i] = { { 1, i, n = 2 }, { 2, i, n = 2 } } end
-  local lines = { gnuplot.block("data", blocks) }
-  for _, pair in ipairs { { "chart_title", "`touch " .. bait .. "` \xFF" }, { "x_title", "\1" }, { "y_title", '"' }, { "series", #blocks },
-    { "names", names }, { "marks", 1 }, { "band", 0 } } do
-    lines[#lines + 1] = gnuplot.assign(pair[1], pair[2])
-  end
-  lines.after = { ("set xtics (%s 1)"):format(quote.gnuplot_tic "50 %d") }
-  local paths = gnuplot.chart(base, "lines", lines)
+  local made = gnuplot.new("lines", "`touch " .. bait .. "` \xFF", "\1", '"')
+  made.blocks = { { "data", blocks } }
+  made.settings = { { "series", #blocks }, { "names", names }, { "marks", 1 }, { "band", 0 } }
+  made.after = { ("set xtics (%s 1)"):format(quote.gnuplot_tic "50 %d") }
+  local paths = gnuplot.chart(base, made)
   t.equal(core.read_file(paths[2]):sub(1, 4), "\x89PNG")
   return core.read_file(paths[1])
 end

@@ -4,8 +4,10 @@ local results = require "longhaul.report.results"
 
 local report = {}
 
---- The results of an experiment, read through its script's rows.
+--- The results of an experiment, read through its script's rows; with `settings.recorded` as they were run, whatever data
+--- and options the script's rows would have here and now.
 function report.results(experiment, settings)
+  if settings.recorded then return results.open(settings.results, experiment.runs, settings.scale, settings.device) end
   local function planned(row) return settings.seeds or row.seeds or experiment.default_seeds end
   return results.open(settings.results, experiment.runs, settings.scale, settings.device,
     experiment.rows, planned)
@@ -45,10 +47,23 @@ function report.fits(experiment, settings)
   return paths
 end
 
---- Draws the charts; gives the paths, and a sentence when there is no gnuplot.
+--- Draws the charts; gives the paths, sentences on what was not drawn, and how many charts failed.
 function report.charts(experiment, settings)
-  return require("longhaul.report.chart").draw(experiment, settings,
-    report.results(experiment, settings), folder_of(experiment, settings))
+  local chart, gnuplot = require "longhaul.report.chart", require "longhaul.report.gnuplot"
+  local charts, paths, excuses = chart.values(experiment, settings, report.results(experiment, settings)), {}, {}
+  if #charts == 0 then return paths, excuses, 0 end
+  if not gnuplot.is_available() then
+    return paths, { "No charts: " .. gnuplot.missing .. "; `longhaul plot` draws later." }, 0
+  end
+  chart.draw(charts, folder_of(experiment, settings))
+  local failed = 0
+  for _, made in ipairs(charts) do
+    for _, path in ipairs(made.paths or {}) do paths[#paths + 1] = path end
+    local reason = made.failure or made.lacks and "the runs have no " .. made.lacks
+    if reason then excuses[#excuses + 1] = ("chart '%s' was not drawn: %s"):format(made.name, reason) end
+    if made.failure then failed = failed + 1 end
+  end
+  return paths, excuses, failed
 end
 
 --- Continues the passages that the script asks for; gives the paths.
@@ -76,11 +91,11 @@ function report.all(experiment, settings)
   for _, path in ipairs(report.tables(experiment, settings)) do files[#files + 1] = path end
   for _, path in ipairs(report.fits(experiment, settings)) do files[#files + 1] = path end
   for _, path in ipairs(report.samples(experiment, settings)) do files[#files + 1] = path end
-  local charts, excuse = report.charts(experiment, settings)
+  local charts, excuses = report.charts(experiment, settings)
   for _, path in ipairs(report.claims(experiment, settings)) do files[#files + 1] = path end
   report.print_paths("Files", files)
   report.print_paths("Charts", charts)
-  if excuse then print(excuse) end
+  for _, excuse in ipairs(excuses) do print(excuse) end
 end
 
 --- One HTML page over everything under `folder`; gives its path.

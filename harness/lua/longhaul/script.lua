@@ -51,16 +51,21 @@ function script.include(name)
   return included[path]
 end
 
---- Runs the script and gives the experiment that it returns.
-function script.load(path, settings)
+--- Runs a Lua file and gives the experiment that it returns; nil where it returns something else, as a file does that
+--- others include.
+function script.value(path, settings)
   local file = script.find(path)
   require("longhaul").configure(settings)
   fixed_random()
   folder, included = folder_of(file), {}
   local value = run_file(file)
-  if not experiment.is(value) then
-    error(("%s: a script ends with `return` and its experiment"):format(path), 0)
-  end
+  return experiment.is(value) and value or nil
+end
+
+--- Runs the script and gives the experiment that it returns.
+function script.load(path, settings)
+  local value = script.value(path, settings)
+  if not value then error(("%s: a script ends with `return` and its experiment"):format(path), 0) end
   return value
 end
 

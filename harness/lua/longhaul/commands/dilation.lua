@@ -31,29 +31,27 @@ local function bytes_of(path, first)
   return symbols
 end
 
-local function curve_lines(path, what, values, bound)
+local function lag_chart(path, what, values, bound)
   local curve, chance = {}, {}
   for lag, value in ipairs(values) do
     curve[lag], chance[lag] = { lag, value, n = 2 }, { lag, bound, n = 2 }
   end
-  return {
-    gnuplot.assign("chart_title", ("%s: %s"):format(path, what)), gnuplot.assign("x_title", "lag"),
-    gnuplot.assign("y_title", what), gnuplot.block("data", { curve, chance }), gnuplot.assign("series", 2),
-    gnuplot.assign("names", { what, "no chance above" }), gnuplot.assign("marks", 0), gnuplot.assign("band", 0),
-  }
+  local made = gnuplot.new("lines", ("%s: %s"):format(path, what), "lag", what)
+  made.blocks = { { "data", { curve, chance } } }
+  made.settings = { { "series", 2 }, { "names", { what, "no chance above" } }, { "marks", 0 }, { "band", 0 } }
+  return made
 end
 
 -- Symbols in a recurrence plot.
 local plotted = 240
 
 local function draw(path, base, what, values, bound, symbols)
-  local paths = gnuplot.chart(base .. "-lags", "lines", curve_lines(path, what, values, bound))
+  local paths = gnuplot.chart(base .. "-lags", lag_chart(path, what, values, bound))
   if symbols then
     local points = measure.points { table.unpack(symbols, 1, math.min(plotted, #symbols)) }
-    local drawn = gnuplot.chart(base .. "-recurrence", "recurrence", {
-      gnuplot.assign("chart_title", ("%s: recurrence plot"):format(path)), gnuplot.assign("x_title", "position"),
-      gnuplot.assign("y_title", "position"), gnuplot.block("points", { points }),
-    })
+    local plot = gnuplot.new("recurrence", ("%s: recurrence plot"):format(path), "position", "position")
+    plot.blocks = { { "points", { points } } }
+    local drawn = gnuplot.chart(base .. "-recurrence", plot)
     table.move(drawn, 1, #drawn, #paths + 1, paths)
   end
   for _, name in ipairs(paths) do print(name) end

@@ -100,12 +100,13 @@ end
 
 local function plot(values, rest)
   local experiment, settings = load_script(values, rest)
-  local paths, excuse = report.charts(experiment, settings)
+  local paths, excuses, failed = report.charts(experiment, settings)
   report.print_paths("Charts", paths)
-  if #paths == 0 then
-    print(excuse or ("no results at scale %s in %s/%s"):format(settings.scale, settings.results,
-      experiment.name))
+  for _, excuse in ipairs(excuses) do io.stderr:write(excuse, "\n") end
+  if #paths == 0 and #excuses == 0 then
+    print(("no results at scale %s in %s/%s"):format(settings.scale, settings.results, experiment.name))
   end
+  return failed > 0 and command.failed or command.ok
 end
 
 -- A word as the shell takes it.

@@ -1,0 +1,149 @@
+-- The page over drawn figures: those that the papers print, with what is known of the runs behind each, then the other
+-- charts of the experiments, then what was not drawn and why.
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+local figures = require "longhaul.report.figures"
+local markup = require "longhaul.report.markup"
+local place = require "longhaul.report.place"
+local quote = require "longhaul.report.quote"
+
+local gallery = {}
+
+local escape = quote.html
+
+-- The different values of a column, in the order in which they appear; more than `most` are counted.
+local function different(runs, column, most)
+  local list, seen = {}, {}
+  for _, run in ipairs(runs) do
+    local text = run[column]
+    if text and text ~= "" and not seen[text] then list[#list + 1] = text end
+    seen[text or ""] = true
+  end
+  local more = #list - most
+  if more > 0 then list[most + 1] = ("%d more"):format(more) end
+  return table.concat(list, "; ", 1, math.min(#list, most + 1))
+end
+
+local function seeds_of(runs)
+  local seen, count = {}, 0
+  for _, run in ipairs(runs) do
+    if not seen[run.seed] then count = count + 1 end
+    seen[run.seed] = true
+  end
+  return count == 1 and "1 seed" or count .. " seeds"
+end
+
+-- The days on which runs were made: "2026-11-20" or "2026-11-20 to 2026-11-22".
+local function days_of(runs)
+  local first, last
+  for _, run in ipairs(runs) do
+    local day = run.date:sub(1, 10)
+    if not first or day < first then first = day end
+    if not last or day > last then last = day end
+  end
+  return first == last and first or ("%s to %s"):format(first, last)
+end
+
+--- What a chart shows, in one paragraph of plain text: the figure of the paper, data, scale, seeds, machine, runs.
+function gallery.caption(made)
+  local words, runs = {}, made.runs
+  if made.figure then words[1] = ("%s: %s."):format(figures.name(made.figure), made.figure.shows) end
+  words[#words + 1] = ("Data: %s."):format(different(runs, "data", 3))
+  words[#words + 1] = ("Scale %s, %s, %s on %s."):format(made.scale, seeds_of(runs), made.device, different(runs, "machine", 2))
+  words[#words + 1] = ("%d run%s of %s, code %s, %s."):format(#runs, #runs == 1 and "" or "s",
+    different(runs, "experiment", 4), different(runs, "code_version", 4), days_of(runs))
+  return table.concat(words, " ")
+end
+
+-- Links to the numbers: the runs, what gnuplot was given, the chart as PNG.
+local function links(made)
+  local list = { table.unpack(made.tables) }
+  for _, ending in ipairs { ".gp", ".png" } do list[#list + 1] = ("%s/%s%s"):format(made.folder, made.name, ending) end
+  for i, file in ipairs(list) do
+    list[i] = ('<a href="%s">%s</a>'):format(quote.url(file), escape(i > #made.tables and file:match "[^/]+$" or file:match "[^/]+/[^/]+$"))
+  end
+  return table.concat(list, " · ")
+end
+
+local function drawing(made)
+  return ('<figure><img src="%s/%s.svg" alt="%s" width="960" height="600" loading="lazy">\n<figcaption class="note">%s %s</figcaption></figure>')
+    :format(quote.url(made.folder), quote.url(made.name), escape(made.title), escape(gallery.caption(made)), links(made))
+end
+
+local function command_of(entry) return ("longhaul run %s"):format(entry.script) end
+
+local function printed_figure(figure, scripts)
+  local parts = { ("<h3>%s</h3>"):format(escape(figures.name(figure))) }
+  if figure.experiment == "" then
+    parts[2] = ('<p class="note">%s: not redrawn.</p>'):format(escape(figure.shows))
+  elseif #figure.drawn == 0 then
+    parts[2] = ('<p class="note">%s: no runs here; <code>%s</code> makes them.</p>'):format(escape(figure.shows),
+      escape(command_of(scripts[figure.experiment] or { script = figure.experiment })))
+  end
+  for _, made in ipairs(figure.drawn) do parts[#parts + 1] = drawing(made) end
+  return table.concat(parts, "\n")
+end
+
+local function paper_titles()
+  local titles = {}
+  for _, paper in ipairs((csv.read(place.find "results/published/papers.csv"))) do
+    titles[paper.paper] = ("%s (%s %s)"):format(paper.title, paper.authors, paper.year)
+  end
+  return titles
+end
+
+local function add_printed(parts, state, printed)
+  local titles, scripts, paper = paper_titles(), {}, nil
+  for _, entry in ipairs(state.experiments) do scripts[entry.name] = entry end
+  for _, figure in ipairs(printed) do
+    if figure.paper ~= paper then parts[#parts + 1] = ('<h2 id="%s">%s</h2>'):format(figure.paper, escape(titles[figure.paper])) end
+    paper = figure.paper
+    parts[#parts + 1] = printed_figure(figure, scripts)
+  end
+end
+
+local function add_others(parts, state)
+  local experiment
+  for _, made in ipairs(state.charts) do
+    if made.paths and not made.figure then
+      if not experiment then parts[#parts + 1] = '<h2 id="others">Other charts</h2>' end
+      if made.experiment ~= experiment then parts[#parts + 1] = ("<h3>%s</h3>"):format(escape(made.experiment)) end
+      experiment = made.experiment
+      parts[#parts + 1] = drawing(made)
+    end
+  end
+end
+
+local function add_list(parts, title, lines)
+  if #lines == 0 then return end
+  parts[#parts + 1] = ("<h2>%s</h2>\n<ul><li>%s</li></ul>"):format(title, table.concat(lines, "</li>\n<li>"))
+end
+
+local function escaped(texts)
+  local list = {}
+  for i, text in ipairs(texts) do list[i] = escape(text) end
+  return list
+end
+
+--- Writes <out>/index.html over a drawn state of `figures`; gives its path.
+function gallery.write(state, printed, lacking, out)
+  local lines = {}
+  local parts = {
+    "<h1>Figures, measured here</h1>",
+    ('<p class="note">Drawn %s by longhaul %s from the runs in %s. A figure shows the data, scale and machine that stand below it, '
+      .. "not those of its paper.</p>"):format(os.date "!%Y-%m-%d", escape(core.machine().version), escape(table.concat(state.folders, ", "))),
+  }
+  add_printed(parts, state, printed)
+  add_others(parts, state)
+  for i, entry in ipairs(lacking) do
+    lines[i] = ("%s: <code>%s</code>"):format(escape(entry.name), escape(command_of(entry)))
+  end
+  add_list(parts, "Without runs", lines)
+  add_list(parts, "With runs that lack something", escaped(state.incomplete))
+  add_list(parts, "Not drawn", escaped(state.failures))
+  local path = out .. "/index.html"
+  core.write_file(path, markup.page("longhaul: figures", table.concat(parts, "\n")))
+  return path
+end
+
+return gallery

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# The figures of the papers are drawn from the committed runs, without data, network or earlier results; one that fails
+# stops no other, and what has no runs is named with the command that makes them.
+. tests/test.sh
+export OMP_NUM_THREADS=1
+unset LONGHAUL_DATA
+longhaul=$(realpath "$LONGHAUL_BIN")
+
+# Without gnuplot the command says what to install; nothing else is tested then.
+mkdir "$scratch/bin"
+for tool in sh mkdir rm; do ln -s "$(command -v $tool)" "$scratch/bin/$tool"; done
+fails 1 "without gnuplot" "apt-get install gnuplot-nox" env PATH="$scratch/bin" "$longhaul" figures --out "$scratch/none"
+if ! command -v gnuplot >/dev/null; then
+    echo "skipped: gnuplot is missing, nothing can be drawn"
+    finish
+fi
+
+# ---- every figure of every paper ----
+out=$scratch/out
+succeeds "the committed runs" " 0 failed: $out/index.html" "$longhaul" figures --out "$out"
+page=$out/index.html
+
+# count FILE PART: how many lines have this part
+count() { grep -cF -- "$2" "$1"; }
+
+# every figure that is no drawing stands on the page with its caption, or with the command that makes its runs
+cat >"$scratch/printed.lua" <<'LUA'
+for _, figure in ipairs(require "longhaul.csv".read "results/published/figures.csv") do
+  local part = figure.part ~= "" and ", " .. figure.part or ""
+  print(("%s, Figure %s%s\t%s\t%s"):format(figure.paper, figure.figure, part, figure.experiment, figure.shows))
+end
+LUA
+"$longhaul" lua "$scratch/printed.lua" >"$scratch/printed"
+while IFS=$'\t' read -r name experiment shows; do
+    succeeds "$name stands on the page" "" grep -qF "<h3>$name</h3>" "$page"
+    if [ -z "$experiment" ]; then
+        succeeds "$name is a drawing" "" grep -qF "$shows: not redrawn" "$page"
+    elif ! grep -qF "$name: $shows. Data: " "$page"; then
+        succeeds "$name, without runs, has its command" "<code>longhaul run experiments/" grep -F "$shows: " "$page"
+    fi
+done <"$scratch/printed"
+succeeds "most figures are drawn" "" test "$(grep -cE 'Figure [0-9].* Data: .* Scale [a-z]+, [0-9]+ seeds?, cpu on ' "$page")" -ge 20
+
+# what the page shows and links is there
+grep -oE '(src|href)="[^"#]+"' "$page" | sed 's/.*="//; s/"$//' | sort -u >"$scratch/links"
+missing=0
+while read -r link; do [ -s "$out/$link" ] || missing=$((missing + 1)); done <"$scratch/links"
+succeeds "no link leads nowhere" "" test "$missing" -eq 0
+succeeds "the runs are linked" "brt-table1/runs.csv" cat "$scratch/links"
+succeeds "as many PNG as SVG" "" test "$(find "$out" -name '*.png' | wc -l)" -eq "$(find "$out" -name '*.svg' | wc -l)"
+succeeds "charts without a figure's number too" "brt-table1/small/pareto-pg19_bytes.svg" cat "$page"
+
+# ---- runs of one's own ----
+mkdir -p "$scratch/own/experiments"
+cd "$scratch/own" || exit 1
+cat >bars.lua <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "own-bars"
+local corpus = lh.data.text { "generate:books", documents = 4, document_bytes = 2000 }
+bench:row { "row", model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 8 }, train = lh.train { steps = 2 },
+  task = lh.tasks.language_model { corpus, segment = 16, batch = 2, evaluate_batches = 2 }, dataset = "text" }
+bench:plot { "bars", y = "bits_per_token" }
+return bench
+LUA
+sed 's/own-bars/own-boxes/; s/bench:plot.*/bench:plot { "boxes", y = "rsa_gate", by = function() error "no box for it" end }/' \
+    bars.lua >boxes.lua
+sed 's/own-bars/own-nothing/' bars.lua >nothing.lua
+echo 'return { not_an = "experiment" }' >included.lua
+echo 'error "broken"' >broken.lua
+for script in bars boxes; do
+    succeeds "$script runs" "" "$longhaul" run $script.lua --scale smoke --no-timing
+done
+fails 1 "figures of one's own" "1 charts drawn, 1 without runs, 0 with runs that lack something, 2 failed: results/figures/index.html" \
+    "$longhaul" figures included.lua broken.lua boxes.lua nothing.lua bars.lua --from own
+fails 1 "what fails is named" "own-boxes, scale smoke, chart 'boxes': boxes.lua:" \
+    "$longhaul" figures boxes.lua --from results --out again
+fails 1 "a broken script is named" "broken.lua:1: broken" "$longhaul" figures broken.lua --from results --out again
+succeeds "what was not run has its command" "longhaul run nothing.lua" "$longhaul" figures nothing.lua --from own --out again
+succeeds "the caption says data, scale, seeds and machine" "" \
+    grep -qE "Data: embedded generator \(books\)\. Scale smoke, 1 seed, cpu on .+\. 1 run of own-bars" results/figures/index.html
+fails 1 "no such folder" "absent: no such folder" "$longhaul" figures --from absent
+mkdir empty
+fails 1 "a folder without runs" "empty: no runs here" "$longhaul" figures --from empty
+finish
