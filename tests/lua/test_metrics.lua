@@ -158,6 +158,18 @@ t.test("every metric can stand in a table and on a chart", function()
   end
 end)
 
+t.test("a session says what the registry takes from the model", function()
+  local example, record = examples.language_model, {}
+  local session <close> = core.session {
+    model = example[1].name, model_options = example[1].text, task = example[2].name, task_options = example[2].text,
+    train_options = lh.train({ steps = 1 }).text, seed = 1, device = "cpu",
+  }
+  metrics.fill_from(record, "model", session:info())
+  for _, column in ipairs(metrics.all()) do
+    t.equal(math.type(record[column.name]) ~= nil, column.metric.from == "model")
+  end
+end)
+
 t.test("a curve has the losses that the registry names", function()
   local columns = set_of(metrics.curve_columns())
   for _, name in ipairs { "step", "time_s", "loss_bits", "mse", "rate", "gradient_norm", "valid_bits", "valid_mse",

@@ -176,6 +176,13 @@ function metrics.is_shared(name) return line_of(name).shared == true end
 --- "mean", "same" or "max".
 function metrics.pooled(name) return line_of(name).pooled or "mean" end
 
+--- Puts into a run's row what the registry says comes `from` there.
+function metrics.fill_from(record, from, values)
+  for _, metric in ipairs(registry) do
+    if metric.from == from then record[metric.name] = values[metric.name] end
+  end
+end
+
 --- A value as a reader wants it; "" for nil.
 function metrics.text(name, value)
   if value == nil or value ~= value then return "" end

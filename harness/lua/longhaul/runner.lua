@@ -204,7 +204,7 @@ local function finish(run, results, session, record)
   metrics.fill_record(record, "test", test)
   metrics.fill_record(record, "valid", valid)
   record.status, record.step = "done", info.step
-  record.parameters, record.flops_per_token = info.parameters, info.flops_per_token
+  metrics.fill_from(record, "model", info)
   record.peak_memory_bytes, record.wall_time_s = info.peak_memory_bytes, info.seconds
   record.inference_memory_bytes = session:inference_memory()
   record.tokens_per_second = run.tokens_per_second
