@@ -212,6 +212,10 @@ lh_status lh_state_commit(lh_state *state);
 /* Forward FLOPs per token, the head included; a training step costs three times as many. */
 double lh_model_flops_per_token(const lh_model *model, int64_t length);
 
+/* What lh_state_create keeps of each batch row: values as reals, whatever the precision of a run,
+ * and a ring's count. */
+int64_t lh_model_state_bytes(const lh_model *model);
+
 /* ---- plug-ins ---- */
 
 #define LH_PLUGIN_MAGIC 0x4c48504cu

@@ -51,6 +51,21 @@ lh_status lh_state_create(const lh_model *model, lh_pool *pool, int64_t rows, lh
     return LH_OK;
 }
 
+static int64_t row_bytes(const lh_state_spec *spec) {
+    int64_t elements = 1;
+    for (int i = 0; i < spec->rank; ++i)
+        elements *= spec->shape[i];
+    const int64_t count = spec->kind == LH_STATE_RING ? (int64_t)sizeof(int32_t) : 0;
+    return elements * (int64_t)sizeof(real) + count;
+}
+
+int64_t lh_model_state_bytes(const lh_model *model) {
+    int64_t bytes = 0;
+    for (int i = 0; i < model->state_count; ++i)
+        bytes += row_bytes(&model->states[i]);
+    return bytes;
+}
+
 /* Forgets what was handed over for statistics. */
 static void drop_statistics(lh_state *state) {
     for (int i = 0; state->statistic != NULL && i < lh_params_count(state->params); ++i) {

@@ -258,6 +258,8 @@ static void push_model(lua_State *lua, const lh_model *model, int64_t length) {
     lua_pushinteger(lua, lh_params_elements(model->params, false));
     lua_setfield(lua, -2, "total_without_embedding");
     set_number(lua, "flops_per_token", lh_model_flops_per_token(model, length));
+    lua_pushinteger(lua, lh_model_state_bytes(model));
+    lua_setfield(lua, -2, "state_bytes");
 }
 
 /* The sizes that a task tells a model, as fields of a table. */
@@ -300,7 +302,7 @@ lh_model_setup lh_lua_setup(lua_State *lua, int index) {
 }
 
 /* describe(model, options text, sizes as task_info gives them, length) -> {parameters, states,
- * totals, flops_per_token}. */
+ * totals, flops_per_token, state_bytes}. */
 static int describe(lua_State *lua) {
     const char *name = luaL_checkstring(lua, 1), *text = luaL_checkstring(lua, 2);
     const lh_model_setup setup = lh_lua_setup(lua, 3);

@@ -247,8 +247,8 @@ static int session_export(lua_State *lua) {
     return 0;
 }
 
-/* session:info() -> {step, seconds, parameters, flops_per_token, peak_memory_bytes, data, digest}.
- */
+/* session:info() -> {step, seconds, parameters, flops_per_token, state_bytes, peak_memory_bytes,
+ * data, digest}. */
 static int session_info(lua_State *lua) {
     const lh_session *session = session_at(lua, 1);
     const lh_task *task = lh_session_task(session);
@@ -263,6 +263,8 @@ static int session_info(lua_State *lua) {
     lua_setfield(lua, -2, "parameters");
     lua_pushinteger(lua, lh_session_peak_memory(session));
     lua_setfield(lua, -2, "peak_memory_bytes");
+    lua_pushinteger(lua, lh_model_state_bytes(lh_session_model(session)));
+    lua_setfield(lua, -2, "state_bytes");
     set_number(lua, "seconds", lh_session_seconds(session));
     set_number(lua, "flops_per_token", lh_session_flops_per_token(session));
     lua_pushstring(lua, data);

@@ -29,6 +29,8 @@ succeeds "version" "blas" "$longhaul" version
 succeeds "models are listed" "brt" "$longhaul" describe
 succeeds "a model is described" "layers.1.state.ids" \
     "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=64' --vocabulary 260
+succeeds "and the size of its carried state" "3,072 bytes" \
+    "$longhaul" describe lstm --options 'layers=3 hidden=128' --vocabulary 260
 succeeds "an option's range is exact" "integer, 1 to 1048576" "$longhaul" describe brt
 fails 1 "a model's options are checked" "did you mean 'window'" "$longhaul" describe brt --options windw=3
 fails 2 "an unknown model" "did you mean 'brt'" "$longhaul" describe brtt

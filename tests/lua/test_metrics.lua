@@ -263,6 +263,7 @@ t.test("a run's row has what was scored on both splits", function()
     "best_accuracy_bin1", "valid_accuracy", "mse", "valid_mse", "mae", "valid_mae", "error_percent" } do
     t.check(tonumber(row[name]), name)
   end
+  t.equal(tonumber(row.state_bytes), 2 * 8 * 4) -- h and c of eight cells
   t.equal(row.valid_accuracy_bin0, "")
   t.equal(row.bits_per_token, "")
   local points = csv.read(store.at(folder, "strings"):curve(row.run_id))

@@ -155,6 +155,49 @@ TEST(counted_flops_are_those_of_the_formula) {
     each_case(flops);
 }
 
+static void state_size(trial *t) {
+    int64_t bytes = 0;
+    for (int i = 0; i < lh_state_count(t->bench.state); ++i) {
+        const lh_tensor *tensor = lh_state_tensor(t->bench.state, i);
+        if (tensor == NULL) continue;
+        const size_t element = tensor->dtype == LH_I32 ? sizeof(int32_t) : sizeof(real);
+        bytes += lh_tensor_count(tensor) * (int64_t)element;
+    }
+    fail_case(t->which, ROWS * lh_model_state_bytes(t->bench.model) == bytes,
+              "the bytes of a row's state are those that are kept");
+}
+
+TEST(state_bytes_are_those_of_what_is_carried) {
+    each_case(state_size);
+}
+
+/* Keys and values of the last window in each layer; states of a recurrent layer; inputs of the
+ * layers; h and c of the cells; a ring of keys and one of values with a count each. */
+TEST(state_bytes_by_hand) {
+    static const struct {
+        const char *name, *options;
+        int64_t reals, counts;
+    } cases[] = {
+        {"slide", "layers=3 width=32 heads=2 window=16", 3 * 2 * 16 * 32, 0},
+        {"brt", "layers=4 width=32 heads=2 window=16 states=8 recurrence=fixed:skip",
+         4 * 2 * 16 * 32 + 8 * 32, 0},
+        {"transformer_xl", "layers=3 width=32 heads=2 span=24", 3 * 24 * 32, 0},
+        {"lstm", "layers=2 width=16 hidden=48", 2 * 2 * 48, 0},
+        {"memorizing", "layers=4 width=32 heads=2 window=16 memory=64 top=16",
+         4 * 2 * 16 * 32 + 2 * 64 * 32, 2},
+        {"gpt2", "layers=2 width=32 heads=2 context=32 window=16", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        lh_model *model = NULL;
+        REQUIRE_OK(create_model(cases[i].name, cases[i].options, &model));
+        test_check(lh_model_state_bytes(model) ==
+                       cases[i].reals * (int64_t)sizeof(real) + 4 * cases[i].counts,
+                   __FILE__, __LINE__, "%s: %lld bytes", cases[i].name,
+                   (long long)lh_model_state_bytes(model));
+        lh_model_destroy(model);
+    }
+}
+
 static void steady_memory(trial *t) {
     lh_params *params = t->bench.model->params;
     int64_t allocations = 0;

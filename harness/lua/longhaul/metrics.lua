@@ -8,6 +8,7 @@ local progress = require "longhaul.progress"
 local metrics = {}
 
 local function amount(value) return progress.amount(value) end
+local function kibibytes(value) return ("%.1f"):format(value / 2 ^ 10) end
 local function mebibytes(value) return ("%.1f"):format(value / 2 ^ 20) end
 
 local both, watched = { "test", "valid" }, { "test", "watched", "valid" }
@@ -34,6 +35,8 @@ local lines = {
     shared = true, pooled = "same", says = "of a forward pass with head" },
   { "kaplan_flops_per_token", "FLOP/token (Kaplan)", unit = "FLOP", format = amount, better = "min", kind = "structure",
     from = "script", pooled = "same", says = "as Kaplan et al. 2020 count" },
+  { "state_bytes", "carried state, KiB", unit = "byte", format = kibibytes, better = "min", kind = "structure",
+    from = "model", shared = true, pooled = "same", says = "carried from segment to segment by each batch row" },
   { "bits_per_token", "bits/token", unit = "bit", digits = 3, better = "min", splits = both,
     curve = { train = "loss_bits", valid = "valid_bits" }, says = "mean cross-entropy of a predicted token" },
   { "bits_per_byte", "bits/byte", unit = "bit", digits = 3, better = "min", splits = both,

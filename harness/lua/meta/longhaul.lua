@@ -25,6 +25,7 @@
 ---| "rsa_gate"
 ---| "sacrebleu_cased"
 ---| "sacrebleu_uncased"
+---| "state_bytes"
 ---| "step_time_ms"
 ---| "step_time_q1_ms"
 ---| "step_time_q3_ms"

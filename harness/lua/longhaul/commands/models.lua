@@ -77,6 +77,7 @@ local function describe(values, rest)
   for _, state in ipairs(model.states) do
     print(("    %-48s %-18s %s"):format(state.name, state.shape, state.kind))
   end
+  print(("    %-48s %-18s %14s bytes"):format("total", "", grouped(model.state_bytes)))
   print(("\nFORWARD FLOP PER TOKEN\n    %s"):format(progress.amount(model.flops_per_token)))
 end
 
