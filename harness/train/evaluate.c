@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Sums over a pass; of each group's strings two more, those read and those that are right. */
-enum { NATS, WEIGHT, CORRECT, SQUARED, ABSOLUTE, SUMS };
+/* Sums over a pass; of each group's strings two more, those read and those that are right.
+ * TARGETS: squares of the numbers to predict. */
+enum { NATS, WEIGHT, CORRECT, SQUARED, ABSOLUTE, TARGETS, SUMS };
 
 typedef struct totals {
     int groups;          /* 1 where the task names none */
@@ -59,6 +60,16 @@ static lh_status add_sums(const lh_task_class *class, const lh_loss_sums *more, 
     return LH_OK;
 }
 
+static double target_squares(const lh_model_setup *setup, const lh_host_batch *host) {
+    const int64_t numbers = host->rows * host->target_length * setup->output_features;
+    double sum = 0.0;
+    for (int64_t i = 0; host->target_vectors != NULL && i < numbers; ++i) {
+        const double y = (double)host->target_vectors[i];
+        if (host->weights == NULL || host->weights[i] > 0) sum += y * y;
+    }
+    return sum;
+}
+
 static lh_status score_batch(pass *p, const lh_host_batch *all) {
     lh_session *session = p->session;
     const lh_share share = lh_share_of(session->ranks, all->rows);
@@ -81,6 +92,7 @@ static lh_status score_batch(pass *p, const lh_host_batch *all) {
                            lh_host_batch_weight(&session->setup, host), &loss, &sums));
     LH_TRY(lh_state_commit(p->state));
     lh_scope_close(session->tape, scope, NULL);
+    p->sum.sums[TARGETS] += target_squares(&session->setup, host);
     return add_sums(session->task->class, &sums, host->group, &p->sum);
 }
 
@@ -134,6 +146,7 @@ static lh_status derive_errors(const totals *sum, const char *const *names, lh_m
     LH_TRY(lh_metrics_set(out, "predicted_values", weight));
     LH_TRY(lh_metrics_set(out, "mse", sum->sums[SQUARED] / weight));
     LH_TRY(lh_metrics_set(out, "mae", sum->sums[ABSOLUTE] / weight));
+    LH_TRY(lh_metrics_set(out, "zero_mse", sum->sums[TARGETS] / weight));
     return derive_accuracy(sum, names, out);
 }
 
@@ -160,6 +173,20 @@ static lh_status score_all(pass *p, lh_split split, lh_metrics *out) {
     return derive_errors(&p->sum, p->session->task->class->groups, out);
 }
 
+/* A number that is none would vanish on its way: nothing could tell it from one that is absent. */
+static lh_status check_numbers(const lh_session *session, lh_split split,
+                               const lh_metrics *metrics) {
+    static const char *const names[LH_SPLITS] = {"training", "validation", "test"};
+    for (int i = 0; i < metrics->count; ++i) {
+        if (isnan(metrics->entry[i].value))
+            return lh_fail(LH_EINTERNAL,
+                           "evaluate: %s of the %s split is not a number after step %lld: try a "
+                           "lower rate, a longer warmup, or clip",
+                           metrics->entry[i].name, names[split], (long long)session->record.step);
+    }
+    return LH_OK;
+}
+
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out) {
     pass p = {0};
     *out = (lh_metrics){0};
@@ -167,8 +194,10 @@ lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *o
     if (status == LH_OK) status = score_all(&p, split, out);
     clear_pass(&p);
     const lh_task *task = session->task;
+    if (status == LH_OK) status = check_numbers(session, split, out);
     if (status != LH_OK || task->class->score == NULL) return status;
-    return task->class->score(task->instance, session, split, out);
+    LH_TRY(task->class->score(task->instance, session, split, out));
+    return check_numbers(session, split, out);
 }
 
 /* ---- memory ---- */

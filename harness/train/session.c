@@ -239,6 +239,7 @@ static lh_status write_first(lh_communicator *ranks, const lh_snapshot *snapshot
 lh_status lh_session_save(lh_session *session, const char *path) {
     const lh_task *task = session->task;
     LH_TRY(lh_trainer_flush(session));
+    session->record.peak_memory_bytes = lh_session_peak_memory(session);
     lh_snapshot snapshot = {.identity = session->identity, .record = session->record};
     snapshot.cursor_count = task->class->cursor_get(task->instance, snapshot.cursor);
     snapshot.part = list_parts(session, &snapshot.part_count);
@@ -261,6 +262,8 @@ lh_status lh_session_restore(lh_session *session, const char *path) {
         status = task->class->cursor_set(task->instance, snapshot.cursor, snapshot.cursor_count);
     LH_TRY(status);
     session->record = snapshot.record;
+    if (session->record.peak_memory_bytes > session->earlier_peak)
+        session->earlier_peak = session->record.peak_memory_bytes;
     session->pending = 0;
     return LH_OK;
 }

@@ -69,10 +69,11 @@ lh_status lh_session_restore(lh_session *session, const char *path);
 /* Evaluates over whole documents of the split with carried state of its own; training goes on
  * undisturbed afterwards. Sets bits_per_token, perplexity, accuracy, error_percent,
  * predicted_tokens, and bits_per_byte and word_perplexity where the raw size is known; of a task
- * with target vectors mse, mae and predicted_values and, where these are answers of yes or no, of
- * whole strings accuracy, error_percent and, of a split with strings of several of the task's
- * groups, accuracy_<group> for each. A signal that stopped training stops it too:
- * LH_EINTERRUPT. */
+ * with target vectors mse, mae, zero_mse (of predicting zero) and predicted_values and, where these
+ * are answers of yes or no, of whole strings accuracy, error_percent and, of a split with strings
+ * of several of the task's groups, accuracy_<group> for each. A signal that stopped training stops
+ * it too: LH_EINTERRUPT. Fails: LH_EINTERNAL when a metric is not a number, naming it, split and
+ * step; one that is infinite stands. */
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out);
 
 /* Sets *bytes to the most that the pool lends at once in an evaluation of two successive training

@@ -35,7 +35,7 @@ struct lh_session {
     double *pending_weight;  /* [log_every] */
     int64_t pending;
 
-    /* Largest memory in use before the peak was last reset. */
+    /* Largest memory in use before the peak was last reset, or the run last stopped. */
     int64_t earlier_peak;
 
     /* step, time, and what has passed since the last point of the loss curve. */

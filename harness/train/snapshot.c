@@ -11,7 +11,7 @@
 
 static const char magic[8] = {'L', 'H', 'S', 'N', 'A', 'P', '0', '1'};
 
-enum { SNAPSHOT_VERSION = 3, DIGEST_BYTES = 8 };
+enum { SNAPSHOT_VERSION = 4, DIGEST_BYTES = 8 };
 
 typedef struct snapshot_header {
     char magic[8];

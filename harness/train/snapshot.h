@@ -19,6 +19,7 @@ typedef struct lh_snapshot_record {
     double gradient_norm; /* of the last point */
     int64_t owes_point;   /* 1: a signal ended this step's evaluation, its point is not told yet */
     lh_evaluations evaluations;
+    int64_t peak_memory_bytes; /* so far, over restarts */
 } lh_snapshot_record;
 
 /* One tensor of the file, borrowed. Where ranks share its rows (rows.all > 0), the file has those

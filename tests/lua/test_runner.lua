@@ -116,7 +116,7 @@ t.test("patience ends training before its last step, and the row says at which",
   for _, point in ipairs(points) do
     if tonumber(point.valid_bits) < best then best, best_step = tonumber(point.valid_bits), tonumber(point.step) end
   end
-  t.equal(rows.short.status, "done")
+  t.equal(rows.short.status, "diverged") -- its best, too, is far worse than a guess
   t.equal(tonumber(rows.short.step), best_step + 4)
   t.equal(tonumber(points[#points].step), best_step + 4)
   t.check(best_step + 4 < 40, "it ended early")

@@ -54,6 +54,7 @@ local lines = {
   { "sacrebleu_cased", "sacreBLEU cased", digits = 1, better = "max", splits = both, says = "words cut internationally" },
   { "sacrebleu_uncased", "sacreBLEU uncased", digits = 1, better = "max", splits = both, says = "the same in lower case" },
   { "predicted_tokens", "predicted tokens", digits = 0, splits = {}, says = "tokens that an evaluation scored" },
+  { "zero_mse", "MSE of zero", digits = 3, splits = {}, says = "MSE of predicting zero: what divergence is held against" },
   { "predicted_values", "predicted values", digits = 0, splits = {}, says = "numbers that an evaluation scored" },
   { "rsa_gate", "gate of the REMs", digits = 3, from = "run", says = "of the recurrence encodings, mean of the layers" },
   { "step_time_ms", "step time, ms", unit = "ms", digits = 1, better = "min", kind = "cost", from = "timing",

@@ -3,6 +3,7 @@
 -- tables, charts and claims.
 local core = require "longhaul.core"
 local data = require "longhaul.data"
+local divergence = require "longhaul.divergence"
 local metrics = require "longhaul.metrics"
 local progress = require "longhaul.progress"
 local ranks = require "longhaul.ranks"
@@ -195,6 +196,14 @@ local function keep_probes(run, results, session, record)
   if #names > 0 then record.rsa_gate = sum / #names end
 end
 
+-- The last point of a curve of a run that ends with its last weights.
+local function last_point(run, curve)
+  local point = curve[#curve]
+  if not point or run.row.train:option "keep_best" ~= "false" then return nil end
+  local function number(text) return tonumber(text) or (text == "inf" and math.huge) or nil end
+  return { loss_bits = number(point.loss_bits), mse = number(point.mse), gradient_norm = number(point.gradient_norm) }
+end
+
 local function finish(run, results, session, record)
   local valid = session:evaluate("valid")
   local test = valid and session:evaluate("test")
@@ -203,13 +212,17 @@ local function finish(run, results, session, record)
   local info = session:info()
   metrics.fill_record(record, "test", test)
   metrics.fill_record(record, "valid", valid)
-  record.status, record.step = "done", info.step
+  local curve = results:read_curve(run.id, info.step)
+  record.error = divergence.reason {
+    valid = valid, test = test, vocabulary = task_info(run.row.task).vocabulary, last = last_point(run, curve),
+  }
+  record.status, record.step = record.error and "diverged" or "done", info.step
   metrics.fill_from(record, "model", info)
   record.peak_memory_bytes, record.wall_time_s = info.peak_memory_bytes, info.seconds
   record.inference_memory_bytes = session:inference_memory()
   record.tokens_per_second = run.tokens_per_second
   keep_probes(run, results, session, record)
-  metrics.fill_record(record, "watched", metrics.best_of_curve(results:read_curve(run.id, info.step)))
+  metrics.fill_record(record, "watched", metrics.best_of_curve(curve))
   if run.row.keep_weights then session:save_weights(results:weights(run.id)) end
   results:put(record, own_columns(run.row))
   core.remove_file(results:checkpoint(run.id))
@@ -232,8 +245,8 @@ local function execute(run, results, machine, shown)
   if good and outcome == "done" then
     local score = record.mse and ("MSE %.4f"):format(record.mse)
       or ("%.4f bits/token"):format(record.bits_per_token or 0 / 0)
-    shown:finish(("%s  %s parameters  %s"):format(score, progress.amount(record.parameters),
-      progress.duration(record.wall_time_s)))
+    shown:finish(("%s  %s parameters  %s%s"):format(score, progress.amount(record.parameters),
+      progress.duration(record.wall_time_s), record.error and "  " .. record.error or ""))
   elseif not good then
     record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line,
       run.row.label, outcome)
@@ -270,7 +283,7 @@ end
 -- A run that others start from is finished when its weights are there too.
 local function is_done(run, results)
   local before = results:find(run.id)
-  if not before or before.status ~= "done" then return false end
+  if not before or (before.status ~= "done" and before.status ~= "diverged") then return false end
   return not run.row.keep_weights or core.exists(results:weights(run.id))
 end
 

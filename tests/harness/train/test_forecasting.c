@@ -270,6 +270,22 @@ static bool note(void *context, const lh_progress *p) {
     return isnan(p->loss_bits) && isnan(lh_metrics_get(&p->valid, "bits_per_token"));
 }
 
+/* The mean square of the validation windows' targets; the inputs reach back before the split. */
+static double zero_error(int64_t pred_len, int64_t windows) {
+    fixture f;
+    double sum = 0.0;
+    if (!open_fixture(&f, "")) return -1.0;
+    const int64_t begin = lh_series_split(f.series, LH_VALID).begin;
+    const int64_t channels = lh_series_channels(f.series);
+    for (int64_t w = 0; w < windows; ++w)
+        for (int64_t i = 0; i < pred_len * channels; ++i) {
+            const double y = (double)lh_series_values(f.series, begin + w)[i];
+            sum += y * y;
+        }
+    close_fixture(&f);
+    return sum / (double)(windows * pred_len * channels);
+}
+
 TEST(training_lowers_the_error_and_evaluation_reports_it) {
     lh_session *s = NULL;
     lh_metrics metrics, again;
@@ -283,6 +299,7 @@ TEST(training_lowers_the_error_and_evaluation_reports_it) {
     CHECK_NEAR(lh_metrics_get(&metrics, "mse"), j.valid, 1e-12);
     CHECK(lh_metrics_get(&metrics, "mae") < sqrt(lh_metrics_get(&metrics, "mse")));
     CHECK_NEAR(lh_metrics_get(&metrics, "predicted_values"), 36 * 5 * 3, 0);
+    CHECK_NEAR(lh_metrics_get(&metrics, "zero_mse"), zero_error(5, 36), 1e-9);
     CHECK(isnan(lh_metrics_get(&metrics, "bits_per_token")));
     CHECK_OK(lh_session_evaluate(s, LH_VALID, &again));
     CHECK_NEAR(lh_metrics_get(&again, "mse"), lh_metrics_get(&metrics, "mse"), 0);

@@ -181,6 +181,57 @@ TEST(a_loss_that_is_not_finite_names_its_step) {
     lh_session_destroy(session);
 }
 
+/* Makes the first parameter no number. */
+static void spoil(lh_session *session) {
+    lh_tensor_real(lh_params_values(session->model->params))[0] = (real)NAN;
+}
+
+TEST(an_evaluation_without_a_number_is_a_failure) {
+    lh_session *session = NULL;
+    lh_metrics metrics;
+    REQUIRE_OK(trigram_session("", "", train_text, 1, &session));
+    CHECK_OK(lh_session_evaluate(session, LH_TEST, &metrics));
+    spoil(session);
+    CHECK_FAILS(lh_session_evaluate(session, LH_TEST, &metrics), LH_EINTERNAL,
+                "bits_per_token of the test split is not a number after step 0");
+    lh_session_destroy(session);
+}
+
+static bool spoil_after_two(void *context, const lh_progress *progress) {
+    if (progress->step == 2) spoil(context);
+    return true;
+}
+
+/* Of the step's loss, too, but the evaluation comes first. */
+TEST(an_evaluation_within_training_without_a_number_ends_it) {
+    lh_session *session = NULL;
+    REQUIRE_OK(trigram_session(
+        "", "", "steps=9 optimizer=sgd rate=0.1 warmup=0 log_every=2 evaluate_every=3", 1,
+        &session));
+    CHECK_FAILS(lh_session_train(session, NULL, spoil_after_two, session), LH_EINTERNAL,
+                "bits_per_token of the validation split is not a number after step 3");
+    lh_session_destroy(session);
+}
+
+/* A run that goes on from a checkpoint has used what it used before. */
+TEST(the_peak_of_memory_survives_a_checkpoint) {
+    enum { LARGE = 1 << 24 };
+    lh_session *first = NULL, *second = NULL;
+    void *block = NULL;
+    REQUIRE_OK(trigram_session("", "", train_text, 1, &first));
+    REQUIRE_OK(lh_pool_take(first->pool, LARGE, &block));
+    lh_pool_return(first->pool, block, LARGE);
+    REQUIRE_OK(lh_session_save(first, checkpoint));
+    REQUIRE_OK(trigram_session("", "", train_text, 1, &second));
+    CHECK(lh_session_peak_memory(second) < LARGE);
+    REQUIRE_OK(lh_session_restore(second, checkpoint));
+    CHECK(lh_session_peak_memory(first) > LARGE);
+    CHECK_EQ_INT(lh_session_peak_memory(second), lh_session_peak_memory(first));
+    lh_session_destroy(first);
+    lh_session_destroy(second);
+    unlink(checkpoint);
+}
+
 /* One by one, the options that change a run keep a foreign checkpoint out; the others do not. */
 TEST(a_checkpoint_of_another_run_is_refused) {
     lh_session *session = NULL, *other = NULL;

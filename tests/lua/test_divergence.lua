@@ -1,0 +1,165 @@
+-- Runs that diverged or failed, and the memory of runs that were stopped.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local divergence = require "longhaul.divergence"
+local runner = require "longhaul.runner"
+local script = require "longhaul.script"
+local store = require "longhaul.store"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+
+-- ---- the rule ----
+
+local tokens = { valid = { bits_per_token = 8 }, test = { bits_per_token = 8 }, vocabulary = 256 }
+local numbers = { valid = { mse = 1, zero_mse = 2 }, test = { mse = 1, zero_mse = 2 }, vocabulary = 0 }
+
+-- What the rule says of a good run with some of it replaced.
+local function reason(result, changes)
+  local made = {}
+  for name, value in pairs(result) do made[name] = value end
+  for name, value in pairs(changes) do made[name] = value end
+  return divergence.reason(made)
+end
+
+t.test("a loss up to a bit above a guess is none", function()
+  t.equal(divergence.reason(tokens), nil)
+  t.equal(reason(tokens, { valid = { bits_per_token = 9 } }), nil)
+  t.contains(reason(tokens, { valid = { bits_per_token = 9.01 } }), "validation loss 9.01 bits/token, above 9")
+  t.contains(reason(tokens, { test = { bits_per_token = 9.01 } }), "test loss 9.01")
+  t.contains(reason(tokens, { valid = { bits_per_token = math.huge } }), "validation loss inf")
+end)
+
+t.test("an MSE up to ten times that of zero is none", function()
+  t.equal(divergence.reason(numbers), nil)
+  t.equal(reason(numbers, { valid = { mse = 20, zero_mse = 2 } }), nil)
+  t.contains(reason(numbers, { valid = { mse = 20.1, zero_mse = 2 } }), "validation loss 20.1 MSE, above 20")
+  t.contains(reason(numbers, { test = { mse = math.huge, zero_mse = 2 } }), "test loss inf")
+end)
+
+t.test("the last point of the curve counts where the last weights do", function()
+  t.equal(reason(tokens, { last = { loss_bits = 8.9, gradient_norm = 3 } }), nil)
+  t.contains(reason(tokens, { last = { loss_bits = 9.1, gradient_norm = 3 } }), "training loss 9.1")
+  t.contains(reason(tokens, { last = { loss_bits = 1, gradient_norm = math.huge } }), "gradient norm is not finite")
+  t.contains(reason(numbers, { last = { mse = 21 } }), "training loss 21 MSE")
+end)
+
+-- ---- runs ----
+
+local bench_text = [[
+  local lh = require "longhaul"
+  local bench = lh.experiment "%s"
+  local books = lh.data.text { "generate:books", documents = 4, document_bytes = 2000, limit_eval_bytes = 2000 }
+  local series = lh.data.series { "generate:seasonal", series_rows = 300, channels = 2 }
+  local words = lh.tasks.language_model { books, segment = 32, batch = 2 }
+  local windows = lh.tasks.forecasting { series, seq_len = 12, label_len = 6, pred_len = 4, batch = 4 }
+  local slide = lh.models.slide { layers = 1, width = 8, heads = 2, window = 16 }
+  local informer = lh.models.informer { layers = 1, width = 8, heads = 2 }
+  bench:row { "row", %s }
+  return bench
+]]
+
+-- Runs a script of one row and gives the store, the row, how many runs failed and what was said.
+local function run(name, row, settings)
+  local path = folder .. "/script.lua"
+  core.write_file(path, bench_text:format(name, row))
+  local all = { results = folder, scale = "smoke", device = "cpu", no_timing = true }
+  for key, value in pairs(settings or {}) do all[key] = value end
+  local failed = runner.run(script.load(path, { scale = "smoke" }), all)
+  local results = store.at(folder, name)
+  return results, results:rows()[1], failed
+end
+
+local language = [[model = slide, task = words,
+  train = lh.train { steps = %d, rate = %s, optimizer = "sgd", schedule = "constant", warmup = 0, log_every = 1, %s }]]
+local forecast = [[model = informer, task = windows,
+  train = lh.train { steps = %d, rate = %s, optimizer = "sgd", schedule = "constant", warmup = 0, log_every = 1, %s }]]
+
+t.test("a run whose loss is far worse than a guess has diverged and keeps its numbers", function()
+  local _, row, failed = run("words", language:format(2, "1e4", "clip = 1"))
+  t.equal(failed, 0)
+  t.equal(row.status, "diverged")
+  t.check(tonumber(row.bits_per_token) > 10 and tonumber(row.valid_bits_per_token) > 10)
+  t.contains(row.error, "diverged: ")
+end)
+
+t.test("so has a forecast", function()
+  local _, row = run("windows", forecast:format(3, "100", "clip = 1"))
+  t.equal(row.status, "diverged")
+  t.check(tonumber(row.mse) > 10)
+end)
+
+t.test("a tame run has not", function()
+  local _, row = run("tame", language:format(4, "0.1", "clip = 1"))
+  t.equal(row.status, "done")
+  t.equal(row.error, "")
+  _, row = run("calm", forecast:format(4, "0.01", "clip = 1"))
+  t.equal(row.status, "done")
+end)
+
+t.test("a diverged run is finished: it runs again only when forced", function()
+  local results, row = run("words", language:format(2, "1e4", "clip = 1"))
+  local before = row.date .. row.wall_time_s
+  results:update(function(rows) rows[1].date = "marked" end)
+  _, row = run("words", language:format(2, "1e4", "clip = 1"))
+  t.equal(row.date, "marked")
+  _, row = run("words", language:format(2, "1e4", "clip = 1"), { force = true })
+  t.check(row.date ~= "marked" and before ~= "")
+  t.equal(#results:rows(), 1)
+end)
+
+-- Writes a weight file with one tensor of the model, all of it not a number; gives its path.
+local function broken_weights(model, sizes)
+  local path = folder .. "/" .. model .. ".safetensors"
+  local parameter = core.describe(model, core.check("model", model, "layers=1 width=8 heads=2"), sizes, sizes.length)
+    .parameters[1]
+  local shape = parameter.shape:gsub("x", ","):gsub("[^%d,]", "")
+  local header = ('{"%s":{"dtype":"F32","shape":[%s],"data_offsets":[0,%d]}}'):format(parameter.name, shape,
+    4 * parameter.count)
+  local file <close> = assert(io.open(path, "wb"))
+  file:write(("<I8"):pack(#header), header, (("<f"):pack(0 / 0)):rep(parameter.count))
+  return path
+end
+
+t.test("an evaluation that gives no number is a failure that says so", function()
+  local words = core.task_info("language_model", core.check("task", "language_model", "name=generate:books documents=2"))
+  local windows = core.task_info("forecasting", core.check("task", "forecasting",
+    "name=generate:seasonal series_rows=300 channels=2 seq_len=12 label_len=6 pred_len=4 batch=4"))
+  for name, made in pairs {
+    nan_words = { language, broken_weights("slide", words), "bits_per_token" },
+    nan_windows = { forecast, broken_weights("informer", windows), "mse" },
+  } do
+    local row = made[1]:format(0, "0.1", "") .. (", weights = { %q, partly = true }"):format(made[2])
+    local _, found, failed = run(name, row)
+    t.equal(failed, 1)
+    t.equal(found.status, "failed")
+    t.contains(found.error, made[3] .. " of the validation split is not a number after step 0")
+  end
+end)
+
+-- A run that was killed in its final evaluation has left the checkpoint of its last step.
+t.test("a run that is resumed has the peak of its training", function()
+  local _, whole = run("whole", language:format(3, "0.1", "clip = 1"))
+  local path = folder .. "/script.lua"
+  core.write_file(path, bench_text:format("cut", language:format(3, "0.1", "clip = 1")))
+  local bench = script.load(path, { scale = "smoke" })
+  local results = store.open(folder, "cut")
+  local plan = runner.plan(bench, { results = folder, scale = "smoke", device = "cpu" })[1]
+  local row = plan.row
+  do
+    local session <close> = core.session {
+      model = row.model.name, model_options = row.model.text, task = row.task.name, task_options = row.task.text,
+      train_options = row.train.text, seed = plan.seed, device = "cpu",
+    }
+    t.check(session:train(results:checkpoint(runner.identity(plan))))
+    t.check(core.exists(results:checkpoint(runner.identity(plan))))
+  end
+  local _, resumed = run("cut", language:format(3, "0.1", "clip = 1"))
+  t.equal(resumed.status, "done")
+  t.equal(resumed.bits_per_token, whole.bits_per_token)
+  t.equal(resumed.peak_memory_bytes, whole.peak_memory_bytes)
+end)
+
+os.execute("rm -rf '" .. folder .. "'")
+t.finish()
