@@ -1,5 +1,6 @@
 /* The program: settles what libraries read as they load, then hands the words to the command line
  * in Lua. The only exit(). */
+#include <locale.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "kernels/device.h"
 
 static const char core_variable[] = "OPENBLAS_CORETYPE";
+static const char threads_variable[] = "OPENBLAS_NUM_THREADS";
 static const char spin_variable[] = "GOMP_SPINCOUNT";
 static const char again_variable[] = "LONGHAUL_BLAS_CHOSEN";
 
@@ -32,13 +34,39 @@ static bool bound_spinning(void) {
     return setenv(spin_variable, "20000", 0) == 0;
 }
 
+/* Our own threads call OpenBLAS, each for itself: threads of its own would only wait, and take
+ * memory as it loads, without end where there is none. */
+static bool still_blas_threads(void) {
+    const char *threads = getenv(threads_variable);
+    if (threads != NULL && strcmp(threads, "1") == 0) return false;
+    return setenv(threads_variable, "1", 1) == 0;
+}
+
 /* The libraries read these variables as they load, so a change takes effect only in a program
  * started anew. Returns when there is nothing to change or the new start fails. */
 static void settle_libraries(char **words) {
     if (getenv(again_variable) != NULL) return;
     const bool better = choose_blas_core(), bounded = bound_spinning();
-    if (!better && !bounded) return;
-    if (setenv(again_variable, "1", 1) == 0) (void)execv("/proc/self/exe", words);
+    if (!still_blas_threads() && !better && !bounded) return;
+    char program[4096];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0 || setenv(again_variable, "1", 1) != 0) return;
+    program[length] = '\0';
+    (void)execv(program, words); /* under its own name, which ps shows */
+}
+
+/* Numbers are read and written with a point, whatever locale a script or a library sets: what one
+ * thread has chosen stands before that. */
+static void settle_numbers(void) {
+    const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    if (plain != (locale_t)0) (void)uselocale(plain);
+}
+
+/* Whether all that was printed has arrived: a full disk shows when the buffer is emptied. */
+static bool print_all(void) {
+    if (fflush(stdout) == 0 && ferror(stdout) == 0) return true;
+    (void)fprintf(stderr, "longhaul: standard output could not be written\n");
+    return false;
 }
 
 /* Calls longhaul.command's main with the words; the exit code, or 1 after a message. */
@@ -64,6 +92,7 @@ static int run(lua_State *lua, int count, char **words) {
 
 int main(int count, char **words) {
     settle_libraries(words);
+    settle_numbers();
     if (lh_ranks_open() != LH_OK) {
         (void)fprintf(stderr, "longhaul: %s\n", lh_error_text());
         return 1;
@@ -73,8 +102,9 @@ int main(int count, char **words) {
         (void)fprintf(stderr, "longhaul: out of memory\n");
         return 1;
     }
-    const int code = run(lua, count, words);
+    int code = run(lua, count, words);
     lua_close(lua);
+    if (!print_all() && code == 0) code = 1;
     lh_ranks_close(code == 0);
     return code;
 }

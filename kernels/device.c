@@ -136,6 +136,39 @@ static void cpu_close(lh_device *device) {
     free(device);
 }
 
+/* OpenBLAS takes a buffer for each thread that calls it, when it first needs it, keeps it, and
+ * where the system has none asks again for ever. These two of its functions are no part of its
+ * interface; where a library lacks them nothing is reserved. */
+extern void *blas_memory_alloc(int position) __attribute__((weak));
+extern void blas_memory_free(void *buffer) __attribute__((weak));
+
+enum { BLAS_BUFFER_MEBIBYTES = 128, MOST_BLAS_BUFFERS = 64 };
+
+/* Asks the system for the buffers of so many threads, so that it says no where we can, then has
+ * OpenBLAS take them. */
+static lh_status reserve_blas_buffers(int threads) {
+    static int reserved;
+    void *buffer[MOST_BLAS_BUFFERS];
+    const int wanted = threads < MOST_BLAS_BUFFERS ? threads : MOST_BLAS_BUFFERS;
+    if (blas_memory_alloc == NULL || blas_memory_free == NULL || wanted <= reserved) return LH_OK;
+    const size_t bytes = (size_t)(wanted - reserved) * BLAS_BUFFER_MEBIBYTES << 20;
+    void *volatile there = malloc(bytes); /* volatile: a compiler may leave an unused block out */
+    free(there);
+    if (there == NULL) {
+        lh_device_explain(
+            "OpenBLAS takes %d MiB for each of %d threads, more than a limit on memory "
+            "(ulimit -v) or the machine leaves",
+            BLAS_BUFFER_MEBIBYTES, threads);
+        return LH_EMEMORY;
+    }
+    for (int i = 0; i < wanted; ++i)
+        buffer[i] = blas_memory_alloc(0);
+    for (int i = 0; i < wanted; ++i)
+        blas_memory_free(buffer[i]);
+    reserved = wanted;
+    return LH_OK;
+}
+
 static lh_status cpu_open(lh_device **out) {
     const lh_kernels *kernels = cpu_kernels();
     if (kernels == NULL) {
@@ -143,6 +176,8 @@ static lh_status cpu_open(lh_device **out) {
                           getenv("LH_CPU_ISA"));
         return LH_EDEVICE;
     }
+    const lh_status status = reserve_blas_buffers(lh_cpu_threads());
+    if (status != LH_OK) return status;
     lh_device *device = malloc(sizeof *device);
     if (device == NULL) return LH_EMEMORY;
     *device = (lh_device){
