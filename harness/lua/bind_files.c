@@ -222,6 +222,19 @@ static int file_size(lua_State *lua) {
     return 1;
 }
 
+/* file_stamp(path) -> text that differs once the file was replaced or written to; nil where it is
+ * not. */
+static int file_stamp(lua_State *lua) {
+    struct stat status;
+    char text[96];
+    if (stat(luaL_checkstring(lua, 1), &status) != 0) return 0;
+    (void)snprintf(text, sizeof text, "%llu %lld %lld.%09ld", (unsigned long long)status.st_ino,
+                   (long long)status.st_size, (long long)status.st_mtim.tv_sec,
+                   status.st_mtim.tv_nsec);
+    lua_pushstring(lua, text);
+    return 1;
+}
+
 static int is_folder(lua_State *lua) {
     struct stat status;
     lua_pushboolean(lua, stat(luaL_checkstring(lua, 1), &status) == 0 && S_ISDIR(status.st_mode));
@@ -354,6 +367,7 @@ const luaL_Reg lh_lua_files[] = {{"read_csv", read_csv},
                                  {"sweep_folder", sweep_folder},
                                  {"exists", exists},
                                  {"file_size", file_size},
+                                 {"file_stamp", file_stamp},
                                  {"is_folder", is_folder},
                                  {"make_folder", make_folder},
                                  {"list_folder", list_folder},

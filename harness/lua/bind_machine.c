@@ -9,6 +9,7 @@
 #include "datasets/corpus.h"
 #include "harness/engine/npy.h"
 #include "harness/lua/bind.h"
+#include "harness/run/cpu_time.h"
 #include "harness/run/lsh_rate.h"
 #include "harness/run/machine.h"
 #include "harness/run/rate.h"
@@ -55,6 +56,29 @@ static int clock_now(lua_State *lua) {
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     lua_pushnumber(lua, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
     return 1;
+}
+
+/* cpu_time() -> seconds of the processors, seconds of this process, processors
+ * (harness/run/cpu_time.h); nothing where the system does not say. */
+static int cpu_time(lua_State *lua) {
+    lh_cpu_time now;
+    if (lh_cpu_time_read(&now) != LH_OK) {
+        lh_error_clear();
+        return 0;
+    }
+    lua_pushnumber(lua, now.machine);
+    lua_pushnumber(lua, now.process);
+    lua_pushinteger(lua, now.processors);
+    return 3;
+}
+
+/* sleep(seconds): less when a signal comes. */
+static int sleep_seconds(lua_State *lua) {
+    const double seconds = luaL_checknumber(lua, 1);
+    struct timespec pause = {.tv_sec = (time_t)seconds};
+    pause.tv_nsec = (long)(1e9 * (seconds - (double)pause.tv_sec));
+    (void)nanosleep(&pause, NULL);
+    return 0;
 }
 
 /* terminal_width() -> columns of standard error, or nil when it is no terminal. */
@@ -261,6 +285,8 @@ static int read_npy(lua_State *lua) {
 const luaL_Reg lh_lua_machine[] = {{"machine", machine},
                                    {"set_threads", set_threads},
                                    {"clock", clock_now},
+                                   {"cpu_time", cpu_time},
+                                   {"sleep", sleep_seconds},
                                    {"terminal_width", terminal_width},
                                    {"program_folder", program_folder},
                                    {"interrupted", interrupted},

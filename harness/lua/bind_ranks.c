@@ -41,5 +41,16 @@ static int any_rank(lua_State *lua) {
     return 1;
 }
 
-const luaL_Reg lh_lua_ranks[] = {
-    {"ranks", ranks}, {"share_text", share_text}, {"any_rank", any_rank}, {NULL, NULL}};
+/* sum_ranks(number) -> the sum over the ranks. */
+static int sum_ranks(lua_State *lua) {
+    double sum = luaL_checknumber(lua, 1);
+    lh_lua_check(lua, lh_ranks_sum(lh_ranks(), &sum, 1));
+    lua_pushnumber(lua, sum);
+    return 1;
+}
+
+const luaL_Reg lh_lua_ranks[] = {{"ranks", ranks},
+                                 {"share_text", share_text},
+                                 {"any_rank", any_rank},
+                                 {"sum_ranks", sum_ranks},
+                                 {NULL, NULL}};

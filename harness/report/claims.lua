@@ -94,6 +94,7 @@ local function evidence(claim, experiment, settings)
   local name = claim.experiment or experiment.runs
   local rows = name == experiment.runs and #experiment.rows > 0 and experiment.rows or nil
   local found = results.open(settings.results, name, settings.scale, settings.device, rows)
+  if rows then found = found:relative_to(experiment:baseline()) end
   return setmetatable({ results = found, seeds = 0 }, Evidence)
 end
 

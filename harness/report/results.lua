@@ -1,7 +1,11 @@
--- What an experiment has measured: runs.csv grouped by row and dataset, with mean and spread over
--- seeds. Tables, charts and claims all read through here.
-local core = require "longhaul.core"
+-- What an experiment has measured: runs.csv by configuration, with mean and spread over seeds, and the step times of
+-- timings.csv. Tables, charts and claims all read through here.
+--
+-- A reader asks for a row of the script by label and dataset. The row has a configuration; the runs that have it are its
+-- seeds, and other runs of the label (other data, options or versions) are never among them.
+local identity = require "longhaul.identity"
 local metrics = require "longhaul.metrics"
+local step_times = require "longhaul.step_times"
 local store = require "longhaul.store"
 
 local results = {}
@@ -12,75 +16,97 @@ Results.__index = Results
 
 local function key_of(row, dataset) return row .. "\n" .. dataset end
 
-local function options_of(run)
-  return table.concat({ run.model_options, run.task_options, run.train_options }, "\n")
-end
+-- ---- which runs are a row's ----
 
-local function wanted_options(row)
-  return table.concat({ row.model.text, row.task.text, row.train.text }, "\n")
-end
-
--- Of runs of one row and dataset, those whose options are the script's; when there are none, those
--- of the latest options, marked as stale.
-local function current(runs, row)
-  local by_options, latest = {}, nil
+-- The run that was made last.
+local function latest_of(runs)
+  local latest
   for _, run in ipairs(runs) do
-    local text = options_of(run)
-    by_options[text] = by_options[text] or {}
-    table.insert(by_options[text], run)
     if not latest or run.date >= latest.date then latest = run end
   end
-  local exact = row and by_options[wanted_options(row)]
-  if exact then return exact, false end
-  return by_options[options_of(latest)], row ~= nil
+  return latest
 end
 
-local function group(runs, row, planned)
-  local kept, stale = current(runs, row)
-  local made = { row = kept[1].row, dataset = kept[1].dataset, stale = stale, done = {},
-    failed = 0 }
-  for _, run in ipairs(kept) do
-    if run.status == "done" then
-      made.done[#made.done + 1] = run
+-- What the script's row is now; {} where its data are not on this machine.
+local function identity_of(what)
+  local good, made = pcall(identity.of, setmetatable({ seed = 1 }, { __index = what }))
+  return good and made or {}
+end
+
+-- Why a run is not one of the row as the script has it (`now`): "stale", or "other data" where all else is the same; and a
+-- reason for readers.
+local function difference_of(what, now, run)
+  local row = what.row
+  if run.configuration == identity.configuration(what, run.data_digest, run.starts_from) then
+    if run.data_digest == now.data_digest then return "stale", "started from other weights than it would now" end
+    return "other data", ("read other data than this machine has: %s"):format(run.data)
+  end
+  if tonumber(run.identity) ~= identity.version then return "stale", "an older longhaul recorded it" end
+  if tonumber(run.version) ~= identity.class_version(row.model.name) then
+    return "stale", ("the model's version is %s now, not %s"):format(identity.class_version(row.model.name), run.version)
+  end
+  return "stale", "run with other options than the script now has"
+end
+
+-- The runs of one configuration by seed, the finished ones, and what became of the others.
+local function group_of(runs, configuration)
+  local made = { configuration = configuration, done = {}, failed = 0, diverged = 0, left_out = 0, reasons = {} }
+  local by_seed = {}
+  for _, run in ipairs(runs) do
+    if run.configuration ~= configuration then
+      made.left_out = made.left_out + 1
+    elseif run.status == "done" then
+      -- one seed may have started from either of two source runs
+      local before = by_seed[run.seed]
+      if not before then table.insert(made.done, run) end
+      if before and run.date >= made.done[before].date then made.done[before] = run end
+      by_seed[run.seed] = before or #made.done
     else
-      made.failed = made.failed + 1
+      local status = run.status == "diverged" and "diverged" or "failed"
+      made[status] = made[status] + 1
+      table.insert(made.reasons, ("seed %s %s"):format(run.seed, run.error or status))
     end
   end
-  made.first = kept[1]
-  made.planned = planned
+  return made
+end
+
+-- The group of a row: the runs of its configuration or, where there are none, those of the latest one, marked.
+local function choose(runs, what, planned)
+  local row, latest = what.row, latest_of(runs)
+  local now, is_current = row and identity_of(what) or {}, false
+  for _, run in ipairs(runs) do is_current = is_current or run.configuration == now.configuration end
+  local made = group_of(runs, is_current and now.configuration or latest.configuration)
+  made.row, made.dataset, made.first, made.planned = latest.row, latest.dataset, latest, planned
+  if row and not is_current then made.other, made.why = difference_of(what, now, latest) end
   return made
 end
 
 --- Results at results/<name>, of `scale` and `device`. `rows` are the script's rows (nil: whatever
 --- is in the file), `planned(row)` how many seeds a row is meant to have.
 function results.open(folder, name, scale, device, rows, planned)
-  local made = setmetatable({ groups = {}, order = {}, name = name, scale = scale, datasets = {} },
-    Results)
-  local path = ("%s/%s/runs.csv"):format(folder, name)
+  local made = setmetatable({ groups = {}, order = {}, name = name, scale = scale, device = device, datasets = {} }, Results)
+  local from = store.at(folder, name)
   local by_key, keys = {}, {}
-  if core.exists(path) then
-    for _, run in ipairs(store.at(folder, name):rows()) do
-      if run.scale == scale and run.device == device then
-        local key = key_of(run.row, run.dataset)
-        if not by_key[key] then
-          by_key[key] = {}
-          keys[#keys + 1] = key
-        end
-        table.insert(by_key[key], run)
+  made.times = step_times.of(from)
+  for _, run in ipairs(from:rows()) do
+    if run.scale == scale and run.device == device then
+      local key = key_of(run.row, run.dataset)
+      if not by_key[key] then
+        by_key[key] = {}
+        keys[#keys + 1] = key
       end
+      table.insert(by_key[key], run)
     end
   end
   local seen = {}
   local function add(key, row)
-    if by_key[key] and not made.groups[key] then
-      made.groups[key] = group(by_key[key], row, row and planned and planned(row))
-      made.order[#made.order + 1] = made.groups[key]
-      local dataset = made.groups[key].dataset
-      if not seen[dataset] then
-        seen[dataset] = true
-        made.datasets[#made.datasets + 1] = dataset
-      end
-    end
+    if not by_key[key] or made.groups[key] then return end
+    local what = { experiment = name, row = row, scale = scale, device = device }
+    local group = choose(by_key[key], what, row and planned and planned(row))
+    made.groups[key] = group
+    made.order[#made.order + 1] = group
+    if not seen[group.dataset] then made.datasets[#made.datasets + 1] = group.dataset end
+    seen[group.dataset] = true
   end
   for _, row in ipairs(rows or {}) do add(key_of(row.label, row.dataset), row) end
   if not rows then
@@ -89,15 +115,61 @@ function results.open(folder, name, scale, device, rows, planned)
   return made
 end
 
+--- How many runs of the rows have another configuration than the one that is shown.
+function Results:left_out()
+  local count = 0
+  for _, group in ipairs(self.order) do count = count + group.left_out end
+  return count
+end
+
+--- The same results with relative step times against the row `baseline` (a label; nil: as runs.csv shows them).
+function Results:relative_to(baseline)
+  local made = {}
+  for key, value in pairs(self) do made[key] = value end
+  made.baseline = baseline
+  return setmetatable(made, Results)
+end
+
 --- The group of a row on a dataset, or nil when it was never run.
 function Results:group(row, dataset) return self.groups[key_of(row, dataset)] end
+
+-- ---- step times ----
+
+-- What the rounds say of a group: the number, or nil and why there is none. Times are of the configuration, not of a seed.
+local function timed_value(self, group, metric)
+  if step_times.is_time(metric) then
+    local record, reason = self.times:latest(group.configuration)
+    return record and tonumber(record[metric]), reason
+  end
+  local base = self:group(self.baseline, group.dataset)
+  if not base then return nil, ("has no baseline, '%s' was not run"):format(self.baseline) end
+  local ratio, reason = self.times:ratio(group.configuration, base.configuration)
+  return ratio, reason and reason:gsub("the baseline$", ("the baseline '%s'"):format(self.baseline))
+end
+
+-- Whether rounds have the metric, not runs.
+local function is_timed(self, metric)
+  return step_times.is_time(metric) or (metric == "relative_step_time" and self.baseline ~= nil)
+end
+
+--- Why a row that was run has no value of a metric, or nil.
+function Results:reason(row, metric, dataset)
+  local found = self:group(row, dataset)
+  if not found or #found.done == 0 or not is_timed(self, metric) then return nil end
+  return select(2, timed_value(self, found, metric))
+end
+
+-- ---- reading ----
 
 --- The values of a metric, keyed by seed, and their seeds in order.
 function Results:values(row, metric, dataset)
   local found = self:group(row, dataset)
   local values, seeds = {}, {}
+  local shared = found and is_timed(self, metric)
+  local time = shared and timed_value(self, found, metric)
   for _, run in ipairs(found and found.done or {}) do
-    local value = tonumber(run[metric])
+    local value = time
+    if not shared then value = tonumber(run[metric]) end
     if value then
       values[run.seed] = value
       seeds[#seeds + 1] = run.seed
@@ -170,13 +242,16 @@ function Results:difference(metric, row, other, dataset)
   return mean, spread and spread / math.sqrt(count), count
 end
 
---- "done", "partial" (seeds are missing), "stale" (made with other options), "failed", "missing".
+--- "done", "partial" (seeds are missing), "stale" (runs of other options or versions), "other data" (runs of the same on
+--- data that this machine lacks), "diverged" or "failed" (no seed ended well), "missing". Then why, where there is more to
+--- say.
 function Results:status(row, dataset)
   local found = self:group(row, dataset)
   if not found then return "missing" end
-  if #found.done == 0 then return "failed" end
-  if found.stale then return "stale" end
-  return found.planned and #found.done < found.planned and "partial" or "done"
+  local why = #found.reasons > 0 and table.concat(found.reasons, "; ") or nil
+  if #found.done == 0 then return found.failed == 0 and "diverged" or "failed", why end
+  if found.other then return found.other, found.why end
+  return found.planned and #found.done < found.planned and "partial" or "done", why
 end
 
 return results

@@ -1,7 +1,7 @@
 -- Sample texts: what a row's model writes after passages of the validation split.
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
-local runner = require "longhaul.runner"
+local identity = require "longhaul.identity"
 local store = require "longhaul.store"
 
 local samples = {}
@@ -37,7 +37,7 @@ local function records_of(experiment, settings, options)
     experiment = experiment.runs, row = row_of(experiment, options.row), seed = 1, scale = settings.scale,
     device = settings.device,
   }
-  local weights = store.at(settings.results, experiment.runs):weights(runner.identity(run))
+  local weights = store.at(settings.results, experiment.runs):weights(identity.of(run).run_id)
   if not core.exists(weights) then return {} end
   local tokenizer <close> = core.tokenizer(options.tokens)
   local records = {}

@@ -8,7 +8,7 @@ local report = {}
 
 report.csv_columns = {
   "row", "model", "dataset", "metric", "published", "measured", "deviation", "seeds", "scale",
-    "status", "mean", "spread",
+    "status", "mean", "spread", "device", "note",
 }
 
 -- ---- building ----
@@ -93,16 +93,26 @@ local function labels_of(experiment, paper, columns, names)
   return labels
 end
 
--- The status of a cost is that of the first dataset where something is amiss.
+-- The status of a cost is that of the first dataset where something is amiss. Then why.
 local function status_of(results, label, column)
   if column.dataset ~= "" then return results:status(label, column.dataset) end
-  local status = "missing"
+  local status, why = "missing", nil
   for _, dataset in ipairs(results.datasets) do
-    status = results:status(label, dataset)
-    if status ~= "done" and status ~= "missing" then return status end
-    if status == "done" then return status end
+    local own, reason = results:status(label, dataset)
+    if own ~= "missing" then status, why = own, reason end
+    if own ~= "missing" and own ~= "done" then break end
   end
-  return status
+  return status, why
+end
+
+-- Why a value was not measured although there are runs, by the first dataset that lacks it.
+local function reason_of(results, label, column)
+  if column.dataset ~= "" then return results:reason(label, column.metric, column.dataset) end
+  for _, dataset in ipairs(results.datasets) do
+    local reason = results:reason(label, column.metric, dataset)
+    if reason then return #results.datasets > 1 and ("%s (%s)"):format(reason, dataset) or reason end
+  end
+  return nil
 end
 
 -- The measured value is the mean over seeds or, with `select = "best_valid"`, a quality's at the seed with the best
@@ -114,14 +124,15 @@ local function cell_of(results, paper, label, name, column, select)
   local value = best or mean
   local printed = paper.value(name, column.metric, column.paper)
   local group = results:group(label, dataset or results.datasets[1] or "")
-  local status = status_of(results, label, column)
+  local status, why = status_of(results, label, column)
+  local reason = reason_of(results, label, column)
   return {
     published = printed, published_spread = paper.spread(name, column.metric, column.paper), measured = value,
     mean = mean, spread = spread, selected = best ~= nil,
     unselected = select and mean and not best and metrics.kind(column.metric) == "quality",
     deviation = value and printed and value - printed,
     seeds = dataset and count or (group and #group.done) or 0,
-    status = value == nil and status == "done" and "missing" or status,
+    status = value == nil and status == "done" and "missing" or status, why = why, reason = reason,
   }
 end
 
@@ -140,10 +151,12 @@ end
 
 --- Builds a table declared by bench:table from what has been measured.
 function report.build(experiment, options, results)
+  results = results:relative_to(experiment:baseline(options))
   local paper = options.published and published.table(options.published) or nothing_published()
   local columns = columns_of(experiment, options, paper, results)
   local made = {
     name = options.name or "table", title = options.title or experiment.name, scale = results.scale,
+    device = results.device, left_out = results:left_out(),
     columns = columns, rows = {}, paper = options.published, classes = {},
   }
   for _, row in ipairs(experiment.rows) do made.classes[row.label] = row.slug or row.model.name end
@@ -235,6 +248,61 @@ function report.texts(column, cell)
     metrics.difference(column.metric, cell.deviation)
 end
 
+-- What a status of some cells means, and whether the reason is that of one row.
+local odd_sentences = {
+  { "partial", "Some rows lack seeds (status partial in the CSV file)", true }, { "stale", "Some rows are stale" },
+  { "other data", "Some rows were measured on data that this machine lacks" },
+  { "diverged", "Some rows diverged and are no results", true }, { "failed", "Some rows failed", true },
+}
+
+local function each_cell(made, visit)
+  for _, row in ipairs(made.rows) do
+    for c, cell in ipairs(row.cells) do visit(cell, row, made.columns[c]) end
+  end
+end
+
+-- ": why; why" of the cells with a status, each once; "" where there is none.
+local function reasons_of(made, status, by_row)
+  local texts, seen, most = {}, {}, 3
+  each_cell(made, function(cell, row)
+    local text = cell.status == status and cell.why and (by_row and row.label .. ": " or "") .. cell.why
+    if text and not seen[text] then texts[#texts + 1] = text end
+    seen[text or ""] = true
+  end)
+  if #texts > most then texts = { table.concat(texts, "; ", 1, most), ("%d more in the CSV file"):format(#texts - most) } end
+  return #texts > 0 and ": " .. table.concat(texts, "; ") or ""
+end
+
+-- What is amiss with some cells, and what was left out.
+local function status_notes(made, odd)
+  local notes, seen, left_out = {}, {}, made.left_out or 0
+  for _, line in ipairs(odd_sentences) do
+    if odd[line[1]] then notes[#notes + 1] = line[2] .. reasons_of(made, line[1], line[3]) .. "." end
+  end
+  if left_out > 0 then
+    notes[#notes + 1] = ("%d run%s of other data or options %s left out."):format(left_out, left_out == 1 and "" or "s",
+      left_out == 1 and "was" or "were")
+  end
+  each_cell(made, function(cell, _, column)
+    if not cell.reason then return end
+    local text = ("Column \"%s\" %s where a row %s."):format(metrics.title(column.metric),
+      cell.measured and "is of fewer data sets" or "is empty", cell.reason)
+    if not seen[text] then notes[#notes + 1] = text end
+    seen[text] = true
+  end)
+  return notes
+end
+
+-- Whether a measured value stands beside a published one.
+local function compared(made)
+  for _, row in ipairs(made.rows) do
+    for _, cell in ipairs(row.cells) do
+      if cell.published and cell.measured then return true end
+    end
+  end
+  return false
+end
+
 --- What a reader must know beside the numbers: one sentence each.
 function report.notes(made)
   local notes, seeds, odd, selected, unselected = {}, 0, {}, false, false
@@ -254,17 +322,11 @@ function report.notes(made)
   if unselected and seeds > 1 then
     notes[#notes + 1] = "A value without brackets is the mean over seeds: its runs kept no validation result."
   end
-  if made.paper and made.scale ~= "paper" then
+  if compared(made) and made.scale ~= "paper" then
     notes[#notes + 1] = "The paper's models are larger: compare the order of the rows."
   end
-  if odd.partial then
-    notes[#notes + 1] = "Some rows lack seeds (status partial in the CSV file)."
-  end
-  if odd.stale then
-    notes[#notes + 1] = "Some rows were run with other options than the script now has (stale)."
-  end
-  if odd.failed then notes[#notes + 1] = "Some rows failed; column error of runs.csv says why." end
-  return notes
+  local odd_notes = status_notes(made, odd)
+  return table.move(odd_notes, 1, #odd_notes, #notes + 1, notes)
 end
 
 -- ---- CSV ----
@@ -275,12 +337,12 @@ function report.records(made)
   for _, row in ipairs(made.rows) do
     for c, column in ipairs(made.columns) do
       local cell = row.cells[c]
-      if cell.measured or cell.published or cell.status == "failed" then
+      if cell.measured or cell.published or cell.status ~= "missing" or cell.reason then
         records[#records + 1] = {
           row = row.label, model = row.model, dataset = column.dataset, metric = column.metric,
           published = cell.published, measured = cell.measured, deviation = cell.deviation,
           seeds = cell.seeds, scale = made.scale, status = cell.status, mean = cell.mean,
-          spread = cell.spread,
+          spread = cell.spread, device = made.device, note = cell.why or cell.reason,
         }
       end
     end

@@ -80,6 +80,19 @@ local function block_lines(made, block, label_size, lines)
   end
 end
 
+-- A sentence in lines that fit.
+local function add_wrapped(lines, text)
+  local line = ""
+  for word in text:gmatch "%S+" do
+    if line ~= "" and columns_in(line) + 1 + columns_in(word) > width then
+      lines[#lines + 1] = line
+      line = ""
+    end
+    line = line == "" and word or line .. " " .. word
+  end
+  lines[#lines + 1] = line
+end
+
 --- The table as lines of text.
 function terminal.format(made)
   local label_size = 0
@@ -95,7 +108,7 @@ function terminal.format(made)
     block_lines(made, block, label_size, lines)
   end
   lines[#lines + 1] = ""
-  for _, note in ipairs(report.notes(made)) do lines[#lines + 1] = note end
+  for _, note in ipairs(report.notes(made)) do add_wrapped(lines, note) end
   return table.concat(lines, "\n")
 end
 

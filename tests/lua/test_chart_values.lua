@@ -20,7 +20,8 @@ local model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }
 
 local function put(experiment, row, dataset, seed, values)
   local record = {
-    run_id = ("%s-%s-%s-%d"):format(experiment, row, dataset, seed):gsub("%W", "-"), experiment = experiment, row = row,
+    run_id = ("%s-%s-%s-%d"):format(experiment, row, dataset, seed):gsub("%W", "-"), identity = 2,
+    configuration = row .. dataset, experiment = experiment, row = row,
     dataset = dataset, seed = seed, scale = "small", device = "cpu", status = "done", date = "2026-01-01",
     model_options = model.text, task_options = task.text, train_options = train.text,
   }

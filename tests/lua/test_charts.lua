@@ -8,6 +8,7 @@ local gnuplot = require "longhaul.report.gnuplot"
 local lh = require "longhaul"
 local report = require "longhaul.report"
 local runner = require "longhaul.runner"
+local runs = dofile "tests/lua/runs.lua"
 local store = require "longhaul.store"
 
 local function items(...)
@@ -123,11 +124,8 @@ t.test("charts are drawn of what was measured", function()
   local timed = lh.experiment "gates-times"
   for _, name in ipairs { "a", "a, bare" } do
     timed:row { name, model = encoded, task = task, train = train, dataset = "set1" }
-    store.open(folder, timed.name):put {
-      run_id = name, experiment = timed.name, row = name, dataset = "set1", seed = 1, scale = "smoke", device = "cpu",
-      status = "done", step_time_ms = name == "a" and 7 or 5, date = "2026-01-01", model_options = encoded.text,
-      task_options = task.text, train_options = train.text,
-    }
+    runs.put(folder, timed, { label = name, scale = "smoke" })
+    runs.time(folder, timed, { round = "r", scale = "smoke", times = { [name] = name == "a" and 7 or 5 } })
   end
   timed:plot { "columns", y = "step_time_ms", rows = { "a" }, without = "%s, bare", name = "split" }
   timed:plot { "columns", y = "step_time_ms", rows = { "a", "a, bare" }, name = "pair" }

@@ -7,6 +7,7 @@ local metrics = require "longhaul.metrics"
 local report = require "longhaul.report"
 local results = require "longhaul.report.results"
 local runner = require "longhaul.runner"
+local runs = dofile "tests/lua/runs.lua"
 local store = require "longhaul.store"
 local tables = require "longhaul.report.table"
 
@@ -99,7 +100,7 @@ end)
 -- The columns of runs.csv that say which run it is and where it was measured.
 local described = set_of { "run_id", "experiment", "row", "model", "task", "data", "seed", "scale", "device", "status",
   "step", "code_version", "machine", "blas", "precision", "ranks", "dataset", "class", "version", "date", "model_options",
-  "task_options", "train_options", "error" }
+  "task_options", "train_options", "error", "configuration", "identity", "data_digest", "starts_from" }
 
 t.test("every number of runs.csv is in the registry, and every line of it in runs.csv", function()
   local columns = set_of(store.columns)
@@ -139,16 +140,16 @@ t.test("every metric can stand in a table and on a chart", function()
   local row = { model = recurrent, task = examples.language_model[2], train = lh.train { steps = 1 }, dataset = "d" }
   local bench = lh.experiment "shown"
   bench:row(lh.merged(row, { "a" }))
-  local record = { run_id = "a", experiment = "shown", row = "a", dataset = "d", seed = 1, scale = "smoke", device = "cpu",
-    status = "done", date = "2026-01-01", model_options = row.model.text, task_options = row.task.text,
-    train_options = row.train.text }
+  local record = { label = "a", scale = "smoke" }
   for _, name in ipairs(metrics.names()) do
     record[name] = 7
     bench:plot { "bars", y = name }
     bench:plot { "pareto", x = "step_time_ms", y = name }
   end
   bench:table { columns = metrics.names() }
-  store.open(folder, "shown"):put(record)
+  local time = { round = "r", configuration = runs.put(folder, bench, record).configuration, date = "2026-01-01", busy = "no" }
+  for _, name in ipairs(metrics.names()) do time[name] = metrics.is_known(name) and 7 or nil end
+  store.open(folder, "shown"):add_timings { time }
   local made = tables.build(bench, bench.tables[1], report.results(bench, settings))
   t.equal(#made.columns, #metrics.names())
   for c, column in ipairs(made.columns) do
@@ -198,7 +199,7 @@ end)
 local function seeds_of(name, list)
   for seed, values in ipairs(list) do
     store.open(folder, name):put(lh.merged({ run_id = name .. seed, experiment = name, row = "r", dataset = "d", seed = seed,
-      scale = "smoke", device = "cpu", status = "done", date = "2026-01-01", model_options = "", task_options = "",
+      identity = 2, configuration = name, scale = "smoke", device = "cpu", status = "done", date = "2026-01-01", model_options = "", task_options = "",
       train_options = "" }, values))
   end
   return results.open(folder, name, "smoke", "cpu")

@@ -8,7 +8,7 @@ local lh = require "longhaul"
 local markup = require "longhaul.report.markup"
 local metrics = require "longhaul.metrics"
 local report = require "longhaul.report"
-local store = require "longhaul.store"
+local runs = dofile "tests/lua/runs.lua"
 local tables = require "longhaul.report.table"
 local terminal = require "longhaul.report.terminal"
 
@@ -30,23 +30,19 @@ bench:table {
   columns = { "bits_per_byte", "relative_step_time" }, baseline = "Slide:13L", published = "brt_table1",
 }
 
--- A run as the runner records it.
-local function put(row, seed, bits, more)
-  local record = {
-    run_id = row .. seed, experiment = bench.name, row = row, dataset = "pg19_bytes", seed = seed,
-    scale = "small", device = "cpu", status = "done", bits_per_byte = bits, bits_per_token = bits,
-    date = "2026-01-01", model_options = slide.text, task_options = task.text, train_options = train.text,
-  }
-  for key, value in pairs(more or {}) do record[key] = value end
-  store.open(folder, bench.name):put(record)
+local function put(label, seed, bits, more)
+  local values = { label = label, seed = seed, bits_per_byte = bits, bits_per_token = bits }
+  for key, value in pairs(more or {}) do values[key] = value end
+  runs.put(folder, bench, values)
 end
 
-put("Slide:13L", 1, 2.0, { relative_step_time = 1, step_time_ms = 10 })
-put("Slide:13L", 2, 2.2, { relative_step_time = 1, step_time_ms = 10 })
-put("Rec:fixed:skip", 1, 1.9, { relative_step_time = 1.02, step_time_ms = 11 })
-put("Rec:fixed:skip", 2, 2.1, { relative_step_time = 1.02, step_time_ms = 11 })
-put("Rec:lstm:dual", 1, 2.3, { step_time_ms = 12 })
+put("Slide:13L", 1, 2.0)
+put("Slide:13L", 2, 2.2)
+put("Rec:fixed:skip", 1, 1.9)
+put("Rec:fixed:skip", 2, 2.1)
+put("Rec:lstm:dual", 1, 2.3)
 put("own", 1, nil, { status = "failed", error = "a.lua:1: no" })
+runs.time(folder, bench, { round = "r1", times = { ["Slide:13L"] = 10, ["Rec:fixed:skip"] = 10.2, ["Rec:lstm:dual"] = 12 } })
 
 local function cells()
   local by_row = {}
@@ -105,11 +101,7 @@ end
 stairs:table { columns = { "valid_perplexity", "perplexity" }, published = "staircase_table2",
   select = "best_valid" }
 for seed, values in ipairs { { 30, 32 }, { 29, 33 } } do
-  store.open(folder, stairs.name):put {
-    run_id = "s" .. seed, experiment = stairs.name, row = "Staircase, N=8", dataset = "reddit", seed = seed,
-    scale = "small", device = "cpu", status = "done", valid_perplexity = values[1], perplexity = values[2],
-    date = "2026-01-01", model_options = slide.text, task_options = task.text, train_options = train.text,
-  }
+  runs.put(folder, stairs, { label = "Staircase, N=8", seed = seed, valid_perplexity = values[1], perplexity = values[2] })
 end
 
 local function stairs_cells()
@@ -156,7 +148,7 @@ t.test("a cost has one column and the paper's value", function()
 end)
 
 t.test("runs with other options are stale, and not mixed in", function()
-  put("own", 1, 9.0, { train_options = "steps=1" })
+  put("own", 1, 9.0, { train_options = "steps=1", configuration = "of other options", run_id = runs.identity(bench, "own").run_id })
   local cell = cells()["own bits_per_byte"]
   t.equal(cell.status, "stale")
   put("own", 2, 1.0)
@@ -299,12 +291,8 @@ for _, axes in ipairs { { { 1, 2, 4 }, { 1 } }, { { 1 }, { 2, 3 } } } do
     local n, b = point.length, point.batch
     local name = ("%d %d"):format(n, b)
     grown:row { point, label = name, model = slide, task = task, train = train, dataset = "costs" }
-    store.open(folder, grown.name):put {
-      run_id = "g" .. name, experiment = grown.name, row = name, dataset = "costs", seed = 1, scale = "small",
-      device = "cpu", status = "done", step_time_ms = 3 * n ^ 2 * b, peak_memory_bytes = 5 * n + 80,
-      parameters = 10, date = "2026-01-01", model_options = slide.text, task_options = task.text,
-      train_options = train.text,
-    }
+    runs.put(folder, grown, { label = name, peak_memory_bytes = 5 * n + 80, parameters = 10 })
+    runs.time(folder, grown, { round = "r", times = { [name] = 3 * n ^ 2 * b } })
   end
 end
 

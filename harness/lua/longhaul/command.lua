@@ -8,7 +8,7 @@ local command = {}
 command.ok, command.failed, command.usage, command.interrupted = 0, 1, 2, 130
 
 local groups = { "commands.run", "commands.models", "commands.data", "commands.measure",
-  "commands.generate", "commands.dilation", "commands.figures", "commands.other",
+  "commands.generate", "commands.dilation", "commands.figures", "commands.results", "commands.other",
   "commands.new" }
 
 local function all()

@@ -337,15 +337,27 @@ local function matches(row, baseline)
   return met == wanted
 end
 
---- The label of the row that relative step times refer to, or nil. Fails when no row is meant.
-function Experiment:baseline()
-  local options = self.tables[1]
+--- The label of the row that a table's relative step times refer to (default: the first table), or nil. Fails when no row
+--- is meant.
+function Experiment:baseline(options)
+  options = options or self.tables[1]
   if not options or not options.baseline then return nil end
   for _, row in ipairs(self.rows) do
     if matches(row, options.baseline) then return row.label end
   end
   error(("%s: table: no row is the baseline%s"):format(options.line,
     type(options.baseline) == "string" and " '" .. options.baseline .. "'" or ""), 0)
+end
+
+--- The labels of all tables' baselines, each once, in the order of the tables.
+function Experiment:baselines()
+  local labels, seen = {}, {}
+  for _, options in ipairs(self.tables) do
+    local label = self:baseline(options)
+    if label and not seen[label] then labels[#labels + 1] = label end
+    seen[label or ""] = true
+  end
+  return labels
 end
 
 --- What the column `model` says of a row: the slug that the paper's table has for its label, else

@@ -7,10 +7,14 @@ local report = {}
 --- The results of an experiment, read through its script's rows; with `settings.recorded` as they were run, whatever data
 --- and options the script's rows would have here and now.
 function report.results(experiment, settings)
-  if settings.recorded then return results.open(settings.results, experiment.runs, settings.scale, settings.device) end
   local function planned(row) return settings.seeds or row.seeds or experiment.default_seeds end
-  return results.open(settings.results, experiment.runs, settings.scale, settings.device,
-    experiment.rows, planned)
+  local found
+  if settings.recorded then
+    found = results.open(settings.results, experiment.runs, settings.scale, settings.device)
+  else
+    found = results.open(settings.results, experiment.runs, settings.scale, settings.device, experiment.rows, planned)
+  end
+  return found:relative_to(experiment:baseline())
 end
 
 -- Where the views go; an experiment that shares another's runs has a folder of its own for them.

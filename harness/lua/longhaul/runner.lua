@@ -4,6 +4,7 @@
 local core = require "longhaul.core"
 local data = require "longhaul.data"
 local divergence = require "longhaul.divergence"
+local identity = require "longhaul.identity"
 local metrics = require "longhaul.metrics"
 local progress = require "longhaul.progress"
 local ranks = require "longhaul.ranks"
@@ -12,46 +13,16 @@ local timing = require "longhaul.timing"
 
 local runner = {}
 
-local class_versions = {}
-for _, class in ipairs(core.models()) do class_versions[class.name] = class.version end
-
-local task_infos = {}
-
-local function task_info(task)
-  local key = task.name .. " " .. task.text
-  task_infos[key] = task_infos[key] or core.task_info(task.name, task.text)
-  return task_infos[key]
-end
-
--- The run whose weights a run starts from, or nil. A source with fewer seeds lends its last one.
-local function source_of(run)
-  local from = run.row.from
-  if not from then return nil end
-  local seeds = from.row.seeds or from.experiment.default_seeds
-  return {
-    experiment = from.experiment.runs, row = from.row, seed = math.min(run.seed, seeds), scale = run.scale,
-    device = run.device, slug = from.experiment:slug(from.row),
-  }
-end
-
---- The identity of a run: a hash of everything that its numbers depend on.
-function runner.identity(run)
-  local row = run.row
-  local parts = {
-    run.experiment, row.label, row.dataset, row.model.name, class_versions[row.model.name],
-      row.model.text,
-    row.task.name, row.task.text, task_info(row.task).digest, row.train.text, run.seed, run.scale,
-      run.device,
-  }
-  local source = source_of(run)
-  if source then parts[#parts + 1] = runner.identity(source) end
-  parts[#parts + 1] = row.weights and row.weights.name
-  return core.hash(table.concat(parts, "\n")):sub(1, 16)
-end
-
 local function wanted(row, settings)
   return not settings.only
     or (row.label .. " " .. row.dataset):find(settings.only, 1, true) ~= nil
+end
+
+local function new_run(experiment, row, seed, settings)
+  return {
+    experiment = experiment.runs, row = row, seed = seed, scale = settings.scale, device = settings.device,
+    slug = experiment:slug(row),
+  }
 end
 
 --- The runs of an experiment, seed by seed so that a whole table appears early.
@@ -62,10 +33,7 @@ function runner.plan(experiment, settings)
   for seed = 1, most do
     for _, row in ipairs(experiment.rows) do
       if seed <= seeds_of(row) and wanted(row, settings) then
-        runs[#runs + 1] = {
-          experiment = experiment.runs, row = row, seed = seed, scale = settings.scale,
-          device = settings.device, slug = experiment:slug(row),
-        }
+        runs[#runs + 1] = new_run(experiment, row, seed, settings)
       end
     end
   end
@@ -84,12 +52,13 @@ end
 local function new_record(run, machine)
   local row = run.row
   local record = {
-    run_id = run.id, experiment = run.experiment, row = row.label, dataset = row.dataset,
-    model = run.slug, class = row.model.name, task = row.task.name, data = task_info(row.task).data,
-      seed = run.seed,
+    run_id = run.id, configuration = run.identity.configuration, identity = identity.version,
+    data_digest = run.identity.data_digest, starts_from = run.identity.starts_from,
+    experiment = run.experiment, row = row.label, dataset = row.dataset, model = run.slug, class = row.model.name,
+    task = row.task.name, data = identity.task_info(row.task).data, seed = run.seed,
     scale = run.scale, device = run.device, code_version = machine.version, machine = machine.cpu,
     blas = machine.blas, precision = row.train:option "precision", ranks = ranks.size,
-    version = class_versions[row.model.name],
+    version = identity.class_version(row.model.name),
       date = os.date("!%Y-%m-%dT%H:%M:%SZ"),
     model_options = row.model.text, task_options = row.task.text, train_options = row.train.text,
   }
@@ -214,7 +183,7 @@ local function finish(run, results, session, record)
   metrics.fill_record(record, "valid", valid)
   local curve = results:read_curve(run.id, info.step)
   record.error = divergence.reason {
-    valid = valid, test = test, vocabulary = task_info(run.row.task).vocabulary, last = last_point(run, curve),
+    valid = valid, test = test, vocabulary = identity.task_info(run.row.task).vocabulary, last = last_point(run, curve),
   }
   record.status, record.step = record.error and "diverged" or "done", info.step
   metrics.fill_from(record, "model", info)
@@ -273,14 +242,14 @@ local run_one
 
 -- Runs what the run starts from, if that is not there yet; the outcome, and where the weights are.
 local function run_source(run, machine, settings)
-  local source = source_of(run)
+  local source = identity.source_of(run)
   local results = open_store(settings, source.experiment)
   local gentle = setmetatable({ force = false, wait = true }, { __index = settings })
   local outcome = run_one(source, results, machine, gentle, title_of(source, "source"))
   return outcome, { path = results:weights(source.id), class = source.row.model.name }
 end
 
--- A run that others start from is finished when its weights are there too.
+-- A run that others start from is finished when its weights are there too. One that diverged would do so again.
 local function is_done(run, results)
   local before = results:find(run.id)
   if not before or (before.status ~= "done" and before.status ~= "diverged") then return false end
@@ -290,8 +259,9 @@ end
 -- Runs one entry of the plan unless it is finished or another process has it (`wait`: until that is done); "done", "skipped",
 -- "failed" or "interrupted".
 function run_one(run, results, machine, settings, title)
-  run.id = runner.identity(run)
-  if ranks.first then data.tell(task_info(run.row.task).data) end
+  run.identity = identity.of(run)
+  run.id = run.identity.run_id
+  if ranks.first then data.tell(identity.task_info(run.row.task).data) end
   local lock_file = results:checkpoint(run.id) .. ".lock"
   local lock <close> = ranks.first and core.lock(lock_file, not settings.wait) or nil
   local verdict = ranks.decide(function()
@@ -324,12 +294,27 @@ local function run_sources(experiment, settings)
   return failed, false
 end
 
+-- The first runs of the rows with these labels, label by label.
+local function runs_of(experiment, labels, settings)
+  local runs = {}
+  for _, label in ipairs(labels) do
+    for _, row in ipairs(experiment.rows) do
+      if row.label == label then
+        local run = new_run(experiment, row, 1, settings)
+        run.identity = identity.of(run)
+        runs[#runs + 1] = run
+      end
+    end
+  end
+  return runs
+end
+
 --- Runs what is not finished, what its charts need first. Returns how many runs failed, and whether it was interrupted.
 function runner.run(experiment, settings)
   local failed, interrupted = 0, false
   if not settings.task then failed, interrupted = run_sources(experiment, settings) end
   if #experiment.rows == 0 or interrupted then return failed, interrupted end
-  local baseline = experiment:baseline()
+  local baselines = experiment:baselines()
   local results = open_store(settings, experiment.runs)
   local machine = core.machine()
   local runs, kept = runner.plan(experiment, settings), {}
@@ -346,9 +331,10 @@ function runner.run(experiment, settings)
     if outcome == "failed" then failed = failed + 1 else kept[#kept + 1] = run end
   end
   if not settings.no_timing and not settings.task then
-    timing.measure(kept, results, { scale = settings.scale, force = settings.force,
-      baseline = baseline,
-      open = new_session, memory = machine.memory_bytes })
+    timing.measure(kept, results, {
+      scale = settings.scale, force = settings.force, open = new_session, machine = machine,
+      bases = runs_of(experiment, baselines, settings),
+    })
   end
   return failed, false
 end

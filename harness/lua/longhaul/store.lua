@@ -1,6 +1,6 @@
--- The results store: results/<experiment>/runs.csv with one tidy row per run, curves/<id>.csv, and
--- checkpoints/<id>.snapshot while a run is under way. Every write is whole or not at all; several
--- processes may share a folder.
+-- The results store: results/<experiment>/runs.csv with one tidy row per run, timings.csv with one per measured
+-- configuration and round, curves/<id>.csv, and checkpoints/<id>.snapshot while a run is under way. Every write is whole
+-- or not at all; several processes may share a folder.
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
 local metrics = require "longhaul.metrics"
@@ -12,9 +12,10 @@ local Store = {}
 Store.__index = Store
 
 -- Which run it is, the metrics, and where it was measured.
-local run_columns = { "run_id", "experiment", "row", "model", "task", "data", "seed", "scale", "device", "status", "step" }
+local run_columns = { "run_id", "configuration", "experiment", "row", "model", "task", "data", "seed", "scale", "device",
+  "status", "step" }
 local origin_columns = { "code_version", "machine", "blas", "precision", "ranks", "dataset", "class", "version", "date",
-  "model_options", "task_options", "train_options", "error" }
+  "identity", "data_digest", "starts_from", "model_options", "task_options", "train_options", "error" }
 
 store.columns = table.move(metrics.columns(), 1, #metrics.columns(), #run_columns + 1, run_columns)
 table.move(origin_columns, 1, #origin_columns, #store.columns + 1, store.columns)
@@ -22,10 +23,10 @@ table.move(origin_columns, 1, #origin_columns, #store.columns + 1, store.columns
 store.curve_columns = metrics.curve_columns()
 
 --- results/<experiment> as it is, for reading.
-function store.at(folder, experiment)
-  local path = folder .. "/" .. experiment
-  return setmetatable({ path = path, file = path .. "/runs.csv" }, Store)
-end
+function store.at(folder, experiment) return store.of(folder .. "/" .. experiment) end
+
+--- The same by the path of the folder.
+function store.of(path) return setmetatable({ path = path, file = path .. "/runs.csv", known = {} }, Store) end
 
 --- Opens results/<experiment>, making it.
 function store.open(folder, experiment)
@@ -36,22 +37,48 @@ function store.open(folder, experiment)
   return made
 end
 
---- All rows, in the order of the file.
-function Store:rows()
-  if not core.exists(self.file) then return {} end
-  return (csv.read(self.file))
-end
+-- ---- reading ----
 
---- The row of a run, or nil.
-function Store:find(id)
-  for _, row in ipairs(self:rows()) do
-    if row.run_id == id then return row end
+-- What `read` makes of a CSV file's records, read again once the file is another one.
+local function known(self, path, read)
+  local stamp = core.file_stamp(path)
+  local before = self.known[path]
+  if not before or before.stamp ~= stamp then
+    before = { stamp = stamp, value = read(stamp and csv.read(path) or {}) }
+    self.known[path] = before
   end
-  return nil
+  return before.value
 end
 
--- Columns of the file that are not ours (factors of a sweep) stay at its end.
-local function all_columns(rows, extra)
+-- Rows that were written before runs had a configuration cannot be told apart.
+local function check_identity(self, rows)
+  for _, row in ipairs(rows) do
+    if (row.identity or "") == "" then
+      error(("%s has runs of an older longhaul, whose step times and data cannot be told apart: "
+        .. "`longhaul results migrate %s` keeps what is certain"):format(self.path, self.path), 0)
+    end
+  end
+end
+
+local function read_runs(self)
+  return known(self, self.file, function(rows)
+    check_identity(self, rows)
+    local by_id = {}
+    for _, row in ipairs(rows) do by_id[row.run_id] = row end
+    return { rows = rows, by_id = by_id }
+  end)
+end
+
+--- All rows, in the order of the file; read only.
+function Store:rows() return read_runs(self).rows end
+
+--- The row of a run, or nil; read only.
+function Store:find(id) return read_runs(self).by_id[id] end
+
+-- ---- writing ----
+
+--- The columns of a file: those that it always has, then the script's own (factors of a sweep), then what rows have beside.
+function store.all_columns(first, rows, extra)
   local columns, seen = {}, {}
   local function add(name)
     if not seen[name] then
@@ -59,7 +86,7 @@ local function all_columns(rows, extra)
       columns[#columns + 1] = name
     end
   end
-  for _, name in ipairs(store.columns) do add(name) end
+  for _, name in ipairs(first) do add(name) end
   for _, name in ipairs(extra) do add(name) end
   for _, row in ipairs(rows) do
     local names = {}
@@ -70,12 +97,21 @@ local function all_columns(rows, extra)
   return columns
 end
 
---- Changes rows under the lock: `change(rows)` edits the array in place.
-function Store:update(change, extra)
+-- Reads a file for changing, under the lock; what was known of it no longer holds.
+local function change_file(self, path, columns, change, extra)
   local lock <close> = core.lock(self.path .. "/.lock")
-  local rows = self:rows()
-  change(rows)
-  csv.write(self.file, all_columns(rows, extra or {}), rows)
+  local rows = core.exists(path) and csv.read(path) or {}
+  self.known[path] = nil
+  if change(rows) == false then return end
+  csv.write(path, store.all_columns(columns, rows, extra or {}), rows)
+end
+
+--- Changes rows under the lock: `change(rows)` edits the array in place; false leaves the file as it is.
+function Store:update(change, extra)
+  change_file(self, self.file, store.columns, function(rows)
+    check_identity(self, rows)
+    return change(rows)
+  end, extra)
 end
 
 --- Adds a run's row or replaces the one with its id.
@@ -90,6 +126,26 @@ function Store:put(row, extra)
     rows[#rows + 1] = row
   end, extra)
 end
+
+-- ---- step times ----
+
+store.timing_columns = {
+  "round", "configuration", "row", "dataset", "scale", "device", "machine", "threads", "ranks", "precision",
+  "step_time_ms", "step_time_q1_ms", "step_time_q3_ms", "tokens_per_second", "tokens_per_step", "peak_memory_bytes",
+  "inference_memory_bytes", "steps", "warmup", "load", "busy", "code_version", "blas", "date",
+}
+
+--- The records of timings.csv by `read(records)`, which is called again when the file has changed.
+function Store:timings(read) return known(self, self.path .. "/timings.csv", read) end
+
+--- Adds records to timings.csv.
+function Store:add_timings(records)
+  change_file(self, self.path .. "/timings.csv", store.timing_columns, function(rows)
+    table.move(records, 1, #records, #rows + 1, rows)
+  end)
+end
+
+-- ---- what else a run leaves ----
 
 function Store:checkpoint(id) return ("%s/checkpoints/%s.snapshot"):format(self.path, id) end
 

@@ -1,6 +1,7 @@
 -- run, list, dry-run, table, plot, slurm: what can be done with an experiment script.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local identity = require "longhaul.identity"
 local progress = require "longhaul.progress"
 local ranks = require "longhaul.ranks"
 local report = require "longhaul.report"
@@ -75,12 +76,12 @@ local function list(values, rest)
 end
 
 local function show_plan(experiment, settings)
-  experiment:baseline()
+  experiment:baselines()
   for _, entry in ipairs(runner.plan(experiment, settings)) do
     local row = entry.row
-    local info = core.task_info(row.task.name, row.task.text)
+    local info = identity.task_info(row.task)
     local model = core.describe(row.model.name, row.model.text, info, info.length)
-    print(("%s  %-22s %-14s seed %d  %6s parameters  %6s FLOP/token"):format(runner.identity(entry),
+    print(("%s  %-22s %-14s seed %d  %6s parameters  %6s FLOP/token"):format(identity.of(entry).run_id,
       row.label, row.dataset, entry.seed, progress.amount(model.total),
       progress.amount(model.flops_per_token)))
   end

@@ -1,0 +1,118 @@
+-- What timings.csv says of step times: a round holds the rows that were timed side by side in one process; of several
+-- rounds with a configuration the latest counts that was not measured on a busy machine.
+local metrics = require "longhaul.metrics"
+
+local step_times = {}
+
+---@class longhaul.step_times
+local StepTimes = {}
+StepTimes.__index = StepTimes
+
+local function is_usable(record) return record.busy ~= "yes" end
+
+local function index(records)
+  local made = setmetatable({ of = {}, rounds = {} }, StepTimes)
+  for i, record in ipairs(records) do
+    record.place = i
+    local round, list = made.rounds[record.round] or {}, made.of[record.configuration] or {}
+    made.rounds[record.round], made.of[record.configuration] = round, list
+    round[record.configuration] = record
+    list[#list + 1] = record
+  end
+  for _, list in pairs(made.of) do
+    table.sort(list, function(a, b)
+      if a.date ~= b.date then return a.date > b.date end
+      return a.place > b.place
+    end)
+  end
+  return made
+end
+
+--- The step times of a store, as its file is now.
+function step_times.of(results) return results:timings(index) end
+
+local function why_not(list)
+  if #list == 0 then return "was not timed" end
+  return ("was timed on a busy machine only (others used %.1f processors)"):format(tonumber(list[1].load) or 0)
+end
+
+--- The record of the latest round with a configuration; nil and why there is none.
+function StepTimes:latest(configuration)
+  local list = self.of[configuration] or {}
+  for _, record in ipairs(list) do
+    if is_usable(record) then return record end
+  end
+  return nil, why_not(list)
+end
+
+--- Records of a configuration that stand in one round with all of `others` (configurations), the latest first.
+function StepTimes:beside(configuration, others)
+  local found = {}
+  for _, record in ipairs(self.of[configuration] or {}) do
+    local all = true
+    for _, other in ipairs(others) do all = all and self.rounds[record.round][other] ~= nil end
+    if all then found[#found + 1] = record end
+  end
+  return found
+end
+
+--- The ratio of the medians of a configuration and a baseline in the latest round that has both; nil and why there is none.
+function StepTimes:ratio(configuration, baseline)
+  local together = self:beside(configuration, { baseline })
+  for _, record in ipairs(together) do
+    if is_usable(record) then
+      return tonumber(record.step_time_ms) / tonumber(self.rounds[record.round][baseline].step_time_ms)
+    end
+  end
+  local _, reason = self:latest(configuration)
+  if #together > 0 then return nil, why_not(together) end
+  return nil, reason or "was not timed beside the baseline"
+end
+
+-- ---- the columns of runs.csv ----
+
+-- The metrics of a round. Memory does not depend on who else runs: the latest round of any kind has it.
+local times, memory, is_time = {}, {}, {}
+
+for _, column in ipairs(metrics.all()) do
+  local name, line = column.name, column.metric
+  if line.from == "timing" and name ~= "relative_step_time" then
+    table.insert(line.pooled == "max" and memory or times, name)
+    is_time[name] = line.pooled ~= "max"
+  end
+end
+
+--- Whether a metric is a time of a row by itself: step_time_ms, tokens_per_second ...
+function step_times.is_time(metric) return is_time[metric] == true end
+
+-- What a run of the configuration shows of its rounds.
+local function columns_of(self, configuration, baseline)
+  local shown, list, latest = {}, self.of[configuration] or {}, self:latest(configuration)
+  for _, name in ipairs(list[1] and memory or {}) do shown[name] = list[1][name] end
+  for _, name in ipairs(latest and times or {}) do shown[name] = latest[name] end
+  if baseline then
+    local ratio = self:ratio(configuration, baseline)
+    shown.relative_step_time = ratio and ("%.17g"):format(ratio) or ""
+  end
+  return shown
+end
+
+--- Brings the columns of times and memory of runs.csv up to the rounds of each run's own configuration, the one place
+--- that fills them; `baselines` maps configurations to that of the baseline they are shown against.
+function step_times.project(results, baselines)
+  local self, shown = step_times.of(results), {}
+  results:update(function(rows)
+    local changed = false
+    for _, row in ipairs(rows) do
+      local id = row.configuration
+      shown[id] = shown[id] or columns_of(self, id, baselines[id])
+      for name, value in pairs(shown[id]) do
+        changed = changed or row[name] ~= value
+        row[name] = value
+      end
+    end
+    return changed
+  end)
+end
+
+return step_times
