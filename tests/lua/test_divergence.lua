@@ -152,8 +152,8 @@ t.test("a run that is resumed has the peak of its training", function()
       model = row.model.name, model_options = row.model.text, task = row.task.name, task_options = row.task.text,
       train_options = row.train.text, seed = plan.seed, device = "cpu",
     }
-    t.check(session:train(results:checkpoint(runner.identity(plan))))
-    t.check(core.exists(results:checkpoint(runner.identity(plan))))
+    t.check(session:train(results:checkpoint(require("longhaul.identity").of(plan)))).run_id
+    t.check(core.exists(results:checkpoint(require("longhaul.identity").of(plan)))).run_id
   end
   local _, resumed = run("cut", language:format(3, "0.1", "clip = 1"))
   t.equal(resumed.status, "done")
