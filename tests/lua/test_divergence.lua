@@ -2,6 +2,7 @@
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local divergence = require "longhaul.divergence"
+local identity = require "longhaul.identity"
 local runner = require "longhaul.runner"
 local script = require "longhaul.script"
 local store = require "longhaul.store"
@@ -152,8 +153,8 @@ t.test("a run that is resumed has the peak of its training", function()
       model = row.model.name, model_options = row.model.text, task = row.task.name, task_options = row.task.text,
       train_options = row.train.text, seed = plan.seed, device = "cpu",
     }
-    t.check(session:train(results:checkpoint(require("longhaul.identity").of(plan)))).run_id
-    t.check(core.exists(results:checkpoint(require("longhaul.identity").of(plan)))).run_id
+    t.check(session:train(results:checkpoint(identity.of(plan).run_id)))
+    t.check(core.exists(results:checkpoint(identity.of(plan).run_id)))
   end
   local _, resumed = run("cut", language:format(3, "0.1", "clip = 1"))
   t.equal(resumed.status, "done")
