@@ -289,7 +289,7 @@ sim.list: $(conformance) $(simulator_test) $(program)
 	    'LONGHAUL_BIN=$(program) tests/cudasim/sim_train.sh')
 LISTS ?= tests
 run-tests: $(addsuffix .list,$(filter-out gradients sim,$(LISTS)))
-	$(Q)LONGHAUL_BIN=$(program) LH_TEST_PLUGINS=$(B)/tests/plugins $(if $(SANITIZE),LH_TEST_TIMEOUT=400) \
+	$(Q)LONGHAUL_BIN=$(program) LH_TEST_PLUGINS=$(B)/tests/plugins $(if $(SANITIZE),LH_TEST_CPU=1200) \
 	    tests/run.sh $(LISTS:%=$(O)/%.list)
 
 again = $(Q)+$(MAKE) $(1)

@@ -7,11 +7,15 @@
 # no such line counts as one failure. A .lua file is run by $LONGHAUL_BIN, or by lua5.4 when its
 # first line says `-- runner: lua5.4`. Only what failed is shown; the last line is the sum.
 #
-# LH_TEST_JOBS=2 at a time, LH_TEST_TIMEOUT=240 seconds each.
+# Before it a command may print "N skipped", for tests that this machine cannot run, and
+# "same cases: NAME on PLACE": its cases are those of any other command that says NAME, and count once.
+#
+# LH_TEST_JOBS=2 at a time. A process may use LH_TEST_CPU=600 seconds of processor time, which a busy
+# machine does not shorten; LH_TEST_TIMEOUT=3600 seconds of the clock end what hangs without using any.
 set -u
 
 jobs=${LH_TEST_JOBS:-2}
-export limit=${LH_TEST_TIMEOUT:-240}
+export limit=${LH_TEST_TIMEOUT:-3600} cpu_limit=${LH_TEST_CPU:-600}
 # Threads wait without burning the other programs' processor.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
 # A leak is reported by the test's exit code; libraries whose own leaks do not count are listed.
@@ -36,14 +40,20 @@ one() {
     esac
     mkdir -p "$folder/$number"
     local start=$EPOCHREALTIME
-    TMPDIR="$folder/$number" timeout --kill-after=5 "$limit" bash -c "$run" >"$log" 2>&1 </dev/null
+    TMPDIR="$folder/$number" timeout --kill-after=5 "$limit" \
+        bash -c "ulimit -S -t $cpu_limit; $run" >"$log" 2>&1 </dev/null
     status=$?
     rm -rf "${folder:?}/$number"
     local took=$(((${EPOCHREALTIME/./} - ${start/./}) / 10000))
     line=$(grep -aE '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
     read -r passed _ failed _ <<<"${line:-0 - 0 -}"
+    local skipped same
+    skipped=$(sed -n 's/^\([0-9]*\) skipped$/\1/p' "$log" | tail -n 1)
+    same=$(sed -n 's/^same cases: //p' "$log" | tail -n 1)
     if [ $status -eq 124 ] || [ $status -eq 137 ]; then
         note="stopped after $limit s"
+    elif [ $status -eq 152 ]; then
+        note="stopped after $cpu_limit s of processor time"
     elif [ $status -gt 128 ]; then
         note="killed by signal $((status - 128))"
     elif [ -z "$line" ]; then
@@ -52,14 +62,14 @@ one() {
         note="exit code $status"
     fi
     if [ -n "$note" ]; then failed=$((failed + 1)); fi
-    printf '%s %s\n' "$passed" "$failed" >"$folder/$number.result"
+    printf '%s %s %s %s\n' "$passed" "$failed" "${skipped:-0}" "$same" >"$folder/$number.result"
     {
         if [ "$failed" -gt 0 ]; then
             printf '%s\n' "--- $command: ${note:-failed}"
             tail -n 60 "$log"
         fi
-        printf '%5d.%02d s  %4d passed %3d failed  %s\n' $((took / 100)) $((took % 100)) \
-            "$passed" "$failed" "$command"
+        printf '%5d.%02d s  %4d passed %3d failed  %s%s\n' $((took / 100)) $((took % 100)) \
+            "$passed" "$failed" "$command" "${skipped:+, $skipped skipped}"
     } >"$folder/$number.report"
     cat "$folder/$number.report"
 }
@@ -74,12 +84,25 @@ done < <(cat "$@") | xargs -0 -r -n 2 -P "$jobs" bash -c 'one "$1" "$2"' run
 
 passed=0
 failed=0
+skipped=0
+declare -A cases places # of commands that share their cases
 for result in "$folder"/*.result; do
     if [ -e "$result" ]; then
-        read -r p f <"$result"
-        passed=$((passed + p))
+        read -r p f s name _ place <"$result"
         failed=$((failed + f))
+        skipped=$((skipped + s))
+        if [ -z "$name" ]; then
+            passed=$((passed + p))
+        else
+            if [ "$p" -gt "${cases[$name]:-0}" ]; then cases[$name]=$p; fi
+            places[$name]+="${places[$name]:+, }$place"
+        fi
     fi
 done
+for name in "${!cases[@]}"; do
+    printf '%s: %d cases, on %s\n' "$name" "${cases[$name]}" "${places[$name]}"
+    passed=$((passed + cases[$name]))
+done
+if [ $skipped -gt 0 ]; then printf '%d skipped, for data or libraries that are not here\n' $skipped; fi
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -76,7 +76,8 @@ extern test_record test_state;
         if (!CHECK_OK(call)) return;                                                               \
     } while (0)
 
-/* Leaves a test that this machine cannot run; it counts neither as passed nor as failed. */
+/* Leaves a test that this machine cannot run; it counts neither as passed nor as failed, and a line
+ * "N skipped" stands before the last. */
 #define SKIP(reason)                                                                               \
     do {                                                                                           \
         printf("skipped: %s ... ", (reason));                                                      \
@@ -208,7 +209,7 @@ int main(int count, char **arguments) {
         fprintf(stderr, "usage: %s [--list] [--only NAME]\n", arguments[0]);
         return 2;
     }
-    int passed = 0, failed = 0;
+    int passed = 0, failed = 0, skipped = 0;
     for (const test_case *entry = test_state.first; entry; entry = entry->next) {
         if (list) {
             puts(entry->name);
@@ -216,11 +217,13 @@ int main(int count, char **arguments) {
             const bool good = test_run(entry);
             passed += good && !test_state.skipped;
             failed += !good;
+            skipped += good && test_state.skipped;
         }
     }
     if (list) return 0;
-    if (only && passed + failed == 0) printf("no test is called %s\n", only);
+    if (only && passed + failed + skipped == 0) printf("no test is called %s\n", only);
     if (failed) printf("repeat with LH_TEST_SEED=%" PRIu64 " %s\n", test_state.seed, arguments[0]);
+    if (skipped) printf("%d skipped\n", skipped);
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0 || (only && passed == 0);
 }

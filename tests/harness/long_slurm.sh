@@ -107,9 +107,9 @@ succeeds "four runs, a task each" "status done done done done" statuses one
 succeeds "each task ran one or found it run" "4" sh -c "grep -l 'bits/token.*parameters\|another process' '$scratch'/one-*.log | wc -l"
 
 job=$(submit slow stopped --only first --seeds 1)
-succeeds "a run under way" "" until_checkpoint stopped
+quietly 0 "a run under way" until_checkpoint stopped
 scancel --signal=TERM --batch "$job"
-succeeds "is told to stop" "" until_idle
+quietly 0 "is told to stop" until_idle
 succeeds "and stops with a checkpoint" "goes on from the last checkpoint" cat "$scratch/stopped-1.log"
 
 if command -v mpirun >/dev/null && ldd "$longhaul" | grep -q libmpi && [ "$(nproc)" -gt 1 ]; then
@@ -117,7 +117,7 @@ if command -v mpirun >/dev/null && ldd "$longhaul" | grep -q libmpi && [ "$(npro
     sleep 4
     victim=$(pgrep -f "^[^ ]*longhaul run $scratch/slow.lua" | tail -n 1)
     kill -9 "$victim"
-    succeeds "a rank is killed" "" until_idle
+    quietly 0 "a rank is killed" until_idle
     succeeds "which the other says" "(process $victim on" cat "$scratch/stopped-1.log"
     wait=yes submit slow stopped --only first --seeds 1 --ranks 2 >/dev/null
     succeeds "and the next job ends the run" "status done" statuses stopped

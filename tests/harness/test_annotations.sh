@@ -2,5 +2,5 @@
 # What an editor completes is what the option tables say.
 . tests/test.sh
 unset LONGHAUL_PLUGINS # models of the tree only
-succeeds "annotations are fresh" "" "$LONGHAUL_BIN" lua scripts/annotate.lua check
+quietly 0 "annotations are fresh" "$LONGHAUL_BIN" lua scripts/annotate.lua check
 finish

@@ -45,7 +45,7 @@ fails 2 "no split" "--split is valid or test, not 'tset'" "$longhaul" eval --mod
 fails 1 "weights of another model" "layers.2" "$longhaul" eval --model slide \
     --options 'layers=3 width=16 heads=2 window=8' --task-options "$data" --weights "$scratch/w.safetensors"
 
-succeeds "export" "" "$longhaul" export --model slide --options "$options" --task-options "$data" \
+quietly 0 "export" "$longhaul" export --model slide --options "$options" --task-options "$data" \
     --train 'warmup=2' --batches 3 --out "$scratch/run"
 succeeds "its options" '"window":	8' cat "$scratch/run/run.json"
 succeeds "its weights" "bits_per_byte" "$longhaul" eval --model slide --options "$options" \
@@ -57,8 +57,8 @@ fails 2 "export of no number" "--batches takes a positive integer, not 'x'" "$lo
 seq -s ' ' 3 34 >"$scratch/tokens"
 forward=("$longhaul" forward --model slide --options "$options" --vocabulary 260
     --weights "$scratch/w.safetensors" --tokens "$scratch/tokens")
-succeeds "forward in one segment" "" "${forward[@]}" --segment 32 --out "$scratch/whole.npy"
-succeeds "forward in segments" "" "${forward[@]}" --segment 16 --out "$scratch/parts.npy"
+quietly 0 "forward in one segment" "${forward[@]}" --segment 32 --out "$scratch/whole.npy"
+quietly 0 "forward in segments" "${forward[@]}" --segment 16 --out "$scratch/parts.npy"
 cat >"$scratch/compare.lua" <<'LUA'
 local first, second = ...
 local core = require "longhaul.core"
@@ -71,7 +71,7 @@ succeeds "the same logits" "1 32 260	equal" \
     "$longhaul" lua "$scratch/compare.lua" "$scratch/whole.npy" "$scratch/parts.npy"
 encoded=("$longhaul" forward --model slide --options "$options rsa_kinds=1+0+0+1+0+0 rsa_dilation=3" --vocabulary 260
     --tokens "$scratch/tokens" --out "$scratch/logits.npy" --heads "$scratch/heads.npy")
-succeeds "forward shows what encodings add to heads" "" "${encoded[@]}"
+quietly 0 "forward shows what encodings add to heads" "${encoded[@]}"
 succeeds "of each layer and head, nothing before the dilation" "2 2 32	true	true" "$longhaul" lua <(cat <<LUA
 local heads = require "longhaul.core".read_npy "$scratch/heads.npy"
 print(table.concat(heads.shape, " "), heads[33] == 0 and heads[35] == 0 and heads[36] ~= 0, heads[1] == 0 and heads[2] ~= 0)
@@ -84,10 +84,10 @@ echo "3 x 4" >"$scratch/bad"
 printf '0 5 6\n0 7 8\n' >"$scratch/targets"
 printf '1 2 3 4 5\n6 7\n' >"$scratch/sources"
 encoder=("$longhaul" forward --model t5 --options 'layers=1 width=8 heads=2 hidden=8' --vocabulary 11)
-succeeds "forward with sources" "" "${encoder[@]}" --tokens "$scratch/targets" --source "$scratch/sources" --out "$scratch/two.npy"
+quietly 0 "forward with sources" "${encoder[@]}" --tokens "$scratch/targets" --source "$scratch/sources" --out "$scratch/two.npy"
 tail -n 1 "$scratch/targets" >"$scratch/target"
 tail -n 1 "$scratch/sources" >"$scratch/source"
-succeeds "of a row alone" "" "${encoder[@]}" --tokens "$scratch/target" --source "$scratch/source" --out "$scratch/one.npy"
+quietly 0 "of a row alone" "${encoder[@]}" --tokens "$scratch/target" --source "$scratch/source" --out "$scratch/one.npy"
 succeeds "whose padding changes nothing" "yes" "$longhaul" lua <(cat <<LUA
 local core = require "longhaul.core"
 local two, one, worst = core.read_npy "$scratch/two.npy", core.read_npy "$scratch/one.npy", 0
@@ -116,7 +116,7 @@ LUA
 "$longhaul" lua "$scratch/window.lua" "$scratch/narrow.npy" 6
 series=("$longhaul" forward --model informer --options 'width=8 heads=2 layers=1'
     --task-options 'name=generate:seasonal series_rows=200 channels=3 seq_len=5 label_len=2 pred_len=3 batch=4')
-succeeds "forward of windows" "" "${series[@]}" --inputs "$scratch/window.npy" --out "$scratch/forecast.npy"
+quietly 0 "forward of windows" "${series[@]}" --inputs "$scratch/window.npy" --out "$scratch/forecast.npy"
 succeeds "a forecast has its steps" "1 6 3	equal" \
     "$longhaul" lua "$scratch/compare.lua" "$scratch/forecast.npy" "$scratch/forecast.npy"
 fails 1 "a width that does not fit" "no array of reals [rows][length][7]" "${series[@]}" \
@@ -131,7 +131,7 @@ generate=("$longhaul" generate --model gpt2 --options "$gpt2" --tokens bytes --w
 succeeds "generate" "The river" "${generate[@]}" --prompt "The river" --count 40 --top-k 5 --temperature 0.7
 "${generate[@]}" --prompt "The river" --count 40 --seed 3 >"$scratch/once"
 "${generate[@]}" --prompt "The river" --count 40 --seed 3 >"$scratch/twice"
-succeeds "a seed repeats a text" "" cmp "$scratch/once" "$scratch/twice"
+quietly 0 "a seed repeats a text" cmp "$scratch/once" "$scratch/twice"
 fails 2 "no prompt" "needs a --prompt" "${generate[@]}"
 fails 1 "weights that are not there" "data fetch gpt2" "$longhaul" generate --model gpt2 --options "$gpt2" \
     --tokens bytes --weights gpt2 --prompt x
@@ -155,7 +155,7 @@ fails 2 "a bad name" "lower-case letters" skeleton model Bad-Name
 succeeds "a new model" "models/mine.c" skeleton model mine
 succeeds "a new task" "harness/train/mine.h" skeleton task mine
 for file in models/mine.c harness/train/mine.c; do
-    succeeds "$file compiles" "" cc -std=c11 -Wall -Wextra -Wshadow -Wmissing-prototypes -Werror \
+    quietly 0 "$file compiles" cc -std=c11 -Wall -Wextra -Wshadow -Wmissing-prototypes -Werror \
         -D_POSIX_C_SOURCE=200809L -I"$scratch" -I. -c "$scratch/$file" -o "$scratch/object.o"
 done
 succeeds "the new experiment is good" "brt" "$longhaul" list "$scratch/experiments/examples/mine.lua"

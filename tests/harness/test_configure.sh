@@ -9,7 +9,7 @@ succeeds "writes make variables" "CPU_ISAS = scalar" cat "$scratch/config.mk"
 
 fails 1 "names the package of a required part" "apt-get install libopenblas-dev" \
     env BLAS=no $configure "$scratch/without.mk"
-fails 1 "writes nothing when a required part is missing" "" test -e "$scratch/without.mk"
+quietly 1 "writes nothing when a required part is missing" test -e "$scratch/without.mk"
 fails 1 "names the package of the compiler" "build-essential" \
     env CC=false $configure "$scratch/no.mk"
 succeeds "goes on without an optional part" "without it: tables, but no charts" \
@@ -30,7 +30,7 @@ as_user() {
 }
 fails 1 "tells an ordinary user what to run" "apt-get install one two" \
     as_user 1000 scripts/install-packages.sh one two
-fails 1 "and installs nothing" "" test -e "$scratch/asked"
+quietly 1 "and installs nothing" test -e "$scratch/asked"
 succeeds "installs as root" "Installing one two" as_user 0 scripts/install-packages.sh one two
 succeeds "exactly these" "--no-install-recommends one two" cat "$scratch/asked"
 

@@ -18,5 +18,5 @@ for script in "$scratch"/*.lua; do
     succeeds "${script##*/} runs" "table.csv" \
         "$LONGHAUL_BIN" run "$script" --scale smoke --results "$scratch/results$found"
 done
-succeeds "the README and the Lua reference have scripts" "" test "$found" -ge 2
+quietly 0 "the README and the Lua reference have scripts" test "$found" -ge 2
 finish

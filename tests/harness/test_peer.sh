@@ -35,7 +35,7 @@ LUA
 
 export PYTHON=$scratch/python FOLDER=$scratch/folder
 succeeds "what the peer says" "9.9	2.5 2 3 --warmup 1" "$longhaul" lua "$scratch/ask.lua"
-fails 1 "what it got is gone" "" test -e "$(cat "$FOLDER")"
+quietly 1 "what it got is gone" test -e "$(cat "$FOLDER")"
 succeeds "the mean over all steps" "a mean loss" "$longhaul" lua "$scratch/ask.lua"
 fails 1 "why a peer failed" "no such peer" "$longhaul" lua "$scratch/ask.lua" other.py
 PYTHON=/nowhere/python succeeds "no PyTorch" "nil	nil" "$longhaul" lua "$scratch/ask.lua"

@@ -18,7 +18,7 @@ on_ranks() {
     local count=$1
     shift
     # What Open MPI itself leaks has no names once its parts are unloaded.
-    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 timeout 100 mpirun -np "$count" --oversubscribe --allow-run-as-root "$longhaul" "$@"
+    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 timeout 600 mpirun -np "$count" --oversubscribe --allow-run-as-root "$longhaul" "$@"
 }
 
 # STEPS and EVERY are replaced. Five rows are no multiple of two ranks.
@@ -114,18 +114,9 @@ sed 's/STEPS/400/; s/EVERY/10/; s/evaluate_every = 20/evaluate_every = 4, patien
     s/"adam", rate = 0.002, warmup = 5/"sgd", rate = 30, momentum = 0, schedule = "constant", warmup = 0/' "$scratch/base.lua" >"$scratch/early.lua"
 succeeds "patience ends two ranks" "bits/byte" run early2 2 early --no-timing --only slide
 succeeds "and one" "bits/byte" run early1 1 early --no-timing --only slide
-succeeds "before the last step" "" test "$(rows early2 step)" -lt 400
-succeeds "after the same step" "" test "$(rows early2 step)" -eq "$(rows early1 step)"
-# until_file PATTERN: a file that is there within 30 s.
-until_file() {
-    local turn
-    for turn in $(seq 600); do
-        if compgen -G "$1" >/dev/null; then return 0; fi
-        sleep 0.05
-    done
-    echo "nothing like $1 after $turn turns"
-    return 1
-}
+quietly 0 "before the last step" test "$(rows early2 step)" -lt 400
+quietly 0 "after the same step" test "$(rows early2 step)" -eq "$(rows early1 step)"
+until_file() { until_true 300 compgen -G "$1" >/dev/null; }
 # rank_of FOLDER RANK: the process of a rank of the run under way there.
 rank_of() {
     local process
@@ -143,17 +134,18 @@ succeeds "an undisturbed run" "bits/byte" run calm 2 long --no-timing --only brt
 # kill -9 to one rank: the others say so and end soon.
 run dying 2 long --no-timing --only brt >"$scratch/dying.log" 2>&1 &
 job=$!
-succeeds "a checkpoint is written" "" until_file "$scratch/dying/shared/checkpoints/*.snapshot"
+quietly 0 "a checkpoint is written" until_file "$scratch/dying/shared/checkpoints/*.snapshot"
 victim=$(rank_of dying 1)
 kill -9 "$victim"
 began=$EPOCHSECONDS
 wait $job
 status=$?
-succeeds "the run has failed" "" test $status -ne 0
-succeeds "within seconds" "" test $((EPOCHSECONDS - began)) -le 10
+quietly 0 "the run has failed" test $status -ne 0
+# not at the end of mpirun's limit; a second on an idle machine
+quietly 0 "soon" test $((EPOCHSECONDS - began)) -le 100
 succeeds "and says why" "(process $victim on" cat "$scratch/dying.log"
 succeeds "on the rank that is left" "longhaul: rank 0 of 2: " cat "$scratch/dying.log"
-succeeds "no row is called done" "" test ! -e "$scratch/dying/shared/runs.csv"
+quietly 0 "no row is called done" test ! -e "$scratch/dying/shared/runs.csv"
 
 # It goes on on as many ranks, bit for bit, and on others.
 for ranks in 1 2 3; do
@@ -167,12 +159,12 @@ succeeds "on three" "worst" same calm resumed3 2e-2 1e-6
 # A signal to one rank stops all after the same step, with a checkpoint.
 run stopped 2 long --no-timing --only brt >"$scratch/stopped.log" 2>&1 &
 job=$!
-succeeds "a run under way" "" until_file "$scratch/stopped/shared/checkpoints/*.snapshot"
+quietly 0 "a run under way" until_file "$scratch/stopped/shared/checkpoints/*.snapshot"
 kill -TERM "$(rank_of stopped 1)"
 wait $job
 status=$?
 succeeds "one rank's signal stops all" "goes on from the last checkpoint" cat "$scratch/stopped.log"
-succeeds "as an interruption" "" test $status -eq 130
+quietly 0 "as an interruption" test $status -eq 130
 succeeds "which resumes" "bits/byte" run stopped 2 long --no-timing --only brt
 succeeds "bit for bit" "worst 0" same calm stopped 0 0
 

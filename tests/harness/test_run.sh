@@ -2,6 +2,7 @@
 # Sweeps from the command line: finished runs are not run again, failures are recorded, kill -9 and
 # several processes do no harm, and what comes out is what an undisturbed sweep gives.
 . tests/test.sh
+. tests/harness/kill.sh
 export OMP_NUM_THREADS=1
 unset LONGHAUL_DATA
 longhaul=$LONGHAUL_BIN
@@ -40,13 +41,13 @@ LUA
 succeeds "a sweep runs and prints its table" "relative step time" \
     "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$results"
 for name in runs.csv table.csv table.md table.html table.tex; do
-    succeeds "$name is there" "" test -s "$results/sweep/$name"
+    quietly 0 "$name is there" test -s "$results/sweep/$name"
 done
-succeeds "checkpoints are gone" "" test -z "$(ls "$results/sweep/checkpoints")"
+quietly 0 "checkpoints are gone" test -z "$(ls "$results/sweep/checkpoints")"
 succeeds "every run has its curve" "4" sh -c "ls $results/sweep/curves | wc -l"
 succeeds "every run is done" "done done done done" \
     column "$results/sweep/runs.csv" status ' '
-fails 1 "finished runs are not run again" "" \
+quietly 1 "finished runs are not run again" \
     sh -c "'$longhaul' run '$scratch/sweep.lua' --scale smoke --results '$results' 2>&1 | grep '/4.'"
 succeeds "unless asked" "seed 2" \
     "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$results" --force
@@ -61,7 +62,7 @@ succeeds "one task of an array" "[3/4] short" \
 succeeds "a job array" "--array=1-4" "$longhaul" slurm "$scratch/sweep.lua" --scale smoke
 succeeds "a plan" "FLOP/token" "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke
 succeeds "a report" "report.html" "$longhaul" report --results "$results"
-succeeds "the report has the table" "" grep -q "relative step time" "$results/report.html"
+quietly 0 "the report has the table" grep -q "relative step time" "$results/report.html"
 
 # A row that fails does not stop the others.
 sed 's/window = 32 }/window = 32, heads = 3 }/' "$scratch/sweep.lua" >"$scratch/bad.lua"
@@ -74,24 +75,19 @@ succeeds "the others are done" "done failed done failed" \
 
 # kill -9 again and again, then to the end: the same figures as without.
 "$longhaul" run "$scratch/slow.lua" --scale smoke --results "$scratch/calm" --no-timing 2>/dev/null >&2
-for _ in 1 2 3 4; do
-    "$longhaul" run "$scratch/slow.lua" --scale smoke --results "$scratch/killed" --no-timing \
-        >/dev/null 2>&1 &
-    sleep 0.3
-    kill -9 $! 2>/dev/null
-    wait $! 2>/dev/null
-done
+succeeds "four kills" "4 of " kill_midway 4 "$scratch/killed/sweep" \
+    "$longhaul" run "$scratch/slow.lua" --scale smoke --results "$scratch/killed" --no-timing
 succeeds "after kill -9 the sweep goes on" "done" \
     sh -c "'$longhaul' run '$scratch/slow.lua' --scale smoke --results '$scratch/killed' --no-timing \
         2>/dev/null; grep -o done '$scratch/killed/sweep/runs.csv' | head -n 1"
 figures() {
     paste <(column "$1/sweep/runs.csv" run_id) <(column "$1/sweep/runs.csv" bits_per_token) | sort
 }
-succeeds "and gives the same bits" "" \
+quietly 0 "and gives the same bits" \
     test "$(figures "$scratch/calm")" = "$(figures "$scratch/killed")"
 for curve in "$scratch"/calm/sweep/curves/*.csv; do
     other="$scratch/killed/sweep/curves/${curve##*/}"
-    succeeds "and the same curve" "" \
+    quietly 0 "and the same curve" \
         test "$(cut -d, -f1,3 "$curve")" = "$(cut -d, -f1,3 "$other")"
 done
 

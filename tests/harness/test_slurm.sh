@@ -44,7 +44,7 @@ return bench
 LUA
 slurm() { "$longhaul" slurm "$scratch/a sweep.lua" --scale smoke --results "$scratch/array results" "$@"; }
 slurm --threads 1 >"$scratch/job.sh"
-succeeds "the script is sound" "" sh -n "$scratch/job.sh"
+quietly 0 "the script is sound" sh -n "$scratch/job.sh"
 succeeds "a task per run" "#SBATCH --array=1-4" cat "$scratch/job.sh"
 succeeds "cores of a task" "--ntasks=1 --cpus-per-task=3" slurm --threads 3
 succeeds "ranks of a run" "srun --mpi=pmix" slurm --ranks 2

@@ -221,7 +221,7 @@ static void count_features(suite *s) {
     }
     s->in_place += in_place;
     s->adding += adding;
-    s->passed++;
+    case_verdict(s, true);
 }
 
 static void run_in_mode(suite *s) {
@@ -242,6 +242,13 @@ static void run_in_mode(suite *s) {
         count_features(s);
         break;
     }
+}
+
+void case_verdict(suite *s, bool good) {
+    const bool refusal = s->dtype == LH_BF16 && s->device->kind == LH_CPU;
+    s->failed += !good;
+    s->refusals += good && refusal;
+    s->passed += good && !refusal;
 }
 
 static bool has_bf16(const suite *s) {

@@ -283,8 +283,7 @@ void check_case(suite *s) {
     if (s->outputs_defined) run_references(s);
     const bool good = aligned_good(s) && misaligned_good(s);
     release_precise(s);
-    s->passed += good;
-    s->failed += !good;
+    case_verdict(s, good);
 }
 
 /* ---- Proof that a wrong result is seen ---- */
@@ -345,8 +344,7 @@ void self_test_case(suite *s) {
         s->quiet = was_quiet;
         s->misses = 0;
         if (!red) case_fails(s, "stays green with a spoilt result");
-        s->passed += red;
-        s->failed += !red;
+        case_verdict(s, red);
     }
     call_release(s);
     release_precise(s);

@@ -139,7 +139,11 @@ struct suite {
     uint64_t random;
     /* what came of it, for this kernel and table */
     int passed, failed, in_place, adding, misses;
+    int refusals; /* cases in bf16 that the CPU refused as it must: one check of a kernel */
 };
+
+/* Counts a case of any mode (case.c). */
+void case_verdict(suite *s, bool good);
 
 /* ---- Describing a case (case.c) ---- */
 
