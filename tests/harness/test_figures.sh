@@ -32,22 +32,22 @@ end
 LUA
 "$longhaul" lua "$scratch/printed.lua" >"$scratch/printed"
 while IFS=$'\t' read -r name experiment shows; do
-    succeeds "$name stands on the page" "" grep -qF "<h3>$name</h3>" "$page"
+    quietly 0 "$name stands on the page" grep -qF "<h3>$name</h3>" "$page"
     if [ -z "$experiment" ]; then
-        succeeds "$name is a drawing" "" grep -qF "$shows: not redrawn" "$page"
+        quietly 0 "$name is a drawing" grep -qF "$shows: not redrawn" "$page"
     elif ! grep -qF "$name: $shows. Data: " "$page"; then
         succeeds "$name, without runs, has its command" "<code>longhaul run experiments/" grep -F "$shows: " "$page"
     fi
 done <"$scratch/printed"
-succeeds "most figures are drawn" "" test "$(grep -cE 'Figure [0-9].* Data: .* Scale [a-z]+, [0-9]+ seeds?, cpu on ' "$page")" -ge 20
+quietly 0 "most figures are drawn" test "$(grep -cE 'Figure [0-9].* Data: .* Scale [a-z]+, [0-9]+ seeds?, cpu on ' "$page")" -ge 20
 
 # what the page shows and links is there
 grep -oE '(src|href)="[^"#]+"' "$page" | sed 's/.*="//; s/"$//' | sort -u >"$scratch/links"
 missing=0
 while read -r link; do [ -s "$out/$link" ] || missing=$((missing + 1)); done <"$scratch/links"
-succeeds "no link leads nowhere" "" test "$missing" -eq 0
+quietly 0 "no link leads nowhere" test "$missing" -eq 0
 succeeds "the runs are linked" "brt-table1/runs.csv" cat "$scratch/links"
-succeeds "as many PNG as SVG" "" test "$(find "$out" -name '*.png' | wc -l)" -eq "$(find "$out" -name '*.svg' | wc -l)"
+quietly 0 "as many PNG as SVG" test "$(find "$out" -name '*.png' | wc -l)" -eq "$(find "$out" -name '*.svg' | wc -l)"
 succeeds "charts without a figure's number too" "brt-table1/small/pareto-pg19_bytes.svg" cat "$page"
 
 # ---- runs of one's own ----
@@ -68,7 +68,7 @@ sed 's/own-bars/own-nothing/' bars.lua >nothing.lua
 echo 'return { not_an = "experiment" }' >included.lua
 echo 'error "broken"' >broken.lua
 for script in bars boxes; do
-    succeeds "$script runs" "" "$longhaul" run $script.lua --scale smoke --no-timing
+    quietly 0 "$script runs" "$longhaul" run $script.lua --scale smoke --no-timing
 done
 fails 1 "figures of one's own" "1 charts drawn, 1 without runs, 0 with runs that lack something, 2 failed: results/figures/index.html" \
     "$longhaul" figures included.lua broken.lua boxes.lua nothing.lua bars.lua --from own
@@ -76,7 +76,7 @@ fails 1 "what fails is named" "own-boxes, scale smoke, chart 'boxes': boxes.lua:
     "$longhaul" figures boxes.lua --from results --out again
 fails 1 "a broken script is named" "broken.lua:1: broken" "$longhaul" figures broken.lua --from results --out again
 succeeds "what was not run has its command" "longhaul run nothing.lua" "$longhaul" figures nothing.lua --from own --out again
-succeeds "the caption says data, scale, seeds and machine" "" \
+quietly 0 "the caption says data, scale, seeds and machine" \
     grep -qE "Data: embedded generator \(books\)\. Scale smoke, 1 seed, cpu on .+\. 1 run of own-bars" results/figures/index.html
 fails 1 "no such folder" "absent: no such folder" "$longhaul" figures --from absent
 mkdir empty

@@ -1,23 +1,21 @@
 #!/usr/bin/env bash
 # A hostile system: signals, too little memory, a full disk, another locale, pipes in the place of files.
+# shellcheck disable=SC2016  # inner shells expand them
 . tests/test.sh
 
 train=(train --model lstm --options 'hidden=8 width=8' --task-options 'name=generate:books documents=5 document_bytes=2000 segment=8 batch=1')
 
 # A training that is stopped by the signal $1 after its first checkpoint, then one that goes on.
 stopped_by() {
-    local snapshot=$scratch/$1.snapshot process waited=0
+    local snapshot=$scratch/$1.snapshot process
     "$LONGHAUL_BIN" "${train[@]}" --train 'steps=100000 warmup=1 checkpoint_every=50' --snapshot "$snapshot" &
     process=$!
-    until [ -e "$snapshot" ] || [ $waited -eq 300 ]; do
-        sleep 0.1
-        waited=$((waited + 1))
-    done
-    kill -s "$1" $process
-    wait $process
+    until_true 300 test -e "$snapshot"
+    kill -s "$1" "$process"
+    wait "$process"
 }
 for signal in INT TERM HUP USR1; do
-    fails 130 "SIG$signal stops a training that can go on" "" stopped_by $signal
+    fails 130 "SIG$signal stops a training that can go on" "embedded generator (books)" stopped_by "$signal"
     succeeds "whose checkpoint is whole" "predicted_tokens" "$LONGHAUL_BIN" lua <(cat <<LUA
 local core = require "longhaul.core"
 local session <close> = core.session { model = "lstm", model_options = core.check("model", "lstm", "hidden=8 width=8"), task = "language_model",
