@@ -107,6 +107,8 @@ static void push_progress(lua_State *lua, const lh_progress *p) {
     lua_setfield(lua, -2, "step");
     lua_pushinteger(lua, p->steps);
     lua_setfield(lua, -2, "steps");
+    lua_pushinteger(lua, p->tokens);
+    lua_setfield(lua, -2, "tokens");
     set_number(lua, "loss_bits", p->loss_bits);
     set_number(lua, "rate", p->rate);
     set_number(lua, "tokens_per_second", p->tokens_per_second);

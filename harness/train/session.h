@@ -34,6 +34,7 @@ void lh_session_destroy(lh_session *session);
  * when they coincide). Absent numbers are NaN. */
 typedef struct lh_progress {
     int64_t step, steps; /* done, planned */
+    int64_t tokens;      /* trained on, as tokens_per_second counts them */
     double loss_bits;    /* training loss of the last logged interval, bits per token */
     double mse;          /* the same of a task with target vectors */
     double rate;

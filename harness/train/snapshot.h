@@ -12,7 +12,7 @@
 
 /* Numbers of the trainer. */
 typedef struct lh_snapshot_record {
-    int64_t step;
+    int64_t step, tokens; /* trained on */
     double seconds;
     double interval_nats, interval_weight; /* losses since the last point of the curve */
     double interval_tokens, interval_seconds;

@@ -95,6 +95,7 @@ lh_status lh_trainer_step(lh_session *session) {
         return status;
     }
     session->record.step += 1;
+    session->record.tokens += host.rows * host.length;
     session->record.interval_tokens += (double)(host.rows * host.length);
     return LH_OK;
 }
@@ -247,6 +248,7 @@ static lh_status observe(run *r, bool *go_on) {
     if (evaluation_due) LH_TRY(evaluate(r, &progress));
     if (log_due) LH_TRY(log_interval(r, &progress));
     session->record.owes_point = 0;
+    progress.tokens = session->record.tokens;
     progress.seconds = session->record.seconds;
     if (r->observer != NULL) *go_on = r->observer(r->context, &progress);
     return LH_OK;

@@ -173,7 +173,7 @@ end)
 
 t.test("a curve has the losses that the registry names", function()
   local columns = set_of(metrics.curve_columns())
-  for _, name in ipairs { "step", "time_s", "loss_bits", "mse", "rate", "gradient_norm", "valid_bits", "valid_mse",
+  for _, name in ipairs { "step", "tokens", "time_s", "loss_bits", "mse", "rate", "gradient_norm", "valid_bits", "valid_mse",
     "valid_accuracy" } do
     t.check(columns[name], name)
     columns[name] = nil
@@ -272,6 +272,8 @@ t.test("a run's row has what was scored on both splits", function()
   for _, name in ipairs { "mse", "valid_mse", "valid_accuracy", "test_accuracy", "test_accuracy_bin0", "test_accuracy_bin1" } do
     t.check(tonumber(points[2][name]), name)
   end
+  t.equal(tonumber(points[1].tokens), 2 * 4 * 6) -- steps, rows, letters
+  t.equal(tonumber(points[2].tokens), 4 * 4 * 6)
   t.equal(tonumber(points[2].test_accuracy_bin1), tonumber(row.accuracy_bin1))
 end)
 

@@ -263,7 +263,7 @@ local train_names, valid_names = curve_names "train", curve_names "valid"
 
 --- The columns of every curve.
 function metrics.curve_columns()
-  local names = { "step", "time_s" }
+  local names = { "step", "tokens", "time_s" }
   table.move(train_names, 1, #train_names, #names + 1, names)
   table.move({ "rate", "gradient_norm" }, 1, 2, #names + 1, names)
   return table.move(valid_names, 1, #valid_names, #names + 1, names)

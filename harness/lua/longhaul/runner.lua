@@ -129,7 +129,8 @@ local function train_watched(run, results, session, shown)
   return session:train(results:checkpoint(run.id), function(p)
     if keeps_best and p.is_best then session:save_weights(results:best_weights(run.id)) end
     local point = #gates > 0 and gates_of(session) or {}
-    point.step, point.time_s, point.rate, point.gradient_norm = p.step, p.seconds, p.rate, p.gradient_norm
+    point.step, point.tokens, point.time_s = p.step, p.tokens, p.seconds
+    point.rate, point.gradient_norm = p.rate, p.gradient_norm
     metrics.fill_point(point, p)
     add(point)
     shown:show(p)

@@ -41,6 +41,12 @@ TEST(training_lowers_the_loss) {
     CHECK_EQ_INT(l.count, 6); /* steps 7, 14, ... 35, and the last */
     CHECK(l.seen[5].loss_bits < 0.7 * l.seen[0].loss_bits);
     CHECK(l.seen[5].step == 40 && l.seen[0].step == 7);
+    int64_t rows = 0, length = 0;
+    const lh_task *task = lh_session_task(session);
+    task->class->shape(task->instance, &rows, &length);
+    CHECK(rows * length > 1);
+    CHECK_EQ_INT(l.seen[0].tokens, 7 * rows * length);
+    CHECK_EQ_INT(l.seen[5].tokens, 40 * rows * length);
     CHECK(l.seen[0].gradient_norm > 0.0 && l.seen[0].tokens_per_second > 0.0);
     CHECK(isnan(lh_metrics_get(&l.seen[0].valid, "bits_per_token")));
     lh_session_destroy(session);
@@ -67,8 +73,10 @@ TEST(a_resumed_run_equals_an_uninterrupted_one) {
         CHECK(same_values(whole, second));
         CHECK(!same_values(whole, first));
         CHECK_EQ_INT(before.count + after.count, all.count);
-        for (int k = 0; k < after.count; ++k)
+        for (int k = 0; k < after.count; ++k) {
             CHECK(after.seen[k].loss_bits == all.seen[before.count + k].loss_bits);
+            CHECK_EQ_INT(after.seen[k].tokens, all.seen[before.count + k].tokens);
+        }
         lh_session_destroy(whole);
         lh_session_destroy(first);
         lh_session_destroy(second);
