@@ -72,6 +72,7 @@ function spec:with(changes) end
 ---@field label? string for a point
 ---@field slug? string what the column model says
 ---@field published_row? string the paper's label for this row
+---@field reach? table<string, number> a loss of the curve, for tokens_to_reach: { valid_bits = 2.0 }
 
 ---@class longhaul.table
 ---@field columns longhaul.metric[]

@@ -189,9 +189,15 @@ end
 -- How the registry says that seeds become one value.
 local pool = { mean = statistics }
 
+-- Seeds that lack a value would be left out of the mean just where they did worst.
+function pool.every(values, done)
+  if #values < done then return nil end
+  return statistics(values)
+end
+
 function pool.max(values) return math.max(table.unpack(values)), nil, #values end
 
-function pool.same(values, row, metric)
+function pool.same(values, _, row, metric)
   for _, value in ipairs(values) do
     if value ~= values[1] then
       error(("results: the runs of row '%s' have different %s, %.17g and %.17g, which all seeds share"):format(row, metric,
@@ -212,7 +218,7 @@ function Results:value(row, metric, dataset)
     for _, name in ipairs(self.datasets) do list[#list + 1] = (self:value(row, metric, name)) end
   end
   if #list == 0 then return nil end
-  if dataset then return pool[metrics.pooled(metric)](list, row, metric) end
+  if dataset then return pool[metrics.pooled(metric)](list, #self:group(row, dataset).done, row, metric) end
   local mean, _, count = statistics(list)
   return mean, nil, count
 end

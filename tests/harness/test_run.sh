@@ -16,7 +16,7 @@ local books = lh.data.text { "generate:books", documents = 4, document_bytes = 2
 local task = lh.tasks.language_model { books, segment = 64, batch = 2 }
 local train = lh.train { steps = STEPS, warmup = 10, log_every = 2, checkpoint_every = 5 }
 local slide = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16, dropout = 0.1 }
-bench:row { "short", model = slide, task = task, train = train, seeds = 2 }
+bench:row { "short", model = slide, task = task, train = train, seeds = 2, reach = { loss_bits = 7.3 } }
 bench:row { "long", model = slide:with { window = 32 }, task = task, train = train, seeds = 2 }
 bench:table { columns = { "bits_per_byte", "relative_step_time" }, baseline = "short" }
 bench:plot { "pareto", x = "step_time_ms", y = "bits_per_byte" }
@@ -85,6 +85,10 @@ figures() {
 }
 quietly 0 "and gives the same bits" \
     test "$(figures "$scratch/calm")" = "$(figures "$scratch/killed")"
+reached() { column "$1/sweep/runs.csv" tokens_to_reach ' '; }
+succeeds "and as many tokens to the same loss" "" test "$(reached "$scratch/calm")" = "$(reached "$scratch/killed")"
+succeeds "which is reached" "$(column "$scratch/calm/sweep/runs.csv" reach | head -n 1)" echo "loss_bits 7.3"
+succeeds "by the rows that name it" "" test "$(reached "$scratch/calm" | wc -w)" -eq 2
 for curve in "$scratch"/calm/sweep/curves/*.csv; do
     other="$scratch/killed/sweep/curves/${curve##*/}"
     quietly 0 "and the same curve" \

@@ -114,7 +114,7 @@ end)
 
 t.test("a line says what its readers need", function()
   local kinds = { quality = true, cost = true, structure = true }
-  local pools = { mean = true, same = true, max = true }
+  local pools = { mean = true, every = true, same = true, max = true }
   for _, column in ipairs(metrics.all()) do
     local name, line = column.name, column.metric
     t.check(kinds[line.kind], name .. ": kind")
@@ -249,6 +249,76 @@ t.test("seeds are pooled as the registry says", function()
   t.check(value == 10 and spread == nil and count == 3, "what all seeds share has no spread")
   seen = seeds_of("apart", { { parameters = 10 }, { parameters = 11 } })
   t.fails(function() seen:value("r", "parameters", "d") end, "different parameters, 10 and 11, which all seeds share")
+end)
+
+-- ---- tokens to a loss ----
+
+t.test("the first point that is as good gives the tokens", function()
+  local reach = require "longhaul.reach"
+  local points = {
+    { tokens = "100", loss_bits = "5", valid_bits = "" }, { tokens = "200", loss_bits = "3.5", valid_bits = "4" },
+    { tokens = "300", loss_bits = "4", valid_bits = "", valid_accuracy = "0.25" },
+    { tokens = "400", loss_bits = "3", valid_bits = "3", valid_accuracy = "0.75" }, { tokens = "500", loss_bits = "2" },
+  }
+  local function tokens(given) return reach.tokens(points, reach.read(given)) end
+  t.equal(tokens { loss_bits = 5.5 }, 100)
+  t.equal(tokens { loss_bits = 3.5 }, 200)
+  t.equal(tokens { loss_bits = 3.25 }, 400)
+  t.equal(tokens { loss_bits = 1.9 }, nil)
+  t.equal(tokens { valid_bits = 3.9 }, 400)
+  t.equal(tokens { valid_accuracy = 0.5 }, 400)
+  t.equal(tokens { valid_accuracy = 0.8 }, nil)
+  t.equal(tokens { valid_mse = 1 }, nil)
+  t.equal(reach.tokens({ { step = "1", loss_bits = "1" } }, { "loss_bits", 2 }), nil)
+  t.equal(reach.text(reach.read { valid_bits = 2.5 }), "valid_bits 2.5")
+end)
+
+t.test("a row names one loss of the curves", function()
+  local row = { "r", model = recurrent, task = examples.language_model[2], train = lh.train { steps = 1 } }
+  local function fails(given, text)
+    t.fails(function() lh.experiment("reaching"):row(lh.merged(row, { reach = given })) end, text)
+  end
+  fails({ valid_bit = 2 }, "no loss 'valid_bit' in a curve (did you mean 'valid_bits'?)")
+  fails({ rate = 2 }, "no loss 'rate'")
+  fails({ valid_bits = 2, loss_bits = 2 }, "names one loss")
+  fails({}, "names one loss")
+  fails({ valid_bits = "2" }, "valid_bits must be a number")
+  fails(2, "must be a table")
+end)
+
+t.test("a mean over seeds needs every seed that ran", function()
+  local seen = seeds_of("reached", { { tokens_to_reach = 100 }, { tokens_to_reach = 300 } })
+  t.equal(seen:value("r", "tokens_to_reach", "d"), 200)
+  seen = seeds_of("missed", { { tokens_to_reach = 100 }, {} })
+  t.equal(seen:value("r", "tokens_to_reach", "d"), nil)
+end)
+
+t.test("a run's tokens are those of its curve, and another loss needs no other run", function()
+  local function run(given)
+    local bench = lh.experiment "books"
+    bench:row { "r", model = recurrent, task = examples.language_model[2], dataset = "books", reach = given,
+      train = lh.train { steps = 24, optimizer = "adam", rate = 0.05, warmup = 0, schedule = "constant", log_every = 3,
+        evaluate_every = 6 } }
+    t.equal(runner.run(bench, settings), 0)
+    return store.at(folder, "books"):rows()
+  end
+  local first = run()[1]
+  t.equal(first.tokens_to_reach, "")
+  local points = csv.read(store.at(folder, "books"):curve(first.run_id))
+  local at, wanted = nil, tonumber(points[#points].valid_bits) + 0.1
+  for i = #points, 1, -1 do
+    local value = tonumber(points[i].valid_bits)
+    if value and value <= wanted then at = i end
+  end
+  t.check(at > 2, "the first evaluation is not yet as good")
+  local rows = run { valid_bits = wanted }
+  t.equal(#rows, 1)
+  t.equal(rows[1].date, first.date)
+  t.equal(rows[1].reach, ("valid_bits %s"):format(wanted))
+  t.equal(tonumber(rows[1].tokens_to_reach), tonumber(points[at].step) * 2 * 16)
+  t.equal(run({ loss_bits = 0.001 })[1].tokens_to_reach, "")
+  rows = run()
+  t.check(rows[1].tokens_to_reach == "" and (rows[1].reach or "") == "", "a row that names none has none")
 end)
 
 -- ---- a run ----

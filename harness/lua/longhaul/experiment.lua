@@ -1,6 +1,7 @@
 -- An experiment: rows to run, and the tables, charts and claims that are views of their results.
 local core = require "longhaul.core"
 local metrics = require "longhaul.metrics"
+local reach = require "longhaul.reach"
 local spec = require "longhaul.spec"
 
 local experiment = {}
@@ -74,7 +75,7 @@ local row_fields = {
   { "model", "table" }, { "task", "table" }, { "train", "table" }, { "seeds", "number" },
   { "dataset", "string" }, { "label", "string" }, { "published_row", "string" },
     { "slug", "string" }, { "from", "string or table" }, { "keep_weights", "boolean" },
-  { "values", "table" },
+  { "values", "table" }, { "reach", "table" },
   { "weights", "string or table" },
 }
 
@@ -130,7 +131,7 @@ end
 --- dataset = "books" }`. The first value is the label, or a point of lh.grid whose factors become
 --- columns of runs.csv. `from` names a row whose trained weights this one starts from, `weights` a
 --- file of weights or a name under which they were fetched, or { name, partly = true }; `values`
---- are numbers that the script knows of the row, as columns of runs.csv.
+--- are numbers that the script knows of the row, as columns of runs.csv; `reach` is a loss for tokens_to_reach.
 function Experiment:row(row)
   check_fields("row", row, row_fields, true)
   for _, kind in ipairs { "model", "task", "train" } do
@@ -160,7 +161,7 @@ function Experiment:row(row)
     label = label, dataset = dataset, model = row.model, task = row.task, train = row.train,
     seeds = math.tointeger(row.seeds), factors = factors, line = spec.line(), slug = row.slug,
     published_row = row.published_row, values = row.values, weights = weights_of(row.weights), keep_weights = row.keep_weights,
-    from = row.from and source_of(self, row.from, dataset),
+    from = row.from and source_of(self, row.from, dataset), reach = row.reach and reach.read(row.reach),
   }
   return self
 end

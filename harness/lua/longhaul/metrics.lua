@@ -19,10 +19,11 @@ local both, watched = { "test", "valid" }, { "test", "watched", "valid" }
 --   digits  behind the point, or `format`, a function from value to text
 --   better  "min", "max", or nil where neither end is
 --   kind    "quality" of predictions, "cost" in time or memory, "structure" of the model
---   from    "evaluation" (scored in C, by `splits`), "model" (known before a run), "run", "timing", or "script" (a row's
---           `values`; a column only where a script gives it)
+--   from    "evaluation" (scored in C, by `splits`), "model" (known before a run), "run", "timing", "curve", or "script"
+--           (a row's `values`; a column only where a script gives it)
 --   shared  one column of a table serves all data sets
---   pooled  how seeds become one value: "mean" (and its spread), "same" (all agree), "max"
+--   pooled  how seeds become one value: "mean" (and its spread), "every" (the mean, where every seed
+--           has a value), "same" (all agree), "max"
 --   grouped scored for each group of a task as well
 --   curve   the columns of a curve that hold it: of the training loss, of the validation split
 -- A metric scored without `splits` is printed by `longhaul eval` alone.
@@ -56,6 +57,8 @@ local lines = {
   { "predicted_tokens", "predicted tokens", digits = 0, splits = {}, says = "tokens that an evaluation scored" },
   { "zero_mse", "MSE of zero", digits = 3, splits = {}, says = "MSE of predicting zero: what divergence is held against" },
   { "predicted_values", "predicted values", digits = 0, splits = {}, says = "numbers that an evaluation scored" },
+  { "tokens_to_reach", "tokens to the loss", format = amount, better = "min", kind = "cost", from = "curve",
+    pooled = "every", says = "training tokens at the first point of the curve that reaches a row's `reach`; empty when none does" },
   { "rsa_gate", "gate of the REMs", digits = 3, from = "run", says = "of the recurrence encodings, mean of the layers" },
   { "step_time_ms", "step time, ms", unit = "ms", digits = 1, better = "min", kind = "cost", from = "timing",
     shared = true, says = "a training step, median" },
@@ -177,7 +180,7 @@ function metrics.kind(name) return line_of(name).kind end
 --- Whether one column of a table serves all data sets.
 function metrics.is_shared(name) return line_of(name).shared == true end
 
---- "mean", "same" or "max".
+--- "mean", "every", "same" or "max".
 function metrics.pooled(name) return line_of(name).pooled or "mean" end
 
 --- Puts into a run's row what the registry says comes `from` there.
@@ -245,7 +248,7 @@ end
 
 -- ---- curves ----
 
-local curve_titles = {}
+local curve_titles, curve_betters = {}, {}
 
 local function curve_names(part)
   local names = {}
@@ -254,6 +257,7 @@ local function curve_names(part)
     if name then
       names[#names + 1] = name
       curve_titles[name] = part == "valid" and title_of_split.valid(metric.title) or metric.title
+      curve_betters[name] = metric.better
     end
   end
   return names
@@ -278,6 +282,15 @@ end
 
 --- What a reader calls a column of a curve.
 function metrics.curve_title(name) return curve_titles[name] or (name:gsub("_", " ")) end
+
+--- The columns of a curve that are losses or scores.
+function metrics.losses()
+  local names = table.move(train_names, 1, #train_names, 1, {})
+  return table.move(valid_names, 1, #valid_names, #names + 1, names)
+end
+
+--- Which end of such a column is better, "min" or "max"; nil when it is none.
+function metrics.curve_better(name) return curve_betters[name] end
 
 --- Puts the losses and evaluations that a training loop reports into a point of a curve.
 function metrics.fill_point(point, p)

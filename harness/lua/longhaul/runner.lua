@@ -8,6 +8,7 @@ local identity = require "longhaul.identity"
 local metrics = require "longhaul.metrics"
 local progress = require "longhaul.progress"
 local ranks = require "longhaul.ranks"
+local reach = require "longhaul.reach"
 local store = require "longhaul.store"
 local timing = require "longhaul.timing"
 
@@ -74,6 +75,7 @@ local function own_columns(row)
   local names = {}
   for i, factor in ipairs(row.factors or {}) do names[i] = factor[1] end
   for name in pairs(row.values or {}) do names[#names + 1] = name end
+  if row.reach then names[#names + 1] = "reach" end
   return names
 end
 
@@ -174,6 +176,14 @@ local function last_point(run, curve)
   return { loss_bits = number(point.loss_bits), mse = number(point.mse), gradient_norm = number(point.gradient_norm) }
 end
 
+-- A finished run whose row has come to name another loss is looked through again.
+local function renew_reach(run, results)
+  local record = results:find(run.id)
+  if not record or (record.reach or "") == (reach.text(run.row.reach) or "") then return end
+  reach.fill(record, run.row.reach, results:read_curve(run.id, math.huge))
+  results:put(record, own_columns(run.row))
+end
+
 local function finish(run, results, session, record)
   local valid = session:evaluate("valid")
   local test = valid and session:evaluate("test")
@@ -193,6 +203,7 @@ local function finish(run, results, session, record)
   record.tokens_per_second = run.tokens_per_second
   keep_probes(run, results, session, record)
   metrics.fill_record(record, "watched", metrics.best_of_curve(curve))
+  reach.fill(record, run.row.reach, curve)
   if run.row.keep_weights then session:save_weights(results:weights(run.id)) end
   results:put(record, own_columns(run.row))
   core.remove_file(results:checkpoint(run.id))
@@ -267,7 +278,12 @@ function run_one(run, results, machine, settings, title)
   local lock <close> = ranks.first and core.lock(lock_file, not settings.wait) or nil
   local verdict = ranks.decide(function()
     if lock and (settings.force or not is_done(run, results)) then return "run" end
-    if lock then core.remove_file(lock_file) else io.stderr:write(title, "  is run by another process\n") end
+    if lock then
+      core.remove_file(lock_file)
+      renew_reach(run, results)
+    else
+      io.stderr:write(title, "  is run by another process\n")
+    end
     return "skipped"
   end)
   if verdict == "skipped" then return verdict end

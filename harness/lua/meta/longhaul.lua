@@ -30,6 +30,7 @@
 ---| "step_time_q1_ms"
 ---| "step_time_q3_ms"
 ---| "tokens_per_second"
+---| "tokens_to_reach"
 ---| "valid_accuracy"
 ---| "valid_accuracy_bin0"
 ---| "valid_accuracy_bin1"
@@ -622,6 +623,7 @@ function spec:with(changes) end
 ---@field label? string for a point
 ---@field slug? string what the column model says
 ---@field published_row? string the paper's label for this row
+---@field reach? table<string, number> a loss of the curve, for tokens_to_reach: { valid_bits = 2.0 }
 
 ---@class longhaul.table
 ---@field columns longhaul.metric[]
