@@ -180,8 +180,12 @@ end
 local function renew_reach(run, results)
   local record = results:find(run.id)
   if not record or (record.reach or "") == (reach.text(run.row.reach) or "") then return end
-  reach.fill(record, run.row.reach, results:read_curve(run.id, math.huge))
-  results:put(record, own_columns(run.row))
+  local points = results:read_curve(run.id, math.huge)
+  results:update(function(rows)
+    for _, row in ipairs(rows) do
+      if row.run_id == run.id then reach.fill(row, run.row.reach, points) end
+    end
+  end, own_columns(run.row))
 end
 
 local function finish(run, results, session, record)
