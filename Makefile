@@ -140,8 +140,11 @@ compile = $(CC) $(cppflags) $(cflags)
 ifneq ($(needs_build),)
 $(call remember,$(B)/flags,'$(compile)' '$(CXX) $(cxxflags)' '$(LIB_LDLIBS) $(LDFLAGS)')
 $(call remember,$(B)/cuda.flags,'$(cuda)' '$(if $(filter 1,$(cuda)),$(NVCC_PATH) $(nvccflags))')
-version := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
-$(call remember,$(B)/version.h,'#define LH_VERSION "$(version)"' \
+version := $(shell scripts/version.sh)
+build_flags := $(strip $(optimize) $(maths) $(OPENMP_FLAGS) $(instrument) $(if $(filter double,$(REAL)),-DLH_REAL_DOUBLE) \
+    $(CFLAGS) $(if $(filter 1,$(cuda)),nvcc -O3 $(CUDA_ARCHITECTURES:%=sm_%)))
+$(call remember,$(B)/version.h,'#define LH_VERSION "$(word 1,$(version))"' '#define LH_DIRTY "$(word 2,$(version))"' \
+    '#define LH_BUILD_FLAGS "$(subst ',,$(subst ",,$(build_flags)))"' \
     '#define LH_DATA_DIR "$(PREFIX)/share/longhaul"')
 endif
 

@@ -26,8 +26,8 @@ static void set_integer(lua_State *lua, const char *name, int64_t value) {
     lua_setfield(lua, -2, name);
 }
 
-/* machine() -> {cpu, system, blas, kernels, cores, threads, memory_bytes, version, compiler,
- * share}. */
+/* machine() -> {cpu, system, blas, kernels, cores, threads, memory_bytes, version, dirty, compiler,
+ * compiler_flags, share}. */
 static int machine(lua_State *lua) {
     lh_machine m = {0};
     lh_lua_check(lua, lh_machine_describe(&m));
@@ -37,12 +37,21 @@ static int machine(lua_State *lua) {
     set_text(lua, "blas", m.blas);
     set_text(lua, "kernels", m.kernels);
     set_text(lua, "version", lh_version());
+    set_text(lua, "dirty", lh_version_dirty());
     set_text(lua, "compiler", lh_compiler());
+    set_text(lua, "compiler_flags", lh_compiler_flags());
     set_text(lua, "share", lh_share_folder());
     set_integer(lua, "cores", m.cores);
     set_integer(lua, "threads", m.threads);
     set_integer(lua, "memory_bytes", m.memory_bytes);
     return 1;
+}
+
+/* load_average() -> of the last minute, or nil where the system does not say. */
+static int load_average(lua_State *lua) {
+    const double load = lh_load_average();
+    if (load >= 0.0) lua_pushnumber(lua, load);
+    return load >= 0.0;
 }
 
 static int set_threads(lua_State *lua) {
@@ -283,6 +292,7 @@ static int read_npy(lua_State *lua) {
 }
 
 const luaL_Reg lh_lua_machine[] = {{"machine", machine},
+                                   {"load_average", load_average},
                                    {"set_threads", set_threads},
                                    {"clock", clock_now},
                                    {"cpu_time", cpu_time},

@@ -1,5 +1,6 @@
 #include "harness/run/machine.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -30,6 +31,15 @@ static void read_blas(char *out, size_t capacity) {
     const size_t name = strcspn(text, " ");
     const size_t number = text[name] != '\0' ? strcspn(text + name + 1, " ") + 1 : 0;
     (void)snprintf(out, capacity, "%.*s %.40s", (int)(name + number), text, lh_blas_core());
+}
+
+double lh_load_average(void) {
+    double load = (double)NAN;
+    FILE *file = fopen("/proc/loadavg", "r");
+    if (file == NULL) return load;
+    if (fscanf(file, "%lf", &load) != 1) load = (double)NAN;
+    (void)fclose(file);
+    return load;
 }
 
 lh_status lh_machine_describe(lh_machine *out) {

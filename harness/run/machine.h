@@ -15,10 +15,17 @@ typedef struct lh_machine {
 
 lh_status lh_machine_describe(lh_machine *out);
 
-/* The version of this source tree ("git describe"), and the compiler that built it. Lend static
- * storage. */
+/* Processes that ran or waited to run, mean of the last minute, this program's among them; NaN
+ * where the system does not say. */
+double lh_load_average(void);
+
+/* The commit of the source tree that this program was built from, and whether tracked files
+ * differed from it, "yes" or "no" (scripts/version.sh); both "unknown" for a tree without a
+ * repository. Then the compiler and the flags that change what it makes. Lend static storage. */
 const char *lh_version(void);
-const char *lh_compiler(void);
+const char *lh_version_dirty(void);
+const char *lh_compiler(void);       /* "gcc 12.2.0" */
+const char *lh_compiler_flags(void); /* "-O3 -fopenmp" */
 /* Where `make install` put the scripts, templates and published values. */
 const char *lh_share_folder(void);
 

@@ -78,4 +78,65 @@ succeeds "the same content elsewhere" "slide" run mine
 succeeds "is the same run" "3" runs
 succeeds "and rows name no folder of this machine" "mine (24 documents in mine/)" column data
 
+# ---- every row says where it was measured ----
+unset LONGHAUL_DATA
+sweep generate:books 4 >"$scratch/timed.lua"
+"$longhaul" run "$scratch/timed.lua" --scale smoke --results "$scratch/timed" --threads 1 >"$scratch/log" 2>&1
+"$longhaul" bench --rounds 1 --only lsh --results "$scratch/timed" >>"$scratch/log" 2>&1
+printf 'local m = require("longhaul.core").machine()\nprint(m.version, m.dirty)\n' >"$scratch/build.lua"
+read -r commit dirty < <("$longhaul" lua "$scratch/build.lua")
+# says FILE: of every line, what must not be empty and what this build is
+says() {
+    cat >"$scratch/says.lua" <<'LUA'
+local path, commit, dirty = ...
+local rows = (require("longhaul.csv").read(path))
+for _, row in ipairs(rows) do
+  for _, name in ipairs { "compiler", "kernels", "blas", "machine", "cores", "threads", "load", "date" } do
+    assert(row[name] and row[name] ~= "", path .. " lacks " .. name)
+  end
+  assert(row.code_version == commit, row.code_version)
+  assert(row.dirty == dirty, row.dirty)
+  assert(row.date:match "^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%dZ$", row.date)
+  assert(row.compiler:find " %-O%d", row.compiler)
+  assert(row.kernels:find "^cpu%-", row.kernels)
+end
+print(#rows .. " lines")
+LUA
+    "$longhaul" lua "$scratch/says.lua" "$1" "$commit" "$dirty"
+}
+succeeds "every run says where it was measured" "1 lines" says "$scratch/timed/sweep/runs.csv"
+succeeds "on how many threads" "1" column threads "$scratch/timed/sweep/runs.csv"
+succeeds "every step time" "1 lines" says "$scratch/timed/sweep/timings.csv"
+digest=$(column data_digest "$scratch/timed/sweep/runs.csv")
+succeeds "and of which data" "${digest:-a digest}" column data_digest "$scratch/timed/sweep/timings.csv"
+succeeds "every benchmark" "7 lines" says "$scratch/timed/bench/bench.csv"
+succeeds "whose columns begin as ever" "benchmark,size,metric,value,unit,ratio_to,ratio," head -n 1 "$scratch/timed/bench/bench.csv"
+succeeds "the program says it too" "longhaul $commit" "$longhaul" version
+known() { [ "$commit" = unknown ] || git cat-file -e "$commit^{commit}"; }
+succeeds "and that is a commit of this tree" "" known
+
+# ---- which source a tree is ----
+version=$PWD/scripts/version.sh
+repository() { git -C "$scratch/tree" -c user.name=x -c user.email=x@y.z "$@" >/dev/null; }
+mkdir -p "$scratch/tree/results/reference" "$scratch/tree/inner"
+of() { (cd "$scratch/tree${1:-}" && "$version"); }
+succeeds "a tree without a repository is unknown" "unknown unknown" of
+repository init -q
+succeeds "so is one without a commit" "unknown unknown" of
+echo one >"$scratch/tree/source"
+echo one >"$scratch/tree/results/reference/runs.csv"
+repository add -A
+repository commit -qm first
+head=$(git -C "$scratch/tree" rev-parse --short=12 HEAD)
+succeeds "a clean tree is its commit" "$head no" of
+echo new >"$scratch/tree/untracked"
+succeeds "with files that are not tracked, too" "$head no" of
+echo two >"$scratch/tree/results/reference/runs.csv"
+succeeds "and with what was measured into it" "$head no" of
+echo two >"$scratch/tree/source"
+succeeds "a tracked file that differs makes it dirty" "$head yes" of
+repository add -A
+succeeds "staged or not" "$head yes" of
+succeeds "a folder of another project's repository is unknown" "unknown unknown" of /inner
+
 finish

@@ -100,7 +100,8 @@ end)
 -- The columns of runs.csv that say which run it is and where it was measured.
 local described = set_of { "run_id", "experiment", "row", "model", "task", "data", "seed", "scale", "device", "status",
   "step", "code_version", "machine", "blas", "precision", "ranks", "dataset", "class", "version", "date", "model_options",
-  "task_options", "train_options", "error", "configuration", "identity", "data_digest", "starts_from" }
+  "task_options", "train_options", "error", "configuration", "identity", "data_digest", "starts_from", "dirty", "compiler",
+  "kernels", "cores", "threads", "load" }
 
 t.test("every number of runs.csv is in the registry, and every line of it in runs.csv", function()
   local columns = set_of(store.columns)

@@ -22,7 +22,8 @@ local function timed(action)
   return core.clock() - start, result
 end
 
--- Writes the weights that both read; gives the seconds of a pass over `batch` windows of the generator's text.
+-- Writes the weights that both read; gives the seconds of a pass over `batch` windows of the generator's text, and what
+-- the session says of these.
 local function forward_seconds(options, weights)
   local corpus = ("name=generate:books documents=8 document_bytes=8192 segment=%d batch=%d"):format(window, batch)
   local session <close> = core.session {
@@ -34,7 +35,7 @@ local function forward_seconds(options, weights)
   local times = {}
   for i = 1, 6 do times[i] = timed(function() return session:evaluate("train") end) end
   table.remove(times, 1)
-  return median(times)
+  return median(times), session:info()
 end
 
 local function token_seconds(options, weights)
@@ -52,11 +53,11 @@ local function token_seconds(options, weights)
 end
 
 -- One line, and a row of the CSV file.
-local function report(rows, name, seconds, other)
+local function report(rows, name, seconds, other, info)
   local ratio = other and seconds / tonumber(other)
   rows[#rows + 1] = {
     benchmark = name, size = "GPT-2 small, bytes", metric = "seconds", value = seconds, unit = "s",
-    ratio_to = other and "PyTorch", ratio = ratio,
+    ratio_to = other and "PyTorch", ratio = ratio, data = info and info.data, data_digest = info and info.digest,
   }
   print(("  %-34s %9.2f ms%s"):format(name, 1000 * seconds,
     other and ("   PyTorch %9.2f ms   ratio %.2f"):format(1000 * tonumber(other), ratio) or ""))
@@ -65,14 +66,14 @@ end
 --- Adds rows to `rows`.
 function bench.run(rows, threads)
   local options, weights = core.check("model", "gpt2", "dropout=0 recompute=false"), os.tmpname() .. ".safetensors"
-  local forward = forward_seconds(options, weights)
+  local forward, info = forward_seconds(options, weights)
   local token, drawn = token_seconds(options, weights)
   local torch = peer.version() and peer.run("gpt2.py", ("%s 12 %d %d %d %d %d"):format(weights, threads,
     batch, window, prompt, count))
   os.remove(weights)
   print("\nGPT-2 small" .. (torch and ", beside PyTorch " .. torch.torch
     or "; no PyTorch here (PYTHON=... names another interpreter)"))
-  report(rows, ("evaluation of %d x %d tokens"):format(batch, window), forward, torch and torch.forward_seconds)
+  report(rows, ("evaluation of %d x %d tokens"):format(batch, window), forward, torch and torch.forward_seconds, info)
   report(rows, "generation, one token", token, torch and torch.token_seconds)
   if torch and torch.tokens ~= drawn then print("  the two drew different tokens") end
 end

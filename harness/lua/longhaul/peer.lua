@@ -27,6 +27,12 @@ function peer.version()
   return values and values.torch
 end
 
+--- Marks a line of bench.csv as PyTorch's: nothing of our build made it.
+function peer.mark(row)
+  row.code_version, row.dirty, row.kernels, row.blas = "", "", "", ""
+  row.compiler = "PyTorch " .. peer.version()
+end
+
 --- What tests/peers/<script> finds, by name.
 function peer.run(script, arguments)
   local values, words = values_of(("tests/peers/%s %s"):format(script, arguments))

@@ -7,6 +7,7 @@ local divergence = require "longhaul.divergence"
 local identity = require "longhaul.identity"
 local metrics = require "longhaul.metrics"
 local progress = require "longhaul.progress"
+local provenance = require "longhaul.provenance"
 local ranks = require "longhaul.ranks"
 local reach = require "longhaul.reach"
 local store = require "longhaul.store"
@@ -57,17 +58,15 @@ local function new_record(run, machine)
     data_digest = run.identity.data_digest, starts_from = run.identity.starts_from,
     experiment = run.experiment, row = row.label, dataset = row.dataset, model = run.slug, class = row.model.name,
     task = row.task.name, data = identity.task_info(row.task).data, seed = run.seed,
-    scale = run.scale, device = run.device, code_version = machine.version, machine = machine.cpu,
-    blas = machine.blas, precision = row.train:option "precision", ranks = ranks.size,
+    scale = run.scale, device = run.device, precision = row.train:option "precision", ranks = ranks.size,
     version = identity.class_version(row.model.name),
-      date = os.date("!%Y-%m-%dT%H:%M:%SZ"),
     model_options = row.model.text, task_options = row.task.text, train_options = row.train.text,
   }
   for name, value in pairs(row.values or {}) do record[name] = value end
   for _, factor in ipairs(row.factors or {}) do
     if record[factor[1]] == nil then record[factor[1]] = factor[2] end
   end
-  return record
+  return provenance.fill(record, machine)
 end
 
 -- Columns of runs.csv that are the script's.

@@ -4,6 +4,7 @@
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
 local metrics = require "longhaul.metrics"
+local provenance = require "longhaul.provenance"
 
 local store = {}
 
@@ -14,11 +15,16 @@ Store.__index = Store
 -- Which run it is, the metrics, and where it was measured.
 local run_columns = { "run_id", "configuration", "experiment", "row", "model", "task", "data", "seed", "scale", "device",
   "status", "step" }
-local origin_columns = { "code_version", "machine", "blas", "precision", "ranks", "dataset", "class", "version", "date",
-  "identity", "data_digest", "starts_from", "model_options", "task_options", "train_options", "error" }
+local origin_columns = { "precision", "ranks", "dataset", "class", "version", "identity", "data_digest", "starts_from",
+  "model_options", "task_options", "train_options", "error" }
 
-store.columns = table.move(metrics.columns(), 1, #metrics.columns(), #run_columns + 1, run_columns)
-table.move(origin_columns, 1, #origin_columns, #store.columns + 1, store.columns)
+local function joined(...)
+  local all = {}
+  for _, list in ipairs { ... } do table.move(list, 1, #list, #all + 1, all) end
+  return all
+end
+
+store.columns = joined(run_columns, metrics.columns(), provenance.columns, origin_columns)
 
 store.curve_columns = metrics.curve_columns()
 
@@ -132,7 +138,8 @@ end
 store.timing_columns = {
   "round", "configuration", "row", "dataset", "scale", "device", "machine", "threads", "ranks", "precision",
   "step_time_ms", "step_time_q1_ms", "step_time_q3_ms", "tokens_per_second", "tokens_per_step", "peak_memory_bytes",
-  "inference_memory_bytes", "steps", "warmup", "load", "busy", "code_version", "blas", "date",
+  "inference_memory_bytes", "steps", "warmup", "load", "busy", "code_version", "dirty", "compiler", "kernels", "blas",
+  "cores", "data", "data_digest", "date",
 }
 
 --- The records of timings.csv by `read(records)`, which is called again when the file has changed.

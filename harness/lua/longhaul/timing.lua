@@ -6,6 +6,8 @@
 -- What was timed on this machine while it was idle, beside the baselines, is not timed again unless --force asks for it;
 -- what was timed while the machine was busy is, once it is idle.
 local core = require "longhaul.core"
+local identity = require "longhaul.identity"
+local provenance = require "longhaul.provenance"
 local ranks = require "longhaul.ranks"
 local step_times = require "longhaul.step_times"
 
@@ -169,15 +171,16 @@ local function records_of(part, times, others, settings)
   local round = core.hash(("%s %.9f %s"):format(date, core.clock(), table.concat(ids, " "))):sub(1, 16)
   for i, run in ipairs(part) do
     local time = times[i]
-    records[i] = {
+    records[i] = provenance.fill({
       round = round, configuration = ids[i], row = run.row.label, dataset = run.row.dataset, scale = run.scale,
-      device = run.device, machine = machine.cpu, threads = machine.threads, ranks = ranks.size,
+      device = run.device, ranks = ranks.size, data = identity.task_info(run.row.task).data,
+      data_digest = run.identity.data_digest,
       precision = run.row.train:option "precision", step_time_ms = time.median_ms, step_time_q1_ms = time.q1_ms,
       step_time_q3_ms = time.q3_ms, tokens_per_second = time.tokens_per_step / (time.median_ms / 1000),
       tokens_per_step = time.tokens_per_step, peak_memory_bytes = time.peak_memory_bytes,
       inference_memory_bytes = time.inference_memory_bytes, steps = plan[2], warmup = plan[1], load = others.load,
-      busy = others.busy, code_version = machine.version, blas = machine.blas, date = date,
-    }
+      busy = others.busy, date = date,
+    }, machine)
   end
   return records
 end

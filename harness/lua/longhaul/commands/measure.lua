@@ -3,8 +3,10 @@ local command = require "longhaul.command"
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
 local peer = require "longhaul.peer"
+local provenance = require "longhaul.provenance"
 
-local columns = { "benchmark", "size", "metric", "value", "unit", "ratio_to", "ratio" }
+local columns = { "benchmark", "size", "metric", "value", "unit", "ratio_to", "ratio", "data", "data_digest" }
+table.move(provenance.columns, 1, #provenance.columns, #columns + 1, columns)
 
 -- Three sizes; four segments' lengths in all; batch so that a step has 4096 to 8192 tokens.
 local sizes = {
@@ -42,7 +44,7 @@ local function rates(rows, cores)
       local rate = core.matmul_rate(1024, threads, kind[2])
       if not kind[2] then peak = math.max(peak, rate) end
       rows[#rows + 1] = { benchmark = kind[1], size = ("1024^3, %d threads"):format(threads),
-        metric = "rate", value = rate, unit = "FLOP/s" }
+        metric = "rate", value = rate, unit = "FLOP/s", threads = threads }
       print(("%-22s %d threads  %7.1f GFLOP/s"):format(kind[1], threads, rate / 1e9))
     end
   end
@@ -73,6 +75,7 @@ end
 
 -- The same steps in PyTorch, on as many threads. Without torch.compile, which gains nothing on a CPU.
 local function beside_torch(rows, model, size, name, time, total)
+  local first = #rows + 1
   local fresh <close> = session(model, size, total)
   local torch = peer.train(fresh, total, ("--eager --warmup %d --threads %d"):format(warmup,
     core.machine().threads))
@@ -82,12 +85,14 @@ local function beside_torch(rows, model, size, name, time, total)
   add(rows, { title }, name, "peak_memory_bytes", torch.peak_memory_bytes, "bytes", model[1],
     torch.peak_memory_bytes / time.peak_memory_bytes)
   add(rows, { title }, name, "loss_bits", torch.loss_bits, "bits")
+  for i = first, #rows do peer.mark(rows[i]) end
   print(("  %-24s %8.1f  %7.1f to %7.1f   %.2f of PyTorch's step, %.2f of its memory; mean loss %.5f, here %.5f"):format(
     title, torch.step_time_ms, torch.step_time_q1_ms, torch.step_time_q3_ms,
     time.median_ms / torch.step_time_ms, time.peak_memory_bytes / torch.peak_memory_bytes,
     torch.loss_bits, time.loss_bits))
 end
 
+-- Gives what was read: { data, data_digest }.
 local function steps(rows, size, peak, rounds)
   local sessions, total = {}, warmup + rounds + 1
   for i, model in ipairs(models) do sessions[i] = session(model, size, total) end
@@ -97,16 +102,17 @@ local function steps(rows, size, peak, rounds)
   print("\n" .. name)
   print(("  %-24s %8s  %18s %10s %9s %9s %9s"):format("training step", "ms", "quartiles", "tokens/s",
     "GFLOP/s", "of sgemm", "of slide"))
+  local info = sessions[1]:info()
   for i, model in ipairs(models) do
     report(rows, model, name, times[i], sessions[i]:info().flops_per_token, peak, times[1].median_ms)
     times[i].loss_bits = peer.mean_loss(sessions[i])
     add(rows, model, name, "loss_bits", times[i].loss_bits, "bits")
     sessions[i]:close()
   end
-  if not peer.version() then return end
   for i, model in ipairs(models) do
-    if model.peer then beside_torch(rows, model, size, name, times[i], total) end
+    if model.peer and peer.version() then beside_torch(rows, model, size, name, times[i], total) end
   end
+  return { data = info.data, data_digest = info.digest }
 end
 
 -- LSH attention against full attention: one round, chunks of 64.
@@ -123,20 +129,35 @@ local function attention(rows, length)
   add(rows, title, name, "order_ms", 1e3 * time.order, "ms", "LSH attention", time.order / time.lsh)
 end
 
+-- Does `work`, whose lines have the load and the time of its beginning, and the data that it says it read.
+local function measured(rows, work)
+  local first, before = #rows + 1, provenance.fill {}
+  local read = work() or {}
+  for i = first, #rows do
+    local row = rows[i]
+    row.data, row.data_digest = row.data or read.data, row.data_digest or read.data_digest
+    for name, value in pairs(before) do
+      if row[name] == nil then row[name] = value end
+    end
+  end
+end
+
 local function bench(values)
   local machine, rounds = core.machine(), command.integer(values, "rounds", 7)
   local rows = {}
   print(("%s, %d threads, %s, %s"):format(machine.cpu, machine.threads, machine.blas,
     machine.kernels))
-  local peak = rates(rows, machine.cores)
+  local peak
+  measured(rows, function() peak = rates(rows, machine.cores) end)
+  local function wanted(name) return not values.only or name:find(values.only, 1, true) end
   for _, size in ipairs(sizes) do
-    if not values.only or ("width " .. size.width):find(values.only, 1, true) then
-      steps(rows, size, peak, rounds)
+    if wanted("width " .. size.width) then
+      measured(rows, function() return steps(rows, size, peak, rounds) end)
     end
   end
-  if not values.only or ("lsh"):find(values.only, 1, true) then attention(rows, 16384) end
-  if not values.only or ("gpt2"):find(values.only, 1, true) then
-    require("longhaul.gpt2_bench").run(rows, machine.threads)
+  if wanted "lsh" then measured(rows, function() attention(rows, 16384) end) end
+  if wanted "gpt2" then
+    measured(rows, function() require("longhaul.gpt2_bench").run(rows, machine.threads) end)
   end
   local folder = (values.results or "results") .. "/bench"
   core.make_folder(folder)

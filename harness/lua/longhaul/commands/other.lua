@@ -4,8 +4,9 @@ local core = require "longhaul.core"
 
 local function version()
   local machine = core.machine()
-  print(("longhaul %s"):format(machine.version))
-  print(("compiler %s"):format(machine.compiler))
+  local changed = { yes = ", with changes", no = "", unknown = ", built outside a repository" }
+  print(("longhaul %s%s"):format(machine.version, changed[machine.dirty]))
+  print(("compiler %s %s"):format(machine.compiler, machine.compiler_flags))
   print(("blas     %s"):format(machine.blas))
   print(("kernels  %s, %d threads"):format(machine.kernels, machine.threads))
   print(("machine  %s, %d cores, %.0f GiB, %s"):format(machine.cpu, machine.cores,
