@@ -99,6 +99,14 @@ static bool lock_whole(int descriptor) {
     return fcntl(descriptor, F_SETLK, &whole) == 0;
 }
 
+/* Whether a new file is ours: nobody has taken it for one that was left, or is about to. Where
+ * there are no locks nobody sweeps. */
+static bool is_ours(int descriptor) {
+    struct stat about;
+    if (!lock_whole(descriptor) && (errno == EAGAIN || errno == EACCES)) return false;
+    return fstat(descriptor, &about) == 0 && about.st_nlink > 0;
+}
+
 static void remove_if_left(const char *folder, const char *name) {
     char path[NAME_BYTES];
     struct stat about;
@@ -168,15 +176,13 @@ static void keep_mode(int descriptor, const struct stat *replaced) {
 /* A new file, locked; again under another name where someone took it for one that was left. */
 static int create_partial(lh_atomic_file *file) {
     for (int i = 0; i < MOST_TRIES; ++i) {
-        struct stat about;
         free(file->partial);
         file->partial = partial_name(file->path);
         if (file->partial == NULL || refused()) return -1;
         const int descriptor = open(file->partial, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
         if (descriptor < 0 && errno != EEXIST) return -1;
         if (descriptor < 0) continue;
-        (void)lock_whole(descriptor);
-        if (fstat(descriptor, &about) == 0 && about.st_nlink > 0) return descriptor;
+        if (is_ours(descriptor)) return descriptor;
         (void)close(descriptor);
     }
     return -1;

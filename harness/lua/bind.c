@@ -61,6 +61,7 @@ static int open_core(lua_State *lua) {
     luaL_setfuncs(lua, lh_lua_files, 0);
     luaL_setfuncs(lua, lh_lua_machine, 0);
     luaL_setfuncs(lua, lh_lua_ranks, 0);
+    luaL_setfuncs(lua, lh_lua_bounds, 0);
     return 1;
 }
 

@@ -30,6 +30,7 @@ extern const luaL_Reg lh_lua_generate[];
 extern const luaL_Reg lh_lua_files[];
 extern const luaL_Reg lh_lua_machine[];
 extern const luaL_Reg lh_lua_ranks[];
+extern const luaL_Reg lh_lua_bounds[];
 
 /* ---- shared by the groups ---- */
 

@@ -8,6 +8,7 @@
 
 #include "datasets/corpus.h"
 #include "harness/engine/npy.h"
+#include "harness/engine/pool.h"
 #include "harness/lua/bind.h"
 #include "harness/run/cpu_time.h"
 #include "harness/run/lsh_rate.h"
@@ -54,8 +55,20 @@ static int load_average(lua_State *lua) {
     return load >= 0.0;
 }
 
+/* set_threads(count): of the processor. */
 static int set_threads(lua_State *lua) {
-    lh_cpu_set_threads((int)luaL_checkinteger(lua, 1));
+    enum { MOST_THREADS = 1024 };
+    const lua_Integer count = luaL_checkinteger(lua, 1);
+    luaL_argcheck(lua, count >= 1 && count <= MOST_THREADS, 1, "between 1 and 1024 threads");
+    lh_cpu_set_threads((int)count);
+    return 0;
+}
+
+/* check_device(name): fails where a run on it would, before anything is trained. */
+static int check_device(lua_State *lua) {
+    lh_device *device = NULL;
+    lh_lua_check(lua, lh_pool_open_device(luaL_checkstring(lua, 1), &device));
+    lh_device_close(device);
     return 0;
 }
 
@@ -294,6 +307,7 @@ static int read_npy(lua_State *lua) {
 const luaL_Reg lh_lua_machine[] = {{"machine", machine},
                                    {"load_average", load_average},
                                    {"set_threads", set_threads},
+                                   {"check_device", check_device},
                                    {"clock", clock_now},
                                    {"cpu_time", cpu_time},
                                    {"sleep", sleep_seconds},

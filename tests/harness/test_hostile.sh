@@ -36,10 +36,11 @@ if limited 1000000 "$LONGHAUL_BIN" version >/dev/null 2>&1; then
     succeeds "whoever does not multiply is not bothered" "longhaul" limited 100000 "$LONGHAUL_BIN" help
 fi
 
-fails 1 "a full disk behind standard output is an error" "standard output could not be written" bash -c '"$0" help >/dev/full' "$LONGHAUL_BIN"
-fails 1 "also for what is printed last" "standard output could not be written" bash -c '"$0" describe lstm >/dev/full' "$LONGHAUL_BIN"
+onto_full_disk() { "$LONGHAUL_BIN" "$@" >/dev/full; }
+fails 1 "a full disk behind standard output is an error" "standard output could not be written" onto_full_disk help
+fails 1 "also for a long text" "standard output could not be written" onto_full_disk describe lstm
 
-comm() { "$LONGHAUL_BIN" lua <(printf '%s\n' 'os.execute "cat /proc/$PPID/comm"'); }
+comm() { "$LONGHAUL_BIN" lua <(echo "os.execute 'cat /proc/\$PPID/comm'"); }
 succeeds "ps shows the program's name" "longhaul" comm
 
 # A locale whose numbers have a comma, made here where the system can.
@@ -64,5 +65,103 @@ for words in "forward --model lstm --tokens $scratch/pipe --out $scratch/x.npy" 
     # shellcheck disable=SC2086
     fails 1 "a pipe is not waited for: ${words%% *}" "longhaul: " timeout -s KILL 20 "$LONGHAUL_BIN" $words
 done
+
+# ---- scripts ----
+
+start='local lh = require "longhaul" local books = lh.data.text { "generate:books", documents = 5, document_bytes = 500 }
+local what = { model = lh.models.lstm { width = 8, hidden = 8 }, task = lh.tasks.language_model { books, segment = 16, batch = 1 }, train = lh.train { steps = 2 } }
+local function with(label, more) local row = lh.merged(what, more or {}) row[1] = label return row end
+'
+# script TEXT: writes it, behind the lines above
+script() { printf '%s\n%s\n' "$start" "$1" >"$scratch/script.lua"; }
+# on COMMAND...: what may not take longer than 20 seconds
+on() { timeout -s KILL 20 "$LONGHAUL_BIN" "$1" "$scratch/script.lua" --scale smoke --results "$scratch/results" "${@:2}"; }
+
+script 'local bench = lh.experiment "one" bench:row(with "a") return bench'
+fails 2 "so many seeds are a slip" "--seeds takes an integer of at most 100000" on dry-run --seeds 1000000000
+fails 2 "so many threads, too" "--threads takes an integer of at most 1024" on run --threads 99999999999
+fails 2 "results lie in a folder" "--results takes a path" "$LONGHAUL_BIN" run "$scratch/script.lua" --results ''
+fails 1 "an unknown device fails at once" "there is no device 'gpu'" on run --device gpu
+quietly 1 "and leaves no rows" test -e "$scratch/results/one/runs.csv"
+fails 2 "a line end cannot leave a comment of a job" "line end" on slurm --only $'a\ntouch '"$scratch/bait"
+script 'error {}'
+fails 1 "an error that is no text is described" "an error that is no text but a table" on list
+script 'return lh.include "script.lua"'
+fails 1 "a script that includes itself" "includes itself" on list
+script 'return lh.include "../'"$(basename "$scratch")"'/script.lua"'
+fails 1 "by whatever path" "includes itself" on list
+script 'local bench = lh.experiment "one" bench:row(with("a", { seeds = 1e18 })) return bench'
+fails 1 "seeds of a row are bounded" "script.lua:5: row: field 'seeds' must be a positive integer of at most 100000" on dry-run
+script 'local bench = lh.experiment "one" bench:seeds(1e18) return bench'
+fails 1 "and those of all rows" "of at most 100000" on dry-run
+for name in . .. .hidden -x 'a/b' ''; do
+    script "return lh.experiment '$name'"
+    fails 1 "no experiment is called '$name'" "an experiment's name" on list
+done
+script 'local bench = lh.experiment "one" bench:row(with "a\0,b") return bench'
+fails 1 "a label cannot hold a NUL byte" "script.lua:5: row: a label cannot hold a NUL byte" on list
+script 'local bench = lh.experiment "one" bench:row(with "\27]0;x\7") return bench'
+succeeds "a label is no command to a terminal" "�]0;x�" on list
+script 'os.execute "touch '"$scratch/bait"'" return lh.experiment "one"'
+fails 1 "a stranger's script runs no program" "undefined global 'os'" on list --sandbox
+script 'local bench = lh.experiment "boxed" bench:row(with "a") bench:table { columns = { "bits_per_token" } } return bench'
+succeeds "and trains as any other" "bits/token" on run --sandbox --no-timing
+quietly 1 "nothing was run" test -e "$scratch/bait"
+
+# ---- files of results, as people and programs leave them ----
+
+# shellcheck disable=SC2016  # no command is meant
+script 'local bench = lh.experiment "one" bench:row(with "=a,b") bench:row(with "`x` [1]") bench:table { columns = { "bits_per_token" } } return bench'
+succeeds "labels of any kind run" "bits/token" on run --no-timing
+runs=$scratch/results/one/runs.csv
+cp "$runs" "$scratch/kept.csv"
+# unchanged EDIT...: the file after the command, then a run; how many rows there are
+unchanged() {
+    cp "$scratch/kept.csv" "$runs"
+    sed -i "$@" "$runs"
+    on run --no-timing >/dev/null 2>&1
+    "$LONGHAUL_BIN" lua <(echo "print(#require('longhaul.csv').read '$runs' .. ' rows')")
+}
+succeeds "finished runs are found again" "2 rows" unchanged ''
+succeeds "also behind a byte order mark" "2 rows" unchanged $'1s/^/\xEF\xBB\xBF/'
+printf 'run_id;row\nx;y\n' >"$runs"
+fails 1 "a spreadsheet's semicolons are named" "runs.csv: fields are parted by ';'" on run --no-timing
+sed '1s/,row,/,rwo,/' "$scratch/kept.csv" >"$runs"
+fails 1 "a missing column is named" "runs.csv: there is no column 'row'" on run --no-timing
+sed '1s/,row,/,seed,/' "$scratch/kept.csv" >"$runs"
+fails 1 "a column that is there twice is named" "runs.csv: column 'seed' stands there twice" on table
+rm "$runs"
+mkfifo "$runs"
+fails 1 "a pipe in its place is not waited for" "not a plain file" on table
+rm "$runs"
+cp "$scratch/kept.csv" "$scratch/elsewhere.csv"
+chmod 664 "$scratch/elsewhere.csv"
+ln -s "$scratch/elsewhere.csv" "$runs"
+succeeds "a link to it is kept" "bits/token" on run --no-timing --force
+succeeds "with its mode" "-rw-rw-r--" ls -l "$scratch/elsewhere.csv"
+succeeds "where it points to" "elsewhere.csv" readlink "$runs"
+
+# ---- what is left behind, and many at once ----
+
+left=$scratch/results/one/weights/0123.best.safetensors
+id=$(sed -n 2p "$scratch/kept.csv" | cut -d, -f1)
+touch "$left" "${left/0123/$id}" "$scratch/results/one/checkpoints/x.snapshot.1-7.partial"
+succeeds "what was left behind is cleaned" "bits/token" on run --no-timing
+quietly 1 "best weights of a finished run are gone" test -e "${left/0123/$id}"
+quietly 0 "those of another stay" test -e "$left"
+quietly 1 "and so is what a killed process wrote" test -e "$scratch/results/one/checkpoints/x.snapshot.1-7.partial"
+
+many() {
+    local failed=0 process processes=()
+    for _ in 1 2 3 4 5 6 7 8; do
+        on table >/dev/null 2>"$scratch/many.log" &
+        processes+=($!)
+    done
+    for process in "${processes[@]}"; do wait "$process" || failed=$((failed + 1)); done
+    cat "$scratch/many.log"
+    echo "$failed failed"
+}
+succeeds "eight processes write one table" "0 failed" many
+quietly 0 "and leave nothing but it" find "$scratch/results/one" -name "*.partial"
 
 finish

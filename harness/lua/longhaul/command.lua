@@ -54,14 +54,22 @@ end
 --- Ends a command with a message about its usage.
 function command.misuse(message) error({ usage = message }, 0) end
 
---- The value of option `name`, an integer of at least `least` (default 1); `default` where it is not given.
-function command.integer(values, name, default, least)
+--- The value of option `name`, an integer from `least` (default 1) to `most` (default 2^31 - 1); `default` where it is not
+--- given.
+function command.integer(values, name, default, least, most)
   if not values[name] then return default end
-  least = least or 1
+  least, most = least or 1, most or 0x7fffffff
   local number = math.tointeger(tonumber(values[name]))
-  if number and number >= least then return number end
-  local what = ("an integer of at least %d"):format(least)
-  command.misuse(("--%s takes %s, not '%s'"):format(name, least == 1 and "a positive integer" or what, values[name]))
+  if number and number >= least and number <= most then return number end
+  local what = least == 1 and "a positive integer" or ("an integer of at least %d"):format(least)
+  if number and number > most then what = ("an integer of at most %d"):format(most) end
+  command.misuse(("--%s takes %s, not '%s'"):format(name, what, values[name]))
+end
+
+--- The value of option `name`, a path; `default` where it is not given.
+function command.path(values, name, default)
+  if values[name] == "" then command.misuse(("--%s takes a path, not nothing"):format(name)) end
+  return values[name] or default
 end
 
 local function parse(entry, words)
@@ -103,6 +111,12 @@ local function dispatch(words)
   return entry.run(values, rest) or command.ok
 end
 
+-- An error may be any value.
+local function message_of(result)
+  if type(result) == "string" or (getmetatable(result) or {}).__tostring then return tostring(result) end
+  return ("an error that is no text but a %s"):format(type(result))
+end
+
 --- Runs the command line; gives the exit code.
 function command.main(words)
   core.setup_sessions()
@@ -118,7 +132,7 @@ function command.main(words)
   end
   local rank, size = core.ranks()
   local who = size > 1 and ("rank %d of %d: "):format(rank, size) or ""
-  io.stderr:write("longhaul: ", who, tostring(result), "\n")
+  io.stderr:write("longhaul: ", who, message_of(result), "\n")
   return command.failed
 end
 

@@ -11,10 +11,27 @@ local Experiment = {}
 Experiment.__index = Experiment
 Experiment.__name = "longhaul.experiment"
 
+-- A name is that of a folder.
 local function check_name(name)
-  if type(name) ~= "string" or not name:match("^[%w_.-]+$") then
-    spec.fail("an experiment's name is made of letters, digits, '-', '_' and '.'")
+  if type(name) ~= "string" or not name:match("^[%w_][%w_.-]*$") or #name > 100 then
+    spec.fail("an experiment's name begins with a letter or a digit and is made of letters, digits, '-', '_' and '.'")
   end
+end
+
+--- More are a slip of the hand.
+experiment.most_seeds = 100000
+
+local function check_seeds(what, count)
+  local number = math.tointeger(count)
+  if not number or number < 1 or number > experiment.most_seeds then
+    spec.fail(("%s must be a positive integer of at most %d"):format(what, experiment.most_seeds))
+  end
+  return number
+end
+
+-- Files cannot hold every text.
+local function check_text(what, text)
+  if type(text) == "string" and text:find("\0", 1, true) then spec.fail(what .. " cannot hold a NUL byte") end
 end
 
 --- Used by lh.experiment. `runs` names the experiment whose runs it shares.
@@ -148,9 +165,9 @@ function Experiment:row(row)
   if type(label) ~= "string" then
     spec.fail("a row begins with its label or with a point of lh.grid")
   end
-  if row.seeds and (math.tointeger(row.seeds) or 0) < 1 then
-    spec.fail("row: field 'seeds' must be a positive integer")
-  end
+  check_text("row: a label", label)
+  for _, pair in ipairs(factors or {}) do check_text("row: a factor", pair[2]) end
+  check_text("row: field 'dataset'", row.dataset)
   for name, value in pairs(row.values or {}) do
     check_metrics("row: field 'values'", { name })
     if type(value) ~= "number" then spec.fail(("row: value '%s' must be a number"):format(name)) end
@@ -159,7 +176,7 @@ function Experiment:row(row)
   check_unique(self, label, dataset)
   self.rows[#self.rows + 1] = {
     label = label, dataset = dataset, model = row.model, task = row.task, train = row.train,
-    seeds = math.tointeger(row.seeds), factors = factors, line = spec.line(), slug = row.slug,
+    seeds = row.seeds and check_seeds("row: field 'seeds'", row.seeds), factors = factors, line = spec.line(), slug = row.slug,
     published_row = row.published_row, values = row.values, weights = weights_of(row.weights), keep_weights = row.keep_weights,
     from = row.from and source_of(self, row.from, dataset), reach = row.reach and reach.read(row.reach),
   }
@@ -168,8 +185,7 @@ end
 
 --- How many seeds rows have that do not say so themselves.
 function Experiment:seeds(count)
-  if not math.tointeger(count) or count < 1 then spec.fail("seeds takes a positive integer") end
-  self.default_seeds = math.tointeger(count)
+  self.default_seeds = check_seeds("seeds: the number", count)
   return self
 end
 

@@ -2,17 +2,23 @@
 -- and random numbers that do not change from run to run.
 local core = require "longhaul.core"
 local experiment = require "longhaul.experiment"
+local sandbox = require "longhaul.sandbox"
+
+local spec = require "longhaul.spec"
 
 local script = {}
 
 -- Lua 5.4 seeds itself from the clock; a script that shuffles gets the same order every time.
 local function fixed_random() math.randomseed(1, 1) end
 
+-- What scripts see, and how the file that is run is called: directly, or within bounds.
+local globals, call = _G, function(f) return f() end
+
 -- Reading or writing a name that nobody declared is a mistake, reported at its line.
 local function environment()
   return setmetatable({}, {
     __index = function(_, name)
-      local value = _G[name]
+      local value = globals[name]
       if value == nil then error(("undefined global '%s'"):format(name), 2) end
       return value
     end,
@@ -35,18 +41,24 @@ local function run_file(path)
   return chunk()
 end
 
--- The folder of the file that runs, and what includes gave.
-local folder, included = ".", {}
+-- The folder of the file that runs, how many files wait for it, and what includes gave.
+local folder, waiting, included = ".", 0, {}
+
+local most_waiting = 50
+local under_way = {} -- in place of a value
 
 local function folder_of(path) return path:match("^(.*)/[^/]*$") or "." end
 
 --- Used by lh.include: the value of a file, by its path from the file that includes it, run once.
 function script.include(name)
   local from, path = folder, folder .. "/" .. name
+  if included[path] == under_way or waiting == most_waiting then
+    spec.fail(("include: %s includes itself"):format(path))
+  end
   if included[path] == nil then
-    folder = folder_of(path)
+    folder, included[path], waiting = folder_of(path), under_way, waiting + 1
     included[path] = run_file(path)
-    folder = from
+    folder, waiting = from, waiting - 1
   end
   return included[path]
 end
@@ -57,9 +69,13 @@ function script.value(path, settings)
   local file = script.find(path)
   require("longhaul").configure(settings)
   fixed_random()
-  folder, included = folder_of(file), {}
-  local value = run_file(file)
-  return experiment.is(value) and value or nil
+  folder, waiting, included = folder_of(file), 0, {}
+  globals, call = _G, function(f) return f() end
+  if settings.sandbox then globals, call = sandbox.globals(), sandbox.call end
+  local value = call(function() return run_file(file) end)
+  if not experiment.is(value) then return nil end
+  if settings.sandbox then sandbox.guard(value) end
+  return value
 end
 
 --- Runs the script and gives the experiment that it returns.

@@ -34,23 +34,40 @@ function store.at(folder, experiment) return store.of(folder .. "/" .. experimen
 --- The same by the path of the folder.
 function store.of(path) return setmetatable({ path = path, file = path .. "/runs.csv", known = {} }, Store) end
 
+-- Removes what processes that were killed left behind: half-written files, and best weights of runs that are done and
+-- that nobody runs again.
+local function clean(made, folders)
+  for _, name in ipairs(folders) do core.sweep_folder(made.path .. "/" .. name) end
+  for _, name in ipairs(core.list_folder(made.path .. "/weights")) do
+    local id = name:match("^(.+)%.best%.safetensors$")
+    local run = id and made:find(id)
+    if run and run.status == "done" then
+      local lock <close> = core.lock(made:checkpoint(id) .. ".lock", true)
+      if lock then core.remove_file(made:best_weights(id)) end
+      if lock then core.remove_file(made:checkpoint(id) .. ".lock") end
+    end
+  end
+end
+
 --- Opens results/<experiment>, making it.
 function store.open(folder, experiment)
-  local made = store.at(folder, experiment)
-  core.make_folder(made.path .. "/curves")
-  core.make_folder(made.path .. "/checkpoints")
-  core.make_folder(made.path .. "/weights")
+  local made, folders = store.at(folder, experiment), { "", "curves", "checkpoints", "weights" }
+  for _, name in ipairs(folders) do core.make_folder(made.path .. "/" .. name) end
+  clean(made, folders)
   return made
 end
 
 -- ---- reading ----
 
+-- Without these nobody can tell which run a row is.
+local needed_columns = { "run_id", "row", "dataset", "seed", "scale", "device", "status" }
+
 -- What `read` makes of a CSV file's records, read again once the file is another one.
-local function known(self, path, read)
+local function known(self, path, read, needed)
   local stamp = core.file_stamp(path)
   local before = self.known[path]
   if not before or before.stamp ~= stamp then
-    before = { stamp = stamp, value = read(stamp and csv.read(path) or {}) }
+    before = { stamp = stamp, value = read(stamp and csv.read(path, needed) or {}) }
     self.known[path] = before
   end
   return before.value
@@ -72,7 +89,7 @@ local function read_runs(self)
     local by_id = {}
     for _, row in ipairs(rows) do by_id[row.run_id] = row end
     return { rows = rows, by_id = by_id }
-  end)
+  end, needed_columns)
 end
 
 --- All rows, in the order of the file; read only.

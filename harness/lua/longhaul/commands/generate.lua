@@ -22,7 +22,7 @@ local function generate(values)
   end
   local prompt, count = prompt_of(values), command.integer(values, "count", 200, 0)
   local temperature, top_p = number(values, "temperature", 1), number(values, "top-p", 1)
-  local top_k, seed = command.integer(values, "top-k", 0, 0), command.integer(values, "seed", 1, 0)
+  local top_k, seed = command.integer(values, "top-k", 0, 0), command.integer(values, "seed", 1, 0, math.maxinteger)
   local tokenizer <close> = core.tokenizer(values.tokens)
   local generator <close> = core.generator {
     model = values.model, options = core.check("model", values.model, values.options or ""),

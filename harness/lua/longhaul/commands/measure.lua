@@ -159,7 +159,7 @@ local function bench(values)
   if wanted "gpt2" then
     measured(rows, function() require("longhaul.gpt2_bench").run(rows, machine.threads) end)
   end
-  local folder = (values.results or "results") .. "/bench"
+  local folder = command.path(values, "results", "results") .. "/bench"
   core.make_folder(folder)
   csv.write(folder .. "/bench.csv", columns, rows)
   print("\n" .. folder .. "/bench.csv")

@@ -88,7 +88,7 @@ local function session_of(values)
     model = model, model_options = core.check("model", model, values.options or ""),
     task = task, task_options = core.check("task", task, values["task-options"] or ""),
     train_options = core.check("train", "train", values.train or ""),
-    seed = command.integer(values, "seed", 1, 0),
+    seed = command.integer(values, "seed", 1, 0, math.maxinteger),
     device = values.device or "cpu",
   }
 end
@@ -175,7 +175,7 @@ local function forward(values)
     or { vocabulary = command.integer(values, "vocabulary", 32128), length = 0 }
   core.forward {
     model = values.model, options = core.check("model", values.model, values.options or ""),
-    sizes = sizes, weights = values.weights, seed = command.integer(values, "seed", 1, 0),
+    sizes = sizes, weights = values.weights, seed = command.integer(values, "seed", 1, 0, math.maxinteger),
     device = values.device or "cpu", tokens = values.tokens and read_tokens(values.tokens),
     source = values.source and read_tokens(values.source, true), inputs = values.inputs,
     segment = command.integer(values, "segment", sizes.length, 0), out = values.out,

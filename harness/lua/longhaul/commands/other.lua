@@ -22,7 +22,7 @@ local function run_lua(_, rest)
 end
 
 local function report(values)
-  local folder = values.results or "results"
+  local folder = command.path(values, "results", "results")
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
   print(require("longhaul.report").page(folder))
 end

@@ -1,8 +1,10 @@
 -- run, list, dry-run, table, plot, slurm: what can be done with an experiment script.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local experiments = require "longhaul.experiment"
 local identity = require "longhaul.identity"
 local progress = require "longhaul.progress"
+local quote = require "longhaul.report.quote"
 local ranks = require "longhaul.ranks"
 local report = require "longhaul.report"
 local runner = require "longhaul.runner"
@@ -15,7 +17,9 @@ local selection = {
   { "device=", "cpu, or cuda where built", "NAME" },
   { "only=", "only rows whose label or dataset contains this", "TEXT" },
   { "results=", "folder for results (default results)", "DIR" },
+  { "sandbox", "for a stranger's script: no files, no programs, bounded memory and time" },
 }
+local most_threads = 1024
 local threads = { "threads=", "processor threads", "N" }
 
 local function settings_of(values)
@@ -26,13 +30,14 @@ local function settings_of(values)
   if not known then
     command.misuse(("no scale '%s'; there are: %s"):format(scale, table.concat(scales, ", ")))
   end
-  if values.threads then core.set_threads(command.integer(values, "threads")) end
+  if values.threads then core.set_threads(command.integer(values, "threads", nil, 1, most_threads)) end
   return {
     scale = scale,
-    seeds = command.integer(values, "seeds"),
+    seeds = command.integer(values, "seeds", nil, 1, experiments.most_seeds),
     device = values.device or "cpu",
     only = values.only,
-    results = values.results or "results",
+    results = command.path(values, "results", "results"),
+    sandbox = values.sandbox,
     force = values.force,
     no_timing = values["no-timing"],
   }
@@ -45,6 +50,7 @@ local function load_script(values, rest)
 end
 
 local function run(values, rest)
+  core.check_device(values.device or "cpu")
   local experiment, settings = load_script(values, rest)
   settings.task = command.integer(values, "task")
   local failed, interrupted = runner.run(experiment, settings)
@@ -70,7 +76,7 @@ end
 local function list(values, rest)
   for _, experiment in ipairs(all_of((load_script(values, rest)))) do
     for _, row in ipairs(experiment.rows) do
-      print(("%-28s %-14s %-12s %s"):format(row.label, row.dataset, row.model.name, row.line))
+      print(("%-28s %-14s %-12s %s"):format(quote.line(row.label), quote.line(row.dataset), row.model.name, row.line))
     end
   end
 end
@@ -82,7 +88,7 @@ local function show_plan(experiment, settings)
     local info = identity.task_info(row.task)
     local model = core.describe(row.model.name, row.model.text, info, info.length)
     print(("%s  %-22s %-14s seed %d  %6s parameters  %6s FLOP/token"):format(identity.of(entry).run_id,
-      row.label, row.dataset, entry.seed, progress.amount(model.total),
+      quote.line(row.label), quote.line(row.dataset), entry.seed, progress.amount(model.total),
       progress.amount(model.flops_per_token)))
   end
 end
@@ -110,20 +116,20 @@ local function plot(values, rest)
   return failed > 0 and command.failed or command.ok
 end
 
--- A word as the shell takes it.
-local function shell(text)
-  return text:match("^[%w_./:+-]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
 local passed_on = { "scale", "seeds", "device", "only", "results" }
 
 -- The line that runs a script as the command line here says.
 local function run_line(values, script_path, cores)
-  local words = { shell(core.program_folder() .. "/longhaul"), "run", shell(script_path) }
+  local words = { core.program_folder() .. "/longhaul", "run", script_path }
   for _, name in ipairs(passed_on) do
-    if values[name] then words[#words + 1] = ("--%s %s"):format(name, shell(values[name])) end
+    if values[name] then words[#words + 1] = "--" .. name .. "=" .. values[name] end
   end
-  words[#words + 1] = ("--threads %d"):format(cores)
+  if values.sandbox then words[#words + 1] = "--sandbox" end
+  words[#words + 1] = "--threads=" .. cores
+  for i, word in ipairs(words) do
+    if word:find("[\r\n]") then command.misuse("slurm: a word with a line end cannot stand in a comment of the script") end
+    words[i] = quote.shell(word)
+  end
   return table.concat(words, " ")
 end
 
@@ -131,7 +137,7 @@ end
 -- that the shell has become.
 local function slurm(values, rest)
   local experiment, settings = load_script(values, rest)
-  local cores, together = command.integer(values, "threads", 2), command.integer(values, "ranks", 1)
+  local cores, together = command.integer(values, "threads", 2, 1, most_threads), command.integer(values, "ranks", 1)
   local line, runs = run_line(values, rest[1], cores), #runner.plan(experiment, settings)
   if runs == 0 then
     local names = {}
