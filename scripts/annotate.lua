@@ -96,56 +96,135 @@ function spec:with(changes) end
 ---@field name? string
 ---@field dataset? string
 
----@alias longhaul.verdict "holds"|"fails"|"undecided"|boolean
+---@class longhaul.term
+---@operator add(longhaul.term|number): longhaul.term
+---@operator sub(longhaul.term|number): longhaul.term
+---@operator mul(longhaul.term|number): longhaul.term
+---@operator div(longhaul.term|number): longhaul.term
+---@operator pow(longhaul.term|number): longhaul.term
+
+---@class longhaul.predicate
+
+---@class longhaul.cell
+---@field experiment longhaul.experiment whose row it is
+---@field row string slug or label
+---@field metric longhaul.metric
+---@field dataset? string
+---@field published? string the paper's table, "brt_table1"
+---@field printed_as? longhaul.metric what the paper's number stands for, where that is another metric
+
+---@class longhaul.predicates
+local p = {}
+
+---@param text string how verdicts call it
+---@param cell longhaul.cell
+---@return longhaul.term
+function p.cell(text, cell) end
+
+---a < b.
+---@param a longhaul.term|number
+---@param b longhaul.term|number
+---@return longhaul.predicate
+function p.less(a, b) end
+
+---a <= b.
+---@param a longhaul.term|number
+---@param b longhaul.term|number
+---@return longhaul.predicate
+function p.at_most(a, b) end
+
+---a = b.
+---@param a longhaul.term|number
+---@param b longhaul.term|number
+---@return longhaul.predicate
+function p.equal(a, b) end
+
+---low <= a <= high.
+---@param low longhaul.term|number
+---@param a longhaul.term
+---@param high longhaul.term|number
+---@return longhaul.predicate
+function p.between(low, a, high) end
+
+---Each below the one before it.
+---@param terms longhaul.term[]
+---@return longhaul.predicate
+function p.falling(terms) end
+
+---None above the one before it.
+---@param terms longhaul.term[]
+---@return longhaul.predicate
+function p.not_rising(terms) end
+
+---@param parts longhaul.predicate[]
+---@return longhaul.predicate
+function p.all(parts) end
+
+---@param parts longhaul.predicate[]
+---@return longhaul.predicate
+function p.any(parts) end
+
+---@generic T
+---@param list T[]
+---@param make fun(value: T): longhaul.predicate
+---@return longhaul.predicate
+function p.each(list, make) end
+
+---@param terms longhaul.term[]
+---@return longhaul.term
+function p.least(terms) end
+
+---@param terms longhaul.term[]
+---@return longhaul.term
+function p.greatest(terms) end
+
+---@param terms longhaul.term[]
+---@return longhaul.term
+function p.mean(terms) end
+
+---@param part longhaul.term
+---@return longhaul.term
+function p.abs(part) end
+
+---@param part longhaul.term
+---@param decimals integer
+---@return longhaul.term
+function p.rounded(part, decimals) end
+
+---@param part longhaul.term
+---@param digits integer
+---@return longhaul.term
+function p.significant(part, digits) end
+
+---The same under a shorter text.
+---@param text string
+---@param part longhaul.term
+---@return longhaul.term
+function p.named(text, part) end
+
+---In how many pairs the first is below the second; with `ties`, or equal.
+---@param text string
+---@param pairs longhaul.term[][]
+---@param ties boolean
+---@return longhaul.term
+function p.wins(text, pairs, ties) end
+
+---@param cell longhaul.term
+---@return boolean
+function p.is_printed(cell) end
 
 ---@class longhaul.claim
 ---@field [1] string id
----@field paper? string
----@field experiment? string
+---@field holds longhaul.predicate
+---@field direction? longhaul.predicate a weaker form
+---@field direction_says? string
+---@field untested? string|table why it cannot fail, or { predicate, reason }
+---@field of_size? string what is only known at scale paper
+---@field scale_changes? string
 ---@field expected? string
 ---@field says? string
+---@field paper? string
 ---@field note? string
----@field check fun(seen: longhaul.evidence): longhaul.verdict, string?, string?
-
----@class longhaul.evidence
-local evidence = {}
-
----@return string[]
-function evidence:datasets() end
-
----@param pattern? string
----@return string[]
-function evidence:rows(pattern) end
-
----Mean over seeds; without a dataset, over datasets too.
----@param row string
----@param metric longhaul.metric
----@param dataset? string
----@return number
-function evidence:value(row, metric, dataset) end
-
----Whether `row` is below `other`, over paired seeds.
----@param metric longhaul.metric
----@param row string
----@param other string
----@param dataset string
----@param margin? number
----@return longhaul.verdict, string
-function evidence:lower(metric, row, other, dataset, margin) end
-
----The same on every dataset.
----@param metric longhaul.metric
----@param row string
----@param other string
----@param datasets? string[]
----@param margin? number
----@return longhaul.verdict, string
-function evidence:lower_everywhere(metric, row, other, datasets, margin) end
-
----One verdict of several { verdict, text }.
----@param parts table[]
----@return longhaul.verdict, string
-function evidence:all(parts) end
 
 ---@class longhaul.experiment
 local experiment = {}
@@ -171,6 +250,7 @@ function experiment:plot(options) end
 function experiment:claim(claim) end
 
 ---@class longhaul
+---@field predicate longhaul.predicates comparisons over the cells of tables, of which claims are made
 ---@field models longhaul.models
 ---@field tasks longhaul.tasks
 local longhaul = { data = {} }

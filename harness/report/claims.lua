@@ -1,178 +1,181 @@
--- Claims: sentences of the papers as checks on what was measured. A check reads the results through
--- a view that knows seeds and spread; a number that it lacks makes the claim undecided, not wrong.
+-- Claims: sentences of the papers as predicates over cells. One predicate judges what the paper prints and what was
+-- measured here; docs/claims.md says what the verdicts mean.
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
-local metrics = require "longhaul.metrics"
+local evidence = require "longhaul.report.evidence"
 local published = require "longhaul.report.published"
-local results = require "longhaul.report.results"
+local totals = require "longhaul.report.totals"
 
 local claims = {}
 
-claims.columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale",
-  "seeds", "note" }
+claims.columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale", "seeds", "note", "strict",
+  "direction", "margin", "standard_error", "kind", "published", "predicate_source", "scale_changes", "device", "sentence" }
 
--- ---- what a check sees ----
+-- ---- words ----
 
----@class longhaul.evidence
-local Evidence = {}
-Evidence.__index = Evidence
+local function joined(set)
+  local names = {}
+  for name in pairs(set) do names[#names + 1] = name end
+  table.sort(names)
+  return table.concat(names, ", ")
+end
 
-local missing = {}
+local function kinds_of(judgement)
+  local kinds = joined(judgement.kinds)
+  return kinds == "" and "arithmetic" or kinds
+end
 
-local function lack(text) error(setmetatable({ text = text }, missing), 0) end
+-- "B(xl:512, arxiv) 1.331"; a constant alone.
+local function side(name, value)
+  return tonumber(name) and name or ("%s %.4g"):format(name, value)
+end
 
---- The datasets that were measured, in the order of the script.
-function Evidence:datasets() return { table.unpack(self.results.datasets) } end
+-- The comparison that the verdict hangs on, and how many of them hold.
+local function text_of(judgement)
+  local leaf = judgement.closest
+  if not leaf then return "" end
+  local text = ("%s %s %s: margin %+.3g%s"):format(side(leaf.names[1], leaf.a), leaf.sign, side(leaf.names[2], leaf.b),
+    leaf.margin, leaf.seeds and leaf.seeds > 1 and (" ±%.2g"):format(leaf.error) or "")
+  if judgement.compared == 1 then return text end
+  return ("%s; %d of %d comparisons hold"):format(text, judgement.held, judgement.compared)
+end
 
---- The rows that were measured and match a Lua pattern ("^Rec:").
-function Evidence:rows(pattern)
-  local list, seen = {}, {}
-  for _, group in ipairs(self.results.order) do
-    if group.row:find(pattern or "") and not seen[group.row] then
-      seen[group.row] = true
-      list[#list + 1] = group.row
+local most_named = 3
+
+-- "not run: B(xl:512, arxiv), B(xl:1024, arxiv) and 4 more; ..."
+local function lacking_text(lacking)
+  local by_reason, reasons, seen = {}, {}, {}
+  for _, lack in ipairs(lacking) do
+    local name, reason = table.unpack(lack)
+    if not by_reason[reason] then
+      by_reason[reason] = {}
+      reasons[#reasons + 1] = reason
     end
+    if not seen[name] then table.insert(by_reason[reason], name) end
+    seen[name] = true
   end
-  return list
-end
-
---- Mean over seeds; the claim is undecided where there is none. Without a dataset: mean over
---- datasets.
-function Evidence:value(row, metric, dataset)
-  local value = self.results:value(row, metric, dataset)
-  if not value then
-    lack(("no %s of row %s%s"):format(metric, row, dataset and " on " .. dataset or ""))
+  for i, reason in ipairs(reasons) do
+    local names = by_reason[reason]
+    local more = #names > most_named and (" and %d more"):format(#names - most_named) or ""
+    reasons[i] = ("%s: %s%s"):format(reason, table.concat(names, ", ", 1, math.min(#names, most_named)), more)
   end
-  for _, name in ipairs(dataset and { dataset } or self:datasets()) do
-    local _, seeds = self.results:values(row, metric, name)
-    self.seeds = math.max(self.seeds, #seeds)
+  return reasons
+end
+
+-- ---- judging ----
+
+-- Why a claim could not fail here; nil where it could.
+local function untested_reason(claim, strict, source, scale)
+  if kinds_of(strict) == "arithmetic" then return "arithmetic of printed numbers" end
+  if claim.of_size and scale ~= "paper" then return "only full size tells: " .. claim.of_size end
+  if type(claim.untested) == "string" then return claim.untested end
+  if claim.untested and claim.untested[1]:judge(source).outcome then return claim.untested[2] end
+end
+
+-- Verdict, the weaker form's verdict, and notes.
+local function verdict_of(claim, strict, source, scale)
+  local untested = untested_reason(claim, strict, source, scale)
+  if untested then return "untested", nil, { untested } end
+  if scale == "smoke" then return "undecided", nil, { "a smoke run is too short to decide" } end
+  local direction = claim.direction and claim.direction:judge(source).verdict
+  local notes = {}
+  if strict.verdict == "undecided" then
+    notes = lacking_text(strict.lacking)
+    if strict.reason then table.insert(notes, 1, strict.reason) end
+  elseif strict.verdict == "fails" and direction == "holds" then
+    return "in direction", direction, { claim.direction_says or "the signs are as printed, a printed bound is missed" }
   end
-  return value
+  return strict.verdict, direction, notes
 end
 
---- Whether `row` is below `other`: "holds", "fails", or "undecided" when the difference is within
---- twice its standard error over paired seeds, or within `margin` (default 0.005; one seed: 0.01).
---- Then the text of the measurement.
-function Evidence:lower(metric, row, other, dataset, margin)
-  self:value(row, metric, dataset)
-  self:value(other, metric, dataset)
-  local mean, err, count = self.results:difference(metric, row, other, dataset)
-  if not mean then lack(("rows %s and %s share no seed on %s"):format(row, other, dataset)) end
-  local text = ("%s minus %s %s%s on %s"):format(row, other, metrics.difference(metric, mean),
-    err and " ±" .. metrics.text(metric, err) or "", dataset)
-  local noise = math.max(2 * (err or 0), margin or (err and 0.005 or 0.01))
-  if math.abs(mean) <= noise then return "undecided", text end
-  return mean < 0 and "holds" or "fails", text, count
+-- The experiments of a predicate's cells, and whether any cell comes of runs with other options than the scripts'.
+local function sources_of(claim, source)
+  local names, stale = {}, false
+  claim.holds:each_cell(function(cell)
+    names[cell.experiment.name] = true
+    stale = stale or source:is_stale(cell)
+  end)
+  return joined(names), stale
 end
 
---- The verdict of several: fails if one fails, else undecided if one is, else holds. Takes pairs
---- { verdict, text } and gives the joint verdict and text.
-function Evidence:all(parts)
-  local verdict, texts = "holds", {}
-  for i, part in ipairs(parts) do
-    texts[i] = part[2]
-    if part[1] == "fails" or (part[1] == "undecided" and verdict == "holds") then
-      verdict = part[1]
-    end
-  end
-  if #parts == 0 then lack("nothing was measured") end
-  return verdict, table.concat(texts, "; ")
+local function printed_word(claim, printed)
+  local outcome = claim.holds:judge(printed).outcome
+  if outcome == nil then return "" end
+  return outcome and "holds" or "does not hold"
 end
 
---- `lower` on every measured dataset, or those named, as one verdict.
-function Evidence:lower_everywhere(metric, row, other, datasets, margin)
-  local parts = {}
-  for _, dataset in ipairs(datasets or self:datasets()) do
-    parts[#parts + 1] = { self:lower(metric, row, other, dataset, margin) }
-  end
-  return self:all(parts)
+local function strict_word(outcome)
+  if outcome == nil then return "" end
+  return outcome and "holds" or "fails"
 end
 
--- ---- checking ----
-
-local function evidence(claim, experiment, settings)
-  local name = claim.experiment or experiment.runs
-  local rows = name == experiment.runs and #experiment.rows > 0 and experiment.rows or nil
-  local found = results.open(settings.results, name, settings.scale, settings.device, rows)
-  if rows then found = found:relative_to(experiment:baseline()) end
-  return setmetatable({ results = found, seeds = 0 }, Evidence)
-end
-
--- A smoke run shows that every row runs; its figures decide nothing.
-local function decided(verdict, scale)
-  if scale ~= "smoke" or verdict == "undecided" then return verdict end
-  return "undecided", "a smoke run is too short to decide"
-end
-
-local function verdict_of(claim, seen, scale)
-  if #seen.results.order == 0 then
-    return "undecided", "", "the experiment has not been run at this scale"
-  end
-  local good, verdict, measured, note = pcall(claim.check, seen)
-  if good then
-    if type(verdict) == "boolean" then verdict = verdict and "holds" or "fails" end
-    local final, reason = decided(verdict, scale)
-    return final, measured or "", reason or note or claim.note or ""
-  end
-  if getmetatable(verdict) == missing then return "undecided", "", verdict.text end
-  error(("%s: claim %s: %s"):format(claim.line, claim[1], verdict), 0)
-end
-
---- One claim as a record of claims.csv.
-function claims.judge(claim, experiment, settings)
-  local paper = claim.paper or claim[1]:match("^(.*)_p%d+$") or ""
-  local printed = paper ~= "" and published.claims(paper)[claim[1]] or nil
-  local seen = evidence(claim, experiment, settings)
-  local verdict, measured, note = verdict_of(claim, seen, settings.scale)
+--- One claim as a record of claims.csv. `source` and `printed` are of evidence.measured and evidence.printed.
+function claims.judge(claim, settings, source, printed)
+  local id = claim[1]
+  local paper = claim.paper or id:match("^(.*)_p%d+$") or ""
+  local prose, predicate = published.claims(paper)[id] or {}, published.predicates()[id]
+  local strict = claim.holds:judge(source)
+  local verdict, direction, notes = verdict_of(claim, strict, source, settings.scale)
+  local experiments, stale = sources_of(claim, source)
+  if stale then notes[#notes + 1] = "of runs with other options than the scripts have now" end
+  if claim.note then notes[#notes + 1] = claim.note end
+  local leaf = strict.closest or {}
+  local comparison = prose.comparison ~= "" and prose.comparison or predicate and predicate.predicate
   return {
-    paper = paper, claim = claim[1], verdict = verdict, measured = measured,
-    expected = claim.expected or (printed and printed.comparison) or "",
-    experiment = claim.experiment or experiment.name, scale = settings.scale, seeds = seen.seeds,
-      note = note,
-    sentence = claim.says or (printed and printed.quantity) or "",
+    paper = paper, claim = id, verdict = verdict, measured = text_of(strict), expected = claim.expected or comparison or "",
+    experiment = experiments, scale = settings.scale, seeds = strict.seeds, note = table.concat(notes, "; "),
+    strict = strict_word(strict.outcome), direction = direction, margin = leaf.margin,
+    standard_error = leaf.seeds and leaf.seeds > 1 and leaf.error or nil, kind = kinds_of(strict),
+    published = predicate and printed_word(claim, printed) or "", predicate_source = predicate and "paper" or "ours",
+    scale_changes = claim.scale_changes, device = settings.device, sentence = claim.says or prose.quantity or "",
   }
 end
 
-local function key_of(record)
-  return table.concat({ record.paper, record.claim, record.experiment, record.scale }, "\n")
+--- All claims of an experiment as records.
+function claims.judge_all(experiment, settings)
+  local source, printed, records = evidence.measured(settings), evidence.printed(), {}
+  for i, claim in ipairs(experiment.claims) do records[i] = claims.judge(claim, settings, source, printed) end
+  return records
 end
 
--- New verdicts replace older ones of the same claim, experiment and scale.
+-- ---- the file ----
+
+local function key_of(record) return table.concat({ record.paper, record.claim, record.scale, record.device }, "\n") end
+
+-- New verdicts replace older ones of the same claim, scale and device. Those of a file without devices are by other rules.
 local function merge(path, records)
   local fresh, merged = {}, {}
   for _, record in ipairs(records) do fresh[key_of(record)] = true end
   for _, old in ipairs(core.exists(path) and (csv.read(path)) or {}) do
-    if not fresh[key_of(old)] then merged[#merged + 1] = old end
+    if old.device and not fresh[key_of(old)] then merged[#merged + 1] = old end
   end
-  for _, record in ipairs(records) do merged[#merged + 1] = record end
+  table.move(records, 1, #records, #merged + 1, merged)
   table.sort(merged, function(a, b) return key_of(a) < key_of(b) end)
   return merged
 end
 
-local function print_verdicts(records, scale)
-  print(("\nClaims at scale %s"):format(scale))
+local function print_verdicts(records, settings)
+  print(("\nClaims at scale %s on %s"):format(settings.scale, settings.device))
+  local function line(...) print(("  %-12s  %-18s %s"):format(...)) end
   for _, record in ipairs(records) do
-    print(("  %-9s  %-18s %s"):format(record.verdict, record.claim, record.sentence))
-    if record.measured ~= "" then
-      print(("  %-9s  %-18s here: %s"):format("", "", record.measured))
-    end
-    if record.note ~= "" then print(("  %-9s  %-18s %s"):format("", "", record.note)) end
+    local printed = record.published == "does not hold" and " (does not hold in the paper's tables)" or ""
+    line(record.verdict, record.claim, record.sentence .. printed)
+    if record.measured ~= "" then line("", "", "here: " .. record.measured) end
+    if record.note ~= "" then line("", "", record.note) end
   end
 end
 
---- Judges all claims of an experiment, prints the verdicts and records them in
---- <results>/claims/claims.csv; gives the path.
+--- Judges all claims of an experiment, prints verdicts and totals and records them in claims.csv and totals.csv of
+--- <results>/claims; gives the paths.
 function claims.check(experiment, settings)
-  local records = {}
-  for i, claim in ipairs(experiment.claims) do
-    records[i] = claims.judge(claim, experiment, settings)
-  end
-  print_verdicts(records, settings.scale)
+  local records = claims.judge_all(experiment, settings)
+  print_verdicts(records, settings)
   local folder = settings.results .. "/claims"
   core.make_folder(folder)
   local lock <close> = core.lock(folder .. "/.lock")
   csv.write(folder .. "/claims.csv", claims.columns, merge(folder .. "/claims.csv", records))
-  return { folder .. "/claims.csv" }
+  print("\n" .. totals.text(totals.of(records)))
+  return { folder .. "/claims.csv", totals.write(folder) }
 end
 
 return claims

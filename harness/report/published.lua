@@ -46,9 +46,10 @@ end
 -- Table 2 of Kitaev et al. 2020 has a column for each attention that is evaluated: here rows of their own.
 local function by_column(record)
   if record.paper ~= "reformer" or record.table ~= "2" then return record end
-  record.row = ("%s | %s"):format(record.row, record.column)
-  record.model = ("%s:eval:%s"):format(record.model, record.column)
-  return record
+  local made = setmetatable({}, { __index = record })
+  made.row = ("%s | %s"):format(record.row, record.column)
+  made.model = ("%s:eval:%s"):format(record.model, record.column)
+  return made
 end
 
 local function read(name)
@@ -69,12 +70,19 @@ local function name_of(made, record)
   return made.slug[record.row] and record.model or record.row
 end
 
+--- The lines of a published table, "brt_table1", as records.
+function published.records(name) return (read(name)) end
+
 --- The numbers of one published table, "brt_table1": an object with `rows` (names in printed order),
 --- `slug[label]`, and `value(label, metric, dataset)`. A row goes by its label or, where several rows
 --- share one, by its slug. `spread(...)` is the standard deviation that stands beside a value, or nil.
-function published.table(name)
-  local made = { rows = {}, slug = {}, values = {}, spreads = {}, datasets = {}, metrics = {} }
-  for _, record in ipairs(read(name)) do
+--- `printed(...)` is the number as it is printed, and the factor that makes it ours.
+function published.table(name) return published.of(published.records(name)) end
+
+--- The same of records of such a table.
+function published.of(records)
+  local made = { rows = {}, slug = {}, values = {}, prints_as = {}, spreads = {}, datasets = {}, metrics = {} }
+  for _, record in ipairs(records) do
     record = by_column(record)
     local metric, factor = ours(record)
     local value, dataset = tonumber(record.value), dataset_of(record)
@@ -84,6 +92,7 @@ function published.table(name)
         made.slug[name] = made.slug[name] or record.model
         local key = table.concat({ name, metric, dataset }, "\n")
         made.values[key] = made.values[key] or value * factor
+        made.prints_as[key] = made.prints_as[key] or { value, factor }
         local spread = tonumber(record.std)
         made.spreads[key] = made.spreads[key] or spread and spread * factor
       end
@@ -93,6 +102,7 @@ function published.table(name)
   end
   local function key_of(label, metric, dataset) return table.concat({ label, printed(metric), dataset or "" }, "\n") end
   function made.value(...) return made.values[key_of(...)] end
+  function made.printed(...) return table.unpack(made.prints_as[key_of(...)] or {}) end
   function made.spread(...) return made.spreads[key_of(...)] end
   --- Whether the paper prints this metric for this dataset at all.
   function made.prints(metric, dataset) return made.metrics[printed(metric) .. "\n" .. dataset] == true end
@@ -110,6 +120,18 @@ function published.formulas(name)
     end
   end
   return by_row
+end
+
+-- The published predicates by id, once read.
+local predicates
+
+--- The predicates that the papers' claims come down to, by id: records of published/predicates.csv.
+function published.predicates()
+  if not predicates then
+    predicates = {}
+    for _, record in ipairs((read "predicates")) do predicates[record.claim_id] = record end
+  end
+  return predicates
 end
 
 --- The claims of a paper by id: records of published/<paper>_prose.csv.

@@ -1,7 +1,6 @@
--- Tables, charts and claims made from a runs.csv with known numbers.
+-- Tables and charts made from a runs.csv with known numbers.
 local t = dofile "tests/test.lua"
 local chart = require "longhaul.report.chart"
-local claims = require "longhaul.report.claims"
 local core = require "longhaul.core"
 local label = require "longhaul.report.label"
 local lh = require "longhaul"
@@ -213,55 +212,6 @@ t.test("labels do not cover each other", function()
       t.check(apart, ("labels %d and %d lie on each other"):format(i, k))
     end
   end
-end)
-
-local function judge(check) return claims.judge({ "brt_p071", check = check, line = "" }, bench, settings) end
-
-t.test("a claim is judged by differences over paired seeds", function()
-  local verdict = judge(function(seen)
-    return seen:lower("bits_per_byte", "Rec:fixed:skip", "Slide:13L", "pg19_bytes")
-  end)
-  t.equal(verdict.verdict, "holds")
-  t.contains(verdict.measured, "-0.100")
-  t.equal(verdict.paper, "brt")
-  t.contains(verdict.expected, "step_time(rec:fixed:skip)")
-  t.equal(verdict.seeds, 2)
-end)
-
-t.test("a claim that is turned round fails", function()
-  t.equal(judge(function(seen)
-    return seen:lower_everywhere("bits_per_byte", "Slide:13L", "Rec:fixed:skip")
-  end).verdict, "fails")
-end)
-
-t.test("what was not measured, or lies within the noise, is undecided", function()
-  local lacking = judge(function(seen) return seen:value("XL:512", "bits_per_byte", "pg19_bytes") > 0 end)
-  t.equal(lacking.verdict, "undecided")
-  t.contains(lacking.note, "XL:512")
-  t.equal(judge(function(seen)
-    return seen:lower("bits_per_byte", "Slide:13L", "Slide:13L", "pg19_bytes")
-  end).verdict, "undecided")
-end)
-
-t.test("a smoke run decides nothing", function()
-  put("Slide:13L", 3, 2.0, { scale = "smoke" })
-  local smoke = { results = folder, scale = "smoke", device = "cpu" }
-  local verdict = claims.judge({ "x", check = function() return true, "1 < 2" end, line = "" }, bench, smoke)
-  t.equal(verdict.verdict, "undecided")
-  t.equal(verdict.measured, "1 < 2")
-  t.contains(verdict.note, "smoke")
-end)
-
-t.test("verdicts of several add up", function()
-  local verdict = judge(function(seen)
-    return seen:all { { "holds", "a" }, { "undecided", "b" }, { "fails", "c" } }
-  end)
-  t.equal(verdict.verdict, "fails")
-  t.equal(verdict.measured, "a; b; c")
-end)
-
-t.test("a mistake in a check is an error, not a verdict", function()
-  t.fails(function() judge(function() error "my mistake" end) end, "my mistake")
 end)
 
 t.test("every published table can be read", function()

@@ -326,17 +326,30 @@ function Experiment:sample(options)
 end
 
 local claim_fields = {
-  { "paper", "string" }, { "experiment", "string" }, { "expected", "string" }, { "says", "string" },
-  { "note", "string" }, { "check", "function" },
+  { "holds", "table" }, { "direction", "table" }, { "direction_says", "string" }, { "untested", "string or table" },
+  { "of_size", "string" }, { "scale_changes", "string" }, { "expected", "string" }, { "says", "string" }, { "paper", "string" },
+  { "note", "string" },
 }
 
---- Declares a claim: `bench:claim { "brt_p071", experiment = "brt-table1", check = function(seen)
---- ... return verdict, measured, note end }`. `seen` is a longhaul.evidence; a number that it lacks
---- makes the verdict "undecided".
+local function check_predicate(field, value)
+  if not require("longhaul.report.predicate").is(value) then
+    spec.fail(("claim: field '%s' is a predicate, made by lh.predicate"):format(field))
+  end
+end
+
+--- Declares a claim: `bench:claim { "brt_p072", holds = p.less(2, BST "xl:2048" / BST "rec:fixed:skip") }` with `p =
+--- lh.predicate`. `direction` is a weaker form, which `direction_says` puts in words. `untested` says why it cannot fail,
+--- or is { predicate, reason }, which tells when; `of_size` names what is only known at scale paper.
 function Experiment:claim(claim)
   check_fields("claim", claim, claim_fields, true)
   if type(claim[1]) ~= "string" then spec.fail("a claim begins with its id") end
-  if not claim.check then spec.fail("claim: field 'check' is missing") end
+  if not claim.holds then spec.fail("claim: field 'holds' is missing") end
+  check_predicate("holds", claim.holds)
+  if claim.direction then check_predicate("direction", claim.direction) end
+  if type(claim.untested) == "table" then check_predicate("untested", claim.untested[1]) end
+  for _, other in ipairs(self.claims) do
+    if other[1] == claim[1] then spec.fail(("claim '%s' is there already, from %s"):format(claim[1], other.line)) end
+  end
   claim.line = spec.line()
   self.claims[#self.claims + 1] = claim
   return self

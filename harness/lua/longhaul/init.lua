@@ -97,6 +97,9 @@ function longhaul.parameters(model, vocabulary)
   return core.describe(model.name, model.text, { vocabulary = vocabulary }, 1).total
 end
 
+--- Comparisons over the cells of tables, of which claims are made; `p.cell`, `p.less`, `p.all` ...
+longhaul.predicate = require "longhaul.report.predicate"
+
 longhaul.data = {}
 
 -- Data of a kind, checked against the options of the task that reads them. The first value is the

@@ -1,0 +1,120 @@
+-- Where a claim's numbers come from: the tables that a paper prints, or what was measured. Both know the same cells, so
+-- that one predicate judges both. A cell is a table:
+--   experiment  whose row it is, as a script returns it: the name of its results, and its rows at this scale
+--   row         the slug or the label of the row
+--   dataset     nil for a cost that one column gives for all data sets
+--   metric      a column of runs.csv
+--   published   the paper's table, "brt_table1"; nil where the paper prints no such number
+--   printed_as  the metric that the paper's number stands for, where that is another one
+-- Values are in the paper's unit: percent where it prints percent.
+local metrics = require "longhaul.metrics"
+local published = require "longhaul.report.published"
+local results = require "longhaul.report.results"
+
+local evidence = {}
+
+local function memo(make)
+  local made = {}
+  return function(key)
+    if made[key] == nil then made[key] = make(key) end
+    return made[key]
+  end
+end
+
+local function kind_of(_, cell) return metrics.kind(cell.metric) end
+
+-- ---- the papers ----
+
+---@class longhaul.printed
+local Printed = { kind = kind_of }
+Printed.__index = Printed
+
+--- The published values; `read(name)` gives another object in place of published.table(name).
+function evidence.printed(read) return setmetatable({ table = memo(read or published.table) }, Printed) end
+
+-- The number as it is printed and the factor to our unit; nil where there is none.
+function Printed:number(cell)
+  if not cell.published then return nil end
+  return self.table(cell.published).printed(cell.row, cell.printed_as or cell.metric, cell.dataset)
+end
+
+function Printed:mean(cell) return (self:number(cell)) end
+
+-- A printed number is one, however many seeds are behind it.
+function Printed.seeds() return nil end
+
+function Printed.lack() return "not printed" end
+
+--- What a measured number is divided by to be in the paper's unit.
+function Printed:unit(cell)
+  local _, factor = self:number(cell)
+  return factor or 1
+end
+
+-- ---- what was measured ----
+
+---@class longhaul.measured
+local Measured = { kind = kind_of }
+Measured.__index = Measured
+
+-- The labels of an experiment's rows by slug or label, and by both and the data set.
+local function labels_of(experiment)
+  local labels = {}
+  for _, row in ipairs(experiment.rows) do
+    for _, name in ipairs { row.label, experiment:slug(row) } do
+      for _, key in ipairs { name, name .. "\n" .. row.dataset } do labels[key] = labels[key] or row.label end
+    end
+  end
+  return labels
+end
+
+--- What lies in the results folder of `settings`, at its scale and on its device.
+function evidence.measured(settings)
+  local made = { printed = evidence.printed(), scale = settings.scale, labels = memo(labels_of) }
+  made.results = memo(function(experiment)
+    local function planned(row) return settings.seeds or row.seeds or experiment.default_seeds end
+    return results.open(settings.results, experiment.runs, settings.scale, settings.device, experiment.rows, planned)
+  end)
+  return setmetatable(made, Measured)
+end
+
+--- The label of a cell's row; nil when the experiment has no such row at this scale.
+function Measured:label(cell)
+  local name = cell.dataset and cell.row .. "\n" .. cell.dataset or cell.row
+  return self.labels(cell.experiment)[name]
+end
+
+function Measured:mean(cell)
+  local label = self:label(cell)
+  local value = label and self.results(cell.experiment):value(label, cell.metric, cell.dataset)
+  return value and value / self.printed:unit(cell) or nil
+end
+
+--- Values by seed; nil for costs and for what follows from the model's structure, which seeds share.
+function Measured:seeds(cell)
+  if metrics.kind(cell.metric) ~= "quality" then return nil end
+  local label, made = self:label(cell), {}
+  local values, seeds = {}, {}
+  if label then values, seeds = self.results(cell.experiment):values(label, cell.metric, cell.dataset) end
+  for _, seed in ipairs(seeds) do made[seed] = values[seed] / self.printed:unit(cell) end
+  return made
+end
+
+--- Why a cell has no value.
+function Measured:lack(cell)
+  local name = cell.experiment.runs
+  if not self:label(cell) then return ("no row of %s at scale %s"):format(name, self.scale) end
+  local found = self.results(cell.experiment)
+  if #found.order == 0 then return ("%s has not been run at scale %s"):format(name, self.scale) end
+  if cell.dataset and found:status(self:label(cell), cell.dataset) == "missing" then return "not run" end
+  return "not measured"
+end
+
+--- Whether a value comes of runs with other options than the script has now.
+function Measured:is_stale(cell)
+  local label = self:label(cell)
+  if not (label and cell.dataset) then return false end
+  return self.results(cell.experiment):status(label, cell.dataset) == "stale"
+end
+
+return evidence

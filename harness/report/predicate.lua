@@ -1,0 +1,266 @@
+-- Predicates over terms: comparisons, joined by `all` and `any`. One predicate judges the published tables and what was
+-- measured. Judged over measured cells each comparison knows its margin, seed by seed, and whether that decides it.
+local term = require "longhaul.report.term"
+
+local predicate = {
+  cell = term.cell, least = term.least, greatest = term.greatest, abs = term.abs, rounded = term.rounded,
+  significant = term.significant, mean = term.mean, named = term.named, wins = term.wins,
+}
+
+-- A comparison of qualities needs so many seeds, and a margin of so many standard errors over them.
+predicate.fewest_seeds, predicate.noise = 3, 2
+
+---@class longhaul.predicate
+local Predicate = {}
+Predicate.__index = Predicate
+
+--- Whether a value is a predicate.
+function predicate.is(value) return getmetatable(value) == Predicate end
+
+-- ---- making them ----
+
+local function comparison(sign, a, b, holds, margin)
+  for _, side in ipairs { a, b } do
+    if not term.is(side) and type(side) ~= "number" then
+      error(("a comparison is of terms and numbers, not of a %s"):format(type(side)), 3)
+    end
+  end
+  return setmetatable({ sign = sign, a = a, b = b, holds = holds, margin = margin }, Predicate)
+end
+
+local function room(a, b) return b - a end
+
+local printed
+
+--- Whether a paper prints a number for this cell.
+function predicate.is_printed(cell)
+  printed = printed or require("longhaul.report.evidence").printed()
+  return printed:mean(cell.cell) ~= nil
+end
+
+--- a < b.
+function predicate.less(a, b) return comparison("<", a, b, function(x, y) return x < y end, room) end
+
+--- a <= b.
+function predicate.at_most(a, b) return comparison("<=", a, b, function(x, y) return x <= y end, room) end
+
+--- a = b; the margin is how far they are apart, below 0.
+function predicate.equal(a, b)
+  return comparison("=", a, b, function(x, y) return x == y end, function(x, y) return 0 - math.abs(x - y) end)
+end
+
+local function joined(kind, parts)
+  for _, part in ipairs(parts) do
+    if not predicate.is(part) then error(("'%s' joins predicates, not a %s"):format(kind, type(part)), 3) end
+  end
+  if #parts == 0 then error(("'%s' of nothing"):format(kind), 3) end
+  return setmetatable({ kind = kind, parts = parts }, Predicate)
+end
+
+--- Every part holds.
+function predicate.all(parts) return joined("all", parts) end
+
+--- At least one part holds.
+function predicate.any(parts) return joined("any", parts) end
+
+--- `make(value)` holds for every value of a list.
+function predicate.each(list, make)
+  local parts = {}
+  for i, value in ipairs(list) do parts[i] = make(value) end
+  return predicate.all(parts)
+end
+
+--- low <= a <= high.
+function predicate.between(low, a, high) return predicate.all { predicate.at_most(low, a), predicate.at_most(a, high) } end
+
+--- Each term is below the one before it.
+function predicate.falling(terms)
+  local parts = {}
+  for i = 2, #terms do parts[i - 1] = predicate.less(terms[i], terms[i - 1]) end
+  return predicate.all(parts)
+end
+
+--- No term is above the one before it.
+function predicate.not_rising(terms)
+  local parts = {}
+  for i = 2, #terms do parts[i - 1] = predicate.at_most(terms[i], terms[i - 1]) end
+  return predicate.all(parts)
+end
+
+--- Calls `visit(cell, text)` for every cell of it.
+function Predicate:each_cell(visit)
+  for _, part in ipairs(self.parts or {}) do part:each_cell(visit) end
+  for _, side in ipairs { self.a, self.b } do
+    if term.is(side) then side:each_cell(visit) end
+  end
+end
+
+-- ---- one comparison over a source ----
+
+local function at(side, value)
+  if term.is(side) then return side:at(value) end
+  return side
+end
+
+-- The cells of a comparison: their kinds, the values by seed of those that have seeds, and what is lacking.
+local function survey(self, source)
+  local found = { kinds = {}, by_seed = {}, lacking = {}, seeded = false }
+  self:each_cell(function(cell, text)
+    found.kinds[source:kind(cell)] = true
+    local seeds = source:seeds(cell)
+    if seeds then
+      found.by_seed[cell] = seeds
+      found.seeded = true
+    end
+    if source:mean(cell) == nil then found.lacking[#found.lacking + 1] = { text, source:lack(cell) } end
+  end)
+  return found
+end
+
+-- The seeds that all cells with seeds share, sorted.
+local function shared_seeds(by_seed)
+  local count, cells, shared = {}, 0, {}
+  for _, values in pairs(by_seed) do
+    cells = cells + 1
+    for seed in pairs(values) do count[seed] = (count[seed] or 0) + 1 end
+  end
+  for seed, times in pairs(count) do
+    if times == cells then shared[#shared + 1] = seed end
+  end
+  table.sort(shared)
+  return shared
+end
+
+-- Standard error of a list; nil of fewer than two.
+local function standard_error(list)
+  if #list < 2 then return nil end
+  local sum, squares = 0, 0
+  for _, value in ipairs(list) do sum = sum + value end
+  for _, value in ipairs(list) do squares = squares + (value - sum / #list) ^ 2 end
+  return math.sqrt(squares / (#list - 1) / #list)
+end
+
+local function error_over_seeds(self, source, by_seed, seeds)
+  local margins = {}
+  for i, seed in ipairs(seeds) do
+    local function value(cell)
+      if by_seed[cell] then return by_seed[cell][seed] end
+      return source:mean(cell)
+    end
+    margins[i] = self.margin(at(self.a, value), at(self.b, value))
+  end
+  return standard_error(margins)
+end
+
+-- Why means do not decide it; nil where they do.
+local function doubt(leaf)
+  if not leaf.seeds then return nil end
+  if leaf.seeds < predicate.fewest_seeds then
+    return ("%d seed%s, at least %d decide"):format(leaf.seeds, leaf.seeds == 1 and "" or "s", predicate.fewest_seeds)
+  end
+  if leaf.error > 0 and math.abs(leaf.margin) <= predicate.noise * leaf.error then
+    return ("within %d standard errors"):format(predicate.noise)
+  end
+end
+
+local function word(holds) return holds and "holds" or "fails" end
+
+local function judge_leaf(self, source)
+  local found = survey(self, source)
+  local leaf = { kinds = found.kinds, lacking = found.lacking, text = ("%s %s %s"):format(term.text(self.a), self.sign,
+    term.text(self.b)) }
+  local function mean(cell) return source:mean(cell) end
+  local a, b = at(self.a, mean), at(self.b, mean)
+  leaf.compared, leaf.held = 1, 0
+  if a == nil or b == nil then
+    leaf.verdict = "undecided"
+    return leaf
+  end
+  leaf.a, leaf.b, leaf.sign, leaf.names = a, b, self.sign, { term.text(self.a), term.text(self.b) }
+  leaf.outcome, leaf.margin = self.holds(a, b), self.margin(a, b)
+  leaf.held = leaf.outcome and 1 or 0
+  if found.seeded then
+    local seeds = shared_seeds(found.by_seed)
+    leaf.seeds, leaf.error = #seeds, error_over_seeds(self, source, found.by_seed, seeds) or 0
+  end
+  leaf.reason = doubt(leaf)
+  leaf.verdict = leaf.reason and "undecided" or word(leaf.outcome)
+  leaf.closest = leaf
+  return leaf
+end
+
+-- ---- joining ----
+
+-- A margin as a share of what is compared, so that bits and milliseconds can stand beside each other.
+local function share(leaf)
+  local size = math.max(math.abs(leaf.a), math.abs(leaf.b))
+  return size > 0 and leaf.margin / size or 0
+end
+
+-- The comparison that a joint verdict hangs on: of those with this verdict (else of all) the one with the least margin,
+-- or, where one part is enough, with the greatest.
+local function closest(parts, verdict, greatest)
+  local best, among
+  for _, part in ipairs(parts) do
+    local leaf, same = part.closest, part.verdict == verdict
+    local better = leaf and (not best or same and not among)
+    if leaf and not better and same == among and share(leaf) ~= share(best) then
+      better = (share(leaf) < share(best)) ~= greatest
+    end
+    if better then best, among = leaf, same end
+  end
+  return best
+end
+
+-- Three-valued: a decisive part settles it, else an open one leaves it open.
+local function settle(parts, field, decisive, open, other)
+  local joint = other
+  for _, part in ipairs(parts) do
+    if part[field] == decisive then return decisive end
+    if part[field] == open then joint = open end
+  end
+  return joint
+end
+
+local function gather(joint, part)
+  for kind in pairs(part.kinds) do joint.kinds[kind] = true end
+  for _, lack in ipairs(part.lacking) do joint.lacking[#joint.lacking + 1] = lack end
+  if part.seeds then joint.seeds = math.min(joint.seeds or math.huge, part.seeds) end
+  joint.compared, joint.held = joint.compared + part.compared, joint.held + part.held
+end
+
+local function judge_joined(self, source)
+  local all = self.kind == "all"
+  local parts, joint = {}, { kinds = {}, lacking = {}, compared = 0, held = 0 }
+  for i, part in ipairs(self.parts) do
+    parts[i] = part:judge(source)
+    gather(joint, parts[i])
+  end
+  joint.outcome = settle(parts, "outcome", not all, nil, all)
+  joint.verdict = settle(parts, "verdict", word(not all), "undecided", word(all))
+  joint.closest = closest(parts, joint.verdict, not all)
+  joint.reason = joint.closest and joint.closest.reason
+  if not all then joint.compared, joint.held = 1, joint.outcome and 1 or 0 end
+  return joint
+end
+
+---@class longhaul.judgement
+---@field outcome? boolean of the means over seeds; nil where cells are lacking
+---@field verdict "holds"|"fails"|"undecided"
+---@field reason? string why it is undecided
+---@field closest? table the comparison that the verdict hangs on: a, b, sign, margin, error, seeds
+---@field kinds table<string, boolean> quality, cost, structure
+---@field lacking table[] { text, reason } of cells that have no value
+---@field seeds? integer the fewest that a comparison of qualities had
+---@field compared integer
+---@field held integer
+
+--- Judges it over a source of cells: an object with mean(cell), seeds(cell) (values by seed, nil for what has none),
+--- kind(cell) and lack(cell).
+---@return longhaul.judgement
+function Predicate:judge(source)
+  if self.parts then return judge_joined(self, source) end
+  return judge_leaf(self, source)
+end
+
+return predicate

@@ -1,0 +1,133 @@
+-- Terms of predicates: cells of a paper's tables and what is reckoned from them, as in `B(m, d) - B(n, d)`. A term is an
+-- expression, not a number: it is worked out over a source of cells, which knows the published values or the measured
+-- ones, of all seeds together or of a single one.
+local term = {}
+
+---@class longhaul.term
+local Term = {}
+Term.__index = Term
+
+--- Whether a value is a term.
+function term.is(value) return getmetatable(value) == Term end
+
+local function text_of(part)
+  if term.is(part) then return part.text end
+  return type(part) == "number" and ("%.10g"):format(part) or tostring(part)
+end
+
+-- `compute` is called with the numbers of `parts`, which are terms or numbers.
+local function made_of(text, parts, compute)
+  for _, part in ipairs(parts) do
+    if not term.is(part) and type(part) ~= "number" then
+      error(("a term is made of terms and numbers, not of a %s"):format(type(part)), 3)
+    end
+  end
+  return setmetatable({ text = text, parts = parts, compute = compute }, Term)
+end
+
+--- A cell: a table that the source understands, called `text` where verdicts name it.
+---@return longhaul.term
+function term.cell(text, cell) return setmetatable({ text = text, cell = cell }, Term) end
+
+--- The number under `value(cell)`; nil where a cell has none.
+---@param value fun(cell: table): number?
+---@return number?
+function Term:at(value)
+  if self.cell then return value(self.cell) end
+  local numbers = {}
+  for i, part in ipairs(self.parts) do
+    local number = part
+    if term.is(part) then number = part:at(value) end
+    if number == nil then return nil end
+    numbers[i] = number
+  end
+  return self.compute(table.unpack(numbers))
+end
+
+--- Calls `visit(cell, text)` for every cell of it.
+function Term:each_cell(visit)
+  if self.cell then return visit(self.cell, self.text) end
+  for _, part in ipairs(self.parts) do
+    if term.is(part) then part:each_cell(visit) end
+  end
+end
+
+local function operator(sign, compute)
+  return function(a, b) return made_of(("(%s %s %s)"):format(text_of(a), sign, text_of(b)), { a, b }, compute) end
+end
+
+Term.__add = operator("+", function(a, b) return a + b end)
+Term.__sub = operator("-", function(a, b) return a - b end)
+Term.__mul = operator("*", function(a, b) return a * b end)
+Term.__div = operator("/", function(a, b) return a / b end)
+Term.__pow = operator("^", function(a, b) return a ^ b end)
+
+local function texts_of(parts)
+  local texts = {}
+  for i, part in ipairs(parts) do texts[i] = text_of(part) end
+  return table.concat(texts, ", ")
+end
+
+--- The least and the greatest of several terms.
+---@param parts longhaul.term[]
+---@return longhaul.term
+function term.least(parts) return made_of(("min(%s)"):format(texts_of(parts)), parts, math.min) end
+
+---@param parts longhaul.term[]
+---@return longhaul.term
+function term.greatest(parts) return made_of(("max(%s)"):format(texts_of(parts)), parts, math.max) end
+
+---@return longhaul.term
+function term.abs(part) return made_of(("|%s|"):format(text_of(part)), { part }, math.abs) end
+
+-- To the nearest text of a format: exact ties go to the even digit.
+local function through(format)
+  return function(value) return tonumber(format:format(value)) end
+end
+
+--- To so many decimals, as a paper prints a value.
+---@return longhaul.term
+function term.rounded(part, decimals)
+  return made_of(("round(%s, %d)"):format(text_of(part), decimals), { part }, through(("%%.%df"):format(decimals)))
+end
+
+--- To so many significant digits.
+---@return longhaul.term
+function term.significant(part, digits)
+  local text = ("%s to %d digits"):format(text_of(part), digits)
+  return made_of(text, { part }, through(("%%.%de"):format(digits - 1)))
+end
+
+--- The mean of several terms.
+---@param parts longhaul.term[]
+---@return longhaul.term
+function term.mean(parts)
+  return made_of(("mean(%s)"):format(texts_of(parts)), parts, function(...)
+    local sum = 0
+    for _, number in ipairs { ... } do sum = sum + number end
+    return sum / select("#", ...)
+  end)
+end
+
+--- The same term under a shorter text.
+---@return longhaul.term
+function term.named(text, part) return made_of(text, { part }, function(value) return value end) end
+
+--- In how many of the pairs { a, b } a is below b; with `ties`, or equal to it.
+---@param pairs longhaul.term[][]
+---@return longhaul.term
+function term.wins(text, pairs, ties)
+  local parts = {}
+  for _, pair in ipairs(pairs) do table.move(pair, 1, 2, #parts + 1, parts) end
+  return made_of(text, parts, function(...)
+    local numbers, count = { ... }, 0
+    for i = 1, #numbers, 2 do
+      if numbers[i] < numbers[i + 1] or (ties and numbers[i] == numbers[i + 1]) then count = count + 1 end
+    end
+    return count
+  end)
+end
+
+term.text = text_of
+
+return term

@@ -1,0 +1,105 @@
+-- How many claims hold: the verdicts of claims.csv counted by paper, for the terminal, the report and the README.
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+
+local totals = {}
+
+totals.columns = { "paper", "predicate_source", "scale", "device", "claims", "holds", "in_direction", "fails", "undecided",
+  "untested", "published_holds" }
+
+local verdicts = { "holds", "in direction", "fails", "undecided", "untested" }
+
+local function column_of(verdict) return (verdict:gsub(" ", "_")) end
+
+local function empty(record, paper)
+  local made = { paper = paper, predicate_source = record.predicate_source, scale = record.scale, device = record.device,
+    claims = 0, published_holds = 0 }
+  for _, verdict in ipairs(verdicts) do made[column_of(verdict)] = 0 end
+  return made
+end
+
+local function count(total, record)
+  local column = column_of(record.verdict)
+  total.claims, total[column] = total.claims + 1, total[column] + 1
+  if record.published == "holds" then total.published_holds = total.published_holds + 1 end
+end
+
+local function key_of(total) return table.concat({ total.predicate_source, total.scale, total.device }, "\n") end
+
+--- The totals of verdicts (records of claims.csv): one by paper, and one of paper "all", for each source of predicates
+--- ("paper": published, "ours"), scale and device.
+---@return table[]
+function totals.of(records)
+  local groups, order = {}, {}
+  for _, record in ipairs(records) do
+    local key = key_of(record)
+    if not groups[key] then
+      groups[key] = { all = empty(record, "all") }
+      order[#order + 1] = key
+    end
+    local group = groups[key]
+    if not group[record.paper] then
+      group[record.paper] = empty(record, record.paper)
+      table.insert(group, group[record.paper])
+    end
+    count(group[record.paper], record)
+    count(group.all, record)
+  end
+  local list = {}
+  for _, key in ipairs(order) do
+    table.move(groups[key], 1, #groups[key], #list + 1, list)
+    list[#list + 1] = groups[key].all
+  end
+  return list
+end
+
+--- The totals of the verdicts in <folder>/claims.csv; none where there is no such file.
+function totals.read(folder)
+  local path = folder .. "/claims.csv"
+  return core.exists(path) and totals.of((csv.read(path))) or {}
+end
+
+--- Writes them to <folder>/totals.csv; gives the path.
+function totals.write(folder)
+  csv.write(folder .. "/totals.csv", totals.columns, totals.read(folder))
+  return folder .. "/totals.csv"
+end
+
+-- ---- for readers ----
+
+local titles = { "paper", "claims", "holds", "in direction", "fails", "undecided", "untested", "in the paper's tables" }
+
+local function cells_of(total)
+  local of_paper = total.predicate_source == "paper"
+  local cells = { of_paper and total.paper or total.paper .. ", ours", total.claims }
+  for _, verdict in ipairs(verdicts) do cells[#cells + 1] = total[column_of(verdict)] end
+  cells[#cells + 1] = of_paper and total.published_holds or ""
+  for i, cell in ipairs(cells) do cells[i] = tostring(cell) end
+  return cells
+end
+
+--- A table for the terminal.
+function totals.text(list)
+  local lines = {}
+  local function add(cells)
+    lines[#lines + 1] = ("%-22s" .. ("%13s"):rep(#cells - 1)):format(table.unpack(cells))
+  end
+  local head = { table.unpack(titles) }
+  head[#head] = "in tables"
+  add(head)
+  for _, total in ipairs(list) do add(cells_of(total)) end
+  return table.concat(lines, "\n")
+end
+
+--- A table in Markdown of the totals at one scale and on one device.
+function totals.markdown(list, scale, device)
+  local lines = { "| " .. table.concat(titles, " | ") .. " |", "|---|" .. ("---:|"):rep(#titles - 1) }
+  for _, total in ipairs(list) do
+    if total.scale == scale and total.device == device then
+      lines[#lines + 1] = "| " .. table.concat(cells_of(total), " | ") .. " |"
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return totals

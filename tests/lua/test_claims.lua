@@ -1,0 +1,295 @@
+-- Verdicts: what a predicate's comparisons say over seeds, what makes a claim undecided or untested, the file of verdicts
+-- and the totals.
+local t = dofile "tests/test.lua"
+local claims = require "longhaul.report.claims"
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+local evidence = require "longhaul.report.evidence"
+local p = require "longhaul.report.predicate"
+local totals = require "longhaul.report.totals"
+
+-- ---- a source of cells: values by name; a list is one value by seed, a number a cost ----
+
+local function mean_of(list)
+  local sum = 0
+  for _, value in ipairs(list) do sum = sum + value end
+  return sum / #list
+end
+
+local function source_of(values)
+  local source = {}
+  function source:mean(cell)
+    local value = values[cell.name]
+    if type(value) == "table" then return mean_of(value) end
+    return value
+  end
+  function source:seeds(cell) return type(values[cell.name]) == "table" and values[cell.name] or nil end
+  function source:kind(cell) return type(values[cell.name]) == "number" and "cost" or "quality" end
+  function source:lack() return "not run" end
+  function source:is_stale() return false end
+  return source
+end
+
+local experiment = { name = "x-table1", runs = "x-table1", rows = {} }
+local function cell(name) return p.cell(name, { name = name, experiment = experiment, metric = "mse" }) end
+local a, b, c, d = cell "a", cell "b", cell "c", cell "d"
+
+local function judge(predicate, values) return predicate:judge(source_of(values)) end
+
+-- ---- comparisons ----
+
+t.test("three seeds decide a comparison whose margin exceeds two standard errors", function()
+  local found = judge(p.less(a, b), { a = { 1.0, 1.1, 1.2 }, b = { 2.0, 2.2, 2.1 } })
+  t.equal(found.verdict, "holds")
+  t.equal(found.outcome, true)
+  t.equal(found.seeds, 3)
+  t.near(found.closest.margin, 1, 1e-12)
+  -- paired: differences 1.0, 1.1 and 0.9
+  t.near(found.closest.error, 0.1 / math.sqrt(3), 1e-12)
+  t.equal(judge(p.less(b, a), { a = { 1.0, 1.1, 1.2 }, b = { 2.0, 2.2, 2.1 } }).verdict, "fails")
+end)
+
+t.test("a margin of one and a half standard errors does not decide, one of two and a half does", function()
+  -- differences 1 + e, 1, 1 - e have a standard error of e / sqrt(3)
+  local function of(errors)
+    local e = math.sqrt(3) / errors
+    return judge(p.less(a, b), { a = { 1, 1, 1 }, b = { 2 + e, 2, 2 - e } })
+  end
+  t.equal(of(1.5).verdict, "undecided")
+  t.equal(of(1.5).outcome, true)
+  t.contains(of(1.5).reason, "2 standard errors")
+  t.equal(of(2.5).verdict, "holds")
+  local e = math.sqrt(3) / 1.5
+  t.equal(judge(p.less(b, a), { a = { 1, 1, 1 }, b = { 2 + e, 2, 2 - e } }).verdict, "undecided")
+end)
+
+t.test("two seeds decide nothing about quality, and costs need none", function()
+  local found = judge(p.less(a, b), { a = { 1, 1 }, b = { 2, 2 } })
+  t.equal(found.verdict, "undecided")
+  t.equal(found.outcome, true)
+  t.contains(found.reason, "2 seeds, at least 3")
+  t.contains(judge(p.less(a, b), { a = { 1 }, b = { 2, 2 } }).reason, "1 seed,")
+  t.equal(judge(p.less(a, b), { a = 1, b = 2 }).verdict, "holds")
+  t.equal(judge(p.less(b, a), { a = 1, b = 2 }).verdict, "fails")
+end)
+
+t.test("seeds are paired: those that only one side has do not count", function()
+  local found = judge(p.less(a, b), { a = { 1, 1, 1, [7] = 1 }, b = { 2, 2 } })
+  t.equal(found.seeds, 2)
+  t.equal(found.verdict, "undecided")
+end)
+
+t.test("equal sides hold at most and fail less", function()
+  local values = { a = { 1, 1, 1 }, b = { 1, 1, 1 } }
+  t.equal(judge(p.at_most(a, b), values).verdict, "holds")
+  t.equal(judge(p.less(a, b), values).verdict, "fails")
+  t.equal(judge(p.equal(a, b), values).verdict, "holds")
+  t.equal(judge(p.equal(a, 1.5), values).verdict, "fails")
+  t.equal(judge(p.between(1, a, 2), values).verdict, "holds")
+  t.equal(judge(p.between(1.1, a, 2), values).verdict, "fails")
+  t.equal(judge(p.between(0.1, a, 0.9), values).verdict, "fails")
+end)
+
+t.test("rows that fall or do not rise are compared each with the next", function()
+  local values = { a = 3, b = 2, c = 2 }
+  t.equal(judge(p.falling { a, b }, values).verdict, "holds")
+  t.equal(judge(p.falling { a, b, c }, values).verdict, "fails")
+  t.equal(judge(p.not_rising { a, b, c }, values).verdict, "holds")
+  t.equal(judge(p.not_rising { b, a, c }, values).verdict, "fails")
+end)
+
+t.test("terms are reckoned from means, and seed by seed for the error", function()
+  local values = { a = { 2, 4, 6 }, b = { 1, 2, 3 } }
+  local function value(term) return term:at(function(of) return mean_of(values[of.name]) end) end
+  t.equal(value(a - b), 2)
+  t.equal(value(a / b), 2)
+  t.equal(value(1 + 2 * a), 9)
+  t.equal(value(2 ^ b), 4)
+  t.equal(value(p.abs(b - a)), 2)
+  t.equal(value(p.least { a, b }), 2)
+  t.equal(value(p.greatest { a, b, 5 }), 5)
+  t.equal(value(p.mean { a, b }), 3)
+  t.equal(value(p.rounded(a / 3, 1)), 1.3)
+  t.equal(value(p.significant(a * 1234.6, 3)), 4940)
+  t.equal(value(p.wins("w", { { a, b }, { b, a }, { a, a } }, false)), 1)
+  t.equal(value(p.wins("w", { { a, b }, { b, a }, { a, a } }, true)), 2)
+  -- the ratio is 2 for every seed
+  t.equal(judge(p.less(1.9, a / b), values).closest.error, 0)
+end)
+
+-- ---- joining ----
+
+t.test("one part that fails settles `all`, one that is open leaves it open", function()
+  local values = { a = 1, b = 2, c = { 5, 5 } }
+  local holds, fails, open = p.less(a, b), p.less(b, a), p.less(c, 9)
+  t.equal(judge(p.all { holds, holds }, values).verdict, "holds")
+  t.equal(judge(p.all { holds, open }, values).verdict, "undecided")
+  t.equal(judge(p.all { open, fails, holds }, values).verdict, "fails")
+  t.equal(judge(p.any { fails, holds, open }, values).verdict, "holds")
+  t.equal(judge(p.any { fails, open }, values).verdict, "undecided")
+  t.equal(judge(p.any { fails, fails }, values).verdict, "fails")
+  t.equal(judge(p.all { open, holds }, values).outcome, true)
+end)
+
+t.test("a cell without a value is named, and leaves open what no other part settles", function()
+  local values = { a = 1, b = 2 }
+  local lacks = judge(p.all { p.less(a, b), p.less(a, d) }, values)
+  t.equal(lacks.verdict, "undecided")
+  t.equal(lacks.outcome, nil)
+  t.equal(lacks.lacking[1][1], "d")
+  t.equal(judge(p.all { p.less(b, a), p.less(a, d) }, values).verdict, "fails")
+  t.equal(judge(p.all { p.less(b, a), p.less(a, d) }, values).outcome, false)
+end)
+
+t.test("the comparison that is shown is the one the verdict hangs on", function()
+  local values = { a = 100, b = 101, c = 1, d = 2 }
+  -- one hundredth of 101 is less than half of 2
+  t.equal(judge(p.all { p.less(c, d), p.less(a, b) }, values).closest.names[1], "a")
+  t.equal(judge(p.all { p.less(a, b), p.less(d, c), p.less(c, d) }, values).closest.names[1], "d")
+  t.equal(judge(p.any { p.less(b, a), p.less(d, c) }, values).closest.names[1], "b")
+  local found = judge(p.all { p.less(a, b), p.less(d, c), p.less(c, d) }, values)
+  t.equal(("%d of %d"):format(found.held, found.compared), "2 of 3")
+end)
+
+t.test("what is no predicate or term is refused where it is made", function()
+  t.fails(function() p.less("a", b) end, "not of a string")
+  t.fails(function() p.all { p.less(a, b), true } end, "not a boolean")
+  t.fails(function() p.all {} end, "'all' of nothing")
+  t.fails(function() p.least { a, "b" } end, "not of a string")
+end)
+
+-- ---- claims ----
+
+local small = { scale = "small", device = "cpu", results = "" }
+
+local function verdict(claim, values, settings)
+  return claims.judge(claim, settings or small, source_of(values), evidence.printed())
+end
+
+local sure = { a = { 1, 1.1, 1.2 }, b = { 2, 2.1, 2.3 } }
+
+t.test("a weaker form that holds is `in direction`, and only where the printed one fails", function()
+  local claim = { "x_p001", holds = p.less(a, b / 3), direction = p.less(a, b) }
+  local found = verdict(claim, sure)
+  t.equal(found.verdict, "in direction")
+  t.equal(found.strict, "fails")
+  t.equal(found.direction, "holds")
+  t.equal(verdict({ "x_p001", holds = p.less(b, a), direction = p.less(b, a / 2) }, sure).verdict, "fails")
+  t.equal(verdict({ "x_p001", holds = p.less(a, b), direction = p.less(a, b) }, sure).verdict, "holds")
+  local few = verdict(claim, { a = { 1, 1 }, b = { 2, 2 } })
+  t.equal(few.verdict, "undecided")
+  t.equal(few.strict, "fails")
+end)
+
+t.test("what cannot fail is untested, whatever its value", function()
+  local fixed = verdict({ "x_p001", holds = p.equal(2 * 2, 4) }, {})
+  t.equal(fixed.verdict, "untested")
+  t.equal(fixed.kind, "arithmetic")
+  local size = { "x_p001", holds = p.less(a, b), of_size = "parameters" }
+  t.equal(verdict(size, sure).verdict, "untested")
+  t.contains(verdict(size, sure).note, "parameters")
+  t.equal(verdict(size, sure, { scale = "paper", device = "cpu" }).verdict, "holds")
+  local gate = { "x_p001", holds = p.less(a, b), untested = { p.at_most(p.abs(a - 1), 0.01), "no gate has moved" } }
+  t.equal(verdict(gate, sure).verdict, "holds")
+  t.equal(verdict(gate, { a = { 1, 1, 1 }, b = { 2, 2, 2 } }).verdict, "untested")
+  t.equal(verdict({ "x_p001", holds = p.less(a, b), untested = "by definition" }, sure).note, "by definition")
+end)
+
+t.test("a smoke run decides nothing", function()
+  local found = verdict({ "x_p001", holds = p.less(a, b) }, sure, { scale = "smoke", device = "cpu" })
+  t.equal(found.verdict, "undecided")
+  t.equal(found.strict, "holds")
+  t.contains(found.note, "smoke")
+end)
+
+t.test("a record says what was compared, what is lacking, and of which kind it is", function()
+  local found = verdict({ "brt_p071", holds = p.all { p.less(a, b), p.less(a, d) } }, sure)
+  t.equal(found.paper, "brt")
+  t.equal(found.verdict, "undecided")
+  t.contains(found.note, "not run: d")
+  t.contains(found.expected, "step_time(rec:fixed:skip)")
+  t.contains(found.sentence, "quickest")
+  t.equal(found.predicate_source, "paper")
+  t.equal(found.experiment, "x-table1")
+  local cost = verdict({ "x_p001", holds = p.less(a, b) }, { a = 1, b = 2 })
+  t.equal(cost.kind, "cost")
+  t.equal(cost.seeds, nil)
+  t.equal(cost.predicate_source, "ours")
+  t.contains(cost.measured, "a 1 < b 2: margin +1")
+  t.equal(verdict({ "x_p001", holds = p.less(a, b) }, { a = 1, b = { 2, 2, 2 } }).kind, "cost, quality")
+end)
+
+-- ---- the file and the totals ----
+
+local folder = os.tmpname()
+os.remove(folder)
+
+local function check(scale, device, values)
+  local bench = { claims = { { "x_p001", holds = p.less(a, b) }, { "y_p002", holds = p.less(b, a) } } }
+  local kept = claims.judge_all
+  claims.judge_all = function(of, settings)
+    local records = {}
+    for i, claim in ipairs(of.claims) do records[i] = verdict(claim, values, settings) end
+    return records
+  end
+  local printed = print
+  print = function() end
+  local paths = claims.check(bench, { scale = scale, device = device, results = folder })
+  print, claims.judge_all = printed, kept
+  return paths
+end
+
+t.test("scales and devices keep their verdicts side by side", function()
+  core.make_folder(folder)
+  check("small", "cpu", sure)
+  check("medium", "cpu", { a = { 1, 1 }, b = { 2, 2 } })
+  check("small", "cuda", { a = 2, b = 1 })
+  local paths = check("small", "cpu", { a = 2, b = 1 })
+  local by_key = {}
+  for _, record in ipairs((csv.read(paths[1]))) do
+    by_key[table.concat({ record.claim, record.scale, record.device }, " ")] = record.verdict
+  end
+  t.equal(by_key["x_p001 small cpu"], "fails")
+  t.equal(by_key["x_p001 medium cpu"], "undecided")
+  t.equal(by_key["x_p001 small cuda"], "fails")
+  t.equal(by_key["y_p002 small cuda"], "holds")
+  t.equal(#(csv.read(paths[1])), 6)
+end)
+
+t.test("totals count by paper, source of the predicates, scale and device", function()
+  local function record(paper, word, source, printed, scale)
+    return { paper = paper, verdict = word, predicate_source = source, published = printed, scale = scale or "small", device = "cpu" }
+  end
+  local list = totals.of {
+    record("x", "holds", "paper", "holds"), record("x", "in direction", "paper", "does not hold"), record("x", "fails", "paper", "holds"),
+    record("y", "undecided", "paper", "holds"), record("y", "untested", "paper", "holds"), record("y", "holds", "ours", ""),
+    record("x", "holds", "paper", "holds", "medium"),
+  }
+  local by_key = {}
+  for _, total in ipairs(list) do by_key[table.concat({ total.paper, total.predicate_source, total.scale }, " ")] = total end
+  local x = by_key["x paper small"]
+  t.equal(table.concat({ x.claims, x.holds, x.in_direction, x.fails, x.undecided, x.untested, x.published_holds }, " "), "3 1 1 1 0 0 2")
+  local all = by_key["all paper small"]
+  t.equal(table.concat({ all.claims, all.holds, all.in_direction, all.fails, all.undecided, all.untested, all.published_holds }, " "),
+    "5 1 1 1 1 1 4")
+  t.equal(by_key["all ours small"].holds, 1)
+  t.equal(by_key["all paper medium"].claims, 1)
+  t.contains(totals.markdown(list, "small", "cpu"), "| all | 5 | 1 | 1 | 1 | 1 | 1 | 4 |")
+  t.check(not totals.markdown(list, "medium", "cpu"):find("| 5 |", 1, true))
+end)
+
+t.test("the totals of a folder are those of its claims.csv, and lie beside it", function()
+  local list = totals.read(folder .. "/claims")
+  local written = csv.read(folder .. "/claims/totals.csv")
+  t.equal(#written, #list)
+  t.equal(written[1].paper, list[1].paper)
+  t.equal(#totals.read(folder .. "/nothing"), 0)
+end)
+
+t.test("verdicts that were made by other rules are not kept", function()
+  csv.write(folder .. "/claims/claims.csv", { "paper", "claim", "verdict", "scale" }, { { paper = "x", claim = "x_p001", verdict = "holds", scale = "medium" } })
+  check("small", "cpu", sure)
+  t.equal(#(csv.read(folder .. "/claims/claims.csv")), 2)
+end)
+
+t.finish()
