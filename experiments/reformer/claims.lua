@@ -118,14 +118,16 @@ local function terms_of(experiment, pattern, make)
   return terms
 end
 
-local function step_time(row) return measured(figure5, row, "speed", "step_time_ms") end
+local function step_times(series)
+  return terms_of(figure5, "^" .. series .. " ", function(row) return measured(figure5, row, "speed", "step_time_ms") end)
+end
 local function growth(text, terms) return p.named(text, p.greatest(terms) / p.least(terms)) end
 
 local flat = each({ "1 hash", "2 hashes", "4 hashes", "8 hashes" }, function(hashes)
   local text = ("slowest over fastest length (LSH, %s)"):format(hashes)
-  return at_most(growth(text, terms_of(figure5, "^LSH, " .. hashes .. " ", step_time)), 1.5)
+  return at_most(growth(text, step_times("LSH, " .. hashes)), 1.5)
 end)
-local full_times = terms_of(figure5, "^Full attention ", step_time)
+local full_times = step_times "Full attention"
 local rising = {}
 for i, term in ipairs(full_times) do rising[#full_times + 1 - i] = term end
 claim("reformer_p060", all { flat, p.falling(rising) }, {

@@ -88,14 +88,15 @@ local function verdict_of(claim, strict, source, scale)
   return strict.verdict, direction, notes
 end
 
--- The experiments of a predicate's cells, and whether any cell comes of runs with other options than the scripts'.
+-- The experiments of a predicate's cells, and why some of their runs are not those of today.
 local function sources_of(claim, source)
-  local names, stale = {}, false
+  local names, doubts = {}, {}
   claim.holds:each_cell(function(cell)
     names[cell.experiment.name] = true
-    stale = stale or source:is_stale(cell)
+    local doubt = source:doubt(cell)
+    if doubt then doubts[doubt] = true end
   end)
-  return joined(names), stale
+  return joined(names), joined(doubts)
 end
 
 local function printed_word(claim, printed)
@@ -116,8 +117,8 @@ function claims.judge(claim, settings, source, printed)
   local prose, predicate = published.claims(paper)[id] or {}, published.predicates()[id]
   local strict = claim.holds:judge(source)
   local verdict, direction, notes = verdict_of(claim, strict, source, settings.scale)
-  local experiments, stale = sources_of(claim, source)
-  if stale then notes[#notes + 1] = "of runs with other options than the scripts have now" end
+  local experiments, doubts = sources_of(claim, source)
+  if doubts ~= "" then notes[#notes + 1] = "of runs that are not today's: " .. doubts end
   if claim.note then notes[#notes + 1] = claim.note end
   local leaf = strict.closest or {}
   local comparison = prose.comparison ~= "" and prose.comparison or predicate and predicate.predicate

@@ -10,6 +10,7 @@
 local metrics = require "longhaul.metrics"
 local published = require "longhaul.report.published"
 local results = require "longhaul.report.results"
+local step_times = require "longhaul.step_times"
 
 local evidence = {}
 
@@ -45,6 +46,8 @@ function Printed.seeds() return nil end
 
 function Printed.lack() return "not printed" end
 
+function Printed.apart() return nil end
+
 --- What a measured number is divided by to be in the paper's unit.
 function Printed:unit(cell)
   local _, factor = self:number(cell)
@@ -73,7 +76,8 @@ function evidence.measured(settings)
   local made = { printed = evidence.printed(), scale = settings.scale, labels = memo(labels_of) }
   made.results = memo(function(experiment)
     local function planned(row) return settings.seeds or row.seeds or experiment.default_seeds end
-    return results.open(settings.results, experiment.runs, settings.scale, settings.device, experiment.rows, planned)
+    local found = results.open(settings.results, experiment.runs, settings.scale, settings.device, experiment.rows, planned)
+    return found:relative_to(experiment:baseline())
   end)
   return setmetatable(made, Measured)
 end
@@ -100,21 +104,37 @@ function Measured:seeds(cell)
   return made
 end
 
---- Why a cell has no value.
-function Measured:lack(cell)
-  local name = cell.experiment.runs
-  if not self:label(cell) then return ("no row of %s at scale %s"):format(name, self.scale) end
-  local found = self.results(cell.experiment)
-  if #found.order == 0 then return ("%s has not been run at scale %s"):format(name, self.scale) end
-  if cell.dataset and found:status(self:label(cell), cell.dataset) == "missing" then return "not run" end
-  return "not measured"
+--- Why cells cannot be compared: step times of different rounds; nil where they can.
+function Measured:apart(cells)
+  local first
+  for _, cell in ipairs(cells) do
+    local label = step_times.is_time(cell.metric) and self:label(cell)
+    local found = self.results(cell.experiment)
+    local group = label and found:group(label, cell.dataset)
+    local record = group and found.times:latest(group.configuration)
+    if record and first and record.round ~= first then return "not timed side by side" end
+    first = record and record.round or first
+  end
 end
 
---- Whether a value comes of runs with other options than the script has now.
-function Measured:is_stale(cell)
+--- Why a cell has no value.
+function Measured:lack(cell)
+  local name, label = cell.experiment.runs, self:label(cell)
+  if not label then return ("no row of %s at scale %s"):format(name, self.scale) end
+  local found = self.results(cell.experiment)
+  if #found.order == 0 then return ("%s has not been run at scale %s"):format(name, self.scale) end
+  local dataset = cell.dataset or found.datasets[1]
+  local status, why = found:status(label, dataset)
+  if status == "missing" then return "not run" end
+  return found:reason(label, cell.metric, dataset) or why or "not measured"
+end
+
+--- Why the runs of a cell are not those of the script, the data and the program of today; nil where they are.
+function Measured:doubt(cell)
   local label = self:label(cell)
-  if not (label and cell.dataset) then return false end
-  return self.results(cell.experiment):status(label, cell.dataset) == "stale"
+  if not (label and cell.dataset) then return nil end
+  local status, why = self.results(cell.experiment):status(label, cell.dataset)
+  return (status == "stale" or status == "other data") and (why or status) or nil
 end
 
 return evidence

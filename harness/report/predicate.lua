@@ -104,8 +104,9 @@ end
 
 -- The cells of a comparison: their kinds, the values by seed of those that have seeds, and what is lacking.
 local function survey(self, source)
-  local found = { kinds = {}, by_seed = {}, lacking = {}, seeded = false }
+  local found = { kinds = {}, by_seed = {}, lacking = {}, cells = {}, seeded = false }
   self:each_cell(function(cell, text)
+    found.cells[#found.cells + 1] = cell
     found.kinds[source:kind(cell)] = true
     local seeds = source:seeds(cell)
     if seeds then
@@ -183,7 +184,7 @@ local function judge_leaf(self, source)
     local seeds = shared_seeds(found.by_seed)
     leaf.seeds, leaf.error = #seeds, error_over_seeds(self, source, found.by_seed, seeds) or 0
   end
-  leaf.reason = doubt(leaf)
+  leaf.reason = doubt(leaf) or source:apart(found.cells)
   leaf.verdict = leaf.reason and "undecided" or word(leaf.outcome)
   leaf.closest = leaf
   return leaf
@@ -256,7 +257,7 @@ end
 ---@field held integer
 
 --- Judges it over a source of cells: an object with mean(cell), seeds(cell) (values by seed, nil for what has none),
---- kind(cell) and lack(cell).
+--- kind(cell), lack(cell) (why it has no value) and apart(cells) (why they cannot be compared, or nil).
 ---@return longhaul.judgement
 function Predicate:judge(source)
   if self.parts then return judge_joined(self, source) end

@@ -26,7 +26,8 @@ local function source_of(values)
   function source:seeds(cell) return type(values[cell.name]) == "table" and values[cell.name] or nil end
   function source:kind(cell) return type(values[cell.name]) == "number" and "cost" or "quality" end
   function source:lack() return "not run" end
-  function source:is_stale() return false end
+  function source:doubt() return nil end
+  function source:apart(cells) return #cells == 2 and values.apart or nil end
   return source
 end
 
@@ -71,6 +72,13 @@ t.test("two seeds decide nothing about quality, and costs need none", function()
   t.contains(judge(p.less(a, b), { a = { 1 }, b = { 2, 2 } }).reason, "1 seed,")
   t.equal(judge(p.less(a, b), { a = 1, b = 2 }).verdict, "holds")
   t.equal(judge(p.less(b, a), { a = 1, b = 2 }).verdict, "fails")
+end)
+
+t.test("values that cannot be compared leave a comparison open", function()
+  local found = judge(p.less(a, b), { a = 1, b = 2, apart = "not timed side by side" })
+  t.equal(found.verdict, "undecided")
+  t.equal(found.outcome, true)
+  t.equal(found.reason, "not timed side by side")
 end)
 
 t.test("seeds are paired: those that only one side has do not count", function()
