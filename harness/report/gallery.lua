@@ -6,52 +6,20 @@ local figures = require "longhaul.report.figures"
 local markup = require "longhaul.report.markup"
 local place = require "longhaul.report.place"
 local quote = require "longhaul.report.quote"
+local summary = require "longhaul.report.summary"
 
 local gallery = {}
 
 local escape = quote.html
 
--- The different values of a column, in the order in which they appear; more than `most` are counted.
-local function different(runs, column, most)
-  local list, seen = {}, {}
-  for _, run in ipairs(runs) do
-    local text = run[column]
-    if text and text ~= "" and not seen[text] then list[#list + 1] = text end
-    seen[text or ""] = true
-  end
-  local more = #list - most
-  if more > 0 then list[most + 1] = ("%d more"):format(more) end
-  return table.concat(list, "; ", 1, math.min(#list, most + 1))
-end
-
-local function seeds_of(runs)
-  local seen, count = {}, 0
-  for _, run in ipairs(runs) do
-    if not seen[run.seed] then count = count + 1 end
-    seen[run.seed] = true
-  end
-  return count == 1 and "1 seed" or count .. " seeds"
-end
-
--- The days on which runs were made: "2026-11-20" or "2026-11-20 to 2026-11-22".
-local function days_of(runs)
-  local first, last
-  for _, run in ipairs(runs) do
-    local day = run.date:sub(1, 10)
-    if not first or day < first then first = day end
-    if not last or day > last then last = day end
-  end
-  return first == last and first or ("%s to %s"):format(first, last)
-end
-
 --- What a chart shows, in one paragraph of plain text: the figure of the paper, data, scale, seeds, machine, runs.
 function gallery.caption(made)
   local words, runs = {}, made.runs
   if made.figure then words[1] = ("%s: %s."):format(figures.name(made.figure), made.figure.shows) end
-  words[#words + 1] = ("Data: %s."):format(different(runs, "data", 3))
-  words[#words + 1] = ("Scale %s, %s, %s on %s."):format(made.scale, seeds_of(runs), made.device, different(runs, "machine", 2))
+  words[#words + 1] = ("Data: %s."):format(summary.different(runs, "data", 3))
+  words[#words + 1] = ("Scale %s, %s, %s on %s."):format(made.scale, summary.seeds(runs), made.device, summary.different(runs, "machine", 2))
   words[#words + 1] = ("%d run%s of %s, code %s, %s."):format(#runs, #runs == 1 and "" or "s",
-    different(runs, "experiment", 4), different(runs, "code_version", 4), days_of(runs))
+    summary.different(runs, "experiment", 4), summary.different(runs, "code_version", 4), summary.days(runs))
   return table.concat(words, " ")
 end
 

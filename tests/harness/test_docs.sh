@@ -18,5 +18,34 @@ for script in "$scratch"/*.lua; do
     succeeds "${script##*/} runs" "table.csv" \
         "$LONGHAUL_BIN" run "$script" --scale smoke --results "$scratch/results$found"
 done
+# Every figure in the documents, and the overviews of the reference runs, are what the committed tables say.
+succeeds "figures in documents" "as the tables say" "$LONGHAUL_BIN" lua scripts/figures-in-docs.lua
+longhaul=$(realpath "$LONGHAUL_BIN")
+copy=$scratch/copy
+mkdir -p "$copy/results"
+cp -r README.md docs experiments scripts "$copy"
+cp -r results/published results/reference "$copy/results"
+cd "$copy" || exit 1
+figures=("$longhaul" lua scripts/figures-in-docs.lua)
+succeeds "of a copy too" "as the tables say" "${figures[@]}"
+sed -i '0,/-->163[.]61M/s//-->163.62M/' docs/fidelity.md
+fails 1 "another figure" "docs/fidelity.md:9: 163.62 is not what the tables say: 163.61" "${figures[@]}"
+sed -i 's/^sgemm (OpenBLAS),"1024^3, 1 threads",rate,261/&9/' results/reference/amd-epyc-2-cores/bench/bench.csv
+fails 1 "another table" "docs/performance.md:9: " "${figures[@]}"
+printf '\nAll rows are 1.5 times as fast.\n' >>README.md
+fails 1 "a figure by hand" "1.5 stands there by hand" "${figures[@]}" write
+succeeds "others were put in" "<!-- value: %.2f parameters(\"experiments/brt/table1.lua\", \"Slide:13L\") -->163.61M" cat docs/fidelity.md
+succeeds "from the table" "| OpenBLAS | 2619 GFLOP/s |" cat docs/performance.md
+sed -i '$d' README.md
+succeeds "then all are right" "as the tables say" "${figures[@]}"
+sed -i '/wikitext-103/d' results/reference/amd-epyc-2-cores/rsa-table3/runs.csv
+fails 1 "a stale overview" "results/reference/amd-epyc-2-cores/README.md:3: " "${figures[@]}"
+sed -i '0,/<!-- value: %.2f/s//<!-- value: %.2f nothing/' docs/fidelity.md
+fails 1 "a broken mark" "docs/fidelity.md:1: " "${figures[@]}"
+mkdir results/reference/other
+touch results/reference/amd-epyc-2-cores/idle.svg
+fails 1 "a drawing that nothing shows" "idle.svg: no document shows it" "${figures[@]}"
+fails 1 "a folder without its page" "results/reference/other/README.md:1: there is no such page" "${figures[@]}"
+cd - >/dev/null || exit 1
 quietly 0 "the README and the Lua reference have scripts" test "$found" -ge 2
 finish

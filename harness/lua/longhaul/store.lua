@@ -186,13 +186,28 @@ local function drop_torn_line(path)
   if text:sub(-1) ~= "\n" then core.write_file(path, text:match("^(.*\n)") or "") end
 end
 
+-- The lines of a run in <name>.csv, where a packed folder has those of all runs; {} where it has none.
+function Store:packed(name, id)
+  local path = ("%s/%s.csv"):format(self.path, name)
+  self.packs = self.packs or {}
+  if not self.packs[name] then
+    self.packs[name] = {}
+    for _, line in ipairs(core.exists(path) and csv.read(path) or {}) do
+      local lines = self.packs[name][line.run_id] or {}
+      self.packs[name][line.run_id] = lines
+      lines[#lines + 1] = line
+    end
+  end
+  return self.packs[name][id] or {}
+end
+
 --- The points of a curve that were written up to `step`; later ones come from a run that was killed
 --- after its last checkpoint.
 function Store:read_curve(id, step)
   local path, kept = self:curve(id), {}
-  if not core.exists(path) then return kept end
-  drop_torn_line(path)
-  for _, point in ipairs((csv.read(path))) do
+  local whole = core.exists(path)
+  if whole then drop_torn_line(path) end
+  for _, point in ipairs(whole and csv.read(path) or self:packed("curves", id)) do
     if tonumber(point.step) <= step then kept[#kept + 1] = point end
   end
   return kept
@@ -208,9 +223,8 @@ end
 
 --- As a table from name to number; empty where nothing was written.
 function Store:read_probes(id)
-  local values = {}
-  if not core.exists(self:probes(id)) then return values end
-  for _, probe in ipairs((csv.read(self:probes(id)))) do values[probe.name] = tonumber(probe.value) end
+  local values, path = {}, self:probes(id)
+  for _, probe in ipairs(core.exists(path) and csv.read(path) or self:packed("probes", id)) do values[probe.name] = tonumber(probe.value) end
   return values
 end
 

@@ -1,0 +1,81 @@
+-- What lies in a folder of results, for readers: a line for each experiment, made from its runs, and verdicts by paper.
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+local place = require "longhaul.report.place"
+local quote = require "longhaul.report.quote"
+local store = require "longhaul.store"
+local summary = require "longhaul.report.summary"
+
+local reference = {}
+
+local function markdown(head, lines)
+  local rule, rows = {}, {}
+  for i = 1, #head do rule[i] = "---" end
+  for i, line in ipairs(lines) do
+    for c, text in ipairs(line) do line[c] = quote.markdown(text) end
+    rows[i] = "| " .. table.concat(line, " | ") .. " |"
+  end
+  return ("| %s |\n| %s |\n%s"):format(table.concat(head, " | "), table.concat(rule, " | "), table.concat(rows, "\n"))
+end
+
+-- The first sentence of the comment that a script begins with.
+local function says(experiment)
+  local folder, name = experiment:match "^(.-)%-(.+)$"
+  local path = folder and place.find(("experiments/%s/%s.lua"):format(folder, name))
+  if not path then return "" end
+  local words = {}
+  for line in core.read_file(path):gmatch "[^\n]*" do
+    local comment = line:match "^%-%-%s*(.*)$"
+    if not comment then break end
+    words[#words + 1] = comment
+  end
+  local text = table.concat(words, " "):gsub("et al%.", "et al")
+  return text:match "^(.-)%.%s" or text:match "^(.-)%.?$"
+end
+
+-- Runs of a code version that is no commit, or identified as before, wait to be measured again.
+local function status_of(runs)
+  for _, run in ipairs(runs) do
+    if not tonumber(run.identity) or tonumber(run.identity) < 2 then return "to be measured again: identified by an earlier rule" end
+    if run.code_version:find "dirty" or run.code_version:find "unknown" then return "to be measured again: not of a commit" end
+  end
+  return "current"
+end
+
+local function line_of(folder, name)
+  local runs = store.at(folder, name):rows()
+  return {
+    name, says(name), summary.different(runs, "scale", 5), tostring(summary.count(runs, "row")), summary.seeds(runs):match "%d+",
+    summary.different(runs, "data", 3), summary.different(runs, "code_version", 4), summary.days(runs), status_of(runs),
+  }
+end
+
+--- The experiments below `folder` as a table in Markdown.
+function reference.markdown(folder)
+  local lines = {}
+  for _, name in ipairs(core.list_folder(folder)) do
+    if core.exists(("%s/%s/runs.csv"):format(folder, name)) then lines[#lines + 1] = line_of(folder, name) end
+  end
+  if #lines == 0 then error(folder .. ": no experiment has runs here", 0) end
+  return markdown({ "experiment", "what", "scale", "rows", "seeds", "data", "code", "date", "status" }, lines)
+end
+
+--- The folders below `folder` that hold experiments, as a table in Markdown: machine, runs, scales, days.
+function reference.machines(folder)
+  local lines = {}
+  for _, machine in ipairs(core.list_folder(folder)) do
+    local runs, experiments = {}, 0
+    for _, name in ipairs(core.list_folder(folder .. "/" .. machine)) do
+      local found = store.at(folder .. "/" .. machine, name):rows()
+      if #found > 0 then experiments = experiments + 1 end
+      table.move(found, 1, #found, #runs + 1, runs)
+    end
+    if #runs > 0 then
+      lines[#lines + 1] = { machine, summary.different(runs, "machine", 3), tostring(experiments), tostring(#runs),
+        summary.different(runs, "scale", 5), summary.days(runs) }
+    end
+  end
+  return markdown({ "folder", "machine", "experiments", "runs", "scales", "date" }, lines)
+end
+
+return reference

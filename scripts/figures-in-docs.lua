@@ -1,0 +1,342 @@
+-- Figures in the documents come from the committed tables:
+--
+--   longhaul lua scripts/figures-in-docs.lua          compares; names file and line where a figure is another
+--   longhaul lua scripts/figures-in-docs.lua write    puts the figures of the tables in
+--
+-- A number in a text: <!-- value: %.2f mean("amd-epyc-2-cores/brt-table1/runs.csv", { row = "XL:512" }, "bits_per_token") -->2.35
+-- A part of a page: <!-- begin generated: EXPRESSION --> ... <!-- end generated -->
+-- An expression is Lua over the functions of `known` below; paths are from results/reference/.
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+local quote = require "longhaul.report.quote"
+
+local root = "results/reference/"
+
+-- ---- what expressions may say ----
+
+local known = {}
+
+local tables = {}
+
+-- The rows of a committed table with these values.
+local function matching(path, where)
+  if not core.exists(root .. path) then error(root .. path .. ": no such file", 0) end
+  tables[path] = tables[path] or csv.read(root .. path)
+  local list = {}
+  for _, row in ipairs(tables[path]) do
+    local fits = true
+    for name, value in pairs(where) do
+      if row[name] == nil then error(("%s%s: no column '%s'"):format(root, path, name), 0) end
+      fits = fits and row[name] == tostring(value)
+    end
+    if fits then list[#list + 1] = row end
+  end
+  return list
+end
+
+local function described(path, where, column)
+  local words = {}
+  for name, value in pairs(where) do words[#words + 1] = ("%s = %s"):format(name, value) end
+  table.sort(words)
+  return ("%s%s: %s of the row with %s"):format(root, path, column, table.concat(words, ", "))
+end
+
+-- The numbers of a column, and the seeds they belong to.
+local function numbers(path, where, column)
+  local list = {}
+  for _, row in ipairs(matching(path, where)) do
+    local number = tonumber(row[column])
+    if number then list[#list + 1] = { number, row.seed } end
+  end
+  if #list == 0 then error(described(path, where, column) .. ": there is none", 0) end
+  return list
+end
+
+--- How many rows have these values.
+function known.count(path, where) return #matching(path, where) end
+
+--- The only number there is.
+function known.value(path, where, column)
+  local list = numbers(path, where, column)
+  if #list > 1 then error(("%s: there are %d"):format(described(path, where, column), #list), 0) end
+  return list[1][1]
+end
+
+--- The mean over rows (seeds).
+function known.mean(path, where, column)
+  local list, sum = numbers(path, where, column), 0
+  for _, pair in ipairs(list) do sum = sum + pair[1] end
+  return sum / #list
+end
+
+-- Over seeds that both rows have: { difference ... }.
+local function differences(path, metric, row, other, dataset)
+  local by_seed, list = {}, {}
+  for _, pair in ipairs(numbers(path, { row = other, dataset = dataset }, metric)) do by_seed[pair[2]] = pair[1] end
+  for _, pair in ipairs(numbers(path, { row = row, dataset = dataset }, metric)) do
+    if by_seed[pair[2]] then list[#list + 1] = pair[1] - by_seed[pair[2]] end
+  end
+  if #list == 0 then error(("%s%s: %s and %s share no seed"):format(root, path, row, other), 0) end
+  return list
+end
+
+--- The mean over seeds of one row's metric minus another's.
+function known.difference(...)
+  local list, sum = differences(...), 0
+  for _, value in ipairs(list) do sum = sum + value end
+  return sum / #list
+end
+
+--- Its standard error.
+function known.standard_error(...)
+  local list, mean, squares = differences(...), known.difference(...), 0
+  if #list < 2 then error("one seed has no standard error", 0) end
+  for _, value in ipairs(list) do squares = squares + (value - mean) ^ 2 end
+  return math.sqrt(squares / (#list - 1) / #list)
+end
+
+local function add_once(list, seen, name)
+  if not seen[name] then list[#list + 1] = name end
+  seen[name] = true
+end
+
+local function markdown(head, lines)
+  local rule = { "---" }
+  for i = 2, #head do rule[i] = "--:" end
+  for i, line in ipairs(lines) do lines[i] = "| " .. table.concat(line, " | ") .. " |" end
+  return table.concat({ "| " .. table.concat(head, " | ") .. " |", "| " .. table.concat(rule, " | ") .. " |",
+    table.concat(lines, "\n") }, "\n")
+end
+
+--- Of a table.csv: rows by data sets, "measured (published)", times `factor`. `datasets` chooses and orders them.
+function known.cells(path, metric, format, factor, datasets)
+  local rows, seen, cell, columns = {}, {}, {}, {}
+  for _, record in ipairs(matching(path, { metric = metric })) do
+    if record.measured ~= "" then
+      add_once(rows, seen, record.row)
+      add_once(columns, seen, "\n" .. record.dataset)
+      local text = format:format(factor * record.measured)
+      if record.published ~= "" then text = ("%s (%s)"):format(text, format:format(factor * record.published)) end
+      cell[record.row .. "\n" .. record.dataset] = text
+    end
+  end
+  if datasets then columns = {} end
+  for i, dataset in ipairs(datasets or {}) do columns[i] = "\n" .. dataset end
+  if #rows == 0 then error(("%s%s: no measured %s"):format(root, path, metric), 0) end
+  local head, lines = { "" }, {}
+  for i, column in ipairs(columns) do head[i + 1] = column:sub(2) end
+  for i, row in ipairs(rows) do
+    lines[i] = { quote.markdown(row) }
+    for c, column in ipairs(columns) do lines[i][c + 1] = cell[row .. column] or "" end
+  end
+  return markdown(head, lines)
+end
+
+--- Of one metric: row minus other row on several data, `list` = { { name, path, dataset } ... }, with the standard error.
+function known.differences(metric, row, other, list)
+  local lines = {}
+  for i, data in ipairs(list) do
+    local path, dataset = data[2], data[3]
+    lines[i] = { data[1], ("%+.3f ± %.3f"):format(known.difference(path, metric, row, other, dataset),
+      known.standard_error(path, metric, row, other, dataset)) }
+  end
+  return markdown({ "data", ("%s minus %s"):format(row, other) }, lines)
+end
+
+--- One row's mean by another's.
+function known.ratio(path, column, row, other, dataset)
+  return known.mean(path, { row = row, dataset = dataset }, column) / known.mean(path, { row = other, dataset = dataset }, column)
+end
+
+--- Such ratios of pairs { row, other }, by data sets.
+function known.ratios(path, column, list)
+  local datasets, seen, lines, head = {}, {}, {}, { "" }
+  for _, run in ipairs(matching(path, {})) do
+    if run[column] ~= "" then add_once(datasets, seen, run.dataset) end
+  end
+  for i, dataset in ipairs(datasets) do head[i + 1] = dataset end
+  for i, pair in ipairs(list) do
+    lines[i] = { quote.markdown(("%s in %s"):format(pair[1], pair[2])) }
+    for c, dataset in ipairs(datasets) do
+      local good, value = pcall(known.ratio, path, column, pair[1], pair[2], dataset)
+      lines[i][c + 1] = good and ("%.2f"):format(value) or ""
+    end
+  end
+  return markdown(head, lines)
+end
+
+--- Of gpt2.csv: seconds by threads, and in PyTorch's.
+function known.gpt2(path)
+  local names, seen, lines = {}, {}, {}
+  for _, row in ipairs(matching(path, { ratio_to = "PyTorch" })) do add_once(names, seen, row.benchmark) end
+  for i, name in ipairs(names) do
+    lines[i] = { name }
+    for threads = 1, 2 do
+      local where = { benchmark = name, size = ("GPT-2 small, bytes, %d thread%s"):format(threads, threads == 1 and "" or "s") }
+      table.insert(lines[i], ("%.1f ms"):format(1e3 * known.value(path, where, "value")))
+      table.insert(lines[i], ("%.2f"):format(known.value(path, where, "ratio")))
+    end
+  end
+  return markdown({ "", "1 thread", "in PyTorch's", "2 threads", "in PyTorch's" }, lines)
+end
+
+--- Of bench.csv: products of matrices by threads.
+function known.products(path)
+  local lines = {}
+  for i, name in ipairs { "sgemm (OpenBLAS)", "sgemm (our tiles)" } do
+    lines[i] = { i == 1 and "OpenBLAS" or "our tiles over one-thread OpenBLAS" }
+    for threads = 1, 2 do
+      local where = { benchmark = name, size = ("1024^3, %d threads"):format(threads) }
+      lines[i][threads + 1] = ("%.0f GFLOP/s"):format(known.value(path, where, "value") / 1e9)
+    end
+  end
+  return markdown({ "product 1024^3", "1 thread", "2 threads" }, lines)
+end
+
+--- Of bench.csv: training steps by size and model.
+function known.steps(path)
+  local sizes, seen, lines = {}, {}, {}
+  for _, row in ipairs(matching(path, { metric = "step_time_ms" })) do
+    local function of(metric) return matching(path, { benchmark = row.benchmark, size = row.size, metric = metric })[1] end
+    add_once(sizes, seen, row.size)
+    lines[#lines + 1] = {
+      row.size, row.benchmark, ("%.0f"):format(row.value), ("%.0f"):format(of("tokens_per_second").value),
+      ("%.0f"):format(of("flops").value / 1e9), ("%.0f %%"):format(100 * of("flops").ratio), ("%.2f"):format(row.ratio),
+      ("%.0f"):format(of("peak_memory_bytes").value / 1e6),
+    }
+  end
+  return markdown({ "size", "model", "step, ms", "tokens/s", "GFLOP/s", "of sgemm", "of slide", "peak memory, MB" }, lines)
+end
+
+--- Millions of parameters of a row's model at the paper's scale, with an embedding table of so many tokens, or without
+--- one. Nothing is allocated or trained.
+function known.parameters(script, label, vocabulary)
+  local experiment = require("longhaul.script").load(script, { scale = "paper" })
+  for _, row in ipairs(experiment.rows) do
+    local function total(tokens) return require("longhaul").parameters(row.model, tokens) / 1e6 end
+    if row.label == label then return vocabulary and total(vocabulary) or 2 * total(1000) - total(2000) end
+  end
+  error(("%s: no row '%s'"):format(script, label), 0)
+end
+
+--- What lies in a folder of reference runs, as a table.
+function known.reference(folder) return require("longhaul.report.reference").markdown(root .. folder) end
+
+--- The folders of reference runs, likewise.
+function known.machines() return require("longhaul.report.reference").machines(root:sub(1, -2)) end
+
+-- ---- documents ----
+
+local function evaluate(expression)
+  local chunk, message = load("return " .. expression, "=" .. expression, "t", setmetatable({}, { __index = known }))
+  if not chunk then error(message, 0) end
+  return chunk()
+end
+
+local function lines_before(text, at) return select(2, text:sub(1, at):gsub("\n", "")) end
+
+-- How often a mark stands in a text.
+local function count_of(text, mark) return select(2, text:gsub(mark:gsub("%-", "%%-"), "")) end
+
+-- Puts `make(expression, format)` where the marks say; calls `differs(line, old, new)` where that is another text.
+local function renew(text, make, differs)
+  local found = 0
+  local function put(at, old, new)
+    found = found + 1
+    if old ~= new then differs(lines_before(text, at) + 1, old, new) end
+    return new
+  end
+  local made = text:gsub("()(<!%-%- value: (%S+) ([^\n]-) %-%->)([-+]?%d[%d.]*)", function(at, head, format, expression, old)
+    local stop = old:match "%.$" or ""
+    return head .. put(at, old:gsub("%.$", ""), make(expression, format)) .. stop
+  end)
+  text = made
+  made = made:gsub("()(<!%-%- begin generated: ([^\n]-) %-%->\n)(.-)(<!%-%- end generated %-%->)", function(at, head, expression, old, tail)
+    return head .. put(at, old, make(expression) .. "\n") .. tail
+  end)
+  if found ~= count_of(made, "<!-- value:") + count_of(made, "<!-- begin generated:") then
+    error("a mark is not closed, or no number follows it", 0)
+  end
+  return made
+end
+
+-- Figures that stand in a text by hand: lines and numbers with a decimal point, code and addresses left out.
+local function by_hand(text)
+  local list = {}
+  local function blank(part) return (part:gsub("[^\n]", " ")) end
+  text = text:gsub("<!%-%- begin generated:.-<!%-%- end generated %-%->", blank):gsub("<!%-%- value: [^\n]- %-%->[-+]?%d[%d.]*", blank)
+  text = text:gsub("```.-```", blank):gsub("`[^`\n]*`", blank):gsub("%]%([^)\n]*%)", blank):gsub("Lua 5%.4", blank):gsub("[Ss]ections? %d+%.%d+", blank)
+  for at, number in text:gmatch "()(%d+%.%d+)" do list[#list + 1] = { lines_before(text, at) + 1, number } end
+  return list
+end
+
+-- ---- all documents ----
+
+local function documents()
+  local list = { "README.md" }
+  for _, name in ipairs(core.list_folder "docs") do
+    if name:match "%.md$" then list[#list + 1] = "docs/" .. name end
+  end
+  list[#list + 1] = root .. "README.md"
+  for _, name in ipairs(core.list_folder(root:sub(1, -2))) do
+    if core.is_folder(root .. name) then list[#list + 1] = root .. name .. "/README.md" end
+  end
+  return list
+end
+
+-- Where every figure must come from a table.
+local strict = { ["README.md"] = true, ["docs/findings.md"] = true }
+
+local function short(text) return #text < 60 and text or "this part of the page" end
+
+local function check(path, write)
+  local offences = {}
+  local function say(line, ...) offences[#offences + 1] = ("%s:%d: %s"):format(path, line, (...):format(select(2, ...))) end
+  local text = core.exists(path) and core.read_file(path) or ""
+  if text == "" then say(1, "there is no such page") end
+  local good, made = pcall(renew, text, function(expression, format)
+    local value = evaluate(expression)
+    return format and format:format(value) or value
+  end, function(line, old, new) say(line, "%s is not what the tables say: %s", short(old), short(new)) end)
+  if not good then
+    say(1, "%s", made)
+  elseif write and made ~= text then
+    core.write_file(path, made)
+    offences = {}
+  end
+  for _, figure in ipairs(strict[path] and by_hand(text) or {}) do say(figure[1], "%s stands there by hand; mark where it comes from", figure[2]) end
+  return offences
+end
+
+-- Drawings among the reference runs are those that a document shows.
+local function idle_drawings()
+  local shown, offences = {}, {}
+  for _, path in ipairs(documents()) do
+    local text = core.exists(path) and core.read_file(path) or ""
+    for address in text:gmatch "!%[[^%]\n]*%]%(([^)\n]+)%)" do
+      local file = (path:match "^.*/" or "") .. address
+      shown[file:gsub("[^/]+/%.%./", "")] = true
+      if not core.exists(file) then offences[#offences + 1] = ("%s: there is no %s"):format(path, address) end
+    end
+  end
+  local function walk(folder)
+    for _, name in ipairs(core.list_folder(folder)) do
+      local path = folder .. "/" .. name
+      if core.is_folder(path) then walk(path) end
+      if path:find "%.[sp][vn]g$" and not shown[path] then offences[#offences + 1] = path .. ": no document shows it; make figures draws it" end
+    end
+  end
+  walk(root:sub(1, -2))
+  return offences
+end
+
+local function print_all(list)
+  for _, offence in ipairs(list) do print(offence) end
+  return #list
+end
+
+local write, bad = ... == "write", 0
+for _, path in ipairs(documents()) do bad = bad + print_all(check(path, write)) end
+bad = bad + print_all(idle_drawings())
+if bad == 0 then print "figures in documents: as the tables say" end
+return bad > 0 and 1 or 0

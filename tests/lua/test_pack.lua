@@ -1,0 +1,70 @@
+-- A packed folder of results says what the folder said.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local pack = require "longhaul.pack"
+local store = require "longhaul.store"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+
+-- Two runs with curves of different columns, one of them with probes; and the curve of a run that is no more.
+local function fill(name)
+  local made = store.open(folder, name)
+  for seed, id in ipairs { "first", "second" } do
+    made:put { run_id = id, experiment = name, row = "row", dataset = "text", seed = seed, scale = "small", device = "cpu",
+      status = "done", bits_per_byte = 1 / 3, date = "2026-01-01" }
+  end
+  made:write_curve("first", { { step = 1, loss_bits = 1 / 3 }, { step = 2, loss_bits = 0.5, valid_bits = 0.25 } })
+  made:write_curve("second", { { step = 1, loss_bits = 2, layer_1_gate = 0.125 } }, { "layer_1_gate" })
+  made:write_curve("gone", { { step = 1, loss_bits = 7 } })
+  made:write_probes("second", { { name = "gate", value = 1 / 7 } })
+  core.write_file(made.path .. "/table.csv", "row\nrow\n")
+  core.write_file(made.path .. "/table.html", "<p>")
+  core.write_file(made.path .. "/lines.svg", "<svg>")
+  return made
+end
+
+local function says_the_same(name)
+  local read, all = store.at(folder, name), math.huge
+  t.equal(#read:rows(), 2)
+  t.equal(tonumber(read:find("first").bits_per_byte), 1 / 3)
+  local first, second = read:read_curve("first", all), read:read_curve("second", all)
+  t.equal(#first, 2)
+  t.equal(tonumber(first[1].loss_bits), 1 / 3)
+  t.equal(tonumber(first[2].valid_bits), 0.25)
+  t.equal(tonumber(first[1].valid_bits), nil)
+  t.equal(#second, 1)
+  t.equal(tonumber(second[1].layer_1_gate), 0.125)
+  t.equal(#read:read_curve("first", 1), 1)
+  t.equal(#read:read_curve("gone", all), 0)
+  t.equal(read:read_probes("second").gate, 1 / 7)
+  t.equal(next(read:read_probes("first")), nil)
+end
+
+t.test("a folder is packed into another one: CSV alone, and the folder is as it was", function()
+  fill "one"
+  pack.folder(folder .. "/one", folder .. "/packed")
+  t.equal(table.concat(core.list_folder(folder .. "/packed"), " "), "curves.csv probes.csv runs.csv table.csv")
+  says_the_same "packed"
+  t.equal(#core.list_folder(folder .. "/one/curves"), 3)
+  t.equal(core.read_file(folder .. "/one/runs.csv"), core.read_file(folder .. "/packed/runs.csv"))
+end)
+
+t.test("a folder is packed where it stands, twice too", function()
+  local made = fill "two"
+  pack.folder(made.path, made.path)
+  says_the_same "two"
+  t.check(not core.is_folder(made.path .. "/curves") and not core.is_folder(made.path .. "/probes"), "parts are left")
+  pack.folder(made.path, made.path)
+  says_the_same "two"
+end)
+
+t.test("what is no folder of results is refused", function()
+  t.fails(function() pack.folder(folder .. "/absent", folder .. "/x") end, "absent: no such folder of results")
+  core.make_folder(folder .. "/empty")
+  t.fails(function() pack.folder(folder .. "/empty", folder .. "/x") end, "empty: no CSV file to pack")
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
