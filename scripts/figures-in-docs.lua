@@ -3,12 +3,14 @@
 --   longhaul lua scripts/figures-in-docs.lua          compares; names file and line where a figure is another
 --   longhaul lua scripts/figures-in-docs.lua write    puts the figures of the tables in
 --
--- A number in a text: <!-- value: %.2f mean("amd-epyc-2-cores/brt-table1/runs.csv", { row = "XL:512" }, "bits_per_token") -->2.35
+-- A number in a text: <!-- value: %.2f mean("amd-epyc-2-cores/brt-table1", "XL:512", "bits_per_token", "arxiv") -->2.34
 -- A part of a page: <!-- begin generated: EXPRESSION --> ... <!-- end generated -->
 -- An expression is Lua over the functions of `known` below; paths are from results/reference/.
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
 local quote = require "longhaul.report.quote"
+local results = require "longhaul.report.results"
+local store = require "longhaul.store"
 
 local root = "results/reference/"
 
@@ -41,58 +43,38 @@ local function described(path, where, column)
   return ("%s%s: %s of the row with %s"):format(root, path, column, table.concat(words, ", "))
 end
 
--- The numbers of a column, and the seeds they belong to.
-local function numbers(path, where, column)
-  local list = {}
-  for _, row in ipairs(matching(path, where)) do
-    local number = tonumber(row[column])
-    if number then list[#list + 1] = { number, row.seed } end
-  end
-  if #list == 0 then error(described(path, where, column) .. ": there is none", 0) end
-  return list
-end
-
 --- How many rows have these values.
 function known.count(path, where) return #matching(path, where) end
 
---- The only number there is.
+--- The number of the only row with these values.
 function known.value(path, where, column)
-  local list = numbers(path, where, column)
-  if #list > 1 then error(("%s: there are %d"):format(described(path, where, column), #list), 0) end
-  return list[1][1]
+  local list = matching(path, where)
+  if #list ~= 1 then error(("%s: there are %d"):format(described(path, where, column), #list), 0) end
+  return tonumber(list[1][column]) or error(described(path, where, column) .. ": no number", 0)
 end
 
---- The mean over rows (seeds).
-function known.mean(path, where, column)
-  local list, sum = numbers(path, where, column), 0
-  for _, pair in ipairs(list) do sum = sum + pair[1] end
-  return sum / #list
-end
+local opened = {}
 
--- Over seeds that both rows have: { difference ... }.
-local function differences(path, metric, row, other, dataset)
-  local by_seed, list = {}, {}
-  for _, pair in ipairs(numbers(path, { row = other, dataset = dataset }, metric)) do by_seed[pair[2]] = pair[1] end
-  for _, pair in ipairs(numbers(path, { row = row, dataset = dataset }, metric)) do
-    if by_seed[pair[2]] then list[#list + 1] = pair[1] - by_seed[pair[2]] end
+-- The results of "<machine>/<experiment>", as they were run, at the one scale that they have.
+local function results_of(path)
+  if opened[path] then return opened[path] end
+  local machine, name = path:match "^(.*)/([^/]+)$"
+  local runs = store.at(root .. machine, name):rows()
+  if #runs == 0 then error(root .. path .. ": no runs here", 0) end
+  for _, run in ipairs(runs) do
+    if run.scale ~= runs[1].scale or run.device ~= runs[1].device then error(root .. path .. ": runs of several scales or devices", 0) end
   end
-  if #list == 0 then error(("%s%s: %s and %s share no seed"):format(root, path, row, other), 0) end
-  return list
+  opened[path] = results.open(root .. machine, name, runs[1].scale, runs[1].device)
+  return opened[path]
 end
 
---- The mean over seeds of one row's metric minus another's.
-function known.difference(...)
-  local list, sum = differences(...), 0
-  for _, value in ipairs(list) do sum = sum + value end
-  return sum / #list
+local function found(value, path, row, metric, dataset)
+  return value or error(("%s%s: no %s of '%s' on %s"):format(root, path, metric, row, dataset), 0)
 end
 
---- Its standard error.
-function known.standard_error(...)
-  local list, mean, squares = differences(...), known.difference(...), 0
-  if #list < 2 then error("one seed has no standard error", 0) end
-  for _, value in ipairs(list) do squares = squares + (value - mean) ^ 2 end
-  return math.sqrt(squares / (#list - 1) / #list)
+--- What a row measured: the mean over its seeds.
+function known.mean(path, row, metric, dataset)
+  return found((results_of(path):value(row, metric, dataset)), path, row, metric, dataset)
 end
 
 local function add_once(list, seen, name)
@@ -132,36 +114,31 @@ function known.cells(path, metric, format, factor, datasets)
   return markdown(head, lines)
 end
 
---- Of one metric: row minus other row on several data, `list` = { { name, path, dataset } ... }, with the standard error.
+--- Of one metric: row minus other row, seed by seed, on several data, `list` = { { name, path, dataset } ... }, with the
+--- standard error.
 function known.differences(metric, row, other, list)
   local lines = {}
   for i, data in ipairs(list) do
-    local path, dataset = data[2], data[3]
-    lines[i] = { data[1], ("%+.3f ± %.3f"):format(known.difference(path, metric, row, other, dataset),
-      known.standard_error(path, metric, row, other, dataset)) }
+    local mean, err, seeds = results_of(data[2]):difference(metric, row, other, data[3])
+    found(mean, data[2], row, metric, data[3])
+    lines[i] = { data[1], ("%+.3f%s"):format(mean, err and (" ± %.3f"):format(err) or ""), tostring(seeds) }
   end
-  return markdown({ "data", ("%s minus %s"):format(row, other) }, lines)
+  return markdown({ "data", ("%s minus %s"):format(row, other), "seeds" }, lines)
 end
 
---- One row's mean by another's.
-function known.ratio(path, column, row, other, dataset)
-  return known.mean(path, { row = row, dataset = dataset }, column) / known.mean(path, { row = other, dataset = dataset }, column)
-end
-
---- Such ratios of pairs { row, other }, by data sets.
-function known.ratios(path, column, list)
-  local datasets, seen, lines, head = {}, {}, {}, { "" }
-  for _, run in ipairs(matching(path, {})) do
-    if run[column] ~= "" then add_once(datasets, seen, run.dataset) end
-  end
-  for i, dataset in ipairs(datasets) do head[i + 1] = dataset end
+--- Step times of pairs { row, other } timed side by side, one in the other, by data sets.
+function known.step_time_ratios(path, list)
+  local source, lines, head, count = results_of(path), {}, { "" }, 0
+  for i, dataset in ipairs(source.datasets) do head[i + 1] = dataset end
   for i, pair in ipairs(list) do
     lines[i] = { quote.markdown(("%s in %s"):format(pair[1], pair[2])) }
-    for c, dataset in ipairs(datasets) do
-      local good, value = pcall(known.ratio, path, column, pair[1], pair[2], dataset)
-      lines[i][c + 1] = good and ("%.2f"):format(value) or ""
+    for c, dataset in ipairs(source.datasets) do
+      local ratio = source:relative_to(pair[2]):value(pair[1], "relative_step_time", dataset)
+      lines[i][c + 1] = ratio and ("%.2f"):format(ratio) or ""
+      count = count + (ratio and 1 or 0)
     end
   end
+  if count == 0 then error(("%s%s: no timing round has two of these rows"):format(root, path), 0) end
   return markdown(head, lines)
 end
 

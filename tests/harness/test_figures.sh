@@ -78,6 +78,9 @@ fails 1 "a broken script is named" "broken.lua:1: broken" "$longhaul" figures br
 succeeds "what was not run has its command" "longhaul run nothing.lua" "$longhaul" figures nothing.lua --from own --out again
 quietly 0 "the caption says data, scale, seeds and machine" \
     grep -qE "Data: embedded generator \(books\)\. Scale smoke, 1 seed, cpu on .+\. 1 run of own-bars" results/figures/index.html
+succeeds "a folder is packed" "packed/own-bars/curves.csv" "$longhaul" results pack results/own-bars/ packed/own-bars
+fails 2 "not into nothing" "and the one to pack it into" "$longhaul" results pack results/own-bars
+succeeds "and drawn from there" "1 charts drawn" "$longhaul" figures bars.lua --from packed --out again
 fails 1 "no such folder" "absent: no such folder" "$longhaul" figures --from absent
 mkdir empty
 fails 1 "a folder without runs" "empty: no runs here" "$longhaul" figures --from empty

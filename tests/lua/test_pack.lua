@@ -12,7 +12,7 @@ core.make_folder(folder)
 local function fill(name)
   local made = store.open(folder, name)
   for seed, id in ipairs { "first", "second" } do
-    made:put { run_id = id, experiment = name, row = "row", dataset = "text", seed = seed, scale = "small", device = "cpu",
+    made:put { run_id = id, experiment = name, row = "row", dataset = "text", seed = seed, scale = "small", device = "cpu", identity = 2, configuration = "c",
       status = "done", bits_per_byte = 1 / 3, date = "2026-01-01" }
   end
   made:write_curve("first", { { step = 1, loss_bits = 1 / 3 }, { step = 2, loss_bits = 0.5, valid_bits = 0.25 } })

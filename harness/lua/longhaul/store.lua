@@ -187,18 +187,16 @@ local function drop_torn_line(path)
 end
 
 -- The lines of a run in <name>.csv, where a packed folder has those of all runs; {} where it has none.
-function Store:packed(name, id)
-  local path = ("%s/%s.csv"):format(self.path, name)
-  self.packs = self.packs or {}
-  if not self.packs[name] then
-    self.packs[name] = {}
-    for _, line in ipairs(core.exists(path) and csv.read(path) or {}) do
-      local lines = self.packs[name][line.run_id] or {}
-      self.packs[name][line.run_id] = lines
-      lines[#lines + 1] = line
+local function packed(self, name, id)
+  local by_run = known(self, ("%s/%s.csv"):format(self.path, name), function(lines)
+    local made = {}
+    for _, line in ipairs(lines) do
+      made[line.run_id] = made[line.run_id] or {}
+      table.insert(made[line.run_id], line)
     end
-  end
-  return self.packs[name][id] or {}
+    return made
+  end)
+  return by_run[id] or {}
 end
 
 --- The points of a curve that were written up to `step`; later ones come from a run that was killed
@@ -207,7 +205,7 @@ function Store:read_curve(id, step)
   local path, kept = self:curve(id), {}
   local whole = core.exists(path)
   if whole then drop_torn_line(path) end
-  for _, point in ipairs(whole and csv.read(path) or self:packed("curves", id)) do
+  for _, point in ipairs(whole and csv.read(path) or packed(self, "curves", id)) do
     if tonumber(point.step) <= step then kept[#kept + 1] = point end
   end
   return kept
@@ -224,7 +222,7 @@ end
 --- As a table from name to number; empty where nothing was written.
 function Store:read_probes(id)
   local values, path = {}, self:probes(id)
-  for _, probe in ipairs(core.exists(path) and csv.read(path) or self:packed("probes", id)) do values[probe.name] = tonumber(probe.value) end
+  for _, probe in ipairs(core.exists(path) and csv.read(path) or packed(self, "probes", id)) do values[probe.name] = tonumber(probe.value) end
   return values
 end
 
