@@ -40,7 +40,7 @@ sed -i '$d' README.md
 succeeds "then all are right" "as the tables say" "${figures[@]}"
 sed -i '/wikitext-103/d' results/reference/amd-epyc-2-cores/rsa-table3/runs.csv
 fails 1 "a stale overview" "results/reference/amd-epyc-2-cores/README.md:3: " "${figures[@]}"
-sed -i '0,/<!-- value: %.2f/s//<!-- value: %.2f nothing/' docs/fidelity.md
+sed -i "0,/<!-- value: %.2f/s//<!-- value: %.2f nothing/" docs/fidelity.md
 fails 1 "a broken mark" "docs/fidelity.md:1: " "${figures[@]}"
 mkdir results/reference/other
 touch results/reference/amd-epyc-2-cores/idle.svg
