@@ -89,12 +89,11 @@ end
 function gnuplot.chart(base, chart)
   local style = place.find("plots/style.gp")
   if not style then error("charts: plots/style.gp is not beside the program", 0) end
-  base = quote.path(base)
   core.write_file(base .. ".gp", gnuplot.program(chart))
   local paths = {}
   for i, format in ipairs { "svg", "png" } do
     paths[i] = base .. "." .. format
-    draw(base .. ".gp", (style:gsub("/style%.gp$", "")), format, paths[i])
+    draw(quote.path(base .. ".gp"), (style:gsub("/style%.gp$", "")), format, paths[i])
   end
   return paths
 end

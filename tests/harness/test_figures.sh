@@ -68,7 +68,7 @@ sed 's/own-bars/own-nothing/' bars.lua >nothing.lua
 echo 'return { not_an = "experiment" }' >included.lua
 echo 'error "broken"' >broken.lua
 for script in bars boxes; do
-    quietly 0 "$script runs" "$longhaul" run $script.lua --scale smoke --no-timing
+    succeeds "$script runs" "results/own-$script/runs.csv" "$longhaul" run $script.lua --scale smoke --no-timing
 done
 fails 1 "figures of one's own" "1 charts drawn, 1 without runs, 0 with runs that lack something, 2 failed: results/figures/index.html" \
     "$longhaul" figures included.lua broken.lua boxes.lua nothing.lua bars.lua --from own
