@@ -218,6 +218,14 @@ static int session_inference_memory(lua_State *lua) {
     return 1;
 }
 
+/* session:matrix_rate() -> FLOP/s of its device's matrix products. */
+static int session_matrix_rate(lua_State *lua) {
+    double rate = 0.0;
+    lh_lua_check(lua, lh_session_matrix_rate(session_at(lua, 1), &rate));
+    lua_pushnumber(lua, rate);
+    return 1;
+}
+
 static int session_save(lua_State *lua) {
     lh_lua_check(lua, lh_session_save(session_at(lua, 1), luaL_checkstring(lua, 2)));
     return 0;
@@ -327,6 +335,7 @@ static const luaL_Reg methods[] = {{"train", session_train},
                                    {"evaluate", session_evaluate},
                                    {"passages", session_passages},
                                    {"inference_memory", session_inference_memory},
+                                   {"matrix_rate", session_matrix_rate},
                                    {"save", session_save},
                                    {"restore", session_restore},
                                    {"save_weights", session_save_weights},

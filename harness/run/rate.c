@@ -1,102 +1,62 @@
 #include "harness/run/rate.h"
 
 #include <cblas.h>
+#include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "harness/engine/pool.h"
+#include "harness/train/matrix_rate.h"
 
-enum { REPEATS = 15 };
+enum { PRODUCTS = 15 };
 
-/* One square problem. */
-typedef struct problem {
-    int64_t size;
-    float *a, *b, *c;
-} problem;
-
-static double seconds(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static lh_status multiply_blas(const problem *p) {
-    const blasint n = (blasint)p->size;
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0f, p->a, n, p->b, n, 0.0f,
-                p->c, n);
-    return LH_OK;
-}
-
-#ifndef LH_REAL_DOUBLE
-static lh_status multiply_ours(lh_pool *pool, const problem *p) {
-    const int64_t n = p->size;
-    const lh_matmul_args args = {.batch = 1,
-                                 .m = n,
-                                 .n = n,
-                                 .k = n,
-                                 .alpha = 1,
-                                 .a = p->a,
-                                 .a_leading = n,
-                                 .b = p->b,
-                                 .b_leading = n,
-                                 .c = p->c,
-                                 .c_leading = n};
-    return LH_RUN_W(pool, matmul, &args);
-}
-#else
-/* The double build has no single-precision kernel to measure. */
-static lh_status multiply_ours(lh_pool *pool, const problem *p) {
-    (void)pool;
-    return multiply_blas(p);
-}
-#endif
-
-static lh_status measure(lh_pool *pool, const problem *p, bool ours, double *out) {
-    double best = 1e30;
-    for (int i = 0; i < REPEATS; ++i) {
-        const double begin = seconds();
-        LH_TRY(ours ? multiply_ours(pool, p) : multiply_blas(p));
-        const double taken = seconds() - begin;
-        if (taken < best) best = taken;
-    }
-    const double n = (double)p->size;
-    *out = 2.0 * n * n * n / best;
-    return LH_OK;
-}
-
-static lh_status run(lh_device *device, int64_t size, bool ours, double *out) {
+static lh_status measure_ours(int64_t size, double *out) {
+    lh_device *device = NULL;
     lh_pool *pool = NULL;
-    LH_TRY(lh_pool_create(device, &pool));
-    const size_t count = (size_t)(size * size);
-    problem p = {.size = size};
-    p.a = lh_allocate(count * sizeof(float));
-    p.b = lh_allocate(count * sizeof(float));
-    p.c = lh_allocate(count * sizeof(float));
-    lh_status status = p.a != NULL && p.b != NULL && p.c != NULL ? LH_OK : LH_EMEMORY;
-    for (size_t i = 0; i < count && status == LH_OK; ++i) {
-        p.a[i] = (float)(i % 17) - 8.0f;
-        p.b[i] = (float)(i % 13) - 6.0f;
-    }
-    if (status == LH_OK) status = measure(pool, &p, ours, out);
-    free(p.a);
-    free(p.b);
-    free(p.c);
+    LH_TRY(lh_pool_open_device("cpu", &device));
+    lh_status status = lh_pool_create(device, &pool);
+    if (status == LH_OK) status = lh_matrix_rate(pool, size, lh_clock_seconds, out);
     lh_pool_destroy(pool);
+    lh_device_close(device);
+    return status;
+}
+
+static double time_blas(int64_t size, const float *a, const float *b, float *c) {
+    const blasint n = (blasint)size;
+    double best = INFINITY;
+    for (int i = 0; i < PRODUCTS; ++i) {
+        const double begin = lh_clock_seconds();
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0f, a, n, b, n, 0.0f, c,
+                    n);
+        best = fmin(best, lh_clock_seconds() - begin);
+    }
+    return best;
+}
+
+static lh_status measure_blas(int64_t size, double *out) {
+    const size_t count = (size_t)(size * size);
+    float *a = lh_allocate(count * sizeof *a), *b = lh_allocate(count * sizeof *b),
+          *c = lh_allocate(count * sizeof *c);
+    const lh_status status = a != NULL && b != NULL && c != NULL ? LH_OK : LH_EMEMORY;
+    for (size_t i = 0; i < count && status == LH_OK; ++i) {
+        a[i] = (float)(i % 17) - 8.0f;
+        b[i] = (float)(i % 13) - 6.0f;
+    }
+    const double n = (double)size;
+    if (status == LH_OK) *out = 2.0 * n * n * n / time_blas(size, a, b, c);
+    free(a);
+    free(b);
+    free(c);
     return status;
 }
 
 lh_status lh_matmul_rate(int64_t size, int threads, bool ours, double *out) {
-    lh_device *device = NULL;
     const int former = lh_cpu_threads();
-    LH_TRY(lh_pool_open_device("cpu", &device));
     if (ours) {
         lh_cpu_set_threads(threads);
     } else {
         openblas_set_num_threads(threads);
     }
-    const lh_status status = run(device, size, ours, out);
+    const lh_status status = ours ? measure_ours(size, out) : measure_blas(size, out);
     openblas_set_num_threads(1);
     lh_cpu_set_threads(former);
-    lh_device_close(device);
     return status;
 }

@@ -4,8 +4,8 @@
 
 #include "harness/engine/error.h"
 
-/* FLOP/s of a square single-precision product of `size`, best of several: with `ours` through our
- * tiled kernel, else by one call of the BLAS library on `threads` threads. */
+/* FLOP/s of a square product of `size` on `threads` threads, best of several: with `ours` through
+ * our tiled kernel (lh_matrix_rate), else by one single-precision call of the BLAS library. */
 lh_status lh_matmul_rate(int64_t size, int threads, bool ours, double *out);
 
 #endif

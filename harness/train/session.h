@@ -96,6 +96,10 @@ typedef struct lh_step_time {
 lh_status lh_session_time_steps(lh_session *const *sessions, int count, int warmup, int steps,
                                 lh_step_time *out);
 
+/* FLOP/s of a large matrix product on the session's device, threads and precision
+ * (matrix_rate.h). */
+lh_status lh_session_matrix_rate(const lh_session *session, double *out);
+
 const lh_model *lh_session_model(const lh_session *session);
 const lh_task *lh_session_task(const lh_session *session);
 lh_communicator *lh_session_ranks(const lh_session *session); /* NULL: alone */

@@ -1,3 +1,4 @@
+#include "harness/train/matrix_rate.h"
 #include "harness/train/session_inside.h"
 #include "harness/train/trainer.h"
 
@@ -91,5 +92,15 @@ lh_status lh_session_time_steps_by(lh_session *const *sessions, int count, int w
         summarize(sessions[i], &all[i], &out[i]);
     free(times);
     free(all);
+    return status;
+}
+
+/* In a pool of its own, so that the session's counts stay as they are. */
+lh_status lh_session_matrix_rate(const lh_session *session, double *out) {
+    lh_pool *pool = NULL;
+    LH_TRY(lh_pool_create(session->device, &pool));
+    lh_status status = lh_pool_set_precision(pool, session->plan.precision);
+    if (status == LH_OK) status = lh_matrix_rate(pool, 0, lh_clock_seconds, out);
+    lh_pool_destroy(pool);
     return status;
 }

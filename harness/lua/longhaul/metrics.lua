@@ -19,7 +19,8 @@ local both, watched = { "test", "valid" }, { "test", "watched", "valid" }
 --   digits  behind the point, or `format`, a function from value to text
 --   better  "min", "max", or nil where neither end is
 --   kind    "quality" of predictions, "cost" in time or memory, "structure" of the model
---   from    "evaluation" (scored in C, by `splits`), "model" (known before a run), "run", "timing", "curve", or "script"
+--   from    "evaluation" (scored in C, by `splits`), "model" (known before a run), "run", "timing", "ratio" (of
+--           two rows of a round of timings), "curve", or "script"
 --           (a row's `values`; a column only where a script gives it)
 --   shared  one column of a table serves all data sets
 --   pooled  how seeds become one value: "mean" (and its spread), "every" (the mean, where every seed
@@ -66,7 +67,7 @@ local lines = {
     from = "timing", shared = true, says = "its lower quartile" },
   { "step_time_q3_ms", "step time, upper quartile, ms", unit = "ms", digits = 1, better = "min", kind = "cost",
     from = "timing", shared = true, says = "its upper quartile" },
-  { "relative_step_time", "relative step time", digits = 2, better = "min", kind = "cost", from = "timing", shared = true,
+  { "relative_step_time", "relative step time", digits = 2, better = "min", kind = "cost", from = "ratio", shared = true,
     says = "the ratio of medians to the baseline row timed with it" },
   { "tokens_per_second", "tokens/s", unit = "1/s", format = amount, better = "max", kind = "cost", from = "timing",
     shared = true, says = "tokens of a step over its median time" },
@@ -182,6 +183,15 @@ function metrics.is_shared(name) return line_of(name).shared == true end
 
 --- "mean", "every", "same" or "max".
 function metrics.pooled(name) return line_of(name).pooled or "mean" end
+
+--- The columns of what comes `from` there, in the registry's order.
+function metrics.columns_from(from)
+  local names = {}
+  for _, name in ipairs(order) do
+    if line_of(name).from == from then names[#names + 1] = name end
+  end
+  return names
+end
 
 --- Puts into a run's row what the registry says comes `from` there.
 function metrics.fill_from(record, from, values)

@@ -74,12 +74,9 @@ end
 -- The metrics of a round. Memory does not depend on who else runs: the latest round of any kind has it.
 local times, memory, is_time = {}, {}, {}
 
-for _, column in ipairs(metrics.all()) do
-  local name, line = column.name, column.metric
-  if line.from == "timing" and name ~= "relative_step_time" then
-    table.insert(line.pooled == "max" and memory or times, name)
-    is_time[name] = line.pooled ~= "max"
-  end
+for _, name in ipairs(metrics.columns_from "timing") do
+  is_time[name] = metrics.pooled(name) ~= "max"
+  table.insert(is_time[name] and times or memory, name)
 end
 
 --- Whether a metric is a time of a row by itself: step_time_ms, tokens_per_second ...

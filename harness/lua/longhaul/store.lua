@@ -152,12 +152,12 @@ end
 
 -- ---- step times ----
 
-store.timing_columns = {
-  "round", "configuration", "row", "dataset", "scale", "device", "machine", "threads", "ranks", "precision",
-  "step_time_ms", "step_time_q1_ms", "step_time_q3_ms", "tokens_per_second", "tokens_per_step", "peak_memory_bytes",
-  "inference_memory_bytes", "steps", "warmup", "load", "busy", "code_version", "dirty", "compiler", "kernels", "blas",
-  "cores", "data", "data_digest", "date",
-}
+-- What was timed beside what, the metrics of it, and how.
+store.timing_columns = joined(
+  { "round", "configuration", "row", "dataset", "scale", "device", "machine", "threads", "ranks", "precision" },
+  metrics.columns_from "timing",
+  { "tokens_per_step", "matrix_rate", "steps", "warmup", "load", "busy", "code_version", "dirty",
+    "compiler", "kernels", "blas", "cores", "data", "data_digest", "date" })
 
 --- The records of timings.csv by `read(records)`, which is called again when the file has changed.
 function Store:timings(read) return known(self, self.path .. "/timings.csv", read) end

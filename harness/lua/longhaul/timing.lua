@@ -150,13 +150,25 @@ end
 
 -- ---- measuring ----
 
+-- What is told of each session beside its times: memory, and the rate of matrix products that its steps have for themselves,
+-- which is measured once for each precision of the round.
+local function describe(part, sessions, times)
+  local rates = {}
+  for i, session in ipairs(sessions) do
+    local precision = part[i].row.train:option "precision"
+    rates[precision] = rates[precision] or core.sum_ranks(session:matrix_rate())
+    times[i].matrix_rate = rates[precision]
+    times[i].inference_memory_bytes = session:inference_memory()
+  end
+end
+
 local function time_part(part, settings)
   local sessions = {}
   local plan = protocol[settings.scale]
   local good, times, others = pcall(function()
     for i, run in ipairs(part) do sessions[i] = settings.open(run) end
     local times, others = watched(function() return core.time_steps(sessions, plan[1], plan[2]) end, core.sum_ranks)
-    for i, session in ipairs(sessions) do times[i].inference_memory_bytes = session:inference_memory() end
+    describe(part, sessions, times)
     return times, others
   end)
   for _, session in ipairs(sessions) do session:close() end
@@ -177,7 +189,7 @@ local function records_of(part, times, others, settings)
       data_digest = run.identity.data_digest,
       precision = run.row.train:option "precision", step_time_ms = time.median_ms, step_time_q1_ms = time.q1_ms,
       step_time_q3_ms = time.q3_ms, tokens_per_second = time.tokens_per_step / (time.median_ms / 1000),
-      tokens_per_step = time.tokens_per_step, peak_memory_bytes = time.peak_memory_bytes,
+      tokens_per_step = time.tokens_per_step, matrix_rate = time.matrix_rate, peak_memory_bytes = time.peak_memory_bytes,
       inference_memory_bytes = time.inference_memory_bytes, steps = plan[2], warmup = plan[1], load = others.load,
       busy = others.busy, date = date,
     }, machine)
