@@ -10,6 +10,7 @@ local runner = require "longhaul.runner"
 local runs = dofile "tests/lua/runs.lua"
 local store = require "longhaul.store"
 local tables = require "longhaul.report.table"
+local timing = require "longhaul.timing"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -250,6 +251,35 @@ t.test("seeds are pooled as the registry says", function()
   t.check(value == 10 and spread == nil and count == 3, "what all seeds share has no spread")
   seen = seeds_of("apart", { { parameters = 10 }, { parameters = 11 } })
   t.fails(function() seen:value("r", "parameters", "d") end, "different parameters, 10 and 11, which all seeds share")
+end)
+
+-- ---- model FLOPs utilisation ----
+
+t.test("utilisation is the model's FLOPs over those that products could have", function()
+  -- 3 * 2000 FLOP * 50 tokens in 0.01 s are 30 MFLOP/s, a quarter of 120
+  t.near(timing.utilisation(2000, { tokens_per_step = 50, median_ms = 10, matrix_rate = 120e6 }), 0.25, 1e-15)
+end)
+
+t.test("a round has the utilisation of each row beside its step time", function()
+  local bench = lh.experiment "timed"
+  for _, row in ipairs { { "narrow", 4 }, { "wide", 16 } } do
+    bench:row { row[1], model = recurrent:with { width = row[2] }, task = examples.language_model[2], dataset = "books",
+      train = lh.train { steps = 2 } }
+  end
+  t.equal(runner.run(bench, lh.merged(settings, { no_timing = false })), 0)
+  local records, rate = csv.read(store.at(folder, "timed").path .. "/timings.csv"), nil
+  t.equal(#records, 2)
+  for _, record in ipairs(records) do
+    local inputs = record.row == "wide" and 16 or 4
+    -- four gates of eight cells read inputs and cells; then the head over 260 bytes and marks
+    local forward = 2 * (inputs * 32 + 8 * 32 + 8 * 260)
+    local seconds = tonumber(record.step_time_ms) / 1000
+    t.equal(tonumber(record.tokens_per_step), 2 * 16)
+    t.near(tonumber(record.mfu) * tonumber(record.matrix_rate) * seconds / (3 * forward * 2 * 16), 1, 1e-12)
+    t.check(tonumber(record.matrix_rate) > 1e7 and tonumber(record.mfu) > 0, "numbers of a machine")
+    rate = rate or record.matrix_rate
+    t.equal(record.matrix_rate, rate)
+  end
 end)
 
 -- ---- tokens to a loss ----

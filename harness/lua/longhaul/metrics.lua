@@ -71,6 +71,8 @@ local lines = {
     says = "the ratio of medians to the baseline row timed with it" },
   { "tokens_per_second", "tokens/s", unit = "1/s", format = amount, better = "max", kind = "cost", from = "timing",
     shared = true, says = "tokens of a step over its median time" },
+  { "mfu", "MFU", digits = 3, better = "max", kind = "cost", from = "timing", shared = true, says = "model FLOPs "
+    .. "utilisation: three forward passes' FLOPs a step over its median time, as a share of the machine's matrix rate" },
   { "peak_memory_bytes", "peak memory, MiB", unit = "byte", format = mebibytes, better = "min", kind = "cost",
     from = "timing", shared = true, pooled = "max", says = "of a training step" },
   { "inference_memory_bytes", "inference memory, MiB", unit = "byte", format = mebibytes, better = "min", kind = "cost",

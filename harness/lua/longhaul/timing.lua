@@ -150,6 +150,12 @@ end
 
 -- ---- measuring ----
 
+--- Model FLOPs utilisation of a session's steps. Backward costs twice a forward pass; what checkpoints and reversible layers
+--- compute again is not counted.
+function timing.utilisation(flops_per_token, time)
+  return 3 * flops_per_token * time.tokens_per_step / (time.median_ms / 1000) / time.matrix_rate
+end
+
 -- What is told of each session beside its times: memory, and the rate of matrix products that its steps have for themselves,
 -- which is measured once for each precision of the round.
 local function describe(part, sessions, times)
@@ -158,6 +164,7 @@ local function describe(part, sessions, times)
     local precision = part[i].row.train:option "precision"
     rates[precision] = rates[precision] or core.sum_ranks(session:matrix_rate())
     times[i].matrix_rate = rates[precision]
+    times[i].mfu = timing.utilisation(session:info().flops_per_token, times[i])
     times[i].inference_memory_bytes = session:inference_memory()
   end
 end
@@ -189,7 +196,7 @@ local function records_of(part, times, others, settings)
       data_digest = run.identity.data_digest,
       precision = run.row.train:option "precision", step_time_ms = time.median_ms, step_time_q1_ms = time.q1_ms,
       step_time_q3_ms = time.q3_ms, tokens_per_second = time.tokens_per_step / (time.median_ms / 1000),
-      tokens_per_step = time.tokens_per_step, matrix_rate = time.matrix_rate, peak_memory_bytes = time.peak_memory_bytes,
+      tokens_per_step = time.tokens_per_step, matrix_rate = time.matrix_rate, mfu = time.mfu, peak_memory_bytes = time.peak_memory_bytes,
       inference_memory_bytes = time.inference_memory_bytes, steps = plan[2], warmup = plan[1], load = others.load,
       busy = others.busy, date = date,
     }, machine)

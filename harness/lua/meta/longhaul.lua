@@ -17,6 +17,7 @@
 ---| "kaplan_flops_per_token"
 ---| "layout_parameters"
 ---| "mae"
+---| "mfu"
 ---| "mse"
 ---| "parameters"
 ---| "peak_memory_bytes"
