@@ -297,7 +297,7 @@ run-tests: $(addsuffix .list,$(filter-out gradients sim,$(LISTS)))
 
 again = $(Q)+$(MAKE) $(1)
 
-.PHONY: test test-long test-double test-sanitize test-faults run-faults fuzz run-fuzz conformance run-conformance lint
+.PHONY: test test-long test-double test-sanitize test-faults run-faults mutants fuzz run-fuzz conformance run-conformance lint
 test: ## The whole suite: gradient checks in double and the CUDA sources on the simulator included
 	$(call again,WERROR=1 REAL=double gradients.list)
 	$(call again,WERROR=1 CUDA=sim sim.list)
@@ -318,6 +318,13 @@ test-faults: ## Fail every fallible call once, one after the other
 	$(call again,SANITIZE=address$(comma)undefined run-faults)
 run-faults: $(program)
 	$(Q)LONGHAUL_BIN=$(program) tests/faults.sh
+
+# Each in a copy of the tree under $(O)/mutants; what was caught there is not run again.
+mutants: ## Seed small mistakes and see that tests notice; ONLY=pattern, JOBS=2, FRESH=1
+	$(call again,WERROR=1 tests.list)
+	$(call again,WERROR=1 REAL=double gradients.list)
+	$(call again,WERROR=1 CUDA=sim sim.list)
+	$(Q)tests/mutants/run.sh $(O)/mutants
 
 fuzz: ## Fuzz every reader, FUZZ_SECONDS each
 	$(call again,$(if $(shell command -v clang),CC=clang SANITIZE=fuzzer-no-link$(comma),SANITIZE=)address$(comma)undefined run-fuzz)

@@ -177,3 +177,35 @@ TEST(forecasters) {
     CHECK_FIRST_VALUES("logsparse",
                        "layers=1 width=64 heads=4 hidden=256 decoder_layers=1 kernel=3", causal);
 }
+
+/* What logits are divided by: the released code takes the vocabulary's root. */
+TEST(logit_divisors) {
+    static const struct {
+        const char *options;
+        double scale;
+    } cases[] = {{"", 0.30151134457776362}, /* 1 / sqrt(11) */
+                 {" logit_divisor=sqrt_width", 0.125},
+                 {" logit_divisor=one", 1}};
+    for (int i = 0; i < 3; ++i) {
+        model_bench bench;
+        char options[96];
+        const int32_t tokens[4] = {1, 2, 3, 4}, starts[] = {1};
+        lh_output out = {0};
+        (void)snprintf(options, sizeof options, "layers=1 width=64 heads=4 window=4%s",
+                       cases[i].options);
+        REQUIRE(bench_open(&bench, "slide", options, 1));
+        lh_tape_begin(bench.tape, false, 1, 0);
+        CHECK(bench_forward(&bench, 4, tokens, starts, false, &out) != NULL);
+        CHECK_NEAR(out.logit_scale, cases[i].scale, 1e-15);
+        bench_close(&bench);
+    }
+}
+
+/* Huang et al.'s linear networks: PyTorch's Linear by the fan-in. */
+TEST(rsa) {
+    const drawn_from expected[] = {
+        {"layers.0.out", 0, third / sqrt(12.0)},
+        {"head.weight", 0, third / sqrt(8.0)},
+    };
+    CHECK_FIRST_VALUES("rsa", "layers=1 width=8 heads=4", expected);
+}

@@ -23,7 +23,8 @@ static real *add_logits(suite *s, lh_cross_entropy_args *args) {
 
 static void add_outputs(suite *s, lh_cross_entropy_args *args, const shape *w) {
     case_out(s, "loss", &args->loss, w->rows, LH_SET);
-    case_scale(s, &args->loss, (double)args->scale * largest(args->x, w->rows * w->vocabulary));
+    case_scale(s, &args->loss,
+               fabs((double)args->scale) * largest(args->x, w->rows * w->vocabulary));
     if (w->correct) case_out(s, "correct", &args->correct, w->rows, LH_SET);
     case_flops(s, 5.0 * (double)(w->rows * w->vocabulary));
 }
@@ -63,6 +64,18 @@ static void check_ties(suite *s) {
     case_run(s);
 }
 
+/* Scores whose exponentials leave even a double, of either sign: the peak is taken off first. */
+static void check_steep(suite *s, real scale) {
+    const shape w = {.rows = 9, .vocabulary = 33, .gradient = true, .correct = true};
+    lh_cross_entropy_args args;
+    open_rows(s, &args, &w, scale < 0 ? ", steep, negative" : ", steep");
+    args.scale = scale;
+    add_logits(s, &args);
+    case_in_i32(s, "target", &args.target, w.rows, w.vocabulary);
+    add_outputs(s, &args, &w);
+    case_run(s);
+}
+
 static void check_invalid(suite *s, int32_t wrong) {
     const shape w = {.rows = 5, .vocabulary = 7, .gradient = true};
     lh_cross_entropy_args args;
@@ -93,6 +106,8 @@ void cases_cross_entropy(suite *s) {
             check(s, &(shape){boxes[i].rows, boxes[i].width, suite_flag(row, 0), suite_flag(row, 1),
                               suite_flag(row, 2), suite_flag(row, 3)});
     check_ties(s);
+    check_steep(s, LH_R(400));
+    check_steep(s, -LH_R(400));
     check_invalid(s, -1);
     check_invalid(s, 7);
     check_nan(s);

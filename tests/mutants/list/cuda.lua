@@ -1,0 +1,28 @@
+return {
+  {
+    file = "kernels/cuda/softmax.cu", tests = "sim:softmax_forward sim:softmax_backward",
+    { "y[i] = masked ? 0 : expf(x[i] - most) / sum;", "y[i] = masked ? 0 : expf(x[i]) / sum;", "the maximum is not taken off" },
+    { "y[i] * (dy[i] - sum)", "y[i] * dy[i]", "the dot product is left out of the gradient" },
+  },
+  {
+    file = "kernels/cuda/layer_norm.cu", tests = "sim:layer_norm_forward sim:layer_norm_backward",
+    { "sqrtf(lh_warp_sum(squares) / (real)a.width + a.epsilon)", "sqrtf(lh_warp_sum(squares) / (real)a.width) + a.epsilon", "epsilon outside the root" },
+    { "(a.bias != NULL ? a.bias[i] : 0)", "(a.bias != NULL ? a.bias[0] : 0)", "one bias for all columns" },
+  },
+  {
+    file = "kernels/cuda/dropout.cu", tests = "sim:dropout",
+    { "(real)(1 / (1 - a.rate))", "(real)(1 - a.rate)", "kept values are scaled down" },
+  },
+  {
+    file = "kernels/cuda/clip_factor.cu", tests = "sim:clip_factor",
+    { "max_norm > 0", "max_norm >= 0", "no clipping clips to zero" },
+  },
+  {
+    file = "kernels/cuda/adam.cu", tests = "sim:adam",
+    { "sqrtf(", "(", "Adam without a root" },
+  },
+  {
+    file = "kernels/cuda/ring_append.cu", tests = "sim:ring_append",
+    { "% a.capacity", "% (a.capacity + 1)", "a ring of one slot more" },
+  },
+}

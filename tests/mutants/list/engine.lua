@@ -1,0 +1,98 @@
+local ops, regions = "double:tests/gradients/test_ops.c", "double:tests/gradients/test_regions.c"
+local flops = "tests/models/test_models.c:counted_flops_are_those_of_the_formula"
+local starts = "tests/models/test_models.c:a_start_flag_is_a_fresh_start"
+return {
+  {
+    file = "harness/engine/atomic_file.c", tests = "tests/harness/engine/test_atomic_file.c",
+    { "refused() || fsync(fileno(file->stream)) != 0", "refused()", "contents are not forced to the disk" },
+    { "refused() || fsync(descriptor) != 0", "refused()", "the name is not forced to the disk" },
+    { "    unlink(file->partial);", "", "an abandoned file stays" },
+    { 'open(file->partial, O_CREAT', 'open(file->path, O_CREAT', "the old file is overwritten in place" },
+  },
+  {
+    file = "harness/engine/ops/reduce.c", tests = ops,
+    { "if (kind == MEAN) r.alpha = 1.0 / (double)r.axis;", "(void)kind;", "a mean is a sum" },
+  },
+  {
+    file = "harness/engine/ops/linear.c", tests = ops,
+    { "args.write = LH_ADD;", "args.write = LH_SET;", "linear_add forgets what it adds to" },
+    { "2.0 * (double)l->rows * (double)l->in * (double)l->out", "(double)l->rows * (double)l->in * (double)l->out",
+      "half the FLOPs of products", tests = flops },
+  },
+  {
+    file = "harness/engine/ops/loss.c", tests = ops .. " tests/harness/train/test_evaluate.c",
+    { "first == 0 ? LH_SET : LH_ADD", "LH_SET", "the head's gradient is that of the last rows" },
+  },
+  {
+    file = "harness/engine/ops/lsh.c", tests = "tests/models/test_reformer.c",
+    { "2 * largest(1, length / settled.chunk)", "largest(1, length / settled.chunk) * 4", "twice the buckets" },
+    { "lh_tape_parts_before(tape, count)", "0 * lh_tape_parts_before(tape, count)", "ranks draw the same rotations",
+      tests = "tests/harness/test_ranks.sh" },
+  },
+  {
+    file = "harness/engine/tape.c", tests = regions,
+    { "if (!tape->in_backward) tape->flops += flops;", "tape->flops += flops;", "FLOPs of recomputation count",
+      tests = flops .. " tests/lua/test_flops.lua " .. regions },
+    { "tape->key.op += 1;", "", "all dropouts of a step draw the same numbers",
+      tests = regions .. " tests/models/test_dropout.c" },
+    { "count / tape->rows * tape->first_row", "0 * count", "ranks draw the same masks",
+      tests = "tests/harness/test_ranks.sh" },
+  },
+  {
+    file = "harness/engine/checkpoint.c", tests = regions,
+    { "lh_tape_set_random_position(tape, saved->random_position);", "", "a checkpoint drops other things the second time" },
+    { "lh_tape_set_recording(tape, false);\n    lh_tape_set_random_position(tape, position);", "lh_tape_set_recording(tape, false);\n    (void)position;",
+      "what is drawn after a checkpoint's backward changes" },
+    { "if (status == LH_OK) status = seed_outputs(node, outputs);", "", "a checkpoint's gradients are not handed in" },
+  },
+  {
+    file = "harness/engine/reversible.c", tests = regions .. " tests/models/test_reformer.c",
+    { "lh_tensor *y2 = g != NULL ? combine(tape, *x2, g, 1) : NULL;", "lh_tensor *y2 = g != NULL ? combine(tape, *x2, g, -1) : NULL;",
+      "the second stream is subtracted" },
+    { "if (flowed != NULL) *dx = combine(tape, *dx, flowed, 1);", "if (flowed != NULL) *dx = flowed;",
+      "the residual's own gradient is lost" },
+  },
+  {
+    file = "harness/engine/gradient.c", tests = ops .. " " .. regions,
+    { "slice->offset = of->offset + offset;", "slice->offset = offset;", "slices of slices land at the front" },
+  },
+  {
+    file = "harness/engine/state.c", tests = starts,
+    { "if (flags[r] != 0) counts[r] = 0;", "if (flags[r] == 2) counts[r] = 0;", "a new document keeps the memory of the last" },
+    { "if (slot->kind == LH_STATE_RING) continue;", "continue;", "a new document keeps the state of the last" },
+    { "LH_TRY(lh_tensor_copy(lh_params_get(state->params, i), state->statistic[i]));", "", "running statistics never change",
+      tests = "tests/models/test_distilling.c" },
+  },
+  {
+    file = "harness/engine/params.c", tests = "tests/models/test_initial.c",
+    { "truncated_deviation = 0.87962566103423978", "truncated_deviation = 1.0", "truncated normals are too narrow" },
+    { "return column % 2 == 0 ? sin(angle) : cos(angle);", "return column % 2 == 0 ? cos(angle) : sin(angle);",
+      "sines and cosines exchanged", tests = "tests/models/test_reformer.c" },
+    { ".stream = LH_STREAM_INIT, .op = (uint32_t)i}", ".stream = LH_STREAM_INIT, .op = 0 * (uint32_t)i}",
+      "all parameters begin with the same numbers", tests = "tests/models/test_initial.c" },
+    { "!param->statistic && (with_embedding || !param->embedding)", "with_embedding || !param->embedding",
+      "statistics count as parameters", tests = "tests/models/test_distilling.c" },
+    { ".decay = rank > 1", ".decay = rank > 0", "gains and biases decay", tests = "tests/harness/train/test_optimizer.c" },
+    { "with_embedding || !param->embedding", "true || with_embedding || !param->embedding",
+      "embeddings count where they should not", tests = "tests/models/test_dai_xl.c tests/lua/test_flops.lua tests/harness/test_command.sh" },
+  },
+  {
+    file = "harness/engine/params_file.c", tests = "tests/models/test_gpt2.c tests/models/test_t5.c",
+    { "y[j * rows + i] = x[i * columns + j];", "y[i * columns + j] = x[i * columns + j]; (void)rows;",
+      "published matrices are not transposed" },
+    { 'prefix[] = "transformer."', 'prefix[] = "transformers."', "files with a prefix are not read" },
+  },
+  {
+    file = "harness/engine/safetensors.c", tests = "tests/harness/engine/test_safetensors.c",
+    { "if (size > 0 && (double)entry->count > most / (double)size) return false;", "", "shapes may overflow" },
+    { "value >= 0 && value <= most", "value <= most", "negative sizes are taken" },
+  },
+  {
+    file = "harness/engine/pool.c", tests = "tests/harness/train/test_session.c",
+    { "pool->stats.device_allocations += 1;", "", "allocations are not counted" },
+  },
+  {
+    file = "harness/engine/swap.c", tests = "tests/harness/engine/test_swap.c tests/harness/train/test_swap_parameters.c",
+    { "if (!g->collected) return fill_zeros(g->gradients);", "", "swapped gradients begin with what lay there" },
+  },
+}

@@ -1,0 +1,66 @@
+local store = "tests/lua/test_store.lua"
+local runner = "tests/lua/test_runner.lua tests/lua/test_divergence.lua tests/lua/test_metrics.lua"
+local whole_run = "tests/harness/test_run.sh"
+return {
+  {
+    file = "harness/lua/longhaul/identity.lua", tests = store .. " tests/lua/test_report.lua tests/lua/test_runner.lua",
+    { "row.label, row.dataset, data_digest, row.model.name,", 'row.label, row.dataset, "", row.model.name,', "identity without the data's digest" },
+    { "row.train:option \"precision\", run.scale, run.device, starts_from", 'row.train:option "precision", "", run.device, starts_from',
+      "identity without the scale" },
+    { "run.scale, run.device, starts_from", 'run.scale, "", starts_from', "identity without the device" },
+    { "class_versions[row.model.name], row.model.text,", '"", row.model.text,', "identity without the model's version" },
+    { "row.task.name, row.task.text, row.train.text,", 'row.task.name, "", row.train.text,', "identity without the task's options" },
+    { "row.task.text, row.train.text,", 'row.task.text, "",', "identity without the training options" },
+    { "table.pack(made.configuration, run.seed, start and start.run_id)", 'table.pack(made.configuration, "", start and start.run_id)',
+      "runs of all seeds have one id" },
+    { "parts[#parts + 1] = source and source.configuration", "", "identity without what a run starts from" },
+    { 'texts[i] = #text .. ":" .. text', "texts[i] = text", "fields run together" },
+    { "math.min(run.seed, seeds)", "1", "every seed starts from the first seed's weights" },
+  },
+  {
+    file = "harness/lua/longhaul/step_times.lua", tests = "tests/lua/test_report.lua tests/lua/test_metrics.lua tests/lua/test_charts.lua " .. store,
+    { "tonumber(record.step_time_ms) / tonumber(self.rounds[record.round][baseline].step_time_ms)",
+      "tonumber(self.rounds[record.round][baseline].step_time_ms) / tonumber(record.step_time_ms)", "relative step time inverted" },
+    { 'return record.busy ~= "yes"', "return true", "rounds on a busy machine count" },
+    { "if a.date ~= b.date then return a.date > b.date end", "if a.date ~= b.date then return a.date < b.date end", "the earliest round counts" },
+    { "all = all and self.rounds[record.round][other] ~= nil", "all = all", "rounds without the baseline are compared" },
+    { "self.rounds[record.round][baseline].step_time_ms", "self.rounds[record.round][baseline].step_time_q1_ms", "the baseline's quartile" },
+  },
+  {
+    file = "harness/lua/longhaul/timing.lua", tests = "tests/lua/test_runner.lua tests/lua/test_metrics.lua " .. whole_run,
+    { "time.tokens_per_step / (time.median_ms / 1000)", "time.tokens_per_step / time.median_ms", "tokens per millisecond" },
+    { "step_time_q1_ms = time.q1_ms", "step_time_q1_ms = time.q3_ms", "the upper quartile in the lower one's place" },
+    { "used > processors * (busy_share * seconds + ticks)", "used < processors * (busy_share * seconds + ticks)", "an idle machine is busy" },
+  },
+  {
+    file = "harness/lua/longhaul/store.lua", tests = store .. " tests/lua/test_report.lua " .. whole_run,
+    { "if tonumber(point.step) <= step then", "if tonumber(point.step) < step then", "a curve loses its last point on resuming" },
+    { "if other.run_id == row.run_id then", "if other.row == row.row then", "a run replaces others of its row" },
+    { 'if text:sub(-1) ~= "\\n" then', 'if text:sub(-1) == "\\n" then', "a torn line of a curve is read" },
+    { "table.move(records, 1, #records, #rows + 1, rows)", "table.move(records, 1, #records, 1, rows)", "step times replace others" },
+    { 'if (row.identity or "") == "" then', 'if row.identity == "0" then', "results of an older longhaul are read" },
+    { "if not before or before.stamp ~= stamp then", "if not before then", "a changed file is not read again" },
+  },
+  {
+    file = "harness/lua/longhaul/runner.lua", tests = runner .. " " .. whole_run,
+    { "record.rsa_gate = sum / #names", "record.rsa_gate = sum", "the sum of gates for their mean", tests = runner .. " tests/lua/test_recurrence.lua tests/models/test_training.lua" },
+    { 'metrics.fill_record(record, "test", test)', 'metrics.fill_record(record, "test", valid)', "the test split's metrics are the validation split's" },
+    { "seed = run.seed, device = run.device,\n  }", "seed = 1, device = run.device,\n  }", "every run trains with the first seed" },
+    { 'record.error and "diverged" or "done"', '"done"', "a run that diverged is done" },
+    { "if keeps_best and p.is_best then", "if keeps_best then", "the last weights are kept for the best" },
+    { "if complete and keeps_best and ranks.exists(best) then", "if complete and keeps_best and not ranks.exists(best) then", "the best weights are not taken back" },
+    { 'metrics.fill_from(record, "model", info)', "", "model metrics are not recorded" },
+    { "core.remove_file(results:checkpoint(run.id))\n  core.remove_file(results:best", "core.remove_file(results:best", "checkpoints of finished runs stay", tests = whole_run },
+    { "if good then return session end", "", "a checkpoint is read and forgotten", tests = "tests/harness/test_run.sh tests/harness/test_kill.sh" },
+  },
+  {
+    file = "harness/lua/longhaul/divergence.lua", tests = "tests/lua/test_divergence.lua",
+    { "math.log(vocabulary, 2) + bits_above_guess", "math.log(vocabulary) + bits_above_guess", "nats are compared with bits" },
+    { "bits and not (bits <= bound)", "bits and bits > bound", "NaN has not diverged" },
+    { "times_zero * zero", "zero", "worse than zero has diverged" },
+  },
+  {
+    file = "harness/lua/longhaul/csv.lua", tests = "tests/lua/test_script.lua tests/lua/test_quote.lua tests/lua/test_store.lua",
+    { '"%.17g"', '"%.6g"', "numbers lose digits" },
+  },
+}

@@ -1,0 +1,65 @@
+local tables = "tests/lua/test_report.lua tests/lua/test_metrics.lua tests/lua/test_divergence.lua"
+local charts = "tests/lua/test_chart_values.lua tests/lua/test_charts.lua tests/lua/test_report.lua"
+return {
+  {
+    file = "harness/report/results.lua", tests = tables .. " tests/lua/test_store.lua",
+    { "if run.scale == scale and run.device == device then", "if run.device == device then", "scales are mixed in a table" },
+    { "if run.scale == scale and run.device == device then", "if run.scale == scale then", "devices are mixed in a table" },
+    { "if run.configuration ~= configuration then", "if run.row ~= runs[1].row then", "runs of other configurations are pooled" },
+    { 'elseif run.status == "done" then', 'elseif run.status ~= "failed" then', "runs that diverged are pooled" },
+    { "spread and spread / math.sqrt(count), count", "spread, count", "a deviation for the standard error" },
+    { "math.sqrt(squares / (#values - 1))", "math.sqrt(squares / #values)", "the deviation of a population" },
+    { 'metrics.better(metric) == "max" and -1 or 1', '1', "the best seed is the one of the least accuracy" },
+    { "local valid, seeds = self:values(row, twin or metric, dataset)", "local valid, seeds = self:values(row, metric, dataset)", "the best seed is chosen by the test split" },
+    { "if b[seed] then list[#list + 1] = a[seed] - b[seed] end", "if b[seed] then list[#list + 1] = b[seed] - a[seed] end", "differences have the wrong sign" },
+    { "if #values < done then return nil end", "", "a mean over some seeds stands for all" },
+  },
+  {
+    file = "harness/report/table.lua", tests = tables,
+    { '(better == "max" and value > best)', '(better == "max" and value < best)', "the best of a max column is the least" },
+    { '(better == "min" and value < best)', '(better == "min" and value > best)', "the best of a min column is the largest" },
+    { "deviation = value and printed and value - printed", "deviation = value and printed and printed - value", "deviations from the paper have the wrong sign" },
+    { "(options.best or {})[column.metric] or metrics.better(column.metric)", "metrics.better(column.metric)", "a table's own best is ignored" },
+    { "row.cells[index].best = best ~= nil and row.cells[index].measured == best", "row.cells[index].best = best ~= nil", "every cell is marked as the best" },
+  },
+  {
+    file = "harness/report/published.lua", tests = tables,
+    { 'record.unit == "validation" and "valid_word_perplexity" or "word_perplexity"', 'record.unit == "validation" and "word_perplexity" or "valid_word_perplexity"',
+      "validation and test are swapped" },
+    { 'if record.metric == "accuracy" and record.unit == "percent" then return record.metric, 0.01 end',
+      'if record.metric == "accuracy" and record.unit == "percent" then return record.metric, 1 end', "percent unscaled" },
+    { '{ "parameters", 1e6 }', '{ "parameters", 1e3 }', "millions are thousands" },
+    { 'if record.unit == "valid" then return "valid_" .. record.metric, 1 end', "", "validation values stand as test values" },
+    { "spread and spread * factor", "spread", "published deviations are not scaled" },
+    { 'horizon and record.dataset .. " " .. horizon or record.dataset', "record.dataset", "horizons fall on one column" },
+  },
+  {
+    file = "harness/report/chart.lua", tests = charts,
+    { "{ at, value, value - (spread or 0), value + (spread or 0) }", "{ at, at, value - (spread or 0), value + (spread or 0) }", "a sweep draws its abscissa" },
+    { "local low, high = value - (spread or 0), value + (spread or 0)", "local low, high = value, value + (spread or 0)", "bars without a lower end" },
+    { "list[#list + 1] = { #labels, value, low, high,", "list[#list + 1] = { #labels, high, low, high,", "bars as high as their upper end" },
+  },
+  {
+    file = "harness/report/boxes.lua", tests = charts,
+    { "median = quantile(sorted, 0.5)", "median = quantile(sorted, 0.25)", "the median of a box" },
+    { "1.5 * (box.q3 - box.q1)", "3 * (box.q3 - box.q1)", "whiskers twice as long" },
+  },
+  {
+    file = "harness/report/exponents.lua", tests = "tests/lua/test_report.lua tests/lua/test_charts.lua",
+    { "(n * sxy - sx * sy) / spread", "(n * sxy + sx * sy) / spread", "the slope of a fit" },
+  },
+  {
+    file = "harness/report/recurrence.lua", tests = "tests/lua/test_recurrence.lua",
+    { "head.gamma ^ power * wave(power * head.theta)", "head.gamma * wave(power * head.theta)", "waves do not decay" },
+    { "lag % head.dilation ~= 0", "lag % head.dilation == 1", "dilated heads see every lag" },
+  },
+  {
+    file = "harness/report/quote.lua", tests = "tests/lua/test_quote.lua",
+    { '["&"] = "&amp;", ["<"] = "&lt;"', '["&"] = "&", ["<"] = "&lt;"', "ampersands are not escaped" },
+    { 'return would_run(text) and "\'" .. text or text', "return text", "a spreadsheet runs what a label says" },
+  },
+  {
+    file = "harness/lua/longhaul/metrics.lua", tests = tables,
+    { '{ "bits_per_byte", "bits/byte", unit = "bit", digits = 3, better = "min"', '{ "bits_per_byte", "bits/byte", unit = "bit", digits = 3, better = "max"', "more bits per byte are better" },
+  },
+}

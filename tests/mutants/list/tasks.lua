@@ -1,0 +1,81 @@
+return {
+  {
+    file = "harness/train/regular_language.c", tests = "tests/harness/train/test_regular_language.c",
+    { "task->bin[0] = (part){&task->drawn[0], train, evaluate};", "task->bin[0] = (part){&task->drawn[0], 0, evaluate};",
+      "test bin 0 is training strings" },
+    { "task->valid = (part){&task->drawn[0], train + evaluate, evaluate};",
+      "task->valid = (part){&task->drawn[0], train, evaluate};", "the validation split is test bin 0" },
+    { "if (task->next >= task->train.count) task->next = 0;", "if (task->next > task->train.count) task->next = 0;",
+      "an epoch may end with an empty batch" },
+    { "i < LH_LETTERS * length ? LH_R(1) : LH_R(0)", "LH_R(1) + 0 * (real)i", "padding counts" },
+    { "return brackets ? (published){100, 5000, 1000} : (published){50, 10000, 2000};",
+      "return brackets ? (published){100, 10000, 2000} : (published){50, 10000, 2000};", "bracket languages have twice the strings",
+      tests = "tests/harness/train/test_regular_language.c tests/lua/test_settings.lua" },
+  },
+  {
+    file = "harness/train/forecasting.c", tests = "tests/harness/train/test_forecasting.c",
+    { "of->first += of->count - limit;", "of->first += 0;", "limit_windows keeps the earliest windows" },
+    { "range.begin > task->seq_len ? range.begin - task->seq_len : 0", "range.begin", "a split's first windows are not observed before it" },
+    { "task->sampler == SEQUENTIAL ? task->rows : 0", "0", "sequential windows have no stride" },
+  },
+  {
+    file = "harness/train/tracking.c", tests = "tests/harness/train/test_tracking.c",
+    { "label != LH_UNLABELLED ? LH_R(1) : LH_R(0)", "LH_R(1)", "unlabelled steps are predicted" },
+    { "if (s->again) return index % s->count;", "if (s->again) return 0;", "every episode is the first one" },
+  },
+  {
+    file = "harness/train/sequences.c", tests = "tests/harness/train/test_sequences.c",
+    { "source->split == LH_TRAIN ? task->train_seed : task->data_seed", "task->data_seed; (void)source; (void)task->train_seed",
+      "training words are those of the evaluation" },
+  },
+  {
+    file = "harness/train/defect.c", tests = "tests/harness/train/test_defect.c",
+    { "const bool labelled = t == function->count - 1;", "const bool labelled = t >= 0 && t < function->count;", "every token is answered" },
+    { "training || t == ANSWER ? LH_R(1) : LH_R(0)", "LH_R(1) + 0 * (real)training", "evaluation scores more than the answer" },
+  },
+  {
+    file = "harness/train/translation.c", tests = "tests/harness/train/test_translation.c",
+    { "b->tokens[first + t] = t > 0 && predicts ? pair->target[t - 1] : 0;", "b->tokens[first + t] = predicts ? pair->target[t] : 0;",
+      "the decoder reads what it is to predict" },
+    { "predicts ? LH_R(1) : LH_R(0)", "LH_R(1)", "padding is predicted" },
+    { "task->epoch += 1;", "", "every epoch has the same order" },
+  },
+  {
+    file = "harness/train/language_model.c", tests = "tests/harness/train/test_language_model.c",
+    { "split == LH_TRAIN && choice == QUARTER ? quarter : length", "choice == QUARTER ? quarter : length; (void)split",
+      "evaluation reads every token four times" },
+  },
+  {
+    file = "harness/train/beam.c", tests = "tests/harness/train/test_beam.c",
+    { "s->most = 2 * spec->beam;", "s->most = spec->beam;", "a beam may run dry" },
+    { "(double)x[i] > highest ? (double)x[i] : highest", "highest", "log-probabilities overflow" },
+  },
+  {
+    file = "harness/train/bleu.c", tests = "tests/harness/train/test_bleu.c",
+    { "hypothesis < reference ? 1.0 - reference / hypothesis : 0.0", "0.0 * (hypothesis - reference)", "no brevity penalty" },
+    { "unmatched *= 2.0;", "", "one smoothing for all orders" },
+    { "log(matches / (double)counts->total[n]) / LH_BLEU_ORDER", "log(matches / (double)counts->total[n])", "a sum of orders for their mean" },
+  },
+  {
+    file = "harness/train/length_plan.c", tests = "tests/harness/train/test_length_plan.c",
+    { "batches += (items + rows - 1) / rows;", "batches += items / rows;", "the last short batch is dropped" },
+  },
+  {
+    file = "harness/train/generator.c", tests = "tests/harness/train/test_generator.c",
+    { "g->position += count;", "", "a cache is written at the same place" },
+    { "return g->overlap > 0 ? run(g, g->last, g->overlap) : LH_OK;", "return LH_OK;", "a new window does not see its overlap" },
+  },
+  {
+    file = "harness/train/buckets.c", tests = "tests/harness/train/test_buckets.c",
+    { "find(buckets, gradient->offset)->open -= 1;", "find(buckets, gradient->offset)->open -= 2;", "a bucket leaves before it is full" },
+  },
+  {
+    file = "harness/train/adaptive_softmax.c", tests = "tests/models/test_dai_xl.c",
+    { "output->cutoff[0] + output->clusters - 1 - i", "output->cutoff[0] + i", "clusters stand in order" },
+    { "all->weight == NULL || all->weight[t] > 0", "all->weight == NULL || all->weight[t] >= 0", "tokens without weight count" },
+  },
+  {
+    file = "harness/train/snapshot.c", tests = "tests/harness/train/test_snapshot.c",
+    { 'if (header.body_bytes < expected) return corrupt(path, "bytes after its end");', "", "a checkpoint may be too long" },
+  },
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Runs the mistakes of tests/mutants/list: `make mutants` builds first and calls this.
+#
+#   tests/mutants/run.sh FOLDER       copies of the tree, logs and results.csv go to FOLDER
+#
+# ONLY=pattern chooses; JOBS=2 at a time, each in a copy of its own. Mistakes that FOLDER/results.csv
+# has as caught are not run again, so that a run can be stopped and goes on; FRESH=1 begins again.
+set -eu
+folder=$1
+jobs=${JOBS:-2}
+export results=$folder/results.csv folder
+COMMIT=$(git describe --always --dirty 2>/dev/null || echo unknown)
+# Threads wait without burning the other copies' processor.
+export COMMIT OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
+unset LONGHAUL_DATA MAKEFLAGS MAKELEVEL
+mkdir -p "$folder"
+if [ -n "${FRESH:-}" ]; then rm -f "$results"; fi
+lua5.4 tests/mutants/run.lua check
+
+# The sources as they are; what was built there before is kept, newer than them.
+copy_tree() {
+    local tree=$1 variant
+    mkdir -p "$tree"
+    find "$tree" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+    git ls-files -z --cached --others --exclude-standard | xargs -0 cp -a --parents -t "$tree" 2>/dev/null || true
+    mkdir -p "$tree/build"
+    cp -a build/config.mk build/probes "$tree/build"
+    for variant in werror sim-werror double-werror; do
+        if [ -d "build/$variant" ] && [ ! -d "$tree/build/$variant" ]; then cp -a "build/$variant" "$tree/build"; fi
+    done
+}
+for ((slot = 0; slot < jobs; slot++)); do copy_tree "$folder/tree$slot"; done
+
+# A test that is red without a mistake says nothing about one.
+each() {
+    xargs -r -d '\n' -n 1 -P "$jobs" --process-slot-var=slot bash -c "$1" run
+}
+# shellcheck disable=SC2016  # the inner shell expands them
+lua5.4 tests/mutants/run.lua tests "$results" |
+    each 'lua5.4 tests/mutants/run.lua green "$folder/tree$slot" "$1"'
+# shellcheck disable=SC2016
+lua5.4 tests/mutants/run.lua pending "$results" |
+    each 'lua5.4 tests/mutants/run.lua one "$folder/tree$slot" "$results" "$1"'
+lua5.4 tests/mutants/run.lua sum "$results"
