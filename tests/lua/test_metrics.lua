@@ -378,5 +378,29 @@ t.test("a run's row has what was scored on both splits", function()
   t.equal(tonumber(points[2].test_accuracy_bin1), tonumber(row.accuracy_bin1))
 end)
 
+t.test("what a row says of its model is counted by hand", function()
+  local row = store.at(folder, "timed"):rows()[1]
+  t.equal(row.row, "narrow")
+  -- embedding; inputs, cells and biases of four gates of eight cells; head
+  t.equal(tonumber(row.parameters), 260 * 4 + 4 * 32 + 8 * 32 + 32 + 8 * 260 + 260)
+  t.equal(tonumber(row.flops_per_token), 2 * (4 * 32 + 8 * 32 + 8 * 260))
+  t.equal(tonumber(row.state_bytes), 2 * 8 * 4)
+end)
+
+t.test("the gate of a row is the mean of its layers'", function()
+  local bench = lh.experiment "gated"
+  bench:row { "r", dataset = "books", task = examples.language_model[2], train = lh.train { steps = 6, optimizer = "sgd",
+    momentum = 0, rate = 1, warmup = 0, schedule = "constant" }, model = lh.models.slide { layers = 3, width = 16, heads = 4,
+    window = 16, dropout = 0, rsa = { kinds = { 2, 1, 1, 0, 0, 0 } } } }
+  t.equal(runner.run(bench, settings), 0)
+  local row, gates = store.at(folder, "gated"):rows()[1], {}
+  for name, value in pairs(store.at(folder, "gated"):read_probes(row.run_id)) do
+    if name:find "_rsa_gate$" then gates[#gates + 1] = value end
+  end
+  t.equal(#gates, 3)
+  t.check(gates[1] ~= gates[2], "gates differ")
+  t.near(tonumber(row.rsa_gate), (gates[1] + gates[2] + gates[3]) / 3, 1e-12)
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()
