@@ -7,6 +7,27 @@ return {
     { "status = task->class->cursor_set(task->instance, cursor, words);", "status = LH_OK;",
       "measuring memory moves the training data on" },
     { "i < 2; ++i", "i < 1; ++i", "inference memory without carried state" },
+    { "SUMS + 2 * (size_t)group", "SUMS + (size_t)group", "groups share their counts", tests = "tests/harness/train/test_regular_language.c" },
+    { "g < sum->groups && present > 1", "g < sum->groups && present > 0", "one group alone is told of, too", tests = "tests/harness/train/test_regular_language.c" },
+    { "group < 0 || group >= sum->groups", "group < 0", "a group that nobody named", tests = "tests/harness/train/test_regular_language.c" },
+    { "sum->sums, SUMS + 2 * sum->groups", "sum->sums, SUMS", "ranks keep their strings to themselves", tests = "tests/harness/test_ranks.sh" },
+  },
+  {
+    file = "harness/train/metrics.c", tests = "tests/harness/train/test_evaluate.c",
+    { "if (index == LH_METRICS)", "if (index > LH_METRICS)", "one metric more than there is room for" },
+    { "strlen(name) >= LH_METRIC_NAME", "strlen(name) > LH_METRIC_NAME", "a name loses its last letter" },
+    { "if (index == metrics->count) metrics->count += 1;", "metrics->count += 1;", "a metric that is set twice counts twice" },
+  },
+  {
+    file = "harness/train/matrix_rate.c", tests = "tests/harness/train/test_matrix_rate.c",
+    { "*out = 2.0 *", "*out = 1.0 *", "a multiplication and an addition are one operation" },
+    { "*best = fmin(*best, taken)", "*best = taken", "the last product counts" },
+    { "best < long_enough", "best > long_enough", "short products are precise" },
+  },
+  {
+    file = "harness/engine/state.c", tests = "tests/models/test_models.c:state_bytes_by_hand",
+    { "elements * (int64_t)sizeof(real) + count", "elements * (int64_t)sizeof(real)", "rings have no count" },
+    { "elements *= spec->shape[i];\n    const", "elements += spec->shape[i];\n    const", "the sizes of a state are added" },
   },
   {
     file = "harness/train/trainer.c", tests = "tests/harness/train/test_session.c",
