@@ -15,8 +15,8 @@ CUDA     ?=#                     1: with the CUDA kernels; 0: without; sim: with
 #                                of a GPU; empty: 1 where there are both nvcc and a GPU
 CUDA_ARCHITECTURES ?= 80 90#     compiled for; newer cards translate the last one
 # Probes, each found by itself; `no` leaves a part out, flags or a program are taken as given:
-# OPENMP BLAS LUA CSV CJSON XXHASH PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
-PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON XXHASH PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
+# OPENMP BLAS LUA CSV CJSON ZLIB XXHASH PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
+PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON ZLIB XXHASH PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
 # What the targets work on:
 PAPER    ?= brt#                 reproduce-table1: a paper, or all
 SCALE    ?= small#               smoke, small, medium, gpu, paper
@@ -372,7 +372,7 @@ reproduce-table1: $(program) ## Measure the main table of PAPER at SCALE
 	$(foreach paper,$(asked),$(call reproduce,$(paper)))
 
 # What the C sources include of others.
-bundled_headers := cblas.h openblas_config.h lua.h lauxlib.h lualib.h csv.h cjson/cJSON.h xxhash.h \
+bundled_headers := cblas.h openblas_config.h lua.h lauxlib.h lualib.h csv.h cjson/cJSON.h zlib.h xxhash.h \
     $(if $(filter yes,$(PCRE2_FOUND)),pcre2.h) \
     $(if $(filter yes,$(SENTENCEPIECE_FOUND)),sentencepiece_processor.h sentencepiece_trainer.h)
 deps-bundle: $(program) ## Gather what is linked into $(O)/deps, for make DEPS= on a machine without it

@@ -225,6 +225,11 @@ C
 int main(void) { cJSON *j = cJSON_Parse("[1]"); int bad = !j; cJSON_Delete(j);
 return puts(cJSON_Version()) < 0 || bad; }
 C
+    library zlib "${ZLIB:-}" zlib1g-dev "no compressed corpora" required "$(flags_of zlib)" "-lz" <<'C'
+#include <stdio.h>
+#include <zlib.h>
+int main(void) { return puts(zlibVersion()) < 0 || crc32(0, (const unsigned char *)"a", 1) != 0xe8b7be43; }
+C
     library xxHash "${XXHASH:-}" libxxhash-dev "no run identities" required \
         "$(flags_of libxxhash)" "-lxxhash" <<'C'
 #include <stdio.h>

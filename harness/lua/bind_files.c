@@ -12,6 +12,7 @@
 
 #include "datasets/corpus.h"
 #include "datasets/digest.h"
+#include "datasets/json_lines.h"
 #include "harness/engine/atomic_file.h"
 #include "harness/lua/bind.h"
 
@@ -265,6 +266,33 @@ static int list_folder(lua_State *lua) {
     return 1;
 }
 
+/* file_identity(path) -> text that all paths of a file or a folder share; nil where there is none.
+ */
+static int file_identity(lua_State *lua) {
+    struct stat status;
+    char text[64];
+    if (stat(luaL_checkstring(lua, 1), &status) != 0) return 0;
+    (void)snprintf(text, sizeof text, "%llu:%llu", (unsigned long long)status.st_dev,
+                   (unsigned long long)status.st_ino);
+    lua_pushstring(lua, text);
+    return 1;
+}
+
+static lh_status count_line(void *to, const lh_json_line *line) {
+    if (!cJSON_IsObject(line->value) && !cJSON_IsArray(line->value))
+        return lh_json_line_refuse(line, "neither an object nor an array of turns");
+    *(lua_Integer *)to += 1;
+    return LH_OK;
+}
+
+/* json_lines(path) -> how many documents; an error with its line where one is none. */
+static int json_lines(lua_State *lua) {
+    lua_Integer count = 0;
+    lh_lua_check(lua, lh_json_lines_read(luaL_checkstring(lua, 1), count_line, &count));
+    lua_pushinteger(lua, count);
+    return 1;
+}
+
 static int remove_file(lua_State *lua) {
     lua_pushboolean(lua, unlink(luaL_checkstring(lua, 1)) == 0);
     return 1;
@@ -372,6 +400,8 @@ const luaL_Reg lh_lua_files[] = {{"read_csv", read_csv},
                                  {"make_folder", make_folder},
                                  {"list_folder", list_folder},
                                  {"remove_file", remove_file},
+                                 {"file_identity", file_identity},
+                                 {"json_lines", json_lines},
                                  {"data_folders", data_folders},
                                  {"cache_folder", cache_folder},
                                  {"lock", lock},

@@ -22,14 +22,51 @@ succeeds "lists the generators" "generate:books" "$LONGHAUL_BIN" data list
 fails 1 "suggests the nearest corpus" "did you mean 'enwik8'?" "$LONGHAUL_BIN" data fetch enwik9
 fails 1 "a download that fails says so" "goes on with it" fetch missing.txt nil
 succeeds "a download is kept" "small.txt" fetch small.txt nil
-fails 1 "a wrong sum is refused" "sha256 is" fetch small.txt '"00"'
+kept=$XDG_CACHE_HOME/longhaul/small/small.txt
+fails 1 "a file that changed since is refused" "delete the file and fetch again" fetch small.txt '"00"'
+succeeds "and stays" "some text" cat "$kept"
 succeeds "and again is no download" "small.txt" fetch small.txt nil
+rm "$kept" # its note stays
+printf 'other text\n' >"$scratch/remote/small.txt"
+succeeds "what was noted of a file that has gone says nothing of the next" "noted: none is known" fetch small.txt nil
+rm "$kept"
+fails 1 "a bad first download is taken away" "the file was removed" fetch small.txt '"00"'
+quietly 1 "so that it is never trusted" test -e "$kept"
+printf 'some text\n' >"$scratch/remote/small.txt"
+succeeds "and the same command fetches again" "small.txt" fetch small.txt nil
 printf 'changed\n' >"$XDG_CACHE_HOME/longhaul/small/small.txt"
 fails 1 "a changed file is noticed" "expected" fetch small.txt nil
 rm "$XDG_CACHE_HOME/longhaul/small/"*
 printf 'SOME' >"$XDG_CACHE_HOME/longhaul/small/small.txt.part" # its capitals show that it was kept
 sum=$(printf 'SOME text\n' | sha256sum | cut -d ' ' -f 1)
 succeeds "a broken download goes on where it stopped" "$sum" fetch small.txt "\"$sum\""
+
+# verify SUM: compares what was fetched
+verify() {
+    "$LONGHAUL_BIN" lua <(cat <<LUA
+local sources = {{ name = "small", licence = "none", files = {{ url = "file:///x", file = "small.txt", sha256 = $1 }} }}
+if not require("longhaul.data").verify(nil, sources) then os.exit(1) end
+LUA
+    )
+}
+succeeds "verify finds what was published" "small.txt  as published" verify "\"$sum\""
+succeeds "or what was fetched first" "as first fetched; no sha256 is known" verify nil
+printf 'changed\n' >"$kept"
+fails 1 "and what has changed" "small.txt  has CHANGED" verify nil
+rm "$kept"
+fails 1 "or has gone" "small.txt  is missing" verify nil
+quietly 0 "verify of nothing fetched" "$LONGHAUL_BIN" data verify
+succeeds "the list says which sums are known" "wikitext-103 (Wikipedia text, CC BY-SA; sha256 known)" "$LONGHAUL_BIN" data list
+succeeds "and which are not" "no sha256 is known" "$LONGHAUL_BIN" data list
+succeeds "or of some files only" "sha256 known of 2 of 3 files" "$LONGHAUL_BIN" data list
+(cd "$scratch" && head -c 200000000 /dev/zero >zeros && { python3 -c 'import zipfile; zipfile.ZipFile("remote/bomb.zip", "w", zipfile.ZIP_DEFLATED).write("zeros")'; rm zeros; })
+fetch_bomb() {
+    "$LONGHAUL_BIN" lua <(cat <<LUA
+require("longhaul.data").fetch("bomb", {{ name = "bomb", licence = "none", files = {{ url = "file://$scratch/remote/bomb.zip", file = "bomb.zip", unpack = "unzip" }} }})
+LUA
+    )
+}
+fails 1 "an archive that would fill the disk is not unpacked" "bomb.zip: unpacks to 200000000 bytes, more than a hundred times" fetch_bomb
 
 # Weights in PyTorch's format become safetensors; a Python of our own stands in for one that has torch.
 fetch_weights() {
@@ -69,8 +106,44 @@ fails 1 "and names a line without the field" "jsonl: line 1: no field 'text'" "$
 printf 'no JSON\n' >"$scratch/mixed/notes.jsonl"
 printf 'text\n' >"$scratch/mixed/readme"
 succeeds "JSON lines among other files are text" "2 documents" "$LONGHAUL_BIN" data import "$scratch/mixed" --name mixed
-succeeds "and are called so" "notes.jsonl.txt" find "$XDG_CACHE_HOME/longhaul/mixed" -type f
+succeeds "and are called so" "notes.jsonl-" find "$XDG_CACHE_HOME/longhaul/mixed" -type f
 fails 1 "names a missing file" "no such file" "$LONGHAUL_BIN" data import "$scratch/nowhere.jsonl"
 fails 2 "wants an action" "no action" "$LONGHAUL_BIN" data lsit
+
+
+# Documents keep apart whatever their files are called, and a tree that links to itself is read once.
+mkdir -p "$scratch/names/a" "$scratch/names/deep"
+for name in a/b.txt a_b.txt 'a b.txt' a-b.txt deep/x.jsonl x.jsonl.txt; do printf 'text of %s\n' "$name" >"$scratch/names/$name"; done
+printf 'text\n' >"$scratch/names/x.jsonl"
+ln -s .. "$scratch/names/a/up"
+ln -s ../a "$scratch/names/deep/side"
+succeeds "every file is a document" "7 documents" "$LONGHAUL_BIN" data import "$scratch/names" --name names
+count() { find "$XDG_CACHE_HOME/longhaul/$1" -type f | wc -l; }
+succeeds "of its own" "7" count names
+cp -r "$scratch/names" "$scratch/moved"
+succeeds "also where the tree lies elsewhere" "7 documents" "$LONGHAUL_BIN" data import "$scratch/moved" --name names
+succeeds "with the same names" "7" count names
+for name in '' . .. ../../x /x a/b -x .x; do
+    fails 1 "'$name' is no name for a corpus" "is no name for a corpus" "$LONGHAUL_BIN" data import "$scratch/names" "--name=$name"
+done
+quietly 1 "nothing was written outside" test -e "$XDG_CACHE_HOME/x"
+mkdir -p "$scratch/empty/inner" "$scratch/blank"
+fails 1 "an empty folder is an error" "there is no file in it" "$LONGHAUL_BIN" data import "$scratch/empty"
+printf '\0' >"$scratch/blank/x"
+fails 1 "and so is one without text" "there is no text in it" "$LONGHAUL_BIN" data import "$scratch/blank"
+printf '{"text": "good"}\n{"text": bad}\n' >"$scratch/bad.jsonl"
+fails 1 "a line that is no JSON is named" "bad.jsonl: line 2, column" "$LONGHAUL_BIN" data import "$scratch/bad.jsonl"
+printf '{"text": "good"}\n7\n' >"$scratch/seven.jsonl"
+fails 1 "and one that is no document" "seven.jsonl: line 2: neither an object nor an array" "$LONGHAUL_BIN" data import "$scratch/seven.jsonl"
+quietly 1 "nothing of it is kept" test -e "$XDG_CACHE_HOME/longhaul/bad"
+gzip -k "$scratch/talk.jsonl"
+cat "$scratch/talk.jsonl.gz" "$scratch/talk.jsonl.gz" >"$scratch/twice.jsonl.gz"
+succeeds "all members of a gzip file are read" "400 documents" "$LONGHAUL_BIN" data import "$scratch/twice.jsonl.gz"
+head -c 300 "$scratch/talk.jsonl.gz" >"$scratch/cut.jsonl.gz"
+fails 1 "a truncated one is named" "cut.jsonl.gz: cannot be unpacked" "$LONGHAUL_BIN" data import "$scratch/cut.jsonl.gz"
+cp "$scratch/talk.jsonl" "$scratch/plain.jsonl.gz"
+fails 1 "and one that is none" "plain.jsonl.gz: cannot be unpacked" "$LONGHAUL_BIN" data import "$scratch/plain.jsonl.gz"
+head -c 200000000 /dev/zero | gzip -1 >"$scratch/bomb.jsonl.gz"
+fails 1 "one that would fill the memory is not unpacked" "bomb.jsonl.gz: unpacks to more than" "$LONGHAUL_BIN" data import "$scratch/bomb.jsonl.gz"
 
 finish

@@ -21,7 +21,7 @@ local rules = {
 local libraries = {
   { "^cblas", "kernels/", "harness/run/rate.c" }, { "^openblas", "kernels/" },
   { "^lua", "harness/lua/", "harness/main.c" }, { "^lauxlib", "harness/lua/", "harness/main.c" },
-  { "^sentencepiece", "datasets/" }, { "^mpi", "harness/run/" }, { "^nccl", "harness/run/" },
+  { "^sentencepiece", "datasets/" }, { "^zlib", "datasets/" }, { "^mpi", "harness/run/" }, { "^nccl", "harness/run/" },
 }
 
 local function rule_of(path)

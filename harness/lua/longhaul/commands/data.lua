@@ -9,6 +9,9 @@ local actions = {
     end
     require("longhaul.data").fetch(rest[2])
   end,
+  verify = function(rest)
+    return not require("longhaul.data").verify(rest[2]) and command.failed or command.ok
+  end,
   import = function(rest, values)
     if not rest[2] then command.misuse("data import needs a folder or a FILE.jsonl") end
     require("longhaul.data").import(rest[2], values.name, { join_folders = values["join-folders"] })
@@ -18,15 +21,15 @@ local actions = {
 local function data(values, rest)
   local action = actions[rest[1] or "list"]
   if not action then
-    command.misuse(("no action '%s'; there are: list, fetch, import"):format(rest[1]))
+    command.misuse(("no action '%s'; there are: list, fetch, verify, import"):format(rest[1]))
   end
-  action(rest, values)
+  return action(rest, values)
 end
 
 return {
   {
-    name = "data", summary = "list, fetch and import corpora", run = data, most = 2,
-    usage = "data [list | fetch NAME | import DIR|FILE.jsonl [--name NAME] [--join-folders]]",
+    name = "data", summary = "list, fetch, verify and import corpora", run = data, most = 2,
+    usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE.jsonl [--name NAME] [--join-folders]]",
     options = {
       { "name=", "name of the imported corpus (default: the folder's or file's)", "NAME" },
       { "join-folders", "one document per folder instead of per file" },
