@@ -1,4 +1,5 @@
 /* Parameters to and from weight files. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,12 +198,26 @@ static lh_status find_sources(const lh_params *params, const lh_safetensors *fil
     return LH_OK;
 }
 
-static lh_status load_value(const lh_param *param, const source *from) {
+/* Training that went wrong, or a damaged file: every number made of such weights would be one. */
+static lh_status check_finite(const char *path, const source *from, const real *values,
+                              int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        if (!isfinite(values[i]))
+            return lh_fail(LH_EFORMAT, "%s: tensor %s: element %lld is %g", path, from->entry->name,
+                           (long long)i, (double)values[i]);
+    }
+    return LH_OK;
+}
+
+static lh_status load_value(const lh_param *param, const char *path, const source *from) {
     const size_t bytes = (size_t)param->count * sizeof(real);
     real *host = lh_allocate(bytes), *turned = from->transposed ? lh_allocate(bytes) : NULL;
     lh_status status = host != NULL && (turned != NULL || !from->transposed) ? LH_OK : LH_EMEMORY;
     if (status == LH_OK) {
         lh_safetensors_convert(from->entry, host);
+        status = check_finite(path, from, host, param->count);
+    }
+    if (status == LH_OK) {
         if (turned != NULL) transpose(param->shape[1], param->shape[0], host, turned);
         status = lh_tensor_write(param->value, turned != NULL ? turned : host, param->count);
     }
@@ -220,7 +235,8 @@ lh_status lh_params_load(lh_params *params, const char *path, const lh_tensor_na
     lh_status status =
         sources != NULL ? find_sources(params, file, path, names, partly, sources) : LH_EMEMORY;
     for (int i = 0; i < count && status == LH_OK; ++i) {
-        if (sources[i].entry != NULL) status = load_value(lh_params_at(params, i), &sources[i]);
+        if (sources[i].entry != NULL)
+            status = load_value(lh_params_at(params, i), path, &sources[i]);
     }
     free(sources);
     lh_safetensors_close(file);

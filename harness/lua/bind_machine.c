@@ -1,4 +1,5 @@
 /* The machine, the clock, the terminal, and a forward pass written to a file. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,20 @@ static int32_t *new_integers(lua_State *lua, int64_t count) {
     return lua_newuserdatauv(lua, (size_t)(count + 1) * sizeof(int32_t), 0);
 }
 
+/* Rows of Lua are tables; how long one says it is (__len) is no matter. */
+static int64_t length_of(lua_State *lua, int index) {
+    enum { MOST = 1 << 24 };
+    const lua_Unsigned length = lua_rawlen(lua, index);
+    if (length > MOST) (void)luaL_error(lua, "more than %d rows or tokens", MOST);
+    return (int64_t)length;
+}
+
+static int32_t token_at_top(lua_State *lua) {
+    const lua_Integer token = luaL_checkinteger(lua, -1);
+    if (token < 0 || token > INT32_MAX) (void)luaL_error(lua, "token %I is out of range", token);
+    return (int32_t)token;
+}
+
 /* Field `name` of the table at 1, {{...}, ...}; NULL values when it is absent. */
 static integer_rows rows_of(lua_State *lua, const char *name) {
     integer_rows made = {0};
@@ -197,12 +212,12 @@ static integer_rows rows_of(lua_State *lua, const char *name) {
     if (lua_isnil(lua, -1)) return made;
     luaL_checktype(lua, -1, LUA_TTABLE);
     const int table = lua_gettop(lua);
-    made.rows = luaL_len(lua, table);
+    made.rows = length_of(lua, table);
     made.counts = new_integers(lua, made.rows);
     for (int64_t r = 0; r < made.rows; ++r) {
         lua_geti(lua, table, r + 1);
         luaL_checktype(lua, -1, LUA_TTABLE);
-        made.counts[r] = (int32_t)luaL_len(lua, -1);
+        made.counts[r] = (int32_t)length_of(lua, -1);
         if (made.counts[r] > made.length) made.length = made.counts[r];
         lua_pop(lua, 1);
     }
@@ -212,7 +227,7 @@ static integer_rows rows_of(lua_State *lua, const char *name) {
         lua_geti(lua, table, r + 1);
         for (int64_t t = 0; t < made.counts[r]; ++t) {
             lua_geti(lua, -1, t + 1);
-            made.values[r * made.length + t] = (int32_t)luaL_checkinteger(lua, -1);
+            made.values[r * made.length + t] = token_at_top(lua);
             lua_pop(lua, 1);
         }
         lua_pop(lua, 1);
@@ -227,13 +242,18 @@ static void read_vectors(lua_State *lua, const char *path, lh_forward_spec *spec
     real *vectors = lua_newuserdatauv(lua, (size_t)(array.count + 1) * sizeof *vectors, 0);
     const bool good =
         array.rank == 3 && array.reals != NULL && array.shape[2] == spec->setup.input_features;
-    for (int64_t i = 0; good && i < array.count; ++i)
-        vectors[i] = (real)array.reals[i];
+    int64_t finite = 0;
+    for (; good && finite < array.count && isfinite(array.reals[finite]); ++finite)
+        vectors[finite] = (real)array.reals[finite];
+    const bool whole = finite == array.count;
     spec->rows = array.shape[0];
     spec->length = array.shape[1];
     spec->vectors = vectors;
     lh_npy_clear(&array);
-    if (good) return;
+    if (good && whole) return;
+    if (good)
+        lh_lua_check(lua, lh_fail(LH_EFORMAT, "%s: element %lld is no finite number", path,
+                                  (long long)finite));
     lh_lua_check(lua, lh_fail(LH_EFORMAT, "%s: no array of reals [rows][length][%lld]", path,
                               (long long)spec->setup.input_features));
 }

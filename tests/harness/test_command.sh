@@ -98,6 +98,38 @@ LUA
 fails 1 "forward without a source" "t5 needs a source" "${encoder[@]}" --tokens "$scratch/target" --out "$scratch/none.npy"
 fails 1 "forward with other rows of sources" "1 rows of tokens, 2 of the source" "${encoder[@]}" --tokens "$scratch/target" \
     --source "$scratch/sources" --out "$scratch/none.npy"
+# Files that hold no tokens, or no weights.
+printf '4294967297\n' >"$scratch/wide"
+printf -- '-1\n' >"$scratch/negative"
+: >"$scratch/nothing"
+npy() { # NAME DTYPE SHAPE VALUES...
+    python3 - "$scratch/$1.npy" "$2" "$3" "${@:4}" <<'PY'
+import struct, sys
+path, kind, shape, values = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
+text = "{'descr': '<%s', 'fortran_order': False, 'shape': %s, }" % (kind, shape)
+text += " " * (-(len(text) + 11) % 64) + "\n"
+form, to = ("q", int) if kind == "i8" else ("d", float)
+open(path, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + b"".join(struct.pack("<" + form, to(v)) for v in values))
+PY
+}
+npy flat i8 "(3,)" 1 2 3
+npy reals f8 "(1, 3)" 1 2 3
+npy wide i8 "(1, 2)" 1 4294967297
+npy good i8 "(1, 3)" 1 2 3
+reads() { "$longhaul" forward --model lstm --options 'width=4 hidden=4' --vocabulary 11 --tokens "$scratch/$1" --out "$scratch/read.npy"; }
+fails 1 "a token beyond 32 bits" "wide:1: token 4294967297 is out of range" reads wide
+fails 1 "a negative token" "negative:1: token -1 is out of range" reads negative
+fails 1 "a file without tokens" "nothing: there are no tokens in it" reads nothing
+fails 1 "tokens of one axis" "flat.npy: tokens are an array [rows][length], not one of 1 axes" reads flat.npy
+fails 1 "tokens that are reals" "reals.npy: tokens are integers" reads reals.npy
+fails 1 "an array of wide tokens" "token 4294967297 is out of range" reads wide.npy
+quietly 0 "an array of tokens" reads good.npy
+trained() { "$longhaul" "$1" --model lstm --options 'width=4 hidden=4' --task-options 'name=generate:books documents=3 document_bytes=300 segment=8 batch=1' "${@:2}"; }
+succeeds "weights to spoil" "bits_per_token" trained train --train steps=1 --out "$scratch/spoilt.safetensors"
+printf '\x00\x00\xc0\x7f' | dd of="$scratch/spoilt.safetensors" bs=1 seek=$(($(stat -c %s "$scratch/spoilt.safetensors") - 4)) conv=notrunc status=none
+fails 1 "weights that are no numbers" "spoilt.safetensors: tensor" trained eval --weights "$scratch/spoilt.safetensors"
+fails 1 "are named with their element" "is nan" trained eval --weights "$scratch/spoilt.safetensors"
+
 fails 1 "a bad token names its place" "bad:1: 'x'" "$longhaul" forward --model slide \
     --options "$options" --vocabulary 260 --tokens "$scratch/bad" --out "$scratch/no.npy"
 

@@ -132,28 +132,42 @@ local function export(values)
   session:export(values.out, batches)
 end
 
+-- Rows of tokens from a .npy file.
+local function read_token_array(path)
+  local array, rows = core.read_npy(path), {}
+  if #array.shape ~= 2 then
+    error(("%s: tokens are an array [rows][length], not one of %d axes"):format(path, #array.shape), 0)
+  end
+  if math.type(array[1]) == "float" then error(path .. ": tokens are integers, this array holds reals", 0) end
+  local length = array.shape[2]
+  for start = 1, #array, math.max(1, length) do rows[#rows + 1] = table.move(array, start, start + length - 1, 1, {}) end
+  return rows
+end
+
+local most_token = 0x7fffffff
+
+local function token_of(word, path, line)
+  local token = math.tointeger(tonumber(word))
+  if not token then error(("%s:%d: '%s' is no token number"):format(path, line, word), 0) end
+  if token < 0 or token > most_token then error(("%s:%d: token %d is out of range"):format(path, line, token), 0) end
+  return token
+end
+
 -- Rows of tokens from a .npy file or from text (one row a line); `ragged`: of any lengths.
 local function read_tokens(path, ragged)
+  if path:match("%.npy$") then return read_token_array(path) end
   local rows = {}
-  if path:match("%.npy$") then
-    local array = core.read_npy(path)
-    local length = array.shape[#array.shape] or #array
-    for start = 1, #array, math.max(1, length) do
-      rows[#rows + 1] = { table.unpack(array, start, start + length - 1) }
-    end
-    return rows
-  end
   for line in core.read_file(path):gmatch("[^\n]+") do
     local row = {}
     for word in line:gmatch("%S+") do
-      row[#row + 1] = math.tointeger(tonumber(word))
-        or error(("%s:%d: '%s' is no token number"):format(path, #rows + 1, word), 0)
+      row[#row + 1] = token_of(word, path, #rows + 1)
     end
     if not ragged and rows[1] and #row ~= #rows[1] then
       error(("%s:%d: %d tokens, the first row has %d"):format(path, #rows + 1, #row, #rows[1]), 0)
     end
     rows[#rows + 1] = row
   end
+  if #rows == 0 then error(path .. ": there are no tokens in it", 0) end
   return rows
 end
 
