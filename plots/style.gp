@@ -9,6 +9,9 @@ set output output_file
 set encoding utf8
 set datafile separator whitespace
 set title chart_title font ",15" offset 0,-0.3 noenhanced
+# data, scale, seeds and machine stand where the axis above would have its title
+if (!exists("chart_source")) chart_source = ""
+set x2label chart_source font ",10" offset 0,-0.3 textcolor rgb "#66727f" noenhanced
 set xlabel x_title noenhanced
 set ylabel y_title noenhanced
 set border 3 linewidth 1.2 linecolor "#66727f"

@@ -7,6 +7,6 @@ rows(bench)
 bench:table { columns = { "valid_word_perplexity", "word_perplexity", "kaplan_flops_per_token" } }
 bench:plot {
   "lines", x = "window", y = "valid_word_perplexity", group = "series", band = "seeds",
-  title = "Effect of the window on PG-19 validation perplexity",
+  title = "Effect of the window on validation perplexity",
 }
 return bench

@@ -6,6 +6,6 @@ local bench = lh.experiment("gpt2_recurrent-figure5", { runs = "gpt2_recurrent-t
 rows(bench)
 bench:plot {
   "pareto", x = "kaplan_flops_per_token", y = "valid_word_perplexity", group = "series", frontier = true,
-  title = "PG-19 validation perplexity against FLOPs per token",
+  title = "Validation perplexity against FLOPs per token",
 }
 return bench

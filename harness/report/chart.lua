@@ -8,6 +8,7 @@ local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
 local label = require "longhaul.report.label"
 local metrics = require "longhaul.metrics"
+local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.report.quote"
 local recurrence = require "longhaul.report.recurrence"
 local store = require "longhaul.store"
@@ -45,7 +46,9 @@ local function rows_of(experiment, dataset)
 end
 
 local function title_of(view, plot, what, dataset)
-  return plot.title or ("%s, %s: %s (scale %s)"):format(view.experiment.name, dataset, what, view.scale)
+  local data = provenance.dataset(view.runs, dataset)
+  if plot.title then return ("%s (%s; scale %s)"):format(plot.title, data, view.scale) end
+  return ("%s, %s: %s (scale %s)"):format(view.experiment.name, data, what, view.scale)
 end
 
 local function new_chart(template, title, x, y)
@@ -506,10 +509,12 @@ end
 local function one_chart(view, plot, dataset, name)
   local runs = runs_of(view, plot, dataset)
   if #runs == 0 then return nil end
+  view.runs = runs
   local good, made = pcall(kinds[plot[1]], view, plot, dataset)
   if not good then made = { failure = made } end
   if not made then made = { lacks = what_it_shows(plot) } end
   made.name, made.plot, made.dataset, made.runs = quote.file_name(name), plot, dataset, runs
+  made.source = provenance.line(runs, view.scale)
   return made
 end
 

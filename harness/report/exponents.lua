@@ -1,7 +1,10 @@
 -- How time and memory grow: exponents fitted to the rows of an experiment, beside the paper's formulas.
 local csv = require "longhaul.csv"
 local core = require "longhaul.core"
+local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
+local quote = require "longhaul.report.quote"
+local summary = require "longhaul.report.summary"
 
 local exponents = {}
 
@@ -82,7 +85,7 @@ function exponents.records(experiment, options, results, scale)
   return records
 end
 
-local function markdown(name, records)
+local function markdown(name, records, source)
   local lines = {
     "# " .. name .. ": fitted exponents", "",
     "| row | measure | over | exponent | points | paper |", "| --- | --- | --- | --: | --: | --- |",
@@ -91,6 +94,7 @@ local function markdown(name, records)
     lines[#lines + 1] = ("| %s | %s | %s | %s | %d | %s |"):format(r.row, r.measure, r.over, r.exponent, r.points,
       r.published or "")
   end
+  lines[#lines + 1] = "\n" .. source
   return table.concat(lines, "\n") .. "\n"
 end
 
@@ -105,7 +109,10 @@ function exponents.write(experiment, options, results, scale, folder)
     print(("%-30s %-7s ~ %-8s ^ %6s   paper: %s"):format(r.row, r.measure, r.over, r.exponent, r.published or "-"))
   end
   csv.write(folder .. "/exponents.csv", columns, records)
-  core.write_file(folder .. "/exponents.md", markdown(experiment.name, records))
+  local runs = provenance.runs_of(results)
+  local source = ("Scale %s, %s. %s"):format(scale, summary.seeds(runs), provenance.sentence(runs))
+  print(source)
+  core.write_file(folder .. "/exponents.md", markdown(experiment.name, records, quote.markdown(source)))
   return { folder .. "/exponents.csv", folder .. "/exponents.md" }
 end
 

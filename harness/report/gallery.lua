@@ -5,6 +5,7 @@ local csv = require "longhaul.csv"
 local figures = require "longhaul.report.figures"
 local markup = require "longhaul.report.markup"
 local place = require "longhaul.report.place"
+local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.report.quote"
 local summary = require "longhaul.report.summary"
 
@@ -16,10 +17,9 @@ local escape = quote.html
 function gallery.caption(made)
   local words, runs = {}, made.runs
   if made.figure then words[1] = ("%s: %s."):format(figures.name(made.figure), made.figure.shows) end
-  words[#words + 1] = ("Data: %s."):format(summary.different(runs, "data", 3))
-  words[#words + 1] = ("Scale %s, %s, %s on %s."):format(made.scale, summary.seeds(runs), made.device, summary.different(runs, "machine", 2))
-  words[#words + 1] = ("%d run%s of %s, code %s, %s."):format(#runs, #runs == 1 and "" or "s",
-    summary.different(runs, "experiment", 4), summary.different(runs, "code_version", 4), summary.days(runs))
+  words[#words + 1] = provenance.sentence(runs)
+  words[#words + 1] = ("Scale %s, %s, %s, %d run%s of %s."):format(made.scale, summary.seeds(runs), made.device, #runs,
+    #runs == 1 and "" or "s", summary.different(runs, "experiment", 4))
   return table.concat(words, " ")
 end
 

@@ -66,7 +66,7 @@ local function draw(program, plots, kind, output)
   file:commit()
 end
 
---- A chart as a value: data and settings are added to it, gnuplot.chart draws it.
+--- A chart as a value: data and settings are added to it, and `source`, the line below its title; gnuplot.chart draws it.
 function gnuplot.new(template, title, x_title, y_title)
   return { template = template, title = title, x_title = x_title, y_title = y_title, blocks = {}, settings = {}, after = {} }
 end
@@ -75,7 +75,7 @@ end
 function gnuplot.program(chart)
   local lines = {
     gnuplot.assign("chart_title", chart.title), gnuplot.assign("x_title", chart.x_title),
-    gnuplot.assign("y_title", chart.y_title),
+    gnuplot.assign("y_title", chart.y_title), gnuplot.assign("chart_source", chart.source or ""),
   }
   for _, block in ipairs(chart.blocks) do lines[#lines + 1] = gnuplot.block(block[1], block[2]) end
   for _, pair in ipairs(chart.settings) do lines[#lines + 1] = gnuplot.assign(pair[1], pair[2]) end

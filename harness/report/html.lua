@@ -3,6 +3,8 @@
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
 local markup = require "longhaul.report.markup"
+local provenance = require "longhaul.report.provenance"
+local summary = require "longhaul.report.summary"
 
 local html = {}
 
@@ -47,18 +49,12 @@ local function claims_section(folder)
   return '<h2 id="claims">Claims</h2>\n' .. text_table(columns, (csv.read(path)), decorate)
 end
 
--- Machines, scales and failures of an experiment in one paragraph and a list.
-local function provenance(runs)
-  local done, failures, machines, seen = 0, {}, {}, {}
-  for _, run in ipairs(runs) do
-    if run.status == "done" then done = done + 1 else failures[#failures + 1] = run end
-    local text = ("%s, %s, code %s, scale %s"):format(run.machine, run.blas, run.code_version,
-      run.scale)
-    if not seen[text] then machines[#machines + 1] = text end
-    seen[text] = true
-  end
-  local lines = { ('<p class="note">%d runs done, %d failed; %s.</p>'):format(done, #failures,
-    escape(table.concat(machines, "; "))) }
+-- Where the runs of an experiment come from, in one paragraph, and a list of those that ended badly.
+local function origin(runs)
+  local done, failures = {}, {}
+  for _, run in ipairs(runs) do table.insert(run.status == "done" and done or failures, run) end
+  local lines = { ('<p class="note">%d runs done, %d failed or diverged. Scale %s, %s. %s</p>'):format(#done, #failures,
+    escape(summary.different(runs, "scale", 5)), summary.seeds(runs), escape(provenance.sentence(done) or "")) }
   if #failures > 0 then lines[2] = text_table({ "row", "dataset", "seed", "error" }, failures) end
   return table.concat(lines, "\n")
 end
@@ -66,7 +62,7 @@ end
 local function section(folder, name)
   local path = folder .. "/" .. name
   local parts = { ('<h2 id="%s">%s</h2>'):format(escape(name), escape(name)),
-    provenance((csv.read(path .. "/runs.csv"))) }
+    origin((csv.read(path .. "/runs.csv"))) }
   for _, file in ipairs(core.list_folder(path)) do
     if file:match("%.html$") then
       parts[#parts + 1] = (body_of(path .. "/" .. file) or ""):gsub("<h2>.-</h2>\n", "", 1)
@@ -87,7 +83,7 @@ function html.write(folder)
   local machine = core.machine()
   local parts = { "<h1>longhaul: published and measured</h1>",
     ('<p class="note">Version %s, %s. Every number is a row of a runs.csv here.</p>'):format(
-      escape(machine.version), os.date("!%Y-%m-%d")) }
+      escape(machine.version .. (machine.dirty == "yes" and ", with changes" or "")), os.date("!%Y-%m-%d")) }
   local links = {}
   for _, name in ipairs(names) do
     links[#links + 1] = ('<a href="#%s">%s</a>'):format(escape(name), escape(name))

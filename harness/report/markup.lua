@@ -129,7 +129,7 @@ end
 
 local function latex_bold(text) return ("\\textbf{%s}"):format(text) end
 
---- A tabular for the booktabs package.
+--- A tabular for the booktabs package, with its notes below.
 function markup.latex(made)
   local top, below, letters = { "" }, { "row" }, {}
   for _, column in ipairs(made.columns) do
@@ -155,8 +155,12 @@ function markup.latex(made)
     lines[#lines + 1] = table.concat(fields, " & ") .. " \\\\"
   end
   lines[#lines + 1] = "\\bottomrule"
-  lines[#lines + 1] = "\\end{tabular}\n"
-  return table.concat(lines, "\n")
+  lines[#lines + 1] = "\\end{tabular}"
+  lines[#lines + 1] = "\\par\\smallskip"
+  for _, note in ipairs(report.notes(made)) do
+    lines[#lines + 1] = ("{\\footnotesize %s\\par}"):format(quote.latex((note:gsub("is marked %*", "is bold"))))
+  end
+  return table.concat(lines, "\n") .. "\n"
 end
 
 return markup

@@ -2,6 +2,7 @@
 -- and then written as CSV, Markdown, HTML and LaTeX, and printed.
 local csv = require "longhaul.csv"
 local metrics = require "longhaul.metrics"
+local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
 
 local report = {}
@@ -156,7 +157,7 @@ function report.build(experiment, options, results)
   local columns = columns_of(experiment, options, paper, results)
   local made = {
     name = options.name or "table", title = options.title or experiment.name, scale = results.scale,
-    device = results.device, left_out = results:left_out(),
+    device = results.device, left_out = results:left_out(), runs = provenance.runs_of(results),
     columns = columns, rows = {}, paper = options.published, classes = {},
   }
   for _, row in ipairs(experiment.rows) do made.classes[row.label] = row.slug or row.model.name end
@@ -315,6 +316,7 @@ function report.notes(made)
   end
   notes[1] = ("Scale %s, %d seed%s%s; the best measured value of a column is marked *."):format(
     made.scale, seeds, seeds == 1 and "" or "s", seeds > 1 and not selected and ", mean ± standard deviation" or "")
+  notes[#notes + 1] = provenance.sentence(made.runs or {})
   if selected and seeds > 1 then
     notes[#notes + 1] = "A value is that of the seed with the best validation result; in brackets "
       .. "mean ± standard deviation."

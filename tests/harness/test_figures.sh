@@ -39,7 +39,7 @@ while IFS=$'\t' read -r name experiment shows; do
         succeeds "$name, without runs, has its command" "<code>longhaul run experiments/" grep -F "$shows: " "$page"
     fi
 done <"$scratch/printed"
-quietly 0 "most figures are drawn" test "$(grep -cE 'Figure [0-9].* Data: .* Scale [a-z]+, [0-9]+ seeds?, cpu on ' "$page")" -ge 20
+quietly 0 "most figures are drawn" test "$(grep -cE 'Figure [0-9].* Data: .* Measured on .* Scale [a-z]+, [0-9]+ seeds?, cpu, ' "$page")" -ge 20
 
 # what the page shows and links is there
 grep -oE '(src|href)="[^"#]+"' "$page" | sed 's/.*="//; s/"$//' | sort -u >"$scratch/links"
@@ -77,7 +77,7 @@ fails 1 "what fails is named" "own-boxes, scale smoke, chart 'boxes': boxes.lua:
 fails 1 "a broken script is named" "broken.lua:1: broken" "$longhaul" figures broken.lua --from results --out again
 succeeds "what was not run has its command" "longhaul run nothing.lua" "$longhaul" figures nothing.lua --from own --out again
 quietly 0 "the caption says data, scale, seeds and machine" \
-    grep -qE "Data: embedded generator \(books\)\. Scale smoke, 1 seed, cpu on .+\. 1 run of own-bars" results/figures/index.html
+    grep -qE "Data: embedded generator \(books\)\. Measured on .+\. Scale smoke, 1 seed, cpu, 1 run of own-bars" results/figures/index.html
 succeeds "a folder is packed" "packed/own-bars/curves.csv" "$longhaul" results pack results/own-bars/ packed/own-bars
 fails 2 "not into nothing" "and the one to pack it into" "$longhaul" results pack results/own-bars
 succeeds "and drawn from there" "1 charts drawn" "$longhaul" figures bars.lua --from packed --out again

@@ -1,0 +1,113 @@
+-- What stands beside every shown number: data, scale, seeds, machine, source.
+local t = dofile "tests/test.lua"
+local chart = require "longhaul.report.chart"
+local core = require "longhaul.core"
+local gnuplot = require "longhaul.report.gnuplot"
+local markup = require "longhaul.report.markup"
+local page = require "longhaul.report.html"
+local provenance = require "longhaul.report.provenance"
+local report = require "longhaul.report"
+local runs = dofile "tests/lua/runs.lua"
+local script = require "longhaul.script"
+local tables = require "longhaul.report.table"
+local terminal = require "longhaul.report.terminal"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+local settings = { results = folder, scale = "small", device = "cpu" }
+
+local function load(name, plot)
+  local path = folder .. "/script.lua"
+  core.write_file(path, ([[
+    local lh = require "longhaul"
+    local bench = lh.experiment "%s"
+    local task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 2 }, segment = 16, batch = 2 }
+    local train = lh.train { steps = 2 }
+    for _, width in ipairs { 8, 16 } do
+      bench:row { "w" .. width, model = lh.models.slide { layers = 1, width = width, heads = 2, window = 8 },
+        task = task, train = train, dataset = "pg19" }
+    end
+    bench:table { columns = { "bits_per_byte" }, title = "A title of one's own" }
+    bench:plot { %s }
+    return bench]]):format(name, plot or '"bars", y = "bits_per_byte", title = "My PG-19 chart"'))
+  return script.load(path, { scale = "small" })
+end
+
+local origin = {
+  data = "embedded generator (books)", machine = "Test processor", threads = 2, code_version = "0123456789ab", dirty = "no",
+  date = "2026-11-20T10:00:00Z",
+}
+
+local function put(bench, values)
+  local made = {}
+  for key, value in pairs(origin) do made[key] = value end
+  for key, value in pairs(values) do made[key] = value end
+  return runs.put(folder, bench, made)
+end
+
+local bench = load "shown"
+put(bench, { label = "w8", seed = 1, bits_per_byte = 2 })
+put(bench, { label = "w8", seed = 2, bits_per_byte = 2.1, date = "2026-11-22T10:00:00Z" })
+put(bench, { label = "w16", seed = 1, bits_per_byte = 1.9 })
+
+local sentence = "Data: embedded generator (books). Measured on Test processor, 2 threads, code 0123456789ab, "
+  .. "2026-11-20 to 2026-11-22."
+
+t.test("a sentence names data, machine, source and days", function()
+  t.equal(provenance.sentence(provenance.runs_of(report.results(bench, settings))), sentence)
+  t.equal(provenance.sentence {}, nil)
+end)
+
+t.test("a commit is clean only where its build says so", function()
+  t.check(provenance.is_clean { dirty = "no", code_version = "0123" })
+  t.check(not provenance.is_clean { dirty = "yes", code_version = "0123" })
+  t.check(not provenance.is_clean { dirty = "unknown", code_version = "unknown" })
+  t.check(provenance.is_clean { dirty = "", code_version = "0123" }, "rows of before")
+  t.check(not provenance.is_clean { dirty = "", code_version = "0123-dirty" })
+  t.check(not provenance.is_clean { code_version = "unknown" })
+  local base = { seed = "1", data = "d", machine = "m", threads = "1", date = "2026-01-01" }
+  local function with(dirty) return setmetatable({ dirty = dirty, code_version = "c" }, { __index = base }) end
+  t.contains(provenance.sentence { with "yes" }, "code c (all of changed or unknown source)")
+  t.contains(provenance.sentence { with "yes", with "no" }, "code c (1 of 2 runs of changed or unknown source)")
+  t.contains(provenance.sentence { with "no" }, "Measured on m, 1 thread, code c, 2026-01-01.")
+end)
+
+t.test("every form of a table has it, and scale and seeds", function()
+  local made = tables.build(bench, bench.tables[1], report.results(bench, settings))
+  for name, text in pairs {
+    terminal = terminal.format(made):gsub("\n", " "), markdown = markup.markdown(made), html = markup.html(made),
+    latex = markup.latex(made),
+  } do
+    t.check((text:gsub("\\", "")):find(sentence, 1, true), name .. " lacks its data: " .. text)
+    t.check(text:find("Scale small, 2 seeds", 1, true), name .. " lacks scale and seeds")
+  end
+end)
+
+t.test("a chart of one's own title keeps data and scale, and no data are another's", function()
+  local made = chart.values(bench, settings, report.results(bench, settings), true)[1]
+  t.equal(made.title, "My PG-19 chart (generated books, as pg19; scale small)")
+  t.equal(made.source, "embedded generator (books) · scale small · 2 seeds · Test processor, 2 threads")
+  t.contains(gnuplot.program(made), 'chart_source = "embedded generator (books) ')
+  local plain = load("shown", '"bars", y = "bits_per_byte"')
+  made = chart.values(plain, settings, report.results(plain, settings), true)[1]
+  t.equal(made.title, "shown, generated books, as pg19: bits/byte (scale small)")
+end)
+
+t.test("data that were there have their own name", function()
+  local real = load("real")
+  put(real, { label = "w8", bits_per_byte = 2, data = "pg19 (33 documents in pg19/)" })
+  local made = chart.values(real, settings, report.results(real, settings), true)[1]
+  t.equal(made.title, "My PG-19 chart (pg19; scale small)")
+  t.contains(made.source, "pg19 (33 documents in pg19/) · ")
+  t.equal(provenance.dataset({ { data = "embedded generator (books)" } }, "books"), "generated books")
+  t.equal(provenance.dataset({ { data = "ETTh1 (embedded generator)" } }, "ETTh1"), "generated ETTh1")
+end)
+
+t.test("the page over all results has it for each experiment", function()
+  local text = core.read_file(page.write(folder))
+  t.contains(text, "3 runs done, 0 failed or diverged. Scale small, 2 seeds. " .. sentence)
+end)
+
+os.execute("rm -rf '" .. folder .. "'")
+t.finish()
