@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Every target of `make help` runs: here those that need no build of their own, in a copy of the tree with the program that is
+# tested; in long_targets.sh the others. A target that neither names is a failure.
+. tests/test.sh
+unset LONGHAUL_DATA MAKEFLAGS MFLAGS MAKELEVEL
+export OMP_NUM_THREADS=1
+program=$(realpath "$LONGHAUL_BIN")
+
+# ---- all of them are somewhere ----
+make help | awk '/^  [a-z]/ { print $1 }' >"$scratch/targets"
+quietly 0 "help lists the targets" test "$(wc -l <"$scratch/targets")" -ge 20
+while read -r name; do
+    quietly 0 "target $name is run by a test" grep -qE "^ *(runs|refuses) $name( |$)" tests/harness/test_targets.sh tests/harness/long_targets.sh
+done <"$scratch/targets"
+
+# ---- in a copy, with this program as it is ----
+tree=$scratch/tree
+mkdir "$tree"
+git ls-files -z -- . ':!results/reference/*/*/curves.csv' | xargs -0 cp --parents -t "$tree" 2>/dev/null
+mkdir "$tree/build"
+cp build/config.mk build/probes "$tree/build"
+cd "$tree" || exit 1
+
+# runs TARGET PART SETTING...: the target succeeds and says PART (nothing where it is empty); the program is not made again.
+runs() {
+    local name=$1 part=$2
+    shift 2
+    if [ -z "$part" ]; then
+        quietly 0 "make $name" make -o "$program" program="$program" "$@" "$name"
+    else
+        succeeds "make $name" "$part" make -o "$program" program="$program" "$@" "$name"
+    fi
+}
+
+# refuses TARGET PART SETTING...: it fails and says PART.
+refuses() {
+    local name=$1 part=$2
+    shift 2
+    fails 2 "make $name" "$part" make -o "$program" program="$program" "$@" "$name"
+}
+runs help "make [TARGET] [SETTING=VALUE]"
+runs all "Nothing to be done"
+runs data "books"
+refuses data-fetch "did you mean 'enwik8'" CORPUS=enwik9
+runs reproduce-table1 "results/reformer-table1/runs.csv" PAPER=reformer SCALE=smoke
+if command -v gnuplot >/dev/null; then
+    runs figures " 0 failed: results/figures/index.html"
+    runs figures "results/figures/index.html" FROM=own
+    quietly 0 "the page is there" test -s results/figures/index.html
+else
+    echo "skipped: make figures: gnuplot is missing"
+fi
+runs claims "claims.csv" SCALE=smoke
+runs install "" PREFIX=/usr DESTDIR="$scratch/root"
+quietly 0 "the program is installed" test -x "$scratch/root/usr/bin/longhaul"
+quietly 0 "with its Lua files" test -s "$scratch/root/usr/share/longhaul/experiments/brt/table1.lua"
+runs uninstall "" PREFIX=/usr DESTDIR="$scratch/root"
+quietly 1 "the program is gone" test -e "$scratch/root/usr/bin/longhaul"
+runs clean "" O=build
+quietly 1 "nothing that was built is left" test -e build
+finish
