@@ -1,10 +1,9 @@
 -- The papers' predicates: the list of results/published/predicates.csv, its outcomes over the published tables, and, over
 -- changed copies of these, those of the same predicates in Python (tests/oracles/predicates.py).
 local t = dofile "tests/test.lua"
-local core = require "longhaul.core"
+local copies = dofile "tests/lua/copies.lua"
 local csv = require "longhaul.csv"
 local evidence = require "longhaul.report.evidence"
-local published = require "longhaul.report.published"
 local script = require "longhaul.script"
 
 local bench = script.load("experiments/claims.lua", { scale = "paper", results = "results", device = "cpu" })
@@ -61,95 +60,7 @@ t.test("every bound of a published predicate stands in its translation", functio
   end
 end)
 
--- ---- copies, as tests/oracles/predicates.py makes them ----
-
-local shares, reaches = { 1, 2, 4, 8, 16, 32, 64 }, { 1, 2, 4, 8, 20, 60, 200, 1000 }
-local mask = 0xFFFFFFFF
-
-local function draw(copy, cell, salt)
-  local x = (copy * 0x9E3779B1 + cell * 0x85EBCA77 + salt * 0xC2B2AE3D + 1) & mask
-  x = ((x ~ x >> 16) * 0x85EBCA6B) & mask
-  x = ((x ~ x >> 13) * 0xC2B2AE35) & mask
-  return x ~ x >> 16
-end
-
--- Digits behind the point of a printed number; 1.75e8 has -6.
-local function decimals(text)
-  local number, exponent = text:match "^([%d.]+)e?(%d*)$"
-  return #(number:match "%.(%d*)" or "") - (math.tointeger(exponent) or tonumber(exponent) or 0)
-end
-
--- The tables, and their printed numbers from 0, in the order of the files' names and lines.
-local tables, cells = {}, {}
-
-local function read_table(name)
-  local records = published.records(name)
-  tables[#tables + 1] = name
-  for i, record in ipairs(records) do
-    local text = record.value
-    if text:match "^%d+$" or text:match "^%d+%.%d+$" or text:match "^%d+%.?%d*e%d+$" then
-      local group = table.concat({ record.paper, record.table, record.metric }, "\n")
-      cells[cells[0] and #cells + 1 or 0] = { table = name, line = i, text = text, group = group }
-    end
-  end
-end
-
-local files = core.list_folder "results/published"
-table.sort(files)
-for _, file in ipairs(files) do
-  if file:match "_table%d%.csv$" then read_table(file:match "^(.*)%.csv$") end
-end
-
-local digits_of = {}
-for i = 0, #cells do
-  local cell = cells[i]
-  digits_of[cell.group] = math.max(digits_of[cell.group] or -99, decimals(cell.text))
-end
-
-local function scale(cell) return 10.0 ^ math.abs(digits_of[cell.group]) end
-
-local function of_units(cell, units)
-  if digits_of[cell.group] >= 0 then return units / scale(cell) end
-  return units * scale(cell)
-end
-
-local function units_of(cell)
-  local value = tonumber(cell.text)
-  value = digits_of[cell.group] >= 0 and value * scale(cell) or value / scale(cell)
-  return math.tointeger(tonumber(("%.0f"):format(value)))
-end
-
-local function value_of(index, copy)
-  local cell = cells[index]
-  if copy == 0 or draw(copy, index, 0) % shares[copy % #shares + 1] ~= 0 then return tonumber(cell.text) end
-  local reach = reaches[copy // #shares % #reaches + 1]
-  local moved = units_of(cell) + draw(copy, index, 1) % (2 * reach + 1) - reach
-  return of_units(cell, math.max(units_of(cell) > 0 and 1 or 0, moved))
-end
-
--- The records of a table with other values: changed[line] of this table.
-local originals = {}
-for _, name in ipairs(tables) do originals[name] = published.records(name) end
-
-local function changed_table(name, values)
-  local records = {}
-  for i, record in ipairs(originals[name]) do
-    records[i] = values[i] and setmetatable({ value = values[i] }, { __index = record }) or record
-  end
-  return published.of(records)
-end
-
--- Values by table and line: all cells of a copy.
-local function values_of(copy)
-  local values = {}
-  for _, name in ipairs(tables) do values[name] = {} end
-  for i = 0, #cells do values[cells[i].table][cells[i].line] = value_of(i, copy) end
-  return values
-end
-
-local function source_of(values)
-  return evidence.printed(function(name) return changed_table(name, values[name]) end)
-end
+-- ---- copies ----
 
 local function holds(id, source) return claims[id].holds:judge(source).outcome end
 
@@ -157,7 +68,7 @@ t.test("over copies with other numbers they say what the same predicates in Pyth
   local golden = csv.read "tests/golden/predicates.csv"
   t.equal(#golden, 86)
   for copy = 0, #golden[1].outcomes - 1 do
-    local source = source_of(values_of(copy))
+    local source = copies.source(copies.values(copy))
     for _, line in ipairs(golden) do
       local wanted = line.outcomes:sub(copy + 1, copy + 1) == "1"
       t.check(holds(line.claim_id, source) == wanted, ("%s on copy %d"):format(line.claim_id, copy))
@@ -182,17 +93,14 @@ end)
 t.test("their outcomes turn where those in Python do, number by number", function()
   local base = {}
   for _, line in ipairs((csv.read "tests/golden/predicate_edges.csv")) do
-    base[line.copy] = base[line.copy] or values_of(tonumber(line.copy))
+    base[line.copy] = base[line.copy] or copies.values(tonumber(line.copy))
     local values = setmetatable({}, { __index = base[line.copy] })
-    local function set(index, units)
-      local cell = cells[index]
-      values[cell.table] = table.move(values[cell.table], 1, #originals[cell.table], 1, {})
-      values[cell.table][cell.line] = of_units(cell, units)
+    for index, units in line.changes:gmatch "(%d+)=(%d+)" do
+      copies.set(values, tonumber(index), tonumber(units))
     end
-    for index, units in line.changes:gmatch "(%d+)=(%d+)" do set(tonumber(index), tonumber(units)) end
     for side, wanted in pairs { units = line.holds == "yes", units_beyond = line.holds ~= "yes" } do
-      set(tonumber(line.cell), tonumber(line[side]))
-      t.check(holds(line.claim_id, source_of(values)) == wanted,
+      copies.set(values, tonumber(line.cell), tonumber(line[side]))
+      t.check(holds(line.claim_id, copies.source(values)) == wanted,
         ("%s, copy %s, cell %s = %s units"):format(line.claim_id, line.copy, line.cell, line[side]))
     end
   end
