@@ -5,6 +5,7 @@ local csv = require "longhaul.csv"
 local markup = require "longhaul.report.markup"
 local provenance = require "longhaul.report.provenance"
 local summary = require "longhaul.report.summary"
+local totals = require "longhaul.report.totals"
 
 local html = {}
 
@@ -28,7 +29,7 @@ local function text_table(columns, records, decorate)
   for _, record in ipairs(records) do
     local fields = {}
     for i, name in ipairs(columns) do
-      local text = escape(record[name] or "")
+      local text = escape(tostring(record[name] or ""))
       fields[i] = decorate and decorate(name, text) or ("<td>%s</td>"):format(text)
     end
     lines[#lines + 1] = "<tr>" .. table.concat(fields) .. "</tr>"
@@ -37,16 +38,22 @@ local function text_table(columns, records, decorate)
   return table.concat(lines, "\n")
 end
 
+-- A cell of claims.csv: verdicts have colours.
+local function claim_cell(name, text)
+  if name == "verdict" then return ('<td class="%s">%s</td>'):format(text:gsub(" ", "-"), text) end
+  return ("<td>%s</td>"):format(text)
+end
+
+-- Totals by paper, then every claim.
 local function claims_section(folder)
   local path = folder .. "/claims/claims.csv"
   if not core.exists(path) then return "" end
-  local function decorate(name, text)
-    if name == "verdict" then return ('<td class="%s">%s</td>'):format(text, text) end
-    return ("<td>%s</td>"):format(text)
-  end
-  local columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale",
-    "note" }
-  return '<h2 id="claims">Claims</h2>\n' .. text_table(columns, (csv.read(path)), decorate)
+  local columns = { "paper", "claim", "verdict", "sentence", "measured", "expected", "published", "experiment", "scale",
+    "device", "seeds", "note", "scale_changes" }
+  return table.concat({
+    '<h2 id="claims">Claims</h2>', text_table(totals.columns, totals.read(folder .. "/claims")),
+    text_table(columns, (csv.read(path)), claim_cell),
+  }, "\n")
 end
 
 -- Where the runs of an experiment come from, in one paragraph, and a list of those that ended badly.

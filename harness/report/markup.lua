@@ -67,7 +67,7 @@ table.text td{white-space:normal;vertical-align:top}
 thead tr:last-child th{border-bottom:2px solid #1d2733}tbody tr:nth-child(even){background:#f4f6f8}
 .group{border-left:1px solid #d5dbe1}.paper,.diff{color:#66727f}.best{font-weight:700}
 .holds{color:#157f3b;font-weight:600}.fails{color:#b3261e;font-weight:600}
-.undecided{color:#8a6d00;font-weight:600}
+.undecided,.untested{color:#8a6d00;font-weight:600}.in-direction{color:#1b6f8a;font-weight:600}
 .note{color:#66727f;font-size:.9rem}img{max-width:100%;height:auto}
 code{background:#f4f6f8;padding:0 .25rem}
 ]]

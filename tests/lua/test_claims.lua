@@ -294,6 +294,13 @@ t.test("the totals of a folder are those of its claims.csv, and lie beside it", 
   t.equal(#totals.read(folder .. "/nothing"), 0)
 end)
 
+t.test("the page has the totals and a colour for each verdict", function()
+  local page = core.read_file(require("longhaul.report").page(folder))
+  t.contains(page, "<td>all</td><td>ours</td><td>medium</td><td>cpu</td><td>2</td>")
+  t.contains(page, '<td class="fails">fails</td>')
+  t.contains(page, ".in-direction{")
+end)
+
 t.test("verdicts that were made by other rules are not kept", function()
   csv.write(folder .. "/claims/claims.csv", { "paper", "claim", "verdict", "scale" }, { { paper = "x", claim = "x_p001", verdict = "holds", scale = "medium" } })
   check("small", "cpu", sure)
