@@ -11,6 +11,7 @@ local csv = require "longhaul.csv"
 local quote = require "longhaul.report.quote"
 local results = require "longhaul.report.results"
 local store = require "longhaul.store"
+local totals = require "longhaul.report.totals"
 
 local root = "results/reference/"
 
@@ -194,6 +195,16 @@ function known.parameters(script, label, vocabulary)
     if row.label == label then return vocabulary and total(vocabulary) or 2 * total(1000) - total(2000) end
   end
   error(("%s: no row '%s'"):format(script, label), 0)
+end
+
+--- How many claims of each paper have which verdict at scale small, by the predicates that its own tables can judge.
+function known.verdicts(machine)
+  local list = {}
+  for _, total in ipairs(totals.read(root .. machine .. "/claims")) do
+    if total.predicate_source == "paper" then list[#list + 1] = total end
+  end
+  if #list == 0 then error(("%s%s/claims: no verdicts"):format(root, machine), 0) end
+  return (totals.markdown(list, "small", "cpu"):gsub("\n$", ""))
 end
 
 --- What lies in a folder of reference runs, as a table.
