@@ -64,7 +64,7 @@ program := $(B)/longhaul
 # A file of the quoted lines $(2), touched only when they change: what depends on it follows settings.
 remember = $(shell mkdir -p $(dir $(1)); printf '%s\n' $(2) | cmp -s - $(1) || printf '%s\n' $(2) >$(1))
 
-no_build := help clean format lint
+no_build := help clean format lint uninstall install-headers
 needs_build := $(if $(MAKECMDGOALS),$(filter-out $(no_build),$(MAKECMDGOALS)),all)
 # These install missing packages first; the others say what to install.
 installs := $(filter test test-% reproduce-%,$(MAKECMDGOALS))
@@ -399,14 +399,15 @@ share := $(DESTDIR)$(PREFIX)/share/longhaul
 headers := $(DESTDIR)$(PREFIX)/include/longhaul
 shared_files = $(wildcard harness/lua/longhaul/*.lua harness/lua/longhaul/*/*.lua harness/report/*.lua \
     datasets/*.lua experiments/*.lua experiments/*/*.lua plots/*.gp results/published/*.csv)
-header_files = $(wildcard kernels/base.h kernels/kernels.h kernels/kernels.def kernels/lsh.h kernels/random.h \
-    harness/engine/*.h models/*.h models/layers/*.h)
+header_files = $(wildcard kernels/*.h kernels/kernels.def harness/engine/*.h models/*.h models/layers/*.h)
 install_tree = for file in $(1); do install -D -m 644 "$$file" "$(2)/$$file" || exit 1; done
 
-.PHONY: install uninstall clean help always
-install: $(program) ## Install under PREFIX
+.PHONY: install install-headers uninstall clean help always
+install: $(program) install-headers ## Install under PREFIX
 	$(Q)install -D -m 755 $(program) $(DESTDIR)$(PREFIX)/bin/longhaul
 	$(Q)$(call install_tree,$(shared_files),$(share))
+
+install-headers: ## Install only what plug-ins include
 	$(Q)$(call install_tree,$(header_files),$(headers))
 
 uninstall: ## Remove what install put there

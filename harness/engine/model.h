@@ -227,9 +227,13 @@ typedef struct lh_plugin {
     const lh_model_class *const *classes; /* NULL-terminated */
 } lh_plugin;
 
+/* Hears why a plug-in, which the message names, is left out. */
+typedef void lh_plugin_skipped(void *context, const char *message);
+
 /* Loads every *.so on the colon-separated path (NULL: $LONGHAUL_PLUGINS, nothing when unset).
- * Plug-ins are never unloaded. Fails: LH_EFORMAT naming the file and both versions, or both owners
- * of a name. */
-lh_status lh_plugins_load(const char *path);
+ * Plug-ins are never unloaded. A class is copied with the size that its plug-in was built with:
+ * what was appended since is NULL or 0. What cannot be loaded (another ABI, a name that is taken)
+ * is told and skipped. */
+void lh_plugins_load(const char *path, lh_plugin_skipped *skipped, void *context);
 
 #endif

@@ -2,18 +2,24 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { MOST_CLASSES = 64, PATH_BYTES = 4096 };
+enum { MOST_CLASSES = 64, PATH_BYTES = 4096, NAME_BYTES = 64 };
 
-/* Filled once at start-up, before any thread exists. */
+/* Filled once at start-up, before any thread exists. Classes are copies: what an older plug-in does
+ * not know of is NULL or 0, which is the default of each field. */
 static struct {
     const lh_model_class *class;
     char *file;
 } loaded[MOST_CLASSES];
 static int loaded_count;
+
+/* A class up to its last required entry. */
+static const size_t least_class_size = offsetof(lh_model_class, flops_per_token) + sizeof(void *);
 
 const lh_model_class *lh_plugin_class_at(int index) {
     return index >= 0 && index < loaded_count ? loaded[index].class : NULL;
@@ -29,9 +35,17 @@ static const char *owner_of(const char *name) {
     return NULL;
 }
 
-static lh_status add_class(const char *file, const lh_model_class *class) {
+static lh_status check_name(const char *file, const char *name) {
+    if (name == NULL) return lh_fail(LH_EFORMAT, "plug-in %s: a model has no name", file);
+    const size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    if (length > 0 && length < NAME_BYTES && name[length] == '\0') return LH_OK;
+    return lh_fail(LH_EFORMAT,
+                   "plug-in %s: a model's name is a few lower-case letters, digits and '_'", file);
+}
+
+static lh_status check_class(const char *file, const lh_model_class *class) {
+    LH_TRY(check_name(file, class->name));
     const char *owner = owner_of(class->name);
-    if (owner != NULL && strcmp(owner, file) == 0) return LH_OK;
     if (owner != NULL) {
         return lh_fail(LH_EFORMAT, "plug-in %s: model '%s' is already defined by %s", file,
                        class->name, owner);
@@ -40,14 +54,28 @@ static lh_status add_class(const char *file, const lh_model_class *class) {
         return lh_fail(LH_EFORMAT, "plug-in %s: more than %d plug-in models", file, MOST_CLASSES);
     }
     if (class->declare == NULL || class->forward == NULL || class->options == NULL ||
-        class->flops_per_token == NULL) {
+        class->flops_per_token == NULL || class->instance_size == 0) {
         return lh_fail(LH_EFORMAT, "plug-in %s: model '%s' lacks a required entry", file,
                        class->name);
     }
-    loaded[loaded_count].class = class;
-    loaded[loaded_count].file = lh_duplicate_text(file);
-    if (loaded[loaded_count].file == NULL) return LH_EMEMORY;
-    loaded_count += 1;
+    return LH_OK;
+}
+
+/* The whole of a class of which the plug-in has `size` bytes. */
+static lh_status add_class(const char *file, const lh_model_class *class, size_t size) {
+    lh_model_class *copy = lh_allocate_zeroed(1, sizeof *copy);
+    if (copy == NULL) return LH_EMEMORY;
+    memcpy(copy, class, size);
+    if (copy->summary == NULL) copy->summary = "";
+    if (copy->paper == NULL) copy->paper = "";
+    const lh_status status = check_class(file, copy);
+    char *name = status == LH_OK ? lh_duplicate_text(file) : NULL;
+    if (name == NULL) {
+        free(copy);
+        return status == LH_OK ? LH_EMEMORY : status;
+    }
+    loaded[loaded_count].class = copy;
+    loaded[loaded_count++].file = name;
     return LH_OK;
 }
 
@@ -55,18 +83,25 @@ static lh_status check_abi(const char *file, const lh_plugin *plugin) {
     if (plugin == NULL || plugin->magic != LH_PLUGIN_MAGIC) {
         return lh_fail(LH_EFORMAT, "plug-in %s: lh_plugin_get did not give a plug-in", file);
     }
-    if (plugin->abi_major == LH_MODEL_ABI_MAJOR && plugin->abi_minor <= LH_MODEL_ABI_MINOR &&
-        plugin->class_size <= sizeof(lh_model_class)) {
-        return LH_OK;
+    if (plugin->abi_major != LH_MODEL_ABI_MAJOR || plugin->abi_minor > LH_MODEL_ABI_MINOR) {
+        return lh_fail(LH_EFORMAT,
+                       "plug-in %s: built for model ABI %d.%d, this longhaul has %d.%d; rebuild it "
+                       "against these headers",
+                       file, plugin->abi_major, plugin->abi_minor, LH_MODEL_ABI_MAJOR,
+                       LH_MODEL_ABI_MINOR);
     }
-    return lh_fail(LH_EFORMAT,
-                   "plug-in %s: built for model ABI %d.%d, this longhaul has %d.%d; rebuild it "
-                   "against these headers",
-                   file, plugin->abi_major, plugin->abi_minor, LH_MODEL_ABI_MAJOR,
-                   LH_MODEL_ABI_MINOR);
+    if (plugin->class_size < least_class_size || plugin->class_size > sizeof(lh_model_class) ||
+        plugin->classes == NULL) {
+        return lh_fail(LH_EFORMAT, "plug-in %s: its classes of %zu bytes are none of ABI %d.%d",
+                       file, plugin->class_size, plugin->abi_major, plugin->abi_minor);
+    }
+    return LH_OK;
 }
 
 static lh_status load_file(const char *file) {
+    struct stat about;
+    if (stat(file, &about) != 0 || !S_ISREG(about.st_mode))
+        return lh_fail(LH_EFORMAT, "plug-in %s: not a plain file", file);
     void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) return lh_fail(LH_EFORMAT, "plug-in %s: %s", file, dlerror());
     /* ISO C has no conversion from dlsym's object pointer to a function; POSIX demands that this
@@ -77,7 +112,7 @@ static lh_status load_file(const char *file) {
     const lh_plugin *plugin = get();
     LH_TRY(check_abi(file, plugin));
     for (int i = 0; plugin->classes[i] != NULL; ++i)
-        LH_TRY(add_class(file, plugin->classes[i]));
+        LH_TRY(add_class(file, plugin->classes[i], plugin->class_size));
     return LH_OK;
 }
 
@@ -86,39 +121,53 @@ static bool is_shared_object(const char *name) {
     return length > 3 && strcmp(name + length - 3, ".so") == 0;
 }
 
+/* Who hears of what is skipped. */
+typedef struct listener {
+    lh_plugin_skipped *skipped;
+    void *context;
+} listener;
+
+/* A plug-in that cannot be had is told and left out. */
+static void tell(const listener *to, lh_status status) {
+    if (status == LH_OK) return;
+    to->skipped(to->context, lh_error_text());
+    lh_error_clear();
+}
+
 static lh_status load_entry(const char *folder, const char *name) {
     char file[PATH_BYTES];
     const int length = snprintf(file, sizeof file, "%s/%s", folder, name);
     if (length < 0 || length >= PATH_BYTES) return lh_fail(LH_EIO, "path too long: %s", folder);
+    for (int i = 0; i < loaded_count; ++i)
+        if (strcmp(loaded[i].file, file) == 0) return LH_OK;
     return load_file(file);
 }
 
-static lh_status load_folder(const char *folder) {
+static lh_status load_folder(const char *folder, const listener *to) {
     struct dirent **entry = NULL;
     const int count = scandir(folder, &entry, NULL, alphasort);
     if (count < 0) return lh_fail(LH_EIO, "plug-in folder %s cannot be read", folder);
-    lh_status status = LH_OK;
     for (int i = 0; i < count; ++i) {
-        if (status == LH_OK && is_shared_object(entry[i]->d_name)) {
-            status = load_entry(folder, entry[i]->d_name);
-        }
+        if (is_shared_object(entry[i]->d_name)) tell(to, load_entry(folder, entry[i]->d_name));
         free(entry[i]);
     }
     free(entry);
-    return status;
+    return LH_OK;
 }
 
-lh_status lh_plugins_load(const char *path) {
+void lh_plugins_load(const char *path, lh_plugin_skipped *skipped, void *context) {
+    const listener to = {skipped, context};
     const char *folders = path != NULL ? path : getenv("LONGHAUL_PLUGINS");
-    if (folders == NULL) return LH_OK;
-    while (*folders != '\0') {
+    while (folders != NULL && *folders != '\0') {
         const size_t length = strcspn(folders, ":");
         char folder[PATH_BYTES];
-        if (length >= sizeof folder) return lh_fail(LH_EIO, "plug-in path is too long");
-        memcpy(folder, folders, length);
-        folder[length] = '\0';
-        if (length > 0) LH_TRY(load_folder(folder));
+        if (length < sizeof folder) {
+            memcpy(folder, folders, length);
+            folder[length] = '\0';
+            if (length > 0) tell(&to, load_folder(folder, &to));
+        } else {
+            tell(&to, lh_fail(LH_EIO, "plug-in path is too long"));
+        }
         folders += length + (folders[length] == ':' ? 1 : 0);
     }
-    return LH_OK;
 }

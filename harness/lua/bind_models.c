@@ -350,10 +350,18 @@ static int task_info(lua_State *lua) {
     return 1;
 }
 
-/* load_plugins(path or nil). */
+static void keep_message(void *context, const char *message) {
+    lua_State *lua = context;
+    lua_pushstring(lua, message);
+    lua_seti(lua, -2, (lua_Integer)lua_rawlen(lua, -2) + 1);
+}
+
+/* load_plugins(path or nil) -> array of why some were skipped. */
 static int load_plugins(lua_State *lua) {
-    lh_lua_check(lua, lh_plugins_load(luaL_optstring(lua, 1, NULL)));
-    return 0;
+    const char *path = luaL_optstring(lua, 1, NULL);
+    lua_newtable(lua);
+    lh_plugins_load(path, keep_message, lua);
+    return 1;
 }
 
 /* nearest(word, names) -> name or nil. */

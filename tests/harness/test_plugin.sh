@@ -21,9 +21,52 @@ train() {
 bits=$(train slide | grep bits_per_token)
 succeeds "learns outside of the tree what it learns inside" "${bits:-slide did not train}" train outside_slide
 
-mkdir "$scratch/broken"
-printf 'no library\n' >"$scratch/broken/broken.so"
-fails 1 "names a broken plug-in" "broken.so" env LONGHAUL_PLUGINS="$scratch/broken" "$LONGHAUL_BIN" describe
-fails 1 "names a missing folder" "nowhere" env LONGHAUL_PLUGINS="$scratch/nowhere" "$LONGHAUL_BIN" describe
+# The skeleton, from what `make install` puts there and nothing else.
+prefix=$scratch/prefix
+succeeds "headers are installed" "model.h" bash -c "make -s install-headers PREFIX='$prefix' && ls '$prefix/include/longhaul/harness/engine'"
+skeleton() { (cd "$scratch" && "$LONGHAUL_BIN" new plugin mine); }
+LONGHAUL_BIN=$(realpath "$LONGHAUL_BIN")
+succeeds "a plug-in begins from a skeleton" "mine.c" skeleton
+# build FILE.c OUT.so FLAG...
+build() { (cd "$scratch" && env -i PATH=/usr/bin:/bin cc -std=c11 -Wall -Wextra -Werror -Wno-missing-field-initializers -shared -fPIC -Iprefix/include/longhaul "$1" -o "$2" "${@:3}"); }
+mkdir "$scratch/good" "$scratch/bad"
+quietly 0 "which an installed prefix suffices to build" build mine.c good/mine.so
+mine() { LONGHAUL_PLUGINS=$1 "$LONGHAUL_BIN" train --model mine \
+    --task-options 'name=generate:books documents=5 document_bytes=2000 segment=32 batch=2' --train 'steps=3 warmup=1'; }
+succeeds "and which trains" "bits_per_token" mine "$scratch/good"
+
+# bad NAME SED: the skeleton with a mistake, among good ones
+bad() {
+    sed -e "s/mine/$1/g" -e "$2" "$scratch/mine.c" >"$scratch/$1.c"
+    quietly 0 "$1 is built" build "$1.c" "bad/$1.so" -w
+}
+bad nameless 's/.name = "nameless"/.name = NULL/'
+bad shouting 's/.name = "shouting"/.name = "No Name"/'
+bad elsewhen 's/= LH_MODEL_ABI_MAJOR/= 99/'
+bad tomorrow 's/= LH_MODEL_ABI_MINOR/= 99/'
+bad tiny 's/sizeof(lh_model_class)/8/'
+bad huge 's/sizeof(lh_model_class)/100000/'
+bad nobody 's/return &plugin/return plugin.classes ? NULL : \&plugin/'
+bad unclassed 's/.classes = classes/.classes = classes[0] ? NULL : classes/'
+bad helpless 's/.forward = helpless_forward/.forward = NULL/'
+bad copycat 's/.name = "copycat"/.name = "brt"/'
+bad silent 's/lh_plugin_get/lh_plugin_got/'
+# of an older ABI: it has nothing behind its required entries, and what lies there is none of ours
+bad older 's/sizeof(lh_model_class)/offsetof(lh_model_class, check)/;s/.forward = older_forward/&, .check = (void *)1, .destroy = (void *)1, .probe = (void *)1, .published_names = (void *)1/;1s/^/#include <stddef.h>\n/'
+printf 'no library\n' >"$scratch/bad/broken.so"
+mkdir "$scratch/bad/folder.so"
+mkfifo "$scratch/bad/pipe.so"
+cp "$scratch/good/mine.so" "$scratch/bad/zebra.so"
+described() { LONGHAUL_PLUGINS=$scratch/nowhere:$scratch/bad timeout -s KILL 60 "$LONGHAUL_BIN" "$@"; }
+for name in nameless shouting elsewhen tomorrow tiny huge nobody unclassed helpless copycat silent broken folder pipe; do
+    succeeds "$name is named and left out" "left out: plug-in $scratch/bad/$name.so: " described describe
+done
+succeeds "and so is a missing folder" "left out: plug-in folder $scratch/nowhere" described describe
+succeeds "good ones stay" "zebra.so" bash -c "LONGHAUL_PLUGINS='$scratch/bad' '$LONGHAUL_BIN' describe 2>/dev/null | grep '^mine ' | sed 's/mine/zebra.so/'"
+older() { LONGHAUL_PLUGINS=$scratch/bad "$LONGHAUL_BIN" train --model older \
+    --task-options 'name=generate:books documents=5 document_bytes=2000 segment=32 batch=2' --train 'steps=3 warmup=1'; }
+succeeds "one of an older ABI trains, with defaults for what it lacks" "bits_per_token" older
+help() { described help >/dev/null; }
+quietly 0 "help is not disturbed" help
 
 finish

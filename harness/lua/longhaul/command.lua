@@ -90,6 +90,8 @@ local function dispatch(words)
     print_help()
     return name and command.ok or command.usage
   end
+  -- before the library lists the models that there are
+  for _, message in ipairs(core.load_plugins()) do io.stderr:write("longhaul: left out: ", message, "\n") end
   local list, by_name = all()
   local entry = by_name[name == "--version" and "version" or name]
   if not entry then
@@ -122,7 +124,6 @@ function command.main(words)
   core.setup_sessions()
   core.setup_generators()
   local good, result = pcall(function()
-    core.load_plugins()
     return dispatch(words)
   end)
   if good then return result end

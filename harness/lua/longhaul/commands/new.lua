@@ -81,6 +81,25 @@ const lh_model_class lh_model_NAME = {
 };
 ]==]
 
+-- What makes a shared object of a model.
+local plugin = model:gsub("const lh_model_class lh_model_NAME", "static const lh_model_class NAME_class") .. [==[
+
+static const lh_model_class *const classes[] = {&NAME_class, NULL};
+
+static const lh_plugin plugin = {
+    .magic = LH_PLUGIN_MAGIC,
+    .abi_major = LH_MODEL_ABI_MAJOR,
+    .abi_minor = LH_MODEL_ABI_MINOR,
+    .class_size = sizeof(lh_model_class),
+    .classes = classes,
+};
+
+const lh_plugin *lh_plugin_get(void);
+const lh_plugin *lh_plugin_get(void) {
+    return &plugin;
+}
+]==]
+
 local kernel = [==[
 #include "kernels/cpu/kernels_cpu.h"
 
@@ -233,6 +252,8 @@ local kinds = {
     "longhaul run experiments/examples/NAME.lua --scale smoke" },
   model = { { { "models/%s.c", model } },
     "declare it in models/models.h, enter it in models/table.c, make" },
+  plugin = { { { "%s.c", plugin } },
+    "cc -shared -fPIC -I PREFIX/include/longhaul NAME.c -o NAME.so; LONGHAUL_PLUGINS=. longhaul describe NAME" },
   kernel = { { { "kernels/cpu/%s.c", kernel } },
     "declare it in kernels/kernels.h and kernels.def, add its test case" },
   task = { { { "harness/train/%s.c", task }, { "harness/train/%s.h", task_header } },
@@ -242,7 +263,7 @@ local kinds = {
 local function create(_, rest)
   local kind, name = rest[1], rest[2]
   if not kinds[kind or ""] or not name then
-    command.misuse("new takes model, kernel, task or experiment, and a NAME; `longhaul new --help`")
+    command.misuse("new takes model, plugin, kernel, task or experiment, and a NAME; `longhaul new --help`")
   end
   if not name:match("^%l[%l%d_-]*$") or (kind ~= "experiment" and name:find("-", 1, true)) then
     command.misuse(("'%s': a name is lower-case letters, digits and '_'"):format(name))
@@ -255,7 +276,7 @@ local function create(_, rest)
   end
   for _, file in ipairs(files) do
     local path = file[1]:format(name)
-    core.make_folder(path:match("^(.*)/"))
+    core.make_folder(path:match("^(.*)/") or ".")
     core.write_file(path, (file[2]:gsub("NAME", name):gsub("UPPER", name:upper())))
     print(path)
   end
@@ -264,9 +285,9 @@ end
 
 return {
   {
-    name = "new", summary = "begin a model, kernel, task or experiment from a skeleton",
+    name = "new", summary = "begin a model, plug-in, kernel, task or experiment from a skeleton",
       run = create,
-    most = 2, usage = "new model|kernel|task|experiment NAME", options = {},
+    most = 2, usage = "new model|plugin|kernel|task|experiment NAME", options = {},
     description = "Writes a skeleton into its place under the current folder, never over a file.",
   },
 }
