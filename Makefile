@@ -347,7 +347,7 @@ run-conformance: $(conformance)
 # ---- Style --------------------------------------------------------------------------------------
 c_files = $(shell find kernels harness models datasets tests -name '*.c' -o -name '*.h' -o -name '*.cc')
 
-lint: ## Format, includes, sizes, comments, forbidden words, Lua syntax, shell
+lint: ## Format, includes, sizes, comments, words, reference results, Lua syntax, shell
 	$(Q)tests/lint/lint.sh
 
 .PHONY: format

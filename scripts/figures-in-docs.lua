@@ -213,6 +213,9 @@ function known.reference(folder) return require("longhaul.report.reference").mar
 --- The folders of reference runs, likewise.
 function known.machines() return require("longhaul.report.reference").machines(root:sub(1, -2)) end
 
+--- The folders of reference runs that wait to be measured again.
+function known.waiting() return require("longhaul.report.reference").waiting(root:sub(1, -2)) end
+
 -- ---- documents ----
 
 local function evaluate(expression)

@@ -78,4 +78,14 @@ function reference.machines(folder)
   return markdown({ "folder", "machine", "experiments", "runs", "scales", "date" }, lines)
 end
 
+--- The folders below `folder` that wait to be measured again (legacy.csv, which scripts/check-reference.lua keeps), and
+--- what is wrong with each, as a table in Markdown.
+function reference.waiting(folder)
+  local lines, path = {}, folder .. "/legacy.csv"
+  for i, entry in ipairs(core.exists(path) and csv.read(path, { "folder", "reason", "wrong" }) or {}) do
+    lines[i] = { entry.folder, entry.wrong, entry.reason }
+  end
+  return #lines > 0 and markdown({ "folder", "what is wrong", "why" }, lines) or "None."
+end
+
 return reference

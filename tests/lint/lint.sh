@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All style checks, offline: format, includes, sizes, comments, words, Lua syntax, shell scripts.
+# All style checks, offline: format, includes, sizes, comments, words, reference results, Lua syntax, shell scripts.
 # Prints one line per offence and "lint: clean" when there is none.
 set -u
 bad=0
@@ -44,6 +44,7 @@ clang_format=$(first_of clang-format-14 clang-format)
 for script in includes size docs words; do
     check "$script" "$lua" "tests/lint/$script.lua"
 done
+check "what can be relied on in results/reference" "$lua" scripts/check-reference.lua
 # run TOOL CHECK: a tool that is not there is named, and its check left out.
 run() {
     if [ -n "$1" ]; then check "${2//_/ }" "$2"; else echo "lint: no tool for $2, left out"; fi
