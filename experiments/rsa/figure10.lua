@@ -19,7 +19,7 @@ for _, panel in ipairs(panels) do
   }
   for layer = 1, 3 do
     local case = row[2]:match "case%u+"
-    local place = ("%s, %s, layer %d (scale %s)"):format(name, case, layer, lh.scale())
+    local place = ("%s, layer %d"):format(case, layer)
     bench:plot {
       "recurrence", row = row[1], dataset = name, layer = layer, title = "RSA, Figure 10, top: " .. place,
       name = ("%s-%s-layer%d"):format(name, case, layer),

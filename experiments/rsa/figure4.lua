@@ -38,5 +38,5 @@ bench:plot { "lines", name = "left", dataset = "text8", x = "parameters", y = "b
   band = "seeds" }
 bench:plot { "lines", name = "middle", dataset = "enwik8", x = "part", y = "bits_per_byte", group = "kind", band = "seeds" }
 bench:plot { "boxes", name = "right", dataset = "enwik8", y = "rsa_gate", by = function(row) return row.factors[2][2] .. "%" end,
-  title = ("RSA, Figure 4, right: gates of RSA-XL by the part of enwik8 (scale %s)"):format(lh.scale()) }
+  title = "RSA, Figure 4, right: gates of RSA-XL by the part of enwik8" }
 return bench

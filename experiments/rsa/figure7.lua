@@ -6,6 +6,6 @@ local bench = lh.experiment "rsa-figure7"
 time_steps(bench)
 bench:plot {
   "columns", y = "step_time_ms", name = "figure7", rows = { "RSA-Informer", "RSA-LogSparse", "RSA-XL" }, without = "%s, no REM",
-  parts = { "the rest", "recurrence encodings" }, title = ("RSA, Figure 7: training step (scale %s)"):format(lh.scale()),
+  parts = { "the rest", "recurrence encodings" }, title = "RSA, Figure 7: training step",
 }
 return bench

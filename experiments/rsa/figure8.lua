@@ -8,7 +8,7 @@ time_steps(bench)
 for _, name in ipairs { "Informer", "LogSparse", "XL" } do
   bench:plot {
     "columns", y = "step_time_ms", name = "figure8-" .. name:lower(), rows = { name, "RSA-" .. name },
-    title = ("RSA, Figure 8: training step of %s (scale %s)"):format(name, lh.scale()),
+    title = ("RSA, Figure 8: training step of %s"):format(name),
   }
 end
 return bench

@@ -45,9 +45,12 @@ local function rows_of(experiment, dataset)
   return rows
 end
 
+-- Kinds of which one chart shows all data.
+local of_all_datasets = { boxes = true, columns = true }
+
 local function title_of(view, plot, what, dataset)
   local data = provenance.dataset(view.runs, dataset)
-  if plot.title then return ("%s (%s; scale %s)"):format(plot.title, data, view.scale) end
+  if plot.title then return ("%s (%sscale %s)"):format(plot.title, of_all_datasets[plot[1]] and "" or data .. "; ", view.scale) end
   return ("%s, %s: %s (scale %s)"):format(view.experiment.name, data, what, view.scale)
 end
 
@@ -212,6 +215,7 @@ local function sweep(view, plot, dataset)
   local what = metrics.title(y)
   if plot.relative_to then what = ("%s relative to %s"):format(what, plot.relative_to) end
   local made = new_chart("lines", title_of(view, plot, what, dataset), x, y)
+  if plot.relative_to then made.y_title = what end
   add_curves(made, blocks, names, { marks = true, band = plot.band })
   made.after = { x_log and "set logscale x 2" or "", y_log and logarithmic(blocks) or "" }
   return made
@@ -450,8 +454,6 @@ local kinds = {
   loss = loss, lines = sweep, pareto = pareto, bars = bars, recurrence = recurrence_patterns, boxes = box_plot,
   columns = column_chart, outputs = head_outputs,
 }
-local of_all_datasets = { boxes = true, columns = true }
-
 local function datasets_of(experiment)
   local list, seen = {}, {}
   for _, row in ipairs(experiment.rows) do

@@ -64,7 +64,7 @@ local function charts_of(path, folder, at)
   local experiment = script.load(path, settings)
   local list = chart.values(experiment, settings, report.results(experiment, settings), true)
   for _, made in ipairs(list) do
-    made.scale, made.device, made.experiment, made.source = at.scale, at.device, experiment.name, folder
+    made.scale, made.device, made.experiment, made.results = at.scale, at.device, experiment.name, folder
     made.folder = ("%s/%s/%s%s"):format(base_name(folder), experiment.name, at.scale,
       at.device == "cpu" and "" or "-" .. at.device)
   end
@@ -73,7 +73,7 @@ end
 
 -- "amd/brt-table1, scale small, chart 'pareto-books': ..."
 local function told_of(made, what)
-  return ("%s/%s, scale %s, chart '%s': %s"):format(base_name(made.source), made.experiment, made.scale, made.name, what)
+  return ("%s/%s, scale %s, chart '%s': %s"):format(base_name(made.results), made.experiment, made.scale, made.name, what)
 end
 
 -- One script's charts from all folders; `state` gathers experiments, charts and failures.
@@ -114,7 +114,7 @@ local function copy_tables(made, out)
   made.tables = {}
   for _, run in ipairs(made.runs) do
     for _, name in ipairs(seen[run.experiment] and {} or { "runs.csv", "timings.csv" }) do
-      local from, to = ("%s/%s/%s"):format(made.source, run.experiment, name), base_name(made.source) .. "/" .. run.experiment
+      local from, to = ("%s/%s/%s"):format(made.results, run.experiment, name), base_name(made.results) .. "/" .. run.experiment
       if core.exists(from) then
         core.make_folder(out .. "/" .. to)
         core.write_file(("%s/%s/%s"):format(out, to, name), core.read_file(from))

@@ -48,10 +48,23 @@ function provenance.dataset(runs, dataset)
     or ("generated %s, as %s"):format(kind, dataset)
 end
 
+-- Longer than this the data would not fit into the line; in bytes.
+local most_data = 64
+
+-- The first data in a word or two, and how many others there are.
+local function short_data(runs)
+  local data = summary.different(runs, "data", 2)
+  if #data <= most_data then return data end
+  local first, others = summary.different(runs, "data", 1):match "^(.-); (%d+) more$"
+  first = first or data
+  if #first > most_data - 10 then first = first:sub(1, most_data - 10):gsub("[^%w)]+%w*$", "") .. " ..." end
+  return others and ("%s; %s more"):format(first, others) or first
+end
+
 --- Data, scale, seeds and machine in the one line below a chart's title; "" where there are no runs.
 function provenance.line(runs, scale)
   if #runs == 0 then return "" end
-  local data = summary.different(runs, "data", 2)
+  local data = short_data(runs)
   return table.concat({ data ~= "" and data or "unknown data", "scale " .. scale, summary.seeds(runs), machine_of(runs) },
     " · ")
 end

@@ -122,6 +122,7 @@ t.test("lines relative to a curve: its ratio point by point, the curve itself le
   same_rows(block(made, "data")[1], { { 1, 4 / 5, (4 - root) / 5, (4 + root) / 5 }, { 2, 3 / 6, (3 - root) / 6, (3 + root) / 6 },
     { 4, 2, 2 - root, 2 + root } })
   t.contains(made.title, "relative to b")
+  t.equal(made.y_title, "bits/byte relative to b")
 end)
 
 t.test("pareto: a point per row with both spreads and its group, the front of what none beats", function()
