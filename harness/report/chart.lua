@@ -334,7 +334,7 @@ local function bars(view, plot, dataset)
   for _, row in ipairs(rows_of(view.experiment, dataset)) do
     local value, spread = view.results:value(row.label, y, dataset)
     if value then
-      labels[#labels + 1] = row.label
+      labels[#labels + 1] = quote.tic(row.label)
       local low, high = value - (spread or 0), value + (spread or 0)
       list[#list + 1] = { #labels, value, low, high, metrics.text(y, value) }
       limit = math.max(limit, high)
@@ -413,7 +413,7 @@ local function box_plot(view, plot)
   local blocks, outliers, names, low, high = {}, {}, {}, math.huge, -math.huge
   for i, group in ipairs(boxes.gather(sources_of(view, plot), plot.y, category_of(plot))) do
     local box = boxes.summary(group.values)
-    names[i] = group.name:gsub("%%", "%%%%") -- gnuplot reads the text at a tic as a format
+    names[i] = quote.tic(group.name)
     blocks[i] = { i, box.low, box.q1, box.median, box.q3, box.high }
     low, high = math.min(low, box.low), math.max(high, box.high)
     for _, item in ipairs(box.outliers) do

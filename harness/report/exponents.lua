@@ -91,7 +91,7 @@ local function markdown(name, records, source)
     "| row | measure | over | exponent | points | paper |", "| --- | --- | --- | --: | --: | --- |",
   }
   for _, r in ipairs(records) do
-    lines[#lines + 1] = ("| %s | %s | %s | %s | %d | %s |"):format(r.row, r.measure, r.over, r.exponent, r.points,
+    lines[#lines + 1] = ("| %s | %s | %s | %s | %d | %s |"):format(quote.markdown(r.row), r.measure, r.over, r.exponent, r.points,
       r.published or "")
   end
   lines[#lines + 1] = "\n" .. source

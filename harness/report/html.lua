@@ -4,6 +4,7 @@ local core = require "longhaul.core"
 local csv = require "longhaul.csv"
 local markup = require "longhaul.report.markup"
 local provenance = require "longhaul.report.provenance"
+local quote = require "longhaul.report.quote"
 local summary = require "longhaul.report.summary"
 local totals = require "longhaul.report.totals"
 
@@ -77,8 +78,8 @@ local function section(folder, name)
   end
   for _, file in ipairs(core.list_folder(path)) do
     if file:match("%.svg$") then
-      parts[#parts + 1] = ('<img src="%s/%s" alt="%s" width="960" height="600">'):format(
-        escape(name), escape(file), escape(file))
+      parts[#parts + 1] = ('<img src="%s" alt="%s" width="960" height="600">'):format(
+        quote.url(name .. "/" .. file), escape(file))
     end
   end
   return table.concat(parts, "\n")

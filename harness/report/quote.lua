@@ -40,8 +40,8 @@ function quote.gnuplot(text) return '"' .. quote.visible(text):gsub('[\\"`\n]', 
 --- A path likewise, byte by byte.
 function quote.gnuplot_path(path) return '"' .. path:gsub('[^%w/._-]', octal) .. '"' end
 
---- A text at a tic, which gnuplot reads as a format.
-function quote.gnuplot_tic(text) return quote.gnuplot((tostring(text):gsub("%%", "%%%%"))) end
+--- A text, still without its quotes, at a tic, where gnuplot reads it as a format.
+function quote.tic(text) return (tostring(text):gsub("%%", "%%%%")) end
 
 local latex_characters = {
   ["\\"] = "\\textbackslash{}", ["{"] = "\\{", ["}"] = "\\}", ["&"] = "\\&", ["%"] = "\\%", ["#"] = "\\#", ["_"] = "\\_",

@@ -2,6 +2,7 @@
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
 local identity = require "longhaul.identity"
+local quote = require "longhaul.report.quote"
 local store = require "longhaul.store"
 
 local samples = {}
@@ -52,13 +53,10 @@ end
 
 local columns = { "row", "seed", "context", "continuation" }
 
--- A cell of a Markdown table, its line breaks as blanks.
-local function cell(text) return (text:gsub("%c", " "):gsub("|", "\\|"):gsub("([*_`<])", "\\%1")) end
-
 local function markdown(name, records)
   local lines = { "# " .. name, "", "| row | context | continuation |", "| --- | --- | --- |" }
   for _, record in ipairs(records) do
-    lines[#lines + 1] = ("| %s | %s | %s |"):format(cell(record.row), cell(record.context), cell(record.continuation))
+    lines[#lines + 1] = ("| %s | %s | %s |"):format(quote.markdown(record.row), quote.markdown(record.context), quote.markdown(record.continuation))
   end
   return table.concat(lines, "\n") .. "\n"
 end

@@ -51,6 +51,8 @@ else
     echo "skipped: make figures: gnuplot is missing"
 fi
 runs claims "claims.csv" SCALE=smoke
+runs install-headers "" PREFIX=/usr DESTDIR="$scratch/headers"
+quietly 0 "headers alone" test -s "$scratch/headers/usr/include/longhaul/harness/engine/model.h"
 runs install "" PREFIX=/usr DESTDIR="$scratch/root"
 quietly 0 "the program is installed" test -x "$scratch/root/usr/bin/longhaul"
 quietly 0 "with its Lua files" test -s "$scratch/root/usr/share/longhaul/experiments/brt/table1.lua"

@@ -73,7 +73,7 @@ local function draw(base, names)
   local made = gnuplot.new("lines", "`touch " .. bait .. "` \xFF", "\1", '"')
   made.blocks = { { "data", blocks } }
   made.settings = { { "series", #blocks }, { "names", names }, { "marks", 1 }, { "band", 0 } }
-  made.after = { ("set xtics (%s 1)"):format(quote.gnuplot_tic "50 %d") }
+  made.after = { ("set xtics (%s 1)"):format(quote.gnuplot(quote.tic "50 %d")) }
   local paths = gnuplot.chart(base, made)
   t.equal(core.read_file(paths[2]):sub(1, 4), "\x89PNG")
   return core.read_file(paths[1])
