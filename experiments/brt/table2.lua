@@ -34,6 +34,6 @@ end
 
 bench:table {
   columns = { "parameters", "relative_step_time", "bits_per_token", "word_perplexity" }, baseline = "Slide:13L:large",
-  published = "brt_table2",
+  published = "brt_table2", datasets = { pg19_bytes = "" },
 }
 return bench

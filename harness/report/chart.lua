@@ -12,6 +12,7 @@ local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.report.quote"
 local recurrence = require "longhaul.report.recurrence"
 local store = require "longhaul.store"
+local views = require "longhaul.report.views"
 
 local chart = {}
 
@@ -470,7 +471,7 @@ local function open_results(experiment, settings) return require("longhaul.repor
 
 local function view_of(experiment, settings, results)
   local view = {
-    experiment = experiment, results = results, scale = settings.scale, store = store.at(settings.results, experiment.runs),
+    experiment = experiment, results = results, scale = settings.scale, device = settings.device, store = store.at(settings.results, experiment.runs),
   }
   function view.open(source)
     return { rows = source.rows, results = open_results(source, settings), store = store.at(settings.results, source.runs) }
@@ -517,6 +518,7 @@ local function one_chart(view, plot, dataset, name)
   if not made then made = { lacks = what_it_shows(plot) } end
   made.name, made.plot, made.dataset, made.runs = quote.file_name(name), plot, dataset, runs
   made.source = provenance.line(runs, view.scale)
+  made.scale, made.device = view.scale, view.device
   return made
 end
 
@@ -546,7 +548,9 @@ end
 function chart.draw(charts, folder)
   for _, made in ipairs(charts) do
     if not made.failure and not made.lacks then
-      local good, result = pcall(gnuplot.chart, folder .. "/" .. made.name, made)
+      local base = folder .. "/" .. made.name
+      views.make_room(base, { "gp", "svg", "png" }, views.owner(made.scale, made.device))
+      local good, result = pcall(gnuplot.chart, base, made)
       made[good and "paths" or "failure"] = result
     end
   end

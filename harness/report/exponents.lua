@@ -5,6 +5,7 @@ local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
 local quote = require "longhaul.report.quote"
 local summary = require "longhaul.report.summary"
+local views = require "longhaul.report.views"
 
 local exponents = {}
 
@@ -63,7 +64,7 @@ local function groups_of(experiment, name)
 end
 
 --- One record for each group, measure and axis that has been measured at two points or more.
-function exponents.records(experiment, options, results, scale)
+function exponents.records(experiment, options, results)
   local formulas = options.published and published.formulas(options.published) or {}
   local measures, records = {}, {}
   for name in pairs(options.of) do measures[#measures + 1] = name end
@@ -76,7 +77,7 @@ function exponents.records(experiment, options, results, scale)
         if slope then
           records[#records + 1] = {
             row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope), points = #points,
-            published = (formulas[group] or {})[measure], scale = scale,
+            published = (formulas[group] or {})[measure], scale = results.scale, device = results.device,
           }
         end
       end
@@ -98,19 +99,20 @@ local function markdown(name, records, source)
   return table.concat(lines, "\n") .. "\n"
 end
 
-local columns = { "row", "measure", "over", "exponent", "points", "published", "scale" }
+local columns = { "row", "measure", "over", "exponent", "points", "published", "scale", "device" }
 
 --- Writes <folder>/exponents.{csv,md} and prints the fits; gives the paths.
-function exponents.write(experiment, options, results, scale, folder)
-  local records = exponents.records(experiment, options, results, scale)
+function exponents.write(experiment, options, results, folder)
+  local records = exponents.records(experiment, options, results)
   if #records == 0 then return {} end
   print("")
   for _, r in ipairs(records) do
     print(("%-30s %-7s ~ %-8s ^ %6s   paper: %s"):format(r.row, r.measure, r.over, r.exponent, r.published or "-"))
   end
+  views.make_room(folder .. "/exponents", { "csv", "md" }, views.owner(results.scale, results.device))
   csv.write(folder .. "/exponents.csv", columns, records)
   local runs = provenance.runs_of(results)
-  local source = ("Scale %s, %s. %s"):format(scale, summary.seeds(runs), provenance.sentence(runs))
+  local source = ("Scale %s, %s. %s"):format(results.scale, summary.seeds(runs), provenance.sentence(runs))
   print(source)
   core.write_file(folder .. "/exponents.md", markdown(experiment.name, records, quote.markdown(source)))
   return { folder .. "/exponents.csv", folder .. "/exponents.md" }

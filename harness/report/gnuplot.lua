@@ -3,6 +3,7 @@
 local core = require "longhaul.core"
 local place = require "longhaul.report.place"
 local quote = require "longhaul.report.quote"
+local views = require "longhaul.report.views"
 
 local gnuplot = {}
 
@@ -77,6 +78,7 @@ function gnuplot.program(chart)
     gnuplot.assign("chart_title", chart.title), gnuplot.assign("x_title", chart.x_title),
     gnuplot.assign("y_title", chart.y_title), gnuplot.assign("chart_source", chart.source or ""),
   }
+  if chart.scale then table.insert(lines, 1, views.mark("#", chart.scale, chart.device)) end
   for _, block in ipairs(chart.blocks) do lines[#lines + 1] = gnuplot.block(block[1], block[2]) end
   for _, pair in ipairs(chart.settings) do lines[#lines + 1] = gnuplot.assign(pair[1], pair[2]) end
   lines[#lines + 1] = 'load "style.gp"'

@@ -1,5 +1,7 @@
 -- The papers' own numbers: results/published/*.csv, keyed the way our results are.
+local core = require "longhaul.core"
 local csv = require "longhaul.csv"
+local metrics = require "longhaul.metrics"
 local place = require "longhaul.report.place"
 
 local published = {}
@@ -27,11 +29,10 @@ local function ours(record)
   if bin then return "accuracy_bin" .. bin, 1 end
   if record.paper == "gpt2_recurrent" then return of_gpt2_recurrent(record) end
   if record.unit == "valid" then return "valid_" .. record.metric, 1 end
-  if record.metric == "accuracy" and record.unit == "percent" then return record.metric, 0.01 end
+  if record.metric == "accuracy" and record.unit == "percent" then return "accuracy", 0.01 end
   if record.metric == "perplexity" and record.unit == "word-level" then
     return "word_perplexity", 1
   end
-  if record.metric == "accuracy" and record.unit == "percent" then return "accuracy", 0.01 end
   local alias = aliases[record.metric]
   if alias then return alias[1], alias[2] end
   return record.metric, 1
@@ -73,11 +74,16 @@ end
 --- The lines of a published table, "brt_table1", as records.
 function published.records(name) return (read(name)) end
 
+local tables = {}
+
 --- The numbers of one published table, "brt_table1": an object with `rows` (names in printed order),
 --- `slug[label]`, and `value(label, metric, dataset)`. A row goes by its label or, where several rows
 --- share one, by its slug. `spread(...)` is the standard deviation that stands beside a value, or nil.
 --- `printed(...)` is the number as it is printed, and the factor that makes it ours.
-function published.table(name) return published.of(published.records(name)) end
+function published.table(name)
+  tables[name] = tables[name] or published.of(published.records(name))
+  return tables[name]
+end
 
 --- The same of records of such a table.
 function published.of(records)
@@ -107,6 +113,58 @@ function published.of(records)
   --- Whether the paper prints this metric for this dataset at all.
   function made.prints(metric, dataset) return made.metrics[printed(metric) .. "\n" .. dataset] == true end
   return made
+end
+
+--- What a published table calls a row of the script: its slug, where the table has it, else its label.
+function published.row_name(paper, row)
+  return row.slug and paper.slug[row.slug] and row.slug or row.published_row or row.label
+end
+
+-- ---- whether a table of a script stands beside the published one ----
+
+local function list_of(set)
+  local names = {}
+  for name in pairs(set) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+-- Fails unless one of `names` is in `set`; says which of the set is nearest to one of them.
+local function need_one(options, what, names, set)
+  local known = list_of(set)
+  for _, name in ipairs(names) do
+    if set[name] then return end
+  end
+  for _, name in ipairs(names) do
+    local nearest = core.nearest(name, known)
+    if nearest then
+      error(("%s: table: no %s is in the published table '%s': '%s' (did you mean '%s'?)"):format(options.line, what,
+        options.published, name, nearest), 0)
+    end
+  end
+  error(("%s: table: no %s is in the published table '%s', which has: %s"):format(options.line, what, options.published,
+    table.concat(known, ", ", 1, math.min(#known, 12))), 0)
+end
+
+--- Fails at the line of a table of an experiment whose `published` matches none of its rows or none of its datasets; those
+--- that `datasets` maps to "" are known not to be there.
+function published.check(experiment, options)
+  local good, paper = pcall(published.table, options.published)
+  if not good then error(("%s: table: %s"):format(options.line, paper), 0) end
+  local rows, datasets, by_dataset = {}, {}, false
+  for i, row in ipairs(experiment.rows) do
+    rows[i] = published.row_name(paper, row)
+    local name = (options.datasets or {})[row.dataset] or row.dataset
+    if name ~= "" then datasets[#datasets + 1] = name end
+  end
+  for _, metric in ipairs(options.columns) do by_dataset = by_dataset or not metrics.is_shared(metric) end
+  if #rows == 0 then return end
+  need_one(options, "row", rows, paper.slug)
+  local named = {}
+  for name in pairs(paper.datasets) do
+    if name ~= "" then named[name] = true end
+  end
+  if by_dataset and #datasets > 0 and next(named) then need_one(options, "data set", datasets, named) end
 end
 
 --- The formulas of a complexity table: by row label, then by what grows ("time", "memory").

@@ -4,6 +4,7 @@ local csv = require "longhaul.csv"
 local identity = require "longhaul.identity"
 local quote = require "longhaul.report.quote"
 local store = require "longhaul.store"
+local views = require "longhaul.report.views"
 
 local samples = {}
 
@@ -44,14 +45,14 @@ local function records_of(experiment, settings, options)
   local records = {}
   for i, passage in ipairs(passages_of(run, options)) do
     records[i] = {
-      row = options.row, seed = 1, context = tokenizer:decode(passage),
+      row = options.row, seed = 1, scale = run.scale, device = run.device, context = tokenizer:decode(passage),
       continuation = continue(run, weights, tokenizer, passage, options),
     }
   end
   return records
 end
 
-local columns = { "row", "seed", "context", "continuation" }
+local columns = { "row", "seed", "context", "continuation", "scale", "device" }
 
 local function markdown(name, records)
   local lines = { "# " .. name, "", "| row | context | continuation |", "| --- | --- | --- |" }
@@ -68,6 +69,7 @@ function samples.write(experiment, settings, folder)
     table.move(records_of(experiment, settings, options), 1, options.count, #records + 1, records)
   end
   if #records == 0 then return {} end
+  views.make_room(folder .. "/samples", { "csv", "md" }, views.owner(settings.scale, settings.device))
   csv.write(folder .. "/samples.csv", columns, records)
   core.write_file(folder .. "/samples.md", markdown(experiment.name, records))
   return { folder .. "/samples.csv", folder .. "/samples.md" }

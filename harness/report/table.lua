@@ -4,6 +4,7 @@ local csv = require "longhaul.csv"
 local metrics = require "longhaul.metrics"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
+local views = require "longhaul.report.views"
 
 local report = {}
 
@@ -50,7 +51,7 @@ local function columns_of(experiment, options, paper, results)
       for _, dataset in ipairs(datasets_of(experiment)) do
         local name = (options.datasets or {})[dataset] or dataset
         local shown
-        if paper.datasets[name] then
+        if name ~= "" and paper.datasets[name] then
           shown = paper.prints(metric, name)
         else
           shown = measured(metric, dataset)
@@ -64,12 +65,10 @@ local function columns_of(experiment, options, paper, results)
   return columns
 end
 
--- What the paper's table calls a row of the script: its slug, where the paper has it, else its label.
 local function paper_names(experiment, paper)
   local names = {}
   for _, row in ipairs(experiment.rows) do
-    names[row.label] = row.slug and paper.slug[row.slug] and row.slug or row.published_row
-      or row.label
+    names[row.label] = published.row_name(paper, row)
   end
   return names
 end
@@ -357,6 +356,7 @@ function report.write(made, folder)
   local core = require "longhaul.core"
   local markup = require "longhaul.report.markup"
   local base = folder .. "/" .. made.name
+  views.make_room(base, { "csv", "md", "html", "tex" }, views.owner(made.scale, made.device))
   csv.write(base .. ".csv", report.csv_columns, report.records(made))
   core.write_file(base .. ".md", markup.markdown(made))
   core.write_file(base .. ".html", markup.page(made.title, markup.html(made)))

@@ -256,7 +256,7 @@ t.test("exponents are fitted to rows that differ in one factor", function()
   }
   grown:fit(options)
   local found = {}
-  for _, r in ipairs(exponents.records(grown, options, report.results(grown, settings), "small")) do
+  for _, r in ipairs(exponents.records(grown, options, report.results(grown, settings))) do
     found[r.measure .. " " .. r.over] = r
   end
   t.equal(found["time length"].exponent, "2.000")

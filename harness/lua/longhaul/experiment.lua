@@ -212,7 +212,7 @@ end
 
 --- Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" }, baseline
 --- = "Slide:13L", published = "brt_table1" }`. `datasets` maps our names of datasets to the
---- paper's; `best` says "min" or "max" for a metric.
+--- paper's, or to "" where the paper has not used them; `best` says "min" or "max" for a metric.
 function Experiment:table(options)
   check_fields("table", options, table_fields)
   if not options.columns then spec.fail("table: field 'columns' is missing") end
@@ -356,6 +356,13 @@ function Experiment:claim(claim)
 end
 
 -- ---- for the runner and the reports ----
+
+--- What can be checked only when the script has ended: that tables stand beside published ones that have their rows.
+function Experiment:check()
+  for _, options in ipairs(self.tables) do
+    if options.published then require("longhaul.report.published").check(self, options) end
+  end
+end
 
 local function matches(row, baseline)
   if type(baseline) == "string" then return row.label == baseline end

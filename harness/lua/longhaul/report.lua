@@ -1,6 +1,7 @@
 -- What an experiment shows: tables, charts and claims as views of runs.csv. Nothing here trains.
 local core = require "longhaul.core"
 local results = require "longhaul.report.results"
+local store = require "longhaul.store"
 
 local report = {}
 
@@ -24,10 +25,26 @@ local function folder_of(experiment, settings)
   return folder
 end
 
---- Writes and prints the tables; gives the paths.
+-- That there is nothing to show at this scale, and where there is something.
+local function print_nothing(experiment, settings)
+  local others, seen = {}, {}
+  for _, run in ipairs(store.at(settings.results, experiment.runs):rows()) do
+    local other = ("%s on %s"):format(run.scale, run.device)
+    if not seen[other] then others[#others + 1] = other end
+    seen[other] = true
+  end
+  print(("no runs of %s at scale %s on %s in %s: nothing is written%s"):format(experiment.runs, settings.scale,
+    settings.device, settings.results, #others > 0 and ("; there are runs at " .. table.concat(others, ", ")) or ""))
+end
+
+--- Writes and prints the tables; gives the paths. Where there are no runs at this scale the views stay as they are.
 function report.tables(experiment, settings)
   local tables, terminal = require "longhaul.report.table", require "longhaul.report.terminal"
   local measured, paths = report.results(experiment, settings), {}
+  if #experiment.tables > 0 and #measured.order == 0 then
+    print_nothing(experiment, settings)
+    return paths
+  end
   for _, options in ipairs(experiment.tables) do
     local made = tables.build(experiment, options, measured)
     print(terminal.format(made))
@@ -44,7 +61,7 @@ function report.fits(experiment, settings)
   local measured = report.results(experiment, settings)
   for _, options in ipairs(experiment.fits) do
     local folder = folder_of(experiment, settings)
-    for _, path in ipairs(exponents.write(experiment, options, measured, settings.scale, folder)) do
+    for _, path in ipairs(exponents.write(experiment, options, measured, folder)) do
       paths[#paths + 1] = path
     end
   end

@@ -74,6 +74,7 @@ function script.value(path, settings)
   if settings.sandbox then globals, call = sandbox.globals(), sandbox.call end
   local value = call(function() return run_file(file) end)
   if not experiment.is(value) then return nil end
+  value:check()
   if settings.sandbox then sandbox.guard(value) end
   return value
 end

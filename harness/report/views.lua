@@ -1,0 +1,43 @@
+-- Files that show results are views of the runs at one scale on one device. The latest has the plain name, "table.csv"; what
+-- another scale or device showed there before keeps a name of its own, "table.smoke.csv" or "table.small-cuda.csv", so that
+-- no view replaces another's.
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+
+local views = {}
+
+--- What the files of a scale and device are called by: "small", "small-cuda".
+function views.owner(scale, device)
+  return (device or "") ~= "" and device ~= "cpu" and scale .. "-" .. device or scale
+end
+
+--- The first line of a text file that is a view; `comment` begins a line that readers skip.
+function views.mark(comment, scale, device) return ("%s scale %s, device %s"):format(comment, scale, device) end
+
+-- Whose view a file is: what its columns scale and device say, or its mark; nil where it says nothing.
+local function owner_of(path)
+  if not core.exists(path) then return nil end
+  local scale, device
+  if path:match "%.csv$" then
+    local first = csv.read(path)[1] or {}
+    scale, device = first.scale, first.device
+  else
+    scale, device = core.read_file(path):match "^[^\n]- scale ([%w_-]+), device ([%w_-]+)\n"
+  end
+  return (scale or "") ~= "" and views.owner(scale, device) or nil
+end
+
+--- Before a view of `owner` is written to <base>.<extension> for each extension: another's takes its own name. The file of
+--- the first extension says whose they are.
+function views.make_room(base, extensions, owner)
+  local before = owner_of(base .. "." .. extensions[1])
+  for _, extension in ipairs(extensions) do
+    local path = base .. "." .. extension
+    if before and before ~= owner and core.exists(path) then
+      assert(os.rename(path, ("%s.%s.%s"):format(base, before, extension)))
+    end
+    core.remove_file(("%s.%s.%s"):format(base, owner, extension))
+  end
+end
+
+return views

@@ -1,0 +1,103 @@
+-- Views of several scales and devices in one folder: none replaces another's.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+local gnuplot = require "longhaul.report.gnuplot"
+local lh = require "longhaul"
+local report = require "longhaul.report"
+local runs = dofile "tests/lua/runs.lua"
+local views = require "longhaul.report.views"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+lh.configure { scale = "small" }
+
+local corpus = lh.data.text { "generate:books" }
+local task = lh.tasks.language_model { corpus, segment = 64, batch = 2 }
+local slide = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }
+local bench = lh.experiment "views"
+for _, name in ipairs { "a", "b" } do
+  bench:row { name, model = slide, task = task, train = lh.train { steps = 5 }, dataset = "books" }
+end
+bench:table { columns = { "bits_per_byte" } }
+bench:plot { "bars", y = "bits_per_byte" }
+
+local function settings(scale, device) return { results = folder, scale = scale, device = device or "cpu" } end
+
+-- What the tables print, for a test that wants to know.
+local function quietly(body, ...)
+  local lines, real = {}, print
+  print = function(text) lines[#lines + 1] = tostring(text) end
+  local good, result = pcall(body, ...)
+  print = real
+  if not good then error(result, 0) end
+  return result, table.concat(lines, "\n")
+end
+
+local function measured(name)
+  local record = csv.read(("%s/views/%s"):format(folder, name))[1]
+  return record.scale, record.device, record.measured
+end
+
+for i, at in ipairs { { "smoke", "cpu" }, { "small", "cpu" }, { "small", "cuda" } } do
+  for _, label in ipairs { "a", "b" } do
+    runs.put(folder, bench, { label = label, scale = at[1], device = at[2], bits_per_byte = i })
+  end
+end
+
+t.test("the latest view has the plain name, another scale's keeps its own", function()
+  quietly(report.tables, bench, settings "smoke")
+  t.equal(table.concat({ measured "table.csv" }, " "), "smoke cpu 1")
+  quietly(report.tables, bench, settings "small")
+  t.equal(table.concat({ measured "table.csv" }, " "), "small cpu 2")
+  t.equal(table.concat({ measured "table.smoke.csv" }, " "), "smoke cpu 1")
+  for _, format in ipairs { "md", "html", "tex" } do
+    t.contains(core.read_file(("%s/views/table.smoke.%s"):format(folder, format)), "1.000")
+    t.contains(core.read_file(("%s/views/table.%s"):format(folder, format)), "2.000")
+  end
+end)
+
+t.test("so does another device's", function()
+  quietly(report.tables, bench, settings("small", "cuda"))
+  t.equal(table.concat({ measured "table.csv" }, " "), "small cuda 3")
+  t.equal(table.concat({ measured "table.small.csv" }, " "), "small cpu 2")
+  t.equal(table.concat({ measured "table.smoke.csv" }, " "), "smoke cpu 1")
+end)
+
+t.test("a view that is made again is there once", function()
+  quietly(report.tables, bench, settings "smoke")
+  t.equal(table.concat({ measured "table.csv" }, " "), "smoke cpu 1")
+  t.equal(table.concat({ measured "table.small-cuda.csv" }, " "), "small cuda 3")
+  t.check(not core.exists(folder .. "/views/table.smoke.csv"), "the older one stayed")
+  quietly(report.tables, bench, settings "smoke")
+  t.check(core.exists(folder .. "/views/table.small-cuda.csv"), "made twice, another's was lost")
+end)
+
+t.test("at a scale without runs nothing is written, and that is said", function()
+  local before = core.read_file(folder .. "/views/table.csv")
+  local paths, said = quietly(report.tables, bench, settings "paper")
+  t.equal(#paths, 0)
+  t.contains(said, "no runs of views at scale paper on cpu")
+  t.contains(said, "there are runs at smoke on cpu, small on cpu, small on cuda")
+  t.equal(core.read_file(folder .. "/views/table.csv"), before)
+  t.check(not core.exists(folder .. "/views/table.paper.csv"), "an empty table")
+end)
+
+t.test("charts of two scales stand side by side", function()
+  t.equal(views.owner("small", ""), "small")
+  if not gnuplot.is_available() then return t.check(gnuplot.missing ~= "", "no gnuplot here") end
+  report.charts(bench, settings "smoke")
+  report.charts(bench, settings "small")
+  t.contains(core.read_file(folder .. "/views/bars.smoke.gp"), "# scale smoke, device cpu\n")
+  t.contains(core.read_file(folder .. "/views/bars.gp"), "# scale small, device cpu\n")
+  for _, format in ipairs { "svg", "png" } do
+    for _, name in ipairs { "bars.smoke", "bars" } do
+      t.check(core.exists(("%s/views/%s.%s"):format(folder, name, format)), name .. " " .. format)
+    end
+  end
+  t.check(core.read_file(folder .. "/views/bars.smoke.svg") ~= core.read_file(folder .. "/views/bars.svg"), "the same chart")
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
