@@ -1,0 +1,77 @@
+-- The papers' numbers as readers see them: the split, the unit, the row. The values here were copied from the papers' tables
+-- by hand.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local published = require "longhaul.report.published"
+local script = require "longhaul.script"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+
+t.test("validation and test are told apart in every paper's way of saying it", function()
+  local gpt2 = published.table "gpt2_recurrent_table1"
+  local first = "GPT-2 (small), 300 token window | Overlap 0"
+  t.equal(gpt2.value(first, "valid_word_perplexity", "wikitext103"), 29.00)
+  t.equal(gpt2.value(first, "word_perplexity", "wikitext103"), 30.47)
+  t.equal(gpt2.value(first, "perplexity", "wikitext103"), nil)
+  local stairs = published.table "staircase_table2"
+  t.equal(stairs.value("staircase:r8", "valid_perplexity", "reddit"), 22.9)
+  t.equal(stairs.value("staircase:r8", "perplexity", "reddit"), 22.6)
+end)
+
+t.test("percent, millions and other names become our units", function()
+  local words = published.table "reformer_table2"
+  t.near(words.value("Full Attention | LSH-8", "accuracy", "duplication"), 0.948, 1e-12)
+  t.near(words.value("Full Attention | Full Attention", "accuracy", "duplication"), 1, 1e-12)
+  t.near(published.table("rsa_table2").value("transformer", "accuracy_bin0", "parity"), 0.29, 1e-12)
+  t.equal(published.table("brt_table2").value("Slide:13L:large", "parameters", ""), 327e6)
+  t.equal(published.table("gpt2_recurrent_table1").value("GPT-2 (small), 300 token window | Overlap 0",
+    "kaplan_flops_per_token", "wikitext103"), 1.75e8)
+end)
+
+t.test("a table is read once", function()
+  t.equal(published.table "brt_table1", published.table "brt_table1")
+end)
+
+local text = [[
+local lh = require "longhaul"
+local bench = lh.experiment "beside"
+local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64, batch = 2 }
+bench:row { "ROW", dataset = "DATA", model = lh.models.slide { layers = 1, width = 16, heads = 2 }, task = task, train = lh.train { steps = 5 } }
+bench:table { columns = { COLUMNS }, published = "PAPER" MORE }
+return bench
+]]
+
+-- A script with these words in place of those in capitals.
+local function script_of(words)
+  local filled = text:gsub("%u%u%u+", function(word) return words[word] end)
+  core.write_file(folder .. "/beside.lua", filled)
+  return folder .. "/beside.lua"
+end
+
+local good = { ROW = "Slide:13L", DATA = "pg19_bytes", COLUMNS = '"bits_per_byte"', PAPER = "brt_table1", MORE = "" }
+
+local function load_with(changes)
+  return script.load(script_of(setmetatable(changes, { __index = good })), { scale = "small" })
+end
+
+t.test("a table that stands beside nothing published fails at its line, with the nearest name", function()
+  t.equal(load_with({}).name, "beside")
+  t.fails(function() load_with { ROW = "Slide13L" } end,
+    "beside.lua:5: table: no row is in the published table 'brt_table1': 'Slide13L' (did you mean 'Slide:13L'?)")
+  t.fails(function() load_with { DATA = "pg19_byte" } end,
+    "beside.lua:5: table: no data set is in the published table 'brt_table1': 'pg19_byte' (did you mean 'pg19_bytes'?)")
+  t.fails(function() load_with { DATA = "x", MORE = ', datasets = { x = "arxv" }' } end, "'arxv' (did you mean 'arxiv'?)")
+  t.fails(function() load_with { ROW = "nothing alike" } end, "which has: Feedback:fixed:skip")
+  t.fails(function() load_with { PAPER = "brt_tabel1" } end, "beside.lua:5: table: no published values 'brt_tabel1'")
+end)
+
+t.test("costs need no data set, and one that the paper has not may be said", function()
+  t.equal(load_with({ DATA = "own", COLUMNS = '"relative_step_time"' }).name, "beside")
+  t.equal(load_with({ DATA = "own", MORE = ', datasets = { own = "" }' }).name, "beside")
+  t.equal(load_with({ DATA = "own", MORE = ', datasets = { own = "arxiv" }' }).name, "beside")
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()

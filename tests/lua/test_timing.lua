@@ -1,0 +1,344 @@
+-- Step times: how they are measured, what is kept of a round, which round a number comes from, and that none reaches another
+-- run. The steps themselves are played by sessions whose times are known; one test times real ones.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local csv = require "longhaul.csv"
+local identity = require "longhaul.identity"
+local lh = require "longhaul"
+local report = require "longhaul.report"
+local runner = require "longhaul.runner"
+local runs = dofile "tests/lua/runs.lua"
+local step_times = require "longhaul.step_times"
+local store = require "longhaul.store"
+local tables = require "longhaul.report.table"
+local timing = require "longhaul.timing"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+lh.configure { scale = "small" }
+
+local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64, batch = 2 }
+local train = lh.train { steps = 5 }
+local slide = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }
+
+-- An experiment with these rows on one dataset; its table is relative to the first.
+local function bench_of(name, labels)
+  local bench = lh.experiment(name)
+  for _, label in ipairs(labels) do bench:row { label, model = slide, task = task, train = train, dataset = "books" } end
+  bench:table { columns = { "relative_step_time", "step_time_ms", "tokens_per_second", "bits_per_byte" }, baseline = labels[1] }
+  return bench
+end
+
+local settings = { results = folder, scale = "small", device = "cpu" }
+
+local function cells_of(bench)
+  local by_name, made = {}, tables.build(bench, bench.tables[1], report.results(bench, settings))
+  for _, record in ipairs(tables.records(made)) do by_name[record.row .. " " .. record.metric] = record end
+  return by_name, table.concat(tables.notes(made), "\n")
+end
+
+-- ---- which round counts ----
+
+local bench = bench_of("rounds", { "base", "fast", "slow", "alone", "rushed", "never" })
+for _, row in ipairs(bench.rows) do runs.put(folder, bench, { label = row.label, bits_per_byte = 1 }) end
+runs.put(folder, bench, { label = "fast", seed = 2, bits_per_byte = 1 })
+-- a run of the same label with other options, which has a time of its own
+runs.put(folder, bench, { label = "fast", run_id = "wide", configuration = "of a wider model", step_time_ms = 128,
+  peak_memory_bytes = 43800000 })
+for _, round in ipairs {
+  { round = "r1", date = "2026-01-01", times = { base = 10, fast = 8 } },
+  { round = "r2", date = "2026-01-02", times = { base = 20, slow = 50 } },
+  { round = "r3", date = "2026-01-03", times = { base = 40, fast = 10 }, busy = "yes", load = 1.5 },
+  { round = "r4", date = "2026-01-04", times = { alone = 30 } },
+  { round = "r5", date = "2026-01-05", times = { base = 50, rushed = 60 }, busy = "yes", load = 0.75 },
+} do
+  runs.time(folder, bench, round)
+end
+
+t.test("a relative time comes from one idle round that has both rows", function()
+  local cells = cells_of(bench)
+  t.near(cells["fast relative_step_time"].measured, 0.8, 1e-12) -- 8 / 10, not 8 / 20 or 10 / 40
+  t.near(cells["slow relative_step_time"].measured, 2.5, 1e-12) -- 50 / 20
+  t.near(cells["base relative_step_time"].measured, 1, 1e-12)
+end)
+
+t.test("a time is that of the latest idle round", function()
+  local cells = cells_of(bench)
+  t.near(cells["base step_time_ms"].measured, 20, 1e-12)
+  t.near(cells["fast step_time_ms"].measured, 8, 1e-12)
+  t.near(cells["fast tokens_per_second"].measured, 16000, 1e-9) -- 128 tokens in 8 ms
+end)
+
+t.test("where there is no such round the cell is empty and says why", function()
+  local cells, notes = cells_of(bench)
+  local expected = {
+    alone = "was not timed beside the baseline 'base'", never = "was not timed",
+    rushed = "was timed on a busy machine only (others used 0.8 processors)",
+  }
+  for label, note in pairs(expected) do
+    local cell = cells[label .. " relative_step_time"]
+    t.equal(cell.measured, nil)
+    t.equal(cell.status, "missing")
+    t.equal(cell.note, note)
+    t.contains(notes, ('Column "relative step time" is empty where a row %s.'):format(note))
+  end
+  t.near(cells["alone step_time_ms"].measured, 30, 1e-12)
+end)
+
+t.test("a row whose baseline was never run says so", function()
+  local orphan = bench_of("orphan", { "base", "x" })
+  runs.put(folder, orphan, { label = "x" })
+  runs.time(folder, orphan, { round = "r", times = { x = 3 } })
+  t.equal(cells_of(orphan)["x relative_step_time"].note, "has no baseline, 'base' was not run")
+end)
+
+t.test("of two rounds with both rows the later one counts, whatever their order in the file", function()
+  local twice = bench_of("twice", { "base", "x" })
+  for _, label in ipairs { "base", "x" } do runs.put(folder, twice, { label = label }) end
+  runs.time(folder, twice, { round = "late", date = "2026-02-02", times = { base = 10, x = 30 } })
+  runs.time(folder, twice, { round = "early", date = "2026-02-01", times = { base = 10, x = 20 } })
+  t.near(cells_of(twice)["x relative_step_time"].measured, 3, 1e-12)
+end)
+
+t.test("runs.csv shows the rounds of each run's own configuration", function()
+  local results = store.at(folder, "rounds")
+  local function id(label) return runs.identity(bench, label).configuration end
+  step_times.project(results, { [id "fast"] = id "base", [id "alone"] = id "base" })
+  local shown = {}
+  for _, row in ipairs(results:rows()) do shown[row.run_id == "wide" and "wide" or row.row .. row.seed] = row end
+  for _, seed in ipairs { "fast1", "fast2" } do
+    t.equal(shown[seed].step_time_ms, "8")
+    t.near(tonumber(shown[seed].step_time_q1_ms), 7.2, 1e-12)
+    t.near(tonumber(shown[seed].step_time_q3_ms), 9.6, 1e-12)
+    t.near(tonumber(shown[seed].relative_step_time), 0.8, 1e-12)
+  end
+  t.equal(shown.alone1.relative_step_time, "")
+  t.equal(shown.rushed1.step_time_ms, "")
+  t.equal(shown.wide.step_time_ms, "128")
+  t.equal(shown.wide.peak_memory_bytes, "43800000")
+  local before = core.file_stamp(results.file)
+  step_times.project(results, {})
+  t.equal(core.file_stamp(results.file), before)
+end)
+
+-- ---- measuring ----
+
+-- Sessions that take as long as their row's name says, "x 12" 12 ms, on a machine with this load.
+local played = { parts = {}, load = 0, machine = 0, own = 0 }
+
+local function play()
+  core.time_steps = function(sessions)
+    local times, part = {}, {}
+    for i, session in ipairs(sessions) do
+      times[i] = { median_ms = session.ms, q1_ms = session.ms - 1, q3_ms = session.ms + 2, tokens_per_step = 96,
+        peak_memory_bytes = 1000 * session.ms }
+      part[i] = session.label
+    end
+    played.parts[#played.parts + 1] = table.concat(part, ", ")
+    core.sleep(10)
+    return times
+  end
+  core.clock = function() return played.own end
+  -- of two processors; this process uses one
+  core.sleep = function(seconds)
+    played.own = played.own + seconds
+    played.machine = played.machine + seconds * (1 + played.load)
+  end
+  core.cpu_time = function() return played.machine, played.own, 2 end
+end
+
+local machine = { cpu = "test", threads = 2, memory_bytes = 2 ^ 40, version = "v1", blas = "none" }
+
+local function measure_settings(bench, more)
+  local bases = {}
+  for _, label in ipairs(bench:baselines()) do
+    for _, row in ipairs(bench.rows) do
+      if row.label == label then bases[#bases + 1] = { row = row } end
+    end
+  end
+  return lh.merged({
+    scale = "small", machine = machine, bases = bases, open = function(run)
+      return { label = run.row.label, ms = tonumber(run.row.label:match "%d+"), close = function() end,
+        inference_memory = function() return 7 end }
+    end,
+  }, more or {})
+end
+
+-- The runs of the rows that a filter takes, as the runner gives them to timing.
+local function runs_of(bench, device, wanted)
+  local list = {}
+  for _, row in ipairs(bench.rows) do
+    if not wanted or wanted(row) then
+      local run = { experiment = bench.runs, row = row, seed = 1, scale = "small", device = device or "cpu" }
+      run.identity = identity.of(run)
+      list[#list + 1] = run
+    end
+  end
+  return list
+end
+
+local function measure(bench, more, device, wanted)
+  local list = runs_of(bench, device, wanted)
+  local own = measure_settings(bench, more)
+  for _, base in ipairs(own.bases) do
+    base.experiment, base.seed, base.scale, base.device = bench.runs, 1, "small", device or "cpu"
+    base.identity = identity.of(base)
+  end
+  played.parts = {}
+  timing.measure(list, store.open(folder, bench.runs), own)
+  return played.parts
+end
+
+local real = { time_steps = core.time_steps, clock = core.clock, sleep = core.sleep, cpu_time = core.cpu_time }
+
+-- With played sessions; what is measured goes into a log of its own.
+local function playing(body)
+  return function()
+    play()
+    local stderr = io.stderr
+    local said = {}
+    io.stderr = setmetatable({}, { __index = { write = function(_, ...) said[#said + 1] = table.concat { ... } end } })
+    played.load = 0
+    local good, message = pcall(body, said)
+    for name, value in pairs(real) do core[name] = value end
+    io.stderr = stderr
+    if not good then error(message, 0) end
+  end
+end
+
+local function prepared(name, labels, memory)
+  local made = bench_of(name, labels)
+  for _, row in ipairs(made.rows) do runs.put(folder, made, { label = row.label, peak_memory_bytes = memory }) end
+  return made
+end
+
+local function rounds(name) return (csv.read(("%s/%s/timings.csv"):format(folder, name))) end
+
+t.test("rows are timed side by side in one round with all that a reader asks for", playing(function()
+  local made = prepared("side", { "base 10", "x 12", "y 4" })
+  t.equal(table.concat(measure(made), "; "), "base 10, x 12, y 4")
+  local list = rounds "side"
+  t.equal(#list, 3)
+  for _, record in ipairs(list) do
+    t.equal(record.round, list[1].round)
+    t.equal(table.concat({ record.machine, record.threads, record.ranks, record.precision, record.warmup, record.steps,
+      record.busy, record.device, record.scale, record.dataset, record.code_version }, " "), "test 2 1 f32 2 9 no cpu small books v1")
+  end
+  local x = list[2]
+  t.equal(x.configuration, runs.identity(made, "x 12").configuration)
+  t.equal(table.concat({ x.row, x.step_time_ms, x.step_time_q1_ms, x.step_time_q3_ms, x.peak_memory_bytes,
+    x.inference_memory_bytes, x.tokens_per_step }, " "), "x 12 12 11 14 12000 7 96")
+  t.near(tonumber(x.tokens_per_second), 8000, 1e-9) -- 96 tokens in 12 ms
+  t.near(tonumber(store.at(folder, "side"):rows()[3].relative_step_time), 0.4, 1e-12)
+  t.equal(#measure(made), 0)
+end))
+
+t.test("what does not fit into memory is timed in parts, the baseline in each", playing(function()
+  local made = prepared("parts", { "x 1", "base 2", "y 3", "z 4" }, 100)
+  made.tables[1].baseline = "base 2"
+  local parts = measure(made, { machine = lh.merged(machine, { memory_bytes = 500 }) })
+  t.equal(table.concat(parts, "; "), "base 2, x 1; base 2, y 3; base 2, z 4")
+  local seen = {}
+  for _, record in ipairs(rounds "parts") do seen[record.round] = (seen[record.round] or "") .. record.row .. "," end
+  local count = 0
+  for _, rows in pairs(seen) do
+    t.check(rows:find("^base 2,"), rows)
+    count = count + 1
+  end
+  t.equal(count, 3)
+end))
+
+t.test("every table's baseline is in the round, one that --only leaves out as well", playing(function()
+  local made = prepared("both", { "a 1", "b 2", "c 3" })
+  made:table { columns = { "relative_step_time" }, baseline = "c 3", name = "second" }
+  t.equal(table.concat(measure(made, nil, "cpu", function(row) return row.label == "b 2" end), "; "), "a 1, c 3, b 2")
+end))
+
+t.test("another device's, machine's or number of threads' time does not stand for this one's", playing(function()
+  local made = prepared("devices", { "a 1", "b 2" })
+  for _, label in ipairs { "a 1", "b 2" } do runs.put(folder, made, { label = label, device = "cuda" }) end
+  t.equal(#measure(made, nil, "cuda"), 1)
+  t.equal(#measure(made, nil, "cpu"), 1)
+  t.equal(#measure(made, nil, "cpu"), 0)
+  t.equal(#measure(made, { machine = lh.merged(machine, { threads = 1 }) }), 1)
+  t.equal(#measure(made, { machine = lh.merged(machine, { cpu = "another" }) }), 1)
+  t.equal(#measure(made, { force = true }), 1)
+end))
+
+t.test("a row that is new is timed with the others", playing(function()
+  local made = prepared("grows", { "a 1", "b 2" })
+  measure(made)
+  made:row { "c 3", model = slide, task = task, train = train, dataset = "books" }
+  t.equal(#measure(made), 0) -- it was not run
+  runs.put(folder, made, { label = "c 3" })
+  t.equal(table.concat(measure(made), "; "), "a 1, b 2, c 3")
+end))
+
+t.test("a round on a busy machine is marked, and measured again when the machine is idle", playing(function(said)
+  local made = prepared("busy", { "a 1", "b 2" })
+  played.load = 0.75
+  t.equal(#measure(made), 1)
+  t.contains(table.concat(said), "others used 0.8 processors meanwhile: marked as busy")
+  t.equal(rounds("busy")[1].busy, "yes")
+  t.near(tonumber(rounds("busy")[1].load), 0.75, 1e-9)
+  t.equal(store.at(folder, "busy"):rows()[1].step_time_ms, "")
+  t.equal(store.at(folder, "busy"):rows()[1].peak_memory_bytes, "1000")
+  t.equal(#measure(made), 0) -- still busy
+  t.contains(table.concat(said), "left for a run when it is idle")
+  played.load = 0
+  t.equal(#measure(made), 1)
+  t.equal(#rounds "busy", 4)
+  t.equal(rounds("busy")[3].busy, "no")
+  t.equal(store.at(folder, "busy"):rows()[1].step_time_ms, "1")
+  t.equal(#measure(made), 0)
+end))
+
+t.test("busy is when others use more than a tenth of the processors", function()
+  t.check(not timing.is_busy(0.9, 5, 2) and timing.is_busy(1.1, 5, 2), "two processors for five seconds")
+  t.check(not timing.is_busy(7.5, 5, 16) and timing.is_busy(8.5, 5, 16), "sixteen")
+  t.check(not timing.is_busy(0.04, 0.01, 2), "less than the system's clock can tell")
+end)
+
+-- ---- the real thing ----
+
+t.test("this process's own work is not that of others", function()
+  local machine_before, own_before, processors = core.cpu_time()
+  if not machine_before then return t.check(processors == nil, "the system does not say") end
+  t.check(processors >= 1 and own_before > 0, "a reading")
+  local own_after, steps = own_before, 0
+  while own_after - own_before < 0.3 and steps < 1e6 do
+    steps = steps + 1
+    own_after = select(2, core.cpu_time())
+  end
+  t.check(own_after - own_before >= 0.3, "work that was not counted")
+  t.check(core.cpu_time() - machine_before >= own_after - own_before - 0.1, "more than the machine")
+end)
+
+t.test("a real run is timed beside its baseline, its numbers those of the round", function()
+  local made = bench_of("real", { "base", "x" })
+  local said = io.stderr
+  io.stderr = setmetatable({}, { __index = { write = function() end } })
+  local own = { results = folder, scale = "smoke", device = "cpu" }
+  local good, failed = pcall(runner.run, made, own)
+  io.stderr = said
+  t.check(good, tostring(failed))
+  local list, by_row = rounds "real", {}
+  for _, record in ipairs(list) do by_row[record.row] = record end
+  t.equal(#list, 2)
+  t.equal(list[1].round, list[2].round)
+  for _, row in ipairs(store.at(folder, "real"):rows()) do
+    local record = by_row[row.row]
+    t.equal(row.configuration, record.configuration)
+    t.equal(row.peak_memory_bytes, record.peak_memory_bytes)
+    t.check(tonumber(record.step_time_q1_ms) <= tonumber(record.step_time_ms), "quartiles")
+    t.near(tonumber(record.tokens_per_second), 128000 / tonumber(record.step_time_ms), 1e-6 * 128000)
+    if record.busy ~= "yes" then
+      t.equal(row.step_time_ms, record.step_time_ms)
+      t.near(tonumber(row.relative_step_time), tonumber(record.step_time_ms) / tonumber(by_row.base.step_time_ms), 1e-12)
+    end
+  end
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
