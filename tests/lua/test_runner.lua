@@ -140,6 +140,17 @@ t.test("sample texts continue whole passages", function()
   t.equal(rows.base.status, "done")
 end)
 
+t.test("a run's row has the FLOPs and the gates that one works out by hand", function()
+  local rows = run [[
+    bench:row { "lstm", model = lh.models.lstm { layers = 1, width = 4, hidden = 8 }, task = task, train = none }
+    bench:row { "gated", task = task, train = none, model = lh.models.xl {
+      layers = 3, width = 8, heads = 2, window = 16, rsa = { kinds = { 2, 0, 0, 0, 0, 0 }, gate = 1 } } }]]
+  -- four gates of eight cells over four inputs and eight states, and a head over 260 symbols: products and sums
+  t.equal(tonumber(rows.lstm.flops_per_token), 2 * (4 * 8 * (4 + 8) + 8 * 260))
+  t.equal(rows.lstm.rsa_gate, "")
+  t.near(tonumber(rows.gated.rsa_gate), 1 / (1 + math.exp(-1)), 1e-6)
+end)
+
 t.test("a source must be there", function()
   t.fails(function() run [[
     bench:row { "x", model = lh.models.gpt2(size), task = task, train = none, from = "y" }]]
