@@ -148,7 +148,7 @@ local function play()
   core.cpu_time = function() return played.machine, played.own, 2 end
 end
 
-local machine = { cpu = "test", threads = 2, memory_bytes = 2 ^ 40, version = "v1", blas = "none" }
+local machine = lh.merged(core.machine(), { cpu = "test", threads = 2, memory_bytes = 2 ^ 40, version = "v1" })
 
 local function measure_settings(bench, more)
   local bases = {}
@@ -160,7 +160,8 @@ local function measure_settings(bench, more)
   return lh.merged({
     scale = "small", machine = machine, bases = bases, open = function(run)
       return { label = run.row.label, ms = tonumber(run.row.label:match "%d+"), close = function() end,
-        inference_memory = function() return 7 end }
+        inference_memory = function() return 7 end, matrix_rate = function() return 1e9 end,
+        info = function() return { flops_per_token = 50 } end }
     end,
   }, more or {})
 end
@@ -230,6 +231,7 @@ t.test("rows are timed side by side in one round with all that a reader asks for
   t.equal(table.concat({ x.row, x.step_time_ms, x.step_time_q1_ms, x.step_time_q3_ms, x.peak_memory_bytes,
     x.inference_memory_bytes, x.tokens_per_step }, " "), "x 12 12 11 14 12000 7 96")
   t.near(tonumber(x.tokens_per_second), 8000, 1e-9) -- 96 tokens in 12 ms
+  t.near(tonumber(x.mfu), 0.0012, 1e-12) -- three passes of 50 FLOP over 8000 tokens a second, of 1e9
   t.near(tonumber(store.at(folder, "side"):rows()[3].relative_step_time), 0.4, 1e-12)
   t.equal(#measure(made), 0)
 end))
