@@ -131,10 +131,11 @@ end
 
 --- Why the runs of a cell are not those of the script, the data and the program of today; nil where they are.
 function Measured:doubt(cell)
-  local label = self:label(cell)
-  if not (label and cell.dataset) then return nil end
-  local status, why = self.results(cell.experiment):status(label, cell.dataset)
-  return (status == "stale" or status == "other data") and (why or status) or nil
+  local label, found = self:label(cell), self.results(cell.experiment)
+  for _, dataset in ipairs(label and (cell.dataset and { cell.dataset } or found.datasets) or {}) do
+    local status, why = found:status(label, dataset)
+    if status == "stale" or status == "other data" then return why or status end
+  end
 end
 
 return evidence

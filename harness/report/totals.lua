@@ -5,7 +5,7 @@ local csv = require "longhaul.csv"
 local totals = {}
 
 totals.columns = { "paper", "predicate_source", "scale", "device", "claims", "holds", "in_direction", "fails", "undecided",
-  "untested", "published_holds" }
+  "untested", "strict_holds", "strict_fails", "published_holds" }
 
 local verdicts = { "holds", "in direction", "fails", "undecided", "untested" }
 
@@ -13,7 +13,7 @@ local function column_of(verdict) return (verdict:gsub(" ", "_")) end
 
 local function empty(record, paper)
   local made = { paper = paper, predicate_source = record.predicate_source, scale = record.scale, device = record.device,
-    claims = 0, published_holds = 0 }
+    claims = 0, strict_holds = 0, strict_fails = 0, published_holds = 0 }
   for _, verdict in ipairs(verdicts) do made[column_of(verdict)] = 0 end
   return made
 end
@@ -21,11 +21,15 @@ end
 local function count(total, record)
   local column = column_of(record.verdict)
   total.claims, total[column] = total.claims + 1, total[column] + 1
+  local strict = "strict_" .. (record.strict or "")
+  if total[strict] and record.verdict ~= "untested" then total[strict] = total[strict] + 1 end
   if record.published == "holds" then total.published_holds = total.published_holds + 1 end
 end
 
 local function key_of(total) return table.concat({ total.predicate_source, total.scale, total.device }, "\n") end
 
+--- Verdicts do not say how an undecided claim stands: `strict_holds` and `strict_fails` count what the means alone say of
+--- all that could fail.
 --- The totals of verdicts (records of claims.csv): one by paper, and one of paper "all", for each source of predicates
 --- ("paper": published, "ours"), scale and device.
 ---@return table[]
@@ -67,13 +71,14 @@ end
 
 -- ---- for readers ----
 
-local titles = { "paper", "claims", "holds", "in direction", "fails", "undecided", "untested", "in the paper's tables" }
+local titles = { "paper", "claims", "holds", "in direction", "fails", "undecided", "untested", "means hold", "means fail",
+  "in the paper's tables" }
 
 local function cells_of(total)
   local of_paper = total.predicate_source == "paper"
   local cells = { of_paper and total.paper or total.paper .. ", ours", total.claims }
   for _, verdict in ipairs(verdicts) do cells[#cells + 1] = total[column_of(verdict)] end
-  cells[#cells + 1] = of_paper and total.published_holds or ""
+  table.move({ total.strict_holds, total.strict_fails, of_paper and total.published_holds or "" }, 1, 3, #cells + 1, cells)
   for i, cell in ipairs(cells) do cells[i] = tostring(cell) end
   return cells
 end

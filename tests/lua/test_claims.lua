@@ -266,7 +266,9 @@ end)
 
 t.test("totals count by paper, source of the predicates, scale and device", function()
   local function record(paper, word, source, printed, scale)
-    return { paper = paper, verdict = word, predicate_source = source, published = printed, scale = scale or "small", device = "cpu" }
+    local strict = (word == "holds" or word == "untested") and "holds" or word == "undecided" and "" or "fails"
+    return { paper = paper, verdict = word, predicate_source = source, published = printed, scale = scale or "small", device = "cpu",
+      strict = strict }
   end
   local list = totals.of {
     record("x", "holds", "paper", "holds"), record("x", "in direction", "paper", "does not hold"), record("x", "fails", "paper", "holds"),
@@ -280,9 +282,10 @@ t.test("totals count by paper, source of the predicates, scale and device", func
   local all = by_key["all paper small"]
   t.equal(table.concat({ all.claims, all.holds, all.in_direction, all.fails, all.undecided, all.untested, all.published_holds }, " "),
     "5 1 1 1 1 1 4")
+  t.equal(all.strict_holds .. " " .. all.strict_fails, "1 2")
   t.equal(by_key["all ours small"].holds, 1)
   t.equal(by_key["all paper medium"].claims, 1)
-  t.contains(totals.markdown(list, "small", "cpu"), "| all | 5 | 1 | 1 | 1 | 1 | 1 | 4 |")
+  t.contains(totals.markdown(list, "small", "cpu"), "| all | 5 | 1 | 1 | 1 | 1 | 1 | 1 | 2 | 4 |")
   t.check(not totals.markdown(list, "medium", "cpu"):find("| 5 |", 1, true))
 end)
 
