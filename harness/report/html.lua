@@ -1,27 +1,34 @@
 -- One page over everything under a results folder: each experiment's tables, charts and runs, and
--- the claims. It reads the files that the experiments wrote.
+-- the claims. It reads the CSV files that the experiments wrote, in working folders and packed ones.
 local core = require "longhaul.core"
 local csv = require "longhaul.csv"
 local markup = require "longhaul.report.markup"
 local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.report.quote"
 local summary = require "longhaul.report.summary"
+local tables = require "longhaul.report.table"
 local totals = require "longhaul.report.totals"
 
 local html = {}
 
 local escape = markup.escape
 
+-- Folders beside the experiments' that have a place of their own.
+local elsewhere = { claims = true, published = true, reference = true, figures = true }
+
+-- Files of a folder that are shown otherwise, or are too long to be.
+local not_shown = { ["runs.csv"] = true, ["timings.csv"] = true, ["curves.csv"] = true, ["probes.csv"] = true }
+
+-- The folders with runs, tables or charts; those of figures that draw others' runs have none of their own.
 local function experiments_in(folder)
   local names = {}
   for _, name in ipairs(core.list_folder(folder)) do
-    if core.exists(("%s/%s/runs.csv"):format(folder, name)) then names[#names + 1] = name end
+    local shows = false
+    for _, file in ipairs(core.list_folder(folder .. "/" .. name)) do shows = shows or file:match "%.csv$" or file:match "%.svg$" end
+    if shows and not elsewhere[name] then names[#names + 1] = name end
   end
   return names
 end
-
--- What stands between <body> and </body> of a table's page.
-local function body_of(path) return core.read_file(path):match("<body>\n(.*)\n</body>") end
 
 local function text_table(columns, records, decorate)
   local lines = { '<table class="text"><thead><tr>' }
@@ -67,14 +74,21 @@ local function origin(runs)
   return table.concat(lines, "\n")
 end
 
+-- A CSV file: a table with published and measured values, or as it is.
+local function shown_table(path)
+  local made = tables.read(path)
+  if made then return markup.html(made, "h3") end
+  local records, columns = csv.read(path)
+  return ("<h3>%s</h3>\n%s"):format(escape(path:match "([^/]+)%.csv$"), text_table(columns, records))
+end
+
 local function section(folder, name)
   local path = folder .. "/" .. name
+  local runs = core.exists(path .. "/runs.csv") and csv.read(path .. "/runs.csv")
   local parts = { ('<h2 id="%s">%s</h2>'):format(escape(name), escape(name)),
-    origin((csv.read(path .. "/runs.csv"))) }
+    runs and origin(runs) or '<p class="note">No runs of its own.</p>' }
   for _, file in ipairs(core.list_folder(path)) do
-    if file:match("%.html$") then
-      parts[#parts + 1] = (body_of(path .. "/" .. file) or ""):gsub("<h2>.-</h2>\n", "", 1)
-    end
+    if file:match "%.csv$" and not not_shown[file] then parts[#parts + 1] = shown_table(path .. "/" .. file) end
   end
   for _, file in ipairs(core.list_folder(path)) do
     if file:match("%.svg$") then

@@ -114,9 +114,10 @@ local function add_html(lines, made, block)
   lines[#lines + 1] = "</tbody></table>"
 end
 
---- The table alone, with its notes; goes into a page of its own and into the report.
-function markup.html(made)
-  local lines = { ("<h2>%s</h2>"):format(markup.escape(made.title)) }
+--- The table alone, with its notes, for a page of its own and the report; its title is a heading of `level` (default "h2").
+function markup.html(made, level)
+  level = level or "h2"
+  local lines = { ("<%s>%s</%s>"):format(level, markup.escape(made.title), level) }
   for _, block in ipairs(report.blocks(made)) do add_html(lines, made, block) end
   for _, note in ipairs(report.notes(made)) do
     local text = markup.escape((note:gsub("is marked %*", "is bold")))

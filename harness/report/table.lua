@@ -351,6 +351,47 @@ function report.records(made)
   return records
 end
 
+-- A cell as a record of the file says; a value that is not the mean is that of a chosen seed.
+local function cell_of_record(record)
+  local function number(name) return tonumber(record[name]) end
+  return {
+    published = number "published", measured = number "measured", deviation = number "deviation", seeds = number "seeds" or 0,
+    mean = number "mean", spread = number "spread", status = record.status, why = record.note,
+    selected = number "measured" ~= number "mean",
+  }
+end
+
+--- The table that a file of report.write holds, or nil where the file is none. What only the script knows, its title and
+--- which way the best lies, is the file's name and the metric's own.
+function report.read(path)
+  local records, names = csv.read(path)
+  if table.concat(names, ",", 1, math.min(#names, 10)) ~= table.concat(report.csv_columns, ",", 1, 10) or #records == 0 then
+    return nil
+  end
+  local made = { name = path:match "([^/]+)%.csv$", columns = {}, rows = {}, scale = records[1].scale, device = records[1].device }
+  made.title = made.name
+  local columns, rows = {}, {}
+  for _, record in ipairs(records) do
+    local key = record.metric .. "\n" .. record.dataset
+    if not columns[key] then
+      made.columns[#made.columns + 1] = { metric = record.metric, dataset = record.dataset, paper = record.dataset }
+      columns[key] = #made.columns
+    end
+    if not rows[record.row] then
+      made.rows[#made.rows + 1] = { label = record.row, model = record.model, cells = {} }
+      rows[record.row] = made.rows[#made.rows]
+    end
+    local cell = cell_of_record(record)
+    rows[record.row].cells[columns[key]] = cell
+    made.columns[columns[key]].printed = made.columns[columns[key]].printed or cell.published
+  end
+  for c, column in ipairs(made.columns) do
+    for _, row in ipairs(made.rows) do row.cells[c] = row.cells[c] or { seeds = 0, status = "missing" } end
+    if metrics.better(column.metric) then mark_best(made.rows, c, metrics.better(column.metric)) end
+  end
+  return made
+end
+
 --- Writes <folder>/<name>.{csv,md,html,tex}; gives the paths.
 function report.write(made, folder)
   local core = require "longhaul.core"
