@@ -7,6 +7,7 @@
 --   lua5.4 tests/mutants/run.lua green TREE TEST        must pass without a mistake
 --   lua5.4 tests/mutants/run.lua one TREE RESULTS ID    applies one, adds a row to RESULTS
 --   lua5.4 tests/mutants/run.lua sum RESULTS            prints survivors and the sum
+--   lua5.4 tests/mutants/run.lua differing TREE         of the files named on standard input
 --
 -- A list returns groups; a group is {file = , tests = , mistakes...}, and a mistake is {search,
 -- replacement, what it is, tests = }. The search text is taken literally. Tests, one or more:
@@ -19,6 +20,7 @@ local names = { "kernels", "cuda", "engine", "train", "tasks", "datasets", "mode
                 "experiments" }
 local columns = { "id", "list", "file", "mistake", "verdict", "test", "seconds", "commit" }
 local only = os.getenv "ONLY" or ""
+local lists = os.getenv "MUTANTS" or "tests/mutants/list" -- a run keeps a copy, so that the tree may change meanwhile
 
 -- ---- The list ---------------------------------------------------------------------------------
 
@@ -37,7 +39,7 @@ local function id_of(...)
 end
 
 local function mutants_of(list, into)
-  for _, group in ipairs(dofile(("tests/mutants/list/%s.lua"):format(list))) do
+  for _, group in ipairs(dofile(("%s/%s.lua"):format(lists, list))) do
     for _, entry in ipairs(group) do
       local search, replacement, mistake = table.unpack(entry)
       into[#into + 1] = {
@@ -60,7 +62,7 @@ end
 local function load_mutants()
   local all, seen = {}, {}
   for _, list in ipairs(names) do
-    if exists(("tests/mutants/list/%s.lua"):format(list)) then mutants_of(list, all) end
+    if exists(("%s/%s.lua"):format(lists, list)) then mutants_of(list, all) end
   end
   for _, mutant in ipairs(all) do
     if seen[mutant.id] then error(mutant.file .. ": listed twice: " .. mutant.search) end
@@ -257,14 +259,25 @@ function commands.one(tree, results, id)
   local mutant = by_id[id]
   local path = tree .. "/" .. mutant.file
   local text <const>, start = read(path), os.time()
+  write(tree .. ".mistake", path)
   write(path, apply(text, mutant))
   keep_other_sets(tree, mutant)
   local verdict, test = verdict_of(tree, mutant)
   write(path, text)
+  os.remove(tree .. ".mistake")
   keep_other_sets(tree, mutant)
   local seconds = os.time() - start
   add_result(results, mutant, verdict, test, seconds)
   print(("%-8s %4d s  %s: %s  [%s]"):format(verdict, seconds, mutant.file, mutant.mistake, test))
+  return true
+end
+
+-- Of the files that standard input names, those that are not the same in a copy.
+function commands.differing(tree)
+  for path in io.lines() do
+    local copy = tree .. "/" .. path
+    if not exists(copy) or read(copy) ~= read(path) then print(path) end
+  end
   return true
 end
 

@@ -16,17 +16,28 @@ unset LONGHAUL_DATA MAKEFLAGS MAKELEVEL
 mkdir -p "$folder"
 if [ -n "${FRESH:-}" ]; then rm -f "$results"; fi
 lua5.4 tests/mutants/run.lua check
+rm -rf "$folder/mutants"
+cp -a tests/mutants "$folder/mutants"
+export MUTANTS=$folder/mutants/list runner=$folder/mutants/run.lua
 
-# The sources as they are; what was built there before is kept, newer than them.
+sources() { git ls-files --cached --others --exclude-standard | while IFS= read -r file; do
+    if [ -f "$file" ]; then printf '%s\n' "$file"; fi
+done; }
+
+# The sources as they are. In a copy that is there only what differs is written anew: whatever was built from a
+# mistake is older than the text that was put back. A copy in which a mistake was left is made again.
 copy_tree() {
     local tree=$1 variant
-    mkdir -p "$tree"
-    find "$tree" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
-    git ls-files -z --cached --others --exclude-standard | xargs -0 cp -a --parents -t "$tree" 2>/dev/null || true
+    if [ -e "$tree.mistake" ]; then rm -rf "$tree" "$tree.mistake"; fi
+    if [ -d "$tree" ]; then
+        sources | lua5.4 tests/mutants/run.lua differing "$tree" | xargs -r -d '\n' cp --parents -t "$tree"
+        return
+    fi
     mkdir -p "$tree/build"
+    sources | xargs -d '\n' cp -a --parents -t "$tree"
     cp -a build/config.mk build/probes "$tree/build"
     for variant in werror sim-werror double-werror; do
-        if [ -d "build/$variant" ] && [ ! -d "$tree/build/$variant" ]; then cp -a "build/$variant" "$tree/build"; fi
+        if [ -d "build/$variant" ]; then cp -a "build/$variant" "$tree/build"; fi
     done
 }
 for ((slot = 0; slot < jobs; slot++)); do copy_tree "$folder/tree$slot"; done
@@ -36,9 +47,9 @@ each() {
     xargs -r -d '\n' -n 1 -P "$jobs" --process-slot-var=slot bash -c "$1" run
 }
 # shellcheck disable=SC2016  # the inner shell expands them
-lua5.4 tests/mutants/run.lua tests "$results" |
-    each 'lua5.4 tests/mutants/run.lua green "$folder/tree$slot" "$1"'
+lua5.4 "$runner" tests "$results" |
+    each 'lua5.4 "$runner" green "$folder/tree$slot" "$1"'
 # shellcheck disable=SC2016
-lua5.4 tests/mutants/run.lua pending "$results" |
-    each 'lua5.4 tests/mutants/run.lua one "$folder/tree$slot" "$results" "$1"'
-lua5.4 tests/mutants/run.lua sum "$results"
+lua5.4 "$runner" pending "$results" |
+    each 'lua5.4 "$runner" one "$folder/tree$slot" "$results" "$1"'
+lua5.4 "$runner" sum "$results"

@@ -1,5 +1,6 @@
 local ops, regions = "double:tests/gradients/test_ops.c", "double:tests/gradients/test_regions.c"
 local flops = "tests/models/test_models.c:counted_flops_are_those_of_the_formula"
+local tape = "tests/harness/engine/test_tape.c"
 local starts = "tests/models/test_models.c:a_start_flag_is_a_fresh_start"
 return {
   {
@@ -10,7 +11,7 @@ return {
     { 'open(file->partial, O_CREAT', 'open(file->path, O_CREAT', "the old file is overwritten in place" },
   },
   {
-    file = "harness/engine/ops/reduce.c", tests = ops,
+    file = "harness/engine/ops/reduce.c", tests = tape,
     { "if (kind == MEAN) r.alpha = 1.0 / (double)r.axis;", "(void)kind;", "a mean is a sum" },
   },
   {
@@ -32,11 +33,11 @@ return {
   {
     file = "harness/engine/tape.c", tests = regions,
     { "if (!tape->in_backward) tape->flops += flops;", "tape->flops += flops;", "FLOPs of recomputation count",
-      tests = flops .. " tests/lua/test_flops.lua " .. regions },
+      tests = tape },
     { "tape->key.op += 1;", "", "all dropouts of a step draw the same numbers",
-      tests = regions .. " tests/models/test_dropout.c" },
+      tests = tape },
     { "count / tape->rows * tape->first_row", "0 * count", "ranks draw the same masks",
-      tests = "tests/harness/test_ranks.sh" },
+      tests = tape },
   },
   {
     file = "harness/engine/checkpoint.c", tests = regions,
