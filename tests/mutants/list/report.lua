@@ -26,7 +26,7 @@ return {
     file = "harness/report/published.lua", tests = tables,
     { 'record.unit == "validation" and "valid_word_perplexity" or "word_perplexity"', 'record.unit == "validation" and "word_perplexity" or "valid_word_perplexity"',
       "validation and test are swapped" },
-    { 'if record.metric == "accuracy" and record.unit == "percent" then return record.metric, 0.01 end',
+    { 'if record.metric == "accuracy" and record.unit == "percent" then return "accuracy", 0.01 end',
       'if record.metric == "accuracy" and record.unit == "percent" then return record.metric, 1 end', "percent unscaled" },
     { '{ "parameters", 1e6 }', '{ "parameters", 1e3 }', "millions are thousands" },
     { 'if record.unit == "valid" then return "valid_" .. record.metric, 1 end', "", "validation values stand as test values" },
