@@ -197,7 +197,8 @@ local function finish(run, results, session, record)
   metrics.fill_record(record, "valid", valid)
   local curve = results:read_curve(run.id, info.step)
   record.error = divergence.reason {
-    valid = valid, test = test, vocabulary = identity.task_info(run.row.task).vocabulary, last = last_point(run, curve),
+    step = info.step, valid = valid, test = test, vocabulary = identity.task_info(run.row.task).vocabulary,
+    last = last_point(run, curve),
   }
   record.status, record.step = record.error and "diverged" or "done", info.step
   metrics.fill_from(record, "model", info)
