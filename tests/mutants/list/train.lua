@@ -15,7 +15,6 @@ return {
   {
     file = "harness/train/metrics.c", tests = "tests/harness/train/test_evaluate.c",
     { "if (index == LH_METRICS)", "if (index > LH_METRICS)", "one metric more than there is room for" },
-    { "strlen(name) >= LH_METRIC_NAME", "strlen(name) > LH_METRIC_NAME", "a name loses its last letter" },
     { "if (index == metrics->count) metrics->count += 1;", "metrics->count += 1;", "a metric that is set twice counts twice" },
   },
   {
@@ -26,7 +25,7 @@ return {
   },
   {
     file = "harness/engine/state.c", tests = "tests/models/test_models.c:state_bytes_by_hand",
-    { "elements * (int64_t)sizeof(real) + count", "elements * (int64_t)sizeof(real)", "rings have no count" },
+    { "elements * (int64_t)sizeof(real) + count", "elements * (int64_t)sizeof(real) + 0 * count", "rings have no count" },
     { "elements *= spec->shape[i];\n    const", "elements += spec->shape[i];\n    const", "the sizes of a state are added" },
   },
   {
