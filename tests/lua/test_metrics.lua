@@ -260,6 +260,12 @@ t.test("utilisation is the model's FLOPs over those that products could have", f
   t.near(timing.utilisation(2000, { tokens_per_step = 50, median_ms = 10, matrix_rate = 120e6 }), 0.25, 1e-15)
 end)
 
+t.test("a machine is busy when others use more of it than its clock can err", function()
+  t.check(not timing.is_busy(0, 10, 2) and not timing.is_busy(1.9, 10, 2), "idle")
+  t.check(timing.is_busy(2.1, 10, 2) and timing.is_busy(20, 10, 2), "busy")
+  t.check(not timing.is_busy(0.03, 0.01, 2) and timing.is_busy(0.05, 0.01, 2), "two ticks a processor")
+end)
+
 t.test("a round has the utilisation of each row beside its step time", function()
   local bench = lh.experiment "timed"
   for _, row in ipairs { { "narrow", 4 }, { "wide", 16 } } do
@@ -275,6 +281,9 @@ t.test("a round has the utilisation of each row beside its step time", function(
     local forward = 2 * (inputs * 32 + 8 * 32 + 8 * 260)
     local seconds = tonumber(record.step_time_ms) / 1000
     t.equal(tonumber(record.tokens_per_step), 2 * 16)
+    t.near(tonumber(record.tokens_per_second) * seconds, 2 * 16, 1e-9)
+    t.check(tonumber(record.step_time_q1_ms) <= 1000 * seconds and 1000 * seconds <= tonumber(record.step_time_q3_ms)
+      and tonumber(record.step_time_q1_ms) < tonumber(record.step_time_q3_ms), "quartiles on their sides")
     t.near(tonumber(record.mfu) * tonumber(record.matrix_rate) * seconds / (3 * forward * 2 * 16), 1, 1e-12)
     t.check(tonumber(record.matrix_rate) > 1e7 and tonumber(record.mfu) > 0, "numbers of a machine")
     rate = rate or record.matrix_rate
