@@ -18,6 +18,12 @@ chmod +x tests/harness/long_nothing.sh
 find tests/fuzz -name 'fuzz_*.c' | sort | tail -n +2 | xargs rm -f
 find tests/gradients -name 'test_*.c' | sort | tail -n +2 | xargs rm -f
 printf '#!/bin/sh\necho "1 passed, 0 failed"\n' >tests/faults.sh
+rm tests/mutants/list/*.lua
+cat >tests/mutants/list/lua.lua <<'LUA'
+return { { file = "harness/lua/longhaul/csv.lua", tests = "tests/lua/test_store.lua",
+  { "function csv.read(path", "function csv.write(path", "what reads CSV is not there" } } }
+LUA
+git init -q . && git add -A
 printf '#!/bin/sh\necho "1 passed, 0 failed"\n' >tests/cudasim/sim_train.sh
 
 # runs TARGET PART SETTING...: the target succeeds and says PART (nothing where it is empty).
@@ -47,6 +53,7 @@ runs test-double " 0 failed"
 runs test-sanitize " 0 failed"
 runs test-faults "1 passed, 0 failed"
 runs fuzz "failed" FUZZ_SECONDS=1
+runs mutants "1 caught, 0 survived of 1" JOBS=1
 runs bench "bench.csv"
 runs deps-bundle "deps.tar.gz"
 runs lint "lint: clean"
