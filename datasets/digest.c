@@ -129,7 +129,9 @@ static bool is_settled(const entry *now) {
 lh_status lh_digests_file(lh_digests *digests, const char *path, uint64_t *digest) {
     entry now;
     LH_TRY(describe(path, &now));
-    const entry *known = bsearch(&now, digests->kept.at, digests->kept.count, sizeof now, by_path);
+    const entry *known = NULL;
+    if (digests->kept.count > 0)
+        known = bsearch(&now, digests->kept.at, digests->kept.count, sizeof now, by_path);
     if (known != NULL && is_unchanged(known, &now)) {
         now.digest = known->digest;
     } else {
