@@ -29,13 +29,20 @@ local function factor(row, name)
   return nil
 end
 
+-- What the runs of a row say of a factor or an option of the model: the script may have other values by now.
+local function recorded_value(results, row, name, dataset)
+  local group = results:group(row.label, dataset)
+  if not group then return nil end
+  local options = " " .. (group.first.model_options or "")
+  return tonumber(group.first[name]) or tonumber(options:match("%s" .. name:gsub("%W", "%%%0") .. "=(%S+)"))
+end
+
 -- The value of an axis for a row: a factor of the sweep, an option of the model, or a metric's mean
 -- with its spread.
 local function axis_value(results, row, name, dataset)
   local own = factor(row, name)
-  if own ~= nil then return tonumber(own) end
-  if metrics.is_known(name) then return results:value(row.label, name, dataset) end
-  return tonumber(row.model:option(name))
+  if own == nil and metrics.is_known(name) then return results:value(row.label, name, dataset) end
+  return recorded_value(results, row, name, dataset) or tonumber(own or row.model:option(name))
 end
 
 local function rows_of(experiment, dataset)

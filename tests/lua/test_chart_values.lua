@@ -116,6 +116,14 @@ t.test("lines over an option of the model; a logarithmic axis leaves room in pro
   t.near(tonumber(high), 6 * 6 ^ 0.09, 1e-6)
 end)
 
+t.test("an axis has the option that was run, not what the script has by now", function()
+  local old = lh.experiment "old"
+  old:row { "row", model = model, task = task, train = train, dataset = "text" }
+  put("old", "row", "text", 1, { bits_per_byte = 3, model_options = model.text:gsub("window=16", "window=64") })
+  old:plot { "lines", x = "window", y = "bits_per_byte", name = "lines" }
+  same_rows(block(charts_of(old)["lines"], "data")[1], { { 64, 3, 3, 3 } })
+end)
+
 t.test("lines relative to a curve: its ratio point by point, the curve itself left out", function()
   local made = charts_of(bench)["ratio"]
   t.equal(joined(setting(made, "names")), "a")

@@ -62,4 +62,23 @@ return {
     file = "harness/lua/longhaul/metrics.lua", tests = tables,
     { '{ "bits_per_byte", "bits/byte", unit = "bit", digits = 3, better = "min"', '{ "bits_per_byte", "bits/byte", unit = "bit", digits = 3, better = "max"', "more bits per byte are better" },
   },
+  {
+    file = "harness/report/chart.lua", tests = charts,
+    { 'recorded_value(results, row, name, dataset) or tonumber', "tonumber", "an axis has the script's option, not the run's" },
+    { "if not good then made = { failure = made } end", "if not good then error(made, 0) end", "one failing chart stops the others" },
+    { "if not made then made = { lacks = what_it_shows(plot) } end", "if not made then return nil end", "a chart whose runs lack something is gone without a word" },
+    { "and (not plot.dataset or row.dataset == plot.dataset)", "", "a chart of one data set names the runs of all" },
+  },
+  {
+    file = "harness/report/table.lua", tests = "tests/lua/test_page.lua",
+    { 'published = number "published", measured = number "measured"', 'published = number "measured", measured = number "published"',
+      "the page shows published values as measured" },
+    { "if metrics.better(column.metric) then mark_best(made.rows, c", "if nil then mark_best(made.rows, c", "the page marks no best value" },
+  },
+  {
+    file = "harness/lua/longhaul/pack.lua", tests = "tests/lua/test_pack.lua",
+    { "line.run_id = id", 'line.run_id = ids[1]', "packed curves are all of the first run" },
+    { "if from == to then remove_parts", "if false then remove_parts", "parts are left in a packed folder" },
+    { 'for _, part in ipairs { "curves", "probes" } do', 'for _, part in ipairs { "curves" } do', "probes are not packed" },
+  },
 }
