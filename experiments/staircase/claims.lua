@@ -66,9 +66,11 @@ local steps = { "staircase:r2", "staircase:r4", "staircase:r8" }
 -- A model errs less than Transformer-XL on both tracking tasks.
 local function tracks_better(m) return each(tracking, function(d) return less(S1(m, d), S1(plain, d)) end) end
 
+local less_than_plain = "it errs less than Transformer-XL"
+
 claim("staircase_p001", each(tracking, function(d)
   return all { at_most(S1("staircase", d), 1), at_most(25, S1(plain, d)) }
-end), { direction = tracks_better "staircase" })
+end), { direction = tracks_better "staircase", direction_says = less_than_plain })
 
 claim("staircase_p002", each({ "enwik8", "reddit", "base_data" }, function(d)
   return less(S1("staircase", d), S1(plain, d))
@@ -77,7 +79,7 @@ end))
 claim("staircase_p017", equal(p.rounded(S1("lstm", "algorithm"), 1), 1.0), { direction = at_most(S1("lstm", "algorithm"), 1) })
 
 claim("staircase_p018", at_most(S1("lstm", "random_walk"), 1), {
-  direction = less(S1("lstm", "random_walk"), S1(plain, "random_walk")),
+  direction = less(S1("lstm", "random_walk"), S1(plain, "random_walk")), direction_says = less_than_plain,
 })
 
 local trackers = { "lstm", "feedback_transformer", "staircase", "cached_staircase" }
@@ -86,7 +88,7 @@ claim("staircase_p019", each(trackers, function(m)
 end), { direction = each(trackers, tracks_better) })
 
 claim("staircase_p022", each(tracking, function(d) return at_most(S1("cached_staircase", d), 2) end), {
-  direction = tracks_better "cached_staircase",
+  direction = tracks_better "cached_staircase", direction_says = less_than_plain,
 })
 
 local slowest = each({ steps[1], steps[2], steps[3], "cached_staircase:r1" }, function(m)
@@ -94,7 +96,7 @@ local slowest = each({ steps[1], steps[2], steps[3], "cached_staircase:r1" }, fu
 end)
 claim("staircase_p023", all {
   each(tracking, function(d) return at_most(S1("feedback_transformer", d), 1) end), slowest,
-}, { direction = all { tracks_better "feedback_transformer", slowest } })
+}, { direction = all { tracks_better "feedback_transformer", slowest }, direction_says = less_than_plain .. "; its steps are slower" })
 
 claim("staircase_p024", p.falling { test(steps[1]), test(steps[2]), test(steps[3]) })
 

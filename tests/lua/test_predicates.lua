@@ -64,21 +64,59 @@ end)
 
 local function holds(id, source) return claims[id].holds:judge(source).outcome end
 
+-- Of each copy: what every claim's predicate and weaker form say.
+local golden = csv.read "tests/golden/predicates.csv"
+local outcomes = {}
+for copy = 0, #golden[1].outcomes - 1 do
+  local source = copies.source(copies.values(copy))
+  outcomes[copy] = { holds = {}, direction = {} }
+  for id, claim in pairs(claims) do
+    outcomes[copy].holds[id] = claim.holds:judge(source).outcome
+    outcomes[copy].direction[id] = claim.direction and claim.direction:judge(source).outcome
+  end
+end
+
 t.test("over copies with other numbers they say what the same predicates in Python say", function()
-  local golden = csv.read "tests/golden/predicates.csv"
   t.equal(#golden, 86)
-  for copy = 0, #golden[1].outcomes - 1 do
-    local source = copies.source(copies.values(copy))
+  t.equal(#outcomes, 239)
+  for copy = 0, #outcomes do
     for _, line in ipairs(golden) do
       local wanted = line.outcomes:sub(copy + 1, copy + 1) == "1"
-      t.check(holds(line.claim_id, source) == wanted, ("%s on copy %d"):format(line.claim_id, copy))
+      t.check(outcomes[copy].holds[line.claim_id] == wanted, ("%s on copy %d"):format(line.claim_id, copy))
     end
   end
 end)
 
+-- Weaker forms that do not follow from the printed ones: a small error against another model's.
+local of_its_own = { staircase_p018 = true, staircase_p022 = true, staircase_p023 = true, reformer_p040 = true }
+
+-- Bounds too far from the printed numbers for a copy to lie between; both forms are made by one function.
+local far = { staircase_p032 = true, rsa_p018 = true }
+
+t.test("a weaker form holds where the printed one does, also elsewhere, and not everywhere", function()
+  local also, not_everywhere, count = {}, {}, 0
+  for copy = 0, 239 do
+    local source = copies.source(copies.values(copy))
+    for id, claim in pairs(claims) do
+      local weaker = claim.direction and claim.direction:judge(source).outcome
+      if weaker == false then not_everywhere[id] = true end
+      if weaker and not holds(id, source) then also[id] = true end
+      t.check(weaker ~= false or of_its_own[id] or not holds(id, source), ("%s holds on copy %d, its weaker form does not"):format(id, copy))
+    end
+  end
+  for _, line in ipairs(list) do
+    local id = line.claim_id
+    if claims[id].direction then
+      count = count + 1
+      t.check(far[id] or also[id] and not_everywhere[id], id .. ": " .. (also[id] and "holds everywhere" or "is no weaker"))
+    end
+  end
+  t.equal(count, 26)
+end)
+
 t.test("the copies and edges bring out both outcomes of every predicate that reads a number", function()
   local seen = {}
-  for _, line in ipairs((csv.read "tests/golden/predicates.csv")) do
+  for _, line in ipairs(golden) do
     for outcome in line.outcomes:gmatch "." do seen[line.claim_id .. outcome] = true end
   end
   for _, line in ipairs((csv.read "tests/golden/predicate_edges.csv")) do
