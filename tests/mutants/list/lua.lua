@@ -3,7 +3,7 @@ local runner = "tests/lua/test_runner.lua tests/lua/test_divergence.lua tests/lu
 local whole_run = "tests/harness/test_run.sh"
 return {
   {
-    file = "harness/lua/longhaul/identity.lua", tests = store .. " tests/lua/test_report.lua tests/lua/test_runner.lua",
+    file = "harness/lua/longhaul/identity.lua", tests = "tests/lua/test_identity.lua",
     { "row.label, row.dataset, data_digest, row.model.name,", 'row.label, row.dataset, "", row.model.name,', "identity without the data's digest" },
     { "row.train:option \"precision\", run.scale, run.device, starts_from", 'row.train:option "precision", "", run.device, starts_from',
       "identity without the scale" },
@@ -18,25 +18,29 @@ return {
     { "math.min(run.seed, seeds)", "1", "every seed starts from the first seed's weights" },
   },
   {
-    file = "harness/lua/longhaul/step_times.lua", tests = "tests/lua/test_report.lua tests/lua/test_metrics.lua tests/lua/test_charts.lua " .. store,
+    file = "harness/lua/longhaul/step_times.lua", tests = "tests/lua/test_timing.lua",
     { "tonumber(record.step_time_ms) / tonumber(self.rounds[record.round][baseline].step_time_ms)",
       "tonumber(self.rounds[record.round][baseline].step_time_ms) / tonumber(record.step_time_ms)", "relative step time inverted" },
     { 'return record.busy ~= "yes"', "return true", "rounds on a busy machine count" },
     { "if a.date ~= b.date then return a.date > b.date end", "if a.date ~= b.date then return a.date < b.date end", "the earliest round counts" },
     { "all = all and self.rounds[record.round][other] ~= nil", "all = all", "rounds without the baseline are compared" },
+    { "changed = changed or row[name] ~= value", "changed = changed", "runs.csv does not follow its rounds" },
     { "self.rounds[record.round][baseline].step_time_ms", "self.rounds[record.round][baseline].step_time_q1_ms", "the baseline's quartile" },
   },
   {
-    file = "harness/lua/longhaul/timing.lua", tests = "tests/lua/test_runner.lua tests/lua/test_metrics.lua " .. whole_run,
+    file = "harness/lua/longhaul/timing.lua", tests = "tests/lua/test_timing.lua tests/lua/test_metrics.lua " .. whole_run,
     { "tokens_per_second = time.tokens_per_step / (time.median_ms / 1000)", "tokens_per_second = time.tokens_per_step / time.median_ms", "tokens per millisecond" },
     { "return 3 * flops_per_token", "return flops_per_token", "backward costs nothing" },
     { "/ time.matrix_rate", "/ time.matrix_rate / 2", "utilisation of twice the machine" },
     { "mfu = time.mfu", "mfu = time.matrix_rate", "the rate in the place of the utilisation" },
     { "step_time_q1_ms = time.q1_ms", "step_time_q1_ms = time.q3_ms", "the upper quartile in the lower one's place" },
+    { "for _, base in ipairs(bases) do", "for _, base in ipairs {} do", "parts without the baseline" },
+    { "if here and record.busy ~= \"yes\" then", "if here then", "a busy round is never measured again" },
+    { "record.machine == settings.machine.cpu and", "", "another machine's time stands for this one's" },
     { "used > processors * (busy_share * seconds + ticks)", "used < processors * (busy_share * seconds + ticks)", "an idle machine is busy" },
   },
   {
-    file = "harness/lua/longhaul/store.lua", tests = store .. " tests/lua/test_report.lua " .. whole_run,
+    file = "harness/lua/longhaul/store.lua", tests = store .. " tests/lua/test_results.lua tests/lua/test_timing.lua tests/lua/test_migrate.lua " .. whole_run,
     { "if tonumber(point.step) <= step then", "if tonumber(point.step) < step then", "a curve loses its last point on resuming" },
     { "if other.run_id == row.run_id then", "if other.row == row.row then", "a run replaces others of its row" },
     { 'if text:sub(-1) ~= "\\n" then', 'if text:sub(-1) == "\\n" then', "a torn line of a curve is read" },

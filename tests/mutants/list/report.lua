@@ -2,7 +2,7 @@ local tables = "tests/lua/test_report.lua tests/lua/test_metrics.lua tests/lua/t
 local charts = "tests/lua/test_chart_values.lua tests/lua/test_charts.lua tests/lua/test_report.lua"
 return {
   {
-    file = "harness/report/results.lua", tests = tables .. " tests/lua/test_store.lua",
+    file = "harness/report/results.lua", tests = "tests/lua/test_results.lua " .. tables,
     { "if run.scale == scale and run.device == device then", "if run.device == device then", "scales are mixed in a table" },
     { "if run.scale == scale and run.device == device then", "if run.scale == scale then", "devices are mixed in a table" },
     { "if run.configuration ~= configuration then", "if run.row ~= runs[1].row then", "runs of other configurations are pooled" },
@@ -15,7 +15,7 @@ return {
     { "if #values < done then return nil end", "", "a mean over some seeds stands for all" },
   },
   {
-    file = "harness/report/table.lua", tests = tables,
+    file = "harness/report/table.lua", tests = "tests/lua/test_results.lua " .. tables,
     { '(better == "max" and value > best)', '(better == "max" and value < best)', "the best of a max column is the least" },
     { '(better == "min" and value < best)', '(better == "min" and value > best)', "the best of a min column is the largest" },
     { "deviation = value and printed and value - printed", "deviation = value and printed and printed - value", "deviations from the paper have the wrong sign" },
@@ -23,7 +23,7 @@ return {
     { "row.cells[index].best = best ~= nil and row.cells[index].measured == best", "row.cells[index].best = best ~= nil", "every cell is marked as the best" },
   },
   {
-    file = "harness/report/published.lua", tests = tables,
+    file = "harness/report/published.lua", tests = "tests/lua/test_published.lua " .. tables,
     { 'record.unit == "validation" and "valid_word_perplexity" or "word_perplexity"', 'record.unit == "validation" and "word_perplexity" or "valid_word_perplexity"',
       "validation and test are swapped" },
     { 'if record.metric == "accuracy" and record.unit == "percent" then return "accuracy", 0.01 end',
