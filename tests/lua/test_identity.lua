@@ -105,8 +105,23 @@ t.test("a source that has fewer seeds lends its last one", function()
 end)
 
 t.test("parts of a name do not run into the next", function()
-  local one = identity.of(run_of({}, { label = "a", dataset = "b\nc" }))
-  t.check(one.configuration ~= identity.of(run_of({}, { label = "a\nb", dataset = "c" })).configuration, "one configuration")
+  local function id_of(label, dataset) return identity.of(run_of({}, { label = label, dataset = dataset })).configuration end
+  t.check(id_of("a", "b\nc") ~= id_of("a\nb", "c"), "one configuration")
+  t.check(id_of("a", "bc") ~= id_of("ab", "c"), "one configuration")
+end)
+
+t.test("a new version of a model is another configuration", function()
+  local models, known = core.models(), package.loaded["longhaul.identity"]
+  for _, class in ipairs(models) do
+    if class.name == "slide" then class.version = class.version + 1 end
+  end
+  local real = core.models
+  core.models, package.loaded["longhaul.identity"] = function() return models end, nil
+  local newer = require "longhaul.identity"
+  core.models, package.loaded["longhaul.identity"] = real, known
+  t.equal(newer.class_version "slide", identity.class_version "slide" + 1)
+  t.check(newer.of(run_of {}).configuration ~= identity.of(run_of {}).configuration, "one configuration")
+  t.equal(newer.of(run_of({}, { model = apart[6][3].model })).configuration, identity.of(run_of({}, { model = apart[6][3].model })).configuration)
 end)
 
 local exchanged = [[
