@@ -43,12 +43,13 @@ copy_tree() {
 for ((slot = 0; slot < jobs; slot++)); do copy_tree "$folder/tree$slot"; done
 
 # A test that is red without a mistake says nothing about one.
+rm -f "$folder/red"
 each() {
     xargs -r -d '\n' -n 1 -P "$jobs" --process-slot-var=slot bash -c "$1" run
 }
 # shellcheck disable=SC2016  # the inner shell expands them
 lua5.4 "$runner" tests "$results" |
-    each 'lua5.4 "$runner" green "$folder/tree$slot" "$1"'
+    each 'lua5.4 "$runner" green "$folder/tree$slot" "$1"' || echo "these tests decide nothing in this run"
 # shellcheck disable=SC2016
 lua5.4 "$runner" pending "$results" |
     each 'lua5.4 "$runner" one "$folder/tree$slot" "$results" "$1"'

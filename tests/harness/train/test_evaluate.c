@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "harness/train/session_inside.h"
 #include "tests/harness/train/trigram.h"
 #include "tests/test.h"
 
@@ -180,6 +181,23 @@ TEST(measuring_inference_memory_leaves_training_as_it_was) {
 }
 
 /* The released metric for words: bits per token times tokens over words of the whole text. */
+/* What was in use before, in training or elsewhere, is no part of it. */
+TEST(inference_memory_forgets_earlier_peaks) {
+    enum { LARGE = 1 << 24 };
+    lh_session *session = NULL;
+    int64_t before = 0, after = 0;
+    void *block = NULL;
+    REQUIRE_OK(trigram_session("", "segment=5 batch=3", "steps=1", 1, &session));
+    CHECK_OK(lh_session_inference_memory(session, &before));
+    REQUIRE_OK(lh_pool_take(session->pool, LARGE, &block));
+    lh_pool_return(session->pool, block, LARGE);
+    CHECK_OK(lh_session_inference_memory(session, &after));
+    CHECK(before > 0 && before < LARGE);
+    CHECK_EQ_INT(after, before);
+    CHECK(lh_session_peak_memory(session) >= LARGE); /* which the session's own peak keeps */
+    lh_session_destroy(session);
+}
+
 TEST(word_perplexity_is_that_of_the_papers) {
     lh_session *session = NULL;
     lh_metrics m;
