@@ -234,6 +234,7 @@ for i, dataset in ipairs { "one", "two" } do
   } or { { name = "layer_1_rsa_gate", value = 0.4 }, { name = "layer_2_rsa_gate", value = 0.6 } })
 end
 gated:plot { "boxes", y = "rsa_gate", name = "boxes" }
+gated:plot { "boxes", y = "rsa_gate", dataset = "two", name = "one-set" }
 gated:plot { "recurrence", row = "encoded", dataset = "one", layer = 1, name = "lags" }
 
 t.test("boxes: quartiles over layers, a box per data set", function()
@@ -243,6 +244,10 @@ t.test("boxes: quartiles over layers, a box per data set", function()
   t.near(setting(made, "low_limit"), 0.1 - 0.025, 1e-9)
   t.near(setting(made, "high_limit"), 0.6 + 0.025, 1e-9)
   t.equal(#made.runs, 2)
+  made = charts_of(gated)["one-set"]
+  same_rows(block(made, "boxes")[1], { { 1, 0.4, 0.45, 0.5, 0.55, 0.6 } })
+  t.equal(#made.runs, 1)
+  t.equal(made.runs[1].dataset, "two")
 end)
 
 t.test("recurrence: powers of a head's decay by lag; a dilated head has every third lag", function()
