@@ -72,9 +72,9 @@ t.test("memory is bounded, also in one call", function()
 end)
 
 t.test("functions that a script leaves behind are bounded, too", function()
-  local bench = run(whole:format "bench:claim { 'x', check = function(seen) while seen do end return 'holds', 1 end }\nbench.deep = { { f = function() while true do end end } }")
-  t.fails(function() bench.claims[1].check(true) end, "million instructions")
-  t.equal((bench.claims[1].check(false)), "holds")
+  local bench = run(whole:format "bench:plot { 'boxes', y = 'rsa_gate', by = function(row) while row do end return 'a box', 1 end }\nbench.deep = { { f = function() while true do end end } }")
+  t.fails(function() bench.plots[1].by(true) end, "million instructions")
+  t.equal((bench.plots[1].by(false)), "a box")
   t.fails(function() bench.deep[1].f() end, "million instructions")
 end)
 

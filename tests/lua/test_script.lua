@@ -71,7 +71,7 @@ local mistakes = {
   { "bench:table { columns = { 'bits_per_tokn' } }", "did you mean 'bits_per_token'" },
   { "bench:plot { 'parteo', x = 'a', y = 'mse' }", "did you mean 'pareto'" },
   { "bench:plot { 'pareto', y = 'mse' }", "field 'x' is missing" },
-  { "bench:claim { 'brt_p001' }", "field 'check' is missing" },
+  { "bench:claim { 'brt_p001' }", "field 'holds' is missing" },
   { "lh.by_scale { smal = 1 }", "no scale 'smal'" },
   { "lh.by_scale { paper = 1 }", "nothing for scale 'smoke'" },
   { "lh.merged({}, 3)", "merged: argument 2 is no table" },
