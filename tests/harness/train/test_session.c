@@ -502,6 +502,41 @@ TEST(every_step_has_dropout_masks_of_its_own) {
     CHECK(memcmp(first, masks.mask, sizeof first) == 0);
 }
 
+/* Largest number that a training step was handed by the one before. */
+static double carried[8];
+static int carried_steps;
+
+static lh_status carrying_forward(const void *instance, lh_pass *pass, lh_output *out) {
+    const lh_tensor *state = lh_pass_state(pass, 0);
+    double most = 0;
+    for (int64_t i = 0; i < lh_tensor_count(state); ++i)
+        most = fmax(most, fabs((double)lh_tensor_real(state)[i]));
+    carried[carried_steps++ % 8] = most;
+    return trigram_class.forward(instance, pass, out);
+}
+
+/* Documents of 2 to 60 tokens in segments of 5: the first step has nothing, the next ones
+ * something. A point of the curve is bits of a token, a guess among 11 at first, and its interval's
+ * tokens are those of whole batches. */
+TEST(training_carries_state_and_counts_tokens) {
+    lh_model_class class = trigram_class;
+    lh_session *session = NULL;
+    journal l = {0};
+    class.forward = carrying_forward;
+    carried_steps = 0;
+    REQUIRE_OK(
+        pattern_session(&class, "", "", "steps=4 rate=0 warmup=0 schedule=constant", 3, &session));
+    for (int i = 0; i < 3; ++i)
+        REQUIRE_OK(lh_trainer_step(session));
+    CHECK_EQ_INT(carried_steps, 3);
+    CHECK(carried[0] == 0 && carried[1] > 0 && carried[2] > 0);
+    CHECK_NEAR(session->record.interval_tokens, 3 * 15, 0);
+    CHECK_OK(lh_session_train(session, NULL, keep_progress, &l));
+    REQUIRE(l.count > 0);
+    CHECK(l.seen[0].loss_bits > 2 && l.seen[0].loss_bits < 6); /* log2(11) is 3.5 */
+    lh_session_destroy(session);
+}
+
 /* Evaluating in between must not disturb training: it has its own carried state. */
 TEST(evaluation_does_not_disturb_training) {
     lh_session *plain = NULL, *watched = NULL;
