@@ -87,12 +87,20 @@ t.test("seeds are paired: those that only one side has do not count", function()
   t.equal(found.verdict, "undecided")
 end)
 
+t.test("a predicate has as many seeds as the comparison with the fewest", function()
+  local values = { a = { 1, 1, 1, 1 }, b = { 2, 2, 2 }, c = { 3, 3, 3, 3 } }
+  t.equal(judge(p.all { p.less(a, c), p.less(a, b) }, values).seeds, 3)
+  t.equal(judge(p.all { p.less(a, b), p.less(a, c) }, values).seeds, 3)
+end)
+
 t.test("equal sides hold at most and fail less", function()
   local values = { a = { 1, 1, 1 }, b = { 1, 1, 1 } }
   t.equal(judge(p.at_most(a, b), values).verdict, "holds")
   t.equal(judge(p.less(a, b), values).verdict, "fails")
   t.equal(judge(p.equal(a, b), values).verdict, "holds")
   t.equal(judge(p.equal(a, 1.5), values).verdict, "fails")
+  t.equal(judge(p.equal(a, 1.5), values).closest.margin, -0.5)
+  t.equal(judge(p.equal(1.5, a), values).closest.margin, -0.5)
   t.equal(judge(p.between(1, a, 2), values).verdict, "holds")
   t.equal(judge(p.between(1.1, a, 2), values).verdict, "fails")
   t.equal(judge(p.between(0.1, a, 0.9), values).verdict, "fails")
@@ -224,6 +232,11 @@ t.test("a record says what was compared, what is lacking, and of which kind it i
   t.equal(cost.seeds, nil)
   t.equal(cost.predicate_source, "ours")
   t.contains(cost.measured, "a 1 < b 2: margin +1")
+  t.equal(cost.margin, 1)
+  t.equal(cost.standard_error, nil)
+  local margins = verdict({ "x_p001", holds = p.less(b, a) }, { a = { 1, 1.1, 0.9 }, b = { 2, 2, 2 } })
+  t.near(margins.margin, -1, 1e-12)
+  t.near(margins.standard_error, 0.1 / math.sqrt(3), 1e-12)
   t.equal(verdict({ "x_p001", holds = p.less(a, b) }, { a = 1, b = { 2, 2, 2 } }).kind, "cost, quality")
 end)
 
@@ -287,6 +300,7 @@ t.test("totals count by paper, source of the predicates, scale and device", func
   t.equal(by_key["all paper medium"].claims, 1)
   t.contains(totals.markdown(list, "small", "cpu"), "| all | 5 | 1 | 1 | 1 | 1 | 1 | 1 | 2 | 4 |")
   t.check(not totals.markdown(list, "medium", "cpu"):find("| 5 |", 1, true))
+  t.check(not totals.markdown(list, "small", "cuda"):find("| all |", 1, true))
 end)
 
 t.test("the totals of a folder are those of its claims.csv, and lie beside it", function()
