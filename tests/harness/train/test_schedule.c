@@ -80,3 +80,20 @@ TEST(delayed_steps_begin_with_two_at_the_full_rate) {
         for (int step = 0; step < 10; step += 9)
             CHECK_NEAR(lh_schedule_rate(&schedule, 10 * epoch + step), rates[epoch], 1e-18);
 }
+
+/* Whose rates a longer run would change. */
+TEST(schedules_that_end_with_the_run) {
+    static const bool ends[] = {[LH_SCHEDULE_LINEAR] = true, [LH_SCHEDULE_COSINE] = true};
+    for (int kind = LH_SCHEDULE_CONSTANT; kind <= LH_SCHEDULE_DELAYED_STEP; ++kind) {
+        lh_schedule shorter = {.kind = (lh_schedule_kind)kind,
+                               .rate = 1,
+                               .steps = 100,
+                               .step_every = 10,
+                               .step_factor = 0.5};
+        lh_schedule longer = shorter;
+        longer.steps = 200;
+        const bool changes = lh_schedule_rate(&shorter, 50) != lh_schedule_rate(&longer, 50);
+        CHECK_EQ_INT(changes, kind < 4 && ends[kind]);
+        CHECK_EQ_INT(lh_schedule_uses_steps(&shorter), changes);
+    }
+}
