@@ -10,31 +10,33 @@
 #include "datasets/tokenizer.h"
 #include "harness/engine/atomic_file.h"
 
-const lh_option lh_corpus_options[] = {
-    {"name", LH_OPTION_TEXT, "books", 0, 0, NULL,
-     "books, latex, code, generate:KIND, a name that `longhaul data list` shows, or a folder or a "
-     "file of JSON lines with a slash in its path"},
-    {"tokens", LH_OPTION_TEXT, "bytes", 0, 0, NULL,
-     "tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:FILE.model, "
-     "sentencepiece:NAME, sentencepiece:train:SIZE, words:FILE, words:train:SIZE; :NAME+NAME "
-     "behind SIZE: trained on those"},
-    {"documents", LH_OPTION_INTEGER, "200", 1, 1e7, NULL, "generator: documents to train on"},
-    {"document_bytes", LH_OPTION_INTEGER, "32768", 256, 1e9, NULL, "generator: size of a document"},
-    {"split_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,
-     "cut longer documents into pieces of this size, documents of their own; 0: whole"},
-    {"limit_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,
-     "bytes of the train split to use; 0: all"},
-    {"limit_eval_bytes", LH_OPTION_INTEGER, "0", 0, 1e15, NULL,
-     "bytes of valid and of test to use; 0: all"},
-    {"limit_documents", LH_OPTION_INTEGER, "0", 0, 1e12, NULL,
-     "documents of the train split to use, the first by name; 0: all"},
-    {"valid_tokens", LH_OPTION_INTEGER, "0", 0, 1e12, NULL,
-     "first tokens of every validation document to use; 0: all"},
-    {"data_seed", LH_OPTION_INTEGER, "1", 0, 9e15, NULL, "generator: seed of the documents"},
-    {"field", LH_OPTION_TEXT, "", 0, 0, NULL,
-     "JSON lines: the field that holds a document; empty: text"},
-    {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
-};
+const lh_option lh_corpus_config_options[] = {
+    LH_TEXT("name", lh_corpus_config, name, "books",
+            "books, latex, code, generate:KIND, a name that `longhaul data list` shows, or a "
+            "folder or a file of JSON lines with a slash in its path"),
+    LH_TEXT("tokens", lh_corpus_config, tokens, "bytes",
+            "tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:FILE.model, "
+            "sentencepiece:NAME, sentencepiece:train:SIZE, words:FILE, words:train:SIZE; "
+            ":NAME+NAME behind SIZE: trained on those"),
+    LH_INTEGER("documents", lh_corpus_config, documents, 200, 1, 1e7,
+               "generator: documents to train on"),
+    LH_INTEGER("document_bytes", lh_corpus_config, document_bytes, 32768, 256, 1e9,
+               "generator: size of a document"),
+    LH_INTEGER("split_bytes", lh_corpus_config, split_bytes, 0, 0, 1e15,
+               "cut longer documents into pieces of this size, documents of their own; 0: whole"),
+    LH_INTEGER("limit_bytes", lh_corpus_config, limit_bytes, 0, 0, 1e15,
+               "bytes of the train split to use; 0: all"),
+    LH_INTEGER("limit_eval_bytes", lh_corpus_config, limit_eval_bytes, 0, 0, 1e15,
+               "bytes of valid and of test to use; 0: all"),
+    LH_INTEGER("limit_documents", lh_corpus_config, limit_documents, 0, 0, 1e12,
+               "documents of the train split to use, the first by name; 0: all"),
+    LH_INTEGER("valid_tokens", lh_corpus_config, valid_tokens, 0, 0, 1e12,
+               "first tokens of every validation document to use; 0: all"),
+    LH_INTEGER("data_seed", lh_corpus_config, data_seed, 1, 0, 9e15,
+               "generator: seed of the documents"),
+    LH_TEXT("field", lh_corpus_config, field, "",
+            "JSON lines: the field that holds a document; empty: text"),
+    {0}};
 
 typedef struct item {
     char *name, *path, *text; /* text NULL until first used */
@@ -171,16 +173,17 @@ static lh_status not_found(const char *name) {
                    count > 1 ? folder[1] : "", name);
 }
 
-static lh_status read_generated(lh_corpus *corpus, const char *kind, const lh_options *options) {
+static lh_status read_generated(lh_corpus *corpus, const char *kind,
+                                const lh_corpus_config *config) {
     lh_source_generated(corpus->source, kind);
-    return lh_corpus_read_generated(corpus, kind, options);
+    return lh_corpus_read_generated(corpus, kind, config);
 }
 
 /* A folder or a file that was found at `path`. */
 static lh_status read_found(lh_corpus *corpus, const char *path, bool stream,
-                            const lh_options *options) {
-    const char *field = lh_options_text(options, "field");
-    if (stream) return lh_corpus_read_stream(corpus, lh_options_text(options, "name"), path);
+                            const lh_corpus_config *config) {
+    const char *field = config->field;
+    if (stream) return lh_corpus_read_stream(corpus, config->name, path);
     if (field[0] == '\0') field = "text";
     if (lh_is_folder(path)) return lh_corpus_read_folder(corpus, field, path);
     if (!lh_json_lines_is(path))
@@ -196,22 +199,23 @@ static void name_found(lh_corpus *corpus, const char *name, const char *path) {
     lh_source_found(corpus->source, name, what, corpus->file[0] != '\0' ? corpus->file : path);
 }
 
-static lh_status read_documents(lh_corpus *corpus, const char *name, const lh_options *options) {
+static lh_status read_documents(lh_corpus *corpus, const char *name,
+                                const lh_corpus_config *config) {
     static const char generate[] = "generate:";
     char path[LH_PATH_BYTES];
     bool found = true;
     if (strncmp(name, generate, sizeof generate - 1) == 0) {
-        return read_generated(corpus, name + sizeof generate - 1, options);
+        return read_generated(corpus, name + sizeof generate - 1, config);
     }
     const bool given = strchr(name, '/') != NULL && (lh_json_lines_is(name) || lh_is_folder(name));
     if (given) (void)snprintf(path, sizeof path, "%s", name);
     if (!given) LH_TRY(lh_data_find(name, path, &found));
     if (!found) {
-        return lh_corpus_has_generator(name) ? read_generated(corpus, name, options)
+        return lh_corpus_has_generator(name) ? read_generated(corpus, name, config)
                                              : not_found(name);
     }
     const bool stream = !given && lh_corpus_is_stream(name);
-    LH_TRY(read_found(corpus, path, stream, options));
+    LH_TRY(read_found(corpus, path, stream, config));
     name_found(corpus, name, path);
     return LH_OK;
 }
@@ -228,21 +232,20 @@ lh_status lh_corpus_open_tokens(lh_corpus *corpus, const char *tokens) {
     return LH_OK;
 }
 
-static lh_status fill(lh_corpus *corpus, const lh_options *options) {
-    const char *tokens = lh_options_text(options, "tokens");
-    corpus->split_bytes = lh_options_integer(options, "split_bytes");
-    corpus->valid_tokens = lh_options_integer(options, "valid_tokens");
-    corpus->split[LH_TRAIN].limit_documents = lh_options_integer(options, "limit_documents");
-    corpus->split[LH_TRAIN].limit = lh_options_integer(options, "limit_bytes");
-    corpus->split[LH_VALID].limit = lh_options_integer(options, "limit_eval_bytes");
+static lh_status fill(lh_corpus *corpus, const lh_corpus_config *config) {
+    const char *tokens = config->tokens;
+    corpus->split_bytes = config->split_bytes;
+    corpus->valid_tokens = config->valid_tokens;
+    corpus->split[LH_TRAIN].limit_documents = config->limit_documents;
+    corpus->split[LH_TRAIN].limit = config->limit_bytes;
+    corpus->split[LH_VALID].limit = config->limit_eval_bytes;
     corpus->split[LH_TEST].limit = corpus->split[LH_VALID].limit;
     const bool trained = lh_tokens_are_trained(tokens);
     if (!trained) LH_TRY(lh_corpus_open_tokens(corpus, tokens));
-    LH_TRY(read_documents(corpus, lh_options_text(options, "name"), options));
+    LH_TRY(read_documents(corpus, config->name, config));
     if (corpus->digests != NULL) lh_digests_keep(corpus->digests);
     if (corpus->split[LH_TRAIN].count == 0) {
-        return lh_fail(LH_EFORMAT, "data '%s' has no training documents",
-                       lh_options_text(options, "name"));
+        return lh_fail(LH_EFORMAT, "data '%s' has no training documents", config->name);
     }
     return trained ? lh_corpus_open_tokens(corpus, tokens) : LH_OK;
 }
@@ -252,10 +255,10 @@ lh_status lh_corpus_create(lh_corpus **out) {
     return *out != NULL ? LH_OK : LH_EMEMORY;
 }
 
-lh_status lh_corpus_open(const lh_options *options, lh_corpus **out) {
+lh_status lh_corpus_open(const lh_corpus_config *config, lh_corpus **out) {
     lh_corpus *corpus = NULL;
     LH_TRY(lh_corpus_create(&corpus));
-    const lh_status status = fill(corpus, options);
+    const lh_status status = fill(corpus, config);
     if (status != LH_OK) {
         lh_corpus_destroy(corpus);
         return status;

@@ -63,7 +63,8 @@ lh_status lh_corpus_read_single(lh_corpus *corpus, const char *name, const char 
 
 /* "books", "latex" or "code" from the embedded generator. */
 bool lh_corpus_has_generator(const char *kind);
-lh_status lh_corpus_read_generated(lh_corpus *corpus, const char *kind, const lh_options *options);
+lh_status lh_corpus_read_generated(lh_corpus *corpus, const char *kind,
+                                   const lh_corpus_config *config);
 
 /* ---- where data lie ---- */
 

@@ -16,10 +16,10 @@ bool lh_corpus_has_generator(const char *kind) {
     return false;
 }
 
-static lh_status generate(lh_corpus *corpus, lh_split split, int kind, const lh_options *options,
-                          uint64_t first, int64_t count) {
-    const uint64_t seed = (uint64_t)lh_options_integer(options, "data_seed");
-    const size_t target = (size_t)lh_options_integer(options, "document_bytes");
+static lh_status generate(lh_corpus *corpus, lh_split split, int kind,
+                          const lh_corpus_config *config, uint64_t first, int64_t count) {
+    const uint64_t seed = (uint64_t)config->data_seed;
+    const size_t target = (size_t)config->document_bytes;
     for (int64_t i = 0; i < count; ++i) {
         char name[64], *text = NULL;
         size_t bytes = 0;
@@ -32,7 +32,8 @@ static lh_status generate(lh_corpus *corpus, lh_split split, int kind, const lh_
     return LH_OK;
 }
 
-lh_status lh_corpus_read_generated(lh_corpus *corpus, const char *kind, const lh_options *options) {
+lh_status lh_corpus_read_generated(lh_corpus *corpus, const char *kind,
+                                   const lh_corpus_config *config) {
     int index = 0;
     while (kinds[index] != NULL && strcmp(kinds[index], kind) != 0)
         index += 1;
@@ -42,7 +43,7 @@ lh_status lh_corpus_read_generated(lh_corpus *corpus, const char *kind, const lh
                        nearest != NULL ? "; did you mean generate:" : "",
                        nearest != NULL ? nearest : "");
     }
-    LH_TRY(generate(corpus, LH_TRAIN, index, options, 0, lh_options_integer(options, "documents")));
-    LH_TRY(generate(corpus, LH_VALID, index, options, valid_first, EVALUATED));
-    return generate(corpus, LH_TEST, index, options, test_first, EVALUATED);
+    LH_TRY(generate(corpus, LH_TRAIN, index, config, 0, config->documents));
+    LH_TRY(generate(corpus, LH_VALID, index, config, valid_first, EVALUATED));
+    return generate(corpus, LH_TEST, index, config, test_first, EVALUATED);
 }

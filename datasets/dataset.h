@@ -51,19 +51,27 @@ typedef struct lh_document {
 
 typedef struct lh_corpus lh_corpus;
 
-/* The option table of lh_corpus_open: `name` (e.g. "books", "latex", "code", "enwik8", "text8",
- * "wikitext-103", "wikitext-103-raw", "pg19", "generate:books", "generate:latex", "generate:code",
- * or a folder),
- * `tokens` (tokenizer name), `documents`, `document_bytes` (generators), `split_bytes`,
- * `limit_bytes` (use only so much of the train split; 0 all), `limit_eval_bytes`, `data_seed`. */
-extern const lh_option lh_corpus_options[];
+/* What lh_corpus_open opens; bound to the options of the same names. */
+typedef struct lh_corpus_config {
+    /* "books", "latex", "code", "enwik8", "text8", "wikitext-103", "wikitext-103-raw", "pg19",
+     * "generate:books", "generate:latex", "generate:code", or a folder or file with a slash. */
+    const char *name;
+    const char *tokens;                           /* tokenizer */
+    int64_t documents, document_bytes, data_seed; /* of the generators */
+    int64_t split_bytes;                          /* 0: documents stay whole */
+    int64_t limit_bytes, limit_documents;         /* of the train split; 0: all */
+    int64_t limit_eval_bytes, valid_tokens;       /* of the others; 0: all */
+    const char *field;                            /* of JSON lines; "": "text" */
+} lh_corpus_config;
+
+extern const lh_option lh_corpus_config_options[];
 
 /* Looks for the data in $LONGHAUL_DATA, then in the cache folder ($XDG_CACHE_HOME/longhaul or
  * ~/.cache/longhaul). A name that is not found there but has a generator twin ("books", "latex",
  * "code") uses the generator, and lh_corpus_source says so. Gives; destroy it. Fails: LH_EIO naming
  * where it looked and the `longhaul data fetch` line that would get it, or LONGHAUL_DATA where it
  * names no folder. */
-lh_status lh_corpus_open(const lh_options *options, lh_corpus **out);
+lh_status lh_corpus_open(const lh_corpus_config *config, lh_corpus **out);
 void lh_corpus_destroy(lh_corpus *corpus);
 const lh_tokenizer *lh_corpus_tokenizer(const lh_corpus *corpus);
 /* "books (33 documents in books/)" or "embedded generator (books)": goes into the CSV column

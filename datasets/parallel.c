@@ -10,23 +10,25 @@
 #include "datasets/unpack.h"
 #include "datasets/utf8.h"
 
-const lh_option lh_parallel_options[] = {
-    {"name", LH_OPTION_TEXT, "wmt14-en-de", 0, 0, NULL,
-     "a data folder, or one with a slash in its path, with train, valid and test in both "
-     "languages"},
-    {"source", LH_OPTION_TEXT, "en", 0, 0, NULL, "ending of the files to translate from"},
-    {"target", LH_OPTION_TEXT, "de", 0, 0, NULL, "ending of the files to translate into"},
-    {"tokens", LH_OPTION_TEXT, "sentencepiece:train:32000", 0, 0, NULL,
-     "one tokenizer for both languages: bytes, subwords:NAME, sentencepiece:NAME, "
-     "sentencepiece:train:SIZE"},
-    {"pairs", LH_OPTION_INTEGER, "20000", 1, 1e9, NULL, "generator: sentence pairs to train on"},
-    {"evaluate_pairs", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
-     "first pairs of the validation and of the test split to use; 0: all, generator: 500"},
-    {"max_tokens", LH_OPTION_INTEGER, "256", 2, 1e6, NULL,
-     "training pairs with a longer side are left out"},
-    {"data_seed", LH_OPTION_INTEGER, "1", 0, 1e15, NULL, "generator: seed of the pairs"},
-    {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
-};
+const lh_option lh_parallel_config_options[] = {
+    LH_TEXT("name", lh_parallel_config, name, "wmt14-en-de",
+            "a data folder, or one with a slash in its path, with train, valid and test in both "
+            "languages"),
+    LH_TEXT("source", lh_parallel_config, source, "en", "ending of the files to translate from"),
+    LH_TEXT("target", lh_parallel_config, target, "de", "ending of the files to translate into"),
+    LH_TEXT("tokens", lh_parallel_config, tokens, "sentencepiece:train:32000",
+            "one tokenizer for both languages: bytes, subwords:NAME, sentencepiece:NAME, "
+            "sentencepiece:train:SIZE"),
+    LH_INTEGER("pairs", lh_parallel_config, pairs, 20000, 1, 1e9,
+               "generator: sentence pairs to train on"),
+    LH_INTEGER(
+        "evaluate_pairs", lh_parallel_config, evaluate_pairs, 0, 0, 1e9,
+        "first pairs of the validation and of the test split to use; 0: all, generator: 500"),
+    LH_INTEGER("max_tokens", lh_parallel_config, max_tokens, 256, 2, 1e6,
+               "training pairs with a longer side are left out"),
+    LH_INTEGER("data_seed", lh_parallel_config, data_seed, 1, 0, 1e15,
+               "generator: seed of the pairs"),
+    {0}};
 
 static const char stand_in[] = "wmt14-en-de";
 enum { GENERATED_HELD_OUT = 500, SIDES = 2 };
@@ -145,24 +147,24 @@ static lh_status read_file(const char *folder, const char *split, const char *en
     return lh_fail(LH_EIO, "%s: has no file %s.%s, compressed or not", folder, split, ending);
 }
 
-static lh_status read_folder(lh_parallel *parallel, const char *folder, const lh_options *options) {
+static lh_status read_folder(lh_parallel *parallel, const char *folder,
+                             const lh_parallel_config *config) {
     static const char *const names[LH_SPLITS] = {"train", "valid", "test"};
-    static const char *const ending[SIDES] = {"source", "target"};
+    const char *const ending[SIDES] = {config->source, config->target};
     for (int s = 0; s < LH_SPLITS; ++s) {
         char path[SIDES][LH_PATH_BYTES];
         split_pairs *pairs = &parallel->split[s];
         for (int i = 0; i < SIDES; ++i) {
-            LH_TRY(read_file(folder, names[s], lh_options_text(options, ending[i]), path[i],
-                             &pairs->side[i].text));
+            LH_TRY(read_file(folder, names[s], ending[i], path[i], &pairs->side[i].text));
         }
-        const int64_t limit = s == LH_TRAIN ? 0 : lh_options_integer(options, "evaluate_pairs");
+        const int64_t limit = s == LH_TRAIN ? 0 : config->evaluate_pairs;
         LH_TRY(pair_lines(parallel, pairs, path, limit));
         if (pairs->count == 0) return lh_fail(LH_EFORMAT, "%s: has no sentences", path[0]);
     }
     char pairs[96];
     (void)snprintf(pairs, sizeof pairs, "%lld pairs, %lld with an empty line left out,",
                    (long long)parallel->split[LH_TRAIN].count, (long long)parallel->left_out);
-    lh_source_found(parallel->source, lh_options_text(options, "name"), pairs, folder);
+    lh_source_found(parallel->source, config->name, pairs, folder);
     return LH_OK;
 }
 
@@ -190,12 +192,12 @@ static lh_status generate_split(split_pairs *pairs, uint64_t seed, int64_t count
     return LH_OK;
 }
 
-static lh_status generate(lh_parallel *parallel, const lh_options *options) {
-    const uint64_t seed = (uint64_t)lh_options_integer(options, "data_seed") * LH_SPLITS;
-    const int64_t wanted = lh_options_integer(options, "evaluate_pairs");
+static lh_status generate(lh_parallel *parallel, const lh_parallel_config *config) {
+    const uint64_t seed = (uint64_t)config->data_seed * LH_SPLITS;
+    const int64_t wanted = config->evaluate_pairs;
     const int64_t held_out = wanted > 0 ? wanted : GENERATED_HELD_OUT;
     for (int s = 0; s < LH_SPLITS; ++s) {
-        const int64_t count = s == LH_TRAIN ? lh_options_integer(options, "pairs") : held_out;
+        const int64_t count = s == LH_TRAIN ? config->pairs : held_out;
         LH_TRY(generate_split(&parallel->split[s], seed + (uint64_t)s, count));
     }
     lh_source_generated(parallel->source, stand_in);
@@ -301,8 +303,8 @@ static void mix_side(lh_parallel *parallel, const side *s, int64_t lines) {
     parallel->digest = lh_digest_mix(digest, s->tokens, (size_t)s->token_count * sizeof *s->tokens);
 }
 
-static lh_status encode(lh_parallel *parallel, const lh_options *options) {
-    const char *tokens = lh_options_text(options, "tokens");
+static lh_status encode(lh_parallel *parallel, const lh_parallel_config *config) {
+    const char *tokens = config->tokens;
     LH_TRY(open_tokens(parallel, tokens));
     for (int s = 0; s < LH_SPLITS; ++s) {
         split_pairs *pairs = &parallel->split[s];
@@ -311,33 +313,33 @@ static lh_status encode(lh_parallel *parallel, const lh_options *options) {
             mix_side(parallel, &pairs->side[i], pairs->count);
         }
     }
-    drop_long_pairs(&parallel->split[LH_TRAIN], lh_options_integer(options, "max_tokens"));
+    drop_long_pairs(&parallel->split[LH_TRAIN], config->max_tokens);
     if (parallel->split[LH_TRAIN].count > 0) return LH_OK;
     return lh_fail(LH_EOPTION, "every training pair is longer than max_tokens");
 }
 
 /* ---- life ---- */
 
-static lh_status read_pairs(lh_parallel *parallel, const lh_options *options) {
-    const char *name = lh_options_text(options, "name");
+static lh_status read_pairs(lh_parallel *parallel, const lh_parallel_config *config) {
+    const char *name = config->name;
     char path[LH_PATH_BYTES];
     bool found = false;
-    if (strchr(name, '/') != NULL) return read_folder(parallel, name, options);
+    if (strchr(name, '/') != NULL) return read_folder(parallel, name, config);
     LH_TRY(lh_data_find(name, path, &found));
-    if (found) return read_folder(parallel, path, options);
-    if (strcmp(name, stand_in) == 0) return generate(parallel, options);
+    if (found) return read_folder(parallel, path, config);
+    if (strcmp(name, stand_in) == 0) return generate(parallel, config);
     return lh_fail(LH_EIO,
                    "no parallel text '%s': expected the folder %s in $LONGHAUL_DATA or the cache "
                    "folder; `%s` alone is made by the embedded generator",
                    name, name, stand_in);
 }
 
-lh_status lh_parallel_open(const lh_options *options, lh_parallel **out) {
+lh_status lh_parallel_open(const lh_parallel_config *config, lh_parallel **out) {
     *out = NULL;
     lh_parallel *parallel = lh_allocate_zeroed(1, sizeof *parallel);
     if (parallel == NULL) return LH_EMEMORY;
-    lh_status status = read_pairs(parallel, options);
-    if (status == LH_OK) status = encode(parallel, options);
+    lh_status status = read_pairs(parallel, config);
+    if (status == LH_OK) status = encode(parallel, config);
     if (status != LH_OK) {
         lh_parallel_destroy(parallel);
         return status;

@@ -6,10 +6,15 @@
 
 typedef struct lh_parallel lh_parallel;
 
-/* The option table of lh_parallel_open: `name`, `source`, `target` (the files' endings), `tokens`
- * (one vocabulary for both languages, trained on both where it says so), `pairs`, `evaluate_pairs`,
- * `max_tokens`, `data_seed`. */
-extern const lh_option lh_parallel_options[];
+/* What lh_parallel_open opens; bound to the options of the same names. */
+typedef struct lh_parallel_config {
+    const char *name;
+    const char *source, *target; /* the files' endings */
+    const char *tokens; /* one vocabulary for both languages, trained on both where it says so */
+    int64_t pairs, evaluate_pairs, max_tokens, data_seed;
+} lh_parallel_config;
+
+extern const lh_option lh_parallel_config_options[];
 
 /* Reads train.<source>, train.<target> and so on for valid and test, compressed with gzip or not,
  * from the data folder <name>, or the folder of that name with a slash in it. Line n of one file is
@@ -17,7 +22,7 @@ extern const lh_option lh_parallel_options[];
  * "wmt14-en-de" and no folder is there the embedded generator serves. Gives; destroy it. Fails:
  * LH_EIO naming where it looked; LH_EFORMAT naming file and line of what is not UTF-8, and both
  * files where one has more lines; LH_EOPTION for a vocabulary without an end. */
-lh_status lh_parallel_open(const lh_options *options, lh_parallel **out);
+lh_status lh_parallel_open(const lh_parallel_config *config, lh_parallel **out);
 void lh_parallel_destroy(lh_parallel *parallel);
 
 /* Both sides end with the vocabulary's end. `text` is the translation as it was written. */

@@ -9,25 +9,24 @@
 #include "datasets/digest.h"
 #include "datasets/series_table.h"
 
-typedef enum borders { BORDERS_INFORMER, BORDERS_MONTHS, BORDERS_CALENDAR, BORDERS_SHARES } borders;
 static const char *const border_names[] = {"informer", "months", "calendar", "shares", NULL};
 
-typedef enum frequency { HOURLY, BY_MINUTES } frequency;
 static const char *const frequency_names[] = {"h", "t", NULL};
 
-const lh_option lh_series_options[] = {
-    {"name", LH_OPTION_TEXT, "ETTh1", 0, 0, NULL,
-     "ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, or a CSV file with a slash in its path"},
-    {"borders", LH_OPTION_CHOICE, "informer", 0, 0, border_names,
-     "rows of the splits: months (12/4/4 for ETT, 28/10/10 for Weather) of 30 days or by the "
-     "calendar, shares 70/10/20; informer: as its code has it, months for ETT and shares else"},
-    {"freq", LH_OPTION_CHOICE, "h", 0, 0, frequency_names,
-     "time features: h (hour, weekday, day, day of the year), t (the minute, too)"},
-    {"series_rows", LH_OPTION_INTEGER, "17420", 100, 1e8, NULL, "generator: rows"},
-    {"channels", LH_OPTION_INTEGER, "7", 1, 1e4, NULL, "generator: channels"},
-    {"data_seed", LH_OPTION_INTEGER, "1", 0, 9e15, NULL, "generator: seed"},
-    {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
-};
+const lh_option lh_series_config_options[] = {
+    LH_TEXT(
+        "name", lh_series_config, name, "ETTh1",
+        "ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, or a CSV file with a slash in its path"),
+    LH_CHOICE(
+        "borders", lh_series_config, borders, LH_BORDERS_INFORMER, border_names,
+        "rows of the splits: months (12/4/4 for ETT, 28/10/10 for Weather) of 30 days or by the "
+        "calendar, shares 70/10/20; informer: as its code has it, months for ETT and shares else"),
+    LH_CHOICE("freq", lh_series_config, freq, LH_HOURLY, frequency_names,
+              "time features: h (hour, weekday, day, day of the year), t (the minute, too)"),
+    LH_INTEGER("series_rows", lh_series_config, series_rows, 17420, 100, 1e8, "generator: rows"),
+    LH_INTEGER("channels", lh_series_config, channels, 7, 1, 1e4, "generator: channels"),
+    LH_INTEGER("data_seed", lh_series_config, data_seed, 1, 0, 9e15, "generator: seed"),
+    {0}};
 
 /* A public data set; its rows and step are what the generator stands in for. */
 typedef struct known {
@@ -113,11 +112,11 @@ static lh_status split_by_shares(lh_series *series) {
     return LH_OK;
 }
 
-static lh_status split_rows(lh_series *series, borders how) {
+static lh_status split_rows(lh_series *series, lh_series_borders how) {
     const bool months = series->known != NULL && series->known->has_months;
-    if (how == BORDERS_SHARES || (how == BORDERS_INFORMER && !months))
+    if (how == LH_BORDERS_SHARES || (how == LH_BORDERS_INFORMER && !months))
         return split_by_shares(series);
-    return split_by_months(series, how == BORDERS_CALENDAR);
+    return split_by_months(series, how == LH_BORDERS_CALENDAR);
 }
 
 /* ---- standardisation ---- */
@@ -176,23 +175,22 @@ static const known *find_known(const char *name) {
     return NULL;
 }
 
-static lh_status generate(lh_series *series, const lh_options *options) {
+static lh_status generate(lh_series *series, const lh_series_config *config) {
     lh_series_table *table = &series->table;
     const known *like = series->known;
     int64_t first = 0;
     (void)lh_date_parse("2016-07-01 00:00", &first);
     table->first = first;
     table->step = like != NULL ? like->step : 3600;
-    const int64_t channels = lh_options_integer(options, "channels");
+    const int64_t channels = config->channels;
     for (int64_t c = 0; like != NULL ? like->columns[c] != NULL : c < channels; ++c) {
         char name[32];
         (void)snprintf(name, sizeof name, "channel %lld", (long long)(c + 1));
         LH_TRY(lh_series_table_add_channel(table, like != NULL ? like->columns[c] : name));
     }
     lh_source_generated(series->source, like != NULL ? like->name : "seasonal");
-    return lh_series_generate(
-        (uint64_t)lh_options_integer(options, "data_seed"),
-        like != NULL ? like->rows : lh_options_integer(options, "series_rows"), table);
+    return lh_series_generate((uint64_t)config->data_seed,
+                              like != NULL ? like->rows : config->series_rows, table);
 }
 
 static lh_status read_file(lh_series *series, const char *name, const char *path) {
@@ -238,15 +236,15 @@ static lh_status refuse_name(const char *name) {
                    near != NULL ? "'?)" : "");
 }
 
-static lh_status read_table(lh_series *series, const lh_options *options) {
+static lh_status read_table(lh_series *series, const lh_series_config *config) {
     char path[LH_PATH_BYTES];
     bool found = false;
-    const char *name = lh_options_text(options, "name");
+    const char *name = config->name;
     series->known = find_known(name);
-    if (strcmp(name, "generate:seasonal") == 0) return generate(series, options);
+    if (strcmp(name, "generate:seasonal") == 0) return generate(series, config);
     if (series->known != NULL) {
         LH_TRY(find_file(series->known, path, &found));
-        return found ? read_file(series, name, path) : generate(series, options);
+        return found ? read_file(series, name, path) : generate(series, config);
     }
     return strchr(name, '/') != NULL ? read_file(series, name, name) : refuse_name(name);
 }
@@ -262,22 +260,22 @@ static uint64_t digest_of(const lh_series *series) {
                          (size_t)(table->rows * table->channels) * sizeof *table->values);
 }
 
-static lh_status fill(lh_series *series, const lh_options *options) {
-    const bool minutes = lh_options_choice(options, "freq") == (int)BY_MINUTES;
+static lh_status fill(lh_series *series, const lh_series_config *config) {
+    const bool minutes = config->freq == LH_BY_MINUTES;
     series->times = minutes ? LH_TIME_FEATURES : LH_TIME_FEATURES - 1;
-    LH_TRY(read_table(series, options));
-    LH_TRY(split_rows(series, (borders)lh_options_choice(options, "borders")));
+    LH_TRY(read_table(series, config));
+    LH_TRY(split_rows(series, config->borders));
     LH_TRY(standardise(series));
     find_features(series);
     series->digest = digest_of(series);
     return LH_OK;
 }
 
-lh_status lh_series_open(const lh_options *options, lh_series **out) {
+lh_status lh_series_open(const lh_series_config *config, lh_series **out) {
     *out = NULL;
     lh_series *series = lh_allocate_zeroed(1, sizeof *series);
     if (series == NULL) return LH_EMEMORY;
-    const lh_status status = fill(series, options);
+    const lh_status status = fill(series, config);
     if (status != LH_OK) {
         lh_series_destroy(series);
         return status;

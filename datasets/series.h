@@ -7,16 +7,31 @@
 
 typedef struct lh_series lh_series;
 
-/* The option table of lh_series_open: `name` ("ETTh1", "ETTh2", "ETTm1", "Weather",
- * "generate:seasonal", or a file with a slash in its path), `borders` (which rows the splits have),
- * `freq` (time features), `series_rows`, `channels` and `data_seed` (generator). */
-extern const lh_option lh_series_options[];
+typedef enum lh_series_borders {
+    LH_BORDERS_INFORMER, /* as its code has it: months for ETT, shares for the others */
+    LH_BORDERS_MONTHS,   /* of 30 days */
+    LH_BORDERS_CALENDAR, /* months by the calendar */
+    LH_BORDERS_SHARES    /* 70, 10, 20 % */
+} lh_series_borders;
+
+typedef enum lh_series_frequency { LH_HOURLY, LH_BY_MINUTES } lh_series_frequency;
+
+/* What lh_series_open opens; bound to the options of the same names. */
+typedef struct lh_series_config {
+    const char *name; /* "ETTh1", "ETTh2", "ETTm1", "Weather", "generate:seasonal", or a file with a
+                         slash in its path */
+    lh_series_borders borders;                /* which rows the splits have */
+    lh_series_frequency freq;                 /* time features */
+    int64_t series_rows, channels, data_seed; /* of the generator */
+} lh_series_config;
+
+extern const lh_option lh_series_config_options[];
 
 /* Looks for series/<file>.csv, <name>/<file>.csv and <file>.csv, with or without ".gz", in the data
  * folders. A known name that is not there is made by the embedded generator in its shape, and
  * lh_series_source says so. Gives; destroy it. Fails: LH_EIO naming where it looked; LH_EFORMAT
  * naming file, line and column. */
-lh_status lh_series_open(const lh_options *options, lh_series **out);
+lh_status lh_series_open(const lh_series_config *config, lh_series **out);
 void lh_series_destroy(lh_series *series);
 
 int64_t lh_series_rows(const lh_series *series);

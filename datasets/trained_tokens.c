@@ -142,12 +142,10 @@ bool lh_tokens_are_trained(const char *tokens) {
 /* ---- what is trained on ---- */
 
 static lh_status open_named(const char *name, lh_corpus **out) {
-    lh_options *options = NULL;
-    LH_TRY(lh_options_create("data", lh_corpus_options, &options));
-    lh_status status = lh_options_set(options, "name", name);
-    if (status == LH_OK) status = lh_corpus_open(options, out);
-    lh_options_destroy(options);
-    return status;
+    lh_corpus_config config;
+    lh_options_standard(lh_corpus_config_options, &config);
+    config.name = name;
+    return lh_corpus_open(&config, out);
 }
 
 static lh_status open_corpora(const char *names, corpora *from) {

@@ -8,34 +8,56 @@
 #include "models/layers/common.h"
 #include "models/models.h"
 
+typedef enum recurrence {
+    NO_RECURRENCE,
+    FIXED_DUAL,
+    FIXED_SINGLE,
+    FIXED_SKIP,
+    LSTM_DUAL,
+    LSTM_SINGLE,
+    LSTM_SKIP
+} recurrence;
 static const char *const recurrences[] = {"none",      "fixed:dual",  "fixed:single", "fixed:skip",
                                           "lstm:dual", "lstm:single", "lstm:skip",    NULL};
 static const char *const tanh_rules[] = {"code", "paper", NULL};
 
-static const lh_option options[] = {
-    LH_BLOCK_OPTIONS,
-    {"recurrence", LH_OPTION_CHOICE, "fixed:skip", 0, 0, recurrences,
-     "gate and gate configuration, sections 3.4 and 3.6"},
-    {"recurrent_layers", LH_OPTION_LIST, "-3", 0, 0, NULL,
-     "recurrent layers, from 1; negative counts from the top (-3 of 12 is the paper's layer 10)"},
-    {"states", LH_OPTION_INTEGER, "0", 0, 1048576, NULL, "state vectors S; 0: as many as window"},
-    {"feedback", LH_OPTION_FLAG, "false", 0, 0, NULL,
-     "all layers read the states, block by block, section 3.7"},
-    {"gate_tanh", LH_OPTION_CHOICE, "code", 0, 0, tanh_rules,
-     "tanh on z: in the single configuration (code) or in every LSTM gate (paper, eq. 4)"},
-    {"gate_bias", LH_OPTION_FLAG, "false", 0, 0, NULL,
-     "b^(z) of eqs. 1 and 4, which the released code lacks"},
-    LH_BLOCK_OPTIONS_END};
+/* An lh_block_stack, and what the options say of its recurrence. */
+typedef struct brt {
+    lh_block_stack stack; /* first: the stack's functions take a brt */
+    recurrence recurrence;
+    lh_list recurrent_layers;
+} brt;
 
-static lh_status mark_recurrent_layers(const lh_options *values, lh_block_config *config) {
-    int64_t chosen[LH_BLOCK_LAYERS];
-    const int count = lh_options_list(values, "recurrent_layers", chosen, LH_BLOCK_LAYERS);
-    for (int i = 0; i < count && i < LH_BLOCK_LAYERS; ++i) {
-        const int64_t layer = chosen[i] < 0 ? config->layers + chosen[i] : chosen[i] - 1;
+static const lh_option brt_options[] = {
+    LH_CHOICE("recurrence", brt, recurrence, FIXED_SKIP, recurrences,
+              "gate and gate configuration, sections 3.4 and 3.6"),
+    LH_LIST("recurrent_layers", brt, recurrent_layers, LH_INTEGERS(-3),
+            "recurrent layers, from 1; negative counts from the top (-3 of 12 is the paper's layer "
+            "10)"),
+    LH_INTEGER("states", brt, stack.config.states, 0, 0, 1048576,
+               "state vectors S; 0: as many as window"),
+    LH_FLAG("feedback", brt, stack.config.feedback, false,
+            "all layers read the states, block by block, section 3.7"),
+    LH_CHOICE("gate_tanh", brt, stack.config.tanh_rule, LH_TANH_CODE, tanh_rules,
+              "tanh on z: in the single configuration (code) or in every LSTM gate (paper, eq. 4)"),
+    LH_FLAG("gate_bias", brt, stack.config.z_bias, false,
+            "b^(z) of eqs. 1 and 4, which the released code lacks"),
+    {0}};
+
+static const lh_option_table options[] = {
+    LH_TABLE(brt, stack.config, lh_block_config),
+    LH_TABLE(brt, stack.config.recurrence_encoding, lh_recurrence_config),
+    LH_OWN_TABLE(brt),
+    {0}};
+
+static lh_status mark_recurrent_layers(const lh_list *chosen, lh_block_config *config) {
+    for (int i = 0; i < chosen->count; ++i) {
+        const int64_t given = chosen->value[i],
+                      layer = given < 0 ? config->layers + given : given - 1;
         if (layer < 0 || layer >= config->layers) {
             return lh_fail(LH_EOPTION,
                            "option 'recurrent_layers' names layer %lld, but there are %lld",
-                           (long long)chosen[i], (long long)config->layers);
+                           (long long)given, (long long)config->layers);
         }
         config->recurrent[layer] = true;
         config->any_recurrent = true;
@@ -43,29 +65,24 @@ static lh_status mark_recurrent_layers(const lh_options *values, lh_block_config
     return LH_OK;
 }
 
-static lh_status read_recurrence(const lh_options *values, lh_block_config *config) {
+static lh_status settle_recurrence(brt *model) {
     static const lh_gate_layout layouts[] = {LH_LAYOUT_DUAL, LH_LAYOUT_SINGLE, LH_LAYOUT_SKIP};
-    const int recurrence = lh_options_choice(values, "recurrence");
-    if (recurrence == 0) return LH_OK;
-    config->gate = recurrence <= 3 ? LH_GATE_FIXED : LH_GATE_LSTM;
-    config->layout = layouts[(recurrence - 1) % 3];
-    config->tanh_rule = (lh_gate_tanh)lh_options_choice(values, "gate_tanh");
-    config->z_bias = lh_options_flag(values, "gate_bias");
-    config->states = lh_options_integer(values, "states");
+    lh_block_config *config = &model->stack.config;
+    if (model->recurrence == NO_RECURRENCE) return LH_OK;
+    config->gate = model->recurrence <= FIXED_SKIP ? LH_GATE_FIXED : LH_GATE_LSTM;
+    config->layout = layouts[(model->recurrence - FIXED_DUAL) % 3];
     if (config->states == 0) config->states = config->window;
-    return mark_recurrent_layers(values, config);
+    return mark_recurrent_layers(&model->recurrent_layers, config);
 }
 
-static lh_status declare(void *instance, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
-    lh_block_stack *stack = instance;
-    LH_TRY(lh_block_config_read(values, setup, &stack->config));
-    LH_TRY(read_recurrence(values, &stack->config));
-    stack->config.feedback = lh_options_flag(values, "feedback");
-    if (stack->config.feedback && !stack->config.any_recurrent) {
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
+    brt *model = self;
+    const lh_block_config *config = &model->stack.config;
+    LH_TRY(lh_block_config_settle(&model->stack.config, setup));
+    LH_TRY(settle_recurrence(model));
+    if (config->feedback && !config->any_recurrent)
         return lh_fail(LH_EOPTION, "option 'feedback' needs a recurrent layer");
-    }
-    return lh_block_stack_declare(stack, declaration);
+    return lh_block_stack_declare(&model->stack, declaration);
 }
 
 static lh_status check(const void *instance, int64_t rows, int64_t length) {
@@ -118,7 +135,7 @@ const lh_model_class lh_model_brt = {
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
     .options = options,
-    .instance_size = sizeof(lh_block_stack),
+    .instance_size = sizeof(brt),
     .declare = declare,
     .forward = lh_block_stack_forward,
     .flops_per_token = lh_block_stack_flops,

@@ -10,39 +10,53 @@
 #include "models/layers/core.h"
 #include "models/models.h"
 
+typedef enum memory_kind { MIX, TOP } memory_kind;
+static const char *const memories[] = {"mix", "top", NULL};
+
 typedef struct instance {
     lh_core core;
     int64_t forward_size, context; /* C; frozen tokens in reach: (N - 1) * C */
+    int64_t step_size;             /* N * C */
     int64_t passes;                /* M */
+    memory_kind memory;            /* of the Feedback Transformer */
     bool mixes;                    /* freezes a mixture of all layers */
     bool sees_self;                /* tokens of a step attend to those of the same step */
     int memory_weight;             /* with mixes: parameter [layers + 1] */
     int frozen;                    /* state slot: the last `context` frozen vectors */
 } instance;
 
-static const char *const memories[] = {"mix", "top", NULL};
+static const lh_option instance_options[] = {
+    LH_INTEGER("forward_size", instance, forward_size, 64, 1, 1048576, "new tokens of a step (C)"),
+    LH_INTEGER("step_size", instance, step_size, 256, 1, 1048576,
+               "tokens that a step reads, cached ones included (N * C)"),
+    LH_INTEGER("computed_steps", instance, passes, 1, 1, 64,
+               "passes of every token before it is cached (M)"),
+    {0}};
 
-static const lh_option options[] = {
-    LH_CORE_LAYERS_OPTION,
-    LH_CORE_OPTIONS,
-    {"forward_size", LH_OPTION_INTEGER, "64", 1, 1048576, NULL, "new tokens of a step (C)"},
-    {"step_size", LH_OPTION_INTEGER, "256", 1, 1048576, NULL,
-     "tokens that a step reads, cached ones included (N * C)"},
-    {"computed_steps", LH_OPTION_INTEGER, "1", 1, 64, NULL,
-     "passes of every token before it is cached (M)"},
-    LH_CORE_OPTIONS_END};
+static const lh_option_table options[] = {
+    {lh_core_layers_options, LH_FIELD(instance, core.config, lh_core_config)},
+    LH_TABLE(instance, core.config, lh_core_config),
+    LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
+    LH_OWN_TABLE(instance),
+    {0}};
 
-static const lh_option feedback_options[] = {
-    LH_CORE_LAYERS_OPTION,
-    LH_CORE_OPTIONS,
-    {"span", LH_OPTION_INTEGER, "512", 1, 1048576, NULL, "tokens before each one that it sees (S)"},
-    {"memory", LH_OPTION_CHOICE, "mix", 0, 0, memories,
-     "what a token leaves behind: a learned mixture of all its layers, or the top one"},
-    {"see_self", LH_OPTION_FLAG, "false", 0, 0, NULL,
-     "let a token attend to itself too (as a cached staircase does)"},
-    {"share_kv", LH_OPTION_FLAG, "false", 0, 0, NULL,
-     "one norm, key and value matrix for all layers (the paper's 102M row)"},
-    LH_CORE_OPTIONS_END};
+static const lh_option feedback_rows[] = {
+    LH_INTEGER("span", instance, context, 512, 1, 1048576,
+               "tokens before each one that it sees (S)"),
+    LH_CHOICE("memory", instance, memory, MIX, memories,
+              "what a token leaves behind: a learned mixture of all its layers, or the top one"),
+    LH_FLAG("see_self", instance, sees_self, false,
+            "let a token attend to itself too (as a cached staircase does)"),
+    LH_FLAG("share_kv", instance, core.config.share_keys, false,
+            "one norm, key and value matrix for all layers (the paper's 102M row)"),
+    {0}};
+
+static const lh_option_table feedback_options[] = {
+    {lh_core_layers_options, LH_FIELD(instance, core.config, lh_core_config)},
+    LH_TABLE(instance, core.config, lh_core_config),
+    LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
+    {feedback_rows, 0},
+    {0}};
 
 /* ---- declaring ---- */
 
@@ -59,16 +73,11 @@ static void declare_all(instance *model, lh_declare *declaration) {
     model->frozen = lh_declare_state(declaration, LH_STATE_REPLACE, 2, shape, "frozen");
 }
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
-    LH_TRY(lh_core_config_read(values, setup, &model->core.config));
-    model->core.config.layers = lh_options_integer(values, "layers");
-    const int64_t size = lh_options_integer(values, "forward_size"),
-                  step = lh_options_integer(values, "step_size");
-    model->forward_size = size;
+    const int64_t size = model->forward_size, step = model->step_size;
+    LH_TRY(lh_core_config_settle(&model->core.config, setup));
     model->context = step - size;
-    model->passes = lh_options_integer(values, "computed_steps");
     model->sees_self = true;
     if (step % size != 0 || step == size || model->passes * size > step) {
         return lh_fail(LH_EOPTION,
@@ -80,17 +89,13 @@ static lh_status declare(void *self, const lh_options *values, const lh_model_se
     return LH_OK;
 }
 
-static lh_status declare_feedback(void *self, const lh_options *values, const lh_model_setup *setup,
+static lh_status declare_feedback(void *self, const lh_model_setup *setup,
                                   lh_declare *declaration) {
     instance *model = self;
-    LH_TRY(lh_core_config_read(values, setup, &model->core.config));
-    model->core.config.layers = lh_options_integer(values, "layers");
+    LH_TRY(lh_core_config_settle(&model->core.config, setup));
     model->forward_size = 1;
     model->passes = 1;
-    model->context = lh_options_integer(values, "span");
-    model->mixes = lh_options_choice(values, "memory") == 0;
-    model->sees_self = lh_options_flag(values, "see_self");
-    model->core.config.share_keys = lh_options_flag(values, "share_kv");
+    model->mixes = model->memory == MIX;
     declare_all(model, declaration);
     return LH_OK;
 }

@@ -28,56 +28,62 @@ typedef struct layer {
     int memory; /* state slot */
 } layer;
 
+typedef enum matrix_kind { LAGS, LEARNED, TOEPLITZ } matrix_kind;
+static const char *const matrices[] = {"lags", "learned", "toeplitz", NULL};
+
 typedef struct instance {
     int64_t vocabulary, layers, width, heads, head_width, hidden;
     int64_t memory, longest_distance, segment, recurrent; /* recurrent: from 0; -1: none */
     bool same_length;
     double dropout, attention_dropout, deviation;
     int embedding, head_bias, cluster_weight, cluster_bias;
+    lh_list cutoffs; /* as the option says them */
     int clusters;
     int64_t cutoff[LH_CLUSTERS];
+    matrix_kind matrix;
+    lh_recurrence_config recurrence;
     layer layer[LAYERS];
     lh_recurrent_block block;
 } instance;
 
-typedef enum matrix_kind { LAGS, LEARNED, TOEPLITZ } matrix_kind;
-static const char *const matrices[] = {"lags", "learned", "toeplitz", NULL};
+static const lh_option instance_options[] = {
+    LH_INTEGER("layers", instance, layers, 12, 1, LAYERS, "layers (N)"),
+    LH_INTEGER("width", instance, width, 512, 1, 65536, "embedding size d"),
+    LH_INTEGER("heads", instance, heads, 8, 1, 1024, "attention heads"),
+    LH_INTEGER("head_width", instance, head_width, 0, 0, 4096, "size of a head; 0: width / heads"),
+    LH_INTEGER("hidden", instance, hidden, 0, 0, 1048576,
+               "hidden size of the feed-forward network; 0: 4 * width"),
+    LH_INTEGER("memory", instance, memory, 512, 0, 1048576,
+               "tokens of the segments before that every layer attends to (M)"),
+    LH_FLAG("same_length", instance, same_length, false,
+            "every token sees as many tokens as there is memory"),
+    LH_INTEGER("longest_distance", instance, longest_distance, 0, 0, 1e9,
+               "larger distances count as this one; 0: none do"),
+    LH_REAL("dropout", instance, dropout, 0.1, 0, 0.99,
+            "dropout rate of embeddings, positions, layers and the last hidden states in training"),
+    LH_REAL("attention_dropout", instance, attention_dropout, 0, 0, 0.99,
+            "dropout rate of the attention weights in training"),
+    LH_REAL("initial_deviation", instance, deviation, 0.02, 1e-6, 10,
+            "of the initial weights, which narrow models want larger"),
+    LH_LIST("cutoffs", instance, cutoffs, LH_NO_INTEGERS,
+            "adaptive softmax: where the vocabulary, frequent words first, is cut into clusters"),
+    LH_INTEGER("recurrent_layer", instance, recurrent, 0, -LAYERS, LAYERS,
+               "the layer that is block-recurrent, from 1; negative counts from the top; 0: none"),
+    LH_INTEGER("states", instance, block.config.states, 128, 1, 1048576,
+               "state vectors of that layer"),
+    LH_INTEGER("state_head_width", instance, block.config.state_head_width, 0, 0, 4096,
+               "size of that layer's heads whose queries are states; 0: head_width"),
+    LH_INTEGER("block", instance, block.config.block, 0, 0, 1048576,
+               "tokens per step of the states; 0: the segment, whose states are then never learnt"),
+    LH_CHOICE("rsa_matrix", instance, matrix, LAGS, matrices,
+              "what the heads of rsa_kinds mix in: REMs, learned matrices (FL-XL), or a learned "
+              "number a lag"),
+    LH_INTEGER("segment", instance, segment, 0, 0, 1048576,
+               "learned matrices: the longest segment, which is their number of rows"),
+    {0}};
 
-static const lh_option options[] = {
-    {"layers", LH_OPTION_INTEGER, "12", 1, LAYERS, NULL, "layers (N)"},
-    {"width", LH_OPTION_INTEGER, "512", 1, 65536, NULL, "embedding size d"},
-    {"heads", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "attention heads"},
-    {"head_width", LH_OPTION_INTEGER, "0", 0, 4096, NULL, "size of a head; 0: width / heads"},
-    {"hidden", LH_OPTION_INTEGER, "0", 0, 1048576, NULL,
-     "hidden size of the feed-forward network; 0: 4 * width"},
-    {"memory", LH_OPTION_INTEGER, "512", 0, 1048576, NULL,
-     "tokens of the segments before that every layer attends to (M)"},
-    {"same_length", LH_OPTION_FLAG, "false", 0, 0, NULL,
-     "every token sees as many tokens as there is memory"},
-    {"longest_distance", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
-     "larger distances count as this one; 0: none do"},
-    {"dropout", LH_OPTION_REAL, "0.1", 0, 0.99, NULL,
-     "dropout rate of embeddings, positions, layers and the last hidden states in training"},
-    {"attention_dropout", LH_OPTION_REAL, "0", 0, 0.99, NULL,
-     "dropout rate of the attention weights in training"},
-    {"initial_deviation", LH_OPTION_REAL, "0.02", 1e-6, 10, NULL,
-     "of the initial weights, which narrow models want larger"},
-    {"cutoffs", LH_OPTION_LIST, "", 0, 0, NULL,
-     "adaptive softmax: where the vocabulary, frequent words first, is cut into clusters"},
-    {"recurrent_layer", LH_OPTION_INTEGER, "0", -LAYERS, LAYERS, NULL,
-     "the layer that is block-recurrent, from 1; negative counts from the top; 0: none"},
-    {"states", LH_OPTION_INTEGER, "128", 1, 1048576, NULL, "state vectors of that layer"},
-    {"state_head_width", LH_OPTION_INTEGER, "0", 0, 4096, NULL,
-     "size of that layer's heads whose queries are states; 0: head_width"},
-    {"block", LH_OPTION_INTEGER, "0", 0, 1048576, NULL,
-     "tokens per step of the states; 0: the segment, whose states are then never learnt"},
-    {"rsa_matrix", LH_OPTION_CHOICE, "lags", 0, 0, matrices,
-     "what the heads of rsa_kinds mix in: REMs, learned matrices (FL-XL), or a learned number a "
-     "lag"},
-    {"segment", LH_OPTION_INTEGER, "0", 0, 1048576, NULL,
-     "learned matrices: the longest segment, which is their number of rows"},
-    LH_RECURRENCE_OPTIONS,
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option_table options[] = {
+    LH_OWN_TABLE(instance), LH_TABLE(instance, recurrence, lh_recurrence_config), {0}};
 
 static int64_t inner_of(const instance *model) {
     return model->heads * model->head_width;
@@ -85,16 +91,17 @@ static int64_t inner_of(const instance *model) {
 
 /* ---- options ---- */
 
-static lh_status read_layers(const lh_options *values, instance *model) {
-    const int64_t chosen = lh_options_integer(values, "recurrent_layer");
+/* The option counts the layer from 1, or from the top. */
+static lh_status settle_recurrent(instance *model) {
+    const int64_t chosen = model->recurrent;
     model->recurrent = chosen < 0 ? model->layers + chosen : chosen - 1;
     if (model->recurrent >= -1 && model->recurrent < model->layers) return LH_OK;
     return lh_fail(LH_EOPTION, "option 'recurrent_layer' is %lld, but there are %lld layers",
                    (long long)chosen, (long long)model->layers);
 }
 
-static lh_status read_cutoffs(const lh_options *values, instance *model) {
-    model->clusters = lh_options_list(values, "cutoffs", model->cutoff, LH_CLUSTERS);
+static lh_status settle_cutoffs(instance *model) {
+    model->clusters = lh_list_copy(&model->cutoffs, model->cutoff, LH_CLUSTERS);
     if (model->clusters > LH_CLUSTERS)
         return lh_fail(LH_EOPTION, "option 'cutoffs' has %d numbers, at most %d", model->clusters,
                        LH_CLUSTERS);
@@ -110,33 +117,19 @@ static lh_status read_cutoffs(const lh_options *values, instance *model) {
     return LH_OK;
 }
 
-static lh_status read_options(const lh_options *values, const lh_model_setup *setup,
-                              instance *model, lh_recurrence_config *recurrence) {
+static lh_status settle_options(instance *model, const lh_model_setup *setup) {
     LH_TRY(lh_require_tokens(setup));
     model->vocabulary = setup->vocabulary;
-    model->layers = lh_options_integer(values, "layers");
-    model->width = lh_options_integer(values, "width");
-    model->heads = lh_options_integer(values, "heads");
-    model->head_width = lh_options_integer(values, "head_width");
-    model->hidden = lh_options_integer(values, "hidden");
-    model->memory = lh_options_integer(values, "memory");
-    model->longest_distance = lh_options_integer(values, "longest_distance");
-    model->segment = lh_options_integer(values, "segment");
-    model->same_length = lh_options_flag(values, "same_length");
-    model->dropout = lh_options_real(values, "dropout");
-    model->attention_dropout = lh_options_real(values, "attention_dropout");
-    model->deviation = lh_options_real(values, "initial_deviation");
     if (model->hidden == 0) model->hidden = 4 * model->width;
     if (model->same_length && model->memory == 0)
         return lh_fail(LH_EOPTION, "option 'same_length' needs a memory");
     LH_TRY(lh_settle_head_width(model->width, model->heads, &model->head_width));
-    LH_TRY(read_layers(values, model));
-    LH_TRY(read_cutoffs(values, model));
-    LH_TRY(lh_recurrence_config_read(values, model->heads, recurrence));
-    const int matrix = lh_options_choice(values, "rsa_matrix");
-    if (matrix != LAGS && model->segment == 0)
+    LH_TRY(settle_recurrent(model));
+    LH_TRY(settle_cutoffs(model));
+    LH_TRY(lh_recurrence_config_settle(&model->recurrence, model->heads));
+    if (model->matrix != LAGS && model->segment == 0)
         return lh_fail(LH_EOPTION, "rsa_matrix=%s needs option 'segment', the rows of a matrix",
-                       matrices[matrix]);
+                       matrices[model->matrix]);
     return LH_OK;
 }
 
@@ -181,19 +174,19 @@ static void declare_attention(instance *model, int64_t i, lh_declare *declaratio
         l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory, "%s.memory", prefix);
 }
 
-static void declare_layer(instance *model, const lh_recurrence_config *recurrence, matrix_kind kind,
-                          int64_t i, lh_declare *declaration) {
+static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
+    const lh_recurrence_config *recurrence = &model->recurrence;
     layer *l = &model->layer[i];
     char name[NAME];
     declare_attention(model, i, declaration);
     name_part(name, i, "recurrence");
-    if (kind == LAGS) {
+    if (model->matrix == LAGS) {
         lh_recurrence_encoding_declare(&l->recurrence, recurrence, declaration, name);
     } else {
         l->matrix = (lh_learned_matrix){.encoded = recurrence->heads,
                                         .segment = model->segment,
                                         .memory = model->memory,
-                                        .toeplitz = kind == TOEPLITZ};
+                                        .toeplitz = model->matrix == TOEPLITZ};
         lh_learned_matrix_declare(&l->matrix, recurrence->gate, declaration, name);
     }
     l->attention_norm = lh_norm_declare_normal(declaration, model->width, gain_deviation,
@@ -208,16 +201,13 @@ static void declare_layer(instance *model, const lh_recurrence_config *recurrenc
                                              name_part(name, i, "feed_forward.norm"));
 }
 
-static void declare_block(instance *model, const lh_options *values, lh_declare *declaration) {
+static void declare_block(instance *model, lh_declare *declaration) {
     char name[NAME];
-    lh_recurrent_block_config config = {.width = model->width,
-                                        .heads = model->heads,
-                                        .head_width = model->head_width,
-                                        .state_head_width =
-                                            lh_options_integer(values, "state_head_width"),
-                                        .hidden = 4 * model->width,
-                                        .states = lh_options_integer(values, "states"),
-                                        .block = lh_options_integer(values, "block")};
+    lh_recurrent_block_config config = model->block.config;
+    config.width = model->width;
+    config.heads = model->heads;
+    config.head_width = model->head_width;
+    config.hidden = 4 * model->width;
     if (config.state_head_width == 0) config.state_head_width = model->head_width;
     lh_recurrent_block_declare(&model->block, &config, small(model), declaration,
                                name_part(name, model->recurrent, "recurrent"));
@@ -237,18 +227,15 @@ static void declare_head(instance *model, lh_declare *declaration) {
         lh_declare_param(declaration, lh_init_normal(0.0), 1, clusters, "clusters.bias");
 }
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
-    lh_recurrence_config recurrence;
-    LH_TRY(read_options(values, setup, model, &recurrence));
+    LH_TRY(settle_options(model, setup));
     declare_head(model, declaration);
-    const matrix_kind kind = (matrix_kind)lh_options_choice(values, "rsa_matrix");
     for (int64_t i = 0; i < model->layers; ++i) {
         if (i == model->recurrent) {
-            declare_block(model, values, declaration);
+            declare_block(model, declaration);
         } else {
-            declare_layer(model, &recurrence, kind, i, declaration);
+            declare_layer(model, i, declaration);
         }
     }
     return LH_OK;
@@ -258,7 +245,7 @@ static lh_status check(const void *self, int64_t rows, int64_t length) {
     (void)rows;
     const instance *model = self;
     const int64_t block = model->block.config.block;
-    if (block > 0) LH_TRY(lh_require_whole_chunks("block", block, length));
+    if (model->recurrent >= 0 && block > 0) LH_TRY(lh_require_whole_chunks("block", block, length));
     if (model->segment == 0 || length <= model->segment) return LH_OK;
     return lh_fail(LH_ESHAPE, "segment %lld is longer than the matrices, which have %lld rows",
                    (long long)length, (long long)model->segment);

@@ -30,59 +30,49 @@ typedef struct instance {
 
 static const char *const poolings[] = {"mean", "max", "attention", NULL};
 
-#define WINDOW_OPTIONS                                                                             \
-    {"window",                                                                                     \
-     LH_OPTION_INTEGER,                                                                            \
-     "0",                                                                                          \
-     0,                                                                                            \
-     1048576,                                                                                      \
-     NULL,                                                                                         \
-     "tokens that the model sees at once (T); 0: the segment"},                                    \
-        {"overlap",                                                                                \
-         LH_OPTION_INTEGER,                                                                        \
-         "0",                                                                                      \
-         0,                                                                                        \
-         1048576,                                                                                  \
-         NULL,                                                                                     \
-         "tokens of a window that the next one repeats"},                                          \
-        {"recompute",                                                                              \
-         LH_OPTION_FLAG,                                                                           \
-         "true",                                                                                   \
-         0,                                                                                        \
-         0,                                                                                        \
-         NULL,                                                                                     \
-         "keep one window's activations at a time and compute the others again in backward"},      \
-    {                                                                                              \
-        "cache", LH_OPTION_FLAG, "false", 0, 0, NULL,                                              \
-            "keep keys and values, so that segments continue a window (for generation)"            \
-    }
+static const lh_option instance_options[] = {
+    LH_INTEGER("window", instance, window, 0, 0, 1048576,
+               "tokens that the model sees at once (T); 0: the segment"),
+    LH_INTEGER("overlap", instance, overlap, 0, 0, 1048576,
+               "tokens of a window that the next one repeats"),
+    LH_FLAG("recompute", instance, recomputes, true,
+            "keep one window's activations at a time and compute the others again in backward"),
+    LH_FLAG("cache", instance, caches, false,
+            "keep keys and values, so that segments continue a window (for generation)"),
+    {0}};
 
-static const lh_option options[] = {
-    LH_GPT2_OPTIONS, WINDOW_OPTIONS, {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option_table options[] = {
+    LH_TABLE(instance, core.config, lh_gpt2_config),
+    LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
+    LH_OWN_TABLE(instance),
+    {0}};
 
-static const lh_option recurrent_options[] = {
-    LH_GPT2_OPTIONS,
-    WINDOW_OPTIONS,
-    {"insertion", LH_OPTION_INTEGER, "2", 0, LH_GPT2_LAYERS, NULL,
-     "layer, from 1, that attends to the window before (l_ins); 0: all layers"},
-    {"pooling", LH_OPTION_CHOICE, "mean", 0, 0, poolings, "over the tokens of a window"},
-    {"embeddings", LH_OPTION_INTEGER, "1", 1, 64, NULL, "vectors that a window hands on"},
-    {"summary_layers", LH_OPTION_INTEGER, "3", 0, LH_SUMMARY_HIDDEN_LAYERS, NULL,
-     "hidden layers of the network that makes them"},
-    {"summary_hidden", LH_OPTION_INTEGER, "200", 1, 65536, NULL, "size of those layers"},
-    {"final_norm", LH_OPTION_FLAG, "true", 0, 0, NULL,
-     "pool the last layer after the final norm, as Hugging Face numbers hidden states"},
-    {"carry", LH_OPTION_FLAG, "false", 0, 0, NULL,
-     "in training too, a segment goes on from the one before it"},
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option recurrent_rows[] = {
+    LH_INTEGER("insertion", instance, insertion, 2, 0, LH_GPT2_LAYERS,
+               "layer, from 1, that attends to the window before (l_ins); 0: all layers"),
+    LH_CHOICE("pooling", instance, summary.pooling, LH_POOL_MEAN, poolings,
+              "over the tokens of a window"),
+    LH_INTEGER("embeddings", instance, summary.embeddings, 1, 1, 64,
+               "vectors that a window hands on"),
+    LH_INTEGER("summary_layers", instance, summary.hidden_layers, 3, 0, LH_SUMMARY_HIDDEN_LAYERS,
+               "hidden layers of the network that makes them"),
+    LH_INTEGER("summary_hidden", instance, summary.hidden, 200, 1, 65536, "size of those layers"),
+    LH_FLAG("final_norm", instance, final_norm, true,
+            "pool the last layer after the final norm, as Hugging Face numbers hidden states"),
+    LH_FLAG("carry", instance, carries_in_training, false,
+            "in training too, a segment goes on from the one before it"),
+    {0}};
+
+static const lh_option_table recurrent_options[] = {
+    LH_TABLE(instance, core.config, lh_gpt2_config),
+    LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
+    LH_OWN_TABLE(instance),
+    {recurrent_rows, 0},
+    {0}};
 
 /* ---- declaring ---- */
 
-static lh_status read_windows(instance *model, const lh_options *values) {
-    model->window = lh_options_integer(values, "window");
-    model->overlap = lh_options_integer(values, "overlap");
-    model->recomputes = lh_options_flag(values, "recompute");
-    model->caches = lh_options_flag(values, "cache");
+static lh_status check_windows(const instance *model) {
     const long long window = model->window, overlap = model->overlap,
                     context = model->core.config.context;
     if (window > context)
@@ -102,31 +92,22 @@ static void declare_cache(instance *model, lh_declare *declaration) {
                                            (long long)i);
 }
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
-    LH_TRY(lh_gpt2_config_read(values, setup, &model->core.config));
-    LH_TRY(read_windows(model, values));
+    LH_TRY(lh_gpt2_config_settle(&model->core.config, setup));
+    LH_TRY(check_windows(model));
     lh_gpt2_declare(&model->core, declaration);
     model->parameters = model->core.bias + 1;
     declare_cache(model, declaration);
     return LH_OK;
 }
 
-static lh_status read_recurrence(instance *model, const lh_options *values) {
+static lh_status settle_recurrence(instance *model) {
     const lh_gpt2_config *config = &model->core.config;
     model->recurrent = true;
-    model->insertion = lh_options_integer(values, "insertion") - 1;
-    model->final_norm = lh_options_flag(values, "final_norm");
-    model->carries_in_training = lh_options_flag(values, "carry");
-    model->summary = (lh_window_summary){
-        .pooling = (lh_pooling)lh_options_choice(values, "pooling"),
-        .embeddings = lh_options_integer(values, "embeddings"),
-        .layers = config->layers,
-        .width = config->width,
-        .hidden = lh_options_integer(values, "summary_hidden"),
-        .hidden_layers = (int)lh_options_integer(values, "summary_layers"),
-    };
+    model->insertion -= 1; /* the option counts from 1 */
+    model->summary.layers = config->layers;
+    model->summary.width = config->width;
     if (model->insertion >= config->layers)
         return lh_fail(LH_EOPTION, "option 'insertion' (%lld) is above 'layers' (%lld)",
                        (long long)model->insertion + 1, (long long)config->layers);
@@ -135,11 +116,11 @@ static lh_status read_recurrence(instance *model, const lh_options *values) {
     return LH_OK;
 }
 
-static lh_status declare_recurrent(void *self, const lh_options *values,
-                                   const lh_model_setup *setup, lh_declare *declaration) {
+static lh_status declare_recurrent(void *self, const lh_model_setup *setup,
+                                   lh_declare *declaration) {
     instance *model = self;
-    LH_TRY(declare(self, values, setup, declaration));
-    LH_TRY(read_recurrence(model, values));
+    LH_TRY(declare(self, setup, declaration));
+    LH_TRY(settle_recurrence(model));
     lh_window_summary_declare(&model->summary, declaration);
     model->parameters = model->summary.bias[model->summary.hidden_layers] + 1;
     const int64_t width = model->core.config.width, previous[] = {model->summary.embeddings, width},

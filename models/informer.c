@@ -7,55 +7,59 @@
 
 typedef struct instance {
     lh_forecaster forecaster;
+    lh_series_attention attention; /* what self-attentions are like */
+    bool mixes;                    /* in the decoder */
 } instance;
 
 static const char *const attentions[] = {"full", "prob", NULL};
 
-static const lh_option options[] = {
-    LH_FORECASTER_OPTIONS,
-    {"attention", LH_OPTION_CHOICE, "prob", 0, 0, attentions,
-     "self-attention: ProbSparse or dense"},
-    {"factor", LH_OPTION_INTEGER, "5", 1, 1e6, NULL,
-     "ProbSparse: factor * ceil(ln length) queries attend, as many keys are sampled (c)"},
-    {"mix", LH_OPTION_FLAG, "true", 0, 0, NULL,
-     "leave heads and steps of the decoder's self-attention swapped, as the released code does"},
-    {"rsa_lazy", LH_OPTION_FLAG | LH_OPTION_LATE, "true", 0, 0, NULL,
-     "ProbSparse: recurrence encoding joins the queries that do not attend, too"},
-    {"distil", LH_OPTION_FLAG | LH_OPTION_LATE, "false", 0, 0, NULL,
-     "halve the sequence between layers of the encoder (section 3.2), which RSA leaves out"},
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option informer_rows[] = {
+    LH_CHOICE("attention", instance, attention.kind, LH_SERIES_PROB, attentions,
+              "self-attention: ProbSparse or dense"),
+    LH_INTEGER("factor", instance, attention.factor, 5, 1, 1e6,
+               "ProbSparse: factor * ceil(ln length) queries attend, as many keys are sampled (c)"),
+    LH_FLAG(
+        "mix", instance, mixes, true,
+        "leave heads and steps of the decoder's self-attention swapped, as the released code does"),
+    LH_FLAG("rsa_lazy", instance, attention.all_encoded, true,
+            "ProbSparse: recurrence encoding joins the queries that do not attend, too"),
+    LH_FLAG("distil", instance, forecaster.distils, false,
+            "halve the sequence between layers of the encoder (section 3.2), which RSA leaves out"),
+    {0}};
 
-static const lh_option logsparse_options[] = {
-    LH_FORECASTER_OPTIONS,
-    {"kernel", LH_OPTION_INTEGER, "3", 1, 16, NULL,
-     "steps that queries and keys of self-attention are convolved over (k)"},
-    {"local", LH_OPTION_INTEGER, "0", 0, 1e6, NULL,
-     "distances up to this are visible beside the powers of two"},
-    {"restart", LH_OPTION_INTEGER | LH_OPTION_LATE, "0", 0, 1e6, NULL,
-     "the pattern of distances begins again after so many steps; 0: never"},
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option_table options[] = {
+    LH_TABLE(instance, forecaster, lh_forecaster),
+    LH_TABLE(instance, forecaster.recurrence, lh_recurrence_config),
+    {informer_rows, 0},
+    {0}};
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
+static const lh_option logsparse_rows[] = {
+    LH_INTEGER("kernel", instance, attention.taps, 3, 1, 16,
+               "steps that queries and keys of self-attention are convolved over (k)"),
+    LH_INTEGER("local", instance, attention.local, 0, 0, 1e6,
+               "distances up to this are visible beside the powers of two"),
+    LH_INTEGER("restart", instance, attention.restart, 0, 0, 1e6,
+               "the pattern of distances begins again after so many steps; 0: never"),
+    {0}};
+
+static const lh_option_table logsparse_options[] = {
+    LH_TABLE(instance, forecaster, lh_forecaster),
+    LH_TABLE(instance, forecaster.recurrence, lh_recurrence_config),
+    {logsparse_rows, 0},
+    {0}};
+
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
-    const lh_series_attention attention = {
-        .kind = (lh_series_attention_kind)lh_options_choice(values, "attention"),
-        .factor = lh_options_integer(values, "factor"),
-        .all_encoded = lh_options_flag(values, "rsa_lazy"),
-        .taps = 1};
-    model->forecaster.distils = lh_options_flag(values, "distil");
-    return lh_forecaster_declare(&model->forecaster, values, setup, attention,
-                                 lh_options_flag(values, "mix"), declaration);
+    model->attention.taps = 1;
+    return lh_forecaster_declare(&model->forecaster, setup, model->attention, model->mixes,
+                                 declaration);
 }
 
-static lh_status declare_logsparse(void *self, const lh_options *values,
-                                   const lh_model_setup *setup, lh_declare *declaration) {
+static lh_status declare_logsparse(void *self, const lh_model_setup *setup,
+                                   lh_declare *declaration) {
     instance *model = self;
-    const lh_series_attention attention = {.kind = LH_SERIES_LOG,
-                                           .taps = lh_options_integer(values, "kernel"),
-                                           .local = lh_options_integer(values, "local"),
-                                           .restart = lh_options_integer(values, "restart")};
-    return lh_forecaster_declare(&model->forecaster, values, setup, attention, false, declaration);
+    model->attention.kind = LH_SERIES_LOG;
+    return lh_forecaster_declare(&model->forecaster, setup, model->attention, false, declaration);
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {

@@ -12,6 +12,12 @@ enum { LAYERS = 16 };
 
 typedef enum cell_kind { SIMPLE = 1, LSTM = 4 } cell_kind; /* how many gates a cell has */
 
+/* g of a simple cell. */
+typedef enum cell_function { LINEAR, TANH, SIGMOID, RELU } cell_function;
+static const char *const activation_names[] = {"linear", "tanh", "sigmoid", "relu", NULL};
+static const lh_unary_op activations[] = {LH_UNARY_IDENTITY, LH_UNARY_TANH, LH_UNARY_SIGMOID,
+                                          LH_UNARY_RELU};
+
 typedef struct layer {
     int input, recurrent, bias; /* parameters */
     int h, c;                   /* state slots; c in an LSTM */
@@ -19,7 +25,8 @@ typedef struct layer {
 
 typedef struct instance {
     cell_kind cell;
-    lh_unary_op activation; /* g of a simple cell */
+    cell_function function;
+    lh_unary_op activation; /* which that is */
     int64_t vocabulary, features, outputs, layers, width, hidden;
     int64_t pred_len; /* > 0: windows of a series, whose last steps are predicted */
     double dropout;
@@ -27,26 +34,21 @@ typedef struct instance {
     layer layer[LAYERS];
 } instance;
 
-#define STACK_OPTIONS                                                                              \
-    {"layers", LH_OPTION_INTEGER, "2", 1, LAYERS, NULL, "number of layers"},                       \
-        {"width", LH_OPTION_INTEGER, "128", 1, 65536, NULL, "embedding size D"},                   \
-        {"hidden", LH_OPTION_INTEGER, "512", 1, 65536, NULL, "cells of a layer"}, {                \
-        "dropout", LH_OPTION_REAL, "0", 0, 0.99, NULL, "dropout rate between layers in training"   \
-    }
+static const lh_option instance_options[] = {
+    LH_INTEGER("layers", instance, layers, 2, 1, LAYERS, "number of layers"),
+    LH_INTEGER("width", instance, width, 128, 1, 65536, "embedding size D"),
+    LH_INTEGER("hidden", instance, hidden, 512, 1, 65536, "cells of a layer"),
+    LH_REAL("dropout", instance, dropout, 0, 0, 0.99, "dropout rate between layers in training"),
+    {0}};
 
-#define STACK_OPTIONS_END                                                                          \
-    { NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL }
+static const lh_option rnn_rows[] = {LH_CHOICE("activation", instance, function, TANH,
+                                               activation_names,
+                                               "g of the cells; linear: the identity"),
+                                     {0}};
 
-static const lh_option lstm_options[] = {STACK_OPTIONS, STACK_OPTIONS_END};
+static const lh_option_table lstm_options[] = {LH_OWN_TABLE(instance), {0}};
 
-static const char *const activation_names[] = {"linear", "tanh", "sigmoid", "relu", NULL};
-static const lh_unary_op activations[] = {LH_UNARY_IDENTITY, LH_UNARY_TANH, LH_UNARY_SIGMOID,
-                                          LH_UNARY_RELU};
-
-static const lh_option rnn_options[] = {STACK_OPTIONS,
-                                        {"activation", LH_OPTION_CHOICE, "tanh", 0, 0,
-                                         activation_names, "g of the cells; linear: the identity"},
-                                        STACK_OPTIONS_END};
+static const lh_option_table rnn_options[] = {LH_OWN_TABLE(instance), {rnn_rows, 0}, {0}};
 
 static int64_t inputs_of(const instance *model, int64_t i) {
     const int64_t first = model->vocabulary > 0 ? model->width : model->features;
@@ -71,15 +73,11 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
 
 /* Tokens have an embedding and a head over the vocabulary; vectors are read as they are and
  * predicted by a linear map. */
-static lh_status declare_stack(instance *model, const lh_options *values,
-                               const lh_model_setup *setup, lh_declare *declaration) {
+static lh_status declare_stack(instance *model, const lh_model_setup *setup,
+                               lh_declare *declaration) {
     model->vocabulary = setup->vocabulary;
     model->features = setup->input_features;
     model->pred_len = setup->vocabulary == 0 ? setup->pred_len : 0;
-    model->layers = lh_options_integer(values, "layers");
-    model->width = lh_options_integer(values, "width");
-    model->hidden = lh_options_integer(values, "hidden");
-    model->dropout = lh_options_real(values, "dropout");
     const bool tokens = model->vocabulary > 0;
     model->outputs = tokens ? model->vocabulary : setup->output_features;
     const int64_t table[] = {model->vocabulary, model->width},
@@ -97,19 +95,17 @@ static lh_status declare_stack(instance *model, const lh_options *values,
     return LH_OK;
 }
 
-static lh_status declare_lstm(void *self, const lh_options *values, const lh_model_setup *setup,
-                              lh_declare *declaration) {
+static lh_status declare_lstm(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     model->cell = LSTM;
-    return declare_stack(model, values, setup, declaration);
+    return declare_stack(model, setup, declaration);
 }
 
-static lh_status declare_rnn(void *self, const lh_options *values, const lh_model_setup *setup,
-                             lh_declare *declaration) {
+static lh_status declare_rnn(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     model->cell = SIMPLE;
-    model->activation = activations[lh_options_choice(values, "activation")];
-    return declare_stack(model, values, setup, declaration);
+    model->activation = activations[model->function];
+    return declare_stack(model, setup, declaration);
 }
 
 /* One step of a layer from its gates before their functions; *c is replaced in an LSTM. */

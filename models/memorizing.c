@@ -4,23 +4,31 @@
 #include "models/layers/block_stack.h"
 #include "models/models.h"
 
-static const lh_option options[] = {
-    LH_BLOCK_OPTIONS,
-    {"memory", LH_OPTION_INTEGER, "32768", 1, 16777216, NULL,
-     "tokens that the memory holds per row"},
-    {"top", LH_OPTION_INTEGER, "128", 1, 65536, NULL, "nearest keys that a query attends to"},
-    {"memory_layer", LH_OPTION_INTEGER, "-4", -LH_BLOCK_LAYERS, LH_BLOCK_LAYERS, NULL,
-     "layer with the memory, from 1; negative counts from the top"},
-    LH_BLOCK_OPTIONS_END};
+typedef struct memorizing {
+    lh_block_stack stack; /* first: the stack's functions take a memorizing */
+    int64_t layer;        /* with the memory, as the option counts it */
+} memorizing;
 
-static lh_status declare(void *instance, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
-    lh_block_stack *stack = instance;
-    lh_block_config *config = &stack->config;
-    LH_TRY(lh_block_config_read(values, setup, config));
-    config->memory = lh_options_integer(values, "memory");
-    config->top = lh_options_integer(values, "top");
-    const int64_t layer = lh_options_integer(values, "memory_layer");
+static const lh_option memorizing_options[] = {
+    LH_INTEGER("memory", memorizing, stack.config.memory, 32768, 1, 16777216,
+               "tokens that the memory holds per row"),
+    LH_INTEGER("top", memorizing, stack.config.top, 128, 1, 65536,
+               "nearest keys that a query attends to"),
+    LH_INTEGER("memory_layer", memorizing, layer, -4, -LH_BLOCK_LAYERS, LH_BLOCK_LAYERS,
+               "layer with the memory, from 1; negative counts from the top"),
+    {0}};
+
+static const lh_option_table options[] = {
+    LH_TABLE(memorizing, stack.config, lh_block_config),
+    LH_TABLE(memorizing, stack.config.recurrence_encoding, lh_recurrence_config),
+    LH_OWN_TABLE(memorizing),
+    {0}};
+
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
+    memorizing *model = self;
+    lh_block_config *config = &model->stack.config;
+    const int64_t layer = model->layer;
+    LH_TRY(lh_block_config_settle(config, setup));
     config->memory_layer = layer < 0 ? config->layers + layer : layer - 1;
     if (config->memory_layer < 0 || config->memory_layer >= config->layers) {
         return lh_fail(LH_EOPTION, "option 'memory_layer' is %lld, but there are %lld layers",
@@ -30,7 +38,7 @@ static lh_status declare(void *instance, const lh_options *values, const lh_mode
         return lh_fail(LH_EOPTION, "option 'top' (%lld) exceeds 'memory' (%lld)",
                        (long long)config->top, (long long)config->memory);
     }
-    return lh_block_stack_declare(stack, declaration);
+    return lh_block_stack_declare(&model->stack, declaration);
 }
 
 const lh_model_class lh_model_memorizing = {
@@ -40,7 +48,7 @@ const lh_model_class lh_model_memorizing = {
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE_TRUNCATED,
     .options = options,
-    .instance_size = sizeof(lh_block_stack),
+    .instance_size = sizeof(memorizing),
     .declare = declare,
     .forward = lh_block_stack_forward,
     .flops_per_token = lh_block_stack_flops,

@@ -21,10 +21,11 @@ typedef struct instance {
     layer layer[LH_REFORMER_LAYERS];
 } instance;
 
-static const lh_option options[] = {LH_REFORMER_OPTIONS,
-                                    LH_REFORMER_ATTENTION_OPTIONS,
-                                    LH_POSITION_OPTIONS,
-                                    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option_table options[] = {
+    LH_TABLE(instance, config, lh_reformer_config),
+    {lh_reformer_attention_options, LH_FIELD(instance, config, lh_reformer_config)},
+    LH_TABLE(instance, positions, lh_positions),
+    {0}};
 
 /* Of the hidden states: both streams side by side, or the one there is. */
 static int64_t hidden_width(const lh_reformer_config *config) {
@@ -41,13 +42,12 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     lh_reformer_feed_forward_declare(&model->layer[i].feed_forward, config, declaration, prefix);
 }
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     lh_reformer_config *config = &model->config;
-    LH_TRY(lh_reformer_config_read(values, setup, config));
-    LH_TRY(lh_reformer_kinds_read(values, config));
-    LH_TRY(lh_positions_read(values, config->width, &model->positions));
+    LH_TRY(lh_reformer_config_settle(config, setup));
+    LH_TRY(lh_reformer_attention_settle(config));
+    LH_TRY(lh_positions_settle(&model->positions, config->width));
     const int64_t table[] = {config->vocabulary, config->width},
                   head[] = {config->vocabulary, hidden_width(config)};
     model->embedding = lh_declare_param(declaration, lh_reformer_weight(table[0], table[1]), 2,

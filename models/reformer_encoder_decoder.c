@@ -29,11 +29,13 @@ typedef struct instance {
     stack encoder, decoder;
 } instance;
 
-static const lh_option options[] = {
-    LH_REFORMER_OPTIONS,
-    {"positions", LH_OPTION_INTEGER, "2048", 1, 1048576, NULL, "longest source and target"},
-    {"shared", LH_OPTION_FLAG, "true", 0, 0, NULL, "one embedding for source, target and the head"},
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option instance_options[] = {
+    LH_INTEGER("positions", instance, positions, 2048, 1, 1048576, "longest source and target"),
+    LH_FLAG("shared", instance, shares, true, "one embedding for source, target and the head"),
+    {0}};
+
+static const lh_option_table options[] = {
+    LH_TABLE(instance, config, lh_reformer_config), LH_OWN_TABLE(instance), {0}};
 
 /* ---- declaring ---- */
 
@@ -70,17 +72,14 @@ static void declare_stack(lh_declare *declaration, const instance *model, const 
     lh_reformer_norm_declare(declaration, model->config.width, prefix, &s->gain, &s->bias);
 }
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
-    LH_TRY(lh_reformer_config_read(values, setup, &model->config));
+    LH_TRY(lh_reformer_config_settle(&model->config, setup));
     if (setup->source_vocabulary > 0 && setup->source_vocabulary != setup->vocabulary)
         return lh_fail(LH_EOPTION,
                        "source and target share one vocabulary; the task has %lld and %lld",
                        (long long)setup->source_vocabulary, (long long)setup->vocabulary);
     model->source_length = setup->source_length;
-    model->positions = lh_options_integer(values, "positions");
-    model->shares = lh_options_flag(values, "shared");
     model->encoder.embedding = declare_table(declaration, model, "encoder.embedding.weight");
     model->decoder.embedding = model->head = model->encoder.embedding;
     if (!model->shares) {

@@ -27,13 +27,15 @@ typedef struct instance {
     layer layer[LAYERS];
 } instance;
 
-static const lh_option options[] = {
-    {"layers", LH_OPTION_INTEGER, "2", 1, LAYERS, NULL, "number of layers"},
-    {"width", LH_OPTION_INTEGER, "2", 1, 65536, NULL, "outputs of a layer"},
-    {"heads", LH_OPTION_INTEGER, "4", 1, 1024, NULL, "attention heads"},
-    {"head_width", LH_OPTION_INTEGER, "2", 1, 4096, NULL, "size of a head"},
-    LH_RECURRENCE_OPTIONS,
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option instance_options[] = {
+    LH_INTEGER("layers", instance, layers, 2, 1, LAYERS, "number of layers"),
+    LH_INTEGER("width", instance, width, 2, 1, 65536, "outputs of a layer"),
+    LH_INTEGER("heads", instance, heads, 4, 1, 1024, "attention heads"),
+    LH_INTEGER("head_width", instance, head_width, 2, 1, 4096, "size of a head"),
+    {0}};
+
+static const lh_option_table options[] = {
+    LH_OWN_TABLE(instance), LH_TABLE(instance, recurrence, lh_recurrence_config), {0}};
 
 static int64_t inner_of(const instance *model) {
     return model->heads * model->head_width;
@@ -63,17 +65,12 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     lh_recurrence_encoding_declare(&l->recurrence, &model->recurrence, declaration, prefix);
 }
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     model->features = setup->input_features;
     model->outputs = setup->output_features;
-    model->layers = lh_options_integer(values, "layers");
-    model->width = lh_options_integer(values, "width");
-    model->heads = lh_options_integer(values, "heads");
-    model->head_width = lh_options_integer(values, "head_width");
     model->pred_len = setup->pred_len;
-    LH_TRY(lh_recurrence_config_read(values, model->heads, &model->recurrence));
+    LH_TRY(lh_recurrence_config_settle(&model->recurrence, model->heads));
     for (int64_t i = 0; i < model->layers; ++i)
         declare_layer(model, i, declaration);
     const int64_t head[] = {model->width, model->outputs};

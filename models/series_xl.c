@@ -28,10 +28,13 @@ typedef struct layer {
     int memory; /* state slot */
 } layer;
 
+typedef enum position_kind { RELATIVE, NONE } position_kind;
+static const char *const position_names[] = {"relative", "none", NULL};
+
 typedef struct instance {
     lh_model_setup setup;
     int64_t layers, width, heads, head_width, hidden, memory;
-    bool relative;
+    position_kind positions;
     double dropout;
     lh_recurrence_config recurrence;
     lh_series_embedding embedding;
@@ -39,22 +42,22 @@ typedef struct instance {
     layer layer[LAYERS];
 } instance;
 
-static const char *const position_names[] = {"relative", "none", NULL};
+static const lh_option instance_options[] = {
+    LH_INTEGER("layers", instance, layers, 3, 1, LAYERS, "layers (L)"),
+    LH_INTEGER("width", instance, width, 512, 1, 65536, "size of hidden states (d_model)"),
+    LH_INTEGER("heads", instance, heads, 8, 1, 1024, "attention heads"),
+    LH_INTEGER("hidden", instance, hidden, 0, 0, 1048576,
+               "hidden size of the feed-forward network; 0: 4 * width"),
+    LH_INTEGER("memory", instance, memory, 0, 0, 1048576,
+               "steps before the window that a layer remembers; 0: seq_len"),
+    LH_CHOICE("positions", instance, positions, RELATIVE, position_names,
+              "relative: Transformer-XL's, in every layer; none"),
+    LH_REAL("dropout", instance, dropout, 0.05, 0, 0.99,
+            "dropout rate of embeddings, positions, layers and the last hidden states in training"),
+    {0}};
 
-static const lh_option options[] = {
-    {"layers", LH_OPTION_INTEGER, "3", 1, LAYERS, NULL, "layers (L)"},
-    {"width", LH_OPTION_INTEGER, "512", 1, 65536, NULL, "size of hidden states (d_model)"},
-    {"heads", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "attention heads"},
-    {"hidden", LH_OPTION_INTEGER, "0", 0, 1048576, NULL,
-     "hidden size of the feed-forward network; 0: 4 * width"},
-    {"memory", LH_OPTION_INTEGER, "0", 0, 1048576, NULL,
-     "steps before the window that a layer remembers; 0: seq_len"},
-    {"positions", LH_OPTION_CHOICE, "relative", 0, 0, position_names,
-     "relative: Transformer-XL's, in every layer; none"},
-    LH_RECURRENCE_OPTIONS,
-    {"dropout", LH_OPTION_REAL, "0.05", 0, 0.99, NULL,
-     "dropout rate of embeddings, positions, layers and the last hidden states in training"},
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option_table options[] = {
+    LH_OWN_TABLE(instance), LH_TABLE(instance, recurrence, lh_recurrence_config), {0}};
 
 /* ---- declaring: N(0, 0.02), gains N(1, 0.02), as Dai et al. released ---- */
 
@@ -73,7 +76,7 @@ static void declare_positions(instance *model, int64_t i, lh_declare *declaratio
     const lh_init small = lh_init_normal(deviation);
     char name[NAME];
     name_part(name, i, "attention");
-    if (!model->relative) return;
+    if (model->positions == NONE) return;
     if (i == 0) {
         lh_relative_position_declare(own, model->width, model->heads, model->head_width, small,
                                      declaration, name);
@@ -120,23 +123,15 @@ static lh_status check_order(const lh_model_setup *setup) {
         (long long)setup->stride, (long long)setup->seq_len);
 }
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     LH_TRY(lh_require_series(setup));
     LH_TRY(check_order(setup));
     model->setup = *setup;
-    model->layers = lh_options_integer(values, "layers");
-    model->width = lh_options_integer(values, "width");
-    model->heads = lh_options_integer(values, "heads");
-    model->hidden = lh_options_integer(values, "hidden");
-    model->memory = lh_options_integer(values, "memory");
-    model->relative = lh_options_choice(values, "positions") == 0;
-    model->dropout = lh_options_real(values, "dropout");
     if (model->hidden == 0) model->hidden = 4 * model->width;
     if (model->memory == 0) model->memory = setup->seq_len;
     LH_TRY(lh_settle_head_width(model->width, model->heads, &model->head_width));
-    LH_TRY(lh_recurrence_config_read(values, model->heads, &model->recurrence));
+    LH_TRY(lh_recurrence_config_settle(&model->recurrence, model->heads));
     model->embedding = (lh_series_embedding){
         .channels = setup->output_features, .width = model->width, .dropout = model->dropout};
     lh_series_embedding_declare(&model->embedding, setup, declaration, "embedding");
@@ -175,7 +170,7 @@ static lh_tensor *attend(const instance *model, const layer *l, const lh_pass *p
                                   .v = lh_slice(tape, joined, 2, model->heads, model->heads),
                                   .first = -model->memory};
     attention.key_count = 1;
-    if (model->relative)
+    if (model->positions == RELATIVE)
         q = lh_relative_position_apply(&l->relative, pass, sinusoids, &attention, q);
     lh_tensor *y = lh_attend(tape, &attention, q);
     y = lh_recurrence_encoding_mix(&l->recurrence, pass, &attention, y);
@@ -206,7 +201,7 @@ static lh_tensor *drop(const instance *model, const lh_pass *pass, lh_tensor *x)
 static lh_tensor *distances(const instance *model, const lh_pass *pass) {
     const lh_model_setup *setup = &model->setup;
     const int64_t reach = model->memory + setup->seq_len + setup->pred_len;
-    if (!model->relative) return NULL;
+    if (model->positions == NONE) return NULL;
     return drop(model, pass, lh_sinusoids(lh_pass_tape(pass), reach, model->width));
 }
 
@@ -239,7 +234,8 @@ static double flops_per_token(const void *self, int64_t length) {
     const double pairs = steps * memory + steps * (steps + 1.0) / 2.0;
     const double products = 2.0 * steps * width * width + 2.0 * (memory + steps) * width * width +
                             2.0 * steps * width * (double)model->hidden;
-    const double layer_flops = 2.0 * (products + (model->relative ? 3.0 : 2.0) * pairs * width);
+    const double layer_flops =
+        2.0 * (products + (model->positions == RELATIVE ? 3.0 : 2.0) * pairs * width);
     const double head = 2.0 * (double)setup->pred_len * width * (double)setup->output_features;
     return ((double)model->layers * layer_flops + head) / steps +
            lh_series_embedding_flops(&model->embedding, setup->time_features);

@@ -4,12 +4,14 @@
 #include "models/layers/block_stack.h"
 #include "models/models.h"
 
-static const lh_option options[] = {LH_BLOCK_OPTIONS, LH_BLOCK_OPTIONS_END};
+static const lh_option_table options[] = {
+    LH_TABLE(lh_block_stack, config, lh_block_config),
+    LH_TABLE(lh_block_stack, config.recurrence_encoding, lh_recurrence_config),
+    {0}};
 
-static lh_status declare(void *instance, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
+static lh_status declare(void *instance, const lh_model_setup *setup, lh_declare *declaration) {
     lh_block_stack *stack = instance;
-    LH_TRY(lh_block_config_read(values, setup, &stack->config));
+    LH_TRY(lh_block_config_settle(&stack->config, setup));
     return lh_block_stack_declare(stack, declaration);
 }
 

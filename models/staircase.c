@@ -13,25 +13,31 @@
 
 enum { STEPS = 32 };
 
+typedef enum cache_kind { INPUTS, OUTPUTS } cache_kind;
+static const char *const caches[] = {"inputs", "outputs", NULL};
+
 typedef struct instance {
     lh_core core;
-    int64_t forward_size, steps;       /* C, N */
-    bool keep_outputs;                 /* cache=outputs */
+    int64_t forward_size, steps; /* C, N */
+    cache_kind cache;
     int memory[STEPS][LH_CORE_LAYERS]; /* state slots: [step][layer] holds N - 1 - step chunks */
 } instance;
 
-static const char *const caches[] = {"inputs", "outputs", NULL};
+static const lh_option instance_options[] = {
+    LH_INTEGER("forward_size", instance, forward_size, 64, 1, 1048576, "new tokens of a step (C)"),
+    LH_INTEGER("steps", instance, steps, 4, 1, STEPS,
+               "recurrent steps N: passes of every token through the core; the step size is N * C"),
+    LH_CHOICE("cache", instance, cache, INPUTS, caches,
+              "what crosses a segment boundary: the layers' inputs (section 3.2) or, as in the "
+              "released code, their outputs"),
+    {0}};
 
-static const lh_option options[] = {
-    LH_CORE_LAYERS_OPTION,
-    LH_CORE_OPTIONS,
-    {"forward_size", LH_OPTION_INTEGER, "64", 1, 1048576, NULL, "new tokens of a step (C)"},
-    {"steps", LH_OPTION_INTEGER, "4", 1, STEPS, NULL,
-     "recurrent steps N: passes of every token through the core; the step size is N * C"},
-    {"cache", LH_OPTION_CHOICE, "inputs", 0, 0, caches,
-     "what crosses a segment boundary: the layers' inputs (section 3.2) or, as in the released "
-     "code, their outputs"},
-    LH_CORE_OPTIONS_END};
+static const lh_option_table options[] = {
+    {lh_core_layers_options, LH_FIELD(instance, core.config, lh_core_config)},
+    LH_TABLE(instance, core.config, lh_core_config),
+    LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
+    LH_OWN_TABLE(instance),
+    {0}};
 
 static void declare_memory(instance *model, lh_declare *declaration) {
     for (int64_t s = 0; s + 1 < model->steps; ++s) {
@@ -45,14 +51,9 @@ static void declare_memory(instance *model, lh_declare *declaration) {
     }
 }
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
-    LH_TRY(lh_core_config_read(values, setup, &model->core.config));
-    model->core.config.layers = lh_options_integer(values, "layers");
-    model->forward_size = lh_options_integer(values, "forward_size");
-    model->steps = lh_options_integer(values, "steps");
-    model->keep_outputs = lh_options_choice(values, "cache") == 1;
+    LH_TRY(lh_core_config_settle(&model->core.config, setup));
     model->core.config.positions = model->steps * model->forward_size;
     lh_core_declare(&model->core, declaration);
     declare_memory(model, declaration);
@@ -80,7 +81,7 @@ static lh_tensor *pass_once(const instance *model, const lh_core_pass *core, int
         }
         x = lh_core_apply(core, i, x, &view);
         if (drain < 0) continue;
-        lh_tensor *kept = model->keep_outputs ? x : in;
+        lh_tensor *kept = model->cache == OUTPUTS ? x : in;
         if (before != NULL) {
             lh_tensor *const parts[] = {before, kept};
             kept = lh_concat(core->tape, 1, parts, 2);

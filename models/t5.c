@@ -53,20 +53,24 @@ typedef struct instance {
     stack encoder, decoder;
 } instance;
 
-static const lh_option options[] = {
-    {"layers", LH_OPTION_INTEGER, "6", 1, MOST_LAYERS, NULL,
-     "layers of the encoder, and of the decoder"},
-    {"width", LH_OPTION_INTEGER, "512", 1, 65536, NULL, "embedding size (d_model)"},
-    {"heads", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "attention heads"},
-    {"head_width", LH_OPTION_INTEGER, "0", 0, 65536, NULL,
-     "size of a head (d_kv); 0: width / heads"},
-    {"hidden", LH_OPTION_INTEGER, "2048", 1, 1048576, NULL, "feed-forward size (d_ff)"},
-    {"dropout", LH_OPTION_REAL, "0.1", 0, 0.99, NULL,
-     "dropout rate of embeddings, attention, feed-forward and residual branches in training"},
-    LH_RECURRENCE_OPTIONS,
-    {"rsa_padding", LH_OPTION_FLAG | LH_OPTION_LATE, "false", 0, 0, NULL,
-     "recurrence encodings mix in the padding behind a source, too"},
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option sizes_options[] = {
+    LH_INTEGER("layers", sizes, layers, 6, 1, MOST_LAYERS,
+               "layers of the encoder, and of the decoder"),
+    LH_INTEGER("width", sizes, width, 512, 1, 65536, "embedding size (d_model)"),
+    LH_INTEGER("heads", sizes, heads, 8, 1, 1024, "attention heads"),
+    LH_INTEGER("head_width", sizes, head_width, 0, 0, 65536,
+               "size of a head (d_kv); 0: width / heads"),
+    LH_INTEGER("hidden", sizes, hidden, 2048, 1, 1048576, "feed-forward size (d_ff)"),
+    LH_REAL(
+        "dropout", sizes, dropout, 0.1, 0, 0.99,
+        "dropout rate of embeddings, attention, feed-forward and residual branches in training"),
+    LH_FLAG("rsa_padding", sizes, encodes_padding, false,
+            "recurrence encodings mix in the padding behind a source, too"),
+    {0}};
+
+static const lh_option_table options[] = {LH_TABLE(instance, size, sizes),
+                                          LH_TABLE(instance, size.recurrence, lh_recurrence_config),
+                                          {0}};
 
 /* ---- declaring ---- */
 
@@ -128,8 +132,7 @@ static void declare_classifier(instance *model, lh_declare *declare) {
     model->classifier_bias = lh_declare_param(declare, init, 1, shape, "classifier.bias");
 }
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     sizes *size = &model->size;
     LH_TRY(lh_require_tokens(setup));
@@ -137,18 +140,11 @@ static lh_status declare(void *self, const lh_options *values, const lh_model_se
         return lh_fail(LH_EOPTION,
                        "source and target share one vocabulary; the task has %lld and %lld",
                        (long long)setup->source_vocabulary, (long long)setup->vocabulary);
-    *size = (sizes){.vocabulary = setup->vocabulary,
-                    .source_length = setup->source_length,
-                    .classes = setup->classes,
-                    .layers = lh_options_integer(values, "layers"),
-                    .width = lh_options_integer(values, "width"),
-                    .heads = lh_options_integer(values, "heads"),
-                    .head_width = lh_options_integer(values, "head_width"),
-                    .hidden = lh_options_integer(values, "hidden"),
-                    .dropout = lh_options_real(values, "dropout"),
-                    .encodes_padding = lh_options_flag(values, "rsa_padding")};
+    size->vocabulary = setup->vocabulary;
+    size->source_length = setup->source_length;
+    size->classes = setup->classes;
     LH_TRY(lh_settle_head_width(size->width, size->heads, &size->head_width));
-    LH_TRY(lh_recurrence_config_read(values, size->heads, &size->recurrence));
+    LH_TRY(lh_recurrence_config_settle(&size->recurrence, size->heads));
     const int64_t table[] = {size->vocabulary, size->width};
     model->embedding =
         lh_declare_param(declaration, lh_init_normal(1.0), 2, table, "embedding.weight");

@@ -39,23 +39,28 @@ typedef struct instance {
     layer layer[LAYERS];
 } instance;
 
-static const lh_option options[] = {
-    {"layers", LH_OPTION_INTEGER, "6", 1, LAYERS, NULL, "layers (L)"},
-    {"width", LH_OPTION_INTEGER, "512", 1, 65536, NULL, "embedding size D"},
-    {"heads", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "attention heads"},
-    {"head_width", LH_OPTION_INTEGER, "0", 0, 4096, NULL, "size of a head; 0: width / heads"},
-    {"hidden", LH_OPTION_INTEGER, "0", 0, 1048576, NULL,
-     "hidden size of the feed-forward network; 0: 4 * width"},
-    {"positions", LH_OPTION_CHOICE, "sinusoidal", 0, 0, position_names,
-     "sinusoidal: added to the embeddings; relative: Transformer-XL's, in every layer; none"},
-    {"longest_distance", LH_OPTION_INTEGER, "1000", 0, 1e9, NULL,
-     "relative positions: larger distances count as this one"},
-    {"zero_memory", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
-     "relative positions: zero states before a sequence that are attended to; 1600 as released"},
-    {"dropout", LH_OPTION_REAL, "0", 0, 0.99, NULL,
-     "dropout rate of embeddings, attention, hidden units and residual branches in training"},
-    LH_RECURRENCE_OPTIONS,
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option instance_options[] = {
+    LH_INTEGER("layers", instance, layers, 6, 1, LAYERS, "layers (L)"),
+    LH_INTEGER("width", instance, width, 512, 1, 65536, "embedding size D"),
+    LH_INTEGER("heads", instance, heads, 8, 1, 1024, "attention heads"),
+    LH_INTEGER("head_width", instance, head_width, 0, 0, 4096, "size of a head; 0: width / heads"),
+    LH_INTEGER("hidden", instance, hidden, 0, 0, 1048576,
+               "hidden size of the feed-forward network; 0: 4 * width"),
+    LH_CHOICE(
+        "positions", instance, positions, SINUSOIDAL, position_names,
+        "sinusoidal: added to the embeddings; relative: Transformer-XL's, in every layer; none"),
+    LH_INTEGER("longest_distance", instance, longest_distance, 1000, 0, 1e9,
+               "relative positions: larger distances count as this one"),
+    LH_INTEGER(
+        "zero_memory", instance, zero_memory, 0, 0, 1e9,
+        "relative positions: zero states before a sequence that are attended to; 1600 as released"),
+    LH_REAL(
+        "dropout", instance, dropout, 0, 0, 0.99,
+        "dropout rate of embeddings, attention, hidden units and residual branches in training"),
+    {0}};
+
+static const lh_option_table options[] = {
+    LH_OWN_TABLE(instance), LH_TABLE(instance, recurrence, lh_recurrence_config), {0}};
 
 static int64_t inner_of(const instance *model) {
     return model->heads * model->head_width;
@@ -155,25 +160,15 @@ static void declare_head(instance *model, lh_declare *declaration) {
                                         shape, "head.bias");
 }
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     LH_TRY(lh_require_tokens(setup));
     model->vocabulary = setup->vocabulary;
-    model->layers = lh_options_integer(values, "layers");
-    model->width = lh_options_integer(values, "width");
-    model->heads = lh_options_integer(values, "heads");
-    model->head_width = lh_options_integer(values, "head_width");
-    model->hidden = lh_options_integer(values, "hidden");
-    model->longest_distance = lh_options_integer(values, "longest_distance");
-    model->zero_memory = lh_options_integer(values, "zero_memory");
-    model->positions = (position_kind)lh_options_choice(values, "positions");
-    model->dropout = lh_options_real(values, "dropout");
     if (model->hidden == 0) model->hidden = 4 * model->width;
     if (model->zero_memory > 0 && !is_relative(model))
         return lh_fail(LH_EOPTION, "option 'zero_memory' needs positions=relative");
     LH_TRY(lh_settle_head_width(model->width, model->heads, &model->head_width));
-    LH_TRY(lh_recurrence_config_read(values, model->heads, &model->recurrence));
+    LH_TRY(lh_recurrence_config_settle(&model->recurrence, model->heads));
     declare_embedding(model, declaration);
     for (int64_t i = 0; i < model->layers; ++i)
         declare_layer(model, i, declaration);

@@ -13,47 +13,54 @@ typedef struct instance {
     int memory[LH_CORE_LAYERS]; /* state slots, by application */
 } instance;
 
-#define SPAN_OPTION                                                                                \
-    { "span", LH_OPTION_INTEGER, "512", 1, 1048576, NULL, "attention span S in tokens" }
+static const lh_option span_options[] = {
+    LH_INTEGER("span", instance, span, 512, 1, 1048576, "attention span S in tokens"), {0}};
 
-static const lh_option options[] = {LH_CORE_LAYERS_OPTION, LH_CORE_OPTIONS, SPAN_OPTION,
-                                    LH_CORE_OPTIONS_END};
+static const lh_option_table options[] = {
+    {lh_core_layers_options, LH_FIELD(instance, core.config, lh_core_config)},
+    LH_TABLE(instance, core.config, lh_core_config),
+    LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
+    {span_options, 0},
+    {0}};
 
-static const lh_option universal_options[] = {
-    LH_CORE_OPTIONS,
-    SPAN_OPTION,
-    {"steps", LH_OPTION_INTEGER, "8", 1, LH_CORE_LAYERS, NULL,
-     "recurrent steps: applications of the one layer (N)"},
-    LH_CORE_OPTIONS_END};
+static const lh_option steps_options[] = {
+    LH_INTEGER("steps", instance, applications, 8, 1, LH_CORE_LAYERS,
+               "recurrent steps: applications of the one layer (N)"),
+    {0}};
 
-static lh_status declare_stack(instance *model, const lh_options *values, int64_t layers,
-                               int64_t applications, const lh_model_setup *setup,
+static const lh_option_table universal_options[] = {
+    LH_TABLE(instance, core.config, lh_core_config),
+    LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
+    {span_options, 0},
+    {steps_options, 0},
+    {0}};
+
+static lh_status declare_stack(instance *model, const lh_model_setup *setup,
                                lh_declare *declaration) {
     lh_core_config *config = &model->core.config;
-    LH_TRY(lh_core_config_read(values, setup, config));
-    model->span = lh_options_integer(values, "span");
-    model->applications = applications;
-    config->layers = layers;
+    LH_TRY(lh_core_config_settle(config, setup));
     config->positions = model->span;
     config->first_distance = 1;
     lh_core_declare(&model->core, declaration);
     const int64_t shape[] = {model->span, config->width};
-    for (int64_t i = 0; i < applications; ++i) {
+    for (int64_t i = 0; i < model->applications; ++i) {
         model->memory[i] = lh_declare_state(declaration, LH_STATE_REPLACE, 2, shape,
                                             "application.%lld.memory", (long long)i);
     }
     return LH_OK;
 }
 
-static lh_status declare(void *self, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
-    const int64_t layers = lh_options_integer(values, "layers");
-    return declare_stack(self, values, layers, layers, setup, declaration);
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
+    instance *model = self;
+    model->applications = model->core.config.layers;
+    return declare_stack(model, setup, declaration);
 }
 
-static lh_status declare_universal(void *self, const lh_options *values,
-                                   const lh_model_setup *setup, lh_declare *declaration) {
-    return declare_stack(self, values, 1, lh_options_integer(values, "steps"), setup, declaration);
+static lh_status declare_universal(void *self, const lh_model_setup *setup,
+                                   lh_declare *declaration) {
+    instance *model = self;
+    model->core.config.layers = 1;
+    return declare_stack(model, setup, declaration);
 }
 
 static lh_core_view view_of(const instance *model, lh_tensor *before) {

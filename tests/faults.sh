@@ -78,7 +78,7 @@ faults data data list
         printf '2020-01-%02d %02d:00,%d,%d.5\n' $((1 + hour / 24)) $((hour % 24)) $((hour * 7 % 11)) $((hour * 5 % 13))
     done
 } >"$scratch/series.csv"
-faults series train --model informer --options 'layers=1 width=8 heads=2 factor=1 rsa_kinds=1+0+0+0+0+0' \
+faults series train --model informer --options 'layers=1 width=8 heads=2 factor=1 rsa_kinds=1,0,0,0,0,0' \
     --task forecasting --task-options "name=$scratch/series.csv seq_len=6 label_len=3 pred_len=2 batch=4" \
     --train 'steps=2 optimizer=adam'
 

@@ -117,8 +117,9 @@ static lh_status build(lh_model *model, const lh_options *options) {
     LH_TRY(lh_params_create(&model->params));
     model->instance = lh_allocate_zeroed(1, model->class->instance_size + 1);
     if (model->instance == NULL) return LH_EMEMORY;
+    lh_options_fill(model->options, model->instance);
     lh_declare declare = {.model = model};
-    LH_TRY(model->class->declare(model->instance, model->options, &model->setup, &declare));
+    LH_TRY(model->class->declare(model->instance, &model->setup, &declare));
     LH_TRY(declare.status);
     return lh_params_status(model->params);
 }

@@ -12,8 +12,8 @@
 #include "harness/engine/params.h"
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
-#define LH_MODEL_ABI_MAJOR 3
-#define LH_MODEL_ABI_MINOR 2
+#define LH_MODEL_ABI_MAJOR 4
+#define LH_MODEL_ABI_MINOR 0
 
 /* What the task tells the model before parameters are declared. */
 typedef struct lh_model_setup {
@@ -101,12 +101,11 @@ typedef struct lh_model_class {
     const char *paper;   /* "Hutchins et al. 2022, arXiv:2203.07852" */
     int version;         /* bumped when results change; a CSV column */
     uint32_t abilities;
-    const lh_option *options;
+    const lh_option_table *options; /* bound to places in the instance; the last one is {0} */
     size_t instance_size;
-    /* Reads options into the zeroed instance, declares parameters and state. No tensor exists yet.
-     */
-    lh_status (*declare)(void *instance, const lh_options *options, const lh_model_setup *setup,
-                         lh_declare *declare);
+    /* Declares parameters and state. The instance is zeroed, but for its options, which have their
+     * values and may be completed. No tensor exists yet. */
+    lh_status (*declare)(void *instance, const lh_model_setup *setup, lh_declare *declare);
     /* One segment. Reads lh_pass_state, hands over lh_pass_carry. */
     lh_status (*forward)(const void *instance, lh_pass *pass, lh_output *out);
     /* Forward floating-point operations of matrix products and attention per token, for segments of
@@ -169,7 +168,7 @@ lh_status lh_pass_carry(lh_pass *pass, int index, lh_tensor *value);
 /* A class with options set, parameters and state declared. */
 typedef struct lh_model {
     const lh_model_class *class;
-    lh_options *options;
+    lh_options *options; /* owns the texts and lists in the instance */
     void *instance;
     lh_params *params;
     lh_state_spec *states;

@@ -1,4 +1,4 @@
-#include "harness/engine/options.h"
+#include "harness/engine/options_text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -6,14 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPTIONS = 64, WORD_BYTES = 64, LIST_VALUES = 256 };
+enum { WORD_BYTES = 64, CHOICES_BYTES = 256 };
+
+/* One option: its row, the place of its field in the owner, its value. */
+typedef struct entry {
+    const lh_option *row;
+    size_t offset;
+    lh_value value;
+    void *owned; /* what a text or a list lends; NULL: the table's */
+} entry;
 
 struct lh_options {
     const char *owner;
-    const lh_option *table;
     int count;
-    char **value; /* canonical text per row */
-    bool *user_set;
+    entry *entry;
 };
 
 /* ---- nearest name ---- */
@@ -54,33 +60,64 @@ const char *lh_nearest_name(const char *word, const char *const *names) {
 
 /* ---- life ---- */
 
-static int table_length(const lh_option *table) {
+static int count_rows(const lh_option_table *tables) {
     int count = 0;
-    while (table[count].name != NULL)
-        count += 1;
+    for (const lh_option_table *table = tables; table->rows != NULL; ++table) {
+        for (const lh_option *row = table->rows; row->name != NULL; ++row)
+            count += 1;
+    }
     return count;
 }
 
-static lh_status fill_values(lh_options *options, char *const *values) {
-    for (int i = 0; i < options->count; ++i) {
-        options->value[i] =
-            lh_duplicate_text(values != NULL ? values[i] : options->table[i].standard);
-        if (options->value[i] == NULL) return LH_EMEMORY;
-    }
-    return LH_OK;
-}
-
-static lh_status create(const char *owner, const lh_option *table, char *const *values,
-                        lh_options **out) {
+lh_status lh_options_create(const char *owner, const lh_option_table *tables, lh_options **out) {
     lh_options *options = lh_allocate_zeroed(1, sizeof *options);
     if (options == NULL) return LH_EMEMORY;
     options->owner = owner;
-    options->table = table;
-    options->count = table_length(table);
-    options->value = lh_allocate_zeroed((size_t)options->count, sizeof *options->value);
-    options->user_set = lh_allocate_zeroed((size_t)options->count, sizeof *options->user_set);
-    const bool made = options->value != NULL && options->user_set != NULL;
-    const lh_status status = made ? fill_values(options, values) : LH_EMEMORY;
+    options->entry = lh_allocate_zeroed((size_t)count_rows(tables) + 1, sizeof *options->entry);
+    if (options->entry == NULL) {
+        free(options);
+        return LH_EMEMORY;
+    }
+    for (const lh_option_table *table = tables; table->rows != NULL; ++table) {
+        for (const lh_option *row = table->rows; row->name != NULL; ++row)
+            options->entry[options->count++] =
+                (entry){.row = row, .offset = table->offset + row->offset, .value = row->standard};
+    }
+    *out = options;
+    return LH_OK;
+}
+
+/* Texts and lists become the entry's own; what it had goes. */
+static lh_status keep(entry *at, lh_value value) {
+    void *owned = NULL;
+    if (at->row->type == LH_OPTION_TEXT) {
+        value.text = owned = lh_duplicate_text(value.text);
+        if (owned == NULL) return LH_EMEMORY;
+    } else if (at->row->type == LH_OPTION_LIST) {
+        const size_t bytes = (size_t)value.list.count * sizeof(int64_t);
+        owned = lh_allocate(bytes + 1);
+        if (owned == NULL) return LH_EMEMORY;
+        if (bytes > 0) memcpy(owned, value.list.value, bytes);
+        value.list.value = owned;
+    }
+    free(at->owned);
+    at->owned = owned;
+    at->value = value;
+    return LH_OK;
+}
+
+lh_status lh_options_copy(const lh_options *from, lh_options **out) {
+    lh_options *options = lh_allocate_zeroed(1, sizeof *options);
+    if (options == NULL) return LH_EMEMORY;
+    options->owner = from->owner;
+    options->entry = lh_allocate_zeroed((size_t)from->count + 1, sizeof *options->entry);
+    lh_status status = options->entry != NULL ? LH_OK : LH_EMEMORY;
+    while (status == LH_OK && options->count < from->count) {
+        entry *at = &options->entry[options->count];
+        *at = from->entry[options->count++];
+        at->owned = NULL;
+        status = keep(at, at->value);
+    }
     if (status != LH_OK) {
         lh_options_destroy(options);
         return status;
@@ -89,258 +126,227 @@ static lh_status create(const char *owner, const lh_option *table, char *const *
     return LH_OK;
 }
 
-lh_status lh_options_create(const char *owner, const lh_option *table, lh_options **out) {
-    return create(owner, table, NULL, out);
-}
-
-lh_status lh_options_copy(const lh_options *from, lh_options **out) {
-    LH_TRY(create(from->owner, from->table, from->value, out));
-    memcpy((*out)->user_set, from->user_set, (size_t)from->count * sizeof(bool));
-    return LH_OK;
-}
-
 void lh_options_destroy(lh_options *options) {
     if (options == NULL) return;
-    for (int i = 0; options->value != NULL && i < options->count; ++i)
-        free(options->value[i]);
-    free(options->value);
-    free(options->user_set);
+    for (int i = 0; i < options->count; ++i)
+        free(options->entry[i].owned);
+    free(options->entry);
     free(options);
 }
 
 /* ---- checking one value ---- */
 
-lh_option_type lh_option_plain_type(const lh_option *row) {
-    return (lh_option_type)(row->type & ~LH_OPTION_LATE);
+/* `got` as it was given, whatever its type. */
+static lh_status refuse(const lh_options *options, const lh_option *row, const lh_option *got,
+                        const lh_value *value, const char *expected) {
+    char *text = NULL;
+    LH_TRY(lh_option_spell(got, value, &text));
+    const bool joined = got->type == LH_OPTION_TEXT && strchr(text, ',') != NULL;
+    const lh_status status = lh_fail(
+        LH_EOPTION, "%s: option '%s' must be %s, got '%s'%s", options->owner, row->name, expected,
+        text, joined && row->type != LH_OPTION_LIST ? "; blanks separate options" : "");
+    free(text);
+    return status;
 }
 
-static bool parse_number(const char *text, double *out) {
-    char *end = NULL;
-    *out = strtod(text, &end);
-    while (isspace((unsigned char)*end))
-        end += 1;
-    return end != text && *end == '\0' && isfinite(*out);
-}
-
-static lh_status refuse(const lh_options *options, const lh_option *row, const char *value,
-                        const char *expected) {
-    return lh_fail(LH_EOPTION, "%s: option '%s' must be %s, got '%s'", options->owner, row->name,
-                   expected, value);
-}
-
-static lh_status check_number(const lh_options *options, const lh_option *row, const char *value,
-                              char *canonical, size_t bytes) {
-    double number = 0;
-    const bool whole = lh_option_plain_type(row) == LH_OPTION_INTEGER;
-    if (!parse_number(value, &number) || (whole && number != floor(number))) {
-        return refuse(options, row, value, whole ? "an integer" : "a number");
-    }
+static lh_status check_range(const lh_options *options, const lh_option *row, const lh_option *got,
+                             const lh_value *value, double number) {
     const bool bounded = row->minimum != 0 || row->maximum != 0;
-    if (bounded && (number < row->minimum || number > row->maximum)) {
-        char range[80];
-        (void)snprintf(range, sizeof range, "between %.17g and %.17g", row->minimum, row->maximum);
-        return refuse(options, row, value, range);
+    char least[LH_REAL_BYTES], most[LH_REAL_BYTES], range[2 * LH_REAL_BYTES + 16];
+    if (!bounded || (number >= row->minimum && number <= row->maximum)) return LH_OK;
+    lh_real_spell(row->minimum, least);
+    lh_real_spell(row->maximum, most);
+    (void)snprintf(range, sizeof range, "between %s and %s", least, most);
+    return refuse(options, row, got, value, range);
+}
+
+static bool to_integer(lh_option_type type, lh_value value, int64_t *out) {
+    *out = value.integer;
+    if (type == LH_OPTION_INTEGER) return true;
+    if (type == LH_OPTION_REAL) return lh_real_integer(value.real, out);
+    return type == LH_OPTION_TEXT && lh_text_integer(value.text, out);
+}
+
+static bool to_real(lh_option_type type, lh_value value, double *out) {
+    *out = type == LH_OPTION_INTEGER ? (double)value.integer : value.real;
+    if (type == LH_OPTION_INTEGER) return true;
+    if (type == LH_OPTION_REAL) return isfinite(*out);
+    return type == LH_OPTION_TEXT && lh_text_real(value.text, out);
+}
+
+static bool to_flag(lh_option_type type, lh_value value, bool *out) {
+    if (type == LH_OPTION_TEXT) {
+        *out = strcmp(value.text, "true") == 0;
+        return *out || strcmp(value.text, "false") == 0;
     }
-    if (whole) {
-        (void)snprintf(canonical, bytes, "%.0f", number);
+    *out = value.flag;
+    return type == LH_OPTION_FLAG;
+}
+
+static lh_status set_number(lh_options *options, entry *at, const lh_option *got, lh_value value) {
+    lh_value made;
+    if (at->row->type == LH_OPTION_INTEGER) {
+        if (!to_integer(got->type, value, &made.integer))
+            return refuse(options, at->row, got, &value, "an integer");
+        LH_TRY(check_range(options, at->row, got, &value, (double)made.integer));
     } else {
-        (void)snprintf(canonical, bytes, "%.17g", number);
+        if (!to_real(got->type, value, &made.real))
+            return refuse(options, at->row, got, &value, "a number");
+        LH_TRY(check_range(options, at->row, got, &value, made.real));
     }
+    at->value = made;
     return LH_OK;
 }
 
-static lh_status check_choice(const lh_options *options, const lh_option *row, const char *value) {
-    char all[256] = "one of";
+static lh_status refuse_choice(const lh_options *options, const lh_option *row, const char *text) {
+    char all[CHOICES_BYTES] = "one of";
     for (int i = 0; row->choices[i] != NULL; ++i) {
-        if (strcmp(row->choices[i], value) == 0) return LH_OK;
         const size_t used = strlen(all);
         (void)snprintf(all + used, sizeof all - used, "%s %s", i > 0 ? "," : "", row->choices[i]);
     }
-    const char *nearest = lh_nearest_name(value, row->choices);
-    if (nearest == NULL) return refuse(options, row, value, all);
-    return lh_fail(LH_EOPTION, "%s: option '%s' must be %s, got '%s' (did you mean '%s'?)",
-                   options->owner, row->name, all, value, nearest);
+    const char *nearest = lh_nearest_name(text, row->choices);
+    return lh_fail(LH_EOPTION, "%s: option '%s' must be %s, got '%s'%s%s%s", options->owner,
+                   row->name, all, text, nearest != NULL ? " (did you mean '" : "",
+                   nearest != NULL ? nearest : "", nearest != NULL ? "'?)" : "");
 }
 
-/* "4+10", "4:10", "4,10" and "4 10" all become "4,10". */
-static lh_status check_list(const lh_options *options, const lh_option *row, const char *value,
-                            char *canonical, size_t bytes) {
-    size_t used = 0;
-    canonical[0] = '\0';
-    for (const char *at = value; *at != '\0';) {
-        char *end = NULL;
-        const long long number = strtoll(at, &end, 10);
-        if (end == at || strlen(canonical) + 24 > bytes) {
-            return refuse(options, row, value, "a list of integers such as 4,10");
-        }
-        used +=
-            (size_t)snprintf(canonical + used, bytes - used, "%s%lld", used > 0 ? "," : "", number);
-        at = end + strspn(end, ",:+ ");
-    }
-    return LH_OK;
+/* A choice may look like a flag or a number: keep_best = true. */
+static lh_status set_choice(lh_options *options, entry *at, const lh_option *got, lh_value value) {
+    char *text = NULL;
+    int choice = 0;
+    LH_TRY(lh_option_spell(got, &value, &text));
+    while (at->row->choices[choice] != NULL && strcmp(at->row->choices[choice], text) != 0)
+        choice += 1;
+    const bool known = at->row->choices[choice] != NULL;
+    const lh_status status = known ? LH_OK : refuse_choice(options, at->row, text);
+    if (known) at->value.choice = choice;
+    free(text);
+    return status;
 }
 
-static lh_status check(const lh_options *options, const lh_option *row, const char *value,
-                       char *canonical, size_t bytes) {
-    (void)snprintf(canonical, bytes, "%s", value);
-    switch (lh_option_plain_type(row)) {
-    case LH_OPTION_INTEGER:
-    case LH_OPTION_REAL:
-        return check_number(options, row, value, canonical, bytes);
-    case LH_OPTION_FLAG:
-        if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0) return LH_OK;
-        return refuse(options, row, value, "true or false");
-    case LH_OPTION_CHOICE:
-        return check_choice(options, row, value);
-    case LH_OPTION_LIST:
-        return check_list(options, row, value, canonical, bytes);
-    case LH_OPTION_TEXT:
-        break;
+/* "1,0,2", or one integer. */
+static lh_status set_list(lh_options *options, entry *at, const lh_option *got, lh_value value) {
+    static const char expected[] = "a list of integers such as 1,0,2";
+    int64_t one = 0;
+    if (got->type == LH_OPTION_LIST) return keep(at, value);
+    if (got->type != LH_OPTION_TEXT) {
+        if (!to_integer(got->type, value, &one))
+            return refuse(options, at->row, got, &value, expected);
+        return keep(at, (lh_value){.list = {1, &one}});
     }
-    return LH_OK;
+    const int count = lh_text_list(value.text, NULL);
+    if (count < 0) return refuse(options, at->row, got, &value, expected);
+    int64_t *integers = lh_allocate((size_t)count * sizeof *integers + 1);
+    if (integers == NULL) return LH_EMEMORY;
+    (void)lh_text_list(value.text, integers);
+    const lh_status status = keep(at, (lh_value){.list = {count, integers}});
+    free(integers);
+    return status;
 }
 
 /* ---- setting ---- */
 
-static int row_of(const lh_options *options, const char *name) {
+int lh_options_find(const lh_options *options, const char *name) {
     for (int i = 0; i < options->count; ++i) {
-        if (strcmp(options->table[i].name, name) == 0) return i;
+        if (strcmp(options->entry[i].row->name, name) == 0) return i;
     }
     return -1;
 }
 
 static lh_status unknown(const lh_options *options, const char *name) {
-    const char *names[MOST_OPTIONS + 1] = {NULL};
-    for (int i = 0; i < options->count && i < MOST_OPTIONS; ++i)
-        names[i] = options->table[i].name;
+    const char **names = lh_allocate_zeroed((size_t)options->count + 1, sizeof *names);
+    if (names == NULL) return LH_EMEMORY;
+    for (int i = 0; i < options->count; ++i)
+        names[i] = options->entry[i].row->name;
     const char *nearest = lh_nearest_name(name, names);
-    if (nearest == NULL) {
-        return lh_fail(LH_EOPTION, "%s: unknown option '%s'", options->owner, name);
-    }
-    return lh_fail(LH_EOPTION, "%s: unknown option '%s' (did you mean '%s'?)", options->owner, name,
-                   nearest);
+    free(names);
+    return lh_fail(LH_EOPTION, "%s: unknown option '%s'%s%s%s", options->owner, name,
+                   nearest != NULL ? " (did you mean '" : "", nearest != NULL ? nearest : "",
+                   nearest != NULL ? "'?)" : "");
 }
 
-lh_status lh_options_set(lh_options *options, const char *name, const char *value) {
-    const int index = row_of(options, name);
+lh_status lh_options_set_value(lh_options *options, const char *name, lh_option_type type,
+                               lh_value value) {
+    const int index = lh_options_find(options, name);
     if (index < 0) return unknown(options, name);
-    const size_t bytes = strlen(value) + LIST_VALUES;
-    char *canonical = lh_allocate(bytes);
-    if (canonical == NULL) return LH_EMEMORY;
-    const lh_status status = check(options, &options->table[index], value, canonical, bytes);
-    if (status != LH_OK) {
-        free(canonical);
-        return status;
+    entry *at = &options->entry[index];
+    const lh_option got = {.name = name, .type = type};
+    switch (at->row->type) {
+    case LH_OPTION_INTEGER:
+    case LH_OPTION_REAL:
+        return set_number(options, at, &got, value);
+    case LH_OPTION_FLAG:
+        if (to_flag(type, value, &at->value.flag)) return LH_OK;
+        return refuse(options, at->row, &got, &value, "true or false");
+    case LH_OPTION_CHOICE:
+        return set_choice(options, at, &got, value);
+    case LH_OPTION_LIST:
+        return set_list(options, at, &got, value);
+    case LH_OPTION_TEXT:
+        break;
     }
-    free(options->value[index]);
-    options->value[index] = canonical;
-    options->user_set[index] = true;
-    return LH_OK;
+    return type == LH_OPTION_TEXT ? keep(at, value)
+                                  : refuse(options, at->row, &got, &value, "a text");
 }
 
-/* Cuts "name=value" off *at in place; NULL at the end. Values may stand in quotes. */
-static char *next_pair(char **at) {
-    char *start = *at + strspn(*at, ", \t\n");
-    if (*start == '\0') return NULL;
-    char *end = start;
-    char quote = '\0';
-    for (; *end != '\0'; ++end) {
-        if (quote != '\0' ? *end == quote : *end == '"' || *end == '\'') {
-            quote = quote != '\0' ? '\0' : *end;
-        } else if (quote == '\0' && strchr(", \t\n", *end) != NULL) {
-            break;
-        }
-    }
-    *at = *end == '\0' ? end : end + 1;
-    *end = '\0';
-    return start;
-}
-
-static char *unquoted(char *value) {
-    const size_t length = strlen(value);
-    const bool quotes =
-        length >= 2 && (value[0] == '"' || value[0] == '\'') && value[length - 1] == value[0];
-    if (!quotes) return value;
-    value[length - 1] = '\0';
-    return value + 1;
-}
-
-lh_status lh_options_parse(lh_options *options, const char *text) {
-    char *copy = lh_duplicate_text(text);
-    if (copy == NULL) return LH_EMEMORY;
-    lh_status status = LH_OK;
-    char *at = copy, *pair = NULL;
-    while (status == LH_OK && (pair = next_pair(&at)) != NULL) {
-        char *equals = strchr(pair, '=');
-        if (equals == NULL) {
-            status = lh_fail(LH_EOPTION, "%s: expected name=value, got '%s'", options->owner, pair);
-            continue;
-        }
-        *equals = '\0';
-        status = lh_options_set(options, pair, unquoted(equals + 1));
-    }
-    free(copy);
-    return status;
+lh_status lh_options_set(lh_options *options, const char *name, const char *text) {
+    return lh_options_set_value(options, name, LH_OPTION_TEXT, (lh_value){.text = text});
 }
 
 /* ---- reading ---- */
 
-static const char *value_of(const lh_options *options, const char *name) {
-    const int index = row_of(options, name);
-    return index >= 0 ? options->value[index] : "";
-}
-
-int64_t lh_options_integer(const lh_options *options, const char *name) {
-    return (int64_t)strtod(value_of(options, name), NULL);
-}
-
-double lh_options_real(const lh_options *options, const char *name) {
-    return strtod(value_of(options, name), NULL);
-}
-
-bool lh_options_flag(const lh_options *options, const char *name) {
-    return strcmp(value_of(options, name), "true") == 0;
-}
-
-const char *lh_options_text(const lh_options *options, const char *name) {
-    return value_of(options, name);
-}
-
-int lh_options_choice(const lh_options *options, const char *name) {
-    const int index = row_of(options, name);
-    if (index < 0 || options->table[index].choices == NULL) return 0;
-    for (int i = 0; options->table[index].choices[i] != NULL; ++i) {
-        if (strcmp(options->table[index].choices[i], options->value[index]) == 0) return i;
+static void fill_field(lh_option_type type, const lh_value *value, void *field) {
+    switch (type) {
+    case LH_OPTION_INTEGER:
+        memcpy(field, &value->integer, sizeof value->integer);
+        break;
+    case LH_OPTION_REAL:
+        memcpy(field, &value->real, sizeof value->real);
+        break;
+    case LH_OPTION_FLAG:
+        memcpy(field, &value->flag, sizeof value->flag);
+        break;
+    case LH_OPTION_CHOICE:
+        memcpy(field, &value->choice, sizeof value->choice);
+        break;
+    case LH_OPTION_TEXT:
+        memcpy(field, &value->text, sizeof value->text);
+        break;
+    case LH_OPTION_LIST:
+        memcpy(field, &value->list, sizeof value->list);
+        break;
     }
-    return 0;
 }
 
-int lh_options_list(const lh_options *options, const char *name, int64_t *values, int capacity) {
-    int count = 0;
-    for (const char *at = value_of(options, name); *at != '\0';) {
-        char *end = NULL;
-        const long long number = strtoll(at, &end, 10);
-        if (end == at) break;
-        if (count < capacity) values[count] = number;
-        count += 1;
-        at = end + strspn(end, ",");
-    }
-    return count;
+void lh_options_fill(const lh_options *options, void *holder) {
+    for (int i = 0; i < options->count; ++i)
+        fill_field(options->entry[i].row->type, &options->entry[i].value,
+                   (char *)holder + options->entry[i].offset);
 }
 
-bool lh_options_is_set(const lh_options *options, const char *name) {
-    const int index = row_of(options, name);
-    return index >= 0 && options->user_set[index];
+void lh_options_standard(const lh_option *rows, void *holder) {
+    for (const lh_option *row = rows; row->name != NULL; ++row)
+        fill_field(row->type, &row->standard, (char *)holder + row->offset);
 }
 
-bool lh_option_is_silent(const lh_option *row, const char *value) {
-    return (row->type & LH_OPTION_LATE) != 0 && strcmp(row->standard, value) == 0;
+int lh_list_copy(const lh_list *list, int64_t *values, int capacity) {
+    for (int i = 0; i < list->count && i < capacity; ++i)
+        values[i] = list->value[i];
+    return list->count;
 }
 
-const lh_option *lh_options_table(const lh_options *options) {
-    return options->table;
+const char *lh_options_owner(const lh_options *options) {
+    return options->owner;
 }
 
-const char *lh_options_value(const lh_options *options, int index) {
-    return options->value[index];
+int lh_options_count(const lh_options *options) {
+    return options->count;
+}
+
+const lh_option *lh_options_row(const lh_options *options, int index) {
+    return options->entry[index].row;
+}
+
+const lh_value *lh_options_value(const lh_options *options, int index) {
+    return &options->entry[index].value;
 }

@@ -1,72 +1,182 @@
-/* Option tables: the one description from which checking, `describe`, Lua constructors, documents
- * and CSV columns are made. Unknown or ill-typed options are errors that suggest the nearest name.
- */
+/* Options: what a user sets of a model, a task, data or training. An option is declared once, bound
+ * to the field of a struct that holds its value, so that reading it is reading the field. From the
+ * same tables come checking, `describe`, Lua constructors, documents and CSV columns.
+ *
+ * A struct has a table of its options, called <type>_options, that ends with a row of zeros:
+ *
+ *     typedef struct stack { int64_t width; lh_recurrence_config recurrence; } stack;
+ *     static const lh_option stack_options[] = {
+ *         LH_INTEGER("width", stack, width, 128, 1, 65536, "embedding size"), {0}};
+ *
+ * and a class lists the tables of all structs that make up what it keeps:
+ *
+ *     static const lh_option_table options[] = {
+ *         LH_OWN_TABLE(stack), LH_TABLE(stack, recurrence, lh_recurrence_config), {0}};
+ *
+ * Values are typed all the way; text is read and written at the edges only: on the command line, in
+ * CSV cells and in hashes. */
 #ifndef LH_ENGINE_OPTIONS_H
 #define LH_ENGINE_OPTIONS_H
 
+#include <stddef.h>
+
 #include "harness/engine/error.h"
 
+/* Integers in a row; the array belongs to the options. */
+typedef struct lh_list {
+    int count;
+    const int64_t *value;
+} lh_list;
+
 typedef enum lh_option_type {
-    LH_OPTION_INTEGER,
-    LH_OPTION_REAL,
-    LH_OPTION_FLAG,   /* true, false */
-    LH_OPTION_CHOICE, /* one of `choices` */
-    LH_OPTION_TEXT,
-    LH_OPTION_LIST /* comma-separated integers, may be empty */
+    LH_OPTION_INTEGER, /* int64_t */
+    LH_OPTION_REAL,    /* double */
+    LH_OPTION_FLAG,    /* bool */
+    LH_OPTION_CHOICE,  /* an enumeration: the index in `choices` */
+    LH_OPTION_TEXT,    /* const char *, which belongs to the options */
+    LH_OPTION_LIST     /* lh_list */
 } lh_option_type;
 
-/* Added to a type: the option came when runs had been made, and while it has its standard it is no
- * part of a run's identity. */
-enum { LH_OPTION_LATE = 16 };
+typedef union lh_value {
+    int64_t integer;
+    double real;
+    bool flag;
+    int choice;
+    const char *text;
+    lh_list list;
+} lh_value;
 
-/* One row of a table; a table ends with a row whose name is NULL. */
+/* One row of a table. */
 typedef struct lh_option {
     const char *name;
-    int type;                   /* lh_option_type, and LH_OPTION_LATE or not */
-    const char *standard;       /* default, as text */
+    lh_option_type type;
+    size_t offset;              /* of its field in the struct that the table is bound to */
+    lh_value standard;          /* default */
     double minimum, maximum;    /* for numbers; both 0: unbounded */
     const char *const *choices; /* NULL-terminated, for choices */
     const char *meaning;        /* one line, with the unit and the paper's symbol */
 } lh_option;
 
-/* Values for one table. Setting checks at once. */
+/* A table, and where the struct that it is bound to lies in its owner. */
+typedef struct lh_option_table {
+    const lh_option *rows;
+    size_t offset;
+} lh_option_table;
+
+/* ---- rows; a field of another type does not compile ---- */
+
+#define LH_FIELD(holder, field, type)                                                              \
+    _Generic(((holder *)NULL)->field, type : offsetof(holder, field))
+
+#define LH_INTEGER(label, holder, field, value, least, most, about)                                \
+    {                                                                                              \
+        .name = (label), .type = LH_OPTION_INTEGER, .offset = LH_FIELD(holder, field, int64_t),    \
+        .standard.integer = (value), .minimum = (least), .maximum = (most), .meaning = (about)     \
+    }
+
+#define LH_REAL(label, holder, field, value, least, most, about)                                   \
+    {                                                                                              \
+        .name = (label), .type = LH_OPTION_REAL, .offset = LH_FIELD(holder, field, double),        \
+        .standard.real = (value), .minimum = (least), .maximum = (most), .meaning = (about)        \
+    }
+
+#define LH_FLAG(label, holder, field, value, about)                                                \
+    {                                                                                              \
+        .name = (label), .type = LH_OPTION_FLAG, .offset = LH_FIELD(holder, field, bool),          \
+        .standard.flag = (value), .meaning = (about)                                               \
+    }
+
+/* An enumeration is compatible with one of the two. */
+#define LH_CHOICE(label, holder, field, value, names, about)                                       \
+    {                                                                                              \
+        .name = (label), .type = LH_OPTION_CHOICE,                                                 \
+        .offset = _Generic(((holder *)NULL)->field, int                                            \
+                           : offsetof(holder, field), unsigned                                     \
+                           : offsetof(holder, field)),                                             \
+        .standard.choice = (int)(value), .choices = (names), .meaning = (about)                    \
+    }
+
+#define LH_TEXT(label, holder, field, value, about)                                                \
+    {                                                                                              \
+        .name = (label), .type = LH_OPTION_TEXT, .offset = LH_FIELD(holder, field, const char *),  \
+        .standard.text = (value), .meaning = (about)                                               \
+    }
+
+/* `value` is LH_INTEGERS(4, 8) or LH_NO_INTEGERS. */
+#define LH_LIST(label, holder, field, value, about)                                                \
+    {                                                                                              \
+        .name = (label), .type = LH_OPTION_LIST, .offset = LH_FIELD(holder, field, lh_list),       \
+        .standard.list = value, .meaning = (about)                                                 \
+    }
+#define LH_INTEGERS(...)                                                                           \
+    {                                                                                              \
+        sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]) {              \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+#define LH_NO_INTEGERS                                                                             \
+    { 0, NULL }
+
+/* The table of a struct of this type that lies at `member` of its owner, and the owner's own. */
+#define LH_TABLE(owner, member, type)                                                              \
+    { type##_options, LH_FIELD(owner, member, type) }
+#define LH_OWN_TABLE(owner)                                                                        \
+    { owner##_options, 0 }
+
+/* ---- values for the tables of an owner ---- */
+
 typedef struct lh_options lh_options;
 
-/* Borrows the table, which must outlive the values. `owner` names it in messages ("brt"). */
-lh_status lh_options_create(const char *owner, const lh_option *table, lh_options **out);
+/* All defaults. Borrows the tables, which end with {0} and must outlive the values. `owner` names
+ * it in messages ("brt"). */
+lh_status lh_options_create(const char *owner, const lh_option_table *tables, lh_options **out);
 lh_status lh_options_copy(const lh_options *from, lh_options **out);
 void lh_options_destroy(lh_options *options);
 
-/* Fails: LH_EOPTION, with the nearest name or the permitted range. "500e3" is an integer. */
-lh_status lh_options_set(lh_options *options, const char *name, const char *value);
+/* Sets the option to a value of this type (choices are given as text) and copies it. Where the
+ * option has another type the value is converted if nothing is lost: 1e3 is an integer, an integer
+ * is a real and a list of one; a text is read as the value is spelled. Fails: LH_EOPTION, with the
+ * nearest name or what is permitted. */
+lh_status lh_options_set_value(lh_options *options, const char *name, lh_option_type type,
+                               lh_value value);
 
-/* Parses "name=value name=value" or "name=value, name=value"; list values may be quoted or use
- * colons or plus signs between integers ("recurrent_layers=4+10"). */
+/* The same for a text: "500e3", "true", "1,0,2". */
+lh_status lh_options_set(lh_options *options, const char *name, const char *text);
+
+/* Sets what "name=value name=value" says. A value with blanks stands in quotes of either kind, in
+ * which a backslash makes \n, \r and \t and keeps any other character as it is. */
 lh_status lh_options_parse(lh_options *options, const char *text);
 
-/* Cannot fail for names of the table with the matching type; an unknown name is a broken invariant
- * of the caller and gives 0 / "". */
-int64_t lh_options_integer(const lh_options *options, const char *name);
-double lh_options_real(const lh_options *options, const char *name);
-bool lh_options_flag(const lh_options *options, const char *name);
-const char *lh_options_text(const lh_options *options,
-                            const char *name); /* text and choice; lends */
-/* Index of the choice in its table row. */
-int lh_options_choice(const lh_options *options, const char *name);
-/* Copies up to `capacity` integers, returns how many the list has. */
-int lh_options_list(const lh_options *options, const char *name, int64_t *values, int capacity);
-/* Whether the user set it (rather than the default standing). */
-bool lh_options_is_set(const lh_options *options, const char *name);
+/* Writes every value into its field of `holder`, an instance of the owner. Texts and lists are lent
+ * until the option is set again or the options are destroyed. */
+void lh_options_fill(const lh_options *options, void *holder);
 
-/* Whether the value is one that an identity leaves out. */
-bool lh_option_is_silent(const lh_option *row, const char *value);
+/* Writes the defaults into the fields of a struct that a table is bound to; for code that opens by
+ * itself what users open by options. */
+void lh_options_standard(const lh_option *rows, void *holder);
 
-/* The type without LH_OPTION_LATE. */
-lh_option_type lh_option_plain_type(const lh_option *row);
+/* Copies up to `capacity` integers and returns how many the list has. */
+int lh_list_copy(const lh_list *list, int64_t *values, int capacity);
 
-const lh_option *lh_options_table(const lh_options *options);
-/* The value of row `index` as canonical text ("%.17g" for reals). Lends until the next set. */
-const char *lh_options_value(const lh_options *options, int index);
+/* ---- looking at them ---- */
+
+const char *lh_options_owner(const lh_options *options);
+int lh_options_count(const lh_options *options);
+const lh_option *lh_options_row(const lh_options *options, int index);
+const lh_value *lh_options_value(const lh_options *options, int index);
+/* Index of the row of that name, or -1. */
+int lh_options_find(const lh_options *options, const char *name);
+
+/* The value as lh_options_set reads it. Gives *text (free()). */
+lh_status lh_option_spell(const lh_option *row, const lh_value *value, char **text);
+
+/* "name=value" of one option as lh_options_parse reads it. Gives *text (free()). */
+lh_status lh_option_spell_pair(const lh_option *row, const lh_value *value, char **text);
+
+/* All options as lh_options_parse reads them, in the order of their tables: the one spelling that
+ * is stored and hashed. Equal values give equal texts, and the text gives back the values whatever
+ * characters they hold. Gives *text (free()). */
+lh_status lh_options_spell(const lh_options *options, char **text);
 
 /* The nearest of `names` (NULL-terminated) to `word` by edit distance, or NULL when none is near.
  */

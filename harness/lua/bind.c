@@ -22,40 +22,13 @@ const char *lh_lua_field(lua_State *lua, int index, const char *name) {
     return lua_tostring(lua, -1);
 }
 
-static void push_list(lua_State *lua, int index) {
-    luaL_Buffer buffer;
-    const lua_Integer count = luaL_len(lua, index);
-    luaL_buffinit(lua, &buffer);
-    for (lua_Integer i = 1; i <= count; ++i) {
-        if (i > 1) luaL_addchar(&buffer, ',');
-        lua_geti(lua, index, i);
-        (void)luaL_tolstring(lua, -1, NULL);
-        lua_remove(lua, -2);
-        luaL_addvalue(&buffer);
-    }
-    luaL_pushresult(&buffer);
-}
-
-const char *lh_lua_option_text(lua_State *lua, int index) {
-    const int value = lua_absindex(lua, index);
-    if (lua_istable(lua, value)) {
-        push_list(lua, value);
-    } else if (lua_isnumber(lua, value) && !lua_isinteger(lua, value)) {
-        char text[64];
-        (void)snprintf(text, sizeof text, "%.17g", (double)lua_tonumber(lua, value));
-        lua_pushstring(lua, text);
-    } else {
-        (void)luaL_tolstring(lua, value, NULL);
-    }
-    return lua_tostring(lua, -1);
-}
-
 /* ---- the module ---- */
 
 static int open_core(lua_State *lua) {
     lua_newtable(lua);
     luaL_setfuncs(lua, lh_lua_arguments, 0);
     luaL_setfuncs(lua, lh_lua_models, 0);
+    luaL_setfuncs(lua, lh_lua_option_values, 0);
     luaL_setfuncs(lua, lh_lua_sessions, 0);
     luaL_setfuncs(lua, lh_lua_generate, 0);
     luaL_setfuncs(lua, lh_lua_files, 0);

@@ -9,6 +9,7 @@
 #include <lualib.h>
 
 #include "harness/engine/model.h"
+#include "harness/train/task.h"
 
 /* A new state with the standard libraries, longhaul.core and the embedded Lua files preloaded. NULL
  * when memory is short. Close with lua_close. */
@@ -25,6 +26,7 @@ void lh_lua_check(lua_State *lua, lh_status status);
 
 extern const luaL_Reg lh_lua_arguments[];
 extern const luaL_Reg lh_lua_models[];
+extern const luaL_Reg lh_lua_option_values[];
 extern const luaL_Reg lh_lua_sessions[];
 extern const luaL_Reg lh_lua_generate[];
 extern const luaL_Reg lh_lua_files[];
@@ -34,8 +36,22 @@ extern const luaL_Reg lh_lua_bounds[];
 
 /* ---- shared by the groups ---- */
 
-/* The value at `index` as option text, left on the stack: true, 12, 0.5, "a", {4, 10} -> "4,10". */
-const char *lh_lua_option_text(lua_State *lua, int index);
+/* What `options` gives to Lua: values for one class, or for training when neither is set. */
+typedef struct lh_lua_options {
+    const lh_model_class *model;
+    const lh_task_class *task;
+    lh_options *values;
+} lh_lua_options;
+
+/* The options at `index`; raises when they are of another kind than "model", "task" or "train".
+ * Lends while they are on the stack. */
+const lh_lua_options *lh_lua_options_at(lua_State *lua, int index, const char *kind);
+
+/* Field `name` of the table at `index` as options of that kind; left on the stack. */
+const lh_lua_options *lh_lua_options_field(lua_State *lua, int index, const char *name);
+
+/* Pushes an array of {name, type, meaning, default, minimum, maximum, choices}. */
+void lh_lua_push_tables(lua_State *lua, const lh_option_table *tables);
 
 /* Field `name` of the table at `index` as a string that the stack keeps alive; raises when absent
  * or no string. */

@@ -95,24 +95,13 @@ static int generator_close(lua_State *lua) {
     return 0;
 }
 
-static lh_status create(lh_generator_spec *spec, const char *text, lh_generator **out) {
-    lh_options *options = NULL;
-    LH_TRY(lh_options_create(spec->model->name, spec->model->options, &options));
-    lh_status status = lh_options_parse(options, text);
-    spec->options = options;
-    if (status == LH_OK) status = lh_generator_create(spec, out);
-    lh_options_destroy(options);
-    return status;
-}
-
-/* generator{model, options, vocabulary, weights or nil, seed, device} -> a generator. */
+/* generator{model = its options, vocabulary, weights or nil, seed, device} -> a generator. */
 static int generator(lua_State *lua) {
     luaL_checktype(lua, 1, LUA_TTABLE);
     lua_settop(lua, 1);
-    lh_generator_spec spec = {.model = lh_model_class_find(lh_lua_field(lua, 1, "model")),
-                              .device = lh_lua_field(lua, 1, "device")};
-    const char *options = lh_lua_field(lua, 1, "options");
-    if (spec.model == NULL) return lh_lua_raise(lua, 0);
+    const lh_lua_options *model = lh_lua_options_field(lua, 1, "model");
+    lh_generator_spec spec = {
+        .model = model->model, .options = model->values, .device = lh_lua_field(lua, 1, "device")};
     lua_getfield(lua, 1, "weights");
     spec.weights = luaL_optstring(lua, -1, NULL);
     lua_getfield(lua, 1, "vocabulary");
@@ -122,7 +111,7 @@ static int generator(lua_State *lua) {
     lh_generator **slot = lua_newuserdatauv(lua, sizeof *slot, 0);
     *slot = NULL;
     luaL_setmetatable(lua, generator_type);
-    lh_lua_check(lua, create(&spec, options, slot));
+    lh_lua_check(lua, lh_generator_create(&spec, slot));
     return 1;
 }
 

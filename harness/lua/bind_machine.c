@@ -162,20 +162,14 @@ static int lsh_rate(lua_State *lua) {
 
 /* ---- forward ---- */
 
-static lh_status run_forward(lh_forward_spec *spec, const char *options, const char *out,
-                             const char *heads) {
-    lh_options *values = NULL;
+static lh_status run_forward(const lh_forward_spec *spec, const char *out, const char *heads) {
     lh_forward_result result = {0};
-    LH_TRY(lh_options_create(spec->model->name, spec->model->options, &values));
-    lh_status status = lh_options_parse(values, options);
-    spec->options = values;
-    if (status == LH_OK) status = lh_forward_run(spec, &result);
+    lh_status status = lh_forward_run(spec, &result);
     const int64_t shape[] = {result.rows, result.length, result.columns};
     const int64_t heads_shape[] = {result.attentions, result.encoded, spec->length};
     if (status == LH_OK) status = lh_npy_write(out, 3, shape, result.values);
     if (status == LH_OK && heads != NULL)
         status = lh_npy_write(heads, 3, heads_shape, result.heads);
-    lh_options_destroy(values);
     free(result.values);
     free(result.heads);
     return status;
@@ -258,16 +252,17 @@ static void read_vectors(lua_State *lua, const char *path, lh_forward_spec *spec
                               (long long)spec->setup.input_features));
 }
 
-/* forward{model, options, sizes, weights or nil, seed, device, tokens = {{...}, ...} and source =
+/* forward{model = its options, sizes, weights or nil, seed, device, tokens = {{...}, ...} and
+ * source =
  * {{...}, ...} or nil, or inputs = path, segment, out, heads = path or nil}: the rows of `tokens`
  * have one length; sizes as task_info gives them. */
 static int forward(lua_State *lua) {
     luaL_checktype(lua, 1, LUA_TTABLE);
     lua_settop(lua, 1);
-    lh_forward_spec spec = {.model = lh_model_class_find(lh_lua_field(lua, 1, "model")),
-                            .device = lh_lua_field(lua, 1, "device")};
-    const char *options = lh_lua_field(lua, 1, "options"), *out = lh_lua_field(lua, 1, "out");
-    if (spec.model == NULL) return lh_lua_raise(lua, 0);
+    const lh_lua_options *model = lh_lua_options_field(lua, 1, "model");
+    lh_forward_spec spec = {
+        .model = model->model, .options = model->values, .device = lh_lua_field(lua, 1, "device")};
+    const char *out = lh_lua_field(lua, 1, "out");
     lua_getfield(lua, 1, "weights");
     spec.weights = luaL_optstring(lua, -1, NULL);
     lua_getfield(lua, 1, "sizes");
@@ -281,7 +276,7 @@ static int forward(lua_State *lua) {
     spec.seed = (uint64_t)luaL_optinteger(lua, -1, 1);
     if (lua_getfield(lua, 1, "inputs") == LUA_TSTRING) {
         read_vectors(lua, lua_tostring(lua, -1), &spec);
-        lh_lua_check(lua, run_forward(&spec, options, out, heads));
+        lh_lua_check(lua, run_forward(&spec, out, heads));
         return 0;
     }
     const integer_rows tokens = rows_of(lua, "tokens"), source = rows_of(lua, "source");
@@ -297,7 +292,7 @@ static int forward(lua_State *lua) {
         spec.source = source.values;
         spec.source_count = source.counts;
     }
-    lh_lua_check(lua, run_forward(&spec, options, out, heads));
+    lh_lua_check(lua, run_forward(&spec, out, heads));
     return 0;
 }
 

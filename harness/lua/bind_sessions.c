@@ -29,53 +29,26 @@ static int session_close(lua_State *lua) {
 
 /* ---- creating ---- */
 
-static lh_status read_options(const char *owner, const lh_option *table, const char *text,
-                              lh_options **out) {
-    LH_TRY(lh_options_create(owner, table, out));
-    return lh_options_parse(*out, text);
-}
-
-typedef struct texts {
-    const char *model, *task, *train, *device;
-} texts;
-
-static lh_status create(lh_session_spec *spec, const texts *text, lh_session **out) {
-    lh_options *model = NULL, *task = NULL, *train = NULL;
-    lh_status status = read_options(spec->model->name, spec->model->options, text->model, &model);
-    if (status == LH_OK) {
-        status = read_options(spec->task->name, spec->task->options, text->task, &task);
-    }
-    if (status == LH_OK) status = read_options("train", lh_train_options, text->train, &train);
-    spec->model_options = model;
-    spec->task_options = task;
-    spec->train_options = train;
-    if (status == LH_OK) status = lh_session_create(spec, out);
-    lh_options_destroy(model);
-    lh_options_destroy(task);
-    lh_options_destroy(train);
-    return status;
-}
-
 /* All ranks of the run make the session together.
- * session{model, model_options, task, task_options, train_options, seed, device} -> session. */
+ * session{model, task, train, seed, device} -> session; the first three are options. */
 static int session_create(lua_State *lua) {
     luaL_checktype(lua, 1, LUA_TTABLE);
-    const texts text = {.model = lh_lua_field(lua, 1, "model_options"),
-                        .task = lh_lua_field(lua, 1, "task_options"),
-                        .train = lh_lua_field(lua, 1, "train_options"),
-                        .device = lh_lua_field(lua, 1, "device")};
+    const lh_lua_options *model = lh_lua_options_field(lua, 1, "model"),
+                         *task = lh_lua_options_field(lua, 1, "task"),
+                         *train = lh_lua_options_field(lua, 1, "train");
     lua_getfield(lua, 1, "seed");
-    lh_session_spec spec = {.model = lh_model_class_find(lh_lua_field(lua, 1, "model")),
-                            .device = text.device,
-                            .ranks = lh_ranks()};
-    spec.seed = (uint64_t)luaL_checkinteger(lua, -2);
-    if (spec.model == NULL) return lh_lua_raise(lua, 0);
-    spec.task = lh_task_class_find(lh_lua_field(lua, 1, "task"));
-    if (spec.task == NULL) return lh_lua_raise(lua, 0);
+    const lh_session_spec spec = {.model = model->model,
+                                  .model_options = model->values,
+                                  .task = task->task,
+                                  .task_options = task->values,
+                                  .train_options = train->values,
+                                  .seed = (uint64_t)luaL_checkinteger(lua, -1),
+                                  .device = lh_lua_field(lua, 1, "device"),
+                                  .ranks = lh_ranks()};
     lh_session **slot = lua_newuserdatauv(lua, sizeof *slot, 0);
     *slot = NULL;
     luaL_setmetatable(lua, session_type);
-    lh_lua_check(lua, create(&spec, &text, slot));
+    lh_lua_check(lua, lh_session_create(&spec, slot));
     return 1;
 }
 

@@ -152,7 +152,7 @@ end
 local function group_name(row, name)
   if name == "class" then return row.model.name end
   local value = name and factor(row, name)
-  if value == nil and name then value = row.model:option(name) end
+  if value == nil and name then value = row.model:spelled(name) end
   return value ~= nil and tostring(value) or ""
 end
 

@@ -17,12 +17,6 @@ local function heads_of(kinds, dilations)
   return heads
 end
 
-local function integers(text)
-  local list = {}
-  for number in tostring(text or ""):gmatch "%-?%d+" do list[#list + 1] = math.tointeger(tonumber(number)) end
-  return list
-end
-
 --- The weight at a lag; 0 where the dilation does not divide it, and at 0.
 function recurrence.weight(head, lag)
   if lag < 1 or lag % head.dilation ~= 0 then return 0 end
@@ -45,7 +39,7 @@ local lags = 24
 --- the model said of itself after training.
 function recurrence.patterns(model, probes, layer)
   local curves, names = {}, {}
-  for i, head in ipairs(heads_of(integers(model:option "rsa_kinds"), integers(model:option "rsa_dilation"))) do
+  for i, head in ipairs(heads_of(model:option "rsa_kinds" or {}, model:option "rsa_dilation" or {})) do
     for _, field in ipairs { "lambda", "gamma", "theta" } do
       head[field] = probes[("layer_%d_rsa_head_%d_%s"):format(layer, i, field)]
     end
@@ -64,7 +58,7 @@ function recurrence.outputs(row, weights, input, layer)
   local tokens, logits, heads = {}, os.tmpname(), os.tmpname()
   for letter in input:gmatch "." do tokens[#tokens + 1] = math.tointeger(tonumber(letter)) end
   local good, message = pcall(core.forward, {
-    model = row.model.name, options = row.model.text, sizes = core.task_info(row.task.name, row.task.text), weights = weights,
+    model = row.model.options, sizes = core.task_info(row.task.options), weights = weights,
     device = "cpu", tokens = { tokens }, out = logits, heads = heads,
   })
   local array = good and core.read_npy(heads)

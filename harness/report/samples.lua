@@ -16,8 +16,8 @@ end
 
 local function passages_of(run, options)
   local session <close> = core.session {
-    model = run.row.model.name, model_options = run.row.model.text, task = run.row.task.name,
-    task_options = run.row.task.text, train_options = run.row.train.text, seed = run.seed, device = run.device,
+    model = run.row.model.options, task = run.row.task.options, train = run.row.train.options,
+    seed = run.seed, device = run.device,
   }
   return session:passages("valid", options.count, options.context)
 end
@@ -25,7 +25,7 @@ end
 -- What the model draws after the tokens of a passage.
 local function continue(run, weights, tokenizer, passage, options)
   local generator <close> = core.generator {
-    model = run.row.model.name, options = run.row.model.text, vocabulary = tokenizer:vocabulary(), weights = weights,
+    model = run.row.model.options, vocabulary = tokenizer:vocabulary(), weights = weights,
     seed = run.seed, device = run.device,
   }
   generator:feed(passage)

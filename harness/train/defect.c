@@ -15,6 +15,9 @@ static const char *const heads[] = {"generation", "classification", NULL};
 enum { ANSWER = 1, ANSWER_LENGTH = 3 };
 
 typedef struct defect {
+    const char *name, *vocabulary;         /* vocabulary: the option `tokens` */
+    int64_t functions, evaluate_functions; /* to use; 0: all */
+    int64_t data_seed;
     lh_defects *data;
     head head;
     int64_t rows, length, source_length;
@@ -122,17 +125,16 @@ static lh_status evaluate_batch(void *instance, lh_host_batch *out) {
 
 /* ---- opening ---- */
 
-static lh_status open_data(defect *task, const lh_options *options) {
+static lh_status open_data(defect *task) {
     enum { GENERATED = 10000, GENERATED_HELD_OUT = 1000 };
-    const int64_t train = lh_options_integer(options, "functions"),
-                  held_out = lh_options_integer(options, "evaluate_functions"),
+    const int64_t train = task->functions, held_out = task->evaluate_functions,
                   some = held_out > 0 ? held_out : GENERATED_HELD_OUT;
-    const lh_defects_spec spec = {.name = lh_options_text(options, "name"),
-                                  .tokens = lh_options_text(options, "tokens"),
+    const lh_defects_spec spec = {.name = task->name,
+                                  .tokens = task->vocabulary,
                                   .most_tokens = task->source_length,
                                   .counts = {train > 0 ? train : GENERATED, some, some},
                                   .limits = {train, held_out, held_out},
-                                  .data_seed = (uint64_t)lh_options_integer(options, "data_seed")};
+                                  .data_seed = (uint64_t)task->data_seed};
     return lh_defects_open(&spec, &task->data);
 }
 
@@ -149,14 +151,10 @@ static lh_status make_batch(defect *task) {
     return complete ? LH_OK : LH_EMEMORY;
 }
 
-static lh_status open_task(void *instance, const lh_options *options, uint64_t seed,
-                           lh_model_setup *setup) {
+static lh_status open_task(void *instance, uint64_t seed, lh_model_setup *setup) {
     defect *task = instance;
-    task->head = (head)lh_options_choice(options, "head");
-    task->rows = lh_options_integer(options, "batch");
-    task->source_length = lh_options_integer(options, "source_length");
     task->length = task->head == CLASSIFICATION ? task->source_length : ANSWER_LENGTH;
-    LH_TRY(open_data(task, options));
+    LH_TRY(open_data(task));
     LH_TRY(make_batch(task));
     const int64_t vocabulary = lh_defects_ids_of(task->data)->vocabulary;
     *setup = (lh_model_setup){.vocabulary = vocabulary,
@@ -209,22 +207,25 @@ static void describe(const void *instance, char *data, size_t capacity, uint64_t
 
 /* ---- class ---- */
 
-static const lh_option options[] = {
-    {"name", LH_OPTION_TEXT, "devign", 0, 0, NULL,
-     "a data folder, or one with a slash in its path, with train.jsonl, valid.jsonl, test.jsonl"},
-    {"tokens", LH_OPTION_TEXT, "bytes", 0, 0, NULL,
-     "tokenizer: bpe:codet5 as published, bytes, bpe:NAME, bpe:train:SIZE ..."},
-    {"source_length", LH_OPTION_INTEGER, "512", 3, 1e6, NULL,
-     "tokens of a function, its begin and end included; longer ones are cut"},
-    {"batch", LH_OPTION_INTEGER, "32", 1, 1e6, NULL, "functions of a batch (B)"},
-    {"head", LH_OPTION_CHOICE, "generation", 0, 0, heads,
-     "write \"true\" or \"false\", or classify the decoder's last state"},
-    {"functions", LH_OPTION_INTEGER, "0", 0, 1e8, NULL,
-     "training functions to use, the first ones; 0: all, generator: 10000"},
-    {"evaluate_functions", LH_OPTION_INTEGER, "0", 0, 1e8, NULL,
-     "the same of the validation and of the test split; 0: all, generator: 1000"},
-    {"data_seed", LH_OPTION_INTEGER, "1", 0, 1e15, NULL, "generator: seed of the functions"},
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option defect_options[] = {
+    LH_TEXT("name", defect, name, "devign",
+            "a data folder, or one with a slash in its path, with train.jsonl, valid.jsonl, "
+            "test.jsonl"),
+    LH_TEXT("tokens", defect, vocabulary, "bytes",
+            "tokenizer: bpe:codet5 as published, bytes, bpe:NAME, bpe:train:SIZE ..."),
+    LH_INTEGER("source_length", defect, source_length, 512, 3, 1e6,
+               "tokens of a function, its begin and end included; longer ones are cut"),
+    LH_INTEGER("batch", defect, rows, 32, 1, 1e6, "functions of a batch (B)"),
+    LH_CHOICE("head", defect, head, GENERATION, heads,
+              "write \"true\" or \"false\", or classify the decoder's last state"),
+    LH_INTEGER("functions", defect, functions, 0, 0, 1e8,
+               "training functions to use, the first ones; 0: all, generator: 10000"),
+    LH_INTEGER("evaluate_functions", defect, evaluate_functions, 0, 0, 1e8,
+               "the same of the validation and of the test split; 0: all, generator: 1000"),
+    LH_INTEGER("data_seed", defect, data_seed, 1, 0, 1e15, "generator: seed of the functions"),
+    {0}};
+
+static const lh_option_table options[] = {LH_OWN_TABLE(defect), {0}};
 
 const lh_task_class lh_defect_class = {.name = "defect",
                                        .summary = "Tell whether a function in C has a defect",

@@ -18,43 +18,37 @@ static lh_status path_in(const char *folder, const char *name, char path[PATH_BY
 
 /* ---- run.json ---- */
 
-static bool add_list(cJSON *object, const lh_options *options, const char *name) {
-    enum { MOST = 1024 };
-    int64_t values[MOST];
-    const int count = lh_options_list(options, name, values, MOST);
+static bool add_list(cJSON *object, const char *name, const lh_list *list) {
     cJSON *array = cJSON_AddArrayToObject(object, name);
     bool good = array != NULL;
-    for (int i = 0; good && i < count && i < MOST; ++i)
-        good = cJSON_AddItemToArray(array, cJSON_CreateNumber((double)values[i]));
+    for (int i = 0; good && i < list->count; ++i)
+        good = cJSON_AddItemToArray(array, cJSON_CreateNumber((double)list->value[i]));
     return good;
 }
 
-static bool add_option(cJSON *object, const lh_options *options, int index) {
-    const lh_option *row = &lh_options_table(options)[index];
-    switch (lh_option_plain_type(row)) {
+static bool add_option(cJSON *object, const lh_option *row, const lh_value *value) {
+    switch (row->type) {
     case LH_OPTION_INTEGER:
-        return cJSON_AddNumberToObject(object, row->name,
-                                       (double)lh_options_integer(options, row->name)) != NULL;
+        return cJSON_AddNumberToObject(object, row->name, (double)value->integer) != NULL;
     case LH_OPTION_REAL:
-        return cJSON_AddNumberToObject(object, row->name, lh_options_real(options, row->name)) !=
-               NULL;
+        return cJSON_AddNumberToObject(object, row->name, value->real) != NULL;
     case LH_OPTION_FLAG:
-        return cJSON_AddBoolToObject(object, row->name, lh_options_flag(options, row->name)) !=
-               NULL;
+        return cJSON_AddBoolToObject(object, row->name, value->flag) != NULL;
     case LH_OPTION_LIST:
-        return add_list(object, options, row->name);
+        return add_list(object, row->name, &value->list);
     case LH_OPTION_CHOICE:
+        return cJSON_AddStringToObject(object, row->name, row->choices[value->choice]) != NULL;
     case LH_OPTION_TEXT:
         break;
     }
-    return cJSON_AddStringToObject(object, row->name, lh_options_value(options, index)) != NULL;
+    return cJSON_AddStringToObject(object, row->name, value->text) != NULL;
 }
 
 static bool add_options(cJSON *root, const char *name, const lh_options *options) {
     cJSON *object = cJSON_AddObjectToObject(root, name);
     bool good = object != NULL;
-    for (int i = 0; good && lh_options_table(options)[i].name != NULL; ++i)
-        good = add_option(object, options, i);
+    for (int i = 0; good && i < lh_options_count(options); ++i)
+        good = add_option(object, lh_options_row(options, i), lh_options_value(options, i));
     return good;
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "datasets/series.h"
-#include "harness/train/option_tables.h"
 #include "harness/train/shuffle.h"
 
 typedef enum sampler { SEQUENTIAL, SHUFFLED, STREAMS } sampler;
@@ -27,10 +26,11 @@ typedef struct reading {
 
 typedef struct forecasting {
     lh_series *series;
-    int64_t seq_len, pred_len, rows, channels, times;
+    lh_series_config data;
+    int64_t seq_len, label_len, pred_len, rows, channels, times;
     sampler sampler;
     bool drop_last;
-    int64_t evaluate_windows;
+    int64_t limit_windows, evaluate_windows; /* 0: all */
     uint64_t seed;
     reading train, pass;
     bool passes;                       /* an evaluation has begun */
@@ -40,36 +40,27 @@ typedef struct forecasting {
     int32_t *starts;
 } forecasting;
 
-static const lh_option own_options[] = {
-    {"seq_len", LH_OPTION_INTEGER, "96", 1, 1e6, NULL, "steps that are observed"},
-    {"label_len", LH_OPTION_INTEGER, "48", 0, 1e6, NULL,
-     "of them the last ones that a decoder begins with"},
-    {"pred_len", LH_OPTION_INTEGER, "24", 1, 1e6, NULL, "steps to predict: the horizon"},
-    {"batch", LH_OPTION_INTEGER, "32", 1, 1e6, NULL, "windows side by side (B)"},
-    {"sampler", LH_OPTION_CHOICE, "sequential", 0, 0, sampler_names,
-     "order of windows; sequential: batch row r moves on by `batch` steps; streams: it reads a "
-     "piece of the series of its own and moves on by pred_len"},
-    {"drop_last", LH_OPTION_FLAG, "false", 0, 0, NULL,
-     "evaluate whole batches only, as Informer's code does"},
-    {"limit_windows", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
-     "training windows to use, the latest; 0: all"},
-    {"evaluate_windows", LH_OPTION_INTEGER, "0", 0, 1e9, NULL,
-     "windows of a split that an evaluation reads, the first; 0: all"},
-};
+static const lh_option forecasting_options[] = {
+    LH_INTEGER("seq_len", forecasting, seq_len, 96, 1, 1e6, "steps that are observed"),
+    LH_INTEGER("label_len", forecasting, label_len, 48, 0, 1e6,
+               "of them the last ones that a decoder begins with"),
+    LH_INTEGER("pred_len", forecasting, pred_len, 24, 1, 1e6, "steps to predict: the horizon"),
+    LH_INTEGER("batch", forecasting, rows, 32, 1, 1e6, "windows side by side (B)"),
+    LH_CHOICE("sampler", forecasting, sampler, SEQUENTIAL, sampler_names,
+              "order of windows; sequential: batch row r moves on by `batch` steps; streams: it "
+              "reads a piece of the series of its own and moves on by pred_len"),
+    LH_FLAG("drop_last", forecasting, drop_last, false,
+            "evaluate whole batches only, as Informer's code does"),
+    LH_INTEGER("limit_windows", forecasting, limit_windows, 0, 0, 1e9,
+               "training windows to use, the latest; 0: all"),
+    LH_INTEGER("evaluate_windows", forecasting, evaluate_windows, 0, 0, 1e9,
+               "windows of a split that an evaluation reads, the first; 0: all"),
+    {0}};
 
-enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0] };
+static const lh_option_table options[] = {
+    LH_OWN_TABLE(forecasting), LH_TABLE(forecasting, data, lh_series_config), {0}};
 
 /* ---- opening ---- */
-
-/* The series' share of the options: the rows of our table after our own. */
-static lh_status open_series(forecasting *task, const lh_options *options) {
-    lh_options *own = NULL;
-    LH_TRY(lh_options_create("series", lh_series_options, &own));
-    lh_status status = lh_option_tables_copy(options, OWN_OPTIONS, lh_series_options, own);
-    if (status == LH_OK) status = lh_series_open(own, &task->series);
-    lh_options_destroy(own);
-    return status;
-}
 
 /* Windows whose predicted steps all lie in the split; the observed ones may lie before it. */
 static lh_status find_windows(const forecasting *task, lh_split split, windows *out) {
@@ -84,8 +75,8 @@ static lh_status find_windows(const forecasting *task, lh_split split, windows *
         (long long)task->seq_len, (long long)task->pred_len);
 }
 
-static lh_status open_train(forecasting *task, const lh_options *options) {
-    const int64_t limit = lh_options_integer(options, "limit_windows");
+static lh_status open_train(forecasting *task) {
+    const int64_t limit = task->limit_windows;
     windows *of = &task->train.of;
     LH_TRY(find_windows(task, LH_TRAIN, of));
     if (limit > 0 && limit < of->count) {
@@ -119,30 +110,22 @@ static int64_t stride_of(const forecasting *task) {
     return task->sampler == SEQUENTIAL ? task->rows : 0;
 }
 
-static lh_status open_task(void *instance, const lh_options *options, uint64_t seed,
-                           lh_model_setup *setup) {
+static lh_status open_task(void *instance, uint64_t seed, lh_model_setup *setup) {
     forecasting *task = instance;
-    const int64_t label_len = lh_options_integer(options, "label_len");
-    task->seq_len = lh_options_integer(options, "seq_len");
-    task->pred_len = lh_options_integer(options, "pred_len");
-    task->rows = lh_options_integer(options, "batch");
-    task->sampler = (sampler)lh_options_choice(options, "sampler");
-    task->drop_last = lh_options_flag(options, "drop_last");
-    task->evaluate_windows = lh_options_integer(options, "evaluate_windows");
     task->seed = seed;
     task->order_of = -1;
-    if (label_len > task->seq_len)
+    if (task->label_len > task->seq_len)
         return lh_fail(LH_EOPTION, "option 'label_len' (%lld) is above 'seq_len' (%lld)",
-                       (long long)label_len, (long long)task->seq_len);
-    LH_TRY(open_series(task, options));
+                       (long long)task->label_len, (long long)task->seq_len);
+    LH_TRY(lh_series_open(&task->data, &task->series));
     task->channels = lh_series_channels(task->series);
     task->times = lh_series_times(task->series);
-    LH_TRY(open_train(task, options));
+    LH_TRY(open_train(task));
     *setup = (lh_model_setup){.input_features = task->channels + task->times,
                               .output_features = task->channels,
                               .time_features = task->times,
                               .seq_len = task->seq_len,
-                              .label_len = label_len,
+                              .label_len = task->label_len,
                               .pred_len = task->pred_len,
                               .stride = stride_of(task)};
     return allocate(task);
@@ -306,20 +289,16 @@ static void describe(const void *instance, char *data, size_t capacity, uint64_t
 
 /* ---- class ---- */
 
-const lh_task_class *lh_forecasting_class(void) {
-    static lh_option table[LH_OPTION_ROWS];
-    static lh_task_class class = {.name = "forecasting",
-                                  .summary = "Predict the next steps of a time series",
-                                  .instance_size = sizeof(forecasting),
-                                  .open = open_task,
-                                  .close = close_task,
-                                  .shape = get_shape,
-                                  .train_batch = train_batch,
-                                  .evaluate_begin = evaluate_begin,
-                                  .evaluate_batch = evaluate_batch,
-                                  .cursor_get = get_cursor,
-                                  .cursor_set = set_cursor,
-                                  .describe = describe};
-    class.options = lh_option_tables_join(own_options, OWN_OPTIONS, lh_series_options, table);
-    return &class;
-}
+const lh_task_class lh_forecasting_class = {.name = "forecasting",
+                                            .summary = "Predict the next steps of a time series",
+                                            .options = options,
+                                            .instance_size = sizeof(forecasting),
+                                            .open = open_task,
+                                            .close = close_task,
+                                            .shape = get_shape,
+                                            .train_batch = train_batch,
+                                            .evaluate_begin = evaluate_begin,
+                                            .evaluate_batch = evaluate_batch,
+                                            .cursor_get = get_cursor,
+                                            .cursor_set = set_cursor,
+                                            .describe = describe};

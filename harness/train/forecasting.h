@@ -10,7 +10,7 @@
 #include "harness/train/task.h"
 
 /* The class "forecasting". Its options are its own (seq_len, label_len, pred_len, batch, sampler,
- * drop_last, limit_windows, evaluate_windows) followed by all of lh_series_options. */
-const lh_task_class *lh_forecasting_class(void);
+ * drop_last, limit_windows, evaluate_windows) followed by those of its series. */
+extern const lh_task_class lh_forecasting_class;
 
 #endif

@@ -31,14 +31,25 @@ struct lh_generator {
 
 /* ---- life ---- */
 
+/* An integer option that a class with a cache has. */
+static lh_status read_integer(const lh_options *options, const char *name, int64_t *out) {
+    const int index = lh_options_find(options, name);
+    if (index < 0 || lh_options_row(options, index)->type != LH_OPTION_INTEGER)
+        return lh_fail(LH_EINTERNAL, "a model with a cache needs an integer option '%s'", name);
+    *out = lh_options_value(options, index)->integer;
+    return LH_OK;
+}
+
 /* A cache needs a window: without one it is as long as the context. */
-static lh_status set_cache(lh_options *options) {
-    LH_TRY(lh_options_set(options, "cache", "true"));
-    if (lh_options_integer(options, "window") > 0) return LH_OK;
-    char context[32];
-    (void)snprintf(context, sizeof context, "%lld",
-                   (long long)lh_options_integer(options, "context"));
-    return lh_options_set(options, "window", context);
+static lh_status set_cache(lh_generator *g, lh_options *options) {
+    lh_value context = {0};
+    LH_TRY(lh_options_set_value(options, "cache", LH_OPTION_FLAG, (lh_value){.flag = true}));
+    LH_TRY(read_integer(options, "context", &context.integer));
+    LH_TRY(read_integer(options, "window", &g->window));
+    LH_TRY(read_integer(options, "overlap", &g->overlap));
+    if (g->window > 0) return LH_OK;
+    g->window = context.integer;
+    return lh_options_set_value(options, "window", LH_OPTION_INTEGER, context);
 }
 
 static lh_status create_model(lh_generator *g, const lh_generator_spec *spec) {
@@ -48,12 +59,8 @@ static lh_status create_model(lh_generator *g, const lh_generator_spec *spec) {
         return lh_fail(LH_EOPTION, "%s cannot generate: it neither carries state nor has a cache",
                        spec->model->name);
     LH_TRY(lh_options_copy(spec->options, &options));
-    lh_status status = caches ? set_cache(options) : LH_OK;
+    lh_status status = caches ? set_cache(g, options) : LH_OK;
     if (status == LH_OK) status = lh_model_create(spec->model, options, &spec->setup, &g->model);
-    if (status == LH_OK && caches) {
-        g->window = lh_options_integer(options, "window");
-        g->overlap = lh_options_integer(options, "overlap");
-    }
     lh_options_destroy(options);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "harness/train/task.h"
 
 /* The class "language_model". Its options are its own (segment, batch, predict_across, overlap,
- * evaluate_documents, evaluate_batches) followed by all of lh_corpus_options. */
-const lh_task_class *lh_language_model_class(void);
+ * evaluate_documents, evaluate_batches) followed by those of its corpus. */
+extern const lh_task_class lh_language_model_class;
 
 #endif

@@ -15,8 +15,9 @@ enum { BINS = 2 };
 
 typedef struct regular_language {
     lh_regular_language language;
-    int64_t rows, longest[BINS];
-    uint64_t data_seed;
+    int64_t rows, shortest, longest[BINS];
+    int64_t increment, strings, evaluate_strings; /* 0: as published */
+    int64_t data_seed;
     lh_strings drawn[BINS]; /* training, bin 0 and validation; bin 1 */
     part train, valid, bin[BINS];
     int64_t next; /* training string that the next batch begins with */
@@ -39,26 +40,24 @@ static published published_of(lh_regular_language language) {
     return brackets ? (published){100, 5000, 1000} : (published){50, 10000, 2000};
 }
 
-static int64_t read_option(const lh_options *options, const char *name, int64_t standard) {
-    const int64_t value = lh_options_integer(options, name);
-    return value > 0 ? value : standard;
+static int64_t given_or(int64_t given, int64_t standard) {
+    return given > 0 ? given : standard;
 }
 
 static lh_status draw_bin(regular_language *task, int bin, int64_t shortest, int64_t count) {
     const lh_random_key key = {
-        .seed = task->data_seed, .stream = LH_STREAM_DATA, .op = (uint32_t)bin};
+        .seed = (uint64_t)task->data_seed, .stream = LH_STREAM_DATA, .op = (uint32_t)bin};
     return lh_strings_draw(task->language, shortest, task->longest[bin], count, key,
                            &task->drawn[bin]);
 }
 
 /* Training and bin 0 are cut from one list, so that they are disjoint where strings are. */
-static lh_status draw_strings(regular_language *task, const lh_options *options) {
+static lh_status draw_strings(regular_language *task) {
     const published standard = published_of(task->language);
-    const int64_t shortest = lh_options_integer(options, "shortest");
-    const int64_t train = read_option(options, "strings", standard.train);
-    const int64_t evaluate = read_option(options, "evaluate_strings", standard.evaluate);
-    task->longest[0] = read_option(options, "longest", standard.longest);
-    task->longest[1] = task->longest[0] + read_option(options, "increment", task->longest[0]);
+    const int64_t shortest = task->shortest, train = given_or(task->strings, standard.train),
+                  evaluate = given_or(task->evaluate_strings, standard.evaluate);
+    task->longest[0] = given_or(task->longest[0], standard.longest);
+    task->longest[1] = task->longest[0] + given_or(task->increment, task->longest[0]);
     if (shortest > task->longest[0])
         return lh_fail(LH_EOPTION, "shortest %lld is above longest %lld", (long long)shortest,
                        (long long)task->longest[0]);
@@ -72,14 +71,10 @@ static lh_status draw_strings(regular_language *task, const lh_options *options)
 }
 
 /* The task's own seed decides nothing: all runs of a row read the same strings. */
-static lh_status open_task(void *instance, const lh_options *options, uint64_t seed,
-                           lh_model_setup *setup) {
+static lh_status open_task(void *instance, uint64_t seed, lh_model_setup *setup) {
     (void)seed;
     regular_language *task = instance;
-    task->language = (lh_regular_language)lh_options_choice(options, "language");
-    task->rows = lh_options_integer(options, "batch");
-    task->data_seed = (uint64_t)lh_options_integer(options, "data_seed");
-    LH_TRY(draw_strings(task, options));
+    LH_TRY(draw_strings(task));
     const size_t positions = (size_t)(task->rows * task->longest[1]);
     task->tokens = lh_allocate(positions * sizeof *task->tokens);
     task->weights = lh_allocate(positions * LH_LETTERS * sizeof *task->weights);
@@ -204,45 +199,48 @@ static void describe(const void *instance, char *data, size_t capacity, uint64_t
                    lh_regular_language_names[task->language], (long long)task->train.count,
                    (long long)task->longest[0], (long long)task->bin[0].count,
                    (long long)task->drawn[0].distinct, (long long)task->drawn[0].count);
-    *digest = task->data_seed;
+    *digest = (uint64_t)task->data_seed;
 }
 
 /* ---- class ---- */
 
-static const lh_option options[] = {
-    {"language", LH_OPTION_CHOICE, "parity", 0, 0, lh_regular_language_names,
-     "parity, d2, d4, tomita3, tomita5 or tomita6"},
-    {"batch", LH_OPTION_INTEGER, "32", 1, 65536, NULL, "strings of a batch (B)"},
-    {"shortest", LH_OPTION_INTEGER, "2", 1, 65536, NULL, "letters of the shortest string"},
-    {"longest", LH_OPTION_INTEGER, "0", 0, 65536, NULL,
-     "letters of the longest string in training and bin 0; 0: the paper's 50, 100 for D_n"},
-    {"increment", LH_OPTION_INTEGER, "0", 0, 65536, NULL,
-     "bin 1 has longer strings, by up to so many letters; 0: as many as longest"},
-    {"strings", LH_OPTION_INTEGER, "0", 0, 1e8, NULL,
-     "training strings; 0: the paper's 10000, 5000 for D_n"},
-    {"evaluate_strings", LH_OPTION_INTEGER, "0", 0, 1e8, NULL,
-     "strings of the validation split and of each bin; 0: the paper's 2000, 1000 for D_n"},
-    {"data_seed", LH_OPTION_INTEGER, "1", 0, 1e15, NULL, "what the strings are drawn from"},
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option regular_language_options[] = {
+    LH_CHOICE("language", regular_language, language, LH_PARITY, lh_regular_language_names,
+              "parity, d2, d4, tomita3, tomita5 or tomita6"),
+    LH_INTEGER("batch", regular_language, rows, 32, 1, 65536, "strings of a batch (B)"),
+    LH_INTEGER("shortest", regular_language, shortest, 2, 1, 65536,
+               "letters of the shortest string"),
+    LH_INTEGER(
+        "longest", regular_language, longest[0], 0, 0, 65536,
+        "letters of the longest string in training and bin 0; 0: the paper's 50, 100 for D_n"),
+    LH_INTEGER("increment", regular_language, increment, 0, 0, 65536,
+               "bin 1 has longer strings, by up to so many letters; 0: as many as longest"),
+    LH_INTEGER("strings", regular_language, strings, 0, 0, 1e8,
+               "training strings; 0: the paper's 10000, 5000 for D_n"),
+    LH_INTEGER(
+        "evaluate_strings", regular_language, evaluate_strings, 0, 0, 1e8,
+        "strings of the validation split and of each bin; 0: the paper's 2000, 1000 for D_n"),
+    LH_INTEGER("data_seed", regular_language, data_seed, 1, 0, 1e15,
+               "what the strings are drawn from"),
+    {0}};
+
+static const lh_option_table options[] = {LH_OWN_TABLE(regular_language), {0}};
 
 static const char *const groups[] = {"bin0", "bin1", NULL};
 
-static const lh_task_class class = {.name = "regular_language",
-                                    .summary = "Tell what may follow in strings of a regular "
-                                               "language",
-                                    .options = options,
-                                    .groups = groups,
-                                    .instance_size = sizeof(regular_language),
-                                    .open = open_task,
-                                    .close = close_task,
-                                    .shape = get_shape,
-                                    .train_batch = train_batch,
-                                    .evaluate_begin = evaluate_begin,
-                                    .evaluate_batch = evaluate_batch,
-                                    .cursor_get = get_cursor,
-                                    .cursor_set = set_cursor,
-                                    .describe = describe};
-
-const lh_task_class *lh_regular_language_class(void) {
-    return &class;
-}
+const lh_task_class lh_regular_language_class = {.name = "regular_language",
+                                                 .summary =
+                                                     "Tell what may follow in strings of a regular "
+                                                     "language",
+                                                 .options = options,
+                                                 .groups = groups,
+                                                 .instance_size = sizeof(regular_language),
+                                                 .open = open_task,
+                                                 .close = close_task,
+                                                 .shape = get_shape,
+                                                 .train_batch = train_batch,
+                                                 .evaluate_begin = evaluate_begin,
+                                                 .evaluate_batch = evaluate_batch,
+                                                 .cursor_get = get_cursor,
+                                                 .cursor_set = set_cursor,
+                                                 .describe = describe};

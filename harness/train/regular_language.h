@@ -9,6 +9,6 @@
  * the vocabulary is the two letters, and targets are one yes or no per letter (target_vectors).
  * Training strings are read in one order again and again; the last batch of an epoch may have empty
  * rows. The test split is bin 0, strings as long as those of training, then bin 1, longer ones. */
-const lh_task_class *lh_regular_language_class(void);
+extern const lh_task_class lh_regular_language_class;
 
 #endif

@@ -18,8 +18,12 @@ struct sequences {
     lh_documents documents; /* first: the shared functions of a task read it */
     split_source source[LH_SPLITS];
     lh_duplication duplication;
+    const char *name; /* of the images */
+    int64_t side, count;
+    int64_t held_out; /* documents of the validation and of the test split */
+    int64_t data_seed;
     lh_images *images;
-    uint64_t train_seed, data_seed;
+    uint64_t train_seed;
     int32_t *tokens; /* of the document read last: the 0 and the sequence */
     uint8_t *pixels;
 };
@@ -29,8 +33,8 @@ struct sequences {
 static lh_status get_duplication(void *context, int64_t index, lh_document *out) {
     const split_source *source = context;
     const sequences *task = source->task;
-    const lh_random_key key = {.seed =
-                                   source->split == LH_TRAIN ? task->train_seed : task->data_seed,
+    const lh_random_key key = {.seed = source->split == LH_TRAIN ? task->train_seed
+                                                                 : (uint64_t)task->data_seed,
                                .step = (uint64_t)index,
                                .stream = LH_STREAM_DATA,
                                .op = 1 + (uint32_t)source->split};
@@ -57,51 +61,41 @@ static lh_status get_image(void *context, int64_t index, lh_document *out) {
 
 /* ---- opening ---- */
 
-static lh_status open_documents(sequences *task, const lh_options *options, int64_t length,
-                                int64_t given) {
+static lh_status open_documents(sequences *task, int64_t length, int64_t given) {
     lh_documents *documents = &task->documents;
     for (int split = 0; split < LH_SPLITS; ++split)
         task->source[split] = (split_source){.task = task, .split = (lh_split)split};
     task->tokens = lh_allocate_zeroed((size_t)length + 1, sizeof *task->tokens);
     task->pixels = lh_allocate((size_t)length);
     if (task->tokens == NULL || task->pixels == NULL) return LH_EMEMORY;
-    documents->spec = (lh_batcher_spec){.rows = lh_options_integer(options, "batch"),
-                                        .length = length,
-                                        .predict_across = true,
-                                        .given = given,
-                                        .seed = task->train_seed};
+    documents->spec.length = length;
+    documents->spec.predict_across = true;
+    documents->spec.given = given;
+    documents->spec.seed = task->train_seed;
     return lh_documents_open(documents);
 }
 
-static lh_status open_duplication(void *instance, const lh_options *options, uint64_t seed,
-                                  lh_model_setup *setup) {
+static lh_status open_duplication(void *instance, uint64_t seed, lh_model_setup *setup) {
     sequences *task = instance;
-    const int64_t held_out = lh_options_integer(options, "evaluate_sequences");
-    task->duplication = (lh_duplication){.word = lh_options_integer(options, "word"),
-                                         .alphabet = lh_options_integer(options, "alphabet")};
     task->train_seed = seed;
-    task->data_seed = (uint64_t)lh_options_integer(options, "data_seed");
     for (int split = 0; split < LH_SPLITS; ++split)
         task->documents.source[split] =
             (lh_document_source){.context = &task->source[split],
                                  .get = get_duplication,
-                                 .count = split == LH_TRAIN ? LH_WITHOUT_END : held_out};
+                                 .count = split == LH_TRAIN ? LH_WITHOUT_END : task->held_out};
     *setup = (lh_model_setup){.vocabulary = task->duplication.alphabet + 1};
     /* Of 0w0w the first 0w0 is given. */
-    return open_documents(task, options, lh_duplication_length(&task->duplication),
+    return open_documents(task, lh_duplication_length(&task->duplication),
                           task->duplication.word + 2);
 }
 
-static lh_status open_images(void *instance, const lh_options *options, uint64_t seed,
-                             lh_model_setup *setup) {
+static lh_status open_images(void *instance, uint64_t seed, lh_model_setup *setup) {
     sequences *task = instance;
-    const int64_t held_out = lh_options_integer(options, "evaluate_images");
-    const lh_images_spec spec = {
-        .name = lh_options_text(options, "name"),
-        .side = lh_options_integer(options, "side"),
-        .counts = {lh_options_integer(options, "images"), held_out, held_out},
-        .limits = {0, held_out, held_out},
-        .data_seed = (uint64_t)lh_options_integer(options, "data_seed")};
+    const lh_images_spec spec = {.name = task->name,
+                                 .side = task->side,
+                                 .counts = {task->count, task->held_out, task->held_out},
+                                 .limits = {0, task->held_out, task->held_out},
+                                 .data_seed = (uint64_t)task->data_seed};
     if (spec.side % 4 != 0)
         return lh_fail(LH_EOPTION, "imagenet64: side %lld is no multiple of 4",
                        (long long)spec.side);
@@ -113,7 +107,7 @@ static lh_status open_images(void *instance, const lh_options *options, uint64_t
                                  .get = get_image,
                                  .count = lh_images_count(task->images, (lh_split)split)};
     *setup = (lh_model_setup){.vocabulary = 256};
-    return open_documents(task, options, spec.side * spec.side * 3, 0);
+    return open_documents(task, spec.side * spec.side * 3, 0);
 }
 
 static void close_task(void *instance) {
@@ -132,7 +126,7 @@ static void describe_duplication(const void *instance, char *data, size_t capaci
     const sequences *task = instance;
     (void)snprintf(data, capacity, "duplication, words of %lld symbols 1 to %lld",
                    (long long)task->duplication.word, (long long)task->duplication.alphabet);
-    *digest = task->data_seed;
+    *digest = (uint64_t)task->data_seed;
 }
 
 static void describe_images(const void *instance, char *data, size_t capacity, uint64_t *digest) {
@@ -141,35 +135,40 @@ static void describe_images(const void *instance, char *data, size_t capacity, u
     *digest = lh_images_digest(task->images);
 }
 
-#define BATCH                                                                                      \
-    {                                                                                              \
-        "batch", LH_OPTION_INTEGER, "32", 1, (LH_CURSOR_WORDS - 2) / 2, NULL,                      \
-            "sequences of a batch (B)"                                                             \
-    }
+static const lh_option sequences_options[] = {LH_INTEGER("batch", sequences, documents.spec.rows,
+                                                         32, 1, (LH_CURSOR_WORDS - 2) / 2,
+                                                         "sequences of a batch (B)"),
+                                              {0}};
 
-static const lh_option duplication_options[] = {
-    BATCH,
-    {"word", LH_OPTION_INTEGER, "511", 1, 1e8, NULL,
-     "symbols of a word; a sequence is two zeros and the word twice"},
-    {"alphabet", LH_OPTION_INTEGER, "127", 1, 1e6, NULL, "symbols of a word are 1 to this"},
-    {"evaluate_sequences", LH_OPTION_INTEGER, "256", 1, 1e9, NULL,
-     "sequences of the validation and of the test split"},
-    {"data_seed", LH_OPTION_INTEGER, "1", 0, 1e15, NULL,
-     "what held-out sequences are drawn from; training draws fresh ones from the run's seed"},
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option duplication_rows[] = {
+    LH_INTEGER("word", sequences, duplication.word, 511, 1, 1e8,
+               "symbols of a word; a sequence is two zeros and the word twice"),
+    LH_INTEGER("alphabet", sequences, duplication.alphabet, 127, 1, 1e6,
+               "symbols of a word are 1 to this"),
+    LH_INTEGER("evaluate_sequences", sequences, held_out, 256, 1, 1e9,
+               "sequences of the validation and of the test split"),
+    LH_INTEGER(
+        "data_seed", sequences, data_seed, 1, 0, 1e15,
+        "what held-out sequences are drawn from; training draws fresh ones from the run's seed"),
+    {0}};
 
-static const lh_option imagenet64_options[] = {
-    BATCH,
-    {"name", LH_OPTION_TEXT, "imagenet64", 0, 0, NULL,
-     "a data folder with train/, valid/ and test/ of .npy files; without one the embedded "
-     "generator makes imagenet64"},
-    {"side", LH_OPTION_INTEGER, "64", 8, 256, NULL,
-     "pixels along a side; a sequence is side * side * 3 bytes"},
-    {"images", LH_OPTION_INTEGER, "10000", 1, 1e9, NULL, "generator: images to train on"},
-    {"evaluate_images", LH_OPTION_INTEGER, "512", 1, 1e9, NULL,
-     "images of the validation and of the test split, the first of them"},
-    {"data_seed", LH_OPTION_INTEGER, "1", 0, 1e15, NULL, "generator: seed of the images"},
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option imagenet64_rows[] = {
+    LH_TEXT("name", sequences, name, "imagenet64",
+            "a data folder with train/, valid/ and test/ of .npy files; without one the embedded "
+            "generator makes imagenet64"),
+    LH_INTEGER("side", sequences, side, 64, 8, 256,
+               "pixels along a side; a sequence is side * side * 3 bytes"),
+    LH_INTEGER("images", sequences, count, 10000, 1, 1e9, "generator: images to train on"),
+    LH_INTEGER("evaluate_images", sequences, held_out, 512, 1, 1e9,
+               "images of the validation and of the test split, the first of them"),
+    LH_INTEGER("data_seed", sequences, data_seed, 1, 0, 1e15, "generator: seed of the images"),
+    {0}};
+
+static const lh_option_table duplication_options[] = {
+    LH_OWN_TABLE(sequences), {duplication_rows, 0}, {0}};
+
+static const lh_option_table imagenet64_options[] = {
+    LH_OWN_TABLE(sequences), {imagenet64_rows, 0}, {0}};
 
 const lh_task_class lh_duplication_class = {.name = "duplication",
                                             .summary = "Write a word a second time",

@@ -16,27 +16,37 @@ typedef struct text {
     size_t used;
 } text;
 
-static void append(text *out, const char *part, const char *name, const char *value) {
+/* Adds the line "part.pair", where the pair is "name=value". */
+static void append(text *out, const char *part, const char *pair) {
     const size_t room = IDENTITY_BYTES - out->used;
-    const int written = snprintf(out->data + out->used, room, "%s.%s=%s\n", part, name, value);
+    const int written = snprintf(out->data + out->used, room, "%s.%s\n", part, pair);
     out->used =
         written < 0 || (size_t)written >= room ? IDENTITY_BYTES : out->used + (size_t)written;
 }
 
-static void append_number(text *out, const char *name, unsigned long long value) {
-    char digits[32];
-    snprintf(digits, sizeof digits, "%llu", value);
-    append(out, "run", name, digits);
+static void append_name(text *out, const char *name, const char *value) {
+    char pair[128];
+    snprintf(pair, sizeof pair, "%s=%s", name, value);
+    append(out, "run", pair);
 }
 
-static void append_options(text *out, const char *part, const lh_options *options,
-                           const lh_train_plan *plan) {
-    const lh_option *table = lh_options_table(options);
-    for (int i = 0; table[i].name != NULL; ++i) {
-        if (plan != NULL && !lh_train_option_is_identity(plan, table[i].name)) continue;
-        if (lh_option_is_silent(&table[i], lh_options_value(options, i))) continue;
-        append(out, part, table[i].name, lh_options_value(options, i));
+static void append_number(text *out, const char *name, unsigned long long value) {
+    char pair[64];
+    snprintf(pair, sizeof pair, "%s=%llu", name, value);
+    append(out, "run", pair);
+}
+
+static lh_status append_options(text *out, const char *part, const lh_options *options,
+                                const lh_train_plan *plan) {
+    for (int i = 0; i < lh_options_count(options); ++i) {
+        const lh_option *row = lh_options_row(options, i);
+        char *pair = NULL;
+        if (plan != NULL && !lh_train_option_is_identity(plan, row->name)) continue;
+        LH_TRY(lh_option_spell_pair(row, lh_options_value(options, i), &pair));
+        append(out, part, pair);
+        free(pair);
     }
+    return LH_OK;
 }
 
 static lh_status make_identity(lh_session *session, const lh_session_spec *spec) {
@@ -46,14 +56,14 @@ static lh_status make_identity(lh_session *session, const lh_session_spec *spec)
     char data[256];
     uint64_t digest = 0;
     spec->task->describe(session->task->instance, data, sizeof data, &digest);
-    append(&out, "run", "model", spec->model->name);
+    append_name(&out, "model", spec->model->name);
     append_number(&out, "model_version", (unsigned long long)spec->model->version);
-    append(&out, "run", "task", spec->task->name);
+    append_name(&out, "task", spec->task->name);
     append_number(&out, "data_digest", digest);
     append_number(&out, "seed", spec->seed);
-    append_options(&out, "model", session->model->options, NULL);
-    append_options(&out, "task", spec->task_options, NULL);
-    append_options(&out, "train", spec->train_options, &session->plan);
+    LH_TRY(append_options(&out, "model", session->model->options, NULL));
+    LH_TRY(append_options(&out, "task", session->task->options, NULL));
+    LH_TRY(append_options(&out, "train", session->train_options, &session->plan));
     if (out.used >= IDENTITY_BYTES)
         return lh_fail(LH_EOPTION, "session: the options' text is longer than %d bytes",
                        IDENTITY_BYTES);

@@ -8,9 +8,9 @@
 #include "harness/train/metrics.h"
 #include "harness/train/task.h"
 
-/* `steps`, `optimizer`, `rate`, `schedule`, `warmup`, `clip`, `evaluate_every`, `checkpoint_every`,
- * ... */
-extern const lh_option lh_train_options[];
+/* The training options: `steps`, `optimizer`, `rate`, `schedule`, `warmup`, `clip`,
+ * `evaluate_every`, `checkpoint_every`, ... */
+extern const lh_option_table lh_train_options[];
 
 /* Everything is borrowed during create; options are copied. */
 typedef struct lh_session_spec {

@@ -16,14 +16,8 @@ typedef struct simulation {
     int32_t *starts;
 } simulation;
 
-static lh_status open_task(void *instance, const lh_options *options, uint64_t seed,
-                           lh_model_setup *setup) {
+static lh_status open_task(void *instance, uint64_t seed, lh_model_setup *setup) {
     simulation *task = instance;
-    task->network.activation = lh_options_choice(options, "activation");
-    task->network.alpha = lh_options_real(options, "alpha");
-    task->network.norm = lh_options_real(options, "recurrent_norm");
-    task->rows = lh_options_integer(options, "segments");
-    task->length = lh_options_integer(options, "length");
     task->seed = seed;
     const int64_t steps = task->rows * task->length;
     const size_t bytes = (size_t)(steps * WIDTH) * sizeof *task->x;
@@ -111,31 +105,30 @@ static void describe(const void *instance, char *data, size_t capacity, uint64_t
     *digest = 1; /* of the rules: the seed is the run's own */
 }
 
-static const lh_option options[] = {
-    {"activation", LH_OPTION_CHOICE, "tanh", 0, 0, lh_simulated_activations,
-     "g: tanh, sigmoid or relu"},
-    {"alpha", LH_OPTION_REAL, "0.5", 0, 1, NULL, "share of what is not linear"},
-    {"recurrent_norm", LH_OPTION_REAL | LH_OPTION_LATE, "0.8", 0, 1, NULL,
-     "spectral norm of the true recurrent weights"},
-    {"segments", LH_OPTION_INTEGER, "100", 1, 65536, NULL, "segments of the sequence"},
-    {"length", LH_OPTION_INTEGER, "100", 2, 65536, NULL, "steps of a segment"},
-    {NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option simulation_options[] = {
+    LH_CHOICE("activation", simulation, network.activation, 0, lh_simulated_activations,
+              "g: tanh, sigmoid or relu"),
+    LH_REAL("alpha", simulation, network.alpha, 0.5, 0, 1, "share of what is not linear"),
+    LH_REAL("recurrent_norm", simulation, network.norm, 0.8, 0, 1,
+            "spectral norm of the true recurrent weights"),
+    LH_INTEGER("segments", simulation, rows, 100, 1, 65536, "segments of the sequence"),
+    LH_INTEGER("length", simulation, length, 100, 2, 65536, "steps of a segment"),
+    {0}};
 
-static const lh_task_class class = {.name = "simulated_network",
-                                    .summary = "Follow a recurrent network that is linear to a "
-                                               "degree",
-                                    .options = options,
-                                    .instance_size = sizeof(simulation),
-                                    .open = open_task,
-                                    .close = close_task,
-                                    .shape = get_shape,
-                                    .train_batch = train_batch,
-                                    .evaluate_begin = evaluate_begin,
-                                    .evaluate_batch = evaluate_batch,
-                                    .cursor_get = get_cursor,
-                                    .cursor_set = set_cursor,
-                                    .describe = describe};
+static const lh_option_table options[] = {LH_OWN_TABLE(simulation), {0}};
 
-const lh_task_class *lh_simulated_network_class(void) {
-    return &class;
-}
+const lh_task_class lh_simulated_network_class = {
+    .name = "simulated_network",
+    .summary = "Follow a recurrent network that is linear to a "
+               "degree",
+    .options = options,
+    .instance_size = sizeof(simulation),
+    .open = open_task,
+    .close = close_task,
+    .shape = get_shape,
+    .train_batch = train_batch,
+    .evaluate_begin = evaluate_begin,
+    .evaluate_batch = evaluate_batch,
+    .cursor_get = get_cursor,
+    .cursor_set = set_cursor,
+    .describe = describe};

@@ -8,6 +8,6 @@
 /* The class "simulated_network": vectors x_t in, y_t out. One long sequence is cut into segments,
  * the rows of every batch; all steps of a segment but the last are trained on, and the last is what
  * every split scores. The run's seed chooses the weights and the sequence. */
-const lh_task_class *lh_simulated_network_class(void);
+extern const lh_task_class lh_simulated_network_class;
 
 #endif

@@ -12,44 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const lh_task_class *random_walk(void) {
-    return &lh_random_walk_class;
-}
-
-static const lh_task_class *algorithm(void) {
-    return &lh_algorithm_class;
-}
-
-static const lh_task_class *duplication(void) {
-    return &lh_duplication_class;
-}
-
-static const lh_task_class *imagenet64(void) {
-    return &lh_imagenet64_class;
-}
-
-static const lh_task_class *defect(void) {
-    return &lh_defect_class;
-}
-
-/* The in-tree tasks; a class may have to compose its option table before it can be shown. */
-static const lh_task_class *(*const task_table[])(void) = {
-    lh_language_model_class,
-    random_walk,
-    algorithm,
-    duplication,
-    imagenet64,
-    lh_regular_language_class,
-    lh_simulated_network_class,
-    lh_forecasting_class,
-    lh_translation_class,
-    defect,
+static const lh_task_class *const task_table[] = {
+    &lh_language_model_class,    &lh_random_walk_class,
+    &lh_algorithm_class,         &lh_duplication_class,
+    &lh_imagenet64_class,        &lh_regular_language_class,
+    &lh_simulated_network_class, &lh_forecasting_class,
+    &lh_translation_class,       &lh_defect_class,
 };
 
 enum { TASKS = sizeof task_table / sizeof task_table[0] };
 
 const lh_task_class *lh_task_class_at(int index) {
-    return index >= 0 && index < TASKS ? task_table[index]() : NULL;
+    return index >= 0 && index < TASKS ? task_table[index] : NULL;
 }
 
 const lh_task_class *lh_task_class_find(const char *name) {
@@ -65,15 +39,22 @@ const lh_task_class *lh_task_class_find(const char *name) {
     return NULL;
 }
 
+static lh_status open_task(lh_task *task, const lh_options *options, uint64_t seed,
+                           lh_model_setup *setup) {
+    LH_TRY(lh_options_copy(options, &task->options));
+    task->instance = lh_allocate_zeroed(1, task->class->instance_size);
+    if (task->instance == NULL) return LH_EMEMORY;
+    lh_options_fill(task->options, task->instance);
+    return task->class->open(task->instance, seed, setup);
+}
+
 lh_status lh_task_create(const lh_task_class *class, const lh_options *options, uint64_t seed,
                          lh_model_setup *setup, lh_task **out) {
     *out = NULL;
     lh_task *task = lh_allocate_zeroed(1, sizeof *task);
     if (task == NULL) return LH_EMEMORY;
     task->class = class;
-    task->instance = lh_allocate_zeroed(1, class->instance_size);
-    lh_status status = task->instance != NULL ? LH_OK : LH_EMEMORY;
-    if (status == LH_OK) status = class->open(task->instance, options, seed, setup);
+    const lh_status status = open_task(task, options, seed, setup);
     if (status != LH_OK) {
         lh_note("task %s", class->name);
         lh_task_destroy(task);
@@ -87,5 +68,6 @@ void lh_task_destroy(lh_task *task) {
     if (task == NULL) return;
     if (task->instance != NULL) task->class->close(task->instance);
     free(task->instance);
+    lh_options_destroy(task->options);
     free(task);
 }

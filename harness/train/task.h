@@ -23,16 +23,15 @@ enum { LH_CURSOR_WORDS = 4096 };
 struct lh_session; /* session.h */
 
 typedef struct lh_task_class {
-    const char *name;    /* "language_model" */
-    const char *summary; /* one line */
-    const lh_option *options;
+    const char *name;               /* "language_model" */
+    const char *summary;            /* one line */
+    const lh_option_table *options; /* bound to places in the instance; the last one is {0} */
     /* Optional, NULL at the end: names of the kinds of strings that a split may have, as "bin0" and
      * "bin1" for short and longer ones. Each is scored by itself, too: accuracy_<group>. */
     const char *const *groups;
     size_t instance_size;
-    /* Opens the data and tells the model's sizes. */
-    lh_status (*open)(void *instance, const lh_options *options, uint64_t seed,
-                      lh_model_setup *setup);
+    /* Opens the data and tells the model's sizes. The instance is zeroed, but for its options. */
+    lh_status (*open)(void *instance, uint64_t seed, lh_model_setup *setup);
     void (*close)(void *instance);
     /* Rows and length of every training batch. */
     void (*shape)(const void *instance, int64_t *rows, int64_t *length);
@@ -62,10 +61,11 @@ const lh_task_class *lh_task_class_at(int index);
 /* A class with its data open. */
 typedef struct lh_task {
     const lh_task_class *class;
+    lh_options *options; /* owns the texts and lists in the instance */
     void *instance;
 } lh_task;
 
-/* Gives; destroy it. Borrows the options only during the call. */
+/* Gives; destroy it. Copies the options. */
 lh_status lh_task_create(const lh_task_class *class, const lh_options *options, uint64_t seed,
                          lh_model_setup *setup, lh_task **out);
 void lh_task_destroy(lh_task *task);

@@ -20,7 +20,7 @@ typedef struct tracking {
     lh_random_walk walk;
     lh_algorithm algorithm;
     int64_t rows, length, longest, counts[LH_SPLITS];
-    uint64_t data_seed;
+    int64_t data_seed;
     double chance; /* error of the best constant guess, in percent */
     stream train, pass;
     int32_t *tokens, *target, *starts; /* the batch */
@@ -30,7 +30,7 @@ typedef struct tracking {
 /* ---- episodes ---- */
 
 static void write_episode(const tracking *task, lh_split split, int64_t index, lh_episode *out) {
-    const lh_random_key key = {.seed = task->data_seed,
+    const lh_random_key key = {.seed = (uint64_t)task->data_seed,
                                .step = (uint64_t)index,
                                .stream = LH_STREAM_DATA,
                                .op = (uint32_t)split};
@@ -149,14 +149,8 @@ static lh_status measure_chance(tracking *task, int64_t vocabulary) {
     return status;
 }
 
-static lh_status open_all(tracking *task, const lh_options *options, int64_t vocabulary,
-                          lh_model_setup *setup) {
-    task->rows = lh_options_integer(options, "batch");
-    task->length = lh_options_integer(options, "segment");
-    task->data_seed = (uint64_t)lh_options_integer(options, "data_seed");
-    task->counts[LH_TRAIN] = lh_options_integer(options, "episodes");
-    task->counts[LH_VALID] = task->counts[LH_TEST] =
-        lh_options_integer(options, "evaluate_episodes");
+static lh_status open_all(tracking *task, int64_t vocabulary, lh_model_setup *setup) {
+    task->counts[LH_TEST] = task->counts[LH_VALID];
     const size_t positions = (size_t)(task->rows * task->length);
     task->tokens = lh_allocate(positions * sizeof *task->tokens);
     task->target = lh_allocate(positions * sizeof *task->target);
@@ -171,26 +165,19 @@ static lh_status open_all(tracking *task, const lh_options *options, int64_t voc
 }
 
 /* The task's own seed decides nothing: all runs of a row read the same data. */
-static lh_status open_walk(void *instance, const lh_options *options, uint64_t seed,
-                           lh_model_setup *setup) {
+static lh_status open_walk(void *instance, uint64_t seed, lh_model_setup *setup) {
     (void)seed;
     tracking *task = instance;
     task->walks = true;
-    task->walk = (lh_random_walk){.grid = lh_options_integer(options, "grid"),
-                                  .steps = lh_options_integer(options, "steps")};
     task->longest = lh_random_walk_longest(&task->walk);
-    return open_all(task, options, lh_random_walk_vocabulary(&task->walk), setup);
+    return open_all(task, lh_random_walk_vocabulary(&task->walk), setup);
 }
 
-static lh_status open_algorithm(void *instance, const lh_options *options, uint64_t seed,
-                                lh_model_setup *setup) {
+static lh_status open_algorithm(void *instance, uint64_t seed, lh_model_setup *setup) {
     (void)seed;
     tracking *task = instance;
-    task->algorithm = (lh_algorithm){.variables = lh_options_integer(options, "variables"),
-                                     .statements = lh_options_integer(options, "statements"),
-                                     .largest = lh_options_integer(options, "largest")};
     task->longest = lh_algorithm_longest(&task->algorithm);
-    return open_all(task, options, lh_algorithm_vocabulary(&task->algorithm), setup);
+    return open_all(task, lh_algorithm_vocabulary(&task->algorithm), setup);
 }
 
 static void close_task(void *instance) {
@@ -271,53 +258,39 @@ static void describe(const void *instance, char *data, size_t capacity, uint64_t
         (void)snprintf(data, capacity, "algorithm, %lld variables (constant guess errs %.1f %%)",
                        (long long)task->algorithm.variables, task->chance);
     }
-    *digest = task->data_seed;
+    *digest = (uint64_t)task->data_seed;
 }
 
 /* ---- classes ---- */
 
-#define SHARED_OPTIONS                                                                             \
-    {"segment", LH_OPTION_INTEGER, "64", 1, 1e9, NULL, "symbols of a segment"},                    \
-        {"batch",                                                                                  \
-         LH_OPTION_INTEGER,                                                                        \
-         "64",                                                                                     \
-         1,                                                                                        \
-         LH_CURSOR_WORDS / 2,                                                                      \
-         NULL,                                                                                     \
-         "streams read side by side (B)"},                                                         \
-        {"episodes",                                                                               \
-         LH_OPTION_INTEGER,                                                                        \
-         "10000",                                                                                  \
-         0,                                                                                        \
-         1e12,                                                                                     \
-         NULL,                                                                                     \
-         "training episodes, read again and again; 0: new ones without end"},                      \
-        {"evaluate_episodes",                                                                      \
-         LH_OPTION_INTEGER,                                                                        \
-         "1000",                                                                                   \
-         1,                                                                                        \
-         1e9,                                                                                      \
-         NULL,                                                                                     \
-         "episodes of the validation and of the test split"},                                      \
-    {                                                                                              \
-        "data_seed", LH_OPTION_INTEGER, "1", 0, 1e15, NULL, "what the episodes are drawn from"     \
-    }
+static const lh_option tracking_options[] = {
+    LH_INTEGER("segment", tracking, length, 64, 1, 1e9, "symbols of a segment"),
+    LH_INTEGER("batch", tracking, rows, 64, 1, LH_CURSOR_WORDS / 2,
+               "streams read side by side (B)"),
+    LH_INTEGER("episodes", tracking, counts[LH_TRAIN], 10000, 0, 1e12,
+               "training episodes, read again and again; 0: new ones without end"),
+    LH_INTEGER("evaluate_episodes", tracking, counts[LH_VALID], 1000, 1, 1e9,
+               "episodes of the validation and of the test split"),
+    LH_INTEGER("data_seed", tracking, data_seed, 1, 0, 1e15, "what the episodes are drawn from"),
+    {0}};
 
-#define SHARED_OPTIONS_END                                                                         \
-    { NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL }
+static const lh_option walk_rows[] = {
+    LH_INTEGER("grid", tracking, walk.grid, 8, 2, 64, "cells along a side of the grid"),
+    LH_INTEGER("steps", tracking, walk.steps, 400, 1, 1e6, "actions of an episode"),
+    {0}};
 
-static const lh_option walk_options[] = {
-    SHARED_OPTIONS,
-    {"grid", LH_OPTION_INTEGER, "8", 2, 64, NULL, "cells along a side of the grid"},
-    {"steps", LH_OPTION_INTEGER, "400", 1, 1e6, NULL, "actions of an episode"},
-    SHARED_OPTIONS_END};
+static const lh_option algorithm_rows[] = {
+    LH_INTEGER("variables", tracking, algorithm.variables, 3, 1, LH_ALGORITHM_VARIABLES,
+               "variables"),
+    LH_INTEGER("statements", tracking, algorithm.statements, 100, 1, 1e6,
+               "statements of a program"),
+    LH_INTEGER("largest", tracking, algorithm.largest, 10, 2, 1000, "values are 1 to this"),
+    {0}};
 
-static const lh_option algorithm_options[] = {
-    SHARED_OPTIONS,
-    {"variables", LH_OPTION_INTEGER, "3", 1, LH_ALGORITHM_VARIABLES, NULL, "variables"},
-    {"statements", LH_OPTION_INTEGER, "100", 1, 1e6, NULL, "statements of a program"},
-    {"largest", LH_OPTION_INTEGER, "10", 2, 1000, NULL, "values are 1 to this"},
-    SHARED_OPTIONS_END};
+static const lh_option_table walk_options[] = {LH_OWN_TABLE(tracking), {walk_rows, 0}, {0}};
+
+static const lh_option_table algorithm_options[] = {
+    LH_OWN_TABLE(tracking), {algorithm_rows, 0}, {0}};
 
 const lh_task_class lh_random_walk_class = {.name = "random_walk",
                                             .summary = "Tell where an agent on a grid stands",

@@ -1,4 +1,4 @@
-/* The training options' table (lh_train_options, session.h) and what is read from it. */
+/* What the training options (lh_train_options, session.h) are bound to. */
 #ifndef LH_TRAIN_TRAIN_OPTIONS_H
 #define LH_TRAIN_TRAIN_OPTIONS_H
 
@@ -10,7 +10,7 @@
 /* The largest log_every: so many losses may wait on the device. */
 enum { LH_LOG_LIMIT = 1024 };
 
-/* How a run goes, read once. */
+/* How a run goes. */
 typedef struct lh_train_plan {
     int64_t steps, log_every, evaluate_every, checkpoint_every;
     double checkpoint_seconds;
@@ -22,7 +22,7 @@ typedef struct lh_train_plan {
     lh_optimizer_spec optimizer;
 } lh_train_plan;
 
-/* Fails: LH_EOPTION when options do not go together. */
+/* Borrows the options, whose values `out` gets. Fails: LH_EOPTION when they do not go together. */
 lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out);
 
 /* Whether the option changes what is learned, so that a checkpoint must agree with it. */

@@ -5,7 +5,6 @@
 #include "harness/train/bleu.h"
 #include "harness/train/interrupt.h"
 #include "harness/train/length_plan.h"
-#include "harness/train/option_tables.h"
 #include "harness/train/translator.h"
 
 #include <stdio.h>
@@ -22,6 +21,7 @@ typedef struct buffers {
 } buffers;
 
 typedef struct translation {
+    lh_parallel_config data;
     lh_parallel *parallel;
     lh_length_plan *train, *pass;
     lh_split pass_split;
@@ -33,18 +33,19 @@ typedef struct translation {
     buffers train_buffers, pass_buffers;
 } translation;
 
-static const lh_option own_options[] = {
-    {"batch_tokens", LH_OPTION_INTEGER, "2048", 8, 1e9, NULL,
-     "tokens of a batch on either side, padding included; lengths are 8, 16, 32 ..."},
-    {"beam", LH_OPTION_INTEGER, "4", 0, 64, NULL,
-     "open translations of a sentence of the test split; 0: none is translated"},
-    {"length_penalty", LH_OPTION_REAL, "0.6", 0, 10, NULL,
-     "alpha: scores are divided by ((5 + length) / 6)^alpha"},
-    {"longer", LH_OPTION_INTEGER, "50", 1, 1e6, NULL,
-     "tokens that a translation may have beyond those of its source"},
-};
+static const lh_option translation_options[] = {
+    LH_INTEGER("batch_tokens", translation, batch_tokens, 2048, 8, 1e9,
+               "tokens of a batch on either side, padding included; lengths are 8, 16, 32 ..."),
+    LH_INTEGER("beam", translation, translator.beam, 4, 0, 64,
+               "open translations of a sentence of the test split; 0: none is translated"),
+    LH_REAL("length_penalty", translation, translator.length_penalty, 0.6, 0, 10,
+            "alpha: scores are divided by ((5 + length) / 6)^alpha"),
+    LH_INTEGER("longer", translation, translator.longer, 50, 1, 1e6,
+               "tokens that a translation may have beyond those of its source"),
+    {0}};
 
-enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0] };
+static const lh_option_table options[] = {
+    LH_OWN_TABLE(translation), LH_TABLE(translation, data, lh_parallel_config), {0}};
 
 /* ---- opening ---- */
 
@@ -91,28 +92,13 @@ static void order_epoch(translation *task) {
     lh_length_plan_shuffle(task->train, key);
 }
 
-static lh_status open_parallel(translation *task, const lh_options *options) {
-    lh_options *parallel = NULL;
-    LH_TRY(lh_options_create("translation", lh_parallel_options, &parallel));
-    lh_status status = lh_option_tables_copy(options, OWN_OPTIONS, lh_parallel_options, parallel);
-    if (status == LH_OK) status = lh_parallel_open(parallel, &task->parallel);
-    lh_options_destroy(parallel);
-    return status;
-}
-
-static lh_status open_task(void *instance, const lh_options *options, uint64_t seed,
-                           lh_model_setup *setup) {
+static lh_status open_task(void *instance, uint64_t seed, lh_model_setup *setup) {
     translation *task = instance;
-    LH_TRY(open_parallel(task, options));
+    LH_TRY(lh_parallel_open(&task->data, &task->parallel));
     const lh_tokenizer *tokenizer = lh_parallel_tokenizer(task->parallel);
     task->seed = seed;
     task->end = lh_tokenizer_end(tokenizer);
-    task->batch_tokens = lh_options_integer(options, "batch_tokens");
-    task->translator =
-        (lh_translator_spec){.beam = lh_options_integer(options, "beam"),
-                             .length_penalty = lh_options_real(options, "length_penalty"),
-                             .longer = lh_options_integer(options, "longer"),
-                             .end = task->end};
+    task->translator.end = task->end;
     LH_TRY(plan_batches(task, LH_TRAIN, &task->train));
     LH_TRY(open_buffers(task->train, &task->train_buffers));
     order_epoch(task);
@@ -334,21 +320,17 @@ static void describe(const void *instance, char *data, size_t capacity, uint64_t
     *digest = lh_parallel_digest(task->parallel);
 }
 
-const lh_task_class *lh_translation_class(void) {
-    static lh_option table[LH_OPTION_ROWS];
-    static lh_task_class class = {.name = "translation",
-                                  .summary = "Translate sentences",
-                                  .instance_size = sizeof(translation),
-                                  .open = open_task,
-                                  .close = close_task,
-                                  .shape = get_shape,
-                                  .train_batch = train_batch,
-                                  .evaluate_begin = evaluate_begin,
-                                  .evaluate_batch = evaluate_batch,
-                                  .cursor_get = get_cursor,
-                                  .cursor_set = set_cursor,
-                                  .score = score_split,
-                                  .describe = describe};
-    class.options = lh_option_tables_join(own_options, OWN_OPTIONS, lh_parallel_options, table);
-    return &class;
-}
+const lh_task_class lh_translation_class = {.name = "translation",
+                                            .summary = "Translate sentences",
+                                            .options = options,
+                                            .instance_size = sizeof(translation),
+                                            .open = open_task,
+                                            .close = close_task,
+                                            .shape = get_shape,
+                                            .train_batch = train_batch,
+                                            .evaluate_begin = evaluate_begin,
+                                            .evaluate_batch = evaluate_batch,
+                                            .cursor_get = get_cursor,
+                                            .cursor_set = set_cursor,
+                                            .score = score_split,
+                                            .describe = describe};

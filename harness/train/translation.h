@@ -5,6 +5,6 @@
 
 #include "harness/train/task.h"
 
-const lh_task_class *lh_translation_class(void);
+extern const lh_task_class lh_translation_class;
 
 #endif

@@ -4,6 +4,13 @@
 
 #include "models/layers/initial.h"
 
+const lh_option lh_positions_options[] = {
+    LH_LIST("positions", lh_positions, sizes, LH_INTEGERS(65536),
+            "longest sequence, or its axes for axial embeddings (128,512); empty: no positions"),
+    LH_LIST("position_widths", lh_positions, widths, LH_NO_INTEGERS,
+            "sizes of the axes' vectors, which are concatenated; empty: they are added"),
+    {0}};
+
 static int64_t capacity(const lh_positions *positions) {
     int64_t count = 1;
     for (int64_t a = 0; a < positions->axes; ++a)
@@ -11,9 +18,9 @@ static int64_t capacity(const lh_positions *positions) {
     return count;
 }
 
-static lh_status read_widths(const lh_options *options, int64_t width, lh_positions *positions) {
+static lh_status settle_widths(lh_positions *positions, int64_t width) {
     int64_t sum = 0;
-    const int given = lh_options_list(options, "position_widths", positions->width, LH_AXES);
+    const int given = lh_list_copy(&positions->widths, positions->width, LH_AXES);
     positions->sums = given == 0;
     for (int64_t a = 0; a < positions->axes && given == 0; ++a)
         positions->width[a] = width;
@@ -24,21 +31,21 @@ static lh_status read_widths(const lh_options *options, int64_t width, lh_positi
     }
     if (good && (given == 0 || sum == width)) return LH_OK;
     return lh_fail(LH_EOPTION,
-                   "option 'position_widths' (%s): one size for each of the %lld axes of "
-                   "'positions', %lld together",
-                   lh_options_text(options, "position_widths"), (long long)positions->axes,
-                   (long long)width);
+                   "option 'position_widths' has %d sizes, %lld together: give one for each of the "
+                   "%lld axes of 'positions', %lld together",
+                   given, (long long)sum, (long long)positions->axes, (long long)width);
 }
 
-lh_status lh_positions_read(const lh_options *options, int64_t width, lh_positions *positions) {
-    positions->axes = lh_options_list(options, "positions", positions->size, LH_AXES);
+lh_status lh_positions_settle(lh_positions *positions, int64_t width) {
+    positions->axes = lh_list_copy(&positions->sizes, positions->size, LH_AXES);
     bool good = positions->axes <= LH_AXES;
     for (int64_t a = 0; a < positions->axes && good; ++a)
         good = positions->size[a] >= 1 && capacity(positions) < (int64_t)1 << 31;
     if (!good)
-        return lh_fail(LH_EOPTION, "option 'positions' (%s): at most %d positive sizes",
-                       lh_options_text(options, "positions"), LH_AXES);
-    return read_widths(options, width, positions);
+        return lh_fail(LH_EOPTION,
+                       "option 'positions' has %lld sizes: give at most %d positive sizes",
+                       (long long)positions->axes, LH_AXES);
+    return settle_widths(positions, width);
 }
 
 void lh_positions_declare(lh_positions *positions, lh_declare *declare) {

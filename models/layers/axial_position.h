@@ -8,6 +8,7 @@
 enum { LH_AXES = 4 };
 
 typedef struct lh_positions {
+    lh_list sizes, widths; /* as the options say them */
     int64_t axes;
     int64_t size[LH_AXES];  /* positions along each axis */
     int64_t width[LH_AXES]; /* of its table's vectors */
@@ -15,22 +16,12 @@ typedef struct lh_positions {
     int table[LH_AXES];     /* parameters */
 } lh_positions;
 
-#define LH_POSITION_OPTIONS                                                                        \
-    {"positions",                                                                                  \
-     LH_OPTION_LIST,                                                                               \
-     "65536",                                                                                      \
-     0,                                                                                            \
-     0,                                                                                            \
-     NULL,                                                                                         \
-     "longest sequence, or its axes for axial embeddings (128+512); empty: no positions"},         \
-    {                                                                                              \
-        "position_widths", LH_OPTION_LIST, "", 0, 0, NULL,                                         \
-            "sizes of the axes' vectors, which are concatenated; empty: they are added"            \
-    }
+/* positions, position_widths. */
+extern const lh_option lh_positions_options[];
 
-/* Reads the rows of LH_POSITION_OPTIONS for embeddings of `width`. Fails: LH_EOPTION when sizes are
- * not positive or the widths do not make up `width`. */
-lh_status lh_positions_read(const lh_options *options, int64_t width, lh_positions *positions);
+/* Lays them out for embeddings of `width`. Fails: LH_EOPTION when sizes are not positive or the
+ * widths do not make up `width`. */
+lh_status lh_positions_settle(lh_positions *positions, int64_t width);
 
 /* One table starts from sines and cosines, those of axes from a standard normal distribution. */
 void lh_positions_declare(lh_positions *positions, lh_declare *declare);

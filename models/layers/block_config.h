@@ -45,54 +45,13 @@ typedef struct lh_block_config {
     lh_recurrence_config recurrence_encoding; /* of the layers without recurrent states */
 } lh_block_config;
 
-/* Rows for the option table of a class; followed by its own rows and LH_BLOCK_OPTIONS_END. */
-#define LH_BLOCK_OPTIONS                                                                           \
-    {"layers", LH_OPTION_INTEGER, "12", 1, LH_BLOCK_LAYERS, NULL, "number of layers"},             \
-        {"width", LH_OPTION_INTEGER, "1024", 1, 65536, NULL, "embedding size D"},                  \
-        {"heads", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "attention heads H"},                     \
-        {"head_width", LH_OPTION_INTEGER, "0", 0, 4096, NULL, "size of a head; 0: width / heads"}, \
-        {"hidden",                                                                                 \
-         LH_OPTION_INTEGER,                                                                        \
-         "0",                                                                                      \
-         0,                                                                                        \
-         1048576,                                                                                  \
-         NULL,                                                                                     \
-         "hidden size of the feed-forward network; 0: 4 * width"},                                 \
-        {"window", LH_OPTION_INTEGER, "512", 1, 1048576, NULL, "window W in tokens"},              \
-        {"dropout", LH_OPTION_REAL, "0.05", 0, 0.99, NULL, "dropout rate in training"},            \
-        {"normalize",                                                                              \
-         LH_OPTION_FLAG,                                                                           \
-         "true",                                                                                   \
-         0,                                                                                        \
-         0,                                                                                        \
-         NULL,                                                                                     \
-         "unit-length queries and keys with a learned scale per head"},                            \
-        {"position_bias", LH_OPTION_FLAG, "true", 0, 0, NULL, "T5 relative position bias"},        \
-        {"see_self",                                                                               \
-         LH_OPTION_FLAG,                                                                           \
-         "false",                                                                                  \
-         0,                                                                                        \
-         0,                                                                                        \
-         NULL,                                                                                     \
-         "let a token attend to itself (the released code does not)"},                             \
-        {"logit_divisor",                                                                          \
-         LH_OPTION_CHOICE,                                                                         \
-         "sqrt_vocabulary",                                                                        \
-         0,                                                                                        \
-         0,                                                                                        \
-         lh_logit_divisors,                                                                        \
-         "what the tied head's logits are divided by"},                                            \
-        LH_RECURRENCE_OPTIONS
+/* layers, width, heads, head_width, hidden, window, dropout, normalize, position_bias, see_self,
+ * logit_divisor. */
+extern const lh_option lh_block_config_options[];
 
-#define LH_BLOCK_OPTIONS_END                                                                       \
-    { NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL }
-
-extern const char *const lh_logit_divisors[];
-
-/* Reads the rows of LH_BLOCK_OPTIONS; no recurrent layer, no memory. Fails: LH_EOPTION when heads
- * do not divide width and head_width is not given. */
-lh_status lh_block_config_read(const lh_options *options, const lh_model_setup *setup,
-                               lh_block_config *config);
+/* Completes what the options leave open; no recurrent layer, no memory. Fails: LH_EOPTION when
+ * heads do not divide width and head_width is not given, or the task has no tokens. */
+lh_status lh_block_config_settle(lh_block_config *config, const lh_model_setup *setup);
 
 static inline int64_t lh_block_inner(const lh_block_config *config) {
     return config->heads * config->head_width;

@@ -10,19 +10,26 @@ static const double epsilon = 1e-5;
 
 /* ---- options and parameters ---- */
 
-lh_status lh_core_config_read(const lh_options *options, const lh_model_setup *setup,
-                              lh_core_config *config) {
-    *config = (lh_core_config){
-        .vocabulary = setup->vocabulary,
-        .width = lh_options_integer(options, "width"),
-        .heads = lh_options_integer(options, "heads"),
-        .head_width = lh_options_integer(options, "head_width"),
-        .hidden = lh_options_integer(options, "hidden"),
-        .dropout = lh_options_real(options, "dropout"),
-    };
+const lh_option lh_core_layers_options[] = {
+    LH_INTEGER("layers", lh_core_config, layers, 8, 1, LH_CORE_LAYERS, "layers of the core (L)"),
+    {0}};
+
+const lh_option lh_core_config_options[] = {
+    LH_INTEGER("width", lh_core_config, width, 1024, 1, 65536, "embedding size D"),
+    LH_INTEGER("heads", lh_core_config, heads, 8, 1, 1024, "attention heads"),
+    LH_INTEGER("head_width", lh_core_config, head_width, 0, 0, 4096,
+               "size of a head; 0: width / heads"),
+    LH_INTEGER("hidden", lh_core_config, hidden, 0, 0, 1048576,
+               "hidden size of the feed-forward network; 0: 4 * width"),
+    LH_REAL("dropout", lh_core_config, dropout, 0, 0, 0.99,
+            "dropout rate of attention and feed-forward network in training"),
+    {0}};
+
+lh_status lh_core_config_settle(lh_core_config *config, const lh_model_setup *setup) {
+    config->vocabulary = setup->vocabulary;
     if (config->hidden == 0) config->hidden = 4 * config->width;
     LH_TRY(lh_require_tokens(setup));
-    LH_TRY(lh_recurrence_config_read(options, config->heads, &config->recurrence_encoding));
+    LH_TRY(lh_recurrence_config_settle(&config->recurrence_encoding, config->heads));
     return lh_settle_head_width(config->width, config->heads, &config->head_width);
 }
 

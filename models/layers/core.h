@@ -31,37 +31,13 @@ typedef struct lh_core {
     lh_core_layer layer[LH_CORE_LAYERS];
 } lh_core;
 
-/* Rows for the option table of a class: the number of layers, where it is free, and the rest. */
-#define LH_CORE_LAYERS_OPTION                                                                      \
-    { "layers", LH_OPTION_INTEGER, "8", 1, LH_CORE_LAYERS, NULL, "layers of the core (L)" }
+/* width, heads, head_width, hidden, dropout; and, of models where it is free, layers. */
+extern const lh_option lh_core_config_options[], lh_core_layers_options[];
 
-#define LH_CORE_OPTIONS                                                                            \
-    {"width", LH_OPTION_INTEGER, "1024", 1, 65536, NULL, "embedding size D"},                      \
-        {"heads", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "attention heads"},                       \
-        {"head_width", LH_OPTION_INTEGER, "0", 0, 4096, NULL, "size of a head; 0: width / heads"}, \
-        {"hidden",                                                                                 \
-         LH_OPTION_INTEGER,                                                                        \
-         "0",                                                                                      \
-         0,                                                                                        \
-         1048576,                                                                                  \
-         NULL,                                                                                     \
-         "hidden size of the feed-forward network; 0: 4 * width"},                                 \
-        {"dropout",                                                                                \
-         LH_OPTION_REAL,                                                                           \
-         "0",                                                                                      \
-         0,                                                                                        \
-         0.99,                                                                                     \
-         NULL,                                                                                     \
-         "dropout rate of attention and feed-forward network in training"},                        \
-        LH_RECURRENCE_OPTIONS
-
-#define LH_CORE_OPTIONS_END                                                                        \
-    { NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL }
-
-/* Reads the rows of LH_CORE_OPTIONS; layers and positions are the model's to set. Fails: LH_EOPTION
- * when heads do not divide width and head_width is not given, or the task has no tokens. */
-lh_status lh_core_config_read(const lh_options *options, const lh_model_setup *setup,
-                              lh_core_config *config);
+/* Completes what the options leave open; layers and positions are the model's to set. Fails:
+ * LH_EOPTION when heads do not divide width and head_width is not given, or the task has no tokens.
+ */
+lh_status lh_core_config_settle(lh_core_config *config, const lh_model_setup *setup);
 
 /* Declares everything from core->config. */
 void lh_core_declare(lh_core *core, lh_declare *declare);

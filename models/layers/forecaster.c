@@ -6,6 +6,21 @@
 
 /* ---- declaring ---- */
 
+const lh_option lh_forecaster_options[] = {
+    LH_INTEGER("layers", lh_forecaster, layers, 2, 1, LH_FORECASTER_LAYERS,
+               "layers of the encoder"),
+    LH_INTEGER("decoder_layers", lh_forecaster, decoder_layers, 1, 1, LH_FORECASTER_LAYERS,
+               "layers of the decoder"),
+    LH_INTEGER("width", lh_forecaster, width, 512, 1, 65536, "size of hidden states (d_model)"),
+    LH_INTEGER("heads", lh_forecaster, heads, 8, 1, 1024, "attention heads"),
+    LH_INTEGER("hidden", lh_forecaster, hidden, 0, 0, 1048576,
+               "hidden size of the feed-forward network (d_ff); 0: 4 * width"),
+    LH_REAL("dropout", lh_forecaster, dropout, 0.05, 0, 0.99,
+            "dropout rate of embeddings, attention and residual branches in training"),
+    LH_FLAG("sinusoids", lh_forecaster, sinusoids, true,
+            "add absolute sinusoidal positions to the embeddings"),
+    {0}};
+
 static void declare_attention(lh_series_attention *layer, const char *prefix, const char *part,
                               lh_declare *declare) {
     char name[80];
@@ -76,38 +91,31 @@ static void declare_decoder(lh_forecaster *model, const lh_series_attention *sel
     model->decoder_norm = declare_norm(model, "decoder", "norm", declare);
 }
 
-static lh_status read_sizes(lh_forecaster *model, const lh_options *options,
-                            lh_series_attention *self) {
-    model->width = lh_options_integer(options, "width");
-    model->hidden = lh_options_integer(options, "hidden");
-    model->layers = lh_options_integer(options, "layers");
-    model->decoder_layers = lh_options_integer(options, "decoder_layers");
-    model->dropout = lh_options_real(options, "dropout");
+static lh_status settle_sizes(lh_forecaster *model, lh_series_attention *self) {
     if (model->hidden == 0) model->hidden = 4 * model->width;
+    LH_TRY(lh_recurrence_config_settle(&model->recurrence, model->heads));
     self->width = model->width;
-    self->heads = lh_options_integer(options, "heads");
+    self->heads = model->heads;
     self->dropout = model->dropout;
     self->head_width = 0;
-    LH_TRY(lh_settle_head_width(self->width, self->heads, &self->head_width));
-    return lh_recurrence_config_read(options, self->heads, &self->recurrence_config);
+    self->recurrence_config = model->recurrence;
+    return lh_settle_head_width(self->width, self->heads, &self->head_width);
 }
 
-lh_status lh_forecaster_declare(lh_forecaster *model, const lh_options *options,
-                                const lh_model_setup *setup, lh_series_attention self, bool mixes,
-                                lh_declare *declare) {
+lh_status lh_forecaster_declare(lh_forecaster *model, const lh_model_setup *setup,
+                                lh_series_attention self, bool mixes, lh_declare *declare) {
     lh_series_attention masked;
     LH_TRY(lh_require_series(setup));
-    LH_TRY(read_sizes(model, options, &self));
+    LH_TRY(settle_sizes(model, &self));
     if (model->distils && self.recurrence_config.heads > 0)
         return lh_fail(LH_EOPTION,
                        "distil halves the steps of the encoder, which recurrence encoding "
                        "counts lags in: give up one of distil and rsa_kinds");
     model->setup = *setup;
-    model->encoder_embedding =
-        (lh_series_embedding){.channels = setup->output_features,
-                              .width = model->width,
-                              .dropout = model->dropout,
-                              .sinusoids = lh_options_flag(options, "sinusoids")};
+    model->encoder_embedding = (lh_series_embedding){.channels = setup->output_features,
+                                                     .width = model->width,
+                                                     .dropout = model->dropout,
+                                                     .sinusoids = model->sinusoids};
     model->decoder_embedding = model->encoder_embedding;
     masked = self;
     masked.mix = mixes;

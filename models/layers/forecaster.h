@@ -20,8 +20,10 @@ typedef struct lh_forecaster_layer {
 
 typedef struct lh_forecaster {
     lh_model_setup setup;
-    int64_t width, hidden, layers, decoder_layers;
+    int64_t width, heads, hidden, layers, decoder_layers;
     double dropout;
+    bool sinusoids;                                     /* absolute positions */
+    lh_recurrence_config recurrence;                    /* of all attentions */
     bool distils;                                       /* set before declaring */
     lh_distilling distilling[LH_FORECASTER_LAYERS - 1]; /* behind each encoder layer but the last */
     lh_series_embedding encoder_embedding, decoder_embedding;
@@ -30,38 +32,14 @@ typedef struct lh_forecaster {
     lh_dense projection;
 } lh_forecaster;
 
-/* Rows for the option table of a class. */
-#define LH_FORECASTER_OPTIONS                                                                      \
-    {"layers", LH_OPTION_INTEGER, "2", 1, LH_FORECASTER_LAYERS, NULL, "layers of the encoder"},    \
-        {"decoder_layers",       LH_OPTION_INTEGER, "1", 1, LH_FORECASTER_LAYERS, NULL,            \
-         "layers of the decoder"},                                                                 \
-        {"width", LH_OPTION_INTEGER, "512", 1, 65536, NULL, "size of hidden states (d_model)"},    \
-        {"heads", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "attention heads"},                       \
-        {"hidden",                                                                                 \
-         LH_OPTION_INTEGER,                                                                        \
-         "0",                                                                                      \
-         0,                                                                                        \
-         1048576,                                                                                  \
-         NULL,                                                                                     \
-         "hidden size of the feed-forward network (d_ff); 0: 4 * width"},                          \
-        {"dropout",                                                                                \
-         LH_OPTION_REAL,                                                                           \
-         "0.05",                                                                                   \
-         0,                                                                                        \
-         0.99,                                                                                     \
-         NULL,                                                                                     \
-         "dropout rate of embeddings, attention and residual branches in training"},               \
-        LH_RECURRENCE_OPTIONS, {                                                                   \
-        "sinusoids", LH_OPTION_FLAG, "true", 0, 0, NULL,                                           \
-            "add absolute sinusoidal positions to the embeddings"                                  \
-    }
+/* layers, decoder_layers, width, heads, hidden, dropout, sinusoids. */
+extern const lh_option lh_forecaster_options[];
 
-/* Reads the rows of LH_FORECASTER_OPTIONS and declares all; self-attentions are like `self`, but
+/* Completes what the options leave open and declares all; self-attentions are like `self`, but
  * for their sizes, and in the decoder masked and, where `mixes`, mixed. Fails: LH_EOPTION when
  * heads do not divide width, or the task is no forecasting. */
-lh_status lh_forecaster_declare(lh_forecaster *model, const lh_options *options,
-                                const lh_model_setup *setup, lh_series_attention self, bool mixes,
-                                lh_declare *declare);
+lh_status lh_forecaster_declare(lh_forecaster *model, const lh_model_setup *setup,
+                                lh_series_attention self, bool mixes, lh_declare *declare);
 
 /* The predictions, [rows][pred_len][channels]. */
 lh_status lh_forecaster_forward(const lh_forecaster *model, lh_pass *pass, lh_output *out);

@@ -9,18 +9,20 @@ static const double epsilon = 1e-5;
 
 /* ---- options and parameters ---- */
 
-lh_status lh_gpt2_config_read(const lh_options *options, const lh_model_setup *setup,
-                              lh_gpt2_config *config) {
-    *config = (lh_gpt2_config){
-        .vocabulary = setup->vocabulary,
-        .layers = lh_options_integer(options, "layers"),
-        .width = lh_options_integer(options, "width"),
-        .heads = lh_options_integer(options, "heads"),
-        .context = lh_options_integer(options, "context"),
-        .dropout = lh_options_real(options, "dropout"),
-    };
+const lh_option lh_gpt2_config_options[] = {
+    LH_INTEGER("layers", lh_gpt2_config, layers, 12, 1, LH_GPT2_LAYERS, "blocks (L)"),
+    LH_INTEGER("width", lh_gpt2_config, width, 768, 1, 65536, "embedding size (k)"),
+    LH_INTEGER("heads", lh_gpt2_config, heads, 12, 1, 1024, "attention heads"),
+    LH_INTEGER("context", lh_gpt2_config, context, 1024, 1, 1048576,
+               "learned positions: the longest window"),
+    LH_REAL("dropout", lh_gpt2_config, dropout, 0.1, 0, 0.99,
+            "dropout rate of embeddings, attention and residual branches in training"),
+    {0}};
+
+lh_status lh_gpt2_config_settle(lh_gpt2_config *config, const lh_model_setup *setup) {
+    config->vocabulary = setup->vocabulary;
     LH_TRY(lh_require_tokens(setup));
-    LH_TRY(lh_recurrence_config_read(options, config->heads, &config->recurrence_encoding));
+    LH_TRY(lh_recurrence_config_settle(&config->recurrence_encoding, config->heads));
     return lh_settle_head_width(config->width, config->heads, &config->head_width);
 }
 

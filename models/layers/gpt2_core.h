@@ -28,31 +28,12 @@ typedef struct lh_gpt2_core {
     lh_gpt2_layer layer[LH_GPT2_LAYERS];
 } lh_gpt2_core;
 
-/* Rows for the option table of a class. */
-#define LH_GPT2_OPTIONS                                                                            \
-    {"layers", LH_OPTION_INTEGER, "12", 1, LH_GPT2_LAYERS, NULL, "blocks (L)"},                    \
-        {"width", LH_OPTION_INTEGER, "768", 1, 65536, NULL, "embedding size (k)"},                 \
-        {"heads", LH_OPTION_INTEGER, "12", 1, 1024, NULL, "attention heads"},                      \
-        {"context",                                                                                \
-         LH_OPTION_INTEGER,                                                                        \
-         "1024",                                                                                   \
-         1,                                                                                        \
-         1048576,                                                                                  \
-         NULL,                                                                                     \
-         "learned positions: the longest window"},                                                 \
-        {"dropout",                                                                                \
-         LH_OPTION_REAL,                                                                           \
-         "0.1",                                                                                    \
-         0,                                                                                        \
-         0.99,                                                                                     \
-         NULL,                                                                                     \
-         "dropout rate of embeddings, attention and residual branches in training"},               \
-        LH_RECURRENCE_OPTIONS
+/* layers, width, heads, context, dropout. */
+extern const lh_option lh_gpt2_config_options[];
 
-/* Reads the rows of LH_GPT2_OPTIONS. Fails: LH_EOPTION when heads do not divide width, or the task
- * has no tokens. */
-lh_status lh_gpt2_config_read(const lh_options *options, const lh_model_setup *setup,
-                              lh_gpt2_config *config);
+/* Completes what the options leave open. Fails: LH_EOPTION when heads do not divide width, or the
+ * task has no tokens. */
+lh_status lh_gpt2_config_settle(lh_gpt2_config *config, const lh_model_setup *setup);
 
 /* Declares everything from core->config. */
 void lh_gpt2_declare(lh_gpt2_core *core, lh_declare *declare);

@@ -3,16 +3,31 @@
 #include <math.h>
 #include <stdio.h>
 
-const char *const lh_recurrence_sharings[] = {"pair", "frozen", "independent", NULL};
-const char *const lh_recurrence_spreads[] = {"even", "random", NULL};
+static const char *const sharings[] = {"pair", "frozen", "independent", NULL};
+static const char *const spreads[] = {"even", "random", NULL};
+
+const lh_option lh_recurrence_config_options[] = {
+    LH_LIST("rsa_kinds", lh_recurrence_config, kinds_given, LH_NO_INTEGERS,
+            "heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6)"),
+    LH_LIST("rsa_dilation", lh_recurrence_config, dilation_given, LH_NO_INTEGERS,
+            "dilation d of the k4 + k5 + k6 dilated heads; one number stands for all"),
+    LH_REAL("rsa_gate", lh_recurrence_config, gate, 0, -30, 30,
+            "initial gate mu of a layer: the REM weighs sigmoid(mu)"),
+    LH_INTEGER("rsa_cutoff", lh_recurrence_config, cutoff, 200, 0, 1e9,
+               "largest power K in a REM; 0: no limit"),
+    LH_CHOICE("rsa_sharing", lh_recurrence_config, sharing, LH_RECURRENCE_PAIR, sharings,
+              "nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own"),
+    LH_CHOICE("rsa_spread", lh_recurrence_config, spread, LH_RECURRENCE_EVEN, spreads,
+              "first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, or drawn"),
+    {0}};
 
 static const double quarter_pi = 0.78539816339744831;
 
 /* ---- options ---- */
 
-static lh_status read_dilations(const lh_options *options, lh_recurrence_config *config) {
+static lh_status settle_dilations(lh_recurrence_config *config) {
     const int64_t dilated = config->kinds[3] + config->kinds[4] + config->kinds[5];
-    const int count = lh_options_list(options, "rsa_dilation", config->dilation, LH_REM_HEADS);
+    const int count = lh_list_copy(&config->dilation_given, config->dilation, LH_REM_HEADS);
     if (count != dilated && !(count == 1 && dilated > 0)) {
         return lh_fail(LH_EOPTION,
                        "option 'rsa_dilation' has %d numbers for %lld dilated heads (give one for "
@@ -28,15 +43,9 @@ static lh_status read_dilations(const lh_options *options, lh_recurrence_config 
     return LH_OK;
 }
 
-lh_status lh_recurrence_config_read(const lh_options *options, int64_t heads,
-                                    lh_recurrence_config *config) {
-    *config = (lh_recurrence_config){
-        .gate = lh_options_real(options, "rsa_gate"),
-        .cutoff = lh_options_integer(options, "rsa_cutoff"),
-        .sharing = (lh_recurrence_sharing)lh_options_choice(options, "rsa_sharing"),
-        .spread = (lh_recurrence_spread)lh_options_choice(options, "rsa_spread")};
+lh_status lh_recurrence_config_settle(lh_recurrence_config *config, int64_t heads) {
     if (config->cutoff == 0) config->cutoff = LH_FAR;
-    const int count = lh_options_list(options, "rsa_kinds", config->kinds, LH_RECURRENCE_KINDS);
+    const int count = lh_list_copy(&config->kinds_given, config->kinds, LH_RECURRENCE_KINDS);
     if (count != 0 && count != LH_RECURRENCE_KINDS) {
         return lh_fail(LH_EOPTION,
                        "option 'rsa_kinds' has %d numbers, not 6 (regular, cosine, sine, then the "
@@ -56,7 +65,7 @@ lh_status lh_recurrence_config_read(const lh_options *options, int64_t heads,
                        "option 'rsa_kinds' asks for %lld heads with a REM, at most %lld of %lld",
                        (long long)config->heads, (long long)most, (long long)heads);
     }
-    return read_dilations(options, config);
+    return settle_dilations(config);
 }
 
 /* ---- parameters and their initial values ---- */

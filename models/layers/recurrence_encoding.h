@@ -2,9 +2,10 @@
  * Recurrence into Transformers", section 3).
  *
  * A model that has it
- *   - puts LH_RECURRENCE_OPTIONS into its option table: rsa_kinds = k1,...,k6 heads of each kind,
- *     rsa_dilation, rsa_gate, rsa_cutoff, rsa_sharing (in Lua: rsa = { kinds = {...}, ... });
- *   - reads them: lh_recurrence_config_read(options, heads, &config);
+ *   - lists LH_TABLE(instance, recurrence, lh_recurrence_config) among its tables: rsa_kinds =
+ *     k1,...,k6 heads of each kind, rsa_dilation, rsa_gate, rsa_cutoff, rsa_sharing, rsa_spread (in
+ *     Lua: rsa = { kinds = {...}, ... });
+ *   - completes what they say: lh_recurrence_config_settle(&model->recurrence, heads);
  *   - declares a layer: lh_recurrence_encoding_declare(&layer, &config, declare, "layers.0.x");
  *   - after lh_attend(tape, &attention, q):
  *       y = lh_recurrence_encoding_mix(&layer, pass, &attention, y);
@@ -34,57 +35,22 @@ typedef enum lh_recurrence_spread {
 } lh_recurrence_spread;
 
 typedef struct lh_recurrence_config {
-    int64_t kinds[LH_RECURRENCE_KINDS]; /* k1..k6: regular, cosine, sine; the same dilated */
-    int64_t dilation[LH_REM_HEADS];     /* of the dilated heads in that order */
-    int64_t heads;                      /* k1 + ... + k6; 0: no recurrence encoding */
-    double gate;                        /* initial mu */
-    int64_t cutoff;                     /* largest power K; LH_FAR: none */
+    lh_list kinds_given, dilation_given; /* as the options say them */
+    int64_t kinds[LH_RECURRENCE_KINDS];  /* k1..k6: regular, cosine, sine; the same dilated */
+    int64_t dilation[LH_REM_HEADS];      /* of the dilated heads in that order */
+    int64_t heads;                       /* k1 + ... + k6; 0: no recurrence encoding */
+    double gate;                         /* initial mu */
+    int64_t cutoff;                      /* largest power K; LH_FAR: none */
     lh_recurrence_sharing sharing;
     lh_recurrence_spread spread;
 } lh_recurrence_config;
 
-extern const char *const lh_recurrence_sharings[], *const lh_recurrence_spreads[];
+/* rsa_kinds, rsa_dilation, rsa_gate, rsa_cutoff, rsa_sharing, rsa_spread. */
+extern const lh_option lh_recurrence_config_options[];
 
-#define LH_RECURRENCE_OPTIONS                                                                      \
-    {"rsa_kinds",                                                                                  \
-     LH_OPTION_LIST | LH_OPTION_LATE,                                                              \
-     "",                                                                                           \
-     0,                                                                                            \
-     0,                                                                                            \
-     NULL,                                                                                         \
-     "heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6)"},           \
-        {"rsa_dilation",                                                                           \
-         LH_OPTION_LIST | LH_OPTION_LATE,                                                          \
-         "",                                                                                       \
-         0,                                                                                        \
-         0,                                                                                        \
-         NULL,                                                                                     \
-         "dilation d of the k4 + k5 + k6 dilated heads; one number stands for all"},               \
-        {"rsa_gate",                                                                               \
-         LH_OPTION_REAL | LH_OPTION_LATE,                                                          \
-         "0",                                                                                      \
-         -30,                                                                                      \
-         30,                                                                                       \
-         NULL,                                                                                     \
-         "initial gate mu of a layer: the REM weighs sigmoid(mu)"},                                \
-        {"rsa_cutoff", LH_OPTION_INTEGER | LH_OPTION_LATE,     "200", 0, 1e9,                      \
-         NULL,         "largest power K in a REM; 0: no limit"},                                   \
-        {"rsa_sharing",                                                                            \
-         LH_OPTION_CHOICE | LH_OPTION_LATE,                                                        \
-         "pair",                                                                                   \
-         0,                                                                                        \
-         0,                                                                                        \
-         lh_recurrence_sharings,                                                                   \
-         "nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own"},     \
-    {                                                                                              \
-        "rsa_spread", LH_OPTION_CHOICE | LH_OPTION_LATE, "even", 0, 0, lh_recurrence_spreads,      \
-            "first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, or drawn"            \
-    }
-
-/* Fails: LH_EOPTION when the kinds are not six, exceed `heads` or LH_REM_HEADS, or when the
- * dilations do not fit them. */
-lh_status lh_recurrence_config_read(const lh_options *options, int64_t heads,
-                                    lh_recurrence_config *config);
+/* Fills kinds, dilation and heads. Fails: LH_EOPTION when the kinds are not six, exceed `heads` or
+ * LH_REM_HEADS, or when the dilations do not fit them. */
+lh_status lh_recurrence_config_settle(lh_recurrence_config *config, int64_t heads);
 
 /* One attention's parameters: eta, nu and theta by head or pair, mu for the layer. */
 typedef struct lh_recurrence_encoding {

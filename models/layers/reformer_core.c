@@ -9,26 +9,46 @@
 
 static const double epsilon = 1e-6;
 
-const char *const lh_reformer_residuals[] = {"reversible", "two_streams", "plain", NULL};
+static const char *const residuals[] = {"reversible", "two_streams", "plain", NULL};
 
 static const char *const kinds[] = {"full",        "shared", "shared_plain", "lsh", "local",
                                     "dot_product", NULL};
 
 /* ---- options ---- */
 
-lh_status lh_reformer_config_read(const lh_options *options, const lh_model_setup *setup,
-                                  lh_reformer_config *config) {
-    *config = (lh_reformer_config){
-        .vocabulary = setup->vocabulary,
-        .layers = lh_options_integer(options, "layers"),
-        .width = lh_options_integer(options, "width"),
-        .heads = lh_options_integer(options, "heads"),
-        .head_width = lh_options_integer(options, "head_width"),
-        .hidden = lh_options_integer(options, "hidden"),
-        .residual = (lh_reformer_residual)lh_options_choice(options, "residual"),
-        .feed_forward_chunk = lh_options_integer(options, "feed_forward_chunk"),
-        .dropout = lh_options_real(options, "dropout"),
-    };
+const lh_option lh_reformer_config_options[] = {
+    LH_INTEGER("layers", lh_reformer_config, layers, 12, 1, LH_REFORMER_LAYERS,
+               "number of layers (n_l)"),
+    LH_INTEGER("width", lh_reformer_config, width, 1024, 1, 65536, "embedding size (d_model)"),
+    LH_INTEGER("heads", lh_reformer_config, heads, 8, 1, 1024, "attention heads (n_h)"),
+    LH_INTEGER("head_width", lh_reformer_config, head_width, 0, 0, 4096,
+               "size of a head (d_k); 0: width / heads"),
+    LH_INTEGER("hidden", lh_reformer_config, hidden, 0, 0, 1048576,
+               "hidden size of the feed-forward network (d_ff); 0: 4 * width"),
+    LH_CHOICE("residual", lh_reformer_config, residual, LH_RESIDUAL_REVERSIBLE, residuals,
+              "reversible, the same with activations kept, or plain residual connections"),
+    LH_INTEGER("feed_forward_chunk", lh_reformer_config, feed_forward_chunk, 0, 0, 1e9,
+               "tokens that pass through a feed-forward network at a time; 0: all"),
+    LH_REAL("dropout", lh_reformer_config, dropout, 0, 0, 0.99,
+            "dropout rate of embeddings and branches in training, one mask along the sequence"),
+    {0}};
+
+const lh_option lh_reformer_attention_options[] = {
+    LH_TEXT("attention", lh_reformer_config, attention, "lsh",
+            "of the layers, in turn: full, shared, shared_plain, lsh, local or dot_product, "
+            "separated by commas"),
+    LH_INTEGER("rounds", lh_reformer_config, lsh.rounds, 1, 1, 1024, "hash rounds (n_rounds)"),
+    LH_INTEGER("eval_rounds", lh_reformer_config, eval_rounds, 0, 0, 1024,
+               "hash rounds in evaluation; 0: as in training"),
+    LH_INTEGER("chunk", lh_reformer_config, lsh.chunk, 64, 1, 1e9, "sorted tokens of a chunk (m)"),
+    LH_LIST("buckets", lh_reformer_config, buckets, LH_NO_INTEGERS,
+            "hash buckets, or their even factors; empty: two a chunk"),
+    LH_INTEGER("local_chunk", lh_reformer_config, local_chunk, 64, 1, 1e9,
+               "tokens of a chunk of local layers"),
+    {0}};
+
+lh_status lh_reformer_config_settle(lh_reformer_config *config, const lh_model_setup *setup) {
+    config->vocabulary = setup->vocabulary;
     if (config->hidden == 0) config->hidden = 4 * config->width;
     LH_TRY(lh_require_tokens(setup));
     return lh_settle_head_width(config->width, config->heads, &config->head_width);
@@ -42,43 +62,40 @@ static lh_status read_kind(const char *name, lh_reformer_kind *kind) {
     const char *nearest = lh_nearest_name(name, kinds);
     return lh_fail(LH_EOPTION,
                    "option 'attention': there is no '%s' (did you mean '%s'? full, shared, "
-                   "shared_plain, lsh, local or dot_product, joined by +)",
+                   "shared_plain, lsh, local or dot_product, separated by commas)",
                    name, nearest != NULL ? nearest : "lsh");
 }
 
 /* The names in turn, over and over until every layer has one. */
-static lh_status read_kinds(const char *text, lh_reformer_config *config) {
-    const char *at = text;
+static lh_status settle_kinds(lh_reformer_config *config) {
+    const char *at = config->attention;
     for (int64_t i = 0; i < config->layers; ++i) {
         char name[32];
-        const size_t size = strcspn(at, "+, ");
+        const size_t size = strcspn(at, ",");
         (void)snprintf(name, sizeof name, "%.*s", (int)size, at);
         LH_TRY(read_kind(name, &config->kind[i]));
         at += size;
-        at = *at == '\0' ? text : at + strspn(at, "+, ");
+        at = *at == '\0' ? config->attention : at + 1;
     }
     return LH_OK;
 }
 
-static lh_status read_buckets(const lh_options *options, lh_lsh *lsh) {
-    lsh->factors = lh_options_list(options, "buckets", lsh->factor, LH_LSH_FACTORS);
+static lh_status settle_buckets(lh_reformer_config *config) {
+    lh_lsh *lsh = &config->lsh;
+    lsh->factors = lh_list_copy(&config->buckets, lsh->factor, LH_LSH_FACTORS);
     bool good = lsh->factors <= LH_LSH_FACTORS;
     for (int64_t f = 0; f < lsh->factors && good; ++f)
         good = lsh->factor[f] == 1 || (lsh->factor[f] >= 2 && lsh->factor[f] % 2 == 0);
     if (good) return LH_OK;
     return lh_fail(LH_EOPTION,
-                   "option 'buckets' (%s): at most %d even numbers (a bucket is a direction "
-                   "or its opposite), or 1",
-                   lh_options_text(options, "buckets"), LH_LSH_FACTORS);
+                   "option 'buckets' takes at most %d even numbers (a bucket is a direction or its "
+                   "opposite), or 1",
+                   LH_LSH_FACTORS);
 }
 
-lh_status lh_reformer_kinds_read(const lh_options *options, lh_reformer_config *config) {
-    config->lsh.rounds = lh_options_integer(options, "rounds");
-    config->lsh.chunk = lh_options_integer(options, "chunk");
-    config->eval_rounds = lh_options_integer(options, "eval_rounds");
-    config->local_chunk = lh_options_integer(options, "local_chunk");
-    LH_TRY(read_buckets(options, &config->lsh));
-    return read_kinds(lh_options_text(options, "attention"), config);
+lh_status lh_reformer_attention_settle(lh_reformer_config *config) {
+    LH_TRY(settle_buckets(config));
+    return settle_kinds(config);
 }
 
 /* ---- parameters ---- */

@@ -28,7 +28,9 @@ typedef enum lh_reformer_residual {
 
 typedef struct lh_reformer_config {
     int64_t vocabulary, layers, width, heads, head_width, hidden;
+    const char *attention; /* the kinds of the layers as the option says them */
     lh_reformer_kind kind[LH_REFORMER_LAYERS];
+    lh_list buckets; /* the factors in lsh as the option says them */
     lh_lsh lsh;
     int64_t eval_rounds; /* outside training; 0: as in training */
     int64_t local_chunk;
@@ -46,83 +48,17 @@ typedef struct lh_reformer_feed_forward {
     int gain, bias, in, in_bias, out, out_bias;
 } lh_reformer_feed_forward;
 
-/* Rows for the option table of a class. */
-#define LH_REFORMER_OPTIONS                                                                        \
-    {"layers", LH_OPTION_INTEGER, "12", 1, LH_REFORMER_LAYERS, NULL, "number of layers (n_l)"},    \
-        {"width", LH_OPTION_INTEGER, "1024", 1, 65536, NULL, "embedding size (d_model)"},          \
-        {"heads", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "attention heads (n_h)"},                 \
-        {"head_width",                                                                             \
-         LH_OPTION_INTEGER,                                                                        \
-         "0",                                                                                      \
-         0,                                                                                        \
-         4096,                                                                                     \
-         NULL,                                                                                     \
-         "size of a head (d_k); 0: width / heads"},                                                \
-        {"hidden",                                                                                 \
-         LH_OPTION_INTEGER,                                                                        \
-         "0",                                                                                      \
-         0,                                                                                        \
-         1048576,                                                                                  \
-         NULL,                                                                                     \
-         "hidden size of the feed-forward network (d_ff); 0: 4 * width"},                          \
-        {"residual",                                                                               \
-         LH_OPTION_CHOICE,                                                                         \
-         "reversible",                                                                             \
-         0,                                                                                        \
-         0,                                                                                        \
-         lh_reformer_residuals,                                                                    \
-         "reversible, the same with activations kept, or plain residual connections"},             \
-        {"feed_forward_chunk",                                                                     \
-         LH_OPTION_INTEGER,                                                                        \
-         "0",                                                                                      \
-         0,                                                                                        \
-         1e9,                                                                                      \
-         NULL,                                                                                     \
-         "tokens that pass through a feed-forward network at a time; 0: all"},                     \
-    {                                                                                              \
-        "dropout", LH_OPTION_REAL, "0", 0, 0.99, NULL,                                             \
-            "dropout rate of embeddings and branches in training, one mask along the sequence"     \
-    }
+/* layers, width, heads, head_width, hidden, residual, feed_forward_chunk, dropout; and, of models
+ * whose layers choose their attention, attention, rounds, eval_rounds, chunk, buckets, local_chunk.
+ */
+extern const lh_option lh_reformer_config_options[], lh_reformer_attention_options[];
 
-/* Rows for classes whose layers choose their attention. */
-#define LH_REFORMER_ATTENTION_OPTIONS                                                              \
-    {"attention",                                                                                  \
-     LH_OPTION_TEXT,                                                                               \
-     "lsh",                                                                                        \
-     0,                                                                                            \
-     0,                                                                                            \
-     NULL,                                                                                         \
-     "of the layers, in turn: full, shared, shared_plain, lsh, local or dot_product, joined by "   \
-     "+"},                                                                                         \
-        {"rounds", LH_OPTION_INTEGER, "1", 1, 1024, NULL, "hash rounds (n_rounds)"},               \
-        {"eval_rounds",                                                                            \
-         LH_OPTION_INTEGER,                                                                        \
-         "0",                                                                                      \
-         0,                                                                                        \
-         1024,                                                                                     \
-         NULL,                                                                                     \
-         "hash rounds in evaluation; 0: as in training"},                                          \
-        {"chunk", LH_OPTION_INTEGER, "64", 1, 1e9, NULL, "sorted tokens of a chunk (m)"},          \
-        {"buckets",                                                                                \
-         LH_OPTION_LIST,                                                                           \
-         "",                                                                                       \
-         0,                                                                                        \
-         0,                                                                                        \
-         NULL,                                                                                     \
-         "hash buckets, or their even factors; empty: two a chunk"},                               \
-    {                                                                                              \
-        "local_chunk", LH_OPTION_INTEGER, "64", 1, 1e9, NULL, "tokens of a chunk of local layers"  \
-    }
-
-extern const char *const lh_reformer_residuals[];
-
-/* Reads the rows of LH_REFORMER_OPTIONS. Fails: LH_EOPTION when heads do not divide width and
+/* Completes what the options leave open. Fails: LH_EOPTION when heads do not divide width and
  * head_width is not given, or the task has no tokens. */
-lh_status lh_reformer_config_read(const lh_options *options, const lh_model_setup *setup,
-                                  lh_reformer_config *config);
-/* Reads the rows of LH_REFORMER_ATTENTION_OPTIONS. Fails: LH_EOPTION for an unknown kind, with the
+lh_status lh_reformer_config_settle(lh_reformer_config *config, const lh_model_setup *setup);
+/* The same for the attention of the layers. Fails: LH_EOPTION for an unknown kind, with the
  * nearest, and for factors that are odd or too many. */
-lh_status lh_reformer_kinds_read(const lh_options *options, lh_reformer_config *config);
+lh_status lh_reformer_attention_settle(lh_reformer_config *config);
 
 /* ---- parameters; `prefix` ends with a point ---- */
 

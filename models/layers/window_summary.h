@@ -13,14 +13,13 @@ typedef struct lh_window_summary {
     lh_pooling pooling;
     int64_t embeddings; /* vectors that the next window gets */
     int64_t layers;     /* of the transformer: L of eq. 1 */
-    int64_t width, hidden;
-    int hidden_layers;
+    int64_t width, hidden, hidden_layers;
     int layer_weights; /* parameter [L]: alpha */
     int query;         /* parameter [width], with LH_POOL_ATTENTION */
     int weight[LH_SUMMARY_HIDDEN_LAYERS + 1], bias[LH_SUMMARY_HIDDEN_LAYERS + 1];
 } lh_window_summary;
 
-/* Declares everything but the first five fields, which are set. */
+/* Declares everything but the first six fields, which are set. */
 void lh_window_summary_declare(lh_window_summary *summary, lh_declare *declare);
 
 /* sum_l w_l h^l with w = softmax(alpha) (eq. 1). layers [L][...] -> [...]. */

@@ -11,9 +11,9 @@ local function peak(precision, batch)
   local task = ("grid=4 steps=24 batch=%d segment=32 evaluate_episodes=2"):format(batch)
   local train = "steps=1 warmup=1 optimizer=sgd precision=" .. precision
   local session <close> = core.session {
-    model = model, model_options = core.check("model", model, options),
-    task = "random_walk", task_options = core.check("task", "random_walk", task),
-    train_options = core.check("train", "train", train), seed = 1, device = "cuda",
+    model = core.options("model", model, options),
+    task = core.options("task", "random_walk", task),
+    train = core.options("train", "train", train), seed = 1, device = "cuda",
   }
   session:train()
   return session:info().peak_memory_bytes

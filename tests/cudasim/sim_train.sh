@@ -39,18 +39,18 @@ same brt "$tiny window=4 recurrence=fixed:skip recurrent_layers=1" optimizer=ada
 same brt "$tiny window=4 recurrence=lstm:dual recurrent_layers=1 feedback=true" optimizer=adamw
 same memorizing 'layers=2 width=8 heads=2 window=8 dropout=0 memory=12 top=3 memory_layer=1' optimizer=adafactor
 same transformer_xl "$tiny span=6" 'optimizer=sgd clip=0.1'
-same dai_xl "$tiny memory=6 rsa_kinds=1+0+0+0+0+1 rsa_dilation=2" optimizer=adam
+same dai_xl "$tiny memory=6 rsa_kinds=1,0,0,0,0,1 rsa_dilation=2" optimizer=adam
 same dai_xl "$tiny memory=6 recurrent_layer=1 states=3 block=4" optimizer=adam
 same staircase "$tiny forward_size=4 steps=2" optimizer=adam
 same cached_staircase "$tiny forward_size=2 step_size=6" optimizer=adam
 same feedback "$tiny span=5" optimizer=adam
-same transformer "$tiny positions=relative rsa_kinds=1+0+0+1+0+0 rsa_dilation=2" optimizer=adam
+same transformer "$tiny positions=relative rsa_kinds=1,0,0,1,0,0 rsa_dilation=2" optimizer=adam
 same rnn 'layers=2 width=6 hidden=8 activation=sigmoid' optimizer=adam
 # A token at the edge of a bucket may be hashed to another in bf16.
 # In bf16 a token may fall into another bucket.
 compare reformer "$tiny positions=16 chunk=4 rounds=2" optimizer=adam 2e-5 f32
 compare reformer "$tiny positions=16 chunk=4 rounds=2" optimizer=adam 0.02 bf16
-same reformer "$tiny positions=4+4 attention=shared+local local_chunk=3 feed_forward_chunk=3" optimizer=adam
+same reformer "$tiny positions=4,4 attention=shared,local local_chunk=3 feed_forward_chunk=3" optimizer=adam
 compare reformer "$tiny positions=16 attention=shared" 'optimizer=adam clip=1 swap_parameters=true' 2e-5 f32
 compare reformer "$tiny positions=16 attention=shared" 'optimizer=adam clip=1 swap_parameters=true' 0.02 bf16
 # A step captured as a graph computes what its kernels do one by one.
@@ -73,19 +73,19 @@ graphs brt "$tiny window=4 recurrence=fixed:skip recurrent_layers=1" 'optimizer=
 graphs memorizing 'layers=2 width=8 heads=2 window=8 dropout=0 memory=12 top=3 memory_layer=1' optimizer=adam
 
 task=(--task defect --task-options 'batch=2 source_length=24 functions=8 evaluate_functions=2')
-same t5 'layers=1 width=8 heads=2 hidden=8 dropout=0.1 rsa_kinds=1+0+0+1+0+0 rsa_dilation=3' optimizer=adamw
+same t5 'layers=1 width=8 heads=2 hidden=8 dropout=0.1 rsa_kinds=1,0,0,1,0,0 rsa_dilation=3' optimizer=adamw
 
 task=(--task forecasting --task-options
     'name=generate:seasonal series_rows=200 channels=3 seq_len=6 label_len=3 pred_len=2 batch=2 evaluate_windows=4')
 same informer "$tiny factor=1" optimizer=adam
-same logsparse "$tiny rsa_kinds=0+0+0+1+0+1 rsa_dilation=2" optimizer=adam
+same logsparse "$tiny rsa_kinds=0,0,0,1,0,1 rsa_dilation=2" optimizer=adam
 same series_xl "$tiny" optimizer=adam
-same rsa "layers=2 rsa_kinds=2+1+1+0+0+0" optimizer=adam
+same rsa "layers=2 rsa_kinds=2,1,1,0,0,0" optimizer=adam
 
 task=(--task translation --task-options 'pairs=20 evaluate_pairs=2 tokens=bytes batch_tokens=64 longer=4')
 same reformer_encoder_decoder 'layers=1 width=8 heads=2 hidden=12 dropout=0.1' optimizer=adam
 
 task=(--task regular_language --task-options 'language=tomita6 batch=2 longest=6 strings=8 evaluate_strings=4')
-same transformer "$tiny positions=none rsa_kinds=0+1+1+0+0+0" optimizer=adam
+same transformer "$tiny positions=none rsa_kinds=0,1,1,0,0,0" optimizer=adam
 
 finish

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/config.h"
 #include "tests/datasets/data_root.h"
 #include "tests/test.h"
 
@@ -11,9 +12,9 @@ enum { PATH = 512 };
 
 static lh_status open_corpus(const char *text, lh_corpus **out) {
     lh_options *options = NULL;
-    LH_TRY(lh_options_create("corpus", lh_corpus_options, &options));
-    lh_status status = lh_options_parse(options, text);
-    if (status == LH_OK) status = lh_corpus_open(options, out);
+    lh_corpus_config config;
+    lh_status status = parse_config(lh_corpus_config_options, text, &config, &options);
+    if (status == LH_OK) status = lh_corpus_open(&config, out);
     lh_options_destroy(options);
     return status;
 }

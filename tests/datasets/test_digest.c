@@ -13,6 +13,7 @@
 #include "datasets/sequences.h"
 #include "datasets/series.h"
 #include "tests/datasets/data_root.h"
+#include "tests/config.h"
 #include "tests/test.h"
 
 enum { PATH = 2 * DATA_ROOT_BYTES, LARGE = 4 << 20 };
@@ -33,16 +34,12 @@ static const char *path_of(const char *name) {
 
 /* ---- the content of every reader's files ---- */
 
-static lh_status parse(const lh_option *table, const char *text, lh_options **out) {
-    LH_TRY(lh_options_create("data", table, out));
-    return lh_options_parse(*out, text);
-}
-
 static lh_status digest_corpus(const char *text, uint64_t *digest) {
     lh_options *options = NULL;
     lh_corpus *corpus = NULL;
-    LH_TRY(parse(lh_corpus_options, text, &options));
-    const lh_status status = lh_corpus_open(options, &corpus);
+    lh_corpus_config config;
+    LH_TRY(parse_config(lh_corpus_config_options, text, &config, &options));
+    const lh_status status = lh_corpus_open(&config, &corpus);
     if (status == LH_OK) *digest = lh_corpus_digest(corpus);
     lh_corpus_destroy(corpus);
     lh_options_destroy(options);
@@ -52,8 +49,9 @@ static lh_status digest_corpus(const char *text, uint64_t *digest) {
 static lh_status digest_parallel(const char *text, uint64_t *digest) {
     lh_options *options = NULL;
     lh_parallel *parallel = NULL;
-    LH_TRY(parse(lh_parallel_options, text, &options));
-    const lh_status status = lh_parallel_open(options, &parallel);
+    lh_parallel_config config;
+    LH_TRY(parse_config(lh_parallel_config_options, text, &config, &options));
+    const lh_status status = lh_parallel_open(&config, &parallel);
     if (status == LH_OK) *digest = lh_parallel_digest(parallel);
     lh_parallel_destroy(parallel);
     lh_options_destroy(options);
@@ -63,8 +61,9 @@ static lh_status digest_parallel(const char *text, uint64_t *digest) {
 static lh_status digest_series(const char *text, uint64_t *digest) {
     lh_options *options = NULL;
     lh_series *series = NULL;
-    LH_TRY(parse(lh_series_options, text, &options));
-    const lh_status status = lh_series_open(options, &series);
+    lh_series_config config;
+    LH_TRY(parse_config(lh_series_config_options, text, &config, &options));
+    const lh_status status = lh_series_open(&config, &series);
     if (status == LH_OK) *digest = lh_series_digest(series);
     lh_series_destroy(series);
     lh_options_destroy(options);

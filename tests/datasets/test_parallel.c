@@ -1,13 +1,14 @@
 #include "datasets/parallel.h"
 
+#include "tests/config.h"
 #include "tests/datasets/data_root.h"
 #include "tests/test.h"
 
 static lh_status open_parallel(const char *text, lh_parallel **out) {
     lh_options *options = NULL;
-    LH_TRY(lh_options_create("translation", lh_parallel_options, &options));
-    lh_status status = lh_options_parse(options, text);
-    if (status == LH_OK) status = lh_parallel_open(options, out);
+    lh_parallel_config config;
+    lh_status status = parse_config(lh_parallel_config_options, text, &config, &options);
+    if (status == LH_OK) status = lh_parallel_open(&config, out);
     lh_options_destroy(options);
     return status;
 }

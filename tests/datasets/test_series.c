@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "tests/config.h"
 #include "tests/test.h"
 
 enum { PATH = 128 };
@@ -15,9 +16,9 @@ static const char *path_of(const char *name) {
 
 static lh_status open_series(const char *text, lh_series **out) {
     lh_options *options = NULL;
-    LH_TRY(lh_options_create("series", lh_series_options, &options));
-    lh_status status = lh_options_parse(options, text);
-    if (status == LH_OK) status = lh_series_open(options, out);
+    lh_series_config config;
+    lh_status status = parse_config(lh_series_config_options, text, &config, &options);
+    if (status == LH_OK) status = lh_series_open(&config, out);
     lh_options_destroy(options);
     return status;
 }

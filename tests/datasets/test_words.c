@@ -5,6 +5,7 @@
 #include "datasets/corpus.h"
 #include "datasets/words.h"
 #include "harness/engine/atomic_file.h"
+#include "tests/config.h"
 #include "tests/test.h"
 
 static const char text[] = " b a <unk> b\n\n c\ta b  d \n";
@@ -120,10 +121,12 @@ TEST(a_corpus_trains_its_own_words) {
     lh_options *options = NULL;
     lh_corpus *corpus = NULL;
     lh_document document;
-    REQUIRE_OK(lh_options_create("data", lh_corpus_options, &options));
-    REQUIRE_OK(lh_options_parse(options, "name=generate:books documents=3 document_bytes=2000 "
-                                         "tokens=words:train:90"));
-    REQUIRE_OK(lh_corpus_open(options, &corpus));
+    lh_corpus_config config;
+    REQUIRE_OK(parse_config(lh_corpus_config_options,
+                            "name=generate:books documents=3 document_bytes=2000 "
+                            "tokens=words:train:90",
+                            &config, &options));
+    REQUIRE_OK(lh_corpus_open(&config, &corpus));
     CHECK_EQ_INT(lh_tokenizer_vocabulary(lh_corpus_tokenizer(corpus)), 90);
     REQUIRE_OK(lh_corpus_document(corpus, LH_TRAIN, 0, &document));
     CHECK(document.count > 200 && document.count < document.bytes / 3);

@@ -9,12 +9,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static lh_status open_folder(const char *folder, lh_corpus **out) {
-    lh_options *options = NULL;
-    LH_TRY(lh_options_create("corpus", lh_corpus_options, &options));
-    lh_status status = lh_options_set(options, "name", folder);
-    if (status == LH_OK) status = lh_corpus_open(options, out);
-    lh_options_destroy(options);
-    return status;
+    lh_corpus_config config;
+    lh_options_standard(lh_corpus_config_options, &config);
+    config.name = folder;
+    return lh_corpus_open(&config, out);
 }
 
 static void read_all(lh_corpus *corpus) {

@@ -20,13 +20,11 @@ static void write_file(const char *folder, const char *name, const uint8_t *data
 }
 
 static lh_status open_folder(const char *folder, lh_parallel **out) {
-    lh_options *options = NULL;
-    LH_TRY(lh_options_create("translation", lh_parallel_options, &options));
-    lh_status status = lh_options_set(options, "name", folder);
-    if (status == LH_OK) status = lh_options_set(options, "tokens", "bytes");
-    if (status == LH_OK) status = lh_parallel_open(options, out);
-    lh_options_destroy(options);
-    return status;
+    lh_parallel_config config;
+    lh_options_standard(lh_parallel_config_options, &config);
+    config.name = folder;
+    config.tokens = "bytes";
+    return lh_parallel_open(&config, out);
 }
 
 static void check_pairs(const lh_parallel *parallel) {

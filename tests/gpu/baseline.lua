@@ -38,9 +38,9 @@ return function(tiny)
     local train = ("steps=%d warmup=1000 log_every=%d precision=%s"):format(steps, steps,
       setting.precision)
     return core.session {
-      model = model[1], model_options = core.check("model", model[1], options),
-      task = "language_model", task_options = core.check("task", "language_model", task),
-      train_options = core.check("train", "train", train), seed = 1, device = "cuda",
+      model = core.options("model", model[1], options),
+      task = core.options("task", "language_model", task),
+      train = core.options("train", "train", train), seed = 1, device = "cuda",
     }
   end
 

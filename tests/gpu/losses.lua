@@ -20,9 +20,9 @@ local function losses(model, device, precision)
   local train = ("steps=%d warmup=10 rate=%g optimizer=%s log_every=1 precision=%s"):format(steps,
     model[3] == "adafactor" and 0.3 or 0.003, model[3], precision)
   local session <close> = core.session {
-    model = model[1], model_options = core.check("model", model[1], model[2]),
-    task = "language_model", task_options = core.check("task", "language_model", task),
-    train_options = core.check("train", "train", train), seed = 1, device = device,
+    model = core.options("model", model[1], model[2]),
+    task = core.options("task", "language_model", task),
+    train = core.options("train", "train", train), seed = 1, device = device,
   }
   local list = {}
   session:train(nil, function(p) list[#list + 1] = p.loss_bits end)

@@ -69,7 +69,7 @@ print(table.concat(a.shape, " "), #a == #b and worst < 1e-3 and "equal" or "diff
 LUA
 succeeds "the same logits" "1 32 260	equal" \
     "$longhaul" lua "$scratch/compare.lua" "$scratch/whole.npy" "$scratch/parts.npy"
-encoded=("$longhaul" forward --model slide --options "$options rsa_kinds=1+0+0+1+0+0 rsa_dilation=3" --vocabulary 260
+encoded=("$longhaul" forward --model slide --options "$options rsa_kinds=1,0,0,1,0,0 rsa_dilation=3" --vocabulary 260
     --tokens "$scratch/tokens" --out "$scratch/logits.npy" --heads "$scratch/heads.npy")
 quietly 0 "forward shows what encodings add to heads" "${encoded[@]}"
 succeeds "of each layer and head, nothing before the dilation" "2 2 32	true	true" "$longhaul" lua <(cat <<LUA

@@ -18,9 +18,8 @@ for signal in INT TERM HUP USR1; do
     fails 130 "SIG$signal stops a training that can go on" "embedded generator (books)" stopped_by "$signal"
     succeeds "whose checkpoint is whole" "predicted_tokens" "$LONGHAUL_BIN" lua <(cat <<LUA
 local core = require "longhaul.core"
-local session <close> = core.session { model = "lstm", model_options = core.check("model", "lstm", "hidden=8 width=8"), task = "language_model",
-  task_options = core.check("task", "language_model", "name=generate:books documents=5 document_bytes=2000 segment=8 batch=1"),
-  train_options = core.check("train", "train", "steps=100000 warmup=1 checkpoint_every=50"), seed = 1, device = "cpu" }
+local session <close> = core.session { model = core.options("model", "lstm", "hidden=8 width=8"), task = core.options("task", "language_model", "name=generate:books documents=5 document_bytes=2000 segment=8 batch=1"),
+  train = core.options("train", "train", "steps=100000 warmup=1 checkpoint_every=50"), seed = 1, device = "cpu" }
 session:restore "$scratch/$signal.snapshot"
 print(session:info().step > 0 and "predicted_tokens" or "no step")
 LUA
@@ -49,7 +48,7 @@ if localedef -i de_DE -f UTF-8 "$scratch/de_DE.UTF-8" 2>/dev/null; then
         LOCPATH=$scratch "$LONGHAUL_BIN" lua <(cat <<'LUA'
 assert(os.setlocale "de_DE.UTF-8", "no such locale")
 local core = require "longhaul.core"
-local text = core.check("train", "train", { rate = 0.5, steps = 3 })
+local text = core.options("train", "train", { rate = 0.5, steps = 3 }):text()
 assert(text:find("rate=0.5", 1, true), text)
 assert(tonumber "0.25" == 0.25 and ("%.2f"):format(0.25) == "0.25", "comma")
 print "points"

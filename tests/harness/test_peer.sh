@@ -21,11 +21,10 @@ chmod +x "$scratch/python"
 cat >"$scratch/ask.lua" <<'LUA'
 local core, peer = require "longhaul.core", require "longhaul.peer"
 if ... then peer.run(..., "") end
-local session <close> = core.session { model = "slide",
-  model_options = core.check("model", "slide", "layers=1 width=16 heads=2 window=8 dropout=0"),
-  task = "language_model", task_options = core.check("task", "language_model",
+local session <close> = core.session { model = core.options("model", "slide", "layers=1 width=16 heads=2 window=8 dropout=0"),
+  task = core.options("task", "language_model",
     "name=generate:books documents=4 document_bytes=2000 segment=16 batch=2"),
-  train_options = core.check("train", "train", "steps=3 log_every=3"), seed = 1, device = "cpu" }
+  train = core.options("train", "train", "steps=3 log_every=3"), seed = 1, device = "cpu" }
 local values = peer.version() and peer.train(session, 3, "--warmup 1")
 print(peer.version(), values and ("%s %s %s %s"):format(values.loss_bits, #values.losses, values.losses[2],
   values.arguments))

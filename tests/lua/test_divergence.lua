@@ -121,7 +121,7 @@ end)
 -- Writes a weight file with one tensor of the model, whose numbers leave no room for sums; gives its path.
 local function broken_weights(model, sizes)
   local path = folder .. "/" .. model .. ".safetensors"
-  local parameter = core.describe(model, core.check("model", model, "layers=1 width=8 heads=2"), sizes, sizes.length)
+  local parameter = core.describe(core.options("model", model, "layers=1 width=8 heads=2"), sizes, sizes.length)
     .parameters[1]
   local shape = parameter.shape:gsub("x", ","):gsub("[^%d,]", "")
   local header = ('{"%s":{"dtype":"F32","shape":[%s],"data_offsets":[0,%d]}}'):format(parameter.name, shape,
@@ -132,8 +132,8 @@ local function broken_weights(model, sizes)
 end
 
 t.test("an evaluation that gives no number is a failure that says so", function()
-  local words = core.task_info("language_model", core.check("task", "language_model", "name=generate:books documents=2"))
-  local windows = core.task_info("forecasting", core.check("task", "forecasting",
+  local words = core.task_info(core.options("task", "language_model", "name=generate:books documents=2"))
+  local windows = core.task_info(core.options("task", "forecasting",
     "name=generate:seasonal series_rows=300 channels=2 seq_len=12 label_len=6 pred_len=4 batch=4"))
   for name, made in pairs {
     nan_words = { language, broken_weights("slide", words), "bits_per_token" },
@@ -158,8 +158,7 @@ t.test("a run that is resumed has the peak of its training", function()
   local row = plan.row
   do
     local session <close> = core.session {
-      model = row.model.name, model_options = row.model.text, task = row.task.name, task_options = row.task.text,
-      train_options = row.train.text, seed = plan.seed, device = "cpu",
+      model = row.model.options, task = row.task.options, train = row.train.options, seed = plan.seed, device = "cpu",
     }
     t.check(session:train(results:checkpoint(identity.of(plan).run_id)))
     t.check(core.exists(results:checkpoint(identity.of(plan).run_id)))

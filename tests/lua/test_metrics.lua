@@ -52,8 +52,7 @@ local examples = {
 -- What the evaluations of a task give on the splits.
 local function score(example)
   local session <close> = core.session {
-    model = example[1].name, model_options = example[1].text, task = example[2].name, task_options = example[2].text,
-    train_options = lh.train({ steps = 1 }).text, seed = 1, device = "cpu",
+    model = example[1].options, task = example[2].options, train = lh.train({ steps = 1 }).options, seed = 1, device = "cpu",
   }
   return session:evaluate "test", session:evaluate "valid"
 end
@@ -164,8 +163,7 @@ end)
 t.test("a session says what the registry takes from the model", function()
   local example, record = examples.language_model, {}
   local session <close> = core.session {
-    model = example[1].name, model_options = example[1].text, task = example[2].name, task_options = example[2].text,
-    train_options = lh.train({ steps = 1 }).text, seed = 1, device = "cpu",
+    model = example[1].options, task = example[2].options, train = lh.train({ steps = 1 }).options, seed = 1, device = "cpu",
   }
   metrics.fill_from(record, "model", session:info())
   for _, column in ipairs(metrics.all()) do

@@ -16,7 +16,7 @@ t.test("weights by lag", function()
 end)
 
 t.test("heads take their numbers from what the model says", function()
-  local options = { rsa_kinds = "1,0,0,1,1,1", rsa_dilation = "2,3,3" }
+  local options = { rsa_kinds = { 1, 0, 0, 1, 1, 1 }, rsa_dilation = { 2, 3, 3 } }
   local model = { option = function(_, name) return options[name] end }
   local probes = {
     layer_2_rsa_head_1_lambda = 0.5, layer_2_rsa_head_2_lambda = 0.25, layer_2_rsa_head_3_gamma = 0.5,

@@ -20,7 +20,7 @@ t.test("heads and dilations of every cell", function()
   for _, record in ipairs((csv.read "results/published/rsa_table5.csv")) do
     local name, model = option[record.metric], rows[record.model .. " " .. record.row]
     if name and model then
-      t.equal(numbers(model:option(name) or ""), numbers(misprint[record.value] or record.value))
+      t.equal(numbers(model:spelled(name) or ""), numbers(misprint[record.value] or record.value))
       seen[name] = seen[name] + 1
     end
   end

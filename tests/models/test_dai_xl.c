@@ -11,7 +11,7 @@
 
 #define BYTES   "layers=14"
 #define WORDS   "layers=16 width=410 heads=12 head_width=41 hidden=2100"
-#define ENCODED " rsa_kinds=0+0+0+0+2+2 rsa_dilation=3+6+9+12"
+#define ENCODED " rsa_kinds=0,0,0,0,2,2 rsa_dilation=3,6,9,12"
 
 static int64_t count_of(int64_t vocabulary, const char *text) {
     return count_parameters("dai_xl", text, (lh_model_setup){.vocabulary = vocabulary});
@@ -23,14 +23,14 @@ TEST(parameter_counts_of_table_7) {
         int64_t vocabulary, count;
     } rows[] = {
         {"Text8 | XL", BYTES, 27, 47789595},
-        {"Text8 | RSA-XL", BYTES " rsa_kinds=0+0+0+0+2+2 rsa_dilation=6+6+12+12", 27, 47789665},
+        {"Text8 | RSA-XL", BYTES " rsa_kinds=0,0,0,0,2,2 rsa_dilation=6,6,12,12", 27, 47789665},
         {"Enwik8 | XL", BYTES, 204, 47880396},
         {"Enwik8 | RSA-XL", BYTES ENCODED, 204, 47880466},
         {"Enwik8 | BRT", BYTES " recurrent_layer=-3", 204, 55555788},
         {"Enwik8 | RSA-BRT", BYTES " recurrent_layer=-3" ENCODED, 204, 55555853},
-        {"WikiText-103 | XL", WORDS " cutoffs=20000+40000+200000", 267735, 153797302},
+        {"WikiText-103 | XL", WORDS " cutoffs=20000,40000,200000", 267735, 153797302},
         {"WikiText-103 | RSA-XL",
-         WORDS " cutoffs=20000+40000+200000 rsa_kinds=0+0+0+2+2+2 rsa_dilation=12+24+12+24+12+24",
+         WORDS " cutoffs=20000,40000,200000 rsa_kinds=0,0,0,2,2,2 rsa_dilation=12,24,12,24,12,24",
          267735, 153797414},
         {"WikiText-103 | BRT", WORDS " recurrent_layer=-3 state_head_width=64", 267735, 159627039},
     };
@@ -57,7 +57,7 @@ TEST(first_values_are_the_released_ones) {
         {"layers.1.feed_forward.in.bias", 0, 0},
         {"layers.1.feed_forward.norm.gain", 1, 0.02},
     };
-    check_first_values("dai_xl", "layers=2 width=64 heads=4 cutoffs=4+7", expected,
+    check_first_values("dai_xl", "layers=2 width=64 heads=4 cutoffs=4,7", expected,
                        sizeof expected / sizeof *expected);
 }
 
@@ -65,11 +65,11 @@ TEST(options_that_do_not_fit_are_refused) {
     static const struct {
         const char *options, *message;
     } wrong[] = {{"layers=3 recurrent_layer=4", "3 layers"},
-                 {"cutoffs=5+5", "5 does not lie between 5"},
-                 {"cutoffs=4+11", "11 does not lie between 4"},
-                 {"cutoffs=1+2+3+4+5+6+7+8+9", "has 9 numbers, at most 8"},
+                 {"cutoffs=5,5", "5 does not lie between 5"},
+                 {"cutoffs=4,11", "11 does not lie between 4"},
+                 {"cutoffs=1,2,3,4,5,6,7,8,9", "has 9 numbers, at most 8"},
                  {"memory=0 same_length=true", "needs a memory"},
-                 {"rsa_kinds=1+0+0+0+0+0 rsa_matrix=learned", "needs option 'segment'"}};
+                 {"rsa_kinds=1,0,0,0,0,0 rsa_matrix=learned", "needs option 'segment'"}};
     lh_model *model = NULL;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
         CHECK_FAILS(create_model("dai_xl", wrong[i].options, &model), LH_EOPTION, wrong[i].message);
@@ -103,7 +103,7 @@ TEST(log_probabilities_and_loss_agree) {
     lh_loss_sums sums;
     lh_tensor *loss = NULL;
     double expected = 0, total = 0;
-    REQUIRE(bench_open(&b, "dai_xl", DAI " cutoffs=4+6+9", ROWS));
+    REQUIRE(bench_open(&b, "dai_xl", DAI " cutoffs=4,6,9", ROWS));
     REQUIRE(run_pass(&b, false, &out, &batch));
     const lh_tensor *log_p = lh_loss_logits(b.tape, &out);
     REQUIRE(log_p != NULL);
@@ -128,7 +128,7 @@ TEST(clusters_stand_in_reverse_order) {
     model_bench b;
     lh_output out;
     lh_batch batch;
-    REQUIRE(bench_open(&b, "dai_xl", DAI " cutoffs=4+6+9", ROWS));
+    REQUIRE(bench_open(&b, "dai_xl", DAI " cutoffs=4,6,9", ROWS));
     const int bias = lh_params_find(b.model->params, "clusters.bias");
     REQUIRE(bias >= 0);
     lh_tensor_real(lh_params_get(b.model->params, bias))[2] = 30; /* the last: cluster 4 .. 5 */
@@ -164,7 +164,7 @@ TEST(a_step_down_the_gradient_lowers_the_loss) {
     lh_batch batch;
     lh_tensor *loss = NULL;
     double before[2] = {0};
-    REQUIRE(bench_open(&b, "dai_xl", DAI " cutoffs=4+6+9", ROWS));
+    REQUIRE(bench_open(&b, "dai_xl", DAI " cutoffs=4,6,9", ROWS));
     for (int turn = 0; turn < 2; ++turn) {
         REQUIRE(run_pass(&b, turn == 0, &out, &batch));
         REQUIRE_OK(lh_loss_forward(b.tape, &out, &batch, 10, &loss, NULL));

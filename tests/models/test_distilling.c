@@ -10,9 +10,7 @@ enum { ROWS = 2, WIDTH = 3, MOST = 8, PASSES = 4 };
 
 /* ---- a model of one layer ---- */
 
-static lh_status declare(void *self, const lh_options *options, const lh_model_setup *setup,
-                         lh_declare *declaration) {
-    (void)options;
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     *(lh_distilling *)self = lh_distilling_declare(declaration, setup->input_features, "d");
     return LH_OK;
 }
@@ -22,7 +20,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     return out->hidden != NULL ? LH_OK : lh_error_get()->status;
 }
 
-static const lh_option no_options[] = {{NULL, LH_OPTION_TEXT, NULL, 0, 0, NULL, NULL}};
+static const lh_option_table no_options[] = {{0}};
 static const lh_model_class one_layer = {.name = "distilling",
                                          .abilities = LH_ABLE_VECTORS,
                                          .options = no_options,
@@ -185,7 +183,7 @@ TEST(statistics_are_no_parameters_to_count) {
     CHECK_EQ_INT(count_parameters("informer", "layers=1 distil=true", setup),
                  count_parameters("informer", "layers=1", setup));
     lh_model *model = NULL;
-    CHECK_FAILS(create_model_for("informer", "distil=true rsa_kinds=8+0+0+0+0+0", &setup, &model),
+    CHECK_FAILS(create_model_for("informer", "distil=true rsa_kinds=8,0,0,0,0,0", &setup, &model),
                 LH_EOPTION, "give up one of distil and rsa_kinds");
     CHECK_FAILS(create_model_for("logsparse", "distil=true", &setup, &model), LH_EOPTION, "distil");
 }

@@ -300,13 +300,13 @@ TEST(unknown_options_are_refused_with_the_nearest_name) {
 TEST(recurrence_encoding_options_that_do_not_fit_are_refused) {
     static const struct {
         const char *options, *message;
-    } wrong[] = {{"rsa_kinds=1+1", "has 2 numbers, not 6"},
-                 {"rsa_kinds=1+0+-1+0+0+0", "-1 is negative"},
-                 {"heads=2 width=8 rsa_kinds=1+0+0+1+0+1 rsa_dilation=2", "3 heads with a REM"},
-                 {"rsa_kinds=0+0+0+0+2+2 rsa_dilation=3+6", "2 numbers for 4 dilated heads"},
-                 {"rsa_kinds=0+0+0+0+1+1", "0 numbers for 2 dilated heads"},
-                 {"rsa_kinds=2+0+0+0+0+0 rsa_dilation=3", "1 numbers for 0 dilated heads"},
-                 {"rsa_kinds=0+0+0+0+1+1 rsa_dilation=3+0", "0 is not at least 1"},
+    } wrong[] = {{"rsa_kinds=1,1", "has 2 numbers, not 6"},
+                 {"rsa_kinds=1,0,-1,0,0,0", "-1 is negative"},
+                 {"heads=2 width=8 rsa_kinds=1,0,0,1,0,1 rsa_dilation=2", "3 heads with a REM"},
+                 {"rsa_kinds=0,0,0,0,2,2 rsa_dilation=3,6", "2 numbers for 4 dilated heads"},
+                 {"rsa_kinds=0,0,0,0,1,1", "0 numbers for 2 dilated heads"},
+                 {"rsa_kinds=2,0,0,0,0,0 rsa_dilation=3", "1 numbers for 0 dilated heads"},
+                 {"rsa_kinds=0,0,0,0,1,1 rsa_dilation=3,0", "0 is not at least 1"},
                  {"rsa_cutoff=-1", "rsa_cutoff"}};
     lh_model *model = NULL;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
@@ -326,7 +326,7 @@ TEST(recurrence_encodings_begin_spread_out) {
                  {"layers.0.recurrence.mu", 1, {-3}}};
     model_bench bench;
     REQUIRE(bench_open(&bench, "slide",
-                       "layers=1 width=20 heads=20 window=4 rsa_gate=-3 rsa_kinds=4+1+1+1+2+2 "
+                       "layers=1 width=20 heads=20 window=4 rsa_gate=-3 rsa_kinds=4,1,1,1,2,2 "
                        "rsa_dilation=2",
                        1));
     for (int i = 0; i < 4; ++i) {
@@ -352,13 +352,13 @@ static int64_t count_of(const char *name, const char *options) {
  * the other two readings give the same, and twice as many for the cyclical heads. */
 TEST(recurrence_encodings_add_what_table_7_counts) {
 #define WIDE "layers=14 width=16 heads=8 window=4 "
-#define RSA  " rsa_kinds=0+0+0+0+2+2 rsa_dilation=3+6+9+12"
+#define RSA  " rsa_kinds=0,0,0,0,2,2 rsa_dilation=3,6,9,12"
     const int64_t plain = count_of("slide", WIDE), recurrent = count_of("brt", WIDE);
     CHECK_EQ_INT(count_of("slide", WIDE RSA) - plain, 70);
     CHECK_EQ_INT(count_of("slide", WIDE RSA " rsa_sharing=frozen") - plain, 70);
     CHECK_EQ_INT(count_of("slide", WIDE RSA " rsa_sharing=independent") - plain, 126);
     CHECK_EQ_INT(count_of("brt", WIDE RSA) - recurrent, 65);
-    CHECK_EQ_INT(count_of("slide", WIDE " rsa_kinds=0+0+0+8+0+0 rsa_dilation=64") - plain, 126);
+    CHECK_EQ_INT(count_of("slide", WIDE " rsa_kinds=0,0,0,8,0,0 rsa_dilation=64") - plain, 126);
 }
 
 /* Section 4.1: 151 and 164 million; Table 2: 327, 375 and 320 million; without the embedding table.

@@ -20,7 +20,7 @@ TEST(parameter_counts) {
      */
     const int64_t width = 1024, hidden = 4096, vocabulary = 258, layers = 3;
     const int64_t layer = 3 * width * width + 2 * width * hidden + hidden + 5 * width;
-    CHECK_EQ_INT(count_of(258, "layers=3 positions=128+512 position_widths=256+768"),
+    CHECK_EQ_INT(count_of(258, "layers=3 positions=128,512 position_widths=256,768"),
                  vocabulary * width + 128 * 256 + 512 * 768 + layers * layer + 4 * width +
                      vocabulary * (2 * width + 1));
 }
@@ -125,7 +125,7 @@ TEST(scores_in_memory_or_not_are_the_same) {
 }
 
 TEST(reversible_layers_compute_what_kept_activations_give) {
-    const char *sizes = SIZES " layers=6 dropout=0.1 attention=lsh+local+full rounds=2 chunk=16";
+    const char *sizes = SIZES " layers=6 dropout=0.1 attention=lsh,local,full rounds=2 chunk=16";
     check_same(sizes, "residual=two_streams", "residual=reversible", 128, 1e-4);
     check_same(sizes, "residual=two_streams", "residual=reversible feed_forward_chunk=33", 128,
                1e-4);
@@ -364,14 +364,14 @@ TEST(positions_start_from_sines_and_cosines) {
 
 TEST(bad_options_are_refused) {
     lh_model *model = NULL;
-    CHECK_FAILS(create_model("reformer", "attention=lsh+locl", &model), LH_EOPTION,
+    CHECK_FAILS(create_model("reformer", "attention=lsh,locl", &model), LH_EOPTION,
                 "did you mean 'local'?");
     CHECK_FAILS(create_model("reformer", "buckets=3", &model), LH_EOPTION, "even numbers");
-    CHECK_FAILS(create_model("reformer", "positions=8+8+8+8+8", &model), LH_EOPTION, "at most 4");
-    CHECK_FAILS(create_model("reformer", "positions=8+0", &model), LH_EOPTION, "positive sizes");
-    CHECK_FAILS(create_model("reformer", "positions=8+8 position_widths=3+4", &model), LH_EOPTION,
+    CHECK_FAILS(create_model("reformer", "positions=8,8,8,8,8", &model), LH_EOPTION, "at most 4");
+    CHECK_FAILS(create_model("reformer", "positions=8,0", &model), LH_EOPTION, "positive sizes");
+    CHECK_FAILS(create_model("reformer", "positions=8,8 position_widths=3,4", &model), LH_EOPTION,
                 "1024 together");
-    REQUIRE_OK(create_model("reformer", "width=8 positions=4+8", &model));
+    REQUIRE_OK(create_model("reformer", "width=8 positions=4,8", &model));
     CHECK_FAILS(model->class->check(model->instance, 1, 33), LH_ESHAPE, "longer than the 32");
     CHECK_OK(model->class->check(model->instance, 1, 32));
     lh_model_destroy(model);

@@ -73,7 +73,7 @@ static void check(int64_t pred_len) {
     const int count = pred_len > 0 ? (int)pred_len : LENGTH;
     for (int i = 0; i < ROWS * LENGTH * FEATURES; ++i)
         x[i] = (real)test_uniform();
-    REQUIRE(open_rsa(&r, "layers=1 width=3 heads=2 head_width=2 rsa_kinds=2+0+0+0+0+0 rsa_gate=30",
+    REQUIRE(open_rsa(&r, "layers=1 width=3 heads=2 head_width=2 rsa_kinds=2,0,0,0,0,0 rsa_gate=30",
                      pred_len));
     const lh_tensor *out = read_vectors(&r, x);
     REQUIRE(out != NULL && out->shape[1] == count);
@@ -118,7 +118,7 @@ TEST(a_viewer_sees_what_encodings_add) {
     real x[ROWS * LENGTH * FEATURES], unseen[ROWS * LENGTH * FEATURES];
     for (int i = 0; i < ROWS * LENGTH * FEATURES; ++i)
         x[i] = (real)test_uniform();
-    REQUIRE(open_rsa(&r, "layers=2 width=3 heads=2 head_width=2 rsa_kinds=2+0+0+0+0+0 rsa_gate=0.4",
+    REQUIRE(open_rsa(&r, "layers=2 width=3 heads=2 head_width=2 rsa_kinds=2,0,0,0,0,0 rsa_gate=0.4",
                      0));
     const lh_tensor *out = read_vectors(&r, x);
     REQUIRE(out != NULL);

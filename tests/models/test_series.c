@@ -32,7 +32,7 @@ TEST(informer_has_the_parameters_of_its_layers) {
 
 /* Each attention has a gate and as many numbers as heads of its kinds. */
 TEST(recurrence_encoding_adds_nine_numbers_an_attention) {
-    const char *rsa = "rsa_kinds=0+2+2+0+2+2 rsa_dilation=24";
+    const char *rsa = "rsa_kinds=0,2,2,0,2,2 rsa_dilation=24";
     CHECK_EQ_INT(count_of("informer", rsa) - count_of("informer", ""), 4 * 9);
     CHECK_EQ_INT(count_of("logsparse", rsa) - count_of("logsparse", ""), 4 * 9);
 }
@@ -40,7 +40,7 @@ TEST(recurrence_encoding_adds_nine_numbers_an_attention) {
 /* Section 4.1: RSA-XL drops the learned relative encoding, hence has fewer parameters. */
 TEST(rsa_xl_is_smaller_than_xl) {
     const int64_t xl = count_of("series_xl", ""),
-                  rsa = count_of("series_xl", "positions=none rsa_kinds=4+0+0+4+0+0 "
+                  rsa = count_of("series_xl", "positions=none rsa_kinds=4,0,0,4,0,0 "
                                               "rsa_dilation=24");
     CHECK_EQ_INT(xl - rsa, 3 * (512 * 512 - 9) + 2 * 512);
 }

@@ -20,7 +20,7 @@ TEST(parameter_counts_of_the_released_models) {
     CHECK_EQ_INT(count_parameters("t5", base, code), 222882048);
     CHECK_EQ_INT(count_parameters("t5", "", text), 60506624);
     CHECK_EQ_INT(count_parameters("t5", base, text), 222903552);
-    CHECK_EQ_INT(count_parameters("t5", "rsa_kinds=0+0+0+8+0+0 rsa_dilation=64 rsa_gate=-3", code),
+    CHECK_EQ_INT(count_parameters("t5", "rsa_kinds=0,0,0,8,0,0 rsa_dilation=64 rsa_gate=-3", code),
                  60492288 + 108);
     const lh_model_setup classes = {.vocabulary = 32100, .classes = 2};
     CHECK_EQ_INT(count_parameters("t5", "", classes), 60492288 + 2 * 512 + 2);
@@ -100,7 +100,7 @@ static void check_padding(const char *options) {
 
 TEST(padding_is_seen_by_nobody) {
     check_padding(SIZES);
-    check_padding(SIZES " rsa_kinds=1+0+0+1+0+0 rsa_dilation=2 rsa_gate=2");
+    check_padding(SIZES " rsa_kinds=1,0,0,1,0,0 rsa_dilation=2 rsa_gate=2");
 }
 
 TEST(without_a_source_there_is_an_error) {

@@ -21,9 +21,9 @@ end
 
 local function losses_of(run)
   local session <close> = core.session {
-    model = run.model, model_options = core.check("model", run.model, run.options),
-    task = "language_model", task_options = core.check("task", "language_model", run.task),
-    train_options = core.check("train", "train", ("%s steps=%d log_every=1"):format(run.train,
+    model = core.options("model", run.model, run.options),
+    task = core.options("task", "language_model", run.task),
+    train = core.options("train", "train", ("%s steps=%d log_every=1"):format(run.train,
       #run.losses)), seed = 1, device = "cpu",
   }
   local losses = {}

@@ -28,7 +28,7 @@ static double probed(const model_bench *bench, const char *name, int count) {
 TEST(gates_and_heads_are_reported) {
     model_bench bench;
     REQUIRE(bench_open(&bench, "transformer",
-                       "layers=2 width=8 heads=4 positions=none rsa_kinds=1+1+1+0+0+0 rsa_gate=1",
+                       "layers=2 width=8 heads=4 positions=none rsa_kinds=1,1,1,0,0,0 rsa_gate=1",
                        1));
     const int count = 2 * (1 + 1 + 2 + 2);
     const double sigmoid = 1 / (1 + exp(-1));
@@ -77,7 +77,7 @@ TEST(only_zero_states_show_relative_positions_where_a_string_begins) {
     CHECK(!counts_letters("layers=2 width=8 heads=2 positions=relative"));
     CHECK(counts_letters("layers=2 width=8 heads=2 positions=relative zero_memory=4"));
     CHECK(counts_letters("layers=2 width=8 heads=2"));
-    CHECK(counts_letters("layers=2 width=8 heads=2 positions=none rsa_kinds=1+0+0+0+0+0"));
+    CHECK(counts_letters("layers=2 width=8 heads=2 positions=none rsa_kinds=1,0,0,0,0,0"));
 }
 
 /* Three layers of width 20 with five heads and 64 hidden units over two letters: embedding and head
@@ -91,7 +91,7 @@ TEST(parameters_of_table_2) {
     } rows[] = {
         {TABLE_2, 82 + 3 * 4404},
         {TABLE_2 " positions=relative", 482 + 3 * (2040 + 2644 + 80)},
-        {TABLE_2 " positions=none rsa_kinds=3+0+0+0+1+1 rsa_dilation=2", 82 + 3 * (4404 + 6)}};
+        {TABLE_2 " positions=none rsa_kinds=3,0,0,0,1,1 rsa_dilation=2", 82 + 3 * (4404 + 6)}};
     const lh_model_setup setup = {.vocabulary = 2, .output_features = 2};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
         CHECK_EQ_INT(count_parameters("transformer", rows[i].options, setup), rows[i].count);
@@ -105,7 +105,7 @@ TEST(first_encodings_can_be_drawn) {
     real eta[HEADS], nu[HEADS / 2];
     int negative = 0;
     REQUIRE(bench_open(&bench, "transformer",
-                       "layers=1 width=32 heads=32 positions=none rsa_kinds=16+8+8+0+0+0 "
+                       "layers=1 width=32 heads=32 positions=none rsa_kinds=16,8,8,0,0,0 "
                        "rsa_spread=random",
                        1));
     const lh_params *params = bench.model->params;

@@ -55,8 +55,8 @@ class DaiXL:
         self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
         self.head = head_width or width // heads
         self.memory, self.same_length, self.longest = memory, same_length, longest_distance
-        kinds = [int(k) for k in rsa_kinds.split("+")] if rsa_kinds else [0] * 6
-        dilation = [int(d) for d in rsa_dilation.split("+")] if rsa_dilation else []
+        kinds = [int(k) for k in rsa_kinds.split(",")] if rsa_kinds else [0] * 6
+        dilation = [int(d) for d in rsa_dilation.split(",")] if rsa_dilation else []
         self.rem, self.etas, self.nus = rem_heads(kinds, dilation)
         self.cutoff, self.matrix, self.rows = rsa_cutoff, rsa_matrix, segment
         self.recurrent = recurrent_layer - 1 if recurrent_layer > 0 else layers + recurrent_layer if recurrent_layer else -1
@@ -203,13 +203,13 @@ def main():
     print_header()
     base = dict(layers=2, width=8, heads=2, hidden=12, memory=5)
     for more in ({}, dict(head_width=3, longest_distance=4), dict(same_length=True),
-                 dict(rsa_kinds="1+0+0+0+0+1", rsa_dilation="3", rsa_gate=1),
-                 dict(rsa_kinds="0+1+1+0+0+0", rsa_cutoff=4),
-                 dict(rsa_kinds="1+0+0+1+0+0", rsa_dilation="2", same_length=True),
-                 dict(rsa_kinds="1+0+0+0+0+0", rsa_matrix="learned", segment=8),
-                 dict(rsa_kinds="1+0+0+0+0+0", rsa_matrix="toeplitz", segment=9),
+                 dict(rsa_kinds="1,0,0,0,0,1", rsa_dilation="3", rsa_gate=1),
+                 dict(rsa_kinds="0,1,1,0,0,0", rsa_cutoff=4),
+                 dict(rsa_kinds="1,0,0,1,0,0", rsa_dilation="2", same_length=True),
+                 dict(rsa_kinds="1,0,0,0,0,0", rsa_matrix="learned", segment=8),
+                 dict(rsa_kinds="1,0,0,0,0,0", rsa_matrix="toeplitz", segment=9),
                  dict(recurrent_layer=-1, states=3, block=2), dict(recurrent_layer=1, states=4, state_head_width=6,
-                                                          rsa_kinds="0+0+0+0+1+1", rsa_dilation="1+2")):
+                                                          rsa_kinds="0,0,0,0,1,1", rsa_dilation="1,2")):
         print_model("dai_xl", DaiXL, "dropout=0", **base, **more)
 
 

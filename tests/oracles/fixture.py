@@ -20,13 +20,18 @@ def print_header():
     print("model,options,segment,position,channel,hidden")
 
 
+def cell(text):
+    """Options as a field of a CSV file: lists have commas."""
+    return f'"{text}"' if "," in text else text
+
+
 def print_case(name, options, model):
     """The hidden states that a fresh model hands to its head, in consecutive segments."""
     for s in range(SEGMENTS):
         hidden = model.segment(TOKENS[s * SEGMENT:(s + 1) * SEGMENT])
         for position in POSITIONS:
             for channel, value in enumerate(hidden[position]):
-                print(f"{name},{options},{s},{position},{channel},{value:.17g}")
+                print(f"{name},{cell(options)},{s},{position},{channel},{value:.17g}")
 
 
 def text(value):

@@ -96,7 +96,7 @@ class Reformer:
     def __init__(self, width, layers=2, heads=2, hidden=12, positions=(16,), position_widths=(), attention="lsh",
                  residual="reversible", rounds=1, chunk=64, buckets=(), local_chunk=64):
         self.__dict__.update(locals())
-        self.kinds = attention.split("+")
+        self.kinds = attention.split(",")
         self.plain = residual == "plain"
 
     def norm(self, x, name):
@@ -173,7 +173,7 @@ def create(**options):
 
 
 def print_case(**options):
-    join = lambda value: "+".join(map(str, value)) if isinstance(value, tuple) else value
+    join = lambda value: ",".join(map(str, value)) if isinstance(value, tuple) else value
     base = "layers=2 heads=2 hidden=12 dropout=0"
     named = {"positions": (16,), **options}
     fixture.print_case("reformer", " ".join([base] + [f"{k}={join(v)}" for k, v in named.items()]),
@@ -188,7 +188,7 @@ if __name__ == "__main__":
     print_case(width=4, chunk=2, rounds=4, buckets=(2, 4), residual="two_streams")
     print_case(width=8, chunk=8, rounds=2, residual="plain")
     print_case(width=8, chunk=1, rounds=2, buckets=(2,), residual="plain")
-    print_case(width=8, attention="shared+full", residual="plain")
-    print_case(width=4, attention="local+shared_plain", local_chunk=3)
-    print_case(width=4, attention="shared+lsh", chunk=4, positions=(2, 4), position_widths=(1, 3))
+    print_case(width=8, attention="shared,full", residual="plain")
+    print_case(width=4, attention="local,shared_plain", local_chunk=3)
+    print_case(width=4, attention="shared,lsh", chunk=4, positions=(2, 4), position_widths=(1, 3))
     print_case(width=8, attention="full", positions=(2, 2, 2), residual="plain")

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from fixture import SEGMENT, SEGMENTS, TOKENS, parameter, print_header, text
+from fixture import SEGMENT, SEGMENTS, TOKENS, cell, parameter, print_header, text
 
 CHANNELS, TIMES, SEEN, LABEL, ASKED, STRIDE = 8, 2, 4, 2, 4, 2
 
@@ -265,7 +265,7 @@ def vectors(tokens):
 
 
 def words_of(value):
-    return "+".join(map(str, value)) if isinstance(value, tuple) else text(value)
+    return ",".join(map(str, value)) if isinstance(value, tuple) else text(value)
 
 
 def print_case(name, create, base, **options):
@@ -275,7 +275,7 @@ def print_case(name, create, base, **options):
         predictions = model.window(vectors(TOKENS[s * SEGMENT:(s + 1) * SEGMENT]))
         for position, row in enumerate(predictions):
             for channel, value in enumerate(row):
-                print(f"{name},{words},{s},{position},{channel},{value:.17g}")
+                print(f"{name},{cell(words)},{s},{position},{channel},{value:.17g}")
 
 
 def main():

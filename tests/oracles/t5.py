@@ -48,7 +48,7 @@ def lags(kind, dilation, index, name, i, j, both_ways):
 
 
 # Both heads of a layer: kind, dilation, entry of eta or nu.
-RSA = {"1+0+0+1+0+0": (("regular", 1, 0), ("regular", 3, 1)), "0+1+1+0+0+0": (("cosine", 1, 0), ("sine", 1, 0))}
+RSA = {"1,0,0,1,0,0": (("regular", 1, 0), ("regular", 3, 1)), "0,1,1,0,0,0": (("cosine", 1, 0), ("sine", 1, 0))}
 
 
 class T5:
@@ -147,9 +147,9 @@ def check_with_transformers(model):
 def main():
     cases = ({"layers": 2, "heads": 2, "hidden": 12}, {"layers": 1, "heads": 2, "head_width": 3, "hidden": 10},
              {"layers": 3, "heads": 4, "hidden": 16},
-             {"layers": 2, "heads": 2, "hidden": 12, "rsa_kinds": "1+0+0+1+0+0", "rsa_dilation": 3},
-             {"layers": 1, "heads": 2, "hidden": 12, "rsa_kinds": "0+1+1+0+0+0"},
-             {"layers": 2, "heads": 2, "hidden": 12, "rsa_kinds": "1+0+0+1+0+0", "rsa_dilation": 3, "rsa_padding": True})
+             {"layers": 2, "heads": 2, "hidden": 12, "rsa_kinds": "1,0,0,1,0,0", "rsa_dilation": 3},
+             {"layers": 1, "heads": 2, "hidden": 12, "rsa_kinds": "0,1,1,0,0,0"},
+             {"layers": 2, "heads": 2, "hidden": 12, "rsa_kinds": "1,0,0,1,0,0", "rsa_dilation": 3, "rsa_padding": True})
     if "--transformers" in sys.argv:
         for options in cases[:3]:
             check_with_transformers(T5(**options))

@@ -30,8 +30,8 @@ def sinusoid(position, width):
 
 def recurrence(n, kinds, dilations, cutoff):
     """For each encoded head the weight of a key by its lag; cyclical heads of a kind are paired."""
-    k = [int(x) for x in kinds.split("+")]
-    d = [1] * sum(k[:3]) + [int(x) for x in dilations.split("+") if x]
+    k = [int(x) for x in kinds.split(",")]
+    d = [1] * sum(k[:3]) + [int(x) for x in dilations.split(",") if x]
     pairs = max(k[1], k[2])
     heads = []
     for part in (0, 3):
@@ -124,10 +124,10 @@ def main():
     for more in ({}, dict(positions="none", head_width=3), dict(positions="relative"),
                  dict(positions="relative", longest_distance=3), dict(positions="relative", zero_memory=9),
                  dict(positions="relative", zero_memory=5, longest_distance=2),
-                 dict(positions="none", rsa_kinds="1+0+0+1+0+0", rsa_dilation="2"),
-                 dict(heads=4, rsa_kinds="1+1+1+0+0+0"),
-                 dict(heads=4, positions="none", rsa_kinds="0+0+0+1+1+1", rsa_dilation="3+2+1", rsa_cutoff=2),
-                 dict(heads=4, positions="relative", rsa_kinds="0+1+1+0+1+1", rsa_dilation="2+2", rsa_cutoff=3)):
+                 dict(positions="none", rsa_kinds="1,0,0,1,0,0", rsa_dilation="2"),
+                 dict(heads=4, rsa_kinds="1,1,1,0,0,0"),
+                 dict(heads=4, positions="none", rsa_kinds="0,0,0,1,1,1", rsa_dilation="3,2,1", rsa_cutoff=2),
+                 dict(heads=4, positions="relative", rsa_kinds="0,1,1,0,1,1", rsa_dilation="2,2", rsa_cutoff=3)):
         print_model("transformer", Transformer, "dropout=0", **{**base, **more})
 
 

@@ -11,7 +11,7 @@ local models = {
   { "slide", size },
   { "slide", "layers=2 width=48 heads=3 window=16 dropout=0 see_self=true logit_divisor=sqrt_width" },
   { "slide", "layers=2 width=48 heads=3 window=16 dropout=0 normalize=false position_bias=false" },
-  { "brt", size .. " recurrence=fixed:skip recurrent_layers=2+3" },
+  { "brt", size .. " recurrence=fixed:skip recurrent_layers=2,3" },
 }
 -- Documents end within the twenty steps, so rows start anew on the way.
 local task = "name=generate:books documents=6 document_bytes=900 segment=128 batch=4"
@@ -22,9 +22,9 @@ local rows = {}
 for _, model in ipairs(models) do
   for _, train in ipairs(optimizers) do
     local session <close> = core.session {
-      model = model[1], model_options = core.check("model", model[1], model[2]),
-      task = "language_model", task_options = core.check("task", "language_model", task),
-      train_options = core.check("train", "train", train), seed = 1, device = "cpu",
+      model = core.options("model", model[1], model[2]),
+      task = core.options("task", "language_model", task),
+      train = core.options("train", "train", train), seed = 1, device = "cpu",
     }
     local losses = peer.train(session, steps, "--eager --precision f64").losses
     for step, loss in ipairs(losses) do

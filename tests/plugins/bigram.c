@@ -3,19 +3,20 @@
 #include "harness/engine/model.h"
 
 typedef struct bigram {
+    int64_t width;
     int embedding;
 } bigram;
 
-static const lh_option options[] = {
-    {"width", LH_OPTION_INTEGER, "16", 1, 4096, NULL, "size of a token's vector"},
-    {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL}};
+static const lh_option bigram_options[] = {
+    LH_INTEGER("width", bigram, width, 16, 1, 4096, "size of a token's vector"), {0}};
 
-static lh_status declare(void *instance, const lh_options *values, const lh_model_setup *setup,
-                         lh_declare *declaration) {
-    const int64_t shape[] = {setup->vocabulary, lh_options_integer(values, "width")};
+static const lh_option_table options[] = {LH_OWN_TABLE(bigram), {0}};
+
+static lh_status declare(void *instance, const lh_model_setup *setup, lh_declare *declaration) {
+    bigram *model = instance;
+    const int64_t shape[] = {setup->vocabulary, model->width};
     const lh_init init = {LH_INIT_NORMAL, 0.0, 1.0};
-    ((bigram *)instance)->embedding =
-        lh_declare_param(declaration, init, 2, shape, "embedding.weight");
+    model->embedding = lh_declare_param(declaration, init, 2, shape, "embedding.weight");
     lh_declare_embedding(declaration);
     return LH_OK;
 }

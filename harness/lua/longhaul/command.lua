@@ -121,6 +121,7 @@ end
 
 --- Runs the command line; gives the exit code.
 function command.main(words)
+  core.setup_options()
   core.setup_sessions()
   core.setup_generators()
   local good, result = pcall(function()

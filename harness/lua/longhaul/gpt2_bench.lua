@@ -27,9 +27,8 @@ end
 local function forward_seconds(options, weights)
   local corpus = ("name=generate:books documents=8 document_bytes=8192 segment=%d batch=%d"):format(window, batch)
   local session <close> = core.session {
-    model = "gpt2", model_options = options, task = "language_model",
-    task_options = core.check("task", "language_model", corpus .. " evaluate_batches=1"),
-    train_options = core.check("train", "train", "optimizer=sgd momentum=0"), seed = 1, device = "cpu",
+    model = options, task = core.options("task", "language_model", corpus .. " evaluate_batches=1"),
+    train = core.options("train", "train", "optimizer=sgd momentum=0"), seed = 1, device = "cpu",
   }
   session:save_weights(weights, true)
   local times = {}
@@ -41,7 +40,7 @@ end
 local function token_seconds(options, weights)
   local vocabulary = vocabulary_of_bytes()
   local generator <close> = core.generator {
-    model = "gpt2", options = options, vocabulary = vocabulary, weights = weights, seed = 1, device = "cpu",
+    model = options, vocabulary = vocabulary, weights = weights, seed = 1, device = "cpu",
   }
   local tokens, times, drawn = {}, {}, {}
   for i = 0, prompt - 1 do tokens[i + 1] = (7 * i * i + 3 * i) % vocabulary end
@@ -65,7 +64,7 @@ end
 
 --- Adds rows to `rows`.
 function bench.run(rows, threads)
-  local options, weights = core.check("model", "gpt2", "dropout=0 recompute=false"), os.tmpname() .. ".safetensors"
+  local options, weights = core.options("model", "gpt2", "dropout=0 recompute=false"), os.tmpname() .. ".safetensors"
   local forward, info = forward_seconds(options, weights)
   local token, drawn = token_seconds(options, weights)
   local torch = peer.version() and peer.run("gpt2.py", ("%s 12 %d %d %d %d %d"):format(weights, threads,

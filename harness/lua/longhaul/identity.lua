@@ -21,7 +21,7 @@ local task_infos = {}
 --- What core.task_info says of a task: the sizes that models are told, `data`, and `digest`, that of the data's content.
 function identity.task_info(task)
   local key = task.name .. "\n" .. task.text
-  task_infos[key] = task_infos[key] or core.task_info(task.name, task.text)
+  task_infos[key] = task_infos[key] or core.task_info(task.options)
   return task_infos[key]
 end
 

@@ -94,7 +94,7 @@ longhaul.models = constructors("model", core.models())
 ---@return integer
 function longhaul.parameters(model, vocabulary)
   if not spec.is(model, "model") then spec.fail "parameters takes a model and a vocabulary" end
-  return core.describe(model.name, model.text, { vocabulary = vocabulary }, 1).total
+  return core.describe(model.options, { vocabulary = vocabulary }, 1).total
 end
 
 --- Comparisons over the cells of tables, of which claims are made; `p.cell`, `p.less`, `p.all` ...
@@ -108,7 +108,7 @@ local function data_of(kind, task, options)
   if type(options) ~= "table" then options = { options } end
   local made = {}
   for key, value in pairs(options) do made[key == 1 and "name" or key] = value end
-  local good, message = pcall(core.check, "task", task, made)
+  local good, message = pcall(core.options, "task", task, made)
   if not good then spec.fail((message:gsub(task, kind, 1))) end
   return setmetatable(made, { kind = kind })
 end

@@ -44,9 +44,8 @@ end
 
 local function new_session(run)
   return core.session {
-    model = run.row.model.name, model_options = run.row.model.text,
-    task = run.row.task.name, task_options = run.row.task.text,
-    train_options = run.row.train.text, seed = run.seed, device = run.device,
+    model = run.row.model.options, task = run.row.task.options, train = run.row.train.options,
+    seed = run.seed, device = run.device,
   }
 end
 
@@ -115,7 +114,7 @@ end
 -- The curve's columns beside those of every run: gates, and what is watched of the test split.
 local function own_curve_columns(run, gates)
   local columns = table.move(gates, 1, #gates, 1, {})
-  if run.row.train:option "evaluate_test" ~= "true" then return columns end
+  if not run.row.train:option "evaluate_test" then return columns end
   local watched = metrics.watched_columns()
   return table.move(watched, 1, #watched, #columns + 1, columns)
 end

@@ -37,19 +37,20 @@ function spec.fail(message)
 end
 
 local function checked(kind, name, values)
-  local good, text = pcall(core.check, kind, name, values)
-  if not good then spec.fail(text) end
-  return text
+  local good, options = pcall(core.options, kind, name, values)
+  if not good then spec.fail(options) end
+  return options
 end
 
 --- A spec of `kind` ("model", "task", "train") for the class `name` with the options `values`.
----@return table spec with fields kind, name, values, text (all options in the order of their table)
+---@return table spec with fields kind, name, values, options (checked, as the core takes them), text (of all of them, in
+--- the order of their tables)
 function spec.make(kind, name, values)
   if type(values) ~= "table" then spec.fail(("%s takes a table of options"):format(name)) end
   local copy = {}
   for key, value in pairs(values) do copy[key] = value end
-  local made = { kind = kind, name = name, values = copy, text = checked(kind, name, copy) }
-  return setmetatable(made, Spec)
+  local options = checked(kind, name, copy)
+  return setmetatable({ kind = kind, name = name, values = copy, options = options, text = options:text() }, Spec)
 end
 
 --- The same spec with some options changed.
@@ -60,9 +61,14 @@ function Spec:with(changes)
   return spec.make(self.kind, self.name, values)
 end
 
---- The value of one option, as text.
+--- The value of one option: a number, a boolean, a string or an array of integers; nil when there is none.
 function Spec:option(name)
-  return core.option(self.kind, self.name, self.text, name)
+  return self.options:value(name)
+end
+
+--- The same as text, as on the command line: "1,0,2".
+function Spec:spelled(name)
+  return self.options:spelled(name)
 end
 
 --- Whether `value` is a spec of `kind`.

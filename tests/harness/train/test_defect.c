@@ -25,7 +25,7 @@ __attribute__((constructor)) static void prepare(void) {
     (void)setenv("XDG_CACHE_HOME", "/nonexistent", 1);
 }
 
-static lh_status parse(const char *owner, const lh_option *table, const char *base,
+static lh_status parse(const char *owner, const lh_option_table *table, const char *base,
                        const char *more, lh_options **out) {
     LH_TRY(lh_options_create(owner, table, out));
     LH_TRY(lh_options_parse(*out, base));

@@ -3,6 +3,7 @@
 #include "harness/train/batch.h"
 #include "harness/train/loss.h"
 #include "harness/train/session.h"
+#include "tests/config.h"
 #include "tests/test.h"
 
 #define DATA "name=generate:seasonal series_rows=400 channels=3 "
@@ -17,14 +18,15 @@ typedef struct fixture {
 static bool open_fixture(fixture *f, const char *text) {
     const lh_task_class *class = lh_task_class_find("forecasting");
     lh_options *own = NULL;
+    lh_series_config config;
     *f = (fixture){0};
-    const bool good =
-        class != NULL && CHECK_OK(lh_options_create("forecasting", class->options, &f->options)) &&
-        CHECK_OK(lh_options_parse(f->options, DATA)) &&
-        CHECK_OK(lh_options_parse(f->options, text)) &&
-        CHECK_OK(lh_task_create(class, f->options, 1, &f->setup, &f->task)) &&
-        CHECK_OK(lh_options_create("series", lh_series_options, &own)) &&
-        CHECK_OK(lh_options_parse(own, DATA)) && CHECK_OK(lh_series_open(own, &f->series));
+    const bool good = class != NULL &&
+                      CHECK_OK(lh_options_create("forecasting", class->options, &f->options)) &&
+                      CHECK_OK(lh_options_parse(f->options, DATA)) &&
+                      CHECK_OK(lh_options_parse(f->options, text)) &&
+                      CHECK_OK(lh_task_create(class, f->options, 1, &f->setup, &f->task)) &&
+                      CHECK_OK(parse_config(lh_series_config_options, DATA, &config, &own)) &&
+                      CHECK_OK(lh_series_open(&config, &f->series));
     lh_options_destroy(own);
     return good;
 }

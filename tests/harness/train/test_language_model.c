@@ -1,5 +1,6 @@
-#include "harness/train/task.h"
+#include "harness/train/language_model.h"
 
+#include "tests/config.h"
 #include "tests/test.h"
 
 static const char *const generated =
@@ -30,29 +31,18 @@ static void close_fixture(fixture *f) {
 /* The same corpus, opened beside the task. */
 static lh_status open_corpus(lh_corpus **out) {
     lh_options *options = NULL;
-    LH_TRY(lh_options_create("corpus", lh_corpus_options, &options));
+    lh_corpus_config config;
     lh_status status =
-        lh_options_parse(options, "name=generate:books documents=6 document_bytes=3000");
-    if (status == LH_OK) status = lh_corpus_open(options, out);
+        parse_config(lh_corpus_config_options,
+                     "name=generate:books documents=6 document_bytes=3000", &config, &options);
+    if (status == LH_OK) status = lh_corpus_open(&config, out);
     lh_options_destroy(options);
     return status;
 }
 
-TEST(the_table_joins_the_corpus_options) {
-    const lh_task_class *class = lh_task_class_find("language_model");
-    REQUIRE(class != NULL);
-    int rows = 0, corpus = 0;
-    while (class->options[rows].name != NULL)
-        ++rows;
-    while (lh_corpus_options[corpus].name != NULL)
-        ++corpus;
-    REQUIRE(corpus > 0 && rows > corpus);
-    for (int i = 0; i < corpus; ++i)
-        CHECK_STR(class->options[rows - corpus + i].name, lh_corpus_options[i].name);
-    for (int i = 0; i < rows; ++i) {
-        for (int k = i + 1; k < rows; ++k)
-            CHECK(strcmp(class->options[i].name, class->options[k].name) != 0);
-    }
+TEST(the_tables_are_its_own_and_those_of_the_corpus) {
+    REQUIRE(lh_language_model_class.options[1].rows == lh_corpus_config_options);
+    CHECK(lh_language_model_class.options[2].rows == NULL);
 }
 
 TEST(an_unknown_task_suggests_the_nearest) {

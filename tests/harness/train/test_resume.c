@@ -21,6 +21,16 @@ static bool reads_documents(const lh_model_class *class) {
     return (class->abilities & (LH_ABLE_TOKENS | LH_ABLE_SEQUENCE_TO_SEQUENCE)) == LH_ABLE_TOKENS;
 }
 
+/* Whether the class has an integer option of that name. */
+static bool has_size(const lh_model_class *class, const char *name) {
+    for (const lh_option_table *table = class->options; table->rows != NULL; ++table) {
+        for (const lh_option *row = table->rows; row->name != NULL; ++row) {
+            if (strcmp(row->name, name) == 0 && row->type == LH_OPTION_INTEGER) return true;
+        }
+    }
+    return false;
+}
+
 /* Small sizes, for those of these options that the model has. */
 static void small_options(const lh_model_class *class, char *text, size_t capacity) {
     static const char *const sizes[][2] = {
@@ -30,11 +40,9 @@ static void small_options(const lh_model_class *class, char *text, size_t capaci
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
-        for (const lh_option *row = class->options; row->name != NULL; ++row) {
-            if (strcmp(row->name, sizes[i][0]) == 0 && row->type == LH_OPTION_INTEGER)
-                used += (size_t)snprintf(text + used, capacity - used, "%s=%s ", sizes[i][0],
-                                         sizes[i][1]);
-        }
+        if (has_size(class, sizes[i][0]))
+            used +=
+                (size_t)snprintf(text + used, capacity - used, "%s=%s ", sizes[i][0], sizes[i][1]);
     }
 }
 

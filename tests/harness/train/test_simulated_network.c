@@ -67,5 +67,5 @@ static void check_fit(const char *model, const char *options) {
 
 TEST(linear_models_follow_a_linear_network) {
     check_fit("rnn", "layers=2 hidden=2 activation=linear");
-    check_fit("rsa", "rsa_kinds=2+1+1+0+0+0");
+    check_fit("rsa", "rsa_kinds=2,1,1,0,0,0");
 }

@@ -72,8 +72,8 @@ static void check_reformer(const char *options, const char *optimizer) {
 
 TEST(reformer_learns_the_same) {
     check_reformer("attention=lsh chunk=4 rounds=2", "optimizer=adafactor clip=0.5");
-    check_reformer("attention=shared+local local_chunk=3 feed_forward_chunk=5", "optimizer=adam");
-    check_reformer("attention=full+lsh chunk=4 eval_rounds=3 feed_forward_chunk=4",
+    check_reformer("attention=shared,local local_chunk=3 feed_forward_chunk=5", "optimizer=adam");
+    check_reformer("attention=full,lsh chunk=4 eval_rounds=3 feed_forward_chunk=4",
                    "optimizer=adamw weight_decay=0.1 clip=0.1");
     check_reformer("attention=dot_product", "optimizer=sgd");
 }

@@ -2,6 +2,7 @@
 #include "harness/train/session_inside.h"
 #include "harness/train/translator.h"
 
+#include "tests/config.h"
 #include "tests/harness/train/trigram.h"
 #include "tests/test.h"
 
@@ -189,9 +190,10 @@ static void check_translations(int64_t beam) {
     lh_pair pairs[3];
     lh_beam_result together[3], alone = {.tokens = tokens[0]};
     const lh_translator_spec spec = {.beam = beam, .longer = LONGER, .end = 1};
-    REQUIRE_OK(lh_options_create("translation", lh_parallel_options, &options));
-    REQUIRE_OK(lh_options_parse(options, "pairs=60 evaluate_pairs=9 tokens=bytes"));
-    REQUIRE_OK(lh_parallel_open(options, &parallel));
+    lh_parallel_config config;
+    REQUIRE_OK(parse_config(lh_parallel_config_options, "pairs=60 evaluate_pairs=9 tokens=bytes",
+                            &config, &options));
+    REQUIRE_OK(lh_parallel_open(&config, &parallel));
     REQUIRE_OK(open_session(generated, &session));
     REQUIRE_OK(lh_session_train(session, NULL, NULL, NULL));
     for (int i = 0; i < 3; ++i) {

@@ -10,17 +10,15 @@ typedef struct trigram {
     int embedding, now, before, state;
 } trigram;
 
-static const lh_option trigram_options[] = {
-    {"width", LH_OPTION_INTEGER, "8", 1, 1024, NULL, "width of the embedding"},
-    {"dropout", LH_OPTION_REAL, "0", 0, 0.9, NULL, "dropout of the embedding"},
-    {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
-};
+static const lh_option trigram_rows[] = {
+    LH_INTEGER("width", trigram, width, 8, 1, 1024, "width of the embedding"),
+    LH_REAL("dropout", trigram, dropout, 0, 0, 0.9, "dropout of the embedding"),
+    {0}};
 
-static lh_status declare_trigram(void *instance, const lh_options *options,
-                                 const lh_model_setup *setup, lh_declare *declare) {
+static const lh_option_table trigram_options[] = {{trigram_rows, 0}, {0}};
+
+static lh_status declare_trigram(void *instance, const lh_model_setup *setup, lh_declare *declare) {
     trigram *model = instance;
-    model->width = lh_options_integer(options, "width");
-    model->dropout = lh_options_real(options, "dropout");
     const int64_t table[] = {setup->vocabulary, model->width};
     const int64_t square[] = {model->width, model->width};
     const int64_t carried[] = {1, model->width};
@@ -109,22 +107,19 @@ typedef struct pattern {
     lh_batcher *train, *pass;
 } pattern;
 
-static const lh_option pattern_options[] = {
-    {"segment", LH_OPTION_INTEGER, "5", 1, 1024, NULL, "tokens of a segment"},
-    {"batch", LH_OPTION_INTEGER, "3", 1, 64, NULL, "rows"},
-    {"across", LH_OPTION_FLAG, "true", 0, 0, NULL, "predict_across"},
-    {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
-};
+static const lh_option pattern_rows[] = {
+    LH_INTEGER("segment", pattern, spec.length, 5, 1, 1024, "tokens of a segment"),
+    LH_INTEGER("batch", pattern, spec.rows, 3, 1, 64, "rows"),
+    LH_FLAG("across", pattern, spec.predict_across, true, "predict_across"),
+    {0}};
 
-static lh_status open_pattern(void *instance, const lh_options *options, uint64_t seed,
-                              lh_model_setup *setup) {
+static const lh_option_table pattern_options[] = {{pattern_rows, 0}, {0}};
+
+static lh_status open_pattern(void *instance, uint64_t seed, lh_model_setup *setup) {
     pattern *task = instance;
-    task->spec = (lh_batcher_spec){.source = pattern_source(LH_TRAIN),
-                                   .rows = lh_options_integer(options, "batch"),
-                                   .length = lh_options_integer(options, "segment"),
-                                   .predict_across = lh_options_flag(options, "across"),
-                                   .endless = true,
-                                   .seed = seed};
+    task->spec.source = pattern_source(LH_TRAIN);
+    task->spec.endless = true;
+    task->spec.seed = seed;
     *setup = (lh_model_setup){.vocabulary = TRIGRAM_VOCABULARY};
     return lh_batcher_create(&task->spec, &task->train);
 }
@@ -193,7 +188,7 @@ const lh_task_class pattern_class = {.name = "pattern",
 
 /* ---- session ---- */
 
-static lh_status parse(const char *owner, const lh_option *table, const char *text,
+static lh_status parse(const char *owner, const lh_option_table *table, const char *text,
                        lh_options **out) {
     LH_TRY(lh_options_create(owner, table, out));
     return lh_options_parse(*out, text);

@@ -25,7 +25,7 @@ local function generate(values)
   local top_k, seed = command.integer(values, "top-k", 0, 0), command.integer(values, "seed", 1, 0, math.maxinteger)
   local tokenizer <close> = core.tokenizer(values.tokens)
   local generator <close> = core.generator {
-    model = values.model, options = core.check("model", values.model, values.options or ""),
+    model = core.options("model", values.model, values.options or ""),
     vocabulary = tokenizer:vocabulary(), weights = data.weights(values.weights), seed = seed,
     device = values.device or "cpu",
   }

@@ -31,9 +31,9 @@ local function session(model, size, total)
   local task = ("%s segment=%d batch=%d"):format(corpus, size.segment, size.batch)
   local train = ("warmup=10 steps=%d log_every=%d"):format(total, total)
   return core.session {
-    model = model[2], model_options = core.check("model", model[2], options),
-    task = "language_model", task_options = core.check("task", "language_model", task),
-    train_options = core.check("train", "train", train), seed = 1, device = "cpu",
+    model = core.options("model", model[2], options),
+    task = core.options("task", "language_model", task),
+    train = core.options("train", "train", train), seed = 1, device = "cpu",
   }
 end
 

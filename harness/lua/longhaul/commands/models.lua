@@ -44,7 +44,7 @@ end
 
 -- What a model is described for: a vocabulary, or the sizes of the forecasting task as it stands.
 local function sizes_for(class, values)
-  if not class.tokens then return core.task_info("forecasting", core.check("task", "forecasting", {})) end
+  if not class.tokens then return core.task_info(core.options("task", "forecasting", {})) end
   local vocabulary, length = command.integer(values, "vocabulary", 32128), command.integer(values, "segment", 4096)
   -- an encoder's source is as long as the target
   return { vocabulary = vocabulary, length = length, source_vocabulary = vocabulary, source_length = length }
@@ -58,9 +58,9 @@ local function describe(values, rest)
     return
   end
   local class = class_named(rest[1])
-  local text = core.check("model", class.name, values.options or "")
+  local options = core.options("model", class.name, values.options or "")
   local sizes = sizes_for(class, values)
-  local model = core.describe(class.name, text, sizes, sizes.length)
+  local model = core.describe(options, sizes, sizes.length)
   print(("%s, version %d\n    %s\n    %s\n\nOPTIONS"):format(class.name, class.version,
     class.summary, class.paper))
   print_options(class.options)
@@ -85,9 +85,9 @@ local function session_of(values)
   local model, task = values.model, values.task or "language_model"
   if not model then command.misuse "a --model NAME is needed; `longhaul describe` lists them" end
   return core.session {
-    model = model, model_options = core.check("model", model, values.options or ""),
-    task = task, task_options = core.check("task", task, values["task-options"] or ""),
-    train_options = core.check("train", "train", values.train or ""),
+    model = core.options("model", model, values.options or ""),
+    task = core.options("task", task, values["task-options"] or ""),
+    train = core.options("train", "train", values.train or ""),
     seed = command.integer(values, "seed", 1, 0, math.maxinteger),
     device = values.device or "cpu",
   }
@@ -173,7 +173,7 @@ end
 
 -- What a model of vectors is told: the sizes of the forecasting task with the given options.
 local function vector_sizes(values)
-  return core.task_info("forecasting", core.check("task", "forecasting", values["task-options"] or ""))
+  return core.task_info(core.options("task", "forecasting", values["task-options"] or ""))
 end
 
 local function forward(values)
@@ -188,7 +188,7 @@ local function forward(values)
   local sizes = values.inputs and vector_sizes(values)
     or { vocabulary = command.integer(values, "vocabulary", 32128), length = 0 }
   core.forward {
-    model = values.model, options = core.check("model", values.model, values.options or ""),
+    model = core.options("model", values.model, values.options or ""),
     sizes = sizes, weights = values.weights, seed = command.integer(values, "seed", 1, 0, math.maxinteger),
     device = values.device or "cpu", tokens = values.tokens and read_tokens(values.tokens),
     source = values.source and read_tokens(values.source, true), inputs = values.inputs,

@@ -25,21 +25,21 @@ local model = [==[
 /* NAME: one sentence, and the paper with its equations. */
 #include "harness/engine/model.h"
 
-/* What declare reads from the options and keeps for forward. */
+/* What options set, and what declare keeps for forward. */
 typedef struct NAME_model {
     int64_t width;
     int embedding, gain;
 } NAME_model;
 
 static const lh_option NAME_options[] = {
-    {"width", LH_OPTION_INTEGER, "128", 1, 65536, NULL, "embedding size"},
-    {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
+    LH_INTEGER("width", NAME_model, width, 128, 1, 65536, "embedding size"),
+    {0},
 };
 
-static lh_status NAME_declare(void *instance, const lh_options *options,
-                              const lh_model_setup *setup, lh_declare *declare) {
+static const lh_option_table NAME_tables[] = {{NAME_options, 0}, {0}};
+
+static lh_status NAME_declare(void *instance, const lh_model_setup *setup, lh_declare *declare) {
     NAME_model *m = instance;
-    m->width = lh_options_integer(options, "width");
     const int64_t embedding[] = {setup->vocabulary, m->width};
     const lh_init normal = {.kind = LH_INIT_NORMAL, .mean = 0.0, .deviation = 1.0};
     const lh_init one = {.kind = LH_INIT_CONSTANT, .mean = 1.0};
@@ -73,7 +73,7 @@ const lh_model_class lh_model_NAME = {
     .paper = "Author et al. year, arXiv:number",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS,
-    .options = NAME_options,
+    .options = NAME_tables,
     .instance_size = sizeof(NAME_model),
     .declare = NAME_declare,
     .forward = NAME_forward,
@@ -128,17 +128,16 @@ typedef struct NAME_task {
 } NAME_task;
 
 static const lh_option NAME_options[] = {
-    {"batch", LH_OPTION_INTEGER, "8", 1, 65536, NULL, "rows of a training batch"},
-    {"length", LH_OPTION_INTEGER, "64", 1, 1048576, NULL, "tokens of a row"},
-    {NULL, LH_OPTION_INTEGER, NULL, 0, 0, NULL, NULL},
+    LH_INTEGER("batch", NAME_task, rows, 8, 1, 65536, "rows of a training batch"),
+    LH_INTEGER("length", NAME_task, length, 64, 1, 1048576, "tokens of a row"),
+    {0},
 };
 
-static lh_status NAME_open(void *instance, const lh_options *options, uint64_t seed,
-                           lh_model_setup *setup) {
+static const lh_option_table NAME_tables[] = {{NAME_options, 0}, {0}};
+
+static lh_status NAME_open(void *instance, uint64_t seed, lh_model_setup *setup) {
     NAME_task *t = instance;
     (void)seed;
-    t->rows = lh_options_integer(options, "batch");
-    t->length = lh_options_integer(options, "length");
     setup->vocabulary = 2;
     const size_t count = (size_t)(t->rows * t->length);
     t->tokens = lh_allocate_zeroed(count, sizeof *t->tokens);
@@ -213,24 +212,21 @@ static void NAME_describe(const void *instance, char *data, size_t capacity, uin
     *digest = 1;
 }
 
-const lh_task_class *lh_NAME_class(void) {
-    static const lh_task_class class = {
-        .name = "NAME",
-        .summary = "one line",
-        .options = NAME_options,
-        .instance_size = sizeof(NAME_task),
-        .open = NAME_open,
-        .close = NAME_close,
-        .shape = NAME_shape,
-        .train_batch = NAME_train_batch,
-        .evaluate_begin = NAME_evaluate_begin,
-        .evaluate_batch = NAME_evaluate_batch,
-        .cursor_get = NAME_cursor_get,
-        .cursor_set = NAME_cursor_set,
-        .describe = NAME_describe,
-    };
-    return &class;
-}
+const lh_task_class lh_NAME_class = {
+    .name = "NAME",
+    .summary = "one line",
+    .options = NAME_tables,
+    .instance_size = sizeof(NAME_task),
+    .open = NAME_open,
+    .close = NAME_close,
+    .shape = NAME_shape,
+    .train_batch = NAME_train_batch,
+    .evaluate_begin = NAME_evaluate_begin,
+    .evaluate_batch = NAME_evaluate_batch,
+    .cursor_get = NAME_cursor_get,
+    .cursor_set = NAME_cursor_set,
+    .describe = NAME_describe,
+};
 ]==]
 
 local task_header = [==[
@@ -241,7 +237,7 @@ local task_header = [==[
 #include "harness/train/task.h"
 
 /* For the table in task.c. */
-const lh_task_class *lh_NAME_class(void);
+extern const lh_task_class lh_NAME_class;
 
 #endif
 ]==]

@@ -86,7 +86,7 @@ local function show_plan(experiment, settings)
   for _, entry in ipairs(runner.plan(experiment, settings)) do
     local row = entry.row
     local info = identity.task_info(row.task)
-    local model = core.describe(row.model.name, row.model.text, info, info.length)
+    local model = core.describe(row.model.options, info, info.length)
     print(("%s  %-22s %-14s seed %d  %6s parameters  %6s FLOP/token"):format(identity.of(entry).run_id,
       quote.line(row.label), quote.line(row.dataset), entry.seed, progress.amount(model.total),
       progress.amount(model.flops_per_token)))

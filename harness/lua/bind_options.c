@@ -1,0 +1,279 @@
+/* Options as values: what a script or a command line says of a class, checked once and passed on as
+ * it is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lua/bind.h"
+#include "harness/train/session.h"
+
+static const char options_type[] = "longhaul.options";
+
+/* ---- making ---- */
+
+/* The tables that (kind, name) names; NULL after a message. */
+static const lh_option_table *find_tables(lh_lua_options *o, const char *kind, const char *name) {
+    if (strcmp(kind, "train") == 0) return lh_train_options;
+    if (strcmp(kind, "model") == 0) {
+        o->model = lh_model_class_find(name);
+        return o->model != NULL ? o->model->options : NULL;
+    }
+    o->task = lh_task_class_find(name);
+    return o->task != NULL ? o->task->options : NULL;
+}
+
+/* Whether the value at `index` is a table of options by name, not a list. */
+static bool is_group(lua_State *lua, int index) {
+    if (!lua_istable(lua, index)) return false;
+    lua_pushnil(lua);
+    if (lua_next(lua, index) == 0) return false;
+    const bool named = lua_type(lua, -2) == LUA_TSTRING;
+    lua_pop(lua, 2);
+    return named;
+}
+
+/* An array of integers; its memory is left on the stack. */
+static lh_status set_list(lua_State *lua, int index, const char *name, lh_options *options) {
+    lh_list list = {.count = (int)luaL_len(lua, index)};
+    int64_t *value = lua_newuserdatauv(lua, (size_t)list.count * sizeof *value + 1, 0);
+    list.value = value;
+    for (int i = 0; i < list.count; ++i) {
+        int good = 0;
+        lua_geti(lua, index, i + 1);
+        value[i] = lua_tointegerx(lua, -1, &good);
+        if (!good)
+            return lh_fail(LH_EOPTION,
+                           "%s: option '%s' must be a list of integers such as 1,0,2, got '%s' "
+                           "at place %d",
+                           lh_options_owner(options), name, luaL_tolstring(lua, -1, NULL), i + 1);
+        lua_pop(lua, 1);
+    }
+    return lh_options_set_value(options, name, LH_OPTION_LIST, (lh_value){.list = list});
+}
+
+static lh_status set_text(lua_State *lua, int index, const char *name, lh_options *options) {
+    size_t bytes = 0;
+    const char *text = lua_tolstring(lua, index, &bytes);
+    if (strlen(text) == bytes) return lh_options_set(options, name, text);
+    return lh_fail(LH_EOPTION, "%s: option '%s' holds a zero byte", lh_options_owner(options),
+                   name);
+}
+
+static lh_status set_option(lua_State *lua, int index, const char *name, lh_options *options) {
+    lh_value value = {0};
+    switch (lua_type(lua, index)) {
+    case LUA_TNUMBER:
+        if (!lua_isinteger(lua, index)) {
+            value.real = lua_tonumber(lua, index);
+            return lh_options_set_value(options, name, LH_OPTION_REAL, value);
+        }
+        value.integer = lua_tointeger(lua, index);
+        return lh_options_set_value(options, name, LH_OPTION_INTEGER, value);
+    case LUA_TBOOLEAN:
+        value.flag = lua_toboolean(lua, index);
+        return lh_options_set_value(options, name, LH_OPTION_FLAG, value);
+    case LUA_TTABLE:
+        return set_list(lua, index, name, options);
+    case LUA_TSTRING:
+        return set_text(lua, index, name, options);
+    default:
+        return lh_fail(LH_EOPTION, "%s: option '%s' cannot be a %s", lh_options_owner(options),
+                       name, luaL_typename(lua, index));
+    }
+}
+
+/* Sets every pair of the table at `index`; string keys only. A table of options by name stands for
+ * those with its own name in front: rsa = { gate = 1 } is rsa_gate = 1. */
+static lh_status set_values(lua_State *lua, int index, const char *group, lh_options *options) {
+    const int top = lua_gettop(lua);
+    lh_status status = LH_OK;
+    luaL_checkstack(lua, 16, "options are nested too deep");
+    lua_pushnil(lua);
+    while (status == LH_OK && lua_next(lua, index) != 0) {
+        if (lua_type(lua, -2) != LUA_TSTRING) {
+            status = lh_fail(LH_EOPTION, "options are given by name, as in { width = 128 }");
+            break;
+        }
+        const char *name = lua_pushfstring(lua, group != NULL ? "%s_%s" : "%s%s",
+                                           group != NULL ? group : "", lua_tostring(lua, -2));
+        status = is_group(lua, top + 2) ? set_values(lua, top + 2, name, options)
+                                        : set_option(lua, top + 2, name, options);
+        lua_settop(lua, top + 1);
+    }
+    lua_settop(lua, top);
+    return status;
+}
+
+/* options(kind, name, values) -> options, checked. kind: "model", "task" or "train"; values: a
+ * table, or "a=1 b=2". */
+static int make_options(lua_State *lua) {
+    const char *kind = luaL_checkstring(lua, 1), *name = luaL_checkstring(lua, 2);
+    const char *text = lua_type(lua, 3) == LUA_TSTRING ? lua_tostring(lua, 3) : NULL;
+    if (text == NULL) luaL_checktype(lua, 3, LUA_TTABLE);
+    lh_lua_options *o = lua_newuserdatauv(lua, sizeof *o, 0);
+    *o = (lh_lua_options){0};
+    luaL_setmetatable(lua, options_type);
+    const lh_option_table *tables = find_tables(o, kind, name);
+    if (tables == NULL) return lh_lua_raise(lua, 0);
+    lh_lua_check(lua, lh_options_create(o->model != NULL  ? o->model->name
+                                        : o->task != NULL ? o->task->name
+                                                          : "train",
+                                        tables, &o->values));
+    lh_lua_check(lua, text != NULL ? lh_options_parse(o->values, text)
+                                   : set_values(lua, 3, NULL, o->values));
+    return 1;
+}
+
+static int close_options(lua_State *lua) {
+    lh_lua_options *o = luaL_checkudata(lua, 1, options_type);
+    lh_options_destroy(o->values);
+    o->values = NULL;
+    return 0;
+}
+
+const lh_lua_options *lh_lua_options_at(lua_State *lua, int index, const char *kind) {
+    const lh_lua_options *o = luaL_checkudata(lua, index, options_type);
+    const char *found = o->model != NULL ? "model" : o->task != NULL ? "task" : "train";
+    if (strcmp(found, kind) != 0)
+        (void)luaL_error(lua, "options of a %s, where those of a %s are wanted", found, kind);
+    return o;
+}
+
+const lh_lua_options *lh_lua_options_field(lua_State *lua, int index, const char *name) {
+    lua_getfield(lua, index, name);
+    return lh_lua_options_at(lua, -1, name);
+}
+
+/* ---- reading ---- */
+
+/* Pushes the text and frees it. */
+static int push_text(lua_State *lua, lh_status status, char *text) {
+    lh_lua_check(lua, status);
+    lua_pushstring(lua, text);
+    free(text);
+    return 1;
+}
+
+/* options:text() -> canonical text of all. */
+static int all_text(lua_State *lua) {
+    char *text = NULL;
+    const lh_lua_options *o = luaL_checkudata(lua, 1, options_type);
+    const lh_status status = lh_options_spell(o->values, &text);
+    return push_text(lua, status, text);
+}
+
+static void push_value(lua_State *lua, const lh_option *row, const lh_value *value) {
+    switch (row->type) {
+    case LH_OPTION_INTEGER:
+        lua_pushinteger(lua, value->integer);
+        break;
+    case LH_OPTION_REAL:
+        lua_pushnumber(lua, value->real);
+        break;
+    case LH_OPTION_FLAG:
+        lua_pushboolean(lua, value->flag);
+        break;
+    case LH_OPTION_CHOICE:
+        lua_pushstring(lua, row->choices[value->choice]);
+        break;
+    case LH_OPTION_TEXT:
+        lua_pushstring(lua, value->text);
+        break;
+    case LH_OPTION_LIST:
+        lua_createtable(lua, value->list.count, 0);
+        for (int i = 0; i < value->list.count; ++i) {
+            lua_pushinteger(lua, value->list.value[i]);
+            lua_seti(lua, -2, i + 1);
+        }
+        break;
+    }
+}
+
+/* options:value(name) -> number, boolean, text or array of integers; nil when there is none. */
+static int one_value(lua_State *lua) {
+    const lh_lua_options *o = luaL_checkudata(lua, 1, options_type);
+    const int index = lh_options_find(o->values, luaL_checkstring(lua, 2));
+    if (index < 0) return 0;
+    push_value(lua, lh_options_row(o->values, index), lh_options_value(o->values, index));
+    return 1;
+}
+
+/* options:spelled(name) -> the value as text, "1,0,2"; nil when there is none. */
+static int one_text(lua_State *lua) {
+    char *text = NULL;
+    const lh_lua_options *o = luaL_checkudata(lua, 1, options_type);
+    const int index = lh_options_find(o->values, luaL_checkstring(lua, 2));
+    if (index < 0) return 0;
+    const lh_status status = lh_option_spell(lh_options_row(o->values, index),
+                                             lh_options_value(o->values, index), &text);
+    return push_text(lua, status, text);
+}
+
+/* ---- the tables ---- */
+
+static void push_standard(lua_State *lua, const lh_option *row) {
+    char *text = NULL;
+    const lh_status status = lh_option_spell(row, &row->standard, &text);
+    (void)push_text(lua, status, text);
+}
+
+static void set_field(lua_State *lua, const char *name, const char *value) {
+    lua_pushstring(lua, value);
+    lua_setfield(lua, -2, name);
+}
+
+static void push_row(lua_State *lua, const lh_option *row) {
+    static const char *const types[] = {"integer", "real", "flag", "choice", "text", "list"};
+    lua_newtable(lua);
+    set_field(lua, "name", row->name);
+    set_field(lua, "type", types[row->type]);
+    set_field(lua, "meaning", row->meaning);
+    push_standard(lua, row);
+    lua_setfield(lua, -2, "default");
+    if (row->minimum != 0 || row->maximum != 0) {
+        lua_pushnumber(lua, row->minimum);
+        lua_setfield(lua, -2, "minimum");
+        lua_pushnumber(lua, row->maximum);
+        lua_setfield(lua, -2, "maximum");
+    }
+    if (row->choices == NULL) return;
+    lua_newtable(lua);
+    for (int i = 0; row->choices[i] != NULL; ++i) {
+        lua_pushstring(lua, row->choices[i]);
+        lua_seti(lua, -2, i + 1);
+    }
+    lua_setfield(lua, -2, "choices");
+}
+
+void lh_lua_push_tables(lua_State *lua, const lh_option_table *tables) {
+    int count = 0;
+    lua_newtable(lua);
+    for (; tables->rows != NULL; ++tables) {
+        for (const lh_option *row = tables->rows; row->name != NULL; ++row) {
+            push_row(lua, row);
+            lua_seti(lua, -2, ++count);
+        }
+    }
+}
+
+static int train_options(lua_State *lua) {
+    lh_lua_push_tables(lua, lh_train_options);
+    return 1;
+}
+
+static const luaL_Reg methods[] = {
+    {"text", all_text}, {"value", one_value}, {"spelled", one_text}, {NULL, NULL}};
+
+/* setup_options(): makes the userdata type; the library calls it once. */
+static int setup_options(lua_State *lua) {
+    if (luaL_newmetatable(lua, options_type) == 0) return 0;
+    luaL_newlib(lua, methods);
+    lua_setfield(lua, -2, "__index");
+    lua_pushcfunction(lua, close_options);
+    lua_setfield(lua, -2, "__gc");
+    return 0;
+}
+
+const luaL_Reg lh_lua_option_values[] = {{"setup_options", setup_options},
+                                         {"options", make_options},
+                                         {"train_options", train_options},
+                                         {NULL, NULL}};
