@@ -162,7 +162,9 @@ int lh_list_copy(const lh_list *list, int64_t *values, int capacity);
 
 const char *lh_options_owner(const lh_options *options);
 int lh_options_count(const lh_options *options);
+/* Row `index` of all tables one after the other, and its value. */
 const lh_option *lh_options_row(const lh_options *options, int index);
+/* Lends until it is set. */
 const lh_value *lh_options_value(const lh_options *options, int index);
 /* Index of the row of that name, or -1. */
 int lh_options_find(const lh_options *options, const char *name);

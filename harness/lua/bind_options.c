@@ -192,7 +192,10 @@ static void push_value(lua_State *lua, const lh_option *row, const lh_value *val
 static int one_value(lua_State *lua) {
     const lh_lua_options *o = luaL_checkudata(lua, 1, options_type);
     const int index = lh_options_find(o->values, luaL_checkstring(lua, 2));
-    if (index < 0) return 0;
+    if (index < 0) {
+        lua_pushnil(lua);
+        return 1;
+    }
     push_value(lua, lh_options_row(o->values, index), lh_options_value(o->values, index));
     return 1;
 }
@@ -202,7 +205,10 @@ static int one_text(lua_State *lua) {
     char *text = NULL;
     const lh_lua_options *o = luaL_checkudata(lua, 1, options_type);
     const int index = lh_options_find(o->values, luaL_checkstring(lua, 2));
-    if (index < 0) return 0;
+    if (index < 0) {
+        lua_pushnil(lua);
+        return 1;
+    }
     const lh_status status = lh_option_spell(lh_options_row(o->values, index),
                                              lh_options_value(o->values, index), &text);
     return push_text(lua, status, text);

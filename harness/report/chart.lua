@@ -42,7 +42,7 @@ end
 local function axis_value(results, row, name, dataset)
   local own = factor(row, name)
   if own == nil and metrics.is_known(name) then return results:value(row.label, name, dataset) end
-  return recorded_value(results, row, name, dataset) or tonumber(own or row.model:option(name))
+  return recorded_value(results, row, name, dataset) or tonumber(own or row.model:spelled(name))
 end
 
 local function rows_of(experiment, dataset)

@@ -12,8 +12,8 @@
 #include "datasets/parallel.h"
 #include "datasets/sequences.h"
 #include "datasets/series.h"
-#include "tests/datasets/data_root.h"
 #include "tests/config.h"
+#include "tests/datasets/data_root.h"
 #include "tests/test.h"
 
 enum { PATH = 2 * DATA_ROOT_BYTES, LARGE = 4 << 20 };

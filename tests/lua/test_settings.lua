@@ -30,7 +30,7 @@ end
 
 local function value_of(row, part, option)
   if part == "row" then return row[option] end
-  return row[part]:option(option)
+  return row[part]:spelled(option)
 end
 
 local function check(setting)
@@ -62,7 +62,7 @@ local scales = { "smoke", "small", "medium", "gpu", "paper" }
 local function each_row(experiment, body)
   for _, scale in ipairs(scales) do
     for _, row in ipairs(load(experiment, scale).rows) do
-      body(row, row.label, function(part, option) return tonumber(row[part]:option(option)) end, scale)
+      body(row, row.label, function(part, option) return tonumber(row[part]:spelled(option)) end, scale)
     end
   end
 end
@@ -87,7 +87,7 @@ t.test("BRT: windows of 1, 2 and 4 times, and one layer more", function()
   for _, scale in ipairs(scales) do
     local by = {}
     for _, row in ipairs(load("brt/table1", scale).rows) do by[row.label] = by[row.label] or row.model end
-    local function get(label, option) return tonumber(by[label]:option(option)) end
+    local function get(label, option) return tonumber(by[label]:spelled(option)) end
     t.equal(get("XL:1024", "window"), 2 * get("XL:512", "window"))
     t.equal(get("XL:2048", "window"), 4 * get("XL:512", "window"))
     t.equal(get("Slide:12L", "window"), get("XL:512", "window"))
