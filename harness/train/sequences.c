@@ -33,8 +33,8 @@ struct sequences {
 static lh_status get_duplication(void *context, int64_t index, lh_document *out) {
     const split_source *source = context;
     const sequences *task = source->task;
-    const lh_random_key key = {.seed = source->split == LH_TRAIN ? task->train_seed
-                                                                 : (uint64_t)task->data_seed,
+    const uint64_t seed = source->split == LH_TRAIN ? task->train_seed : (uint64_t)task->data_seed;
+    const lh_random_key key = {.seed = seed,
                                .step = (uint64_t)index,
                                .stream = LH_STREAM_DATA,
                                .op = 1 + (uint32_t)source->split};

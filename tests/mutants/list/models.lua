@@ -4,7 +4,7 @@ return {
     file = "models/gpt2.c", tests = oracle .. " tests/models/test_gpt2.c",
     { "(model->carries_in_training || !lh_pass_is_training(pass))", "!lh_pass_is_training(pass)", "carry is ignored",
       tests = "tests/models/test_gpt2.c" },
-    { 'lh_options_integer(values, "insertion") - 1', 'lh_options_integer(values, "insertion")', "insertion is one layer too high" },
+    { "model->insertion -= 1;", "model->insertion -= 0;", "insertion is one layer too high" },
     { "(model->insertion < 0 || model->insertion == layer)", "(model->insertion < 0 || model->insertion <= layer)",
       "the summary is inserted in all layers above" },
     { "last && model->final_norm ? *hidden : x", "last ? *hidden : x", "final_norm=false is ignored" },
@@ -41,7 +41,7 @@ return {
   },
   {
     file = "models/staircase.c", tests = oracle .. " tests/models/test_staircase.c",
-    { "lh_tensor *kept = model->keep_outputs ? x : in;", "lh_tensor *kept = model->keep_outputs ? in : x;", "inputs and outputs are exchanged in the cache" },
+    { "lh_tensor *kept = model->cache == OUTPUTS ? x : in;", "lh_tensor *kept = model->cache == OUTPUTS ? in : x;", "inputs and outputs are exchanged in the cache" },
     { "const int64_t finished = step - model->steps + 1;", "const int64_t finished = step - model->steps;", "a chunk gets one pass more" },
   },
   {

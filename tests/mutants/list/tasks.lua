@@ -25,7 +25,7 @@ return {
   },
   {
     file = "harness/train/sequences.c", tests = "tests/harness/train/test_sequences.c",
-    { "source->split == LH_TRAIN ? task->train_seed : task->data_seed", "task->data_seed; (void)source; (void)task->train_seed",
+    { "source->split == LH_TRAIN ? task->train_seed : (uint64_t)task->data_seed", "(uint64_t)task->data_seed; (void)source; (void)task->train_seed",
       "training words are those of the evaluation" },
   },
   {
@@ -42,7 +42,7 @@ return {
   },
   {
     file = "harness/train/language_model.c", tests = "tests/harness/train/test_language_model.c",
-    { "split == LH_TRAIN && choice == QUARTER ? quarter : length", "choice == QUARTER ? quarter : length; (void)split",
+    { "split == LH_TRAIN && task->subsequences == QUARTER ? quarter : length", "task->subsequences == QUARTER ? quarter : length; (void)split",
       "evaluation reads every token four times" },
   },
   {
