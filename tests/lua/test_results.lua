@@ -124,6 +124,26 @@ t.test("the best of a column is its better end", function()
   t.equal(best.tokens_per_second, "high")
 end)
 
+t.test("a table may say which end of a column is better", function()
+  local bench = bench_of("turned", { "low", "high" }, { "accuracy" }, { best = { accuracy = "min" } })
+  runs.put(folder, bench, { label = "low", accuracy = 0.25 })
+  runs.put(folder, bench, { label = "high", accuracy = 0.75 })
+  local _, _, made = cells_of(bench)
+  t.check(made.rows[1].cells[1].best and not made.rows[2].cells[1].best, "the other end")
+end)
+
+t.test("a difference is of paired seeds, with its standard error", function()
+  local bench = bench_of("paired", { "a", "b" }, { "bits_per_byte" })
+  for seed, values in ipairs { { 3, 1 }, { 6, 2 }, { 9, 3 } } do
+    runs.put(folder, bench, { label = "a", seed = seed, bits_per_byte = values[1] })
+    runs.put(folder, bench, { label = "b", seed = seed, bits_per_byte = values[2] })
+  end
+  local mean, err, count = report.results(bench, settings()):difference("bits_per_byte", "a", "b", "books")
+  t.equal(mean, 4) -- 2, 4 and 6: deviation 2
+  t.near(err, 2 / math.sqrt(3), 1e-12)
+  t.equal(count, 3)
+end)
+
 t.test("the footer compares with the paper where something was compared", function()
   local compares = "The paper's models are larger"
   local beside = bench_of("beside", { "Slide:13L" }, { "bits_per_byte" }, { published = "brt_table1" })
