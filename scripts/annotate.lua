@@ -28,7 +28,9 @@ local function field(option)
   local head = ("---@field %s? %s"):format(option.name, type_of(option))
   local line = ("%s # %s (default %s)"):format(head, option.meaning, option.default)
   if utf8.len(line) <= 100 then return line end
-  if #head > 96 then return ("---@field %s? string"):format(option.name) end
+  if #head > 96 then
+    return ("---@field %s? %s"):format(option.name, head:find "|true|" and "boolean|string" or "string")
+  end
   return line:sub(1, utf8.offset(line, 97) - 1) .. "..."
 end
 

@@ -29,6 +29,27 @@ static int session_close(lua_State *lua) {
 
 /* ---- creating ---- */
 
+/* What the registry of metrics says. */
+static lh_status is_highest_best(void *context, const char *metric, bool *highest) {
+    lua_State *lua = context;
+    const int top = lua_gettop(lua);
+    const char *better = NULL;
+    lua_getglobal(lua, "require");
+    lua_pushliteral(lua, "longhaul.metrics");
+    if (lua_pcall(lua, 1, 1, 0) == LUA_OK) {
+        lua_getfield(lua, -1, "better");
+        lua_pushstring(lua, metric);
+        if (lua_pcall(lua, 1, 1, 0) == LUA_OK) better = lua_tostring(lua, -1);
+    }
+    const bool known = better != NULL;
+    *highest = known && strcmp(better, "max") == 0;
+    lua_settop(lua, top);
+    if (known) return LH_OK;
+    return lh_fail(LH_EOPTION,
+                   "train: keep_best=%s: the registry of metrics does not say which end is better",
+                   metric);
+}
+
 /* All ranks of the run make the session together.
  * session{model, task, train, seed, device} -> session; the first three are options. */
 static int session_create(lua_State *lua) {
@@ -44,7 +65,9 @@ static int session_create(lua_State *lua) {
                                   .train_options = train->values,
                                   .seed = (uint64_t)luaL_checkinteger(lua, -1),
                                   .device = lh_lua_field(lua, 1, "device"),
-                                  .ranks = lh_ranks()};
+                                  .ranks = lh_ranks(),
+                                  .is_highest_best = is_highest_best,
+                                  .context = lua};
     lh_session **slot = lua_newuserdatauv(lua, sizeof *slot, 0);
     *slot = NULL;
     luaL_setmetatable(lua, session_type);

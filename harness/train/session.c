@@ -143,11 +143,23 @@ static lh_status create_losses(lh_session *session) {
     return lh_tensor_create_zero(session->pool, LH_REAL, 1, &capacity, &session->pending_loss);
 }
 
+static lh_status read_keep_rule(const lh_train_plan *plan, const lh_session_spec *spec,
+                                lh_keep_rule *out) {
+    const char *metric = lh_train_keep_best_metric(plan);
+    *out = (lh_keep_rule){.by_metric = metric != NULL};
+    if (metric == NULL) return LH_OK;
+    if (spec->is_highest_best == NULL)
+        return lh_fail(LH_EINTERNAL, "train: keep_best=%s, but nobody says which end is better",
+                       metric);
+    return spec->is_highest_best(spec->context, metric, &out->highest);
+}
+
 static lh_status build(lh_session *session, const lh_session_spec *spec) {
     session->seed = spec->seed;
-    session->record.evaluations = lh_evaluations_begin();
     LH_TRY(lh_options_copy(spec->train_options, &session->train_options));
     LH_TRY(lh_train_plan_read(session->train_options, &session->plan));
+    LH_TRY(read_keep_rule(&session->plan, spec, &session->keep_rule));
+    session->record.evaluations = lh_evaluations_begin(session->keep_rule);
     LH_TRY(lh_pool_open_device(spec->device, &session->device));
     LH_TRY(lh_pool_create(session->device, &session->pool));
     LH_TRY(lh_pool_set_precision(session->pool, session->plan.precision));

@@ -22,6 +22,10 @@ typedef struct lh_session_spec {
     uint64_t seed;
     const char *device;     /* "cpu" */
     lh_communicator *ranks; /* optional: trains together with these; every rank makes the session */
+    /* Says whether the highest of a metric is the best, or fails. Asked where keep_best names one,
+     * else not needed. */
+    lh_status (*is_highest_best)(void *context, const char *metric, bool *highest);
+    void *context;
 } lh_session_spec;
 
 typedef struct lh_session lh_session;

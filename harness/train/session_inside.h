@@ -21,6 +21,7 @@ struct lh_session {
     lh_optimizer *optimizer;
     lh_options *train_options;
     lh_train_plan plan;
+    lh_keep_rule keep_rule;
     lh_model_setup setup;
     int64_t rows, length;   /* of a training batch, of all ranks */
     lh_communicator *ranks; /* NULL: alone */

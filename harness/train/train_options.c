@@ -5,7 +5,17 @@
 static const char *const optimizer_names[] = {"sgd", "adam", "adamw", "adafactor", NULL};
 static const char *const schedule_names[] = {"constant", "linear",       "rsqrt", "cosine",
                                              "step",     "delayed_step", NULL};
-static const char *const keep_best_names[] = {"false", "true", "accuracy", NULL};
+static const char *const keep_best_names[] = {"false",
+                                              "true",
+                                              "accuracy",
+                                              "error_percent",
+                                              "bits_per_token",
+                                              "bits_per_byte",
+                                              "perplexity",
+                                              "word_perplexity",
+                                              "mse",
+                                              "mae",
+                                              NULL};
 static const char *const precision_names[] = {"f32", "tf32", "bf16", NULL};
 
 static const lh_option lh_train_plan_options[] = {
@@ -46,10 +56,10 @@ static const lh_option lh_train_plan_options[] = {
                "steps between evaluations on the validation split; 0: none"),
     LH_CHOICE("keep_best", lh_train_plan, keep_best, LH_KEEP_LAST, keep_best_names,
               "experiments end with the weights of the best evaluation (early stopping): true by "
-              "its loss, accuracy by that"),
+              "its loss, or by the metric that is named"),
     LH_INTEGER("patience", lh_train_plan, patience, 0, 0, 1e9,
-               "evaluations in a row without a better loss (keep_best=accuracy: nor a better "
-               "accuracy) after which training ends; 0: never"),
+               "evaluations in a row without a better loss (nor a better metric, where keep_best "
+               "names one) after which training ends; 0: never"),
     LH_FLAG("evaluate_test", lh_train_plan, evaluate_test, false,
             "evaluations read the test split too: its accuracies join the curve, the best of them "
             "the results (nothing is chosen by them)"),
@@ -80,6 +90,10 @@ lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
         return lh_fail(LH_EOPTION, "train: evaluate_test adds to evaluations, but there are none: "
                                    "set evaluate_every");
     return LH_OK;
+}
+
+const char *lh_train_keep_best_metric(const lh_train_plan *plan) {
+    return plan->keep_best >= LH_KEEP_METRIC ? keep_best_names[plan->keep_best] : NULL;
 }
 
 bool lh_train_option_is_identity(const lh_train_plan *plan, const char *name) {

@@ -25,6 +25,9 @@ typedef struct lh_train_plan {
 /* Borrows the options, whose values `out` gets. Fails: LH_EOPTION when they do not go together. */
 lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out);
 
+/* The metric that keep_best names; NULL where the loss decides. */
+const char *lh_train_keep_best_metric(const lh_train_plan *plan);
+
 /* Whether the option changes what is learned, so that a checkpoint must agree with it. */
 bool lh_train_option_is_identity(const lh_train_plan *plan, const char *name);
 

@@ -195,16 +195,27 @@ static lh_status log_interval(run *r, lh_progress *progress) {
     return LH_OK;
 }
 
+/* Whether the evaluation is the best so far. */
+static lh_status judge(lh_session *session, lh_progress *progress) {
+    const lh_metrics *valid = &progress->valid;
+    const char *name = lh_train_keep_best_metric(&session->plan);
+    const double bits = lh_metrics_get(valid, "bits_per_token");
+    const double loss = isnan(bits) ? lh_metrics_get(valid, "mse") : bits;
+    const double metric = name != NULL ? lh_metrics_get(valid, name) : nan("");
+    if (name != NULL && isnan(metric))
+        return lh_fail(LH_EOPTION, "train: keep_best=%s, but evaluations of task %s do not give it",
+                       name, session->task->class->name);
+    progress->is_best =
+        lh_evaluations_add(&session->record.evaluations, session->keep_rule, loss, metric);
+    return LH_OK;
+}
+
 static lh_status evaluate(run *r, lh_progress *progress) {
     count_time(r);
     LH_TRY(lh_session_evaluate(r->session, LH_VALID, &progress->valid));
     if (r->session->plan.evaluate_test)
         LH_TRY(lh_session_evaluate(r->session, LH_TEST, &progress->test));
-    const double bits = lh_metrics_get(&progress->valid, "bits_per_token");
-    const double loss = isnan(bits) ? lh_metrics_get(&progress->valid, "mse") : bits;
-    progress->is_best =
-        lh_evaluations_add(&r->session->record.evaluations, r->session->plan.keep_best, loss,
-                           lh_metrics_get(&progress->valid, "accuracy"));
+    LH_TRY(judge(r->session, progress));
     /* An evaluation counts as time of the run, but not of the interval's throughput. */
     const double now = lh_clock_seconds();
     r->session->record.seconds += now - r->last_time;

@@ -57,6 +57,8 @@ local function score(example)
   return session:evaluate "test", session:evaluate "valid"
 end
 
+local scored_on_valid = {}
+
 t.test("whatever a task's evaluations give is in the registry, on its split", function()
   local known = { test = set_of(metrics.scored "test"), valid = set_of(metrics.scored "valid") }
   local seen, untold = {}, { predicted_tokens = true, predicted_values = true, zero_mse = true }
@@ -69,6 +71,7 @@ t.test("whatever a task's evaluations give is in the registry, on its split", fu
         t.check(known[split][name] or untold[name], ("%s gives %s on %s: in no column"):format(task.name, name, split))
         t.equal(type(value), "number")
         seen[name] = true
+        scored_on_valid[name] = scored_on_valid[name] or split == "valid"
       end
     end
   end
@@ -249,6 +252,48 @@ t.test("seeds are pooled as the registry says", function()
   t.check(value == 10 and spread == nil and count == 3, "what all seeds share has no spread")
   seen = seeds_of("apart", { { parameters = 10 }, { parameters = 11 } })
   t.fails(function() seen:value("r", "parameters", "d") end, "different parameters, 10 and 11, which all seeds share")
+end)
+
+-- ---- early stopping ----
+
+t.test("training can keep the best by whatever validation scores", function()
+  local names = {}
+  for _, option in ipairs(core.train_options()) do
+    if option.name == "keep_best" then names = set_of(option.choices) end
+  end
+  t.check(names["true"] and names["false"], "by loss, and not at all")
+  local valid = set_of(metrics.scored "valid")
+  for name in pairs(names) do t.check(name == "true" or name == "false" or valid[name], name .. " is not scored") end
+  for name, scored in pairs(scored_on_valid) do
+    t.check(not scored or not metrics.twin(name) or names[name], name .. " can decide nothing")
+  end
+end)
+
+t.test("and keeps the end that the registry calls better", function()
+  local function run(by)
+    local bench = lh.experiment("kept-" .. by)
+    bench:row { "r", dataset = "books", task = examples.language_model[2], model = recurrent, train = lh.train {
+      steps = 30, optimizer = "sgd", momentum = 0, rate = 40, schedule = "constant", warmup = 0, clip = 1, evaluate_every = 1,
+      log_every = 1, keep_best = by } }
+    local failed = runner.run(bench, settings)
+    local row = store.at(folder, "kept-" .. by):rows()[1]
+    local points = failed == 0 and csv.read(store.at(folder, "kept-" .. by):curve(row.run_id)) or {}
+    local least, highest, last = math.huge, -math.huge, points[#points]
+    for _, point in ipairs(points) do
+      least = math.min(least, tonumber(point.valid_bits))
+      highest = math.max(highest, tonumber(point.valid_accuracy))
+    end
+    return row, least, highest, last
+  end
+  local row, least, highest, last = run "error_percent"
+  t.check(tonumber(last.valid_accuracy) < highest, "the last step is not the best")
+  t.near(tonumber(row.valid_error_percent), 100 * (1 - highest), 1e-9)
+  row, least, _, last = run "word_perplexity"
+  t.check(tonumber(last.valid_bits) > least, "the last step is not the best")
+  t.near(math.log(tonumber(row.valid_perplexity), 2), least, 1e-9)
+  row, _, highest = run "accuracy"
+  t.near(tonumber(row.valid_accuracy), highest, 1e-12)
+  t.contains(run("mae").error, "keep_best=mae, but evaluations of task language_model do not give it")
 end)
 
 -- ---- model FLOPs utilisation ----

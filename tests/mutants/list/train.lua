@@ -68,9 +68,10 @@ return {
   },
   {
     file = "harness/train/early_stopping.c", tests = "tests/harness/train/test_early_stopping.c",
-    { "higher && by == LH_KEEP_ACCURACY", "higher", "a higher accuracy makes a worse loss fresh" },
+    { "rule.by_metric && (rule.highest", "(rule.highest", "a higher accuracy makes a worse loss fresh" },
     { "better ? 0 : seen->stale + 1", "seen->stale + 1; (void)better", "patience is never renewed" },
-    { "by == LH_KEEP_ACCURACY ? higher : less", "less", "the best accuracy is not kept" },
+    { "rule.by_metric ? better : less", "less", "the best accuracy is not kept" },
+    { "rule.highest ? isgreater", "!rule.highest ? isgreater", "the least accuracy is the best" },
   },
   {
     file = "harness/train/batcher.c", tests = "tests/harness/train/test_batcher.c",
