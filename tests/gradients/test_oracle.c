@@ -30,14 +30,19 @@ typedef struct line_fields {
     double hidden;
 } line_fields;
 
+/* Options with lists stand in double quotes. */
 static bool split_line(char *line, line_fields *fields) {
     char *options = strchr(line, ',');
-    char *numbers = options != NULL ? strchr(options + 1, ',') : NULL;
-    if (numbers == NULL) return false;
-    *options = *numbers = '\0';
+    if (options == NULL) return false;
+    *options++ = '\0';
+    const bool quoted = *options == '"';
+    options += quoted;
+    char *end = strchr(options, quoted ? '"' : ',');
+    if (end == NULL) return false;
+    *end++ = '\0';
     fields->model = line;
-    fields->options = options + 1;
-    return sscanf(numbers + 1, "%d,%d,%d,%lf", &fields->segment, &fields->position,
+    fields->options = options;
+    return sscanf(end + quoted, "%d,%d,%d,%lf", &fields->segment, &fields->position,
                   &fields->channel, &fields->hidden) == 4 &&
            fields->segment < SEGMENTS && fields->position < SEGMENT && fields->channel < WIDTH;
 }
