@@ -130,21 +130,37 @@ function Results:relative_to(baseline)
   return setmetatable(made, Results)
 end
 
+--- The same results that show times of a busy machine where there are no others: tables and charts do, and mark them;
+--- claims do not judge by them.
+function Results:with_busy()
+  local made = self:relative_to(self.baseline)
+  made.shows_busy = true
+  return made
+end
+
 --- The group of a row on a dataset, or nil when it was never run.
 function Results:group(row, dataset) return self.groups[key_of(row, dataset)] end
 
 -- ---- step times ----
 
--- What the rounds say of a group: the number, or nil and why there is none. Times are of the configuration, not of a seed.
-local function timed_value(self, group, metric)
+-- What the rounds say of a group: the number, or nil and why there is none; and the number of a busy machine, where there is
+-- no other. Times are of the configuration, not of a seed.
+local function rounds_say(self, group, metric)
   if step_times.is_time(metric) then
-    local record, reason = self.times:latest(group.configuration)
-    return record and tonumber(record[metric]), reason
+    local record, reason, busy = self.times:latest(group.configuration)
+    return record and tonumber(record[metric]), reason, busy and tonumber(busy[metric])
   end
   local base = self:group(self.baseline, group.dataset)
   if not base then return nil, ("has no baseline, '%s' was not run"):format(self.baseline) end
-  local ratio, reason = self.times:ratio(group.configuration, base.configuration)
-  return ratio, reason and reason:gsub("the baseline$", ("the baseline '%s'"):format(self.baseline))
+  local ratio, reason, busy = self.times:ratio(group.configuration, base.configuration)
+  return ratio, reason and reason:gsub("the baseline$", ("the baseline '%s'"):format(self.baseline)), busy
+end
+
+-- The number that counts, or nil and why there is none.
+local function timed_value(self, group, metric)
+  local value, reason, busy = rounds_say(self, group, metric)
+  if value == nil and self.shows_busy then value = busy end
+  return value, reason
 end
 
 -- Whether rounds have the metric, not runs.
@@ -152,11 +168,12 @@ local function is_timed(self, metric)
   return step_times.is_time(metric) or (metric == "relative_step_time" and self.baseline ~= nil)
 end
 
---- Why a row that was run has no value of a metric, or nil.
+--- Why a row that was run has no value of a metric, or nil; then whether that of a busy machine is shown for it.
 function Results:reason(row, metric, dataset)
   local found = self:group(row, dataset)
   if not found or #found.done == 0 or not is_timed(self, metric) then return nil end
-  return select(2, timed_value(self, found, metric))
+  local value, reason = timed_value(self, found, metric)
+  return reason, reason ~= nil and value ~= nil
 end
 
 -- ---- reading ----

@@ -105,14 +105,21 @@ local function status_of(results, label, column)
   return status, why
 end
 
--- Why a value was not measured although there are runs, by the first dataset that lacks it.
+-- Why a value was not measured although there are runs, by the first dataset that lacks it; then whether that of a busy
+-- machine is shown for it.
 local function reason_of(results, label, column)
   if column.dataset ~= "" then return results:reason(label, column.metric, column.dataset) end
   for _, dataset in ipairs(results.datasets) do
-    local reason = results:reason(label, column.metric, dataset)
-    if reason then return #results.datasets > 1 and ("%s (%s)"):format(reason, dataset) or reason end
+    local reason, busy = results:reason(label, column.metric, dataset)
+    if reason then return #results.datasets > 1 and ("%s (%s)"):format(reason, dataset) or reason, busy end
   end
   return nil
+end
+
+-- The status of a cell whose run has `status`: a time can be of a busy machine, and a measurement be missing.
+local function status_of_cell(status, value, busy)
+  if status ~= "done" then return status end
+  return value == nil and "missing" or busy and "busy" or "done"
 end
 
 -- The measured value is the mean over seeds or, with `select = "best_valid"`, a quality's at the seed with the best
@@ -125,27 +132,27 @@ local function cell_of(results, paper, label, name, column, select)
   local printed = paper.value(name, column.metric, column.paper)
   local group = results:group(label, dataset or results.datasets[1] or "")
   local status, why = status_of(results, label, column)
-  local reason = reason_of(results, label, column)
+  local reason, busy = reason_of(results, label, column)
   return {
     published = printed, published_spread = paper.spread(name, column.metric, column.paper), measured = value,
     mean = mean, spread = spread, selected = best ~= nil,
     unselected = select and mean and not best and metrics.kind(column.metric) == "quality",
     deviation = value and printed and value - printed,
     seeds = dataset and count or (group and #group.done) or 0,
-    status = value == nil and status == "done" and "missing" or status, why = why, reason = reason,
+    status = status_of_cell(status, value, busy), why = why, reason = reason,
   }
 end
 
 local function mark_best(rows, index, better)
   local best
   for _, row in ipairs(rows) do
-    local value = row.cells[index].measured
+    local value = row.cells[index].status ~= "busy" and row.cells[index].measured
     local wins = value and (not best or (better == "min" and value < best)
       or (better == "max" and value > best))
     if wins then best = value end
   end
   for _, row in ipairs(rows) do
-    row.cells[index].best = best ~= nil and row.cells[index].measured == best
+    row.cells[index].best = best ~= nil and row.cells[index].measured == best and row.cells[index].status ~= "busy"
   end
 end
 
@@ -240,6 +247,7 @@ function report.texts(column, cell)
     measured = measured .. " ±" .. metrics.text(column.metric, cell.spread)
   end
   if cell.measured == nil and cell.status ~= "missing" then measured = cell.status end
+  if cell.measured and cell.status == "busy" then measured = measured .. "~" end
   local printed = metrics.text(column.metric, cell.published)
   if cell.published_spread then
     printed = ("%s ±%s"):format(printed, metrics.text(column.metric, cell.published_spread))
@@ -285,8 +293,8 @@ local function status_notes(made, odd)
   end
   each_cell(made, function(cell, _, column)
     if not cell.reason then return end
-    local text = ("Column \"%s\" %s where a row %s."):format(metrics.title(column.metric),
-      cell.measured and "is of fewer data sets" or "is empty", cell.reason)
+    local what = cell.status == "busy" and "is marked ~" or cell.measured and "is of fewer data sets" or "is empty"
+    local text = ("Column \"%s\" %s where a row %s."):format(metrics.title(column.metric), what, cell.reason)
     if not seen[text] then notes[#notes + 1] = text end
     seen[text] = true
   end)

@@ -6,6 +6,7 @@ local csv = require "longhaul.csv"
 local identity = require "longhaul.identity"
 local lh = require "longhaul"
 local report = require "longhaul.report"
+local results = require "longhaul.report.results"
 local runner = require "longhaul.runner"
 local runs = dofile "tests/lua/runs.lua"
 local step_times = require "longhaul.step_times"
@@ -72,10 +73,7 @@ end)
 
 t.test("where there is no such round the cell is empty and says why", function()
   local cells, notes = cells_of(bench)
-  local expected = {
-    alone = "was not timed beside the baseline 'base'", never = "was not timed",
-    rushed = "was timed on a busy machine only (others used 0.8 processors)",
-  }
+  local expected = { alone = "was not timed beside the baseline 'base'", never = "was not timed" }
   for label, note in pairs(expected) do
     local cell = cells[label .. " relative_step_time"]
     t.equal(cell.measured, nil)
@@ -84,6 +82,32 @@ t.test("where there is no such round the cell is empty and says why", function()
     t.contains(notes, ('Column "relative step time" is empty where a row %s.'):format(note))
   end
   t.near(cells["alone step_time_ms"].measured, 30, 1e-12)
+end)
+
+t.test("a time of a busy machine is shown where there is no other, marked, and judges nothing", function()
+  local cells, notes = cells_of(bench)
+  local cell, note = cells["rushed relative_step_time"], "was timed on a busy machine only (others used 0.8 processors)"
+  t.near(cell.measured, 1.2, 1e-12) -- 60 / 50
+  t.near(cells["rushed step_time_ms"].measured, 60, 1e-12)
+  t.equal(cell.status, "busy")
+  t.equal(cell.note, note)
+  t.contains(notes, ('Column "relative step time" is marked ~ where a row %s.'):format(note))
+  local judged = results.open(folder, "rounds", "small", "cpu", bench.rows):relative_to "base"
+  t.equal(judged:value("rushed", "relative_step_time", "books"), nil)
+  t.equal(judged:value("rushed", "step_time_ms", "books"), nil)
+end)
+
+t.test("a time of a busy machine is never the best", function()
+  local hasty = bench_of("hasty", { "base", "x" })
+  for _, label in ipairs { "base", "x" } do runs.put(folder, hasty, { label = label }) end
+  runs.time(folder, hasty, { round = "a", date = "2026-01-01", times = { base = 10 } })
+  runs.time(folder, hasty, { round = "b", date = "2026-01-02", times = { base = 10, x = 5 }, busy = "yes", load = 1 })
+  local made = tables.build(hasty, hasty.tables[1], report.results(hasty, settings))
+  for _, row in ipairs(made.rows) do
+    for c, column in ipairs(made.columns) do
+      if column.metric == "step_time_ms" then t.equal(row.cells[c].best, row.label == "base") end
+    end
+  end
 end)
 
 t.test("a row whose baseline was never run says so", function()

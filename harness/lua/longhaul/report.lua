@@ -15,7 +15,7 @@ function report.results(experiment, settings)
   else
     found = results.open(settings.results, experiment.runs, settings.scale, settings.device, experiment.rows, planned)
   end
-  return found:relative_to(experiment:baseline())
+  return found:relative_to(experiment:baseline()):with_busy()
 end
 
 -- Where the views go; an experiment that shares another's runs has a folder of its own for them.

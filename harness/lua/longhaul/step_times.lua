@@ -36,14 +36,16 @@ local function why_not(list)
   return ("was timed on a busy machine only (others used %.1f processors)"):format(tonumber(list[1].load) or 0)
 end
 
---- The record of the latest round with a configuration; nil and why there is none.
-function StepTimes:latest(configuration)
-  local list = self.of[configuration] or {}
+-- Of records, the latest first, the one that counts; else why there is none, with the latest of a busy machine.
+local function choose(list)
   for _, record in ipairs(list) do
     if is_usable(record) then return record end
   end
-  return nil, why_not(list)
+  return nil, why_not(list), list[1]
 end
+
+--- The record of the latest idle round with a configuration; nil, why there is none, and that of the latest busy one.
+function StepTimes:latest(configuration) return choose(self.of[configuration] or {}) end
 
 --- Records of a configuration that stand in one round with all of `others` (configurations), the latest first.
 function StepTimes:beside(configuration, others)
@@ -56,16 +58,16 @@ function StepTimes:beside(configuration, others)
   return found
 end
 
---- The ratio of the medians of a configuration and a baseline in the latest round that has both; nil and why there is none.
+--- The ratio of the medians of a configuration and a baseline in the latest idle round that has both; nil, why there is
+--- none, and the ratio in the latest busy one.
 function StepTimes:ratio(configuration, baseline)
-  local together = self:beside(configuration, { baseline })
-  for _, record in ipairs(together) do
-    if is_usable(record) then
-      return tonumber(record.step_time_ms) / tonumber(self.rounds[record.round][baseline].step_time_ms)
-    end
+  local function ratio_of(record)
+    return record and tonumber(record.step_time_ms) / tonumber(self.rounds[record.round][baseline].step_time_ms)
   end
-  local _, reason = self:latest(configuration)
-  if #together > 0 then return nil, why_not(together) end
+  local together = self:beside(configuration, { baseline })
+  local record, reason, busy = choose(together)
+  if #together > 0 then return ratio_of(record), reason, ratio_of(busy) end
+  reason = select(2, self:latest(configuration))
   return nil, reason or "was not timed beside the baseline"
 end
 
