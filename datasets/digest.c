@@ -46,6 +46,10 @@ uint64_t lh_digest_text(uint64_t digest, const char *text) {
     return lh_digest_mix(digest, text, strlen(text));
 }
 
+uint64_t lh_digest_generated(uint64_t version, uint64_t seed) {
+    return lh_digest_mix(lh_digest_mix(0, &version, sizeof version), &seed, sizeof seed);
+}
+
 static lh_status read_blocks(FILE *stream, const char *path, XXH3_state_t *state, char *block) {
     for (;;) {
         const size_t got = lh_fault() ? 0 : fread(block, 1, BLOCK_BYTES, stream);

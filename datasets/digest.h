@@ -10,6 +10,12 @@
 uint64_t lh_digest_mix(uint64_t digest, const void *data, size_t bytes);
 uint64_t lh_digest_text(uint64_t digest, const char *text);
 
+/* Of what a generator makes item by item, where there is no content to read: its version, the
+ * LH_..._VERSION beside it, and the seed. Whoever changes what a generator makes of a seed raises
+ * its version, so that runs on the old and on the new data are never taken for the same;
+ * tests/datasets/test_generators.c has a digest of each one's output and fails until then. */
+uint64_t lh_digest_generated(uint64_t version, uint64_t seed);
+
 /* Mixes a file's content into *digest. Fails: LH_EIO. */
 lh_status lh_digest_file(const char *path, uint64_t *digest);
 

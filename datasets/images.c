@@ -109,7 +109,8 @@ static lh_status open_generator(lh_images *images, const lh_images_spec *spec) {
     images->generated = true;
     images->data_seed = spec->data_seed;
     memcpy(images->counts, spec->counts, sizeof images->counts);
-    images->digest = lh_digest_mix(spec->data_seed, spec->counts, sizeof spec->counts);
+    images->digest = lh_digest_generated(LH_GENERATED_IMAGE_VERSION, spec->data_seed);
+    images->digest = lh_digest_mix(images->digest, spec->counts, sizeof spec->counts);
     lh_source_generated(images->source, stand_in);
     return LH_OK;
 }

@@ -23,6 +23,9 @@ extern const char *const lh_regular_language_names[LH_REGULAR_LANGUAGES + 1];
 /* Letters: 0 is '0' or 'a', 1 is '1' or 'b'. */
 enum { LH_LETTERS = 2 };
 
+/* See lh_digest_generated. */
+enum { LH_REGULAR_LANGUAGE_VERSION = 1 };
+
 bool lh_regular_language_has(lh_regular_language language, const uint8_t *letters, int64_t length);
 
 /* What is to be told after each letter, as a 0 or 1 for both outputs: label [length][LH_LETTERS].

@@ -7,6 +7,9 @@
 
 /* ---- duplication (Kitaev et al. 2020, section 2.1) ---- */
 
+/* See lh_digest_generated. */
+enum { LH_DUPLICATION_VERSION = 1, LH_GENERATED_IMAGE_VERSION = 1 };
+
 /* 0w0w, w a word of uniform symbols 1 .. alphabet. */
 typedef struct lh_duplication {
     int64_t word, alphabet;

@@ -16,6 +16,9 @@
 
 enum { LH_SIMULATED_WIDTH = 2, LH_SIMULATED_LAYERS = 2 };
 
+/* See lh_digest_generated. */
+enum { LH_SIMULATED_NETWORK_VERSION = 1 };
+
 /* "tanh", "sigmoid", "relu", NULL: what g may be. */
 extern const char *const lh_simulated_activations[];
 

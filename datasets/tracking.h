@@ -8,6 +8,9 @@
 
 enum { LH_UNLABELLED = -1 };
 
+/* See lh_digest_generated. */
+enum { LH_RANDOM_WALK_VERSION = 1, LH_ALGORITHM_VERSION = 1 };
+
 /* Room for the longest episode, `length` of it in use. Arrays are the caller's. */
 typedef struct lh_episode {
     int32_t *tokens, *labels; /* a label is a symbol, or LH_UNLABELLED */

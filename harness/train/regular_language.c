@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "datasets/digest.h"
 #include "datasets/regular_language.h"
 
 /* A run of strings of a drawn list: those of a split or a bin. */
@@ -199,7 +200,7 @@ static void describe(const void *instance, char *data, size_t capacity, uint64_t
                    lh_regular_language_names[task->language], (long long)task->train.count,
                    (long long)task->longest[0], (long long)task->bin[0].count,
                    (long long)task->drawn[0].distinct, (long long)task->drawn[0].count);
-    *digest = (uint64_t)task->data_seed;
+    *digest = lh_digest_generated(LH_REGULAR_LANGUAGE_VERSION, (uint64_t)task->data_seed);
 }
 
 /* ---- class ---- */

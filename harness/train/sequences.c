@@ -1,5 +1,6 @@
 #include "harness/train/sequences.h"
 
+#include "datasets/digest.h"
 #include "datasets/sequences.h"
 #include "harness/train/documents.h"
 
@@ -126,7 +127,7 @@ static void describe_duplication(const void *instance, char *data, size_t capaci
     const sequences *task = instance;
     (void)snprintf(data, capacity, "duplication, words of %lld symbols 1 to %lld",
                    (long long)task->duplication.word, (long long)task->duplication.alphabet);
-    *digest = (uint64_t)task->data_seed;
+    *digest = lh_digest_generated(LH_DUPLICATION_VERSION, (uint64_t)task->data_seed);
 }
 
 static void describe_images(const void *instance, char *data, size_t capacity, uint64_t *digest) {

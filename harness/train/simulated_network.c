@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "datasets/digest.h"
 #include "datasets/simulated_network.h"
 
 enum { WIDTH = LH_SIMULATED_WIDTH };
@@ -102,7 +103,7 @@ static void describe(const void *instance, char *data, size_t capacity, uint64_t
     (void)snprintf(data, capacity, "%lld segments of %lld steps, %s to %g", (long long)task->rows,
                    (long long)task->length, lh_simulated_activations[task->network.activation],
                    task->network.alpha);
-    *digest = 1; /* of the rules: the seed is the run's own */
+    *digest = lh_digest_generated(LH_SIMULATED_NETWORK_VERSION, 0); /* the seed is the run's own */
 }
 
 static const lh_option simulation_options[] = {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "datasets/digest.h"
 #include "datasets/tracking.h"
 
 /* Episodes of one split, read by `rows` side by side: row r reads episodes r, r + rows ... */
@@ -258,7 +259,8 @@ static void describe(const void *instance, char *data, size_t capacity, uint64_t
         (void)snprintf(data, capacity, "algorithm, %lld variables (constant guess errs %.1f %%)",
                        (long long)task->algorithm.variables, task->chance);
     }
-    *digest = (uint64_t)task->data_seed;
+    const uint64_t version = task->walks ? LH_RANDOM_WALK_VERSION : LH_ALGORITHM_VERSION;
+    *digest = lh_digest_generated(version, (uint64_t)task->data_seed);
 }
 
 /* ---- classes ---- */
