@@ -20,6 +20,15 @@ __device__ static inline peak row_peak(const real *x, int64_t count, int lane) {
     return best;
 }
 
+__device__ static inline real row_least(const real *x, int64_t count, int lane) {
+    real least = x[0];
+    for (int64_t v = lane; v < count; v += LH_WARP)
+        least = fminf(least, x[v]);
+    for (int bits = LH_WARP / 2; bits > 0; bits /= 2)
+        least = fminf(least, __shfl_xor_sync(0xffffffffu, least, bits));
+    return least;
+}
+
 __device__ static inline void clear_row(const lh_cross_entropy_args &a, int64_t row, int lane) {
     for (int64_t v = lane; v < a.vocabulary && a.gradient; v += LH_WARP)
         a.x[row * a.vocabulary + v] = 0;
@@ -33,19 +42,21 @@ __device__ static inline void score_row(const lh_cross_entropy_args &a, int64_t 
     real *x = a.x + row * a.vocabulary, sum = 0;
     const int64_t target = a.target[row];
     const peak best = row_peak(x, a.vocabulary, lane);
+    /* the logit that scale turns into the largest */
+    const real most = a.scale >= 0 ? best.value : row_least(x, a.vocabulary, lane);
     const real aimed = x[target];
     for (int64_t v = lane; v < a.vocabulary; v += LH_WARP)
-        sum += expf(a.scale * (x[v] - best.value));
+        sum += expf(a.scale * (x[v] - most));
     sum = lh_warp_sum(sum);
     __syncwarp();
     if (lane == 0) {
-        a.loss[row] = weight * (logf(sum) - a.scale * (aimed - best.value));
+        a.loss[row] = weight * (logf(sum) - a.scale * (aimed - most));
         if (a.correct != NULL) a.correct[row] = target == best.at ? 1 : 0;
     }
     if (!a.gradient) return;
     const real factor = weight * a.scale * (a.gradient_scale != NULL ? *a.gradient_scale : 1);
     for (int64_t v = lane; v < a.vocabulary; v += LH_WARP)
-        x[v] = factor * (expf(a.scale * (x[v] - best.value)) / sum - (v == target ? 1 : 0));
+        x[v] = factor * (expf(a.scale * (x[v] - most)) / sum - (v == target ? 1 : 0));
 }
 
 lh_status lh_cuda_cross_entropy(const lh_launch *launch, const lh_cross_entropy_args *args) {
