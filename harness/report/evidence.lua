@@ -44,6 +44,8 @@ function Printed:mean(cell) return (self:number(cell)) end
 -- A printed number is one, however many seeds are behind it.
 function Printed.seeds() return nil end
 
+function Printed.interval() return nil end
+
 function Printed.lack() return "not printed" end
 
 function Printed.apart() return nil end
@@ -102,6 +104,14 @@ function Measured:seeds(cell)
   if label then values, seeds = self.results(cell.experiment):values(label, cell.metric, cell.dataset) end
   for _, seed in ipairs(seeds) do made[seed] = values[seed] / self.printed:unit(cell) end
   return made
+end
+
+--- Between which values the middle half of the steps lay that a time was taken of; nil for what is no time.
+function Measured:interval(cell)
+  local label, unit = self:label(cell), self.printed:unit(cell)
+  local low, high
+  if label then low, high = self.results(cell.experiment):interval(label, cell.metric, cell.dataset) end
+  if low then return low / unit, high / unit end
 end
 
 --- Why cells cannot be compared: step times of different rounds; nil where they can.

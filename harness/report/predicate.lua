@@ -153,8 +153,27 @@ local function error_over_seeds(self, source, by_seed, seeds)
   return standard_error(margins)
 end
 
+-- How far the margin comes towards 0, or beyond, when every step time lies at the worse of its quartiles: two times whose
+-- quartiles overlap have a margin within it.
+local function reach_of_quartiles(self, source, cells, margin)
+  local moved, sign = {}, margin < 0 and -1 or 1
+  local function loss(values)
+    local function value(cell) return values[cell] or source:mean(cell) end
+    return sign * (margin - self.margin(at(self.a, value), at(self.b, value)))
+  end
+  for _, cell in ipairs(cells) do
+    local most = 0
+    for _, quartile in ipairs { source:interval(cell) } do
+      local lost = loss { [cell] = quartile }
+      if lost > most then most, moved[cell] = lost, quartile end
+    end
+  end
+  return loss(moved)
+end
+
 -- Why means do not decide it; nil where they do.
 local function doubt(leaf)
+  if leaf.reach > 0 and math.abs(leaf.margin) <= leaf.reach then return "within the quartiles of the step times" end
   if not leaf.seeds then return nil end
   if leaf.seeds < predicate.fewest_seeds then
     return ("%d seed%s, at least %d decide"):format(leaf.seeds, leaf.seeds == 1 and "" or "s", predicate.fewest_seeds)
@@ -184,6 +203,7 @@ local function judge_leaf(self, source)
     local seeds = shared_seeds(found.by_seed)
     leaf.seeds, leaf.error = #seeds, error_over_seeds(self, source, found.by_seed, seeds) or 0
   end
+  leaf.reach = reach_of_quartiles(self, source, found.cells, leaf.margin)
   leaf.reason = doubt(leaf) or source:apart(found.cells)
   leaf.verdict = leaf.reason and "undecided" or word(leaf.outcome)
   leaf.closest = leaf
@@ -257,6 +277,7 @@ end
 ---@field held integer
 
 --- Judges it over a source of cells: an object with mean(cell), seeds(cell) (values by seed, nil for what has none),
+--- interval(cell) (the quartiles of a step time: low, high; nil for what is none),
 --- kind(cell), lack(cell) (why it has no value) and apart(cells) (why they cannot be compared, or nil).
 ---@return longhaul.judgement
 function Predicate:judge(source)

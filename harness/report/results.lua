@@ -141,6 +141,15 @@ end
 --- The group of a row on a dataset, or nil when it was never run.
 function Results:group(row, dataset) return self.groups[key_of(row, dataset)] end
 
+-- Mean, standard deviation (nil for one value) and number.
+local function statistics(values)
+  local sum, squares = 0, 0
+  for _, value in ipairs(values) do sum = sum + value end
+  local mean = sum / #values
+  for _, value in ipairs(values) do squares = squares + (value - mean) ^ 2 end
+  return mean, #values > 1 and math.sqrt(squares / (#values - 1)) or nil, #values
+end
+
 -- ---- step times ----
 
 -- What the rounds say of a group: the number, or nil and why there is none; and the number of a busy machine, where there is
@@ -168,6 +177,34 @@ local function is_timed(self, metric)
   return step_times.is_time(metric) or (metric == "relative_step_time" and self.baseline ~= nil)
 end
 
+--- Between which values the middle half of a row's steps lay, for a metric of step times: low, high; nil where there are no
+--- times, or quartiles of them. Without a dataset: the means over datasets.
+function Results:interval(row, metric, dataset)
+  if not dataset then
+    local lows, highs = {}, {}
+    for _, name in ipairs(self.datasets) do
+      local low, high = self:interval(row, metric, name)
+      lows[#lows + 1], highs[#highs + 1] = low, high
+    end
+    if #lows > 0 then return (statistics(lows)), (statistics(highs)) end
+    return nil
+  end
+  local found = self:group(row, dataset)
+  if not found or not is_timed(self, metric) then return nil end
+  local value, record = rounds_say(self, found, metric), nil
+  if step_times.is_time(metric) then
+    record = self.times:latest(found.configuration)
+  else
+    local base = self:group(self.baseline, dataset)
+    record = base and select(4, self.times:ratio(found.configuration, base.configuration))
+  end
+  if not record then return nil end
+  local q1, q3 = step_times.quartiles(record)
+  if not q1 then return nil end
+  if metrics.better(metric) == "max" then q1, q3 = 1 / q3, 1 / q1 end
+  return value * q1, value * q3
+end
+
 --- Why a row that was run has no value of a metric, or nil; then whether that of a busy machine is shown for it.
 function Results:reason(row, metric, dataset)
   local found = self:group(row, dataset)
@@ -193,14 +230,6 @@ function Results:values(row, metric, dataset)
     end
   end
   return values, seeds
-end
-
-local function statistics(values)
-  local sum, squares = 0, 0
-  for _, value in ipairs(values) do sum = sum + value end
-  local mean = sum / #values
-  for _, value in ipairs(values) do squares = squares + (value - mean) ^ 2 end
-  return mean, #values > 1 and math.sqrt(squares / (#values - 1)) or nil, #values
 end
 
 -- How the registry says that seeds become one value.

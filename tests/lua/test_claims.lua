@@ -25,6 +25,7 @@ local function source_of(values)
   end
   function source:seeds(cell) return type(values[cell.name]) == "table" and values[cell.name] or nil end
   function source:kind(cell) return type(values[cell.name]) == "number" and "cost" or "quality" end
+  function source:interval(cell) return table.unpack((values.quartiles or {})[cell.name] or {}) end
   function source:lack() return "not run" end
   function source:doubt() return nil end
   function source:apart(cells) return #cells == 2 and values.apart or nil end
@@ -72,6 +73,28 @@ t.test("two seeds decide nothing about quality, and costs need none", function()
   t.contains(judge(p.less(a, b), { a = { 1 }, b = { 2, 2 } }).reason, "1 seed,")
   t.equal(judge(p.less(a, b), { a = 1, b = 2 }).verdict, "holds")
   t.equal(judge(p.less(b, a), { a = 1, b = 2 }).verdict, "fails")
+end)
+
+t.test("step times whose quartiles overlap decide nothing", function()
+  local function of(values, quartiles, predicate)
+    values.quartiles = quartiles
+    return judge(predicate or p.less(a, b), values)
+  end
+  local found = of({ a = 1.00, b = 1.04 }, { a = { 0.98, 1.03 }, b = { 1.02, 1.06 } })
+  t.equal(found.verdict, "undecided")
+  t.equal(found.outcome, true)
+  t.equal(found.reason, "within the quartiles of the step times")
+  t.equal(of({ a = 1.04, b = 1.00 }, { b = { 0.98, 1.03 }, a = { 1.02, 1.06 } }).verdict, "undecided")
+  -- the quartiles that point away from the other do not count
+  t.equal(of({ a = 1.00, b = 1.04 }, { a = { 0.5, 1.01 }, b = { 1.02, 9 } }).verdict, "holds")
+  t.equal(of({ a = 1.04, b = 1.00 }, { a = { 1.02, 9 }, b = { 0.5, 1.01 } }).verdict, "fails")
+  -- of several the ones that decide count, once
+  local ratio = p.at_most(p.greatest { a, b, c } / p.least { a, b, c }, 1.5)
+  local about = { a = { 0.95, 1.05 }, b = { 0.95, 1.05 }, c = { 1.05, 1.15 } }
+  t.equal(of({ a = 1.0, b = 1.0, c = 1.1 }, about, ratio).verdict, "holds") -- 1.15 / 0.95
+  -- against a number that is printed the time's own quartiles count
+  t.equal(of({ a = 1.00 }, { a = { 0.9, 1.03 } }, p.less(a, 1.02)).verdict, "undecided")
+  t.equal(of({ a = 1.00 }, { a = { 0.9, 1.01 } }, p.less(a, 1.02)).verdict, "holds")
 end)
 
 t.test("values that cannot be compared leave a comparison open", function()

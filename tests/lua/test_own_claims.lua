@@ -13,6 +13,7 @@ local function source_of(value)
   return {
     mean = function(_, cell) return value(cell.row, cell.metric, cell.dataset) end,
     seeds = function() return nil end, kind = function() return "cost" end, lack = function() return "not run" end,
+    interval = function() return nil end,
     apart = function() return nil end, doubt = function() return nil end,
   }
 end

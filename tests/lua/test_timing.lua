@@ -64,6 +64,23 @@ t.test("a relative time comes from one idle round that has both rows", function(
   t.near(cells["base relative_step_time"].measured, 1, 1e-12)
 end)
 
+t.test("the quartiles of the round that counts go with a time, a rate and a ratio", function()
+  local found = results.open(folder, "rounds", "small", "cpu", bench.rows):relative_to "base"
+  local function near(metric, low, high)
+    local value = found:value("fast", metric, "books")
+    local a, b = found:interval("fast", metric, "books")
+    t.near(a, low * value, 1e-9)
+    t.near(b, high * value, 1e-9)
+    a, b = found:interval("fast", metric)
+    t.near(a, low * value, 1e-9)
+    t.near(b, high * value, 1e-9)
+  end
+  near("step_time_ms", 0.9, 1.2)
+  near("relative_step_time", 0.9, 1.2)
+  near("tokens_per_second", 1 / 1.2, 1 / 0.9)
+  t.equal(found:interval("fast", "bits_per_byte", "books"), nil)
+end)
+
 t.test("a time is that of the latest idle round", function()
   local cells = cells_of(bench)
   t.near(cells["base step_time_ms"].measured, 20, 1e-12)

@@ -47,6 +47,12 @@ end
 --- The record of the latest idle round with a configuration; nil, why there is none, and that of the latest busy one.
 function StepTimes:latest(configuration) return choose(self.of[configuration] or {}) end
 
+--- The quartiles of a record's steps as shares of their median; nil where they were not kept.
+function step_times.quartiles(record)
+  local q1, median, q3 = tonumber(record.step_time_q1_ms), tonumber(record.step_time_ms), tonumber(record.step_time_q3_ms)
+  if q1 and q3 then return q1 / median, q3 / median end
+end
+
 --- Records of a configuration that stand in one round with all of `others` (configurations), the latest first.
 function StepTimes:beside(configuration, others)
   local found = {}
@@ -59,14 +65,14 @@ function StepTimes:beside(configuration, others)
 end
 
 --- The ratio of the medians of a configuration and a baseline in the latest idle round that has both; nil, why there is
---- none, and the ratio in the latest busy one.
+--- none, and the ratio in the latest busy one; then the record of the configuration that counts.
 function StepTimes:ratio(configuration, baseline)
   local function ratio_of(record)
     return record and tonumber(record.step_time_ms) / tonumber(self.rounds[record.round][baseline].step_time_ms)
   end
   local together = self:beside(configuration, { baseline })
   local record, reason, busy = choose(together)
-  if #together > 0 then return ratio_of(record), reason, ratio_of(busy) end
+  if #together > 0 then return ratio_of(record), reason, ratio_of(busy), record end
   reason = select(2, self:latest(configuration))
   return nil, reason or "was not timed beside the baseline"
 end
