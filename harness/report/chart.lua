@@ -253,12 +253,13 @@ local function pareto_points(view, plot, dataset, x, y)
   return points, names
 end
 
---- Points that no other beats on both axes, from the cheapest on. `better` is "min" or "max" for y.
-function chart.front(points, better)
+--- Points that no other beats on both axes, from the best x on. `better` and `better_x` are "min" or "max" for y and x; an
+--- x of which neither end is better counts as a cost.
+function chart.front(points, better, better_x)
   local sorted, front, best = {}, {}, nil
   for i, point in ipairs(points) do sorted[i] = point end
   table.sort(sorted, function(a, b)
-    if a[1] ~= b[1] then return a[1] < b[1] end
+    if a[1] ~= b[1] then return (a[1] < b[1]) ~= (better_x == "max") end
     if better == "max" then return a[2] > b[2] end
     return a[2] < b[2]
   end)
@@ -316,8 +317,9 @@ local function pareto(view, plot, dataset)
     ys[2 * i - 1], ys[2 * i] = point[5], point[6]
   end
   local sx, sy = scale_of(xs, x_log), scale_of(ys, y_log)
-  local front = chart.front(points, metrics.better(y))
-  front[#front + 1] = { sx.high, front[#front][2] }
+  local better_x = metrics.better(x)
+  local front = chart.front(points, metrics.better(y), better_x)
+  front[#front + 1] = { better_x == "max" and sx.low or sx.high, front[#front][2] }
   local labels = place_labels(points, front, sx, sy)
   local what = ("%s against %s"):format(metrics.title(y), metrics.title(x))
   local made = new_chart("pareto", title_of(view, plot, what, dataset), x, y)

@@ -225,6 +225,18 @@ t.test("values of other scales and devices are not read, and seeds are in the pa
   end
 end)
 
+t.test("runs of other options or other data are doubted", function()
+  local cell, said = by_id.staircase_p024 and cells[1].cell, nil
+  local source = evidence.measured(settings_of "results")
+  source.results = function() return { datasets = {}, status = function() return said, "why" end } end
+  local one = setmetatable({ dataset = "any" }, { __index = cell })
+  function source.label() return "row" end
+  for status, doubted in pairs { stale = true, ["other data"] = true, done = false, partial = false } do
+    said = status
+    t.equal(source:doubt(one), doubted and "why" or nil, status)
+  end
+end)
+
 t.test("rows that were not run, or with fewer seeds, are named", function()
   local folder = write(layout(function(one)
     local here = one.cell.experiment.runs == "staircase-table2" and one.cell.row ~= "staircase:r4"

@@ -102,6 +102,12 @@ t.test("a source that has fewer seeds lends its last one", function()
   t.equal(id_of(1).configuration, id_of(5).configuration)
   t.check(id_of(2).run_id ~= id_of(5).run_id, "run ids")
   t.check(#id_of(1).starts_from == 16, "the configuration of the source")
+  -- where the source gets more seeds, the runs that would start from another of them are other runs
+  local more = source_of(1)
+  more.row.seeds = 5
+  local before, now = id_of(5), identity.of(run_of({ seed = 5 }, { from = more }))
+  t.equal(now.configuration, before.configuration)
+  t.check(now.run_id ~= before.run_id, "the seed that it starts from")
 end)
 
 t.test("parts of a name do not run into the next", function()

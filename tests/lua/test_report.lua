@@ -200,6 +200,10 @@ t.test("the front holds what nothing else beats", function()
   t.equal(front[1][2], 6)
   t.equal(front[3][1], 4)
   t.equal(#chart.front({ { 1, 1 }, { 2, 2 }, { 3, 0 } }, "max"), 2)
+  -- where more of x is better, as of tokens/s, the front begins at the other end
+  local fast = chart.front({ { 10, 3 }, { 30, 5 }, { 20, 4 }, { 15, 6 } }, "min", "max")
+  t.equal(#fast, 3)
+  for i, x in ipairs { 30, 20, 10 } do t.equal(fast[i][1], x) end
 end)
 
 t.test("labels do not cover each other", function()

@@ -151,6 +151,37 @@ t.test("a run's row has the FLOPs and the gates that one works out by hand", fun
   t.near(tonumber(rows.gated.rsa_gate), 1 / (1 + math.exp(-1)), 1e-6)
 end)
 
+t.test("the command line's seeds come before a row's, a row's before the script's", function()
+  local function seeds_of(more)
+    local path = folder .. "/seeds.lua"
+    core.write_file(path, [[
+      local lh = require "longhaul"
+      local bench = lh.experiment("seeds"):seeds(3)
+      local size = { layers = 1, width = 8, heads = 2, context = 16, window = 16 }
+      local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 16, batch = 2 }
+      bench:row { "own", model = lh.models.gpt2(size), task = task, train = lh.train { steps = 1 }, seeds = 2 }
+      bench:row { "other", model = lh.models.gpt2(size), task = task, train = lh.train { steps = 1 } }
+      return bench]])
+    local list = {}
+    for i, each in ipairs(runner.plan(script.load(path, { scale = "smoke" }), { scale = "smoke", device = "cpu", seeds = more })) do
+      list[i] = each.row.label .. " " .. each.seed
+    end
+    return table.concat(list, ", ")
+  end
+  t.equal(seeds_of(nil), "own 1, other 1, own 2, other 2, other 3")
+  t.equal(seeds_of(1), "own 1, other 1")
+  t.equal(seeds_of(3), "own 1, other 1, own 2, other 2, own 3, other 3")
+end)
+
+t.test("the row of a run says its own seed, and each seed has its own numbers", function()
+  run((base:gsub('{ "base"', '{ "twice", seeds = 2')))
+  local by_seed = {}
+  for _, row in ipairs(store.at(folder, "chain"):rows()) do
+    if row.row == "twice" then by_seed[row.seed] = row.bits_per_token end
+  end
+  t.check(by_seed["1"] and by_seed["2"] and by_seed["1"] ~= by_seed["2"], "two seeds")
+end)
+
 t.test("a source must be there", function()
   t.fails(function() run [[
     bench:row { "x", model = lh.models.gpt2(size), task = task, train = none, from = "y" }]]

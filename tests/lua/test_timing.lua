@@ -127,6 +127,14 @@ t.test("a time of a busy machine is never the best", function()
   end
 end)
 
+t.test("of two rounds of one moment the later line counts", function()
+  local made = step_times.of { timings = function(_, read)
+    return read { { round = "1", configuration = "c", date = "2026-01-01", step_time_ms = 1 },
+      { round = "2", configuration = "c", date = "2026-01-01", step_time_ms = 2 } }
+  end }
+  t.equal(made:latest("c").step_time_ms, 2)
+end)
+
 t.test("a row whose baseline was never run says so", function()
   local orphan = bench_of("orphan", { "base", "x" })
   runs.put(folder, orphan, { label = "x" })

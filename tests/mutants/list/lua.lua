@@ -91,4 +91,20 @@ return {
     file = "harness/lua/longhaul/csv.lua", tests = "tests/lua/test_quote.lua tests/lua/test_store.lua",
     { '"%.17g"', '"%.6g"', "numbers lose digits" },
   },
+  {
+    file = "harness/lua/longhaul/runner.lua", tests = "tests/lua/test_runner.lua",
+    { "settings.seeds or row.seeds or experiment.default_seeds", "row.seeds or settings.seeds or experiment.default_seeds",
+      "a row's seeds come before the command line's" },
+    { "if seed <= seeds_of(row) and wanted", "if seed < seeds_of(row) + 2 and wanted", "a seed too many" },
+    { "data = identity.task_info(row.task).data, seed = run.seed,", "data = identity.task_info(row.task).data, seed = 1,",
+      "every run says seed 1" },
+  },
+  {
+    file = "harness/lua/longhaul/identity.lua", tests = "tests/lua/test_identity.lua",
+    { "run.seed, start and start.run_id)", "run.seed)", "a run id without the run that it starts from" },
+  },
+  {
+    file = "harness/lua/longhaul/step_times.lua", tests = "tests/lua/test_timing.lua",
+    { "return a.place > b.place", "return a.place < b.place", "of one moment the earlier round counts" },
+  },
 }

@@ -81,4 +81,24 @@ return {
     { "if from == to then remove_parts", "if false then remove_parts", "parts are left in a packed folder" },
     { 'for _, part in ipairs { "curves", "probes" } do', 'for _, part in ipairs { "curves" } do', "probes are not packed" },
   },
+  {
+    file = "harness/report/predicate.lua", tests = "tests/lua/test_claims.lua",
+    { "if lost > most then most, moved[cell] = lost, quartile end", "", "step times decide whatever their quartiles" },
+    { "local moved, sign = {}, margin < 0 and -1 or 1", "local moved, sign = {}, 1", "quartiles count for what holds alone" },
+    { "if times == cells then", "if times >= 1 then", "seeds that only one side has" },
+  },
+  {
+    file = "harness/report/evidence.lua", tests = "tests/lua/test_evidence.lua",
+    { 'if status == "stale" or status == "other data" then', 'if status == "stale" then', "runs on other data are those of today" },
+    { "record.round ~= first then", "record.machine ~= first then", "rounds of one machine are one round" },
+  },
+  {
+    file = "harness/report/results.lua", tests = "tests/lua/test_timing.lua",
+    { "return value * q1, value * q3", "return value * q3, value * q1", "quartiles are swapped" },
+    { 'if metrics.better(metric) == "max" then q1, q3 = 1 / q3, 1 / q1 end', "", "a rate has the quartiles of a time" },
+  },
+  {
+    file = "harness/report/chart.lua", tests = charts,
+    { '~= (better_x == "max")', '~= (better_x == "none")', "the front begins at the least x, whichever end is better" },
+  },
 }
