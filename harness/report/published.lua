@@ -129,8 +129,8 @@ local function list_of(set)
   return names
 end
 
--- Fails unless one of `names` is in `set`; says which of the set is nearest to one of them.
-local function need_one(options, what, names, set)
+-- Fails unless one of `names` is in `set`; `field` is "table" or "fit"; says which of the set is nearest to one of them.
+local function need_one(options, field, what, names, set)
   local known = list_of(set)
   for _, name in ipairs(names) do
     if set[name] then return end
@@ -138,12 +138,12 @@ local function need_one(options, what, names, set)
   for _, name in ipairs(names) do
     local nearest = core.nearest(name, known)
     if nearest then
-      error(("%s: table: no %s is in the published table '%s': '%s' (did you mean '%s'?)"):format(options.line, what,
+      error(("%s: %s: no %s is in the published table '%s': '%s' (did you mean '%s'?)"):format(options.line, field, what,
         options.published, name, nearest), 0)
     end
   end
-  error(("%s: table: no %s is in the published table '%s', which has: %s"):format(options.line, what, options.published,
-    table.concat(known, ", ", 1, math.min(#known, 12))), 0)
+  error(("%s: %s: no %s is in the published table '%s', which has: %s"):format(options.line, field, what,
+    options.published, table.concat(known, ", ", 1, math.min(#known, 12))), 0)
 end
 
 --- Fails at the line of a table of an experiment whose `published` matches none of its rows or none of its datasets; those
@@ -159,12 +159,12 @@ function published.check(experiment, options)
   end
   for _, metric in ipairs(options.columns) do by_dataset = by_dataset or not metrics.is_shared(metric) end
   if #rows == 0 then return end
-  need_one(options, "row", rows, paper.slug)
+  need_one(options, "table", "row", rows, paper.slug)
   local named = {}
   for name in pairs(paper.datasets) do
     if name ~= "" then named[name] = true end
   end
-  if by_dataset and #datasets > 0 and next(named) then need_one(options, "data set", datasets, named) end
+  if by_dataset and #datasets > 0 and next(named) then need_one(options, "table", "data set", datasets, named) end
 end
 
 --- The formulas of a complexity table: by row label, then by what grows ("time", "memory").
@@ -178,6 +178,26 @@ function published.formulas(name)
     end
   end
   return by_row
+end
+
+--- Fails at the line of a fit of an experiment whose `published` has a formula for none of its groups or none of what is
+--- fitted.
+function published.check_fit(experiment, options)
+  local good, formulas = pcall(published.formulas, options.published)
+  if not good then error(("%s: fit: %s"):format(options.line, formulas), 0) end
+  local groups, fitted, measures = {}, {}, {}
+  for _, row in ipairs(experiment.rows) do
+    for _, factor in ipairs(row.factors or {}) do
+      if factor[1] == options.group then groups[#groups + 1] = tostring(factor[2]) end
+    end
+  end
+  for name in pairs(options.of) do fitted[#fitted + 1] = name end
+  for _, by_measure in pairs(formulas) do
+    for name in pairs(by_measure) do measures[name] = true end
+  end
+  if #groups == 0 then return end
+  need_one(options, "fit", "group", groups, formulas)
+  need_one(options, "fit", "measure", fitted, measures)
 end
 
 -- The published predicates by id, once read.

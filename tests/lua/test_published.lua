@@ -73,5 +73,26 @@ t.test("costs need no data set, and one that the paper has not may be said", fun
   t.equal(load_with({ DATA = "own", MORE = ', datasets = { own = "arxiv" }' }).name, "beside")
 end)
 
+t.test("a fit that stands beside no published formula fails at its line", function()
+  local function load_fit(group, paper, measure)
+    core.write_file(folder .. "/fit.lua", ([[
+local lh = require "longhaul"
+local bench = lh.experiment "fit"
+local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64, batch = 2 }
+for point in lh.grid { { "attention", "%s" }, { "length", 16, 32 } } do
+  bench:row { point, model = lh.models.slide { layers = 1, width = 16, heads = 2 }, task = task, train = lh.train { steps = 5 } }
+end
+bench:fit { group = "attention", over = { "length" }, of = { %s = "step_time_ms" }, published = "%s" }
+return bench
+]]):format(group, measure, paper))
+    return script.load(folder .. "/fit.lua", { scale = "small" })
+  end
+  t.equal(load_fit("Memory-Efficient", "reformer_table1", "time").name, "fit")
+  t.fails(function() load_fit("Memory-Eficient", "reformer_table1", "time") end,
+    "fit.lua:7: fit: no group is in the published table 'reformer_table1': 'Memory-Eficient' (did you mean 'Memory-Efficient'?)")
+  t.fails(function() load_fit("Memory-Efficient", "reformer_table1", "tim") end, "'tim' (did you mean 'time'?)")
+  t.fails(function() load_fit("Memory-Efficient", "reformer_tabel1", "time") end, "fit.lua:7: fit: no published values")
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

@@ -298,6 +298,7 @@ function Experiment:fit(options)
   for _, measure in pairs(options.of) do
     if type(measure) == "string" then check_metrics("fit: field 'of'", { measure }) end
   end
+  options.line = spec.line()
   self.fits[#self.fits + 1] = options
   return self
 end
@@ -357,8 +358,11 @@ end
 
 -- ---- for the runner and the reports ----
 
---- What can be checked only when the script has ended: that tables stand beside published ones that have their rows.
+--- What can be checked only when the script has ended: that tables and fits stand beside published ones that have their rows.
 function Experiment:check()
+  for _, options in ipairs(self.fits) do
+    if options.published then require("longhaul.report.published").check_fit(self, options) end
+  end
   for _, options in ipairs(self.tables) do
     if options.published then require("longhaul.report.published").check(self, options) end
   end
