@@ -301,18 +301,21 @@ t.test("scales and devices keep their verdicts side by side", function()
 end)
 
 t.test("totals count by paper, source of the predicates, scale and device", function()
-  local function record(paper, word, source, printed, scale)
+  local function record(paper, word, source, printed, scale, device)
     local strict = (word == "holds" or word == "untested") and "holds" or word == "undecided" and "" or "fails"
-    return { paper = paper, verdict = word, predicate_source = source, published = printed, scale = scale or "small", device = "cpu",
-      strict = strict }
+    return { paper = paper, verdict = word, predicate_source = source, published = printed, scale = scale or "small",
+      device = device or "cpu", strict = strict }
   end
   local list = totals.of {
     record("x", "holds", "paper", "holds"), record("x", "in direction", "paper", "does not hold"), record("x", "fails", "paper", "holds"),
     record("y", "undecided", "paper", "holds"), record("y", "untested", "paper", "holds"), record("y", "holds", "ours", ""),
-    record("x", "holds", "paper", "holds", "medium"),
+    record("x", "holds", "paper", "holds", "medium"), record("x", "fails", "paper", "holds", "small", "cuda"),
   }
   local by_key = {}
-  for _, total in ipairs(list) do by_key[table.concat({ total.paper, total.predicate_source, total.scale }, " ")] = total end
+  for _, total in ipairs(list) do
+    local key = table.concat({ total.paper, total.predicate_source, total.scale }, " ")
+    by_key[total.device == "cpu" and key or key .. " " .. total.device] = total
+  end
   local x = by_key["x paper small"]
   t.equal(table.concat({ x.claims, x.holds, x.in_direction, x.fails, x.undecided, x.untested, x.published_holds }, " "), "3 1 1 1 0 0 2")
   local all = by_key["all paper small"]
@@ -323,7 +326,8 @@ t.test("totals count by paper, source of the predicates, scale and device", func
   t.equal(by_key["all paper medium"].claims, 1)
   t.contains(totals.markdown(list, "small", "cpu"), "| all | 5 | 1 | 1 | 1 | 1 | 1 | 1 | 2 | 4 |")
   t.check(not totals.markdown(list, "medium", "cpu"):find("| 5 |", 1, true))
-  t.check(not totals.markdown(list, "small", "cuda"):find("| all |", 1, true))
+  t.equal(by_key["all paper small cuda"].fails, 1)
+  t.contains(totals.markdown(list, "small", "cuda"), "| all | 1 | 0 | 0 | 1 |")
 end)
 
 t.test("the totals of a folder are those of its claims.csv, and lie beside it", function()

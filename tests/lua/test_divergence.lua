@@ -40,6 +40,8 @@ t.test("an MSE up to ten times that of zero is none", function()
   t.equal(reason(numbers, { test = { mse = 99, zero_mse = 2 } }), nil)
   t.contains(reason(numbers, { test = { mse = math.huge, zero_mse = 2 } }), "test loss is not finite")
   t.contains(reason(numbers, { valid = { mse = math.huge, zero_mse = 2 } }), "validation loss inf")
+  -- each split has its own zero
+  t.contains(reason(numbers, { valid = { mse = 30, zero_mse = 2 }, test = { mse = 1, zero_mse = 20 } }), "above 20")
 end)
 
 t.test("the last point of the curve counts where the last weights do", function()

@@ -101,4 +101,12 @@ return {
     file = "harness/report/chart.lua", tests = charts,
     { '~= (better_x == "max")', '~= (better_x == "none")', "the front begins at the least x, whichever end is better" },
   },
+  {
+    file = "harness/report/totals.lua", tests = "tests/lua/test_claims.lua",
+    { "total.predicate_source, total.scale, total.device }", "total.predicate_source, total.scale }", "totals mix devices" },
+  },
+  {
+    file = "harness/report/boxes.lua", tests = "tests/lua/test_charts.lua",
+    { "math.min(item[1], box.q1)", "item[1]", "a lower whisker inside the box" },
+  },
 }
