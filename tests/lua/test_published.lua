@@ -30,6 +30,14 @@ t.test("percent, millions and other names become our units", function()
     "kaplan_flops_per_token", "wikitext103"), 1.75e8)
 end)
 
+t.test("a deviation has the unit of the value beside it", function()
+  local record = { paper = "rsa", table = "9", model = "own", row = "Own", dataset = "words", metric = "accuracy",
+                   unit = "percent", value = "90", std = "4", note = "" }
+  local words = published.of { record }
+  t.near(words.value("Own", "accuracy", "words"), 0.9, 1e-12)
+  t.near(words.spread("Own", "accuracy", "words"), 0.04, 1e-12)
+end)
+
 t.test("a table is read once", function()
   t.equal(published.table "brt_table1", published.table "brt_table1")
 end)

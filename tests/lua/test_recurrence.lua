@@ -11,6 +11,7 @@ t.test("weights by lag", function()
   t.near(recurrence.weight(cosine, 2), -0.25, 1e-12)
   local sine = { kind = "sine", dilation = 3, gamma = 0.5, theta = math.pi / 2 }
   t.equal(recurrence.weight(sine, 4), 0)
+  t.equal(recurrence.weight(sine, 5), 0)
   t.near(recurrence.weight(sine, 3), 0.5, 1e-12)
   t.near(recurrence.weight(sine, 9), -0.125, 1e-12)
 end)

@@ -7,6 +7,7 @@
 --   lua5.4 tests/mutants/run.lua green TREE TEST        must pass without a mistake
 --   lua5.4 tests/mutants/run.lua one TREE RESULTS ID    applies one, adds a row to RESULTS
 --   lua5.4 tests/mutants/run.lua sum RESULTS            prints survivors and the sum
+--   lua5.4 tests/mutants/run.lua newest RESULTS         its header and the newest row of each, in the lists' order
 --   lua5.4 tests/mutants/run.lua differing TREE         of the files named on standard input
 --
 -- A list returns groups; a group is {file = , tests = , mistakes...}, and a mistake is {search,
@@ -120,7 +121,7 @@ local function read_results(path)
   if file == nil then return rows end
   for line in file:lines() do
     local id, verdict, test = line:match '^(%x+),.*",(%a+),([^,]*),[%d.]+,[^,]*$'
-    if id then rows[id] = { verdict = verdict, test = test } end
+    if id then rows[id] = { verdict = verdict, test = test, line = line } end
   end
   file:close()
   return rows
@@ -174,6 +175,16 @@ function commands.sum(results)
   if count.broken + count.none > 0 then print(("%d broken, %d not run"):format(count.broken, count.none)) end
   print(("%d caught, %d survived of %d"):format(count.caught, count.survived, count.caught + count.survived))
   return count.broken + count.none == 0
+end
+
+-- What tests/mutants/results.csv has: mistakes that left the lists are gone, those that were run again are there once.
+function commands.newest(results)
+  local rows = read_results(results)
+  print(table.concat(columns, ","))
+  for _, mutant in ipairs((load_mutants())) do
+    if rows[mutant.id] then print(rows[mutant.id].line) end
+  end
+  return true
 end
 
 -- ---- Building and running ---------------------------------------------------------------------

@@ -36,6 +36,8 @@ fails 1 "what does not build is neither" "1 broken, 0 not run" mutants sum resul
 fails 1 "and they are counted" "1 caught, 1 survived of 2" mutants sum results.csv
 succeeds "the text is put back" "$text" cat "$tree/answer.txt"
 succeeds "what was caught is not run again" "2" sh -c "lua5.4 $runner pending results.csv | wc -l"
+mutants one work/tree0 results.csv "$(lua5.4 "$runner" pending results.csv | head -1)" >/dev/null
+succeeds "the newest row of each is kept" "4 lines" sh -c "lua5.4 $runner newest results.csv | wc -l | sed 's/$/ lines/'"
 succeeds "only some" "0 caught, 1 survived of 1" env ONLY=somebody lua5.4 "$runner" sum results.csv
 
 list '{ "43", "44", "gone" }'
