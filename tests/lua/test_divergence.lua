@@ -44,6 +44,12 @@ t.test("an MSE up to ten times that of zero is none", function()
   t.contains(reason(numbers, { valid = { mse = 30, zero_mse = 2 }, test = { mse = 1, zero_mse = 20 } }), "above 20")
 end)
 
+t.test("what is no number is within no bound", function()
+  t.contains(reason(tokens, { valid = { bits_per_token = 0 / 0 } }), "validation loss")
+  t.contains(reason(numbers, { valid = { mse = 0 / 0, zero_mse = 2 } }), "validation loss")
+  t.contains(reason(tokens, { last = { loss_bits = 1, gradient_norm = 0 / 0 } }), "gradient norm is not finite")
+end)
+
 t.test("the last point of the curve counts where the last weights do", function()
   t.equal(reason(tokens, { last = { loss_bits = 8.9, gradient_norm = 3 } }), nil)
   t.contains(reason(tokens, { last = { loss_bits = 9.1, gradient_norm = 3 } }), "training loss 9.1")

@@ -182,6 +182,39 @@ t.test("the row of a run says its own seed, and each seed has its own numbers", 
   t.check(by_seed["1"] and by_seed["2"] and by_seed["1"] ~= by_seed["2"], "two seeds")
 end)
 
+t.test("a run goes on from its checkpoint, and its curve from there", function()
+  local text = [[
+    bench:row { "torn", model = lh.models.gpt2(size), task = task,
+      train = lh.train { steps = 6, optimizer = "adam", warmup = 1, checkpoint_every = 3, log_every = 1 } }]]
+  local whole = run(text).torn
+  local results = store.at(folder, "chain")
+  local bench = script.load(folder .. "/script.lua", { scale = "smoke" })
+  local row = bench.rows[1]
+  do
+    local session <close> = core.session {
+      model = row.model.options, task = row.task.options, train = row.train.options, seed = 1, device = "cpu",
+    }
+    t.fails(function()
+      session:train(results:checkpoint(whole.run_id), function(p) if p.step == 4 then error "stopped" end end)
+    end, "stopped")
+  end
+  t.check(core.exists(results:checkpoint(whole.run_id)), "a checkpoint was left")
+  results:write_curve(whole.run_id, { { step = 4, loss_bits = 99 }, { step = 5, loss_bits = 99 } })
+  results:update(function(rows)
+    for i = #rows, 1, -1 do
+      if rows[i].row == "torn" then table.remove(rows, i) end
+    end
+  end)
+  local again = run(text).torn
+  t.equal(again.bits_per_token, whole.bits_per_token)
+  local points = results:read_curve(whole.run_id, 6)
+  t.equal(points[1].loss_bits, "99") -- what was there up to the checkpoint stays
+  t.equal(points[2].step, "5")
+  t.check(points[2].loss_bits ~= "99", "what was after it is trained anew")
+  t.equal(#points, 3)
+  t.check(not core.exists(results:checkpoint(whole.run_id)), "the checkpoint of a run that is done is gone")
+end)
+
 t.test("a source must be there", function()
   t.fails(function() run [[
     bench:row { "x", model = lh.models.gpt2(size), task = task, train = none, from = "y" }]]

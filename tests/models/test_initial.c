@@ -209,3 +209,17 @@ TEST(rsa) {
     };
     CHECK_FIRST_VALUES("rsa", "layers=1 width=8 heads=4", expected);
 }
+
+/* Two parameters of one shape and one kind are drawn apart; the embedding has 11 rows of 64. */
+TEST(parameters_are_drawn_apart_and_counted) {
+    model_bench bench;
+    REQUIRE(bench_open(&bench, "slide", "layers=2 width=64 heads=4", 1));
+    const lh_params *params = bench.model->params;
+    const lh_tensor *of[2];
+    for (int i = 0; i < 2; ++i)
+        of[i] = lh_params_get(params, lh_params_find(params, i == 0 ? "layers.0.attention.key"
+                                                                    : "layers.1.attention.key"));
+    CHECK(memcmp(lh_tensor_real(of[0]), lh_tensor_real(of[1]), 64 * sizeof(real)) != 0);
+    CHECK_EQ_INT(lh_params_elements(params, true) - lh_params_elements(params, false), 11 * 64);
+    bench_close(&bench);
+}

@@ -204,6 +204,7 @@ TEST(entries_that_do_not_fit_are_refused) {
     check_entry_refused("\"F32\"", "[1.5]", "[0,16]", "shape");
     check_entry_refused("\"F32\"", "[\"4\"]", "[0,16]", "shape");
     check_entry_refused("\"F32\"", "[1e300]", "[0,16]", "shape");
+    check_entry_refused("\"F32\"", "[4294967296,4294967296]", "[0,0]", "shape");
     check_entry_refused("\"F32\"", "[1,1,1,1,1,1,1,1,4]", "[0,16]", "shape");
     check_entry_refused("\"F32\"", "[16,16]", "[0,16]", "shape");
     check_entry_refused("\"F32\"", "[4]", "[0,12]", "offsets");

@@ -102,6 +102,21 @@ static bool declare(bench *b) {
     return true;
 }
 
+/* What lies in memory that is taken afterwards. */
+static bool leave_rubbish(lh_pool *pool) {
+    static const int64_t sizes[] = {32, 64, 128};
+    lh_tensor *x[3] = {NULL};
+    bool good = true;
+    for (int i = 0; i < 3; ++i) {
+        good = good && CHECK_OK(lh_tensor_create(pool, LH_REAL, 1, &sizes[i], &x[i]));
+        for (int64_t j = 0; good && j < sizes[i]; ++j)
+            lh_tensor_real(x[i])[j] = LH_R(1e3);
+    }
+    for (int i = 0; i < 3; ++i)
+        lh_tensor_release(x[i]);
+    return good;
+}
+
 static bool open_bench(bench *b, placement where) {
     static const int64_t shape[] = {3, WIDTH};
     static const real values[] = {1, -2, 3, 2, -1, 1, 1, -1, 2, 4, -3, 1, -1, 2, 1};
@@ -110,7 +125,7 @@ static bool open_bench(bench *b, placement where) {
                 CHECK_OK(lh_device_open("cpu", &b->processor));
     if (good && where == SWAPPED_LATE) b->device->copies = &late_copies;
     good = good && CHECK_OK(lh_pool_create(b->device, &b->pool)) &&
-           CHECK_OK(lh_pool_create(b->processor, &b->host)) &&
+           CHECK_OK(lh_pool_create(b->processor, &b->host)) && leave_rubbish(b->pool) &&
            CHECK_OK(lh_tape_create(b->pool, &b->tape)) && CHECK_OK(lh_params_create(&b->params)) &&
            CHECK(declare(b)) &&
            CHECK_OK(lh_params_allocate(b->params, where == PLAIN ? b->pool : b->host)) &&

@@ -117,3 +117,54 @@ TEST(means_and_sums) {
     CHECK_NEAR(lh_tensor_real(all)[0], 24, 0);
     bench_end(&b);
 }
+
+/* Of 0 1 2 3 4 5 the slice 2 3 4 5, of that 3 4. */
+TEST(a_slice_of_a_slice_gives_back_to_its_own_place) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, true, 1, 0);
+    lh_tensor *x = lh_tape_leaf(b.tape, lh_filled(b.tape, 1, (const int64_t[]){6}, 1.0), true);
+    lh_tensor *part = lh_slice(b.tape, lh_slice(b.tape, x, 0, 2, 4), 0, 1, 2);
+    REQUIRE(part != NULL);
+    REQUIRE_OK(lh_tape_backward(b.tape, lh_sum_all(b.tape, part)));
+    REQUIRE(lh_tensor_gradient(x) != NULL);
+    for (int i = 0; i < 6; ++i)
+        CHECK_NEAR(lh_tensor_real(lh_tensor_gradient(x))[i], i == 3 || i == 4, 0);
+    bench_end(&b);
+}
+
+static lh_status thinned(lh_tape *tape, void *context, lh_tensor *const *inputs,
+                         lh_tensor **outputs) {
+    (void)context;
+    outputs[0] = lh_dropout(tape, inputs[0], 0.5, 0);
+    return outputs[0] != NULL ? LH_OK : lh_error_get()->status;
+}
+
+/* Backward runs a region again with the numbers it had, and leaves those of the step alone. */
+TEST(what_is_drawn_after_a_checkpoint_runs_again_is_new) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, true, 7, 3);
+    lh_tensor *x = lh_tape_leaf(b.tape, lh_filled(b.tape, 2, (const int64_t[]){64, 1}, 1.0), true);
+    lh_tensor *y = NULL;
+    const char unused = 0;
+    REQUIRE_OK(lh_checkpoint(b.tape, thinned, &unused, 1, &x, 1, &y, 1));
+    const uint64_t before = mask_of(b.tape);
+    REQUIRE_OK(lh_tape_backward(b.tape, lh_sum_all(b.tape, y)));
+    CHECK(mask_of(b.tape) != before);
+    bench_end(&b);
+}
+
+TEST(calls_to_the_device_s_allocator_are_counted) {
+    static const int64_t large[] = {1 << 20};
+    bench b;
+    lh_tensor *x = NULL;
+    REQUIRE(bench_begin(&b));
+    const int64_t before = lh_pool_get_stats(b.pool).device_allocations;
+    for (int i = 0; i < 2; ++i) { /* the second has the first one's memory */
+        REQUIRE_OK(lh_tensor_create(b.pool, LH_REAL, 1, large, &x));
+        CHECK_EQ_INT(lh_pool_get_stats(b.pool).device_allocations, before + 1);
+        lh_tensor_release(x);
+    }
+    bench_end(&b);
+}

@@ -96,6 +96,22 @@ TEST(token_by_token_is_the_same_as_at_once) {
     }
 }
 
+/* Windows of 12 that share 5: after 13 tokens the window holds the last 6 and nothing else. */
+TEST(a_new_window_begins_with_the_end_of_the_last) {
+    static const char options[] = "layers=2 width=8 heads=2 context=16 window=12 overlap=5";
+    lh_generator *whole = open_generator("gpt2", options), *end = open_generator("gpt2", options);
+    int32_t tokens[13];
+    REQUIRE(whole != NULL && end != NULL);
+    for (int i = 0; i < 13; ++i)
+        tokens[i] = (7 * i * i + 3 * i) % BENCH_VOCABULARY;
+    CHECK_OK(lh_generator_feed(whole, tokens, 13));
+    CHECK_OK(lh_generator_feed(end, tokens + 7, 6));
+    for (int i = 0; i < BENCH_VOCABULARY; ++i)
+        CHECK_NEAR(lh_generator_logits(whole)[i], (double)lh_generator_logits(end)[i], 1e-5);
+    lh_generator_destroy(whole);
+    lh_generator_destroy(end);
+}
+
 TEST(what_is_drawn_is_read_and_a_seed_repeats_it) {
     const lh_sampling sampling = {1, 0, 1};
     int32_t first[30], token = 0;

@@ -96,6 +96,36 @@ TEST(epochs_repeat_and_go_on_from_a_cursor) {
     close_fixture(&f);
 }
 
+/* 8 strings, 4 a batch: the third batch is the first one again. */
+TEST(whole_batches_leave_no_empty_one) {
+    fixture f;
+    lh_host_batch batch;
+    REQUIRE(open_fixture(&f, "strings=8"));
+    for (int n = 0; n < 4; ++n) {
+        REQUIRE_OK(f.task->class->train_batch(f.task->instance, &batch));
+        for (int64_t r = 0; r < ROWS; ++r)
+            CHECK(letters_of(&batch, r) > 0);
+    }
+    close_fixture(&f);
+}
+
+/* Appendix E.2 of Huang et al. 2023. */
+TEST(as_many_strings_as_published) {
+    static const char *const options[] = {"language=tomita6 longest=0 increment=0 strings=0",
+                                          "language=d2 longest=0 increment=0 strings=0"};
+    static const char *const counts[] = {"the 10000 training strings", "the 5000 training strings"};
+    for (int k = 0; k < 2; ++k) {
+        fixture f;
+        int64_t words[LH_CURSOR_WORDS] = {0};
+        REQUIRE(open_fixture(&f, options[k]));
+        const int count = f.task->class->cursor_get(f.task->instance, words);
+        words[0] = 10000;
+        CHECK_FAILS(f.task->class->cursor_set(f.task->instance, words, count), LH_EFORMAT,
+                    counts[k]);
+        close_fixture(&f);
+    }
+}
+
 TEST(a_test_pass_reads_both_bins_once) {
     fixture f;
     lh_host_batch batch = {.rows = 1};

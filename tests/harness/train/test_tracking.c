@@ -58,6 +58,7 @@ TEST(training_episodes_come_again_unless_they_are_fresh) {
         int32_t first[ROWS * LENGTH];
         REQUIRE_OK(next(&f, &batch));
         memcpy(first, batch.tokens, sizeof first);
+        CHECK(memcmp(first, first + LENGTH, LENGTH * sizeof *first) != 0); /* rows of their own */
         REQUIRE_OK(next(&f, &batch));
         CHECK((memcmp(first, batch.tokens, sizeof first) == 0) == (fresh == 0));
         close_fixture(&f);

@@ -138,6 +138,7 @@ const attention_shape attention_shapes[] = {
      0,
      2,
      {{509, -509, false, false}, {3, 0, false, false}}},
+    {"more keys than a panel", 1, 1, 2, 3, 0, LH_FAR, 0, 0, 1, {{1100, -1098, false, false}}},
     {"wide heads",
      1,
      2,

@@ -56,7 +56,7 @@ return {
     { "schedule->final_rate + (schedule->rate - schedule->final_rate) * height", "schedule->rate * height",
       "a cosine to zero, whatever final_rate" },
     { "return step_rate(schedule, step, 1);", "return step_rate(schedule, step, 0);", "the delayed steps are not delayed" },
-    { "return warm_fraction(schedule, step) * shape_rate(schedule, step);", "return shape_rate(schedule, step);", "no warm-up" },
+    { "return warm_fraction(schedule, step) * shape_rate(schedule, step);", "return shape_rate(schedule, step) + 0 * warm_fraction(schedule, step);", "no warm-up" },
     { "schedule->kind == LH_SCHEDULE_LINEAR || schedule->kind == LH_SCHEDULE_COSINE", "schedule->kind == LH_SCHEDULE_COSINE",
       "a linear schedule is thought to ignore its length" },
   },
