@@ -28,6 +28,23 @@ static lh_status next(fixture *f, lh_host_batch *out) {
 
 /* ---- duplication ---- */
 
+/* 0w0w: in 100 words of 7 symbols 1 .. 3 each symbol occurs, and 0 only before a word. */
+TEST(words_are_of_the_alphabet_alone) {
+    const lh_duplication rules = {.word = 7, .alphabet = 3};
+    int64_t seen[4] = {0};
+    for (uint64_t n = 0; n < 100; ++n) {
+        int32_t out[16];
+        lh_duplication_write(&rules, (lh_random_key){.seed = 1, .step = n}, out);
+        for (int t = 0; t < 16; ++t) {
+            REQUIRE(out[t] >= 0 && out[t] <= 3);
+            CHECK((out[t] == 0) == (t % 8 == 0));
+            CHECK_EQ_INT(out[t], out[t % 8]);
+            seen[out[t]] += 1;
+        }
+    }
+    CHECK(seen[1] > 0 && seen[2] > 0 && seen[3] > 0);
+}
+
 /* Row by row: the sequence one place later, every symbol a target, of which the second word counts.
  */
 static void check_duplication(const lh_host_batch *batch, int64_t word) {

@@ -115,6 +115,13 @@ TEST(damaged_files_are_refused) {
         image[at] ^= 0x10;
         CHECK_FAILS(lh_snapshot_read(&snapshot, path), LH_EFORMAT, path);
     }
+    lh_snapshot snapshot = make_snapshot(&f, "model=brt\nwidth=8\n");
+    unsigned char *longer = calloc(bytes + 1, 1);
+    REQUIRE(longer != NULL);
+    memcpy(longer, image, bytes);
+    REQUIRE(write_bytes(longer, bytes + 1));
+    CHECK_FAILS(lh_snapshot_read(&snapshot, path), LH_EFORMAT, "bytes after its end");
+    free(longer);
     check_values(&f, 5, 5);
     free(data);
     close_fixture(&f);

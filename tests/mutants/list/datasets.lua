@@ -8,7 +8,6 @@ return {
     file = "datasets/corpus_stream.c", tests = "tests/datasets/test_corpus.c",
     { "valid = t->bytes / 100 * 95", "valid = t->bytes / 100 * 90", "no validation split" },
     { "train = t->bytes / 100 * 90", "train = t->bytes / 100 * 95", "training text runs to the test split" },
-    { "line[3] != '='", "line[3] != '#'", "sections of an article are articles" },
   },
   {
     file = "datasets/corpus_folder.c", tests = "tests/datasets/test_corpus.c",

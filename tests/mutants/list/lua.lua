@@ -58,7 +58,7 @@ return {
     { "if complete and keeps_best and ranks.exists(best) then", "if complete and keeps_best and not ranks.exists(best) then", "the best weights are not taken back" },
     { 'metrics.fill_from(record, "model", info)', "", "model metrics are not recorded" },
     { "core.remove_file(results:checkpoint(run.id))\n  core.remove_file(results:best", "core.remove_file(results:best", "checkpoints of finished runs stay", tests = whole_run },
-    { "if good then return session end", "", "a checkpoint is read and forgotten", tests = "tests/harness/test_run.sh tests/harness/test_kill.sh" },
+    { "if good then return session end", "", "a checkpoint is read and forgotten", tests = "tests/lua/test_runner.lua" },
   },
   {
     file = "harness/lua/longhaul/metrics.lua", tests = "tests/lua/test_metrics.lua",
