@@ -177,6 +177,18 @@ local function is_timed(self, metric)
   return step_times.is_time(metric) or (metric == "relative_step_time" and self.baseline ~= nil)
 end
 
+--- Whether a metric is a time by itself and those of rows (labels) on a dataset were not all taken in one round.
+function Results:apart(metric, labels, dataset)
+  local first
+  for _, label in ipairs(step_times.is_time(metric) and labels or {}) do
+    local found = self:group(label, dataset)
+    local record = found and self.times:latest(found.configuration)
+    if record and first and record.round ~= first then return true end
+    first = record and record.round or first
+  end
+  return false
+end
+
 --- Between which values the middle half of a row's steps lay, for a metric of step times: low, high; nil where there are no
 --- times, or quartiles of them. Without a dataset: the means over datasets.
 function Results:interval(row, metric, dataset)

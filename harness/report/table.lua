@@ -168,7 +168,8 @@ function report.build(experiment, options, results)
   }
   for _, row in ipairs(experiment.rows) do made.classes[row.label] = row.slug or row.model.name end
   local names = paper_names(experiment, paper)
-  for i, label in ipairs(labels_of(experiment, paper, columns, names)) do
+  local labels = labels_of(experiment, paper, columns, names)
+  for i, label in ipairs(labels) do
     local name = names[label] or label
     local row = { label = label, model = paper.slug[name] or made.classes[label], cells = {} }
     for c, column in ipairs(columns) do
@@ -178,8 +179,11 @@ function report.build(experiment, options, results)
   end
   for c, column in ipairs(columns) do
     for _, row in ipairs(made.rows) do column.printed = column.printed or row.cells[c].published end
+    for _, dataset in ipairs(column.dataset ~= "" and { column.dataset } or results.datasets) do
+      column.apart = column.apart or results:apart(column.metric, labels, dataset)
+    end
     local better = (options.best or {})[column.metric] or metrics.better(column.metric)
-    if better then mark_best(made.rows, c, better) end
+    if better and not column.apart then mark_best(made.rows, c, better) end
   end
   return made
 end
@@ -290,6 +294,12 @@ local function status_notes(made, odd)
   if left_out > 0 then
     notes[#notes + 1] = ("%d run%s of other data or options %s left out."):format(left_out, left_out == 1 and "" or "s",
       left_out == 1 and "was" or "were")
+  end
+  for _, column in ipairs(made.columns) do
+    if column.apart then
+      notes[#notes + 1] = ("Column \"%s\" is of several rounds: only the relative step time compares rows."):format(
+        metrics.title(column.metric))
+    end
   end
   each_cell(made, function(cell, _, column)
     if not cell.reason then return end

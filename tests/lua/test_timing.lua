@@ -127,6 +127,27 @@ t.test("a time of a busy machine is never the best", function()
   end
 end)
 
+t.test("times of several rounds stand in no contest, and the table says so", function()
+  local function table_of(round)
+    local folder_of, two = folder .. "/" .. round, bench_of("two", { "base", "fast" })
+    core.make_folder(folder_of)
+    for _, row in ipairs(two.rows) do runs.put(folder_of, two, { label = row.label, bits_per_byte = 1 }) end
+    runs.time(folder_of, two, { round = "r1", date = "2026-01-01", times = { base = 10, fast = 20 } })
+    runs.time(folder_of, two, { round = round, date = "2026-01-02", times = { base = 1, fast = round == "r1" and 2 or nil } })
+    local made = tables.build(two, two.tables[1], report.results(two, { results = folder_of, scale = "small", device = "cpu" }))
+    return made, table.concat(tables.notes(made), "\n")
+  end
+  local made, notes = table_of "r2"
+  t.contains(notes, 'Column "step time, ms" is of several rounds: only the relative step time compares rows.')
+  t.check(not notes:find('"relative step time"', 1, true), notes)
+  t.equal(made.columns[2].metric, "step_time_ms")
+  t.check(not made.rows[1].cells[2].best and not made.rows[2].cells[2].best, "no best of two rounds")
+  t.near(made.rows[2].cells[1].measured, 2, 1e-12) -- the round that has both
+  made, notes = table_of "r1"
+  t.check(not notes:find("several rounds", 1, true), notes)
+  t.check(made.rows[1].cells[2].best, "the best of a round")
+end)
+
 t.test("of two rounds of one moment the later line counts", function()
   local made = step_times.of { timings = function(_, read)
     return read { { round = "1", configuration = "c", date = "2026-01-01", step_time_ms = 1 },
