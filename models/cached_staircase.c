@@ -170,7 +170,7 @@ static lh_tensor *mixed(const instance *model, const lh_core_pass *core, lh_tens
 
 static lh_status collect(const lh_core_pass *core, lh_tensor *outputs, int64_t level,
                          lh_tensor *x) {
-    if (outputs == NULL || x == NULL) return x != NULL ? LH_OK : lh_error_get()->status;
+    if (outputs == NULL || x == NULL) return x != NULL ? LH_OK : lh_failed();
     const int64_t shape[] = {1, x->shape[0], x->shape[1], x->shape[2]};
     return lh_sequence_write(core->tape, outputs, 0, level, lh_reshape(core->tape, x, 4, shape));
 }
@@ -219,7 +219,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
     const lh_core_pass core = lh_core_begin(&model->core, pass);
     lh_tensor *embedded = lh_core_embed(&core), *x = NULL;
-    if (embedded == NULL) return lh_error_get()->status;
+    if (embedded == NULL) return lh_failed();
     bank b;
     LH_TRY(bank_begin(&b, model, &core, embedded));
     lh_tensor *done = model->mixes ? lh_sequence(core.tape, 3, embedded->shape) : b.vectors;
@@ -230,7 +230,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
         const int64_t first = oldest_live(model, step) * size;
         x = step_tokens(model, core.tape, step, x, embedded);
         if (x != NULL) x = pass_once(&b, step, first, x, &memory);
-        if (x == NULL) return lh_error_get()->status;
+        if (x == NULL) return lh_failed();
         if (step + 1 >= model->passes) {
             LH_TRY(bank_freeze(&b, first, lh_slice(core.tape, memory, 1, 0, size)));
         }

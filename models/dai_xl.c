@@ -360,7 +360,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
         out->cluster_weight = lh_pass_param(pass, model->cluster_weight);
         out->cluster_bias = lh_pass_param(pass, model->cluster_bias);
     }
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 /* ---- accounting ---- */

@@ -183,7 +183,7 @@ static lh_status collect(const collector *c, int64_t layer, lh_tensor *x) {
     if (c->layers == NULL) return LH_OK;
     lh_tape *tape = c->pass->run->tape;
     if (c->layers->rank == 3) x = lh_window_summary_pool(&c->pass->model->summary, c->pass->run, x);
-    if (x == NULL) return lh_error_get()->status;
+    if (x == NULL) return lh_failed();
     int64_t shape[LH_MAX_RANK] = {1};
     for (int i = 0; i < x->rank; ++i)
         shape[i + 1] = x->shape[i];
@@ -209,7 +209,7 @@ static lh_status run_window(const window_pass *pass, lh_tensor *x, lh_tensor *pr
     const lh_gpt2_run *run = pass->run;
     const int64_t layers = model->core.config.layers;
     x = lh_gpt2_place(run, x, 0);
-    if (x == NULL) return lh_error_get()->status;
+    if (x == NULL) return lh_failed();
     const collector c = collector_begin(pass, summary != NULL, x);
     for (int64_t i = 0; i < layers; ++i) {
         const bool inserts = previous != NULL && inserts_at(model, i);
@@ -221,7 +221,7 @@ static lh_status run_window(const window_pass *pass, lh_tensor *x, lh_tensor *pr
     }
     if (summary != NULL) *summary = summarise(&c);
     const bool good = *hidden != NULL && (summary == NULL || *summary != NULL);
-    return good ? LH_OK : lh_error_get()->status;
+    return good ? LH_OK : lh_failed();
 }
 
 static lh_status window_region(lh_tape *tape, void *context, lh_tensor *const *inputs,
@@ -240,7 +240,7 @@ static lh_status last_region(lh_tape *tape, void *context, lh_tensor *const *inp
 static lh_status visit_window(const window_pass *pass, lh_tensor *x, lh_tensor *previous,
                               bool summarises, lh_tensor **outputs) {
     lh_tensor *inputs[] = {lh_contiguous(pass->run->tape, x), previous};
-    if (inputs[0] == NULL) return lh_error_get()->status;
+    if (inputs[0] == NULL) return lh_failed();
     if (!pass->model->recomputes)
         return run_window(pass, inputs[0], previous, &outputs[0], summarises ? &outputs[1] : NULL);
     return lh_checkpoint(pass->run->tape, summarises ? window_region : last_region, pass,
@@ -264,7 +264,7 @@ static lh_status forward_windows(const instance *model, lh_pass *pass, const lh_
     if (goes_on) now.filled = lh_pass_ring_count(pass, model->previous);
     lh_tensor *previous = goes_on ? lh_pass_state(pass, model->previous) : NULL;
     lh_tensor *hidden = lh_sequence(tape, 3, x->shape);
-    if (hidden == NULL) return lh_error_get()->status;
+    if (hidden == NULL) return lh_failed();
     const lh_scope scope = lh_scope_open(tape);
     for (int64_t first = 0; first == 0 || first + window <= length; first += stride) {
         const bool last = first + window == length;
@@ -313,7 +313,7 @@ static lh_status forward_cached(const instance *model, lh_pass *pass, const lh_g
         return lh_fail(LH_ESHAPE, "%lld tokens at position %lld of a window of %lld",
                        (long long)tokens, (long long)position, (long long)model->window);
     x = lh_gpt2_place(run, x, position);
-    if (x == NULL) return lh_error_get()->status;
+    if (x == NULL) return lh_failed();
     const collector c = collector_begin(&now, model->recurrent, x);
     for (int64_t i = 0; i < layers; ++i) {
         lh_gpt2_view view = {0};
@@ -341,11 +341,11 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const lh_gpt2_run *run = lh_gpt2_begin(&model->core, pass, model->parameters);
     if (run == NULL) return LH_EMEMORY;
     lh_tensor *x = lh_gpt2_embed(run, lh_pass_batch(pass)->tokens);
-    if (x == NULL) return lh_error_get()->status;
+    if (x == NULL) return lh_failed();
     LH_TRY(model->caches ? forward_cached(model, pass, run, x, out)
                          : forward_windows(model, pass, run, x, out));
     out->head_weight = run->param[model->core.embedding];
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 /* ---- accounting ---- */

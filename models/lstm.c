@@ -161,7 +161,7 @@ static lh_tensor *run_layer(const instance *model, const layer *l, lh_pass *pass
 static lh_status predict(const instance *model, const lh_pass *pass, lh_output *out) {
     lh_tape *tape = lh_pass_tape(pass);
     lh_tensor *x = out->hidden;
-    if (x == NULL) return lh_error_get()->status;
+    if (x == NULL) return lh_failed();
     const int64_t rows = x->shape[0], length = x->shape[1],
                   count = model->pred_len > 0 ? model->pred_len : length,
                   flat[] = {rows * count, model->hidden}, full[] = {rows, count, -1};
@@ -171,7 +171,7 @@ static lh_status predict(const instance *model, const lh_pass *pass, lh_output *
                              : NULL;
     y = lh_add_row(tape, y, lh_pass_param(pass, model->head_bias));
     out->hidden = y != NULL ? lh_reshape(tape, y, 3, full) : NULL;
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
@@ -191,7 +191,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     if (!tokens) return predict(model, pass, out);
     out->head_weight = lh_pass_param(pass, model->head);
     out->head_bias = lh_pass_param(pass, model->head_bias);
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 static double flops_per_token(const void *self, int64_t length) {

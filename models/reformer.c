@@ -120,7 +120,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     out->hidden = lh_reformer_dropout(run, lh_reformer_norm(run, x, model->gain, model->bias));
     out->head_weight = run->param[model->head];
     out->head_bias = run->param[model->head_bias];
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 static double flops_per_token(const void *self, int64_t length) {

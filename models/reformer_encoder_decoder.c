@@ -156,7 +156,7 @@ static lh_status run_reversible(branch *branches, int count, lh_tensor *x, lh_te
         blocks[i / 2] = (lh_reversible_block){half, half, &branches[i], &branches[i + 1]};
     LH_TRY(lh_reversible(branches[0].run->tape, blocks, count / 2, x, x, &y[0], &y[1]));
     if (count % 2 == 1) y[0] = add_branch(&branches[count - 1], y[0], y[1]);
-    return y[0] != NULL ? LH_OK : lh_error_get()->status;
+    return y[0] != NULL ? LH_OK : lh_failed();
 }
 
 /* x [batch][length][width] through all branches: the mean of both streams, or the one there is. */
@@ -212,13 +212,13 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     if (source == NULL)
         source =
             run_stack(model, run, &model->encoder, batch->source_tokens, NULL, batch->source_count);
-    if (source == NULL) return lh_error_get()->status;
+    if (source == NULL) return lh_failed();
     out->encoded = source;
     out->hidden =
         run_stack(model, run, &model->decoder, batch->tokens, source, batch->source_count);
     out->head_weight = run->param[model->head];
     out->head_bias = run->param[model->head_bias];
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 /* ---- accounting ---- */

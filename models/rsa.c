@@ -113,7 +113,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     x = lh_contiguous(lh_pass_tape(pass), x);
     out->hidden = lh_linear(lh_pass_tape(pass), x, lh_pass_param(pass, model->head),
                             lh_pass_param(pass, model->head_bias), LH_UNARY_IDENTITY);
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 static lh_status probe(const void *self, const lh_params *params,

@@ -217,7 +217,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     }
     x = lh_contiguous(tape, lh_slice(tape, x, 1, setup->seq_len, setup->pred_len));
     out->hidden = lh_dense_apply(model->projection, pass, drop(model, pass, x), LH_UNARY_IDENTITY);
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 static lh_status check(const void *self, int64_t rows, int64_t length) {

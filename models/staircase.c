@@ -108,14 +108,14 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
     const lh_core_pass core = lh_core_begin(&model->core, pass);
     lh_tensor *embedded = lh_core_embed(&core), *x = NULL;
-    if (embedded == NULL) return lh_error_get()->status;
+    if (embedded == NULL) return lh_failed();
     const int64_t size = model->forward_size, chunks = embedded->shape[1] / size;
     lh_tensor *done = lh_sequence(core.tape, 3, embedded->shape);
     const lh_scope scope = lh_scope_open(core.tape);
     for (int64_t step = 0; step < chunks + model->steps - 1; ++step) {
         x = step_tokens(model, core.tape, step, x, embedded);
         x = pass_once(model, &core, step, step - chunks, x);
-        if (x == NULL) return lh_error_get()->status;
+        if (x == NULL) return lh_failed();
         const int64_t finished = step - model->steps + 1;
         if (finished >= 0) {
             LH_TRY(lh_sequence_write(core.tape, done, 1, finished * size,

@@ -278,7 +278,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     lh_tensor *source = batch->encoded;
     if (source == NULL)
         source = run_stack(model, pass, &model->encoder, batch->source_tokens, NULL);
-    if (source == NULL) return lh_error_get()->status;
+    if (source == NULL) return lh_failed();
     out->encoded = source;
     out->hidden = run_stack(model, pass, &model->decoder, batch->tokens, source);
     if (model->size.classes > 0) {
@@ -288,7 +288,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
         out->head_weight = lh_pass_param(pass, model->embedding);
         out->logit_scale = 1 / sqrt((double)model->size.width);
     }
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 /* ---- accounting ---- */

@@ -277,7 +277,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     out->hidden = is_relative(model) ? drop(&r, x) : x;
     out->head_weight = lh_pass_param(pass, model->head);
     out->head_bias = lh_pass_param(pass, model->head_bias);
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 /* ---- accounting and figures ---- */

@@ -15,7 +15,7 @@ static lh_status run(lh_tape *tape, const saved_region *saved, lh_tensor *const 
                      lh_tensor **outputs) {
     const lh_status status = saved->region(tape, saved->context, inputs, outputs);
     for (int i = 0; i < saved->output_count && status == LH_OK; ++i) {
-        if (outputs[i] == NULL) return lh_error_get()->status;
+        if (outputs[i] == NULL) return lh_failed();
     }
     return status;
 }
@@ -43,7 +43,7 @@ static lh_status checkpoint_backward(lh_tape *tape, lh_node *node) {
     for (int i = 0; i < saved->input_count; ++i) {
         if (node->saved[i] == NULL) continue;
         leaves[i] = lh_tape_leaf(tape, node->saved[i], node->input[i] != NULL);
-        if (leaves[i] == NULL) return lh_error_get()->status;
+        if (leaves[i] == NULL) return lh_failed();
     }
     const uint32_t position = lh_tape_random_position(tape);
     lh_tape_set_random_position(tape, saved->random_position);
@@ -97,7 +97,7 @@ lh_status lh_checkpoint(lh_tape *tape, lh_region region, const void *context, si
     for (int i = 0; i < input_count; ++i) {
         if (inputs[i] == NULL) continue;
         dense[i] = lh_contiguous(tape, inputs[i]);
-        if (dense[i] == NULL) return lh_error_get()->status;
+        if (dense[i] == NULL) return lh_failed();
     }
     const lh_scope scope = lh_scope_open(tape);
     const lh_region_mark mark = lh_tape_enter_region(tape);

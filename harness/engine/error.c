@@ -33,10 +33,19 @@ const lh_error *lh_error_get(void) {
     return &record;
 }
 
+lh_status lh_failed(void) {
+    if (record.status != LH_OK) return record.status;
+    return lh_fail(LH_EINTERNAL, "a call failed without a message");
+}
+
 void lh_error_clear(void) {
     record.status = LH_OK;
     record.note_count = 0;
     record.message[0] = '\0';
+}
+
+void lh_error_survive(lh_status before) {
+    if (before == LH_OK) lh_error_clear();
 }
 
 const char *lh_error_text(void) {

@@ -32,9 +32,17 @@ lh_status lh_fail_at(lh_status status, const char *file, int line, const char *f
 /* Adds one line of context to the recorded failure: "layer 9 of brt". */
 void lh_note(const char *format, ...) LH_PRINTF(1, 2);
 
+/* The status of the recorded failure, for a caller of what gave NULL; never LH_OK: LH_EINTERNAL,
+ * recorded, where nothing was. */
+lh_status lh_failed(void);
+
 /* The record of this thread; status LH_OK when none. Lends until the next failure or clear. */
 const lh_error *lh_error_get(void);
 void lh_error_clear(void);
+
+/* For a failure that is survived: forgets what was recorded since the record had the status
+ * `before` (lh_error_get()->status then), and keeps a failure that was there already. */
+void lh_error_survive(lh_status before);
 
 /* "outer note: inner note: message" in one line. Lends thread-local storage until the next call. */
 const char *lh_error_text(void);

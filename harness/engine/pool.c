@@ -108,11 +108,13 @@ void lh_pool_destroy(lh_pool *pool) {
 
 lh_status lh_pool_take(lh_pool *pool, size_t bytes, void **out) {
     const size_t size = rounded(bytes);
+    const lh_status before = lh_error_get()->status;
     size_class *class = class_find(pool, size);
     if (class == NULL) return LH_EMEMORY;
     if (class->count > 0) {
         *out = class->block[--class->count];
     } else if (device_allocate(pool, size, out) != LH_OK) {
+        lh_error_survive(before);
         empty_cache(pool);
         if (device_allocate(pool, size, out) != LH_OK) {
             return lh_fail(LH_EMEMORY,
@@ -143,9 +145,11 @@ static bool class_reserve(size_class *class) {
 void lh_pool_return(lh_pool *pool, void *memory, size_t bytes) {
     if (memory == NULL) return;
     const size_t size = rounded(bytes);
+    const lh_status before = lh_error_get()->status;
     pool->stats.used_bytes -= (int64_t)size;
     size_class *class = class_find(pool, size);
     if (class == NULL || !class_reserve(class)) {
+        lh_error_survive(before);
         device_release(pool, memory, size);
         return;
     }

@@ -53,7 +53,7 @@ static lh_status forward_step(lh_tape *tape, step *s, lh_tensor **x1, lh_tensor 
     lh_tensor *y2 = g != NULL ? combine(tape, *x2, g, 1) : NULL;
     lh_tensor *keep[] = {y1, y2};
     lh_scope_close_many(tape, scope, keep, 2);
-    if (y2 == NULL) return lh_error_get()->status;
+    if (y2 == NULL) return lh_failed();
     *x1 = y1;
     *x2 = y2;
     return LH_OK;
@@ -94,7 +94,7 @@ static lh_status backward_step(lh_tape *tape, const step *s, lh_tensor *y[2], lh
     lh_tensor *x1 = f != NULL ? combine(tape, y[0], f, -1) : NULL;
     lh_tensor *keep[] = {x1, x2, d[0], d[1]};
     lh_scope_close_many(tape, scope, keep, 4);
-    if (x1 == NULL) return lh_error_get()->status;
+    if (x1 == NULL) return lh_failed();
     y[0] = x1;
     y[1] = x2;
     return LH_OK;
@@ -122,7 +122,7 @@ static lh_status reversible_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *y[2] = {node->saved[0], node->saved[1]};
     lh_tensor *d[2] = {cotangent_of(tape, node->output[0], y[0]),
                        cotangent_of(tape, node->output[1], y[1])};
-    if (d[0] == NULL || d[1] == NULL) return lh_error_get()->status;
+    if (d[0] == NULL || d[1] == NULL) return lh_failed();
     for (int i = c->count - 1; i >= 0; --i) {
         LH_TRY(backward_step(tape, &c->steps[i], y, d));
         lh_tensor *keep[] = {y[0], y[1], d[0], d[1]};
@@ -139,7 +139,7 @@ lh_status lh_reversible(lh_tape *tape, const lh_reversible_block *blocks, int co
                         lh_tensor *x2, lh_tensor **y1, lh_tensor **y2) {
     x1 = lh_convert(tape, x1, LH_REAL);
     x2 = lh_convert(tape, x2, LH_REAL);
-    if (x1 == NULL || x2 == NULL) return lh_error_get()->status;
+    if (x1 == NULL || x2 == NULL) return lh_failed();
     if (!lh_tensor_same_shape(x1, x2)) {
         return lh_fail(LH_ESHAPE, "reversible: x1 %s, x2 %s", lh_shape_text(x1), lh_shape_text(x2));
     }

@@ -233,12 +233,12 @@ static lh_status take(lh_pass *pass, lh_tensor *value, lh_tensor **kept) {
     lh_tensor_release(*kept);
     *kept = lh_tensor_retain(dense);
     lh_scope_close(pass->tape, scope, NULL);
-    return dense != NULL ? LH_OK : lh_error_get()->status;
+    return dense != NULL ? LH_OK : lh_failed();
 }
 
 lh_status lh_pass_set_statistic(lh_pass *pass, int index, lh_tensor *value) {
     const lh_tensor *current = lh_params_get(pass->model->params, index);
-    if (value == NULL || current == NULL) return lh_error_get()->status;
+    if (value == NULL || current == NULL) return lh_failed();
     const lh_param *param = lh_params_at(pass->model->params, index);
     if (!param->statistic || !lh_tensor_same_shape(current, value))
         return lh_fail(LH_ESHAPE, "statistic '%s' is %s, the model handed over %s", param->name,
@@ -261,7 +261,7 @@ static bool carries(const lh_state_slot *slot, const lh_tensor *value) {
 }
 
 lh_status lh_pass_carry(lh_pass *pass, int index, lh_tensor *value) {
-    if (value == NULL) return lh_error_get()->status;
+    if (value == NULL) return lh_failed();
     lh_state_slot *slot = &pass->state->slot[index];
     if (!carries(slot, value)) {
         return lh_fail(LH_ESHAPE, "carried state '%s' is %s, the model handed over %s",

@@ -117,7 +117,7 @@ bool lh_tape_has_viewer(const lh_tape *tape) {
 }
 
 lh_status lh_tape_show(const lh_tape *tape, const lh_tensor *shown) {
-    if (shown == NULL) return lh_error_get()->status;
+    if (shown == NULL) return lh_failed();
     return tape->viewer(tape->viewer_context, shown);
 }
 
@@ -416,7 +416,7 @@ lh_status lh_tape_run_back(lh_tape *tape, const lh_node *stop) {
 }
 
 lh_status lh_tape_backward_from(lh_tape *tape, lh_tensor *output, const lh_tensor *cotangent) {
-    if (output == NULL) return lh_error_get()->status;
+    if (output == NULL) return lh_failed();
     if (output->gradient == NULL) {
         return lh_fail(LH_ESTATE, "backward: nothing was recorded for this tensor");
     }
@@ -439,13 +439,13 @@ lh_status lh_tape_backward_from(lh_tape *tape, lh_tensor *output, const lh_tenso
 }
 
 lh_status lh_tape_backward(lh_tape *tape, lh_tensor *loss) {
-    if (loss == NULL) return lh_error_get()->status;
+    if (loss == NULL) return lh_failed();
     if (lh_tensor_count(loss) != 1) {
         return lh_fail(LH_ESHAPE, "backward: a loss has one element, not %s", lh_shape_text(loss));
     }
     const lh_scope scope = lh_scope_open(tape);
     lh_tensor *one = lh_tape_new_like(tape, loss);
-    if (one == NULL) return lh_error_get()->status;
+    if (one == NULL) return lh_failed();
     const real value = 1;
     lh_status status = lh_tensor_write(one, &value, 1);
     if (status == LH_OK) status = lh_tape_backward_from(tape, loss, one);

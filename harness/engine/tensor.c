@@ -53,7 +53,7 @@ lh_status lh_tensor_create(lh_pool *pool, lh_dtype dtype, int rank, const int64_
     made.storage = storage_create(pool, (size_t)count * dtype_bytes(dtype));
     if (made.storage == NULL) {
         lh_pool_return_cell(pool, tensor);
-        return lh_error_get()->status;
+        return lh_failed();
     }
     *tensor = made;
     *out = tensor;

@@ -47,7 +47,7 @@ static lh_status time_pass(lh_tape *tape, const lh_lsh *lsh, int64_t length, boo
     lh_tape_begin(tape, training, 1, 0);
     lh_tensor *q = random_vectors(tape, length), *v = random_vectors(tape, length);
     lh_tensor *cotangent = random_vectors(tape, length);
-    if (q == NULL || v == NULL || cotangent == NULL) return lh_error_get()->status;
+    if (q == NULL || v == NULL || cotangent == NULL) return lh_failed();
     if (training) {
         LH_TRY(lh_tensor_require_gradient(q));
         LH_TRY(lh_tensor_require_gradient(v));
@@ -56,7 +56,7 @@ static lh_status time_pass(lh_tape *tape, const lh_lsh *lsh, int64_t length, boo
     lh_tensor *y = attend(tape, lsh, q, v);
     if (training) LH_TRY(lh_tape_backward_from(tape, y, cotangent));
     keep_best(best, begin);
-    return y != NULL ? LH_OK : lh_error_get()->status;
+    return y != NULL ? LH_OK : lh_failed();
 }
 
 /* Where tokens stand in sorted order. */
@@ -71,7 +71,7 @@ static lh_status sort(lh_tape *tape, const lh_lsh *lsh, int64_t length, int64_t 
     *out = (tables){lh_tape_new(tape, LH_I32, 2, shape), lh_tape_new(tape, LH_I32, 2, shape),
                     lh_tape_new(tape, LH_I32, 2, shape)};
     if (bucket == NULL || out->order == NULL || out->slot == NULL || out->first == NULL)
-        return lh_error_get()->status;
+        return lh_failed();
     const lh_lsh_sort_args args = {.rows = 1,
                                    .length = length,
                                    .buckets = buckets,
@@ -147,10 +147,10 @@ static lh_status time_order(lh_tape *tape, const lh_lsh *lsh, int64_t length, do
     LH_TRY(sort_both(tape, lsh, length, &sorting, &mixed, &ordered));
     for (int i = 0; i < 4; ++i) {
         x[i] = random_vectors(tape, length);
-        if (x[i] == NULL) return lh_error_get()->status;
+        if (x[i] == NULL) return lh_failed();
     }
     lh_tensor *lse = lh_tape_new(tape, LH_REAL, 1, &length);
-    if (lse == NULL) return lh_error_get()->status;
+    if (lse == NULL) return lh_failed();
     for (int i = 0; i < ORDER_REPEATS; ++i) {
         LH_TRY(time_attention(tape, lsh->chunk, x, lse, &mixed, &scattered));
         LH_TRY(time_attention(tape, lsh->chunk, x, lse, &ordered, &together));

@@ -177,7 +177,7 @@ static lh_status run_segment(forward *f, int64_t first, int64_t length) {
     const lh_scope scope = lh_scope_open(f->tape);
     LH_TRY(lh_model_forward(f->model, f->tape, f->state, &f->batch, false, &output));
     const lh_tensor *logits = lh_loss_logits(f->tape, &output);
-    if (logits == NULL) return lh_error_get()->status;
+    if (logits == NULL) return lh_failed();
     LH_TRY(keep_outputs(f, logits, first, length));
     LH_TRY(lh_state_commit(f->state));
     lh_scope_close(f->tape, scope, NULL);

@@ -123,7 +123,7 @@ void lh_generator_destroy(lh_generator *g) {
 
 static lh_status keep_logits(lh_generator *g, const lh_output *output) {
     const lh_tensor *logits = lh_loss_last_logits(g->tape, output);
-    if (logits == NULL) return lh_error_get()->status;
+    if (logits == NULL) return lh_failed();
     return lh_tensor_read(logits, g->logits, g->setup.vocabulary);
 }
 

@@ -4,16 +4,10 @@
 
 #include "harness/train/adaptive_softmax.h"
 
-/* The engine's record holds the message of the op that gave NULL. */
-static lh_status failure(void) {
-    const lh_status status = lh_error_get()->status;
-    return status != LH_OK ? status : LH_EINTERNAL;
-}
-
 static lh_status read_sum(lh_tape *tape, lh_tensor *x, double *out) {
     real value = 0;
     const lh_tensor *sum = lh_sum_all(tape, x);
-    if (sum == NULL) return failure();
+    if (sum == NULL) return lh_failed();
     LH_TRY(lh_tensor_read(sum, &value, 1));
     *out = (double)value;
     return LH_OK;
@@ -59,7 +53,7 @@ static lh_status fill_strings(const lh_tensor *y, const lh_batch *batch, lh_loss
     free(answers);
     free(target);
     free(weights);
-    return complete ? LH_OK : failure();
+    return complete ? LH_OK : lh_failed();
 }
 
 static lh_status regress(lh_tape *tape, const lh_output *output, const lh_batch *batch,
@@ -69,7 +63,7 @@ static lh_status regress(lh_tape *tape, const lh_output *output, const lh_batch 
     if (batch->weights != NULL) apart = lh_multiply(tape, apart, batch->weights);
     lh_tensor *squares = lh_unary(tape, LH_UNARY_SQUARE, apart);
     *loss = lh_scale(tape, lh_sum_all(tape, squares), weight > 0.0 ? 1.0 / weight : 0.0);
-    if (*loss == NULL) return failure();
+    if (*loss == NULL) return lh_failed();
     if (sums == NULL) return LH_OK;
     *sums = (lh_loss_sums){.weight = weight};
     LH_TRY(read_sum(tape, squares, &sums->squared));
@@ -79,7 +73,7 @@ static lh_status regress(lh_tape *tape, const lh_output *output, const lh_batch 
 
 lh_status lh_loss_forward(lh_tape *tape, const lh_output *output, const lh_batch *batch,
                           double weight, lh_tensor **loss, lh_loss_sums *sums) {
-    if (output->hidden == NULL) return failure();
+    if (output->hidden == NULL) return lh_failed();
     if (batch->target_vectors != NULL) return regress(tape, output, batch, weight, loss, sums);
     if (output->head_weight == NULL || batch->target == NULL)
         return lh_fail(LH_ETYPE,
@@ -88,12 +82,12 @@ lh_status lh_loss_forward(lh_tape *tape, const lh_output *output, const lh_batch
     const double gradient_scale = weight > 0.0 ? 1.0 / weight : 0.0;
     if (output->clusters > 0) {
         *loss = lh_adaptive_cross_entropy(tape, output, batch, gradient_scale, sums);
-        return *loss != NULL ? LH_OK : failure();
+        return *loss != NULL ? LH_OK : lh_failed();
     }
     *loss = lh_linear_cross_entropy(tape, output->hidden, output->head_weight, output->head_bias,
                                     output->logit_scale, batch->target, batch->weights,
                                     gradient_scale, 0, sums);
-    return *loss != NULL ? LH_OK : failure();
+    return *loss != NULL ? LH_OK : lh_failed();
 }
 
 lh_tensor *lh_loss_logits(lh_tape *tape, const lh_output *output) {

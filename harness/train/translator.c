@@ -65,7 +65,7 @@ static lh_status run_model(translation *t, real *logits) {
     LH_TRY(lh_model_forward(session->model, session->tape, t->state, &t->batch, false, &output));
     if (t->encoded == NULL && output.encoded != NULL) t->encoded = lh_tensor_retain(output.encoded);
     const lh_tensor *last = lh_loss_last_logits(session->tape, &output);
-    if (last == NULL) return lh_error_get()->status;
+    if (last == NULL) return lh_failed();
     LH_TRY(lh_tensor_read(last, logits, t->rows * session->setup.vocabulary));
     lh_scope_close(session->tape, scope, NULL);
     return LH_OK;

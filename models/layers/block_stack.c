@@ -187,12 +187,12 @@ static lh_status begin(walk *w) {
     const lh_block_stack *stack = w->stack;
     const int64_t span = stack->config.window + 1;
     w->bucket_of = lh_integers(w->tape, 1, &span, stack->bucket_of);
-    if (w->bucket_of == NULL) return lh_error_get()->status;
+    if (w->bucket_of == NULL) return lh_failed();
     for (int64_t i = 0; i < stack->config.layers; ++i) {
         w->now.cache[i] = lh_window_attention_begin(&stack->layer[i].attention, w->pass);
         if (!stack->config.recurrent[i]) continue;
         w->now.state[i] = lh_recurrent_state_begin(&stack->layer[i].state, w->pass);
-        if (w->now.state[i] == NULL) return lh_error_get()->status;
+        if (w->now.state[i] == NULL) return lh_failed();
     }
     return LH_OK;
 }
@@ -227,15 +227,15 @@ lh_status lh_block_stack_forward(const void *instance, lh_pass *pass, lh_output 
     lh_tensor *table = lh_pass_param(pass, stack->embedding);
     LH_TRY(begin(&w));
     lh_tensor *x = lh_gather(w.tape, table, lh_pass_batch(pass)->tokens);
-    if (x == NULL) return lh_error_get()->status;
+    if (x == NULL) return lh_failed();
     x = stack->config.feedback ? apply_by_block(&w, x) : apply_span(&w, x);
-    if (x == NULL) return lh_error_get()->status;
+    if (x == NULL) return lh_failed();
     LH_TRY(carry(&w));
     x = lh_rms_norm(w.tape, x, lh_pass_param(pass, stack->gain), epsilon);
     out->hidden = lh_tiled_dropout(&stack->config, pass, x);
     out->head_weight = table;
     out->logit_scale = logit_scale(&stack->config);
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 /* ---- accounting ---- */

@@ -216,7 +216,7 @@ lh_status lh_core_finish(const lh_core_pass *pass, lh_tensor *x, lh_output *out)
     out->hidden = normed(pass, x, pass->core->gain, pass->core->bias);
     out->head_weight = lh_pass_param(pass->pass, pass->core->head);
     out->head_bias = lh_pass_param(pass->pass, pass->core->head_bias);
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 /* ---- accounting ---- */

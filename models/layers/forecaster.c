@@ -177,7 +177,7 @@ lh_status lh_forecaster_forward(const lh_forecaster *model, lh_pass *pass, lh_ou
     lh_tensor *y = decode(model, pass, asked, encode(model, pass, observed));
     y = lh_contiguous(tape, lh_slice(tape, y, 1, setup->label_len, setup->pred_len));
     out->hidden = lh_dense_apply(model->projection, pass, y, LH_UNARY_IDENTITY);
-    return out->hidden != NULL ? LH_OK : lh_error_get()->status;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }
 
 double lh_forecaster_flops(const lh_forecaster *model) {

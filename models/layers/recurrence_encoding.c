@@ -166,7 +166,7 @@ static lh_status show(lh_tape *tape, const lh_recurrence *lists, const lh_attent
     if (!lh_tape_has_viewer(tape)) return LH_OK;
     lh_tensor *added = lh_encode_recurrence(tape, lists, attention->keys, attention->key_count,
                                             lh_zeros(tape, 4, attended->shape));
-    if (added == NULL) return lh_error_get()->status;
+    if (added == NULL) return lh_failed();
     return lh_tape_show(tape,
                         lh_convert(tape, lh_slice(tape, added, 2, 0, lists->encoded), LH_REAL));
 }

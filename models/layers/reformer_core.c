@@ -329,7 +329,7 @@ static lh_status feed_forward(lh_tape *tape, void *context, lh_tensor *const *in
     y = lh_linear(tape, lh_reformer_dropout(run, y), run->param[layer->out],
                   run->param[layer->out_bias], LH_UNARY_IDENTITY);
     outputs[0] = lh_scope_close(tape, scope, lh_reformer_dropout(run, y));
-    return outputs[0] != NULL ? LH_OK : lh_error_get()->status;
+    return outputs[0] != NULL ? LH_OK : lh_failed();
 }
 
 lh_tensor *lh_reformer_feed_forward_apply(const lh_reformer_run *run,
@@ -351,7 +351,7 @@ static lh_status keep_streams(lh_tape *tape, const lh_reversible_block *block, l
     lh_scope_close_many(tape, scope, y, 2);
     *x1 = y[0];
     *x2 = y[1];
-    return y[1] != NULL ? LH_OK : lh_error_get()->status;
+    return y[1] != NULL ? LH_OK : lh_failed();
 }
 
 static lh_status keep_stream(lh_tape *tape, const lh_reversible_block *block, lh_tensor **x) {
@@ -359,13 +359,13 @@ static lh_status keep_stream(lh_tape *tape, const lh_reversible_block *block, lh
     lh_tensor *y = lh_add(tape, *x, block->f(tape, block->f_context, *x));
     if (y != NULL) y = lh_add(tape, y, block->g(tape, block->g_context, y));
     *x = lh_scope_close(tape, scope, y);
-    return *x != NULL ? LH_OK : lh_error_get()->status;
+    return *x != NULL ? LH_OK : lh_failed();
 }
 
 lh_status lh_reformer_blocks(const lh_reformer_run *run, const lh_reversible_block *blocks,
                              int count, lh_tensor *x, lh_tensor **y1, lh_tensor **y2) {
     const lh_reformer_residual residual = run->config->residual;
-    if (x == NULL) return lh_error_get()->status;
+    if (x == NULL) return lh_failed();
     if (residual == LH_RESIDUAL_REVERSIBLE)
         return lh_reversible(run->tape, blocks, count, x, x, y1, y2);
     *y1 = x;

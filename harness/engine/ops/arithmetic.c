@@ -92,7 +92,7 @@ static lh_status spread_operand_backward(lh_tape *tape, lh_node *node, const spr
     if (s->op == LH_BINARY_MUL) {
         const int64_t shape[] = {s->rows, s->columns};
         lh_tensor *product = lh_tape_new(tape, LH_REAL, 2, shape);
-        if (product == NULL) return lh_error_get()->status;
+        if (product == NULL) return lh_failed();
         const lh_binary_args multiply = {.op = LH_BINARY_MUL,
                                          .rows = s->rows,
                                          .columns = s->columns,

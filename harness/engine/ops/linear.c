@@ -87,7 +87,7 @@ static lh_status before_activation(lh_tape *tape, lh_node *node, const linear *l
         args.dx = lh_tensor_activation(gradient->value);
     } else {
         lh_tensor *own = lh_tape_new_like(tape, node->saved[2]);
-        if (own == NULL) return lh_error_get()->status;
+        if (own == NULL) return lh_failed();
         args.dx = lh_tensor_activation(own);
     }
     dy->data = args.dx;

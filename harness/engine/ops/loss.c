@@ -102,7 +102,7 @@ static lh_status run_chunks(lh_tape *tape, const head_loss *h) {
 /* The sum of a vector's elements, to the host. */
 static lh_status total(lh_tape *tape, const lh_tensor *x, double *out) {
     lh_tensor *sum = lh_tape_new(tape, LH_REAL, 0, NULL);
-    if (sum == NULL) return lh_error_get()->status;
+    if (sum == NULL) return lh_failed();
     const lh_reduce_args args = {.op = LH_REDUCE_SUM,
                                  .outer = 1,
                                  .axis = lh_tensor_count(x),

@@ -11,7 +11,7 @@ static lh_status reduction_backward(lh_tape *tape, lh_node *node) {
     const reduction *r = node->args;
     const int64_t shape[] = {r->outer, r->inner};
     lh_tensor *scaled = lh_tape_new(tape, LH_REAL, 2, shape);
-    if (scaled == NULL) return lh_error_get()->status;
+    if (scaled == NULL) return lh_failed();
     const lh_linear_combination_args scale = {.count = r->outer * r->inner,
                                               .alpha = (real)r->alpha,
                                               .a = lh_gradient_read(node->output[0]),

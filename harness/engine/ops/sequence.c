@@ -26,7 +26,7 @@ static lh_status write_backward(lh_tape *tape, lh_node *node) {
 
 lh_status lh_sequence_write(lh_tape *tape, lh_tensor *sequence, int axis, int64_t start,
                             lh_tensor *value) {
-    if (sequence == NULL || value == NULL) return lh_error_get()->status;
+    if (sequence == NULL || value == NULL) return lh_failed();
     lh_tensor *place = value->rank == sequence->rank && axis < value->rank
                            ? lh_slice(tape, sequence, axis, start, value->shape[axis])
                            : NULL;
