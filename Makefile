@@ -8,6 +8,7 @@ SANITIZE ?=#                     e.g. address,undefined
 REAL     ?= float#               double: the build of the gradient checks
 COVERAGE ?=#                     1: instrument for gcov
 OPTIMIZE ?= -O3
+OBJCOPY  ?= objcopy
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 DEPS     ?=#                     a folder with include/ and lib/ to build from first
@@ -15,18 +16,20 @@ CUDA     ?=#                     1: with the CUDA kernels; 0: without; sim: with
 #                                of a GPU; empty: 1 where there are both nvcc and a GPU
 CUDA_ARCHITECTURES ?= 80 90#     compiled for; newer cards translate the last one
 # Probes, each found by itself; `no` leaves a part out, flags or a program are taken as given:
-# OPENMP BLAS LUA CSV CJSON ZLIB XXHASH PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
-PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON ZLIB XXHASH PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
+# OPENMP BLAS LUA CSV CJSON ZLIB XXHASH ONEDNN PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
+PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON ZLIB XXHASH ONEDNN PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
 # What the targets work on:
-PAPER    ?= brt#                 reproduce-table1: a paper, or all
+PAPER    ?=#                     reproduce-table1: a folder of experiments/, or all; default: the first
 SCALE    ?= small#               smoke, small, medium, gpu, paper
 DEVICE   ?= cpu
 SEEDS    ?=#                     how many; default: what the experiment says
+JOBS     ?=#                     reproduce-table1: rows side by side, a number or auto
 FROM     ?= reference#           figures: from the committed runs; own: from those in results/
 BACKEND  ?= cpu#                 conformance: cpu, cudasim or cuda
 KERNEL   ?=#                     conformance: one kernel; default: all
 CORPUS   ?= enwik8#              data-fetch
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 20#              of the processor, for each reader
+SOAK_SECONDS ?= 600
 # -------------------------------------------------------------------------------------------------
 
 .DEFAULT_GOAL := all
@@ -149,24 +152,28 @@ $(call remember,$(B)/version.h,'#define LH_VERSION "$(word 1,$(version))"' '#def
 endif
 
 # ---- Sources: whatever lies in these folders ----------------------------------------------------
-folders := kernels harness/engine harness/engine/ops harness/train harness/run harness/lua \
-    models models/layers datasets
+folders := kernels $(addprefix harness/,engine ops train tasks infer run bench lua) \
+    models $(patsubst %/,%,$(wildcard models/*/)) datasets $(patsubst %/,%,$(wildcard datasets/*/))
 mpi := $(filter yes,$(MPI_FOUND))
-left_out := $(if $(filter yes,$(PCRE2_FOUND)),,$(addprefix datasets/,bpe.c bpe_train.c tokens_bpe.c tokens_subwords.c)) \
+onednn := $(if $(filter double,$(REAL)),,$(filter yes,$(ONEDNN_FOUND)))
+left_out := $(if $(filter yes,$(PCRE2_FOUND)),,$(addprefix datasets/tokens/,bpe.c bpe_train.c tokens_bpe.c tokens_subwords.c)) \
+    kernels/$(if $(onednn),product_none.c,product.c) \
     harness/run/$(if $(mpi),ranks_none.c,ranks_mpi.c) harness/run/$(if $(and $(mpi),$(nccl)),nccl_none.c,nccl.c)
 sources := $(filter-out $(left_out),$(wildcard $(folders:=/*.c)))
-sources_cxx := $(if $(filter yes,$(SENTENCEPIECE_FOUND)),$(wildcard datasets/*.cc))
-# The CPU kernels are compiled once per instruction set; kernels/device.c chooses at start-up.
+sources_cxx := $(if $(filter yes,$(SENTENCEPIECE_FOUND)),$(wildcard datasets/tokens/*.cc))
+# The CPU kernels are compiled once per instruction set, and the objects of one set joined into one
+# that shows only its table; kernels/backends.c chooses at start-up.
 sources_isa := $(wildcard kernels/cpu/*.c)
-kernel_objects := $(patsubst %.c,$(B)/%.o,$(wildcard kernels/*.c)) \
-    $(foreach isa,$(CPU_ISAS),$(sources_isa:%.c=$(B)/%.$(isa).o)) \
+isa_objects := $(foreach isa,$(CPU_ISAS),$(sources_isa:%.c=$(B)/%.$(isa).o))
+kernel_objects := $(patsubst %.c,$(B)/%.o,$(filter kernels/%,$(sources))) \
+    $(CPU_ISAS:%=$(B)/kernels/cpu.%.o) \
     $(cuda_sources:%.cu=$(B)/%.o) $(simulator_sources:%.cc=$(B)/%.o)
 objects := $(sort $(sources:%.c=$(B)/%.o) $(sources_cxx:%.cc=$(B)/%.o) $(kernel_objects))
 library := $(B)/liblonghaul.a
 
 # The Lua half of the library travels inside the program.
-lua_sources := $(wildcard harness/lua/longhaul/*.lua harness/lua/longhaul/*/*.lua harness/report/*.lua \
-    datasets/*.lua)
+lua_sources := $(wildcard harness/lua/longhaul/*.lua harness/lua/longhaul/*/*.lua \
+    $(foreach room,run bench report report/charts,harness/$(room)/*.lua) datasets/*.lua)
 objects += $(B)/harness/lua/embedded.o
 
 .PHONY: all cuda
@@ -192,8 +199,8 @@ $(B)/%.o: %.cu $(B)/flags $(B)/cuda.flags
 	    -c $< -o $@
 
 # The one file that knows which backends there are.
-$(B)/kernels/device.o: $(B)/cuda.flags
-$(B)/kernels/device.o: cppflags += $(if $(cuda),-DLH_HAVE_CUDA)
+$(B)/kernels/backends.o: $(B)/cuda.flags
+$(B)/kernels/backends.o: cppflags += $(if $(cuda),-DLH_HAVE_CUDA)
 
 $(B)/harness/lua/embedded.c: scripts/embed.lua $(lua_sources)
 	@mkdir -p $(@D)
@@ -208,6 +215,10 @@ $(B)/kernels/cpu/%.$(1).o: kernels/cpu/%.c $(B)/flags
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$< for $(1))
 	$$(Q)$$(compile) -DLH_CPU_ISA=$(1) $(CPU_FLAGS_$(1)) -c $$< -o $$@
+
+$(B)/kernels/cpu.$(1).o: $(sources_isa:%.c=$(B)/%.$(1).o)
+	$$(Q)$(CC) -r -nostdlib -o $$@ $$^
+	$$(Q)$(OBJCOPY) --keep-global-symbol=lh_cpu_$(1)_table $$@
 endef
 $(foreach isa,$(CPU_ISAS),$(eval $(call isa_rule,$(isa))))
 
@@ -227,16 +238,29 @@ $(program): $(B)/harness/main.o $(objects)
 	$(Q)$(link)
 
 # ---- Tests --------------------------------------------------------------------------------------
-# tests/<folder>/test_x.c is one program, linked with the other .c files of its folder; test_x.lua
-# and test_x.sh are run as they are; long_x.* run in test-long only. tests/gradients is built with
-# REAL=double only; tests/kernels, but for its test_x.c, is the one program `conformance`.
+# tests/<folder>/test_x.c is one program, linked with the other .c files of its folder and of the one
+# above; test_x.lua and test_x.sh are run as they are; long_x.* run in test-long only.
+# tests/gradients is built with REAL=double only; tests/kernels, but for its test_x.c, is the one
+# program `conformance`.
 tests_named = $(sort $(wildcard $(foreach folders,* */* */*/*,tests/$(folders)/$(1))))
 test_sources := $(filter-out tests/gradients/%,$(call tests_named,test_*.c))
 long_sources := $(call tests_named,long_*.c)
 gradient_sources := $(wildcard tests/gradients/test_*.c)
 fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
 conformance_sources := $(filter-out $(test_sources),$(wildcard tests/kernels/*.c \
-    tests/kernels/reference/*.c tests/kernels/cases/*.c))
+    tests/kernels/cases/*.c))
+# tests/kernels/reference is compiled twice: as what is right, and as the same loops in the type of
+# the kernels.
+define reference_rule
+$(B)/tests/kernels/reference/%.$(1).o: tests/kernels/reference/%.c $(B)/flags
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$< ($(1)))
+	$$(Q)$$(compile) $(2) -c $$< -o $$@
+endef
+$(eval $(call reference_rule,precise,-DREFERENCE_PRECISE))
+$(eval $(call reference_rule,naive))
+reference_sources := $(wildcard tests/kernels/reference/*.c)
+reference_objects := $(foreach type,precise naive,$(reference_sources:%.c=$(B)/%.$(type).o))
 # tests are compiled for short builds
 $(B)/tests/%.o: cflags += $(if $(filter -O3,$(optimize)),-O2)
 scripts = $(call tests_named,$(1)_*.lua) $(call tests_named,$(1)_*.sh)
@@ -245,29 +269,35 @@ programs_of = $(patsubst %.c,$(B)/%,$(1))
 objects_of = $(patsubst %.c,$(B)/%.o,$(1))
 conformance := $(if $(conformance_sources),$(B)/tests/kernels/conformance)
 simulator_test := $(if $(filter sim,$(cuda)),$(B)/tests/cudasim/test_simulator)
+# The instruction sets differ in nothing but flags of the compiler: what one reads out of bounds they
+# all do, and the sanitizers take the last, which is the widest.
 isas_to_test := $(filter $(CPU_ISAS_HERE),$(CPU_ISAS))
+isas_to_test := $(if $(SANITIZE),$(lastword $(isas_to_test)),$(isas_to_test))
 plugins := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
 fuzzers := $(call programs_of,$(fuzz_sources))
+slow_disk := $(B)/tests/soak/slow_disk.so
 
 single_sources := $(test_sources) $(long_sources) $(gradient_sources)
-helpers_in = $(filter-out $(1)test_% $(1)long_% tests/kernels/%,$(wildcard $(1)*.c))
+helpers_in = $(filter-out $(1)test_% $(1)long_% tests/kernels/%,$(wildcard $(1)*.c $(dir $(1:%/=%))*.c))
 define test_rule
 $(call programs_of,$(1)): $(call objects_of,$(1) $(call helpers_in,$(dir $(1)))) $(library)
 endef
 $(foreach source,$(single_sources),$(eval $(call test_rule,$(source))))
 ifneq ($(conformance),)
-$(conformance): $(call objects_of,$(conformance_sources)) $(kernel_objects)
+# with the engine for gradients of ops, but not the table of models
+$(conformance): $(call objects_of,$(conformance_sources)) $(reference_objects) $(kernel_objects) \
+    $(filter-out %/plugin.o,$(filter $(B)/harness/engine/% $(B)/harness/ops/%,$(objects)))
 endif
 $(simulator_test): %: %.o $(B)/harness/engine/error.o $(kernel_objects)
 # A fuzz program brings its own main with clang; elsewhere replay.c feeds it the corpus once.
 fuzz_main := $(if $(filter yes,$(FUZZER_FOUND)),,$(B)/tests/fuzz/replay.o)
 $(fuzzers): LDFLAGS += $(if $(fuzz_main),,-fsanitize=fuzzer)
-$(fuzzers): %: %.o $(fuzz_main) $(library)
+$(fuzzers): %: %.o $(B)/tests/fuzz/scratch.o $(fuzz_main) $(library)
 $(call programs_of,$(single_sources)) $(conformance) $(simulator_test) $(fuzzers):
 	$(call say,LINK,$@)
 	$(Q)$(link)
 
-$(B)/tests/plugins/%.so: tests/plugins/%.c $(B)/flags
+$(B)/tests/%.so: tests/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(compile) -fPIC -shared $< -o $@
@@ -279,13 +309,13 @@ write_list = $(Q)printf '%s\n' $(1) | grep . >$(O)/$@ || true
 tests.list: $(call programs_of,$(test_sources)) $(conformance) $(plugins) $(program)
 	$(call write_list,$(call programs_of,$(test_sources)) \
 	    $(if $(conformance),$(isas_to_test:%='LH_CPU_ISA=% $(conformance)')) $(call scripts,test))
-long.list: $(call programs_of,$(long_sources)) $(program)
+long.list: $(call programs_of,$(long_sources)) $(program) $(slow_disk)
 	$(call write_list,$(call programs_of,$(long_sources)) $(call scripts,long))
 gradients.list: $(call programs_of,$(gradient_sources)) $(conformance)
 	$(call write_list,$(call programs_of,$(gradient_sources)) \
 	    $(if $(conformance),'$(conformance) --mode grad'))
 # The CUDA sources on the simulator (CUDA=sim), kernel by kernel.
-kernels = $(shell sed -n 's/^LH_KERNEL[_W]*(\(.*\))$$/\1/p' kernels/kernels.def)
+kernels = $(or $(shell $(conformance) --list),$(error $(conformance) lists no kernel))
 sim.list: $(conformance) $(simulator_test) $(program)
 	$(call write_list,$(simulator_test) \
 	    $(kernels:%='$(conformance) --backend cudasim --mode test --kernel %') \
@@ -297,7 +327,7 @@ run-tests: $(addsuffix .list,$(filter-out gradients sim,$(LISTS)))
 
 again = $(Q)+$(MAKE) $(1)
 
-.PHONY: test test-long test-double test-sanitize test-faults run-faults mutants fuzz run-fuzz conformance run-conformance lint
+.PHONY: test test-long test-double test-sanitize test-faults run-faults test-threads run-threads test-soak run-soak mutants fuzz run-fuzz conformance run-conformance lint
 test: ## The whole suite: gradient checks in double and the CUDA sources on the simulator included
 	$(call again,WERROR=1 REAL=double gradients.list)
 	$(call again,WERROR=1 CUDA=sim sim.list)
@@ -326,6 +356,19 @@ mutants: ## Seed small mistakes and see that tests notice; ONLY=pattern, JOBS=2,
 	$(call again,WERROR=1 CUDA=sim sim.list)
 	$(Q)tests/mutants/run.sh $(O)/mutants
 
+test-threads: ## Every kernel and some training under the thread sanitizer; needs clang and libomp-dev
+	$(call again,CC=clang SANITIZE=thread run-threads)
+races := $(B)/tests/threads/race
+$(races): $(races).o
+	$(Q)$(link)
+run-threads: $(program) $(conformance) $(races)
+	$(Q)tests/threads/threads.sh $(B)
+
+test-soak: ## Disturb a sweep in every way for SOAK_SECONDS; SOAK_SEED=, SOAK_ROUND= replay
+	$(call again,WERROR=1 run-soak)
+run-soak: $(program) $(slow_disk)
+	$(Q)LONGHAUL_BIN=$(program) SOAK_SECONDS=$(SOAK_SECONDS) tests/soak/soak.sh
+
 fuzz: ## Fuzz every reader, FUZZ_SECONDS each
 	$(call again,$(if $(shell command -v clang),CC=clang SANITIZE=fuzzer-no-link$(comma),SANITIZE=)address$(comma)undefined run-fuzz)
 run-fuzz: $(fuzzers)
@@ -345,25 +388,24 @@ run-conformance: $(conformance)
 	$(Q)$(conformance) --backend $(BACKEND) $(if $(KERNEL),--kernel $(KERNEL))
 
 # ---- Style --------------------------------------------------------------------------------------
-c_files = $(shell find kernels harness models datasets tests -name '*.c' -o -name '*.h' -o -name '*.cc')
+c_files = $(shell find kernels harness models datasets tests -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
 
 lint: ## Format, includes, sizes, comments, words, reference results, Lua syntax, shell
 	$(Q)tests/lint/lint.sh
 
 .PHONY: format
-format: ## Reformat all C
+format: ## Reformat all C and CUDA
 	$(Q)clang-format -i $(c_files)
 
 # ---- Use ----------------------------------------------------------------------------------------
-papers := brt staircase gpt2_recurrent reformer rsa
-asked := $(if $(filter all,$(PAPER)),$(papers),$(PAPER))
-# the table that leads a paper's evaluation; some have no Table 1
+# A paper is a folder of experiments/ with the script of a table; of several the first leads its evaluation.
+papers := $(sort $(patsubst experiments/%/,%,$(dir $(wildcard experiments/*/table*.lua))))
+asked := $(or $(if $(filter all,$(PAPER)),$(papers),$(PAPER)),$(firstword $(papers)))
 main_table = $(firstword $(sort $(wildcard experiments/$(1)/table*.lua)))
 # one recipe line per paper, so that they run one after the other
 define reproduce
 $(Q)$(if $(main_table),$(program) run $(main_table) --scale $(SCALE) --device $(DEVICE) \
-    $(if $(SEEDS),--seeds $(SEEDS)),$(if $(filter $(1),$(papers)),echo "$(1): not there yet", \
-    echo "$(1): no such paper; there are: $(papers)" >&2; exit 1))
+    $(if $(SEEDS),--seeds $(SEEDS)) $(if $(JOBS),--jobs $(JOBS)),echo "$(1): no folder of experiments/ with a table; there are: $(papers)" >&2; exit 1)
 
 endef
 
@@ -397,9 +439,8 @@ data-fetch: $(program) ## Download CORPUS
 # The scripts keep the folders of the source tree, so that the program finds them the same way.
 share := $(DESTDIR)$(PREFIX)/share/longhaul
 headers := $(DESTDIR)$(PREFIX)/include/longhaul
-shared_files = $(wildcard harness/lua/longhaul/*.lua harness/lua/longhaul/*/*.lua harness/report/*.lua \
-    datasets/*.lua experiments/*.lua experiments/*/*.lua plots/*.gp results/published/*.csv)
-header_files = $(wildcard kernels/*.h kernels/kernels.def harness/engine/*.h models/*.h models/layers/*.h)
+shared_files = $(lua_sources) $(wildcard experiments/*.lua experiments/*/*.lua plots/*.gp results/published/*.csv)
+header_files = $(wildcard kernels/*.h kernels/contract/*.h kernels/kernels.def harness/engine/*.h harness/ops/*.h models/*.h models/*/*.h)
 install_tree = for file in $(1); do install -D -m 644 "$$file" "$(2)/$$file" || exit 1; done
 
 .PHONY: install install-headers uninstall clean help always
@@ -420,5 +461,5 @@ help: ## Show this list
 	@echo "make [TARGET] [SETTING=VALUE]; the settings stand at the top of the Makefile."
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
 
--include $(simulator_test:%=%.d) $(patsubst %.o,%.d,$(objects) $(B)/harness/main.o \
-    $(call objects_of,$(wildcard tests/*/*.c tests/*/*/*.c tests/*/*/*/*.c)))
+-include $(simulator_test:%=%.d) $(patsubst %.o,%.d,$(objects) $(isa_objects) $(reference_objects) \
+    $(B)/harness/main.o $(call objects_of,$(wildcard tests/*/*.c tests/*/*/*.c tests/*/*/*/*.c)))

@@ -13,8 +13,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "datasets/corpus.h"
+#include "datasets/locate.h"
+#include "harness/engine/array.h"
 #include "harness/engine/atomic_file.h"
+#include "harness/engine/file.h"
+#include "harness/engine/text.h"
 
 enum { BLOCK_BYTES = 1 << 20 };
 static const char magic[8] = "LHDIGST1";
@@ -29,7 +32,8 @@ typedef struct entry {
 
 typedef struct entries {
     entry *at;
-    size_t count, capacity;
+    size_t count;
+    int64_t capacity;
 } entries;
 
 struct lh_digests {
@@ -81,18 +85,18 @@ lh_status lh_digest_file(const char *path, uint64_t *digest) {
     return LH_OK;
 }
 
+uint64_t lh_digest_content(uint64_t digest, const void *data, size_t bytes) {
+    const uint64_t content = XXH3_64bits(data, bytes);
+    return lh_digest_mix(digest, &content, sizeof content);
+}
+
 /* ---- entries ---- */
 
-static bool add_entry(entries *list, const entry *added) {
-    if (list->count == list->capacity) {
-        const size_t capacity = 2 * list->capacity + 64;
-        entry *at = lh_reallocate(list->at, capacity * sizeof *at);
-        if (at == NULL) return false;
-        list->at = at;
-        list->capacity = capacity;
-    }
+static lh_status add_entry(entries *list, const entry *added) {
+    LH_TRY(
+        lh_array_reserve(&list->at, &list->capacity, (int64_t)list->count + 1, sizeof *list->at));
     list->at[list->count++] = *added;
-    return true;
+    return LH_OK;
 }
 
 static int by_path(const void *a, const void *b) {
@@ -141,7 +145,7 @@ lh_status lh_digests_file(lh_digests *digests, const char *path, uint64_t *diges
     } else {
         const bool settled = is_settled(&now);
         LH_TRY(read_content(path, &now.digest));
-        if (settled && !add_entry(&digests->fresh, &now)) return LH_EMEMORY;
+        if (settled) LH_TRY(add_entry(&digests->fresh, &now));
     }
     *digest = lh_digest_mix(*digest, &now.digest, sizeof now.digest);
     return LH_OK;
@@ -149,12 +153,13 @@ lh_status lh_digests_file(lh_digests *digests, const char *path, uint64_t *diges
 
 /* ---- the file ---- */
 
-/* Its path; false when there is no cache folder. */
-static bool find_store(char path[LH_PATH_BYTES]) {
-    char folder[LH_PATH_BYTES];
-    lh_cache_folder(folder);
-    const int length = snprintf(path, LH_PATH_BYTES, "%s/digests", folder);
-    return folder[0] != '\0' && length < LH_PATH_BYTES;
+/* Its path (free()); NULL when there is no cache folder. */
+static char *find_store(void) {
+    char *folder = NULL;
+    if (lh_cache_folder(&folder) != LH_OK || folder == NULL) return NULL;
+    char *path = lh_format("%s/digests", folder);
+    free(folder);
+    return path;
 }
 
 /* Where the image's entries begin, and how many they are; NULL when anything is amiss. */
@@ -179,7 +184,7 @@ static bool read_store(const char *path, entries *out) {
     entry *at = from != NULL ? lh_allocate((size_t)(count + 1) * sizeof *at) : NULL;
     if (at != NULL) {
         memcpy(at, from, (size_t)count * sizeof *at);
-        *out = (entries){.at = at, .count = (size_t)count, .capacity = (size_t)count + 1};
+        *out = (entries){.at = at, .count = (size_t)count, .capacity = (int64_t)count + 1};
     }
     free(image);
     return at != NULL;
@@ -213,11 +218,11 @@ static lh_status merge(entries *list, entries *added) {
     for (size_t i = 0; status == LH_OK && i < list->count; ++i) {
         const bool again =
             bsearch(&list->at[i], added->at, added->count, sizeof *added->at, by_path) != NULL;
-        if (!again && !add_entry(&all, &list->at[i])) status = LH_EMEMORY;
+        if (!again) status = add_entry(&all, &list->at[i]);
     }
     for (size_t i = 0; status == LH_OK && i < added->count; ++i) {
         const bool again = i > 0 && added->at[i].path == added->at[i - 1].path;
-        if (!again && !add_entry(&all, &added->at[i])) status = LH_EMEMORY;
+        if (!again) status = add_entry(&all, &added->at[i]);
     }
     if (all.count > 0) qsort(all.at, all.count, sizeof *all.at, by_path);
     free(list->at);
@@ -225,14 +230,20 @@ static lh_status merge(entries *list, entries *added) {
     return status;
 }
 
-/* Holds <path>.lock, so that processes add one after the other; -1 when it cannot. Makes the
- * folder. */
+/* Opens <path>.lock in a folder that is made where there is none; -1 when it cannot. */
+static int open_lock(const char *path) {
+    char *folder = lh_format("%.*s", (int)(strrchr(path, '/') - path), path);
+    char *name = lh_format("%s.lock", path);
+    const bool made = folder != NULL && name != NULL && lh_make_folder(folder) == LH_OK;
+    const int file = made && !lh_fault() ? open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0666) : -1;
+    free(folder);
+    free(name);
+    return file;
+}
+
+/* Holds the lock, so that processes add one after the other; -1 when it cannot. */
 static int lock_store(const char *path) {
-    char name[LH_PATH_BYTES + 8];
-    (void)snprintf(name, sizeof name, "%.*s", (int)(strrchr(path, '/') - path), path);
-    if (lh_make_folder(name) != LH_OK) return -1;
-    (void)snprintf(name, sizeof name, "%s.lock", path);
-    const int file = lh_fault() ? -1 : open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    const int file = open_lock(path);
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (file < 0 || fcntl(file, F_SETLKW, &whole) == 0) return file;
     (void)close(file);
@@ -240,9 +251,9 @@ static int lock_store(const char *path) {
 }
 
 void lh_digests_keep(lh_digests *digests) {
-    char path[LH_PATH_BYTES];
     if (digests->fresh.count == 0) return;
-    const int lock = find_store(path) ? lock_store(path) : -1;
+    char *path = find_store();
+    const int lock = path != NULL ? lock_store(path) : -1;
     if (lock >= 0) {
         entries now = {0};
         (void)read_store(path, &now);
@@ -251,14 +262,16 @@ void lh_digests_keep(lh_digests *digests) {
         (void)close(lock);
         digests->fresh.count = 0;
     }
+    free(path);
     lh_error_clear(); /* what went wrong costs time, nothing else */
 }
 
 lh_status lh_digests_create(lh_digests **out) {
-    char path[LH_PATH_BYTES];
     *out = lh_allocate_zeroed(1, sizeof **out);
     if (*out == NULL) return LH_EMEMORY;
-    if (!find_store(path) || !read_store(path, &(*out)->kept)) lh_error_clear();
+    char *path = find_store();
+    if (path == NULL || !read_store(path, &(*out)->kept)) lh_error_clear();
+    free(path);
     return LH_OK;
 }
 

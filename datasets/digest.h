@@ -19,6 +19,9 @@ uint64_t lh_digest_generated(uint64_t version, uint64_t seed);
 /* Mixes a file's content into *digest. Fails: LH_EIO. */
 lh_status lh_digest_file(const char *path, uint64_t *digest);
 
+/* What lh_digest_file mixes in for a file of this content. */
+uint64_t lh_digest_content(uint64_t digest, const void *data, size_t bytes);
+
 /* The same for many files, each of which is read once: digests are kept in the file `digests` of
  * the cache folder, by path, device, inode, size and times of the last change of content and of
  * inode to the nanosecond. The system sets the latter, so that content that was exchanged under its

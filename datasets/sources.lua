@@ -75,4 +75,4 @@ return {
       .. "Transformers/main/rsa-Informer/data/ETT/WTH.csv", file = "WTH.csv",
       sha256 = "153fead3ea2a83dc5c4127d3994af6b167322f6f5e292c99491f43a2caf14cd4" } },
   },
-}
+} -- end of the sources

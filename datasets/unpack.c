@@ -1,3 +1,4 @@
+/* gzip through zlib, a block at a time, up to what a file of that size can honestly hold. */
 #include "datasets/unpack.h"
 
 #include <stdlib.h>
@@ -6,26 +7,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "harness/engine/atomic_file.h"
-#include "harness/engine/error.h"
+#include "harness/engine/file.h"
 
 /* No text shrinks to a hundredth; what claims to would fill the memory. */
 enum { READ_BYTES = 1 << 16, MOST_SHRINKING = 100, ALWAYS_MEBIBYTES = 64 };
-
-typedef struct text {
-    char *data;
-    size_t bytes;
-} text;
-
-/* Room for READ_BYTES more and a NUL. */
-static lh_status reserve(text *out, size_t *capacity) {
-    if (*capacity - out->bytes > READ_BYTES) return LH_OK;
-    *capacity = 2 * *capacity + 2 * READ_BYTES;
-    char *data = lh_reallocate(out->data, *capacity);
-    if (data == NULL) return LH_EMEMORY;
-    out->data = data;
-    return LH_OK;
-}
 
 /* A stream that ends early is no failure of the last read. */
 static bool is_whole(gzFile stream) {
@@ -34,12 +19,11 @@ static bool is_whole(gzFile stream) {
     return code == Z_OK;
 }
 
-static lh_status read_stream(gzFile stream, const char *path, size_t most, text *out) {
-    size_t capacity = 0;
+static lh_status read_stream(gzFile stream, const char *path, size_t most, lh_text *out) {
     const bool is_gzip = gzdirect(stream) == 0; /* zlib reads anything else as it is */
     int got = 0;
     do {
-        LH_TRY(reserve(out, &capacity));
+        LH_TRY(lh_text_reserve(out, out->bytes + READ_BYTES));
         got = gzread(stream, out->data + out->bytes, READ_BYTES);
         if (got > 0) out->bytes += (size_t)got;
         if (out->bytes > most)
@@ -53,7 +37,7 @@ static lh_status read_stream(gzFile stream, const char *path, size_t most, text 
 }
 
 /* The stream has a descriptor of its own. */
-static lh_status read_gzip(const char *path, text *out) {
+static lh_status read_gzip(const char *path, lh_text *out) {
     FILE *file = lh_file_open(path);
     if (file == NULL) return LH_EIO;
     struct stat about;
@@ -71,26 +55,17 @@ static lh_status read_gzip(const char *path, text *out) {
     return status;
 }
 
-bool lh_name_ends(const char *name, const char *ending) {
-    const size_t length = strlen(name), wanted = strlen(ending);
-    return length >= wanted && strcmp(name + length - wanted, ending) == 0;
-}
-
-lh_status lh_file_unpack(const char *path, char **out, size_t *bytes) {
-    text t = {0};
-    lh_status status = LH_OK;
-    if (lh_name_ends(path, ".gz")) {
-        status = read_gzip(path, &t);
-    } else {
+lh_status lh_file_unpack(const char *path, lh_text *text) {
+    *text = (lh_text){0};
+    if (!lh_name_ends(path, ".gz")) {
         void *data = NULL;
-        status = lh_file_read_all(path, &data, &t.bytes);
-        t.data = data;
+        LH_TRY(lh_file_read_all(path, &data, &text->bytes));
+        text->data = data;
+        text->capacity = (int64_t)text->bytes + 1;
+        return LH_OK;
     }
-    if (status != LH_OK) {
-        free(t.data);
-        return status;
-    }
-    *out = t.data;
-    *bytes = t.bytes;
-    return LH_OK;
+    const lh_status status = read_gzip(path, text);
+    if (status != LH_OK) free(text->data);
+    if (status != LH_OK) *text = (lh_text){0};
+    return status;
 }

@@ -2,14 +2,11 @@
 #ifndef LH_DATASETS_UNPACK_H
 #define LH_DATASETS_UNPACK_H
 
-#include "kernels/base.h"
+#include "harness/engine/text.h"
 
-/* Whether a file's name ends like this. */
-bool lh_name_ends(const char *name, const char *ending);
-
-/* Reads a file; one that ends in ".gz" is unpacked, all its members. Gives *text (free()), which a
- * NUL follows. Fails: LH_EIO; LH_EFORMAT for a truncated or damaged gzip file, and for one that
- * unpacks to more than 64 MiB and a hundred times its size. */
-lh_status lh_file_unpack(const char *path, char **text, size_t *bytes);
+/* Reads a file; one that ends in ".gz" is unpacked, all its members. Gives text->data (free()),
+ * which a NUL follows. Fails: LH_EIO; LH_EFORMAT for a truncated or damaged gzip file, and for one
+ * that unpacks to more than 64 MiB and a hundred times its size. */
+lh_status lh_file_unpack(const char *path, lh_text *text);
 
 #endif

@@ -1,3 +1,4 @@
+/* UTF-8 by the table of well-formed byte sequences. */
 #include "datasets/utf8.h"
 
 /* Bytes of the character that `lead` begins, 0 for none; *low and *high bound its second byte

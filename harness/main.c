@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/engine/file.h"
 #include "harness/lua/bind.h"
 #include "harness/run/ranks.h"
 #include "kernels/device.h"
@@ -48,11 +49,12 @@ static void settle_libraries(char **words) {
     if (getenv(again_variable) != NULL) return;
     const bool better = choose_blas_core(), bounded = bound_spinning();
     if (!still_blas_threads() && !better && !bounded) return;
-    char program[4096];
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0 || setenv(again_variable, "1", 1) != 0) return;
-    program[length] = '\0';
-    (void)execv(program, words); /* under its own name, which ps shows */
+    char *program = NULL;
+    const bool known = lh_link_read("/proc/self/exe", &program) == LH_OK && program != NULL;
+    if (known && setenv(again_variable, "1", 1) == 0)
+        (void)execv(program, words); /* under its own name, which ps shows */
+    free(program);
+    lh_error_clear();
 }
 
 /* Numbers are read and written with a point, whatever locale a script or a library sets: what one
@@ -69,15 +71,15 @@ static bool print_all(void) {
     return false;
 }
 
-/* Calls longhaul.command's main with the words; the exit code, or 1 after a message. */
+/* Calls longhaul.main's run with the words; the exit code, or 1 after a message. */
 static int run(lua_State *lua, int count, char **words) {
     lua_getglobal(lua, "require");
-    lua_pushstring(lua, "longhaul.command");
+    lua_pushstring(lua, "longhaul.main");
     if (lua_pcall(lua, 1, 1, 0) != LUA_OK) {
         (void)fprintf(stderr, "longhaul: %s\n", lua_tostring(lua, -1));
         return 1;
     }
-    lua_getfield(lua, -1, "main");
+    lua_getfield(lua, -1, "run");
     lua_newtable(lua);
     for (int i = 1; i < count; ++i) {
         lua_pushstring(lua, words[i]);
@@ -105,6 +107,7 @@ int main(int count, char **words) {
     int code = run(lua, count, words);
     lua_close(lua);
     if (!print_all() && code == 0) code = 1;
-    lh_ranks_close(code == 0);
-    return code;
+    if (lh_ranks_close(code == 0) == LH_OK) return code;
+    (void)fprintf(stderr, "longhaul: %s\n", lh_error_text());
+    return 1;
 }

@@ -33,15 +33,22 @@ typedef float real;
 #define LH_R(x) ((real)(x))
 
 /* LH_REAL is `real`: f32, or f64 in the gradient-check build. Activations of a run in bf16 lie in
- * memory as LH_BF16, on CUDA alone. */
+ * memory as LH_BF16. */
 typedef enum lh_dtype { LH_REAL = 0, LH_BF16, LH_I32 } lh_dtype;
+
+/* Activations, or their gradients, as they lie in memory. What `data` leads to is what `dtype`
+ * says; data NULL: not there. */
+typedef struct lh_act {
+    void *data;
+    lh_dtype dtype; /* LH_REAL or LH_BF16 */
+} lh_act;
 
 /* How a kernel writes a gradient: the first contribution sets, later ones add, so that
  * no gradient buffer is ever cleared first. */
 typedef enum lh_write { LH_SET = 0, LH_ADD = 1 } lh_write;
 
 /* What a matrix product rounds its operands to before it multiplies them; sums are f32 in any case.
- * The CPU knows f32 only. */
+ * The CPU knows f32, and bf16 where it has oneDNN and the instructions. */
 typedef enum lh_precision {
     LH_PRECISION_F32 = 0,
     LH_PRECISION_TF32, /* 8 bits of exponent, 10 of mantissa */

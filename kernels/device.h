@@ -3,7 +3,7 @@
 #ifndef LH_KERNELS_DEVICE_H
 #define LH_KERNELS_DEVICE_H
 
-#include "kernels/kernels.h"
+#include "kernels/base.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,6 +12,8 @@ extern "C" {
 typedef enum lh_device_kind { LH_CPU = 0, LH_CUDA } lh_device_kind;
 
 typedef struct lh_device lh_device;
+typedef struct lh_kernels lh_kernels; /* these are in kernels.h */
+typedef struct lh_launch lh_launch;
 
 /* Copies beside the work of a device's stream, between its memory and pinned host memory. A copy
  * begins when the stream has done what it was asked for before, and both sides stay as they are
@@ -42,6 +44,7 @@ struct lh_device {
     lh_status (*end_step)(lh_device *);
     const lh_device_copies *copies; /* optional */
     void (*close)(lh_device *);
+    const char *name; /* "NVIDIA H100 80GB HBM3"; NULL: the processor */
 };
 
 /* Opens "cpu" (and "cuda" where built). On the CPU the kernel table is the best instruction set
@@ -63,6 +66,9 @@ void lh_device_close(lh_device *device);
 /* The kernel tables of this build, for tests: index 0, 1, ...; NULL past the end. Those that this
  * machine cannot run are left out; that of the GPU is the last. */
 const lh_kernels *lh_kernels_at(int index);
+
+/* "cpu-avx512", "cuda" ... */
+const char *lh_kernels_name(const lh_kernels *kernels);
 
 /* Sets OpenBLAS to one thread (our OpenMP tiles parallelise) and the number of OpenMP threads;
  * 0 keeps OpenMP's default. */

@@ -76,10 +76,11 @@ LH_INLINE double lh_random_open_unit(uint32_t word) {
     return ((double)word + 0.5) / 4294967296.0;
 }
 
-/* One draw of N(0, 1) by Box and Muller 1958 from words 2 i and 2 i + 1. */
+/* One draw of N(0, 1) by Box and Muller 1958 from words 2 i and 2 i + 1, which share a block. */
 LH_INLINE double lh_random_normal(lh_random_key key, uint64_t index) {
-    const double u = lh_random_open_unit(lh_random_word(key, 2 * index));
-    const double v = lh_random_open_unit(lh_random_word(key, 2 * index + 1));
+    const lh_random_block block = lh_random_words(key, index >> 1);
+    const double u = lh_random_open_unit(block.word[2 * (index & 1u)]);
+    const double v = lh_random_open_unit(block.word[2 * (index & 1u) + 1]);
     return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
 }
 

@@ -11,8 +11,8 @@
 
 #include <math.h>
 
+#include "kernels/contract/rem.h"
 #include "kernels/random.h"
-#include "kernels/rem.h"
 
 typedef struct lh_complex {
     double re, im;

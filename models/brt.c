@@ -1,12 +1,12 @@
-/* Block-Recurrent Transformer (Hutchins et al. 2022, arXiv:2203.07852). */
+/* Block-Recurrent Transformer (Hutchins et al. 2022, arXiv:2203.07852, section 3): sliding-window
+ * layers, one of which carries recurrent states from block to block (section 3.2). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/layers/block_stack.h"
+#include "models/brt/block_stack.h"
 #include "models/layers/common.h"
-#include "models/models.h"
 
 typedef enum recurrence {
     NO_RECURRENCE,

@@ -7,14 +7,13 @@
  * = 1 and M = 1 each token sees the frozen vectors of the tokens before it: the Feedback
  * Transformer, which freezes a learned mixture of all layers instead of the last one. */
 #include "models/layers/common.h"
-#include "models/layers/core.h"
-#include "models/models.h"
+#include "models/staircase/staircase_core.h"
 
 typedef enum memory_kind { MIX, TOP } memory_kind;
 static const char *const memories[] = {"mix", "top", NULL};
 
 typedef struct instance {
-    lh_core core;
+    lh_staircase_core core;
     int64_t forward_size, context; /* C; frozen tokens in reach: (N - 1) * C */
     int64_t step_size;             /* N * C */
     int64_t passes;                /* M */
@@ -34,8 +33,8 @@ static const lh_option instance_options[] = {
     {0}};
 
 static const lh_option_table options[] = {
-    {lh_core_layers_options, LH_FIELD(instance, core.config, lh_core_config)},
-    LH_TABLE(instance, core.config, lh_core_config),
+    {lh_staircase_layers_options, LH_FIELD(instance, core.config, lh_staircase_config)},
+    LH_TABLE(instance, core.config, lh_staircase_config),
     LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
     LH_OWN_TABLE(instance),
     {0}};
@@ -52,8 +51,8 @@ static const lh_option feedback_rows[] = {
     {0}};
 
 static const lh_option_table feedback_options[] = {
-    {lh_core_layers_options, LH_FIELD(instance, core.config, lh_core_config)},
-    LH_TABLE(instance, core.config, lh_core_config),
+    {lh_staircase_layers_options, LH_FIELD(instance, core.config, lh_staircase_config)},
+    LH_TABLE(instance, core.config, lh_staircase_config),
     LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
     {feedback_rows, 0},
     {0}};
@@ -61,10 +60,10 @@ static const lh_option_table feedback_options[] = {
 /* ---- declaring ---- */
 
 static void declare_all(instance *model, lh_declare *declaration) {
-    lh_core_config *config = &model->core.config;
+    lh_staircase_config *config = &model->core.config;
     config->first_distance = model->sees_self ? 0 : 1;
     config->positions = model->context + (model->sees_self ? model->forward_size : 0);
-    lh_core_declare(&model->core, declaration);
+    lh_staircase_declare(&model->core, declaration);
     const int64_t shape[] = {model->context, config->width}, weights[] = {config->layers + 1};
     if (model->mixes) {
         const lh_init uniform = {LH_INIT_CONSTANT, 0.0, 0.0};
@@ -76,7 +75,7 @@ static void declare_all(instance *model, lh_declare *declaration) {
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     const int64_t size = model->forward_size, step = model->step_size;
-    LH_TRY(lh_core_config_settle(&model->core.config, setup));
+    LH_TRY(lh_staircase_config_settle(&model->core.config, setup));
     model->context = step - size;
     model->sees_self = true;
     if (step % size != 0 || step == size || model->passes * size > step) {
@@ -92,7 +91,7 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
 static lh_status declare_feedback(void *self, const lh_model_setup *setup,
                                   lh_declare *declaration) {
     instance *model = self;
-    LH_TRY(lh_core_config_settle(&model->core.config, setup));
+    LH_TRY(lh_staircase_config_settle(&model->core.config, setup));
     model->forward_size = 1;
     model->passes = 1;
     model->mixes = model->memory == MIX;
@@ -111,23 +110,23 @@ static lh_status check(const void *self, int64_t rows, int64_t length) {
  * vectors of the segment themselves. */
 typedef struct bank {
     const instance *model;
-    const lh_core_pass *core;
+    const lh_staircase_pass *core;
     int64_t layers; /* with keys of their own */
-    lh_tensor *keys[LH_CORE_LAYERS];
+    lh_tensor *keys[LH_STAIRCASE_LAYERS];
     lh_tensor *vectors;
 } bank;
 
 static lh_status write_keys(const bank *b, int64_t start, lh_tensor *vectors) {
     for (int64_t i = 0; i < b->layers; ++i) {
-        lh_tensor *keys = lh_core_keys(b->core, i, vectors);
+        lh_tensor *keys = lh_staircase_keys(b->core, i, vectors);
         LH_TRY(lh_sequence_write(b->core->tape, b->keys[i], 1, start, keys));
     }
     return LH_OK;
 }
 
-static lh_status bank_begin(bank *b, const instance *model, const lh_core_pass *core,
+static lh_status bank_begin(bank *b, const instance *model, const lh_staircase_pass *core,
                             const lh_tensor *embedded) {
-    const lh_core_config *config = &model->core.config;
+    const lh_staircase_config *config = &model->core.config;
     const int64_t keys[] = {embedded->shape[0], model->context + embedded->shape[1],
                             2 * config->heads, config->head_width};
     *b = (bank){.model = model, .core = core, .layers = config->share_keys ? 1 : config->layers};
@@ -144,10 +143,10 @@ static lh_status bank_freeze(const bank *b, int64_t start, lh_tensor *vectors) {
 }
 
 /* What the tokens of `step`, of which the first is `first`, see at a layer. */
-static lh_core_view bank_view(const bank *b, int64_t layer, int64_t step, int64_t first) {
+static lh_staircase_view bank_view(const bank *b, int64_t layer, int64_t step, int64_t first) {
     const int64_t start = step * b->model->forward_size;
     lh_tensor *keys = b->keys[b->layers == 1 ? 0 : layer];
-    return (lh_core_view){
+    return (lh_staircase_view){
         .before = lh_slice(b->core->tape, keys, 1, start, b->model->context + first - start),
         .among = b->model->sees_self,
         .max_distance = LH_FAR};
@@ -157,7 +156,7 @@ static lh_core_view bank_view(const bank *b, int64_t layer, int64_t step, int64_
 
 /* m = sum_l softmax(w)_l x^l over the embedding and every layer's output (Fan et al. 2020, eq. 5).
  * `outputs` [layers + 1][batch][count][width]. */
-static lh_tensor *mixed(const instance *model, const lh_core_pass *core, lh_tensor *outputs,
+static lh_tensor *mixed(const instance *model, const lh_staircase_pass *core, lh_tensor *outputs,
                         const lh_tensor *like) {
     lh_tape *tape = core->tape;
     const int64_t levels = model->core.config.layers + 1, row[] = {1, levels},
@@ -168,7 +167,7 @@ static lh_tensor *mixed(const instance *model, const lh_core_pass *core, lh_tens
     return lh_reshape(tape, sum, 3, like->shape);
 }
 
-static lh_status collect(const lh_core_pass *core, lh_tensor *outputs, int64_t level,
+static lh_status collect(const lh_staircase_pass *core, lh_tensor *outputs, int64_t level,
                          lh_tensor *x) {
     if (outputs == NULL || x == NULL) return x != NULL ? LH_OK : lh_failed();
     const int64_t shape[] = {1, x->shape[0], x->shape[1], x->shape[2]};
@@ -180,15 +179,15 @@ static lh_status collect(const lh_core_pass *core, lh_tensor *outputs, int64_t l
 static lh_tensor *pass_once(const bank *b, int64_t step, int64_t first, lh_tensor *x,
                             lh_tensor **memory) {
     const instance *model = b->model;
-    const lh_core_pass *core = b->core;
+    const lh_staircase_pass *core = b->core;
     const int64_t layers = model->core.config.layers,
                   shape[] = {layers + 1, x->shape[0], x->shape[1], x->shape[2]};
     lh_tensor *outputs = model->mixes ? lh_sequence(core->tape, 4, shape) : NULL;
     x = lh_contiguous(core->tape, x);
     if (collect(core, outputs, 0, x) != LH_OK) return NULL;
     for (int64_t i = 0; i < layers; ++i) {
-        const lh_core_view view = bank_view(b, i, step, first);
-        x = lh_core_apply(core, i, x, &view);
+        const lh_staircase_view view = bank_view(b, i, step, first);
+        x = lh_staircase_apply(core, i, x, &view);
         if (collect(core, outputs, i + 1, x) != LH_OK) return NULL;
     }
     *memory = model->mixes ? mixed(model, core, outputs, x) : x;
@@ -217,8 +216,8 @@ static lh_tensor *step_tokens(const instance *model, lh_tape *tape, int64_t step
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
-    const lh_core_pass core = lh_core_begin(&model->core, pass);
-    lh_tensor *embedded = lh_core_embed(&core), *x = NULL;
+    const lh_staircase_pass core = lh_staircase_begin(&model->core, pass);
+    lh_tensor *embedded = lh_staircase_embed(&core), *x = NULL;
     if (embedded == NULL) return lh_failed();
     bank b;
     LH_TRY(bank_begin(&b, model, &core, embedded));
@@ -240,7 +239,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     lh_tensor *before = lh_pass_state(pass, model->frozen);
     LH_TRY(lh_pass_carry(pass, model->frozen,
                          lh_last_tokens(core.tape, model->context, before, b.vectors)));
-    return lh_core_finish(&core, done, out);
+    return lh_staircase_finish(&core, done, out);
 }
 
 /* ---- accounting ---- */
@@ -248,8 +247,8 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
 /* One row's segment, step by step as forward takes it. */
 static double flops_per_token(const void *self, int64_t length) {
     const instance *model = self;
-    const lh_core_config *config = &model->core.config;
-    const lh_core_view view = {.among = model->sees_self};
+    const lh_staircase_config *config = &model->core.config;
+    const lh_staircase_view view = {.among = model->sees_self};
     const int64_t size = model->forward_size, chunks = length / size,
                   stored = config->share_keys ? 1 : config->layers;
     double flops = 0;
@@ -259,13 +258,13 @@ static double flops_per_token(const void *self, int64_t length) {
                       before = model->context + (oldest - step) * size;
         double pairs = (double)queries * (double)before;
         if (model->sees_self) pairs += (double)queries * (double)(queries + 1) / 2;
-        flops += (double)config->layers * lh_core_apply_flops(config, &view, queries, pairs);
+        flops += (double)config->layers * lh_staircase_apply_flops(config, &view, queries, pairs);
     }
-    flops += (double)stored * lh_core_keys_flops(config, model->context + length);
+    flops += (double)stored * lh_staircase_keys_flops(config, model->context + length);
     if (model->mixes) {
         flops += 2.0 * (double)(config->layers + 1) * (double)config->width * (double)length;
     }
-    return flops / (double)length + lh_core_head_flops(config);
+    return flops / (double)length + lh_staircase_head_flops(config);
 }
 
 const lh_model_class lh_model_cached_staircase = {
@@ -287,7 +286,7 @@ const lh_model_class lh_model_feedback = {
     .summary = "Feedback Transformer: each token sees one memory vector of every token before it",
     .paper = "Fan et al. 2020, arXiv:2002.09402; Ju et al. 2022, section 3.3",
     .version = 1,
-    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE | LH_IS_SEQUENTIAL,
     .options = feedback_options,
     .instance_size = sizeof(instance),
     .declare = declare_feedback,

@@ -6,15 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "models/dai/learned_matrix.h"
+#include "models/dai/recurrent_block.h"
 #include "models/layers/common.h"
-#include "models/layers/initial.h"
-#include "models/layers/learned_matrix.h"
-#include "models/layers/post_norm.h"
+#include "models/layers/dense.h"
 #include "models/layers/recurrence_encoding.h"
-#include "models/layers/recurrent_block.h"
 #include "models/layers/relative_position.h"
-#include "models/layers/sinusoid.h"
-#include "models/models.h"
 
 enum { LAYERS = 64, NAME = 64 };
 

@@ -7,10 +7,8 @@
  * repeated tokens. With recurrence a window's pooled hidden states become vectors that the next
  * window attends to at one layer, as keys and values only (section 3.1, figure 2). Each window is
  * then a bottleneck, and is computed again in backward from the vectors before it (section 3.2). */
-#include "models/layers/common.h"
-#include "models/layers/gpt2_core.h"
-#include "models/layers/window_summary.h"
-#include "models/models.h"
+#include "models/gpt2/gpt2_core.h"
+#include "models/gpt2/window_summary.h"
 
 typedef struct instance {
     lh_gpt2_core core;
@@ -22,7 +20,6 @@ typedef struct instance {
     int64_t insertion; /* layer that sees the summary, from 0; -1: all of them */
     bool carries_in_training;
     lh_window_summary summary;
-    int parameters;
     int previous;              /* ring: the summary of the window before */
     int pooled;                /* with caches: sums over the window so far */
     int cache[LH_GPT2_LAYERS]; /* with caches: rings of keys and values */
@@ -85,6 +82,18 @@ static lh_status check_windows(const instance *model) {
     return LH_OK;
 }
 
+/* A cache needs a window: without one it is as long as the context. */
+static void settle_cache(instance *model, const lh_model_setup *setup) {
+    if (!setup->generates) return;
+    model->caches = true;
+    if (model->window == 0) model->window = model->core.config.context;
+}
+
+static lh_window get_window(const void *self) {
+    const instance *model = self;
+    return (lh_window){.tokens = model->window, .overlap = model->overlap};
+}
+
 static void declare_cache(instance *model, lh_declare *declaration) {
     const int64_t width = model->core.config.width, ring[] = {model->window, 2 * width};
     for (int64_t i = 0; model->caches && i < model->core.config.layers; ++i)
@@ -95,9 +104,9 @@ static void declare_cache(instance *model, lh_declare *declaration) {
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     LH_TRY(lh_gpt2_config_settle(&model->core.config, setup));
+    settle_cache(model, setup);
     LH_TRY(check_windows(model));
     lh_gpt2_declare(&model->core, declaration);
-    model->parameters = model->core.bias + 1;
     declare_cache(model, declaration);
     return LH_OK;
 }
@@ -122,7 +131,6 @@ static lh_status declare_recurrent(void *self, const lh_model_setup *setup,
     LH_TRY(declare(self, setup, declaration));
     LH_TRY(settle_recurrence(model));
     lh_window_summary_declare(&model->summary, declaration);
-    model->parameters = model->summary.bias[model->summary.hidden_layers] + 1;
     const int64_t width = model->core.config.width, previous[] = {model->summary.embeddings, width},
                   pooled[] = {model->core.config.layers, width};
     model->previous = lh_declare_state(declaration, LH_STATE_RING, 2, previous, "previous");
@@ -338,7 +346,7 @@ static lh_status forward_cached(const instance *model, lh_pass *pass, const lh_g
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
-    const lh_gpt2_run *run = lh_gpt2_begin(&model->core, pass, model->parameters);
+    const lh_gpt2_run *run = lh_gpt2_begin(&model->core, pass);
     if (run == NULL) return LH_EMEMORY;
     lh_tensor *x = lh_gpt2_embed(run, lh_pass_batch(pass)->tokens);
     if (x == NULL) return lh_failed();
@@ -412,6 +420,7 @@ const lh_model_class lh_model_gpt2 = {
     .check = check,
     .probe = probe,
     .published_names = published_names,
+    .window = get_window,
 };
 
 const lh_model_class lh_model_gpt2_recurrent = {
@@ -428,4 +437,5 @@ const lh_model_class lh_model_gpt2_recurrent = {
     .check = check,
     .probe = probe,
     .published_names = published_names,
+    .window = get_window,
 };

@@ -1,9 +1,7 @@
-/* Informer (Zhou et al. 2021), unless asked for without distilling, as Huang et al. 2023 (RSA)
- * compare with it, and LogSparse (Li et al. 2019), which they build as an Informer that attends to
- * other cells. */
-#include "models/layers/common.h"
-#include "models/layers/forecaster.h"
-#include "models/models.h"
+/* Informer (Zhou et al. 2021, section 3), unless asked for without distilling, as Huang et al. 2023
+ * (RSA, section 4.1) compare with it, and LogSparse (Li et al. 2019, section 4), which they build
+ * as an Informer that attends to other cells. */
+#include "models/series/forecaster.h"
 
 typedef struct instance {
     lh_forecaster forecaster;
@@ -75,8 +73,7 @@ static lh_status check(const void *self, int64_t rows, int64_t length) {
 
 static double flops_per_token(const void *self, int64_t length) {
     const instance *model = self;
-    (void)length;
-    return lh_forecaster_flops(&model->forecaster);
+    return lh_forecaster_flops(&model->forecaster, length);
 }
 
 static lh_status probe(const void *self, const lh_params *params,
@@ -91,7 +88,7 @@ const lh_model_class lh_model_informer = {
     .summary = "Encoder and decoder with ProbSparse attention for time series",
     .paper = "Zhou et al. 2021, arXiv:2012.07436; Huang et al. 2023 (RSA), section 4.1",
     .version = 1,
-    .abilities = LH_ABLE_VECTORS,
+    .abilities = LH_ABLE_VECTORS | LH_ABLE_WINDOWS,
     .options = options,
     .instance_size = sizeof(instance),
     .declare = declare,
@@ -106,7 +103,7 @@ const lh_model_class lh_model_logsparse = {
     .summary = "Encoder and decoder with log-sparse, convolved attention for time series",
     .paper = "Li et al. 2019, arXiv:1907.00235; Huang et al. 2023 (RSA), section 4.1",
     .version = 1,
-    .abilities = LH_ABLE_VECTORS,
+    .abilities = LH_ABLE_VECTORS | LH_ABLE_WINDOWS,
     .options = logsparse_options,
     .instance_size = sizeof(instance),
     .declare = declare_logsparse,

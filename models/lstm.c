@@ -5,8 +5,6 @@
 #include <math.h>
 
 #include "models/layers/common.h"
-#include "models/layers/initial.h"
-#include "models/models.h"
 
 enum { LAYERS = 16 };
 
@@ -209,7 +207,8 @@ const lh_model_class lh_model_lstm = {
     .summary = "LSTM: the recurrent baseline",
     .paper = "Hochreiter and Schmidhuber 1997; Ju et al. 2022, section 4.2",
     .version = 1,
-    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_VECTORS | LH_ABLE_STATE,
+    .abilities =
+        LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_VECTORS | LH_ABLE_STATE | LH_IS_SEQUENTIAL,
     .options = lstm_options,
     .instance_size = sizeof(instance),
     .declare = declare_lstm,
@@ -222,7 +221,8 @@ const lh_model_class lh_model_rnn = {
     .summary = "Simple recurrent network, linear or not",
     .paper = "Elman 1990; Huang et al. 2023, section 2.2 and appendix B.2",
     .version = 1,
-    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_VECTORS | LH_ABLE_STATE,
+    .abilities =
+        LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_VECTORS | LH_ABLE_STATE | LH_IS_SEQUENTIAL,
     .options = rnn_options,
     .instance_size = sizeof(instance),
     .declare = declare_rnn,

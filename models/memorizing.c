@@ -1,8 +1,7 @@
 /* Memorizing Transformer (Wu et al. 2022, arXiv:2203.08913) as the Block-Recurrent Transformer
- * compares itself to it: the xl model with one layer that also attends to the nearest of the last
- * `memory` keys. */
-#include "models/layers/block_stack.h"
-#include "models/models.h"
+ * compares itself to it (Hutchins et al. 2022, section 4.6): the xl model with one layer that also
+ * attends to the nearest of the last `memory` keys. */
+#include "models/brt/block_stack.h"
 
 typedef struct memorizing {
     lh_block_stack stack; /* first: the stack's functions take a memorizing */

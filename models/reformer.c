@@ -4,10 +4,8 @@
  * connections. A language model; a segment knows nothing of the one before. */
 #include <stdio.h>
 
-#include "models/layers/axial_position.h"
-#include "models/layers/common.h"
-#include "models/layers/reformer_core.h"
-#include "models/models.h"
+#include "models/reformer/axial_position.h"
+#include "models/reformer/reformer_core.h"
 
 typedef struct layer {
     lh_reformer_attention attention;
@@ -16,15 +14,15 @@ typedef struct layer {
 
 typedef struct instance {
     lh_reformer_config config;
-    lh_positions positions;
-    int parameters, embedding, gain, bias, head, head_bias;
+    lh_axial_positions positions;
+    int embedding, gain, bias, head, head_bias;
     layer layer[LH_REFORMER_LAYERS];
 } instance;
 
 static const lh_option_table options[] = {
     LH_TABLE(instance, config, lh_reformer_config),
     {lh_reformer_attention_options, LH_FIELD(instance, config, lh_reformer_config)},
-    LH_TABLE(instance, positions, lh_positions),
+    LH_TABLE(instance, positions, lh_axial_positions),
     {0}};
 
 /* Of the hidden states: both streams side by side, or the one there is. */
@@ -47,27 +45,26 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     lh_reformer_config *config = &model->config;
     LH_TRY(lh_reformer_config_settle(config, setup));
     LH_TRY(lh_reformer_attention_settle(config));
-    LH_TRY(lh_positions_settle(&model->positions, config->width));
+    LH_TRY(lh_axial_positions_settle(&model->positions, config->width));
     const int64_t table[] = {config->vocabulary, config->width},
                   head[] = {config->vocabulary, hidden_width(config)};
     model->embedding = lh_declare_param(declaration, lh_reformer_weight(table[0], table[1]), 2,
                                         table, "embedding.weight");
     lh_declare_embedding(declaration);
-    lh_positions_declare(&model->positions, declaration);
+    lh_axial_positions_declare(&model->positions, declaration);
     for (int64_t i = 0; i < config->layers; ++i)
         declare_layer(model, i, declaration);
     lh_reformer_norm_declare(declaration, head[1], "", &model->gain, &model->bias);
     model->head =
         lh_declare_param(declaration, lh_reformer_weight(head[0], head[1]), 2, head, "head.weight");
     model->head_bias = lh_declare_param(declaration, lh_reformer_bias(), 1, head, "head.bias");
-    model->parameters = model->head_bias + 1;
     return LH_OK;
 }
 
 static lh_status check(const void *self, int64_t rows, int64_t length) {
     (void)rows;
     const instance *model = self;
-    return lh_positions_check(&model->positions, length);
+    return lh_axial_positions_check(&model->positions, length);
 }
 
 /* ---- forward ---- */
@@ -94,7 +91,8 @@ static lh_tensor *feed_forward_half(lh_tape *tape, void *context, lh_tensor *x) 
 /* Embeddings and positions. */
 static lh_tensor *embed(const instance *model, const lh_reformer_run *run, lh_tensor *tokens) {
     lh_tensor *x = lh_gather(run->tape, run->param[model->embedding], tokens);
-    return lh_positions_add(&model->positions, run->tape, run->param, lh_reformer_dropout(run, x));
+    return lh_axial_positions_add(&model->positions, run->tape, run->param,
+                                  lh_reformer_dropout(run, x));
 }
 
 static lh_tensor *run_layers(const instance *model, const lh_reformer_run *run, lh_tensor *x) {
@@ -114,7 +112,7 @@ static lh_tensor *run_layers(const instance *model, const lh_reformer_run *run, 
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
-    const lh_reformer_run *run = lh_reformer_begin(&model->config, pass, model->parameters);
+    const lh_reformer_run *run = lh_reformer_begin(&model->config, pass);
     if (run == NULL) return LH_EMEMORY;
     lh_tensor *x = run_layers(model, run, embed(model, run, lh_pass_batch(pass)->tokens));
     out->hidden = lh_reformer_dropout(run, lh_reformer_norm(run, x, model->gain, model->bias));

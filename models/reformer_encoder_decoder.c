@@ -7,9 +7,7 @@
  * the next; both streams begin with the embeddings, and their mean is what a stack gives. */
 #include <stdio.h>
 
-#include "models/layers/common.h"
-#include "models/layers/reformer_core.h"
-#include "models/models.h"
+#include "models/reformer/reformer_core.h"
 
 typedef struct layer {
     lh_reformer_attention self, cross; /* cross: in the decoder alone */
@@ -25,7 +23,7 @@ typedef struct instance {
     lh_reformer_config config;
     int64_t source_length, positions;
     bool shares; /* one table for source, target and head */
-    int parameters, head, head_bias;
+    int head, head_bias;
     stack encoder, decoder;
 } instance;
 
@@ -92,7 +90,6 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     declare_stack(declaration, model, "decoder", &model->decoder);
     model->head_bias = lh_declare_param(declaration, lh_reformer_bias(), 1,
                                         &model->config.vocabulary, "head.bias");
-    model->parameters = model->head_bias + 1;
     return LH_OK;
 }
 
@@ -206,7 +203,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     if (batch->source_tokens == NULL)
         return lh_fail(LH_EOPTION, "needs a source sequence for its encoder");
     LH_TRY(check_length(model, batch->source_tokens->shape[1], "a source"));
-    const lh_reformer_run *run = lh_reformer_begin(&model->config, pass, model->parameters);
+    const lh_reformer_run *run = lh_reformer_begin(&model->config, pass);
     if (run == NULL) return LH_EMEMORY;
     lh_tensor *source = batch->encoded;
     if (source == NULL)

@@ -8,9 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "models/layers/common.h"
 #include "models/layers/recurrence_encoding.h"
-#include "models/models.h"
 
 enum { LAYERS = 16 };
 

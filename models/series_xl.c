@@ -9,13 +9,10 @@
 #include <stdio.h>
 
 #include "models/layers/common.h"
-#include "models/layers/initial.h"
-#include "models/layers/post_norm.h"
+#include "models/layers/dense.h"
 #include "models/layers/recurrence_encoding.h"
 #include "models/layers/relative_position.h"
-#include "models/layers/series_embedding.h"
-#include "models/layers/sinusoid.h"
-#include "models/models.h"
+#include "models/series/series_embedding.h"
 
 enum { LAYERS = 32 };
 
@@ -199,8 +196,7 @@ static lh_tensor *drop(const instance *model, const lh_pass *pass, lh_tensor *x)
 
 /* Of all distances that there are; dropped out, too, as released. */
 static lh_tensor *distances(const instance *model, const lh_pass *pass) {
-    const lh_model_setup *setup = &model->setup;
-    const int64_t reach = model->memory + setup->seq_len + setup->pred_len;
+    const int64_t reach = model->memory + lh_pass_batch(pass)->length;
     if (model->positions == NONE) return NULL;
     return drop(model, pass, lh_sinusoids(lh_pass_tape(pass), reach, model->width));
 }
@@ -209,13 +205,15 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
     const lh_model_setup *setup = &model->setup;
     lh_tape *tape = lh_pass_tape(pass);
+    const lh_batch *batch = lh_pass_batch(pass);
     lh_tensor *sinusoids = distances(model, pass);
-    lh_tensor *x = lh_series_embedding_apply(&model->embedding, pass, lh_pass_batch(pass)->vectors);
+    lh_tensor *x = lh_series_embedding_apply(&model->embedding, pass, batch->vectors);
     for (int64_t i = 0; i < model->layers; ++i) {
         const lh_scope scope = lh_scope_open(tape);
         x = lh_scope_close(tape, scope, run_layer(model, &model->layer[i], pass, x, sinusoids));
     }
-    x = lh_contiguous(tape, lh_slice(tape, x, 1, setup->seq_len, setup->pred_len));
+    const int64_t seen = lh_observed_steps(setup, batch);
+    x = lh_contiguous(tape, lh_slice(tape, x, 1, seen, batch->length - seen));
     out->hidden = lh_dense_apply(model->projection, pass, drop(model, pass, x), LH_UNARY_IDENTITY);
     return out->hidden != NULL ? LH_OK : lh_failed();
 }
@@ -236,7 +234,8 @@ static double flops_per_token(const void *self, int64_t length) {
                             2.0 * steps * width * (double)model->hidden;
     const double layer_flops =
         2.0 * (products + (model->positions == RELATIVE ? 3.0 : 2.0) * pairs * width);
-    const double head = 2.0 * (double)setup->pred_len * width * (double)setup->output_features;
+    const double head =
+        2.0 * (double)lh_asked_steps(setup, length) * width * (double)setup->output_features;
     return ((double)model->layers * layer_flops + head) / steps +
            lh_series_embedding_flops(&model->embedding, setup->time_features);
 }
@@ -254,7 +253,7 @@ const lh_model_class lh_model_series_xl = {
     .summary = "Transformer-XL over the windows of a time series",
     .paper = "Dai et al. 2019, arXiv:1901.02860; Huang et al. 2023 (RSA), section 4.1",
     .version = 2,
-    .abilities = LH_ABLE_VECTORS | LH_ABLE_STATE_TRUNCATED,
+    .abilities = LH_ABLE_VECTORS | LH_ABLE_WINDOWS | LH_ABLE_STATE_TRUNCATED,
     .options = options,
     .instance_size = sizeof(instance),
     .declare = declare,

@@ -1,8 +1,7 @@
 /* Sliding-window transformer and Transformer-XL cache: the five baselines of the Block-Recurrent
  * Transformer (Hutchins et al. 2022, sections 3.1 and 4.1). The two differ only in how a segment
  * relates to the window. */
-#include "models/layers/block_stack.h"
-#include "models/models.h"
+#include "models/brt/block_stack.h"
 
 static const lh_option_table options[] = {
     LH_TABLE(lh_block_stack, config, lh_block_config),
@@ -46,7 +45,7 @@ const lh_model_class lh_model_xl = {
     .summary = "Transformer with a Transformer-XL cache: the segment is the window",
     .paper = "Hutchins et al. 2022, arXiv:2203.07852, section 4.1",
     .version = 1,
-    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE | LH_NEEDS_ONE_LENGTH,
     .options = options,
     .instance_size = sizeof(lh_block_stack),
     .declare = declare,

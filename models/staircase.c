@@ -8,8 +8,7 @@
  * cache=inputs a segment split at whole chunks changes nothing. The released code keeps the
  * layers' outputs instead (cache=outputs): its context at a boundary is one layer too high. */
 #include "models/layers/common.h"
-#include "models/layers/core.h"
-#include "models/models.h"
+#include "models/staircase/staircase_core.h"
 
 enum { STEPS = 32 };
 
@@ -17,10 +16,11 @@ typedef enum cache_kind { INPUTS, OUTPUTS } cache_kind;
 static const char *const caches[] = {"inputs", "outputs", NULL};
 
 typedef struct instance {
-    lh_core core;
+    lh_staircase_core core;
     int64_t forward_size, steps; /* C, N */
     cache_kind cache;
-    int memory[STEPS][LH_CORE_LAYERS]; /* state slots: [step][layer] holds N - 1 - step chunks */
+    int memory[STEPS]
+              [LH_STAIRCASE_LAYERS]; /* state slots: [step][layer] holds N - 1 - step chunks */
 } instance;
 
 static const lh_option instance_options[] = {
@@ -33,8 +33,8 @@ static const lh_option instance_options[] = {
     {0}};
 
 static const lh_option_table options[] = {
-    {lh_core_layers_options, LH_FIELD(instance, core.config, lh_core_config)},
-    LH_TABLE(instance, core.config, lh_core_config),
+    {lh_staircase_layers_options, LH_FIELD(instance, core.config, lh_staircase_config)},
+    LH_TABLE(instance, core.config, lh_staircase_config),
     LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
     LH_OWN_TABLE(instance),
     {0}};
@@ -53,9 +53,9 @@ static void declare_memory(instance *model, lh_declare *declaration) {
 
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
-    LH_TRY(lh_core_config_settle(&model->core.config, setup));
+    LH_TRY(lh_staircase_config_settle(&model->core.config, setup));
     model->core.config.positions = model->steps * model->forward_size;
-    lh_core_declare(&model->core, declaration);
+    lh_staircase_declare(&model->core, declaration);
     declare_memory(model, declaration);
     return LH_OK;
 }
@@ -67,19 +67,20 @@ static lh_status check(const void *self, int64_t rows, int64_t length) {
 
 /* ---- forward ---- */
 
-static const lh_core_view own_tokens = {.among = true, .min_distance = 0, .max_distance = LH_FAR};
+static const lh_staircase_view own_tokens = {
+    .among = true, .min_distance = 0, .max_distance = LH_FAR};
 
 /* Pass of step `step` through the core; `drain` is its number after the last new chunk, else -1. */
-static lh_tensor *pass_once(const instance *model, const lh_core_pass *core, int64_t step,
+static lh_tensor *pass_once(const instance *model, const lh_staircase_pass *core, int64_t step,
                             int64_t drain, lh_tensor *x) {
     for (int64_t i = 0; i < model->core.config.layers && x != NULL; ++i) {
-        lh_core_view view = own_tokens;
+        lh_staircase_view view = own_tokens;
         lh_tensor *before = NULL, *in = x;
         if (step + 1 < model->steps) {
             before = lh_pass_state(core->pass, model->memory[step][i]);
-            view.before = lh_core_keys(core, i, before);
+            view.before = lh_staircase_keys(core, i, before);
         }
-        x = lh_core_apply(core, i, x, &view);
+        x = lh_staircase_apply(core, i, x, &view);
         if (drain < 0) continue;
         lh_tensor *kept = model->cache == OUTPUTS ? x : in;
         if (before != NULL) {
@@ -106,8 +107,8 @@ static lh_tensor *step_tokens(const instance *model, lh_tape *tape, int64_t step
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
-    const lh_core_pass core = lh_core_begin(&model->core, pass);
-    lh_tensor *embedded = lh_core_embed(&core), *x = NULL;
+    const lh_staircase_pass core = lh_staircase_begin(&model->core, pass);
+    lh_tensor *embedded = lh_staircase_embed(&core), *x = NULL;
     if (embedded == NULL) return lh_failed();
     const int64_t size = model->forward_size, chunks = embedded->shape[1] / size;
     lh_tensor *done = lh_sequence(core.tape, 3, embedded->shape);
@@ -123,7 +124,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
         }
         x = lh_scope_close(core.tape, scope, x);
     }
-    return lh_core_finish(&core, done, out);
+    return lh_staircase_finish(&core, done, out);
 }
 
 /* ---- accounting ---- */
@@ -131,7 +132,7 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
 /* One row's segment, step by step as forward takes it. */
 static double flops_per_token(const void *self, int64_t length) {
     const instance *model = self;
-    const lh_core_config *config = &model->core.config;
+    const lh_staircase_config *config = &model->core.config;
     const int64_t chunks = length / model->forward_size;
     double flops = 0;
     for (int64_t step = 0; step < chunks + model->steps - 1; ++step) {
@@ -142,11 +143,11 @@ static double flops_per_token(const void *self, int64_t length) {
                                    ? (model->steps - 1 - step) * model->forward_size
                                    : 0;
         const double own = (double)queries * (double)(queries + 1) / 2;
-        flops += lh_core_apply_flops(config, &own_tokens, queries,
-                                     own + (double)queries * (double)before);
-        flops += lh_core_keys_flops(config, before);
+        flops += lh_staircase_apply_flops(config, &own_tokens, queries,
+                                          own + (double)queries * (double)before);
+        flops += lh_staircase_keys_flops(config, before);
     }
-    return (double)config->layers * flops / (double)length + lh_core_head_flops(config);
+    return (double)config->layers * flops / (double)length + lh_staircase_head_flops(config);
 }
 
 const lh_model_class lh_model_staircase = {

@@ -13,10 +13,8 @@
 #include <stdio.h>
 
 #include "models/layers/common.h"
-#include "models/layers/initial.h"
 #include "models/layers/recurrence_encoding.h"
 #include "models/layers/t5_bias.h"
-#include "models/models.h"
 
 enum { MOST_LAYERS = 64, ENCODER_SPAN = 2 * LH_T5_MAX_DISTANCE + 1 };
 

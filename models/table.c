@@ -1,27 +1,13 @@
-#include "models/models.h"
+/* The table of the models in models.def. */
+#include "harness/engine/plugin.h"
 
+#define LH_MODEL(name) extern const lh_model_class lh_model_##name;
+#include "models/models.def"
+#undef LH_MODEL
+
+#define LH_MODEL(name) &lh_model_##name,
 const lh_model_class *const lh_model_table[] = {
-    &lh_model_xl,
-    &lh_model_slide,
-    &lh_model_brt,
-    &lh_model_memorizing,
-    &lh_model_transformer_xl,
-    &lh_model_universal,
-    &lh_model_staircase,
-    &lh_model_cached_staircase,
-    &lh_model_feedback,
-    &lh_model_dai_xl,
-    &lh_model_lstm,
-    &lh_model_rnn,
-    &lh_model_transformer,
-    &lh_model_rsa,
-    &lh_model_gpt2,
-    &lh_model_gpt2_recurrent,
-    &lh_model_t5,
-    &lh_model_reformer,
-    &lh_model_reformer_encoder_decoder,
-    &lh_model_informer,
-    &lh_model_logsparse,
-    &lh_model_series_xl,
+#include "models/models.def"
     NULL,
 };
+#undef LH_MODEL

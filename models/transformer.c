@@ -7,12 +7,9 @@
 #include <stdio.h>
 
 #include "models/layers/common.h"
-#include "models/layers/initial.h"
-#include "models/layers/post_norm.h"
+#include "models/layers/dense.h"
 #include "models/layers/recurrence_encoding.h"
 #include "models/layers/relative_position.h"
-#include "models/layers/sinusoid.h"
-#include "models/models.h"
 
 enum { LAYERS = 64 };
 

@@ -3,33 +3,32 @@
  * Each token attends to the `span` tokens before it; a memory of every application's inputs crosses
  * segments. */
 #include "models/layers/common.h"
-#include "models/layers/core.h"
-#include "models/models.h"
+#include "models/staircase/staircase_core.h"
 
 /* Layer applications: each layer once, or all of them `steps` times over. */
 typedef struct instance {
-    lh_core core;
+    lh_staircase_core core;
     int64_t span, applications;
-    int memory[LH_CORE_LAYERS]; /* state slots, by application */
+    int memory[LH_STAIRCASE_LAYERS]; /* state slots, by application */
 } instance;
 
 static const lh_option span_options[] = {
     LH_INTEGER("span", instance, span, 512, 1, 1048576, "attention span S in tokens"), {0}};
 
 static const lh_option_table options[] = {
-    {lh_core_layers_options, LH_FIELD(instance, core.config, lh_core_config)},
-    LH_TABLE(instance, core.config, lh_core_config),
+    {lh_staircase_layers_options, LH_FIELD(instance, core.config, lh_staircase_config)},
+    LH_TABLE(instance, core.config, lh_staircase_config),
     LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
     {span_options, 0},
     {0}};
 
 static const lh_option steps_options[] = {
-    LH_INTEGER("steps", instance, applications, 8, 1, LH_CORE_LAYERS,
+    LH_INTEGER("steps", instance, applications, 8, 1, LH_STAIRCASE_LAYERS,
                "recurrent steps: applications of the one layer (N)"),
     {0}};
 
 static const lh_option_table universal_options[] = {
-    LH_TABLE(instance, core.config, lh_core_config),
+    LH_TABLE(instance, core.config, lh_staircase_config),
     LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
     {span_options, 0},
     {steps_options, 0},
@@ -37,11 +36,11 @@ static const lh_option_table universal_options[] = {
 
 static lh_status declare_stack(instance *model, const lh_model_setup *setup,
                                lh_declare *declaration) {
-    lh_core_config *config = &model->core.config;
-    LH_TRY(lh_core_config_settle(config, setup));
+    lh_staircase_config *config = &model->core.config;
+    LH_TRY(lh_staircase_config_settle(config, setup));
     config->positions = model->span;
     config->first_distance = 1;
-    lh_core_declare(&model->core, declaration);
+    lh_staircase_declare(&model->core, declaration);
     const int64_t shape[] = {model->span, config->width};
     for (int64_t i = 0; i < model->applications; ++i) {
         model->memory[i] = lh_declare_state(declaration, LH_STATE_REPLACE, 2, shape,
@@ -63,35 +62,36 @@ static lh_status declare_universal(void *self, const lh_model_setup *setup,
     return declare_stack(model, setup, declaration);
 }
 
-static lh_core_view view_of(const instance *model, lh_tensor *before) {
-    return (lh_core_view){
+static lh_staircase_view view_of(const instance *model, lh_tensor *before) {
+    return (lh_staircase_view){
         .before = before, .among = true, .min_distance = 1, .max_distance = model->span};
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
-    const lh_core_pass core = lh_core_begin(&model->core, pass);
+    const lh_staircase_pass core = lh_staircase_begin(&model->core, pass);
     const lh_scope scope = lh_scope_open(core.tape);
-    lh_tensor *x = lh_core_embed(&core);
+    lh_tensor *x = lh_staircase_embed(&core);
     for (int64_t i = 0; i < model->applications; ++i) {
         const int64_t layer = i % model->core.config.layers;
         lh_tensor *memory = lh_pass_state(pass, model->memory[i]);
-        const lh_core_view view = view_of(model, lh_core_keys(&core, layer, memory));
+        const lh_staircase_view view = view_of(model, lh_staircase_keys(&core, layer, memory));
         LH_TRY(lh_pass_carry(pass, model->memory[i],
                              lh_last_tokens(core.tape, model->span, memory, x)));
-        x = lh_scope_close(core.tape, scope, lh_core_apply(&core, layer, x, &view));
+        x = lh_scope_close(core.tape, scope, lh_staircase_apply(&core, layer, x, &view));
     }
-    return lh_core_finish(&core, x, out);
+    return lh_staircase_finish(&core, x, out);
 }
 
 static double flops_per_token(const void *self, int64_t length) {
     const instance *model = self;
-    const lh_core_config *config = &model->core.config;
-    const lh_core_view view = view_of(model, NULL);
+    const lh_staircase_config *config = &model->core.config;
+    const lh_staircase_view view = view_of(model, NULL);
     const double pairs = (double)length * (double)model->span,
-                 application = lh_core_apply_flops(config, &view, length, pairs) +
-                               lh_core_keys_flops(config, model->span);
-    return (double)model->applications * application / (double)length + lh_core_head_flops(config);
+                 application = lh_staircase_apply_flops(config, &view, length, pairs) +
+                               lh_staircase_keys_flops(config, model->span);
+    return (double)model->applications * application / (double)length +
+           lh_staircase_head_flops(config);
 }
 
 const lh_model_class lh_model_transformer_xl = {

@@ -8,7 +8,10 @@ if (output_kind eq "svg") {
 set output output_file
 set encoding utf8
 set datafile separator whitespace
-set title chart_title font ",15" offset 0,-0.3 noenhanced
+# a title is centred over the plot, which no template puts so far aside that this many letters would not fit beside it
+title_letters = 76
+title_size = 15.0 * (strlen(chart_title) > title_letters ? 1.0 * title_letters / strlen(chart_title) : 1)
+set title chart_title font sprintf(",%.3g", title_size) offset 0,-0.3 noenhanced
 # data, scale, seeds and machine stand where the axis above would have its title
 if (!exists("chart_source")) chart_source = ""
 set x2label chart_source font ",10" offset 0,-0.3 textcolor rgb "#66727f" noenhanced

@@ -1,11 +1,17 @@
--- Writes harness/lua/meta/longhaul.lua, from which an editor completes scripts, and the table of metrics in docs/lua.md:
+-- Writes harness/lua/meta/longhaul.lua, from which an editor completes scripts, and the tables of
+-- calls, fields, metrics and kinds of charts in docs/lua.md:
 --   build/longhaul lua scripts/annotate.lua [check]
--- Functions are described here, options come from the tables of models, tasks and training, metrics from their registry.
--- `check` writes nothing and fails when a file is not what it would write.
+-- Functions are described where they stand, fields of rows and the like in fields.lua, options in
+-- the tables of models, tasks and training, metrics and kinds of charts in their registries:
+-- nothing is described twice. `check` writes nothing and fails when a file is not what it would
+-- write.
 local core = require "longhaul.core"
-local metrics = require "longhaul.metrics"
+local fields = require "longhaul.fields"
+local kinds = require "longhaul.report.kinds"
+local metrics = require "longhaul.run.metrics"
 
 local path = "harness/lua/meta/longhaul.lua"
+local described = { "row", "tune", "match", "table", "fit", "sample", "claim" }
 local lines = {}
 
 local function add(text) lines[#lines + 1] = text end
@@ -29,7 +35,8 @@ local function field(option)
   local line = ("%s # %s (default %s)"):format(head, option.meaning, option.default)
   if utf8.len(line) <= 100 then return line end
   if #head > 96 then
-    return ("---@field %s? %s"):format(option.name, head:find "|true|" and "boolean|string" or "string")
+    return ("---@field %s? %s"):format(option.name, head:find "|true|" and "boolean|string"
+      or "string")
   end
   return line:sub(1, utf8.offset(line, 97) - 1) .. "..."
 end
@@ -51,52 +58,56 @@ local head = [[
 -- Written by scripts/annotate.lua; an editor with a Lua language server reads it.
 ]]
 
-local api = [[
----@class longhaul.spec
-local spec = {}
+-- ---- what functions say of themselves ----
 
----The same spec with some options changed.
----@generic T: longhaul.spec
----@param self T
----@param changes table<string, any>
----@return T
-function spec:with(changes) end
+-- Where the functions stand that scripts call, and what scripts call their owners.
+local sources = {
+  { "harness/lua/longhaul/spec.lua", Spec = "spec" },
+  { "harness/report/term.lua", term = "p" },
+  { "harness/report/predicate.lua", predicate = "p" },
+  { "harness/lua/longhaul/experiment.lua", Experiment = "bench" },
+  { "harness/lua/longhaul/init.lua", longhaul = "lh" },
+}
 
+-- The functions of a source whose comments have types, in order: { says = { text ... }, types = {
+-- line ... }, call }. Others are for the library alone.
+local function functions_of(source)
+  local list, says, types = {}, {}, {}
+  for line in core.read_file(source[1]):gmatch "([^\n]*)\n" do
+    local text, owner, rest = line:match "^%-%-%- ?(.*)$",
+      line:match "^function ([%a]+)([.:][%w_.]+%b())"
+    if text and text:sub(1, 1) == "@" then
+      types[#types + 1] = line
+    elseif text then
+      says[#says + 1] = text
+    else
+      local called = source[owner or ""]
+      if called and #types > 0 then
+        list[#list + 1] = { says = says, types = types, call = called .. rest }
+      end
+      says, types = {}, {}
+    end
+  end
+  return list
+end
+
+local calls = {}
+for _, source in ipairs(sources) do
+  local found = functions_of(source)
+  table.move(found, 1, #found, #calls + 1, calls)
+end
+
+-- The classes that have functions, under the names that scripts give them, and those without any.
+local owners = {
+  { "spec", "longhaul.spec" }, { "p", "longhaul.predicates" }, { "bench", "longhaul.experiment" },
+  { "lh", "longhaul", extra = {
+    "---@field predicate longhaul.predicates comparisons over the cells of tables, of which claims are made",
+    "---@field models longhaul.models", "---@field tasks longhaul.tasks",
+  }, value = "{ data = {} }" },
+}
+
+local opaque = [[
 ---@class longhaul.corpus
-
----@class longhaul.row
----@field [1] string|table label, or a point of lh.grid
----@field model longhaul.spec
----@field task longhaul.spec
----@field train longhaul.spec
----@field seeds? integer
----@field dataset? string name in tables; default: the corpus' name
----@field label? string for a point
----@field slug? string what the column model says
----@field published_row? string the paper's label for this row
----@field reach? table<string, number> a loss of the curve, for tokens_to_reach: { valid_bits = 2.0 }
-
----@class longhaul.table
----@field columns longhaul.metric[]
----@field baseline? string|table<string, any>
----@field published? string a file of results/published
----@field datasets? table<string, string> our names to the paper's
----@field best? table<longhaul.metric, "min"|"max">
----@field select? "best_valid" show the seed that did best on the validation split
----@field name? string
----@field title? string
-
----@class longhaul.plot
----@field [1] "loss"|"lines"|"pareto"|"bars"
----@field x? string|table
----@field y? longhaul.metric|table
----@field group? string a factor or an option of the model
----@field label? string
----@field frontier? boolean
----@field band? string|boolean
----@field title? string
----@field name? string
----@field dataset? string
 
 ---@class longhaul.term
 ---@operator add(longhaul.term|number): longhaul.term
@@ -112,205 +123,57 @@ function spec:with(changes) end
 ---@field row string slug or label
 ---@field metric longhaul.metric
 ---@field dataset? string
----@field published? string the paper's table, "brt_table1"
+---@field published? string the paper's table, "paper_table1"
 ---@field printed_as? longhaul.metric what the paper's number stands for, where that is another metric
-
----@class longhaul.predicates
-local p = {}
-
----@param text string how verdicts call it
----@param cell longhaul.cell
----@return longhaul.term
-function p.cell(text, cell) end
-
----a < b.
----@param a longhaul.term|number
----@param b longhaul.term|number
----@return longhaul.predicate
-function p.less(a, b) end
-
----a <= b.
----@param a longhaul.term|number
----@param b longhaul.term|number
----@return longhaul.predicate
-function p.at_most(a, b) end
-
----a = b.
----@param a longhaul.term|number
----@param b longhaul.term|number
----@return longhaul.predicate
-function p.equal(a, b) end
-
----low <= a <= high.
----@param low longhaul.term|number
----@param a longhaul.term
----@param high longhaul.term|number
----@return longhaul.predicate
-function p.between(low, a, high) end
-
----Each below the one before it.
----@param terms longhaul.term[]
----@return longhaul.predicate
-function p.falling(terms) end
-
----None above the one before it.
----@param terms longhaul.term[]
----@return longhaul.predicate
-function p.not_rising(terms) end
-
----@param parts longhaul.predicate[]
----@return longhaul.predicate
-function p.all(parts) end
-
----@param parts longhaul.predicate[]
----@return longhaul.predicate
-function p.any(parts) end
-
----@generic T
----@param list T[]
----@param make fun(value: T): longhaul.predicate
----@return longhaul.predicate
-function p.each(list, make) end
-
----@param terms longhaul.term[]
----@return longhaul.term
-function p.least(terms) end
-
----@param terms longhaul.term[]
----@return longhaul.term
-function p.greatest(terms) end
-
----@param terms longhaul.term[]
----@return longhaul.term
-function p.mean(terms) end
-
----@param part longhaul.term
----@return longhaul.term
-function p.abs(part) end
-
----@param part longhaul.term
----@param decimals integer
----@return longhaul.term
-function p.rounded(part, decimals) end
-
----@param part longhaul.term
----@param digits integer
----@return longhaul.term
-function p.significant(part, digits) end
-
----The same under a shorter text.
----@param text string
----@param part longhaul.term
----@return longhaul.term
-function p.named(text, part) end
-
----In how many pairs the first is below the second; with `ties`, or equal.
----@param text string
----@param pairs longhaul.term[][]
----@param ties boolean
----@return longhaul.term
-function p.wins(text, pairs, ties) end
-
----@param cell longhaul.term
----@return boolean
-function p.is_printed(cell) end
-
----@class longhaul.claim
----@field [1] string id
----@field holds longhaul.predicate
----@field direction? longhaul.predicate a weaker form
----@field direction_says? string
----@field untested? string|table why it cannot fail, or { predicate, reason }
----@field of_size? string what is only known at scale paper
----@field scale_changes? string
----@field expected? string
----@field says? string
----@field paper? string
----@field note? string
-
----@class longhaul.experiment
-local experiment = {}
-
----@param row longhaul.row
----@return longhaul.experiment
-function experiment:row(row) end
-
----@param count integer seeds of rows that do not say so themselves
----@return longhaul.experiment
-function experiment:seeds(count) end
-
----@param options longhaul.table
----@return longhaul.experiment
-function experiment:table(options) end
-
----@param options longhaul.plot
----@return longhaul.experiment
-function experiment:plot(options) end
-
----@param claim longhaul.claim
----@return longhaul.experiment
-function experiment:claim(claim) end
-
----@class longhaul
----@field predicate longhaul.predicates comparisons over the cells of tables, of which claims are made
----@field models longhaul.models
----@field tasks longhaul.tasks
-local longhaul = { data = {} }
-
----@param name string the folder under results/
----@param options? { runs?: string } whose runs it shares
----@return longhaul.experiment
-function longhaul.experiment(name, options) end
-
----@param options longhaul.train
----@return longhaul.spec
-function longhaul.train(options) end
-
----@param options longhaul.text|string
----@return longhaul.corpus
-function longhaul.data.text(options) end
-
----@param options longhaul.series|string
----@return longhaul.series
-function longhaul.data.series(options) end
-
----The first of several corpora that is on this machine; the last one is taken for granted.
----@param names string[]
----@return string
-function longhaul.data.first(names) end
-
----All combinations of ordered axes, the last one fastest.
----@param axes any[][]
----@return fun(): table?
-function longhaul.grid(axes) end
-
----@return "smoke"|"small"|"medium"|"gpu"|"paper"
-function longhaul.scale() end
-
----The value for this scale, or for the nearest smaller one that is named.
----@generic T
----@param choices { smoke?: T, small?: T, medium?: T, gpu?: T, paper?: T }
----@return T
-function longhaul.by_scale(choices) end
-
----Tables of options as one; of values with the same name the last one stands.
----@param ... table
----@return table
-function longhaul.merged(...) end
-
----The value that a Lua file beside the script returns.
----@param name string
----@return any
-function longhaul.include(name) end
-
-return longhaul
 ]]
+
+local function owner_class(owner)
+  add("---@class " .. owner[2])
+  for _, line in ipairs(owner.extra or {}) do add(line) end
+  add(("local %s = %s\n"):format(owner[1], owner.value or "{}"))
+  for _, call in ipairs(calls) do
+    if call.call:match "^%a+" == owner[1] then
+      for _, text in ipairs(call.says) do add("---" .. text) end
+      for _, line in ipairs(call.types) do add(line) end
+      add(("function %s end\n"):format(call.call))
+    end
+  end
+end
+
+-- What rows, tables and the like may say.
+local function field_class(name)
+  local known = fields[name]
+  add("---@class longhaul." .. name)
+  if known.first then add(("---@field [1] %s %s"):format(known.first[1], known.first[2])) end
+  for _, field in ipairs(known) do
+    add(("---@field %s%s %s %s"):format(field[1], field.needed and "" or "?", field[4]
+      or field[2]:gsub(" or ", "|"), field[3]))
+  end
+  add("")
+end
+
 
 local function constructors(name, list)
   add("---@class longhaul." .. name)
   for _, entry in ipairs(list) do
     local options = ("longhaul.%s.%s"):format(name, entry.name)
     add(("---@field %s fun(options: %s): longhaul.spec"):format(entry.name, options))
+  end
+  add("")
+end
+
+-- The fields of all kinds of charts, each once, with what the first kind says that has it.
+local function plot_class()
+  local seen = {}
+  add("---@class longhaul.plot")
+  add(('---@field [1] "%s"'):format(table.concat(kinds.names(), '"|"')))
+  for _, name in ipairs(kinds.names()) do
+    for _, entry in ipairs(kinds.fields(kinds.find(name))) do
+      if not seen[entry[1]] then
+        add(("---@field %s? %s %s"):format(entry[1], entry[2]:gsub(" or ", "|"), entry[3]))
+      end
+      seen[entry[1]] = true
+    end
   end
   add("")
 end
@@ -328,45 +191,91 @@ class("longhaul.series: longhaul.tasks.forecasting, { [1]: string }", {})
 class("longhaul.train", core.train_options())
 constructors("models", core.models())
 constructors("tasks", core.tasks())
-add(api)
+plot_class()
+for _, name in ipairs(described) do field_class(name) end
+add(opaque)
+for _, owner in ipairs(owners) do owner_class(owner) end
+add "return lh"
 local annotations = table.concat(lines, "\n"):gsub("\n+$", "\n")
 
--- ---- the table of metrics ----
+-- ---- tables in the documentation ----
 
 local docs = "docs/lua.md"
-local first_mark = "<!-- metrics: written by scripts/annotate.lua -->\n"
-local last_mark = "<!-- end of metrics -->"
 
 -- The other columns that a line has.
 local function columns_of(line)
   local columns = {}
   for _, split in ipairs(line.splits or {}) do
-    if split ~= "test" then columns[#columns + 1] = ("`%s`"):format(metrics.column(split, line[1])) end
+    if split ~= "test" then
+      columns[#columns + 1] = ("`%s`"):format(metrics.column(split, line[1]))
+    end
   end
   if line.grouped then columns[#columns + 1] = ("`%s_<group>` and so on"):format(line[1]) end
   return table.concat(columns, ", ")
 end
 
 local function metric_table()
-  local rows = { "| metric | what | unit | better | kind | seeds | also |", "|---|---|---|---|---|---|---|" }
+  local rows = { "| metric | what | unit | better | kind | seeds | also |",
+    "|---|---|---|---|---|---|---|" }
   for _, line in ipairs(metrics.lines()) do
-    rows[#rows + 1] = ("| `%s` | %s | %s | %s | %s | %s | %s |"):format(line[1], line.says, line.unit or "",
+    rows[#rows + 1] = ("| `%s` | %s | %s | %s | %s | %s | %s |"):format(line[1], line.says,
+      line.unit or "",
       line.better or "", line.kind, line.pooled, columns_of(line))
   end
   return table.concat(rows, "\n") .. "\n"
 end
 
-local function with_metrics(text)
-  local _, from = text:find(first_mark, 1, true)
-  local to = from and text:find(last_mark, from, true)
-  if not to then error(docs .. ": the marks of the table of metrics are not there", 0) end
-  return text:sub(1, from) .. metric_table() .. text:sub(to)
+local function kind_table()
+  local rows = { "| kind | shows | fields |", "|---|---|---|" }
+  for i, name in ipairs(kinds.names()) do
+    local kind, fields = kinds.find(name), {}
+    for k, entry in ipairs(kind.fields) do fields[k] = ("`%s`: %s"):format(entry[1], entry[3]) end
+    rows[i + 2] = ('| `"%s"` | %s | %s |'):format(name, kind.says, table.concat(fields, "<br>"))
+  end
+  return table.concat(rows, "\n") .. "\n"
+end
+
+-- A cell of a Markdown table.
+local function cell(text) return (text:gsub("|", "\\|")) end
+
+local function call_table()
+  local rows = { "| call | gives |", "|---|---|" }
+  for _, call in ipairs(calls) do
+    rows[#rows + 1] = ("| `%s` | %s |"):format(call.call, cell(table.concat(call.says, " ")))
+  end
+  return table.concat(rows, "\n") .. "\n"
+end
+
+local function field_table(name)
+  local rows = { "| field | what |", "|---|---|" }
+  if fields[name].first then rows[#rows + 1] = ("| first | %s |"):format(fields[name].first[2]) end
+  for _, field in ipairs(fields[name]) do
+    rows[#rows + 1] = ("| `%s` | %s%s |"):format(field[1], cell(field[3]), field.needed
+      and " (needed)" or "")
+  end
+  return table.concat(rows, "\n") .. "\n"
+end
+
+-- A text with the table of `what` between its marks.
+local function with_table(text, what, written)
+  local _, from = text:find(("<!-- %s: written by scripts/annotate.lua -->\n"):format(what), 1,
+    true)
+  local to = from and text:find(("<!-- end of %s -->"):format(what), from, true)
+  if not to then error(("%s: the marks of the table of %s are not there"):format(docs, what), 0) end
+  return text:sub(1, from) .. written .. text:sub(to)
 end
 
 -- ---- both ----
 
+local documented = with_table(core.read_file(docs), "metrics", metric_table())
+documented = with_table(documented, "kinds of charts", kind_table())
+documented = with_table(documented, "calls", call_table())
+for _, name in ipairs(described) do
+  documented = with_table(documented, "fields of a " .. name, field_table(name))
+end
+
 local stale = 0
-for _, file in ipairs { { path, annotations }, { docs, with_metrics(core.read_file(docs)) } } do
+for _, file in ipairs { { path, annotations }, { docs, documented } } do
   local fresh = core.exists(file[1]) and core.read_file(file[1]) == file[2]
   if ... ~= "check" then
     core.write_file(file[1], file[2])

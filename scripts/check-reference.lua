@@ -3,10 +3,11 @@
 --   lua5.4 scripts/check-reference.lua [FOLDER]           names what cannot; exit code 1
 --   lua5.4 scripts/check-reference.lua [FOLDER] shrink    takes what is mended out of legacy.csv
 --
--- Runs, step times and benchmarks are of clean commits of this history and dated, runs are identified by the content of
--- their data, and no cell of a table is stale or lacks seeds. <FOLDER>/legacy.csv (folder, reason, wrong) names the
--- folders that wait to be measured again and what is wrong with each; it may name nothing else, so that it only shrinks.
--- Which commits there are is left out where git or the history is missing.
+-- Runs, step times and benchmarks are of clean commits of this history and dated, runs are
+-- identified by the content of their data, and no cell of a table is stale or lacks seeds.
+-- <FOLDER>/legacy.csv (folder, reason, wrong) names the folders that wait to be measured again and
+-- what is wrong with each; it may name nothing else, so that it only shrinks. Which commits there
+-- are is left out where git or the history is missing.
 local root = "results/reference"
 local shrinks = false
 for _, word in ipairs(arg) do
@@ -69,7 +70,9 @@ local function records_of(path)
   local header, records, known = rows[1] or {}, {}, {}
   for _, name in ipairs(header) do known[name] = true end
   for i = 2, #rows do
-    if #rows[i] ~= #header then error(("%s:%d: %d fields, but the header has %d"):format(path, i, #rows[i], #header), 0) end
+    if #rows[i] ~= #header then
+      error(("%s:%d: %d fields, but the header has %d"):format(path, i, #rows[i], #header), 0)
+    end
     records[i - 1] = {}
     for c, name in ipairs(header) do records[i - 1][name] = rows[i][c] end
   end
@@ -78,7 +81,7 @@ end
 
 -- ---- commits ----
 
-local has_history = false
+local has_history
 do
   local answer, good = lines_of "git rev-parse --is-shallow-repository"
   has_history = good and answer[1] == "false"
@@ -100,7 +103,8 @@ end
 
 -- Each check calls `wrong(kind)` for what is wrong with a record of a file.
 
--- Its build must be of a clean commit. Rows of before had no column `dirty` and wrote "-dirty" behind the version.
+-- Its build must be of a clean commit. Rows of before had no column `dirty` and wrote "-dirty"
+-- behind the version.
 local function check_source(record, wrong)
   local version, dirty = record.code_version or "", record.dirty or ""
   local commit = version:gsub("%-dirty$", "")
@@ -153,7 +157,9 @@ local function wrongs_of(folder)
   local wrongs = {}
   for _, file in ipairs(lines_of(("ls %s"):format(quoted(root .. "/" .. folder)))) do
     local records, columns
-    if file:match "%.csv$" then records, columns = records_of(("%s/%s/%s"):format(root, folder, file)) end
+    if file:match "%.csv$" then
+      records, columns = records_of(("%s/%s/%s"):format(root, folder, file))
+    end
     local check, counts = records and check_of(folder, file, columns), {}
     for _, record in ipairs(check and records or {}) do
       check(record, function(kind) counts[kind] = (counts[kind] or 0) + 1 end)
@@ -184,10 +190,14 @@ local function read_list()
   for i, record in ipairs((records_of(list_path))) do
     local wrong = {}
     for kind in (record.wrong or ""):gmatch "[^;]+" do wrong[kind:match "^%s*(.-)%s*$"] = true end
-    if listed[record.folder] then offence("%s:%d: %s stands there twice", list_path, i + 1, record.folder) end
+    if listed[record.folder] then
+      offence("%s:%d: %s stands there twice", list_path, i + 1, record.folder)
+    end
     listed[record.folder] = { reason = record.reason or "", wrong = wrong, line = i + 1 }
     order[#order + 1] = record.folder
-    if listed[record.folder].reason == "" then offence("%s:%d: %s: no reason", list_path, i + 1, record.folder) end
+    if listed[record.folder].reason == "" then
+      offence("%s:%d: %s: no reason", list_path, i + 1, record.folder)
+    end
   end
   return listed, order
 end
@@ -203,12 +213,15 @@ local function compare(folder, wrongs, entry)
   end
   for _, kind in ipairs(kinds_of(entry and entry.wrong or {})) do
     if not wrongs[kind] and is_told(kind) then
-      offence("%s:%d: %s has no '%s' any more: `lua5.4 scripts/check-reference.lua shrink`", list_path, entry.line, folder, kind)
+      offence("%s:%d: %s has no '%s' any more: `lua5.4 scripts/check-reference.lua shrink`",
+        list_path, entry.line, folder, kind)
     end
   end
 end
 
-local function field(text) return text:find '[,"\n]' and '"' .. text:gsub('"', '""') .. '"' or text end
+local function field(text)
+  return text:find '[,"\n]' and '"' .. text:gsub('"', '""') .. '"' or text
+end
 
 -- The list without what is mended; nothing is added to it.
 local function shrink(listed, order, found)
@@ -216,9 +229,14 @@ local function shrink(listed, order, found)
   for _, folder in ipairs(order) do
     local left = {}
     for _, kind in ipairs(kinds_of(listed[folder].wrong)) do
-      if (found[folder] or {})[kind] or (found[folder] and not is_told(kind)) then left[#left + 1] = kind end
+      if (found[folder] or {})[kind] or (found[folder] and not is_told(kind)) then
+        left[#left + 1] = kind
+      end
     end
-    if #left > 0 then lines[#lines + 1] = ("%s,%s,%s"):format(folder, field(listed[folder].reason), field(table.concat(left, "; "))) end
+    if #left > 0 then
+      lines[#lines + 1] = ("%s,%s,%s"):format(folder, field(listed[folder].reason),
+        field(table.concat(left, "; ")))
+    end
   end
   local file <close> = assert(io.open(list_path, "w"))
   file:write(table.concat(lines, "\n"), "\n")
@@ -239,7 +257,8 @@ else
   for _, folder in ipairs(folders) do compare(folder, found[folder], listed[folder]) end
   for _, folder in ipairs(order) do
     if not found[folder] then
-      offence("%s:%d: there is no folder %s: `lua5.4 scripts/check-reference.lua shrink`", list_path, listed[folder].line, folder)
+      offence("%s:%d: there is no folder %s: `lua5.4 scripts/check-reference.lua shrink`",
+        list_path, listed[folder].line, folder)
     elseif not next(listed[folder].wrong) then
       offence("%s:%d: %s: nothing is said to be wrong", list_path, listed[folder].line, folder)
     end

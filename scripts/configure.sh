@@ -239,6 +239,26 @@ return printf("%u.%u.%u\n", v / 10000, v / 100 % 100, v % 100) < 0 || XXH64("", 
 C
 }
 
+# Products in bf16 share their threads with OpenMP; whether the processor has the instructions is
+# asked when a run wants them.
+probe_onednn() {
+    local consequence="no precision=bf16 on the processor"
+    onednn=no
+    if [ "$openmp" = -fopenmp-simd ] && [ "${ONEDNN:-}" != no ]; then
+        found "-" oneDNN "needs OpenMP; without it: $consequence"
+        return
+    fi
+    if library oneDNN "${ONEDNN:-}" libdnnl-dev "$consequence" optional \
+        "$(flags_of dnnl)" "-ldnnl" <<'C'; then onednn=yes; fi
+#include <oneapi/dnnl/dnnl.h>
+#include <stdio.h>
+int main(void) { const dnnl_version_t *v = dnnl_version(); unsigned isa = dnnl_get_effective_cpu_isa();
+const char *has = (isa & dnnl_cpu_isa_avx512_core_amx) == dnnl_cpu_isa_avx512_core_amx ? "AMX" :
+(isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16 ? "avx512_bf16" : "no bf16";
+return printf("%d.%d.%d; this processor has %s\n", v->major, v->minor, v->patch, has) < 0 || v->major != 2; }
+C
+}
+
 probe_pcre2() {
     pcre2=no
     if library PCRE2 "${PCRE2:-}" libpcre2-dev "no BPE vocabularies" optional \
@@ -364,6 +384,7 @@ probe_all() {
     probe_openmp
     probe_instruction_sets
     probe_libraries
+    probe_onednn
     probe_pcre2
     probe_sentencepiece
     probe_fuzzer
@@ -386,6 +407,7 @@ CPU_FLAGS_avx512 = $avx512
 LIB_CPPFLAGS =$cppflags
 LIB_LDFLAGS = $ldflags
 LIB_LDLIBS =$ldlibs
+ONEDNN_FOUND = $onednn
 PCRE2_FOUND = $pcre2
 SENTENCEPIECE_FOUND = $sentencepiece
 FUZZER_FOUND = $fuzzer

@@ -1,6 +1,6 @@
 -- Writes a C file that holds Lua sources: lua5.4 scripts/embed.lua OUT.c FILE.lua ...
--- harness/lua/longhaul/init.lua becomes module longhaul, x.lua there longhaul.x, harness/report/x.lua
--- longhaul.report.x, datasets/sources.lua longhaul.sources.
+-- harness/lua/longhaul/init.lua becomes module longhaul, x.lua there longhaul.x, harness/ROOM/x.lua
+-- longhaul.ROOM.x, datasets/sources.lua longhaul.sources.
 
 local out_path = arg[1]
 
@@ -8,8 +8,8 @@ local function module_of(path)
   local name = path:match("^harness/lua/longhaul/(.*)%.lua$")
   if name == "init" then return "longhaul" end
   if name then return "longhaul." .. name:gsub("/", ".") end
-  name = path:match("^harness/report/(.*)%.lua$")
-  if name then return "longhaul.report." .. name end
+  name = path:match("^harness/(.*)%.lua$")
+  if name then return "longhaul." .. name:gsub("/", ".") end
   name = path:match("^datasets/(.*)%.lua$")
   if name then return "longhaul." .. name end
   error("no module name for " .. path)
@@ -30,8 +30,10 @@ for i = 2, #arg do
   local file <close> = assert(io.open(arg[i], "rb"))
   local text = file:read("a")
   assert(load(text, "@" .. arg[i]))
-  parts[#parts + 1] = ("static const unsigned char file_%d[] = {\n%s\n};\n"):format(i, bytes_of(text))
-  rows[#rows + 1] = ('    {"%s", "%s", file_%d, sizeof file_%d},'):format(module_of(arg[i]), arg[i], i, i)
+  parts[#parts + 1] = ("static const unsigned char file_%d[] = {\n%s\n};\n"):format(i,
+    bytes_of(text))
+  rows[#rows + 1] = ('    {"%s", "%s", file_%d, sizeof file_%d},'):format(module_of(arg[i]), arg[i],
+    i, i)
 end
 parts[#parts + 1] = "const lh_lua_file lh_lua_embedded[] = {\n" .. table.concat(rows, "\n")
   .. "\n    {NULL, NULL, NULL, 0},\n};\n"

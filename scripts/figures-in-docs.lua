@@ -1,16 +1,18 @@
 -- Figures in the documents come from the committed tables:
 --
---   longhaul lua scripts/figures-in-docs.lua          compares; names file and line where a figure is another
+-- longhaul lua scripts/figures-in-docs.lua          compares; names file and line where a figure is
+-- another
 --   longhaul lua scripts/figures-in-docs.lua write    puts the figures of the tables in
 --
--- A number in a text: <!-- value: %.2f mean("amd-epyc-2-cores/brt-table1", "XL:512", "bits_per_token", "arxiv") -->2.34
--- A part of a page: <!-- begin generated: EXPRESSION --> ... <!-- end generated -->
--- An expression is Lua over the functions of `known` below; paths are from results/reference/.
+-- A number in a text: <!-- value: %.2f mean("amd-epyc-2-cores/paper-table1", "XL:512",
+-- "bits_per_token", "arxiv") -->2.34 A part of a page: <!-- begin generated: EXPRESSION --> ...
+-- <!-- end generated --> An expression is Lua over the functions of `known` below; paths are from
+-- results/reference/.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
-local quote = require "longhaul.report.quote"
+local csv = require "longhaul.run.csv"
+local quote = require "longhaul.run.quote"
 local results = require "longhaul.report.results"
-local store = require "longhaul.store"
+local store = require "longhaul.run.store"
 local totals = require "longhaul.report.totals"
 
 local root = "results/reference/"
@@ -50,7 +52,9 @@ function known.count(path, where) return #matching(path, where) end
 --- The number of the only row with these values.
 function known.value(path, where, column)
   local list = matching(path, where)
-  if #list ~= 1 then error(("%s: there are %d"):format(described(path, where, column), #list), 0) end
+  if #list ~= 1 then
+    error(("%s: there are %d"):format(described(path, where, column), #list), 0)
+  end
   return tonumber(list[1][column]) or error(described(path, where, column) .. ": no number", 0)
 end
 
@@ -63,19 +67,21 @@ local function results_of(path)
   local runs = store.at(root .. machine, name):rows()
   if #runs == 0 then error(root .. path .. ": no runs here", 0) end
   for _, run in ipairs(runs) do
-    if run.scale ~= runs[1].scale or run.device ~= runs[1].device then error(root .. path .. ": runs of several scales or devices", 0) end
+    if run.scale ~= runs[1].scale or run.device ~= runs[1].device then
+      error(root .. path .. ": runs of several scales or devices", 0)
+    end
   end
   opened[path] = results.open(root .. machine, name, runs[1].scale, runs[1].device)
   return opened[path]
 end
 
-local function found(value, path, row, metric, dataset)
+local function required(value, path, row, metric, dataset)
   return value or error(("%s%s: no %s of '%s' on %s"):format(root, path, metric, row, dataset), 0)
 end
 
 --- What a row measured: the mean over its seeds.
 function known.mean(path, row, metric, dataset)
-  return found((results_of(path):value(row, metric, dataset)), path, row, metric, dataset)
+  return required((results_of(path):value(row, metric, dataset)), path, row, metric, dataset)
 end
 
 local function add_once(list, seen, name)
@@ -87,11 +93,13 @@ local function markdown(head, lines)
   local rule = { "---" }
   for i = 2, #head do rule[i] = "--:" end
   for i, line in ipairs(lines) do lines[i] = "| " .. table.concat(line, " | ") .. " |" end
-  return table.concat({ "| " .. table.concat(head, " | ") .. " |", "| " .. table.concat(rule, " | ") .. " |",
+  return table.concat({ "| " .. table.concat(head, " | ") .. " |", "| " .. table.concat(rule, " | ")
+    .. " |",
     table.concat(lines, "\n") }, "\n")
 end
 
---- Of a table.csv: rows by data sets, "measured (published)", times `factor`. `datasets` chooses and orders them.
+--- Of a table.csv: rows by data sets, "measured (published)", times `factor`. `datasets` chooses
+--- and orders them.
 function known.cells(path, metric, format, factor, datasets)
   local rows, seen, cell, columns = {}, {}, {}, {}
   for _, record in ipairs(matching(path, { metric = metric })) do
@@ -99,7 +107,9 @@ function known.cells(path, metric, format, factor, datasets)
       add_once(rows, seen, record.row)
       add_once(columns, seen, "\n" .. record.dataset)
       local text = format:format(factor * record.measured)
-      if record.published ~= "" then text = ("%s (%s)"):format(text, format:format(factor * record.published)) end
+      if record.published ~= "" then
+        text = ("%s (%s)"):format(text, format:format(factor * record.published))
+      end
       cell[record.row .. "\n" .. record.dataset] = text
     end
   end
@@ -115,14 +125,15 @@ function known.cells(path, metric, format, factor, datasets)
   return markdown(head, lines)
 end
 
---- Of one metric: row minus other row, seed by seed, on several data, `list` = { { name, path, dataset } ... }, with the
---- standard error.
+--- Of one metric: row minus other row, seed by seed, on several data, `list` = { { name, path,
+--- dataset } ... }, with the standard error.
 function known.differences(metric, row, other, list)
   local lines = {}
   for i, data in ipairs(list) do
     local mean, err, seeds = results_of(data[2]):difference(metric, row, other, data[3])
-    found(mean, data[2], row, metric, data[3])
-    lines[i] = { data[1], ("%+.3f%s"):format(mean, err and (" ± %.3f"):format(err) or ""), tostring(seeds) }
+    required(mean, data[2], row, metric, data[3])
+    lines[i] = { data[1], ("%+.3f%s"):format(mean, err and (" ± %.3f"):format(err) or ""),
+      tostring(seeds) }
   end
   return markdown({ "data", ("%s minus %s"):format(row, other), "seeds" }, lines)
 end
@@ -139,18 +150,23 @@ function known.step_time_ratios(path, list)
       count = count + (ratio and 1 or 0)
     end
   end
-  if count == 0 then error(("%s%s: no timing round has two of these rows"):format(root, path), 0) end
+  if count == 0 then
+    error(("%s%s: no timing round has two of these rows"):format(root, path), 0)
+  end
   return markdown(head, lines)
 end
 
 --- Of gpt2.csv: seconds by threads, and in PyTorch's.
 function known.gpt2(path)
   local names, seen, lines = {}, {}, {}
-  for _, row in ipairs(matching(path, { ratio_to = "PyTorch" })) do add_once(names, seen, row.benchmark) end
+  for _, row in ipairs(matching(path, { ratio_to = "PyTorch" })) do
+    add_once(names, seen, row.benchmark)
+  end
   for i, name in ipairs(names) do
     lines[i] = { name }
     for threads = 1, 2 do
-      local where = { benchmark = name, size = ("GPT-2 small, bytes, %d thread%s"):format(threads, threads == 1 and "" or "s") }
+      local where = { benchmark = name,
+        size = ("GPT-2 small, bytes, %d thread%s"):format(threads, threads == 1 and "" or "s") }
       table.insert(lines[i], ("%.1f ms"):format(1e3 * known.value(path, where, "value")))
       table.insert(lines[i], ("%.2f"):format(known.value(path, where, "ratio")))
     end
@@ -175,29 +191,37 @@ end
 function known.steps(path)
   local sizes, seen, lines = {}, {}, {}
   for _, row in ipairs(matching(path, { metric = "step_time_ms" })) do
-    local function of(metric) return matching(path, { benchmark = row.benchmark, size = row.size, metric = metric })[1] end
+    local function of(metric)
+      return matching(path, { benchmark = row.benchmark, size = row.size, metric = metric })[1]
+    end
     add_once(sizes, seen, row.size)
     lines[#lines + 1] = {
-      row.size, row.benchmark, ("%.0f"):format(row.value), ("%.0f"):format(of("tokens_per_second").value),
-      ("%.0f"):format(of("flops").value / 1e9), ("%.0f %%"):format(100 * of("flops").ratio), ("%.2f"):format(row.ratio),
+      row.size, row.benchmark, ("%.0f"):format(row.value),
+      ("%.0f"):format(of("tokens_per_second").value),
+      ("%.0f"):format(of("flops").value / 1e9), ("%.0f %%"):format(100 * of("flops").ratio),
+      ("%.2f"):format(row.ratio),
       ("%.0f"):format(of("peak_memory_bytes").value / 1e6),
     }
   end
-  return markdown({ "size", "model", "step, ms", "tokens/s", "GFLOP/s", "of sgemm", "of slide", "peak memory, MB" }, lines)
+  return markdown({ "size", "model", "step, ms", "tokens/s", "GFLOP/s", "of sgemm", "of slide",
+    "peak memory, MB" }, lines)
 end
 
---- Millions of parameters of a row's model at the paper's scale, with an embedding table of so many tokens, or without
---- one. Nothing is allocated or trained.
+--- Millions of parameters of a row's model at the paper's scale, with an embedding table of so many
+--- tokens, or without one. Nothing is allocated or trained.
 function known.parameters(script, label, vocabulary)
   local experiment = require("longhaul.script").load(script, { scale = "paper" })
   for _, row in ipairs(experiment.rows) do
     local function total(tokens) return require("longhaul").parameters(row.model, tokens) / 1e6 end
-    if row.label == label then return vocabulary and total(vocabulary) or 2 * total(1000) - total(2000) end
+    if row.label == label then
+      return vocabulary and total(vocabulary) or 2 * total(1000) - total(2000)
+    end
   end
   error(("%s: no row '%s'"):format(script, label), 0)
 end
 
---- How many claims of each paper have which verdict at scale small, by the predicates that its own tables can judge.
+--- How many claims of each paper have which verdict at scale small, by the predicates that its own
+--- tables can judge.
 function known.verdicts(machine)
   local list = {}
   for _, total in ipairs(totals.read(root .. machine .. "/claims")) do
@@ -208,7 +232,9 @@ function known.verdicts(machine)
 end
 
 --- What lies in a folder of reference runs, as a table.
-function known.reference(folder) return require("longhaul.report.reference").markdown(root .. folder) end
+function known.reference(folder)
+  return require("longhaul.report.reference").markdown(root .. folder)
+end
 
 --- The folders of reference runs, likewise.
 function known.machines() return require("longhaul.report.reference").machines(root:sub(1, -2)) end
@@ -219,7 +245,8 @@ function known.waiting() return require("longhaul.report.reference").waiting(roo
 -- ---- documents ----
 
 local function evaluate(expression)
-  local chunk, message = load("return " .. expression, "=" .. expression, "t", setmetatable({}, { __index = known }))
+  local chunk, message = load("return " .. expression, "=" .. expression, "t",
+    setmetatable({}, { __index = known }))
   if not chunk then error(message, 0) end
   return chunk()
 end
@@ -229,7 +256,8 @@ local function lines_before(text, at) return select(2, text:sub(1, at):gsub("\n"
 -- How often a mark stands in a text.
 local function count_of(text, mark) return select(2, text:gsub(mark:gsub("%-", "%%-"), "")) end
 
--- Puts `make(expression, format)` where the marks say; calls `differs(line, old, new)` where that is another text.
+-- Puts `make(expression, format)` where the marks say; calls `differs(line, old, new)` where that
+-- is another text.
 local function renew(text, make, differs)
   local found = 0
   local function put(at, old, new)
@@ -237,12 +265,14 @@ local function renew(text, make, differs)
     if old ~= new then differs(lines_before(text, at) + 1, old, new) end
     return new
   end
-  local made = text:gsub("()(<!%-%- value: (%S+) ([^\n]-) %-%->)([-+]?%d[%d.]*)", function(at, head, format, expression, old)
+  local mark = "()(<!%-%- value: (%S+) ([^\n]-) %-%->)([-+]?%d[%d.]*)"
+  local made = text:gsub(mark, function(at, head, format, expression, old)
     local stop = old:match "%.$" or ""
     return head .. put(at, old:gsub("%.$", ""), make(expression, format)) .. stop
   end)
   text = made
-  made = made:gsub("()(<!%-%- begin generated: ([^\n]-) %-%->\n)(.-)(<!%-%- end generated %-%->)", function(at, head, expression, old, tail)
+  local part = "()(<!%-%- begin generated: ([^\n]-) %-%->\n)(.-)(<!%-%- end generated %-%->)"
+  made = made:gsub(part, function(at, head, expression, old, tail)
     return head .. put(at, old, make(expression) .. "\n") .. tail
   end)
   if found ~= count_of(made, "<!-- value:") + count_of(made, "<!-- begin generated:") then
@@ -251,13 +281,18 @@ local function renew(text, make, differs)
   return made
 end
 
--- Figures that stand in a text by hand: lines and numbers with a decimal point, code and addresses left out.
+-- Figures that stand in a text by hand: lines and numbers with a decimal point, code and addresses
+-- left out.
 local function by_hand(text)
   local list = {}
   local function blank(part) return (part:gsub("[^\n]", " ")) end
-  text = text:gsub("<!%-%- begin generated:.-<!%-%- end generated %-%->", blank):gsub("<!%-%- value: [^\n]- %-%->[-+]?%d[%d.]*", blank)
-  text = text:gsub("```.-```", blank):gsub("`[^`\n]*`", blank):gsub("%]%([^)\n]*%)", blank):gsub("Lua 5%.4", blank):gsub("[Ss]ections? %d+%.%d+", blank)
-  for at, number in text:gmatch "()(%d+%.%d+)" do list[#list + 1] = { lines_before(text, at) + 1, number } end
+  text = text:gsub("<!%-%- begin generated:.-<!%-%- end generated %-%->",
+    blank):gsub("<!%-%- value: [^\n]- %-%->[-+]?%d[%d.]*", blank)
+  text = text:gsub("```.-```", blank):gsub("`[^`\n]*`", blank):gsub("%]%([^)\n]*%)",
+    blank):gsub("Lua 5%.4", blank):gsub("[Ss]ections? %d+%.%d+", blank)
+  for at, number in text:gmatch "()(%d+%.%d+)" do
+    list[#list + 1] = { lines_before(text, at) + 1, number }
+  end
   return list
 end
 
@@ -282,20 +317,25 @@ local function short(text) return #text < 60 and text or "this part of the page"
 
 local function check(path, write)
   local offences = {}
-  local function say(line, ...) offences[#offences + 1] = ("%s:%d: %s"):format(path, line, (...):format(select(2, ...))) end
+  local function say(line, ...)
+    offences[#offences + 1] = ("%s:%d: %s"):format(path, line, (...):format(select(2, ...)))
+  end
   local text = core.exists(path) and core.read_file(path) or ""
   if text == "" then say(1, "there is no such page") end
   local good, made = pcall(renew, text, function(expression, format)
     local value = evaluate(expression)
     return format and format:format(value) or value
-  end, function(line, old, new) say(line, "%s is not what the tables say: %s", short(old), short(new)) end)
+  end, function(line, old, new) say(line, "%s is not what the tables say: %s", short(old),
+    short(new)) end)
   if not good then
     say(1, "%s", made)
   elseif write and made ~= text then
     core.write_file(path, made)
     offences = {}
   end
-  for _, figure in ipairs(strict[path] and by_hand(text) or {}) do say(figure[1], "%s stands there by hand; mark where it comes from", figure[2]) end
+  for _, figure in ipairs(strict[path] and by_hand(text) or {}) do
+    say(figure[1], "%s stands there by hand; mark where it comes from", figure[2])
+  end
   return offences
 end
 
@@ -307,14 +347,18 @@ local function idle_drawings()
     for address in text:gmatch "!%[[^%]\n]*%]%(([^)\n]+)%)" do
       local file = (path:match "^.*/" or "") .. address
       shown[file:gsub("[^/]+/%.%./", "")] = true
-      if not core.exists(file) then offences[#offences + 1] = ("%s: there is no %s"):format(path, address) end
+      if not core.exists(file) then
+        offences[#offences + 1] = ("%s: there is no %s"):format(path, address)
+      end
     end
   end
   local function walk(folder)
     for _, name in ipairs(core.list_folder(folder)) do
       local path = folder .. "/" .. name
       if core.is_folder(path) then walk(path) end
-      if path:find "%.[sp][vn]g$" and not shown[path] then offences[#offences + 1] = path .. ": no document shows it; make figures draws it" end
+      if path:find "%.[sp][vn]g$" and not shown[path] then
+        offences[#offences + 1] = path .. ": no document shows it; make figures draws it"
+      end
     end
   end
   walk(root:sub(1, -2))

@@ -34,7 +34,7 @@ part() {
 
 # Kernels side by side: the references are what takes the time.
 conformance_all() {
-    sed -n 's/^LH_KERNEL[_W]*(\(.*\))$/\1/p' kernels/kernels.def |
+    "$conformance" --list |
         OMP_NUM_THREADS=1 xargs -P "$jobs" -I{} "$conformance" --backend cuda --mode test --kernel {}
 }
 

@@ -21,6 +21,8 @@ export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
 # A leak is reported by the test's exit code; libraries whose own leaks do not count are listed.
 here=$(dirname "$0")
 export LSAN_OPTIONS="suppressions=$here/leaks.txt:print_suppressions=0"
+# Memory that no machine has is refused, as it is without the sanitizers.
+export ASAN_OPTIONS="allocator_may_return_null=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 
 folder=$(mktemp -d) || exit 1
 export folder

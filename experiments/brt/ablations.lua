@@ -1,4 +1,5 @@
--- Block-Recurrent Transformer, section 4.5: where the recurrent layers stand, the window, the number of states.
+-- Block-Recurrent Transformer, section 4.5: where the recurrent layers stand, the window, the
+-- number of states.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 
@@ -15,7 +16,8 @@ local function add(label, class, options, window)
   }
 end
 
--- Two recurrent layers next to each other (9 and 10 of 12) and apart (4 and 10), beside one and beside a 13th layer.
+-- Two recurrent layers next to each other (9 and 10 of 12) and apart (4 and 10), beside one and
+-- beside a 13th layer.
 local tenth = size.layers - 2
 add("one layer", "brt", { recurrent_layers = { tenth } }, size.window)
 add("two adjacent", "brt", { recurrent_layers = { math.max(1, tenth - 1), tenth } }, size.window)
@@ -28,7 +30,8 @@ add("13th layer", "slide", { layers = size.layers + 1 }, size.window)
 for _, half in ipairs { 4, 2, 1 } do
   local window = size.window // half
   if half > 1 then
-    add(("window %d slide"):format(window), "slide", { window = window, layers = size.layers + 1 }, window)
+    add(("window %d slide"):format(window), "slide", { window = window, layers = size.layers + 1 },
+      window)
     add(("window %d rec"):format(window), "brt", { window = window }, window)
   end
 end
@@ -38,6 +41,7 @@ for _, states in ipairs { size.window // 4, size.window // 2, 2 * size.window, 4
   add(("states %d"):format(states), "brt", { states = states }, size.window)
 end
 
-bench:table { columns = { "bits_per_token", "relative_step_time", "parameters" }, baseline = "13th layer" }
+bench:table { columns = { "bits_per_token", "relative_step_time", "parameters" },
+  baseline = "13th layer" }
 bench:plot { "bars", y = "bits_per_token" }
 return bench

@@ -4,7 +4,8 @@ local lh = require "longhaul"
 local p = lh.predicate
 local all, each, less, at_most, equal = p.all, p.each, p.less, p.at_most, p.equal
 
-local table1, table2, ablations = lh.include "table1.lua", lh.include "table2.lua", lh.include "ablations.lua"
+local table1, table2, ablations = lh.include "table1.lua", lh.include "table2.lua",
+  lh.include "ablations.lua"
 
 -- ---- cells ----
 
@@ -30,7 +31,9 @@ local function large(m, column, metric, dataset)
   })
 end
 local function large_bits(m) return large(m, "bits_per_token", "bits_per_token", "pg19_tokens") end
-local function large_perplexity(m) return large(m, "perplexity", "word_perplexity", "pg19_tokens") end
+local function large_perplexity(m)
+  return large(m, "perplexity", "word_perplexity", "pg19_tokens")
+end
 
 -- ---- models and data sets ----
 
@@ -74,7 +77,9 @@ local function best_of(prefix, d)
   return p.named(("min over g of B(%sg, %s)"):format(prefix, d), p.least(terms))
 end
 
-local function below_long(datasets) return each(datasets, function(d) return less(B(best, d), B(long, d)) end) end
+local function below_long(datasets)
+  return each(datasets, function(d) return less(B(best, d), B(long, d)) end)
+end
 
 -- Feedback over no feedback.
 local function feedback_cost(g) return BST("feedback:" .. g) / BST("rec:" .. g) end
@@ -84,7 +89,8 @@ local function feedback_cost(g) return BST("feedback:" .. g) / BST("rec:" .. g) 
 -- What the scale changes.
 local scale_changes = lh.by_scale {
   smoke = "a dozen steps",
-  small = "4 layers of width 64, windows of 32 to 128 bytes, 500 steps over pieces of 8 KiB: documents offer little beyond a "
+  small = "4 layers of width 64, windows of 32 to 128 bytes, 500 steps over pieces of 8 KiB: "
+    .. "documents offer little beyond a "
     .. "window, and so narrow a model spends little of a step on attention, so that wider windows cost little",
   medium = "4 layers of width 64, windows of 64 to 256 bytes, 4000 steps over pieces of 32 KiB",
   gpu = "width 512, windows of 256 to 1024, a tenth of the steps", paper = "",
@@ -106,13 +112,15 @@ claim("brt_p006", each(three, function(d)
   return less(B("slide:12l", d) - B(deep, d), B("slide:12l", d) - B(best, d))
 end))
 
-claim("brt_p028", each(with_feedback, function(g) return p.between(1.30, feedback_cost(g), 1.40) end), {
+claim("brt_p028", each(with_feedback,
+  function(g) return p.between(1.30, feedback_cost(g), 1.40) end), {
   direction = each(with_feedback, function(g) return less(1, feedback_cost(g)) end),
 })
 
 claim("brt_p049", everywhere(rec, three, function(m, d) return less(B(m, d), B(long, d)) end))
 
-claim("brt_p051", less(0.910, B("feedback:fixed:skip", "pg19_bytes")), { of_size = "bits of a million steps at full size" })
+claim("brt_p051", less(0.910, B("feedback:fixed:skip", "pg19_bytes")),
+  { of_size = "bits of a million steps at full size" })
 
 local function gain(d) return 1 - B(long, d) / B("xl:512", d) end
 
@@ -130,7 +138,8 @@ table.move(base, 1, #base, #others + 1, others)
 claim("brt_p070", everywhere(others, four, function(m, d) return at_most(B(best, d), B(m, d)) end))
 
 claim("brt_p071", all {
-  each(without(rec, best), function(m) return at_most(BST(best), BST(m)) end), less(BST(best), BST(deep)),
+  each(without(rec, best), function(m) return at_most(BST(best), BST(m)) end),
+  less(BST(best), BST(deep)),
 })
 
 claim("brt_p072", less(2, BST(long) / BST(best)), { direction = less(1, BST(long) / BST(best)) })
@@ -153,13 +162,18 @@ local function lstm_order(lowest, highest, d)
   local parts = {}
   for _, gate in ipairs(gates) do
     local bits = B("rec:lstm:" .. gate, d)
-    if p.is_printed(bits) and gate ~= lowest then parts[#parts + 1] = at_most(B("rec:lstm:" .. lowest, d), bits) end
-    if p.is_printed(bits) and gate ~= highest then parts[#parts + 1] = at_most(bits, B("rec:lstm:" .. highest, d)) end
+    if p.is_printed(bits) and gate ~= lowest then
+      parts[#parts + 1] = at_most(B("rec:lstm:" .. lowest, d), bits)
+    end
+    if p.is_printed(bits) and gate ~= highest then
+      parts[#parts + 1] = at_most(bits, B("rec:lstm:" .. highest, d))
+    end
   end
   return all(parts)
 end
 
-claim("brt_p077", each({ "pg19_bytes", "pg19_tokens", "github" }, function(d) return lstm_order("single", "dual", d) end))
+claim("brt_p077", each({ "pg19_bytes", "pg19_tokens", "github" },
+  function(d) return lstm_order("single", "dual", d) end))
 claim("brt_p078", lstm_order("dual", "single", "arxiv"))
 
 claim("brt_p079", each(with_feedback, function(g)
@@ -167,10 +181,13 @@ claim("brt_p079", each(with_feedback, function(g)
 end))
 
 claim("brt_p080", at_most(p.abs(B("feedback:fixed:skip", "arxiv") - B(best, "arxiv")), 0.02))
-claim("brt_p081", each(with_feedback, function(g) return less(B("rec:" .. g, "github"), B("feedback:" .. g, "github")) end))
-claim("brt_p082", each(four, function(d) return at_most(B("feedback:lstm:single", d), B(best, d)) end))
+claim("brt_p081", each(with_feedback,
+  function(g) return less(B("rec:" .. g, "github"), B("feedback:" .. g, "github")) end))
+claim("brt_p082", each(four, function(d) return at_most(B("feedback:lstm:single", d),
+  B(best, d)) end))
 
-claim("brt_p090", equal(p.rounded(large("rec:fixed:skip:large", "params_millions", "parameters"), 0), 320), {
+claim("brt_p090", equal(p.rounded(large("rec:fixed:skip:large", "params_millions", "parameters"),
+  0), 320), {
   of_size = "parameters of the published model",
 })
 
@@ -201,14 +218,18 @@ local dataset = ablations.rows[1].dataset
 
 -- Bits of a row of section 4.5.
 local function A(label)
-  return p.cell(("A(%s)"):format(label), { experiment = ablations, row = label, dataset = dataset, metric = "bits_per_token" })
+  return p.cell(("A(%s)"):format(label),
+    { experiment = ablations, row = label, dataset = dataset, metric = "bits_per_token" })
 end
 
 -- Windows, narrow to wide: { bits with recurrence, bits without }.
 local windows = {}
 for _, row in ipairs(ablations.rows) do
   local width = row.label:match "^window (%d+) rec$"
-  if width then windows[#windows + 1] = { A(row.label), A(("window %d slide"):format(width)), width = tonumber(width) } end
+  if width then
+    windows[#windows + 1] = { A(row.label), A(("window %d slide"):format(width)),
+      width = tonumber(width) }
+  end
 end
 table.sort(windows, function(a, b) return a.width < b.width end)
 windows[#windows + 1] = { A "one layer", A "13th layer" }

@@ -1,12 +1,12 @@
--- What the experiments of the Block-Recurrent Transformer paper share (Hutchins et al. 2022, section 4):
--- sizes, corpora and training by scale.
+-- What the experiments of the Block-Recurrent Transformer paper share (Hutchins et al. 2022,
+-- section 4): sizes, corpora and training by scale.
 local lh = require "longhaul"
 
 local setting = {}
 
--- Depth, width and window of the 12-layer baseline at each scale. Below `gpu` the model is a third as deep and the window
--- counts bytes, so that a table fits a laptop; the proportions (segment of 8 windows, states as many as the
--- window, the recurrent layer third from the top) are the paper's.
+-- Depth, width and window of the 12-layer baseline at each scale. Below `gpu` the model is a third
+-- as deep and the window counts bytes, so that a table fits a laptop; the proportions (segment of 8
+-- windows, states as many as the window, the recurrent layer third from the top) are the paper's.
 setting.size = lh.by_scale {
   smoke = { layers = 3, width = 32, heads = 2, window = 16 },
   small = { layers = 4, width = 64, heads = 2, window = 32 },
@@ -38,17 +38,19 @@ local evaluated = lh.by_scale { smoke = 16384, small = 131072, medium = 524288, 
 local function corpus(name, tokens)
   return lh.data.text {
     name, tokens = tokens, documents = lh.by_scale { smoke = 100, small = 1500 },
-    document_bytes = piece > 0 and piece or 65536, split_bytes = piece, limit_eval_bytes = evaluated,
+    document_bytes = piece > 0 and piece or 65536, split_bytes = piece,
+    limit_eval_bytes = evaluated,
   }
 end
 
 local pieces_32k = lh.by_scale { smoke = "bytes", gpu = "sentencepiece:t5-32k" }
 
--- The columns of Table 1. Below `gpu` the token columns are read as bytes: a vocabulary of 32,000 would be most of so
--- small a model.
+-- The columns of Table 1. Below `gpu` the token columns are read as bytes: a vocabulary of 32,000
+-- would be most of so small a model.
 local all = {
   { "pg19_bytes", corpus(lh.by_scale { smoke = "books", paper = "pg19" }, "bytes"), 1.0 },
-  { "pg19_tokens", corpus(lh.by_scale { smoke = "books", paper = "pg19" }, "sentencepiece:t5-32k"), 1.0 },
+  { "pg19_tokens", corpus(lh.by_scale { smoke = "books", paper = "pg19" }, "sentencepiece:t5-32k"),
+    1.0 },
   { "arxiv", corpus("latex", pieces_32k), 0.5 },
   { "github", corpus("code", pieces_32k), 0.25 },
 }
@@ -83,7 +85,8 @@ function setting.train(dataset, steps)
       paper = dataset.name == "github" and 250e3 or 500e3,
     },
     warmup = lh.by_scale { smoke = 10, small = 100, medium = 500, gpu = 1000 },
-    -- The multiples 0.5 and 0.25 tame the instabilities of long runs at full size; short runs take one rate.
+    -- The multiples 0.5 and 0.25 tame the instabilities of long runs at full size; short runs take
+    -- one rate.
     rate = scaled and 0.5 or dataset.multiple,
     log_every = lh.by_scale { smoke = 4, small = 10, medium = 50, gpu = 100 },
   }

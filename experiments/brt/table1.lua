@@ -1,5 +1,5 @@
--- Block-Recurrent Transformer, Table 1: one recurrent layer against longer windows, a 13th layer, feedback
--- and a nearest-neighbour memory.
+-- Block-Recurrent Transformer, Table 1: one recurrent layer against longer windows, a 13th layer,
+-- feedback and a nearest-neighbour memory.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 
@@ -26,7 +26,8 @@ for _, gate in ipairs { "lstm", "fixed" } do
   end
 end
 for _, cell in ipairs { "lstm:single", "fixed:skip" } do
-  add("Feedback:" .. cell, lh.models.brt(setting.model { recurrence = cell, feedback = true }), long)
+  add("Feedback:" .. cell, lh.models.brt(setting.model { recurrence = cell, feedback = true }),
+    long)
 end
 add("Memorizing Transformer 32k", lh.models.memorizing(setting.model {
   memory = 64 * window, top = lh.by_scale { smoke = 8, small = 32, gpu = 128 },

@@ -6,7 +6,8 @@ local bench = lh.experiment "brt-table2"
 bench:seeds(setting.seeds)
 
 local size = setting.size
-local large = { heads = 2 * size.heads, head_width = size.width // size.heads, hidden = 8 * size.width }
+local large = { heads = 2 * size.heads, head_width = size.width // size.heads,
+  hidden = 8 * size.width }
 
 local function with(more)
   local options = setting.model(large)
@@ -33,7 +34,8 @@ for _, row in ipairs {
 end
 
 bench:table {
-  columns = { "parameters", "relative_step_time", "bits_per_token", "word_perplexity" }, baseline = "Slide:13L:large",
+  columns = { "parameters", "relative_step_time", "bits_per_token", "word_perplexity" },
+  baseline = "Slide:13L:large",
   published = "brt_table2", datasets = { pg19_bytes = "" },
 }
 return bench

@@ -14,6 +14,7 @@ for point in lh.grid { { "window", 16, 32, 64 }, { "recurrence", "none", "fixed:
   }
 end
 
-bench:table { columns = { "bits_per_byte", "relative_step_time" }, baseline = { window = 64, recurrence = "none" } }
+bench:table { columns = { "bits_per_byte", "relative_step_time" },
+  baseline = { window = 64, recurrence = "none" } }
 bench:plot { "lines", x = "window", y = "bits_per_byte", group = "recurrence" }
 return bench

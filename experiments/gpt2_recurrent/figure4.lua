@@ -1,4 +1,5 @@
--- Adding Recurrence to Pretrained Transformers, Figure 4: PG-19 validation perplexity by window, without overlap.
+-- Adding Recurrence to Pretrained Transformers, Figure 4: PG-19 validation perplexity by window,
+-- without overlap.
 local lh = require "longhaul"
 local rows = lh.include "windows.lua"
 

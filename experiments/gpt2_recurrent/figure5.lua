@@ -1,11 +1,13 @@
--- Adding Recurrence to Pretrained Transformers, Figure 5: perplexity against FLOPs, over the runs of Figure 4.
+-- Adding Recurrence to Pretrained Transformers, Figure 5: perplexity against FLOPs, over the runs
+-- of Figure 4.
 local lh = require "longhaul"
 local rows = lh.include "windows.lua"
 
 local bench = lh.experiment("gpt2_recurrent-figure5", { runs = "gpt2_recurrent-table2" })
 rows(bench)
 bench:plot {
-  "pareto", x = "kaplan_flops_per_token", y = "valid_word_perplexity", group = "series", frontier = true,
+  "pareto", x = "kaplan_flops_per_token", y = "valid_word_perplexity", group = "series",
+  frontier = true,
   title = "Validation perplexity against FLOPs per token",
 }
 return bench

@@ -1,6 +1,6 @@
--- The GPT-2 of the study of Yoshida et al. 2020 and its vocabulary: GPT-2 small from `gpu` on. Below, a small one that is
--- pretrained here, over a vocabulary that is trained here too: over bytes an overlap mends the words that windows cut,
--- and that hides what recurrence brings.
+-- The GPT-2 of the study of Yoshida et al. 2020 and its vocabulary: GPT-2 small from `gpu` on.
+-- Below, a small one that is pretrained here, over a vocabulary that is trained here too: over
+-- bytes an overlap mends the words that windows cut, and that hides what recurrence brings.
 local lh = require "longhaul"
 
 return {

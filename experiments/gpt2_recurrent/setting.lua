@@ -1,11 +1,12 @@
--- What the experiments of "Adding Recurrence to Pretrained Transformers" share (Yoshida et al. 2020, section 5): the
--- pretrained model, windows and overlaps, corpora, fine-tuning.
+-- What the experiments of "Adding Recurrence to Pretrained Transformers" share (Yoshida et al.
+-- 2020, section 5): the pretrained model, windows and overlaps, corpora, fine-tuning.
 local lh = require "longhaul"
 local gpt2 = lh.include "model.lua"
 
 local setting = { tokens = gpt2.tokens }
 
--- The window of Tables 1 and 2, those of Figures 4 and 5, and overlaps as the paper's shares of the window.
+-- The window of Tables 1 and 2, those of Figures 4 and 5, and overlaps as the paper's shares of the
+-- window.
 setting.window = lh.by_scale { smoke = 60, small = 64, gpu = 300 }
 setting.windows = lh.by_scale {
   smoke = { 15, 30, 60 }, small = { 64, 128, 256 }, gpu = { 200, 300, 400, 500, 600 },
@@ -14,13 +15,16 @@ setting.overlaps = { 0, 5, 10, 30, 50 }
 setting.more_overlaps = { 75, 100, 150, 200 }
 
 --- The overlap that stands for the paper's, which is out of a window of 300.
-function setting.overlap(published) return math.max(published > 0 and 1 or 0, published * setting.window // 300) end
+function setting.overlap(published)
+  return math.max(published > 0 and 1 or 0, published * setting.window // 300)
+end
 
 local function named(model, window, overlap)
   return ("%s, window %d%s"):format(model, window, overlap > 0 and ", overlap " .. overlap or "")
 end
 
---- What the rows are called: by the window and overlap that they have, of which the paper's are in their slugs.
+--- What the rows are called: by the window and overlap that they have, of which the paper's are in
+--- their slugs.
 function setting.plain_label(window, overlap) return named("GPT-2", window, overlap) end
 function setting.recurrent_label(window, overlap) return named("Recurrent", window, overlap) end
 
@@ -34,7 +38,9 @@ local function windows_of(window) return (2 * sequence + window) // (2 * window)
 
 local recompute = lh.by_scale { smoke = true, small = false, gpu = true }
 
-local function windowed(window, overlap) return { window = window, overlap = overlap, recompute = recompute } end
+local function windowed(window, overlap)
+  return { window = window, overlap = overlap, recompute = recompute }
+end
 
 function setting.plain(window, overlap)
   return lh.models.gpt2(lh.merged(gpt2.size, windowed(window, overlap)))
@@ -59,13 +65,16 @@ local corpora = {
   },
 }
 
--- At `small` too on the generators: what is worth carrying over in real text takes a small model longer to learn.
+-- At `small` too on the generators: what is worth carrying over in real text takes a small model
+-- longer to learn.
 local function corpus(name)
   local names = corpora[name].names
   return lh.data.text {
     lh.by_scale { smoke = names[#names], medium = lh.data.first(names) }, tokens = setting.tokens,
-    documents = lh.by_scale { smoke = 40, small = 600 }, document_bytes = lh.by_scale { smoke = 1024, small = 16384 },
-    split_bytes = lh.by_scale { smoke = 1024, small = 16384, gpu = 0 }, limit_eval_bytes = evaluated,
+    documents = lh.by_scale { smoke = 40, small = 600 },
+    document_bytes = lh.by_scale { smoke = 1024, small = 16384 },
+    split_bytes = lh.by_scale { smoke = 1024, small = 16384, gpu = 0 },
+    limit_eval_bytes = evaluated,
     limit_documents = corpora[name].documents, valid_tokens = corpora[name].valid_tokens,
   }
 end
@@ -73,16 +82,19 @@ end
 --- Windows of `window` tokens of a corpus, each repeating `overlap` of the one before.
 function setting.task(name, window, overlap)
   return lh.tasks.language_model {
-    corpus(name), segment = overlap + windows_of(window) * (window - overlap), overlap = overlap, batch = batch,
+    corpus(name), segment = overlap + windows_of(window) * (window - overlap), overlap = overlap,
+    batch = batch,
   }
 end
 
 -- ---- training ----
 
--- Adam, 100 steps of warm-up, then constant; two epochs, validation every two million tokens, and the best weights
--- (section 5). The learning rates are not in the paper. Short runs end on a cosine.
+-- Adam, 100 steps of warm-up, then constant; two epochs, validation every two million tokens, and
+-- the best weights (section 5). The learning rates are not in the paper. Short runs end on a
+-- cosine.
 setting.fine_tuning = lh.train {
-  optimizer = "adam", schedule = lh.by_scale { smoke = "cosine", gpu = "constant" }, keep_best = true,
+  optimizer = "adam", schedule = lh.by_scale { smoke = "cosine", gpu = "constant" },
+  keep_best = true,
   clip = lh.by_scale { smoke = 1, gpu = 0 },
   steps = lh.by_scale { smoke = 8, small = 2500, medium = 5000, gpu = 4000, paper = 39000 },
   rate = lh.by_scale { smoke = 1e-3, small = 2e-3, medium = 1e-3, gpu = 3e-5 },
@@ -100,19 +112,22 @@ setting.seeds = lh.by_scale { smoke = 1, small = 1, medium = 2, gpu = 1 }
 
 local function three_digits(value) return tonumber(("%.2e"):format(value)) end
 
---- Forward FLOPs per token as the paper counts them (Kaplan et al. 2020): no embeddings, no head, causal attention at
---- half; the tokens of an overlap are computed again. The paper scales the rounded number, and so do we.
+--- Forward FLOPs per token as the paper counts them (Kaplan et al. 2020): no embeddings, no head,
+--- causal attention at half; the tokens of an overlap are computed again. The paper scales the
+--- rounded number, and so do we.
 function setting.kaplan_flops(window, overlap)
   local layers, width = gpt2.size.layers or 12, gpt2.size.width or 768
   local base = 2 * 12 * layers * width ^ 2 + 2 * layers * window * width
   return three_digits(base) * window / (window - overlap)
 end
 
-local function values_of(window, overlap) return { kaplan_flops_per_token = setting.kaplan_flops(window, overlap) } end
+local function values_of(window, overlap)
+  return { kaplan_flops_per_token = setting.kaplan_flops(window, overlap) }
+end
 
 -- What the figures draw by: the row's first value.
 local function point_of(series, window)
-  for point in lh.grid { { "series", series }, { "window", window } } do return point end
+  return lh.grid { { "series", series }, { "window", window } }()
 end
 
 local pretrain, pretrained = lh.include "pretrain.lua", "GPT-2"
@@ -121,17 +136,22 @@ local pretrain, pretrained = lh.include "pretrain.lua", "GPT-2"
 function setting.tune_plain(bench, name, window, slug)
   bench:row {
     point_of("GPT-2, overlap 0", window), label = setting.plain_label(window, 0), slug = slug,
-    model = setting.plain(window, 0), task = setting.task(name, window, 0), train = setting.fine_tuning,
-    seeds = setting.seeds, dataset = name, from = { pretrain, pretrained }, values = values_of(window, 0),
+    model = setting.plain(window, 0), task = setting.task(name, window, 0),
+    train = setting.fine_tuning,
+    seeds = setting.seeds, dataset = name, from = { pretrain, pretrained },
+    values = values_of(window, 0),
   }
 end
 
 --- The same at another overlap: it is not trained again (section 4.2).
 function setting.evaluate_plain(bench, name, window, overlap, slug)
   bench:row {
-    point_of(("GPT-2, overlap %d"):format(overlap), window), label = setting.plain_label(window, overlap), slug = slug,
-    model = setting.plain(window, overlap), task = setting.task(name, window, overlap), train = setting.none,
-    seeds = setting.seeds, dataset = name, from = setting.plain_label(window, 0), values = values_of(window, overlap),
+    point_of(("GPT-2, overlap %d"):format(overlap), window),
+    label = setting.plain_label(window, overlap), slug = slug,
+    model = setting.plain(window, overlap), task = setting.task(name, window, overlap),
+    train = setting.none,
+    seeds = setting.seeds, dataset = name, from = setting.plain_label(window, 0),
+    values = values_of(window, overlap),
   }
 end
 
@@ -140,8 +160,10 @@ function setting.tune_recurrent(bench, name, window, overlap, slug)
   bench:row {
     point_of("Recurrent", window), label = setting.recurrent_label(window, overlap), slug = slug,
     model = setting.recurrent(window, overlap), task = setting.task(name, window, overlap),
-    train = setting.fine_tuning, seeds = setting.seeds, dataset = name, from = { pretrain, pretrained },
-    values = values_of(window, overlap), keep_weights = overlap == 0, -- Tables 3 and 4 write with them
+    train = setting.fine_tuning, seeds = setting.seeds, dataset = name,
+    from = { pretrain, pretrained },
+    -- Tables 3 and 4 write with them
+    values = values_of(window, overlap), keep_weights = overlap == 0,
   }
 end
 
@@ -154,7 +176,8 @@ function setting.overlap_rows(bench, name, overlaps)
     if overlap > 0 then setting.evaluate_plain(bench, name, window, overlap, slug) end
   end
   for _, published in ipairs(setting.overlaps) do
-    setting.tune_recurrent(bench, name, window, setting.overlap(published), ("gpt2_recurrent:w300:o%d"):format(published))
+    setting.tune_recurrent(bench, name, window, setting.overlap(published),
+      ("gpt2_recurrent:w300:o%d"):format(published))
   end
 end
 

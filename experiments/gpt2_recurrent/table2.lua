@@ -7,7 +7,8 @@ local overlaps = table.move(setting.more_overlaps, 1, #setting.more_overlaps, #s
   { table.unpack(setting.overlaps) })
 setting.overlap_rows(bench, "pg19", overlaps)
 bench:table {
-  columns = { "valid_word_perplexity", "word_perplexity", "kaplan_flops_per_token", "bits_per_byte" },
+  columns = { "valid_word_perplexity", "word_perplexity", "kaplan_flops_per_token",
+    "bits_per_byte" },
   published = "gpt2_recurrent_table2",
 }
 return bench

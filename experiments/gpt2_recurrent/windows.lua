@@ -1,5 +1,5 @@
--- The rows that Figures 4 and 5 draw: PG-19 validation by window, plain at several overlaps and recurrent. Those of
--- the window of Table 2 are its rows.
+-- The rows that Figures 4 and 5 draw: PG-19 validation by window, plain at several overlaps and
+-- recurrent. Those of the window of Table 2 are its rows.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 

@@ -1,5 +1,5 @@
--- The claims of the Reformer paper (Kitaev et al. 2020): the predicates of results/published/predicates.csv, over Tables 2
--- and 4, and what its figures show without numbers.
+-- The claims of the Reformer paper (Kitaev et al. 2020): the predicates of
+-- results/published/predicates.csv, over Tables 2 and 4, and what its figures show without numbers.
 local lh = require "longhaul"
 local p = lh.predicate
 local all, each, less, at_most, equal = p.all, p.each, p.less, p.at_most, p.equal
@@ -8,17 +8,20 @@ local table2, table4 = lh.include "table2.lua", lh.include "table4.lua"
 
 -- ---- cells ----
 
--- Accuracy on duplication, in percent, by the attention that was trained and the one that is evaluated.
+-- Accuracy on duplication, in percent, by the attention that was trained and the one that is
+-- evaluated.
 local function RF2(trained, evaluated)
   return p.cell(("RF2(%s, %s)"):format(trained, evaluated), {
-    experiment = table2, published = "reformer_table2", row = ("%s | %s"):format(trained, evaluated),
+    experiment = table2, published = "reformer_table2",
+    row = ("%s | %s"):format(trained, evaluated),
     dataset = "duplication", metric = "accuracy",
   })
 end
 
 local function BLEU(m)
   return p.cell(("BLEU(%s)"):format(m), {
-    experiment = table4, published = "reformer_table4", row = m, dataset = "wmt14_ende_newstest2014", metric = "bleu",
+    experiment = table4, published = "reformer_table4", row = m,
+    dataset = "wmt14_ende_newstest2014", metric = "bleu",
   })
 end
 
@@ -27,8 +30,10 @@ end
 -- What the scale changes.
 local scale_changes = lh.by_scale {
   smoke = "a dozen steps",
-  small = "width 64, words of 15 symbols, sequences of 1024 bytes, 4000 and 800 steps; translation of an embedded grammar",
-  medium = "width 128, words of 63 symbols, sequences of 4096 bytes", gpu = "width 512, fewer steps", paper = "",
+  small = "width 64, words of 15 symbols, sequences of 1024 bytes, 4000 and 800 steps; "
+    .. "translation of an embedded grammar",
+  medium = "width 128, words of 63 symbols, sequences of 4096 bytes",
+  gpu = "width 512, fewer steps", paper = "",
 }
 
 local claims = {}
@@ -44,7 +49,9 @@ local full = "Full Attention"
 claim("reformer_p031", equal(p.rounded(RF2(full, full), 1), 100))
 
 local by_rounds = {}
-for i, evaluated in ipairs { "LSH-8", "LSH-4", "LSH-2", "LSH-1" } do by_rounds[i] = RF2(full, evaluated) end
+for i, evaluated in ipairs { "LSH-8", "LSH-4", "LSH-2", "LSH-1" } do
+  by_rounds[i] = RF2(full, evaluated)
+end
 claim("reformer_p038", all { p.not_rising(by_rounds), less(by_rounds[1], 100) })
 
 local four_falls = p.falling { RF2("LSH-4", "LSH-4"), RF2("LSH-4", "LSH-2"), RF2("LSH-4", "LSH-1") }
@@ -79,14 +86,17 @@ local function rows(experiment, pattern)
   return labels
 end
 
-local figure3, figure4, figure5 = lh.include "figure3.lua", lh.include "figure4.lua", lh.include "figure5.lua"
-local text, images = "enwik8-64K", "imagenet64"
+local figure3, figure4, figure5 = lh.include "figure3.lua", lh.include "figure4.lua",
+  lh.include "figure5.lua"
+local words, images = "enwik8-64K", "imagenet64"
 
-local function bits(experiment, row, dataset) return measured(experiment, row, dataset, "bits_per_byte") end
+local function bits(experiment, row, dataset)
+  return measured(experiment, row, dataset, "bits_per_byte")
+end
 
 -- At the end of training, on both corpora.
 local function at_end(make)
-  return each({ text, images }, function(d)
+  return each({ words, images }, function(d)
     return make(function(row) return bits(figure3, row, d) end)
   end)
 end
@@ -97,7 +107,8 @@ claim("reformer_p054", at_end(function(of) return at_most(of "Shared QK", of "Re
   direction_says = "at most 0.01 bits above",
 })
 
-claim("reformer_p055", at_end(function(of) return at_most(p.abs(of "Reversible" - of "Regular"), 0.03) end), {
+claim("reformer_p055", at_end(function(of) return at_most(p.abs(of "Reversible" - of "Regular"),
+  0.03) end), {
   expected = "abs(bits/dim(reversible) - bits/dim(regular)) <= 0.03 at the end",
 })
 
@@ -119,7 +130,8 @@ local function terms_of(experiment, pattern, make)
 end
 
 local function step_times(series)
-  return terms_of(figure5, "^" .. series .. " ", function(row) return measured(figure5, row, "speed", "step_time_ms") end)
+  return terms_of(figure5, "^" .. series .. " ",
+    function(row) return measured(figure5, row, "speed", "step_time_ms") end)
 end
 local function growth(text, terms) return p.named(text, p.greatest(terms) / p.least(terms)) end
 
@@ -134,12 +146,14 @@ claim("reformer_p060", all { flat, p.falling(rising) }, {
   expected = "time(LSH) within 1.5 over all lengths, time(full) rising with every length",
 })
 
-claim("reformer_p062", p.falling(terms_of(figure5, "^Reformer ", function(row) return bits(figure5, row, text) end)))
+claim("reformer_p062", p.falling(
+  terms_of(figure5, "^Reformer ", function(row) return bits(figure5, row, words) end)))
 
 -- Bytes of a training step beyond values and gradients of the parameters.
 local function activations(experiment)
   return function(row)
-    return measured(experiment, row, "costs", "peak_memory_bytes") - 8 * measured(experiment, row, "costs", "parameters")
+    return measured(experiment, row, "costs", "peak_memory_bytes") - 8 * measured(experiment, row,
+      "costs", "parameters")
   end
 end
 
@@ -148,13 +162,15 @@ local table1, table3 = lh.include "table1.lua", lh.include "table3.lua"
 -- How memory grows over the rows of a variant.
 local function memory_growth(experiment, variant, varied)
   local pattern = "^" .. variant:gsub("%-", "%%-") .. ", " .. varied .. "$"
-  return growth(("most over least memory (%s)"):format(variant), terms_of(experiment, pattern, activations(experiment)))
+  return growth(("most over least memory (%s)"):format(variant),
+    terms_of(experiment, pattern, activations(experiment)))
 end
 
 -- By layers, at the first length and batch.
 local by_layers = table3.rows[1].label:match "length %d+, batch %d+, layers " .. "%d+"
 claim("reformer_p002", all {
-  at_most(memory_growth(table3, "Reformer", by_layers), 1.1), less(2, memory_growth(table3, "LSH Transformer", by_layers)),
+  at_most(memory_growth(table3, "Reformer", by_layers), 1.1),
+  less(2, memory_growth(table3, "LSH Transformer", by_layers)),
 }, { expected = "activation memory with the number of layers: within 1.1, and beyond 2 where activations are kept" })
 
 -- By length: the longest against the shortest.

@@ -1,5 +1,6 @@
--- What the cost experiments of Reformer share: duplication sequences of one length, a single training step, times
--- and memory by the protocol. Values do not matter here, so models are narrow and nothing is trained.
+-- What the cost experiments of Reformer share: duplication sequences of one length, a single
+-- training step, times and memory by the protocol. Values do not matter here, so models are narrow
+-- and nothing is trained.
 local lh = require "longhaul"
 
 local costs = {}
@@ -9,7 +10,8 @@ function costs.task(length, batch)
   return lh.tasks.duplication { word = length // 2 - 1, batch = batch, evaluate_sequences = batch }
 end
 
--- Without optimiser state, memory beyond values and gradients of the parameters is that of activations.
+-- Without optimiser state, memory beyond values and gradients of the parameters is that of
+-- activations.
 costs.train = lh.train { steps = 1, optimizer = "sgd", momentum = 0, rate = 1e-3, warmup = 1 }
 
 --- What a row's exponents are fitted to.
@@ -18,8 +20,8 @@ costs.measures = {
   memory = function(value) return value "peak_memory_bytes" - 8 * value "parameters" end,
 }
 
---- Adds rows for every variant in which one of `axes` varies and the others keep their first value. `model(variant,
---- point)` makes the model; axes `length` and `batch` are the task's.
+--- Adds rows for every variant in which one of `axes` varies and the others keep their first value.
+--- `model(variant, point)` makes the model; axes `length` and `batch` are the task's.
 function costs.vary(bench, variants, axes, model)
   local seen = {}
   for a in ipairs(axes) do
@@ -31,7 +33,8 @@ function costs.vary(bench, variants, axes, model)
       local label = table.concat(words, ", ")
       if not seen[label] then
         bench:row {
-          point, label = label, model = model(point.variant, point), task = costs.task(point.length, point.batch),
+          point, label = label, model = model(point.variant, point),
+          task = costs.task(point.length, point.batch),
           train = costs.train, dataset = "costs",
         }
       end

@@ -1,5 +1,5 @@
--- Reformer, Figure 3: shared queries and keys (left) and reversible layers (right) against the regular Transformer, as
--- bits per dim on held-out data while they train.
+-- Reformer, Figure 3: shared queries and keys (left) and reversible layers (right) against the
+-- regular Transformer, as bits per dim on held-out data while they train.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 
@@ -9,6 +9,8 @@ setting.rows(bench, {
   { "Shared QK", { attention = "shared", residual = "plain" } },
   { "Reversible", { attention = "full", residual = "reversible" } },
 })
-bench:table { columns = { "bits_per_byte", "peak_memory_bytes", "relative_step_time", "parameters" }, baseline = "Regular" }
-bench:plot { "loss", name = "heldout", y = "valid_bits", title = "Shared QK and reversible layers, bits per dim on held-out data" }
+bench:table { columns = { "bits_per_byte", "peak_memory_bytes", "relative_step_time",
+  "parameters" }, baseline = "Regular" }
+bench:plot { "loss", name = "heldout", y = "valid_bits",
+  title = "Shared QK and reversible layers, bits per dim on held-out data" }
 return bench

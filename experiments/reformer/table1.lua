@@ -7,7 +7,8 @@ local bench = lh.experiment "reformer-table1"
 local attention = {
   ["Scaled Dot-Product"] = "dot_product", ["Memory-Efficient"] = "full", ["LSH Attention"] = "lsh",
 }
-local lengths = lh.by_scale { smoke = { 128, 256 }, small = { 512, 1024, 2048, 4096 }, gpu = { 1024, 4096, 16384 } }
+local lengths = lh.by_scale { smoke = { 128, 256 }, small = { 512, 1024, 2048, 4096 },
+  gpu = { 1024, 4096, 16384 } }
 
 costs.vary(bench, { "Scaled Dot-Product", "Memory-Efficient", "LSH Attention" }, {
   { "length", table.unpack(lengths) },
@@ -15,13 +16,15 @@ costs.vary(bench, { "Scaled Dot-Product", "Memory-Efficient", "LSH Attention" },
   { "heads", table.unpack(lh.by_scale { smoke = { 1, 2 }, small = { 1, 2, 4 } }) },
 }, function(variant, point)
   return lh.models.reformer {
-    layers = 1, width = 64, heads = point.heads, head_width = 64, hidden = 64, residual = "plain", chunk = 64,
+    layers = 1, width = 64, heads = point.heads, head_width = 64, hidden = 64, residual = "plain",
+    chunk = 64,
     attention = attention[variant], positions = { lengths[#lengths] },
   }
 end)
 
 bench:table { columns = { "step_time_ms", "peak_memory_bytes", "flops_per_token" } }
 bench:fit {
-  group = "variant", over = { "length", "batch", "heads" }, of = costs.measures, published = "reformer_table1",
+  group = "variant", over = { "length", "batch", "heads" }, of = costs.measures,
+  published = "reformer_table1",
 }
 return bench

@@ -1,6 +1,7 @@
--- Reformer, Table 2: accuracy on duplication by the attention that was trained (rows) and the one that is evaluated
--- (columns; here a row for each). "Full Attention" shares queries and keys but neither scales keys to unit length nor
--- hides a token from itself, as in the released configuration; "Full Attention, unit keys" does both.
+-- Reformer, Table 2: accuracy on duplication by the attention that was trained (rows) and the one
+-- that is evaluated (columns; here a row for each). "Full Attention" shares queries and keys but
+-- neither scales keys to unit length nor hides a token from itself, as in the released
+-- configuration; "Full Attention, unit keys" does both.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 
@@ -15,7 +16,8 @@ local evaluated = { full, lsh(8), lsh(4), lsh(2), lsh(1), unit_keys }
 
 local function add(trained, attention, train, from)
   bench:row {
-    ("%s | %s"):format(trained[1], attention[1]), from = from, task = duplication.task, train = train,
+    ("%s | %s"):format(trained[1], attention[1]), from = from, task = duplication.task,
+    train = train,
     model = lh.models.reformer(lh.merged(duplication.core, attention[2])),
     seeds = setting.seeds, dataset = "duplication",
   }

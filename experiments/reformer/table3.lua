@@ -1,4 +1,5 @@
--- Reformer, Table 3: how time and memory of whole models grow with length, batch and layers, fitted.
+-- Reformer, Table 3: how time and memory of whole models grow with length, batch and layers,
+-- fitted.
 local lh = require "longhaul"
 local costs = lh.include "costs.lua"
 
@@ -11,23 +12,27 @@ local variants = {
   ["LSH Transformer"] = { attention = "lsh", residual = "plain" },
   ["Reformer"] = { attention = "lsh", feed_forward_chunk = 64 },
 }
-local lengths = lh.by_scale { smoke = { 128, 256 }, small = { 512, 1024, 2048 }, gpu = { 1024, 4096, 16384 } }
+local lengths = lh.by_scale { smoke = { 128, 256 }, small = { 512, 1024, 2048 },
+  gpu = { 1024, 4096, 16384 } }
 
 costs.vary(bench, {
-  "Transformer", "Reversible Transformer", "Chunked Reversible Transformer", "LSH Transformer", "Reformer",
+  "Transformer", "Reversible Transformer", "Chunked Reversible Transformer", "LSH Transformer",
+  "Reformer",
 }, {
   { "length", table.unpack(lengths) },
   { "batch", table.unpack(lh.by_scale { smoke = { 1, 2 }, small = { 1, 2, 4 } }) },
   { "layers", table.unpack(lh.by_scale { smoke = { 1, 2 }, small = { 2, 4, 8, 16 } }) },
 }, function(variant, point)
   return lh.models.reformer {
-    layers = point.layers, width = 64, heads = 1, hidden = 512, chunk = 32, positions = { lengths[#lengths] },
+    layers = point.layers, width = 64, heads = 1, hidden = 512, chunk = 32,
+    positions = { lengths[#lengths] },
   }:with(variants[variant])
 end)
 
 bench:table { columns = { "step_time_ms", "peak_memory_bytes", "flops_per_token" } }
 bench:plot { "lines", x = { "layers", log = true }, y = "peak_memory_bytes", group = "variant" }
 bench:fit {
-  group = "variant", over = { "length", "batch", "layers" }, of = costs.measures, published = "reformer_table3",
+  group = "variant", over = { "length", "batch", "layers" }, of = costs.measures,
+  published = "reformer_table3",
 }
 return bench

@@ -1,11 +1,13 @@
 -- The claims of "Encoding Recurrence into Transformers" (RSA, Huang et al. 2023): the predicates of
--- results/published/predicates.csv, over Tables 1 to 3, 6 and 7, and what its figures show without numbers.
+-- results/published/predicates.csv, over Tables 1 to 3, 6 and 7, and what its figures show without
+-- numbers.
 local lh = require "longhaul"
 local p = lh.predicate
 local all, each, less, at_most, equal = p.all, p.each, p.less, p.at_most, p.equal
 
 local series, code = lh.include "series.lua", lh.include "table3a.lua"
-local table1, table2, table3, table6 = lh.include "table1.lua", lh.include "table2.lua", lh.include "table3.lua",
+local table1, table2, table3, table6 = lh.include "table1.lua", lh.include "table2.lua",
+lh.include "table3.lua",
   lh.include "table6.lua"
 
 -- ---- cells ----
@@ -13,7 +15,8 @@ local table1, table2, table3, table6 = lh.include "table1.lua", lh.include "tabl
 -- Time series: a model on a set at a horizon.
 local function R(m, d, h, metric)
   return p.cell(("R(%s, %s, %d, %s)"):format(m, d, h, metric), {
-    experiment = table1, published = "rsa_table1", row = m, dataset = ("%s %d"):format(d, h), metric = metric,
+    experiment = table1, published = "rsa_table1", row = m, dataset = ("%s %d"):format(d, h),
+    metric = metric,
   })
 end
 
@@ -22,16 +25,20 @@ local function WINS(a, b, ties)
   local pairs = {}
   for _, d in ipairs { "ETTh1", "ETTh2", "ETTm1", "Weather" } do
     for _, h in ipairs(series.horizons[d]) do
-      for _, metric in ipairs { "mse", "mae" } do pairs[#pairs + 1] = { R(a, d, h, metric), R(b, d, h, metric) } end
+      for _, metric in ipairs { "mse", "mae" } do
+        pairs[#pairs + 1] = { R(a, d, h, metric), R(b, d, h, metric) }
+      end
     end
   end
   return p.wins(("WINS(%s, %s)"):format(a, b), pairs, ties)
 end
 
--- Regular languages: whole strings that are right, of the lengths of training (bin 0) and longer ones (bin 1).
+-- Regular languages: whole strings that are right, of the lengths of training (bin 0) and longer
+-- ones (bin 1).
 local function R2(m, d, bin)
   return p.cell(("R2(%s, %s, %d)"):format(m, d, bin), {
-    experiment = table2, published = "rsa_table2", row = m, dataset = d, metric = "accuracy_bin" .. bin,
+    experiment = table2, published = "rsa_table2", row = m, dataset = d, metric = "accuracy_bin"
+      .. bin,
   })
 end
 
@@ -44,7 +51,8 @@ local function R3(m, d)
   })
 end
 
--- The head mixes of RSA-Informer on ETTh1: s heads of each cyclical kind, q dilated ones ("-": none at all).
+-- The head mixes of RSA-Informer on ETTh1: s heads of each cyclical kind, q dilated ones ("-": none
+-- at all).
 local function R6(s, q, h)
   return p.cell(("R6(%d, %s, %d)"):format(s, q, h), {
     experiment = table6, published = "rsa_table6", row = ("rsa_informer:s%d:sbar%s"):format(s, q),
@@ -55,7 +63,8 @@ end
 -- Parameters of the published layouts.
 local function R7(m)
   return p.cell(("R7(%s)"):format(m), {
-    experiment = code, published = "rsa_table7", row = m, dataset = "devign", metric = "layout_parameters",
+    experiment = code, published = "rsa_table7", row = m, dataset = "devign",
+    metric = "layout_parameters",
   })
 end
 
@@ -64,9 +73,11 @@ end
 -- What the scale changes.
 local scale_changes = lh.by_scale {
   smoke = "a dozen steps",
-  small = "series: width 32, two of the four sets, one epoch; languages: 10 of 25 epochs; text and code: 4 and 2 layers of "
+  small = "series: width 32, two of the four sets, one epoch; languages: 10 of 25 epochs; text "
+    .. "and code: 4 and 2 layers of "
     .. "width 64, trained from nothing",
-  medium = "series: width 64, two epochs; languages as published; text and code: 4 layers of width 128, trained from nothing",
+  medium = "series: width 64, two epochs; languages as published; text and code: 4 layers of "
+    .. "width 128, trained from nothing",
   gpu = "series: width 64; text: a tenth of the steps", paper = "",
 }
 
@@ -78,7 +89,8 @@ end
 
 claim("rsa_p016", equal(16 * 2, 32))
 
-local informer, logsparse, xl = { "rsa_informer", "informer" }, { "rsa_logsparse", "logsparse" }, { "rsa_xl", "transformer_xl" }
+local informer, logsparse, xl = { "rsa_informer", "informer" }, { "rsa_logsparse", "logsparse" },
+  { "rsa_xl", "transformer_xl" }
 
 -- The printed count; in direction: more than half.
 local function wins(id, pair, ties, count)
@@ -88,7 +100,8 @@ end
 wins("rsa_p017", informer, false, 28)
 wins("rsa_p018", logsparse, false, 31)
 wins("rsa_p019", xl, true, 24)
-claim("rsa_p020", each({ informer, logsparse, xl }, function(pair) return less(16, WINS(pair[1], pair[2], false)) end))
+claim("rsa_p020", each({ informer, logsparse, xl },
+  function(pair) return less(16, WINS(pair[1], pair[2], false)) end))
 
 local easy, hard = { "d2", "d4", "tomita3" }, { "parity", "tomita5", "tomita6" }
 local languages = { "d2", "d4", "tomita3", "parity", "tomita5", "tomita6" }
@@ -122,13 +135,15 @@ claim("rsa_p030", every_case(hard, function(m, d, bin)
 end))
 
 local added = R7 "rsa_codet5_small" - R7 "codet5_small"
-claim("rsa_p037", equal(added, 320), { direction = less(0, added), direction_says = "parameters are added" })
+claim("rsa_p037", equal(added, 320),
+  { direction = less(0, added), direction_says = "parameters are added" })
 claim("rsa_p038", equal(p.rounded(R7 "codet5_small" / 1e6, 0), 66))
 claim("rsa_p039", less(math.abs(320 / 66e6 * 100 - 5e-4), 5e-5))
 claim("rsa_p040", less(65.78, R3("rsa_codet5_small", "devign")))
 
 claim("rsa_p046", all {
-  each({ "enwik8", "text8", "wikitext103" }, function(d) return less(R3("rsa_xl", d), R3("transformer_xl", d)) end),
+  each({ "enwik8", "text8", "wikitext103" },
+    function(d) return less(R3("rsa_xl", d), R3("transformer_xl", d)) end),
   less(R3("rsa_brt", "enwik8"), R3("brt", "enwik8")),
 })
 
@@ -141,12 +156,14 @@ local function least_error(list, dilated, h)
     for _, q in ipairs(dilated) do terms[#terms + 1] = R6(s, q, h) end
   end
   if #terms == 1 then return terms[1] end
-  local text = #list == 1 and ("min over q of R6(%d, q, %d)"):format(list[1], h) or ("min of R6(s, q, %d)"):format(h)
+  local text = #list == 1 and ("min over q of R6(%d, q, %d)"):format(list[1], h)
+    or ("min of R6(s, q, %d)"):format(h)
   return p.named(text, p.least(terms))
 end
 
 claim("rsa_p072", each(mixes, function(s)
-  return each(horizons, function(h) return less(least_error({ s }, { "0", "1", "2" }, h), R6(s, "-", h)) end)
+  return each(horizons, function(h) return less(least_error({ s }, { "0", "1", "2" }, h),
+    R6(s, "-", h)) end)
 end))
 
 claim("rsa_p073", each(horizons, function(h) return less(R6(2, "-", h), R6(0, "-", h)) end))
@@ -180,12 +197,16 @@ local function gates_of(experiment, prefix)
   local terms = {}
   for _, row in ipairs(experiment.rows) do
     local slug = experiment:slug(row)
-    if slug:sub(1, #prefix) == prefix then terms[#terms + 1] = gate(experiment, slug, row.dataset) end
+    if slug:sub(1, #prefix) == prefix then
+      terms[#terms + 1] = gate(experiment, slug, row.dataset)
+    end
   end
   return terms
 end
 
-local function mean_gate(model, terms) return p.named(("mean gate(%s)"):format(model), p.mean(terms)) end
+local function mean_gate(model, terms)
+  return p.named(("mean gate(%s)"):format(model), p.mean(terms))
+end
 
 -- Gates that are where they began say nothing of what was learnt.
 local function unmoved(terms, first)
@@ -195,15 +216,20 @@ local function unmoved(terms, first)
   }
 end
 
-local of_series, of_languages = gates_of(table1, "rsa_informer"), gates_of(table2, "rsa_transformer")
+local of_series, of_languages = gates_of(table1, "rsa_informer"),
+  gates_of(table2, "rsa_transformer")
 local of_code = gates_of(code, "rsa_codet5_small")
 
 claim("rsa_p022", less(0.7, mean_gate("rsa_informer", of_series)), {
   expected = "mean gate above 0.7", untested = unmoved(of_series, sigmoid(1)),
 })
 
--- The learned relative encoding that RSA-XL drops is larger than what its heads bring, by definition.
-local function parameters(m) return p.cell(("parameters(%s)"):format(m), { experiment = table1, row = m, metric = "parameters" }) end
+-- The learned relative encoding that RSA-XL drops is larger than what its heads bring, by
+-- definition.
+local function parameters(m)
+  return p.cell(("parameters(%s)"):format(m),
+    { experiment = table1, row = m, metric = "parameters" })
+end
 claim("rsa_p023", less(parameters "rsa_xl", parameters "transformer_xl"), {
   untested = "the models' definitions decide it",
 })
@@ -229,7 +255,8 @@ local sizes = {}
 for _, row in ipairs(figure4.rows) do
   local width = row.label:match "^FL%-XL (%d+)$"
   if width then
-    local best = p.least { characters("XL " .. width, "text8"), characters("FL-XL " .. width, "text8") }
+    local best = p.least { characters("XL " .. width, "text8"),
+      characters("FL-XL " .. width, "text8") }
     sizes[#sizes + 1] = less(characters("RSA-XL " .. width, "text8"), best)
   end
 end
@@ -246,7 +273,8 @@ claim("rsa_p051", all { all(shares), p.not_rising(gates) })
 local errors = {}
 for i = 1, 3 do
   local row = ("initial gate %d"):format(i - 2)
-  errors[i] = p.cell(("mse(%s)"):format(row), { experiment = figure9, row = row, dataset = "ETTh1 24", metric = "mse" })
+  errors[i] = p.cell(("mse(%s)"):format(row),
+    { experiment = figure9, row = row, dataset = "ETTh1 24", metric = "mse" })
 end
 claim("rsa_p078", p.falling(errors))
 

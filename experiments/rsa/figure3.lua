@@ -1,6 +1,7 @@
--- "Encoding Recurrence into Transformers", Figure 3: box plots of the trained gates over attention layers, from the runs
--- of Tables 1 to 3: RSA-Informer on time series (all horizons), RSA-Transformer on regular languages (all four cases),
--- and models of code and natural language, where outliers have the number of their layer.
+-- "Encoding Recurrence into Transformers", Figure 3: box plots of the trained gates over attention
+-- layers, from the runs of Tables 1 to 3: RSA-Informer on time series (all horizons),
+-- RSA-Transformer on regular languages (all four cases), and models of code and natural language,
+-- where outliers have the number of their layer.
 local lh = require "longhaul"
 
 local bench = lh.experiment "rsa-figure3"
@@ -15,7 +16,8 @@ bench:plot {
   title = "RSA, Figure 3, middle: gates of RSA-Transformer",
 }
 bench:plot {
-  "boxes", of = { lh.include "table3a.lua", lh.include "table3.lua" }, y = "rsa_gate", name = "code-and-language",
+  "boxes", of = { lh.include "table3a.lua", lh.include "table3.lua" }, y = "rsa_gate",
+  name = "code-and-language",
   by = function(row) return row.label .. "\n" .. row.dataset end,
   title = "RSA, Figure 3, right: gates of models of code and language",
 }

@@ -1,6 +1,6 @@
--- "Encoding Recurrence into Transformers", Figure 4: bits per character over the size of XL, RSA-XL and FL-XL on text8
--- (left), over the part of enwik8 that XL and RSA-XL are trained on (middle), and the gates of the latter (right). The sizes
--- and parts are not published.
+-- "Encoding Recurrence into Transformers", Figure 4: bits per character over the size of XL, RSA-XL
+-- and FL-XL on text8 (left), over the part of enwik8 that XL and RSA-XL are trained on (middle),
+-- and the gates of the latter (right). The sizes and parts are not published.
 local lh = require "longhaul"
 local language = lh.include "language.lua"
 
@@ -10,7 +10,8 @@ bench:seeds(language.seeds)
 -- FL-XL has the gates of RSA-XL, with learned matrices.
 local function model(name, kind, more)
   if kind ~= "FL-XL" then return language.model(name, kind, more) end
-  return language.model(name, "RSA-XL", more):with { rsa_matrix = "learned", segment = language.segment }
+  return language.model(name, "RSA-XL", more):with { rsa_matrix = "learned",
+    segment = language.segment }
 end
 
 local widths = lh.by_scale {
@@ -19,7 +20,8 @@ local widths = lh.by_scale {
 }
 for point in lh.grid { { "kind", "XL", "RSA-XL", "FL-XL" }, widths } do
   bench:row {
-    point, dataset = "text8", model = model("text8", point.kind, { width = point.width, hidden = 4 * point.width }),
+    point, dataset = "text8", model =
+      model("text8", point.kind, { width = point.width, hidden = 4 * point.width }),
     task = language.task("text8"), train = language.train "text8",
   }
 end
@@ -34,9 +36,12 @@ for point in lh.grid { { "kind", "XL", "RSA-XL" }, { "part", 30, 65, 100 } } do
 end
 
 bench:table { columns = { "bits_per_byte", "rsa_gate", "parameters" } }
-bench:plot { "lines", name = "left", dataset = "text8", x = "parameters", y = "bits_per_byte", group = "kind",
+bench:plot { "lines", name = "left", dataset = "text8", x = "parameters", y = "bits_per_byte",
+  group = "kind",
   band = "seeds" }
-bench:plot { "lines", name = "middle", dataset = "enwik8", x = "part", y = "bits_per_byte", group = "kind", band = "seeds" }
-bench:plot { "boxes", name = "right", dataset = "enwik8", y = "rsa_gate", by = function(row) return row.factors[2][2] .. "%" end,
+bench:plot { "lines", name = "middle", dataset = "enwik8", x = "part", y = "bits_per_byte",
+  group = "kind", band = "seeds" }
+bench:plot { "boxes", name = "right", dataset = "enwik8", y = "rsa_gate",
+  by = function(row) return row.factors[2][2] .. "%" end,
   title = "RSA, Figure 4, right: gates of RSA-XL by the part of enwik8" }
 return bench

@@ -1,5 +1,5 @@
--- "Encoding Recurrence into Transformers", Figure 8: training steps on Weather of the models with recurrence encodings and of
--- their baselines, over the runs of Figure 7.
+-- "Encoding Recurrence into Transformers", Figure 8: training steps on Weather of the models with
+-- recurrence encodings and of their baselines, over the runs of Figure 7.
 local lh = require "longhaul"
 local time_steps = lh.include "step_times.lua"
 
@@ -7,7 +7,8 @@ local bench = lh.experiment("rsa-figure8", { runs = "rsa-figure7" })
 time_steps(bench)
 for _, name in ipairs { "Informer", "LogSparse", "XL" } do
   bench:plot {
-    "columns", y = "step_time_ms", name = "figure8-" .. name:lower(), rows = { name, "RSA-" .. name },
+    "columns", y = "step_time_ms", name = "figure8-" .. name:lower(),
+    rows = { name, "RSA-" .. name },
     title = ("RSA, Figure 8: training step of %s"):format(name),
   }
 end

@@ -1,5 +1,5 @@
--- "Encoding Recurrence into Transformers", Figure 9: the gate of every attention of RSA-Informer during training on
--- ETTh1 at horizon 24, from three initial values.
+-- "Encoding Recurrence into Transformers", Figure 9: the gate of every attention of RSA-Informer
+-- during training on ETTh1 at horizon 24, from three initial values.
 local lh = require "longhaul"
 local series = lh.include "series.lua"
 
@@ -10,7 +10,8 @@ local setting = series.setting("ETTh1", 24)
 
 for point in lh.grid { { "gate", -1, 0, 1 } } do
   bench:row { point, label = ("initial gate %d"):format(point.gate), dataset = setting.dataset,
-    model = series.rsa_informer(setting, { kinds = setting.rsa[1][1], dilation = setting.rsa[1][2], gate = point.gate }),
+    model = series.rsa_informer(setting,
+      { kinds = setting.rsa[1][1], dilation = setting.rsa[1][2], gate = point.gate }),
     task = series.task(setting), train = series.train(setting) }
 end
 

@@ -1,5 +1,5 @@
--- What the language-modelling experiments of "Encoding Recurrence into Transformers" share (Huang et al. 2023, section
--- 4.3 and appendix D): layouts of Table 7, corpora, Transformer-XL's training.
+-- What the language-modelling experiments of "Encoding Recurrence into Transformers" share (Huang
+-- et al. 2023, section 4.3 and appendix D): layouts of Table 7, corpora, Transformer-XL's training.
 local lh = require "longhaul"
 
 local language = {}
@@ -15,7 +15,8 @@ local rsa = {
 
 local characters = { layers = 14, width = 512, heads = 8, hidden = 2048, memory = 512 }
 
--- The published models and vocabularies. BRT goes without an adaptive softmax, and two of its attentions have wider heads.
+-- The published models and vocabularies. BRT goes without an adaptive softmax, and two of its
+-- attentions have wider heads.
 local layout = {
   text8 = { vocabulary = 27, xl = characters },
   enwik8 = { vocabulary = 204, xl = characters, brt = { recurrent_layer = -3, states = 128 } },
@@ -27,12 +28,15 @@ local layout = {
   },
 }
 
--- Below `gpu` a quarter of the layers of an eighth of the width, with the same heads and dilations; so narrow a model does
--- not leave the frequencies of the letters behind in a short run when it begins with the published weights of 0.02.
+-- Below `gpu` a quarter of the layers of an eighth of the width, with the same heads and dilations;
+-- so narrow a model does not leave the frequencies of the letters behind in a short run when it
+-- begins with the published weights of 0.02.
 local small = lh.by_scale {
   smoke = { layers = 3, width = 32, heads = 8, hidden = 64, memory = 32, initial_deviation = 0.05 },
-  small = { layers = 4, width = 64, heads = 8, hidden = 256, memory = 64, initial_deviation = 0.05 },
-  medium = { layers = 4, width = 128, heads = 8, hidden = 512, memory = 128, initial_deviation = 0.05 },
+  small = { layers = 4, width = 64, heads = 8, hidden = 256, memory = 64,
+    initial_deviation = 0.05 },
+  medium = { layers = 4, width = 128, heads = 8, hidden = 512, memory = 128,
+    initial_deviation = 0.05 },
   gpu = false,
 }
 language.segment = lh.by_scale { smoke = 32, small = 64, medium = 128, gpu = 512 }
@@ -44,7 +48,8 @@ local function encoding(name, recurrent)
   return { rsa = lh.merged(rsa[name], recurrent and { gate = 0 } or {}) }
 end
 
---- The published model of a data set: "XL", "RSA-XL", "BRT" or "RSA-BRT"; nil where the paper has none.
+--- The published model of a data set: "XL", "RSA-XL", "BRT" or "RSA-BRT"; nil where the paper has
+--- none.
 function language.published(name, row)
   local of, recurrent = layout[name], row:find "BRT$" ~= nil
   if recurrent and (not of.brt or row == "RSA-BRT" and name == "wikitext103") then return nil end
@@ -61,7 +66,8 @@ end
 -- Words: the vocabulary, and where its softmax is cut.
 local words = lh.by_scale { smoke = 200, small = 4000, medium = 20000, gpu = 267735 }
 local cutoffs = lh.by_scale {
-  smoke = { 50, 100 }, small = { 500, 1000, 2000 }, medium = { 2000, 4000, 10000 }, gpu = { 20000, 40000, 200000 },
+  smoke = { 50, 100 }, small = { 500, 1000, 2000 }, medium = { 2000, 4000, 10000 },
+  gpu = { 20000, 40000, 200000 },
 }
 
 --- The model that is trained at this scale: over bytes, or the words of wikitext103.
@@ -69,7 +75,8 @@ function language.model(name, row, more)
   local recurrent = row:find "BRT$" ~= nil
   local base = lh.merged(small or layout[name].xl,
     name == "wikitext103" and not recurrent and { cutoffs = cutoffs } or {})
-  -- As released the states are never trained; below `paper` a segment has two blocks, so that they are.
+  -- As released the states are never trained; below `paper` a segment has two blocks, so that they
+  -- are.
   local block = lh.by_scale { smoke = language.segment // 2, paper = 0 }
   return lh.models.dai_xl(lh.merged(base, { dropout = dropout },
     recurrent and { recurrent_layer = -3, states = states, block = block } or {},
@@ -79,7 +86,8 @@ end
 
 -- ---- corpora ----
 
--- Slices of the published corpora where they are, else the generator. Short documents below `gpu`, so that a batch row meets many.
+-- Slices of the published corpora where they are, else the generator. Short documents below `gpu`,
+-- so that a batch row meets many.
 local piece = lh.by_scale { smoke = 4096, small = 16384, gpu = 0 }
 local evaluated = lh.by_scale { smoke = 8192, small = 65536, medium = 262144, gpu = 0 }
 
@@ -99,7 +107,8 @@ function language.task(name, limit)
       limit_eval_bytes = evaluated,
       tokens = name == "wikitext103" and "words:train:" .. words or "bytes",
     },
-    segment = segment_of(name), batch = lh.by_scale { smoke = 4, small = 16, gpu = name == "wikitext103" and 60 or 22 },
+    segment = segment_of(name),
+    batch = lh.by_scale { smoke = 4, small = 16, gpu = name == "wikitext103" and 60 or 22 },
   }
 end
 
@@ -113,7 +122,8 @@ function language.train(name)
     optimizer = "adam", schedule = "cosine", clip = 0.25,
     steps = lh.by_scale { smoke = 10, small = 2000, medium = 4000, gpu = 40e3, paper = full },
     rate = lh.by_scale { smoke = small_rate, medium = 2e-3, gpu = 2.5e-4 },
-    warmup = lh.by_scale { smoke = 2, small = 100, gpu = 0 }, log_every = lh.by_scale { smoke = 2, small = 20, gpu = 100 },
+    warmup = lh.by_scale { smoke = 2, small = 100, gpu = 0 },
+    log_every = lh.by_scale { smoke = 2, small = 20, gpu = 100 },
   }
 end
 

@@ -1,6 +1,6 @@
--- What the experiments on regular languages share (Huang et al. 2023, section 4.2 and appendix E.2): three layers, five
--- heads, width 20, and training by epochs. Every scale but `smoke` has the paper's strings and models; `small` trains
--- for fewer epochs.
+-- What the experiments on regular languages share (Huang et al. 2023, section 4.2 and appendix
+-- E.2): three layers, five heads, width 20, and training by epochs. Every scale but `smoke` has the
+-- paper's strings and models; `small` trains for fewer epochs.
 local lh = require "longhaul"
 
 local languages = {
@@ -20,15 +20,17 @@ function languages.task(name)
   }
 end
 
--- The rate is halved five times in the course of a run: every five epochs of the paper's 25. Every epoch is tested: the
--- paper does not say whether it reports the last or, as the framework that it builds on, the best.
+-- The rate is halved five times in the course of a run: every five epochs of the paper's 25. Every
+-- epoch is tested: the paper does not say whether it reports the last or, as the framework that it
+-- builds on, the best.
 function languages.train(name)
   local strings = (name == "d2" or name == "d4") and 5000 or 10000
   local epoch = lh.by_scale { smoke = 5, small = (strings + batch - 1) // batch }
   return lh.train {
     optimizer = "adam", schedule = "step", rate = 0.005, warmup = 0,
     steps = epochs * epoch, step_every = epochs * epoch // 5, step_factor = 0.5,
-    evaluate_every = epoch, evaluate_test = true, log_every = lh.by_scale { smoke = 1, small = 100 },
+    evaluate_every = epoch, evaluate_test = true,
+    log_every = lh.by_scale { smoke = 1, small = 100 },
   }
 end
 
@@ -36,22 +38,27 @@ local size = { layers = 3, width = 20, heads = 5, hidden = 64 }
 
 -- The paper does not say how far the dilated heads reach; 2 is what Tomita 5 needs.
 local function rsa(kinds, dilation)
-  return lh.models.transformer(size):with { positions = "none", rsa = { kinds = kinds, dilation = dilation } }
+  return lh.models.transformer(size):with { positions = "none",
+    rsa = { kinds = kinds, dilation = dilation } }
 end
 
--- Without the zero states that the released wrapper attends to no weights tell the first letter of a string from its
--- second where both are the same, which D_2 and D_4 need: all strings would be wrong. Below `gpu` as many as the
--- longest string has letters, so that they push no letter out of sight: 1600 take eight times as long.
+-- Without the zero states that the released wrapper attends to no weights tell the first letter of
+-- a string from its second where both are the same, which D_2 and D_4 need: all strings would be
+-- wrong. Below `gpu` as many as the longest string has letters, so that they push no letter out of
+-- sight: 1600 take eight times as long.
 local zeros = lh.by_scale { smoke = 200, gpu = 1600 }
 
 --- Label, slug and model of each column of Table 2.
 languages.models = {
   { "Transformer", "transformer", lh.models.transformer(size) },
-  { "Transformer*", "transformer_star", lh.models.transformer(size):with { positions = "relative", zero_memory = zeros } },
+  { "Transformer*", "transformer_star",
+    lh.models.transformer(size):with { positions = "relative", zero_memory = zeros } },
   { "RSA-Transformer I: (5,0,0,0,0,0)", "rsa_transformer:caseI", rsa { 5, 0, 0, 0, 0, 0 } },
-  { "RSA-Transformer II: (3,0,0,2,0,0)", "rsa_transformer:caseII", rsa({ 3, 0, 0, 2, 0, 0 }, { 2, 2 }) },
+  { "RSA-Transformer II: (3,0,0,2,0,0)", "rsa_transformer:caseII",
+    rsa({ 3, 0, 0, 2, 0, 0 }, { 2, 2 }) },
   { "RSA-Transformer III: (3,1,1,0,0,0)", "rsa_transformer:caseIII", rsa { 3, 1, 1, 0, 0, 0 } },
-  { "RSA-Transformer IV: (3,0,0,0,1,1)", "rsa_transformer:caseIV", rsa({ 3, 0, 0, 0, 1, 1 }, { 2, 2 }) },
+  { "RSA-Transformer IV: (3,0,0,0,1,1)", "rsa_transformer:caseIV",
+    rsa({ 3, 0, 0, 0, 1, 1 }, { 2, 2 }) },
 }
 
 return languages

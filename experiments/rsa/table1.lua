@@ -1,5 +1,5 @@
--- "Encoding Recurrence into Transformers", Table 1: errors of forecasts, Informer, LogSparse and Transformer-XL against
--- themselves with recurrence encoding.
+-- "Encoding Recurrence into Transformers", Table 1: errors of forecasts, Informer, LogSparse and
+-- Transformer-XL against themselves with recurrence encoding.
 local lh = require "longhaul"
 local series = lh.include "series.lua"
 
@@ -8,7 +8,9 @@ bench:seeds(series.seeds)
 
 series.add_rows(bench)
 
-bench:table { columns = { "mse", "mae", "parameters", "relative_step_time" }, baseline = "Informer", published = "rsa_table1" }
-bench:table { name = "gates", title = "rsa-table1: mean gate of the attentions", columns = { "rsa_gate" } }
+bench:table { columns = { "mse", "mae", "parameters", "relative_step_time" }, baseline = "Informer",
+  published = "rsa_table1" }
+bench:table { name = "gates", title = "rsa-table1: mean gate of the attentions",
+  columns = { "rsa_gate" } }
 
 return bench

@@ -1,5 +1,5 @@
--- "Encoding Recurrence into Transformers", Table 3 (b): language models with and without recurrence encoding, over bytes
--- and over words.
+-- "Encoding Recurrence into Transformers", Table 3 (b): language models with and without recurrence
+-- encoding, over bytes and over words.
 local lh = require "longhaul"
 local language = lh.include "language.lua"
 
@@ -17,13 +17,15 @@ for _, row in ipairs(rows) do
   local label, slug, names = table.unpack(row)
   for _, name in ipairs(names) do
     bench:row {
-      label, slug = slug, dataset = name, model = language.model(name, label), task = language.task(name),
+      label, slug = slug, dataset = name, model = language.model(name, label),
+      task = language.task(name),
       train = language.train(name),
     }
   end
 end
 
-bench:table { columns = { "bits_per_byte", "perplexity", "rsa_gate", "parameters", "relative_step_time" },
+bench:table { columns = { "bits_per_byte", "perplexity", "rsa_gate", "parameters",
+  "relative_step_time" },
   baseline = "XL", published = "rsa_table3" }
 bench:plot { "pareto", x = "step_time_ms", y = "bits_per_byte" }
 return bench

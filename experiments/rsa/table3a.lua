@@ -1,4 +1,5 @@
--- "Encoding Recurrence into Transformers", Table 3 (a): defect detection with CodeT5-small, plain and with RSA.
+-- "Encoding Recurrence into Transformers", Table 3 (a): defect detection with CodeT5-small, plain
+-- and with RSA.
 local lh = require "longhaul"
 local code = lh.include "code.lua"
 
@@ -7,6 +8,7 @@ bench:seeds(code.seeds)
 code.add_rows(bench)
 
 bench:table {
-  columns = { "accuracy", "parameters", "relative_step_time" }, baseline = "CodeT5-small", published = "rsa_table3",
+  columns = { "accuracy", "parameters", "relative_step_time" }, baseline = "CodeT5-small",
+  published = "rsa_table3",
 }
 return bench

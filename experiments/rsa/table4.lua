@@ -1,4 +1,5 @@
--- "Encoding Recurrence into Transformers", Table 4: the errors of Table 1 with their standard deviations over repetitions.
+-- "Encoding Recurrence into Transformers", Table 4: the errors of Table 1 with their standard
+-- deviations over repetitions.
 local lh = require "longhaul"
 local series = lh.include "series.lua"
 

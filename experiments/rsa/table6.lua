@@ -1,5 +1,6 @@
--- "Encoding Recurrence into Transformers", Table 6: which recurrence encodings RSA-Informer needs on ETTh1, by the number
--- of cosine and of sine heads (s), and of dilated ones (none at all, or of each kind q beside 4 - 2 q regular).
+-- "Encoding Recurrence into Transformers", Table 6: which recurrence encodings RSA-Informer needs
+-- on ETTh1, by the number of cosine and of sine heads (s), and of dilated ones (none at all, or of
+-- each kind q beside 4 - 2 q regular).
 local lh = require "longhaul"
 local series = lh.include "series.lua"
 

@@ -1,5 +1,5 @@
--- "Encoding Recurrence into Transformers", Table 7: parameters of the published models, to the unit, and what the models of
--- Table 3 at this scale have.
+-- "Encoding Recurrence into Transformers", Table 7: parameters of the published models, to the
+-- unit, and what the models of Table 3 at this scale have.
 local lh = require "longhaul"
 local code = lh.include "code.lua"
 local language = lh.include "language.lua"

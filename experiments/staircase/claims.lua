@@ -1,5 +1,6 @@
--- The claims of the Staircase paper (Ju et al. 2021): the predicates of results/published/predicates.csv, over Tables 1 to
--- 3. Errors of the tracking tasks are means over seeds here; the paper reports the seed that was best on validation.
+-- The claims of the Staircase paper (Ju et al. 2021): the predicates of
+-- results/published/predicates.csv, over Tables 1 to 3. Errors of the tracking tasks are means over
+-- seeds here; the paper reports the seed that was best on validation.
 local lh = require "longhaul"
 local p = lh.predicate
 local all, each, less, at_most, equal = p.all, p.each, p.less, p.at_most, p.equal
@@ -10,20 +11,24 @@ local tables = { lh.include "table1.lua", lh.include "table2.lua", lh.include "t
 
 local function cell(text, number, row, dataset, metric, more)
   return p.cell(text, lh.merged({
-    experiment = tables[number], published = "staircase_table" .. number, row = row, dataset = dataset, metric = metric,
+    experiment = tables[number], published = "staircase_table" .. number, row = row,
+    dataset = dataset, metric = metric,
   }, more or {}))
 end
 
 local metric_of = {
-  random_walk = "error_percent", algorithm = "error_percent", enwik8 = "bits_per_byte", reddit = "perplexity",
+  random_walk = "error_percent", algorithm = "error_percent", enwik8 = "bits_per_byte",
+  reddit = "perplexity",
   base_data = "valid_perplexity",
 }
 local function S1(m, d) return cell(("S1(%s, %s)"):format(m, d), 1, m, d, metric_of[d]) end
 
 local function test(m) return cell(("S2(%s, test)"):format(m), 2, m, "reddit", "perplexity") end
--- Predicates compare times with each other alone: here those relative to Transformer-XL's, each of one round with it.
+-- Predicates compare times with each other alone: here those relative to Transformer-XL's, each of
+-- one round with it.
 local function time(m)
-  return cell(("S2(%s, batch_time_ms)"):format(m), 2, m, "reddit", "relative_step_time", { printed_as = "step_time_ms" })
+  return cell(("S2(%s, batch_time_ms)"):format(m), 2, m, "reddit", "relative_step_time",
+    { printed_as = "step_time_ms" })
 end
 
 -- Table 3 by recurrent steps, forward sizes growing.
@@ -36,7 +41,9 @@ local groups = {
 local function each_group(name, metric, make)
   return each(groups, function(group)
     local terms = {}
-    for i, m in ipairs(group) do terms[i] = cell(("%s(%s)"):format(name, m), 3, m, "reddit", metric) end
+    for i, m in ipairs(group) do
+      terms[i] = cell(("%s(%s)"):format(name, m), 3, m, "reddit", metric)
+    end
     return make(terms)
   end)
 end
@@ -46,8 +53,10 @@ end
 -- What the scale changes.
 local scale_changes = lh.by_scale {
   smoke = "a dozen steps",
-  small = "tracking: 2 layers of width 64 on a grid of 3 and programs of 30 statements, which a transformer of the same size "
-    .. "errs less on; text: 4 layers of width 64 over bytes, whose perplexities are near 6, so that differences of whole "
+  small = "tracking: 2 layers of width 64 on a grid of 3 and programs of 30 statements, which a "
+    .. "transformer of the same size "
+    .. "errs less on; text: 4 layers of width 64 over bytes, whose perplexities are near 6, so "
+      .. "that differences of whole "
     .. "points are out of reach; Feedback's segments are short, so that it is not as slow",
   medium = "tracking: half the width; text: 6 layers of width 128 over bytes, whose perplexities are near 6",
   gpu = "tracking as at medium; half the width on text", paper = "",
@@ -64,7 +73,9 @@ local plain = "transformer_xl"
 local steps = { "staircase:r2", "staircase:r4", "staircase:r8" }
 
 -- A model errs less than Transformer-XL on both tracking tasks.
-local function tracks_better(m) return each(tracking, function(d) return less(S1(m, d), S1(plain, d)) end) end
+local function tracks_better(m)
+  return each(tracking, function(d) return less(S1(m, d), S1(plain, d)) end)
+end
 
 local less_than_plain = "it errs less than Transformer-XL"
 
@@ -76,10 +87,12 @@ claim("staircase_p002", each({ "enwik8", "reddit", "base_data" }, function(d)
   return less(S1("staircase", d), S1(plain, d))
 end))
 
-claim("staircase_p017", equal(p.rounded(S1("lstm", "algorithm"), 1), 1.0), { direction = at_most(S1("lstm", "algorithm"), 1) })
+claim("staircase_p017", equal(p.rounded(S1("lstm", "algorithm"), 1), 1.0),
+  { direction = at_most(S1("lstm", "algorithm"), 1) })
 
 claim("staircase_p018", at_most(S1("lstm", "random_walk"), 1), {
-  direction = less(S1("lstm", "random_walk"), S1(plain, "random_walk")), direction_says = less_than_plain,
+  direction = less(S1("lstm", "random_walk"), S1(plain, "random_walk")),
+  direction_says = less_than_plain,
 })
 
 local trackers = { "lstm", "feedback_transformer", "staircase", "cached_staircase" }
@@ -87,7 +100,8 @@ claim("staircase_p019", each(trackers, function(m)
   return each(tracking, function(d) return less(10 * S1(m, d), S1(plain, d)) end)
 end), { direction = each(trackers, tracks_better) })
 
-claim("staircase_p022", each(tracking, function(d) return at_most(S1("cached_staircase", d), 2) end), {
+claim("staircase_p022", each(tracking,
+  function(d) return at_most(S1("cached_staircase", d), 2) end), {
   direction = tracks_better "cached_staircase", direction_says = less_than_plain,
 })
 
@@ -96,7 +110,8 @@ local slowest = each({ steps[1], steps[2], steps[3], "cached_staircase:r1" }, fu
 end)
 claim("staircase_p023", all {
   each(tracking, function(d) return at_most(S1("feedback_transformer", d), 1) end), slowest,
-}, { direction = all { tracks_better "feedback_transformer", slowest }, direction_says = less_than_plain .. "; its steps are slower" })
+}, { direction = all { tracks_better "feedback_transformer", slowest },
+  direction_says = less_than_plain .. "; its steps are slower" })
 
 claim("staircase_p024", p.falling { test(steps[1]), test(steps[2]), test(steps[3]) })
 
@@ -108,7 +123,8 @@ falls_by("staircase_p025", 3.5, test(plain) - test(steps[3]), 4.5)
 falls_by("staircase_p027", 4.5, S1(plain, "base_data") - S1("staircase", "base_data"), 5.5)
 falls_by("staircase_p028", 0.5, test "transformer_xl:2x_deep" - test(steps[3]), 1.5)
 
-claim("staircase_p029", p.falling { S1(plain, "enwik8"), S1("staircase", "enwik8"), S1("cached_staircase", "enwik8") })
+claim("staircase_p029", p.falling { S1(plain, "enwik8"), S1("staircase", "enwik8"),
+  S1("cached_staircase", "enwik8") })
 
 local behind = S1("cached_staircase", "enwik8") - S1("feedback_transformer", "enwik8")
 claim("staircase_p030", less(p.abs(behind - 0.1), 0.005), { direction = less(0, behind) })
@@ -116,11 +132,14 @@ claim("staircase_p030", less(p.abs(behind - 0.1), 0.005), { direction = less(0, 
 local lstm_worst = each({ plain, "feedback_transformer", "staircase", "cached_staircase" }, function(m)
   return at_most(S1(m, "enwik8"), S1("lstm", "enwik8"))
 end)
-claim("staircase_p031", all { equal(p.rounded(S1("lstm", "enwik8"), 2), 1.38), lstm_worst }, { direction = lstm_worst })
+claim("staircase_p031", all { equal(p.rounded(S1("lstm", "enwik8"), 2), 1.38), lstm_worst },
+  { direction = lstm_worst })
 
--- Steps cost more the more there are, and the most of them less than a share of the Feedback Transformer's.
+-- Steps cost more the more there are, and the most of them less than a share of the Feedback
+-- Transformer's.
 local function times_rise(share)
-  return p.falling { time "feedback_transformer" / share, time(steps[3]), time(steps[2]), time(steps[1]) }
+  return p.falling { time "feedback_transformer" / share, time(steps[3]), time(steps[2]),
+    time(steps[1]) }
 end
 claim("staircase_p032", times_rise(2), { direction = times_rise(1) })
 
@@ -133,7 +152,10 @@ claim("staircase_p036", each_group("S3T", "step_time_ms", p.not_rising))
 
 -- ---- ours: of prose without numbers ----
 
-local function memory(m, metric) return p.cell(("%s(%s)"):format(metric, m), { experiment = tables[2], row = m, dataset = "reddit", metric = metric }) end
+local function memory(m, metric)
+  return p.cell(("%s(%s)"):format(metric, m),
+    { experiment = tables[2], row = m, dataset = "reddit", metric = metric })
+end
 local function training(m) return memory(m, "peak_memory_bytes") end
 local function inference(m) return memory(m, "inference_memory_bytes") end
 

@@ -1,5 +1,6 @@
--- Staircase, Figure 2: every task by the number of recurrent steps at equal parameters, mean and deviation over
--- seeds. One recurrent step is the cached staircase, which computes once and still carries its states through time.
+-- Staircase, Figure 2: every task by the number of recurrent steps at equal parameters, mean and
+-- deviation over seeds. One recurrent step is the cached staircase, which computes once and still
+-- carries its states through time.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 
@@ -9,7 +10,8 @@ local function add(dataset, task, train, seeds, models)
   for _, row in ipairs(models) do
     for point in lh.grid { { "steps", row[3] } } do
       bench:row {
-        point, label = row[1], model = row[2], task = task, train = train, seeds = seeds, dataset = dataset,
+        point, label = row[1], model = row[2], task = task, train = train, seeds = seeds,
+        dataset = dataset,
       }
     end
   end
@@ -19,7 +21,8 @@ local tracking = setting.tracking
 for _, task in ipairs(tracking.tasks) do
   local models = {
     { "Cached Staircase",
-      setting.tracker("cached_staircase", { forward_size = task.cached, step_size = task.step }), 1 },
+      setting.tracker("cached_staircase", { forward_size = task.cached, step_size = task.step }),
+      1 },
   }
   for _, steps in ipairs { 2, 4 } do
     models[#models + 1] = {

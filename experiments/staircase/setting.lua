@@ -1,5 +1,6 @@
--- What the experiments of the Staircase paper share (Ju et al. 2022, section 4): the core, the tasks
--- and the training of each scale. All rows of a task have the same core; recurrence adds no parameter.
+-- What the experiments of the Staircase paper share (Ju et al. 2022, section 4): the core, the
+-- tasks and the training of each scale. All rows of a task have the same core; recurrence adds no
+-- parameter.
 local lh = require "longhaul"
 
 local setting = {}
@@ -54,8 +55,9 @@ local function train(small_steps)
   }
 end
 
--- Forward sizes C of the staircase and of the cached one, whose step size is `step`; `span` is what the baselines
--- see. A statement of the shortened programs fills up to eight symbols, an action is one.
+-- Forward sizes C of the staircase and of the cached one, whose step size is `step`; `span` is what
+-- the baselines see. A statement of the shortened programs fills up to eight symbols, an action is
+-- one.
 setting.tracking.tasks = {
   {
     name = "random_walk", task = lh.tasks.random_walk(lh.merged(stream, walk)), train = train(12e3),
@@ -74,7 +76,9 @@ setting.tracking.tasks = {
 }
 
 --- A model of the tracking core with `more` on top.
-function setting.tracker(class, more) return lh.models[class](lh.merged(setting.tracking.core, more)) end
+function setting.tracker(class, more)
+  return lh.models[class](lh.merged(setting.tracking.core, more))
+end
 
 -- ---- language modelling ----
 
@@ -92,7 +96,8 @@ setting.language = {
   -- The step size NC of Table 2, which is also the span of the baselines.
   step_size = lh.by_scale { smoke = 16, small = 64, medium = 128, gpu = 256 },
   lstm = {
-    layers = 2, width = sizes.width, hidden = lh.by_scale { smoke = 64, small = 160, medium = 320, gpu = 1024 },
+    layers = 2, width = sizes.width,
+    hidden = lh.by_scale { smoke = 64, small = 160, medium = 320, gpu = 1024 },
   },
 }
 
@@ -112,8 +117,8 @@ local function text(name, vocabulary)
   }
 end
 
--- Reddit and BASE were never released: `longhaul data import` brings a user's own; Shakespeare's plays, which are
--- dialogue, and Wikipedia stand in. Below `gpu` all are read as bytes.
+-- Reddit and BASE were never released: `longhaul data import` brings a user's own; Shakespeare's
+-- plays, which are dialogue, and Wikipedia stand in. Below `gpu` all are read as bytes.
 local pieces = lh.by_scale { smoke = "bytes", gpu = "sentencepiece:train:8000" }
 local function standing_in(names)
   return lh.by_scale { smoke = names[#names], small = lh.data.first(names) }
@@ -196,7 +201,8 @@ function setting.reddit_rows(bench)
     }
   end
   rows[#rows + 1] = {
-    "Universal Transformer, wide, 8 steps", "universal_transformer:120m:r8", setting.universal(8, true),
+    "Universal Transformer, wide, 8 steps", "universal_transformer:120m:r8",
+    setting.universal(8, true),
   }
   for _, row in ipairs(rows) do
     bench:row {

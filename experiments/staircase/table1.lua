@@ -1,5 +1,5 @@
--- Staircase, Table 1: the architectures on all tasks. The value of a tracking task is that of the seed
--- with the best validation result, as in the paper.
+-- Staircase, Table 1: the architectures on all tasks. The value of a tracking task is that of the
+-- seed with the best validation result, as in the paper.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 
@@ -47,7 +47,8 @@ for _, corpus in ipairs(language.corpora) do
 end
 
 bench:table {
-  columns = { "error_percent", "bits_per_byte", "perplexity", "valid_perplexity", "relative_step_time",
+  columns = { "error_percent", "bits_per_byte", "perplexity", "valid_perplexity",
+    "relative_step_time",
     "inference_memory_bytes" },
   baseline = "Transformer-XL [9]", published = "staircase_table1", select = "best_valid",
 }

@@ -1,5 +1,5 @@
--- Staircase, Table 2: dialogue (Reddit's substitute) by recurrent steps, against baselines of the same, twice and
--- a quarter of the parameters.
+-- Staircase, Table 2: dialogue (Reddit's substitute) by recurrent steps, against baselines of the
+-- same, twice and a quarter of the parameters.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 

@@ -1,4 +1,5 @@
--- Staircase, Table 3: dialogue (Reddit's substitute) by forward size, at a fixed number of recurrent steps.
+-- Staircase, Table 3: dialogue (Reddit's substitute) by forward size, at a fixed number of
+-- recurrent steps.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 
@@ -15,7 +16,8 @@ for _, steps in ipairs { 2, 4 } do
   for _, part in ipairs { size // 2, size } do
     local slug = ("staircase:r%d:f%d"):format(steps, 256 * part // size // steps)
     rows[#rows + 1] = {
-      ("Staircase, N = %d, C = %d"):format(steps, part // steps), slug, setting.staircase(steps, part),
+      ("Staircase, N = %d, C = %d"):format(steps, part // steps), slug,
+      setting.staircase(steps, part),
     }
   end
 end
@@ -31,5 +33,6 @@ bench:table {
     "inference_memory_bytes" },
   published = "staircase_table3",
 }
-bench:plot { "lines", x = { "forward_size", log = true }, y = "valid_perplexity", group = "class", band = "seeds" }
+bench:plot { "lines", x = { "forward_size", log = true }, y = "valid_perplexity", group = "class",
+  band = "seeds" }
 return bench

@@ -1,3 +1,4 @@
+/* Blocks from which memory is cut in order; a reset keeps them for the next step. */
 #include "harness/engine/arena.h"
 
 #include <stdlib.h>

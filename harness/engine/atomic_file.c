@@ -1,3 +1,4 @@
+/* The partial file beside its place, its lock, its renaming; and what others left behind. */
 #include "harness/engine/atomic_file.h"
 
 #include <dirent.h>
@@ -10,7 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_BYTES = 4096, MOST_LINKS = 40, MOST_TRIES = 100 };
+#include "harness/engine/file.h"
+#include "harness/engine/text.h"
+
+enum { MOST_LINKS = 40, MOST_TRIES = 100 };
 
 struct lh_atomic_file {
     FILE *stream;
@@ -37,27 +41,29 @@ static void free_file(lh_atomic_file *file) {
 
 /* ---- names ---- */
 
-/* What `link` in the folder of `path` stands for, into `path`. */
-static lh_status follow(char path[NAME_BYTES], const char *link) {
-    const char *slash = strrchr(path, '/');
-    const size_t folder = link[0] == '/' || slash == NULL ? 0 : (size_t)(slash - path) + 1;
-    const size_t length = strlen(link);
-    if (folder + length >= NAME_BYTES) return lh_fail(LH_EIO, "%s: path too long", link);
-    memcpy(path + folder, link, length + 1);
+/* Replaces *path by `link`, which begins in its folder. */
+static lh_status follow(char **path, const char *link) {
+    const char *slash = strrchr(*path, '/');
+    const int folder = link[0] == '/' || slash == NULL ? 0 : (int)(slash - *path) + 1;
+    char *target = lh_format("%.*s%s", folder, *path, link);
+    if (target == NULL) return LH_EMEMORY;
+    free(*path);
+    *path = target;
     return LH_OK;
 }
 
 /* Where a write to `path` ends up: through symbolic links, which stay, to a file that need not be
- * there. */
-static lh_status resolve(const char *path, char resolved[NAME_BYTES]) {
-    char link[NAME_BYTES];
-    if (strlen(path) >= NAME_BYTES) return lh_fail(LH_EIO, "%s: path too long", path);
-    memcpy(resolved, path, strlen(path) + 1);
+ * there. Gives *resolved, also after a failure. */
+static lh_status resolve(const char *path, char **resolved) {
+    *resolved = lh_duplicate_text(path);
+    if (*resolved == NULL) return LH_EMEMORY;
     for (int i = 0; i < MOST_LINKS; ++i) {
-        const ssize_t length = readlink(resolved, link, sizeof link - 1);
-        if (length < 0) return LH_OK;
-        link[length] = '\0';
-        LH_TRY(follow(resolved, link));
+        char *link = NULL;
+        LH_TRY(lh_link_read(*resolved, &link));
+        if (link == NULL) return LH_OK;
+        const lh_status status = follow(resolved, link);
+        free(link);
+        LH_TRY(status);
     }
     return lh_fail(LH_EIO, "%s: symbolic links without end", path);
 }
@@ -67,12 +73,7 @@ static const char ending[] = ".partial";
 /* A name that no other process and no other file of this one has. */
 static char *partial_name(const char *path) {
     static atomic_uint counter;
-    const size_t capacity = strlen(path) + sizeof ending + 64;
-    char *name = lh_allocate(capacity);
-    if (name == NULL) return NULL;
-    (void)snprintf(name, capacity, "%s.%ld-%u%s", path, (long)getpid(),
-                   atomic_fetch_add(&counter, 1), ending);
-    return name;
+    return lh_format("%s.%ld-%u%s", path, (long)getpid(), atomic_fetch_add(&counter, 1), ending);
 }
 
 /* The process in a name that partial_name made; 0 for any other name. */
@@ -107,15 +108,12 @@ static bool is_ours(int descriptor) {
     return fstat(descriptor, &about) == 0 && about.st_nlink > 0;
 }
 
-static void remove_if_left(const char *folder, const char *name) {
-    char path[NAME_BYTES];
+static void remove_if_left(int folder, const char *name) {
     struct stat about;
-    const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (length < 0 || length >= NAME_BYTES) return;
-    const int descriptor = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int descriptor = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) return;
     if (fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) && lock_whole(descriptor))
-        (void)unlink(path);
+        (void)unlinkat(folder, name, 0);
     (void)close(descriptor);
 }
 
@@ -125,7 +123,7 @@ void lh_atomic_file_sweep(const char *folder) {
     const struct dirent *entry = NULL;
     while ((entry = readdir(entries)) != NULL) {
         const long owner = owner_of(entry->d_name);
-        if (owner > 0 && owner != (long)getpid()) remove_if_left(folder, entry->d_name);
+        if (owner > 0 && owner != (long)getpid()) remove_if_left(dirfd(entries), entry->d_name);
     }
     (void)closedir(entries);
 }
@@ -204,16 +202,13 @@ static lh_status open_partial(lh_atomic_file *file, const struct stat *replaced)
 lh_status lh_atomic_file_open(const char *path, lh_atomic_file **out) {
     *out = NULL;
     struct stat there;
-    char resolved[NAME_BYTES];
     const bool replaces = stat(path, &there) == 0;
     if (replaces && !S_ISREG(there.st_mode))
         return lh_fail(LH_EIO, "%s: not a plain file, so it is not replaced", path);
-    LH_TRY(resolve(path, resolved));
     lh_atomic_file *file = lh_allocate_zeroed(1, sizeof *file);
     if (file == NULL) return LH_EMEMORY;
-    file->path = lh_duplicate_text(resolved);
-    lh_status status =
-        file->path != NULL ? open_partial(file, replaces ? &there : NULL) : LH_EMEMORY;
+    lh_status status = resolve(path, &file->path);
+    if (status == LH_OK) status = open_partial(file, replaces ? &there : NULL);
     if (status != LH_OK) {
         free_file(file);
         return status;
@@ -267,55 +262,17 @@ lh_status lh_atomic_file_commit(lh_atomic_file *file) {
     return status;
 }
 
+lh_status lh_atomic_file_put(const char *path, const void *data, size_t bytes) {
+    lh_atomic_file *file = NULL;
+    LH_TRY(lh_atomic_file_open(path, &file));
+    const lh_status status = lh_atomic_file_write(file, data, bytes);
+    if (status == LH_OK) return lh_atomic_file_commit(file);
+    lh_atomic_file_abandon(file);
+    return status;
+}
+
 void lh_atomic_file_abandon(lh_atomic_file *file) {
     if (file == NULL) return;
     unlink(file->partial);
     free_file(file);
-}
-
-/* Reads `size` bytes of an open file into a fresh block. */
-static lh_status read_block(FILE *stream, const char *path, size_t size, void **data) {
-    char *block = lh_allocate(size + 1);
-    if (block == NULL) return LH_EMEMORY;
-    if (refused() || fread(block, 1, size, stream) != size) {
-        free(block);
-        return io_failure("read", path);
-    }
-    block[size] = '\0';
-    *data = block;
-    return LH_OK;
-}
-
-/* Opened without waiting: a FIFO that nobody writes to would never open. */
-FILE *lh_file_open(const char *path) {
-    struct stat about;
-    const int descriptor = refused() ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (descriptor < 0) {
-        (void)io_failure("read", path);
-        return NULL;
-    }
-    FILE *stream = NULL;
-    if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
-        (void)lh_fail(LH_EIO, "%s: not a plain file", path);
-    } else {
-        stream = fdopen(descriptor, "rb");
-        if (stream == NULL) (void)io_failure("read", path);
-    }
-    if (stream == NULL) (void)close(descriptor);
-    return stream;
-}
-
-lh_status lh_file_read_all(const char *path, void **data, size_t *bytes) {
-    *data = NULL;
-    FILE *stream = lh_file_open(path);
-    if (stream == NULL) return LH_EIO;
-    struct stat about;
-    lh_status status = LH_OK;
-    if (fstat(fileno(stream), &about) != 0)
-        status = io_failure("read", path);
-    else
-        status = read_block(stream, path, (size_t)about.st_size, data);
-    if (status == LH_OK) *bytes = (size_t)about.st_size;
-    fclose(stream);
-    return status;
 }

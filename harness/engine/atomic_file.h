@@ -5,8 +5,6 @@
 #ifndef LH_ENGINE_ATOMIC_FILE_H
 #define LH_ENGINE_ATOMIC_FILE_H
 
-#include <stdio.h>
-
 #include "harness/engine/error.h"
 
 typedef struct lh_atomic_file lh_atomic_file;
@@ -23,17 +21,13 @@ lh_status lh_atomic_file_write(lh_atomic_file *file, const void *data, size_t by
  * failure the old contents of the path stand (the new ones, when only the folder's sync failed). */
 lh_status lh_atomic_file_commit(lh_atomic_file *file);
 
+/* All of these in one: `data` become the content of `path`. */
+lh_status lh_atomic_file_put(const char *path, const void *data, size_t bytes);
+
 /* Drops what was written. NULL is allowed. */
 void lh_atomic_file_abandon(lh_atomic_file *file);
 
 /* Removes the partial files in a folder that processes which have ended left behind. */
 void lh_atomic_file_sweep(const char *folder);
-
-/* Opens a plain file for reading, never waiting: NULL with LH_EIO for what is not there, or is a
- * folder, a device or a pipe. The caller closes it. */
-FILE *lh_file_open(const char *path);
-
-/* Reads a whole file. Gives *data (free()), with a NUL byte after its end. Fails: LH_EIO. */
-lh_status lh_file_read_all(const char *path, void **data, size_t *bytes);
 
 #endif

@@ -1,3 +1,4 @@
+/* The thread's record of a failure, allocation that leaves a message, and the fault injector. */
 #include "harness/engine/error.h"
 
 #include <stdarg.h>
@@ -8,6 +9,8 @@
 
 static _Thread_local lh_error record;
 
+static const char cut[] = " ..."; /* what a message that is too long ends with */
+
 lh_status lh_fail_at(lh_status status, const char *file, int line, const char *format, ...) {
     if (record.status != LH_OK) return record.status;
     record.status = status;
@@ -16,8 +19,10 @@ lh_status lh_fail_at(lh_status status, const char *file, int line, const char *f
     record.note_count = 0;
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(record.message, sizeof record.message, format, arguments);
+    const int length = vsnprintf(record.message, sizeof record.message, format, arguments);
     va_end(arguments);
+    if (length >= (int)sizeof record.message)
+        memcpy(record.message + sizeof record.message - sizeof cut, cut, sizeof cut);
     return status;
 }
 

@@ -1,4 +1,7 @@
+/* Gradient slots: how the first contribution sets, later ones add, and slices reach their root. */
 #include "harness/engine/gradient.h"
+#include "harness/engine/run_kernel.h"
+#include "harness/engine/storage.h"
 
 lh_gradient *lh_gradient_create(lh_pool *pool, lh_dtype dtype, int64_t count) {
     _Static_assert(sizeof(lh_gradient) <= LH_POOL_CELL, "gradient header outgrew its cell");
@@ -28,10 +31,21 @@ void lh_gradient_release(lh_gradient *gradient) {
     lh_pool_return_cell(gradient->pool, gradient);
 }
 
-real *lh_gradient_read(const lh_gradient *gradient) {
-    const lh_gradient *root = gradient->root != NULL ? gradient->root : gradient;
-    if (!root->present) return NULL;
-    return lh_element(lh_tensor_activation(root->value), root->dtype, gradient->offset);
+static const lh_gradient *root_of(const lh_gradient *gradient) {
+    return gradient->root != NULL ? gradient->root : gradient;
+}
+
+bool lh_gradient_is_present(const lh_gradient *gradient) {
+    return root_of(gradient)->present;
+}
+
+lh_act lh_gradient_read(const lh_gradient *gradient) {
+    if (!lh_gradient_is_present(gradient)) return (lh_act){.dtype = gradient->dtype};
+    return lh_act_from(lh_tensor_activation(root_of(gradient)->value), gradient->offset);
+}
+
+real *lh_gradient_read_real(const lh_gradient *gradient) {
+    return gradient->dtype == LH_REAL ? lh_gradient_read(gradient).data : NULL;
 }
 
 static lh_status ensure_buffer(lh_gradient *root) {
@@ -62,7 +76,7 @@ lh_status lh_gradient_settle(lh_gradient *root) {
     return LH_OK;
 }
 
-lh_status lh_gradient_write(lh_gradient *gradient, real **data, lh_write *write) {
+lh_status lh_gradient_write(lh_gradient *gradient, lh_act *to, lh_write *write) {
     lh_gradient *root = lh_gradient_root(gradient);
     if (root->present) {
         LH_TRY(make_exclusive(root));
@@ -75,7 +89,15 @@ lh_status lh_gradient_write(lh_gradient *gradient, real **data, lh_write *write)
         root->present = true;
         *write = LH_SET;
     }
-    *data = lh_gradient_read(gradient);
+    *to = lh_gradient_read(gradient);
+    return LH_OK;
+}
+
+lh_status lh_gradient_write_real(lh_gradient *gradient, real **to, lh_write *write) {
+    lh_act act = {.dtype = gradient->dtype};
+    if (act.dtype != LH_REAL) return lh_fail(LH_ETYPE, "a gradient in bf16, where reals flow");
+    LH_TRY(lh_gradient_write(gradient, &act, write));
+    *to = act.data;
     return LH_OK;
 }
 
@@ -88,18 +110,12 @@ lh_status lh_gradient_give(lh_gradient *gradient, lh_tensor *value) {
         gradient->present = true;
         return LH_OK;
     }
-    real *data = NULL;
-    lh_write write = LH_SET;
-    LH_TRY(lh_gradient_write(gradient, &data, &write));
-    const lh_copy_args args = {.rank = 1,
-                               .shape = {gradient->count},
-                               .x = lh_tensor_activation(value),
-                               .x_stride = {1},
-                               .y = data,
-                               .y_stride = {1},
-                               .write = write,
-                               .x_dtype = value->dtype,
-                               .y_dtype = gradient->dtype};
+    lh_copy_args args = {.rank = 1,
+                         .shape = {gradient->count},
+                         .x = lh_tensor_activation(value),
+                         .x_stride = {1},
+                         .y_stride = {1}};
+    LH_TRY(lh_gradient_write(gradient, &args.y, &args.write));
     return LH_RUN(gradient->pool, copy, &args);
 }
 
@@ -114,4 +130,33 @@ void lh_gradient_clear(lh_gradient *gradient) {
     if (gradient->persistent) return;
     lh_tensor_release(gradient->value);
     gradient->value = NULL;
+}
+
+/* ---- tensors and their slots ---- */
+
+void lh_tensor_release(lh_tensor *tensor) {
+    if (tensor == NULL || --tensor->references > 0) return;
+    lh_gradient_release(tensor->gradient);
+    lh_storage_release(tensor->pool, tensor->storage);
+    lh_pool_return_cell(tensor->pool, tensor);
+}
+
+lh_status lh_tensor_require_gradient(lh_tensor *tensor) {
+    if (tensor->gradient != NULL) return LH_OK;
+    if (tensor->dtype == LH_I32 || !lh_tensor_is_contiguous(tensor)) {
+        return lh_fail(LH_ETYPE, "gradient of a tensor that is not contiguous, or of integers: %s",
+                       lh_shape_text(tensor));
+    }
+    tensor->gradient = lh_gradient_create(tensor->pool, tensor->dtype, lh_tensor_count(tensor));
+    return tensor->gradient != NULL ? LH_OK : LH_EMEMORY;
+}
+
+const lh_tensor *lh_tensor_gradient(const lh_tensor *tensor) {
+    const lh_gradient *gradient = tensor->gradient;
+    if (gradient == NULL || gradient->root != NULL || !gradient->present) return NULL;
+    return gradient->value;
+}
+
+void lh_tensor_clear_gradient(lh_tensor *tensor) {
+    if (tensor->gradient != NULL) lh_gradient_clear(tensor->gradient);
 }

@@ -8,12 +8,6 @@
 
 #include "harness/engine/tensor.h"
 
-struct lh_storage {
-    int references;
-    size_t bytes;
-    void *data;
-};
-
 struct lh_gradient {
     int references;
     bool present;    /* holds a contribution */
@@ -27,23 +21,23 @@ struct lh_gradient {
     int64_t offset;    /* slice: elements into the root's buffer */
 };
 
-/* The memory behind a tensor goes back to the pool, its contents are lost, and some is there again;
- * headers and views stay. Restoring what is there does nothing. */
-void lh_tensor_evict(lh_tensor *tensor);
-lh_status lh_tensor_restore(lh_tensor *tensor);
-
 /* Gives. NULL after LH_EMEMORY. */
 lh_gradient *lh_gradient_create(lh_pool *pool, lh_dtype dtype, int64_t count);
 lh_gradient *lh_gradient_create_slice(lh_gradient *of, int64_t offset, int64_t count);
 lh_gradient *lh_gradient_retain(lh_gradient *gradient);
 void lh_gradient_release(lh_gradient *gradient);
 
-/* The buffer, or NULL when nothing has flowed. A slice's elements lie at its tensor's strides. They
- * are of the slot's dtype, as lh_tensor_activation has it. */
-real *lh_gradient_read(const lh_gradient *gradient);
+/* Whether anything has flowed. */
+bool lh_gradient_is_present(const lh_gradient *gradient);
 
-/* Where a backward function writes, and how. */
-lh_status lh_gradient_write(lh_gradient *gradient, real **data, lh_write *write);
+/* The buffer, without memory when nothing has flowed. A slice's elements lie at its tensor's
+ * strides. real: of a slot that is real; else NULL. */
+lh_act lh_gradient_read(const lh_gradient *gradient);
+real *lh_gradient_read_real(const lh_gradient *gradient);
+
+/* Where a backward function writes, and how. real: to a slot that is real; else LH_ETYPE. */
+lh_status lh_gradient_write(lh_gradient *gradient, lh_act *to, lh_write *write);
+lh_status lh_gradient_write_real(lh_gradient *gradient, real **to, lh_write *write);
 
 /* Contributes a whole contiguous tensor of either dtype; shares its storage instead of copying
  * where it can. */

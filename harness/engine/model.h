@@ -1,19 +1,19 @@
 /* The plug-in interface of models. A model fills one lh_model_class; the harness never knows more.
  *
  * The host owns options, parameters, carried state and the loss; the model declares what it needs
- * and computes hidden states. In-tree models stand in models/table.c; a shared object outside
- * exports `const lh_plugin *lh_plugin_get(void)` and is found on $LONGHAUL_PLUGINS
- * (engine/plugin.h). */
+ * and computes hidden states. In-tree models stand in models/models.def; a shared object outside
+ * exports `const lh_plugin *lh_plugin_get(void)` and is found on $LONGHAUL_PLUGINS: plugin.h has
+ * them all by name. How a model runs, with what it carries, is in state.h. */
 #ifndef LH_ENGINE_MODEL_H
 #define LH_ENGINE_MODEL_H
 
-#include "harness/engine/ops.h"
 #include "harness/engine/options.h"
 #include "harness/engine/params.h"
+#include "harness/engine/tape.h"
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
 #define LH_MODEL_ABI_MAJOR 4
-#define LH_MODEL_ABI_MINOR 0
+#define LH_MODEL_ABI_MINOR 2
 
 /* What the task tells the model before parameters are declared. */
 typedef struct lh_model_setup {
@@ -29,16 +29,25 @@ typedef struct lh_model_setup {
      * others are zero in the last pred_len steps of a segment, whose values are predicted. */
     int64_t time_features;
     int64_t seq_len, label_len; /* steps observed; of them those that a decoder begins with */
-    int64_t pred_len;
+    int64_t pred_len;           /* 0: all steps behind the observed ones */
     int64_t stride; /* steps that a batch row moves on from segment to segment; 0: without order */
+    bool generates; /* segments are what was just read or drawn: a model that can keeps a cache */
+    bool many_lengths; /* segments are not all as long as those of training */
 } lh_model_setup;
+
+/* What a model with a cache sees at once. */
+typedef struct lh_window {
+    int64_t tokens, overlap; /* the next window begins with the last `overlap` of them */
+} lh_window;
 
 /* One training or evaluation step's input. Optional tensors are NULL. */
 typedef struct lh_batch {
     int64_t rows, length;
-    lh_tensor *tokens;         /* i32  [rows][length] */
+    /* i32 [rows][length], or real [rows][length][features], where a vector stands for a token: how
+     * much of each of the embedding's first rows it is (lh_gather). */
+    lh_tensor *tokens;
     lh_tensor *vectors;        /* real [rows][length][input_features] */
-    lh_tensor *source_tokens;  /* i32  [rows][source_length]: encoder input */
+    lh_tensor *source_tokens;  /* i32  [rows][source_length], or like tokens: encoder input */
     lh_tensor *target;         /* i32  [rows][length] */
     lh_tensor *target_vectors; /* real [rows][target_length][output_features] */
     lh_tensor *weights;        /* real, in the targets' shape: 0 where nothing is predicted */
@@ -46,6 +55,7 @@ typedef struct lh_batch {
     int64_t position; /* tokens of the model's window that its cache holds already, in generation */
     lh_tensor *source_count; /* i32 [rows]: tokens of each source, before its padding */
     lh_tensor *encoded; /* what the encoder gave for these sources before: it need not run again */
+    int64_t observed;   /* vectors that a window begins with, where they are not setup->seq_len */
 } lh_batch;
 
 typedef enum lh_state_kind {
@@ -61,7 +71,6 @@ typedef struct lh_state_spec {
     int64_t shape[LH_MAX_RANK - 1]; /* without the batch axis; a ring is [capacity][width] */
 } lh_state_spec;
 
-typedef struct lh_state lh_state; /* engine/state.h */
 typedef struct lh_pass lh_pass;
 
 /* What forward gives: hidden states and how they become predictions. */
@@ -90,7 +99,11 @@ enum {
     LH_ABLE_SEQUENCE_TO_SEQUENCE = 32,
     LH_ABLE_STATE_TRUNCATED =
         64, /* carried state, but a split changes what is seen (XL's window = segment) */
-    LH_ABLE_CACHE = 128 /* has an option `cache`: segments continue a window at batch->position */
+    LH_ABLE_CACHE = 128,    /* where setup->generates, segments go on at batch->position */
+    LH_IS_SEQUENTIAL = 256, /* computes one token of a segment after the other */
+    LH_ABLE_WINDOWS = 512,  /* of vectors reads windows alone: steps observed, steps to predict */
+    LH_NEEDS_ONE_LENGTH = 1024, /* its options fix how long all segments are */
+    LH_NEEDS_HORIZON = 2048     /* maps observed steps to setup->pred_len steps behind them */
 };
 
 typedef struct lh_declare lh_declare;
@@ -121,6 +134,8 @@ typedef struct lh_model_class {
                        void *context);
     /* Optional: what published weight files call the parameters (engine/params.h). */
     const lh_tensor_name *published_names;
+    /* With LH_ABLE_CACHE, after declare where setup->generates. */
+    lh_window (*window)(const void *instance);
 } lh_model_class;
 
 /* ---- for declare() ---- */
@@ -152,6 +167,9 @@ bool lh_pass_is_training(const lh_pass *pass);
 /* The parameter that was declared as number `index`; its gradient is collected. A statistic is a
  * constant. */
 lh_tensor *lh_pass_param(const lh_pass *pass, int index);
+/* All parameters by index, on the tape, for regions that run again when the pass is gone. NULL
+ * after LH_EMEMORY. */
+lh_tensor *const *lh_pass_params(const lh_pass *pass);
 /* Hands over the next value of a statistic (detached), made from the rows of this pass. It takes
  * effect after backward, where ranks average theirs. */
 lh_status lh_pass_set_statistic(lh_pass *pass, int index, lh_tensor *value);
@@ -165,55 +183,47 @@ lh_status lh_pass_carry(lh_pass *pass, int index, lh_tensor *value);
 
 /* ---- models, for the host ---- */
 
+typedef struct lh_model lh_model;
+
+/* What stands between a task and a model that was not made for it (harness/train/adapter.h makes
+ * them). All zeros: nothing does. */
+typedef struct lh_adapter {
+    uint32_t ways;                  /* which; 0: none */
+    lh_model_setup inner;           /* what the model is told in place of the task's setup */
+    int64_t width;                  /* > 0: tokens become vectors of this width */
+    int embedding, head, head_bias; /* the adapter's own parameters */
+    /* Declares its parameters, behind those of the model. */
+    void (*declare)(struct lh_adapter *adapter, const lh_model_setup *setup, lh_declare *declare);
+    /* One segment: calls lh_pass_run with the batch as the model reads it. */
+    lh_status (*forward)(const lh_model *model, lh_pass *pass, lh_output *out);
+    /* Forward FLOPs of a token of the task, all told. */
+    double (*flops_per_token)(const lh_model *model, int64_t length);
+} lh_adapter;
+
 /* A class with options set, parameters and state declared. */
-typedef struct lh_model {
+struct lh_model {
     const lh_model_class *class;
     lh_options *options; /* owns the texts and lists in the instance */
     void *instance;
     lh_params *params;
     lh_state_spec *states;
     int state_count;
-    lh_model_setup setup;
-} lh_model;
-
-/* The models of this tree; models/table.c fills it. NULL-terminated. */
-extern const lh_model_class *const lh_model_table[];
-
-/* In-tree table, then plug-ins. NULL plus LH_EOPTION with the nearest name when unknown. */
-const lh_model_class *lh_model_class_find(const char *name);
-const lh_model_class *lh_model_class_at(int index); /* NULL past the end */
+    lh_model_setup setup; /* the task's */
+    lh_adapter adapter;
+};
 
 /* Copies the options. Gives; destroy it. Allocates no tensor: call lh_params_allocate and
  * lh_params_initialize on ->params before forward. */
 lh_status lh_model_create(const lh_model_class *class, const lh_options *options,
                           const lh_model_setup *setup, lh_model **out);
+/* The same behind an adapter, which is copied. */
+lh_status lh_model_create_adapted(const lh_model_class *class, const lh_options *options,
+                                  const lh_model_setup *setup, const lh_adapter *adapter,
+                                  lh_model **out);
 void lh_model_destroy(lh_model *model);
-
-/* Carried state for `rows` batch rows, zeroed. */
-lh_status lh_state_create(const lh_model *model, lh_pool *pool, int64_t rows, lh_state **out);
-void lh_state_destroy(lh_state *state);
-/* Back to a fresh start for all rows. */
-lh_status lh_state_clear(lh_state *state);
-/* The tensors, for checkpoints: index 0..lh_state_count-1 (ring counts included). Lends. */
-int lh_state_count(const lh_state *state);
-lh_tensor *lh_state_tensor(const lh_state *state, int index);
-
-/* Runs one segment forward: clears the rows that start a document, calls the class, keeps what it
- * carries pending. Borrows all. lh_tape_begin must have been called. The outputs belong to the
- * tape's scope. */
-lh_status lh_model_forward(const lh_model *model, lh_tape *tape, lh_state *state,
-                           const lh_batch *batch, bool training, lh_output *out);
-/* Makes the pending state and statistics current. Call after backward (or right after forward when
- * not training).
- */
-lh_status lh_state_commit(lh_state *state);
 
 /* Forward FLOPs per token, the head included; a training step costs three times as many. */
 double lh_model_flops_per_token(const lh_model *model, int64_t length);
-
-/* What lh_state_create keeps of each batch row: values as reals, whatever the precision of a run,
- * and a ring's count. */
-int64_t lh_model_state_bytes(const lh_model *model);
 
 /* ---- plug-ins ---- */
 
@@ -225,14 +235,5 @@ typedef struct lh_plugin {
     size_t class_size;                    /* sizeof(lh_model_class) of the plug-in's build */
     const lh_model_class *const *classes; /* NULL-terminated */
 } lh_plugin;
-
-/* Hears why a plug-in, which the message names, is left out. */
-typedef void lh_plugin_skipped(void *context, const char *message);
-
-/* Loads every *.so on the colon-separated path (NULL: $LONGHAUL_PLUGINS, nothing when unset).
- * Plug-ins are never unloaded. A class is copied with the size that its plug-in was built with:
- * what was appended since is NULL or 0. What cannot be loaded (another ABI, a name that is taken)
- * is told and skipped. */
-void lh_plugins_load(const char *path, lh_plugin_skipped *skipped, void *context);
 
 #endif

@@ -1,12 +1,18 @@
-#include "harness/engine/options_text.h"
+/* The options of an owner: values checked as they are set, filled into its fields, and all of
+ * them as one text, spelled and parsed. */
+#include "harness/engine/options.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD_BYTES = 64, CHOICES_BYTES = 256 };
+#include "harness/engine/nearest_name.h"
+#include "harness/engine/text.h"
+
+enum { CHOICES_BYTES = 256 };
+
+static const char blanks[] = " \t\r\n";
 
 /* One option: its row, the place of its field in the owner, its value. */
 typedef struct entry {
@@ -21,42 +27,6 @@ struct lh_options {
     int count;
     entry *entry;
 };
-
-/* ---- nearest name ---- */
-
-/* Levenshtein 1966 by one row of the table; long words are never near. */
-static int edit_distance(const char *a, const char *b) {
-    const size_t n = strlen(b);
-    int row[WORD_BYTES];
-    if (strlen(a) >= WORD_BYTES || n >= WORD_BYTES) return WORD_BYTES;
-    for (size_t j = 0; j <= n; ++j)
-        row[j] = (int)j;
-    for (size_t i = 0; a[i] != '\0'; ++i) {
-        int diagonal = row[0];
-        row[0] = (int)i + 1;
-        for (size_t j = 0; j < n; ++j) {
-            const int replaced =
-                diagonal + (tolower((unsigned char)a[i]) != tolower((unsigned char)b[j]));
-            diagonal = row[j + 1];
-            const int shorter = (row[j] < diagonal ? row[j] : diagonal) + 1;
-            row[j + 1] = replaced < shorter ? replaced : shorter;
-        }
-    }
-    return row[n];
-}
-
-const char *lh_nearest_name(const char *word, const char *const *names) {
-    const char *nearest = NULL;
-    int best = (int)strlen(word) / 2 + 1;
-    for (int i = 0; names[i] != NULL; ++i) {
-        const int distance = edit_distance(word, names[i]);
-        if (distance < best) {
-            best = distance;
-            nearest = names[i];
-        }
-    }
-    return nearest;
-}
 
 /* ---- life ---- */
 
@@ -179,8 +149,9 @@ static bool to_flag(lh_option_type type, lh_value value, bool *out) {
         *out = strcmp(value.text, "true") == 0;
         return *out || strcmp(value.text, "false") == 0;
     }
+    if (type != LH_OPTION_FLAG) return false; /* whose bits may be no bool */
     *out = value.flag;
-    return type == LH_OPTION_FLAG;
+    return true;
 }
 
 static lh_status set_number(lh_options *options, entry *at, const lh_option *got, lh_value value) {
@@ -204,10 +175,8 @@ static lh_status refuse_choice(const lh_options *options, const lh_option *row, 
         const size_t used = strlen(all);
         (void)snprintf(all + used, sizeof all - used, "%s %s", i > 0 ? "," : "", row->choices[i]);
     }
-    const char *nearest = lh_nearest_name(text, row->choices);
-    return lh_fail(LH_EOPTION, "%s: option '%s' must be %s, got '%s'%s%s%s", options->owner,
-                   row->name, all, text, nearest != NULL ? " (did you mean '" : "",
-                   nearest != NULL ? nearest : "", nearest != NULL ? "'?)" : "");
+    return lh_fail(LH_EOPTION, "%s: option '%s' must be %s, got '%s'%s", options->owner, row->name,
+                   all, text, lh_did_you_mean(text, row->choices));
 }
 
 /* A choice may look like a flag or a number: keep_best = true. */
@@ -258,11 +227,9 @@ static lh_status unknown(const lh_options *options, const char *name) {
     if (names == NULL) return LH_EMEMORY;
     for (int i = 0; i < options->count; ++i)
         names[i] = options->entry[i].row->name;
-    const char *nearest = lh_nearest_name(name, names);
+    const char *meant = lh_did_you_mean(name, names);
     free(names);
-    return lh_fail(LH_EOPTION, "%s: unknown option '%s'%s%s%s", options->owner, name,
-                   nearest != NULL ? " (did you mean '" : "", nearest != NULL ? nearest : "",
-                   nearest != NULL ? "'?)" : "");
+    return lh_fail(LH_EOPTION, "%s: unknown option '%s'%s", options->owner, name, meant);
 }
 
 lh_status lh_options_set_value(lh_options *options, const char *name, lh_option_type type,
@@ -329,12 +296,6 @@ void lh_options_standard(const lh_option *rows, void *holder) {
         fill_field(row->type, &row->standard, (char *)holder + row->offset);
 }
 
-int lh_list_copy(const lh_list *list, int64_t *values, int capacity) {
-    for (int i = 0; i < list->count && i < capacity; ++i)
-        values[i] = list->value[i];
-    return list->count;
-}
-
 const char *lh_options_owner(const lh_options *options) {
     return options->owner;
 }
@@ -349,4 +310,129 @@ const lh_option *lh_options_row(const lh_options *options, int index) {
 
 const lh_value *lh_options_value(const lh_options *options, int index) {
     return &options->entry[index].value;
+}
+
+/* ---- spelling all ---- */
+
+/* What a backslash and `letter` stand for in quotes. */
+static char unescaped(char letter) {
+    return letter == 'n' ? '\n' : letter == 'r' ? '\r' : letter == 't' ? '\t' : letter;
+}
+
+/* The letter that stands for a character behind a backslash; 0: it needs none. */
+static char escape_of(char character) {
+    switch (character) {
+    case '\n':
+        return 'n';
+    case '\r':
+        return 'r';
+    case '\t':
+        return 't';
+    case '\'':
+    case '\\':
+        return character;
+    default:
+        return '\0';
+    }
+}
+
+/* Writes the value, quoted where it must be, into room for twice the text; returns the end. */
+static char *write_value(char *out, const char *text) {
+    const bool quotes = text[0] == '\0' || strpbrk(text, " \t\r\n'\"\\") != NULL;
+    if (quotes) *out++ = '\'';
+    for (const char *at = text; *at != '\0'; ++at) {
+        const char letter = quotes ? escape_of(*at) : '\0';
+        if (letter != '\0') *out++ = '\\';
+        *out++ = letter != '\0' ? letter : *at;
+    }
+    if (quotes) *out++ = '\'';
+    return out;
+}
+
+lh_status lh_option_spell_pair(const lh_option *row, const lh_value *value, char **text) {
+    char *plain = NULL;
+    LH_TRY(lh_option_spell(row, value, &plain));
+    const size_t name = strlen(row->name);
+    *text = lh_allocate(name + 2 * strlen(plain) + 4);
+    if (*text != NULL) {
+        memcpy(*text, row->name, name);
+        (*text)[name] = '=';
+        *write_value(*text + name + 1, plain) = '\0';
+    }
+    free(plain);
+    return *text != NULL ? LH_OK : LH_EMEMORY;
+}
+
+lh_status lh_options_spell(const lh_options *options, char **text) {
+    lh_text all = {0};
+    lh_status status = lh_text_reserve(&all, 0);
+    for (int i = 0; status == LH_OK && i < lh_options_count(options); ++i) {
+        char *pair = NULL;
+        status =
+            lh_option_spell_pair(lh_options_row(options, i), lh_options_value(options, i), &pair);
+        if (status == LH_OK && i > 0) status = lh_text_add(&all, " ", 1);
+        if (status == LH_OK) status = lh_text_add_string(&all, pair);
+        free(pair);
+    }
+    if (status != LH_OK) free(all.data);
+    *text = status == LH_OK ? all.data : NULL;
+    return status;
+}
+
+/* ---- parsing all ---- */
+
+/* Reads a value from *at into `out`, at most as long, and moves *at behind it. Returns what is
+ * wrong with it, or NULL. */
+static const char *read_value(const char **at, char *out) {
+    const char *from = *at;
+    const char quote = *from;
+    if (quote != '\'' && quote != '"') {
+        const size_t length = strcspn(from, blanks);
+        memcpy(out, from, length);
+        out[length] = '\0';
+        *at = from + length;
+        return NULL;
+    }
+    for (from += 1; *from != quote; ++from) {
+        if (*from == '\\' && from[1] != '\0') {
+            *out++ = unescaped(*++from);
+        } else if (*from == '\0') {
+            return "has a quote that is not closed";
+        } else {
+            *out++ = *from;
+        }
+    }
+    *out = '\0';
+    *at = from + 1;
+    return strchr(blanks, from[1]) != NULL ? NULL : "needs a blank behind its closing quote";
+}
+
+/* `name` and `value` have room for the whole text. */
+static lh_status parse_pair(lh_options *options, const char **at, char *name, char *value) {
+    const size_t length = strcspn(*at, "= \t\r\n");
+    memcpy(name, *at, length);
+    name[length] = '\0';
+    *at += length;
+    if (**at != '=' || length == 0)
+        return lh_fail(LH_EOPTION, "%s: expected name=value, got '%s%.*s'",
+                       lh_options_owner(options), name, (int)strcspn(*at, blanks), *at);
+    *at += 1;
+    const char *wrong = read_value(at, value);
+    if (wrong != NULL)
+        return lh_fail(LH_EOPTION, "%s: option '%s' %s", lh_options_owner(options), name, wrong);
+    return lh_options_set(options, name, value);
+}
+
+lh_status lh_options_parse(lh_options *options, const char *text) {
+    const size_t bytes = strlen(text) + 1;
+    char *name = lh_allocate(bytes), *value = lh_allocate(bytes);
+    lh_status status = name != NULL && value != NULL ? LH_OK : LH_EMEMORY;
+    const char *at = text + strspn(text, blanks);
+    while (status == LH_OK && *at != '\0') {
+        status = parse_pair(options, &at, name, value);
+        at += strspn(at, blanks);
+    }
+    free(name);
+    free(value);
+    return status;
 }

@@ -18,104 +18,13 @@
 #ifndef LH_ENGINE_OPTIONS_H
 #define LH_ENGINE_OPTIONS_H
 
-#include <stddef.h>
-
-#include "harness/engine/error.h"
-
-/* Integers in a row; the array belongs to the options. */
-typedef struct lh_list {
-    int count;
-    const int64_t *value;
-} lh_list;
-
-typedef enum lh_option_type {
-    LH_OPTION_INTEGER, /* int64_t */
-    LH_OPTION_REAL,    /* double */
-    LH_OPTION_FLAG,    /* bool */
-    LH_OPTION_CHOICE,  /* an enumeration: the index in `choices` */
-    LH_OPTION_TEXT,    /* const char *, which belongs to the options */
-    LH_OPTION_LIST     /* lh_list */
-} lh_option_type;
-
-typedef union lh_value {
-    int64_t integer;
-    double real;
-    bool flag;
-    int choice;
-    const char *text;
-    lh_list list;
-} lh_value;
-
-/* One row of a table. */
-typedef struct lh_option {
-    const char *name;
-    lh_option_type type;
-    size_t offset;              /* of its field in the struct that the table is bound to */
-    lh_value standard;          /* default */
-    double minimum, maximum;    /* for numbers; both 0: unbounded */
-    const char *const *choices; /* NULL-terminated, for choices */
-    const char *meaning;        /* one line, with the unit and the paper's symbol */
-} lh_option;
+#include "harness/engine/option.h"
 
 /* A table, and where the struct that it is bound to lies in its owner. */
 typedef struct lh_option_table {
     const lh_option *rows;
     size_t offset;
 } lh_option_table;
-
-/* ---- rows; a field of another type does not compile ---- */
-
-#define LH_FIELD(holder, field, type)                                                              \
-    _Generic(((holder *)NULL)->field, type : offsetof(holder, field))
-
-#define LH_INTEGER(label, holder, field, value, least, most, about)                                \
-    {                                                                                              \
-        .name = (label), .type = LH_OPTION_INTEGER, .offset = LH_FIELD(holder, field, int64_t),    \
-        .standard.integer = (value), .minimum = (least), .maximum = (most), .meaning = (about)     \
-    }
-
-#define LH_REAL(label, holder, field, value, least, most, about)                                   \
-    {                                                                                              \
-        .name = (label), .type = LH_OPTION_REAL, .offset = LH_FIELD(holder, field, double),        \
-        .standard.real = (value), .minimum = (least), .maximum = (most), .meaning = (about)        \
-    }
-
-#define LH_FLAG(label, holder, field, value, about)                                                \
-    {                                                                                              \
-        .name = (label), .type = LH_OPTION_FLAG, .offset = LH_FIELD(holder, field, bool),          \
-        .standard.flag = (value), .meaning = (about)                                               \
-    }
-
-/* An enumeration is compatible with one of the two. */
-#define LH_CHOICE(label, holder, field, value, names, about)                                       \
-    {                                                                                              \
-        .name = (label), .type = LH_OPTION_CHOICE,                                                 \
-        .offset = _Generic(((holder *)NULL)->field, int                                            \
-                           : offsetof(holder, field), unsigned                                     \
-                           : offsetof(holder, field)),                                             \
-        .standard.choice = (int)(value), .choices = (names), .meaning = (about)                    \
-    }
-
-#define LH_TEXT(label, holder, field, value, about)                                                \
-    {                                                                                              \
-        .name = (label), .type = LH_OPTION_TEXT, .offset = LH_FIELD(holder, field, const char *),  \
-        .standard.text = (value), .meaning = (about)                                               \
-    }
-
-/* `value` is LH_INTEGERS(4, 8) or LH_NO_INTEGERS. */
-#define LH_LIST(label, holder, field, value, about)                                                \
-    {                                                                                              \
-        .name = (label), .type = LH_OPTION_LIST, .offset = LH_FIELD(holder, field, lh_list),       \
-        .standard.list = value, .meaning = (about)                                                 \
-    }
-#define LH_INTEGERS(...)                                                                           \
-    {                                                                                              \
-        sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (const int64_t[]) {              \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-#define LH_NO_INTEGERS                                                                             \
-    { 0, NULL }
 
 /* The table of a struct of this type that lies at `member` of its owner, and the owner's own. */
 #define LH_TABLE(owner, member, type)                                                              \
@@ -155,9 +64,6 @@ void lh_options_fill(const lh_options *options, void *holder);
  * itself what users open by options. */
 void lh_options_standard(const lh_option *rows, void *holder);
 
-/* Copies up to `capacity` integers and returns how many the list has. */
-int lh_list_copy(const lh_list *list, int64_t *values, int capacity);
-
 /* ---- looking at them ---- */
 
 const char *lh_options_owner(const lh_options *options);
@@ -169,9 +75,6 @@ const lh_value *lh_options_value(const lh_options *options, int index);
 /* Index of the row of that name, or -1. */
 int lh_options_find(const lh_options *options, const char *name);
 
-/* The value as lh_options_set reads it. Gives *text (free()). */
-lh_status lh_option_spell(const lh_option *row, const lh_value *value, char **text);
-
 /* "name=value" of one option as lh_options_parse reads it. Gives *text (free()). */
 lh_status lh_option_spell_pair(const lh_option *row, const lh_value *value, char **text);
 
@@ -179,9 +82,5 @@ lh_status lh_option_spell_pair(const lh_option *row, const lh_value *value, char
  * is stored and hashed. Equal values give equal texts, and the text gives back the values whatever
  * characters they hold. Gives *text (free()). */
 lh_status lh_options_spell(const lh_options *options, char **text);
-
-/* The nearest of `names` (NULL-terminated) to `word` by edit distance, or NULL when none is near.
- */
-const char *lh_nearest_name(const char *word, const char *const *names);
 
 #endif

@@ -1,3 +1,4 @@
+/* The list of declared parameters, their flat blocks, and the values they begin with. */
 #include "harness/engine/params.h"
 
 #include <math.h>
@@ -6,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/engine/array.h"
 #include "harness/engine/gradient.h"
+#include "kernels/random.h"
 
 /* Parameters start on multiples of this many elements: whole cache lines. */
 enum { ALIGNMENT = 16 };
@@ -14,7 +17,8 @@ enum { ALIGNMENT = 16 };
 struct lh_params {
     lh_param *item;
     int64_t *offset;
-    int count, capacity;
+    int count;
+    int64_t capacity, offset_capacity;
     int groups, group; /* so far; of what is declared now */
     lh_status status;
     int64_t extent; /* elements of the flat blocks */
@@ -39,17 +43,11 @@ void lh_params_destroy(lh_params *params) {
     free(params);
 }
 
-static bool reserve(lh_params *params) {
-    if (params->count < params->capacity) return true;
-    const int capacity = params->capacity == 0 ? 64 : 2 * params->capacity;
-    lh_param *item = lh_reallocate(params->item, (size_t)capacity * sizeof *item);
-    if (item == NULL) return false;
-    params->item = item;
-    int64_t *offset = lh_reallocate(params->offset, (size_t)capacity * sizeof *offset);
-    if (offset == NULL) return false;
-    params->offset = offset;
-    params->capacity = capacity;
-    return true;
+static lh_status reserve(lh_params *params) {
+    const int64_t count = params->count + 1;
+    LH_TRY(lh_array_reserve(&params->item, &params->capacity, count, sizeof *params->item));
+    return lh_array_reserve(&params->offset, &params->offset_capacity, count,
+                            sizeof *params->offset);
 }
 
 static int refuse(lh_params *params, lh_status status) {
@@ -60,7 +58,7 @@ static int refuse(lh_params *params, lh_status status) {
 int lh_params_declare(lh_params *params, lh_init init, int rank, const int64_t *shape,
                       const char *name, ...) {
     if (params->status != LH_OK) return -1;
-    if (!reserve(params)) return refuse(params, LH_EMEMORY);
+    if (reserve(params) != LH_OK) return refuse(params, LH_EMEMORY);
     lh_param made = {
         .rank = rank, .init = init, .decay = rank > 1, .group = params->group, .count = 1};
     va_list arguments;

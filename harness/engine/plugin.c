@@ -1,14 +1,19 @@
+/* The models that there are: the table of the tree, and classes loaded from shared objects, each
+ * checked before it is believed. */
 #include "harness/engine/plugin.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_CLASSES = 64, PATH_BYTES = 4096, NAME_BYTES = 64 };
+#include "harness/engine/file.h"
+#include "harness/engine/nearest_name.h"
+#include "harness/engine/text.h"
+
+enum { MOST_CLASSES = 64, MOST_NAMES = 256, NAME_BYTES = 64 };
 
 /* Filled once at start-up, before any thread exists. Classes are copies: what an older plug-in does
  * not know of is NULL or 0, which is the default of each field. */
@@ -21,9 +26,32 @@ static int loaded_count;
 /* A class up to its last required entry. */
 static const size_t least_class_size = offsetof(lh_model_class, flops_per_token) + sizeof(void *);
 
-const lh_model_class *lh_plugin_class_at(int index) {
+/* Class `index` among those that plug-ins brought, NULL past the end. */
+static const lh_model_class *class_at(int index) {
     return index >= 0 && index < loaded_count ? loaded[index].class : NULL;
 }
+
+const lh_model_class *lh_model_class_at(int index) {
+    int in_tree = 0;
+    while (lh_model_table[in_tree] != NULL)
+        in_tree += 1;
+    return index < in_tree ? lh_model_table[index] : class_at(index - in_tree);
+}
+
+const lh_model_class *lh_model_class_find(const char *name) {
+    const char *names[MOST_NAMES] = {NULL};
+    const lh_model_class *class = NULL;
+    for (int i = 0; i < MOST_NAMES - 1 && (class = lh_model_class_at(i)) != NULL; ++i) {
+        if (strcmp(class->name, name) == 0) return class;
+        names[i] = class->name;
+    }
+    const char *meant = lh_did_you_mean(name, names);
+    (void)lh_fail(LH_EOPTION, "no model '%s'%s", name,
+                  meant[0] != '\0' ? meant : "; `longhaul describe` lists them");
+    return NULL;
+}
+
+/* ---- checking ---- */
 
 static const char *owner_of(const char *name) {
     for (int i = 0; lh_model_table[i] != NULL; ++i) {
@@ -98,6 +126,8 @@ static lh_status check_abi(const char *file, const lh_plugin *plugin) {
     return LH_OK;
 }
 
+/* ---- loading ---- */
+
 static lh_status load_file(const char *file) {
     struct stat about;
     if (stat(file, &about) != 0 || !S_ISREG(about.st_mode))
@@ -117,8 +147,8 @@ static lh_status load_file(const char *file) {
 }
 
 static bool is_shared_object(const char *name) {
-    const size_t length = strlen(name);
-    return length > 3 && strcmp(name + length - 3, ".so") == 0;
+    static const char ending[] = ".so";
+    return strlen(name) >= sizeof ending && lh_name_ends(name, ending);
 }
 
 /* Who hears of what is skipped. */
@@ -135,12 +165,14 @@ static void tell(const listener *to, lh_status status) {
 }
 
 static lh_status load_entry(const char *folder, const char *name) {
-    char file[PATH_BYTES];
-    const int length = snprintf(file, sizeof file, "%s/%s", folder, name);
-    if (length < 0 || length >= PATH_BYTES) return lh_fail(LH_EIO, "path too long: %s", folder);
+    char *file = lh_format("%s/%s", folder, name);
+    if (file == NULL) return LH_EMEMORY;
+    bool known = false;
     for (int i = 0; i < loaded_count; ++i)
-        if (strcmp(loaded[i].file, file) == 0) return LH_OK;
-    return load_file(file);
+        known = known || strcmp(loaded[i].file, file) == 0;
+    const lh_status status = known ? LH_OK : load_file(file);
+    free(file);
+    return status;
 }
 
 static lh_status load_folder(const char *folder, const listener *to) {
@@ -160,14 +192,10 @@ void lh_plugins_load(const char *path, lh_plugin_skipped *skipped, void *context
     const char *folders = path != NULL ? path : getenv("LONGHAUL_PLUGINS");
     while (folders != NULL && *folders != '\0') {
         const size_t length = strcspn(folders, ":");
-        char folder[PATH_BYTES];
-        if (length < sizeof folder) {
-            memcpy(folder, folders, length);
-            folder[length] = '\0';
-            if (length > 0) tell(&to, load_folder(folder, &to));
-        } else {
-            tell(&to, lh_fail(LH_EIO, "plug-in path is too long"));
-        }
+        char *folder = lh_format("%.*s", (int)length, folders);
+        if (folder == NULL || length > 0)
+            tell(&to, folder != NULL ? load_folder(folder, &to) : LH_EMEMORY);
+        free(folder);
         folders += length + (folders[length] == ':' ? 1 : 0);
     }
 }

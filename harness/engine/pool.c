@@ -1,14 +1,19 @@
+/* Size classes, lists of free blocks that wait for reuse, and the counts of bytes. */
 #include "harness/engine/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/engine/array.h"
+#include "harness/engine/hash.h"
+#include "kernels/kernels.h"
+#include "kernels/product.h"
+
 /* Sizes are multiples of this, so that neighbours in a cache line belong to one block. */
-enum { GRAIN = 256, BUCKETS = 1024, CELLS_PER_SLAB = 512 };
+enum { GRAIN = 256, CELLS_PER_SLAB = 512 };
 
 /* The blocks of one exact size that wait for reuse: training repeats its sizes exactly. */
 typedef struct size_class {
-    struct size_class *next;
     size_t bytes;
     void **block;
     int64_t count, capacity;
@@ -27,7 +32,9 @@ struct lh_pool {
     lh_device *device;
     lh_launch launch;
     size_t workspace_bytes;
-    size_class *bucket[BUCKETS];
+    size_class *class;
+    int64_t class_count, class_capacity;
+    lh_hash class_by_size;
     lh_pool_stats stats;
     cell *free_cells;
     slab *slabs;
@@ -39,17 +46,18 @@ static size_t rounded(size_t bytes) {
     return bytes == 0 ? GRAIN : (bytes + GRAIN - 1) / GRAIN * GRAIN;
 }
 
+/* Lends until the next call. */
 static size_class *class_find(lh_pool *pool, size_t bytes) {
-    size_class **slot = &pool->bucket[bytes / GRAIN * 2654435761u % BUCKETS];
-    for (size_class *c = *slot; c != NULL; c = c->next) {
-        if (c->bytes == bytes) return c;
-    }
-    size_class *fresh = lh_allocate_zeroed(1, sizeof *fresh);
-    if (fresh == NULL) return NULL;
-    fresh->bytes = bytes;
-    fresh->next = *slot;
-    *slot = fresh;
-    return fresh;
+    const int32_t known = lh_hash_find(&pool->class_by_size, bytes);
+    if (known != LH_HASH_NONE) return &pool->class[known];
+    const int64_t next = pool->class_count;
+    if (lh_array_reserve(&pool->class, &pool->class_capacity, next + 1, sizeof(size_class)) !=
+            LH_OK ||
+        lh_hash_add(&pool->class_by_size, bytes, (int32_t)next) != LH_OK)
+        return NULL;
+    pool->class[next] = (size_class){.bytes = bytes};
+    pool->class_count += 1;
+    return &pool->class[next];
 }
 
 static lh_status device_allocate(lh_pool *pool, size_t bytes, void **out) {
@@ -67,11 +75,10 @@ static void device_release(lh_pool *pool, void *memory, size_t bytes) {
 }
 
 static void empty_cache(lh_pool *pool) {
-    for (int i = 0; i < BUCKETS; ++i) {
-        for (size_class *c = pool->bucket[i]; c != NULL; c = c->next) {
-            while (c->count > 0)
-                device_release(pool, c->block[--c->count], c->bytes);
-        }
+    for (int64_t i = 0; i < pool->class_count; ++i) {
+        size_class *c = &pool->class[i];
+        while (c->count > 0)
+            device_release(pool, c->block[--c->count], c->bytes);
     }
 }
 
@@ -90,14 +97,10 @@ void lh_pool_destroy(lh_pool *pool) {
     if (pool == NULL) return;
     empty_cache(pool);
     device_release(pool, pool->launch.workspace, pool->workspace_bytes);
-    for (int i = 0; i < BUCKETS; ++i) {
-        for (size_class *c = pool->bucket[i]; c != NULL;) {
-            size_class *next = c->next;
-            free(c->block);
-            free(c);
-            c = next;
-        }
-    }
+    for (int64_t i = 0; i < pool->class_count; ++i)
+        free(pool->class[i].block);
+    free(pool->class);
+    lh_hash_clear(&pool->class_by_size);
     for (slab *s = pool->slabs; s != NULL;) {
         slab *next = s->next;
         free(s);
@@ -131,24 +134,15 @@ lh_status lh_pool_take(lh_pool *pool, size_t bytes, void **out) {
     return LH_OK;
 }
 
-/* Room for one more block in the class; when even that fails the block goes back to the device. */
-static bool class_reserve(size_class *class) {
-    if (class->count < class->capacity) return true;
-    const int64_t capacity = class->capacity == 0 ? 16 : 2 * class->capacity;
-    void **block = realloc(class->block, (size_t)capacity * sizeof *block);
-    if (block == NULL) return false;
-    class->block = block;
-    class->capacity = capacity;
-    return true;
-}
-
+/* When there is no room even for its address the block goes back to the device. */
 void lh_pool_return(lh_pool *pool, void *memory, size_t bytes) {
     if (memory == NULL) return;
     const size_t size = rounded(bytes);
     const lh_status before = lh_error_get()->status;
     pool->stats.used_bytes -= (int64_t)size;
     size_class *class = class_find(pool, size);
-    if (class == NULL || !class_reserve(class)) {
+    if (class == NULL || lh_array_reserve(&class->block, &class->capacity, class->count + 1,
+                                          sizeof(void *)) != LH_OK) {
         lh_error_survive(before);
         device_release(pool, memory, size);
         return;
@@ -209,10 +203,17 @@ lh_device *lh_pool_device(const lh_pool *pool) {
     return pool->device;
 }
 
+/* NULL, or what the device lacks for products in this precision. */
+static const char *lacks(const lh_device *device, lh_precision precision) {
+    if (device->kind == LH_CUDA || precision == LH_PRECISION_F32) return NULL;
+    return precision == LH_PRECISION_BF16 ? lh_product_lacks_bf16() : "a GPU (--device cuda)";
+}
+
 lh_status lh_pool_set_precision(lh_pool *pool, lh_precision precision) {
-    if (precision != LH_PRECISION_F32 && pool->device->kind == LH_CPU)
-        return lh_fail(LH_EOPTION, "precision: the processor computes in f32; tf32 and bf16 need a "
-                                   "GPU (--device cuda)");
+    const char *missing = lacks(pool->device, precision);
+    if (missing != NULL)
+        return lh_fail(LH_EOPTION, "precision=%s on the processor needs %s",
+                       precision == LH_PRECISION_BF16 ? "bf16" : "tf32", missing);
     pool->precision = precision;
     return LH_OK;
 }

@@ -46,14 +46,14 @@ void lh_pool_reset_peak(lh_pool *pool);
 lh_device *lh_pool_device(const lh_pool *pool);
 
 /* What matrix products and attention round their operands to, f32 at first. Fails: LH_EOPTION where
- * the device has f32 alone. */
+ * the device or this build lacks it; the message says what. */
 lh_status lh_pool_set_precision(lh_pool *pool, lh_precision precision);
 lh_precision lh_pool_precision(const lh_pool *pool);
 /* What activations are in memory: bf16 in bf16, else real. Statistics, parameters and their
  * gradients, losses and carried states are real in any case. */
 lh_dtype lh_pool_activation(const lh_pool *pool);
 
-/* ---- launching ---- */
+/* ---- launching kernels (run_kernel.h) ---- */
 
 /* Gets `bytes` of workspace ready for the next launch; false after LH_EMEMORY. */
 bool lh_pool_prepare(lh_pool *pool, size_t bytes);
@@ -62,16 +62,5 @@ const lh_kernels *lh_pool_kernels(const lh_pool *pool);
 /* Leaves the message "kernel: refused its arguments" for a status other than LH_OK, and returns it.
  */
 lh_status lh_pool_launched(const char *kernel, lh_status status);
-
-/* Runs one kernel of the contract; an lh_status. */
-#define LH_RUN(pool, kernel, args)                                                                 \
-    lh_pool_launched(#kernel, lh_pool_kernels(pool)->kernel(lh_pool_launch(pool), (args)))
-
-/* The same for a kernel that needs workspace. */
-#define LH_RUN_W(pool, kernel, args)                                                               \
-    lh_pool_launched(#kernel,                                                                      \
-                     lh_pool_prepare((pool), lh_pool_kernels(pool)->kernel##_workspace(args))      \
-                         ? lh_pool_kernels(pool)->kernel(lh_pool_launch(pool), (args))             \
-                         : LH_EMEMORY)
 
 #endif

@@ -1,10 +1,12 @@
-/* How an op puts itself on the tape; for the engine's own files. */
+/* The tape as an op sees it, which puts itself there; for the engine's own files. What a model sees
+ * of it is tape.h. */
 #ifndef LH_ENGINE_RECORD_H
 #define LH_ENGINE_RECORD_H
 
 #include "harness/engine/gradient.h"
-#include "harness/engine/tape.h"
 
+typedef struct lh_tape lh_tape; /* engine/tape.h */
+typedef struct lh_swap lh_swap; /* engine/swap.h */
 typedef struct lh_node lh_node;
 
 /* Reads the outputs' gradients, writes the inputs'. Output 0's gradient is present for ops of one
@@ -73,7 +75,7 @@ lh_tensor *lh_tape_recall(const lh_tape *tape, uint32_t position);
 /* How many of `count` equal parts of this process's batch rows other processes have before them. */
 int64_t lh_tape_parts_before(const lh_tape *tape, int64_t count);
 
-/* Adds to lh_tape_flops, unless a recomputation is running. */
+/* Adds to lh_tape_flops, unless a recomputation is running or the count is paused. */
 void lh_tape_count_flops(lh_tape *tape, double flops);
 
 /* ---- for the region tools ---- */

@@ -1,14 +1,11 @@
+/* Reading weight files: the file is mapped, its header checked, its tensors found by name. */
 #include "harness/engine/safetensors.h"
 
 #include <cjson/cJSON.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "harness/engine/safetensors_type.h"
+#include "harness/engine/file.h"
 
 enum { LENGTH_BYTES = 8 };
 
@@ -17,7 +14,7 @@ static const uint64_t most_header = 100u << 20;
 
 struct lh_safetensors {
     char *path;
-    unsigned char *map;
+    const unsigned char *map;
     size_t bytes;
     cJSON *header;
     lh_safetensors_entry *entry;
@@ -172,18 +169,9 @@ static lh_status parse(lh_safetensors *file) {
 /* ---- file ---- */
 
 static lh_status map_file(lh_safetensors *file) {
-    struct stat status;
-    const int descriptor = lh_fault() ? -1 : open(file->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (descriptor < 0 || fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        if (descriptor >= 0) (void)close(descriptor);
-        return lh_fail(LH_EIO, "%s: cannot be opened, or is no plain file", file->path);
-    }
-    file->bytes = (size_t)status.st_size;
-    void *map = file->bytes > 0 ? mmap(NULL, file->bytes, PROT_READ, MAP_PRIVATE, descriptor, 0)
-                                : MAP_FAILED;
-    (void)close(descriptor);
-    if (file->bytes == 0) return lh_fail(LH_EFORMAT, "%s: the file is empty", file->path);
-    if (map == MAP_FAILED) return lh_fail(LH_EIO, "%s: cannot be mapped", file->path);
+    const void *map = NULL;
+    LH_TRY(lh_file_map(file->path, &map, &file->bytes));
+    if (map == NULL) return lh_fail(LH_EFORMAT, "%s: the file is empty", file->path);
     file->map = map;
     return LH_OK;
 }
@@ -204,7 +192,7 @@ lh_status lh_safetensors_open(const char *path, lh_safetensors **out) {
 
 void lh_safetensors_close(lh_safetensors *file) {
     if (file == NULL) return;
-    if (file->map != NULL) (void)munmap(file->map, file->bytes);
+    lh_file_unmap(file->map, file->bytes);
     cJSON_Delete(file->header);
     free(file->entry);
     free(file->path);

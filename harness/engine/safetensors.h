@@ -5,15 +5,9 @@
 #define LH_ENGINE_SAFETENSORS_H
 
 #include "harness/engine/error.h"
+#include "harness/engine/safetensors_type.h"
 
 enum { LH_SAFETENSORS_RANK = 8 };
-
-/* How a file stores elements. */
-typedef struct lh_safetensors_type {
-    const char *name; /* "F32", "BF16" ... as in the file */
-    size_t bytes;     /* per element */
-    void (*convert)(const unsigned char *data, int64_t count, real *out);
-} lh_safetensors_type;
 
 typedef struct lh_safetensors_entry {
     const char *name; /* lives as long as the file */

@@ -1,3 +1,4 @@
+/* How each element type of weight files is widened to a real. */
 #include "harness/engine/safetensors_type.h"
 
 #include <string.h>

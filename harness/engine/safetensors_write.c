@@ -1,3 +1,4 @@
+/* Writing weight files: header and values, whole or not at all. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>

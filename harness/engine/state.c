@@ -1,9 +1,38 @@
+/* Carried state: its tensors, what is cleared where a document begins, and the pass in which a
+ * model reads and hands it over. */
 #include "harness/engine/state.h"
 
 #include <stdlib.h>
 
 #include "harness/engine/record.h"
+#include "harness/engine/run_kernel.h"
 #include "harness/engine/swap.h"
+
+/* One declared state of all batch rows. */
+typedef struct lh_state_slot {
+    lh_state_kind kind;
+    lh_tensor *value;   /* [rows][shape...] */
+    lh_tensor *count;   /* i32 [rows] of a ring */
+    lh_tensor *pending; /* handed over, not yet current */
+} lh_state_slot;
+
+struct lh_state {
+    const lh_params *params; /* borrowed */
+    lh_tensor **statistic;   /* handed over for each parameter that is one, not yet current */
+    int slot_count;
+    int64_t rows;
+    lh_state_slot *slot;
+    lh_pool *pool;
+    lh_tensor *zero; /* as wide as the widest state row, for clearing rows */
+};
+
+struct lh_pass {
+    const lh_model *model;
+    lh_tape *tape;
+    lh_state *state;
+    const lh_batch *batch;
+    bool training;
+};
 
 static int64_t row_width(const lh_tensor *value) {
     return value->shape[0] > 0 ? lh_tensor_count(value) / value->shape[0] : 0;
@@ -35,6 +64,7 @@ lh_status lh_state_create(const lh_model *model, lh_pool *pool, int64_t rows, lh
     lh_state *state = lh_allocate_zeroed(1, sizeof *state);
     if (state == NULL) return LH_EMEMORY;
     state->pool = pool;
+    state->rows = rows;
     state->params = model->params;
     state->slot_count = model->state_count;
     state->slot = lh_allocate_zeroed((size_t)model->state_count + 1, sizeof *state->slot);
@@ -112,6 +142,10 @@ lh_status lh_state_clear(lh_state *state) {
     return LH_OK;
 }
 
+bool lh_state_takes(const lh_state *state, int64_t rows) {
+    return state->slot_count == 0 || state->rows == rows;
+}
+
 int lh_state_count(const lh_state *state) {
     return 2 * state->slot_count;
 }
@@ -158,7 +192,8 @@ static lh_status clear_rings(lh_state *state, const lh_tensor *starts) {
     return status;
 }
 
-lh_status lh_state_clear_rows(lh_state *state, const lh_tensor *starts) {
+/* Zeroes the rows flagged in starts (i32 [rows]). */
+static lh_status clear_rows(lh_state *state, const lh_tensor *starts) {
     bool rings = false;
     for (int i = 0; i < state->slot_count; ++i) {
         lh_state_slot *slot = &state->slot[i];
@@ -223,13 +258,37 @@ lh_tensor *lh_pass_param(const lh_pass *pass, int index) {
     const lh_params *params = pass->model->params;
     lh_tensor *param = swap != NULL ? lh_swap_param(swap, index) : lh_params_get(params, index);
     if (param == NULL || !lh_params_at(params, index)->statistic) return param;
-    return lh_detach(pass->tape, param);
+    return lh_tape_own(pass->tape, lh_tensor_detached(param));
+}
+
+/* The value itself when it is dense and real, else a copy that is. */
+static lh_tensor *dense_of(lh_tape *tape, lh_tensor *value) {
+    if (value->dtype == LH_REAL && lh_tensor_is_contiguous(value)) return value;
+    lh_tensor *dense = lh_tape_new(tape, LH_REAL, value->rank, value->shape);
+    if (dense == NULL) return NULL;
+    lh_copy_args args = {
+        .rank = value->rank, .x = lh_tensor_activation(value), .y = lh_tensor_activation(dense)};
+    for (int i = 0; i < value->rank; ++i) {
+        args.shape[i] = value->shape[i];
+        args.x_stride[i] = value->stride[i];
+        args.y_stride[i] = dense->stride[i];
+    }
+    return LH_RUN(value->pool, copy, &args) == LH_OK ? dense : NULL;
+}
+
+lh_tensor *const *lh_pass_params(const lh_pass *pass) {
+    const int count = lh_params_count(pass->model->params);
+    lh_tensor **params = lh_tape_scratch(pass->tape, (size_t)count * sizeof(lh_tensor *));
+    for (int i = 0; params != NULL && i < count; ++i)
+        params[i] = lh_pass_param(pass, i);
+    return params;
 }
 
 /* The value without its gradient, dense, to be kept beyond the pass. */
 static lh_status take(lh_pass *pass, lh_tensor *value, lh_tensor **kept) {
     const lh_scope scope = lh_scope_open(pass->tape);
-    lh_tensor *dense = lh_convert(pass->tape, lh_detach(pass->tape, value), LH_REAL);
+    lh_tensor *view = lh_tape_own(pass->tape, lh_tensor_detached(value));
+    lh_tensor *dense = view != NULL ? dense_of(pass->tape, view) : NULL;
     lh_tensor_release(*kept);
     *kept = lh_tensor_retain(dense);
     lh_scope_close(pass->tape, scope, NULL);
@@ -269,4 +328,30 @@ lh_status lh_pass_carry(lh_pass *pass, int index, lh_tensor *value) {
                        lh_shape_text(value));
     }
     return take(pass, value, &slot->pending);
+}
+
+/* ---- one segment ---- */
+
+lh_status lh_pass_run(lh_pass *pass, const lh_batch *batch, lh_output *out) {
+    const lh_model *model = pass->model;
+    const lh_batch *whole = pass->batch;
+    if (model->class->check != NULL)
+        LH_TRY(model->class->check(model->instance, batch->rows, batch->length));
+    pass->batch = batch;
+    const lh_status status = model->class->forward(model->instance, pass, out);
+    pass->batch = whole;
+    return status;
+}
+
+lh_status lh_model_forward(const lh_model *model, lh_tape *tape, lh_state *state,
+                           const lh_batch *batch, bool training, lh_output *out) {
+    if (batch->starts != NULL) LH_TRY(clear_rows(state, batch->starts));
+    lh_pass pass = {
+        .model = model, .tape = tape, .state = state, .batch = batch, .training = training};
+    *out = (lh_output){.logit_scale = 1.0};
+    if (lh_tape_swap(tape) != NULL) LH_TRY(lh_swap_begin(lh_tape_swap(tape)));
+    const lh_status status = model->adapter.ways != 0 ? model->adapter.forward(model, &pass, out)
+                                                      : lh_pass_run(&pass, batch, out);
+    if (status != LH_OK) lh_note("%s", model->class->name);
+    return status;
 }

@@ -1,8 +1,12 @@
+/* Which groups of parameters are on the device, and the copies that bring and take them. */
 #include "harness/engine/swap.h"
 
 #include <stdlib.h>
 
+#include "harness/engine/array.h"
 #include "harness/engine/gradient.h"
+#include "harness/engine/run_kernel.h"
+#include "harness/engine/storage.h"
 
 typedef enum whereabouts { AWAY, COMING, HERE } whereabouts;
 
@@ -23,11 +27,11 @@ struct lh_swap {
     int group_count;
     group **visit; /* who is here, in the order of coming */
     int visits;
-    group *leaving;  /* whose gradients are still being copied */
-    group **order;   /* how groups came, in this pass up to `came` and then in the one before */
-    int came, known; /* of order */
-    int capacity;    /* of order */
-    bool pinned[2];  /* values, gradients at home */
+    group *leaving;   /* whose gradients are still being copied */
+    group **order;    /* how groups came, in this pass up to `came` and then in the one before */
+    int came, known;  /* of order */
+    int64_t capacity; /* of order */
+    bool pinned[2];   /* values, gradients at home */
 };
 
 /* ---- copies ---- */
@@ -71,25 +75,15 @@ static lh_status fill_zeros(const lh_tensor *block) {
 
 static lh_status call_values(const lh_swap *swap, group *g) {
     if (g->values_are != AWAY) return LH_OK;
-    LH_TRY(lh_tensor_restore(g->values));
+    LH_TRY(lh_storage_restore(g->values->pool, g->values->storage));
     LH_TRY(copy_in(swap, g->values, home_values(swap, g)));
     g->values_are = COMING;
     return LH_OK;
 }
 
-static lh_status reserve_order(lh_swap *swap) {
-    if (swap->came < swap->capacity) return LH_OK;
-    const int capacity = swap->capacity == 0 ? 256 : 2 * swap->capacity;
-    group **order = lh_reallocate(swap->order, (size_t)capacity * sizeof(group *));
-    if (order == NULL) return LH_EMEMORY;
-    swap->order = order;
-    swap->capacity = capacity;
-    return LH_OK;
-}
-
 /* Passes repeat the one before. */
 static lh_status note_order(lh_swap *swap, group *g) {
-    LH_TRY(reserve_order(swap));
+    LH_TRY(lh_array_reserve(&swap->order, &swap->capacity, swap->came + 1, sizeof(group *)));
     const bool repeats = swap->came < swap->known && swap->order[swap->came] == g;
     swap->order[swap->came++] = g;
     if (!repeats) swap->known = swap->came;
@@ -112,7 +106,7 @@ static lh_status finish_leaving(lh_swap *swap) {
     group *g = swap->leaving;
     if (g == NULL) return LH_OK;
     LH_TRY(join(swap));
-    lh_tensor_evict(g->gradients);
+    lh_storage_evict(g->gradients->pool, g->gradients->storage);
     g->gradients_are = AWAY;
     swap->leaving = NULL;
     return LH_OK;
@@ -122,7 +116,7 @@ static lh_status finish_leaving(lh_swap *swap) {
 static lh_status bring_gradients(lh_swap *swap, group *g) {
     if (swap->leaving == g) LH_TRY(finish_leaving(swap));
     if (g->gradients_are == HERE) return LH_OK;
-    LH_TRY(lh_tensor_restore(g->gradients));
+    LH_TRY(lh_storage_restore(g->gradients->pool, g->gradients->storage));
     g->gradients_are = HERE;
     if (!g->collected) return fill_zeros(g->gradients);
     LH_TRY(copy_in(swap, g->gradients, home_gradients(swap, g)));
@@ -164,7 +158,7 @@ lh_status lh_swap_leave(lh_swap *swap, int mark) {
     while (swap->visits > mark) {
         group *g = swap->visit[--swap->visits];
         LH_TRY(send_gradients(swap, g));
-        lh_tensor_evict(g->values);
+        lh_storage_evict(g->values->pool, g->values->storage);
         g->values_are = AWAY;
     }
     return LH_OK;
@@ -177,8 +171,8 @@ static lh_status clear(lh_swap *swap) {
         group *g = &swap->group[i];
         g->collected = false;
         if (g->stays) continue;
-        lh_tensor_evict(g->values);
-        lh_tensor_evict(g->gradients);
+        lh_storage_evict(g->values->pool, g->values->storage);
+        lh_storage_evict(g->gradients->pool, g->gradients->storage);
         g->values_are = g->gradients_are = AWAY;
     }
     swap->visits = 0;
@@ -251,8 +245,8 @@ static lh_status open_group(lh_swap *swap, int first, int end, lh_pool *pool) {
         LH_TRY(lh_param_view(lh_params_at(home, i), g->values, g->gradients,
                              offset_of(home, i) - g->offset, &swap->param[i]));
     if (g->stays) return LH_OK;
-    lh_tensor_evict(g->values);
-    lh_tensor_evict(g->gradients);
+    lh_storage_evict(g->values->pool, g->values->storage);
+    lh_storage_evict(g->gradients->pool, g->gradients->storage);
     return LH_OK;
 }
 

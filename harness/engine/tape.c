@@ -1,11 +1,14 @@
+/* The tape: scopes that own tensors, the list of nodes, and the walk back over them. */
 #include "harness/engine/tape.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/engine/arena.h"
+#include "harness/engine/array.h"
 #include "harness/engine/record.h"
 #include "harness/engine/swap.h"
+#include "kernels/random.h"
 
 /* What a random op decided. */
 typedef struct decision {
@@ -32,6 +35,7 @@ struct lh_tape {
     void *viewer_context;
     lh_swap *swap;
     double flops;
+    bool flops_paused;
     lh_random_key key;
 };
 
@@ -90,6 +94,7 @@ void lh_tape_begin(lh_tape *tape, bool recording, uint64_t seed, uint64_t step) 
     tape->in_backward = false;
     tape->holding = false;
     tape->flops = 0;
+    tape->flops_paused = false;
     tape->key = (lh_random_key){.seed = seed, .step = step, .stream = LH_STREAM_DROPOUT};
 }
 
@@ -158,7 +163,15 @@ double lh_tape_flops(const lh_tape *tape) {
 }
 
 void lh_tape_count_flops(lh_tape *tape, double flops) {
-    if (!tape->in_backward) tape->flops += flops;
+    if (!tape->in_backward && !tape->flops_paused) tape->flops += flops;
+}
+
+void lh_tape_pause_flops(lh_tape *tape) {
+    tape->flops_paused = true;
+}
+
+void lh_tape_resume_flops(lh_tape *tape) {
+    tape->flops_paused = false;
 }
 
 /* ---- scopes ---- */
@@ -190,15 +203,10 @@ lh_tensor *lh_scope_close(lh_tape *tape, lh_scope scope, lh_tensor *keep) {
 
 lh_tensor *lh_tape_own(lh_tape *tape, lh_tensor *tensor) {
     if (tensor == NULL) return NULL;
-    if (tape->owned_count == tape->owned_capacity) {
-        const int64_t capacity = tape->owned_capacity == 0 ? 256 : 2 * tape->owned_capacity;
-        lh_tensor **owned = lh_reallocate(tape->owned, (size_t)capacity * sizeof(lh_tensor *));
-        if (owned == NULL) {
-            lh_tensor_release(tensor);
-            return NULL;
-        }
-        tape->owned = owned;
-        tape->owned_capacity = capacity;
+    if (lh_array_reserve(&tape->owned, &tape->owned_capacity, tape->owned_count + 1,
+                         sizeof(lh_tensor *)) != LH_OK) {
+        lh_tensor_release(tensor);
+        return NULL;
     }
     tape->owned[tape->owned_count++] = tensor;
     return tensor;
@@ -243,13 +251,8 @@ void lh_tape_set_random_position(lh_tape *tape, uint32_t position) {
 
 lh_status lh_tape_remember(lh_tape *tape, uint32_t position, lh_tensor *value) {
     if (!tape->remembering) return LH_OK;
-    if (tape->decision_count == tape->decision_capacity) {
-        const int64_t capacity = tape->decision_capacity == 0 ? 64 : 2 * tape->decision_capacity;
-        decision *decisions = lh_reallocate(tape->decisions, (size_t)capacity * sizeof *decisions);
-        if (decisions == NULL) return LH_EMEMORY;
-        tape->decisions = decisions;
-        tape->decision_capacity = capacity;
-    }
+    LH_TRY(lh_array_reserve(&tape->decisions, &tape->decision_capacity, tape->decision_count + 1,
+                            sizeof *tape->decisions));
     tape->decisions[tape->decision_count++] = (decision){position, lh_tensor_retain(value)};
     return LH_OK;
 }
@@ -369,7 +372,7 @@ bool lh_tape_set_recording(lh_tape *tape, bool recording) {
 
 static bool has_gradient(const lh_node *node) {
     for (int i = 0; i < node->output_count; ++i) {
-        if (lh_gradient_read(node->output[i]) != NULL) return true;
+        if (lh_gradient_is_present(node->output[i])) return true;
     }
     return false;
 }

@@ -1,37 +1,22 @@
+/* Tensors: headers and views over counted storage, reading and writing. */
 #include "harness/engine/tensor.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/engine/gradient.h"
+#include "harness/engine/run_kernel.h"
+#include "harness/engine/storage.h"
 
 static size_t dtype_bytes(lh_dtype dtype) {
     return dtype == LH_REAL ? sizeof(real) : dtype == LH_I32 ? 4 : 2;
 }
 
-void *lh_element(const void *array, lh_dtype dtype, int64_t index) {
-    return (char *)(uintptr_t)array + index * (int64_t)dtype_bytes(dtype);
+static void *element(void *array, lh_dtype dtype, int64_t index) {
+    return (char *)array + index * (int64_t)dtype_bytes(dtype);
 }
 
 static void *address(const lh_tensor *tensor) {
-    return lh_element(tensor->storage->data, tensor->dtype, tensor->offset);
-}
-
-static lh_storage *storage_create(lh_pool *pool, size_t bytes) {
-    lh_storage *storage = lh_pool_take_cell(pool);
-    if (storage == NULL) return NULL;
-    *storage = (lh_storage){.references = 1, .bytes = bytes};
-    if (lh_pool_take(pool, bytes, &storage->data) != LH_OK) {
-        lh_pool_return_cell(pool, storage);
-        return NULL;
-    }
-    return storage;
-}
-
-static void storage_release(lh_pool *pool, lh_storage *storage) {
-    if (--storage->references > 0) return;
-    lh_pool_return(pool, storage->data, storage->bytes);
-    lh_pool_return_cell(pool, storage);
+    return element(tensor->storage->data, tensor->dtype, tensor->offset);
 }
 
 lh_status lh_tensor_create(lh_pool *pool, lh_dtype dtype, int rank, const int64_t *shape,
@@ -50,7 +35,7 @@ lh_status lh_tensor_create(lh_pool *pool, lh_dtype dtype, int rank, const int64_
     }
     lh_tensor *tensor = lh_pool_take_cell(pool);
     if (tensor == NULL) return LH_EMEMORY;
-    made.storage = storage_create(pool, (size_t)count * dtype_bytes(dtype));
+    made.storage = lh_storage_create(pool, (size_t)count * dtype_bytes(dtype));
     if (made.storage == NULL) {
         lh_pool_return_cell(pool, tensor);
         return lh_failed();
@@ -65,7 +50,7 @@ lh_status lh_tensor_clear(lh_tensor *tensor) {
      * reals because storage is padded. */
     const size_t bytes = (size_t)lh_tensor_count(tensor) * dtype_bytes(tensor->dtype);
     const lh_fill_args args = {.count = (int64_t)((bytes + sizeof(real) - 1) / sizeof(real)),
-                               .x = lh_tensor_activation(tensor)};
+                               .x = address(tensor)};
     return LH_RUN(tensor->pool, fill, &args);
 }
 
@@ -77,7 +62,8 @@ lh_status lh_tensor_create_zero(lh_pool *pool, lh_dtype dtype, int rank, const i
     if (status == LH_OK) {
         *out = tensor;
     } else {
-        lh_tensor_release(tensor);
+        lh_storage_release(pool, tensor->storage);
+        lh_pool_return_cell(pool, tensor);
     }
     return status;
 }
@@ -85,23 +71,6 @@ lh_status lh_tensor_create_zero(lh_pool *pool, lh_dtype dtype, int rank, const i
 lh_tensor *lh_tensor_retain(lh_tensor *tensor) {
     if (tensor != NULL) tensor->references += 1;
     return tensor;
-}
-
-void lh_tensor_release(lh_tensor *tensor) {
-    if (tensor == NULL || --tensor->references > 0) return;
-    lh_gradient_release(tensor->gradient);
-    storage_release(tensor->pool, tensor->storage);
-    lh_pool_return_cell(tensor->pool, tensor);
-}
-
-void lh_tensor_evict(lh_tensor *tensor) {
-    lh_pool_return(tensor->pool, tensor->storage->data, tensor->storage->bytes);
-    tensor->storage->data = NULL;
-}
-
-lh_status lh_tensor_restore(lh_tensor *tensor) {
-    if (tensor->storage->data != NULL) return LH_OK;
-    return lh_pool_take(tensor->pool, tensor->storage->bytes, &tensor->storage->data);
 }
 
 int64_t lh_tensor_count(const lh_tensor *tensor) {
@@ -128,12 +97,16 @@ bool lh_tensor_same_shape(const lh_tensor *a, const lh_tensor *b) {
     return true;
 }
 
-real *lh_tensor_activation(const lh_tensor *tensor) {
-    return address(tensor);
+lh_act lh_tensor_activation(const lh_tensor *tensor) {
+    return (lh_act){.data = address(tensor), .dtype = tensor->dtype};
+}
+
+lh_act lh_act_from(lh_act act, int64_t first) {
+    return (lh_act){.data = element(act.data, act.dtype, first), .dtype = act.dtype};
 }
 
 real *lh_tensor_real(const lh_tensor *tensor) {
-    return tensor->dtype != LH_BF16 ? lh_tensor_activation(tensor) : NULL;
+    return tensor->dtype != LH_BF16 ? address(tensor) : NULL;
 }
 
 int32_t *lh_tensor_integer(const lh_tensor *tensor) {
@@ -175,6 +148,11 @@ lh_status lh_tensor_write(lh_tensor *tensor, const void *host, int64_t count) {
     return device->upload(device, address(tensor), host, bytes);
 }
 
+/* As the copy kernel moves it: integers as reals of the same size. */
+static lh_act movable(const lh_tensor *tensor) {
+    return (lh_act){.data = address(tensor), .dtype = tensor->dtype == LH_BF16 ? LH_BF16 : LH_REAL};
+}
+
 lh_status lh_tensor_copy(lh_tensor *to, const lh_tensor *from) {
     const int64_t count = lh_tensor_count(from);
     if ((to->dtype == LH_I32) != (from->dtype == LH_I32) || count != lh_tensor_count(to)) {
@@ -188,13 +166,11 @@ lh_status lh_tensor_copy(lh_tensor *to, const lh_tensor *from) {
     }
     const lh_copy_args args = {.rank = 1,
                                .shape = {count},
-                               .x = lh_tensor_activation(from),
+                               .x = movable(from),
                                .x_stride = {1},
-                               .y = lh_tensor_activation(to),
+                               .y = movable(to),
                                .y_stride = {1},
-                               .write = LH_SET,
-                               .x_dtype = from->dtype == LH_BF16 ? LH_BF16 : LH_REAL,
-                               .y_dtype = to->dtype == LH_BF16 ? LH_BF16 : LH_REAL};
+                               .write = LH_SET};
     return LH_RUN(to->pool, copy, &args);
 }
 
@@ -220,24 +196,4 @@ const char *lh_shape_text(const lh_tensor *tensor) {
                                  (long long)tensor->shape[i]);
     }
     return out;
-}
-
-lh_status lh_tensor_require_gradient(lh_tensor *tensor) {
-    if (tensor->gradient != NULL) return LH_OK;
-    if (tensor->dtype == LH_I32 || !lh_tensor_is_contiguous(tensor)) {
-        return lh_fail(LH_ETYPE, "gradient of a tensor that is not contiguous, or of integers: %s",
-                       lh_shape_text(tensor));
-    }
-    tensor->gradient = lh_gradient_create(tensor->pool, tensor->dtype, lh_tensor_count(tensor));
-    return tensor->gradient != NULL ? LH_OK : LH_EMEMORY;
-}
-
-const lh_tensor *lh_tensor_gradient(const lh_tensor *tensor) {
-    const lh_gradient *gradient = tensor->gradient;
-    if (gradient == NULL || gradient->root != NULL || !gradient->present) return NULL;
-    return gradient->value;
-}
-
-void lh_tensor_clear_gradient(lh_tensor *tensor) {
-    if (tensor->gradient != NULL) lh_gradient_clear(tensor->gradient);
 }

@@ -38,7 +38,7 @@ lh_status lh_tensor_create(lh_pool *pool, lh_dtype dtype, int rank, const int64_
 lh_status lh_tensor_create_zero(lh_pool *pool, lh_dtype dtype, int rank, const int64_t *shape,
                                 lh_tensor **out);
 
-/* One reference more, one less: the last one frees it. */
+/* One reference more, one less: the last one frees it and its gradient slot (gradient.c). */
 lh_tensor *lh_tensor_retain(lh_tensor *tensor);
 void lh_tensor_release(lh_tensor *tensor); /* NULL is allowed */
 
@@ -48,13 +48,13 @@ bool lh_tensor_is_contiguous(const lh_tensor *tensor);
 bool lh_tensor_same_shape(const lh_tensor *a, const lh_tensor *b);
 
 /* Address of the first element, on the tensor's device. real: NULL when the elements are bf16;
- * activation: of reals or bf16, as the tensor's dtype says, for kernels that are told which. */
+ * activation: for kernels that take either. */
 real *lh_tensor_real(const lh_tensor *tensor);
-real *lh_tensor_activation(const lh_tensor *tensor);
+lh_act lh_tensor_activation(const lh_tensor *tensor);
 int32_t *lh_tensor_integer(const lh_tensor *tensor);
 
-/* Address of an element of an array of this dtype. */
-void *lh_element(const void *array, lh_dtype dtype, int64_t index);
+/* The same from element `first` on. */
+lh_act lh_act_from(lh_act act, int64_t first);
 
 /* Contiguous host copies of the whole tensor; `count` must match. bf16 is read as reals and not
  * written. Synchronises. */
@@ -76,7 +76,7 @@ lh_tensor *lh_tensor_detached(const lh_tensor *tensor);
 /* "[8][512][128]" for messages. Lends thread-local storage, four at a time. */
 const char *lh_shape_text(const lh_tensor *tensor);
 
-/* ---- gradients ---- */
+/* ---- gradients (gradient.c) ---- */
 
 /* Gives the tensor its own gradient slot, so that ops on it are recorded. Needed for inputs of
  * gradient checks; parameters have theirs from params.h. */

@@ -1,3 +1,5 @@
+/* Opening the library in a Lua state, and the one place where a failure in C becomes a Lua error.
+ */
 #include "harness/lua/bind.h"
 
 #include <stdio.h>
@@ -22,6 +24,15 @@ const char *lh_lua_field(lua_State *lua, int index, const char *name) {
     return lua_tostring(lua, -1);
 }
 
+int64_t lh_lua_count(lua_State *lua, int index, int64_t most) {
+    luaL_checktype(lua, index, LUA_TTABLE);
+    const lua_Unsigned count = lua_rawlen(lua, index);
+    if (count > (lua_Unsigned)most)
+        (void)luaL_error(lua, "%I entries, but at most %I are read", (lua_Integer)count,
+                         (lua_Integer)most);
+    return (int64_t)count;
+}
+
 /* ---- the module ---- */
 
 static int open_core(lua_State *lua) {
@@ -32,9 +43,12 @@ static int open_core(lua_State *lua) {
     luaL_setfuncs(lua, lh_lua_sessions, 0);
     luaL_setfuncs(lua, lh_lua_generate, 0);
     luaL_setfuncs(lua, lh_lua_files, 0);
+    luaL_setfuncs(lua, lh_lua_json, 0);
     luaL_setfuncs(lua, lh_lua_machine, 0);
     luaL_setfuncs(lua, lh_lua_ranks, 0);
     luaL_setfuncs(lua, lh_lua_bounds, 0);
+    luaL_setfuncs(lua, lh_lua_processes, 0);
+    luaL_setfuncs(lua, lh_lua_csv, 0);
     return 1;
 }
 

@@ -30,9 +30,12 @@ extern const luaL_Reg lh_lua_option_values[];
 extern const luaL_Reg lh_lua_sessions[];
 extern const luaL_Reg lh_lua_generate[];
 extern const luaL_Reg lh_lua_files[];
+extern const luaL_Reg lh_lua_json[];
 extern const luaL_Reg lh_lua_machine[];
 extern const luaL_Reg lh_lua_ranks[];
 extern const luaL_Reg lh_lua_bounds[];
+extern const luaL_Reg lh_lua_processes[];
+extern const luaL_Reg lh_lua_csv[];
 
 /* ---- shared by the groups ---- */
 
@@ -56,6 +59,10 @@ void lh_lua_push_tables(lua_State *lua, const lh_option_table *tables);
 /* Field `name` of the table at `index` as a string that the stack keeps alive; raises when absent
  * or no string. */
 const char *lh_lua_field(lua_State *lua, int index, const char *name);
+
+/* How many entries the array at `index` has, whatever its __len says; raises when it is no table or
+ * has more than `most`. */
+int64_t lh_lua_count(lua_State *lua, int index, int64_t most);
 
 /* The table at `index` as what a task tells a model; sizes that it lacks are 0. */
 lh_model_setup lh_lua_setup(lua_State *lua, int index);

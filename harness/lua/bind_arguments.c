@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/engine/nearest_name.h"
 #include "harness/lua/bind.h"
 
 enum { MOST_OPTIONS = 32, MOST_ARGUMENTS = 256 };
@@ -16,8 +17,7 @@ typedef struct arguments {
 
 /* Options are strings: "scale=" takes a value, "force" does not. */
 static void read_options(lua_State *lua, arguments *a) {
-    a->option_count = (int)luaL_len(lua, 2);
-    luaL_argcheck(lua, a->option_count <= MOST_OPTIONS, 2, "too many options");
+    a->option_count = (int)lh_lua_count(lua, 2, MOST_OPTIONS);
     for (int i = 0; i < a->option_count; ++i) {
         lua_geti(lua, 2, i + 1);
         const char *text = luaL_checkstring(lua, -1);
@@ -30,11 +30,10 @@ static void read_options(lua_State *lua, arguments *a) {
 }
 
 static void read_words(lua_State *lua, arguments *a) {
-    const lua_Integer count = luaL_len(lua, 1);
-    luaL_argcheck(lua, count < MOST_ARGUMENTS, 1, "too many arguments");
+    const int64_t count = lh_lua_count(lua, 1, MOST_ARGUMENTS - 1);
     static char name[] = "longhaul";
     a->argv[a->argc++] = name;
-    for (lua_Integer i = 1; i <= count; ++i) {
+    for (int64_t i = 1; i <= count; ++i) {
         lua_geti(lua, 1, i);
         const char *text = luaL_checkstring(lua, -1);
         /* getopt permutes the pointers only; the text is never written to. */
@@ -53,12 +52,7 @@ static int refuse(lua_State *lua, const arguments *a, int found, const char *wor
     for (int i = 0; i < a->option_count; ++i)
         names[i] = a->option[i].name;
     const char *bare = word + strspn(word, "-");
-    const char *nearest = lh_nearest_name(bare, names);
-    if (nearest != NULL) {
-        lua_pushfstring(lua, "unknown option: %s (did you mean --%s?)", word, nearest);
-    } else {
-        lua_pushfstring(lua, "unknown option: %s", word);
-    }
+    lua_pushfstring(lua, "unknown option: %s%s", word, lh_did_you_mean(bare, names));
     return 2;
 }
 

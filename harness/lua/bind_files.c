@@ -1,5 +1,4 @@
-/* Files, folders, CSV, locks, hashes. */
-#include <csv.h>
+/* Files, folders, locks, hashes. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,114 +9,12 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "datasets/corpus.h"
 #include "datasets/digest.h"
-#include "datasets/json_lines.h"
+#include "datasets/locate.h"
+#include "datasets/text/json_lines.h"
 #include "harness/engine/atomic_file.h"
+#include "harness/engine/file.h"
 #include "harness/lua/bind.h"
-
-/* ---- CSV ---- */
-
-/* Fields and rows as libcsv delivers them, into the table under construction. */
-typedef struct csv_reader {
-    lua_State *lua;
-    int rows;
-    lua_Integer row, field;
-} csv_reader;
-
-static void on_field(void *text, size_t length, void *context) {
-    csv_reader *r = context;
-    lua_pushlstring(r->lua, text, length);
-    lua_seti(r->lua, -2, ++r->field);
-}
-
-static void on_row(int end, void *context) {
-    (void)end;
-    csv_reader *r = context;
-    lua_seti(r->lua, r->rows, ++r->row);
-    lua_newtable(r->lua);
-    r->field = 0;
-}
-
-/* Where in a text: lines and columns count from 1. */
-typedef struct place {
-    int line, column;
-} place;
-
-static place place_of(const char *text, size_t offset) {
-    place p = {1, 1};
-    for (size_t i = 0; i < offset; ++i) {
-        p.column += 1;
-        if (text[i] == '\n') p = (place){p.line + 1, 1};
-    }
-    return p;
-}
-
-/* Bytes of a byte order mark at the beginning, which spreadsheets write. */
-static size_t mark_bytes(const char *text, size_t bytes) {
-    static const char mark[] = "\xEF\xBB\xBF";
-    return bytes >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1
-                                                                                : 0;
-}
-
-/* Parses into the table at reader->rows. */
-static lh_status parse_csv(const char *path, const char *text, size_t bytes, csv_reader *reader) {
-    struct csv_parser parser;
-    const char *nul = memchr(text, '\0', bytes);
-    if (nul != NULL) {
-        const place p = place_of(text, (size_t)(nul - text));
-        return lh_fail(LH_EFORMAT, "%s:%d:%d: a NUL byte", path, p.line, p.column);
-    }
-    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
-        return lh_fail(LH_EMEMORY, "%s: out of memory", path);
-    const size_t begin = mark_bytes(text, bytes), rest = bytes - begin;
-    const size_t read = csv_parse(&parser, text + begin, rest, on_field, on_row, reader);
-    const bool whole = read == rest && csv_fini(&parser, on_field, on_row, reader) == 0;
-    csv_free(&parser);
-    if (whole) return LH_OK;
-    const place stop = place_of(text, begin + read);
-    return lh_fail(LH_EFORMAT, "%s:%d:%d: a quote %s", path, stop.line, stop.column,
-                   read == rest ? "is never closed" : "stands inside a field");
-}
-
-/* read_csv(path) -> array of arrays of strings. */
-static int read_csv(lua_State *lua) {
-    const char *path = luaL_checkstring(lua, 1);
-    void *data = NULL;
-    size_t bytes = 0;
-    lh_lua_check(lua, lh_file_read_all(path, &data, &bytes));
-    csv_reader reader = {.lua = lua};
-    lua_newtable(lua);
-    reader.rows = lua_gettop(lua);
-    lua_newtable(lua);
-    const lh_status status = parse_csv(path, data, bytes, &reader);
-    free(data);
-    lh_lua_check(lua, status);
-    lua_settop(lua, reader.rows);
-    return 1;
-}
-
-/* Readers take blanks at the ends of a bare field away. */
-static bool needs_quotes(const char *text, size_t length) {
-    if (strpbrk(text, ",\"\n\r") != NULL) return true;
-    return length > 0 &&
-           (strchr(" \t", text[0]) != NULL || strchr(" \t", text[length - 1]) != NULL);
-}
-
-/* csv_field(text) -> the text as one field, quoted where it must be. */
-static int csv_field(lua_State *lua) {
-    size_t length = 0;
-    const char *text = luaL_checklstring(lua, 1, &length);
-    luaL_argcheck(lua, strlen(text) == length, 1, "a field of a CSV file cannot hold a NUL byte");
-    if (!needs_quotes(text, length)) {
-        lua_settop(lua, 1);
-        return 1;
-    }
-    char *quoted = lua_newuserdatauv(lua, 2 * length + 2, 0);
-    const size_t used = csv_write(quoted, 2 * length + 2, text, length);
-    lua_pushlstring(lua, quoted, used);
-    return 1;
-}
 
 /* ---- files ---- */
 
@@ -300,21 +197,24 @@ static int remove_file(lua_State *lua) {
 
 /* data_folders() -> array of where data are looked for. */
 static int data_folders(lua_State *lua) {
-    char path[LH_DATA_FOLDERS][LH_PATH_BYTES];
+    char *path[LH_DATA_FOLDERS] = {NULL, NULL};
     int count = 0;
     lh_lua_check(lua, lh_data_folders(path, &count));
     lua_newtable(lua);
     for (int i = 0; i < count; ++i) {
         lua_pushstring(lua, path[i]);
         lua_seti(lua, -2, i + 1);
+        free(path[i]);
     }
     return 1;
 }
 
+/* cache_folder() -> its path, "" where there is none. */
 static int cache_folder(lua_State *lua) {
-    char path[LH_PATH_BYTES];
-    lh_cache_folder(path);
-    lua_pushstring(lua, path);
+    char *path = NULL;
+    lh_lua_check(lua, lh_cache_folder(&path));
+    lua_pushstring(lua, path != NULL ? path : "");
+    free(path);
     return 1;
 }
 
@@ -355,15 +255,23 @@ static int lock(lua_State *lua) {
     return 1;
 }
 
-/* hash(text) -> 32 hexadecimal digits (XXH3, 128 bits). */
+static void write_hex(char *to, uint64_t value) {
+    for (int i = 15; i >= 0; --i, value >>= 4)
+        to[i] = "0123456789abcdef"[value & 15];
+}
+
+/* hash(text, digits) -> hexadecimal digits (XXH3, 128 bits): the first so many, at most 32 (default
+ * 32). */
 static int hash(lua_State *lua) {
     size_t bytes = 0;
     const char *text = luaL_checklstring(lua, 1, &bytes);
+    const lua_Integer digits = luaL_optinteger(lua, 2, 32);
+    luaL_argcheck(lua, digits > 0 && digits <= 32, 2, "1 to 32 digits");
     const XXH128_hash_t value = XXH3_128bits(text, bytes);
-    char hex[33];
-    (void)snprintf(hex, sizeof hex, "%016llx%016llx", (unsigned long long)value.high64,
-                   (unsigned long long)value.low64);
-    lua_pushstring(lua, hex);
+    char hex[32];
+    write_hex(hex, value.high64);
+    write_hex(hex + 16, value.low64);
+    lua_pushlstring(lua, hex, (size_t)digits);
     return 1;
 }
 
@@ -386,9 +294,7 @@ static int file_digest(lua_State *lua) {
     return 1;
 }
 
-const luaL_Reg lh_lua_files[] = {{"read_csv", read_csv},
-                                 {"check_writable", check_writable},
-                                 {"csv_field", csv_field},
+const luaL_Reg lh_lua_files[] = {{"check_writable", check_writable},
                                  {"read_file", read_file},
                                  {"write_file", write_file},
                                  {"begin_file", begin_file},

@@ -1,7 +1,7 @@
 /* Tokenizers and generators for Lua. */
-#include "datasets/dataset.h"
+#include "datasets/text/vocabulary.h"
+#include "harness/infer/generator.h"
 #include "harness/lua/bind.h"
-#include "harness/train/generator.h"
 
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static int tokenizer(lua_State *lua) {
     lh_tokenizer **slot = lua_newuserdatauv(lua, sizeof *slot, 0);
     *slot = NULL;
     luaL_setmetatable(lua, tokenizer_type);
-    lh_lua_check(lua, lh_tokenizer_open(name, slot));
+    lh_lua_check(lua, lh_vocabulary_open(NULL, name, NULL, slot));
     return 1;
 }
 
@@ -56,8 +56,8 @@ static int tokenizer_encode(lua_State *lua) {
 
 /* The array at `index` as tokens, on the Lua stack. */
 static int32_t *tokens_at(lua_State *lua, int index, int64_t *count) {
-    luaL_checktype(lua, index, LUA_TTABLE);
-    *count = luaL_len(lua, index);
+    enum { MOST = 1 << 24 };
+    *count = lh_lua_count(lua, index, MOST);
     int32_t *tokens = lua_newuserdatauv(lua, (size_t)(*count + 1) * sizeof *tokens, 0);
     for (int64_t i = 0; i < *count; ++i) {
         lua_geti(lua, index, i + 1);
@@ -95,7 +95,8 @@ static int generator_close(lua_State *lua) {
     return 0;
 }
 
-/* generator{model = its options, vocabulary, weights or nil, seed, device} -> a generator. */
+/* generator{model = its options, vocabulary, weights or nil, seed, device, segment or nil} -> a
+ * generator. */
 static int generator(lua_State *lua) {
     luaL_checktype(lua, 1, LUA_TTABLE);
     lua_settop(lua, 1);
@@ -106,12 +107,20 @@ static int generator(lua_State *lua) {
     spec.weights = luaL_optstring(lua, -1, NULL);
     lua_getfield(lua, 1, "vocabulary");
     spec.setup.vocabulary = luaL_checkinteger(lua, -1);
+    lua_getfield(lua, 1, "segment");
+    spec.segment = luaL_optinteger(lua, -1, 0);
     lua_getfield(lua, 1, "seed");
     spec.seed = (uint64_t)luaL_optinteger(lua, -1, 1);
     lh_generator **slot = lua_newuserdatauv(lua, sizeof *slot, 0);
     *slot = NULL;
     luaL_setmetatable(lua, generator_type);
     lh_lua_check(lua, lh_generator_create(&spec, slot));
+    return 1;
+}
+
+/* generator:segment() -> tokens of the segment that is read anew for each token; 0: none is. */
+static int generator_segment(lua_State *lua) {
+    lua_pushinteger(lua, lh_generator_segment(generator_at(lua, 1)));
     return 1;
 }
 
@@ -155,8 +164,11 @@ static const luaL_Reg tokenizer_methods[] = {{"vocabulary", tokenizer_vocabulary
                                              {"close", tokenizer_close},
                                              {NULL, NULL}};
 
-static const luaL_Reg generator_methods[] = {
-    {"feed", generator_feed}, {"next", generator_next}, {"close", generator_close}, {NULL, NULL}};
+static const luaL_Reg generator_methods[] = {{"feed", generator_feed},
+                                             {"next", generator_next},
+                                             {"segment", generator_segment},
+                                             {"close", generator_close},
+                                             {NULL, NULL}};
 
 /* setup_generators(): makes the userdata types; the library calls it once. */
 static int setup_generators(lua_State *lua) {

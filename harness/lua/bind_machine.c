@@ -7,15 +7,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "datasets/corpus.h"
+#include "harness/bench/lsh_rate.h"
+#include "harness/bench/op_rate.h"
+#include "harness/bench/rate.h"
+#include "harness/engine/clock.h"
+#include "harness/engine/file.h"
 #include "harness/engine/npy.h"
 #include "harness/engine/pool.h"
+#include "harness/infer/forward.h"
 #include "harness/lua/bind.h"
 #include "harness/run/cpu_time.h"
-#include "harness/run/lsh_rate.h"
 #include "harness/run/machine.h"
-#include "harness/run/rate.h"
-#include "harness/train/forward.h"
 #include "harness/train/interrupt.h"
 
 static void set_text(lua_State *lua, const char *name, const char *value) {
@@ -73,11 +75,18 @@ static int check_device(lua_State *lua) {
     return 0;
 }
 
+/* device_name(device) -> what the maker calls it, or nil for the processor. */
+static int device_name(lua_State *lua) {
+    lh_device *device = NULL;
+    lh_lua_check(lua, lh_pool_open_device(luaL_checkstring(lua, 1), &device));
+    lua_pushstring(lua, device->name);
+    lh_device_close(device);
+    return 1;
+}
+
 /* clock() -> seconds that only ever grow. */
 static int clock_now(lua_State *lua) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    lua_pushnumber(lua, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+    lua_pushnumber(lua, lh_clock_seconds());
     return 1;
 }
 
@@ -115,12 +124,11 @@ static int terminal_width(lua_State *lua) {
 
 /* program_folder() -> where the running program lies, "." when the system does not say. */
 static int program_folder(lua_State *lua) {
-    char path[LH_PATH_BYTES];
-    const ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[bytes > 0 ? bytes : 0] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash != NULL) *slash = '\0';
-    lua_pushstring(lua, slash != NULL ? path : ".");
+    char *path = NULL;
+    lh_lua_check(lua, lh_link_read("/proc/self/exe", &path));
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    lua_pushlstring(lua, slash != NULL ? path : ".", slash != NULL ? (size_t)(slash - path) : 1);
+    free(path);
     return 1;
 }
 
@@ -160,6 +168,15 @@ static int lsh_rate(lua_State *lua) {
     return 1;
 }
 
+/* op_rate(ops) -> seconds that an op takes beside its kernel, forward and backward. */
+static int op_rate(lua_State *lua) {
+    lh_op_rate rate;
+    lh_lua_check(lua, lh_op_measure(luaL_checkinteger(lua, 1), &rate));
+    lua_pushnumber(lua, rate.recorded_s);
+    lua_pushnumber(lua, rate.backward_s);
+    return 2;
+}
+
 /* ---- forward ---- */
 
 static lh_status run_forward(const lh_forward_spec *spec, const char *out, const char *heads) {
@@ -181,16 +198,10 @@ typedef struct integer_rows {
     int32_t *values, *counts;
 } integer_rows;
 
+enum { MOST_TOKENS = 1 << 24 }; /* and rows */
+
 static int32_t *new_integers(lua_State *lua, int64_t count) {
     return lua_newuserdatauv(lua, (size_t)(count + 1) * sizeof(int32_t), 0);
-}
-
-/* Rows of Lua are tables; how long one says it is (__len) is no matter. */
-static int64_t length_of(lua_State *lua, int index) {
-    enum { MOST = 1 << 24 };
-    const lua_Unsigned length = lua_rawlen(lua, index);
-    if (length > MOST) (void)luaL_error(lua, "more than %d rows or tokens", MOST);
-    return (int64_t)length;
 }
 
 static int32_t token_at_top(lua_State *lua) {
@@ -204,14 +215,12 @@ static integer_rows rows_of(lua_State *lua, const char *name) {
     integer_rows made = {0};
     lua_getfield(lua, 1, name);
     if (lua_isnil(lua, -1)) return made;
-    luaL_checktype(lua, -1, LUA_TTABLE);
     const int table = lua_gettop(lua);
-    made.rows = length_of(lua, table);
+    made.rows = lh_lua_count(lua, table, MOST_TOKENS);
     made.counts = new_integers(lua, made.rows);
     for (int64_t r = 0; r < made.rows; ++r) {
         lua_geti(lua, table, r + 1);
-        luaL_checktype(lua, -1, LUA_TTABLE);
-        made.counts[r] = (int32_t)length_of(lua, -1);
+        made.counts[r] = (int32_t)lh_lua_count(lua, -1, MOST_TOKENS);
         if (made.counts[r] > made.length) made.length = made.counts[r];
         lua_pop(lua, 1);
     }
@@ -323,6 +332,7 @@ const luaL_Reg lh_lua_machine[] = {{"machine", machine},
                                    {"load_average", load_average},
                                    {"set_threads", set_threads},
                                    {"check_device", check_device},
+                                   {"device_name", device_name},
                                    {"clock", clock_now},
                                    {"cpu_time", cpu_time},
                                    {"sleep", sleep_seconds},
@@ -331,6 +341,7 @@ const luaL_Reg lh_lua_machine[] = {{"machine", machine},
                                    {"interrupted", interrupted},
                                    {"matmul_rate", matmul_rate},
                                    {"lsh_rate", lsh_rate},
+                                   {"op_rate", op_rate},
                                    {"forward", forward},
                                    {"read_npy", read_npy},
                                    {NULL, NULL}};

@@ -3,9 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/engine/model.h"
+#include "harness/engine/nearest_name.h"
+#include "harness/engine/plugin.h"
+#include "harness/engine/state.h"
 #include "harness/lua/bind.h"
-#include "harness/train/session.h"
+#include "harness/tasks/tasks.h"
+#include "harness/train/adapter.h"
 
 static void set_text(lua_State *lua, const char *name, const char *value) {
     lua_pushstring(lua, value);
@@ -17,7 +20,8 @@ static void set_number(lua_State *lua, const char *name, double value) {
     lua_setfield(lua, -2, name);
 }
 
-/* models() -> array of {name, summary, paper, version, tokens, options}; tokens: reads them. */
+/* models() -> array of {name, summary, paper, version, tokens, encodes, sequential, options};
+ * tokens: reads them; encodes: a source; sequential: one after the other. */
 static int models(lua_State *lua) {
     const lh_model_class *class = NULL;
     lua_newtable(lua);
@@ -30,6 +34,10 @@ static int models(lua_State *lua) {
         lua_setfield(lua, -2, "version");
         lua_pushboolean(lua, (class->abilities & LH_ABLE_TOKENS) != 0);
         lua_setfield(lua, -2, "tokens");
+        lua_pushboolean(lua, (class->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0);
+        lua_setfield(lua, -2, "encodes");
+        lua_pushboolean(lua, (class->abilities & LH_IS_SEQUENTIAL) != 0);
+        lua_setfield(lua, -2, "sequential");
         lh_lua_push_tables(lua, class->options);
         lua_setfield(lua, -2, "options");
         lua_seti(lua, -2, i + 1);
@@ -63,7 +71,40 @@ static int tasks(lua_State *lua) {
     return 1;
 }
 
+/* pairs() -> array of {model, task, way = "own" or "adapter", or reason}: what each model does with
+ * each task; no data is opened. */
+static int pair_list(lua_State *lua) {
+    const lh_model_class *model = NULL;
+    const lh_task_class *task = NULL;
+    lua_newtable(lua);
+    for (int m = 0; (model = lh_model_class_at(m)) != NULL; ++m) {
+        for (int t = 0; (task = lh_task_class_at(t)) != NULL; ++t) {
+            const char *reason = lh_adapter_refuses(model, &task->kind);
+            const bool adapts = reason == NULL && lh_adapter_ways(model, &task->kind) != 0;
+            lua_newtable(lua);
+            set_text(lua, "model", model->name);
+            set_text(lua, "task", task->name);
+            set_text(lua, reason != NULL ? "reason" : "way",
+                     reason != NULL ? reason
+                     : adapts       ? "adapter"
+                                    : "own");
+            lua_seti(lua, -2, (lua_Integer)lua_rawlen(lua, -2) + 1);
+        }
+    }
+    return 1;
+}
+
 /* ---- describing ---- */
+
+static void push_adapter(lua_State *lua, uint32_t ways) {
+    const char *text = NULL;
+    lua_newtable(lua);
+    for (int i = 0; (text = lh_adapter_text(ways, i)) != NULL; ++i) {
+        lua_pushstring(lua, text);
+        lua_seti(lua, -2, i + 1);
+    }
+    lua_setfield(lua, -2, "adapter");
+}
 
 static void push_shape(lua_State *lua, int rank, const int64_t *shape) {
     char text[160] = "";
@@ -108,6 +149,7 @@ static void push_model(lua_State *lua, const lh_model *model, int64_t length) {
     lua_setfield(lua, -2, "parameters");
     push_states(lua, model);
     lua_setfield(lua, -2, "states");
+    push_adapter(lua, model->adapter.ways);
     lua_pushinteger(lua, lh_params_elements(model->params, true));
     lua_setfield(lua, -2, "total");
     lua_pushinteger(lua, lh_params_elements(model->params, false));
@@ -143,6 +185,8 @@ static void push_setup(lua_State *lua, lh_model_setup *setup) {
         lua_pushinteger(lua, *setup_field(setup, i));
         lua_setfield(lua, -2, setup_fields[i].name);
     }
+    lua_pushboolean(lua, setup->many_lengths);
+    lua_setfield(lua, -2, "many_lengths");
 }
 
 lh_model_setup lh_lua_setup(lua_State *lua, int index) {
@@ -153,39 +197,45 @@ lh_model_setup lh_lua_setup(lua_State *lua, int index) {
         *setup_field(&setup, i) = lua_tointeger(lua, -1);
         lua_pop(lua, 1);
     }
+    lua_getfield(lua, index, "many_lengths");
+    setup.many_lengths = lua_toboolean(lua, -1);
+    lua_pop(lua, 1);
     return setup;
 }
 
 /* describe(options of a model, sizes as task_info gives them, length) -> {parameters, states,
- * totals, flops_per_token, state_bytes}. */
+ * totals, flops_per_token, state_bytes, adapter = what stands between, in words}. */
 static int describe(lua_State *lua) {
     const lh_lua_options *o = lh_lua_options_at(lua, 1, "model");
     const lh_model_setup setup = lh_lua_setup(lua, 2);
     lh_model *model = NULL;
-    lh_lua_check(lua, lh_model_create(o->model, o->values, &setup, &model));
+    lh_lua_check(lua, lh_model_create_for(o->model, o->values, &setup, &model));
     push_model(lua, model, luaL_optinteger(lua, 3, 1));
     lh_model_destroy(model);
     return 1;
 }
 
-/* task_info(options of a task) -> {data, digest, length, and the sizes that a model is told}: opens
- * the data for a moment. */
+/* task_info(options of a task) -> {data, digest, rows and length of a batch, and the sizes that a
+ * model is told}: opens the data for a moment. */
 static int task_info(lua_State *lua) {
     const lh_lua_options *o = lh_lua_options_at(lua, 1, "task");
     const lh_task_class *class = o->task;
     lh_task *task = NULL;
     lh_model_setup setup = {0};
     lh_lua_check(lua, lh_task_create(class, o->values, 1, &setup, &task));
-    char data[512] = "", hex[32];
-    uint64_t digest = 0;
+    char *data = class->describe(task->instance), hex[32];
+    const uint64_t digest = class->digest(task->instance);
     int64_t rows = 0, length = 0;
-    class->describe(task->instance, data, sizeof data, &digest);
     class->shape(task->instance, &rows, &length);
     lh_task_destroy(task);
+    lh_lua_check(lua, data != NULL ? LH_OK : lh_failed());
     (void)snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
     lua_newtable(lua);
     set_text(lua, "data", data);
+    free(data);
     set_text(lua, "digest", hex);
+    lua_pushinteger(lua, rows);
+    lua_setfield(lua, -2, "rows");
     lua_pushinteger(lua, length);
     lua_setfield(lua, -2, "length");
     push_setup(lua, &setup);
@@ -206,24 +256,25 @@ static int load_plugins(lua_State *lua) {
     return 1;
 }
 
-/* nearest(word, names) -> name or nil. */
-static int nearest(lua_State *lua) {
+/* did_you_mean(word, names) -> " (did you mean 'width'?)", or "" when no name is near. */
+static int did_you_mean(lua_State *lua) {
     enum { MOST = 128 };
     const char *names[MOST + 1] = {NULL};
-    const lua_Integer count = luaL_len(lua, 2);
+    const int64_t count = lh_lua_count(lua, 2, 1 << 20);
     luaL_checkstack(lua, MOST + 4, "too many names");
-    for (lua_Integer i = 0; i < count && i < MOST; ++i) {
+    for (int64_t i = 0; i < count && i < MOST; ++i) {
         lua_geti(lua, 2, i + 1);
         names[i] = luaL_checkstring(lua, -1);
     }
-    lua_pushstring(lua, lh_nearest_name(luaL_checkstring(lua, 1), names));
+    lua_pushstring(lua, lh_did_you_mean(luaL_checkstring(lua, 1), names));
     return 1;
 }
 
 const luaL_Reg lh_lua_models[] = {{"models", models},
                                   {"tasks", tasks},
+                                  {"pairs", pair_list},
                                   {"describe", describe},
                                   {"load_plugins", load_plugins},
                                   {"task_info", task_info},
-                                  {"nearest", nearest},
+                                  {"did_you_mean", did_you_mean},
                                   {NULL, NULL}};

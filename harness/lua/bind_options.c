@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/engine/plugin.h"
 #include "harness/lua/bind.h"
-#include "harness/train/session.h"
+#include "harness/tasks/tasks.h"
+#include "harness/train/train_options.h"
 
 static const char options_type[] = "longhaul.options";
 
@@ -33,7 +35,12 @@ static bool is_group(lua_State *lua, int index) {
 
 /* An array of integers; its memory is left on the stack. */
 static lh_status set_list(lua_State *lua, int index, const char *name, lh_options *options) {
-    lh_list list = {.count = (int)luaL_len(lua, index)};
+    enum { MOST = 1 << 16 };
+    const lua_Unsigned count = lua_rawlen(lua, index); /* whatever __len says */
+    if (count > MOST)
+        return lh_fail(LH_EOPTION, "%s: option '%s' is a list of at most %d integers, got %llu",
+                       lh_options_owner(options), name, MOST, (unsigned long long)count);
+    lh_list list = {.count = (int)count};
     int64_t *value = lua_newuserdatauv(lua, (size_t)list.count * sizeof *value + 1, 0);
     list.value = value;
     for (int i = 0; i < list.count; ++i) {

@@ -3,10 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/engine/state.h"
+#include "harness/infer/export.h"
+#include "harness/infer/forward.h"
 #include "harness/lua/bind.h"
 #include "harness/run/ranks.h"
-#include "harness/train/forward.h"
+#include "harness/train/evaluate.h"
 #include "harness/train/session.h"
+#include "harness/train/session_file.h"
+#include "harness/train/step_timer.h"
+#include "harness/train/trainer.h"
 
 static const char session_type[] = "longhaul.session";
 
@@ -35,7 +41,7 @@ static lh_status is_highest_best(void *context, const char *metric, bool *highes
     const int top = lua_gettop(lua);
     const char *better = NULL;
     lua_getglobal(lua, "require");
-    lua_pushliteral(lua, "longhaul.metrics");
+    lua_pushliteral(lua, "longhaul.run.metrics");
     if (lua_pcall(lua, 1, 1, 0) == LUA_OK) {
         lua_getfield(lua, -1, "better");
         lua_pushstring(lua, metric);
@@ -119,17 +125,17 @@ static void push_progress(lua_State *lua, const lh_progress *p) {
     lua_setfield(lua, -2, "is_best");
 }
 
-static bool observe(void *context, const lh_progress *progress) {
+static lh_wish observe(void *context, const lh_progress *progress) {
     watcher *w = context;
     lua_pushvalue(w->lua, w->function);
     push_progress(w->lua, progress);
     if (lua_pcall(w->lua, 1, 1, 0) != LUA_OK) {
         w->failed = true;
-        return false;
+        return LH_ABANDON;
     }
     const bool on = !lua_isboolean(w->lua, -1) || lua_toboolean(w->lua, -1);
     lua_pop(w->lua, 1);
-    return on;
+    return on ? LH_GO_ON : LH_STOP;
 }
 
 /* session:train(checkpoint path or nil, observer or nil) -> true, or false when interrupted. */
@@ -259,9 +265,8 @@ static int session_info(lua_State *lua) {
     const lh_session *session = session_at(lua, 1);
     const lh_task *task = lh_session_task(session);
     const lh_params *params = lh_session_model(session)->params;
-    char data[512] = "";
-    uint64_t digest = 0;
-    task->class->describe(task->instance, data, sizeof data, &digest);
+    char *data = task->class->describe(task->instance);
+    lh_lua_check(lua, data != NULL ? LH_OK : lh_failed());
     lua_newtable(lua);
     lua_pushinteger(lua, lh_session_step(session));
     lua_setfield(lua, -2, "step");
@@ -274,9 +279,11 @@ static int session_info(lua_State *lua) {
     set_number(lua, "seconds", lh_session_seconds(session));
     set_number(lua, "flops_per_token", lh_session_flops_per_token(session));
     lua_pushstring(lua, data);
+    free(data);
     lua_setfield(lua, -2, "data");
     char hex[32];
-    (void)snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
+    (void)snprintf(hex, sizeof hex, "%016llx",
+                   (unsigned long long)task->class->digest(task->instance));
     lua_pushstring(lua, hex);
     lua_setfield(lua, -2, "digest");
     return 1;
@@ -302,8 +309,8 @@ static int time_steps(lua_State *lua) {
     enum { MOST = 64 };
     lh_session *sessions[MOST];
     lh_step_time times[MOST];
-    const lua_Integer count = luaL_len(lua, 1);
-    luaL_argcheck(lua, count >= 1 && count <= MOST, 1, "1 to 64 sessions");
+    const int64_t count = lh_lua_count(lua, 1, MOST);
+    luaL_argcheck(lua, count >= 1, 1, "at least one session");
     luaL_checkstack(lua, MOST + 4, "too many sessions");
     for (int i = 0; i < count; ++i) {
         lua_geti(lua, 1, i + 1);

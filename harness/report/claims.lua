@@ -1,15 +1,17 @@
--- Claims: sentences of the papers as predicates over cells. One predicate judges what the paper prints and what was
--- measured here; docs/claims.md says what the verdicts mean.
+-- Claims: sentences of the papers as predicates over cells. One predicate judges what the paper
+-- prints and what was measured here; docs/claims.md says what the verdicts mean.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local evidence = require "longhaul.report.evidence"
 local published = require "longhaul.report.published"
 local totals = require "longhaul.report.totals"
 
 local claims = {}
 
-claims.columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale", "seeds", "note", "strict",
-  "direction", "margin", "standard_error", "kind", "published", "predicate_source", "scale_changes", "device", "sentence" }
+claims.columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale",
+  "seeds", "note", "strict",
+  "direction", "margin", "standard_error", "kind", "published", "predicate_source", "scale_changes",
+    "device", "sentence" }
 
 -- ---- words ----
 
@@ -34,7 +36,8 @@ end
 local function text_of(judgement)
   local leaf = judgement.closest
   if not leaf then return "" end
-  local text = ("%s %s %s: margin %+.3g%s"):format(side(leaf.names[1], leaf.a), leaf.sign, side(leaf.names[2], leaf.b),
+  local text = ("%s %s %s: margin %+.3g%s"):format(side(leaf.names[1], leaf.a), leaf.sign,
+    side(leaf.names[2], leaf.b),
     leaf.margin, leaf.seeds and leaf.seeds > 1 and (" ±%.2g"):format(leaf.error) or "")
   if judgement.compared == 1 then return text end
   return ("%s; %d of %d comparisons hold"):format(text, judgement.held, judgement.compared)
@@ -57,7 +60,8 @@ local function lacking_text(lacking)
   for i, reason in ipairs(reasons) do
     local names = by_reason[reason]
     local more = #names > most_named and (" and %d more"):format(#names - most_named) or ""
-    reasons[i] = ("%s: %s%s"):format(reason, table.concat(names, ", ", 1, math.min(#names, most_named)), more)
+    reasons[i] = ("%s: %s%s"):format(reason,
+      table.concat(names, ", ", 1, math.min(#names, most_named)), more)
   end
   return reasons
 end
@@ -83,7 +87,8 @@ local function verdict_of(claim, strict, source, scale)
     notes = lacking_text(strict.lacking)
     if strict.reason then table.insert(notes, 1, strict.reason) end
   elseif strict.verdict == "fails" and direction == "holds" then
-    return "in direction", direction, { claim.direction_says or "the signs are as printed, a printed bound is missed" }
+    return "in direction", direction,
+      { claim.direction_says or "the signs are as printed, a printed bound is missed" }
   end
   return strict.verdict, direction, notes
 end
@@ -110,7 +115,8 @@ local function strict_word(outcome)
   return outcome and "holds" or "fails"
 end
 
---- One claim as a record of claims.csv. `source` and `printed` are of evidence.measured and evidence.printed.
+--- One claim as a record of claims.csv. `source` and `printed` are of evidence.measured and
+--- evidence.printed.
 function claims.judge(claim, settings, source, printed)
   local id = claim[1]
   local paper = claim.paper or id:match("^(.*)_p%d+$") or ""
@@ -121,29 +127,39 @@ function claims.judge(claim, settings, source, printed)
   if doubts ~= "" then notes[#notes + 1] = "of runs that are not today's: " .. doubts end
   if claim.note then notes[#notes + 1] = claim.note end
   local leaf = strict.closest or {}
-  local comparison = prose.comparison ~= "" and prose.comparison or predicate and predicate.predicate
+  local comparison = prose.comparison ~= "" and prose.comparison or predicate
+    and predicate.predicate
   return {
-    paper = paper, claim = id, verdict = verdict, measured = text_of(strict), expected = claim.expected or comparison or "",
-    experiment = experiments, scale = settings.scale, seeds = strict.seeds, note = table.concat(notes, "; "),
+    paper = paper, claim = id, verdict = verdict, measured = text_of(strict),
+    expected = claim.expected or comparison or "",
+    experiment = experiments, scale = settings.scale, seeds = strict.seeds,
+    note = table.concat(notes, "; "),
     strict = strict_word(strict.outcome), direction = direction, margin = leaf.margin,
     standard_error = leaf.seeds and leaf.seeds > 1 and leaf.error or nil, kind = kinds_of(strict),
-    published = predicate and printed_word(claim, printed) or "", predicate_source = predicate and "paper" or "ours",
-    scale_changes = claim.scale_changes, device = settings.device, sentence = claim.says or prose.quantity or "",
+    published = predicate and printed_word(claim, printed) or "", predicate_source = predicate
+      and "paper" or "ours",
+    scale_changes = claim.scale_changes, device = settings.device, sentence = claim.says
+      or prose.quantity or "",
   }
 end
 
 --- All claims of an experiment as records.
 function claims.judge_all(experiment, settings)
   local source, printed, records = evidence.measured(settings), evidence.printed(), {}
-  for i, claim in ipairs(experiment.claims) do records[i] = claims.judge(claim, settings, source, printed) end
+  for i, claim in ipairs(experiment.claims) do
+    records[i] = claims.judge(claim, settings, source, printed)
+  end
   return records
 end
 
 -- ---- the file ----
 
-local function key_of(record) return table.concat({ record.paper, record.claim, record.scale, record.device }, "\n") end
+local function key_of(record)
+  return table.concat({ record.paper, record.claim, record.scale, record.device }, "\n")
+end
 
--- New verdicts replace older ones of the same claim, scale and device. Those of a file without devices are by other rules.
+-- New verdicts replace older ones of the same claim, scale and device. Those of a file without
+-- devices are by other rules.
 local function merge(path, records)
   local fresh, merged = {}, {}
   for _, record in ipairs(records) do fresh[key_of(record)] = true end
@@ -159,15 +175,16 @@ local function print_verdicts(records, settings)
   print(("\nClaims at scale %s on %s"):format(settings.scale, settings.device))
   local function line(...) print(("  %-12s  %-18s %s"):format(...)) end
   for _, record in ipairs(records) do
-    local printed = record.published == "does not hold" and " (does not hold in the paper's tables)" or ""
+    local printed = record.published == "does not hold" and " (does not hold in the paper's tables)"
+      or ""
     line(record.verdict, record.claim, record.sentence .. printed)
     if record.measured ~= "" then line("", "", "here: " .. record.measured) end
     if record.note ~= "" then line("", "", record.note) end
   end
 end
 
---- Judges all claims of an experiment, prints verdicts and totals and records them in claims.csv and totals.csv of
---- <results>/claims; gives the paths.
+--- Judges all claims of an experiment, prints verdicts and totals and records them in claims.csv
+--- and totals.csv of <results>/claims; gives the paths.
 function claims.check(experiment, settings)
   local records = claims.judge_all(experiment, settings)
   print_verdicts(records, settings)

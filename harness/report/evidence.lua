@@ -1,16 +1,18 @@
--- Where a claim's numbers come from: the tables that a paper prints, or what was measured. Both know the same cells, so
--- that one predicate judges both. A cell is a table:
---   experiment  whose row it is, as a script returns it: the name of its results, and its rows at this scale
+-- Where a claim's numbers come from: the tables that a paper prints, or what was measured. Both
+-- know the same cells, so that one predicate judges both. A cell is a table:
+-- experiment  whose row it is, as a script returns it: the name of its results, and its rows at
+-- this scale
 --   row         the slug or the label of the row
 --   dataset     nil for a cost that one column gives for all data sets
 --   metric      a column of runs.csv
---   published   the paper's table, "brt_table1"; nil where the paper prints no such number
+--   published   the paper's table, "paper_table1"; nil where the paper prints no such number
 --   printed_as  the metric that the paper's number stands for, where that is another one
 -- Values are in the paper's unit: percent where it prints percent.
-local metrics = require "longhaul.metrics"
+local metrics = require "longhaul.run.metrics"
 local published = require "longhaul.report.published"
 local results = require "longhaul.report.results"
-local step_times = require "longhaul.step_times"
+local step_times = require "longhaul.run.step_times"
+local store = require "longhaul.run.store"
 
 local evidence = {}
 
@@ -31,7 +33,9 @@ local Printed = { kind = kind_of }
 Printed.__index = Printed
 
 --- The published values; `read(name)` gives another object in place of published.table(name).
-function evidence.printed(read) return setmetatable({ table = memo(read or published.table) }, Printed) end
+function evidence.printed(read)
+  return setmetatable({ table = memo(read or published.table) }, Printed)
+end
 
 -- The number as it is printed and the factor to our unit; nil where there is none.
 function Printed:number(cell)
@@ -44,7 +48,7 @@ function Printed:mean(cell) return (self:number(cell)) end
 -- A printed number is one, however many seeds are behind it.
 function Printed.seeds() return nil end
 
-function Printed.interval() return nil end
+function Printed.quartiles() return {} end
 
 function Printed.lack() return "not printed" end
 
@@ -67,7 +71,9 @@ local function labels_of(experiment)
   local labels = {}
   for _, row in ipairs(experiment.rows) do
     for _, name in ipairs { row.label, experiment:slug(row) } do
-      for _, key in ipairs { name, name .. "\n" .. row.dataset } do labels[key] = labels[key] or row.label end
+      for _, key in ipairs { name, name .. "\n" .. row.dataset } do
+        labels[key] = labels[key] or row.label
+      end
     end
   end
   return labels
@@ -78,7 +84,8 @@ function evidence.measured(settings)
   local made = { printed = evidence.printed(), scale = settings.scale, labels = memo(labels_of) }
   made.results = memo(function(experiment)
     local function planned(row) return settings.seeds or row.seeds or experiment.default_seeds end
-    local found = results.open(settings.results, experiment.runs, settings.scale, settings.device, experiment.rows, planned)
+    local found = results.read(store.under(settings, experiment.runs), experiment.runs,
+      settings.scale, settings.device, experiment.rows, planned)
     return found:relative_to(experiment:baseline())
   end)
   return setmetatable(made, Measured)
@@ -96,22 +103,33 @@ function Measured:mean(cell)
   return value and value / self.printed:unit(cell) or nil
 end
 
---- Values by seed; nil for costs and for what follows from the model's structure, which seeds share.
+--- Values by seed; nil for costs and for what follows from the model's structure, which seeds
+--- share.
 function Measured:seeds(cell)
   if metrics.kind(cell.metric) ~= "quality" then return nil end
   local label, made = self:label(cell), {}
   local values, seeds = {}, {}
-  if label then values, seeds = self.results(cell.experiment):values(label, cell.metric, cell.dataset) end
+  if label then
+    values, seeds = self.results(cell.experiment):values(label, cell.metric, cell.dataset)
+  end
   for _, seed in ipairs(seeds) do made[seed] = values[seed] / self.printed:unit(cell) end
   return made
 end
 
---- Between which values the middle half of the steps lay that a time was taken of; nil for what is no time.
-function Measured:interval(cell)
-  local label, unit = self:label(cell), self.printed:unit(cell)
-  local low, high
-  if label then low, high = self.results(cell.experiment):interval(label, cell.metric, cell.dataset) end
-  if low then return low / unit, high / unit end
+--- The medians that a step time is made of and by what factor it changes at their quartiles, { {
+--- key =, q1 =, q3 = } ... }; none for what is no time. Cells with a key in common, as two ratios
+--- to one baseline, move together.
+function Measured:quartiles(cell)
+  local label, list = self:label(cell), {}
+  local found = label and self.results(cell.experiment):quartiles(label, cell.metric, cell.dataset)
+    or {}
+  for i, factor in ipairs(found) do
+    list[i] = {
+      key = table.concat({ cell.experiment.name, factor.label, cell.dataset or "" }, "\n"),
+      q1 = factor.q1, q3 = factor.q3,
+    }
+  end
+  return list
 end
 
 --- Why cells cannot be compared: step times of different rounds; nil where they can.
@@ -139,7 +157,8 @@ function Measured:lack(cell)
   return found:reason(label, cell.metric, dataset) or why or "not measured"
 end
 
---- Why the runs of a cell are not those of the script, the data and the program of today; nil where they are.
+--- Why the runs of a cell are not those of the script, the data and the program of today; nil where
+--- they are.
 function Measured:doubt(cell)
   local label, found = self:label(cell), self.results(cell.experiment)
   for _, dataset in ipairs(label and (cell.dataset and { cell.dataset } or found.datasets) or {}) do

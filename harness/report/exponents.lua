@@ -1,9 +1,10 @@
--- How time and memory grow: exponents fitted to the rows of an experiment, beside the paper's formulas.
-local csv = require "longhaul.csv"
+-- How time and memory grow: exponents fitted to the rows of an experiment, beside the paper's
+-- formulas.
+local csv = require "longhaul.run.csv"
 local core = require "longhaul.core"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
-local quote = require "longhaul.report.quote"
+local quote = require "longhaul.run.quote"
 local summary = require "longhaul.report.summary"
 local views = require "longhaul.report.views"
 
@@ -31,7 +32,9 @@ local function points_along(experiment, results, options, group, axis, measure)
     local y = factor(row, options.group) == group and value_of(results, row, measure)
     if y and y > 0 then
       local words = {}
-      for i, other in ipairs(options.over) do words[i] = other == axis and "" or tostring(factor(row, other)) end
+      for i, other in ipairs(options.over) do
+        words[i] = other == axis and "" or tostring(factor(row, other))
+      end
       local key = table.concat(words, " ")
       sets[key] = sets[key] or {}
       table.insert(sets[key], { factor(row, axis), y })
@@ -76,8 +79,10 @@ function exponents.records(experiment, options, results)
         local slope = exponents.slope(points)
         if slope then
           records[#records + 1] = {
-            row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope), points = #points,
-            published = (formulas[group] or {})[measure], scale = results.scale, device = results.device,
+            row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope),
+            points = #points,
+            published = (formulas[group] or {})[measure], scale = results.scale,
+            device = results.device,
           }
         end
       end
@@ -92,7 +97,8 @@ local function markdown(name, records, source)
     "| row | measure | over | exponent | points | paper |", "| --- | --- | --- | --: | --: | --- |",
   }
   for _, r in ipairs(records) do
-    lines[#lines + 1] = ("| %s | %s | %s | %s | %d | %s |"):format(quote.markdown(r.row), r.measure, r.over, r.exponent, r.points,
+    lines[#lines + 1] = ("| %s | %s | %s | %s | %d | %s |"):format(quote.markdown(r.row), r.measure,
+      r.over, r.exponent, r.points,
       r.published or "")
   end
   lines[#lines + 1] = "\n" .. source
@@ -107,14 +113,18 @@ function exponents.write(experiment, options, results, folder)
   if #records == 0 then return {} end
   print("")
   for _, r in ipairs(records) do
-    print(("%-30s %-7s ~ %-8s ^ %6s   paper: %s"):format(r.row, r.measure, r.over, r.exponent, r.published or "-"))
+    print(("%-30s %-7s ~ %-8s ^ %6s   paper: %s"):format(r.row, r.measure, r.over, r.exponent,
+      r.published or "-"))
   end
-  views.make_room(folder .. "/exponents", { "csv", "md" }, views.owner(results.scale, results.device))
+  views.make_room(folder .. "/exponents", { "csv", "md" },
+    views.owner(results.scale, results.device))
   csv.write(folder .. "/exponents.csv", columns, records)
   local runs = provenance.runs_of(results)
-  local source = ("Scale %s, %s. %s"):format(results.scale, summary.seeds(runs), provenance.sentence(runs))
+  local source = ("Scale %s, %s. %s"):format(results.scale, summary.seeds(runs),
+    provenance.sentence(runs))
   print(source)
-  core.write_file(folder .. "/exponents.md", markdown(experiment.name, records, quote.markdown(source)))
+  core.write_file(folder .. "/exponents.md",
+    markdown(experiment.name, records, quote.markdown(source)))
   return { folder .. "/exponents.csv", folder .. "/exponents.md" }
 end
 

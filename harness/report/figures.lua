@@ -1,12 +1,12 @@
--- The figures of the papers, and every other chart that an experiment declares, drawn from recorded runs into one folder
--- with a page. What is shown is what was run: data and options are the runs' own, not what a script would run today.
+-- The figures of the papers, and every other chart that an experiment declares, drawn from recorded
+-- runs into one folder with a page. What is shown is what was run: data and options are the runs'
+-- own, not what a script would run today.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local chart = require "longhaul.report.chart"
 local place = require "longhaul.report.place"
-local report = require "longhaul.report"
-local script = require "longhaul.script"
-local store = require "longhaul.store"
+local results = require "longhaul.report.results"
+local store = require "longhaul.run.store"
 
 local figures = {}
 
@@ -19,7 +19,8 @@ local function has_runs(folder)
   return false
 end
 
---- The results folders meant by `from`: the folder itself where experiments lie in it, else those in it (one a machine).
+--- The results folders meant by `from`: the folder itself where experiments lie in it, else those
+--- in it (one a machine).
 function figures.folders(from)
   if has_runs(from) then return { from } end
   local list = {}
@@ -40,7 +41,8 @@ function figures.scripts()
   return list
 end
 
--- Scales and devices at which there are runs of an experiment, or of those whose rows its charts show.
+-- Scales and devices at which there are runs of an experiment, or of those whose rows its charts
+-- show.
 local function recorded(folder, experiment)
   local names, list, seen = { experiment.runs }, {}, {}
   for _, source in ipairs(experiment.sources) do names[#names + 1] = source.runs end
@@ -59,32 +61,34 @@ end
 local function base_name(path) return path:match "([^/]+)/*$" end
 
 -- The charts that a script declares, from the runs at one scale and device in one folder.
-local function charts_of(path, folder, at)
+local function charts_of(load, path, folder, at)
   local settings = { results = folder, scale = at.scale, device = at.device, recorded = true }
-  local experiment = script.load(path, settings)
-  local list = chart.values(experiment, settings, report.results(experiment, settings), true)
+  local experiment = load(path, settings)
+  local list = chart.values(experiment, settings, results.of(experiment, settings), true)
   for _, made in ipairs(list) do
-    made.scale, made.device, made.experiment, made.results = at.scale, at.device, experiment.name, folder
+    made.scale, made.device, made.experiment, made.results = at.scale, at.device, experiment.name,
+      folder
     made.folder = ("%s/%s/%s%s"):format(base_name(folder), experiment.name, at.scale,
       at.device == "cpu" and "" or "-" .. at.device)
   end
   return list
 end
 
--- "amd/brt-table1, scale small, chart 'pareto-books': ..."
+-- "amd/paper-table1, scale small, chart 'pareto-books': ..."
 local function told_of(made, what)
-  return ("%s/%s, scale %s, chart '%s': %s"):format(base_name(made.results), made.experiment, made.scale, made.name, what)
+  return ("%s/%s, scale %s, chart '%s': %s"):format(base_name(made.results), made.experiment,
+    made.scale, made.name, what)
 end
 
 -- One script's charts from all folders; `state` gathers experiments, charts and failures.
-local function add_script(state, path)
-  local experiment = script.value(path, { scale = "small" })
+local function add_script(state, load, path)
+  local experiment = load(path, { scale = "small" })
   if not experiment or #experiment.plots == 0 then return end
   local entry = { name = experiment.name, script = path, runs = 0 }
   state.experiments[#state.experiments + 1] = entry
   for _, folder in ipairs(state.folders) do
     for _, at in ipairs(recorded(folder, experiment)) do
-      for _, made in ipairs(charts_of(path, folder, at)) do
+      for _, made in ipairs(charts_of(load, path, folder, at)) do
         entry.runs = entry.runs + #made.runs
         if made.lacks then
           table.insert(state.incomplete, told_of(made, "the runs have no " .. made.lacks))
@@ -96,25 +100,29 @@ local function add_script(state, path)
   end
 end
 
---- The charts of all experiments among `scripts` that have runs under `from`: { folders =, experiments = { { name =,
---- script =, runs = how many } ... }, charts = as chart.values gives them, incomplete = texts on charts whose runs lack what
---- they show, failures = texts }. Nothing is drawn.
-function figures.gather(from, scripts)
-  local state = { folders = figures.folders(from), experiments = {}, charts = {}, incomplete = {}, failures = {} }
+--- The charts of all experiments among `scripts` that have runs under `from`: { folders =,
+--- experiments = { { name =, script =, runs = how many } ... }, charts = as chart.values gives
+--- them, incomplete = texts on charts whose runs lack what they show, failures = texts }. Nothing
+--- is drawn. `load(path, settings)` gives the experiment of a script, nil where it has none.
+function figures.gather(from, scripts, load)
+  local state = { folders = figures.folders(from), experiments = {}, charts = {}, incomplete = {},
+    failures = {} }
   for _, path in ipairs(scripts) do
-    local good, message = pcall(add_script, state, path)
+    local good, message = pcall(add_script, state, load, path)
     if not good then state.failures[#state.failures + 1] = ("%s: %s"):format(path, message) end
   end
   return state
 end
 
--- Copies the tables behind a chart to <out>/<results folder>/<experiment>; sets `tables`, their paths from `out`.
+-- Copies the tables behind a chart to <out>/<results folder>/<experiment>; sets `tables`, their
+-- paths from `out`.
 local function copy_tables(made, out)
   local seen = {}
   made.tables = {}
   for _, run in ipairs(made.runs) do
     for _, name in ipairs(seen[run.experiment] and {} or { "runs.csv", "timings.csv" }) do
-      local from, to = ("%s/%s/%s"):format(made.results, run.experiment, name), base_name(made.results) .. "/" .. run.experiment
+      local from, to = ("%s/%s/%s"):format(made.results, run.experiment, name),
+        base_name(made.results) .. "/" .. run.experiment
       if core.exists(from) then
         core.make_folder(out .. "/" .. to)
         core.write_file(("%s/%s/%s"):format(out, to, name), core.read_file(from))
@@ -125,7 +133,8 @@ local function copy_tables(made, out)
   end
 end
 
---- Draws what was gathered below `out`, each chart with the runs that it shows; sets `paths` or `failure` of each.
+--- Draws what was gathered below `out`, each chart with the runs that it shows; sets `paths` or
+--- `failure` of each.
 function figures.draw(state, out)
   for _, made in ipairs(state.charts) do
     local folder = out .. "/" .. made.folder
@@ -143,10 +152,11 @@ local function pattern_of(glob)
   return "^" .. glob:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*", ".*"):gsub("%?", ".") .. "$"
 end
 
---- The figures that the papers print, in their order: the lines of results/published/figures.csv, each with the `drawn`
---- charts that show it. `experiment` is empty where the figure is a drawing.
+--- The figures that the papers print, in their order: the lines of results/published/figures.csv,
+--- each with the `drawn` charts that show it. `experiment` is empty where the figure is a drawing.
 function figures.printed(state)
-  local list = csv.read(place.find "results/published/figures.csv" or error("results/published/figures.csv is not beside the program", 0))
+  local list = csv.read(place.find "results/published/figures.csv"
+    or error("results/published/figures.csv is not beside the program", 0))
   for _, figure in ipairs(list) do
     figure.drawn = {}
     for _, made in ipairs(state.charts) do
@@ -159,7 +169,8 @@ function figures.printed(state)
   return list
 end
 
---- What lacks runs: { { name =, script = }, ... } of figures not drawn and of other experiments with charts.
+--- What lacks runs: { { name =, script = }, ... } of figures not drawn and of other experiments
+--- with charts.
 function figures.lacking(state, printed)
   local by_name, list, told = {}, {}, {}
   for _, entry in ipairs(state.experiments) do by_name[entry.name] = entry end
@@ -171,14 +182,17 @@ function figures.lacking(state, printed)
     end
   end
   for _, entry in ipairs(state.experiments) do
-    if entry.runs == 0 and not told[entry.name] then list[#list + 1] = { name = entry.name, script = entry.script } end
+    if entry.runs == 0 and not told[entry.name] then
+      list[#list + 1] = { name = entry.name, script = entry.script }
+    end
   end
   return list
 end
 
---- "rsa, Figure 4, left".
+--- "paper, Figure 4, left".
 function figures.name(figure)
-  return ("%s, Figure %s%s"):format(figure.paper, figure.figure, figure.part ~= "" and ", " .. figure.part or "")
+  return ("%s, Figure %s%s"):format(figure.paper, figure.figure, figure.part ~= ""
+    and ", " .. figure.part or "")
 end
 
 

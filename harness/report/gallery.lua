@@ -1,24 +1,28 @@
--- The page over drawn figures: those that the papers print, with what is known of the runs behind each, then the other
--- charts of the experiments, then what was not drawn and why.
+-- The page over drawn figures: those that the papers print, with what is known of the runs behind
+-- each, then the other charts of the experiments, then what was not drawn and why.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local figures = require "longhaul.report.figures"
 local markup = require "longhaul.report.markup"
 local place = require "longhaul.report.place"
 local provenance = require "longhaul.report.provenance"
-local quote = require "longhaul.report.quote"
+local quote = require "longhaul.run.quote"
 local summary = require "longhaul.report.summary"
 
 local gallery = {}
 
 local escape = quote.html
 
---- What a chart shows, in one paragraph of plain text: the figure of the paper, data, scale, seeds, machine, runs.
+--- What a chart shows, in one paragraph of plain text: the figure of the paper, data, scale, seeds,
+--- machine, runs.
 function gallery.caption(made)
   local words, runs = {}, made.runs
-  if made.figure then words[1] = ("%s: %s."):format(figures.name(made.figure), made.figure.shows) end
+  if made.figure then
+    words[1] = ("%s: %s."):format(figures.name(made.figure), made.figure.shows)
+  end
   words[#words + 1] = provenance.sentence(runs)
-  words[#words + 1] = ("Scale %s, %s, %s, %d run%s of %s."):format(made.scale, summary.seeds(runs), made.device, #runs,
+  words[#words + 1] = ("Scale %s, %s, %s, %d run%s of %s."):format(made.scale, summary.seeds(runs),
+    made.device, #runs,
     #runs == 1 and "" or "s", summary.different(runs, "experiment", 4))
   return table.concat(words, " ")
 end
@@ -26,16 +30,21 @@ end
 -- Links to the numbers: the runs, what gnuplot was given, the chart as PNG.
 local function links(made)
   local list = { table.unpack(made.tables) }
-  for _, ending in ipairs { ".gp", ".png" } do list[#list + 1] = ("%s/%s%s"):format(made.folder, made.name, ending) end
+  for _, ending in ipairs { ".gp", ".png" } do
+    list[#list + 1] = ("%s/%s%s"):format(made.folder, made.name, ending)
+  end
   for i, file in ipairs(list) do
-    list[i] = ('<a href="%s">%s</a>'):format(quote.url(file), escape(i > #made.tables and file:match "[^/]+$" or file:match "[^/]+/[^/]+$"))
+    list[i] = ('<a href="%s">%s</a>'):format(quote.url(file),
+      escape(i > #made.tables and file:match "[^/]+$" or file:match "[^/]+/[^/]+$"))
   end
   return table.concat(list, " · ")
 end
 
 local function drawing(made)
-  return ('<figure><img src="%s/%s.svg" alt="%s" width="960" height="600" loading="lazy">\n<figcaption class="note">%s %s</figcaption></figure>')
-    :format(quote.url(made.folder), quote.url(made.name), escape(made.title), escape(gallery.caption(made)), links(made))
+  return ('<figure><img src="%s/%s.svg" alt="%s" width="960" height="600" '
+    .. 'loading="lazy">\n<figcaption class="note">%s %s</figcaption></figure>')
+    :format(quote.url(made.folder), quote.url(made.name), escape(made.title),
+      escape(gallery.caption(made)), links(made))
 end
 
 local function command_of(entry) return ("longhaul run %s"):format(entry.script) end
@@ -45,7 +54,8 @@ local function printed_figure(figure, scripts)
   if figure.experiment == "" then
     parts[2] = ('<p class="note">%s: not redrawn.</p>'):format(escape(figure.shows))
   elseif #figure.drawn == 0 then
-    parts[2] = ('<p class="note">%s: no runs here; <code>%s</code> makes them.</p>'):format(escape(figure.shows),
+    parts[2] = ('<p class="note">%s: no runs here; <code>%s</code> makes them.</p>'):format(
+      escape(figure.shows),
       escape(command_of(scripts[figure.experiment] or { script = figure.experiment })))
   end
   for _, made in ipairs(figure.drawn) do parts[#parts + 1] = drawing(made) end
@@ -64,7 +74,9 @@ local function add_printed(parts, state, printed)
   local titles, scripts, paper = paper_titles(), {}, nil
   for _, entry in ipairs(state.experiments) do scripts[entry.name] = entry end
   for _, figure in ipairs(printed) do
-    if figure.paper ~= paper then parts[#parts + 1] = ('<h2 id="%s">%s</h2>'):format(figure.paper, escape(titles[figure.paper])) end
+    if figure.paper ~= paper then
+      parts[#parts + 1] = ('<h2 id="%s">%s</h2>'):format(figure.paper, escape(titles[figure.paper]))
+    end
     paper = figure.paper
     parts[#parts + 1] = printed_figure(figure, scripts)
   end
@@ -75,7 +87,9 @@ local function add_others(parts, state)
   for _, made in ipairs(state.charts) do
     if made.paths and not made.figure then
       if not experiment then parts[#parts + 1] = '<h2 id="others">Other charts</h2>' end
-      if made.experiment ~= experiment then parts[#parts + 1] = ("<h3>%s</h3>"):format(escape(made.experiment)) end
+      if made.experiment ~= experiment then
+        parts[#parts + 1] = ("<h3>%s</h3>"):format(escape(made.experiment))
+      end
       experiment = made.experiment
       parts[#parts + 1] = drawing(made)
     end
@@ -84,7 +98,8 @@ end
 
 local function add_list(parts, title, lines)
   if #lines == 0 then return end
-  parts[#parts + 1] = ("<h2>%s</h2>\n<ul><li>%s</li></ul>"):format(title, table.concat(lines, "</li>\n<li>"))
+  parts[#parts + 1] = ("<h2>%s</h2>\n<ul><li>%s</li></ul>"):format(title,
+    table.concat(lines, "</li>\n<li>"))
 end
 
 local function escaped(texts)
@@ -98,8 +113,10 @@ function gallery.write(state, printed, lacking, out)
   local lines = {}
   local parts = {
     "<h1>Figures, measured here</h1>",
-    ('<p class="note">Drawn %s by longhaul %s from the runs in %s. A figure shows the data, scale and machine that stand below it, '
-      .. "not those of its paper.</p>"):format(os.date "!%Y-%m-%d", escape(core.machine().version), escape(table.concat(state.folders, ", "))),
+    ('<p class="note">Drawn %s by longhaul %s from the runs in %s. A figure shows the data, scale '
+      .. 'and machine that stand below it, '
+      .. "not those of its paper.</p>"):format(os.date "!%Y-%m-%d", escape(core.machine().version),
+      escape(table.concat(state.folders, ", "))),
   }
   add_printed(parts, state, printed)
   add_others(parts, state)

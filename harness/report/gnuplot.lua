@@ -2,7 +2,7 @@
 -- can be drawn again or changed by hand; how it looks is in plots/*.gp.
 local core = require "longhaul.core"
 local place = require "longhaul.report.place"
-local quote = require "longhaul.report.quote"
+local quote = require "longhaul.run.quote"
 local views = require "longhaul.report.views"
 
 local gnuplot = {}
@@ -61,15 +61,18 @@ local function draw(program, plots, kind, output)
   local file <close> = core.begin_file(output)
   local set = ("output_kind = %s; output_file = %s; set loadpath %s"):format(
     quote.gnuplot(kind), quote.gnuplot_path(file:name()), quote.gnuplot_path(plots))
-  local pipe = assert(io.popen(("gnuplot -e %s %s 2>&1"):format(quote.shell(set), quote.shell(program))))
+  local pipe = assert(io.popen(("gnuplot -e %s %s 2>&1"):format(quote.shell(set),
+    quote.shell(program))))
   local message = pipe:read("a")
   if not pipe:close() then error(("%s: gnuplot: %s"):format(program, message), 0) end
   file:commit()
 end
 
---- A chart as a value: data and settings are added to it, and `source`, the line below its title; gnuplot.chart draws it.
+--- A chart as a value: data and settings are added to it, and `source`, the line below its title;
+--- gnuplot.chart draws it.
 function gnuplot.new(template, title, x_title, y_title)
-  return { template = template, title = title, x_title = x_title, y_title = y_title, blocks = {}, settings = {}, after = {} }
+  return { template = template, title = title, x_title = x_title, y_title = y_title, blocks = {},
+    settings = {}, after = {} }
 end
 
 --- What the .gp file beside a chart says: its data and what the template asks for.
@@ -87,7 +90,8 @@ function gnuplot.program(chart)
   return table.concat(lines, "\n") .. "\n"
 end
 
---- Writes <base>.gp and draws <base>.svg and <base>.png from it, whole or not at all; gives the paths of the two.
+--- Writes <base>.gp and draws <base>.svg and <base>.png from it, whole or not at all; gives the
+--- paths of the two.
 function gnuplot.chart(base, chart)
   local style = place.find("plots/style.gp")
   if not style then error("charts: plots/style.gp is not beside the program", 0) end

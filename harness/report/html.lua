@@ -1,10 +1,11 @@
 -- One page over everything under a results folder: each experiment's tables, charts and runs, and
--- the claims. It reads the CSV files that the experiments wrote, in working folders and packed ones.
+-- the claims. It reads the CSV files that the experiments wrote, in working folders and packed
+-- ones.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local markup = require "longhaul.report.markup"
 local provenance = require "longhaul.report.provenance"
-local quote = require "longhaul.report.quote"
+local quote = require "longhaul.run.quote"
 local summary = require "longhaul.report.summary"
 local tables = require "longhaul.report.table"
 local totals = require "longhaul.report.totals"
@@ -17,28 +18,35 @@ local escape = markup.escape
 local elsewhere = { claims = true, published = true, reference = true, figures = true }
 
 -- Files of a folder that are shown otherwise, or are too long to be.
-local not_shown = { ["runs.csv"] = true, ["timings.csv"] = true, ["curves.csv"] = true, ["probes.csv"] = true }
+local not_shown = { ["runs.csv"] = true, ["timings.csv"] = true, ["curves.csv"] = true,
+  ["probes.csv"] = true }
 
--- The folders with runs, tables or charts; those of figures that draw others' runs have none of their own.
+-- The folders with runs, tables or charts; those of figures that draw others' runs have none of
+-- their own.
 local function experiments_in(folder)
   local names = {}
   for _, name in ipairs(core.list_folder(folder)) do
     local shows = false
-    for _, file in ipairs(core.list_folder(folder .. "/" .. name)) do shows = shows or file:match "%.csv$" or file:match "%.svg$" end
+    for _, file in ipairs(core.list_folder(folder .. "/" .. name)) do
+      shows = shows or file:match "%.csv$" or file:match "%.svg$"
+    end
     if shows and not elsewhere[name] then names[#names + 1] = name end
   end
   return names
 end
 
-local function text_table(columns, records, decorate)
+-- `class_of(column, value)` is the class of a cell, or nil.
+local function text_table(columns, records, class_of)
   local lines = { '<table class="text"><thead><tr>' }
   for _, name in ipairs(columns) do lines[#lines + 1] = ("<th>%s</th>"):format(escape(name)) end
   lines[#lines + 1] = "</tr></thead><tbody>"
   for _, record in ipairs(records) do
     local fields = {}
     for i, name in ipairs(columns) do
-      local text = escape(tostring(record[name] or ""))
-      fields[i] = decorate and decorate(name, text) or ("<td>%s</td>"):format(text)
+      local value = tostring(record[name] or "")
+      local class = class_of and class_of(name, value)
+      fields[i] = ("<td%s>%s</td>"):format(class and (' class="%s"'):format(class)
+        or "", escape(value))
     end
     lines[#lines + 1] = "<tr>" .. table.concat(fields) .. "</tr>"
   end
@@ -46,30 +54,32 @@ local function text_table(columns, records, decorate)
   return table.concat(lines, "\n")
 end
 
--- A cell of claims.csv: verdicts have colours.
-local function claim_cell(name, text)
-  if name == "verdict" then return ('<td class="%s">%s</td>'):format(text:gsub(" ", "-"), text) end
-  return ("<td>%s</td>"):format(text)
+-- Verdicts have colours.
+local function claim_class(column, value)
+  return column == "verdict" and (value:gsub(" ", "-")) or nil
 end
 
 -- Totals by paper, then every claim.
 local function claims_section(folder)
   local path = folder .. "/claims/claims.csv"
   if not core.exists(path) then return "" end
-  local columns = { "paper", "claim", "verdict", "sentence", "measured", "expected", "published", "experiment", "scale",
+  local columns = { "paper", "claim", "verdict", "sentence", "measured", "expected", "published",
+    "experiment", "scale",
     "device", "seeds", "note", "scale_changes" }
   return table.concat({
     '<h2 id="claims">Claims</h2>', text_table(totals.columns, totals.read(folder .. "/claims")),
-    text_table(columns, (csv.read(path)), claim_cell),
+    text_table(columns, (csv.read(path)), claim_class),
   }, "\n")
 end
 
--- Where the runs of an experiment come from, in one paragraph, and a list of those that ended badly.
+-- Where the runs of an experiment come from, in one paragraph, and a list of those that ended
+-- badly.
 local function origin(runs)
   local done, failures = {}, {}
   for _, run in ipairs(runs) do table.insert(run.status == "done" and done or failures, run) end
   local lines = { ('<p class="note">%d runs done, %d failed or diverged. Scale %s, %s. %s</p>'):format(#done, #failures,
-    escape(summary.different(runs, "scale", 5)), summary.seeds(runs), escape(provenance.sentence(done) or "")) }
+    escape(summary.different(runs, "scale", 5)), summary.seeds(runs),
+      escape(provenance.sentence(done) or "")) }
   if #failures > 0 then lines[2] = text_table({ "row", "dataset", "seed", "error" }, failures) end
   return table.concat(lines, "\n")
 end
@@ -79,7 +89,8 @@ local function shown_table(path)
   local made = tables.read(path)
   if made then return markup.html(made, "h3") end
   local records, columns = csv.read(path)
-  return ("<h3>%s</h3>\n%s"):format(escape(path:match "([^/]+)%.csv$"), text_table(columns, records))
+  return ("<h3>%s</h3>\n%s"):format(escape(path:match "([^/]+)%.csv$"),
+    text_table(columns, records))
 end
 
 local function section(folder, name)
@@ -88,7 +99,9 @@ local function section(folder, name)
   local parts = { ('<h2 id="%s">%s</h2>'):format(escape(name), escape(name)),
     runs and origin(runs) or '<p class="note">No runs of its own.</p>' }
   for _, file in ipairs(core.list_folder(path)) do
-    if file:match "%.csv$" and not not_shown[file] then parts[#parts + 1] = shown_table(path .. "/" .. file) end
+    if file:match "%.csv$" and not not_shown[file] then
+      parts[#parts + 1] = shown_table(path .. "/" .. file)
+    end
   end
   for _, file in ipairs(core.list_folder(path)) do
     if file:match("%.svg$") then
@@ -105,7 +118,8 @@ function html.write(folder)
   local machine = core.machine()
   local parts = { "<h1>longhaul: published and measured</h1>",
     ('<p class="note">Version %s, %s. Every number is a row of a runs.csv here.</p>'):format(
-      escape(machine.version .. (machine.dirty == "yes" and ", with changes" or "")), os.date("!%Y-%m-%d")) }
+      escape(machine.version .. (machine.dirty == "yes" and ", with changes" or "")),
+        os.date("!%Y-%m-%d")) }
   local links = {}
   for _, name in ipairs(names) do
     links[#links + 1] = ('<a href="#%s">%s</a>'):format(escape(name), escape(name))

@@ -1,6 +1,6 @@
 -- The same table as Markdown, HTML and LaTeX.
-local quote = require "longhaul.report.quote"
-local report = require "longhaul.report.table"
+local quote = require "longhaul.run.quote"
+local tables = require "longhaul.report.table"
 
 local markup = {}
 
@@ -8,32 +8,36 @@ local markup = {}
 
 -- The texts of a cell by part; `mark` decorates the best one.
 local function parts_of(column, cell, mark)
-  local paper, here, difference = report.texts(column, cell)
+  local paper, here, difference = tables.texts(column, cell)
   if cell.best and here ~= "" then here = mark(here) end
   return { paper = paper, here = here, diff = difference }
 end
 
 local function bold(text) return "**" .. text .. "**" end
 
-local function add_line(lines, fields) lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |" end
+local function add_line(lines, fields)
+  lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |"
+end
 
 -- A pipe table with paper, here and difference per column.
 local function add_block(lines, made, block)
   local head, rule = { "row" }, { "---" }
   for _, c in ipairs(block) do
-    for _, part in ipairs(report.parts(made.columns[c])) do
-      head[#head + 1] = quote.markdown(report.block_heading(block, made.columns[c])) .. ": " .. part
+    for _, part in ipairs(tables.parts(made.columns[c])) do
+      head[#head + 1] = quote.markdown(tables.block_heading(block, made.columns[c])) .. ": " .. part
       rule[#rule + 1] = "--:"
     end
   end
-  if block.title then table.move({ "## " .. quote.markdown(block.title), "" }, 1, 2, #lines + 1, lines) end
+  if block.title then
+    table.move({ "## " .. quote.markdown(block.title), "" }, 1, 2, #lines + 1, lines)
+  end
   add_line(lines, head)
   add_line(lines, rule)
   for _, row in ipairs(block.rows) do
     local fields = { quote.markdown(row.label) }
     for _, c in ipairs(block) do
       local texts = parts_of(made.columns[c], row.cells[c], bold)
-      for _, part in ipairs(report.parts(made.columns[c])) do fields[#fields + 1] = texts[part] end
+      for _, part in ipairs(tables.parts(made.columns[c])) do fields[#fields + 1] = texts[part] end
     end
     add_line(lines, fields)
   end
@@ -43,8 +47,8 @@ end
 --- Pipe tables, one for each block.
 function markup.markdown(made)
   local lines = { "# " .. quote.markdown(made.title), "" }
-  for _, block in ipairs(report.blocks(made)) do add_block(lines, made, block) end
-  for _, note in ipairs(report.notes(made)) do
+  for _, block in ipairs(tables.blocks(made)) do add_block(lines, made, block) end
+  for _, note in ipairs(tables.notes(made)) do
     lines[#lines + 1] = quote.markdown((note:gsub("is marked %*", "is bold")))
     lines[#lines + 1] = ""
   end
@@ -83,9 +87,9 @@ end
 local function html_head(made, block)
   local top, below = { "<th></th>" }, { "<th>row</th>" }
   for _, c in ipairs(block) do
-    local parts = report.parts(made.columns[c])
+    local parts = tables.parts(made.columns[c])
     top[#top + 1] = ('<th colspan="%d" class="group">%s</th>'):format(#parts,
-      markup.escape(report.block_heading(block, made.columns[c])))
+      markup.escape(tables.block_heading(block, made.columns[c])))
     for i, part in ipairs(parts) do
       below[#below + 1] = ('<th class="%s%s">%s</th>'):format(i == 1 and "group " or "", part, part)
     end
@@ -95,7 +99,7 @@ end
 
 local function html_cell(column, cell)
   local texts, fields = parts_of(column, cell, function(text) return text end), {}
-  for i, part in ipairs(report.parts(column)) do
+  for i, part in ipairs(tables.parts(column)) do
     local best = part == "here" and cell.best and " best" or ""
     fields[i] = ('<td class="%s%s%s">%s</td>'):format(i == 1 and "group " or "", part, best,
       markup.escape(texts[part]))
@@ -114,12 +118,13 @@ local function add_html(lines, made, block)
   lines[#lines + 1] = "</tbody></table>"
 end
 
---- The table alone, with its notes, for a page of its own and the report; its title is a heading of `level` (default "h2").
+--- The table alone, with its notes, for a page of its own and the report; its title is a heading of
+--- `level` (default "h2").
 function markup.html(made, level)
   level = level or "h2"
   local lines = { ("<%s>%s</%s>"):format(level, markup.escape(made.title), level) }
-  for _, block in ipairs(report.blocks(made)) do add_html(lines, made, block) end
-  for _, note in ipairs(report.notes(made)) do
+  for _, block in ipairs(tables.blocks(made)) do add_html(lines, made, block) end
+  for _, note in ipairs(tables.notes(made)) do
     local text = markup.escape((note:gsub("is marked %*", "is bold")))
     lines[#lines + 1] = ('<p class="note">%s</p>'):format(text)
   end
@@ -134,8 +139,8 @@ local function latex_bold(text) return ("\\textbf{%s}"):format(text) end
 function markup.latex(made)
   local top, below, letters = { "" }, { "row" }, {}
   for _, column in ipairs(made.columns) do
-    local parts = report.parts(column)
-    local heading = quote.latex(report.heading(column))
+    local parts = tables.parts(column)
+    local heading = quote.latex(tables.heading(column))
     top[#top + 1] = ("\\multicolumn{%d}{c}{%s}"):format(#parts, heading)
     for _, part in ipairs(parts) do below[#below + 1] = part end
     letters[#letters + 1] = ("r"):rep(#parts)
@@ -151,15 +156,16 @@ function markup.latex(made)
       local texts = parts_of(column, row.cells[c], function(text) return text end)
       texts.here, texts.diff = quote.latex(texts.here), texts.diff:gsub("^%-", "$-$")
       if row.cells[c].best then texts.here = latex_bold(texts.here) end
-      for _, part in ipairs(report.parts(column)) do fields[#fields + 1] = texts[part] end
+      for _, part in ipairs(tables.parts(column)) do fields[#fields + 1] = texts[part] end
     end
     lines[#lines + 1] = table.concat(fields, " & ") .. " \\\\"
   end
   lines[#lines + 1] = "\\bottomrule"
   lines[#lines + 1] = "\\end{tabular}"
   lines[#lines + 1] = "\\par\\smallskip"
-  for _, note in ipairs(report.notes(made)) do
-    lines[#lines + 1] = ("{\\footnotesize %s\\par}"):format(quote.latex((note:gsub("is marked %*", "is bold"))))
+  for _, note in ipairs(tables.notes(made)) do
+    lines[#lines + 1] = ("{\\footnotesize %s\\par}"):format(
+      quote.latex((note:gsub("is marked %*", "is bold"))))
   end
   return table.concat(lines, "\n") .. "\n"
 end

@@ -1,9 +1,12 @@
--- Predicates over terms: comparisons, joined by `all` and `any`. One predicate judges the published tables and what was
--- measured. Judged over measured cells each comparison knows its margin, seed by seed, and whether that decides it.
+-- Predicates over terms: comparisons, joined by `all` and `any`. One predicate judges the published
+-- tables and what was measured. Judged over measured cells each comparison knows its margin, seed
+-- by seed, and whether that decides it.
+local evidence = require "longhaul.report.evidence"
 local term = require "longhaul.report.term"
 
 local predicate = {
-  cell = term.cell, least = term.least, greatest = term.greatest, abs = term.abs, rounded = term.rounded,
+  cell = term.cell, least = term.least, greatest = term.greatest, abs = term.abs,
+  rounded = term.rounded,
   significant = term.significant, mean = term.mean, named = term.named, wins = term.wins,
 }
 
@@ -30,40 +33,62 @@ end
 
 local function room(a, b) return b - a end
 
-local printed
+local printed = evidence.printed()
 
 --- Whether a paper prints a number for this cell.
-function predicate.is_printed(cell)
-  printed = printed or require("longhaul.report.evidence").printed()
-  return printed:mean(cell.cell) ~= nil
-end
+---@param cell longhaul.term
+---@return boolean
+function predicate.is_printed(cell) return printed:mean(cell.cell) ~= nil end
 
 --- a < b.
-function predicate.less(a, b) return comparison("<", a, b, function(x, y) return x < y end, room) end
+---@param a longhaul.term|number
+---@param b longhaul.term|number
+---@return longhaul.predicate
+function predicate.less(a, b)
+  return comparison("<", a, b, function(x, y) return x < y end, room)
+end
 
 --- a <= b.
-function predicate.at_most(a, b) return comparison("<=", a, b, function(x, y) return x <= y end, room) end
+---@param a longhaul.term|number
+---@param b longhaul.term|number
+---@return longhaul.predicate
+function predicate.at_most(a, b)
+  return comparison("<=", a, b, function(x, y) return x <= y end, room)
+end
 
 --- a = b; the margin is how far they are apart, below 0.
+---@param a longhaul.term|number
+---@param b longhaul.term|number
+---@return longhaul.predicate
 function predicate.equal(a, b)
-  return comparison("=", a, b, function(x, y) return x == y end, function(x, y) return 0 - math.abs(x - y) end)
+  return comparison("=", a, b, function(x, y) return x == y end,
+    function(x, y) return 0 - math.abs(x - y) end)
 end
 
 local function joined(kind, parts)
   for _, part in ipairs(parts) do
-    if not predicate.is(part) then error(("'%s' joins predicates, not a %s"):format(kind, type(part)), 3) end
+    if not predicate.is(part) then
+      error(("'%s' joins predicates, not a %s"):format(kind, type(part)), 3)
+    end
   end
   if #parts == 0 then error(("'%s' of nothing"):format(kind), 3) end
   return setmetatable({ kind = kind, parts = parts }, Predicate)
 end
 
 --- Every part holds.
+---@param parts longhaul.predicate[]
+---@return longhaul.predicate
 function predicate.all(parts) return joined("all", parts) end
 
 --- At least one part holds.
+---@param parts longhaul.predicate[]
+---@return longhaul.predicate
 function predicate.any(parts) return joined("any", parts) end
 
 --- `make(value)` holds for every value of a list.
+---@param list any[]
+---@param make fun(value: any): longhaul.predicate
+---@return longhaul.predicate
 function predicate.each(list, make)
   local parts = {}
   for i, value in ipairs(list) do parts[i] = make(value) end
@@ -71,9 +96,17 @@ function predicate.each(list, make)
 end
 
 --- low <= a <= high.
-function predicate.between(low, a, high) return predicate.all { predicate.at_most(low, a), predicate.at_most(a, high) } end
+---@param low longhaul.term|number
+---@param a longhaul.term
+---@param high longhaul.term|number
+---@return longhaul.predicate
+function predicate.between(low, a, high)
+  return predicate.all { predicate.at_most(low, a), predicate.at_most(a, high) }
+end
 
 --- Each term is below the one before it.
+---@param terms longhaul.term[]
+---@return longhaul.predicate
 function predicate.falling(terms)
   local parts = {}
   for i = 2, #terms do parts[i - 1] = predicate.less(terms[i], terms[i - 1]) end
@@ -81,6 +114,8 @@ function predicate.falling(terms)
 end
 
 --- No term is above the one before it.
+---@param terms longhaul.term[]
+---@return longhaul.predicate
 function predicate.not_rising(terms)
   local parts = {}
   for i = 2, #terms do parts[i - 1] = predicate.at_most(terms[i], terms[i - 1]) end
@@ -102,7 +137,8 @@ local function at(side, value)
   return side
 end
 
--- The cells of a comparison: their kinds, the values by seed of those that have seeds, and what is lacking.
+-- The cells of a comparison: their kinds, the values by seed of those that have seeds, and what is
+-- lacking.
 local function survey(self, source)
   local found = { kinds = {}, by_seed = {}, lacking = {}, cells = {}, seeded = false }
   self:each_cell(function(cell, text)
@@ -113,7 +149,9 @@ local function survey(self, source)
       found.by_seed[cell] = seeds
       found.seeded = true
     end
-    if source:mean(cell) == nil then found.lacking[#found.lacking + 1] = { text, source:lack(cell) } end
+    if source:mean(cell) == nil then
+      found.lacking[#found.lacking + 1] = { text, source:lack(cell) }
+    end
   end)
   return found
 end
@@ -153,30 +191,52 @@ local function error_over_seeds(self, source, by_seed, seeds)
   return standard_error(margins)
 end
 
--- How far the margin comes towards 0, or beyond, when every step time lies at the worse of its quartiles: two times whose
--- quartiles overlap have a margin within it.
-local function reach_of_quartiles(self, source, cells, margin)
-  local moved, sign = {}, margin < 0 and -1 or 1
-  local function loss(values)
-    local function value(cell) return values[cell] or source:mean(cell) end
-    return sign * (margin - self.margin(at(self.a, value), at(self.b, value)))
-  end
+-- The medians of step times that cells are made of: their keys, each once.
+local function medians_of(source, cells)
+  local keys, seen = {}, {}
   for _, cell in ipairs(cells) do
-    local most = 0
-    for _, quartile in ipairs { source:interval(cell) } do
-      local lost = loss { [cell] = quartile }
-      if lost > most then most, moved[cell] = lost, quartile end
+    for _, factor in ipairs(source:quartiles(cell)) do
+      if not seen[factor.key] then keys[#keys + 1] = factor.key end
+      seen[factor.key] = true
     end
   end
-  return loss(moved)
+  return keys
+end
+
+-- How far the margin comes towards 0, or beyond, when every median of step times lies at the worse
+-- of its quartiles: two times whose quartiles overlap have a margin within it, and so has a ratio
+-- whose baseline may be as much slower.
+local function reach_of_quartiles(self, source, cells, margin)
+  local worst, sign = {}, margin < 0 and -1 or 1
+  local function loss(at_quartile)
+    local function value(cell)
+      local number = source:mean(cell)
+      for _, factor in ipairs(source:quartiles(cell)) do
+        number = number * (factor[at_quartile[factor.key]] or 1)
+      end
+      return number
+    end
+    return sign * (margin - self.margin(at(self.a, value), at(self.b, value)))
+  end
+  for _, key in ipairs(medians_of(source, cells)) do
+    local most = 0
+    for _, quartile in ipairs { "q1", "q3" } do
+      local lost = loss { [key] = quartile }
+      if lost > most then most, worst[key] = lost, quartile end
+    end
+  end
+  return loss(worst)
 end
 
 -- Why means do not decide it; nil where they do.
 local function doubt(leaf)
-  if leaf.reach > 0 and math.abs(leaf.margin) <= leaf.reach then return "within the quartiles of the step times" end
+  if leaf.reach > 0 and math.abs(leaf.margin) <= leaf.reach then
+    return "within the quartiles of the step times"
+  end
   if not leaf.seeds then return nil end
   if leaf.seeds < predicate.fewest_seeds then
-    return ("%d seed%s, at least %d decide"):format(leaf.seeds, leaf.seeds == 1 and "" or "s", predicate.fewest_seeds)
+    return ("%d seed%s, at least %d decide"):format(leaf.seeds, leaf.seeds == 1 and ""
+      or "s", predicate.fewest_seeds)
   end
   if leaf.error > 0 and math.abs(leaf.margin) <= predicate.noise * leaf.error then
     return ("within %d standard errors"):format(predicate.noise)
@@ -187,7 +247,8 @@ local function word(holds) return holds and "holds" or "fails" end
 
 local function judge_leaf(self, source)
   local found = survey(self, source)
-  local leaf = { kinds = found.kinds, lacking = found.lacking, text = ("%s %s %s"):format(term.text(self.a), self.sign,
+  local leaf = { kinds = found.kinds, lacking = found.lacking,
+    text = ("%s %s %s"):format(term.text(self.a), self.sign,
     term.text(self.b)) }
   local function mean(cell) return source:mean(cell) end
   local a, b = at(self.a, mean), at(self.b, mean)
@@ -212,14 +273,15 @@ end
 
 -- ---- joining ----
 
--- A margin as a share of what is compared, so that bits and milliseconds can stand beside each other.
+-- A margin as a share of what is compared, so that bits and milliseconds can stand beside each
+-- other.
 local function share(leaf)
   local size = math.max(math.abs(leaf.a), math.abs(leaf.b))
   return size > 0 and leaf.margin / size or 0
 end
 
--- The comparison that a joint verdict hangs on: of those with this verdict (else of all) the one with the least margin,
--- or, where one part is enough, with the greatest.
+-- The comparison that a joint verdict hangs on: of those with this verdict (else of all) the one
+-- with the least margin, or, where one part is enough, with the greatest.
 local function closest(parts, verdict, greatest)
   local best, among
   for _, part in ipairs(parts) do
@@ -276,9 +338,10 @@ end
 ---@field compared integer
 ---@field held integer
 
---- Judges it over a source of cells: an object with mean(cell), seeds(cell) (values by seed, nil for what has none),
---- interval(cell) (the quartiles of a step time: low, high; nil for what is none),
---- kind(cell), lack(cell) (why it has no value) and apart(cells) (why they cannot be compared, or nil).
+--- Judges it over a source of cells: an object with mean(cell), seeds(cell) (values by seed, nil
+--- for what has none), quartiles(cell) (the medians that a step time is made of: { { key, q1, q3 }
+--- ... }, factors; {} for what is none), kind(cell), lack(cell) (why it has no value) and
+--- apart(cells) (why they cannot be compared, or nil).
 ---@return longhaul.judgement
 function Predicate:judge(source)
   if self.parts then return judge_joined(self, source) end

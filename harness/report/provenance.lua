@@ -1,5 +1,6 @@
--- What stands beside every shown number: the data that were read, scale, seeds, machine and source. `runs` are the rows of
--- runs.csv behind a table or a chart.
+-- What stands beside every shown number: the data that were read, scale, seeds, machine and source.
+-- `runs` are the rows of runs.csv behind a table or a chart.
+local csv = require "longhaul.run.csv"
 local summary = require "longhaul.report.summary"
 
 local provenance = {}
@@ -7,42 +8,54 @@ local provenance = {}
 --- The finished runs that results (report/results.lua) show.
 function provenance.runs_of(results)
   local runs = {}
-  for _, group in ipairs(results.order) do table.move(group.done, 1, #group.done, #runs + 1, runs) end
+  for _, group in ipairs(results.order) do
+    table.move(group.done, 1, #group.done, #runs + 1, runs)
+  end
   return runs
 end
 
---- Whether a run is of a commit as it stands: its build says so, and old rows, which did not, wrote it behind the version.
-function provenance.is_clean(run)
-  local dirty = run.dirty or ""
-  return dirty == "no" or (dirty == "" and not (run.code_version or ""):find "dirty" and run.code_version ~= "unknown")
+local function says_clean(dirty, version)
+  return dirty == "no" or (dirty == "" and not version:find "dirty" and version ~= "unknown")
 end
 
+--- Whether a run is of a commit as it stands: its build says so, and old rows, which did not, wrote
+--- it behind the version.
+function provenance.is_clean(run) return says_clean(run.dirty or "", run.code_version or "") end
+
 local function changed(runs)
-  local count = 0
-  for _, run in ipairs(runs) do count = count + (provenance.is_clean(run) and 0 or 1) end
+  local count, dirty, versions = 0, csv.texts(runs, "dirty"), csv.texts(runs, "code_version")
+  for i = 1, #runs do
+    if not says_clean(dirty[i] or "", versions[i] or "") then count = count + 1 end
+  end
   if count == 0 then return "" end
-  return (" (%s of changed or unknown source)"):format(count == #runs and "all" or ("%d of %d runs"):format(count, #runs))
+  return (" (%s of changed or unknown source)"):format(count == #runs and "all"
+    or ("%d of %d runs"):format(count, #runs))
 end
 
 local function machine_of(runs)
-  local machine, threads = summary.different(runs, "machine", 2), summary.different(runs, "threads", 3)
+  local machine, threads = summary.different(runs, "machine", 2),
+    summary.different(runs, "threads", 3)
   if machine == "" then machine = "an unknown machine" end
-  return threads ~= "" and ("%s, %s thread%s"):format(machine, threads, threads == "1" and "" or "s") or machine
+  return threads ~= "" and ("%s, %s thread%s"):format(machine, threads, threads == "1" and ""
+    or "s") or machine
 end
 
---- "Data: embedded generator (books). Measured on AMD EPYC, 2 threads, code 0123456789ab, 2026-11-22."; nil where there
---- are no runs.
+--- "Data: embedded generator (books). Measured on AMD EPYC, 2 threads, code 0123456789ab,
+--- 2026-11-22."; nil where there are no runs.
 function provenance.sentence(runs)
   if #runs == 0 then return nil end
   local data, code = summary.different(runs, "data", 4), summary.different(runs, "code_version", 4)
-  return ("Data: %s. Measured on %s, code %s%s, %s."):format(data ~= "" and data or "unknown", machine_of(runs),
+  return ("Data: %s. Measured on %s, code %s%s, %s."):format(data ~= "" and data or "unknown",
+    machine_of(runs),
     code ~= "" and code or "unknown", changed(runs), summary.days(runs))
 end
 
---- What a title calls the data of runs on `dataset`: its name or, where the embedded generator made them, that.
+--- What a title calls the data of runs on `dataset`: its name or, where the embedded generator made
+--- them, that.
 function provenance.dataset(runs, dataset)
   local data = summary.different(runs, "data", 1)
-  local kind = data:match "^embedded generator %((.-)%)$" or data:match "^(.-) %(embedded generator%)$"
+  local kind = data:match "^embedded generator %((.-)%)$"
+    or data:match "^(.-) %(embedded generator%)$"
   if not kind then return dataset end
   return (kind == dataset or dataset == "generate:" .. kind) and "generated " .. kind
     or ("generated %s, as %s"):format(kind, dataset)
@@ -57,15 +70,19 @@ local function short_data(runs)
   if #data <= most_data then return data end
   local first, others = summary.different(runs, "data", 1):match "^(.-); (%d+) more$"
   first = first or data
-  if #first > most_data - 10 then first = first:sub(1, most_data - 10):gsub("[^%w)]+%w*$", "") .. " ..." end
+  if #first > most_data - 10 then
+    first = first:sub(1, most_data - 10):gsub("[^%w)]+%w*$", "") .. " ..."
+  end
   return others and ("%s; %s more"):format(first, others) or first
 end
 
---- Data, scale, seeds and machine in the one line below a chart's title; "" where there are no runs.
+--- Data, scale, seeds and machine in the one line below a chart's title; "" where there are no
+--- runs.
 function provenance.line(runs, scale)
   if #runs == 0 then return "" end
   local data = short_data(runs)
-  return table.concat({ data ~= "" and data or "unknown data", "scale " .. scale, summary.seeds(runs), machine_of(runs) },
+  return table.concat({ data ~= "" and data or "unknown data", "scale " .. scale,
+    summary.seeds(runs), machine_of(runs) },
     " · ")
 end
 

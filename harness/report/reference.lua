@@ -1,9 +1,10 @@
--- What lies in a folder of results, for readers: a line for each experiment, made from its runs, and verdicts by paper.
+-- What lies in a folder of results, for readers: a line for each experiment, made from its runs,
+-- and verdicts by paper.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local place = require "longhaul.report.place"
-local quote = require "longhaul.report.quote"
-local store = require "longhaul.store"
+local quote = require "longhaul.run.quote"
+local store = require "longhaul.run.store"
 local summary = require "longhaul.report.summary"
 
 local reference = {}
@@ -15,7 +16,8 @@ local function markdown(head, lines)
     for c, text in ipairs(line) do line[c] = quote.markdown(text) end
     rows[i] = "| " .. table.concat(line, " | ") .. " |"
   end
-  return ("| %s |\n| %s |\n%s"):format(table.concat(head, " | "), table.concat(rule, " | "), table.concat(rows, "\n"))
+  return ("| %s |\n| %s |\n%s"):format(table.concat(head, " | "), table.concat(rule, " | "),
+    table.concat(rows, "\n"))
 end
 
 -- The first sentence of the comment that a script begins with.
@@ -36,8 +38,13 @@ end
 -- Runs of a code version that is no commit, or identified as before, wait to be measured again.
 local function status_of(runs)
   for _, run in ipairs(runs) do
-    if not tonumber(run.identity) or tonumber(run.identity) < 2 then return "to be measured again: identified by an earlier rule" end
-    if run.code_version:find "dirty" or run.code_version:find "unknown" then return "to be measured again: not of a commit" end
+    if not tonumber(run.identity) or tonumber(run.identity) < 2 then
+      return "to be measured again: identified by an earlier rule"
+    end
+    local code = run.code_version or "unknown"
+    if code:find "dirty" or code:find "unknown" then
+      return "to be measured again: not of a commit"
+    end
   end
   return "current"
 end
@@ -45,8 +52,10 @@ end
 local function line_of(folder, name)
   local runs = store.at(folder, name):rows()
   return {
-    name, says(name), summary.different(runs, "scale", 5), tostring(summary.count(runs, "row")), summary.seeds(runs):match "%d+",
-    summary.different(runs, "data", 3), summary.different(runs, "code_version", 4), summary.days(runs), status_of(runs),
+    name, says(name), summary.different(runs, "scale", 5), tostring(summary.count(runs, "row")),
+    summary.seeds(runs):match "%d+",
+    summary.different(runs, "data", 3), summary.different(runs, "code_version", 4),
+    summary.days(runs), status_of(runs),
   }
 end
 
@@ -54,13 +63,17 @@ end
 function reference.markdown(folder)
   local lines = {}
   for _, name in ipairs(core.list_folder(folder)) do
-    if core.exists(("%s/%s/runs.csv"):format(folder, name)) then lines[#lines + 1] = line_of(folder, name) end
+    if core.exists(("%s/%s/runs.csv"):format(folder, name)) then
+      lines[#lines + 1] = line_of(folder, name)
+    end
   end
   if #lines == 0 then error(folder .. ": no experiment has runs here", 0) end
-  return markdown({ "experiment", "what", "scale", "rows", "seeds", "data", "code", "date", "status" }, lines)
+  return markdown({ "experiment", "what", "scale", "rows", "seeds", "data", "code", "date",
+    "status" }, lines)
 end
 
---- The folders below `folder` that hold experiments, as a table in Markdown: machine, runs, scales, days.
+--- The folders below `folder` that hold experiments, as a table in Markdown: machine, runs, scales,
+--- days.
 function reference.machines(folder)
   local lines = {}
   for _, machine in ipairs(core.list_folder(folder)) do
@@ -71,18 +84,20 @@ function reference.machines(folder)
       table.move(found, 1, #found, #runs + 1, runs)
     end
     if #runs > 0 then
-      lines[#lines + 1] = { machine, summary.different(runs, "machine", 3), tostring(experiments), tostring(#runs),
+      lines[#lines + 1] = { machine, summary.different(runs, "machine", 3), tostring(experiments),
+        tostring(#runs),
         summary.different(runs, "scale", 5), summary.days(runs) }
     end
   end
   return markdown({ "folder", "machine", "experiments", "runs", "scales", "date" }, lines)
 end
 
---- The folders below `folder` that wait to be measured again (legacy.csv, which scripts/check-reference.lua keeps), and
---- what is wrong with each, as a table in Markdown.
+--- The folders below `folder` that wait to be measured again (legacy.csv, which
+--- scripts/check-reference.lua keeps), and what is wrong with each, as a table in Markdown.
 function reference.waiting(folder)
   local lines, path = {}, folder .. "/legacy.csv"
-  for i, entry in ipairs(core.exists(path) and csv.read(path, { "folder", "reason", "wrong" }) or {}) do
+  for i, entry in ipairs(core.exists(path) and csv.read(path, { "folder", "reason", "wrong" })
+    or {}) do
     lines[i] = { entry.folder, entry.wrong, entry.reason }
   end
   return #lines > 0 and markdown({ "folder", "what is wrong", "why" }, lines) or "None."

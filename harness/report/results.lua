@@ -1,12 +1,15 @@
--- What an experiment has measured: runs.csv by configuration, with mean and spread over seeds, and the step times of
--- timings.csv. Tables, charts and claims all read through here.
+-- What an experiment has measured: runs.csv by configuration, with mean and spread over seeds, and
+-- the step times of timings.csv. Tables, charts and claims all read through here.
 --
--- A reader asks for a row of the script by label and dataset. The row has a configuration; the runs that have it are its
--- seeds, and other runs of the label (other data, options or versions) are never among them.
-local identity = require "longhaul.identity"
-local metrics = require "longhaul.metrics"
-local step_times = require "longhaul.step_times"
-local store = require "longhaul.store"
+-- A reader asks for a row of the script by label and dataset. The row has a configuration; the runs
+-- that have it are its seeds, and other runs of the label (other data, options or versions) are
+-- never among them.
+local csv = require "longhaul.run.csv"
+local identity = require "longhaul.run.identity"
+local metrics = require "longhaul.run.metrics"
+local step_times = require "longhaul.run.step_times"
+local store = require "longhaul.run.store"
+local tuning = require "longhaul.run.tuning"
 
 local results = {}
 
@@ -20,11 +23,11 @@ local function key_of(row, dataset) return row .. "\n" .. dataset end
 
 -- The run that was made last.
 local function latest_of(runs)
-  local latest
-  for _, run in ipairs(runs) do
-    if not latest or run.date >= latest.date then latest = run end
+  local latest, dates = 1, csv.texts(runs, "date")
+  for i = 2, #runs do
+    if dates[i] >= dates[latest] then latest = i end
   end
-  return latest
+  return runs[latest]
 end
 
 -- What the script's row is now; {} where its data are not on this machine.
@@ -33,71 +36,96 @@ local function identity_of(what)
   return good and made or {}
 end
 
--- Why a run is not one of the row as the script has it (`now`): "stale", or "other data" where all else is the same; and a
--- reason for readers.
+-- Why a run is not one of the row as the script has it (`now`): "stale", or "other data" where all
+-- else is the same; and a reason for readers.
 local function difference_of(what, now, run)
   local row = what.row
   if run.configuration == identity.configuration(what, run.data_digest, run.starts_from) then
-    if run.data_digest == now.data_digest then return "stale", "started from other weights than it would now" end
+    if run.data_digest == now.data_digest then
+      return "stale", "started from other weights than it would now"
+    end
     return "other data", ("read other data than this machine has: %s"):format(run.data)
   end
-  if tonumber(run.identity) ~= identity.version then return "stale", "an older longhaul recorded it" end
+  if tonumber(run.identity) ~= identity.version then
+    return "stale", "an older longhaul recorded it"
+  end
   if tonumber(run.version) ~= identity.class_version(row.model.name) then
-    return "stale", ("the model's version is %s now, not %s"):format(identity.class_version(row.model.name), run.version)
+    return "stale", ("the model's version is %s now, not %s"):format(
+      identity.class_version(row.model.name), run.version)
   end
   return "stale", "run with other options than the script now has"
 end
 
--- The runs of one configuration by seed, the finished ones, and what became of the others.
-local function group_of(runs, configuration)
-  local made = { configuration = configuration, done = {}, failed = 0, diverged = 0, left_out = 0, reasons = {} }
-  local by_seed = {}
-  for _, run in ipairs(runs) do
-    if run.configuration ~= configuration then
+-- Of runs with `configurations` those of one by seed, the finished ones, and what became of the
+-- others.
+local function group_of(runs, configurations, configuration)
+  local made = { configuration = configuration, done = {}, failed = 0, diverged = 0, left_out = 0,
+    reasons = {} }
+  local by_seed, done = {}, made.done
+  local states, seeds = csv.texts(runs, "status"), csv.texts(runs, "seed")
+  for i, run in ipairs(runs) do
+    local status, seed = states[i], seeds[i]
+    if configurations[i] ~= configuration then
       made.left_out = made.left_out + 1
-    elseif run.status == "done" then
+    elseif status == "done" then
       -- one seed may have started from either of two source runs
-      local before = by_seed[run.seed]
-      if not before then table.insert(made.done, run) end
-      if before and run.date >= made.done[before].date then made.done[before] = run end
-      by_seed[run.seed] = before or #made.done
+      local before = by_seed[seed]
+      if not before then done[#done + 1] = run end
+      if before and run.date >= done[before].date then done[before] = run end
+      by_seed[seed] = before or #done
     else
-      local status = run.status == "diverged" and "diverged" or "failed"
+      status = status == "diverged" and "diverged" or "failed"
       made[status] = made[status] + 1
-      table.insert(made.reasons, ("seed %s %s"):format(run.seed, run.error or status))
+      table.insert(made.reasons, ("seed %s %s"):format(seed, run.error or status))
     end
   end
   return made
 end
 
--- The group of a row: the runs of its configuration or, where there are none, those of the latest one, marked.
+-- The group of a row: the runs of its configuration or, where there are none, those of the latest
+-- one, marked.
 local function choose(runs, what, planned)
   local row, latest = what.row, latest_of(runs)
   local now, is_current = row and identity_of(what) or {}, false
-  for _, run in ipairs(runs) do is_current = is_current or run.configuration == now.configuration end
-  local made = group_of(runs, is_current and now.configuration or latest.configuration)
+  local configurations = csv.texts(runs, "configuration")
+  for i = 1, #runs do is_current = is_current or configurations[i] == now.configuration end
+  local made = group_of(runs, configurations, is_current and now.configuration
+    or latest.configuration)
   made.row, made.dataset, made.first, made.planned = latest.row, latest.dataset, latest, planned
   if row and not is_current then made.other, made.why = difference_of(what, now, latest) end
   return made
 end
 
---- Results at results/<name>, of `scale` and `device`. `rows` are the script's rows (nil: whatever
---- is in the file), `planned(row)` how many seeds a row is meant to have.
-function results.open(folder, name, scale, device, rows, planned)
-  local made = setmetatable({ groups = {}, order = {}, name = name, scale = scale, device = device, datasets = {} }, Results)
-  local from = store.at(folder, name)
-  local by_key, keys = {}, {}
-  made.times = step_times.of(from)
-  for _, run in ipairs(from:rows()) do
-    if run.scale == scale and run.device == device then
-      local key = key_of(run.row, run.dataset)
-      if not by_key[key] then
-        by_key[key] = {}
-        keys[#keys + 1] = key
-      end
-      table.insert(by_key[key], run)
+-- The runs of a scale and device by row and dataset, and the keys in the order of the file.
+local function runs_by_row(from, scale, device)
+  local by_key, keys, lists = {}, {}, {}
+  local runs = from:rows()
+  local labels, datasets = csv.texts(runs, "row"), csv.texts(runs, "dataset")
+  local scales, devices = csv.texts(runs, "scale"), csv.texts(runs, "device")
+  local function list_of(label, dataset)
+    local key, list = key_of(label, dataset), {}
+    by_key[key], keys[#keys + 1] = list, key
+    lists[dataset] = lists[dataset] or {}
+    lists[dataset][label] = list
+    return list
+  end
+  for i, run in ipairs(runs) do
+    if scales[i] == scale and devices[i] == device then
+      local label, dataset = labels[i], datasets[i]
+      local list = lists[dataset] and lists[dataset][label] or list_of(label, dataset)
+      list[#list + 1] = run
     end
   end
+  return by_key, keys
+end
+
+--- Results in a store, of `scale` and `device`. `rows` are the script's rows (nil: whatever is in
+--- the file), `planned(row)` how many seeds a row is meant to have.
+function results.read(from, name, scale, device, rows, planned)
+  local made = setmetatable({ groups = {}, order = {}, name = name, scale = scale, device = device,
+    datasets = {} }, Results)
+  local by_key, keys = runs_by_row(from, scale, device)
+  made.times = step_times.of(from)
   local seen = {}
   local function add(key, row)
     if not by_key[key] or made.groups[key] then return end
@@ -115,6 +143,22 @@ function results.open(folder, name, scale, device, rows, planned)
   return made
 end
 
+--- The same at <folder>/<name>.
+function results.open(folder, name, ...) return results.read(store.at(folder, name), name, ...) end
+
+--- The results of an experiment, read through its script's rows, with busy times and relative step
+--- times as its first table shows them; with `settings.recorded` as they were run, whatever data
+--- and options the script's rows would have here and now. `settings`: results (a folder), scale,
+--- device, seeds.
+function results.of(experiment, settings)
+  local function planned(row) return settings.seeds or row.seeds or experiment.default_seeds end
+  if not settings.recorded then tuning.settle(experiment, settings) end
+  local rows = not settings.recorded and experiment.rows or nil
+  local from = store.under(settings, experiment.runs)
+  local found = results.read(from, experiment.runs, settings.scale, settings.device, rows, planned)
+  return found:relative_to(experiment:baseline()):with_busy()
+end
+
 --- How many runs of the rows have another configuration than the one that is shown.
 function Results:left_out()
   local count = 0
@@ -122,7 +166,8 @@ function Results:left_out()
   return count
 end
 
---- The same results with relative step times against the row `baseline` (a label; nil: as runs.csv shows them).
+--- The same results with relative step times against the row `baseline` (a label; nil: as runs.csv
+--- shows them).
 function Results:relative_to(baseline)
   local made = {}
   for key, value in pairs(self) do made[key] = value end
@@ -130,8 +175,8 @@ function Results:relative_to(baseline)
   return setmetatable(made, Results)
 end
 
---- The same results that show times of a busy machine where there are no others: tables and charts do, and mark them;
---- claims do not judge by them.
+--- The same results that show times of a busy machine where there are no others: tables and charts
+--- do, and mark them; claims do not judge by them.
 function Results:with_busy()
   local made = self:relative_to(self.baseline)
   made.shows_busy = true
@@ -152,8 +197,8 @@ end
 
 -- ---- step times ----
 
--- What the rounds say of a group: the number, or nil and why there is none; and the number of a busy machine, where there is
--- no other. Times are of the configuration, not of a seed.
+-- What the rounds say of a group: the number, or nil and why there is none; and the number of a
+-- busy machine, where there is no other. Times are of the configuration, not of a seed.
 local function rounds_say(self, group, metric)
   if step_times.is_time(metric) then
     local record, reason, busy = self.times:latest(group.configuration)
@@ -162,7 +207,8 @@ local function rounds_say(self, group, metric)
   local base = self:group(self.baseline, group.dataset)
   if not base then return nil, ("has no baseline, '%s' was not run"):format(self.baseline) end
   local ratio, reason, busy = self.times:ratio(group.configuration, base.configuration)
-  return ratio, reason and reason:gsub("the baseline$", ("the baseline '%s'"):format(self.baseline)), busy
+  return ratio, reason and reason:gsub("the baseline$",
+    ("the baseline '%s'"):format(self.baseline)), busy
 end
 
 -- The number that counts, or nil and why there is none.
@@ -177,7 +223,8 @@ local function is_timed(self, metric)
   return step_times.is_time(metric) or (metric == "relative_step_time" and self.baseline ~= nil)
 end
 
---- Whether a metric is a time by itself and those of rows (labels) on a dataset were not all taken in one round.
+--- Whether a metric is a time by itself and those of rows (labels) on a dataset were not all taken
+--- in one round.
 function Results:apart(metric, labels, dataset)
   local first
   for _, label in ipairs(step_times.is_time(metric) and labels or {}) do
@@ -189,35 +236,58 @@ function Results:apart(metric, labels, dataset)
   return false
 end
 
---- Between which values the middle half of a row's steps lay, for a metric of step times: low, high; nil where there are no
---- times, or quartiles of them. Without a dataset: the means over datasets.
-function Results:interval(row, metric, dataset)
-  if not dataset then
-    local lows, highs = {}, {}
-    for _, name in ipairs(self.datasets) do
-      local low, high = self:interval(row, metric, name)
-      lows[#lows + 1], highs[#highs + 1] = low, high
-    end
-    if #lows > 0 then return (statistics(lows)), (statistics(highs)) end
-    return nil
-  end
-  local found = self:group(row, dataset)
-  if not found or not is_timed(self, metric) then return nil end
-  local value, record = rounds_say(self, found, metric), nil
-  if step_times.is_time(metric) then
-    record = self.times:latest(found.configuration)
-  else
-    local base = self:group(self.baseline, dataset)
-    record = base and select(4, self.times:ratio(found.configuration, base.configuration))
-  end
-  if not record then return nil end
+-- By what factor a value changes when a record that it is proportional to (`power` 1), or inverse
+-- to (-1), lies at its lower or upper quartile: { label =, q1 =, q3 = }; nil where quartiles were
+-- not kept.
+local function factors(label, record, power)
   local q1, q3 = step_times.quartiles(record)
-  if not q1 then return nil end
-  if metrics.better(metric) == "max" then q1, q3 = 1 / q3, 1 / q1 end
-  return value * q1, value * q3
+  return q1 and { label = label, q1 = q1 ^ power, q3 = q3 ^ power }
 end
 
---- Why a row that was run has no value of a metric, or nil; then whether that of a busy machine is shown for it.
+-- The factors of the records behind a row's value on a data set.
+local function factors_on(self, row, metric, dataset)
+  local found, list = self:group(row, dataset), {}
+  if not found or not is_timed(self, metric) then return list end
+  if step_times.is_time(metric) then
+    local record = self.times:latest(found.configuration)
+    list[1] = record and factors(row, record, metrics.better(metric) == "max" and -1 or 1)
+    return list
+  end
+  local group = self:group(self.baseline, dataset)
+  if not group then return list end
+  local _, _, _, record, base = self.times:ratio(found.configuration, group.configuration)
+  list[1] = record and factors(row, record, 1)
+  list[#list + 1] = base and factors(self.baseline, base, -1)
+  return list
+end
+
+--- What a value of step times is made of: { { label =, q1 =, q3 = } ... }, the rows whose median it
+--- depends on, and by what factor it changes when that lies at the lower or the upper quartile of
+--- the row's steps. Empty where it is none, or quartiles were not kept. Without a dataset: of the
+--- mean over datasets, where a row moves on all of them.
+function Results:quartiles(row, metric, dataset)
+  if dataset then return factors_on(self, row, metric, dataset) end
+  local list, by_label, total = {}, {}, 0
+  for _, name in ipairs(self.datasets) do
+    local value = self:value(row, metric, name)
+    total = total + (value or 0)
+    for _, factor in ipairs(value and factors_on(self, row, metric, name) or {}) do
+      local joint = by_label[factor.label]
+      if not joint then
+        joint = { label = factor.label, q1 = 0, q3 = 0 }
+        by_label[factor.label], list[#list + 1] = joint, joint
+      end
+      joint.q1, joint.q3 = joint.q1 + value * (factor.q1 - 1), joint.q3 + value * (factor.q3 - 1)
+    end
+  end
+  for _, joint in ipairs(list) do
+    joint.q1, joint.q3 = 1 + joint.q1 / total, 1 + joint.q3 / total
+  end
+  return list
+end
+
+--- Why a row that was run has no value of a metric, or nil; then whether that of a busy machine is
+--- shown for it.
 function Results:reason(row, metric, dataset)
   local found = self:group(row, dataset)
   if not found or #found.done == 0 or not is_timed(self, metric) then return nil end
@@ -227,18 +297,32 @@ end
 
 -- ---- reading ----
 
+-- The values of a metric in the order of a group's runs, and which runs lack one, by their places.
+local function numbers_of(self, group, metric)
+  local numbers, lacks = {}, {}
+  local time, texts = nil, nil
+  if is_timed(self, metric) then
+    time = timed_value(self, group, metric)
+  else
+    texts = csv.texts(group.done, metric)
+  end
+  for i = 1, #group.done do
+    local number = time or (texts and tonumber(texts[i]))
+    if number then numbers[#numbers + 1] = number else lacks[i] = true end
+  end
+  return numbers, lacks
+end
+
 --- The values of a metric, keyed by seed, and their seeds in order.
 function Results:values(row, metric, dataset)
   local found = self:group(row, dataset)
   local values, seeds = {}, {}
-  local shared = found and is_timed(self, metric)
-  local time = shared and timed_value(self, found, metric)
-  for _, run in ipairs(found and found.done or {}) do
-    local value = time
-    if not shared then value = tonumber(run[metric]) end
-    if value then
-      values[run.seed] = value
-      seeds[#seeds + 1] = run.seed
+  if not found then return values, seeds end
+  local numbers, lacks = numbers_of(self, found, metric)
+  for i, seed in ipairs(csv.texts(found.done, "seed")) do
+    if not lacks[i] then
+      seeds[#seeds + 1] = seed
+      values[seed] = numbers[#seeds]
     end
   end
   return values, seeds
@@ -258,31 +342,34 @@ function pool.max(values) return math.max(table.unpack(values)), nil, #values en
 function pool.same(values, _, row, metric)
   for _, value in ipairs(values) do
     if value ~= values[1] then
-      error(("results: the runs of row '%s' have different %s, %.17g and %.17g, which all seeds share"):format(row, metric,
+      error(("results: the runs of row '%s' have different %s, %.17g and %.17g, which all seeds "
+        .. "share"):format(row, metric,
         values[1], value), 0)
     end
   end
   return values[1], nil, #values
 end
 
---- The seeds' values pooled as the registry says, their standard deviation where that is the mean (nil for one seed) and
---- their number; nil when there is no value. Without a dataset: the mean over datasets.
+--- The seeds' values pooled as the registry says, their standard deviation where that is the mean
+--- (nil for one seed) and their number; nil when there is no value. Without a dataset: the mean
+--- over datasets.
 function Results:value(row, metric, dataset)
-  local list = {}
-  if dataset then
-    local values, seeds = self:values(row, metric, dataset)
-    for i, seed in ipairs(seeds) do list[i] = values[seed] end
-  else
+  local list, found = {}, dataset and self:group(row, dataset)
+  if found then
+    list = numbers_of(self, found, metric)
+  elseif not dataset then
     for _, name in ipairs(self.datasets) do list[#list + 1] = (self:value(row, metric, name)) end
   end
   if #list == 0 then return nil end
-  if dataset then return pool[metrics.pooled(metric)](list, #self:group(row, dataset).done, row, metric) end
+  if dataset then
+    return pool[metrics.pooled(metric)](list, #found.done, row, metric)
+  end
   local mean, _, count = statistics(list)
   return mean, nil, count
 end
 
---- The value of the seed that did best on the validation split by the same metric, as the papers of several seeds report
---- it; nil where there is no such metric or it was not measured.
+--- The value of the seed that did best on the validation split by the same metric, as the papers of
+--- several seeds report it; nil where there is no such metric or it was not measured.
 function Results:best(row, metric, dataset)
   local twin = metrics.twin(metric)
   local valid, seeds = self:values(row, twin or metric, dataset)
@@ -306,9 +393,9 @@ function Results:difference(metric, row, other, dataset)
   return mean, spread and spread / math.sqrt(count), count
 end
 
---- "done", "partial" (seeds are missing), "stale" (runs of other options or versions), "other data" (runs of the same on
---- data that this machine lacks), "diverged" or "failed" (no seed ended well), "missing". Then why, where there is more to
---- say.
+--- "done", "partial" (seeds are missing), "stale" (runs of other options or versions), "other data"
+--- (runs of the same on data that this machine lacks), "diverged" or "failed" (no seed ended well),
+--- "missing". Then why, where there is more to say.
 function Results:status(row, dataset)
   local found = self:group(row, dataset)
   if not found then return "missing" end

@@ -1,9 +1,9 @@
 -- Sample texts: what a row's model writes after passages of the validation split.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
-local identity = require "longhaul.identity"
-local quote = require "longhaul.report.quote"
-local store = require "longhaul.store"
+local csv = require "longhaul.run.csv"
+local identity = require "longhaul.run.identity"
+local quote = require "longhaul.run.quote"
+local store = require "longhaul.run.store"
 local views = require "longhaul.report.views"
 
 local samples = {}
@@ -36,7 +36,8 @@ end
 
 local function records_of(experiment, settings, options)
   local run = {
-    experiment = experiment.runs, row = row_of(experiment, options.row), seed = 1, scale = settings.scale,
+    experiment = experiment.runs, row = row_of(experiment, options.row), seed = 1,
+    scale = settings.scale,
     device = settings.device,
   }
   local weights = store.at(settings.results, experiment.runs):weights(identity.of(run).run_id)
@@ -45,7 +46,8 @@ local function records_of(experiment, settings, options)
   local records = {}
   for i, passage in ipairs(passages_of(run, options)) do
     records[i] = {
-      row = options.row, seed = 1, scale = run.scale, device = run.device, context = tokenizer:decode(passage),
+      row = options.row, seed = 1, scale = run.scale, device = run.device,
+      context = tokenizer:decode(passage),
       continuation = continue(run, weights, tokenizer, passage, options),
     }
   end
@@ -57,7 +59,8 @@ local columns = { "row", "seed", "context", "continuation", "scale", "device" }
 local function markdown(name, records)
   local lines = { "# " .. name, "", "| row | context | continuation |", "| --- | --- | --- |" }
   for _, record in ipairs(records) do
-    lines[#lines + 1] = ("| %s | %s | %s |"):format(quote.markdown(record.row), quote.markdown(record.context), quote.markdown(record.continuation))
+    lines[#lines + 1] = ("| %s | %s | %s |"):format(quote.markdown(record.row),
+      quote.markdown(record.context), quote.markdown(record.continuation))
   end
   return table.concat(lines, "\n") .. "\n"
 end
@@ -69,7 +72,8 @@ function samples.write(experiment, settings, folder)
     table.move(records_of(experiment, settings, options), 1, options.count, #records + 1, records)
   end
   if #records == 0 then return {} end
-  views.make_room(folder .. "/samples", { "csv", "md" }, views.owner(settings.scale, settings.device))
+  views.make_room(folder .. "/samples", { "csv", "md" },
+    views.owner(settings.scale, settings.device))
   csv.write(folder .. "/samples.csv", columns, records)
   core.write_file(folder .. "/samples.md", markdown(experiment.name, records))
   return { folder .. "/samples.csv", folder .. "/samples.md" }

@@ -1,16 +1,16 @@
 -- Tables: published values beside measured ones. A table is built once as a value (rows of cells)
 -- and then written as CSV, Markdown, HTML and LaTeX, and printed.
-local csv = require "longhaul.csv"
-local metrics = require "longhaul.metrics"
+local csv = require "longhaul.run.csv"
+local metrics = require "longhaul.run.metrics"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
-local views = require "longhaul.report.views"
+local tuning = require "longhaul.run.tuning"
 
-local report = {}
+local tables = {}
 
-report.csv_columns = {
+tables.csv_columns = {
   "row", "model", "dataset", "metric", "published", "measured", "deviation", "seeds", "scale",
-    "status", "mean", "spread", "device", "note",
+    "status", "mean", "spread", "device", "note", "rounds",
 }
 
 -- ---- building ----
@@ -105,25 +105,28 @@ local function status_of(results, label, column)
   return status, why
 end
 
--- Why a value was not measured although there are runs, by the first dataset that lacks it; then whether that of a busy
--- machine is shown for it.
+-- Why a value was not measured although there are runs, by the first dataset that lacks it; then
+-- whether that of a busy machine is shown for it.
 local function reason_of(results, label, column)
   if column.dataset ~= "" then return results:reason(label, column.metric, column.dataset) end
   for _, dataset in ipairs(results.datasets) do
     local reason, busy = results:reason(label, column.metric, dataset)
-    if reason then return #results.datasets > 1 and ("%s (%s)"):format(reason, dataset) or reason, busy end
+    if reason then
+      return #results.datasets > 1 and ("%s (%s)"):format(reason, dataset) or reason, busy
+    end
   end
   return nil
 end
 
--- The status of a cell whose run has `status`: a time can be of a busy machine, and a measurement be missing.
+-- The status of a cell whose run has `status`: a time can be of a busy machine, and a measurement
+-- be missing.
 local function status_of_cell(status, value, busy)
   if status ~= "done" then return status end
   return value == nil and "missing" or busy and "busy" or "done"
 end
 
--- The measured value is the mean over seeds or, with `select = "best_valid"`, a quality's at the seed with the best
--- validation result, where runs kept that; mean and spread are kept beside it.
+-- The measured value is the mean over seeds or, with `select = "best_valid"`, a quality's at the
+-- seed with the best validation result, where runs kept that; mean and spread are kept beside it.
 local function cell_of(results, paper, label, name, column, select)
   local dataset = column.dataset ~= "" and column.dataset or nil
   local mean, spread, count = results:value(label, column.metric, dataset)
@@ -134,7 +137,8 @@ local function cell_of(results, paper, label, name, column, select)
   local status, why = status_of(results, label, column)
   local reason, busy = reason_of(results, label, column)
   return {
-    published = printed, published_spread = paper.spread(name, column.metric, column.paper), measured = value,
+    published = printed, published_spread = paper.spread(name, column.metric, column.paper),
+    measured = value,
     mean = mean, spread = spread, selected = best ~= nil,
     unselected = select and mean and not best and metrics.kind(column.metric) == "quality",
     deviation = value and printed and value - printed,
@@ -152,18 +156,30 @@ local function mark_best(rows, index, better)
     if wins then best = value end
   end
   for _, row in ipairs(rows) do
-    row.cells[index].best = best ~= nil and row.cells[index].measured == best and row.cells[index].status ~= "busy"
+    row.cells[index].best = best ~= nil and row.cells[index].measured == best
+      and row.cells[index].status ~= "busy"
+  end
+end
+
+-- Marks the best of every column: as `best` says by metric, else the metric's own; of times of
+-- several rounds there is none.
+local function mark_all(made, best)
+  for c, column in ipairs(made.columns) do
+    local better = best[column.metric] or metrics.better(column.metric)
+    if better and not column.apart then mark_best(made.rows, c, better) end
   end
 end
 
 --- Builds a table declared by bench:table from what has been measured.
-function report.build(experiment, options, results)
+function tables.build(experiment, options, results)
   results = results:relative_to(experiment:baseline(options))
   local paper = options.published and published.table(options.published) or nothing_published()
   local columns = columns_of(experiment, options, paper, results)
   local made = {
     name = options.name or "table", title = options.title or experiment.name, scale = results.scale,
-    device = results.device, left_out = results:left_out(), runs = provenance.runs_of(results),
+    device = results.device, left_out = results:left_out(),
+    tuned = tuning.sentence(experiment.rows),
+    source = provenance.sentence(provenance.runs_of(results)),
     columns = columns, rows = {}, paper = options.published, classes = {},
   }
   for _, row in ipairs(experiment.rows) do made.classes[row.label] = row.slug or row.model.name end
@@ -182,16 +198,15 @@ function report.build(experiment, options, results)
     for _, dataset in ipairs(column.dataset ~= "" and { column.dataset } or results.datasets) do
       column.apart = column.apart or results:apart(column.metric, labels, dataset)
     end
-    local better = (options.best or {})[column.metric] or metrics.better(column.metric)
-    if better and not column.apart then mark_best(made.rows, c, better) end
   end
+  mark_all(made, options.best or {})
   return made
 end
 
 -- ---- text shared by the formats ----
 
 --- "books, bits/byte".
-function report.heading(column)
+function tables.heading(column)
   if column.dataset == "" then return metrics.title(column.metric) end
   return column.dataset .. ", " .. metrics.title(column.metric)
 end
@@ -205,16 +220,19 @@ local function speaking(made, columns)
   for _, row in ipairs(made.rows) do
     local says = false
     for _, c in ipairs(columns) do
-      for _, text in ipairs { report.texts(made.columns[c], row.cells[c]) } do says = says or text ~= "" end
+      for _, text in ipairs { tables.texts(made.columns[c], row.cells[c]) } do
+        says = says or text ~= ""
+      end
     end
     if says then rows[#rows + 1] = row end
   end
   return rows
 end
 
---- How Markdown and HTML cut a table: an array of { title = nil, rows =, 1, 2, 3 }, indices of columns and the rows that
---- they are shown for. One with all; or one for each dataset, which is its title, and one for columns of the model.
-function report.blocks(made)
+--- How Markdown and HTML cut a table: an array of { title = nil, rows =, 1, 2, 3 }, indices of
+--- columns and the rows that they are shown for. One with all; or one for each dataset, which is
+--- its title, and one for columns of the model.
+function tables.blocks(made)
   local whole, list, by_title, datasets = { rows = made.rows }, {}, {}, 0
   for c, column in ipairs(made.columns) do
     local title = column.dataset ~= "" and column.dataset or "of the model"
@@ -232,17 +250,17 @@ function report.blocks(made)
 end
 
 --- A column's heading within its block.
-function report.block_heading(block, column)
-  return block.title and metrics.title(column.metric) or report.heading(column)
+function tables.block_heading(block, column)
+  return block.title and metrics.title(column.metric) or tables.heading(column)
 end
 
 --- What a column shows: "paper", "here", "diff", or only "here" where the paper prints nothing.
-function report.parts(column)
+function tables.parts(column)
   return column.printed and { "paper", "here", "diff" } or { "here" }
 end
 
 --- The three texts of a cell: published, measured with spread, deviation.
-function report.texts(column, cell)
+function tables.texts(column, cell)
   local measured = metrics.text(column.metric, cell.measured)
   if cell.selected and cell.spread then
     measured = ("%s (%s ±%s)"):format(measured, metrics.text(column.metric, cell.mean),
@@ -262,9 +280,11 @@ end
 
 -- What a status of some cells means, and whether the reason is that of one row.
 local odd_sentences = {
-  { "partial", "Some rows lack seeds (status partial in the CSV file)", true }, { "stale", "Some rows are stale" },
+  { "partial", "Some rows lack seeds (status partial in the CSV file)", true },
+  { "stale", "Some rows are stale" },
   { "other data", "Some rows were measured on data that this machine lacks" },
-  { "diverged", "Some rows diverged and are no results", true }, { "failed", "Some rows failed", true },
+  { "diverged", "Some rows diverged and are no results", true },
+  { "failed", "Some rows failed", true },
 }
 
 local function each_cell(made, visit)
@@ -277,11 +297,15 @@ end
 local function reasons_of(made, status, by_row)
   local texts, seen, most = {}, {}, 3
   each_cell(made, function(cell, row)
-    local text = cell.status == status and cell.why and (by_row and row.label .. ": " or "") .. cell.why
+    local text = cell.status == status and cell.why and (by_row and row.label .. ": " or "")
+      .. cell.why
     if text and not seen[text] then texts[#texts + 1] = text end
     seen[text or ""] = true
   end)
-  if #texts > most then texts = { table.concat(texts, "; ", 1, most), ("%d more in the CSV file"):format(#texts - most) } end
+  if #texts > most then
+    texts = { table.concat(texts, "; ", 1, most),
+      ("%d more in the CSV file"):format(#texts - most) }
+  end
   return #texts > 0 and ": " .. table.concat(texts, "; ") or ""
 end
 
@@ -289,10 +313,13 @@ end
 local function status_notes(made, odd)
   local notes, seen, left_out = {}, {}, made.left_out or 0
   for _, line in ipairs(odd_sentences) do
-    if odd[line[1]] then notes[#notes + 1] = line[2] .. reasons_of(made, line[1], line[3]) .. "." end
+    if odd[line[1]] then
+      notes[#notes + 1] = line[2] .. reasons_of(made, line[1], line[3]) .. "."
+    end
   end
   if left_out > 0 then
-    notes[#notes + 1] = ("%d run%s of other data or options %s left out."):format(left_out, left_out == 1 and "" or "s",
+    notes[#notes + 1] = ("%d run%s of other data or options %s left out."):format(left_out,
+      left_out == 1 and "" or "s",
       left_out == 1 and "was" or "were")
   end
   for _, column in ipairs(made.columns) do
@@ -303,8 +330,10 @@ local function status_notes(made, odd)
   end
   each_cell(made, function(cell, _, column)
     if not cell.reason then return end
-    local what = cell.status == "busy" and "is marked ~" or cell.measured and "is of fewer data sets" or "is empty"
-    local text = ("Column \"%s\" %s where a row %s."):format(metrics.title(column.metric), what, cell.reason)
+    local what = cell.status == "busy" and "is marked ~" or cell.measured
+      and "is of fewer data sets" or "is empty"
+    local text = ("Column \"%s\" %s where a row %s."):format(metrics.title(column.metric), what,
+      cell.reason)
     if not seen[text] then notes[#notes + 1] = text end
     seen[text] = true
   end)
@@ -322,7 +351,7 @@ local function compared(made)
 end
 
 --- What a reader must know beside the numbers: one sentence each.
-function report.notes(made)
+function tables.notes(made)
   local notes, seeds, odd, selected, unselected = {}, 0, {}, false, false
   for _, row in ipairs(made.rows) do
     for _, cell in ipairs(row.cells) do
@@ -332,8 +361,10 @@ function report.notes(made)
     end
   end
   notes[1] = ("Scale %s, %d seed%s%s; the best measured value of a column is marked *."):format(
-    made.scale, seeds, seeds == 1 and "" or "s", seeds > 1 and not selected and ", mean ± standard deviation" or "")
-  notes[#notes + 1] = provenance.sentence(made.runs or {})
+    made.scale, seeds, seeds == 1 and "" or "s", seeds > 1 and not selected
+      and ", mean ± standard deviation" or "")
+  notes[#notes + 1] = made.source
+  notes[#notes + 1] = made.tuned
   if selected and seeds > 1 then
     notes[#notes + 1] = "A value is that of the seed with the best validation result; in brackets "
       .. "mean ± standard deviation."
@@ -351,7 +382,7 @@ end
 -- ---- CSV ----
 
 --- Every cell as one tidy row.
-function report.records(made)
+function tables.records(made)
   local records = {}
   for _, row in ipairs(made.rows) do
     for c, column in ipairs(made.columns) do
@@ -362,6 +393,7 @@ function report.records(made)
           published = cell.published, measured = cell.measured, deviation = cell.deviation,
           seeds = cell.seeds, scale = made.scale, status = cell.status, mean = cell.mean,
           spread = cell.spread, device = made.device, note = cell.why or cell.reason,
+          rounds = column.apart and "several" or nil,
         }
       end
     end
@@ -373,26 +405,30 @@ end
 local function cell_of_record(record)
   local function number(name) return tonumber(record[name]) end
   return {
-    published = number "published", measured = number "measured", deviation = number "deviation", seeds = number "seeds" or 0,
+    published = number "published", measured = number "measured", deviation = number "deviation",
+    seeds = number "seeds" or 0,
     mean = number "mean", spread = number "spread", status = record.status, why = record.note,
     selected = number "measured" ~= number "mean",
   }
 end
 
---- The table that a file of report.write holds, or nil where the file is none. What only the script knows, its title and
---- which way the best lies, is the file's name and the metric's own.
-function report.read(path)
+--- The table that a file of table_files.write holds, or nil where the file is none. What only the
+--- script knows, its title and which way the best lies, is the file's name and the metric's own.
+function tables.read(path)
   local records, names = csv.read(path)
-  if table.concat(names, ",", 1, math.min(#names, 10)) ~= table.concat(report.csv_columns, ",", 1, 10) or #records == 0 then
+  if table.concat(names, ",", 1, math.min(#names, 10))
+    ~= table.concat(tables.csv_columns, ",", 1, 10) or #records == 0 then
     return nil
   end
-  local made = { name = path:match "([^/]+)%.csv$", columns = {}, rows = {}, scale = records[1].scale, device = records[1].device }
+  local made = { name = path:match "([^/]+)%.csv$", columns = {}, rows = {},
+    scale = records[1].scale, device = records[1].device }
   made.title = made.name
   local columns, rows = {}, {}
   for _, record in ipairs(records) do
     local key = record.metric .. "\n" .. record.dataset
     if not columns[key] then
-      made.columns[#made.columns + 1] = { metric = record.metric, dataset = record.dataset, paper = record.dataset }
+      made.columns[#made.columns + 1] = { metric = record.metric, dataset = record.dataset,
+        paper = record.dataset }
       columns[key] = #made.columns
     end
     if not rows[record.row] then
@@ -401,26 +437,17 @@ function report.read(path)
     end
     local cell = cell_of_record(record)
     rows[record.row].cells[columns[key]] = cell
-    made.columns[columns[key]].printed = made.columns[columns[key]].printed or cell.published
+    local column = made.columns[columns[key]]
+    column.printed = column.printed or cell.published
+    column.apart = column.apart or record.rounds == "several"
   end
-  for c, column in ipairs(made.columns) do
-    for _, row in ipairs(made.rows) do row.cells[c] = row.cells[c] or { seeds = 0, status = "missing" } end
-    if metrics.better(column.metric) then mark_best(made.rows, c, metrics.better(column.metric)) end
+  for c in ipairs(made.columns) do
+    for _, row in ipairs(made.rows) do
+      row.cells[c] = row.cells[c] or { seeds = 0, status = "missing" }
+    end
   end
+  mark_all(made, {})
   return made
 end
 
---- Writes <folder>/<name>.{csv,md,html,tex}; gives the paths.
-function report.write(made, folder)
-  local core = require "longhaul.core"
-  local markup = require "longhaul.report.markup"
-  local base = folder .. "/" .. made.name
-  views.make_room(base, { "csv", "md", "html", "tex" }, views.owner(made.scale, made.device))
-  csv.write(base .. ".csv", report.csv_columns, report.records(made))
-  core.write_file(base .. ".md", markup.markdown(made))
-  core.write_file(base .. ".html", markup.page(made.title, markup.html(made)))
-  core.write_file(base .. ".tex", markup.latex(made))
-  return { base .. ".csv", base .. ".md", base .. ".html", base .. ".tex" }
-end
-
-return report
+return tables

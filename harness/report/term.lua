@@ -1,4 +1,5 @@
--- Terms of predicates: cells of a paper's tables and what is reckoned from them, as in `B(m, d) - B(n, d)`. A term is an
+-- Terms of predicates: cells of a paper's tables and what is reckoned from them, as in `B(m, d) -
+-- B(n, d)`. A term is an
 -- expression, not a number: it is worked out over a source of cells, which knows the published values or the measured
 -- ones, of all seeds together or of a single one.
 local term = {}
@@ -25,7 +26,9 @@ local function made_of(text, parts, compute)
   return setmetatable({ text = text, parts = parts, compute = compute }, Term)
 end
 
---- A cell: a table that the source understands, called `text` where verdicts name it.
+--- What a row has of a metric: a table that the source understands, called `text` where verdicts name it.
+---@param text string
+---@param cell longhaul.cell
 ---@return longhaul.term
 function term.cell(text, cell) return setmetatable({ text = text, cell = cell }, Term) end
 
@@ -68,15 +71,18 @@ local function texts_of(parts)
   return table.concat(texts, ", ")
 end
 
---- The least and the greatest of several terms.
+--- The least of several terms.
 ---@param parts longhaul.term[]
 ---@return longhaul.term
 function term.least(parts) return made_of(("min(%s)"):format(texts_of(parts)), parts, math.min) end
 
+--- The greatest of several terms.
 ---@param parts longhaul.term[]
 ---@return longhaul.term
 function term.greatest(parts) return made_of(("max(%s)"):format(texts_of(parts)), parts, math.max) end
 
+--- Its absolute value.
+---@param part longhaul.term
 ---@return longhaul.term
 function term.abs(part) return made_of(("|%s|"):format(text_of(part)), { part }, math.abs) end
 
@@ -86,12 +92,16 @@ local function through(format)
 end
 
 --- To so many decimals, as a paper prints a value.
+---@param part longhaul.term
+---@param decimals integer
 ---@return longhaul.term
 function term.rounded(part, decimals)
   return made_of(("round(%s, %d)"):format(text_of(part), decimals), { part }, through(("%%.%df"):format(decimals)))
 end
 
 --- To so many significant digits.
+---@param part longhaul.term
+---@param digits integer
 ---@return longhaul.term
 function term.significant(part, digits)
   local text = ("%s to %d digits"):format(text_of(part), digits)
@@ -110,11 +120,15 @@ function term.mean(parts)
 end
 
 --- The same term under a shorter text.
+---@param text string
+---@param part longhaul.term
 ---@return longhaul.term
 function term.named(text, part) return made_of(text, { part }, function(value) return value end) end
 
 --- In how many of the pairs { a, b } a is below b; with `ties`, or equal to it.
+---@param text string
 ---@param pairs longhaul.term[][]
+---@param ties boolean
 ---@return longhaul.term
 function term.wins(text, pairs, ties)
   local parts = {}

@@ -1,6 +1,6 @@
 -- Tables on a terminal: aligned columns, cut into blocks of columns that fit the width.
-local quote = require "longhaul.report.quote"
-local report = require "longhaul.report.table"
+local quote = require "longhaul.run.quote"
+local tables = require "longhaul.report.table"
 
 local terminal = {}
 
@@ -19,7 +19,7 @@ local function measure(made, c)
   local parts = { {}, {}, {} }
   local sizes = { 0, 0, 0 }
   for r, row in ipairs(made.rows) do
-    local texts = { report.texts(made.columns[c], row.cells[c]) }
+    local texts = { tables.texts(made.columns[c], row.cells[c]) }
     if texts[2] ~= "" then texts[2] = texts[2] .. (row.cells[c].best and "*" or " ") end
     for p = 1, 3 do
       parts[p][r] = texts[p]
@@ -34,7 +34,7 @@ local function measure(made, c)
       total = total + sizes[p] + (total > 0 and 1 or 0)
     end
   end
-  local heading = quote.line(report.heading(made.columns[c]))
+  local heading = quote.line(tables.heading(made.columns[c]))
   return { parts = parts, sizes = sizes, titles = titles, heading = heading,
     width = math.max(total, columns_in(heading)) }
 end
@@ -96,7 +96,9 @@ end
 --- The table as lines of text.
 function terminal.format(made)
   local label_size = 0
-  for _, row in ipairs(made.rows) do label_size = math.max(label_size, columns_in(quote.line(row.label))) end
+  for _, row in ipairs(made.rows) do
+    label_size = math.max(label_size, columns_in(quote.line(row.label)))
+  end
   local columns = {}
   for c in ipairs(made.columns) do
     local column = measure(made, c)
@@ -108,7 +110,7 @@ function terminal.format(made)
     block_lines(made, block, label_size, lines)
   end
   lines[#lines + 1] = ""
-  for _, note in ipairs(report.notes(made)) do add_wrapped(lines, note) end
+  for _, note in ipairs(tables.notes(made)) do add_wrapped(lines, note) end
   return table.concat(lines, "\n")
 end
 

@@ -1,10 +1,12 @@
--- How many claims hold: the verdicts of claims.csv counted by paper, for the terminal, the report and the README.
+-- How many claims hold: the verdicts of claims.csv counted by paper, for the terminal, the report
+-- and the README.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 
 local totals = {}
 
-totals.columns = { "paper", "predicate_source", "scale", "device", "claims", "holds", "in_direction", "fails", "undecided",
+totals.columns = { "paper", "predicate_source", "scale", "device", "claims", "holds",
+  "in_direction", "fails", "undecided",
   "untested", "strict_holds", "strict_fails", "published_holds" }
 
 local verdicts = { "holds", "in direction", "fails", "undecided", "untested" }
@@ -12,7 +14,8 @@ local verdicts = { "holds", "in direction", "fails", "undecided", "untested" }
 local function column_of(verdict) return (verdict:gsub(" ", "_")) end
 
 local function empty(record, paper)
-  local made = { paper = paper, predicate_source = record.predicate_source, scale = record.scale, device = record.device,
+  local made = { paper = paper, predicate_source = record.predicate_source, scale = record.scale,
+    device = record.device,
     claims = 0, strict_holds = 0, strict_fails = 0, published_holds = 0 }
   for _, verdict in ipairs(verdicts) do made[column_of(verdict)] = 0 end
   return made
@@ -26,12 +29,14 @@ local function count(total, record)
   if record.published == "holds" then total.published_holds = total.published_holds + 1 end
 end
 
-local function key_of(total) return table.concat({ total.predicate_source, total.scale, total.device }, "\n") end
+local function key_of(total)
+  return table.concat({ total.predicate_source, total.scale, total.device }, "\n")
+end
 
---- Verdicts do not say how an undecided claim stands: `strict_holds` and `strict_fails` count what the means alone say of
---- all that could fail.
---- The totals of verdicts (records of claims.csv): one by paper, and one of paper "all", for each source of predicates
---- ("paper": published, "ours"), scale and device.
+--- Verdicts do not say how an undecided claim stands: `strict_holds` and `strict_fails` count what
+--- the means alone say of all that could fail. The totals of verdicts (records of claims.csv): one
+--- by paper, and one of paper "all", for each source of predicates ("paper": published, "ours"),
+--- scale and device.
 ---@return table[]
 function totals.of(records)
   local groups, order = {}, {}
@@ -71,14 +76,16 @@ end
 
 -- ---- for readers ----
 
-local titles = { "paper", "claims", "holds", "in direction", "fails", "undecided", "untested", "means hold", "means fail",
+local titles = { "paper", "claims", "holds", "in direction", "fails", "undecided", "untested",
+  "means hold", "means fail",
   "in the paper's tables" }
 
 local function cells_of(total)
   local of_paper = total.predicate_source == "paper"
   local cells = { of_paper and total.paper or total.paper .. ", ours", total.claims }
   for _, verdict in ipairs(verdicts) do cells[#cells + 1] = total[column_of(verdict)] end
-  table.move({ total.strict_holds, total.strict_fails, of_paper and total.published_holds or "" }, 1, 3, #cells + 1, cells)
+  table.move({ total.strict_holds, total.strict_fails, of_paper and total.published_holds or "" },
+    1, 3, #cells + 1, cells)
   for i, cell in ipairs(cells) do cells[i] = tostring(cell) end
   return cells
 end
@@ -98,7 +105,8 @@ end
 
 --- A table in Markdown of the totals at one scale and on one device.
 function totals.markdown(list, scale, device)
-  local lines = { "| " .. table.concat(titles, " | ") .. " |", "|---|" .. ("---:|"):rep(#titles - 1) }
+  local lines = { "| " .. table.concat(titles, " | ") .. " |", "|---|"
+    .. ("---:|"):rep(#titles - 1) }
   for _, total in ipairs(list) do
     if total.scale == scale and total.device == device then
       lines[#lines + 1] = "| " .. table.concat(cells_of(total), " | ") .. " |"

@@ -1,8 +1,8 @@
--- Files that show results are views of the runs at one scale on one device. The latest has the plain name, "table.csv"; what
--- another scale or device showed there before keeps a name of its own, "table.smoke.csv" or "table.small-cuda.csv", so that
--- no view replaces another's.
+-- Files that show results are views of the runs at one scale on one device. The latest has the
+-- plain name, "table.csv"; what another scale or device showed there before keeps a name of its
+-- own, "table.smoke.csv" or "table.small-cuda.csv", so that no view replaces another's.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 
 local views = {}
 
@@ -12,9 +12,12 @@ function views.owner(scale, device)
 end
 
 --- The first line of a text file that is a view; `comment` begins a line that readers skip.
-function views.mark(comment, scale, device) return ("%s scale %s, device %s"):format(comment, scale, device) end
+function views.mark(comment, scale, device)
+  return ("%s scale %s, device %s"):format(comment, scale, device)
+end
 
--- Whose view a file is: what its columns scale and device say, or its mark; nil where it says nothing.
+-- Whose view a file is: what its columns scale and device say, or its mark; nil where it says
+-- nothing.
 local function owner_of(path)
   if not core.exists(path) then return nil end
   local scale, device
@@ -27,8 +30,8 @@ local function owner_of(path)
   return (scale or "") ~= "" and views.owner(scale, device) or nil
 end
 
---- Before a view of `owner` is written to <base>.<extension> for each extension: another's takes its own name. The file of
---- the first extension says whose they are.
+--- Before a view of `owner` is written to <base>.<extension> for each extension: another's takes
+--- its own name. The file of the first extension says whose they are.
 function views.make_room(base, extensions, owner)
   local before = owner_of(base .. "." .. extensions[1])
   for _, extension in ipairs(extensions) do

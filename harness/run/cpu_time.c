@@ -1,3 +1,4 @@
+/* Processor time of the machine from /proc/stat, over the processors that this process may use. */
 #include "harness/run/cpu_time.h"
 
 #include <stdbool.h>

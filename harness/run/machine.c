@@ -1,3 +1,4 @@
+/* Names and sizes of this machine from uname, /proc, sysconf and the libraries in use. */
 #include "harness/run/machine.h"
 
 #include <math.h>
@@ -42,12 +43,55 @@ double lh_load_average(void) {
     return load;
 }
 
+/* ---- memory ---- */
+
+/* The number behind `name` in a file of lines; -1 where there is none. */
+static int64_t number_in(const char *path, const char *name) {
+    char line[256];
+    long long number = -1;
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return -1;
+    const size_t length = strlen(name);
+    while (number < 0 && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, name, length) == 0 && sscanf(line + length, "%lld", &number) != 1)
+            number = -1;
+    (void)fclose(file);
+    return number;
+}
+
+/* Of control groups of version 2 and 1; files that are only kept for speed can be given up. */
+static int64_t left_in_group(void) {
+    static const struct {
+        const char *limit, *used, *statistics;
+    } group[] = {{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
+                  "/sys/fs/cgroup/memory.stat"},
+                 {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                  "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+                  "/sys/fs/cgroup/memory/memory.stat"}};
+    for (int i = 0; i < 2; ++i) {
+        const int64_t limit = number_in(group[i].limit, ""), used = number_in(group[i].used, "");
+        const int64_t kept = number_in(group[i].statistics, "inactive_file ");
+        if (limit >= 0 && used >= 0) return limit - used + (kept > 0 ? kept : 0);
+    }
+    return INT64_MAX;
+}
+
+static int64_t all_memory(void) {
+    return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+}
+
+int64_t lh_memory_available(void) {
+    const int64_t kilobytes = number_in("/proc/meminfo", "MemAvailable:");
+    const int64_t left = left_in_group(), here = kilobytes >= 0 ? 1024 * kilobytes : all_memory();
+    return left < here ? left : here;
+}
+
 lh_status lh_machine_describe(lh_machine *out) {
     struct utsname name;
     lh_device *device = NULL;
     if (uname(&name) != 0) return lh_fail(LH_EIO, "uname failed");
     LH_TRY(lh_pool_open_device("cpu", &device));
-    out->kernels = device->kernels->name;
+    out->kernels = lh_kernels_name(device->kernels);
     lh_device_close(device);
     read_cpu(out->cpu, sizeof out->cpu, name.machine);
     (void)snprintf(out->system, sizeof out->system, "%.40s %.60s %.40s", name.sysname, name.release,
@@ -55,6 +99,6 @@ lh_status lh_machine_describe(lh_machine *out) {
     read_blas(out->blas, sizeof out->blas);
     out->cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     out->threads = lh_cpu_threads();
-    out->memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+    out->memory_bytes = all_memory();
     return LH_OK;
 }

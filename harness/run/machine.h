@@ -19,6 +19,11 @@ lh_status lh_machine_describe(lh_machine *out);
  * where the system does not say. */
 double lh_load_average(void);
 
+/* Bytes that processes may still ask for: what the system calls available, within the limit of the
+ * control group that holds this process where it shows as the root of the tree, as in a container;
+ * all memory where neither is told. */
+int64_t lh_memory_available(void);
+
 /* The commit of the source tree that this program was built from, and whether tracked files
  * differed from it, "yes" or "no" (scripts/version.sh); both "unknown" for a tree without a
  * repository. Then the compiler and the flags that change what it makes. Lend static storage. */

@@ -1,3 +1,4 @@
+/* NCCL on the GPU of each rank; nccl_none.c stands in for it in builds without. */
 #include "harness/run/nccl.h"
 
 #include <cuda_runtime_api.h>

@@ -13,7 +13,7 @@ lh_status lh_ranks_open(void);
 lh_communicator *lh_ranks(void);
 
 /* Ends the program's part. `well`: waits for the other ranks, which end well, too; else leaves them
- * to find this one gone. */
-void lh_ranks_close(bool well);
+ * to find this one gone. Fails: LH_EDEVICE when one of them ends otherwise. */
+lh_status lh_ranks_close(bool well);
 
 #endif

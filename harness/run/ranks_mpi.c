@@ -1,5 +1,5 @@
-/* Ranks through MPI. Every wait polls: that moves the data, and it notices a rank that has ended.
- */
+/* Ranks through MPI. Every wait polls: that moves the data, and it notices a rank that has ended or
+ * says nothing for too long. */
 #include "harness/run/ranks.h"
 
 #include <errno.h>
@@ -10,25 +10,35 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "harness/engine/clock.h"
 #include "harness/run/nccl.h"
 
-enum { REQUESTS = 64, NAME_BYTES = 64 };
+enum { REQUESTS = 64, NAME_BYTES = 64, NOTICE = 1, STANDARD_LIMIT = 1800 };
 
-/* Who a rank is, for those on the same machine. */
+/* Who a rank is. */
 typedef struct member {
     char machine[NAME_BYTES];
     int64_t process;
     int64_t space; /* of process numbers: containers have their own */
 } member;
 
+/* What is known of a rank's waits, which are numbered alike on all ranks. */
+typedef struct presence {
+    int64_t waits;       /* it has told us that it waits there, or has got further */
+    int64_t told;        /* what we tell it */
+    MPI_Request telling; /* under way */
+} presence;
+
 typedef struct group {
     lh_communicator base; /* first, so that an lh_communicator leads here */
     MPI_Request request[REQUESTS];
     int requests;
     member *members;
+    presence *presences;
+    int64_t wait;  /* the number of the current one */
+    double limit;  /* seconds of waiting for a rank that says nothing; 0: no end */
     lh_nccl *nccl; /* from the first sum on a GPU on */
 } group;
 
@@ -65,13 +75,74 @@ static lh_status look_for_ranks(void) {
     return LH_OK;
 }
 
-/* ---- waiting ---- */
+/* ---- silence ---- */
 
-static double now(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+/* Who waits for long tells the others, so that each knows who has not come. A message that a rank
+ * does not take is not sent again. */
+static lh_status tell(void) {
+    for (int i = 0; i < world.base.size; ++i) {
+        presence *p = &world.presences[i];
+        int free_again = 0;
+        if (i == world.base.rank) continue;
+        LH_TRY(check(MPI_Test(&p->telling, &free_again, MPI_STATUS_IGNORE)));
+        if (!free_again) continue;
+        p->told = world.wait;
+        LH_TRY(check(MPI_Isend(&p->told, 1, MPI_INT64_T, i, NOTICE, MPI_COMM_WORLD, &p->telling)));
+    }
+    return LH_OK;
 }
+
+static lh_status listen(void) {
+    while (true) {
+        int any = 0;
+        int64_t waits = 0;
+        MPI_Status from;
+        LH_TRY(check(MPI_Iprobe(MPI_ANY_SOURCE, NOTICE, MPI_COMM_WORLD, &any, &from)));
+        if (!any) return LH_OK;
+        LH_TRY(check(MPI_Recv(&waits, 1, MPI_INT64_T, from.MPI_SOURCE, NOTICE, MPI_COMM_WORLD,
+                              MPI_STATUS_IGNORE)));
+        world.presences[from.MPI_SOURCE].waits = waits;
+    }
+}
+
+/* Whether nobody has heard that the rank waits where we do. */
+static bool is_silent(int rank) {
+    return rank != world.base.rank && world.presences[rank].waits < world.wait;
+}
+
+static lh_status name_silent(void) {
+    int first = 0, count = 0;
+    world.base.lost = true;
+    for (int i = world.base.size - 1; i >= 0; --i) {
+        if (!is_silent(i)) continue;
+        first = i;
+        count += 1;
+    }
+    if (count == 0)
+        return lh_fail(LH_EDEVICE,
+                       "all ranks wait for each other, and MPI has moved nothing for %g seconds",
+                       world.limit);
+    return lh_fail(LH_EDEVICE,
+                   "rank %d of %d (process %lld on %s)%s has said nothing for %g seconds, and the "
+                   "others cannot go on without it; the same command goes on from the last "
+                   "checkpoint, and LONGHAUL_RANK_SECONDS sets how long they wait",
+                   first, world.base.size, (long long)world.members[first].process,
+                   world.members[first].machine, count > 1 ? ", among others," : "", world.limit);
+}
+
+/* What a look at the others after `waited` seconds in the current wait shows. */
+static lh_status watch(double waited, bool *told) {
+    LH_TRY(look_for_ranks());
+    if (world.limit <= 0) return LH_OK;
+    if (!*told && waited > world.limit / 4) {
+        *told = true;
+        LH_TRY(tell());
+    }
+    LH_TRY(listen());
+    return waited > world.limit ? name_silent() : LH_OK;
+}
+
+/* ---- waiting ---- */
 
 static lh_status poll(bool *done) {
     int all = 0;
@@ -81,17 +152,21 @@ static lh_status poll(bool *done) {
     return LH_OK;
 }
 
+/* Time in which this process was stopped itself is no time of waiting: it comes in one piece. */
 static lh_status await(void) {
-    const double patience = 0.05;
-    double looked = now();
-    bool done = false;
+    const double patience = 0.05, most = 1;
+    double looked = lh_clock_seconds(), waited = 0;
+    bool done = false, told = false;
+    world.wait += 1;
     while (true) {
         LH_TRY(poll(&done));
         if (done) return LH_OK;
         (void)sched_yield();
-        if (world.members == NULL || now() - looked < patience) continue;
-        LH_TRY(look_for_ranks());
-        looked = now();
+        const double passed = lh_clock_seconds() - looked;
+        if (world.members == NULL || passed < patience) continue;
+        looked += passed;
+        waited += passed < most ? passed : most;
+        LH_TRY(watch(waited, &told));
     }
 }
 
@@ -164,12 +239,31 @@ static bool was_launched(void) {
     return false;
 }
 
+/* Seconds that a rank may say nothing. */
+static lh_status read_limit(double *limit) {
+    const double most = 1e6;
+    const char *text = getenv("LONGHAUL_RANK_SECONDS");
+    char *end = NULL;
+    *limit = text != NULL ? strtod(text, &end) : STANDARD_LIMIT;
+    if (text == NULL || (end != text && *end == '\0' && *limit >= 0 && *limit <= most))
+        return LH_OK;
+    return lh_fail(LH_EOPTION,
+                   "LONGHAUL_RANK_SECONDS takes seconds up to %g, 0 for no end, not '%s'", most,
+                   text);
+}
+
 static lh_status introduce(void) {
     char name[MPI_MAX_PROCESSOR_NAME] = "";
     int length = 0;
     struct stat space = {0};
     member *members = lh_allocate_zeroed((size_t)world.base.size, sizeof *members);
-    if (members == NULL) return LH_EMEMORY;
+    world.presences = lh_allocate_zeroed((size_t)world.base.size, sizeof *world.presences);
+    if (members == NULL || world.presences == NULL) {
+        free(members);
+        return LH_EMEMORY;
+    }
+    for (int i = 0; i < world.base.size; ++i)
+        world.presences[i].telling = MPI_REQUEST_NULL;
     member *own = &members[world.base.rank];
     (void)MPI_Get_processor_name(name, &length);
     (void)snprintf(own->machine, sizeof own->machine, "%s", name);
@@ -195,9 +289,8 @@ static lh_status choose_gpu(void) {
     return LH_OK;
 }
 
-lh_status lh_ranks_open(void) {
+static lh_status join(void) {
     int level = 0;
-    if (!was_launched()) return LH_OK;
     LH_TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level)));
     LH_TRY(check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)));
     LH_TRY(check(MPI_Comm_rank(MPI_COMM_WORLD, &world.base.rank)));
@@ -212,16 +305,66 @@ lh_status lh_ranks_open(void) {
     return introduce();
 }
 
+/* ---- MPI's own beginning and end, which wait for all ranks; nobody but the clock watches them
+ * ---- */
+
+static void end_at_once(int signal_number) {
+    static const char message[] =
+        "longhaul: a rank said nothing at the start or the end of the others\n";
+    (void)signal_number;
+    (void)!write(STDERR_FILENO, message, sizeof message - 1);
+    _exit(1);
+}
+
+static void start_clock(void) {
+    const struct sigaction ends = {.sa_handler = end_at_once};
+    if (world.limit <= 0) return;
+    (void)sigaction(SIGALRM, &ends, NULL);
+    (void)alarm((unsigned)world.limit + 1);
+}
+
+static void stop_clock(void) {
+    (void)alarm(0);
+}
+
+lh_status lh_ranks_open(void) {
+    if (!was_launched()) return LH_OK;
+    LH_TRY(read_limit(&world.limit));
+    start_clock();
+    const lh_status status = join();
+    stop_clock();
+    return status;
+}
+
+static lh_status end_mpi(void) {
+    start_clock();
+    const lh_status status = check(MPI_Finalize());
+    stop_clock();
+    return status;
+}
+
+/* All have come to their end, and nothing that anybody told is on its way. */
+static lh_status part(void) {
+    if (world.base.size == 1) return LH_OK;
+    LH_TRY(check(MPI_Ibarrier(MPI_COMM_WORLD, &world.request[world.requests++])));
+    LH_TRY(await());
+    return listen();
+}
+
 lh_communicator *lh_ranks(void) {
     return world.base.size > 1 ? &world.base : NULL;
 }
 
-void lh_ranks_close(bool well) {
-    if (world.base.size == 0) return;
-    if (well && !world.base.lost) {
+lh_status lh_ranks_close(bool well) {
+    lh_status status = LH_OK;
+    if (well && world.base.size > 0 && !world.base.lost) {
         if (world.nccl != NULL) lh_nccl_close(world.nccl);
-        (void)MPI_Finalize();
+        status = part();
+        if (status == LH_OK) status = end_mpi();
     }
     free(world.members);
+    free(world.presences);
     world.members = NULL;
+    world.presences = NULL;
+    return status;
 }

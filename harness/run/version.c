@@ -1,3 +1,4 @@
+/* What the build system says of this program (version.h, written by the Makefile). */
 #include "harness/run/machine.h"
 
 /* The Makefile tells, in build/version.h, at each make. */

@@ -1,3 +1,5 @@
+/* The groups of a batch, a head and a tail for each cluster, by plain cross-entropies and
+ * softmaxes. */
 #include "harness/train/adaptive_softmax.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #define LH_TRAIN_ADAPTIVE_SOFTMAX_H
 
 #include "harness/engine/model.h"
+#include "harness/ops/ops.h"
 
 /* The cross-entropy as lh_loss_forward gives it, times gradient_scale. Reads the targets to the
  * host, so that each tail sees its own tokens only. In `sums` a word of a tail counts as not

@@ -1,3 +1,4 @@
+/* Uploading a host batch, and a rank's rows of one. */
 #include "harness/train/batch.h"
 
 static bool has_shape(const lh_tensor *tensor, int rank, const int64_t *shape) {

@@ -1,4 +1,6 @@
+/* Which parameters make a bucket, and when its sum may start. */
 #include "harness/train/buckets.h"
+#include "harness/engine/run_kernel.h"
 
 #include <stdlib.h>
 
@@ -86,8 +88,8 @@ lh_status lh_buckets_finish(lh_buckets *buckets) {
 static lh_status start_average(lh_buckets *buckets, const lh_tensor *statistic, double share) {
     const lh_linear_combination_args args = {.count = lh_tensor_count(statistic),
                                              .alpha = (real)share,
-                                             .a = lh_tensor_real(statistic),
-                                             .y = lh_tensor_real(statistic)};
+                                             .a = lh_tensor_activation(statistic),
+                                             .y = lh_tensor_activation(statistic)};
     LH_TRY(LH_RUN(statistic->pool, linear_combination, &args));
     return buckets->ranks->start(buckets->ranks, device_of(buckets), lh_tensor_real(statistic),
                                  args.count);

@@ -1,3 +1,4 @@
+/* What every number of ranks has in common, a run of one process included. */
 #include "harness/train/communicator.h"
 
 lh_share lh_share_of(const lh_communicator *ranks, int64_t all) {

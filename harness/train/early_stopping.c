@@ -1,3 +1,4 @@
+/* The rule by which an evaluation is the best so far. */
 #include "harness/train/early_stopping.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/* Passes over a split without a gradient, and the metrics that come of their sums. */
+#include "harness/train/evaluate.h"
+
+#include "harness/ops/ops.h"
+#include "harness/train/adapter_pass.h"
 #include "harness/train/interrupt.h"
 #include "harness/train/loss.h"
 #include "harness/train/session_inside.h"
@@ -78,12 +83,16 @@ static lh_status score_batch(pass *p, const lh_host_batch *all) {
     p->sum.bytes += all->predicted_bytes;
     p->sum.words += all->predicted_words;
     if (host->rows == 0) return LH_OK;
+    if (p->state != NULL && !lh_state_takes(p->state, host->rows)) {
+        lh_state_destroy(p->state); /* of rows that all begin afresh (task.h) */
+        p->state = NULL;
+    }
     if (p->state == NULL)
         LH_TRY(lh_state_create(session->model, session->pool, host->rows, &p->state));
     lh_output output = {0};
     lh_tensor *loss = NULL;
     lh_loss_sums sums = {0};
-    LH_TRY(lh_batch_upload(session->pool, &session->setup, host, &p->batch));
+    LH_TRY(lh_model_upload(session->pool, session->model, host, &p->batch));
     lh_tape_set_rows(session->tape, share.first, share.count);
     lh_tape_begin(session->tape, false, session->seed, 0);
     const lh_scope scope = lh_scope_open(session->tape);
@@ -196,7 +205,8 @@ lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *o
     const lh_task *task = session->task;
     if (status == LH_OK) status = check_numbers(session, split, out);
     if (status != LH_OK || task->class->score == NULL) return status;
-    LH_TRY(task->class->score(task->instance, session, split, out));
+    const lh_scored scored = lh_session_scored(session);
+    LH_TRY(task->class->score(task->instance, &scored, split, out));
     return check_numbers(session, split, out);
 }
 

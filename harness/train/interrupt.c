@@ -1,3 +1,4 @@
+/* The handler of the signals, and which of them it takes. */
 #include "harness/train/interrupt.h"
 
 static const int signals[LH_INTERRUPT_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};

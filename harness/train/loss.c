@@ -1,3 +1,4 @@
+/* Cross-entropy over tokens, plain or adaptive, and the squared error of vectors. */
 #include "harness/train/loss.h"
 
 #include <stdlib.h>

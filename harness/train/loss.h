@@ -4,6 +4,7 @@
 #define LH_TRAIN_LOSS_H
 
 #include "harness/engine/model.h"
+#include "harness/ops/ops.h"
 
 /* With token targets the mean cross-entropy in nats over the predicted positions: logits =
  * logit_scale * (hidden head_weight^T + head_bias), sum of weight * loss, divided by `weight` (the

@@ -1,8 +1,10 @@
+/* Products of growing size, timed until they are long enough to be precise. */
 #include "harness/train/matrix_rate.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "harness/engine/run_kernel.h"
 #include "harness/engine/tensor.h"
 
 /* A measurement ends after so many products, or so many seconds once a few are done. */
@@ -58,10 +60,7 @@ static lh_status multiply(lh_pool *pool, const problem *p) {
                                  .b_leading = n,
                                  .c = lh_tensor_activation(p->c),
                                  .c_leading = n,
-                                 .precision = lh_pool_precision(pool),
-                                 .a_dtype = p->a->dtype,
-                                 .b_dtype = p->b->dtype,
-                                 .c_dtype = p->c->dtype};
+                                 .precision = lh_pool_precision(pool)};
     lh_device *device = lh_pool_device(pool);
     LH_TRY(LH_RUN_W(pool, matmul, &args));
     return device->synchronize(device);

@@ -2,8 +2,8 @@
 #ifndef LH_TRAIN_MATRIX_RATE_H
 #define LH_TRAIN_MATRIX_RATE_H
 
+#include "harness/engine/clock.h"
 #include "harness/engine/pool.h"
-#include "harness/train/trainer.h"
 
 /* *out: FLOP/s of the product of two square matrices of `size` by our kernel, on the pool's device
  * and in its precision, best of several by `clock`, which is read before and after each. Size 0 is

@@ -1,3 +1,4 @@
+/* A short list of numbers, searched by name. */
 #include "harness/train/metrics.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* What an evaluation gives: numbers by name. The registry of metrics
- * (harness/lua/longhaul/metrics.lua) says what each name means; one that it lacks is an error
+ * (harness/run/metrics.lua) says what each name means; one that it lacks is an error
  * there. */
 #ifndef LH_TRAIN_METRICS_H
 #define LH_TRAIN_METRICS_H

@@ -1,4 +1,6 @@
+/* Launches of the update kernels over runs of parameters, and the memory of their moments. */
 #include "harness/train/optimizer.h"
+#include "harness/engine/run_kernel.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Warm-up times decay, for each kind of decay. */
 #include "harness/train/schedule.h"
 
 #include <math.h>

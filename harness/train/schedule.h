@@ -24,7 +24,7 @@ typedef enum lh_schedule_kind {
  *   delayed_step: the same with one drop less, so that the first is at 2 step_every (what
  *             Informer's code calls type1)
  *
- * rsqrt is the schedule of the Block-Recurrent Transformer (W = 1000, rate = 1, 0.5 or 0.25): the
+ * rsqrt is the schedule of Hutchins et al. 2022 (W = 1000, rate = 1, 0.5 or 0.25): the
  * first step has rate 0, the peak is rate / sqrt(W) at t = W. */
 typedef struct lh_schedule {
     lh_schedule_kind kind;

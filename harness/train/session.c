@@ -1,6 +1,8 @@
-#include "harness/train/session_inside.h"
+/* What a session is made of and which run it is; the rest is told in the headers of this folder. */
+#include "harness/train/session.h"
 
-#include "harness/train/trainer.h"
+#include "harness/train/adapter.h"
+#include "harness/train/session_inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,13 +55,10 @@ static lh_status make_identity(lh_session *session, const lh_session_spec *spec)
     text out = {.data = lh_allocate(IDENTITY_BYTES), .used = 0};
     if (out.data == NULL) return LH_EMEMORY;
     session->identity = out.data;
-    char data[256];
-    uint64_t digest = 0;
-    spec->task->describe(session->task->instance, data, sizeof data, &digest);
     append_name(&out, "model", spec->model->name);
     append_number(&out, "model_version", (unsigned long long)spec->model->version);
     append_name(&out, "task", spec->task->name);
-    append_number(&out, "data_digest", digest);
+    append_number(&out, "data_digest", spec->task->digest(session->task->instance));
     append_number(&out, "seed", spec->seed);
     LH_TRY(append_options(&out, "model", session->model->options, NULL));
     LH_TRY(append_options(&out, "task", session->task->options, NULL));
@@ -71,19 +70,6 @@ static lh_status make_identity(lh_session *session, const lh_session_spec *spec)
 }
 
 /* ---- life ---- */
-
-static lh_status check_abilities(const lh_model_class *model, const lh_model_setup *setup) {
-    if (setup->vocabulary > 0 && (model->abilities & LH_ABLE_TOKENS) == 0)
-        return lh_fail(LH_EOPTION, "%s: does not take tokens, which the task gives", model->name);
-    if (setup->vocabulary == 0 && (model->abilities & LH_ABLE_VECTORS) == 0)
-        return lh_fail(LH_EOPTION, "%s: does not take vectors, which the task gives", model->name);
-    const bool encodes = (model->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0;
-    if (setup->source_vocabulary > 0 && !encodes)
-        return lh_fail(LH_EOPTION, "%s: reads no source, which the task gives", model->name);
-    if (setup->source_vocabulary == 0 && encodes)
-        return lh_fail(LH_EOPTION, "%s: needs a source, which the task lacks", model->name);
-    return LH_OK;
-}
 
 static lh_status swap_parameters(lh_session *session) {
     const lh_model *model = session->model;
@@ -107,10 +93,8 @@ static lh_status place_parameters(lh_session *session) {
 }
 
 static lh_status create_model(lh_session *session, const lh_session_spec *spec) {
-    LH_TRY(check_abilities(spec->model, &session->setup));
-    LH_TRY(lh_model_create(spec->model, spec->model_options, &session->setup, &session->model));
-    if (spec->model->check != NULL)
-        LH_TRY(spec->model->check(session->model->instance, session->share.count, session->length));
+    LH_TRY(lh_model_create_for(spec->model, spec->model_options, &session->setup, &session->model));
+    LH_TRY(lh_model_check(session->model, session->share.count, session->length));
     LH_TRY(place_parameters(session));
     LH_TRY(lh_params_initialize(session->model->params, spec->seed));
     return lh_state_create(session->model, session->pool, session->share.count, &session->state);
@@ -210,99 +194,6 @@ void lh_session_destroy(lh_session *session) {
     free(session);
 }
 
-/* ---- checkpoints and weights ---- */
-
-/* The parts of a run in the order of the file, or NULL: parameters, moments, then this rank's rows
- * of what is carried. A state that is no ring has no count. */
-static lh_snapshot_part *list_parts(const lh_session *session, int *count) {
-    const int moments = lh_optimizer_moment_count(session->optimizer);
-    const int states = lh_state_count(session->state);
-    lh_snapshot_part *list = lh_allocate_zeroed((size_t)(1 + moments + states), sizeof *list);
-    if (list == NULL) return NULL;
-    *count = 0;
-    list[(*count)++].tensor = lh_params_values(session->model->params);
-    for (int i = 0; i < moments; ++i)
-        list[(*count)++].tensor = lh_optimizer_moment(session->optimizer, i);
-    for (int i = 0; i < states; ++i) {
-        lh_tensor *tensor = lh_state_tensor(session->state, i);
-        if (tensor != NULL)
-            list[(*count)++] = (lh_snapshot_part){.tensor = tensor, .rows = session->share};
-    }
-    return list;
-}
-
-static void free_parts(lh_snapshot_part *list, int count) {
-    for (int i = 0; list != NULL && i < count; ++i)
-        free(list[i].whole);
-    free(list);
-}
-
-/* Puts the rows of all ranks together. */
-static lh_status gather(lh_communicator *ranks, lh_snapshot_part *part) {
-    if (ranks == NULL || part->rows.all == 0) return LH_OK;
-    const size_t bytes = lh_snapshot_part_bytes(part);
-    part->whole = lh_allocate_zeroed(bytes + 1, 1);
-    if (part->whole == NULL) return LH_EMEMORY;
-    LH_TRY(lh_tensor_read(part->tensor, (char *)part->whole + lh_snapshot_part_offset(part),
-                          lh_tensor_count(part->tensor)));
-    return ranks->merge(ranks, part->whole, bytes);
-}
-
-/* Rank 0 writes; the others learn whether it could. */
-static lh_status write_first(lh_communicator *ranks, const lh_snapshot *snapshot,
-                             const char *path) {
-    const lh_status status = lh_ranks_is_first(ranks) ? lh_snapshot_write(snapshot, path) : LH_OK;
-    bool failed = status != LH_OK;
-    LH_TRY(lh_ranks_any(ranks, &failed));
-    if (status != LH_OK || !failed) return status;
-    return lh_fail(LH_EIO, "%s: rank 0 could not write the checkpoint", path);
-}
-
-lh_status lh_session_save(lh_session *session, const char *path) {
-    const lh_task *task = session->task;
-    LH_TRY(lh_trainer_flush(session));
-    session->record.peak_memory_bytes = lh_session_peak_memory(session);
-    lh_snapshot snapshot = {.identity = session->identity, .record = session->record};
-    snapshot.cursor_count = task->class->cursor_get(task->instance, snapshot.cursor);
-    snapshot.part = list_parts(session, &snapshot.part_count);
-    lh_status status = snapshot.part != NULL ? LH_OK : LH_EMEMORY;
-    for (int i = 0; status == LH_OK && i < snapshot.part_count; ++i)
-        status = gather(session->ranks, &snapshot.part[i]);
-    if (status == LH_OK) status = write_first(session->ranks, &snapshot, path);
-    free_parts(snapshot.part, snapshot.part_count);
-    return status;
-}
-
-lh_status lh_session_restore(lh_session *session, const char *path) {
-    const lh_task *task = session->task;
-    lh_snapshot snapshot = {.identity = session->identity};
-    snapshot.part = list_parts(session, &snapshot.part_count);
-    if (snapshot.part == NULL) return LH_EMEMORY;
-    lh_status status = lh_snapshot_read(&snapshot, path);
-    free_parts(snapshot.part, snapshot.part_count);
-    if (status == LH_OK)
-        status = task->class->cursor_set(task->instance, snapshot.cursor, snapshot.cursor_count);
-    LH_TRY(status);
-    session->record = snapshot.record;
-    if (session->record.peak_memory_bytes > session->earlier_peak)
-        session->earlier_peak = session->record.peak_memory_bytes;
-    session->pending = 0;
-    return LH_OK;
-}
-
-lh_status lh_session_load_weights(lh_session *session, const char *path, bool partly) {
-    return lh_params_load(session->model->params, path, session->model->class->published_names,
-                          partly);
-}
-
-lh_status lh_session_save_weights(lh_session *session, const char *path, bool published) {
-    const lh_tensor_name *names = session->model->class->published_names;
-    if (published && names == NULL)
-        return lh_fail(LH_EOPTION, "%s has no published names of its tensors",
-                       session->model->class->name);
-    return lh_params_save(session->model->params, path, published ? names : NULL);
-}
-
 /* ---- what others may know ---- */
 
 const lh_model *lh_session_model(const lh_session *session) {
@@ -313,8 +204,24 @@ const lh_task *lh_session_task(const lh_session *session) {
     return session->task;
 }
 
+lh_scored lh_session_scored(const lh_session *session) {
+    return (lh_scored){.model = session->model,
+                       .pool = session->pool,
+                       .tape = session->tape,
+                       .seed = session->seed,
+                       .ranks = session->ranks};
+}
+
 lh_communicator *lh_session_ranks(const lh_session *session) {
     return session->ranks;
+}
+
+uint64_t lh_session_seed(const lh_session *session) {
+    return session->seed;
+}
+
+const lh_options *lh_session_train_options(const lh_session *session) {
+    return session->train_options;
 }
 
 int64_t lh_session_step(const lh_session *session) {

@@ -2,6 +2,7 @@
 #ifndef LH_TRAIN_SESSION_INSIDE_H
 #define LH_TRAIN_SESSION_INSIDE_H
 
+#include "harness/engine/state.h"
 #include "harness/engine/swap.h"
 #include "harness/train/batch.h"
 #include "harness/train/buckets.h"

@@ -1,6 +1,8 @@
+/* Writing a checkpoint, and reading one: the whole file is checked before anything changes. */
 #include "harness/train/snapshot.h"
 
 #include "harness/engine/atomic_file.h"
+#include "harness/engine/file.h"
 
 /* Only the digest is used, compiled in: nothing to link against. */
 #define XXH_INLINE_ALL

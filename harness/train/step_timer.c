@@ -1,6 +1,10 @@
+/* Step times by the protocol: sessions take turns, medians and quartiles are told. */
+#include "harness/train/step_timer.h"
+
+#include "harness/engine/quantile.h"
 #include "harness/train/matrix_rate.h"
 #include "harness/train/session_inside.h"
-#include "harness/train/trainer.h"
+#include "harness/train/train_step.h"
 
 #include <stdlib.h>
 
@@ -11,28 +15,9 @@ typedef struct series {
     int64_t allocations; /* of the device, before the measured steps */
 } series;
 
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Quantile `q` of sorted values, interpolated between neighbours. */
-static double quantile(const double *sorted, int count, double q) {
-    const double place = q * (double)(count - 1);
-    const int below = (int)place;
-    if (below + 1 >= count) return sorted[count - 1];
-    return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
-}
-
-lh_quartiles lh_quartiles_of(double *values, int count) {
-    qsort(values, (size_t)count, sizeof *values, compare);
-    return (lh_quartiles){quantile(values, count, 0.25), quantile(values, count, 0.5),
-                          quantile(values, count, 0.75)};
-}
-
 static lh_status timed_step(lh_session *session, lh_clock clock, double *ms) {
     const double start = clock();
-    LH_TRY(lh_trainer_step(session));
+    LH_TRY(lh_train_step(session));
     LH_TRY(session->device->synchronize(session->device));
     *ms = 1e3 * (clock() - start);
     return LH_OK;
@@ -41,7 +26,7 @@ static lh_status timed_step(lh_session *session, lh_clock clock, double *ms) {
 static lh_status warm_up(lh_session *const *sessions, int count, int warmup) {
     for (int round = 0; round < warmup; ++round) {
         for (int i = 0; i < count; ++i)
-            LH_TRY(lh_trainer_step(sessions[i]));
+            LH_TRY(lh_train_step(sessions[i]));
     }
     return LH_OK;
 }

@@ -1,9 +1,11 @@
-/* Tasks: where data and models meet. A task yields batches and scores predictions. */
+/* Tasks: where data and models meet. A task yields batches and scores predictions. A trainer knows
+ * it by this interface alone; which tasks there are stands in harness/tasks/tasks.h. */
 #ifndef LH_TRAIN_TASK_H
 #define LH_TRAIN_TASK_H
 
-#include "datasets/dataset.h"
 #include "harness/engine/model.h"
+#include "harness/engine/split.h"
+#include "harness/train/communicator.h"
 #include "harness/train/metrics.h"
 
 /* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
@@ -20,7 +22,15 @@ typedef struct lh_host_batch {
 /* A position in a split that can be saved and restored: a plain array of integers. */
 enum { LH_CURSOR_WORDS = 4096 };
 
-struct lh_session; /* session.h */
+/* What a task scores in a way of its own, by a translation, say: a model in training, lent. What is
+ * run leaves the training as it was. */
+typedef struct lh_scored {
+    const lh_model *model;
+    lh_pool *pool;
+    lh_tape *tape;
+    uint64_t seed;
+    lh_communicator *ranks; /* all score, each the whole split; NULL: alone */
+} lh_scored;
 
 typedef struct lh_task_class {
     const char *name;               /* "language_model" */
@@ -29,6 +39,9 @@ typedef struct lh_task_class {
     /* Optional, NULL at the end: names of the kinds of strings that a split may have, as "bin0" and
      * "bin1" for short and longer ones. Each is scored by itself, too: accuracy_<group>. */
     const char *const *groups;
+    /* Of the fields that `open` sets for the model those that are never 0, with any value: which
+     * models can do the task, before its data is there. */
+    lh_model_setup kind;
     size_t instance_size;
     /* Opens the data and tells the model's sizes. The instance is zeroed, but for its options. */
     lh_status (*open)(void *instance, uint64_t seed, lh_model_setup *setup);
@@ -38,25 +51,21 @@ typedef struct lh_task_class {
     /* Training batch at the cursor, which advances; never ends. */
     lh_status (*train_batch)(void *instance, lh_host_batch *out);
     /* Starts a pass over a split; then batches until *out has rows 0. All batches of a pass have
-     * the same rows, at most those of training; those of sources, for models without carried state,
-     * may differ, in training as well. */
+     * the same rows, at most those of training; those of sources, which all begin afresh, may
+     * differ, in training as well. */
     lh_status (*evaluate_begin)(void *instance, lh_split split);
     lh_status (*evaluate_batch)(void *instance, lh_host_batch *out);
     /* Position of the training stream. `words` has LH_CURSOR_WORDS; returns how many are used. */
     int (*cursor_get)(const void *instance, int64_t *words);
     lh_status (*cursor_set)(void *instance, const int64_t *words, int count);
-    /* Optional: more metrics after a pass over a split, for which the session's model may be run.
-     */
-    lh_status (*score)(void *instance, struct lh_session *session, lh_split split,
+    /* Optional: more metrics after a pass over a split. */
+    lh_status (*score)(void *instance, const lh_scored *scored, lh_split split,
                        lh_metrics *metrics);
-    /* What the CSV columns `task` and `data` say, and a digest of the data for the run's identity.
-     */
-    void (*describe)(const void *instance, char *data, size_t capacity, uint64_t *digest);
+    /* What the CSV column `data` says. Gives (free()); NULL after LH_EMEMORY. */
+    char *(*describe)(const void *instance);
+    /* Of the data's content, for the run's identity. */
+    uint64_t (*digest)(const void *instance);
 } lh_task_class;
-
-/* In-tree table; NULL plus LH_EOPTION with the nearest name when unknown. */
-const lh_task_class *lh_task_class_find(const char *name);
-const lh_task_class *lh_task_class_at(int index);
 
 /* A class with its data open. */
 typedef struct lh_task {

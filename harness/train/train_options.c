@@ -1,3 +1,4 @@
+/* The rows of the training options, and which of them belong to the identity of a run. */
 #include "harness/train/train_options.h"
 
 #include <string.h>
@@ -69,7 +70,7 @@ static const lh_option lh_train_plan_options[] = {
             "seconds between checkpoints; 0: by steps only"),
     LH_CHOICE("precision", lh_train_plan, precision, LH_PRECISION_F32, precision_names,
               "what matrix products round their operands to, bf16 also what activations are in "
-              "memory; tf32 and bf16 on a GPU only"),
+              "memory; tf32 on a GPU only, bf16 also on a processor with avx512_bf16 or AMX"),
     LH_FLAG("swap_parameters", lh_train_plan, swap_parameters, false,
             "layers' parameters rest in host memory, where the optimiser works, and visit the "
             "device while their layer computes (reversible layers)"),

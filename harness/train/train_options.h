@@ -1,11 +1,15 @@
-/* What the training options (lh_train_options, session.h) are bound to. */
+/* The training options, and what they are bound to. */
 #ifndef LH_TRAIN_TRAIN_OPTIONS_H
 #define LH_TRAIN_TRAIN_OPTIONS_H
 
+#include "harness/engine/options.h"
 #include "harness/train/early_stopping.h"
 #include "harness/train/optimizer.h"
 #include "harness/train/schedule.h"
-#include "harness/train/session.h"
+
+/* `steps`, `optimizer`, `rate`, `schedule`, `warmup`, `clip`, `evaluate_every`,
+ * `checkpoint_every`, ... */
+extern const lh_option_table lh_train_options[];
 
 /* The largest log_every: so many losses may wait on the device. */
 enum { LH_LOG_LIMIT = 1024 };

@@ -1,134 +1,14 @@
+/* The training loop of a session. */
 #include "harness/train/trainer.h"
 
+#include "harness/engine/clock.h"
+#include "harness/train/evaluate.h"
 #include "harness/train/interrupt.h"
-#include "harness/train/loss.h"
+#include "harness/train/session_file.h"
 #include "harness/train/session_inside.h"
+#include "harness/train/train_step.h"
 
 #include <math.h>
-#include <time.h>
-
-double lh_clock_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* ---- one step ---- */
-
-/* Puts the loss behind the others that wait on the device. */
-static lh_status keep_loss(lh_session *session, const lh_tensor *loss, double weight) {
-    const lh_copy_args args = {.rank = 0,
-                               .x = lh_tensor_real(loss),
-                               .y = lh_tensor_real(session->pending_loss) + session->pending,
-                               .write = LH_SET};
-    LH_TRY(LH_RUN(session->pool, copy, &args));
-    session->pending_weight[session->pending++] = weight;
-    return LH_OK;
-}
-
-/* Forward, loss and backward of the batch on the device. The loss is divided by the weight of all
- * ranks' rows, so that sums over ranks are what one rank would compute. */
-static lh_status differentiate(lh_session *session, double weight) {
-    lh_tape *tape = session->tape;
-    lh_output output = {0};
-    lh_tensor *loss = NULL;
-    LH_TRY(lh_model_forward(session->model, tape, session->state, &session->batch, true, &output));
-    LH_TRY(lh_loss_forward(tape, &output, &session->batch, weight, &loss, NULL));
-    LH_TRY(keep_loss(session, loss, weight));
-    return lh_tape_backward(tape, loss);
-}
-
-/* A batch of few rows may have none for this rank. */
-static lh_status keep_no_loss(lh_session *session, double weight) {
-    const lh_fill_args args = {.count = 1,
-                               .x = lh_tensor_real(session->pending_loss) + session->pending};
-    LH_TRY(LH_RUN(session->pool, fill, &args));
-    session->pending_weight[session->pending++] = weight;
-    return LH_OK;
-}
-
-/* The gradients of all ranks' rows. */
-static lh_status find_gradients(lh_session *session, double weight) {
-    if (session->ranks != NULL) lh_buckets_begin(&session->buckets);
-    LH_TRY(session->batch.rows > 0 ? differentiate(session, weight)
-                                   : keep_no_loss(session, weight));
-    if (session->swap != NULL) LH_TRY(lh_swap_collect(session->swap));
-    LH_TRY(lh_params_settle_gradients(session->model->params));
-    return session->ranks != NULL ? lh_buckets_finish(&session->buckets) : LH_OK;
-}
-
-static lh_status step_on(lh_session *session, const lh_host_batch *host) {
-    const int64_t step = session->record.step;
-    const lh_share share = lh_share_of(session->ranks, host->rows);
-    const lh_host_batch part = lh_host_batch_rows(&session->setup, host, share);
-    lh_tape_set_rows(session->tape, share.first, share.count);
-    LH_TRY(lh_batch_upload(session->pool, &session->setup, &part, &session->batch));
-    lh_tape_begin(session->tape, true, session->seed, (uint64_t)step);
-    lh_params_clear_gradients(session->model->params);
-    const lh_scope scope = lh_scope_open(session->tape);
-    LH_TRY(find_gradients(session, lh_host_batch_weight(&session->setup, host)));
-    LH_TRY(lh_optimizer_update(session->optimizer, lh_schedule_rate(&session->plan.schedule, step),
-                               step));
-    LH_TRY(lh_state_commit(session->state));
-    lh_scope_close(session->tape, scope, NULL);
-    return session->ranks != NULL ? lh_buckets_average_statistics(&session->buckets, share) : LH_OK;
-}
-
-/* The device may start the step's work as a whole at its end; copies beside it start at once. */
-static lh_status step_as_one(lh_session *session, const lh_host_batch *host) {
-    lh_device *device = session->device;
-    if (device->begin_step == NULL || session->swap != NULL) return step_on(session, host);
-    LH_TRY(lh_pool_launched("begin_step", device->begin_step(device)));
-    const lh_status status = step_on(session, host);
-    const lh_status ended = lh_pool_launched("end_step", device->end_step(device));
-    return status != LH_OK ? status : ended;
-}
-
-lh_status lh_trainer_step(lh_session *session) {
-    if (session->pending == session->plan.log_every) LH_TRY(lh_trainer_flush(session));
-    lh_host_batch host;
-    const lh_task *task = session->task;
-    lh_status status = task->class->train_batch(task->instance, &host);
-    if (status == LH_OK) status = step_as_one(session, &host);
-    if (status != LH_OK) {
-        lh_note("step %lld of %s", (long long)session->record.step, session->model->class->name);
-        return status;
-    }
-    session->record.step += 1;
-    session->record.tokens += host.rows * host.length;
-    session->record.interval_tokens += (double)(host.rows * host.length);
-    return LH_OK;
-}
-
-static lh_status add_loss(lh_session *session, int64_t index, double nats) {
-    const int64_t step = session->record.step - session->pending + index;
-    if (!isfinite(nats))
-        return lh_fail(LH_EINTERNAL,
-                       "train: the loss of step %lld is not finite (learning rate %g): try a lower "
-                       "rate, a longer warmup, or clip",
-                       (long long)step, lh_schedule_rate(&session->plan.schedule, step));
-    session->record.interval_nats += nats * session->pending_weight[index];
-    session->record.interval_weight += session->pending_weight[index];
-    return LH_OK;
-}
-
-lh_status lh_trainer_flush(lh_session *session) {
-    const int64_t bytes = session->pending * (int64_t)sizeof(real);
-    real losses[LH_LOG_LIMIT];
-    double nats[LH_LOG_LIMIT];
-    if (session->pending == 0) return LH_OK;
-    LH_TRY(session->device->download(session->device, losses, lh_tensor_real(session->pending_loss),
-                                     (size_t)bytes));
-    for (int64_t i = 0; i < session->pending; ++i)
-        nats[i] = (double)losses[i];
-    LH_TRY(lh_ranks_sum(session->ranks, nats, session->pending));
-    for (int64_t i = 0; i < session->pending; ++i)
-        LH_TRY(add_loss(session, i, nats[i]));
-    session->pending = 0;
-    return LH_OK;
-}
-
-/* ---- a run ---- */
 
 /* A run under way: what the loop holds beside the session. */
 typedef struct run {
@@ -179,7 +59,7 @@ static bool checkpoint_is_due(const run *r) {
 static lh_status log_interval(run *r, lh_progress *progress) {
     lh_session *session = r->session;
     lh_snapshot_record *record = &session->record;
-    LH_TRY(lh_trainer_flush(session));
+    LH_TRY(lh_train_flush(session));
     progress->gradient_norm = record->gradient_norm;
     count_time(r);
     const double loss = record->interval_nats / record->interval_weight;
@@ -233,15 +113,14 @@ static bool log_is_due(const run *r) {
 static lh_status step(const run *r) {
     lh_session *session = r->session;
     if (session->record.owes_point) return LH_OK;
-    LH_TRY(lh_trainer_step(session));
+    LH_TRY(lh_train_step(session));
     if (!log_is_due(r)) return LH_OK;
     return lh_optimizer_gradient_norm(session->optimizer, &session->record.gradient_norm);
 }
 
-/* Tells the observer what is new after a step. *go_on is false when it asks to stop. The evaluation
- * comes first: where a signal ends it, the interval is as it was, and the point comes when the run
- * goes on. */
-static lh_status observe(run *r, bool *go_on) {
+/* Tells the observer what is new after a step, and asks what it wishes. The evaluation comes first:
+ * where a signal ends it, the interval is as it was, and the point comes when the run goes on. */
+static lh_status observe(run *r, lh_wish *wish) {
     lh_session *session = r->session;
     const lh_train_plan *plan = &session->plan;
     const int64_t step = session->record.step;
@@ -261,39 +140,43 @@ static lh_status observe(run *r, bool *go_on) {
     session->record.owes_point = 0;
     progress.tokens = session->record.tokens;
     progress.seconds = session->record.seconds;
-    if (r->observer != NULL) *go_on = r->observer(r->context, &progress);
+    if (r->observer != NULL) *wish = r->observer(r->context, &progress);
     return LH_OK;
 }
 
-static lh_status stop(run *r) {
-    LH_TRY(save(r));
+/* Without a checkpoint the run goes on before the point that could not be kept, and tells it again.
+ */
+static lh_status stop(run *r, bool saves) {
+    if (saves) LH_TRY(save(r));
     return lh_fail(LH_EINTERRUPT, "train: stopped after step %lld of %lld",
                    (long long)r->session->record.step, (long long)r->session->plan.steps);
 }
 
 /* What is to be done after a step. A signal may have met one rank, clocks differ, and observers
  * too: what one rank wants, all do. */
-static lh_status agree(const run *r, bool *stops, bool *saves) {
-    enum { STOPS = 1, SAVES = 2 };
-    unsigned char wish = (unsigned char)((*stops ? STOPS : 0) | (*saves ? SAVES : 0));
-    LH_TRY(lh_ranks_merge(r->session->ranks, &wish, 1));
-    *stops = (wish & STOPS) != 0;
-    *saves = (wish & SAVES) != 0;
+static lh_status agree(const run *r, lh_wish *wish, bool *saves) {
+    enum { STOPS = 1, SAVES = 2, ABANDONS = 4 };
+    unsigned char all = (unsigned char)((*wish != LH_GO_ON ? STOPS : 0) | (*saves ? SAVES : 0) |
+                                        (*wish == LH_ABANDON ? ABANDONS : 0));
+    LH_TRY(lh_ranks_merge(r->session->ranks, &all, 1));
+    if ((all & STOPS) != 0) *wish = (all & ABANDONS) != 0 ? LH_ABANDON : LH_STOP;
+    *saves = (all & SAVES) != 0;
     return LH_OK;
 }
 
 static lh_status train(run *r) {
     lh_session *session = r->session;
     while (!is_over(r) || session->record.owes_point) {
-        bool go_on = true;
+        lh_wish wish = LH_GO_ON;
         LH_TRY(step(r));
-        const lh_status status = observe(r, &go_on);
+        const lh_status status = observe(r, &wish);
         if (status == LH_EINTERRUPT) lh_error_clear();
         if (status != LH_OK && status != LH_EINTERRUPT) return status;
-        bool stops = status == LH_EINTERRUPT || !go_on || lh_interrupt_requested();
+        const bool stops = status == LH_EINTERRUPT || lh_interrupt_requested();
+        if (stops && wish == LH_GO_ON) wish = LH_STOP;
         bool saves = checkpoint_is_due(r);
-        LH_TRY(agree(r, &stops, &saves));
-        if (stops) return stop(r);
+        LH_TRY(agree(r, &wish, &saves));
+        if (wish != LH_GO_ON) return stop(r, wish == LH_STOP);
         if (saves) LH_TRY(save(r));
     }
     return LH_OK;

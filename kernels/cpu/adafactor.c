@@ -1,3 +1,5 @@
+/* Adafactor of one tensor or of several: the update is made in workspace, since its size is needed
+ * before it is applied. */
 #include <math.h>
 
 #include "kernels/cpu/kernels_cpu.h"
@@ -44,7 +46,7 @@ static part_sizes sizes_of(const lh_adafactor_args *args, const plan *p) {
         .column_factor = args->factored ? aligned(args->outer * args->columns, sizeof(real)) : 0};
 }
 
-size_t LH_CPU(adafactor_workspace)(const lh_adafactor_args *args) {
+size_t lh_cpu_adafactor_workspace(const lh_adafactor_args *args) {
     const plan p = cut(args);
     const part_sizes size = sizes_of(args, &p);
     return size.y + 2 * size.squares + size.row_factor + size.column_factor;
@@ -210,7 +212,7 @@ static void apply_range(const lh_adafactor_args *args, const plan *p, lh_range r
     }
 }
 
-lh_status LH_CPU(adafactor)(const lh_launch *launch, const lh_adafactor_args *args) {
+lh_status lh_cpu_adafactor(const lh_launch *launch, const lh_adafactor_args *args) {
     if (cut(args).count == 0) return LH_OK;
     const plan p = lay_out(args, launch->workspace);
     const double beta2 = beta2_of(args);
@@ -228,19 +230,19 @@ lh_status LH_CPU(adafactor)(const lh_launch *launch, const lh_adafactor_args *ar
     return LH_OK;
 }
 
-size_t LH_CPU(adafactor_all_workspace)(const lh_adafactor_all_args *args) {
+size_t lh_cpu_adafactor_all_workspace(const lh_adafactor_all_args *args) {
     size_t most = 0;
     for (int64_t t = 0; t < args->count; ++t) {
-        const size_t bytes = LH_CPU(adafactor_workspace)(&args->tensor[t]);
+        const size_t bytes = lh_cpu_adafactor_workspace(&args->tensor[t]);
         if (bytes > most) most = bytes;
     }
     return most;
 }
 
-lh_status LH_CPU(adafactor_all)(const lh_launch *launch, const lh_adafactor_all_args *args) {
+lh_status lh_cpu_adafactor_all(const lh_launch *launch, const lh_adafactor_all_args *args) {
     if (args->count < 0 || args->count > LH_ADAFACTOR_TENSORS) return LH_ESHAPE;
     lh_status status = LH_OK;
     for (int64_t t = 0; t < args->count && status == LH_OK; ++t)
-        status = LH_CPU(adafactor)(launch, &args->tensor[t]);
+        status = lh_cpu_adafactor(launch, &args->tensor[t]);
     return status;
 }

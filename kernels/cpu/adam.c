@@ -1,3 +1,4 @@
+/* Adam and AdamW, element by element. */
 #include <math.h>
 
 #include "kernels/cpu/kernels_cpu.h"
@@ -39,7 +40,7 @@ static void update(const lh_adam_args *args, lh_range range, const coefficients 
     }
 }
 
-lh_status LH_CPU(adam)(const lh_launch *launch, const lh_adam_args *args) {
+lh_status lh_cpu_adam(const lh_launch *launch, const lh_adam_args *args) {
     (void)launch;
     const coefficients k = prepare(args);
     const int64_t chunks = lh_chunk_count(args->count, LH_CHUNK);

@@ -15,28 +15,33 @@ typedef struct scratch {
     real shift[LH_ATTENTION_ROWS];   /* the maximum, 0 where there is none */
     real sum[LH_ATTENTION_ROWS];     /* of exp(score - maximum) so far */
     real factor[LH_ATTENTION_ROWS];  /* what the new maximum makes of the output so far */
-    real q[];                        /* [head_width][lanes]; then room for positions */
+    real matrix[];                   /* q [head_width][lanes], rows of it or of the output as
+                                        reals; then room for positions */
 } scratch;
 
-static size_t scratch_bytes(const lh_attention_spec *spec) {
-    if (spec->queries == 1) return LH_CPU(attention_single_bytes)(spec);
-    const int64_t q = LH_ATTENTION_ROWS * spec->head_width;
-    const int64_t elements = q + lh_attention_position_elements(spec);
+static size_t tile_bytes(const lh_attention_spec *spec) {
+    const int64_t matrices = 2 * LH_ATTENTION_ROWS * spec->head_width;
+    const int64_t elements = matrices + lh_attention_position_elements(spec);
     return lh_attention_align(sizeof(scratch) + (size_t)elements * sizeof(real));
+}
+
+static size_t scratch_bytes(const lh_attention_spec *spec) {
+    if (lh_attention_is_single(spec)) return lh_cpu_attention_single_bytes(spec);
+    return tile_bytes(spec) + lh_cpu_attention_rounding_bytes(spec->precision, spec->head_width);
 }
 
 static void add_positions(const lh_attention_tile *tile, const lh_attention_panel *panel,
                           real alpha, scratch *work) {
-    real *memory = work->q + LH_ATTENTION_ROWS * tile->spec->head_width;
+    real *memory = work->matrix + 2 * LH_ATTENTION_ROWS * tile->spec->head_width;
     for (int n = 0; n < panel->segments; ++n)
         if (lh_attention_has_positions(tile->spec, panel->segment[n].source))
-            LH_CPU(attention_add_positions)
-    (tile, &panel->segment[n], alpha, work->q, memory, work->score);
+            lh_cpu_attention_add_positions(tile, &panel->segment[n], alpha, work->matrix, memory,
+                                           work->score);
 }
 
 /* Bias, mask and maximum of a panel of scores. */
 LH_SPECIALIZED void mask_panel(const lh_attention_tile *tile, const lh_attention_panel *panel,
-                               int64_t lanes, scratch *work) {
+                               real alpha, int64_t lanes, scratch *work) {
     for (int n = 0; n < panel->segments; ++n) {
         const lh_attention_segment *segment = &panel->segment[n];
         real *score = work->score + segment->row * lanes;
@@ -45,8 +50,8 @@ LH_SPECIALIZED void mask_panel(const lh_attention_tile *tile, const lh_attention
             if (seen.begin == seen.end)
                 lh_lane_fill(lanes, score, -LH_R(INFINITY));
             else
-                lh_lane_mask(lanes, score, lh_attention_bias(tile, segment->source, key), seen,
-                             work->maximum);
+                lh_lane_mask(lanes, alpha, score, lh_attention_bias(tile, segment->source, key),
+                             seen, work->maximum);
         }
     }
 }
@@ -77,10 +82,10 @@ LH_SPECIALIZED void exponentiate(int64_t lanes, int64_t keys, scratch *work) {
 
 LH_SPECIALIZED void drop(const lh_attention_tile *tile, const lh_attention_panel *panel,
                          int64_t lanes, scratch *work) {
-    LH_CPU(attention_keep)(tile, panel, work->keep);
+    lh_cpu_attention_keep(tile, panel, work->keep);
     for (int n = 0; n < panel->segments; ++n) {
         const lh_attention_segment *segment = &panel->segment[n];
-        const real scale = LH_CPU(attention_keep_scale)(tile->spec, segment->source);
+        const real scale = lh_cpu_attention_keep_scale(tile->spec, segment->source);
         lh_lane_drop(lanes, segment->end - segment->begin, work->keep + segment->row, scale,
                      work->score + segment->row * lanes);
     }
@@ -88,22 +93,22 @@ LH_SPECIALIZED void drop(const lh_attention_tile *tile, const lh_attention_panel
 
 /* Turns a panel of scores into weights exp(score - maximum), after dropout, 0 where masked. */
 LH_SPECIALIZED void weigh_lanes(const lh_attention_tile *tile, const lh_attention_panel *panel,
-                                int64_t lanes, scratch *work) {
+                                real alpha, int64_t lanes, scratch *work) {
     real before[LH_ATTENTION_ROWS];
     memcpy(before, work->maximum, sizeof before);
-    mask_panel(tile, panel, lanes, work);
+    mask_panel(tile, panel, alpha, lanes, work);
     shift_lanes(lanes, before, work);
     exponentiate(lanes, panel->keys, work);
     if (tile->spec->dropout > 0) drop(tile, panel, lanes, work);
 }
 
-static void weigh_panel(const lh_attention_tile *tile, const lh_attention_panel *panel,
+static void weigh_panel(const lh_attention_tile *tile, const lh_attention_panel *panel, real alpha,
                         scratch *work) {
     const int64_t lanes = lh_attention_lanes(tile);
     if (lanes == LH_ATTENTION_ROWS)
-        weigh_lanes(tile, panel, LH_ATTENTION_ROWS, work);
+        weigh_lanes(tile, panel, alpha, LH_ATTENTION_ROWS, work);
     else
-        weigh_lanes(tile, panel, lanes, work);
+        weigh_lanes(tile, panel, alpha, lanes, work);
 }
 
 /* out = factor * out + weights v; the first panel of a tile overwrites. */
@@ -116,10 +121,10 @@ static void add_values(const lh_attention_tile *tile, const lh_attention_panel *
             out.data[row * out.stride + d] *= work->factor[row];
     for (int n = 0; n < panel->segments; ++n) {
         const lh_attention_segment *segment = &panel->segment[n];
-        const lh_attention_rows v = lh_attention_rows_of(spec->source[segment->source].v,
-                                                         tile->batch, tile->head, segment->begin);
-        LH_CPU(attention_gather)
-        (tile, segment, work->score, v, first && n == 0 ? LH_SET : LH_ADD, out);
+        const lh_attention_operand v = lh_attention_operand_of(
+            spec->source[segment->source].v, tile->batch, tile->head, segment->begin);
+        lh_cpu_attention_gather(tile, segment, work->score, v, first && n == 0 ? LH_SET : LH_ADD,
+                                out);
     }
 }
 
@@ -142,51 +147,67 @@ static void attend_tile(const lh_attention_forward_args *args, const lh_attentio
                         scratch *work) {
     const lh_attention_spec *spec = &args->spec;
     const real alpha = spec->scale * lh_attention_head_scale(spec, tile->head);
-    const lh_attention_rows q =
-        lh_attention_rows_of(args->q, tile->batch, tile->head, tile->rows.begin);
-    const lh_attention_rows out =
-        lh_attention_rows_of(args->out, tile->batch, tile->head, tile->rows.begin);
+    const real early = lh_attention_early(tile, alpha);
+    const int64_t rows = tile->rows.end - tile->rows.begin, width = spec->head_width;
+    const lh_attention_operand q =
+        lh_attention_operand_of(args->q, tile->batch, tile->head, tile->rows.begin);
+    const lh_attention_operand to =
+        lh_attention_operand_of(args->out, tile->batch, tile->head, tile->rows.begin);
+    real *memory = work->matrix + LH_ATTENTION_ROWS * width;
+    lh_attention_rows out = {memory, width};
+    if (to.dtype == LH_REAL)
+        out = lh_attention_rows_of(args->out, tile->batch, tile->head, tile->rows.begin);
     lh_lane_fill(LH_ATTENTION_ROWS, work->maximum, -LH_R(INFINITY));
     lh_lane_fill(LH_ATTENTION_ROWS, work->sum, 0);
-    LH_CPU(attention_transpose)(tile, q, work->q);
+    lh_cpu_attention_transpose(tile, lh_cpu_attention_load(q, rows, width, memory), work->matrix);
     lh_attention_cursor cursor = {0, 0};
     lh_attention_panel panel;
-    for (bool first = true; LH_CPU(attention_next_panel)(spec, tile->rows, &cursor, &panel);
+    for (bool first = true; lh_cpu_attention_next_panel(spec, tile->rows, &cursor, &panel);
          first = false) {
-        LH_CPU(attention_scores)(tile, &panel, false, alpha, work->q, work->score);
-        add_positions(tile, &panel, alpha, work);
-        weigh_panel(tile, &panel, work);
+        lh_cpu_attention_scores(tile, &panel, false, early, work->matrix, work->score);
+        add_positions(tile, &panel, early, work);
+        weigh_panel(tile, &panel, lh_attention_late(tile, alpha), work);
         add_values(tile, &panel, first, out, work);
     }
     const int64_t row = (tile->batch * spec->heads + tile->head) * spec->queries;
     finish_rows(tile, out, args->lse + row + tile->rows.begin, work);
+    lh_cpu_attention_store(out, rows, width, to);
 }
 
-size_t LH_CPU(attention_forward_workspace)(const lh_attention_forward_args *args) {
-    return LH_CPU(attention_table_bytes)(&args->spec) +
+size_t lh_cpu_attention_forward_workspace(const lh_attention_forward_args *args) {
+    return lh_cpu_attention_table_bytes(&args->spec) +
            (size_t)lh_attention_slots() * scratch_bytes(&args->spec);
 }
 
-lh_status LH_CPU(attention_forward)(const lh_launch *launch,
-                                    const lh_attention_forward_args *args) {
+lh_status lh_cpu_attention_forward(const lh_launch *launch, const lh_attention_forward_args *args) {
     const lh_attention_spec *spec = &args->spec;
-    const lh_status status = LH_CPU(attention_check)(spec, args->q.dtype);
+    const lh_status status = lh_cpu_attention_check(spec, args->q.act.dtype);
     if (status != LH_OK) return status;
     lh_attention_table table;
-    LH_CPU(attention_table_make)(spec, launch->workspace, &table);
-    uint8_t *memory = (uint8_t *)launch->workspace + LH_CPU(attention_table_bytes)(spec);
+    lh_cpu_attention_table_make(spec, launch->workspace, &table);
+    uint8_t *memory = (uint8_t *)launch->workspace + lh_cpu_attention_table_bytes(spec);
     const int64_t tiles = lh_chunk_count(spec->queries, LH_ATTENTION_ROWS);
     const int64_t tasks = spec->batch * spec->heads * tiles;
-#pragma omp parallel for schedule(dynamic) num_threads(lh_attention_threads()) if (tasks > 1)
+    int worst = LH_OK;
+#pragma omp parallel for schedule(dynamic) num_threads(lh_attention_threads())                     \
+    reduction(max                                                                                  \
+              : worst) if (tasks > 1)
     for (int64_t task = 0; task < tasks; ++task) {
-        const size_t slot = (size_t)lh_attention_thread() * scratch_bytes(spec);
-        const lh_attention_tile tile = {spec, &table, task / tiles / spec->heads,
-                                        task / tiles % spec->heads,
-                                        lh_chunk(spec->queries, LH_ATTENTION_ROWS, task % tiles)};
-        if (spec->queries == 1)
-            LH_CPU(attention_single_forward)(args, &tile, (real *)(void *)(memory + slot));
-        else
-            attend_tile(args, &tile, (scratch *)(void *)(memory + slot));
+        uint8_t *slot = memory + (size_t)lh_attention_thread() * scratch_bytes(spec);
+        lh_attention_tile tile = {spec,
+                                  &table,
+                                  task / tiles / spec->heads,
+                                  task / tiles % spec->heads,
+                                  lh_chunk(spec->queries, LH_ATTENTION_ROWS, task % tiles),
+                                  NULL};
+        if (lh_attention_is_single(spec)) {
+            lh_cpu_attention_single_forward(args, &tile, (real *)(void *)slot);
+            continue;
+        }
+        tile.rounding =
+            lh_cpu_attention_rounding(spec->precision, spec->head_width, slot + tile_bytes(spec));
+        attend_tile(args, &tile, (scratch *)(void *)slot);
+        worst = (int)lh_max(worst, lh_attention_outcome(tile.rounding));
     }
-    return LH_OK;
+    return (lh_status)worst;
 }

@@ -4,7 +4,7 @@
 #ifndef LH_KERNELS_CPU_ATTENTION_LANE_H
 #define LH_KERNELS_CPU_ATTENTION_LANE_H
 
-#include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention_inside.h"
 #include "kernels/cpu/vector_math.h"
 
 LH_SPECIALIZED void lh_lane_fill(int64_t lanes, real *x, real value) {
@@ -13,14 +13,15 @@ LH_SPECIALIZED void lh_lane_fill(int64_t lanes, real *x, real value) {
         x[l] = value;
 }
 
-/* score += bias, -infinity in the lanes outside `seen`; maximum follows, a NaN is passed over. */
-LH_SPECIALIZED void lh_lane_mask(int64_t lanes, real *score, const real *bias, lh_range seen,
-                                 real *maximum) {
+/* score = alpha * score + bias, -infinity in the lanes outside `seen`; maximum follows, a NaN is
+ * passed over. */
+LH_SPECIALIZED void lh_lane_mask(int64_t lanes, real alpha, real *score, const real *bias,
+                                 lh_range seen, real *maximum) {
     const int begin = (int)seen.begin, end = (int)seen.end;
     if (begin == 0 && end == lanes) {
 #pragma omp simd
         for (int l = 0; l < (int)lanes; ++l) {
-            const real x = score[l] + bias[l];
+            const real x = alpha * score[l] + bias[l];
             score[l] = x;
             maximum[l] = x > maximum[l] ? x : maximum[l];
         }
@@ -28,7 +29,7 @@ LH_SPECIALIZED void lh_lane_mask(int64_t lanes, real *score, const real *bias, l
     }
 #pragma omp simd
     for (int l = 0; l < (int)lanes; ++l) {
-        const real biased = score[l] + bias[l];
+        const real biased = alpha * score[l] + bias[l];
         const bool visible = (l >= begin) & (l < end);
         const real x = visible ? biased : -LH_R(INFINITY);
         score[l] = x;
@@ -74,16 +75,28 @@ LH_SPECIALIZED void lh_lane_drop(int64_t lanes, int64_t keys, const uint64_t *ke
     }
 }
 
-/* On entry the scores without bias and the gradients of the weights; on exit the weights and the
- * gradients of the scores, zeros outside `seen`:
- *   p = exp(score + bias - lse),  gradient = p * (gradient - delta),  score = p */
-LH_SPECIALIZED void lh_lane_gradient(int64_t lanes, real *score, real *gradient, const real *bias,
-                                     lh_range seen, const real *lse, const real *delta) {
+/* moment += gradient * score, for lanes in `seen`. */
+LH_SPECIALIZED void lh_lane_moment(int64_t lanes, const real *score, const real *gradient,
+                                   lh_range seen, real *moment) {
+    const int begin = (int)seen.begin, end = (int)seen.end;
+#pragma omp simd
+    for (int l = 0; l < (int)lanes; ++l) {
+        const bool visible = (l >= begin) & (l < end);
+        moment[l] += visible ? gradient[l] * score[l] : 0;
+    }
+}
+
+/* On entry the scores without factor and bias and the gradients of the weights; on exit the weights
+ * and the gradients of the scores, zeros outside `seen`:
+ *   p = exp(alpha * score + bias - lse),  gradient = p * (gradient - delta),  score = p */
+LH_SPECIALIZED void lh_lane_gradient(int64_t lanes, real alpha, real *score, real *gradient,
+                                     const real *bias, lh_range seen, const real *lse,
+                                     const real *delta) {
     const int begin = (int)seen.begin, end = (int)seen.end;
     if (begin == 0 && end == lanes) {
 #pragma omp simd
         for (int l = 0; l < (int)lanes; ++l) {
-            const real p = lh_exp(score[l] + bias[l] - lse[l]);
+            const real p = lh_exp(alpha * score[l] + bias[l] - lse[l]);
             gradient[l] = p * (gradient[l] - delta[l]);
             score[l] = p;
         }
@@ -92,7 +105,7 @@ LH_SPECIALIZED void lh_lane_gradient(int64_t lanes, real *score, real *gradient,
 #pragma omp simd
     for (int l = 0; l < (int)lanes; ++l) {
         const bool visible = (l >= begin) & (l < end);
-        const real p = lh_exp(score[l] + bias[l] - lse[l]);
+        const real p = lh_exp(alpha * score[l] + bias[l] - lse[l]);
         const real slope = p * (gradient[l] - delta[l]);
         gradient[l] = visible ? slope : 0;
         score[l] = visible ? p : 0;

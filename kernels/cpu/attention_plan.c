@@ -1,3 +1,5 @@
+/* How the backward pass of attention is cut into tasks, where each leaves its sums, and how they
+ * are joined. */
 #include "kernels/cpu/attention_plan.h"
 
 #include <string.h>
@@ -10,7 +12,7 @@ enum { WANTED_TASKS = 16, RANGE_TILES = 4 };
 enum { POSITION_GROUPS = 16 };
 
 static bool wants_keys(const lh_key_source *source) {
-    return source->dk.data || source->dv.data;
+    return source->dk.act.data || source->dv.act.data;
 }
 
 static size_t reserve(lh_attention_plan *plan, int64_t count, size_t size) {
@@ -32,15 +34,16 @@ static void cut_queries(lh_attention_plan *plan) {
     plan->range_rows = lh_max(1, lh_chunk_count(tiles, ranges)) * LH_ATTENTION_ROWS;
     plan->ranges = lh_max(1, lh_chunk_count(spec->queries, plan->range_rows));
     plan->tasks = spec->batch * spec->heads * plan->ranges;
+    plan->apart = plan->ranges > 1 || plan->args->q.act.dtype == LH_BF16;
 }
 
 static void measure_partials(lh_attention_plan *plan) {
     const lh_attention_spec *spec = &plan->args->spec;
     plan->partial_size = 0;
-    for (int s = 0; s < spec->source_count && plan->ranges > 1; ++s) {
+    for (int s = 0; s < spec->source_count && plan->apart; ++s) {
         int64_t most = 0;
         for (int64_t range = 0; range < plan->ranges && wants_keys(&spec->source[s]); ++range) {
-            const lh_range keys = LH_CPU(attention_visible_rows)(spec, s, range_rows(plan, range));
+            const lh_range keys = lh_cpu_attention_visible_rows(spec, s, range_rows(plan, range));
             most = lh_max(most, keys.end - keys.begin);
         }
         plan->partial_keys[s] = most;
@@ -54,15 +57,15 @@ static int64_t position_sums(const lh_attention_plan *plan) {
     return plan->groups * lh_max(1, plan->args->spec.position_heads);
 }
 
-void LH_CPU(attention_plan_make)(const lh_attention_backward_args *args, size_t slot_bytes,
-                                 lh_attention_plan *plan) {
+void lh_cpu_attention_plan_make(const lh_attention_backward_args *args, size_t slot_bytes,
+                                lh_attention_plan *plan) {
     const lh_attention_spec *spec = &args->spec;
     plan->args = args;
     plan->by_distance = spec->bias && (args->dbias || args->dhead_scale);
     cut_queries(plan);
     measure_partials(plan);
-    plan->bytes = LH_CPU(attention_table_bytes)(spec);
-    plan->table.span = LH_CPU(attention_table_span)(spec);
+    plan->bytes = lh_cpu_attention_table_bytes(spec);
+    plan->table.span = lh_cpu_attention_table_span(spec);
     plan->partial = reserve(plan, plan->tasks * plan->partial_size, sizeof(real));
     plan->distance =
         reserve(plan, plan->by_distance ? plan->tasks * plan->table.span : 0, sizeof(double));
@@ -77,11 +80,15 @@ void LH_CPU(attention_plan_make)(const lh_attention_backward_args *args, size_t 
     plan->slot_bytes = slot_bytes;
 }
 
-lh_attention_tile LH_CPU(attention_plan_task)(const lh_attention_plan *plan, int64_t task) {
+lh_attention_tile lh_cpu_attention_plan_task(const lh_attention_plan *plan, int64_t task) {
     const lh_attention_spec *spec = &plan->args->spec;
     const int64_t pair = task / plan->ranges;
-    const lh_attention_tile tile = {spec, &plan->table, pair / spec->heads, pair % spec->heads,
-                                    range_rows(plan, task % plan->ranges)};
+    const lh_attention_tile tile = {spec,
+                                    &plan->table,
+                                    pair / spec->heads,
+                                    pair % spec->heads,
+                                    range_rows(plan, task % plan->ranges),
+                                    NULL};
     return tile;
 }
 
@@ -92,28 +99,28 @@ static real *partial_of(const lh_attention_plan *plan, int64_t task, int source,
            keys * plan->args->spec.head_width;
 }
 
-lh_attention_rows LH_CPU(attention_plan_target)(const lh_attention_plan *plan, int64_t task,
-                                                int source, bool values, int64_t begin) {
+lh_attention_rows lh_cpu_attention_plan_target(const lh_attention_plan *plan, int64_t task,
+                                               int source, bool values, int64_t begin) {
     const lh_attention_spec *spec = &plan->args->spec;
-    const lh_attention_tile tile = LH_CPU(attention_plan_task)(plan, task);
+    const lh_attention_tile tile = lh_cpu_attention_plan_task(plan, task);
     const lh_heads *out = values ? &spec->source[source].dv : &spec->source[source].dk;
     lh_attention_rows target = {NULL, spec->head_width};
-    if (!out->data) return target;
-    if (plan->ranges == 1) return lh_attention_rows_of(*out, tile.batch, tile.head, begin);
-    const lh_range keys = LH_CPU(attention_visible_rows)(spec, source, tile.rows);
+    if (!out->act.data) return target;
+    if (!plan->apart) return lh_attention_rows_of(*out, tile.batch, tile.head, begin);
+    const lh_range keys = lh_cpu_attention_visible_rows(spec, source, tile.rows);
     target.data = partial_of(plan, task, source, values) + (begin - keys.begin) * spec->head_width;
     return target;
 }
 
-double *LH_CPU(attention_plan_distance)(const lh_attention_plan *plan, int64_t task) {
+double *lh_cpu_attention_plan_distance(const lh_attention_plan *plan, int64_t task) {
     return (double *)(void *)(plan->memory + plan->distance) + task * plan->table.span;
 }
 
-double *LH_CPU(attention_plan_scale)(const lh_attention_plan *plan, int64_t task) {
+double *lh_cpu_attention_plan_scale(const lh_attention_plan *plan, int64_t task) {
     return (double *)(void *)(plan->memory + plan->scale) + task;
 }
 
-lh_range LH_CPU(attention_plan_group)(const lh_attention_plan *plan, int64_t group) {
+lh_range lh_cpu_attention_plan_group(const lh_attention_plan *plan, int64_t group) {
     const lh_range tasks = {group * plan->tasks / plan->groups,
                             (group + 1) * plan->tasks / plan->groups};
     return tasks;
@@ -124,7 +131,7 @@ static real *group_sums(const lh_attention_plan *plan, int64_t group, int64_t ta
     return sums + (group * plan->args->spec.position_heads + table) * plan->position_size;
 }
 
-real *LH_CPU(attention_plan_positions)(const lh_attention_plan *plan, int64_t task) {
+real *lh_cpu_attention_plan_positions(const lh_attention_plan *plan, int64_t task) {
     if (plan->position_size == 0) return NULL;
     const lh_attention_spec *spec = &plan->args->spec;
     const int64_t table = spec->position_heads > 1 ? task / plan->ranges % spec->heads : 0;
@@ -138,49 +145,87 @@ static void clear_rows(lh_attention_rows x, int64_t count, int64_t width) {
             x.data[row * x.stride + d] = 0;
 }
 
-void LH_CPU(attention_plan_clear_group)(const lh_attention_plan *plan, int64_t group) {
+void lh_cpu_attention_plan_clear_group(const lh_attention_plan *plan, int64_t group) {
     if (plan->position_size == 0) return;
     const int64_t elements = plan->args->spec.position_heads * plan->position_size;
     memset(group_sums(plan, group, 0), 0, (size_t)elements * sizeof(real));
 }
 
-void LH_CPU(attention_plan_clear)(const lh_attention_plan *plan, int64_t task) {
+void lh_cpu_attention_plan_clear(const lh_attention_plan *plan, int64_t task) {
     const lh_attention_spec *spec = &plan->args->spec;
-    const lh_attention_tile tile = LH_CPU(attention_plan_task)(plan, task);
+    const lh_attention_tile tile = lh_cpu_attention_plan_task(plan, task);
     for (int s = 0; s < spec->source_count; ++s) {
         lh_range keys = {0, spec->source[s].count};
-        if (plan->ranges > 1)
-            keys = LH_CPU(attention_visible_rows)(spec, s, tile.rows);
+        if (plan->apart)
+            keys = lh_cpu_attention_visible_rows(spec, s, tile.rows);
         else if (spec->source[s].write == LH_ADD)
             continue;
         for (int values = 0; values < 2; ++values)
-            clear_rows(LH_CPU(attention_plan_target)(plan, task, s, values, keys.begin),
+            clear_rows(lh_cpu_attention_plan_target(plan, task, s, values, keys.begin),
                        keys.end - keys.begin, spec->head_width);
     }
-    double *distance = LH_CPU(attention_plan_distance)(plan, task);
+    double *distance = lh_cpu_attention_plan_distance(plan, task);
     for (int64_t x = 0; plan->by_distance && x < plan->table.span; ++x)
         distance[x] = 0;
-    *LH_CPU(attention_plan_scale)(plan, task) = 0;
+    *lh_cpu_attention_plan_scale(plan, task) = 0;
+}
+
+/* What a range has summed for a key; NULL when it does not see it. */
+static real *sum_of_range(const lh_attention_plan *plan, int64_t pair, int64_t range, int source,
+                          bool values, int64_t key) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    const lh_range seen = lh_cpu_attention_visible_rows(spec, source, range_rows(plan, range));
+    if (key < seen.begin || key >= seen.end) return NULL;
+    return partial_of(plan, pair * plan->ranges + range, source, values) +
+           (key - seen.begin) * spec->head_width;
+}
+
+static void add_row(int64_t width, const real *x, real *y) {
+    for (int64_t d = 0; d < width; ++d)
+        y[d] += x[d];
+}
+
+static void join_reals(const lh_attention_plan *plan, int64_t pair, int source, bool values,
+                       int64_t key, real *y) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    for (int64_t d = 0; spec->source[source].write == LH_SET && d < spec->head_width; ++d)
+        y[d] = 0;
+    for (int64_t range = 0; range < plan->ranges; ++range) {
+        const real *x = sum_of_range(plan, pair, range, source, values, key);
+        if (x != NULL) add_row(spec->head_width, x, y);
+    }
+}
+
+/* The first range's sum becomes that of all, which is rounded once. */
+static void join_bf16(const lh_attention_plan *plan, int64_t pair, int source, bool values,
+                      int64_t key, lh_bf16 *y) {
+    const lh_attention_spec *spec = &plan->args->spec;
+    const bool add = spec->source[source].write == LH_ADD;
+    real *sum = NULL;
+    for (int64_t range = 0; range < plan->ranges; ++range) {
+        real *x = sum_of_range(plan, pair, range, source, values, key);
+        if (sum != NULL && x != NULL) add_row(spec->head_width, x, sum);
+        if (sum == NULL) sum = x;
+    }
+    for (int64_t d = 0; d < spec->head_width; ++d) {
+        const real value = sum != NULL ? sum[d] : 0;
+        y[d] = lh_bf16_round(add ? lh_bf16_widen(y[d]) + value : value);
+    }
 }
 
 /* Row `key` of a source's gradient: what the ranges that see it have summed, in their order. */
 static void join_key(const lh_attention_plan *plan, int64_t pair, int source, bool values,
                      int64_t key) {
     const lh_attention_spec *spec = &plan->args->spec;
-    const lh_key_source *keys = &spec->source[source];
-    const lh_heads out = values ? keys->dv : keys->dk;
-    if (!out.data) return;
-    real *y = lh_attention_rows_of(out, pair / spec->heads, pair % spec->heads, key).data;
-    for (int64_t d = 0; keys->write == LH_SET && d < spec->head_width; ++d)
-        y[d] = 0;
-    for (int64_t range = 0; range < plan->ranges; ++range) {
-        const lh_range seen = LH_CPU(attention_visible_rows)(spec, source, range_rows(plan, range));
-        if (key < seen.begin || key >= seen.end) continue;
-        const real *x = partial_of(plan, pair * plan->ranges + range, source, values) +
-                        (key - seen.begin) * spec->head_width;
-        for (int64_t d = 0; d < spec->head_width; ++d)
-            y[d] += x[d];
-    }
+    const lh_heads out = values ? spec->source[source].dv : spec->source[source].dk;
+    if (!out.act.data) return;
+    const lh_attention_operand y =
+        lh_attention_operand_of(out, pair / spec->heads, pair % spec->heads, key);
+    void *row = (void *)(uintptr_t)y.data;
+    if (y.dtype == LH_BF16)
+        join_bf16(plan, pair, source, values, key, row);
+    else
+        join_reals(plan, pair, source, values, key, row);
 }
 
 static void join_keys(const lh_attention_plan *plan, int source) {
@@ -205,7 +250,7 @@ static void join_buckets(const lh_attention_plan *plan, int64_t head, double *su
     for (int64_t batch = 0; batch < spec->batch; ++batch)
         for (int64_t range = 0; range < plan->ranges; ++range) {
             const int64_t task = (batch * spec->heads + head) * plan->ranges + range;
-            const double *distance = LH_CPU(attention_plan_distance)(plan, task);
+            const double *distance = lh_cpu_attention_plan_distance(plan, task);
             for (int64_t x = 0; x < plan->table.span; ++x) {
                 const int64_t entry = plan->table.nearest + x - spec->bucket_first;
                 sum[spec->bucket_of[lh_max(0, lh_min(entry, spec->bucket_span - 1))]] +=
@@ -225,7 +270,7 @@ static void join_head(const lh_attention_plan *plan, int64_t head) {
     for (int64_t batch = 0; batch < spec->batch; ++batch)
         for (int64_t range = 0; range < plan->ranges; ++range) {
             const int64_t task = (batch * spec->heads + head) * plan->ranges + range;
-            scale_gradient += *LH_CPU(attention_plan_scale)(plan, task);
+            scale_gradient += *lh_cpu_attention_plan_scale(plan, task);
         }
     if (plan->by_distance) {
         double *sum = (double *)(void *)(plan->memory + plan->bucket) + head * spec->buckets;
@@ -259,16 +304,16 @@ static void join_positions(const lh_attention_plan *plan) {
 #pragma omp parallel for schedule(static) num_threads(lh_attention_threads())
     for (int64_t n = 0; n < entries; ++n) {
         const lh_range distances =
-            LH_CPU(attention_position_distances)(spec, &plan->table, n % spec->position_count);
+            lh_cpu_attention_position_distances(spec, &plan->table, n % spec->position_count);
         for (int64_t d = 0; d < spec->head_width; ++d)
             put(&args->dpositions[n * spec->head_width + d], args->dpositions_write,
                 position_gradient(plan, n / spec->position_count, distances, d));
     }
 }
 
-void LH_CPU(attention_plan_join)(const lh_attention_plan *plan) {
+void lh_cpu_attention_plan_join(const lh_attention_plan *plan) {
     const lh_attention_spec *spec = &plan->args->spec;
-    for (int s = 0; s < spec->source_count && plan->ranges > 1; ++s)
+    for (int s = 0; s < spec->source_count && plan->apart; ++s)
         if (wants_keys(&spec->source[s])) join_keys(plan, s);
     for (int64_t head = 0; head < spec->heads; ++head)
         join_head(plan, head);

@@ -3,7 +3,7 @@
  * part lies on its diagonal. */
 #include <string.h>
 
-#include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention_inside.h"
 
 /* The distances of a segment: nearest + x for x in [0, count). Key `key` of `keys` and lane l stand
  * at x = keys - 1 - key + l. */
@@ -53,14 +53,16 @@ LH_SPECIALIZED void add_diagonals(int64_t lanes, int64_t keys, const real *produ
     }
 }
 
-void LH_CPU(attention_add_positions)(const lh_attention_tile *tile,
-                                     const lh_attention_segment *segment, real alpha,
-                                     const real *q_transposed, real *memory, real *scores) {
+void lh_cpu_attention_add_positions(const lh_attention_tile *tile,
+                                    const lh_attention_segment *segment, real alpha,
+                                    const real *q_transposed, real *memory, real *scores) {
     const reach r = reach_of(tile, segment);
     const int64_t lanes = lh_attention_lanes(tile);
-    const lh_attention_rows q = {(real *)q_transposed, lanes}, product = {memory, lanes};
-    lh_attention_product(false, false, r.count, lanes, tile->spec->head_width, alpha,
-                         vectors_of(tile, &r, vectors_in(memory)), q, 0, product);
+    const lh_attention_rows vectors = vectors_of(tile, &r, vectors_in(memory));
+    const lh_attention_rows product = {memory, lanes};
+    const lh_attention_operand q = {q_transposed, lanes, LH_REAL};
+    lh_cpu_attention_multiply(tile->rounding, false, false, r.count, lanes, tile->spec->head_width,
+                              alpha, lh_attention_reals(vectors), q, LH_SET, product);
     real *score = scores + segment->row * lanes;
     if (lanes == LH_ATTENTION_ROWS)
         add_diagonals(LH_ATTENTION_ROWS, r.keys, memory, score);
@@ -81,10 +83,10 @@ LH_SPECIALIZED void spread_diagonals(int64_t lanes, int64_t keys, const real *gr
     }
 }
 
-void LH_CPU(attention_position_gradients)(const lh_attention_tile *tile,
-                                          const lh_attention_segment *segment,
-                                          const real *gradients, real alpha, lh_attention_rows q,
-                                          real *memory, lh_attention_rows dq, real *sums) {
+void lh_cpu_attention_position_gradients(const lh_attention_tile *tile,
+                                         const lh_attention_segment *segment, const real *gradients,
+                                         real alpha, lh_attention_rows q, real *memory,
+                                         lh_attention_rows dq, real *sums) {
     const reach r = reach_of(tile, segment);
     const int64_t lanes = lh_attention_lanes(tile), rows = tile->rows.end - tile->rows.begin;
     const int64_t width = tile->spec->head_width;
@@ -94,8 +96,9 @@ void LH_CPU(attention_position_gradients)(const lh_attention_tile *tile,
     else
         spread_diagonals(lanes, r.keys, gradient, memory);
     const lh_attention_rows product = {memory, lanes};
-    lh_attention_product(true, false, rows, width, r.count, 1, product,
-                         vectors_of(tile, &r, vectors_in(memory)), 1, dq);
+    const lh_attention_rows vectors = vectors_of(tile, &r, vectors_in(memory));
+    lh_cpu_attention_multiply(tile->rounding, true, false, rows, width, r.count, 1,
+                              lh_attention_reals(product), lh_attention_reals(vectors), LH_ADD, dq);
     if (sums == NULL) return;
     /* Distances that no query sees have no sum; their products are zeros. */
     const int64_t start = r.nearest - tile->table->nearest;
@@ -103,11 +106,12 @@ void LH_CPU(attention_position_gradients)(const lh_attention_tile *tile,
     const lh_attention_rows from = {memory + begin * lanes, lanes};
     const lh_attention_rows to = {sums + (start + begin) * width, width};
     if (begin < end)
-        lh_attention_product(false, false, end - begin, width, rows, alpha, from, q, 1, to);
+        lh_cpu_attention_multiply(tile->rounding, false, false, end - begin, width, rows, alpha,
+                                  lh_attention_reals(from), lh_attention_reals(q), LH_ADD, to);
 }
 
-lh_range LH_CPU(attention_position_distances)(const lh_attention_spec *spec,
-                                              const lh_attention_table *table, int64_t entry) {
+lh_range lh_cpu_attention_position_distances(const lh_attention_spec *spec,
+                                             const lh_attention_table *table, int64_t entry) {
     lh_range x = {0, 0};
     if (table->span == 0) return x;
     x.begin = entry + spec->position_first - table->nearest;

@@ -34,7 +34,7 @@ static int64_t most_keys(const lh_attention_spec *spec) {
     return keys;
 }
 
-size_t LH_CPU(attention_single_bytes)(const lh_attention_spec *spec) {
+size_t lh_cpu_attention_single_bytes(const lh_attention_spec *spec) {
     return lh_attention_align((size_t)(2 * most_keys(spec) + spec->head_width) * sizeof(real));
 }
 
@@ -56,7 +56,7 @@ static single single_of(const lh_attention_tile *tile) {
     const lh_attention_spec *spec = tile->spec;
     single one = {.tile = tile, .alpha = spec->scale * lh_attention_head_scale(spec, tile->head)};
     for (int s = 0; s < spec->source_count; ++s) {
-        lh_range keys = LH_CPU(attention_visible)(spec, s, 0);
+        lh_range keys = lh_cpu_attention_visible(spec, s, 0);
         keys.end = lh_min(keys.end, lh_attention_filled(&spec->source[s], tile->batch));
         if (keys.begin >= keys.end) continue;
         stretch *part = &one.stretch[one.stretches++];
@@ -107,12 +107,12 @@ static void drop(const single *one, real *weight) {
     uint64_t keep[LH_ATTENTION_KEYS];
     lh_attention_cursor cursor = {0, 0};
     lh_attention_panel panel;
-    while (LH_CPU(attention_next_panel)(tile->spec, tile->rows, &cursor, &panel)) {
-        LH_CPU(attention_keep)(tile, &panel, keep);
+    while (lh_cpu_attention_next_panel(tile->spec, tile->rows, &cursor, &panel)) {
+        lh_cpu_attention_keep(tile, &panel, keep);
         for (int n = 0; n < panel.segments; ++n) {
             const lh_attention_segment *segment = &panel.segment[n];
             const lh_key_source *source = &tile->spec->source[segment->source];
-            const real scale = LH_CPU(attention_keep_scale)(tile->spec, segment->source);
+            const real scale = lh_cpu_attention_keep_scale(tile->spec, segment->source);
             const int64_t end = lh_min(segment->end, lh_attention_filled(source, tile->batch));
             for (int64_t key = segment->begin; key < end; ++key)
                 *weight++ *= (keep[segment->row + key - segment->begin] & 1u) ? scale : 0;
@@ -171,8 +171,8 @@ LH_SPECIALIZED void forward(const lh_attention_forward_args *args, const single 
         maximum == -LH_R(INFINITY) && sum == 0 ? -LH_R(INFINITY) : shift + (real)log((double)sum);
 }
 
-void LH_CPU(attention_single_forward)(const lh_attention_forward_args *args,
-                                      const lh_attention_tile *tile, real *memory) {
+void lh_cpu_attention_single_forward(const lh_attention_forward_args *args,
+                                     const lh_attention_tile *tile, real *memory) {
     const single one = single_of(tile);
     switch (args->spec.head_width) {
     case 16:
@@ -259,13 +259,13 @@ LH_SPECIALIZED void add_gradients(const single *one, const lh_attention_plan *pl
     add_weighted(width, part->keys, gradient, part->k, dq);
     if (part->positions)
         add_positions(one, part, width, gradient, q, dq,
-                      LH_CPU(attention_plan_positions)(plan, task));
+                      lh_cpu_attention_plan_positions(plan, task));
     if (plan->by_distance && !tile->spec->source[part->source].everywhere)
-        sum_distances(one, part, gradient, LH_CPU(attention_plan_distance)(plan, task));
+        sum_distances(one, part, gradient, lh_cpu_attention_plan_distance(plan, task));
     add_outer(width, part->keys, gradient, one->alpha, q,
-              LH_CPU(attention_plan_target)(plan, task, part->source, false, part->first));
+              lh_cpu_attention_plan_target(plan, task, part->source, false, part->first));
     add_outer(width, part->keys, weight, 1, dout,
-              LH_CPU(attention_plan_target)(plan, task, part->source, true, part->first));
+              lh_cpu_attention_plan_target(plan, task, part->source, true, part->first));
 }
 
 LH_SPECIALIZED void backward(const lh_attention_plan *plan, int64_t task, const single *one,
@@ -283,17 +283,17 @@ LH_SPECIALIZED void backward(const lh_attention_plan *plan, int64_t task, const 
                       dq);
     }
     if (args->lse[tile->batch * args->spec.heads + tile->head] != -LH_R(INFINITY))
-        *LH_CPU(attention_plan_scale)(plan, task) +=
+        *lh_cpu_attention_plan_scale(plan, task) +=
             (double)args->spec.scale * (double)dot(width, q, dq, NULL);
     real *y = lh_attention_rows_of(args->dq, tile->batch, tile->head, 0).data;
-    for (int64_t d = 0; args->dq.data && d < width; ++d)
+    for (int64_t d = 0; args->dq.act.data && d < width; ++d)
         y[d] = one->alpha * dq[d] + (args->dq_write == LH_ADD ? y[d] : 0);
 }
 
-void LH_CPU(attention_single_backward)(const lh_attention_plan *plan, int64_t task, real *memory) {
-    const lh_attention_tile tile = LH_CPU(attention_plan_task)(plan, task);
+void lh_cpu_attention_single_backward(const lh_attention_plan *plan, int64_t task, real *memory) {
+    const lh_attention_tile tile = lh_cpu_attention_plan_task(plan, task);
     const single one = single_of(&tile);
-    LH_CPU(attention_plan_clear)(plan, task);
+    lh_cpu_attention_plan_clear(plan, task);
     switch (tile.spec->head_width) {
     case 16:
         backward(plan, task, &one, 16, memory);

@@ -2,7 +2,7 @@
  * dropout without a period, which are drawn query by query. */
 #include <string.h>
 
-#include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention_inside.h"
 
 /* Blocks of four random words drawn side by side, to fill the vector registers. */
 enum { BLOCKS = 16, WORDS = 4 * BLOCKS };
@@ -75,14 +75,14 @@ static size_t bias_bytes(const lh_attention_spec *spec, int64_t span) {
                       : 0;
 }
 
-int64_t LH_CPU(attention_table_span)(const lh_attention_spec *spec) {
+int64_t lh_cpu_attention_table_span(const lh_attention_spec *spec) {
     lh_attention_table table;
     measure_distances(spec, &table);
     return table.span;
 }
 
-size_t LH_CPU(attention_table_bytes)(const lh_attention_spec *spec) {
-    const int64_t span = LH_CPU(attention_table_span)(spec);
+size_t lh_cpu_attention_table_bytes(const lh_attention_spec *spec) {
+    const int64_t span = lh_cpu_attention_table_span(spec);
     const int64_t words = spec->heads * keep_groups(spec) * keep_row(spec, span);
     return bias_bytes(spec, span) + lh_attention_align((size_t)words * sizeof(uint64_t));
 }
@@ -125,8 +125,8 @@ static void fill_keep(const lh_attention_spec *spec, int64_t head, int64_t group
     }
 }
 
-void LH_CPU(attention_table_make)(const lh_attention_spec *spec, void *memory,
-                                  lh_attention_table *table) {
+void lh_cpu_attention_table_make(const lh_attention_spec *spec, void *memory,
+                                 lh_attention_table *table) {
     measure_distances(spec, table);
     const int64_t groups = keep_groups(spec);
     uint8_t *keep = (uint8_t *)memory + bias_bytes(spec, table->span);
@@ -143,7 +143,7 @@ static bool is_dropped(const lh_attention_spec *spec, int source) {
     return spec->dropout > 0 && !(spec->dropout_period > 0 && spec->source[source].everywhere);
 }
 
-real LH_CPU(attention_keep_scale)(const lh_attention_spec *spec, int source) {
+real lh_cpu_attention_keep_scale(const lh_attention_spec *spec, int source) {
     return is_dropped(spec, source) ? (real)(1 / (1 - spec->dropout)) : LH_R(1);
 }
 
@@ -179,7 +179,7 @@ static void draw(const lh_attention_tile *tile, const lh_attention_segment *segm
         keys += spec->source[s].count;
     }
     for (int64_t i = tile->rows.begin; i < tile->rows.end; ++i) {
-        const lh_range sees = LH_CPU(attention_visible)(spec, segment->source, i);
+        const lh_range sees = lh_cpu_attention_visible(spec, segment->source, i);
         const int64_t begin = lh_max(sees.begin, segment->begin);
         const int64_t count = lh_min(sees.end, segment->end) - begin;
         const int64_t row =
@@ -192,8 +192,8 @@ static void draw(const lh_attention_tile *tile, const lh_attention_segment *segm
     }
 }
 
-void LH_CPU(attention_keep)(const lh_attention_tile *tile, const lh_attention_panel *panel,
-                            uint64_t *keep) {
+void lh_cpu_attention_keep(const lh_attention_tile *tile, const lh_attention_panel *panel,
+                           uint64_t *keep) {
     for (int n = 0; n < panel->segments; ++n) {
         const lh_attention_segment *segment = &panel->segment[n];
         const bool dropped = is_dropped(tile->spec, segment->source);

@@ -1,7 +1,14 @@
 /* Which keys a tile of queries sees, and the products over a tile. */
-#include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention_inside.h"
+#include "kernels/product.h"
 
-lh_status LH_CPU(attention_check)(const lh_attention_spec *spec, lh_dtype dtype) {
+/* bf16 in memory goes with bf16 in products. */
+static bool knows(const lh_attention_spec *spec, lh_dtype dtype) {
+    if (spec->precision == LH_PRECISION_BF16) return lh_product_lacks_bf16() == NULL;
+    return spec->precision == LH_PRECISION_F32 && dtype == LH_REAL;
+}
+
+lh_status lh_cpu_attention_check(const lh_attention_spec *spec, lh_dtype dtype) {
     if (spec->batch < 0 || spec->heads < 0 || spec->queries < 0 || spec->head_width < 0)
         return LH_ESHAPE;
     if (spec->source_count < 0 || spec->source_count > LH_KEY_SOURCES) return LH_ESHAPE;
@@ -14,12 +21,12 @@ lh_status LH_CPU(attention_check)(const lh_attention_spec *spec, lh_dtype dtype)
         return LH_ESHAPE;
     if (!(spec->dropout >= 0 && spec->dropout < 1) || (spec->dropout > 0 && !spec->key))
         return LH_EOPTION;
-    if (spec->precision != LH_PRECISION_F32 || dtype != LH_REAL) return LH_EOPTION;
+    if (!knows(spec, dtype)) return LH_EOPTION;
     if (spec->chunk < 0 || spec->dropout_period < 0) return LH_EOPTION;
     return LH_OK;
 }
 
-lh_range LH_CPU(attention_visible)(const lh_attention_spec *spec, int source, int64_t i) {
+lh_range lh_cpu_attention_visible(const lh_attention_spec *spec, int source, int64_t i) {
     const lh_key_source *keys = &spec->source[source];
     lh_range range = {0, keys->count};
     if (keys->everywhere) return range;
@@ -30,19 +37,19 @@ lh_range LH_CPU(attention_visible)(const lh_attention_spec *spec, int source, in
     return range;
 }
 
-lh_range LH_CPU(attention_visible_rows)(const lh_attention_spec *spec, int source, lh_range rows) {
-    const lh_range low = LH_CPU(attention_visible)(spec, source, rows.begin);
-    const lh_range high = LH_CPU(attention_visible)(spec, source, rows.end - 1);
+lh_range lh_cpu_attention_visible_rows(const lh_attention_spec *spec, int source, lh_range rows) {
+    const lh_range low = lh_cpu_attention_visible(spec, source, rows.begin);
+    const lh_range high = lh_cpu_attention_visible(spec, source, rows.end - 1);
     const lh_range range = {lh_min(low.begin, high.end), high.end};
     return range;
 }
 
-bool LH_CPU(attention_next_panel)(const lh_attention_spec *spec, lh_range rows,
-                                  lh_attention_cursor *cursor, lh_attention_panel *panel) {
+bool lh_cpu_attention_next_panel(const lh_attention_spec *spec, lh_range rows,
+                                 lh_attention_cursor *cursor, lh_attention_panel *panel) {
     panel->segments = 0;
     panel->keys = 0;
     while (cursor->source < spec->source_count && panel->keys < LH_ATTENTION_KEYS) {
-        const lh_range keys = LH_CPU(attention_visible_rows)(spec, cursor->source, rows);
+        const lh_range keys = lh_cpu_attention_visible_rows(spec, cursor->source, rows);
         const int64_t begin = lh_max(keys.begin, cursor->key);
         const int64_t end = lh_min(keys.end, begin + LH_ATTENTION_KEYS - panel->keys);
         if (begin < end) {
@@ -59,7 +66,7 @@ bool LH_CPU(attention_next_panel)(const lh_attention_spec *spec, lh_range rows,
     return panel->keys > 0;
 }
 
-void LH_CPU(attention_transpose)(const lh_attention_tile *tile, lh_attention_rows x, real *y) {
+void lh_cpu_attention_transpose(const lh_attention_tile *tile, lh_attention_rows x, real *y) {
     const int64_t lanes = lh_attention_lanes(tile), rows = tile->rows.end - tile->rows.begin;
     const int64_t width = tile->spec->head_width;
     int64_t row = 0;
@@ -82,9 +89,10 @@ void LH_CPU(attention_transpose)(const lh_attention_tile *tile, lh_attention_row
             y[d * lanes + lane] = 0;
 }
 
-/* Keys per product. OpenBLAS multiplies without packing, and then fastest, while m n k stays under
- * a million; below 64 keys a product is too short to gain by it. */
+/* Keys per product in f32. OpenBLAS multiplies without packing, and then fastest, while m n k stays
+ * under a million; below 64 keys a product is too short to gain by it. */
 static int64_t keys_per_product(const lh_attention_tile *tile) {
+    if (tile->rounding != NULL) return LH_ATTENTION_KEYS;
     const int64_t area = lh_attention_lanes(tile) * lh_max(1, tile->spec->head_width);
     const int64_t keys = 1000000 / area / LH_ATTENTION_VECTOR * LH_ATTENTION_VECTOR;
     return keys < 64 ? LH_ATTENTION_KEYS : keys;
@@ -95,6 +103,12 @@ static lh_attention_rows rows_from(lh_attention_rows x, int64_t row) {
     return rows;
 }
 
+static lh_attention_operand operand_from(lh_attention_operand x, int64_t row) {
+    const lh_act act = {(void *)(uintptr_t)x.data, x.dtype};
+    const lh_attention_operand rows = {lh_at(act, row * x.stride), x.stride, x.dtype};
+    return rows;
+}
+
 static lh_attention_rows weights_of(const lh_attention_tile *tile,
                                     const lh_attention_segment *segment, const real *weight) {
     const int64_t lanes = lh_attention_lanes(tile);
@@ -102,21 +116,22 @@ static lh_attention_rows weights_of(const lh_attention_tile *tile,
     return rows;
 }
 
-void LH_CPU(attention_scores)(const lh_attention_tile *tile, const lh_attention_panel *panel,
-                              bool values, real alpha, const real *q_transposed, real *scores) {
+void lh_cpu_attention_scores(const lh_attention_tile *tile, const lh_attention_panel *panel,
+                             bool values, real alpha, const real *q_transposed, real *scores) {
     const lh_attention_spec *spec = tile->spec;
     const int64_t lanes = lh_attention_lanes(tile), step = keys_per_product(tile);
-    const lh_attention_rows q = {(real *)q_transposed, lanes};
+    const lh_attention_operand q = {q_transposed, lanes, LH_REAL};
     for (int n = 0; n < panel->segments; ++n) {
         const lh_attention_segment *segment = &panel->segment[n];
         const lh_key_source *source = &spec->source[segment->source];
         const int64_t keys = segment->end - segment->begin;
-        const lh_attention_rows k = lh_attention_rows_of(values ? source->v : source->k,
-                                                         tile->batch, tile->head, segment->begin);
+        const lh_attention_operand k = lh_attention_operand_of(
+            values ? source->v : source->k, tile->batch, tile->head, segment->begin);
         const lh_attention_rows s = weights_of(tile, segment, scores);
         for (int64_t key = 0; key < keys; key += step)
-            lh_attention_product(false, false, lh_min(step, keys - key), lanes, spec->head_width,
-                                 alpha, rows_from(k, key), q, 0, rows_from(s, key));
+            lh_cpu_attention_multiply(tile->rounding, false, false, lh_min(step, keys - key), lanes,
+                                      spec->head_width, alpha, operand_from(k, key), q, LH_SET,
+                                      rows_from(s, key));
     }
 }
 
@@ -139,6 +154,20 @@ static bool is_finite(lh_attention_rows x, int64_t count, int64_t width) {
     return poison == 0;
 }
 
+static bool operand_is_finite(lh_attention_operand x, int64_t count, int64_t width) {
+    if (x.dtype == LH_REAL)
+        return is_finite((lh_attention_rows){(real *)(uintptr_t)x.data, x.stride}, count, width);
+    const unsigned exponent = 0x7f80;
+    int special = 0;
+    for (int64_t row = 0; row < count; ++row) {
+        const lh_bf16 *from = (const lh_bf16 *)x.data + row * x.stride;
+#pragma omp simd reduction(| : special)
+        for (int64_t n = 0; n < width; ++n)
+            special |= (from[n] & exponent) == exponent;
+    }
+    return special == 0;
+}
+
 static void add_scaled(real *y, const real *x, real alpha, int64_t width) {
     for (int64_t d = 0; d < width; ++d)
         y[d] += alpha * x[d];
@@ -146,26 +175,30 @@ static void add_scaled(real *y, const real *x, real alpha, int64_t width) {
 
 /* Where keys are not finite, one by one: 0 * NaN is NaN, and a masked key must not be felt. */
 static void gather_seen(const lh_attention_tile *tile, const lh_attention_segment *segment,
-                        lh_attention_rows weight, lh_attention_rows x, lh_attention_rows y) {
+                        lh_attention_rows weight, lh_attention_operand x, lh_attention_rows y) {
+    const int64_t width = tile->spec->head_width;
     for (int64_t key = 0; key < segment->end - segment->begin; ++key) {
         const lh_range seen = lh_attention_seen(tile, segment->source, segment->begin + key);
+        const lh_attention_operand one = operand_from(x, key);
         for (int64_t row = seen.begin; row < seen.end; ++row)
-            add_scaled(y.data + row * y.stride, x.data + key * x.stride,
-                       weight.data[key * weight.stride + row], tile->spec->head_width);
+            for (int64_t d = 0; d < width; ++d)
+                y.data[row * y.stride + d] +=
+                    weight.data[key * weight.stride + row] * lh_load(one.dtype, one.data, d);
     }
 }
 
-void LH_CPU(attention_gather)(const lh_attention_tile *tile, const lh_attention_segment *segment,
-                              const real *weight, lh_attention_rows x, lh_write write,
-                              lh_attention_rows y) {
+void lh_cpu_attention_gather(const lh_attention_tile *tile, const lh_attention_segment *segment,
+                             const real *weight, lh_attention_operand x, lh_write write,
+                             lh_attention_rows y) {
     const int64_t rows = tile->rows.end - tile->rows.begin, width = tile->spec->head_width;
     const int64_t keys = segment->end - segment->begin, step = keys_per_product(tile);
     const lh_attention_rows w = weights_of(tile, segment, weight);
-    if (is_finite(x, keys, width)) {
+    if (operand_is_finite(x, keys, width)) {
         for (int64_t key = 0; key < keys; key += step)
-            lh_attention_product(true, false, rows, width, lh_min(step, keys - key), 1,
-                                 rows_from(w, key), rows_from(x, key),
-                                 write == LH_SET && key == 0 ? 0 : 1, y);
+            lh_cpu_attention_multiply(tile->rounding, true, false, rows, width,
+                                      lh_min(step, keys - key), 1,
+                                      lh_attention_reals(rows_from(w, key)), operand_from(x, key),
+                                      write == LH_SET && key == 0 ? LH_SET : LH_ADD, y);
         return;
     }
     for (int64_t row = 0; write == LH_SET && row < rows; ++row)
@@ -174,16 +207,17 @@ void LH_CPU(attention_gather)(const lh_attention_tile *tile, const lh_attention_
     gather_seen(tile, segment, w, x, y);
 }
 
-void LH_CPU(attention_scatter)(const lh_attention_tile *tile, const lh_attention_segment *segment,
-                               const real *weight, real alpha, lh_attention_rows x,
-                               lh_attention_rows y) {
+void lh_cpu_attention_scatter(const lh_attention_tile *tile, const lh_attention_segment *segment,
+                              const real *weight, real alpha, lh_attention_rows x,
+                              lh_attention_rows y) {
     const int64_t rows = tile->rows.end - tile->rows.begin, width = tile->spec->head_width;
     const int64_t keys = segment->end - segment->begin, step = keys_per_product(tile);
     const lh_attention_rows w = weights_of(tile, segment, weight);
     const bool finite = is_finite(x, rows, width);
     for (int64_t key = 0; finite && key < keys; key += step)
-        lh_attention_product(false, false, lh_min(step, keys - key), width, rows, alpha,
-                             rows_from(w, key), x, 1, rows_from(y, key));
+        lh_cpu_attention_multiply(tile->rounding, false, false, lh_min(step, keys - key), width,
+                                  rows, alpha, lh_attention_reals(rows_from(w, key)),
+                                  lh_attention_reals(x), LH_ADD, rows_from(y, key));
     for (int64_t key = 0; !finite && key < keys; ++key) {
         const lh_range seen = lh_attention_seen(tile, segment->source, segment->begin + key);
         for (int64_t row = seen.begin; row < seen.end; ++row)

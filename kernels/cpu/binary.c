@@ -1,3 +1,4 @@
+/* Sums, differences, products and quotients, of equal shapes or with one operand spread. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
@@ -81,7 +82,7 @@ static void run_rows(const lh_binary_args *args) {
     }
 }
 
-lh_status LH_CPU(binary)(const lh_launch *launch, const lh_binary_args *args) {
+lh_status lh_cpu_binary(const lh_launch *launch, const lh_binary_args *args) {
     (void)launch;
     if (args->op < LH_BINARY_ADD || args->op > LH_BINARY_DIV) return LH_EOPTION;
     if (args->spread < LH_SPREAD_NONE || args->spread > LH_SPREAD_COLUMNS) return LH_EOPTION;

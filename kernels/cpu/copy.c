@@ -3,6 +3,7 @@
  * axis, and where x runs along another axis than y, a list of planes to transpose. */
 #include <string.h>
 
+#include "kernels/cpu/act.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
@@ -15,10 +16,29 @@ typedef struct copy_axis {
 typedef struct copy_box {
     int rank;
     copy_axis axis[LH_MAX_RANK + 1]; /* outermost first */
-    const real *x;
-    real *y;
+    lh_act x, y;
     bool add;
 } copy_box;
+
+/* How elements are copied, each a loop of its own. */
+#define COPY_KINDS(X)                                                                              \
+    X(LH_REAL, LH_REAL, false)                                                                     \
+    X(LH_REAL, LH_REAL, true)                                                                      \
+    X(LH_REAL, LH_BF16, false)                                                                     \
+    X(LH_REAL, LH_BF16, true)                                                                      \
+    X(LH_BF16, LH_REAL, false)                                                                     \
+    X(LH_BF16, LH_REAL, true)                                                                      \
+    X(LH_BF16, LH_BF16, false)                                                                     \
+    X(LH_BF16, LH_BF16, true)
+
+typedef struct copy_kind {
+    lh_dtype x, y;
+    bool add;
+} copy_kind;
+
+static bool is_kind(const copy_box *box, lh_dtype x, lh_dtype y, bool add) {
+    return box->x.dtype == x && box->y.dtype == y && box->add == add;
+}
 
 static void sort_axes(copy_box *box) {
     for (int i = 1; i < box->rank; ++i) {
@@ -60,26 +80,27 @@ static copy_box normalize(const lh_copy_args *args, bool *empty) {
     return box;
 }
 
-LH_SPECIALIZED void strided_line(bool add, int64_t count, const real *x, int64_t x_stride, real *y,
-                                 int64_t y_stride) {
+LH_SPECIALIZED void strided_line(copy_kind kind, int64_t count, const void *x, int64_t x_stride,
+                                 void *y, int64_t y_stride) {
 #pragma omp simd
     for (int64_t i = 0; i < count; ++i) {
-        const real value = x[i * x_stride];
-        y[i * y_stride] = add ? y[i * y_stride] + value : value;
+        const real value = lh_load(kind.x, x, i * x_stride);
+        lh_store(kind.y, y, i * y_stride,
+                 kind.add ? lh_load(kind.y, y, i * y_stride) + value : value);
     }
 }
 
-LH_SPECIALIZED void line(bool add, copy_axis axis, int64_t count, const real *x, real *y) {
+LH_SPECIALIZED void line(copy_kind kind, copy_axis axis, int64_t count, const void *x, void *y) {
     if (axis.y_stride != 1)
-        strided_line(add, count, x, axis.x_stride, y, axis.y_stride);
-    else if (axis.x_stride == 1 && !add)
-        memcpy(y, x, (size_t)count * sizeof *y);
+        strided_line(kind, count, x, axis.x_stride, y, axis.y_stride);
+    else if (axis.x_stride == 1 && !kind.add && kind.x == kind.y)
+        memcpy(y, x, (size_t)count * (kind.y == LH_BF16 ? sizeof(lh_bf16) : sizeof(real)));
     else if (axis.x_stride == 1)
-        strided_line(add, count, x, 1, y, 1);
+        strided_line(kind, count, x, 1, y, 1);
     else if (axis.x_stride == 0)
-        strided_line(add, count, x, 0, y, 1);
+        strided_line(kind, count, x, 0, y, 1);
     else
-        strided_line(add, count, x, axis.x_stride, y, 1);
+        strided_line(kind, count, x, axis.x_stride, y, 1);
 }
 
 /* Offsets of entry `index` of the first `rank` axes, counted row-major. */
@@ -100,21 +121,24 @@ static int64_t outer_count(const copy_box *box, int rank) {
     return count;
 }
 
-/* Lines [lines.begin, lines.end), of each the elements [part.begin, part.end). */
-static void copy_lines(const copy_box *box, lh_range lines, lh_range part) {
+LH_SPECIALIZED void lines_of(const copy_box *box, copy_kind kind, lh_range lines, lh_range part) {
     const int outer = box->rank - 1;
     const copy_axis last = box->axis[outer];
     const int64_t count = part.end - part.begin;
     for (int64_t i = lines.begin; i < lines.end; ++i) {
         int64_t x_offset, y_offset;
         locate(box, outer, i, &x_offset, &y_offset);
-        const real *x = box->x + x_offset + part.begin * last.x_stride;
-        real *y = box->y + y_offset + part.begin * last.y_stride;
-        if (box->add)
-            line(true, last, count, x, y);
-        else
-            line(false, last, count, x, y);
+        line(kind, last, count, lh_at(box->x, x_offset + part.begin * last.x_stride),
+             lh_at(box->y, y_offset + part.begin * last.y_stride));
     }
+}
+
+/* Lines [lines.begin, lines.end), of each the elements [part.begin, part.end). */
+static void copy_lines(const copy_box *box, lh_range lines, lh_range part) {
+#define COPY_CASE(x, y, add)                                                                       \
+    if (is_kind(box, x, y, add)) lines_of(box, (copy_kind){x, y, add}, lines, part);
+    COPY_KINDS(COPY_CASE)
+#undef COPY_CASE
 }
 
 static void copy_by_lines(const copy_box *box) {
@@ -130,12 +154,26 @@ static void copy_by_lines(const copy_box *box) {
 }
 
 /* A block of a plane: `rows` along the axis where x is dense, `columns` along the last. */
-LH_SPECIALIZED void transpose_block(bool add, copy_axis row, copy_axis column, lh_range rows,
-                                    lh_range columns, const real *x, real *y) {
-    const int64_t count = columns.end - columns.begin;
-    for (int64_t r = rows.begin; r < rows.end; ++r)
-        strided_line(add, count, x + r + columns.begin * column.x_stride, column.x_stride,
-                     y + r * row.y_stride + columns.begin, 1);
+typedef struct copy_block {
+    copy_axis row, column;
+    lh_range rows, columns;
+    int64_t x_offset, y_offset; /* of the plane */
+} copy_block;
+
+LH_SPECIALIZED void rows_of(const copy_box *box, copy_kind kind, const copy_block *b) {
+    const int64_t count = b->columns.end - b->columns.begin;
+    for (int64_t r = b->rows.begin; r < b->rows.end; ++r)
+        strided_line(kind, count,
+                     lh_at(box->x, b->x_offset + r + b->columns.begin * b->column.x_stride),
+                     b->column.x_stride,
+                     lh_at(box->y, b->y_offset + r * b->row.y_stride + b->columns.begin), 1);
+}
+
+static void transpose_block(const copy_box *box, const copy_block *block) {
+#define COPY_CASE(x, y, add)                                                                       \
+    if (is_kind(box, x, y, add)) rows_of(box, (copy_kind){x, y, add}, block);
+    COPY_KINDS(COPY_CASE)
+#undef COPY_CASE
 }
 
 /* The axis along which x is dense while y is dense along the last; -1 when there is none. */
@@ -159,21 +197,16 @@ static void copy_by_planes(copy_box *box, int dense) {
     const bool large = tasks * BLOCK * BLOCK > LH_CHUNK;
 #pragma omp parallel for schedule(static) if (large)
     for (int64_t task = 0; task < tasks; ++task) {
-        int64_t x_offset, y_offset;
-        locate(box, outer, task / (across * along), &x_offset, &y_offset);
-        const lh_range rows = lh_chunk(row.size, BLOCK, task / along % across);
-        const lh_range columns = lh_chunk(column.size, BLOCK, task % along);
-        if (box->add)
-            transpose_block(true, row, column, rows, columns, box->x + x_offset, box->y + y_offset);
-        else
-            transpose_block(false, row, column, rows, columns, box->x + x_offset,
-                            box->y + y_offset);
+        copy_block block = {.row = row, .column = column};
+        locate(box, outer, task / (across * along), &block.x_offset, &block.y_offset);
+        block.rows = lh_chunk(row.size, BLOCK, task / along % across);
+        block.columns = lh_chunk(column.size, BLOCK, task % along);
+        transpose_block(box, &block);
     }
 }
 
-lh_status LH_CPU(copy)(const lh_launch *launch, const lh_copy_args *args) {
+lh_status lh_cpu_copy(const lh_launch *launch, const lh_copy_args *args) {
     (void)launch;
-    if (args->x_dtype != LH_REAL || args->y_dtype != LH_REAL) return LH_EOPTION;
     if (args->rank < 0 || args->rank > LH_MAX_RANK) return LH_ESHAPE;
     bool empty;
     copy_box box = normalize(args, &empty);

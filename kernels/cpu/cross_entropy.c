@@ -1,3 +1,4 @@
+/* Softmax cross-entropy of a chunk of rows, its value and, in place of the logits, its gradient. */
 #include <math.h>
 #include <stdatomic.h>
 
@@ -49,7 +50,7 @@ static void row(const lh_cross_entropy_args *args, int64_t r, real weight, real 
     x[target] = outer * (share - 1);
 }
 
-lh_status LH_CPU(cross_entropy)(const lh_launch *launch, const lh_cross_entropy_args *args) {
+lh_status lh_cpu_cross_entropy(const lh_launch *launch, const lh_cross_entropy_args *args) {
     (void)launch;
     const int64_t size = lh_rows_per_chunk(args->vocabulary);
     const int64_t chunks = lh_chunk_count(args->rows, size);

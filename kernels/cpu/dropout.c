@@ -1,3 +1,5 @@
+/* Dropout: words are drawn a segment at a time and laid over all that share them. */
+#include "kernels/cpu/act.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/random_run.h"
@@ -27,13 +29,28 @@ static tiling tile(const lh_dropout_args *args) {
     return t;
 }
 
-LH_SPECIALIZED void mask_run(const uint32_t *word, uint32_t threshold, real kept, int64_t count,
-                             const real *x, real *y, bool add) {
+LH_SPECIALIZED void mask_loop(const uint32_t *word, uint32_t threshold, real kept, int64_t count,
+                              lh_dtype dtype, const void *x, void *y, bool add) {
 #pragma omp simd
     for (int64_t i = 0; i < count; ++i) {
-        const real value = word[i] >= threshold ? x[i] * kept : LH_R(0);
-        y[i] = add ? y[i] + value : value;
+        const real value = word[i] >= threshold ? lh_load(dtype, x, i) * kept : LH_R(0);
+        lh_store(dtype, y, i, add ? lh_load(dtype, y, i) + value : value);
     }
+}
+
+static void mask_run(const uint32_t *word, uint32_t threshold, real kept, int64_t count,
+                     const lh_dropout_args *args, int64_t at) {
+    const void *x = lh_at(args->x, at);
+    void *y = lh_at(args->y, at);
+    const bool add = args->write == LH_ADD, coarse = args->y.dtype == LH_BF16;
+    if (coarse && add)
+        mask_loop(word, threshold, kept, count, LH_BF16, x, y, true);
+    else if (coarse)
+        mask_loop(word, threshold, kept, count, LH_BF16, x, y, false);
+    else if (add)
+        mask_loop(word, threshold, kept, count, LH_REAL, x, y, true);
+    else
+        mask_loop(word, threshold, kept, count, LH_REAL, x, y, false);
 }
 
 /* One segment of the mask, in some of the sequences and repeats. */
@@ -50,17 +67,12 @@ static void mask_segment(const lh_dropout_args *args, const tiling *t, lh_range 
         const int64_t start = i % t->repeats * t->period;
         const int64_t count = lh_min(range.end, t->length - start) - range.begin;
         const int64_t at = i / t->repeats * t->length + start + range.begin;
-        if (args->write == LH_ADD) {
-            mask_run(word, threshold, kept, count, args->x + at, args->y + at, true);
-        } else {
-            mask_run(word, threshold, kept, count, args->x + at, args->y + at, false);
-        }
+        mask_run(word, threshold, kept, count, args, at);
     }
 }
 
-lh_status LH_CPU(dropout)(const lh_launch *launch, const lh_dropout_args *args) {
+lh_status lh_cpu_dropout(const lh_launch *launch, const lh_dropout_args *args) {
     (void)launch;
-    if (args->dtype != LH_REAL) return LH_EOPTION;
     if (!(args->rate >= 0 && args->rate < 1)) return LH_EOPTION;
     const tiling t = tile(args);
     const int64_t tiles = t.sequences * t.repeats;

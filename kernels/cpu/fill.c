@@ -1,7 +1,8 @@
+/* Sets all elements to one value. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
-lh_status LH_CPU(fill)(const lh_launch *launch, const lh_fill_args *args) {
+lh_status lh_cpu_fill(const lh_launch *launch, const lh_fill_args *args) {
     (void)launch;
     const int64_t count = args->count;
     const real value = args->value;

@@ -1,3 +1,4 @@
+/* The fixed gate: a gate belongs to a column, so it is made once for many rows. */
 #include "kernels/cpu/column_sums.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/vector_math.h"
@@ -26,8 +27,8 @@ static void forward_panel(const lh_fixed_gate_forward_args *args, lh_range rows,
     }
 }
 
-lh_status LH_CPU(fixed_gate_forward)(const lh_launch *launch,
-                                     const lh_fixed_gate_forward_args *args) {
+lh_status lh_cpu_fixed_gate_forward(const lh_launch *launch,
+                                    const lh_fixed_gate_forward_args *args) {
     (void)launch;
     const int64_t width = args->width, size = lh_rows_per_chunk(width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
@@ -40,7 +41,7 @@ lh_status LH_CPU(fixed_gate_forward)(const lh_launch *launch,
     return LH_OK;
 }
 
-size_t LH_CPU(fixed_gate_backward_workspace)(const lh_fixed_gate_backward_args *args) {
+size_t lh_cpu_fixed_gate_backward_workspace(const lh_fixed_gate_backward_args *args) {
     return args->dbias != NULL ? lh_column_workspace(args->rows, args->width) : 0;
 }
 
@@ -89,8 +90,8 @@ static void backward_panel(const lh_fixed_gate_backward_args *args, lh_range row
         partial[columns.begin + i] = sum[i] * (double)gate[i] * (1.0 - (double)gate[i]);
 }
 
-lh_status LH_CPU(fixed_gate_backward)(const lh_launch *launch,
-                                      const lh_fixed_gate_backward_args *args) {
+lh_status lh_cpu_fixed_gate_backward(const lh_launch *launch,
+                                     const lh_fixed_gate_backward_args *args) {
     const int64_t width = args->width, size = lh_rows_per_chunk(width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
     const int64_t panels = lh_chunk_count(width, PANEL);

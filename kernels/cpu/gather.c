@@ -1,17 +1,27 @@
 /* Rows of a table by index, and the transpose. */
 #include <string.h>
 
+#include "kernels/cpu/act.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
 enum { PANEL = 256 };
 
-lh_status LH_CPU(gather)(const lh_launch *launch, const lh_gather_args *args) {
+/* NULL gives zeros. */
+static void gather_row(int64_t width, const real *from, lh_act y, int64_t at) {
+    const size_t size = y.dtype == LH_BF16 ? sizeof(lh_bf16) : sizeof(real);
+    if (from == NULL)
+        memset(lh_at(y, at), 0, (size_t)width * size);
+    else if (y.dtype == LH_BF16)
+        lh_bf16_round_run(width, from, lh_at(y, at));
+    else
+        memcpy(lh_at(y, at), from, (size_t)width * size);
+}
+
+lh_status lh_cpu_gather(const lh_launch *launch, const lh_gather_args *args) {
     (void)launch;
-    if (args->y_dtype != LH_REAL) return LH_EOPTION;
     const int64_t width = args->width;
-    const size_t bytes = (size_t)width * sizeof(real);
-    if (bytes == 0) return LH_OK;
+    if (width == 0) return LH_OK;
     const int64_t size = lh_rows_per_chunk(width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
     int invalid = 0;
@@ -21,10 +31,7 @@ lh_status LH_CPU(gather)(const lh_launch *launch, const lh_gather_args *args) {
         for (int64_t r = rows.begin; r < rows.end; ++r) {
             const int32_t entry = args->index[r];
             const bool valid = entry >= 0 && entry < args->entries;
-            if (valid)
-                memcpy(args->y + r * width, args->table + entry * width, bytes);
-            else
-                memset(args->y + r * width, 0, bytes);
+            gather_row(width, valid ? args->table + entry * width : NULL, args->y, r * width);
             invalid |= !valid;
         }
     }
@@ -37,7 +44,7 @@ typedef struct bucket_list {
     int64_t *order; /* [rows] */
 } bucket_list;
 
-size_t LH_CPU(scatter_add_workspace)(const lh_scatter_add_args *args) {
+size_t lh_cpu_scatter_add_workspace(const lh_scatter_add_args *args) {
     return (size_t)(args->entries + 2 + args->rows) * sizeof(int64_t);
 }
 
@@ -64,8 +71,8 @@ static bool sort_rows(const lh_scatter_add_args *args, bucket_list list) {
 }
 
 /* Columns [columns.begin, columns.end) of one entry. */
-static void add_entry(const lh_scatter_add_args *args, bucket_list list, int64_t entry,
-                      lh_range columns) {
+LH_SPECIALIZED void add_entry(const lh_scatter_add_args *args, lh_dtype dtype, bucket_list list,
+                              int64_t entry, lh_range columns) {
     const int64_t width = columns.end - columns.begin;
     real *y = args->y + entry * args->width + columns.begin;
     const bool add = args->write == LH_ADD;
@@ -75,17 +82,16 @@ static void add_entry(const lh_scatter_add_args *args, bucket_list list, int64_t
     }
     double sum[PANEL] = {0};
     for (int64_t i = list.start[entry]; i < list.start[entry + 1]; ++i) {
-        const real *x = args->x + list.order[i] * args->width + columns.begin;
+        const void *x = lh_at(args->x, list.order[i] * args->width + columns.begin);
 #pragma omp simd
         for (int64_t c = 0; c < width; ++c)
-            sum[c] += (double)x[c];
+            sum[c] += (double)lh_load(dtype, x, c);
     }
     for (int64_t c = 0; c < width; ++c)
         y[c] = (real)(add ? (double)y[c] + sum[c] : sum[c]);
 }
 
-lh_status LH_CPU(scatter_add)(const lh_launch *launch, const lh_scatter_add_args *args) {
-    if (args->x_dtype != LH_REAL) return LH_EOPTION;
+lh_status lh_cpu_scatter_add(const lh_launch *launch, const lh_scatter_add_args *args) {
     bucket_list list;
     list.start = launch->workspace;
     list.order = list.start + args->entries + 2;
@@ -95,7 +101,11 @@ lh_status LH_CPU(scatter_add)(const lh_launch *launch, const lh_scatter_add_args
     const bool large = (args->rows + args->entries) * args->width > LH_CHUNK;
 #pragma omp parallel for schedule(dynamic, 16) if (large)
     for (int64_t task = 0; task < tasks; ++task) {
-        add_entry(args, list, task / panels, lh_chunk(args->width, PANEL, task % panels));
+        const lh_range columns = lh_chunk(args->width, PANEL, task % panels);
+        if (args->x.dtype == LH_BF16)
+            add_entry(args, LH_BF16, list, task / panels, columns);
+        else
+            add_entry(args, LH_REAL, list, task / panels, columns);
     }
     return valid ? LH_OK : LH_EOPTION;
 }

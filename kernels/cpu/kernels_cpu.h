@@ -5,14 +5,15 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/kernels.h"
 
-#define LH_KERNEL(k) lh_status LH_CPU(k)(const lh_launch *launch, const lh_##k##_args *args);
-#define LH_KERNEL_W(k)                                                                             \
-    LH_KERNEL(k)                                                                                   \
-    size_t LH_CPU(k##_workspace)(const lh_##k##_args *args);
+#define LH_KERNEL(k, dtypes)                                                                       \
+    lh_status lh_cpu_##k(const lh_launch *launch, const lh_##k##_args *args);
+#define LH_KERNEL_W(k, dtypes)                                                                     \
+    LH_KERNEL(k, dtypes)                                                                           \
+    size_t lh_cpu_##k##_workspace(const lh_##k##_args *args);
 #include "kernels/kernels.def"
 #undef LH_KERNEL
 #undef LH_KERNEL_W
 
-extern const lh_kernels LH_CPU(table);
+extern const lh_kernels LH_CPU_TABLE;
 
 #endif

@@ -1,7 +1,7 @@
 /* Attention to the nearest keys of a memory (Wu et al. 2022, Memorizing Transformers, section
  * 3.2). Scores of a tile of queries come from matrix products with one stretch of the memory after
  * the other; each query keeps its best in a heap that most scores never reach. */
-#include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention_inside.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/nearest.h"
 #include "kernels/cpu/vector_math.h"
@@ -100,11 +100,11 @@ static void attend_tile(const forward_args *args, int64_t batch, int64_t head, l
     }
 }
 
-size_t LH_CPU(knn_attention_forward_workspace)(const forward_args *args) {
+size_t lh_cpu_knn_attention_forward_workspace(const forward_args *args) {
     return (size_t)lh_attention_slots() * scratch_bytes(args->top);
 }
 
-lh_status LH_CPU(knn_attention_forward)(const lh_launch *launch, const forward_args *args) {
+lh_status lh_cpu_knn_attention_forward(const lh_launch *launch, const forward_args *args) {
     if (args->batch < 0 || args->heads < 0 || args->queries < 0 || args->head_width < 0 ||
         args->capacity < 0 || args->top < 0)
         return LH_ESHAPE;
@@ -137,7 +137,7 @@ static double differentiate_row(const backward_args *args, int64_t batch, int64_
     const real scale = args->head_scale ? args->head_scale[head] : LH_R(1);
     const real *dout = lh_attention_rows_of(args->dout, batch, head, i).data;
     const real *q = lh_attention_rows_of(args->q, batch, head, i).data;
-    real *dq = args->dq.data ? lh_attention_rows_of(args->dq, batch, head, i).data : NULL;
+    real *dq = args->dq.act.data ? lh_attention_rows_of(args->dq, batch, head, i).data : NULL;
     real delta = 0;
     double scale_gradient = 0;
     for (int64_t n = 0; n < args->top && args->index[first + n] >= 0; ++n)
@@ -161,7 +161,7 @@ static int64_t backward_tasks(const backward_args *args) {
     return args->batch * args->heads * lh_chunk_count(args->queries, LH_ATTENTION_ROWS);
 }
 
-size_t LH_CPU(knn_attention_backward_workspace)(const backward_args *args) {
+size_t lh_cpu_knn_attention_backward_workspace(const backward_args *args) {
     return lh_attention_align((size_t)backward_tasks(args) * sizeof(double));
 }
 
@@ -177,7 +177,7 @@ static void join_scale(const backward_args *args, const double *sums, int64_t ti
     }
 }
 
-lh_status LH_CPU(knn_attention_backward)(const lh_launch *launch, const backward_args *args) {
+lh_status lh_cpu_knn_attention_backward(const lh_launch *launch, const backward_args *args) {
     if (args->batch < 0 || args->heads < 0 || args->queries < 0 || args->head_width < 0 ||
         args->capacity < 0 || args->top < 0)
         return LH_ESHAPE;

@@ -1,38 +1,46 @@
+/* alpha a + beta b, which is also how gradients are added and scaled. */
+#include "kernels/cpu/act.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
-LH_SPECIALIZED void combine(const lh_linear_combination_args *args, lh_range range, bool two,
-                            bool add) {
+LH_SPECIALIZED void combine(const lh_linear_combination_args *args, lh_dtype dtype, lh_range range,
+                            bool two, bool add) {
     const real alpha = args->alpha, beta = args->beta;
-    const real *a = args->a, *b = args->b;
-    real *y = args->y;
+    const void *a = args->a.data, *b = args->b.data;
+    void *y = args->y.data;
 #pragma omp simd
     for (int64_t i = range.begin; i < range.end; ++i) {
-        const real value = two ? alpha * a[i] + beta * b[i] : alpha * a[i];
-        y[i] = add ? y[i] + value : value;
+        const real first = alpha * lh_load(dtype, a, i);
+        const real value = two ? first + beta * lh_load(dtype, b, i) : first;
+        lh_store(dtype, y, i, add ? lh_load(dtype, y, i) + value : value);
     }
 }
 
-static void combine_range(const lh_linear_combination_args *args, lh_range range) {
-    const bool two = args->b != NULL;
+LH_SPECIALIZED void combine_range(const lh_linear_combination_args *args, lh_dtype dtype,
+                                  lh_range range) {
+    const bool two = args->b.data != NULL;
     const bool add = args->write == LH_ADD;
     if (two && add)
-        combine(args, range, true, true);
+        combine(args, dtype, range, true, true);
     else if (two)
-        combine(args, range, true, false);
+        combine(args, dtype, range, true, false);
     else if (add)
-        combine(args, range, false, true);
+        combine(args, dtype, range, false, true);
     else
-        combine(args, range, false, false);
+        combine(args, dtype, range, false, false);
 }
 
-lh_status LH_CPU(linear_combination)(const lh_launch *launch,
-                                     const lh_linear_combination_args *args) {
+lh_status lh_cpu_linear_combination(const lh_launch *launch,
+                                    const lh_linear_combination_args *args) {
     (void)launch;
-    if (args->dtype != LH_REAL) return LH_EOPTION;
     const int64_t chunks = lh_chunk_count(args->count, LH_CHUNK);
 #pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk)
-        combine_range(args, lh_chunk(args->count, LH_CHUNK, chunk));
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+        const lh_range range = lh_chunk(args->count, LH_CHUNK, chunk);
+        if (args->y.dtype == LH_BF16)
+            combine_range(args, LH_BF16, range);
+        else
+            combine_range(args, LH_REAL, range);
+    }
     return LH_OK;
 }

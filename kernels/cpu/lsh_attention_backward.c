@@ -9,13 +9,18 @@ typedef struct scratch {
     real lse[LH_ATTENTION_ROWS], delta[LH_ATTENTION_ROWS], bias[LH_ATTENTION_ROWS];
     real *tile, *q, *dout, *dq, *k, *v, *dk, *dv; /* [lanes or keys][head_width] */
     real *score, *gradient;                       /* [keys][lanes] */
+    lh_attention_rounding *rounding;
 } scratch;
 
-static size_t scratch_bytes(const lh_lsh_tables *t) {
+static size_t tile_bytes(const lh_lsh_tables *t) {
     const int64_t rows = 3 * LH_ATTENTION_ROWS * t->head_width;
     const int64_t keys = lh_lsh_most_keys(t) * (4 * t->head_width + 2 * LH_ATTENTION_ROWS);
     return lh_attention_align(sizeof(scratch)) +
            lh_attention_align((size_t)(lh_lsh_tile_elements(t) + rows + keys) * sizeof(real));
+}
+
+static size_t scratch_bytes(const lh_lsh_tables *t) {
+    return tile_bytes(t) + lh_cpu_attention_rounding_bytes(t->precision, t->head_width);
 }
 
 static scratch *lay_out(const lh_lsh_tables *t, uint8_t *memory) {
@@ -31,6 +36,7 @@ static scratch *lay_out(const lh_lsh_tables *t, uint8_t *memory) {
     work->v = work->k + keys * t->head_width;
     work->dk = work->v + keys * t->head_width;
     work->dv = work->dk + keys * t->head_width;
+    work->rounding = lh_cpu_attention_rounding(t->precision, t->head_width, memory + tile_bytes(t));
     return work;
 }
 
@@ -58,8 +64,8 @@ LH_SPECIALIZED void differentiate_lanes(const lh_lsh_tile *tile, int64_t lanes, 
             lh_lane_fill(lanes, score, 0);
             lh_lane_fill(lanes, gradient, 0);
         } else {
-            const real *bias = LH_CPU(lsh_bias)(tile, key, work->bias);
-            lh_lane_gradient(lanes, score, gradient, bias, seen, work->lse, work->delta);
+            const real *bias = lh_cpu_lsh_bias(tile, key, work->bias);
+            lh_lane_gradient(lanes, 1, score, gradient, bias, seen, work->lse, work->delta);
         }
         score += lanes;
         gradient += lanes;
@@ -74,34 +80,42 @@ static void differentiate(const lh_lsh_tile *tile, scratch *work) {
         differentiate_lanes(tile, lanes, work);
 }
 
+static void multiply(const scratch *work, bool transpose_a, bool transpose_b, int64_t m, int64_t n,
+                     int64_t k, lh_attention_operand a, lh_attention_operand b,
+                     lh_attention_rows c) {
+    lh_cpu_attention_multiply(work->rounding, transpose_a, transpose_b, m, n, k, 1, a, b, LH_SET,
+                              c);
+}
+
 static void differentiate_tile(const lh_lsh_attention_backward_args *args, const lh_lsh_tile *tile,
                                const real *delta, scratch *work) {
     const int64_t width = args->head_width, rows = lh_lsh_rows(tile), lanes = lh_lsh_lanes(tile);
     const int64_t keys = tile->keys.end - tile->keys.begin;
-    const lh_attention_rows q = {work->q, width}, k = {work->k, width}, v = {work->v, width};
-    const lh_attention_rows dout = {work->dout, width}, dq = {work->dq, width};
-    const lh_attention_rows dk = {work->dk, width}, dv = {work->dv, width};
+    const lh_attention_operand q = {work->q, width, LH_REAL}, k = {work->k, width, LH_REAL};
+    const lh_attention_operand v = {work->v, width, LH_REAL}, dout = {work->dout, width, LH_REAL};
+    const lh_attention_rows dq = {work->dq, width}, dk = {work->dk, width}, dv = {work->dv, width};
     const lh_attention_rows score = {work->score, lanes}, gradient = {work->gradient, lanes};
     if (keys == 0) return;
     ready_lanes(args, tile, delta, work);
-    LH_CPU(lsh_gather_queries)(tile, args->q, work->q);
-    LH_CPU(lsh_gather_queries)(tile, args->dout, work->dout);
-    LH_CPU(lsh_gather)(tile, tile->keys, args->k, work->k);
-    LH_CPU(lsh_gather)(tile, tile->keys, args->v, work->v);
-    lh_attention_product(false, true, keys, lanes, width, 1, k, q, 0, score);
-    lh_attention_product(false, true, keys, lanes, width, 1, v, dout, 0, gradient);
+    lh_cpu_lsh_gather_queries(tile, args->q, work->q);
+    lh_cpu_lsh_gather_queries(tile, args->dout, work->dout);
+    lh_cpu_lsh_gather(tile, tile->keys, args->k, work->k);
+    lh_cpu_lsh_gather(tile, tile->keys, args->v, work->v);
+    multiply(work, false, true, keys, lanes, width, k, q, score);
+    multiply(work, false, true, keys, lanes, width, v, dout, gradient);
     differentiate(tile, work);
-    lh_attention_product(true, false, rows, width, keys, 1, gradient, k, 0, dq);
-    lh_attention_product(false, false, keys, width, rows, 1, gradient, q, 0, dk);
-    lh_attention_product(false, false, keys, width, rows, 1, score, dout, 0, dv);
-    LH_CPU(lsh_scatter)(tile, tile->slots, work->dq, args->dq);
-    LH_CPU(lsh_scatter)(tile, tile->keys, work->dk, args->dk);
-    LH_CPU(lsh_scatter)(tile, tile->keys, work->dv, args->dv);
+    const lh_attention_operand slope = lh_attention_reals(gradient);
+    multiply(work, true, false, rows, width, keys, slope, k, dq);
+    multiply(work, false, false, keys, width, rows, slope, q, dk);
+    multiply(work, false, false, keys, width, rows, lh_attention_reals(score), dout, dv);
+    lh_cpu_lsh_scatter(tile, tile->slots, work->dq, args->dq);
+    lh_cpu_lsh_scatter(tile, tile->keys, work->dk, args->dk);
+    lh_cpu_lsh_scatter(tile, tile->keys, work->dv, args->dv);
 }
 
 static void clear_row(lh_heads x, int64_t batch, int64_t head, int64_t token, int64_t width,
                       lh_write write) {
-    if (!x.data || write == LH_ADD) return;
+    if (!x.act.data || write == LH_ADD) return;
     real *row = lh_attention_rows_of(x, batch, head, token).data;
     for (int64_t d = 0; d < width; ++d)
         row[d] = 0;
@@ -123,7 +137,7 @@ static void begin_token(const lh_lsh_attention_backward_args *args, int64_t pair
     clear_row(args->dq, batch, head, token, width, args->dq_write);
     clear_row(args->dk, batch, head, token, width, args->dk_write);
     clear_row(args->dv, batch, head, token, width, args->dv_write);
-    if (!alone || !args->dv.data) return;
+    if (!alone || !args->dv.act.data) return;
     real *dv = lh_attention_rows_of(args->dv, batch, head, token).data;
     for (int64_t d = 0; d < width; ++d)
         dv[d] += dout[d];
@@ -145,32 +159,36 @@ static size_t delta_bytes(const lh_lsh_attention_backward_args *args) {
     return lh_attention_align((size_t)(args->batch * args->heads * args->length) * sizeof(real));
 }
 
-size_t LH_CPU(lsh_attention_backward_workspace)(const lh_lsh_attention_backward_args *args) {
+size_t lh_cpu_lsh_attention_backward_workspace(const lh_lsh_attention_backward_args *args) {
     const lh_lsh_tables tables = LH_LSH_TABLES(args);
     return delta_bytes(args) + (size_t)lh_attention_slots() * scratch_bytes(&tables);
 }
 
-lh_status LH_CPU(lsh_attention_backward)(const lh_launch *launch,
-                                         const lh_lsh_attention_backward_args *args) {
+lh_status lh_cpu_lsh_attention_backward(const lh_launch *launch,
+                                        const lh_lsh_attention_backward_args *args) {
     const lh_lsh_tables tables = LH_LSH_TABLES(args);
-    const lh_status status = LH_CPU(lsh_check)(&tables);
+    const lh_status status = lh_cpu_lsh_check(&tables);
     if (status != LH_OK) return status;
     real *delta = launch->workspace;
     uint8_t *memory = (uint8_t *)launch->workspace + delta_bytes(args);
     const int64_t tiles = lh_lsh_tiles(&tables), pairs = args->batch * args->heads;
     const int64_t back = 2 * lh_min(args->chunk, args->length); /* slots that a tile looks back */
     const int64_t turns = lh_min(tiles, 1 + lh_chunk_count(back, LH_ATTENTION_ROWS));
+    int worst = LH_OK;
     begin_tokens(args, delta);
     for (int64_t step = 0; step < args->rounds * turns; ++step) {
         const int64_t turn = step % turns, most = lh_chunk_count(tiles - turn, turns);
-#pragma omp parallel for schedule(static) num_threads(lh_attention_threads()) if (pairs * most > 1)
+#pragma omp parallel for schedule(static) num_threads(lh_attention_threads())                      \
+    reduction(max                                                                                  \
+              : worst) if (pairs * most > 1)
         for (int64_t task = 0; task < pairs * most; ++task) {
             const size_t slot = (size_t)lh_attention_thread() * scratch_bytes(&tables);
             scratch *work = lay_out(&tables, memory + slot);
             const int64_t index = task / most * tiles + task % most * turns + turn;
-            const lh_lsh_tile tile = LH_CPU(lsh_tile)(&tables, step / turns, index, work->tile);
+            const lh_lsh_tile tile = lh_cpu_lsh_tile(&tables, step / turns, index, work->tile);
             differentiate_tile(args, &tile, delta, work);
+            worst = (int)lh_max(worst, lh_attention_outcome(work->rounding));
         }
     }
-    return LH_OK;
+    return (lh_status)worst;
 }

@@ -9,13 +9,18 @@ typedef struct scratch {
     real bias[LH_ATTENTION_ROWS];
     real *tile, *q, *k, *v, *out; /* [lanes or keys][head_width] */
     real *score;                  /* [keys][lanes] */
+    lh_attention_rounding *rounding;
 } scratch;
 
-static size_t scratch_bytes(const lh_lsh_tables *t) {
+static size_t tile_bytes(const lh_lsh_tables *t) {
     const int64_t rows = 2 * LH_ATTENTION_ROWS * t->head_width;
     const int64_t keys = lh_lsh_most_keys(t) * (2 * t->head_width + LH_ATTENTION_ROWS);
     return lh_attention_align(sizeof(scratch)) +
            lh_attention_align((size_t)(lh_lsh_tile_elements(t) + rows + keys) * sizeof(real));
+}
+
+static size_t scratch_bytes(const lh_lsh_tables *t) {
+    return tile_bytes(t) + lh_cpu_attention_rounding_bytes(t->precision, t->head_width);
 }
 
 static scratch *lay_out(const lh_lsh_tables *t, uint8_t *memory) {
@@ -27,6 +32,7 @@ static scratch *lay_out(const lh_lsh_tables *t, uint8_t *memory) {
     work->out = work->q + rows;
     work->k = work->out + rows;
     work->v = work->k + lh_lsh_most_keys(t) * t->head_width;
+    work->rounding = lh_cpu_attention_rounding(t->precision, t->head_width, memory + tile_bytes(t));
     return work;
 }
 
@@ -45,7 +51,7 @@ LH_SPECIALIZED void weigh_lanes(const lh_lsh_attention_forward_args *args, const
         if (seen.begin == seen.end)
             lh_lane_fill(lanes, score, -LH_R(INFINITY));
         else
-            lh_lane_mask(lanes, score, LH_CPU(lsh_bias)(tile, key, work->bias), seen,
+            lh_lane_mask(lanes, 1, score, lh_cpu_lsh_bias(tile, key, work->bias), seen,
                          work->maximum);
     }
 #pragma omp simd
@@ -110,40 +116,49 @@ static void attend_tile(const lh_lsh_attention_forward_args *args, const lh_lsh_
                         scratch *work) {
     const int64_t width = args->head_width, rows = lh_lsh_rows(tile), lanes = lh_lsh_lanes(tile);
     const int64_t keys = tile->keys.end - tile->keys.begin;
-    const lh_attention_rows q = {work->q, width}, k = {work->k, width}, v = {work->v, width};
+    const lh_attention_operand q = {work->q, width, LH_REAL}, k = {work->k, width, LH_REAL};
+    const lh_attention_operand v = {work->v, width, LH_REAL};
     const lh_attention_rows score = {work->score, lanes}, out = {work->out, width};
-    LH_CPU(lsh_gather_queries)(tile, args->q, work->q);
-    LH_CPU(lsh_gather)(tile, tile->keys, args->k, work->k);
-    LH_CPU(lsh_gather)(tile, tile->keys, args->v, work->v);
-    if (keys > 0) lh_attention_product(false, true, keys, lanes, width, 1, k, q, 0, score);
+    lh_cpu_lsh_gather_queries(tile, args->q, work->q);
+    lh_cpu_lsh_gather(tile, tile->keys, args->k, work->k);
+    lh_cpu_lsh_gather(tile, tile->keys, args->v, work->v);
+    if (keys > 0)
+        lh_cpu_attention_multiply(work->rounding, false, true, keys, lanes, width, 1, k, q, LH_SET,
+                                  score);
     weigh(args, tile, work);
-    if (keys > 0) lh_attention_product(true, false, rows, width, keys, 1, score, v, 0, out);
+    if (keys > 0)
+        lh_cpu_attention_multiply(work->rounding, true, false, rows, width, keys, 1,
+                                  lh_attention_reals(score), v, LH_SET, out);
     for (int64_t row = 0; row < rows; ++row) {
         lh_lsh_prefetch(tile, row, args->out);
         join_row(args, tile, row, work);
     }
 }
 
-size_t LH_CPU(lsh_attention_forward_workspace)(const lh_lsh_attention_forward_args *args) {
+size_t lh_cpu_lsh_attention_forward_workspace(const lh_lsh_attention_forward_args *args) {
     const lh_lsh_tables tables = LH_LSH_TABLES(args);
     return (size_t)lh_attention_slots() * scratch_bytes(&tables);
 }
 
-lh_status LH_CPU(lsh_attention_forward)(const lh_launch *launch,
-                                        const lh_lsh_attention_forward_args *args) {
+lh_status lh_cpu_lsh_attention_forward(const lh_launch *launch,
+                                       const lh_lsh_attention_forward_args *args) {
     const lh_lsh_tables tables = LH_LSH_TABLES(args);
-    const lh_status status = LH_CPU(lsh_check)(&tables);
+    const lh_status status = lh_cpu_lsh_check(&tables);
     if (status != LH_OK) return status;
     const int64_t tasks = args->batch * args->heads * lh_lsh_tiles(&tables);
     uint8_t *memory = launch->workspace;
+    int worst = LH_OK;
     for (int64_t round = 0; round < args->rounds; ++round) {
-#pragma omp parallel for schedule(static) num_threads(lh_attention_threads()) if (tasks > 1)
+#pragma omp parallel for schedule(static) num_threads(lh_attention_threads())                      \
+    reduction(max                                                                                  \
+              : worst) if (tasks > 1)
         for (int64_t task = 0; task < tasks; ++task) {
             const size_t slot = (size_t)lh_attention_thread() * scratch_bytes(&tables);
             scratch *work = lay_out(&tables, memory + slot);
-            const lh_lsh_tile tile = LH_CPU(lsh_tile)(&tables, round, task, work->tile);
+            const lh_lsh_tile tile = lh_cpu_lsh_tile(&tables, round, task, work->tile);
             attend_tile(args, &tile, work);
+            worst = (int)lh_max(worst, lh_attention_outcome(work->rounding));
         }
     }
-    return LH_OK;
+    return (lh_status)worst;
 }

@@ -2,7 +2,7 @@
  * largest. */
 #include <math.h>
 
-#include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention_inside.h"
 #include "kernels/cpu/kernels_cpu.h"
 
 enum { ROWS = 64 };
@@ -74,11 +74,11 @@ static bool is_sound(const lh_lsh_hash_args *args) {
            args->rounds >= 0;
 }
 
-size_t LH_CPU(lsh_hash_workspace)(const lh_lsh_hash_args *args) {
+size_t lh_cpu_lsh_hash_workspace(const lh_lsh_hash_args *args) {
     return (size_t)lh_attention_slots() * scratch_bytes(args);
 }
 
-lh_status LH_CPU(lsh_hash)(const lh_launch *launch, const lh_lsh_hash_args *args) {
+lh_status lh_cpu_lsh_hash(const lh_launch *launch, const lh_lsh_hash_args *args) {
     if (!is_sound(args)) return LH_ESHAPE;
     const int64_t tiles = lh_chunk_count(args->length, ROWS);
     const int64_t tasks = args->batch * args->heads * tiles;

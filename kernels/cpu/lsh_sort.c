@@ -1,7 +1,7 @@
 /* Counting sort: one pass counts, one places; stable, so tokens of a bucket stay in order. */
 #include <string.h>
 
-#include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention_inside.h"
 #include "kernels/cpu/kernels_cpu.h"
 
 /* Where each bucket starts, then where its next token goes. */
@@ -29,11 +29,11 @@ static void sort_row(const lh_lsh_sort_args *args, int64_t row, int32_t *start) 
     }
 }
 
-size_t LH_CPU(lsh_sort_workspace)(const lh_lsh_sort_args *args) {
+size_t lh_cpu_lsh_sort_workspace(const lh_lsh_sort_args *args) {
     return (size_t)lh_attention_slots() * scratch_bytes(args);
 }
 
-lh_status LH_CPU(lsh_sort)(const lh_launch *launch, const lh_lsh_sort_args *args) {
+lh_status lh_cpu_lsh_sort(const lh_launch *launch, const lh_lsh_sort_args *args) {
     if (args->rows < 0 || args->length < 0 || args->buckets < 1 || args->chunk < 1)
         return LH_ESHAPE;
     uint8_t *memory = launch->workspace;

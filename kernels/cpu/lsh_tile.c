@@ -1,9 +1,14 @@
+/* What a tile of sorted tokens sees, and the moving of rows between tokens and slots. */
 #include "kernels/cpu/lsh_tile.h"
+
+#include "kernels/product.h"
 
 #include <string.h>
 
-lh_status LH_CPU(lsh_check)(const lh_lsh_tables *t) {
-    if (t->precision != LH_PRECISION_F32) return LH_EOPTION;
+lh_status lh_cpu_lsh_check(const lh_lsh_tables *t) {
+    const bool known = t->precision == LH_PRECISION_F32 ||
+                       (t->precision == LH_PRECISION_BF16 && lh_product_lacks_bf16() == NULL);
+    if (!known) return LH_EOPTION;
     const bool sound = t->batch >= 0 && t->heads >= 0 && t->length >= 0 && t->head_width >= 0 &&
                        t->rounds >= 1 && t->chunk >= 1;
     return sound ? LH_OK : LH_ESHAPE;
@@ -26,7 +31,7 @@ static void find_queries(const lh_lsh_tile *tile, int64_t pair) {
     }
 }
 
-lh_lsh_tile LH_CPU(lsh_tile)(const lh_lsh_tables *t, int64_t round, int64_t index, real *memory) {
+lh_lsh_tile lh_cpu_lsh_tile(const lh_lsh_tables *t, int64_t round, int64_t index, real *memory) {
     const int64_t tiles = lh_lsh_tiles(t), pair = index / tiles;
     real *logarithm = memory + 2 * t->rounds * LH_ATTENTION_ROWS;
     lh_lsh_tile tile = {.tables = t,
@@ -54,21 +59,21 @@ static inline void copy_row(real *y, const real *x, int64_t width) {
         y[d] = x[d];
 }
 
-void LH_CPU(lsh_gather)(const lh_lsh_tile *tile, lh_range slots, lh_heads x, real *y) {
+void lh_cpu_lsh_gather(const lh_lsh_tile *tile, lh_range slots, lh_heads x, real *y) {
     const int64_t width = tile->tables->head_width;
     const lh_attention_rows rows = lh_attention_rows_of(x, tile->batch, tile->head, 0);
     for (int64_t s = slots.begin; s < slots.end; ++s, y += width)
         copy_row(y, rows.data + tile->order[s] * rows.stride, width);
 }
 
-void LH_CPU(lsh_gather_queries)(const lh_lsh_tile *tile, lh_heads x, real *y) {
+void lh_cpu_lsh_gather_queries(const lh_lsh_tile *tile, lh_heads x, real *y) {
     const int64_t width = tile->tables->head_width, rows = lh_lsh_rows(tile);
-    LH_CPU(lsh_gather)(tile, tile->slots, x, y);
+    lh_cpu_lsh_gather(tile, tile->slots, x, y);
     memset(y + rows * width, 0, (size_t)((lh_lsh_lanes(tile) - rows) * width) * sizeof *y);
 }
 
-void LH_CPU(lsh_scatter)(const lh_lsh_tile *tile, lh_range slots, const real *x, lh_heads y) {
-    if (!y.data) return;
+void lh_cpu_lsh_scatter(const lh_lsh_tile *tile, lh_range slots, const real *x, lh_heads y) {
+    if (!y.act.data) return;
     const int64_t width = tile->tables->head_width;
     const lh_attention_rows rows = lh_attention_rows_of(y, tile->batch, tile->head, 0);
     for (int64_t s = slots.begin; s < slots.end; ++s, x += width) {
@@ -78,7 +83,7 @@ void LH_CPU(lsh_scatter)(const lh_lsh_tile *tile, lh_range slots, const real *x,
     }
 }
 
-const real *LH_CPU(lsh_bias)(const lh_lsh_tile *tile, int64_t key, real *memory) {
+const real *lh_cpu_lsh_bias(const lh_lsh_tile *tile, int64_t key, real *memory) {
     static const real none[LH_ATTENTION_ROWS];
     const lh_lsh_tables *t = tile->tables;
     if (t->rounds == 1) return none;

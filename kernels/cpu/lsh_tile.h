@@ -51,24 +51,24 @@ static inline int64_t lh_lsh_tile_elements(const lh_lsh_tables *tables) {
     return integers + lh_chunk_count(tables->rounds + 1, LH_ATTENTION_VECTOR) * LH_ATTENTION_VECTOR;
 }
 
-lh_status LH_CPU(lsh_check)(const lh_lsh_tables *tables);
+lh_status lh_cpu_lsh_check(const lh_lsh_tables *tables);
 
 /* Tile `index` of `tables` in a round; pairs of batch row and head follow one another. */
-lh_lsh_tile LH_CPU(lsh_tile)(const lh_lsh_tables *tables, int64_t round, int64_t index,
-                             real *memory);
+lh_lsh_tile lh_cpu_lsh_tile(const lh_lsh_tables *tables, int64_t round, int64_t index,
+                            real *memory);
 
 /* y [slots][head_width] = x of the tokens in these slots. */
-void LH_CPU(lsh_gather)(const lh_lsh_tile *tile, lh_range slots, lh_heads x, real *y);
+void lh_cpu_lsh_gather(const lh_lsh_tile *tile, lh_range slots, lh_heads x, real *y);
 /* The same for the queries, with rows of zeros up to the number of lanes. */
-void LH_CPU(lsh_gather_queries)(const lh_lsh_tile *tile, lh_heads x, real *y);
+void lh_cpu_lsh_gather_queries(const lh_lsh_tile *tile, lh_heads x, real *y);
 /* y of the tokens in these slots += x [slots][head_width]; nothing when y has no data. */
-void LH_CPU(lsh_scatter)(const lh_lsh_tile *tile, lh_range slots, const real *x, lh_heads y);
+void lh_cpu_lsh_scatter(const lh_lsh_tile *tile, lh_range slots, const real *x, lh_heads y);
 
 /* Asks the second-level cache for row n of the tile that follows in sorted order: such rows lie
  * anywhere, so nothing but the order foretells them. Must be inlined: gcc takes a function that
  * only prefetches for one without effect. */
 LH_SPECIALIZED void lh_lsh_prefetch(const lh_lsh_tile *tile, int64_t n, lh_heads x) {
-    const int64_t slot = tile->slots.end + n, line = 64 / (int64_t)sizeof *x.data;
+    const int64_t slot = tile->slots.end + n, line = 64 / (int64_t)sizeof(real);
     if (n >= LH_ATTENTION_ROWS || slot >= tile->tables->length) return;
     const real *row = lh_attention_rows_of(x, tile->batch, tile->head, tile->order[slot]).data;
     for (int64_t d = 0; d < tile->tables->head_width; d += line)
@@ -76,7 +76,7 @@ LH_SPECIALIZED void lh_lsh_prefetch(const lh_lsh_tile *tile, int64_t n, lh_heads
 }
 
 /* - log N of a key for each lane; `memory` has a lane each. Zeros when there is one round. */
-const real *LH_CPU(lsh_bias)(const lh_lsh_tile *tile, int64_t key, real *memory);
+const real *lh_cpu_lsh_bias(const lh_lsh_tile *tile, int64_t key, real *memory);
 
 /* The lanes that see a key. `end` begins at 0 and serves the keys in order. */
 static inline lh_range lh_lsh_seen(const lh_lsh_tile *tile, int64_t key, int64_t *end) {

@@ -1,3 +1,4 @@
+/* One step of an LSTM, four gates to a row. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/vector_math.h"
@@ -20,8 +21,7 @@ static void forward_row(const lh_lstm_cell_forward_args *args, int64_t row) {
     }
 }
 
-lh_status LH_CPU(lstm_cell_forward)(const lh_launch *launch,
-                                    const lh_lstm_cell_forward_args *args) {
+lh_status lh_cpu_lstm_cell_forward(const lh_launch *launch, const lh_lstm_cell_forward_args *args) {
     (void)launch;
     const int64_t step = chunk_rows(args->width), chunks = lh_chunk_count(args->rows, step);
 #pragma omp parallel for schedule(static) if (chunks > 1)
@@ -49,16 +49,24 @@ static void differentiate(const lh_lstm_cell_backward_args *args, int64_t row, i
     const real *o = g + width, *c = args->c + at;
     const real *dnext = args->dnext != NULL ? args->dnext + at : zero;
     const real *dh = args->dh != NULL ? args->dh + at : zero;
+    real in[PANEL], forget[PANEL], cell[PANEL], open[PANEL], squashed[PANEL];
+    /* apart from what follows, with which the compiler makes no vector code of it */
 #pragma omp simd
     for (int64_t e = 0; e < count; ++e) {
-        const real in = lh_sigmoid(i[e]), forget = lh_sigmoid(f[e]), cell = lh_tanh(g[e]);
-        const real open = lh_sigmoid(o[e]), squashed = lh_tanh(forget * c[e] + in * cell);
-        const real dkept = dnext[e] + dh[e] * open * (1 - squashed * squashed);
-        out->dc[e] = dkept * forget;
-        out->dgates[0][e] = dkept * cell * in * (1 - in);
-        out->dgates[1][e] = dkept * c[e] * forget * (1 - forget);
-        out->dgates[2][e] = dkept * in * (1 - cell * cell);
-        out->dgates[3][e] = dh[e] * squashed * open * (1 - open);
+        in[e] = lh_sigmoid(i[e]);
+        forget[e] = lh_sigmoid(f[e]);
+        cell[e] = lh_tanh(g[e]);
+        open[e] = lh_sigmoid(o[e]);
+        squashed[e] = lh_tanh(forget[e] * c[e] + in[e] * cell[e]);
+    }
+#pragma omp simd
+    for (int64_t e = 0; e < count; ++e) {
+        const real dkept = dnext[e] + dh[e] * open[e] * (1 - squashed[e] * squashed[e]);
+        out->dc[e] = dkept * forget[e];
+        out->dgates[0][e] = dkept * cell[e] * in[e] * (1 - in[e]);
+        out->dgates[1][e] = dkept * c[e] * forget[e] * (1 - forget[e]);
+        out->dgates[2][e] = dkept * in[e] * (1 - cell[e] * cell[e]);
+        out->dgates[3][e] = dh[e] * squashed[e] * open[e] * (1 - open[e]);
     }
 }
 
@@ -82,8 +90,8 @@ static void backward_row(const lh_lstm_cell_backward_args *args, int64_t row) {
     }
 }
 
-lh_status LH_CPU(lstm_cell_backward)(const lh_launch *launch,
-                                     const lh_lstm_cell_backward_args *args) {
+lh_status lh_cpu_lstm_cell_backward(const lh_launch *launch,
+                                    const lh_lstm_cell_backward_args *args) {
     (void)launch;
     const int64_t step = chunk_rows(args->width), chunks = lh_chunk_count(args->rows, step);
 #pragma omp parallel for schedule(static) if (chunks > 1)

@@ -1,9 +1,9 @@
+/* The LSTM gate: two gates of each element, between what is kept and what is new. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/vector_math.h"
 
-lh_status LH_CPU(lstm_gate_forward)(const lh_launch *launch,
-                                    const lh_lstm_gate_forward_args *args) {
+lh_status lh_cpu_lstm_gate_forward(const lh_launch *launch, const lh_lstm_gate_forward_args *args) {
     (void)launch;
     const int64_t count = args->rows * args->width;
     const int64_t chunks = lh_chunk_count(count, LH_CHUNK);
@@ -66,7 +66,7 @@ static void side_backward(const side *s, int64_t at, int64_t count, const real *
     }
 }
 
-lh_status LH_CPU(lstm_gate_backward)(const lh_launch *launch, const lh_lstm_gate_backward_args *a) {
+lh_status lh_cpu_lstm_gate_backward(const lh_launch *launch, const lh_lstm_gate_backward_args *a) {
     (void)launch;
     const side forget = {a->c, a->f, a->forget_offset, a->dc, a->df, a->dc_write, a->df_write};
     const side input = {a->z, a->i, a->input_offset, a->dz, a->di, a->dz_write, a->di_write};

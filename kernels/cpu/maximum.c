@@ -1,3 +1,4 @@
+/* The gradient of a maximum, at the first place that holds it. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
@@ -24,7 +25,7 @@ static void spread(const lh_maximum_backward_args *args, int64_t outer, lh_range
     }
 }
 
-lh_status LH_CPU(maximum_backward)(const lh_launch *launch, const lh_maximum_backward_args *args) {
+lh_status lh_cpu_maximum_backward(const lh_launch *launch, const lh_maximum_backward_args *args) {
     (void)launch;
     const int64_t panels = lh_chunk_count(args->inner, PANEL), tasks = args->outer * panels;
 #pragma omp parallel for schedule(static) if (tasks > 1)

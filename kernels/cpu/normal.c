@@ -1,7 +1,8 @@
+/* Normal random numbers by their place in a stream. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
-lh_status LH_CPU(normal)(const lh_launch *launch, const lh_normal_args *args) {
+lh_status lh_cpu_normal(const lh_launch *launch, const lh_normal_args *args) {
     (void)launch;
     const int64_t size = LH_CHUNK / 16, chunks = lh_chunk_count(args->count, size);
 #pragma omp parallel for schedule(static) if (chunks > 1)

@@ -1,6 +1,6 @@
 /* ProbSparse attention (Zhou et al. 2021): one task per batch row and head. The chosen queries are
  * gathered, so that their scores are one matrix product with all keys. */
-#include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention_inside.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/nearest.h"
 #include "kernels/cpu/vector_math.h"
@@ -185,11 +185,11 @@ static size_t sample_bytes(const forward_args *args) {
     return lh_attention_align((size_t)(args->spec.length * args->samples) * sizeof(int32_t));
 }
 
-size_t LH_CPU(prob_attention_forward_workspace)(const forward_args *args) {
+size_t lh_cpu_prob_attention_forward_workspace(const forward_args *args) {
     return sample_bytes(args) + (size_t)lh_attention_slots() * scratch_bytes(&args->spec);
 }
 
-lh_status LH_CPU(prob_attention_forward)(const lh_launch *launch, const forward_args *args) {
+lh_status lh_cpu_prob_attention_forward(const lh_launch *launch, const forward_args *args) {
     const attention_spec *spec = &args->spec;
     if (!is_sound(spec) || args->samples < 1) return LH_ESHAPE;
     const int64_t tasks = task_count(spec);
@@ -297,26 +297,26 @@ static void differentiate_head(const backward_args *args, int64_t batch, int64_t
                              slope);
     }
     differentiate_scores(args, batch, head, work);
-    if (args->dv.data) {
+    if (args->dv.act.data) {
         spread(spec, work->score, work->other, args->dv_write,
                lh_attention_rows_of(args->dv, batch, head, 0));
         add_rest(args, batch, head, work->sum);
     }
-    if (args->dk.data)
+    if (args->dk.act.data)
         spread(spec, work->slope, work->query, args->dk_write,
                lh_attention_rows_of(args->dk, batch, head, 0));
-    if (!args->dq.data) return;
+    if (!args->dq.act.data) return;
     if (spec->top > 0)
         lh_attention_product(false, false, spec->top, spec->head_width, spec->length, 1, slope, k,
                              0, query);
     scatter_queries(args, batch, head, work);
 }
 
-size_t LH_CPU(prob_attention_backward_workspace)(const backward_args *args) {
+size_t lh_cpu_prob_attention_backward_workspace(const backward_args *args) {
     return (size_t)lh_attention_slots() * scratch_bytes(&args->spec);
 }
 
-lh_status LH_CPU(prob_attention_backward)(const lh_launch *launch, const backward_args *args) {
+lh_status lh_cpu_prob_attention_backward(const lh_launch *launch, const backward_args *args) {
     const attention_spec *spec = &args->spec;
     if (!is_sound(spec)) return LH_ESHAPE;
     const int64_t tasks = task_count(spec);

@@ -1,6 +1,7 @@
 /* Recurrence encoding. A head of a batch row is scanned along time; a dilation of d makes d scans,
  * one for each remainder. The state is one row of values (two when cyclical), so the inner loops
  * run along head_width. The transpose of P, for dv, is the same scan against time. */
+#include "kernels/cpu/act.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/rem_factor.h"
@@ -23,16 +24,19 @@ typedef struct line {
     piece piece[LH_KEY_SOURCES];
 } line;
 
+static real *head_of(const lh_heads *view, int64_t batch, int64_t head) {
+    return lh_as_reals(view->act) + batch * view->batch_stride + head * view->head_stride;
+}
+
 static void add_piece(line *to, int64_t first, int64_t count, const lh_heads *view, int64_t batch,
                       int64_t head) {
     if (count <= 0) return;
     to->begin = to->count == 0 ? first : lh_min(to->begin, first);
     to->end = to->count == 0 ? first + count : lh_max(to->end, first + count);
-    to->piece[to->count++] =
-        (piece){.begin = first,
-                .end = first + count,
-                .stride = view->token_stride,
-                .data = view->data + batch * view->batch_stride + head * view->head_stride};
+    to->piece[to->count++] = (piece){.begin = first,
+                                     .end = first + count,
+                                     .stride = view->token_stride,
+                                     .data = head_of(view, batch, head)};
 }
 
 static real *row_at(const line *from, int64_t position) {
@@ -62,7 +66,7 @@ static line value_line(const lh_rem_spec *spec, int64_t batch, int64_t head, boo
     for (int i = 0; i < spec->source_count; ++i) {
         const lh_key_source *source = &spec->source[i];
         const lh_heads *view = gradients ? &source->dv : &source->v;
-        if (source->everywhere || view->data == NULL) continue;
+        if (source->everywhere || view->act.data == NULL) continue;
         add_piece(&made, source->first, filled_count(source, batch), view, batch, head);
     }
     return made;
@@ -250,10 +254,6 @@ static void scale_rows(int64_t tokens, int64_t width, real factor, const real *f
     }
 }
 
-static real *head_of(const lh_heads *view, int64_t batch, int64_t head) {
-    return view->data + batch * view->batch_stride + head * view->head_stride;
-}
-
 /* Scans every column panel, both ways if the spec says so, against time first when `transposed`. */
 static void scan_panels(const lh_rem_spec *spec, scan work, bool transposed) {
     for (work.column = 0; work.column < spec->head_width; work.column += PANEL) {
@@ -288,7 +288,7 @@ static bool is_large(const lh_rem_spec *spec) {
     return spec->batch * spec->heads * spec->queries * spec->head_width > 4 * LH_CHUNK;
 }
 
-lh_status LH_CPU(rem_forward)(const lh_launch *launch, const lh_rem_forward_args *args) {
+lh_status lh_cpu_rem_forward(const lh_launch *launch, const lh_rem_forward_args *args) {
     (void)launch;
     const int64_t heads = args->spec.heads, tasks = args->spec.batch * heads;
 #pragma omp parallel for schedule(dynamic) if (is_large(&args->spec))
@@ -304,7 +304,7 @@ typedef struct share {
     double mu, decay, angle;
 } share;
 
-size_t LH_CPU(rem_backward_workspace)(const lh_rem_backward_args *args) {
+size_t lh_cpu_rem_backward_workspace(const lh_rem_backward_args *args) {
     return (size_t)(args->spec.batch * args->spec.encoded) * sizeof(share);
 }
 
@@ -345,7 +345,7 @@ static share parameter_share(const lh_rem_backward_args *args, const lh_rem_fact
 static void clear_values(const lh_rem_spec *spec, int64_t batch, int64_t head) {
     for (int i = 0; i < spec->source_count; ++i) {
         const lh_key_source *source = &spec->source[i];
-        if (source->dv.data == NULL || source->write == LH_ADD) continue;
+        if (source->dv.act.data == NULL || source->write == LH_ADD) continue;
         real *rows = head_of(&source->dv, batch, head);
         for (int64_t t = 0; t < source->count; ++t) {
             for (int64_t e = 0; e < spec->head_width; ++e)
@@ -369,7 +369,7 @@ static void backward_head(const lh_rem_backward_args *args, int64_t batch, int64
     const lh_rem_spec *spec = &args->spec;
     const bool encoded = head < spec->encoded;
     const real gate = encoded ? (real)lh_rem_gate((double)spec->mu[0]) : 0;
-    if (args->dattention.data != NULL)
+    if (args->dattention.act.data != NULL)
         scale_rows(spec->queries, spec->head_width, 1 - gate, head_of(&args->dout, batch, head),
                    args->dout.token_stride, head_of(&args->dattention, batch, head),
                    args->dattention.token_stride, args->dattention_write);
@@ -401,7 +401,7 @@ static double entry_sum(const lh_rem_spec *spec, const share *shares, bool regul
     return sum;
 }
 
-lh_status LH_CPU(rem_backward)(const lh_launch *launch, const lh_rem_backward_args *args) {
+lh_status lh_cpu_rem_backward(const lh_launch *launch, const lh_rem_backward_args *args) {
     const lh_rem_spec *spec = &args->spec;
     const int64_t tasks = spec->batch * spec->heads;
     share *shares = launch->workspace;

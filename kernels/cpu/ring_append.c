@@ -1,3 +1,4 @@
+/* Tokens into a ring of the newest. */
 #include <string.h>
 
 #include "kernels/cpu/kernels_cpu.h"
@@ -9,7 +10,7 @@ static int32_t advanced(int64_t count, int64_t capacity) {
     return (int32_t)count;
 }
 
-lh_status LH_CPU(ring_append)(const lh_launch *launch, const lh_ring_append_args *args) {
+lh_status lh_cpu_ring_append(const lh_launch *launch, const lh_ring_append_args *args) {
     (void)launch;
     const int64_t capacity = args->capacity, width = args->width;
     if (args->batch < 0 || capacity < 0 || args->length < 0 || width < 0) return LH_ESHAPE;

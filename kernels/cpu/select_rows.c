@@ -1,3 +1,4 @@
+/* Rows that begin afresh get a learned value, the others keep theirs. */
 #include <string.h>
 
 #include "kernels/cpu/kernels_cpu.h"
@@ -5,8 +6,8 @@
 
 enum { PANEL = 256 };
 
-lh_status LH_CPU(select_rows_forward)(const lh_launch *launch,
-                                      const lh_select_rows_forward_args *args) {
+lh_status lh_cpu_select_rows_forward(const lh_launch *launch,
+                                     const lh_select_rows_forward_args *args) {
     (void)launch;
     const int64_t width = args->width;
     const size_t bytes = (size_t)width * sizeof(real);
@@ -53,8 +54,8 @@ static void backward_x(const lh_select_rows_backward_args *args, int64_t b) {
     }
 }
 
-lh_status LH_CPU(select_rows_backward)(const lh_launch *launch,
-                                       const lh_select_rows_backward_args *args) {
+lh_status lh_cpu_select_rows_backward(const lh_launch *launch,
+                                      const lh_select_rows_backward_args *args) {
     (void)launch;
     const bool large = args->batch * args->width > LH_CHUNK;
     if (args->width == 0) return LH_OK;

@@ -1,3 +1,4 @@
+/* Gradient descent with momentum and weight decay. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
@@ -19,7 +20,7 @@ static void update(const lh_sgd_args *args, lh_range range, real factor) {
     }
 }
 
-lh_status LH_CPU(sgd)(const lh_launch *launch, const lh_sgd_args *args) {
+lh_status lh_cpu_sgd(const lh_launch *launch, const lh_sgd_args *args) {
     (void)launch;
     const real factor = args->factor != NULL ? *args->factor : 1;
     const int64_t chunks = lh_chunk_count(args->count, LH_CHUNK);

@@ -1,3 +1,4 @@
+/* Softmax of rows and its gradient. */
 #include <math.h>
 
 #include "kernels/cpu/exp_row.h"
@@ -17,7 +18,7 @@ static void row_forward(int64_t width, const real *x, real *y) {
         y[i] *= inverse;
 }
 
-lh_status LH_CPU(softmax_forward)(const lh_launch *launch, const lh_softmax_forward_args *args) {
+lh_status lh_cpu_softmax_forward(const lh_launch *launch, const lh_softmax_forward_args *args) {
     (void)launch;
     const int64_t width = args->width, size = lh_rows_per_chunk(width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
@@ -48,7 +49,7 @@ static void row_backward(int64_t width, const real *y, const real *dy, real *dx,
     }
 }
 
-lh_status LH_CPU(softmax_backward)(const lh_launch *launch, const lh_softmax_backward_args *args) {
+lh_status lh_cpu_softmax_backward(const lh_launch *launch, const lh_softmax_backward_args *args) {
     (void)launch;
     const int64_t width = args->width, size = lh_rows_per_chunk(width);
     const int64_t chunks = lh_chunk_count(args->rows, size);

@@ -1,11 +1,12 @@
+/* The sum of squares of a tensor, chunks joined in order. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
-size_t LH_CPU(sum_squares_workspace)(const lh_sum_squares_args *args) {
+size_t lh_cpu_sum_squares_workspace(const lh_sum_squares_args *args) {
     return (size_t)lh_chunk_count(args->count, LH_CHUNK) * sizeof(double);
 }
 
-lh_status LH_CPU(sum_squares)(const lh_launch *launch, const lh_sum_squares_args *args) {
+lh_status lh_cpu_sum_squares(const lh_launch *launch, const lh_sum_squares_args *args) {
     const int64_t chunks = lh_chunk_count(args->count, LH_CHUNK);
     double *partial = launch->workspace;
 #pragma omp parallel for schedule(static) if (chunks > 1)

@@ -1,10 +1,43 @@
 /* The kernel table of one instruction set. */
 #include "kernels/cpu/kernels_cpu.h"
 
-#define LH_KERNEL(k)   .k = LH_CPU(k),
-#define LH_KERNEL_W(k) .k = LH_CPU(k), .k##_workspace = LH_CPU(k##_workspace),
+/* The kernels that know activations in bf16, as [LH_KERNEL_copy] = true. */
+static const bool takes_bf16[LH_KERNEL_COUNT] = {
+    [LH_KERNEL_copy] = true,
+    [LH_KERNEL_linear_combination] = true,
+    [LH_KERNEL_unary_forward] = true,
+    [LH_KERNEL_unary_backward] = true,
+    [LH_KERNEL_reduce] = true,
+    [LH_KERNEL_matmul] = true,
+    [LH_KERNEL_gather] = true,
+    [LH_KERNEL_scatter_add] = true,
+    [LH_KERNEL_layer_norm_forward] = true,
+    [LH_KERNEL_layer_norm_backward] = true,
+    [LH_KERNEL_rms_norm_forward] = true,
+    [LH_KERNEL_rms_norm_backward] = true,
+    [LH_KERNEL_unit_norm_forward] = true,
+    [LH_KERNEL_unit_norm_backward] = true,
+    [LH_KERNEL_dropout] = true,
+    [LH_KERNEL_attention_forward] = true,
+    [LH_KERNEL_attention_backward] = true,
+};
 
-const lh_kernels LH_CPU(table) = {
+/* What stands in the table: refuses the dtypes that the kernel behind it does not know. */
+#define LH_KERNEL(k, dtypes)                                                                       \
+    static lh_status run_##k(const lh_launch *launch, const lh_##k##_args *args) {                 \
+        if ((dtypes) != LH_REAL && !takes_bf16[LH_KERNEL_##k]) return LH_EOPTION;                  \
+        return lh_cpu_##k(launch, args);                                                           \
+    }
+#define LH_KERNEL_W(k, dtypes) LH_KERNEL(k, dtypes)
+#include "kernels/kernels.def"
+#undef LH_KERNEL
+#undef LH_KERNEL_W
+
+#define LH_KERNEL(k, dtypes)   .k = run_##k,
+#define LH_KERNEL_W(k, dtypes) .k = run_##k, .k##_workspace = lh_cpu_##k##_workspace,
+
+const lh_kernels LH_CPU_TABLE = {
     .name = LH_CPU_NAME,
+    .takes_bf16 = takes_bf16,
 #include "kernels/kernels.def"
 };

@@ -1,3 +1,5 @@
+/* Functions of one number and their derivatives, a vectorised loop for each. */
+#include "kernels/cpu/act.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/unary_math.h"
@@ -5,22 +7,30 @@
 /* Elements per chunk: these loops compute more per element than they move. */
 #define UNARY_CHUNK (LH_CHUNK / 4)
 
-lh_status LH_CPU(unary_forward)(const lh_launch *launch, const lh_unary_forward_args *args) {
+static void forward_range(const lh_unary_forward_args *args, lh_range range) {
+    const int64_t count = range.end - range.begin;
+    const void *x = lh_at(args->x, range.begin);
+    void *y = lh_at(args->y, range.begin);
+    if (args->x.dtype == LH_BF16)
+        lh_unary_run(args->op, LH_BF16, count, x, y);
+    else
+        lh_unary_run(args->op, LH_REAL, count, x, y);
+}
+
+lh_status lh_cpu_unary_forward(const lh_launch *launch, const lh_unary_forward_args *args) {
     (void)launch;
-    if (args->dtype != LH_REAL) return LH_EOPTION;
     if (!lh_unary_known(args->op)) return LH_EOPTION;
     const int64_t chunks = lh_chunk_count(args->count, UNARY_CHUNK);
 #pragma omp parallel for schedule(static) if (chunks > 1)
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
         const lh_range range = lh_chunk(args->count, UNARY_CHUNK, chunk);
-        lh_unary_run(args->op, range.end - range.begin, args->x + range.begin,
-                     args->y + range.begin);
+        forward_range(args, range);
     }
     return LH_OK;
 }
 
 /* What the derivative is made from; dy stands in where it reads nothing. */
-static const real *slope_source(const lh_unary_backward_args *args) {
+static lh_act slope_source(const lh_unary_backward_args *args) {
     switch (args->op) {
     case LH_UNARY_IDENTITY:
         return args->dy;
@@ -41,38 +51,43 @@ static const real *slope_source(const lh_unary_backward_args *args) {
     return args->x;
 }
 
-LH_SPECIALIZED void backward_loop(lh_unary_op op, bool add, lh_range range, const real *source,
-                                  const real *dy, real *dx) {
+LH_SPECIALIZED void backward_loop(lh_unary_op op, bool add, lh_dtype dtype, lh_range range,
+                                  const void *source, const void *dy, void *dx) {
 #pragma omp simd
     for (int64_t i = range.begin; i < range.end; ++i) {
-        const real value = dy[i] * lh_unary_slope(op, source[i]);
-        dx[i] = add ? dx[i] + value : value;
+        const real value = lh_load(dtype, dy, i) * lh_unary_slope(op, lh_load(dtype, source, i));
+        lh_store(dtype, dx, i, add ? lh_load(dtype, dx, i) + value : value);
     }
 }
 
-static void backward_range(const lh_unary_backward_args *args, lh_range range, const real *source) {
+LH_SPECIALIZED void backward_range(const lh_unary_backward_args *args, lh_dtype dtype,
+                                   lh_range range) {
     const bool add = args->write == LH_ADD;
+    const void *source = slope_source(args).data, *dy = args->dy.data;
     switch (args->op) {
 #define LH_UNARY_CASE(fixed)                                                                       \
     case fixed:                                                                                    \
         if (add)                                                                                   \
-            backward_loop(fixed, true, range, source, args->dy, args->dx);                         \
+            backward_loop(fixed, true, dtype, range, source, dy, args->dx.data);                   \
         else                                                                                       \
-            backward_loop(fixed, false, range, source, args->dy, args->dx);                        \
+            backward_loop(fixed, false, dtype, range, source, dy, args->dx.data);                  \
         break;
         LH_UNARY_OPS(LH_UNARY_CASE)
 #undef LH_UNARY_CASE
     }
 }
 
-lh_status LH_CPU(unary_backward)(const lh_launch *launch, const lh_unary_backward_args *args) {
+lh_status lh_cpu_unary_backward(const lh_launch *launch, const lh_unary_backward_args *args) {
     (void)launch;
-    if (args->dtype != LH_REAL) return LH_EOPTION;
     if (!lh_unary_known(args->op)) return LH_EOPTION;
-    const real *source = slope_source(args);
     const int64_t chunks = lh_chunk_count(args->count, UNARY_CHUNK);
 #pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk)
-        backward_range(args, lh_chunk(args->count, UNARY_CHUNK, chunk), source);
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+        const lh_range range = lh_chunk(args->count, UNARY_CHUNK, chunk);
+        if (args->dy.dtype == LH_BF16)
+            backward_range(args, LH_BF16, range);
+        else
+            backward_range(args, LH_REAL, range);
+    }
     return LH_OK;
 }

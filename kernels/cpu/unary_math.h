@@ -2,7 +2,7 @@
 #ifndef LH_KERNELS_CPU_UNARY_MATH_H
 #define LH_KERNELS_CPU_UNARY_MATH_H
 
-#include "kernels/cpu/isa.h"
+#include "kernels/cpu/act.h"
 #include "kernels/cpu/vector_math.h"
 #include "kernels/kernels.h"
 
@@ -125,18 +125,21 @@ LH_SPECIALIZED real lh_unary_slope(lh_unary_op op, real v) {
     return LH_R(0);
 }
 
-LH_SPECIALIZED void lh_unary_loop(lh_unary_op op, int64_t count, const real *x, real *y) {
+/* The loop of one function: y[i] = f(x[i]). */
+LH_SPECIALIZED void lh_unary_loop(lh_unary_op op, lh_dtype dtype, int64_t count, const void *x,
+                                  void *y) {
 #pragma omp simd
     for (int64_t i = 0; i < count; ++i)
-        y[i] = lh_unary_value(op, x[i]);
+        lh_store(dtype, y, i, lh_unary_value(op, lh_load(dtype, x, i)));
 }
 
 /* y[i] = f(x[i]); y may be x. */
-static inline void lh_unary_run(lh_unary_op op, int64_t count, const real *x, real *y) {
+LH_SPECIALIZED void lh_unary_run(lh_unary_op op, lh_dtype dtype, int64_t count, const void *x,
+                                 void *y) {
     switch (op) {
 #define LH_UNARY_CASE(fixed)                                                                       \
     case fixed:                                                                                    \
-        lh_unary_loop(fixed, count, x, y);                                                         \
+        lh_unary_loop(fixed, dtype, count, x, y);                                                  \
         break;
         LH_UNARY_OPS(LH_UNARY_CASE)
 #undef LH_UNARY_CASE

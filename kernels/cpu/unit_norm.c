@@ -1,69 +1,73 @@
+/* Rows of unit length and their gradient. */
 #include <math.h>
 
+#include "kernels/cpu/act.h"
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
-static void row_forward(const lh_unit_norm_forward_args *args, int64_t r) {
+LH_SPECIALIZED void row_forward(const lh_unit_norm_forward_args *args, lh_dtype dtype, int64_t r) {
     const int64_t width = args->width;
-    const real *x = args->x + r * width;
-    real *y = args->y + r * width;
+    const void *x = lh_at(args->x, r * width);
+    void *y = lh_at(args->y, r * width);
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < width; ++i)
-        sum += (double)x[i] * (double)x[i];
+        sum += (double)lh_load(dtype, x, i) * (double)lh_load(dtype, x, i);
     const real rnorm = (real)(1.0 / sqrt(sum + (double)args->epsilon));
     args->rnorm[r] = rnorm;
 #pragma omp simd
     for (int64_t i = 0; i < width; ++i)
-        y[i] = x[i] * rnorm;
+        lh_store(dtype, y, i, lh_load(dtype, x, i) * rnorm);
 }
 
-lh_status LH_CPU(unit_norm_forward)(const lh_launch *launch,
-                                    const lh_unit_norm_forward_args *args) {
+lh_status lh_cpu_unit_norm_forward(const lh_launch *launch, const lh_unit_norm_forward_args *args) {
     (void)launch;
-    if (args->dtype != LH_REAL) return LH_EOPTION;
     const int64_t size = lh_rows_per_chunk(args->width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
 #pragma omp parallel for schedule(static) if (chunks > 1)
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
         const lh_range rows = lh_chunk(args->rows, size, chunk);
         for (int64_t r = rows.begin; r < rows.end; ++r)
-            row_forward(args, r);
+            if (args->x.dtype == LH_BF16)
+                row_forward(args, LH_BF16, r);
+            else
+                row_forward(args, LH_REAL, r);
     }
     return LH_OK;
 }
 
-static void row_backward(const lh_unit_norm_backward_args *args, int64_t r) {
+LH_SPECIALIZED void row_backward(const lh_unit_norm_backward_args *args, lh_dtype dtype, int64_t r,
+                                 bool add) {
     const int64_t width = args->width;
-    const real *y = args->y + r * width, *dy = args->dy + r * width;
-    real *dx = args->dx + r * width;
+    const void *y = lh_at(args->y, r * width), *dy = lh_at(args->dy, r * width);
+    void *dx = lh_at(args->dx, r * width);
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < width; ++i)
-        sum += (double)y[i] * (double)dy[i];
+        sum += (double)lh_load(dtype, y, i) * (double)lh_load(dtype, dy, i);
     const real dot = (real)sum, rnorm = args->rnorm[r];
-    if (args->write == LH_ADD) {
 #pragma omp simd
-        for (int64_t i = 0; i < width; ++i)
-            dx[i] += rnorm * (dy[i] - y[i] * dot);
-    } else {
-#pragma omp simd
-        for (int64_t i = 0; i < width; ++i)
-            dx[i] = rnorm * (dy[i] - y[i] * dot);
+    for (int64_t i = 0; i < width; ++i) {
+        const real value = rnorm * (lh_load(dtype, dy, i) - lh_load(dtype, y, i) * dot);
+        lh_store(dtype, dx, i, add ? lh_load(dtype, dx, i) + value : value);
     }
 }
 
-lh_status LH_CPU(unit_norm_backward)(const lh_launch *launch,
-                                     const lh_unit_norm_backward_args *args) {
+lh_status lh_cpu_unit_norm_backward(const lh_launch *launch,
+                                    const lh_unit_norm_backward_args *args) {
     (void)launch;
-    if (args->dtype != LH_REAL) return LH_EOPTION;
     const int64_t size = lh_rows_per_chunk(args->width);
     const int64_t chunks = lh_chunk_count(args->rows, size);
 #pragma omp parallel for schedule(static) if (chunks > 1)
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
         const lh_range rows = lh_chunk(args->rows, size, chunk);
         for (int64_t r = rows.begin; r < rows.end; ++r)
-            row_backward(args, r);
+            if (args->y.dtype == LH_BF16)
+                row_backward(args, LH_BF16, r, args->write == LH_ADD);
+            else if (args->write == LH_ADD)
+                row_backward(args, LH_REAL, r, true);
+            else
+                row_backward(args, LH_REAL, r, false);
     }
     return LH_OK;
 }

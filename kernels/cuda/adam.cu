@@ -1,3 +1,4 @@
+/* Adam and AdamW, several elements to a thread. */
 #include "kernels/cuda/launch.cuh"
 
 enum { PER_THREAD = 8 }; /* the powers of beta are made once for so many elements */

@@ -39,7 +39,8 @@ static inline lh_status lh_attention_check(const lh_attention_spec *spec, lh_dty
     for (int s = 0; s < spec->source_count; ++s)
         if (spec->source[s].count < 0) return LH_ESHAPE;
     for (int s = 0; s < spec->source_count; ++s)
-        if (spec->source[s].k.dtype != dtype || spec->source[s].v.dtype != dtype) return LH_EOPTION;
+        if (spec->source[s].k.act.dtype != dtype || spec->source[s].v.act.dtype != dtype)
+            return LH_EOPTION;
     if (spec->bias && (spec->buckets < 1 || spec->bucket_span < 1 || !spec->bucket_of))
         return LH_ESHAPE;
     if (spec->positions && (spec->position_count < 1 ||
@@ -99,7 +100,7 @@ __device__ static inline int64_t lh_head_offset(const lh_heads &heads, int64_t b
 template <typename element = real>
 __device__ static inline element *lh_head_row(const lh_heads &heads, int64_t batch, int64_t head,
                                               int64_t token) {
-    return lh_elements<element>(heads.data) + lh_head_offset(heads, batch, head, token);
+    return lh_elements<element>(heads.act) + lh_head_offset(heads, batch, head, token);
 }
 
 /* A block copies rows [begin, begin + LH_WARP) into shared memory, `pitch` elements apart; what
@@ -166,8 +167,7 @@ static inline lh_status lh_attention_delta(const lh_launch *launch, const lh_hea
         const int64_t d = lh_head_offset(dout, pair / heads, pair % heads, query);
         real sum = 0;
         for (int64_t x = lane; x < width; x += LH_WARP)
-            sum +=
-                lh_load_as(out.dtype, out.data, o + x) * lh_load_as(dout.dtype, dout.data, d + x);
+            sum += lh_load_as(out.act, o + x) * lh_load_as(dout.act, d + x);
         sum = lh_warp_sum(sum);
         if (lane == 0) delta[number] = sum;
     });

@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(LH_THREADS)
                 visit_keys<element>(spec, s, base, seen.end, tile, lane, &row);
         }
         row.scale_sum = lh_warp_sum(row.scale_sum);
-        if (row.active && a.dq.data != NULL)
+        if (row.active && a.dq.act.data != NULL)
             store_row(&row.dq, spec.scale * lh_scale_of_head(spec, row.head),
                       lh_head_row<element>(a.dq, row.batch, row.head, row.query), a.dq_write, width,
                       lane);
@@ -228,10 +228,10 @@ __global__ void __launch_bounds__(LH_THREADS)
             }
         }
         const real scale = spec.scale * lh_scale_of_head(spec, head);
-        if (active && source.dk.data != NULL)
+        if (active && source.dk.act.data != NULL)
             store_row(&dk, scale, lh_head_row<element>(source.dk, batch, head, key), source.write,
                       width, lane);
-        if (active && source.dv.data != NULL)
+        if (active && source.dv.act.data != NULL)
             store_row(&dv, 1, lh_head_row<element>(source.dv, batch, head, key), source.write,
                       width, lane);
         __syncthreads();
@@ -359,7 +359,7 @@ static lh_status differentiate_keys(const lh_launch *launch, const lh_attention_
         const lh_key_source *source = &spec->source[s];
         const int64_t tiles = lh_chunk_count(source->count, LH_WARPS);
         const int64_t tasks = spec->batch * spec->heads * tiles;
-        if (tasks == 0 || (source->dk.data == NULL && source->dv.data == NULL)) continue;
+        if (tasks == 0 || (source->dk.act.data == NULL && source->dv.act.data == NULL)) continue;
         LH_CUDA_TRY(LH_LAUNCH((pass_keys<element>), lh_blocks(tasks, 1), LH_THREADS,
                               tile_bytes(spec), launch, *args, s, p, tiles, tasks));
     }
@@ -400,7 +400,7 @@ static lh_status backward(const lh_launch *launch, const lh_attention_backward_a
 
 lh_status lh_cuda_attention_backward(const lh_launch *launch,
                                      const lh_attention_backward_args *args) {
-    LH_CUDA_TRY(lh_attention_check(&args->spec, args->q.dtype));
+    LH_CUDA_TRY(lh_attention_check(&args->spec, args->q.act.dtype));
     if (lh_attention_backward_fits_tiles(args)) return lh_attention_tile_backward(launch, args);
-    return LH_FOR_ELEMENT(args->q.dtype, backward, launch, args);
+    return LH_FOR_ELEMENT(args->q.act.dtype, backward, launch, args);
 }

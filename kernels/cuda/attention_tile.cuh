@@ -94,7 +94,7 @@ template <int width, int rows, typename numbering>
 __device__ static inline void lh_stage_tokens(const lh_heads &heads, int64_t batch, int64_t head,
                                               int64_t head_width, const numbering &token_of,
                                               __nv_bfloat16 *tile) {
-    if (heads.dtype == LH_BF16)
+    if (heads.act.dtype == LH_BF16)
         lh_stage_elements<__nv_bfloat16, width, rows>(heads, batch, head, head_width, token_of,
                                                       tile);
     else
@@ -222,21 +222,19 @@ __device__ static inline void lh_put_rows(lh_sums (&sums)[width / LH_STEP], floa
 
 /* Where the rows of a warp's result go. */
 typedef struct lh_tile_rows {
-    real *data;                  /* elements of dtype; */
+    lh_act act;
     int64_t first, token_stride; /* where row 0 begins, and how far apart rows are */
     int rows, width;
     lh_write write;
-    lh_dtype dtype;
 } lh_tile_rows;
 
 /* Those of a head's tokens from `token` on, of which there are `end`; up to 16. */
 __device__ static inline lh_tile_rows lh_rows_of(const lh_heads &heads, int64_t batch, int64_t head,
                                                  int64_t token, int64_t end, int64_t head_width,
                                                  lh_write write) {
-    return {heads.data,         lh_head_offset(heads, batch, head, token),
+    return {heads.act,          lh_head_offset(heads, batch, head, token),
             heads.token_stride, (int)lh_min(end - token, LH_STEP),
-            (int)head_width,    write,
-            heads.dtype};
+            (int)head_width,    write};
 }
 
 /* Stores a warp's 16 rows, scaled. */
@@ -245,8 +243,7 @@ __device__ static inline void lh_store_rows(lh_sums (&sums)[width / LH_STEP], re
                                             const lh_tile_rows &to, float *scratch, int lane) {
     lh_put_rows<width>(sums, scratch, lane, [&](int row, int column, real value) {
         if (row < to.rows && column < to.width)
-            lh_store_as(to.dtype, to.data, to.first + row * to.token_stride + column, to.write,
-                        scale * value);
+            lh_store_as(to.act, to.first + row * to.token_stride + column, to.write, scale * value);
     });
 }
 
@@ -317,7 +314,7 @@ __device__ static inline void lh_stage_positions(const lh_attention_spec &spec,
                                                  const lh_tile_pair &pair, int64_t head,
                                                  __nv_bfloat16 *vectors) {
     const int64_t table = spec.position_heads > 1 ? spec.position_count * spec.head_width : 0;
-    const lh_heads entries = {(real *)spec.positions, 0, spec.head_width, table, LH_REAL};
+    const lh_heads entries = {{(real *)spec.positions, LH_REAL}, 0, spec.head_width, table};
     const int64_t nearest = pair.query - spec.source[pair.source].first - pair.key - (LH_TILE - 1);
     const auto entry_of = [&](int x) { return lh_position_entry(spec, nearest + x); };
     lh_stage_tokens<width, 2 * LH_TILE>(entries, 0, head, spec.head_width, entry_of, vectors);

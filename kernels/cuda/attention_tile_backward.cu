@@ -107,7 +107,7 @@ store_queries(const lh_attention_backward_args &a, const tile_parts &p, int64_t 
     const real scale_sum = lh_warp_sum(rows->scale_sum);
     if (rows->at.lane == 0)
         p.scale[(batch * spec.heads + head) * stripes + query / LH_STEP] = scale_sum;
-    if (a.dq.data == NULL) return;
+    if (a.dq.act.data == NULL) return;
     const lh_tile_rows to =
         lh_rows_of(a.dq, batch, head, query, spec.queries, spec.head_width, a.dq_write);
     lh_store_rows<width>(rows->dq, spec.scale * lh_scale_of_head(spec, head), to,
@@ -281,13 +281,13 @@ template <int width, bool placed>
 __device__ static inline void
 store_keys(const lh_attention_spec &spec, const lh_key_source &source, int64_t batch, int64_t head,
            int64_t key, backward_memory<width, placed> *memory, key_rows<width> *rows) {
-    if (source.dk.data != NULL) {
+    if (source.dk.act.data != NULL) {
         const lh_tile_rows to =
             lh_rows_of(source.dk, batch, head, key, source.count, spec.head_width, source.write);
         lh_store_rows<width>(rows->dk, spec.scale * lh_scale_of_head(spec, head), to,
                              lh_scratch_of<width>(memory->row[0], rows->at.first), rows->at.lane);
     }
-    if (source.dv.data != NULL) {
+    if (source.dv.act.data != NULL) {
         const lh_tile_rows to =
             lh_rows_of(source.dv, batch, head, key, source.count, spec.head_width, source.write);
         lh_store_rows<width>(rows->dv, 1, to, lh_scratch_of<width>(memory->row[1], rows->at.first),
@@ -387,7 +387,7 @@ static lh_status launch_keys(const lh_launch *launch, const lh_attention_backwar
         const lh_key_source *source = &spec->source[s];
         const int64_t tiles = lh_chunk_count(source->count, LH_TILE);
         const int64_t tasks = spec->batch * spec->heads * tiles;
-        if (tasks == 0 || (source->dk.data == NULL && source->dv.data == NULL)) continue;
+        if (tasks == 0 || (source->dk.act.data == NULL && source->dv.act.data == NULL)) continue;
         LH_CUDA_TRY(LH_LAUNCH((pass_keys<width, placed>), lh_blocks(tasks, 1), LH_TILE_THREADS,
                               bytes, launch, *args, s, p, tiles, tasks));
     }

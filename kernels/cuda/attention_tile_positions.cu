@@ -163,9 +163,8 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
         LH_UNROLL
         for (int half = 0; half < 2; ++half) {
             const int64_t row = task * 2 * LH_TILE + (2 * rows.at.warp + half) * LH_STEP;
-            const lh_tile_rows to = {sums,    row * spec.head_width, spec.head_width,
-                                     LH_STEP, (int)spec.head_width,  LH_SET,
-                                     LH_REAL};
+            const lh_tile_rows to = {{sums, LH_REAL}, row * spec.head_width, spec.head_width,
+                                     LH_STEP,         (int)spec.head_width,  LH_SET};
             lh_store_rows<width>(rows.sums[half], spec.scale * lh_scale_of_head(spec, head), to,
                                  lh_scratch_of<width>(memory->row[0], rows.at.first), rows.at.lane);
         }

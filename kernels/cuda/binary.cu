@@ -1,3 +1,4 @@
+/* Sums, differences, products and quotients, of equal shapes or with one operand spread. */
 #include "kernels/cuda/launch.cuh"
 
 __device__ static inline real combine(lh_binary_op op, real a, real b) {

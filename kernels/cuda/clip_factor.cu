@@ -1,3 +1,4 @@
+/* The factor that clips gradients to a norm, by one thread. */
 #include "kernels/cuda/launch.cuh"
 
 lh_status lh_cuda_clip_factor(const lh_launch *launch, const lh_clip_factor_args *args) {

@@ -12,8 +12,7 @@ typedef struct copy_axis {
 typedef struct copy_box {
     int rank;
     copy_axis axis[LH_MAX_RANK]; /* outermost first */
-    const real *x;
-    real *y;
+    lh_act x, y;
     lh_write write;
 } copy_box;
 
@@ -139,15 +138,14 @@ static lh_status copy_between(const lh_launch *launch, const copy_box &box) {
                           : copy_elements<from, to>(launch, box);
 }
 
-template <typename from>
-static lh_status copy_from(const lh_launch *launch, const copy_box &box, lh_dtype y_dtype) {
-    if (y_dtype == LH_REAL) return copy_between<from, real>(launch, box);
-    return y_dtype == LH_BF16 ? copy_between<from, __nv_bfloat16>(launch, box) : LH_EOPTION;
+template <typename from> static lh_status copy_from(const lh_launch *launch, const copy_box &box) {
+    if (box.y.dtype == LH_REAL) return copy_between<from, real>(launch, box);
+    return box.y.dtype == LH_BF16 ? copy_between<from, __nv_bfloat16>(launch, box) : LH_EOPTION;
 }
 
 lh_status lh_cuda_copy(const lh_launch *launch, const lh_copy_args *args) {
     if (args->rank < 0 || args->rank > LH_MAX_RANK) return LH_ESHAPE;
     const copy_box box = normalize(args);
     if (count_of(&box, box.rank) == 0) return LH_OK;
-    return LH_FOR_ELEMENT(args->x_dtype, copy_from, launch, box, args->y_dtype);
+    return LH_FOR_ELEMENT(args->x.dtype, copy_from, launch, box);
 }

@@ -1,3 +1,5 @@
+/* Softmax cross-entropy of a chunk of rows, a warp to a row: its value and, in place of the logits,
+ * its gradient. */
 #include "kernels/cuda/warp.cuh"
 
 /* The largest element of a row and where it stands; the first of equals. */
@@ -65,7 +67,7 @@ lh_status lh_cuda_cross_entropy(const lh_launch *launch, const lh_cross_entropy_
     return lh_each_row(launch, a.rows, [=] __device__(int64_t row, int lane) {
         const real weight = a.weight != NULL ? a.weight[row] : 1;
         const bool valid = weight == 0 || (a.target[row] >= 0 && a.target[row] < a.vocabulary);
-        if (!valid && lane == 0) lh_raise(fault, LH_CUDA_cross_entropy);
+        if (!valid && lane == 0) lh_raise(fault, LH_KERNEL_cross_entropy);
         if (weight == 0 || !valid) {
             clear_row(a, row, lane);
         } else {

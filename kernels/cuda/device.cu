@@ -10,6 +10,7 @@ enum { BLAS_WORKSPACE = 32 << 20 /* what NVIDIA advises for the newest cards */ 
 
 typedef struct cuda_device {
     lh_device base; /* first, so that an lh_device leads here */
+    cudaDeviceProp properties;
     lh_cuda_stream stream;
     lh_cuda_recorder recorder;
     void *blas_workspace;
@@ -18,8 +19,8 @@ typedef struct cuda_device {
 } cuda_device;
 
 static const char *const kernel_names[] = {
-#define LH_KERNEL(k)   #k,
-#define LH_KERNEL_W(k) #k,
+#define LH_KERNEL(k, dtypes)   #k,
+#define LH_KERNEL_W(k, dtypes) #k,
 #include "kernels/kernels.def"
 #undef LH_KERNEL
 #undef LH_KERNEL_W
@@ -178,6 +179,8 @@ static lh_status open_parts(cuda_device *device) {
     int count = 0;
     LH_CUDA_TRY(LH_CUDA(cudaGetDeviceCount(&count)));
     LH_CUDA_TRY(LH_CUDA(cudaSetDevice(0)));
+    LH_CUDA_TRY(LH_CUDA(cudaGetDeviceProperties(&device->properties, 0)));
+    device->base.name = device->properties.name;
     LH_CUDA_TRY(LH_CUDA(cudaStreamCreateWithFlags(&device->stream.stream, cudaStreamNonBlocking)));
     LH_CUDA_TRY(LH_CUDA(cudaMalloc((void **)&device->stream.fault, sizeof *device->stream.fault)));
     LH_CUDA_TRY(LH_CUDA(cudaMemsetAsync(device->stream.fault, 0, sizeof *device->stream.fault,

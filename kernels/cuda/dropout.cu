@@ -1,3 +1,4 @@
+/* Dropout, a run of neighbours to a thread. */
 #include "kernels/cuda/element.cuh"
 
 template <typename element>
@@ -23,5 +24,5 @@ static lh_status drop(const lh_launch *launch, const lh_dropout_args *args) {
 
 lh_status lh_cuda_dropout(const lh_launch *launch, const lh_dropout_args *args) {
     if (!(args->rate >= 0 && args->rate < 1)) return LH_EOPTION;
-    return LH_FOR_ELEMENT(args->dtype, drop, launch, args);
+    return LH_FOR_ELEMENT(args->x.dtype, drop, launch, args);
 }

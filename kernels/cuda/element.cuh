@@ -20,13 +20,9 @@ __device__ static inline void lh_store(__nv_bfloat16 *y, lh_write write, real va
     *y = __float2bfloat16_rn(write == LH_ADD ? lh_load(y) + value : value);
 }
 
-/* An operand marked `act` as what it is. */
-template <typename element> LH_INLINE const element *lh_elements(const real *x) {
-    return reinterpret_cast<const element *>(x);
-}
-
-template <typename element> LH_INLINE element *lh_elements(real *x) {
-    return reinterpret_cast<element *>(x);
+/* An activation as what it is. */
+template <typename element> LH_INLINE element *lh_elements(const lh_act &x) {
+    return static_cast<element *>(x.data);
 }
 
 /* ---- runs of neighbours ---- */
@@ -104,16 +100,16 @@ static inline lh_status lh_each_row_run(const lh_launch *launch, int64_t rows, i
 }
 
 /* The same where the dtype is known to the call alone, for elements that are few or far between. */
-__device__ static inline real lh_load_as(lh_dtype dtype, const real *x, int64_t i) {
-    return dtype == LH_BF16 ? lh_load(lh_elements<__nv_bfloat16>(x) + i) : x[i];
+__device__ static inline real lh_load_as(const lh_act &x, int64_t i) {
+    return x.dtype == LH_BF16 ? lh_load(lh_elements<__nv_bfloat16>(x) + i)
+                              : lh_elements<real>(x)[i];
 }
 
-__device__ static inline void lh_store_as(lh_dtype dtype, real *y, int64_t i, lh_write write,
-                                          real value) {
-    if (dtype == LH_BF16)
+__device__ static inline void lh_store_as(const lh_act &y, int64_t i, lh_write write, real value) {
+    if (y.dtype == LH_BF16)
         lh_store(lh_elements<__nv_bfloat16>(y) + i, write, value);
     else
-        lh_store(y + i, write, value);
+        lh_store(lh_elements<real>(y) + i, write, value);
 }
 
 /* Calls the instance of a function template for a dtype; gives its lh_status. */

@@ -1,3 +1,4 @@
+/* Sets all elements to one value. */
 #include "kernels/cuda/launch.cuh"
 
 lh_status lh_cuda_fill(const lh_launch *launch, const lh_fill_args *args) {

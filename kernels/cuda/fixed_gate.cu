@@ -1,3 +1,4 @@
+/* The fixed gate: one gate to a column. */
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/sigmoid.cuh"
 

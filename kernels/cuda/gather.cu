@@ -1,3 +1,4 @@
+/* Rows of a table by index, and the transpose in a fixed order. */
 #include "kernels/cuda/element.cuh"
 
 template <typename element>
@@ -10,13 +11,13 @@ static lh_status gather(const lh_launch *launch, const lh_gather_args *args) {
         const bool valid = entry >= 0 && entry < a.entries;
         lh_run value = {};
         if (valid) value = lh_load_run(a.table + entry * a.width, begin, a.width);
-        if (!valid) lh_raise(fault, LH_CUDA_gather);
+        if (!valid) lh_raise(fault, LH_KERNEL_gather);
         lh_store_run(y + row * a.width, begin, a.width, LH_SET, value);
     });
 }
 
 lh_status lh_cuda_gather(const lh_launch *launch, const lh_gather_args *args) {
-    return LH_FOR_ELEMENT(args->y_dtype, gather, launch, args);
+    return LH_FOR_ELEMENT(args->y.dtype, gather, launch, args);
 }
 
 /* Rows of equal index form a chain in rising order, so that a sum has one order whatever runs
@@ -43,7 +44,7 @@ __global__ void __launch_bounds__(LH_WARP)
         const int64_t r = end - LH_WARP + lane;
         const int32_t entry = r < rows ? index[r] : -1;
         const bool valid = entry >= 0 && entry < entries;
-        if (r < rows && !valid) lh_raise(fault, LH_CUDA_scatter_add);
+        if (r < rows && !valid) lh_raise(fault, LH_KERNEL_scatter_add);
         int32_t after = valid ? first[entry] : -1, before = -1;
         for (int other = LH_WARP - 1; other >= 0; --other) {
             const int32_t theirs = __shfl_sync(0xffffffffu, entry, other);
@@ -76,5 +77,5 @@ static lh_status scatter_add(const lh_launch *launch, const lh_scatter_add_args 
 }
 
 lh_status lh_cuda_scatter_add(const lh_launch *launch, const lh_scatter_add_args *args) {
-    return LH_FOR_ELEMENT(args->x_dtype, scatter_add, launch, args);
+    return LH_FOR_ELEMENT(args->x.dtype, scatter_add, launch, args);
 }

@@ -1,17 +1,19 @@
-/* Prototypes of all CUDA entries, made from kernels.def, and what kernels/device.c needs of this
+/* Prototypes of all CUDA entries, made from kernels.def, and what kernels/backends.c needs of this
  * folder. */
 #ifndef LH_KERNELS_CUDA_KERNELS_CUDA_H
 #define LH_KERNELS_CUDA_KERNELS_CUDA_H
 
 #include "kernels/device.h"
+#include "kernels/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define LH_KERNEL(k) lh_status lh_cuda_##k(const lh_launch *launch, const lh_##k##_args *args);
-#define LH_KERNEL_W(k)                                                                             \
-    LH_KERNEL(k)                                                                                   \
+#define LH_KERNEL(k, dtypes)                                                                       \
+    lh_status lh_cuda_##k(const lh_launch *launch, const lh_##k##_args *args);
+#define LH_KERNEL_W(k, dtypes)                                                                     \
+    LH_KERNEL(k, dtypes)                                                                           \
     size_t lh_cuda_##k##_workspace(const lh_##k##_args *args);
 #include "kernels/kernels.def"
 #undef LH_KERNEL

@@ -148,7 +148,7 @@ lh_status lh_cuda_knn_attention_backward(const lh_launch *launch,
         }
         scale_sum = lh_warp_sum(scale_sum);
         if (lane == 0) scale_parts[task] = scale_sum;
-        for (int p = 0; p < LH_HEAD_PARTS && a.dq.data != NULL; ++p) {
+        for (int p = 0; p < LH_HEAD_PARTS && a.dq.act.data != NULL; ++p) {
             const int64_t d = p * LH_WARP + lane;
             if (d < a.head_width)
                 lh_store(&lh_head_row(a.dq, batch, head, query)[d], a.dq_write, dq[p]);

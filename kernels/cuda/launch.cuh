@@ -26,7 +26,7 @@ struct cublasContext;
 typedef struct lh_cuda_stream {
     cudaStream_t stream;
     struct cublasContext *blas;
-    int32_t *fault; /* on the device: 0, or 1 + the lh_cuda_kernel that met bad data */
+    int32_t *fault; /* on the device: 0, or 1 + the lh_kernel_id that met bad data */
 } lh_cuda_stream;
 
 static inline const lh_cuda_stream *lh_stream_of(const lh_launch *launch) {
@@ -122,17 +122,8 @@ __device__ static inline void lh_store(real *y, lh_write write, real value) {
 
 /* ---- Mistakes in the data ---- */
 
-typedef enum lh_cuda_kernel {
-#define LH_KERNEL(k)   LH_CUDA_##k,
-#define LH_KERNEL_W(k) LH_CUDA_##k,
-#include "kernels/kernels.def"
-#undef LH_KERNEL
-#undef LH_KERNEL_W
-    LH_CUDA_KERNELS
-} lh_cuda_kernel;
-
 /* Tells that `kernel` met an index out of range; the first to tell is remembered. */
-__device__ static inline void lh_raise(int32_t *fault, lh_cuda_kernel kernel) {
+__device__ static inline void lh_raise(int32_t *fault, lh_kernel_id kernel) {
     atomicCAS(fault, 0, 1 + (int32_t)kernel);
 }
 

@@ -1,3 +1,4 @@
+/* Layer normalisation, a warp to a row. */
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/warp.cuh"
@@ -28,7 +29,7 @@ static lh_status forward(const lh_launch *launch, const lh_layer_norm_forward_ar
 
 lh_status lh_cuda_layer_norm_forward(const lh_launch *launch,
                                      const lh_layer_norm_forward_args *args) {
-    return LH_FOR_ELEMENT(args->dtype, forward, launch, args);
+    return LH_FOR_ELEMENT(args->x.dtype, forward, launch, args);
 }
 
 size_t lh_cuda_layer_norm_backward_workspace(const lh_layer_norm_backward_args *args) {
@@ -77,10 +78,10 @@ static lh_status backward(const lh_launch *launch, const lh_layer_norm_backward_
                                        return lh_load(&dy[row * a.width + column]);
                                    }));
     }
-    return a.dx != NULL ? input_gradient<element>(launch, args) : LH_OK;
+    return a.dx.data != NULL ? input_gradient<element>(launch, args) : LH_OK;
 }
 
 lh_status lh_cuda_layer_norm_backward(const lh_launch *launch,
                                       const lh_layer_norm_backward_args *args) {
-    return LH_FOR_ELEMENT(args->dtype, backward, launch, args);
+    return LH_FOR_ELEMENT(args->x.dtype, backward, launch, args);
 }

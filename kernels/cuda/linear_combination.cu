@@ -1,3 +1,4 @@
+/* alpha a + beta b, which is also how gradients are added and scaled. */
 #include "kernels/cuda/element.cuh"
 
 template <typename element>
@@ -19,5 +20,5 @@ static lh_status combine(const lh_launch *launch, const lh_linear_combination_ar
 
 lh_status lh_cuda_linear_combination(const lh_launch *launch,
                                      const lh_linear_combination_args *args) {
-    return LH_FOR_ELEMENT(args->dtype, combine, launch, args);
+    return LH_FOR_ELEMENT(args->y.dtype, combine, launch, args);
 }

@@ -34,7 +34,7 @@ __device__ static inline void add_row(real *part, real factor, const real *x, in
 __device__ static inline void store_row(const lh_heads &y, int64_t batch, int64_t head,
                                         int64_t token, lh_write write, const real *part,
                                         int64_t width, int lane) {
-    if (y.data == NULL) return;
+    if (y.act.data == NULL) return;
     for (int p = 0; p < LH_HEAD_PARTS; ++p) {
         const int64_t d = p * LH_WARP + lane;
         if (d < width) lh_store(&lh_head_row(y, batch, head, token)[d], write, part[p]);

@@ -241,7 +241,7 @@ __device__ static inline void
 put_gradient(lh_sums (&sums)[width / LH_STEP], const lh_heads &to, lh_write write,
              int64_t head_width, int64_t batch, int64_t head, const slot_run &run,
              const lh_warp_place &at, __nv_bfloat16 *rows, const adding &other) {
-    if (to.data == NULL) return;
+    if (to.act.data == NULL) return;
     lh_put_rows<width>(sums, lh_scratch_of<width>(rows, at.first), at.lane,
                        [&](int row, int column, real value) {
                            const int64_t token = token_of(run, at.first + row);
@@ -371,13 +371,13 @@ static lh_status launch_backward(const lh_launch *launch,
     typedef lh_backward_memory<width, false> memory;
     const int64_t tiles = lh_chunk_count(args->length, LH_TILE);
     const int64_t tasks = args->batch * args->heads * tiles;
-    const bool keys = args->dk.data != NULL || args->dv.data != NULL;
+    const bool keys = args->dk.act.data != NULL || args->dv.act.data != NULL;
     size_t bytes = 0;
     LH_CUDA_TRY((ask_for<memory>(pass_queries<width>, args->rounds, &bytes)));
     LH_CUDA_TRY((ask_for<memory>(pass_keys<width>, args->rounds, &bytes)));
     for (int64_t round = 0; round < args->rounds && tasks > 0; ++round) {
         const bool adds = round > 0;
-        if (args->dq.data != NULL)
+        if (args->dq.act.data != NULL)
             LH_CUDA_TRY(LH_LAUNCH((pass_queries<width>), lh_blocks(tasks, 1), LH_TILE_THREADS,
                                   bytes, launch, *args, delta, round,
                                   adds ? LH_ADD : args->dq_write, tiles, tasks));

@@ -1,3 +1,4 @@
+/* One step of an LSTM, a thread to an element of the state. */
 #include "kernels/cuda/sigmoid.cuh"
 
 lh_status lh_cuda_lstm_cell_forward(const lh_launch *launch,

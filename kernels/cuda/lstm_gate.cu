@@ -1,3 +1,4 @@
+/* The LSTM gate: two gates of each element, between what is kept and what is new. */
 #include "kernels/cuda/sigmoid.cuh"
 
 lh_status lh_cuda_lstm_gate_forward(const lh_launch *launch,

@@ -23,8 +23,8 @@ static cudaDataType_t type_of(lh_dtype dtype) {
 }
 
 static operand left_of(const lh_matmul_args *a) {
-    return {a->a,
-            type_of(a->a_dtype),
+    return {a->a.data,
+            type_of(a->a.dtype),
             a->a_step == 0 ? lh_min(1, a->batch) : a->batch,
             a->transpose_a ? a->k : a->m,
             a->transpose_a ? a->m : a->k,
@@ -33,8 +33,8 @@ static operand left_of(const lh_matmul_args *a) {
 }
 
 static operand right_of(const lh_matmul_args *a) {
-    return {a->b,
-            type_of(a->b_dtype),
+    return {a->b.data,
+            type_of(a->b.dtype),
             a->b_step == 0 ? lh_min(1, a->batch) : a->batch,
             a->transpose_b ? a->n : a->k,
             a->transpose_b ? a->k : a->n,
@@ -110,8 +110,8 @@ static lh_status multiply(const lh_launch *launch, const lh_matmul_args *a) {
         lh_stream_of(launch)->blas, a->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
         a->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)a->n, (int)a->m, (int)a->k, &alpha,
         right.data, right.type, leading(right), right.step, left.data, left.type, leading(left),
-        left.step, &beta, a->c, type_of(a->c_dtype), (int)lh_max(a->c_leading, lh_max(a->n, 1)),
-        a->c_step, (int)a->batch,
+        left.step, &beta, a->c.data, type_of(a->c.dtype),
+        (int)lh_max(a->c_leading, lh_max(a->n, 1)), a->c_step, (int)a->batch,
         a->precision == LH_PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
         CUBLAS_GEMM_DEFAULT));
 }
@@ -154,20 +154,20 @@ static bool dtype_fits(lh_dtype dtype, lh_precision precision) {
 
 lh_status lh_cuda_matmul(const lh_launch *launch, const lh_matmul_args *args) {
     const bool epilogue =
-        args->bias != NULL || args->pre != NULL || args->activation != LH_UNARY_IDENTITY;
+        args->bias != NULL || args->pre.data != NULL || args->activation != LH_UNARY_IDENTITY;
     if (!fits(args->m) || !fits(args->n) || !fits(args->k) || !fits(args->batch)) return LH_ESHAPE;
     if (!lh_unary_known(args->activation)) return LH_EOPTION;
     if (args->precision < LH_PRECISION_F32 || args->precision > LH_PRECISION_BF16)
         return LH_EOPTION;
-    if (!dtype_fits(args->a_dtype, args->precision) ||
-        !dtype_fits(args->b_dtype, args->precision) || !dtype_fits(args->c_dtype, args->precision))
+    if (!dtype_fits(args->a.dtype, args->precision) ||
+        !dtype_fits(args->b.dtype, args->precision) || !dtype_fits(args->c.dtype, args->precision))
         return LH_EOPTION;
     if (args->write == LH_ADD && epilogue) return LH_EOPTION;
     if (args->batch * args->m * args->n == 0) return LH_OK;
     if (args->k > 0) {
         LH_CUDA_TRY(multiply(launch, args));
     } else if (args->write == LH_SET) {
-        LH_CUDA_TRY(LH_FOR_ELEMENT(args->c_dtype, clear, launch, args));
+        LH_CUDA_TRY(LH_FOR_ELEMENT(args->c.dtype, clear, launch, args));
     }
-    return epilogue ? LH_FOR_ELEMENT(args->c_dtype, finish, launch, args) : LH_OK;
+    return epilogue ? LH_FOR_ELEMENT(args->c.dtype, finish, launch, args) : LH_OK;
 }

@@ -1,3 +1,4 @@
+/* The gradient of a maximum, at the first place that holds it. */
 #include "kernels/cuda/launch.cuh"
 
 lh_status lh_cuda_maximum_backward(const lh_launch *launch, const lh_maximum_backward_args *args) {

@@ -1,3 +1,4 @@
+/* Normal random numbers by their place in a stream. */
 #include "kernels/cuda/launch.cuh"
 
 lh_status lh_cuda_normal(const lh_launch *launch, const lh_normal_args *args) {

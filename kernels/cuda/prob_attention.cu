@@ -243,9 +243,9 @@ static inline lh_status differentiate_keys(const lh_launch *launch,
             }
             for (int p = 0; p < LH_HEAD_PARTS && p * LH_WARP + lane < a.head_width; ++p) {
                 const int64_t d = p * LH_WARP + lane;
-                if (b.dk.data != NULL)
+                if (b.dk.act.data != NULL)
                     lh_store(&lh_head_row(b.dk, batch, head, j)[d], b.dk_write, dk[p]);
-                if (b.dv.data != NULL)
+                if (b.dv.act.data != NULL)
                     lh_store(&lh_head_row(b.dv, batch, head, j)[d], b.dv_write, dv[p]);
             }
         });
@@ -284,8 +284,8 @@ lh_status lh_cuda_prob_attention_backward(const lh_launch *launch,
     if (args->spec.head_width == 0) return LH_OK;
     real *delta = (real *)launch->workspace;
     LH_CUDA_TRY(find_deltas(launch, *args, delta));
-    if (args->dq.data != NULL) LH_CUDA_TRY(differentiate_queries(launch, *args, delta));
-    if (args->dk.data != NULL || args->dv.data != NULL)
+    if (args->dq.act.data != NULL) LH_CUDA_TRY(differentiate_queries(launch, *args, delta));
+    if (args->dk.act.data != NULL || args->dv.act.data != NULL)
         LH_CUDA_TRY(differentiate_keys(launch, *args, delta));
-    return args->dv.data != NULL ? differentiate_rest(launch, *args) : LH_OK;
+    return args->dv.act.data != NULL ? differentiate_rest(launch, *args) : LH_OK;
 }

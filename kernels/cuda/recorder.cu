@@ -1,3 +1,4 @@
+/* Captures a step, updates the graph of the step before to it and starts that as a whole. */
 #include "kernels/cuda/recorder.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Sums and maxima along an axis. */
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/warp.cuh"
 
@@ -35,5 +36,5 @@ static lh_status reduce(const lh_launch *launch, const lh_reduce_args *args) {
 
 lh_status lh_cuda_reduce(const lh_launch *launch, const lh_reduce_args *args) {
     if (args->op != LH_REDUCE_SUM && args->op != LH_REDUCE_MAX) return LH_EOPTION;
-    return LH_FOR_ELEMENT(args->x_dtype, reduce, launch, args);
+    return LH_FOR_ELEMENT(args->x.dtype, reduce, launch, args);
 }

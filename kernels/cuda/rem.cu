@@ -1,5 +1,6 @@
 /* Recurrence encoding: a thread scans one column of one head for one remainder of its dilation, so
  * neighbours read neighbouring columns. */
+#include "kernels/cuda/element.cuh"
 #include "kernels/cuda/warp.cuh"
 #include "kernels/rem_factor.h"
 
@@ -24,7 +25,7 @@ __device__ static inline lh_rem_column lh_rem_column_of(const lh_rem_spec &spec,
 
 __device__ static inline real *lh_rem_at(const lh_heads &view, const lh_rem_column &c,
                                          int64_t token) {
-    return view.data + c.batch * view.batch_stride + token * view.token_stride +
+    return lh_elements<real>(view.act) + c.batch * view.batch_stride + token * view.token_stride +
            c.head * view.head_stride + c.column;
 }
 
@@ -59,7 +60,7 @@ typedef struct lh_rem_keys {
 
     __device__ bool has(int i) const {
         const lh_key_source &source = spec->source[i];
-        return !source.everywhere && (!gradients || source.dv.data != NULL) &&
+        return !source.everywhere && (!gradients || source.dv.act.data != NULL) &&
                lh_rem_filled(source, column.batch) > 0;
     }
     __device__ int64_t begin() const {
@@ -205,7 +206,7 @@ static lh_status clear_values(const lh_launch *launch, const lh_rem_spec &of) {
     const lh_rem_spec spec = of;
     for (int s = 0; s < spec.source_count; ++s) {
         const lh_key_source source = spec.source[s];
-        if (source.dv.data == NULL || source.write == LH_ADD) continue;
+        if (source.dv.act.data == NULL || source.write == LH_ADD) continue;
         const int64_t count = spec.batch * source.count * spec.heads * spec.head_width;
         LH_CUDA_TRY(lh_each(launch, count, [=] __device__(int64_t i) {
             const int64_t row = i / spec.head_width, token = row / spec.heads % source.count;
@@ -302,7 +303,7 @@ lh_status lh_cuda_rem_backward(const lh_launch *launch, const lh_rem_backward_ar
     const lh_rem_spec &spec = a.spec;
     const int64_t heads = spec.batch * spec.encoded, columns = head_columns(spec);
     lh_rem_share *shares = (lh_rem_share *)launch->workspace, *joined = shares + heads * columns;
-    if (a.dattention.data != NULL)
+    if (a.dattention.act.data != NULL)
         LH_CUDA_TRY(keep_rest(launch, spec, a.dout, a.dattention, a.dattention_write));
     LH_CUDA_TRY(value_gradients(launch, a));
     LH_CUDA_TRY(column_shares(launch, a, shares));

@@ -1,3 +1,4 @@
+/* Tokens into a ring of the newest. */
 #include "kernels/cuda/launch.cuh"
 
 /* Counts only matter modulo the capacity and up to it, so whole rings are taken off. */

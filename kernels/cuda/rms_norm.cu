@@ -1,3 +1,4 @@
+/* Root-mean-square normalisation, a warp to a row. */
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/warp.cuh"
@@ -19,7 +20,7 @@ static lh_status forward(const lh_launch *launch, const lh_rms_norm_forward_args
 }
 
 lh_status lh_cuda_rms_norm_forward(const lh_launch *launch, const lh_rms_norm_forward_args *args) {
-    return LH_FOR_ELEMENT(args->dtype, forward, launch, args);
+    return LH_FOR_ELEMENT(args->x.dtype, forward, launch, args);
 }
 
 size_t lh_cuda_rms_norm_backward_workspace(const lh_rms_norm_backward_args *args) {
@@ -56,10 +57,10 @@ static lh_status backward(const lh_launch *launch, const lh_rms_norm_backward_ar
                                        return lh_load(&dy[i]) * lh_load(&x[i]) * a.rstd[row];
                                    }));
     }
-    return a.dx != NULL ? input_gradient<element>(launch, args) : LH_OK;
+    return a.dx.data != NULL ? input_gradient<element>(launch, args) : LH_OK;
 }
 
 lh_status lh_cuda_rms_norm_backward(const lh_launch *launch,
                                     const lh_rms_norm_backward_args *args) {
-    return LH_FOR_ELEMENT(args->dtype, backward, launch, args);
+    return LH_FOR_ELEMENT(args->x.dtype, backward, launch, args);
 }

@@ -1,3 +1,4 @@
+/* Rows that begin afresh get a learned value, the others keep theirs. */
 #include "kernels/cuda/launch.cuh"
 
 lh_status lh_cuda_select_rows_forward(const lh_launch *launch,

@@ -1,3 +1,4 @@
+/* Gradient descent with momentum and weight decay. */
 #include "kernels/cuda/launch.cuh"
 
 lh_status lh_cuda_sgd(const lh_launch *launch, const lh_sgd_args *args) {

@@ -1,3 +1,4 @@
+/* Softmax of rows and its gradient, a warp to a row. */
 #include "kernels/cuda/warp.cuh"
 
 lh_status lh_cuda_softmax_forward(const lh_launch *launch, const lh_softmax_forward_args *args) {

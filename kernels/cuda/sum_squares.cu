@@ -1,3 +1,4 @@
+/* The sum of squares of a tensor: warps sum stretches, one joins them. */
 #include "kernels/cuda/warp.cuh"
 
 enum { STRETCH_LEAST = 4096, STRETCHES_MOST = 8192 };

@@ -7,10 +7,20 @@
 #define LH_CUDA_NAME "cuda"
 #endif
 
-#define LH_KERNEL(k)   lh_cuda_##k,
-#define LH_KERNEL_W(k) lh_cuda_##k, lh_cuda_##k##_workspace,
+/* All that have activations. */
+#define LH_KERNEL(k, dtypes)   true,
+#define LH_KERNEL_W(k, dtypes) true,
+static const bool takes_bf16[LH_KERNEL_COUNT] = {
+#include "kernels/kernels.def"
+};
+#undef LH_KERNEL
+#undef LH_KERNEL_W
+
+#define LH_KERNEL(k, dtypes)   lh_cuda_##k,
+#define LH_KERNEL_W(k, dtypes) lh_cuda_##k, lh_cuda_##k##_workspace,
 
 const lh_kernels lh_cuda_table = {
     LH_CUDA_NAME,
+    takes_bf16,
 #include "kernels/kernels.def"
 };

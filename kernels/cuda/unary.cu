@@ -1,3 +1,4 @@
+/* Functions of one number and their derivatives, a run of neighbours to a thread. */
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/unary.cuh"
 
@@ -18,7 +19,7 @@ static lh_status forward(const lh_launch *launch, const lh_unary_forward_args *a
 
 lh_status lh_cuda_unary_forward(const lh_launch *launch, const lh_unary_forward_args *args) {
     if (!lh_unary_known(args->op)) return LH_EOPTION;
-    return LH_FOR_ELEMENT(args->dtype, forward, launch, args);
+    return LH_FOR_ELEMENT(args->x.dtype, forward, launch, args);
 }
 
 template <typename element>
@@ -41,5 +42,5 @@ static lh_status backward(const lh_launch *launch, const lh_unary_backward_args 
 
 lh_status lh_cuda_unary_backward(const lh_launch *launch, const lh_unary_backward_args *args) {
     if (!lh_unary_known(args->op)) return LH_EOPTION;
-    return LH_FOR_ELEMENT(args->dtype, backward, launch, args);
+    return LH_FOR_ELEMENT(args->dy.dtype, backward, launch, args);
 }

@@ -1,3 +1,4 @@
+/* Rows of unit length and their gradient, a warp to a row. */
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/warp.cuh"
 
@@ -19,7 +20,7 @@ static lh_status forward(const lh_launch *launch, const lh_unit_norm_forward_arg
 
 lh_status lh_cuda_unit_norm_forward(const lh_launch *launch,
                                     const lh_unit_norm_forward_args *args) {
-    return LH_FOR_ELEMENT(args->dtype, forward, launch, args);
+    return LH_FOR_ELEMENT(args->x.dtype, forward, launch, args);
 }
 
 template <typename element>
@@ -40,5 +41,5 @@ static lh_status backward(const lh_launch *launch, const lh_unit_norm_backward_a
 
 lh_status lh_cuda_unit_norm_backward(const lh_launch *launch,
                                      const lh_unit_norm_backward_args *args) {
-    return LH_FOR_ELEMENT(args->dtype, backward, launch, args);
+    return LH_FOR_ELEMENT(args->y.dtype, backward, launch, args);
 }

@@ -1,24 +1,14 @@
+/* Checks of options and segments, first values, the tokens that a cache keeps, and the sinusoids of
+ * Vaswani et al. 2017, section 3.5. */
 #include "models/layers/common.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 lh_status lh_require_tokens(const lh_model_setup *setup) {
     if (setup->vocabulary >= 1) return LH_OK;
     return lh_fail(LH_EOPTION, "needs a task over tokens (vocabulary %lld)",
                    (long long)setup->vocabulary);
-}
-
-lh_status lh_require_series(const lh_model_setup *setup) {
-    const bool good = setup->vocabulary == 0 && setup->seq_len >= 1 && setup->pred_len >= 1 &&
-                      setup->output_features >= 1 &&
-                      setup->input_features == setup->output_features + setup->time_features;
-    return good ? LH_OK : lh_fail(LH_EOPTION, "needs a forecasting task over vectors");
-}
-
-lh_status lh_require_window(const lh_model_setup *setup, int64_t length) {
-    if (length == setup->seq_len + setup->pred_len) return LH_OK;
-    return lh_fail(LH_ESHAPE,
-                   "a segment of %lld steps, where seq_len %lld and pred_len %lld are %lld",
-                   (long long)length, (long long)setup->seq_len, (long long)setup->pred_len,
-                   (long long)(setup->seq_len + setup->pred_len));
 }
 
 lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width) {
@@ -39,19 +29,12 @@ lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t leng
                    (long long)size, (long long)length, (long long)(below > 0 ? below : size));
 }
 
-/* x moved on by one step, or back by one, around the ends. */
-static lh_tensor *roll(lh_tape *tape, lh_tensor *x, bool forward) {
-    const int64_t length = x->shape[1], cut = forward ? length - 1 : 1;
-    lh_tensor *const parts[] = {lh_slice(tape, x, 1, cut, length - cut),
-                                lh_slice(tape, x, 1, 0, cut)};
-    if (cut == 0 || cut == length) return x;
-    return lh_concat(tape, 1, parts, 2);
+lh_init lh_init_ones(void) {
+    return (lh_init){LH_INIT_CONSTANT, 1.0, 0.0};
 }
 
-lh_tensor *lh_circular_steps(lh_tape *tape, lh_tensor *x) {
-    if (x == NULL) return NULL;
-    lh_tensor *const steps[] = {roll(tape, x, true), x, roll(tape, x, false)};
-    return lh_concat(tape, 2, steps, 3);
+lh_init lh_init_normal(double deviation) {
+    return (lh_init){LH_INIT_NORMAL, 0.0, deviation};
 }
 
 lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_tensor *now) {
@@ -61,4 +44,30 @@ lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_te
     const int64_t kept = count - length;
     lh_tensor *const parts[] = {lh_slice(tape, before, 1, before->shape[1] - kept, kept), now};
     return lh_concat(tape, 1, parts, 2);
+}
+
+/* Columns i and, where there is one, i + 1: the angle grows by `rate` from row to row, so that one
+ * rotation a row does for a sine and a cosine (its error grows by a rounding of double a row). */
+static void write_pair(real *values, int64_t length, int64_t width, int64_t i) {
+    const double rate = pow(10000.0, -(double)i / (double)width);
+    const double turn_sine = sin(rate), turn_cosine = cos(rate);
+    double sine = 0.0, cosine = 1.0;
+    for (int64_t t = 0; t < length; ++t) {
+        const double before = sine;
+        values[t * width + i] = (real)sine;
+        if (i + 1 < width) values[t * width + i + 1] = (real)cosine;
+        sine = sine * turn_cosine + cosine * turn_sine;
+        cosine = cosine * turn_cosine - before * turn_sine;
+    }
+}
+
+lh_tensor *lh_sinusoids(lh_tape *tape, int64_t length, int64_t width) {
+    const int64_t shape[] = {length, width};
+    real *values = lh_allocate((size_t)(length * width) * sizeof *values);
+    if (values == NULL) return NULL;
+    for (int64_t i = 0; i < width; i += 2)
+        write_pair(values, length, width, i);
+    lh_tensor *y = lh_reals(tape, 2, shape, values);
+    free(values);
+    return y;
 }

@@ -1,17 +1,13 @@
-/* Small pieces that every family of layers needs. */
+/* Small pieces that every family needs: checks of options and segments, first values of parameters,
+ * the tokens that a cache keeps, sinusoidal positions. */
 #ifndef LH_LAYERS_COMMON_H
 #define LH_LAYERS_COMMON_H
 
 #include "harness/engine/model.h"
+#include "harness/ops/ops.h"
 
 /* Fails with LH_EOPTION when the task has no tokens. */
 lh_status lh_require_tokens(const lh_model_setup *setup);
-
-/* Fails with LH_EOPTION when the task is no forecasting of vectors. */
-lh_status lh_require_series(const lh_model_setup *setup);
-
-/* Fails with LH_ESHAPE when a segment is no window of the task. */
-lh_status lh_require_window(const lh_model_setup *setup, int64_t length);
 
 /* Sets *head_width to width / heads where it is 0. Fails: LH_EOPTION when heads do not divide
  * width. */
@@ -21,11 +17,15 @@ lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width
  * fill a segment. `option` is what the user calls the size. */
 lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t length);
 
-/* Beside each step the one before and the one after it, around the ends, which a convolution over
- * three steps with circular padding sees: x [rows][length][width] -> [rows][length][3 * width]. */
-lh_tensor *lh_circular_steps(lh_tape *tape, lh_tensor *x);
+/* First values: all 1; N(0, deviation^2), where deviation 0 is all 0. */
+lh_init lh_init_ones(void);
+lh_init lh_init_normal(double deviation);
 
 /* The last `count` tokens of [before; now] along axis 1; `before` has at least count. */
 lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_tensor *now);
+
+/* [length][width]: the sine of position / 10000^(2i / width) in channel 2i, the cosine in 2i + 1
+ * (Vaswani et al. 2017, section 3.5), from position 0 on. A constant. */
+lh_tensor *lh_sinusoids(lh_tape *tape, int64_t length, int64_t width);
 
 #endif

@@ -1,9 +1,12 @@
-/* A linear map with a bias, and layer normalisation, both as PyTorch's modules begin: weight and
- * bias uniform within 1 / sqrt(fan_in); gain 1, bias 0. */
+/* Layers as PyTorch has them: a linear map with a bias and layer normalisation, whose first values
+ * are those of its modules (weight and bias uniform within 1 / sqrt(fan_in); gain 1, bias 0), and
+ * the halves of a post-norm layer (Vaswani et al. 2017, sections 3.1 and 5.4): what a sub-layer
+ * makes of x is dropped out, added to x, and normed. */
 #ifndef LH_LAYERS_DENSE_H
 #define LH_LAYERS_DENSE_H
 
 #include "harness/engine/model.h"
+#include "harness/ops/ops.h"
 
 typedef struct lh_dense {
     int weight, bias; /* [in][out], [out] */
@@ -33,5 +36,19 @@ lh_norm lh_norm_declare_normal(lh_declare *declare, int64_t width, double deviat
 
 /* Over the last axis, epsilon 1e-5. */
 lh_tensor *lh_norm_apply(lh_norm norm, const lh_pass *pass, lh_tensor *x);
+
+/* norm(x + dropout(y)); `dropout` is the rate in training. */
+lh_tensor *lh_post_norm_join(lh_norm norm, const lh_pass *pass, double dropout, lh_tensor *x,
+                             lh_tensor *y);
+
+/* The feed-forward half. The model declares its parts, in the order and by the names it has. */
+typedef struct lh_post_norm_network {
+    lh_dense in, back;
+    lh_norm norm;
+} lh_post_norm_network;
+
+/* norm(x + dropout(back(dropout(activation(in(x)))))), x [...][width]. */
+lh_tensor *lh_post_norm_network_apply(const lh_post_norm_network *network, const lh_pass *pass,
+                                      double dropout, lh_unary_op activation, lh_tensor *x);
 
 #endif

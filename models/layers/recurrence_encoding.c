@@ -1,3 +1,5 @@
+/* Recurrence encoding matrices (Huang et al. 2023, section 3): which heads have which kind, their
+ * parameters and first values, the mixing of eq. 4, and what a figure is told of them. */
 #include "models/layers/recurrence_encoding.h"
 
 #include <math.h>

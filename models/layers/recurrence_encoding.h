@@ -17,6 +17,7 @@
 #define LH_LAYERS_RECURRENCE_ENCODING_H
 
 #include "harness/engine/model.h"
+#include "harness/ops/ops.h"
 
 enum { LH_RECURRENCE_KINDS = 6 };
 

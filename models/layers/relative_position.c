@@ -1,6 +1,6 @@
+/* Transformer-XL's relative positions (Dai et al. 2019, section 3.3) as a bias and as shifted
+ * queries of the attention kernel. */
 #include "models/layers/relative_position.h"
-
-#include "harness/engine/record.h"
 
 #include <stdlib.h>
 
@@ -65,14 +65,14 @@ lh_tensor *lh_relative_position_apply(const lh_relative_position *layer, const l
                                       lh_tensor *sinusoids, lh_attention *attention, lh_tensor *q) {
     lh_tape *tape = lh_pass_tape(pass);
     if (sinusoids == NULL || q == NULL) return NULL;
-    const double before = lh_tape_flops(tape);
     const int64_t flat[] = {q->shape[0], q->shape[1], layer->heads * layer->head_width};
     const int64_t heads[] = {q->shape[0], q->shape[1], layer->heads, layer->head_width};
+    /* All rows of a batch share these vectors: no work of a token. */
+    lh_tape_pause_flops(tape);
     attention->positions = project(layer, pass, sinusoids);
     attention->bias = bias_of(layer, pass, attention->scale, attention->positions);
     attention->bucket_of = count_up(tape, sinusoids->shape[0]);
-    /* All rows of a batch share these vectors: no work of a token. */
-    lh_tape_count_flops(tape, before - lh_tape_flops(tape));
+    lh_tape_resume_flops(tape);
     if (attention->bias == NULL || attention->bucket_of == NULL) return NULL;
     q = lh_reshape(tape, lh_contiguous(tape, q), 3, flat);
     return lh_reshape(tape, lh_add_row(tape, q, lh_pass_param(pass, layer->content)), 4, heads);

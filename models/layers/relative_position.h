@@ -8,6 +8,7 @@
 #define LH_LAYERS_RELATIVE_POSITION_H
 
 #include "harness/engine/model.h"
+#include "harness/ops/ops.h"
 
 typedef struct lh_relative_position {
     int64_t heads, head_width;

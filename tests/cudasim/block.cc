@@ -1,5 +1,5 @@
 /* One block after the other; in a block, each thread until it waits or ends. */
-#include "tests/cudasim/machine.h"
+#include "tests/cudasim/simulator.h"
 
 #include <algorithm>
 #include <stdio.h>

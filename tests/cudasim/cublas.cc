@@ -1,7 +1,8 @@
+/* The calls of cuBLAS that the kernels make, as plain loops on the host. */
 #include "tests/cudasim/include/cublas_v2.h"
 
 #include "tests/cudasim/include/cuda_bf16.h"
-#include "tests/cudasim/machine.h"
+#include "tests/cudasim/simulator.h"
 
 #include <cblas.h>
 #include <vector>

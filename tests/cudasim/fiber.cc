@@ -1,3 +1,5 @@
+/* Fibers: their stacks, the switch from one to another, and what the address sanitizer is told of
+ * it. */
 #include "tests/cudasim/fiber.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Streams that are being captured keep what they are given as a list; a graph is such a list, and
  * starting it runs down the list. */
-#include "tests/cudasim/machine.h"
+#include "tests/cudasim/simulator.h"
 
 struct cudasim_graph {
     std::vector<cudasim_work> work;

@@ -1,5 +1,5 @@
 /* Device memory: host memory that is closed to everyone but kernels and copies. */
-#include "tests/cudasim/machine.h"
+#include "tests/cudasim/simulator.h"
 
 #include <map>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 -- What a run in bf16 keeps for its backward pass: activations take half the bytes of f32.
 --   longhaul lua tests/cudasim/memory.lua MODEL OPTIONS
--- The peak grows with the batch by the activations of a row alone. Prints both growths; fails when bf16 keeps more than
--- 0.6 of f32, since statistics, keys of dropout and the head stay f32.
+-- The peak grows with the batch by the activations of a row alone. Prints both growths; fails when
+-- bf16 keeps more than 0.6 of f32, since statistics, keys of dropout and the head stay f32.
 local core = require "longhaul.core"
 
 local model, options = ...
@@ -24,5 +24,6 @@ local function growth(precision)
 end
 
 local f32, bf16 = growth("f32"), growth("bf16")
-print(("%s: 4 rows more take %d bytes in f32 and %d in bf16, %.2f of them"):format(model, f32, bf16, bf16 / f32))
+print(("%s: 4 rows more take %d bytes in f32 and %d in bf16, %.2f of them"):format(model, f32, bf16,
+  bf16 / f32))
 return f32 > 0 and bf16 <= most * f32 and 0 or 1

@@ -1,5 +1,5 @@
 /* Errors, limits of a launch, streams, events, the device's own figures. */
-#include "tests/cudasim/machine.h"
+#include "tests/cudasim/simulator.h"
 
 #include <map>
 #include <stdarg.h>
@@ -159,6 +159,12 @@ cudaError_t cudaGetDeviceCount(int *count) {
 
 cudaError_t cudaSetDevice(int device) {
     return device >= 0 && device < device_count ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
+    if (device < 0 || device >= device_count) return cudaErrorInvalidDevice;
+    *properties = {"simulated GPU"};
+    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {

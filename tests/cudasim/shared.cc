@@ -1,6 +1,6 @@
 /* The shared memory of the block that runs. Each declaration lies between red zones and holds NaN,
  * or -1, until it is written. */
-#include "tests/cudasim/machine.h"
+#include "tests/cudasim/simulator.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>

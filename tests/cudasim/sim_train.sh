@@ -67,10 +67,14 @@ same lstm 'layers=2 width=8 hidden=8 dropout=0.1' optimizer=adam
 compare slide "$tiny window=4" optimizer=adafactor 0.005 tf32
 succeeds "activations in bf16 take half the memory" "of them" \
     "$LONGHAUL_BIN" lua tests/cudasim/memory.lua slide 'layers=2 width=32 heads=2 window=8 dropout=0.1'
-fails 1 "bf16 on the processor" "precision: the processor computes in f32" \
-    "$LONGHAUL_BIN" train --device cpu --model slide --task random_walk --train precision=bf16
+fails 1 "tf32 on the processor" "precision=tf32 on the processor needs a GPU" \
+    "$LONGHAUL_BIN" train --device cpu --model slide --task random_walk --train precision=tf32
 graphs brt "$tiny window=4 recurrence=fixed:skip recurrent_layers=1" 'optimizer=adam precision=bf16 clip=1'
 graphs memorizing 'layers=2 width=8 heads=2 window=8 dropout=0 memory=12 top=3 memory_layer=1' optimizer=adam
+
+cpu=$("$LONGHAUL_BIN" lua tests/cudasim/machine.lua | sed -n 's/^cpu: \(.*\)\.$/\1/p')
+succeeds "a row names the GPU beside the processor" "cuda: $cpu with simulated GPU." \
+    "$LONGHAUL_BIN" lua tests/cudasim/machine.lua
 
 task=(--task defect --task-options 'batch=2 source_length=24 functions=8 evaluate_functions=2')
 same t5 'layers=1 width=8 heads=2 hidden=8 dropout=0.1 rsa_kinds=1,0,0,1,0,0 rsa_dilation=3' optimizer=adamw

@@ -1,5 +1,5 @@
 /* Exchanges within a warp: the lanes of a mask meet, and the last to come deals out the results. */
-#include "tests/cudasim/machine.h"
+#include "tests/cudasim/simulator.h"
 
 static int first_of_warp(void) {
     return running.current / WARP * WARP;

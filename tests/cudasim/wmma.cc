@@ -1,7 +1,7 @@
 /* Products of a warp: what its lanes hold is put together, multiplied and dealt out again. */
 #include "tests/cudasim/include/mma.h"
 
-#include "tests/cudasim/machine.h"
+#include "tests/cudasim/simulator.h"
 
 enum { FRAGMENT_ALIGNMENT = 32, PITCH_BYTES = 16 };
 

@@ -1,3 +1,4 @@
+/* A data folder of the test's own, its files, and the folder that a user gave. */
 #include "tests/datasets/data_root.h"
 
 #include <sys/stat.h>

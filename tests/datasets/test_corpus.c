@@ -1,5 +1,6 @@
 /* Corpora from folders, generators and streams; what is wrong with a file is said with its name. */
-#include "datasets/dataset.h"
+#include "datasets/text/corpus.h"
+#include "datasets/text/vocabulary.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -336,7 +337,8 @@ TEST(errors_name_what_is_wrong) {
     CHECK(setenv("XDG_CACHE_HOME", data_root, 1) == 0);
     lh_corpus *corpus = NULL;
     CHECK_FAILS(open_corpus("name=nothing", &corpus), LH_EIO, "longhaul data fetch nothing");
-    CHECK_FAILS(open_corpus("name=generate:boks", &corpus), LH_EOPTION, "generate:books");
+    CHECK_FAILS(open_corpus("name=generate:boks", &corpus), LH_EOPTION,
+                "no generator 'boks' (did you mean 'books'?)");
     CHECK_FAILS(open_corpus("name=books tokens=letters", &corpus), LH_EOPTION, "no tokenizer");
     write_text("empty/valid/a.txt", "x", 1);
     CHECK_FAILS(open_corpus("name=empty", &corpus), LH_EFORMAT, "no training documents");
@@ -434,12 +436,13 @@ TEST(a_trained_vocabulary_opens_without_a_corpus) {
     REQUIRE(make_root());
     CHECK(setenv("XDG_CACHE_HOME", data_root, 1) == 0);
     REQUIRE_OK(open_corpus("name=generate:books tokens=bpe:train:300:generate:books", &corpus));
-    REQUIRE_OK(lh_tokenizer_open(name, &tokenizer));
+    REQUIRE_OK(lh_vocabulary_open(NULL, name, NULL, &tokenizer));
     CHECK_EQ_INT(lh_tokenizer_vocabulary(tokenizer),
                  lh_tokenizer_vocabulary(lh_corpus_tokenizer(corpus)));
     lh_tokenizer_destroy(tokenizer);
     lh_corpus_destroy(corpus);
-    CHECK_FAILS(lh_tokenizer_open("bpe:train:300", &tokenizer), LH_EOPTION, "name a corpus");
+    CHECK_FAILS(lh_vocabulary_open(NULL, "bpe:train:300", NULL, &tokenizer), LH_EOPTION,
+                "name a corpus");
 }
 #endif
 

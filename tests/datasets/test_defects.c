@@ -1,6 +1,9 @@
-#include "datasets/defects.h"
+/* Functions with and without defects: reading, cutting, vocabularies, digests, what is malformed.
+ */
+#include "datasets/generate/generate_defect.h"
+#include "datasets/text/defects.h"
 
-#include "datasets/corpus.h"
+#include "datasets/locate.h"
 #include "tests/datasets/data_root.h"
 #include "tests/test.h"
 
@@ -83,11 +86,12 @@ TEST(ids_that_the_vocabulary_lacks_stand_behind_it) {
 
 /* CodeT5's vocabulary: 32,000 entries and 100 sentinels. */
 TEST(ids_of_codet5_are_the_published_ones) {
-    char path[LH_PATH_BYTES];
-    bool found = false;
+    char *path = NULL;
     lh_defects *defects = NULL;
     REQUIRE(make_root() && setenv("LONGHAUL_DATA", given_data(), 1) == 0);
-    REQUIRE_OK(lh_data_find("codet5-bpe/codet5-vocab.json", path, &found));
+    REQUIRE_OK(lh_data_find("codet5-bpe/codet5-vocab.json", &path));
+    const bool found = path != NULL;
+    free(path);
     if (!found) SKIP("no CodeT5 vocabulary here");
     REQUIRE_OK(open_defects("bpe:codet5", 64, 1, &defects));
     const lh_defects_ids *ids = lh_defects_ids_of(defects);

@@ -7,11 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "datasets/corpus.h"
-#include "datasets/defects.h"
-#include "datasets/parallel.h"
-#include "datasets/sequences.h"
-#include "datasets/series.h"
+#include "datasets/images/images.h"
+#include "datasets/series/series.h"
+#include "datasets/text/corpus.h"
+#include "datasets/text/defects.h"
+#include "datasets/text/parallel_text.h"
 #include "tests/config.h"
 #include "tests/datasets/data_root.h"
 #include "tests/test.h"

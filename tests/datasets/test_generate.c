@@ -1,4 +1,5 @@
-#include "datasets/dataset.h"
+/* Generated texts: the same from the same key, of the wanted length, with facts that come back. */
+#include "datasets/generate/generate.h"
 
 #include "tests/test.h"
 

@@ -2,10 +2,12 @@
  * output. Runs on old and new data are told apart by the generators' versions alone, so whoever
  * changes an output raises its version, and both numbers here. */
 #include "datasets/digest.h"
-#include "datasets/regular_language.h"
-#include "datasets/sequences.h"
-#include "datasets/simulated_network.h"
-#include "datasets/tracking.h"
+#include "datasets/generate/algorithm.h"
+#include "datasets/generate/duplication.h"
+#include "datasets/generate/generate_image.h"
+#include "datasets/generate/network_sequences.h"
+#include "datasets/generate/random_walk.h"
+#include "datasets/generate/regular_strings.h"
 #include "tests/test.h"
 
 enum { ROOM = 4096, SIDE = 32, STEPS = 64 };

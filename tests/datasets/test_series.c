@@ -1,5 +1,5 @@
 /* Time series: dates, CSV files good and bad, splits, standardisation, the generator. */
-#include "datasets/series.h"
+#include "datasets/series/series.h"
 
 #include <unistd.h>
 
@@ -239,6 +239,32 @@ TEST(public_data_must_be_what_their_name_says) {
                                ETT_ROW("01", "5.7"),
                            "name=ETTh1", &series),
                 LH_EFORMAT, "2 rows, but the training split ends at row 8640");
+}
+
+/* int(0.7 N) to train on, the last int(0.2 N) to test. */
+TEST(shares_are_of_seven_one_and_two_tenths) {
+    static const struct {
+        const char *options;
+        int64_t rows, train, valid;
+    } sets[] = {
+        {"name=generate:seasonal series_rows=1000 borders=shares", 1000, 700, 800},
+        {"name=generate:seasonal series_rows=1009 borders=shares", 1009, 706, 808},
+        {"name=generate:seasonal series_rows=17420", 17420, 12194, 13936},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; ++i) {
+        lh_series *series = NULL;
+        REQUIRE_OK(open_series(sets[i].options, &series));
+        const lh_series_range train = lh_series_split(series, LH_TRAIN),
+                              valid = lh_series_split(series, LH_VALID),
+                              test = lh_series_split(series, LH_TEST);
+        CHECK_EQ_INT(train.begin, 0);
+        CHECK_EQ_INT(train.end, sets[i].train);
+        CHECK_EQ_INT(valid.begin, sets[i].train);
+        CHECK_EQ_INT(valid.end, sets[i].valid);
+        CHECK_EQ_INT(test.begin, sets[i].valid);
+        CHECK_EQ_INT(test.end, sets[i].rows);
+        lh_series_destroy(series);
+    }
 }
 
 /* Means and deviations of the training rows as others have computed them. */

@@ -1,5 +1,5 @@
 /* Tensor2Tensor's subwords against its own encoder (tests/oracles/subwords.py). */
-#include "datasets/dataset.h"
+#include "datasets/text/vocabulary.h"
 
 #include "tests/datasets/data_root.h"
 #include "tests/test.h"

@@ -1,6 +1,7 @@
 /* The state-tracking tasks against a second reading of their rules: every target is worked out
  * again from the text of an episode by code that shares nothing with the generators. */
-#include "datasets/tracking.h"
+#include "datasets/generate/algorithm.h"
+#include "datasets/generate/random_walk.h"
 
 #include "tests/test.h"
 

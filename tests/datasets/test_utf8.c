@@ -1,3 +1,4 @@
+/* UTF-8 against RFC 3629: all characters, and the offset of the first byte that is none. */
 #include "datasets/utf8.h"
 
 #include "tests/test.h"

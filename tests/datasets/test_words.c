@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "datasets/corpus.h"
-#include "datasets/words.h"
-#include "harness/engine/atomic_file.h"
+#include "datasets/text/corpus.h"
+#include "datasets/tokens/words.h"
+#include "harness/engine/file.h"
 #include "tests/config.h"
 #include "tests/test.h"
 

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "datasets/defects.h"
+#include "datasets/text/defects.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "datasets/parallel.h"
+#include "datasets/text/parallel_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "datasets/series_table.h"
+#include "datasets/series/series_csv.h"
 #include "harness/engine/error.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

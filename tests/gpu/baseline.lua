@@ -1,7 +1,7 @@
--- The paper-size baseline that the scripts beside this one measure: dofile "tests/gpu/baseline.lua"(tiny).
--- `tiny` shows that a script runs, on any machine.
+-- The paper-size baseline that the scripts beside this one measure: dofile
+-- "tests/gpu/baseline.lua"(tiny). `tiny` shows that a script runs, on any machine.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 
 -- Transformer-XL of Hutchins et al. 2022, section 4: segment 4096 with a window of 512, a layer
 -- of width 1024 with 8 heads of 128; and the block-recurrent model beside it.
@@ -19,7 +19,9 @@ local models = {
 local function read_rates(folder)
   local rates = {}
   if not core.exists(folder .. "/rates.csv") then return rates end
-  for _, row in ipairs(csv.read(folder .. "/rates.csv")) do rates[row.name] = tonumber(row.value) end
+  for _, row in ipairs(csv.read(folder .. "/rates.csv")) do
+    rates[row.name] = tonumber(row.value)
+  end
   return rates
 end
 
@@ -28,7 +30,8 @@ return function(tiny)
   local baseline = { shape = shape, warmup = tiny and 3 or 5, rounds = tiny and 1 or 20,
     rates = read_rates }
 
-  -- setting: model, precision, batch; steps in all, without a point of the loss curve before their end.
+  -- setting: model, precision, batch; steps in all, without a point of the loss curve before their
+  -- end.
   function baseline.session(setting, steps)
     local model = models[setting.model]
     local options = ("layers=%d width=%d heads=%d window=%d dropout=0%s"):format(shape.layers,

@@ -2,7 +2,7 @@
 --   longhaul lua tests/gpu/losses.lua FOLDER [STEPS]
 -- Writes FOLDER/losses.csv; fails when f32 is off by more than 1e-4 or bf16 by more than 1%.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 
 local folder, steps = ...
 folder, steps = folder or "results/gpu", math.tointeger(tonumber(steps or 50))
@@ -39,7 +39,8 @@ for _, model in ipairs(models) do
     good = good and holds
     rows[#rows + 1] = { model = model[1], optimizer = model[3], precision = precision,
       steps = steps, first = gpu[1], last = gpu[#gpu], last_cpu = cpu[#cpu],
-      largest_difference = worst, bound = bounds[precision], verdict = holds and "holds" or "fails" }
+      largest_difference = worst, bound = bounds[precision], verdict = holds and "holds"
+        or "fails" }
     print(("%-16s %-5s last loss %.5f, on the processor %.5f, largest difference %.2g: %s"):format(
       model[1], precision, gpu[#gpu], cpu[#cpu], worst, holds and "holds" or "fails"))
   end

@@ -1,10 +1,11 @@
--- Training steps of the paper-size baseline beside PyTorch's on the same card, from the same weights and batches.
+-- Training steps of the paper-size baseline beside PyTorch's on the same card, from the same
+-- weights and batches.
 --   longhaul lua tests/gpu/peers.lua FOLDER [tiny]
--- Reads FOLDER/rates.csv, writes FOLDER/peers.csv; fails where longhaul is slower. PYTHON names an interpreter that has
--- PyTorch. `tiny` shows that the script runs, with PyTorch on the processor.
+-- Reads FOLDER/rates.csv, writes FOLDER/peers.csv; fails where longhaul is slower. PYTHON names an
+-- interpreter that has PyTorch. `tiny` shows that the script runs, with PyTorch on the processor.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
-local peer = require "longhaul.peer"
+local csv = require "longhaul.run.csv"
+local peer = require "longhaul.bench.peer"
 
 local folder, tiny = ...
 folder = folder or "results/gpu"
@@ -22,13 +23,14 @@ local function ours(setting)
   local session <close> = baseline.session(setting, steps)
   local time = core.time_steps({ session }, baseline.warmup, baseline.rounds)[1]
   local flops = 3 * session:info().flops_per_token * time.tokens_per_step
-  return { step_time_ms = time.median_ms, step_time_q1_ms = time.q1_ms, step_time_q3_ms = time.q3_ms,
+  return { step_time_ms = time.median_ms, step_time_q1_ms = time.q1_ms,
+    step_time_q3_ms = time.q3_ms,
     peak_memory_bytes = time.peak_memory_bytes, loss_bits = peer.mean_loss(session) }, flops
 end
 
 local function theirs(setting)
   local session <close> = baseline.session(setting, steps)
-  return peer.train(session, steps, arguments)
+  return peer.train(session, steps, "block_stack.py", arguments)
 end
 
 local rates, rows, good = baseline.rates(folder), {}, true
@@ -46,7 +48,7 @@ local function add(setting, implementation, values, flops)
     rates.bf16 and ("  %.1f%% of bf16"):format(100 * row.share_of_bf16) or ""))
 end
 
-if not peer.version() then
+if not peer.version "torch" then
   print "no PyTorch here (PYTHON=... names another interpreter)"
   return 0
 end

@@ -1,17 +1,20 @@
--- Training steps of the paper-size baseline on the GPU, against the rates that matrix_rate.cu found.
+-- Training steps of the paper-size baseline on the GPU, against the rates that matrix_rate.cu
+-- found.
 --   longhaul lua tests/gpu/speed.lua FOLDER [tiny]
 -- Reads FOLDER/rates.csv, writes FOLDER/speed.csv. LH_GRAPHS=0 starts kernels one by one: the
 -- difference is what the gaps between them cost. `tiny` shows that the script runs, on any machine.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 
 local folder, tiny = ...
 folder = folder or "results/gpu"
 
 local baseline = dofile "tests/gpu/baseline.lua"(tiny)
 local settings = {
-  { model = "slide", precision = "bf16", batch = 4 }, { model = "slide", precision = "bf16", batch = 1 },
-  { model = "slide", precision = "tf32", batch = 1 }, { model = "slide", precision = "f32", batch = 1 },
+  { model = "slide", precision = "bf16", batch = 4 },
+  { model = "slide", precision = "bf16", batch = 1 },
+  { model = "slide", precision = "tf32", batch = 1 },
+  { model = "slide", precision = "f32", batch = 1 },
   { model = "brt fixed:skip", precision = "bf16", batch = 4 },
 }
 

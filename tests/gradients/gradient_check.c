@@ -1,3 +1,4 @@
+/* The check itself: leaves, a random cotangent, central differences, the largest relative error. */
 #include "tests/gradients/gradient_check.h"
 
 #define LH_TEST_HELPER

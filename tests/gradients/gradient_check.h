@@ -3,7 +3,7 @@
 #ifndef LH_TESTS_GRADIENT_CHECK_H
 #define LH_TESTS_GRADIENT_CHECK_H
 
-#include "harness/engine/ops.h"
+#include "harness/ops/ops.h"
 
 enum { CHECK_INPUTS = 12 };
 

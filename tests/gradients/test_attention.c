@@ -1,3 +1,4 @@
+/* Gradients of every kind of attention, against differences. */
 #include "tests/gradients/gradient_check.h"
 #include "tests/test.h"
 

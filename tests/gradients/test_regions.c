@@ -1,3 +1,4 @@
+/* Gradients through checkpoints and reversible blocks, against differences. */
 #include "tests/gradients/gradient_check.h"
 #include "tests/test.h"
 

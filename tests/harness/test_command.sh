@@ -7,8 +7,10 @@ longhaul=$LONGHAUL_BIN
 
 succeeds "help" "EXIT STATUS" "$longhaul" help
 fails 2 "no command" "SYNOPSIS" "$longhaul"
+fails 2 "a budget of something else" "--match is parameters=N or flops_per_token=N, not 'parameter=1e6'" \
+    "$longhaul" describe brt --match parameter=1e6
 fails 2 "an unknown command" "did you mean 'describe'" "$longhaul" describ
-fails 2 "an unknown option" "did you mean --scale" "$longhaul" run x.lua --scael small
+fails 2 "an unknown option" "did you mean 'scale'" "$longhaul" run x.lua --scael small
 fails 2 "an option without its value" "--scale needs a value" "$longhaul" run x.lua --scale
 fails 2 "an option that list has no use for" "unknown option: --force" "$longhaul" list x.lua --force
 fails 2 "a word too many" "'xl' is one word too many" "$longhaul" describe brt xl
@@ -32,6 +34,12 @@ succeeds "a model is described" "layers.1.state.ids" \
 succeeds "and the size of its carried state" "3,072 bytes" \
     "$longhaul" describe lstm --options 'layers=3 hidden=128' --vocabulary 260
 succeeds "an option's range is exact" "integer, 1 to 1048576" "$longhaul" describe brt
+succeeds "pairs of models and tasks are listed" " pairs run" "$longhaul" matrix
+succeeds "with why one is none" "needs a source for its encoder, which the task lacks; the models with a mark" "$longhaul" matrix
+succeeds "a pair is described" "vectors stand for tokens" "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=60' \
+    --task simulated_network
+succeeds "with the adapter's parameters" "adapter.embedding.weight" "$longhaul" describe rsa --task random_walk
+fails 1 "a pair that is none" "t5: needs a source for its encoder" "$longhaul" describe t5 --task random_walk
 fails 1 "a model's options are checked" "did you mean 'window'" "$longhaul" describe brt --options windw=3
 fails 2 "an unknown model" "did you mean 'brt'" "$longhaul" describe brtt
 
@@ -122,7 +130,7 @@ fails 1 "a negative token" "negative:1: token -1 is out of range" reads negative
 fails 1 "a file without tokens" "nothing: there are no tokens in it" reads nothing
 fails 1 "tokens of one axis" "flat.npy: tokens are an array [rows][length], not one of 1 axes" reads flat.npy
 fails 1 "tokens that are reals" "reals.npy: tokens are integers" reads reals.npy
-fails 1 "an array of wide tokens" "token 4294967297 is out of range" reads wide.npy
+fails 1 "an array of wide tokens" "wide.npy: token 4294967297 is out of range" reads wide.npy
 quietly 0 "an array of tokens" reads good.npy
 trained() { "$longhaul" "$1" --model lstm --options 'width=4 hidden=4' --task-options 'name=generate:books documents=3 document_bytes=300 segment=8 batch=1' "${@:2}"; }
 succeeds "weights to spoil" "bits_per_token" trained train --train steps=1 --out "$scratch/spoilt.safetensors"
@@ -165,6 +173,16 @@ succeeds "generate" "The river" "${generate[@]}" --prompt "The river" --count 40
 "${generate[@]}" --prompt "The river" --count 40 --seed 3 >"$scratch/twice"
 quietly 0 "a seed repeats a text" cmp "$scratch/once" "$scratch/twice"
 fails 2 "no prompt" "needs a --prompt" "${generate[@]}"
+# A model without a cache, of vectors besides: its weights have those of the adapter.
+rsa=(--model rsa --options 'layers=1 width=8 heads=2 rsa_kinds=1,0,0,0,0,0')
+succeeds "train through an adapter" "bits_per_byte" "$longhaul" train "${rsa[@]}" --task-options "$data" --train 'steps=3 warmup=2' \
+    --out "$scratch/rsa.safetensors"
+succeeds "evaluate through an adapter" "bits_per_byte" "$longhaul" eval "${rsa[@]}" --task-options "$data" --weights "$scratch/rsa.safetensors"
+anew=("$longhaul" generate "${rsa[@]}" --tokens bytes --weights "$scratch/rsa.safetensors" --prompt "The river" --count 20 --segment 16)
+succeeds "generate through an adapter" "The river" "${anew[@]}"
+"${anew[@]}" 2>"$scratch/told" >"$scratch/text"
+quietly 0 "what takes long is said once" test "$(cat "$scratch/told")" = \
+    "longhaul: rsa keeps nothing from token to token: each reads its segment of up to 16 anew"
 fails 1 "weights that are not there" "data fetch gpt2" "$longhaul" generate --model gpt2 --options "$gpt2" \
     --tokens bytes --weights gpt2 --prompt x
 fails 1 "a vocabulary that is not there" "data fetch gpt2" "$longhaul" generate --model gpt2 --options "$gpt2" \
@@ -184,9 +202,25 @@ fails 1 "a job array of a figure" "has no row of its own: make job arrays of rsa
 succeeds "a new experiment" "experiments/examples/mine.lua" skeleton experiment mine
 fails 1 "never over a file" "is there already" skeleton experiment mine
 fails 2 "a bad name" "lower-case letters" skeleton model Bad-Name
-succeeds "a new model" "models/mine.c" skeleton model mine
-succeeds "a new task" "harness/train/mine.h" skeleton task mine
-for file in models/mine.c harness/train/mine.c; do
+mkdir -p "$scratch/harness/tasks"
+cp harness/tasks/tasks.def "$scratch/harness/tasks"
+succeeds "a new model" "missing: models/models.def, where LH_MODEL(mine) belongs" skeleton model mine
+succeeds "a new task" "harness/tasks/tasks.def" skeleton task mine
+succeeds "is in the list" "LH_TASK(mine)" tail -n 1 "$scratch/harness/tasks/tasks.def"
+cp harness/tasks/tasks.h "$scratch/harness/tasks"
+succeeds "an experiment of a paper" "experiments/sun/table1.lua" skeleton experiment sun/table1
+succeeds "is called by paper and name" 'lh.experiment "sun-table1"' cat "$scratch/experiments/sun/table1.lua"
+mkdir -p "$scratch/datasets" "$scratch/harness/run"
+cp datasets/sources.lua "$scratch/datasets/"
+cp harness/run/metrics.lua "$scratch/harness/run/"
+succeeds "a new metric is a line" "harness/run/metrics.lua" skeleton metric niceness
+succeeds "of the registry" "1" grep -c '^  { "niceness", "niceness", digits = 3' "$scratch/harness/run/metrics.lua"
+quietly 0 "which is still Lua" luac5.4 -p "$scratch/harness/run/metrics.lua"
+succeeds "a new corpus is a line" "datasets/sources.lua" skeleton data tiny
+quietly 0 "among the sources, which are still Lua" luac5.4 -p "$scratch/datasets/sources.lua"
+succeeds "a new command" "missing: harness/lua/longhaul/main.lua" skeleton command hello
+succeeds "a new kind of charts" "plots/mine.gp" skeleton chart mine
+for file in models/mine.c harness/tasks/mine.c tests/harness/tasks/test_mine.c; do
     quietly 0 "$file compiles" cc -std=c11 -Wall -Wextra -Wshadow -Wmissing-prototypes -Werror \
         -D_POSIX_C_SOURCE=200809L -I"$scratch" -I. -c "$scratch/$file" -o "$scratch/object.o"
 done

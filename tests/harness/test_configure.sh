@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The probes say what is missing and what that costs; the installer never acts without need.
 . tests/test.sh
-unset CC CXX DEPS BLAS GNUPLOT INSTALL MAKEFLAGS
+unset CC CXX DEPS BLAS ONEDNN GNUPLOT INSTALL MAKEFLAGS
 
 configure=scripts/configure.sh
 succeeds "finds what this build needed" "✓ OpenBLAS" $configure "$scratch/config.mk"
@@ -14,6 +14,9 @@ fails 1 "names the package of the compiler" "build-essential" \
     env CC=false $configure "$scratch/no.mk"
 succeeds "goes on without an optional part" "without it: tables, but no charts" \
     env GNUPLOT=/nonexistent $configure "$scratch/plain.mk"
+succeeds "and without oneDNN" "no precision=bf16 on the processor" \
+    env ONEDNN=no $configure "$scratch/f32.mk"
+succeeds "which it notes" "ONEDNN_FOUND = no" cat "$scratch/f32.mk"
 succeeds "lists what is missing" "gnuplot-nox" env GNUPLOT=/nonexistent $configure --missing
 succeeds "takes flags as given" "as given: -lblas_of_mine" \
     env BLAS=-lblas_of_mine $configure "$scratch/given.mk"

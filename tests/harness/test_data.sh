@@ -13,7 +13,7 @@ printf 'x\0y' >"$scratch/tree/other/binary.o"
 fetch() {
     "$LONGHAUL_BIN" lua <(cat <<LUA
 local sources = {{ name = "small", licence = "none", files = {{ url = "file://$scratch/remote/$1", file = "small.txt", sha256 = $2 }} }}
-require("longhaul.data").fetch("small", sources)
+require("longhaul.run.data").fetch("small", sources)
 LUA
     )
 }
@@ -45,7 +45,7 @@ succeeds "a broken download goes on where it stopped" "$sum" fetch small.txt "\"
 verify() {
     "$LONGHAUL_BIN" lua <(cat <<LUA
 local sources = {{ name = "small", licence = "none", files = {{ url = "file:///x", file = "small.txt", sha256 = $1 }} }}
-if not require("longhaul.data").verify(nil, sources) then os.exit(1) end
+if not require("longhaul.run.data").verify(nil, sources) then os.exit(1) end
 LUA
     )
 }
@@ -62,7 +62,7 @@ succeeds "or of some files only" "sha256 known of 2 of 3 files" "$LONGHAUL_BIN" 
 (cd "$scratch" && head -c 200000000 /dev/zero >zeros && { python3 -c 'import zipfile; zipfile.ZipFile("remote/bomb.zip", "w", zipfile.ZIP_DEFLATED).write("zeros")'; rm zeros; })
 fetch_bomb() {
     "$LONGHAUL_BIN" lua <(cat <<LUA
-require("longhaul.data").fetch("bomb", {{ name = "bomb", licence = "none", files = {{ url = "file://$scratch/remote/bomb.zip", file = "bomb.zip", unpack = "unzip" }} }})
+require("longhaul.run.data").fetch("bomb", {{ name = "bomb", licence = "none", files = {{ url = "file://$scratch/remote/bomb.zip", file = "bomb.zip", unpack = "unzip" }} }})
 LUA
     )
 }
@@ -73,7 +73,7 @@ fetch_weights() {
     "$LONGHAUL_BIN" lua <(cat <<LUA
 local sources = {{ name = "weights", licence = "none", files = {{ url = "file://$scratch/remote/small.txt", file = "pytorch_model.bin",
   unpack = "pytorch" }} }}
-require("longhaul.data").fetch("weights", sources)
+require("longhaul.run.data").fetch("weights", sources)
 LUA
     )
 }

@@ -25,7 +25,7 @@ count() { grep -cF -- "$2" "$1"; }
 
 # every figure that is no drawing stands on the page with its caption, or with the command that makes its runs
 cat >"$scratch/printed.lua" <<'LUA'
-for _, figure in ipairs(require "longhaul.csv".read "results/published/figures.csv") do
+for _, figure in ipairs(require "longhaul.run.csv".read "results/published/figures.csv") do
   local part = figure.part ~= "" and ", " .. figure.part or ""
   print(("%s, Figure %s%s\t%s\t%s"):format(figure.paper, figure.figure, part, figure.experiment, figure.shows))
 end

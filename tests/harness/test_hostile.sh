@@ -29,10 +29,10 @@ done
 # OpenBLAS asks for ever where memory is short. A program under a sanitizer never fits.
 limited() { bash -c 'ulimit -v "$1"; shift; exec timeout -s KILL 60 "$@"' limited "$@"; }
 if limited 1000000 "$LONGHAUL_BIN" version >/dev/null 2>&1; then
-    for limit in 100000 150000 200000 250000; do
+    for limit in 120000 150000 200000 250000; do
         fails 1 "a limit of $limit KiB is an error" "OpenBLAS takes" limited $limit env OMP_NUM_THREADS=2 "$LONGHAUL_BIN" "${train[@]}" --train steps=2
     done
-    succeeds "whoever does not multiply is not bothered" "longhaul" limited 100000 "$LONGHAUL_BIN" help
+    succeeds "whoever does not multiply is not bothered" "longhaul" limited 120000 "$LONGHAUL_BIN" help
 fi
 
 onto_full_disk() { "$LONGHAUL_BIN" "$@" >/dev/full; }
@@ -91,6 +91,21 @@ script 'return lh.include "../'"$(basename "$scratch")"'/script.lua"'
 fails 1 "by whatever path" "includes itself" on list
 script 'local bench = lh.experiment "one" bench:row(with("a", { seeds = 1e18 })) return bench'
 fails 1 "seeds of a row are bounded" "script.lua:5: row: field 'seeds' must be a positive integer of at most 100000" on dry-run
+long='setmetatable({ 1 }, { __len = function() return 1 << 40 end })'
+script 'error(lh.models.brt({ recurrent_layers = '"$long"' }).text)'
+fails 1 "a list is as long as it is, whatever it says" "recurrent_layers=1 " on list
+script 'local list = {} for i = 1, 70000 do list[i] = 1 end return lh.models.lstm { hidden = list }'
+fails 1 "and no longer than one is" "at most 65536 integers, got 70000" on list
+says_its_length() {
+    "$LONGHAUL_BIN" lua <(cat <<LUA
+local core = require "longhaul.core"
+local long = $long
+local say = { "abc" }
+print(core.did_you_mean("abd", setmetatable(say, getmetatable(long))), pcall(core.time_steps, long, 1, 1))
+LUA
+    )
+}
+succeeds "as an array of names or sessions is" "'abc'?)	false" says_its_length
 script 'local bench = lh.experiment "one" bench:seeds(1e18) return bench'
 fails 1 "and those of all rows" "of at most 100000" on dry-run
 for name in . .. .hidden -x 'a/b' ''; do
@@ -119,7 +134,7 @@ unchanged() {
     cp "$scratch/kept.csv" "$runs"
     sed -i "$@" "$runs"
     on run --no-timing >/dev/null 2>&1
-    "$LONGHAUL_BIN" lua <(echo "print(#require('longhaul.csv').read '$runs' .. ' rows')")
+    "$LONGHAUL_BIN" lua <(echo "print(#require('longhaul.run.csv').read '$runs' .. ' rows')")
 }
 succeeds "finished runs are found again" "2 rows" unchanged ''
 succeeds "also behind a byte order mark" "2 rows" unchanged $'1s/^/\xEF\xBB\xBF/'

@@ -25,7 +25,7 @@ sweep() { "${command[@]}" "$scratch/$1"; }
 # what must not depend on interruptions: the run, its row and what it measured
 numbers() {
     "$LONGHAUL_BIN" lua <(cat <<LUA
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 for _, row in ipairs((csv.read "$scratch/$1/killed/runs.csv")) do print(row.run_id, row.row, row.status, row.step, row.bits_per_token) end
 LUA
     ) | sort

@@ -42,7 +42,7 @@ run() { FOLDER=$folder "$longhaul" run "$scratch/script.lua" --scale smoke --res
 succeeds "a run over such a folder" "bits/token" run
 columns() {
     "$longhaul" lua <(cat <<LUA
-local core, csv = require "longhaul.core", require "longhaul.csv"
+local core, csv = require "longhaul.core", require "longhaul.run.csv"
 local rows = csv.read "$scratch/results/apostrophe/runs.csv"
 local task = core.options("task", "language_model", rows[1].task_options)
 print(#rows, task:value "name" == os.getenv "FOLDER", task:value "segment", task:value "batch", task:text() == rows[1].task_options)

@@ -28,7 +28,7 @@ column() {
     cat >"$scratch/column.lua" <<'LUA'
 local path, name = ...
 local values = {}
-for i, row in ipairs((require("longhaul.csv").read(path))) do values[i] = row[name] end
+for i, row in ipairs((require("longhaul.run.csv").read(path))) do values[i] = row[name] end
 print(table.concat(values, " "))
 LUA
     "$longhaul" lua "$scratch/column.lua" "${2:-$scratch/results/sweep/runs.csv}" "$1"
@@ -89,7 +89,7 @@ read -r commit dirty < <("$longhaul" lua "$scratch/build.lua")
 says() {
     cat >"$scratch/says.lua" <<'LUA'
 local path, commit, dirty = ...
-local rows = (require("longhaul.csv").read(path))
+local rows = (require("longhaul.run.csv").read(path))
 for _, row in ipairs(rows) do
   for _, name in ipairs { "compiler", "kernels", "blas", "machine", "cores", "threads", "load", "date" } do
     assert(row[name] and row[name] ~= "", path .. " lacks " .. name)
@@ -109,7 +109,7 @@ succeeds "on how many threads" "1" column threads "$scratch/timed/sweep/runs.csv
 succeeds "every step time" "1 lines" says "$scratch/timed/sweep/timings.csv"
 digest=$(column data_digest "$scratch/timed/sweep/runs.csv")
 succeeds "and of which data" "${digest:-a digest}" column data_digest "$scratch/timed/sweep/timings.csv"
-succeeds "every benchmark" "7 lines" says "$scratch/timed/bench/bench.csv"
+succeeds "every benchmark" "9 lines" says "$scratch/timed/bench/bench.csv"
 succeeds "whose columns begin as ever" "benchmark,size,metric,value,unit,ratio_to,ratio," head -n 1 "$scratch/timed/bench/bench.csv"
 succeeds "the program says it too" "longhaul $commit" "$longhaul" version
 known() { [ "$commit" = unknown ] || git cat-file -e "$commit^{commit}"; }

@@ -51,7 +51,7 @@ sed 's/STEPS/100/; s/EVERY/10/' "$scratch/base.lua" >"$scratch/long.lua"
 # relatively, those of the first three points by EARLY.
 same() {
     cat >"$scratch/same.lua" <<'LUA'
-local csv, core = require "longhaul.csv", require "longhaul.core"
+local csv, core = require "longhaul.run.csv", require "longhaul.core"
 local one, other, bound, early_bound = ...
 local worst, early, compared = 0, 0, 0
 local function compare(a, b, point)
@@ -96,7 +96,7 @@ run() { # FOLDER RANKS SCRIPT
     fi
 }
 rows() { # FOLDER COLUMN
-    "$longhaul" lua <(echo "for _, row in ipairs((require 'longhaul.csv'.read '$scratch/$1/shared/runs.csv')) do
+    "$longhaul" lua <(echo "for _, row in ipairs((require 'longhaul.run.csv'.read '$scratch/$1/shared/runs.csv')) do
         print(row.$2) end") | paste -sd ' '
 }
 
@@ -155,6 +155,39 @@ done
 succeeds "the curve that nobody disturbed" "worst 0" same calm resumed2 0 0
 succeeds "on one rank within rounding" "worst" same calm resumed1 2e-2 1e-6
 succeeds "on three" "worst" same calm resumed3 2e-2 1e-6
+
+# Ranks that are stopped together for longer than a rank may say nothing go on; one that stays stopped is named.
+LONGHAUL_RANK_SECONDS=8 run silent 2 long --no-timing --only brt >"$scratch/silent.log" 2>&1 &
+job=$!
+quietly 0 "a run to be stopped" until_file "$scratch/silent/shared/checkpoints/*.snapshot"
+victims=("$(rank_of silent 0)" "$(rank_of silent 1)")
+kill -STOP "${victims[@]}"
+sleep 10
+kill -CONT "${victims[@]}"
+rm "$scratch"/silent/shared/checkpoints/*.snapshot
+quietly 0 "both go on" until_file "$scratch/silent/shared/checkpoints/*.snapshot"
+kill -STOP "${victims[1]}"
+began=$EPOCHSECONDS
+wait $job
+status=$?
+quietly 0 "the run has failed" test $status -ne 0
+quietly 0 "soon" test $((EPOCHSECONDS - began)) -le 100
+succeeds "and names who said nothing" "rank 1 of 2 (process ${victims[1]} on" cat "$scratch/silent.log"
+succeeds "for how long" "has said nothing for 8 seconds" cat "$scratch/silent.log"
+quietly 0 "the launcher has ended it" until_true 30 bash -c "! kill -0 ${victims[1]}"
+succeeds "goes on" "bits/byte" run silent 2 long --no-timing --only brt
+succeeds "bit for bit" "worst 0" same calm silent 0 0
+LONGHAUL_RANK_SECONDS=soon fails 1 "a limit is a number" "LONGHAUL_RANK_SECONDS takes seconds" run calm 2 long --no-timing
+# before they know each other
+LONGHAUL_RANK_SECONDS=4 run late 2 long --no-timing --only brt >"$scratch/late.log" 2>&1 &
+job=$!
+started() { test -n "$(rank_of late 1)"; }
+quietly 0 "a rank to be stopped" until_true 100 started
+kill -STOP "$(rank_of late 1)"
+wait $job
+status=$?
+quietly 0 "a rank that stops at the start ends the run" test $status -ne 0
+succeeds "with a word" "said nothing" cat "$scratch/late.log"
 
 # A signal to one rank stops all after the same step, with a checkpoint.
 run stopped 2 long --no-timing --only brt >"$scratch/stopped.log" 2>&1 &

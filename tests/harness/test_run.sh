@@ -32,7 +32,7 @@ column() {
     cat >"$scratch/column.lua" <<'LUA'
 local path, name, separator = ...
 local values = {}
-for i, row in ipairs((require("longhaul.csv").read(path))) do values[i] = row[name] end
+for i, row in ipairs((require("longhaul.run.csv").read(path))) do values[i] = row[name] end
 print(table.concat(values, separator or "\n"))
 LUA
     "$longhaul" lua "$scratch/column.lua" "$@"

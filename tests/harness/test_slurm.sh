@@ -9,14 +9,14 @@ longhaul=$LONGHAUL_BIN
 # Rows written by several processes at once are all there.
 cat >"$scratch/append.lua" <<'LUA'
 local folder, process = ...
-local results = require("longhaul.store").open(folder, "append")
+local results = require("longhaul.run.store").open(folder, "append")
 for i = 1, 12 do
   results:put({ run_id = process .. "-" .. i, identity = 2, row = "row " .. i, status = "done", ["own" .. process] = i },
     { "own" .. process })
 end
 LUA
 cat >"$scratch/count.lua" <<'LUA'
-local rows, seen = (require("longhaul.csv").read((...) .. "/append/runs.csv")), {}
+local rows, seen = (require("longhaul.run.csv").read((...) .. "/append/runs.csv")), {}
 for _, row in ipairs(rows) do
   local process, i = row.run_id:match("(%d+)-(%d+)")
   assert(row["own" .. process] == i and row.row == "row " .. i and not seen[row.run_id], "a row is torn")
@@ -58,7 +58,7 @@ done
 wait
 cat >"$scratch/status.lua" <<'LUA'
 local list = {}
-for _, row in ipairs((require("longhaul.csv").read(...))) do list[#list + 1] = row.row .. row.seed .. row.status end
+for _, row in ipairs((require("longhaul.run.csv").read(...))) do list[#list + 1] = row.row .. row.seed .. row.status end
 table.sort(list)
 print(table.concat(list, " "))
 LUA

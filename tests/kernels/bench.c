@@ -2,21 +2,12 @@
 #include "tests/kernels/conformance.h"
 
 #include <cblas.h>
-#include <time.h>
+
+#include "harness/engine/clock.h"
+#include "harness/engine/quantile.h"
 
 enum { LEAST_RUNS = 5, MOST_RUNS = 200 };
 static const double seconds_a_case = 0.3;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 double bench_product_rate(void) {
     enum { SIZE = 1024, RUNS = 7 };
@@ -24,7 +15,7 @@ double bench_product_rate(void) {
     double times[RUNS];
     openblas_set_num_threads(lh_cpu_threads());
     for (int run = 0; run < RUNS; run++) {
-        const double start = now();
+        const double start = lh_clock_seconds();
 #ifdef LH_REAL_DOUBLE
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIZE, SIZE, SIZE, 1, a, SIZE, b,
                     SIZE, 0, c, SIZE);
@@ -32,14 +23,13 @@ double bench_product_rate(void) {
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIZE, SIZE, SIZE, 1, a, SIZE, b,
                     SIZE, 0, c, SIZE);
 #endif
-        times[run] = now() - start;
+        times[run] = lh_clock_seconds() - start;
     }
     openblas_set_num_threads(1);
     free(a);
     free(b);
     free(c);
-    qsort(times, RUNS, sizeof *times, compare);
-    return 2.0 * SIZE * SIZE * SIZE / times[RUNS / 2];
+    return 2.0 * SIZE * SIZE * SIZE / lh_quartiles_of(times, RUNS).median;
 }
 
 /* Every input read once, every output written once. */
@@ -53,11 +43,10 @@ static double traffic(const suite *s) {
 static void print_times(const suite *s, double *times, int runs) {
     static double rate;
     if (rate <= 0) rate = bench_product_rate();
-    qsort(times, (size_t)runs, sizeof *times, compare);
-    const double median = times[runs / 2];
+    const lh_quartiles quartiles = lh_quartiles_of(times, runs);
+    const double median = quartiles.median;
     printf("%-24s %-10s %9.1f us [%.1f, %.1f] %7.2f GB/s", s->kernel->name, s->table->name,
-           1e6 * median, 1e6 * times[runs / 4], 1e6 * times[3 * runs / 4],
-           1e-9 * traffic(s) / median);
+           1e6 * median, 1e6 * quartiles.q1, 1e6 * quartiles.q3, 1e-9 * traffic(s) / median);
     if (s->flops > 0)
         printf(" %7.1f GF/s %5.1f%% of a matrix product", 1e-9 * s->flops / median,
                100 * s->flops / median / rate);
@@ -72,9 +61,9 @@ void bench_case(suite *s) {
     call_kernel(s, threads);
     int runs = 0;
     for (double total = 0; runs < MOST_RUNS && (runs < LEAST_RUNS || total < seconds_a_case);) {
-        const double start = now();
+        const double start = lh_clock_seconds();
         call_kernel(s, threads);
-        times[runs] = now() - start;
+        times[runs] = lh_clock_seconds() - start;
         total += times[runs++];
     }
     call_release(s);

@@ -130,13 +130,16 @@ static void measure(buffer *b) {
     }
 }
 
+int suite_rounding = FE_TONEAREST;
+
 /* Chance can make one evaluation of a short sum exact. Rounding all of it up, and all of it down,
  * shows how much its arithmetic can be off. */
 static void run_references(suite *s) {
     static const int roundings[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD};
     run_reference(s, true);
     for (size_t i = 0; i < sizeof roundings / sizeof *roundings; i++) {
-        fesetround(roundings[i]);
+        suite_rounding = roundings[i];
+        fesetround(suite_rounding);
         run_reference(s, false);
         fesetround(FE_TONEAREST);
         for (int k = 0; k < s->buffer_count; k++)

@@ -101,17 +101,14 @@ static tally run_cases(suite *s, const kernel_entry *kernel) {
     return report(s, kernel->name);
 }
 
-/* Backward kernels are differentiated case by case; the others have entries of their own. */
 static tally run_gradients(suite *s, const options *o) {
     tally sum = {0, 0};
-    for (int i = 0; i < gradient_entry_count; i++) {
-        const gradient_entry *entry = &gradient_entries[i];
-        if (!kernel_wanted(o, entry->name)) continue;
-        for (int k = 0; k < kernel_entry_count; k++)
-            if (strcmp(kernel_entries[k].name, entry->name) == 0)
-                start_kernel(s, &kernel_entries[k]);
-        entry->run(s);
-        const tally one = report(s, entry->name);
+    for (int i = 0; i < kernel_entry_count; i++) {
+        const kernel_entry *kernel = &kernel_entries[i];
+        if (kernel->gradients == NULL || !kernel_wanted(o, kernel->name)) continue;
+        start_kernel(s, kernel);
+        kernel->gradients(s);
+        const tally one = report(s, kernel->name);
         sum.passed += one.passed;
         sum.failed += one.failed;
     }
@@ -135,12 +132,6 @@ static tally run_bench(suite *s, const options *o, const kernel_entry *kernel) {
     return report(s, kernel->name);
 }
 
-static bool has_gradient(const char *name) {
-    for (int i = 0; i < gradient_entry_count; i++)
-        if (strcmp(gradient_entries[i].name, name) == 0) return true;
-    return false;
-}
-
 static bool ends_with(const char *text, const char *end) {
     const size_t length = strlen(text), tail = strlen(end);
     return length >= tail && strcmp(text + length - tail, end) == 0;
@@ -150,7 +141,7 @@ static bool ends_with(const char *text, const char *end) {
 static tally cover(suite *s, const kernel_entry *kernel) {
     start_kernel(s, kernel);
     go_through(s, kernel);
-    const bool differentiated = has_gradient(kernel->name);
+    const bool differentiated = kernel->gradients != NULL;
     const bool needed = ends_with(kernel->name, "_backward");
     const bool hole = !kernel->present(s->table) || s->passed == 0 || (needed && !differentiated);
     printf("%-24s %-12s %5d %6d %8d  %-8s %s\n", kernel->name,

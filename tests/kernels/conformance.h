@@ -1,7 +1,7 @@
 /* The conformance program: every kernel of kernels.def, in every table of this build, against a
  * plain reference.
  *
- * A kernel brings three things: loops that are obviously right (reference/<kernel>.inc), cases
+ * A kernel brings three things: loops that are obviously right (reference/<kernel>.c), cases
  * (cases/<kernel>.c: sizes, flags, inputs) and the shapes worth timing (also there). A case
  * describes its buffers; the driver does the rest: guard bands, poisoned outputs, bounds, write
  * modes, threads, misaligned views, differences for gradients, timing.
@@ -16,6 +16,7 @@
 #define LH_TESTS_KERNELS_CONFORMANCE_H
 
 #include "kernels/device.h"
+#include "kernels/kernels.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -42,6 +43,7 @@ typedef enum suite_mode {
 
 /* One kernel as the driver sees it. */
 typedef struct kernel_entry {
+    lh_kernel_id id;
     const char *name;
     lh_status (*run)(const lh_kernels *, const lh_launch *, const void *args);
     size_t (*workspace)(const lh_kernels *, const void *args); /* NULL: needs none */
@@ -49,26 +51,29 @@ typedef struct kernel_entry {
     void (*precise)(const void *args); /* the pointers in args lead to arrays of `precise` */
     void (*naive)(const void *args);   /* the same loops in `real` */
     void (*cases)(suite *);
+    void (*gradients)(suite *); /* NULL: not differentiated */
     void (*bench)(suite *);
 } kernel_entry;
+
+/* The mode of fenv.h that the plain loops run in: asking the library for it at every operand took a
+ * third of the suite. */
+extern int suite_rounding;
 
 extern const kernel_entry kernel_entries[];
 extern const int kernel_entry_count;
 
-/* A kernel without reference, cases or shapes does not link. */
-#define LH_KERNEL(k)                                                                               \
+/* A kernel without reference, cases or shapes does not link. gradients_<name> checks the gradients
+ * of a backward kernel, or of one whose gradient is made of other kernels. */
+#define LH_KERNEL(k, dtypes)                                                                       \
     void precise_##k(const void *args);                                                            \
     void naive_##k(const void *args);                                                              \
     void cases_##k(suite *s);                                                                      \
+    __attribute__((weak)) void gradients_##k(suite *s);                                            \
     void bench_##k(suite *s);
-#define LH_KERNEL_W(k) LH_KERNEL(k)
+#define LH_KERNEL_W(k, dtypes) LH_KERNEL(k, dtypes)
 #include "kernels/kernels.def"
 #undef LH_KERNEL
 #undef LH_KERNEL_W
-
-#define LH_GRADIENT(name) void gradients_##name(suite *s);
-#include "tests/kernels/gradients.def"
-#undef LH_GRADIENT
 
 typedef enum buffer_type { TYPE_REAL, TYPE_BF16, TYPE_DOUBLE, TYPE_I32, TYPE_BYTES } buffer_type;
 typedef enum buffer_role { ROLE_IN, ROLE_OUT, ROLE_IN_OUT } buffer_role;
@@ -139,7 +144,7 @@ struct suite {
     uint64_t random;
     /* what came of it, for this kernel and table */
     int passed, failed, in_place, adding, misses;
-    int refusals; /* cases in bf16 that the CPU refused as it must: one check of a kernel */
+    int refusals; /* cases in bf16 that were refused as they must be: one check of a kernel */
 };
 
 /* Counts a case of any mode (case.c). */
@@ -152,7 +157,8 @@ __attribute__((format(printf, 4, 5))) void case_open(suite *s, void *args, size_
                                                      const char *format, ...);
 
 /* An input of standard normal numbers; returns them for changes before the case runs. `field` is
- * the address of the pointer in the arguments, which also leads there until then. */
+ * the address of the pointer in the arguments, or of the lh_act that it begins; until then that
+ * leads there, too. */
 real *case_in(suite *s, const char *name, const void *field, int64_t count);
 /* Uniform over [0, below). */
 int32_t *case_in_i32(suite *s, const char *name, const void *field, int64_t count, int64_t below);
@@ -168,10 +174,10 @@ real *case_in_out(suite *s, const char *name, const void *field, int64_t count);
 int32_t *case_in_out_i32(suite *s, const char *name, const void *field, int64_t count,
                          int64_t below);
 
-/* The reals of this field, or what is written there, lie in memory as `dtype` says: last of all
- * that is said of it. The references go on in their own type from the rounded inputs. The CPU must
- * refuse bf16. A field without memory is passed over, and in the suite's pass over bf16 a case that
- * has none. */
+/* The reals of this activation, or what is written there, lie in memory as `dtype` says: last of
+ * all that is said of it. The references go on in their own type from the rounded inputs. A kernel
+ * that does not take bf16 must refuse it. One without memory is passed over, and in the suite's
+ * pass over bf16 a case that has none. */
 void case_dtype(suite *s, const void *field, lh_dtype dtype);
 /* The kernel gets the input's memory for this output, too. */
 void case_in_place(suite *s, const void *out_field, const void *in_field);
@@ -215,7 +221,8 @@ extern const int suite_box_count;
  * other one. */
 bool suite_tries(const suite *s, int shape, int row);
 
-/* Whether the table under test multiplies in this precision; the CPU refuses all but f32. */
+/* Whether the table under test multiplies in this precision: on the CPU in f32, and in bf16 where
+ * the build and the processor have it. */
 bool suite_has_precision(const suite *s, lh_precision precision);
 
 /* bf16 is the upper half of a float; to nearest, ties to even. */
@@ -229,6 +236,7 @@ lh_write write_of(bool add);
 double largest(const real *x, int64_t count); /* absolute */
 real *scratch(int64_t count);                 /* zeroed; free it */
 double dot(const real *a, const real *b, int64_t count);
+lh_act act_of(real *x); /* as an argument of a kernel, read or written */
 
 /* Puts the nearest keys of a result of knn_attention_forward into one order (reference). */
 void precise_knn_order(const void *args);
@@ -237,8 +245,8 @@ void naive_knn_order(const void *args);
 /* ---- Running one (call.c, check.c, gradient.c, bench.c) ---- */
 
 /* Runs any kernel of the table under test with workspace of its own. */
-#define LH_KERNEL(k)   lh_status launch_##k(suite *s, const lh_##k##_args *args);
-#define LH_KERNEL_W(k) LH_KERNEL(k)
+#define LH_KERNEL(k, dtypes)   lh_status launch_##k(suite *s, const lh_##k##_args *args);
+#define LH_KERNEL_W(k, dtypes) LH_KERNEL(k, dtypes)
 #include "kernels/kernels.def"
 #undef LH_KERNEL
 #undef LH_KERNEL_W
@@ -274,14 +282,6 @@ void gradient_case(suite *s);
 /* Compares gradients with central differences of `loss`; reports and counts like a case. */
 void gradient_check(suite *s, const gradient_pair *pairs, int count, objective loss,
                     const void *args);
-/* Gradients of kernels whose gradient is not a kernel of its own. */
-typedef struct gradient_entry {
-    const char *name; /* what --kernel selects */
-    void (*run)(suite *);
-} gradient_entry;
-extern const gradient_entry gradient_entries[];
-extern const int gradient_entry_count;
-
 /* Counts a red case and says what, unless enough was said; false. */
 __attribute__((format(printf, 2, 3))) bool case_fails(suite *s, const char *format, ...);
 

@@ -1,3 +1,5 @@
+/* Sizes, boxes and random values for the cases. */
+#include "kernels/product.h"
 #include "tests/kernels/conformance.h"
 
 const int64_t suite_sizes[] = {0,  1,  2,  3,  5,  7,   8,   9,   13,  15,  16,  17,  31,
@@ -49,7 +51,8 @@ bool suite_tries(const suite *s, int shape, int row) {
 }
 
 bool suite_has_precision(const suite *s, lh_precision precision) {
-    return precision == LH_PRECISION_F32 || s->device->kind == LH_CUDA;
+    if (precision == LH_PRECISION_F32 || s->device->kind == LH_CUDA) return true;
+    return precision == LH_PRECISION_BF16 && lh_product_lacks_bf16() == NULL;
 }
 
 uint16_t to_bf16(float x) {
@@ -97,4 +100,8 @@ double dot(const real *a, const real *b, int64_t count) {
     for (int64_t i = 0; i < count; i++)
         sum += (long double)a[i] * (long double)b[i];
     return (double)sum;
+}
+
+lh_act act_of(real *x) {
+    return (lh_act){.data = x, .dtype = LH_REAL};
 }

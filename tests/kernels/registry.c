@@ -18,15 +18,15 @@ static lh_status launch(const suite *s, runner run, sizer workspace, const void 
 }
 
 /* The typed entries of the table behind untyped ones. */
-#define LH_KERNEL(k)                                                                               \
+#define LH_KERNEL(k, dtypes)                                                                       \
     static lh_status run_##k(const lh_kernels *table, const lh_launch *with, const void *args) {   \
         return table->k(with, args);                                                               \
     }                                                                                              \
     static bool present_##k(const lh_kernels *table) {                                             \
         return table->k != NULL;                                                                   \
     }
-#define LH_KERNEL_W(k)                                                                             \
-    LH_KERNEL(k)                                                                                   \
+#define LH_KERNEL_W(k, dtypes)                                                                     \
+    LH_KERNEL(k, dtypes)                                                                           \
     static size_t workspace_##k(const lh_kernels *table, const void *args) {                       \
         return table->k##_workspace(args);                                                         \
     }
@@ -34,11 +34,11 @@ static lh_status launch(const suite *s, runner run, sizer workspace, const void 
 #undef LH_KERNEL
 #undef LH_KERNEL_W
 
-#define LH_KERNEL(k)                                                                               \
+#define LH_KERNEL(k, dtypes)                                                                       \
     lh_status launch_##k(suite *s, const lh_##k##_args *args) {                                    \
         return launch(s, run_##k, NULL, args);                                                     \
     }
-#define LH_KERNEL_W(k)                                                                             \
+#define LH_KERNEL_W(k, dtypes)                                                                     \
     lh_status launch_##k(suite *s, const lh_##k##_args *args) {                                    \
         return launch(s, run_##k, workspace_##k, args);                                            \
     }
@@ -47,16 +47,18 @@ static lh_status launch(const suite *s, runner run, sizer workspace, const void 
 #undef LH_KERNEL_W
 
 #define ENTRY(k, sized)                                                                            \
-    {.name = #k,                                                                                   \
+    {.id = LH_KERNEL_##k,                                                                          \
+     .name = #k,                                                                                   \
      .run = run_##k,                                                                               \
      .workspace = sized,                                                                           \
      .present = present_##k,                                                                       \
      .precise = precise_##k,                                                                       \
      .naive = naive_##k,                                                                           \
      .cases = cases_##k,                                                                           \
+     .gradients = gradients_##k,                                                                   \
      .bench = bench_##k},
-#define LH_KERNEL(k)   ENTRY(k, NULL)
-#define LH_KERNEL_W(k) ENTRY(k, workspace_##k)
+#define LH_KERNEL(k, dtypes)   ENTRY(k, NULL)
+#define LH_KERNEL_W(k, dtypes) ENTRY(k, workspace_##k)
 const kernel_entry kernel_entries[] = {
 #include "kernels/kernels.def"
 };
@@ -64,11 +66,3 @@ const kernel_entry kernel_entries[] = {
 #undef LH_KERNEL_W
 
 const int kernel_entry_count = sizeof kernel_entries / sizeof *kernel_entries;
-
-#define LH_GRADIENT(k) {#k, gradients_##k},
-const gradient_entry gradient_entries[] = {
-#include "tests/kernels/gradients.def"
-};
-#undef LH_GRADIENT
-
-const int gradient_entry_count = sizeof gradient_entries / sizeof *gradient_entries;

@@ -1,6 +1,7 @@
 -- Every public prototype of the kernels and the engine has a comment directly above it, or behind
 -- it on its line. Prototypes without an empty line between them (retain and release, say) share
--- one, and an accessor, whose only argument is a const object, is explained by its name.
+-- one, and an accessor, whose only argument is a const object, is explained by its name. Every file
+-- begins with a comment that says what it is for.
 local tree = dofile "tests/lint/tree.lua"
 
 -- Takes `/* ... */` out of the text but leaves a mark, so that lines keep their numbers.
@@ -35,6 +36,23 @@ for _, path in ipairs(tree.files("h", "kernels harness/engine")) do
     elseif kind == "prototype" and not documented then
       tree.offence(path, number, "%s has no comment above it", line:match("(lh_[%w_]+)%("))
     end
+  end
+end
+
+-- Rooms whose files all have one; the list may only grow.
+local headed = "harness models datasets tests"
+for _, path in ipairs(tree.files("c h cc cu cuh inc def", headed)) do
+  if not tree.lines(path)[1]:find "^/%*" then
+    tree.offence(path, 1, "begin with a comment that says what the file is for")
+  end
+end
+
+-- Scripts of the whole tree: Lua has it in the first line, shell below the line that names the
+-- interpreter.
+for _, path in ipairs(tree.files "lua sh") do
+  local shell = path:find "%.sh$"
+  if not (tree.lines(path)[shell and 2 or 1] or ""):find(shell and "^# " or "^%-%-") then
+    tree.offence(path, shell and 2 or 1, "begin with a comment that says what the script is for")
   end
 end
 tree.finish()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All style checks, offline: format, includes, sizes, comments, words, reference results, Lua syntax, shell scripts.
+# All style checks, offline: format, includes, requires, sizes, comments, words, reference results, Lua syntax, shell scripts.
 # Prints one line per offence and "lint: clean" when there is none.
 set -u
 bad=0
@@ -25,7 +25,7 @@ lua_syntax() {
 
 c_format() {
     find kernels harness models datasets tests \
-        \( -name '*.c' -o -name '*.h' -o -name '*.cc' \) -print0 |
+        \( -name '*.[ch]' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
         xargs -0 -r "$clang_format" --dry-run -Werror
 }
 
@@ -34,14 +34,30 @@ shell_scripts() {
         xargs -0 -r shellcheck -x -e SC2317
 }
 
+# All but the meta file, which scripts/annotate.lua writes.
+lua_lint() {
+    local found
+    found=$(find harness experiments datasets tests plots scripts -name '*.lua' -print0 |
+        xargs -0 -r "$luacheck" --quiet --codes --no-color) || {
+        printf '%s\n' "$found"
+        return 1
+    }
+}
+
+# The rule stands since this commit.
+commit_messages() {
+    tests/lint/commits.sh 08e6408
+}
+
 first_of() {
     command -v "$@" 2>/dev/null | head -n 1
 }
 
 lua=$(first_of lua5.4 lua)
+luacheck=$(first_of luacheck)
 luac=$(first_of luac5.4 luac)
 clang_format=$(first_of clang-format-14 clang-format)
-for script in includes size docs words; do
+for script in includes requires models size docs tested words papers decisions paths; do
     check "$script" "$lua" "tests/lint/$script.lua"
 done
 check "what can be relied on in results/reference" "$lua" scripts/check-reference.lua
@@ -50,6 +66,8 @@ run() {
     if [ -n "$1" ]; then check "${2//_/ }" "$2"; else echo "lint: no tool for $2, left out"; fi
 }
 run "$luac" lua_syntax
+run "$luacheck" lua_lint
+run "$(first_of git)" commit_messages
 run "$clang_format" c_format
 run "$(first_of shellcheck)" shell_scripts
 if [ $bad -eq 0 ]; then echo "lint: clean"; fi

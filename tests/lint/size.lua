@@ -1,4 +1,5 @@
--- Ceilings: 600 lines a file that is written by hand, 60 lines a function; 100 columns in C, as in .clang-format.
+-- Ceilings: 600 lines a file that is written by hand, 60 lines a function; 100 columns in C, as in
+-- .clang-format.
 local tree = dofile "tests/lint/tree.lua"
 local file_lines, function_lines, columns = 600, 60, 100
 

@@ -66,7 +66,9 @@ end
 
 local function value_of(index, copy)
   local cell = cells[index]
-  if copy == 0 or draw(copy, index, 0) % shares[copy % #shares + 1] ~= 0 then return tonumber(cell.text) end
+  if copy == 0 or draw(copy, index, 0) % shares[copy % #shares + 1] ~= 0 then
+    return tonumber(cell.text)
+  end
   local reach = reaches[copy // #shares % #reaches + 1]
   local moved = units_of(cell) + draw(copy, index, 1) % (2 * reach + 1) - reach
   return of_units(cell, math.max(units_of(cell) > 0 and 1 or 0, moved))
@@ -97,7 +99,8 @@ function copies.source(values)
   return evidence.printed(function(name) return changed_table(name, values[name]) end)
 end
 
---- Sets a cell, by its number, to so many units of its last digit; `values` may share tables with others.
+--- Sets a cell, by its number, to so many units of its last digit; `values` may share tables with
+--- others.
 function copies.set(values, index, units)
   local cell = cells[index]
   values[cell.table] = table.move(values[cell.table], 1, #originals[cell.table], 1, {})

@@ -1,12 +1,12 @@
--- What charts draw: the numbers of every kind against values worked out by hand from runs written here. gnuplot is not
--- needed for any of it.
+-- What charts draw: the numbers of every kind against values worked out by hand from runs written
+-- here. gnuplot is not needed for any of it.
 local t = dofile "tests/test.lua"
 local chart = require "longhaul.report.chart"
 local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
 local lh = require "longhaul"
-local report = require "longhaul.report"
-local store = require "longhaul.store"
+local results = require "longhaul.report.results"
+local store = require "longhaul.run.store"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -22,7 +22,8 @@ local function put(experiment, row, dataset, seed, values)
   local record = {
     run_id = ("%s-%s-%s-%d"):format(experiment, row, dataset, seed):gsub("%W", "-"), identity = 2,
     configuration = row .. dataset, experiment = experiment, row = row,
-    dataset = dataset, seed = seed, scale = "small", device = "cpu", status = "done", date = "2026-01-01",
+    dataset = dataset, seed = seed, scale = "small", device = "cpu", status = "done",
+    date = "2026-01-01",
     model_options = model.text, task_options = task.text, train_options = train.text,
   }
   for name, value in pairs(values) do record[name] = value end
@@ -33,7 +34,7 @@ end
 -- The charts of an experiment by name.
 local function charts_of(experiment)
   local by_name = {}
-  for _, made in ipairs(chart.values(experiment, settings, report.results(experiment, settings))) do
+  for _, made in ipairs(chart.values(experiment, settings, results.of(experiment, settings))) do
     t.equal(made.failure, nil)
     by_name[made.name] = made
   end
@@ -60,15 +61,16 @@ local function same_rows(rows, expected)
   for i, row in ipairs(expected) do
     t.equal(#rows[i], #row)
     for c, value in ipairs(row) do
-      if type(value) == "number" then t.near(rows[i][c], value, 1e-9) else t.equal(rows[i][c], value) end
+      if type(value) == "number" then t.near(rows[i][c], value, 1e-9) else t.equal(rows[i][c],
+        value) end
     end
   end
 end
 
 local function joined(list) return table.concat(list, " ") end
 
--- Two kinds at three sizes, the sizes out of order; every value twice, so the mean of 1 and 3 is 2 and the spread is
--- the root of 2.
+-- Two kinds at three sizes, the sizes out of order; every value twice, so the mean of 1 and 3 is 2
+-- and the spread is the root of 2.
 local bench = lh.experiment "values"
 local means = { ["a 4"] = 2, ["a 1"] = 4, ["a 2"] = 3, ["b 4"] = 1, ["b 1"] = 5, ["b 2"] = 6 }
 local costs = { ["a 4"] = 40, ["a 1"] = 10, ["a 2"] = 20, ["b 4"] = 80, ["b 1"] = 15, ["b 2"] = 25 }
@@ -76,15 +78,20 @@ for point in lh.grid { { "kind", "a", "b" }, { "size", 4, 1, 2 } } do
   bench:row { point, model = model, task = task, train = train, seeds = 2, dataset = "text" }
   local label = point.kind .. " " .. point.size
   for seed = 1, 2 do
-    put("values", label, "text", seed, { bits_per_byte = means[label] + 2 * seed - 3, accuracy = means[label] / 10,
+    put("values", label, "text", seed,
+      { bits_per_byte = means[label] + 2 * seed - 3, accuracy = means[label] / 10,
       flops_per_token = costs[label] })
   end
 end
-bench:plot { "lines", x = { "size", log = true }, y = "bits_per_byte", group = "kind", band = "seeds", name = "lines" }
-bench:plot { "lines", x = "window", y = { "bits_per_byte", log = true }, group = "size", name = "by-option" }
-bench:plot { "lines", x = "size", y = "bits_per_byte", group = "kind", relative_to = "b", name = "ratio" }
+bench:plot { "lines", x = { "size", log = true }, y = "bits_per_byte", group = "kind",
+  band = "seeds", name = "lines" }
+bench:plot { "lines", x = "window", y = { "bits_per_byte", log = true }, group = "size",
+  name = "by-option" }
+bench:plot { "lines", x = "size", y = "bits_per_byte", group = "kind", relative_to = "b",
+  name = "ratio" }
 bench:plot { "pareto", x = "flops_per_token", y = "bits_per_byte", group = "kind", name = "min" }
-bench:plot { "pareto", x = { "flops_per_token", log = true }, y = "accuracy", label = "size", frontier = false, name = "max" }
+bench:plot { "pareto", x = { "flops_per_token", log = true }, y = "accuracy", label = "size",
+  frontier = false, name = "max" }
 bench:plot { "bars", y = "bits_per_byte", name = "bars" }
 
 local root = math.sqrt(2)
@@ -93,8 +100,10 @@ t.test("lines: mean over seeds at each size in order, a band of one standard dev
   local made = charts_of(bench)["lines"]
   local curves = block(made, "data")
   t.equal(#curves, 2)
-  same_rows(curves[1], { { 1, 4, 4 - root, 4 + root }, { 2, 3, 3 - root, 3 + root }, { 4, 2, 2 - root, 2 + root } })
-  same_rows(curves[2], { { 1, 5, 5 - root, 5 + root }, { 2, 6, 6 - root, 6 + root }, { 4, 1, 1 - root, 1 + root } })
+  same_rows(curves[1], { { 1, 4, 4 - root, 4 + root }, { 2, 3, 3 - root, 3 + root },
+    { 4, 2, 2 - root, 2 + root } })
+  same_rows(curves[2], { { 1, 5, 5 - root, 5 + root }, { 2, 6, 6 - root, 6 + root },
+    { 4, 1, 1 - root, 1 + root } })
   t.equal(joined(setting(made, "names")), "a b")
   t.equal(setting(made, "series"), 2)
   t.equal(setting(made, "marks"), 1)
@@ -110,7 +119,8 @@ end)
 t.test("lines over an option of the model; a logarithmic axis leaves room in proportion", function()
   local made = charts_of(bench)["by-option"]
   t.equal(joined(setting(made, "names")), "4 1 2")
-  same_rows(block(made, "data")[1], { { 16, 2, 2 - root, 2 + root }, { 16, 1, 1 - root, 1 + root } })
+  same_rows(block(made, "data")[1],
+    { { 16, 2, 2 - root, 2 + root }, { 16, 1, 1 - root, 1 + root } })
   local low, high = made.after[2]:match "set logscale y\nset yrange %[([%d.]+):([%d.]+)%]"
   t.near(tonumber(low), 1 / 6 ^ 0.09, 1e-6)
   t.near(tonumber(high), 6 * 6 ^ 0.09, 1e-6)
@@ -119,7 +129,8 @@ end)
 t.test("an axis has the option that was run, not what the script has by now", function()
   local old = lh.experiment "old"
   old:row { "row", model = model, task = task, train = train, dataset = "text" }
-  put("old", "row", "text", 1, { bits_per_byte = 3, model_options = model.text:gsub("window=16", "window=64") })
+  put("old", "row", "text", 1, { bits_per_byte = 3,
+    model_options = model.text:gsub("window=16", "window=64") })
   old:plot { "lines", x = "window", y = "bits_per_byte", name = "lines" }
   same_rows(block(charts_of(old)["lines"], "data")[1], { { 64, 3, 3, 3 } })
 end)
@@ -127,7 +138,8 @@ end)
 t.test("lines relative to a curve: its ratio point by point, the curve itself left out", function()
   local made = charts_of(bench)["ratio"]
   t.equal(joined(setting(made, "names")), "a")
-  same_rows(block(made, "data")[1], { { 1, 4 / 5, (4 - root) / 5, (4 + root) / 5 }, { 2, 3 / 6, (3 - root) / 6, (3 + root) / 6 },
+  same_rows(block(made, "data")[1],
+    { { 1, 4 / 5, (4 - root) / 5, (4 + root) / 5 }, { 2, 3 / 6, (3 - root) / 6, (3 + root) / 6 },
     { 4, 2, 2 - root, 2 + root } })
   t.contains(made.title, "relative to b")
   t.equal(made.y_title, "bits/byte relative to b")
@@ -137,8 +149,10 @@ t.test("pareto: a point per row with both spreads and its group, the front of wh
   local made = charts_of(bench)["min"]
   local points = block(made, "points")[1]
   same_rows(points, {
-    { 40, 2, 40, 40, 2 - root, 2 + root, 1 }, { 10, 4, 10, 10, 4 - root, 4 + root, 1 }, { 20, 3, 20, 20, 3 - root, 3 + root, 1 },
-    { 80, 1, 80, 80, 1 - root, 1 + root, 2 }, { 15, 5, 15, 15, 5 - root, 5 + root, 2 }, { 25, 6, 25, 25, 6 - root, 6 + root, 2 },
+    { 40, 2, 40, 40, 2 - root, 2 + root, 1 }, { 10, 4, 10, 10, 4 - root, 4 + root, 1 },
+    { 20, 3, 20, 20, 3 - root, 3 + root, 1 },
+    { 80, 1, 80, 80, 1 - root, 1 + root, 2 }, { 15, 5, 15, 15, 5 - root, 5 + root, 2 },
+    { 25, 6, 25, 25, 6 - root, 6 + root, 2 },
   })
   local right = 80 + 0.09 * 70
   same_rows(block(made, "front")[1], { { 10, 4 }, { 20, 3 }, { 40, 2 }, { 80, 1 }, { right, 1 } })
@@ -147,23 +161,42 @@ t.test("pareto: a point per row with both spreads and its group, the front of wh
   t.equal(setting(made, "frontier"), 1)
   t.equal(made.after[1], ("set xrange [%.10g:%.10g]"):format(10 - 0.09 * 70, right))
   local low, high = 1 - root, 6 + root
-  t.equal(made.after[2], ("set yrange [%.10g:%.10g]"):format(low - 0.09 * (high - low), high + 0.09 * (high - low)))
+  t.equal(made.after[2], ("set yrange [%.10g:%.10g]"):format(low - 0.09 * (high - low),
+    high + 0.09 * (high - low)))
   t.equal(block(made, "labels")[1][3][3], "a 2")
 end)
 
 t.test("pareto upwards where more is better; labels by a factor, a logarithmic axis", function()
   local made = charts_of(bench)["max"]
-  same_rows(block(made, "front")[1], { { 10, 0.4 }, { 15, 0.5 }, { 25, 0.6 }, { 80 * 8 ^ 0.09, 0.6 } })
+  same_rows(block(made, "front")[1],
+    { { 10, 0.4 }, { 15, 0.5 }, { 25, 0.6 }, { 80 * 8 ^ 0.09, 0.6 } })
   t.equal(setting(made, "frontier"), 0)
   t.equal(block(made, "labels")[1][1][3], "4")
   t.equal(made.after[3], "set logscale x")
+end)
+
+t.test("a logarithmic axis has no place for 0: such rows are named, bars end at their point", function()
+  local states = lh.experiment "states"
+  for place, row in ipairs { "without", "small", "large" } do
+    states:row { row, model = model, task = task, train = train, dataset = "text" }
+    for seed = 1, 2 do
+      put("states", row, "text", seed, { state_bytes = (place - 1) * 10,
+        bits_per_byte = place == 3 and 2 * seed - 1.9 or 1 })
+    end
+  end
+  states:plot { "pareto", x = { "state_bytes", log = true }, y = { "bits_per_byte", log = true } }
+  local made = charts_of(states)["pareto"]
+  same_rows(block(made, "points")[1],
+    { { 10, 1, 10, 10, 1, 1, 1 }, { 20, 1.1, 20, 20, 1.1, 1.1 + root, 1 } })
+  t.contains(made.x_title, "(at 0, not shown: without)")
 end)
 
 t.test("bars: a row each with its spread and its text, room for the text", function()
   local made = charts_of(bench)["bars"]
   local bars = block(made, "bars")[1]
   t.equal(#bars, 6)
-  same_rows({ bars[1], bars[6] }, { { 1, 2, 2 - root, 2 + root, "2.000" }, { 6, 6, 6 - root, 6 + root, "6.000" } })
+  same_rows({ bars[1], bars[6] },
+    { { 1, 2, 2 - root, 2 + root, "2.000" }, { 6, 6, 6 - root, 6 + root, "6.000" } })
   t.equal(joined(setting(made, "labels")), "a 4 a 1 a 2 b 4 b 1 b 2")
   t.near(setting(made, "limit"), 1.15 * (6 + root), 1e-9)
 end)
@@ -178,7 +211,8 @@ end)
 
 t.test("what gnuplot is given are these numbers", function()
   local text = gnuplot.program(charts_of(bench)["min"])
-  t.contains(text, ("$points << EOD\n40 2 40 40 %.10g %.10g 1\n10 4 10 10"):format(2 - root, 2 + root))
+  t.contains(text, ("$points << EOD\n40 2 40 40 %.10g %.10g 1\n10 4 10 10"):format(2 - root,
+    2 + root))
   t.contains(text, "$front << EOD\n10 4\n20 3\n40 2\n80 1\n86.3 1\nEOD\n")
   t.contains(text, 'array names[2] = ["a", "b"]\n')
   t.contains(text, 'chart_title = "values, text: bits/byte against FLOP/token (scale small)"\n')
@@ -194,7 +228,10 @@ taught:plot { "loss", y = "valid_bits", name = "held-out" }
 local open = store.open(folder, "taught")
 for seed = 1, 2 do
   local points = {}
-  for i = 1, 4 do points[i] = { step = i, loss_bits = 10 - i + (seed == 1 and 1 or -1), valid_bits = i % 2 == 0 and 8 - i + seed or nil } end
+  for i = 1, 4 do
+    points[i] = { step = i, loss_bits = 10 - i + (seed == 1 and 1 or -1), valid_bits = i % 2 == 0
+      and 8 - i + seed or nil }
+  end
   open:write_curve(put("taught", "falls", "text", seed, { bits_per_byte = 1 }), points)
 end
 local long = {}
@@ -204,7 +241,8 @@ open:write_curve(put("taught", "long", "text", 1, { bits_per_byte = 1 }), long)
 t.test("loss: the mean over seeds at each step, smoothed only where there are 50 points or more", function()
   local curves = block(charts_of(taught)["loss"], "data")
   t.equal(#curves, 2)
-  same_rows({ { curves[1][1][1], curves[1][1][2] }, { curves[1][4][1], curves[1][4][2] } }, { { 1, 9 }, { 4, 6 } })
+  same_rows({ { curves[1][1][1], curves[1][1][2] }, { curves[1][4][1], curves[1][4][2] } },
+    { { 1, 9 }, { 4, 6 } })
   t.equal(#curves[2], 100)
   t.near(curves[2][1][2], (99 + 98 + 97) / 3, 1e-9) -- two points on either side, where there are
   t.near(curves[2][50][2], 50, 1e-9)
@@ -213,7 +251,8 @@ end)
 
 t.test("loss of a named column: the steps that have it; the axis begins below the least value", function()
   local made = charts_of(taught)["held-out"]
-  same_rows({ { table.unpack(block(made, "data")[1][1], 1, 2) }, { table.unpack(block(made, "data")[1][2], 1, 2) } },
+  same_rows({ { table.unpack(block(made, "data")[1][1], 1, 2) },
+    { table.unpack(block(made, "data")[1][2], 1, 2) } },
     { { 2, 7.5 }, { 4, 5.5 } })
   t.equal(joined(setting(made, "names")), "falls")
   t.equal(made.y_title, "valid. bits/token")
@@ -229,8 +268,10 @@ for i, dataset in ipairs { "one", "two" } do
   gated:row { "encoded", model = encoded, task = task, train = train, dataset = dataset }
   local id = put("gated", "encoded", dataset, 1, { model_options = encoded.text })
   store.open(folder, "gated"):write_probes(id, i == 1 and {
-    { name = "layer_1_rsa_gate", value = 0.1 }, { name = "layer_2_rsa_gate", value = 0.2 }, { name = "layer_3_rsa_gate", value = 0.3 },
-    { name = "layer_1_rsa_head_1_lambda", value = 0.5 }, { name = "layer_1_rsa_head_2_lambda", value = -0.5 },
+    { name = "layer_1_rsa_gate", value = 0.1 }, { name = "layer_2_rsa_gate", value = 0.2 },
+    { name = "layer_3_rsa_gate", value = 0.3 },
+    { name = "layer_1_rsa_head_1_lambda", value = 0.5 },
+    { name = "layer_1_rsa_head_2_lambda", value = -0.5 },
   } or { { name = "layer_1_rsa_gate", value = 0.4 }, { name = "layer_2_rsa_gate", value = 0.6 } })
 end
 gated:plot { "boxes", y = "rsa_gate", name = "boxes" }
@@ -239,7 +280,8 @@ gated:plot { "recurrence", row = "encoded", dataset = "one", layer = 1, name = "
 
 t.test("boxes: quartiles over layers, a box per data set", function()
   local made = charts_of(gated)["boxes"]
-  same_rows(block(made, "boxes")[1], { { 1, 0.1, 0.15, 0.2, 0.25, 0.3 }, { 2, 0.4, 0.45, 0.5, 0.55, 0.6 } })
+  same_rows(block(made, "boxes")[1],
+    { { 1, 0.1, 0.15, 0.2, 0.25, 0.3 }, { 2, 0.4, 0.45, 0.5, 0.55, 0.6 } })
   t.equal(joined(setting(made, "names")), "one two")
   t.near(setting(made, "low_limit"), 0.1 - 0.025, 1e-9)
   t.near(setting(made, "high_limit"), 0.6 + 0.025, 1e-9)
@@ -253,7 +295,8 @@ end)
 t.test("recurrence: powers of a head's decay by lag; a dilated head has every third lag", function()
   local curves = block(charts_of(gated)["lags"], "data")
   t.equal(#curves, 2)
-  for _, pair in ipairs { { 1, 0, 0 }, { 1, 1, 0.5 }, { 1, 3, 0.125 }, { 2, 1, 0 }, { 2, 3, -0.5 }, { 2, 6, 0.25 } } do
+  for _, pair in ipairs { { 1, 0, 0 }, { 1, 1, 0.5 }, { 1, 3, 0.125 }, { 2, 1, 0 }, { 2, 3, -0.5 },
+    { 2, 6, 0.25 } } do
     t.equal(curves[pair[1]][pair[2] + 1][1], pair[2])
     t.near(curves[pair[1]][pair[2] + 1][2], pair[3], 1e-12)
   end
@@ -265,7 +308,9 @@ t.test("columns: a row beside a row by data set, and a column split into a part 
   local sized = lh.experiment "sized"
   local sizes = { full = { one = 7, two = 9 }, ["full, bare"] = { one = 5, two = 8 } }
   for name, by_dataset in pairs(sizes) do
-    for dataset, size in pairs(by_dataset) do put("sized", name, dataset, 1, { parameters = size }) end
+    for dataset, size in pairs(by_dataset) do
+      put("sized", name, dataset, 1, { parameters = size })
+    end
   end
   for _, name in ipairs { "full", "full, bare" } do
     for _, dataset in ipairs { "one", "two" } do
@@ -273,10 +318,13 @@ t.test("columns: a row beside a row by data set, and a column split into a part 
     end
   end
   sized:plot { "columns", y = "parameters", rows = { "full", "full, bare" }, name = "pairs" }
-  sized:plot { "columns", y = "parameters", rows = { "full" }, without = "%s, bare", parts = { "rest", "part" }, name = "split" }
+  sized:plot { "columns", y = "parameters", rows = { "full" }, without = "%s, bare",
+    parts = { "rest", "part" }, name = "split" }
   local made, by_place = charts_of(sized), {}
   local clusters, bars = block(made["pairs"], "clusters")[1], block(made["pairs"], "bars")[1]
-  for _, bar in ipairs(bars) do by_place[("%s %d"):format(clusters[math.floor(bar[1] + 0.5)][2], bar[4])] = bar[3] end
+  for _, bar in ipairs(bars) do
+    by_place[("%s %d"):format(clusters[math.floor(bar[1] + 0.5)][2], bar[4])] = bar[3]
+  end
   t.equal(#bars, 4)
   t.equal(by_place["one 1"], 7)
   t.equal(by_place["one 2"], 5)
@@ -285,7 +333,9 @@ t.test("columns: a row beside a row by data set, and a column split into a part 
   t.near(setting(made["pairs"], "limit"), 1.25 * 9, 1e-9)
   t.equal(joined(setting(made["split"], "names")), "rest part")
   local split = {}
-  for i, bar in ipairs(block(made["split"], "bars")[1]) do split[i] = ("%g of %g"):format(bar[2], bar[3]) end
+  for i, bar in ipairs(block(made["split"], "bars")[1]) do
+    split[i] = ("%g of %g"):format(bar[2], bar[3])
+  end
   table.sort(split)
   t.equal(joined(split), "5 of 7 8 of 9")
 end)
@@ -298,9 +348,9 @@ t.test("a chart whose runs lack what it shows says so, and so does one that fail
   bare:plot { "lines", x = "no_such_axis", y = "bits_per_byte", name = "axis" }
   bare:plot { "boxes", y = "bits_per_byte", by = function() error "no box" end, name = "boxes" }
   bare:plot { "bars", y = "bits_per_byte" }
-  t.equal(#chart.values(bare, settings, report.results(bare, settings)), 0) -- nothing was run yet
+  t.equal(#chart.values(bare, settings, results.of(bare, settings)), 0) -- nothing was run yet
   put("bare", "row", "text", 1, { bits_per_byte = 1 })
-  local list = chart.values(bare, settings, report.results(bare, settings), true)
+  local list = chart.values(bare, settings, results.of(bare, settings), true)
   t.equal(#list, 3)
   t.equal(list[1].lacks, "no_such_axis and bits_per_byte")
   t.contains(list[2].failure, "no box")

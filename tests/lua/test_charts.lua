@@ -1,15 +1,16 @@
 -- Box plots and columns: what is drawn, and where a chart of other experiments' rows gets them.
 local t = dofile "tests/test.lua"
 local chart = require "longhaul.report.chart"
-local boxes = require "longhaul.report.boxes"
-local columns = require "longhaul.report.columns"
+local boxes = require "longhaul.report.charts.boxes"
+local columns = require "longhaul.report.charts.columns"
 local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
 local lh = require "longhaul"
-local report = require "longhaul.report"
-local runner = require "longhaul.runner"
+local report = require "longhaul.report.report"
+local results = require "longhaul.report.results"
+local runner = require "longhaul.run.runner"
 local runs = dofile "tests/lua/runs.lua"
-local store = require "longhaul.store"
+local store = require "longhaul.run.store"
 
 local function items(...)
   local list = {}
@@ -31,7 +32,8 @@ t.test("quartiles lie between values, whiskers end at values", function()
 end)
 
 t.test("a whisker never ends inside the box", function()
-  local box = boxes.summary(items(0, 0, 0, 10)) -- the upper quartile lies beyond every value but the outlier
+  -- the upper quartile lies beyond every value but the outlier
+  local box = boxes.summary(items(0, 0, 0, 10))
   t.near(box.q3, 2.5, 1e-12)
   t.equal(#box.outliers, 1)
   t.near(box.high, 2.5, 1e-12)
@@ -52,7 +54,8 @@ end)
 
 t.test("columns stand in clusters of rows by data set", function()
   local heights = { ["a X 1"] = 1, ["b X 1"] = 2, ["a X 2"] = 3 }
-  local made = columns.layout({ "a", "b" }, { "X 1", "X 2" }, function(row, dataset) return heights[row .. " " .. dataset] end)
+  local made = columns.layout({ "a", "b" }, { "X 1", "X 2" },
+    function(row, dataset) return heights[row .. " " .. dataset] end)
   t.equal(made.shared, "X")
   t.equal(made.clusters[2][2], "2")
   t.equal(#made.bars, 3)
@@ -82,22 +85,26 @@ lh.configure { scale = "smoke" }
 local settings = { results = folder, scale = "smoke", device = "cpu", no_timing = true }
 
 local task = lh.tasks.language_model {
-  lh.data.text { "generate:books", documents = 20, document_bytes = 512, tokens = "bytes" }, segment = 16, batch = 2,
+  lh.data.text { "generate:books", documents = 20, document_bytes = 512, tokens = "bytes" },
+  segment = 16, batch = 2,
   evaluate_batches = 2,
 }
 local train = lh.train { steps = 2, optimizer = "adam", rate = 1e-3, warmup = 1 }
-local encoded = lh.models.gpt2 { layers = 3, width = 8, heads = 2, context = 16, window = 16, rsa = { kinds = { 2, 0, 0, 0, 0, 0 } } }
+local encoded = lh.models.gpt2 { layers = 3, width = 8, heads = 2, context = 16, window = 16,
+  rsa = { kinds = { 2, 0, 0, 0, 0, 0 } } }
 
 local sources = {}
 for i, name in ipairs { "gates-one", "gates-two" } do
   sources[i] = lh.experiment(name)
   sources[i]:row { "encoded", model = encoded, task = task, train = train, dataset = "set" .. i }
-  sources[i]:row { "plain", model = lh.models.gpt2 { layers = 1, width = 8, heads = 2, context = 16, window = 16 }, task = task,
+  sources[i]:row { "plain", model = lh.models.gpt2 { layers = 1, width = 8, heads = 2, context = 16,
+    window = 16 }, task = task,
     train = train, dataset = "set" .. i }
 end
 local figure = lh.experiment "gates-figure"
 figure:plot { "boxes", of = sources, y = "rsa_gate", name = "gates" }
-figure:plot { "boxes", of = sources[2], y = "rsa_gate", name = "parts", by = function() return "30%" end }
+figure:plot { "boxes", of = sources[2], y = "rsa_gate", name = "parts",
+  by = function() return "30%" end }
 
 t.test("an experiment that shows others' rows runs them first", function()
   local failed, interrupted = runner.run(figure, settings)
@@ -109,7 +116,8 @@ end)
 t.test("a box has every layer of the models that have gates", function()
   local list = {}
   for i, source in ipairs(sources) do
-    list[i] = { rows = source.rows, results = report.results(source, settings), store = store.at(folder, source.runs) }
+    list[i] = { rows = source.rows, results = results.of(source, settings),
+      store = store.at(folder, source.runs) }
   end
   local made = boxes.gather(list, "rsa_gate", function(row) return row.dataset end)
   t.equal(#made, 2)
@@ -120,7 +128,7 @@ t.test("a box has every layer of the models that have gates", function()
 end)
 
 t.test("charts are drawn of what was measured", function()
-  local made = chart.values(figure, settings, report.results(figure, settings))
+  local made = chart.values(figure, settings, results.of(figure, settings))
   t.equal(#made, 2)
   t.equal(made[1].name, "gates")
   t.contains(gnuplot.program(made[1]), '"set1", "set2"')
@@ -128,21 +136,26 @@ t.test("charts are drawn of what was measured", function()
   for _, name in ipairs { "a", "a, bare" } do
     timed:row { name, model = encoded, task = task, train = train, dataset = "set1" }
     runs.put(folder, timed, { label = name, scale = "smoke" })
-    runs.time(folder, timed, { round = "r", scale = "smoke", times = { [name] = name == "a" and 7 or 5 } })
+    runs.time(folder, timed, { round = "r", scale = "smoke",
+      times = { [name] = name == "a" and 7 or 5 } })
   end
   timed:plot { "columns", y = "step_time_ms", rows = { "a" }, without = "%s, bare", name = "split" }
   timed:plot { "columns", y = "step_time_ms", rows = { "a", "a, bare" }, name = "pair" }
   timed:plot { "lines", x = "step_time_ms", y = { "step_time_ms", log = true }, name = "log" }
-  made = chart.values(timed, settings, report.results(timed, settings))
+  made = chart.values(timed, settings, results.of(timed, settings))
   t.equal(#made, 3)
   t.contains(gnuplot.program(made[1]), "1 5 7 1")
-  local low, high = gnuplot.program(made[3]):match "set logscale y\nset yrange %[([%d.]+):([%d.]+)%]"
-  t.check(tonumber(low) > 1 and tonumber(low) < 5 and tonumber(high) > 7 and tonumber(high) < 10, "room of less than a decade")
+  local low, high = gnuplot.program(
+    made[3]):match "set logscale y\nset yrange %[([%d.]+):([%d.]+)%]"
+  t.check(tonumber(low) > 1 and tonumber(low) < 5 and tonumber(high) > 7 and tonumber(high) < 10,
+    "room of less than a decade")
 end)
 
 t.test("gnuplot draws what it is given, as SVG and PNG", function()
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
-  for _, path in ipairs { "gates-figure/gates", "gates-figure/parts" } do os.remove(("%s/%s.svg"):format(folder, path)) end
+  for _, path in ipairs { "gates-figure/gates", "gates-figure/parts" } do
+    os.remove(("%s/%s.svg"):format(folder, path))
+  end
   local paths, excuses, failed = report.charts(figure, settings)
   t.equal(#paths, 4)
   t.equal(#excuses + failed, 0)
@@ -151,9 +164,22 @@ t.test("gnuplot draws what it is given, as SVG and PNG", function()
   t.equal(core.read_file(folder .. "/gates-figure/parts.png"):sub(2, 4), "PNG")
 end)
 
+t.test("a long title has letters so small that it ends within the canvas", function()
+  if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
+  local function size_of(letters)
+    local made = gnuplot.new("bars", ("x"):rep(letters), "", "")
+    made.blocks = { { "bars", { { { 1, 2, 2, 2, "2" } } } } }
+    made.settings = { { "rows", 1 }, { "labels", { "a" } }, { "limit", 3 } }
+    local svg = core.read_file(gnuplot.chart(folder .. "/title", made)[1])
+    return tonumber(svg:match('font%-size="([%d.]+)"[^>]*>%s*<text>' .. ("x"):rep(letters)))
+  end
+  t.equal(size_of(76), 15)
+  t.equal(size_of(152), 7.5)
+end)
+
 t.test("a chart that gnuplot refuses does not stop the others", function()
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
-  local made = chart.values(figure, settings, report.results(figure, settings))
+  local made = chart.values(figure, settings, results.of(figure, settings))
   made[1].after = { "plot no_such_thing" }
   chart.draw(made, folder .. "/gates-figure")
   t.contains(made[1].failure, "no_such_thing")
@@ -161,26 +187,28 @@ t.test("a chart that gnuplot refuses does not stop the others", function()
 end)
 
 t.test("what encodings add to heads is drawn over the letters that the model reads", function()
-  local recurrence = require "longhaul.report.recurrence"
+  local encodings = require "longhaul.report.encodings"
   local read = lh.experiment "heads"
   read:row {
     "encoded", dataset = "parity", train = train,
-    model = lh.models.transformer { layers = 2, width = 8, heads = 2, hidden = 8, positions = "none",
+    model = lh.models.transformer { layers = 2, width = 8, heads = 2, hidden = 8,
+      positions = "none",
       rsa = { kinds = { 1, 0, 0, 1, 0, 0 }, dilation = { 3 } } },
-    task = lh.tasks.regular_language { language = "parity", batch = 4, strings = 16, evaluate_strings = 4 },
+    task = lh.tasks.regular_language { language = "parity", batch = 4, strings = 16,
+      evaluate_strings = 4 },
   }
   read:plot { "outputs", row = "encoded", layer = 2, input = "01101001" }
   t.equal(runner.run(read, settings), 0)
   local weights = store.at(folder, "heads"):weights(store.at(folder, "heads"):rows()[1].run_id)
   t.check(core.exists(weights), "the row keeps its weights")
-  local heads = recurrence.outputs(read.rows[1], weights, "01101001", 2)
+  local heads = encodings.outputs(read.rows[1], weights, "01101001", 2)
   t.equal(#heads, 2)
   t.equal(#heads[2], 8)
   t.equal(heads[1][1], 0)
   t.check(heads[1][2] ~= 0)
   t.equal(heads[2][3], 0)
   t.check(heads[2][4] ~= 0, "three letters back is the first that the dilated head sees")
-  local made = chart.values(read, settings, report.results(read, settings))
+  local made = chart.values(read, settings, results.of(read, settings))
   t.equal(#made, 1)
   t.contains(gnuplot.program(made[1]), 'set xtics ("0" 1, "1" 2, "1" 3')
   local curves = made[1].blocks[1][2]
@@ -192,9 +220,12 @@ t.test("what encodings add to heads is drawn over the letters that the model rea
 end)
 
 t.test("fields that do not fit are refused", function()
-  t.fails(function() figure:plot { "outputs", row = "a", layer = 1 } end, "needs the fields 'row', 'layer' and 'input'")
-  t.fails(function() figure:plot { "outputs", row = "a", layer = 1, input = "012" } end, "a string of 0 and 1")
-  t.fails(function() figure:plot { "boxes", of = { "gates-one" }, y = "rsa_gate" } end, "an experiment or an array")
+  t.fails(function() figure:plot { "outputs", row = "a", layer = 1 } end,
+    "needs the fields 'row', 'layer' and 'input'")
+  t.fails(function() figure:plot { "outputs", row = "a", layer = 1, input = "012" } end,
+    "a string of 0 and 1")
+  t.fails(function() figure:plot { "boxes", of = { "gates-one" }, y = "rsa_gate" } end,
+    "an experiment or an array")
   t.fails(function() figure:plot { "columns", y = "rsa_gate" } end, "needs the field 'rows'")
   t.fails(function() figure:plot { "boxs", y = "rsa_gate" } end, "did you mean 'boxes'?")
 end)

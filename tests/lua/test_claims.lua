@@ -1,9 +1,9 @@
--- Verdicts: what a predicate's comparisons say over seeds, what makes a claim undecided or untested, the file of verdicts
--- and the totals.
+-- Verdicts: what a predicate's comparisons say over seeds, what makes a claim undecided or
+-- untested, the file of verdicts and the totals.
 local t = dofile "tests/test.lua"
 local claims = require "longhaul.report.claims"
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local evidence = require "longhaul.report.evidence"
 local p = require "longhaul.report.predicate"
 local totals = require "longhaul.report.totals"
@@ -23,9 +23,15 @@ local function source_of(values)
     if type(value) == "table" then return mean_of(value) end
     return value
   end
-  function source:seeds(cell) return type(values[cell.name]) == "table" and values[cell.name] or nil end
+  function source:seeds(cell)
+    return type(values[cell.name]) == "table" and values[cell.name] or nil
+  end
   function source:kind(cell) return type(values[cell.name]) == "number" and "cost" or "quality" end
-  function source:interval(cell) return table.unpack((values.quartiles or {})[cell.name] or {}) end
+  function source:quartiles(cell)
+    local ends = (values.quartiles or {})[cell.name]
+    return ends and { { key = cell.name, q1 = ends[1] / values[cell.name],
+      q3 = ends[2] / values[cell.name] } } or {}
+  end
   function source:lack() return "not run" end
   function source:doubt() return nil end
   function source:apart(cells) return #cells == 2 and values.apart or nil end
@@ -33,7 +39,9 @@ local function source_of(values)
 end
 
 local experiment = { name = "x-table1", runs = "x-table1", rows = {} }
-local function cell(name) return p.cell(name, { name = name, experiment = experiment, metric = "mse" }) end
+local function cell(name)
+  return p.cell(name, { name = name, experiment = experiment, metric = "mse" })
+end
 local a, b, c, d = cell "a", cell "b", cell "c", cell "d"
 
 local function judge(predicate, values) return predicate:judge(source_of(values)) end
@@ -75,6 +83,34 @@ t.test("two seeds decide nothing about quality, and costs need none", function()
   t.equal(judge(p.less(b, a), { a = 1, b = 2 }).verdict, "fails")
 end)
 
+t.test("of parts of which one is enough one comparison counts, and it holds where one does", function()
+  local values = { a = { 1, 1, 1 }, b = { 2, 2, 2 }, c = { 3, 3, 3 }, d = { 4, 4, 4 } }
+  local one = judge(p.any { p.less(b, a), p.less(c, d), p.less(a, d) }, values)
+  t.equal(one.compared, 1)
+  t.equal(one.held, 1)
+  t.equal(judge(p.any { p.less(b, a), p.less(d, c) }, values).held, 0)
+  local both = judge(p.all { p.any { p.less(b, a), p.less(c, d) }, p.less(b, a) }, values)
+  t.equal(both.compared, 2)
+  t.equal(both.held, 1)
+end)
+
+t.test("a ratio has its baseline's quartiles too, which cancel between two ratios to one baseline", function()
+  local function verdict(predicate, spread_of_base)
+    local source = source_of { a = 0.8, b = 0.95 }
+    function source.quartiles(_, cell)
+      return { { key = cell.name, q1 = 0.99, q3 = 1.01 },
+        { key = "base", q1 = 1 / (1 - spread_of_base), q3 = 1 / (1 + spread_of_base) } }
+    end
+    return predicate:judge(source).verdict
+  end
+  t.equal(verdict(p.less(b, 1), 0), "holds")
+  t.equal(verdict(p.less(b, 1), 0.1), "undecided") -- 0.95 / 0.9 is above 1
+  t.equal(verdict(p.less(1, b), 0.1), "undecided")
+  t.equal(verdict(p.less(a, 1), 0.1), "holds")
+  t.equal(verdict(p.less(a, b), 0.3), "holds")
+  t.equal(verdict(p.less(b, a), 0.3), "fails")
+end)
+
 t.test("step times whose quartiles overlap decide nothing", function()
   local function of(values, quartiles, predicate)
     values.quartiles = quartiles
@@ -84,7 +120,8 @@ t.test("step times whose quartiles overlap decide nothing", function()
   t.equal(found.verdict, "undecided")
   t.equal(found.outcome, true)
   t.equal(found.reason, "within the quartiles of the step times")
-  t.equal(of({ a = 1.04, b = 1.00 }, { b = { 0.98, 1.03 }, a = { 1.02, 1.06 } }).verdict, "undecided")
+  t.equal(of({ a = 1.04, b = 1.00 }, { b = { 0.98, 1.03 }, a = { 1.02, 1.06 } }).verdict,
+    "undecided")
   -- the quartiles that point away from the other do not count
   t.equal(of({ a = 1.00, b = 1.04 }, { a = { 0.5, 1.01 }, b = { 1.02, 9 } }).verdict, "holds")
   t.equal(of({ a = 1.04, b = 1.00 }, { a = { 1.02, 9 }, b = { 0.5, 1.01 } }).verdict, "fails")
@@ -213,8 +250,10 @@ t.test("a weaker form that holds is `in direction`, and only where the printed o
   t.equal(found.verdict, "in direction")
   t.equal(found.strict, "fails")
   t.equal(found.direction, "holds")
-  t.equal(verdict({ "x_p001", holds = p.less(b, a), direction = p.less(b, a / 2) }, sure).verdict, "fails")
-  t.equal(verdict({ "x_p001", holds = p.less(a, b), direction = p.less(a, b) }, sure).verdict, "holds")
+  t.equal(verdict({ "x_p001", holds = p.less(b, a), direction = p.less(b, a / 2) }, sure).verdict,
+    "fails")
+  t.equal(verdict({ "x_p001", holds = p.less(a, b), direction = p.less(a, b) }, sure).verdict,
+    "holds")
   local few = verdict(claim, { a = { 1, 1 }, b = { 2, 2 } })
   t.equal(few.verdict, "undecided")
   t.equal(few.strict, "fails")
@@ -228,14 +267,17 @@ t.test("what cannot fail is untested, whatever its value", function()
   t.equal(verdict(size, sure).verdict, "untested")
   t.contains(verdict(size, sure).note, "parameters")
   t.equal(verdict(size, sure, { scale = "paper", device = "cpu" }).verdict, "holds")
-  local gate = { "x_p001", holds = p.less(a, b), untested = { p.at_most(p.abs(a - 1), 0.01), "no gate has moved" } }
+  local gate = { "x_p001", holds = p.less(a, b),
+    untested = { p.at_most(p.abs(a - 1), 0.01), "no gate has moved" } }
   t.equal(verdict(gate, sure).verdict, "holds")
   t.equal(verdict(gate, { a = { 1, 1, 1 }, b = { 2, 2, 2 } }).verdict, "untested")
-  t.equal(verdict({ "x_p001", holds = p.less(a, b), untested = "by definition" }, sure).note, "by definition")
+  t.equal(verdict({ "x_p001", holds = p.less(a, b), untested = "by definition" }, sure).note,
+    "by definition")
 end)
 
 t.test("a smoke run decides nothing", function()
-  local found = verdict({ "x_p001", holds = p.less(a, b) }, sure, { scale = "smoke", device = "cpu" })
+  local found = verdict({ "x_p001", holds = p.less(a, b) }, sure,
+    { scale = "smoke", device = "cpu" })
   t.equal(found.verdict, "undecided")
   t.equal(found.strict, "holds")
   t.contains(found.note, "smoke")
@@ -257,10 +299,12 @@ t.test("a record says what was compared, what is lacking, and of which kind it i
   t.contains(cost.measured, "a 1 < b 2: margin +1")
   t.equal(cost.margin, 1)
   t.equal(cost.standard_error, nil)
-  local margins = verdict({ "x_p001", holds = p.less(b, a) }, { a = { 1, 1.1, 0.9 }, b = { 2, 2, 2 } })
+  local margins = verdict({ "x_p001", holds = p.less(b, a) },
+    { a = { 1, 1.1, 0.9 }, b = { 2, 2, 2 } })
   t.near(margins.margin, -1, 1e-12)
   t.near(margins.standard_error, 0.1 / math.sqrt(3), 1e-12)
-  t.equal(verdict({ "x_p001", holds = p.less(a, b) }, { a = 1, b = { 2, 2, 2 } }).kind, "cost, quality")
+  t.equal(verdict({ "x_p001", holds = p.less(a, b) }, { a = 1, b = { 2, 2, 2 } }).kind,
+    "cost, quality")
 end)
 
 -- ---- the file and the totals ----
@@ -269,7 +313,8 @@ local folder = os.tmpname()
 os.remove(folder)
 
 local function check(scale, device, values)
-  local bench = { claims = { { "x_p001", holds = p.less(a, b) }, { "y_p002", holds = p.less(b, a) } } }
+  local bench = { claims = { { "x_p001", holds = p.less(a, b) },
+    { "y_p002", holds = p.less(b, a) } } }
   local kept = claims.judge_all
   claims.judge_all = function(of, settings)
     local records = {}
@@ -302,14 +347,19 @@ end)
 
 t.test("totals count by paper, source of the predicates, scale and device", function()
   local function record(paper, word, source, printed, scale, device)
-    local strict = (word == "holds" or word == "untested") and "holds" or word == "undecided" and "" or "fails"
-    return { paper = paper, verdict = word, predicate_source = source, published = printed, scale = scale or "small",
+    local strict = (word == "holds" or word == "untested") and "holds" or word == "undecided" and ""
+      or "fails"
+    return { paper = paper, verdict = word, predicate_source = source, published = printed,
+      scale = scale or "small",
       device = device or "cpu", strict = strict }
   end
   local list = totals.of {
-    record("x", "holds", "paper", "holds"), record("x", "in direction", "paper", "does not hold"), record("x", "fails", "paper", "holds"),
-    record("y", "undecided", "paper", "holds"), record("y", "untested", "paper", "holds"), record("y", "holds", "ours", ""),
-    record("x", "holds", "paper", "holds", "medium"), record("x", "fails", "paper", "holds", "small", "cuda"),
+    record("x", "holds", "paper", "holds"), record("x", "in direction", "paper", "does not hold"),
+    record("x", "fails", "paper", "holds"),
+    record("y", "undecided", "paper", "holds"), record("y", "untested", "paper", "holds"),
+    record("y", "holds", "ours", ""),
+    record("x", "holds", "paper", "holds", "medium"),
+    record("x", "fails", "paper", "holds", "small", "cuda"),
   }
   local by_key = {}
   for _, total in ipairs(list) do
@@ -317,9 +367,11 @@ t.test("totals count by paper, source of the predicates, scale and device", func
     by_key[total.device == "cpu" and key or key .. " " .. total.device] = total
   end
   local x = by_key["x paper small"]
-  t.equal(table.concat({ x.claims, x.holds, x.in_direction, x.fails, x.undecided, x.untested, x.published_holds }, " "), "3 1 1 1 0 0 2")
+  t.equal(table.concat({ x.claims, x.holds, x.in_direction, x.fails, x.undecided, x.untested,
+    x.published_holds }, " "), "3 1 1 1 0 0 2")
   local all = by_key["all paper small"]
-  t.equal(table.concat({ all.claims, all.holds, all.in_direction, all.fails, all.undecided, all.untested, all.published_holds }, " "),
+  t.equal(table.concat({ all.claims, all.holds, all.in_direction, all.fails, all.undecided,
+    all.untested, all.published_holds }, " "),
     "5 1 1 1 1 1 4")
   t.equal(all.strict_holds .. " " .. all.strict_fails, "1 2")
   t.equal(by_key["all ours small"].holds, 1)
@@ -339,14 +391,15 @@ t.test("the totals of a folder are those of its claims.csv, and lie beside it", 
 end)
 
 t.test("the page has the totals and a colour for each verdict", function()
-  local page = core.read_file(require("longhaul.report").page(folder))
+  local page = core.read_file(require("longhaul.report.report").page(folder))
   t.contains(page, "<td>all</td><td>ours</td><td>medium</td><td>cpu</td><td>2</td>")
   t.contains(page, '<td class="fails">fails</td>')
   t.contains(page, ".in-direction{")
 end)
 
 t.test("verdicts that were made by other rules are not kept", function()
-  csv.write(folder .. "/claims/claims.csv", { "paper", "claim", "verdict", "scale" }, { { paper = "x", claim = "x_p001", verdict = "holds", scale = "medium" } })
+  csv.write(folder .. "/claims/claims.csv", { "paper", "claim", "verdict", "scale" },
+    { { paper = "x", claim = "x_p001", verdict = "holds", scale = "medium" } })
   check("small", "cpu", sure)
   t.equal(#(csv.read(folder .. "/claims/claims.csv")), 2)
 end)

@@ -43,7 +43,8 @@ t.test("recurrence of symbols", function()
   t.equal(#dilation.points { 1, 2, 1 }, 2)
 end)
 
-t.test("no peak, no suggestion", function() t.equal(#dilation.suggest({ 0.9, 0.8, 0.7 }, 0.1), 0) end)
+t.test("no peak, no suggestion",
+  function() t.equal(#dilation.suggest({ 0.9, 0.8, 0.7 }, 0.1), 0) end)
 
 -- What the command prints.
 local function printed(...)
@@ -61,16 +62,19 @@ t.test("the command reads columns and bytes", function()
   core.write_file(folder .. "/series.csv", table.concat(rows, "\n") .. "\n")
   t.contains(printed({}, { folder .. "/series.csv" }), "d = 24 ")
   t.contains(printed({ column = "x" }, { folder .. "/series.csv" }), "no peak above")
-  t.fails(function() printed({ column = "OTT" }, { folder .. "/series.csv" }) end, "did you mean 'OT'?")
+  t.fails(function() printed({ column = "OTT" }, { folder .. "/series.csv" }) end,
+    "did you mean 'OT'?")
   core.write_file(folder .. "/text", ("abcd"):rep(100))
   t.contains(printed({ lags = "9" }, { folder .. "/text" }), "d = 4 ")
 end)
 
 t.test("bad input is named", function()
   core.write_file(folder .. "/bad.csv", "a,b\n1,2\n1,x\n")
-  t.fails(function() printed({}, { folder .. "/bad.csv" }) end, "bad.csv:3: column 'b': 'x' is no number")
+  t.fails(function() printed({}, { folder .. "/bad.csv" }) end,
+    "bad.csv:3: column 'b': 'x' is no number")
   t.fails(function() printed({}, { folder .. "/none" }) end, "no such file")
-  t.fails(function() printed({ lags = "0" }, { folder .. "/bad.csv" }) end, "--lags takes a positive integer, not '0'")
+  t.fails(function() printed({ lags = "0" }, { folder .. "/bad.csv" }) end,
+    "--lags takes a positive integer, not '0'")
   core.write_file(folder .. "/empty.csv", "")
   t.fails(function() printed({}, { folder .. "/empty.csv" }) end, "empty.csv: the file is empty")
   core.write_file(folder .. "/short", "a")

@@ -1,11 +1,11 @@
 -- Runs that diverged or failed, and the memory of runs that were stopped.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
-local divergence = require "longhaul.divergence"
-local identity = require "longhaul.identity"
-local runner = require "longhaul.runner"
+local divergence = require "longhaul.run.divergence"
+local identity = require "longhaul.run.identity"
+local runner = require "longhaul.run.runner"
 local script = require "longhaul.script"
-local store = require "longhaul.store"
+local store = require "longhaul.run.store"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -13,8 +13,10 @@ core.make_folder(folder)
 
 -- ---- the rule ----
 
-local tokens = { step = 1, valid = { bits_per_token = 8 }, test = { bits_per_token = 8 }, vocabulary = 256 }
-local numbers = { step = 1, valid = { mse = 1, zero_mse = 2 }, test = { mse = 1, zero_mse = 2 }, vocabulary = 0 }
+local tokens = { step = 1, valid = { bits_per_token = 8 }, test = { bits_per_token = 8 },
+  vocabulary = 256 }
+local numbers = { step = 1, valid = { mse = 1, zero_mse = 2 }, test = { mse = 1, zero_mse = 2 },
+  vocabulary = 0 }
 
 -- What the rule says of a good run with some of it replaced.
 local function reason(result, changes)
@@ -27,7 +29,8 @@ end
 t.test("a loss up to a bit above a guess is none", function()
   t.equal(divergence.reason(tokens), nil)
   t.equal(reason(tokens, { valid = { bits_per_token = 9 } }), nil)
-  t.contains(reason(tokens, { valid = { bits_per_token = 9.01 } }), "validation loss 9.01 bits/token, above 9")
+  t.contains(reason(tokens, { valid = { bits_per_token = 9.01 } }),
+    "validation loss 9.01 bits/token, above 9")
   t.equal(reason(tokens, { test = { bits_per_token = 90 } }), nil)
   t.contains(reason(tokens, { test = { bits_per_token = math.huge } }), "test loss is not finite")
   t.contains(reason(tokens, { valid = { bits_per_token = math.huge } }), "validation loss inf")
@@ -36,24 +39,29 @@ end)
 t.test("an MSE up to ten times that of zero is none", function()
   t.equal(divergence.reason(numbers), nil)
   t.equal(reason(numbers, { valid = { mse = 20, zero_mse = 2 } }), nil)
-  t.contains(reason(numbers, { valid = { mse = 20.1, zero_mse = 2 } }), "validation loss 20.1 MSE, above 20")
+  t.contains(reason(numbers, { valid = { mse = 20.1, zero_mse = 2 } }),
+    "validation loss 20.1 MSE, above 20")
   t.equal(reason(numbers, { test = { mse = 99, zero_mse = 2 } }), nil)
-  t.contains(reason(numbers, { test = { mse = math.huge, zero_mse = 2 } }), "test loss is not finite")
+  t.contains(reason(numbers, { test = { mse = math.huge, zero_mse = 2 } }),
+    "test loss is not finite")
   t.contains(reason(numbers, { valid = { mse = math.huge, zero_mse = 2 } }), "validation loss inf")
   -- each split has its own zero
-  t.contains(reason(numbers, { valid = { mse = 30, zero_mse = 2 }, test = { mse = 1, zero_mse = 20 } }), "above 20")
+  t.contains(reason(numbers, { valid = { mse = 30, zero_mse = 2 },
+    test = { mse = 1, zero_mse = 20 } }), "above 20")
 end)
 
 t.test("what is no number is within no bound", function()
   t.contains(reason(tokens, { valid = { bits_per_token = 0 / 0 } }), "validation loss")
   t.contains(reason(numbers, { valid = { mse = 0 / 0, zero_mse = 2 } }), "validation loss")
-  t.contains(reason(tokens, { last = { loss_bits = 1, gradient_norm = 0 / 0 } }), "gradient norm is not finite")
+  t.contains(reason(tokens, { last = { loss_bits = 1, gradient_norm = 0 / 0 } }),
+    "gradient norm is not finite")
 end)
 
 t.test("the last point of the curve counts where the last weights do", function()
   t.equal(reason(tokens, { last = { loss_bits = 8.9, gradient_norm = 3 } }), nil)
   t.contains(reason(tokens, { last = { loss_bits = 9.1, gradient_norm = 3 } }), "training loss 9.1")
-  t.contains(reason(tokens, { last = { loss_bits = 1, gradient_norm = math.huge } }), "gradient norm is not finite")
+  t.contains(reason(tokens, { last = { loss_bits = 1, gradient_norm = math.huge } }),
+    "gradient norm is not finite")
   t.contains(reason(numbers, { last = { mse = 21 } }), "training loss 21 MSE")
 end)
 
@@ -111,7 +119,7 @@ t.test("a tame run has not", function()
   local _, row = run("tame", language:format(4, "0.1", "clip = 1"))
   t.equal(row.status, "done")
   t.equal(row.error, "")
-  _, row = run("calm", forecast:format(4, "0.01", "clip = 1"))
+  row = select(2, run("calm", forecast:format(4, "0.01", "clip = 1")))
   t.equal(row.status, "done")
 end)
 
@@ -119,20 +127,23 @@ t.test("a diverged run is finished: it runs again only when forced", function()
   local results, row = run("words", language:format(2, "1e4", "clip = 1"))
   local before = row.date .. row.wall_time_s
   results:update(function(rows) rows[1].date = "marked" end)
-  _, row = run("words", language:format(2, "1e4", "clip = 1"))
+  row = select(2, run("words", language:format(2, "1e4", "clip = 1")))
   t.equal(row.date, "marked")
-  _, row = run("words", language:format(2, "1e4", "clip = 1"), { force = true })
+  row = select(2, run("words", language:format(2, "1e4", "clip = 1"), { force = true }))
   t.check(row.date ~= "marked" and before ~= "")
   t.equal(#results:rows(), 1)
 end)
 
--- Writes a weight file with one tensor of the model, whose numbers leave no room for sums; gives its path.
+-- Writes a weight file with one tensor of the model, whose numbers leave no room for sums; gives
+-- its path.
 local function broken_weights(model, sizes)
   local path = folder .. "/" .. model .. ".safetensors"
-  local parameter = core.describe(core.options("model", model, "layers=1 width=8 heads=2"), sizes, sizes.length)
+  local parameter = core.describe(core.options("model", model, "layers=1 width=8 heads=2"), sizes,
+    sizes.length)
     .parameters[1]
   local shape = parameter.shape:gsub("x", ","):gsub("[^%d,]", "")
-  local header = ('{"%s":{"dtype":"F32","shape":[%s],"data_offsets":[0,%d]}}'):format(parameter.name, shape,
+  local header = ('{"%s":{"dtype":"F32","shape":[%s],"data_offsets":[0,%d]}}'):format(
+    parameter.name, shape,
     4 * parameter.count)
   local file <close> = assert(io.open(path, "wb"))
   file:write(("<I8"):pack(#header), header, (("<f"):pack(3e38)):rep(parameter.count))
@@ -140,14 +151,16 @@ local function broken_weights(model, sizes)
 end
 
 t.test("an evaluation that gives no number is a failure that says so", function()
-  local words = core.task_info(core.options("task", "language_model", "name=generate:books documents=2"))
+  local words = core.task_info(
+    core.options("task", "language_model", "name=generate:books documents=2"))
   local windows = core.task_info(core.options("task", "forecasting",
     "name=generate:seasonal series_rows=300 channels=2 seq_len=12 label_len=6 pred_len=4 batch=4"))
   for name, made in pairs {
     nan_words = { language, broken_weights("slide", words), "bits_per_token" },
     nan_windows = { forecast, broken_weights("informer", windows), "mse" },
   } do
-    local row = made[1]:format(0, "0.1", "") .. (", weights = { %q, partly = true }"):format(made[2])
+    local row = made[1]:format(0, "0.1", "")
+      .. (", weights = { %q, partly = true }"):format(made[2])
     local _, found, failed = run(name, row)
     t.equal(failed, 1)
     t.equal(found.status, "failed")
@@ -155,7 +168,30 @@ t.test("an evaluation that gives no number is a failure that says so", function(
   end
 end)
 
--- A run that was killed in its final evaluation has left the checkpoint of its last step.
+-- Its training was complete: nothing but the checkpoint of the last step tells the peak.
+t.test("a run that was killed in its final evaluation has the peak of its training", function()
+  local row = language:format(3, "0.1", "clip = 1")
+  local _, whole = run("unharmed", row)
+  local path = folder .. "/script.lua"
+  core.write_file(path, bench_text:format("killed", row))
+  local dead = ("%s lua tests/lua/kill_evaluation.lua %s %s 2>/dev/null"):format(
+    os.getenv "LONGHAUL_BIN", path, folder)
+  local _, how, number = os.execute(dead)
+  t.equal(how == "signal" and number or number - 128, 9)
+  local results = store.open(folder, "killed")
+  t.equal(#results:rows(), 0)
+  local bench = script.load(path, { scale = "smoke" })
+  local plan = runner.plan(bench, { results = folder, scale = "smoke", device = "cpu" })[1]
+  t.check(core.exists(results:checkpoint(identity.of(plan).run_id)))
+  local _, resumed = run("killed", row)
+  t.equal(resumed.status, "done")
+  for _, name in ipairs { "step", "bits_per_token", "peak_memory_bytes",
+    "inference_memory_bytes" } do
+    t.equal(resumed[name], whole[name])
+  end
+end)
+
+-- A session that was left without an evaluation.
 t.test("a run that is resumed has the peak of its training", function()
   local _, whole = run("whole", language:format(3, "0.1", "clip = 1"))
   local path = folder .. "/script.lua"
@@ -166,7 +202,8 @@ t.test("a run that is resumed has the peak of its training", function()
   local row = plan.row
   do
     local session <close> = core.session {
-      model = row.model.options, task = row.task.options, train = row.train.options, seed = plan.seed, device = "cpu",
+      model = row.model.options, task = row.task.options, train = row.train.options,
+      seed = plan.seed, device = "cpu",
     }
     t.check(session:train(results:checkpoint(identity.of(plan).run_id)))
     t.check(core.exists(results:checkpoint(identity.of(plan).run_id)))

@@ -1,17 +1,19 @@
--- The measured side of claims: the cells of every predicate are rows of the experiments, read from their columns; the
--- published tables, laid out as runs, give the published verdicts; claims without a published predicate turn both ways.
+-- The measured side of claims: the cells of every predicate are rows of the experiments, read from
+-- their columns; the published tables, laid out as runs, give the published verdicts; claims
+-- without a published predicate turn both ways.
 local t = dofile "tests/test.lua"
 local claims = require "longhaul.report.claims"
 local copies = dofile "tests/lua/copies.lua"
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local evidence = require "longhaul.report.evidence"
-local identity = require "longhaul.identity"
-local metrics = require "longhaul.metrics"
+local identity = require "longhaul.run.identity"
+local metrics = require "longhaul.run.metrics"
 local script = require "longhaul.script"
-local store = require "longhaul.store"
+local store = require "longhaul.run.store"
 
--- What a row is today asks for its data, which are not the matter here: the runs below count as older ones.
+-- What a row is today asks for its data, which are not the matter here: the runs below count as
+-- older ones.
 identity.of = function() error "no data in this test" end
 
 local function settings_of(folder) return { scale = "paper", results = folder, device = "cpu" } end
@@ -20,7 +22,8 @@ local bench = script.load("experiments/claims.lua", settings_of "results")
 local by_id, cells = {}, {}
 for _, claim in ipairs(bench.claims) do
   by_id[claim[1]] = claim
-  claim.holds:each_cell(function(cell, text) cells[#cells + 1] = { cell = cell, text = text, claim = claim[1] } end)
+  claim.holds:each_cell(function(cell, text) cells[#cells + 1] =
+    { cell = cell, text = text, claim = claim[1] } end)
 end
 
 local nowhere = evidence.measured(settings_of "results")
@@ -73,8 +76,10 @@ local function layout(value_of)
 end
 
 local function run_of(row, seed)
-  local run = { run_id = row.row .. row.dataset .. seed, configuration = row.row .. row.dataset, row = row.row,
-    dataset = row.dataset, seed = seed, scale = "paper", device = "cpu", status = "done", date = "2026-01-01T00:00:00Z", identity = identity.version }
+  local run = { run_id = row.row .. row.dataset .. seed, configuration = row.row .. row.dataset,
+    row = row.row,
+    dataset = row.dataset, seed = seed, scale = "paper", device = "cpu", status = "done",
+      date = "2026-01-01T00:00:00Z", identity = identity.version }
   for metric, value in pairs(row.values) do
     if metric ~= "relative_step_time" then run[metric] = value end -- the rounds tell it
   end
@@ -84,7 +89,8 @@ end
 -- A step takes 100 ms of what a relative step time is.
 local function time_of(row)
   local ms = row.values.step_time_ms or 100 * row.values.relative_step_time
-  return { round = "r1", configuration = row.row .. row.dataset, row = row.row, dataset = row.dataset, scale = "paper",
+  return { round = "r1", configuration = row.row .. row.dataset, row = row.row,
+    dataset = row.dataset, scale = "paper",
     device = "cpu", step_time_ms = ms, busy = "no", date = "2026-01-01T00:00:00Z" }
 end
 
@@ -95,7 +101,9 @@ local function write(experiments, seeds)
     local runs, times = {}, {}
     for _, row in ipairs(rows) do
       for seed = 1, seeds do runs[#runs + 1] = run_of(row, seed) end
-      if row.values.step_time_ms or row.values.relative_step_time then times[#times + 1] = time_of(row) end
+      if row.values.step_time_ms or row.values.relative_step_time then
+        times[#times + 1] = time_of(row)
+      end
     end
     local into = store.open(folder, name)
     into:update(function(all) table.move(runs, 1, #runs, #all + 1, all) end)
@@ -114,11 +122,16 @@ local function published_folder(copy)
 end
 
 local golden = {}
-for _, line in ipairs((csv.read "tests/golden/predicates.csv")) do golden[line.claim_id] = line.outcomes end
+for _, line in ipairs((csv.read "tests/golden/predicates.csv")) do
+  golden[line.claim_id] = line.outcomes
+end
 
--- Relative step times that are printed: a copy may move that of the baseline, which is 1 of any run.
+-- Relative step times that are printed: a copy may move that of the baseline, which is 1 of any
+-- run.
 local relative = {}
-for _, one in ipairs(cells) do relative[one.claim] = relative[one.claim] or one.text:find "^BST%(" ~= nil end
+for _, one in ipairs(cells) do
+  relative[one.claim] = relative[one.claim] or one.text:find "^BST%(" ~= nil
+end
 
 local function check_published(copy)
   local source, compared = evidence.measured(settings_of(published_folder(copy))), 0
@@ -126,15 +139,18 @@ local function check_published(copy)
     local wanted = outcomes:sub(copy + 1, copy + 1) == "1"
     local found = by_id[id].holds:judge(source)
     if copy == 0 or not relative[id] then
-      t.check(found.outcome == wanted, ("%s on copy %d: %s, expected %s"):format(id, copy, found.outcome, wanted))
-      t.check(found.verdict == (wanted and "holds" or "fails"), ("%s on copy %d: %s"):format(id, copy, found.reason))
+      t.check(found.outcome == wanted,
+        ("%s on copy %d: %s, expected %s"):format(id, copy, found.outcome, wanted))
+      t.check(found.verdict == (wanted and "holds" or "fails"),
+        ("%s on copy %d: %s"):format(id, copy, found.reason))
       compared = compared + 1
     end
   end
   t.equal(compared, copy == 0 and 86 or 80)
 end
 
-t.test("the published tables as runs give the published verdicts", function() check_published(0) end)
+t.test("the published tables as runs give the published verdicts",
+  function() check_published(0) end)
 
 t.test("so do tables with other numbers", function()
   for _, copy in ipairs { 7, 14, 21, 28, 3, 10 } do check_published(copy) end
@@ -144,19 +160,26 @@ end)
 
 -- The column of runs.csv that a cell is read from, in the paper's unit: what it is divided by.
 local columns = {
-  ["B(rec:fixed:skip, pg19_bytes)"] = "bits_per_byte", ["B(rec:fixed:skip, arxiv)"] = "bits_per_token",
-  ["B(slide:13l, pg19_tokens)"] = "bits_per_token", ["BRT2(rec:fixed:skip:large, perplexity)"] = "word_perplexity",
+  ["B(rec:fixed:skip, pg19_bytes)"] = "bits_per_byte",
+  ["B(rec:fixed:skip, arxiv)"] = "bits_per_token",
+  ["B(slide:13l, pg19_tokens)"] = "bits_per_token", ["BRT2(rec:fixed:skip:large, perplexity)"] =
+    "word_perplexity",
   ["BRT2(rec:fixed:skip:large, params_millions)"] = "parameters 1e6",
   ["S1(staircase, random_walk)"] = "error_percent", ["S1(lstm, enwik8)"] = "bits_per_byte",
   ["S1(staircase, reddit)"] = "perplexity", ["S1(staircase, base_data)"] = "valid_perplexity",
   ["S2(staircase:r8, test)"] = "perplexity", ["S3G(staircase:r2:f64)"] = "valid_perplexity",
-  ["S3T(staircase:r2:f64)"] = "step_time_ms", ["GP(1, recurrent, 5, val)"] = "valid_word_perplexity",
-  ["GP(2, small, 50, test)"] = "word_perplexity", ["GP(2, recurrent, 0, flops)"] = "flops_per_token",
+  ["S3T(staircase:r2:f64)"] = "step_time_ms",
+  ["GP(1, recurrent, 5, val)"] = "valid_word_perplexity",
+  ["GP(2, small, 50, test)"] = "word_perplexity",
+  ["GP(2, recurrent, 0, flops)"] = "flops_per_token",
   ["GP(2, small, 200, flops)"] = "kaplan_flops_per_token", ["RF2(LSH-4, LSH-8)"] = "accuracy 0.01",
-  ["BLEU(vaswani2017:base)"] = "bleu", ["R(rsa_xl, Weather, 336, mae)"] = "mae", ["R(informer, ETTm1, 96, mse)"] = "mse",
-  ["R2(rsa_transformer:caseII, parity, 0)"] = "accuracy_bin0", ["R2(transformer, parity, 1)"] = "accuracy_bin1",
+  ["BLEU(vaswani2017:base)"] = "bleu", ["R(rsa_xl, Weather, 336, mae)"] = "mae",
+  ["R(informer, ETTm1, 96, mse)"] = "mse",
+  ["R2(rsa_transformer:caseII, parity, 0)"] = "accuracy_bin0",
+  ["R2(transformer, parity, 1)"] = "accuracy_bin1",
   ["R3(rsa_codet5_small, devign)"] = "accuracy 0.01", ["R3(rsa_xl, text8)"] = "bits_per_byte",
-  ["R3(rsa_xl, wikitext103)"] = "perplexity", ["R6(2, -, 48)"] = "mse", ["R7(codet5_small)"] = "layout_parameters",
+  ["R3(rsa_xl, wikitext103)"] = "perplexity", ["R6(2, -, 48)"] = "mse",
+  ["R7(codet5_small)"] = "layout_parameters",
   ["gate(rsa_codet5_small, devign)"] = "rsa_gate",
 }
 
@@ -175,7 +198,8 @@ t.test("cells are read from the columns that the paper's numbers stand for", fun
   local source, met = evidence.measured(settings_of(folder)), {}
   for _, one in ipairs(cells) do
     local name, factor = (columns[one.text] or ""):match "^(%S+) ?(.*)$"
-    if name and not (one.text == "GP(2, recurrent, 0, flops)" and one.cell.metric == "kaplan_flops_per_token") then
+    if name and not (one.text == "GP(2, recurrent, 0, flops)"
+      and one.cell.metric == "kaplan_flops_per_token") then
       met[one.text] = true
       t.near(source:mean(one.cell), number[name] / (tonumber(factor) or 1), 1e-9)
     end
@@ -188,7 +212,8 @@ t.test("step times are compared within a round", function()
   local claim = by_id.staircase_p036
   t.equal(claim.holds:judge(evidence.measured(settings_of(folder))).verdict, "holds")
   store.at(folder, "staircase-table3"):add_timings { {
-    round = "r2", configuration = "Staircase, N = 2, C = 128reddit", row = "x", dataset = "reddit", scale = "paper",
+    round = "r2", configuration = "Staircase, N = 2, C = 128reddit", row = "x", dataset = "reddit",
+    scale = "paper",
     device = "cpu", step_time_ms = 1, busy = "no", date = "2026-02-01T00:00:00Z",
   } }
   local found = claim.holds:judge(evidence.measured(settings_of(folder)))
@@ -205,8 +230,10 @@ t.test("an empty folder leaves all undecided but what cannot fail, and says what
   local count = {}
   for _, record in ipairs(records) do
     count[record.verdict] = (count[record.verdict] or 0) + 1
-    t.check(record.verdict ~= "undecided" or record.note:find("has not been run at scale paper", 1, true), record.claim)
-    local printed = golden[record.claim] and (golden[record.claim]:sub(1, 1) == "1" and "holds" or "does not hold") or ""
+    t.check(record.verdict ~= "undecided"
+      or record.note:find("has not been run at scale paper", 1, true), record.claim)
+    local printed = golden[record.claim]
+      and (golden[record.claim]:sub(1, 1) == "1" and "holds" or "does not hold") or ""
     t.equal(record.published, printed)
   end
   t.equal(count.undecided + count.untested, #records)
@@ -220,18 +247,22 @@ t.test("values of other scales and devices are not read, and seeds are in the pa
   end
   local source = evidence.measured(settings_of(folder))
   t.near(source:seeds(cell)["1"], source:mean(cell), 1e-9)
-  for _, other in ipairs { { scale = "gpu", device = "cpu" }, { scale = "paper", device = "cuda" } } do
-    t.equal(evidence.measured { scale = other.scale, device = other.device, results = folder }:mean(cell), nil)
+  for _, other in ipairs { { scale = "gpu", device = "cpu" },
+    { scale = "paper", device = "cuda" } } do
+    t.equal(evidence.measured { scale = other.scale, device = other.device,
+      results = folder }:mean(cell), nil)
   end
 end)
 
 t.test("runs of other options or other data are doubted", function()
   local cell, said = by_id.staircase_p024 and cells[1].cell, nil
   local source = evidence.measured(settings_of "results")
-  source.results = function() return { datasets = {}, status = function() return said, "why" end } end
+  source.results = function() return { datasets = {}, status = function() return said,
+    "why" end } end
   local one = setmetatable({ dataset = "any" }, { __index = cell })
   function source.label() return "row" end
-  for status, doubted in pairs { stale = true, ["other data"] = true, done = false, partial = false } do
+  for status, doubted in pairs { stale = true, ["other data"] = true, done = false,
+    partial = false } do
     said = status
     t.equal(source:doubt(one), doubted and "why" or nil, status)
   end

@@ -1,4 +1,5 @@
--- The FLOPs column of Yoshida et al. 2020, Tables 1 and 2, as the experiments count it at scale `paper`.
+-- The FLOPs column of Yoshida et al. 2020, Tables 1 and 2, as the experiments count it at scale
+-- `paper`.
 local t = dofile "tests/test.lua"
 local script = require "longhaul.script"
 local published = require "longhaul.report.published"

@@ -1,11 +1,12 @@
--- What a run is: whatever its numbers depend on changes its configuration, the seed alone its run id, and nothing else either.
+-- What a run is: whatever its numbers depend on changes its configuration, the seed alone its run
+-- id, and nothing else either.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
-local identity = require "longhaul.identity"
+local identity = require "longhaul.run.identity"
 local lh = require "longhaul"
-local report = require "longhaul.report"
+local results = require "longhaul.report.results"
 local script = require "longhaul.script"
-local store = require "longhaul.store"
+local store = require "longhaul.run.store"
 local tables = require "longhaul.report.table"
 
 local folder = os.tmpname()
@@ -24,7 +25,8 @@ local function write_corpus(name, word)
 end
 
 local function task_of(path, more)
-  return lh.tasks.language_model(lh.merged({ lh.data.text { path, tokens = "bytes" }, segment = 16, batch = 1,
+  return lh.tasks.language_model(
+    lh.merged({ lh.data.text { path, tokens = "bytes" }, segment = 16, batch = 1,
     evaluate_batches = 2 }, more or {}))
 end
 
@@ -33,8 +35,10 @@ local train = lh.train { steps = 2, warmup = 1 }
 local alike = write_corpus("alike", "one")
 
 local function run_of(changes, row_changes)
-  local row = lh.merged({ label = "r", dataset = "d", model = slide, task = task_of(alike), train = train }, row_changes or {})
-  return lh.merged({ experiment = "e", seed = 1, scale = "smoke", device = "cpu", row = row }, changes)
+  local row = lh.merged({ label = "r", dataset = "d", model = slide, task = task_of(alike),
+    train = train }, row_changes or {})
+  return lh.merged({ experiment = "e", seed = 1, scale = "smoke", device = "cpu", row = row },
+    changes)
 end
 
 local function weights_of(text)
@@ -44,7 +48,8 @@ end
 
 local source_bench = lh.experiment "source"
 local function source_of(steps)
-  return { experiment = source_bench, row = { label = "s", dataset = "d", model = slide, task = task_of(alike), seeds = 2,
+  return { experiment = source_bench,
+    row = { label = "s", dataset = "d", model = slide, task = task_of(alike), seeds = 2,
     train = lh.train { steps = steps, warmup = 1 } } }
 end
 
@@ -65,7 +70,8 @@ local apart = {
   { "weights", {}, { weights = weights_of "first" } },
   { "a source", {}, { from = source_of(1) } },
   { "another source", {}, { from = source_of(2) } },
-  { "weights that the model is larger than", {}, { weights = { name = folder .. "/some.safetensors", partly = true } } },
+  { "weights that the model is larger than", {},
+    { weights = { name = folder .. "/some.safetensors", partly = true } } },
 }
 
 t.test("whatever numbers depend on is part of the configuration", function()
@@ -89,7 +95,8 @@ end)
 
 t.test("weights are known by their content, wherever they lie", function()
   local first = identity.of(run_of({}, { weights = weights_of "first" })).configuration
-  t.check(identity.of(run_of({}, { weights = weights_of "other" })).configuration ~= first, "other content, one configuration")
+  t.check(identity.of(run_of({}, { weights = weights_of "other" })).configuration ~= first,
+    "other content, one configuration")
   t.equal(identity.of(run_of({}, { weights = weights_of "first" })).configuration, first)
   core.write_file(folder .. "/moved.safetensors", "first")
   local moved = { name = folder .. "/moved.safetensors", partly = false }
@@ -97,7 +104,9 @@ t.test("weights are known by their content, wherever they lie", function()
 end)
 
 t.test("a source that has fewer seeds lends its last one", function()
-  local function id_of(seed) return identity.of(run_of({ seed = seed }, { from = source_of(1) })) end
+  local function id_of(seed)
+    return identity.of(run_of({ seed = seed }, { from = source_of(1) }))
+  end
   t.equal(identity.source_of(run_of({ seed = 5 }, { from = source_of(1) })).seed, 2)
   t.equal(id_of(1).configuration, id_of(5).configuration)
   t.check(id_of(2).run_id ~= id_of(5).run_id, "run ids")
@@ -111,23 +120,27 @@ t.test("a source that has fewer seeds lends its last one", function()
 end)
 
 t.test("parts of a name do not run into the next", function()
-  local function id_of(label, dataset) return identity.of(run_of({}, { label = label, dataset = dataset })).configuration end
+  local function id_of(label, dataset)
+    return identity.of(run_of({}, { label = label, dataset = dataset })).configuration
+  end
   t.check(id_of("a", "b\nc") ~= id_of("a\nb", "c"), "one configuration")
   t.check(id_of("a", "bc") ~= id_of("ab", "c"), "one configuration")
 end)
 
 t.test("a new version of a model is another configuration", function()
-  local models, known = core.models(), package.loaded["longhaul.identity"]
+  local models, known = core.models(), package.loaded["longhaul.run.identity"]
   for _, class in ipairs(models) do
     if class.name == "slide" then class.version = class.version + 1 end
   end
   local real = core.models
-  core.models, package.loaded["longhaul.identity"] = function() return models end, nil
-  local newer = require "longhaul.identity"
-  core.models, package.loaded["longhaul.identity"] = real, known
+  core.models, package.loaded["longhaul.run.identity"] = function() return models end, nil
+  local newer = require "longhaul.run.identity"
+  core.models, package.loaded["longhaul.run.identity"] = real, known
   t.equal(newer.class_version "slide", identity.class_version "slide" + 1)
-  t.check(newer.of(run_of {}).configuration ~= identity.of(run_of {}).configuration, "one configuration")
-  t.equal(newer.of(run_of({}, { model = apart[6][3].model })).configuration, identity.of(run_of({}, { model = apart[6][3].model })).configuration)
+  t.check(newer.of(run_of {}).configuration ~= identity.of(run_of {}).configuration,
+    "one configuration")
+  t.equal(newer.of(run_of({}, { model = apart[6][3].model })).configuration,
+    identity.of(run_of({}, { model = apart[6][3].model })).configuration)
 end)
 
 local exchanged = [[
@@ -142,7 +155,8 @@ return bench
 
 -- A process of its own: what a task read is known for as long as a program runs.
 local function run_script(path)
-  local words = { core.program_folder() .. "/longhaul", "run", path, "--scale", "smoke", "--no-timing", "--results",
+  local words = { core.program_folder() .. "/longhaul", "run", path, "--scale", "smoke",
+    "--no-timing", "--results",
     folder .. "/results" }
   t.check(os.execute(table.concat(words, " ") .. " >/dev/null 2>&1"), "the run failed")
 end
@@ -158,9 +172,10 @@ t.test("other texts of the same sizes are other data: they are run again and nev
   local rows = store.at(settings.results, "exchanged"):rows()
   t.equal(#rows, 2)
   t.equal(rows[1].task_options, rows[2].task_options)
-  t.check(rows[1].data_digest ~= rows[2].data_digest and rows[1].run_id ~= rows[2].run_id, "one digest")
+  t.check(rows[1].data_digest ~= rows[2].data_digest and rows[1].run_id ~= rows[2].run_id,
+    "one digest")
   local bench = script.load(path, settings)
-  local made = tables.build(bench, bench.tables[1], report.results(bench, settings))
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
   t.equal(made.rows[1].cells[1].seeds, 1)
   t.equal(made.rows[1].cells[1].status, "done")
   t.equal(made.rows[1].cells[1].measured, tonumber(rows[2].bits_per_byte))
@@ -172,10 +187,11 @@ t.test("runs on data that this machine lacks are shown as such", function()
   local rows = store.at(settings.results, "exchanged"):rows()
   store.at(settings.results, "exchanged"):update(function(list) table.remove(list, 2) end)
   local bench = script.load(folder .. "/exchanged.lua", settings)
-  local made = tables.build(bench, bench.tables[1], report.results(bench, settings))
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
   t.equal(made.rows[1].cells[1].status, "other data")
   t.equal(made.rows[1].cells[1].measured, tonumber(rows[1].bits_per_byte))
-  t.contains(table.concat(tables.notes(made), "\n"), "Some rows were measured on data that this machine lacks: read other data")
+  t.contains(table.concat(tables.notes(made), "\n"),
+    "Some rows were measured on data that this machine lacks: read other data")
 end)
 
 os.execute("rm -r '" .. folder .. "'")

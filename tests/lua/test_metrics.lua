@@ -1,16 +1,16 @@
--- The registry of metrics: that nothing is scored, stored or shown that it does not know, and what follows from a line.
+-- The registry of metrics: that nothing is scored, stored or shown that it does not know, and what
+-- follows from a line.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local lh = require "longhaul"
-local metrics = require "longhaul.metrics"
-local report = require "longhaul.report"
+local metrics = require "longhaul.run.metrics"
 local results = require "longhaul.report.results"
-local runner = require "longhaul.runner"
+local runner = require "longhaul.run.runner"
 local runs = dofile "tests/lua/runs.lua"
-local store = require "longhaul.store"
+local store = require "longhaul.run.store"
 local tables = require "longhaul.report.table"
-local timing = require "longhaul.timing"
+local timing = require "longhaul.run.timing"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -31,28 +31,38 @@ end
 
 local recurrent = lh.models.lstm { layers = 1, width = 4, hidden = 8 }
 local two_sided = { layers = 1, width = 8, heads = 2, hidden = 12, dropout = 0 }
-local books = lh.data.text { "generate:books", documents = 8, document_bytes = 400, tokens = "bytes" }
+local books = lh.data.text { "generate:books", documents = 8, document_bytes = 400,
+  tokens = "bytes" }
 local tracked = { segment = 8, batch = 2, episodes = 4, evaluate_episodes = 3 }
 local examples = {
-  language_model = { recurrent, lh.tasks.language_model { books, segment = 16, batch = 2, evaluate_batches = 3 } },
+  language_model = { recurrent,
+    lh.tasks.language_model { books, segment = 16, batch = 2, evaluate_batches = 3 } },
   random_walk = { recurrent, lh.tasks.random_walk(lh.merged(tracked, { steps = 12 })) },
   algorithm = { recurrent, lh.tasks.algorithm(lh.merged(tracked, { statements = 6 })) },
-  duplication = { recurrent, lh.tasks.duplication { batch = 2, word = 3, alphabet = 5, evaluate_sequences = 4 } },
-  imagenet64 = { recurrent, lh.tasks.imagenet64 { batch = 2, side = 8, images = 6, evaluate_images = 4 } },
-  regular_language = { recurrent, lh.tasks.regular_language { batch = 4, longest = 6, strings = 8, evaluate_strings = 5 } },
-  simulated_network = { lh.models.rnn { layers = 1, hidden = 2 }, lh.tasks.simulated_network { segments = 3, length = 8 } },
-  forecasting = { lh.models.informer { layers = 1, width = 8, heads = 2, dropout = 0 }, lh.tasks.forecasting {
-    lh.data.series { "generate:seasonal", series_rows = 400 }, seq_len = 12, label_len = 6, pred_len = 6, batch = 4,
+  duplication = { recurrent, lh.tasks.duplication { batch = 2, word = 3, alphabet = 5,
+    evaluate_sequences = 4 } },
+  imagenet64 = { recurrent, lh.tasks.imagenet64 { batch = 2, side = 8, images = 6,
+    evaluate_images = 4 } },
+  regular_language = { recurrent,
+    lh.tasks.regular_language { batch = 4, longest = 6, strings = 8, evaluate_strings = 5 } },
+  simulated_network = { lh.models.rnn { layers = 1, hidden = 2 },
+    lh.tasks.simulated_network { segments = 3, length = 8 } },
+  forecasting = { lh.models.informer { layers = 1, width = 8, heads = 2, dropout = 0 },
+    lh.tasks.forecasting {
+    lh.data.series { "generate:seasonal", series_rows = 400 }, seq_len = 12, label_len = 6,
+    pred_len = 6, batch = 4,
     evaluate_windows = 8 } },
   translation = { lh.models.t5(two_sided), lh.tasks.translation {
     pairs = 20, evaluate_pairs = 4, tokens = "bytes", batch_tokens = 256, longer = 4 } },
-  defect = { lh.models.t5(two_sided), lh.tasks.defect { functions = 8, evaluate_functions = 4, source_length = 24, batch = 2 } },
+  defect = { lh.models.t5(two_sided),
+    lh.tasks.defect { functions = 8, evaluate_functions = 4, source_length = 24, batch = 2 } },
 }
 
 -- What the evaluations of a task give on the splits.
 local function score(example)
   local session <close> = core.session {
-    model = example[1].options, task = example[2].options, train = lh.train({ steps = 1 }).options, seed = 1, device = "cpu",
+    model = example[1].options, task = example[2].options, train = lh.train({ steps = 1 }).options,
+    seed = 1, device = "cpu",
   }
   return session:evaluate "test", session:evaluate "valid"
 end
@@ -68,47 +78,59 @@ t.test("whatever a task's evaluations give is in the registry, on its split", fu
     for split, values in pairs { test = test, valid = valid } do
       metrics.check_scored(values)
       for name, value in pairs(values) do
-        t.check(known[split][name] or untold[name], ("%s gives %s on %s: in no column"):format(task.name, name, split))
+        t.check(known[split][name] or untold[name],
+          ("%s gives %s on %s: in no column"):format(task.name, name, split))
         t.equal(type(value), "number")
         seen[name] = true
         scored_on_valid[name] = scored_on_valid[name] or split == "valid"
       end
     end
   end
-  for _, name in ipairs(metrics.scored "test") do t.check(seen[name], name .. " is scored by no task") end
+  for _, name in ipairs(metrics.scored "test") do
+    t.check(seen[name], name .. " is scored by no task")
+  end
 end)
 
 t.test("a number that the registry does not know is an error that says where to add it", function()
   t.equal(metrics.check_scored({ mse = 1 }).mse, 1)
-  t.fails(function() metrics.check_scored { mse = 1, msse = 2 } end, "'msse', which harness/lua/longhaul/metrics.lua does not know")
+  t.fails(function() metrics.check_scored { mse = 1, msse = 2 } end,
+    "'msse', which harness/run/metrics.lua does not know")
   t.fails(function() metrics.fill_record({}, "test", { accuracy_bin7 = 1 }) end, "accuracy_bin7")
-  t.fails(function() metrics.fill_point({}, { valid = { nonsense = 1 }, test = {} }) end, "nonsense")
+  t.fails(function() metrics.fill_point({}, { valid = { nonsense = 1 }, test = {} }) end,
+    "nonsense")
 end)
 
 t.test("a task's groups are metrics", function()
   for _, task in ipairs(core.tasks()) do
     for _, group in ipairs(task.groups) do
-      for _, name in ipairs { "accuracy_" .. group, "best_accuracy_" .. group, "valid_accuracy_" .. group } do
+      for _, name in ipairs { "accuracy_" .. group, "best_accuracy_" .. group, "valid_accuracy_"
+        .. group } do
         t.check(metrics.is_known(name), name)
         t.equal(metrics.better(name), "max")
       end
     end
   end
   t.equal(metrics.title "best_accuracy_bin1", "accuracy, bin 1, best evaluation")
-  t.check(not metrics.is_known "accuracy_bin2" and not metrics.is_known "mse_bin0", "groups that no task names")
+  t.check(not metrics.is_known "accuracy_bin2" and not metrics.is_known "mse_bin0",
+    "groups that no task names")
 end)
 
 -- ---- columns ----
 
 -- The columns of runs.csv that say which run it is and where it was measured.
-local described = set_of { "run_id", "experiment", "row", "model", "task", "data", "seed", "scale", "device", "status",
-  "step", "code_version", "machine", "blas", "precision", "ranks", "dataset", "class", "version", "date", "model_options",
-  "task_options", "train_options", "error", "configuration", "identity", "data_digest", "starts_from", "dirty", "compiler",
+local described = set_of { "run_id", "experiment", "row", "model", "task", "data", "seed", "scale",
+  "device", "status",
+  "step", "code_version", "machine", "blas", "precision", "ranks", "dataset", "class", "version",
+  "date", "model_options",
+  "task_options", "train_options", "error", "configuration", "identity", "data_digest",
+  "starts_from", "dirty", "compiler",
   "kernels", "cores", "threads", "load" }
 
 t.test("every number of runs.csv is in the registry, and every line of it in runs.csv", function()
   local columns = set_of(store.columns)
-  for name in pairs(columns) do t.check(described[name] or metrics.is_known(name), name .. " is no metric") end
+  for name in pairs(columns) do
+    t.check(described[name] or metrics.is_known(name), name .. " is no metric")
+  end
   for name in pairs(described) do t.check(not metrics.is_known(name), name .. " is a metric") end
   for _, column in ipairs(metrics.all()) do
     t.check(columns[column.name] or column.metric.from == "script", column.name .. " has no column")
@@ -127,7 +149,8 @@ t.test("a line says what its readers need", function()
     t.check(line.digits or line.format, name .. ": neither digits nor format")
     t.check(#line.says > 0 and #column.title > 0, name .. ": title and what it is")
     t.check(not column.title:find "_", name .. ": a title is for readers")
-    t.check(line.kind == "cost" or line.pooled ~= "max", name .. ": the worst of seeds is for costs")
+    t.check(line.kind == "cost" or line.pooled ~= "max",
+      name .. ": the worst of seeds is for costs")
     t.check(metrics.text(name, 1234.5) ~= "", name .. ": text")
     t.equal(metrics.text(name, 0 / 0), "")
   end
@@ -137,11 +160,13 @@ t.test("a line says what its readers need", function()
   t.equal(metrics.better "best_accuracy", "max")
   t.equal(metrics.better "parameters", nil)
   t.equal(metrics.kind "flops_per_token", "structure")
-  t.check(metrics.is_shared "step_time_ms" and not metrics.is_shared "kaplan_flops_per_token", "shared columns")
+  t.check(metrics.is_shared "step_time_ms" and not metrics.is_shared "kaplan_flops_per_token",
+    "shared columns")
 end)
 
 t.test("every metric can stand in a table and on a chart", function()
-  local row = { model = recurrent, task = examples.language_model[2], train = lh.train { steps = 1 }, dataset = "d" }
+  local row = { model = recurrent, task = examples.language_model[2],
+    train = lh.train { steps = 1 }, dataset = "d" }
   local bench = lh.experiment "shown"
   bench:row(lh.merged(row, { "a" }))
   local record = { label = "a", scale = "smoke" }
@@ -151,10 +176,11 @@ t.test("every metric can stand in a table and on a chart", function()
     bench:plot { "pareto", x = "step_time_ms", y = name }
   end
   bench:table { columns = metrics.names() }
-  local time = { round = "r", configuration = runs.put(folder, bench, record).configuration, date = "2026-01-01", busy = "no" }
+  local time = { round = "r", configuration = runs.put(folder, bench, record).configuration,
+    date = "2026-01-01", busy = "no" }
   for _, name in ipairs(metrics.names()) do time[name] = metrics.is_known(name) and 7 or nil end
   store.open(folder, "shown"):add_timings { time }
-  local made = tables.build(bench, bench.tables[1], report.results(bench, settings))
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
   t.equal(#made.columns, #metrics.names())
   for c, column in ipairs(made.columns) do
     t.equal(made.rows[1].cells[c].measured, 7)
@@ -166,7 +192,8 @@ end)
 t.test("a session says what the registry takes from the model", function()
   local example, record = examples.language_model, {}
   local session <close> = core.session {
-    model = example[1].options, task = example[2].options, train = lh.train({ steps = 1 }).options, seed = 1, device = "cpu",
+    model = example[1].options, task = example[2].options, train = lh.train({ steps = 1 }).options,
+    seed = 1, device = "cpu",
   }
   metrics.fill_from(record, "model", session:info())
   for _, column in ipairs(metrics.all()) do
@@ -176,7 +203,8 @@ end)
 
 t.test("a curve has the losses that the registry names", function()
   local columns = set_of(metrics.curve_columns())
-  for _, name in ipairs { "step", "tokens", "time_s", "loss_bits", "mse", "rate", "gradient_norm", "valid_bits", "valid_mse",
+  for _, name in ipairs { "step", "tokens", "time_s", "loss_bits", "mse", "rate", "gradient_norm",
+    "valid_bits", "valid_mse",
     "valid_accuracy" } do
     t.check(columns[name], name)
     columns[name] = nil
@@ -186,13 +214,15 @@ t.test("a curve has the losses that the registry names", function()
   t.equal(metrics.curve_title "loss_bits", "bits/token")
   t.equal(metrics.curve_title "gradient_norm", "gradient norm")
   local point = {}
-  metrics.fill_point(point, { loss_bits = 3, valid = { bits_per_token = 2, accuracy = 0.5 }, test = { accuracy = 0.25 } })
+  metrics.fill_point(point, { loss_bits = 3, valid = { bits_per_token = 2, accuracy = 0.5 },
+    test = { accuracy = 0.25 } })
   t.equal(point.loss_bits, 3)
   t.equal(point.valid_bits, 2)
   t.equal(point.valid_accuracy, 0.5)
   t.equal(point.test_accuracy, 0.25)
   t.equal(point.mse, nil)
-  local best = metrics.best_of_curve { { test_accuracy = "0.25" }, { test_accuracy = "0.75" }, { test_accuracy = "0.5" } }
+  local best = metrics.best_of_curve { { test_accuracy = "0.25" }, { test_accuracy = "0.75" },
+    { test_accuracy = "0.5" } }
   t.equal(best.accuracy, 0.75)
 end)
 
@@ -201,8 +231,10 @@ end)
 -- Runs of one row with these values of columns, a seed each; gives their results.
 local function seeds_of(name, list)
   for seed, values in ipairs(list) do
-    store.open(folder, name):put(lh.merged({ run_id = name .. seed, experiment = name, row = "r", dataset = "d", seed = seed,
-      identity = 2, configuration = name, scale = "smoke", device = "cpu", status = "done", date = "2026-01-01", model_options = "", task_options = "",
+    store.open(folder, name):put(
+      lh.merged({ run_id = name .. seed, experiment = name, row = "r", dataset = "d", seed = seed,
+      identity = 2, configuration = name, scale = "smoke", device = "cpu", status = "done",
+      date = "2026-01-01", model_options = "", task_options = "",
       train_options = "" }, values))
   end
   return results.open(folder, name, "smoke", "cpu")
@@ -210,9 +242,12 @@ end
 
 t.test("best_valid takes the better end of each metric", function()
   local seen = seeds_of("best", {
-    { bleu = 20, valid_bleu = 10, bits_per_byte = 2, valid_bits_per_byte = 1.5, accuracy = 0.25, valid_accuracy = 0.5 },
-    { bleu = 25, valid_bleu = 30, bits_per_byte = 3, valid_bits_per_byte = 1.25, accuracy = 0.5, valid_accuracy = 0.75 },
-    { bleu = 29, valid_bleu = 12, bits_per_byte = 1, valid_bits_per_byte = 1.75, accuracy = 0.75, valid_accuracy = 0.625 },
+    { bleu = 20, valid_bleu = 10, bits_per_byte = 2, valid_bits_per_byte = 1.5, accuracy = 0.25,
+      valid_accuracy = 0.5 },
+    { bleu = 25, valid_bleu = 30, bits_per_byte = 3, valid_bits_per_byte = 1.25, accuracy = 0.5,
+      valid_accuracy = 0.75 },
+    { bleu = 29, valid_bleu = 12, bits_per_byte = 1, valid_bits_per_byte = 1.75, accuracy = 0.75,
+      valid_accuracy = 0.625 },
   })
   t.equal(seen:best("r", "bleu", "d"), 25)
   t.equal(seen:best("r", "bits_per_byte", "d"), 3)
@@ -224,9 +259,11 @@ end)
 
 t.test("a table by best_valid refuses a quality that validation lacks, at its line", function()
   local bench = lh.experiment "chosen"
-  t.fails(function() bench:table { columns = { "bits_per_byte", "rsa_gate" }, select = "best_valid" } end,
+  t.fails(function() bench:table { columns = { "bits_per_byte", "rsa_gate" },
+    select = "best_valid" } end,
     "cannot choose a seed for 'rsa_gate', which is not scored on the validation split")
-  bench:table { columns = { "bits_per_byte", "accuracy", "bleu", "best_accuracy", "step_time_ms", "parameters" },
+  bench:table { columns = { "bits_per_byte", "accuracy", "bleu", "best_accuracy", "step_time_ms",
+    "parameters" },
     select = "best_valid" }
   for _, column in ipairs(metrics.all()) do
     local twin = metrics.twin(column.name)
@@ -239,7 +276,8 @@ end)
 
 t.test("seeds are pooled as the registry says", function()
   local seen = seeds_of("pooled", {
-    { parameters = 10, peak_memory_bytes = 5, mse = 1 }, { parameters = 10, peak_memory_bytes = 9, mse = 2 },
+    { parameters = 10, peak_memory_bytes = 5, mse = 1 },
+    { parameters = 10, peak_memory_bytes = 9, mse = 2 },
     { parameters = 10, peak_memory_bytes = 7, mse = 6 },
   })
   local value, spread, count = seen:value("r", "mse", "d")
@@ -251,7 +289,8 @@ t.test("seeds are pooled as the registry says", function()
   value, spread, count = seen:value("r", "parameters", "d")
   t.check(value == 10 and spread == nil and count == 3, "what all seeds share has no spread")
   seen = seeds_of("apart", { { parameters = 10 }, { parameters = 11 } })
-  t.fails(function() seen:value("r", "parameters", "d") end, "different parameters, 10 and 11, which all seeds share")
+  t.fails(function() seen:value("r", "parameters", "d") end,
+    "different parameters, 10 and 11, which all seeds share")
 end)
 
 -- ---- early stopping ----
@@ -263,7 +302,9 @@ t.test("training can keep the best by whatever validation scores", function()
   end
   t.check(names["true"] and names["false"], "by loss, and not at all")
   local valid = set_of(metrics.scored "valid")
-  for name in pairs(names) do t.check(name == "true" or name == "false" or valid[name], name .. " is not scored") end
+  for name in pairs(names) do
+    t.check(name == "true" or name == "false" or valid[name], name .. " is not scored")
+  end
   for name, scored in pairs(scored_on_valid) do
     t.check(not scored or not metrics.twin(name) or names[name], name .. " can decide nothing")
   end
@@ -272,8 +313,10 @@ end)
 t.test("and keeps the end that the registry calls better", function()
   local function run(by)
     local bench = lh.experiment("kept-" .. by)
-    bench:row { "r", dataset = "books", task = examples.language_model[2], model = recurrent, train = lh.train {
-      steps = 30, optimizer = "sgd", momentum = 0, rate = 40, schedule = "constant", warmup = 0, clip = 1, evaluate_every = 1,
+    bench:row { "r", dataset = "books", task = examples.language_model[2], model = recurrent,
+      train = lh.train {
+      steps = 30, optimizer = "sgd", momentum = 0, rate = 40, schedule = "constant", warmup = 0,
+      clip = 1, evaluate_every = 1,
       log_every = 1, keep_best = by } }
     local failed = runner.run(bench, settings)
     local row = store.at(folder, "kept-" .. by):rows()[1]
@@ -285,9 +328,10 @@ t.test("and keeps the end that the registry calls better", function()
     end
     return row, least, highest, last
   end
-  local row, least, highest, last = run "error_percent"
+  local row, _, highest, last = run "error_percent"
   t.check(tonumber(last.valid_accuracy) < highest, "the last step is not the best")
   t.near(tonumber(row.valid_error_percent), 100 * (1 - highest), 1e-9)
+  local least
   row, least, _, last = run "word_perplexity"
   t.check(tonumber(last.valid_bits) > least, "the last step is not the best")
   t.near(math.log(tonumber(row.valid_perplexity), 2), least, 1e-9)
@@ -300,19 +344,22 @@ end)
 
 t.test("utilisation is the model's FLOPs over those that products could have", function()
   -- 3 * 2000 FLOP * 50 tokens in 0.01 s are 30 MFLOP/s, a quarter of 120
-  t.near(timing.utilisation(2000, { tokens_per_step = 50, median_ms = 10, matrix_rate = 120e6 }), 0.25, 1e-15)
+  t.near(timing.utilisation(2000, { tokens_per_step = 50, median_ms = 10, matrix_rate = 120e6 }),
+    0.25, 1e-15)
 end)
 
 t.test("a machine is busy when others use more of it than its clock can err", function()
   t.check(not timing.is_busy(0, 10, 2) and not timing.is_busy(1.9, 10, 2), "idle")
   t.check(timing.is_busy(2.1, 10, 2) and timing.is_busy(20, 10, 2), "busy")
-  t.check(not timing.is_busy(0.03, 0.01, 2) and timing.is_busy(0.05, 0.01, 2), "two ticks a processor")
+  t.check(not timing.is_busy(0.03, 0.01, 2) and timing.is_busy(0.05, 0.01, 2),
+    "two ticks a processor")
 end)
 
 t.test("a round has the utilisation of each row beside its step time", function()
   local bench = lh.experiment "timed"
   for _, row in ipairs { { "narrow", 4 }, { "wide", 16 } } do
-    bench:row { row[1], model = recurrent:with { width = row[2] }, task = examples.language_model[2], dataset = "books",
+    bench:row { row[1], model = recurrent:with { width = row[2] },
+      task = examples.language_model[2], dataset = "books",
       train = lh.train { steps = 2 } }
   end
   t.equal(runner.run(bench, lh.merged(settings, { no_timing = false })), 0)
@@ -325,9 +372,12 @@ t.test("a round has the utilisation of each row beside its step time", function(
     local seconds = tonumber(record.step_time_ms) / 1000
     t.equal(tonumber(record.tokens_per_step), 2 * 16)
     t.near(tonumber(record.tokens_per_second) * seconds, 2 * 16, 1e-9)
-    t.check(tonumber(record.step_time_q1_ms) <= 1000 * seconds and 1000 * seconds <= tonumber(record.step_time_q3_ms)
-      and tonumber(record.step_time_q1_ms) < tonumber(record.step_time_q3_ms), "quartiles on their sides")
-    t.near(tonumber(record.mfu) * tonumber(record.matrix_rate) * seconds / (3 * forward * 2 * 16), 1, 1e-12)
+    t.check(tonumber(record.step_time_q1_ms) <= 1000 * seconds
+      and 1000 * seconds <= tonumber(record.step_time_q3_ms)
+      and tonumber(record.step_time_q1_ms) < tonumber(record.step_time_q3_ms),
+        "quartiles on their sides")
+    t.near(tonumber(record.mfu) * tonumber(record.matrix_rate) * seconds / (3 * forward * 2 * 16),
+      1, 1e-12)
     t.check(tonumber(record.matrix_rate) > 1e7 and tonumber(record.mfu) > 0, "numbers of a machine")
     rate = rate or record.matrix_rate
     t.equal(record.matrix_rate, rate)
@@ -337,11 +387,13 @@ end)
 -- ---- tokens to a loss ----
 
 t.test("the first point that is as good gives the tokens", function()
-  local reach = require "longhaul.reach"
+  local reach = require "longhaul.run.reach"
   local points = {
-    { tokens = "100", loss_bits = "5", valid_bits = "" }, { tokens = "200", loss_bits = "3.5", valid_bits = "4" },
+    { tokens = "100", loss_bits = "5", valid_bits = "" },
+    { tokens = "200", loss_bits = "3.5", valid_bits = "4" },
     { tokens = "300", loss_bits = "4", valid_bits = "", valid_accuracy = "0.25" },
-    { tokens = "400", loss_bits = "3", valid_bits = "3", valid_accuracy = "0.75" }, { tokens = "500", loss_bits = "2" },
+    { tokens = "400", loss_bits = "3", valid_bits = "3", valid_accuracy = "0.75" },
+    { tokens = "500", loss_bits = "2" },
   }
   local function tokens(given) return reach.tokens(points, reach.read(given)) end
   t.equal(tokens { loss_bits = 5.5 }, 100)
@@ -357,7 +409,8 @@ t.test("the first point that is as good gives the tokens", function()
 end)
 
 t.test("a row names one loss of the curves", function()
-  local row = { "r", model = recurrent, task = examples.language_model[2], train = lh.train { steps = 1 } }
+  local row = { "r", model = recurrent, task = examples.language_model[2],
+    train = lh.train { steps = 1 } }
   local function fails(given, text)
     t.fails(function() lh.experiment("reaching"):row(lh.merged(row, { reach = given })) end, text)
   end
@@ -379,8 +432,10 @@ end)
 t.test("a run's tokens are those of its curve, and another loss needs no other run", function()
   local function run(given)
     local bench = lh.experiment "books"
-    bench:row { "r", model = recurrent, task = examples.language_model[2], dataset = "books", reach = given,
-      train = lh.train { steps = 24, optimizer = "adam", rate = 0.05, warmup = 0, schedule = "constant", log_every = 3,
+    bench:row { "r", model = recurrent, task = examples.language_model[2], dataset = "books",
+      reach = given,
+      train = lh.train { steps = 24, optimizer = "adam", rate = 0.05, warmup = 0,
+        schedule = "constant", log_every = 3,
         evaluate_every = 6 } }
     t.equal(runner.run(bench, settings), 0)
     return store.at(folder, "books"):rows()
@@ -401,7 +456,8 @@ t.test("a run's tokens are those of its curve, and another loss needs no other r
   t.equal(tonumber(rows[1].tokens_to_reach), tonumber(points[at].step) * 2 * 16)
   t.equal(run({ loss_bits = 0.001 })[1].tokens_to_reach, "")
   rows = run()
-  t.check(rows[1].tokens_to_reach == "" and (rows[1].reach or "") == "", "a row that names none has none")
+  t.check(rows[1].tokens_to_reach == "" and (rows[1].reach or "") == "",
+    "a row that names none has none")
 end)
 
 -- ---- a run ----
@@ -409,12 +465,15 @@ end)
 t.test("a run's row has what was scored on both splits", function()
   local bench = lh.experiment "strings"
   bench:row { "r", model = recurrent, task = examples.regular_language[2], dataset = "parity",
-    train = lh.train { steps = 4, optimizer = "adam", rate = 1e-2, warmup = 0, schedule = "constant", evaluate_every = 2,
+    train = lh.train { steps = 4, optimizer = "adam", rate = 1e-2, warmup = 0,
+      schedule = "constant", evaluate_every = 2,
       log_every = 2, evaluate_test = true } }
   t.equal(runner.run(bench, settings), 0)
   local row = store.at(folder, "strings"):rows()[1]
-  for _, name in ipairs { "accuracy", "accuracy_bin0", "accuracy_bin1", "best_accuracy", "best_accuracy_bin0",
-    "best_accuracy_bin1", "valid_accuracy", "mse", "valid_mse", "mae", "valid_mae", "error_percent" } do
+  for _, name in ipairs { "accuracy", "accuracy_bin0", "accuracy_bin1", "best_accuracy",
+    "best_accuracy_bin0",
+    "best_accuracy_bin1", "valid_accuracy", "mse", "valid_mse", "mae", "valid_mae",
+      "error_percent" } do
     t.check(tonumber(row[name]), name)
   end
   t.equal(tonumber(row.state_bytes), 2 * 8 * 4) -- h and c of eight cells
@@ -422,7 +481,8 @@ t.test("a run's row has what was scored on both splits", function()
   t.equal(row.bits_per_token, "")
   local points = csv.read(store.at(folder, "strings"):curve(row.run_id))
   t.equal(#points, 2)
-  for _, name in ipairs { "mse", "valid_mse", "valid_accuracy", "test_accuracy", "test_accuracy_bin0", "test_accuracy_bin1" } do
+  for _, name in ipairs { "mse", "valid_mse", "valid_accuracy", "test_accuracy",
+    "test_accuracy_bin0", "test_accuracy_bin1" } do
     t.check(tonumber(points[2][name]), name)
   end
   t.equal(tonumber(points[1].tokens), 2 * 4 * 6) -- steps, rows, letters
@@ -441,8 +501,10 @@ end)
 
 t.test("the gate of a row is the mean of its layers'", function()
   local bench = lh.experiment "gated"
-  bench:row { "r", dataset = "books", task = examples.language_model[2], train = lh.train { steps = 6, optimizer = "sgd",
-    momentum = 0, rate = 1, warmup = 0, schedule = "constant" }, model = lh.models.slide { layers = 3, width = 16, heads = 4,
+  bench:row { "r", dataset = "books", task = examples.language_model[2],
+    train = lh.train { steps = 6, optimizer = "sgd",
+    momentum = 0, rate = 1, warmup = 0, schedule = "constant" },
+      model = lh.models.slide { layers = 3, width = 16, heads = 4,
     window = 16, dropout = 0, rsa = { kinds = { 2, 1, 1, 0, 0, 0 } } } }
   t.equal(runner.run(bench, settings), 0)
   local row, gates = store.at(folder, "gated"):rows()[1], {}

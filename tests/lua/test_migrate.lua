@@ -1,11 +1,12 @@
--- Results of an older longhaul: refused with one sentence until they are migrated, then readable, with what was certain.
+-- Results of an older longhaul: refused with one sentence until they are migrated, then readable,
+-- with what was certain.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local lh = require "longhaul"
-local migrate = require "longhaul.migrate"
-local report = require "longhaul.report"
-local store = require "longhaul.store"
+local migrate = require "longhaul.run.migrate"
+local results = require "longhaul.report.results"
+local store = require "longhaul.run.store"
 local tables = require "longhaul.report.table"
 
 local folder = os.tmpname()
@@ -14,16 +15,23 @@ core.make_folder(folder .. "/old")
 core.make_folder(folder .. "/claims")
 lh.configure { scale = "small" }
 
-local columns = { "run_id", "experiment", "row", "model", "task", "data", "seed", "scale", "device", "status", "bits_per_byte",
-  "step_time_ms", "step_time_q1_ms", "step_time_q3_ms", "relative_step_time", "tokens_per_second", "peak_memory_bytes",
-  "machine", "dataset", "class", "version", "date", "model_options", "task_options", "train_options", "window", "error" }
+local columns = { "run_id", "experiment", "row", "model", "task", "data", "seed", "scale", "device",
+  "status", "bits_per_byte",
+  "step_time_ms", "step_time_q1_ms", "step_time_q3_ms", "relative_step_time", "tokens_per_second",
+  "peak_memory_bytes",
+  "machine", "dataset", "class", "version", "date", "model_options", "task_options",
+    "train_options", "window", "error" }
 
 -- A run as version 1 wrote it: 4096 tokens a step, quartiles a tenth away.
 local function old_run(id, label, seed, ms, base, more)
-  return lh.merged({ run_id = id, experiment = "old", row = label, model = label, task = "language_model", data = "books",
-    seed = seed, scale = "small", device = "cpu", status = "done", bits_per_byte = seed, step_time_ms = ms,
-    step_time_q1_ms = ms and 0.9 * ms, step_time_q3_ms = ms and 1.1 * ms, relative_step_time = base and ms / base,
-    tokens_per_second = ms and 4096 / (ms / 1000), peak_memory_bytes = 1000, machine = "M", dataset = "books", class = "slide",
+  return lh.merged({ run_id = id, experiment = "old", row = label, model = label,
+    task = "language_model", data = "books",
+    seed = seed, scale = "small", device = "cpu", status = "done", bits_per_byte = seed,
+    step_time_ms = ms,
+    step_time_q1_ms = ms and 0.9 * ms, step_time_q3_ms = ms and 1.1 * ms, relative_step_time = base
+      and ms / base,
+    tokens_per_second = ms and 4096 / (ms / 1000), peak_memory_bytes = 1000, machine = "M",
+    dataset = "books", class = "slide",
     version = 1, date = "2026-01-0" .. seed, model_options = "width=16", window = 32 }, more or {})
 end
 
@@ -34,18 +42,21 @@ local old = {
   old_run("n1", "width", 1, 128, 10, { model_options = "width=16" }),
   old_run("w1", "width", 1, 128, 10, { model_options = "width=256" }),
   -- generated, then real data
-  old_run("g1", "data", 1, 5, 10, { data = "books (embedded generator)" }), old_run("r1", "data", 2, 5, 10),
+  old_run("g1", "data", 1, 5, 10, { data = "books (embedded generator)" }),
+  old_run("r1", "data", 2, 5, 10),
   -- timed beside a baseline whose time was overwritten since
   old_run("l1", "lonely", 1, 6, 12),
   -- no baseline; and not timed
-  old_run("f1", "free", 1, 7), old_run("u1", "untimed", 1), old_run("x1", "failed", 1, nil, nil, { status = "failed" }),
+  old_run("f1", "free", 1, 7), old_run("u1", "untimed", 1),
+  old_run("x1", "failed", 1, nil, nil, { status = "failed" }),
 }
 local path = folder .. "/old"
 csv.write(path .. "/runs.csv", columns, old)
 local original = core.read_file(path .. "/runs.csv")
 
 t.test("an old folder is refused by name, with the command that mends it", function()
-  local sentence = ("%s has runs of an older longhaul, whose step times and data cannot be told apart: `longhaul results "
+  local sentence = ("%s has runs of an older longhaul, whose step times and data cannot be told "
+    .. "apart: `longhaul results "
     .. "migrate %s` keeps what is certain"):format(path, path)
   t.fails(function() store.at(folder, "old"):rows() end, sentence)
   t.fails(function() store.at(folder, "old"):find "a1" end, sentence)
@@ -95,7 +106,8 @@ t.test("times that are somebody's for certain are rounds now, the others are gon
   t.equal(a.step_time_ms, "8")
   t.equal(a.tokens_per_step, "4096")
   t.equal(a.load .. a.busy .. a.threads, "")
-  t.check(times[rows.l1.configuration].round ~= a.round and times[rows.f1.configuration].round ~= a.round, "other rounds")
+  t.check(times[rows.l1.configuration].round ~= a.round
+    and times[rows.f1.configuration].round ~= a.round, "other rounds")
   for _, id in ipairs { "n1", "w1", "g1", "r1" } do
     t.equal(times[rows[id].configuration], nil)
     t.equal(rows[id].step_time_ms .. rows[id].relative_step_time .. rows[id].peak_memory_bytes, "")
@@ -123,13 +135,15 @@ end)
 
 t.test("tables show them as stale, with relative times of their own rounds", function()
   local bench = lh.experiment "old"
-  local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64, batch = 2 }
+  local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64,
+    batch = 2 }
   for _, label in ipairs { "base", "a", "width", "lonely", "free" } do
-    bench:row { label, model = lh.models.slide { layers = 1, width = 16, heads = 2 }, task = task, dataset = "books",
+    bench:row { label, model = lh.models.slide { layers = 1, width = 16, heads = 2 }, task = task,
+      dataset = "books",
       train = lh.train { steps = 5 } }
   end
   bench:table { columns = { "relative_step_time", "bits_per_byte" }, baseline = "base" }
-  local found = report.results(bench, { results = folder, scale = "small", device = "cpu" })
+  local found = results.of(bench, { results = folder, scale = "small", device = "cpu" })
   local by_name = {}
   for _, record in ipairs(tables.records(tables.build(bench, bench.tables[1], found))) do
     by_name[record.row .. " " .. record.metric] = record
@@ -144,7 +158,8 @@ t.test("tables show them as stale, with relative times of their own rounds", fun
 end)
 
 t.test("a folder without results is named", function()
-  t.fails(function() migrate.folder(folder .. "/claims") end, folder .. "/claims: no runs.csv there, nor in a folder below")
+  t.fails(function() migrate.folder(folder .. "/claims") end, folder
+    .. "/claims: no runs.csv there, nor in a folder below")
 end)
 
 os.execute("rm -r '" .. folder .. "'")

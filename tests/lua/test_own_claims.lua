@@ -1,5 +1,6 @@
--- The 18 claims whose predicates are ours: each over values under which it holds, holds in direction, fails, or could not
--- fail. Values are those of a function of the row; all decide, as costs do.
+-- The 18 claims whose predicates are ours: each over values under which it holds, holds in
+-- direction, fails, or could not fail. Values are those of a function of the row; all decide, as
+-- costs do.
 local t = dofile "tests/test.lua"
 local claims = require "longhaul.report.claims"
 local evidence = require "longhaul.report.evidence"
@@ -7,13 +8,16 @@ local script = require "longhaul.script"
 
 local settings = { scale = "paper", results = "results", device = "cpu" }
 local by_id, count = {}, 0
-for _, claim in ipairs(script.load("experiments/claims.lua", settings).claims) do by_id[claim[1]] = claim end
+for _, claim in ipairs(script.load("experiments/claims.lua", settings).claims) do
+  by_id[claim[1]] = claim
+end
 
 local function source_of(value)
   return {
     mean = function(_, cell) return value(cell.row, cell.metric, cell.dataset) end,
-    seeds = function() return nil end, kind = function() return "cost" end, lack = function() return "not run" end,
-    interval = function() return nil end,
+    seeds = function() return nil end, kind = function() return "cost" end,
+    lack = function() return "not run" end,
+    quartiles = function() return {} end,
     apart = function() return nil end, doubt = function() return nil end,
   }
 end
@@ -24,7 +28,8 @@ local function turns(id, cases)
   t.test(id, function()
     for i, case in ipairs(cases) do
       local found = claims.judge(by_id[id], settings, source_of(case[2]), evidence.printed())
-      t.check(found.verdict == case[1], ("case %d is '%s', expected '%s': %s"):format(i, found.verdict, case[1], found.measured))
+      t.check(found.verdict == case[1],
+        ("case %d is '%s', expected '%s': %s"):format(i, found.verdict, case[1], found.measured))
       t.equal(found.predicate_source, "ours")
       t.equal(found.published, "")
     end
@@ -47,8 +52,10 @@ local function windows(rec, slide)
   end
 end
 turns("brt_p085", {
-  { "holds", windows({ 0.1, 0.2 }, { 0.2, 0.5 }) }, { "fails", windows({ 0.2, 0.5 }, { 0.1, 0.2 }) },
-  { "fails", windows({ 0.1, 0.5 }, { 0.2, 0.4 }) }, { "fails", windows({ 0.3, 0.4 }, { 0.2, 0.5 }) },
+  { "holds", windows({ 0.1, 0.2 }, { 0.2, 0.5 }) },
+  { "fails", windows({ 0.2, 0.5 }, { 0.1, 0.2 }) },
+  { "fails", windows({ 0.1, 0.5 }, { 0.2, 0.4 }) },
+  { "fails", windows({ 0.3, 0.4 }, { 0.2, 0.5 }) },
 })
 
 -- ---- Staircase ----
@@ -61,8 +68,10 @@ local function memories(training, inference)
   end
 end
 turns("staircase_p034", {
-  { "holds", memories({ 1, 2, 4 }, { 10, 10, 10.4 }) }, { "in direction", memories({ 1, 2, 4 }, { 10, 11, 11 }) },
-  { "fails", memories({ 1, 2, 2 }, { 10, 10, 10 }) }, { "fails", memories({ 1, 2, 4 }, { 10, 20, 50 }) },
+  { "holds", memories({ 1, 2, 4 }, { 10, 10, 10.4 }) },
+  { "in direction", memories({ 1, 2, 4 }, { 10, 11, 11 }) },
+  { "fails", memories({ 1, 2, 2 }, { 10, 10, 10 }) },
+  { "fails", memories({ 1, 2, 4 }, { 10, 20, 50 }) },
   { "in direction", memories({ 1, 2, 4 }, { 10, 10, 9 }) },
 })
 
@@ -70,7 +79,8 @@ turns("staircase_p034", {
 
 -- What the plain model has more at windows of 200 to 600.
 local function gaps(map)
-  return function(row) return 100 + (row:find "^GPT" and map[number_in(row, "window (%d+)")] or 0) end
+  return function(row) return 100 + (row:find "^GPT" and map[number_in(row, "window (%d+)")]
+    or 0) end
 end
 turns("gpt2_recurrent_p048", {
   { "holds", gaps { [200] = 9, [300] = 7, [400] = 5, [500] = 3, [600] = 1 } },
@@ -89,19 +99,24 @@ local function above(row_name, other, amount, only)
 end
 turns("reformer_p054", {
   { "holds", above("Shared QK", "Regular", 0) }, { "holds", above("Shared QK", "Regular", -1) },
-  { "in direction", above("Shared QK", "Regular", 0.005) }, { "fails", above("Shared QK", "Regular", 0.02, "imagenet64") },
+  { "in direction", above("Shared QK", "Regular", 0.005) },
+  { "fails", above("Shared QK", "Regular", 0.02, "imagenet64") },
   { "fails", above("Shared QK", "Regular", 0.02, "enwik8-64K") },
 })
 turns("reformer_p055", {
-  { "holds", above("Reversible", "Regular", 0.02) }, { "fails", above("Reversible", "Regular", 0.04) },
-  { "fails", above("Reversible", "Regular", -0.04, "enwik8-64K") }, { "fails", above("Reversible", "Regular", 0.04, "imagenet64") },
+  { "holds", above("Reversible", "Regular", 0.02) },
+  { "fails", above("Reversible", "Regular", 0.04) },
+  { "fails", above("Reversible", "Regular", -0.04, "enwik8-64K") },
+  { "fails", above("Reversible", "Regular", 0.04, "imagenet64") },
 })
 turns("reformer_p058", {
-  { "holds", by_number { 5, 4, [4] = 3, [8] = 2, [16] = 1 } }, { "fails", by_number { 5, 4, [4] = 3, [8] = 2, [16] = 2 } },
+  { "holds", by_number { 5, 4, [4] = 3, [8] = 2, [16] = 1 } },
+  { "fails", by_number { 5, 4, [4] = 3, [8] = 2, [16] = 2 } },
   { "fails", by_number { 4, 5, [4] = 3, [8] = 2, [16] = 1 } },
 })
 turns("reformer_p059", {
-  { "holds", above("LSH-8", "Full Attention", 0) }, { "in direction", above("LSH-8", "Full Attention", 0.01) },
+  { "holds", above("LSH-8", "Full Attention", 0) },
+  { "in direction", above("LSH-8", "Full Attention", 0.01) },
   { "fails", above("LSH-8", "Full Attention", 0.03) },
 })
 
@@ -113,9 +128,11 @@ local function times(spread, power)
     return row:find "4 hashes" and length == 4096 and spread or 1
   end
 end
-turns("reformer_p060", { { "holds", times(1.4, 1) }, { "fails", times(1.6, 1) }, { "fails", times(1.4, 0) }, { "fails", times(1.4, -1) } })
+turns("reformer_p060", { { "holds", times(1.4, 1) }, { "fails", times(1.6, 1) },
+  { "fails", times(1.4, 0) }, { "fails", times(1.4, -1) } })
 turns("reformer_p062", {
-  { "holds", by_number { [12] = 3, [16] = 2, [20] = 1 } }, { "fails", by_number { [12] = 3, [16] = 2, [20] = 2 } },
+  { "holds", by_number { [12] = 3, [16] = 2, [20] = 1 } },
+  { "fails", by_number { [12] = 3, [16] = 2, [20] = 2 } },
   { "fails", by_number { [12] = 1, [16] = 2, [20] = 3 } },
 })
 
@@ -123,18 +140,23 @@ turns("reformer_p062", {
 local function activations(of)
   return function(row, metric)
     if metric == "parameters" then return 10 end
-    local variant, length, layers = row:match "^(.-), length", number_in(row, "length (%d+)"), number_in(row, "layers (%d+)")
+    local variant, length, layers = row:match "^(.-), length", number_in(row, "length (%d+)"),
+      number_in(row, "layers (%d+)")
     return 80 + of(variant, length, layers)
   end
 end
 turns("reformer_p002", {
-  { "holds", activations(function(variant, _, layers) return variant == "Reformer" and 100 + layers / 2 or 100 * layers end) },
-  { "fails", activations(function(variant, _, layers) return variant == "Reformer" and 100 + layers or 100 * layers end) },
+  { "holds", activations(function(variant, _, layers) return variant == "Reformer"
+    and 100 + layers / 2 or 100 * layers end) },
+  { "fails", activations(function(variant, _, layers) return variant == "Reformer" and 100 + layers
+    or 100 * layers end) },
   { "fails", activations(function() return 100 end) },
 })
 turns("reformer_p018", {
-  { "holds", activations(function(variant, length) return variant == "Memory-Efficient" and length or length ^ 2 end) },
-  { "fails", activations(function(_, length) return length ^ 2 end) }, { "fails", activations(function(_, length) return length end) },
+  { "holds", activations(function(variant, length) return variant == "Memory-Efficient" and length
+    or length ^ 2 end) },
+  { "fails", activations(function(_, length) return length ^ 2 end) },
+  { "fails", activations(function(_, length) return length end) },
 })
 
 -- ---- RSA ----
@@ -145,15 +167,20 @@ local function gate(value) return function() return value end end
 local function split(low, high)
   return function(_, _, dataset) return #dataset % 2 == 0 and low or high end
 end
-turns("rsa_p022", { { "untested", gate(0.735) }, { "holds", gate(0.8) }, { "fails", gate(0.6) }, { "holds", split(0.73, 0.9) } })
-turns("rsa_p023", { { "untested", function(row) return row == "rsa_xl" and 1 or 2 end }, { "untested", function() return 1 end } })
-turns("rsa_p031", { { "untested", gate(0.505) }, { "holds", gate(0.6) }, { "fails", gate(0.75) }, { "fails", gate(0.45) } })
-turns("rsa_p036", { { "untested", gate(0.05) }, { "holds", gate(0.059) }, { "fails", gate(0.07) }, { "fails", gate(0.03) } })
+turns("rsa_p022", { { "untested", gate(0.735) }, { "holds", gate(0.8) }, { "fails", gate(0.6) },
+  { "holds", split(0.73, 0.9) } })
+turns("rsa_p023", { { "untested", function(row) return row == "rsa_xl" and 1 or 2 end },
+  { "untested", function() return 1 end } })
+turns("rsa_p031", { { "untested", gate(0.505) }, { "holds", gate(0.6) }, { "fails", gate(0.75) },
+  { "fails", gate(0.45) } })
+turns("rsa_p036", { { "untested", gate(0.05) }, { "holds", gate(0.059) }, { "fails", gate(0.07) },
+  { "fails", gate(0.03) } })
 
 local function kinds(rsa, xl, learned)
   return function(row) return row:find "^RSA" and rsa or row:find "^FL" and learned or xl end
 end
-turns("rsa_p048", { { "holds", kinds(1, 2, 2) }, { "fails", kinds(1, 2, 1) }, { "fails", kinds(1, 1, 2) }, { "fails", kinds(3, 2, 4) } })
+turns("rsa_p048", { { "holds", kinds(1, 2, 2) }, { "fails", kinds(1, 2, 1) },
+  { "fails", kinds(1, 1, 2) }, { "fails", kinds(3, 2, 4) } })
 
 -- Bits of RSA-XL against 2, and its gates at shares of 30, 65 and 100 percent.
 local function parts(bits, gates)
@@ -163,11 +190,14 @@ local function parts(bits, gates)
   end
 end
 turns("rsa_p051", {
-  { "holds", parts(1, { [30] = 0.7, [65] = 0.6, [100] = 0.6 }) }, { "fails", parts(3, { [30] = 0.7, [65] = 0.6, [100] = 0.5 }) },
-  { "fails", parts(2, { [30] = 0.7, [65] = 0.6, [100] = 0.5 }) }, { "fails", parts(1, { [30] = 0.7, [65] = 0.5, [100] = 0.6 }) },
+  { "holds", parts(1, { [30] = 0.7, [65] = 0.6, [100] = 0.6 }) },
+  { "fails", parts(3, { [30] = 0.7, [65] = 0.6, [100] = 0.5 }) },
+  { "fails", parts(2, { [30] = 0.7, [65] = 0.6, [100] = 0.5 }) },
+  { "fails", parts(1, { [30] = 0.7, [65] = 0.5, [100] = 0.6 }) },
 })
 turns("rsa_p078", {
-  { "holds", function(row) return -number_in(row, "(-?%d)$") end }, { "fails", function(row) return number_in(row, "(-?%d)$") end },
+  { "holds", function(row) return -number_in(row, "(-?%d)$") end },
+  { "fails", function(row) return number_in(row, "(-?%d)$") end },
   { "fails", function(row) return row:find "-1" and 2 or 1 end },
 })
 

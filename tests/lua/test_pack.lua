@@ -1,22 +1,26 @@
 -- A packed folder of results says what the folder said.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
-local pack = require "longhaul.pack"
-local store = require "longhaul.store"
+local pack = require "longhaul.run.pack"
+local store = require "longhaul.run.store"
 
 local folder = os.tmpname()
 os.remove(folder)
 core.make_folder(folder)
 
--- Two runs with curves of different columns, one of them with probes; and the curve of a run that is no more.
+-- Two runs with curves of different columns, one of them with probes; and the curve of a run that
+-- is no more.
 local function fill(name)
   local made = store.open(folder, name)
   for seed, id in ipairs { "first", "second" } do
-    made:put { run_id = id, experiment = name, row = "row", dataset = "text", seed = seed, scale = "small", device = "cpu", identity = 2, configuration = "c",
+    made:put { run_id = id, experiment = name, row = "row", dataset = "text", seed = seed,
+      scale = "small", device = "cpu", identity = 2, configuration = "c",
       status = "done", bits_per_byte = 1 / 3, date = "2026-01-01" }
   end
-  made:write_curve("first", { { step = 1, loss_bits = 1 / 3 }, { step = 2, loss_bits = 0.5, valid_bits = 0.25 } })
-  made:write_curve("second", { { step = 1, loss_bits = 2, layer_1_gate = 0.125 } }, { "layer_1_gate" })
+  made:write_curve("first", { { step = 1, loss_bits = 1 / 3 },
+    { step = 2, loss_bits = 0.5, valid_bits = 0.25 } })
+  made:write_curve("second", { { step = 1, loss_bits = 2, layer_1_gate = 0.125 } },
+    { "layer_1_gate" })
   made:write_curve("gone", { { step = 1, loss_bits = 7 } })
   made:write_probes("second", { { name = "gate", value = 1 / 7 } })
   core.write_file(made.path .. "/table.csv", "row\nrow\n")
@@ -45,7 +49,8 @@ end
 t.test("a folder is packed into another one: CSV alone, and the folder is as it was", function()
   fill "one"
   pack.folder(folder .. "/one", folder .. "/packed")
-  t.equal(table.concat(core.list_folder(folder .. "/packed"), " "), "curves.csv probes.csv runs.csv table.csv")
+  t.equal(table.concat(core.list_folder(folder .. "/packed"), " "),
+    "curves.csv probes.csv runs.csv table.csv")
   says_the_same "packed"
   t.equal(#core.list_folder(folder .. "/one/curves"), 3)
   t.equal(core.read_file(folder .. "/one/runs.csv"), core.read_file(folder .. "/packed/runs.csv"))
@@ -55,15 +60,18 @@ t.test("a folder is packed where it stands, twice too", function()
   local made = fill "two"
   pack.folder(made.path, made.path)
   says_the_same "two"
-  t.check(not core.is_folder(made.path .. "/curves") and not core.is_folder(made.path .. "/probes"), "parts are left")
+  t.check(not core.is_folder(made.path .. "/curves") and not core.is_folder(made.path .. "/probes"),
+    "parts are left")
   pack.folder(made.path, made.path)
   says_the_same "two"
 end)
 
 t.test("what is no folder of results is refused", function()
-  t.fails(function() pack.folder(folder .. "/absent", folder .. "/x") end, "absent: no such folder of results")
+  t.fails(function() pack.folder(folder .. "/absent", folder .. "/x") end,
+    "absent: no such folder of results")
   core.make_folder(folder .. "/empty")
-  t.fails(function() pack.folder(folder .. "/empty", folder .. "/x") end, "empty: no CSV file to pack")
+  t.fails(function() pack.folder(folder .. "/empty", folder .. "/x") end,
+    "empty: no CSV file to pack")
 end)
 
 os.execute("rm -r '" .. folder .. "'")

@@ -1,11 +1,12 @@
--- The report page is made of what the CSV files say: of tables, verdicts and runs, in working folders and packed ones.
+-- The report page is made of what the CSV files say: of tables, verdicts and runs, in working
+-- folders and packed ones.
 local t = dofile "tests/test.lua"
 local runs = dofile "tests/lua/runs.lua"
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local lh = require "longhaul"
 local page = require "longhaul.report.html"
-local report = require "longhaul.report"
+local results = require "longhaul.report.results"
 local tables = require "longhaul.report.table"
 
 local folder = os.tmpname()
@@ -17,26 +18,31 @@ local settings = { results = folder, scale = "small", device = "cpu" }
 local bench = lh.experiment "brt-table1"
 local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64, batch = 2 }
 for _, name in ipairs { "Slide:13L", "Rec:fixed:skip", "one & <only>" } do
-  bench:row { name, model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }, task = task,
+  bench:row { name, model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 },
+    task = task,
     train = lh.train { steps = 5 }, seeds = 2, dataset = "pg19_bytes" }
 end
-bench:table { columns = { "bits_per_byte", "relative_step_time" }, baseline = "Slide:13L", published = "brt_table1" }
+bench:table { columns = { "bits_per_byte", "relative_step_time" }, baseline = "Slide:13L",
+  published = "brt_table1" }
 for seed, bits in ipairs { 2.5, 2.75 } do
   runs.put(folder, bench, { label = "Slide:13L", seed = seed, bits_per_byte = bits })
   runs.put(folder, bench, { label = "Rec:fixed:skip", seed = seed, bits_per_byte = bits - 1 })
 end
-runs.put(folder, bench, { label = "one & <only>", seed = 1, status = "failed", error = "no memory" })
+runs.put(folder, bench, { label = "one & <only>", seed = 1, status = "failed",
+  error = "no memory" })
 runs.time(folder, bench, { round = "r", times = { ["Slide:13L"] = 10, ["Rec:fixed:skip"] = 12.5 } })
 
-local made = tables.build(bench, bench.tables[1], report.results(bench, settings))
-tables.write(made, folder .. "/brt-table1")
+local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
+require("longhaul.report.table_files").write(made, folder .. "/brt-table1")
 
 t.test("a table read from its file has the cells that were written", function()
   local path = folder .. "/brt-table1/table.csv"
   local read = tables.read(path)
   local records, expected = tables.records(read), csv.read(path)
   local by_key = {}
-  for _, record in ipairs(records) do by_key[record.row .. record.metric .. record.dataset] = record end
+  for _, record in ipairs(records) do
+    by_key[record.row .. record.metric .. record.dataset] = record
+  end
   t.equal(#records, #expected)
   for _, record in ipairs(expected) do
     local found = by_key[record.row .. record.metric .. record.dataset]
@@ -53,10 +59,14 @@ t.test("a table read from its file has the cells that were written", function()
 end)
 
 -- The page of a folder, without its style.
-local function page_of(path) return (core.read_file(page.write(path)):gsub("<style>.-</style>", "")) end
+local function page_of(path)
+  return (core.read_file(page.write(path)):gsub("<style>.-</style>", ""))
+end
 
 t.test("the page shows a table from its CSV alone, its texts as they are", function()
-  for _, ending in ipairs { "html", "md", "tex" } do os.remove(folder .. "/brt-table1/table." .. ending) end
+  for _, ending in ipairs { "html", "md", "tex" } do
+    os.remove(folder .. "/brt-table1/table." .. ending)
+  end
   local text = page_of(folder)
   t.contains(text, '<td class="here best">1.625 ±0.177</td>')
   t.contains(text, '<td class="group paper">0.989</td><td class="here">2.625 ±0.177</td><td class="diff">+1.636</td>')
@@ -69,7 +79,8 @@ t.test("folders without runs of their own appear; claims, published and drawn on
   core.make_folder(folder .. "/brt-figure9")
   core.write_file(folder .. "/brt-figure9/lines.svg", "<svg/>")
   core.make_folder(folder .. "/brt-table7")
-  csv.write(folder .. "/brt-table7/exponents.csv", { "row", "exponent" }, { { row = "LSH", exponent = 0.875 } })
+  csv.write(folder .. "/brt-table7/exponents.csv", { "row", "exponent" },
+    { { row = "LSH", exponent = 0.875 } })
   core.make_folder(folder .. "/figures")
   core.write_file(folder .. "/figures/runs.csv", "row\n")
   core.make_folder(folder .. "/nothing")
@@ -79,6 +90,22 @@ t.test("folders without runs of their own appear; claims, published and drawn on
   t.contains(text, "<td>LSH</td><td>0.875</td>")
   t.equal(text:find('id="figures"', 1, true), nil)
   t.equal(text:find('id="nothing"', 1, true), nil)
+end)
+
+t.test("verdicts have a class, and nothing else that is called like one", function()
+  core.make_folder(folder .. "/claims")
+  csv.write(folder .. "/claims/claims.csv",
+    { "paper", "claim", "verdict", "sentence", "published", "scale", "device", "predicate_source" },
+    {
+    { paper = "p", claim = "p_1", verdict = "in direction", sentence = "a < b", published = "holds",
+      scale = "small", device = "cpu", predicate_source = "ours" },
+    { paper = "p", claim = "p_2", verdict = "fails", sentence = "fails", published = "fails",
+      scale = "small", device = "cpu", predicate_source = "ours" },
+  })
+  local text = page_of(folder)
+  t.contains(text, '<td>p_1</td><td class="in-direction">in direction</td><td>a &lt; b</td>')
+  t.contains(text, '<td>p_2</td><td class="fails">fails</td><td>fails</td>')
+  t.contains(text, "<td>holds</td>")
 end)
 
 os.execute("rm -r '" .. folder .. "'")

@@ -1,12 +1,14 @@
--- The papers' predicates: the list of results/published/predicates.csv, its outcomes over the published tables, and, over
--- changed copies of these, those of the same predicates in Python (tests/oracles/predicates.py).
+-- The papers' predicates: the list of results/published/predicates.csv, its outcomes over the
+-- published tables, and, over changed copies of these, those of the same predicates in Python
+-- (tests/oracles/predicates.py).
 local t = dofile "tests/test.lua"
 local copies = dofile "tests/lua/copies.lua"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local evidence = require "longhaul.report.evidence"
 local script = require "longhaul.script"
 
-local bench = script.load("experiments/claims.lua", { scale = "paper", results = "results", device = "cpu" })
+local bench = script.load("experiments/claims.lua",
+  { scale = "paper", results = "results", device = "cpu" })
 local claims = {}
 for _, claim in ipairs(bench.claims) do claims[claim[1]] = claim end
 
@@ -32,7 +34,8 @@ end)
 
 -- Predicates without a cell.
 local constant = {
-  brt_p064 = true, reformer_p016 = true, reformer_p029 = true, reformer_p043 = true, reformer_p067 = true, rsa_p016 = true,
+  brt_p064 = true, reformer_p016 = true, reformer_p029 = true, reformer_p043 = true,
+  reformer_p067 = true, rsa_p016 = true,
   rsa_p039 = true,
 }
 
@@ -55,7 +58,8 @@ t.test("every bound of a published predicate stands in its translation", functio
     local found = numbers_of(claims[line.claim_id].holds, {})
     for number in line.predicate:gsub("'[^']*'", ""):gsub("[%a_][%w_]*", ""):gmatch "%d+%.?%d*" do
       local value = tonumber(number)
-      t.check(constant[line.claim_id] or found[value] or digits[value], ("%s lacks %s"):format(line.claim_id, number))
+      t.check(constant[line.claim_id] or found[value] or digits[value],
+        ("%s lacks %s"):format(line.claim_id, number))
     end
   end
 end)
@@ -82,15 +86,18 @@ t.test("over copies with other numbers they say what the same predicates in Pyth
   for copy = 0, #outcomes do
     for _, line in ipairs(golden) do
       local wanted = line.outcomes:sub(copy + 1, copy + 1) == "1"
-      t.check(outcomes[copy].holds[line.claim_id] == wanted, ("%s on copy %d"):format(line.claim_id, copy))
+      t.check(outcomes[copy].holds[line.claim_id] == wanted,
+        ("%s on copy %d"):format(line.claim_id, copy))
     end
   end
 end)
 
 -- Weaker forms that do not follow from the printed ones: a small error against another model's.
-local of_its_own = { staircase_p018 = true, staircase_p022 = true, staircase_p023 = true, reformer_p040 = true }
+local of_its_own = { staircase_p018 = true, staircase_p022 = true, staircase_p023 = true,
+  reformer_p040 = true }
 
--- Bounds too far from the printed numbers for a copy to lie between; both forms are made by one function.
+-- Bounds too far from the printed numbers for a copy to lie between; both forms are made by one
+-- function.
 local far = { staircase_p032 = true, rsa_p018 = true }
 
 t.test("a weaker form holds where the printed one does, also elsewhere, and not everywhere", function()
@@ -101,14 +108,16 @@ t.test("a weaker form holds where the printed one does, also elsewhere, and not 
       local weaker = claim.direction and claim.direction:judge(source).outcome
       if weaker == false then not_everywhere[id] = true end
       if weaker and not holds(id, source) then also[id] = true end
-      t.check(weaker ~= false or of_its_own[id] or not holds(id, source), ("%s holds on copy %d, its weaker form does not"):format(id, copy))
+      t.check(weaker ~= false or of_its_own[id] or not holds(id, source),
+        ("%s holds on copy %d, its weaker form does not"):format(id, copy))
     end
   end
   for _, line in ipairs(list) do
     local id = line.claim_id
     if claims[id].direction then
       count = count + 1
-      t.check(far[id] or also[id] and not_everywhere[id], id .. ": " .. (also[id] and "holds everywhere" or "is no weaker"))
+      t.check(far[id] or also[id] and not_everywhere[id], id .. ": "
+        .. (also[id] and "holds everywhere" or "is no weaker"))
     end
   end
   t.equal(count, 26)

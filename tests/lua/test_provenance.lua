@@ -6,7 +6,7 @@ local gnuplot = require "longhaul.report.gnuplot"
 local markup = require "longhaul.report.markup"
 local page = require "longhaul.report.html"
 local provenance = require "longhaul.report.provenance"
-local report = require "longhaul.report"
+local results = require "longhaul.report.results"
 local runs = dofile "tests/lua/runs.lua"
 local script = require "longhaul.script"
 local tables = require "longhaul.report.table"
@@ -35,7 +35,8 @@ local function load(name, plot)
 end
 
 local origin = {
-  data = "embedded generator (books)", machine = "Test processor", threads = 2, code_version = "0123456789ab", dirty = "no",
+  data = "embedded generator (books)", machine = "Test processor", threads = 2,
+  code_version = "0123456789ab", dirty = "no",
   date = "2026-11-20T10:00:00Z",
 }
 
@@ -55,7 +56,7 @@ local sentence = "Data: embedded generator (books). Measured on Test processor, 
   .. "2026-11-20 to 2026-11-22."
 
 t.test("a sentence names data, machine, source and days", function()
-  t.equal(provenance.sentence(provenance.runs_of(report.results(bench, settings))), sentence)
+  t.equal(provenance.sentence(provenance.runs_of(results.of(bench, settings))), sentence)
   t.equal(provenance.sentence {}, nil)
 end)
 
@@ -67,16 +68,20 @@ t.test("a commit is clean only where its build says so", function()
   t.check(not provenance.is_clean { dirty = "", code_version = "0123-dirty" })
   t.check(not provenance.is_clean { code_version = "unknown" })
   local base = { seed = "1", data = "d", machine = "m", threads = "1", date = "2026-01-01" }
-  local function with(dirty) return setmetatable({ dirty = dirty, code_version = "c" }, { __index = base }) end
+  local function with(dirty)
+    return setmetatable({ dirty = dirty, code_version = "c" }, { __index = base })
+  end
   t.contains(provenance.sentence { with "yes" }, "code c (all of changed or unknown source)")
-  t.contains(provenance.sentence { with "yes", with "no" }, "code c (1 of 2 runs of changed or unknown source)")
+  t.contains(provenance.sentence { with "yes", with "no" },
+    "code c (1 of 2 runs of changed or unknown source)")
   t.contains(provenance.sentence { with "no" }, "Measured on m, 1 thread, code c, 2026-01-01.")
 end)
 
 t.test("every form of a table has it, and scale and seeds", function()
-  local made = tables.build(bench, bench.tables[1], report.results(bench, settings))
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
   for name, text in pairs {
-    terminal = terminal.format(made):gsub("\n", " "), markdown = markup.markdown(made), html = markup.html(made),
+    terminal = terminal.format(made):gsub("\n", " "), markdown = markup.markdown(made),
+    html = markup.html(made),
     latex = markup.latex(made),
   } do
     t.check((text:gsub("\\", "")):find(sentence, 1, true), name .. " lacks its data: " .. text)
@@ -85,23 +90,25 @@ t.test("every form of a table has it, and scale and seeds", function()
 end)
 
 t.test("a chart of one's own title keeps data and scale, and no data are another's", function()
-  local made = chart.values(bench, settings, report.results(bench, settings), true)[1]
+  local made = chart.values(bench, settings, results.of(bench, settings), true)[1]
   t.equal(made.title, "My PG-19 chart (generated books, as pg19; scale small)")
   t.equal(made.source, "embedded generator (books) · scale small · 2 seeds · Test processor, 2 threads")
   t.contains(gnuplot.program(made), 'chart_source = "embedded generator (books) ')
   local plain = load("shown", '"bars", y = "bits_per_byte"')
-  made = chart.values(plain, settings, report.results(plain, settings), true)[1]
+  made = chart.values(plain, settings, results.of(plain, settings), true)[1]
   t.equal(made.title, "shown, generated books, as pg19: bits/byte (scale small)")
 end)
 
 t.test("data that were there have their own name", function()
   local real = load("real")
   put(real, { label = "w8", bits_per_byte = 2, data = "pg19 (33 documents in pg19/)" })
-  local made = chart.values(real, settings, report.results(real, settings), true)[1]
+  local made = chart.values(real, settings, results.of(real, settings), true)[1]
   t.equal(made.title, "My PG-19 chart (pg19; scale small)")
   t.contains(made.source, "pg19 (33 documents in pg19/) · ")
-  t.equal(provenance.dataset({ { data = "embedded generator (books)" } }, "books"), "generated books")
-  t.equal(provenance.dataset({ { data = "ETTh1 (embedded generator)" } }, "ETTh1"), "generated ETTh1")
+  t.equal(provenance.dataset({ { data = "embedded generator (books)" } }, "books"),
+    "generated books")
+  t.equal(provenance.dataset({ { data = "ETTh1 (embedded generator)" } }, "ETTh1"),
+    "generated ETTh1")
 end)
 
 t.test("the page over all results has it for each experiment", function()

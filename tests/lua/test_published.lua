@@ -1,9 +1,12 @@
--- The papers' numbers as readers see them: the split, the unit, the row. The values here were copied from the papers' tables
--- by hand.
+-- The papers' numbers as readers see them: the split, the unit, the row. The values here were
+-- copied from the papers' tables by hand.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
+local lh = require "longhaul"
 local published = require "longhaul.report.published"
+local results = require "longhaul.report.results"
 local script = require "longhaul.script"
+local tables = require "longhaul.report.table"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -26,20 +29,69 @@ t.test("percent, millions and other names become our units", function()
   t.near(words.value("Full Attention | Full Attention", "accuracy", "duplication"), 1, 1e-12)
   t.near(published.table("rsa_table2").value("transformer", "accuracy_bin0", "parity"), 0.29, 1e-12)
   t.equal(published.table("brt_table2").value("Slide:13L:large", "parameters", ""), 327e6)
-  t.equal(published.table("gpt2_recurrent_table1").value("GPT-2 (small), 300 token window | Overlap 0",
+  t.equal(published.table("gpt2_recurrent_table1").value(
+    "GPT-2 (small), 300 token window | Overlap 0",
     "kaplan_flops_per_token", "wikitext103"), 1.75e8)
 end)
 
+t.test("a paper's own rules name its rows and data sets, and stand with its experiments", function()
+  local series, strings = published.table "rsa_table1", published.table "rsa_table2"
+  t.equal(series.value("informer", "mse", "ETTh1 24"), 0.762)
+  t.equal(series.value("informer", "mse", "ETTh1"), nil)
+  t.equal(strings.value("transformer", "accuracy_bin0", "parity"), 0.29)
+  t.equal(strings.value("transformer", "accuracy_bin1", "parity"), 0)
+  local record = { paper = "../rsa", table = "1", model = "own", row = "Own", dataset = "ETTh1",
+    metric = "mse", unit = "",
+                   value = "1", std = "", note = "horizon=24" }
+  -- no folder of experiments/ is called so
+  t.equal(published.of({ record }).value("Own", "mse", "ETTh1"), 1)
+end)
+
 t.test("a deviation has the unit of the value beside it", function()
-  local record = { paper = "rsa", table = "9", model = "own", row = "Own", dataset = "words", metric = "accuracy",
+  local record = { paper = "rsa", table = "9", model = "own", row = "Own", dataset = "words",
+    metric = "accuracy",
                    unit = "percent", value = "90", std = "4", note = "" }
   local words = published.of { record }
   t.near(words.value("Own", "accuracy", "words"), 0.9, 1e-12)
   t.near(words.spread("Own", "accuracy", "words"), 0.04, 1e-12)
 end)
 
+t.test("of several numbers under one name the first stays, as the table prints them", function()
+  local function record(value, row, std)
+    return { paper = "sun", table = "1", model = "own", row = row, dataset = "words",
+      metric = "BLEU", unit = "", value = value,
+             std = std, note = "" }
+  end
+  local words = published.of { record("20", "A", "1"), record("30", "A", "2"),
+    record("40", "B", "3") }
+  t.equal(words.value("A", "bleu", "words"), 20)
+  t.equal(words.value("own", "bleu", "words"), 20)
+  t.equal(words.value("B", "bleu", "words"), 40)
+  t.equal(words.spread("own", "bleu", "words"), 1)
+  t.equal((words.printed("A", "bleu", "words")), 20)
+  t.equal(table.concat(words.rows, " "), "A") -- the slug is in the table once
+end)
+
 t.test("a table is read once", function()
   t.equal(published.table "brt_table1", published.table "brt_table1")
+end)
+
+t.test("a table shows what the paper prints of the data set that ours stands for", function()
+  local bench = lh.experiment "aliases"
+  bench:row {
+    "Slide:13L", model = lh.models.slide { layers = 1, width = 16, heads = 2 },
+    train = lh.train { steps = 5 }, dataset = "ours",
+    task = lh.tasks.language_model { lh.data.text "generate:books", segment = 64, batch = 2 },
+  }
+  bench:table { columns = { "bits_per_token" }, published = "brt_table1",
+    datasets = { ours = "arxiv" } }
+  local settings = { results = folder, scale = "small", device = "cpu" }
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
+  t.equal(#made.columns, 1)
+  t.equal(made.columns[1].dataset, "ours")
+  t.equal(made.rows[1].cells[1].published,
+    published.table("brt_table1").value("Slide:13L", "bits_per_token", "arxiv"))
+  t.check(made.rows[1].cells[1].published, "the paper prints it")
 end)
 
 local text = [[
@@ -58,7 +110,8 @@ local function script_of(words)
   return folder .. "/beside.lua"
 end
 
-local good = { ROW = "Slide:13L", DATA = "pg19_bytes", COLUMNS = '"bits_per_byte"', PAPER = "brt_table1", MORE = "" }
+local good = { ROW = "Slide:13L", DATA = "pg19_bytes", COLUMNS = '"bits_per_byte"',
+  PAPER = "brt_table1", MORE = "" }
 
 local function load_with(changes)
   return script.load(script_of(setmetatable(changes, { __index = good })), { scale = "small" })
@@ -70,9 +123,11 @@ t.test("a table that stands beside nothing published fails at its line, with the
     "beside.lua:5: table: no row is in the published table 'brt_table1': 'Slide13L' (did you mean 'Slide:13L'?)")
   t.fails(function() load_with { DATA = "pg19_byte" } end,
     "beside.lua:5: table: no data set is in the published table 'brt_table1': 'pg19_byte' (did you mean 'pg19_bytes'?)")
-  t.fails(function() load_with { DATA = "x", MORE = ', datasets = { x = "arxv" }' } end, "'arxv' (did you mean 'arxiv'?)")
+  t.fails(function() load_with { DATA = "x", MORE = ', datasets = { x = "arxv" }' } end,
+    "'arxv' (did you mean 'arxiv'?)")
   t.fails(function() load_with { ROW = "nothing alike" } end, "which has: Feedback:fixed:skip")
-  t.fails(function() load_with { PAPER = "brt_tabel1" } end, "beside.lua:5: table: no published values 'brt_tabel1'")
+  t.fails(function() load_with { PAPER = "brt_tabel1" } end,
+    "beside.lua:5: table: no published values 'brt_tabel1'")
 end)
 
 t.test("costs need no data set, and one that the paper has not may be said", function()
@@ -97,9 +152,12 @@ return bench
   end
   t.equal(load_fit("Memory-Efficient", "reformer_table1", "time").name, "fit")
   t.fails(function() load_fit("Memory-Eficient", "reformer_table1", "time") end,
-    "fit.lua:7: fit: no group is in the published table 'reformer_table1': 'Memory-Eficient' (did you mean 'Memory-Efficient'?)")
-  t.fails(function() load_fit("Memory-Efficient", "reformer_table1", "tim") end, "'tim' (did you mean 'time'?)")
-  t.fails(function() load_fit("Memory-Efficient", "reformer_tabel1", "time") end, "fit.lua:7: fit: no published values")
+    "fit.lua:7: fit: no group is in the published table 'reformer_table1': 'Memory-Eficient' (did "
+      .. "you mean 'Memory-Efficient'?)")
+  t.fails(function() load_fit("Memory-Efficient", "reformer_table1", "tim") end,
+    "'tim' (did you mean 'time'?)")
+  t.fails(function() load_fit("Memory-Efficient", "reformer_tabel1", "time") end,
+    "fit.lua:7: fit: no published values")
 end)
 
 os.execute("rm -r '" .. folder .. "'")

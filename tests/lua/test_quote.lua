@@ -1,11 +1,11 @@
--- The same hostile texts through every language that they end up in: nothing runs, nothing is invalid, and what is read
--- back is the text.
+-- The same hostile texts through every language that they end up in: nothing runs, nothing is
+-- invalid, and what is read back is the text.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local gnuplot = require "longhaul.report.gnuplot"
 local markup = require "longhaul.report.markup"
-local quote = require "longhaul.report.quote"
+local quote = require "longhaul.run.quote"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -13,11 +13,16 @@ core.make_folder(folder)
 local bait = folder .. "/bait"
 
 local hostile = {
-  "plain", "`touch " .. bait .. "`", "$(touch " .. bait .. ")", '"; system("touch ' .. bait .. '"); x = "', "'; touch " .. bait .. " #",
-  'quote " inside', "it's", "back\\slash", "\\", "\\`touch " .. bait .. "`", "two\nlines", "three\r\nlines\r", "tab\there", "@macro", "100 % of %d %s",
-  "[2ex] begins", "* begins", "[x](javascript:alert(1))", "<script>alert(1)</script>", "]]>", "&lt;b&gt;", "a|b", "_a_ __b__ c_d", "$x$", "{x}", "~", "^2", "#", "--",
-  "=cmd|'/c calc'!A1", "+1+1", "-2-3", "@SUM(A1)", "'=1", "''=1", "-1.5", "+3e4", "-inf", "=", "-", "not UTF-8: \xFF\xC3", "\xED\xA0\x80 surrogate", "control \1\27[31m\127",
-  "\u{FFFF} no character", "C1 \u{9B}31m", "naïve Größe 数", "", " blanks ", "a,b;c", "/absolute", "..", ".", "-o", "x/../../y", "EOD", "\nEOD\n",
+  "plain", "`touch " .. bait .. "`", "$(touch " .. bait .. ")", '"; system("touch ' .. bait
+    .. '"); x = "', "'; touch " .. bait .. " #",
+  'quote " inside', "it's", "back\\slash", "\\", "\\`touch " .. bait .. "`", "two\nlines",
+  "three\r\nlines\r", "tab\there", "@macro", "100 % of %d %s",
+  "[2ex] begins", "* begins", "[x](javascript:alert(1))", "<script>alert(1)</script>", "]]>",
+  "&lt;b&gt;", "a|b", "_a_ __b__ c_d", "$x$", "{x}", "~", "^2", "#", "--",
+  "=cmd|'/c calc'!A1", "+1+1", "-2-3", "@SUM(A1)", "'=1", "''=1", "-1.5", "+3e4", "-inf", "=", "-",
+  "not UTF-8: \xFF\xC3", "\xED\xA0\x80 surrogate", "control \1\27[31m\127",
+  "\u{FFFF} no character", "C1 \u{9B}31m", "naïve Größe 数", "", " blanks ", "a,b;c", "/absolute",
+  "..", ".", "-o", "x/../../y", "EOD", "\nEOD\n",
 }
 
 t.test("visible text is UTF-8 without control characters", function()
@@ -31,7 +36,8 @@ t.test("visible text is UTF-8 without control characters", function()
   t.equal(quote.visible("a\0b"), "a\u{FFFD}b")
 end)
 
--- A program for gnuplot that writes each text to a file, as a value, out of an array and out of a block of data.
+-- A program for gnuplot that writes each text to a file, as a value, out of an array and out of a
+-- block of data.
 local function through_gnuplot(texts)
   local lines, out = {}, folder .. "/echo"
   lines[1] = ('set print %s'):format(gnuplot.quoted(out))
@@ -42,7 +48,8 @@ local function through_gnuplot(texts)
   for i, text in ipairs(texts) do
     lines[#lines + 1] = gnuplot.assign("text", text)
     lines[#lines + 1] = ('print text . "|" . texts[%d]'):format(i)
-    lines[#lines + 1] = ('stats $data using (s = stringcolumn(2), 1) every ::%d::%d nooutput\nprint s'):format(i - 1, i - 1)
+    lines[#lines + 1] = ('stats $data using (s = stringcolumn(2), 1) every ::%d::%d '
+      .. 'nooutput\nprint s'):format(i - 1, i - 1)
   end
   core.write_file(folder .. "/echo.gp", table.concat(lines, "\n") .. "\n")
   t.check(os.execute(("gnuplot %s"):format(quote.shell(folder .. "/echo.gp"))), "gnuplot failed")
@@ -89,7 +96,8 @@ t.test("a chart of hostile names is drawn, its files are valid, and nothing runs
     t.equal(svg:find("<script", 1, true), nil)
     for _, name in ipairs(names) do
       if not name:find "[\n\r]" and not name:find "^%s" and name ~= "" then
-        local shown = quote.visible(name):gsub("[&<]", { ["&"] = "&amp;", ["<"] = "&lt;" }):match "^[^>]*"
+        local shown = quote.visible(name):gsub("[&<]",
+          { ["&"] = "&amp;", ["<"] = "&lt;" }):match "^[^>]*"
         t.check(svg:find(">" .. shown, 1, true), "the chart lacks " .. shown)
       end
     end
@@ -98,7 +106,8 @@ t.test("a chart of hostile names is drawn, its files are valid, and nothing runs
 end)
 
 t.test("a chart is drawn whatever its folder is called", function()
-  for _, name in ipairs { "-o `touch " .. bait .. "`", "a\nb", "'\"|$(touch " .. bait .. ")", "100%d \xFF" } do
+  for _, name in ipairs { "-o `touch " .. bait .. "`", "a\nb", "'\"|$(touch " .. bait .. ")",
+    "100%d \xFF" } do
     core.make_folder(folder .. "/" .. name)
     t.check(#draw(folder .. "/" .. name .. "/chart", { "a" }) > 1000, "no chart in " .. name)
   end
@@ -151,8 +160,10 @@ t.test("a CSV file as a spreadsheet saves it is read, or the error says what it 
   t.equal(columns[1], "row")
   t.equal(records[1].row, "a")
   for text, message in pairs {
-    ["row;seed\na;1\n"] = "sheet.csv: fields are parted by ';', not by ','", ["row\tseed\na\t1\n"] = "not by ','",
-    ["row,seed,row\na,1,b\n"] = "sheet.csv: column 'row' stands there twice", ["rwo,seed\na,1\n"] = "sheet.csv: there is no column 'row'",
+    ["row;seed\na;1\n"] = "sheet.csv: fields are parted by ';', not by ','",
+    ["row\tseed\na\t1\n"] = "not by ','",
+    ["row,seed,row\na,1,b\n"] = "sheet.csv: column 'row' stands there twice",
+    ["rwo,seed\na,1\n"] = "sheet.csv: there is no column 'row'",
     ["row,seed\na,\0001\n"] = "sheet.csv:2:3: a NUL byte",
   } do
     core.write_file(path, text)
@@ -161,7 +172,8 @@ t.test("a CSV file as a spreadsheet saves it is read, or the error says what it 
 end)
 
 -- Reads an attribute or what stands between tags as a browser does.
-local entities = { ["&amp;"] = "&", ["&lt;"] = "<", ["&gt;"] = ">", ["&quot;"] = '"', ["&#39;"] = "'" }
+local entities = { ["&amp;"] = "&", ["&lt;"] = "<", ["&gt;"] = ">", ["&quot;"] = '"',
+  ["&#39;"] = "'" }
 
 t.test("HTML shows every text as it is", function()
   for _, text in ipairs(hostile) do
@@ -193,7 +205,8 @@ t.test("LaTeX: no text is a command or an argument of the one before it", functi
     local made = quote.latex(text)
     t.equal(made:find "^%s*[%[*]", nil)
     t.equal(made:find "\n", nil)
-    local bare = made:gsub("\\text%a+{}", ""):gsub("\\[{}&%%#_$]", ""):gsub("%-{}", "."):gsub("{}", "")
+    local bare = made:gsub("\\text%a+{}", ""):gsub("\\[{}&%%#_$]", ""):gsub("%-{}", "."):gsub("{}",
+      "")
     t.equal(bare:find '[\\{}&%%#_$~^<>|`"]', nil)
     t.equal(bare:find("--", 1, true), nil)
   end
@@ -203,14 +216,16 @@ end)
 
 t.test("names of files are plain and all different", function()
   local seen = {}
-  local names = { "a b", "a-b", "a/b", "a  b", "数", "字", "", ".", "..", "-", ("x"):rep(300), ("x"):rep(301) }
+  local names = { "a b", "a-b", "a/b", "a  b", "数", "字", "", ".", "..", "-", ("x"):rep(300),
+    ("x"):rep(301) }
   for _, text in ipairs(hostile) do names[#names + 1] = text end
   names[#names + 1] = quote.file_name "a b" -- a name that looks as if it were made
   for _, text in ipairs(names) do
     local name = quote.file_name(text)
     t.check(name:find "^[%w_][%w_.-]*$", "no plain name: " .. name)
     t.check(#name <= 120, "too long")
-    t.check(not seen[name] or seen[name] == text, ("%s and %s are both %s"):format(seen[name], text, name))
+    t.check(not seen[name] or seen[name] == text,
+      ("%s and %s are both %s"):format(seen[name], text, name))
     seen[name] = text
   end
   t.equal(quote.file_name "pareto-arxiv", "pareto-arxiv")

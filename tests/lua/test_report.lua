@@ -1,12 +1,12 @@
 -- Tables and charts made from a runs.csv with known numbers.
 local t = dofile "tests/test.lua"
-local chart = require "longhaul.report.chart"
+local pareto = require "longhaul.report.charts.pareto"
 local core = require "longhaul.core"
 local label = require "longhaul.report.label"
 local lh = require "longhaul"
 local markup = require "longhaul.report.markup"
-local metrics = require "longhaul.metrics"
-local report = require "longhaul.report"
+local metrics = require "longhaul.run.metrics"
+local results = require "longhaul.report.results"
 local runs = dofile "tests/lua/runs.lua"
 local tables = require "longhaul.report.table"
 local terminal = require "longhaul.report.terminal"
@@ -26,7 +26,8 @@ for _, name in ipairs { "Slide:13L", "Rec:fixed:skip", "Rec:lstm:dual", "own" } 
   bench:row { name, model = slide, task = task, train = train, seeds = 2, dataset = "pg19_bytes" }
 end
 bench:table {
-  columns = { "bits_per_byte", "relative_step_time" }, baseline = "Slide:13L", published = "brt_table1",
+  columns = { "bits_per_byte", "relative_step_time" }, baseline = "Slide:13L",
+  published = "brt_table1",
 }
 
 local function put(label, seed, bits, more)
@@ -41,12 +42,15 @@ put("Rec:fixed:skip", 1, 1.9)
 put("Rec:fixed:skip", 2, 2.1)
 put("Rec:lstm:dual", 1, 2.3)
 put("own", 1, nil, { status = "failed", error = "a.lua:1: no" })
-runs.time(folder, bench, { round = "r1", times = { ["Slide:13L"] = 10, ["Rec:fixed:skip"] = 10.2, ["Rec:lstm:dual"] = 12 } })
+runs.time(folder, bench, { round = "r1",
+  times = { ["Slide:13L"] = 10, ["Rec:fixed:skip"] = 10.2, ["Rec:lstm:dual"] = 12 } })
 
 local function cells()
   local by_row = {}
-  local made = tables.build(bench, bench.tables[1], report.results(bench, settings))
-  for _, record in ipairs(tables.records(made)) do by_row[record.row .. " " .. record.metric] = record end
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
+  for _, record in ipairs(tables.records(made)) do
+    by_row[record.row .. " " .. record.metric] = record
+  end
   return by_row, made
 end
 
@@ -60,8 +64,10 @@ end)
 t.test("a published deviation stands beside its value", function()
   local paper = require("longhaul.report.published").table "rsa_table4"
   t.equal(paper.spread("informer", "mse", "ETTh1 24"), 0.144)
-  t.equal(require("longhaul.report.published").table("rsa_table1").spread("informer", "mse", "ETTh1 24"), nil)
-  local text = tables.texts({ metric = "mse" }, { published = 0.762, published_spread = 0.144, status = "missing" })
+  t.equal(require("longhaul.report.published").table("rsa_table1").spread("informer", "mse",
+    "ETTh1 24"), nil)
+  local text = tables.texts({ metric = "mse" },
+    { published = 0.762, published_spread = 0.144, status = "missing" })
   t.equal(text, "0.762 ±0.144")
 end)
 
@@ -69,7 +75,8 @@ t.test("the best of all evaluations stands beside what is published of the metri
   local paper = require("longhaul.report.published").table "rsa_table2"
   t.equal(paper.value("transformer", "best_accuracy_bin0", "parity"), 0.29)
   t.equal(paper.value("transformer", "accuracy_bin0", "parity"), 0.29)
-  t.check(paper.prints("best_accuracy_bin1", "d2") and not paper.prints("best_mse", "d2"), "what it prints")
+  t.check(paper.prints("best_accuracy_bin1", "d2") and not paper.prints("best_mse", "d2"),
+    "what it prints")
 end)
 
 t.test("a cell has the mean, the published value and their difference", function()
@@ -93,20 +100,24 @@ end)
 
 -- Rows that share a printed label, and seeds of which one is the best on validation.
 local stairs = lh.experiment "staircase-table2"
-for _, row in ipairs { { "Staircase, N=2", "staircase:r2" }, { "Staircase, N=8", "staircase:r8" } } do
+for _, row in ipairs { { "Staircase, N=2", "staircase:r2" },
+  { "Staircase, N=8", "staircase:r8" } } do
   stairs:row { row[1], slug = row[2], model = slide, task = task, train = train, seeds = 2,
     dataset = "reddit" }
 end
 stairs:table { columns = { "valid_perplexity", "perplexity" }, published = "staircase_table2",
   select = "best_valid" }
 for seed, values in ipairs { { 30, 32 }, { 29, 33 } } do
-  runs.put(folder, stairs, { label = "Staircase, N=8", seed = seed, valid_perplexity = values[1], perplexity = values[2] })
+  runs.put(folder, stairs, { label = "Staircase, N=8", seed = seed, valid_perplexity = values[1],
+    perplexity = values[2] })
 end
 
 local function stairs_cells()
   local by_row = {}
-  local made = tables.build(stairs, stairs.tables[1], report.results(stairs, settings))
-  for _, record in ipairs(tables.records(made)) do by_row[record.row .. " " .. record.metric] = record end
+  local made = tables.build(stairs, stairs.tables[1], results.of(stairs, settings))
+  for _, record in ipairs(tables.records(made)) do
+    by_row[record.row .. " " .. record.metric] = record
+  end
   return by_row, made
 end
 
@@ -147,7 +158,8 @@ t.test("a cost has one column and the paper's value", function()
 end)
 
 t.test("runs with other options are stale, and not mixed in", function()
-  put("own", 1, 9.0, { train_options = "steps=1", configuration = "of other options", run_id = runs.identity(bench, "own").run_id })
+  put("own", 1, 9.0, { train_options = "steps=1", configuration = "of other options",
+    run_id = runs.identity(bench, "own").run_id })
   local cell = cells()["own bits_per_byte"]
   t.equal(cell.status, "stale")
   put("own", 2, 1.0)
@@ -164,11 +176,13 @@ t.test("the printed table is aligned and fits", function()
 end)
 
 t.test("a wide table over several data sets has a part for each", function()
-  local made = { title = "wide", scale = "small", columns = {}, rows = { { label = "a", cells = {} }, { label = "b", cells = {} } } }
+  local made = { title = "wide", scale = "small", columns = {},
+    rows = { { label = "a", cells = {} }, { label = "b", cells = {} } } }
   for c, name in ipairs { "one", "two", "one", "two", "one", "two", "one", "" } do
     made.columns[c] = { metric = "mse", dataset = name }
     made.rows[1].cells[c] = { measured = c, seeds = 1, status = "done" }
-    made.rows[2].cells[c] = { measured = name == "two" and 9 or nil, seeds = 1, status = name == "two" and "done" or "missing" }
+    made.rows[2].cells[c] = { measured = name == "two" and 9 or nil, seeds = 1,
+      status = name == "two" and "done" or "missing" }
   end
   local text = markup.markdown(made)
   t.contains(text, "## one\n\n| row | MSE: here | MSE: here | MSE: here | MSE: here |\n")
@@ -195,13 +209,13 @@ t.test("numbers are written for readers", function()
 end)
 
 t.test("the front holds what nothing else beats", function()
-  local front = chart.front({ { 2, 5 }, { 1, 6 }, { 3, 5.5 }, { 4, 1 }, { 1, 7 } }, "min")
+  local front = pareto.front({ { 2, 5 }, { 1, 6 }, { 3, 5.5 }, { 4, 1 }, { 1, 7 } }, "min")
   t.equal(#front, 3)
   t.equal(front[1][2], 6)
   t.equal(front[3][1], 4)
-  t.equal(#chart.front({ { 1, 1 }, { 2, 2 }, { 3, 0 } }, "max"), 2)
+  t.equal(#pareto.front({ { 1, 1 }, { 2, 2 }, { 3, 0 } }, "max"), 2)
   -- where more of x is better, as of tokens/s, the front begins at the other end
-  local fast = chart.front({ { 10, 3 }, { 30, 5 }, { 20, 4 }, { 15, 6 } }, "min", "max")
+  local fast = pareto.front({ { 10, 3 }, { 30, 5 }, { 20, 4 }, { 15, 6 } }, "min", "max")
   t.equal(#fast, 3)
   for i, x in ipairs { 30, 20, 10 } do t.equal(fast[i][1], x) end
 end)
@@ -212,7 +226,8 @@ t.test("labels do not cover each other", function()
   local places = label.place(points, 800, 500)
   for i = 1, #places do
     for k = i + 1, #places do
-      local apart = math.abs(places[i][2] - places[k][2]) >= 10 or math.abs(places[i][1] - places[k][1]) >= 90
+      local apart = math.abs(places[i][2] - places[k][2]) >= 10
+        or math.abs(places[i][1] - places[k][1]) >= 90
       t.check(apart, ("labels %d and %d lie on each other"):format(i, k))
     end
   end
@@ -226,7 +241,8 @@ t.test("every published table can be read", function()
     end
   end
   t.equal(published.table("brt_table2").value("Slide:13L:large", "parameters", ""), 327e6)
-  t.near(published.table("brt_table2").value("Slide:13L:large", "word_perplexity", "pg19_tokens"), 34.8, 1e-9)
+  t.near(published.table("brt_table2").value("Slide:13L:large", "word_perplexity", "pg19_tokens"),
+    34.8, 1e-9)
 end)
 
 t.test("accuracies in bins by length are metrics of their own", function()
@@ -240,7 +256,8 @@ end)
 local grown = lh.experiment "reformer-table1"
 for _, axes in ipairs { { { 1, 2, 4 }, { 1 } }, { { 1 }, { 2, 3 } } } do
   for point in lh.grid {
-    { "variant", "LSH Attention" }, { "length", table.unpack(axes[1]) }, { "batch", table.unpack(axes[2]) },
+    { "variant", "LSH Attention" }, { "length", table.unpack(axes[1]) },
+    { "batch", table.unpack(axes[2]) },
   } do
     local n, b = point.length, point.batch
     local name = ("%d %d"):format(n, b)
@@ -260,7 +277,7 @@ t.test("exponents are fitted to rows that differ in one factor", function()
   }
   grown:fit(options)
   local found = {}
-  for _, r in ipairs(exponents.records(grown, options, report.results(grown, settings))) do
+  for _, r in ipairs(exponents.records(grown, options, results.of(grown, settings))) do
     found[r.measure .. " " .. r.over] = r
   end
   t.equal(found["time length"].exponent, "2.000")

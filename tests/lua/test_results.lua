@@ -1,12 +1,11 @@
--- From runs.csv to the cells of a table: which runs are a row's, what a mean is of, what is best, and what stands in the cell
--- where there is no number. The numbers were worked out by hand.
+-- From runs.csv to the cells of a table: which runs are a row's, what a mean is of, what is best,
+-- and what stands in the cell where there is no number. The numbers were worked out by hand.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local lh = require "longhaul"
-local report = require "longhaul.report"
 local results = require "longhaul.report.results"
 local runs = dofile "tests/lua/runs.lua"
-local store = require "longhaul.store"
+local store = require "longhaul.run.store"
 local tables = require "longhaul.report.table"
 
 local folder = os.tmpname()
@@ -26,11 +25,16 @@ local function bench_of(name, labels, columns, more)
   return bench:table(lh.merged({ columns = columns }, more or {}))
 end
 
-local function settings(scale, device) return { results = folder, scale = scale or "small", device = device or "cpu" } end
+local function settings(scale, device)
+  return { results = folder, scale = scale or "small", device = device or "cpu" }
+end
 
 local function cells_of(bench, at)
-  local by_name, made = {}, tables.build(bench, bench.tables[1], report.results(bench, at or settings()))
-  for _, record in ipairs(tables.records(made)) do by_name[record.row .. " " .. record.metric] = record end
+  local by_name, made = {}, tables.build(bench, bench.tables[1],
+    results.of(bench, at or settings()))
+  for _, record in ipairs(tables.records(made)) do
+    by_name[record.row .. " " .. record.metric] = record
+  end
   return by_name, table.concat(tables.notes(made), "\n"), made
 end
 
@@ -38,15 +42,17 @@ t.test("scales and devices stay apart", function()
   local bench = bench_of("apart", { "a" }, { "bits_per_byte" })
   for i, at in ipairs { { "small", "cpu" }, { "smoke", "cpu" }, { "small", "cuda" } } do
     runs.put(folder, bench, { label = "a", scale = at[1], device = at[2], bits_per_byte = i })
-    runs.put(folder, bench, { label = "a", seed = 2, scale = at[1], device = at[2], bits_per_byte = i + 0.5 })
+    runs.put(folder, bench, { label = "a", seed = 2, scale = at[1], device = at[2],
+      bits_per_byte = i + 0.5 })
   end
   t.equal(cells_of(bench)["a bits_per_byte"].measured, 1.25)
   t.equal(cells_of(bench, settings "smoke")["a bits_per_byte"].measured, 2.25)
   t.equal(cells_of(bench, settings("small", "cuda"))["a bits_per_byte"].measured, 3.25)
   t.equal(cells_of(bench, settings("small", "cuda"))["a bits_per_byte"].device, "cuda")
-  t.equal(#report.results(bench, settings "paper").order, 0)
+  t.equal(#results.of(bench, settings "paper").order, 0)
   for _, scale in ipairs { "small", "smoke" } do
-    t.equal(results.open(folder, "apart", scale, "cpu"):value("a", "bits_per_byte", "books"), scale == "small" and 1.25 or 2.25)
+    t.equal(results.open(folder, "apart", scale, "cpu"):value("a", "bits_per_byte", "books"),
+      scale == "small" and 1.25 or 2.25)
   end
 end)
 
@@ -55,7 +61,8 @@ t.test("runs of other data, options or versions are never pooled", function()
   runs.put(folder, bench, { label = "a", seed = 1, bits_per_byte = 2 })
   runs.put(folder, bench, { label = "a", seed = 2, bits_per_byte = 4 })
   for seed = 1, 3 do
-    runs.put(folder, bench, { label = "a", seed = seed, run_id = "o" .. seed, configuration = "other", bits_per_byte = 9,
+    runs.put(folder, bench, { label = "a", seed = seed, run_id = "o" .. seed,
+      configuration = "other", bits_per_byte = 9,
       date = "2026-09-09" })
   end
   local cells, notes = cells_of(bench)
@@ -67,8 +74,10 @@ end)
 
 t.test("where no run is current the latest configuration stands alone, and the cell says why", function()
   local bench = bench_of("old", { "a", "b", "c" }, { "bits_per_byte" })
-  for i, values in ipairs { { 5, "first", "2026-01-01" }, { 7, "second", "2026-01-03" }, { 9, "second", "2026-01-02" } } do
-    runs.put(folder, bench, { label = "a", seed = i, run_id = "a" .. i, configuration = values[2], date = values[3],
+  for i, values in ipairs { { 5, "first", "2026-01-01" }, { 7, "second", "2026-01-03" },
+    { 9, "second", "2026-01-02" } } do
+    runs.put(folder, bench, { label = "a", seed = i, run_id = "a" .. i, configuration = values[2],
+      date = values[3],
       bits_per_byte = values[1] })
   end
   runs.put(folder, bench, { label = "b", configuration = "v1", identity = 1, bits_per_byte = 4 })
@@ -79,7 +88,8 @@ t.test("where no run is current the latest configuration stands alone, and the c
   t.equal(cells["a bits_per_byte"].note, "run with other options than the script now has")
   t.equal(cells["b bits_per_byte"].note, "an older longhaul recorded it")
   t.contains(cells["c bits_per_byte"].note, "the model's version is")
-  t.contains(notes, "Some rows are stale: run with other options than the script now has; an older longhaul recorded it")
+  t.contains(notes, "Some rows are stale: run with other options than the script now has; an "
+    .. "older longhaul recorded it")
   t.contains(notes, "1 run of other data or options was left out.")
 end)
 
@@ -88,26 +98,33 @@ t.test("what diverged or failed is no result: not in a mean, not the best, named
   for seed = 1, 3 do runs.put(folder, bench, { label = "good", seed = seed, bits_per_byte = 3 }) end
   runs.put(folder, bench, { label = "part", seed = 1, bits_per_byte = 4 })
   runs.put(folder, bench, { label = "part", seed = 2, bits_per_byte = 6 })
-  runs.put(folder, bench, { label = "part", seed = 3, bits_per_byte = 0.1, status = "diverged", error = "diverged: of late" })
-  runs.put(folder, bench, { label = "diverged", bits_per_byte = 0.1, status = "diverged", error = "diverged: loss 1e9" })
-  runs.put(folder, bench, { label = "failed", bits_per_byte = 0.1, status = "failed", error = "x.lua:3: no" })
+  runs.put(folder, bench, { label = "part", seed = 3, bits_per_byte = 0.1, status = "diverged",
+    error = "diverged: of late" })
+  runs.put(folder, bench, { label = "diverged", bits_per_byte = 0.1, status = "diverged",
+    error = "diverged: loss 1e9" })
+  runs.put(folder, bench, { label = "failed", bits_per_byte = 0.1, status = "failed",
+    error = "x.lua:3: no" })
   local cells, notes, made = cells_of(bench)
   t.equal(cells["part bits_per_byte"].measured, 5)
   t.equal(cells["part bits_per_byte"].status, "partial")
   t.contains(cells["part bits_per_byte"].note, "seed 3 diverged: of late")
-  for label, note in pairs { diverged = "seed 1 diverged: loss 1e9", failed = "seed 1 x.lua:3: no" } do
+  for label, note in pairs { diverged = "seed 1 diverged: loss 1e9",
+    failed = "seed 1 x.lua:3: no" } do
     local cell = cells[label .. " bits_per_byte"]
     t.equal(cell.measured, nil)
     t.equal(cell.status, label)
     t.equal(cell.note, note)
     t.contains(notes, label .. ": " .. note)
   end
-  for i, best in ipairs { true, false, false, false } do t.equal(made.rows[i].cells[1].best, best) end
+  for i, best in ipairs { true, false, false, false } do
+    t.equal(made.rows[i].cells[1].best, best)
+  end
   t.equal(select(2, tables.texts(made.columns[1], made.rows[3].cells[1])), "diverged")
 end)
 
 t.test("the best of a column is its better end", function()
-  local bench = bench_of("better", { "low", "high", "middle" }, { "accuracy", "bits_per_byte", "tokens_per_second" })
+  local bench = bench_of("better", { "low", "high", "middle" },
+    { "accuracy", "bits_per_byte", "tokens_per_second" })
   for label, value in pairs { low = 0.25, high = 0.75, middle = 0.5 } do
     runs.put(folder, bench, { label = label, accuracy = value, bits_per_byte = value })
   end
@@ -116,7 +133,9 @@ t.test("the best of a column is its better end", function()
   local best = {}
   for _, row in ipairs(made.rows) do
     for c, cell in ipairs(row.cells) do
-      if cell.best then best[made.columns[c].metric] = (best[made.columns[c].metric] or "") .. row.label end
+      if cell.best then
+        best[made.columns[c].metric] = (best[made.columns[c].metric] or "") .. row.label
+      end
     end
   end
   t.equal(best.accuracy, "high")
@@ -125,7 +144,8 @@ t.test("the best of a column is its better end", function()
 end)
 
 t.test("a table may say which end of a column is better", function()
-  local bench = bench_of("turned", { "low", "high" }, { "accuracy" }, { best = { accuracy = "min" } })
+  local bench = bench_of("turned", { "low", "high" }, { "accuracy" },
+    { best = { accuracy = "min" } })
   runs.put(folder, bench, { label = "low", accuracy = 0.25 })
   runs.put(folder, bench, { label = "high", accuracy = 0.75 })
   local _, _, made = cells_of(bench)
@@ -138,7 +158,8 @@ t.test("a difference is of paired seeds, with its standard error", function()
     runs.put(folder, bench, { label = "a", seed = seed, bits_per_byte = values[1] })
     runs.put(folder, bench, { label = "b", seed = seed, bits_per_byte = values[2] })
   end
-  local mean, err, count = report.results(bench, settings()):difference("bits_per_byte", "a", "b", "books")
+  local mean, err, count = results.of(bench, settings()):difference("bits_per_byte", "a", "b",
+    "books")
   t.equal(mean, 4) -- 2, 4 and 6: deviation 2
   t.near(err, 2 / math.sqrt(3), 1e-12)
   t.equal(count, 3)
@@ -146,7 +167,8 @@ end)
 
 t.test("the footer compares with the paper where something was compared", function()
   local compares = "The paper's models are larger"
-  local beside = bench_of("beside", { "Slide:13L" }, { "bits_per_byte" }, { published = "brt_table1" })
+  local beside = bench_of("beside", { "Slide:13L" }, { "bits_per_byte" },
+    { published = "brt_table1" })
   beside.rows[1].dataset = "pg19_bytes"
   runs.put(folder, beside, { label = "Slide:13L", bits_per_byte = 2 })
   t.contains(select(2, cells_of(beside)), compares)
@@ -157,8 +179,10 @@ end)
 
 t.test("a row that was trained twice with one seed counts once", function()
   local bench = bench_of("twice", { "a" }, { "bits_per_byte" })
-  runs.put(folder, bench, { label = "a", seed = 3, run_id = "from source 2", bits_per_byte = 2, date = "2026-01-01" })
-  runs.put(folder, bench, { label = "a", seed = 3, run_id = "from source 3", bits_per_byte = 5, date = "2026-01-02" })
+  runs.put(folder, bench, { label = "a", seed = 3, run_id = "from source 2", bits_per_byte = 2,
+    date = "2026-01-01" })
+  runs.put(folder, bench, { label = "a", seed = 3, run_id = "from source 3", bits_per_byte = 5,
+    date = "2026-01-02" })
   t.equal(cells_of(bench)["a bits_per_byte"].measured, 5)
   t.equal(cells_of(bench)["a bits_per_byte"].seeds, 1)
 end)
@@ -177,16 +201,18 @@ end)
 
 t.test("finding runs does not take longer with more of them", function()
   local rows, many = {}, 20000
-  for i = 1, many do rows[i] = { run_id = "r" .. i, identity = 2, configuration = "c", row = "x", status = "done" } end
+  for i = 1, many do
+    rows[i] = { run_id = "r" .. i, identity = 2, configuration = "c", row = "x", status = "done" }
+  end
   local filled = store.open(folder, "many")
   filled:update(function(list) table.move(rows, 1, many, 1, list) end)
-  local reads, read_csv = 0, core.read_csv
-  core.read_csv = function(...)
+  local reads, csv_rows = 0, core.csv_rows
+  core.csv_rows = function(...)
     reads = reads + 1
-    return read_csv(...)
+    return csv_rows(...)
   end
   for i = 1, many do t.check(filled:find("r" .. i), "not found") end
-  core.read_csv = read_csv
+  core.csv_rows = csv_rows
   t.equal(reads, 1)
 end)
 

@@ -1,9 +1,10 @@
 -- The recurrence encodings that experiments/rsa runs are those of Huang et al. 2023, Table 5.
 local t = dofile "tests/test.lua"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local script = require "longhaul.script"
 
--- A cell of RSA-XL is printed twice, differently (rsa_xl:alt: not run). Two cells lack a zero: eight dilations follow them (../shared/spec/rsa.md, 1.7).
+-- A cell of RSA-XL is printed twice, differently (rsa_xl:alt: not run). Two cells lack a zero:
+-- eight dilations follow them (../shared/spec/rsa.md, 1.7).
 local misprint = { ["(0,0,0,4,4)"] = "(0,0,0,0,4,4)" }
 
 local function numbers(text)

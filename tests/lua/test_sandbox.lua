@@ -37,7 +37,8 @@ end)
 
 t.test("nothing leads out", function()
   local bait = folder .. "/bait"
-  for _, attempt in ipairs { "os.execute", "io.open", "io.popen", "package.loadlib", "debug.getinfo", "load", "loadstring", "loadfile", "dofile", "getmetatable",
+  for _, attempt in ipairs { "os.execute", "io.open", "io.popen", "package.loadlib",
+    "debug.getinfo", "load", "loadstring", "loadfile", "dofile", "getmetatable",
     "setmetatable", "rawset", "collectgarbage", "_G" } do
     t.fails(function() run("local f = " .. attempt) end, "undefined global")
   end
@@ -72,14 +73,17 @@ t.test("memory is bounded, also in one call", function()
 end)
 
 t.test("functions that a script leaves behind are bounded, too", function()
-  local bench = run(whole:format "bench:plot { 'boxes', y = 'rsa_gate', by = function(row) while row do end return 'a box', 1 end }\nbench.deep = { { f = function() while true do end end } }")
+  local bench = run(whole:format [[
+    bench:plot { 'boxes', y = 'rsa_gate', by = function(row) while row do end return 'a box', 1 end }
+    bench.deep = { { f = function() while true do end end } }]])
   t.fails(function() bench.plots[1].by(true) end, "million instructions")
   t.equal((bench.plots[1].by(false)), "a box")
   t.fails(function() bench.deep[1].f() end, "million instructions")
 end)
 
 t.test("bounds end with the call, and nest", function()
-  local sum = sandbox.call(function(a, b) return sandbox.call(function() return a + b end) end, 1, 2)
+  local sum = sandbox.call(function(a, b) return sandbox.call(function() return a + b end) end, 1,
+    2)
   t.equal(sum, 3)
   local count = 0
   for _ = 1, 20e6 do count = count + 1 end

@@ -36,7 +36,8 @@ end)
 
 t.test("the text of a task says every option", function()
   local plain = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64 }
-  local named = lh.tasks.language_model { lh.data.text { "talk", field = "two words" }, segment = 64 }
+  local named = lh.tasks.language_model { lh.data.text { "talk", field = "two words" },
+    segment = 64 }
   t.contains(plain.text, "field=''")
   t.contains(named.text, "field='two words'")
   t.equal(named:with { segment = 32 }:option "field", "two words")
@@ -62,8 +63,9 @@ local mistakes = {
   { "lh.train { precision = 'bf61' }", "did you mean 'bf16'?" },
   { "lh.data.text { 'books', tokenz = 'bytes' }", "text: unknown option 'tokenz'" },
   { "lh.tasks.language_model { 'books' }", "the first value is a corpus" },
-  { "bench:row { 'a', model = model, task = task }", "field 'train' must be a train" },
-  { "bench:row { 'a', model = model, task = task, train = train, sedes = 2 }", "did you mean 'seeds'" },
+  { "bench:row { 'a', model = model, task = task }", "field 'train' is missing" },
+  { "bench:row { 'a', model = model, task = task, train = train, sedes = 2 }",
+    "did you mean 'seeds'" },
   { "bench:row { 'a', model = model, task = task, train = train, seeds = 0 }", "positive integer" },
   { "bench:row { model = model, task = task, train = train }", "begins with its label" },
   { "bench:table { colums = {} }", "did you mean 'columns'" },
@@ -74,6 +76,8 @@ local mistakes = {
   { "lh.by_scale { smal = 1 }", "no scale 'smal'" },
   { "lh.by_scale { paper = 1 }", "nothing for scale 'smoke'" },
   { "lh.merged({}, 3)", "merged: argument 2 is no table" },
+  { "lh.by_scale 'x'", "by_scale takes a table" },
+  { "model:with(5)", "bad argument #1 to 'for iterator' (table expected, got number)" },
   { "lh.grid { 'window' }", "an axis is a name and its values" },
   { "lh.experiment 'a/b'", "an experiment's name" },
   { "print(windw)", "undefined global 'windw'" },
@@ -90,7 +94,8 @@ end
 
 t.test("a row is there once", function()
   local row = "bench:row { 'a', model = model, task = task, train = train }\n"
-  t.fails(function() run(start .. row .. row .. "return bench") end, "is there already, from " .. scratch .. ":6")
+  t.fails(function() run(start .. row .. row .. "return bench") end, "is there already, from "
+    .. scratch .. ":6")
 end)
 
 t.test("a script must return its experiment", function()
@@ -107,7 +112,8 @@ t.test("the first corpus that is here is taken, else the last", function()
 end)
 
 t.test("a table of options by name stands for options with its name in front", function()
-  local spec = lh.models.slide { rsa = { kinds = { 0, 0, 0, 0, 1, 1 }, dilation = { 3, 6 }, gate = -1 } }
+  local spec = lh.models.slide { rsa = { kinds = { 0, 0, 0, 0, 1, 1 }, dilation = { 3, 6 },
+    gate = -1 } }
   t.equal(table.concat(spec:option "rsa_kinds", " "), "0 0 0 0 1 1")
   t.equal(spec:spelled "rsa_dilation", "3,6")
   t.equal(spec:option "rsa_gate", -1.0)
@@ -156,7 +162,8 @@ t.test("an include is found from the file that names it, and run once", function
   local folder = scratch .. ".d"
   core.make_folder(folder .. "/inner")
   core.write_file(folder .. "/inner/leaf.lua", "return { width = 16 }")
-  core.write_file(folder .. "/inner/branch.lua", 'return { leaf = require("longhaul").include "leaf.lua" }')
+  core.write_file(folder .. "/inner/branch.lua",
+    'return { leaf = require("longhaul").include "leaf.lua" }')
   core.write_file(folder .. "/main.lua", [[
     local lh = require "longhaul"
     local branch, leaf = lh.include "inner/branch.lua", lh.include "inner/leaf.lua"
@@ -164,7 +171,19 @@ t.test("an include is found from the file that names it, and run once", function
     return lh.experiment "test"]])
   t.check(script.load(folder .. "/main.lua", { scale = "smoke" }) ~= nil, "it loads")
   t.fails(function() run [[require("longhaul").include "nowhere.lua"]] end, "nowhere.lua")
-  for _, name in ipairs { "inner/leaf.lua", "inner/branch.lua", "main.lua" } do os.remove(folder .. "/" .. name) end
+  core.make_folder(folder .. "/other")
+  core.make_folder(folder .. "/empty")
+  core.write_file(folder .. "/other/leaf.lua", "return { width = 32 }")
+  core.write_file(folder .. "/main.lua", [[
+    local lh = require "longhaul"
+    local leaves = lh.include_each "leaf.lua"
+    assert(#leaves == 2 and leaves[1].width == 16 and leaves[2].width == 32)
+    assert(leaves[1] == lh.include "inner/leaf.lua" and #lh.include_each "none.lua" == 0)
+    return lh.experiment "test"]])
+  t.check(script.load(folder .. "/main.lua", { scale = "smoke" }) ~= nil, "it loads")
+  for _, name in ipairs { "inner/leaf.lua", "inner/branch.lua", "other/leaf.lua", "main.lua" } do
+    os.remove(folder .. "/" .. name)
+  end
   os.remove(folder .. "/inner")
   os.remove(folder)
 end)

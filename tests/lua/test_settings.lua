@@ -1,13 +1,15 @@
--- What the experiments run at scale `paper` are the published settings: tests/golden/settings.csv, each with where it
--- stands. And what keeps the papers' proportions when the scale shrinks.
+-- What the experiments run at scale `paper` are the published settings: tests/golden/settings.csv,
+-- each with where it stands. And what keeps the papers' proportions when the scale shrinks.
 local t = dofile "tests/test.lua"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local script = require "longhaul.script"
 
 local loaded = {}
 local function load(experiment, scale)
   local key = experiment .. " " .. scale
-  if not loaded[key] then loaded[key] = script.load(("experiments/%s.lua"):format(experiment), { scale = scale }) end
+  if not loaded[key] then
+    loaded[key] = script.load(("experiments/%s.lua"):format(experiment), { scale = scale })
+  end
   return loaded[key]
 end
 
@@ -19,7 +21,8 @@ local function text_of(value)
   return number and ("%.12g"):format(number) or text
 end
 
--- `*` is every row, ^label$ that one, else what the label begins with; a semicolon stands for a comma.
+-- `*` is every row, ^label$ that one, else what the label begins with; a semicolon stands for a
+-- comma.
 local function matches(pattern, label)
   pattern = pattern:gsub(";", ",")
   if pattern == "*" then return true end
@@ -37,16 +40,19 @@ local function check(setting)
   local bench, rows = load(setting.experiment, "paper"), 0
   if setting.part == "rows" then return t.equal(text_of(#bench.rows), setting.value) end
   for _, row in ipairs(bench.rows) do
-    if matches(setting.rows, row.label) and (setting.dataset == "*" or setting.dataset == row.dataset) then
+    if matches(setting.rows, row.label)
+      and (setting.dataset == "*" or setting.dataset == row.dataset) then
       rows = rows + 1
       local found = text_of(value_of(row, setting.part, setting.option))
       if found ~= text_of(setting.value) then
-        error(("%s, row '%s': %s %s is %s, published %s (%s)"):format(setting.experiment, row.label, setting.part,
+        error(("%s, row '%s': %s %s is %s, published %s (%s)"):format(setting.experiment, row.label,
+          setting.part,
           setting.option, found, setting.value, setting.source))
       end
     end
   end
-  t.check(rows > 0, ("%s has no row '%s' on %s"):format(setting.experiment, setting.rows, setting.dataset))
+  t.check(rows > 0, ("%s has no row '%s' on %s"):format(setting.experiment, setting.rows,
+    setting.dataset))
 end
 
 for _, setting in ipairs((csv.read "tests/golden/settings.csv")) do
@@ -62,7 +68,8 @@ local scales = { "smoke", "small", "medium", "gpu", "paper" }
 local function each_row(experiment, body)
   for _, scale in ipairs(scales) do
     for _, row in ipairs(load(experiment, scale).rows) do
-      body(row, row.label, function(part, option) return tonumber(row[part]:spelled(option)) end, scale)
+      body(row, row.label, function(part, option) return tonumber(row[part]:spelled(option)) end,
+        scale)
     end
   end
 end
@@ -86,7 +93,9 @@ end)
 t.test("BRT: windows of 1, 2 and 4 times, and one layer more", function()
   for _, scale in ipairs(scales) do
     local by = {}
-    for _, row in ipairs(load("brt/table1", scale).rows) do by[row.label] = by[row.label] or row.model end
+    for _, row in ipairs(load("brt/table1", scale).rows) do
+      by[row.label] = by[row.label] or row.model
+    end
     local function get(label, option) return tonumber(by[label]:spelled(option)) end
     t.equal(get("XL:1024", "window"), 2 * get("XL:512", "window"))
     t.equal(get("XL:2048", "window"), 4 * get("XL:512", "window"))

@@ -1,8 +1,8 @@
 -- The results store and the files below it: whole or absent, quoted, locked.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
-local store = require "longhaul.store"
+local csv = require "longhaul.run.csv"
+local store = require "longhaul.run.store"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -34,14 +34,16 @@ end)
 
 t.test("a bad file is an error with its line", function()
   t.fails(function() csv.read(write("short.csv", "a,b\n1,2\n3\n")) end, "short.csv:3: 1 fields")
-  t.fails(function() csv.read(write("quote.csv", 'a,b\n1,"2\n')) end, "quote.csv:3:1: a quote is never")
+  t.fails(function() csv.read(write("quote.csv", 'a,b\n1,"2\n')) end,
+    "quote.csv:3:1: a quote is never")
   t.fails(function() csv.read(write("inside.csv", 'a,b\n1,2"2\n')) end, "inside.csv:2:")
   t.fails(function() csv.read(folder .. "/absent.csv") end, "absent.csv")
 end)
 
 t.test("a row is replaced by its id and its factors become columns", function()
   local results = store.open(folder, "bench")
-  results:put({ run_id = "a", identity = 2, row = "x", status = "failed", window = 32 }, { "window" })
+  results:put({ run_id = "a", identity = 2, row = "x", status = "failed", window = 32 },
+    { "window" })
   results:put({ run_id = "b", identity = 2, row = "y", status = "done", window = 64 }, { "window" })
   results:put({ run_id = "a", identity = 2, row = "x", status = "done", window = 32 }, { "window" })
   local rows = results:rows()
@@ -49,6 +51,106 @@ t.test("a row is replaced by its id and its factors become columns", function()
   t.equal(results:find("a").status, "done")
   t.equal(results:find("b").window, "64")
   t.equal(results:find("c"), nil)
+end)
+
+t.test("rows for reading alone have the fields of rows that are read whole", function()
+  local path = write("lazy.csv", '\xEF\xBB\xBFa,b,c\n1,"x, ""y""\nz",\n,\'=1+1,3\n')
+  local whole, lazy = csv.read(path), csv.rows(path)
+  t.equal(#lazy, 2)
+  for i, row in ipairs(whole) do
+    for name, value in pairs(row) do t.equal(lazy[i][name], value) end
+  end
+  t.equal(lazy[2].b, "=1+1")
+  t.equal(lazy[1].d, nil)
+  t.fails(function() csv.rows(write("short.csv", "a,b\n1,2\n3\n")) end, "short.csv:3: 1 fields")
+  t.fails(function() csv.rows(write("quote.csv", 'a,b\n1,"2\n')) end,
+    "quote.csv:3:1: a quote is never")
+  t.fails(function() csv.rows(write("lacks.csv", "a,b\n1,2\n"), { "c" }) end, "no column 'c'")
+  t.equal(#csv.rows(write("empty.csv", "")), 0)
+end)
+
+t.test("a run is added without reading the others, and replaced where it is there", function()
+  local results, whole = store.open(folder, "added"), csv.read
+  local function put(id, more)
+    local row = { run_id = id, identity = 2, row = 'a "b", c', status = "done" }
+    for name, value in pairs(more or {}) do row[name] = value end
+    results:put(row)
+  end
+  local reads = 0
+  put "run-a"
+  csv.read = function(...)
+    reads = reads + 1
+    return whole(...)
+  end
+  put "run-b"
+  t.equal(reads, 0)
+  put("run-b", { seed = 7 }) -- is there
+  put("run-c", { width = 8 }) -- has a column of its own
+  t.equal(reads, 2)
+  csv.read = whole
+  local text = core.read_file(results.file)
+  core.write_file(results.file, text:sub(1, -2)) -- as an editor may leave it
+  put "run-d"
+  local rows = results:rows()
+  t.equal(#rows, 4)
+  for i, id in ipairs { "run-a", "run-b", "run-c", "run-d" } do
+    t.equal(rows[i].run_id, id)
+    t.equal(rows[i].row, 'a "b", c')
+  end
+  t.equal(results:find("run-b").seed .. results:find("run-c").width, "78")
+end)
+
+t.test("what is known of the file goes on with a run that is added, in every form", function()
+  local results = store.open(folder, "known")
+  local function row(id, seed)
+    return { run_id = id, identity = 2, row = "x", seed = seed, status = "done", mse = 0.5 }
+  end
+  results:put(row("a", 1))
+  local rows = results:rows()
+  results:put(row("b", 2))
+  t.equal(results:rows(), rows) -- not read again
+  t.equal(rows[2].mse, "0.5")
+  t.equal(rows[2].error, "")
+  t.equal(results:find("b").seed, "2")
+  t.equal(table.concat(csv.texts(rows, "seed"), " "), "1 2")
+  local again = store.at(folder, "known")
+  t.equal(table.concat(csv.texts(again:rows(), "seed"), " "), "1 2")
+  t.equal(csv.texts(again:rows(), "nothing")[1], nil)
+  t.equal(table.concat(csv.texts({ { seed = 7 }, again:rows()[2] }, "seed"), " "), "7 2")
+  local file = core.file_identity(results.file)
+  for i = 3, 5 do
+    results:put(row("c" .. i, i))
+    t.equal(core.file_identity(results.file), file) -- appended to, not written anew
+  end
+  t.equal(table.concat(csv.texts(again:rows(), "seed"), " "), "1 2 3 4 5")
+end)
+
+t.test("a row that was cut off is no row, and gone with the next run", function()
+  local results = store.open(folder, "torn")
+  results:put { run_id = "a", identity = 2, row = "x", status = "done" }
+  local text = core.read_file(results.file)
+  for _, torn in ipairs { "\x18", "\x18,exp", '\x18,"x\n', "\x18" .. text:match "\n.(.*)$" } do
+    core.write_file(results.file, text .. torn)
+    t.equal(#results:rows(), 1)
+    t.equal(#csv.read(results.file), 1)
+    results:put { run_id = "b", identity = 2, row = "y", status = "done" }
+    t.equal(#results:rows(), 2)
+    t.equal(core.read_file(results.file):find("\x18", 1, true), nil)
+  end
+end)
+
+t.test("a row that is being added is there once it is whole, whatever the clock says", function()
+  local results, stamp = store.open(folder, "slow"), core.file_stamp
+  results:put { run_id = "a", identity = 2, row = "x", status = "done" }
+  results:put { run_id = "b", identity = 2, row = "y", status = "done" }
+  local text = core.read_file(results.file)
+  core.file_stamp = function() return "as ever" end
+  core.write_file(results.file, (text:gsub("\nb", "\n\x18")))
+  local reader = store.at(folder, "slow")
+  t.equal(#reader:rows(), 1)
+  core.write_file(results.file, text)
+  t.equal(#reader:rows(), 2)
+  core.file_stamp = stamp
 end)
 
 t.test("the first columns are the fixed ones, in their order", function()
@@ -73,7 +175,8 @@ end)
 
 t.test("a curve has columns of the model's own", function()
   local results = store.open(folder, "bench")
-  local add, file = results:extend_curve("e", { { step = 1, layer_1_rsa_gate = 0.5 } }, { "layer_1_rsa_gate" })
+  local add, file = results:extend_curve("e", { { step = 1, layer_1_rsa_gate = 0.5 } },
+    { "layer_1_rsa_gate" })
   add { step = 2, layer_1_rsa_gate = 0.25 }
   file:close()
   t.equal(results:read_curve("e", 9)[2].layer_1_rsa_gate, "0.25")
@@ -90,6 +193,38 @@ t.test("a curve grows point by point, and a torn last line is dropped", function
   local points = results:read_curve("d", 100)
   t.equal(#points, 2)
   t.equal(points[2].loss_bits, "2.5")
+end)
+
+t.test("a file that lacks what readers need is refused by its name", function()
+  local results = store.open(folder, "lacking")
+  for name, text in pairs { timings = "round,configuration,date,step_time_ms\n1,a,2026,\n",
+    curves = "run_id,step\na,1\na,x\n" } do
+    write("lacking/" .. name .. ".csv", text)
+  end
+  write("lacking/curves/d.csv", "loss_bits\n1\n")
+  core.make_folder(folder .. "/lacking/probes")
+  write("lacking/probes/d.csv", "gate,value\na,1\n")
+  local function ignore() end
+  t.fails(function() results:timings(ignore) end,
+    "timings.csv: record 1: column 'step_time_ms': '' is no number")
+  t.fails(function() results:read_curve("a", 10) end,
+    "curves.csv: record 2: column 'step': 'x' is no number")
+  t.fails(function() results:read_curve("d", 10) end, "d.csv: there is no column 'step'")
+  t.fails(function() results:read_probes "d" end, "d.csv: there is no column 'name'")
+end)
+
+t.test("a column may have any name", function()
+  local path = folder .. "/columns.csv"
+  csv.write(path, { "=a", "-b", "'c" }, { { ["=a"] = 1, ["-b"] = 2, ["'c"] = 3 } })
+  local rows, columns = csv.read(path)
+  t.equal(table.concat(columns, " "), "=a -b 'c")
+  t.equal(rows[1]["=a"] .. rows[1]["-b"] .. rows[1]["'c"], "123")
+end)
+
+t.test("runs of nobody knows when are no days", function()
+  local summary = require "longhaul.report.summary"
+  t.equal(summary.days {}, "")
+  t.equal(summary.days { {}, { date = "2026-11-20T10" }, { date = "" } }, "2026-11-20")
 end)
 
 t.test("a lock is given back when its scope ends", function()

@@ -1,18 +1,19 @@
--- Step times: how they are measured, what is kept of a round, which round a number comes from, and that none reaches another
--- run. The steps themselves are played by sessions whose times are known; one test times real ones.
+-- Step times: how they are measured, what is kept of a round, which round a number comes from, and
+-- that none reaches another run. The steps themselves are played by sessions whose times are known;
+-- one test times real ones.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
-local identity = require "longhaul.identity"
+local csv = require "longhaul.run.csv"
+local identity = require "longhaul.run.identity"
 local lh = require "longhaul"
-local report = require "longhaul.report"
 local results = require "longhaul.report.results"
-local runner = require "longhaul.runner"
+local runner = require "longhaul.run.runner"
 local runs = dofile "tests/lua/runs.lua"
-local step_times = require "longhaul.step_times"
-local store = require "longhaul.store"
+local step_times = require "longhaul.run.step_times"
+local store = require "longhaul.run.store"
+local table_files = require "longhaul.report.table_files"
 local tables = require "longhaul.report.table"
-local timing = require "longhaul.timing"
+local timing = require "longhaul.run.timing"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -26,33 +27,42 @@ local slide = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }
 -- An experiment with these rows on one dataset; its table is relative to the first.
 local function bench_of(name, labels)
   local bench = lh.experiment(name)
-  for _, label in ipairs(labels) do bench:row { label, model = slide, task = task, train = train, dataset = "books" } end
-  bench:table { columns = { "relative_step_time", "step_time_ms", "tokens_per_second", "bits_per_byte" }, baseline = labels[1] }
+  for _, label in ipairs(labels) do
+    bench:row { label, model = slide, task = task, train = train, dataset = "books" }
+  end
+  bench:table { columns = { "relative_step_time", "step_time_ms", "tokens_per_second",
+    "bits_per_byte" }, baseline = labels[1] }
   return bench
 end
 
 local settings = { results = folder, scale = "small", device = "cpu" }
 
 local function cells_of(bench)
-  local by_name, made = {}, tables.build(bench, bench.tables[1], report.results(bench, settings))
-  for _, record in ipairs(tables.records(made)) do by_name[record.row .. " " .. record.metric] = record end
+  local by_name, made = {}, tables.build(bench, bench.tables[1], results.of(bench, settings))
+  for _, record in ipairs(tables.records(made)) do
+    by_name[record.row .. " " .. record.metric] = record
+  end
   return by_name, table.concat(tables.notes(made), "\n")
 end
 
 -- ---- which round counts ----
 
 local bench = bench_of("rounds", { "base", "fast", "slow", "alone", "rushed", "never" })
-for _, row in ipairs(bench.rows) do runs.put(folder, bench, { label = row.label, bits_per_byte = 1 }) end
+for _, row in ipairs(bench.rows) do
+  runs.put(folder, bench, { label = row.label, bits_per_byte = 1 })
+end
 runs.put(folder, bench, { label = "fast", seed = 2, bits_per_byte = 1 })
 -- a run of the same label with other options, which has a time of its own
-runs.put(folder, bench, { label = "fast", run_id = "wide", configuration = "of a wider model", step_time_ms = 128,
+runs.put(folder, bench, { label = "fast", run_id = "wide", configuration = "of a wider model",
+  step_time_ms = 128,
   peak_memory_bytes = 43800000 })
 for _, round in ipairs {
   { round = "r1", date = "2026-01-01", times = { base = 10, fast = 8 } },
   { round = "r2", date = "2026-01-02", times = { base = 20, slow = 50 } },
   { round = "r3", date = "2026-01-03", times = { base = 40, fast = 10 }, busy = "yes", load = 1.5 },
   { round = "r4", date = "2026-01-04", times = { alone = 30 } },
-  { round = "r5", date = "2026-01-05", times = { base = 50, rushed = 60 }, busy = "yes", load = 0.75 },
+  { round = "r5", date = "2026-01-05", times = { base = 50, rushed = 60 }, busy = "yes",
+    load = 0.75 },
 } do
   runs.time(folder, bench, round)
 end
@@ -64,21 +74,24 @@ t.test("a relative time comes from one idle round that has both rows", function(
   t.near(cells["base relative_step_time"].measured, 1, 1e-12)
 end)
 
-t.test("the quartiles of the round that counts go with a time, a rate and a ratio", function()
+t.test("the quartiles of the round that counts go with a time, a rate and a ratio, the baseline's "
+  .. "with the ratio", function()
   local found = results.open(folder, "rounds", "small", "cpu", bench.rows):relative_to "base"
-  local function near(metric, low, high)
-    local value = found:value("fast", metric, "books")
-    local a, b = found:interval("fast", metric, "books")
-    t.near(a, low * value, 1e-9)
-    t.near(b, high * value, 1e-9)
-    a, b = found:interval("fast", metric)
-    t.near(a, low * value, 1e-9)
-    t.near(b, high * value, 1e-9)
+  local function near(metric, ...)
+    for _, dataset in ipairs { "books", false } do
+      local list = found:quartiles("fast", metric, dataset or nil)
+      t.equal(#list, select("#", ...))
+      for i, expected in ipairs { ... } do
+        t.equal(list[i].label, expected[1])
+        t.near(list[i].q1, expected[2], 1e-9)
+        t.near(list[i].q3, expected[3], 1e-9)
+      end
+    end
   end
-  near("step_time_ms", 0.9, 1.2)
-  near("relative_step_time", 0.9, 1.2)
-  near("tokens_per_second", 1 / 1.2, 1 / 0.9)
-  t.equal(found:interval("fast", "bits_per_byte", "books"), nil)
+  near("step_time_ms", { "fast", 0.9, 1.2 })
+  near("relative_step_time", { "fast", 0.9, 1.2 }, { "base", 1 / 0.9, 1 / 1.2 })
+  near("tokens_per_second", { "fast", 1 / 0.9, 1 / 1.2 })
+  near("bits_per_byte")
 end)
 
 t.test("a time is that of the latest idle round", function()
@@ -103,7 +116,8 @@ end)
 
 t.test("a time of a busy machine is shown where there is no other, marked, and judges nothing", function()
   local cells, notes = cells_of(bench)
-  local cell, note = cells["rushed relative_step_time"], "was timed on a busy machine only (others used 0.8 processors)"
+  local cell, note = cells["rushed relative_step_time"],
+    "was timed on a busy machine only (others used 0.8 processors)"
   t.near(cell.measured, 1.2, 1e-12) -- 60 / 50
   t.near(cells["rushed step_time_ms"].measured, 60, 1e-12)
   t.equal(cell.status, "busy")
@@ -118,8 +132,9 @@ t.test("a time of a busy machine is never the best", function()
   local hasty = bench_of("hasty", { "base", "x" })
   for _, label in ipairs { "base", "x" } do runs.put(folder, hasty, { label = label }) end
   runs.time(folder, hasty, { round = "a", date = "2026-01-01", times = { base = 10 } })
-  runs.time(folder, hasty, { round = "b", date = "2026-01-02", times = { base = 10, x = 5 }, busy = "yes", load = 1 })
-  local made = tables.build(hasty, hasty.tables[1], report.results(hasty, settings))
+  runs.time(folder, hasty, { round = "b", date = "2026-01-02", times = { base = 10, x = 5 },
+    busy = "yes", load = 1 })
+  local made = tables.build(hasty, hasty.tables[1], results.of(hasty, settings))
   for _, row in ipairs(made.rows) do
     for c, column in ipairs(made.columns) do
       if column.metric == "step_time_ms" then t.equal(row.cells[c].best, row.label == "base") end
@@ -131,17 +146,31 @@ t.test("times of several rounds stand in no contest, and the table says so", fun
   local function table_of(round)
     local folder_of, two = folder .. "/" .. round, bench_of("two", { "base", "fast" })
     core.make_folder(folder_of)
-    for _, row in ipairs(two.rows) do runs.put(folder_of, two, { label = row.label, bits_per_byte = 1 }) end
-    runs.time(folder_of, two, { round = "r1", date = "2026-01-01", times = { base = 10, fast = 20 } })
-    runs.time(folder_of, two, { round = round, date = "2026-01-02", times = { base = 1, fast = round == "r1" and 2 or nil } })
-    local made = tables.build(two, two.tables[1], report.results(two, { results = folder_of, scale = "small", device = "cpu" }))
+    for _, row in ipairs(two.rows) do
+      runs.put(folder_of, two, { label = row.label, bits_per_byte = 1 })
+    end
+    runs.time(folder_of, two, { round = "r1", date = "2026-01-01",
+      times = { base = 10, fast = 20 } })
+    runs.time(folder_of, two, { round = round, date = "2026-01-02",
+      times = { base = 1, fast = round == "r1" and 2 or nil } })
+    local made = tables.build(two, two.tables[1],
+      results.of(two, { results = folder_of, scale = "small", device = "cpu" }))
+    local read = tables.read(table_files.write(made, folder_of)[1])
+    for r, row in ipairs(made.rows) do
+      for c, cell in ipairs(row.cells) do
+        t.equal(read.rows[r].cells[c].best, cell.best, "the page marks what the table marks")
+      end
+    end
+    t.equal(table.concat(tables.notes(read), "\n"):match "Column[^\n]+",
+      table.concat(tables.notes(made), "\n"):match "Column[^\n]+")
     return made, table.concat(tables.notes(made), "\n")
   end
   local made, notes = table_of "r2"
   t.contains(notes, 'Column "step time, ms" is of several rounds: only the relative step time compares rows.')
   t.check(not notes:find('"relative step time"', 1, true), notes)
   t.equal(made.columns[2].metric, "step_time_ms")
-  t.check(not made.rows[1].cells[2].best and not made.rows[2].cells[2].best, "no best of two rounds")
+  t.check(not made.rows[1].cells[2].best and not made.rows[2].cells[2].best,
+    "no best of two rounds")
   t.near(made.rows[2].cells[1].measured, 2, 1e-12) -- the round that has both
   made, notes = table_of "r1"
   t.check(not notes:find("several rounds", 1, true), notes)
@@ -154,6 +183,45 @@ t.test("of two rounds of one moment the later line counts", function()
       { round = "2", configuration = "c", date = "2026-01-01", step_time_ms = 2 } }
   end }
   t.equal(made:latest("c").step_time_ms, 2)
+end)
+
+-- Rounds as a store reads them.
+local function read_rounds(records)
+  return step_times.of { timings = function(_, read) return read(records) end }
+end
+
+t.test("a row is beside others in a round that has all of them", function()
+  local made = read_rounds {
+    { round = "1", configuration = "a", date = "2026-01-01" },
+    { round = "1", configuration = "b", date = "2026-01-01" },
+    { round = "1", configuration = "c", date = "2026-01-01" },
+    { round = "2", configuration = "a", date = "2026-01-02" },
+    { round = "2", configuration = "c", date = "2026-01-02" },
+  }
+  local found = made:beside("a", { "b", "c" })
+  t.equal(#found, 1)
+  t.equal(found[1].round, "1")
+  t.equal(#made:beside("a", { "c" }), 2)
+end)
+
+t.test("runs show the memory of the latest round, busy or not, and the times of the latest idle one", function()
+  local rows = { { configuration = "a" } }
+  step_times.project({
+    timings = function(_, read)
+      return read {
+        { round = "1", configuration = "a", date = "2026-01-01", peak_memory_bytes = "100",
+          step_time_ms = "1" },
+        { round = "2", configuration = "a", date = "2026-01-02", peak_memory_bytes = "200",
+          step_time_ms = "2" },
+        { round = "3", configuration = "a", date = "2026-01-03", peak_memory_bytes = "300",
+          step_time_ms = "3", busy = "yes" },
+      }
+    end,
+    rows = function() return rows end,
+    update = function(_, change) change(rows) end,
+  }, {})
+  t.equal(rows[1].peak_memory_bytes, "300")
+  t.equal(rows[1].step_time_ms, "2")
 end)
 
 t.test("a row whose baseline was never run says so", function()
@@ -176,7 +244,9 @@ t.test("runs.csv shows the rounds of each run's own configuration", function()
   local function id(label) return runs.identity(bench, label).configuration end
   step_times.project(results, { [id "fast"] = id "base", [id "alone"] = id "base" })
   local shown = {}
-  for _, row in ipairs(results:rows()) do shown[row.run_id == "wide" and "wide" or row.row .. row.seed] = row end
+  for _, row in ipairs(results:rows()) do
+    shown[row.run_id == "wide" and "wide" or row.row .. row.seed] = row
+  end
   for _, seed in ipairs { "fast1", "fast2" } do
     t.equal(shown[seed].step_time_ms, "8")
     t.near(tonumber(shown[seed].step_time_q1_ms), 7.2, 1e-12)
@@ -201,7 +271,8 @@ local function play()
   core.time_steps = function(sessions)
     local times, part = {}, {}
     for i, session in ipairs(sessions) do
-      times[i] = { median_ms = session.ms, q1_ms = session.ms - 1, q3_ms = session.ms + 2, tokens_per_step = 96,
+      times[i] = { median_ms = session.ms, q1_ms = session.ms - 1, q3_ms = session.ms + 2,
+        tokens_per_step = 96,
         peak_memory_bytes = 1000 * session.ms }
       part[i] = session.label
     end
@@ -218,7 +289,8 @@ local function play()
   core.cpu_time = function() return played.machine, played.own, 2 end
 end
 
-local machine = lh.merged(core.machine(), { cpu = "test", threads = 2, memory_bytes = 2 ^ 40, version = "v1" })
+local machine = lh.merged(core.machine(),
+  { cpu = "test", threads = 2, memory_bytes = 2 ^ 40, version = "v1" })
 
 local function measure_settings(bench, more)
   local bases = {}
@@ -229,7 +301,8 @@ local function measure_settings(bench, more)
   end
   return lh.merged({
     scale = "small", machine = machine, bases = bases, open = function(run)
-      return { label = run.row.label, ms = tonumber(run.row.label:match "%d+"), close = function() end,
+      return { label = run.row.label, ms = tonumber(run.row.label:match "%d+"),
+        close = function() end,
         inference_memory = function() return 7 end, matrix_rate = function() return 1e9 end,
         info = function() return { flops_per_token = 50 } end }
     end,
@@ -241,7 +314,8 @@ local function runs_of(bench, device, wanted)
   local list = {}
   for _, row in ipairs(bench.rows) do
     if not wanted or wanted(row) then
-      local run = { experiment = bench.runs, row = row, seed = 1, scale = "small", device = device or "cpu" }
+      local run = { experiment = bench.runs, row = row, seed = 1, scale = "small", device = device
+        or "cpu" }
       run.identity = identity.of(run)
       list[#list + 1] = run
     end
@@ -261,7 +335,9 @@ local function measure(bench, more, device, wanted)
   return played.parts
 end
 
-local real = { time_steps = core.time_steps, clock = core.clock, sleep = core.sleep, cpu_time = core.cpu_time }
+local real = { time_steps = core.time_steps, clock = core.clock, sleep = core.sleep,
+  cpu_time = core.cpu_time,
+  device_name = core.device_name }
 
 -- With played sessions; what is measured goes into a log of its own.
 local function playing(body)
@@ -269,8 +345,10 @@ local function playing(body)
     play()
     local stderr = io.stderr
     local said = {}
-    io.stderr = setmetatable({}, { __index = { write = function(_, ...) said[#said + 1] = table.concat { ... } end } })
+    io.stderr = setmetatable({},
+      { __index = { write = function(_, ...) said[#said + 1] = table.concat { ... } end } })
     played.load = 0
+    function core.device_name() return "a GPU" end
     local good, message = pcall(body, said)
     for name, value in pairs(real) do core[name] = value end
     io.stderr = stderr
@@ -280,28 +358,35 @@ end
 
 local function prepared(name, labels, memory)
   local made = bench_of(name, labels)
-  for _, row in ipairs(made.rows) do runs.put(folder, made, { label = row.label, peak_memory_bytes = memory }) end
+  for _, row in ipairs(made.rows) do
+    runs.put(folder, made, { label = row.label, peak_memory_bytes = memory })
+  end
   return made
 end
 
 local function rounds(name) return (csv.read(("%s/%s/timings.csv"):format(folder, name))) end
 
-t.test("rows are timed side by side in one round with all that a reader asks for", playing(function()
+t.test("rows are timed side by side in one round with all that a reader asks for",
+  playing(function()
   local made = prepared("side", { "base 10", "x 12", "y 4" })
   t.equal(table.concat(measure(made), "; "), "base 10, x 12, y 4")
   local list = rounds "side"
   t.equal(#list, 3)
   for _, record in ipairs(list) do
     t.equal(record.round, list[1].round)
-    t.equal(table.concat({ record.machine, record.threads, record.ranks, record.precision, record.warmup, record.steps,
-      record.busy, record.device, record.scale, record.dataset, record.code_version }, " "), "test 2 1 f32 2 9 no cpu small books v1")
+    t.equal(table.concat({ record.machine, record.threads, record.ranks, record.precision,
+      record.warmup, record.steps,
+      record.busy, record.device, record.scale, record.dataset, record.code_version }, " "),
+        "test 2 1 f32 2 9 no cpu small books v1")
   end
   local x = list[2]
   t.equal(x.configuration, runs.identity(made, "x 12").configuration)
-  t.equal(table.concat({ x.row, x.step_time_ms, x.step_time_q1_ms, x.step_time_q3_ms, x.peak_memory_bytes,
+  t.equal(table.concat({ x.row, x.step_time_ms, x.step_time_q1_ms, x.step_time_q3_ms,
+    x.peak_memory_bytes,
     x.inference_memory_bytes, x.tokens_per_step }, " "), "x 12 12 11 14 12000 7 96")
   t.near(tonumber(x.tokens_per_second), 8000, 1e-9) -- 96 tokens in 12 ms
-  t.near(tonumber(x.mfu), 0.0012, 1e-12) -- three passes of 50 FLOP over 8000 tokens a second, of 1e9
+  -- three passes of 50 FLOP over 8000 tokens a second, of 1e9
+  t.near(tonumber(x.mfu), 0.0012, 1e-12)
   t.near(tonumber(store.at(folder, "side"):rows()[3].relative_step_time), 0.4, 1e-12)
   t.equal(#measure(made), 0)
 end))
@@ -312,7 +397,9 @@ t.test("what does not fit into memory is timed in parts, the baseline in each", 
   local parts = measure(made, { machine = lh.merged(machine, { memory_bytes = 500 }) })
   t.equal(table.concat(parts, "; "), "base 2, x 1; base 2, y 3; base 2, z 4")
   local seen = {}
-  for _, record in ipairs(rounds "parts") do seen[record.round] = (seen[record.round] or "") .. record.row .. "," end
+  for _, record in ipairs(rounds "parts") do
+    seen[record.round] = (seen[record.round] or "") .. record.row .. ","
+  end
   local count = 0
   for _, rows in pairs(seen) do
     t.check(rows:find("^base 2,"), rows)
@@ -321,16 +408,23 @@ t.test("what does not fit into memory is timed in parts, the baseline in each", 
   t.equal(count, 3)
 end))
 
-t.test("every table's baseline is in the round, one that --only leaves out as well", playing(function()
+t.test("every table's baseline is in the round, one that --only leaves out as well",
+  playing(function()
   local made = prepared("both", { "a 1", "b 2", "c 3" })
   made:table { columns = { "relative_step_time" }, baseline = "c 3", name = "second" }
-  t.equal(table.concat(measure(made, nil, "cpu", function(row) return row.label == "b 2" end), "; "), "a 1, c 3, b 2")
+  t.equal(table.concat(measure(made, nil, "cpu", function(row) return row.label == "b 2" end),
+    "; "), "a 1, c 3, b 2")
 end))
 
-t.test("another device's, machine's or number of threads' time does not stand for this one's", playing(function()
+t.test("another device's, machine's or number of threads' time does not stand for this one's",
+  playing(function()
   local made = prepared("devices", { "a 1", "b 2" })
-  for _, label in ipairs { "a 1", "b 2" } do runs.put(folder, made, { label = label, device = "cuda" }) end
+  for _, label in ipairs { "a 1", "b 2" } do
+    runs.put(folder, made, { label = label, device = "cuda" })
+  end
   t.equal(#measure(made, nil, "cuda"), 1)
+  t.equal(rounds("devices")[1].machine, machine.cpu .. " with a GPU")
+  t.equal(#measure(made, nil, "cuda"), 0)
   t.equal(#measure(made, nil, "cpu"), 1)
   t.equal(#measure(made, nil, "cpu"), 0)
   t.equal(#measure(made, { machine = lh.merged(machine, { threads = 1 }) }), 1)
@@ -347,7 +441,8 @@ t.test("a row that is new is timed with the others", playing(function()
   t.equal(table.concat(measure(made), "; "), "a 1, b 2, c 3")
 end))
 
-t.test("a round on a busy machine is marked, and measured again when the machine is idle", playing(function(said)
+t.test("a round on a busy machine is marked, and measured again when the machine is idle",
+  playing(function(said)
   local made = prepared("busy", { "a 1", "b 2" })
   played.load = 0.75
   t.equal(#measure(made), 1)
@@ -367,7 +462,8 @@ t.test("a round on a busy machine is marked, and measured again when the machine
 end))
 
 t.test("busy is when others use more than a tenth of the processors", function()
-  t.check(not timing.is_busy(0.9, 5, 2) and timing.is_busy(1.1, 5, 2), "two processors for five seconds")
+  t.check(not timing.is_busy(0.9, 5, 2) and timing.is_busy(1.1, 5, 2),
+    "two processors for five seconds")
   t.check(not timing.is_busy(7.5, 5, 16) and timing.is_busy(8.5, 5, 16), "sixteen")
   t.check(not timing.is_busy(0.04, 0.01, 2), "less than the system's clock can tell")
 end)
@@ -404,10 +500,12 @@ t.test("a real run is timed beside its baseline, its numbers those of the round"
     t.equal(row.configuration, record.configuration)
     t.equal(row.peak_memory_bytes, record.peak_memory_bytes)
     t.check(tonumber(record.step_time_q1_ms) <= tonumber(record.step_time_ms), "quartiles")
-    t.near(tonumber(record.tokens_per_second), 128000 / tonumber(record.step_time_ms), 1e-6 * 128000)
+    t.near(tonumber(record.tokens_per_second), 128000 / tonumber(record.step_time_ms),
+      1e-6 * 128000)
     if record.busy ~= "yes" then
       t.equal(row.step_time_ms, record.step_time_ms)
-      t.near(tonumber(row.relative_step_time), tonumber(record.step_time_ms) / tonumber(by_row.base.step_time_ms), 1e-12)
+      t.near(tonumber(row.relative_step_time),
+        tonumber(record.step_time_ms) / tonumber(by_row.base.step_time_ms), 1e-12)
     end
   end
 end)

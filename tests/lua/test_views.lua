@@ -1,10 +1,10 @@
 -- Views of several scales and devices in one folder: none replaces another's.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local gnuplot = require "longhaul.report.gnuplot"
 local lh = require "longhaul"
-local report = require "longhaul.report"
+local report = require "longhaul.report.report"
 local runs = dofile "tests/lua/runs.lua"
 local views = require "longhaul.report.views"
 
@@ -23,7 +23,9 @@ end
 bench:table { columns = { "bits_per_byte" } }
 bench:plot { "bars", y = "bits_per_byte" }
 
-local function settings(scale, device) return { results = folder, scale = scale, device = device or "cpu" } end
+local function settings(scale, device)
+  return { results = folder, scale = scale, device = device or "cpu" }
+end
 
 -- What the tables print, for a test that wants to know.
 local function quietly(body, ...)
@@ -96,7 +98,8 @@ t.test("charts of two scales stand side by side", function()
       t.check(core.exists(("%s/views/%s.%s"):format(folder, name, format)), name .. " " .. format)
     end
   end
-  t.check(core.read_file(folder .. "/views/bars.smoke.svg") ~= core.read_file(folder .. "/views/bars.svg"), "the same chart")
+  t.check(core.read_file(folder .. "/views/bars.smoke.svg")
+    ~= core.read_file(folder .. "/views/bars.svg"), "the same chart")
 end)
 
 os.execute("rm -r '" .. folder .. "'")

@@ -3,7 +3,10 @@
 #ifndef LH_TESTS_MODEL_BENCH_H
 #define LH_TESTS_MODEL_BENCH_H
 
-#include "harness/engine/model.h"
+#include "harness/engine/plugin.h"
+#include "harness/engine/state.h"
+#include "harness/ops/ops.h"
+#include "harness/train/adapter.h"
 
 enum { BENCH_VOCABULARY = 11, BENCH_SOURCE = 24 };
 
@@ -44,7 +47,7 @@ static lh_status create_model_for(const char *name, const char *text, const lh_m
     lh_options *options = NULL;
     LH_TRY(lh_options_create(class->name, class->options, &options));
     lh_status status = lh_options_parse(options, text);
-    if (status == LH_OK) status = lh_model_create(class, options, setup, out);
+    if (status == LH_OK) status = lh_model_create_for(class, options, setup, out);
     lh_options_destroy(options);
     return status;
 }
@@ -346,6 +349,8 @@ static const model_case model_cases[] = {
     {"informer", SERIES " factor=1 rsa_kinds=0,1,1,0,0,0 rsa_gate=0.4 sinusoids=false", 8, false},
     {"logsparse", SERIES " rsa_kinds=1,0,0,1,0,0 rsa_dilation=2", 8, false},
     {"series_xl", SERIES, 8, false},
+    {"dlinear", "kernel=3", 8, false},
+    {"dlinear", "decompose=false subtract_last=true", 8, false},
     {"series_xl", SERIES " positions=none memory=3 rsa_kinds=1,0,0,0,0,1 rsa_dilation=2", 8, false},
     {"rsa", "layers=2 width=3 heads=3 rsa_kinds=1,1,1,0,0,0", 8, false},
     {"informer", "layers=3 width=8 heads=2 hidden=12 dropout=0 factor=1 distil=true", 8, false},

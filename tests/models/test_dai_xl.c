@@ -5,6 +5,7 @@
 #include "harness/train/loss.h"
 #include "tests/test.h"
 
+#include "harness/ops/ops.h"
 #include "tests/models/model_bench.h"
 
 /* ---- Table 7, to the unit ---- */

@@ -1,6 +1,6 @@
 /* Informer's distilling (Zhou et al. 2021, eq. 5) and its batch normalisation, against plain loops:
  * in training, what is then kept of a batch, and in evaluation; whole and odd lengths. */
-#include "models/layers/distilling.h"
+#include "models/series/forecaster.h"
 
 #include "tests/test.h"
 

@@ -2,6 +2,7 @@
  * order, and each dropped tensor is told by the kernel that ran right before it. Expected are the
  * places of the papers and their code (docs/fidelity.md), and nothing is dropped outside of
  * training. */
+#include "kernels/kernels.h"
 #include "tests/test.h"
 
 #include "tests/models/model_bench.h"
@@ -29,12 +30,12 @@ static void note_kernel(const char *name) {
     if (suffix != NULL) *suffix = '\0';
 }
 
-#define LH_KERNEL(k)                                                                               \
+#define LH_KERNEL(k, dtypes)                                                                       \
     static lh_status told_##k(const lh_launch *launch, const lh_##k##_args *args) {                \
         note_kernel(#k);                                                                           \
         return table->k(launch, args);                                                             \
     }
-#define LH_KERNEL_W(k) LH_KERNEL(k)
+#define LH_KERNEL_W(k, dtypes) LH_KERNEL(k, dtypes)
 #include "kernels/kernels.def"
 #undef LH_KERNEL
 #undef LH_KERNEL_W
@@ -51,10 +52,10 @@ static lh_status tell_attention(const lh_launch *launch, const lh_attention_forw
 }
 
 static lh_kernels telling_table(const lh_kernels *of) {
-    lh_kernels telling = {.name = of->name};
+    lh_kernels telling = {.name = of->name, .takes_bf16 = of->takes_bf16};
     table = of;
-#define LH_KERNEL(k)   telling.k = told_##k;
-#define LH_KERNEL_W(k) LH_KERNEL(k) telling.k##_workspace = of->k##_workspace;
+#define LH_KERNEL(k, dtypes)   telling.k = told_##k;
+#define LH_KERNEL_W(k, dtypes) LH_KERNEL(k, dtypes) telling.k##_workspace = of->k##_workspace;
 #include "kernels/kernels.def"
 #undef LH_KERNEL
 #undef LH_KERNEL_W

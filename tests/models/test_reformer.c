@@ -1,6 +1,7 @@
 /* What Kitaev et al. 2020 promise of hashing attention, reversible layers and chunks. */
 #include "tests/test.h"
 
+#include "harness/ops/ops.h"
 #include "tests/models/model_bench.h"
 
 enum { MOST_TOKENS = 256 };

@@ -75,9 +75,10 @@ TEST(what_does_not_fit_is_refused) {
                 "heads");
     CHECK_FAILS(create_model_for("informer", "attention=sparse", &etth1, &model), LH_EOPTION,
                 "prob");
-    const lh_model_setup tokens = {.vocabulary = 11};
-    CHECK_FAILS(create_model_for("informer", "", &tokens, &model), LH_EOPTION, "forecasting task");
-    CHECK_FAILS(create_model_for("series_xl", "", &tokens, &model), LH_EOPTION, "forecasting task");
+    other = etth1;
+    other.time_features -= 1;
+    CHECK_FAILS(create_model_for("informer", "", &other, &model), LH_EOPTION, "forecasting task");
+    CHECK_FAILS(create_model_for("series_xl", "", &other, &model), LH_EOPTION, "forecasting task");
     REQUIRE_OK(create_model_for("informer", "width=8 heads=2", &etth1, &model));
     CHECK_FAILS(model->class->check(model->instance, 1, 71), LH_ESHAPE, "71 steps");
     lh_model_destroy(model);

@@ -15,14 +15,15 @@ enum { ROWS = 2, LENGTH = 4, WIDTH = 8 };
 /* Huang et al. 2023, Table 7 (both rows), and the released T5-small, T5-base and CodeT5-base. */
 TEST(parameter_counts_of_the_released_models) {
     static const char base[] = "layers=12 width=768 heads=12 hidden=3072";
-    const lh_model_setup code = {.vocabulary = 32100}, text = {.vocabulary = 32128};
+    const lh_model_setup code = {.vocabulary = 32100, .source_vocabulary = 32100},
+                         text = {.vocabulary = 32128, .source_vocabulary = 32128},
+                         classes = {.vocabulary = 32100, .source_vocabulary = 32100, .classes = 2};
     CHECK_EQ_INT(count_parameters("t5", "", code), 60492288);
     CHECK_EQ_INT(count_parameters("t5", base, code), 222882048);
     CHECK_EQ_INT(count_parameters("t5", "", text), 60506624);
     CHECK_EQ_INT(count_parameters("t5", base, text), 222903552);
     CHECK_EQ_INT(count_parameters("t5", "rsa_kinds=0,0,0,8,0,0 rsa_dilation=64 rsa_gate=-3", code),
                  60492288 + 108);
-    const lh_model_setup classes = {.vocabulary = 32100, .classes = 2};
     CHECK_EQ_INT(count_parameters("t5", "", classes), 60492288 + 2 * 512 + 2);
 }
 
@@ -172,7 +173,7 @@ TEST(published_weight_files_are_read_and_written) {
         CHECK_OK(lh_params_load(params, path, names, false));
         CHECK(apart(before, lh_tensor_real(values), count) < 1e-6);
         lh_model *wider = NULL;
-        const lh_model_setup setup = {.vocabulary = BENCH_VOCABULARY};
+        const lh_model_setup setup = bench.model->setup;
         REQUIRE_OK(create_model_for("t5", "layers=2 width=8 heads=2 head_width=3 hidden=14", &setup,
                                     &wider));
         CHECK_OK(lh_params_allocate(wider->params, bench.pool));

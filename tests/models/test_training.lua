@@ -1,7 +1,8 @@
--- Whole training steps (forward, backward, optimiser, carried state, documents that end) beside those
--- of an independent implementation in PyTorch: tests/peers/golden.lua wrote tests/golden/training.csv.
+-- Whole training steps (forward, backward, optimiser, carried state, documents that end) beside
+-- those of an independent implementation in PyTorch: tests/peers/golden.lua wrote
+-- tests/golden/training.csv.
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local t = dofile "tests/test.lua"
 
 -- The rows of each run, in the order of its steps.
@@ -39,7 +40,9 @@ for _, run in ipairs(runs) do
     t.equal(#losses, #run.losses)
     t.check(losses[#losses] < 0.8 * losses[1], "the losses hardly fall")
     for step, loss in ipairs(run.losses) do
-      t.near(losses[step] / loss, 1, step <= 2 and 1e-6 or 1e-4)
+      -- Training multiplies what products round: by ten in seven steps at the most, in all builds.
+      -- A mistake in a gradient or an update shows in the first steps.
+      t.near(losses[step] / loss, 1, 1e-6 * 10 ^ ((step - 1) / 7))
     end
   end)
 end

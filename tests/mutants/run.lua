@@ -7,7 +7,8 @@
 --   lua5.4 tests/mutants/run.lua green TREE TEST        must pass without a mistake
 --   lua5.4 tests/mutants/run.lua one TREE RESULTS ID    applies one, adds a row to RESULTS
 --   lua5.4 tests/mutants/run.lua sum RESULTS            prints survivors and the sum
---   lua5.4 tests/mutants/run.lua newest RESULTS         its header and the newest row of each, in the lists' order
+-- lua5.4 tests/mutants/run.lua newest RESULTS         its header and the newest row of each, in the
+-- lists' order
 --   lua5.4 tests/mutants/run.lua differing TREE         of the files named on standard input
 --
 -- A list returns groups; a group is {file = , tests = , mistakes...}, and a mistake is {search,
@@ -17,11 +18,13 @@
 --   double:tests/gradients/test_ops.c   a test program of the double build
 --   tests/lua/test_report.lua, tests/harness/test_run.sh
 -- ONLY=pattern (a Lua pattern) keeps the mistakes whose list, file or description match.
-local names = { "kernels", "cuda", "engine", "train", "tasks", "datasets", "models", "layers", "lua", "report",
+local names = { "kernels", "cuda", "engine", "train", "tasks", "datasets", "models", "layers",
+  "lua", "report",
                 "experiments" }
 local columns = { "id", "list", "file", "mistake", "verdict", "test", "seconds", "commit" }
 local only = os.getenv "ONLY" or ""
-local lists = os.getenv "MUTANTS" or "tests/mutants/list" -- a run keeps a copy, so that the tree may change meanwhile
+-- a run keeps a copy, so that the tree may change meanwhile
+local lists = os.getenv "MUTANTS" or "tests/mutants/list"
 
 -- ---- The list ---------------------------------------------------------------------------------
 
@@ -44,7 +47,8 @@ local function mutants_of(list, into)
     for _, entry in ipairs(group) do
       local search, replacement, mistake = table.unpack(entry)
       into[#into + 1] = {
-        id = id_of(group.file, search, replacement), list = list, file = group.file, search = search,
+        id = id_of(group.file, search, replacement), list = list, file = group.file,
+        search = search,
         replacement = replacement, mistake = mistake, tests = entry.tests or group.tests,
       }
     end
@@ -101,7 +105,8 @@ local function check()
     local fault = wanted(mutant) and fault_of(mutant)
     if fault then
       faults = faults + 1
-      print(("tests/mutants/list/%s.lua: %s: %s:\n  %s"):format(mutant.list, mutant.file, fault, mutant.search))
+      print(("tests/mutants/list/%s.lua: %s: %s:\n  %s"):format(mutant.list, mutant.file, fault,
+        mutant.search))
     end
   end
   return faults == 0
@@ -168,16 +173,21 @@ function commands.sum(results)
       local verdict = (rows[mutant.id] or { verdict = "none" }).verdict
       count[verdict] = count[verdict] + 1
       if verdict ~= "caught" then
-        print(("%-8s %s: %s\n         %s"):format(verdict, mutant.file, mutant.mistake, mutant.search))
+        print(("%-8s %s: %s\n         %s"):format(verdict, mutant.file, mutant.mistake,
+          mutant.search))
       end
     end
   end
-  if count.broken + count.none > 0 then print(("%d broken, %d not run"):format(count.broken, count.none)) end
-  print(("%d caught, %d survived of %d"):format(count.caught, count.survived, count.caught + count.survived))
+  if count.broken + count.none > 0 then
+    print(("%d broken, %d not run"):format(count.broken, count.none))
+  end
+  print(("%d caught, %d survived of %d"):format(count.caught, count.survived,
+    count.caught + count.survived))
   return count.broken + count.none == 0
 end
 
--- What tests/mutants/results.csv has: mistakes that left the lists are gone, those that were run again are there once.
+-- What tests/mutants/results.csv has: mistakes that left the lists are gone, those that were run
+-- again are there once.
 function commands.newest(results)
   local rows = read_results(results)
   print(table.concat(columns, ","))
@@ -197,13 +207,15 @@ local function command_of(test)
     return "", program, ("LH_CPU_ISA=scalar %s --mode test --kernel %s"):format(program, rest)
   elseif kind == "sim" then
     local program = "build/sim-werror/tests/kernels/conformance"
-    return "CUDA=sim", program, ("%s --backend cudasim --mode test --kernel %s"):format(program, rest)
+    return "CUDA=sim", program,
+      ("%s --backend cudasim --mode test --kernel %s"):format(program, rest)
   end
   local build = kind == "double" and "build/double-werror/" or "build/werror/"
   local path, name = (kind == "double" and rest or test):match "^([^:]+):?(.*)$"
   if path:find "%.c$" then
     local program = build .. path:gsub("%.c$", "")
-    return kind == "double" and "REAL=double" or "", program, program .. (name ~= "" and " --only " .. name or "")
+    return kind == "double" and "REAL=double" or "", program, program
+      .. (name ~= "" and " --only " .. name or "")
   end
   local program = build .. "longhaul"
   local environment = ("LONGHAUL_BIN=%s LH_TEST_PLUGINS=%stests/plugins "):format(program, build)
@@ -224,11 +236,13 @@ local function outcome(tree, test)
   local log = "../" .. tree:match "[^/]+$" .. ".log"
   local made = shell(tree, ("make -j1 -s WERROR=1 %s %s"):format(settings, target), log)
   if not made then return "broken" end
-  local limits = "ulimit -t 60; export TMPDIR=$PWD/../" .. tree:match "[^/]+$" .. ".tmp; mkdir -p $TMPDIR; timeout 400 "
+  local limits = "ulimit -t 60; export TMPDIR=$PWD/../" .. tree:match "[^/]+$"
+    .. ".tmp; mkdir -p $TMPDIR; timeout 400 "
   return shell(tree, limits .. "env " .. command, log) and "green" or "red"
 end
 
--- Tests that are red without a mistake: they decide nothing, and a line a test stands beside the copies.
+-- Tests that are red without a mistake: they decide nothing, and a line a test stands beside the
+-- copies.
 local function red_file(tree) return tree:match "^(.*)/" .. "/red" end
 
 function commands.green(tree, test)
@@ -266,8 +280,8 @@ local function verdict_of(tree, mutant)
   return asked and "survived" or "broken", ""
 end
 
--- The CPU's kernels are compiled for several instruction sets, of which kernel: runs one; the objects of the others
--- pass for new, which saves most of the time.
+-- The CPU's kernels are compiled for several instruction sets, of which kernel: runs one; the
+-- objects of the others pass for new, which saves most of the time.
 local function keep_other_sets(tree, mutant)
   local name = mutant.file:match "^kernels/cpu/([%w_]+)%.c$"
   if name and not mutant.tests:find "%.%w+" then

@@ -16,10 +16,6 @@ def rms(x, gain):
     return x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * gain
 
 
-def unit(x):
-    return x / np.sqrt((x * x).sum(-1, keepdims=True) + 1e-6)
-
-
 def heads(x, weight):
     return (x @ weight).reshape(len(x), HEADS, HEAD)
 
@@ -66,10 +62,23 @@ def gate(name, kind, layout, c, y, tanh="code", bias=False):
 
 
 class Model:
-    def __init__(self, kind, layout, states, feedback, tanh="code", bias=False):
+    def __init__(self, kind, layout, states, feedback, tanh="code", bias=False, normalize=True):
         self.kind, self.layout, self.states, self.feedback = kind, layout, states, feedback
+        self.normalize = normalize
         self.rule = {"tanh": tanh, "bias": bias}
         self.recurrent = LAYERS - 3  # third from the top
+
+    def unit(self, x):
+        return x / np.sqrt((x * x).sum(-1, keepdims=True) + 1e-6) if self.normalize else x
+
+    def scale(self, name):
+        """Of scores, by head: learned for queries and keys of unit length (Henry et al. 2020), else 1 / sqrt(d)."""
+        return parameter(name, HEADS) if self.normalize else np.full(HEADS, HEAD ** -0.5)
+
+    def bias(self, n):
+        """To be scaled with the scores: the released code does so where the scale is learned, else adds it behind."""
+        table = parameter(n + ".position_bias", HEADS, 32)
+        return table if self.normalize else table / self.scale(n)[:, None]
 
     def start(self):
         zero = np.zeros((WINDOW, HEADS, HEAD))
@@ -80,14 +89,14 @@ class Model:
         n = f"layers.{self.recurrent}.state"
         w = rms(self.c, parameter(n + ".norm.gain", WIDTH)) + parameter(n + ".ids", self.states, WIDTH)
         square = (WIDTH, HEADS * HEAD)
-        return w, unit(heads(w, parameter(n + ".key", *square))), heads(w, parameter(n + ".value", *square))
+        return w, self.unit(heads(w, parameter(n + ".key", *square))), heads(w, parameter(n + ".value", *square))
 
     def step(self, w, ks, vs, ke, ve):
         """The horizontal direction: next state from the states and the tokens of two blocks."""
         n = f"layers.{self.recurrent}.state"
         square = (WIDTH, HEADS * HEAD)
-        a1 = attend(unit(heads(w, parameter(n + ".query_self", *square))), ks, vs, parameter(n + ".scale_self", HEADS))
-        a2 = attend(unit(heads(w, parameter(n + ".query_token", *square))), ke, ve, parameter(n + ".scale_token", HEADS))
+        a1 = attend(self.unit(heads(w, parameter(n + ".query_self", *square))), ks, vs, self.scale(n + ".scale_self"))
+        a2 = attend(self.unit(heads(w, parameter(n + ".query_token", *square))), ke, ve, self.scale(n + ".scale_token"))
         h = np.concatenate([a1.reshape(self.states, -1), a2.reshape(self.states, -1)], 1)
         c = self.c
         if self.layout != "single":
@@ -106,17 +115,17 @@ class Model:
         n = f"layers.{l}.attention"
         square = (WIDTH, HEADS * HEAD)
         u = rms(x, parameter(n + ".norm.gain", WIDTH))
-        k, v = unit(heads(u, parameter(n + ".key", *square))), heads(u, parameter(n + ".value", *square))
-        q = unit(heads(u, parameter(n + ".query", *square)))
+        k, v = self.unit(heads(u, parameter(n + ".key", *square))), heads(u, parameter(n + ".value", *square))
+        q = self.unit(heads(u, parameter(n + ".query", *square)))
         ke, ve = np.concatenate([self.cache[l][0], k]), np.concatenate([self.cache[l][1], v])
-        own = attend(q, ke, ve, parameter(n + ".scale", HEADS), parameter(n + ".position_bias", HEADS, 32),
+        own = attend(q, ke, ve, self.scale(n + ".scale"), self.bias(n),
                      visible=lambda i, j: i + WINDOW - WINDOW <= j < i + WINDOW,
                      distance=lambda i, j: i + WINDOW - j)
         own = self.look_up(l, q, k, v, own)
         parts = [own.reshape(len(x), -1)]
         if l == self.recurrent or self.feedback:
             w, ks, vs = self.state_keys() if l == self.recurrent else fed_back
-            read = attend(unit(heads(u, parameter(n + ".query_state", *square))), ks, vs, parameter(n + ".scale_state", HEADS))
+            read = attend(self.unit(heads(u, parameter(n + ".query_state", *square))), ks, vs, self.scale(n + ".scale_state"))
             parts.append(read.reshape(len(x), -1))
             if l == self.recurrent:
                 self.step(w, ks, vs, ke, ve)
@@ -143,8 +152,8 @@ class Model:
 class Plain(Model):
     """No recurrent states: the sliding-window model, and Transformer-XL where a segment is one block."""
 
-    def __init__(self):
-        super().__init__(None, None, 0, False)
+    def __init__(self, normalize=True):
+        super().__init__(None, None, 0, False, normalize=normalize)
         self.recurrent = None
 
     def start(self):
@@ -165,7 +174,7 @@ class Memorizing(Plain):
         if l != self.layer:
             return own
         n = f"layers.{l}.attention"
-        scale, g = parameter(n + ".scale", HEADS), sigmoid(parameter(n + ".memory_gate", HEADS))
+        scale, g = self.scale(n + ".scale"), sigmoid(parameter(n + ".memory_gate", HEADS))
         self.new += list(zip(k, v))
         out = np.zeros_like(own)
         for i in range(len(q)):
@@ -200,7 +209,10 @@ def main():
     for kind, layout, bias in (("fixed", "single", True), ("lstm", "skip", False), ("lstm", "dual", True)):
         options = f" recurrence={kind}:{layout} states=4 gate_tanh=paper gate_bias={text(bias)}"
         print_started("brt", options, Model(kind, layout, 4, False, "paper", bias))
+    print_started("brt", " recurrence=fixed:skip states=4 normalize=false",
+                  Model("fixed", "skip", 4, False, normalize=False))
     print_started("slide", "", Plain())
+    print_started("slide", " normalize=false", Plain(normalize=False))
     for layer, size, top in ((1, 6, 3), (2, 16, 8), (0, 3, 1)):
         print_started("memorizing", f" memory={size} top={top} memory_layer={layer + 1}", Memorizing(layer, size, top))
 

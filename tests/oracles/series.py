@@ -257,6 +257,36 @@ class XL(Forecaster):
         return linear(y[SEEN:], "projection", CHANNELS)
 
 
+class Linear:
+    """DLinear and NLinear (Zeng et al. 2023, section 4), channel by channel and step by step."""
+    def __init__(self, kernel=25, decompose=True, subtract_last=False):
+        self.kernel, self.decompose, self.subtract_last = kernel, decompose, subtract_last
+
+    def average(self, series):
+        half = (self.kernel - 1) // 2
+        padded = [series[0]] * half + list(series) + [series[-1]] * half
+        return np.array([sum(padded[t:t + self.kernel]) / self.kernel for t in range(len(series))])
+
+    def channel(self, series):
+        last = series[-1] if self.subtract_last else 0
+        series = series - last
+        if not self.decompose:
+            return linear(series, "seasonal", ASKED) + last
+        trend = self.average(series)
+        return linear(series - trend, "seasonal", ASKED) + linear(trend, "trend", ASKED) + last
+
+    def window(self, x):
+        return np.stack([self.channel(x[:SEEN, c]) for c in range(CHANNELS)], axis=1)
+
+
+class SeasonalNaive:
+    def __init__(self, season=24):
+        self.season = season
+
+    def window(self, x):
+        return np.array([x[SEEN - self.season + t % self.season, :CHANNELS] for t in range(ASKED)])
+
+
 def vectors(tokens):
     """Tokens as windows: features are sines of them, the channels of the steps to predict are zeros."""
     x = np.array([[math.sin(1.3 * token + 0.7 * f) for f in range(CHANNELS + TIMES)] for token in tokens])
@@ -270,7 +300,7 @@ def words_of(value):
 
 def print_case(name, create, base, **options):
     model = create(**options)
-    words = " ".join([base] + [f"{key}={words_of(value)}" for key, value in options.items()])
+    words = " ".join([base][:len(base)] + [f"{key}={words_of(value)}" for key, value in options.items()])
     for s in range(SEGMENTS):
         predictions = model.window(vectors(TOKENS[s * SEGMENT:(s + 1) * SEGMENT]))
         for position, row in enumerate(predictions):
@@ -297,6 +327,11 @@ def main():
     print_case("informer", Informer, base, layers=4, factor=1, attention="full", decoder_layers=2, distil=True)
     print_case("series_xl", XL, base)
     print_case("series_xl", XL, base, layers=2, memory=7)
+    print_case("dlinear", Linear, "", kernel=3)
+    print_case("dlinear", Linear, "", kernel=7, subtract_last=True)
+    print_case("dlinear", Linear, "", decompose=False, subtract_last=True)
+    print_case("seasonal_naive", SeasonalNaive, "", season=1)
+    print_case("seasonal_naive", SeasonalNaive, "", season=3)
     print_case("series_xl", XL, base, positions="none", memory=3, rsa_kinds=(0, 1, 0, 0, 0, 1), rsa_dilation=(2,))
 
 

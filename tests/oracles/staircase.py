@@ -8,6 +8,7 @@ paper's section 3.3 and those that the schedules promise. Its outputs are the fi
 import numpy as np
 
 from fixture import TOKENS, VOCABULARY, assert_equal, parameter, print_header, print_model, whole
+from recurrence import recurrence
 
 
 def layer_norm(name, x):
@@ -24,10 +25,12 @@ def softmax(row):
 class Core:
     """The transformer core that the whole family shares. Distances `first` .. `first + reach - 1` are seen."""
 
-    def __init__(self, layers=2, width=8, heads=2, hidden=16, head_width=0, reach=1, first=0, share_kv=False):
+    def __init__(self, layers=2, width=8, heads=2, hidden=16, head_width=0, reach=1, first=0, share_kv=False,
+                 rsa_kinds="", rsa_dilation=""):
         self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
         self.head_width = head_width or width // heads
         self.reach, self.first, self.share_kv = reach, first, share_kv
+        self.rsa = (rsa_kinds, rsa_dilation, 200)
 
     def embed(self, tokens):
         return parameter("embedding.weight", VOCABULARY, self.width)[tokens]
@@ -37,6 +40,15 @@ class Core:
 
     def zeros(self, count):
         return np.zeros((count, self.width))
+
+    def mixed(self, l, h, weight, lags):
+        """Huang et al., eq. 4: (1 - g) softmax + g P for the heads with a recurrence encoding."""
+        name = f"layers.{l}.recurrence."
+        encoded, entry = recurrence(name, *self.rsa) if self.rsa[0] else (0, None)
+        if h >= encoded:
+            return weight
+        gate = 1 / (1 + np.exp(-parameter(name + "mu", 1)[0]))
+        return (1 - gate) * weight + gate * np.array([entry(h, lag) for lag in lags])
 
     def attention(self, l, x, context):
         """x are the last len(x) positions of context, and both are the layer's inputs."""
@@ -53,7 +65,7 @@ class Core:
             for h in range(self.heads):
                 part = slice(h * self.head_width, (h + 1) * self.head_width)
                 score = np.array([q[i, part] @ k[j, part] + q[i, part] @ positions[at - j - self.first] for j in seen])
-                weight = softmax(score / np.sqrt(self.head_width))
+                weight = self.mixed(l, h, softmax(score / np.sqrt(self.head_width)), [at - j for j in seen])
                 read[i, part] = sum(w * v[j, part] for w, j in zip(weight, seen))
         return read @ parameter(own + ".out", inner, self.width)
 
@@ -230,6 +242,9 @@ def main():
         print_model("transformer_xl", TransformerXL, CORE, **{"layers": 2, **options})
     for span, steps in ((4, 1), (5, 3)):
         print_model("universal", Universal, CORE, span=span, steps=steps)
+    rsa = dict(rsa_kinds="1,0,0,0,0,1", rsa_dilation="2")
+    print_model("transformer_xl", TransformerXL, CORE, layers=2, span=5, **rsa)
+    print_model("staircase", Staircase, CORE, layers=2, forward_size=2, steps=3, cache="inputs", **rsa)
     for size, steps in ((8, 1), (4, 2), (2, 3), (2, 5), (4, 4)):
         for cache in ("inputs", "outputs") if steps > 1 else ("inputs",):
             print_model("staircase", Staircase, CORE, layers=2, forward_size=size, steps=steps, cache=cache)

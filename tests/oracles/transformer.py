@@ -1,12 +1,13 @@
 """The causal post-norm Transformer with absolute and with Transformer-XL's relative positions and with recurrence
-encodings (Vaswani et al. 2017; Dai et al. 2019; Huang et al. 2023) in plain NumPy, query by query, in double precision. It shares nothing with longhaul but the names of
-the parameters. Its outputs are the fixtures in tests/golden/transformer.csv:
+encodings (Vaswani et al. 2017; Dai et al. 2019; Huang et al. 2023) in plain NumPy, query by query, in double precision.
+It shares nothing with longhaul but the names of the parameters. Its outputs are the fixtures in tests/golden/transformer.csv:
 
     python3 tests/oracles/transformer.py > tests/golden/transformer.csv
 """
 import numpy as np
 
 from fixture import VOCABULARY, parameter, print_header, print_model
+from recurrence import recurrence
 
 
 def norm(x, name):
@@ -26,31 +27,6 @@ def sinusoid(position, width):
         angle = position / 10000 ** (2 * (c // 2) / width)
         out[c] = np.sin(angle) if c % 2 == 0 else np.cos(angle)
     return out
-
-
-def recurrence(n, kinds, dilations, cutoff):
-    """For each encoded head the weight of a key by its lag; cyclical heads of a kind are paired."""
-    k = [int(x) for x in kinds.split(",")]
-    d = [1] * sum(k[:3]) + [int(x) for x in dilations.split(",") if x]
-    pairs = max(k[1], k[2])
-    heads = []
-    for part in (0, 3):
-        heads += [("regular", k[0] * (part > 0) + i) for i in range(k[part])]
-        for kind, count in (("cos", k[part + 1]), ("sin", k[part + 2])):
-            heads += [(kind, pairs * (part > 0) + i) for i in range(count)]
-    eta = parameter(n + "eta", max(k[0] + k[3], 1))
-    nu, theta = (parameter(n + name, max(pairs + max(k[4], k[5]), 1)) for name in ("nu", "theta"))
-
-    def weight(head, lag):
-        kind, index = heads[head]
-        power, rest = divmod(lag, d[head])
-        if lag < 1 or rest or power > cutoff:
-            return 0.0
-        if kind == "regular":
-            return np.tanh(eta[index]) ** power
-        wave = np.cos if kind == "cos" else np.sin
-        return (1 / (1 + np.exp(-nu[index]))) ** power * wave(power * theta[index])
-    return len(heads), weight
 
 
 class Transformer:

@@ -15,18 +15,10 @@ import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves
 
 import common
-from optimizers import make_optimizer, rate_at
+from exported import block_stack_options, bucket, rate_at
+from optimizers import make_optimizer
 
-EPSILON, BUCKETS, FARTHEST = 1e-6, 32, 128
-
-
-def bucket(distance):
-    """Raffel et al. 2020, one direction: exact up to 16, then logarithmic up to 128."""
-    exact = BUCKETS // 2
-    if distance < exact:
-        return distance
-    octave = math.log(distance / exact + 1.19e-7) / math.log(FARTHEST / exact)
-    return min(BUCKETS - 1, exact + int(octave * (BUCKETS - exact)))
+EPSILON, BUCKETS = 1e-6, 32
 
 
 def unit(x):
@@ -169,16 +161,6 @@ class BlockStack:
         return self.run_head(self.params, x, target, loss_weights), next_caches, next_states
 
 
-def options_of(run):
-    """The model's options, none of which the peer leaves unheeded."""
-    if run.config["model"] not in ("slide", "xl", "brt"):
-        raise SystemExit(f"the peer has the models slide, xl and brt, the run has {run.config['model']}")
-    common.only(run.model, dropout=0)
-    if run.model.get("recurrence", "none") != "none":
-        common.only(run.model, recurrence="fixed:skip", feedback=False, gate_bias=False)
-    return run.model
-
-
 def main():
     parser = common.arguments(__doc__.splitlines()[0])
     options = parser.parse_args()
@@ -187,7 +169,7 @@ def main():
     master = torch.float64 if options.precision == "f64" else torch.float32
     compute = torch.bfloat16 if options.precision == "bf16" else master
     params = {name: value.to(device, master).requires_grad_() for name, value in run.weights.items()}
-    model = BlockStack(options_of(run), device, compute, options.eager)
+    model = BlockStack(block_stack_options(run), device, compute, options.eager)
     update = make_optimizer(run.train, list(params.values()), options.eager)
     carried = model.begin(params, run.tokens.shape[1])
 

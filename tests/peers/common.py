@@ -1,64 +1,47 @@
-"""What the PyTorch peers have in common: longhaul's files, the protocol of step times, peak memory, "name,value" lines."""
+"""What the PyTorch peers have in common: an exported run as tensors, the protocol of step times, peak memory."""
 import argparse
-import json
 import math
-import os
-import struct
 import time
 
-import numpy as np
 import torch
 from torch.profiler import ProfilerActivity, profile
+
+import exported
+from exported import mean_loss, quartiles
 
 
 def read(path):
     """The tensors of a safetensors file of F32, as longhaul writes them."""
-    with open(path, "rb") as file:
-        (size,) = struct.unpack("<Q", file.read(8))
-        header, data = json.loads(file.read(size)), file.read()
-    header.pop("__metadata__", None)
-    tensors = {}
-    for name, entry in header.items():
-        begin, end = entry["data_offsets"]
-        values = np.frombuffer(data[begin:end], dtype="<f4").reshape(entry["shape"])
-        tensors[name] = torch.from_numpy(values.copy())
-    return tensors
+    return {name: torch.from_numpy(array) for name, array in exported.read(path).items()}
 
 
-class Run:
-    """What `longhaul export` left in a folder: options, first weights, batches."""
+class Run(exported.Run):
+    """What `longhaul export` left in a folder, as tensors."""
 
     def __init__(self, folder):
-        with open(os.path.join(folder, "run.json")) as file:
-            self.config = json.load(file)
-        self.model = {**self.config["model_options"], "vocabulary": self.config["vocabulary"]}
-        self.train = self.config["train_options"]
-        self.weights = read(os.path.join(folder, "weights.safetensors"))
-        parts = read(os.path.join(folder, "batches.safetensors"))
-        self.tokens, self.target, self.starts = (parts[name].long() for name in ("tokens", "target", "starts"))
-        self.loss_weights = parts["weights"]
+        super().__init__(folder)
+        self.weights = {name: torch.from_numpy(array) for name, array in self.weights.items()}
+        self.parts = [torch.from_numpy(part) for part in (self.tokens, self.target, self.loss_weights, self.starts)]
 
     def batch(self, index, device, dtype):
         """tokens, target, weights, starts."""
-        parts = self.tokens, self.target, self.loss_weights.to(dtype), self.starts
-        return [part[index].to(device, non_blocking=True) for part in parts]
+        tokens, target, weights, starts = self.parts
+        return [part[index].to(device, non_blocking=True) for part in (tokens, target, weights.to(dtype), starts)]
 
 
-def only(options, **permitted):
-    """Refuses options that the peer does not follow, rather than to compare different things."""
-    for name, value in permitted.items():
-        if options[name] != value:
-            raise SystemExit(f"the peer has only {name}={value}, the run has {options[name]}")
-
-
-def arguments(description):
+def timing_arguments(description):
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("folder", help="what `longhaul export --out` wrote")
-    parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", choices=("f64", "f32", "tf32", "bf16"), default="f32")
     parser.add_argument("--threads", type=int, default=0, help="0: as PyTorch likes")
     parser.add_argument("--warmup", type=int, default=1, help="steps before those that are timed")
     parser.add_argument("--eager", action="store_true", help="without torch.compile")
+    return parser
+
+
+def arguments(description):
+    parser = timing_arguments(description)
+    parser.add_argument("folder", help="what `longhaul export --out` wrote")
+    parser.add_argument("--device", default="cpu")
     return parser
 
 
@@ -112,15 +95,10 @@ def train(step, run, options, kept):
         peak, last = peak_of_step(lambda: step(count - 1), kept())
     else:
         last, peak = step(count - 1), torch.cuda.max_memory_allocated()
-    losses = torch.stack([*losses, *more, last]).double() / math.log(2)
-    weights = run.loss_weights.double().sum((1, 2))
-    q1, median, q3 = np.quantile(times, (0.25, 0.5, 0.75))
-    report(step_time_ms=median, step_time_q1_ms=q1, step_time_q3_ms=q3, peak_memory_bytes=peak,
-           loss_bits=float((losses.cpu() * weights).sum() / weights.sum()),
-           losses=" ".join(f"{loss:.12g}" for loss in losses.tolist()))
+    losses = (torch.stack([*losses, *more, last]).double() / math.log(2)).tolist()
+    report(**quartiles(times), peak_memory_bytes=peak,
+           loss_bits=mean_loss(run, losses), losses=" ".join(f"{loss:.12g}" for loss in losses))
 
 
 def report(**values):
-    for name, value in values.items():
-        print(f"{name},{value:.10g}" if isinstance(value, float) else f"{name},{value}")
-    print(f"torch,{torch.__version__}")
+    exported.report(**values, torch=torch.__version__)

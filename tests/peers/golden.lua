@@ -1,9 +1,9 @@
--- Writes the losses of whole training steps by the PyTorch peer, in double precision; the test beside
--- tests/models/test_training.lua holds longhaul against them.
+-- Writes the losses of whole training steps by the PyTorch peer, in double precision; the test
+-- beside tests/models/test_training.lua holds longhaul against them.
 --   PYTHON=... longhaul lua tests/peers/golden.lua >tests/golden/training.csv
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
-local peer = require "longhaul.peer"
+local csv = require "longhaul.run.csv"
+local peer = require "longhaul.bench.peer"
 
 local steps = 20
 local size = "layers=4 width=128 heads=2 window=32 dropout=0"
@@ -26,11 +26,12 @@ for _, model in ipairs(models) do
       task = core.options("task", "language_model", task),
       train = core.options("train", "train", train), seed = 1, device = "cpu",
     }
-    local losses = peer.train(session, steps, "--eager --precision f64").losses
+    local losses = peer.train(session, steps, "block_stack.py", "--eager --precision f64").losses
     for step, loss in ipairs(losses) do
       rows[#rows + 1] = { model = model[1], options = model[2], task_options = task,
         train_options = train, step = step, loss_bits = ("%.12g"):format(loss) }
     end
   end
 end
-io.write(csv.format({ "model", "options", "task_options", "train_options", "step", "loss_bits" }, rows))
+io.write(csv.format({ "model", "options", "task_options", "train_options", "step", "loss_bits" },
+  rows))

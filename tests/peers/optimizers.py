@@ -1,22 +1,10 @@
-"""longhaul's optimisers and schedules in plain PyTorch: Adafactor (Shazeer and Stern 2018, as T5X has it), the others from
+"""longhaul's optimisers in plain PyTorch: Adafactor (Shazeer and Stern 2018, as T5X has it), the others from
 torch.optim."""
-import math
-
 import torch
 
-from common import only
+from exported import only
 
 TINY, SMALLEST_SCALE = 1e-30, 1e-3
-
-
-def rate_at(options, step):
-    """Learning rate of a step, from 0."""
-    warm = min(1.0, step / options["warmup"]) if options["warmup"] else 1.0
-    if options["schedule"] == "constant":
-        return options["rate"] * warm
-    if options["schedule"] == "rsqrt":
-        return options["rate"] * warm / math.sqrt(max(step, options["warmup"], 1))
-    raise SystemExit(f"the peer has the schedules constant and rsqrt, the run has {options['schedule']}")
 
 
 def moments_of(x, minimum):

@@ -1,6 +1,7 @@
 /* A model outside of the tree: each token's vector predicts the next one. What a plug-in author
  * writes. */
 #include "harness/engine/model.h"
+#include "harness/ops/ops.h"
 
 typedef struct bigram {
     int64_t width;

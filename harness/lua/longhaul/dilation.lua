@@ -1,9 +1,9 @@
--- How far back data repeat themselves, and so which dilation d a recurrence encoding may want (Huang et al. 2023,
--- section 3): autocorrelation of a series, recurrence of symbols.
+-- How far back data repeat themselves, and so which dilation d a recurrence encoding may want
+-- (Huang et al. 2023, section 3): autocorrelation of a series, recurrence of symbols.
 local dilation = {}
 
---- Sample autocorrelation of an array of numbers at the lags 1 .. `lags`, and the bound above which it is no chance (two
---- standard errors of white noise).
+--- Sample autocorrelation of an array of numbers at the lags 1 .. `lags`, and the bound above which
+--- it is no chance (two standard errors of white noise).
 function dilation.autocorrelation(series, lags)
   local count, mean, variance, values = #series, 0, 0, {}
   for _, x in ipairs(series) do mean = mean + x / count end
@@ -16,8 +16,9 @@ function dilation.autocorrelation(series, lags)
   return values, 2 / math.sqrt(math.max(1, count))
 end
 
---- Share of positions whose symbol is the one `lag` positions before, at the lags 1 .. `lags`: the density of the
---- diagonals of a recurrence plot. The bound is the share of independent symbols and two standard errors.
+--- Share of positions whose symbol is the one `lag` positions before, at the lags 1 .. `lags`: the
+--- density of the diagonals of a recurrence plot. The bound is the share of independent symbols and
+--- two standard errors.
 function dilation.recurrence(symbols, lags)
   local count, seen, chance, values = #symbols, {}, 0, {}
   for _, s in ipairs(symbols) do seen[s] = (seen[s] or 0) + 1 end
@@ -32,7 +33,8 @@ function dilation.recurrence(symbols, lags)
   return values, chance + 2 * math.sqrt(chance * (1 - chance) / math.max(1, count))
 end
 
---- The lags above 1 where `values` peaks above `bound`, highest first, at most `most` (default 4): { lag, value } each.
+--- The lags above 1 where `values` peaks above `bound`, highest first, at most `most` (default 4):
+--- { lag, value } each.
 function dilation.suggest(values, bound, most)
   local peaks, chosen = {}, {}
   for lag = 2, #values do

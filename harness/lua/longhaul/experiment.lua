@@ -1,8 +1,13 @@
 -- An experiment: rows to run, and the tables, charts and claims that are views of their results.
 local core = require "longhaul.core"
-local metrics = require "longhaul.metrics"
-local reach = require "longhaul.reach"
+local fields = require "longhaul.fields"
+local kinds = require "longhaul.report.kinds"
+local metrics = require "longhaul.run.metrics"
+local predicate = require "longhaul.report.predicate"
+local published = require "longhaul.report.published"
+local reach = require "longhaul.run.reach"
 local spec = require "longhaul.spec"
+local tune = require "longhaul.tune"
 
 local experiment = {}
 
@@ -31,7 +36,9 @@ end
 
 -- Files cannot hold every text.
 local function check_text(what, text)
-  if type(text) == "string" and text:find("\0", 1, true) then spec.fail(what .. " cannot hold a NUL byte") end
+  if type(text) == "string" and text:find("\0", 1, true) then
+    spec.fail(what .. " cannot hold a NUL byte")
+  end
 end
 
 --- Used by lh.experiment. `runs` names the experiment whose runs it shares.
@@ -39,7 +46,8 @@ function experiment.new(name, runs, scale)
   check_name(name)
   check_name(runs)
   local made = {
-    name = name, runs = runs, scale = scale, rows = {}, tables = {}, plots = {}, samples = {}, claims = {}, fits = {}, sources = {},
+    name = name, runs = runs, scale = scale, rows = {}, tables = {}, plots = {}, samples = {},
+    claims = {}, fits = {}, sources = {},
     default_seeds = 1,
   }
   return setmetatable(made, Experiment)
@@ -50,51 +58,48 @@ function experiment.is(value) return getmetatable(value) == Experiment end
 
 -- ---- checking what a script says ----
 
-local function refuse(owner, key, names)
-  local nearest = core.nearest(tostring(key), names)
-  spec.fail(("%s: unknown field '%s'%s"):format(owner, tostring(key),
-    nearest and (" (did you mean '%s'?)"):format(nearest) or "; there are: "
-      .. table.concat(names, ", ")))
+-- "plot: unknown field 'z'"; `names` are those that are known.
+local function refuse(owner, what, key, names)
+  local meant = core.did_you_mean(tostring(key), names)
+  spec.fail(("%s: unknown %s '%s'%s"):format(owner, what, tostring(key),
+    meant ~= "" and meant or "; there are: " .. table.concat(names, ", ")))
 end
 
--- `fields` is an array of { name, types }; position 1 is allowed when `first` says so.
-local function check_fields(owner, given, fields, first)
+--- Holds a table of a script against `known`, an array as in fields.lua; position 1 is allowed when
+--- `first` says so.
+function experiment.check_fields(owner, given, known, first)
   if type(given) ~= "table" then spec.fail(owner .. " takes a table, as in { ... }") end
   local types, names = {}, {}
-  for i, field in ipairs(fields) do
+  for i, field in ipairs(known) do
     names[i] = field[1]
     types[field[1]] = field[2]
   end
   for key, value in pairs(given) do
     if not (key == 1 and first) then
-      if not types[key] then refuse(owner, key, names) end
+      if not types[key] then refuse(owner, "field", key, names) end
       if not types[key]:find(type(value), 1, true) then
         spec.fail(("%s: field '%s' must be a %s, got a %s"):format(owner, key, types[key],
           type(value)))
       end
     end
   end
-end
-
-local function check_metrics(owner, list)
-  for _, name in ipairs(list) do
-    if not metrics.is_known(name) then
-      local nearest = core.nearest(tostring(name), metrics.names())
-      spec.fail(("%s: no metric '%s'%s"):format(owner, tostring(name),
-        nearest and (" (did you mean '%s'?)"):format(nearest) or ""))
+  for _, field in ipairs(known) do
+    if field.needed and given[field[1]] == nil then
+      spec.fail(("%s: field '%s' is missing"):format(owner, field[1]))
     end
   end
 end
 
--- ---- rows ----
+local check_fields = experiment.check_fields
 
-local row_fields = {
-  { "model", "table" }, { "task", "table" }, { "train", "table" }, { "seeds", "number" },
-  { "dataset", "string" }, { "label", "string" }, { "published_row", "string" },
-    { "slug", "string" }, { "from", "string or table" }, { "keep_weights", "boolean" },
-  { "values", "table" }, { "reach", "table" },
-  { "weights", "string or table" },
-}
+local function check_metrics(owner, list)
+  for _, name in ipairs(list) do
+    local refusal = metrics.refusal(name)
+    if refusal then spec.fail(("%s: %s"):format(owner, refusal)) end
+  end
+end
+
+-- ---- rows ----
 
 -- "64 lstm:dual" from a point of lh.grid, and its factors in the order of the axes.
 local function factors_of(point)
@@ -110,11 +115,28 @@ local function factors_of(point)
   return table.concat(words, " "), factors
 end
 
+local known_rows = setmetatable({}, { __mode = "k" })
+
+-- Its rows by data set and label; a hundred thousand of them are looked at once each.
+local function rows_of(self)
+  local known = known_rows[self]
+  if not known or known.count > #self.rows then
+    known = { count = 0, by_dataset = {} }
+    known_rows[self] = known
+  end
+  for i = known.count + 1, #self.rows do
+    local row = self.rows[i]
+    local labels = known.by_dataset[row.dataset] or {}
+    known.by_dataset[row.dataset], labels[row.label] = labels, row
+  end
+  known.count = #self.rows
+  return known.by_dataset
+end
+
 local function check_unique(self, label, dataset)
-  for _, other in ipairs(self.rows) do
-    if other.label == label and other.dataset == dataset then
-      spec.fail(("row \"%s\" on %s is there already, from %s"):format(label, dataset, other.line))
-    end
+  local other = (rows_of(self)[dataset] or {})[label]
+  if other then
+    spec.fail(("row \"%s\" on %s is there already, from %s"):format(label, dataset, other.line))
   end
 end
 
@@ -129,12 +151,15 @@ local function source_of(self, from, dataset)
   for _, row in ipairs(owner.rows) do
     if row.label == label and (not found or row.dataset == dataset) then found = row end
   end
-  if not found then spec.fail(("row: field 'from': no earlier row is called '%s'"):format(label)) end
+  if not found then
+    spec.fail(("row: field 'from': no earlier row is called '%s'"):format(label))
+  end
   found.keep_weights = true
   return { experiment = owner, row = found }
 end
 
--- A file of weights, or { file, partly = true }: parameters that it lacks keep their initial values.
+-- A file of weights, or { file, partly = true }: parameters that it lacks keep their initial
+-- values.
 local function weights_of(weights)
   local name = type(weights) == "table" and weights[1] or weights
   if name == nil then return nil end
@@ -144,13 +169,34 @@ local function weights_of(weights)
   return { name = name, partly = type(weights) == "table" and weights.partly == true }
 end
 
+local function reach_of(given)
+  local wanted, wrong = reach.read(given)
+  if wrong then spec.fail("row: " .. wrong) end
+  return wanted
+end
+
+-- The trials of a row are rows of an experiment of their own, which is run before this one.
+local function add_trials(self, row, grid)
+  if not tune.is(grid) then spec.fail "row: field 'tune' is made by lh.tune" end
+  if not self.trials then
+    local name = self.runs .. "-trials"
+    self.trials = experiment.new(name, name, self.scale)
+    table.insert(self.sources, 1, self.trials)
+  end
+  row.tune, row.trials = grid, tune.trials(grid, row)
+  table.move(row.trials, 1, #row.trials, #self.trials.rows + 1, self.trials.rows)
+end
+
 --- Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,
 --- dataset = "books" }`. The first value is the label, or a point of lh.grid whose factors become
 --- columns of runs.csv. `from` names a row whose trained weights this one starts from, `weights` a
 --- file of weights or a name under which they were fetched, or { name, partly = true }; `values`
---- are numbers that the script knows of the row, as columns of runs.csv; `reach` is a loss for tokens_to_reach.
+--- are numbers that the script knows of the row, as columns of runs.csv; `reach` is a loss for
+--- tokens_to_reach; `tune`, made by lh.tune, chooses training options on the validation split.
+---@param row longhaul.row
+---@return longhaul.experiment
 function Experiment:row(row)
-  check_fields("row", row, row_fields, true)
+  check_fields("row", row, fields.row, true)
   for _, kind in ipairs { "model", "task", "train" } do
     if not spec.is(row[kind], kind) then
       spec.fail(("row: field '%s' must be a %s"):format(kind, kind))
@@ -174,16 +220,23 @@ function Experiment:row(row)
   end
   local dataset = row.dataset or row.task:option("name") or ""
   check_unique(self, label, dataset)
-  self.rows[#self.rows + 1] = {
+  local made = {
     label = label, dataset = dataset, model = row.model, task = row.task, train = row.train,
-    seeds = row.seeds and check_seeds("row: field 'seeds'", row.seeds), factors = factors, line = spec.line(), slug = row.slug,
-    published_row = row.published_row, values = row.values, weights = weights_of(row.weights), keep_weights = row.keep_weights,
-    from = row.from and source_of(self, row.from, dataset), reach = row.reach and reach.read(row.reach),
+    seeds = row.seeds and check_seeds("row: field 'seeds'", row.seeds), factors = factors,
+    line = spec.line(), slug = row.slug,
+    published_row = row.published_row, values = row.values, weights = weights_of(row.weights),
+    keep_weights = row.keep_weights,
+    from = row.from and source_of(self, row.from, dataset), reach = row.reach
+      and reach_of(row.reach),
   }
+  if row.tune then add_trials(self, made, row.tune) end
+  self.rows[#self.rows + 1] = made
   return self
 end
 
 --- How many seeds rows have that do not say so themselves.
+---@param count integer
+---@return longhaul.experiment
 function Experiment:seeds(count)
   self.default_seeds = check_seeds("seeds: the number", count)
   return self
@@ -191,31 +244,29 @@ end
 
 -- ---- views ----
 
-local table_fields = {
-  { "columns", "table" }, { "baseline", "string or table" }, { "published", "string" },
-  { "best", "table" }, { "name", "string" }, { "title", "string" }, { "datasets", "table" },
-  { "select", "string" },
-}
-
--- Qualities are those of the seed that did best on the validation split; all must have been scored there.
+-- Qualities are those of the seed that did best on the validation split; all must have been scored
+-- there.
 local function check_select(options)
   if options.select ~= "best_valid" then
-    spec.fail(("table: field 'select' can only be \"best_valid\", not \"%s\""):format(options.select))
+    spec.fail(("table: field 'select' can only be \"best_valid\", not \"%s\""):format(
+      options.select))
   end
   for _, name in ipairs(options.columns) do
     if metrics.kind(name) == "quality" and not metrics.twin(name) then
-      spec.fail(("table: select = \"best_valid\" cannot choose a seed for '%s', which is not scored on the validation split")
+      spec.fail(("table: select = \"best_valid\" cannot choose a seed for '%s', which is not "
+        .. "scored on the validation split")
         :format(name))
     end
   end
 end
 
 --- Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" }, baseline
---- = "Slide:13L", published = "brt_table1" }`. `datasets` maps our names of datasets to the
+--- = "Slide:13L", published = "paper_table1" }`. `datasets` maps our names of datasets to the
 --- paper's, or to "" where the paper has not used them; `best` says "min" or "max" for a metric.
+---@param options longhaul.table
+---@return longhaul.experiment
 function Experiment:table(options)
-  check_fields("table", options, table_fields)
-  if not options.columns then spec.fail("table: field 'columns' is missing") end
+  check_fields("table", options, fields.table)
   check_metrics("table", options.columns)
   if options.select then check_select(options) end
   options.line = spec.line()
@@ -223,78 +274,56 @@ function Experiment:table(options)
   return self
 end
 
-local plot_fields = {
-  { "x", "string or table" }, { "y", "string or table" }, { "group", "string" },
-    { "label", "string" },
-  { "frontier", "boolean" }, { "band", "string or boolean" }, { "title", "string" },
-  { "name", "string" }, { "dataset", "string" }, { "row", "string" }, { "layer", "number" }, { "relative_to", "string" },
-  { "input", "string" }, { "of", "table" }, { "by", "string or function" }, { "rows", "table" }, { "without", "string" }, { "parts", "table" },
-}
-
-local plot_kinds = { "loss", "lines", "pareto", "bars", "recurrence", "outputs", "boxes", "columns" }
-local without_axes = { loss = true, recurrence = true, outputs = true }
-
+-- An axis is a name or { name, log = true }.
 local function check_axis(value)
   if type(value) == "table" then
     check_fields("plot axis", value, { { "log", "boolean" } }, true)
-    return value[1]
   end
-  return value
 end
 
 -- The experiments whose rows a plot shows in place of its own; they are run before this one.
 local function add_sources(self, plot)
   if experiment.is(plot.of) then plot.of = { plot.of } end
   for _, source in ipairs(plot.of) do
-    if not experiment.is(source) then spec.fail("plot: field 'of' is an experiment or an array of them") end
+    if not experiment.is(source) then
+      spec.fail("plot: field 'of' is an experiment or an array of them")
+    end
     local known = false
     for _, other in ipairs(self.sources) do known = known or other == source end
     if not known then self.sources[#self.sources + 1] = source end
   end
 end
 
---- Declares a chart: `bench:plot { "pareto", x = "step_time_ms", y = "bits_per_token" }`; kinds:
---- loss (always drawn), lines, pareto, bars, recurrence, outputs, boxes, columns. An axis is a metric, a factor of the sweep or a model
---- option; `{ "window", log = true }` makes it logarithmic.
+--- Declares a chart: `bench:plot { "pareto", x = "step_time_ms", y = "bits_per_token" }`. The kinds
+--- are the files of harness/report/charts/, each with the fields that it takes. An axis is a
+--- metric, a factor of the sweep or a model option; `{ "window", log = true }` makes it
+--- logarithmic.
+---@param options longhaul.plot
+---@return longhaul.experiment
 function Experiment:plot(options)
-  check_fields("plot", options, plot_fields, true)
-  local known = false
-  for _, kind in ipairs(plot_kinds) do known = known or kind == options[1] end
-  if not known then refuse("plot", options[1], plot_kinds) end
-  local x, y = check_axis(options.x), check_axis(options.y)
-  if options[1] == "recurrence" and not (options.row and options.layer) then
-    spec.fail("plot: \"recurrence\" needs the fields 'row' and 'layer'")
-  end
-  if options[1] == "outputs" then
-    if not (options.row and options.layer and options.input) then
-      spec.fail("plot: \"outputs\" needs the fields 'row', 'layer' and 'input'")
-    end
-    if not options.input:match "^[01]+$" then spec.fail("plot: 'input' is a string of 0 and 1") end
-    for _, row in ipairs(self.rows) do row.keep_weights = row.keep_weights or row.label == options.row end
-  end
-  if options[1] == "columns" and not options.rows then spec.fail("plot: \"columns\" needs the field 'rows'") end
+  if type(options) ~= "table" then spec.fail("plot takes a table, as in { ... }") end
+  local kind = kinds.find(options[1])
+  if not kind then refuse("plot", "kind of chart", options[1], kinds.names()) end
+  check_fields("plot", options, kinds.fields(kind), true)
+  check_axis(options.x)
+  check_axis(options.y)
+  local wrong = kind.check and kind.check(options)
+  if wrong then spec.fail("plot: " .. wrong) end
+  local kept = kind.weights and kind.weights(options)
+  for _, row in ipairs(self.rows) do row.keep_weights = row.keep_weights or row.label == kept end
   if options.of then add_sources(self, options) end
-  if not without_axes[options[1]] then check_metrics("plot: field 'y'", { y or "(nothing)" }) end
-  if (options[1] == "lines" or options[1] == "pareto") and not x then
-    spec.fail("plot: field 'x' is missing")
-  end
   self.plots[#self.plots + 1] = options
   return self
 end
 
-local fit_fields = {
-  { "group", "string" }, { "over", "table" }, { "of", "table" }, { "published", "string" },
-}
-
---- Declares exponents: `bench:fit { group = "attention", over = { "length" }, of = { time = "step_time_ms" },
---- published = "reformer_table1" }`. For each value of the factor `group` and each factor of `over`, rows that
---- differ in it alone give the slope of log y over log x; `of` names what is fitted: metrics, or functions of
---- `value(metric)`.
+--- Declares exponents: `bench:fit { group = "attention", over = { "length" }, of = { time =
+--- "step_time_ms" }, published = "paper_table1" }`. For each value of the factor `group` and each
+--- factor of `over`, rows that differ in it alone give the slope of log y over log x; `of` names
+--- what is fitted: metrics, or functions of `value(metric)`.
+---@param options longhaul.fit
+---@return longhaul.experiment
 function Experiment:fit(options)
-  check_fields("fit", options, fit_fields)
-  for _, field in ipairs { "group", "over", "of" } do
-    if not options[field] then spec.fail(("fit: field '%s' is missing"):format(field)) end
-  end
+  check_fields("fit", options, fields.fit)
   for _, measure in pairs(options.of) do
     if type(measure) == "string" then check_metrics("fit: field 'of'", { measure }) end
   end
@@ -303,19 +332,13 @@ function Experiment:fit(options)
   return self
 end
 
-local sample_fields = {
-  { "row", "string" }, { "tokens", "string" }, { "count", "number" }, { "context", "number" }, { "length", "number" },
-  { "temperature", "number" },
-}
-
---- Declares sample texts: `bench:sample { row = "Recurrent", tokens = "bytes", count = 4, context = 300,
---- length = 80 }`: `count` passages of `context` tokens of the validation split, each continued by the row's
---- model (temperature 0: by the likeliest tokens).
+--- Declares sample texts: `bench:sample { row = "Recurrent", tokens = "bytes", count = 4, context =
+--- 300, length = 80 }`: `count` passages of `context` tokens of the validation split, each
+--- continued by the row's model (temperature 0: by the likeliest tokens).
+---@param options longhaul.sample
+---@return longhaul.experiment
 function Experiment:sample(options)
-  check_fields("sample", options, sample_fields)
-  for _, field in ipairs { "row", "tokens", "count", "context", "length" } do
-    if not options[field] then spec.fail(("sample: field '%s' is missing"):format(field)) end
-  end
+  check_fields("sample", options, fields.sample)
   for _, row in ipairs(self.rows) do
     if row.label == options.row then
       row.keep_weights = true
@@ -326,30 +349,28 @@ function Experiment:sample(options)
   spec.fail(("sample: no earlier row is called '%s'"):format(options.row))
 end
 
-local claim_fields = {
-  { "holds", "table" }, { "direction", "table" }, { "direction_says", "string" }, { "untested", "string or table" },
-  { "of_size", "string" }, { "scale_changes", "string" }, { "expected", "string" }, { "says", "string" }, { "paper", "string" },
-  { "note", "string" },
-}
-
 local function check_predicate(field, value)
-  if not require("longhaul.report.predicate").is(value) then
+  if not predicate.is(value) then
     spec.fail(("claim: field '%s' is a predicate, made by lh.predicate"):format(field))
   end
 end
 
---- Declares a claim: `bench:claim { "brt_p072", holds = p.less(2, BST "xl:2048" / BST "rec:fixed:skip") }` with `p =
---- lh.predicate`. `direction` is a weaker form, which `direction_says` puts in words. `untested` says why it cannot fail,
---- or is { predicate, reason }, which tells when; `of_size` names what is only known at scale paper.
+--- Declares a claim: `bench:claim { "paper_p072", holds = p.less(2, BST "xl:2048" / BST
+--- "rec:fixed:skip") }` with `p = lh.predicate`. `direction` is a weaker form, which
+--- `direction_says` puts in words. `untested` says why it cannot fail, or is { predicate, reason },
+--- which tells when; `of_size` names what is only known at scale paper.
+---@param claim longhaul.claim
+---@return longhaul.experiment
 function Experiment:claim(claim)
-  check_fields("claim", claim, claim_fields, true)
+  check_fields("claim", claim, fields.claim, true)
   if type(claim[1]) ~= "string" then spec.fail("a claim begins with its id") end
-  if not claim.holds then spec.fail("claim: field 'holds' is missing") end
   check_predicate("holds", claim.holds)
   if claim.direction then check_predicate("direction", claim.direction) end
   if type(claim.untested) == "table" then check_predicate("untested", claim.untested[1]) end
   for _, other in ipairs(self.claims) do
-    if other[1] == claim[1] then spec.fail(("claim '%s' is there already, from %s"):format(claim[1], other.line)) end
+    if other[1] == claim[1] then
+      spec.fail(("claim '%s' is there already, from %s"):format(claim[1], other.line))
+    end
   end
   claim.line = spec.line()
   self.claims[#self.claims + 1] = claim
@@ -358,13 +379,14 @@ end
 
 -- ---- for the runner and the reports ----
 
---- What can be checked only when the script has ended: that tables and fits stand beside published ones that have their rows.
+--- What can be checked only when the script has ended: that tables and fits stand beside published
+--- ones that have their rows.
 function Experiment:check()
   for _, options in ipairs(self.fits) do
-    if options.published then require("longhaul.report.published").check_fit(self, options) end
+    if options.published then published.check_fit(self, options) end
   end
   for _, options in ipairs(self.tables) do
-    if options.published then require("longhaul.report.published").check(self, options) end
+    if options.published then published.check(self, options) end
   end
 end
 
@@ -378,8 +400,8 @@ local function matches(row, baseline)
   return met == wanted
 end
 
---- The label of the row that a table's relative step times refer to (default: the first table), or nil. Fails when no row
---- is meant.
+--- The label of the row that a table's relative step times refer to (default: the first table), or
+--- nil. Fails when no row is meant.
 function Experiment:baseline(options)
   options = options or self.tables[1]
   if not options or not options.baseline then return nil end
@@ -405,7 +427,6 @@ end
 --- the model's class.
 function Experiment:slug(row)
   if row.slug then return row.slug end
-  local published = require "longhaul.report.published"
   for _, options in ipairs(self.tables) do
     local paper = options.published and published.table(options.published)
     local slug = paper and paper.slug[row.published_row or row.label]

@@ -2,46 +2,34 @@
 -- and returns it; the command line runs, lists, tabulates or plots it.
 local core = require "longhaul.core"
 local experiment = require "longhaul.experiment"
+local fields = require "longhaul.fields"
+local identity = require "longhaul.run.identity"
+local loader = require "longhaul.loader"
+local match = require "longhaul.match"
+local predicate = require "longhaul.report.predicate"
+local scale = require "longhaul.scale"
 local spec = require "longhaul.spec"
+local tune = require "longhaul.tune"
 
 ---@class longhaul
 local longhaul = {}
 
--- What the command line decided before the script was read.
-local settings = { scale = "small" }
+--- The scales that there are: smoke, small, medium, gpu, paper.
+longhaul.scales = scale.names
 
-longhaul.scales = { "smoke", "small", "medium", "gpu", "paper" }
+--- Sets what the command line decides before a script runs: `lh.configure { scale = "small" }`.
+function longhaul.configure(changes) scale.set(changes.scale) end
 
---- Set by the command line before a script runs.
-function longhaul.configure(changes)
-  for key, value in pairs(changes) do settings[key] = value end
-end
-
---- The scale that this run is at: smoke, small, medium, gpu or paper.
-function longhaul.scale() return settings.scale end
-
-local function check_scale(name)
-  for _, scale in ipairs(longhaul.scales) do
-    if scale == name then return end
-  end
-  spec.fail(("no scale '%s'; there are: %s"):format(tostring(name),
-    table.concat(longhaul.scales, ", ")))
-end
+--- The scale that this run is at.
+---@return "smoke"|"small"|"medium"|"gpu"|"paper"
+function longhaul.scale() return scale.get() end
 
 --- Picks by scale: `lh.by_scale { smoke = 10, small = 1000, paper = 500e3 }`. A scale that is not
 --- named takes the nearest smaller one that is.
-function longhaul.by_scale(choices)
-  for name in pairs(choices) do check_scale(name) end
-  local chosen
-  for _, scale in ipairs(longhaul.scales) do
-    if choices[scale] ~= nil then chosen = choices[scale] end
-    if scale == settings.scale then break end
-  end
-  if chosen == nil then
-    spec.fail(("by_scale has nothing for scale '%s' or below"):format(settings.scale))
-  end
-  return chosen
-end
+---@generic T
+---@param choices { smoke?: T, small?: T, medium?: T, gpu?: T, paper?: T }
+---@return T
+function longhaul.by_scale(choices) return scale.choose(choices) end
 
 --- Tables of options as one; of values with the same name the last one stands.
 ---@param ... table
@@ -55,18 +43,30 @@ function longhaul.merged(...)
   return all
 end
 
---- The value that a Lua file returns, by its path from the file that includes it: `local setting = lh.include "setting.lua"`.
-function longhaul.include(name) return require("longhaul.script").include(name) end
+--- The value that a Lua file returns, by its path from the file that includes it: `local setting =
+--- lh.include "setting.lua"`.
+---@param name string
+---@return any
+function longhaul.include(name) return loader.include(name) end
+
+--- The values of the files of one name in every folder beside the file that includes them: `for _,
+--- claims in ipairs(lh.include_each "claims.lua") do`.
+---@param name string
+---@return any[]
+function longhaul.include_each(name) return loader.include_each(name) end
 
 --- A new experiment. Its name is the folder under results/. With `runs` its rows are runs of that
 --- other experiment, which a figure shares with a table: what one has trained the other finds.
 ---@param name string "window-sweep"
 ---@param options? { runs?: string }
+---@return longhaul.experiment
 function longhaul.experiment(name, options)
-  return experiment.new(name, options and options.runs or name, settings.scale)
+  return experiment.new(name, options and options.runs or name, scale.get())
 end
 
 --- Options of training: `lh.train { steps = 500, optimizer = "adafactor", rate = 0.5 }`.
+---@param options longhaul.train
+---@return longhaul.spec
 function longhaul.train(options) return spec.make("train", "train", options) end
 
 -- Classes as fields: lh.models.brt { ... }. An unknown field names the nearest class.
@@ -78,9 +78,7 @@ local function constructors(kind, list)
   end
   return setmetatable(made, {
     __index = function(_, name)
-      local nearest = core.nearest(tostring(name), names)
-      spec.fail(("no %s '%s'%s"):format(kind, name, nearest
-        and (" (did you mean '%s'?)"):format(nearest) or ""))
+      spec.fail(("no %s '%s'%s"):format(kind, name, core.did_you_mean(tostring(name), names)))
     end,
   })
 end
@@ -88,17 +86,43 @@ end
 --- Models by name; `longhaul describe MODEL` lists their options.
 longhaul.models = constructors("model", core.models())
 
+local encodes = {}
+for _, class in ipairs(core.models()) do encodes[class.name] = class.encodes end
+
 --- Parameters of a model over a vocabulary, its embedding table included; allocates nothing.
 ---@param model longhaul.spec
 ---@param vocabulary integer
 ---@return integer
 function longhaul.parameters(model, vocabulary)
   if not spec.is(model, "model") then spec.fail "parameters takes a model and a vocabulary" end
-  return core.describe(model.options, { vocabulary = vocabulary }, 1).total
+  local source = encodes[model.name] and vocabulary or 0
+  return core.describe(model.options, { vocabulary = vocabulary, source_vocabulary = source },
+    1).total
 end
 
+--- A model at the size of a budget: `lh.match { lh.models.brt { layers = 4, heads = 2 }, task = task,
+--- parameters = 1e6 }` is the same model with the width, and if no width does the depth, at which
+--- it has a million parameters for that task, within 3 %; `flops_per_token` is the other budget.
+--- Heads stay as many; hidden sizes that are stated grow with the width.
+---@param options longhaul.match
+---@return longhaul.spec
+function longhaul.match(options)
+  experiment.check_fields("match", options, fields.match, true)
+  if not spec.is(options[1], "model") or not spec.is(options.task, "task") then
+    spec.fail "match takes a model, and its task, as in { model, task = task, parameters = 1e6 }"
+  end
+  return match.model(options[1], identity.task_info(options.task), options)
+end
+
+--- Training options to be chosen for every row alike: `tune = lh.tune { rate = { 1e-3, 3e-3, 1e-2 },
+--- steps = 200, by = "valid_bits_per_byte" }` in a row. Each combination is a trial of one seed, a run
+--- of the experiment `NAME-trials`; the row trains with what did best on the validation split.
+---@param options longhaul.tune
+---@return longhaul.tune
+function longhaul.tune(options) return tune.new(options) end
+
 --- Comparisons over the cells of tables, of which claims are made; `p.cell`, `p.less`, `p.all` ...
-longhaul.predicate = require "longhaul.report.predicate"
+longhaul.predicate = predicate
 
 longhaul.data = {}
 
@@ -114,9 +138,13 @@ local function data_of(kind, task, options)
 end
 
 --- A corpus: `lh.data.text { "books", tokens = "bytes" }`. The first value is the name.
+---@param options longhaul.text|string
+---@return longhaul.corpus
 function longhaul.data.text(options) return data_of("text", "language_model", options) end
 
 --- A time series: `lh.data.series { "ETTh1" }`. The first value is the name.
+---@param options longhaul.series|string
+---@return longhaul.series
 function longhaul.data.series(options) return data_of("series", "forecasting", options) end
 
 --- The first of several corpora that is on this machine: `lh.data.first { "enwik8", "books" }`. The
@@ -154,13 +182,17 @@ local function reads(kind, task, example)
 end
 
 --- Language modelling on a corpus: `lh.tasks.language_model { books, segment = 512, batch = 8 }`.
-longhaul.tasks.language_model = reads("text", "language_model", 'a corpus, as in lh.data.text { "books" }')
+longhaul.tasks.language_model =
+  reads("text", "language_model", 'a corpus, as in lh.data.text { "books" }')
 
 --- Forecasting of a time series: `lh.tasks.forecasting { series, seq_len = 96, pred_len = 24 }`.
-longhaul.tasks.forecasting = reads("series", "forecasting", 'a series, as in lh.data.series { "ETTh1" }')
+longhaul.tasks.forecasting = reads("series", "forecasting",
+  'a series, as in lh.data.series { "ETTh1" }')
 
 --- All combinations of ordered axes: `lh.grid { { "window", 32, 64 }, { "gate", "fixed", "lstm" }
 --- }` gives an iterator over points with a field per axis, the last axis running fastest.
+---@param axes any[][]
+---@return fun(): table?
 function longhaul.grid(axes)
   local points = { {} }
   for _, axis in ipairs(axes) do

@@ -1,24 +1,30 @@
--- Scripts of strangers. An experiment script is a program and may do what its user may; with --sandbox it has the language
--- and the library alone: no files but those that it includes, no processes, no modules, no bytecode, no metatables, and
--- bounds on instructions, memory and processor time, also for the functions that it leaves in its experiment.
+-- Scripts of strangers. An experiment script is a program and may do what its user may; with
+-- --sandbox it has the language and the library alone: no files but those that it includes, no
+-- processes, no modules, no bytecode, no metatables, and bounds on instructions, memory and
+-- processor time, also for the functions that it leaves in its experiment.
 local core = require "longhaul.core"
+local longhaul = require "longhaul"
 
 local sandbox = {}
 
 --- The bounds on a call.
 sandbox.million_instructions, sandbox.mebibytes, sandbox.seconds = 500, 512, 60
 
-local functions = { "assert", "error", "ipairs", "next", "pairs", "pcall", "print", "rawequal", "rawlen", "select", "tonumber",
+local functions = { "assert", "error", "ipairs", "next", "pairs", "pcall", "print", "rawequal",
+  "rawlen", "select", "tonumber",
   "tostring", "type" }
 local libraries = { "coroutine", "math", "string", "table", "utf8" }
 
 -- The one module that there is.
 local function require_longhaul(name)
-  if name ~= "longhaul" then error(("the sandbox has the module longhaul, not '%s'"):format(tostring(name)), 2) end
-  return require "longhaul"
+  if name ~= "longhaul" then
+    error(("the sandbox has the module longhaul, not '%s'"):format(tostring(name)), 2)
+  end
+  return longhaul
 end
 
--- Instructions are not counted in a message handler, which runs before the stack is unwound; here it runs behind it.
+-- Instructions are not counted in a message handler, which runs before the stack is unwound; here
+-- it runs behind it.
 local function xpcall_unwound(f, handler, ...)
   local results = table.pack(pcall(f, ...))
   if results[1] then return table.unpack(results, 1, results.n) end

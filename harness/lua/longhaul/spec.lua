@@ -9,7 +9,7 @@ Spec.__index = Spec
 Spec.__name = "longhaul.spec"
 
 -- The library's files are embedded under these names, whatever the folder it runs in.
-local own = { "^@harness/lua/longhaul/", "^@harness/report/", "^@datasets/" }
+local own = { "^@harness/", "^@datasets/" }
 
 local function is_own(source)
   for _, pattern in ipairs(own) do
@@ -43,17 +43,21 @@ local function checked(kind, name, values)
 end
 
 --- A spec of `kind` ("model", "task", "train") for the class `name` with the options `values`.
----@return table spec with fields kind, name, values, options (checked, as the core takes them), text (of all of them, in
---- the order of their tables)
+--- Its fields: kind, name, values, options (checked, as the core takes them), text (of all of them, in
+--- the order of their tables).
+---@return table spec
 function spec.make(kind, name, values)
   if type(values) ~= "table" then spec.fail(("%s takes a table of options"):format(name)) end
   local copy = {}
   for key, value in pairs(values) do copy[key] = value end
   local options = checked(kind, name, copy)
-  return setmetatable({ kind = kind, name = name, values = copy, options = options, text = options:text() }, Spec)
+  return setmetatable({ kind = kind, name = name, values = copy, options = options,
+    text = options:text() }, Spec)
 end
 
---- The same spec with some options changed.
+--- The same spec with some options changed: `base:with { window = 64 }`.
+---@param changes table<string, any>
+---@return longhaul.spec
 function Spec:with(changes)
   local values = {}
   for key, value in pairs(self.values) do values[key] = value end
@@ -61,12 +65,18 @@ function Spec:with(changes)
   return spec.make(self.kind, self.name, values)
 end
 
---- The value of one option: a number, a boolean, a string or an array of integers; nil when there is none.
+--- The value of one option: a number, a boolean, a string or an array of integers; nil when there
+--- is none.
+---@param name string
+---@return any
 function Spec:option(name)
   return self.options:value(name)
 end
 
---- The same as text, as on the command line: "1,0,2".
+--- The value of one option as text, as on the command line: "1,0,2". `spec.text` is all options as
+--- text.
+---@param name string
+---@return string
 function Spec:spelled(name)
   return self.options:spelled(name)
 end

@@ -422,6 +422,14 @@
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
 ---@field rsa_spread? "even"|"random" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]:...
 
+---@class longhaul.models.dlinear
+---@field decompose? boolean # DLinear: maps of their own for the moving average and for what is...
+---@field kernel? integer # steps of the moving average, odd (default 25)
+---@field subtract_last? boolean # NLinear (with decompose=false): predict differences from the ...
+
+---@class longhaul.models.seasonal_naive
+---@field season? integer # steps of a season, a day of hours (default 24)
+
 ---@class longhaul.tasks.language_model: { [1]: longhaul.corpus }
 ---@field segment? integer # tokens of a segment (N) (default 512)
 ---@field batch? integer # documents read side by side (B) (default 8)
@@ -589,6 +597,8 @@
 ---@field informer fun(options: longhaul.models.informer): longhaul.spec
 ---@field logsparse fun(options: longhaul.models.logsparse): longhaul.spec
 ---@field series_xl fun(options: longhaul.models.series_xl): longhaul.spec
+---@field dlinear fun(options: longhaul.models.dlinear): longhaul.spec
+---@field seasonal_naive fun(options: longhaul.models.seasonal_naive): longhaul.spec
 
 ---@class longhaul.tasks
 ---@field language_model fun(options: longhaul.tasks.language_model): longhaul.spec
@@ -602,51 +612,93 @@
 ---@field translation fun(options: longhaul.tasks.translation): longhaul.spec
 ---@field defect fun(options: longhaul.tasks.defect): longhaul.spec
 
----@class longhaul.spec
-local spec = {}
-
----The same spec with some options changed.
----@generic T: longhaul.spec
----@param self T
----@param changes table<string, any>
----@return T
-function spec:with(changes) end
-
----@class longhaul.corpus
+---@class longhaul.plot
+---@field [1] "bars"|"boxes"|"columns"|"lines"|"loss"|"outputs"|"pareto"|"recurrence"
+---@field y? string|table a metric
+---@field title? string default: experiment, data and axes
+---@field name? string of its files; default: the kind
+---@field dataset? string the only one to show
+---@field by? string|function the box of a row: a factor, an option of the model, or a function of the row; default: its data set
+---@field of? table experiments whose rows are shown; default: this one
+---@field row? string the only label to show
+---@field rows? table their labels
+---@field without? string "%s, no REM": splits each column into what the row of that name takes and the rest
+---@field parts? table what these two are called
+---@field x? string|table a metric, a factor or an option of the model; { name, log = true } is logarithmic
+---@field group? string a factor, an option of the model or "class": a curve for each value
+---@field band? string|boolean "seeds": the standard deviation around each curve
+---@field relative_to? string a group: the others are shown as ratios to it
+---@field layer? number counted from 1
+---@field input? string a string of 0 and 1, the letters of a regular language
+---@field label? string what points are labelled by, like `group`; default: the row
+---@field frontier? boolean false: without the front
 
 ---@class longhaul.row
----@field [1] string|table label, or a point of lh.grid
----@field model longhaul.spec
----@field task longhaul.spec
----@field train longhaul.spec
----@field seeds? integer
----@field dataset? string name in tables; default: the corpus' name
----@field label? string for a point
----@field slug? string what the column model says
----@field published_row? string the paper's label for this row
----@field reach? table<string, number> a loss of the curve, for tokens_to_reach: { valid_bits = 2.0 }
+---@field [1] string|table the label, or a point of `lh.grid`, whose factors become columns of runs.csv
+---@field model longhaul.spec an architecture and its options: `lh.models.NAME { ... }`
+---@field task longhaul.spec what is predicted, and the data: `lh.tasks.NAME { ... }`
+---@field train longhaul.spec how it is trained: `lh.train { ... }`
+---@field seeds? integer how many; default: `bench:seeds(n)`, else 1
+---@field dataset? string its name in tables; default: the corpus' name
+---@field label? string for a point of `lh.grid`
+---@field slug? string what the column `model` says; default: the published table's for this label, else the model's class
+---@field published_row? string the paper's label, where it is another
+---@field from? string|table the row whose trained weights of the same seed it begins with: a label, or `{ bench, label }`
+---@field weights? string|table a weight file, or a name under which one was fetched; `{ name, partly = true }`: it may lack parameters
+---@field keep_weights? boolean keeps the row's own under `results/<experiment>/weights/`
+---@field values? table<string, number> metrics that the script knows itself: `{ kaplan_flops_per_token = 1e6 }`
+---@field tune? longhaul.tune training options to choose on the validation split, made by `lh.tune`
+---@field reach? table<string, number> a loss of the curve for `tokens_to_reach`: `{ valid_bits = 2.0 }`
+
+---@class longhaul.tune
+---@field by longhaul.metric a loss or score of the validation split, `"valid_bits_per_token"`
+---@field steps? integer of a trial; default: those of the row
+---@field OPTION? any[] a training option, with the values that are tried: `rate = { 1e-3, 3e-3 }`
+
+---@class longhaul.match
+---@field [1] longhaul.spec the model, `lh.models.NAME { ... }`, with all but its size
+---@field task longhaul.spec what it is for: it says how many tokens or features there are
+---@field parameters? number how many it shall have, embeddings included
+---@field flops_per_token? number what one token shall take forward
 
 ---@class longhaul.table
----@field columns longhaul.metric[]
----@field baseline? string|table<string, any>
----@field published? string a file of results/published
----@field datasets? table<string, string> our names to the paper's
----@field best? table<longhaul.metric, "min"|"max">
----@field select? "best_valid" show the seed that did best on the validation split
----@field name? string
----@field title? string
+---@field columns longhaul.metric[] metrics, in order
+---@field baseline? string|table<string, any> label, or factors, of the row that `relative_step_time` refers to
+---@field published? string a table of `results/published/` whose values stand beside ours
+---@field datasets? table<string, string> our names of data sets to the paper's, or to `""` where it has none
+---@field best? table<longhaul.metric, "min"|"max"> `"min"` or `"max"` for a metric that does not say which end is better
+---@field select? "best_valid" `"best_valid"`: the seed that did best on the validation split
+---@field name? string of its files; default: `table`
+---@field title? string above it
 
----@class longhaul.plot
----@field [1] "loss"|"lines"|"pareto"|"bars"
----@field x? string|table
----@field y? longhaul.metric|table
----@field group? string a factor or an option of the model
----@field label? string
----@field frontier? boolean
----@field band? string|boolean
----@field title? string
----@field name? string
----@field dataset? string
+---@class longhaul.fit
+---@field group string the factor that has an exponent for each of its values
+---@field over string[] the factors of growth
+---@field of table<string, any> what is fitted, by name: a metric, or a function of `value(metric)`
+---@field published? string a table whose formulas are printed beside
+
+---@class longhaul.sample
+---@field row string the label of an earlier row, whose model goes on
+---@field tokens string the tokenizer
+---@field count integer passages
+---@field context integer tokens of the validation split that are read
+---@field length integer tokens that are added
+---@field temperature? number 0 (default): the likeliest tokens
+
+---@class longhaul.claim
+---@field [1] string its id, as in results/published
+---@field holds longhaul.predicate the published predicate
+---@field direction? longhaul.predicate a weaker form
+---@field direction_says? string the weaker form in words
+---@field untested? string|table why it cannot fail, or `{ predicate, reason }`
+---@field of_size? string what only scale `paper` tells
+---@field scale_changes? string what the scale changes of it
+---@field expected? string in place of the sentence of results/published
+---@field says? string the claim in words, where no paper makes it
+---@field paper? string default: from the id
+---@field note? string beside the verdict
+
+---@class longhaul.corpus
 
 ---@class longhaul.term
 ---@operator add(longhaul.term|number): longhaul.term
@@ -662,16 +714,87 @@ function spec:with(changes) end
 ---@field row string slug or label
 ---@field metric longhaul.metric
 ---@field dataset? string
----@field published? string the paper's table, "brt_table1"
+---@field published? string the paper's table, "paper_table1"
 ---@field printed_as? longhaul.metric what the paper's number stands for, where that is another metric
+
+---@class longhaul.spec
+local spec = {}
+
+---The same spec with some options changed: `base:with { window = 64 }`.
+---@param changes table<string, any>
+---@return longhaul.spec
+function spec:with(changes) end
+
+---The value of one option: a number, a boolean, a string or an array of integers; nil when there
+---is none.
+---@param name string
+---@return any
+function spec:option(name) end
+
+---The value of one option as text, as on the command line: "1,0,2". `spec.text` is all options as
+---text.
+---@param name string
+---@return string
+function spec:spelled(name) end
 
 ---@class longhaul.predicates
 local p = {}
 
----@param text string how verdicts call it
+---What a row has of a metric: a table that the source understands, called `text` where verdicts name it.
+---@param text string
 ---@param cell longhaul.cell
 ---@return longhaul.term
 function p.cell(text, cell) end
+
+---The least of several terms.
+---@param parts longhaul.term[]
+---@return longhaul.term
+function p.least(parts) end
+
+---The greatest of several terms.
+---@param parts longhaul.term[]
+---@return longhaul.term
+function p.greatest(parts) end
+
+---Its absolute value.
+---@param part longhaul.term
+---@return longhaul.term
+function p.abs(part) end
+
+---To so many decimals, as a paper prints a value.
+---@param part longhaul.term
+---@param decimals integer
+---@return longhaul.term
+function p.rounded(part, decimals) end
+
+---To so many significant digits.
+---@param part longhaul.term
+---@param digits integer
+---@return longhaul.term
+function p.significant(part, digits) end
+
+---The mean of several terms.
+---@param parts longhaul.term[]
+---@return longhaul.term
+function p.mean(parts) end
+
+---The same term under a shorter text.
+---@param text string
+---@param part longhaul.term
+---@return longhaul.term
+function p.named(text, part) end
+
+---In how many of the pairs { a, b } a is below b; with `ties`, or equal to it.
+---@param text string
+---@param pairs longhaul.term[][]
+---@param ties boolean
+---@return longhaul.term
+function p.wins(text, pairs, ties) end
+
+---Whether a paper prints a number for this cell.
+---@param cell longhaul.term
+---@return boolean
+function p.is_printed(cell) end
 
 ---a < b.
 ---@param a longhaul.term|number
@@ -685,11 +808,27 @@ function p.less(a, b) end
 ---@return longhaul.predicate
 function p.at_most(a, b) end
 
----a = b.
+---a = b; the margin is how far they are apart, below 0.
 ---@param a longhaul.term|number
 ---@param b longhaul.term|number
 ---@return longhaul.predicate
 function p.equal(a, b) end
+
+---Every part holds.
+---@param parts longhaul.predicate[]
+---@return longhaul.predicate
+function p.all(parts) end
+
+---At least one part holds.
+---@param parts longhaul.predicate[]
+---@return longhaul.predicate
+function p.any(parts) end
+
+---`make(value)` holds for every value of a list.
+---@param list any[]
+---@param make fun(value: any): longhaul.predicate
+---@return longhaul.predicate
+function p.each(list, make) end
 
 ---low <= a <= high.
 ---@param low longhaul.term|number
@@ -698,159 +837,159 @@ function p.equal(a, b) end
 ---@return longhaul.predicate
 function p.between(low, a, high) end
 
----Each below the one before it.
+---Each term is below the one before it.
 ---@param terms longhaul.term[]
 ---@return longhaul.predicate
 function p.falling(terms) end
 
----None above the one before it.
+---No term is above the one before it.
 ---@param terms longhaul.term[]
 ---@return longhaul.predicate
 function p.not_rising(terms) end
 
----@param parts longhaul.predicate[]
----@return longhaul.predicate
-function p.all(parts) end
-
----@param parts longhaul.predicate[]
----@return longhaul.predicate
-function p.any(parts) end
-
----@generic T
----@param list T[]
----@param make fun(value: T): longhaul.predicate
----@return longhaul.predicate
-function p.each(list, make) end
-
----@param terms longhaul.term[]
----@return longhaul.term
-function p.least(terms) end
-
----@param terms longhaul.term[]
----@return longhaul.term
-function p.greatest(terms) end
-
----@param terms longhaul.term[]
----@return longhaul.term
-function p.mean(terms) end
-
----@param part longhaul.term
----@return longhaul.term
-function p.abs(part) end
-
----@param part longhaul.term
----@param decimals integer
----@return longhaul.term
-function p.rounded(part, decimals) end
-
----@param part longhaul.term
----@param digits integer
----@return longhaul.term
-function p.significant(part, digits) end
-
----The same under a shorter text.
----@param text string
----@param part longhaul.term
----@return longhaul.term
-function p.named(text, part) end
-
----In how many pairs the first is below the second; with `ties`, or equal.
----@param text string
----@param pairs longhaul.term[][]
----@param ties boolean
----@return longhaul.term
-function p.wins(text, pairs, ties) end
-
----@param cell longhaul.term
----@return boolean
-function p.is_printed(cell) end
-
----@class longhaul.claim
----@field [1] string id
----@field holds longhaul.predicate
----@field direction? longhaul.predicate a weaker form
----@field direction_says? string
----@field untested? string|table why it cannot fail, or { predicate, reason }
----@field of_size? string what is only known at scale paper
----@field scale_changes? string
----@field expected? string
----@field says? string
----@field paper? string
----@field note? string
-
 ---@class longhaul.experiment
-local experiment = {}
+local bench = {}
 
+---Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,
+---dataset = "books" }`. The first value is the label, or a point of lh.grid whose factors become
+---columns of runs.csv. `from` names a row whose trained weights this one starts from, `weights` a
+---file of weights or a name under which they were fetched, or { name, partly = true }; `values`
+---are numbers that the script knows of the row, as columns of runs.csv; `reach` is a loss for
+---tokens_to_reach; `tune`, made by lh.tune, chooses training options on the validation split.
 ---@param row longhaul.row
 ---@return longhaul.experiment
-function experiment:row(row) end
+function bench:row(row) end
 
----@param count integer seeds of rows that do not say so themselves
+---How many seeds rows have that do not say so themselves.
+---@param count integer
 ---@return longhaul.experiment
-function experiment:seeds(count) end
+function bench:seeds(count) end
 
+---Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" }, baseline
+---= "Slide:13L", published = "paper_table1" }`. `datasets` maps our names of datasets to the
+---paper's, or to "" where the paper has not used them; `best` says "min" or "max" for a metric.
 ---@param options longhaul.table
 ---@return longhaul.experiment
-function experiment:table(options) end
+function bench:table(options) end
 
+---Declares a chart: `bench:plot { "pareto", x = "step_time_ms", y = "bits_per_token" }`. The kinds
+---are the files of harness/report/charts/, each with the fields that it takes. An axis is a
+---metric, a factor of the sweep or a model option; `{ "window", log = true }` makes it
+---logarithmic.
 ---@param options longhaul.plot
 ---@return longhaul.experiment
-function experiment:plot(options) end
+function bench:plot(options) end
 
+---Declares exponents: `bench:fit { group = "attention", over = { "length" }, of = { time =
+---"step_time_ms" }, published = "paper_table1" }`. For each value of the factor `group` and each
+---factor of `over`, rows that differ in it alone give the slope of log y over log x; `of` names
+---what is fitted: metrics, or functions of `value(metric)`.
+---@param options longhaul.fit
+---@return longhaul.experiment
+function bench:fit(options) end
+
+---Declares sample texts: `bench:sample { row = "Recurrent", tokens = "bytes", count = 4, context =
+---300, length = 80 }`: `count` passages of `context` tokens of the validation split, each
+---continued by the row's model (temperature 0: by the likeliest tokens).
+---@param options longhaul.sample
+---@return longhaul.experiment
+function bench:sample(options) end
+
+---Declares a claim: `bench:claim { "paper_p072", holds = p.less(2, BST "xl:2048" / BST
+---"rec:fixed:skip") }` with `p = lh.predicate`. `direction` is a weaker form, which
+---`direction_says` puts in words. `untested` says why it cannot fail, or is { predicate, reason },
+---which tells when; `of_size` names what is only known at scale paper.
 ---@param claim longhaul.claim
 ---@return longhaul.experiment
-function experiment:claim(claim) end
+function bench:claim(claim) end
 
 ---@class longhaul
 ---@field predicate longhaul.predicates comparisons over the cells of tables, of which claims are made
 ---@field models longhaul.models
 ---@field tasks longhaul.tasks
-local longhaul = { data = {} }
+local lh = { data = {} }
 
----@param name string the folder under results/
----@param options? { runs?: string } whose runs it shares
----@return longhaul.experiment
-function longhaul.experiment(name, options) end
-
----@param options longhaul.train
----@return longhaul.spec
-function longhaul.train(options) end
-
----@param options longhaul.text|string
----@return longhaul.corpus
-function longhaul.data.text(options) end
-
----@param options longhaul.series|string
----@return longhaul.series
-function longhaul.data.series(options) end
-
----The first of several corpora that is on this machine; the last one is taken for granted.
----@param names string[]
----@return string
-function longhaul.data.first(names) end
-
----All combinations of ordered axes, the last one fastest.
----@param axes any[][]
----@return fun(): table?
-function longhaul.grid(axes) end
-
+---The scale that this run is at.
 ---@return "smoke"|"small"|"medium"|"gpu"|"paper"
-function longhaul.scale() end
+function lh.scale() end
 
----The value for this scale, or for the nearest smaller one that is named.
+---Picks by scale: `lh.by_scale { smoke = 10, small = 1000, paper = 500e3 }`. A scale that is not
+---named takes the nearest smaller one that is.
 ---@generic T
 ---@param choices { smoke?: T, small?: T, medium?: T, gpu?: T, paper?: T }
 ---@return T
-function longhaul.by_scale(choices) end
+function lh.by_scale(choices) end
 
 ---Tables of options as one; of values with the same name the last one stands.
 ---@param ... table
 ---@return table
-function longhaul.merged(...) end
+function lh.merged(...) end
 
----The value that a Lua file beside the script returns.
+---The value that a Lua file returns, by its path from the file that includes it: `local setting =
+---lh.include "setting.lua"`.
 ---@param name string
 ---@return any
-function longhaul.include(name) end
+function lh.include(name) end
 
-return longhaul
+---The values of the files of one name in every folder beside the file that includes them: `for _,
+---claims in ipairs(lh.include_each "claims.lua") do`.
+---@param name string
+---@return any[]
+function lh.include_each(name) end
+
+---A new experiment. Its name is the folder under results/. With `runs` its rows are runs of that
+---other experiment, which a figure shares with a table: what one has trained the other finds.
+---@param name string "window-sweep"
+---@param options? { runs?: string }
+---@return longhaul.experiment
+function lh.experiment(name, options) end
+
+---Options of training: `lh.train { steps = 500, optimizer = "adafactor", rate = 0.5 }`.
+---@param options longhaul.train
+---@return longhaul.spec
+function lh.train(options) end
+
+---Parameters of a model over a vocabulary, its embedding table included; allocates nothing.
+---@param model longhaul.spec
+---@param vocabulary integer
+---@return integer
+function lh.parameters(model, vocabulary) end
+
+---A model at the size of a budget: `lh.match { lh.models.brt { layers = 4, heads = 2 }, task = task,
+---parameters = 1e6 }` is the same model with the width, and if no width does the depth, at which
+---it has a million parameters for that task, within 3 %; `flops_per_token` is the other budget.
+---Heads stay as many; hidden sizes that are stated grow with the width.
+---@param options longhaul.match
+---@return longhaul.spec
+function lh.match(options) end
+
+---Training options to be chosen for every row alike: `tune = lh.tune { rate = { 1e-3, 3e-3, 1e-2 },
+---steps = 200, by = "valid_bits_per_byte" }` in a row. Each combination is a trial of one seed, a run
+---of the experiment `NAME-trials`; the row trains with what did best on the validation split.
+---@param options longhaul.tune
+---@return longhaul.tune
+function lh.tune(options) end
+
+---A corpus: `lh.data.text { "books", tokens = "bytes" }`. The first value is the name.
+---@param options longhaul.text|string
+---@return longhaul.corpus
+function lh.data.text(options) end
+
+---A time series: `lh.data.series { "ETTh1" }`. The first value is the name.
+---@param options longhaul.series|string
+---@return longhaul.series
+function lh.data.series(options) end
+
+---The first of several corpora that is on this machine: `lh.data.first { "enwik8", "books" }`. The
+---last one is taken for granted; the embedded generator serves "books", "latex" and "code".
+---@param names string[]
+---@return string
+function lh.data.first(names) end
+
+---All combinations of ordered axes: `lh.grid { { "window", 32, 64 }, { "gate", "fixed", "lstm" }
+---}` gives an iterator over points with a field per axis, the last axis running fastest.
+---@param axes any[][]
+---@return fun(): table?
+function lh.grid(axes) end
+
+return lh

@@ -54,7 +54,12 @@ struct cudaGraphExecUpdateResultInfo {
 /* A result that nobody looks at does not compile. */
 #define CUDASIM_CHECKED [[nodiscard]]
 
+struct cudaDeviceProp {
+    char name[256];
+};
+
 CUDASIM_CHECKED cudaError_t cudaGetDeviceCount(int *count);
+CUDASIM_CHECKED cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 CUDASIM_CHECKED cudaError_t cudaSetDevice(int device);
 CUDASIM_CHECKED cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
                                                    int device);

@@ -1,3 +1,5 @@
+/* Atomic files: a crash, a second writer, a link or a pipe never leaves half a file or loses an old
+ * one. */
 #include "harness/engine/atomic_file.h"
 
 #include <dirent.h>
@@ -6,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/engine/file.h"
 #include "tests/test.h"
 
 static char folder[64], path[96];

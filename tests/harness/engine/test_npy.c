@@ -1,3 +1,4 @@
+/* .npy files: what is written is read again, and headers that lie are refused. */
 #include "harness/engine/npy.h"
 
 #include <unistd.h>

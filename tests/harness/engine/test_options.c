@@ -2,8 +2,9 @@
  * gives back the values that it was made of. */
 #include "harness/engine/options.h"
 
-#include "harness/train/session.h"
-#include "harness/train/task.h"
+#include "harness/engine/plugin.h"
+#include "harness/tasks/tasks.h"
+#include "harness/train/train_options.h"
 #include "tests/test.h"
 
 typedef enum colour { RED, GREEN, BLUE } colour;
@@ -157,6 +158,9 @@ TEST(typed_values_convert_where_nothing_is_lost) {
                 LH_EOPTION, "a number");
     CHECK_FAILS(lh_options_set_value(options, "loud", LH_OPTION_INTEGER, (lh_value){.integer = 1}),
                 LH_EOPTION, "option 'loud' must be true or false, got '1'");
+    CHECK_FAILS(
+        lh_options_set_value(options, "loud", LH_OPTION_INTEGER, (lh_value){.integer = 255}),
+        LH_EOPTION, "option 'loud' must be true or false, got '255'");
     CHECK_FAILS(lh_options_set_value(options, "name", LH_OPTION_FLAG, (lh_value){.flag = true}),
                 LH_EOPTION, "option 'name' must be a text, got 'true'");
     CHECK_FAILS(
@@ -358,4 +362,29 @@ TEST(tables_of_all_classes_are_sound) {
     for (int i = 0; (task = lh_task_class_at(i)) != NULL; ++i)
         check_class(task->name, task->options, task->instance_size);
     check_class("train", lh_train_options, 4096);
+}
+
+TEST(what_is_set_can_be_looked_at_and_spelled) {
+    lh_options *options = options_of("count=9 name='two words' sizes=3,-1");
+    char *text = NULL;
+    CHECK_STR(lh_options_owner(options), "thing");
+    const int count = lh_options_find(options, "count"), name = lh_options_find(options, "name");
+    REQUIRE(count >= 0 && name >= 0);
+    CHECK_EQ_INT(lh_options_value(options, count)->integer, 9);
+    CHECK_STR(lh_options_value(options, name)->text, "two words");
+    REQUIRE_OK(
+        lh_option_spell(lh_options_row(options, name), lh_options_value(options, name), &text));
+    CHECK_STR(text, "two words");
+    free(text);
+    REQUIRE_OK(lh_option_spell_pair(lh_options_row(options, name), lh_options_value(options, name),
+                                    &text));
+    CHECK_STR(text, "name='two words'");
+    free(text);
+    const int sizes = lh_options_find(options, "sizes");
+    int64_t copied[3] = {0, 0, 77};
+    CHECK_EQ_INT(lh_list_copy(&lh_options_value(options, sizes)->list, copied, 1), 2);
+    CHECK(copied[0] == 3 && copied[1] == 0);
+    CHECK_EQ_INT(lh_list_copy(&lh_options_value(options, sizes)->list, copied, 3), 2);
+    CHECK(copied[1] == -1 && copied[2] == 77);
+    lh_options_destroy(options);
 }

@@ -1,4 +1,6 @@
+/* Weight files: every element type, and every lie that a header can tell about the file. */
 #include "harness/engine/safetensors.h"
+#include "harness/engine/safetensors_type.h"
 
 #include <unistd.h>
 
@@ -34,14 +36,19 @@ static void check_refused(const char *message) {
     unlink(path);
 }
 
-/* One tensor with this type, shape and offsets, in a file with 16 bytes of data. */
-static void check_entry_refused(const char *type, const char *shape, const char *offsets,
-                                const char *message) {
+/* One tensor with this type, shape and offsets, in a file with so many bytes of data. */
+static void check_refused_within(int bytes, const char *type, const char *shape,
+                                 const char *offsets, const char *message) {
     char header[256];
     snprintf(header, sizeof header, "{\"weight\":{\"dtype\":%s,\"shape\":%s,\"data_offsets\":%s}}",
              type, shape, offsets);
-    put_header(header, 16);
+    put_header(header, bytes);
     check_refused(message);
+}
+
+static void check_entry_refused(const char *type, const char *shape, const char *offsets,
+                                const char *message) {
+    check_refused_within(16, type, shape, offsets, message);
 }
 
 /* The only tensor of a file, converted. */
@@ -199,14 +206,14 @@ TEST(broken_headers_are_refused) {
 TEST(entries_that_do_not_fit_are_refused) {
     check_entry_refused("\"F33\"", "[4]", "[0,16]", "tensor weight: unknown dtype");
     check_entry_refused("7", "[4]", "[0,16]", "unknown dtype");
-    check_entry_refused("\"F32\"", "4", "[0,16]", "shape");
-    check_entry_refused("\"F32\"", "[-4]", "[0,16]", "shape");
-    check_entry_refused("\"F32\"", "[1.5]", "[0,16]", "shape");
-    check_entry_refused("\"F32\"", "[\"4\"]", "[0,16]", "shape");
-    check_entry_refused("\"F32\"", "[1e300]", "[0,16]", "shape");
-    check_entry_refused("\"F32\"", "[4294967296,4294967296]", "[0,0]", "shape");
-    check_entry_refused("\"F32\"", "[1,1,1,1,1,1,1,1,4]", "[0,16]", "shape");
-    check_entry_refused("\"F32\"", "[16,16]", "[0,16]", "shape");
+    check_entry_refused("\"F32\"", "4", "[0,16]", "unreadable shape");
+    check_entry_refused("\"F32\"", "[-4]", "[0,16]", "unreadable shape");
+    check_entry_refused("\"F32\"", "[1.5]", "[0,16]", "unreadable shape");
+    check_entry_refused("\"F32\"", "[\"4\"]", "[0,16]", "unreadable shape");
+    check_entry_refused("\"F32\"", "[1e300]", "[0,16]", "unreadable shape");
+    check_entry_refused("\"F32\"", "[4294967296,4294967296]", "[0,0]", "unreadable shape");
+    check_entry_refused("\"F32\"", "[1,1,1,1,1,1,1,1,4]", "[0,16]", "unreadable shape");
+    check_entry_refused("\"F32\"", "[16,16]", "[0,16]", "unreadable shape");
     check_entry_refused("\"F32\"", "[4]", "[0,12]", "offsets");
     check_entry_refused("\"F32\"", "[4]", "[4,20]", "offsets");
     check_entry_refused("\"F32\"", "[4]", "[16,0]", "offsets");
@@ -215,6 +222,12 @@ TEST(entries_that_do_not_fit_are_refused) {
     check_entry_refused("\"F32\"", "[4]", "{\"a\":0,\"b\":16}", "offsets");
     check_entry_refused("\"F32\"", "[4]", "[0,1e400]", "offsets");
     check_entry_refused("\"F32\"", "[4]", "null", "offsets");
+}
+
+/* Each size is below that of the file, and the product of all is 2^64, which is 0 in 64 bits. */
+TEST(a_shape_whose_size_overflows_is_refused) {
+    check_refused_within(256, "\"F32\"", "[256,256,256,256,256,256,256,256]", "[0,0]",
+                         "unreadable shape, or larger than the file");
 }
 
 TEST(tensors_share_neither_bytes_nor_names) {
@@ -245,4 +258,12 @@ TEST(what_could_not_be_read_is_not_written) {
     CHECK_FAILS(lh_safetensors_write(path, &(lh_safetensors_contents){&wrong[3], 1, NULL, 0}),
                 LH_EOPTION, "__metadata__");
     CHECK(access(path, F_OK) != 0);
+}
+
+TEST(types_are_found_by_their_names) {
+    static const char *const names[] = {"F64", "F32", "F16", "BF16"};
+    for (int i = 0; i < 4; ++i)
+        CHECK(lh_safetensors_type_find(names[i]) != NULL);
+    CHECK(lh_safetensors_type_find("F8") == NULL && lh_safetensors_type_find("") == NULL);
+    CHECK(lh_safetensors_type_find("f32") == NULL);
 }

@@ -2,8 +2,9 @@
  * copies at once, and on one whose copies happen as late as they may. */
 #include "harness/engine/swap.h"
 
-#include "harness/engine/ops.h"
+#include "harness/engine/record.h"
 #include "harness/engine/tape.h"
+#include "harness/ops/ops.h"
 #include "tests/test.h"
 
 enum { WIDTH = 5, SQUARE = WIDTH * WIDTH, PARAMS = 5, GRAIN = 256 };
@@ -210,12 +211,20 @@ static bool step(bench *b, real *y, real *gradients) {
 
 enum { BLOCK = 32 * PARAMS };
 
+/* Whatever lies at home before a pass is no gradient of it, in the padding either. */
+static void spoil_home(const bench *b) {
+    const lh_tensor *block = lh_params_gradients(b->params);
+    for (int64_t i = 0; i < lh_tensor_count(block); ++i)
+        lh_tensor_real(block)[i] = LH_R(1e3);
+}
+
 static void check_equal(placement where) {
     static bench plain, swapped;
     real y[2][3 * WIDTH], gradients[2][BLOCK];
     REQUIRE(open_bench(&plain, PLAIN) && open_bench(&swapped, where));
     CHECK_EQ_INT(lh_tensor_count(lh_params_gradients(plain.params)), BLOCK);
     for (int i = 0; i < 3; ++i) {
+        spoil_home(&swapped);
         REQUIRE(step(&plain, y[0], gradients[0]) && step(&swapped, y[1], gradients[1]));
         CHECK(memcmp(y[0], y[1], sizeof y[0]) == 0);
         CHECK(memcmp(gradients[0], gradients[1], sizeof gradients[0]) == 0);
@@ -265,5 +274,54 @@ TEST(only_what_is_needed_is_there) {
     CHECK_EQ_INT(lh_pool_get_stats(b.pool).used_bytes, b.resting + pair);
     REQUIRE_OK(lh_swap_begin(b.swap)); /* a pass that failed leaves its visitors behind */
     CHECK_EQ_INT(lh_pool_get_stats(b.pool).used_bytes, b.resting);
+    close_bench(&b);
+}
+
+/* The same group again brings nothing; a tensor of none never does. */
+TEST(gradients_come_where_they_are_wanted_and_begin_with_zeros) {
+    static bench b;
+    real value[SQUARE], home[SQUARE];
+    REQUIRE(open_bench(&b, SWAPPED));
+    const int64_t pair = (2 * 32 * (int64_t)sizeof(real) + GRAIN - 1) / GRAIN * GRAIN;
+    REQUIRE_OK(lh_swap_begin(b.swap));
+    REQUIRE_OK(lh_swap_need(b.swap, b.input, true));
+    CHECK_EQ_INT(lh_swap_visits(b.swap), 0);
+    for (int i = 0; i < 2; ++i) {
+        REQUIRE_OK(lh_swap_need(b.swap, param(&b, 1 + i), false));
+        CHECK_EQ_INT(lh_pool_get_stats(b.pool).used_bytes, b.resting + pair);
+    }
+    REQUIRE_OK(lh_tensor_read(param(&b, 2), value, SQUARE));
+    REQUIRE_OK(lh_tensor_read(lh_params_get(b.params, 2), home, SQUARE));
+    CHECK(memcmp(value, home, sizeof home) == 0);
+    for (int i = 0; i < 2; ++i) {
+        REQUIRE_OK(lh_swap_need(b.swap, param(&b, 2 - i), true));
+        CHECK_EQ_INT(lh_pool_get_stats(b.pool).used_bytes, b.resting + 2 * pair);
+    }
+    CHECK_EQ_INT(lh_swap_visits(b.swap), 1);
+    for (int i = 0; i < SQUARE; ++i)
+        CHECK_NEAR(lh_tensor_real(param(&b, 2)->gradient->value)[i], 0, 0);
+    close_bench(&b);
+}
+
+TEST(a_region_sends_away_only_those_that_came_in_it) {
+    static bench b;
+    REQUIRE(open_bench(&b, SWAPPED));
+    lh_tape_begin(b.tape, true, 1, 0);
+    REQUIRE_OK(lh_swap_begin(b.swap));
+    CHECK_EQ_INT(lh_tape_visits(b.tape), 0);
+    REQUIRE_OK(lh_tape_need(b.tape, param(&b, 1)));
+    const int64_t outside = lh_pool_get_stats(b.pool).used_bytes;
+    const int mark = lh_tape_visits(b.tape);
+    REQUIRE_OK(lh_tape_need(b.tape, param(&b, 3)));
+    CHECK(mark == 1 && lh_tape_visits(b.tape) == 2);
+    REQUIRE_OK(lh_tape_end_visits(b.tape, mark));
+    CHECK_EQ_INT(lh_tape_visits(b.tape), 1);
+    CHECK_EQ_INT(lh_pool_get_stats(b.pool).used_bytes, outside);
+    REQUIRE_OK(lh_tape_end_visits(b.tape, 0));
+    CHECK_EQ_INT(lh_pool_get_stats(b.pool).used_bytes, b.resting);
+    lh_tape_set_swap(b.tape, NULL); /* parameters that all stay: nobody visits */
+    CHECK_OK(lh_tape_need(b.tape, param(&b, 1)));
+    CHECK_EQ_INT(lh_tape_visits(b.tape), 0);
+    CHECK_OK(lh_tape_end_visits(b.tape, 0));
     close_bench(&b);
 }

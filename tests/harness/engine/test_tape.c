@@ -1,7 +1,7 @@
 /* What a step's tape counts and draws, and ops by hand that gradient checks cannot tell from
  * others. */
-#include "harness/engine/ops.h"
 #include "harness/engine/record.h"
+#include "harness/ops/ops.h"
 
 #include "tests/test.h"
 
@@ -100,6 +100,26 @@ TEST(flops_are_those_of_the_forward_pass) {
     bench_end(&b);
 }
 
+TEST(flops_that_all_rows_share_are_not_counted) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, false, 1, 0);
+    lh_tensor *x = lh_filled(b.tape, 2, (const int64_t[]){4, 4}, 0.5);
+    REQUIRE(x != NULL);
+    lh_tape_pause_flops(b.tape);
+    CHECK(lh_matmul(b.tape, x, x, false, false) != NULL);
+    CHECK_NEAR(lh_tape_flops(b.tape), 0, 0);
+    lh_tape_resume_flops(b.tape);
+    CHECK(lh_matmul(b.tape, x, x, false, false) != NULL);
+    CHECK_NEAR(lh_tape_flops(b.tape), 128, 0);
+    lh_tape_pause_flops(b.tape);
+    lh_tape_begin(b.tape, false, 1, 0); /* counts again, as the next pass must */
+    x = lh_filled(b.tape, 2, (const int64_t[]){4, 4}, 0.5);
+    CHECK(lh_matmul(b.tape, x, x, false, false) != NULL);
+    CHECK_NEAR(lh_tape_flops(b.tape), 128, 0);
+    bench_end(&b);
+}
+
 TEST(means_and_sums) {
     static const real values[] = {1, 2, 3, 4, 5, 9};
     bench b;
@@ -166,5 +186,241 @@ TEST(calls_to_the_device_s_allocator_are_counted) {
         CHECK_EQ_INT(lh_pool_get_stats(b.pool).device_allocations, before + 1);
         lh_tensor_release(x);
     }
+    bench_end(&b);
+}
+
+/* ---- what ops are written with ---- */
+
+/* y = 3 x, as an op would put it down. */
+static lh_status triple_backward(lh_tape *tape, lh_node *node) {
+    real *to = NULL;
+    lh_write write = LH_SET;
+    (void)tape;
+    const real *from = lh_gradient_read_real(node->output[0]);
+    LH_TRY(lh_gradient_write_real(node->input[0], &to, &write));
+    for (int i = 0; i < 4; ++i)
+        to[i] = (write == LH_ADD ? to[i] : LH_R(0)) + LH_R(3) * from[i];
+    return LH_OK;
+}
+
+static lh_tensor *triple(lh_tape *tape, lh_tensor *x) {
+    lh_tensor *y = lh_tape_new_like(tape, x);
+    if (y == NULL) return NULL;
+    for (int i = 0; i < 4; ++i)
+        lh_tensor_real(y)[i] = LH_R(3) * lh_tensor_real(x)[i];
+    const lh_record record = {.op = "triple",
+                              .backward = triple_backward,
+                              .input = &x,
+                              .input_count = 1,
+                              .output = &y,
+                              .output_count = 1};
+    return lh_tape_record(tape, &record) == LH_OK ? y : NULL;
+}
+
+static lh_tensor *four(lh_tape *tape, bool differentiate) {
+    const int64_t shape[] = {4};
+    lh_tensor *x = lh_tape_new(tape, LH_REAL, 1, shape);
+    for (int i = 0; x != NULL && i < 4; ++i)
+        lh_tensor_real(x)[i] = LH_R(i + 1);
+    if (x != NULL && differentiate) CHECK_OK(lh_tensor_require_gradient(x));
+    return x;
+}
+
+TEST(an_op_is_recorded_where_an_input_wants_a_gradient) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, true, 1, 0);
+    CHECK(lh_tape_pool(b.tape) == b.pool && lh_tape_device(b.tape) == b.device);
+    lh_tensor *plain = four(b.tape, false), *x = four(b.tape, true);
+    REQUIRE(plain != NULL && x != NULL);
+    lh_tensor *const both[] = {plain, NULL, x};
+    CHECK(!lh_tape_wants(b.tape, both, 2) && lh_tape_wants(b.tape, both, 3));
+    CHECK(lh_tape_is_recording(b.tape));
+    lh_tensor *y = triple(b.tape, triple(b.tape, x));
+    REQUIRE(y != NULL && triple(b.tape, plain) != NULL);
+    CHECK(lh_tape_last(b.tape) != NULL);
+    CHECK_STR(lh_tape_last(b.tape)->op, "triple");
+    CHECK(lh_tape_last(b.tape)->previous->previous == NULL); /* that of `plain` is none */
+    CHECK_OK(lh_tape_backward_from(b.tape, y, four(b.tape, false)));
+    for (int i = 0; i < 4; ++i)
+        CHECK_NEAR(lh_tensor_real(lh_tensor_gradient(x))[i], 9 * (i + 1), 0);
+    bench_end(&b);
+}
+
+TEST(nothing_is_recorded_while_recording_is_off) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, true, 1, 0);
+    lh_tensor *x = four(b.tape, true);
+    CHECK(lh_tape_set_recording(b.tape, false));
+    CHECK(!lh_tape_is_recording(b.tape));
+    REQUIRE(triple(b.tape, x) != NULL);
+    CHECK(lh_tape_last(b.tape) == NULL);
+    CHECK(!lh_tape_set_recording(b.tape, true));
+    const lh_node *stop = lh_tape_last(b.tape);
+    lh_tensor *y = triple(b.tape, x);
+    REQUIRE(y != NULL);
+    CHECK_OK(lh_tensor_copy(y, x));
+    CHECK_OK(lh_gradient_give(y->gradient, x));
+    CHECK_OK(lh_tape_run_back(b.tape, stop));
+    CHECK(lh_tape_last(b.tape) == stop);
+    CHECK_NEAR(lh_tensor_real(lh_tensor_gradient(x))[3], 12, 0);
+    bench_end(&b);
+}
+
+TEST(decisions_are_remembered_by_their_number_and_keys_differ) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, true, 5, 2);
+    const uint32_t first = lh_tape_random_position(b.tape);
+    lh_tensor *key = lh_tape_random_key(b.tape), *next = lh_tape_random_key(b.tape);
+    REQUIRE(key != NULL && next != NULL);
+    CHECK_EQ_INT(lh_tape_random_position(b.tape), first + 2);
+    const size_t bytes = (size_t)lh_tensor_count(key) * sizeof(int32_t);
+    CHECK(memcmp(lh_tensor_integer(key), lh_tensor_integer(next), bytes) != 0);
+    lh_tape_set_random_position(b.tape, first);
+    const lh_tensor *again = lh_tape_random_key(b.tape);
+    CHECK(memcmp(lh_tensor_integer(key), lh_tensor_integer(again), bytes) == 0);
+    CHECK(lh_tape_recall(b.tape, first) == NULL);
+    CHECK_OK(lh_tape_remember(b.tape, first, key));
+    CHECK_OK(lh_tape_remember(b.tape, first + 1, next));
+    CHECK(lh_tape_recall(b.tape, first) == key && lh_tape_recall(b.tape, first + 1) == next);
+    CHECK(lh_tape_recall(b.tape, first + 2) == NULL);
+    bench_end(&b);
+}
+
+TEST(a_scope_keeps_what_it_is_told_to_and_frees_the_rest) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, false, 1, 0);
+    const int64_t before = lh_pool_get_stats(b.pool).used_bytes;
+    lh_scope scope = lh_scope_open(b.tape);
+    lh_tensor *keep[] = {four(b.tape, false), four(b.tape, false)};
+    REQUIRE(keep[0] != NULL && keep[1] != NULL && four(b.tape, false) != NULL);
+    const int64_t inside = lh_pool_get_stats(b.pool).used_bytes;
+    lh_scope_close_many(b.tape, scope, keep, 2);
+    const int64_t after = lh_pool_get_stats(b.pool).used_bytes;
+    CHECK_EQ_INT(3 * (after - before), 2 * (inside - before));
+    CHECK_NEAR(lh_tensor_real(keep[1])[3], 4, 0);
+    lh_tensor *own = NULL;
+    REQUIRE_OK(lh_tensor_create_zero(b.pool, LH_REAL, 0, NULL, &own));
+    CHECK(lh_tape_own(b.tape, own) == own && lh_tape_own(b.tape, NULL) == NULL);
+    bench_end(&b);
+}
+
+TEST(work_is_counted_once) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, true, 1, 0);
+    lh_tape_count_flops(b.tape, 100);
+    lh_tape_count_flops(b.tape, 20);
+    CHECK_NEAR(lh_tape_flops(b.tape), 120, 0);
+    CHECK_EQ_INT(lh_tape_parts_before(b.tape, 8), 0);
+    CHECK(lh_tape_swap(b.tape) == NULL);
+    CHECK(!lh_tape_has_viewer(b.tape));
+    bench_end(&b);
+}
+
+TEST(scratch_memory_lives_until_the_next_step) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, true, 1, 0);
+    unsigned char *first = lh_tape_scratch(b.tape, 1000), *second = lh_tape_scratch(b.tape, 1000);
+    REQUIRE(first != NULL && second != NULL);
+    memset(first, 1, 1000);
+    memset(second, 2, 1000);
+    CHECK(first[999] == 1 && second[0] == 2);
+    bench_end(&b);
+}
+
+static lh_status look(void *context, const lh_tensor *shown) {
+    *(int64_t *)context += lh_tensor_count(shown);
+    return shown->rank == 1 ? LH_OK : lh_fail(LH_ESHAPE, "looked at rank %d", shown->rank);
+}
+
+TEST(whoever_looks_is_shown_the_inside) {
+    bench b;
+    int64_t seen = 0;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, false, 1, 0);
+    lh_tape_set_viewer(b.tape, look, &seen);
+    CHECK(lh_tape_has_viewer(b.tape));
+    CHECK_OK(lh_tape_show(b.tape, four(b.tape, false)));
+    CHECK_EQ_INT(seen, 4);
+    CHECK_FAILS(lh_tape_show(b.tape, lh_filled(b.tape, 2, (const int64_t[]){2, 2}, 1.0)), LH_ESHAPE,
+                "looked at rank 2");
+    lh_tape_set_viewer(b.tape, NULL, NULL);
+    CHECK(!lh_tape_has_viewer(b.tape));
+    bench_end(&b);
+}
+
+/* ---- regions ---- */
+
+/* As often as it reads them, an inner region into the hands of the outer; tensors that are no
+ * parameters are not held. */
+TEST(a_region_holds_the_parameters_that_it_reads) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, true, 1, 0);
+    lh_tensor *parameter = four(b.tape, true), *x = four(b.tape, true);
+    REQUIRE(parameter != NULL && x != NULL);
+    parameter->gradient->persistent = true;
+    const lh_region_mark outer = lh_tape_enter_region(b.tape);
+    REQUIRE(triple(b.tape, parameter) != NULL && triple(b.tape, x) != NULL);
+    const lh_region_mark inner = lh_tape_enter_region(b.tape);
+    CHECK_OK(lh_tape_hold(b.tape, parameter->gradient));
+    CHECK_OK(lh_tape_hold(b.tape, NULL));
+    CHECK(lh_tape_leave_region(b.tape, inner) == NULL);
+    CHECK(!lh_tape_is_recording(b.tape) && lh_tape_last(b.tape) == NULL);
+    const lh_hold *holds = lh_tape_leave_region(b.tape, outer);
+    REQUIRE(holds != NULL && holds->next != NULL);
+    CHECK(holds->gradient == parameter->gradient && holds->next->gradient == parameter->gradient);
+    CHECK(holds->next->next == NULL && lh_tape_is_recording(b.tape));
+    CHECK_EQ_INT(parameter->gradient->uses, 2);
+    CHECK_EQ_INT(x->gradient->uses, 0);
+    bench_end(&b);
+}
+
+TEST(nothing_is_held_where_there_is_no_backward) {
+    bench b;
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, true, 1, 0);
+    lh_tensor *parameter = four(b.tape, true);
+    REQUIRE(parameter != NULL);
+    parameter->gradient->persistent = true;
+    CHECK_OK(lh_tape_hold(b.tape, parameter->gradient)); /* outside of a region */
+    CHECK_EQ_INT(parameter->gradient->uses, 0);
+    (void)lh_tape_set_recording(b.tape, false);
+    const lh_region_mark mark = lh_tape_enter_region(b.tape);
+    REQUIRE(triple(b.tape, parameter) != NULL);
+    CHECK(lh_tape_leave_region(b.tape, mark) == NULL);
+    CHECK_EQ_INT(parameter->gradient->uses, 0);
+    bench_end(&b);
+}
+
+/* Twice the input, chunk by chunk; the context counts the chunks. */
+static lh_status twice(lh_tape *tape, void *context, lh_tensor *const *inputs,
+                       lh_tensor **outputs) {
+    **(int **)context += 1;
+    outputs[0] = lh_add(tape, inputs[0], inputs[0]);
+    return outputs[0] != NULL ? LH_OK : lh_failed();
+}
+
+TEST(chunks_together_are_the_whole) {
+    bench b;
+    int calls = 0, *counted = &calls;
+    const int64_t shape[] = {2, 6, 1};
+    REQUIRE(bench_begin(&b));
+    lh_tape_begin(b.tape, false, 1, 0);
+    lh_tensor *x = lh_tape_new(b.tape, LH_REAL, 3, shape);
+    REQUIRE(x != NULL);
+    for (int i = 0; i < 12; ++i)
+        lh_tensor_real(x)[i] = LH_R(i);
+    lh_tensor *y = lh_chunked(b.tape, twice, &counted, sizeof counted, x, 2);
+    REQUIRE(y != NULL);
+    CHECK_EQ_INT(calls, 3);
+    CHECK(lh_tensor_same_shape(x, y));
+    for (int i = 0; i < 12; ++i)
+        CHECK_NEAR(lh_tensor_real(y)[i], 2 * i, 0);
     bench_end(&b);
 }

@@ -1,7 +1,7 @@
 /* When a parameter's gradient is complete, through the regions that run their ops twice. */
-#include "harness/engine/ops.h"
 #include "harness/engine/params.h"
 #include "harness/engine/tape.h"
+#include "harness/ops/ops.h"
 #include "tests/test.h"
 
 enum { WIDTH = 3, PARAMS = 4 };

@@ -1,3 +1,4 @@
+/* Host batches on the device. */
 #include "harness/train/batch.h"
 
 #include "tests/test.h"

@@ -1,3 +1,4 @@
+/* Buckets of gradients under a communicator that writes down what it is asked for. */
 #include "harness/train/buckets.h"
 
 #include "harness/train/batch.h"

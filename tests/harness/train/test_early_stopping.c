@@ -1,3 +1,4 @@
+/* Which evaluations are better than those before them. */
 #include "harness/train/early_stopping.h"
 
 #include <math.h>

@@ -1,10 +1,14 @@
-#include "harness/train/forward.h"
+/* Metrics of a pass against whole documents scored by hand, and the memory of inference. */
+#include "harness/infer/forward.h"
 #include "harness/train/session.h"
 
 #include <unistd.h>
 
+#include "harness/train/evaluate.h"
+#include "harness/train/session_file.h"
 #include "harness/train/session_inside.h"
-#include "tests/harness/train/trigram.h"
+#include "harness/train/trainer.h"
+#include "tests/harness/trigram.h"
 #include "tests/test.h"
 
 /* Sums over the validation documents, from whole-document logits. */

@@ -1,3 +1,4 @@
+/* Signals sent to a child process, and what becomes of it. */
 #include "harness/train/interrupt.h"
 
 #include <sys/wait.h>

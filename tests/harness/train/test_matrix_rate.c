@@ -1,6 +1,7 @@
 /* The rate of matrix products, by a clock that the test turns. */
 #include "harness/train/matrix_rate.h"
 
+#include "harness/engine/clock.h"
 #include "tests/test.h"
 
 /* A product takes `before` seconds until `change` of them are done, then `after`; the clock is read

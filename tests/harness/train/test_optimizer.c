@@ -1,3 +1,4 @@
+/* Updates against each rule's formula in double. */
 #include "harness/train/optimizer.h"
 
 #include "tests/test.h"

@@ -1,6 +1,11 @@
+/* Every model, interrupted and resumed, has the bits of an uninterrupted run. */
 #include <unistd.h>
 
-#include "tests/harness/train/trigram.h"
+#include "harness/engine/plugin.h"
+#include "harness/train/session_file.h"
+#include "harness/train/step_timer.h"
+#include "harness/train/trainer.h"
+#include "tests/harness/trigram.h"
 #include "tests/test.h"
 
 /* Every model of the tree, stopped by a checkpoint and resumed, ends bit for bit where an
@@ -46,9 +51,9 @@ static void small_options(const lh_model_class *class, char *text, size_t capaci
     }
 }
 
-static bool stop_at_three(void *context, const lh_progress *progress) {
+static lh_wish stop_at_three(void *context, const lh_progress *progress) {
     (void)context;
-    return progress->step != 3;
+    return progress->step != 3 ? LH_GO_ON : LH_STOP;
 }
 
 static void check_resume(const lh_model_class *class, const char *options) {

@@ -1,3 +1,4 @@
+/* Learning rates against their formulas, step by step. */
 #include "harness/train/schedule.h"
 
 #include "tests/test.h"

@@ -1,10 +1,16 @@
+/* A run as a whole: its curve, its checkpoints, its end, and how long its steps take. */
 #include "harness/train/trainer.h"
 
 #include <signal.h>
 #include <unistd.h>
 
+#include "harness/ops/ops.h"
+#include "harness/train/evaluate.h"
+#include "harness/train/session_file.h"
 #include "harness/train/session_inside.h"
-#include "tests/harness/train/trigram.h"
+#include "harness/train/step_timer.h"
+#include "harness/train/train_step.h"
+#include "tests/harness/trigram.h"
 #include "tests/test.h"
 
 static const char *const train_text =
@@ -20,16 +26,17 @@ __attribute__((constructor)) static void name_checkpoint(void) {
 /* What an observer saw. */
 typedef struct journal {
     int count;
-    int64_t stop_at;   /* return false there; 0: never */
+    int64_t stop_at; /* return stops_by there; 0: never */
+    lh_wish stops_by;
     int64_t signal_at; /* send SIGTERM there; 0: never */
     lh_progress seen[64];
 } journal;
 
-static bool keep_progress(void *context, const lh_progress *progress) {
+static lh_wish keep_progress(void *context, const lh_progress *progress) {
     journal *l = context;
     if (l->count < 64) l->seen[l->count++] = *progress;
     if (progress->step == l->signal_at) raise(SIGTERM);
-    return progress->step != l->stop_at;
+    return progress->step != l->stop_at ? LH_GO_ON : l->stops_by;
 }
 
 TEST(training_lowers_the_loss) {
@@ -60,7 +67,7 @@ TEST(a_resumed_run_equals_an_uninterrupted_one) {
         char train[256];
         snprintf(train, sizeof train, "%s optimizer=%s clip=1", train_text, optimizers[i]);
         lh_session *whole = NULL, *first = NULL, *second = NULL;
-        journal all = {0}, before = {.stop_at = 21}, after = {0};
+        journal all = {0}, before = {.stop_at = 21, .stops_by = LH_STOP}, after = {0};
         REQUIRE_OK(trigram_session("dropout=0.2", "", train, 3, &whole));
         REQUIRE_OK(lh_session_train(whole, NULL, keep_progress, &all));
         REQUIRE_OK(trigram_session("dropout=0.2", "", train, 3, &first));
@@ -93,7 +100,7 @@ TEST(a_checkpoint_inside_an_interval_keeps_the_curve) {
     REQUIRE_OK(lh_session_train(whole, checkpoint, keep_progress, &all));
     REQUIRE_OK(trigram_session("", "", train, 4, &part));
     /* The last checkpoint is that of the end: train to 11 by hand. */
-    journal stop = {.stop_at = 7};
+    journal stop = {.stop_at = 7, .stops_by = LH_STOP};
     CHECK_STATUS(lh_session_train(part, checkpoint, keep_progress, &stop), LH_EINTERRUPT);
     lh_step_time time;
     lh_session *parts[] = {part};
@@ -109,6 +116,43 @@ TEST(a_checkpoint_inside_an_interval_keeps_the_curve) {
     CHECK(same_values(whole, part));
     lh_session_destroy(whole);
     lh_session_destroy(part);
+    unlink(checkpoint);
+}
+
+static bool same_number(double a, double b) {
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* All but the clocks. */
+static bool same_point(const lh_progress *a, const lh_progress *b) {
+    return a->step == b->step && same_number(a->loss_bits, b->loss_bits) &&
+           same_number(a->gradient_norm, b->gradient_norm) &&
+           same_number(lh_metrics_get(&a->valid, "bits_per_token"),
+                       lh_metrics_get(&b->valid, "bits_per_token"));
+}
+
+/* What was to be kept of a point was not: the run goes on before it, and the point is told again.
+ */
+TEST(an_observer_that_fails_loses_no_point) {
+    lh_session *whole = NULL, *first = NULL, *second = NULL;
+    journal all = {0}, before = {.stop_at = 21, .stops_by = LH_ABANDON}, after = {0};
+    char train[256];
+    snprintf(train, sizeof train, "%s checkpoint_every=11", train_text);
+    REQUIRE_OK(trigram_session("", "", train, 4, &whole));
+    REQUIRE_OK(trigram_session("", "", train, 4, &first));
+    REQUIRE_OK(trigram_session("", "", train, 4, &second));
+    REQUIRE_OK(lh_session_train(whole, NULL, keep_progress, &all));
+    CHECK_STATUS(lh_session_train(first, checkpoint, keep_progress, &before), LH_EINTERRUPT);
+    REQUIRE_OK(lh_session_restore(second, checkpoint));
+    CHECK_EQ_INT(lh_session_step(second), 11);
+    REQUIRE_OK(lh_session_train(second, NULL, keep_progress, &after));
+    CHECK_EQ_INT(after.count, all.count - 1); /* but step 7 */
+    for (int i = 0; i < after.count; ++i)
+        CHECK(same_point(&after.seen[i], &all.seen[i + 1]));
+    CHECK(same_values(whole, second));
+    lh_session_destroy(whole);
+    lh_session_destroy(first);
+    lh_session_destroy(second);
     unlink(checkpoint);
 }
 
@@ -137,18 +181,6 @@ static int forwards_left;
 static lh_status signalled_forward(const void *instance, lh_pass *pass, lh_output *out) {
     if (--forwards_left == 0) raise(SIGTERM);
     return trigram_class.forward(instance, pass, out);
-}
-
-static bool same_number(double a, double b) {
-    return a == b || (isnan(a) && isnan(b));
-}
-
-/* All but the clocks. */
-static bool same_point(const lh_progress *a, const lh_progress *b) {
-    return a->step == b->step && same_number(a->loss_bits, b->loss_bits) &&
-           same_number(a->gradient_norm, b->gradient_norm) &&
-           same_number(lh_metrics_get(&a->valid, "bits_per_token"),
-                       lh_metrics_get(&b->valid, "bits_per_token"));
 }
 
 /* A point whose evaluation a signal ends is told when the run goes on. */
@@ -205,9 +237,9 @@ TEST(an_evaluation_without_a_number_is_a_failure) {
     lh_session_destroy(session);
 }
 
-static bool spoil_after_two(void *context, const lh_progress *progress) {
+static lh_wish spoil_after_two(void *context, const lh_progress *progress) {
     if (progress->step == 2) spoil(context);
-    return true;
+    return LH_GO_ON;
 }
 
 /* Of the step's loss, too, but the evaluation comes first. */
@@ -314,7 +346,7 @@ TEST(patience_resumes_where_it_was) {
     CHECK_OK(lh_session_train(whole, NULL, keep_progress, &calm));
     for (int i = 0; i + 1 < calm.count; ++i) {
         lh_session *first = NULL, *second = NULL;
-        journal before = {.stop_at = calm.seen[i].step}, after = {0};
+        journal before = {.stop_at = calm.seen[i].step, .stops_by = LH_STOP}, after = {0};
         REQUIRE_OK(trigram_session("width=16", "", impatient_text, 1, &first));
         REQUIRE_OK(trigram_session("width=16", "", impatient_text, 1, &second));
         CHECK_STATUS(lh_session_train(first, checkpoint, keep_progress, &before), LH_EINTERRUPT);
@@ -403,19 +435,6 @@ TEST(steady_training_allocates_nothing) {
     CHECK_FAILS(lh_session_time_steps(sessions, 2, 0, 0, time), LH_EOPTION, "at least one");
     lh_session_destroy(sessions[0]);
     lh_session_destroy(sessions[1]);
-}
-
-TEST(quartiles_are_interpolated) {
-    double four[] = {10, 1, 3, 2}, five[] = {50, 10, 40, 20, 30}, one[] = {7};
-    const lh_quartiles of_four = lh_quartiles_of(four, 4), of_five = lh_quartiles_of(five, 5),
-                       of_one = lh_quartiles_of(one, 1);
-    CHECK_NEAR(of_four.q1, 1.75, 1e-12);
-    CHECK_NEAR(of_four.median, 2.5, 1e-12);
-    CHECK_NEAR(of_four.q3, 4.75, 1e-12);
-    CHECK_NEAR(of_five.q1, 20, 0);
-    CHECK_NEAR(of_five.median, 30, 0);
-    CHECK_NEAR(of_five.q3, 40, 0);
-    CHECK_NEAR(of_one.q1 + of_one.median + of_one.q3, 21, 0);
 }
 
 /* Step n takes n ms; between steps lies a second that belongs to none. */
@@ -527,7 +546,7 @@ TEST(training_carries_state_and_counts_tokens) {
     REQUIRE_OK(
         pattern_session(&class, "", "", "steps=4 rate=0 warmup=0 schedule=constant", 3, &session));
     for (int i = 0; i < 3; ++i)
-        REQUIRE_OK(lh_trainer_step(session));
+        REQUIRE_OK(lh_train_step(session));
     CHECK_EQ_INT(carried_steps, 3);
     CHECK(carried[0] == 0 && carried[1] > 0 && carried[2] > 0);
     CHECK_NEAR(session->record.interval_tokens, 3 * 15, 0);

@@ -1,7 +1,10 @@
+/* A run in which every fallible call fails once. */
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/harness/train/trigram.h"
+#include "harness/train/evaluate.h"
+#include "harness/train/trainer.h"
+#include "tests/harness/trigram.h"
 #include "tests/test.h"
 
 /* Fails the n-th fallible call of a whole small run, for every n, each in a process of its own:

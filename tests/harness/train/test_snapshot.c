@@ -1,8 +1,9 @@
+/* Checkpoint files: what comes back, and which damage is seen. */
 #include "harness/train/snapshot.h"
 
 #include <unistd.h>
 
-#include "harness/engine/atomic_file.h"
+#include "harness/engine/file.h"
 #include "tests/test.h"
 
 static char path[64];

@@ -3,8 +3,14 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "harness/engine/plugin.h"
+#include "harness/tasks/tasks.h"
+#include "harness/train/evaluate.h"
+#include "harness/train/session_file.h"
 #include "harness/train/session_inside.h"
-#include "tests/harness/train/trigram.h"
+#include "harness/train/step_timer.h"
+#include "harness/train/trainer.h"
+#include "tests/harness/trigram.h"
 #include "tests/test.h"
 
 #define TRAIN "steps=6 rate=0.02 warmup=2 factor_minimum=8 log_every=2 evaluate_every=3 "
@@ -22,10 +28,10 @@ typedef struct journal {
     int64_t stop_at; /* 0: never */
 } journal;
 
-static bool keep(void *context, const lh_progress *progress) {
+static lh_wish keep(void *context, const lh_progress *progress) {
     journal *j = context;
     if (CHECK(j->count < POINTS)) j->seen[j->count++] = *progress;
-    return progress->step != j->stop_at;
+    return progress->step != j->stop_at ? LH_GO_ON : LH_STOP;
 }
 
 static bool same(double a, double b) {

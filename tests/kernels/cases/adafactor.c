@@ -1,3 +1,5 @@
+/* Adafactor, over one tensor and over all at once: factored and full second moments, first and
+ * later steps. */
 #include "tests/kernels/conformance.h"
 
 typedef struct shape {

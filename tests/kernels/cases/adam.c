@@ -1,3 +1,4 @@
+/* Adam with either kind of weight decay and with clipped gradients. */
 #include "tests/kernels/conformance.h"
 
 static void adam(suite *s, int64_t count, int64_t at, int row) {

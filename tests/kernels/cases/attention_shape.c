@@ -1,3 +1,5 @@
+/* The shapes, masks and layouts that the cases of attention and of recurrence encodings go through.
+ */
 #include "tests/kernels/cases/attention_shape.h"
 
 enum { BUCKETS = 5, BUCKET_SPAN = 23, BUCKET_FIRST = -6, POSITIONS = 19, POSITION_FIRST = -3 };
@@ -288,11 +290,11 @@ void attention_inputs(suite *s, lh_attention_spec *spec, const attention_shape *
             case_in_i32(s, filled_names[k], &source->filled, spec->batch, source->count + 3);
         const int64_t k_span = heads_lay_out(&source->k, spec->batch, spec->heads, spec->head_width,
                                              source->count, flags.layout);
-        case_in(s, k_names[k], &source->k.data, k_span);
+        case_in(s, k_names[k], &source->k.act, k_span);
         const int64_t v_span = heads_lay_out(
             &source->v, spec->batch, spec->heads, spec->head_width, source->count,
             flags.dense ? HEADS_DENSE : (heads_layout)((flags.layout + k) % HEADS_LAYOUTS));
-        case_in(s, v_names[k], &source->v.data, v_span);
+        case_in(s, v_names[k], &source->v.act, v_span);
     }
     if (flags.head_scale) case_in(s, "head_scale", &spec->head_scale, spec->heads);
     if (flags.bias) add_bias(s, spec);

@@ -1,3 +1,4 @@
+/* Functions of two operands with every way of spreading the second, in place and not. */
 #include "tests/kernels/conformance.h"
 
 static void binary(suite *s, lh_binary_op op, lh_spread spread, suite_box box, bool in_place,

@@ -1,3 +1,4 @@
+/* The factor that brings a gradient's norm down to the largest allowed. */
 #include "tests/kernels/conformance.h"
 
 static void clip_factor(suite *s, double sum_squares, double max_norm) {

@@ -1,3 +1,4 @@
+/* Copies between boxes whose axes lie in any order, with gaps, repeated or not. */
 #include "tests/kernels/conformance.h"
 
 /* How an axis of y finds its place in x and y: the order of the axes in memory, gaps between them,
@@ -22,8 +23,8 @@ static int64_t lay_out(int rank, const int64_t *shape, const layout *how, int64_
 static void copy(suite *s, int rank, const int64_t *shape, const layout *from, const layout *to,
                  lh_write write) {
     lh_copy_args args = {.rank = rank, .write = write};
-    if (s->dtype == LH_BF16 && s->ordinal % 3 != 1) args.x_dtype = LH_BF16;
-    if (s->dtype == LH_BF16 && s->ordinal % 3 != 2) args.y_dtype = LH_BF16;
+    if (s->dtype == LH_BF16 && s->ordinal % 3 != 1) args.x.dtype = LH_BF16;
+    if (s->dtype == LH_BF16 && s->ordinal % 3 != 2) args.y.dtype = LH_BF16;
     for (int i = 0; i < rank; i++)
         args.shape[i] = shape[i];
     const int64_t x_span = lay_out(rank, shape, from, args.x_stride);
@@ -33,13 +34,13 @@ static void copy(suite *s, int rank, const int64_t *shape, const layout *from, c
         at += snprintf(text + at, sizeof text - (size_t)at,
                        ", %" PRId64 " (%" PRId64 " to %" PRId64 ")", shape[i], args.x_stride[i],
                        args.y_stride[i]);
-    case_open(s, &args, sizeof args, "write %d, dtypes %d %d, rank %d%s", write, args.x_dtype,
-              args.y_dtype, rank, text);
+    case_open(s, &args, sizeof args, "write %d, dtypes %d %d, rank %d%s", write, args.x.dtype,
+              args.y.dtype, rank, text);
     case_in(s, "x", &args.x, x_span);
     case_out(s, "y", &args.y, y_span, write);
-    if (write == LH_SET && (args.x_dtype == args.y_dtype || args.y_dtype == LH_REAL)) case_exact(s);
-    case_dtype(s, &args.x, args.x_dtype);
-    case_dtype(s, &args.y, args.y_dtype);
+    if (write == LH_SET && (args.x.dtype == args.y.dtype || args.y.dtype == LH_REAL)) case_exact(s);
+    case_dtype(s, &args.x, args.x.dtype);
+    case_dtype(s, &args.y, args.y.dtype);
     case_run(s);
 }
 

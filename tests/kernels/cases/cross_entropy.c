@@ -1,3 +1,5 @@
+/* Cross entropy of rows of logits: with gradient and weights, and rows that are masked or not
+ * numbers. */
 #include "tests/kernels/conformance.h"
 
 typedef struct shape {

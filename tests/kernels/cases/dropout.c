@@ -1,3 +1,4 @@
+/* Dropout: rates at the ends, rows that share a mask, a process's rows among all. */
 #include "tests/kernels/conformance.h"
 
 static const lh_random_key key = {
@@ -8,8 +9,7 @@ typedef struct shape {
 } shape;
 
 static void dropout(suite *s, shape w, double rate, bool in_place, lh_write write, int64_t first) {
-    lh_dropout_args args = {.dtype = s->dtype,
-                            .outer = w.outer,
+    lh_dropout_args args = {.outer = w.outer,
                             .length = w.length,
                             .width = w.width,
                             .period = w.period,
@@ -25,8 +25,8 @@ static void dropout(suite *s, shape w, double rate, bool in_place, lh_write writ
     case_in(s, "x", &args.x, count);
     case_out(s, "y", &args.y, count, write);
     if (in_place) case_in_place(s, &args.y, &args.x);
-    case_dtype(s, &args.x, args.dtype);
-    case_dtype(s, &args.y, args.dtype);
+    case_dtype(s, &args.x, s->dtype);
+    case_dtype(s, &args.y, s->dtype);
     case_run(s);
 }
 
@@ -61,22 +61,29 @@ enum { OUTER = 2, LENGTH = 5, WIDTH = 4, COUNT = OUTER * LENGTH * WIDTH };
 static double loss_of(suite *s, const void *arguments) {
     const dropout_loss *loss = arguments;
     launch_dropout(s, &loss->args);
-    return dot(loss->args.y, loss->cotangent, COUNT);
+    return dot(loss->args.y.data, loss->cotangent, COUNT);
 }
 
 void gradients_dropout(suite *s) {
     for (int64_t period = 0; period < 4; period += 3) {
         real x[COUNT], y[COUNT], dy[COUNT], dx[COUNT];
-        const lh_dropout_args args = {OUTER, LENGTH, WIDTH,  period, 0.4,    &key,
-                                      x,     y,      LH_SET, 6,      LH_REAL};
+        const lh_dropout_args args = {.outer = OUTER,
+                                      .length = LENGTH,
+                                      .width = WIDTH,
+                                      .period = period,
+                                      .rate = 0.4,
+                                      .key = &key,
+                                      .x = act_of(x),
+                                      .y = act_of(y),
+                                      .first = 6};
         lh_dropout_args back = args;
         case_open(s, &back, sizeof back, "period %" PRId64, period);
         for (int i = 0; i < COUNT; i++) {
             x[i] = (real)suite_normal(s);
             dy[i] = (real)suite_normal(s);
         }
-        back.x = dy;
-        back.y = dx;
+        back.x = act_of(dy);
+        back.y = act_of(dx);
         launch_dropout(s, &back);
         const gradient_pair pair = {"x", x, dx, COUNT};
         gradient_check(s, &pair, 1, loss_of, &(dropout_loss){args, dy});

@@ -1,3 +1,4 @@
+/* A constant over arrays of every size of the suite. */
 #include "tests/kernels/conformance.h"
 
 static void fill(suite *s, int64_t count) {

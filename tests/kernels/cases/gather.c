@@ -1,29 +1,29 @@
+/* Rows of a table by index and rows added into one, with indices that no table has. */
 #include "tests/kernels/conformance.h"
 
 static const int64_t table_sizes[] = {1, 2, 7, 50, 300};
 
 static void gather(suite *s, suite_box box, int64_t entries) {
-    lh_gather_args args = {
-        .y_dtype = s->dtype, .rows = box.rows, .width = box.width, .entries = entries};
+    lh_gather_args args = {.rows = box.rows, .width = box.width, .entries = entries};
     case_open(s, &args, sizeof args, "%" PRId64 " rows of %" PRId64 ", %" PRId64 " entries",
               box.rows, box.width, entries);
     case_in(s, "table", &args.table, entries * box.width);
     case_in_i32(s, "index", &args.index, box.rows, entries);
     case_out(s, "y", &args.y, box.rows * box.width, LH_SET);
     if (s->dtype == LH_REAL) case_exact(s);
-    case_dtype(s, &args.y, args.y_dtype);
+    case_dtype(s, &args.y, s->dtype);
     case_run(s);
 }
 
 static void gather_invalid(suite *s, int32_t wrong) {
-    lh_gather_args args = {.y_dtype = s->dtype, .rows = 9, .width = 5, .entries = 11};
+    lh_gather_args args = {.rows = 9, .width = 5, .entries = 11};
     case_open(s, &args, sizeof args, "index %d of 11 entries", (int)wrong);
     case_in(s, "table", &args.table, args.entries * args.width);
     case_in_i32(s, "index", &args.index, args.rows, args.entries)[4] = wrong;
     case_out(s, "y", &args.y, args.rows * args.width, LH_SET);
     case_expect(s, LH_EOPTION, true);
     if (s->dtype == LH_REAL) case_exact(s);
-    case_dtype(s, &args.y, args.y_dtype);
+    case_dtype(s, &args.y, s->dtype);
     case_run(s);
 }
 
@@ -42,18 +42,15 @@ void bench_gather(suite *s) {
 }
 
 static void scatter(suite *s, suite_box box, int64_t entries, lh_write write) {
-    lh_scatter_add_args args = {.x_dtype = s->dtype,
-                                .rows = box.rows,
-                                .width = box.width,
-                                .entries = entries,
-                                .write = write};
+    lh_scatter_add_args args = {
+        .rows = box.rows, .width = box.width, .entries = entries, .write = write};
     case_open(s, &args, sizeof args,
               "%" PRId64 " rows of %" PRId64 ", %" PRId64 " entries, write %d", box.rows, box.width,
               entries, write);
     case_in(s, "x", &args.x, box.rows * box.width);
     case_in_i32(s, "index", &args.index, box.rows, entries);
     case_out(s, "y", &args.y, entries * box.width, write);
-    case_dtype(s, &args.x, args.x_dtype);
+    case_dtype(s, &args.x, s->dtype);
     case_run(s);
 }
 
@@ -78,14 +75,14 @@ typedef struct gather_loss {
 static double loss_of(suite *s, const void *arguments) {
     const gather_loss *loss = arguments;
     launch_gather(s, &loss->args);
-    return dot(loss->args.y, loss->cotangent, loss->args.rows * loss->args.width);
+    return dot(loss->args.y.data, loss->cotangent, loss->args.rows * loss->args.width);
 }
 
 void gradients_gather(suite *s) {
     enum { ROWS = 13, WIDTH = 5, ENTRIES = 7 };
     real table[ENTRIES * WIDTH], y[ROWS * WIDTH], dy[ROWS * WIDTH], dtable[ENTRIES * WIDTH];
     int32_t index[ROWS];
-    gather_loss loss = {{ROWS, WIDTH, ENTRIES, table, index, y, LH_REAL}, dy};
+    gather_loss loss = {{ROWS, WIDTH, ENTRIES, table, index, act_of(y)}, dy};
     gather_loss opened = loss;
     case_open(s, &opened, sizeof opened, "%d rows of %d, %d entries", ROWS, WIDTH, ENTRIES);
     for (int i = 0; i < ENTRIES * WIDTH; i++)
@@ -95,7 +92,7 @@ void gradients_gather(suite *s) {
     for (int i = 0; i < ROWS; i++)
         index[i] = (int32_t)suite_integer(s, ENTRIES);
     launch_scatter_add(
-        s, &(lh_scatter_add_args){ROWS, WIDTH, ENTRIES, dy, index, dtable, LH_SET, LH_REAL});
+        s, &(lh_scatter_add_args){ROWS, WIDTH, ENTRIES, act_of(dy), index, dtable, LH_SET});
     const gradient_pair pair = {"table", table, dtable, ENTRIES * WIDTH};
     gradient_check(s, &pair, 1, loss_of, &loss);
     s->ordinal++;

@@ -1,3 +1,5 @@
+/* Attention to the nearest keys of a memory that is empty, filling or full, with scores that tie.
+ */
 #include "tests/kernels/conformance.h"
 
 typedef struct shape {
@@ -42,11 +44,11 @@ static void forward(suite *s, shape w, bool head_scale, bool padded, double unit
               w.batch, w.heads, w.queries, w.head_width, w.top, w.capacity, held, head_scale,
               padded, unit);
     const int64_t span = lay_out(&args.q, &w, padded);
-    round_to(case_in(s, "q", &args.q.data, span), span, unit);
+    round_to(case_in(s, "q", &args.q.act, span), span, unit);
     add_memory(s, &w, &args.k, &args.v, unit);
     case_in_i32(s, "count", &args.count, w.batch, held + 1);
     if (head_scale) case_in(s, "head_scale", &args.head_scale, w.heads);
-    case_out(s, "out", &args.out.data, lay_out(&args.out, &w, padded), LH_SET);
+    case_out(s, "out", &args.out.act, lay_out(&args.out, &w, padded), LH_SET);
     case_out_i32(s, "index", &args.index, w.batch * w.queries * w.heads * w.top);
     case_out(s, "weight", &args.weight, w.batch * w.queries * w.heads * w.top, LH_SET);
     case_canonical(s, precise_knn_order, naive_knn_order);
@@ -99,10 +101,11 @@ static double backward_loss(suite *s, const void *arguments) {
                                                   .out = args->dout,
                                                   .index = index,
                                                   .weight = scratch(rows * args->top)};
-    forward_args.out.data = scratch(rows * args->head_width);
+    forward_args.out.act.data = scratch(rows * args->head_width);
     launch_knn_attention_forward(s, &forward_args);
-    const double loss = dot(forward_args.out.data, args->dout.data, rows * args->head_width);
-    free(forward_args.out.data);
+    const double loss =
+        dot(forward_args.out.act.data, args->dout.act.data, rows * args->head_width);
+    free(forward_args.out.act.data);
     free(forward_args.weight);
     free(index);
     free(count);
@@ -131,9 +134,9 @@ static void add_saved(suite *s, lh_knn_attention_backward_args *args, int64_t he
         .out = args->q,
         .index = case_in_i32(s, "index", &args->index, rows * args->top, 1),
         .weight = case_in(s, "weight", &args->weight, rows * args->top)};
-    forward_args.out.data = scratch(args->batch * args->q.batch_stride);
+    forward_args.out.act.data = scratch(args->batch * args->q.batch_stride);
     naive_knn_attention_forward(&forward_args);
-    free(forward_args.out.data);
+    free(forward_args.out.act.data);
     free(count);
 }
 
@@ -153,15 +156,15 @@ static void backward(suite *s, shape w, int row, bool padded, int64_t held) {
               ", head scale %d, dq %d, writes %d %d, padded %d",
               w.batch, w.heads, w.queries, w.head_width, w.top, w.capacity, held, head_scale, dq,
               args.dq_write, args.dhead_scale_write, padded);
-    case_in(s, "q", &args.q.data, lay_out(&args.q, &w, padded));
+    case_in(s, "q", &args.q.act, lay_out(&args.q, &w, padded));
     add_memory(s, &w, &args.k, &args.v, 0);
     if (head_scale) case_in(s, "head_scale", &args.head_scale, w.heads);
     add_saved(s, &args, held);
-    case_in(s, "dout", &args.dout.data, lay_out(&args.dout, &w, padded));
-    if (dq) case_out(s, "dq", &args.dq.data, lay_out(&args.dq, &w, padded), args.dq_write);
+    case_in(s, "dout", &args.dout.act, lay_out(&args.dout, &w, padded));
+    if (dq) case_out(s, "dq", &args.dq.act, lay_out(&args.dq, &w, padded), args.dq_write);
     if (head_scale) case_out(s, "dhead_scale", &args.dhead_scale, w.heads, args.dhead_scale_write);
     case_loss(s, backward_loss);
-    case_pair(s, &args.q.data, &args.dq.data);
+    case_pair(s, &args.q.act, &args.dq.act);
     case_pair(s, &args.head_scale, &args.dhead_scale);
     case_run(s);
 }

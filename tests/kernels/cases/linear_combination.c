@@ -1,10 +1,11 @@
+/* alpha a + beta b with the result apart from its operands or over either of them. */
 #include "tests/kernels/conformance.h"
 
 typedef enum place { APART, IN_A, IN_B } place;
 
 static void combine(suite *s, int64_t count, bool second, place where, lh_write write) {
     lh_linear_combination_args args = {
-        .dtype = s->dtype, .count = count, .alpha = LH_R(0.7), .beta = LH_R(-1.3), .write = write};
+        .count = count, .alpha = LH_R(0.7), .beta = LH_R(-1.3), .write = write};
     case_open(s, &args, sizeof args, "count %" PRId64 ", b %d, y in %d, write %d", count, second,
               where, write);
     case_in(s, "a", &args.a, count);
@@ -13,9 +14,9 @@ static void combine(suite *s, int64_t count, bool second, place where, lh_write 
     if (where == IN_A) case_in_place(s, &args.y, &args.a);
     if (where == IN_B) case_in_place(s, &args.y, &args.b);
     case_flops(s, 3.0 * (double)count);
-    case_dtype(s, &args.a, args.dtype);
-    case_dtype(s, &args.b, args.dtype);
-    case_dtype(s, &args.y, args.dtype);
+    case_dtype(s, &args.a, s->dtype);
+    case_dtype(s, &args.b, s->dtype);
+    case_dtype(s, &args.y, s->dtype);
     case_run(s);
 }
 

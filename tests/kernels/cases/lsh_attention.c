@@ -1,3 +1,5 @@
+/* Attention within hash buckets, forward and backward, over rounds, chunks and buckets of many
+ * sizes. */
 #include "tests/kernels/conformance.h"
 
 typedef struct shape {
@@ -62,11 +64,11 @@ static void forward(suite *s, const shape *w, lh_precision precision, bool padde
               ", padded %d, precision %d",
               w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets, padded,
               precision);
-    case_in(s, "q", &args.q.data, lay_out(&args.q, w, padded));
-    case_in(s, "k", &args.k.data, lay_out(&args.k, w, false));
-    case_in(s, "v", &args.v.data, lay_out(&args.v, w, padded));
+    case_in(s, "q", &args.q.act, lay_out(&args.q, w, padded));
+    case_in(s, "k", &args.k.act, lay_out(&args.k, w, false));
+    case_in(s, "v", &args.v.act, lay_out(&args.v, w, padded));
     add_order(s, w, &args.order, &args.slot, &args.first);
-    case_out(s, "out", &args.out.data, lay_out(&args.out, w, padded), LH_SET);
+    case_out(s, "out", &args.out.act, lay_out(&args.out, w, padded), LH_SET);
     case_out(s, "lse", &args.lse, w->batch * w->heads * w->length, LH_SET);
     if (!suite_has_precision(s, precision)) case_expect(s, LH_EOPTION, false);
     case_flops(s, work_of(w));
@@ -112,11 +114,11 @@ static double backward_loss(suite *s, const void *arguments) {
     const lh_lsh_attention_backward_args *args = arguments;
     const int64_t rows = args->batch * args->heads * args->length;
     lh_lsh_attention_forward_args with = forward_of(args);
-    with.out.data = scratch(rows * args->head_width);
+    with.out.act.data = scratch(rows * args->head_width);
     with.lse = scratch(rows);
     launch_lsh_attention_forward(s, &with);
-    const double loss = dot(with.out.data, args->dout.data, rows * args->head_width);
-    free(with.out.data);
+    const double loss = dot(with.out.act.data, args->dout.act.data, rows * args->head_width);
+    free(with.out.act.data);
     free(with.lse);
     return loss;
 }
@@ -140,23 +142,23 @@ static void backward(suite *s, const shape *w, lh_precision precision, int row, 
               w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets, padded,
               precision, args.dq_write, args.dk_write, args.dv_write, wanted[0], wanted[1],
               wanted[2]);
-    case_in(s, "q", &args.q.data, lay_out(&args.q, w, padded));
-    case_in(s, "k", &args.k.data, lay_out(&args.k, w, false));
-    case_in(s, "v", &args.v.data, lay_out(&args.v, w, padded));
+    case_in(s, "q", &args.q.act, lay_out(&args.q, w, padded));
+    case_in(s, "k", &args.k.act, lay_out(&args.k, w, false));
+    case_in(s, "v", &args.v.act, lay_out(&args.v, w, padded));
     add_order(s, w, &args.order, &args.slot, &args.first);
-    case_in(s, "out", &args.out.data, lay_out(&args.out, w, padded));
+    case_in(s, "out", &args.out.act, lay_out(&args.out, w, padded));
     case_in(s, "lse", &args.lse, w->batch * w->heads * w->length);
     const lh_lsh_attention_forward_args saved = forward_of(&args);
     naive_lsh_attention_forward(&saved);
-    case_in(s, "dout", &args.dout.data, lay_out(&args.dout, w, padded));
-    if (wanted[0]) case_out(s, "dq", &args.dq.data, lay_out(&args.dq, w, padded), args.dq_write);
-    if (wanted[1]) case_out(s, "dk", &args.dk.data, lay_out(&args.dk, w, false), args.dk_write);
-    if (wanted[2]) case_out(s, "dv", &args.dv.data, lay_out(&args.dv, w, padded), args.dv_write);
+    case_in(s, "dout", &args.dout.act, lay_out(&args.dout, w, padded));
+    if (wanted[0]) case_out(s, "dq", &args.dq.act, lay_out(&args.dq, w, padded), args.dq_write);
+    if (wanted[1]) case_out(s, "dk", &args.dk.act, lay_out(&args.dk, w, false), args.dk_write);
+    if (wanted[2]) case_out(s, "dv", &args.dv.act, lay_out(&args.dv, w, padded), args.dv_write);
     if (!suite_has_precision(s, precision)) case_expect(s, LH_EOPTION, false);
     case_loss(s, backward_loss);
-    case_pair(s, &args.q.data, &args.dq.data);
-    case_pair(s, &args.k.data, &args.dk.data);
-    case_pair(s, &args.v.data, &args.dv.data);
+    case_pair(s, &args.q.act, &args.dq.act);
+    case_pair(s, &args.k.act, &args.dk.act);
+    case_pair(s, &args.v.act, &args.dv.act);
     case_flops(s, 2.5 * work_of(w));
     case_run(s);
 }

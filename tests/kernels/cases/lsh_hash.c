@@ -1,3 +1,4 @@
+/* Buckets of tokens by random rotations whose products are exact, ties included. */
 #include "tests/kernels/conformance.h"
 
 typedef struct shape {
@@ -32,7 +33,7 @@ static void hash(suite *s, const shape *w, bool padded, double unit) {
     args.x.token_stride = w->heads * args.x.head_stride + (padded ? 7 : 0);
     args.x.batch_stride = w->length * args.x.token_stride;
     const int64_t span = w->batch * args.x.batch_stride;
-    round_to(case_in(s, "x", &args.x.data, span), span, unit);
+    round_to(case_in(s, "x", &args.x.act, span), span, unit);
     const int64_t count = w->batch * w->heads * w->head_width * w->rounds * columns;
     round_to(case_in(s, "rotation", &args.rotation, count), count, unit);
     case_out_i32(s, "bucket", &args.bucket, w->batch * w->heads * w->rounds * w->length);
@@ -64,7 +65,7 @@ void cases_lsh_hash(suite *s) {
                                  .factor = {refused[i].factor[0]}};
         case_open(s, &args, sizeof args, "%" PRId64 " factors, the first %" PRId64, args.factors,
                   args.factor[0]);
-        case_in(s, "x", &args.x.data, 16);
+        case_in(s, "x", &args.x.act, 16);
         case_in(s, "rotation", &args.rotation, 16);
         case_out_i32(s, "bucket", &args.bucket, 4);
         case_expect(s, LH_ESHAPE, false);

@@ -1,3 +1,5 @@
+/* The order of tokens by bucket and the tables over it, for buckets up to more than 16 bits count.
+ */
 #include "tests/kernels/conformance.h"
 
 static void sort(suite *s, int64_t rows, int64_t length, int64_t buckets, int64_t chunk) {

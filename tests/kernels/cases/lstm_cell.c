@@ -1,3 +1,4 @@
+/* The LSTM's cell forward and backward. */
 #include "tests/kernels/conformance.h"
 
 static void forward(suite *s, suite_box box) {

@@ -1,3 +1,4 @@
+/* The LSTM gate of carried states forward and backward. */
 #include "tests/kernels/conformance.h"
 
 static void forward(suite *s, suite_box box) {

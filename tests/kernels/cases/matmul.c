@@ -1,3 +1,5 @@
+/* Matrix products: transposed, padded and repeated operands, fused bias and activation, precisions.
+ */
 #include "tests/kernels/conformance.h"
 
 typedef struct product {
@@ -31,7 +33,7 @@ static void open_product(suite *s, const product *p, lh_matmul_args *args) {
                              .k = p->k,
                              .transpose_a = p->transpose_a,
                              .transpose_b = p->transpose_b,
-                             .alpha = LH_R(0.75),
+                             .alpha = p->repeat_a ? LH_R(0.75) : LH_R(1),
                              .a_leading = a_columns + padding,
                              .b_leading = b_columns + padding,
                              .c_leading = p->n + padding,
@@ -61,14 +63,14 @@ static void scale_before_activation(suite *s, const lh_matmul_args *args) {
 static void mark_dtypes(suite *s, lh_matmul_args *args) {
     if (s->dtype != LH_BF16 || args->precision != LH_PRECISION_BF16) return;
     const int choice = 1 + s->ordinal % 7;
-    if (choice & 1) args->a_dtype = LH_BF16;
-    if (choice & 2) args->b_dtype = LH_BF16;
-    if (choice & 4) args->c_dtype = LH_BF16;
-    if (args->c_dtype == LH_BF16) scale_before_activation(s, args);
-    case_dtype(s, &args->a, args->a_dtype);
-    case_dtype(s, &args->b, args->b_dtype);
-    case_dtype(s, &args->c, args->c_dtype);
-    case_dtype(s, &args->pre, args->c_dtype);
+    if (choice & 1) args->a.dtype = LH_BF16;
+    if (choice & 2) args->b.dtype = LH_BF16;
+    if (choice & 4) args->c.dtype = LH_BF16;
+    if (args->c.dtype == LH_BF16) scale_before_activation(s, args);
+    case_dtype(s, &args->a, args->a.dtype);
+    case_dtype(s, &args->b, args->b.dtype);
+    case_dtype(s, &args->c, args->c.dtype);
+    case_dtype(s, &args->pre, args->c.dtype);
 }
 
 static void matmul(suite *s, const product *p) {
@@ -111,7 +113,8 @@ void cases_matmul(suite *s) {
     static const int64_t large[][4] = {{1, 255, 64, 31}, {1, 257, 63, 33},  {1, 65, 257, 40},
                                        {1, 513, 19, 17}, {2, 129, 130, 67}, {8, 64, 32, 16},
                                        {1, 9, 1021, 33}, {1, 33, 5, 1021},  {1, 256, 256, 128},
-                                       {1, 3, 513, 129}, {70, 5, 6, 7},     {1, 301, 299, 64}};
+                                       {1, 3, 513, 129}, {70, 5, 6, 7},     {1, 301, 299, 64},
+                                       {2, 272, 48, 96}, {1, 64, 32, 2048}};
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
         for (int row = 0; row < SUITE_FLAG_ROWS; row++)
             with_flags(s, small[i], row, LH_PRECISION_F32);
@@ -146,11 +149,11 @@ typedef struct product_loss {
 static double loss_of(suite *s, const void *arguments) {
     const product_loss *loss = arguments;
     launch_matmul(s, loss->args);
-    return dot(loss->args->c, loss->cotangent, loss->args->m * loss->args->n);
+    return dot(loss->args->c.data, loss->cotangent, loss->args->m * loss->args->n);
 }
 
 /* dA = alpha dC op(B)' and dB = alpha op(A)' dC, each in the layout of what is stored. */
-static void gradients_of(suite *s, const lh_matmul_args *f, const real *dc, real *da, real *db) {
+static void gradients_of(suite *s, const lh_matmul_args *f, lh_act dc, lh_act da, lh_act db) {
     lh_matmul_args a = {.batch = 1, .alpha = f->alpha, .c = da, .c_leading = f->a_leading};
     a.m = f->transpose_a ? f->k : f->m;
     a.n = f->transpose_a ? f->m : f->k;
@@ -184,9 +187,9 @@ void gradients_matmul(suite *s) {
                                .n = N,
                                .k = K,
                                .alpha = LH_R(0.75),
-                               .a = a,
-                               .b = b,
-                               .c = c,
+                               .a = act_of(a),
+                               .b = act_of(b),
+                               .c = act_of(c),
                                .c_leading = N};
         args.transpose_a = flags % 2 == 1;
         args.transpose_b = flags / 2 == 1;
@@ -200,7 +203,7 @@ void gradients_matmul(suite *s) {
             a[i] = (real)suite_normal(s);
         for (int i = 0; i < M * N; i++)
             dc[i] = (real)suite_normal(s);
-        gradients_of(s, &args, dc, da, db);
+        gradients_of(s, &args, act_of(dc), act_of(da), act_of(db));
         const gradient_pair pairs[] = {{"a", a, da, M * K}, {"b", b, db, K * N}};
         gradient_check(s, pairs, 2, loss_of, &(product_loss){&args, dc});
         s->ordinal++;

@@ -1,3 +1,4 @@
+/* Normal random numbers, and those that begin in the middle of a stream. */
 #include "tests/kernels/conformance.h"
 
 static const lh_random_key key = {

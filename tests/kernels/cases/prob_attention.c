@@ -1,3 +1,4 @@
+/* ProbSparse attention (Zhou et al. 2021): which queries are chosen, and both directions. */
 #include "tests/kernels/conformance.h"
 
 typedef struct shape {
@@ -40,13 +41,13 @@ static void forward(suite *s, shape w, bool causal, bool padded, double unit) {
               ", samples %" PRId64 ", top %" PRId64 ", causal %d, padded %d, unit %g",
               w.batch, w.heads, w.length, w.head_width, w.samples, w.top, causal, padded, unit);
     const int64_t span = lay_out(&args.q, &w, padded);
-    round_to(case_in(s, "q", &args.q.data, span), span, unit);
+    round_to(case_in(s, "q", &args.q.act, span), span, unit);
     (void)lay_out(&args.k, &w, padded);
-    round_to(case_in(s, "k", &args.k.data, span), span, unit);
+    round_to(case_in(s, "k", &args.k.act, span), span, unit);
     (void)lay_out(&args.v, &w, padded);
-    case_in(s, "v", &args.v.data, span);
+    case_in(s, "v", &args.v.act, span);
     case_in_bytes(s, "key", &args.key, &key, sizeof key);
-    case_out(s, "out", &args.out.data, lay_out(&args.out, &w, padded), LH_SET);
+    case_out(s, "out", &args.out.act, lay_out(&args.out, &w, padded), LH_SET);
     case_out_i32(s, "chosen", &args.chosen, w.batch * w.heads * w.top);
     case_out(s, "lse", &args.lse, w.batch * w.heads * w.top, LH_SET);
     case_flops(s, 2.0 * (double)(w.batch * w.heads * w.length * w.head_width) *
@@ -86,7 +87,7 @@ static lh_prob_attention_forward_args forward_of(const lh_prob_attention_backwar
                                            .out = args->dout,
                                            .chosen = calloc((size_t)chosen + 1, sizeof(int32_t)),
                                            .lse = scratch(chosen)};
-    made.out.data = scratch(spec->batch * args->dout.batch_stride);
+    made.out.act.data = scratch(spec->batch * args->dout.batch_stride);
     if (made.chosen == NULL) abort();
     return made;
 }
@@ -96,8 +97,8 @@ static double backward_loss(suite *s, const void *arguments) {
     const lh_prob_attention_forward_args made = forward_of(args);
     launch_prob_attention_forward(s, &made);
     const double loss =
-        dot(made.out.data, args->dout.data, args->spec.batch * args->dout.batch_stride);
-    free(made.out.data);
+        dot(made.out.act.data, args->dout.act.data, args->spec.batch * args->dout.batch_stride);
+    free(made.out.act.data);
     free(made.lse);
     free(made.chosen);
     return loss;
@@ -116,7 +117,7 @@ static void add_saved(suite *s, lh_prob_attention_backward_args *args, int64_t s
                                            .out = args->out};
     made.chosen = case_in_i32(s, "chosen", &args->chosen, count, 1);
     made.lse = case_in(s, "lse", &args->lse, count);
-    made.out.data = case_in(s, "out", &args->out.data, span);
+    made.out.act.data = case_in(s, "out", &args->out.act, span);
     naive_prob_attention_forward(&made);
 }
 
@@ -133,18 +134,18 @@ static void backward(suite *s, shape w, int row, bool causal, bool padded) {
               args.dq_write, args.dk_write, args.dv_write);
     const int64_t span = lay_out(&args.q, &w, padded);
     args.k = args.v = args.out = args.dout = args.dq = args.dk = args.dv = args.q;
-    case_in(s, "q", &args.q.data, span);
-    case_in(s, "k", &args.k.data, span);
-    case_in(s, "v", &args.v.data, span);
+    case_in(s, "q", &args.q.act, span);
+    case_in(s, "k", &args.k.act, span);
+    case_in(s, "v", &args.v.act, span);
     add_saved(s, &args, span);
-    case_in(s, "dout", &args.dout.data, span);
-    if (dq) case_out(s, "dq", &args.dq.data, span, args.dq_write);
-    if (dk) case_out(s, "dk", &args.dk.data, span, args.dk_write);
-    if (dv) case_out(s, "dv", &args.dv.data, span, args.dv_write);
+    case_in(s, "dout", &args.dout.act, span);
+    if (dq) case_out(s, "dq", &args.dq.act, span, args.dq_write);
+    if (dk) case_out(s, "dk", &args.dk.act, span, args.dk_write);
+    if (dv) case_out(s, "dv", &args.dv.act, span, args.dv_write);
     case_loss(s, backward_loss);
-    case_pair(s, &args.q.data, &args.dq.data);
-    case_pair(s, &args.k.data, &args.dk.data);
-    case_pair(s, &args.v.data, &args.dv.data);
+    case_pair(s, &args.q.act, &args.dq.act);
+    case_pair(s, &args.k.act, &args.dk.act);
+    case_pair(s, &args.v.act, &args.dv.act);
     case_run(s);
 }
 

@@ -1,3 +1,4 @@
+/* Sums and maxima over the middle axis of three, with values that are not numbers. */
 #include "tests/kernels/conformance.h"
 
 typedef struct axes {
@@ -11,8 +12,7 @@ static void open_reduce(suite *s, lh_reduce_args *args, const char *what) {
 
 static void reduce(suite *s, lh_reduce_op op, axes a, lh_write write) {
     const bool sums = op == LH_REDUCE_SUM;
-    lh_reduce_args args = {.x_dtype = s->dtype,
-                           .op = op,
+    lh_reduce_args args = {.op = op,
                            .outer = a.outer,
                            .axis = a.axis,
                            .inner = a.inner,
@@ -23,24 +23,20 @@ static void reduce(suite *s, lh_reduce_op op, axes a, lh_write write) {
     case_out(s, "y", &args.y, a.outer * a.inner, args.write);
     if (!sums) case_exact(s);
     case_flops(s, (double)(a.outer * a.axis * a.inner));
-    case_dtype(s, &args.x, args.x_dtype);
+    case_dtype(s, &args.x, s->dtype);
     case_run(s);
 }
 
 /* A NaN anywhere makes its sum and its maximum NaN. */
 static void reduce_nan(suite *s, lh_reduce_op op, axes a) {
-    lh_reduce_args args = {.x_dtype = s->dtype,
-                           .op = op,
-                           .outer = a.outer,
-                           .axis = a.axis,
-                           .inner = a.inner,
-                           .alpha = 1};
+    lh_reduce_args args = {
+        .op = op, .outer = a.outer, .axis = a.axis, .inner = a.inner, .alpha = 1};
     const int64_t count = a.outer * a.axis * a.inner;
     open_reduce(s, &args, ", with NaNs");
     real *x = case_in(s, "x", &args.x, count);
     x[0] = x[count / 2] = x[count - 1] = (real)NAN;
     case_out(s, "y", &args.y, a.outer * a.inner, LH_SET);
-    case_dtype(s, &args.x, args.x_dtype);
+    case_dtype(s, &args.x, s->dtype);
     case_run(s);
 }
 

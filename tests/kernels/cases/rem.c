@@ -1,3 +1,5 @@
+/* Recurrence encodings (Huang et al. 2023): every kind of matrix, over the key runs of attention.
+ */
 #include "tests/kernels/cases/attention_shape.h"
 
 /* Batch, heads, width and runs of keys as in an attention; then how far lags go. */
@@ -126,7 +128,7 @@ static void values(suite *s, lh_rem_spec *spec, const rem_shape *shape, int layo
         source->first = run->first;
         source->everywhere = run->everywhere;
         if (run->filled) case_in_i32(s, filled[k], &source->filled, spec->batch, run->count + 3);
-        case_in(s, names[k], &source->v.data, lay_out(spec, &source->v, run->count, layout));
+        case_in(s, names[k], &source->v.act, lay_out(spec, &source->v, run->count, layout));
     }
 }
 
@@ -151,11 +153,11 @@ static void forward(suite *s, const rem_shape *shape, int row, int layout) {
     lh_rem_forward_args args = {.spec = {.batch = 0}};
     lh_rem_spec *spec = &args.spec;
     open_case(s, &args, sizeof args, spec, shape, row);
-    case_in(s, "attention", &args.attention.data,
+    case_in(s, "attention", &args.attention.act,
             lay_out(spec, &args.attention, spec->queries, layout));
     parameters(s, spec);
     values(s, spec, shape, layout + 1);
-    case_out(s, "out", &args.out.data, lay_out(spec, &args.out, spec->queries, layout + 2), LH_SET);
+    case_out(s, "out", &args.out.act, lay_out(spec, &args.out, spec->queries, layout + 2), LH_SET);
     case_flops(s, 8.0 * (double)(spec->batch * spec->heads * spec->queries * spec->head_width));
     case_run(s);
 }
@@ -179,9 +181,9 @@ static double backward_loss(suite *s, const void *arguments) {
     real *out = scratch(count);
     lh_rem_forward_args forward_args = {
         .spec = *spec, .attention = args->attention, .out = args->dout};
-    forward_args.out.data = out;
+    forward_args.out.act.data = out;
     launch_rem_forward(s, &forward_args);
-    const double loss = dot(out, args->dout.data, count);
+    const double loss = dot(out, args->dout.act.data, count);
     free(out);
     return loss;
 }
@@ -193,8 +195,8 @@ static void value_gradients(suite *s, lh_rem_spec *spec, int row, int layout) {
         if (source->everywhere || (k == 0 && suite_flag(row, 1))) continue;
         source->write = write_of(suite_flag(row, 3));
         const int64_t span = lay_out(spec, &source->dv, source->count, layout);
-        case_out(s, names[k], &source->dv.data, span, source->write);
-        case_pair(s, &source->v.data, &source->dv.data);
+        case_out(s, names[k], &source->dv.act, span, source->write);
+        case_pair(s, &source->v.act, &source->dv.act);
     }
 }
 
@@ -226,17 +228,17 @@ static void backward(suite *s, const rem_shape *shape, int row, int layout, bool
     lh_rem_spec *spec = &args.spec;
     open_case(s, &args, sizeof args, spec, shape, row);
     const int step = dense ? 0 : 1; /* gaps have no gradient */
-    case_in(s, "attention", &args.attention.data,
+    case_in(s, "attention", &args.attention.act,
             lay_out(spec, &args.attention, spec->queries, layout));
-    case_in(s, "dout", &args.dout.data, lay_out(spec, &args.dout, spec->queries, layout + step));
+    case_in(s, "dout", &args.dout.act, lay_out(spec, &args.dout, spec->queries, layout + step));
     parameters(s, spec);
     values(s, spec, shape, layout + 2 * step);
     if (!suite_flag(row, 0)) {
         args.dattention_write = write_of(suite_flag(row, 3));
-        case_out(s, "dattention", &args.dattention.data,
+        case_out(s, "dattention", &args.dattention.act,
                  lay_out(spec, &args.dattention, spec->queries, layout + 2 * step),
                  args.dattention_write);
-        case_pair(s, &args.attention.data, &args.dattention.data);
+        case_pair(s, &args.attention.act, &args.dattention.act);
     }
     value_gradients(s, spec, row, layout + step);
     parameter_gradients(s, &args, row);

@@ -1,3 +1,4 @@
+/* Rows appended to rings that are empty, filling, or wrap more than once. */
 #include "tests/kernels/conformance.h"
 
 typedef struct shape {

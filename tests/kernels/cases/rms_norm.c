@@ -1,10 +1,10 @@
+/* RMS norm forward and backward: in place, with a NaN. */
 #include "tests/kernels/conformance.h"
 
 static const real epsilon = LH_R(1e-5);
 
 static void forward(suite *s, suite_box box, bool in_place, bool with_nan) {
-    lh_rms_norm_forward_args args = {
-        .dtype = s->dtype, .rows = box.rows, .width = box.width, .epsilon = epsilon};
+    lh_rms_norm_forward_args args = {.rows = box.rows, .width = box.width, .epsilon = epsilon};
     const int64_t count = box.rows * box.width;
     case_open(s, &args, sizeof args, "%" PRId64 " x %" PRId64 ", in place %d, NaN %d", box.rows,
               box.width, in_place, with_nan);
@@ -17,8 +17,8 @@ static void forward(suite *s, suite_box box, bool in_place, bool with_nan) {
     case_out(s, "rstd", &args.rstd, box.rows, LH_SET);
     if (in_place) case_in_place(s, &args.y, &args.x);
     case_flops(s, 5.0 * (double)count);
-    case_dtype(s, &args.x, args.dtype);
-    case_dtype(s, &args.y, args.dtype);
+    case_dtype(s, &args.x, s->dtype);
+    case_dtype(s, &args.y, s->dtype);
     case_run(s);
 }
 
@@ -45,9 +45,9 @@ static double backward_loss(suite *s, const void *arguments) {
                                                            .epsilon = epsilon,
                                                            .x = args->x,
                                                            .gain = args->gain,
-                                                           .y = y,
+                                                           .y = act_of(y),
                                                            .rstd = rstd});
-    const double loss = dot(y, args->dy, count);
+    const double loss = dot(y, args->dy.data, count);
     free(y);
     free(rstd);
     return loss;
@@ -62,7 +62,7 @@ static void save(suite *s, lh_rms_norm_backward_args *args) {
                                                        .epsilon = epsilon,
                                                        .x = args->x,
                                                        .gain = args->gain,
-                                                       .y = y,
+                                                       .y = act_of(y),
                                                        .rstd = rstd});
     free(y);
 }
@@ -70,12 +70,11 @@ static void save(suite *s, lh_rms_norm_backward_args *args) {
 /* The size of what is subtracted in dx; nothing of it is left when a row is a single element. */
 static double terms(const lh_rms_norm_backward_args *args) {
     return largest(args->rstd, args->rows) * largest(args->gain, args->width) *
-           largest(args->dy, args->rows * args->width);
+           largest(args->dy.data, args->rows * args->width);
 }
 
 static void backward(suite *s, suite_box box, int row) {
-    lh_rms_norm_backward_args args = {.dtype = s->dtype,
-                                      .rows = box.rows,
+    lh_rms_norm_backward_args args = {.rows = box.rows,
                                       .width = box.width,
                                       .dx_write = write_of(suite_flag(row, 2)),
                                       .dgain_write = write_of(suite_flag(row, 3))};
@@ -95,9 +94,9 @@ static void backward(suite *s, suite_box box, int row) {
     case_pair(s, &args.x, &args.dx);
     case_pair(s, &args.gain, &args.dgain);
     case_flops(s, 9.0 * (double)(box.rows * box.width));
-    case_dtype(s, &args.x, args.dtype);
-    case_dtype(s, &args.dy, args.dtype);
-    case_dtype(s, &args.dx, args.dtype);
+    case_dtype(s, &args.x, s->dtype);
+    case_dtype(s, &args.dy, s->dtype);
+    case_dtype(s, &args.dx, s->dtype);
     case_run(s);
 }
 

@@ -1,3 +1,4 @@
+/* One of two rows by a flag per batch row, forward and backward. */
 #include "tests/kernels/conformance.h"
 
 static void forward(suite *s, suite_box box) {

@@ -1,3 +1,4 @@
+/* Stochastic gradient descent with momentum, weight decay and clipped gradients. */
 #include "tests/kernels/conformance.h"
 
 static void sgd(suite *s, int64_t count, int row) {

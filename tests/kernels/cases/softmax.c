@@ -1,3 +1,4 @@
+/* Softmax forward and backward: masked rows, far values, a NaN, in place. */
 #include "tests/kernels/conformance.h"
 
 /* Some rows are partly or wholly masked; the last has a NaN if asked for. Beyond +-88 exp leaves a

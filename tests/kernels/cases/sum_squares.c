@@ -1,3 +1,4 @@
+/* The sum of squares in double, set and added. */
 #include "tests/kernels/conformance.h"
 
 static void sum_squares(suite *s, int64_t count, lh_write write, bool with_nan) {

@@ -1,3 +1,4 @@
+/* Every function of one operand and its gradient, within its domain and where it saturates. */
 #include "tests/kernels/conformance.h"
 
 enum { OPS = LH_UNARY_ELU + 1 };
@@ -16,26 +17,26 @@ static void into_domain(lh_unary_op op, real *x, int64_t count, bool far) {
 }
 
 static void forward(suite *s, lh_unary_op op, int64_t count, bool far, bool in_place) {
-    lh_unary_forward_args args = {.dtype = s->dtype, .op = op, .count = count};
+    lh_unary_forward_args args = {.op = op, .count = count};
     case_open(s, &args, sizeof args, "op %d, count %" PRId64 ", far %d, in place %d", op, count,
               far, in_place);
     into_domain(op, case_in(s, "x", &args.x, count), count, far);
     case_out(s, "y", &args.y, count, LH_SET);
     if (in_place) case_in_place(s, &args.y, &args.x);
-    case_dtype(s, &args.x, args.dtype);
-    case_dtype(s, &args.y, args.dtype);
+    case_dtype(s, &args.x, s->dtype);
+    case_dtype(s, &args.y, s->dtype);
     case_run(s);
 }
 
 static void forward_nan(suite *s, lh_unary_op op) {
-    lh_unary_forward_args args = {.dtype = s->dtype, .op = op, .count = 37};
+    lh_unary_forward_args args = {.op = op, .count = 37};
     case_open(s, &args, sizeof args, "op %d, a NaN among 37", op);
     real *x = case_in(s, "x", &args.x, args.count);
     into_domain(op, x, args.count, false);
     x[5] = x[36] = (real)NAN;
     case_out(s, "y", &args.y, args.count, LH_SET);
-    case_dtype(s, &args.x, args.dtype);
-    case_dtype(s, &args.y, args.dtype);
+    case_dtype(s, &args.x, s->dtype);
+    case_dtype(s, &args.y, s->dtype);
     case_run(s);
 }
 
@@ -62,9 +63,10 @@ static bool reads_output(lh_unary_op op) {
 static double backward_loss(suite *s, const void *arguments) {
     const lh_unary_backward_args *args = arguments;
     real *y = scratch(args->count);
-    launch_unary_forward(
-        s, &(lh_unary_forward_args){.op = args->op, .count = args->count, .x = args->x, .y = y});
-    const double loss = dot(y, args->dy, args->count);
+    launch_unary_forward(s,
+                         &(lh_unary_forward_args){
+                             .op = args->op, .count = args->count, .x = args->x, .y = act_of(y)});
+    const double loss = dot(y, args->dy.data, args->count);
     free(y);
     return loss;
 }
@@ -72,7 +74,7 @@ static double backward_loss(suite *s, const void *arguments) {
 /* `both` gives x and y, as the tape may; else the one that is not read is NULL. */
 static void backward(suite *s, lh_unary_op op, int64_t count, bool both, bool in_place,
                      lh_write write) {
-    lh_unary_backward_args args = {.dtype = s->dtype, .op = op, .count = count, .write = write};
+    lh_unary_backward_args args = {.op = op, .count = count, .write = write};
     const bool from_output = reads_output(op);
     case_open(s, &args, sizeof args, "op %d, count %" PRId64 ", both %d, in place %d, write %d", op,
               count, both, in_place, write);
@@ -82,18 +84,20 @@ static void backward(suite *s, lh_unary_op op, int64_t count, bool both, bool in
     into_domain(op, x, count, false);
     if (both || !from_output) memcpy(case_in(s, "x", &args.x, count), x, (size_t)count * sizeof *x);
     if (both || from_output)
-        naive_unary_forward(&(lh_unary_forward_args){
-            .op = op, .count = count, .x = x, .y = case_in(s, "y", &args.y, count)});
+        naive_unary_forward(&(lh_unary_forward_args){.op = op,
+                                                     .count = count,
+                                                     .x = act_of(x),
+                                                     .y = act_of(case_in(s, "y", &args.y, count))});
     free(x);
     case_in(s, "dy", &args.dy, count);
     case_out(s, "dx", &args.dx, count, write);
     if (in_place) case_in_place(s, &args.dx, &args.dy);
     case_loss(s, backward_loss);
     if (both) case_pair(s, &args.x, &args.dx);
-    case_dtype(s, &args.x, args.dtype);
-    case_dtype(s, &args.y, args.dtype);
-    case_dtype(s, &args.dy, args.dtype);
-    case_dtype(s, &args.dx, args.dtype);
+    case_dtype(s, &args.x, s->dtype);
+    case_dtype(s, &args.y, s->dtype);
+    case_dtype(s, &args.dy, s->dtype);
+    case_dtype(s, &args.dx, s->dtype);
     case_run(s);
 }
 

@@ -1,10 +1,10 @@
-#include "tests/kernels/conformance.h"
+/* Rows scaled to unit length, forward and backward: in place, with a NaN. */
+#include "tests/kernels/op_gradient.h"
 
 static const real epsilon = LH_R(1e-6);
 
 static void forward(suite *s, suite_box box, bool in_place, bool with_nan) {
-    lh_unit_norm_forward_args args = {
-        .dtype = s->dtype, .rows = box.rows, .width = box.width, .epsilon = epsilon};
+    lh_unit_norm_forward_args args = {.rows = box.rows, .width = box.width, .epsilon = epsilon};
     const int64_t count = box.rows * box.width;
     case_open(s, &args, sizeof args, "%" PRId64 " x %" PRId64 ", in place %d, NaN %d", box.rows,
               box.width, in_place, with_nan);
@@ -14,8 +14,8 @@ static void forward(suite *s, suite_box box, bool in_place, bool with_nan) {
     case_out(s, "rnorm", &args.rnorm, box.rows, LH_SET);
     if (in_place) case_in_place(s, &args.y, &args.x);
     case_flops(s, 3.0 * (double)count);
-    case_dtype(s, &args.x, args.dtype);
-    case_dtype(s, &args.y, args.dtype);
+    case_dtype(s, &args.x, s->dtype);
+    case_dtype(s, &args.y, s->dtype);
     case_run(s);
 }
 
@@ -33,21 +33,8 @@ void bench_unit_norm_forward(suite *s) {
     forward(s, (suite_box){4096 * 8, 32}, false, false);
 }
 
-/* The kernel has no x among its arguments, so the loss keeps it apart. */
-typedef struct unit_loss {
-    lh_unit_norm_forward_args args;
-    const real *cotangent;
-} unit_loss;
-
-static double loss_of(suite *s, const void *arguments) {
-    const unit_loss *loss = arguments;
-    launch_unit_norm_forward(s, &loss->args);
-    return dot(loss->args.y, loss->cotangent, loss->args.rows * loss->args.width);
-}
-
 static void backward(suite *s, suite_box box, bool in_place, lh_write write) {
-    lh_unit_norm_backward_args args = {
-        .dtype = s->dtype, .rows = box.rows, .width = box.width, .write = write};
+    lh_unit_norm_backward_args args = {.rows = box.rows, .width = box.width, .write = write};
     const int64_t count = box.rows * box.width;
     case_open(s, &args, sizeof args, "%" PRId64 " x %" PRId64 ", in place %d, write %d", box.rows,
               box.width, in_place, write);
@@ -56,17 +43,17 @@ static void backward(suite *s, suite_box box, bool in_place, lh_write write) {
         &(lh_unit_norm_forward_args){.rows = box.rows,
                                      .width = box.width,
                                      .epsilon = epsilon,
-                                     .x = y,
-                                     .y = y,
+                                     .x = act_of(y),
+                                     .y = act_of(y),
                                      .rnorm = case_in(s, "rnorm", &args.rnorm, box.rows)});
     case_in(s, "dy", &args.dy, count);
     case_out(s, "dx", &args.dx, count, write);
-    case_scale(s, &args.dx, largest(args.rnorm, box.rows) * largest(args.dy, count));
+    case_scale(s, &args.dx, largest(args.rnorm, box.rows) * largest(args.dy.data, count));
     if (in_place) case_in_place(s, &args.dx, &args.dy);
     case_flops(s, 5.0 * (double)count);
-    case_dtype(s, &args.y, args.dtype);
-    case_dtype(s, &args.dy, args.dtype);
-    case_dtype(s, &args.dx, args.dtype);
+    case_dtype(s, &args.y, s->dtype);
+    case_dtype(s, &args.dy, s->dtype);
+    case_dtype(s, &args.dx, s->dtype);
     case_run(s);
 }
 
@@ -84,20 +71,11 @@ void bench_unit_norm_backward(suite *s) {
     backward(s, (suite_box){4096 * 8, 32}, false, LH_SET);
 }
 
+static lh_tensor *apply(lh_tape *tape, lh_tensor *const *inputs) {
+    return lh_unit_norm(tape, inputs[0], (double)epsilon);
+}
+
 void gradients_unit_norm_backward(suite *s) {
-    enum { ROWS = 5, WIDTH = 8, COUNT = ROWS * WIDTH };
-    real x[COUNT], y[COUNT], rnorm[ROWS], dy[COUNT], dx[COUNT];
-    const unit_loss loss = {{ROWS, WIDTH, epsilon, x, y, rnorm, LH_REAL}, dy};
-    unit_loss opened = loss;
-    case_open(s, &opened, sizeof opened, "%d x %d", ROWS, WIDTH);
-    for (int i = 0; i < COUNT; i++) {
-        x[i] = (real)suite_normal(s);
-        dy[i] = (real)suite_normal(s);
-    }
-    launch_unit_norm_forward(s, &loss.args);
-    launch_unit_norm_backward(
-        s, &(lh_unit_norm_backward_args){ROWS, WIDTH, y, rnorm, dy, dx, LH_SET, LH_REAL});
-    const gradient_pair pair = {"x", x, dx, COUNT};
-    gradient_check(s, &pair, 1, loss_of, &loss);
-    s->ordinal++;
+    op_gradient(s, apply, 1, 5, 8);
+    op_gradient(s, apply, 1, 17, 33);
 }

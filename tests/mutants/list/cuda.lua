@@ -1,3 +1,4 @@
+-- Mistakes to seed in CUDA kernels, each with the tests that must see it.
 return {
   {
     file = "kernels/cuda/softmax.cu", tests = "sim:softmax_forward sim:softmax_backward",

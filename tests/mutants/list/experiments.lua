@@ -1,3 +1,4 @@
+-- Mistakes to seed in settings of the papers, each with the tests that must see it.
 return {
   {
     file = "experiments/brt/table1.lua", tests = "tests/lua/test_settings.lua",

@@ -1,3 +1,4 @@
+-- Mistakes to seed in kernels of the processor, each with the tests that must see it.
 return {
   {
     file = "kernels/cpu/softmax.c", tests = "kernel:softmax_forward kernel:softmax_backward",
@@ -18,14 +19,14 @@ return {
   {
     file = "kernels/cpu/rms_norm.c", tests = "kernel:rms_norm_forward kernel:rms_norm_backward",
     { "1.0 / sqrt(mean + (double)args->epsilon)", "1.0 / sqrt(mean) + 0 * (double)args->epsilon", "no epsilon" },
-    { "gain[i] * dy[i] * scale - x[i] * pull", "gain[i] * dy[i] * scale + x[i] * pull", "sign of the pull" },
-    { "dx[i] = add ? dx[i] + value : value;", "dx[i] = value; (void)add;", "adding rms_norm gradients sets them" },
-    { "partial[i] += (double)dy[i] * (double)x[i] * rstd;", "partial[i] += (double)dy[i] * (double)x[i] * rstd * rstd;",
+    { "scale - lh_load(dtype, x, i) * pull", "scale + lh_load(dtype, x, i) * pull", "sign of the pull" },
+    { "add ? lh_load(dtype, dx, i) + value : value", "value + 0 * add", "adding rms_norm gradients sets them" },
+    { "(double)lh_load(dtype, x, i) * rstd;", "(double)lh_load(dtype, x, i) * rstd * rstd;",
       "the gain's gradient is normalized twice" },
   },
   {
     file = "kernels/cpu/unit_norm.c", tests = "kernel:unit_norm_forward kernel:unit_norm_backward",
-    { "LH_ADD", "LH_SET", "adding unit_norm gradients sets them" },
+    { "add ? lh_load(dtype, dx, i) + value : value", "value + 0 * add", "adding unit_norm gradients sets them" },
   },
   {
     file = "kernels/cpu/cross_entropy.c", tests = "kernel:cross_entropy",
@@ -96,8 +97,8 @@ return {
     { "lh_sigmoid(f[e]) * c[e] + lh_sigmoid(i[e]) * lh_tanh(g[e])", "lh_sigmoid(i[e]) * c[e] + lh_sigmoid(f[e]) * lh_tanh(g[e])",
       "forget and input gates are exchanged" },
     { "h[e] = lh_sigmoid(o[e]) * lh_tanh(kept);", "h[e] = lh_sigmoid(o[e]) * kept;", "the cell is not squashed" },
-    { "dnext[e] + dh[e] * open * (1 - squashed * squashed)", "dnext[e] + dh[e] * open", "the slope of tanh" },
-    { "dkept * in * (1 - cell * cell)", "dkept * in", "the cell candidate's slope" },
+    { "dnext[e] + dh[e] * open[e] * (1 - squashed[e] * squashed[e])", "dnext[e] + dh[e] * open[e]", "the slope of tanh" },
+    { "dkept * in[e] * (1 - cell[e] * cell[e])", "dkept * in[e]", "the cell candidate's slope" },
   },
   {
     file = "kernels/cpu/gather.c", tests = "kernel:gather kernel:scatter_add",
@@ -180,7 +181,7 @@ return {
   },
   {
     file = "kernels/cpu/linear_combination.c", tests = "kernel:linear_combination",
-    { "two ? alpha * a[i] + beta * b[i] : alpha * a[i]", "two ? alpha * a[i] + b[i] + 0 * beta : alpha * a[i]", "beta is ignored" },
+    { "first + beta * lh_load(dtype, b, i)", "first + lh_load(dtype, b, i) + 0 * beta", "beta is ignored" },
   },
   {
     file = "kernels/cpu/binary.c", tests = "kernel:binary",
@@ -189,7 +190,7 @@ return {
   },
   {
     file = "kernels/cpu/unary.c", tests = "kernel:unary_backward",
-    { "dx[i] = add ? dx[i] + value : value;", "dx[i] = value; (void)add;", "adding unary gradients sets them" },
+    { "add ? lh_load(dtype, dx, i) + value : value", "value + 0 * add", "adding unary gradients sets them" },
   },
   {
     file = "kernels/cpu/attention_table.c", tests = "kernel:attention_forward",
@@ -199,5 +200,30 @@ return {
     file = "kernels/rem_factor.h", tests = "kernel:rem_forward kernel:rem_backward tests/models/test_rsa.c",
     { "f.w.re = gamma * cos(theta);", "f.w.re = gamma * cos(2 * theta);", "cyclical heads turn twice as fast" },
     { "f.w.re = tanh((double)spec->eta[head->decay]);", "f.w.re = (double)spec->eta[head->decay];", "regular heads are not squashed" },
+  },
+  {
+    file = "kernels/cpu/matmul_bf16.c", tests = "kernel:matmul",
+    { "value[j] += args->bias[n + j];", "value[j] += args->bias[j] + 0 * n;", "a tile of a product in bf16 takes another's bias" },
+    { "add ? lh_load(c.dtype, c.data, at + j) + sum[j] : sum[j]", "sum[j] + 0 * add", "slices in bf16 do not add to C" },
+  },
+  {
+    file = "kernels/product.c", tests = "kernel:matmul",
+    { "if (p->write == LH_SET) return dnnl_success;",
+      "if (p->write == LH_SET || p->dtype == LH_REAL) return dnnl_success;",
+      "products of reals through oneDNN set C where they should add" },
+  },
+  {
+    file = "kernels/product.c", tests = "tests/kernels/test_product.c",
+    { 'strncmp(name, "brg", 3) != 0', "false", "signals ruin what a kernel keeps below the stack" },
+  },
+  {
+    file = "kernels/cpu/attention_product.c", tests = "kernel:attention_forward kernel:attention_backward",
+    { "shape.write = LH_ADD;", "", "only the last piece of the keys counts in bf16" },
+    { "shape.m, k, shape.m, shape.k};\n        const coarse left = coarsen(a, part, alpha", "shape.m, k, shape.m, shape.k};\n        const coarse left = coarsen(a, part, 1 + 0 * alpha",
+      "gradients of keys in bf16 lack the scale" },
+  },
+  {
+    file = "kernels/cpu/attention_plan.c", tests = "kernel:attention_backward",
+    { "add ? lh_bf16_widen(y[d]) + value : value", "value + 0 * add", "adding gradients of keys in bf16 sets them" },
   },
 }

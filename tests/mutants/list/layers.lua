@@ -1,7 +1,8 @@
+-- Mistakes to seed in the parts that models are made of, each with the tests that must see it.
 local oracle = "double:tests/gradients/test_oracle.c"
 return {
   {
-    file = "models/layers/window_attention.c", tests = oracle,
+    file = "models/brt/window_attention.c", tests = oracle,
     { "lh_subtract(tape, memory, local)", "lh_subtract(tape, local, memory)", "Memorizing: the mix has the wrong sign" },
     { "config->normalize ? lh_pass_param(pass, layer->scale) : NULL, config->top", "NULL, config->top",
       "Memorizing: no head scale" },
@@ -17,11 +18,11 @@ return {
       "keys are cached as values" },
   },
   {
-    file = "models/layers/block_stack.c", tests = "tests/models/test_dropout.c",
+    file = "models/brt/block_stack.c", tests = "tests/models/test_dropout.c",
     { "out->hidden = lh_tiled_dropout(&stack->config, pass, x);", "out->hidden = x;", "the last states are not dropped" },
   },
   {
-    file = "models/layers/core.c", tests = "tests/models/test_initial.c",
+    file = "models/staircase/staircase_core.c", tests = "tests/models/test_initial.c",
     { "sqrt(2.0 * (double)config->layers)", "sqrt((double)config->layers)", "first values divided by sqrt(L)" },
     { "second = linear_init(config->hidden, divisor)", "second = linear_init(config->hidden, 1.0 + 0.0 * divisor)",
       "the network's last product is not divided" },
@@ -29,7 +30,7 @@ return {
       "hidden units are not dropped", tests = "tests/models/test_dropout.c" },
   },
   {
-    file = "models/layers/gate.c", tests = oracle,
+    file = "models/brt/recurrent_state.c", tests = oracle,
     { "config->tanh_rule == LH_TANH_PAPER && config->gate", "false && config->gate", "gate_tanh=paper is ignored" },
     { "forget, input, 1.0, -1.0)", "forget, input, 1.0, 1.0)", "the input gate begins open" },
     { "config->tanh_rule == LH_TANH_CODE && config->layout", "config->layout", "gate_tanh=paper keeps the code's tanh" },
@@ -37,18 +38,18 @@ return {
       tests = "tests/models/test_initial.c" },
   },
   {
-    file = "models/layers/block_stack.c", tests = oracle,
+    file = "models/brt/block_stack.c", tests = oracle,
     { "first ? 0 : (block - 1) * window", "first ? 0 : block * window", "a state sees one block only" },
     { "return 1.0 / sqrt((double)config->vocabulary);", "return 1.0 / (double)config->vocabulary;", "logits are divided by the vocabulary",
       tests = "tests/models/test_initial.c" },
     { "return 1.0 / sqrt((double)config->width);", "return 1.0;", "logit_divisor=sqrt_width is ignored", tests = "tests/models/test_initial.c" },
     { "layer->attention.reads_memory ? keys.k : NULL", "keys.k", "layers without a memory keep keys for one",
-      tests = "tests/models/test_models.c:counted_flops_are_those_of_the_formula tests/harness/train/test_evaluate.c " .. oracle },
+      tests = "tests/models/test_block_stack.c" },
   },
   {
-    file = "models/layers/recurrent_state.c", tests = oracle,
+    file = "models/brt/recurrent_state.c", tests = oracle,
     { "keys.normed = lh_add_batch(tape, keys.normed, lh_pass_param(pass, state->ids));", "", "states have no ids" },
-    { "if (config->layout != LH_LAYOUT_SINGLE) {\n        c = lh_gate_apply", "if (config->layout == LH_LAYOUT_DUAL) {\n        c = lh_gate_apply",
+    { "if (config->layout != LH_LAYOUT_SINGLE) {\n        c = apply_gate", "if (config->layout == LH_LAYOUT_DUAL) {\n        c = apply_gate",
       "the skip configuration has no gate" },
     { "gates * hidden * width;", "hidden * width + 0 * gates;", "FLOPs of the last gate",
       tests = "tests/models/test_models.c:counted_flops_are_those_of_the_formula" },
@@ -57,38 +58,38 @@ return {
       "documents begin with zero states" },
   },
   {
-    file = "models/layers/core.c", tests = oracle,
+    file = "models/staircase/staircase_core.c", tests = oracle,
     { "attention.scale = 1.0 / sqrt((double)config->head_width);", "attention.scale = 1.0 / (double)config->head_width;", "scores are divided by the width" },
     { "attention.position_first = config->first_distance;", "attention.position_first = 0;", "positions begin at distance 0" },
     { "return lh_add_row(pass->tape, y, lh_pass_param(pass->pass, l->out_bias));", "return y;", "the network's last bias is left out" },
     { "y = lh_recurrence_encoding_mix(&l->recurrence, pass->pass, &attention, y);", "", "recurrence encodings add nothing" },
   },
   {
-    file = "models/layers/feed_forward.c", tests = "tests/models/test_dropout.c",
+    file = "models/brt/block_stack.c", tests = "tests/models/test_dropout.c",
     { "y = lh_add(tape, x, lh_tiled_dropout(config, pass, y));", "y = lh_add(tape, x, y);", "the network's output is not dropped" },
     { "tile < length ? tile : length", "length; (void)tile", "tiles as long as the segment" },
     { "epsilon = 1e-6", "epsilon = 1e-2", "another epsilon", tests = oracle },
   },
   {
-    file = "models/layers/project.c", tests = oracle,
+    file = "models/brt/window_attention.c", tests = oracle,
     { "attention.scale = 1.0 / sqrt((double)config->head_width);", "attention.scale = 1.0;", "scores are not scaled without normalize" },
   },
   {
-    file = "models/layers/post_norm.c", tests = oracle .. " tests/models/test_dropout.c",
+    file = "models/layers/dense.c", tests = oracle .. " tests/models/test_dropout.c",
     { "drop(pass, dropout, y)", "y; (void)dropout", "branches are not dropped" },
   },
   {
-    file = "models/layers/t5_bias.c", tests = "tests/models/test_t5.c",
-    { "if (distance < exact) return (int32_t)distance;", "if (distance <= exact) return (int32_t)distance;", "one exact bucket more" },
-    { "half + bucket_of(-distance, half)", "bucket_of(-distance, half)", "both directions share buckets" },
+    file = "models/layers/t5_bias.h", tests = "tests/models/test_t5.c",
+    { "exact = buckets / 2;", "exact = buckets / 2 + 1;", "one exact bucket more" },
+    { "half + lh_t5_bucket_among(-distance, half)", "lh_t5_bucket_among(-distance, half)", "both directions share buckets" },
   },
   {
-    file = "models/layers/window_summary.c", tests = oracle,
+    file = "models/gpt2/window_summary.c", tests = oracle,
     { "attention.scale = 1.0 / sqrt((double)width);", "attention.scale = 1.0 + 0 * (double)width;", "pooling by attention is not scaled" },
     { "i < summary->hidden_layers ? LH_UNARY_RELU : LH_UNARY_IDENTITY", "LH_UNARY_RELU", "the summary is rectified" },
   },
   {
-    file = "models/layers/reformer_core.c", tests = oracle,
+    file = "models/reformer/reformer_core.c", tests = oracle,
     { "config->hidden = 4 * config->width;", "config->hidden = 2 * config->width;", "half the hidden units by default",
       tests = "tests/models/test_reformer.c" },
     { "epsilon * (double)run->config->head_width", "epsilon", "unit length by another epsilon" },
@@ -100,7 +101,7 @@ return {
     { "lists.both_ways = attention->min_distance < 0;", "lists.both_ways = false;", "encoders look back only" },
   },
   {
-    file = "models/layers/recurrent_block.c", tests = oracle,
+    file = "models/dai/recurrent_block.c", tests = oracle,
     { "lh_subtract(tape, by_wave(tape, a, r->cosine), by_wave(tape, b, r->sine))", "lh_add(tape, by_wave(tape, a, r->cosine), by_wave(tape, b, r->sine))", "rotary turns the wrong way" },
     { "if (causal) attention.min_distance = 0;", "(void)causal;", "tokens see ahead" },
   },
@@ -109,35 +110,35 @@ return {
     { "lh_tensor *apart = lh_subtract(tape, lh_pass_param(pass, layer->position),", "lh_tensor *apart = lh_add(tape, lh_pass_param(pass, layer->position),", "the sign of the content bias" },
   },
   {
-    file = "models/layers/series_attention.c", tests = oracle,
+    file = "models/series/series_attention.c", tests = oracle,
     { "return size <= layer->local || (size & (size - 1)) == 0;", "return size <= layer->local + 1 || (size & (size - 1)) == 0;", "one distance more is visible" },
     { "ceil(log((double)length))", "floor(log((double)length))", "ProbSparse chooses fewer queries" },
   },
   {
-    file = "models/layers/forecaster.c", tests = oracle,
+    file = "models/series/forecaster.c", tests = oracle,
     { "LH_UNARY_GELU_EXACT", "LH_UNARY_GELU", "GELU by tanh" },
     { "layer->cross.mix = false;", "layer->cross.mix = true;", "cross-attention mixes its heads as Informer's decoder" },
   },
   {
-    file = "models/layers/distilling.c", tests = "tests/models/test_distilling.c",
+    file = "models/series/distilling.c", tests = "tests/models/test_distilling.c",
     { "lh_tensor *first = lh_slice(tape, x, 1, 0, 1), *last", "lh_tensor *first = lh_slice(tape, x, 1, 1, 1), *last", "the padding is not circular" },
     { "lh_unary(tape, LH_UNARY_ELU,", "lh_unary(tape, LH_UNARY_RELU,", "ReLU for ELU" },
   },
   {
-    file = "models/layers/batch_norm.c", tests = "tests/models/test_distilling.c",
+    file = "models/series/distilling.c", tests = "tests/models/test_distilling.c",
     { "count / (count - 1.0) : 1.0", "1.0 : count", "running variances are biased" },
     { "training ? lh_mean(tape, x, 0) : lh_pass_param(pass, norm.mean)", "lh_mean(tape, x, 0); (void)training", "evaluation normalizes by the batch" },
   },
   {
-    file = "models/layers/learned_matrix.c", tests = oracle .. " double:tests/gradients/test_models.c",
+    file = "models/dai/learned_matrix.c", tests = oracle .. " double:tests/gradients/test_models.c",
     { "i % keys < layer->memory + i / keys ? 1 : 0", "i % keys <= layer->memory + i / keys ? 1 : 0", "a learned matrix sees the token itself" },
   },
   {
-    file = "models/layers/sinusoid.c", tests = oracle,
+    file = "models/layers/common.c", tests = oracle,
     { "cosine * turn_cosine - before * turn_sine", "cosine * turn_cosine + before * turn_sine", "cosines grow" },
   },
   {
-    file = "models/layers/axial_position.c", tests = oracle,
+    file = "models/reformer/axial_position.c", tests = oracle,
     { "inner /= positions->size[a];", "inner /= positions->size[0]; (void)a;", "axes of unequal size", tests = oracle .. " tests/models/test_reformer.c" },
   },
 }

@@ -1,3 +1,4 @@
+-- Mistakes to seed in models, each with the tests that must see it.
 local oracle = "double:tests/gradients/test_oracle.c"
 return {
   {
@@ -14,7 +15,7 @@ return {
       "repeated tokens are predicted by the later window", tests = oracle .. " tests/models/test_gpt2.c" },
   },
   {
-    file = "models/layers/gpt2_core.c", tests = oracle,
+    file = "models/gpt2/gpt2_core.c", tests = oracle,
     { "attention.scale = 1.0 / sqrt((double)config->head_width);", "attention.scale = 1.0 / (double)config->head_width;", "scores are divided by the width" },
     { "run->param[l->in_bias], LH_UNARY_GELU", "run->param[l->in_bias], LH_UNARY_RELU", "ReLU for GELU" },
     { "residual = 0.02 / sqrt(2.0 * (double)config->layers)", "residual = 0.02 / sqrt((double)config->layers)",

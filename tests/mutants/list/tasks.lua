@@ -1,6 +1,7 @@
+-- Mistakes to seed in tasks and inference, each with the tests that must see it.
 return {
   {
-    file = "harness/train/regular_language.c", tests = "tests/harness/train/test_regular_language.c",
+    file = "harness/tasks/regular_language.c", tests = "tests/harness/tasks/test_regular_language.c",
     { "task->bin[0] = (part){&task->drawn[0], train, evaluate};", "task->bin[0] = (part){&task->drawn[0], 0, evaluate};",
       "test bin 0 is training strings" },
     { "task->valid = (part){&task->drawn[0], train + evaluate, evaluate};",
@@ -10,60 +11,62 @@ return {
     { "i < LH_LETTERS * length ? LH_R(1) : LH_R(0)", "LH_R(1) + 0 * (real)i", "padding counts" },
     { "return brackets ? (published){100, 5000, 1000} : (published){50, 10000, 2000};",
       "return brackets ? (published){100, 10000, 2000} : (published){50, 10000, 2000};", "bracket languages have twice the strings",
-      tests = "tests/harness/train/test_regular_language.c tests/lua/test_settings.lua" },
+      tests = "tests/harness/tasks/test_regular_language.c tests/lua/test_settings.lua" },
   },
   {
-    file = "harness/train/forecasting.c", tests = "tests/harness/train/test_forecasting.c",
+    file = "harness/tasks/forecasting.c", tests = "tests/harness/tasks/test_forecasting.c",
     { "of->first += of->count - limit;", "of->first += 0;", "limit_windows keeps the earliest windows" },
     { "range.begin > task->seq_len ? range.begin - task->seq_len : 0", "range.begin", "a split's first windows are not observed before it" },
     { "task->sampler == SEQUENTIAL ? task->rows : 0", "0", "sequential windows have no stride" },
   },
   {
-    file = "harness/train/tracking.c", tests = "tests/harness/train/test_tracking.c",
+    file = "harness/tasks/tracking.c", tests = "tests/harness/tasks/test_tracking.c",
     { "label != LH_UNLABELLED ? LH_R(1) : LH_R(0)", "LH_R(1)", "unlabelled steps are predicted" },
     { "if (s->again) return index % s->count;", "if (s->again) return 0;", "every episode is the first one" },
   },
   {
-    file = "harness/train/sequences.c", tests = "tests/harness/train/test_sequences.c",
+    file = "harness/tasks/sequences.c", tests = "tests/harness/tasks/test_sequences.c",
     { "source->split == LH_TRAIN ? task->train_seed : (uint64_t)task->data_seed", "(uint64_t)task->data_seed; (void)source; (void)task->train_seed",
       "training words are those of the evaluation" },
   },
   {
-    file = "harness/train/defect.c", tests = "tests/harness/train/test_defect.c",
+    file = "harness/tasks/defect.c", tests = "tests/harness/tasks/test_defect.c",
     { "const bool labelled = t == function->count - 1;", "const bool labelled = t >= 0 && t < function->count;", "every token is answered" },
     { "training || t == ANSWER ? LH_R(1) : LH_R(0)", "LH_R(1) + 0 * (real)training", "evaluation scores more than the answer" },
   },
   {
-    file = "harness/train/translation.c", tests = "tests/harness/train/test_translation.c",
+    file = "harness/tasks/translation.c", tests = "tests/harness/tasks/test_translation.c",
     { "b->tokens[first + t] = t > 0 && predicts ? pair->target[t - 1] : 0;", "b->tokens[first + t] = predicts ? pair->target[t] : 0;",
       "the decoder reads what it is to predict" },
     { "predicts ? LH_R(1) : LH_R(0)", "LH_R(1)", "padding is predicted" },
     { "task->epoch += 1;", "", "every epoch has the same order" },
   },
   {
-    file = "harness/train/language_model.c", tests = "tests/harness/train/test_language_model.c",
+    file = "harness/tasks/language_model.c", tests = "tests/harness/tasks/test_language_model.c",
     { "split == LH_TRAIN && task->subsequences == QUARTER ? quarter : length", "task->subsequences == QUARTER ? quarter : length; (void)split",
       "evaluation reads every token four times" },
   },
   {
-    file = "harness/train/beam.c", tests = "tests/harness/train/test_beam.c",
+    file = "harness/infer/beam.c", tests = "tests/harness/infer/test_beam.c",
     { "s->most = 2 * spec->beam;", "s->most = spec->beam;", "a beam may run dry" },
     { "(double)x[i] > highest ? (double)x[i] : highest", "highest", "log-probabilities overflow" },
   },
   {
-    file = "harness/train/bleu.c", tests = "tests/harness/train/test_bleu.c",
+    file = "harness/infer/bleu.c", tests = "tests/harness/infer/test_bleu.c",
     { "hypothesis < reference ? 1.0 - reference / hypothesis : 0.0", "0.0 * (hypothesis - reference)", "no brevity penalty" },
     { "unmatched *= 2.0;", "", "one smoothing for all orders" },
     { "log(matches / (double)counts->total[n]) / LH_BLEU_ORDER", "log(matches / (double)counts->total[n])", "a sum of orders for their mean" },
   },
   {
-    file = "harness/train/length_plan.c", tests = "tests/harness/train/test_length_plan.c",
+    file = "harness/tasks/length_plan.c", tests = "tests/harness/tasks/test_length_plan.c",
     { "batches += (items + rows - 1) / rows;", "batches += items / rows;", "the last short batch is dropped" },
   },
   {
-    file = "harness/train/generator.c", tests = "tests/harness/train/test_generator.c",
+    file = "harness/infer/generator.c", tests = "tests/harness/infer/test_generator.c",
     { "g->position += count;", "", "a cache is written at the same place" },
-    { "return g->overlap > 0 ? run(g, g->last, g->overlap) : LH_OK;", "return LH_OK;", "a new window does not see its overlap" },
+    { "return overlap > 0 ? run(g, g->last, overlap) : LH_OK;", "return LH_OK;", "a new window does not see its overlap" },
+    { "g->position - 1, g->position == g->segment);", "g->position - 1, true);", "a segment read anew is carried over each time" },
+    { "g->model->state_count > 0 ? 0 : g->segment / 2;", "0;", "a segment without state begins with nothing" },
   },
   {
     file = "harness/train/buckets.c", tests = "tests/harness/train/test_buckets.c",

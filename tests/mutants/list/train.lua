@@ -1,3 +1,4 @@
+-- Mistakes to seed in training, evaluation and what tasks feed to them, each with the tests that must see it.
 return {
   {
     file = "harness/train/evaluate.c", tests = "tests/harness/train/test_evaluate.c",
@@ -6,9 +7,9 @@ return {
     { "lh_pool_reset_peak(session->pool);", "", "inference memory is that of training" },
     { "status = task->class->cursor_set(task->instance, cursor, words);", "status = words < 0 ? LH_EINTERNAL : LH_OK;",
       "measuring memory moves the training data on" },
-    { "SUMS + 2 * (size_t)group", "SUMS + (size_t)group", "groups share their counts", tests = "tests/harness/train/test_regular_language.c" },
-    { "g < sum->groups && present > 1", "g < sum->groups && present > 0", "one group alone is told of, too", tests = "tests/harness/train/test_regular_language.c" },
-    { "group < 0 || group >= sum->groups", "group < 0", "a group that nobody named", tests = "tests/harness/train/test_regular_language.c" },
+    { "SUMS + 2 * (size_t)group", "SUMS + (size_t)group", "groups share their counts", tests = "tests/harness/tasks/test_regular_language.c" },
+    { "g < sum->groups && present > 1", "g < sum->groups && present > 0", "one group alone is told of, too", tests = "tests/harness/tasks/test_regular_language.c" },
+    { "group < 0 || group >= sum->groups", "group < 0", "a group that nobody named", tests = "tests/harness/tasks/test_regular_language.c" },
     { "sum->sums, SUMS + 2 * sum->groups", "sum->sums, SUMS", "ranks keep their strings to themselves", tests = "tests/harness/test_ranks.sh" },
   },
   {
@@ -28,11 +29,25 @@ return {
     { "elements *= spec->shape[i];\n    const", "elements += spec->shape[i];\n    const", "the sizes of a state are added" },
   },
   {
-    file = "harness/train/trainer.c", tests = "tests/harness/train/test_session.c",
-    { "session->seed, (uint64_t)step);", "session->seed, (uint64_t)(step > 1));", "the same dropout masks at every step" },
+    file = "harness/train/adapter.c", tests = "tests/models/test_adapter.c",
+    { "if ((ways & LH_ADAPT_JOIN) != 0) inner.vocabulary += 1;", "", "the separator is the first entry that is none" },
+    { "windows && setup->pred_len == 0 ? LH_ADAPT_WINDOW : 0", "windows ? LH_ADAPT_WINDOW : 0", "forecasters are adapted to forecasting" },
+    { "if (is_able(class, LH_NEEDS_ONE_LENGTH) && setup->many_lengths)", "if (setup->many_lengths && class == NULL)", "a model of one length takes all lengths" },
+    { "whole - out * (double)vocabulary * steps", "whole", "the head of an adapted model counts twice" },
+  },
+  {
+    file = "harness/train/adapter_pass.c", tests = "tests/models/test_adapter.c",
+    { "beside(tape, zeros_of(tape, rows, x->shape[1], values), x),", "beside(tape, x, x),", "what is to be predicted passes through the convolution around each step" },
+    { "i > 0 && i < length ? host->tokens[from + i]", "i >= 0 && i < length ? host->tokens[from + i]", "no separator stands before the target" },
+    { "host->source_count[r] + first + i % count", "first + i % count", "a translation is read off its source" },
+    { "starts[r] = 1;", "starts[r] = 0;", "windows of a series go on from each other" },
+  },
+  {
+    file = "harness/train/train_step.c", tests = "tests/harness/train/test_session.c",
+    { "(uint64_t)session->record.step);", "(uint64_t)(session->record.step > 1));", "the same dropout masks at every step" },
     { "lh_params_clear_gradients(session->model->params);", "", "gradients of all steps add up",
       tests = "tests/harness/train/test_session.c tests/models/test_training.lua" },
-    { "LH_TRY(lh_state_commit(session->state));", "", "training forgets what it carries" },
+    { "return lh_state_commit(state);", "return LH_OK;", "training forgets what it carries" },
     { "session->record.interval_nats += nats * session->pending_weight[index];", "session->record.interval_nats += nats;",
       "the curve's loss is not weighted" },
     { "session->record.interval_tokens += (double)(host.rows * host.length);", "session->record.interval_tokens += (double)host.rows;",
@@ -43,11 +58,9 @@ return {
   },
   {
     file = "harness/train/step_timer.c", tests = "tests/harness/train/test_session.c",
-    { "quantile(values, count, 0.5)", "quantile(values, count, 0.25)", "the median is the lower quartile" },
     { "lh_pool_reset_peak(sessions[i]->pool);", "", "peak memory is not reset" },
     { "1e3 * (clock() - start)", "1e6 * (clock() - start)", "microseconds for milliseconds" },
-    { "LH_TRY(lh_trainer_step(sessions[i]));", "if (i < 0) LH_TRY(lh_trainer_step(sessions[i]));", "no warm-up" },
-    { "q * (double)(count - 1)", "q * (double)count", "quantiles are one place too high" },
+    { "LH_TRY(lh_train_step(sessions[i]));", "if (i < 0) LH_TRY(lh_train_step(sessions[i]));", "no warm-up" },
     { "(double)(session->rows * session->length)", "(double)session->length", "tokens of a row for those of a step" },
   },
   {
@@ -61,7 +74,7 @@ return {
       "a linear schedule is thought to ignore its length" },
   },
   {
-    file = "harness/train/order.c", tests = "tests/harness/train/test_batcher.c",
+    file = "harness/tasks/order.c", tests = "tests/harness/tasks/test_batcher.c",
     { ".step = (uint64_t)order->epoch", ".step = 0 * (uint64_t)order->epoch", "every epoch has the same order" },
     { "if (!order->endless) return -1;", "if (order->seed == 99) return -1;", "an evaluation has no end" },
     { ".seed = order->seed, .step", ".seed = 1, .step", "every seed has the same order" },
@@ -74,18 +87,18 @@ return {
     { "rule.highest ? isgreater", "!rule.highest ? isgreater", "the least accuracy is the best" },
   },
   {
-    file = "harness/train/batcher.c", tests = "tests/harness/train/test_batcher.c",
+    file = "harness/tasks/batcher.c", tests = "tests/harness/tasks/test_batcher.c",
     { "predicts ? document->tokens[at + 1] : 0", "predicts ? document->tokens[at] : 0", "targets are the inputs" },
     { "batcher->starts[r] = offset == 0;", "batcher->starts[r] = 0;", "documents run on into each other" },
     { "batcher->spec.predict_across ? length - 1 : length - 2", "length - 1", "predict_across=false is ignored" },
     { "row->offset += batcher->spec.length - batcher->spec.overlap;", "row->offset += batcher->spec.length;", "overlap is ignored" },
-    { "offset == 0 ? batcher->spec.given : batcher->spec.overlap", "batcher->spec.overlap", "given tokens are predicted" },
+    { "offset == 0 ? batcher->spec.given", "offset < 0 ? batcher->spec.given", "given tokens are predicted" },
     { "(double)predicted / (double)document.count", "1.0 + 0 * (double)predicted", "every segment counts the whole document's bytes",
       tests = "tests/harness/train/test_evaluate.c" },
     { "predicts ? LH_R(1) : LH_R(0)", "LH_R(1)", "padding is predicted" },
   },
   {
-    file = "harness/train/documents.c", tests = "tests/harness/train/test_language_model.c tests/harness/train/test_batcher.c",
+    file = "harness/tasks/documents.c", tests = "tests/harness/tasks/test_language_model.c tests/harness/tasks/test_batcher.c",
     { "spec.source = documents->source[split];", "spec.source = documents->source[LH_VALID]; (void)split;",
       "the test split is the validation split" },
     { "spec.endless = false;", "", "an evaluation is shuffled and endless" },
@@ -94,13 +107,13 @@ return {
     { "smaller(spec.source.count, documents->evaluate_documents)", "spec.source.count", "evaluate_documents is ignored" },
   },
   {
-    file = "harness/train/loss.c", tests = "tests/harness/train/test_forecasting.c tests/harness/train/test_regular_language.c",
+    file = "harness/train/loss.c", tests = "tests/harness/tasks/test_forecasting.c tests/harness/tasks/test_regular_language.c",
     { "(y[i] >= LH_R(0.5)) == (target[i] >= LH_R(0.5))", "(y[i] >= LH_R(0.9)) == (target[i] >= LH_R(0.5))", "answers count from 0.9 on" },
     { "sums->right += any && right;", "sums->right += right;", "empty rows are right strings" },
     { "right = right && (y[i]", "right = (y[i]", "a string is right when its last answer is" },
   },
   {
-    file = "harness/train/subsequences.c", tests = "tests/harness/train/test_subsequences.c",
+    file = "harness/tasks/subsequences.c", tests = "tests/harness/tasks/test_subsequences.c",
     { "begin = index * s->stride;", "begin = index * s->length;", "subsequences do not overlap" },
     { "(double)taken / (double)document.count", "1.0 + 0 * (double)taken", "parts count as whole documents" },
   },

@@ -1,24 +1,25 @@
 -- data: what corpora there are, and how more get here.
 local command = require "longhaul.command"
+local data = require "longhaul.run.data"
 
 local actions = {
-  list = function() require("longhaul.data").list() end,
+  list = function() data.list() end,
   fetch = function(rest)
     if not rest[2] then
       command.misuse("data fetch needs a NAME; `longhaul data list` shows them")
     end
-    require("longhaul.data").fetch(rest[2])
+    data.fetch(rest[2])
   end,
   verify = function(rest)
-    return not require("longhaul.data").verify(rest[2]) and command.failed or command.ok
+    return not data.verify(rest[2]) and command.failed or command.ok
   end,
   import = function(rest, values)
     if not rest[2] then command.misuse("data import needs a folder or a FILE.jsonl") end
-    require("longhaul.data").import(rest[2], values.name, { join_folders = values["join-folders"] })
+    data.import(rest[2], values.name, { join_folders = values["join-folders"] })
   end,
 }
 
-local function data(values, rest)
+local function run(values, rest)
   local action = actions[rest[1] or "list"]
   if not action then
     command.misuse(("no action '%s'; there are: list, fetch, verify, import"):format(rest[1]))
@@ -28,7 +29,7 @@ end
 
 return {
   {
-    name = "data", summary = "list, fetch, verify and import corpora", run = data, most = 2,
+    name = "data", summary = "list, fetch, verify and import corpora", run = run, most = 2,
     usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE.jsonl [--name NAME] [--join-folders]]",
     options = {
       { "name=", "name of the imported corpus (default: the folder's or file's)", "NAME" },

@@ -1,7 +1,7 @@
 -- dilation: how far back a file repeats itself.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
+local csv = require "longhaul.run.csv"
 local gnuplot = require "longhaul.report.gnuplot"
 local measure = require "longhaul.dilation"
 
@@ -13,13 +13,13 @@ local function series_of(path, column, first)
   local known, series = false, {}
   for _, name in ipairs(names) do known = known or name == column end
   if not known then
-    local nearest = core.nearest(column, names)
-    error(("%s: no column '%s'%s"):format(path, column, nearest and (" (did you mean '%s'?)"):format(nearest) or ""), 0)
+    error(("%s: no column '%s'%s"):format(path, column, core.did_you_mean(column, names)), 0)
   end
   for i = 1, math.min(first, #records) do
     series[i] = tonumber(records[i][column])
     if not series[i] or series[i] ~= series[i] then
-      error(("%s:%d: column '%s': '%s' is no number"):format(path, i + 1, column, records[i][column]), 0)
+      error(("%s:%d: column '%s': '%s' is no number"):format(path, i + 1, column,
+        records[i][column]), 0)
     end
   end
   return series, column
@@ -38,7 +38,8 @@ local function lag_chart(path, what, values, bound)
   end
   local made = gnuplot.new("lines", ("%s: %s"):format(path, what), "lag", what)
   made.blocks = { { "data", { curve, chance } } }
-  made.settings = { { "series", 2 }, { "names", { what, "no chance above" } }, { "marks", 0 }, { "band", 0 } }
+  made.settings = { { "series", 2 }, { "names", { what, "no chance above" } }, { "marks", 0 },
+    { "band", 0 } }
   return made
 end
 
@@ -49,7 +50,8 @@ local function draw(path, base, what, values, bound, symbols)
   local paths = gnuplot.chart(base .. "-lags", lag_chart(path, what, values, bound))
   if symbols then
     local points = measure.points { table.unpack(symbols, 1, math.min(plotted, #symbols)) }
-    local plot = gnuplot.new("recurrence", ("%s: recurrence plot"):format(path), "position", "position")
+    local plot = gnuplot.new("recurrence_plot", ("%s: recurrence plot"):format(path), "position",
+      "position")
     plot.blocks = { { "points", { points } } }
     local drawn = gnuplot.chart(base .. "-recurrence", plot)
     table.move(drawn, 1, #drawn, #paths + 1, paths)
@@ -62,7 +64,7 @@ local function dilation(values, rest)
   if not path then command.misuse("dilation needs a FILE") end
   if not core.exists(path) then error(path .. ": no such file", 0) end
   local lags, first = command.integer(values, "lags", 200), command.integer(values, "first", 50000)
-  local what, list, bound, symbols = "autocorrelation", nil, nil, nil
+  local what, list, bound, symbols = "autocorrelation"
   if path:match "%.csv$" then
     local series, column = series_of(path, values.column, first)
     path = ("%s, %s"):format(path, column)
@@ -80,8 +82,10 @@ end
 
 return {
   {
-    name = "dilation", summary = "how far back data repeat themselves: dilations for recurrence encodings",
-    usage = "dilation FILE [--column NAME] [--lags N] [--first N] [--out BASE]", run = dilation, most = 1,
+    name = "dilation", summary =
+      "how far back data repeat themselves: dilations for recurrence encodings",
+    usage = "dilation FILE [--column NAME] [--lags N] [--first N] [--out BASE]", run = dilation,
+    most = 1,
     description = "Of a CSV file the autocorrelation of a column, of any other file how often a byte comes again.\n"
       .. "The lags where that peaks are dilations to try (rsa_dilation).",
     options = {

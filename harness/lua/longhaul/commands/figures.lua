@@ -5,11 +5,15 @@ local figures = require "longhaul.report.figures"
 local gallery = require "longhaul.report.gallery"
 local gnuplot = require "longhaul.report.gnuplot"
 local place = require "longhaul.report.place"
+local script = require "longhaul.script"
 
 -- The folder that --from means.
 local function runs_folder(from)
-  local folder = from == "own" and "results" or from ~= "reference" and from or place.find "results/reference"
-  if not folder then error("no reference runs come with this program; give --from own or a folder of results", 0) end
+  local folder = from == "own" and "results" or from ~= "reference" and from
+    or place.find "results/reference"
+  if not folder then
+    error("no reference runs come with this program; give --from own or a folder of results", 0)
+  end
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
   return folder
 end
@@ -22,8 +26,10 @@ end
 local function draw(values, rest)
   if not gnuplot.is_available() then error("no figures: " .. gnuplot.missing, 0) end
   local from, out = runs_folder(values.from or "reference"), values.out or "results/figures"
-  local state = figures.gather(from, #rest > 0 and rest or figures.scripts())
-  if #state.folders == 0 then error(("%s: no runs here, that is no folder with an experiment's runs.csv"):format(from), 0) end
+  local state = figures.gather(from, #rest > 0 and rest or figures.scripts(), script.value)
+  if #state.folders == 0 then
+    error(("%s: no runs here, that is no folder with an experiment's runs.csv"):format(from), 0)
+  end
   core.make_folder(out)
   figures.draw(state, out)
   local printed = figures.printed(state)
@@ -43,9 +49,11 @@ end
 
 return {
   {
-    name = "figures", summary = "draw the papers' figures from recorded runs, on one page", run = draw, most = math.huge,
+    name = "figures", summary = "draw the papers' figures from recorded runs, on one page",
+    run = draw, most = math.huge,
     usage = "figures [SCRIPT.lua ...] [--from reference|own|DIR] [--out DIR]",
-    description = "Draws every chart that an experiment declares, at each scale that was run, whatever data are on this\n"
+    description = "Draws every chart that an experiment declares, at each scale that was run, "
+      .. "whatever data are on this\n"
       .. "machine, and an index.html that says what each shows. --from reference (default): the runs that come with\n"
       .. "the program; own: those in results/.",
     options = {

@@ -1,7 +1,7 @@
 -- generate: text from a model, as it comes.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
-local data = require "longhaul.data"
+local data = require "longhaul.run.data"
 
 local function number(values, name, default)
   local value = tonumber(values[name] or default)
@@ -10,25 +10,40 @@ local function number(values, name, default)
 end
 
 local function prompt_of(values)
-  if values.prompt and values["prompt-file"] then command.misuse("--prompt and --prompt-file: give one of them") end
+  if values.prompt and values["prompt-file"] then
+    command.misuse("--prompt and --prompt-file: give one of them")
+  end
   local text = values["prompt-file"] and core.read_file(values["prompt-file"]) or values.prompt
-  if not text or text == "" then command.misuse("generate needs a --prompt TEXT or --prompt-file FILE") end
+  if not text or text == "" then
+    command.misuse("generate needs a --prompt TEXT or --prompt-file FILE")
+  end
   return text
+end
+
+-- What takes long is said once.
+local function tell(model, segment)
+  if segment == 0 then return end
+  io.stderr:write(("longhaul: %s keeps nothing from token to token: each reads its segment of up to "
+    .. "%d anew\n"):format(model, segment))
 end
 
 local function generate(values)
   for _, name in ipairs { "model", "tokens", "weights" } do
-    if not values[name] then command.misuse(("generate needs --%s; `longhaul generate --help`"):format(name)) end
+    if not values[name] then
+      command.misuse(("generate needs --%s; `longhaul generate --help`"):format(name))
+    end
   end
   local prompt, count = prompt_of(values), command.integer(values, "count", 200, 0)
   local temperature, top_p = number(values, "temperature", 1), number(values, "top-p", 1)
-  local top_k, seed = command.integer(values, "top-k", 0, 0), command.integer(values, "seed", 1, 0, math.maxinteger)
+  local top_k, seed = command.integer(values, "top-k", 0, 0),
+    command.integer(values, "seed", 1, 0, math.maxinteger)
   local tokenizer <close> = core.tokenizer(values.tokens)
   local generator <close> = core.generator {
     model = core.options("model", values.model, values.options or ""),
     vocabulary = tokenizer:vocabulary(), weights = data.weights(values.weights), seed = seed,
-    device = values.device or "cpu",
+    device = values.device or "cpu", segment = command.integer(values, "segment", 0, 0),
   }
+  tell(values.model, generator:segment())
   generator:feed(tokenizer:encode(prompt))
   io.stdout:write(prompt)
   for _ = 1, count do
@@ -44,7 +59,8 @@ return {
     usage = "generate --model NAME --weights FILE --tokens TOKENIZER --prompt TEXT [--count N] ...",
     description = "Reads the prompt and writes what the model draws after it. A model with windows\n"
       .. "goes on in a new window when one is full; one with recurrence then knows the text\n"
-      .. "before it only by what its state carries.",
+      .. "before it only by what its state carries. A causal model without a cache reads what there\n"
+      .. "is of a segment anew for each token.",
     options = {
       { "model=", "model class", "NAME" },
       { "options=", "model options, 'layers=4 width=128'", "TEXT" },
@@ -57,6 +73,8 @@ return {
       { "top-k=", "draw among so many likeliest tokens; 0: all", "K" },
       { "top-p=", "draw among the likeliest with this probability together (default 1)", "P" },
       { "seed=", "seed of the draws (default 1)", "N" },
+      { "segment=", "tokens of a segment that is read anew (default: near 256, as the model takes)",
+        "N" },
       { "device=", "cpu, or cuda where built", "NAME" },
     },
   },

@@ -1,12 +1,11 @@
--- bench: training steps against the machine's own matrix-product rate, and beside PyTorch's where it is installed.
+-- bench: training steps against the machine's own matrix-product rate, and beside those of other
+-- libraries.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
-local csv = require "longhaul.csv"
-local peer = require "longhaul.peer"
-local provenance = require "longhaul.provenance"
-
-local columns = { "benchmark", "size", "metric", "value", "unit", "ratio_to", "ratio", "data", "data_digest" }
-table.move(provenance.columns, 1, #provenance.columns, #columns + 1, columns)
+local inference = require "longhaul.bench.inference"
+local lines = require "longhaul.bench.lines"
+local peer = require "longhaul.bench.peer"
+local provenance = require "longhaul.run.provenance"
 
 -- Three sizes; four segments' lengths in all; batch so that a step has 4096 to 8192 tokens.
 local sizes = {
@@ -16,10 +15,11 @@ local sizes = {
 }
 
 local warmup = 2
+local peer_widths = { 128, 256 }
 
 local models = {
-  { "slide", "slide", "layers=13", peer = true },
-  { "brt fixed:skip", "brt", "layers=12 recurrence=fixed:skip", peer = true },
+  { "slide", "slide", "layers=13" },
+  { "brt fixed:skip", "brt", "layers=12 recurrence=fixed:skip" },
   { "brt fixed:skip feedback", "brt", "layers=12 recurrence=fixed:skip feedback=true" },
 }
 
@@ -51,6 +51,21 @@ local function rates(rows, cores)
   return peak
 end
 
+-- The engine's own part of an op, on one thread.
+local function overhead(rows)
+  local threads = core.machine().threads
+  core.set_threads(1)
+  local forward, backward = core.op_rate(1000)
+  core.set_threads(threads)
+  for _, pass in ipairs { { "forward", forward }, { "backward", backward } } do
+    rows[#rows + 1] = { benchmark = "an op of the engine", size = "16 numbers", metric = pass[1]
+      .. "_us",
+      value = 1e6 * pass[2], unit = "us", threads = 1 }
+  end
+  print(("%-22s forward %.2f us, backward %.2f us"):format("an op of the engine", 1e6 * forward,
+    1e6 * backward))
+end
+
 local function add(rows, model, name, metric, value, unit, ratio_to, ratio)
   rows[#rows + 1] = { benchmark = model[1], size = name, metric = metric, value = value,
     unit = unit, ratio_to = ratio_to, ratio = ratio }
@@ -66,30 +81,12 @@ local function report(rows, model, name, time, flops_per_token, peak, slide)
   add(rows, model, name, "flops", flops, "FLOP/s", "sgemm (OpenBLAS)", flops / peak)
   add(rows, model, name, "peak_memory_bytes", time.peak_memory_bytes, "bytes")
   add(rows, model, name, "allocations_after_warmup", time.allocations_after_warmup, "calls")
-  print(("  %-24s %8.1f  %7.1f to %7.1f %10.0f %9.1f %8.1f%% %9.2f"):format(model[1], time.median_ms,
+  print(("  %-24s %8.1f  %7.1f to %7.1f %10.0f %9.1f %8.1f%% %9.2f"):format(model[1],
+    time.median_ms,
     time.q1_ms, time.q3_ms, rate, flops / 1e9, 100 * flops / peak, ratio))
   if time.allocations_after_warmup > 0 then
     print(("  %-24s %d allocations in steady state"):format("", time.allocations_after_warmup))
   end
-end
-
--- The same steps in PyTorch, on as many threads. Without torch.compile, which gains nothing on a CPU.
-local function beside_torch(rows, model, size, name, time, total)
-  local first = #rows + 1
-  local fresh <close> = session(model, size, total)
-  local torch = peer.train(fresh, total, ("--eager --warmup %d --threads %d"):format(warmup,
-    core.machine().threads))
-  local title = model[1] .. " in PyTorch"
-  add(rows, { title }, name, "step_time_ms", torch.step_time_ms, "ms", model[1],
-    torch.step_time_ms / time.median_ms)
-  add(rows, { title }, name, "peak_memory_bytes", torch.peak_memory_bytes, "bytes", model[1],
-    torch.peak_memory_bytes / time.peak_memory_bytes)
-  add(rows, { title }, name, "loss_bits", torch.loss_bits, "bits")
-  for i = first, #rows do peer.mark(rows[i]) end
-  print(("  %-24s %8.1f  %7.1f to %7.1f   %.2f of PyTorch's step, %.2f of its memory; mean loss %.5f, here %.5f"):format(
-    title, torch.step_time_ms, torch.step_time_q1_ms, torch.step_time_q3_ms,
-    time.median_ms / torch.step_time_ms, time.peak_memory_bytes / torch.peak_memory_bytes,
-    torch.loss_bits, time.loss_bits))
 end
 
 -- Gives what was read: { data, data_digest }.
@@ -100,17 +97,15 @@ local function steps(rows, size, peak, rounds)
   local name = ("width %d, window %d, segment %d, batch %d"):format(size.width, size.window,
     size.segment, size.batch)
   print("\n" .. name)
-  print(("  %-24s %8s  %18s %10s %9s %9s %9s"):format("training step", "ms", "quartiles", "tokens/s",
+  print(("  %-24s %8s  %18s %10s %9s %9s %9s"):format("training step", "ms", "quartiles",
+    "tokens/s",
     "GFLOP/s", "of sgemm", "of slide"))
   local info = sessions[1]:info()
   for i, model in ipairs(models) do
-    report(rows, model, name, times[i], sessions[i]:info().flops_per_token, peak, times[1].median_ms)
-    times[i].loss_bits = peer.mean_loss(sessions[i])
-    add(rows, model, name, "loss_bits", times[i].loss_bits, "bits")
+    report(rows, model, name, times[i], sessions[i]:info().flops_per_token, peak,
+      times[1].median_ms)
+    add(rows, model, name, "loss_bits", peer.mean_loss(sessions[i]), "bits")
     sessions[i]:close()
-  end
-  for i, model in ipairs(models) do
-    if model.peer and peer.version() then beside_torch(rows, model, size, name, times[i], total) end
   end
   return { data = info.data, data_digest = info.digest }
 end
@@ -119,9 +114,12 @@ end
 local function attention(rows, length)
   local time, name = core.lsh_rate(length, 1, 64), ("length %d, 1 round, chunk 64"):format(length)
   local title = { "LSH attention" }
-  print(("\nLSH attention, %s: %.1f ms forward, %.1f of full attention's speed; %.1f ms with backward, %.1f;"):format(name,
-    1e3 * time.lsh, time.full / time.lsh, 1e3 * time.lsh_training, time.full_training / time.lsh_training))
-  print(("  sorting and reaching rows in that order %.1f ms, %.1f%% of forward"):format(1e3 * time.order,
+  print(("\nLSH attention, %s: %.1f ms forward, %.1f of full attention's speed; %.1f ms with "
+    .. "backward, %.1f;"):format(name,
+    1e3 * time.lsh, time.full / time.lsh, 1e3 * time.lsh_training,
+      time.full_training / time.lsh_training))
+  print(("  sorting and reaching rows in that order %.1f ms, %.1f%% of forward"):format(
+    1e3 * time.order,
     100 * time.order / time.lsh))
   add(rows, title, name, "forward_ms", 1e3 * time.lsh, "ms", "full attention", time.lsh / time.full)
   add(rows, title, name, "step_time_ms", 1e3 * time.lsh_training, "ms", "full attention",
@@ -129,7 +127,8 @@ local function attention(rows, length)
   add(rows, title, name, "order_ms", 1e3 * time.order, "ms", "LSH attention", time.order / time.lsh)
 end
 
--- Does `work`, whose lines have the load and the time of its beginning, and the data that it says it read.
+-- Does `work`, whose lines have the load and the time of its beginning, and the data that it says
+-- it read.
 local function measured(rows, work)
   local first, before = #rows + 1, provenance.fill {}
   local read = work() or {}
@@ -144,34 +143,41 @@ end
 
 local function bench(values)
   local machine, rounds = core.machine(), command.integer(values, "rounds", 7)
-  local rows = {}
+  local path = command.path(values, "results", "results") .. "/bench/bench.csv"
+  core.make_folder(path:match "^(.*)/")
+  local rows, save = {}, lines.writer(path)
+  local function kept(_, work)
+    measured(rows, work)
+    save(rows)
+  end
   print(("%s, %d threads, %s, %s"):format(machine.cpu, machine.threads, machine.blas,
     machine.kernels))
   local peak
-  measured(rows, function() peak = rates(rows, machine.cores) end)
+  kept(rows, function() peak = rates(rows, machine.cores) end)
+  kept(rows, function() overhead(rows) end)
   local function wanted(name) return not values.only or name:find(values.only, 1, true) end
   for _, size in ipairs(sizes) do
     if wanted("width " .. size.width) then
-      measured(rows, function() return steps(rows, size, peak, rounds) end)
+      kept(rows, function() return steps(rows, size, peak, rounds) end)
     end
   end
-  if wanted "lsh" then measured(rows, function() attention(rows, 16384) end) end
-  if wanted "gpt2" then
-    measured(rows, function() require("longhaul.gpt2_bench").run(rows, machine.threads) end)
+  if wanted "lsh" then kept(rows, function() attention(rows, 16384) end) end
+  if wanted "gpt2" then kept(rows, function() inference.run(rows, machine.threads) end) end
+  if wanted "peers" then
+    require("longhaul.bench.peers").run(rows, kept, values.model, peer_widths, rounds)
   end
-  local folder = command.path(values, "results", "results") .. "/bench"
-  core.make_folder(folder)
-  csv.write(folder .. "/bench.csv", columns, rows)
-  print("\n" .. folder .. "/bench.csv")
+  if not values.only and not values.model then lines.write(path, rows) end
+  print("\n" .. path)
 end
 
 return {
   {
     name = "bench", summary = "measure training steps and matrix products", run = bench,
-      usage = "bench [--rounds N] [--only TEXT]",
+      usage = "bench [--rounds N] [--only TEXT] [--model NAME]",
     options = {
       { "rounds=", "timed rounds (default 7)", "N" },
-        { "only=", "only what contains this, 'width 256', lsh or gpt2", "TEXT" },
+        { "only=", "only what contains this, 'width 256', lsh, gpt2 or peers", "TEXT" },
+      { "model=", "of the peers only this model", "NAME" },
       { "results=", "folder for results (default results)", "DIR" },
     },
   },

@@ -1,9 +1,12 @@
 -- describe, train, eval, export, forward: one model at a time.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
-local data = require "longhaul.data"
-local metrics = require "longhaul.metrics"
-local progress = require "longhaul.progress"
+local data = require "longhaul.run.data"
+local match = require "longhaul.match"
+local metrics = require "longhaul.run.metrics"
+local progress = require "longhaul.run.progress"
+local quantity = require "longhaul.run.quantity"
+local spec = require "longhaul.spec"
 
 -- 1234567 -> "1,234,567".
 local function grouped(number)
@@ -21,9 +24,8 @@ local function class_named(name)
     if class.name == name then return class end
     names[#names + 1] = class.name
   end
-  local nearest = core.nearest(name, names)
   command.misuse(("no model '%s'%s; there are: %s"):format(name,
-    nearest and (" (did you mean '%s'?)"):format(nearest) or "", table.concat(names, ", ")))
+    core.did_you_mean(name, names), table.concat(names, ", ")))
 end
 
 local function range_of(option)
@@ -37,17 +39,42 @@ end
 
 local function print_options(options)
   for _, option in ipairs(options) do
-    print(("    %-18s %s (default %s)"):format(option.name, option.meaning, option.default == "" and "none" or option.default))
+    print(("    %-18s %s (default %s)"):format(option.name, option.meaning, option.default == ""
+      and "none" or option.default))
     print(("    %-18s   %s"):format("", range_of(option)))
   end
 end
 
--- What a model is described for: a vocabulary, or the sizes of the forecasting task as it stands.
+-- What a model is described for: a task, a vocabulary, or the sizes of the forecasting task as it
+-- stands.
 local function sizes_for(class, values)
+  if values.task then
+    return core.task_info(core.options("task", values.task, values["task-options"] or ""))
+  end
   if not class.tokens then return core.task_info(core.options("task", "forecasting", {})) end
-  local vocabulary, length = command.integer(values, "vocabulary", 32128), command.integer(values, "segment", 4096)
+  local vocabulary, length = command.integer(values, "vocabulary", 32128),
+    command.integer(values, "segment", 4096)
+  if not class.encodes then return { vocabulary = vocabulary, length = length } end
   -- an encoder's source is as long as the target
-  return { vocabulary = vocabulary, length = length, source_vocabulary = vocabulary, source_length = length }
+  return { vocabulary = vocabulary, length = length, source_vocabulary = vocabulary,
+    source_length = length }
+end
+
+-- "parameters=1e6" -> the options at the size of that budget, and which of them changed to what.
+local function matched(class, options, sizes, budget)
+  local name, amount = budget:match "^([%w_]+)=(.+)$"
+  if not tonumber(amount) or not match.budgets[name] then
+    command.misuse(("--match is parameters=N or flops_per_token=N, not '%s'"):format(budget))
+  end
+  local given, changes = {}, {}
+  for _, option in ipairs(class.options) do given[option.name] = options:spelled(option.name) end
+  local model = match.model(spec.make("model", class.name, given), sizes,
+    { [name] = tonumber(amount) })
+  for _, option in ipairs(class.options) do
+    local now = model:spelled(option.name)
+    if now ~= given[option.name] then changes[#changes + 1] = option.name .. "=" .. now end
+  end
+  return model.options, table.concat(changes, " ")
 end
 
 local function describe(values, rest)
@@ -60,17 +87,22 @@ local function describe(values, rest)
   local class = class_named(rest[1])
   local options = core.options("model", class.name, values.options or "")
   local sizes = sizes_for(class, values)
+  local changes
+  if values.match then options, changes = matched(class, options, sizes, values.match) end
   local model = core.describe(options, sizes, sizes.length)
   print(("%s, version %d\n    %s\n    %s\n\nOPTIONS"):format(class.name, class.version,
     class.summary, class.paper))
   print_options(class.options)
+  if changes then print(("\nMATCHED TO %s\n    %s"):format(values.match, changes)) end
+  if #model.adapter > 0 then print("\nADAPTER") end
+  for _, text in ipairs(model.adapter) do print("    " .. text) end
   print("\nPARAMETERS")
   for _, param in ipairs(model.parameters) do
     print(("    %-48s %-18s %14s"):format(param.name, param.shape, grouped(param.count)))
   end
   print(("    %-48s %-18s %14s"):format("total without embedding", "",
     grouped(model.total_without_embedding)))
-  local whole = class.tokens and ("total with %d embedding rows"):format(sizes.vocabulary)
+  local whole = not sizes.data and ("total with %d embedding rows"):format(sizes.vocabulary)
     or ("total for %s"):format(sizes.data)
   print(("    %-48s %-18s %14s"):format(whole, "", grouped(model.total)))
   print("\nCARRIED STATE (per batch row)")
@@ -78,7 +110,7 @@ local function describe(values, rest)
     print(("    %-48s %-18s %s"):format(state.name, state.shape, state.kind))
   end
   print(("    %-48s %-18s %14s bytes"):format("total", "", grouped(model.state_bytes)))
-  print(("\nFORWARD FLOP PER TOKEN\n    %s"):format(progress.amount(model.flops_per_token)))
+  print(("\nFORWARD FLOP PER TOKEN\n    %s"):format(quantity.amount(model.flops_per_token)))
 end
 
 local function session_of(values)
@@ -116,7 +148,9 @@ end
 
 local function evaluate(values)
   local split = values.split or "test"
-  if split ~= "valid" and split ~= "test" then command.misuse(("--split is valid or test, not '%s'"):format(split)) end
+  if split ~= "valid" and split ~= "test" then
+    command.misuse(("--split is valid or test, not '%s'"):format(split))
+  end
   local session <close> = session_of(values)
   if not values.weights then command.misuse("eval needs --weights FILE.safetensors") end
   data.tell(session:info().data)
@@ -132,25 +166,39 @@ local function export(values)
   session:export(values.out, batches)
 end
 
+local most_token = 0x7fffffff
+
+-- `place` is where it stands: "file:line".
+local function check_token(token, place)
+  if token < 0 or token > most_token then
+    error(("%s: token %d is out of range"):format(place, token), 0)
+  end
+  return token
+end
+
 -- Rows of tokens from a .npy file.
 local function read_token_array(path)
   local array, rows = core.read_npy(path), {}
   if #array.shape ~= 2 then
-    error(("%s: tokens are an array [rows][length], not one of %d axes"):format(path, #array.shape), 0)
+    error(("%s: tokens are an array [rows][length], not one of %d axes"):format(path, #array.shape),
+      0)
   end
-  if math.type(array[1]) == "float" then error(path .. ": tokens are integers, this array holds reals", 0) end
+  if math.type(array[1]) == "float" then
+    error(path .. ": tokens are integers, this array holds reals", 0)
+  end
+  if #array == 0 then error(path .. ": there are no tokens in it", 0) end
+  for _, token in ipairs(array) do check_token(token, path) end
   local length = array.shape[2]
-  for start = 1, #array, math.max(1, length) do rows[#rows + 1] = table.move(array, start, start + length - 1, 1, {}) end
+  for start = 1, #array, math.max(1, length) do
+    rows[#rows + 1] = table.move(array, start, start + length - 1, 1, {})
+  end
   return rows
 end
-
-local most_token = 0x7fffffff
 
 local function token_of(word, path, line)
   local token = math.tointeger(tonumber(word))
   if not token then error(("%s:%d: '%s' is no token number"):format(path, line, word), 0) end
-  if token < 0 or token > most_token then error(("%s:%d: token %d is out of range"):format(path, line, token), 0) end
-  return token
+  return check_token(token, ("%s:%d"):format(path, line))
 end
 
 -- Rows of tokens from a .npy file or from text (one row a line); `ragged`: of any lengths.
@@ -161,6 +209,9 @@ local function read_tokens(path, ragged)
     local row = {}
     for word in line:gmatch("%S+") do
       row[#row + 1] = token_of(word, path, #rows + 1)
+    end
+    if #row == 0 then
+      error(("%s:%d: there are no tokens in this row"):format(path, #rows + 1), 0)
     end
     if not ragged and rows[1] and #row ~= #rows[1] then
       error(("%s:%d: %d tokens, the first row has %d"):format(path, #rows + 1, #row, #rows[1]), 0)
@@ -182,14 +233,15 @@ local function forward(values)
       command.misuse(("forward needs --%s; `longhaul forward --help`"):format(name))
     end
   end
-  if not values.tokens == not values.inputs then
+  if (values.tokens == nil) == (values.inputs == nil) then
     command.misuse "forward needs --tokens or --inputs; `longhaul forward --help`"
   end
   local sizes = values.inputs and vector_sizes(values)
     or { vocabulary = command.integer(values, "vocabulary", 32128), length = 0 }
   core.forward {
     model = core.options("model", values.model, values.options or ""),
-    sizes = sizes, weights = values.weights, seed = command.integer(values, "seed", 1, 0, math.maxinteger),
+    sizes = sizes, weights = values.weights,
+    seed = command.integer(values, "seed", 1, 0, math.maxinteger),
     device = values.device or "cpu", tokens = values.tokens and read_tokens(values.tokens),
     source = values.source and read_tokens(values.source, true), inputs = values.inputs,
     segment = command.integer(values, "segment", sizes.length, 0), out = values.out,
@@ -220,11 +272,15 @@ local training = {
 return {
   {
     name = "describe", summary = "options, parameters, state and FLOPs of a model", run = describe,
-    most = 1, usage = "describe [MODEL] [--options TEXT] [--vocabulary N] [--segment N]",
+    most = 1, usage = "describe [MODEL] [--options TEXT] [--vocabulary N] [--segment N]\n"
+      .. "        [--match BUDGET] [--task NAME] [--task-options TEXT]",
     options = {
       { "options=", "model options", "TEXT" },
         { "vocabulary=", "embedding rows (default 32128)", "N" },
       { "segment=", "segment length for FLOPs (default 4096)", "N" },
+      { "match=", "the width that meets a budget: parameters=N or flops_per_token=N", "BUDGET" },
+      { "task=", "describe what a task makes of it, its adapter too", "NAME" },
+      { "task-options=", "task and corpus options, 'name=books segment=512'", "TEXT" },
     },
   },
   {
@@ -244,7 +300,8 @@ return {
         { "split=", "valid or test (default)", "NAME" } },
   },
   {
-    name = "export", summary = "what another implementation needs to train the same run", run = export,
+    name = "export", summary = "what another implementation needs to train the same run",
+    run = export,
     usage = "export --model NAME --out DIR [--options TEXT] [--task-options TEXT] [--train TEXT]\n"
       .. "        [--batches N]",
     description = "Writes run.json (all options), weights.safetensors (initial values) and\n"
@@ -254,7 +311,8 @@ return {
         { "out=", "folder to write", "DIR" } },
   },
   {
-    name = "forward", summary = "outputs of any model on given tokens or vectors, segment by segment",
+    name = "forward", summary =
+      "outputs of any model on given tokens or vectors, segment by segment",
       run = forward,
     usage = "forward --model NAME [--weights FILE] (--tokens FILE | --inputs FILE) --out FILE.npy\n"
       .. "        [--options TEXT] [--segment N] ...",

@@ -1,6 +1,7 @@
 -- version, report, lua.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local reports = require "longhaul.report.report"
 
 local function version()
   local machine = core.machine()
@@ -24,7 +25,7 @@ end
 local function report(values)
   local folder = command.path(values, "results", "results")
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
-  print(require("longhaul.report").page(folder))
+  print(reports.page(folder))
 end
 
 return {
@@ -35,6 +36,7 @@ return {
       usage = "report [--results DIR]",
     options = { { "results=", "folder with results (default results)", "DIR" } },
   },
-  { name = "lua", ranks = true, summary = "run a Lua file with the library at hand", options = {}, run = run_lua,
+  { name = "lua", ranks = true, summary = "run a Lua file with the library at hand", options = {},
+    run = run_lua,
     most = math.huge, usage = "lua FILE.lua [ARGUMENTS]" },
 }

@@ -2,12 +2,15 @@
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local experiments = require "longhaul.experiment"
-local identity = require "longhaul.identity"
-local progress = require "longhaul.progress"
-local quote = require "longhaul.report.quote"
-local ranks = require "longhaul.ranks"
-local report = require "longhaul.report"
-local runner = require "longhaul.runner"
+local identity = require "longhaul.run.identity"
+local progress = require "longhaul.run.progress"
+local quantity = require "longhaul.run.quantity"
+local quote = require "longhaul.run.quote"
+local ranks = require "longhaul.run.ranks"
+local report = require "longhaul.report.report"
+local results = require "longhaul.report.results"
+local runner = require "longhaul.run.runner"
+local scale = require "longhaul.scale"
 local script = require "longhaul.script"
 
 -- Which runs are meant.
@@ -23,16 +26,16 @@ local most_threads = 1024
 local threads = { "threads=", "processor threads", "N" }
 
 local function settings_of(values)
-  local scale = values.scale or "small"
-  local scales = require("longhaul").scales
-  local known = false
-  for _, name in ipairs(scales) do known = known or name == scale end
+  local asked, known = values.scale or "small", false
+  for _, name in ipairs(scale.names) do known = known or name == asked end
   if not known then
-    command.misuse(("no scale '%s'; there are: %s"):format(scale, table.concat(scales, ", ")))
+    command.misuse(("no scale '%s'; there are: %s"):format(asked, table.concat(scale.names, ", ")))
   end
-  if values.threads then core.set_threads(command.integer(values, "threads", nil, 1, most_threads)) end
+  if values.threads then
+    core.set_threads(command.integer(values, "threads", nil, 1, most_threads))
+  end
   return {
-    scale = scale,
+    scale = asked,
     seeds = command.integer(values, "seeds", nil, 1, experiments.most_seeds),
     device = values.device or "cpu",
     only = values.only,
@@ -43,26 +46,82 @@ local function settings_of(values)
   }
 end
 
+local passed_on = { "scale", "seeds", "device", "only", "results" }
+
+-- The words after the program's name that run a script as the command line here says, on so many
+-- threads.
+local function run_words(values, script_path, cores)
+  local words = { "run", script_path }
+  for _, name in ipairs(passed_on) do
+    if values[name] then words[#words + 1] = "--" .. name .. "=" .. values[name] end
+  end
+  if values.sandbox then words[#words + 1] = "--sandbox" end
+  words[#words + 1] = "--threads=" .. cores
+  return words
+end
+
 local function load_script(values, rest)
   if not rest[1] then command.misuse("expected one SCRIPT.lua; `longhaul run --help`") end
   local settings = settings_of(values)
   return script.load(rest[1], settings), settings
 end
 
+-- How many runs go on side by side: nil for one after the other in this process, "auto", or a
+-- number.
+local function jobs_of(values)
+  if not values.jobs or values.jobs == "1" then return nil end
+  if ranks.size > 1 then
+    command.misuse("--jobs is for one process: ranks train each run together")
+  end
+  if values.task then command.misuse("--jobs is for a whole plan, --task for one run of it") end
+  if (values.device or "cpu") ~= "cpu" then
+    command.misuse("--jobs divides the processor; runs on a card go one after the other")
+  end
+  return values.jobs == "auto" and "auto" or command.integer(values, "jobs", nil, 1, most_threads)
+end
+
+-- The command line of a process that does one run of the plan, or of that of the experiment
+-- `source`, whose rows the script's charts show.
+local function worker_words(values, script_path)
+  return function(cores, task, source)
+    local words = run_words(values, script_path, cores)
+    words[#words + 1] = "--task=" .. task
+    if values.force and not source then words[#words + 1] = "--force" end
+    if source then words[#words + 1] = "--source=" .. source end
+    return words
+  end
+end
+
+local function source_called(name, experiment)
+  for _, source in ipairs(experiment.sources) do
+    local found = source.name == name and source or source_called(name, source)
+    if found then return found end
+  end
+end
+
+local function say_at_end(text)
+  if not progress.is_worker then io.stderr:write(text, "\n") end
+end
+
 local function run(values, rest)
   core.check_device(values.device or "cpu")
+  local jobs = jobs_of(values)
   local experiment, settings = load_script(values, rest)
-  settings.task = command.integer(values, "task")
+  settings.task, settings.jobs, settings.words = command.integer(values, "task"), jobs,
+    worker_words(values, rest[1])
+  if values.source then
+    experiment = source_called(values.source, experiment)
+      or command.misuse(("--source: the script's charts show no rows of an experiment '%s'"):format(
+        values.source))
+  end
   local failed, interrupted = runner.run(experiment, settings)
   if not ranks.first then return command.ok end
   if interrupted then
-    io.stderr:write("interrupted; the same command goes on from the last checkpoint\n")
+    say_at_end "interrupted; the same command goes on from the last checkpoint"
     return command.interrupted
   end
-  if not settings.task then require("longhaul.report").all(experiment, settings) end
-  if failed > 0 then
-    io.stderr:write(("%d run%s failed\n"):format(failed, failed == 1 and "" or "s"))
-  end
+  if not settings.task then report.all(experiment, settings) end
+  if failed > 0 then say_at_end(("%d run%s failed"):format(failed, failed == 1 and "" or "s")) end
   return failed > 0 and command.failed or command.ok
 end
 
@@ -76,7 +135,8 @@ end
 local function list(values, rest)
   for _, experiment in ipairs(all_of((load_script(values, rest)))) do
     for _, row in ipairs(experiment.rows) do
-      print(("%-28s %-14s %-12s %s"):format(quote.line(row.label), quote.line(row.dataset), row.model.name, row.line))
+      print(("%-28s %-14s %-12s %s"):format(quote.line(row.label), quote.line(row.dataset),
+        row.model.name, row.line))
     end
   end
 end
@@ -87,9 +147,10 @@ local function show_plan(experiment, settings)
     local row = entry.row
     local info = identity.task_info(row.task)
     local model = core.describe(row.model.options, info, info.length)
-    print(("%s  %-22s %-14s seed %d  %6s parameters  %6s FLOP/token"):format(identity.of(entry).run_id,
-      quote.line(row.label), quote.line(row.dataset), entry.seed, progress.amount(model.total),
-      progress.amount(model.flops_per_token)))
+    print(("%s  %-22s %-14s seed %d  %6s parameters  %6s FLOP/token%s"):format(
+      identity.of(entry).run_id,
+      quote.line(row.label), quote.line(row.dataset), entry.seed, quantity.amount(model.total),
+      quantity.amount(model.flops_per_token), row.untuned and "  to be tuned" or ""))
   end
 end
 
@@ -100,8 +161,9 @@ end
 
 local function tables(values, rest)
   local experiment, settings = load_script(values, rest)
-  report.print_paths("Files", report.tables(experiment, settings))
-  report.print_paths("Exponents", report.fits(experiment, settings))
+  local measured = results.of(experiment, settings)
+  report.print_paths("Files", report.tables(experiment, settings, measured))
+  report.print_paths("Exponents", report.fits(experiment, settings, measured))
   report.claims(experiment, settings)
 end
 
@@ -111,38 +173,37 @@ local function plot(values, rest)
   report.print_paths("Charts", paths)
   for _, excuse in ipairs(excuses) do io.stderr:write(excuse, "\n") end
   if #paths == 0 and #excuses == 0 then
-    print(("no results at scale %s in %s/%s"):format(settings.scale, settings.results, experiment.name))
+    print(("no results at scale %s in %s/%s"):format(settings.scale, settings.results,
+      experiment.name))
   end
   return failed > 0 and command.failed or command.ok
 end
 
-local passed_on = { "scale", "seeds", "device", "only", "results" }
-
 -- The line that runs a script as the command line here says.
 local function run_line(values, script_path, cores)
-  local words = { core.program_folder() .. "/longhaul", "run", script_path }
-  for _, name in ipairs(passed_on) do
-    if values[name] then words[#words + 1] = "--" .. name .. "=" .. values[name] end
-  end
-  if values.sandbox then words[#words + 1] = "--sandbox" end
-  words[#words + 1] = "--threads=" .. cores
+  local words = run_words(values, script_path, cores)
+  table.insert(words, 1, core.program_folder() .. "/longhaul")
   for i, word in ipairs(words) do
-    if word:find("[\r\n]") then command.misuse("slurm: a word with a line end cannot stand in a comment of the script") end
+    if word:find("[\r\n]") then
+      command.misuse("slurm: a word with a line end cannot stand in a comment of the script")
+    end
     words[i] = quote.shell(word)
   end
   return table.concat(words, " ")
 end
 
--- Slurm starts the ranks of a run by srun. A signal comes before the time is up: to all ranks, or to the one process
--- that the shell has become.
+-- Slurm starts the ranks of a run by srun. A signal comes before the time is up: to all ranks, or
+-- to the one process that the shell has become.
 local function slurm(values, rest)
   local experiment, settings = load_script(values, rest)
-  local cores, together = command.integer(values, "threads", 2, 1, most_threads), command.integer(values, "ranks", 1)
+  local cores, together = command.integer(values, "threads", 2, 1, most_threads),
+    command.integer(values, "ranks", 1)
   local line, runs = run_line(values, rest[1], cores), #runner.plan(experiment, settings)
   if runs == 0 then
     local names = {}
     for i, source in ipairs(experiment.sources) do names[i] = source.name end
-    local hint = #names > 0 and ": make job arrays of " .. table.concat(names, ", ") or " that is wanted"
+    local hint = #names > 0 and ": make job arrays of " .. table.concat(names, ", ")
+      or " that is wanted"
     error(("%s has no row of its own%s"):format(experiment.name, hint), 0)
   end
   local function say(...) print((...):format(select(2, ...))) end
@@ -160,15 +221,22 @@ local function slurm(values, rest)
   say("exec %s%s --task \"$SLURM_ARRAY_TASK_ID\"", start, line)
 end
 
-local function with(...) return table.move({ ... }, 1, select("#", ...), #selection + 1, { table.unpack(selection) }) end
+local function with(...)
+  return table.move({ ... }, 1, select("#", ...), #selection + 1, { table.unpack(selection) })
+end
 
-local to_run = with(threads, { "force", "run finished runs again" }, { "no-timing", "leave the step times out" },
-  { "task=", "only the N-th run of the plan, without step times", "N" })
+local to_run = with(threads, { "force", "run finished runs again" },
+  { "no-timing", "leave the step times out" },
+  { "task=", "only the N-th run of the plan, without step times", "N" },
+  { "source=", "with --task: of the plan of this experiment, whose rows the script's charts show",
+    "NAME" },
+  { "jobs=", "runs side by side, the threads divided; auto: as many as fill them", "N|auto" })
 local to_submit = with(threads, { "ranks=", "processes that train each run together", "N" })
 
 return {
   {
-    name = "run", summary = "run an experiment script, then print its table", options = to_run, ranks = true,
+    name = "run", summary = "run an experiment script, then print its table", options = to_run,
+    ranks = true,
     most = 1, usage = "run SCRIPT.lua [--scale SCALE] [--seeds N] [--only TEXT] ...", run = run,
     description = "Runs every row that is not finished yet, measures step times, and writes\n"
       .. "results/<experiment>/runs.csv, table.{csv,md,html,tex} and charts. Ctrl-C stops after a\n"
@@ -179,7 +247,8 @@ return {
     most = 1, usage = "list SCRIPT.lua [--scale SCALE]",
   },
   {
-    name = "dry-run", summary = "show what would run, with sizes", options = selection, run = dry_run,
+    name = "dry-run", summary = "show what would run, with sizes", options = selection,
+    run = dry_run,
     most = 1, usage = "dry-run SCRIPT.lua [--scale SCALE]",
   },
   {

@@ -1,0 +1,355 @@
+/* The public data sets, their splits, and the standardised values that tasks read. */
+#include "datasets/series/series.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "datasets/digest.h"
+#include "datasets/generate/generate_series.h"
+#include "datasets/locate.h"
+#include "datasets/series/series_csv.h"
+#include "harness/engine/nearest_name.h"
+#include "harness/engine/text.h"
+
+static const char *const border_names[] = {"informer", "months", "calendar", "shares", NULL};
+
+static const char *const frequency_names[] = {"h", "t", NULL};
+
+const lh_option lh_series_config_options[] = {
+    LH_TEXT(
+        "name", lh_series_config, name, "ETTh1",
+        "ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, or a CSV file with a slash in its path"),
+    LH_CHOICE(
+        "borders", lh_series_config, borders, LH_BORDERS_INFORMER, border_names,
+        "rows of the splits: months (12/4/4 for ETT, 28/10/10 for Weather) of 30 days or by the "
+        "calendar, shares 70/10/20; informer: as its code has it, months for ETT and shares else"),
+    LH_CHOICE("freq", lh_series_config, freq, LH_HOURLY, frequency_names,
+              "time features: h (hour, weekday, day, day of the year), t (the minute, too)"),
+    LH_INTEGER("series_rows", lh_series_config, series_rows, 17420, 100, 1e8, "generator: rows"),
+    LH_INTEGER("channels", lh_series_config, channels, 7, 1, 1e4, "generator: channels"),
+    LH_INTEGER("data_seed", lh_series_config, data_seed, 1, 0, 9e15, "generator: seed"),
+    {0}};
+
+/* A public data set; its rows and step are what the generator stands in for. */
+typedef struct known {
+    const char *name, *file;
+    const char *const *columns;
+    int64_t rows, step, months[LH_SPLITS];
+    bool has_months; /* Informer's code splits it by them */
+    double first;    /* of the first cell, 0: unchecked */
+} known;
+
+static const char *const transformer[] = {"HUFL", "HULL", "MUFL", "MULL",
+                                          "LUFL", "LULL", "OT",   NULL};
+static const char *const weather[] = {"Visibility",
+                                      "DryBulbFarenheit",
+                                      "DryBulbCelsius",
+                                      "WetBulbFarenheit",
+                                      "DewPointFarenheit",
+                                      "DewPointCelsius",
+                                      "RelativeHumidity",
+                                      "WindSpeed",
+                                      "WindDirection",
+                                      "StationPressure",
+                                      "Altimeter",
+                                      "WetBulbCelsius",
+                                      NULL};
+
+/* ETTm1 and ETTm2 were exchanged upstream in March 2021; the first cell tells them apart. */
+static const known knowns[] = {
+    {"ETTh1", "ETTh1", transformer, 17420, 3600, {12, 4, 4}, true, 0},
+    {"ETTh2", "ETTh2", transformer, 17420, 3600, {12, 4, 4}, true, 0},
+    {"ETTm1", "ETTm1", transformer, 69680, 900, {12, 4, 4}, true, 5.827},
+    {"Weather", "WTH", weather, 35064, 3600, {28, 10, 10}, false, 0},
+};
+enum { KNOWNS = sizeof knowns / sizeof knowns[0] };
+
+struct lh_series {
+    lh_series_table table;
+    const known *known; /* NULL: another file, or the generator */
+    int64_t times;
+    lh_series_range split[LH_SPLITS];
+    double *mean, *deviation; /* [channels] */
+    real *values, *features;  /* [rows][channels], [rows][times] */
+    char *source;
+    uint64_t digest;
+};
+
+/* ---- splits ---- */
+
+/* The first row at or after a moment. */
+static int64_t row_at(const lh_series *series, int64_t moment) {
+    const lh_series_table *table = &series->table;
+    return (moment - table->first + table->step - 1) / table->step;
+}
+
+static lh_status split_by_months(lh_series *series, bool calendar) {
+    static const char *const names[] = {"training", "validation", "test"};
+    const lh_series_table *table = &series->table;
+    if (series->known == NULL)
+        return lh_fail(LH_EOPTION, "option 'borders': only ETTh1, ETTh2, ETTm1 and Weather are "
+                                   "split by months; take shares");
+    int64_t begin = 0, months = 0;
+    for (int s = 0; s < LH_SPLITS; ++s) {
+        months += series->known->months[s];
+        const int64_t moment = calendar ? lh_date_add_months(table->first, months)
+                                        : table->first + months * 30 * 86400;
+        const int64_t end = row_at(series, moment);
+        if (end > table->rows)
+            return lh_fail(LH_EFORMAT,
+                           "%s: %lld rows, but the %s split ends at row %lld: is the file whole?",
+                           series->source, (long long)table->rows, names[s], (long long)end);
+        series->split[s] = (lh_series_range){begin, end};
+        begin = end;
+    }
+    return LH_OK;
+}
+
+/* int(0.7 N) rows to train on, the last int(0.2 N) to test, what is left between to validate. */
+static lh_status split_by_shares(lh_series *series) {
+    const int64_t rows = series->table.rows, train = rows * 7 / 10, test = rows * 2 / 10;
+    series->split[LH_TRAIN] = (lh_series_range){0, train};
+    series->split[LH_VALID] = (lh_series_range){train, rows - test};
+    series->split[LH_TEST] = (lh_series_range){rows - test, rows};
+    return LH_OK;
+}
+
+static lh_status split_rows(lh_series *series, lh_series_borders how) {
+    const bool months = series->known != NULL && series->known->has_months;
+    if (how == LH_BORDERS_SHARES || (how == LH_BORDERS_INFORMER && !months))
+        return split_by_shares(series);
+    return split_by_months(series, how == LH_BORDERS_CALENDAR);
+}
+
+/* ---- standardisation ---- */
+
+static void measure_channel(lh_series *series, int64_t channel) {
+    const lh_series_table *table = &series->table;
+    const int64_t rows = series->split[LH_TRAIN].end;
+    double sum = 0.0, squares = 0.0;
+    for (int64_t i = 0; i < rows; ++i)
+        sum += table->values[i * table->channels + channel];
+    const double mean = rows > 0 ? sum / (double)rows : 0.0;
+    for (int64_t i = 0; i < rows; ++i) {
+        const double apart = table->values[i * table->channels + channel] - mean;
+        squares += apart * apart;
+    }
+    const double deviation = rows > 0 ? sqrt(squares / (double)rows) : 0.0;
+    series->mean[channel] = mean;
+    series->deviation[channel] = deviation > 0.0 ? deviation : 1.0;
+}
+
+static lh_status standardise(lh_series *series) {
+    const lh_series_table *table = &series->table;
+    const size_t channels = (size_t)table->channels, rows = (size_t)table->rows;
+    series->mean = lh_allocate(channels * sizeof *series->mean);
+    series->deviation = lh_allocate(channels * sizeof *series->deviation);
+    series->values = lh_allocate(rows * channels * sizeof *series->values);
+    series->features = lh_allocate(rows * (size_t)series->times * sizeof *series->features);
+    if (series->mean == NULL || series->deviation == NULL || series->values == NULL ||
+        series->features == NULL)
+        return LH_EMEMORY;
+    for (int64_t c = 0; c < table->channels; ++c)
+        measure_channel(series, c);
+    for (int64_t i = 0; i < table->rows * table->channels; ++i) {
+        const int64_t c = i % table->channels;
+        series->values[i] = (real)((table->values[i] - series->mean[c]) / series->deviation[c]);
+    }
+    return LH_OK;
+}
+
+/* The minute is the first feature, and only that of data by minutes. */
+static void find_features(lh_series *series) {
+    const int64_t skip = LH_TIME_FEATURES - series->times;
+    for (int64_t i = 0; i < series->table.rows; ++i) {
+        real all[LH_TIME_FEATURES];
+        lh_time_features(series->table.first + i * series->table.step, all);
+        memcpy(series->features + i * series->times, all + skip,
+               (size_t)series->times * sizeof *all);
+    }
+}
+
+/* ---- opening ---- */
+
+static const known *find_known(const char *name) {
+    for (int i = 0; i < KNOWNS; ++i)
+        if (strcmp(knowns[i].name, name) == 0) return &knowns[i];
+    return NULL;
+}
+
+static lh_status generate(lh_series *series, const lh_series_config *config) {
+    lh_series_table *table = &series->table;
+    const known *like = series->known;
+    int64_t first = 0;
+    (void)lh_date_parse("2016-07-01 00:00", &first);
+    table->first = first;
+    table->step = like != NULL ? like->step : 3600;
+    const int64_t channels = config->channels;
+    for (int64_t c = 0; like != NULL ? like->columns[c] != NULL : c < channels; ++c) {
+        char *name = lh_format("channel %lld", (long long)(c + 1));
+        if (name == NULL) return LH_EMEMORY;
+        const lh_status status =
+            lh_series_table_add_channel(table, like != NULL ? like->columns[c] : name);
+        free(name);
+        LH_TRY(status);
+    }
+    for (const int64_t rows = like != NULL ? like->rows : config->series_rows; table->rows < rows;
+         ++table->rows)
+        LH_TRY(lh_series_table_reserve(table));
+    const lh_generated_series shape = {table->rows, table->channels, table->step};
+    lh_generate_series((uint64_t)config->data_seed, &shape, table->values);
+    return lh_source_generated(&series->source, like != NULL ? like->name : "seasonal");
+}
+
+static lh_status read_file(lh_series *series, const char *name, const char *path) {
+    const known *of = series->known;
+    LH_TRY(lh_series_read_csv(path, of != NULL ? of->columns : NULL, &series->table));
+    char *rows = lh_format("%lld rows", (long long)series->table.rows);
+    if (rows == NULL) return LH_EMEMORY;
+    const lh_status status = lh_source_found(&series->source, name, rows, path);
+    free(rows);
+    LH_TRY(status);
+    if (of == NULL || of->first == 0 || fabs(series->table.values[0] - of->first) < 1e-3)
+        return LH_OK;
+    return lh_fail(LH_EFORMAT,
+                   "%s: line 2, column 2: %g where %s has %g; older copies have ETTm1 and ETTm2 "
+                   "exchanged",
+                   path, series->table.values[0], name, of->first);
+}
+
+/* The file of a public data set in one of the data folders; NULL when there is none. Gives. */
+static lh_status find_file(const known *of, char **path) {
+    static const char *const endings[] = {".csv", ".csv.gz"};
+    *path = NULL;
+    for (int i = 0; i < 2; ++i) {
+        char *place[] = {lh_format("series/%s%s", of->file, endings[i]),
+                         lh_format("%s/%s%s", of->name, of->file, endings[i]),
+                         lh_format("%s%s", of->file, endings[i])};
+        lh_status status = LH_OK;
+        for (int p = 0; p < 3; ++p) {
+            if (status == LH_OK && *path == NULL)
+                status = place[p] != NULL ? lh_data_find(place[p], path) : LH_EMEMORY;
+            free(place[p]);
+        }
+        if (status != LH_OK || *path != NULL) return status;
+    }
+    return LH_OK;
+}
+
+static lh_status refuse_name(const char *name) {
+    const char *names[KNOWNS + 2] = {"generate:seasonal"};
+    for (int i = 0; i < KNOWNS; ++i)
+        names[i + 1] = knowns[i].name;
+    return lh_fail(LH_EIO,
+                   "no time series '%s'%s; there are ETTh1, ETTh2, ETTm1, Weather, "
+                   "generate:seasonal, and files with a slash in their path",
+                   name, lh_did_you_mean(name, names));
+}
+
+static lh_status read_table(lh_series *series, const lh_series_config *config) {
+    char *path = NULL;
+    const char *name = config->name;
+    series->known = find_known(name);
+    if (strcmp(name, "generate:seasonal") == 0) return generate(series, config);
+    if (series->known != NULL) {
+        LH_TRY(find_file(series->known, &path));
+        const lh_status status =
+            path != NULL ? read_file(series, name, path) : generate(series, config);
+        free(path);
+        return status;
+    }
+    return strchr(name, '/') != NULL ? read_file(series, name, name) : refuse_name(name);
+}
+
+static uint64_t digest_of(const lh_series *series) {
+    const lh_series_table *table = &series->table;
+    const int64_t shape[] = {table->rows, table->channels, table->first, table->step};
+    uint64_t digest = lh_digest_mix(0, series->split, sizeof series->split);
+    digest = lh_digest_mix(digest, shape, sizeof shape);
+    for (int64_t c = 0; c < table->channels; ++c)
+        digest = lh_digest_text(digest, table->name[c]);
+    return lh_digest_mix(digest, table->values,
+                         (size_t)(table->rows * table->channels) * sizeof *table->values);
+}
+
+static lh_status fill(lh_series *series, const lh_series_config *config) {
+    const bool minutes = config->freq == LH_BY_MINUTES;
+    series->times = minutes ? LH_TIME_FEATURES : LH_TIME_FEATURES - 1;
+    LH_TRY(read_table(series, config));
+    LH_TRY(split_rows(series, config->borders));
+    LH_TRY(standardise(series));
+    find_features(series);
+    series->digest = digest_of(series);
+    return LH_OK;
+}
+
+lh_status lh_series_open(const lh_series_config *config, lh_series **out) {
+    *out = NULL;
+    lh_series *series = lh_allocate_zeroed(1, sizeof *series);
+    if (series == NULL) return LH_EMEMORY;
+    const lh_status status = fill(series, config);
+    if (status != LH_OK) {
+        lh_series_destroy(series);
+        return status;
+    }
+    *out = series;
+    return LH_OK;
+}
+
+void lh_series_destroy(lh_series *series) {
+    if (series == NULL) return;
+    lh_series_table_clear(&series->table);
+    free(series->mean);
+    free(series->deviation);
+    free(series->values);
+    free(series->features);
+    free(series->source);
+    free(series);
+}
+
+/* ---- what others may know ---- */
+
+int64_t lh_series_rows(const lh_series *series) {
+    return series->table.rows;
+}
+
+int64_t lh_series_channels(const lh_series *series) {
+    return series->table.channels;
+}
+
+const char *lh_series_channel(const lh_series *series, int64_t channel) {
+    return series->table.name[channel];
+}
+
+int64_t lh_series_times(const lh_series *series) {
+    return series->times;
+}
+
+const real *lh_series_values(const lh_series *series, int64_t row) {
+    return series->values + row * series->table.channels;
+}
+
+const real *lh_series_features(const lh_series *series, int64_t row) {
+    return series->features + row * series->times;
+}
+
+double lh_series_mean(const lh_series *series, int64_t channel) {
+    return series->mean[channel];
+}
+
+double lh_series_deviation(const lh_series *series, int64_t channel) {
+    return series->deviation[channel];
+}
+
+lh_series_range lh_series_split(const lh_series *series, lh_split split) {
+    return series->split[split];
+}
+
+const char *lh_series_source(const lh_series *series) {
+    return series->source;
+}
+
+uint64_t lh_series_digest(const lh_series *series) {
+    return series->digest;
+}

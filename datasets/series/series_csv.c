@@ -1,0 +1,207 @@
+/* Time series from CSV files. Lines go to libcsv one by one, so that a message knows its line. */
+#include "datasets/series/series_csv.h"
+
+#include <csv.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "datasets/series/calendar.h"
+#include "datasets/unpack.h"
+
+typedef struct reader {
+    const char *path;
+    lh_series_table *table;
+    int64_t line, field; /* field: of the row under way, from 0 */
+    bool has_header;
+    lh_date_style style;
+    int64_t moment; /* of the last row */
+    lh_status status;
+} reader;
+
+/* ---- header ---- */
+
+static bool is_known(const lh_series_table *table, const char *name) {
+    for (int64_t i = 0; i < table->channels; ++i)
+        if (strcmp(table->name[i], name) == 0) return true;
+    return false;
+}
+
+static lh_status read_name(reader *r, const char *text) {
+    const long long line = r->line, column = r->field + 1;
+    if (r->field == 0 && strcmp(text, "date") != 0)
+        return lh_fail(LH_EFORMAT, "%s: line %lld, column 1: '%.40s' where the header says 'date'",
+                       r->path, line, text);
+    if (r->field == 0) return LH_OK;
+    if (text[0] == '\0')
+        return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld: a channel without a name", r->path,
+                       line, column);
+    if (is_known(r->table, text))
+        return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld: a second channel '%.40s'", r->path,
+                       line, column, text);
+    return lh_series_table_add_channel(r->table, text);
+}
+
+/* ---- rows ---- */
+
+static lh_status check_order(const reader *r, int64_t moment) {
+    char before[LH_DATE_TEXT], now[LH_DATE_TEXT];
+    const lh_series_table *table = r->table;
+    const bool later = table->rows == 0 || moment > r->moment;
+    if (later && (table->rows < 2 || moment == r->moment + table->step)) return LH_OK;
+    lh_date_format(r->moment, before);
+    lh_date_format(moment, now);
+    if (!later)
+        return lh_fail(LH_EFORMAT, "%s: line %lld, column 1: %s does not come after %s", r->path,
+                       (long long)r->line, now, before);
+    return lh_fail(LH_EFORMAT,
+                   "%s: line %lld, column 1: a gap: %s follows %s, but rows are %lld seconds apart",
+                   r->path, (long long)r->line, now, before, (long long)table->step);
+}
+
+static lh_status read_date(reader *r, const char *text) {
+    int64_t moment = 0;
+    const lh_date_style style = lh_date_parse(text, &moment);
+    if (style == LH_DATE_NONE)
+        return lh_fail(LH_EFORMAT,
+                       "%s: line %lld, column 1: '%.40s' is no date like 2016-07-01 00:00:00 or "
+                       "7/1/2016 0:00",
+                       r->path, (long long)r->line, text);
+    if (r->style != LH_DATE_NONE && style != r->style)
+        return lh_fail(LH_EFORMAT,
+                       "%s: line %lld, column 1: '%.40s' is written in another style than the "
+                       "dates before it",
+                       r->path, (long long)r->line, text);
+    LH_TRY(check_order(r, moment));
+    if (r->table->rows == 0) r->table->first = moment;
+    if (r->table->rows == 1) r->table->step = moment - r->moment;
+    r->style = style;
+    r->moment = moment;
+    return LH_OK;
+}
+
+static lh_status read_value(reader *r, const char *text, size_t length) {
+    lh_series_table *table = r->table;
+    const char *name = table->name[r->field - 1];
+    char *end = NULL;
+    const double value = strtod(text, &end);
+    const long long line = r->line, column = r->field + 1;
+    if (length == 0)
+        return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): an empty cell", r->path, line,
+                       column, name);
+    if (end != text + length)
+        return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): '%.40s' is no number", r->path,
+                       line, column, name, text);
+    if (!isfinite(value) || fabs(value) > 1e30)
+        return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): '%.40s' is not finite",
+                       r->path, line, column, name, text);
+    table->values[table->rows * table->channels + r->field - 1] = value;
+    return LH_OK;
+}
+
+static lh_status read_cell(reader *r, const char *text, size_t length) {
+    if (!r->has_header) return read_name(r, text);
+    if (r->field > r->table->channels)
+        return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld: a field more than the header has",
+                       r->path, (long long)r->line, (long long)(r->field + 1));
+    if (r->field > 0) return read_value(r, text, length);
+    LH_TRY(lh_series_table_reserve(r->table));
+    return read_date(r, text);
+}
+
+/* `end` is -1 where the file ends without a line end. */
+static lh_status end_row(reader *r, int end) {
+    const int64_t fields = r->table->channels + 1;
+    if (!r->has_header && r->table->channels == 0)
+        return lh_fail(LH_EFORMAT, "%s: line %lld: the header names no channel", r->path,
+                       (long long)r->line);
+    if (r->field < fields)
+        return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld (%s): %s after %lld of %lld fields",
+                       r->path, (long long)r->line, (long long)(r->field + 1),
+                       r->table->name[r->field - 1],
+                       end == -1 ? "the file is cut off" : "the line ends", (long long)r->field,
+                       (long long)fields);
+    if (r->has_header) r->table->rows += 1;
+    r->has_header = true;
+    return LH_OK;
+}
+
+/* ---- libcsv ---- */
+
+/* libcsv goes on after a failure; nothing more is taken then. */
+static void on_field(void *text, size_t length, void *context) {
+    reader *r = context;
+    if (r->status == LH_OK) r->status = read_cell(r, text, length);
+    r->field += 1;
+}
+
+static void on_row(int end, void *context) {
+    reader *r = context;
+    if (r->status == LH_OK) r->status = end_row(r, end);
+    r->field = 0;
+}
+
+static lh_status refuse_quote(const reader *r, struct csv_parser *parser) {
+    if (csv_error(parser) == CSV_ENOMEM) return lh_fail(LH_EMEMORY, "%s: out of memory", r->path);
+    return lh_fail(LH_EFORMAT, "%s: line %lld, column %lld: a quote inside a field or never closed",
+                   r->path, (long long)r->line, (long long)(r->field + 1));
+}
+
+static lh_status parse(reader *r, struct csv_parser *parser, const char *text, size_t bytes) {
+    for (size_t begin = 0; begin < bytes;) {
+        const char *end = memchr(text + begin, '\n', bytes - begin);
+        const size_t length = end != NULL ? (size_t)(end - text) + 1 - begin : bytes - begin;
+        r->line += 1;
+        if (csv_parse(parser, text + begin, length, on_field, on_row, r) != length)
+            return refuse_quote(r, parser);
+        LH_TRY(r->status);
+        begin += length;
+    }
+    if (csv_fini(parser, on_field, on_row, r) != 0) return refuse_quote(r, parser);
+    return r->status;
+}
+
+static lh_status read_text(reader *r, const char *text, size_t bytes) {
+    static const char mark[] = "\xef\xbb\xbf";
+    struct csv_parser parser;
+    if (lh_fault() || csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0)
+        return lh_fail(LH_EMEMORY, "%s: out of memory", r->path);
+    const size_t skip = bytes >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+    const lh_status status = parse(r, &parser, text + skip, bytes - skip);
+    csv_free(&parser);
+    return status;
+}
+
+/* ---- the whole file ---- */
+
+static lh_status check_columns(const char *path, const char *const *columns,
+                               const lh_series_table *table) {
+    int64_t count = 0;
+    for (; columns[count] != NULL; ++count) {
+        if (!is_known(table, columns[count]))
+            return lh_fail(LH_EFORMAT, "%s: line 1: the column '%s' is missing", path,
+                           columns[count]);
+    }
+    for (int64_t i = 0; i < table->channels; ++i) {
+        bool known = false;
+        for (int64_t c = 0; c < count; ++c)
+            known = known || strcmp(columns[c], table->name[i]) == 0;
+        if (!known)
+            return lh_fail(LH_EFORMAT, "%s: line 1, column %lld: an unknown column '%.40s'", path,
+                           (long long)(i + 2), table->name[i]);
+    }
+    return LH_OK;
+}
+
+lh_status lh_series_read_csv(const char *path, const char *const *columns, lh_series_table *table) {
+    lh_text text;
+    reader r = {.path = path, .table = table};
+    LH_TRY(lh_file_unpack(path, &text));
+    lh_status status = read_text(&r, text.data, text.bytes);
+    free(text.data);
+    LH_TRY(status);
+    if (table->rows < 2)
+        return lh_fail(LH_EFORMAT, "%s: %lld rows; a time series has two at least", path,
+                       (long long)table->rows);
+    return columns != NULL ? check_columns(path, columns, table) : LH_OK;
+}

@@ -1,0 +1,133 @@
+/* A walk through folders in the order of names, so that a corpus is the same wherever it lies. */
+#include "datasets/text/corpus_folder.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "datasets/text/corpus_lines.h"
+#include "datasets/text/corpus_stream.h"
+#include "datasets/text/json_lines.h"
+#include "harness/engine/file.h"
+#include "harness/engine/text.h"
+
+enum { MOST_DEPTH = 16 };
+
+/* Where the files of a walk go: one split, or by the hash of their names. */
+typedef struct walk {
+    lh_corpus *corpus;
+    const char *field, *root;
+    int split; /* -1: by hash */
+} walk;
+
+/* "train.jsonl" and the like belong to a split whatever the walk says; -1: no such name. */
+static int named_split(const char *name) {
+    static const char *const splits[LH_SPLITS] = {"train.jsonl", "valid.jsonl", "test.jsonl"};
+    for (int s = 0; s < LH_SPLITS; ++s)
+        if (strncmp(name, splits[s], strlen(splits[s])) == 0) return s;
+    return -1;
+}
+
+static lh_status walk_folder(const walk *w, const char *folder, int depth);
+
+static lh_status walk_path(const walk *w, const char *path, int depth) {
+    struct stat status;
+    if (stat(path, &status) != 0) return lh_fail(LH_EIO, "%s: cannot be read", path);
+    if (S_ISDIR(status.st_mode)) return walk_folder(w, path, depth);
+    if (!S_ISREG(status.st_mode)) return LH_OK;
+    const char *name = path + strlen(w->root) + 1;
+    if (lh_json_lines_is(name)) {
+        const int split = w->split >= 0 ? w->split : named_split(name);
+        return lh_corpus_read_lines(w->corpus, w->field, split, name, path);
+    }
+    const lh_split split = w->split >= 0 ? (lh_split)w->split : lh_split_by_name(name);
+    return lh_corpus_add_file(w->corpus, split, name, path, (int64_t)status.st_size);
+}
+
+static lh_status walk_entry(const walk *w, const char *folder, const char *entry, int depth) {
+    if (entry[0] == '.') return LH_OK;
+    char *path = lh_format("%s/%s", folder, entry);
+    if (path == NULL) return LH_EMEMORY;
+    const lh_status status = walk_path(w, path, depth + 1);
+    free(path);
+    return status;
+}
+
+static lh_status walk_folder(const walk *w, const char *folder, int depth) {
+    struct dirent **entry = NULL;
+    if (depth > MOST_DEPTH) return lh_fail(LH_EIO, "%s: folders nest too deep", folder);
+    const int count = scandir(folder, &entry, NULL, alphasort);
+    if (count < 0) return lh_fail(LH_EIO, "%s: the folder cannot be read", folder);
+    lh_status status = LH_OK;
+    for (int i = 0; i < count; ++i) {
+        if (status == LH_OK) status = walk_entry(w, folder, entry[i]->d_name, depth);
+        free(entry[i]);
+    }
+    free(entry);
+    return status;
+}
+
+/* The name of the one visible entry of a folder, NULL when there are none or more; gives. */
+static lh_status only_entry(const char *folder, char **name) {
+    struct dirent **entry = NULL;
+    int visible = 0;
+    const int count = scandir(folder, &entry, NULL, alphasort);
+    const char *only = NULL;
+    for (int i = 0; i < count; ++i) {
+        if (entry[i]->d_name[0] == '.') continue;
+        visible += 1;
+        only = entry[i]->d_name;
+    }
+    *name = visible == 1 ? lh_duplicate_text(only) : NULL;
+    for (int i = 0; i < count; ++i)
+        free(entry[i]);
+    free(entry);
+    return visible != 1 || *name != NULL ? LH_OK : LH_EMEMORY;
+}
+
+/* Reads a folder that holds nothing but one file of text; *read says whether it does. */
+static lh_status read_only_file(lh_corpus *corpus, const char *folder, bool *read) {
+    char *name = NULL, *path = NULL;
+    struct stat about;
+    *read = false;
+    LH_TRY(only_entry(folder, &name));
+    if (name == NULL) return LH_OK;
+    lh_status status = LH_OK;
+    path = lh_format("%s/%s", folder, name);
+    if (path == NULL) {
+        status = LH_EMEMORY;
+    } else if (!lh_json_lines_is(name) && stat(path, &about) == 0 && S_ISREG(about.st_mode)) {
+        *read = true;
+        status = lh_corpus_read_single(corpus, name, path);
+    }
+    free(path);
+    free(name);
+    return status;
+}
+
+/* Walks the folder of a split; *any says whether there is one. */
+static lh_status read_split(lh_corpus *corpus, const char *field, const char *folder,
+                            lh_split split, bool *any) {
+    static const char *const splits[LH_SPLITS] = {"train", "valid", "test"};
+    char *path = lh_format("%s/%s", folder, splits[split]);
+    if (path == NULL) return LH_EMEMORY;
+    lh_status status = LH_OK;
+    if (lh_is_folder(path)) {
+        const walk w = {.corpus = corpus, .field = field, .root = path, .split = split};
+        *any = true;
+        status = walk_folder(&w, path, 0);
+    }
+    free(path);
+    return status;
+}
+
+lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char *folder) {
+    bool any = false;
+    for (int s = 0; s < LH_SPLITS; ++s)
+        LH_TRY(read_split(corpus, field, folder, (lh_split)s, &any));
+    if (!any) LH_TRY(read_only_file(corpus, folder, &any));
+    if (any) return LH_OK;
+    const walk w = {.corpus = corpus, .field = field, .root = folder, .split = -1};
+    return walk_folder(&w, folder, 0);
+}

@@ -1,0 +1,79 @@
+/* Lines are checked before cJSON sees them, so that a message names line and column. */
+#include "datasets/text/json_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "datasets/unpack.h"
+#include "datasets/utf8.h"
+#include "harness/engine/file.h"
+
+lh_status lh_json_line_refuse(const lh_json_line *line, const char *what) {
+    return lh_fail(LH_EFORMAT, "%s: line %lld: %s", line->path, (long long)line->number, what);
+}
+
+static lh_status refuse_column(const lh_json_line *line, size_t offset, const char *what) {
+    return lh_fail(LH_EFORMAT, "%s: line %lld, column %zu: %s", line->path, (long long)line->number,
+                   offset + 1, what);
+}
+
+/* The offset of the first escape \u0000, or `bytes`: cJSON would end the string there. */
+static size_t find_escaped_nul(const char *text, size_t bytes) {
+    for (size_t i = 0; i + 1 < bytes; ++i) {
+        if (text[i] != '\\') continue;
+        if (bytes - i >= 6 && memcmp(text + i, "\\u0000", 6) == 0) return i;
+        ++i;
+    }
+    return bytes;
+}
+
+static lh_status check_text(const lh_json_line *line, const char *text, size_t bytes) {
+    const char *nul = memchr(text, '\0', bytes);
+    if (nul != NULL) return refuse_column(line, (size_t)(nul - text), "a NUL byte");
+    const size_t escaped = find_escaped_nul(text, bytes);
+    if (escaped < bytes) return refuse_column(line, escaped, "a NUL character");
+    const size_t good = lh_utf8_length(text, bytes);
+    return good < bytes ? refuse_column(line, good, "not UTF-8") : LH_OK;
+}
+
+static bool is_blank(const char *text, size_t bytes) {
+    size_t i = 0;
+    while (i < bytes && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r'))
+        ++i;
+    return i == bytes;
+}
+
+static lh_status read_line(lh_json_line *line, const char *text, size_t bytes, lh_json_visit *visit,
+                           void *to) {
+    LH_TRY(check_text(line, text, bytes));
+    const char *end = NULL;
+    cJSON *json = lh_fault() ? NULL : cJSON_ParseWithLengthOpts(text, bytes, &end, false);
+    const size_t offset = end != NULL ? (size_t)(end - text) : 0;
+    if (json == NULL) return refuse_column(line, offset, "not JSON");
+    const bool whole = is_blank(text + offset, bytes - offset);
+    line->value = json;
+    const lh_status status =
+        whole ? visit(to, line) : refuse_column(line, offset, "more than one value in a line");
+    cJSON_Delete(json);
+    return status;
+}
+
+bool lh_json_lines_is(const char *name) {
+    return lh_name_ends(name, ".jsonl") || lh_name_ends(name, ".jsonl.gz");
+}
+
+lh_status lh_json_lines_read(const char *path, lh_json_visit *visit, void *to) {
+    lh_text text;
+    lh_json_line line = {.path = path};
+    LH_TRY(lh_file_unpack(path, &text));
+    lh_status status = LH_OK;
+    for (size_t begin = 0; begin < text.bytes && status == LH_OK;) {
+        const char *at = text.data + begin, *end = memchr(at, '\n', text.bytes - begin);
+        const size_t length = end != NULL ? (size_t)(end - at) : text.bytes - begin;
+        line.number += 1;
+        if (!is_blank(at, length)) status = read_line(&line, at, length, visit, to);
+        begin += length + 1;
+    }
+    free(text.data);
+    return status;
+}

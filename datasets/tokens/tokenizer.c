@@ -1,0 +1,119 @@
+/* A tokenizer is a kind, found by the prefix of the name, and what that kind made of the rest. */
+#include "datasets/tokens/tokenizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "datasets/digest.h"
+#include "datasets/tokens/tokenizer_class.h"
+
+struct lh_tokenizer {
+    const lh_tokenizer_class *class;
+    char *name;
+    void *instance;
+    uint64_t digest; /* of its files */
+};
+
+static const lh_tokenizer_class *const classes[] = {
+    &lh_tokens_bytes,
+    &lh_tokens_words,
+#ifdef LH_HAVE_PCRE2
+    &lh_tokens_bpe,
+    &lh_tokens_subwords,
+#endif
+#ifdef LH_HAVE_SENTENCEPIECE
+    &lh_tokens_sentencepiece,
+#endif
+    NULL,
+};
+
+/* A prefix that ends in a colon takes an argument; any other is the whole name. */
+static bool answers_to(const lh_tokenizer_class *class, const char *name) {
+    const size_t length = strlen(class->prefix);
+    if (strncmp(class->prefix, name, length) != 0) return false;
+    return class->prefix[length - 1] == ':' || name[length] == '\0';
+}
+
+static const lh_tokenizer_class *find_class(const char *name) {
+    for (int i = 0; classes[i] != NULL; ++i) {
+        if (answers_to(classes[i], name)) return classes[i];
+    }
+    return NULL;
+}
+
+/* A known kind that is not there was left out of the build. */
+static const char *missing_library(const char *name) {
+    if (strncmp(name, "sentencepiece:", 14) == 0)
+        return " (this build lacks the sentencepiece library)";
+    const bool matches = strncmp(name, "bpe:", 4) == 0 || strncmp(name, "subwords:", 9) == 0;
+    return matches ? " (this build lacks the pcre2 library)" : "";
+}
+
+lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
+    const lh_tokenizer_class *class = find_class(name);
+    if (class == NULL) {
+        return lh_fail(LH_EOPTION,
+                       "no tokenizer '%s'; there are: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, "
+                       "sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE, "
+                       "subwords:NAME, words:FILE, words:train:SIZE%s",
+                       name, missing_library(name));
+    }
+    lh_tokenizer *tokenizer = lh_allocate_zeroed(1, sizeof *tokenizer);
+    if (tokenizer == NULL) return LH_EMEMORY;
+    tokenizer->class = class;
+    tokenizer->name = lh_duplicate_text(name);
+    lh_status status = tokenizer->name != NULL ? LH_OK : LH_EMEMORY;
+    if (status == LH_OK && class->open != NULL) {
+        status =
+            class->open(name + strlen(class->prefix), &tokenizer->digest, &tokenizer->instance);
+    }
+    if (status != LH_OK) {
+        lh_tokenizer_destroy(tokenizer);
+        return status;
+    }
+    *out = tokenizer;
+    return LH_OK;
+}
+
+void lh_tokenizer_destroy(lh_tokenizer *tokenizer) {
+    if (tokenizer == NULL) return;
+    if (tokenizer->class->close != NULL) tokenizer->class->close(tokenizer->instance);
+    free(tokenizer->name);
+    free(tokenizer);
+}
+
+int64_t lh_tokenizer_vocabulary(const lh_tokenizer *tokenizer) {
+    return tokenizer->class->vocabulary(tokenizer->instance);
+}
+
+int32_t lh_tokenizer_end(const lh_tokenizer *tokenizer) {
+    return tokenizer->class->end != NULL ? tokenizer->class->end(tokenizer->instance) : 0;
+}
+
+int32_t lh_tokenizer_find(const lh_tokenizer *tokenizer, const char *token) {
+    return tokenizer->class->find != NULL ? tokenizer->class->find(tokenizer->instance, token) : -1;
+}
+
+uint64_t lh_tokenizer_digest(const lh_tokenizer *tokenizer) {
+    return tokenizer->digest;
+}
+
+uint64_t lh_tokenizer_key(const lh_tokenizer *tokenizer) {
+    const uint64_t parts[] = {LH_TOKENS_VERSION, tokenizer->digest};
+    if (tokenizer->digest == 0) return 0;
+    return lh_digest_text(lh_digest_mix(0, parts, sizeof parts), tokenizer->class->prefix);
+}
+
+const char *lh_tokenizer_name(const lh_tokenizer *tokenizer) {
+    return tokenizer->name;
+}
+
+lh_status lh_tokenizer_encode(const lh_tokenizer *tokenizer, const char *text, size_t bytes,
+                              int32_t **tokens, int64_t *count) {
+    return tokenizer->class->encode(tokenizer->instance, text, bytes, tokens, count);
+}
+
+lh_status lh_tokenizer_decode(const lh_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
+                              char **text, size_t *bytes) {
+    return tokenizer->class->decode(tokenizer->instance, tokens, count, text, bytes);
+}

@@ -1,0 +1,31 @@
+-- The comparison on copying: a word of fresh symbols comes twice, and the second one is scored, at
+-- words within what a model sees directly and beyond it.
+local lh = require "longhaul"
+local setting = lh.include "setting.lua"
+
+local bench = lh.experiment "compare-copy"
+bench:seeds(setting.seeds)
+
+local span = lh.by_scale { smoke = 8, small = 16, medium = 64, gpu = 128 }
+local alphabet = lh.by_scale { smoke = 7, small = 31, medium = 127 }
+
+-- A sequence is 0w0w: two symbols more than two words, in one segment. Words of half a span less one
+-- are seen directly, those of two spans reach beyond it.
+for _, spans in ipairs { 1, 4, 8 } do
+  local length = spans * span
+  local function task()
+    return lh.tasks.duplication {
+      word = length // 2 - 1, alphabet = alphabet, batch = lh.by_scale { smoke = 4, small = 2048 // length },
+      evaluate_sequences = lh.by_scale { smoke = 16, small = 256 },
+    }
+  end
+  setting.add(bench, setting.rows(task, span, length, setting.parameters // 3),
+    ("words of %d"):format(length // 2 - 1), "valid_accuracy")
+end
+
+bench:table {
+  columns = { "accuracy", "bits_per_token", "relative_step_time", "state_bytes", "parameters" },
+  baseline = "Sliding window",
+}
+bench:plot { "pareto", x = { "state_bytes", log = true }, y = "accuracy", frontier = true }
+return bench

@@ -1,0 +1,52 @@
+-- The comparison on language: every architecture with the same number of parameters, on bytes of
+-- books, LaTeX and Wikipedia and on sub-words, against what it costs.
+local lh = require "longhaul"
+local setting = lh.include "setting.lua"
+
+local bench = lh.experiment "compare-language"
+bench:seeds(setting.seeds)
+
+local tokens_per_step = lh.by_scale { smoke = 256, small = 2048, medium = 8192, gpu = 65536 }
+
+-- Short documents, so that a row meets many of them and cannot learn one by heart; whole ones on a
+-- GPU.
+local piece = lh.by_scale { smoke = 2048, small = 16384, medium = 65536, gpu = 0 }
+
+local function corpus(name, tokens)
+  return lh.data.text {
+    name, tokens = tokens, documents = lh.by_scale { smoke = 40, small = 500 },
+    document_bytes = piece > 0 and piece or 65536, split_bytes = piece,
+    limit_eval_bytes = lh.by_scale { smoke = 4096, small = 65536, medium = 262144, gpu = 0 },
+  }
+end
+
+local sub_words = lh.by_scale {
+  smoke = "sentencepiece:train:300", small = "sentencepiece:train:1000", gpu = "sentencepiece:t5-32k",
+}
+local encyclopedia = lh.data.first { "enwik8", "code" }
+local words = lh.data.first { "wikitext-103", "books" }
+local corpora = {
+  { "books", corpus("books", "bytes") },
+  { "latex", corpus("latex", "bytes") },
+  { encyclopedia, corpus(encyclopedia, "bytes") },
+  { words .. ", sub-words", corpus(words, sub_words) },
+}
+
+for _, entry in ipairs(corpora) do
+  local function task(segment)
+    return lh.tasks.language_model { entry[2], segment = segment, batch = tokens_per_step // segment }
+  end
+  setting.add(bench, setting.rows(task, setting.span, 8 * setting.span), entry[1],
+    "valid_bits_per_byte")
+end
+
+bench:table {
+  columns = { "bits_per_byte", "relative_step_time", "peak_memory_bytes", "flops_per_token",
+    "state_bytes", "parameters" },
+  baseline = "Sliding window",
+}
+for _, cost in ipairs { "step_time_ms", "peak_memory_bytes", "flops_per_token", "state_bytes" } do
+  bench:plot { "pareto", x = { cost, log = true }, y = "bits_per_byte", frontier = true,
+    name = "pareto_" .. cost }
+end
+return bench

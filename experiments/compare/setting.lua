@@ -1,0 +1,128 @@
+-- What the experiments of the comparison share: every architecture at one budget of parameters,
+-- with the same layers and heads, the same tokens a step, its rate chosen by the same trials.
+local lh = require "longhaul"
+
+local setting = {}
+
+setting.seeds = lh.by_scale { smoke = 1, small = 3 }
+
+-- Parameters of every row, embeddings included.
+setting.parameters = lh.by_scale { smoke = 4e4, small = 3e5, medium = 1e6, gpu = 2e7, paper = 1.5e8 }
+
+-- What a token of text sees directly of its past, wherever that is an option; what lies further back
+-- reaches it by layers, by states or not at all.
+setting.span = lh.by_scale { smoke = 16, small = 64, medium = 128, gpu = 512 }
+
+local core = lh.by_scale {
+  smoke = { layers = 2, width = 32, heads = 2 },
+  small = { layers = 4, width = 64, heads = 2 },
+  medium = { layers = 4, width = 128, heads = 4 },
+  gpu = { layers = 8, width = 512, heads = 8 },
+  paper = { layers = 12, width = 1024, heads = 8 },
+}
+
+local function sized(class, more) return lh.models[class](lh.merged(core, more or {})) end
+
+local function one_layer(class, more)
+  local options = lh.merged(core, more)
+  options.layers = nil
+  return lh.models[class](options)
+end
+
+-- Axial positions of so many tokens.
+local function positions(length)
+  return { positions = { 16, (length + 15) // 16 },
+    position_widths = { core.width // 2, core.width // 2 } }
+end
+
+-- Label and model of what reads tokens, for segments of `length` of which `span` are seen directly;
+-- `segment` where what is seen directly is the segment.
+local function architectures(span, length)
+  local window = { window = span, dropout = 0 }
+  local context = { context = span, window = span, dropout = 0, recompute = false }
+  local memory = { memory = span, dropout = 0 }
+  return {
+    { "Transformer", sized "transformer" },
+    { "Sliding window", sized("slide", window) },
+    { "Block-recurrent", sized("brt", window) },
+    { "Block-recurrent, feedback", sized("brt", lh.merged(window, { feedback = true })) },
+    { "Memorizing", sized("memorizing", lh.merged(window, {
+      memory = 16 * span, top = 8, memory_layer = core.layers > 2 and -2 or 1,
+    })), segment = span },
+    { "Transformer-XL", sized("transformer_xl", { span = span }) },
+    { "Universal", one_layer("universal", { span = span, steps = core.layers }) },
+    { "Staircase", sized("staircase", { forward_size = span // 4, steps = 4 }) },
+    { "Cached staircase", sized("cached_staircase", { forward_size = span // 4, step_size = span }) },
+    { "Feedback", sized("feedback", { span = span }) },
+    { "Dai XL", sized("dai_xl", memory), segment = span },
+    { "RSA-XL", sized("dai_xl", lh.merged(memory, { rsa_kinds = { 1, 1, 0, 0, 0, 0 } })),
+      segment = span },
+    { "GPT-2", sized("gpt2", context) },
+    { "Recurrent GPT-2", sized("gpt2_recurrent", lh.merged(context, { summary_hidden = core.width })) },
+    { "Reformer", sized("reformer", lh.merged(positions(length), { rounds = 2, chunk = span // 2 })) },
+    { "LSTM", lh.models.lstm { layers = 2, width = core.width, hidden = 2 * core.width } },
+  }
+end
+
+-- What was made for time series.
+local function series_models()
+  local options = { decoder_layers = 1, dropout = 0 }
+  return { { "Informer", sized("informer", options) }, { "LogSparse", sized("logsparse", options) } }
+end
+
+-- The models of a list at a budget for the task that `task(segment)` makes: label, model, task.
+local function matched(list, task, parameters)
+  local rows = {}
+  for i, entry in ipairs(list) do
+    local own = task(entry.segment)
+    rows[i] = { label = entry[1], task = own,
+      model = lh.match { entry[2], task = own, parameters = parameters } }
+  end
+  return rows
+end
+
+--- Every architecture that reads tokens, at a budget for the task that `task(segment)` makes of
+--- segments of `length`, or of `span` where a model sees no more at once: label, model, task.
+function setting.rows(task, span, length, parameters)
+  return matched(architectures(span, length), function(segment)
+    return task(segment or length)
+  end, parameters or setting.parameters)
+end
+
+--- Every architecture as a forecaster of windows of so many steps, with a third of the parameters:
+--- label, model. A day of hours, which divides the windows in use, is seen directly.
+function setting.forecasters(task, length)
+  local list = series_models()
+  for _, entry in ipairs(architectures(24, length)) do list[#list + 1] = entry end
+  return matched(list, function() return task end, setting.parameters // 3)
+end
+
+local steps = lh.by_scale { smoke = 8, small = 600, medium = 4000, gpu = 2e4, paper = 1e5 }
+
+--- Training, the same for all; the rate is that of the trials.
+setting.train = lh.train {
+  optimizer = "adam", schedule = "cosine", steps = steps, warmup = steps // 10, clip = 1,
+  rate = 3e-3, log_every = lh.by_scale { smoke = 4, small = 20, medium = 100 },
+}
+
+--- Trials of every row: a quarter of the steps, on the validation split.
+function setting.tune(by)
+  return lh.tune {
+    by = by, steps = lh.by_scale { smoke = 4, small = 150, medium = 1000, gpu = 5000, paper = 2e4 },
+    rate = lh.by_scale { smoke = { 1e-3, 3e-3 }, small = { 1e-3, 3e-3, 1e-2 },
+      gpu = { 1e-4, 3e-4, 1e-3 } },
+  }
+end
+
+--- Adds rows of `setting.rows` or `setting.forecasters`, each with the trials of all, which `by`
+--- decides.
+function setting.add(bench, rows, dataset, by)
+  for _, row in ipairs(rows) do
+    bench:row {
+      row.label, model = row.model, task = row.task, train = setting.train, dataset = dataset,
+      tune = setting.tune(by),
+    }
+  end
+end
+
+return setting

@@ -1,0 +1,59 @@
+-- The comparison on state tracking: where an agent stands, what a program prints, whether a string
+-- belongs to a regular language, also where it is longer than any of training.
+local lh = require "longhaul"
+local setting = lh.include "setting.lua"
+
+local bench = lh.experiment "compare-tracking"
+bench:seeds(setting.seeds)
+
+local span = lh.by_scale { smoke = 8, small = 16, medium = 32, gpu = 64 }
+local length = 4 * span
+local parameters = setting.parameters // 3
+
+local rows = lh.by_scale { smoke = 4, small = 32, gpu = 128 }
+local episodes = { evaluate_episodes = lh.by_scale { smoke = 16, small = 256, gpu = 1000 }, episodes = 0 }
+local walk = lh.by_scale {
+  smoke = { grid = 2, steps = 12 }, small = { grid = 3, steps = 60 }, medium = { grid = 8, steps = 200 },
+  paper = { grid = 8, steps = 400 },
+}
+local program = lh.by_scale {
+  smoke = { variables = 1, statements = 5, largest = 3 },
+  small = { variables = 1, statements = 30, largest = 5 },
+  medium = { variables = 3, statements = 100, largest = 10 },
+}
+
+local function stream(task, options)
+  return function(segment)
+    return task(lh.merged(episodes, options, { segment = segment, batch = rows * length // segment }))
+  end
+end
+
+-- The strings that are evaluated go from lengths of training to twice as long.
+local function strings(language)
+  return function()
+    return lh.tasks.regular_language {
+      language = language, batch = lh.by_scale { smoke = 8, small = 32 },
+      strings = lh.by_scale { smoke = 160, small = 0 },
+      evaluate_strings = lh.by_scale { smoke = 32, small = 512 },
+    }
+  end
+end
+
+local tasks = {
+  { "random_walk", stream(lh.tasks.random_walk, walk), span, length, "valid_error_percent" },
+  { "algorithm", stream(lh.tasks.algorithm, program), span, length, "valid_error_percent" },
+}
+-- Strings of up to 200 letters, which lie in segments of 50, 100 or 200.
+for _, language in ipairs { "parity", "d2", "d4", "tomita3", "tomita5", "tomita6" } do
+  tasks[#tasks + 1] = { language, strings(language), 10, 200, "valid_accuracy_bin0" }
+end
+
+for _, entry in ipairs(tasks) do
+  setting.add(bench, setting.rows(entry[2], entry[3], entry[4], parameters), entry[1], entry[5])
+end
+
+bench:table {
+  columns = { "error_percent", "accuracy_bin0", "accuracy_bin1", "relative_step_time", "parameters" },
+  baseline = "Sliding window",
+}
+return bench

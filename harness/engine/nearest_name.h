@@ -1,0 +1,13 @@
+/* What somebody who mistyped a name may have meant. */
+#ifndef LH_ENGINE_NEAREST_NAME_H
+#define LH_ENGINE_NEAREST_NAME_H
+
+/* The nearest of `names` (NULL-terminated) to `word` by edit distance, or NULL when none is near.
+ * Lends `names`. */
+const char *lh_nearest_name(const char *word, const char *const *names);
+
+/* " (did you mean 'width'?)", or "" when no name is near: what a message about a wrong name goes on
+ * with. Lends thread-local text until the next call. */
+const char *lh_did_you_mean(const char *word, const char *const *names);
+
+#endif

@@ -1,0 +1,8 @@
+/* Which part of the data: models learn from the first, choices are made by the second, and results
+ * are those of the third. */
+#ifndef LH_ENGINE_SPLIT_H
+#define LH_ENGINE_SPLIT_H
+
+typedef enum lh_split { LH_TRAIN = 0, LH_VALID, LH_TEST, LH_SPLITS } lh_split;
+
+#endif

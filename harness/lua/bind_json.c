@@ -1,0 +1,60 @@
+/* JSON as Lua values, through cJSON: what a program that was asked answers in it. */
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#include "harness/lua/bind.h"
+
+static void push(lua_State *lua, const cJSON *value);
+
+static void push_items(lua_State *lua, const cJSON *value) {
+    const cJSON *item = NULL;
+    lua_Integer index = 0;
+    lua_newtable(lua);
+    cJSON_ArrayForEach(item, value) {
+        push(lua, item);
+        if (item->string != NULL) {
+            lua_setfield(lua, -2, item->string);
+        } else {
+            lua_seti(lua, -2, ++index);
+        }
+    }
+}
+
+/* null is nil, so that a field that is null is one that is not there. */
+static void push(lua_State *lua, const cJSON *value) {
+    luaL_checkstack(lua, 4, "JSON nests too deep");
+    if (cJSON_IsBool(value)) {
+        lua_pushboolean(lua, cJSON_IsTrue(value));
+    } else if (cJSON_IsNumber(value)) {
+        lua_pushnumber(lua, value->valuedouble);
+    } else if (cJSON_IsString(value)) {
+        lua_pushstring(lua, value->valuestring);
+    } else if (cJSON_IsArray(value) || cJSON_IsObject(value)) {
+        push_items(lua, value);
+    } else {
+        lua_pushnil(lua);
+    }
+}
+
+static int push_root(lua_State *lua) {
+    push(lua, lua_touserdata(lua, 1));
+    return 1;
+}
+
+/* parse_json(text) -> its value: objects and arrays as tables, null as nil; an error with the byte
+ * where it is no JSON. */
+static int parse_json(lua_State *lua) {
+    size_t bytes = 0;
+    const char *text = luaL_checklstring(lua, 1, &bytes), *end = NULL;
+    cJSON *root = lh_fault() ? NULL : cJSON_ParseWithLengthOpts(text, bytes, &end, false);
+    if (root == NULL)
+        lh_lua_check(lua, lh_fail(LH_EFORMAT, "no JSON at byte %lld",
+                                  end != NULL ? (long long)(end - text) + 1 : 0LL));
+    lua_pushcfunction(lua, push_root); /* an error in there must not leak the value */
+    lua_pushlightuserdata(lua, root);
+    const int status = lua_pcall(lua, 1, 1, 0);
+    cJSON_Delete(root);
+    return status == LUA_OK ? 1 : lua_error(lua);
+}
+
+const luaL_Reg lh_lua_json[] = {{"parse_json", parse_json}, {NULL, NULL}};

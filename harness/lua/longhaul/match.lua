@@ -1,0 +1,159 @@
+-- Models of equal size: the widths of a model, and where they do not suffice its depth, that meet
+-- a budget of parameters or of FLOPs per token.
+local core = require "longhaul.core"
+local spec = require "longhaul.spec"
+
+local match = {}
+
+--- How far from its budget a model may lie.
+match.tolerance = 0.03
+
+local widest = 65536
+
+--- What a budget can be of, and what core.describe calls it.
+match.budgets = { parameters = "total", flops_per_token = "flops_per_token" }
+
+-- The widths of axial positions go on adding up to the width.
+local function divided(widths, width)
+  local sum, made, left = 0, {}, width
+  for _, part in ipairs(widths) do sum = sum + part end
+  for i = 1, #widths - 1 do
+    made[i] = widths[i] * width // sum
+    left = left - made[i]
+  end
+  made[#widths] = left
+  return made
+end
+
+-- The options of `model` at another width: sizes that it states in numbers grow in proportion,
+-- those it leaves to the width (0) follow by themselves.
+local function at_width(model, width)
+  local changes, ratio = { width = width }, width / model:option "width"
+  for _, name in ipairs { "hidden", "head_width" } do
+    local size = model:option(name)
+    if size and size > 0 then changes[name] = math.max(2, 2 * math.floor(size * ratio / 2 + 0.5)) end
+  end
+  local positions = model:option "position_widths"
+  if type(positions) == "table" and #positions > 0 then
+    changes.position_widths = divided(positions, width)
+  end
+  return changes
+end
+
+-- The largest whole n of 1 to `most` at which `cost(n)`, which grows, is at most `budget`; 0 where
+-- none is.
+local function largest(cost, budget, most)
+  local good, bad = 0, 1
+  while bad <= most and cost(bad) <= budget do good, bad = bad, 2 * bad end
+  bad = math.min(bad, most + 1)
+  while bad - good > 1 do
+    local middle = (good + bad) // 2
+    if cost(middle) <= budget then good = middle else bad = middle end
+  end
+  return good
+end
+
+-- A search: what is counted, of which model, and the best that was seen.
+local Search = {}
+Search.__index = Search
+
+-- What the model costs with these changes; a size that it refuses costs too much.
+function Search:cost(changes)
+  local good, found = pcall(function()
+    return core.describe(self.model:with(changes).options, self.info, self.info.length)[self.counted]
+  end)
+  if not good then
+    self.refusal = found
+    return math.huge
+  end
+  local distance = math.abs(found / self.budget - 1)
+  if not self.best or distance < self.best.error then
+    self.best = { error = distance, changes = changes, found = found }
+  end
+  return found
+end
+
+function Search:is_met() return self.best and self.best.error <= match.tolerance end
+
+-- Between a width that is too small and the next: a wider feed-forward network.
+function Search:hidden(base)
+  local from = base.hidden or self.model:option "hidden"
+  if from == 0 then from = 4 * base.width end
+  largest(function(more)
+    local changes = { hidden = from + 2 * more }
+    for name, value in pairs(base) do
+      if name ~= "hidden" then changes[name] = value end
+    end
+    return self:cost(changes)
+  end, self.budget, from // 2)
+end
+
+-- The widths around the budget at this depth, in steps of `unit`.
+function Search:widths(layers, unit)
+  local function changes_at(n)
+    local changes = at_width(self.model, n * unit)
+    changes.layers = layers
+    return changes
+  end
+  local n = largest(function(n) return self:cost(changes_at(n)) end, self.budget, widest // unit)
+  if n > 0 and not self:is_met() and self.model:option "hidden" then self:hidden(changes_at(n)) end
+end
+
+-- A head's size stays even, as rotations and sines ask; a model that has no feed-forward network to
+-- widen may take an odd one.
+function Search:depth(layers)
+  local heads = self.model:option "heads" or 1
+  if (self.model:option "head_width" or 0) > 0 then heads = 1 end
+  self:widths(layers, 2 * heads)
+  if not self:is_met() and not self.model:option "hidden" then self:widths(layers, heads) end
+end
+
+-- Other depths, the nearest first, while none of those before meets the budget.
+function Search:depths()
+  local layers = self.model:option "layers"
+  if not layers then return end
+  for distance = 1, layers do
+    for _, depth in ipairs { layers + distance, layers - distance } do
+      if self:is_met() then return end
+      if depth > 0 then self:depth(depth) end
+    end
+  end
+end
+
+local function budget_of(options)
+  local counted, budget
+  for name, what in pairs(match.budgets) do
+    if options[name] then
+      if counted then spec.fail "match: one budget at a time, parameters or flops_per_token" end
+      counted, budget = what, options[name]
+    end
+  end
+  if type(budget) ~= "number" or not (budget > 0 and budget < math.huge) then
+    spec.fail "match: a budget is needed, as in { model, task = task, parameters = 1e6 }"
+  end
+  return counted, budget
+end
+
+--- The model with the width that meets a budget within 3 %; with another depth where no width
+--- does. `info` is what core.task_info says of the task.
+function match.model(model, info, options)
+  local counted, budget = budget_of(options)
+  if not model:option "width" then
+    spec.fail(("match: %s has no option 'width', whose value could be looked for"):format(model.name))
+  end
+  local search = setmetatable({ model = model, info = info, counted = counted, budget = budget },
+    Search)
+  search:depth()
+  if not search:is_met() then search:depths() end
+  local best = search.best
+  if not best then
+    spec.fail(("match: %s has no size that it takes: %s"):format(model.name, search.refusal))
+  end
+  if not search:is_met() then
+    spec.fail(("match: %s comes no nearer to %.6g than %.6g, with width = %d"):format(model.name,
+      budget, best.found, best.changes.width))
+  end
+  return model:with(best.changes)
+end
+
+return match

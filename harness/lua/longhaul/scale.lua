@@ -1,0 +1,43 @@
+-- The scale that an experiment is run at, which the command line decides before a script is read.
+local spec = require "longhaul.spec"
+
+local scale = {}
+
+--- From the fewest steps to the published hyper-parameters.
+scale.names = { "smoke", "small", "medium", "gpu", "paper" }
+
+local current = "small"
+
+--- Sets the current one; nil leaves it.
+function scale.set(name) current = name or current end
+
+--- The current one.
+function scale.get() return current end
+
+local function check(name)
+  for _, known in ipairs(scale.names) do
+    if known == name then return end
+  end
+  spec.fail(("no scale '%s'; there are: %s"):format(tostring(name),
+    table.concat(scale.names, ", ")))
+end
+
+--- The choice for the current scale, { smoke = 10, small = 1000 }: a scale that is not named takes
+--- the nearest smaller one that is.
+function scale.choose(choices)
+  if type(choices) ~= "table" then
+    spec.fail "by_scale takes a table, as in { smoke = 10, small = 1000 }"
+  end
+  for name in pairs(choices) do check(name) end
+  local chosen
+  for _, name in ipairs(scale.names) do
+    if choices[name] ~= nil then chosen = choices[name] end
+    if name == current then break end
+  end
+  if chosen == nil then
+    spec.fail(("by_scale has nothing for scale '%s' or below"):format(current))
+  end
+  return chosen
+end
+
+return scale

@@ -1,0 +1,241 @@
+/* The output head and its cross entropy as one op, in chunks of rows, so that all logits are never
+ * there at once. */
+#include "harness/ops/op.h"
+
+/* What one fused head and loss works on. Rows are tokens. */
+typedef struct head_loss {
+    int64_t rows, width, vocabulary, chunk;
+    double scale;
+    bool differentiate;
+    const lh_tensor *hidden, *weight, *bias, *target, *weights, *gradient_scale;
+    lh_tensor *logits, *loss, *correct; /* logits: one chunk */
+    lh_tensor *dhidden, *dweight, *dbias;
+} head_loss;
+
+/* A chunk's logits stay within this many elements, so that they fit a core's caches; on a GPU they
+ * are to fill it and to stay well below its memory. */
+enum { CHUNK_ELEMENTS = 1 << 18, CHUNK_ELEMENTS_GPU = 1 << 26, CHUNK_LEAST = 64 };
+
+static lh_status chunk_logits(lh_pool *pool, const head_loss *h, int64_t first, int64_t rows) {
+    const lh_matmul_args args = {.batch = 1,
+                                 .m = rows,
+                                 .n = h->vocabulary,
+                                 .k = h->width,
+                                 .transpose_b = true,
+                                 .alpha = 1,
+                                 .a =
+                                     lh_act_from(lh_tensor_activation(h->hidden), first * h->width),
+                                 .a_leading = h->width,
+                                 .b = lh_tensor_activation(h->weight),
+                                 .b_leading = h->width,
+                                 .c = lh_tensor_activation(h->logits),
+                                 .c_leading = h->vocabulary,
+                                 .bias = h->bias != NULL ? lh_tensor_real(h->bias) : NULL};
+    return lh_run_matmul(pool, &args);
+}
+
+static lh_status chunk_loss(lh_pool *pool, const head_loss *h, int64_t first, int64_t rows) {
+    const lh_cross_entropy_args args = {
+        .rows = rows,
+        .vocabulary = h->vocabulary,
+        .scale = (real)h->scale,
+        .x = lh_tensor_real(h->logits),
+        .target = lh_tensor_integer(h->target) + first,
+        .weight = h->weights != NULL ? lh_tensor_real(h->weights) + first : NULL,
+        .gradient = h->differentiate,
+        .gradient_scale = lh_tensor_real(h->gradient_scale),
+        .loss = lh_tensor_real(h->loss) + first,
+        .correct = lh_tensor_real(h->correct) + first};
+    return LH_RUN(pool, cross_entropy, &args);
+}
+
+/* dhidden = dlogits weight; dweight += dlogits^T hidden; dbias += column sums. */
+static lh_status chunk_gradients(lh_pool *pool, const head_loss *h, int64_t first, int64_t rows) {
+    const lh_act dlogits = lh_tensor_activation(h->logits);
+    const lh_write write = first == 0 ? LH_SET : LH_ADD;
+    const lh_matmul_args dhidden = {
+        .batch = 1,
+        .m = rows,
+        .n = h->width,
+        .k = h->vocabulary,
+        .alpha = 1,
+        .a = dlogits,
+        .a_leading = h->vocabulary,
+        .b = lh_tensor_activation(h->weight),
+        .b_leading = h->width,
+        .c = lh_act_from(lh_tensor_activation(h->dhidden), first * h->width),
+        .c_leading = h->width};
+    LH_TRY(lh_run_matmul(pool, &dhidden));
+    const lh_matmul_args dweight = {
+        .batch = 1,
+        .m = h->vocabulary,
+        .n = h->width,
+        .k = rows,
+        .transpose_a = true,
+        .alpha = 1,
+        .a = dlogits,
+        .a_leading = h->vocabulary,
+        .b = lh_act_from(lh_tensor_activation(h->hidden), first * h->width),
+        .b_leading = h->width,
+        .c = lh_tensor_activation(h->dweight),
+        .c_leading = h->width,
+        .write = write};
+    LH_TRY(lh_run_matmul(pool, &dweight));
+    if (h->dbias == NULL) return LH_OK;
+    const lh_reduce_args dbias = {.op = LH_REDUCE_SUM,
+                                  .outer = 1,
+                                  .axis = rows,
+                                  .inner = h->vocabulary,
+                                  .alpha = 1,
+                                  .x = dlogits,
+                                  .y = lh_tensor_real(h->dbias),
+                                  .write = write};
+    return LH_RUN(pool, reduce, &dbias);
+}
+
+static lh_status run_chunks(lh_tape *tape, const head_loss *h) {
+    lh_pool *pool = lh_tape_pool(tape);
+    for (int64_t first = 0; first < h->rows; first += h->chunk) {
+        const int64_t rows = h->rows - first < h->chunk ? h->rows - first : h->chunk;
+        LH_TRY(chunk_logits(pool, h, first, rows));
+        LH_TRY(chunk_loss(pool, h, first, rows));
+        if (h->differentiate) LH_TRY(chunk_gradients(pool, h, first, rows));
+    }
+    return LH_OK;
+}
+
+/* The sum of a vector's elements, to the host. */
+static lh_status total(lh_tape *tape, const lh_tensor *x, double *out) {
+    lh_tensor *sum = lh_tape_new(tape, LH_REAL, 0, NULL);
+    if (sum == NULL) return lh_failed();
+    const lh_reduce_args args = {.op = LH_REDUCE_SUM,
+                                 .outer = 1,
+                                 .axis = lh_tensor_count(x),
+                                 .inner = 1,
+                                 .alpha = 1,
+                                 .x = lh_tensor_activation(x),
+                                 .y = lh_tensor_real(sum)};
+    LH_TRY(LH_RUN(lh_tape_pool(tape), reduce, &args));
+    real value = 0;
+    LH_TRY(lh_tensor_read(sum, &value, 1));
+    *out = (double)value;
+    return LH_OK;
+}
+
+static lh_status fill_sums(lh_tape *tape, const head_loss *h, lh_loss_sums *sums) {
+    *sums = (lh_loss_sums){.weight = (double)h->rows};
+    LH_TRY(total(tape, h->loss, &sums->nats));
+    LH_TRY(total(tape, h->correct, &sums->correct));
+    return h->weights != NULL ? total(tape, h->weights, &sums->weight) : LH_OK;
+}
+
+/* The gradients are ready; the loss' own gradient multiplies them. */
+static lh_status loss_backward(lh_tape *tape, lh_node *node) {
+    const real *dloss = lh_gradient_read_real(node->output[0]);
+    for (int i = 0; i < node->input_count; ++i) {
+        if (node->input[i] == NULL) continue;
+        lh_binary_args args = {.op = LH_BINARY_MUL,
+                               .spread = LH_SPREAD_COLUMNS,
+                               .rows = 1,
+                               .columns = node->input[i]->count,
+                               .a = lh_tensor_real(node->saved[i]),
+                               .b = dloss};
+        LH_TRY(lh_gradient_write_real(node->input[i], &args.y, &args.write));
+        LH_TRY(LH_RUN(lh_tape_pool(tape), binary, &args));
+    }
+    return LH_OK;
+}
+
+static lh_tensor *scalar(lh_tape *tape, double value) {
+    lh_tensor *tensor = lh_tape_new(tape, LH_REAL, 0, NULL);
+    const real number = (real)value;
+    if (tensor == NULL || lh_tensor_write(tensor, &number, 1) != LH_OK) return NULL;
+    return tensor;
+}
+
+/* Makes the buffers that h needs; false after a failure. */
+static bool allocate(lh_tape *tape, head_loss *h, double gradient_scale) {
+    const int64_t logits[] = {h->chunk, h->vocabulary}, rows[] = {h->rows};
+    h->logits = lh_tape_new(tape, LH_REAL, 2, logits);
+    h->loss = lh_tape_new(tape, LH_REAL, 1, rows);
+    h->correct = lh_tape_new(tape, LH_REAL, 1, rows);
+    h->gradient_scale = scalar(tape, gradient_scale);
+    if (h->logits == NULL || h->loss == NULL || h->correct == NULL || h->gradient_scale == NULL) {
+        return false;
+    }
+    if (!h->differentiate) return true;
+    h->dhidden = lh_tape_new_like(tape, h->hidden);
+    h->dweight = lh_tape_new_like(tape, h->weight);
+    if (h->bias != NULL) h->dbias = lh_tape_new_like(tape, h->bias);
+    return h->dhidden != NULL && h->dweight != NULL && (h->bias == NULL || h->dbias != NULL);
+}
+
+static bool fits(const head_loss *h) {
+    return h->weight->rank == 2 && lh_last_axis(h->hidden) == h->width &&
+           lh_tensor_count(h->target) == h->rows && h->target->dtype == LH_I32 &&
+           (h->weights == NULL || lh_tensor_count(h->weights) == h->rows) &&
+           (h->bias == NULL || lh_tensor_count(h->bias) == h->vocabulary);
+}
+
+static int64_t chosen_chunk(const lh_tape *tape, int64_t chunk, int64_t rows, int64_t vocabulary) {
+    const bool on_cpu = lh_tape_device(tape)->kind == LH_CPU;
+    const int64_t elements = on_cpu ? CHUNK_ELEMENTS : CHUNK_ELEMENTS_GPU;
+    int64_t chosen = chunk > 0 ? chunk : elements / (vocabulary > 0 ? vocabulary : 1);
+    if (chunk <= 0 && chosen < CHUNK_LEAST) chosen = CHUNK_LEAST;
+    return chosen < rows ? chosen : rows > 0 ? rows : 1;
+}
+
+/* loss = gradient_scale * sum of the rows' losses, and its node. */
+static lh_tensor *finish(lh_tape *tape, const head_loss *h, lh_tensor *const *inputs,
+                         double gradient_scale) {
+    lh_tensor *loss = lh_tape_new(tape, LH_REAL, 0, NULL);
+    if (loss == NULL) return NULL;
+    const lh_reduce_args args = {.op = LH_REDUCE_SUM,
+                                 .outer = 1,
+                                 .axis = h->rows,
+                                 .inner = 1,
+                                 .alpha = (real)gradient_scale,
+                                 .x = lh_tensor_activation(h->loss),
+                                 .y = lh_tensor_real(loss)};
+    const lh_record record = {.op = "linear_cross_entropy",
+                              .backward = loss_backward,
+                              .input = inputs,
+                              .input_count = 3,
+                              .output = LH_TENSORS(loss),
+                              .output_count = 1,
+                              .saved = LH_TENSORS(h->dhidden, h->dweight, h->dbias),
+                              .saved_count = 3};
+    return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), reduce, &args), loss, &record);
+}
+
+lh_tensor *lh_linear_cross_entropy(lh_tape *tape, lh_tensor *hidden, lh_tensor *weight,
+                                   lh_tensor *bias, double scale, lh_tensor *target,
+                                   lh_tensor *weights, double gradient_scale, int64_t chunk,
+                                   lh_loss_sums *sums) {
+    hidden = lh_convert(tape, hidden, LH_REAL);
+    if (hidden == NULL || weight == NULL || target == NULL) return NULL;
+    lh_tensor *const inputs[] = {hidden, weight, bias};
+    head_loss h = {.rows = lh_row_count(hidden),
+                   .width = weight->rank == 2 ? weight->shape[1] : 0,
+                   .vocabulary = weight->rank == 2 ? weight->shape[0] : 0,
+                   .scale = scale,
+                   .differentiate = lh_tape_wants(tape, inputs, 3),
+                   .hidden = hidden,
+                   .weight = weight,
+                   .bias = bias,
+                   .target = target,
+                   .weights = weights};
+    if (!fits(&h)) {
+        return LH_OP_FAIL("linear_cross_entropy: hidden %s, weight %s, target %s",
+                          lh_shape_text(hidden), lh_shape_text(weight), lh_shape_text(target));
+    }
+    h.chunk = chosen_chunk(tape, chunk, h.rows, h.vocabulary);
+    const lh_scope scope = lh_scope_open(tape);
+    lh_tensor *loss = NULL;
+    if (allocate(tape, &h, gradient_scale) && run_chunks(tape, &h) == LH_OK &&
+        (sums == NULL || fill_sums(tape, &h, sums) == LH_OK)) {
+        loss = finish(tape, &h, inputs, gradient_scale);
+    }
+    lh_tape_count_flops(tape, 2.0 * (double)h.rows * (double)h.width * (double)h.vocabulary);
+    return lh_scope_close(tape, scope, loss);
+}

@@ -1,0 +1,215 @@
+/* Attention within hash buckets (Kitaev et al. 2020, section 2): hash, sort, attend by chunks. */
+#include <math.h>
+
+#include "harness/ops/op.h"
+
+enum { QUERY, KEYS, VALUES, INPUTS, OUT = INPUTS, LSE, ORDER, SLOT, FIRST, SAVED };
+
+enum { MOST_PLAIN_BUCKETS = 128 };
+
+static int64_t largest(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* Two buckets a chunk, as in the published configurations; many are split into two factors, the
+ * first of them a power of two (the released code's rule). */
+lh_lsh lh_lsh_settle(const lh_lsh *lsh, int64_t length) {
+    lh_lsh settled = *lsh;
+    if (settled.factors > 0) return settled;
+    const int64_t buckets = 2 * largest(1, length / settled.chunk);
+    settled.factors = 1;
+    settled.factor[0] = buckets;
+    if (buckets <= MOST_PLAIN_BUCKETS) return settled;
+    settled.factors = 2;
+    settled.factor[0] = (int64_t)1 << (int)ceil(log2(sqrt((double)buckets)));
+    settled.factor[1] = buckets / (2 * settled.factor[0]) * 2;
+    return settled;
+}
+
+static int64_t columns_of(const lh_lsh *lsh) {
+    int64_t columns = 0;
+    for (int64_t f = 0; f < lsh->factors; ++f)
+        columns += lsh->factor[f] / 2;
+    return columns;
+}
+
+static int64_t buckets_of(const lh_lsh *lsh) {
+    int64_t buckets = 1;
+    for (int64_t f = 0; f < lsh->factors; ++f)
+        buckets *= lsh->factor[f];
+    return buckets;
+}
+
+/* A token meets half of its own chunk and all of the one before. */
+double lh_lsh_flops(const lh_lsh *lsh, int64_t length, int64_t head_width) {
+    const lh_lsh settled = lh_lsh_settle(lsh, length);
+    const double chunk = (double)(lsh->chunk < length ? lsh->chunk : length);
+    const double pairs = 0.5 * chunk + (lsh->chunk < length ? chunk : 0);
+    return (double)(lsh->rounds * length * head_width) *
+           (2.0 * (double)columns_of(&settled) + 4.0 * pairs);
+}
+
+static bool fits(const lh_lsh *lsh, const lh_tensor *q, const lh_tensor *k, const lh_tensor *v) {
+    bool even = lsh->factors >= 1 && lsh->factors <= LH_LSH_FACTORS;
+    for (int64_t f = 0; f < lsh->factors && even; ++f)
+        even = lsh->factor[f] == 1 || (lsh->factor[f] >= 2 && lsh->factor[f] % 2 == 0);
+    return even && lsh->rounds >= 1 && lsh->chunk >= 1 && q->rank == 4 &&
+           lh_tensor_same_shape(q, k) && lh_tensor_same_shape(q, v);
+}
+
+/* i32 [batch][heads][rounds][length] */
+static lh_tensor *tokens_of_rounds(lh_tape *tape, const lh_lsh *lsh, const lh_tensor *q) {
+    const int64_t shape[] = {q->shape[0], q->shape[2], lsh->rounds, q->shape[1]};
+    return lh_tape_new(tape, LH_I32, 4, shape);
+}
+
+/* New rotations for every batch row, head and round; no gradient flows through a hash. */
+static lh_tensor *hash(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q) {
+    lh_pool *pool = lh_tape_pool(tape);
+    const int64_t rotations[] = {q->shape[0], q->shape[2], q->shape[3], lsh->rounds,
+                                 columns_of(lsh)};
+    lh_tensor *key = lh_tape_random_key(tape), *bucket = tokens_of_rounds(tape, lsh, q);
+    lh_tensor *rotation = lh_tape_new(tape, LH_REAL, 5, rotations);
+    if (key == NULL || bucket == NULL || rotation == NULL) return NULL;
+    const int64_t count = lh_tensor_count(rotation);
+    const lh_normal_args normal = {.count = count,
+                                   .first = lh_tape_parts_before(tape, count),
+                                   .key =
+                                       (const lh_random_key *)(const void *)lh_tensor_integer(key),
+                                   .x = lh_tensor_real(rotation)};
+    if (LH_RUN(pool, normal, &normal) != LH_OK) return NULL;
+    lh_lsh_hash_args args = {.batch = q->shape[0],
+                             .heads = q->shape[2],
+                             .length = q->shape[1],
+                             .head_width = q->shape[3],
+                             .rounds = lsh->rounds,
+                             .factors = lsh->factors,
+                             .x = lh_heads_at(q, lh_tensor_activation(q)),
+                             .rotation = lh_tensor_real(rotation),
+                             .bucket = lh_tensor_integer(bucket)};
+    for (int64_t f = 0; f < lsh->factors; ++f)
+        args.factor[f] = lsh->factor[f];
+    return LH_RUN_W(pool, lsh_hash, &args) == LH_OK ? bucket : NULL;
+}
+
+/* Buckets that the first run of a region chose stand when it is run again: its inputs may then
+ * differ in their last bits. */
+static lh_tensor *buckets_for(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q) {
+    const uint32_t position = lh_tape_random_position(tape);
+    lh_tensor *bucket = lh_tape_recall(tape, position);
+    if (bucket != NULL) {
+        lh_tape_set_random_position(tape, position + 1);
+        return bucket;
+    }
+    const lh_scope scope = lh_scope_open(tape);
+    bucket = lh_scope_close(tape, scope, hash(tape, lsh, q));
+    if (bucket == NULL || lh_tape_remember(tape, position, bucket) != LH_OK) return NULL;
+    return bucket;
+}
+
+static lh_status sort(lh_tape *tape, const lh_lsh *lsh, const lh_tensor *bucket, lh_tensor **t) {
+    for (int i = ORDER; i <= FIRST; ++i) {
+        t[i] = lh_tape_new_like(tape, bucket);
+        if (t[i] == NULL) return LH_EMEMORY;
+    }
+    const int64_t length = bucket->shape[3];
+    const lh_lsh_sort_args args = {.rows = bucket->shape[0] * bucket->shape[1] * bucket->shape[2],
+                                   .length = length,
+                                   .buckets = buckets_of(lsh),
+                                   .chunk = lsh->chunk,
+                                   .bucket = lh_tensor_integer(bucket),
+                                   .order = lh_tensor_integer(t[ORDER]),
+                                   .slot = lh_tensor_integer(t[SLOT]),
+                                   .first = lh_tensor_integer(t[FIRST])};
+    return LH_RUN_W(lh_tape_pool(tape), lsh_sort, &args);
+}
+
+static lh_status lsh_backward(lh_tape *tape, lh_node *node) {
+    lh_tensor *const *t = node->saved;
+    const lh_tensor *q = t[QUERY], *out = t[OUT];
+    lh_lsh_attention_backward_args args = *(const lh_lsh_attention_backward_args *)node->args;
+    args.q = lh_heads_at(q, lh_tensor_activation(q));
+    args.k = lh_heads_at(t[KEYS], lh_tensor_activation(t[KEYS]));
+    args.v = lh_heads_at(t[VALUES], lh_tensor_activation(t[VALUES]));
+    args.out = lh_heads_at(out, lh_tensor_activation(out));
+    args.dout = lh_heads_at(out, lh_gradient_read(node->output[0]));
+    args.order = lh_tensor_integer(t[ORDER]);
+    args.slot = lh_tensor_integer(t[SLOT]);
+    args.first = lh_tensor_integer(t[FIRST]);
+    args.lse = lh_tensor_real(t[LSE]);
+    lh_heads *const gradient[] = {&args.dq, &args.dk, &args.dv};
+    lh_write *const write[] = {&args.dq_write, &args.dk_write, &args.dv_write};
+    for (int i = 0; i < INPUTS; ++i) {
+        lh_act data = {.data = NULL};
+        if (node->input[i] == NULL) continue;
+        LH_TRY(lh_gradient_write(node->input[i], &data, write[i]));
+        *gradient[i] = lh_heads_at(t[i], data);
+    }
+    return LH_RUN_W(lh_tape_pool(tape), lsh_attention_backward, &args);
+}
+
+/* Attention over sorted tokens: t holds the inputs, the order and the outputs' tensors. */
+static lh_tensor *attend(lh_tape *tape, const lh_lsh *lsh, lh_tensor **t) {
+    const lh_tensor *q = t[QUERY];
+    const lh_lsh_attention_backward_args back = {.batch = q->shape[0],
+                                                 .heads = q->shape[2],
+                                                 .length = q->shape[1],
+                                                 .head_width = q->shape[3],
+                                                 .rounds = lsh->rounds,
+                                                 .chunk = lsh->chunk,
+                                                 .precision = lh_pool_precision(q->pool)};
+    const lh_lsh_attention_forward_args args = {
+        .batch = back.batch,
+        .heads = back.heads,
+        .length = back.length,
+        .head_width = back.head_width,
+        .rounds = back.rounds,
+        .chunk = back.chunk,
+        .precision = back.precision,
+        .q = lh_heads_at(q, lh_tensor_activation(q)),
+        .k = lh_heads_at(t[KEYS], lh_tensor_activation(t[KEYS])),
+        .v = lh_heads_at(t[VALUES], lh_tensor_activation(t[VALUES])),
+        .order = lh_tensor_integer(t[ORDER]),
+        .slot = lh_tensor_integer(t[SLOT]),
+        .first = lh_tensor_integer(t[FIRST]),
+        .out = lh_heads_at(t[OUT], lh_tensor_activation(t[OUT])),
+        .lse = lh_tensor_real(t[LSE])};
+    lh_tape_count_flops(tape, (double)(args.batch * args.heads) *
+                                  lh_lsh_flops(lsh, args.length, args.head_width));
+    const lh_record record = {.op = "attend_lsh",
+                              .backward = lsh_backward,
+                              .input = t,
+                              .input_count = INPUTS,
+                              .output = &t[OUT],
+                              .output_count = 1,
+                              .saved = t,
+                              .saved_count = SAVED,
+                              .args = &back,
+                              .args_bytes = sizeof back};
+    return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), lsh_attention_forward, &args), t[OUT],
+                      &record);
+}
+
+lh_tensor *lh_attend_lsh(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tensor *k,
+                         lh_tensor *v) {
+    if (q == NULL || k == NULL || v == NULL) return NULL;
+    const lh_lsh settled = lh_lsh_settle(lsh, q->rank > 1 ? q->shape[1] : 0);
+    if (!fits(&settled, q, k, v)) {
+        return LH_OP_FAIL("attend_lsh: queries %s, keys %s, %lld rounds, chunks of %lld, even "
+                          "factors of the number of buckets",
+                          lh_shape_text(q), lh_shape_text(k), (long long)lsh->rounds,
+                          (long long)lsh->chunk);
+    }
+    const lh_scope scope = lh_scope_open(tape);
+    lh_tensor *t[SAVED] = {[QUERY] = lh_convert(tape, q, LH_REAL),
+                           [KEYS] = lh_convert(tape, k, LH_REAL),
+                           [VALUES] = lh_convert(tape, v, LH_REAL)};
+    const int64_t lse_shape[] = {q->shape[0], q->shape[2], q->shape[1]};
+    lh_tensor *bucket = t[QUERY] != NULL ? buckets_for(tape, &settled, t[QUERY]) : NULL;
+    if (bucket == NULL || t[KEYS] == NULL || t[VALUES] == NULL) return NULL;
+    if (sort(tape, &settled, bucket, t) != LH_OK) return NULL;
+    t[OUT] = lh_tape_new_like(tape, t[QUERY]);
+    t[LSE] = lh_tape_new(tape, LH_REAL, 3, lse_shape);
+    if (t[OUT] == NULL || t[LSE] == NULL) return NULL;
+    return lh_scope_close(tape, scope, attend(tape, &settled, t));
+}

@@ -1,0 +1,53 @@
+/* What ops are written with: shapes and records of operands, for the files of this folder. */
+#ifndef LH_OPS_OP_H
+#define LH_OPS_OP_H
+
+#include "harness/engine/record.h"
+#include "harness/engine/run_kernel.h"
+#include "harness/ops/ops.h"
+
+/* Size of the last axis (1 for rank 0) and how many rows of it there are. */
+static inline int64_t lh_last_axis(const lh_tensor *x) {
+    return x->rank == 0 ? 1 : x->shape[x->rank - 1];
+}
+
+static inline int64_t lh_row_count(const lh_tensor *x) {
+    const int64_t width = lh_last_axis(x);
+    return width == 0 ? 0 : lh_tensor_count(x) / width;
+}
+
+/* What an op of operands of both kinds makes: reals unless all are bf16. */
+static inline lh_dtype lh_common_dtype(const lh_tensor *x, lh_dtype other) {
+    return x->dtype == other ? other : LH_REAL;
+}
+
+/* `act`, laid out as x is, for kernels that take head vectors: x [batch][tokens][heads][width]. */
+static inline lh_heads lh_heads_at(const lh_tensor *x, lh_act act) {
+    return (lh_heads){.act = act,
+                      .batch_stride = x->stride[0],
+                      .token_stride = x->stride[1],
+                      .head_stride = x->stride[2]};
+}
+
+/* A matrix product in the precision of the pool. */
+static inline lh_status lh_run_matmul(lh_pool *pool, const lh_matmul_args *product) {
+    lh_matmul_args args = *product;
+    args.precision = lh_pool_precision(pool);
+    return LH_RUN_W(pool, matmul, &args);
+}
+
+/* The failure that every check ends in: leaves the message and gives NULL. */
+#define LH_OP_FAIL(...) ((void)lh_fail(LH_ESHAPE, __VA_ARGS__), (lh_tensor *)NULL)
+
+/* The result of an op: y when its kernel and its record went well. */
+static inline lh_tensor *lh_op_done(lh_tape *tape, lh_status launched, lh_tensor *y,
+                                    const lh_record *record) {
+    if (launched != LH_OK) return NULL;
+    return lh_tape_record(tape, record) == LH_OK ? y : NULL;
+}
+
+/* Both arrays of a record of one output from lists of tensors. */
+#define LH_TENSORS(...)      ((lh_tensor *const[]){__VA_ARGS__})
+#define LH_TENSOR_COUNT(...) ((int)(sizeof LH_TENSORS(__VA_ARGS__) / sizeof(lh_tensor *)))
+
+#endif

@@ -1,0 +1,54 @@
+/* Views: reshaped and sliced headers over the same storage, and detached ones. */
+#include "harness/ops/op.h"
+
+static lh_tensor *view_of(lh_tape *tape, lh_tensor *x) {
+    return lh_tape_own(tape, lh_tensor_detached(x));
+}
+
+lh_tensor *lh_reshape(lh_tape *tape, lh_tensor *x, int rank, const int64_t *shape) {
+    if (x == NULL) return NULL;
+    x = lh_contiguous(tape, x);
+    lh_tensor *y = x != NULL ? view_of(tape, x) : NULL;
+    if (y == NULL) return NULL;
+    int64_t known = 1;
+    int open_axis = -1;
+    for (int i = 0; i < rank; ++i) {
+        if (shape[i] == -1) {
+            open_axis = i;
+        } else {
+            known *= shape[i];
+        }
+    }
+    y->rank = rank;
+    for (int i = 0; i < rank; ++i)
+        y->shape[i] = shape[i];
+    if (open_axis >= 0) y->shape[open_axis] = known > 0 ? lh_tensor_count(x) / known : 0;
+    if (lh_tensor_count(y) != lh_tensor_count(x)) {
+        return LH_OP_FAIL("reshape: %s to %s", lh_shape_text(x), lh_shape_text(y));
+    }
+    for (int64_t i = rank - 1, stride = 1; i >= 0; stride *= y->shape[i--])
+        y->stride[i] = stride;
+    y->gradient = lh_gradient_retain(x->gradient);
+    return y;
+}
+
+lh_tensor *lh_slice(lh_tape *tape, lh_tensor *x, int axis, int64_t start, int64_t length) {
+    if (x == NULL) return NULL;
+    if (axis < 0 || axis >= x->rank || start < 0 || length < 0 || start + length > x->shape[axis]) {
+        return LH_OP_FAIL("slice: %lld elements from %lld on axis %d of %s", (long long)length,
+                          (long long)start, axis, lh_shape_text(x));
+    }
+    lh_tensor *y = view_of(tape, x);
+    if (y == NULL) return NULL;
+    const int64_t skipped = start * x->stride[axis];
+    y->shape[axis] = length;
+    y->offset += skipped;
+    if (x->gradient == NULL) return y;
+    if (!lh_tape_is_recording(tape)) return lh_tape_hold(tape, x->gradient) == LH_OK ? y : NULL;
+    y->gradient = lh_gradient_create_slice(x->gradient, skipped, lh_tensor_count(y));
+    return y->gradient != NULL ? y : NULL;
+}
+
+lh_tensor *lh_detach(lh_tape *tape, lh_tensor *x) {
+    return x == NULL ? NULL : view_of(tape, x);
+}

@@ -1,0 +1,88 @@
+-- Clusters of columns side by side: rows by data set, or, where a column is split into a part and
+-- the rest, data sets by row.
+local metrics = require "longhaul.run.metrics"
+local parts = require "longhaul.report.chart_parts"
+
+local columns = {
+  says = "a metric in clusters of columns, all data sets in one chart: rows by data set or, split, data sets by row",
+  fields = {
+    { "y", "string", "a metric" }, { "rows", "table", "their labels" },
+    { "without", "string", "\"%s, no REM\": splits each column into what the row of that name takes and the rest" },
+    { "parts", "table", "what these two are called" },
+  },
+  of_all = true,
+}
+
+function columns.check(plot)
+  return parts.check_needed(plot, { "rows" }) or parts.check_metric(plot)
+end
+
+function columns.rows(plot)
+  local labels = {}
+  for _, label in ipairs(plot.rows) do
+    labels[#labels + 1] = label
+    if plot.without then labels[#labels + 1] = plot.without:format(label) end
+  end
+  return labels
+end
+
+-- Data sets without the first word that all of them share, and that word.
+local function short(datasets)
+  local first = datasets[1]:match "^(%S+) "
+  for _, name in ipairs(datasets) do
+    if not first or name:sub(1, #first + 1) ~= first .. " " then return datasets, "" end
+  end
+  local names = {}
+  for i, name in ipairs(datasets) do names[i] = name:sub(#first + 2) end
+  return names, first
+end
+
+--- Lays columns out. `value(row, dataset)` gives a column's height, or nil; `rest(row, dataset)`,
+--- optional, that of its lower part. Gives { bars = { {x, rest, height, member} ... }, ticks = {
+--- {x, text} ... }, clusters = { {x, text} ... }, members = names, width =, shared = the word that
+--- all data sets begin with }.
+function columns.layout(rows, datasets, value, rest)
+  local names, shared = short(datasets)
+  local outer, inner = rest and rows or names, rest and names or rows
+  local made = { bars = {}, ticks = {}, clusters = {}, members = inner, width = 0.8 / #inner,
+    shared = shared }
+  for c = 1, #outer do
+    made.clusters[c] = { c, outer[c] }
+    for m = 1, #inner do
+      local row, dataset = rows[rest and c or m], datasets[rest and m or c]
+      local height = value(row, dataset)
+      local x = c + (m - (#inner + 1) / 2) * made.width
+      if height then
+        local lower = rest and rest(row, dataset)
+        made.bars[#made.bars + 1] = { x, lower and math.min(lower, height) or height, height, m }
+        made.ticks[#made.ticks + 1] = { x, inner[m] }
+      end
+    end
+  end
+  return made
+end
+
+function columns.draw(view, plot)
+  local function value(row, dataset) return (view.results:value(row, plot.y, dataset)) end
+  local function rest(row, dataset) return value(plot.without:format(row), dataset) end
+  local laid = columns.layout(plot.rows, view.results.datasets, value, plot.without and rest)
+  if #laid.bars == 0 then return nil end
+  local limit = 0
+  for _, bar in ipairs(laid.bars) do limit = math.max(limit, bar[3]) end
+  local made = parts.new("columns", parts.title(view, plot, metrics.title(plot.y), "all data"),
+    laid.shared, plot.y)
+  for i, name in ipairs { "bars", "ticks", "clusters" } do
+    made.blocks[i] = { name, { laid[name] } }
+  end
+  local halves = { plot.parts and plot.parts[1] or "without", plot.parts and plot.parts[2]
+    or "with" }
+  made.settings = {
+    { "clusters", #laid.clusters }, { "members", #laid.members },
+    { "names", plot.without and halves or laid.members },
+    { "width", laid.width }, { "limit", parts.upper_limit(1.25, limit) },
+    { "split", plot.without and 1 or 0 },
+  }
+  return made
+end
+
+return columns

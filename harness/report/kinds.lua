@@ -1,0 +1,46 @@
+-- The kinds of charts: every file of charts/ is one, called by its name, and nothing else knows
+-- which there are. A kind is
+--   says     what it shows, for documentation and editors
+--   fields   { { name, types, meaning } ... }: what a plot of this kind may say beside kinds.shared
+--   check    function(plot): what is wrong with it, or nil (optional)
+-- draw     function(view, plot, dataset): a chart as gnuplot.new makes it; nil where the runs lack
+-- what it shows
+--   shows    function(plot): what such runs lack, in words (default: the axes)
+--   rows     function(plot): the labels of the rows that it shows (default: all)
+--   weights  function(plot): the label of the row whose trained weights it reads (optional)
+--   of_all   true where one chart shows all data sets: `dataset` is "" then
+-- What a view is, and what kinds share, is in chart_parts.lua; their templates are plots/*.gp.
+local kinds = {}
+
+--- The fields of every plot, of whatever kind.
+kinds.shared = {
+  { "title", "string", "default: experiment, data and axes" },
+  { "name", "string", "of its files; default: the kind" },
+  { "dataset", "string", "the only one to show" },
+}
+
+local folder = "longhaul.report.charts."
+
+--- Their names, sorted.
+function kinds.names()
+  local names = {}
+  for module in pairs(package.preload) do
+    if module:sub(1, #folder) == folder then names[#names + 1] = module:sub(#folder + 1) end
+  end
+  table.sort(names)
+  return names
+end
+
+--- A kind by its name; nil where there is none.
+function kinds.find(name)
+  local module = folder .. tostring(name)
+  return package.preload[module] and require(module) or nil
+end
+
+--- The fields that a plot of a kind may have.
+function kinds.fields(kind)
+  local fields = table.move(kind.fields, 1, #kind.fields, 1, {})
+  return table.move(kinds.shared, 1, #kinds.shared, #fields + 1, fields)
+end
+
+return kinds

@@ -1,0 +1,128 @@
+-- What an experiment shows: tables, charts and claims as views of runs.csv. Nothing here trains.
+local chart = require "longhaul.report.chart"
+local claims = require "longhaul.report.claims"
+local core = require "longhaul.core"
+local exponents = require "longhaul.report.exponents"
+local files = require "longhaul.report.table_files"
+local gnuplot = require "longhaul.report.gnuplot"
+local html = require "longhaul.report.html"
+local results = require "longhaul.report.results"
+local samples = require "longhaul.report.samples"
+local store = require "longhaul.run.store"
+local tables = require "longhaul.report.table"
+local terminal = require "longhaul.report.terminal"
+
+local report = {}
+
+-- Where the views go; an experiment that shares another's runs has a folder of its own for them.
+local function folder_of(experiment, settings)
+  local folder = settings.results .. "/" .. experiment.name
+  core.make_folder(folder)
+  return folder
+end
+
+-- That there is nothing to show at this scale, and where there is something.
+local function print_nothing(experiment, settings)
+  local others, seen = {}, {}
+  for _, run in ipairs(store.under(settings, experiment.runs):rows()) do
+    local other = ("%s on %s"):format(run.scale, run.device)
+    if not seen[other] then others[#others + 1] = other end
+    seen[other] = true
+  end
+  print(("no runs of %s at scale %s on %s in %s: nothing is written%s"):format(experiment.runs,
+    settings.scale,
+    settings.device, settings.results, #others > 0
+      and ("; there are runs at " .. table.concat(others, ", ")) or ""))
+end
+
+--- Writes and prints the tables of what was measured (nil: results.of reads it); gives the paths.
+--- Where there are no runs at this scale the views stay as they are.
+function report.tables(experiment, settings, measured)
+  local paths = {}
+  measured = measured or results.of(experiment, settings)
+  if #experiment.tables > 0 and #measured.order == 0 then
+    print_nothing(experiment, settings)
+    return paths
+  end
+  for _, options in ipairs(experiment.tables) do
+    local made = tables.build(experiment, options, measured)
+    print(terminal.format(made))
+    for _, path in ipairs(files.write(made, folder_of(experiment, settings))) do
+      paths[#paths + 1] = path
+    end
+  end
+  return paths
+end
+
+--- Writes and prints exponents fitted to what was measured; gives the paths.
+function report.fits(experiment, settings, measured)
+  local paths = {}
+  for _, options in ipairs(experiment.fits) do
+    local folder = folder_of(experiment, settings)
+    for _, path in ipairs(exponents.write(experiment, options, measured, folder)) do
+      paths[#paths + 1] = path
+    end
+  end
+  return paths
+end
+
+--- Draws the charts of what was measured (nil: results.of reads it); gives the paths, sentences on
+--- what was not drawn, and how many charts failed.
+function report.charts(experiment, settings, measured)
+  measured = measured or results.of(experiment, settings)
+  local charts, paths, excuses = chart.values(experiment, settings, measured), {}, {}
+  if #charts == 0 then return paths, excuses, 0 end
+  if not gnuplot.is_available() then
+    return paths, { "No charts: " .. gnuplot.missing .. "; `longhaul plot` draws later." }, 0
+  end
+  chart.draw(charts, folder_of(experiment, settings))
+  local failed = 0
+  for _, made in ipairs(charts) do
+    for _, path in ipairs(made.paths or {}) do paths[#paths + 1] = path end
+    local reason = made.failure or made.lacks and "the runs have no " .. made.lacks
+    if reason then
+      excuses[#excuses + 1] = ("chart '%s' was not drawn: %s"):format(made.name, reason)
+    end
+    if made.failure then failed = failed + 1 end
+  end
+  return paths, excuses, failed
+end
+
+--- Continues the passages that the script asks for; gives the paths.
+function report.samples(experiment, settings)
+  if #experiment.samples == 0 then return {} end
+  return samples.write(experiment, settings, folder_of(experiment, settings))
+end
+
+--- Holds the claims against the results; prints and records the verdicts; gives the paths.
+function report.claims(experiment, settings)
+  if #experiment.claims == 0 then return {} end
+  return claims.check(experiment, settings)
+end
+
+--- Prints paths below a heading; nothing when there are none.
+function report.print_paths(heading, paths)
+  if #paths > 0 then print("\n" .. heading) end
+  for _, path in ipairs(paths) do print("  " .. path) end
+end
+
+--- Makes all views of an experiment and prints its tables and the paths of the files.
+function report.all(experiment, settings)
+  local measured = results.of(experiment, settings)
+  local paths = #experiment.rows > 0
+    and { settings.results .. "/" .. experiment.runs .. "/runs.csv" }
+    or {}
+  for _, path in ipairs(report.tables(experiment, settings, measured)) do paths[#paths + 1] = path end
+  for _, path in ipairs(report.fits(experiment, settings, measured)) do paths[#paths + 1] = path end
+  for _, path in ipairs(report.samples(experiment, settings)) do paths[#paths + 1] = path end
+  local charts, excuses = report.charts(experiment, settings, measured)
+  for _, path in ipairs(report.claims(experiment, settings)) do paths[#paths + 1] = path end
+  report.print_paths("Files", paths)
+  report.print_paths("Charts", charts)
+  for _, excuse in ipairs(excuses) do print(excuse) end
+end
+
+--- One HTML page over everything under `folder`; gives its path.
+function report.page(folder) return html.write(folder) end
+
+return report

@@ -1,0 +1,95 @@
+-- Tables of named columns, as CSV files (libcsv reads and quotes).
+local core = require "longhaul.core"
+local quote = require "longhaul.run.quote"
+
+local csv = {}
+
+local function check_columns(path, columns, needed)
+  local seen = {}
+  for _, name in ipairs(columns) do
+    if seen[name] then error(("%s: column '%s' stands there twice"):format(path, name), 0) end
+    seen[name] = true
+  end
+  for _, name in ipairs(needed or {}) do
+    if not seen[name] then error(("%s: there is no column '%s'"):format(path, name), 0) end
+  end
+end
+
+--- Reads a file as an array of records keyed by the header's names, which are all different.
+--- Columns that are `needed` must be among them; a file without a line has none.
+---@return table records, table columns
+function csv.read(path, needed)
+  local rows = core.read_csv(path)
+  local columns = rows[1] or {}
+  local records = {}
+  for i, name in ipairs(columns) do columns[i] = quote.csv_read(name) end
+  if rows[1] then check_columns(path, columns, needed) end
+  for i = 2, #rows do
+    local record = {}
+    for c, name in ipairs(columns) do record[name] = quote.csv_read(rows[i][c]) end
+    records[#records + 1] = record
+  end
+  return records, columns
+end
+
+--- Fails unless a column of records that `path` gave holds a number in each.
+function csv.check_numbers(path, records, name)
+  for i, record in ipairs(records) do
+    if not tonumber(record[name]) then
+      error(("%s: record %d: column '%s': '%s' is no number"):format(path, i, name, record[name]),
+        0)
+    end
+  end
+end
+
+--- The same for reading alone, where a file is large: texts are made column by column, when one is
+--- first asked for; `pairs` finds none in a record. Then how long the file is up to its last row,
+--- for csv.append (0: none can be appended), and whether a process is appending one, or was killed
+--- as it did.
+---@return table records, table columns, integer size, boolean unfinished
+function csv.rows(path, needed)
+  local records, columns, size, unfinished = core.csv_rows(path, quote.csv_read)
+  if columns[1] then check_columns(path, columns, needed) end
+  return records, columns, size, unfinished
+end
+
+--- Array of rows[i][name], to be read only: many rows of csv.rows sooner than one by one.
+csv.texts = core.csv_texts
+
+--- The rows by their text in a column; of several with one text the last.
+csv.by = core.csv_by
+
+--- A value as CSV text: numbers with all their digits, nil and not-a-number empty.
+function csv.text(value)
+  if value == nil or value ~= value then return "" end
+  if math.type(value) == "float" then return ("%.17g"):format(value) end
+  return tostring(value)
+end
+
+local function line_of(texts)
+  for i, text in ipairs(texts) do texts[i] = core.csv_field(quote.csv(text)) end
+  return table.concat(texts, ",") .. "\n"
+end
+
+--- A record as a line of a file with these columns.
+function csv.line(columns, record)
+  local texts = {}
+  for i, name in ipairs(columns) do texts[i] = csv.text(record[name]) end
+  return line_of(texts)
+end
+
+--- The text of a file with these columns and records.
+function csv.format(columns, records)
+  local lines = { line_of { table.unpack(columns) } }
+  for i, record in ipairs(records) do lines[i + 1] = csv.line(columns, record) end
+  return table.concat(lines)
+end
+
+--- Writes it, whole or not at all.
+function csv.write(path, columns, records) core.write_file(path, csv.format(columns, records)) end
+
+--- Appends a line to a file of `size` bytes, whole or not at all; the caller holds the lock of all
+--- who write it. False where it must be written anew (core.append_row).
+function csv.append(path, size, line) return core.append_row(path, size, line) end
+
+return csv

@@ -1,0 +1,402 @@
+-- Corpora on this machine: what is there, how public ones are downloaded, how a folder becomes a
+-- corpus. Downloads go through curl and resume; sums through sha256sum.
+local core = require "longhaul.core"
+local quantity = require "longhaul.run.quantity"
+local quote = require "longhaul.run.quote"
+
+local data = {}
+
+local function run(words)
+  for i, word in ipairs(words) do words[i] = quote.shell(word) end
+  return os.execute(table.concat(words, " "))
+end
+
+local function output_of(words)
+  for i, word in ipairs(words) do words[i] = quote.shell(word) end
+  local pipe <close> = assert(io.popen(table.concat(words, " ")))
+  return pipe:read("a")
+end
+
+--- The weight file that a name stands for: itself, or model.safetensors in the folder of that name
+--- in the data folders.
+function data.weights(name)
+  if name:match("%.safetensors$") then return name end
+  for _, folder in ipairs(core.data_folders()) do
+    local path = ("%s/%s/model.safetensors"):format(folder, name)
+    if core.exists(path) then return path end
+  end
+  error(("no weights '%s': expected a file that ends in .safetensors, or %s/model.safetensors in the data folders "
+    .. "(`longhaul data fetch %s`)"):format(name, name, name), 0)
+end
+
+local told = {}
+
+--- Says on standard error which data a command reads, each once: a generator that stands in for a
+--- name is not to be mistaken for the corpus.
+function data.tell(source)
+  if told[source] then return end
+  told[source] = true
+  local kind, root = source:match "^embedded generator %((.*)%)$", os.getenv "LONGHAUL_DATA"
+  local stands_in = kind and (root or "") ~= "" and not core.exists(root .. "/" .. kind)
+  io.stderr:write(("data: %s%s\n"):format(source,
+    stands_in and ("; LONGHAUL_DATA has no '%s'"):format(kind) or ""))
+end
+
+-- ---- list ----
+
+local function sizes(folder)
+  local files, bytes = 0, 0
+  for _, name in ipairs(core.list_folder(folder)) do
+    local path = folder .. "/" .. name
+    if core.is_folder(path) then
+      local inner_files, inner_bytes = sizes(path)
+      files, bytes = files + inner_files, bytes + inner_bytes
+    else
+      files, bytes = files + 1, bytes + (core.file_size(path) or 0)
+    end
+  end
+  return files, bytes
+end
+
+-- What stands for the files of a source being what they were when it was entered here.
+local function pinned(source)
+  local files, sums = source.files or {}, 0
+  for _, file in ipairs(files) do sums = sums + (file.sha256 and 1 or 0) end
+  if sums == 0 then return "no sha256 is known" end
+  return sums == #files and "sha256 known"
+    or ("sha256 known of %d of %d files"):format(sums, #files)
+end
+
+local function print_corpus(...) print(("%-20s %8s %8s  %s"):format(...)) end
+
+--- Prints what is here and what could be fetched.
+function data.list()
+  local here = { vocabularies = true, tokens = true } -- no corpora: what was trained and encoded
+  local folders = core.data_folders()
+  print_corpus("NAME", "FILES", "BYTES", "WHERE")
+  for _, folder in ipairs(folders) do
+    for _, name in ipairs(core.list_folder(folder)) do
+      if core.is_folder(folder .. "/" .. name) and not here[name] then
+        here[name] = true
+        local files, bytes = sizes(folder .. "/" .. name)
+        print_corpus(name, files, quantity.amount(bytes), folder)
+      end
+    end
+  end
+  for _, kind in ipairs { "books", "latex", "code" } do
+    print_corpus("generate:" .. kind, "", "", "embedded generator")
+  end
+  print_corpus("generate:seasonal", "", "", "embedded generator of time series")
+  for _, source in ipairs(require "longhaul.sources") do
+    if not here[source.name] then
+      print_corpus(source.name, "", "",
+        ("longhaul data fetch %s (%s; %s)"):format(source.name, source.licence, pinned(source)))
+    end
+  end
+end
+
+-- ---- fetch ----
+
+local function sha256(path)
+  return output_of({ "sha256sum", path }):match("^%x+") or error("sha256sum failed on " .. path, 0)
+end
+
+-- The sum that a file must have: what its source says, else what was noted when it was first
+-- fetched.
+local function expected_sum(path, source_sum)
+  local note = path .. ".sha256"
+  return source_sum or (core.exists(note) and core.read_file(note):match("%x+")) or nil
+end
+
+-- A file that was fetched before must still have its sum. A new one that has another is taken away:
+-- it is never trusted, and the same command fetches again.
+local function verify(path, source_sum, is_new)
+  local sum, expected = sha256(path), expected_sum(path, source_sum)
+  if expected and expected ~= sum then
+    if is_new then core.remove_file(path) end
+    error(("%s: sha256 is %s, expected %s; %s"):format(path, sum, expected,
+      is_new and "the file was removed, the same command fetches it again"
+        or "delete the file and fetch again"), 0)
+  end
+  core.write_file(path .. ".sha256", sum .. "\n")
+  return sum
+end
+
+-- Downloads to `path`, going on where a broken download stopped; whether it was not there. What is
+-- noted of a file that has gone says nothing of the next.
+local function download(url, path)
+  if core.exists(path) then return false end
+  local part = path .. ".part"
+  core.remove_file(path .. ".sha256")
+  if not run { "curl", "--fail", "--location", "--silent", "--show-error", "--retry", "3",
+    "--continue-at", "-", "--output", part, url } then
+    error(("%s: the download failed; the same command goes on with it"):format(url), 0)
+  end
+  assert(os.rename(part, path))
+  return true
+end
+
+-- No archive of text is a hundred times as large inside; what claims to be would fill the disk.
+local function check_archive(path)
+  local bytes = tonumber(output_of({ "unzip", "-Z", "-t", path }):match(
+    "(%d+) bytes? uncompressed"))
+  if bytes and bytes > 100 * core.file_size(path) + (64 << 20) then
+    error(("%s: unpacks to %d bytes, more than a hundred times its size"):format(path, bytes), 0)
+  end
+end
+
+-- PyTorch's own format is a program for Python; nothing in the file but tensors is allowed to run.
+local from_pytorch = [[
+import sys, torch, safetensors.torch
+tensors = torch.load(sys.argv[1], map_location="cpu", weights_only=True)
+safetensors.torch.save_file({name: t.clone().contiguous() for name, t in tensors.items()}, sys.argv[2])
+]]
+
+-- What becomes of a file that was fetched, by the word that its source gives.
+local unpack = {
+  unzip = function(path, folder)
+    check_archive(path)
+    if not run { "unzip", "-o", "-q", "-j", path, "-d", folder } then
+      error(path .. ": unzip failed (apt-get install unzip)", 0)
+    end
+  end,
+  pytorch = function(path, folder)
+    local weights = folder .. "/model.safetensors"
+    if core.exists(weights) then return end
+    if not run { "python3", "-c", from_pytorch, path, weights } then
+      error(("%s: could not be turned into model.safetensors: that takes Python's torch and safetensors "
+        .. "(pip install torch safetensors); the same command goes on"):format(path), 0)
+    end
+  end,
+}
+
+local function fetch_files(source, folder)
+  for _, file in ipairs(source.files) do
+    local path = folder .. "/" .. file.file
+    local is_new = download(file.url, path)
+    print(("%s  sha256 %s%s"):format(path, verify(path, file.sha256, is_new), file.sha256 and ""
+      or ", noted: none is known"))
+    if file.unpack then unpack[file.unpack](path, folder) end
+  end
+end
+
+-- All names of one folder of a bucket, page by page.
+local function bucket_names(source, prefix)
+  local names, token = {}, ""
+  repeat
+    local url = ("%s?prefix=%s/&fields=items(name),nextPageToken%s"):format(source.bucket, prefix,
+      token)
+    local page = core.parse_json(output_of { "curl", "--fail", "--silent", "--show-error",
+      "--location", url })
+    for _, item in ipairs(page.items or {}) do
+      if item.name:match "%.txt$" then names[#names + 1] = item.name end
+    end
+    token = page.nextPageToken and "&pageToken=" .. page.nextPageToken
+  until not token
+  if #names == 0 then error(("%s: lists no books under %s"):format(source.bucket, prefix), 0) end
+  return names
+end
+
+local function fetch_bucket(source, folder)
+  for _, pair in ipairs(source.folders) do
+    local from, to = table.unpack(pair)
+    core.make_folder(folder .. "/" .. to)
+    local names = bucket_names(source, from)
+    for i, name in ipairs(names) do
+      io.stderr:write(("\r%s %d/%d"):format(to, i, #names))
+      download(source.download .. name, folder .. "/" .. to .. "/" .. name:match("[^/]+$"))
+    end
+    io.stderr:write("\n")
+  end
+end
+
+local function source_named(name, sources)
+  local names = {}
+  for i, source in ipairs(sources) do
+    if source.name == name then return source end
+    names[i] = source.name
+  end
+  error(("no public corpus '%s'%s; there are: %s"):format(name,
+    core.did_you_mean(name, names), table.concat(names, ", ")), 0)
+end
+
+--- Downloads a public corpus into the cache folder. `sources` (for tests) replaces the table of
+--- corpora.
+function data.fetch(name, sources)
+  local source = source_named(name, sources or require "longhaul.sources")
+  local folder = core.cache_folder() .. "/" .. name
+  core.make_folder(folder)
+  local get = source.bucket and fetch_bucket or fetch_files
+  get(source, folder)
+  print(("%s (%s) is in %s"):format(name, source.licence, folder))
+end
+
+-- ---- verify ----
+
+-- "as published", "as first fetched", or what is wrong, and whether it is.
+local function state_of(path, file)
+  if not core.exists(path) then return "is missing", true end
+  local expected = expected_sum(path, file.sha256)
+  if not expected then return "has no sum to compare with", false end
+  if sha256(path) ~= expected then return "has CHANGED: delete it and fetch again", true end
+  return file.sha256 and "as published" or "as first fetched; no sha256 is known", false
+end
+
+--- Compares what was fetched with its sums, of one corpus or of all that are in the cache folder;
+--- whether nothing is wrong.
+function data.verify(name, sources)
+  sources = sources or require "longhaul.sources"
+  if name then sources = { source_named(name, sources) } end
+  local good = true
+  for _, source in ipairs(sources) do
+    local folder = core.cache_folder() .. "/" .. source.name
+    if core.is_folder(folder) or name then
+      for _, file in ipairs(source.files or {}) do
+        local state, wrong = state_of(folder .. "/" .. file.file, file)
+        good = good and not wrong
+        print(("%s/%s  %s"):format(folder, file.file, state))
+      end
+      if source.bucket then print(("%s  %s"):format(folder, pinned(source))) end
+    end
+  end
+  return good
+end
+
+-- ---- import ----
+
+-- Files of a tree in order; folders first seen last. A folder that links lead to again is visited
+-- once.
+local function walk(folder, visit, seen)
+  local identity = core.file_identity(folder)
+  if seen[identity] then return end
+  seen[identity] = true
+  for _, name in ipairs(core.list_folder(folder)) do
+    local path = folder .. "/" .. name
+    if core.is_folder(path) then
+      walk(path, visit, seen)
+    elseif core.file_size(path) then
+      visit(path)
+    end
+  end
+end
+
+-- 90 of 100 documents train, 5 validate, 5 test, by a hash of the name.
+local function split_of(name)
+  local part = tonumber(core.hash(name):sub(1, 8), 16) % 100
+  return part < 90 and "train" or part < 95 and "valid" or "test"
+end
+
+local function is_lines(path) return path:match("%.jsonl$") or path:match("%.jsonl%.gz$") end
+
+-- Different paths give different names. What is copied as text is no JSON lines, whatever it was
+-- called.
+local function document_name(path)
+  local name = quote.file_name(path)
+  return is_lines(name) and ("%s-%s.txt"):format(name, core.hash(path):sub(1, 8)) or name
+end
+
+-- Text only: a file with a NUL byte is left out.
+local function text_of(path)
+  local text = core.read_file(path)
+  return not text:find("\0", 1, true) and text or nil
+end
+
+-- The path of a file below the folder that is imported; the file's own name where it is that file.
+local function below(from, path)
+  return path == from and path:match("[^/]+$") or path:sub(#from + 2)
+end
+
+-- Files of JSON lines are copied as they are, to where they lie below `from`: the lines of train/
+-- or train.jsonl and so on belong to these splits, those of another file are split by hash when
+-- they are read. Nothing is copied before every line has been read.
+local function import_lines(paths, from, target)
+  local bytes, documents = 0, 0
+  for _, path in ipairs(paths) do documents = documents + core.json_lines(path) end
+  for _, path in ipairs(paths) do
+    local place = target .. "/" .. below(from, path)
+    core.make_folder(place:match("^(.*)/"))
+    core.write_file(place, core.read_file(path))
+    bytes = bytes + core.file_size(path)
+  end
+  return documents, ("%d documents, %s bytes of JSON lines"):format(documents,
+    quantity.amount(bytes))
+end
+
+-- A document per file or, joined, per folder: names in order, the paths of each, and how many files
+-- are no text.
+local function documents_of(paths, from, joined)
+  local documents, order, left_out = {}, {}, 0
+  for _, path in ipairs(paths) do
+    local text = text_of(path)
+    local name = below(from, path)
+    if joined then name = name:match("^(.*)/") or "." end
+    if text and not documents[name] then
+      documents[name] = {}
+      order[#order + 1] = name
+    end
+    if text and #text > 0 then table.insert(documents[name], path) end
+    if not text then left_out = left_out + 1 end
+  end
+  return documents, order, left_out
+end
+
+local function import_texts(paths, from, target, joined)
+  local documents, order, left_out = documents_of(paths, from, joined)
+  local written, bytes = 0, 0
+  for _, name in ipairs(order) do
+    local texts = {}
+    for i, path in ipairs(documents[name]) do texts[i] = core.read_file(path) end
+    local text = table.concat(texts, "\n")
+    if #text > 0 then
+      local place = target .. "/" .. split_of(name)
+      core.make_folder(place)
+      core.write_file(place .. "/" .. document_name(name), text)
+      written, bytes = written + 1, bytes + #text
+    end
+  end
+  local beside = left_out > 0 and ("; %d files that are no text were left out"):format(left_out)
+    or ""
+  return written, ("%d documents, %s bytes%s"):format(written, quantity.amount(bytes), beside)
+end
+
+-- All files at `from`, and whether they are JSON lines throughout.
+local function files_of(from)
+  local paths, lines = {}, true
+  if core.is_folder(from) then
+    walk(from, function(path) paths[#paths + 1] = path end, {})
+  elseif not is_lines(from) then
+    error(from .. ": no such folder", 0)
+  elseif not core.file_size(from) then
+    error(from .. ": no such file", 0)
+  else
+    paths[1] = from
+  end
+  if #paths == 0 then error(from .. ": there is no file in it", 0) end
+  for _, path in ipairs(paths) do lines = lines and is_lines(path) end
+  return paths, lines
+end
+
+-- A corpus is a folder of the cache folder.
+local function check_name(name)
+  if not name:find("^[%w_][%w_.-]*$") or #name > 100 then
+    error(("'%s' is no name for a corpus: it begins with a letter or a digit and is made of letters, digits, '-', '_' "
+      .. "and '.' (--name NAME)"):format(name), 0)
+  end
+end
+
+--- Copies a tree into the cache folder as a corpus: a document per file, or per folder (the paper
+--- joins all files of a repository) with options.join_folders. A file of JSON lines, or a folder of
+--- nothing else, stays as it is.
+function data.import(from, name, options)
+  from = from:gsub("(.)/+$", "%1")
+  local paths, lines = files_of(from)
+  name = name or (from:match("([^/]+)$") or ""):gsub("%.jsonl$", ""):gsub("%.jsonl%.gz$", "")
+  check_name(name)
+  local target = core.cache_folder() .. "/" .. name
+  local import = lines and import_lines or import_texts
+  local documents, imported = import(paths, from, target, options.join_folders)
+  if documents == 0 then error(from .. ": there is no text in it", 0) end
+  print(("%s: %s, in %s"):format(name, imported, target))
+end
+
+return data

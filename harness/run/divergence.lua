@@ -1,0 +1,63 @@
+-- When a run that came to its end has diverged. Its numbers stay in its row, with the status
+-- `diverged`: it is finished, but no best value and part of no mean.
+--
+-- The rule: at the end its loss is worse than a guess by a margin that noise does not reach.
+--   tokens   bits_per_token above log2(vocabulary) + 1: each token given half of what a uniform
+--            guess gives it, or less
+--   numbers  an MSE above ten times that of predicting zero everywhere (`zero_mse`)
+-- on the validation split; and, of a run that ends with its last weights rather than its best, by
+-- the last point of its curve: the training loss in the same way, or a gradient norm that is not
+-- finite. The test split, which may ask for more than was trained, must only be finite. A run that
+-- takes no step has not diverged, however badly another model's weights serve it. A loss that is no
+-- number is not divergence but a failure: training and evaluation stop with an error.
+local divergence = {}
+
+local bits_above_guess, times_zero = 1, 10
+
+local function says(what, value, unit, bound, of)
+  return ("diverged: %s %.4g%s, above %.4g, %s"):format(what, value, unit, bound, of)
+end
+
+local function check_bits(what, bits, vocabulary)
+  local bound = math.log(vocabulary, 2) + bits_above_guess
+  return bits and not (bits <= bound)
+    and says(what, bits, " bits/token", bound,
+      ("a bit more than a guess among %d"):format(vocabulary)) or nil
+end
+
+local function check_mse(what, mse, zero)
+  local bound = times_zero * zero
+  return mse and not (mse <= bound)
+    and says(what, mse, " MSE", bound, ("%d times that of predicting zero"):format(times_zero))
+      or nil
+end
+
+-- `loss` has bits_per_token or mse; what it is held against has vocabulary or zero_mse.
+local function check(what, loss, against)
+  if loss.bits_per_token and (against.vocabulary or 0) > 0 then
+    return check_bits(what, loss.bits_per_token, against.vocabulary)
+  end
+  return loss.mse and against.zero_mse and check_mse(what, loss.mse, against.zero_mse) or nil
+end
+
+local function check_last(point, against)
+  local norm = point.gradient_norm
+  if norm and not (math.abs(norm) < math.huge) then
+    return "diverged: the last gradient norm is not finite"
+  end
+  return check("training loss", { bits_per_token = point.loss_bits, mse = point.mse }, against)
+end
+
+--- Why a run has diverged, or nil. `result`: the `step` that it ended with, `valid` and `test` as
+--- session:evaluate gives them, `vocabulary` (0: none), and `last`, the last point of the curve
+--- (loss_bits, mse, gradient_norm as numbers), of a run that ends with its last weights.
+function divergence.reason(result)
+  if result.step == 0 then return nil end
+  local against = { vocabulary = result.vocabulary, zero_mse = result.valid.zero_mse }
+  local test = result.test.bits_per_token or result.test.mse
+  return check("validation loss", result.valid, against)
+    or (result.last and check_last(result.last, against))
+    or (test == math.huge and "diverged: the test loss is not finite") or nil
+end
+
+return divergence

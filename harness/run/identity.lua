@@ -1,0 +1,145 @@
+-- What a run is. Its configuration is a hash of everything that its numbers depend on but the seed;
+-- its run id is one of configuration and seed. Whatever a run leaves (a row of runs.csv, curve,
+-- weights, probes, checkpoint, step times) is found by these two; labels are for people.
+local core = require "longhaul.core"
+local data = require "longhaul.run.data"
+
+local identity = {}
+
+--- The number of this rule, column `identity` of runs.csv: 1 is that of runs whose data were known
+--- by names and sizes. A rule that gives other ids to the same runs gets the next number.
+identity.version = 2
+
+local class_versions = {}
+for _, class in ipairs(core.models()) do class_versions[class.name] = class.version end
+
+--- The version of a model's class, nil for a class that is not there.
+function identity.class_version(name) return class_versions[name] end
+
+-- By name and options, and by the object that says them, which rows and seeds share.
+local task_infos, infos_of = {}, setmetatable({}, { __mode = "k" })
+
+--- What core.task_info says of a task: the sizes that models are told, `data`, and `digest`, that
+--- of the data's content.
+function identity.task_info(task)
+  local known = infos_of[task]
+  if known then return known end
+  local key = task.name .. "\n" .. task.text
+  task_infos[key] = task_infos[key] or core.task_info(task.options)
+  infos_of[task] = task_infos[key]
+  return task_infos[key]
+end
+
+--- The run whose weights a run starts from, or nil. A source with fewer seeds lends its last one.
+function identity.source_of(run)
+  local from = run.row.from
+  if not from then return nil end
+  local seeds = from.row.seeds or from.experiment.default_seeds
+  return {
+    experiment = from.experiment.runs, row = from.row, seed = math.min(run.seed, seeds),
+    scale = run.scale,
+    device = run.device, slug = from.experiment:slug(from.row),
+  }
+end
+
+-- Several parts as one text; each has its length before it, so that no two lists read alike.
+local function joined(...)
+  local texts = { ... }
+  for i = 1, select("#", ...) do
+    local text = tostring(texts[i] == nil and "" or texts[i])
+    texts[i] = #text .. ":" .. text
+  end
+  return table.concat(texts)
+end
+
+local function digest_of(...) return core.hash(joined(...), 16) end
+
+local seeds_joined = {}
+
+-- The id of a run, digest_of(configuration, seed, id of the run that it starts from), without
+-- joining what many have in common.
+local function id_of(configuration, seed, start)
+  local text = seeds_joined[seed] or joined(seed)
+  seeds_joined[seed] = text
+  return core.hash("16:" .. configuration .. text .. (start and joined(start.run_id) or "0:"), 16)
+end
+
+local function new_configuration(run, data_digest, starts_from)
+  local row = run.row
+  return digest_of(identity.version, run.experiment,
+    row.label, row.dataset, data_digest, row.model.name,
+    class_versions[row.model.name], row.model.text, row.task.name, row.task.text, row.train.text,
+    row.train:option "precision", run.scale, run.device, starts_from)
+end
+
+-- The last one of a row: seeds share it.
+local configurations = setmetatable({}, { __mode = "k" })
+
+--- The configuration of `run` (experiment, row, scale, device) on data of this digest, from these
+--- weights.
+function identity.configuration(run, data_digest, starts_from)
+  local last = configurations[run.row]
+  if last and last.train == run.row.train and last.experiment == run.experiment
+    and last.scale == run.scale and last.device == run.device and last.data_digest == data_digest
+    and last.starts_from == starts_from then
+    return last.value
+  end
+  local value = new_configuration(run, data_digest, starts_from)
+  configurations[run.row] = { train = run.row.train, experiment = run.experiment,
+    scale = run.scale, device = run.device, data_digest = data_digest, starts_from = starts_from,
+    value = value }
+  return value
+end
+
+-- What a run starts from: "" for drawn weights, else the digest of a weight file's content, the
+-- source's configuration, or both, one loaded over the other.
+local function start_of(row, source)
+  local weights = row.weights
+  if not weights and not source then return "" end
+  local parts = {}
+  if weights then
+    parts[1] = core.file_digest(data.weights(weights.name))
+    if weights.partly then parts[2] = "partly" end
+  end
+  parts[#parts + 1] = source and source.configuration
+  return table.concat(parts, " ")
+end
+
+--- The identity of `run` (experiment, row, seed, scale, device), which opens its data: { run_id,
+--- configuration, data_digest, starts_from }.
+function identity.of(run)
+  local source = identity.source_of(run)
+  local start = source and identity.of(source)
+  local data_digest, starts_from = identity.task_info(run.row.task).digest, start_of(run.row, start)
+  local configuration = identity.configuration(run, data_digest, starts_from)
+  return { run_id = id_of(configuration, run.seed, start), configuration = configuration,
+    data_digest = data_digest, starts_from = starts_from }
+end
+
+--- The same of all runs of a plan: gives each its `identity`, which seeds of a row may share and
+--- which has no run id, and its `id`.
+function identity.fill(runs)
+  local by_row = {}
+  for _, run in ipairs(runs) do
+    local shared = by_row[run.row]
+    if shared then
+      run.identity, run.id = shared, id_of(shared.configuration, run.seed)
+    else
+      run.identity = identity.of(run)
+      run.id, run.identity.run_id = run.identity.run_id, nil
+      if not run.row.from then by_row[run.row] = run.identity end
+    end
+  end
+end
+
+--- The configuration of a row of a runs.csv of version 1, which knew data by their description: of
+--- all columns that it recorded, so that runs which shared a label are told apart.
+function identity.of_version_1(record)
+  return digest_of(1, record.experiment, record.row, record.dataset, record.data,
+    record.class, record.version,
+    record.model_options, record.task, record.task_options, record.train_options, record.precision,
+    record.scale,
+    record.device)
+end
+
+return identity

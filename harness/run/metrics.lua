@@ -1,0 +1,376 @@
+-- The registry of metrics: whatever runs.csv, a curve, a table, a chart, a claim, the documentation
+-- or an editor knows of a number begins with one line here. What evaluations score gets a column
+-- for each split that the line names: `bits_per_token` of the test split, `valid_bits_per_token`,
+-- and, where evaluations read the test split during training ("watched"), `best_accuracy`; a
+-- grouped one has all of them again for each group that a task names, `accuracy_bin0`.
+local core = require "longhaul.core"
+local quantity = require "longhaul.run.quantity"
+
+local metrics = {}
+
+local function amount(value) return quantity.amount(value) end
+local function kibibytes(value) return ("%.1f"):format(value / 2 ^ 10) end
+local function mebibytes(value) return ("%.1f"):format(value / 2 ^ 20) end
+
+local both, watched = { "test", "valid" }, { "test", "watched", "valid" }
+
+-- A line: name, title, and
+--   says    what it is, for the documentation
+--   unit    of the value in the CSV files; a title names the unit in which readers see it
+--   digits  behind the point, or `format`, a function from value to text
+--   better  "min", "max", or nil where neither end is
+--   kind    "quality" of predictions, "cost" in time or memory, "structure" of the model
+-- from    "evaluation" (scored in C, by `splits`), "model" (known before a run), "run", "timing",
+-- "ratio" (of
+--           two rows of a round of timings), "curve", or "script"
+--           (a row's `values`; a column only where a script gives it)
+--   shared  one column of a table serves all data sets
+-- pooled  how seeds become one value: "mean" (and its spread), "every" (the mean, where every seed
+--           has a value), "same" (all agree), "max"
+--   grouped scored for each group of a task as well
+--   curve   the columns of a curve that hold it: of the training loss, of the validation split
+-- A metric scored without `splits` is printed by `longhaul eval` alone.
+local lines = {
+  { "parameters", "parameters", format = amount, kind = "structure", from = "model", shared = true,
+    pooled = "same",
+    says = "trained numbers" },
+  { "layout_parameters", "parameters, published layout", digits = 0, kind = "structure",
+    from = "script", pooled = "same",
+    says = "parameters of the layout that a paper publishes" },
+  { "flops_per_token", "FLOP/token", unit = "FLOP", format = amount, better = "min",
+    kind = "structure", from = "model",
+    shared = true, pooled = "same", says = "of a forward pass with head" },
+  { "kaplan_flops_per_token", "FLOP/token (Kaplan)", unit = "FLOP", format = amount, better = "min",
+    kind = "structure",
+    from = "script", pooled = "same", says = "as Kaplan et al. 2020 count" },
+  { "state_bytes", "carried state, KiB", unit = "byte", format = kibibytes, better = "min",
+    kind = "structure",
+    from = "model", shared = true, pooled = "same",
+    says = "carried from segment to segment by each batch row" },
+  { "bits_per_token", "bits/token", unit = "bit", digits = 3, better = "min", splits = both,
+    curve = { train = "loss_bits", valid = "valid_bits" },
+    says = "mean cross-entropy of a predicted token" },
+  { "bits_per_byte", "bits/byte", unit = "bit", digits = 3, better = "min", splits = both,
+    says = "the same over the bytes of the raw text" },
+  { "perplexity", "perplexity", digits = 2, better = "min", splits = both,
+    says = "2^bits_per_token" },
+  { "word_perplexity", "word perplexity", digits = 2, better = "min", splits = both,
+    says = "2^(bits per word of the raw text)" },
+  { "accuracy", "accuracy", digits = 3, better = "max", splits = watched, grouped = true,
+    curve = { valid = "valid_accuracy" },
+    says = "share of predicted tokens, or of whole strings, that are right" },
+  { "error_percent", "error %", unit = "%", digits = 2, better = "min", splits = both,
+    says = "100 (1 - accuracy)" },
+  { "mse", "MSE", digits = 3, better = "min", splits = both,
+    curve = { train = "mse", valid = "valid_mse" },
+    says = "mean squared error" },
+  { "mae", "MAE", digits = 3, better = "min", splits = both, says = "mean absolute error" },
+  { "bleu", "BLEU", digits = 1, better = "max", splits = both,
+    says = "sacreBLEU's default: words as mteval-v13a cuts them" },
+  { "sacrebleu_cased", "sacreBLEU cased", digits = 1, better = "max", splits = both,
+    says = "words cut internationally" },
+  { "sacrebleu_uncased", "sacreBLEU uncased", digits = 1, better = "max", splits = both,
+    says = "the same in lower case" },
+  { "predicted_tokens", "predicted tokens", digits = 0, splits = {},
+    says = "tokens that an evaluation scored" },
+  { "zero_mse", "MSE of zero", digits = 3, splits = {},
+    says = "MSE of predicting zero: what divergence is held against" },
+  { "predicted_values", "predicted values", digits = 0, splits = {},
+    says = "numbers that an evaluation scored" },
+  { "tokens_to_reach", "tokens to the loss", format = amount, better = "min", kind = "cost",
+    from = "curve",
+    pooled = "every", says = "training tokens at the first point of the curve that reaches a "
+      .. "row's `reach`; empty when none does" },
+  { "rsa_gate", "gate of the REMs", digits = 3, from = "run",
+    says = "of the recurrence encodings, mean of the layers" },
+  { "step_time_ms", "step time, ms", unit = "ms", digits = 1, better = "min", kind = "cost",
+    from = "timing",
+    shared = true, says = "a training step, median" },
+  { "step_time_q1_ms", "step time, lower quartile, ms", unit = "ms", digits = 1, better = "min",
+    kind = "cost",
+    from = "timing", shared = true, says = "its lower quartile" },
+  { "step_time_q3_ms", "step time, upper quartile, ms", unit = "ms", digits = 1, better = "min",
+    kind = "cost",
+    from = "timing", shared = true, says = "its upper quartile" },
+  { "relative_step_time", "relative step time", digits = 2, better = "min", kind = "cost",
+    from = "ratio", shared = true,
+    says = "the ratio of medians to the baseline row timed with it" },
+  { "tokens_per_second", "tokens/s", unit = "1/s", format = amount, better = "max", kind = "cost",
+    from = "timing",
+    shared = true, says = "tokens of a step over its median time" },
+  { "mfu", "MFU", digits = 3, better = "max", kind = "cost", from = "timing", shared = true,
+    says = "model FLOPs "
+    .. "utilisation: three forward passes' FLOPs a step over its median time, as a share of the "
+      .. "machine's matrix rate" },
+  { "peak_memory_bytes", "peak memory, MiB", unit = "byte", format = mebibytes, better = "min",
+    kind = "cost",
+    from = "timing", shared = true, pooled = "max", says = "of a training step" },
+  { "inference_memory_bytes", "inference memory, MiB", unit = "byte", format = mebibytes,
+    better = "min", kind = "cost",
+    from = "timing", shared = true, pooled = "max",
+      says = "the most in use at once while batches of the training shape "
+      .. "are evaluated: parameters, carried state, activations; no gradients, no optimiser state" },
+  { "wall_time_s", "training time", unit = "s", format = quantity.duration, better = "min",
+    kind = "cost", from = "run",
+    shared = true, says = "of training, over restarts" },
+} -- end of the metrics
+
+-- ---- what follows from the lines ----
+
+local prefix = { test = "", valid = "valid_", watched = "best_" }
+local title_of_split = {
+  test = function(title) return title end,
+  valid = function(title) return "valid. " .. title end,
+  watched = function(title) return title .. ", best evaluation" end,
+}
+
+-- "bin0" -> "bin 0"
+local function group_title(group) return (group:gsub("_", " "):gsub("(%a)(%d)", "%1 %2")) end
+
+-- The groups that the tasks name, each once.
+local function groups_of_tasks()
+  local groups, seen = {}, {}
+  for _, task in ipairs(core.tasks()) do
+    for _, group in ipairs(task.groups) do
+      if not seen[group] then groups[#groups + 1] = group end
+      seen[group] = true
+    end
+  end
+  return groups
+end
+
+-- Metrics by name, in order: `registry` as they are scored or measured, groups among them.
+local registry, scored = {}, {}
+
+local function add(line, name, title)
+  local metric = setmetatable({ name = name, title = title, splits = line.splits, grouped = false },
+    { __index = line })
+  registry[#registry + 1] = metric
+  if line.splits then scored[name] = metric end
+end
+
+for _, line in ipairs(lines) do
+  line.kind, line.pooled, line.from = line.kind or "quality", line.pooled or "mean", line.from
+    or "evaluation"
+  add(line, line[1], line[2])
+  for _, group in ipairs(line.grouped and groups_of_tasks() or {}) do
+    add(setmetatable({ curve = false }, { __index = line }), line[1] .. "_" .. group, line[2]
+      .. ", " .. group_title(group))
+  end
+end
+
+-- Columns of runs.csv by name, and the names in order. A column knows its metric and split.
+local columns, order = {}, {}
+
+local function add_column(metric, name, split, title)
+  columns[name] = { metric = metric, name = name, split = split, title = title }
+  order[#order + 1] = name
+end
+
+for _, metric in ipairs(registry) do
+  if metric.splits then
+    for _, split in ipairs(metric.splits) do
+      add_column(metric, prefix[split] .. metric.name, split, title_of_split[split](metric.title))
+    end
+  else
+    add_column(metric, metric.name, nil, metric.title)
+  end
+end
+
+local function line_of(name) return columns[name] and columns[name].metric or {} end
+
+--- Whether a column of runs.csv is a metric: a table or a chart can show it.
+function metrics.is_known(name) return columns[name] ~= nil end
+
+--- The names of all columns, sorted.
+function metrics.names()
+  local names = table.move(order, 1, #order, 1, {})
+  table.sort(names)
+  return names
+end
+
+--- Why a name is refused as a metric: "no metric 'bits' (did you mean ...?)"; nil where it is one.
+function metrics.refusal(name)
+  if metrics.is_known(name) then return nil end
+  return ("no metric '%s'%s"):format(tostring(name),
+    core.did_you_mean(tostring(name), metrics.names()))
+end
+
+--- Every column in the registry's order: { name, title, metric = its line, split }.
+function metrics.all()
+  local list = {}
+  for i, name in ipairs(order) do list[i] = columns[name] end
+  return list
+end
+
+--- The lines of the registry, for documentation.
+function metrics.lines() return lines end
+
+--- The columns that runs.csv always has, in its order.
+function metrics.columns()
+  local names = {}
+  for _, name in ipairs(order) do
+    if line_of(name).from ~= "script" then names[#names + 1] = name end
+  end
+  return names
+end
+
+function metrics.title(name) return columns[name] and columns[name].title or name end
+
+--- "min", "max" or nil.
+function metrics.better(name) return line_of(name).better end
+
+--- "quality", "cost" or "structure"; nil when it is no metric.
+function metrics.kind(name) return line_of(name).kind end
+
+--- Whether one column of a table serves all data sets.
+function metrics.is_shared(name) return line_of(name).shared == true end
+
+--- "mean", "every", "same" or "max".
+function metrics.pooled(name) return line_of(name).pooled or "mean" end
+
+--- The columns of what comes `from` there, in the registry's order.
+function metrics.columns_from(from)
+  local names = {}
+  for _, name in ipairs(order) do
+    if line_of(name).from == from then names[#names + 1] = name end
+  end
+  return names
+end
+
+--- Puts into a run's row what the registry says comes `from` there.
+function metrics.fill_from(record, from, values)
+  for _, metric in ipairs(registry) do
+    if metric.from == from then record[metric.name] = values[metric.name] end
+  end
+end
+
+--- A value as a reader wants it; "" for nil.
+function metrics.text(name, value)
+  if value == nil or value ~= value then return "" end
+  local line = line_of(name)
+  if line.format then return line.format(value) end
+  return ("%." .. (line.digits or 3) .. "f"):format(value)
+end
+
+--- A difference with its sign.
+function metrics.difference(name, value)
+  if value == nil or value ~= value then return "" end
+  if line_of(name).format then
+    return (value < 0 and "-" or "+") .. metrics.text(name, math.abs(value))
+  end
+  return ("%+." .. (line_of(name).digits or 3) .. "f"):format(value)
+end
+
+-- ---- evaluations ----
+
+--- The names of the metrics that are scored on a split: "test", "valid" or "watched".
+function metrics.scored(split)
+  local names = {}
+  for _, name in ipairs(order) do
+    local column = columns[name]
+    if column.split == split then names[#names + 1] = column.metric.name end
+  end
+  return names
+end
+
+--- The column that holds a scored metric of a split.
+function metrics.column(split, name) return prefix[split] .. name end
+
+--- The validation column by which a seed of this column is chosen; nil where there is none.
+function metrics.twin(name)
+  local column = columns[name]
+  local twin = column and column.split and metrics.column("valid", column.metric.name)
+  return columns[twin] and twin or nil
+end
+
+--- Fails when an evaluation gave a number that is in no line above; gives the values back.
+function metrics.check_scored(values)
+  for name in pairs(values) do
+    if not scored[name] then
+      error(("an evaluation gives '%s', which harness/run/metrics.lua does not know: add its line there"):format(
+        name), 0)
+    end
+  end
+  return values
+end
+
+--- Puts what was scored on a split into a run's row.
+function metrics.fill_record(record, split, values)
+  metrics.check_scored(values)
+  for _, name in ipairs(metrics.scored(split)) do
+    record[metrics.column(split, name)] = values[name]
+  end
+end
+
+-- ---- curves ----
+
+local curve_titles, curve_betters = {}, {}
+
+local function curve_names(part)
+  local names = {}
+  for _, metric in ipairs(registry) do
+    local name = metric.curve and metric.curve[part]
+    if name then
+      names[#names + 1] = name
+      curve_titles[name] = part == "valid" and title_of_split.valid(metric.title) or metric.title
+      curve_betters[name] = metric.better
+    end
+  end
+  return names
+end
+
+local train_names, valid_names = curve_names "train", curve_names "valid"
+
+--- The columns of every curve.
+function metrics.curve_columns()
+  local names = { "step", "tokens", "time_s" }
+  table.move(train_names, 1, #train_names, #names + 1, names)
+  table.move({ "rate", "gradient_norm" }, 1, 2, #names + 1, names)
+  return table.move(valid_names, 1, #valid_names, #names + 1, names)
+end
+
+--- The columns of a curve whose evaluations read the test split.
+function metrics.watched_columns()
+  local names = metrics.scored "watched"
+  for i, name in ipairs(names) do names[i] = "test_" .. name end
+  return names
+end
+
+--- What a reader calls a column of a curve.
+function metrics.curve_title(name) return curve_titles[name] or (name:gsub("_", " ")) end
+
+--- The columns of a curve that are losses or scores.
+function metrics.losses()
+  local names = table.move(train_names, 1, #train_names, 1, {})
+  return table.move(valid_names, 1, #valid_names, #names + 1, names)
+end
+
+--- Which end of such a column is better, "min" or "max"; nil when it is none.
+function metrics.curve_better(name) return curve_betters[name] end
+
+--- Puts the losses and evaluations that a training loop reports into a point of a curve.
+function metrics.fill_point(point, p)
+  local valid, test = metrics.check_scored(p.valid), metrics.check_scored(p.test)
+  for _, name in ipairs(train_names) do point[name] = p[name] end
+  for _, metric in ipairs(registry) do
+    local name = metric.curve and metric.curve.valid
+    if name then point[name] = valid[metric.name] end
+  end
+  for _, name in ipairs(metrics.scored "watched") do point["test_" .. name] = test[name] end
+end
+
+--- The best of each watched metric over the points of a curve.
+function metrics.best_of_curve(points)
+  local best = {}
+  for _, name in ipairs(metrics.scored "watched") do
+    local choose = scored[name].better == "max" and math.max or math.min
+    for _, point in ipairs(points) do
+      local value = tonumber(point["test_" .. name])
+      if value then best[name] = choose(value, best[name] or value) end
+    end
+  end
+  return best
+end
+
+return metrics

@@ -1,0 +1,498 @@
+-- Runs an experiment: every row and seed once, finished runs never again, interrupted ones from
+-- their checkpoint; then step times by the protocol (all rows interleaved in one process); then
+-- tables, charts and claims.
+local core = require "longhaul.core"
+local data = require "longhaul.run.data"
+local divergence = require "longhaul.run.divergence"
+local forecast = require "longhaul.run.forecast"
+local identity = require "longhaul.run.identity"
+local jobs = require "longhaul.run.jobs"
+local metrics = require "longhaul.run.metrics"
+local progress = require "longhaul.run.progress"
+local quantity = require "longhaul.run.quantity"
+local provenance = require "longhaul.run.provenance"
+local quote = require "longhaul.run.quote"
+local ranks = require "longhaul.run.ranks"
+local reach = require "longhaul.run.reach"
+local store = require "longhaul.run.store"
+local timing = require "longhaul.run.timing"
+local tuning = require "longhaul.run.tuning"
+
+local runner = {}
+
+local function wanted(row, settings)
+  row = row.tried_for or row
+  return not settings.only
+    or (row.label .. " " .. row.dataset):find(settings.only, 1, true) ~= nil
+end
+
+local function new_run(experiment, row, seed, settings, slug)
+  return {
+    experiment = experiment.runs, row = row, seed = seed, scale = settings.scale,
+    device = settings.device,
+    slug = slug or experiment:slug(row),
+  }
+end
+
+--- The runs of an experiment, seed by seed so that a whole table appears early; rows whose trials
+--- have ended have the options that did best there.
+function runner.plan(experiment, settings)
+  tuning.settle(experiment, settings)
+  local runs, rows, seeds, slugs, most = {}, {}, {}, {}, 0
+  local function seeds_of(row)
+    if row.tried_for then return row.seeds end
+    return settings.seeds or row.seeds or experiment.default_seeds
+  end
+  for _, row in ipairs(experiment.rows) do
+    if wanted(row, settings) then
+      local place = #rows + 1
+      rows[place], seeds[place], slugs[place] = row, seeds_of(row), experiment:slug(row)
+      most = math.max(most, seeds[place])
+    end
+  end
+  for seed = 1, most do
+    for i, row in ipairs(rows) do
+      if seed <= seeds[i] then
+        runs[#runs + 1] = new_run(experiment, row, seed, settings, slugs[i])
+      end
+    end
+  end
+  return runs
+end
+
+local function new_session(run)
+  return core.session {
+    model = run.row.model.options, task = run.row.task.options, train = run.row.train.options,
+    seed = run.seed, device = run.device,
+  }
+end
+
+-- The columns that are known before a run starts.
+local function new_record(run, machine)
+  local row = run.row
+  local record = {
+    run_id = run.id, configuration = run.identity.configuration, identity = identity.version,
+    data_digest = run.identity.data_digest, starts_from = run.identity.starts_from,
+    experiment = run.experiment, row = row.label, dataset = row.dataset, model = run.slug,
+    class = row.model.name,
+    task = row.task.name, data = identity.task_info(row.task).data, seed = run.seed,
+    scale = run.scale, device = run.device, precision = row.train:option "precision",
+    ranks = ranks.size,
+    version = identity.class_version(row.model.name),
+    model_options = row.model.text, task_options = row.task.text, train_options = row.train.text,
+  }
+  record.tuned = row.tuned and row.tuned.text
+  for name, value in pairs(row.values or {}) do record[name] = value end
+  for _, factor in ipairs(row.factors or {}) do
+    if record[factor[1]] == nil then record[factor[1]] = factor[2] end
+  end
+  return provenance.fill(record, machine)
+end
+
+-- Columns of runs.csv that are the script's.
+local function own_columns(row)
+  local names = {}
+  for i, factor in ipairs(row.factors or {}) do names[i] = factor[1] end
+  for name in pairs(row.values or {}) do names[#names + 1] = name end
+  if row.reach then names[#names + 1] = "reach" end
+  if row.tuned then names[#names + 1] = "tuned" end
+  return names
+end
+
+-- A session with the weights that the run starts from.
+local function begin_session(run)
+  local session = new_session(run)
+  local weights = run.row.weights
+  if weights then session:load_weights(data.weights(weights.name), weights.partly) end
+  if run.start then session:load_weights(run.start.path, run.start.class ~= run.row.model.name) end
+  return session
+end
+
+-- A session that goes on from the run's checkpoint when there is one; a checkpoint that cannot be
+-- read (an older format, a damaged disk) is named and left behind.
+local function open_session(run, results)
+  local session, snapshot = ranks.together(begin_session, run), results:checkpoint(run.id)
+  if not ranks.exists(snapshot) then return session end
+  local good, message = pcall(ranks.together, session.restore, session, snapshot)
+  if good then return session end
+  io.stderr:write(("starting again: %s\n"):format(message))
+  session:close()
+  return ranks.together(begin_session, run)
+end
+
+-- The gates of the model's recurrence encodings by name, and the names in order.
+local function gates_of(session)
+  local gates, names = {}, {}
+  for name, value in pairs(session:probe()) do
+    if name:find "_rsa_gate$" then
+      gates[name] = value
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return gates, names
+end
+
+-- The curve's columns beside those of every run: gates, and what is watched of the test split.
+local function own_curve_columns(run, gates)
+  local columns = table.move(gates, 1, #gates, 1, {})
+  if not run.row.train:option "evaluate_test" then return columns end
+  local watched = metrics.watched_columns()
+  return table.move(watched, 1, #watched, #columns + 1, columns)
+end
+
+-- Trains the session to its end and writes its curve; false when it was interrupted.
+local function train_watched(run, results, session, shown)
+  local points = results:read_curve(run.id, session:info().step)
+  local _, gates = gates_of(session)
+  local add, file = results:extend_curve(run.id, points, own_curve_columns(run, gates))
+  local _ <close> = file
+  local keeps_best = run.row.train:option "keep_best" ~= "false"
+  return session:train(results:checkpoint(run.id), function(p)
+    if keeps_best and p.is_best then session:save_weights(results:best_weights(run.id)) end
+    local point = #gates > 0 and gates_of(session) or {}
+    point.step, point.tokens, point.time_s = p.step, p.tokens, p.seconds
+    point.rate, point.gradient_norm = p.rate, p.gradient_norm
+    metrics.fill_point(point, p)
+    add(point)
+    shown:show(p)
+    run.tokens_per_second = p.tokens_per_second or run.tokens_per_second
+  end)
+end
+
+-- The same on every rank; with early stopping the session ends with its best weights.
+local function train(run, results, session, shown)
+  local best = results:best_weights(run.id)
+  local complete
+  if ranks.first then
+    complete = train_watched(run, results, session, shown)
+  else
+    complete = session:train(results:checkpoint(run.id))
+  end
+  local keeps_best = run.row.train:option "keep_best" ~= "false"
+  if complete and keeps_best and ranks.exists(best) then
+    ranks.together(session.load_weights, session, best)
+  end
+  return complete
+end
+
+-- Keeps what the model says of itself, sorted by name, and the mean gate of its recurrence
+-- encodings.
+local function keep_probes(run, results, session, record)
+  local list, sum = {}, 0
+  for name, value in pairs(session:probe()) do list[#list + 1] = { name = name, value = value } end
+  if #list == 0 then return end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  results:write_probes(run.id, list)
+  local gates, names = gates_of(session)
+  for _, name in ipairs(names) do sum = sum + gates[name] end
+  if #names > 0 then record.rsa_gate = sum / #names end
+end
+
+-- The last point of a curve of a run that ends with its last weights.
+local function last_point(run, curve)
+  local point = curve[#curve]
+  if not point or run.row.train:option "keep_best" ~= "false" then return nil end
+  local function number(text) return tonumber(text) or (text == "inf" and math.huge) or nil end
+  return { loss_bits = number(point.loss_bits), mse = number(point.mse),
+    gradient_norm = number(point.gradient_norm) }
+end
+
+-- A finished run (its row: `record`) whose row of the script has come to name another loss is
+-- looked through again.
+local function renew_reach(run, results, record)
+  if (record.reach or "") == (reach.text(run.row.reach) or "") then return end
+  local points = results:read_curve(run.id, math.huge)
+  results:update(function(rows)
+    for _, row in ipairs(rows) do
+      if row.run_id == run.id then reach.fill(row, run.row.reach, points) end
+    end
+  end, own_columns(run.row))
+end
+
+local function finish(run, results, session, record)
+  local valid = session:evaluate("valid")
+  local test = valid and session:evaluate("test")
+  if not test then return false end
+  if not ranks.first then return true end
+  local info = session:info()
+  metrics.fill_record(record, "test", test)
+  metrics.fill_record(record, "valid", valid)
+  local curve = results:read_curve(run.id, info.step)
+  record.error = divergence.reason {
+    step = info.step, valid = valid, test = test,
+    vocabulary = identity.task_info(run.row.task).vocabulary,
+    last = last_point(run, curve),
+  }
+  record.status, record.step = record.error and "diverged" or "done", info.step
+  metrics.fill_from(record, "model", info)
+  record.peak_memory_bytes, record.wall_time_s = info.peak_memory_bytes, info.seconds
+  record.inference_memory_bytes = session:inference_memory()
+  record.tokens_per_second = run.tokens_per_second
+  keep_probes(run, results, session, record)
+  metrics.fill_record(record, "watched", metrics.best_of_curve(curve))
+  reach.fill(record, run.row.reach, curve)
+  if run.row.keep_weights then session:save_weights(results:weights(run.id)) end
+  results:put(record, own_columns(run.row))
+  core.remove_file(results:checkpoint(run.id))
+  core.remove_file(results:best_weights(run.id))
+  return true
+end
+
+-- One run; "done", "failed" or "interrupted", on every rank what rank 0 says. What fails on one
+-- rank alone ends the program there, and the others find it gone.
+local function execute(run, results, machine, shown)
+  local record, trained = new_record(run, machine), false
+  local good, outcome = pcall(function()
+    local session <close> = open_session(run, results)
+    if not train(run, results, session, shown) then return "interrupted" end
+    trained = true
+    return finish(run, results, session, record) and "done" or "interrupted"
+  end)
+  if not good and ranks.size > 1 and (trained or ranks.lost()) then error(outcome, 0) end
+  if not ranks.first then return ranks.decide() end
+  if good and outcome == "done" then
+    local score = record.mse and ("MSE %.4f"):format(record.mse)
+      or ("%.4f bits/token"):format(record.bits_per_token or 0 / 0)
+    shown:finish(("%s  %s parameters  %s%s"):format(score, quantity.amount(record.parameters),
+      quantity.duration(record.wall_time_s), record.error and "  " .. record.error or ""))
+  elseif not good then
+    record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line,
+      run.row.label, outcome)
+    results:put(record, own_columns(run.row))
+    shown:finish("failed: " .. record.error)
+    outcome = "failed"
+  else
+    shown:leave()
+  end
+  return ranks.decide(function() return outcome end)
+end
+
+-- ---- the whole ----
+
+local function title_of(run, place)
+  return quote.line(("[%s] %s %s seed %d"):format(place, run.row.label, run.row.dataset, run.seed))
+end
+
+local function open_store(settings, experiment)
+  local results = store.under(settings, experiment)
+  return ranks.first and results:prepare() or results
+end
+
+local run_one
+
+-- Runs what the run starts from, if that is not there yet; the outcome, and where the weights are.
+local function run_source(run, sweep)
+  local source = identity.source_of(run)
+  source.identity = identity.of(source)
+  source.id = source.identity.run_id
+  local own = setmetatable({
+    results = open_store(sweep.settings, source.experiment),
+    settings = setmetatable({ force = false, wait = true }, { __index = sweep.settings }),
+  }, { __index = sweep })
+  local outcome = run_one(source, own, title_of(source, "source"))
+  return outcome, { path = own.results:weights(source.id), class = source.row.model.name }
+end
+
+-- Whether the run whose row is `before` (nil: it has none) need not be run. A run that others start
+-- from is finished when its weights are there too. One that diverged would do so again.
+local function is_done(run, results, before)
+  if not before or (before.status ~= "done" and before.status ~= "diverged") then return false end
+  return not run.row.keep_weights or core.exists(results:weights(run.id))
+end
+
+-- Runs one entry of the plan unless it is finished or another process has it (`wait`: until that is
+-- done); "done", "skipped", "failed" or "interrupted".
+function run_one(run, sweep, title)
+  local results, settings = sweep.results, sweep.settings
+  if run.row.untuned then
+    sweep.board:say(("%s  is not tuned: %s"):format(title, run.row.untuned))
+    return "failed"
+  end
+  if ranks.first then data.tell(identity.task_info(run.row.task).data) end
+  local lock_file = results:checkpoint(run.id) .. ".lock"
+  local lock <close> = ranks.first and core.lock(lock_file, not settings.wait) or nil
+  local verdict = ranks.decide(function()
+    if lock and (settings.force or not is_done(run, results, results:find(run.id))) then
+      return "run"
+    end
+    if lock then core.remove_file(lock_file) else sweep.board:say(title
+      .. "  is run by another process") end
+    return "skipped"
+  end)
+  if verdict == "skipped" then return verdict end
+  if run.row.from then
+    local outcome
+    outcome, run.start = run_source(run, sweep)
+    if not ranks.exists(run.start.path) then return outcome == "skipped" and "failed" or outcome end
+  end
+  if settings.force and ranks.first then core.remove_file(results:checkpoint(run.id)) end
+  local shown = ranks.first and progress.new(title, sweep.board, run, sweep.forecast)
+  local outcome = execute(run, results, sweep.machine, shown)
+  if outcome == "done" and ranks.first then core.remove_file(lock_file) end
+  return outcome
+end
+
+-- Runs the experiments whose rows this one's charts show, without timing.
+local function run_sources(experiment, settings)
+  local failed = 0
+  for _, source in ipairs(experiment.sources) do
+    local gentle = setmetatable({ force = false, no_timing = true, source = source.name },
+      { __index = settings })
+    if #runner.plan(source, gentle) > 0 then
+      local more, interrupted = runner.run(source, gentle)
+      failed = failed + more
+      if interrupted then return failed, true end
+    end
+  end
+  return failed, false
+end
+
+-- The first runs of the rows with these labels, label by label.
+local function runs_of(experiment, labels, settings)
+  local runs = {}
+  for _, label in ipairs(labels) do
+    for _, row in ipairs(experiment.rows) do
+      if row.label == label then
+        local run = new_run(experiment, row, 1, settings)
+        run.identity = identity.of(run)
+        runs[#runs + 1] = run
+      end
+    end
+  end
+  return runs
+end
+
+-- Of the runs of a plan those at `places` that are still to be run, each with its place; rank 0 has
+-- read the results.
+local function left_of(runs, places, results, settings)
+  local text = ranks.decide(function()
+    local left, by_id = {}, results:by_id()
+    for _, i in ipairs(places) do
+      local run = runs[i]
+      local record = by_id[run.id]
+      if settings.force or not is_done(run, results, record) then
+        left[#left + 1] = i
+      else
+        renew_reach(run, results, record)
+      end
+    end
+    return table.concat(left, " ")
+  end)
+  local left = {}
+  for place in text:gmatch "%d+" do
+    local run = runs[tonumber(place)]
+    run.place, left[#left + 1] = tonumber(place), run
+  end
+  return left
+end
+
+-- What finished runs of the configurations of `left` took on this machine: seconds and bytes by
+-- configuration.
+local function measured_before(runs, left, sweep)
+  local seconds, bytes, wanted = {}, {}, {}
+  for _, run in ipairs(left) do wanted[run.identity.configuration] = true end
+  local by_id = ranks.first and #left > 0 and sweep.results:by_id() or {}
+  for _, run in ipairs(#left > 0 and runs or {}) do
+    local id = run.identity and run.identity.configuration
+    local record = wanted[id] and by_id[run.id]
+    if record and record.status == "done" and record.machine == sweep.machine.cpu then
+      seconds[id], bytes[id] = tonumber(record.wall_time_s),
+        jobs.need_of(tonumber(record.peak_memory_bytes))
+    end
+  end
+  return seconds, bytes
+end
+
+-- One run after the other: what became of each, and whether all were asked to stop.
+local function in_turn(left, sweep)
+  local outcomes = {}
+  for _, run in ipairs(left) do
+    sweep.forecast:begin(run)
+    outcomes[run] = run_one(run, sweep, title_of(run, run.place .. "/" .. sweep.planned))
+    sweep.forecast:finish(run, outcomes[run] == "done")
+    if outcomes[run] == "interrupted" then return outcomes, true end
+  end
+  return outcomes, false
+end
+
+-- Each in a process of its own.
+local function side_by_side(left, sweep, needs)
+  local waiting, settings = {}, sweep.settings
+  for i, run in ipairs(left) do
+    local source = identity.source_of(run)
+    waiting[i] = {
+      run = run, title = title_of(run, run.place .. "/" .. sweep.planned), after = source
+        and identity.of(source).run_id,
+    }
+  end
+  return jobs.run {
+    waiting = waiting, most = settings.jobs ~= "auto" and settings.jobs
+      or nil, threads = sweep.machine.threads,
+    words = function(entry, threads) return settings.words(threads, entry.run.place,
+      settings.source) end,
+    needs = needs, board = sweep.board, forecast = sweep.forecast,
+  }
+end
+
+-- The places of the plan that are meant, with the identities of their runs.
+local function places_of(runs, settings)
+  if #runs == 0 then
+    error(("no row contains '%s'"):format(settings.only), 0)
+  end
+  if settings.task and settings.task > #runs then
+    error(("task %d, but the plan has %d runs"):format(settings.task, #runs), 0)
+  end
+  local places, meant = {}, {}
+  for i, run in ipairs(runs) do
+    if not settings.task or settings.task == i then
+      places[#places + 1], meant[#meant + 1] = i, run
+    end
+  end
+  identity.fill(meant)
+  return places
+end
+
+-- What is not finished of a plan is run: what became of each run, and whether all were asked to
+-- stop.
+local function run_plan(runs, sweep)
+  local settings = sweep.settings
+  local left = left_of(runs, places_of(runs, settings), sweep.results, settings)
+  local seconds, bytes = measured_before(runs, left, sweep)
+  sweep.planned = #runs
+  sweep.forecast = forecast.new(#runs, left, seconds)
+  sweep.board = progress.board(not settings.task and function() return sweep.forecast:text() end
+    or nil)
+  if settings.jobs and #left > 1 then return side_by_side(left, sweep, bytes) end
+  return in_turn(left, sweep)
+end
+
+--- Runs what is not finished, what its charts need first. Returns how many runs failed, and whether
+--- it was interrupted. `settings`: scale, seeds, device, only, results, sandbox, force, no_timing;
+--- task (of the plan, that one alone); jobs (side by side, "auto": as many as fill the threads) and
+--- words(threads, task, source), the command line of one of these.
+function runner.run(experiment, settings)
+  local failed, interrupted = 0, false
+  if not settings.task then failed, interrupted = run_sources(experiment, settings) end
+  if #experiment.rows == 0 or interrupted then return failed, interrupted end
+  local baselines = experiment:baselines()
+  local sweep = { settings = settings, results = open_store(settings, experiment.runs),
+    machine = core.machine() }
+  local runs, kept = runner.plan(experiment, settings), {}
+  local outcomes, stopped = run_plan(runs, sweep)
+  interrupted = stopped
+  for _, run in ipairs(runs) do
+    local outcome = outcomes[run]
+    interrupted = interrupted or outcome == "interrupted"
+    if outcome == "failed" then failed = failed + 1 else kept[#kept + 1] = run end
+  end
+  if not settings.no_timing and not settings.task and not interrupted then
+    timing.measure(kept, sweep.results, {
+      scale = settings.scale, force = settings.force, open = new_session, machine = sweep.machine,
+      bases = runs_of(experiment, baselines, settings),
+    })
+  end
+  return failed, interrupted
+end
+
+return runner

@@ -1,0 +1,152 @@
+-- What timings.csv says of step times: a round holds the rows that were timed side by side in one
+-- process; of several rounds with a configuration the latest counts that was not measured on a busy
+-- machine.
+local csv = require "longhaul.run.csv"
+local metrics = require "longhaul.run.metrics"
+
+local step_times = {}
+
+---@class longhaul.step_times
+local StepTimes = {}
+StepTimes.__index = StepTimes
+
+local function is_usable(record) return record.busy ~= "yes" end
+
+local function index(records)
+  local made = setmetatable({ of = {}, rounds = {} }, StepTimes)
+  for i, record in ipairs(records) do
+    record.place = i
+    local round, list = made.rounds[record.round] or {}, made.of[record.configuration] or {}
+    made.rounds[record.round], made.of[record.configuration] = round, list
+    round[record.configuration] = record
+    list[#list + 1] = record
+  end
+  for _, list in pairs(made.of) do
+    table.sort(list, function(a, b)
+      if a.date ~= b.date then return a.date > b.date end
+      return a.place > b.place
+    end)
+  end
+  return made
+end
+
+--- The step times of a store, as its file is now.
+function step_times.of(results) return results:timings(index) end
+
+local function why_not(list)
+  if #list == 0 then return "was not timed" end
+  return ("was timed on a busy machine only (others used %.1f processors)"):format(
+    tonumber(list[1].load) or 0)
+end
+
+-- Of records, the latest first, the one that counts; else why there is none, with the latest of a
+-- busy machine.
+local function choose(list)
+  for _, record in ipairs(list) do
+    if is_usable(record) then return record end
+  end
+  return nil, why_not(list), list[1]
+end
+
+--- The record of the latest idle round with a configuration; nil, why there is none, and that of
+--- the latest busy one.
+function StepTimes:latest(configuration) return choose(self.of[configuration] or {}) end
+
+--- The quartiles of a record's steps as shares of their median; nil where they were not kept.
+function step_times.quartiles(record)
+  local q1, median, q3 = tonumber(record.step_time_q1_ms), tonumber(record.step_time_ms),
+    tonumber(record.step_time_q3_ms)
+  if q1 and q3 then return q1 / median, q3 / median end
+end
+
+--- Records of a configuration that stand in one round with all of `others` (configurations), the
+--- latest first.
+function StepTimes:beside(configuration, others)
+  local found = {}
+  for _, record in ipairs(self.of[configuration] or {}) do
+    local all = true
+    for _, other in ipairs(others) do all = all and self.rounds[record.round][other] ~= nil end
+    if all then found[#found + 1] = record end
+  end
+  return found
+end
+
+--- The ratio of the medians of a configuration and a baseline in the latest idle round that has
+--- both; nil, why there is none, and the ratio in the latest busy one; then the records of the two
+--- that count.
+function StepTimes:ratio(configuration, baseline)
+  local function ratio_of(record)
+    if not record then return nil end
+    local base = self.rounds[record.round][baseline]
+    return tonumber(record.step_time_ms) / tonumber(base.step_time_ms)
+  end
+  local together = self:beside(configuration, { baseline })
+  local record, reason, busy = choose(together)
+  local base = record and self.rounds[record.round][baseline]
+  if #together > 0 then return ratio_of(record), reason, ratio_of(busy), record, base end
+  reason = select(2, self:latest(configuration))
+  return nil, reason or "was not timed beside the baseline"
+end
+
+-- ---- the columns of runs.csv ----
+
+-- The metrics of a round. Memory does not depend on who else runs: the latest round of any kind has
+-- it.
+local times, memory, is_time = {}, {}, {}
+
+for _, name in ipairs(metrics.columns_from "timing") do
+  is_time[name] = metrics.pooled(name) ~= "max"
+  table.insert(is_time[name] and times or memory, name)
+end
+
+--- Whether a metric is a time of a row by itself: step_time_ms, tokens_per_second ...
+function step_times.is_time(metric) return is_time[metric] == true end
+
+-- What a run of the configuration shows of its rounds.
+local function columns_of(self, configuration, baseline)
+  local shown, list, latest = {}, self.of[configuration] or {}, self:latest(configuration)
+  for _, name in ipairs(list[1] and memory or {}) do shown[name] = list[1][name] end
+  for _, name in ipairs(latest and times or {}) do shown[name] = latest[name] end
+  if baseline then
+    local ratio = self:ratio(configuration, baseline)
+    shown.relative_step_time = ratio and ("%.17g"):format(ratio) or ""
+  end
+  return shown
+end
+
+local shown_columns = { "relative_step_time" }
+for _, list in ipairs { times, memory } do
+  table.move(list, 1, #list, #shown_columns + 1, shown_columns)
+end
+
+--- Brings the columns of times and memory of runs.csv up to the rounds of each run's own
+--- configuration, the one place that fills them; `baselines` maps configurations to that of the
+--- baseline they are shown against.
+function step_times.project(results, baselines)
+  local self, shown = step_times.of(results), {}
+  local function shown_of(id)
+    shown[id] = shown[id] or columns_of(self, id, baselines[id])
+    return shown[id]
+  end
+  local function is_changed()
+    local rows = results:rows()
+    local ids = csv.texts(rows, "configuration")
+    for _, id in ipairs(ids) do shown_of(id) end
+    for _, name in ipairs(shown_columns) do
+      local texts, wanted = csv.texts(rows, name), {}
+      for id, values in pairs(shown) do wanted[id] = values[name] end
+      for i, id in ipairs(next(wanted) and ids or {}) do
+        if wanted[id] and texts[i] ~= wanted[id] then return true end
+      end
+    end
+    return false
+  end
+  if not is_changed() then return end
+  results:update(function(rows)
+    for _, row in ipairs(rows) do
+      for name, value in pairs(shown_of(row.configuration)) do row[name] = value end
+    end
+  end)
+end
+
+return step_times

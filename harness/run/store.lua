@@ -1,0 +1,341 @@
+-- The results store: results/<experiment>/runs.csv with one tidy row per run, timings.csv with one
+-- per measured configuration and round, curves/<id>.csv, and checkpoints/<id>.snapshot while a run
+-- is under way. Every write is whole or not at all; several processes may share a folder.
+local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
+local metrics = require "longhaul.run.metrics"
+local provenance = require "longhaul.run.provenance"
+
+local store = {}
+
+---@class longhaul.store
+local Store = {}
+Store.__index = Store
+
+-- Which run it is, the metrics, and where it was measured.
+local run_columns = { "run_id", "configuration", "experiment", "row", "model", "task", "data",
+  "seed", "scale", "device",
+  "status", "step" }
+local origin_columns = { "precision", "ranks", "dataset", "class", "version", "identity",
+  "data_digest", "starts_from",
+  "model_options", "task_options", "train_options", "error" }
+
+local function joined(...)
+  local all = {}
+  for _, list in ipairs { ... } do table.move(list, 1, #list, #all + 1, all) end
+  return all
+end
+
+store.columns = joined(run_columns, metrics.columns(), provenance.columns, origin_columns)
+
+store.curve_columns = metrics.curve_columns()
+
+--- results/<experiment> as it is, for reading.
+function store.at(folder, experiment) return store.of(folder .. "/" .. experiment) end
+
+--- The same by the path of the folder.
+function store.of(path)
+  return setmetatable({ path = path, file = path .. "/runs.csv", known = {} }, Store)
+end
+
+-- Removes what processes that were killed left behind: half-written files, and best weights of runs
+-- that are done and that nobody runs again.
+local function clean(made, folders)
+  for _, name in ipairs(folders) do core.sweep_folder(made.path .. "/" .. name) end
+  for _, name in ipairs(core.list_folder(made.path .. "/weights")) do
+    local id = name:match("^(.+)%.best%.safetensors$")
+    local run = id and made:find(id)
+    if run and run.status == "done" then
+      local lock <close> = core.lock(made:checkpoint(id) .. ".lock", true)
+      if lock then core.remove_file(made:best_weights(id)) end
+      if lock then core.remove_file(made:checkpoint(id) .. ".lock") end
+    end
+  end
+end
+
+--- Opens results/<experiment> for writing: makes it, and removes what killed processes left.
+function Store:prepare()
+  local folders = { "", "curves", "checkpoints", "weights" }
+  for _, name in ipairs(folders) do core.make_folder(self.path .. "/" .. name) end
+  clean(self, folders)
+  return self
+end
+
+--- results/<experiment>, made and ready for writing.
+function store.open(folder, experiment) return store.at(folder, experiment):prepare() end
+
+local shared = setmetatable({}, { __mode = "k" })
+
+--- The store of an experiment that all share who have these `settings` (results: a folder), so that
+--- its files are read once.
+function store.under(settings, experiment)
+  local stores = shared[settings] or {}
+  shared[settings] = stores
+  stores[experiment] = stores[experiment] or store.at(settings.results, experiment)
+  return stores[experiment]
+end
+
+-- ---- reading ----
+
+-- Without these nobody can tell which run a row is.
+local needed_columns = { "run_id", "row", "dataset", "seed", "scale", "device", "status" }
+
+-- What `read(path)` makes of a file (of none: `read(nil)`), read again once it is another one, or
+-- where it said that it soon may be.
+local function known(self, path, read)
+  local stamp = core.file_stamp(path)
+  local before = self.known[path]
+  if not before or before.changing or before.stamp ~= stamp then
+    local value, changing = read(stamp and path)
+    before = { stamp = stamp, value = value, changing = changing }
+    self.known[path] = before
+  end
+  return before.value
+end
+
+-- Rows that were written before runs had a configuration cannot be told apart.
+local function check_identity(path, rows)
+  local identities = csv.texts(rows, "identity")
+  for i = 1, #rows do
+    if (identities[i] or "") == "" then
+      local folder = path:match "^(.*)/"
+      error(("%s has runs of an older longhaul, whose step times and data cannot be told apart: "
+        .. "`longhaul results migrate %s` keeps what is certain"):format(folder, folder), 0)
+    end
+  end
+end
+
+-- A row that is being appended gets its first byte last, which no clock of the file system need
+-- show.
+local function runs_of(path)
+  local rows, columns, size, unfinished = {}, {}, 0, false
+  if path then rows, columns, size, unfinished = csv.rows(path, needed_columns) end
+  check_identity(path, rows)
+  return { rows = rows, columns = columns, size = size }, unfinished
+end
+
+local function read_runs(self) return known(self, self.file, runs_of) end
+
+--- All rows, in the order of the file; read only. csv.texts gives a column of them.
+function Store:rows() return read_runs(self).rows end
+
+--- All rows by the id of their run; read only.
+function Store:by_id()
+  local runs = read_runs(self)
+  runs.by_id = runs.by_id or csv.by(runs.rows, "run_id")
+  return runs.by_id
+end
+
+--- The row of a run, or nil; read only.
+function Store:find(id) return self:by_id()[id] end
+
+-- ---- writing ----
+
+--- The columns of a file: those that it always has, then the script's own (factors of a sweep),
+--- then what rows have beside.
+function store.all_columns(first, rows, extra)
+  local columns, seen = {}, {}
+  local function add(name)
+    if not seen[name] then
+      seen[name] = true
+      columns[#columns + 1] = name
+    end
+  end
+  for _, name in ipairs(first) do add(name) end
+  for _, name in ipairs(extra) do add(name) end
+  for _, row in ipairs(rows) do
+    local names = {}
+    for name in pairs(row) do names[#names + 1] = name end
+    table.sort(names)
+    for _, name in ipairs(names) do add(name) end
+  end
+  return columns
+end
+
+-- Reads a file for changing, under the lock; what was known of it no longer holds.
+local function change_file(self, path, columns, change, extra)
+  local lock <close> = core.lock(self.path .. "/.lock")
+  local rows = core.exists(path) and csv.read(path) or {}
+  self.known[path] = nil
+  if change(rows) == false then return end
+  csv.write(path, store.all_columns(columns, rows, extra or {}), rows)
+end
+
+--- Changes rows under the lock: `change(rows)` edits the array in place; false leaves the file as
+--- it is.
+function Store:update(change, extra)
+  change_file(self, self.file, store.columns, function(rows)
+    check_identity(self.file, rows)
+    return change(rows)
+  end, extra)
+end
+
+local function has_all(columns, names)
+  local there = {}
+  for _, name in ipairs(columns) do there[name] = true end
+  for _, name in ipairs(names) do
+    if not there[name] then return false end
+  end
+  return true
+end
+
+-- The row as it will be read.
+local function texts_of(columns, row)
+  local texts = {}
+  for _, name in ipairs(columns) do texts[name] = csv.text(row[name]) end
+  return texts
+end
+
+-- Puts a row behind the others, where that is all that there is to do: the file has its columns and
+-- no run of its id. False where it is not. The others are not read again.
+local function append(self, row, extra)
+  local lock <close> = core.lock(self.path .. "/.lock")
+  local runs, by_id = read_runs(self), self:by_id()
+  if by_id[row.run_id]
+    or not has_all(runs.columns, store.all_columns(store.columns, { row }, extra or {})) then
+    return false
+  end
+  local line = csv.line(runs.columns, row)
+  if not csv.append(self.file, runs.size, line) then return false end
+  local kept = texts_of(runs.columns, row)
+  runs.rows[#runs.rows + 1], by_id[row.run_id] = kept, kept
+  runs.size = runs.size + #line
+  self.known[self.file].stamp = core.file_stamp(self.file)
+  return true
+end
+
+--- Adds a run's row or replaces the one with its id.
+function Store:put(row, extra)
+  if append(self, row, extra) then return end
+  self:update(function(rows)
+    for i, other in ipairs(rows) do
+      if other.run_id == row.run_id then
+        rows[i] = row
+        return
+      end
+    end
+    rows[#rows + 1] = row
+  end, extra)
+end
+
+-- ---- step times ----
+
+-- What was timed beside what, the metrics of it, and how.
+store.timing_columns = joined(
+  { "round", "configuration", "row", "dataset", "scale", "device", "machine", "threads", "ranks",
+    "precision" },
+  metrics.columns_from "timing",
+  { "tokens_per_step", "matrix_rate", "steps", "warmup", "load", "busy", "code_version", "dirty",
+    "compiler", "kernels", "blas", "cores", "data", "data_digest", "date" })
+
+-- Without these nobody can tell what was timed beside what, and when.
+local needed_of_timings = { "round", "configuration", "date", "step_time_ms" }
+
+--- The records of timings.csv by `read(records)`, which is called again when the file has changed.
+function Store:timings(read)
+  local path = self.path .. "/timings.csv"
+  return known(self, path, function(there)
+    local records = there and csv.read(path, needed_of_timings) or {}
+    csv.check_numbers(path, records, "step_time_ms")
+    return read(records)
+  end)
+end
+
+--- Adds records to timings.csv.
+function Store:add_timings(records)
+  change_file(self, self.path .. "/timings.csv", store.timing_columns, function(rows)
+    table.move(records, 1, #records, #rows + 1, rows)
+  end)
+end
+
+-- ---- what else a run leaves ----
+
+function Store:checkpoint(id) return ("%s/checkpoints/%s.snapshot"):format(self.path, id) end
+
+--- The weights that a run ended with, where others start from them, and the best ones so far.
+function Store:weights(id) return ("%s/weights/%s.safetensors"):format(self.path, id) end
+
+function Store:best_weights(id) return ("%s/weights/%s.best.safetensors"):format(self.path, id) end
+
+function Store:curve(id) return ("%s/curves/%s.csv"):format(self.path, id) end
+
+-- A point that was being written when the process was killed ends without a line break.
+local function drop_torn_line(path)
+  local text = core.read_file(path)
+  if text:sub(-1) ~= "\n" then core.write_file(path, text:match("^(.*\n)") or "") end
+end
+
+-- The lines of a run in <name>.csv, where a packed folder has those of all runs; {} where it has
+-- none. The column `numbers`, if any, holds such.
+local function packed(self, name, id, needed, numbers)
+  local path = ("%s/%s.csv"):format(self.path, name)
+  local by_run = known(self, path, function(there)
+    local lines, made = there and csv.read(path, joined({ "run_id" }, needed)) or {}, {}
+    if numbers then csv.check_numbers(path, lines, numbers) end
+    for _, line in ipairs(lines) do
+      made[line.run_id] = made[line.run_id] or {}
+      table.insert(made[line.run_id], line)
+    end
+    return made
+  end)
+  return by_run[id] or {}
+end
+
+-- The lines that a run left: its own file, or its lines in a packed folder.
+local function lines_of(self, path, name, id, needed, numbers)
+  if not core.exists(path) then return packed(self, name, id, needed, numbers) end
+  local lines = csv.read(path, needed)
+  if numbers then csv.check_numbers(path, lines, numbers) end
+  return lines
+end
+
+--- The points of a curve that were written up to `step`; later ones come from a run that was killed
+--- after its last checkpoint.
+function Store:read_curve(id, step)
+  local path, kept = self:curve(id), {}
+  if core.exists(path) then drop_torn_line(path) end
+  for _, point in ipairs(lines_of(self, path, "curves", id, { "step" }, "step")) do
+    if tonumber(point.step) <= step then kept[#kept + 1] = point end
+  end
+  return kept
+end
+
+--- What a model says of itself after training (gates ...): name and value.
+function Store:probes(id) return ("%s/probes/%s.csv"):format(self.path, id) end
+
+function Store:write_probes(id, probes)
+  core.make_folder(self.path .. "/probes")
+  csv.write(self:probes(id), { "name", "value" }, probes)
+end
+
+--- As a table from name to number; empty where nothing was written.
+function Store:read_probes(id)
+  local values = {}
+  for _, probe in ipairs(lines_of(self, self:probes(id), "probes", id, { "name", "value" })) do
+    values[probe.name] = tonumber(probe.value)
+  end
+  return values
+end
+
+local function curve_columns(extra)
+  return table.move(extra or {}, 1, #(extra or {}), #store.curve_columns + 1,
+    { table.unpack(store.curve_columns) })
+end
+
+--- Writes a curve, whole or not at all; `extra` names columns of the model's own.
+function Store:write_curve(id, points, extra)
+  csv.write(self:curve(id), curve_columns(extra), points)
+end
+
+--- Writes `points` and gives a function that appends one more. Each is in the file before the
+--- checkpoint that follows it, so that a run that is killed loses no point.
+function Store:extend_curve(id, points, extra)
+  self:write_curve(id, points, extra)
+  local file = assert(io.open(self:curve(id), "a"))
+  file:setvbuf("no")
+  return function(point)
+    assert(file:write(csv.line(curve_columns(extra), point)))
+  end, file
+end
+
+return store

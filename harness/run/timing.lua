@@ -1,0 +1,296 @@
+-- Step times by one protocol: all rows of a dataset in one process, warm-up steps each, then rounds
+-- of steps in which every row takes one full training step in turn, so that a slow phase of the
+-- machine hits all alike. Median and quartiles go into timings.csv, a record for each row under the
+-- id of the round. Rows that do not fit into memory together are timed in parts, a round each, with
+-- the baselines of the experiment's tables in every one.
+--
+-- What was timed on this machine while it was idle, beside the baselines, is not timed again unless
+-- --force asks for it; what was timed while the machine was busy is, once it is idle.
+local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
+local identity = require "longhaul.run.identity"
+local provenance = require "longhaul.run.provenance"
+local ranks = require "longhaul.run.ranks"
+local step_times = require "longhaul.run.step_times"
+
+local timing = {}
+
+-- Warm-up steps and measured ones.
+local protocol = {
+  smoke = { 1, 3 }, small = { 2, 9 }, medium = { 3, 21 }, gpu = { 5, 51 }, paper = { 5, 51 },
+}
+
+-- One part never holds more sessions than this, or more than this share of the memory.
+local most, share = 48, 0.5
+
+-- ---- how busy the machine is ----
+
+-- Busy is when others used more than this share of the processors, above what the clock of the
+-- system cannot tell: it counts in ticks of a hundredth of a second.
+local busy_share, ticks = 0.1, 0.02
+
+--- Whether others that used so many seconds of `processors` during so many seconds made the machine
+--- busy.
+function timing.is_busy(used, seconds, processors)
+  return used > processors * (busy_share * seconds + ticks)
+end
+
+-- What `work` gives, and how others used the machine meanwhile: { load = processors, busy = "yes"
+-- or "no" }, both "" where the system does not say. `add` sums what ranks beside this one used:
+-- they are not others.
+local function watched(work, add)
+  local start, machine, own, processors = core.clock(), core.cpu_time()
+  local result = work()
+  local seconds = core.clock() - start
+  local machine_after, own_after = core.cpu_time()
+  local spent = add(machine_after and own_after - own or 0)
+  if not machine or not machine_after then return result, { load = "", busy = "" } end
+  local used = math.max(0, machine_after - machine - spent)
+  local busy = timing.is_busy(used, seconds, processors)
+  return result, { load = used / seconds, busy = busy and "yes" or "no" }
+end
+
+-- Whether others use the machine just now; ranks that wait for this one cannot be told from others.
+local function is_busy_now()
+  if ranks.size > 1 then return false end
+  local _, others = watched(function() core.sleep(0.5) end, function(spent) return spent end)
+  return others.busy == "yes", others.load
+end
+
+-- ---- what is to be timed ----
+
+-- Runs by dataset, each configuration once: arrays of runs with `dataset`, `bases` (the runs of
+-- baselines) and `is_base`.
+local function groups_of(runs, bases)
+  local groups, by_dataset, seen = {}, {}, {}
+  local function add(run, group)
+    local id = run.identity.configuration
+    if not seen[id] then table.insert(group, run) end
+    seen[id] = true
+  end
+  for _, run in ipairs(runs) do
+    local dataset = run.row.dataset
+    if not by_dataset[dataset] then
+      by_dataset[dataset] = { dataset = dataset, bases = {}, is_base = {} }
+      groups[#groups + 1] = by_dataset[dataset]
+    end
+    add(run, by_dataset[dataset])
+  end
+  for _, base in ipairs(bases) do
+    local group = by_dataset[base.row.dataset]
+    if group then
+      add(base, group)
+      table.insert(group.bases, base)
+      group.is_base[base.identity.configuration] = true
+    end
+  end
+  return groups
+end
+
+-- By configuration: the peak memory of a finished run, false where runs failed.
+local function memory_of(results)
+  local bytes, rows = {}, results:rows()
+  local states, peaks = csv.texts(rows, "status"), csv.texts(rows, "peak_memory_bytes")
+  for i, id in ipairs(csv.texts(rows, "configuration")) do
+    if states[i] == "done" then bytes[id] = tonumber(peaks[i]) or 0 end
+    if bytes[id] == nil then bytes[id] = false end
+  end
+  return bytes
+end
+
+-- The runs of a group that can be timed: the finished ones; and baselines that another run of the
+-- script is to train.
+local function able(group, bytes)
+  local list = {}
+  for _, run in ipairs(group) do
+    local id = run.identity.configuration
+    if bytes[id] or (bytes[id] == nil and group.is_base[id]) then list[#list + 1] = run end
+  end
+  return list
+end
+
+-- "timed", "busy" (timed, but never on the idle machine) or "missing": what is known of a group's
+-- rows here.
+local function state_of(list, group, known, settings)
+  local state, bases, threads = "timed", {}, settings.machine.threads
+  for _, run in ipairs(list) do
+    local id = run.identity.configuration
+    if group.is_base[id] then bases[#bases + 1] = id end
+  end
+  for _, run in ipairs(list) do
+    local own = "missing"
+    for _, record in ipairs(known:beside(run.identity.configuration, bases)) do
+      local here = record.machine == provenance.machine_name(settings.machine, run.device)
+        and tonumber(record.threads) == threads and tonumber(record.ranks) == ranks.size
+      if here and record.busy ~= "yes" then own = "timed" end
+      if here and own == "missing" then own = "busy" end
+    end
+    if own == "missing" then return own end
+    if own == "busy" then state = own end
+  end
+  return state
+end
+
+-- The runs in parts that fit into memory; the baselines are in each.
+local function parts_of(list, group, bytes, settings)
+  local bases, parts, base_bytes, used = {}, {}, 0, math.huge
+  local function size_of(run) return bytes[run.identity.configuration] or 0 end
+  for _, run in ipairs(list) do
+    if group.is_base[run.identity.configuration] then
+      bases[#bases + 1] = run
+      base_bytes = base_bytes + size_of(run)
+    end
+  end
+  for _, run in ipairs(list) do
+    if not group.is_base[run.identity.configuration] then
+      if #parts == 0 or #parts[#parts] >= most
+        or used + size_of(run) > share * settings.machine.memory_bytes then
+        parts[#parts + 1] = { table.unpack(bases) }
+        used = base_bytes
+      end
+      table.insert(parts[#parts], run)
+      used = used + size_of(run)
+    end
+  end
+  if #parts == 0 and #bases > 0 then parts[1] = bases end
+  return parts
+end
+
+-- ---- measuring ----
+
+--- Model FLOPs utilisation of a session's steps. Backward costs twice a forward pass; what
+--- checkpoints and reversible layers compute again is not counted.
+function timing.utilisation(flops_per_token, time)
+  return 3 * flops_per_token * time.tokens_per_step / (time.median_ms / 1000) / time.matrix_rate
+end
+
+-- What is told of each session beside its times: memory, and the rate of matrix products that its
+-- steps have for themselves, which is measured once for each precision of the round.
+local function describe(part, sessions, times)
+  local rates = {}
+  for i, session in ipairs(sessions) do
+    local precision = part[i].row.train:option "precision"
+    rates[precision] = rates[precision] or core.sum_ranks(session:matrix_rate())
+    times[i].matrix_rate = rates[precision]
+    times[i].mfu = timing.utilisation(session:info().flops_per_token, times[i])
+    times[i].inference_memory_bytes = session:inference_memory()
+  end
+end
+
+local function time_part(part, settings)
+  local sessions = {}
+  local plan = protocol[settings.scale]
+  local good, times, others = pcall(function()
+    for i, run in ipairs(part) do sessions[i] = settings.open(run) end
+    local times, others = watched(function() return core.time_steps(sessions, plan[1], plan[2]) end,
+      core.sum_ranks)
+    describe(part, sessions, times)
+    return times, others
+  end)
+  for _, session in ipairs(sessions) do session:close() end
+  if not good then error("step times: " .. times, 0) end
+  return times, others
+end
+
+-- The records of a round.
+local function records_of(part, times, others, settings)
+  local plan, machine, date, ids, records = protocol[settings.scale], settings.machine,
+    os.date "!%Y-%m-%dT%H:%M:%SZ", {}, {}
+  for i, run in ipairs(part) do ids[i] = run.identity.configuration end
+  local round = core.hash(("%s %.9f %s"):format(date, core.clock(), table.concat(ids, " "))):sub(1,
+    16)
+  for i, run in ipairs(part) do
+    local time = times[i]
+    records[i] = provenance.fill({
+      round = round, configuration = ids[i], row = run.row.label, dataset = run.row.dataset,
+      scale = run.scale,
+      device = run.device, ranks = ranks.size, data = identity.task_info(run.row.task).data,
+      data_digest = run.identity.data_digest,
+      precision = run.row.train:option "precision", step_time_ms = time.median_ms,
+      step_time_q1_ms = time.q1_ms,
+      step_time_q3_ms = time.q3_ms,
+      tokens_per_second = time.tokens_per_step / (time.median_ms / 1000),
+      tokens_per_step = time.tokens_per_step, matrix_rate = time.matrix_rate, mfu = time.mfu,
+      peak_memory_bytes = time.peak_memory_bytes,
+      inference_memory_bytes = time.inference_memory_bytes, steps = plan[2], warmup = plan[1],
+      load = others.load,
+      busy = others.busy, date = date,
+    }, machine)
+  end
+  return records
+end
+
+local function say(...) io.stderr:write((...):format(select(2, ...)), "\n") end
+
+-- The parts to time: a line per part with the places of its runs in the group. Rank 0 has read the
+-- results, and every rank must time the same.
+local function choose_parts(group, results, settings)
+  local place, lines, bytes = {}, {}, memory_of(results)
+  for i, run in ipairs(group) do place[run] = i end
+  local list = able(group, bytes)
+  local state = settings.force and "missing"
+    or state_of(list, group, step_times.of(results), settings)
+  if state == "timed" then return "" end
+  if state == "busy" then
+    local busy, load = is_busy_now()
+    if busy then
+      say("step times of %s were measured while the machine was busy, and others use %.1f of its processors now: "
+        .. "left for a run when it is idle", group.dataset, load)
+      return ""
+    end
+  end
+  for i, part in ipairs(parts_of(list, group, bytes, settings)) do
+    local places = {}
+    for k, run in ipairs(part) do places[k] = place[run] end
+    lines[i] = table.concat(places, " ")
+  end
+  return table.concat(lines, "\n")
+end
+
+local function read_parts(group, text)
+  local parts = {}
+  for line in text:gmatch("[^\n]+") do
+    local part = {}
+    for place in line:gmatch("%d+") do part[#part + 1] = group[tonumber(place)] end
+    parts[#parts + 1] = part
+  end
+  return parts
+end
+
+-- Configuration -> that of the baseline on the same dataset which runs.csv shows it against: the
+-- first table's.
+local function shown_against(groups)
+  local baselines = {}
+  for _, group in ipairs(groups) do
+    for _, run in ipairs(group.bases[1] and group or {}) do
+      baselines[run.identity.configuration] = group.bases[1].identity.configuration
+    end
+  end
+  return baselines
+end
+
+--- Times what is done of `runs` and not timed yet. `settings`: scale, force, bases (the baselines'
+--- runs in the order of the tables), open (makes a session for a run), machine (core.machine()).
+function timing.measure(runs, results, settings)
+  local groups = groups_of(runs, settings.bases)
+  for _, group in ipairs(groups) do
+    local text = ranks.decide(function() return choose_parts(group, results, settings) end)
+    for i, part in ipairs(read_parts(group, text)) do
+      if ranks.first then
+        say("timing steps: %d rows of %s, interleaved%s", #part, group.dataset, i > 1
+          and (" (part %d)"):format(i) or "")
+      end
+      local times, others = time_part(part, settings)
+      if ranks.first then
+        results:add_timings(records_of(part, times, others, settings))
+        if others.busy == "yes" then
+          say("others used %.1f processors meanwhile: marked as busy, to be measured again when the machine is idle",
+            others.load)
+        end
+      end
+    end
+  end
+  if ranks.first then step_times.project(results, shown_against(groups)) end
+end
+
+return timing

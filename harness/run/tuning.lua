@@ -1,0 +1,132 @@
+-- Tuning: the training options of every row are chosen among the same trials, one seed each, by a
+-- loss or score of the validation split. Trials are runs of an experiment of their own, which is run
+-- before the one whose rows they decide; a row whose trials have ended trains with what did best.
+local identity = require "longhaul.run.identity"
+local metrics = require "longhaul.run.metrics"
+local store = require "longhaul.run.store"
+
+local tuning = {}
+
+-- What a trial ended with: its record, nil while it has not ended.
+local function record_of(trial, trials, results, settings)
+  local run = { experiment = trials.runs, row = trial, seed = 1, scale = settings.scale,
+    device = settings.device }
+  return results:find(identity.of(run).run_id)
+end
+
+-- Of the trials that have ended well the best, and how many have ended at all.
+local function best_of(row, trials, results, settings)
+  local by, ended, best, value = row.tune.by, 0, nil, nil
+  local less = metrics.better(by) == "min"
+  for _, trial in ipairs(row.trials) do
+    local record = record_of(trial, trials, results, settings)
+    local found = record and record.status == "done" and tonumber(record[by])
+    if record then ended = ended + 1 end
+    if found and (not value or (less and found < value) or (not less and found > value)) then
+      best, value = trial, found
+    end
+  end
+  return best, ended
+end
+
+-- "rate" where the chosen rate is the least or the greatest of those tried: a better one may lie
+-- beyond.
+local function edges_of(tune, values)
+  local names = {}
+  for _, name in ipairs(tune.names) do
+    local least, greatest = math.huge, -math.huge
+    for _, value in ipairs(tune.axes[name]) do
+      local number = tonumber(value)
+      if number then least, greatest = math.min(least, number), math.max(greatest, number) end
+    end
+    if values[name] == least or values[name] == greatest then names[#names + 1] = name end
+  end
+  return names
+end
+
+local function settle_row(row, trials, results, settings)
+  local best, ended = best_of(row, trials, results, settings)
+  if ended < #row.trials then
+    row.untuned = ("%d of its %d trials have ended"):format(ended, #row.trials)
+  elseif not best then
+    row.untuned = ("none of its %d trials has a %s"):format(#row.trials, row.tune.by)
+  else
+    row.untuned = nil
+    row.train = row.train:with(best.values_tried)
+    row.tuned = { text = best.tried, edges = edges_of(row.tune, best.values_tried) }
+  end
+end
+
+--- Gives the rows of an experiment the options that did best in their trials, as far as these have
+--- ended under `settings` (results, scale, device); the others say in `untuned` what they lack.
+function tuning.settle(experiment, settings)
+  if not experiment.trials then return end
+  local results = store.at(settings.results, experiment.trials.runs)
+  for _, row in ipairs(experiment.rows) do
+    if row.tune and not row.tuned then settle_row(row, experiment.trials, results, settings) end
+  end
+end
+
+-- The most rows that a sentence names one by one.
+local few = 8
+
+local function named(rows)
+  local texts = {}
+  for i, row in ipairs(rows) do texts[i] = ("%s %s"):format(row.label, row.tuned.text) end
+  return table.concat(texts, "; ")
+end
+
+-- "rate=0.003 in 40 rows; rate=0.01 in 24".
+local function counted(rows)
+  local counts, texts = {}, {}
+  for _, row in ipairs(rows) do
+    if not counts[row.tuned.text] then texts[#texts + 1] = row.tuned.text end
+    counts[row.tuned.text] = (counts[row.tuned.text] or 0) + 1
+  end
+  table.sort(texts)
+  for i, text in ipairs(texts) do
+    texts[i] = ("%s in %d%s"):format(text, counts[text], i == 1 and " rows" or "")
+  end
+  return table.concat(texts, "; ")
+end
+
+-- The rows that wait for their trials, and why; nil where none does.
+local function untuned(rows)
+  local texts, count = {}, 0
+  for _, row in ipairs(rows) do
+    if row.untuned then
+      count = count + 1
+      texts[#texts + 1] = count <= few and ("%s (%s): %s"):format(row.label, row.dataset, row.untuned)
+        or nil
+    end
+  end
+  if count == 0 then return nil end
+  return ("Not tuned and so not run: %s%s."):format(table.concat(texts, "; "), count > few
+    and ("; and %d more"):format(count - few) or "")
+end
+
+local function chosen(rows)
+  local tuned, at_edge = {}, 0
+  for _, row in ipairs(rows) do
+    if row.tuned then
+      tuned[#tuned + 1] = row
+      if #row.tuned.edges > 0 then at_edge = at_edge + 1 end
+    end
+  end
+  if #tuned == 0 then return nil end
+  local text = ("Chosen by %s among %d trials a row: %s."):format(tuned[1].tune.by, #tuned[1].trials,
+    #tuned > few and counted(tuned) or named(tuned))
+  if at_edge == 0 then return text end
+  return ("%s At the edge of what was tried, where more might be better: %d of %d rows."):format(text,
+    at_edge, #tuned)
+end
+
+--- What a table says of the rows that were tuned, and of those that were not; nil where no row is to
+--- be tuned.
+function tuning.sentence(rows)
+  local sentences = { chosen(rows) }
+  sentences[#sentences + 1] = untuned(rows)
+  return #sentences > 0 and table.concat(sentences, " ") or nil
+end
+
+return tuning

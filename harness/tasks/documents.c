@@ -1,0 +1,64 @@
+/* A batcher for training and one for a pass, behind the functions of a task class. */
+#include "harness/tasks/documents.h"
+
+lh_status lh_documents_open(lh_documents *documents) {
+    documents->spec.source = documents->source[LH_TRAIN];
+    documents->spec.endless = true;
+    return lh_batcher_create(&documents->spec, &documents->train);
+}
+
+void lh_documents_close(lh_documents *documents) {
+    lh_batcher_destroy(documents->train);
+    lh_batcher_destroy(documents->pass);
+}
+
+void lh_documents_shape(const void *instance, int64_t *rows, int64_t *length) {
+    const lh_documents *documents = instance;
+    *rows = documents->spec.rows;
+    *length = documents->spec.length;
+}
+
+lh_status lh_documents_train_batch(void *instance, lh_host_batch *out) {
+    lh_documents *documents = instance;
+    return lh_batcher_next(documents->train, out);
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+lh_status lh_documents_evaluate_begin(void *instance, lh_split split) {
+    lh_documents *documents = instance;
+    lh_batcher_destroy(documents->pass);
+    documents->pass = NULL;
+    documents->pass_batches = 0;
+    lh_batcher_spec spec = documents->spec;
+    spec.endless = false;
+    spec.source = documents->source[split];
+    if (spec.source.count == 0)
+        return lh_fail(LH_EFORMAT, "data: the split to evaluate has no documents");
+    if (documents->evaluate_documents > 0)
+        spec.source.count = smaller(spec.source.count, documents->evaluate_documents);
+    spec.rows = smaller(spec.rows, spec.source.count);
+    return lh_batcher_create(&spec, &documents->pass);
+}
+
+lh_status lh_documents_evaluate_batch(void *instance, lh_host_batch *out) {
+    lh_documents *documents = instance;
+    *out = (lh_host_batch){0};
+    if (documents->pass == NULL) return lh_fail(LH_ESTATE, "data: no evaluation has begun");
+    if (documents->evaluate_batches > 0 && documents->pass_batches == documents->evaluate_batches)
+        return LH_OK;
+    documents->pass_batches += 1;
+    return lh_batcher_next(documents->pass, out);
+}
+
+int lh_documents_cursor_get(const void *instance, int64_t *words) {
+    const lh_documents *documents = instance;
+    return lh_batcher_cursor_get(documents->train, words);
+}
+
+lh_status lh_documents_cursor_set(void *instance, const int64_t *words, int count) {
+    lh_documents *documents = instance;
+    return lh_batcher_cursor_set(documents->train, words, count);
+}

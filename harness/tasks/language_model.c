@@ -1,0 +1,126 @@
+/* Language modelling: predict the next token of documents. Options are its own, then those of its
+ * corpus. */
+#include "harness/tasks/tasks.h"
+
+#include "harness/tasks/documents.h"
+#include "harness/tasks/subsequences.h"
+
+#include "datasets/text/corpus.h"
+
+/* One split as a source of documents. */
+typedef struct split_source {
+    lh_corpus *corpus;
+    lh_split split;
+} split_source;
+
+typedef enum subsequences { WHOLE_DOCUMENTS, DISJOINT, QUARTER } subsequences;
+static const char *const subsequence_names[] = {"none", "disjoint", "quarter", NULL};
+
+typedef struct language_model {
+    lh_documents documents; /* first: the shared functions of a task read it */
+    lh_corpus_config data;
+    subsequences subsequences;
+    lh_corpus *corpus;
+    split_source source[LH_SPLITS];
+    lh_subsequences *cut[LH_SPLITS]; /* with subsequences */
+} language_model;
+
+static const lh_option language_model_options[] = {
+    LH_INTEGER("segment", language_model, documents.spec.length, 512, 1, 1e9,
+               "tokens of a segment (N)"),
+    LH_INTEGER("batch", language_model, documents.spec.rows, 8, 1, (LH_CURSOR_WORDS - 2) / 2,
+               "documents read side by side (B)"),
+    LH_FLAG("predict_across", language_model, documents.spec.predict_across, true,
+            "predict the first token of a segment from the segment before it"),
+    LH_INTEGER("overlap", language_model, documents.spec.overlap, 0, 0, 1e9,
+               "tokens of a segment that the next one repeats without predicting them"),
+    LH_INTEGER("evaluate_documents", language_model, documents.evaluate_documents, 0, 0, 1e9,
+               "documents of a split that an evaluation reads; 0: all"),
+    LH_INTEGER("evaluate_batches", language_model, documents.evaluate_batches, 0, 0, 1e9,
+               "batches after which an evaluation ends; 0: at the end of the documents"),
+    LH_CHOICE("subsequences", language_model, subsequences, WHOLE_DOCUMENTS, subsequence_names,
+              "join the documents and read every segment by itself: disjoint ones, or in training "
+              "one that begins at every quarter of a segment"),
+    {0}};
+
+static const lh_option_table options[] = {
+    LH_OWN_TABLE(language_model), LH_TABLE(language_model, data, lh_corpus_config), {0}};
+
+/* ---- opening ---- */
+
+static lh_status get_document(void *context, int64_t index, lh_document *out) {
+    const split_source *source = context;
+    return lh_corpus_document(source->corpus, source->split, index, out);
+}
+
+static lh_document_source document_source(language_model *task, lh_split split) {
+    task->source[split] = (split_source){.corpus = task->corpus, .split = split};
+    return (lh_document_source){.context = &task->source[split],
+                                .get = get_document,
+                                .count = lh_corpus_documents(task->corpus, split)};
+}
+
+/* The released windows of enwik8 begin every 16,384 bytes in training and are 65,536 long. */
+static lh_status cut_subsequences(language_model *task) {
+    const int64_t length = task->documents.spec.length, quarter = length >= 4 ? length / 4 : 1;
+    if (task->subsequences == WHOLE_DOCUMENTS) return LH_OK;
+    if (task->documents.spec.overlap > 0)
+        return lh_fail(LH_EOPTION, "options 'overlap' and 'subsequences' exclude each other");
+    for (int split = 0; split < LH_SPLITS; ++split) {
+        const int64_t stride =
+            split == LH_TRAIN && task->subsequences == QUARTER ? quarter : length;
+        LH_TRY(lh_subsequences_create(&task->documents.source[split], length, stride,
+                                      &task->cut[split]));
+        task->documents.source[split] = lh_subsequences_source(task->cut[split]);
+    }
+    return LH_OK;
+}
+
+static lh_status open_task(void *instance, uint64_t seed, lh_model_setup *setup) {
+    language_model *task = instance;
+    lh_documents *documents = &task->documents;
+    documents->spec.seed = seed;
+    LH_TRY(lh_corpus_open(&task->data, &task->corpus));
+    for (int split = 0; split < LH_SPLITS; ++split)
+        documents->source[split] = document_source(task, (lh_split)split);
+    LH_TRY(cut_subsequences(task));
+    *setup =
+        (lh_model_setup){.vocabulary = lh_tokenizer_vocabulary(lh_corpus_tokenizer(task->corpus))};
+    return lh_documents_open(documents);
+}
+
+static void close_task(void *instance) {
+    language_model *task = instance;
+    lh_documents_close(&task->documents);
+    for (int split = 0; split < LH_SPLITS; ++split)
+        lh_subsequences_destroy(task->cut[split]);
+    if (task->corpus != NULL) lh_corpus_destroy(task->corpus);
+}
+
+static char *describe(const void *instance) {
+    const language_model *task = instance;
+    return lh_duplicate_text(lh_corpus_source(task->corpus));
+}
+
+static uint64_t digest(const void *instance) {
+    const language_model *task = instance;
+    return lh_corpus_digest(task->corpus);
+}
+
+/* ---- class ---- */
+
+const lh_task_class lh_language_model_class = {.name = "language_model",
+                                               .summary = "Predict the next token of documents",
+                                               .options = options,
+                                               .kind = {.vocabulary = 1},
+                                               .instance_size = sizeof(language_model),
+                                               .open = open_task,
+                                               .close = close_task,
+                                               .shape = lh_documents_shape,
+                                               .train_batch = lh_documents_train_batch,
+                                               .evaluate_begin = lh_documents_evaluate_begin,
+                                               .evaluate_batch = lh_documents_evaluate_batch,
+                                               .cursor_get = lh_documents_cursor_get,
+                                               .cursor_set = lh_documents_cursor_set,
+                                               .describe = describe,
+                                               .digest = digest};

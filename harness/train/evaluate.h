@@ -1,0 +1,23 @@
+/* What a session has learned, as numbers: passes over a split without a gradient. */
+#ifndef LH_TRAIN_EVALUATE_H
+#define LH_TRAIN_EVALUATE_H
+
+#include "harness/train/session.h"
+
+/* Evaluates over whole documents of the split with carried state of its own; training goes on
+ * undisturbed afterwards. Sets bits_per_token, perplexity, accuracy, error_percent,
+ * predicted_tokens, and bits_per_byte and word_perplexity where the raw size is known; of a task
+ * with target vectors mse, mae, zero_mse (of predicting zero) and predicted_values and, where these
+ * are answers of yes or no, of whole strings accuracy, error_percent and, of a split with strings
+ * of several of the task's groups, accuracy_<group> for each. A signal that stopped training stops
+ * it too: LH_EINTERRUPT. Fails: LH_EINTERNAL when a metric is not a number, naming it, split and
+ * step; one that is infinite stands. */
+lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out);
+
+/* Sets *bytes to the most that the pool lends at once in an evaluation of two successive training
+ * batches: parameters, carried state, the batch and the activations without a tape; no gradients
+ * and nothing of the optimiser. The same bytes at any step of training, which goes on
+ * undisturbed. */
+lh_status lh_session_inference_memory(lh_session *session, int64_t *bytes);
+
+#endif

@@ -1,0 +1,21 @@
+/* Checkpoints and weight files of a session. */
+#ifndef LH_TRAIN_SESSION_FILE_H
+#define LH_TRAIN_SESSION_FILE_H
+
+#include "harness/train/session.h"
+
+/* Whole state, bit for bit: parameters, moments, carried state, data position, step. Atomic write.
+ * Of several ranks the first one writes the rows of all, so that any number of ranks goes on. */
+lh_status lh_session_save(lh_session *session, const char *path);
+/* Fails: LH_EFORMAT when it is damaged or belongs to another run: names the first difference in
+ * model, task, data, seed or options. Of the training options log_every, checkpoint_every and
+ * checkpoint_seconds may differ, evaluate_every without patience and evaluate_test, and steps where
+ * the schedule lacks it. */
+lh_status lh_session_restore(lh_session *session, const char *path);
+
+/* partly: parameters that the file lacks keep their values. */
+lh_status lh_session_load_weights(lh_session *session, const char *path, bool partly);
+/* published: under the names of the files that others publish; LH_EOPTION when there are none. */
+lh_status lh_session_save_weights(lh_session *session, const char *path, bool published);
+
+#endif

@@ -1,0 +1,33 @@
+/* What a prediction costs. Part of the contract (kernels.h). */
+#ifndef LH_KERNELS_CONTRACT_CROSS_ENTROPY_H
+#define LH_KERNELS_CONTRACT_CROSS_ENTROPY_H
+
+#include "kernels/base.h"
+
+/* Softmax cross-entropy of one chunk of rows, value and gradient in one pass.
+ *
+ *   loss[r] = weight[r] * (log sum_v exp(scale * x[r][v]) - scale * x[r][target[r]])      (nats)
+ *   x[r][v] <- weight[r] * gradient_scale * scale * (softmax(scale * x[r])[v] - [v == target[r]])
+ *
+ * The gradient overwrites the logits when `gradient` is set. A row of weight 0 has loss 0, gradient
+ * 0, and its target is not read. correct[r] is 1 when the target has the largest logit (first of
+ * equals) and the weight is not 0. An invalid target under a weight other than 0 gives LH_EOPTION.
+ */
+typedef struct lh_cross_entropy_args {
+    int64_t rows, vocabulary;
+    real scale;
+    real *x;               /* in, out when gradient [rows][vocabulary]: logits before scale */
+    const int32_t *target; /* in  [rows] */
+    const real *weight;    /* in  optional [rows]: 1 each */
+    bool gradient;
+    const real *gradient_scale; /* in  optional: one number on the device, default 1 */
+    real *loss;                 /* out [rows] */
+    real *correct;              /* out optional [rows] */
+} lh_cross_entropy_args;
+
+#endif
+
+/* This family's part of kernels.def. */
+#ifdef LH_KERNEL
+LH_KERNEL(cross_entropy, LH_REAL)
+#endif

@@ -1,0 +1,99 @@
+/* Element by element: sums and products, functions, random masks and numbers. Part of the contract
+ * (kernels.h). */
+#ifndef LH_KERNELS_CONTRACT_ELEMENTWISE_H
+#define LH_KERNELS_CONTRACT_ELEMENTWISE_H
+
+#include "kernels/random.h"
+#include "kernels/terms.h"
+
+/* y[i] (+)= alpha * a[i] + beta * b[i], i < count. y may be a or b. */
+typedef struct lh_linear_combination_args {
+    int64_t count;
+    real alpha, beta;
+    lh_act a; /* in */
+    lh_act b; /* in  optional */
+    lh_act y; /* out */
+    lh_write write;
+} lh_linear_combination_args;
+
+typedef enum lh_binary_op {
+    LH_BINARY_ADD,
+    LH_BINARY_SUB,
+    LH_BINARY_MUL,
+    LH_BINARY_DIV
+} lh_binary_op;
+
+/* How b spreads over a [rows][columns]. */
+typedef enum lh_spread {
+    LH_SPREAD_NONE,   /* b is [rows][columns] */
+    LH_SPREAD_ROWS,   /* b is [columns], the same for every row */
+    LH_SPREAD_COLUMNS /* b is [rows], the same for every column */
+} lh_spread;
+
+/* y[r][c] (+)= a[r][c] op b[...]. y may be a. */
+typedef struct lh_binary_args {
+    lh_binary_op op;
+    lh_spread spread;
+    int64_t rows, columns;
+    const real *a; /* in  [rows][columns] */
+    const real *b; /* in  see spread */
+    real *y;       /* out [rows][columns] */
+    lh_write write;
+} lh_binary_args;
+
+/* y[i] = f(x[i]). y may be x. */
+typedef struct lh_unary_forward_args {
+    lh_unary_op op;
+    int64_t count;
+    lh_act x; /* in */
+    lh_act y; /* out */
+} lh_unary_forward_args;
+
+/* dx[i] (+)= dy[i] * f'(x[i]). IDENTITY, RELU, TANH, SIGMOID, EXP, ELU and the roots read only y,
+ * the others only x; the pointer that is not read may be NULL. dx may be dy under LH_SET. */
+typedef struct lh_unary_backward_args {
+    lh_unary_op op;
+    int64_t count;
+    lh_act x;  /* in */
+    lh_act y;  /* in */
+    lh_act dy; /* in */
+    lh_act dx; /* out */
+    lh_write write;
+} lh_unary_backward_args;
+
+/* Dropout over [outer][length][width]: y (+)= keep ? x / (1 - rate) : 0.
+ * Element (o, t, d) draws word first + (o * length + t) * width + d of `key`, or with a period word
+ * (t % period) * width + d: that shares one mask over the batch and repeats it in time (the "tiled"
+ * dropout of the Block-Recurrent Transformer's code). The gradient is the same kernel on dy. y may
+ * be x under LH_SET. */
+typedef struct lh_dropout_args {
+    int64_t outer, length, width, period;
+    double rate;
+    const lh_random_key *key; /* in, on the device */
+    lh_act x;                 /* in */
+    lh_act y;                 /* out */
+    lh_write write;
+    int64_t first; /* words that batch rows of other processes draw before these */
+} lh_dropout_args;
+
+/* x[i] = element n = first + i of a stream of standard normal numbers under `key`: by Box and
+ * Muller (1958) from words 2 n and 2 n + 1, sqrt(-2 ln u) cos(2 pi v) with u and v = (word + 1/2) /
+ * 2^32. */
+typedef struct lh_normal_args {
+    int64_t count;
+    const lh_random_key *key; /* in, on the device */
+    real *x;                  /* out */
+    int64_t first;            /* elements that batch rows of other processes draw before these */
+} lh_normal_args;
+
+#endif
+
+/* This family's part of kernels.def. */
+#ifdef LH_KERNEL
+LH_KERNEL(linear_combination, args->y.dtype)
+LH_KERNEL(binary, LH_REAL)
+LH_KERNEL(unary_forward, args->x.dtype)
+LH_KERNEL(unary_backward, args->dy.dtype)
+LH_KERNEL(dropout, args->x.dtype)
+LH_KERNEL(normal, LH_REAL)
+#endif

@@ -1,0 +1,73 @@
+/* Attention by locality-sensitive hashing (Kitaev et al. 2020, section 2). Tokens are hashed,
+ * sorted by bucket, and each looks at those before it of its bucket, in its own chunk of the sorted
+ * sequence and the chunk before. Part of the contract (kernels.h). */
+#ifndef LH_KERNELS_CONTRACT_LSH_H
+#define LH_KERNELS_CONTRACT_LSH_H
+
+#include "kernels/contract/heads.h"
+
+/* Hashing by random rotations (Andoni et al. 2015; section 2). Columns of a round's rotation belong
+ * to the factors one after the other, factor[f] / 2 each; with y = x rotation over those of f,
+ *
+ *   h_f = argmax of [y; -y], the first of equals      bucket = sum_f h_f prod_{g < f} factor[g]
+ *
+ * The paper's hash has one factor, the number of buckets; several cost less. Factors are even,
+ * or 1. x that is no number gets some valid bucket. */
+typedef struct lh_lsh_hash_args {
+    int64_t batch, heads, length, head_width, rounds;
+    int64_t factors, factor[LH_LSH_FACTORS];
+    lh_heads x;           /* in  [batch][length][heads][head_width] */
+    const real *rotation; /* in  [batch][heads][head_width][rounds][sum of factor / 2] */
+    int32_t *bucket;      /* out [batch][heads][rounds][length] */
+} lh_lsh_hash_args;
+
+/* Sorts each row of tokens by bucket, then position, and tells what each may see: slots first[t]
+ * .. slot[t] - 1 hold the tokens before t that share its bucket and stand in its chunk or the one
+ * before, first[t] = max(first slot of its bucket, (slot[t] / chunk - 1) * chunk). Buckets are in
+ * [0, buckets). */
+typedef struct lh_lsh_sort_args {
+    int64_t rows, length, buckets, chunk;
+    const int32_t *bucket; /* in  [rows][length] */
+    int32_t *order;        /* out [rows][length]: the token in each slot */
+    int32_t *slot;         /* out [rows][length]: of each token */
+    int32_t *first;        /* out [rows][length]: of each token */
+} lh_lsh_sort_args;
+
+/* Attention over what lsh_sort let each token see, in several rounds (eqs. 5-7, 14-18). One softmax
+ * goes over all pairs of a round and a key:
+ *
+ *   score_r(i, j) = q_i . k_j - log N_ij      N_ij = rounds in which i sees j
+ *   out_i = sum_{r, j} exp(score_r(i, j) - lse_i) v_j
+ *
+ * which is that over the union of the keys, and equals eq. 7's sum over rounds weighted by each
+ * round's partition function. A token that sees no other in any round attends to itself: out_i =
+ * v_i, lse_i = -infinity. A number that is none may reach every token. */
+typedef struct lh_lsh_attention_forward_args {
+    int64_t batch, heads, length, head_width, rounds, chunk;
+    lh_precision precision;              /* of the operands of products */
+    lh_heads q, k, v;                    /* in  [batch][length][heads][head_width] */
+    const int32_t *order, *slot, *first; /* in  [batch][heads][rounds][length] */
+    lh_heads out;                        /* out [batch][length][heads][head_width] */
+    real *lse;                           /* out saved [batch][heads][length] */
+} lh_lsh_attention_forward_args;
+
+/* With P = exp(score - lse):  dscore = P (dout_i . v_j - dout_i . out_i). */
+typedef struct lh_lsh_attention_backward_args {
+    int64_t batch, heads, length, head_width, rounds, chunk;
+    lh_precision precision;
+    lh_heads q, k, v, out, dout;         /* in */
+    const int32_t *order, *slot, *first; /* in */
+    const real *lse;                     /* in */
+    lh_heads dq, dk, dv;                 /* out optional each (data NULL: not wanted) */
+    lh_write dq_write, dk_write, dv_write;
+} lh_lsh_attention_backward_args;
+
+#endif
+
+/* This family's part of kernels.def. */
+#ifdef LH_KERNEL
+LH_KERNEL_W(lsh_hash, LH_REAL)
+LH_KERNEL_W(lsh_sort, LH_REAL)
+LH_KERNEL_W(lsh_attention_forward, LH_REAL)
+LH_KERNEL_W(lsh_attention_backward, LH_REAL)
+#endif

@@ -1,0 +1,36 @@
+/* Sums and maxima along an axis. Part of the contract (kernels.h). */
+#ifndef LH_KERNELS_CONTRACT_REDUCE_H
+#define LH_KERNELS_CONTRACT_REDUCE_H
+
+#include "kernels/base.h"
+
+typedef enum lh_reduce_op { LH_REDUCE_SUM, LH_REDUCE_MAX } lh_reduce_op;
+
+/* y[o][i] (+)= alpha * sum_a x[o][a][i], or the maximum (alpha then 1 and write LH_SET). An empty
+ * axis sums to 0; its maximum is -infinity. */
+typedef struct lh_reduce_args {
+    lh_reduce_op op;
+    int64_t outer, axis, inner;
+    real alpha;
+    lh_act x; /* in  [outer][axis][inner] */
+    real *y;  /* out [outer][inner] */
+    lh_write write;
+} lh_reduce_args;
+
+/* Of y = the maximum of x along the axis: dx[o][a][i] (+)= dy[o][i] at the first a that holds it, 0
+ * elsewhere. */
+typedef struct lh_maximum_backward_args {
+    int64_t outer, axis, inner;
+    const real *x;  /* in  [outer][axis][inner] */
+    const real *dy; /* in  [outer][inner] */
+    real *dx;       /* out [outer][axis][inner] */
+    lh_write write;
+} lh_maximum_backward_args;
+
+#endif
+
+/* This family's part of kernels.def. */
+#ifdef LH_KERNEL
+LH_KERNEL(reduce, args->x.dtype)
+LH_KERNEL(maximum_backward, LH_REAL)
+#endif

@@ -1,0 +1,48 @@
+/* Which name is near enough to be proposed, and the sentence that proposes it. */
+#include "harness/engine/nearest_name.h"
+
+#include "tests/test.h"
+
+static const char *const names[] = {"width", "heads", "layers", "window", NULL};
+static const char *const none[] = {NULL};
+
+TEST(the_nearest_name_has_the_fewest_edits) {
+    CHECK_STR(lh_nearest_name("windw", names), "window");
+    CHECK_STR(lh_nearest_name("widht", names), "width");
+    CHECK_STR(lh_nearest_name("layer", names), "layers");
+    CHECK_STR(lh_nearest_name("HEADS", names), "heads");
+    CHECK_STR(lh_nearest_name("width", names), "width");
+}
+
+TEST(of_equally_near_names_it_is_the_first) {
+    static const char *const equal[] = {"bat", "cat", NULL};
+    CHECK_STR(lh_nearest_name("rat", equal), "bat");
+}
+
+/* At most half of the word, rounded down, may be wrong. */
+TEST(a_name_that_shares_little_is_not_near) {
+    static const char *const four[] = {"abcd", NULL};
+    CHECK_STR(lh_nearest_name("abxy", four), "abcd");
+    CHECK(lh_nearest_name("axyz", four) == NULL);
+    CHECK(lh_nearest_name("q", names) == NULL);
+    CHECK(lh_nearest_name("", names) == NULL);
+    CHECK(lh_nearest_name("width", none) == NULL);
+}
+
+TEST(long_words_are_near_to_nothing) {
+    char word[301];
+    memset(word, 'w', 300);
+    word[300] = '\0';
+    CHECK(lh_nearest_name(word, names) == NULL);
+    word[64] = '\0';
+    const char *const itself[] = {word, NULL};
+    CHECK(lh_nearest_name(word, itself) == NULL);
+    word[63] = '\0';
+    CHECK(lh_nearest_name(word, itself) == word);
+    CHECK_EQ_INT(strlen(lh_did_you_mean(word, itself)), 63 + strlen(" (did you mean ''?)"));
+}
+
+TEST(a_message_goes_on_with_the_name_or_with_nothing) {
+    CHECK_STR(lh_did_you_mean("windw", names), " (did you mean 'window'?)");
+    CHECK_STR(lh_did_you_mean("q", names), "");
+}

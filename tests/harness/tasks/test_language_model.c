@@ -1,0 +1,168 @@
+/* Batches and passes of language modelling on the embedded generator's books. */
+#include "harness/tasks/tasks.h"
+
+#include "datasets/text/corpus.h"
+#include "tests/config.h"
+#include "tests/test.h"
+
+static const char *const generated =
+    "name=generate:books documents=6 document_bytes=3000 segment=64 batch=4";
+
+/* The class with its options set, opened. */
+typedef struct fixture {
+    const lh_task_class *class;
+    lh_options *options;
+    lh_model_setup setup;
+    lh_task *task;
+} fixture;
+
+static bool open_fixture(fixture *f, const char *more) {
+    *f = (fixture){.class = lh_task_class_find("language_model")};
+    return f->class != NULL &&
+           CHECK_OK(lh_options_create("language_model", f->class->options, &f->options)) &&
+           CHECK_OK(lh_options_parse(f->options, generated)) &&
+           CHECK_OK(lh_options_parse(f->options, more)) &&
+           CHECK_OK(lh_task_create(f->class, f->options, 1, &f->setup, &f->task));
+}
+
+static void close_fixture(fixture *f) {
+    lh_task_destroy(f->task);
+    if (f->options != NULL) lh_options_destroy(f->options);
+}
+
+/* The same corpus, opened beside the task. */
+static lh_status open_corpus(lh_corpus **out) {
+    lh_options *options = NULL;
+    lh_corpus_config config;
+    lh_status status =
+        parse_config(lh_corpus_config_options,
+                     "name=generate:books documents=6 document_bytes=3000", &config, &options);
+    if (status == LH_OK) status = lh_corpus_open(&config, out);
+    lh_options_destroy(options);
+    return status;
+}
+
+TEST(the_tables_are_its_own_and_those_of_the_corpus) {
+    REQUIRE(lh_language_model_class.options[1].rows == lh_corpus_config_options);
+    CHECK(lh_language_model_class.options[2].rows == NULL);
+}
+
+TEST(an_unknown_task_suggests_the_nearest) {
+    CHECK(lh_task_class_find("langage_model") == NULL);
+    CHECK_FAILS(lh_error_get()->status, LH_EOPTION, "did you mean 'language_model'");
+    CHECK(lh_task_class_at(-1) == NULL && lh_task_class_at(1000) == NULL);
+}
+
+TEST(training_batches_have_the_promised_shape) {
+    fixture f;
+    lh_host_batch batch;
+    int64_t rows = 0, length = 0;
+    REQUIRE(open_fixture(&f, ""));
+    CHECK_EQ_INT(f.setup.vocabulary, 260);
+    f.class->shape(f.task->instance, &rows, &length);
+    CHECK_EQ_INT(rows, 4);
+    CHECK_EQ_INT(length, 64);
+    for (int i = 0; i < 300; ++i) {
+        REQUIRE_OK(f.class->train_batch(f.task->instance, &batch));
+        CHECK(batch.rows == 4 && batch.length == 64);
+    }
+    close_fixture(&f);
+}
+
+TEST(an_evaluation_reads_the_split_once) {
+    fixture f;
+    lh_corpus *corpus = NULL;
+    lh_host_batch batch;
+    REQUIRE_OK(open_corpus(&corpus));
+    REQUIRE(open_fixture(&f, ""));
+    for (int split = LH_VALID; split <= LH_TEST; ++split) {
+        double expected = 0.0, bytes = 0.0, predicted = 0.0, predicted_bytes = 0.0;
+        for (int64_t d = 0; d < lh_corpus_documents(corpus, (lh_split)split); ++d) {
+            lh_document document;
+            REQUIRE_OK(lh_corpus_document(corpus, (lh_split)split, d, &document));
+            expected += (double)(document.count - 1);
+            bytes += (double)document.bytes;
+        }
+        REQUIRE_OK(f.class->evaluate_begin(f.task->instance, (lh_split)split));
+        while (true) {
+            REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
+            if (batch.rows == 0) break;
+            CHECK(batch.rows <= 4);
+            predicted_bytes += batch.predicted_bytes;
+            for (int64_t i = 0; i < batch.rows * batch.length; ++i)
+                predicted += (double)batch.weights[i];
+        }
+        CHECK_NEAR(predicted, expected, 0);
+        CHECK(expected > 0.0 && predicted_bytes < bytes && predicted_bytes > 0.99 * bytes);
+    }
+    close_fixture(&f);
+    lh_corpus_destroy(corpus);
+}
+
+TEST(an_evaluation_can_be_cut_short) {
+    fixture f;
+    lh_host_batch batch;
+    int batches = 0;
+    REQUIRE(open_fixture(&f, "evaluate_documents=1 evaluate_batches=3"));
+    CHECK_STATUS(f.class->evaluate_batch(f.task->instance, &batch), LH_ESTATE);
+    REQUIRE_OK(f.class->evaluate_begin(f.task->instance, LH_TEST));
+    for (bool more = true; more; batches += more) {
+        REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
+        more = batch.rows > 0;
+        if (more) CHECK_EQ_INT(batch.rows, 1);
+    }
+    CHECK_EQ_INT(batches, 3);
+    close_fixture(&f);
+}
+
+/* A pass in subsequences predicts all the split's tokens but one, in rows that each begin anew; in
+ * training with quarters a token is read four times an epoch. */
+TEST(segments_can_be_read_each_by_itself) {
+    lh_corpus *corpus = NULL;
+    fixture f;
+    lh_host_batch batch;
+    double expected = -1, predicted = 0;
+    REQUIRE_OK(open_corpus(&corpus));
+    for (int64_t d = 0; d < lh_corpus_documents(corpus, LH_TEST); ++d) {
+        lh_document document;
+        REQUIRE_OK(lh_corpus_document(corpus, LH_TEST, d, &document));
+        expected += (double)document.count;
+    }
+    lh_corpus_destroy(corpus);
+    REQUIRE(open_fixture(&f, "subsequences=quarter segment=64 batch=2"));
+    REQUIRE_OK(f.class->evaluate_begin(f.task->instance, LH_TEST));
+    do {
+        REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
+        for (int64_t i = 0; i < batch.rows * batch.length; ++i) {
+            predicted += (double)batch.weights[i];
+            CHECK_EQ_INT(batch.starts[i / batch.length], 1);
+        }
+    } while (batch.rows > 0);
+    CHECK_NEAR(predicted, expected, 0);
+    for (int n = 0; n < 10; ++n) {
+        REQUIRE_OK(f.class->train_batch(f.task->instance, &batch));
+        CHECK(batch.starts[0] == 1 && batch.starts[1] == 1);
+    }
+    close_fixture(&f);
+}
+
+TEST(subsequences_do_not_overlap_twice) {
+    fixture f;
+    const lh_task_class *class = lh_task_class_find("language_model");
+    REQUIRE_OK(lh_options_create("language_model", class->options, &f.options));
+    REQUIRE_OK(lh_options_parse(f.options, generated));
+    REQUIRE_OK(lh_options_parse(f.options, "subsequences=disjoint overlap=4"));
+    CHECK_FAILS(lh_task_create(class, f.options, 1, &f.setup, &f.task), LH_EOPTION,
+                "exclude each other");
+    lh_options_destroy(f.options);
+}
+
+TEST(the_data_is_described) {
+    fixture f;
+    REQUIRE(open_fixture(&f, ""));
+    char *data = f.class->describe(f.task->instance);
+    CHECK_CONTAINS(data, "books");
+    free(data);
+    CHECK(f.class->digest(f.task->instance) != 0);
+    close_fixture(&f);
+}

@@ -1,0 +1,62 @@
+-- The comparison: at every scale each row of a data set meets the budget that the script states and
+-- has the trials of the others, and the last season, which has nothing to learn, runs like any model.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
+local identity = require "longhaul.run.identity"
+local runner = require "longhaul.run.runner"
+local script = require "longhaul.script"
+
+local baselines = { DLinear = true, NLinear = true, ["Last season"] = true }
+
+local function parameters_of(row)
+  local info = identity.task_info(row.task)
+  return core.describe(row.model.options, info, info.length).total
+end
+
+local function check_rows(bench, least)
+  local budget, trials, compared = nil, nil, 0
+  for _, row in ipairs(bench.rows) do
+    if not baselines[row.label] then
+      budget, trials = budget or parameters_of(row), trials or #row.trials
+      -- two models that are each within 3 % of the budget
+      t.check(math.abs(parameters_of(row) / budget - 1) < 0.062, row.label)
+      t.equal(#row.trials, trials)
+      compared = compared + 1
+    end
+  end
+  t.check(compared >= least, ("%d rows"):format(compared))
+end
+
+for _, scale in ipairs { "smoke", "small", "medium" } do
+  t.test("language at " .. scale, function()
+    check_rows(script.load("experiments/compare/language.lua", { scale = scale }), 16 * 4)
+  end)
+  t.test("tracking at " .. scale, function()
+    check_rows(script.load("experiments/compare/tracking.lua", { scale = scale }), 16 * 8)
+  end)
+  t.test("copying at " .. scale, function()
+    check_rows(script.load("experiments/compare/copy.lua", { scale = scale }), 16 * 3)
+  end)
+  t.test("series at " .. scale, function()
+    check_rows(script.load("experiments/compare/series.lua", { scale = scale }), 18)
+  end)
+end
+
+t.test("the last season", function()
+  local folder = os.tmpname()
+  os.remove(folder)
+  local bench = script.load("experiments/compare/series.lua", { scale = "smoke" })
+  local failed = runner.run(bench, { scale = "smoke", device = "cpu", results = folder,
+    no_timing = true, only = "Last season" })
+  local runs = (csv.read(folder .. "/compare-series/runs.csv"))
+  t.equal(failed, 0)
+  t.equal(#runs, 1)
+  t.equal(runs[1].parameters, "0")
+  t.equal(runs[1].status, "done")
+  -- standardised values: a forecast of zeros has about 1
+  t.check(tonumber(runs[1].mse) < 0.6, "days are like each other")
+  core.remove_file(folder .. "/compare-series/runs.csv")
+end)
+
+t.finish()

@@ -1,0 +1,123 @@
+-- Kinds of charts: each is one module under longhaul.report.charts, and nothing else has to know
+-- it.
+local t = dofile "tests/test.lua"
+local chart = require "longhaul.report.chart"
+local core = require "longhaul.core"
+local gnuplot = require "longhaul.report.gnuplot"
+local kinds = require "longhaul.report.kinds"
+local lh = require "longhaul"
+local parts = require "longhaul.report.chart_parts"
+local quote = require "longhaul.run.quote"
+local results = require "longhaul.report.results"
+local runs = dofile "tests/lua/runs.lua"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+lh.configure { scale = "small" }
+local settings = { results = folder, scale = "small", device = "cpu" }
+
+local function new_bench(name)
+  local bench = lh.experiment(name)
+  bench:row {
+    "a", model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 },
+    train = lh.train { steps = 1 },
+    task = lh.tasks.language_model { lh.data.text "generate:books", segment = 64, batch = 2 },
+    dataset = "text",
+  }
+  return bench
+end
+
+t.test("every file of charts/ is a kind that says what it shows, which fields it takes, and how it is drawn", function()
+  local files = io.popen "ls harness/report/charts"
+  for name in files:lines() do
+    local kind = kinds.find(name:match "^(.*)%.lua$")
+    t.check(kind and #kind.says > 0 and #kind.fields > 0 and type(kind.draw) == "function", name)
+    for _, field in ipairs(kinds.fields(kind)) do
+      t.check(#field == 3 and #field[3] > 0,
+        ("%s: field '%s' has a name, types and a meaning"):format(name, field[1]))
+    end
+  end
+  files:close()
+  t.equal(table.concat(kinds.names(), " "),
+    "bars boxes columns lines loss outputs pareto recurrence")
+  t.equal(kinds.find "nothing", nil)
+  t.equal(#kinds.fields(kinds.find "bars"), 4)
+end)
+
+-- A kind that no other file names: a point for each value of `y`.
+local dots = { says = "points",
+  fields = { { "y", "string", "a metric" }, { "size", "number", "of a point" } } }
+
+function dots.check(plot)
+  return parts.check_metric(plot) or plot.size and plot.size < 0 and "'size' is not negative" or nil
+end
+
+function dots.weights(plot) return plot.size and "a" end
+
+function dots.draw(view, plot, dataset)
+  local value = view.results:value("a", plot.y, dataset)
+  if not value then return nil end
+  local made = parts.new("dots", parts.title(view, plot, "dots", dataset), "", plot.y)
+  made.blocks = { { "points", { { { 1, value } } } } }
+  return made
+end
+
+t.test("a kind that was just added is checked, drawn and listed without another line", function()
+  package.preload["longhaul.report.charts.dots"] = function() return dots end
+  t.contains(table.concat(kinds.names(), " "), "columns dots lines")
+  local bench = new_bench "dots"
+  runs.put(folder, bench, { label = "a", seed = 1, bits_per_byte = 2.5 })
+  bench:plot { "dots", y = "bits_per_byte" }
+  t.check(not bench.rows[1].keep_weights, "its weights are not wanted yet")
+  bench:plot { "dots", y = "mse", size = 3, name = "errors" }
+  t.check(bench.rows[1].keep_weights, "a kind that reads weights has them kept")
+  local made = chart.values(bench, settings, results.of(bench, settings), true)
+  t.equal(#made, 2)
+  t.equal(made[1].name, "dots")
+  t.equal(made[1].title, "dots, text: dots (scale small)")
+  t.contains(gnuplot.program(made[1]), "$points << EOD\n1 2.5\nEOD")
+  t.contains(gnuplot.program(made[1]), 'load "dots.gp"')
+  t.equal(made[2].lacks, "mse")
+end)
+
+t.test("a plot has the fields of its kind alone", function()
+  local bench = new_bench "fields"
+  t.fails(function() bench:plot { "bars", y = "mse", frontier = true } end,
+    "unknown field 'frontier'")
+  t.fails(function() bench:plot { "dots", y = "mse", size = "big" } end,
+    "field 'size' must be a number")
+  t.fails(function() bench:plot { "dots", y = "mse", size = -1 } end,
+    "plot: 'size' is not negative")
+  t.fails(function() bench:plot { "dots", y = "msee" } end,
+    "field 'y': no metric 'msee' (did you mean 'mse'?)")
+  t.fails(function() bench:plot { "dost", y = "mse" } end,
+    "unknown kind of chart 'dost' (did you mean 'dots'?)")
+  t.fails(function() bench:plot "bars" end, "plot takes a table")
+  t.equal(#bench.plots, 0)
+end)
+
+t.test("what `longhaul new chart` writes is a kind that draws", function()
+  local program = os.getenv "LONGHAUL_BIN" or core.program_folder() .. "/longhaul"
+  if program:sub(1, 1) ~= "/" then program = os.getenv "PWD" .. "/" .. program end
+  local command = ("cd %s && %s new chart sketch >/dev/null"):format(quote.shell(folder),
+    quote.shell(program))
+  t.check(os.execute(command), command)
+  t.check(not os.execute(command .. " 2>/dev/null"), "a file that is there is not written over")
+  package.preload["longhaul.report.charts.sketch"] =
+    assert(loadfile(folder .. "/harness/report/charts/sketch.lua"))
+  local bench = new_bench "sketch"
+  runs.put(folder, bench, { label = "a", seed = 1, bits_per_byte = 2.5 })
+  bench:plot { "sketch", y = "bits_per_byte" }
+  local made = chart.values(bench, settings, results.of(bench, settings), true)
+  t.contains(gnuplot.program(made[1]), "$points << EOD\n1 2.5\nEOD")
+  made[1].template = folder .. "/" .. "plots/sketch"
+  if gnuplot.is_available() then
+    chart.draw(made, folder)
+    t.equal(made[1].failure, nil)
+    t.contains(core.read_file(folder .. "/sketch.svg"), "sketch, text: bits/byte")
+  end
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()

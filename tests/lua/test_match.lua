@@ -1,0 +1,80 @@
+-- Models of equal size: every architecture meets the same budgets within 3 %, by the same count that
+-- runs record, with as many heads as before and shapes that keep their proportions.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local identity = require "longhaul.run.identity"
+local lh = require "longhaul"
+
+local text = lh.tasks.language_model { lh.data.text { "books", documents = 4, document_bytes = 4096 },
+  segment = 64, batch = 2 }
+local series = lh.tasks.forecasting { lh.data.series { "generate:seasonal" }, seq_len = 96, label_len = 48,
+  pred_len = 24 }
+
+local function cost(model, task, what)
+  local info = identity.task_info(task)
+  return core.describe(model.options, info, info.length)[what]
+end
+
+-- What a model needs beside its size.
+local more = {
+  reformer = { positions = { 8, 8 }, position_widths = { 256, 256 }, width = 512 },
+}
+
+local function task_of(class) return class.tokens and text or series end
+
+local function has(class, name)
+  for _, option in ipairs(class.options) do
+    if option.name == name then return true end
+  end
+end
+
+for _, class in ipairs(core.models()) do
+  local base = lh.models[class.name](lh.merged(more[class.name] or {},
+    has(class, "heads") and { heads = 2 } or {}))
+  local good = pcall(cost, base, task_of(class), "total")
+  if good and has(class, "width") then
+    for _, budget in ipairs { 3e5, 1e6, 1e7 } do
+      t.test(("%s of %g parameters"):format(class.name, budget), function()
+        local model = lh.match { base, task = task_of(class), parameters = budget }
+        local found = cost(model, task_of(class), "total")
+        t.check(math.abs(found / budget - 1) <= 0.03, ("%d parameters"):format(found))
+        t.equal(model:option "heads", base:option "heads")
+        t.equal(lh.match({ base, task = task_of(class), parameters = budget }).text, model.text)
+      end)
+    end
+    t.test(class.name .. " by FLOPs", function()
+      local model = lh.match { base, task = task_of(class), flops_per_token = 2e6 }
+      t.check(math.abs(cost(model, task_of(class), "flops_per_token") / 2e6 - 1) <= 0.03, "flops")
+    end)
+  end
+end
+
+t.test("proportions", function()
+  local base = lh.models.brt { layers = 4, width = 256, heads = 4, hidden = 512, window = 16 }
+  local model = lh.match { base, task = text, parameters = 2e5 }
+  t.equal(model:option "layers", 4)
+  t.equal(model:option "window", 16)
+  local share = model:option "hidden" / model:option "width"
+  t.check(share >= 1.9 and share < 3, ("hidden is %g widths"):format(share))
+end)
+
+t.test("the model that has the budget already stays as it is", function()
+  local base = lh.models.slide { layers = 3, width = 64, heads = 4, window = 16 }
+  local model = lh.match { base, task = text, parameters = cost(base, text, "total") }
+  t.equal(model:option "width", 64)
+  t.equal(model:option "layers", 3)
+end)
+
+local function refused(options, words)
+  t.test("refused: " .. words, function() t.fails(function() lh.match(options) end, words) end)
+end
+local slide = lh.models.slide { layers = 2, heads = 2, window = 8 }
+refused({ slide, task = text }, "a budget is needed")
+refused({ slide, task = text, parameters = 1e6, flops_per_token = 1e6 }, "one budget at a time")
+refused({ slide, task = text, parameters = 10 }, "slide")
+refused({ slide, task = text, parameter = 10 }, "did you mean 'parameters'")
+refused({ slide, parameters = 10 }, "field 'task' is missing")
+refused({ lh.models.dlinear {}, task = series, parameters = 1e4 }, "dlinear has no option 'width'")
+refused({ text, task = text, parameters = 10 }, "takes a model")
+
+t.finish()

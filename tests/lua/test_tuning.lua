@@ -1,0 +1,173 @@
+-- Tuning: every row has the same trials, the best one on the validation split decides, and nothing is
+-- run or shown as tuned before its trials have ended.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
+local identity = require "longhaul.run.identity"
+local lh = require "longhaul"
+local results = require "longhaul.report.results"
+local runner = require "longhaul.run.runner"
+local store = require "longhaul.run.store"
+local tables = require "longhaul.report.table"
+local tuning = require "longhaul.run.tuning"
+
+local task = lh.tasks.language_model {
+  lh.data.text { "books", documents = 20, document_bytes = 512, limit_eval_bytes = 256 }, segment = 32,
+  batch = 2,
+}
+local function slide(width)
+  return lh.models.slide { layers = 1, width = width, heads = 2, window = 8, dropout = 0 }
+end
+local function trained(steps) return lh.train { steps = steps, optimizer = "adam", rate = 1e-3, warmup = 1 } end
+
+local function sweep(name, tune)
+  local bench = lh.experiment(name)
+  for _, width in ipairs { 8, 16 } do
+    bench:row { "width " .. width, model = slide(width), task = task, train = trained(6), seeds = 2,
+      tune = tune }
+  end
+  bench:table { columns = { "bits_per_token" } }
+  return bench
+end
+
+local function settings_in(folder)
+  return { results = folder, scale = "smoke", device = "cpu", no_timing = true }
+end
+
+local function scratch()
+  local folder = os.tmpname()
+  os.remove(folder)
+  return folder
+end
+
+-- Puts down trials as if they had run; `scores` are columns by place, "diverged" or nil for none.
+local function pretend(bench, settings, name, scores)
+  local trials = store.open(settings.results, bench.trials.runs)
+  for place, row in ipairs(bench.trials.rows) do
+    local made = identity.of { experiment = bench.trials.runs, row = row, seed = 1, scale = "smoke",
+      device = "cpu" }
+    local score = scores[place]
+    if score then
+      trials:put({ run_id = made.run_id, configuration = made.configuration, identity = identity.version,
+        experiment = bench.trials.runs, row = row.label, dataset = row.dataset, seed = 1, date = "2026-01-01",
+        status = tonumber(score) and "done" or score, [name] = tonumber(score),
+        -- the test split would choose the opposite
+        bits_per_token = tonumber(score) and 10 - score }, {})
+    end
+  end
+end
+
+local rates = lh.tune { rate = { 1e-3, 3e-3, 1e-2 }, steps = 3, by = "valid_bits_per_token" }
+
+t.test("trials", function()
+  local bench = sweep("tuned", rates)
+  t.equal(#bench.trials.rows, 6)
+  t.equal(bench.trials.name, "tuned-trials")
+  t.equal(bench.trials.rows[2].label, "width 8 rate=0.003")
+  t.equal(bench.trials.rows[2].train:option "steps", 3)
+  t.equal(bench.trials.rows[2].train:option "rate", 3e-3)
+  t.equal(bench.trials.rows[2].train:option "warmup", 1)
+  local settings = settings_in(scratch())
+  settings.seeds = 5
+  t.equal(#runner.plan(bench.trials, settings), 6)
+  settings.only = "width 16"
+  t.equal(#runner.plan(bench.trials, settings), 3)
+end)
+
+t.test("two options: every combination", function()
+  local bench = sweep("tuned", lh.tune { warmup = { 1, 2 }, rate = { 1e-3, 3e-3 }, by = "valid_bits_per_token" })
+  t.equal(#bench.trials.rows, 8)
+  t.equal(bench.trials.rows[3].label, "width 8 rate=0.003 warmup=1")
+  t.equal(bench.trials.rows[3].train:option "steps", 6)
+end)
+
+t.test("the least validation loss decides, not the test split", function()
+  local bench, settings = sweep("tuned", rates), settings_in(scratch())
+  pretend(bench, settings, "valid_bits_per_token", { 3, 2, 4, 5, "diverged", 1 })
+  tuning.settle(bench, settings)
+  t.equal(bench.rows[1].train:option "rate", 3e-3)
+  t.equal(bench.rows[1].train:option "steps", 6)
+  t.equal(bench.rows[2].train:option "rate", 1e-2)
+  t.equal(tuning.sentence(bench.rows), "Chosen by valid_bits_per_token among 3 trials a row: width 8 rate=0.003; "
+    .. "width 16 rate=0.01. At the edge of what was tried, where more might be better: 1 of 2 rows.")
+  local many = {}
+  for i = 1, 10 do many[i] = bench.rows[i % 2 + 1] end
+  t.contains(tuning.sentence(many), "rate=0.003 in 5 rows; rate=0.01 in 5. At the edge")
+end)
+
+t.test("a score is better when it is greater", function()
+  local bench, settings = sweep("tuned", lh.tune { rate = { 1e-3, 3e-3 }, by = "valid_accuracy" }),
+    settings_in(scratch())
+  pretend(bench, settings, "valid_accuracy", { 3, 2, 1, 4 })
+  tuning.settle(bench, settings)
+  t.equal(bench.rows[1].train:option "rate", 1e-3)
+  t.equal(bench.rows[2].train:option "rate", 3e-3)
+end)
+
+t.test("a row waits for all of its trials", function()
+  local bench, settings = sweep("tuned", rates), settings_in(scratch())
+  pretend(bench, settings, "valid_bits_per_token", { 3, 2, nil, 5, 4, 3 })
+  tuning.settle(bench, settings)
+  t.equal(bench.rows[1].tuned, nil)
+  t.equal(bench.rows[1].untuned, "2 of its 3 trials have ended")
+  t.equal(bench.rows[1].train:option "rate", 1e-3)
+  t.equal(bench.rows[2].train:option "rate", 1e-2)
+end)
+
+t.test("trials that all diverged decide nothing", function()
+  local bench, settings = sweep("tuned", rates), settings_in(scratch())
+  pretend(bench, settings, "valid_bits_per_token", { "diverged", "diverged", "diverged", 5, 4, 3 })
+  tuning.settle(bench, settings)
+  t.equal(bench.rows[1].untuned, "none of its 3 trials has a valid_bits_per_token")
+  t.contains(tuning.sentence(bench.rows), "where more might be better: 1 of 1 rows. Not tuned and so not "
+    .. "run: width 8 (books): none of its 3 trials has a valid_bits_per_token.")
+  t.equal(tuning.sentence(sweep("plain").rows), nil)
+end)
+
+t.test("from the trials to the table", function()
+  local folder = scratch()
+  local settings = settings_in(folder)
+  local bench = sweep("tuned", rates)
+  local failed = runner.run(bench, settings)
+  t.equal(failed, 0)
+  local trials = (csv.read(folder .. "/tuned-trials/runs.csv"))
+  local runs = (csv.read(folder .. "/tuned/runs.csv"))
+  t.equal(#trials, 6)
+  t.equal(#runs, 4)
+  local best
+  for _, trial in ipairs(trials) do
+    t.equal(trial.step, "3")
+    if trial.row:find "^width 8 " and (not best
+      or tonumber(trial.valid_bits_per_token) < tonumber(best.valid_bits_per_token)) then
+      best = trial
+    end
+  end
+  for _, run in ipairs(runs) do
+    if run.row == "width 8" then
+      t.equal(run.tuned, "rate=" .. ("%g"):format(best.rate))
+      t.contains(run.train_options, "rate=" .. best.rate)
+    end
+  end
+  local again = sweep("tuned", rates)
+  local made = tables.build(again, again.tables[1], results.of(again, settings))
+  t.equal(made.rows[1].cells[1].status, "done")
+  t.contains(table.concat(tables.notes(made), "\n"), "Chosen by valid_bits_per_token among 3 trials a row")
+  core.remove_file(folder .. "/tuned-trials/runs.csv")
+  core.remove_file(folder .. "/tuned/runs.csv")
+end)
+
+local function refused(options, words)
+  t.test("refused: " .. words, function() t.fails(function() lh.tune(options) end, words) end)
+end
+refused({ rate = { 1, 2 } }, "field 'by' names a metric")
+refused({ rate = { 1, 2 }, by = "valid_bits_per_tokens" }, "valid_bits_per_token")
+refused({ rate = { 1, 2 }, by = "bits_per_token" }, "no loss or score of the validation split")
+refused({ rate = 1, by = "valid_bits_per_token" }, "'rate' takes the values that are tried")
+refused({ by = "valid_bits_per_token" }, "nothing is tried")
+t.test("an option that training does not have", function()
+  t.fails(function()
+    sweep("tuned", lh.tune { rat = { 1, 2 }, by = "valid_bits_per_token" })
+  end, "rate")
+end)
+
+t.finish()
