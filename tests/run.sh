@@ -5,7 +5,8 @@
 #
 # A command prints "N passed, N failed" as its last line; one that crashes, runs too long or prints
 # no such line counts as one failure. A .lua file is run by $LONGHAUL_BIN, or by lua5.4 when its
-# first line says `-- runner: lua5.4`. Only what failed is shown; the last line is the sum.
+# first line says `-- runner: lua5.4`. Only what failed is shown, where it happened and once more
+# before the last line, which is the sum.
 #
 # Before it a command may print "N skipped", for tests that this machine cannot run, and
 # "same cases: NAME on PLACE": its cases are those of any other command that says NAME, and count once.
@@ -87,12 +88,14 @@ done < <(cat "$@") | xargs -0 -r -n 2 -P "$jobs" bash -c 'one "$1" "$2"' run
 passed=0
 failed=0
 skipped=0
+failures=()
 declare -A cases places # of commands that share their cases
 for result in "$folder"/*.result; do
     if [ -e "$result" ]; then
         read -r p f s name _ place <"$result"
         failed=$((failed + f))
         skipped=$((skipped + s))
+        if [ "$f" -gt 0 ]; then failures+=("${result%.result}.report"); fi
         if [ -z "$name" ]; then
             passed=$((passed + p))
         else
@@ -105,6 +108,10 @@ for name in "${!cases[@]}"; do
     printf '%s: %d cases, on %s\n' "$name" "${cases[$name]}" "${places[$name]}"
     passed=$((passed + cases[$name]))
 done
+if [ ${#failures[@]} -gt 0 ]; then
+    echo "== what failed"
+    cat "${failures[@]}"
+fi
 if [ $skipped -gt 0 ]; then printf '%d skipped, for data or libraries that are not here\n' $skipped; fi
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

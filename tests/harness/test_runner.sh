@@ -12,6 +12,9 @@ succeeds "adds up" "5 passed, 0 failed" tests/run.sh "$scratch/list"
 list "echo 3 passed, 0 failed" "echo 2 passed, 4 failed; exit 1"
 fails 1 "counts failures" "5 passed, 4 failed" tests/run.sh "$scratch/list"
 
+list "echo broken: first; echo 0 passed, 1 failed; exit 1" "sleep 1; echo 2 passed, 0 failed"
+fails 1 "says at the end once more what failed" $'2 passed   0 failed  sleep 1; echo 2 passed, 0 failed\n== what failed\n--- echo broken' env LH_TEST_JOBS=1 tests/run.sh "$scratch/list"
+
 list "echo 3 passed, 0 failed" "echo no verdict"
 fails 1 "wants a verdict" "3 passed, 1 failed" tests/run.sh "$scratch/list"
 
