@@ -24,6 +24,7 @@ LUA
 }
 sweep 60 >"$scratch/sweep.lua"
 sweep 200 >"$scratch/slow.lua"
+sweep 600 >"$scratch/seen.lua" # workers tell how far they are by the clock, however fast they are
 run() { "$LONGHAUL_BIN" run "$scratch/$1.lua" --scale smoke --results "$scratch/$2" "${@:3}"; }
 
 # cells FOLDER: every cell of its runs but those of time and place, in the order of runs.
@@ -116,10 +117,11 @@ quietly 0 "to the very same" same calm asked
 # ---- what is shown ----
 
 if command -v script >/dev/null; then
-    shown() { script -qec "stty cols 120; $LONGHAUL_BIN run $scratch/slow.lua --scale smoke --results $scratch/shown --no-timing $*" /dev/null; }
+    shown() { script -qec "stty cols 120; $LONGHAUL_BIN run $scratch/seen.lua --scale smoke --results $scratch/shown --no-timing $*" /dev/null; }
+    # The rows that have had a bar with all its parts.
+    bars() { tr '\r' '\n' <"$1" | sed -nE 's/^\[[0-9]\/7\] (short|long) .*\[[#.]+\] .*loss .* tokens\/s  ETA [0-9]+s.*/\1/p' | sort -u; }
     shown --jobs 2 >"$scratch/shown.txt"
-    bars=$(tr '\r' '\n' <"$scratch/shown.txt" | grep -cE '^\[[0-9]/7\] (short|long) .*\[[#.]+\] .*loss .* tokens/s  ETA [0-9]+s')
-    quietly 0 "a bar for each row" test "$bars" -gt 4
+    succeeds "a bar for each row" $'long\nshort' bars "$scratch/shown.txt"
     succeeds "the time left for the whole" "of 7 runs done, all ETA" grep -E 'of 7 runs done, all ETA [0-9]+s' "$scratch/shown.txt"
     succeeds "two rows at a time" "[3A" grep -F '[3A' "$scratch/shown.txt"
     rm -r "$scratch/shown"
