@@ -231,6 +231,11 @@ function known.verdicts(machine)
   return (totals.markdown(list, "small", "cpu"):gsub("\n$", ""))
 end
 
+--- The comparison of a machine's runs: every architecture on every task.
+function known.comparison(machine)
+  return (require("longhaul.report.report").comparison(root .. machine):gsub("\n$", ""))
+end
+
 --- What lies in a folder of reference runs, as a table.
 function known.reference(folder)
   return require("longhaul.report.reference").markdown(root .. folder)

@@ -3,7 +3,7 @@
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local figures = require "longhaul.report.figures"
-local markup = require "longhaul.report.markup"
+local page = require "longhaul.report.page"
 local place = require "longhaul.report.place"
 local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.run.quote"
@@ -127,7 +127,7 @@ function gallery.write(state, printed, lacking, out)
   add_list(parts, "With runs that lack something", escaped(state.incomplete))
   add_list(parts, "Not drawn", escaped(state.failures))
   local path = out .. "/index.html"
-  core.write_file(path, markup.page("longhaul: figures", table.concat(parts, "\n")))
+  core.write_file(path, page.whole("longhaul: figures", table.concat(parts, "\n")))
   return path
 end
 

@@ -1,9 +1,12 @@
--- One page over everything under a results folder: each experiment's tables, charts and runs, and
--- the claims. It reads the CSV files that the experiments wrote, in working folders and packed
--- ones.
+-- The report: one HTML file over everything under a results folder, which needs nothing beside it.
+-- First the comparison and what it was made of, then the claims, then each experiment with its
+-- tables and charts. It reads what the experiments wrote, in working folders and packed ones.
+local comparison = require "longhaul.report.comparison"
+local comparison_markup = require "longhaul.report.comparison_markup"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local markup = require "longhaul.report.markup"
+local page = require "longhaul.report.page"
 local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.run.quote"
 local summary = require "longhaul.report.summary"
@@ -12,7 +15,7 @@ local totals = require "longhaul.report.totals"
 
 local html = {}
 
-local escape = markup.escape
+local escape = quote.html
 
 -- Folders beside the experiments' that have a place of their own.
 local elsewhere = { claims = true, published = true, reference = true, figures = true }
@@ -21,120 +24,252 @@ local elsewhere = { claims = true, published = true, reference = true, figures =
 local not_shown = { ["runs.csv"] = true, ["timings.csv"] = true, ["curves.csv"] = true,
   ["probes.csv"] = true }
 
--- The folders with runs, tables or charts; those of figures that draw others' runs have none of
--- their own.
+local function note(text) return ('<p class="note">%s</p>'):format(escape(text)) end
+
+-- ---- what lies there ----
+
+-- The CSV files of a folder that are shown, its charts (SVG where there is one) and its runs.
+local function contents_of(folder, name)
+  local made, is_svg = { name = name, tables = {}, charts = {} }, {}
+  local path = folder .. "/" .. name
+  local files = core.list_folder(path)
+  for _, file in ipairs(files) do is_svg[file:match "^(.+)%.svg$" or ""] = true end
+  for _, file in ipairs(files) do
+    local drawn = file:match "^(.+)%.png$"
+    if file:match "%.csv$" and not not_shown[file] then
+      made.tables[#made.tables + 1] = path .. "/" .. file
+    elseif file:match "%.svg$" or drawn and not is_svg[drawn] then
+      made.charts[#made.charts + 1] = path .. "/" .. file
+    end
+  end
+  made.runs = core.exists(path .. "/runs.csv") and csv.read(path .. "/runs.csv") or nil
+  made.empty = not made.runs and #made.tables == 0 and #made.charts == 0
+  return made
+end
+
 local function experiments_in(folder)
-  local names = {}
+  local list = {}
   for _, name in ipairs(core.list_folder(folder)) do
-    local shows = false
-    for _, file in ipairs(core.list_folder(folder .. "/" .. name)) do
-      shows = shows or file:match "%.csv$" or file:match "%.svg$"
+    if not elsewhere[name] and core.is_folder(folder .. "/" .. name) then
+      list[#list + 1] = contents_of(folder, name)
     end
-    if shows and not elsewhere[name] then names[#names + 1] = name end
   end
-  return names
+  return list
 end
 
--- `class_of(column, value)` is the class of a cell, or nil.
-local function text_table(columns, records, class_of)
-  local lines = { '<table class="text"><thead><tr>' }
-  for _, name in ipairs(columns) do lines[#lines + 1] = ("<th>%s</th>"):format(escape(name)) end
-  lines[#lines + 1] = "</tr></thead><tbody>"
-  for _, record in ipairs(records) do
-    local fields = {}
-    for i, name in ipairs(columns) do
-      local value = tostring(record[name] or "")
-      local class = class_of and class_of(name, value)
-      fields[i] = ("<td%s>%s</td>"):format(class and (' class="%s"'):format(class)
-        or "", escape(value))
-    end
-    lines[#lines + 1] = "<tr>" .. table.concat(fields) .. "</tr>"
-  end
-  lines[#lines + 1] = "</tbody></table>"
-  return table.concat(lines, "\n")
+-- What a chart is called in the file that gnuplot drew it from; beside a bare drawing its name.
+local function title_of(chart, experiment)
+  local drawn = chart:gsub("%.%w+$", ".gp")
+  local title = core.exists(drawn) and core.read_file(drawn):match '\nchart_title = "([^\n]*)"\n'
+  return title and title:gsub("\\(%d%d%d)", function(octal) return string.char(tonumber(octal, 8)) end)
+    or ("%s: %s"):format(experiment, chart:match "([^/]+)%.%w+$")
 end
 
--- Verdicts have colours.
-local function claim_class(column, value)
-  return column == "verdict" and (value:gsub(" ", "-")) or nil
+local function charts_section(charts, experiment)
+  if #charts == 0 then return "" end
+  local parts = {}
+  for i, chart in ipairs(charts) do parts[i] = page.chart(chart, title_of(chart, experiment)) end
+  return '<div class="charts">' .. table.concat(parts, "\n") .. "</div>"
+end
+
+-- ---- the comparison ----
+
+local function is_pareto(chart) return chart:match "([^/]+)$":find "^pareto" ~= nil end
+
+local function pareto_charts(experiments)
+  local parts, compared = {}, {}
+  for _, entry in ipairs(comparison.experiments) do compared[entry[1]] = true end
+  for _, made in ipairs(experiments) do
+    local charts = {}
+    for _, chart in ipairs(compared[made.name] and made.charts or {}) do
+      if is_pareto(chart) then charts[#charts + 1] = chart end
+    end
+    made.pareto_above = #charts > 0
+    parts[#parts + 1] = charts_section(charts, made.name)
+  end
+  return parts
+end
+
+local function matrix(made, is_first)
+  local title = ("Every architecture on every task, scale %s on %s"):format(made.scale, made.device)
+  local parts = { comparison_markup.html(made, title) }
+  for _, text in ipairs(comparison_markup.notes(made)) do parts[#parts + 1] = note(text) end
+  parts[#parts + 1] = ("<details><summary>By data set</summary>\n%s</details>"):format(
+    comparison_markup.html(comparison.by_dataset(made), title .. ", by data set"))
+  if is_first then return table.concat(parts, "\n") end
+  return ("<details><summary>Scale %s on %s</summary>\n%s</details>"):format(escape(made.scale),
+    escape(made.device), table.concat(parts, "\n"))
+end
+
+-- What was compared, and who took part.
+local function questions(made)
+  local lines, lacking = {}, {}
+  for _, entry in ipairs(comparison.lacking(made)) do lacking[entry[1]] = true end
+  for i, entry in ipairs(comparison.experiments) do
+    lines[i] = ("<li>%s: %s%s</li>"):format(lacking[entry[1]] and escape(entry[2])
+      or ('<a href="#%s">%s</a>'):format(entry[1], escape(entry[2])), escape(entry[3]),
+      lacking[entry[1]] and " (not run yet)" or "")
+  end
+  return "<ul>" .. table.concat(lines, "\n") .. "</ul>"
+end
+
+local function comparison_section(folder, experiments)
+  local all = comparison.read(folder)
+  local parts = { '<h2 id="comparison">The comparison</h2>' }
+  if not all[1] then
+    return parts[1] .. "\n" .. note(comparison_markup.nothing) .. "\n" .. questions()
+  end
+  parts[2] = ("<p>%d architectures with the same number of parameters, the same tokens a step and a "
+    .. "learning rate that each chose by the same trials. What is asked:</p>"):format(#all[1].rows)
+  parts[3] = questions(all[1])
+  for i, made in ipairs(all) do parts[#parts + 1] = matrix(made, i == 1) end
+  local charts = pareto_charts(experiments)
+  if table.concat(charts) ~= "" then
+    parts[#parts + 1] = "<h3>Quality against cost</h3>\n" .. table.concat(charts, "\n")
+  end
+  return table.concat(parts, "\n")
+end
+
+-- ---- claims ----
+
+-- Columns of prose have room; verdicts have colours.
+local function text_cells(columns, record)
+  local cells = {}
+  for i, name in ipairs(columns) do
+    local text = tostring(record[name] or "")
+    local class = name == "verdict" and text:gsub(" ", "-") or #text > 40 and "long" or nil
+    cells[i] = class and i > 1 and { text, class = class } or text
+  end
+  return cells
+end
+
+local function text_table(caption, columns, records)
+  local titles, rows = {}, {}
+  for i, name in ipairs(columns) do titles[i] = name:gsub("_", " ") end
+  for i, record in ipairs(records) do rows[i] = text_cells(columns, record) end
+  return page.table { caption = caption, class = "text", head = { titles }, rows = rows }
 end
 
 -- Totals by paper, then every claim.
 local function claims_section(folder)
   local path = folder .. "/claims/claims.csv"
   if not core.exists(path) then return "" end
-  local columns = { "paper", "claim", "verdict", "sentence", "measured", "expected", "published",
-    "experiment", "scale",
-    "device", "seeds", "note", "scale_changes" }
+  local columns = { "claim", "verdict", "sentence", "measured", "expected", "published",
+    "experiment", "scale", "device", "seeds", "note", "scale_changes" }
   return table.concat({
-    '<h2 id="claims">Claims</h2>', text_table(totals.columns, totals.read(folder .. "/claims")),
-    text_table(columns, (csv.read(path)), claim_class),
+    '<h2 id="claims">What the papers claim</h2>',
+    text_table("Verdicts by paper", totals.columns, totals.read(folder .. "/claims")),
+    text_table("Every claim with what was measured", columns, (csv.read(path))),
   }, "\n")
+end
+
+-- ---- the experiments ----
+
+local function counts_of(runs)
+  local done, failures = {}, {}
+  for _, run in ipairs(runs) do table.insert(run.status == "done" and done or failures, run) end
+  return done, failures
+end
+
+-- What was run: a line for each experiment.
+local function overview(experiments)
+  local records = {}
+  for _, made in ipairs(experiments) do
+    local runs = made.runs or {}
+    local done, failures = counts_of(runs)
+    if not made.empty then
+      records[#records + 1] = { experiment = made.name, done = #done, failed = #failures,
+        scale = summary.different(runs, "scale", 5), seeds = summary.count(runs, "seed"),
+        machine = summary.different(runs, "machine", 2), day = summary.days(runs),
+        data = summary.different(done, "data", 3) }
+    end
+  end
+  if #records == 0 then return "" end
+  return '<h2 id="runs">What was run</h2>\n' .. text_table("Experiments, machines and data",
+    { "experiment", "done", "failed", "scale", "seeds", "machine", "day", "data" }, records)
 end
 
 -- Where the runs of an experiment come from, in one paragraph, and a list of those that ended
 -- badly.
-local function origin(runs)
-  local done, failures = {}, {}
-  for _, run in ipairs(runs) do table.insert(run.status == "done" and done or failures, run) end
-  local lines = { ('<p class="note">%d runs done, %d failed or diverged. Scale %s, %s. %s</p>'):format(#done, #failures,
-    escape(summary.different(runs, "scale", 5)), summary.seeds(runs),
-      escape(provenance.sentence(done) or "")) }
-  if #failures > 0 then lines[2] = text_table({ "row", "dataset", "seed", "error" }, failures) end
-  return table.concat(lines, "\n")
+local function origin(name, runs)
+  if not runs then return note "No runs of its own." end
+  local done, failures = counts_of(runs)
+  local text = note(("%d runs done, %d failed or diverged. Scale %s, %s. %s"):format(#done, #failures,
+    summary.different(runs, "scale", 5), summary.seeds(runs), provenance.sentence(done) or ""))
+  if #failures == 0 then return text end
+  return text .. "\n" .. text_table(name .. ": runs that ended badly",
+    { "row", "dataset", "seed", "error" }, failures)
 end
 
 -- A CSV file: a table with published and measured values, or as it is.
-local function shown_table(path)
+local function shown_table(experiment, path)
+  local title = ("%s, %s"):format(experiment, path:match "([^/]+)%.csv$")
   local made = tables.read(path)
-  if made then return markup.html(made, "h3") end
+  if made then
+    made.title = title
+    return markup.html(made, "h3")
+  end
   local records, columns = csv.read(path)
-  return ("<h3>%s</h3>\n%s"):format(escape(path:match "([^/]+)%.csv$"),
-    text_table(columns, records))
+  return ("<h3>%s</h3>\n%s"):format(escape(title), text_table(title, columns, records))
 end
 
-local function section(folder, name)
-  local path = folder .. "/" .. name
-  local runs = core.exists(path .. "/runs.csv") and csv.read(path .. "/runs.csv")
-  local parts = { ('<h2 id="%s">%s</h2>'):format(escape(name), escape(name)),
-    runs and origin(runs) or '<p class="note">No runs of its own.</p>' }
-  for _, file in ipairs(core.list_folder(path)) do
-    if file:match "%.csv$" and not not_shown[file] then
-      parts[#parts + 1] = shown_table(path .. "/" .. file)
-    end
+local function section(made)
+  local parts = { ('<h2 id="%s">%s</h2>'):format(escape(made.name), escape(made.name)),
+    origin(made.name, made.runs) }
+  for _, path in ipairs(made.tables) do parts[#parts + 1] = shown_table(made.name, path) end
+  local charts = {}
+  for _, chart in ipairs(made.charts) do
+    if not (made.pareto_above and is_pareto(chart)) then charts[#charts + 1] = chart end
   end
-  for _, file in ipairs(core.list_folder(path)) do
-    if file:match("%.svg$") then
-      parts[#parts + 1] = ('<img src="%s" alt="%s" width="960" height="600">'):format(
-        quote.url(name .. "/" .. file), escape(file))
-    end
-  end
+  parts[#parts + 1] = charts_section(charts, made.name)
   return table.concat(parts, "\n")
+end
+
+-- ---- the page ----
+
+local function links(experiments, claims)
+  local list = { '<a href="#comparison">comparison</a>' }
+  if claims ~= "" then list[2] = '<a href="#claims">claims</a>' end
+  for _, made in ipairs(experiments) do
+    if not made.empty then
+      list[#list + 1] = ('<a href="#%s">%s</a>'):format(escape(made.name), escape(made.name))
+    end
+  end
+  return '<nav aria-label="sections">' .. table.concat(list, " · ") .. "</nav>"
+end
+
+local function head()
+  local machine = core.machine()
+  return "<h1>Architectures for long contexts, compared and reproduced</h1>\n"
+    .. note(("longhaul %s, %s. Every number is a row of a runs.csv; where it was measured stands with it."):format(
+      machine.version .. (machine.dirty == "yes" and ", with changes" or ""), os.date("!%Y-%m-%d")))
+end
+
+-- Folders in which there is nothing to show.
+local function empty_folders(experiments)
+  local names = {}
+  for _, made in ipairs(experiments) do
+    if made.empty then names[#names + 1] = made.name end
+  end
+  return #names > 0 and note(("Folders without runs, tables or charts: %s."):format(
+    table.concat(names, ", "))) or ""
 end
 
 --- Writes <folder>/report.html and gives its path.
 function html.write(folder)
-  local names = experiments_in(folder)
-  local machine = core.machine()
-  local parts = { "<h1>longhaul: published and measured</h1>",
-    ('<p class="note">Version %s, %s. Every number is a row of a runs.csv here.</p>'):format(
-      escape(machine.version .. (machine.dirty == "yes" and ", with changes" or "")),
-        os.date("!%Y-%m-%d")) }
-  local links = {}
-  for _, name in ipairs(names) do
-    links[#links + 1] = ('<a href="#%s">%s</a>'):format(escape(name), escape(name))
+  core.make_folder(folder)
+  local experiments, claims = experiments_in(folder), claims_section(folder)
+  local parts = { head(), links(experiments, claims), comparison_section(folder, experiments), claims,
+    overview(experiments) }
+  for _, made in ipairs(experiments) do
+    if not made.empty then parts[#parts + 1] = section(made) end
   end
-  local claims = claims_section(folder)
-  if claims ~= "" then table.insert(links, 1, '<a href="#claims">claims</a>') end
-  parts[#parts + 1] = "<p>" .. table.concat(links, " · ") .. "</p>"
-  parts[#parts + 1] = claims
-  for _, name in ipairs(names) do parts[#parts + 1] = section(folder, name) end
-  if #names == 0 then
+  parts[#parts + 1] = empty_folders(experiments)
+  if #experiments == 0 then
     parts[#parts + 1] = "<p>Nothing has been run yet: <code>longhaul run SCRIPT.lua</code>.</p>"
   end
   local path = folder .. "/report.html"
-  core.make_folder(folder)
-  core.write_file(path, markup.page("longhaul report", table.concat(parts, "\n")))
+  core.write_file(path, page.whole("longhaul report", table.concat(parts, "\n")))
   return path
 end
 

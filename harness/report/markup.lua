@@ -1,4 +1,5 @@
 -- The same table as Markdown, HTML and LaTeX.
+local page = require "longhaul.report.page"
 local quote = require "longhaul.run.quote"
 local tables = require "longhaul.report.table"
 
@@ -57,75 +58,55 @@ end
 
 -- ---- HTML ----
 
---- Text with the characters of markup replaced.
-markup.escape = quote.html
+local escape = quote.html
 
-local style = [[
-body{font:16px/1.5 system-ui,sans-serif;color:#1d2733}
-body{max-width:1100px;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.7rem}h2{font-size:1.3rem;margin-top:2.5rem;border-bottom:1px solid #d5dbe1}
-table{border-collapse:collapse;font-size:.9rem;margin:1rem 0;display:block;overflow-x:auto}
-th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap}th{font-weight:600}
-th:first-child,td:first-child,table.text td,table.text th{text-align:left}
-table.text td{white-space:normal;vertical-align:top}
-thead tr:last-child th{border-bottom:2px solid #1d2733}tbody tr:nth-child(even){background:#f4f6f8}
-.group{border-left:1px solid #d5dbe1}.paper,.diff{color:#66727f}.best{font-weight:700}
-.holds{color:#157f3b;font-weight:600}.fails{color:#b3261e;font-weight:600}
-.undecided,.untested{color:#8a6d00;font-weight:600}.in-direction{color:#1b6f8a;font-weight:600}
-.note{color:#66727f;font-size:.9rem}img{max-width:100%;height:auto}
-code{background:#f4f6f8;padding:0 .25rem}
-]]
-
---- A whole page around a body.
-function markup.page(title, body)
-  return ('<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-    .. '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    .. "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n%s\n</body>\n</html>\n"):format(
-    markup.escape(title), style, body)
-end
-
+-- Columns above, what of them is shown below.
 local function html_head(made, block)
-  local top, below = { "<th></th>" }, { "<th>row</th>" }
+  local top, below = { "" }, { "row" }
   for _, c in ipairs(block) do
     local parts = tables.parts(made.columns[c])
-    top[#top + 1] = ('<th colspan="%d" class="group">%s</th>'):format(#parts,
-      markup.escape(tables.block_heading(block, made.columns[c])))
+    top[#top + 1] = { tables.block_heading(block, made.columns[c]), class = "group", span = #parts }
     for i, part in ipairs(parts) do
-      below[#below + 1] = ('<th class="%s%s">%s</th>'):format(i == 1 and "group " or "", part, part)
+      below[#below + 1] = { part, class = i == 1 and "group " .. part or part }
     end
   end
-  return ("<thead><tr>%s</tr>\n<tr>%s</tr></thead>"):format(table.concat(top), table.concat(below))
+  return { top, below }
 end
 
-local function html_cell(column, cell)
-  local texts, fields = parts_of(column, cell, function(text) return text end), {}
+-- The cells of a column; they are sorted by the numbers behind the texts.
+local function add_cells(cells, column, cell)
+  local texts = parts_of(column, cell, function(text) return text end)
+  local numbers = { paper = cell.published, here = cell.measured, diff = cell.deviation }
   for i, part in ipairs(tables.parts(column)) do
     local best = part == "here" and cell.best and " best" or ""
-    fields[i] = ('<td class="%s%s%s">%s</td>'):format(i == 1 and "group " or "", part, best,
-      markup.escape(texts[part]))
+    cells[#cells + 1] = { texts[part], class = (i == 1 and "group " or "") .. part .. best,
+      value = numbers[part] }
   end
-  return table.concat(fields)
 end
 
-local function add_html(lines, made, block)
-  if block.title then lines[#lines + 1] = ("<h3>%s</h3>"):format(markup.escape(block.title)) end
-  lines[#lines + 1] = "<table>" .. html_head(made, block) .. "<tbody>"
-  for _, row in ipairs(block.rows) do
-    local fields = { ("<td>%s</td>"):format(markup.escape(row.label)) }
-    for _, c in ipairs(block) do fields[#fields + 1] = html_cell(made.columns[c], row.cells[c]) end
-    lines[#lines + 1] = "<tr>" .. table.concat(fields) .. "</tr>"
+local function html_block(made, block)
+  local rows = {}
+  for r, row in ipairs(block.rows) do
+    rows[r] = { row.label }
+    for _, c in ipairs(block) do add_cells(rows[r], made.columns[c], row.cells[c]) end
   end
-  lines[#lines + 1] = "</tbody></table>"
+  local printed = false
+  for _, c in ipairs(block) do printed = printed or made.columns[c].printed ~= nil end
+  local what = printed and "published (paper) beside measured (here)" or "measured here"
+  return page.table {
+    caption = block.title and ("%s: %s"):format(block.title, what) or what, head = html_head(made, block),
+    label = block.title and ("%s, %s"):format(made.title, block.title) or made.title, rows = rows,
+  }
 end
 
 --- The table alone, with its notes, for a page of its own and the report; its title is a heading of
 --- `level` (default "h2").
 function markup.html(made, level)
   level = level or "h2"
-  local lines = { ("<%s>%s</%s>"):format(level, markup.escape(made.title), level) }
-  for _, block in ipairs(tables.blocks(made)) do add_html(lines, made, block) end
+  local lines = { ("<%s>%s</%s>"):format(level, escape(made.title), level) }
+  for _, block in ipairs(tables.blocks(made)) do lines[#lines + 1] = html_block(made, block) end
   for _, note in ipairs(tables.notes(made)) do
-    local text = markup.escape((note:gsub("is marked %*", "is bold")))
+    local text = escape((note:gsub("is marked %*", "is bold")))
     lines[#lines + 1] = ('<p class="note">%s</p>'):format(text)
   end
   return table.concat(lines, "\n")

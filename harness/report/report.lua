@@ -1,6 +1,8 @@
 -- What an experiment shows: tables, charts and claims as views of runs.csv. Nothing here trains.
 local chart = require "longhaul.report.chart"
 local claims = require "longhaul.report.claims"
+local comparison = require "longhaul.report.comparison"
+local comparison_markup = require "longhaul.report.comparison_markup"
 local core = require "longhaul.core"
 local exponents = require "longhaul.report.exponents"
 local files = require "longhaul.report.table_files"
@@ -124,5 +126,10 @@ end
 
 --- One HTML page over everything under `folder`; gives its path.
 function report.page(folder) return html.write(folder) end
+
+--- The comparison at its largest scale under `folder` as a table in Markdown.
+function report.comparison(folder)
+  return comparison_markup.markdown(comparison.read(folder)[1])
+end
 
 return report

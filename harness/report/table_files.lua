@@ -2,6 +2,7 @@
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local markup = require "longhaul.report.markup"
+local page = require "longhaul.report.page"
 local tables = require "longhaul.report.table"
 local views = require "longhaul.report.views"
 
@@ -13,7 +14,7 @@ function files.write(made, folder)
   views.make_room(base, { "csv", "md", "html", "tex" }, views.owner(made.scale, made.device))
   csv.write(base .. ".csv", tables.csv_columns, tables.records(made))
   core.write_file(base .. ".md", markup.markdown(made))
-  core.write_file(base .. ".html", markup.page(made.title, markup.html(made)))
+  core.write_file(base .. ".html", page.whole(made.title, markup.html(made)))
   core.write_file(base .. ".tex", markup.latex(made))
   return { base .. ".csv", base .. ".md", base .. ".html", base .. ".tex" }
 end

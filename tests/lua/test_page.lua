@@ -6,6 +6,7 @@ local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local lh = require "longhaul"
 local page = require "longhaul.report.html"
+local parts = require "longhaul.report.page"
 local results = require "longhaul.report.results"
 local tables = require "longhaul.report.table"
 
@@ -68,9 +69,10 @@ t.test("the page shows a table from its CSV alone, its texts as they are", funct
     os.remove(folder .. "/brt-table1/table." .. ending)
   end
   local text = page_of(folder)
-  t.contains(text, '<td class="here best">1.625 ±0.177</td>')
-  t.contains(text, '<td class="group paper">0.989</td><td class="here">2.625 ±0.177</td><td class="diff">+1.636</td>')
-  t.contains(text, "<td>one &amp; &lt;only&gt;</td>")
+  t.contains(text, '<td class="here best" data-value="1.625">1.625 ±0.177</td>')
+  t.contains(text, '<td class="group paper" data-value="0.989">0.989</td>'
+    .. '<td class="here" data-value="2.625">2.625 ±0.177</td>')
+  t.contains(text, '<th scope="row">one &amp; &lt;only&gt;</th>')
   t.contains(text, "no memory")
   t.contains(text, "4 runs done, 1 failed or diverged")
 end)
@@ -86,10 +88,11 @@ t.test("folders without runs of their own appear; claims, published and drawn on
   core.make_folder(folder .. "/nothing")
   local text = page_of(folder)
   t.contains(text, '<h2 id="brt-figure9">brt-figure9</h2>\n<p class="note">No runs of its own.</p>')
-  t.contains(text, 'src="brt-figure9/lines.svg"')
-  t.contains(text, "<td>LSH</td><td>0.875</td>")
+  t.contains(text, 'src="data:image/svg+xml;base64,PHN2Zy8+" alt="brt-figure9: lines"')
+  t.contains(text, '<th scope="row">LSH</th><td>0.875</td>')
   t.equal(text:find('id="figures"', 1, true), nil)
   t.equal(text:find('id="nothing"', 1, true), nil)
+  t.contains(text, "Folders without runs, tables or charts: nothing.")
 end)
 
 t.test("verdicts have a class, and nothing else that is called like one", function()
@@ -103,9 +106,57 @@ t.test("verdicts have a class, and nothing else that is called like one", functi
       scale = "small", device = "cpu", predicate_source = "ours" },
   })
   local text = page_of(folder)
-  t.contains(text, '<td>p_1</td><td class="in-direction">in direction</td><td>a &lt; b</td>')
-  t.contains(text, '<td>p_2</td><td class="fails">fails</td><td>fails</td>')
+  t.contains(text,
+    '<th scope="row">p_1</th><td class="in-direction">in direction</td><td>a &lt; b</td>')
+  t.contains(text, '<th scope="row">p_2</th><td class="fails">fails</td><td>fails</td>')
   t.contains(text, "<td>holds</td>")
+end)
+
+t.test("the page is one file: it loads nothing", function()
+  local text = page_of(folder)
+  for address in text:gmatch 'src="([^"]*)"' do t.equal(address:sub(1, 5), "data:") end
+  for address in text:gmatch 'href="([^"]*)"' do t.equal(address:sub(1, 1), "#") end
+  t.equal(text:find "<link", nil)
+end)
+
+t.test("base64 of every length", function()
+  for text, expected in pairs { a = "YQ==", ab = "YWI=", abc = "YWJj", ["abc\xFF\0"] = "YWJj/wA=" } do
+    core.write_file(folder .. "/x.svg", text)
+    t.contains(parts.chart(folder .. "/x.svg", "x"), "base64," .. expected .. '"')
+  end
+end)
+
+-- What a browser makes of a page, its script run; skipped where there is none.
+local function in_browser(text)
+  core.write_file(folder .. "/try.html", text)
+  local pipe = io.popen(("chromium --headless --no-sandbox --disable-gpu --dump-dom 'file://%s/try.html' "
+    .. "2>/dev/null"):format(folder))
+  local made = pipe:read "a"
+  pipe:close()
+  if made == "" then t.skip "there is no chromium" end
+  return made
+end
+
+t.test("a browser sorts by numbers, what says nothing last, and filters", function()
+  local rows = {}
+  for i, value in ipairs { 10, 9, "", -1, 2e3, 0.5, 7, 8 } do
+    rows[i] = { "r" .. i, { "text", value = value } }
+  end
+  local made = parts.table { caption = "c", head = { { "row", "number" } }, rows = rows }
+  local click = [[<script>{
+    const heads = document.querySelectorAll("thead button"), order = () =>
+      [...document.querySelectorAll("tbody tr")].map(row => row.cells[0].textContent).join();
+    heads[1].click();
+    const up = order();
+    heads[1].click();
+    const down = order(), input = document.querySelector("input");
+    input.value = "R7";
+    input.dispatchEvent(new Event("input"));
+    document.body.append(up + ";" + down + ";" +
+      [...document.querySelectorAll("tbody tr")].filter(row => !row.hidden).length);
+  }</script>]]
+  local text = in_browser((parts.whole("try", made):gsub("</body>", click .. "%0")))
+  t.contains(text, "r4,r6,r7,r8,r2,r1,r5,r3;r5,r1,r2,r8,r7,r6,r4,r3;1")
 end)
 
 os.execute("rm -r '" .. folder .. "'")

@@ -4,7 +4,7 @@ local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local gnuplot = require "longhaul.report.gnuplot"
-local markup = require "longhaul.report.markup"
+local page = require "longhaul.report.page"
 local quote = require "longhaul.run.quote"
 
 local folder = os.tmpname()
@@ -183,7 +183,7 @@ t.test("HTML shows every text as it is", function()
     t.equal(quote.url(text):find "[^%w/._~%%-]", nil)
     t.check(not quote.url(text):find "^//", "an address of another host")
   end
-  t.contains(markup.page("<script>", ""), "<title>&lt;script&gt;</title>")
+  t.contains(page.whole("<script>", ""), "<title>&lt;script&gt;</title>")
 end)
 
 -- What Markdown shows of a text in which everything that has a meaning is escaped.

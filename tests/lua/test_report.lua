@@ -188,7 +188,7 @@ t.test("a wide table over several data sets has a part for each", function()
   t.contains(text, "## one\n\n| row | MSE: here | MSE: here | MSE: here | MSE: here |\n")
   t.contains(text, "| a | 1.000 | 3.000 | 5.000 | 7.000 |\n\n## two")
   t.contains(text, "| b | 9.000 | 9.000 | 9.000 |\n\n## of the model")
-  t.contains(markup.html(made), "<h3>two</h3>")
+  t.contains(markup.html(made), "<caption>two: measured here</caption>")
   made.columns[8] = nil
   t.contains(markup.markdown(made), "| row | one, MSE: here | two, MSE: here |")
 end)

@@ -4,7 +4,7 @@ local spec = require "longhaul.spec"
 local scale = {}
 
 --- From the fewest steps to the published hyper-parameters.
-scale.names = { "smoke", "small", "medium", "gpu", "paper" }
+scale.names = require "longhaul.run.scales"
 
 local current = "small"
 

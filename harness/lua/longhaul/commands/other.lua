@@ -25,6 +25,7 @@ end
 local function report(values)
   local folder = command.path(values, "results", "results")
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
+  if values.markdown then return io.write(reports.comparison(folder)) and command.ok end
   print(reports.page(folder))
 end
 
@@ -33,8 +34,11 @@ return {
     run = version, usage = "version" },
   {
     name = "report", summary = "one HTML page over all results", run = report,
-      usage = "report [--results DIR]",
-    options = { { "results=", "folder with results (default results)", "DIR" } },
+      usage = "report [--results DIR] [--markdown]",
+    options = {
+      { "results=", "folder with results (default results)", "DIR" },
+      { "markdown", "print the comparison's table instead, as Markdown" },
+    },
   },
   { name = "lua", ranks = true, summary = "run a Lua file with the library at hand", options = {},
     run = run_lua,

@@ -1,0 +1,282 @@
+-- The comparison: every architecture on every task, with its cost, out of the runs of
+-- experiments/compare/. A value first; comparison_markup.lua writes it.
+--
+-- A made comparison is { scale, device, columns, rows }. A column stands for one metric of one
+-- experiment, over one data set or over several of them: { experiment, title, metric, datasets,
+-- seeds = the most that a row has, results }. A row is { label, cells }, a cell for each column:
+--   value, spread, seeds   mean over seeds of the mean over the column's data sets; nil where a data
+--                          set lacks it, and then `status` says why
+--   best, tie              of the column, or not told from it by the seeds that both have
+--   step_time_ms, busy     mean over the data sets, nil where one lacks it; of a busy machine
+--   peak_memory_bytes      the most over the data sets
+local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
+local metrics = require "longhaul.run.metrics"
+local predicate = require "longhaul.report.predicate"
+local provenance = require "longhaul.report.provenance"
+local results = require "longhaul.report.results"
+local scales = require "longhaul.run.scales"
+local tables = require "longhaul.report.table"
+
+local comparison = {}
+
+--- What is compared, in the order of the page: experiment, title, what it asks.
+comparison.experiments = {
+  { "compare-language", "language", "bytes of books, LaTeX and Wikipedia, and sub-words" },
+  { "compare-context", "context", "how far back a model looks" },
+  { "compare-recall", "recall", "values that are looked up by their keys" },
+  { "compare-tracking", "state tracking",
+    "where an agent stands, what a program prints, whether a string belongs to a regular language" },
+  { "compare-copy", "copying", "a word of fresh symbols that comes twice" },
+  { "compare-length", "length", "trained at one length, evaluated at others" },
+  { "compare-series", "series", "forecasts of electricity and weather" },
+}
+
+-- ---- one cell ----
+
+-- Mean and standard deviation (nil for one value).
+local function statistics(values)
+  local sum, squares = 0, 0
+  for _, value in ipairs(values) do sum = sum + value end
+  local mean = sum / #values
+  for _, value in ipairs(values) do squares = squares + (value - mean) ^ 2 end
+  return mean, #values > 1 and math.sqrt(squares / (#values - 1)) or nil
+end
+
+-- By seed the mean over the data sets, of the seeds that all of them have.
+local function means_by_seed(column, label)
+  local sums, counts, means = {}, {}, {}
+  for _, dataset in ipairs(column.datasets) do
+    for seed, value in pairs((column.results:values(label, column.metric, dataset))) do
+      sums[seed], counts[seed] = (sums[seed] or 0) + value, (counts[seed] or 0) + 1
+    end
+  end
+  for seed, count in pairs(counts) do
+    if count == #column.datasets then means[seed] = sums[seed] / count end
+  end
+  return means
+end
+
+local function sorted(by_seed)
+  local seeds, values = {}, {}
+  for seed in pairs(by_seed) do seeds[#seeds + 1] = seed end
+  table.sort(seeds)
+  for i, seed in ipairs(seeds) do values[i] = by_seed[seed] end
+  return values, seeds
+end
+
+-- What became of a row that has no value over all data sets: "diverged", "done on 3 of 4 data sets";
+-- "" where it was never run.
+local function status_of(column, label)
+  local count, done, worst = #column.datasets, 0, nil
+  for _, dataset in ipairs(column.datasets) do
+    local status = column.results:status(label, dataset)
+    if status == "done" then done = done + 1 elseif status ~= "missing" then worst = status end
+  end
+  if done == 0 then return worst or "" end
+  return ("done on %d of %d data sets"):format(done, count)
+end
+
+-- The mean of a cost over the data sets, or the most of it; whether one is of a busy machine.
+local function cost_of(column, label, metric)
+  local sum, most, busy = 0, 0, false
+  for _, dataset in ipairs(column.datasets) do
+    local value = column.results:value(label, metric, dataset)
+    if not value then return nil end
+    sum, most = sum + value, math.max(most, value)
+    busy = busy or select(2, column.results:reason(label, metric, dataset)) == true
+  end
+  return metrics.pooled(metric) == "max" and most or sum / #column.datasets, busy
+end
+
+-- What learns nothing has the same value at every seed.
+local function learns_nothing(column, label)
+  return column.results:value(label, "parameters", column.datasets[1]) == 0
+end
+
+local function cell_of(column, label)
+  local by_seed = means_by_seed(column, label)
+  local values = sorted(by_seed)
+  local cell = { by_seed = by_seed, seeds = #values, status = status_of(column, label) }
+  if #values == 0 then return cell end
+  cell.value, cell.spread = statistics(values)
+  cell.constant = learns_nothing(column, label) and cell.value or nil
+  cell.step_time_ms, cell.busy = cost_of(column, label, "step_time_ms")
+  cell.peak_memory_bytes = cost_of(column, label, "peak_memory_bytes")
+  return cell
+end
+
+-- ---- the best, and what is not told from it ----
+
+-- The difference of two cells over the seeds that both have: mean, standard error (nil for fewer
+-- than two), seeds.
+local function difference(a, b)
+  local list = {}
+  local seeds = select(2, sorted(a.constant and b.by_seed or a.by_seed))
+  for _, seed in ipairs(seeds) do
+    local x, y = a.constant or a.by_seed[seed], b.constant or b.by_seed[seed]
+    if x and y then list[#list + 1] = x - y end
+  end
+  if #list == 0 then return nil end
+  local mean, spread = statistics(list)
+  return mean, spread and spread / math.sqrt(#list), #list
+end
+
+-- Whether two cells are told apart as claims tell them: by enough seeds and standard errors.
+local function are_apart(a, b)
+  local mean, err, seeds = difference(a, b)
+  return seeds ~= nil and seeds >= predicate.fewest_seeds and math.abs(mean) > predicate.noise * err
+end
+
+-- A mean over fewer seeds than others have may lack those that did worst: it is no candidate.
+local function is_candidate(column, cell)
+  return cell.value ~= nil and (cell.seeds == column.seeds or cell.constant ~= nil)
+end
+
+local function mark(column, cells)
+  local sign, best = metrics.better(column.metric) == "max" and -1 or 1, nil
+  for _, cell in ipairs(cells) do
+    if is_candidate(column, cell) and (not best or sign * cell.value < sign * best.value) then
+      best = cell
+    end
+  end
+  if not best then return end
+  best.best = true
+  if column.seeds < predicate.fewest_seeds then return end
+  for _, cell in ipairs(cells) do
+    cell.tie = cell ~= best and is_candidate(column, cell) and not are_apart(cell, best)
+  end
+end
+
+-- ---- columns and rows ----
+
+-- The first quality of the experiment's table that was measured on each data set: { dataset, metric
+-- }; in the order of the table. Empty where no table was made.
+local function headlines(folder, experiment, found)
+  local path, list, seen = ("%s/%s/table.csv"):format(folder, experiment), {}, {}
+  local made = core.exists(path) and tables.read(path)
+  for _, column in ipairs(made and made.columns or {}) do
+    local measured = false
+    for _, group in ipairs(found.order) do
+      measured = measured or (group.dataset == column.dataset
+        and found:value(group.row, column.metric, column.dataset) ~= nil)
+    end
+    if measured and metrics.kind(column.metric) == "quality" and not seen[column.dataset] then
+      list[#list + 1] = { dataset = column.dataset, metric = column.metric }
+      seen[column.dataset] = true
+    end
+  end
+  return list
+end
+
+-- A column for each metric, over all data sets that it is the first quality of.
+local function columns_of(folder, entry, at)
+  local found = results.open(folder, entry[1], at.scale, at.device):with_busy()
+  local columns, by_metric = {}, {}
+  for _, headline in ipairs(headlines(folder, entry[1], found)) do
+    local column = by_metric[headline.metric]
+    if not column then
+      column = { experiment = entry[1], title = entry[2], metric = headline.metric, datasets = {},
+        results = found }
+      by_metric[headline.metric], columns[#columns + 1] = column, column
+    end
+    table.insert(column.datasets, headline.dataset)
+  end
+  return columns
+end
+
+local function labels_of(columns)
+  local labels, seen = {}, {}
+  for _, column in ipairs(columns) do
+    for _, group in ipairs(column.results.order) do
+      if not seen[group.row] then labels[#labels + 1] = group.row end
+      seen[group.row] = true
+    end
+  end
+  return labels
+end
+
+local function fill(columns, at)
+  local made = { scale = at.scale, device = at.device, columns = columns, rows = {} }
+  for i, label in ipairs(labels_of(columns)) do made.rows[i] = { label = label, cells = {} } end
+  for c, column in ipairs(columns) do
+    local cells = {}
+    column.seeds = 0
+    for i, row in ipairs(made.rows) do
+      cells[i] = cell_of(column, row.label)
+      row.cells[c] = cells[i]
+      column.seeds = math.max(column.seeds, cells[i].seeds)
+    end
+    mark(column, cells)
+  end
+  return made
+end
+
+-- The scales and devices that runs of the comparison have, the largest scale first.
+local function places(folder)
+  local list, seen, rank = {}, {}, {}
+  for i, name in ipairs(scales) do rank[name] = i end
+  for _, entry in ipairs(comparison.experiments) do
+    local path = ("%s/%s/runs.csv"):format(folder, entry[1])
+    for _, run in ipairs(core.exists(path) and (csv.read(path)) or {}) do
+      local key = run.scale .. "\n" .. run.device
+      if not seen[key] then list[#list + 1] = { scale = run.scale, device = run.device } end
+      seen[key] = true
+    end
+  end
+  table.sort(list, function(a, b)
+    local first, second = rank[a.scale] or 0, rank[b.scale] or 0
+    if first ~= second then return first > second end
+    return a.device < b.device
+  end)
+  return list
+end
+
+--- The comparisons of a results folder, one for each scale and device, the largest scale first. A
+--- column for each experiment and metric, over all data sets that it is the first quality of.
+function comparison.read(folder)
+  local list = {}
+  for _, at in ipairs(places(folder)) do
+    local columns = {}
+    for _, entry in ipairs(comparison.experiments) do
+      local own = columns_of(folder, entry, at)
+      table.move(own, 1, #own, #columns + 1, columns)
+    end
+    if #columns > 0 then list[#list + 1] = fill(columns, at) end
+  end
+  return list
+end
+
+--- The same comparison with a column for each data set.
+function comparison.by_dataset(made)
+  local columns = {}
+  for _, column in ipairs(made.columns) do
+    for _, dataset in ipairs(column.datasets) do
+      columns[#columns + 1] = setmetatable({ datasets = { dataset } }, { __index = column })
+    end
+  end
+  return fill(columns, made)
+end
+
+--- The finished runs behind it.
+function comparison.runs(made)
+  local runs, seen = {}, {}
+  for _, column in ipairs(made.columns) do
+    local own = seen[column.results] and {} or provenance.runs_of(column.results)
+    seen[column.results] = true
+    table.move(own, 1, #own, #runs + 1, runs)
+  end
+  return runs
+end
+
+--- The experiments of comparison.experiments that have no column in it.
+function comparison.lacking(made)
+  local has, list = {}, {}
+  for _, column in ipairs(made and made.columns or {}) do has[column.experiment] = true end
+  for _, entry in ipairs(comparison.experiments) do
+    if not has[entry[1]] then list[#list + 1] = entry end
+  end
+  return list
+end
+
+return comparison

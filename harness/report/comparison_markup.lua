@@ -1,0 +1,140 @@
+-- The comparison (comparison.lua) as tables: HTML for the report, Markdown for the README.
+local comparison = require "longhaul.report.comparison"
+local metrics = require "longhaul.run.metrics"
+local page = require "longhaul.report.page"
+local predicate = require "longhaul.report.predicate"
+local provenance = require "longhaul.report.provenance"
+local quote = require "longhaul.run.quote"
+
+local comparison_markup = {}
+
+-- "1.932 ±0.004", a tie with "≈" before it; what became of a row without a value.
+local function quality_text(column, cell)
+  if not cell.value then return cell.status end
+  local text = metrics.text(column.metric, cell.value)
+  if cell.spread then text = ("%s ±%s"):format(text, metrics.text(column.metric, cell.spread)) end
+  if cell.seeds < column.seeds and not cell.constant then
+    text = ("%s (%d of %d seeds)"):format(text, cell.seeds, column.seeds)
+  end
+  return cell.tie and "≈ " .. text or text
+end
+
+-- Three digits, so that a fast step has some too.
+local function time_text(cell)
+  if not cell.step_time_ms then return "" end
+  local text = cell.step_time_ms < 100 and ("%.3g"):format(cell.step_time_ms)
+    or ("%.0f"):format(cell.step_time_ms)
+  return cell.busy and text .. "~" or text
+end
+
+-- "bits/byte, mean of 4 data sets", or the data set.
+local function column_title(column)
+  local count = #column.datasets
+  return ("%s, %s"):format(metrics.title(column.metric), count == 1 and column.datasets[1]
+    or ("mean of %d data sets"):format(count))
+end
+
+-- ---- what a reader must know ----
+
+local function seeds_of(made)
+  local least, most = math.huge, 0
+  for _, column in ipairs(made.columns) do
+    least, most = math.min(least, column.seeds), math.max(most, column.seeds)
+  end
+  return least, most
+end
+
+local function any(made, name)
+  for _, row in ipairs(made.rows) do
+    for _, cell in ipairs(row.cells) do
+      if cell[name] then return true end
+    end
+  end
+  return false
+end
+
+--- Sentences for below the table: scale, seeds, what the marks mean, data and machine, what has not
+--- been run.
+function comparison_markup.notes(made)
+  local least, most = seeds_of(made)
+  local notes = { ("Scale %s on %s, %s seed%s%s; beside each quality the time of a training step."):format(
+    made.scale, made.device, least == most and tostring(most) or ("%d to %d"):format(least, most),
+    most == 1 and "" or "s", most > 1 and ", mean ± standard deviation" or "") }
+  notes[2] = least < predicate.fewest_seeds
+    and ("Bold: the best mean. Fewer than %d seeds tell no difference from chance."):format(
+      predicate.fewest_seeds)
+    or ("Bold: the best mean. ≈: a tie with it, the paired difference over seeds is within %d standard errors."):format(
+      predicate.noise)
+  notes[#notes + 1] = provenance.sentence(comparison.runs(made))
+  if any(made, "busy") then notes[#notes + 1] = "~: timed while others used the machine." end
+  local lacking = comparison.lacking(made)
+  for i, entry in ipairs(lacking) do lacking[i] = entry[2] end
+  if #lacking > 0 then
+    notes[#notes + 1] = ("Not run yet: %s."):format(table.concat(lacking, ", "))
+  end
+  return notes
+end
+
+--- What stands where nothing has been compared yet.
+comparison_markup.nothing = "Nothing has been compared yet: the scripts of experiments/compare/ do."
+
+-- ---- HTML ----
+
+local function heads_of(made)
+  local top, below = { "" }, { "architecture" }
+  for _, column in ipairs(made.columns) do
+    top[#top + 1] = { ("%s: %s"):format(column.title, column_title(column)), class = "group", span = 3 }
+    table.move({ { "quality", class = "group" }, { "ms a step", class = "cost" },
+      { "MiB", class = "cost" } }, 1, 3, #below + 1, below)
+  end
+  return { top, below }
+end
+
+local function add_cells(fields, column, cell)
+  local class = cell.best and "group best" or cell.tie and "group tie" or "group"
+  fields[#fields + 1] = { quality_text(column, cell), class = class, value = cell.value }
+  fields[#fields + 1] = { time_text(cell), class = "cost", value = cell.step_time_ms }
+  fields[#fields + 1] = { metrics.text("peak_memory_bytes", cell.peak_memory_bytes), class = "cost",
+    value = cell.peak_memory_bytes }
+end
+
+--- A table, under a caption.
+function comparison_markup.html(made, caption)
+  local rows = {}
+  for i, row in ipairs(made.rows) do
+    rows[i] = { row.label }
+    for c, column in ipairs(made.columns) do add_cells(rows[i], column, row.cells[c]) end
+  end
+  return page.table { caption = caption, head = heads_of(made), rows = rows }
+end
+
+-- ---- Markdown ----
+
+local function markdown_cell(column, cell)
+  local text, time = quality_text(column, cell), time_text(cell)
+  if cell.best then text = "**" .. text .. "**" end
+  if time == "" then return text end
+  return ("%s<br>%s ms"):format(text, (time:gsub("~", "\\~")))
+end
+
+--- A pipe table with its notes; a sentence where nothing was compared (nil).
+function comparison_markup.markdown(made)
+  if not made then return comparison_markup.nothing .. "\n" end
+  local head, rule, lines = { "" }, { "---" }, {}
+  for c, column in ipairs(made.columns) do
+    head[c + 1], rule[c + 1] = ("%s<br>%s"):format(quote.markdown(column.title),
+      quote.markdown(column_title(column))), "--:"
+  end
+  for _, fields in ipairs { head, rule } do
+    lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |"
+  end
+  for _, row in ipairs(made.rows) do
+    local fields = { quote.markdown(row.label) }
+    for c, column in ipairs(made.columns) do fields[c + 1] = markdown_cell(column, row.cells[c]) end
+    lines[#lines + 1] = "| " .. table.concat(fields, " | ") .. " |"
+  end
+  local notes = quote.markdown(table.concat(comparison_markup.notes(made), " "))
+  return ("%s\n\n%s\n"):format(table.concat(lines, "\n"), notes)
+end
+
+return comparison_markup

@@ -1,0 +1,173 @@
+-- The comparison's numbers: means over seeds and data sets, what is best, what ties with it by
+-- paired differences, what it costs, and which rows are no candidates.
+local t = dofile "tests/test.lua"
+local runs = dofile "tests/lua/runs.lua"
+local comparison = require "longhaul.report.comparison"
+local comparison_markup = require "longhaul.report.comparison_markup"
+local core = require "longhaul.core"
+local lh = require "longhaul"
+local results = require "longhaul.report.results"
+local table_files = require "longhaul.report.table_files"
+local tables = require "longhaul.report.table"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+lh.configure { scale = "small" }
+local settings = { results = folder, scale = "small", device = "cpu" }
+
+-- Bits by row, data set and seed. B is better than A by a tenth at every seed; C is as good as B but
+-- for noise; D lost the seed that did worst; E lacks a data set.
+local bits = {
+  A = { one = { 2.1, 3.1, 4.1 }, two = { 1.1, 2.1, 3.1 } },
+  B = { one = { 2.0, 3.0, 4.0 }, two = { 1.0, 2.0, 3.0 } },
+  C = { one = { 2.1, 3.0, 4.0 }, two = { 1.0, 1.9, 3.1 } },
+  D = { one = { 0.5, 0.5 }, two = { 0.5, 0.5 } },
+  E = { one = { 0.25, 0.25, 0.25 } },
+}
+
+local function bench_of(name, columns, datasets)
+  local bench = lh.experiment(name)
+  local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64, batch = 2 }
+  for width, label in ipairs { "A", "B", "C", "D", "E" } do
+    for _, dataset in ipairs(datasets) do
+      bench:row { label, dataset = dataset, seeds = 3, task = task, train = lh.train { steps = 5 },
+        model = lh.models.slide { layers = 1, width = 16 * width, heads = 2, window = 16 } }
+    end
+  end
+  bench:table { columns = columns }
+  return bench
+end
+
+local function write_table(bench)
+  for _, options in ipairs(bench.tables) do
+    table_files.write(tables.build(bench, options, results.of(bench, settings)),
+      folder .. "/" .. bench.name)
+  end
+end
+
+local language = bench_of("compare-language", { "step_time_ms", "bits_per_byte", "perplexity" },
+  { "one", "two" })
+for label, by_dataset in pairs(bits) do
+  for dataset, list in pairs(by_dataset) do
+    for seed, value in ipairs(list) do
+      runs.put(folder, language, { label = label, dataset = dataset, seed = seed, bits_per_byte = value,
+        perplexity = 2 ^ value, parameters = 1000, peak_memory_bytes = seed * 2 ^ 20,
+        machine = "a machine", data = "some data" })
+    end
+  end
+end
+for i, dataset in ipairs { "one", "two" } do
+  runs.time(folder, language, { round = dataset, dataset = dataset, times = { A = 10 * i, B = 100 } })
+end
+write_table(language)
+
+-- More is better; what learns nothing has one seed, and beats or loses to every seed of the others.
+local copy = bench_of("compare-copy", { "accuracy" }, { "words" })
+for seed, offset in ipairs { -0.02, 0, 0.02 } do
+  runs.put(folder, copy, { label = "A", seed = seed, accuracy = 0.8 + offset, parameters = 1000 })
+  runs.put(folder, copy, { label = "C", seed = seed, accuracy = 0.9 + offset, parameters = 1000 })
+end
+runs.put(folder, copy, { label = "B", seed = 1, accuracy = 0.85, parameters = 0 })
+runs.put(folder, copy, { label = "D", seed = 1, status = "diverged", error = "a loss that is not finite" })
+write_table(copy)
+
+local function cells_of(made, metric)
+  local found = {}
+  for c, column in ipairs(made.columns) do
+    for _, row in ipairs(column.metric == metric and made.rows or {}) do
+      found[row.label] = row.cells[c]
+    end
+  end
+  return found
+end
+
+local made = comparison.read(folder)[1]
+
+t.test("a column is the first quality of the experiment's table, over its data sets", function()
+  t.equal(#made.columns, 2)
+  t.equal(made.columns[1].metric, "bits_per_byte")
+  t.equal(table.concat(made.columns[1].datasets, " "), "one two")
+  t.equal(made.columns[2].metric, "accuracy")
+end)
+
+t.test("values are means over data sets, then over seeds; so is their spread", function()
+  local cells = cells_of(made, "bits_per_byte")
+  t.near(cells.A.value, 2.6, 1e-12)
+  t.near(cells.A.spread, 1, 1e-12)
+  t.equal(cells.A.seeds, 3)
+  t.equal(cells.E.value, nil)
+  t.equal(cells.E.status, "done on 1 of 2 data sets")
+end)
+
+t.test("the best is of those with all seeds; a tie is not told from it seed by seed", function()
+  local cells = cells_of(made, "bits_per_byte")
+  t.check(cells.B.best, "the best")
+  -- seeds differ by far more than rows: unpaired, A would tie too
+  t.check(not cells.A.tie, "A is worse at every seed")
+  t.check(cells.C.tie and not cells.C.best, "C is B but for noise")
+  t.check(not cells.D.best and not cells.D.tie, "D lacks a seed")
+end)
+
+t.test("more is better where the metric says so, and what learns nothing needs one seed", function()
+  local cells = cells_of(made, "accuracy")
+  t.check(cells.C.best, "the greatest accuracy")
+  t.check(not cells.B.best and not cells.B.tie, "below the best by more than the noise")
+  t.check(not cells.A.tie, "a tenth below")
+  t.equal(cells.D.status, "diverged")
+  t.equal(cells.E.status, "")
+end)
+
+t.test("costs: times are means over data sets, memory is the most", function()
+  local cells = cells_of(made, "bits_per_byte")
+  t.equal(cells.A.step_time_ms, 15)
+  t.equal(cells.B.step_time_ms, 100)
+  t.equal(cells.C.step_time_ms, nil)
+  t.equal(cells.A.peak_memory_bytes, 3 * 2 ^ 20)
+end)
+
+t.test("by data set each has its own best", function()
+  local split = comparison.by_dataset(made)
+  t.equal(#split.columns, 3)
+  local first = split.rows[5].cells[1]
+  t.equal(split.rows[5].label, "E")
+  t.near(first.value, 0.25, 0)
+  t.check(first.best, "E is best where it was run")
+end)
+
+t.test("as Markdown: marks, costs, what stands for it and what is not run", function()
+  local text = comparison_markup.markdown(made)
+  t.contains(text, "language<br>bits/byte, mean of 2 data sets")
+  t.contains(text, "| B | **2.500 ±1.000**<br>100 ms | 0.850 |\n")
+  t.contains(text, "| C | ≈ 2.517 ±1.002 | **0.900 ±0.020** |\n")
+  t.contains(text, "| D | 0.500 ±0.000 (2 of 3 seeds) | diverged |\n")
+  t.contains(text, "Data: some data. Measured on a machine")
+  t.contains(text, "Not run yet: context, recall, state tracking, length, series.")
+  t.equal(comparison_markup.markdown(nil), comparison_markup.nothing .. "\n")
+end)
+
+t.test("fewer than three seeds make no ties", function()
+  core.remove_file(folder .. "/compare-copy/runs.csv")
+  for seed = 1, 2 do
+    runs.put(folder, copy, { label = "A", seed = seed, accuracy = 0.5, parameters = 1000 })
+    runs.put(folder, copy, { label = "B", seed = seed, accuracy = 0.5 - seed / 100, parameters = 1000 })
+  end
+  write_table(copy)
+  local few = comparison.read(folder)[1]
+  local cells = cells_of(few, "accuracy")
+  t.check(cells.A.best and not cells.B.tie, "only the best mean is marked")
+  t.contains(comparison_markup.markdown(few), "Fewer than 3 seeds tell no difference from chance.")
+end)
+
+t.test("the largest scale comes first, smoke of another run last", function()
+  lh.configure { scale = "smoke" }
+  runs.put(folder, copy, { label = "A", seed = 1, scale = "smoke", accuracy = 0.125, parameters = 1000 })
+  local all = comparison.read(folder)
+  t.equal(#all, 2)
+  t.equal(all[1].scale, "small")
+  t.equal(all[2].scale, "smoke")
+  t.equal(cells_of(all[2], "accuracy").A.value, 0.125)
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
