@@ -45,7 +45,7 @@ local tasks = {
 }
 -- Strings of up to 200 letters, which lie in segments of 50, 100 or 200.
 for _, language in ipairs { "parity", "d2", "d4", "tomita3", "tomita5", "tomita6" } do
-  tasks[#tasks + 1] = { language, strings(language), 10, 200, "valid_accuracy_bin0" }
+  tasks[#tasks + 1] = { language, strings(language), 10, 200, "valid_accuracy" }
 end
 
 for _, entry in ipairs(tasks) do

@@ -43,6 +43,23 @@ for _, scale in ipairs { "smoke", "small", "medium" } do
   end)
 end
 
+t.test("a trial of tracking has on every data set the score that decides", function()
+  local folder = os.tmpname()
+  os.remove(folder)
+  local bench = script.load("experiments/compare/tracking.lua", { scale = "smoke" })
+  runner.run(bench.trials, { scale = "smoke", device = "cpu", results = folder, no_timing = true,
+    only = "LSTM" })
+  local runs, by, count = csv.by(csv.read(folder .. "/compare-tracking-trials/runs.csv"), "dataset"),
+    {}, 0
+  for _, row in ipairs(bench.rows) do by[row.dataset] = row.tune.by end
+  for dataset, column in pairs(by) do
+    t.check(tonumber(runs[dataset][column]), ("%s: %s"):format(dataset, column))
+    count = count + 1
+  end
+  t.equal(count, 8)
+  os.execute("rm -r '" .. folder .. "'")
+end)
+
 t.test("the last season", function()
   local folder = os.tmpname()
   os.remove(folder)
