@@ -48,9 +48,9 @@ end
 
 local language = bench_of("compare-language", { "step_time_ms", "bits_per_byte", "perplexity" },
   { "one", "two" })
-for label, by_dataset in pairs(bits) do
-  for dataset, list in pairs(by_dataset) do
-    for seed, value in ipairs(list) do
+for _, label in ipairs { "A", "B", "C", "D", "E" } do
+  for _, dataset in ipairs { "one", "two" } do
+    for seed, value in ipairs(bits[label][dataset] or {}) do
       runs.put(folder, language, { label = label, dataset = dataset, seed = seed, bits_per_byte = value,
         perplexity = 2 ^ value, parameters = 1000, peak_memory_bytes = seed * 2 ^ 20,
         machine = "a machine", data = "some data" })
