@@ -44,7 +44,7 @@ function runner.plan(experiment, settings)
     return settings.seeds or row.seeds or experiment.default_seeds
   end
   for _, row in ipairs(experiment.rows) do
-    if wanted(row, settings) then
+    if wanted(row, settings) and not row.left_out then
       local place = #rows + 1
       rows[place], seeds[place], slugs[place] = row, seeds_of(row), experiment:slug(row)
       most = math.max(most, seeds[place])

@@ -14,19 +14,22 @@ local function record_of(trial, trials, results, settings)
   return results:find(identity.of(run).run_id)
 end
 
--- Of the trials that have ended well the best, and how many have ended at all.
-local function best_of(row, trials, results, settings)
-  local by, ended, best, value = row.tune.by, 0, nil, nil
-  local less = metrics.better(by) == "min"
-  for _, trial in ipairs(row.trials) do
-    local record = record_of(trial, trials, results, settings)
-    local found = record and record.status == "done" and tonumber(record[by])
-    if record then ended = ended + 1 end
-    if found and (not value or (less and found < value) or (not less and found > value)) then
-      best, value = trial, found
-    end
+-- Of the trials those that have ended well, the best first (of equals the one that was tried first),
+-- and how many have ended at all. A trial whose round has too few survivors has ended.
+local function ranking(row, trials, results, settings)
+  local by, ended, list = row.tune.by, 0, {}
+  local sign = metrics.better(by) == "min" and 1 or -1
+  for place, trial in ipairs(row.trials) do
+    local record = not trial.untuned and record_of(trial, trials, results, settings)
+    local value = record and record.status == "done" and tonumber(record[by])
+    if record or trial.left_out then ended = ended + 1 end
+    if value then list[#list + 1] = { trial = trial, cost = sign * value, place = place } end
   end
-  return best, ended
+  table.sort(list, function(a, b)
+    if a.cost ~= b.cost then return a.cost < b.cost end
+    return a.place < b.place
+  end)
+  return list, ended
 end
 
 -- "rate" where the chosen rate is the least or the greatest of those tried: a better one may lie
@@ -45,22 +48,27 @@ local function edges_of(tune, values)
 end
 
 local function settle_row(row, trials, results, settings)
-  local best, ended = best_of(row, trials, results, settings)
+  local list, ended = ranking(row, trials, results, settings)
+  local chosen = list[row.place or 1]
+  row.left_out = ended == #row.trials and #list > 0 and not chosen
   if ended < #row.trials then
     row.untuned = ("%d of its %d trials have ended"):format(ended, #row.trials)
-  elseif not best then
+  elseif not chosen then
     row.untuned = ("none of its %d trials has a %s"):format(#row.trials, row.tune.by)
   else
+    local tried = chosen.trial.tried or chosen.trial.tuned
     row.untuned = nil
-    row.train = row.train:with(best.values_tried)
-    row.tuned = { text = best.tried, edges = edges_of(row.tune, best.values_tried) }
+    row.train = row.train:with(tried.values)
+    row.tuned = { text = tried.text, values = tried.values, edges = edges_of(row.tune, tried.values) }
   end
 end
 
 --- Gives the rows of an experiment the options that did best in their trials, as far as these have
---- ended under `settings` (results, scale, device); the others say in `untuned` what they lack.
+--- ended under `settings` (results, scale, device); the others say in `untuned` what they lack. A
+--- row of a round for which the round before left no options is `left_out`.
 function tuning.settle(experiment, settings)
   if not experiment.trials then return end
+  tuning.settle(experiment.trials, settings)
   local results = store.at(settings.results, experiment.trials.runs)
   for _, row in ipairs(experiment.rows) do
     if row.tune and not row.tuned then settle_row(row, experiment.trials, results, settings) end
@@ -114,7 +122,9 @@ local function chosen(rows)
     end
   end
   if #tuned == 0 then return nil end
-  local text = ("Chosen by %s among %d trials a row: %s."):format(tuned[1].tune.by, #tuned[1].trials,
+  local grid = tuned[1].tune
+  local text = ("Chosen by %s among %d trials a row%s: %s."):format(grid.by, grid.choices,
+    grid.rounds > 1 and (", halved in %d rounds"):format(grid.rounds) or "",
     #tuned > few and counted(tuned) or named(tuned))
   if at_edge == 0 then return text end
   return ("%s At the edge of what was tried, where more might be better: %d of %d rows."):format(text,

@@ -117,15 +117,15 @@ quietly 0 "to the very same" same calm asked
 # ---- what is shown ----
 
 if command -v script >/dev/null; then
-    shown() { script -qec "stty cols 120; $LONGHAUL_BIN run $scratch/seen.lua --scale smoke --results $scratch/shown --no-timing $*" /dev/null; }
+    shown() { script -qec "stty cols 120; $LONGHAUL_BIN run $scratch/$1.lua --scale smoke --results $scratch/shown --no-timing ${*:2}" /dev/null; }
     # The rows that have had a bar with all its parts.
     bars() { tr '\r' '\n' <"$1" | sed -nE 's/^\[[0-9]\/7\] (short|long) .*\[[#.]+\] .*loss .* tokens\/s  ETA [0-9]+s.*/\1/p' | sort -u; }
-    shown --jobs 2 >"$scratch/shown.txt"
+    shown seen --jobs 2 >"$scratch/shown.txt"
     succeeds "a bar for each row" $'long\nshort' bars "$scratch/shown.txt"
     succeeds "the time left for the whole" "of 7 runs done, all ETA" grep -E 'of 7 runs done, all ETA [0-9]+s' "$scratch/shown.txt"
     succeeds "two rows at a time" "[3A" grep -F '[3A' "$scratch/shown.txt"
     rm -r "$scratch/shown"
-    shown >"$scratch/shown.txt"
+    shown slow >"$scratch/shown.txt"
     succeeds "also of one row after the other" "of 7 runs done, all ETA" grep -E 'of 7 runs done, all ETA [0-9]+s' "$scratch/shown.txt"
 fi
 

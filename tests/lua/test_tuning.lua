@@ -40,21 +40,26 @@ local function scratch()
   return folder
 end
 
--- Puts down trials as if they had run; `scores` are columns by place, "diverged" or nil for none.
-local function pretend(bench, settings, name, scores)
-  local trials = store.open(settings.results, bench.trials.runs)
-  for place, row in ipairs(bench.trials.rows) do
-    local made = identity.of { experiment = bench.trials.runs, row = row, seed = 1, scale = "smoke",
+-- Puts down runs of the rows of an experiment of trials as if they had run; `scores` are columns by
+-- place, "diverged" or nil for none.
+local function pretend_round(trials, settings, name, scores)
+  local found = store.open(settings.results, trials.runs)
+  for place, row in ipairs(trials.rows) do
+    local made = identity.of { experiment = trials.runs, row = row, seed = 1, scale = "smoke",
       device = "cpu" }
     local score = scores[place]
     if score then
-      trials:put({ run_id = made.run_id, configuration = made.configuration, identity = identity.version,
-        experiment = bench.trials.runs, row = row.label, dataset = row.dataset, seed = 1, date = "2026-01-01",
+      found:put({ run_id = made.run_id, configuration = made.configuration, identity = identity.version,
+        experiment = trials.runs, row = row.label, dataset = row.dataset, seed = 1, date = "2026-01-01",
         status = tonumber(score) and "done" or score, [name] = tonumber(score),
         -- the test split would choose the opposite
         bits_per_token = tonumber(score) and 10 - score }, {})
     end
   end
+end
+
+local function pretend(bench, settings, name, scores)
+  pretend_round(bench.trials, settings, name, scores)
 end
 
 local rates = lh.tune { rate = { 1e-3, 3e-3, 1e-2 }, steps = 3, by = "valid_bits_per_token" }
@@ -154,6 +159,85 @@ t.test("from the trials to the table", function()
   t.contains(table.concat(tables.notes(made), "\n"), "Chosen by valid_bits_per_token among 3 trials a row")
   core.remove_file(folder .. "/tuned-trials/runs.csv")
   core.remove_file(folder .. "/tuned/runs.csv")
+end)
+
+-- ---- halving ----
+
+-- One row with six choices in three rounds: 6, 3 and 2 trials.
+local function halved(name)
+  local bench = lh.experiment(name)
+  bench:row { "width 8", model = slide(8), task = task, train = trained(16), seeds = 2,
+    tune = lh.tune { rate = { 1e-3, 3e-3, 1e-2 }, warmup = { 1, 2 }, steps = 8, halving = true,
+      by = "valid_bits_per_token" } }
+  bench:table { columns = { "bits_per_token" } }
+  local last = bench.trials
+  return bench, { last.trials.trials, last.trials, last }
+end
+
+t.test("rounds: half of the trials, twice the steps", function()
+  local bench, rounds = halved "halved"
+  local names, counts, steps = {}, {}, {}
+  for i, round in ipairs(rounds) do
+    names[i], counts[i], steps[i] = round.name, #round.rows, round.rows[1].train:option "steps"
+  end
+  t.equal(table.concat(names, " "), "halved-trials-round1 halved-trials-round2 halved-trials")
+  t.equal(table.concat(counts, " "), "6 3 2")
+  t.equal(table.concat(steps, " "), "2 4 8")
+  t.equal(rounds[2].rows[3].label, "width 8 round 2 place 3")
+  t.equal(#bench.sources, 1)
+  t.equal(lh.tune { rate = { 1, 2 }, by = "valid_bits_per_token", halving = true }.rounds, 1)
+end)
+
+t.test("the better half goes on, and its best trains", function()
+  local bench, rounds = halved "halved"
+  local settings, by = settings_in(scratch()), "valid_bits_per_token"
+  t.equal(#runner.plan(rounds[2], settings), 3)
+  t.equal(rounds[2].rows[1].untuned, "0 of its 6 trials have ended")
+  pretend_round(rounds[1], settings, by, { 6, 3, 5, 1, 4, 2 })
+  tuning.settle(rounds[2], settings)
+  local texts = {}
+  for i, row in ipairs(rounds[2].rows) do texts[i] = row.tuned.text end
+  t.equal(table.concat(texts, "; "), "rate=0.003 warmup=2; rate=0.01 warmup=2; rate=0.001 warmup=2")
+  t.equal(rounds[2].rows[2].train:option "rate", 1e-2)
+  t.equal(rounds[2].rows[2].train:option "steps", 4)
+  tuning.settle(bench, settings)
+  t.equal(bench.rows[1].untuned, "0 of its 2 trials have ended")
+  -- more steps turn the order round
+  pretend_round(rounds[2], settings, by, { 3, 2, 1 })
+  tuning.settle(rounds[3], settings)
+  pretend_round(rounds[3], settings, by, { 1, 2 })
+  tuning.settle(bench, settings)
+  t.equal(bench.rows[1].train:option "rate", 1e-3)
+  t.equal(bench.rows[1].train:option "warmup", 2)
+  t.equal(bench.rows[1].train:option "steps", 16)
+  t.contains(tuning.sentence(bench.rows),
+    "among 6 trials a row, halved in 3 rounds: width 8 rate=0.001 warmup=2. At the edge")
+end)
+
+t.test("what diverged has no place in the next round", function()
+  local bench, rounds = halved "halved"
+  local settings, by, bad = settings_in(scratch()), "valid_bits_per_token", "diverged"
+  pretend_round(rounds[1], settings, by, { bad, bad, 5, bad, bad, bad })
+  t.equal(#runner.plan(rounds[2], settings), 1)
+  pretend_round(rounds[2], settings, by, { 5 })
+  t.equal(#runner.plan(rounds[3], settings), 1)
+  pretend_round(rounds[3], settings, by, { 4 })
+  tuning.settle(bench, settings)
+  t.equal(bench.rows[1].tuned.text, "rate=0.003 warmup=1")
+end)
+
+t.test("rounds are run one after the other", function()
+  local settings = settings_in(scratch())
+  local bench, rounds = halved "halved"
+  t.equal(runner.run(bench, settings), 0)
+  for i, count in ipairs { 6, 3, 2 } do
+    local runs = (csv.read(("%s/%s/runs.csv"):format(settings.results, rounds[i].name)))
+    t.equal(#runs, count)
+    t.equal(runs[1].step, ("%d"):format(2 ^ i))
+  end
+  local runs = (csv.read(settings.results .. "/halved/runs.csv"))
+  t.equal(#runs, 2)
+  t.contains(runs[1].tuned, "rate=")
 end)
 
 local function refused(options, words)

@@ -175,16 +175,32 @@ local function reach_of(given)
   return wanted
 end
 
--- The trials of a row are rows of an experiment of their own, which is run before this one.
-local function add_trials(self, row, grid)
-  if not tune.is(grid) then spec.fail "row: field 'tune' is made by lh.tune" end
+-- The trials of rows are rows of an experiment of their own, which is run before this one.
+local function trials_of(self, name)
   if not self.trials then
-    local name = self.runs .. "-trials"
     self.trials = experiment.new(name, name, self.scale)
     table.insert(self.sources, 1, self.trials)
   end
-  row.tune, row.trials = grid, tune.trials(grid, row)
-  table.move(row.trials, 1, #row.trials, #self.trials.rows + 1, self.trials.rows)
+  return self.trials
+end
+
+-- The last round is NAME-trials, the source of the rows; the round before it is the source of that
+-- one, NAME-trials-round2 of three.
+local function add_trials(self, row, grid)
+  if not tune.is(grid) then spec.fail "row: field 'tune' is made by lh.tune" end
+  local rounds, from = {}, self
+  for round = grid.rounds, 1, -1 do
+    local suffix = round < grid.rounds and "-round" .. round or ""
+    rounds[round] = trials_of(from, self.runs .. "-trials" .. suffix)
+    from = rounds[round]
+  end
+  local trials
+  for round, experiment_of_round in ipairs(rounds) do
+    trials = round == 1 and tune.trials(grid, row) or tune.survivors(grid, row, round, trials)
+    local rows = experiment_of_round.rows
+    table.move(trials, 1, #trials, #rows + 1, rows)
+  end
+  row.tune, row.trials = grid, trials
 end
 
 --- Adds a row: `bench:row { "Rec:fixed:skip", model = ..., task = ..., train = ..., seeds = 3,

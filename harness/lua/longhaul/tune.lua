@@ -1,5 +1,8 @@
 -- lh.tune: the grid of training options that every row of a comparison tries, and the trials that
--- it makes of a row; longhaul.run.tuning decides by what they ended with.
+-- it makes of a row; longhaul.run.tuning decides by what they ended with. With `halving` the trials
+-- are made in rounds: all choices for a fraction of the steps, the better half of them for twice as
+-- many, and so on until two are left for the last round (successive halving, Jamieson and Talwalkar
+-- 2016, each trial from the start).
 local metrics = require "longhaul.run.metrics"
 local spec = require "longhaul.spec"
 
@@ -27,20 +30,26 @@ local function check_axis(name, values)
   end
 end
 
+-- The fields that are no training option.
+local own = { by = true, steps = true, halving = true }
+
 --- Used by lh.tune: `by`, a column of the validation split; `steps` of a trial (nil: those of the
---- row); every other field is a training option with the values that are tried.
+--- row); `halving`, in rounds; every other field is a training option with the values that are tried.
 function tune.new(options)
   if type(options) ~= "table" then spec.fail "tune takes a table, as in { rate = { 1e-3, 3e-3 } }" end
   check_by(options.by)
   local made = { by = options.by, steps = options.steps, names = {}, axes = {} }
   for name, values in pairs(options) do
-    if name ~= "by" and name ~= "steps" then
+    if not own[name] then
       check_axis(name, values)
       made.names[#made.names + 1], made.axes[name] = name, values
     end
   end
   if #made.names == 0 then spec.fail "tune: nothing is tried; rate = { 1e-3, 3e-3 } tries two rates" end
   table.sort(made.names, function(a, b) return tostring(a) < tostring(b) end)
+  made.choices, made.rounds = 1, 1
+  for _, values in pairs(made.axes) do made.choices = made.choices * #values end
+  while options.halving and made.choices > 2 ^ made.rounds do made.rounds = made.rounds + 1 end
   return setmetatable(made, Tune)
 end
 
@@ -71,21 +80,47 @@ local function choices(grid)
   return list
 end
 
---- The rows of a row's trials, in the order of the values that are tried.
+-- The steps of a trial in a round.
+local function steps_in(grid, row, round)
+  local steps = grid.steps or row.train:option "steps"
+  return math.max(1, steps >> (grid.rounds - round))
+end
+
+-- A trial of a row, without its options.
+local function new_trial(row, name)
+  return {
+    label = row.label .. " " .. name, dataset = row.dataset, model = row.model, task = row.task,
+    weights = row.weights, from = row.from, line = row.line, tried_for = row, seeds = 1,
+  }
+end
+
+--- The rows of a row's trials in the first round, in the order of the values that are tried.
 function tune.trials(grid, row)
   local list = {}
   for i, values in ipairs(choices(grid)) do
-    local factors, changes = {}, { steps = grid.steps }
+    local factors, changes = {}, { steps = steps_in(grid, row, 1) }
     for k, name in ipairs(grid.names) do
       factors[k] = { name, values[name] }
       changes[name] = values[name]
     end
-    local tried = text_of(grid, values)
-    list[i] = {
-      label = row.label .. " " .. tried, dataset = row.dataset, model = row.model,
-      task = row.task, train = row.train:with(changes), weights = row.weights, from = row.from,
-      line = row.line, tried_for = row, values_tried = values, tried = tried, factors = factors, seeds = 1,
-    }
+    local text = text_of(grid, values)
+    local trial = new_trial(row, text)
+    trial.train, trial.factors = row.train:with(changes), factors
+    trial.tried = { text = text, values = values }
+    list[i] = trial
+  end
+  return list
+end
+
+--- The rows of a later round: the first has the options of the best trial of the round before,
+--- `trials`, the second those of the second.
+function tune.survivors(grid, row, round, trials)
+  local list = {}
+  for place = 1, math.ceil(grid.choices / 2 ^ (round - 1)) do
+    local trial = new_trial(row, ("round %d place %d"):format(round, place))
+    trial.train = row.train:with { steps = steps_in(grid, row, round) }
+    trial.tune, trial.trials, trial.place = grid, trials, place
+    list[place] = trial
   end
   return list
 end
