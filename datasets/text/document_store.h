@@ -12,6 +12,9 @@
 typedef struct lh_document {
     const char *name; /* file name, or "books/17" from a generator */
     const int32_t *tokens;
+    /* Of a task that does not ask for the next token: what each token is to be answered with, or
+     * LH_UNLABELLED (datasets/generate/episode.h); NULL: the next token. */
+    const int32_t *labels;
     int64_t count, bytes, words;
 } lh_document;
 

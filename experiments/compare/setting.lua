@@ -36,13 +36,14 @@ local function positions(length)
 end
 
 -- Label and model of what reads tokens, for segments of `length` of which `span` are seen directly;
--- `segment` where what is seen directly is the segment.
+-- `segment` where what is seen directly is the segment, `looks_at` where tokens are looked at again
+-- without a state that would hold their keys and values: how many.
 local function architectures(span, length)
   local window = { window = span, dropout = 0 }
   local context = { context = span, window = span, dropout = 0, recompute = false }
   local memory = { memory = span, dropout = 0 }
   return {
-    { "Transformer", sized "transformer" },
+    { "Transformer", sized "transformer", looks_at = length },
     { "Sliding window", sized("slide", window) },
     { "Block-recurrent", sized("brt", window) },
     { "Block-recurrent, feedback", sized("brt", lh.merged(window, { feedback = true })) },
@@ -57,9 +58,11 @@ local function architectures(span, length)
     { "Dai XL", sized("dai_xl", memory), segment = span },
     { "RSA-XL", sized("dai_xl", lh.merged(memory, { rsa_kinds = { 1, 1, 0, 0, 0, 0 } })),
       segment = span },
-    { "GPT-2", sized("gpt2", context) },
-    { "Recurrent GPT-2", sized("gpt2_recurrent", lh.merged(context, { summary_hidden = core.width })) },
-    { "Reformer", sized("reformer", lh.merged(positions(length), { rounds = 2, chunk = span // 2 })) },
+    { "GPT-2", sized("gpt2", context), looks_at = span },
+    { "Recurrent GPT-2", sized("gpt2_recurrent", lh.merged(context, { summary_hidden = core.width })),
+      looks_at = span },
+    { "Reformer", sized("reformer", lh.merged(positions(length), { rounds = 2, chunk = span // 2 })),
+      looks_at = length },
     { "LSTM", lh.models.lstm { layers = 2, width = core.width, hidden = 2 * core.width } },
   }
 end
@@ -70,13 +73,24 @@ local function series_models()
   return { { "Informer", sized("informer", options) }, { "LogSparse", sized("logsparse", options) } }
 end
 
--- The models of a list at a budget for the task that `task(segment)` makes: label, model, task.
+-- What a model holds of a sequence: its carried state, and keys and values of all layers for the
+-- tokens that it looks at again.
+local function held_bytes(model, task, looks_at)
+  local width, layers = model:option "width", model:option "layers"
+  local number = 4
+  return lh.state_bytes(model, task)
+    + (looks_at and 2 * number * width * layers * looks_at or 0)
+end
+
+-- The models of a list at a budget for the task that `task(segment)` makes: label, model, task,
+-- what it holds.
 local function matched(list, task, parameters)
   local rows = {}
   for i, entry in ipairs(list) do
     local own = task(entry.segment)
-    rows[i] = { label = entry[1], task = own,
-      model = lh.match { entry[2], task = own, parameters = parameters } }
+    local model = lh.match { entry[2], task = own, parameters = parameters }
+    rows[i] = { label = entry[1], task = own, model = model,
+      held_bytes = held_bytes(model, own, entry.looks_at) }
   end
   return rows
 end
@@ -119,8 +133,8 @@ end
 function setting.add(bench, rows, dataset, by)
   for _, row in ipairs(rows) do
     bench:row {
-      row.label, model = row.model, task = row.task, train = setting.train, dataset = dataset,
-      tune = setting.tune(by),
+      row.label, model = row.model, task = row.task, train = setting.train,
+      dataset = dataset, tune = setting.tune(by), values = { held_bytes = row.held_bytes },
     }
   end
 end

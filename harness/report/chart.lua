@@ -68,7 +68,7 @@ end
 local function one_chart(view, kind, plot, dataset, name)
   local runs = runs_of(view, kind, plot, dataset)
   if #runs == 0 then return nil end
-  view.runs, view.of_all = runs, kind.of_all
+  view.runs, view.of_all = runs, dataset == "" and (kind.of_all or plot.together)
   local good, made = pcall(kind.draw, view, plot, dataset)
   if not good then made = { failure = made } end
   if not made then made = { lacks = what_it_shows(kind, plot) } end
@@ -81,7 +81,7 @@ end
 local function add_charts(list, view, plot)
   local kind = kinds.find(plot[1])
   local datasets = plot.dataset and { plot.dataset } or datasets_of(view.experiment)
-  if kind.of_all then datasets = { "" } end
+  if kind.of_all or plot.together then datasets = { "" } end
   for _, dataset in ipairs(datasets) do
     local name = plot.name or plot[1]
     local made = one_chart(view, kind, plot, dataset, #datasets > 1

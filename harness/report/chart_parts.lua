@@ -36,11 +36,14 @@ end
 
 -- ---- rows ----
 
---- The rows of an experiment on a data set.
-function parts.rows_on(experiment, dataset)
+--- What a plot says that may show all data sets in one chart.
+parts.together = { "together", "boolean", "true: all data sets in one chart" }
+
+--- The rows that a plot shows: of an experiment on a data set, or all of them.
+function parts.rows_of(view, plot, dataset)
   local rows = {}
-  for _, row in ipairs(experiment.rows) do
-    if row.dataset == dataset then rows[#rows + 1] = row end
+  for _, row in ipairs(view.experiment.rows) do
+    if plot.together or row.dataset == dataset then rows[#rows + 1] = row end
   end
   return rows
 end
@@ -52,9 +55,10 @@ local function factor(row, name)
   return nil
 end
 
---- What a row is grouped or labelled by: its model's class, a factor of the sweep or an option of
---- the model, as text.
+--- What a row is grouped or labelled by: its label, its model's class, a factor of the sweep or an
+--- option of the model, as text.
 function parts.group(row, name)
+  if name == "row" then return row.label end
   if name == "class" then return row.model.name end
   local value = name and factor(row, name)
   if value == nil and name then value = row.model:spelled(name) end
@@ -128,7 +132,7 @@ function parts.upper_limit(room, highest) return highest > 0 and room * highest 
 --- The title: the plot's own, or experiment, data and `what` is shown. Of a chart of all data sets
 --- `data` says so.
 function parts.title(view, plot, what, data)
-  local dataset = provenance.dataset(view.runs, data)
+  local dataset = provenance.dataset(view.runs, plot.together and "all data" or data)
   if plot.title then
     return ("%s (%sscale %s)"):format(plot.title, view.of_all and "" or dataset .. "; ", view.scale)
   end
@@ -137,7 +141,7 @@ end
 
 --- A chart by a template of plots/; `x` and `y` are metrics, or words.
 function parts.new(template, title, x, y)
-  return gnuplot.new(template, title, metrics.title(x), metrics.title(y))
+  return gnuplot.new(template, title, metrics.chart_title(x), metrics.chart_title(y))
 end
 
 --- What lines.gp draws: a curve per name, an array of { x, y, low, high }, with points on it

@@ -47,6 +47,9 @@ local lines = {
     kind = "structure",
     from = "model", shared = true, pooled = "same",
     says = "carried from segment to segment by each batch row" },
+  { "held_bytes", "held of the past, KiB", unit = "byte", format = kibibytes, better = "min",
+    kind = "structure", from = "script", pooled = "same",
+    says = "the carried state and, of tokens that are looked at again, keys and values" },
   { "bits_per_token", "bits/token", unit = "bit", digits = 3, better = "min", splits = both,
     curve = { train = "loss_bits", valid = "valid_bits" },
     says = "mean cross-entropy of a predicted token" },
@@ -216,6 +219,9 @@ function metrics.columns()
 end
 
 function metrics.title(name) return columns[name] and columns[name].title or name end
+
+--- The same for a chart, whose axes count bytes where tables say KiB or MiB.
+function metrics.chart_title(name) return (metrics.title(name):gsub("[KM]iB$", "bytes")) end
 
 --- "min", "max" or nil.
 function metrics.better(name) return line_of(name).better end

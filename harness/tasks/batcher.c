@@ -1,6 +1,8 @@
 /* Rows that read documents segment by segment, and the cursor from which they go on. */
 #include "harness/tasks/batcher.h"
 
+#include "datasets/generate/episode.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,9 +30,17 @@ static int64_t first_predictor(const lh_batcher *batcher, int64_t offset) {
     return offset == 0 ? batcher->spec.given : batcher->spec.overlap;
 }
 
-/* Whether a segment at `offset` would predict anything. */
+/* What position `at` of a document predicts; LH_UNLABELLED where it predicts nothing. */
+static int32_t target_at(const lh_document *document, int64_t at) {
+    if (document->labels != NULL)
+        return at < document->count ? document->labels[at] : LH_UNLABELLED;
+    return at + 1 < document->count ? document->tokens[at + 1] : LH_UNLABELLED;
+}
+
+/* Whether a segment at `offset` would predict anything, or has tokens without labels. */
 static bool has_segment(const lh_batcher *batcher, const lh_document *document, int64_t offset) {
-    return offset + first_predictor(batcher, offset) + 1 < document->count;
+    const int64_t first = offset + first_predictor(batcher, offset);
+    return first + (document->labels == NULL ? 1 : 0) < document->count;
 }
 
 /* Moves the row to the next document that is worth reading; -1 at the end of a pass. Twice the
@@ -69,9 +79,10 @@ static int64_t write_segment(lh_batcher *batcher, int64_t r, const lh_document *
     int64_t predicted = 0;
     for (int64_t t = 0; t < length; ++t) {
         const int64_t at = offset + t;
-        const bool predicts = t >= begin && t <= last_predictor && at + 1 < document->count;
+        const int32_t target = target_at(document, at);
+        const bool predicts = t >= begin && t <= last_predictor && target != LH_UNLABELLED;
         batcher->tokens[first + t] = at < document->count ? document->tokens[at] : 0;
-        batcher->target[first + t] = predicts ? document->tokens[at + 1] : 0;
+        batcher->target[first + t] = predicts ? target : 0;
         batcher->weights[first + t] = predicts ? LH_R(1) : LH_R(0);
         predicted += predicts;
     }

@@ -7,6 +7,7 @@
 #include "datasets/generate/generate_image.h"
 #include "datasets/generate/network_sequences.h"
 #include "datasets/generate/random_walk.h"
+#include "datasets/generate/recall.h"
 #include "datasets/generate/regular_strings.h"
 #include "tests/test.h"
 
@@ -67,6 +68,22 @@ TEST(tracking) {
     }
     check_generator("random walk", LH_RANDOM_WALK_VERSION, 1, walks, 0x2b8c64bd85428e48ULL);
     check_generator("algorithm", LH_ALGORITHM_VERSION, 1, programs, 0xb1aab79ca1f36701ULL);
+}
+
+TEST(recall) {
+    static int32_t tokens[ROOM], labels[ROOM];
+    const lh_recall rules = {
+        .vocabulary = 512, .pairs = 16, .length = 256, .power = 0.01, .fills = true};
+    lh_episode e = {.tokens = tokens, .labels = labels};
+    lh_recall_writer writer;
+    uint64_t digest = 0;
+    REQUIRE(lh_recall_open(&rules, &writer) == LH_OK);
+    for (uint64_t n = 0; n < 4; ++n) {
+        lh_recall_write(&writer, key_of(n), &e);
+        digest = digest_episode(digest, &e);
+    }
+    lh_recall_clear(&writer);
+    check_generator("recall", LH_RECALL_VERSION, 1, digest, 0xf19d77dcf5786af9ULL);
 }
 
 /* Strings and labels of every language. */

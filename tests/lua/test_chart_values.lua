@@ -188,7 +188,28 @@ t.test("a logarithmic axis has no place for 0: such rows are named, bars end at 
   local made = charts_of(states)["pareto"]
   same_rows(block(made, "points")[1],
     { { 10, 1, 10, 10, 1, 1, 1 }, { 20, 1.1, 20, 20, 1.1, 1.1 + root, 1 } })
-  t.contains(made.x_title, "(at 0, not shown: without)")
+  t.equal(made.x_title, "carried state, bytes (at 0, not shown: without)")
+end)
+
+t.test("data sets together: one chart, each value from its own data set, a curve per row", function()
+  local both = lh.experiment "both"
+  for place, dataset in ipairs { "narrow", "wide" } do
+    for _, row in ipairs { "a", "b" } do
+      both:row { row, model = model, task = task, train = train, dataset = dataset }
+      put("both", row, dataset, 1, { state_bytes = (row == "a" and 8 or 32) * place,
+        bits_per_byte = place })
+    end
+  end
+  for _, kind in ipairs { "lines", "pareto" } do
+    both:plot { kind, x = "state_bytes", y = "bits_per_byte", group = "row", together = true }
+  end
+  local made = charts_of(both)
+  local curves = block(made["lines"], "data")
+  same_rows(curves[1], { { 8, 1, 1, 1 }, { 16, 2, 2, 2 } })
+  same_rows(curves[2], { { 32, 1, 1, 1 }, { 64, 2, 2, 2 } })
+  t.equal(joined(setting(made["lines"], "names")), "a b")
+  t.contains(made["lines"].title, "all data")
+  t.equal(#block(made["pareto"], "points")[1], 4)
 end)
 
 t.test("bars: a row each with its spread and its text, room for the text", function()

@@ -15,10 +15,11 @@ local function parameters_of(row)
 end
 
 local function check_rows(bench, least)
-  local budget, trials, compared = nil, nil, 0
+  local budgets, trials, compared = {}, nil, 0
   for _, row in ipairs(bench.rows) do
     if not baselines[row.label] then
-      budget, trials = budget or parameters_of(row), trials or #row.trials
+      local budget = budgets[row.dataset] or parameters_of(row)
+      budgets[row.dataset], trials = budget, trials or #row.trials
       -- two models that are each within 3 % of the budget
       t.check(math.abs(parameters_of(row) / budget - 1) < 0.062, row.label)
       t.equal(#row.trials, trials)
@@ -37,6 +38,9 @@ for _, scale in ipairs { "smoke", "small", "medium" } do
   end)
   t.test("copying at " .. scale, function()
     check_rows(script.load("experiments/compare/copy.lua", { scale = scale }), 16 * 3)
+  end)
+  t.test("recall at " .. scale, function()
+    check_rows(script.load("experiments/compare/recall.lua", { scale = scale }), 16 * 2)
   end)
   t.test("series at " .. scale, function()
     check_rows(script.load("experiments/compare/series.lua", { scale = scale }), 18)

@@ -12,6 +12,7 @@ local tasks = {
   algorithm = { length = 16,
     text = "segment=16 batch=2 episodes=4 statements=4 evaluate_episodes=4" },
   duplication = { length = 16, text = "word=7 alphabet=5 batch=2 evaluate_sequences=2" },
+  recall = { length = 16, text = "vocabulary=16 pairs=3 lengths=16 batch=2 evaluate_sequences=2" },
   imagenet64 = { length = 192, text = "side=8 batch=1 images=2 evaluate_images=1" },
   regular_language = { length = 16,
     text = "longest=16 increment=16 strings=8 evaluate_strings=8 batch=4" },

@@ -41,6 +41,8 @@ local examples = {
   algorithm = { recurrent, lh.tasks.algorithm(lh.merged(tracked, { statements = 6 })) },
   duplication = { recurrent, lh.tasks.duplication { batch = 2, word = 3, alphabet = 5,
     evaluate_sequences = 4 } },
+  recall = { recurrent, lh.tasks.recall { batch = 2, vocabulary = 8, pairs = 2, lengths = 8,
+    evaluate_sequences = 4 } },
   imagenet64 = { recurrent, lh.tasks.imagenet64 { batch = 2, side = 8, images = 6,
     evaluate_images = 4 } },
   regular_language = { recurrent,

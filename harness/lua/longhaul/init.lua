@@ -100,6 +100,18 @@ function longhaul.parameters(model, vocabulary)
     1).total
 end
 
+--- Bytes that a model carries from segment to segment of a task, for each batch row.
+---@param model longhaul.spec
+---@param task longhaul.spec
+---@return integer
+function longhaul.state_bytes(model, task)
+  if not spec.is(model, "model") or not spec.is(task, "task") then
+    spec.fail "state_bytes takes a model and a task"
+  end
+  local info = identity.task_info(task)
+  return core.describe(model.options, info, info.length).state_bytes
+end
+
 --- A model at the size of a budget: `lh.match { lh.models.brt { layers = 4, heads = 2 }, task = task,
 --- parameters = 1e6 }` is the same model with the width, and if no width does the depth, at which
 --- it has a million parameters for that task, within 3 %; `flops_per_token` is the other budget.

@@ -13,6 +13,7 @@
 ---| "bleu"
 ---| "error_percent"
 ---| "flops_per_token"
+---| "held_bytes"
 ---| "inference_memory_bytes"
 ---| "kaplan_flops_per_token"
 ---| "layout_parameters"
@@ -476,6 +477,18 @@
 ---@field evaluate_sequences? integer # sequences of the validation and of the test split (defau...
 ---@field data_seed? integer # what held-out sequences are drawn from; training draws fresh ones...
 
+---@class longhaul.tasks.recall: { [1]: longhaul.corpus }
+---@field vocabulary? integer # tokens: one half of them are keys, the other values (default 8192)
+---@field pairs? integer[]|string # keys of a sequence, each with its value; several: kinds of s...
+---@field lengths? integer[]|string # tokens of a sequence: of each kind, or of all (default 64)
+---@field shares? integer[]|string # how many sequences are of each kind, in proportion (default 1)
+---@field power? number # slot j behind the pairs asks with a chance of j^(power - 1); 1: all al...
+---@field fills? boolean # random tokens between the queries in place of 0 (default false)
+---@field segment? integer # tokens of a sequence that are read at once; 0: all of the longest (...
+---@field batch? integer # sequences of a batch (B) (default 64)
+---@field evaluate_sequences? integer # sequences of the validation and of the test split (defau...
+---@field data_seed? integer # what held-out sequences are drawn from; training draws fresh ones...
+
 ---@class longhaul.tasks.imagenet64: { [1]: longhaul.corpus }
 ---@field batch? integer # sequences of a batch (B) (default 32)
 ---@field name? string # a data folder with train/, valid/ and test/ of .npy files; without one ...
@@ -605,6 +618,7 @@
 ---@field random_walk fun(options: longhaul.tasks.random_walk): longhaul.spec
 ---@field algorithm fun(options: longhaul.tasks.algorithm): longhaul.spec
 ---@field duplication fun(options: longhaul.tasks.duplication): longhaul.spec
+---@field recall fun(options: longhaul.tasks.recall): longhaul.spec
 ---@field imagenet64 fun(options: longhaul.tasks.imagenet64): longhaul.spec
 ---@field regular_language fun(options: longhaul.tasks.regular_language): longhaul.spec
 ---@field simulated_network fun(options: longhaul.tasks.simulated_network): longhaul.spec
@@ -625,9 +639,10 @@
 ---@field without? string "%s, no REM": splits each column into what the row of that name takes and the rest
 ---@field parts? table what these two are called
 ---@field x? string|table a metric, a factor or an option of the model; { name, log = true } is logarithmic
----@field group? string a factor, an option of the model or "class": a curve for each value
+---@field group? string a factor, an option of the model, "class" or "row": a curve for each value
 ---@field band? string|boolean "seeds": the standard deviation around each curve
 ---@field relative_to? string a group: the others are shown as ratios to it
+---@field together? boolean true: all data sets in one chart
 ---@field layer? number counted from 1
 ---@field input? string a string of 0 and 1, the letters of a regular language
 ---@field label? string what points are labelled by, like `group`; default: the row
@@ -955,6 +970,12 @@ function lh.train(options) end
 ---@param vocabulary integer
 ---@return integer
 function lh.parameters(model, vocabulary) end
+
+---Bytes that a model carries from segment to segment of a task, for each batch row.
+---@param model longhaul.spec
+---@param task longhaul.spec
+---@return integer
+function lh.state_bytes(model, task) end
 
 ---A model at the size of a budget: `lh.match { lh.models.brt { layers = 4, heads = 2 }, task = task,
 ---parameters = 1e6 }` is the same model with the width, and if no width does the depth, at which

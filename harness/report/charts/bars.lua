@@ -12,7 +12,7 @@ local bars = {
 function bars.draw(view, plot, dataset)
   local y = parts.axis(plot.y)
   local list, labels, limit = {}, {}, 0
-  for _, row in ipairs(parts.rows_on(view.experiment, dataset)) do
+  for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
     local value, spread = view.results:value(row.label, y, dataset)
     if value then
       labels[#labels + 1] = quote.tic(row.label)
@@ -22,7 +22,7 @@ function bars.draw(view, plot, dataset)
     end
   end
   if #list == 0 then return nil end
-  local made = parts.new("bars", parts.title(view, plot, metrics.title(y), dataset), y, "")
+  local made = parts.new("bars", parts.title(view, plot, metrics.chart_title(y), dataset), y, "")
   made.blocks = { { "bars", { list } } }
   made.settings = { { "rows", #list }, { "labels", labels },
     { "limit", parts.upper_limit(1.15, limit) } }

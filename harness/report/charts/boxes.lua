@@ -106,7 +106,7 @@ function boxes.draw(view, plot)
   end
   if #blocks == 0 then return nil end
   local room = math.max(0.05 * (high - low), 1e-3)
-  local made = parts.new("boxes", parts.title(view, plot, metrics.title(plot.y), "all layers"), "",
+  local made = parts.new("boxes", parts.title(view, plot, metrics.chart_title(plot.y), "all layers"), "",
     plot.y)
   -- an empty block would be an error in gnuplot
   if #outliers == 0 then outliers[1] = { 0, low, "" } end

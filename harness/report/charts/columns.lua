@@ -69,7 +69,7 @@ function columns.draw(view, plot)
   if #laid.bars == 0 then return nil end
   local limit = 0
   for _, bar in ipairs(laid.bars) do limit = math.max(limit, bar[3]) end
-  local made = parts.new("columns", parts.title(view, plot, metrics.title(plot.y), "all data"),
+  local made = parts.new("columns", parts.title(view, plot, metrics.chart_title(plot.y), "all data"),
     laid.shared, plot.y)
   for i, name in ipairs { "bars", "ticks", "clusters" } do
     made.blocks[i] = { name, { laid[name] } }

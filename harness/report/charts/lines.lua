@@ -8,9 +8,10 @@ local lines = {
   fields = {
     { "x", "string or table", "a metric, a factor or an option of the model; { name, log = true } is logarithmic" },
     { "y", "string or table", "a metric; { name, log = true } is logarithmic" },
-    { "group", "string", "a factor, an option of the model or \"class\": a curve for each value" },
+    { "group", "string", "a factor, an option of the model, \"class\" or \"row\": a curve for each value" },
     { "band", "string or boolean", "\"seeds\": the standard deviation around each curve" },
     { "relative_to", "string", "a group: the others are shown as ratios to it" },
+    parts.together,
   },
   check = parts.check_axes,
 }
@@ -43,9 +44,9 @@ end
 -- The points of every group by its name, and the names in the order of the rows.
 local function gather(view, plot, dataset, x, y)
   local series, names = {}, {}
-  for _, row in ipairs(parts.rows_on(view.experiment, dataset)) do
-    local at = parts.axis_value(view.results, row, x, dataset)
-    local value, spread = view.results:value(row.label, y, dataset)
+  for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
+    local at = parts.axis_value(view.results, row, x, row.dataset)
+    local value, spread = view.results:value(row.label, y, row.dataset)
     if at and value then
       local name = parts.group(row, plot.group)
       if not series[name] then
@@ -69,7 +70,7 @@ function lines.draw(view, plot, dataset)
     table.sort(series[name], function(a, b) return a[1] < b[1] end)
     blocks[i] = series[name]
   end
-  local what = metrics.title(y)
+  local what = metrics.chart_title(y)
   if plot.relative_to then what = ("%s relative to %s"):format(what, plot.relative_to) end
   local made = parts.new("lines", parts.title(view, plot, what, dataset), x, y)
   if plot.relative_to then made.y_title = what end

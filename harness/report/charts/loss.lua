@@ -62,7 +62,7 @@ function loss.shows(plot) return plot.y or "loss" end
 
 function loss.draw(view, plot, dataset)
   local curves, names, unit = {}, {}, nil
-  for _, row in ipairs(parts.rows_on(view.experiment, dataset)) do
+  for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
     local curve, own_unit = curve_of(view, row, plot.y)
     unit = unit or own_unit
     if #curve > 1 then

@@ -27,7 +27,7 @@ function outputs.shows() return "weights" end
 
 function outputs.draw(view, plot, dataset)
   local group, curves, row = view.results:group(plot.row, dataset), {}, nil
-  for _, each in ipairs(parts.rows_on(view.experiment, dataset)) do
+  for _, each in ipairs(parts.rows_of(view, plot, dataset)) do
     row = each.label == plot.row and each or row
   end
   local run = row and group and group.done[1]

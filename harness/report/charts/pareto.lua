@@ -12,6 +12,7 @@ local pareto = {
     { "group", "string", "a factor, an option of the model or \"class\": a colour for each value" },
     { "label", "string", "what points are labelled by, like `group`; default: the row" },
     { "frontier", "boolean", "false: without the front" },
+    parts.together,
   },
   check = parts.check_axes,
 }
@@ -21,9 +22,9 @@ local function points_of(view, plot, dataset)
   local x, x_log = parts.axis(plot.x)
   local y, y_log = parts.axis(plot.y)
   local points, names, index, beyond = {}, {}, {}, {}
-  for _, row in ipairs(parts.rows_on(view.experiment, dataset)) do
-    local at, x_spread = parts.axis_value(view.results, row, x, dataset)
-    local value, spread = view.results:value(row.label, y, dataset)
+  for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
+    local at, x_spread = parts.axis_value(view.results, row, x, row.dataset)
+    local value, spread = view.results:value(row.label, y, row.dataset)
     if at and value and ((x_log and at <= 0) or (y_log and value <= 0)) then
       beyond[#beyond + 1] = row.label
     elseif at and value then
@@ -116,7 +117,7 @@ function pareto.draw(view, plot, dataset)
   local front = pareto.front(points, metrics.better(y), better_x)
   front[#front + 1] = { better_x == "max" and sx.low or sx.high, front[#front][2] }
   local labels = place_labels(points, front, sx, sy)
-  local what = ("%s against %s"):format(metrics.title(y), metrics.title(x))
+  local what = ("%s against %s"):format(metrics.chart_title(y), metrics.chart_title(x))
   local made = parts.new("pareto", parts.title(view, plot, what, dataset), x, y)
   if #beyond > 0 then
     made.x_title = ("%s (at 0, not shown: %s)"):format(made.x_title, table.concat(beyond, ", "))

@@ -17,7 +17,7 @@ function recurrence.shows() return "probes" end
 function recurrence.draw(view, plot, dataset)
   local group, curves, names = view.results:group(plot.row, dataset), {}, {}
   local run = group and group.done[1]
-  for _, row in ipairs(parts.rows_on(view.experiment, dataset)) do
+  for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
     if run and row.label == plot.row then
       curves, names = encodings.patterns(row.model, view.store:read_probes(run.run_id), plot.layer)
     end

@@ -4,6 +4,7 @@
 #include "datasets/generate/duplication.h"
 #include "datasets/generate/network_sequences.h"
 #include "datasets/generate/random_walk.h"
+#include "datasets/generate/recall.h"
 #include "datasets/generate/regular_strings.h"
 #include "harness/tasks/tasks.h"
 #include "tests/test.h"
@@ -28,6 +29,7 @@ TEST(the_version_of_the_generator_is_part_of_the_data) {
         const char *task, *options;
         uint64_t version, seed;
     } known[] = {{"duplication", "data_seed=5", LH_DUPLICATION_VERSION, 5},
+                 {"recall", "data_seed=5", LH_RECALL_VERSION, 5},
                  {"random_walk", "data_seed=5", LH_RANDOM_WALK_VERSION, 5},
                  {"algorithm", "data_seed=5", LH_ALGORITHM_VERSION, 5},
                  {"regular_language", "data_seed=5", LH_REGULAR_LANGUAGE_VERSION, 5},

@@ -46,6 +46,12 @@ return {
     { "out + rules->word + 1", "out + rules->word", "the copy begins at the separator" },
   },
   {
+    file = "datasets/generate/recall.c", tests = "tests/datasets/test_recall.c",
+    { "pow((double)(j + 1), rules->power - 1.0)", "pow((double)(j + 1), rules->power)", "another power law" },
+    { "if (slot[2 * j] != 0) continue;", "", "two queries in one slot" },
+    { "out->labels[at] = out->tokens[2 * i + 1];", "out->labels[at] = out->tokens[2 * i];", "the key is its own answer" },
+  },
+  {
     file = "datasets/generate/regular_strings.c", tests = "tests/datasets/test_regular_strings.c",
     { "return (a->accepting >> state & 1) != 0;", "return (a->accepting >> state & 1) == 0;", "what is not in the language" },
     { "a->tells == FOLLOWERS ? follows != 0 : (int)member == v", "follows != 0; (void)member", "membership is told as followers" },

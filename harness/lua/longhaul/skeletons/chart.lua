@@ -15,7 +15,7 @@ local NAME = {
 -- A point for each row that has the metric, in their order: replace this by what is to be shown.
 function NAME.draw(view, plot, dataset)
   local points, labels = {}, {}
-  for _, row in ipairs(parts.rows_on(view.experiment, dataset)) do
+  for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
     local value = view.results:value(row.label, plot.y, dataset)
     if value then
       labels[#labels + 1] = row.label

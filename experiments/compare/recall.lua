@@ -1,0 +1,45 @@
+-- The comparison on recall: keys with their values, then the keys again, at gaps that follow a power
+-- law (multi-query associative recall, Arora et al. 2023). Accuracy over the queries against what a
+-- model holds of the past, at two widths of every architecture.
+local lh = require "longhaul"
+local setting = lh.include "setting.lua"
+
+local bench = lh.experiment "compare-recall"
+bench:seeds(setting.seeds)
+
+local vocabulary = lh.by_scale { smoke = 80, small = 32, medium = 512, gpu = 8192 }
+
+-- Pairs and tokens of a sequence, and how many of these are seen directly where that is an option.
+-- Attention learns to look a key up only after hundreds of steps in which it tells the values of a
+-- sequence from others: those of `small` suffice for four pairs, not for eight.
+local pairs, length, span = table.unpack(lh.by_scale {
+  smoke = { 3, 24, 8 }, small = { 4, 24, 8 }, medium = { 16, 128, 32 }, gpu = { 64, 512, 128 },
+})
+local tokens_per_step = lh.by_scale { smoke = 96, small = 1536, medium = 8192, gpu = 32768 }
+
+-- Two widths of every architecture.
+local larger = math.tointeger(setting.parameters)
+local budgets = { larger, larger // lh.by_scale { smoke = 2, small = 3 } }
+
+local function task(segment)
+  return lh.tasks.recall {
+    vocabulary = vocabulary, pairs = pairs, lengths = length, power = 0.01,
+    segment = segment or length, batch = tokens_per_step // length,
+    evaluate_sequences = lh.by_scale { smoke = 16, small = 256, gpu = 3000 },
+  }
+end
+
+-- A data set for each budget, so that rows are called by their architecture alone.
+for _, budget in ipairs(budgets) do
+  setting.add(bench, setting.rows(task, span, length, budget),
+    ("%d pairs, %dK parameters"):format(pairs, budget // 1000), "valid_accuracy")
+end
+
+bench:table {
+  columns = { "accuracy", "bits_per_token", "held_bytes", "relative_step_time", "parameters" },
+  baseline = "Sliding window",
+}
+bench:plot { "pareto", x = { "held_bytes", log = true }, y = "accuracy", together = true }
+bench:plot { "lines", x = { "held_bytes", log = true }, y = "accuracy", group = "row",
+  band = "seeds", together = true }
+return bench
