@@ -22,6 +22,10 @@ fails 2 "a bad scale" "there are: smoke, small" "$longhaul" run x.lua --scale ti
 fails 2 "a bad number" "positive integer" "$longhaul" run x.lua --seeds none
 fails 2 "no script" "expected one SCRIPT.lua" "$longhaul" run
 fails 1 "an absent script" "absent.lua" "$longhaul" run "$scratch/absent.lua"
+quietly 0 "help of a command is its --help" cmp <("$longhaul" help run) <("$longhaul" run --help)
+fails 2 "help of an unknown command" "did you mean 'run'" "$longhaul" help runn
+fails 2 "a scale nearly right" "no scale 'smal' (did you mean 'small'?)" "$longhaul" run x.lua --scale smal
+fails 2 "a skeleton nearly right" "no skeleton 'modl' (did you mean 'model'?)" "$longhaul" new modl plain
 for command in run list dry-run table plot slurm describe train eval export forward generate data bench version \
     report figures lua new; do
     succeeds "$command --help" "SYNOPSIS" "$longhaul" "$command" --help
@@ -42,6 +46,17 @@ succeeds "with the adapter's parameters" "adapter.embedding.weight" "$longhaul" 
 fails 1 "a pair that is none" "t5: needs a source for its encoder" "$longhaul" describe t5 --task random_walk
 fails 1 "a model's options are checked" "did you mean 'window'" "$longhaul" describe brt --options windw=3
 fails 2 "an unknown model" "did you mean 'brt'" "$longhaul" describe brtt
+succeeds "a task is described, with its options" "tokens of a segment (N)" "$longhaul" describe language_model
+succeeds "and the models for it" "seasonal_naive" "$longhaul" describe forecasting
+succeeds "an option of training" "| adafactor" "$longhaul" describe optimizer
+succeeds "a metric, which end is better" "better     max" "$longhaul" describe valid_accuracy
+succeeds "a kind of chart, with its fields" "frontier" "$longhaul" describe pareto
+succeeds "data, with their terms" "CC BY-SA" "$longhaul" describe enwik8
+for sort in tasks:random_walk training:warmup metrics:perplexity charts:bars data:ETTh1; do
+    succeeds "${sort%:*} are listed" "${sort#*:} " "$longhaul" describe "${sort%:*}"
+done
+fails 2 "an unknown metric" "did you mean 'bits_per_byte'" "$longhaul" describe bits_per_bite
+fails 2 "what only a model has" "--segment is said of a model; 'rate' is none" "$longhaul" describe rate --segment 4
 
 options='layers=2 width=16 heads=2 window=8'
 data='name=generate:books documents=4 document_bytes=2000 segment=32 batch=2'
@@ -49,7 +64,7 @@ succeeds "train" "bits_per_byte" "$longhaul" train --model slide --options "$opt
     --task-options "$data" --train 'steps=3 warmup=2' --out "$scratch/w.safetensors"
 succeeds "eval" "bits_per_byte" "$longhaul" eval --model slide --options "$options" \
     --task-options "$data" --weights "$scratch/w.safetensors"
-fails 2 "no split" "--split is valid or test, not 'tset'" "$longhaul" eval --model slide --weights "$scratch/w.safetensors" --split tset
+fails 2 "no split" "no split 'tset' (did you mean 'test'?); there are: valid, test" "$longhaul" eval --model slide --weights "$scratch/w.safetensors" --split tset
 fails 1 "weights of another model" "layers.2" "$longhaul" eval --model slide \
     --options 'layers=3 width=16 heads=2 window=8' --task-options "$data" --weights "$scratch/w.safetensors"
 

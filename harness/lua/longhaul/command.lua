@@ -1,4 +1,6 @@
 -- What the files of commands/ share: exit codes, and options read with a message about their usage.
+local core = require "longhaul.core"
+
 local command = {}
 
 -- Exit codes, as the help says.
@@ -6,6 +8,15 @@ command.ok, command.failed, command.usage, command.interrupted = 0, 1, 2, 130
 
 --- Ends a command with a message about its usage.
 function command.misuse(message) error({ usage = message }, 0) end
+
+--- `given` where it is one of `names`, of things that are called `what`.
+function command.one_of(what, given, names)
+  for _, name in ipairs(names) do
+    if name == given then return given end
+  end
+  command.misuse(("no %s '%s'%s; there are: %s"):format(what, given, core.did_you_mean(given, names),
+    table.concat(names, ", ")))
+end
 
 --- The value of option `name`, an integer from `least` (default 1) to `most` (default 2^31 - 1);
 --- `default` where it is not given.

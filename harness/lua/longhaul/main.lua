@@ -10,6 +10,7 @@ local folder = "longhaul.commands."
 -- The files of commands/, in the order of the help.
 local files = {
   "run",
+  "describe",
   "models",
   "matrix",
   "data",
@@ -38,7 +39,7 @@ end
 local function print_help()
   print("NAME")
   print("    longhaul - benchmark and reproduction harness for long-context sequence models\n")
-  print("SYNOPSIS\n    longhaul COMMAND [ARGUMENTS] [--help]\n\nCOMMANDS")
+  print("SYNOPSIS\n    longhaul COMMAND [ARGUMENTS]\n    longhaul help COMMAND\n\nCOMMANDS")
   for _, entry in ipairs((all())) do print(("    %-10s %s"):format(entry.name, entry.summary)) end
   print("\nEXIT STATUS")
   print("    0 all went well; 1 a run or a file failed; 2 wrong usage; 130 interrupted (resumable)")
@@ -78,24 +79,33 @@ local function parse(entry, words)
   return values, rest
 end
 
+-- The command of that name; without one an error that names the nearest.
+local function command_named(name)
+  local list, by_name = all()
+  if by_name[name] then return by_name[name] end
+  local names = {}
+  for i, other in ipairs(list) do names[i] = other.name end
+  command.misuse(("no command '%s'%s; `longhaul help` lists them"):format(name,
+    core.did_you_mean(name, names)))
+end
+
+-- Other spellings of a first word.
+local also = { ["--help"] = "help", ["-h"] = "help", ["--version"] = "version" }
+
 local function dispatch(words)
   local name = table.remove(words, 1)
-  if not name or name == "help" or name == "--help" or name == "-h" then
+  name = also[name] or name
+  if not name or (name == "help" and #words == 0) then
     print_help()
     return name and command.ok or command.usage
   end
+  -- `help X` is `X --help`
+  if name == "help" then name, words = words[1], { "--help", table.unpack(words, 2) } end
   -- before the library lists the models that there are
   for _, message in ipairs(core.load_plugins()) do
     io.stderr:write("longhaul: left out: ", message, "\n")
   end
-  local list, by_name = all()
-  local entry = by_name[name == "--version" and "version" or name]
-  if not entry then
-    local names = {}
-    for i, other in ipairs(list) do names[i] = other.name end
-    command.misuse(("no command '%s'%s; `longhaul help` lists them"):format(name,
-      core.did_you_mean(name, names)))
-  end
+  local entry = command_named(name)
   local values, rest = parse(entry, words)
   if values.help then
     print_command_help(entry)

@@ -20,11 +20,8 @@ local actions = {
 }
 
 local function run(values, rest)
-  local action = actions[rest[1] or "list"]
-  if not action then
-    command.misuse(("no action '%s'; there are: list, fetch, verify, import"):format(rest[1]))
-  end
-  return action(rest, values)
+  local name = command.one_of("action", rest[1] or "list", { "list", "fetch", "verify", "import" })
+  return actions[name](rest, values)
 end
 
 return {

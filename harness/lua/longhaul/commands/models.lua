@@ -1,117 +1,9 @@
--- describe, train, eval, export, forward: one model at a time.
+-- train, eval, export, forward: one model at a time.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
-local match = require "longhaul.match"
 local metrics = require "longhaul.run.metrics"
 local progress = require "longhaul.run.progress"
-local quantity = require "longhaul.run.quantity"
-local spec = require "longhaul.spec"
-
--- 1234567 -> "1,234,567".
-local function grouped(number)
-  local text = tostring(number)
-  repeat
-    local changed
-    text, changed = text:gsub("^(-?%d+)(%d%d%d)", "%1,%2")
-  until changed == 0
-  return text
-end
-
-local function class_named(name)
-  local names = {}
-  for _, class in ipairs(core.models()) do
-    if class.name == name then return class end
-    names[#names + 1] = class.name
-  end
-  command.misuse(("no model '%s'%s; there are: %s"):format(name,
-    core.did_you_mean(name, names), table.concat(names, ", ")))
-end
-
-local function range_of(option)
-  if option.choices then return table.concat(option.choices, " | ") end
-  if option.minimum then
-    local bound = option.type == "integer" and "%.0f" or "%.6g"
-    return ("%s, " .. bound .. " to " .. bound):format(option.type, option.minimum, option.maximum)
-  end
-  return option.type
-end
-
-local function print_options(options)
-  for _, option in ipairs(options) do
-    print(("    %-18s %s (default %s)"):format(option.name, option.meaning, option.default == ""
-      and "none" or option.default))
-    print(("    %-18s   %s"):format("", range_of(option)))
-  end
-end
-
--- What a model is described for: a task, a vocabulary, or the sizes of the forecasting task as it
--- stands.
-local function sizes_for(class, values)
-  if values.task then
-    return core.task_info(core.options("task", values.task, values["task-options"] or ""))
-  end
-  if not class.tokens then return core.task_info(core.options("task", "forecasting", {})) end
-  local vocabulary, length = command.integer(values, "vocabulary", 32128),
-    command.integer(values, "segment", 4096)
-  if not class.encodes then return { vocabulary = vocabulary, length = length } end
-  -- an encoder's source is as long as the target
-  return { vocabulary = vocabulary, length = length, source_vocabulary = vocabulary,
-    source_length = length }
-end
-
--- "parameters=1e6" -> the options at the size of that budget, and which of them changed to what.
-local function matched(class, options, sizes, budget)
-  local name, amount = budget:match "^([%w_]+)=(.+)$"
-  if not tonumber(amount) or not match.budgets[name] then
-    command.misuse(("--match is parameters=N or flops_per_token=N, not '%s'"):format(budget))
-  end
-  local given, changes = {}, {}
-  for _, option in ipairs(class.options) do given[option.name] = options:spelled(option.name) end
-  local model = match.model(spec.make("model", class.name, given), sizes,
-    { [name] = tonumber(amount) })
-  for _, option in ipairs(class.options) do
-    local now = model:spelled(option.name)
-    if now ~= given[option.name] then changes[#changes + 1] = option.name .. "=" .. now end
-  end
-  return model.options, table.concat(changes, " ")
-end
-
-local function describe(values, rest)
-  if #rest == 0 then
-    for _, class in ipairs(core.models()) do
-      print(("%-24s %s (%s)"):format(class.name, class.summary, class.paper))
-    end
-    return
-  end
-  local class = class_named(rest[1])
-  local options = core.options("model", class.name, values.options or "")
-  local sizes = sizes_for(class, values)
-  local changes
-  if values.match then options, changes = matched(class, options, sizes, values.match) end
-  local model = core.describe(options, sizes, sizes.length)
-  print(("%s, version %d\n    %s\n    %s\n\nOPTIONS"):format(class.name, class.version,
-    class.summary, class.paper))
-  print_options(class.options)
-  if changes then print(("\nMATCHED TO %s\n    %s"):format(values.match, changes)) end
-  if #model.adapter > 0 then print("\nADAPTER") end
-  for _, text in ipairs(model.adapter) do print("    " .. text) end
-  print("\nPARAMETERS")
-  for _, param in ipairs(model.parameters) do
-    print(("    %-48s %-18s %14s"):format(param.name, param.shape, grouped(param.count)))
-  end
-  print(("    %-48s %-18s %14s"):format("total without embedding", "",
-    grouped(model.total_without_embedding)))
-  local whole = not sizes.data and ("total with %d embedding rows"):format(sizes.vocabulary)
-    or ("total for %s"):format(sizes.data)
-  print(("    %-48s %-18s %14s"):format(whole, "", grouped(model.total)))
-  print("\nCARRIED STATE (per batch row)")
-  for _, state in ipairs(model.states) do
-    print(("    %-48s %-18s %s"):format(state.name, state.shape, state.kind))
-  end
-  print(("    %-48s %-18s %14s bytes"):format("total", "", grouped(model.state_bytes)))
-  print(("\nFORWARD FLOP PER TOKEN\n    %s"):format(quantity.amount(model.flops_per_token)))
-end
 
 local function session_of(values)
   local model, task = values.model, values.task or "language_model"
@@ -147,10 +39,7 @@ local function train(values)
 end
 
 local function evaluate(values)
-  local split = values.split or "test"
-  if split ~= "valid" and split ~= "test" then
-    command.misuse(("--split is valid or test, not '%s'"):format(split))
-  end
+  local split = command.one_of("split", values.split or "test", { "valid", "test" })
   local session <close> = session_of(values)
   if not values.weights then command.misuse("eval needs --weights FILE.safetensors") end
   data.tell(session:info().data)
@@ -270,19 +159,6 @@ local training = {
 }
 
 return {
-  {
-    name = "describe", summary = "options, parameters, state and FLOPs of a model", run = describe,
-    most = 1, usage = "describe [MODEL] [--options TEXT] [--vocabulary N] [--segment N]\n"
-      .. "        [--match BUDGET] [--task NAME] [--task-options TEXT]",
-    options = {
-      { "options=", "model options", "TEXT" },
-        { "vocabulary=", "embedding rows (default 32128)", "N" },
-      { "segment=", "segment length for FLOPs (default 4096)", "N" },
-      { "match=", "the width that meets a budget: parameters=N or flops_per_token=N", "BUDGET" },
-      { "task=", "describe what a task makes of it, its adapter too", "NAME" },
-      { "task-options=", "task and corpus options, 'name=books segment=512'", "TEXT" },
-    },
-  },
   {
     name = "train", summary = "train one model from options on the command line", run = train,
     usage = "train --model NAME [--options TEXT] [--task-options TEXT] [--train TEXT]\n        [--out FILE]",

@@ -48,13 +48,13 @@ end
 
 local function create(_, rest)
   local kind, name = rest[1], rest[2]
-  local module = folder .. (kind or "")
-  if not package.preload[module] or not name then
+  if not kind or not name then
     command.misuse(("new takes one of %s, and a NAME; `longhaul new --help`"):format(
       table.concat(kinds(), ", ")))
   end
+  command.one_of("skeleton", kind, kinds())
   check_name(kind, name)
-  local skeleton, paths = require(module), {}
+  local skeleton, paths = require(folder .. kind), {}
   for i, file in ipairs(skeleton.files) do
     paths[i] = filled(file[1], name)
     if core.exists(paths[i]) then error(paths[i] .. " is there already", 0) end

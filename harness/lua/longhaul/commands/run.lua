@@ -26,11 +26,7 @@ local most_threads = 1024
 local threads = { "threads=", "processor threads", "N" }
 
 local function settings_of(values)
-  local asked, known = values.scale or "small", false
-  for _, name in ipairs(scale.names) do known = known or name == asked end
-  if not known then
-    command.misuse(("no scale '%s'; there are: %s"):format(asked, table.concat(scale.names, ", ")))
-  end
+  local asked = command.one_of("scale", values.scale or "small", scale.names)
   if values.threads then
     core.set_threads(command.integer(values, "threads", nil, 1, most_threads))
   end

@@ -1,0 +1,254 @@
+-- describe: whatever the program knows by a name, a model, a task, an option of training, a corpus,
+-- a metric, a kind of chart.
+local command = require "longhaul.command"
+local core = require "longhaul.core"
+local kinds = require "longhaul.report.kinds"
+local match = require "longhaul.match"
+local metrics = require "longhaul.run.metrics"
+local quantity = require "longhaul.run.quantity"
+local spec = require "longhaul.spec"
+
+-- ---- options ----
+
+local function range_of(option)
+  if option.choices then return table.concat(option.choices, " | ") end
+  if option.minimum then
+    local bound = option.type == "integer" and "%.0f" or "%.6g"
+    return ("%s, " .. bound .. " to " .. bound):format(option.type, option.minimum, option.maximum)
+  end
+  return option.type
+end
+
+local function print_option(option)
+  print(("    %-18s %s (default %s)"):format(option.name, option.meaning, option.default == ""
+    and "none" or option.default))
+  print(("    %-18s   %s"):format("", range_of(option)))
+end
+
+local function print_options(options)
+  print "OPTIONS"
+  for _, option in ipairs(options) do print_option(option) end
+end
+
+-- ---- models ----
+
+-- 1234567 -> "1,234,567".
+local function grouped(number)
+  local text = tostring(number)
+  repeat
+    local changed
+    text, changed = text:gsub("^(-?%d+)(%d%d%d)", "%1,%2")
+  until changed == 0
+  return text
+end
+
+-- What a model is described for: a task, a vocabulary, or the sizes of the forecasting task as it
+-- stands.
+local function sizes_for(class, values)
+  if values.task then
+    return core.task_info(core.options("task", values.task, values["task-options"] or ""))
+  end
+  if not class.tokens then return core.task_info(core.options("task", "forecasting", {})) end
+  local vocabulary, length = command.integer(values, "vocabulary", 32128),
+    command.integer(values, "segment", 4096)
+  if not class.encodes then return { vocabulary = vocabulary, length = length } end
+  -- an encoder's source is as long as the target
+  return { vocabulary = vocabulary, length = length, source_vocabulary = vocabulary,
+    source_length = length }
+end
+
+-- "parameters=1e6" -> the options at the size of that budget, and which of them changed to what.
+local function matched(class, options, sizes, budget)
+  local name, amount = budget:match "^([%w_]+)=(.+)$"
+  if not tonumber(amount) or not match.budgets[name] then
+    command.misuse(("--match is parameters=N or flops_per_token=N, not '%s'"):format(budget))
+  end
+  local given, changes = {}, {}
+  for _, option in ipairs(class.options) do given[option.name] = options:spelled(option.name) end
+  local model = match.model(spec.make("model", class.name, given), sizes,
+    { [name] = tonumber(amount) })
+  for _, option in ipairs(class.options) do
+    local now = model:spelled(option.name)
+    if now ~= given[option.name] then changes[#changes + 1] = option.name .. "=" .. now end
+  end
+  return model.options, table.concat(changes, " ")
+end
+
+local function print_size(name, shape, amount)
+  print(("    %-48s %-18s %14s"):format(name, shape, grouped(amount)))
+end
+
+local function print_parameters(model, sizes)
+  print "\nPARAMETERS"
+  for _, param in ipairs(model.parameters) do print_size(param.name, param.shape, param.count) end
+  print_size("total without embedding", "", model.total_without_embedding)
+  print_size(not sizes.data and ("total with %d embedding rows"):format(sizes.vocabulary)
+    or ("total for %s"):format(sizes.data), "", model.total)
+end
+
+local function print_states(model)
+  print "\nCARRIED STATE (per batch row)"
+  for _, state in ipairs(model.states) do
+    print(("    %-48s %-18s %s"):format(state.name, state.shape, state.kind))
+  end
+  print(("    %-48s %-18s %14s bytes"):format("total", "", grouped(model.state_bytes)))
+end
+
+local function show_model(class, values)
+  local options = core.options("model", class.name, values.options or "")
+  local sizes = sizes_for(class, values)
+  local changes
+  if values.match then options, changes = matched(class, options, sizes, values.match) end
+  local model = core.describe(options, sizes, sizes.length)
+  print(("%s, version %d\n    %s\n    %s\n"):format(class.name, class.version, class.summary,
+    class.paper))
+  print_options(class.options)
+  if changes then print(("\nMATCHED TO %s\n    %s"):format(values.match, changes)) end
+  if #model.adapter > 0 then print("\nADAPTER") end
+  for _, text in ipairs(model.adapter) do print("    " .. text) end
+  print_parameters(model, sizes)
+  print_states(model)
+  print(("\nFORWARD FLOP PER TOKEN\n    %s"):format(quantity.amount(model.flops_per_token)))
+end
+
+-- ---- everything else ----
+
+local function show_task(task)
+  print(("%s, a task\n    %s\n"):format(task.name, task.summary))
+  print_options(task.options)
+  local able = {}
+  for _, pair in ipairs(core.pairs()) do
+    if pair.task == task.name and pair.way then able[#able + 1] = pair.model end
+  end
+  print("\nMODELS\n    " .. table.concat(able, " "))
+end
+
+local function show_training_option(option)
+  print(("%s, an option of training\n"):format(option.name))
+  print_option(option)
+end
+
+local function show_metric(column)
+  local line = column.metric
+  print(("%s, a metric\n    %s%s"):format(column.name, line.says, column.split and column.split ~= "test"
+    and (" (%s split)"):format(column.split) or ""))
+  local seeds = { mean = "their mean and spread", every = "their mean, where each has a value",
+    same = "all agree", max = "the greatest" }
+  for _, pair in ipairs { { "unit", line.unit }, { "better", line.better }, { "kind", line.kind },
+    { "seeds", seeds[line.pooled] }, { "shown as", column.title } } do
+    if pair[2] then print(("    %-10s %s"):format(pair[1], pair[2])) end
+  end
+end
+
+local function show_chart(chart)
+  print(("%s, a kind of chart\n    %s\n\nFIELDS"):format(chart.name, chart.says))
+  for _, field in ipairs(kinds.fields(chart.kind)) do
+    print(("    %-12s %s"):format(field[1], field[3]))
+  end
+end
+
+local function show_data(source)
+  print(("%s, data\n    %s\n\nFILES"):format(source.name, source.licence))
+  for _, file in ipairs(source.files or {}) do
+    print(("    %s\n        sha256 %s"):format(file.url, file.sha256 or "not known"))
+  end
+  print(("\n`longhaul data fetch %s` brings it; `longhaul data list` says what is here"):format(
+    source.name))
+end
+
+local function charts()
+  local list = {}
+  for i, name in ipairs(kinds.names()) do
+    local kind = kinds.find(name)
+    list[i] = { name = name, says = kind.says, kind = kind }
+  end
+  return list
+end
+
+local function data_sources() return require "longhaul.sources" end
+
+-- ---- the command ----
+
+-- What can be described, in the order in which a name is looked for: the word that lists all of a
+-- sort, those things, how one is shown, and the text beside its name in a list.
+local sorts = {
+  { "models", core.models, show_model, function(class)
+    return ("%s (%s)"):format(class.summary, class.paper)
+  end },
+  { "tasks", core.tasks, show_task, function(task) return task.summary end },
+  { "training", core.train_options, show_training_option,
+    function(option) return option.meaning end },
+  { "metrics", metrics.all, show_metric, function(column) return column.metric.says end },
+  { "charts", charts, show_chart, function(chart) return chart.says end },
+  { "data", data_sources, show_data, function(source) return source.licence end },
+}
+
+local function list(sort)
+  for _, entry in ipairs(sort[2]()) do print(("%-24s %s"):format(entry.name, sort[4](entry))) end
+end
+
+local function words()
+  local names = {}
+  for i, sort in ipairs(sorts) do names[i] = sort[1] end
+  return names
+end
+
+-- Options that change what is said of a model, and of nothing else.
+local function check_for_model(sort, name, values)
+  if sort[1] == "models" then return end
+  local given = next(values)
+  if given then
+    command.misuse(("longhaul describe: --%s is said of a model; '%s' is none"):format(given, name))
+  end
+end
+
+local function nothing_called(name)
+  local names = words()
+  for _, sort in ipairs(sorts) do
+    for _, entry in ipairs(sort[2]()) do names[#names + 1] = entry.name end
+  end
+  command.misuse(("no model '%s', nor anything else of that name%s; `longhaul describe` lists models, "
+    .. "`longhaul describe %s` and so on the rest"):format(name, core.did_you_mean(name, names),
+    sorts[2][1]))
+end
+
+local function describe(values, rest)
+  local name = rest[1] or sorts[1][1]
+  for _, sort in ipairs(sorts) do
+    if sort[1] == name then
+      list(sort)
+      if not rest[1] then print("\nalso: longhaul describe " .. table.concat(words(), " | ", 2)) end
+      return
+    end
+  end
+  local shown = false
+  for _, sort in ipairs(sorts) do
+    for _, entry in ipairs(sort[2]()) do
+      if entry.name == name then
+        if not shown then check_for_model(sort, name, values) else print() end
+        sort[3](entry, values)
+        shown = true
+      end
+    end
+  end
+  if not shown then nothing_called(name) end
+end
+
+return {
+  {
+    name = "describe", summary = "a model in numbers; any task, option, metric, chart or corpus", run = describe,
+    most = 1, usage = "describe [NAME | models | tasks | training | metrics | charts | data]\n"
+      .. "        [--options TEXT] [--vocabulary N] [--segment N] [--match BUDGET]\n"
+      .. "        [--task NAME] [--task-options TEXT]",
+    description = "Of a model: options, parameters, state and FLOPs, to which the options below belong.\n"
+      .. "Without a name: the models.",
+    options = {
+      { "options=", "model options", "TEXT" },
+      { "vocabulary=", "embedding rows (default 32128)", "N" },
+      { "segment=", "segment length for FLOPs (default 4096)", "N" },
+      { "match=", "the width that meets a budget: parameters=N or flops_per_token=N", "BUDGET" },
+      { "task=", "describe what a task makes of it, its adapter too", "NAME" },
+      { "task-options=", "task and corpus options, 'name=books segment=512'", "TEXT" },
+    },
+  },
+}
