@@ -36,8 +36,7 @@ for _, budget in ipairs(budgets) do
 end
 
 bench:table {
-  columns = { "accuracy", "bits_per_token", "held_bytes", "relative_step_time", "parameters" },
-  baseline = "Sliding window",
+  columns = { "accuracy", "bits_per_token", "held_bytes" },
 }
 bench:plot { "pareto", x = { "held_bytes", log = true }, y = "accuracy", together = true }
 bench:plot { "lines", x = { "held_bytes", log = true }, y = "accuracy", group = "row",

@@ -134,7 +134,7 @@ function setting.add(bench, rows, dataset, by)
   for _, row in ipairs(rows) do
     bench:row {
       row.label, model = row.model, task = row.task, train = setting.train,
-      dataset = dataset, tune = setting.tune(by), values = { held_bytes = row.held_bytes },
+      dataset = dataset, tune = setting.tune(by), context = row.context, values = { held_bytes = row.held_bytes },
     }
   end
 end

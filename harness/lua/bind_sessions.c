@@ -8,6 +8,7 @@
 #include "harness/infer/forward.h"
 #include "harness/lua/bind.h"
 #include "harness/run/ranks.h"
+#include "harness/train/context.h"
 #include "harness/train/evaluate.h"
 #include "harness/train/session.h"
 #include "harness/train/session_file.h"
@@ -220,6 +221,35 @@ static int session_inference_memory(lua_State *lua) {
     return 1;
 }
 
+/* session:context(length, passages) -> array of {part, distance, value, count}, or nil when
+ * interrupted. */
+static int session_context(lua_State *lua) {
+    lh_context found;
+    const lh_status status = lh_session_context(session_at(lua, 1), luaL_checkinteger(lua, 2),
+                                                luaL_checkinteger(lua, 3), &found);
+    if (status == LH_EINTERRUPT) {
+        lh_error_clear();
+        return 0;
+    }
+    lh_lua_check(lua, status);
+    lua_newtable(lua);
+    for (int i = 0; i < LH_CONTEXT_PARTS * LH_CONTEXT_POINTS; ++i) {
+        const int part = i / LH_CONTEXT_POINTS, k = i % LH_CONTEXT_POINTS;
+        const int64_t count = found.count[part][k];
+        if (count == 0) continue;
+        lua_newtable(lua);
+        lua_pushstring(lua, lh_context_names[part]);
+        lua_setfield(lua, -2, "part");
+        lua_pushinteger(lua, (lua_Integer)1 << k);
+        lua_setfield(lua, -2, "distance");
+        set_number(lua, "value", found.sum[part][k] / (double)count);
+        lua_pushinteger(lua, count);
+        lua_setfield(lua, -2, "count");
+        lua_seti(lua, -2, (lua_Integer)lua_rawlen(lua, -2) + 1);
+    }
+    return 1;
+}
+
 /* session:matrix_rate() -> FLOP/s of its device's matrix products. */
 static int session_matrix_rate(lua_State *lua) {
     double rate = 0.0;
@@ -338,6 +368,7 @@ static const luaL_Reg methods[] = {{"train", session_train},
                                    {"evaluate", session_evaluate},
                                    {"passages", session_passages},
                                    {"inference_memory", session_inference_memory},
+                                   {"context", session_context},
                                    {"matrix_rate", session_matrix_rate},
                                    {"save", session_save},
                                    {"restore", session_restore},

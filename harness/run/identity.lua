@@ -1,6 +1,7 @@
 -- What a run is. Its configuration is a hash of everything that its numbers depend on but the seed;
 -- its run id is one of configuration and seed. Whatever a run leaves (a row of runs.csv, curve,
 -- weights, probes, checkpoint, step times) is found by these two; labels are for people.
+local context = require "longhaul.run.context"
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
 
@@ -66,10 +67,13 @@ end
 
 local function new_configuration(run, data_digest, starts_from)
   local row = run.row
-  return digest_of(identity.version, run.experiment,
-    row.label, row.dataset, data_digest, row.model.name,
-    class_versions[row.model.name], row.model.text, row.task.name, row.task.text, row.train.text,
-    row.train:option "precision", run.scale, run.device, starts_from)
+  local parts = {
+    identity.version, run.experiment, row.label, row.dataset, data_digest, row.model.name,
+    class_versions[row.model.name] or "", row.model.text, row.task.name, row.task.text,
+    row.train.text, row.train:option "precision", run.scale, run.device, starts_from or "",
+  }
+  parts[#parts + 1] = row.context and context.text(row.context)
+  return digest_of(table.unpack(parts))
 end
 
 -- The last one of a row: seeds share it.

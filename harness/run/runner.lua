@@ -1,6 +1,7 @@
 -- Runs an experiment: every row and seed once, finished runs never again, interrupted ones from
 -- their checkpoint; then step times by the protocol (all rows interleaved in one process); then
 -- tables, charts and claims.
+local context = require "longhaul.run.context"
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
 local divergence = require "longhaul.run.divergence"
@@ -176,10 +177,18 @@ local function train(run, results, session, shown)
   return complete
 end
 
--- Keeps what the model says of itself, sorted by name, and the mean gate of its recurrence
--- encodings.
-local function keep_probes(run, results, session, record)
-  local list, sum = {}, 0
+-- How far back the model looks, where the row asks for it: false when it was interrupted.
+local function measure_context(run, session)
+  local wanted = run.row.context
+  if not wanted then return {} end
+  return session:context(wanted.length, wanted.passages) or false
+end
+
+-- Keeps what the model says of itself and what was measured of its context, sorted by name, and the
+-- mean gate of its recurrence encodings.
+local function keep_probes(run, results, session, record, points)
+  local list, sum = context.probes(points), 0
+  record.context_tokens = context.tokens(points)
   for name, value in pairs(session:probe()) do list[#list + 1] = { name = name, value = value } end
   if #list == 0 then return end
   table.sort(list, function(a, b) return a.name < b.name end)
@@ -229,7 +238,9 @@ local function finish(run, results, session, record)
   record.peak_memory_bytes, record.wall_time_s = info.peak_memory_bytes, info.seconds
   record.inference_memory_bytes = session:inference_memory()
   record.tokens_per_second = run.tokens_per_second
-  keep_probes(run, results, session, record)
+  local points = measure_context(run, session)
+  if not points then return false end
+  keep_probes(run, results, session, record, points)
   metrics.fill_record(record, "watched", metrics.best_of_curve(curve))
   reach.fill(record, run.row.reach, curve)
   if run.row.keep_weights then session:save_weights(results:weights(run.id)) end

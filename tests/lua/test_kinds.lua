@@ -40,7 +40,7 @@ t.test("every file of charts/ is a kind that says what it shows, which fields it
   end
   files:close()
   t.equal(table.concat(kinds.names(), " "),
-    "bars boxes columns lines loss outputs pareto recurrence")
+    "bars boxes columns lines loss outputs pareto profile recurrence")
   t.equal(kinds.find "nothing", nil)
   t.equal(#kinds.fields(kinds.find "bars"), 4)
 end)

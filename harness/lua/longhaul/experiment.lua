@@ -1,4 +1,5 @@
 -- An experiment: rows to run, and the tables, charts and claims that are views of their results.
+local context = require "longhaul.run.context"
 local core = require "longhaul.core"
 local fields = require "longhaul.fields"
 local kinds = require "longhaul.report.kinds"
@@ -175,6 +176,12 @@ local function reach_of(given)
   return wanted
 end
 
+local function context_of(given)
+  local wanted, refusal = context.read(given)
+  if not wanted then spec.fail("row: " .. refusal) end
+  return wanted
+end
+
 -- The trials of rows are rows of an experiment of their own, which is run before this one.
 local function trials_of(self, name)
   if not self.trials then
@@ -244,6 +251,7 @@ function Experiment:row(row)
     keep_weights = row.keep_weights,
     from = row.from and source_of(self, row.from, dataset), reach = row.reach
       and reach_of(row.reach),
+    context = row.context and context_of(row.context),
   }
   if row.tune then add_trials(self, made, row.tune) end
   self.rows[#self.rows + 1] = made

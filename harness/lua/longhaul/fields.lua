@@ -26,6 +26,8 @@ fields.row = {
     "table<string, number>" },
   { "tune", "table", "training options to choose on the validation split, made by `lh.tune`",
     "longhaul.tune" },
+  { "context", "table", "measures how far back the trained model looks, over passages of the "
+    .. "validation split: `{ length = 512, passages = 256 }`", "table<string, integer>" },
   { "reach", "table", "a loss of the curve for `tokens_to_reach`: `{ valid_bits = 2.0 }`",
     "table<string, number>" },
 }

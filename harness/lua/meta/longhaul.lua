@@ -11,6 +11,7 @@
 ---| "bits_per_byte"
 ---| "bits_per_token"
 ---| "bleu"
+---| "context_tokens"
 ---| "error_percent"
 ---| "flops_per_token"
 ---| "held_bytes"
@@ -627,7 +628,7 @@
 ---@field defect fun(options: longhaul.tasks.defect): longhaul.spec
 
 ---@class longhaul.plot
----@field [1] "bars"|"boxes"|"columns"|"lines"|"loss"|"outputs"|"pareto"|"recurrence"
+---@field [1] "bars"|"boxes"|"columns"|"lines"|"loss"|"outputs"|"pareto"|"profile"|"recurrence"
 ---@field y? string|table a metric
 ---@field title? string default: experiment, data and axes
 ---@field name? string of its files; default: the kind
@@ -647,6 +648,7 @@
 ---@field input? string a string of 0 and 1, the letters of a regular language
 ---@field label? string what points are labelled by, like `group`; default: the row
 ---@field frontier? boolean false: without the front
+---@field part? string "position": bits of a token by its place in the document; "kept": by how many tokens are read before it; "changed": what one other token costs, by how far back it stands; "recall": right answers by when the token was last read
 
 ---@class longhaul.row
 ---@field [1] string|table the label, or a point of `lh.grid`, whose factors become columns of runs.csv
@@ -663,6 +665,7 @@
 ---@field keep_weights? boolean keeps the row's own under `results/<experiment>/weights/`
 ---@field values? table<string, number> metrics that the script knows itself: `{ kaplan_flops_per_token = 1e6 }`
 ---@field tune? longhaul.tune training options to choose on the validation split, made by `lh.tune`
+---@field context? table<string, integer> measures how far back the trained model looks, over passages of the validation split: `{ length = 512, passages = 256 }`
 ---@field reach? table<string, number> a loss of the curve for `tokens_to_reach`: `{ valid_bits = 2.0 }`
 
 ---@class longhaul.tune

@@ -1,6 +1,12 @@
 -- Mistakes to seed in training, evaluation and what tasks feed to them, each with the tests that must see it.
 return {
   {
+    file = "harness/train/context.c", tests = "tests/harness/train/test_context.c",
+    { "r->read[row] - *seen, c->right[i]", "r->read[row], c->right[i]", "the place in place of the distance" },
+    { "c->length - kept + at", "at", "the first tokens are kept" },
+    { "c->after[i] - c->before[i]", "c->after[i]", "the loss in place of what it grew by" },
+  },
+  {
     file = "harness/train/evaluate.c", tests = "tests/harness/train/test_evaluate.c",
     { "p->state, &p->batch, false, &output", "p->state, &p->batch, true, &output", "evaluation in training mode" },
     { "LH_TRY(lh_state_commit(p->state));", "", "evaluation forgets what it carries" },

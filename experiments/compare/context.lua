@@ -1,0 +1,63 @@
+-- The comparison on context: how far back a model looks. On books and code the bits of a token by
+-- its place in the document, by how many tokens are read before it, and what one other token so far
+-- back costs; on recall, whose gaps are all alike, the right answers by the distance of the fact. The
+-- one number: the distance within which 95 % of the gain lies.
+local lh = require "longhaul"
+local setting = lh.include "setting.lua"
+
+local bench = lh.experiment "compare-context"
+bench:seeds(setting.seeds)
+
+local span = setting.span
+local length = 8 * span
+local tokens_per_step = lh.by_scale { smoke = 256, small = 2048, medium = 8192, gpu = 65536 }
+
+-- Passages are as long as the segments; documents are twice as long, or more.
+local passages = lh.by_scale { smoke = 16, small = 128, medium = 512, gpu = 1024 }
+
+local function text(name)
+  return function(segment)
+    segment = segment or length
+    return lh.tasks.language_model {
+      lh.data.text {
+        name, tokens = "bytes", documents = lh.by_scale { smoke = 40, small = 500 },
+        document_bytes = 32 * length, split_bytes = 2 * length,
+        limit_eval_bytes = passages * 4 * length,
+      },
+      segment = segment, batch = tokens_per_step // segment,
+    }
+  end
+end
+
+-- Facts that return after distances that are all alike (power 1).
+local function facts(segment)
+  return lh.tasks.recall {
+    vocabulary = lh.by_scale { smoke = 80, small = 32, medium = 512 }, power = 1,
+    pairs = 4, lengths = length // 4, segment = segment or length // 4,
+    batch = tokens_per_step // (length // 4),
+    evaluate_sequences = lh.by_scale { smoke = 16, small = 256, medium = 1000 },
+  }
+end
+
+local function add(rows, dataset, by)
+  for _, row in ipairs(rows) do
+    row.context = { length = length, passages = passages }
+    setting.add(bench, { row }, dataset, by)
+  end
+end
+
+for _, name in ipairs { "books", "code" } do
+  add(setting.rows(text(name), span, length), name, "valid_bits_per_byte")
+end
+add(setting.rows(facts, span // 4, length // 4), "facts", "valid_accuracy")
+
+bench:table {
+  columns = { "context_tokens", "bits_per_byte", "accuracy", "state_bytes", "parameters" },
+}
+for _, part in ipairs { "position", "kept", "changed" } do
+  for _, name in ipairs { "books", "code" } do
+    bench:plot { "profile", part = part, dataset = name, band = "seeds", name = part .. "_" .. name }
+  end
+end
+bench:plot { "profile", part = "recall", dataset = "facts", band = "seeds", name = "recall" }
+return bench

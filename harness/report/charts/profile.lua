@@ -1,0 +1,84 @@
+-- What was measured of a trained model at several distances, a curve per row, the mean over seeds
+-- with its spread.
+local parts = require "longhaul.report.chart_parts"
+
+local titles = {
+  position = { "tokens before it in the document", "bits/token" },
+  kept = { "tokens that are kept before it", "bits/token" },
+  changed = { "tokens back to the one that is changed", "bits that a token costs more" },
+  recall = { "tokens since it was last read", "share of what followed that is told" },
+}
+
+local names = {}
+for name in pairs(titles) do names[#names + 1] = name end
+table.sort(names)
+
+local profile = {
+  says = "what a row's `context` measured at distances, a curve per row",
+  fields = {
+    { "part", "string", "\"position\": bits of a token by its place in the document; \"kept\": by "
+      .. "how many tokens are read before it; \"changed\": what one other token costs, by how far back "
+      .. "it stands; \"recall\": right answers by when the token was last read" },
+    { "band", "string or boolean", "\"seeds\": the standard deviation around each curve" },
+    parts.together,
+  },
+}
+
+function profile.check(plot)
+  if titles[plot.part] then return nil end
+  return ("field 'part' is one of %s"):format(table.concat(names, ", "))
+end
+
+function profile.shows() return "probes of a context" end
+
+-- By distance the values of all runs.
+local function gather(view, runs, part)
+  local values, distances = {}, {}
+  for _, run in ipairs(runs) do
+    for name, value in pairs(view.store:read_probes(run.run_id)) do
+      local distance = tonumber(name:match("^context_" .. part .. "_(%d+)$"))
+      if distance and not values[distance] then
+        values[distance], distances[#distances + 1] = {}, distance
+      end
+      if distance then table.insert(values[distance], value) end
+    end
+  end
+  table.sort(distances)
+  return values, distances
+end
+
+local function spread_of(values, mean)
+  local squares = 0
+  for _, value in ipairs(values) do squares = squares + (value - mean) ^ 2 end
+  return #values > 1 and math.sqrt(squares / (#values - 1)) or 0
+end
+
+local function curve_of(view, runs, part)
+  local values, distances = gather(view, runs, part)
+  local curve = {}
+  for i, distance in ipairs(distances) do
+    local sum = 0
+    for _, value in ipairs(values[distance]) do sum = sum + value end
+    local mean = sum / #values[distance]
+    local spread = spread_of(values[distance], mean)
+    curve[i] = { distance, mean, mean - spread, mean + spread }
+  end
+  return curve
+end
+
+function profile.draw(view, plot, dataset)
+  local curves, labels = {}, {}
+  for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
+    local group = view.results:group(row.label, row.dataset)
+    local curve = group and curve_of(view, group.done, plot.part) or {}
+    if #curve > 0 then curves[#curves + 1], labels[#labels + 1] = curve, row.label end
+  end
+  if #curves == 0 then return nil end
+  local x, y = table.unpack(titles[plot.part])
+  local made = parts.new("lines", parts.title(view, plot, y, dataset), x, y)
+  parts.add_curves(made, curves, labels, { marks = true, band = plot.band })
+  made.after = { "set logscale x 2" }
+  return made
+end
+
+return profile

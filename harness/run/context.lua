@@ -1,0 +1,61 @@
+-- How far back a trained model looks: what a row's `context` asks for, the probes that it leaves,
+-- and the one number of them. harness/train/context.h says what is measured.
+local context = {}
+
+--- The field of a row, completed; nil and what is wrong with it.
+function context.read(given)
+  local length, passages = given.length, given.passages or 256
+  for name in pairs(given) do
+    if name ~= "length" and name ~= "passages" then
+      return nil, ("field 'context' has length and passages, not '%s'"):format(tostring(name))
+    end
+  end
+  if math.type(length) ~= "integer" or length < 1 or length & (length - 1) ~= 0 then
+    return nil, "field 'context': length is a power of 2, the tokens of a passage"
+  end
+  if math.type(passages) ~= "integer" or passages < 1 then
+    return nil, "field 'context': passages is how many are read"
+  end
+  return { length = length, passages = passages }
+end
+
+--- What a run's identity says of it.
+function context.text(wanted)
+  return ("context length=%d passages=%d"):format(wanted.length, wanted.passages)
+end
+
+--- The probes of what a session measured, { part, distance, value } each: "context_kept_64".
+function context.probes(points)
+  local list = {}
+  for i, point in ipairs(points) do
+    list[i] = { name = ("context_%s_%d"):format(point.part, point.distance), value = point.value }
+  end
+  return list
+end
+
+-- Of how much of the gain the distance is told.
+local share = 0.95
+
+--- The distance within which 95 % of the gain lies: what a model saves of the bits of a token when it
+--- reads more than the token before it. Between two powers of 2 the gain grows as the logarithm does.
+--- nil where nothing is gained.
+function context.tokens(points)
+  local kept, least = {}, math.huge
+  for _, point in ipairs(points) do
+    if point.part == "kept" then
+      kept[#kept + 1] = point
+      least = math.min(least, point.value)
+    end
+  end
+  if #kept < 2 or not (least < kept[1].value) then return nil end
+  local wanted = kept[1].value - share * (kept[1].value - least)
+  for i = 2, #kept do
+    local before, here = kept[i - 1], kept[i]
+    if here.value <= wanted then
+      local part = (before.value - wanted) / (before.value - here.value)
+      return before.distance * (here.distance / before.distance) ^ part
+    end
+  end
+end
+
+return context
