@@ -25,6 +25,6 @@ end)
 bench:table { columns = { "step_time_ms", "peak_memory_bytes", "flops_per_token" } }
 bench:fit {
   group = "variant", over = { "length", "batch", "heads" }, of = costs.measures,
-  published = "reformer_table1",
+  published = "reformer_table1", crossing = "Memory-Efficient",
 }
 return bench

@@ -91,7 +91,80 @@ function exponents.records(experiment, options, results)
   return records
 end
 
-local function markdown(name, records, source)
+-- y of points { x, y } in order at x, on the straight line between logarithms; nil outside them.
+local function between(points, x)
+  for i = 1, #points do
+    if points[i][1] == x then return points[i][2] end
+    local low, high = points[i], points[i + 1]
+    if high and low[1] < x and x < high[1] then
+      local part = math.log(x / low[1]) / math.log(high[1] / low[1])
+      return low[2] * (high[2] / low[2]) ^ part
+    end
+  end
+end
+
+local function by_x(a, b) return a[1] < b[1] end
+
+--- From where on `points` are below `base` (both { x, y }), as far as both were measured: x, by the
+--- straight lines between logarithms, and whether that is the first point of both; nil where the
+--- last one is not below.
+function exponents.crossing(points, base)
+  table.sort(points, by_x)
+  table.sort(base, by_x)
+  local found, before, first
+  for _, point in ipairs(points) do
+    local other = between(base, point[1])
+    if other then
+      local ratio = math.log(point[2] / other)
+      if ratio >= 0 then
+        found = nil
+      elseif not found then
+        found = before and point[1] * (before[1] / point[1]) ^ (ratio / (ratio - before[2]))
+          or point[1]
+        first = before == nil
+      end
+      before = { point[1], ratio }
+    end
+  end
+  return found, found and first
+end
+
+-- "LSH attention: less time than full attention from length 1365 on."
+local function sentence_of(group, base, measure, axis, points, others)
+  local x, first = exponents.crossing(points, others)
+  if not x then
+    return ("%s: at no %s less %s than %s, as far as both were measured."):format(group, axis, measure,
+      base)
+  end
+  return ("%s: less %s than %s from %s %d on%s."):format(group, measure, base, axis,
+    math.ceil(x), first and ", the first that was measured" or "")
+end
+
+--- From where on each group is below the one that `options.crossing` names, as sentences.
+function exponents.crossings(experiment, options, results)
+  if not options.crossing then return {} end
+  local measures, list, groups = {}, {}, groups_of(experiment, options.group)
+  if not table.concat(groups, "\n"):find(options.crossing, 1, true) then
+    error(("fit: no row has '%s' as its %s"):format(options.crossing, options.group), 0)
+  end
+  for name in pairs(options.of) do measures[#measures + 1] = name end
+  table.sort(measures)
+  for _, group in ipairs(groups) do
+    for _, measure in ipairs(group ~= options.crossing and measures or {}) do
+      for _, axis in ipairs(options.over) do
+        local of = options.of[measure]
+        local points = points_along(experiment, results, options, group, axis, of)
+        local base = points_along(experiment, results, options, options.crossing, axis, of)
+        if #points > 0 and #base > 0 then
+          list[#list + 1] = sentence_of(group, options.crossing, measure, axis, points, base)
+        end
+      end
+    end
+  end
+  return list
+end
+
+local function markdown(name, records, crossings, source)
   local lines = {
     "# " .. name .. ": fitted exponents", "",
     "| row | measure | over | exponent | points | paper |", "| --- | --- | --- | --: | --: | --- |",
@@ -100,6 +173,9 @@ local function markdown(name, records, source)
     lines[#lines + 1] = ("| %s | %s | %s | %s | %d | %s |"):format(quote.markdown(r.row), r.measure,
       r.over, r.exponent, r.points,
       r.published or "")
+  end
+  for i, text in ipairs(crossings) do
+    lines[#lines + 1] = (i == 1 and "\n" or "") .. "- " .. quote.markdown(text)
   end
   lines[#lines + 1] = "\n" .. source
   return table.concat(lines, "\n") .. "\n"
@@ -119,12 +195,14 @@ function exponents.write(experiment, options, results, folder)
   views.make_room(folder .. "/exponents", { "csv", "md" },
     views.owner(results.scale, results.device))
   csv.write(folder .. "/exponents.csv", columns, records)
+  local crossings = exponents.crossings(experiment, options, results)
+  for _, text in ipairs(crossings) do print(text) end
   local runs = provenance.runs_of(results)
   local source = ("Scale %s, %s. %s"):format(results.scale, summary.seeds(runs),
     provenance.sentence(runs))
   print(source)
   core.write_file(folder .. "/exponents.md",
-    markdown(experiment.name, records, quote.markdown(source)))
+    markdown(experiment.name, records, crossings, quote.markdown(source)))
   return { folder .. "/exponents.csv", folder .. "/exponents.md" }
 end
 

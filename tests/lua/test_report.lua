@@ -291,5 +291,22 @@ t.test("exponents are fitted to rows that differ in one factor", function()
   end, "did you mean 'step_time_ms'?")
 end)
 
+t.test("a curve is below another from where their lines cross in logarithms", function()
+  local exponents = require "longhaul.report.exponents"
+  -- x^2 against 16 x, which it meets at 16
+  local steep, flat = { { 64, 4096 }, { 4, 16 }, { 256, 65536 } },
+    { { 4, 64 }, { 64, 1024 }, { 256, 4096 } }
+  local x, first = exponents.crossing(flat, steep)
+  t.near(x, 16, 1e-9)
+  t.equal(first, false)
+  t.equal(exponents.crossing(steep, flat), nil)
+  -- between points of the other one, and below it from the first on
+  x, first = exponents.crossing({ { 128, 1000 }, { 200, 1500 } }, steep)
+  t.near(x, 128, 1e-9)
+  t.equal(first, true)
+  -- nothing in common
+  t.equal(exponents.crossing({ { 1, 1 } }, steep), nil)
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

@@ -72,6 +72,7 @@ fields.fit = {
   { "of", "table", "what is fitted, by name: a metric, or a function of `value(metric)`",
     "table<string, any>", needed = true },
   { "published", "string", "a table whose formulas are printed beside" },
+  { "crossing", "string", "a group: from where on each of the others is below it" },
 }
 
 fields.sample = {

@@ -695,6 +695,7 @@
 ---@field over string[] the factors of growth
 ---@field of table<string, any> what is fitted, by name: a metric, or a function of `value(metric)`
 ---@field published? string a table whose formulas are printed beside
+---@field crossing? string a group: from where on each of the others is below it
 
 ---@class longhaul.sample
 ---@field row string the label of an earlier row, whose model goes on
