@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/engine/clock.h"
 #include "harness/engine/nearest_name.h"
 #include "harness/engine/plugin.h"
 #include "harness/engine/state.h"
@@ -242,6 +243,37 @@ static int task_info(lua_State *lua) {
     return 1;
 }
 
+/* Tokens of the batches of a pass over a split, of so many seconds of reading at most. */
+static lh_status count_tokens(const lh_task *task, lh_split split, int64_t *tokens) {
+    static const double most_seconds = 2.0;
+    const double stop = lh_clock_seconds() + most_seconds;
+    lh_host_batch host = {0};
+    *tokens = 0;
+    LH_TRY(task->class->evaluate_begin(task->instance, split));
+    do {
+        LH_TRY(task->class->evaluate_batch(task->instance, &host));
+        *tokens += host.rows * host.length;
+    } while (host.rows > 0 && lh_clock_seconds() < stop);
+    return LH_OK;
+}
+
+/* task_passes(options of a task) -> tokens that a pass over the validation split reads, and one
+ * over the test split, in batches as models see them. */
+static int task_passes(lua_State *lua) {
+    const lh_lua_options *o = lh_lua_options_at(lua, 1, "task");
+    lh_task *task = NULL;
+    lh_model_setup setup = {0};
+    int64_t valid = 0, test = 0;
+    lh_lua_check(lua, lh_task_create(o->task, o->values, 1, &setup, &task));
+    lh_status status = count_tokens(task, LH_VALID, &valid);
+    if (status == LH_OK) status = count_tokens(task, LH_TEST, &test);
+    lh_task_destroy(task);
+    lh_lua_check(lua, status);
+    lua_pushinteger(lua, valid);
+    lua_pushinteger(lua, test);
+    return 2;
+}
+
 static void keep_message(void *context, const char *message) {
     lua_State *lua = context;
     lua_pushstring(lua, message);
@@ -276,5 +308,6 @@ const luaL_Reg lh_lua_models[] = {{"models", models},
                                   {"describe", describe},
                                   {"load_plugins", load_plugins},
                                   {"task_info", task_info},
+                                  {"task_passes", task_passes},
                                   {"did_you_mean", did_you_mean},
                                   {NULL, NULL}};

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/engine/clock.h"
 #include "harness/engine/state.h"
 #include "harness/infer/export.h"
 #include "harness/infer/forward.h"
@@ -139,14 +140,46 @@ static lh_wish observe(void *context, const lh_progress *progress) {
     return on ? LH_GO_ON : LH_STOP;
 }
 
-/* session:train(checkpoint path or nil, observer or nil) -> true, or false when interrupted. */
+static const char *const split_names[] = {"train", "valid", "test", NULL};
+
+/* What is told of evaluations now and then; what goes wrong there ends none. */
+typedef struct listener {
+    lua_State *lua;
+    int function;
+    double told;
+} listener;
+
+static void hear(void *context, lh_split split, int64_t tokens) {
+    static const double seconds_between = 0.2;
+    listener *l = context;
+    const double now = lh_clock_seconds();
+    if (now - l->told < seconds_between || !lua_checkstack(l->lua, LUA_MINSTACK)) return;
+    l->told = now;
+    lua_pushvalue(l->lua, l->function);
+    lua_pushstring(l->lua, split_names[split]);
+    lua_pushinteger(l->lua, tokens);
+    if (lua_pcall(l->lua, 2, 0, 0) != LUA_OK) lua_pop(l->lua, 1);
+}
+
+/* The function at an index of the stack, if there is one, hears of evaluations until it is taken
+ * away. */
+static void listen(lua_State *lua, lh_session *session, int index, listener *l) {
+    *l = (listener){.lua = lua, .function = index, .told = lh_clock_seconds()};
+    if (lua_isfunction(lua, index)) lh_session_watch_evaluations(session, hear, l);
+}
+
+/* session:train(checkpoint path or nil, observer or nil, what hears of evaluations (split, tokens
+ * read) or nil) -> true, or false when interrupted. */
 static int session_train(lua_State *lua) {
     lh_session *session = session_at(lua, 1);
     const char *path = luaL_optstring(lua, 2, NULL);
     watcher w = {.lua = lua, .function = 3};
     const bool watched = lua_isfunction(lua, 3);
+    listener l;
+    listen(lua, session, 4, &l);
     const lh_status status =
         lh_session_train(session, path, watched ? observe : NULL, watched ? &w : NULL);
+    lh_session_watch_evaluations(session, NULL, NULL);
     if (w.failed) {
         lh_error_clear();
         return lua_error(lua);
@@ -157,13 +190,16 @@ static int session_train(lua_State *lua) {
     return 1;
 }
 
-/* session:evaluate("valid" or "test") -> metrics, or nil when interrupted. */
+/* session:evaluate("valid" or "test", what hears of it or nil) -> metrics, or nil when
+ * interrupted. */
 static int session_evaluate(lua_State *lua) {
-    static const char *const splits[] = {"train", "valid", "test", NULL};
     lh_session *session = session_at(lua, 1);
-    const lh_split split = (lh_split)luaL_checkoption(lua, 2, "valid", splits);
+    const lh_split split = (lh_split)luaL_checkoption(lua, 2, "valid", split_names);
     lh_metrics metrics = {0};
+    listener l;
+    listen(lua, session, 3, &l);
     const lh_status status = lh_session_evaluate(session, split, &metrics);
+    lh_session_watch_evaluations(session, NULL, NULL);
     if (status == LH_EINTERRUPT) {
         lh_error_clear();
         return 0;
@@ -197,9 +233,8 @@ static void add_passages(lua_State *lua, const lh_host_batch *host, int64_t leng
 /* session:passages("valid" or "test", count, length) -> arrays of tokens, each from a segment of a
  * document of its own where there are so many. */
 static int session_passages(lua_State *lua) {
-    static const char *const splits[] = {"train", "valid", "test", NULL};
     const lh_task *task = lh_session_task(session_at(lua, 1));
-    const lh_split split = (lh_split)luaL_checkoption(lua, 2, "valid", splits);
+    const lh_split split = (lh_split)luaL_checkoption(lua, 2, "valid", split_names);
     const int64_t count = luaL_checkinteger(lua, 3), length = luaL_checkinteger(lua, 4);
     lh_host_batch host = {0};
     lua_newtable(lua);

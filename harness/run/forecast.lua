@@ -1,5 +1,5 @@
 -- The time that is left for a sweep: what is known of the same configuration (another seed), else
--- the rate at which runs of this sweep do their work.
+-- what was expected (estimate.lua), corrected by how long the runs of this sweep take instead.
 local core = require "longhaul.core"
 local quantity = require "longhaul.run.quantity"
 local work = require "longhaul.run.work"
@@ -13,14 +13,24 @@ Forecast.__index = Forecast
 -- What is left is not counted again more often.
 local seconds_between = 1
 
---- Of a plan of `total` runs `waiting` are still to be run; `known` has seconds by configuration.
-function forecast.new(total, waiting, known)
+-- What a run has to do: the seconds that are expected of it, else its operations.
+local function work_of(run)
+  if run.refusal then return 0 end
+  return run.expected and run.expected.seconds or work.of(run.row).run
+end
+
+--- Of a plan of `total` runs `waiting` are still to be run; `known` has seconds by configuration;
+--- `later` is what follows this plan, { runs =, seconds = as expected }, or nil.
+function forecast.new(total, waiting, known, later)
   local made = {
     total = total, finished = total - #waiting, waiting = {}, running = {}, known = known
       or {}, work = 0, seconds = 0,
-    counted = -math.huge,
+    counted = -math.huge, later = later or { runs = 0, seconds = 0 }, expects = true,
   }
-  for _, run in ipairs(waiting) do made.waiting[run] = true end
+  for _, run in ipairs(waiting) do
+    made.waiting[run] = true
+    made.expects = made.expects and (run.expected or run.refusal) ~= nil
+  end
   return setmetatable(made, Forecast)
 end
 
@@ -41,7 +51,7 @@ end
 -- What a run has done since it was first seen: work, seconds.
 local function seen(run, state)
   if not state.from or state.share <= state.from then return 0, 0 end
-  return work.of(run.row).run * (state.share - state.from), state.now - state.at
+  return work_of(run) * (state.share - state.from), state.now - state.at
 end
 
 --- A run is waiting again, from where it stands.
@@ -57,7 +67,7 @@ function Forecast:finish(run, whole)
   self.finished = self.finished + 1
   if not state or not whole then return end
   local seconds = core.clock() - (state.at or state.started)
-  self.work = self.work + work.of(run.row).run * (1 - (state.from or 0))
+  self.work = self.work + work_of(run) * (1 - (state.from or 0))
   self.seconds = self.seconds + seconds
   -- one that went on from a checkpoint says nothing of a whole one
   if (state.from or 0) < 0.2 then
@@ -67,7 +77,7 @@ end
 
 -- Seconds of a whole run; nil where nothing has been seen yet.
 local function seconds_of(self, run, rate)
-  return self.known[run.identity.configuration] or (rate and work.of(run.row).run / rate)
+  return self.known[run.identity.configuration] or (rate and work_of(run) / rate)
 end
 
 local function rate_of(self)
@@ -76,7 +86,8 @@ local function rate_of(self)
     local more, time = seen(run, state)
     done, seconds = done + more, seconds + time
   end
-  return seconds > 0 and done > 0 and done / seconds or nil
+  if seconds > 0 and done > 0 then return done / seconds end
+  return self.expects and 1 or nil
 end
 
 -- Seconds that a run under way still takes.
@@ -102,7 +113,9 @@ local function count(self)
     if not whole then return nil end
     sum, longest = sum + whole, math.max(longest, whole)
   end
-  return math.max(longest, sum / math.max(1, lanes))
+  lanes = math.max(1, lanes)
+  local later = self.expects and self.later.seconds / rate / lanes or 0
+  return math.max(longest, sum / lanes) + later
 end
 
 --- Seconds until all runs have ended, if as many go on side by side as now; nil while nothing is
@@ -117,7 +130,8 @@ end
 function Forecast:text()
   if self.total < 2 then return nil end
   local left = self:left()
-  return ("%d of %d runs done, all ETA %s"):format(self.finished, self.total, left
+  local more = self.later.runs > 0 and (", then %d more"):format(self.later.runs) or ""
+  return ("%d of %d runs done%s, all ETA %s"):format(self.finished, self.total, more, left
     and quantity.duration(left) or "?")
 end
 

@@ -184,8 +184,19 @@ end
 --- Shows where the run stands.
 function Progress:show(p)
   self.first_step, self.first_time = self.first_step or p.step, self.first_time or core.clock()
+  self.at = { step = p.step, steps = p.steps }
   if self.forecast then self.forecast:show(self.run, p.step, p.steps) end
   self.board:show(self.title, { step = p.step, steps = p.steps, text = figures(self, p) })
+end
+
+--- Shows how far an evaluation has come: tokens that were read of a split.
+function Progress:evaluating(split, tokens)
+  local expected = self.run and self.run.expected
+  local all = expected and expected.passes[split] or 0
+  local text = ("evaluating %s: %s tokens"):format(split, quantity.amount(tokens))
+  if all >= tokens then text = ("%s, %d %%"):format(text, 100 * tokens // all) end
+  local at = self.at or { step = 0, steps = 1 }
+  self.board:show(self.title, { step = at.step, steps = at.steps, text = text })
 end
 
 --- Leaves its line where it stands.

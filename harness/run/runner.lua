@@ -5,6 +5,7 @@ local context = require "longhaul.run.context"
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
 local divergence = require "longhaul.run.divergence"
+local estimate = require "longhaul.run.estimate"
 local forecast = require "longhaul.run.forecast"
 local identity = require "longhaul.run.identity"
 local jobs = require "longhaul.run.jobs"
@@ -158,7 +159,7 @@ local function train_watched(run, results, session, shown)
     add(point)
     shown:show(p)
     run.tokens_per_second = p.tokens_per_second or run.tokens_per_second
-  end)
+  end, function(...) shown:evaluating(...) end)
 end
 
 -- The same on every rank; with early stopping the session ends with its best weights.
@@ -219,9 +220,10 @@ local function renew_reach(run, results, record)
   end, own_columns(run.row))
 end
 
-local function finish(run, results, session, record)
-  local valid = session:evaluate("valid")
-  local test = valid and session:evaluate("test")
+local function finish(run, results, session, record, shown)
+  local hear = shown and function(...) shown:evaluating(...) end or nil
+  local valid = session:evaluate("valid", hear)
+  local test = valid and session:evaluate("test", hear)
   if not test then return false end
   if not ranks.first then return true end
   local info = session:info()
@@ -258,7 +260,7 @@ local function execute(run, results, machine, shown)
     local session <close> = open_session(run, results)
     if not train(run, results, session, shown) then return "interrupted" end
     trained = true
-    return finish(run, results, session, record) and "done" or "interrupted"
+    return finish(run, results, session, record, shown) and "done" or "interrupted"
   end)
   if not good and ranks.size > 1 and (trained or ranks.lost()) then error(outcome, 0) end
   if not ranks.first then return ranks.decide() end
@@ -344,12 +346,82 @@ function run_one(run, sweep, title)
   return outcome
 end
 
+-- ---- what is ahead ----
+
+-- The stores of an experiment and of those that its charts show, the nearest first.
+local function stores_of(experiment, settings, list)
+  list = list or {}
+  list[#list + 1] = store.under(settings, experiment.runs)
+  for _, source in ipairs(experiment.sources) do stores_of(source, settings, list) end
+  return list
+end
+
+local function fill_estimates(experiment, runs, settings, machine, probing)
+  estimate.fill(runs, { machine = machine, device = settings.device,
+    stores = stores_of(experiment, settings), open = probing and new_session or nil })
+end
+
+-- The runs that are not refused, each with its identity; the others say why.
+local function identified(runs)
+  local by_row, good = {}, {}
+  for _, run in ipairs(runs) do
+    if by_row[run.row] == nil and not run.refusal then
+      local fine, message = pcall(identity.of, run)
+      by_row[run.row] = fine and "" or tostring(message)
+    end
+    run.refusal = run.refusal or by_row[run.row] ~= "" and by_row[run.row] or nil
+    if not run.refusal then good[#good + 1] = run end
+  end
+  identity.fill(good)
+  return good
+end
+
+-- runner.outlook, with probes or without.
+local function look_ahead(experiment, settings, probing)
+  local runs, results = runner.plan(experiment, settings), store.under(settings, experiment.runs)
+  fill_estimates(experiment, runs, settings, core.machine(), probing)
+  local seconds, ahead, timed = 0, {}, {}
+  for _, run in ipairs(identified(runs)) do
+    local record = results:find(run.id)
+    local is_over = is_done(run, results, record)
+    run.state = core.exists(results:checkpoint(run.id)) and "begun"
+      or not record and "new" or record.status
+    if not is_over then
+      seconds, ahead[run.row.dataset] = seconds + run.expected.seconds, true
+    end
+  end
+  for _, run in ipairs(runs) do
+    if ahead[run.row.dataset] and run.expected then timed[#timed + 1] = run end
+  end
+  if not settings.no_timing then seconds = seconds + estimate.timing(timed, settings.scale) end
+  return runs, seconds
+end
+
+--- The plan of an experiment with what is known of it before it is run: each run has `expected` or
+--- `refusal` (estimate.fill) and, unless it is refused, `id` and `state`: "done", "diverged",
+--- "failed", "begun" (it has a checkpoint) or "new". Then the seconds that are ahead, step times
+--- included (without, where settings has no_timing). Nothing of it is run; a probe's costs are kept
+--- in the cache folder.
+function runner.outlook(experiment, settings) return look_ahead(experiment, settings, true) end
+
+-- What is ahead once the sources of an experiment have been run, by what is known without a probe:
+-- { runs =, seconds = }.
+local function ahead_of(experiment, settings)
+  local later = settings.later or { runs = 0, seconds = 0 }
+  local runs, seconds = look_ahead(experiment, settings, false)
+  local left = later.runs
+  for _, run in ipairs(runs) do
+    if run.state and run.state ~= "done" and run.state ~= "diverged" then left = left + 1 end
+  end
+  return { runs = left, seconds = later.seconds + seconds }
+end
+
 -- Runs the experiments whose rows this one's charts show, without timing.
 local function run_sources(experiment, settings)
   local failed = 0
   for _, source in ipairs(experiment.sources) do
-    local gentle = setmetatable({ force = false, no_timing = true, source = source.name },
-      { __index = settings })
+    local gentle = setmetatable({ force = false, no_timing = true, source = source.name,
+      later = ranks.first and ahead_of(experiment, settings) or nil }, { __index = settings })
     if #runner.plan(source, gentle) > 0 then
       local more, interrupted = runner.run(source, gentle)
       failed = failed + more
@@ -464,6 +536,19 @@ local function places_of(runs, settings)
   return places
 end
 
+-- What a plan will take, as far as that is known before its first run has ended.
+local function say_expected(left, board)
+  local seconds, bytes, guessed = 0, 0, 0
+  for _, run in ipairs(left) do
+    local expected = run.expected or { seconds = 0 }
+    seconds, bytes = seconds + expected.seconds, math.max(bytes, expected.bytes or 0)
+    if expected.by == "FLOPs" then guessed = guessed + 1 end
+  end
+  board:say(("%d runs to go, about %s one after the other%s%s"):format(#left,
+    quantity.duration(seconds), bytes > 0 and (", at most %.0f MiB"):format(bytes / 2 ^ 20) or "",
+    guessed > 0 and (" (%d told by FLOPs alone: dry-run knows more)"):format(guessed) or ""))
+end
+
 -- What is not finished of a plan is run: what became of each run, and whether all were asked to
 -- stop.
 local function run_plan(runs, sweep)
@@ -471,9 +556,12 @@ local function run_plan(runs, sweep)
   local left = left_of(runs, places_of(runs, settings), sweep.results, settings)
   local seconds, bytes = measured_before(runs, left, sweep)
   sweep.planned = #runs
-  sweep.forecast = forecast.new(#runs, left, seconds)
+  local watched = ranks.first and not settings.task and #left > 1
+  if watched then fill_estimates(sweep.experiment, left, settings, sweep.machine, false) end
+  sweep.forecast = forecast.new(#runs, left, seconds, settings.later)
   sweep.board = progress.board(not settings.task and function() return sweep.forecast:text() end
     or nil)
+  if watched then say_expected(left, sweep.board) end
   if settings.jobs and #left > 1 then return side_by_side(left, sweep, bytes) end
   return in_turn(left, sweep)
 end
@@ -487,7 +575,7 @@ function runner.run(experiment, settings)
   if not settings.task then failed, interrupted = run_sources(experiment, settings) end
   if #experiment.rows == 0 or interrupted then return failed, interrupted end
   local baselines = experiment:baselines()
-  local sweep = { settings = settings, results = open_store(settings, experiment.runs),
+  local sweep = { settings = settings, experiment = experiment, results = open_store(settings, experiment.runs),
     machine = core.machine() }
   local runs, kept = runner.plan(experiment, settings), {}
   local outcomes, stopped = run_plan(runs, sweep)

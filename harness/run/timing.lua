@@ -20,6 +20,9 @@ local protocol = {
   smoke = { 1, 3 }, small = { 2, 9 }, medium = { 3, 21 }, gpu = { 5, 51 }, paper = { 5, 51 },
 }
 
+--- How many steps of a row are taken at a scale.
+function timing.steps(scale) return protocol[scale][1] + protocol[scale][2] end
+
 -- One part never holds more sessions than this, or more than this share of the memory.
 local most, share = 48, 0.5
 

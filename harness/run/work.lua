@@ -19,8 +19,8 @@ for _, class in ipairs(core.models()) do is_sequential[class.name] = class.seque
 
 local memo = setmetatable({}, { __mode = "k" })
 
---- Floating-point operations of a row's training: `run`, of all its steps; `at_once`, of what can
---- be computed side by side within one step. Opens the row's data.
+--- Floating-point operations of a row's training: `run`, of all its steps; `step`, of one;
+--- `at_once`, of what can be computed side by side within one step. Opens the row's data.
 function work.of(row)
   if memo[row] then return memo[row] end
   local info = identity.task_info(row.task)
@@ -28,7 +28,7 @@ function work.of(row)
   local token = good and 3 * model.flops_per_token or 0
   local step = math.max(least, token * info.rows * info.length)
   memo[row] = {
-    run = step * math.max(1, row.train:option "steps"),
+    run = step * math.max(1, row.train:option "steps"), step = step,
     at_once = is_sequential[row.model.name] and step / info.length or step,
   }
   return memo[row]

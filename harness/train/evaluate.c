@@ -106,15 +106,20 @@ static lh_status score_batch(pass *p, const lh_host_batch *all) {
 }
 
 static lh_status score_split(pass *p, lh_split split) {
-    const lh_task *task = p->session->task;
+    const lh_session *session = p->session;
+    const lh_task *task = session->task;
+    int64_t tokens = 0;
     LH_TRY(task->class->evaluate_begin(task->instance, split));
     while (true) {
         lh_host_batch host;
         LH_TRY(task->class->evaluate_batch(task->instance, &host));
         if (host.rows == 0) return LH_OK;
         LH_TRY(score_batch(p, &host));
+        tokens += host.rows * host.length;
+        if (session->evaluation_observer != NULL)
+            session->evaluation_observer(session->evaluation_context, split, tokens);
         bool stops = lh_interrupt_requested();
-        LH_TRY(lh_ranks_any(p->session->ranks, &stops));
+        LH_TRY(lh_ranks_any(session->ranks, &stops));
         if (stops) return lh_fail(LH_EINTERRUPT, "evaluate: stopped by a signal");
     }
 }
@@ -208,6 +213,12 @@ lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *o
     const lh_scored scored = lh_session_scored(session);
     LH_TRY(task->class->score(task->instance, &scored, split, out));
     return check_numbers(session, split, out);
+}
+
+void lh_session_watch_evaluations(lh_session *session, lh_evaluation_observer observer,
+                                  void *context) {
+    session->evaluation_observer = observer;
+    session->evaluation_context = context;
 }
 
 /* ---- memory ---- */

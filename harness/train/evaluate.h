@@ -14,6 +14,10 @@
  * step; one that is infinite stands. */
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out);
 
+/* Every evaluation of the session from now on tells `observer`; NULL: nobody. */
+void lh_session_watch_evaluations(lh_session *session, lh_evaluation_observer observer,
+                                  void *context);
+
 /* Sets *bytes to the most that the pool lends at once in an evaluation of two successive training
  * batches: parameters, carried state, the batch and the activations without a tape; no gradients
  * and nothing of the optimiser. The same bytes at any step of training, which goes on

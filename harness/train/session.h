@@ -25,6 +25,10 @@ typedef struct lh_session_spec {
 
 typedef struct lh_session lh_session;
 
+/* What hears of an evaluation (evaluate.h) after each of its batches: the tokens that were read so
+ * far, of all ranks. */
+typedef void (*lh_evaluation_observer)(void *context, lh_split split, int64_t tokens);
+
 /* Opens data, allocates and initialises the model. Gives; destroy it. */
 lh_status lh_session_create(const lh_session_spec *spec, lh_session **out);
 void lh_session_destroy(lh_session *session);

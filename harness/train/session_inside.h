@@ -37,6 +37,10 @@ struct lh_session {
     double *pending_weight;  /* [log_every] */
     int64_t pending;
 
+    /* An lh_evaluation_observer (session.h); NULL: nobody listens. */
+    void (*evaluation_observer)(void *context, lh_split split, int64_t tokens);
+    void *evaluation_context;
+
     /* Largest memory in use before the peak was last reset, or the run last stopped. */
     int64_t earlier_peak;
 

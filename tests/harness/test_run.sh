@@ -5,6 +5,7 @@
 . tests/harness/kill.sh
 export OMP_NUM_THREADS=1
 unset LONGHAUL_DATA
+export XDG_CACHE_HOME="$scratch/cache"
 longhaul=$LONGHAUL_BIN
 
 # A sweep of three rows; STEPS is replaced.
@@ -60,12 +61,23 @@ succeeds "inference memory is the same with and without timing" "${memory:-a num
 succeeds "one task of an array" "[3/4] short" \
     "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$scratch/task" --task 3
 succeeds "a job array" "--array=1-4" "$longhaul" slurm "$scratch/sweep.lua" --scale smoke
-succeeds "a plan" "FLOP/token" "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke
+succeeds "a plan" "FLOP/token" "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --results "$scratch/none"
+quietly 1 "of which nothing is run or written" test -e "$scratch/none"
+succeeds "a plan says how long and in how much memory" "4 runs, 0 done; " \
+    "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --results "$scratch/none"
+succeeds "and what is done already" "4 runs, 4 done; 0.0s ahead" \
+    "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --results "$results"
+succeeds "by the runs themselves" "known: 4 by runs that were trained here" \
+    "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --results "$results"
 succeeds "a report" "report.html" "$longhaul" report --results "$results"
 quietly 0 "the report has the table" grep -q "relative step time" "$results/report.html"
 
 # A row that fails does not stop the others.
 sed 's/window = 32 }/window = 32, heads = 3 }/' "$scratch/sweep.lua" >"$scratch/bad.lua"
+fails 1 "a plan names what would be refused" "bad.lua:8: row \"long\" (generate:books): " \
+    "$longhaul" dry-run "$scratch/bad.lua" --scale smoke --results "$scratch/none"
+fails 1 "and shows the others" "2 runs, 0 done" \
+    "$longhaul" dry-run "$scratch/bad.lua" --scale smoke --results "$scratch/none"
 fails 1 "a failed row makes the exit code 1" "2 runs failed" \
     "$longhaul" run "$scratch/bad.lua" --scale smoke --results "$scratch/bad"
 succeeds "its row names the script's line" "bad.lua:8: row \"long\"" \

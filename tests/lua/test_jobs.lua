@@ -98,6 +98,20 @@ t.test("the time left is that of the work left", function()
   t.equal(made:text(), "3 of 5 runs done, all ETA 1m00s")
 end)
 
+t.test("what is expected counts from the start, and is put right by what runs take", function()
+  local row = row_of(slide)
+  local runs = { run_of(row, "a"), run_of(row, "b"), run_of(row, "c"), run_of(row, "d") }
+  for i, seconds in ipairs { 10, 20, 30 } do runs[i].expected = { seconds = seconds } end
+  runs[4].refusal = "heads"
+  local made = forecast.new(4, runs, {}, { runs = 7, seconds = 100 })
+  t.equal(made:text(), "0 of 4 runs done, then 7 more, all ETA 2m40s")
+  made:begin(runs[1])
+  made:show(runs[1], 0, 10)
+  now = now + 15 -- half as long again
+  made:finish(runs[1], true)
+  t.near(made:left(), 1.5 * (20 + 30 + 100), 1e-6)
+end)
+
 t.test("another seed of the same takes as long, and runs go on side by side", function()
   local row = row_of(slide)
   local runs = { run_of(row, "a"), run_of(row, "a"), run_of(row, "b") }

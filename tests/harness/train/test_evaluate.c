@@ -114,6 +114,38 @@ TEST(targets_inside_segments_are_scored_alike) {
     check_against_hand("segment=5 batch=2 across=false", 5);
 }
 
+typedef struct heard {
+    int64_t tokens[LH_SPLITS];
+    int calls, falls;
+} heard;
+
+static void hear(void *context, lh_split split, int64_t tokens) {
+    heard *h = context;
+    ++h->calls;
+    if (tokens <= h->tokens[split]) ++h->falls;
+    h->tokens[split] = tokens;
+}
+
+/* After every batch of both splits, and no more once nobody listens. */
+TEST(who_watches_evaluations_hears_of_every_batch) {
+    lh_session *session = NULL;
+    lh_metrics m;
+    heard h = {0};
+    REQUIRE_OK(trigram_session("", "segment=5 batch=3", "steps=1", 1, &session));
+    lh_session_watch_evaluations(session, hear, &h);
+    REQUIRE_OK(lh_session_evaluate(session, LH_VALID, &m));
+    CHECK(h.calls > 1);
+    CHECK_EQ_INT(h.tokens[LH_VALID], 15 * h.calls);
+    CHECK((double)h.tokens[LH_VALID] >= lh_metrics_get(&m, "predicted_tokens"));
+    CHECK_EQ_INT(h.tokens[LH_TEST], 0);
+    CHECK_EQ_INT(h.falls, 0);
+    const int before = h.calls;
+    lh_session_watch_evaluations(session, NULL, NULL);
+    REQUIRE_OK(lh_session_evaluate(session, LH_VALID, &m));
+    CHECK_EQ_INT(h.calls, before);
+    lh_session_destroy(session);
+}
+
 static int64_t inference_memory(lh_session *session) {
     int64_t bytes = 0;
     CHECK_OK(lh_session_inference_memory(session, &bytes));

@@ -2,7 +2,6 @@
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local experiments = require "longhaul.experiment"
-local identity = require "longhaul.run.identity"
 local progress = require "longhaul.run.progress"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
@@ -137,23 +136,82 @@ local function list(values, rest)
   end
 end
 
-local function show_plan(experiment, settings)
+-- ---- dry-run ----
+
+-- "0.3s", and what quantity.duration says of more.
+local function duration(seconds)
+  return seconds < 9.95 and ("%.1fs"):format(seconds) or quantity.duration(seconds)
+end
+
+local function mebibytes(bytes) return bytes and ("%.0f MiB"):format(bytes / 2 ^ 20) or "?" end
+
+local function mark_of(run)
+  if run.state ~= "new" then return run.state end
+  return run.row.untuned and "to be tuned" or ""
+end
+
+local function show_run(run)
+  local expected = run.expected
+  local line = ("%s  %-22s %-14s seed %d  %6s parameters  %6s FLOP/token  %7s  %8s  %s"):format(run.id,
+    quote.line(run.row.label), quote.line(run.row.dataset), run.seed,
+    quantity.amount(expected.parameters), quantity.amount(expected.flops_per_token),
+    duration(expected.seconds), mebibytes(expected.bytes), mark_of(run))
+  print((line:gsub(" +$", "")))
+end
+
+-- Shows a plan; adds to `all`: runs, those that are over, seconds ahead, the most bytes, refusals, and
+-- how many are known by what.
+local function show_plan(experiment, settings, all)
   experiment:baselines()
-  for _, entry in ipairs(runner.plan(experiment, settings)) do
-    local row = entry.row
-    local info = identity.task_info(row.task)
-    local model = core.describe(row.model.options, info, info.length)
-    print(("%s  %-22s %-14s seed %d  %6s parameters  %6s FLOP/token%s"):format(
-      identity.of(entry).run_id,
-      quote.line(row.label), quote.line(row.dataset), entry.seed, quantity.amount(model.total),
-      quantity.amount(model.flops_per_token), row.untuned and "  to be tuned" or ""))
+  local runs, seconds = runner.outlook(experiment, settings)
+  all.seconds = all.seconds + seconds
+  for _, run in ipairs(runs) do
+    if run.refusal then
+      local text = ("%s: row \"%s\" (%s): %s"):format(run.row.line, run.row.label, run.row.dataset,
+        run.refusal)
+      if not all.refused[text] then table.insert(all.refusals, text) end
+      all.refused[text] = true
+    else
+      show_run(run)
+      local is_over = run.state == "done" or run.state == "diverged"
+      all.runs, all.over = all.runs + 1, all.over + (is_over and 1 or 0)
+      all.bytes = math.max(all.bytes, run.expected.bytes or 0)
+      all.by[run.expected.by] = (all.by[run.expected.by] or 0) + 1
+    end
   end
+end
+
+local by_words = { runs = "runs that were trained here", probe = "a few steps tried here",
+  FLOPs = "FLOPs" }
+
+local function show_total(all, machine)
+  local known = {}
+  for _, by in ipairs { "runs", "probe", "FLOPs" } do
+    if all.by[by] then known[#known + 1] = ("%d by %s"):format(all.by[by], by_words[by]) end
+  end
+  print(("%d runs, %d done; %s ahead on %d threads, one run after the other, step times included; "
+    .. "at most %s of %s"):format(all.runs, all.over, duration(all.seconds), machine.threads, mebibytes(all.bytes),
+    mebibytes(machine.memory_bytes)))
+  if #known > 0 then print("known: " .. table.concat(known, ", ")) end
+  for _, text in ipairs(all.refusals) do print("refused: " .. text) end
+end
+
+-- What its charts and its rows need first, the rounds of trials one after the other, then itself.
+local function show_plans(experiment, settings, all)
+  local gentle = setmetatable({ no_timing = true }, { __index = settings })
+  for _, source in ipairs(experiment.sources) do show_plans(source, gentle, all) end
+  show_plan(experiment, settings, all)
 end
 
 local function dry_run(values, rest)
   local experiment, settings = load_script(values, rest)
-  for _, each in ipairs(all_of(experiment)) do show_plan(each, settings) end
+  local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refusals = {}, refused = {}, by = {} }
+  show_plans(experiment, settings, all)
+  show_total(all, core.machine())
+  return #all.refusals > 0 and command.failed or command.ok
 end
+
+-- ---- what was run ----
 
 local function tables(values, rest)
   local experiment, settings = load_script(values, rest)
@@ -243,9 +301,12 @@ return {
     most = 1, usage = "list SCRIPT.lua [--scale SCALE]",
   },
   {
-    name = "dry-run", summary = "show what would run, with sizes", options = selection,
-    run = dry_run,
+    name = "dry-run", summary = "show what would run, how long and in how much memory",
+    options = with(threads), run = dry_run,
     most = 1, usage = "dry-run SCRIPT.lua [--scale SCALE]",
+    description = "Each run with its sizes, the time and memory that are expected of it, and whether it is done,\n"
+      .. "begun or to be tuned; the sum; every row that would be refused. Nothing of the plan is run or written:\n"
+      .. "what no run here has told is measured by a few steps in memory, once, and kept in the cache folder.",
   },
   {
     name = "table", summary = "make the tables again from the results", options = selection,

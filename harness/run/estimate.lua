@@ -1,0 +1,168 @@
+-- What runs will take before they are run: seconds and bytes of each. A step that was trained here
+-- with the same model and task says best what one takes; then a probe of such a row (probes.lua);
+-- then the FLOPs of the model at the rate of those that are known.
+local core = require "longhaul.core"
+local identity = require "longhaul.run.identity"
+local probes = require "longhaul.run.probes"
+local provenance = require "longhaul.run.provenance"
+local timing = require "longhaul.run.timing"
+local work = require "longhaul.run.work"
+
+local estimate = {}
+
+-- A run writes its curve, a checkpoint and its row, and locks both; each waits for the disk.
+local writes_per_run = 6
+
+-- The rate of matrix products is measured for the rows of a data set.
+local seconds_of_rate = 0.25
+
+-- A run's memory without gradients is that of two passes over a batch.
+local passes_of_memory = 2
+
+-- Of the rate of matrix products, where nothing of the kind was measured.
+local usual_share = 0.5
+
+-- A pass without gradients is the third of a step.
+local share_of_pass = 1 / 3
+
+-- Bytes of a parameter: value, gradient and two moments.
+local bytes_of_parameter = 16
+
+-- ---- what was trained here ----
+
+local function key_of(model, task_name, task, precision)
+  return table.concat({ model, task_name, task, precision }, "\n")
+end
+
+-- Of finished runs on this machine: by model and task the seconds of a token in training, bytes.
+local function trained_here(settings)
+  local known, machine = {}, provenance.machine_name(settings.machine, settings.device)
+  for _, results in ipairs(settings.stores) do
+    for _, run in ipairs(results:rows()) do
+      local rate = tonumber(run.tokens_per_second)
+      if run.status == "done" and rate and run.machine == machine and run.device == settings.device
+        and tonumber(run.threads) == settings.machine.threads then
+        local key = run.class .. "\n" .. key_of(run.model_options, run.task, run.task_options,
+          run.precision)
+        known[key] = { token_s = 1 / rate, peak_memory_bytes = tonumber(run.peak_memory_bytes) }
+      end
+    end
+  end
+  return known
+end
+
+-- ---- one row ----
+
+local passes = {}
+
+local function passes_of(task)
+  local key = task.name .. "\n" .. task.text
+  if not passes[key] then
+    local valid, test = core.task_passes(task.options)
+    passes[key] = { valid = valid, test = test }
+  end
+  return passes[key]
+end
+
+-- Seconds that a whole file takes until it is on the disk, where one can be written at all.
+local function seconds_of_write()
+  local folder, begin, times = core.cache_folder(), core.clock(), 3
+  if folder == "" then return 0 end
+  local path = folder .. "/rates.try"
+  local good = pcall(function()
+    core.make_folder(folder)
+    for _ = 1, times do core.write_file(path, ("x"):rep(65536)) end
+  end)
+  core.remove_file(path)
+  return good and (core.clock() - begin) / times or 0
+end
+
+-- Tokens that are evaluated during training and after it.
+local function evaluated_tokens(row)
+  local own, every = passes_of(row.task), row.train:option "evaluate_every"
+  local times = every > 0 and row.train:option "steps" // every or 0
+  local during = own.valid + (row.train:option "evaluate_test" and own.test or 0)
+  return times * during + own.valid + own.test
+end
+
+-- Seconds of a step, as the FLOPs of those that are known go.
+local function step_by_flops(self, row)
+  local flops, seconds = 0, 0
+  for _, probe in pairs(self.probes.known) do
+    flops, seconds = flops + probe.flops, seconds + probe.step_s
+  end
+  self.matrix_rate = self.matrix_rate or core.matmul_rate(1024, self.settings.machine.threads, true)
+  local rate = seconds > 0 and flops / seconds or usual_share * self.matrix_rate
+  return work.of(row).step / rate
+end
+
+-- Seconds of a step and of a pass over a batch, of opening, bytes, and by what they are known.
+local function costs_of(self, run)
+  local row, info = run.row, identity.task_info(run.row.task)
+  local model = core.describe(row.model.options, info, info.length)
+  local tokens = info.rows * info.length
+  local own = self.trained[row.model.name .. "\n" .. key_of(row.model.text, row.task.name,
+    row.task.text, row.train:option "precision")]
+  local probe = self.probes:of(run)
+  local ratio = probe and work.of(row).step / probe.flops
+  local step = own and own.token_s * tokens or probe and ratio * probe.step_s
+    or step_by_flops(self, row)
+  return {
+    step = step, pass = probe and ratio * probe.pass_s or share_of_pass * step,
+    open = probe and probe.open_s or 0, tokens = tokens,
+    bytes = own and own.peak_memory_bytes
+      or probe and probe.peak_memory_bytes + bytes_of_parameter * (model.total - probe.parameters),
+    by = own and "runs" or probe and "probe" or "FLOPs", model = model,
+  }
+end
+
+local function expect(self, run)
+  local costs = costs_of(self, run)
+  local passes = evaluated_tokens(run.row) / costs.tokens + passes_of_memory
+  self.write_s = self.write_s or seconds_of_write()
+  return {
+    seconds = costs.open + run.row.train:option "steps" * costs.step + passes * costs.pass
+      + writes_per_run * self.write_s,
+    open_s = costs.open, step_s = costs.step, pass_s = costs.pass, bytes = costs.bytes, by = costs.by,
+    passes = passes_of(run.row.task), parameters = costs.model.total, flops_per_token = costs.model.flops_per_token,
+  }
+end
+
+--- Gives each run of a plan what is expected of it, `expected`: seconds, step_s, bytes (nil where
+--- unknown), by ("runs", "probe" or "FLOPs"), passes (tokens of an evaluation by split), parameters,
+--- flops_per_token; or `refusal`, why it
+--- cannot be run, as it would say itself. `settings`: machine, device, stores (whose runs were
+--- trained before), open (makes a session for a run; nil: nothing is probed).
+function estimate.fill(runs, settings)
+  local self = { settings = settings, trained = trained_here(settings),
+    probes = probes.open(settings) }
+  local by_row = {}
+  for _, run in ipairs(runs) do
+    local own = by_row[run.row]
+    if not own then
+      local good, made = pcall(expect, self, run)
+      own = good and { expected = made } or { refusal = tostring(made) }
+      by_row[run.row] = own
+    end
+    run.expected, run.refusal = own.expected, own.refusal
+    if core.interrupted() then break end
+  end
+  self.probes:close()
+end
+
+--- Seconds in which the step times of these runs (of estimate.fill) are measured.
+function estimate.timing(runs, scale)
+  local seconds, seen, count = 0, {}, timing.steps(scale)
+  for _, run in ipairs(runs) do
+    local expected = run.expected
+    if expected and not seen[run.row] then
+      seconds = seconds + expected.open_s + count * expected.step_s
+        + passes_of_memory * expected.pass_s
+    end
+    if not seen[run.row.dataset] then seconds = seconds + seconds_of_rate end
+    seen[run.row], seen[run.row.dataset] = true, true
+  end
+  return seconds
+end
+
+return estimate

@@ -1,0 +1,144 @@
+-- What a step, a pass and a session of a row cost on this machine, measured before it is run: a few
+-- steps in memory that nobody keeps. Measured once: rates.csv of the cache folder has them by
+-- machine, threads, build and what is computed.
+local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
+local identity = require "longhaul.run.identity"
+local provenance = require "longhaul.run.provenance"
+local work = require "longhaul.run.work"
+
+local probes = {}
+
+---@class longhaul.probes
+local Probes = {}
+Probes.__index = Probes
+
+local key_columns = { "machine", "threads", "device", "code_version", "signature" }
+local number_columns = { "open_s", "step_s", "pass_s", "tokens", "flops", "parameters",
+  "peak_memory_bytes" }
+local columns = table.move(number_columns, 1, #number_columns, #key_columns + 1,
+  { table.unpack(key_columns) })
+
+-- A step of more than this many seconds is not tried; nor are more rows after this many.
+local longest_step, most_seconds = 2, 60
+
+-- ---- the file ----
+
+-- Without a cache folder nothing is kept.
+local function file_of()
+  local folder = core.cache_folder()
+  return folder ~= "" and folder .. "/rates.csv" or nil
+end
+
+local function is_of(self, record)
+  return record.machine == self.machine and record.threads == self.threads
+    and record.device == self.device and record.code_version == self.code_version
+end
+
+-- Whatever is in the way of the file, it is only a cache.
+local function read(self)
+  local path = file_of()
+  if not path then return end
+  local good, records = pcall(csv.read, path, columns)
+  for _, record in ipairs(good and records or {}) do
+    if is_of(self, record) then
+      local probe = {}
+      for _, name in ipairs(number_columns) do probe[name] = tonumber(record[name]) end
+      self.known[record.signature] = probe
+    end
+  end
+end
+
+--- What is known on this machine, for runs on a device. `settings`: machine (core.machine()),
+--- device, open (makes a session for a run; nil: nothing is measured).
+function probes.open(settings)
+  local machine = settings.machine
+  local self = setmetatable({
+    machine = provenance.machine_name(machine, settings.device), threads = tostring(machine.threads),
+    device = settings.device, code_version = machine.version, open = settings.open, known = {},
+    fresh = {}, spent = 0, by_group = {},
+  }, Probes)
+  read(self)
+  return self
+end
+
+--- Keeps what is new for the next time. Records of other builds on this machine go.
+function Probes:close()
+  local path = file_of()
+  if not path or not next(self.fresh) then return end
+  pcall(function()
+    core.make_folder(core.cache_folder())
+    local lock <close> = core.lock(path .. ".lock")
+    local good, records = pcall(csv.read, path, columns)
+    local kept = {}
+    for _, record in ipairs(good and records or {}) do
+      local outdated = record.machine == self.machine and record.code_version ~= self.code_version
+      if not outdated and not (is_of(self, record) and self.fresh[record.signature]) then
+        kept[#kept + 1] = record
+      end
+    end
+    for signature, probe in pairs(self.fresh) do
+      local record = setmetatable({ signature = signature }, { __index = function(_, name)
+        return probe[name] or self[name]
+      end })
+      kept[#kept + 1] = record
+    end
+    csv.write(path, columns, kept)
+  end)
+  self.fresh = {}
+end
+
+-- ---- measuring ----
+
+-- What the cost of a step depends on.
+local function signature_of(row)
+  return core.hash(table.concat({ row.model.name, row.model.text, row.task.name, row.task.text,
+    row.train:option "precision", row.train:option "optimizer" }, "\n"), 16)
+end
+
+-- Rows that differ in data alone, or in what a script tunes, have steps of about one price for a
+-- FLOP: one of them is measured.
+local function group_of(row)
+  local info = identity.task_info(row.task)
+  return table.concat({ (row.tried_for or row).label, row.model.name, info.rows, info.length,
+    row.train:option "precision" }, "\n")
+end
+
+local function measure(self, run)
+  local begin = core.clock()
+  local session <close> = self.open(run)
+  local opened = core.clock()
+  local times = core.time_steps({ session }, 1, 3)[1]
+  local stepped = core.clock()
+  session:inference_memory() -- two batches, without gradients
+  local passed, info = core.clock(), session:info()
+  self.spent = self.spent + passed - begin
+  return {
+    open_s = opened - begin, step_s = times.median_ms / 1000, pass_s = (passed - stepped) / 2,
+    tokens = times.tokens_per_step, flops = work.of(run.row).step, parameters = info.parameters,
+    peak_memory_bytes = info.peak_memory_bytes,
+  }
+end
+
+-- Whether a row can be measured in a moment.
+local function is_short(self, row)
+  if not self.open or self.spent > most_seconds then return false end
+  self.rate = self.rate or core.matmul_rate(512, tonumber(self.threads), true)
+  return work.of(row).step / (0.3 * self.rate) < longest_step
+end
+
+--- What a step of this row or of one like it costs: open_s, step_s, pass_s (of a batch without
+--- gradients), tokens and flops of the step, parameters, peak_memory_bytes; nil where none was
+--- measured. Fails as the row would.
+function Probes:of(run)
+  local signature, group = signature_of(run.row), group_of(run.row)
+  local probe = self.known[signature] or self.by_group[group]
+  if not probe and is_short(self, run.row) then
+    probe = measure(self, run)
+    self.known[signature], self.fresh[signature] = probe, probe
+  end
+  self.by_group[group] = self.by_group[group] or probe
+  return probe
+end
+
+return probes

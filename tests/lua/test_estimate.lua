@@ -1,0 +1,139 @@
+-- What is expected of runs before they are run: by runs of the same that were trained here, by a few
+-- steps in memory, by FLOPs; once for rows that are alike; and what would be refused.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
+local estimate = require "longhaul.run.estimate"
+local lh = require "longhaul"
+local progress = require "longhaul.run.progress"
+local store = require "longhaul.run.store"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+function core.cache_folder() return folder .. "/cache" end
+
+local machine = core.machine()
+
+local function corpus(documents)
+  return lh.data.text { "generate:books", documents = documents, document_bytes = 2000 }
+end
+
+local function row_of(label, changes)
+  local row = {
+    label = label, dataset = "books", train = lh.train { steps = 10 },
+    model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 },
+    task = lh.tasks.language_model { corpus(4), segment = 64, batch = 2 },
+  }
+  for name, value in pairs(changes or {}) do row[name] = value end
+  return row
+end
+
+local opened = 0
+
+local function open(run)
+  opened = opened + 1
+  return core.session { model = run.row.model.options, task = run.row.task.options,
+    train = run.row.train.options, seed = 1, device = "cpu" }
+end
+
+-- What is expected of rows, run by run; `more`: open, stores.
+local function expected_of(rows, more)
+  local runs, settings = {}, { machine = machine, device = "cpu", stores = {} }
+  for i, row in ipairs(rows) do runs[i] = { row = row, seed = 1 } end
+  for name, value in pairs(more or {}) do settings[name] = value end
+  estimate.fill(runs, settings)
+  return runs
+end
+
+t.test("by FLOPs alone: time grows with steps, memory is unknown", function()
+  local runs = expected_of { row_of "a", row_of("a", { train = lh.train { steps = 1010 } }) }
+  local short, long = runs[1].expected, runs[2].expected
+  t.equal(short.by, "FLOPs")
+  t.equal(short.bytes, nil)
+  t.near(long.seconds - short.seconds, 1000 * short.step_s, 1e-9)
+  t.check(short.step_s > 0 and short.parameters > 0, "sizes")
+end)
+
+t.test("one of rows that are alike is tried, once, and the cache folder keeps it", function()
+  local rows = { row_of "a", row_of("a rate=1", { tried_for = row_of "a" }),
+    row_of("a", { task = lh.tasks.language_model { corpus(5), segment = 64, batch = 2 } }),
+    row_of("b", { model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 32 } }) }
+  opened = 0
+  local first = expected_of(rows, { open = open })
+  t.equal(opened, 2)
+  for _, run in ipairs(first) do t.equal(run.expected.by, "probe") end
+  t.check(first[1].expected.bytes > 16 * first[1].expected.parameters / 2, "a peak of memory")
+  t.equal(first[3].expected.step_s, first[1].expected.step_s)
+  local again = expected_of(rows)
+  t.equal(opened, 2)
+  t.equal(again[4].expected.step_s, first[4].expected.step_s)
+  t.equal(#csv.read(folder .. "/cache/rates.csv"), 2)
+end)
+
+t.test("a larger vocabulary costs what its FLOPs and parameters say", function()
+  local words = lh.data.text { "generate:books", documents = 4, document_bytes = 2000,
+    tokens = "sentencepiece:train:500" }
+  local good = pcall(core.task_info, lh.tasks.language_model { words }.options)
+  if not good then t.skip "built without SentencePiece" end
+  local runs = expected_of({ row_of "v", row_of("v", { dataset = "words",
+    task = lh.tasks.language_model { words, segment = 64, batch = 2 } }) }, { open = open })
+  local bytes, sub_words = runs[1].expected, runs[2].expected
+  t.near(sub_words.step_s / bytes.step_s, sub_words.flops_per_token / bytes.flops_per_token, 1e-9)
+  t.equal(sub_words.bytes - bytes.bytes, 16 * (sub_words.parameters - bytes.parameters))
+end)
+
+t.test("what was trained here wins, what was trained elsewhere says nothing", function()
+  local row = row_of "a"
+  local record = {
+    run_id = "x", configuration = "c", row = "a", dataset = "books", seed = 1, scale = "smoke",
+    device = "cpu", status = "done", identity = 2, class = row.model.name, task = row.task.name,
+    model_options = row.model.text, task_options = row.task.text, precision = "f32",
+    tokens_per_second = 64, peak_memory_bytes = 12345, machine = machine.cpu,
+    threads = machine.threads,
+  }
+  local results = store.open(folder, "trained")
+  results:put(record)
+  local own = expected_of({ row }, { stores = { results } })[1].expected
+  t.equal(own.by, "runs")
+  t.near(own.step_s, 2, 1e-12) -- 128 tokens
+  t.equal(own.bytes, 12345)
+  record.machine = "another"
+  results:put(record)
+  t.equal(expected_of({ row }, { stores = { results } })[1].expected.by, "probe")
+end)
+
+t.test("evaluations count, those during training too", function()
+  local rows = { row_of("e", { train = lh.train { steps = 10 } }),
+    row_of("e", { train = lh.train { steps = 10, evaluate_every = 5 } }),
+    row_of("e", { train = lh.train { steps = 10, evaluate_every = 5, evaluate_test = true } }) }
+  local runs = expected_of(rows, { open = open })
+  local plain, evaluated, watched = runs[1].expected, runs[2].expected, runs[3].expected
+  local pass, tokens = plain.pass_s, 128
+  t.check(plain.passes.valid > 0 and plain.passes.test > 0, "tokens of both splits")
+  t.near(evaluated.seconds - plain.seconds, 2 * plain.passes.valid / tokens * pass, 1e-9)
+  t.near(watched.seconds - evaluated.seconds, 2 * plain.passes.test / tokens * pass, 1e-9)
+end)
+
+t.test("a row that would fail is refused as it would fail, and no other", function()
+  local runs = expected_of({ row_of("bad", { model = lh.models.slide { width = 16, heads = 3 } }),
+    row_of "good" }, { open = open })
+  t.equal(runs[1].expected, nil)
+  t.contains(runs[1].refusal, "heads")
+  t.equal(runs[2].refusal, nil)
+  t.check(runs[2].expected, "the other is expected")
+end)
+
+t.test("an evaluation's progress has its share where the split's size is known", function()
+  local said
+  local board = { show = function(_, _, p) said = p end, finish = function() end }
+  local run = { expected = { passes = { valid = 4000, test = 100 } } }
+  local shown = progress.new("row", board, run)
+  shown:evaluating("valid", 1000)
+  t.equal(said.text, "evaluating valid: 1K tokens, 25 %")
+  shown:evaluating("test", 1000) -- more than was counted
+  t.equal(said.text, "evaluating test: 1K tokens")
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
