@@ -17,7 +17,7 @@ end
 local function check_rows(bench, least)
   local budgets, trials, compared = {}, nil, 0
   for _, row in ipairs(bench.rows) do
-    if not baselines[row.label] then
+    if not baselines[row.label] and not row.from then
       local budget = budgets[row.dataset] or parameters_of(row)
       budgets[row.dataset], trials = budget, trials or #row.trials
       -- two models that are each within 3 % of the budget
@@ -44,6 +44,16 @@ for _, scale in ipairs { "smoke", "small", "medium" } do
   end)
   t.test("context at " .. scale, function()
     check_rows(script.load("experiments/compare/context.lua", { scale = scale }), 16 * 3)
+  end)
+  t.test("length at " .. scale, function()
+    local bench = script.load("experiments/compare/length.lua", { scale = scale })
+    check_rows(bench, 16)
+    t.equal(#bench.rows, 4 * 16)
+    for i = 17, #bench.rows do
+      t.equal(bench.rows[i].from.row, bench.rows[(i - 1) % 16 + 1])
+      t.equal(bench.rows[i].train:option "steps", 0)
+    end
+    t.check(#script.load("experiments/compare/length_costs.lua", { scale = scale }).rows >= 32)
   end)
   t.test("series at " .. scale, function()
     check_rows(script.load("experiments/compare/series.lua", { scale = scale }), 18)
