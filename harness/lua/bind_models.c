@@ -1,6 +1,7 @@
 /* Model and task classes, and what a model is without allocating it. */
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/engine/clock.h"
