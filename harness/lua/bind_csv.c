@@ -1,5 +1,6 @@
 /* CSV files as arrays, large ones a field at a time; fields to be written, and rows appended. */
 #include <csv.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/lua/bind.h"
@@ -12,18 +13,27 @@ static const char source_type[] = "longhaul.csv";
 typedef struct source {
     lh_csv_table table;
     lh_csv_index index;
+    lh_csv_coder *made;    /* the table's columns, each empty until it is asked for */
     int64_t columns, rows; /* the header is no row here */
 } source;
 
+/* What Lua keeps of it: the numbers of columns by their names; by these numbers the different texts
+ * of a column, and what numbers they are; the function that unquotes a text. */
+enum { COLUMNS = 1, TEXTS, NUMBERS, UNQUOTE };
+
 static int source_close(lua_State *lua) {
     source *s = luaL_checkudata(lua, 1, source_type);
+    for (int64_t c = 0; s->made != NULL && c < s->columns; ++c)
+        lh_csv_coder_free(&s->made[c]);
+    free(s->made);
+    s->made = NULL;
     lh_csv_table_free(&s->table);
     lh_csv_index_free(&s->index);
     return 0;
 }
 
 static source *push_source(lua_State *lua) {
-    source *s = lua_newuserdatauv(lua, sizeof *s, 0);
+    source *s = lua_newuserdatauv(lua, sizeof *s, UNQUOTE);
     *s = (source){0};
     if (luaL_newmetatable(lua, source_type) != 0) {
         lua_pushcfunction(lua, source_close);
@@ -41,7 +51,7 @@ static const lh_csv_table *push_table(lua_State *lua, const char *path) {
 }
 
 /* The same through its index, which is made where it can be. */
-static const source *push_indexed(lua_State *lua, const char *path) {
+static source *push_indexed(lua_State *lua, const char *path) {
     source *s = push_source(lua);
     if (lh_csv_index_read(path, &s->index)) {
         s->columns = s->index.columns;
@@ -54,6 +64,8 @@ static const source *push_indexed(lua_State *lua, const char *path) {
     lh_error_survive(before);
     s->columns = s->table.columns;
     s->rows = s->table.rows > 0 ? s->table.rows - 1 : 0;
+    s->made = lh_allocate_zeroed((size_t)s->columns + 1, sizeof *s->made);
+    if (s->made == NULL) lh_lua_check(lua, LH_EMEMORY);
     return s;
 }
 
@@ -74,14 +86,40 @@ static int read_csv(lua_State *lua) {
 
 /* ---- large files, read a column at a time ---- */
 
-/* What rows and columns of a file share, as upvalues of their functions. */
-enum { SOURCE = 1, NUMBERS, UNQUOTE, COLUMNS, SHARED = COLUMNS };
+static lh_csv_column column_of(lua_State *lua, source *s, int64_t column) {
+    if (s->index.data != NULL) return lh_csv_index_column(&s->index, column);
+    lh_csv_coder *made = &s->made[column];
+    if (made->known == 0) {
+        const lh_status status = lh_csv_coder_fill(made, &s->table, column);
+        if (status != LH_OK) lh_csv_coder_free(made);
+        lh_lua_check(lua, status);
+    }
+    return lh_csv_coder_column(made);
+}
 
-/* A cell of a spreadsheet that must not run has a quote before it, which the function at `unquote`
- * (quote.csv_read) takes away. */
-static void push_cell(lua_State *lua, const char *text, int unquote) {
-    if (text[0] == '\'') {
-        lua_pushvalue(lua, unquote);
+static int64_t code_of(const lh_csv_column *column, int64_t row) {
+    return column->code == NULL ? 0 : (int64_t)column->code[row];
+}
+
+/* The number of the column of the source at `from` whose name is at `name`; -1 where there is none.
+ */
+static int64_t number_of(lua_State *lua, int from, int name) {
+    (void)lua_getiuservalue(lua, from, COLUMNS);
+    lua_pushvalue(lua, name);
+    const int64_t number = lua_rawget(lua, -2) == LUA_TNIL ? -1 : lua_tointeger(lua, -1);
+    lua_pop(lua, 2);
+    return number;
+}
+
+/* A cell of a spreadsheet that must not run has a quote before it, which quote.csv_read takes away.
+ */
+static bool is_quoted(const char *text) {
+    return text[0] == '\'';
+}
+
+static void push_cell(lua_State *lua, int from, const char *text) {
+    if (is_quoted(text)) {
+        (void)lua_getiuservalue(lua, from, UNQUOTE);
         lua_pushstring(lua, text);
         lua_call(lua, 1, 1);
     } else {
@@ -89,225 +127,313 @@ static void push_cell(lua_State *lua, const char *text, int unquote) {
     }
 }
 
-/* Appends a column's texts to the array at the top of the stack. A text that is that of the row
- * before is not made again. */
-static void add_texts_of_table(lua_State *lua, const lh_csv_table *t, int64_t column) {
-    enum { AHEAD = 16 }; /* rows lie far apart in memory */
-    const int texts = lua_gettop(lua), last = texts + 1;
-    const char *before = NULL;
-    lua_pushnil(lua);
-    for (int64_t r = 1; r < t->rows; ++r) {
-        const char *text = lh_csv_table_field(t, r, column);
-        if (r + AHEAD < t->rows) __builtin_prefetch(lh_csv_table_field(t, r + AHEAD, column));
-        if (before == NULL || strcmp(text, before) != 0) {
-            push_cell(lua, text, lua_upvalueindex(UNQUOTE));
-            lua_replace(lua, last);
-            before = text;
-        }
-        lua_pushvalue(lua, last);
-        lua_rawseti(lua, texts, r);
-    }
-    lua_settop(lua, texts);
+/* Puts in place of the value at the top the number that it says, as tonumber does, or nil. */
+static void make_number(lua_State *lua) {
+    size_t length = 0;
+    if (lua_type(lua, -1) == LUA_TNUMBER) return;
+    const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tolstring(lua, -1, &length) : "";
+    if (lua_stringtonumber(lua, text) == 0) lua_pushnil(lua);
+    lua_remove(lua, -2);
 }
 
-/* The same of an index: each different text is made once, in the row that has it first. */
-static void add_texts_of_index(lua_State *lua, const lh_csv_index *index, int64_t column) {
-    const lh_csv_column c = lh_csv_index_column(index, column);
-    const int texts = lua_gettop(lua), made = texts + 1;
-    const char *next = c.texts;
+/* Pushes a text as `kind`, which is TEXTS or NUMBERS, has it. */
+static void push_as(lua_State *lua, int from, int kind, const char *text) {
+    if (kind == TEXTS || is_quoted(text)) {
+        push_cell(lua, from, text);
+        if (kind == NUMBERS) make_number(lua);
+    } else if (lua_stringtonumber(lua, text) == 0) {
+        lua_pushnil(lua);
+    }
+}
+
+/* Pushes what a column's codes, counted from 1, stand for. */
+static void push_meanings(lua_State *lua, int from, int kind, int64_t column) {
+    const lh_csv_column c = column_of(lua, lua_touserdata(lua, from), column);
+    const char *text = c.texts;
     lua_createtable(lua, (int)c.different, 0);
     for (int64_t i = 1; i <= c.different; ++i) {
-        push_cell(lua, next, lua_upvalueindex(UNQUOTE));
-        lua_rawseti(lua, made, i);
-        next += strlen(next) + 1;
-    }
-    for (int64_t r = 0; r < index->rows; ++r) {
-        lua_rawgeti(lua, made, c.code == NULL ? 1 : (lua_Integer)c.code[r] + 1);
-        lua_rawseti(lua, texts, r + 1);
-    }
-    lua_settop(lua, texts);
-}
-
-static void push_texts(lua_State *lua, const source *s, int64_t column) {
-    lua_createtable(lua, (int)s->rows, 0);
-    if (s->index.data != NULL) {
-        add_texts_of_index(lua, &s->index, column);
-    } else {
-        add_texts_of_table(lua, &s->table, column);
+        push_as(lua, from, kind, text);
+        lua_rawseti(lua, -2, i);
+        text += strlen(text) + 1;
     }
 }
 
-/* Pushes the texts of the column whose name is at `name`, made when they are first asked for; nil
- * where there is none. */
-static void push_column(lua_State *lua, int name) {
-    lua_pushvalue(lua, name);
-    if (lua_rawget(lua, lua_upvalueindex(COLUMNS)) != LUA_TNIL) return;
-    lua_pushvalue(lua, name);
-    if (lua_rawget(lua, lua_upvalueindex(NUMBERS)) == LUA_TNIL) return;
-    push_texts(lua, lua_touserdata(lua, lua_upvalueindex(SOURCE)), lua_tointeger(lua, -1));
-    lua_pushvalue(lua, name);
-    lua_pushvalue(lua, -2);
-    lua_rawset(lua, lua_upvalueindex(COLUMNS));
+/* The same, made when it is first asked for. */
+static void push_kept(lua_State *lua, int from, int kind, int64_t column) {
+    (void)lua_getiuservalue(lua, from, kind);
+    if (lua_rawgeti(lua, -1, column) == LUA_TNIL) {
+        lua_pop(lua, 1);
+        push_meanings(lua, from, kind, column);
+        lua_pushvalue(lua, -1);
+        lua_rawseti(lua, -3, column);
+    }
+    lua_remove(lua, -2);
 }
 
-/* column(name) -> array, or nil. */
-static int column(lua_State *lua) {
-    luaL_checkany(lua, 1);
-    push_column(lua, 1);
-    return 1;
-}
-
-/* row.name: a row is its number, in a block of its own. */
+/* row.name: a row is its number, counted from 0, in a block of its own. */
 static int row_index(lua_State *lua) {
+    enum { FROM = 3 };
+    const int64_t *row = lua_touserdata(lua, 1);
     lua_settop(lua, 2);
-    push_column(lua, 2);
-    if (lua_isnil(lua, -1)) return 1;
-    const int64_t *number = lua_touserdata(lua, 1);
-    lua_rawgeti(lua, -1, number != NULL ? *number : 0);
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    const int64_t column = number_of(lua, FROM, 2);
+    if (row == NULL || column < 0) return 0;
+    const lh_csv_column c = column_of(lua, lua_touserdata(lua, FROM), column);
+    push_kept(lua, FROM, TEXTS, column);
+    lua_rawgeti(lua, -1, code_of(&c, *row) + 1);
     return 1;
 }
 
-/* Pushes column(name) of the kind of row whose metatable is at `type`; nil for other tables. */
-static void push_column_of(lua_State *lua, int type, int name) {
+/* csv_rows(path, unquote) -> array of rows, array of the columns' names, where in the file a row
+ * can be appended (0: nowhere), whether an unfinished one is there. Rows are read only; what a
+ * column has is made when it is first asked for, so that a hundred thousand rows of a hundred
+ * columns cost little. */
+static int csv_rows(lua_State *lua) {
+    enum { FROM = 3, NAMES, NUMBERS_OF, TYPE, ROWS };
+    const char *path = luaL_checkstring(lua, 1);
+    luaL_checktype(lua, 2, LUA_TFUNCTION);
+    lua_settop(lua, 2);
+    source *s = push_indexed(lua, path);
+    lua_pushvalue(lua, 2);
+    lua_setiuservalue(lua, FROM, UNQUOTE);
+    for (int kind = TEXTS; kind <= NUMBERS; ++kind) {
+        lua_newtable(lua);
+        lua_setiuservalue(lua, FROM, kind);
+    }
+    lua_createtable(lua, (int)s->columns, 0);
+    lua_createtable(lua, 0, (int)s->columns);
+    for (int64_t c = 0; c < s->columns; ++c) {
+        push_cell(lua, FROM,
+                  s->index.data != NULL ? lh_csv_index_column(&s->index, c).name
+                                        : lh_csv_table_field(&s->table, 0, c));
+        lua_pushvalue(lua, -1);
+        lua_rawseti(lua, NAMES, c + 1);
+        lua_pushinteger(lua, c);
+        lua_rawset(lua, NUMBERS_OF);
+    }
+    lua_pushvalue(lua, NUMBERS_OF);
+    lua_setiuservalue(lua, FROM, COLUMNS);
+    lua_createtable(lua, 0, 2);
+    lua_pushvalue(lua, FROM);
+    lua_setfield(lua, TYPE, "source");
+    lua_pushvalue(lua, FROM);
+    lua_pushcclosure(lua, row_index, 1);
+    lua_setfield(lua, TYPE, "__index");
+    lua_createtable(lua, (int)s->rows, 0);
+    for (int64_t r = 0; r < s->rows; ++r) {
+        *(int64_t *)lua_newuserdatauv(lua, sizeof(int64_t), 0) = r;
+        lua_pushvalue(lua, TYPE);
+        lua_setmetatable(lua, -2);
+        lua_rawseti(lua, ROWS, r + 1);
+    }
+    lua_pushvalue(lua, NAMES);
+    lua_pushinteger(lua, (lua_Integer)(s->index.data != NULL ? s->index.end : s->table.end));
+    lua_pushboolean(lua, s->table.unfinished);
+    return 4;
+}
+
+/* ---- many rows at once ---- */
+
+/* Rows in the array at index 1 that are all of one file. */
+typedef struct file_rows {
+    source *from; /* NULL: they are not, some may be tables */
+    int64_t count;
+    const int64_t **row; /* what the block of each has */
+} file_rows;
+
+/* The block of the row at the top, whose metatable is `type`; NULL where it is none. */
+static const int64_t *to_row(lua_State *lua, const void *type) {
+    const int64_t *row = lua_touserdata(lua, -1);
+    if (row == NULL || lua_getmetatable(lua, -1) == 0) return NULL;
+    if (lua_topointer(lua, -1) != type) row = NULL;
+    lua_pop(lua, 1);
+    return row;
+}
+
+/* Pushes the source, nil where there is none, and a block that the rows are in. */
+static file_rows push_rows(lua_State *lua) {
+    const int from = lua_gettop(lua) + 1, type = from + 2;
+    file_rows rows = {.count = (int64_t)lua_rawlen(lua, 1)};
     lua_pushnil(lua);
-    if (lua_isnil(lua, type)) return;
-    if (lua_getfield(lua, type, "column") == LUA_TNIL) return;
+    rows.row = lua_newuserdatauv(lua, (size_t)rows.count * sizeof(void *), 0);
+    (void)lua_rawgeti(lua, 1, 1);
+    if (!lua_isuserdata(lua, -1) || lua_getmetatable(lua, -1) == 0) lua_newtable(lua);
+    lua_replace(lua, type);
+    (void)lua_getfield(lua, type, "source");
+    rows.from = luaL_testudata(lua, -1, source_type);
+    lua_replace(lua, from);
+    const void *wanted = lua_topointer(lua, type);
+    for (int64_t i = 0; i < rows.count && rows.from != NULL; ++i) {
+        (void)lua_rawgeti(lua, 1, i + 1);
+        rows.row[i] = to_row(lua, wanted);
+        if (rows.row[i] == NULL) rows.from = NULL;
+        lua_pop(lua, 1);
+    }
+    lua_settop(lua, from + 1);
+    return rows;
+}
+
+/* Pushes rows[place + 1][name]. */
+static void push_field(lua_State *lua, int64_t place, int name) {
+    (void)lua_rawgeti(lua, 1, place + 1);
     lua_pushvalue(lua, name);
-    lua_call(lua, 1, 1);
+    (void)lua_gettable(lua, -2);
+    lua_remove(lua, -2);
 }
 
-/* Pushes the metatable of what is at the top, or nil. */
-static void push_type(lua_State *lua) {
-    if (lua_getmetatable(lua, -1) == 0) lua_pushnil(lua);
+/* Fills the array at `result` from a column of the file, if that has it. */
+static void fill_of_file(lua_State *lua, const file_rows *rows, int from, int kind, int result) {
+    enum { NAME = 2 };
+    const int64_t number = number_of(lua, from, NAME);
+    if (number < 0) return;
+    const lh_csv_column column = column_of(lua, rows->from, number);
+    push_kept(lua, from, kind, number);
+    for (int64_t i = 0; i < rows->count; ++i) {
+        lua_rawgeti(lua, -1, code_of(&column, *rows->row[i]) + 1);
+        lua_rawseti(lua, result, i + 1);
+    }
 }
 
-/* Pushes the column where the array at index 1 has all rows of a file, as csv_rows gave them. */
-static bool push_whole_column(lua_State *lua) {
-    if (lua_getmetatable(lua, 1) == 0) return false;
-    (void)lua_getfield(lua, -1, "count");
-    if (lua_tointeger(lua, -1) != (lua_Integer)lua_rawlen(lua, 1)) return false;
-    push_column_of(lua, 3, 2);
-    return lua_istable(lua, -1);
-}
-
-/* csv_texts(rows, name) -> array of rows[i].name, to be read only; quickly for rows of csv_rows. */
-static int csv_texts(lua_State *lua) {
-    enum { RESULT = 3, LAST_TYPE, LAST_COLUMN, ROW, TYPE };
+/* (rows, name) -> array of rows[i].name, as `kind` has it. */
+static int fields_of(lua_State *lua, int kind) {
+    enum { NAME = 2, FROM, ROWS, RESULT };
     luaL_checktype(lua, 1, LUA_TTABLE);
-    const lua_Integer count = (lua_Integer)lua_rawlen(lua, 1);
-    lua_settop(lua, 2);
-    if (push_whole_column(lua)) return 1;
-    lua_settop(lua, 2);
-    lua_createtable(lua, (int)count, 0);
-    lua_settop(lua, LAST_COLUMN);
-    for (lua_Integer i = 1; i <= count; ++i) {
-        lua_rawgeti(lua, 1, i);
-        push_type(lua);
-        if (!lua_rawequal(lua, TYPE, LAST_TYPE)) {
-            push_column_of(lua, TYPE, 2);
-            lua_replace(lua, LAST_COLUMN);
-            lua_pushvalue(lua, TYPE);
-            lua_replace(lua, LAST_TYPE);
+    luaL_checkany(lua, NAME);
+    lua_settop(lua, NAME);
+    const file_rows rows = push_rows(lua);
+    lua_createtable(lua, (int)rows.count, 0);
+    if (rows.from != NULL) {
+        fill_of_file(lua, &rows, FROM, kind, RESULT);
+    } else {
+        for (int64_t i = 0; i < rows.count; ++i) {
+            push_field(lua, i, NAME);
+            if (kind == NUMBERS) make_number(lua);
+            lua_rawseti(lua, RESULT, i + 1);
         }
-        const int64_t *number = lua_touserdata(lua, ROW);
-        if (number != NULL && lua_istable(lua, LAST_COLUMN)) {
-            lua_rawgeti(lua, LAST_COLUMN, *number);
-        } else {
-            lua_pushvalue(lua, 2);
-            lua_gettable(lua, ROW);
-        }
-        lua_rawseti(lua, RESULT, i);
-        lua_settop(lua, LAST_COLUMN);
     }
     lua_settop(lua, RESULT);
     return 1;
 }
 
-/* csv_by(rows, name) -> {rows[i].name -> rows[i]}, of several the last. */
-static int csv_by(lua_State *lua) {
-    enum { TEXTS = 3, BY };
-    (void)csv_texts(lua);
-    lua_replace(lua, TEXTS);
-    lua_settop(lua, TEXTS);
-    const lua_Integer count = (lua_Integer)lua_rawlen(lua, 1);
-    lua_createtable(lua, 0, (int)count);
-    for (lua_Integer i = 1; i <= count; ++i) {
-        if (lua_rawgeti(lua, TEXTS, i) == LUA_TSTRING) {
-            lua_rawgeti(lua, 1, i);
-            lua_rawset(lua, BY);
+/* csv_texts(rows, name) -> array of rows[i].name. */
+static int csv_texts(lua_State *lua) {
+    return fields_of(lua, TEXTS);
+}
+
+/* csv_numbers(rows, name) -> array of tonumber(rows[i].name), nil where that is none. */
+static int csv_numbers(lua_State *lua) {
+    return fields_of(lua, NUMBERS);
+}
+
+/* Whether a text is read as another than it stands there, which may be that of another code. */
+static bool has_quoted(const lh_csv_column *column) {
+    const char *text = column->texts;
+    for (int64_t i = 0; i < column->different; ++i) {
+        if (is_quoted(text)) return true;
+        text += strlen(text) + 1;
+    }
+    return false;
+}
+
+/* Codes of rows[i][name] by their values; 0 is nil. */
+static void code_values(lua_State *lua, int64_t count, int name, uint32_t *code) {
+    const int codes = lua_gettop(lua) + 1, value = codes + 1;
+    uint32_t known = 0;
+    lua_newtable(lua);
+    for (int64_t i = 0; i < count; ++i) {
+        push_field(lua, i, name);
+        lua_pushvalue(lua, value);
+        if (!lua_isnil(lua, value) && lua_rawget(lua, codes) == LUA_TNIL) {
+            lua_pushvalue(lua, value);
+            lua_pushinteger(lua, ++known);
+            lua_rawset(lua, codes);
+            lua_pushinteger(lua, known);
         }
-        lua_settop(lua, BY);
+        code[i] = (uint32_t)lua_tointeger(lua, -1);
+        lua_settop(lua, codes);
+    }
+    lua_settop(lua, codes - 1);
+}
+
+/* The codes of rows in the column whose name is at `name`; false where all have the same. */
+static bool fill_codes(lua_State *lua, const file_rows *rows, int from, int name, uint32_t *code) {
+    const int64_t number = rows->from != NULL ? number_of(lua, from, name) : -1;
+    if (rows->from != NULL && number < 0) return false;
+    const lh_csv_column column =
+        number < 0 ? (lh_csv_column){0} : column_of(lua, rows->from, number);
+    if (column.different == 1) return false;
+    if (number < 0 || has_quoted(&column)) {
+        code_values(lua, rows->count, name, code);
+    } else {
+        for (int64_t i = 0; i < rows->count; ++i)
+            code[i] = column.code[*rows->row[i]];
+    }
+    return true;
+}
+
+/* The rows in the array at index 1 in parts that agree in the columns named in the array at
+ * index 2.
+ */
+typedef struct parts {
+    int64_t rows;
+    int32_t *part, count; /* the part of each, counted from 0 in the order of the rows */
+} parts;
+
+/* Pushes them. */
+static parts push_parts(lua_State *lua) {
+    enum { NAMES = 2, PART, FROM, ROWS, CODE, NAME };
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    luaL_checktype(lua, NAMES, LUA_TTABLE);
+    lua_settop(lua, NAMES);
+    parts p = {.rows = (int64_t)lua_rawlen(lua, 1)};
+    const size_t bytes = (size_t)p.rows * sizeof *p.part;
+    p.count = p.rows > 0;
+    p.part = memset(lua_newuserdatauv(lua, bytes, 0), 0, bytes);
+    const file_rows rows = push_rows(lua);
+    uint32_t *code = lua_newuserdatauv(lua, (size_t)p.rows * sizeof *code, 0);
+    for (int i = 1; lua_rawgeti(lua, NAMES, i) != LUA_TNIL; ++i) {
+        if (fill_codes(lua, &rows, FROM, NAME, code))
+            lh_lua_check(lua, lh_csv_part(code, p.rows, p.part, &p.count));
+        lua_settop(lua, CODE);
+    }
+    lua_settop(lua, PART);
+    return p;
+}
+
+/* csv_distinct(rows, names) -> array of the first row of each combination of texts. */
+static int csv_distinct(lua_State *lua) {
+    const parts p = push_parts(lua);
+    int32_t next = 0;
+    lua_createtable(lua, p.count, 0);
+    for (int64_t i = 0; i < p.rows; ++i) {
+        if (p.part[i] != next) continue;
+        (void)lua_rawgeti(lua, 1, i + 1);
+        lua_rawseti(lua, -2, ++next);
     }
     return 1;
 }
 
-/* The names of the columns into the array at `names`, their numbers into the table at `numbers`. */
-static void fill_columns(lua_State *lua, const source *s, int names, int numbers) {
-    for (int64_t c = 0; c < s->columns; ++c) {
-        push_cell(lua,
-                  s->index.data != NULL ? lh_csv_index_column(&s->index, c).name
-                                        : lh_csv_table_field(&s->table, 0, c),
-                  UNQUOTE + 1);
-        lua_pushvalue(lua, -1);
-        lua_rawseti(lua, names, c + 1);
-        lua_pushinteger(lua, c);
-        lua_rawset(lua, numbers);
+/* csv_groups(rows, names) -> array of arrays, each of the rows with one combination of texts. */
+static int csv_groups(lua_State *lua) {
+    enum { PART = 3, USED, GROUPS };
+    const parts p = push_parts(lua);
+    const size_t bytes = (size_t)p.count * sizeof(int32_t);
+    int32_t *used = memset(lua_newuserdatauv(lua, bytes, 0), 0, bytes);
+    for (int64_t i = 0; i < p.rows; ++i)
+        used[p.part[i]] += 1;
+    lua_createtable(lua, p.count, 0);
+    for (int32_t i = 0; i < p.count; ++i) {
+        lua_createtable(lua, used[i], 0);
+        lua_rawseti(lua, GROUPS, i + 1);
+        used[i] = 0;
     }
-}
-
-/* A closure with what is shared, which lies on the stack from index 2 on. */
-static void push_closure(lua_State *lua, lua_CFunction function) {
-    for (int i = 1; i <= SHARED; ++i)
-        lua_pushvalue(lua, 1 + i);
-    lua_pushcclosure(lua, function, SHARED);
-}
-
-/* The metatable of the array of all rows: what that of a row has, but for indexing. */
-static void push_rows_type(lua_State *lua, int type) {
-    static const char *const names[] = {"column", "count"};
-    lua_createtable(lua, 0, 2);
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-        (void)lua_getfield(lua, type, names[i]);
-        lua_setfield(lua, -2, names[i]);
+    for (int64_t i = 0; i < p.rows; ++i) {
+        (void)lua_rawgeti(lua, GROUPS, p.part[i] + 1);
+        (void)lua_rawgeti(lua, 1, i + 1);
+        lua_rawseti(lua, -2, ++used[p.part[i]]);
+        lua_pop(lua, 1);
     }
-}
-
-/* csv_rows(path, unquote) -> array of rows, array of the columns' names, where in the file a row
- * can be appended (0: nowhere), whether an unfinished one is there. Rows are read only; texts are
- * made by columns, when one is first asked for, so that a hundred thousand rows of a hundred
- * columns cost little. */
-static int csv_rows(lua_State *lua) {
-    const char *path = luaL_checkstring(lua, 1);
-    luaL_checktype(lua, 2, LUA_TFUNCTION);
-    lua_settop(lua, 2);
-    const source *s = push_indexed(lua, path);
-    lua_insert(lua, 2);
-    lua_newtable(lua);
-    lua_insert(lua, 3);
-    lua_newtable(lua);
-    enum { NAMES = SHARED + 2, TYPE, ROWS }; /* behind path and what is shared */
-    lua_createtable(lua, (int)s->columns, 0);
-    fill_columns(lua, s, NAMES, 1 + NUMBERS);
-    lua_createtable(lua, 0, 1);
-    push_closure(lua, row_index);
-    lua_setfield(lua, TYPE, "__index");
-    push_closure(lua, column);
-    lua_setfield(lua, TYPE, "column");
-    lua_pushinteger(lua, s->rows);
-    lua_setfield(lua, TYPE, "count");
-    lua_createtable(lua, (int)s->rows, 0);
-    for (int64_t r = 1; r <= s->rows; ++r) {
-        *(int64_t *)lua_newuserdatauv(lua, sizeof(int64_t), 0) = r;
-        lua_pushvalue(lua, TYPE);
-        lua_setmetatable(lua, -2);
-        lua_rawseti(lua, ROWS, r);
-    }
-    push_rows_type(lua, TYPE);
-    lua_setmetatable(lua, ROWS);
-    lua_pushvalue(lua, NAMES);
-    lua_pushinteger(lua, (lua_Integer)(s->index.data != NULL ? s->index.end : s->table.end));
-    lua_pushboolean(lua, s->table.unfinished);
-    return 4;
+    return 1;
 }
 
 /* ---- writing ---- */
@@ -344,10 +470,7 @@ static int append_row(lua_State *lua) {
     return 1;
 }
 
-const luaL_Reg lh_lua_csv[] = {{"read_csv", read_csv},
-                               {"csv_rows", csv_rows},
-                               {"csv_texts", csv_texts},
-                               {"csv_by", csv_by},
-                               {"csv_field", csv_field},
-                               {"append_row", append_row},
-                               {NULL, NULL}};
+const luaL_Reg lh_lua_csv[] = {
+    {"read_csv", read_csv},       {"csv_rows", csv_rows},         {"csv_texts", csv_texts},
+    {"csv_numbers", csv_numbers}, {"csv_distinct", csv_distinct}, {"csv_groups", csv_groups},
+    {"csv_field", csv_field},     {"append_row", append_row},     {NULL, NULL}};

@@ -14,22 +14,23 @@ function provenance.runs_of(results)
   return runs
 end
 
-local function says_clean(dirty, version)
+--- Whether a run is of a commit as it stands: its build says so, and old rows, which did not, wrote
+--- it behind the version.
+function provenance.is_clean(run)
+  local dirty, version = run.dirty or "", run.code_version or ""
   return dirty == "no" or (dirty == "" and not version:find "dirty" and version ~= "unknown")
 end
 
---- Whether a run is of a commit as it stands: its build says so, and old rows, which did not, wrote
---- it behind the version.
-function provenance.is_clean(run) return says_clean(run.dirty or "", run.code_version or "") end
-
-local function changed(runs)
-  local count, dirty, versions = 0, csv.texts(runs, "dirty"), csv.texts(runs, "code_version")
-  for i = 1, #runs do
-    if not says_clean(dirty[i] or "", versions[i] or "") then count = count + 1 end
+-- `groups`: of runs that say the same of their source.
+local function changed(groups)
+  local count, all = 0, 0
+  for _, runs in ipairs(groups) do
+    all = all + #runs
+    if not provenance.is_clean(runs[1]) then count = count + #runs end
   end
   if count == 0 then return "" end
-  return (" (%s of changed or unknown source)"):format(count == #runs and "all"
-    or ("%d of %d runs"):format(count, #runs))
+  return (" (%s of changed or unknown source)"):format(count == all and "all"
+    or ("%d of %d runs"):format(count, all))
 end
 
 local function machine_of(runs)
@@ -44,10 +45,14 @@ end
 --- 2026-11-22."; nil where there are no runs.
 function provenance.sentence(runs)
   if #runs == 0 then return nil end
-  local data, code = summary.different(runs, "data", 4), summary.different(runs, "code_version", 4)
+  local groups = csv.groups(runs, { "data", "machine", "threads", "code_version", "dirty" })
+  local unlike = {}
+  for i, alike in ipairs(groups) do unlike[i] = alike[1] end
+  local data = summary.different(unlike, "data", 4)
+  local code = summary.different(unlike, "code_version", 4)
   return ("Data: %s. Measured on %s, code %s%s, %s."):format(data ~= "" and data or "unknown",
-    machine_of(runs),
-    code ~= "" and code or "unknown", changed(runs), summary.days(runs))
+    machine_of(unlike),
+    code ~= "" and code or "unknown", changed(groups), summary.days(runs))
 end
 
 --- What a title calls the data of runs on `dataset`: its name or, where the embedded generator made

@@ -56,18 +56,16 @@ local function difference_of(what, now, run)
   return "stale", "run with other options than the script now has"
 end
 
--- Of runs with `configurations` those of one by seed, the finished ones, and what became of the
+-- Of the runs of a configuration the finished ones, one of each seed, and what became of the
 -- others.
-local function group_of(runs, configurations, configuration)
-  local made = { configuration = configuration, done = {}, failed = 0, diverged = 0, left_out = 0,
+local function group_of(runs)
+  local made = { configuration = runs[1].configuration, done = {}, failed = 0, diverged = 0,
     reasons = {} }
   local by_seed, done = {}, made.done
   local states, seeds = csv.texts(runs, "status"), csv.texts(runs, "seed")
   for i, run in ipairs(runs) do
     local status, seed = states[i], seeds[i]
-    if configurations[i] ~= configuration then
-      made.left_out = made.left_out + 1
-    elseif status == "done" then
+    if status == "done" then
       -- one seed may have started from either of two source runs
       local before = by_seed[seed]
       if not before then done[#done + 1] = run end
@@ -86,34 +84,27 @@ end
 -- one, marked.
 local function choose(runs, what, planned)
   local row, latest = what.row, latest_of(runs)
-  local now, is_current = row and identity_of(what) or {}, false
-  local configurations = csv.texts(runs, "configuration")
-  for i = 1, #runs do is_current = is_current or configurations[i] == now.configuration end
-  local made = group_of(runs, configurations, is_current and now.configuration
-    or latest.configuration)
+  local now, by_configuration = row and identity_of(what) or {}, {}
+  for _, alike in ipairs(csv.groups(runs, { "configuration" })) do
+    by_configuration[alike[1].configuration or ""] = alike
+  end
+  local current = now.configuration and by_configuration[now.configuration]
+  local shown = current or by_configuration[latest.configuration or ""]
+  local made = group_of(shown)
   made.row, made.dataset, made.first, made.planned = latest.row, latest.dataset, latest, planned
-  if row and not is_current then made.other, made.why = difference_of(what, now, latest) end
+  made.left_out = #runs - #shown
+  if row and not current then made.other, made.why = difference_of(what, now, latest) end
   return made
 end
 
 -- The runs of a scale and device by row and dataset, and the keys in the order of the file.
 local function runs_by_row(from, scale, device)
-  local by_key, keys, lists = {}, {}, {}
-  local runs = from:rows()
-  local labels, datasets = csv.texts(runs, "row"), csv.texts(runs, "dataset")
-  local scales, devices = csv.texts(runs, "scale"), csv.texts(runs, "device")
-  local function list_of(label, dataset)
-    local key, list = key_of(label, dataset), {}
-    by_key[key], keys[#keys + 1] = list, key
-    lists[dataset] = lists[dataset] or {}
-    lists[dataset][label] = list
-    return list
-  end
-  for i, run in ipairs(runs) do
-    if scales[i] == scale and devices[i] == device then
-      local label, dataset = labels[i], datasets[i]
-      local list = lists[dataset] and lists[dataset][label] or list_of(label, dataset)
-      list[#list + 1] = run
+  local by_key, keys = {}, {}
+  for _, runs in ipairs(csv.groups(from:rows(), { "row", "dataset", "scale", "device" })) do
+    local first = runs[1]
+    if first.scale == scale and first.device == device then
+      local key = key_of(first.row, first.dataset)
+      by_key[key], keys[#keys + 1] = runs, key
     end
   end
   return by_key, keys
@@ -300,14 +291,11 @@ end
 -- The values of a metric in the order of a group's runs, and which runs lack one, by their places.
 local function numbers_of(self, group, metric)
   local numbers, lacks = {}, {}
-  local time, texts = nil, nil
-  if is_timed(self, metric) then
-    time = timed_value(self, group, metric)
-  else
-    texts = csv.texts(group.done, metric)
-  end
+  local is_time = is_timed(self, metric)
+  local time = is_time and timed_value(self, group, metric) or nil
+  local measured = is_time and {} or csv.numbers(group.done, metric)
   for i = 1, #group.done do
-    local number = time or (texts and tonumber(texts[i]))
+    local number = time or measured[i]
     if number then numbers[#numbers + 1] = number else lacks[i] = true end
   end
   return numbers, lacks

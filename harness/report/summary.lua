@@ -7,12 +7,9 @@ local summary = {}
 --- The different values of a column in the order in which they appear, "; " between them; of more
 --- than `most` how many more there are.
 function summary.different(runs, column, most)
-  local list, seen, texts = {}, { [""] = true }, csv.texts(runs, column)
-  local last = nil
-  for i = 1, #runs do
-    local text = texts[i]
-    if text ~= last and not seen[text or ""] then list[#list + 1], seen[text] = text, true end
-    last = text
+  local list = {}
+  for _, run in ipairs(csv.distinct(runs, { column })) do
+    if (run[column] or "") ~= "" then list[#list + 1] = run[column] end
   end
   local more = #list - most
   if more > 0 then list[most + 1] = ("%d more"):format(more) end
@@ -20,14 +17,7 @@ function summary.different(runs, column, most)
 end
 
 --- How many different values a column has.
-function summary.count(runs, column)
-  local seen, count = {}, 0
-  for _, text in ipairs(csv.texts(runs, column)) do
-    if not seen[text] then count = count + 1 end
-    seen[text] = true
-  end
-  return count
-end
+function summary.count(runs, column) return #csv.distinct(runs, { column }) end
 
 --- "1 seed", or the number of seeds.
 function summary.seeds(runs)
@@ -38,15 +28,11 @@ end
 --- The days on which runs were made: "2026-11-20" or "2026-11-20 to 2026-11-22"; "" where no run
 --- says.
 function summary.days(runs)
-  local first, last, before, dates = nil, nil, nil, csv.texts(runs, "date")
-  for i = 1, #runs do
-    local date = dates[i]
-    if date ~= before and (date or "") ~= "" then
-      local day = date:sub(1, 10)
-      if not first or day < first then first = day end
-      if not last or day > last then last = day end
-    end
-    before = date
+  local first, last
+  for _, run in ipairs(csv.distinct(runs, { "date" })) do
+    local day = (run.date or ""):sub(1, 10)
+    if day ~= "" and (not first or day < first) then first = day end
+    if day ~= "" and (not last or day > last) then last = day end
   end
   if not first then return "" end
   return first == last and first or ("%s to %s"):format(first, last)

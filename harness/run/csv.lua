@@ -53,11 +53,27 @@ function csv.rows(path, needed)
   return records, columns, size, unfinished
 end
 
---- Array of rows[i][name], to be read only: many rows of csv.rows sooner than one by one.
+--- Array of rows[i][name]: many rows of csv.rows sooner than one by one.
 csv.texts = core.csv_texts
 
+--- The same as numbers; nil where a text is none.
+csv.numbers = core.csv_numbers
+
+--- The rows in groups that have the same texts in the columns `names`: an array of arrays, in the
+--- order of the rows.
+csv.groups = core.csv_groups
+
+--- The first row of each of these groups.
+csv.distinct = core.csv_distinct
+
 --- The rows by their text in a column; of several with one text the last.
-csv.by = core.csv_by
+function csv.by(rows, name)
+  local by, texts = {}, csv.texts(rows, name)
+  for i, row in ipairs(rows) do
+    if texts[i] then by[texts[i]] = row end
+  end
+  return by
+end
 
 --- A value as CSV text: numbers with all their digits, nil and not-a-number empty.
 function csv.text(value)

@@ -8,10 +8,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "harness/engine/array.h"
 #include "harness/engine/atomic_file.h"
 #include "harness/engine/file.h"
-#include "harness/engine/hash.h"
 #include "harness/engine/text.h"
 
 /* Which file it is of. */
@@ -156,68 +154,19 @@ void lh_csv_index_free(lh_csv_index *index) {
 
 /* ---- making ---- */
 
-/* A column whose rows come one after the other. */
-typedef struct column {
-    char *texts;
-    size_t *start; /* where in them a text begins; the first is the name */
-    uint32_t *code;
-    int64_t used, room, different, starts;
-    lh_hash codes;
-} column;
-
-static lh_status add_text(column *c, const char *text, size_t bytes) {
-    LH_TRY(lh_array_reserve(&c->texts, &c->room, c->used + (int64_t)bytes, 1));
-    LH_TRY(lh_array_reserve(&c->start, &c->starts, c->different + 1, sizeof *c->start));
-    memcpy(c->texts + c->used, text, bytes);
-    c->start[c->different++] = (size_t)c->used;
-    c->used += (int64_t)bytes;
-    return LH_OK;
-}
-
-static bool is_same(const void *items, int32_t id, const void *wanted) {
-    const column *c = items;
-    return strcmp(c->texts + c->start[id + 1], wanted) == 0;
-}
-
-/* `different` counts the name, codes do not. */
-static lh_status add_row(column *c, int64_t row, const char *text) {
-    if (row > 0 && is_same(c, (int32_t)c->code[row - 1], text)) {
-        c->code[row] = c->code[row - 1];
-        return LH_OK;
-    }
-    const size_t bytes = strlen(text);
-    const uint64_t key = lh_hash_text(text, bytes);
-    int32_t code = lh_hash_find_item(&c->codes, key, is_same, c, text);
-    if (code == LH_HASH_NONE) {
-        code = (int32_t)c->different - 1;
-        LH_TRY(add_text(c, text, bytes + 1));
-        LH_TRY(lh_hash_add(&c->codes, key, code));
-    }
-    c->code[row] = (uint32_t)code;
-    return LH_OK;
-}
-
-static void free_columns(column *columns, int64_t count) {
-    for (int64_t i = 0; columns != NULL && i < count; ++i) {
-        free(columns[i].texts);
-        free(columns[i].start);
-        free(columns[i].code);
-        lh_hash_clear(&columns[i].codes);
-    }
-    free(columns);
-}
-
-static lh_status fill(column *columns, const lh_csv_table *t) {
-    for (int64_t i = 0; i < t->columns; ++i) {
-        const char *name = lh_csv_table_field(t, 0, i);
-        columns[i].code = lh_allocate((size_t)(t->rows - 1) * sizeof *columns[i].code);
-        if (columns[i].code == NULL) return LH_EMEMORY;
-        LH_TRY(add_text(&columns[i], name, strlen(name) + 1));
-    }
+static lh_status fill(lh_csv_coder *columns, const lh_csv_table *t) {
+    for (int64_t i = 0; i < t->columns; ++i)
+        LH_TRY(lh_csv_coder_begin(&columns[i], t, i));
     for (int64_t r = 1; r < t->rows; ++r)
         for (int64_t i = 0; i < t->columns; ++i)
-            LH_TRY(add_row(&columns[i], r - 1, lh_csv_table_field(t, r, i)));
+            LH_TRY(lh_csv_coder_add(&columns[i], r - 1, lh_csv_table_field(t, r, i)));
     return LH_OK;
+}
+
+static void free_columns(lh_csv_coder *columns, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+        lh_csv_coder_free(&columns[i]);
+    free(columns);
 }
 
 static size_t aligned(size_t bytes) {
@@ -225,21 +174,21 @@ static size_t aligned(size_t bytes) {
 }
 
 /* Lays the block out; gives its length. */
-static size_t lay_out(const column *columns, const lh_csv_table *t, entry *entries) {
+static size_t lay_out(const lh_csv_coder *columns, const lh_csv_table *t, entry *entries) {
     size_t at = sizeof(header) + (size_t)t->columns * sizeof(entry);
     for (int64_t i = 0; i < t->columns; ++i) {
-        const column *c = &columns[i];
+        const lh_csv_coder *c = &columns[i];
         entries[i] = (entry){.texts = at, .text_bytes = (uint64_t)c->used};
-        entries[i].different = (uint64_t)c->different - 1;
+        entries[i].different = (uint64_t)c->known - 1;
         at = aligned(at + (size_t)c->used);
-        if (c->different == 2) continue;
+        if (c->known == 2) continue;
         entries[i].codes = at;
         at = aligned(at + (size_t)(t->rows - 1) * sizeof *c->code);
     }
     return at;
 }
 
-static lh_status make_block(const column *columns, const lh_csv_table *t, lh_csv_index *out) {
+static lh_status make_block(const lh_csv_coder *columns, const lh_csv_table *t, lh_csv_index *out) {
     entry *entries = lh_allocate_zeroed((size_t)t->columns, sizeof *entries);
     if (entries == NULL) return LH_EMEMORY;
     out->bytes = lay_out(columns, t, entries);
@@ -252,7 +201,7 @@ static lh_status make_block(const column *columns, const lh_csv_table *t, lh_csv
         memcpy(out->data, &h, sizeof h);
         memcpy(out->data + sizeof h, entries, (size_t)t->columns * sizeof *entries);
         for (int64_t i = 0; i < t->columns; ++i) {
-            const column *c = &columns[i];
+            const lh_csv_coder *c = &columns[i];
             memcpy(out->data + entries[i].texts, c->texts, (size_t)c->used);
             if (entries[i].codes > 0)
                 memcpy(out->data + entries[i].codes, c->code,
@@ -291,7 +240,7 @@ lh_status lh_csv_index_write(const char *path, const lh_csv_table *table) {
     if (about->st_size < LH_CSV_INDEX_LEAST || !is_settled(about) || table->rows < 2 ||
         table->rows > INT32_MAX || table->end != (size_t)about->st_size)
         return LH_OK;
-    column *columns = lh_allocate_zeroed((size_t)table->columns, sizeof *columns);
+    lh_csv_coder *columns = lh_allocate_zeroed((size_t)table->columns, sizeof *columns);
     if (columns == NULL) return LH_EMEMORY;
     lh_csv_index index = {0};
     lh_status status = fill(columns, table);

@@ -5,7 +5,7 @@
 #ifndef LH_RUN_CSV_INDEX_H
 #define LH_RUN_CSV_INDEX_H
 
-#include "harness/run/csv_table.h"
+#include "harness/run/csv_column.h"
 
 /* Smaller files are read as soon as their index would be. */
 enum { LH_CSV_INDEX_LEAST = 4 << 20 };
@@ -17,19 +17,11 @@ typedef struct lh_csv_index {
     size_t end;            /* where in the file the last row ends */
 } lh_csv_index;
 
-/* A column: `different` texts, the first of them in the first row, each with a NUL byte behind it;
- * which of them a row has, NULL where there is one. Lent by the index. */
-typedef struct lh_csv_column {
-    const char *name, *texts;
-    int64_t different;
-    const uint32_t *code;
-} lh_csv_column;
-
 /* The index of the file at `path`; false where there is none that is valid, whatever the reason.
  * Gives; free it. */
 bool lh_csv_index_read(const char *path, lh_csv_index *out);
 
-/* A column, counted from 0. */
+/* A column, counted from 0. Lends. */
 lh_csv_column lh_csv_index_column(const lh_csv_index *index, int64_t column);
 
 void lh_csv_index_free(lh_csv_index *index);

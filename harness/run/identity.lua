@@ -120,20 +120,16 @@ function identity.of(run)
     data_digest = data_digest, starts_from = starts_from }
 end
 
---- The same of all runs of a plan: gives each its `identity`, which seeds of a row may share and
---- which has no run id, and its `id`.
-function identity.fill(runs)
-  local by_row = {}
-  for _, run in ipairs(runs) do
-    local shared = by_row[run.row]
-    if shared then
-      run.identity, run.id = shared, id_of(shared.configuration, run.seed)
-    else
-      run.identity = identity.of(run)
-      run.id, run.identity.run_id = run.identity.run_id, nil
-      if not run.row.from then by_row[run.row] = run.identity end
-    end
-  end
+--- Gives what the seeds of a row have in common (runner.plan) its `identity`, which has no run id.
+function identity.fill(shared)
+  shared.identity = identity.of(setmetatable({ seed = 1 }, { __index = shared }))
+  shared.identity.run_id = nil
+end
+
+--- The id of a run that has an `identity`.
+function identity.id(run)
+  local source = identity.source_of(run)
+  return id_of(run.identity.configuration, run.seed, source and identity.of(source))
 end
 
 --- The configuration of a row of a runs.csv of version 1, which knew data by their description: of

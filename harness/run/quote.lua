@@ -23,7 +23,9 @@ end
 --- Text that every program shows and XML allows: UTF-8 without control characters, which U+FFFD
 --- stands for; line ends are "\n", a tab is a blank.
 function quote.visible(text)
-  text = valid(tostring(text)):gsub("\r\n?", "\n"):gsub("\t", " ")
+  text = tostring(text)
+  if not text:find "[^ -~]" then return text end
+  text = valid(text):gsub("\r\n?", "\n"):gsub("\t", " ")
   return (text:gsub("[\0-\9\11-\31\127]", replacement):gsub("\xC2[\x80-\x9F]", replacement)
     :gsub("\xEF\xBF[\xBE\xBF]", replacement))
 end

@@ -6,6 +6,7 @@ local core = require "longhaul.core"
 local data = require "longhaul.run.data"
 local divergence = require "longhaul.run.divergence"
 local estimate = require "longhaul.run.estimate"
+local finished = require "longhaul.run.finished"
 local forecast = require "longhaul.run.forecast"
 local identity = require "longhaul.run.identity"
 local jobs = require "longhaul.run.jobs"
@@ -28,19 +29,22 @@ local function wanted(row, settings)
     or (row.label .. " " .. row.dataset):find(settings.only, 1, true) ~= nil
 end
 
-local function new_run(experiment, row, seed, settings, slug)
-  return {
-    experiment = experiment.runs, row = row, seed = seed, scale = settings.scale,
-    device = settings.device,
-    slug = slug or experiment:slug(row),
-  }
+-- What the runs of a row have in common: all but the seed.
+local function shared_of(experiment, row, settings)
+  local shared = { experiment = experiment.runs, row = row, scale = settings.scale,
+    device = settings.device, slug = experiment:slug(row) }
+  shared.shared, shared.__index = shared, shared
+  return shared
 end
 
+local function new_run(shared, seed) return setmetatable({ seed = seed }, shared) end
+
 --- The runs of an experiment, seed by seed so that a whole table appears early; rows whose trials
---- have ended have the options that did best there.
+--- have ended have the options that did best there. A run has its `seed`, and what those of its row
+--- have in common, which is `run.shared`.
 function runner.plan(experiment, settings)
   tuning.settle(experiment, settings)
-  local runs, rows, seeds, slugs, most = {}, {}, {}, {}, 0
+  local runs, rows, seeds, most = {}, {}, {}, 0
   local function seeds_of(row)
     if row.tried_for then return row.seeds end
     return settings.seeds or row.seeds or experiment.default_seeds
@@ -48,15 +52,13 @@ function runner.plan(experiment, settings)
   for _, row in ipairs(experiment.rows) do
     if wanted(row, settings) and not row.left_out then
       local place = #rows + 1
-      rows[place], seeds[place], slugs[place] = row, seeds_of(row), experiment:slug(row)
+      rows[place], seeds[place] = shared_of(experiment, row, settings), seeds_of(row)
       most = math.max(most, seeds[place])
     end
   end
   for seed = 1, most do
-    for i, row in ipairs(rows) do
-      if seed <= seeds[i] then
-        runs[#runs + 1] = new_run(experiment, row, seed, settings, slugs[i])
-      end
+    for i, shared in ipairs(rows) do
+      if seed <= seeds[i] then runs[#runs + 1] = new_run(shared, seed) end
     end
   end
   return runs
@@ -208,14 +210,12 @@ local function last_point(run, curve)
     gradient_norm = number(point.gradient_norm) }
 end
 
--- A finished run (its row: `record`) whose row of the script has come to name another loss is
--- looked through again.
-local function renew_reach(run, results, record)
-  if (record.reach or "") == (reach.text(run.row.reach) or "") then return end
-  local points = results:read_curve(run.id, math.huge)
+-- A finished run whose row of the script has come to name another loss is looked through again.
+local function renew_reach(run, results, id)
+  local points = results:read_curve(id, math.huge)
   results:update(function(rows)
     for _, row in ipairs(rows) do
-      if row.run_id == run.id then reach.fill(row, run.row.reach, points) end
+      if row.run_id == id then reach.fill(row, run.row.reach, points) end
     end
   end, own_columns(run.row))
 end
@@ -307,13 +307,6 @@ local function run_source(run, sweep)
   return outcome, { path = own.results:weights(source.id), class = source.row.model.name }
 end
 
--- Whether the run whose row is `before` (nil: it has none) need not be run. A run that others start
--- from is finished when its weights are there too. One that diverged would do so again.
-local function is_done(run, results, before)
-  if not before or (before.status ~= "done" and before.status ~= "diverged") then return false end
-  return not run.row.keep_weights or core.exists(results:weights(run.id))
-end
-
 -- Runs one entry of the plan unless it is finished or another process has it (`wait`: until that is
 -- done); "done", "skipped", "failed" or "interrupted".
 function run_one(run, sweep, title)
@@ -326,7 +319,7 @@ function run_one(run, sweep, title)
   local lock_file = results:checkpoint(run.id) .. ".lock"
   local lock <close> = ranks.first and core.lock(lock_file, not settings.wait) or nil
   local verdict = ranks.decide(function()
-    if lock and (settings.force or not is_done(run, results, results:find(run.id))) then
+    if lock and (settings.force or not finished.is_done(run, results)) then
       return "run"
     end
     if lock then core.remove_file(lock_file) else sweep.board:say(title
@@ -372,7 +365,10 @@ local function identified(runs)
     run.refusal = run.refusal or by_row[run.row] ~= "" and by_row[run.row] or nil
     if not run.refusal then good[#good + 1] = run end
   end
-  identity.fill(good)
+  for _, run in ipairs(good) do
+    if not run.identity then identity.fill(run.shared) end
+    run.id = identity.id(run)
+  end
   return good
 end
 
@@ -382,8 +378,7 @@ local function look_ahead(experiment, settings, probing)
   fill_estimates(experiment, runs, settings, core.machine(), probing)
   local seconds, ahead, timed = 0, {}, {}
   for _, run in ipairs(identified(runs)) do
-    local record = results:find(run.id)
-    local is_over = is_done(run, results, record)
+    local record, is_over = results:find(run.id), finished.is_done(run, results)
     run.state = core.exists(results:checkpoint(run.id)) and "begun"
       or not record and "new" or record.status
     if not is_over then
@@ -437,27 +432,30 @@ local function runs_of(experiment, labels, settings)
   for _, label in ipairs(labels) do
     for _, row in ipairs(experiment.rows) do
       if row.label == label then
-        local run = new_run(experiment, row, 1, settings)
-        run.identity = identity.of(run)
-        runs[#runs + 1] = run
+        local shared = shared_of(experiment, row, settings)
+        identity.fill(shared)
+        runs[#runs + 1] = new_run(shared, 1)
       end
     end
   end
   return runs
 end
 
--- Of the runs of a plan those at `places` that are still to be run, each with its place; rank 0 has
--- read the results.
+-- Of the runs of a plan those at `places` that are still to be run, each with its place and id;
+-- rank 0 has read the results.
 local function left_of(runs, places, results, settings)
   local text = ranks.decide(function()
-    local left, by_id = {}, results:by_id()
+    local left, known, by_configuration = {}, {}, results:by_configuration()
     for _, i in ipairs(places) do
       local run = runs[i]
-      local record = by_id[run.id]
-      if settings.force or not is_done(run, results, record) then
+      local shared, seed = run.shared, run.seed
+      local seeds = known[shared]
+        or finished.seeds(shared, by_configuration[shared.identity.configuration] or {}, results)
+      known[shared] = seeds
+      if settings.force or not seeds.done[seed] then
         left[#left + 1] = i
-      else
-        renew_reach(run, results, record)
+      elseif seeds.renew[seed] then
+        renew_reach(run, results, seeds.renew[seed])
       end
     end
     return table.concat(left, " ")
@@ -465,21 +463,19 @@ local function left_of(runs, places, results, settings)
   local left = {}
   for place in text:gmatch "%d+" do
     local run = runs[tonumber(place)]
-    run.place, left[#left + 1] = tonumber(place), run
+    run.place, run.id, left[#left + 1] = tonumber(place), identity.id(run), run
   end
   return left
 end
 
 -- What finished runs of the configurations of `left` took on this machine: seconds and bytes by
 -- configuration.
-local function measured_before(runs, left, sweep)
-  local seconds, bytes, wanted = {}, {}, {}
-  for _, run in ipairs(left) do wanted[run.identity.configuration] = true end
-  local by_id = ranks.first and #left > 0 and sweep.results:by_id() or {}
-  for _, run in ipairs(#left > 0 and runs or {}) do
-    local id = run.identity and run.identity.configuration
-    local record = wanted[id] and by_id[run.id]
-    if record and record.status == "done" and record.machine == sweep.machine.cpu then
+local function measured_before(left, sweep)
+  local seconds, bytes = {}, {}
+  for _, run in ipairs(ranks.first and left or {}) do
+    local id = run.identity.configuration
+    local record = sweep.results:last_done(id, sweep.machine.cpu)
+    if record then
       seconds[id], bytes[id] = tonumber(record.wall_time_s),
         jobs.need_of(tonumber(record.peak_memory_bytes))
     end
@@ -518,7 +514,7 @@ local function side_by_side(left, sweep, needs)
   }
 end
 
--- The places of the plan that are meant, with the identities of their runs.
+-- The places of the plan that are meant, whose runs get their identities.
 local function places_of(runs, settings)
   if #runs == 0 then
     error(("no row contains '%s'"):format(settings.only), 0)
@@ -526,13 +522,13 @@ local function places_of(runs, settings)
   if settings.task and settings.task > #runs then
     error(("task %d, but the plan has %d runs"):format(settings.task, #runs), 0)
   end
-  local places, meant = {}, {}
+  local places = {}
   for i, run in ipairs(runs) do
     if not settings.task or settings.task == i then
-      places[#places + 1], meant[#meant + 1] = i, run
+      places[#places + 1] = i
+      if not run.identity then identity.fill(run.shared) end
     end
   end
-  identity.fill(meant)
   return places
 end
 
@@ -554,7 +550,7 @@ end
 local function run_plan(runs, sweep)
   local settings = sweep.settings
   local left = left_of(runs, places_of(runs, settings), sweep.results, settings)
-  local seconds, bytes = measured_before(runs, left, sweep)
+  local seconds, bytes = measured_before(left, sweep)
   sweep.planned = #runs
   local watched = ranks.first and not settings.task and #left > 1
   if watched then fill_estimates(sweep.experiment, left, settings, sweep.machine, false) end
@@ -577,16 +573,20 @@ function runner.run(experiment, settings)
   local baselines = experiment:baselines()
   local sweep = { settings = settings, experiment = experiment, results = open_store(settings, experiment.runs),
     machine = core.machine() }
-  local runs, kept = runner.plan(experiment, settings), {}
+  local runs, timed, is_timed = runner.plan(experiment, settings), {}, {}
   local outcomes, stopped = run_plan(runs, sweep)
   interrupted = stopped
   for _, run in ipairs(runs) do
-    local outcome = outcomes[run]
+    local outcome, shared = outcomes[run], run.shared
     interrupted = interrupted or outcome == "interrupted"
-    if outcome == "failed" then failed = failed + 1 else kept[#kept + 1] = run end
+    if outcome == "failed" then
+      failed = failed + 1
+    elseif not is_timed[shared] then
+      timed[#timed + 1], is_timed[shared] = run, true
+    end
   end
   if not settings.no_timing and not settings.task and not interrupted then
-    timing.measure(kept, sweep.results, {
+    timing.measure(timed, sweep.results, {
       scale = settings.scale, force = settings.force, open = new_session, machine = sweep.machine,
       bases = runs_of(experiment, baselines, settings),
     })

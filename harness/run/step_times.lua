@@ -114,7 +114,7 @@ local function columns_of(self, configuration, baseline)
   return shown
 end
 
-local shown_columns = { "relative_step_time" }
+local shown_columns = { "configuration", "relative_step_time" }
 for _, list in ipairs { times, memory } do
   table.move(list, 1, #list, #shown_columns + 1, shown_columns)
 end
@@ -129,14 +129,9 @@ function step_times.project(results, baselines)
     return shown[id]
   end
   local function is_changed()
-    local rows = results:rows()
-    local ids = csv.texts(rows, "configuration")
-    for _, id in ipairs(ids) do shown_of(id) end
-    for _, name in ipairs(shown_columns) do
-      local texts, wanted = csv.texts(rows, name), {}
-      for id, values in pairs(shown) do wanted[id] = values[name] end
-      for i, id in ipairs(next(wanted) and ids or {}) do
-        if wanted[id] and texts[i] ~= wanted[id] then return true end
+    for _, row in ipairs(csv.distinct(results:rows(), shown_columns)) do
+      for name, value in pairs(shown_of(row.configuration)) do
+        if row[name] ~= value then return true end
       end
     end
     return false

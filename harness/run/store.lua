@@ -95,9 +95,8 @@ end
 
 -- Rows that were written before runs had a configuration cannot be told apart.
 local function check_identity(path, rows)
-  local identities = csv.texts(rows, "identity")
-  for i = 1, #rows do
-    if (identities[i] or "") == "" then
+  for _, row in ipairs(csv.distinct(rows, { "identity" })) do
+    if (row.identity or "") == "" then
       local folder = path:match "^(.*)/"
       error(("%s has runs of an older longhaul, whose step times and data cannot be told apart: "
         .. "`longhaul results migrate %s` keeps what is certain"):format(folder, folder), 0)
@@ -128,6 +127,29 @@ end
 
 --- The row of a run, or nil; read only.
 function Store:find(id) return self:by_id()[id] end
+
+--- All rows by their configuration, an array for each; read only.
+function Store:by_configuration()
+  local runs = read_runs(self)
+  if not runs.by_configuration then
+    runs.by_configuration = {}
+    for _, rows in ipairs(csv.groups(runs.rows, { "configuration" })) do
+      runs.by_configuration[rows[1].configuration or ""] = rows
+    end
+  end
+  return runs.by_configuration
+end
+
+--- The last finished run of a configuration, of those on the machine `name` where that is given;
+--- nil where there is none.
+function Store:last_done(configuration, name)
+  local rows = self:by_configuration()[configuration] or {}
+  for i = #rows, 1, -1 do
+    local row = rows[i]
+    if row.status == "done" and (not name or row.machine == name) then return row end
+  end
+  return nil
+end
 
 -- ---- writing ----
 
@@ -198,7 +220,7 @@ local function append(self, row, extra)
   local line = csv.line(runs.columns, row)
   if not csv.append(self.file, runs.size, line) then return false end
   local kept = texts_of(runs.columns, row)
-  runs.rows[#runs.rows + 1], by_id[row.run_id] = kept, kept
+  runs.rows[#runs.rows + 1], by_id[row.run_id], runs.by_configuration = kept, kept, nil
   runs.size = runs.size + #line
   self.known[self.file].stamp = core.file_stamp(self.file)
   return true

@@ -7,7 +7,6 @@
 -- What was timed on this machine while it was idle, beside the baselines, is not timed again unless
 -- --force asks for it; what was timed while the machine was busy is, once it is idle.
 local core = require "longhaul.core"
-local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
 local provenance = require "longhaul.run.provenance"
 local ranks = require "longhaul.run.ranks"
@@ -92,11 +91,10 @@ end
 
 -- By configuration: the peak memory of a finished run, false where runs failed.
 local function memory_of(results)
-  local bytes, rows = {}, results:rows()
-  local states, peaks = csv.texts(rows, "status"), csv.texts(rows, "peak_memory_bytes")
-  for i, id in ipairs(csv.texts(rows, "configuration")) do
-    if states[i] == "done" then bytes[id] = tonumber(peaks[i]) or 0 end
-    if bytes[id] == nil then bytes[id] = false end
+  local bytes = {}
+  for id in pairs(results:by_configuration()) do
+    local done = results:last_done(id)
+    bytes[id] = done ~= nil and (tonumber(done.peak_memory_bytes) or 0)
   end
   return bytes
 end

@@ -70,7 +70,10 @@ local function time_of(run, round)
 end
 
 local runs, times, extra = runner.plan(experiment, settings), {}, {}
-identity.fill(runs)
+for _, run in ipairs(runs) do
+  if not run.identity then identity.fill(run.shared) end
+  run.id = identity.id(run)
+end
 for i, factor in ipairs(experiment.rows[1].factors or {}) do extra[i] = factor[1] end
 local columns = store.all_columns(store.columns, { record_of(runs[1]) }, extra)
 local lines, line_of_row = { csv.format(columns, {}) }, {}

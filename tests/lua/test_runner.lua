@@ -63,6 +63,26 @@ t.test("a source that lost its weights runs again, by itself", function()
   t.equal(rows.late.bits_per_token, rows.base.bits_per_token)
 end)
 
+t.test("a finished run is run again where it would start from another one", function()
+  local text = [[
+    bench:row { "source", model = lh.models.gpt2(size), task = task, seeds = 2,
+      train = lh.train { steps = 1, optimizer = "adam" } }
+    bench:row { "after", model = lh.models.gpt2(size), task = task, train = none, seeds = 2,
+      from = "source" }]]
+  local function count()
+    local all = 0
+    for _, row in ipairs(store.at(folder, "chain"):rows()) do
+      if row.row == "after" then all = all + 1 end
+    end
+    return all
+  end
+  run(text)
+  run(text)
+  t.equal(count(), 2)
+  run((text:gsub("seeds = 2", "seeds = 1", 1)))
+  t.equal(count(), 3) -- seed 2 has lost its source
+end)
+
 local too_fast = [[
   local too_fast = { steps = 40, optimizer = "sgd", schedule = "constant", rate = 30, momentum = 0, warmup = 0, clip = 1,
     evaluate_every = 1, log_every = 1 }

@@ -69,6 +69,68 @@ t.test("rows for reading alone have the fields of rows that are read whole", fun
   t.equal(#csv.rows(write("empty.csv", "")), 0)
 end)
 
+-- The rows of a file, the same as tables, and both in one array.
+local function in_every_form(path)
+  local lazy, whole, mixed = csv.rows(path), csv.read(path), {}
+  for i, row in ipairs(lazy) do mixed[i] = i % 2 == 0 and row or whole[i] end
+  return { lazy, whole, mixed }
+end
+
+t.test("rows are grouped by what they say, whatever form they have", function()
+  local path = write("grouped.csv",
+    "row,seed,bits,note\nb,1,0.5,=1\na,1,0x10,'=1\nb,2,,=1\na,1,x,'=1\nb,1, 7 ,=2\n")
+  for _, rows in ipairs(in_every_form(path)) do
+    local function places(list)
+      local texts = {}
+      for i, row in ipairs(list) do
+        for place, other in ipairs(rows) do
+          if row == other then texts[i] = place end
+        end
+      end
+      return table.concat(texts, " ")
+    end
+    local groups = csv.groups(rows, { "row", "seed" })
+    t.equal(#groups, 3)
+    t.equal(places(groups[1]), "1 5")
+    t.equal(places(groups[2]), "2 4")
+    t.equal(places(groups[3]), "3")
+    t.equal(places(csv.distinct(rows, { "row", "seed" })), "1 2 3")
+    t.equal(places(csv.distinct(rows, { "note" })), "1 5") -- quoted or not, it says the same
+    t.equal(places(csv.distinct(rows, { "nothing", "row" })), "1 2")
+    t.equal(places(csv.distinct(rows, {})), "1")
+    t.equal(csv.by(rows, "seed")["1"], rows[5])
+    local bits = csv.numbers(rows, "bits")
+    t.equal(bits[1], 0.5)
+    t.equal(math.type(bits[2]), "integer")
+    t.equal(bits[2], 16)
+    t.equal(bits[3], nil)
+    t.equal(bits[4], nil)
+    t.equal(bits[5], 7)
+    t.equal(next(csv.numbers(rows, "nothing")), nil)
+  end
+  t.equal(#csv.groups({}, { "row" }), 0)
+  t.equal(#csv.distinct(csv.rows(write("header.csv", "row,seed\n")), { "row" }), 0)
+  t.fails(function() csv.groups({ 1 }, { "row" }) end, "index")
+end)
+
+t.test("runs of a configuration, and the last that is done", function()
+  local results = store.open(folder, "configurations")
+  local function put(id, configuration, status, machine)
+    results:put { run_id = id, identity = 2, configuration = configuration, status = status,
+      machine = machine }
+  end
+  put("a", "c1", "done", "here")
+  put("b", "c2", "failed", "here")
+  t.equal(#results:by_configuration().c1, 1)
+  put("c", "c1", "done", "there")
+  put("d", "c1", "failed", "here")
+  t.equal(#results:by_configuration().c1, 3) -- with what was appended
+  t.equal(results:last_done("c1").run_id, "c")
+  t.equal(results:last_done("c1", "here").run_id, "a")
+  t.equal(results:last_done "c2", nil)
+  t.equal(results:last_done "c3", nil)
+end)
+
 t.test("a run is added without reading the others, and replaced where it is there", function()
   local results, whole = store.open(folder, "added"), csv.read
   local function put(id, more)

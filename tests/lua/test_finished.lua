@@ -1,0 +1,56 @@
+-- Which runs need not be run again.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local finished = require "longhaul.run.finished"
+local store = require "longhaul.run.store"
+
+local folder = os.tmpname()
+os.remove(folder)
+
+local results = store.open(folder, "bench")
+local function put(seed, status, reach)
+  results:put { run_id = "run" .. seed, identity = 2, configuration = "c", seed = seed,
+    status = status, reach = reach }
+end
+put(1, "done")
+put(2, "diverged")
+put(3, "failed")
+put(4, "done", "valid_bits 2.0")
+
+-- The seeds of a row up to `most` for which `known` has something.
+local function named(known, most)
+  local seeds = {}
+  for seed = 1, most do
+    if known[seed] then seeds[#seeds + 1] = seed end
+  end
+  return table.concat(seeds, " ")
+end
+
+local function seeds_of(row)
+  return finished.seeds({ row = row }, results:by_configuration().c, results)
+end
+
+t.test("a run that ended by itself is finished, a failed or missing one is not", function()
+  for seed, wanted in ipairs { true, true, false, true, false } do
+    t.equal(finished.is_done({ id = "run" .. seed, row = {} }, results) or false, wanted)
+  end
+  t.equal(named(seeds_of({}).done, 5), "1 2 4")
+end)
+
+t.test("a finished run whose row names another loss is looked through again", function()
+  t.equal(seeds_of({}).renew[4], "run4")
+  t.equal(named(seeds_of({}).renew, 5), "4")
+  t.equal(named(seeds_of({ reach = { "valid_bits", 2.0 } }).renew, 5), "1 2")
+end)
+
+t.test("a run that others start from is finished with its weights", function()
+  local row = { keep_weights = true }
+  t.equal(named(seeds_of(row).done, 5), "")
+  core.write_file(results:weights "run1", "weights")
+  t.equal(named(seeds_of(row).done, 5), "1")
+  t.check(finished.is_done({ id = "run1", row = row }, results))
+  t.check(not finished.is_done({ id = "run2", row = row }, results))
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
