@@ -1,6 +1,7 @@
 /* Training sessions as userdata. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/engine/clock.h"
