@@ -24,7 +24,7 @@ LUA
 }
 sweep 60 >"$scratch/sweep.lua"
 sweep 200 >"$scratch/slow.lua"
-sweep 600 >"$scratch/seen.lua" # workers tell how far they are by the clock, however fast they are
+sweep 1500 >"$scratch/seen.lua" # workers tell how far they are five times a second, however fast they are
 run() { "$LONGHAUL_BIN" run "$scratch/$1.lua" --scale smoke --results "$scratch/$2" "${@:3}"; }
 
 # cells FOLDER: every cell of its runs but those of time and place, in the order of runs.
