@@ -16,6 +16,7 @@ local predicate = require "longhaul.report.predicate"
 local provenance = require "longhaul.report.provenance"
 local results = require "longhaul.report.results"
 local scales = require "longhaul.run.scales"
+local statistics = require "longhaul.report.statistics"
 local tables = require "longhaul.report.table"
 
 local comparison = {}
@@ -33,15 +34,6 @@ comparison.experiments = {
 }
 
 -- ---- one cell ----
-
--- Mean and standard deviation (nil for one value).
-local function statistics(values)
-  local sum, squares = 0, 0
-  for _, value in ipairs(values) do sum = sum + value end
-  local mean = sum / #values
-  for _, value in ipairs(values) do squares = squares + (value - mean) ^ 2 end
-  return mean, #values > 1 and math.sqrt(squares / (#values - 1)) or nil
-end
 
 -- By seed the mean over the data sets, of the seeds that all of them have.
 local function means_by_seed(column, label)
@@ -99,7 +91,7 @@ local function cell_of(column, label)
   local values = sorted(by_seed)
   local cell = { by_seed = by_seed, seeds = #values, status = status_of(column, label) }
   if #values == 0 then return cell end
-  cell.value, cell.spread = statistics(values)
+  cell.value, cell.spread = statistics.of(values)
   cell.constant = learns_nothing(column, label) and cell.value or nil
   cell.step_time_ms, cell.busy = cost_of(column, label, "step_time_ms")
   cell.peak_memory_bytes = cost_of(column, label, "peak_memory_bytes")
@@ -118,7 +110,7 @@ local function difference(a, b)
     if x and y then list[#list + 1] = x - y end
   end
   if #list == 0 then return nil end
-  local mean, spread = statistics(list)
+  local mean, spread = statistics.of(list)
   return mean, spread and spread / math.sqrt(#list), #list
 end
 

@@ -7,6 +7,7 @@
 local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
 local metrics = require "longhaul.run.metrics"
+local statistics = require "longhaul.report.statistics"
 local step_times = require "longhaul.run.step_times"
 local store = require "longhaul.run.store"
 local tuning = require "longhaul.run.tuning"
@@ -177,15 +178,6 @@ end
 --- The group of a row on a dataset, or nil when it was never run.
 function Results:group(row, dataset) return self.groups[key_of(row, dataset)] end
 
--- Mean, standard deviation (nil for one value) and number.
-local function statistics(values)
-  local sum, squares = 0, 0
-  for _, value in ipairs(values) do sum = sum + value end
-  local mean = sum / #values
-  for _, value in ipairs(values) do squares = squares + (value - mean) ^ 2 end
-  return mean, #values > 1 and math.sqrt(squares / (#values - 1)) or nil, #values
-end
-
 -- ---- step times ----
 
 -- What the rounds say of a group: the number, or nil and why there is none; and the number of a
@@ -317,12 +309,12 @@ function Results:values(row, metric, dataset)
 end
 
 -- How the registry says that seeds become one value.
-local pool = { mean = statistics }
+local pool = { mean = statistics.of }
 
 -- Seeds that lack a value would be left out of the mean just where they did worst.
 function pool.every(values, done)
   if #values < done then return nil end
-  return statistics(values)
+  return statistics.of(values)
 end
 
 function pool.max(values) return math.max(table.unpack(values)), nil, #values end
@@ -352,7 +344,7 @@ function Results:value(row, metric, dataset)
   if dataset then
     return pool[metrics.pooled(metric)](list, #found.done, row, metric)
   end
-  local mean, _, count = statistics(list)
+  local mean, _, count = statistics.of(list)
   return mean, nil, count
 end
 
@@ -377,7 +369,7 @@ function Results:difference(metric, row, other, dataset)
     if b[seed] then list[#list + 1] = a[seed] - b[seed] end
   end
   if #list == 0 then return nil end
-  local mean, spread, count = statistics(list)
+  local mean, spread, count = statistics.of(list)
   return mean, spread and spread / math.sqrt(count), count
 end
 

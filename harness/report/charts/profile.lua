@@ -1,6 +1,7 @@
 -- What was measured of a trained model at several distances, a curve per row, the mean over seeds
 -- with its spread.
 local parts = require "longhaul.report.chart_parts"
+local statistics = require "longhaul.report.statistics"
 
 local titles = {
   position = { "tokens before it in the document", "bits/token" },
@@ -47,20 +48,12 @@ local function gather(view, runs, part)
   return values, distances
 end
 
-local function spread_of(values, mean)
-  local squares = 0
-  for _, value in ipairs(values) do squares = squares + (value - mean) ^ 2 end
-  return #values > 1 and math.sqrt(squares / (#values - 1)) or 0
-end
-
 local function curve_of(view, runs, part)
   local values, distances = gather(view, runs, part)
   local curve = {}
   for i, distance in ipairs(distances) do
-    local sum = 0
-    for _, value in ipairs(values[distance]) do sum = sum + value end
-    local mean = sum / #values[distance]
-    local spread = spread_of(values[distance], mean)
+    local mean, spread = statistics.of(values[distance])
+    spread = spread or 0
     curve[i] = { distance, mean, mean - spread, mean + spread }
   end
   return curve
