@@ -31,10 +31,10 @@ end
 
 -- Facts that return after distances that are all alike (power 1).
 local function facts(segment)
+  segment = segment or length // 4
   return lh.tasks.recall {
     vocabulary = lh.by_scale { smoke = 80, small = 32, medium = 512 }, power = 1,
-    pairs = 4, lengths = length // 4, segment = segment or length // 4,
-    batch = tokens_per_step // (length // 4),
+    pairs = 4, lengths = length // 4, segment = segment, batch = tokens_per_step // segment,
     evaluate_sequences = lh.by_scale { smoke = 16, small = 256, medium = 1000 },
   }
 end

@@ -19,7 +19,7 @@ for _, spans in ipairs { 1, 4, 8 } do
       evaluate_sequences = lh.by_scale { smoke = 16, small = 256 },
     }
   end
-  setting.add(bench, setting.rows(task, span, length, setting.parameters // 3),
+  setting.add(bench, setting.rows(task, span, length),
     ("words of %d"):format(length // 2 - 1), "valid_accuracy")
 end
 

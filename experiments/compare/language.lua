@@ -16,12 +16,13 @@ local function corpus(name, tokens)
   return lh.data.text {
     name, tokens = tokens, documents = lh.by_scale { smoke = 40, small = 500 },
     document_bytes = piece > 0 and piece or 65536, split_bytes = piece,
-    limit_eval_bytes = lh.by_scale { smoke = 4096, small = 65536, medium = 262144, gpu = 0 },
+    limit_eval_bytes = lh.by_scale { smoke = 4096, small = 32768, medium = 262144, gpu = 0 },
   }
 end
 
 local sub_words = lh.by_scale {
-  smoke = "sentencepiece:train:300", small = "sentencepiece:train:1000", gpu = "sentencepiece:t5-32k",
+  smoke = "sentencepiece:train:300", small = "sentencepiece:train:500",
+  medium = "sentencepiece:train:1000", gpu = "sentencepiece:t5-32k",
 }
 local encyclopedia = lh.data.first { "enwik8", "code" }
 local words = lh.data.first { "wikitext-103", "books" }

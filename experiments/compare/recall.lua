@@ -18,13 +18,14 @@ local pairs, length, span = table.unpack(lh.by_scale {
 local tokens_per_step = lh.by_scale { smoke = 96, small = 1536, medium = 8192, gpu = 32768 }
 
 -- Two widths of every architecture.
-local larger = math.tointeger(setting.parameters)
-local budgets = { larger, larger // lh.by_scale { smoke = 2, small = 3 } }
+local smaller = math.tointeger(setting.parameters)
+local budgets = { lh.by_scale { smoke = 2, small = 3 } * smaller, smaller }
 
 local function task(segment)
+  segment = segment or length
   return lh.tasks.recall {
     vocabulary = vocabulary, pairs = pairs, lengths = length, power = 0.01,
-    segment = segment or length, batch = tokens_per_step // length,
+    segment = segment, batch = tokens_per_step // segment,
     evaluate_sequences = lh.by_scale { smoke = 16, small = 256, gpu = 3000 },
   }
 end

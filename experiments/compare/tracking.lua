@@ -8,7 +8,6 @@ bench:seeds(setting.seeds)
 
 local span = lh.by_scale { smoke = 8, small = 16, medium = 32, gpu = 64 }
 local length = 4 * span
-local parameters = setting.parameters // 3
 
 local rows = lh.by_scale { smoke = 4, small = 32, gpu = 128 }
 local episodes = { evaluate_episodes = lh.by_scale { smoke = 16, small = 256, gpu = 1000 }, episodes = 0 }
@@ -49,7 +48,7 @@ for _, language in ipairs { "parity", "d2", "d4", "tomita3", "tomita5", "tomita6
 end
 
 for _, entry in ipairs(tasks) do
-  setting.add(bench, setting.rows(entry[2], entry[3], entry[4], parameters), entry[1], entry[5])
+  setting.add(bench, setting.rows(entry[2], entry[3], entry[4]), entry[1], entry[5])
 end
 
 bench:table {
