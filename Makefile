@@ -202,10 +202,16 @@ $(B)/%.o: %.cu $(B)/flags $(B)/cuda.flags
 $(B)/kernels/backends.o: $(B)/cuda.flags
 $(B)/kernels/backends.o: cppflags += $(if $(cuda),-DLH_HAVE_CUDA)
 
-$(B)/harness/lua/embedded.c: scripts/embed.lua $(lua_sources)
+# What the contract says of each kernel, as a module.
+kernels_module := $(B)/harness/lua/kernels.lua
+$(kernels_module): scripts/kernels-module.lua $(wildcard kernels/contract/*.h)
+	@mkdir -p $(@D)
+	$(Q)lua5.4 $< $@ $(wildcard kernels/contract/*.h)
+
+$(B)/harness/lua/embedded.c: scripts/embed.lua $(lua_sources) $(kernels_module)
 	@mkdir -p $(@D)
 	$(call say,EMBED,Lua)
-	$(Q)lua5.4 scripts/embed.lua $@ $(lua_sources)
+	$(Q)lua5.4 scripts/embed.lua $@ $(lua_sources) $(kernels_module)
 
 $(B)/harness/lua/embedded.o: $(B)/harness/lua/embedded.c $(B)/flags
 	$(Q)$(compile) -c $< -o $@

@@ -1,6 +1,7 @@
 -- Writes a C file that holds Lua sources: lua5.4 scripts/embed.lua OUT.c FILE.lua ...
 -- harness/lua/longhaul/init.lua becomes module longhaul, x.lua there longhaul.x, harness/ROOM/x.lua
--- longhaul.ROOM.x, datasets/sources.lua longhaul.sources.
+-- longhaul.ROOM.x, datasets/sources.lua longhaul.sources, and what was made in the folder of the build
+-- BUILD/harness/lua/x.lua longhaul.x.
 
 local out_path = arg[1]
 
@@ -11,6 +12,8 @@ local function module_of(path)
   name = path:match("^harness/(.*)%.lua$")
   if name then return "longhaul." .. name:gsub("/", ".") end
   name = path:match("^datasets/(.*)%.lua$")
+  if name then return "longhaul." .. name end
+  name = path:match("/harness/lua/([%w_]+)%.lua$")
   if name then return "longhaul." .. name end
   error("no module name for " .. path)
 end

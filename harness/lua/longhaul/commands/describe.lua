@@ -1,5 +1,5 @@
 -- describe: whatever the program knows by a name, a model, a task, an option of training, a corpus,
--- a metric, a kind of chart.
+-- a metric, a kind of chart, a kernel.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local kinds = require "longhaul.report.kinds"
@@ -156,6 +156,17 @@ local function show_data(source)
     source.name))
 end
 
+local function indented(text) return "    " .. text:gsub("\n", "\n    ") end
+
+local function show_kernel(kernel)
+  print(("%s, a kernel of %s\n%s\n\nARGUMENTS\n%s"):format(kernel.name, kernel.header,
+    indented(kernel.says), indented(kernel.arguments)))
+  print(("\nMEMORY\n    activations as reals%s; %s workspace"):format(kernel.bf16 and " or bf16" or "",
+    kernel.workspace and "with" or "no"))
+end
+
+local function kernels() return require "longhaul.kernels" end
+
 local function charts()
   local list = {}
   for i, name in ipairs(kinds.names()) do
@@ -181,6 +192,7 @@ local sorts = {
   { "metrics", metrics.all, show_metric, function(column) return column.metric.says end },
   { "charts", charts, show_chart, function(chart) return chart.says end },
   { "data", data_sources, show_data, function(source) return source.licence end },
+  { "kernels", kernels, show_kernel, function(kernel) return (kernel.says:match "^[^\n]*") end },
 }
 
 local function list(sort)
@@ -236,8 +248,9 @@ end
 
 return {
   {
-    name = "describe", summary = "a model in numbers; any task, option, metric, chart or corpus", run = describe,
-    most = 1, usage = "describe [NAME | models | tasks | training | metrics | charts | data]\n"
+    name = "describe", summary = "a model in numbers; any task, option, metric, chart, corpus or kernel",
+    run = describe,
+    most = 1, usage = "describe [NAME | models | tasks | training | metrics | charts | data | kernels]\n"
       .. "        [--options TEXT] [--vocabulary N] [--segment N] [--match BUDGET]\n"
       .. "        [--task NAME] [--task-options TEXT]",
     description = "Of a model: options, parameters, state and FLOPs, to which the options below belong.\n"
