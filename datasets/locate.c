@@ -1,10 +1,12 @@
 /* The data folders come from the environment, and are looked up whenever they are asked for. */
 #include "datasets/locate.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/engine/file.h"
+#include "harness/engine/nearest_name.h"
 #include "harness/engine/text.h"
 
 static void free_all(char *path[LH_DATA_FOLDERS], int count) {
@@ -62,6 +64,75 @@ lh_status lh_data_find(const char *name, char **path) {
     for (int i = 0; i < count && *path == NULL && status == LH_OK; ++i)
         status = lh_file_find(folder[i], names, path);
     free_all(folder, count);
+    return status;
+}
+
+/* ---- data that are not there ---- */
+
+/* Names that could have been meant; more than these are not told. */
+enum { MOST_NAMES = 40 };
+typedef struct names {
+    const char *name[MOST_NAMES + 1]; /* ends with NULL */
+    int made, count;                  /* the first `made` are lent, the others our own */
+} names;
+
+/* A folder without a dot before it, or a file of JSON lines: those could be data. What commands
+ * keep in the cache folder could not. */
+static bool could_be_data(const char *folder, const char *name) {
+    if (name[0] == '.' || strcmp(name, "tokens") == 0 || strcmp(name, "vocabularies") == 0)
+        return false;
+    if (lh_name_ends(name, ".jsonl") || lh_name_ends(name, ".jsonl.gz")) return true;
+    char *path = lh_format("%s/%s", folder, name);
+    const bool is_folder = path != NULL && lh_is_folder(path);
+    free(path);
+    return is_folder;
+}
+
+static lh_status add_name(names *all, const char *folder, const char *name) {
+    for (int i = 0; i < all->count; ++i) {
+        if (strcmp(all->name[i], name) == 0) return LH_OK;
+    }
+    if (all->count == MOST_NAMES || !could_be_data(folder, name)) return LH_OK;
+    all->name[all->count] = lh_duplicate_text(name);
+    if (all->name[all->count] == NULL) return LH_EMEMORY;
+    all->count += 1;
+    return LH_OK;
+}
+
+static lh_status add_names(names *all, const char *folder) {
+    struct dirent **entry = NULL;
+    const int count = scandir(folder, &entry, NULL, alphasort);
+    lh_status status = LH_OK;
+    for (int i = 0; i < count; ++i) {
+        if (status == LH_OK) status = add_name(all, folder, entry[i]->d_name);
+        free(entry[i]);
+    }
+    free(entry);
+    return status;
+}
+
+lh_status lh_data_refuse(const char *what, const char *name, const char *const *made,
+                         const char *rest) {
+    char *folder[LH_DATA_FOLDERS] = {NULL, NULL};
+    names all = {0};
+    int folders = 0;
+    LH_TRY(lh_data_folders(folder, &folders));
+    for (; made[all.made] != NULL && all.made < MOST_NAMES; ++all.made)
+        all.name[all.made] = made[all.made];
+    all.count = all.made;
+    lh_status status = LH_OK;
+    for (int i = 0; i < folders && status == LH_OK; ++i)
+        status = add_names(&all, folder[i]);
+    char *places = lh_format("%s%s%s", folders > 0 ? folder[0] : "no folder",
+                             folders > 1 ? " and " : "", folders > 1 ? folder[1] : "");
+    if (places == NULL) status = LH_EMEMORY;
+    if (status == LH_OK)
+        status = lh_fail(LH_EIO, "no %s '%s'%s; looked in %s; %s", what, name,
+                         lh_did_you_mean(name, all.name), places, rest);
+    free(places);
+    for (int i = all.made; i < all.count; ++i)
+        free((char *)(uintptr_t)all.name[i]);
+    free_all(folder, folders);
     return status;
 }
 

@@ -17,6 +17,12 @@ lh_status lh_cache_folder(char **path);
  * there is none. Fails as lh_data_folders. */
 lh_status lh_data_find(const char *name, char **path);
 
+/* Fails with LH_EIO: there are no `what` ("data") called `name`, what was meant and what there is
+ * (nearest_name.h), and where it was looked. `made` (NULL-terminated) are made without files, the
+ * folders and files of JSON lines in the data folders are the others. `rest` goes on. */
+lh_status lh_data_refuse(const char *what, const char *name, const char *const *made,
+                         const char *rest);
+
 /* What the CSV column `data` says. "embedded generator (books)", or "books (33 documents in
  * books/)" where `what` is "33 documents" and `path` the file or folder that was read: it is shown
  * without the data folder or, elsewhere, without the folders above it, since results travel. Gives

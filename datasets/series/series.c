@@ -241,10 +241,8 @@ static lh_status refuse_name(const char *name) {
     const char *names[KNOWNS + 2] = {"generate:seasonal"};
     for (int i = 0; i < KNOWNS; ++i)
         names[i + 1] = knowns[i].name;
-    return lh_fail(LH_EIO,
-                   "no time series '%s'%s; there are ETTh1, ETTh2, ETTm1, Weather, "
-                   "generate:seasonal, and files with a slash in their path",
-                   name, lh_did_you_mean(name, names));
+    return lh_fail(LH_EIO, "no time series '%s'%s; a path to a file has a slash in it", name,
+                   lh_did_you_mean(name, names));
 }
 
 static lh_status read_table(lh_series *series, const lh_series_config *config) {

@@ -7,15 +7,15 @@
 #include "datasets/generate/generate.h"
 #include "harness/engine/nearest_name.h"
 
-static const char *const kinds[] = {"books", "latex", "code", NULL};
+const char *const lh_corpus_generators[] = {"books", "latex", "code", NULL};
 
 /* Valid and test documents begin where no training document can reach. */
 enum { EVALUATED = 10 };
 static const uint64_t valid_first = (uint64_t)1 << 32, test_first = (uint64_t)2 << 32;
 
 bool lh_corpus_has_generator(const char *kind) {
-    for (int i = 0; kinds[i] != NULL; ++i) {
-        if (strcmp(kinds[i], kind) == 0) return true;
+    for (int i = 0; lh_corpus_generators[i] != NULL; ++i) {
+        if (strcmp(lh_corpus_generators[i], kind) == 0) return true;
     }
     return false;
 }
@@ -27,7 +27,7 @@ static lh_status generate(lh_corpus *corpus, lh_split split, int kind,
     for (int64_t i = 0; i < count; ++i) {
         char name[64], *text = NULL;
         size_t bytes = 0;
-        (void)snprintf(name, sizeof name, "%s/%llu", kinds[kind],
+        (void)snprintf(name, sizeof name, "%s/%llu", lh_corpus_generators[kind],
                        (unsigned long long)(first + (uint64_t)i));
         LH_TRY(lh_generate_document((lh_text_kind)kind, seed, first + (uint64_t)i, target, &text,
                                     &bytes));
@@ -39,10 +39,11 @@ static lh_status generate(lh_corpus *corpus, lh_split split, int kind,
 lh_status lh_corpus_read_generated(lh_corpus *corpus, const char *kind,
                                    const lh_corpus_config *config) {
     int index = 0;
-    while (kinds[index] != NULL && strcmp(kinds[index], kind) != 0)
+    while (lh_corpus_generators[index] != NULL && strcmp(lh_corpus_generators[index], kind) != 0)
         index += 1;
-    if (kinds[index] == NULL) {
-        return lh_fail(LH_EOPTION, "no generator '%s'%s", kind, lh_did_you_mean(kind, kinds));
+    if (lh_corpus_generators[index] == NULL) {
+        return lh_fail(LH_EOPTION, "no generator '%s'%s", kind,
+                       lh_did_you_mean(kind, lh_corpus_generators));
     }
     LH_TRY(generate(corpus, LH_TRAIN, index, config, 0, config->documents));
     LH_TRY(generate(corpus, LH_VALID, index, config, valid_first, EVALUATED));

@@ -4,7 +4,10 @@
 
 #include "datasets/text/document_store.h"
 
-/* "books", "latex" or "code". Fails: LH_EOPTION with the nearest name. */
+/* "books", "latex" and "code"; NULL-terminated. */
+extern const char *const lh_corpus_generators[];
+
+/* One of them. Fails: LH_EOPTION with the nearest name. */
 bool lh_corpus_has_generator(const char *kind);
 lh_status lh_corpus_read_generated(lh_corpus *corpus, const char *kind,
                                    const lh_corpus_config *config);

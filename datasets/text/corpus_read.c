@@ -13,21 +13,6 @@
 #include "harness/engine/file.h"
 #include "harness/engine/text.h"
 
-static lh_status not_found(const char *name) {
-    char *folder[LH_DATA_FOLDERS] = {NULL, NULL};
-    int count = 0;
-    LH_TRY(lh_data_folders(folder, &count));
-    const lh_status status = lh_fail(
-        LH_EIO,
-        "no data '%s': looked in %s%s%s; `longhaul data fetch %s` downloads a public corpus, "
-        "`longhaul data list` shows what is there",
-        name, count > 0 ? folder[0] : "no folder", count > 1 ? " and " : "",
-        count > 1 ? folder[1] : "", name);
-    for (int i = 0; i < count; ++i)
-        free(folder[i]);
-    return status;
-}
-
 static lh_status read_generated(lh_corpus *corpus, const char *kind,
                                 const lh_corpus_config *config) {
     char *source = NULL;
@@ -77,7 +62,9 @@ static lh_status read_documents(lh_corpus *corpus, const lh_corpus_config *confi
     char *path = NULL;
     LH_TRY(lh_data_find(name, &path));
     if (path == NULL && lh_corpus_has_generator(name)) return read_generated(corpus, name, config);
-    if (path == NULL) return not_found(name);
+    if (path == NULL)
+        return lh_data_refuse("data", name, lh_corpus_generators,
+                              "`longhaul data list` shows what `longhaul data fetch` downloads");
     const lh_status status = read_found(corpus, path, false, config);
     free(path);
     return status;

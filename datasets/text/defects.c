@@ -163,11 +163,9 @@ static lh_status read_functions(lh_defects *defects, const lh_defects_spec *spec
         return status;
     }
     if (strcmp(name, stand_in) == 0) return generate(defects, spec);
-    return lh_fail(LH_EIO,
-                   "no functions '%s': expected the folder %s with train.jsonl, valid.jsonl and "
-                   "test.jsonl in $LONGHAUL_DATA or the cache folder; `%s` alone is made by the "
-                   "embedded generator",
-                   name, name, stand_in);
+    const char *const made[] = {stand_in, NULL};
+    return lh_data_refuse("functions", name, made,
+                          "expected is a folder with train.jsonl, valid.jsonl and test.jsonl");
 }
 
 /* The token that the vocabulary has for `text`, or `otherwise`. */

@@ -330,10 +330,8 @@ static lh_status read_pairs(lh_parallel *parallel, const lh_parallel_config *con
         return status;
     }
     if (strcmp(name, stand_in) == 0) return generate(parallel, config);
-    return lh_fail(LH_EIO,
-                   "no parallel text '%s': expected the folder %s in $LONGHAUL_DATA or the cache "
-                   "folder; `%s` alone is made by the embedded generator",
-                   name, name, stand_in);
+    const char *const made[] = {stand_in, NULL};
+    return lh_data_refuse("parallel text", name, made, "expected is a folder");
 }
 
 lh_status lh_parallel_open(const lh_parallel_config *config, lh_parallel **out) {

@@ -42,10 +42,28 @@ const char *lh_nearest_name(const char *word, const char *const *names) {
     return nearest;
 }
 
+/* A list is told whole or not at all: a short one beside the nearest name, a longer one alone. */
+enum { SHORT_LIST_BYTES = 400, LIST_BYTES = 1000 };
+
+/* Bytes of the names with ", " between them; more than LIST_BYTES where there are more. */
+static size_t list_bytes(const char *const *names) {
+    size_t bytes = 0;
+    for (int i = 0; names[i] != NULL && bytes <= LIST_BYTES; ++i)
+        bytes += strlen(names[i]) + 2;
+    return bytes;
+}
+
 const char *lh_did_you_mean(const char *word, const char *const *names) {
-    static _Thread_local char text[WORD_BYTES + 32];
+    static _Thread_local char text[WORD_BYTES + LIST_BYTES + 64];
     const char *nearest = lh_nearest_name(word, names);
+    const size_t most = nearest != NULL ? SHORT_LIST_BYTES : LIST_BYTES, bytes = list_bytes(names);
+    size_t used = 0;
     text[0] = '\0';
-    if (nearest != NULL) (void)snprintf(text, sizeof text, " (did you mean '%s'?)", nearest);
+    if (nearest != NULL)
+        used = (size_t)snprintf(text, sizeof text, " (did you mean '%s'?)", nearest);
+    if (bytes == 0 || bytes > most) return text;
+    for (int i = 0; names[i] != NULL; ++i)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                 i > 0 ? ", " : "; there are: ", names[i]);
     return text;
 }

@@ -6,8 +6,10 @@
  * Lends `names`. */
 const char *lh_nearest_name(const char *word, const char *const *names);
 
-/* " (did you mean 'width'?)", or "" when no name is near: what a message about a wrong name goes on
- * with. Lends thread-local text until the next call. */
+/* What a message about a wrong name goes on with: " (did you mean 'width'?)" where a name is near,
+ * then "; there are: layers, width", unless they are too many to be read: more than three lines
+ * beside the nearest, more than ten without. "" when neither helps. Lends thread-local text
+ * until the next call. */
 const char *lh_did_you_mean(const char *word, const char *const *names);
 
 #endif

@@ -175,8 +175,10 @@ static lh_status refuse_choice(const lh_options *options, const lh_option *row, 
         const size_t used = strlen(all);
         (void)snprintf(all + used, sizeof all - used, "%s %s", i > 0 ? "," : "", row->choices[i]);
     }
-    return lh_fail(LH_EOPTION, "%s: option '%s' must be %s, got '%s'%s", options->owner, row->name,
-                   all, text, lh_did_you_mean(text, row->choices));
+    const char *meant = lh_nearest_name(text, row->choices);
+    return lh_fail(LH_EOPTION, "%s: option '%s' must be %s, got '%s'%s%s%s", options->owner,
+                   row->name, all, text, meant != NULL ? " (did you mean '" : "",
+                   meant != NULL ? meant : "", meant != NULL ? "'?)" : "");
 }
 
 /* A choice may look like a flag or a number: keep_best = true. */

@@ -289,17 +289,31 @@ static int load_plugins(lua_State *lua) {
     return 1;
 }
 
-/* did_you_mean(word, names) -> " (did you mean 'width'?)", or "" when no name is near. */
-static int did_you_mean(lua_State *lua) {
-    enum { MOST = 128 };
-    const char *names[MOST + 1] = {NULL};
-    const int64_t count = lh_lua_count(lua, 2, 1 << 20);
-    luaL_checkstack(lua, MOST + 4, "too many names");
-    for (int64_t i = 0; i < count && i < MOST; ++i) {
+/* The names at 2, NULL-terminated, left on the stack. */
+static const char **names_at_2(lua_State *lua) {
+    enum { MOST = 1 << 16 };
+    const int64_t count = lh_lua_count(lua, 2, 1 << 20), read = count < MOST ? count : MOST;
+    const char **names = lua_newuserdatauv(lua, (size_t)(read + 1) * sizeof *names, 0);
+    names[read] = NULL;
+    for (int64_t i = 0; i < read; ++i) {
         lua_geti(lua, 2, i + 1);
-        names[i] = luaL_checkstring(lua, -1);
+        names[i] = luaL_checkstring(lua, -1); /* the table keeps it */
+        lua_pop(lua, 1);
     }
-    lua_pushstring(lua, lh_did_you_mean(luaL_checkstring(lua, 1), names));
+    return names;
+}
+
+/* did_you_mean(word, names) -> what a message about a wrong name goes on with (nearest_name.h). */
+static int did_you_mean(lua_State *lua) {
+    const char *word = luaL_checkstring(lua, 1);
+    lua_pushstring(lua, lh_did_you_mean(word, names_at_2(lua)));
+    return 1;
+}
+
+/* nearest_name(word, names) -> the nearest, or nil. */
+static int nearest_name(lua_State *lua) {
+    const char *word = luaL_checkstring(lua, 1);
+    lua_pushstring(lua, lh_nearest_name(word, names_at_2(lua)));
     return 1;
 }
 
@@ -311,4 +325,5 @@ const luaL_Reg lh_lua_models[] = {{"models", models},
                                   {"task_info", task_info},
                                   {"task_passes", task_passes},
                                   {"did_you_mean", did_you_mean},
+                                  {"nearest_name", nearest_name},
                                   {NULL, NULL}};

@@ -150,9 +150,10 @@ local function need_one(options, field, what, names, set)
     if set[name] then return end
   end
   for _, name in ipairs(names) do
-    local meant = core.did_you_mean(name, known)
-    if meant ~= "" then
-      error(("%s: %s: no %s is in the published table '%s': '%s'%s"):format(options.line, field,
+    local meant = core.nearest_name(name, known)
+    if meant then
+      error(("%s: %s: no %s is in the published table '%s': '%s' (did you mean '%s'?)"):format(
+        options.line, field,
         what,
         options.published, name, meant), 0)
     end

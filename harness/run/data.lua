@@ -216,8 +216,7 @@ local function source_named(name, sources)
     if source.name == name then return source end
     names[i] = source.name
   end
-  error(("no public corpus '%s'%s; there are: %s"):format(name,
-    core.did_you_mean(name, names), table.concat(names, ", ")), 0)
+  error(("no public corpus '%s'%s"):format(name, core.did_you_mean(name, names)), 0)
 end
 
 --- Downloads a public corpus into the cache folder. `sources` (for tests) replaces the table of

@@ -14,8 +14,8 @@ function reach.read(given)
     return nil, "field 'reach' names one loss, as in { valid_bits = 2.0 }"
   end
   if not metrics.curve_better(column) then
-    return nil, ("field 'reach': no loss '%s' in a curve%s; there are: %s"):format(column,
-      core.did_you_mean(tostring(column), metrics.losses()), table.concat(metrics.losses(), ", "))
+    return nil, ("field 'reach': no loss '%s' in a curve%s"):format(column,
+      core.did_you_mean(tostring(column), metrics.losses()))
   end
   if type(value) ~= "number" then
     return nil, ("field 'reach': %s must be a number"):format(column)

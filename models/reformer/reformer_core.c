@@ -63,9 +63,7 @@ static lh_status read_kind(const char *name, lh_reformer_kind *kind) {
         *kind = (lh_reformer_kind)i;
         if (strcmp(name, kinds[i]) == 0) return LH_OK;
     }
-    return lh_fail(LH_EOPTION,
-                   "option 'attention': there is no '%s'%s; full, shared, shared_plain, lsh, local "
-                   "or dot_product, separated by commas",
+    return lh_fail(LH_EOPTION, "option 'attention', names separated by commas: there is no '%s'%s",
                    name, lh_did_you_mean(name, kinds));
 }
 

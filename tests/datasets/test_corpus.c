@@ -336,7 +336,8 @@ TEST(errors_name_what_is_wrong) {
     REQUIRE(make_root());
     CHECK(setenv("XDG_CACHE_HOME", data_root, 1) == 0);
     lh_corpus *corpus = NULL;
-    CHECK_FAILS(open_corpus("name=nothing", &corpus), LH_EIO, "longhaul data fetch nothing");
+    CHECK_FAILS(open_corpus("name=nothing", &corpus), LH_EIO,
+                "there are: books, latex, code; looked in ");
     CHECK_FAILS(open_corpus("name=generate:boks", &corpus), LH_EOPTION,
                 "no generator 'boks' (did you mean 'books'?)");
     CHECK_FAILS(open_corpus("name=books tokens=letters", &corpus), LH_EOPTION, "no tokenizer");

@@ -52,9 +52,18 @@ succeeds "an option of training" "| adafactor" "$longhaul" describe optimizer
 succeeds "a metric, which end is better" "better     max" "$longhaul" describe valid_accuracy
 succeeds "a kind of chart, with its fields" "frontier" "$longhaul" describe pareto
 succeeds "data, with their terms" "CC BY-SA" "$longhaul" describe enwik8
-for sort in tasks:random_walk training:warmup metrics:perplexity charts:bars data:ETTh1; do
+succeeds "a kernel, with what it promises" "y may be x." "$longhaul" describe unary_forward
+succeeds "and its arguments" "lh_unary_op op;" "$longhaul" describe unary_forward
+for sort in tasks:random_walk training:warmup metrics:perplexity charts:bars data:ETTh1 kernels:matmul; do
     succeeds "${sort%:*} are listed" "${sort#*:} " "$longhaul" describe "${sort%:*}"
 done
+fails 2 "an unknown kernel" "did you mean 'dropout'" "$longhaul" describe dropuot
+succeeds "every kernel is known" "$(grep -ch '^LH_KERNEL' kernels/contract/*.h | awk '{ n += $1 } END { print n }')" \
+    sh -c "'$longhaul' describe kernels | wc -l"
+fails 1 "unknown data" "no data 'boks' (did you mean 'books'?); there are: books, latex, code" \
+    "$longhaul" train --model lstm --task-options name=boks
+fails 1 "an unknown field of lh" "longhaul has no field 'modls' (did you mean 'models'?)" "$longhaul" lua <(echo 'print(require "longhaul".modls)')
+fails 1 "an unknown model in a script" "no model 'brtt' (did you mean 'brt'?)" "$longhaul" lua <(echo 'print(require "longhaul".models.brtt)')
 fails 2 "an unknown metric" "did you mean 'bits_per_byte'" "$longhaul" describe bits_per_bite
 fails 2 "what only a model has" "--segment is said of a model; 'rate' is none" "$longhaul" describe rate --segment 4
 

@@ -105,7 +105,7 @@ print(core.did_you_mean("abd", setmetatable(say, getmetatable(long))), pcall(cor
 LUA
     )
 }
-succeeds "as an array of names or sessions is" "'abc'?)	false" says_its_length
+succeeds "as an array of names or sessions is" "'abc'?); there are: abc	false" says_its_length
 script 'local bench = lh.experiment "one" bench:seeds(1e18) return bench'
 fails 1 "and those of all rows" "of at most 100000" on dry-run
 for name in . .. .hidden -x 'a/b' ''; do

@@ -14,8 +14,7 @@ function command.one_of(what, given, names)
   for _, name in ipairs(names) do
     if name == given then return given end
   end
-  command.misuse(("no %s '%s'%s; there are: %s"):format(what, given, core.did_you_mean(given, names),
-    table.concat(names, ", ")))
+  command.misuse(("no %s '%s'%s"):format(what, given, core.did_you_mean(given, names)))
 end
 
 --- The value of option `name`, an integer from `least` (default 1) to `most` (default 2^31 - 1);

@@ -69,18 +69,25 @@ end
 ---@return longhaul.spec
 function longhaul.train(options) return spec.make("train", "train", options) end
 
--- Classes as fields: lh.models.brt { ... }. An unknown field names the nearest class.
-local function constructors(kind, list)
-  local names, made = {}, {}
-  for _, class in ipairs(list) do
-    names[#names + 1] = class.name
-    made[class.name] = function(options) return spec.make(kind, class.name, options) end
-  end
+-- A table whose other fields are mistakes: the message, where %s is the field, then what was meant.
+local function strict(made, message)
   return setmetatable(made, {
     __index = function(_, name)
-      spec.fail(("no %s '%s'%s"):format(kind, name, core.did_you_mean(tostring(name), names)))
+      local names = {}
+      for known in pairs(made) do names[#names + 1] = known end
+      table.sort(names)
+      spec.fail(message:format(tostring(name)) .. core.did_you_mean(tostring(name), names))
     end,
   })
+end
+
+-- Classes as fields: lh.models.brt { ... }.
+local function constructors(kind, list)
+  local made = {}
+  for _, class in ipairs(list) do
+    made[class.name] = function(options) return spec.make(kind, class.name, options) end
+  end
+  return strict(made, "no " .. kind .. " '%s'")
 end
 
 --- Models by name; `longhaul describe MODEL` lists their options.
@@ -137,7 +144,7 @@ function longhaul.tune(options) return tune.new(options) end
 --- Comparisons over the cells of tables, of which claims are made; `p.cell`, `p.less`, `p.all` ...
 longhaul.predicate = predicate
 
-longhaul.data = {}
+longhaul.data = strict({}, "lh.data has no field '%s'")
 
 -- Data of a kind, checked against the options of the task that reads them. The first value is the
 -- name.
@@ -234,6 +241,4 @@ function longhaul.grid(axes)
   end
 end
 
-return setmetatable(longhaul, {
-  __index = function(_, name) spec.fail(("longhaul has no field '%s'"):format(name)) end,
-})
+return strict(longhaul, "longhaul has no field '%s'")

@@ -1,4 +1,5 @@
 -- The scale that an experiment is run at, which the command line decides before a script is read.
+local core = require "longhaul.core"
 local spec = require "longhaul.spec"
 
 local scale = {}
@@ -18,8 +19,8 @@ local function check(name)
   for _, known in ipairs(scale.names) do
     if known == name then return end
   end
-  spec.fail(("no scale '%s'; there are: %s"):format(tostring(name),
-    table.concat(scale.names, ", ")))
+  spec.fail(("no scale '%s'%s"):format(tostring(name),
+    core.did_you_mean(tostring(name), scale.names)))
 end
 
 --- The choice for the current scale, { smoke = 10, small = 1000 }: a scale that is not named takes

@@ -39,10 +39,30 @@ TEST(long_words_are_near_to_nothing) {
     CHECK(lh_nearest_name(word, itself) == NULL);
     word[63] = '\0';
     CHECK(lh_nearest_name(word, itself) == word);
-    CHECK_EQ_INT(strlen(lh_did_you_mean(word, itself)), 63 + strlen(" (did you mean ''?)"));
+    CHECK_EQ_INT(strlen(lh_did_you_mean(word, itself)),
+                 63 + 63 + strlen(" (did you mean ''?); there are: "));
 }
 
-TEST(a_message_goes_on_with_the_name_or_with_nothing) {
-    CHECK_STR(lh_did_you_mean("windw", names), " (did you mean 'window'?)");
-    CHECK_STR(lh_did_you_mean("q", names), "");
+TEST(a_message_goes_on_with_the_nearest_and_with_what_there_is) {
+    CHECK_STR(lh_did_you_mean("windw", names),
+              " (did you mean 'window'?); there are: width, heads, layers, window");
+    CHECK_STR(lh_did_you_mean("q", names), "; there are: width, heads, layers, window");
+    CHECK_STR(lh_did_you_mean("q", none), "");
+}
+
+/* Forty names of 10 bytes are a list by themselves, and none beside the nearest; 120 are none. */
+TEST(a_list_that_nobody_would_read_is_left_out) {
+    static char text[120][16];
+    const char *many[121] = {NULL};
+    for (int i = 0; i < 120; ++i) {
+        (void)snprintf(text[i], sizeof text[i], "option_%03d", i);
+        many[i] = text[i];
+    }
+    CHECK_STR(lh_did_you_mean("option_07", many), " (did you mean 'option_007'?)");
+    CHECK_STR(lh_did_you_mean("q", many), "");
+    many[40] = NULL;
+    CHECK_STR(lh_did_you_mean("option_07", many), " (did you mean 'option_007'?)");
+    const char *told = lh_did_you_mean("q", many);
+    CHECK_EQ_INT(strlen(told), strlen("; there are: ") + 40 * 10 + 39 * 2);
+    CHECK_STR(strrchr(told, ' '), " option_039");
 }
