@@ -11,21 +11,24 @@ enum { MOST_OPTIONS = 32, MOST_ARGUMENTS = 256 };
 /* What one call of getopt_long works on; everything is owned by the Lua stack. */
 typedef struct arguments {
     struct option option[MOST_OPTIONS + 1];
+    bool repeats[MOST_OPTIONS + 1];
     char *argv[MOST_ARGUMENTS + 1];
     int option_count, argc;
 } arguments;
 
-/* Options are strings: "scale=" takes a value, "force" does not. */
+/* Options are strings: "scale=" takes a value, "only=+" one each time that it is given, "force"
+ * none. */
 static void read_options(lua_State *lua, arguments *a) {
     a->option_count = (int)lh_lua_count(lua, 2, MOST_OPTIONS);
     for (int i = 0; i < a->option_count; ++i) {
         lua_geti(lua, 2, i + 1);
         const char *text = luaL_checkstring(lua, -1);
-        const size_t length = strlen(text);
-        const bool takes = length > 0 && text[length - 1] == '=';
-        lua_pushlstring(lua, text, takes ? length - 1 : length);
+        const size_t length = strcspn(text, "=");
+        const bool takes = text[length] == '=';
+        lua_pushlstring(lua, text, length);
         a->option[i] = (struct option){.name = lua_tostring(lua, -1),
                                        .has_arg = takes ? required_argument : no_argument};
+        a->repeats[i] = takes && text[length + 1] == '+';
     }
 }
 
@@ -56,7 +59,31 @@ static int refuse(lua_State *lua, const arguments *a, int found, const char *wor
     return 2;
 }
 
-/* arguments(words, options) -> {name = value or true}, {positional ...}; or nil, message. */
+/* Sets the option in the table at `values`: true, its value, or for one that repeats all values. */
+static void keep(lua_State *lua, const arguments *a, int index, int values) {
+    const char *name = a->option[index].name;
+    if (!a->repeats[index]) {
+        if (a->option[index].has_arg == required_argument) {
+            lua_pushstring(lua, optarg);
+        } else {
+            lua_pushboolean(lua, 1);
+        }
+        lua_setfield(lua, values, name);
+        return;
+    }
+    if (lua_getfield(lua, values, name) == LUA_TNIL) {
+        lua_newtable(lua);
+        lua_pushvalue(lua, -1);
+        lua_setfield(lua, values, name);
+        lua_remove(lua, -2);
+    }
+    lua_pushstring(lua, optarg);
+    lua_seti(lua, -2, (lua_Integer)lua_rawlen(lua, -2) + 1);
+    lua_pop(lua, 1);
+}
+
+/* arguments(words, options) -> {name = value, true, or {value ...} of one that repeats},
+ * {positional ...}; or nil, message. */
 static int parse(lua_State *lua) {
     arguments a = {0};
     luaL_checktype(lua, 1, LUA_TTABLE);
@@ -71,12 +98,7 @@ static int parse(lua_State *lua) {
     int index = 0, found = 0;
     while ((found = getopt_long(a.argc, a.argv, ":", a.option, &index)) != -1) {
         if (found != 0) return refuse(lua, &a, found, a.argv[optind > 1 ? optind - 1 : 1]);
-        if (a.option[index].has_arg == required_argument) {
-            lua_pushstring(lua, optarg);
-        } else {
-            lua_pushboolean(lua, 1);
-        }
-        lua_setfield(lua, values, a.option[index].name);
+        keep(lua, &a, index, values);
     }
     lua_newtable(lua);
     for (int i = optind; i < a.argc; ++i) {

@@ -178,7 +178,7 @@ function tables.build(experiment, options, results)
   local made = {
     name = options.name or "table", title = options.title or experiment.name, scale = results.scale,
     device = results.device, left_out = results:left_out(),
-    tuned = tuning.sentence(experiment.rows),
+    tuned = tuning.sentence(experiment.rows), changed = experiment.changed,
     source = provenance.sentence(provenance.runs_of(results)),
     columns = columns, rows = {}, paper = options.published, classes = {},
   }
@@ -365,6 +365,7 @@ function tables.notes(made)
       and ", mean ± standard deviation" or "")
   notes[#notes + 1] = made.source
   notes[#notes + 1] = made.tuned
+  notes[#notes + 1] = made.changed and ("Options changed on the command line: %s."):format(made.changed)
   if selected and seeds > 1 then
     notes[#notes + 1] = "A value is that of the seed with the best validation result; in brackets "
       .. "mean ± standard deviation."

@@ -167,6 +167,7 @@ local function finish(self, entry)
   end
   self.forecast:finish(entry.run, outcome == "done")
   self.outcomes[entry.run] = outcome
+  self.failed = self.failed or outcome == "failed"
 end
 
 local function listen_to_all(self)
@@ -189,14 +190,16 @@ local function loop(self)
     for i, entry in ipairs(self.running) do processes[i] = entry.process end
     core.await(processes, 1)
     listen_to_all(self)
-    if core.interrupted() and not self.stopping then stop_all(self) end
+    local stops = core.interrupted() or (self.failed and self.fail_fast)
+    if stops and not self.stopping then stop_all(self) end
     self.board:tick()
   end
 end
 
 --- Runs them all. `sweep`: waiting (entries of run, title and `after`, the id of a run to wait
 --- for), most (side by side; nil: as many as fill the threads), threads, words(entry, threads) (of
---- a worker's command line), needs (bytes by configuration, as far as known), board, forecast.
+--- a worker's command line), needs (bytes by configuration, as far as known), board, forecast,
+--- fail_fast (one that fails stops the others).
 --- Gives the outcome by run, "done", "failed" or "interrupted", and whether all were asked to stop;
 --- a run that was never begun has none.
 function jobs.run(sweep)

@@ -17,17 +17,12 @@ local provenance = require "longhaul.run.provenance"
 local quote = require "longhaul.run.quote"
 local ranks = require "longhaul.run.ranks"
 local reach = require "longhaul.run.reach"
+local selection = require "longhaul.run.selection"
 local store = require "longhaul.run.store"
 local timing = require "longhaul.run.timing"
 local tuning = require "longhaul.run.tuning"
 
 local runner = {}
-
-local function wanted(row, settings)
-  row = row.tried_for or row
-  return not settings.only
-    or (row.label .. " " .. row.dataset):find(settings.only, 1, true) ~= nil
-end
 
 -- What the runs of a row have in common: all but the seed.
 local function shared_of(experiment, row, settings)
@@ -50,7 +45,8 @@ function runner.plan(experiment, settings)
     return settings.seeds or row.seeds or experiment.default_seeds
   end
   for _, row in ipairs(experiment.rows) do
-    if wanted(row, settings) and not row.left_out then
+    local meant = row.tried_for or row
+    if selection.means(settings.only, meant.label, meant.dataset) and not row.left_out then
       local place = #rows + 1
       rows[place], seeds[place] = shared_of(experiment, row, settings), seeds_of(row)
       most = math.max(most, seeds[place])
@@ -490,7 +486,9 @@ local function in_turn(left, sweep)
     sweep.forecast:begin(run)
     outcomes[run] = run_one(run, sweep, title_of(run, run.place .. "/" .. sweep.planned))
     sweep.forecast:finish(run, outcomes[run] == "done")
-    if outcomes[run] == "interrupted" then return outcomes, true end
+    local stops = outcomes[run] == "interrupted"
+      or outcomes[run] == "failed" and sweep.settings.fail_fast
+    if stops then return outcomes, true end
   end
   return outcomes, false
 end
@@ -511,13 +509,14 @@ local function side_by_side(left, sweep, needs)
     words = function(entry, threads) return settings.words(threads, entry.run.place,
       settings.source) end,
     needs = needs, board = sweep.board, forecast = sweep.forecast,
+    fail_fast = settings.fail_fast,
   }
 end
 
 -- The places of the plan that are meant, whose runs get their identities.
 local function places_of(runs, settings)
   if #runs == 0 then
-    error(("no row contains '%s'"):format(settings.only), 0)
+    error(("no row contains '%s'"):format(table.concat(settings.only or {}, "', nor '")), 0)
   end
   if settings.task and settings.task > #runs then
     error(("task %d, but the plan has %d runs"):format(settings.task, #runs), 0)
@@ -563,9 +562,10 @@ local function run_plan(runs, sweep)
 end
 
 --- Runs what is not finished, what its charts need first. Returns how many runs failed, and whether
---- it was interrupted. `settings`: scale, seeds, device, only, results, sandbox, force, no_timing;
---- task (of the plan, that one alone); jobs (side by side, "auto": as many as fill the threads) and
---- words(threads, task, source), the command line of one of these.
+--- it was interrupted. `settings`: scale, seeds, device, only, results, sandbox, force, no_timing,
+--- fail_fast (a run that fails stops the others); task (of the plan, that one alone); jobs (side by
+--- side, "auto": as many as fill the threads) and words(threads, task, source), the command line of
+--- one of these.
 function runner.run(experiment, settings)
   local failed, interrupted = 0, false
   if not settings.task then failed, interrupted = run_sources(experiment, settings) end

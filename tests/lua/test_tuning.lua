@@ -75,7 +75,7 @@ t.test("trials", function()
   local settings = settings_in(scratch())
   settings.seeds = 5
   t.equal(#runner.plan(bench.trials, settings), 6)
-  settings.only = "width 16"
+  settings.only = { "width 16" }
   t.equal(#runner.plan(bench.trials, settings), 3)
 end)
 

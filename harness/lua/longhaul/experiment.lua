@@ -4,6 +4,7 @@ local core = require "longhaul.core"
 local fields = require "longhaul.fields"
 local kinds = require "longhaul.report.kinds"
 local metrics = require "longhaul.run.metrics"
+local overrides = require "longhaul.overrides"
 local predicate = require "longhaul.report.predicate"
 local published = require "longhaul.report.published"
 local reach = require "longhaul.run.reach"
@@ -49,7 +50,7 @@ function experiment.new(name, runs, scale)
   local made = {
     name = name, runs = runs, scale = scale, rows = {}, tables = {}, plots = {}, samples = {},
     claims = {}, fits = {}, sources = {},
-    default_seeds = 1,
+    default_seeds = 1, changed = overrides.text(),
   }
   return setmetatable(made, Experiment)
 end
@@ -61,9 +62,8 @@ function experiment.is(value) return getmetatable(value) == Experiment end
 
 -- "plot: unknown field 'z'"; `names` are those that are known.
 local function refuse(owner, what, key, names)
-  local meant = core.did_you_mean(tostring(key), names)
   spec.fail(("%s: unknown %s '%s'%s"):format(owner, what, tostring(key),
-    meant ~= "" and meant or "; there are: " .. table.concat(names, ", ")))
+    core.did_you_mean(tostring(key), names)))
 end
 
 --- Holds a table of a script against `known`, an array as in fields.lua; position 1 is allowed when
@@ -241,10 +241,13 @@ function Experiment:row(row)
     check_metrics("row: field 'values'", { name })
     if type(value) ~= "number" then spec.fail(("row: value '%s' must be a number"):format(name)) end
   end
-  local dataset = row.dataset or row.task:option("name") or ""
+  local said = { label = label, factors = factors, dataset = row.dataset, model = row.model, task = row.task,
+    train = row.train, tune = row.tune }
+  overrides.apply(said)
+  local dataset = row.dataset or said.task:option("name") or ""
   check_unique(self, label, dataset)
   local made = {
-    label = label, dataset = dataset, model = row.model, task = row.task, train = row.train,
+    label = label, dataset = dataset, model = said.model, task = said.task, train = said.train,
     seeds = row.seeds and check_seeds("row: field 'seeds'", row.seeds), factors = factors,
     line = spec.line(), slug = row.slug,
     published_row = row.published_row, values = row.values, weights = weights_of(row.weights),

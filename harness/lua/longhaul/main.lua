@@ -68,7 +68,9 @@ end
 
 local function parse(entry, words)
   local names = { "help" }
-  for _, option in ipairs(entry.options) do names[#names + 1] = option[1] end
+  for _, option in ipairs(entry.options) do
+    names[#names + 1] = option[1] .. (option.repeats and "+" or "")
+  end
   local values, rest = core.arguments(words, names)
   if not values then command.misuse(("longhaul %s: %s"):format(entry.name, rest)) end
   local most = entry.most or 0

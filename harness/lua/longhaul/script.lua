@@ -3,6 +3,7 @@
 local core = require "longhaul.core"
 local experiment = require "longhaul.experiment"
 local loader = require "longhaul.loader"
+local overrides = require "longhaul.overrides"
 local sandbox = require "longhaul.sandbox"
 local scale = require "longhaul.scale"
 local spec = require "longhaul.spec"
@@ -34,9 +35,10 @@ local function run_file(run)
 end
 
 --- Runs a Lua file and gives the experiment that it returns; nil where it returns something else,
---- as a file does that others include. `settings`: scale, sandbox.
+--- as a file does that others include. `settings`: scale, set (what overrides.read gave), only, sandbox.
 function script.value(path, settings)
   scale.set(settings.scale)
+  overrides.set(settings.set, settings.only)
   fixed_random()
   local run = loader.begin(script.find(path), settings.sandbox and sandbox.globals())
   local value

@@ -65,6 +65,17 @@ function Spec:with(changes)
   return spec.make(self.kind, self.name, values)
 end
 
+--- The same spec with options changed as a command line spells them, "window=64"; an error where
+--- that cannot be.
+function spec.changed(given, text)
+  local options = core.options(given.kind, given.name, given.text .. " " .. text)
+  local name, values = text:match "^[%w_]+", {}
+  for key, value in pairs(given.values) do values[key] = value end
+  values[name] = options:value(name)
+  return setmetatable({ kind = given.kind, name = given.name, values = values, options = options,
+    text = options:text() }, Spec)
+end
+
 --- The value of one option: a number, a boolean, a string or an array of integers; nil when there
 --- is none.
 ---@param name string

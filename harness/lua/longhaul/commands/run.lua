@@ -5,19 +5,24 @@ local experiments = require "longhaul.experiment"
 local progress = require "longhaul.run.progress"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
+local overrides = require "longhaul.overrides"
 local ranks = require "longhaul.run.ranks"
 local report = require "longhaul.report.report"
 local results = require "longhaul.report.results"
 local runner = require "longhaul.run.runner"
 local scale = require "longhaul.scale"
 local script = require "longhaul.script"
+local selection = require "longhaul.run.selection"
 
 -- Which runs are meant.
-local selection = {
+local choosing = {
   { "scale=", "smoke, small (default), medium, gpu or paper", "SCALE" },
   { "seeds=", "seeds per row; default: what the script says", "N" },
   { "device=", "cpu, or cuda where built", "NAME" },
-  { "only=", "only rows whose label or dataset contains this", "TEXT" },
+  { "only=", "only rows with this in label or dataset, or LABEL/DATASET; may be repeated", "TEXT",
+    repeats = true },
+  { "set=", "change options of these rows: model.window=64, task. or train.; may be repeated",
+    "KIND.OPTION=VALUE", repeats = true },
   { "results=", "folder for results (default results)", "DIR" },
   { "sandbox", "for a stranger's script: no files, no programs, bounded memory and time" },
 }
@@ -29,26 +34,31 @@ local function settings_of(values)
   if values.threads then
     core.set_threads(command.integer(values, "threads", nil, 1, most_threads))
   end
+  local set, wrong = overrides.read(values.set)
+  if not set then command.misuse("--set: " .. wrong) end
   return {
-    scale = asked,
+    scale = asked, set = set,
     seeds = command.integer(values, "seeds", nil, 1, experiments.most_seeds),
     device = values.device or "cpu",
     only = values.only,
     results = command.path(values, "results", "results"),
     sandbox = values.sandbox,
     force = values.force,
-    no_timing = values["no-timing"],
+    no_timing = values["no-timing"], fail_fast = values["fail-fast"],
   }
 end
 
-local passed_on = { "scale", "seeds", "device", "only", "results" }
+local passed_on = { "scale", "seeds", "device", "only", "set", "results" }
 
 -- The words after the program's name that run a script as the command line here says, on so many
 -- threads.
 local function run_words(values, script_path, cores)
   local words = { "run", script_path }
   for _, name in ipairs(passed_on) do
-    if values[name] then words[#words + 1] = "--" .. name .. "=" .. values[name] end
+    local given = values[name]
+    for _, value in ipairs(type(given) == "table" and given or { given }) do
+      words[#words + 1] = "--" .. name .. "=" .. value
+    end
   end
   if values.sandbox then words[#words + 1] = "--sandbox" end
   words[#words + 1] = "--threads=" .. cores
@@ -111,6 +121,10 @@ local function run(values, rest)
   end
   local failed, interrupted = runner.run(experiment, settings)
   if not ranks.first then return command.ok end
+  if failed > 0 and settings.fail_fast then
+    say_at_end "stopped where a run failed; the same command goes on with the others"
+    return command.failed
+  end
   if interrupted then
     say_at_end "interrupted; the same command goes on from the last checkpoint"
     return command.interrupted
@@ -128,10 +142,13 @@ local function all_of(experiment)
 end
 
 local function list(values, rest)
-  for _, experiment in ipairs(all_of((load_script(values, rest)))) do
+  local script_experiment, settings = load_script(values, rest)
+  for _, experiment in ipairs(all_of(script_experiment)) do
     for _, row in ipairs(experiment.rows) do
-      print(("%-28s %-14s %-12s %s"):format(quote.line(row.label), quote.line(row.dataset),
-        row.model.name, row.line))
+      if selection.means(settings.only, row.label, row.dataset) then
+        print(("%-28s %-14s %-12s %s"):format(quote.line(row.label), quote.line(row.dataset),
+          row.model.name, row.line))
+      end
     end
   end
 end
@@ -276,11 +293,12 @@ local function slurm(values, rest)
 end
 
 local function with(...)
-  return table.move({ ... }, 1, select("#", ...), #selection + 1, { table.unpack(selection) })
+  return table.move({ ... }, 1, select("#", ...), #choosing + 1, { table.unpack(choosing) })
 end
 
 local to_run = with(threads, { "force", "run finished runs again" },
   { "no-timing", "leave the step times out" },
+  { "fail-fast", "stop at the first run that fails" },
   { "task=", "only the N-th run of the plan, without step times", "N" },
   { "source=", "with --task: of the plan of this experiment, whose rows the script's charts show",
     "NAME" },
@@ -297,7 +315,7 @@ return {
       .. "checkpoint; the same command resumes.",
   },
   {
-    name = "list", summary = "list the rows of a script", options = selection, run = list,
+    name = "list", summary = "list the rows of a script", options = choosing, run = list,
     most = 1, usage = "list SCRIPT.lua [--scale SCALE]",
   },
   {
@@ -309,12 +327,12 @@ return {
       .. "what no run here has told is measured by a few steps in memory, once, and kept in the cache folder.",
   },
   {
-    name = "table", summary = "make the tables again from the results", options = selection,
+    name = "table", summary = "make the tables again from the results", options = choosing,
     run = tables, most = 1, usage = "table SCRIPT.lua [--scale SCALE]",
     description = "Also judges the claims that the script declares.",
   },
   {
-    name = "plot", summary = "draw the charts again from the results", options = selection,
+    name = "plot", summary = "draw the charts again from the results", options = choosing,
       run = plot,
     most = 1, usage = "plot SCRIPT.lua [--scale SCALE]",
   },

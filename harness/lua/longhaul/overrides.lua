@@ -1,0 +1,91 @@
+-- What --set says: options that the command line changes in the rows that it means. They are changed
+-- while a script declares its rows, so that trials, views and identities are those of the changed
+-- row: its runs are other runs than the script's own.
+local core = require "longhaul.core"
+local selection = require "longhaul.run.selection"
+local spec = require "longhaul.spec"
+
+local overrides = {}
+
+local kinds = { "model", "task", "train" }
+
+-- { { kind =, name =, text = "window=64", given = "model.window=64" } ... }, and the texts of --only.
+local current, only = {}, nil
+
+-- The end of a value: in quotes, in which a backslash keeps what follows, else before a blank.
+local function end_of_value(text, from)
+  local quote = text:match("^['\"]", from)
+  if not quote then return text:find("%s", from) or #text + 1 end
+  local at = from + 1
+  while at <= #text and text:sub(at, at) ~= quote do
+    at = at + (text:sub(at, at) == "\\" and 2 or 1)
+  end
+  return at + 1
+end
+
+-- One option of `text` behind position `at`; nil and what is wrong with it.
+local function read(text, at)
+  local from, kind, name, value = text:match("^()([%w_]+)%.([%w_]+)=()", at)
+  if not from then
+    return nil, ("'%s' is no KIND.OPTION=VALUE, as in model.window=64"):format(text:sub(at))
+  end
+  local good = false
+  for _, known in ipairs(kinds) do good = good or known == kind end
+  if not good then return nil, ("no '%s.'%s"):format(kind, core.did_you_mean(kind, kinds)) end
+  local after = end_of_value(text, value)
+  return { kind = kind, name = name, text = name .. "=" .. text:sub(value, after - 1),
+    given = text:sub(from, after - 1) }, after
+end
+
+--- Reads texts such as "model.window=64 train.rate=0.3"; nil and what is wrong.
+function overrides.read(texts)
+  local list = {}
+  for _, text in ipairs(texts or {}) do
+    local at = text:match "^%s*()"
+    while at <= #text do
+      local entry, after = read(text, at)
+      if not entry then return nil, after end
+      list[#list + 1] = entry
+      at = text:match("^%s*()", after)
+    end
+  end
+  return list
+end
+
+--- Sets what `read` gave, for the rows that `texts` (of --only, or nil) mean.
+function overrides.set(list, texts) current, only = list or {}, texts end
+
+--- "model.window=64 train.rate=0.3"; nil where nothing is changed.
+function overrides.text()
+  local words = {}
+  for i, entry in ipairs(current) do words[i] = entry.given end
+  return #words > 0 and table.concat(words, " ") or nil
+end
+
+-- A row that is called by a value of the option would be called by a wrong one.
+local function check(row, entry)
+  local function refuse(why)
+    spec.fail(("row \"%s\": --set %s: %s"):format(row.label, entry.given, why))
+  end
+  for _, factor in ipairs(row.factors or {}) do
+    if factor[1] == entry.name then
+      refuse(("'%s' is a factor of its grid; --only chooses rows"):format(entry.name))
+    end
+  end
+  if entry.kind == "train" and row.tune and row.tune.axes[entry.name] then
+    refuse "the row tries several values of it (lh.tune)"
+  end
+  local good, changed = pcall(spec.changed, row[entry.kind], entry.text)
+  if not good then refuse(changed) end
+  return changed
+end
+
+--- Changes the specs of a row (label, factors, dataset or nil, model, task, train, tune) that is
+--- being declared.
+function overrides.apply(row)
+  local dataset = row.dataset or row.task:option "name" or ""
+  if #current == 0 or not selection.means(only, row.label, dataset) then return end
+  for _, entry in ipairs(current) do row[entry.kind] = check(row, entry) end
+end
+
+return overrides

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# What a command line chooses and changes of a script's runs: --only, --set, --fail-fast.
+. tests/test.sh
+export OMP_NUM_THREADS=1 XDG_CACHE_HOME="$scratch/cache"
+unset LONGHAUL_DATA
+longhaul=$LONGHAUL_BIN
+
+cat >"$scratch/sweep.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "sweep"
+local train = lh.train { steps = 4, warmup = 2 }
+for _, name in ipairs { "books", "latex" } do
+  local data = lh.data.text { "generate:" .. name, documents = 4, document_bytes = 1000 }
+  local task = lh.tasks.language_model { data, segment = 32, batch = 2 }
+  for _, window in ipairs { 8, 16 } do
+    bench:row { "slide " .. window, dataset = name, model = lh.models.slide { layers = 1, width = 8, heads = 2, window = window }, task = task, train = train }
+  end
+end
+bench:table { columns = { "bits_per_byte" } }
+return bench
+LUA
+on() { "$longhaul" "$1" "$scratch/sweep.lua" --scale smoke "${@:2}"; }
+run() { on run --results "$scratch/results" --no-timing "$@"; }
+
+succeeds "a label and a data set" "[1/1] slide 8 latex" run --only "slide 8/latex"
+succeeds "several" "[2/3] slide 16 books" run --only "slide 8/latex" --only books
+fails 1 "none" "no row contains 'nothing', nor 'slide/tex/'" run --only nothing --only slide/tex/
+quietly 0 "a list shows those" test "$(on list --only "16/latex" | wc -l)" = 1
+
+succeeds "options are changed" "Options changed on the command line: model.heads=1 train.rate=0.3" \
+    run --only "slide 8/books" --set "model.heads=1 train.rate=0.3"
+succeeds "in a run of its own, beside the script's" "2" sh -c "grep -c 'sweep,slide 8,slide,.*generate:books' '$scratch/results/sweep/runs.csv'"
+quietly 0 "a table without the change shows the script's run" \
+    test "$(on table --results "$scratch/results" | grep -c 'changed on the command line')" = 0
+succeeds "a worker is told" "[1/2] slide 8 latex" run --only latex --set train.rate=0.4 --jobs 2
+succeeds "and has run what was asked for" "2" sh -c "grep -c 'rate=0.4 ' '$scratch/results/sweep/runs.csv'"
+succeeds "a job array is told" "'--set=model.heads=1 train.rate=2'" on slurm --set "model.heads=1 train.rate=2"
+fails 2 "an option of nothing" "--set: 'heads=1' is no KIND.OPTION=VALUE" on dry-run --set heads=1
+fails 1 "an unknown option" "sweep.lua:8: row \"slide 8\": --set model.haeds=1: slide: unknown option 'haeds' (did you mean 'heads'?)" on dry-run --set model.haeds=1
+
+# A row that fails, before one that would not.
+sed 's/width = 8, heads = 2, window = window/width = 8, heads = window == 8 and 3 or 2, window = window/' "$scratch/sweep.lua" >"$scratch/failing.lua"
+failing() { "$longhaul" run "$scratch/failing.lua" --scale smoke --no-timing --results "$scratch/$1" "${@:2}"; }
+fails 1 "a failed run is a row" "2 runs failed" failing all
+succeeds "and the others go on" "2" sh -c "grep -c ',done,' '$scratch/all/sweep/runs.csv'"
+fails 1 "with --fail-fast it is the last" "stopped where a run failed" failing fast --fail-fast
+quietly 0 "no other was begun" test "$(wc -l <"$scratch/fast/sweep/runs.csv")" = 2
+fails 1 "side by side too" "stopped where a run failed" failing fast --fail-fast --jobs 2 --set train.steps=200000
+quietly 1 "the other one was stopped, not finished" grep -q ,done, "$scratch/fast/sweep/runs.csv"
+
+finish
