@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <new>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 extern "C" {
@@ -114,13 +115,23 @@ const lh_tokenizer_class lh_tokens_sentencepiece = {
     "sentencepiece:", open_model, close_model, end, vocabulary, nullptr, encode, decode};
 
 lh_status lh_sentencepiece_train(const char *text_file, const char *prefix, int64_t pieces) {
-    const std::string command =
-        std::string("--input=") + text_file + " --model_prefix=" + prefix +
-        " --vocab_size=" + std::to_string(pieces) +
-        " --hard_vocab_limit=false --pad_id=0 --eos_id=1 --unk_id=2 --bos_id=-1"
-        " --input_sentence_size=200000 --shuffle_input_sentence=false"
-        " --max_sentence_length=16384 --minloglevel=2 --num_threads=2";
-    const auto status = sentencepiece::SentencePieceTrainer::Train(command);
+    // a command line in one text would be logged before its log level is read
+    const std::unordered_map<std::string, std::string> options = {
+        {"input", text_file},
+        {"model_prefix", prefix},
+        {"vocab_size", std::to_string(pieces)},
+        {"hard_vocab_limit", "false"},
+        {"pad_id", "0"},
+        {"eos_id", "1"},
+        {"unk_id", "2"},
+        {"bos_id", "-1"},
+        {"input_sentence_size", "200000"},
+        {"shuffle_input_sentence", "false"},
+        {"max_sentence_length", "16384"},
+        {"minloglevel", "2"},
+        {"num_threads", "2"},
+    };
+    const auto status = sentencepiece::SentencePieceTrainer::Train(options);
     return status.ok() ? LH_OK
                        : lh_fail(LH_EFORMAT, "tokenizer training: %s", status.ToString().c_str());
 }

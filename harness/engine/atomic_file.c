@@ -21,17 +21,6 @@ struct lh_atomic_file {
     char *path, *partial; /* a symbolic link's target, and the file beside it */
 };
 
-static lh_status io_failure(const char *what, const char *path) {
-    const int cause = errno;
-    return lh_fail(LH_EIO, "%s: cannot %s: %s", path, what, cause != 0 ? strerror(cause) : "fault");
-}
-
-/* Asks the fault injector before a resource call; errno then says nothing. */
-static bool refused(void) {
-    errno = 0;
-    return lh_fault();
-}
-
 static void free_file(lh_atomic_file *file) {
     if (file->stream != NULL) fclose(file->stream);
     free(file->path);
@@ -176,7 +165,7 @@ static int create_partial(lh_atomic_file *file) {
     for (int i = 0; i < MOST_TRIES; ++i) {
         free(file->partial);
         file->partial = partial_name(file->path);
-        if (file->partial == NULL || refused()) return -1;
+        if (file->partial == NULL || lh_io_refused()) return -1;
         const int descriptor = open(file->partial, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
         if (descriptor < 0 && errno != EEXIST) return -1;
         if (descriptor < 0) continue;
@@ -190,13 +179,13 @@ static lh_status open_partial(lh_atomic_file *file, const struct stat *replaced)
     LH_TRY(sweep_once(file->path));
     const int descriptor = create_partial(file);
     if (file->partial == NULL) return LH_EMEMORY;
-    if (descriptor < 0) return io_failure("write", file->path);
+    if (descriptor < 0) return lh_io_failure("write", file->path);
     if (replaced != NULL) keep_mode(descriptor, replaced);
     file->stream = fdopen(descriptor, "wb");
     if (file->stream != NULL) return LH_OK;
     (void)close(descriptor);
     (void)unlink(file->partial);
-    return io_failure("write", file->path);
+    return lh_io_failure("write", file->path);
 }
 
 lh_status lh_atomic_file_open(const char *path, lh_atomic_file **out) {
@@ -223,8 +212,8 @@ const char *lh_atomic_file_name(const lh_atomic_file *file) {
 
 lh_status lh_atomic_file_write(lh_atomic_file *file, const void *data, size_t bytes) {
     if (bytes == 0) return LH_OK;
-    if (refused() || fwrite(data, 1, bytes, file->stream) != bytes)
-        return io_failure("write", file->path);
+    if (lh_io_refused() || fwrite(data, 1, bytes, file->stream) != bytes)
+        return lh_io_failure("write", file->path);
     return LH_OK;
 }
 
@@ -232,32 +221,34 @@ lh_status lh_atomic_file_write(lh_atomic_file *file, const void *data, size_t by
 static lh_status sync_folder(const char *path) {
     char *folder = folder_of(path);
     if (folder == NULL) return LH_EMEMORY;
-    const int descriptor = refused() ? -1 : open(folder, O_RDONLY | O_DIRECTORY);
+    const int descriptor = lh_io_refused() ? -1 : open(folder, O_RDONLY | O_DIRECTORY);
     lh_status status = LH_OK;
-    if (descriptor < 0 || refused() || fsync(descriptor) != 0) status = io_failure("sync", folder);
+    if (descriptor < 0 || lh_io_refused() || fsync(descriptor) != 0)
+        status = lh_io_failure("sync", folder);
     if (descriptor >= 0) close(descriptor);
     free(folder);
     return status;
 }
 
 static lh_status sync_contents(lh_atomic_file *file) {
-    if (refused() || fflush(file->stream) != 0) return io_failure("write", file->path);
-    if (refused() || fsync(fileno(file->stream)) != 0) return io_failure("sync", file->path);
+    if (lh_io_refused() || fflush(file->stream) != 0) return lh_io_failure("write", file->path);
+    if (lh_io_refused() || fsync(fileno(file->stream)) != 0)
+        return lh_io_failure("sync", file->path);
     return LH_OK;
 }
 
 /* The file is closed after its renaming: until then the lock keeps it from being swept away. */
 lh_status lh_atomic_file_commit(lh_atomic_file *file) {
     lh_status status = sync_contents(file);
-    if (status == LH_OK && (refused() || rename(file->partial, file->path) != 0))
-        status = io_failure("rename", file->partial);
+    if (status == LH_OK && (lh_io_refused() || rename(file->partial, file->path) != 0))
+        status = lh_io_failure("rename", file->partial);
     if (status != LH_OK) {
         lh_atomic_file_abandon(file);
         return status;
     }
     const int closed = fclose(file->stream);
     file->stream = NULL;
-    status = closed == 0 ? sync_folder(file->path) : io_failure("close", file->path);
+    status = closed == 0 ? sync_folder(file->path) : lh_io_failure("close", file->path);
     free_file(file);
     return status;
 }

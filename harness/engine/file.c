@@ -13,15 +13,14 @@
 
 enum { FIRST_LINK = 256 };
 
-static lh_status io_failure(const char *path) {
-    const int cause = errno;
-    return lh_fail(LH_EIO, "%s: cannot read: %s", path, cause != 0 ? strerror(cause) : "fault");
-}
-
-/* Asks the fault injector before a resource call; errno then says nothing. */
-static bool refused(void) {
+bool lh_io_refused(void) {
     errno = 0;
     return lh_fault();
+}
+
+lh_status lh_io_failure(const char *what, const char *path) {
+    const int cause = errno;
+    return lh_fail(LH_EIO, "%s: cannot %s: %s", path, what, cause != 0 ? strerror(cause) : "fault");
 }
 
 /* ---- reading ---- */
@@ -30,9 +29,9 @@ static bool refused(void) {
 static lh_status read_block(FILE *stream, const char *path, size_t size, void **data) {
     char *block = lh_allocate(size + 1);
     if (block == NULL) return LH_EMEMORY;
-    if (refused() || fread(block, 1, size, stream) != size) {
+    if (lh_io_refused() || fread(block, 1, size, stream) != size) {
         free(block);
-        return io_failure(path);
+        return lh_io_failure("read", path);
     }
     block[size] = '\0';
     *data = block;
@@ -42,9 +41,9 @@ static lh_status read_block(FILE *stream, const char *path, size_t size, void **
 /* Opened without waiting: a FIFO that nobody writes to would never open. */
 FILE *lh_file_open(const char *path) {
     struct stat about;
-    const int descriptor = refused() ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const int descriptor = lh_io_refused() ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) {
-        (void)io_failure(path);
+        (void)lh_io_failure("read", path);
         return NULL;
     }
     FILE *stream = NULL;
@@ -52,7 +51,7 @@ FILE *lh_file_open(const char *path) {
         (void)lh_fail(LH_EIO, "%s: not a plain file", path);
     } else {
         stream = fdopen(descriptor, "rb");
-        if (stream == NULL) (void)io_failure(path);
+        if (stream == NULL) (void)lh_io_failure("read", path);
     }
     if (stream == NULL) (void)close(descriptor);
     return stream;
@@ -65,7 +64,7 @@ lh_status lh_file_read_all(const char *path, void **data, size_t *bytes) {
     struct stat about;
     lh_status status = LH_OK;
     if (fstat(fileno(stream), &about) != 0)
-        status = io_failure(path);
+        status = lh_io_failure("read", path);
     else
         status = read_block(stream, path, (size_t)about.st_size, data);
     if (status == LH_OK) *bytes = (size_t)about.st_size;
@@ -82,9 +81,9 @@ lh_status lh_file_map(const char *path, const void **data, size_t *bytes) {
     void *map = MAP_FAILED;
     const bool known = fstat(fileno(stream), &about) == 0;
     const bool empty = known && about.st_size == 0;
-    if (known && !empty && !refused())
+    if (known && !empty && !lh_io_refused())
         map = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fileno(stream), 0);
-    const lh_status status = empty || map != MAP_FAILED ? LH_OK : io_failure(path);
+    const lh_status status = empty || map != MAP_FAILED ? LH_OK : lh_io_failure("read", path);
     fclose(stream);
     if (map == MAP_FAILED) return status;
     *data = map;

@@ -6,6 +6,13 @@
 
 #include "harness/engine/error.h"
 
+/* Asks the fault injector (lh_fault) before a call of the system that sets errno, which it clears.
+ */
+bool lh_io_refused(void);
+
+/* Fails with LH_EIO: "<path>: cannot <what>: <why>", why being what errno stands for. */
+lh_status lh_io_failure(const char *what, const char *path);
+
 /* Opens a plain file for reading, never waiting: NULL with LH_EIO for what is not there, or is a
  * folder, a device or a pipe. The caller closes it. */
 FILE *lh_file_open(const char *path);

@@ -8,18 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/engine/file.h"
 #include "harness/run/csv_table.h"
-
-static lh_status io_failure(const char *what, const char *path) {
-    const int cause = errno;
-    return lh_fail(LH_EIO, "%s: cannot %s: %s", path, what, cause != 0 ? strerror(cause) : "fault");
-}
-
-/* Asks the fault injector before a resource call; errno then says nothing. */
-static bool refused(void) {
-    errno = 0;
-    return lh_fault();
-}
 
 static bool is_appendable(int file, size_t size) {
     struct stat about;
@@ -30,14 +20,14 @@ static bool is_appendable(int file, size_t size) {
 /* Writes at a place and waits until it is on the disk. */
 static lh_status put(int file, const char *path, const char *text, size_t bytes, size_t at) {
     while (bytes > 0) {
-        const ssize_t written = refused() ? -1 : pwrite(file, text, bytes, (off_t)at);
+        const ssize_t written = lh_io_refused() ? -1 : pwrite(file, text, bytes, (off_t)at);
         if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return io_failure("write", path);
+        if (written <= 0) return lh_io_failure("write", path);
         text += written;
         bytes -= (size_t)written;
         at += (size_t)written;
     }
-    if (refused() || fdatasync(file) != 0) return io_failure("sync", path);
+    if (lh_io_refused() || fdatasync(file) != 0) return lh_io_failure("sync", path);
     return LH_OK;
 }
 
@@ -52,8 +42,8 @@ static lh_status append(int file, const char *path, size_t size, const char *row
 
 lh_status lh_csv_append(const char *path, size_t size, const char *row, bool *done) {
     *done = false;
-    const int file = refused() ? -1 : open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    if (file < 0) return errno == 0 ? io_failure("write", path) : LH_OK;
+    const int file = lh_io_refused() ? -1 : open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return errno == 0 ? lh_io_failure("write", path) : LH_OK;
     lh_status status = LH_OK;
     if (is_appendable(file, size)) {
         status = append(file, path, size, row);

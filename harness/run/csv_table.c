@@ -2,7 +2,6 @@
 #include "harness/run/csv_table.h"
 
 #include <csv.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,7 +26,7 @@ static lh_status read_stream(FILE *stream, const char *path, size_t size, char *
         *data = longer;
     }
     if (*data == NULL) return LH_EMEMORY;
-    if (ferror(stream)) return lh_fail(LH_EIO, "%s: cannot read: %s", path, strerror(errno));
+    if (ferror(stream)) return lh_io_failure("read", path);
     (*data)[used] = '\0';
     *bytes = used;
     return LH_OK;

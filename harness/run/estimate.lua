@@ -4,6 +4,7 @@
 local core = require "longhaul.core"
 local identity = require "longhaul.run.identity"
 local probes = require "longhaul.run.probes"
+local progress = require "longhaul.run.progress"
 local provenance = require "longhaul.run.provenance"
 local timing = require "longhaul.run.timing"
 local work = require "longhaul.run.work"
@@ -128,6 +129,12 @@ local function expect(self, run)
   }
 end
 
+local trying = "trying rows for a few steps"
+
+local function show_trial(board, row, place, count)
+  board:show(trying, { step = place, steps = count, text = row.label .. " " .. row.dataset })
+end
+
 --- Gives each run of a plan what is expected of it, `expected`: seconds, step_s, bytes (nil where
 --- unknown), by ("runs", "probe" or "FLOPs"), passes (tokens of an evaluation by split), parameters,
 --- flops_per_token; or `refusal`, why it
@@ -136,10 +143,11 @@ end
 function estimate.fill(runs, settings)
   local self = { settings = settings, trained = trained_here(settings),
     probes = probes.open(settings) }
-  local by_row = {}
-  for _, run in ipairs(runs) do
+  local by_row, board = {}, settings.open and progress.board()
+  for i, run in ipairs(runs) do
     local own = by_row[run.row]
     if not own then
+      if board then show_trial(board, run.row, i, #runs) end
       local good, made = pcall(expect, self, run)
       own = good and { expected = made } or { refusal = tostring(made) }
       by_row[run.row] = own
@@ -147,6 +155,7 @@ function estimate.fill(runs, settings)
     run.expected, run.refusal = own.expected, own.refusal
     if core.interrupted() then break end
   end
+  if board then board:finish(trying) end
   self.probes:close()
 end
 

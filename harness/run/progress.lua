@@ -141,7 +141,11 @@ end
 function Board:finish(title, text)
   local place = self.width and place_of(self, title)
   if place then table.remove(self.bars, place) end
-  if text then self:say(title .. "  " .. text) end
+  if text then
+    self:say(title .. "  " .. text)
+  elseif place then
+    draw(self)
+  end
 end
 
 --- Leaves the lines as they stand; what is printed next goes below.

@@ -65,6 +65,10 @@ succeeds "a plan" "FLOP/token" "$longhaul" dry-run "$scratch/sweep.lua" --scale 
 quietly 1 "of which nothing is run or written" test -e "$scratch/none"
 succeeds "a plan says how long and in how much memory" "4 runs, 0 done; " \
     "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --results "$scratch/none"
+if command -v script >/dev/null; then
+    succeeds "a terminal sees which row is tried" "trying rows for a few steps [" script -qec \
+        "stty cols 120; $longhaul dry-run $scratch/sweep.lua --scale smoke --results $scratch/none" /dev/null
+fi
 succeeds "and what is done already" "4 runs, 4 done; 0.0s ahead" \
     "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --results "$results"
 succeeds "by the runs themselves" "known: 4 by runs that were trained here" \

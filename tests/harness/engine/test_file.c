@@ -1,6 +1,7 @@
 /* Files and folders: what is read whole, what a path leads to, and the errors that name it. */
 #include "harness/engine/file.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,6 +49,15 @@ TEST(a_file_is_mapped_whole) {
     lh_file_unmap(map, bytes);
     CHECK_FAILS(lh_file_map(in("nothing"), &map, &bytes), LH_EIO, "/nothing: cannot read");
     CHECK_FAILS(lh_file_map(folder, &map, &bytes), LH_EIO, "not a plain file");
+}
+
+/* What errno held of an earlier call is no reason for a later one. */
+TEST(a_failure_of_the_system_says_why) {
+    errno = ENOSPC;
+    CHECK(!lh_io_refused());
+    CHECK_FAILS(lh_io_failure("write", "a/file"), LH_EIO, "a/file: cannot write: fault");
+    errno = ENOSPC;
+    CHECK_FAILS(lh_io_failure("sync", "a/file"), LH_EIO, "a/file: cannot sync: No space left");
 }
 
 TEST(what_cannot_be_read_is_named) {
