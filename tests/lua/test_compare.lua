@@ -72,7 +72,7 @@ t.test("a trial of tracking has on every data set the score that decides", funct
   os.remove(folder)
   local bench = script.load("experiments/compare/tracking.lua", { scale = "smoke" })
   runner.run(bench.trials, { scale = "smoke", device = "cpu", results = folder, no_timing = true,
-    only = "LSTM" })
+    only = { "LSTM" } })
   local runs, by, count = csv.by(csv.read(folder .. "/compare-tracking-trials/runs.csv"), "dataset"),
     {}, 0
   for _, row in ipairs(bench.rows) do by[row.dataset] = row.tune.by end
@@ -89,7 +89,7 @@ t.test("the last season", function()
   os.remove(folder)
   local bench = script.load("experiments/compare/series.lua", { scale = "smoke" })
   local failed = runner.run(bench, { scale = "smoke", device = "cpu", results = folder,
-    no_timing = true, only = "Last season" })
+    no_timing = true, only = { "Last season" } })
   local runs = (csv.read(folder .. "/compare-series/runs.csv"))
   t.equal(failed, 0)
   t.equal(#runs, 1)
