@@ -31,6 +31,7 @@
 #include "kernels/contract/norm.h"
 #include "kernels/contract/reduce.h"
 #include "kernels/contract/rem.h"
+#include "kernels/contract/scan.h"
 #include "kernels/contract/update.h"
 
 /* What a kernel runs with, beside its arguments. */

@@ -87,6 +87,11 @@ static lh_status spread_operand_backward(lh_tape *tape, lh_node *node, const spr
     lh_act from = lh_gradient_read(node->output[0]);
     lh_reduce_args reduce = {
         .op = LH_REDUCE_SUM, .outer = 1, .axis = s->rows, .inner = s->columns, .alpha = 1};
+    if (s->spread == LH_SPREAD_COLUMNS) {
+        reduce.outer = s->rows;
+        reduce.axis = s->columns;
+        reduce.inner = 1;
+    }
     if (s->op == LH_BINARY_MUL) {
         const int64_t shape[] = {s->rows, s->columns};
         lh_tensor *product = lh_tape_new(tape, LH_REAL, 2, shape);
@@ -132,7 +137,8 @@ static lh_tensor *spread(lh_tape *tape, lh_tensor *a, lh_tensor *b, lh_binary_op
     a = lh_convert(tape, a, LH_REAL);
     b = lh_convert(tape, b, LH_REAL);
     if (a == NULL || b == NULL) return NULL;
-    const int64_t columns = lh_tensor_count(b), count = lh_tensor_count(a);
+    const int64_t count = lh_tensor_count(a),
+                  columns = kind == LH_SPREAD_COLUMNS ? lh_last_axis(a) : lh_tensor_count(b);
     if (columns > 0 && count % columns != 0) {
         return LH_OP_FAIL("%s: a %s, b %s", name, lh_shape_text(a), lh_shape_text(b));
     }
@@ -186,6 +192,14 @@ lh_tensor *lh_multiply_row(lh_tape *tape, lh_tensor *a, lh_tensor *b) {
         return LH_OP_FAIL("multiply_row: a %s, b %s", lh_shape_text(a), lh_shape_text(b));
     }
     return spread(tape, a, b, LH_BINARY_MUL, LH_SPREAD_ROWS, "multiply_row");
+}
+
+lh_tensor *lh_multiply_column(lh_tape *tape, lh_tensor *a, lh_tensor *b) {
+    if (a == NULL || b == NULL) return NULL;
+    if (lh_row_count(a) != lh_tensor_count(b)) {
+        return LH_OP_FAIL("multiply_column: a %s, b %s", lh_shape_text(a), lh_shape_text(b));
+    }
+    return spread(tape, a, b, LH_BINARY_MUL, LH_SPREAD_COLUMNS, "multiply_column");
 }
 
 lh_tensor *lh_add_batch(lh_tape *tape, lh_tensor *a, lh_tensor *b) {

@@ -65,6 +65,8 @@ lh_tensor *lh_multiply(lh_tape *tape, lh_tensor *a, lh_tensor *b);
 /* a [...][n] with b [n], the same for every row. */
 lh_tensor *lh_add_row(lh_tape *tape, lh_tensor *a, lh_tensor *b);
 lh_tensor *lh_multiply_row(lh_tape *tape, lh_tensor *a, lh_tensor *b);
+/* a [...][n] with b, a number for each row, of any shape of as many elements. */
+lh_tensor *lh_multiply_column(lh_tape *tape, lh_tensor *a, lh_tensor *b);
 /* a [batch][...] with b [...], the same for every batch row. */
 lh_tensor *lh_add_batch(lh_tape *tape, lh_tensor *a, lh_tensor *b);
 lh_tensor *lh_scale(lh_tape *tape, lh_tensor *x, double factor);
@@ -181,6 +183,16 @@ lh_tensor *lh_attend_lsh(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tens
  * the chosen queries, i32 [batch][heads][top], rising. */
 lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, double scale,
                           bool causal, int64_t samples, int64_t top, lh_tensor **chosen);
+
+/* ---- scans ---- */
+
+/* The decaying scan S_t = exp(log_decay_t) S_{t-1} + k_t^T v_t, y_t = q_t S_t of
+ * lh_decay_scan_spec. q, k [batch][length][groups * key_width], v [batch][length][heads *
+ * value_width], slices of the last axis allowed; log_decay optional [batch][length][heads]; start
+ * [batch][heads][key_width] [value_width], by which widths and groups are known. Returns y in the
+ * shape of v and gives the last state in *end. */
+lh_tensor *lh_decay_scan(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v,
+                         lh_tensor *log_decay, lh_tensor *start, lh_tensor **end);
 
 /* ---- loss ---- */
 

@@ -64,6 +64,7 @@ static lh_tensor *run_arithmetic(check_bench *b, void *context) {
     lh_tensor *product = lh_multiply(b->tape, sum, y);
     product = lh_add_row(b->tape, lh_multiply_row(b->tape, product, row), row);
     product = lh_add_batch(b->tape, product, row);
+    product = lh_multiply_column(b->tape, product, b->input[3]);
     lh_tensor *mean = lh_mean(b->tape, lh_softmax(b->tape, product), 0);
     return lh_add(b->tape, mean, lh_repeat(b->tape, lh_sum_all(b->tape, product), 4));
 }
@@ -74,6 +75,7 @@ TEST(arithmetic_and_reductions) {
     LEAF(&b, 3, 4);
     LEAF(&b, 3, 4);
     LEAF(&b, 4);
+    LEAF(&b, 3);
     GRADIENTS_AGREE(&b, run_arithmetic, NULL);
     check_close(&b);
 }
@@ -181,6 +183,60 @@ TEST(gates) {
         LEAF(&b, 3, 5);
     LEAF(&b, 5);
     GRADIENTS_AGREE(&b, run_gates, NULL);
+    check_close(&b);
+}
+
+/* q, k and v are slices of one tensor, as a projection gives them; y and the last state both count.
+ */
+static lh_tensor *run_scan(check_bench *b, void *context) {
+    const bool decays = *(const bool *)context;
+    lh_tensor *joined = b->input[0], *end = NULL;
+    lh_tensor *decay =
+        lh_unary(b->tape, LH_UNARY_LOG, lh_unary(b->tape, LH_UNARY_SIGMOID, b->input[1]));
+    lh_tensor *y = lh_decay_scan(
+        b->tape, lh_slice(b->tape, joined, 2, 0, 6), lh_slice(b->tape, joined, 2, 6, 6),
+        lh_slice(b->tape, joined, 2, 12, 8), decays ? decay : NULL, b->input[2], &end);
+    lh_tensor *const parts[] = {lh_reshape(b->tape, y, 1, (const int64_t[]){-1}),
+                                lh_reshape(b->tape, end, 1, (const int64_t[]){-1})};
+    return lh_concat(b->tape, 0, parts, 2);
+}
+
+TEST(decaying_scans) {
+    for (int decays = 0; decays < 2; ++decays) {
+        check_bench b;
+        REQUIRE(check_open(&b));
+        LEAF(&b, 2, 5, 20);
+        if (decays == 1) LEAF(&b, 2, 5, 4);
+        if (decays == 0) check_integers(&b, 0, NULL);
+        LEAF(&b, 2, 4, 3, 2);
+        bool context = decays == 1;
+        GRADIENTS_AGREE(&b, run_scan, &context);
+        check_close(&b);
+    }
+}
+
+/* Whether the scan refuses these, naming a shape. */
+static bool scan_fails(check_bench *b, lh_tensor *q, lh_tensor *k, lh_tensor *v, lh_tensor *decay,
+                       lh_tensor *start, const char *shape) {
+    lh_tensor *end = NULL;
+    return CHECK(lh_decay_scan(b->tape, q, k, v, decay, start, &end) == NULL) &&
+           CHECK_FAILS(lh_error_get()->status, LH_ESHAPE, shape);
+}
+
+/* Four heads, keys of three: six numbers are two groups, four are none. */
+TEST(a_scan_refuses_what_does_not_fit) {
+    check_bench b;
+    lh_tensor *end = NULL;
+    REQUIRE(check_open(&b));
+    lh_tensor *q = LEAF(&b, 2, 5, 6), *v = LEAF(&b, 2, 5, 8), *start = LEAF(&b, 2, 4, 3, 2);
+    lh_tensor *narrow = LEAF(&b, 2, 5, 4), *longer = LEAF(&b, 2, 6, 8);
+    lh_tape_begin(b.tape, false, 1, 0);
+    CHECK(lh_decay_scan(b.tape, q, q, v, NULL, start, &end) != NULL);
+    scan_fails(&b, narrow, narrow, v, NULL, start, "q [2][5][4]");
+    scan_fails(&b, q, narrow, v, NULL, start, "k [2][5][4]");
+    scan_fails(&b, q, q, longer, NULL, start, "v [2][6][8]");
+    scan_fails(&b, q, q, v, LEAF(&b, 2, 5, 3), start, "decay_scan");
+    scan_fails(&b, q, q, v, NULL, narrow, "start [2][5][4]");
     check_close(&b);
 }
 

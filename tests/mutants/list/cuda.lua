@@ -11,6 +11,12 @@ return {
     { "(a.bias != NULL ? a.bias[i] : 0)", "(a.bias != NULL ? a.bias[0] : 0)", "one bias for all columns" },
   },
   {
+    file = "kernels/cuda/decay_scan.cu", tests = "sim:decay_scan_forward sim:decay_scan_backward",
+    { "return j <= i && i < c.count ?", "return j < i && i < c.count ?", "a token does not read its own" },
+    { "backward ? chunks - 1 - n : n", "n", "gradients of states run forwards" },
+    { "t > own; --t)", "t > own + 1; --t)", "slopes of the next row are left out" },
+  },
+  {
     file = "kernels/cuda/dropout.cu", tests = "sim:dropout",
     { "(real)(1 / (1 - a.rate))", "(real)(1 - a.rate)", "kept values are scaled down" },
   },

@@ -17,6 +17,14 @@ return {
       "the gradient's mean is not taken off" },
   },
   {
+    file = "kernels/cpu/decay_scan.c", tests = "kernel:decay_scan_forward kernel:decay_scan_backward",
+    { "between[j] += decay;", "between[j] = decay;", "a token decays by the last token alone" },
+    { "until[last] = lh_exp(behind);", "until[last] = lh_exp(before);", "what is left behind a chunk is what was left before it" },
+    { "if (i == p->chunks - 1) behind = end", "if (i == p->chunks - 2) behind = end", "the state behind the last chunk but one is the last" },
+    { "first && args->dk_write == LH_SET ? 0 : 1", "args->dk_write == LH_SET ? 0 : 1", "a group's last head alone tells dk" },
+    { "crossing + read + kept[t] + whole", "crossing + read + kept[t]", "the next state's share of the decay's gradient" },
+  },
+  {
     file = "kernels/cpu/rms_norm.c", tests = "kernel:rms_norm_forward kernel:rms_norm_backward",
     { "1.0 / sqrt(mean + (double)args->epsilon)", "1.0 / sqrt(mean) + 0 * (double)args->epsilon", "no epsilon" },
     { "scale - lh_load(dtype, x, i) * pull", "scale + lh_load(dtype, x, i) * pull", "sign of the pull" },

@@ -1,0 +1,46 @@
+/* Recurrences over time whose state is a matrix. Part of the contract (kernels.h). */
+#ifndef LH_KERNELS_CONTRACT_SCAN_H
+#define LH_KERNELS_CONTRACT_SCAN_H
+
+#include "kernels/contract/heads.h"
+
+/* For each batch row and head the linear recurrence (Dao and Gu 2024, eqs. 1 and 2, with a_t a
+ * number)
+ *   S_t = a_t S_{t-1} + k_t^T v_t,  y_t = q_t S_t,  a_t = exp(log_decay_t),
+ * with rows q_t, k_t of key_width numbers, v_t, y_t of value_width, S_t [key_width][value_width].
+ * Head h reads the q and k of group h / (heads / groups). A kernel works in chunks of tokens, so
+ * that its work is matrix products and its cost per token does not depend on the length. */
+typedef struct lh_decay_scan_spec {
+    int64_t batch, length;
+    int64_t heads, groups;          /* 1 or more, groups divide heads */
+    int64_t key_width, value_width; /* 1 or more */
+    lh_heads q, k;                  /* in [batch][length][groups][key_width], reals as all here */
+    lh_heads v;                     /* in [batch][length][heads][value_width] */
+    const real *log_decay;          /* in optional [batch][length][heads], finite; NULL: a_t = 1 */
+    const real *start; /* in [batch][heads][key_width][value_width]: S before the first token */
+} lh_decay_scan_spec;
+
+typedef struct lh_decay_scan_forward_args {
+    lh_decay_scan_spec spec;
+    lh_heads y; /* out [batch][length][heads][value_width] */
+    real *end;  /* out [batch][heads][key_width][value_width]: S behind the last token */
+} lh_decay_scan_forward_args;
+
+typedef struct lh_decay_scan_backward_args {
+    lh_decay_scan_spec spec;
+    lh_heads dy;      /* in optional, as y (data NULL: zeros) */
+    const real *dend; /* in optional, as end (NULL: zeros) */
+    lh_heads dq, dk;  /* out optional, as q and k: the sums over a group's heads */
+    lh_heads dv;      /* out optional, as v */
+    real *dlog_decay; /* out optional, as log_decay; where that is NULL, what it would get */
+    real *dstart;     /* out optional, as start */
+    lh_write dq_write, dk_write, dv_write, dlog_decay_write, dstart_write;
+} lh_decay_scan_backward_args;
+
+#endif
+
+/* This family's part of kernels.def. */
+#ifdef LH_KERNEL
+LH_KERNEL_W(decay_scan_forward, LH_REAL)
+LH_KERNEL_W(decay_scan_backward, LH_REAL)
+#endif
