@@ -81,7 +81,7 @@ static void compare_with(const char *path, int cases) {
             REQUIRE(run_case(is.model, is.options, hidden));
         }
         const real got = hidden[(is.segment * SEGMENT + is.position) * WIDTH + is.channel];
-        test_check(fabs((double)got - is.hidden) < 1e-9, __FILE__, __LINE__,
+        test_check(fabs((double)got - is.hidden) < 1e-10, __FILE__, __LINE__,
                    "%s: segment %d, position %d, channel %d is %.9g, the oracle says %.9g", name,
                    is.segment, is.position, is.channel, (double)got, is.hidden);
         compared += 1;
@@ -100,6 +100,10 @@ TEST(staircase_family_equals_the_oracle) {
 
 TEST(recurrent_networks_equal_the_oracle) {
     compare_with("tests/golden/lstm.csv", 6);
+}
+
+TEST(linear_attention_equals_the_oracle) {
+    compare_with("tests/golden/linear_attention.csv", 4);
 }
 
 TEST(t5_equals_the_oracle) {

@@ -142,6 +142,22 @@ TEST(reformer) {
     CHECK_FIRST_VALUES("reformer_encoder_decoder", "layers=1 width=64 heads=4 hidden=256", both);
 }
 
+/* PyTorch's modules, as fast-transformers leaves them. */
+TEST(linear_attention) {
+    const drawn_from expected[] = {
+        {"embedding.weight", 0, 1},
+        {"layers.0.attention.query.weight", 0, third / 8},
+        {"layers.0.attention.value.bias", 0, third / 8},
+        {"layers.0.attention.out.weight", 0, third / 8},
+        {"layers.0.attention.norm.gain", 1, 0},
+        {"layers.0.feed_forward.in.weight", 0, third / 8},
+        {"layers.0.feed_forward.out.weight", 0, third / 16},
+        {"norm.gain", 1, 0},
+        {"head.weight", 0, third / 8},
+    };
+    CHECK_FIRST_VALUES("linear_attention", "layers=1 width=64 heads=4 hidden=256", expected);
+}
+
 /* PyTorch's: all of a recurrent network uniform by its hidden size. */
 TEST(recurrent_networks) {
     const drawn_from expected[] = {

@@ -256,6 +256,15 @@
 ---@field dropout? number # dropout rate between layers in training (default 0)
 ---@field activation? "linear"|"tanh"|"sigmoid"|"relu" # g of the cells; linear: the identity (d...
 
+---@class longhaul.models.linear_attention
+---@field layers? integer # layers (L) (default 6)
+---@field width? integer # embedding size D (default 512)
+---@field heads? integer # attention heads (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field dropout? number # dropout rate of embeddings, hidden units and residual branches in tr...
+---@field epsilon? number # what is added to the divisor of eq. 9 (default 1e-06)
+
 ---@class longhaul.models.transformer
 ---@field layers? integer # layers (L) (default 6)
 ---@field width? integer # embedding size D (default 512)
@@ -601,6 +610,7 @@
 ---@field dai_xl fun(options: longhaul.models.dai_xl): longhaul.spec
 ---@field lstm fun(options: longhaul.models.lstm): longhaul.spec
 ---@field rnn fun(options: longhaul.models.rnn): longhaul.spec
+---@field linear_attention fun(options: longhaul.models.linear_attention): longhaul.spec
 ---@field transformer fun(options: longhaul.models.transformer): longhaul.spec
 ---@field rsa fun(options: longhaul.models.rsa): longhaul.spec
 ---@field gpt2 fun(options: longhaul.models.gpt2): longhaul.spec

@@ -85,6 +85,7 @@ TEST(token_by_token_is_the_same_as_at_once) {
         {"gpt2_recurrent", "layers=2 width=8 heads=2 context=16 window=8 overlap=3"},
         {"transformer_xl", CORE " layers=2 span=5"},
         {"lstm", "layers=1 width=6 hidden=8"},
+        {"linear_attention", CORE " layers=2"},
         {"staircase", CORE " layers=2 forward_size=1 steps=3"}};
     for (size_t m = 0; m < sizeof models / sizeof models[0]; ++m) {
         real whole[BENCH_VOCABULARY], single[BENCH_VOCABULARY];

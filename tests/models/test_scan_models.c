@@ -1,0 +1,54 @@
+/* Models whose state is a matrix: what they hold, and the names of the releases' weights. */
+#include "tests/test.h"
+
+#include <unistd.h>
+
+#include "tests/models/model_bench.h"
+
+/* Counted by hand: embedding and head, per layer four projections, two norms and the network, the
+ * norm behind the last layer. */
+TEST(linear_attention_has_so_many_parameters) {
+    const int64_t width = 32, inner = 4 * 6, hidden = 64, vocabulary = 256;
+    const int64_t layer = 3 * (width + 1) * inner + (inner + 1) * width + 4 * width +
+                          (width + 1) * hidden + (hidden + 1) * width;
+    CHECK_EQ_INT(count_parameters("linear_attention",
+                                  "layers=3 width=32 heads=4 head_width=6 hidden=64",
+                                  (lh_model_setup){.vocabulary = vocabulary}),
+                 3 * layer + 2 * vocabulary * width + vocabulary + 2 * width);
+}
+
+/* Saved under the names of the release and loaded from there: the same parameters, and matrices
+ * lie as PyTorch has them. */
+static void check_published(const char *name, const char *options, const char *matrix) {
+    model_bench bench;
+    char path[64];
+    (void)snprintf(path, sizeof path, "/tmp/longhaul-names-%ld.safetensors", (long)getpid());
+    REQUIRE(bench_open(&bench, name, options, 1));
+    const lh_tensor_name *names = bench.model->class->published_names;
+    lh_params *params = bench.model->params;
+    const int index = lh_params_find(params, matrix);
+    REQUIRE(names != NULL && index >= 0);
+    const real first = lh_tensor_real(lh_params_get(params, index))[1];
+    CHECK_OK(lh_params_save(params, path, names));
+    CHECK_OK(lh_params_initialize(params, 99));
+    CHECK(lh_tensor_real(lh_params_get(params, index))[1] != first);
+    CHECK_OK(lh_params_load(params, path, names, false));
+    CHECK_NEAR(lh_tensor_real(lh_params_get(params, index))[1], first, 1e-7);
+    for (int i = 0; i < lh_params_count(params); ++i) {
+        bool named = false;
+        char pattern[96];
+        (void)snprintf(pattern, sizeof pattern, "%s", lh_params_at(params, i)->name);
+        char *number = strstr(pattern, ".0.");
+        if (number != NULL) number[1] = '#';
+        for (const lh_tensor_name *n = names; n->published != NULL; ++n)
+            named = named || (n->own != NULL && strcmp(n->own, pattern) == 0);
+        test_check(named, __FILE__, __LINE__, "%s: %s has no published name", name, pattern);
+    }
+    (void)remove(path);
+    bench_close(&bench);
+}
+
+TEST(releases_weights_have_names) {
+    check_published("linear_attention", "layers=1 width=8 heads=2 hidden=12",
+                    "layers.0.attention.key.weight");
+}
