@@ -60,9 +60,10 @@ static lh_status create_slots(const lh_model *model, lh_pool *pool, int64_t rows
     return lh_tensor_create_zero(pool, LH_REAL, 1, &widest, &state->zero);
 }
 
-lh_status lh_state_create(const lh_model *model, lh_pool *pool, int64_t rows, lh_state **out) {
+/* Without the tensors of its slots. */
+static lh_state *new_state(const lh_model *model, lh_pool *pool, int64_t rows) {
     lh_state *state = lh_allocate_zeroed(1, sizeof *state);
-    if (state == NULL) return LH_EMEMORY;
+    if (state == NULL) return NULL;
     state->pool = pool;
     state->rows = rows;
     state->params = model->params;
@@ -70,13 +71,48 @@ lh_status lh_state_create(const lh_model *model, lh_pool *pool, int64_t rows, lh
     state->slot = lh_allocate_zeroed((size_t)model->state_count + 1, sizeof *state->slot);
     state->statistic =
         lh_allocate_zeroed((size_t)lh_params_count(model->params) + 1, sizeof *state->statistic);
-    const lh_status status = state->slot != NULL && state->statistic != NULL
-                                 ? create_slots(model, pool, rows, state)
-                                 : LH_EMEMORY;
+    if (state->slot != NULL && state->statistic != NULL) return state;
+    lh_state_destroy(state);
+    return NULL;
+}
+
+lh_status lh_state_create(const lh_model *model, lh_pool *pool, int64_t rows, lh_state **out) {
+    lh_state *state = new_state(model, pool, rows);
+    if (state == NULL) return LH_EMEMORY;
+    const lh_status status = create_slots(model, pool, rows, state);
     if (status != LH_OK) {
         lh_state_destroy(state);
         return status;
     }
+    *out = state;
+    return LH_OK;
+}
+
+/* Rows of a tensor, which may be NULL. */
+static lh_status view_rows(const lh_tensor *whole, int64_t first, int64_t count, lh_tensor **out) {
+    if (whole == NULL) return LH_OK;
+    *out = lh_tensor_detached(whole);
+    if (*out == NULL) return LH_EMEMORY;
+    (*out)->shape[0] = count;
+    (*out)->offset += first * whole->stride[0];
+    return LH_OK;
+}
+
+lh_status lh_state_create_rows(const lh_model *model, const lh_state *whole, int64_t first,
+                               int64_t count, lh_state **out) {
+    lh_state *state = new_state(model, whole->pool, count);
+    lh_status status = state != NULL ? LH_OK : LH_EMEMORY;
+    for (int i = 0; status == LH_OK && i < state->slot_count; ++i) {
+        const lh_state_slot *of = &whole->slot[i];
+        state->slot[i].kind = of->kind;
+        status = view_rows(of->value, first, count, &state->slot[i].value);
+        if (status == LH_OK) status = view_rows(of->count, first, count, &state->slot[i].count);
+    }
+    if (status != LH_OK) {
+        lh_state_destroy(state);
+        return status;
+    }
+    state->zero = lh_tensor_retain(whole->zero);
     *out = state;
     return LH_OK;
 }

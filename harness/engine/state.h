@@ -8,6 +8,10 @@ typedef struct lh_state lh_state;
 
 /* Carried state for `rows` batch rows, zeroed. */
 lh_status lh_state_create(const lh_model *model, lh_pool *pool, int64_t rows, lh_state **out);
+/* The same state of `count` rows from `first` on: its tensors are views of those of `whole`, which
+ * must outlive it. */
+lh_status lh_state_create_rows(const lh_model *model, const lh_state *whole, int64_t first,
+                               int64_t count, lh_state **out);
 void lh_state_destroy(lh_state *state);
 /* Whether a batch of so many rows finds its state; a model that carries nothing takes any. */
 bool lh_state_takes(const lh_state *state, int64_t rows);

@@ -8,6 +8,11 @@ lh_share lh_share_of(const lh_communicator *ranks, int64_t all) {
     return (lh_share){.first = first, .count = end - first, .all = all};
 }
 
+lh_share lh_share_part(lh_share rows, int64_t index, int64_t count) {
+    const int64_t first = rows.count * index / count, end = rows.count * (index + 1) / count;
+    return (lh_share){.first = rows.first + first, .count = end - first, .all = rows.all};
+}
+
 lh_status lh_ranks_sum(lh_communicator *ranks, double *x, int64_t count) {
     return ranks != NULL ? ranks->sum(ranks, x, count) : LH_OK;
 }

@@ -34,6 +34,9 @@ typedef struct lh_share {
 
 lh_share lh_share_of(const lh_communicator *ranks, int64_t all);
 
+/* Part `index` of `count` of a rank's rows, which differ by one row at most. */
+lh_share lh_share_part(lh_share rows, int64_t index, int64_t count);
+
 /* The following do nothing when `ranks` is NULL. */
 
 lh_status lh_ranks_sum(lh_communicator *ranks, double *x, int64_t count);

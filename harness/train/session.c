@@ -92,12 +92,58 @@ static lh_status place_parameters(lh_session *session) {
     return lh_params_allocate(session->model->params, session->pool);
 }
 
+/* What a step does not see at once must not depend on it. */
+static lh_status check_parts(const lh_session *session) {
+    const lh_params *params = session->model->params;
+    const long long parts = (long long)session->plan.accumulate;
+    if (parts == 1) return LH_OK;
+    if (session->share.count < parts)
+        return lh_fail(
+            LH_EOPTION, "accumulate=%lld: the %lld rows of a batch%s cannot be cut into so many",
+            parts, (long long)session->share.count, session->ranks != NULL ? " on one rank" : "");
+    if (session->plan.swap_parameters)
+        return lh_fail(LH_EOPTION, "accumulate=%lld: not with swap_parameters", parts);
+    for (int i = 0; i < lh_params_count(params); ++i) {
+        if (lh_params_at(params, i)->statistic)
+            return lh_fail(LH_EOPTION,
+                           "accumulate=%lld: %s normalises over all rows of a batch ('%s')", parts,
+                           session->model->class->name, lh_params_at(params, i)->name);
+    }
+    return LH_OK;
+}
+
+static lh_status create_parts(lh_session *session) {
+    const int64_t count = session->plan.accumulate;
+    session->part = lh_allocate_zeroed((size_t)count, sizeof *session->part);
+    if (session->part == NULL) return LH_EMEMORY;
+    session->part[0].state = count == 1 ? session->state : NULL;
+    for (int64_t i = 0; count > 1 && i < count; ++i) {
+        const lh_share rows = lh_share_part(session->share, i, count);
+        LH_TRY(lh_state_create_rows(session->model, session->state,
+                                    rows.first - session->share.first, rows.count,
+                                    &session->part[i].state));
+    }
+    return LH_OK;
+}
+
+static void destroy_parts(lh_session *session) {
+    for (int64_t i = 0; session->part != NULL && i < session->plan.accumulate; ++i) {
+        lh_state_destroy(session->part[i].own);
+        if (session->plan.accumulate > 1) lh_state_destroy(session->part[i].state);
+    }
+    free(session->part);
+}
+
 static lh_status create_model(lh_session *session, const lh_session_spec *spec) {
     LH_TRY(lh_model_create_for(spec->model, spec->model_options, &session->setup, &session->model));
-    LH_TRY(lh_model_check(session->model, session->share.count, session->length));
+    LH_TRY(check_parts(session));
+    LH_TRY(lh_model_check(session->model,
+                          lh_share_part(session->share, 0, session->plan.accumulate).count,
+                          session->length));
     LH_TRY(place_parameters(session));
     LH_TRY(lh_params_initialize(session->model->params, spec->seed));
-    return lh_state_create(session->model, session->pool, session->share.count, &session->state);
+    LH_TRY(lh_state_create(session->model, session->pool, session->share.count, &session->state));
+    return create_parts(session);
 }
 
 /* Which rows of a batch are this rank's, and how gradients become those of all. */
@@ -180,6 +226,7 @@ void lh_session_destroy(lh_session *session) {
     lh_tensor_release(session->pending_loss);
     lh_optimizer_destroy(session->optimizer);
     if (session->tape != NULL) lh_tape_destroy(session->tape);
+    destroy_parts(session);
     if (session->state != NULL) lh_state_destroy(session->state);
     lh_swap_destroy(session->swap);
     if (session->model != NULL) lh_model_destroy(session->model);

@@ -9,6 +9,12 @@
 #include "harness/train/snapshot.h"
 #include "harness/train/train_options.h"
 
+/* Some of this rank's rows, which go through the model together (train_step.c). */
+typedef struct lh_step_part {
+    lh_state *state; /* of these rows, a view; the whole state where there is one part only */
+    lh_state *own;   /* in a step of other rows: theirs, until it has ended */
+} lh_step_part;
+
 struct lh_session {
     lh_device *device;
     lh_pool *pool;
@@ -18,7 +24,8 @@ struct lh_session {
     lh_device *processor; /* with swapping only, like the two below */
     lh_pool *host;
     lh_swap *swap;
-    lh_state *state; /* carried through training */
+    lh_state *state;    /* carried through training */
+    lh_step_part *part; /* [plan.accumulate] */
     lh_optimizer *optimizer;
     lh_options *train_options;
     lh_train_plan plan;

@@ -74,6 +74,9 @@ static const lh_option lh_train_plan_options[] = {
     LH_FLAG("swap_parameters", lh_train_plan, swap_parameters, false,
             "layers' parameters rest in host memory, where the optimiser works, and visit the "
             "device while their layer computes (reversible layers)"),
+    LH_INTEGER("accumulate", lh_train_plan, accumulate, 1, 1, 65536,
+               "micro-batches that the rows of a step are cut into, one after the other in memory; "
+               "their gradients are summed, so that the batch stays that of the step"),
     {0}};
 
 const lh_option_table lh_train_options[] = {LH_OWN_TABLE(lh_train_plan), {0}};
@@ -99,7 +102,7 @@ const char *lh_train_keep_best_metric(const lh_train_plan *plan) {
 
 bool lh_train_option_is_identity(const lh_train_plan *plan, const char *name) {
     static const char *const free_names[] = {"log_every", "checkpoint_every", "checkpoint_seconds",
-                                             "swap_parameters"};
+                                             "swap_parameters", "accumulate"};
     for (size_t i = 0; i < sizeof free_names / sizeof free_names[0]; ++i) {
         if (strcmp(name, free_names[i]) == 0) return false;
     }

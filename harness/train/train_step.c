@@ -9,87 +9,111 @@
 
 #include <math.h>
 
-/* Puts the loss behind the others that wait on the device. */
-static lh_status keep_loss(lh_session *session, const lh_tensor *loss, double weight) {
+/* Puts the loss of a part behind those of steps that wait on the device, or adds it to what other
+ * parts of the step have put there. */
+static lh_status keep_loss(lh_session *session, const lh_tensor *loss, int64_t part) {
     const lh_act kept = lh_tensor_activation(session->pending_loss);
     const lh_copy_args args = {.rank = 0,
                                .x = lh_tensor_activation(loss),
                                .y = lh_act_from(kept, session->pending),
-                               .write = LH_SET};
-    LH_TRY(LH_RUN(session->pool, copy, &args));
-    session->pending_weight[session->pending++] = weight;
-    return LH_OK;
+                               .write = part == 0 ? LH_SET : LH_ADD};
+    return LH_RUN(session->pool, copy, &args);
 }
 
 /* Forward, loss and backward of the batch on the device. The loss is divided by the weight of all
- * ranks' rows, so that sums over ranks are what one rank would compute. */
-static lh_status differentiate(lh_session *session, lh_state *state, double weight) {
+ * rows of the step, so that sums over parts and ranks are what one rank would compute at once. */
+static lh_status differentiate(lh_session *session, lh_state *state, int64_t part, double weight) {
     lh_tape *tape = session->tape;
     lh_output output = {0};
     lh_tensor *loss = NULL;
     LH_TRY(lh_model_forward(session->model, tape, state, &session->batch, true, &output));
     LH_TRY(lh_loss_forward(tape, &output, &session->batch, weight, &loss, NULL));
-    LH_TRY(keep_loss(session, loss, weight));
+    LH_TRY(keep_loss(session, loss, part));
     const bool learns = lh_params_count(session->model->params) > 0;
     return learns ? lh_tape_backward(tape, loss) : LH_OK;
 }
 
-/* A batch of few rows may have none for this rank. */
-static lh_status keep_no_loss(lh_session *session, double weight) {
+/* A batch of few rows may have none for this part. */
+static lh_status keep_no_loss(lh_session *session, int64_t part) {
     const lh_fill_args args = {.count = 1,
                                .x = lh_tensor_real(session->pending_loss) + session->pending};
-    LH_TRY(LH_RUN(session->pool, fill, &args));
-    session->pending_weight[session->pending++] = weight;
+    return part == 0 ? LH_RUN(session->pool, fill, &args) : LH_OK;
+}
+
+/* The state of a part. A batch of other rows, all of which begin afresh (task.h), has its own. */
+static lh_status state_of(lh_session *session, lh_step_part *part, lh_state **state) {
+    const int64_t rows = session->batch.rows;
+    *state = part->state;
+    lh_state_destroy(part->own); /* of a step that failed */
+    part->own = NULL;
+    if (rows == 0 || lh_state_takes(part->state, rows)) return LH_OK;
+    LH_TRY(lh_state_create(session->model, session->pool, rows, &part->own));
+    *state = part->own;
     return LH_OK;
 }
 
-/* The gradients of all ranks' rows. */
-static lh_status find_gradients(lh_session *session, lh_state *state, double weight) {
-    if (session->ranks != NULL) lh_buckets_begin(&session->buckets);
-    LH_TRY(session->batch.rows > 0 ? differentiate(session, state, weight)
-                                   : keep_no_loss(session, weight));
+/* The gradients of a part's rows join those of the parts before it. Sums over ranks begin while the
+ * last part goes backward. */
+static lh_status run_part(lh_session *session, const lh_host_batch *host, lh_share rows,
+                          int64_t index, double weight) {
+    const lh_host_batch part = lh_host_batch_rows(&session->setup, host, rows);
+    const bool last = index == session->plan.accumulate - 1;
+    lh_state *state = NULL;
+    lh_tape_set_rows(session->tape, rows.first, rows.count);
+    LH_TRY(lh_model_upload(session->pool, session->model, &part, &session->batch));
+    LH_TRY(state_of(session, &session->part[index], &state));
+    if (session->ranks != NULL && last) lh_buckets_begin(&session->buckets);
+    if (session->ranks != NULL && session->swap == NULL)
+        lh_tape_watch(session->tape, last ? lh_buckets_watch : NULL, &session->buckets);
+    return rows.count > 0 ? differentiate(session, state, index, weight)
+                          : keep_no_loss(session, index);
+}
+
+/* What all rows have found, of all ranks, moves the parameters. */
+static lh_status update(lh_session *session) {
+    const int64_t step = session->record.step;
     if (session->swap != NULL) LH_TRY(lh_swap_collect(session->swap));
     LH_TRY(lh_params_settle_gradients(session->model->params));
-    return session->ranks != NULL ? lh_buckets_finish(&session->buckets) : LH_OK;
+    if (session->ranks != NULL) LH_TRY(lh_buckets_finish(&session->buckets));
+    return lh_optimizer_update(session->optimizer, lh_schedule_rate(&session->plan.schedule, step),
+                               step);
 }
 
-static lh_status update(lh_session *session, lh_state *state, double weight) {
-    const int64_t step = session->record.step;
-    LH_TRY(find_gradients(session, state, weight));
-    LH_TRY(lh_optimizer_update(session->optimizer, lh_schedule_rate(&session->plan.schedule, step),
-                               step));
-    return lh_state_commit(state);
-}
-
-/* A batch of other rows, all of which begin afresh (task.h), has a state of its own. */
-static lh_status update_with(lh_session *session, double weight) {
-    const int64_t rows = session->batch.rows;
-    lh_state *own = NULL;
-    if (rows == 0 || lh_state_takes(session->state, rows))
-        return update(session, session->state, weight);
-    LH_TRY(lh_state_create(session->model, session->pool, rows, &own));
-    const lh_status status = update(session, own, weight);
-    lh_state_destroy(own);
-    return status;
+static lh_status commit(lh_session *session) {
+    for (int64_t i = 0; i < session->plan.accumulate; ++i) {
+        lh_step_part *part = &session->part[i];
+        LH_TRY(lh_state_commit(part->own != NULL ? part->own : part->state));
+        lh_state_destroy(part->own);
+        part->own = NULL;
+    }
+    return LH_OK;
 }
 
 static lh_status step_on(lh_session *session, const lh_host_batch *host) {
     const lh_share share = lh_share_of(session->ranks, host->rows);
-    const lh_host_batch part = lh_host_batch_rows(&session->setup, host, share);
-    lh_tape_set_rows(session->tape, share.first, share.count);
-    LH_TRY(lh_model_upload(session->pool, session->model, &part, &session->batch));
-    lh_tape_begin(session->tape, true, session->seed, (uint64_t)session->record.step);
+    const double weight = lh_host_batch_weight(&session->setup, host);
+    const int64_t parts = session->plan.accumulate;
+    lh_scope scope = {0};
     lh_params_clear_gradients(session->model->params);
-    const lh_scope scope = lh_scope_open(session->tape);
-    LH_TRY(update_with(session, lh_host_batch_weight(&session->setup, host)));
+    for (int64_t i = 0; i < parts; ++i) {
+        lh_tape_begin(session->tape, true, session->seed, (uint64_t)session->record.step);
+        scope = lh_scope_open(session->tape);
+        LH_TRY(run_part(session, host, lh_share_part(share, i, parts), i, weight));
+        if (i + 1 < parts) lh_scope_close(session->tape, scope, NULL);
+    }
+    session->pending_weight[session->pending++] = weight;
+    LH_TRY(update(session));
+    LH_TRY(commit(session));
     lh_scope_close(session->tape, scope, NULL);
     return session->ranks != NULL ? lh_buckets_average_statistics(&session->buckets, share) : LH_OK;
 }
 
-/* The device may start the step's work as a whole at its end; copies beside it start at once. */
+/* The device may start the step's work as a whole at its end; copies beside it start at once, so
+ * that a second part's rows would take the place of the first one's. */
 static lh_status step_as_one(lh_session *session, const lh_host_batch *host) {
     lh_device *device = session->device;
-    if (device->begin_step == NULL || session->swap != NULL) return step_on(session, host);
+    if (device->begin_step == NULL || session->swap != NULL || session->plan.accumulate > 1)
+        return step_on(session, host);
     LH_TRY(lh_pool_launched("begin_step", device->begin_step(device)));
     const lh_status status = step_on(session, host);
     const lh_status ended = lh_pool_launched("end_step", device->end_step(device));

@@ -64,6 +64,7 @@ local apart = {
   { "model option", {}, { model = slide:with { window = 8 } } },
   { "task option", {}, { task = task_of(alike, { segment = 8 }) } },
   { "training option", {}, { train = lh.train { steps = 3, warmup = 1 } } },
+  { "micro-batches", {}, { train = lh.train { steps = 2, warmup = 1, accumulate = 2 } } },
   { "precision", {}, { train = lh.train { steps = 2, warmup = 1, precision = "bf16" } } },
   { "scale", { scale = "small" } },
   { "device", { device = "cuda" } },
@@ -125,6 +126,19 @@ t.test("parts of a name do not run into the next", function()
   end
   t.check(id_of("a", "b\nc") ~= id_of("a\nb", "c"), "one configuration")
   t.check(id_of("a", "bc") ~= id_of("ab", "c"), "one configuration")
+end)
+
+-- What hashes the text of training options as it stood before accumulate came is told by the hash of a
+-- text without it.
+t.test("an option that came later leaves runs without it what they were", function()
+  local plain, without = run_of({}), run_of({})
+  local text = plain.row.train.text
+  t.contains(text, " accumulate=1")
+  local older = setmetatable({ text = (text:gsub(" accumulate=1", "")) }, { __index = plain.row.train })
+  without.row = setmetatable({ train = older }, { __index = plain.row })
+  t.equal(identity.of(without).configuration, identity.of(plain).configuration)
+  local ten = run_of({}, { train = lh.train { steps = 2, warmup = 1, accumulate = 10 } })
+  t.check(identity.of(ten).configuration ~= identity.of(plain).configuration, "10 is not 1")
 end)
 
 t.test("a new version of a model is another configuration", function()

@@ -172,3 +172,32 @@ TEST(a_ring_counts_its_tokens_from_where_a_document_begins) {
     CHECK(seen.count[0] == 0 && seen.count[1] == 0);
     bench_end(&b);
 }
+
+/* What becomes current in a view of some rows does so in the whole, and in no other row. */
+TEST(a_view_of_rows_is_their_state) {
+    enum { ALL = 5, FIRST = 2 };
+    bench b;
+    lh_state *whole = NULL, *rows = NULL;
+    lh_output out = {0};
+    int32_t count[ALL] = {0};
+    if (!bench_begin(&b)) return;
+    REQUIRE_OK(lh_state_create(b.model, b.pool, ALL, &whole));
+    REQUIRE_OK(lh_state_create_rows(b.model, whole, FIRST, ROWS, &rows));
+    CHECK(lh_state_takes(rows, ROWS) && !lh_state_takes(rows, ALL));
+    statistic.index = b.tiny->mean;
+    statistic.width = WIDTH;
+    lh_tape_begin(b.tape, true, 1, 0);
+    const lh_batch batch = {.rows = ROWS, .length = LENGTH};
+    REQUIRE_OK(lh_model_forward(b.model, b.tape, rows, &batch, true, &out));
+    CHECK_OK(lh_state_commit(rows));
+    CHECK_OK(lh_tensor_read(lh_state_tensor(whole, 1), count, ALL));
+    const real *ring = lh_tensor_real(lh_state_tensor(whole, 0));
+    for (int r = 0; r < ALL; ++r) {
+        const bool inside = r >= FIRST && r < FIRST + ROWS;
+        CHECK_EQ_INT(count[r], inside ? LENGTH : 0);
+        CHECK_NEAR(ring[r * b.tiny->capacity * WIDTH], inside ? 1.0 : 0.0, 0.0);
+    }
+    lh_state_destroy(rows);
+    lh_state_destroy(whole);
+    bench_end(&b);
+}
