@@ -90,6 +90,14 @@ end
 local html_characters = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;",
   ["'"] = "&#39;" }
 
+--- A text as JSON, in its quotes.
+function quote.json(text)
+  local escaped = text:gsub('[%c"\\]', function(letter)
+    return ("\\u%04x"):format(letter:byte())
+  end)
+  return '"' .. escaped .. '"'
+end
+
 --- A text in HTML or SVG, between tags or in a quoted attribute.
 function quote.html(text) return (quote.visible(text):gsub("[&<>\"']", html_characters)) end
 

@@ -118,6 +118,9 @@ local function read_runs(self) return known(self, self.file, runs_of) end
 --- All rows, in the order of the file; read only. csv.texts gives a column of them.
 function Store:rows() return read_runs(self).rows end
 
+--- The names of the columns of runs.csv, in the order of the file.
+function Store:columns() return read_runs(self).columns end
+
 --- All rows by the id of their run; read only.
 function Store:by_id()
   local runs = read_runs(self)

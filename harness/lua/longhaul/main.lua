@@ -19,6 +19,7 @@ local files = {
   "dilation",
   "figures",
   "results",
+  "query",
   "other",
   "new",
 } -- end of the commands

@@ -2,6 +2,7 @@
 -- while a script declares its rows, so that trials, views and identities are those of the changed
 -- row: its runs are other runs than the script's own.
 local core = require "longhaul.core"
+local option_text = require "longhaul.run.option_text"
 local selection = require "longhaul.run.selection"
 local spec = require "longhaul.spec"
 
@@ -12,17 +13,6 @@ local kinds = { "model", "task", "train" }
 -- { { kind =, name =, text = "window=64", given = "model.window=64" } ... }, and the texts of --only.
 local current, only = {}, nil
 
--- The end of a value: in quotes, in which a backslash keeps what follows, else before a blank.
-local function end_of_value(text, from)
-  local quote = text:match("^['\"]", from)
-  if not quote then return text:find("%s", from) or #text + 1 end
-  local at = from + 1
-  while at <= #text and text:sub(at, at) ~= quote do
-    at = at + (text:sub(at, at) == "\\" and 2 or 1)
-  end
-  return at + 1
-end
-
 -- One option of `text` behind position `at`; nil and what is wrong with it.
 local function read(text, at)
   local from, kind, name, value = text:match("^()([%w_]+)%.([%w_]+)=()", at)
@@ -32,7 +22,7 @@ local function read(text, at)
   local good = false
   for _, known in ipairs(kinds) do good = good or known == kind end
   if not good then return nil, ("no '%s.'%s"):format(kind, core.did_you_mean(kind, kinds)) end
-  local after = end_of_value(text, value)
+  local _, after = option_text.value(text, value)
   return { kind = kind, name = name, text = name .. "=" .. text:sub(value, after - 1),
     given = text:sub(from, after - 1) }, after
 end

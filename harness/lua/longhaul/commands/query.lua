@@ -1,0 +1,71 @@
+-- query, compare: runs found by what is known of them, and two of them side by side.
+local command = require "longhaul.command"
+local comparing = require "longhaul.report.run_comparison"
+local query = require "longhaul.report.query"
+
+local function names_of(text)
+  local names = {}
+  for name in text:gmatch "[^%s,]+" do names[#names + 1] = name end
+  return names
+end
+
+local function format_of(values)
+  local chosen
+  for _, kind in ipairs { "csv", "json", "markdown" } do
+    if values[kind] and chosen then
+      command.misuse(("--%s and --%s are two formats"):format(chosen, kind))
+    end
+    chosen = values[kind] and kind or chosen
+  end
+  return chosen or "text"
+end
+
+local function stores_of(values) return query.stores(command.path(values, "results", "results")) end
+
+local function run_query(values, rest)
+  local conditions, wrong = query.read(rest)
+  if not conditions then command.misuse("query: " .. wrong) end
+  local format, stores, names = format_of(values), stores_of(values), {}
+  for i, condition in ipairs(conditions) do names[i] = condition.name end
+  local columns = values.columns and names_of(values.columns)
+  table.move(columns or {}, 1, #(columns or {}), #names + 1, names)
+  names[#names + 1] = values.sort
+  query.check(stores, names)
+  local runs = query.select(stores, conditions)
+  if values.sort then query.sort(runs, values.sort) end
+  io.write(query.format(format, runs, columns or query.columns(runs, conditions)))
+  if #runs == 0 then io.stderr:write("no run meets all conditions\n") end
+end
+
+local function compare(values, rest)
+  if #rest ~= 2 then command.misuse "compare takes two RUNs: ids, or the beginnings of ids" end
+  local stores = stores_of(values)
+  io.write(comparing.text(comparing.find(stores, rest[1]), comparing.find(stores, rest[2])))
+end
+
+local where = { "results=", "folder with results, of one experiment or of many (default results)", "DIR" }
+
+return {
+  {
+    name = "query", summary = "list the runs that meet conditions", run = run_query, most = math.huge,
+    usage = "query ['CONDITION ...'] [--columns NAME,...] [--sort NAME] [--csv | --json | --markdown]",
+    description = "A condition is NAME=VALUE, or with != < <= > >= or ~ (contains) between them; NAME is a column of\n"
+      .. "runs.csv, or an option, as model.window, task.segment, train.rate:\n"
+      .. "    longhaul query 'class=brt scale=small bits_per_byte<1.2 train.rate>=0.1' --sort bits_per_byte",
+    options = {
+      where,
+      { "columns=", "what is shown, instead of what conditions name and a quality", "NAME,..." },
+      { "sort=", "by this column, the least first", "NAME" },
+      { "csv", "as CSV" },
+      { "json", "as JSON" },
+      { "markdown", "as a Markdown table" },
+    },
+  },
+  {
+    name = "compare", summary = "two runs side by side: options, metrics, curves", run = compare, most = 2,
+    usage = "compare RUN RUN [--results DIR]",
+    description = "RUN is a run's id or its beginning, as `longhaul query` shows it. Also the difference of their\n"
+      .. "configurations seed by seed, over the seeds that both have.",
+    options = { where },
+  },
+}

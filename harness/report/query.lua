@@ -1,0 +1,269 @@
+-- Runs found by what their rows of runs.csv say, over one or many folders of results: conditions, the
+-- columns that are shown, and the list as text, CSV, JSON or Markdown.
+local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
+local metrics = require "longhaul.run.metrics"
+local option_text = require "longhaul.run.option_text"
+local quote = require "longhaul.run.quote"
+local store = require "longhaul.run.store"
+
+local query = {}
+
+-- ---- conditions ----
+
+-- Whether a cell meets a condition. Numbers are compared as such; "<" and the like want two.
+local compare = {
+  ["<"] = function(a, b) return a < b end,
+  [">"] = function(a, b) return a > b end,
+  ["<="] = function(a, b) return a <= b end,
+  [">="] = function(a, b) return a >= b end,
+}
+
+local function is_equal(text, value)
+  local a, b = tonumber(text), tonumber(value)
+  if a and b then return a == b end
+  return text == value
+end
+
+local function meets(text, condition)
+  local operator, value = condition.operator, condition.value
+  if operator == "=" then return is_equal(text, value) end
+  if operator == "!=" then return not is_equal(text, value) end
+  if operator == "~" then return text:find(value, 1, true) ~= nil end
+  local number = tonumber(text)
+  return number ~= nil and compare[operator](number, tonumber(value))
+end
+
+-- One condition of `text` at position `at`, and what is behind it; nil and what is wrong.
+local function read(text, at)
+  local name, operator, from = text:match("^([%w_.]+)([<>!=~]=?)()", at)
+  if operator ~= "=" and operator ~= "!=" and operator ~= "~" and not compare[operator] then
+    return nil, ("'%s' is no condition, as in model=brt, bits_per_byte<1.2 or row~Rec; there are "
+      .. "= != < <= > >= and ~ (contains)"):format(text:sub(at))
+  end
+  local value, after = option_text.value(text, from)
+  if compare[operator] and not tonumber(value) then
+    return nil, ("%s%s takes a number, not '%s'"):format(name, operator, value)
+  end
+  return { name = name, operator = operator, value = value }, after
+end
+
+--- Reads texts such as "model=brt bits_per_byte<1.2": { { name =, operator =, value = } ... }; nil and
+--- what is wrong.
+function query.read(texts)
+  local list = {}
+  for _, text in ipairs(texts) do
+    local at = text:match "^%s*()"
+    while at <= #text do
+      local condition, after = read(text, at)
+      if not condition then return nil, after end
+      list[#list + 1] = condition
+      at = text:match("^%s*()", after)
+    end
+  end
+  return list
+end
+
+-- ---- runs ----
+
+-- The depth of results/reference/<machine>/<experiment>.
+local deepest = 2
+
+local function add_stores(path, depth, list)
+  if core.exists(path .. "/runs.csv") then list[#list + 1] = store.of(path) end
+  for _, name in ipairs(depth > 0 and core.list_folder(path) or {}) do
+    local inner = path .. "/" .. name
+    if core.is_folder(inner) then add_stores(inner, depth - 1, list) end
+  end
+  return list
+end
+
+--- The stores at `folder` and below it; fails where there are none.
+function query.stores(folder)
+  if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
+  local list = add_stores(folder, deepest, {})
+  if #list == 0 then error(folder .. ": no runs.csv there, nor in the folders below", 0) end
+  return list
+end
+
+-- "model.window" -> the column of its text, and its name there.
+local function option_of(name)
+  local kind, option = name:match "^(%w+)%.([%w_]+)$"
+  if kind == "model" or kind == "task" or kind == "train" then return kind .. "_options", option end
+end
+
+--- What a run says of a column, or of an option ("train.rate"); "" where it says nothing.
+function query.cell(run, name)
+  local column, option = option_of(name)
+  if not column then return run[name] or "" end
+  for _, pair in ipairs(option_text.pairs(run[column] or "")) do
+    if pair[1] == option then return pair[2] end
+  end
+  return ""
+end
+
+-- All names that a condition or --columns may use, by the name.
+local function known_names(stores)
+  local known = {}
+  for _, from in ipairs(stores) do
+    for _, column in ipairs(from:columns()) do known[column] = true end
+    for _, kind in ipairs { "model", "task", "train" } do
+      for _, run in ipairs(csv.distinct(from:rows(), { kind .. "_options" })) do
+        for _, pair in ipairs(option_text.pairs(run[kind .. "_options"] or "")) do
+          known[kind .. "." .. pair[1]] = true
+        end
+      end
+    end
+  end
+  return known
+end
+
+--- Fails unless every one of `names` is a column or an option of some run.
+function query.check(stores, names)
+  local known = known_names(stores)
+  for _, name in ipairs(names) do
+    if not known[name] then
+      local list = {}
+      for other in pairs(known) do list[#list + 1] = other end
+      table.sort(list)
+      error(("no run has a column or option '%s'%s"):format(name, core.did_you_mean(name, list)), 0)
+    end
+  end
+end
+
+--- The runs that meet all conditions, in the order of folders and files.
+function query.select(stores, conditions)
+  local found = {}
+  for _, from in ipairs(stores) do
+    for _, run in ipairs(from:rows()) do
+      local good = true
+      for _, condition in ipairs(conditions) do
+        good = good and meets(query.cell(run, condition.name), condition)
+      end
+      if good then found[#found + 1] = run end
+    end
+  end
+  return found
+end
+
+--- Sorts runs by a column: numbers by size and before texts, empty ones last.
+function query.sort(runs, name)
+  local keys = {}
+  for i, run in ipairs(runs) do
+    local text = query.cell(run, name)
+    local number = tonumber(text)
+    keys[run] = { text == "" and 3 or number and 1 or 2, number or 0, text, i }
+  end
+  table.sort(runs, function(a, b)
+    for i = 1, 4 do
+      if keys[a][i] ~= keys[b][i] then return keys[a][i] < keys[b][i] end
+    end
+    return false
+  end)
+end
+
+-- ---- what is shown ----
+
+local always = { "run_id", "experiment", "row", "dataset", "model", "scale", "seed", "status" }
+
+--- The columns of a list where none are asked for: which run it is, what conditions name, and the
+--- first quality that some run has.
+function query.columns(runs, conditions)
+  local columns, seen = {}, {}
+  local function add(name)
+    if not seen[name] then columns[#columns + 1] = name end
+    seen[name] = true
+  end
+  for _, name in ipairs(always) do add(name) end
+  for _, condition in ipairs(conditions) do add(condition.name) end
+  for _, column in ipairs(metrics.all()) do
+    if column.metric.kind == "quality" or column.metric.kind == nil then
+      for _, run in ipairs(runs) do
+        if (run[column.name] or "") ~= "" then
+          add(column.name)
+          return columns
+        end
+      end
+    end
+  end
+  return columns
+end
+
+local function cells_of(runs, columns, text_of)
+  local lines = {}
+  for i, run in ipairs(runs) do
+    lines[i] = {}
+    for c, name in ipairs(columns) do lines[i][c] = text_of(query.cell(run, name), name) end
+  end
+  return lines
+end
+
+-- A number as a reader wants it where the column is a metric.
+local function readable(text, name)
+  local number = metrics.is_known(name) and tonumber(text)
+  return quote.line(number and metrics.text(name, number) or text)
+end
+
+local formats = {}
+
+function formats.csv(runs, columns)
+  local records = cells_of(runs, columns, function(text) return text end)
+  for i, cells in ipairs(records) do
+    local record = {}
+    for c, name in ipairs(columns) do record[name] = cells[c] end
+    records[i] = record
+  end
+  return csv.format(columns, records)
+end
+
+-- What is a number in JSON, too: no hexadecimal one, no "inf".
+local function json_of(text)
+  if text == "" then return "null" end
+  return text:match "^%-?%d+%.?%d*[eE]?[+-]?%d*$" and not text:match "^%-?0%d" and tonumber(text)
+    and not text:match "%.$" and text or quote.json(text)
+end
+
+function formats.json(runs, columns)
+  local lines = {}
+  for i, cells in ipairs(cells_of(runs, columns, json_of)) do
+    for c, name in ipairs(columns) do cells[c] = quote.json(name) .. ": " .. cells[c] end
+    lines[i] = "  { " .. table.concat(cells, ", ") .. " }"
+  end
+  return "[\n" .. table.concat(lines, ",\n") .. "\n]\n"
+end
+
+function formats.markdown(runs, columns)
+  local function line(cells) return "| " .. table.concat(cells, " | ") .. " |" end
+  local head, rule = {}, {}
+  for c, name in ipairs(columns) do head[c], rule[c] = quote.markdown(name), "---" end
+  local lines = { line(head), line(rule) }
+  for _, cells in ipairs(cells_of(runs, columns, function(text, name)
+    return quote.markdown(readable(text, name))
+  end)) do
+    lines[#lines + 1] = line(cells)
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+function formats.text(runs, columns)
+  local lines, widths = cells_of(runs, columns, readable), {}
+  table.insert(lines, 1, { table.unpack(columns) })
+  for _, cells in ipairs(lines) do
+    for c, text in ipairs(cells) do
+      widths[c] = math.max(widths[c] or 0, utf8.len(text) or #text)
+    end
+  end
+  for i, cells in ipairs(lines) do
+    for c, text in ipairs(cells) do
+      cells[c] = text .. (" "):rep(widths[c] - (utf8.len(text) or #text))
+    end
+    lines[i] = table.concat(cells, "  "):gsub(" +$", "")
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- The runs as "text", "csv", "json" or "markdown". CSV and JSON have values as they stand in
+--- runs.csv.
+function query.format(kind, runs, columns) return formats[kind](runs, columns) end
+
+return query

@@ -1,0 +1,155 @@
+-- Two runs side by side: which options differ, their metrics, their curves at the same steps, and the
+-- difference of their configurations over the seeds that both have.
+local csv = require "longhaul.run.csv"
+local metrics = require "longhaul.run.metrics"
+local option_text = require "longhaul.run.option_text"
+local quote = require "longhaul.run.quote"
+local statistics = require "longhaul.report.statistics"
+
+local run_comparison = {}
+
+--- The run whose id begins so, and its store: { run =, from = }. Fails where there is none, or where
+--- several do. A run that lies in several folders is that of the first.
+function run_comparison.find(stores, beginning)
+  local found, ids = nil, {}
+  for _, from in ipairs(stores) do
+    for _, run in ipairs(from:rows()) do
+      if run.run_id:sub(1, #beginning) == beginning and not ids[run.run_id] then
+        found = found or { run = run, from = from }
+        ids[run.run_id], ids[#ids + 1] = true, run.run_id
+      end
+    end
+  end
+  if not found then
+    error(("no run '%s'; `longhaul query` lists them"):format(beginning), 0)
+  end
+  if #ids > 1 then
+    error(("'%s' begins the ids of %d runs: %s"):format(beginning, #ids,
+      table.concat(ids, ", ", 1, math.min(#ids, 8))), 0)
+  end
+  return found
+end
+
+-- ---- what differs ----
+
+-- Which run it is, in the order of the text.
+local facts = { "experiment", "row", "dataset", "class", "version", "data", "data_digest", "starts_from",
+  "scale", "device", "precision", "seed", "ranks", "status", "step", "code_version", "machine" }
+
+local function add_line(lines, name, a, b, more)
+  lines[#lines + 1] = ("    %-30s %-26s %-26s %s"):format(name, quote.line(a), quote.line(b),
+    more or ""):gsub(" +$", "")
+end
+
+local function add_facts(lines, a, b)
+  for _, name in ipairs(facts) do
+    local x, y = a[name] or "", b[name] or ""
+    if x ~= y then add_line(lines, name, x, y) end
+  end
+end
+
+-- By name, and the names of both in order; an option that one lacks is "".
+local function add_options(lines, kind, a, b)
+  local column, values, names = kind .. "_options", { {}, {} }, {}
+  for side, run in ipairs { a, b } do
+    for _, pair in ipairs(option_text.pairs(run[column] or "")) do
+      if not values[1][pair[1]] and not values[2][pair[1]] then names[#names + 1] = pair[1] end
+      values[side][pair[1]] = pair[2]
+    end
+  end
+  for _, name in ipairs(names) do
+    local x, y = values[1][name] or "", values[2][name] or ""
+    if x ~= y then add_line(lines, kind .. "." .. name, x, y) end
+  end
+end
+
+-- ---- metrics ----
+
+-- The values of a metric by seed, of the finished runs of a run's configuration.
+local function by_seed(side, name)
+  local values = {}
+  for _, run in ipairs(side.from:by_configuration()[side.run.configuration] or {}) do
+    if run.status == "done" then values[run.seed] = tonumber(run[name]) end
+  end
+  return values
+end
+
+-- "+0.021 ± 0.004 over 3 seeds": b less a, seed by seed, with its standard error; nil for none.
+local function paired(a, b, name)
+  local list, others = {}, by_seed(b, name)
+  for seed, value in pairs(by_seed(a, name)) do
+    if others[seed] then list[#list + 1] = others[seed] - value end
+  end
+  if #list == 0 then return nil end
+  local mean, spread = statistics.of(list)
+  if #list == 1 then return ("%s, one seed"):format(metrics.difference(name, mean)) end
+  return ("%s ± %s over %d seeds"):format(metrics.difference(name, mean),
+    metrics.text(name, spread / math.sqrt(#list)), #list)
+end
+
+local function add_metrics(lines, a, b)
+  for _, column in ipairs(metrics.all()) do
+    local name = column.name
+    local x, y = tonumber(a.run[name]), tonumber(b.run[name])
+    if x or y then
+      local pairs_say = metrics.kind(name) == "quality"
+        and a.run.configuration ~= b.run.configuration and paired(a, b, name)
+      add_line(lines, name, metrics.text(name, x), metrics.text(name, y),
+        pairs_say or x and y and metrics.difference(name, y - x))
+    end
+  end
+end
+
+-- ---- curves ----
+
+-- About so many points of what may be thousands.
+local most_points = 12
+
+local function curve_of(side) return side.from:read_curve(side.run.run_id, math.huge) end
+
+-- The steps that both curves have, thinned, the last one kept.
+local function common_steps(a, b)
+  local all, steps = {}, {}
+  for _, point in ipairs(a) do
+    if b[point.step] then all[#all + 1] = point.step end
+  end
+  local stride = math.max(1, math.ceil(#all / most_points))
+  for i, step in ipairs(all) do
+    if (#all - i) % stride == 0 then steps[#steps + 1] = step end
+  end
+  return steps
+end
+
+local function add_curves(lines, a, b)
+  local of_a, of_b = curve_of(a), csv.by(curve_of(b), "step")
+  local by_a = csv.by(of_a, "step")
+  for _, name in ipairs(metrics.losses()) do
+    local begun = false
+    for _, step in ipairs(common_steps(of_a, of_b)) do
+      local x, y = tonumber(by_a[step][name]), tonumber(of_b[step][name])
+      if x and y then
+        if not begun then lines[#lines + 1] = "\nCURVES, " .. metrics.curve_title(name) end
+        begun = true
+        add_line(lines, "step " .. step, ("%.4f"):format(x), ("%.4f"):format(y),
+          ("%+.4f"):format(y - x))
+      end
+    end
+  end
+end
+
+--- All of that for two finds as text.
+function run_comparison.text(a, b)
+  local lines = { "RUNS" }
+  add_line(lines, "run_id", a.run.run_id, b.run.run_id)
+  add_facts(lines, a.run, b.run)
+  local options = {}
+  for _, kind in ipairs { "model", "task", "train" } do add_options(options, kind, a.run, b.run) end
+  lines[#lines + 1] = #options > 0 and "\nOPTIONS that differ" or "\nOPTIONS are the same"
+  table.move(options, 1, #options, #lines + 1, lines)
+  lines[#lines + 1] = "\nMETRICS, and the second less the first"
+  add_metrics(lines, a, b)
+  add_curves(lines, a, b)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return run_comparison

@@ -1,0 +1,121 @@
+-- Several folders of results as one: what runs on several machines have left, brought together by run
+-- ids. Nothing that is there is changed but for a run that had failed there and is finished elsewhere.
+local core = require "longhaul.core"
+local store = require "longhaul.run.store"
+
+local merge = {}
+
+-- A run that is finished stands above one that is not.
+local function is_finished(run) return run.status == "done" or run.status == "diverged" end
+
+local function copy_of(run, columns)
+  local copy = {}
+  for _, name in ipairs(columns) do copy[name] = run[name] end
+  return copy
+end
+
+-- The runs of `from` that the other folder lacks, or has unfinished, and the columns of the file.
+local function missing_runs(from, to)
+  local list, columns, known = {}, from:columns(), to:by_id()
+  for _, run in ipairs(from:rows()) do
+    local there = known[run.run_id]
+    if not there or (is_finished(run) and not is_finished(there)) then
+      list[#list + 1] = copy_of(run, columns)
+    end
+  end
+  return list, columns
+end
+
+local function add_runs(to, list, columns)
+  local new = {}
+  for _, run in ipairs(list) do new[run.run_id] = run end
+  to:update(function(rows)
+    for i, row in ipairs(rows) do
+      if new[row.run_id] then rows[i], new[row.run_id] = new[row.run_id], nil end
+    end
+    for _, run in ipairs(list) do
+      if new[run.run_id] then rows[#rows + 1] = run end
+    end
+  end, columns)
+end
+
+-- Step times by round and configuration.
+local function add_timings(from, to)
+  local function all(records) return records end
+  local known, list = {}, {}
+  local function key(record) return record.round .. " " .. record.configuration end
+  for _, record in ipairs(to:timings(all)) do known[key(record)] = true end
+  for _, record in ipairs(from:timings(all)) do
+    if not known[key(record)] then list[#list + 1] = record end
+  end
+  if #list > 0 then to:add_timings(list) end
+end
+
+-- The columns of a curve beside those of every one: gates, and what was watched of the test split.
+local function own_columns(points)
+  local usual, names = { run_id = true }, {}
+  for _, name in ipairs(store.curve_columns) do usual[name] = true end
+  for _, point in ipairs(points) do
+    for name, text in pairs(point) do
+      if not usual[name] and text ~= "" then names[#names + 1], usual[name] = name, true end
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+local function copy_file(from, to)
+  if core.exists(from) and not core.exists(to) then core.write_file(to, core.read_file(from)) end
+end
+
+-- What runs left beside their rows; a packed folder has the curves of all in one file.
+local function copy_parts(from, to, ids)
+  for _, id in ipairs(ids) do
+    local points = from:read_curve(id, math.huge)
+    if #points > 0 and not core.exists(to:curve(id)) then
+      to:write_curve(id, points, own_columns(points))
+    end
+    local probes = {}
+    for name, value in pairs(from:read_probes(id)) do
+      probes[#probes + 1] = { name = name, value = value }
+    end
+    table.sort(probes, function(a, b) return a.name < b.name end)
+    if #probes > 0 then to:write_probes(id, probes) end
+    copy_file(from:weights(id), to:weights(id))
+  end
+end
+
+local function merge_experiment(from_path, to_path)
+  local from, to = store.of(from_path), store.of(to_path):prepare()
+  local list, columns = missing_runs(from, to)
+  local ids = {}
+  for i, run in ipairs(list) do ids[i] = run.run_id end
+  copy_parts(from, to, ids) -- before the rows that name them
+  if #list > 0 then add_runs(to, list, columns) end
+  add_timings(from, to)
+  return #list, #from:rows()
+end
+
+--- Brings the runs of the folders `sources` (results, or results/EXPERIMENT) together in `target`;
+--- gives lines of what was done. Unfinished runs stay where they are.
+function merge.folders(sources, target)
+  local lines = {}
+  local function add(from, to)
+    local new, all = merge_experiment(from, to)
+    lines[#lines + 1] = ("%s: %d of %d runs are new in %s"):format(from, new, all, to)
+  end
+  for _, source in ipairs(sources) do
+    local before = #lines
+    if core.exists(source .. "/runs.csv") then add(source, target) end
+    for _, name in ipairs(core.list_folder(source)) do
+      local inner = source .. "/" .. name
+      if core.exists(inner .. "/runs.csv") then add(inner, target .. "/" .. name) end
+    end
+    if #lines == before then
+      error(source .. ": no runs.csv there, nor in a folder below", 0)
+    end
+  end
+  return lines
+end
+
+return merge

@@ -1,0 +1,38 @@
+-- Options as text, "window=64 name='a b'" (docs/lua.md, "Options as text"): its words, one after the
+-- other.
+local option_text = {}
+
+local meaning = { n = "\n", r = "\r", t = "\t" }
+
+--- The value that begins at `from`, and the position behind it: in quotes of either kind, in which a
+--- backslash escapes, else up to a blank.
+function option_text.value(text, from)
+  local quote = text:match("^['\"]", from)
+  if not quote then
+    local after = text:find("%s", from) or #text + 1
+    return text:sub(from, after - 1), after
+  end
+  local at = from + 1
+  while at <= #text and text:sub(at, at) ~= quote do
+    at = at + (text:sub(at, at) == "\\" and 2 or 1)
+  end
+  local inside = text:sub(from + 1, at - 1):gsub("\\(.)", function(letter)
+    return meaning[letter] or letter
+  end)
+  return inside, at + 1
+end
+
+--- All of its options: { { name, value } ... }.
+function option_text.pairs(text)
+  local list, at = {}, text:match "^%s*()"
+  while at <= #text do
+    local name, from = text:match("^([%w_]+)=()", at)
+    if not name then break end
+    local value, after = option_text.value(text, from)
+    list[#list + 1] = { name, value }
+    at = text:match("^%s*()", after)
+  end
+  return list
+end
+
+return option_text

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Runs found, compared and merged: what query, compare and results merge say of two small sweeps.
+. tests/test.sh
+export OMP_NUM_THREADS=1 XDG_CACHE_HOME="$scratch/cache"
+unset LONGHAUL_DATA
+longhaul=$LONGHAUL_BIN
+
+cat >"$scratch/sweep.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "sweep"
+local data = lh.data.text { "generate:books", documents = 4, document_bytes = 1000 }
+for point in lh.grid { { "window", 4, 8 } } do
+  bench:row { point, dataset = "an, odd|name", model = lh.models.slide { layers = 1, width = 8, heads = 2, window = point.window },
+    task = lh.tasks.language_model { data, segment = 32, batch = 2 }, train = lh.train { steps = 6, warmup = 2, log_every = 2 } }
+end
+return bench
+LUA
+run() { "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$scratch/$1" "${@:2}"; }
+succeeds "two seeds on one machine" "bits/token" run one --seeds 2
+succeeds "three of one row on another" "bits/token" run two --seeds 3 --only 8/odd --no-timing
+query() { "$longhaul" query --results "$scratch/one" "$@"; }
+
+succeeds "runs that meet all conditions" "2" sh -c "'$longhaul' query --results '$scratch/one' 'row=8 model.window>=8' --csv --columns run_id | grep -c '^[0-9a-f]\{16\}$'"
+succeeds "none" "no run meets" query "seed>2"
+succeeds "what is not, and what contains" "odd" query 'row!=8 dataset~"odd|"' status=done
+succeeds "CSV has values as they stand" $'seed,dataset,train.rate\n1,"an, odd|name",1' query window=4 seed=1 --csv --columns seed,dataset,train.rate
+succeeds "JSON has numbers" '{ "seed": 1, "row": 4, "dataset": "an, odd|name", "error": null }' \
+    query row=4 seed=1 --json --columns seed,row,dataset,error
+succeeds "Markdown is one line a run" 'an, odd\|name |' query row=4 seed=1 --markdown --columns dataset
+quietly 0 "sorted by size" test "$(query --csv --columns bits_per_token --sort bits_per_token)" = \
+    "$(query --csv --columns bits_per_token | sort -g)"
+fails 2 "no condition" "'bits' is no condition, as in model=brt" query "row=4 bits"
+fails 2 "a size of a text" "seed< takes a number, not 'x'" query "seed<x"
+fails 1 "an unknown column" "no run has a column or option 'bits_per_tokn' (did you mean 'bits_per_token'?)" query "bits_per_tokn<3"
+fails 1 "an unknown option" "(did you mean 'model.window'?)" query "model.windw=3"
+fails 2 "two formats" "two formats" query --csv --json
+fails 1 "no folder" "no such folder of results" "$longhaul" query --results "$scratch/none"
+
+id() { query "row=$1 seed=$2" --csv --columns run_id | tail -n 1; }
+small=$(id 4 1) large=$(id 8 1)
+compare() { "$longhaul" compare --results "$scratch/one" "$@"; }
+succeeds "options that differ" "model.window                   4                          8" compare "$small" "$large"
+quietly 1 "and no others" sh -c "'$longhaul' compare --results '$scratch/one' '$small' '$large' | grep -q train.rate"
+succeeds "the difference over seeds" "over 2 seeds" compare "${small:0:6}" "$large"
+succeeds "curves at common steps" "step 4 " compare "$small" "$large"
+succeeds "of two seeds of a row" "OPTIONS are the same" compare "$small" "$(id 4 2)"
+fails 1 "no run" "no run 'zz'" compare zz "$large"
+fails 1 "a beginning of several" "begins the ids of 4 runs" compare "" "$large"
+
+merge() { "$longhaul" results merge "$@"; }
+succeeds "two machines" "sweep: 4 of 4 runs are new" merge "$scratch/one" "$scratch/two" "$scratch/both"
+succeeds "become one folder" "5" sh -c "'$longhaul' query --results '$scratch/both' --csv --columns run_id | grep -c '^[0-9a-f]\{16\}$'"
+quietly 0 "with curves" cmp "$scratch/one/sweep/curves/$large.csv" "$scratch/both/sweep/curves/$large.csv"
+quietly 0 "and step times" cmp "$scratch/one/sweep/timings.csv" "$scratch/both/sweep/timings.csv"
+cp "$scratch/both/sweep/runs.csv" "$scratch/before.csv"
+succeeds "again nothing is new" "0 of 4 runs are new" merge "$scratch/one" "$scratch/two" "$scratch/both"
+quietly 0 "and nothing changes" cmp "$scratch/before.csv" "$scratch/both/sweep/runs.csv"
+quietly 1 "what was merged is not run again" sh -c "$longhaul run $scratch/sweep.lua --scale smoke --results $scratch/both --seeds 2 2>&1 | grep '/4\]'"
+sed "s/,done,/,failed,/" "$scratch/before.csv" >"$scratch/both/sweep/runs.csv"
+succeeds "a run that failed here and is finished there" "4 of 4 runs are new" merge "$scratch/one" "$scratch/both"
+succeeds "is the finished one" "4" grep -c ,done, "$scratch/both/sweep/runs.csv"
+succeeds "a packed folder" "3 files" sh -c "'$longhaul' results pack '$scratch/one/sweep' '$scratch/packed/sweep' >/dev/null; '$longhaul' results merge '$scratch/packed' '$scratch/third' >/dev/null; echo \$(ls '$scratch/third/sweep/curves' | grep -vc '$small') files"
+quietly 0 "gives the same curves" cmp "$scratch/one/sweep/curves/$small.csv" "$scratch/third/sweep/curves/$small.csv"
+fails 1 "no results" "no runs.csv there" merge "$scratch/cache" "$scratch/both"
+fails 2 "one folder" "and, last, the one to merge them into" merge "$scratch/one"
+
+finish
