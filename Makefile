@@ -444,21 +444,32 @@ data-fetch: $(program) ## Download CORPUS
 # ---- Install ------------------------------------------------------------------------------------
 # The scripts keep the folders of the source tree, so that the program finds them the same way.
 share := $(DESTDIR)$(PREFIX)/share/longhaul
+documents := $(DESTDIR)$(PREFIX)/share/doc/longhaul
+manual := $(DESTDIR)$(PREFIX)/share/man/man1/longhaul.1
+# a shell and where it looks
+completions := bash:bash-completion/completions/longhaul zsh:zsh/site-functions/_longhaul \
+    fish:fish/vendor_completions.d/longhaul.fish
+completion_files := $(foreach line,$(completions),$(DESTDIR)$(PREFIX)/share/$(word 2,$(subst :, ,$(line))))
 headers := $(DESTDIR)$(PREFIX)/include/longhaul
-shared_files = $(lua_sources) $(wildcard experiments/*.lua experiments/*/*.lua plots/*.gp results/published/*.csv)
+shared_files = .luarc.json harness/lua/meta/longhaul.lua $(lua_sources) $(wildcard experiments/*.lua experiments/*/*.lua plots/*.gp results/published/*.csv)
 header_files = $(wildcard kernels/*.h kernels/contract/*.h kernels/kernels.def harness/engine/*.h harness/ops/*.h models/*.h models/*/*.h)
 install_tree = for file in $(1); do install -D -m 644 "$$file" "$(2)/$$file" || exit 1; done
 
 .PHONY: install install-headers uninstall clean help always
-install: $(program) install-headers ## Install under PREFIX
+install: $(program) install-headers ## Install under PREFIX: program, headers, scripts, documents, manual page, completions
 	$(Q)install -D -m 755 $(program) $(DESTDIR)$(PREFIX)/bin/longhaul
 	$(Q)$(call install_tree,$(shared_files),$(share))
+	$(Q)$(call install_tree,README.md CHANGELOG.md CITATION.cff $(wildcard docs/*.md),$(documents))
+	$(Q)mkdir -p $(sort $(dir $(manual) $(completion_files)))
+	$(Q)$(program) manual >$(manual)
+	$(Q)set -e; for line in $(completions); do \
+	    $(program) completion "$${line%%:*}" >"$(DESTDIR)$(PREFIX)/share/$${line#*:}"; done
 
 install-headers: ## Install only what plug-ins include
 	$(Q)$(call install_tree,$(header_files),$(headers))
 
 uninstall: ## Remove what install put there
-	$(Q)rm -rf $(DESTDIR)$(PREFIX)/bin/longhaul $(share) $(headers)
+	$(Q)rm -rf $(DESTDIR)$(PREFIX)/bin/longhaul $(share) $(headers) $(documents) $(manual) $(completion_files)
 
 clean: ## Remove everything that was built
 	$(Q)rm -rf $(O)

@@ -1,5 +1,5 @@
 -- Finds files that come with the program: in the folder it is called from, beside the program's
--- build folder, or where `make install` put them.
+-- build folder, or where `make install` put them, the whole prefix moved or not.
 local core = require "longhaul.core"
 
 local place = {}
@@ -8,7 +8,8 @@ local place = {}
 function place.find(name)
   local program = core.program_folder()
   local above = program .. "/.."
-  for _, root in ipairs { ".", above, above .. "/..", above .. "/../..", core.machine().share } do
+  for _, root in ipairs { ".", above, above .. "/..", above .. "/../..", above .. "/share/longhaul",
+    core.machine().share } do
     local path = root == "." and name or root .. "/" .. name
     if core.exists(path) then return path end
   end

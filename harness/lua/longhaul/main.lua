@@ -2,6 +2,7 @@
 -- runs it.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local help = require "longhaul.help"
 
 local main = {}
 
@@ -22,6 +23,7 @@ local files = {
   "query",
   "other",
   "new",
+  "manual",
 } -- end of the commands
 
 -- All commands, and each by its name. Their files are read when plug-ins are loaded, since some
@@ -35,36 +37,6 @@ local function all()
     end
   end
   return list, by_name
-end
-
-local function print_help()
-  print("NAME")
-  print("    longhaul - benchmark and reproduction harness for long-context sequence models\n")
-  print("SYNOPSIS\n    longhaul COMMAND [ARGUMENTS]\n    longhaul help COMMAND\n\nCOMMANDS")
-  for _, entry in ipairs((all())) do print(("    %-10s %s"):format(entry.name, entry.summary)) end
-  print("\nEXIT STATUS")
-  print("    0 all went well; 1 a run or a file failed; 2 wrong usage; 130 interrupted (resumable)")
-  print("\nENVIRONMENT")
-  print("    LONGHAUL_DATA     folder with corpora; without it the embedded generators serve")
-  print("    LONGHAUL_PLUGINS  colon-separated folders with models as shared objects")
-  print("    LONGHAUL_RANK_SECONDS  how long ranks wait for one that says nothing (1800; 0: without end)")
-end
-
-local function print_command_help(entry)
-  print(("NAME\n    longhaul %s - %s\n"):format(entry.name, entry.summary))
-  print(("SYNOPSIS\n    longhaul %s\n"):format(entry.usage))
-  if entry.description then
-    print("DESCRIPTION\n    " .. entry.description:gsub("\n", "\n    ") .. "\n")
-  end
-  if #entry.options > 0 then print("OPTIONS") end
-  local names, widest = {}, 0
-  for i, option in ipairs(entry.options) do
-    names[i] = option[1]:gsub("=$", " " .. (option[3] or "VALUE"))
-    widest = math.max(widest, #names[i])
-  end
-  for i, option in ipairs(entry.options) do
-    print(("    --%s%s  %s"):format(names[i], (" "):rep(widest - #names[i]), option[2]))
-  end
 end
 
 local function parse(entry, words)
@@ -99,7 +71,7 @@ local function dispatch(words)
   local name = table.remove(words, 1)
   name = also[name] or name
   if not name or (name == "help" and #words == 0) then
-    print_help()
+    print(help.text((all())))
     return name and command.ok or command.usage
   end
   -- `help X` is `X --help`
@@ -111,7 +83,7 @@ local function dispatch(words)
   local entry = command_named(name)
   local values, rest = parse(entry, words)
   if values.help then
-    print_command_help(entry)
+    print(help.command_text(entry))
     return command.ok
   end
   local _, size = core.ranks()
@@ -119,7 +91,7 @@ local function dispatch(words)
     command.misuse(("longhaul %s is for one process; `longhaul run` trains on several"):format(
       entry.name))
   end
-  return entry.run(values, rest) or command.ok
+  return entry.run(values, rest, (all())) or command.ok
 end
 
 -- An error may be any value.

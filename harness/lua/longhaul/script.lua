@@ -4,6 +4,7 @@ local core = require "longhaul.core"
 local experiment = require "longhaul.experiment"
 local loader = require "longhaul.loader"
 local overrides = require "longhaul.overrides"
+local place = require "longhaul.report.place"
 local sandbox = require "longhaul.sandbox"
 local scale = require "longhaul.scale"
 local spec = require "longhaul.spec"
@@ -13,11 +14,10 @@ local script = {}
 -- Lua 5.4 seeds itself from the clock; a script that shuffles gets the same order every time.
 local function fixed_random() math.randomseed(1, 1) end
 
---- Finds a script as given, else under the installed share folder.
+--- Finds a script as given, else among those that come with the program.
 function script.find(path)
   if core.exists(path) then return path end
-  local installed = core.machine().share .. "/" .. path
-  return core.exists(installed) and installed or path
+  return path:sub(1, 1) ~= "/" and place.find(path) or path
 end
 
 -- What a call of ours makes of a value that no field of it describes is said at the script's line.

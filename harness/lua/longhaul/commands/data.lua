@@ -2,6 +2,8 @@
 local command = require "longhaul.command"
 local data = require "longhaul.run.data"
 
+local names = { "list", "fetch", "verify", "import" }
+
 local actions = {
   list = function() data.list() end,
   fetch = function(rest)
@@ -20,13 +22,14 @@ local actions = {
 }
 
 local function run(values, rest)
-  local name = command.one_of("action", rest[1] or "list", { "list", "fetch", "verify", "import" })
+  local name = command.one_of("action", rest[1] or "list", names)
   return actions[name](rest, values)
 end
 
 return {
   {
-    name = "data", summary = "list, fetch, verify and import corpora", run = run, most = 2,
+    name = "data", takes = function() return names end,
+    summary = "list, fetch, verify and import corpora", run = run, most = 2,
     usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE.jsonl [--name NAME] [--join-folders]]",
     options = {
       { "name=", "name of the imported corpus (default: the folder's or file's)", "NAME" },

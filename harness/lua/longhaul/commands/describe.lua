@@ -214,11 +214,17 @@ local function check_for_model(sort, name, values)
   end
 end
 
-local function nothing_called(name)
+-- All that can be described, by name.
+local function all_names()
   local names = words()
   for _, sort in ipairs(sorts) do
     for _, entry in ipairs(sort[2]()) do names[#names + 1] = entry.name end
   end
+  return names
+end
+
+local function nothing_called(name)
+  local names = all_names()
   command.misuse(("no model '%s', nor anything else of that name%s; `longhaul describe` lists models, "
     .. "`longhaul describe %s` and so on the rest"):format(name, core.did_you_mean(name, names),
     sorts[2][1]))
@@ -248,7 +254,8 @@ end
 
 return {
   {
-    name = "describe", summary = "a model in numbers; any task, option, metric, chart, corpus or kernel",
+    name = "describe", takes = all_names,
+    summary = "a model in numbers; any task, option, metric, chart, corpus or kernel",
     run = describe,
     most = 1, usage = "describe [NAME | models | tasks | training | metrics | charts | data | kernels]\n"
       .. "        [--options TEXT] [--vocabulary N] [--segment N] [--match BUDGET]\n"

@@ -49,7 +49,7 @@ end
 
 return {
   {
-    name = "figures", summary = "draw the papers' figures from recorded runs, on one page",
+    name = "figures", takes = "script", summary = "draw the papers' figures from recorded runs, on one page",
     run = draw, most = math.huge,
     usage = "figures [SCRIPT.lua ...] [--from reference|own|DIR] [--out DIR]",
     description = "Draws every chart that an experiment declares, at each scale that was run, "

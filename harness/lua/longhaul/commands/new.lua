@@ -83,7 +83,8 @@ end
 
 return {
   {
-    name = "new", summary = "begin a model, a kernel, a task, a chart, a command ... from a skeleton", run = create,
+    name = "new", takes = kinds,
+    summary = "begin a model, a kernel, a task, a chart, a command ... from a skeleton", run = create,
     most = 2, usage = "new KIND NAME", options = {}, description = description(),
   },
 }

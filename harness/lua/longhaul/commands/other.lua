@@ -40,7 +40,7 @@ return {
       { "markdown", "print the comparison's table instead, as Markdown" },
     },
   },
-  { name = "lua", ranks = true, summary = "run a Lua file with the library at hand", options = {},
+  { name = "lua", takes = "script", ranks = true, summary = "run a Lua file with the library at hand", options = {},
     run = run_lua,
     most = math.huge, usage = "lua FILE.lua [ARGUMENTS]" },
 }

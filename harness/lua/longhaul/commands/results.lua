@@ -4,6 +4,8 @@ local merge = require "longhaul.run.merge"
 local migrate = require "longhaul.run.migrate"
 local pack = require "longhaul.run.pack"
 
+local names = { "merge", "migrate", "pack" }
+
 local actions = {}
 
 function actions.migrate(folder, other)
@@ -28,7 +30,7 @@ function actions.merge(...)
 end
 
 local function results(_, rest)
-  local name = command.one_of("action", rest[1] or "", { "merge", "migrate", "pack" })
+  local name = command.one_of("action", rest[1] or "", names)
   if not rest[2] then
     command.misuse(("results %s takes folders; `longhaul results --help`"):format(name))
   end
@@ -38,7 +40,8 @@ end
 
 return {
   {
-    name = "results", summary = "merge folders of results, bring one up to date, or pack it",
+    name = "results", takes = function() return names end,
+    summary = "merge folders of results, bring one up to date, or pack it",
     options = {},
     most = math.huge, run = results,
     usage = "results merge FROM ... TO | results migrate FOLDER | results pack FROM TO",

@@ -307,7 +307,7 @@ local to_submit = with(threads, { "ranks=", "processes that train each run toget
 
 return {
   {
-    name = "run", summary = "run an experiment script, then print its table", options = to_run,
+    name = "run", takes = "script", summary = "run an experiment script, then print its table", options = to_run,
     ranks = true,
     most = 1, usage = "run SCRIPT.lua [--scale SCALE] [--seeds N] [--only TEXT] ...", run = run,
     description = "Runs every row that is not finished yet, measures step times, and writes\n"
@@ -315,11 +315,11 @@ return {
       .. "checkpoint; the same command resumes.",
   },
   {
-    name = "list", summary = "list the rows of a script", options = choosing, run = list,
+    name = "list", takes = "script", summary = "list the rows of a script", options = choosing, run = list,
     most = 1, usage = "list SCRIPT.lua [--scale SCALE]",
   },
   {
-    name = "dry-run", summary = "show what would run, how long and in how much memory",
+    name = "dry-run", takes = "script", summary = "show what would run, how long and in how much memory",
     options = with(threads), run = dry_run,
     most = 1, usage = "dry-run SCRIPT.lua [--scale SCALE]",
     description = "Each run with its sizes, the time and memory that are expected of it, and whether it is done,\n"
@@ -327,17 +327,17 @@ return {
       .. "what no run here has told is measured by a few steps in memory, once, and kept in the cache folder.",
   },
   {
-    name = "table", summary = "make the tables again from the results", options = choosing,
+    name = "table", takes = "script", summary = "make the tables again from the results", options = choosing,
     run = tables, most = 1, usage = "table SCRIPT.lua [--scale SCALE]",
     description = "Also judges the claims that the script declares.",
   },
   {
-    name = "plot", summary = "draw the charts again from the results", options = choosing,
+    name = "plot", takes = "script", summary = "draw the charts again from the results", options = choosing,
       run = plot,
     most = 1, usage = "plot SCRIPT.lua [--scale SCALE]",
   },
   {
-    name = "slurm", summary = "print a job array that runs a script on a cluster",
+    name = "slurm", takes = "script", summary = "print a job array that runs a script on a cluster",
       options = to_submit,
     run = slurm, most = 1, usage = "slurm SCRIPT.lua [--scale SCALE] ... > job.sh; sbatch job.sh",
     description = "Every task of the array does one run; see docs/cluster.md.",

@@ -1,0 +1,35 @@
+-- manual, completion: what an installation brings for man(1) and for shells.
+local command = require "longhaul.command"
+local completion = require "longhaul.completion"
+local core = require "longhaul.core"
+local manual = require "longhaul.manual"
+
+local function print_manual(_, _, commands)
+  io.write(manual.page(commands, core.machine().version))
+end
+
+local function words() return { "bash", "zsh", "fish", "words" } end
+
+local function complete(_, rest, commands)
+  local what = command.one_of("shell", rest[1] or "", words())
+  if what ~= "words" then
+    if rest[2] then command.misuse(("completion %s takes no further word"):format(what)) end
+    io.write(completion.script(what, commands))
+    return
+  end
+  for _, word in ipairs(completion.words(commands, rest[2] or "")) do print(word) end
+end
+
+return {
+  {
+    name = "manual", summary = "print the manual page", run = print_manual, options = {},
+    usage = "manual > longhaul.1",
+    description = "`make install` puts it where man(1) looks.",
+  },
+  {
+    name = "completion", summary = "print what bash, zsh or fish complete", run = complete,
+    options = {}, most = 2, takes = words, usage = "completion bash | zsh | fish | words COMMAND",
+    description = "`make install` puts the scripts where the shells look; `source <(longhaul completion bash)` takes\n"
+      .. "one for this shell alone. words: what a command takes at this moment, a line each.",
+  },
+}
