@@ -395,6 +395,9 @@ end
 --- in the cache folder.
 function runner.outlook(experiment, settings) return look_ahead(experiment, settings, true) end
 
+--- The same without a probe: nothing is computed or kept.
+function runner.progress(experiment, settings) return look_ahead(experiment, settings, false) end
+
 -- What is ahead once the sources of an experiment have been run, by what is known without a probe:
 -- { runs =, seconds = }.
 local function ahead_of(experiment, settings)

@@ -27,7 +27,7 @@ fails 2 "help of an unknown command" "did you mean 'run'" "$longhaul" help runn
 fails 2 "a scale nearly right" "no scale 'smal' (did you mean 'small'?)" "$longhaul" run x.lua --scale smal
 fails 2 "a skeleton nearly right" "no skeleton 'modl' (did you mean 'model'?)" "$longhaul" new modl plain
 for command in run list dry-run table plot slurm describe train eval export forward generate data bench version \
-    report figures lua new query compare results; do
+    report figures lua new query compare results watch manual completion; do
     succeeds "$command --help" "SYNOPSIS" "$longhaul" "$command" --help
 done
 succeeds "version" "blas" "$longhaul" version

@@ -12,6 +12,7 @@ local results = require "longhaul.report.results"
 local runner = require "longhaul.run.runner"
 local scale = require "longhaul.scale"
 local script = require "longhaul.script"
+local watch = require "longhaul.report.watch"
 local selection = require "longhaul.run.selection"
 
 -- Which runs are meant.
@@ -238,6 +239,28 @@ local function tables(values, rest)
   report.claims(experiment, settings)
 end
 
+-- Until all runs are over or Ctrl-C; once where there is no terminal.
+local function show_until_over(script_experiment, settings, every)
+  local once = not every or not core.terminal_width()
+  repeat
+    local pages, left = {}, 0
+    for i, experiment in ipairs(all_of(script_experiment)) do
+      local more
+      pages[i], more = watch.page(experiment, settings)
+      left = left + more
+    end
+    io.write(once and "" or "\27[H\27[2J", table.concat(pages, "\n\n"), "\n")
+    io.flush()
+    if not once and left > 0 and not core.interrupted() then core.sleep(every) end
+  until once or left == 0 or core.interrupted()
+end
+
+local function watch_script(values, rest)
+  local every = not values.once and command.integer(values, "every", 2, 1, 3600) or nil
+  local experiment, settings = load_script(values, rest)
+  core.catching_signals(function() show_until_over(experiment, settings, every) end)
+end
+
 local function plot(values, rest)
   local experiment, settings = load_script(values, rest)
   local paths, excuses, failed = report.charts(experiment, settings)
@@ -337,7 +360,16 @@ return {
     most = 1, usage = "plot SCRIPT.lua [--scale SCALE]",
   },
   {
-    name = "slurm", takes = "script", summary = "print a job array that runs a script on a cluster",
+    name = "watch", takes = "script", summary = "show how far a sweep is, from another terminal",
+    options = with({ "every=", "seconds between two looks (default 2)", "N" },
+      { "once", "look once; so it is, too, where there is no terminal" }),
+    run = watch_script, most = 1, usage = "watch SCRIPT.lua [--scale SCALE] [--results DIR] [--every N]",
+    description = "Reads what the processes of a sweep have written so far, wherever they run, and changes nothing.\n"
+      .. "Ends when all runs are over.",
+  },
+  {
+    name = "slurm", takes = "script",
+    summary = "print a job array that runs a script on a cluster",
       options = to_submit,
     run = slurm, most = 1, usage = "slurm SCRIPT.lua [--scale SCALE] ... > job.sh; sbatch job.sh",
     description = "Every task of the array does one run; see docs/cluster.md.",

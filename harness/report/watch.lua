@@ -1,0 +1,97 @@
+-- A sweep as it stands, read off its files and nothing else: how many runs are over, how far those are
+-- that have begun, what failed. Nothing of a folder that others write to is changed or locked.
+local core = require "longhaul.core"
+local metrics = require "longhaul.run.metrics"
+local quantity = require "longhaul.run.quantity"
+local quote = require "longhaul.run.quote"
+local runner = require "longhaul.run.runner"
+local store = require "longhaul.run.store"
+
+local watch = {}
+
+-- The last whole point of a curve that may be written to at this moment, by column; nil where there is
+-- none. Curves hold names and numbers, nothing that CSV would quote.
+local function last_point(path)
+  if not core.exists(path) then return nil end
+  local lines = {}
+  for line in core.read_file(path):gmatch "([^\n]*)\n" do
+    lines[math.min(#lines + 1, 2)] = line
+  end
+  if #lines < 2 then return nil end
+  local names, point, at = {}, {}, 0
+  for name in (lines[1] .. ","):gmatch "([^,]*)," do names[#names + 1] = name end
+  for text in (lines[2] .. ","):gmatch "([^,]*)," do
+    at = at + 1
+    point[names[at] or at] = tonumber(text)
+  end
+  return point
+end
+
+-- The training loss of a point, with its name.
+local function loss_of(point)
+  for _, name in ipairs { "loss_bits", "mse" } do
+    if point[name] then return ("%s %.4f"):format(metrics.curve_title(name), point[name]) end
+  end
+  return ""
+end
+
+local function bar(share)
+  local full = math.floor(20 * math.min(1, share))
+  return "[" .. ("#"):rep(full) .. ("."):rep(20 - full) .. "]"
+end
+
+-- "step 120/500 [####....] bits/token 4.1203, 12s left".
+local function how_far(run, point)
+  local steps = run.row.train:option "steps"
+  if not point or not point.step then return "begun" end
+  local share = steps > 0 and point.step / steps or 1
+  local left = point.time_s and point.step > 0
+    and point.time_s / point.step * math.max(0, steps - point.step)
+  return ("step %d/%d %s %s%s"):format(point.step, steps, bar(share), loss_of(point),
+    left and (", %s left"):format(quantity.duration(left)) or "")
+end
+
+local function name_of(run)
+  return quote.line(("%s %s seed %d"):format(run.row.label, run.row.dataset, run.seed))
+end
+
+-- More lines of a sort than this are counted only.
+local most_lines = 20
+
+local function add_limited(lines, list)
+  table.move(list, 1, math.min(#list, most_lines), #lines + 1, lines)
+  if #list > most_lines then lines[#lines + 1] = ("    and %d more"):format(#list - most_lines) end
+end
+
+--- The page of an experiment (its trials and sources are experiments of their own), and how many of
+--- its runs are not over. `settings` as for runner.outlook.
+function watch.page(experiment, settings)
+  local results, counts, begun, failed = store.under(settings, experiment.runs), {}, {}, {}
+  local runs = runner.progress(experiment, settings)
+  for _, run in ipairs(runs) do
+    local state = run.refusal and "refused" or run.state
+    local point = (state == "new" or state == "begun") and last_point(results:curve(run.id))
+    if point then state = "begun" end
+    counts[state] = (counts[state] or 0) + 1
+    if state == "begun" then
+      begun[#begun + 1] = ("    %-40s %s"):format(name_of(run), how_far(run, point))
+    elseif state == "failed" then
+      local why = results:find(run.id).error or ""
+      failed[#failed + 1] = ("    %s: %s"):format(name_of(run),
+        quote.line(why ~= "" and why or "failed"))
+    elseif state == "refused" then
+      failed[#failed + 1] = ("    %s: %s"):format(name_of(run), quote.line(run.refusal))
+    end
+  end
+  local over, words = (counts.done or 0) + (counts.diverged or 0), {}
+  for _, state in ipairs { "done", "diverged", "failed", "refused", "begun", "new" } do
+    if counts[state] then words[#words + 1] = ("%d %s"):format(counts[state], state) end
+  end
+  local lines = { ("%s, scale %s: %d of %d runs over %s  %s"):format(experiment.name,
+    settings.scale, over, #runs, bar(#runs > 0 and over / #runs or 1), table.concat(words, ", ")) }
+  add_limited(lines, begun)
+  add_limited(lines, failed)
+  return table.concat(lines, "\n"), (counts.begun or 0) + (counts.new or 0)
+end
+
+return watch

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# How far a sweep is, read off its files: before it, in it, where a row is refused, at its end; nothing is changed.
+. tests/test.sh
+export OMP_NUM_THREADS=1 XDG_CACHE_HOME="$scratch/cache"
+unset LONGHAUL_DATA
+longhaul=$LONGHAUL_BIN
+
+# A sweep of two rows with STEPS, the second of which has HEADS (of a width of 8).
+sweep() {
+    cat <<'LUA' | sed "s/STEPS/$1/;s/HEADS/$2/"
+local lh = require "longhaul"
+local bench = lh.experiment "sweep"
+local data = lh.data.text { "generate:books", documents = 4, document_bytes = 1000 }
+for _, heads in ipairs { 2, HEADS } do
+  bench:row { "heads " .. heads, dataset = "books", model = lh.models.slide { layers = 1, width = 8, heads = heads, window = 8 },
+    task = lh.tasks.language_model { data, segment = 32, batch = 2 }, train = lh.train { steps = STEPS, warmup = 2, log_every = 2, checkpoint_every = 10 } }
+end
+return bench
+LUA
+}
+sweep 100000 1 >"$scratch/long.lua"
+sweep 4 3 >"$scratch/failing.lua"
+sweep 4 1 >"$scratch/short.lua"
+on() { "$longhaul" "$1" "$scratch/$2.lua" --scale smoke --results "$scratch/$3" "${@:4}"; }
+
+succeeds "before anything was run" "sweep, scale smoke: 0 of 2 runs over [....................]  2 new" on watch long results
+quietly 1 "a folder is not made" test -e "$scratch/results"
+
+"$longhaul" run "$scratch/long.lua" --scale smoke --results "$scratch/results" --no-timing >/dev/null 2>&1 &
+sweeping=$!
+until_true 20 sh -c "test \$(cat '$scratch'/results/sweep/curves/*.csv | wc -l) -gt 20"
+succeeds "a run that goes on" "heads 2 books seed 1" on watch long results
+succeeds "the other one has not begun" "1 begun, 1 new" on watch long results
+kill -TERM $sweeping
+wait $sweeping
+curve=$(echo "$scratch"/results/sweep/curves/*.csv)
+step=$(tail -n 1 "$curve" | cut -d, -f1)
+succeeds "how far it has come" "step $step/100000 [" on watch long results
+printf '%s' "$((step + 2)),9" >>"$curve"
+state() { find "$scratch/results" -type f -printf '%p %s %T@\n' | sort; }
+state >"$scratch/before"
+succeeds "a point that is being written is none yet" "step $step/100000 [" on watch long results
+quietly 0 "and stays as it is, like all else" cmp "$scratch/before" <(state)
+
+on run failing failed --no-timing >/dev/null 2>&1
+succeeds "a row that is refused, and why" "heads 3 books seed 1: model slide: option 'heads' (3) does not divide" on watch failing failed
+succeeds "beside one that is done" "1 of 2 runs over [##########..........]  1 done, 1 refused" on watch failing failed
+succeeds "only what is meant" "1 of 1 runs over" on watch failing failed --only "heads 2"
+on run short over --no-timing >/dev/null 2>&1
+if command -v script >/dev/null; then
+    succeeds "on a terminal it ends when all runs are over" "2 of 2 runs over [####################]  2 done" \
+        timeout 20 script -qec "'$longhaul' watch '$scratch/short.lua' --scale smoke --results '$scratch/over'" /dev/null
+    fails 124 "and not before" "1 begun, 1 new" \
+        timeout 3 script -qec "'$longhaul' watch '$scratch/long.lua' --scale smoke --results '$scratch/results' --every 1" /dev/null
+fi
+sed -i '$s/,done,/,failed,/' "$scratch/over/sweep/runs.csv"
+succeeds "a run that failed" "heads 1 books seed 1: failed" on watch short over --once
+fails 2 "no time" "--every takes a positive integer" on watch long results --every 0
+
+finish
