@@ -96,10 +96,10 @@ static lh_status step_on(lh_session *session, const lh_host_batch *host) {
     lh_scope scope = {0};
     lh_params_clear_gradients(session->model->params);
     for (int64_t i = 0; i < parts; ++i) {
+        /* what the part before it left on the tape goes */
         lh_tape_begin(session->tape, true, session->seed, (uint64_t)session->record.step);
         scope = lh_scope_open(session->tape);
         LH_TRY(run_part(session, host, lh_share_part(share, i, parts), i, weight));
-        if (i + 1 < parts) lh_scope_close(session->tape, scope, NULL);
     }
     session->pending_weight[session->pending++] = weight;
     LH_TRY(update(session));
