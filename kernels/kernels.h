@@ -21,6 +21,7 @@
 #define LH_KERNELS_KERNELS_H
 
 #include "kernels/contract/attention.h"
+#include "kernels/contract/convolution.h"
 #include "kernels/contract/cross_entropy.h"
 #include "kernels/contract/elementwise.h"
 #include "kernels/contract/gate.h"

@@ -16,8 +16,10 @@ typedef enum lh_unary_op {
     LH_UNARY_LOG,
     LH_UNARY_SQUARE,
     LH_UNARY_SQRT,
-    LH_UNARY_RSQRT, /* 1 / sqrt(x) */
-    LH_UNARY_ELU    /* x > 0 ? x : exp(x) - 1 */
+    LH_UNARY_RSQRT,   /* 1 / sqrt(x) */
+    LH_UNARY_ELU,     /* x > 0 ? x : exp(x) - 1 */
+    LH_UNARY_SILU,    /* x sigmoid(x) */
+    LH_UNARY_SOFTPLUS /* log(1 + exp(x)) */
 } lh_unary_op;
 
 /* Runs of keys of one attention. */

@@ -184,7 +184,13 @@ lh_tensor *lh_attend_lsh(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tens
 lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, double scale,
                           bool causal, int64_t samples, int64_t top, lh_tensor **chosen);
 
-/* ---- scans ---- */
+/* ---- convolutions and scans ---- */
+
+/* The causal convolution of each channel with a few numbers (lh_short_convolution_forward_args): x
+ * [batch][length][width]; before [batch][kernel - 1][width], the tokens before, a constant; weight
+ * [width][...][kernel], all axes between of size 1; bias optional [width]. */
+lh_tensor *lh_short_convolution(lh_tape *tape, lh_tensor *x, lh_tensor *before, lh_tensor *weight,
+                                lh_tensor *bias);
 
 /* The decaying scan S_t = exp(log_decay_t) S_{t-1} + k_t^T v_t, y_t = q_t S_t of
  * lh_decay_scan_spec. q, k [batch][length][groups * key_width], v [batch][length][heads *

@@ -46,6 +46,8 @@ static lh_act slope_source(const lh_unary_backward_args *args) {
     case LH_UNARY_GELU_EXACT:
     case LH_UNARY_LOG:
     case LH_UNARY_SQUARE:
+    case LH_UNARY_SILU:
+    case LH_UNARY_SOFTPLUS:
         return args->x;
     }
     return args->x;

@@ -15,7 +15,7 @@
 #define LH_GELU_FAR LH_R(40)
 
 static inline bool lh_unary_known(lh_unary_op op) {
-    return op >= LH_UNARY_IDENTITY && op <= LH_UNARY_ELU;
+    return op >= LH_UNARY_IDENTITY && op <= LH_UNARY_SOFTPLUS;
 }
 
 /* exp, sqrt and the like in the compute type. */
@@ -38,7 +38,9 @@ static inline bool lh_unary_known(lh_unary_op op) {
     X(LH_UNARY_SQUARE)                                                                             \
     X(LH_UNARY_SQRT)                                                                               \
     X(LH_UNARY_RSQRT)                                                                              \
-    X(LH_UNARY_ELU)
+    X(LH_UNARY_ELU)                                                                                \
+    X(LH_UNARY_SILU)                                                                               \
+    X(LH_UNARY_SOFTPLUS)
 
 static inline real lh_gelu_clamp(real x) {
     const real low = x < -LH_GELU_FAR ? -LH_GELU_FAR : x;
@@ -61,6 +63,17 @@ static inline real lh_gelu_exact_slope(real x) {
     const real near = lh_gelu_clamp(x);
     const real weight = LH_R(0.5) * LH_REAL_MATH(erfc)(-near * LH_SQRT_HALF);
     return weight + near * LH_SQRT_1_OVER_2PI * lh_exp(LH_R(-0.5) * near * near);
+}
+
+/* Nothing cancels where x is small, nothing overflows where it is large. */
+static inline real lh_softplus(real x) {
+    const real size = x < LH_R(0) ? -x : x;
+    return (x > LH_R(0) ? x : LH_R(0)) + LH_REAL_MATH(log1p)(lh_exp(-size));
+}
+
+static inline real lh_silu_slope(real x) {
+    const real weight = lh_sigmoid(x);
+    return weight * (LH_R(1) + x * (LH_R(1) - weight));
 }
 
 /* f(x). */
@@ -90,6 +103,10 @@ LH_SPECIALIZED real lh_unary_value(lh_unary_op op, real x) {
         return LH_R(1) / LH_REAL_MATH(sqrt)(x);
     case LH_UNARY_ELU:
         return x > LH_R(0) ? x : lh_exp(x) - LH_R(1);
+    case LH_UNARY_SILU:
+        return x * lh_sigmoid(x);
+    case LH_UNARY_SOFTPLUS:
+        return lh_softplus(x);
     }
     return x;
 }
@@ -121,6 +138,10 @@ LH_SPECIALIZED real lh_unary_slope(lh_unary_op op, real v) {
         return LH_R(-0.5) * v * v * v;
     case LH_UNARY_ELU:
         return v > LH_R(0) ? LH_R(1) : v + LH_R(1);
+    case LH_UNARY_SILU:
+        return lh_silu_slope(v);
+    case LH_UNARY_SOFTPLUS:
+        return lh_sigmoid(v);
     }
     return LH_R(0);
 }

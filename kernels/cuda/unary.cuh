@@ -12,7 +12,7 @@
 #define LH_GELU_FAR 40.0f
 
 static inline bool lh_unary_known(lh_unary_op op) {
-    return op >= LH_UNARY_IDENTITY && op <= LH_UNARY_ELU;
+    return op >= LH_UNARY_IDENTITY && op <= LH_UNARY_SOFTPLUS;
 }
 
 __device__ static inline real lh_gelu_clamp(real x) {
@@ -34,6 +34,11 @@ __device__ static inline real lh_gelu_slope(real x) {
 __device__ static inline real lh_gelu_exact_slope(real x) {
     const real near = lh_gelu_clamp(x), weight = 0.5f * erfcf(-near * LH_SQRT_HALF);
     return weight + near * LH_SQRT_1_OVER_2PI * expf(-0.5f * near * near);
+}
+
+__device__ static inline real lh_silu_slope(real x) {
+    const real weight = lh_sigmoid(x);
+    return weight * (1.0f + x * (1.0f - weight));
 }
 
 /* f(x). */
@@ -63,6 +68,10 @@ __device__ static inline real lh_unary_value(lh_unary_op op, real x) {
         return 1.0f / sqrtf(x);
     case LH_UNARY_ELU:
         return x > 0.0f ? x : expf(x) - 1.0f;
+    case LH_UNARY_SILU:
+        return x * lh_sigmoid(x);
+    case LH_UNARY_SOFTPLUS:
+        return (x > 0.0f ? x : 0.0f) + log1pf(expf(-fabsf(x)));
     }
     return x;
 }
@@ -101,6 +110,10 @@ __device__ static inline real lh_unary_slope(lh_unary_op op, real v) {
         return -0.5f * v * v * v;
     case LH_UNARY_ELU:
         return v > 0.0f ? 1.0f : v + 1.0f;
+    case LH_UNARY_SILU:
+        return lh_silu_slope(v);
+    case LH_UNARY_SOFTPLUS:
+        return lh_sigmoid(v);
     }
     return 0.0f;
 }

@@ -93,7 +93,7 @@ static lh_tensor *run_unary(check_bench *b, void *context) {
 }
 
 TEST(functions_of_one_tensor) {
-    for (int op = LH_UNARY_IDENTITY; op <= LH_UNARY_ELU; ++op) {
+    for (int op = LH_UNARY_IDENTITY; op <= LH_UNARY_SOFTPLUS; ++op) {
         check_bench b;
         REQUIRE(check_open(&b));
         LEAF(&b, 5, 7);
@@ -237,6 +237,24 @@ TEST(a_scan_refuses_what_does_not_fit) {
     scan_fails(&b, q, q, longer, NULL, start, "v [2][6][8]");
     scan_fails(&b, q, q, v, LEAF(&b, 2, 5, 3), start, "decay_scan");
     scan_fails(&b, q, q, v, NULL, narrow, "start [2][5][4]");
+    check_close(&b);
+}
+
+static lh_tensor *run_convolution(check_bench *b, void *context) {
+    (void)context;
+    lh_tensor *before = lh_filled(b->tape, 3, (const int64_t[]){2, 3, 3}, 0.5);
+    return lh_short_convolution(b->tape, b->input[0], before, b->input[1], b->input[2]);
+}
+
+TEST(short_convolutions) {
+    check_bench b;
+    REQUIRE(check_open(&b));
+    lh_tensor *x = LEAF(&b, 2, 5, 3), *weight = LEAF(&b, 3, 1, 4), *bias = LEAF(&b, 3);
+    GRADIENTS_AGREE(&b, run_convolution, NULL);
+    lh_tape_begin(b.tape, false, 1, 0);
+    lh_tensor *before = lh_slice(b.tape, x, 1, 0, 2);
+    CHECK(lh_short_convolution(b.tape, x, before, weight, bias) == NULL);
+    CHECK_FAILS(lh_error_get()->status, LH_ESHAPE, "before [2][2][3]");
     check_close(&b);
 }
 

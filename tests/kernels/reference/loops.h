@@ -91,6 +91,10 @@ static inline number activate(lh_unary_op op, number x) {
         return 1 / sqrt(x);
     case LH_UNARY_ELU:
         return x > 0 ? x : exp(x) - 1;
+    case LH_UNARY_SILU:
+        return x * sigmoid(x);
+    case LH_UNARY_SOFTPLUS:
+        return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
     case LH_UNARY_SQRT:
         break;
     }

@@ -39,6 +39,10 @@ static number slope(lh_unary_op op, const number *x, const number *y, int64_t i)
         return -y[i] * y[i] * y[i] / 2;
     case LH_UNARY_ELU:
         return y[i] > 0 ? 1 : y[i] + 1;
+    case LH_UNARY_SILU:
+        return sigmoid(x[i]) * (1 + x[i] * (1 - sigmoid(x[i])));
+    case LH_UNARY_SOFTPLUS:
+        return sigmoid(x[i]);
     case LH_UNARY_SQRT:
         break;
     }

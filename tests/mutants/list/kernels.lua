@@ -25,6 +25,11 @@ return {
     { "crossing + read + kept[t] + whole", "crossing + read + kept[t]", "the next state's share of the decay's gradient" },
   },
   {
+    file = "kernels/cpu/short_convolution.c", tests = "kernel:short_convolution_forward kernel:short_convolution_backward",
+    { "(kernel - 1) + kernel - 1 + t)", "(kernel - 1) - 1 - t)", "the tokens ahead are read backwards" },
+    { "lh_max(0, t + kernel - args->length)", "0 * lh_max(0, t + kernel - args->length)", "gradients of tokens behind the last are read" },
+  },
+  {
     file = "kernels/cpu/rms_norm.c", tests = "kernel:rms_norm_forward kernel:rms_norm_backward",
     { "1.0 / sqrt(mean + (double)args->epsilon)", "1.0 / sqrt(mean) + 0 * (double)args->epsilon", "no epsilon" },
     { "scale - lh_load(dtype, x, i) * pull", "scale + lh_load(dtype, x, i) * pull", "sign of the pull" },

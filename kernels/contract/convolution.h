@@ -1,0 +1,37 @@
+/* Convolutions over time. Part of the contract (kernels.h). */
+#ifndef LH_KERNELS_CONTRACT_CONVOLUTION_H
+#define LH_KERNELS_CONTRACT_CONVOLUTION_H
+
+#include "kernels/base.h"
+
+/* The causal convolution of each channel for itself:
+ *   y[b][t][c] = bias[c] + sum over j < kernel of weight[c][j] x[b][t - kernel + 1 + j][c],
+ * where the kernel - 1 tokens ahead of the first are those of `before`. */
+typedef struct lh_short_convolution_forward_args {
+    int64_t batch, length, width, kernel; /* kernel: 1 or more */
+    const real *x;                        /* in  [batch][length][width] */
+    const real *before;                   /* in  [batch][kernel - 1][width] */
+    const real *weight;                   /* in  [width][kernel] */
+    const real *bias;                     /* in  optional [width] */
+    real *y;                              /* out [batch][length][width] */
+} lh_short_convolution_forward_args;
+
+typedef struct lh_short_convolution_backward_args {
+    int64_t batch, length, width, kernel;
+    const real *x;      /* in  [batch][length][width] */
+    const real *before; /* in  [batch][kernel - 1][width] */
+    const real *weight; /* in  [width][kernel] */
+    const real *dy;     /* in  [batch][length][width] */
+    real *dx;           /* out optional [batch][length][width] */
+    real *dweight;      /* out optional [width][kernel] */
+    real *dbias;        /* out optional [width] */
+    lh_write dx_write, dweight_write, dbias_write;
+} lh_short_convolution_backward_args;
+
+#endif
+
+/* This family's part of kernels.def. */
+#ifdef LH_KERNEL
+LH_KERNEL_W(short_convolution_forward, LH_REAL)
+LH_KERNEL_W(short_convolution_backward, LH_REAL)
+#endif
