@@ -106,6 +106,10 @@ TEST(linear_attention_equals_the_oracle) {
     compare_with("tests/golden/linear_attention.csv", 4);
 }
 
+TEST(mamba2_equals_the_oracle) {
+    compare_with("tests/golden/mamba2.csv", 5);
+}
+
 TEST(t5_equals_the_oracle) {
     compare_with("tests/golden/t5.csv", 6);
 }

@@ -158,6 +158,46 @@ TEST(linear_attention) {
     CHECK_FIRST_VALUES("linear_attention", "layers=1 width=64 heads=4 hidden=256", expected);
 }
 
+/* mamba_ssm's: PyTorch's Linear and Conv1d, what joins the residual stream divided by sqrt(L). */
+TEST(mamba2) {
+    const drawn_from expected[] = {
+        {"embedding.weight", 0, 0.02},
+        {"layers.0.norm.gain", 1, 0},
+        {"layers.0.in", 0, third / 8},
+        {"layers.0.convolution", 0, third / 2},
+        {"layers.0.convolution_bias", 0, third / 2},
+        {"layers.0.skip", 1, 0},
+        {"layers.0.gated_norm.gain", 1, 0},
+        {"layers.0.out", 0, third / sqrt(128.0 * 4)},
+        {"head.weight", 0, third / 8},
+    };
+    CHECK_FIRST_VALUES("mamba2", "layers=4 width=64 head_width=16 state=32 tied=false", expected);
+}
+
+/* softplus of the bias lies log-uniformly within the steps' bounds, exp of the rate uniformly
+ * within [1, 16]: each quarter of either interval has a quarter of the heads, give or take two. */
+TEST(mamba2_spreads_steps_and_rates_over_its_heads) {
+    enum { HEADS = 32 };
+    int steps[4] = {0}, rates[4] = {0};
+    model_bench bench;
+    REQUIRE(bench_open(&bench, "mamba2", "layers=1 width=64 head_width=4 state=2", 1));
+    const lh_params *params = bench.model->params;
+    const real *bias =
+        lh_tensor_real(lh_params_get(params, lh_params_find(params, "layers.0.step_bias")));
+    const real *rate =
+        lh_tensor_real(lh_params_get(params, lh_params_find(params, "layers.0.rate")));
+    for (int h = 0; h < HEADS; ++h) {
+        const double step = (log(log1p(exp((double)bias[h]))) - log(0.001)) / log(100.0);
+        const double a = (exp((double)rate[h]) - 1) / 15;
+        REQUIRE(step >= 0 && step < 1 && a >= 0 && a < 1);
+        steps[(int)(4 * step)] += 1;
+        rates[(int)(4 * a)] += 1;
+    }
+    for (int i = 0; i < 4; ++i)
+        CHECK(abs(steps[i] - HEADS / 4) <= 2 && abs(rates[i] - HEADS / 4) <= 2);
+    bench_close(&bench);
+}
+
 /* PyTorch's: all of a recurrent network uniform by its hidden size. */
 TEST(recurrent_networks) {
     const drawn_from expected[] = {

@@ -172,7 +172,8 @@ TEST(state_bytes_are_those_of_what_is_carried) {
 }
 
 /* Keys and values of the last window in each layer; states of a recurrent layer; inputs of the
- * layers; h and c of the cells; S and z of each head; a ring of keys and one of values with a count
+ * layers; h and c of the cells; S and z of each head; S of each
+ * channel and the tokens ahead of the convolution; a ring of keys and one of values with a count
  * each. */
 TEST(state_bytes_by_hand) {
     static const struct {
@@ -185,6 +186,8 @@ TEST(state_bytes_by_hand) {
         {"transformer_xl", "layers=3 width=32 heads=2 span=24", 3 * 24 * 32, 0},
         {"lstm", "layers=2 width=16 hidden=48", 2 * 2 * 48, 0},
         {"linear_attention", "layers=3 width=32 heads=4 head_width=6", 3 * 4 * 6 * (6 + 1), 0},
+        {"mamba2", "layers=3 width=32 state=5 head_width=16 groups=2",
+         3 * (64 * 5 + 3 * (64 + 2 * 2 * 5)), 0},
         {"memorizing", "layers=4 width=32 heads=2 window=16 memory=64 top=16",
          4 * 2 * 16 * 32 + 2 * 64 * 32, 2},
         {"gpt2", "layers=2 width=32 heads=2 context=32 window=16", 0, 0},

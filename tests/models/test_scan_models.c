@@ -17,6 +17,24 @@ TEST(linear_attention_has_so_many_parameters) {
                  3 * layer + 2 * vocabulary * width + vocabulary + 2 * width);
 }
 
+/* The released mamba2-130m and mamba2-370m, whose vocabulary is filled up to 50288. */
+TEST(mamba2_has_the_parameters_of_its_releases) {
+    const lh_model_setup setup = {.vocabulary = 50288};
+    CHECK_EQ_INT(count_parameters("mamba2", "", setup), 128989632);
+    CHECK_EQ_INT(count_parameters("mamba2", "layers=48 width=1024", setup), 368346624);
+}
+
+TEST(mamba2_refuses_what_does_not_fit) {
+    lh_model *model = NULL;
+    CHECK_FAILS(create_model("mamba2", "width=10 head_width=8", &model), LH_EOPTION,
+                "8 does not divide expand * width, 20");
+    CHECK_FAILS(create_model("mamba2", "width=8 head_width=4 groups=3", &model), LH_EOPTION,
+                "3 does not divide the 4 heads");
+    CHECK_FAILS(create_model("mamba2", "width=1024 head_width=1", &model), LH_EOPTION,
+                "2048 heads");
+    CHECK_FAILS(create_model("mamba2", "step_min=0.5", &model), LH_EOPTION, "step_max");
+}
+
 /* Saved under the names of the release and loaded from there: the same parameters, and matrices
  * lie as PyTorch has them. */
 static void check_published(const char *name, const char *options, const char *matrix) {
@@ -51,4 +69,6 @@ static void check_published(const char *name, const char *options, const char *m
 TEST(releases_weights_have_names) {
     check_published("linear_attention", "layers=1 width=8 heads=2 hidden=12",
                     "layers.0.attention.key.weight");
+    check_published("mamba2", "layers=1 width=8 state=6 head_width=4", "layers.0.in");
+    check_published("mamba2", "layers=1 width=8 state=6 head_width=4 tied=false", "head.weight");
 }

@@ -265,6 +265,19 @@
 ---@field dropout? number # dropout rate of embeddings, hidden units and residual branches in tr...
 ---@field epsilon? number # what is added to the divisor of eq. 9 (default 1e-06)
 
+---@class longhaul.models.mamba2
+---@field layers? integer # layers (L) (default 24)
+---@field width? integer # embedding size D (default 768)
+---@field expand? integer # channels of x for each of width (default 2)
+---@field state? integer # size of B and C (N) (default 128)
+---@field head_width? integer # channels of a head (P) (default 64)
+---@field groups? integer # groups of heads that share B and C; the gated norm is by groups, too...
+---@field kernel? integer # tokens that the convolution reads (default 4)
+---@field epsilon? number # what norms add to the mean square (default 1e-05)
+---@field step_min? number # least dt that heads begin with (default 0.001)
+---@field step_max? number # largest dt that heads begin with (default 0.1)
+---@field tied? boolean # the head is the embedding (default true)
+
 ---@class longhaul.models.transformer
 ---@field layers? integer # layers (L) (default 6)
 ---@field width? integer # embedding size D (default 512)
@@ -612,6 +625,7 @@
 ---@field lstm fun(options: longhaul.models.lstm): longhaul.spec
 ---@field rnn fun(options: longhaul.models.rnn): longhaul.spec
 ---@field linear_attention fun(options: longhaul.models.linear_attention): longhaul.spec
+---@field mamba2 fun(options: longhaul.models.mamba2): longhaul.spec
 ---@field transformer fun(options: longhaul.models.transformer): longhaul.spec
 ---@field rsa fun(options: longhaul.models.rsa): longhaul.spec
 ---@field gpt2 fun(options: longhaul.models.gpt2): longhaul.spec

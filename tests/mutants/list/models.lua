@@ -2,6 +2,18 @@
 local oracle = "double:tests/gradients/test_oracle.c"
 return {
   {
+    file = "models/mamba2.c", tests = oracle .. " tests/models/test_models.c",
+    { "lh_scale(r->tape, rate, -1.0)", "lh_scale(r->tape, rate, -0.5)", "states decay at half the rate" },
+    { "r->model->kernel - 1, before, x)", "r->model->kernel - 1, before, before)", "a segment's last tokens are not carried" },
+    { "lh_add(r->tape, y, skip(r, x))", "y", "D x is left out" },
+  },
+  {
+    file = "models/linear_attention.c", tests = oracle,
+    { "return lh_add_row(tape, lh_unary(tape, LH_UNARY_ELU, x), one);", "(void)one; return lh_unary(tape, LH_UNARY_ELU, x);",
+      "the feature map lacks its one" },
+    { "lh_multiply_column(tape, mixed, lh_unary(tape, LH_UNARY_SQUARE, root))", "lh_multiply_column(tape, mixed, root)", "the root of the divisor" },
+  },
+  {
     file = "models/gpt2.c", tests = oracle .. " tests/models/test_gpt2.c",
     { "(model->carries_in_training || !lh_pass_is_training(pass))", "!lh_pass_is_training(pass)", "carry is ignored",
       tests = "tests/models/test_gpt2.c" },

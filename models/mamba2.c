@@ -1,0 +1,282 @@
+/* Mamba-2 (Dao and Gu 2024): layers whose only mixing over time is a short convolution and a
+ * recurrence with a matrix for a state, which decays by a number that each head makes of its input:
+ *   z, x, B, C, dt = in(norm(u)),  x, B, C = silu(convolution(x, B, C)),
+ *   dt = softplus(dt + b),  a_t = exp(-dt_t exp(A)),
+ *   S_t = a_t S_{t-1} + B_t^T dt_t x_t,  y_t = C_t S_t + D x_t       (eqs. 1 and 2, section 7.1)
+ *   u + out(norm(y silu(z))).
+ * The recurrence is computed in chunks, the state-space duality of section 6. Names, first values
+ * and what the paper leaves open are those of the authors' mamba_ssm. */
+#include <math.h>
+
+#include "models/layers/common.h"
+
+enum { LAYERS = 128, HEADS = 1024 };
+
+typedef struct layer {
+    int norm, in, convolution, convolution_bias, step_bias, rate, skip, gated_norm, out;
+    int before, memory; /* states: tokens ahead of the convolution, S of each head */
+} layer;
+
+typedef struct instance {
+    int64_t vocabulary, layers, width, expand, state, head_width, groups, kernel;
+    double epsilon, step_min, step_max;
+    bool tied;
+    int64_t inner, heads, convolved; /* channels of x, their heads, channels of x, B and C */
+    int embedding, norm, head;       /* head: -1 when tied */
+    double first_step[HEADS], first_rate[HEADS];
+    layer layer[LAYERS];
+} instance;
+
+static const lh_option instance_options[] = {
+    LH_INTEGER("layers", instance, layers, 24, 1, LAYERS, "layers (L)"),
+    LH_INTEGER("width", instance, width, 768, 1, 65536, "embedding size D"),
+    LH_INTEGER("expand", instance, expand, 2, 1, 64, "channels of x for each of width"),
+    LH_INTEGER("state", instance, state, 128, 1, 4096, "size of B and C (N)"),
+    LH_INTEGER("head_width", instance, head_width, 64, 1, 4096, "channels of a head (P)"),
+    LH_INTEGER("groups", instance, groups, 1, 1, HEADS,
+               "groups of heads that share B and C; the gated norm is by groups, too"),
+    LH_INTEGER("kernel", instance, kernel, 4, 2, 64, "tokens that the convolution reads"),
+    LH_REAL("epsilon", instance, epsilon, 1e-5, 0, 1, "what norms add to the mean square"),
+    LH_REAL("step_min", instance, step_min, 0.001, 1e-9, 1e3, "least dt that heads begin with"),
+    LH_REAL("step_max", instance, step_max, 0.1, 1e-9, 1e3, "largest dt that heads begin with"),
+    LH_FLAG("tied", instance, tied, true, "the head is the embedding"),
+    {0}};
+
+static const lh_option_table options[] = {LH_OWN_TABLE(instance), {0}};
+
+/* ---- parameters ---- */
+
+static double fraction(double x) {
+    return x - floor(x);
+}
+
+/* The release draws dt log-uniformly within its bounds and A uniformly within [1, 16]; here heads
+ * spread over both intervals evenly and independently, by Roberts' sequence. A bias is what
+ * softplus turns into dt. */
+static void choose_first_values(instance *model) {
+    const double least = log(model->step_min), most = log(model->step_max);
+    for (int64_t h = 0; h < model->heads; ++h) {
+        const double step =
+            exp(least + (most - least) * fraction(0.5 + 0.7548776662466927 * (double)h));
+        const double rate = 1.0 + 15.0 * fraction(0.5 + 0.5698402909980532 * (double)h);
+        model->first_step[h] = step + log(-expm1(-step));
+        model->first_rate[h] = log(rate);
+    }
+}
+
+static lh_status settle(instance *model, const lh_model_setup *setup) {
+    LH_TRY(lh_require_tokens(setup));
+    model->vocabulary = setup->vocabulary;
+    model->inner = model->expand * model->width;
+    model->heads = model->inner / model->head_width;
+    model->convolved = model->inner + 2 * model->groups * model->state;
+    if (model->inner % model->head_width != 0)
+        return lh_fail(LH_EOPTION, "option 'head_width': %lld does not divide expand * width, %lld",
+                       (long long)model->head_width, (long long)model->inner);
+    if (model->heads > HEADS)
+        return lh_fail(LH_EOPTION, "option 'head_width': %lld makes %lld heads, more than %d",
+                       (long long)model->head_width, (long long)model->heads, HEADS);
+    if (model->heads % model->groups != 0)
+        return lh_fail(LH_EOPTION, "option 'groups': %lld does not divide the %lld heads",
+                       (long long)model->groups, (long long)model->heads);
+    if (model->step_min > model->step_max)
+        return lh_fail(LH_EOPTION, "option 'step_min' (%g) is above 'step_max' (%g)",
+                       model->step_min, model->step_max);
+    choose_first_values(model);
+    return LH_OK;
+}
+
+static lh_init uniform(double bound) {
+    return (lh_init){LH_INIT_UNIFORM, 0.0, bound};
+}
+
+static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
+    layer *l = &model->layer[i];
+    const long long n = i;
+    const int64_t in[] = {model->width, model->inner + model->convolved + model->heads},
+                  out[] = {model->inner, model->width},
+                  taps[] = {model->convolved, 1, model->kernel},
+                  before[] = {model->kernel - 1, model->convolved},
+                  memory[] = {model->heads, model->state, model->head_width};
+    const lh_init tap = uniform(1.0 / sqrt((double)model->kernel));
+    const double joining = 1.0 / sqrt((double)(model->inner * model->layers));
+    l->norm =
+        lh_declare_param(declaration, lh_init_ones(), 1, &model->width, "layers.%lld.norm.gain", n);
+    l->in = lh_declare_param(declaration, uniform(1.0 / sqrt((double)model->width)), 2, in,
+                             "layers.%lld.in", n);
+    l->convolution = lh_declare_param(declaration, tap, 3, taps, "layers.%lld.convolution", n);
+    l->convolution_bias =
+        lh_declare_param(declaration, tap, 1, taps, "layers.%lld.convolution_bias", n);
+    l->step_bias = lh_declare_param(declaration, lh_init_normal(0.0), 1, &model->heads,
+                                    "layers.%lld.step_bias", n);
+    lh_declare_initial(declaration, model->first_step);
+    l->rate =
+        lh_declare_param(declaration, lh_init_normal(0.0), 1, &model->heads, "layers.%lld.rate", n);
+    lh_declare_initial(declaration, model->first_rate);
+    l->skip =
+        lh_declare_param(declaration, lh_init_ones(), 1, &model->heads, "layers.%lld.skip", n);
+    l->gated_norm = lh_declare_param(declaration, lh_init_ones(), 1, &model->inner,
+                                     "layers.%lld.gated_norm.gain", n);
+    l->out = lh_declare_param(declaration, uniform(joining), 2, out, "layers.%lld.out", n);
+    l->before = lh_declare_state(declaration, LH_STATE_REPLACE, 2, before, "layers.%lld.before", n);
+    l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 3, memory, "layers.%lld.memory", n);
+}
+
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
+    instance *model = self;
+    LH_TRY(settle(model, setup));
+    const int64_t table[] = {model->vocabulary, model->width};
+    model->embedding =
+        lh_declare_param(declaration, lh_init_normal(0.02), 2, table, "embedding.weight");
+    lh_declare_embedding(declaration);
+    for (int64_t i = 0; i < model->layers; ++i)
+        declare_layer(model, i, declaration);
+    model->norm = lh_declare_param(declaration, lh_init_ones(), 1, &model->width, "norm.gain");
+    model->head = -1;
+    if (!model->tied)
+        model->head = lh_declare_param(declaration, uniform(1.0 / sqrt((double)model->width)), 2,
+                                       table, "head.weight");
+    return LH_OK;
+}
+
+/* ---- forward ---- */
+
+/* One layer in one forward pass. */
+typedef struct run {
+    const instance *model;
+    const layer *layer;
+    lh_pass *pass;
+    lh_tape *tape;
+} run;
+
+static lh_tensor *parameter(const run *r, int index) {
+    return lh_pass_param(r->pass, index);
+}
+
+/* silu(convolution(x, B, C)), with the last tokens carried on. */
+static lh_tensor *convolve(const run *r, lh_tensor *x) {
+    lh_tensor *before = lh_pass_state(r->pass, r->layer->before);
+    lh_tensor *last = lh_last_tokens(r->tape, r->model->kernel - 1, before, x);
+    lh_tensor *y = lh_short_convolution(r->tape, x, before, parameter(r, r->layer->convolution),
+                                        parameter(r, r->layer->convolution_bias));
+    if (last == NULL || lh_pass_carry(r->pass, r->layer->before, last) != LH_OK) return NULL;
+    return lh_unary(r->tape, LH_UNARY_SILU, y);
+}
+
+/* D x, with a number D for each head. */
+static lh_tensor *skip(const run *r, lh_tensor *x) {
+    static const int heads_first[] = {1, 0};
+    const int64_t flat = r->model->inner;
+    lh_tensor *each = lh_repeat(r->tape, parameter(r, r->layer->skip), r->model->head_width);
+    each = lh_permute(r->tape, each, heads_first);
+    return each != NULL ? lh_multiply_row(r->tape, x, lh_reshape(r->tape, each, 1, &flat)) : NULL;
+}
+
+/* The recurrence: x [batch][length][inner], dt [batch][length][heads] after its softplus. */
+static lh_tensor *scan(const run *r, lh_tensor *x, lh_tensor *keys, lh_tensor *queries,
+                       lh_tensor *dt) {
+    const instance *model = r->model;
+    const int64_t split[] = {x->shape[0], x->shape[1], model->heads, model->head_width},
+                  flat[] = {x->shape[0], x->shape[1], model->inner};
+    lh_tensor *rate = lh_unary(r->tape, LH_UNARY_EXP, parameter(r, r->layer->rate));
+    lh_tensor *decay = lh_multiply_row(r->tape, dt, lh_scale(r->tape, rate, -1.0));
+    lh_tensor *values = lh_multiply_column(r->tape, lh_reshape(r->tape, x, 4, split), dt);
+    lh_tensor *memory = NULL;
+    if (decay == NULL || values == NULL) return NULL;
+    lh_tensor *y = lh_decay_scan(r->tape, queries, keys, lh_reshape(r->tape, values, 3, flat),
+                                 decay, lh_pass_state(r->pass, r->layer->memory), &memory);
+    if (y == NULL || lh_pass_carry(r->pass, r->layer->memory, memory) != LH_OK) return NULL;
+    return lh_add(r->tape, y, skip(r, x));
+}
+
+/* norm(y silu(z)), each group for itself. */
+static lh_tensor *gated_norm(const run *r, lh_tensor *y, lh_tensor *z) {
+    const instance *model = r->model;
+    lh_tensor *gain = parameter(r, r->layer->gated_norm);
+    y = lh_multiply(r->tape, y, lh_unary(r->tape, LH_UNARY_SILU, z));
+    if (model->groups == 1 || y == NULL) return lh_rms_norm(r->tape, y, gain, model->epsilon);
+    const int64_t size = model->inner / model->groups,
+                  split[] = {y->shape[0], y->shape[1], model->groups, size};
+    lh_tensor *one = lh_filled(r->tape, 1, &size, 1.0);
+    lh_tensor *unit = lh_rms_norm(r->tape, lh_reshape(r->tape, y, 4, split), one, model->epsilon);
+    if (unit == NULL) return NULL;
+    return lh_multiply_row(r->tape, lh_reshape(r->tape, unit, 3, y->shape), gain);
+}
+
+static lh_tensor *mix(const run *r, lh_tensor *u) {
+    const instance *model = r->model;
+    const int64_t inner = model->inner, shared = model->groups * model->state;
+    lh_tensor *all = lh_linear(r->tape, u, parameter(r, r->layer->in), NULL, LH_UNARY_IDENTITY);
+    lh_tensor *z = lh_contiguous(r->tape, lh_slice(r->tape, all, 2, 0, inner));
+    lh_tensor *dt = lh_slice(r->tape, all, 2, inner + model->convolved, model->heads);
+    dt = lh_unary(r->tape, LH_UNARY_SOFTPLUS,
+                  lh_add_row(r->tape, dt, parameter(r, r->layer->step_bias)));
+    lh_tensor *mixed = convolve(r, lh_slice(r->tape, all, 2, inner, model->convolved));
+    lh_tensor *x = lh_contiguous(r->tape, lh_slice(r->tape, mixed, 2, 0, inner));
+    lh_tensor *keys = lh_slice(r->tape, mixed, 2, inner, shared);
+    lh_tensor *queries = lh_slice(r->tape, mixed, 2, inner + shared, shared);
+    if (x == NULL || dt == NULL) return NULL;
+    return gated_norm(r, scan(r, x, keys, queries, dt), z);
+}
+
+static lh_tensor *apply_layer(const run *r, lh_tensor *x) {
+    const lh_scope scope = lh_scope_open(r->tape);
+    lh_tensor *u = lh_rms_norm(r->tape, x, parameter(r, r->layer->norm), r->model->epsilon);
+    lh_tensor *y = lh_linear_add(r->tape, x, mix(r, u), parameter(r, r->layer->out));
+    return lh_scope_close(r->tape, scope, y);
+}
+
+static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
+    const instance *model = self;
+    lh_tape *tape = lh_pass_tape(pass);
+    lh_tensor *embedding = lh_pass_param(pass, model->embedding);
+    lh_tensor *x = lh_gather(tape, embedding, lh_pass_batch(pass)->tokens);
+    for (int64_t i = 0; i < model->layers && x != NULL; ++i)
+        x = apply_layer(&(run){model, &model->layer[i], pass, tape}, x);
+    out->hidden = lh_rms_norm(tape, x, lh_pass_param(pass, model->norm), model->epsilon);
+    out->head_weight = model->head >= 0 ? lh_pass_param(pass, model->head) : embedding;
+    return out->hidden != NULL ? LH_OK : lh_failed();
+}
+
+/* The recurrence reads and writes each number of its state once a token, whatever the length. */
+static double flops_per_token(const void *self, int64_t length) {
+    (void)length;
+    const instance *model = self;
+    const double width = (double)model->width, inner = (double)model->inner,
+                 convolved = (double)model->convolved;
+    const double products = width * (inner + convolved + (double)model->heads) + inner * width;
+    const double memory = 2.0 * inner * (double)model->state;
+    return 2.0 * ((double)model->layers * (products + convolved * (double)model->kernel + memory) +
+                  width * (double)model->vocabulary);
+}
+
+/* The layout of transformers' Mamba2ForCausalLM. */
+static const lh_tensor_name published_names[] = {
+    {"backbone.embeddings.weight", "embedding.weight", false},
+    {"backbone.layers.#.norm.weight", "layers.#.norm.gain", false},
+    {"backbone.layers.#.mixer.in_proj.weight", "layers.#.in", true},
+    {"backbone.layers.#.mixer.conv1d.weight", "layers.#.convolution", false},
+    {"backbone.layers.#.mixer.conv1d.bias", "layers.#.convolution_bias", false},
+    {"backbone.layers.#.mixer.dt_bias", "layers.#.step_bias", false},
+    {"backbone.layers.#.mixer.A_log", "layers.#.rate", false},
+    {"backbone.layers.#.mixer.D", "layers.#.skip", false},
+    {"backbone.layers.#.mixer.norm.weight", "layers.#.gated_norm.gain", false},
+    {"backbone.layers.#.mixer.out_proj.weight", "layers.#.out", true},
+    {"backbone.norm_f.weight", "norm.gain", false},
+    {"lm_head.weight", "head.weight", false},
+    {NULL, NULL, false},
+};
+
+const lh_model_class lh_model_mamba2 = {
+    .name = "mamba2",
+    .summary = "Mamba-2: a state-space layer whose matrix state decays as its input says",
+    .paper = "Dao and Gu 2024, arXiv:2405.21060",
+    .version = 1,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+    .options = options,
+    .instance_size = sizeof(instance),
+    .declare = declare,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+    .published_names = published_names,
+};
