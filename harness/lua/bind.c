@@ -80,7 +80,9 @@ static int fill_preload(lua_State *lua) {
 
 /* Garbage is looked for when there is four times as much as what is in use, not twice: a folder of
  * many runs is read once and kept, and a third of the time went into looking through it. */
-static void collect_seldom(lua_State *lua) { lua_gc(lua, LUA_GCINC, 400, 400, 0); }
+static void collect_seldom(lua_State *lua) {
+    lua_gc(lua, LUA_GCINC, 400, 400, 0);
+}
 
 lua_State *lh_lua_open(void) {
     lua_State *lua = luaL_newstate();
