@@ -2,6 +2,7 @@
 # What `make install` brings suffices: a moved prefix is used from an empty folder, with nothing of the tree.
 . tests/test.sh
 export OMP_NUM_THREADS=1
+unset MAKEFLAGS MFLAGS MAKELEVEL
 program=$(realpath "$LONGHAUL_BIN")
 prefix=$scratch/moved/usr
 # the program that is tested, not one that make would build anew

@@ -41,6 +41,7 @@ local models = {
   gpt2_recurrent = "layers=1 width=8 heads=2 context=256 window=8 insertion=0 summary_hidden=5",
   t5 = core_sizes, reformer = "layers=1 heads=2 width=4 hidden=8 chunk=8 positions=256",
   reformer_encoder_decoder = core_sizes, informer = core_sizes .. " mix=false",
+  linear_attention = core_sizes, mamba2 = "layers=1 width=8 state=4 head_width=4",
   logsparse = core_sizes, series_xl = core_sizes, seasonal_naive = "season=4",
 }
 local learns_nothing = { seasonal_naive = true }

@@ -99,11 +99,18 @@ function Search:widths(layers, unit)
   if n > 0 and not self:is_met() and self.model:option "hidden" then self:hidden(changes_at(n)) end
 end
 
+-- By what a width divides. A size of heads that is stated is free of it, unless there are as many
+-- heads as it fits in; these stay so many.
+local function heads_of(model)
+  local size, heads = model:option "head_width" or 0, model:option "heads"
+  if size == 0 then return heads or 1 end
+  return heads and 1 or math.max(1, model:option "width" // size)
+end
+
 -- A head's size stays even, as rotations and sines ask; a model that has no feed-forward network to
 -- widen may take an odd one.
 function Search:depth(layers)
-  local heads = self.model:option "heads" or 1
-  if (self.model:option "head_width" or 0) > 0 then heads = 1 end
+  local heads = heads_of(self.model)
   self:widths(layers, 2 * heads)
   if not self:is_met() and not self.model:option "hidden" then self:widths(layers, heads) end
 end
