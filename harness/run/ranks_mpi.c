@@ -266,7 +266,7 @@ static lh_status introduce(void) {
         world.presences[i].telling = MPI_REQUEST_NULL;
     member *own = &members[world.base.rank];
     (void)MPI_Get_processor_name(name, &length);
-    (void)snprintf(own->machine, sizeof own->machine, "%s", name);
+    (void)snprintf(own->machine, sizeof own->machine, "%.*s", (int)sizeof own->machine - 1, name);
     (void)stat("/proc/self/ns/pid", &space);
     own->process = (int64_t)getpid();
     own->space = (int64_t)space.st_ino;
