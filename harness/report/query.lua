@@ -50,19 +50,7 @@ end
 
 --- Reads texts such as "model=brt bits_per_byte<1.2": { { name =, operator =, value = } ... }; nil and
 --- what is wrong.
-function query.read(texts)
-  local list = {}
-  for _, text in ipairs(texts) do
-    local at = text:match "^%s*()"
-    while at <= #text do
-      local condition, after = read(text, at)
-      if not condition then return nil, after end
-      list[#list + 1] = condition
-      at = text:match("^%s*()", after)
-    end
-  end
-  return list
-end
+function query.read(texts) return option_text.list(texts, read) end
 
 -- ---- runs ----
 

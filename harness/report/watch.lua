@@ -2,6 +2,7 @@
 -- that have begun, what failed. Nothing of a folder that others write to is changed or locked.
 local core = require "longhaul.core"
 local metrics = require "longhaul.run.metrics"
+local progress = require "longhaul.run.progress"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 local runner = require "longhaul.run.runner"
@@ -35,19 +36,15 @@ local function loss_of(point)
   return ""
 end
 
-local function bar(share)
-  local full = math.floor(20 * math.min(1, share))
-  return "[" .. ("#"):rep(full) .. ("."):rep(20 - full) .. "]"
-end
+local places = 20
 
 -- "step 120/500 [####....] bits/token 4.1203, 12s left".
 local function how_far(run, point)
   local steps = run.row.train:option "steps"
   if not point or not point.step then return "begun" end
-  local share = steps > 0 and point.step / steps or 1
   local left = point.time_s and point.step > 0
     and point.time_s / point.step * math.max(0, steps - point.step)
-  return ("step %d/%d %s %s%s"):format(point.step, steps, bar(share), loss_of(point),
+  return ("step %d/%d %s %s%s"):format(point.step, steps, progress.meter(point.step, steps, places), loss_of(point),
     left and (", %s left"):format(quantity.duration(left)) or "")
 end
 
@@ -88,7 +85,7 @@ function watch.page(experiment, settings)
     if counts[state] then words[#words + 1] = ("%d %s"):format(counts[state], state) end
   end
   local lines = { ("%s, scale %s: %d of %d runs over %s  %s"):format(experiment.name,
-    settings.scale, over, #runs, bar(#runs > 0 and over / #runs or 1), table.concat(words, ", ")) }
+    settings.scale, over, #runs, progress.meter(over, #runs, places), table.concat(words, ", ")) }
   add_limited(lines, begun)
   add_limited(lines, failed)
   return table.concat(lines, "\n"), (counts.begun or 0) + (counts.new or 0)

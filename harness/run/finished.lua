@@ -6,8 +6,8 @@ local reach = require "longhaul.run.reach"
 
 local finished = {}
 
--- One that diverged would do so again.
-local function is_finished(status) return status == "done" or status == "diverged" end
+--- Whether a run of this status has come to its end: one that diverged would do so again.
+function finished.is_over(status) return status == "done" or status == "diverged" end
 
 -- Whether the weights are there with which a run (its row of runs.csv) ended, where others start
 -- from them.
@@ -18,7 +18,7 @@ end
 --- Whether a run need not be run.
 function finished.is_done(run, results)
   local record = results:find(run.id)
-  return record and is_finished(record.status) and has_weights(run.row, results, record)
+  return record and finished.is_over(record.status) and has_weights(run.row, results, record)
 end
 
 --- What the rows of its configuration say of a row's seeds: `done`, which need not be run, and
@@ -29,7 +29,7 @@ function finished.seeds(shared, rows, results)
   for _, alike in ipairs(csv.groups(rows, { "status", "reach" })) do
     local seeds, status = csv.numbers(alike, "seed"), alike[1].status
     local is_old = (alike[1].reach or "") ~= wanted
-    for i, row in ipairs(is_finished(status) and alike or {}) do
+    for i, row in ipairs(finished.is_over(status) and alike or {}) do
       local seed = seeds[i] or 0
       -- a seed may have started from another run than it would now
       local is_own = not shared.row.from or row.run_id == identity.id(setmetatable({ seed = seed }, shared))

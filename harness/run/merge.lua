@@ -1,12 +1,10 @@
 -- Several folders of results as one: what runs on several machines have left, brought together by run
 -- ids. Nothing that is there is changed but for a run that had failed there and is finished elsewhere.
 local core = require "longhaul.core"
+local finished = require "longhaul.run.finished"
 local store = require "longhaul.run.store"
 
 local merge = {}
-
--- A run that is finished stands above one that is not.
-local function is_finished(run) return run.status == "done" or run.status == "diverged" end
 
 local function copy_of(run, columns)
   local copy = {}
@@ -19,7 +17,7 @@ local function missing_runs(from, to)
   local list, columns, known = {}, from:columns(), to:by_id()
   for _, run in ipairs(from:rows()) do
     local there = known[run.run_id]
-    if not there or (is_finished(run) and not is_finished(there)) then
+    if not there or (finished.is_over(run.status) and not finished.is_over(there.status)) then
       list[#list + 1] = copy_of(run, columns)
     end
   end

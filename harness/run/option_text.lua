@@ -22,6 +22,22 @@ function option_text.value(text, from)
   return inside, at + 1
 end
 
+--- What `read(text, at)` finds in texts, one thing behind the other with blanks between: a list. It
+--- gives a thing and the position behind it, or nil and what is wrong, which is then given here.
+function option_text.list(texts, read)
+  local list = {}
+  for _, text in ipairs(texts) do
+    local at = text:match "^%s*()"
+    while at <= #text do
+      local thing, after = read(text, at)
+      if not thing then return nil, after end
+      list[#list + 1] = thing
+      at = text:match("^%s*()", after)
+    end
+  end
+  return list
+end
+
 --- All of its options: { { name, value } ... }.
 function option_text.pairs(text)
   local list, at = {}, text:match "^%s*()"

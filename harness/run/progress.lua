@@ -67,11 +67,16 @@ function progress.board(total)
   }, Board)
 end
 
+--- "[####....]": a part of a whole, in so many places; full where there is nothing.
+function progress.meter(part, whole, room)
+  local full = whole > 0 and math.floor(room * math.min(part, whole) / whole) or room
+  return "[" .. ("#"):rep(full) .. ("."):rep(room - full) .. "]"
+end
+
 local function bar(title, p, width)
   local room = math.max(4, math.min(24, width - #title - #p.text - 14))
-  local full = math.floor(room * p.step / math.max(1, p.steps))
-  local drawn = ("#"):rep(full) .. ("."):rep(room - full)
-  return ("%s [%s] %3d%%  %s"):format(title, drawn, 100 * p.step // math.max(1, p.steps), p.text)
+  local drawn = progress.meter(p.step, math.max(1, p.steps), room)
+  return ("%s %s %3d%%  %s"):format(title, drawn, 100 * p.step // math.max(1, p.steps), p.text)
 end
 
 -- Takes the lines away that stand there.

@@ -405,7 +405,7 @@ local function ahead_of(experiment, settings)
   local runs, seconds = look_ahead(experiment, settings, false)
   local left = later.runs
   for _, run in ipairs(runs) do
-    if run.state and run.state ~= "done" and run.state ~= "diverged" then left = left + 1 end
+    if run.state and not finished.is_over(run.state) then left = left + 1 end
   end
   return { runs = left, seconds = later.seconds + seconds }
 end

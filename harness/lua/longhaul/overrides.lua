@@ -28,19 +28,7 @@ local function read(text, at)
 end
 
 --- Reads texts such as "model.window=64 train.rate=0.3"; nil and what is wrong.
-function overrides.read(texts)
-  local list = {}
-  for _, text in ipairs(texts or {}) do
-    local at = text:match "^%s*()"
-    while at <= #text do
-      local entry, after = read(text, at)
-      if not entry then return nil, after end
-      list[#list + 1] = entry
-      at = text:match("^%s*()", after)
-    end
-  end
-  return list
-end
+function overrides.read(texts) return option_text.list(texts or {}, read) end
 
 --- Sets what `read` gave, for the rows that `texts` (of --only, or nil) mean.
 function overrides.set(list, texts) current, only = list or {}, texts end

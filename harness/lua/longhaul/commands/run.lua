@@ -13,6 +13,7 @@ local runner = require "longhaul.run.runner"
 local scale = require "longhaul.scale"
 local script = require "longhaul.script"
 local watch = require "longhaul.report.watch"
+local finished = require "longhaul.run.finished"
 local selection = require "longhaul.run.selection"
 
 -- Which runs are meant.
@@ -191,8 +192,7 @@ local function show_plan(experiment, settings, all)
       all.refused[text] = true
     else
       show_run(run)
-      local is_over = run.state == "done" or run.state == "diverged"
-      all.runs, all.over = all.runs + 1, all.over + (is_over and 1 or 0)
+      all.runs, all.over = all.runs + 1, all.over + (finished.is_over(run.state) and 1 or 0)
       all.bytes = math.max(all.bytes, run.expected.bytes or 0)
       all.by[run.expected.by] = (all.by[run.expected.by] or 0) + 1
     end
