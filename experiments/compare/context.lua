@@ -17,7 +17,6 @@ local passages = lh.by_scale { smoke = 16, small = 128, medium = 512, gpu = 1024
 
 local function text(name)
   return function(segment)
-    segment = segment or length
     return lh.tasks.language_model {
       lh.data.text {
         name, tokens = "bytes", documents = lh.by_scale { smoke = 40, small = 500 },
@@ -31,13 +30,14 @@ end
 
 -- Facts that return after distances that are all alike (power 1).
 local function facts(segment)
-  segment = segment or length // 4
   return lh.tasks.recall {
     vocabulary = lh.by_scale { smoke = 80, small = 32, medium = 512 }, power = 1,
     pairs = 4, lengths = length // 4, segment = segment, batch = tokens_per_step // segment,
     evaluate_sequences = lh.by_scale { smoke = 16, small = 256, medium = 1000 },
   }
 end
+
+local corpora = { "books", lh.by_scale { smoke = "code", small = false, medium = "code" } or nil }
 
 local function add(rows, dataset, by)
   for _, row in ipairs(rows) do
@@ -46,16 +46,16 @@ local function add(rows, dataset, by)
   end
 end
 
-for _, name in ipairs { "books", "code" } do
-  add(setting.rows(text(name), span, length), name, "valid_bits_per_byte")
+for _, name in ipairs(corpora) do
+  add(setting.rows { task = text(name), span = span, length = length }, name, "valid_bits_per_byte")
 end
-add(setting.rows(facts, span // 4, length // 4), "facts", "valid_accuracy")
+add(setting.rows { task = facts, span = span // 4, length = length // 4 }, "facts", "valid_accuracy")
 
 bench:table {
   columns = { "context_tokens", "bits_per_byte", "accuracy", "state_bytes", "parameters" },
 }
 for _, part in ipairs { "position", "kept", "changed" } do
-  for _, name in ipairs { "books", "code" } do
+  for _, name in ipairs(corpora) do
     bench:plot { "profile", part = part, dataset = name, band = "seeds", name = part .. "_" .. name }
   end
 end

@@ -10,8 +10,9 @@ local span = lh.by_scale { smoke = 8, small = 16, medium = 64, gpu = 128 }
 local alphabet = lh.by_scale { smoke = 7, small = 31, medium = 127 }
 
 -- A sequence is 0w0w: two symbols more than two words, in one segment. Words of half a span less one
--- are seen directly, those of two spans reach beyond it.
-for _, spans in ipairs { 1, 4, 8 } do
+-- are seen directly, longer ones reach beyond it.
+local sizes = lh.by_scale { smoke = { 1, 4, 8 }, small = { 1, 4 }, medium = { 1, 4, 8 } }
+for _, spans in ipairs(sizes) do
   local length = spans * span
   local function task()
     return lh.tasks.duplication {
@@ -19,7 +20,7 @@ for _, spans in ipairs { 1, 4, 8 } do
       evaluate_sequences = lh.by_scale { smoke = 16, small = 256 },
     }
   end
-  setting.add(bench, setting.rows(task, span, length),
+  setting.add(bench, setting.rows { task = task, span = span, length = length },
     ("words of %d"):format(length // 2 - 1), "valid_accuracy")
 end
 

@@ -37,8 +37,8 @@ for _, entry in ipairs(corpora) do
   local function task(segment)
     return lh.tasks.language_model { entry[2], segment = segment, batch = tokens_per_step // segment }
   end
-  setting.add(bench, setting.rows(task, setting.span, 8 * setting.span), entry[1],
-    "valid_bits_per_byte")
+  local rows = setting.rows { task = task, span = setting.span, length = 8 * setting.span }
+  setting.add(bench, rows, entry[1], "valid_bits_per_byte")
 end
 
 bench:table {

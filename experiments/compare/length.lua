@@ -13,7 +13,6 @@ local tokens_per_step = lh.by_scale { smoke = 256, small = 2048, medium = 8192, 
 -- Documents of so many bytes; a byte is a token.
 local function task_of(bytes)
   return function(segment)
-    segment = segment or bytes
     return lh.tasks.language_model {
       lh.data.text {
         "books", tokens = "bytes", documents = lh.by_scale { smoke = 40, small = 500 },
@@ -27,8 +26,10 @@ end
 
 local function name_of(times) return ("documents of %d bytes"):format(times * length) end
 
-setting.add(bench, setting.rows(task_of(length), setting.span, 8 * length), name_of(1),
-  "valid_bits_per_byte")
+local rows = setting.rows {
+  task = task_of(length), span = setting.span, length = length, longest = 8 * length,
+}
+setting.add(bench, rows, name_of(1), "valid_bits_per_byte")
 
 local trained = table.move(bench.rows, 1, #bench.rows, 1, {})
 for _, times in ipairs { 2, 4, 8 } do
@@ -36,7 +37,7 @@ for _, times in ipairs { 2, 4, 8 } do
     local segment = row.task:option "segment"
     bench:row {
       row.label, model = row.model, dataset = name_of(times), from = row.label,
-      task = task_of(times * length)(segment < length and segment or nil),
+      task = task_of(times * length)(segment < length and segment or times * length),
       train = lh.train { steps = 0, optimizer = "adam" },
     }
   end

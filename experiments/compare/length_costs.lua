@@ -24,7 +24,9 @@ end
 local train = lh.train { steps = 1, optimizer = "sgd", momentum = 0, rate = 1e-3, warmup = 1 }
 
 local rows, names = {}, {}
-for i, row in ipairs(setting.rows(task_of(longest), setting.span, longest)) do
+for i, row in ipairs(setting.rows {
+  task = task_of(longest), span = setting.span, length = longest,
+}) do
   names[i], rows[row.label] = row.label, row.model
 end
 

@@ -22,7 +22,6 @@ local smaller = math.tointeger(setting.parameters)
 local budgets = { lh.by_scale { smoke = 2, small = 3 } * smaller, smaller }
 
 local function task(segment)
-  segment = segment or length
   return lh.tasks.recall {
     vocabulary = vocabulary, pairs = pairs, lengths = length, power = 0.01,
     segment = segment, batch = tokens_per_step // segment,
@@ -32,8 +31,9 @@ end
 
 -- A data set for each budget, so that rows are called by their architecture alone.
 for _, budget in ipairs(budgets) do
-  setting.add(bench, setting.rows(task, span, length, budget),
-    ("%d pairs, %dK parameters"):format(pairs, budget // 1000), "valid_accuracy")
+  local rows = setting.rows { task = task, span = span, length = length, parameters = budget }
+  setting.add(bench, rows, ("%d pairs, %dK parameters"):format(pairs, budget // 1000),
+    "valid_accuracy")
 end
 
 bench:table {

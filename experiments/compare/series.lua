@@ -8,6 +8,7 @@ local bench = lh.experiment "compare-series"
 bench:seeds(setting.seeds)
 
 local seen = lh.by_scale { smoke = 48, small = 96, gpu = 336 }
+local tokens_per_step = lh.by_scale { smoke = 2304, small = 2048, medium = 8192 }
 local horizons = lh.by_scale {
   smoke = { 24 }, small = { 24, 96 }, medium = { 24, 48, 168, 336 }, gpu = { 24, 48, 168, 336, 720 },
 }
@@ -19,7 +20,7 @@ local series = table.move(all, 1, lh.by_scale { smoke = 1, small = 2, medium = 4
 local function task_of(name, horizon)
   return lh.tasks.forecasting {
     lh.data.series { name }, seq_len = seen, label_len = seen // 2, pred_len = horizon,
-    batch = 32, sampler = "shuffled",
+    batch = math.max(1, tokens_per_step // (seen + horizon)), sampler = "shuffled",
     evaluate_windows = lh.by_scale { smoke = 64, small = 1024, gpu = 0 },
   }
 end

@@ -43,12 +43,15 @@ local tasks = {
   { "algorithm", stream(lh.tasks.algorithm, program), span, length, "valid_error_percent" },
 }
 -- Strings of up to 200 letters, which lie in segments of 50, 100 or 200.
-for _, language in ipairs { "parity", "d2", "d4", "tomita3", "tomita5", "tomita6" } do
+local languages = { "parity", "d2", "d4", "tomita3", "tomita5", "tomita6" }
+for i = 1, lh.by_scale { smoke = 6, small = 2, medium = 6 } do
+  local language = languages[i]
   tasks[#tasks + 1] = { language, strings(language), 10, 200, "valid_accuracy" }
 end
 
 for _, entry in ipairs(tasks) do
-  setting.add(bench, setting.rows(entry[2], entry[3], entry[4]), entry[1], entry[5])
+  local name, task, seen, whole, by = table.unpack(entry)
+  setting.add(bench, setting.rows { task = task, span = seen, length = whole }, name, by)
 end
 
 bench:table {
