@@ -137,13 +137,13 @@ setting.train = lh.train {
   rate = 3e-3, log_every = lh.by_scale { smoke = 4, small = 20, medium = 100 },
 }
 
---- Trials of every row, on the validation split: all rates for a quarter of the steps, the better
---- half of them for half of the steps. Short training wants high rates: on books ten of 16 rows chose
---- 0.03 among 0.001 to 0.03, none 0.001; and six chose 0.1 from trials of a quarter of the steps
---- alone, all of which the next lower rate would have served better on the test book.
-function setting.tune(by)
+-- Trials of every row, on the validation split: all rates for a quarter of the steps, the better
+-- half of them for half of the steps. Short training wants high rates: on books ten of 16 rows chose
+-- 0.03 among 0.001 to 0.03, none 0.001; and six chose 0.1 from trials of a quarter of the steps
+-- alone, all of which the next lower rate would have served better on the test book.
+local function tune(by, own_steps)
   return lh.tune {
-    by = by, steps = steps // 2, halving = true,
+    by = by, steps = own_steps // 2, halving = true,
     rate = lh.by_scale {
       smoke = { 1e-3, 3e-3 }, small = { 3e-3, 1e-2, 3e-2, 1e-1 }, medium = { 1e-3, 3e-3, 1e-2 },
       gpu = { 1e-4, 3e-4, 1e-3 },
@@ -152,12 +152,15 @@ function setting.tune(by)
 end
 
 --- Adds rows of `setting.rows` or `setting.forecasters`, each with the trials of all, which `by`
---- decides.
-function setting.add(bench, rows, dataset, by)
+--- decides. `times` as many steps (1) as language has: what is learned all at once, after long
+--- without, needs more of them, and of fewer tokens.
+function setting.add(bench, rows, dataset, by, times)
+  local own_steps = (times or 1) * steps
+  local train = setting.train:with { steps = own_steps, warmup = own_steps // 10 }
   for _, row in ipairs(rows) do
     bench:row {
-      row.label, model = row.model, task = row.task, train = setting.train,
-      dataset = dataset, tune = setting.tune(by), context = row.context, values = { held_bytes = row.held_bytes },
+      row.label, model = row.model, task = row.task, train = train,
+      dataset = dataset, tune = tune(by, own_steps), context = row.context, values = { held_bytes = row.held_bytes },
     }
   end
 end

@@ -5,7 +5,7 @@ local metrics = require "longhaul.run.metrics"
 local progress = require "longhaul.run.progress"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
-local runner = require "longhaul.run.runner"
+local outlook = require "longhaul.run.outlook"
 local store = require "longhaul.run.store"
 
 local watch = {}
@@ -61,10 +61,10 @@ local function add_limited(lines, list)
 end
 
 --- The page of an experiment (its trials and sources are experiments of their own), and how many of
---- its runs are not over. `settings` as for runner.outlook.
+--- its runs are not over. `settings` as for outlook.of.
 function watch.page(experiment, settings)
   local results, counts, begun, failed = store.under(settings, experiment.runs), {}, {}, {}
-  local runs = runner.progress(experiment, settings)
+  local runs = outlook.known(experiment, settings)
   for _, run in ipairs(runs) do
     local state = run.refusal and "refused" or run.state
     local point = (state == "new" or state == "begun") and last_point(results:curve(run.id))

@@ -31,20 +31,21 @@ local bytes_of_parameter = 16
 
 -- ---- what was trained here ----
 
-local function key_of(model, task_name, task, precision)
-  return table.concat({ model, task_name, task, precision }, "\n")
+local function key_of(threads, class, model, task_name, task, precision)
+  return table.concat({ threads, class, model, task_name, task, precision }, "\n")
 end
 
--- Of finished runs on this machine: by model and task the seconds of a token in training, bytes.
+-- Of finished runs on this machine: by threads, model and task the seconds of a token in training,
+-- bytes.
 local function trained_here(settings)
   local known, machine = {}, provenance.machine_name(settings.machine, settings.device)
   for _, results in ipairs(settings.stores) do
     for _, run in ipairs(results:rows()) do
       local rate = tonumber(run.tokens_per_second)
       if run.status == "done" and rate and run.machine == machine and run.device == settings.device
-        and tonumber(run.threads) == settings.machine.threads then
-        local key = run.class .. "\n" .. key_of(run.model_options, run.task, run.task_options,
-          run.precision)
+        then
+        local key = key_of(tonumber(run.threads), run.class, run.model_options, run.task,
+          run.task_options, run.precision)
         known[key] = { token_s = 1 / rate, peak_memory_bytes = tonumber(run.peak_memory_bytes) }
       end
     end
@@ -87,13 +88,16 @@ local function evaluated_tokens(row)
 end
 
 -- Seconds of a step, as the FLOPs of those that are known go.
-local function step_by_flops(self, row)
+local function step_by_flops(self, row, threads)
   local flops, seconds = 0, 0
   for _, probe in pairs(self.probes.known) do
-    flops, seconds = flops + probe.flops, seconds + probe.step_s
+    if probe.threads == threads then
+      flops, seconds = flops + probe.flops, seconds + probe.step_s
+    end
   end
-  self.matrix_rate = self.matrix_rate or core.matmul_rate(1024, self.settings.machine.threads, true)
-  local rate = seconds > 0 and flops / seconds or usual_share * self.matrix_rate
+  local rates = self.matrix_rates
+  rates[threads] = rates[threads] or core.matmul_rate(1024, threads, true)
+  local rate = seconds > 0 and flops / seconds or usual_share * rates[threads]
   return work.of(row).step / rate
 end
 
@@ -102,12 +106,13 @@ local function costs_of(self, run)
   local row, info = run.row, identity.task_info(run.row.task)
   local model = core.describe(row.model.options, info, info.length)
   local tokens = info.rows * info.length
-  local own = self.trained[row.model.name .. "\n" .. key_of(row.model.text, row.task.name,
+  local threads = self.settings.threads(row)
+  local own = self.trained[key_of(threads, row.model.name, row.model.text, row.task.name,
     row.task.text, row.train:option "precision")]
-  local probe = self.probes:of(run)
+  local probe = self.probes:of(run, threads)
   local ratio = probe and work.of(row).step / probe.flops
   local step = own and own.token_s * tokens or probe and ratio * probe.step_s
-    or step_by_flops(self, row)
+    or step_by_flops(self, row, threads)
   return {
     step = step, pass = probe and ratio * probe.pass_s or share_of_pass * step,
     open = probe and probe.open_s or 0, tokens = tokens,
@@ -138,11 +143,11 @@ end
 --- Gives each run of a plan what is expected of it, `expected`: seconds, step_s, bytes (nil where
 --- unknown), by ("runs", "probe" or "FLOPs"), passes (tokens of an evaluation by split), parameters,
 --- flops_per_token; or `refusal`, why it
---- cannot be run, as it would say itself. `settings`: machine, device, stores (whose runs were
---- trained before), open (makes a session for a run; nil: nothing is probed).
+--- cannot be run, as it would say itself. `settings`: machine, device, threads(row) (that it gets),
+--- stores (whose runs were trained before), open (makes a session for a run; nil: nothing is probed).
 function estimate.fill(runs, settings)
   local self = { settings = settings, trained = trained_here(settings),
-    probes = probes.open(settings) }
+    probes = probes.open(settings), matrix_rates = {} }
   local by_row, board = {}, settings.open and progress.board()
   for i, run in ipairs(runs) do
     local own = by_row[run.row]

@@ -23,7 +23,7 @@ end
 
 --- What the rows of its configuration say of a row's seeds: `done`, which need not be run, and
 --- `renew`, the ids of those for which the script has come to name another loss. `shared`: what its
---- runs have in common (runner.plan).
+--- runs have in common (plan.of).
 function finished.seeds(shared, rows, results)
   local known, wanted = { done = {}, renew = {} }, reach.text(shared.row.reach) or ""
   for _, alike in ipairs(csv.groups(rows, { "status", "reach" })) do

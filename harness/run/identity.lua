@@ -134,7 +134,7 @@ function identity.of(run)
     data_digest = data_digest, starts_from = starts_from }
 end
 
---- Gives what the seeds of a row have in common (runner.plan) its `identity`, which has no run id.
+--- Gives what the seeds of a row have in common (plan.of) its `identity`, which has no run id.
 function identity.fill(shared)
   shared.identity = identity.of(setmetatable({ seed = 1 }, { __index = shared }))
   shared.identity.run_id = nil

@@ -46,6 +46,18 @@ function jobs.share(row, most, all, used, running, waiting)
   return math.max(1, all // math.min(most, running + waiting))
 end
 
+--- How a plan of `count` runs is divided while most of it waits: the threads of a run of this row, and
+--- how many such runs go on side by side. `asked`: nil (one after the other), "auto" or a number.
+function jobs.lanes(row, asked, all, count)
+  if not asked then return all, 1 end
+  if asked ~= "auto" then
+    local lanes = math.max(1, math.min(asked, count))
+    return math.max(1, all // lanes), lanes
+  end
+  local threads = work.threads(row, all)
+  return threads, math.max(1, math.min(all // threads, count))
+end
+
 -- ---- starting ----
 
 local function is_under_way(self, id)

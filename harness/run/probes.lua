@@ -31,9 +31,11 @@ local function file_of()
 end
 
 local function is_of(self, record)
-  return record.machine == self.machine and record.threads == self.threads
-    and record.device == self.device and record.code_version == self.code_version
+  return record.machine == self.machine and record.device == self.device
+    and record.code_version == self.code_version
 end
+
+local function key_of(probe) return probe.signature .. " " .. probe.threads end
 
 -- Whatever is in the way of the file, it is only a cache.
 local function read(self)
@@ -44,7 +46,8 @@ local function read(self)
     if is_of(self, record) then
       local probe = {}
       for _, name in ipairs(number_columns) do probe[name] = tonumber(record[name]) end
-      self.known[record.signature] = probe
+      probe.signature, probe.threads = record.signature, tonumber(record.threads)
+      self.known[key_of(probe)] = probe
     end
   end
 end
@@ -54,7 +57,7 @@ end
 function probes.open(settings)
   local machine = settings.machine
   local self = setmetatable({
-    machine = provenance.machine_name(machine, settings.device), threads = tostring(machine.threads),
+    machine = provenance.machine_name(machine, settings.device), all_threads = machine.threads,
     device = settings.device, code_version = machine.version, open = settings.open, known = {},
     fresh = {}, spent = 0, by_group = {},
   }, Probes)
@@ -73,15 +76,14 @@ function Probes:close()
     local kept = {}
     for _, record in ipairs(good and records or {}) do
       local outdated = record.machine == self.machine and record.code_version ~= self.code_version
-      if not outdated and not (is_of(self, record) and self.fresh[record.signature]) then
+      if not outdated and not (is_of(self, record) and self.fresh[key_of(record)]) then
         kept[#kept + 1] = record
       end
     end
-    for signature, probe in pairs(self.fresh) do
-      local record = setmetatable({ signature = signature }, { __index = function(_, name)
+    for _, probe in pairs(self.fresh) do
+      kept[#kept + 1] = setmetatable({}, { __index = function(_, name)
         return probe[name] or self[name]
       end })
-      kept[#kept + 1] = record
     end
     csv.write(path, columns, kept)
   end)
@@ -104,7 +106,7 @@ local function group_of(row)
     row.train:option "precision" }, "\n")
 end
 
-local function measure(self, run)
+local function try(self, run)
   local begin = core.clock()
   local session <close> = self.open(run)
   local opened = core.clock()
@@ -120,22 +122,33 @@ local function measure(self, run)
   }
 end
 
+-- On so many threads, after which the program has its own again.
+local function measure(self, run, threads)
+  core.set_threads(threads)
+  local good, probe = pcall(try, self, run)
+  core.set_threads(self.all_threads)
+  if not good then error(probe, 0) end
+  probe.signature, probe.threads = signature_of(run.row), threads
+  return probe
+end
+
 -- Whether a row can be measured in a moment.
 local function is_short(self, row)
   if not self.open or self.spent > most_seconds then return false end
-  self.rate = self.rate or core.matmul_rate(512, tonumber(self.threads), true)
+  self.rate = self.rate or core.matmul_rate(512, 1, true)
   return work.of(row).step / (0.3 * self.rate) < longest_step
 end
 
---- What a step of this row or of one like it costs: open_s, step_s, pass_s (of a batch without
+--- What a step of this row or of one like it costs on so many threads: open_s, step_s, pass_s (of a batch without
 --- gradients), tokens and flops of the step, parameters, peak_memory_bytes; nil where none was
 --- measured. Fails as the row would.
-function Probes:of(run)
-  local signature, group = signature_of(run.row), group_of(run.row)
-  local probe = self.known[signature] or self.by_group[group]
+function Probes:of(run, threads)
+  local key = key_of { signature = signature_of(run.row), threads = threads }
+  local group = group_of(run.row) .. "\n" .. threads
+  local probe = self.known[key] or self.by_group[group]
   if not probe and is_short(self, run.row) then
-    probe = measure(self, run)
-    self.known[signature], self.fresh[signature] = probe, probe
+    probe = measure(self, run, threads)
+    self.known[key], self.fresh[key] = probe, probe
   end
   self.by_group[group] = self.by_group[group] or probe
   return probe

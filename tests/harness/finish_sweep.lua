@@ -5,7 +5,7 @@ local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
 local provenance = require "longhaul.run.provenance"
-local runner = require "longhaul.run.runner"
+local plan = require "longhaul.run.plan"
 local script = require "longhaul.script"
 local store = require "longhaul.run.store"
 
@@ -69,7 +69,7 @@ local function time_of(run, round)
   return provenance.fill(record, machine)
 end
 
-local runs, times, extra = runner.plan(experiment, settings), {}, {}
+local runs, times, extra = plan.of(experiment, settings), {}, {}
 for _, run in ipairs(runs) do
   if not run.identity then identity.fill(run.shared) end
   run.id = identity.id(run)

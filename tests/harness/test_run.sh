@@ -61,6 +61,8 @@ succeeds "inference memory is the same with and without timing" "${memory:-a num
 succeeds "one task of an array" "[3/4] short" \
     "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$scratch/task" --task 3
 succeeds "a job array" "--array=1-4" "$longhaul" slurm "$scratch/sweep.lua" --scale smoke
+succeeds "a plan, side by side" "2 runs side by side, step times left out" \
+    "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --jobs 2 --no-timing --results "$scratch/none"
 succeeds "a plan" "FLOP/token" "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --results "$scratch/none"
 quietly 1 "of which nothing is run or written" test -e "$scratch/none"
 succeeds "a plan says how long and in how much memory" "4 runs, 0 done; " \

@@ -61,6 +61,7 @@ for script in includes requires models size docs tested words papers decisions p
     check "$script" "$lua" "tests/lint/$script.lua"
 done
 check "what can be relied on in results/reference" "$lua" scripts/check-reference.lua
+check "the texts of mutants" "$lua" tests/mutants/run.lua check
 # run TOOL CHECK: a tool that is not there is named, and its check left out.
 run() {
     if [ -n "$1" ]; then check "${2//_/ }" "$2"; else echo "lint: no tool for $2, left out"; fi

@@ -3,6 +3,7 @@ local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local divergence = require "longhaul.run.divergence"
 local identity = require "longhaul.run.identity"
+local plan = require "longhaul.run.plan"
 local runner = require "longhaul.run.runner"
 local script = require "longhaul.script"
 local store = require "longhaul.run.store"
@@ -181,7 +182,7 @@ t.test("a run that was killed in its final evaluation has the peak of its traini
   local results = store.open(folder, "killed")
   t.equal(#results:rows(), 0)
   local bench = script.load(path, { scale = "smoke" })
-  local plan = runner.plan(bench, { results = folder, scale = "smoke", device = "cpu" })[1]
+  local plan = plan.of(bench, { results = folder, scale = "smoke", device = "cpu" })[1]
   t.check(core.exists(results:checkpoint(identity.of(plan).run_id)))
   local _, resumed = run("killed", row)
   t.equal(resumed.status, "done")
@@ -198,7 +199,7 @@ t.test("a run that is resumed has the peak of its training", function()
   core.write_file(path, bench_text:format("cut", language:format(3, "0.1", "clip = 1")))
   local bench = script.load(path, { scale = "smoke" })
   local results = store.open(folder, "cut")
-  local plan = runner.plan(bench, { results = folder, scale = "smoke", device = "cpu" })[1]
+  local plan = plan.of(bench, { results = folder, scale = "smoke", device = "cpu" })[1]
   local row = plan.row
   do
     local session <close> = core.session {

@@ -4,6 +4,7 @@ local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local estimate = require "longhaul.run.estimate"
+local jobs = require "longhaul.run.jobs"
 local lh = require "longhaul"
 local progress = require "longhaul.run.progress"
 local store = require "longhaul.run.store"
@@ -37,9 +38,10 @@ local function open(run)
     train = run.row.train.options, seed = 1, device = "cpu" }
 end
 
--- What is expected of rows, run by run; `more`: open, stores.
+-- What is expected of rows, run by run; `more`: open, stores, threads.
 local function expected_of(rows, more)
-  local runs, settings = {}, { machine = machine, device = "cpu", stores = {} }
+  local runs, settings = {}, { machine = machine, device = "cpu", stores = {},
+    threads = function() return machine.threads end }
   for i, row in ipairs(rows) do runs[i] = { row = row, seed = 1 } end
   for name, value in pairs(more or {}) do settings[name] = value end
   estimate.fill(runs, settings)
@@ -69,6 +71,34 @@ t.test("one of rows that are alike is tried, once, and the cache folder keeps it
   t.equal(opened, 2)
   t.equal(again[4].expected.step_s, first[4].expected.step_s)
   t.equal(#csv.read(folder .. "/cache/rates.csv"), 2)
+end)
+
+t.test("what fewer threads take is tried apart and kept apart", function()
+  local function one() return 1 end
+  local row = row_of("t", { model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 8 } })
+  local before = #csv.read(folder .. "/cache/rates.csv")
+  opened = 0
+  local alone = expected_of({ row }, { open = open, threads = one })
+  local all = expected_of({ row }, { open = open })
+  t.equal(opened, machine.threads == 1 and 1 or 2)
+  t.equal(core.machine().threads, machine.threads)
+  t.equal(expected_of({ row }, { threads = one })[1].expected.step_s, alone[1].expected.step_s)
+  t.equal(expected_of { row }[1].expected.step_s, all[1].expected.step_s)
+  t.equal(#csv.read(folder .. "/cache/rates.csv"), before + opened)
+end)
+
+t.test("a plan is divided as its runs will be", function()
+  local narrow = row_of "n"
+  local wide = row_of("w", { model = lh.models.slide { layers = 4, width = 1024, heads = 8 },
+    task = lh.tasks.language_model { corpus(4), segment = 512, batch = 8 } })
+  local function lanes(row, asked, all, count) return table.concat({ jobs.lanes(row, asked, all, count) }, " ") end
+  t.equal(lanes(narrow, nil, 4, 10), "4 1")
+  t.equal(lanes(narrow, 2, 4, 10), "2 2")
+  t.equal(lanes(narrow, 8, 4, 10), "1 8")
+  t.equal(lanes(narrow, 8, 4, 1), "4 1")
+  t.equal(lanes(narrow, "auto", 4, 10), "1 4")
+  t.equal(lanes(narrow, "auto", 4, 2), "1 2")
+  t.equal(lanes(wide, "auto", 4, 10), "4 1")
 end)
 
 t.test("a larger vocabulary costs what its FLOPs and parameters say", function()

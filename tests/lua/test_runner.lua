@@ -2,6 +2,7 @@
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local plan = require "longhaul.run.plan"
 local runner = require "longhaul.run.runner"
 local script = require "longhaul.script"
 local store = require "longhaul.run.store"
@@ -189,7 +190,7 @@ t.test("the command line's seeds come before a row's, a row's before the script'
       bench:row { "other", model = lh.models.gpt2(size), task = task, train = lh.train { steps = 1 } }
       return bench]])
     local list = {}
-    for i, each in ipairs(runner.plan(script.load(path, { scale = "smoke" }),
+    for i, each in ipairs(plan.of(script.load(path, { scale = "smoke" }),
       { scale = "smoke", device = "cpu", seeds = more })) do
       list[i] = each.row.label .. " " .. each.seed
     end

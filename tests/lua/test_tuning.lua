@@ -6,6 +6,7 @@ local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
 local lh = require "longhaul"
 local results = require "longhaul.report.results"
+local plan = require "longhaul.run.plan"
 local runner = require "longhaul.run.runner"
 local store = require "longhaul.run.store"
 local tables = require "longhaul.report.table"
@@ -74,9 +75,9 @@ t.test("trials", function()
   t.equal(bench.trials.rows[2].train:option "warmup", 1)
   local settings = settings_in(scratch())
   settings.seeds = 5
-  t.equal(#runner.plan(bench.trials, settings), 6)
+  t.equal(#plan.of(bench.trials, settings), 6)
   settings.only = { "width 16" }
-  t.equal(#runner.plan(bench.trials, settings), 3)
+  t.equal(#plan.of(bench.trials, settings), 3)
 end)
 
 t.test("two options: every combination", function()
@@ -191,7 +192,7 @@ end)
 t.test("the better half goes on, and its best trains", function()
   local bench, rounds = halved "halved"
   local settings, by = settings_in(scratch()), "valid_bits_per_token"
-  t.equal(#runner.plan(rounds[2], settings), 3)
+  t.equal(#plan.of(rounds[2], settings), 3)
   t.equal(rounds[2].rows[1].untuned, "0 of its 6 trials have ended")
   pretend_round(rounds[1], settings, by, { 6, 3, 5, 1, 4, 2 })
   tuning.settle(rounds[2], settings)
@@ -218,9 +219,9 @@ t.test("what diverged has no place in the next round", function()
   local bench, rounds = halved "halved"
   local settings, by, bad = settings_in(scratch()), "valid_bits_per_token", "diverged"
   pretend_round(rounds[1], settings, by, { bad, bad, 5, bad, bad, bad })
-  t.equal(#runner.plan(rounds[2], settings), 1)
+  t.equal(#plan.of(rounds[2], settings), 1)
   pretend_round(rounds[2], settings, by, { 5 })
-  t.equal(#runner.plan(rounds[3], settings), 1)
+  t.equal(#plan.of(rounds[3], settings), 1)
   pretend_round(rounds[3], settings, by, { 4 })
   tuning.settle(bench, settings)
   t.equal(bench.rows[1].tuned.text, "rate=0.003 warmup=1")

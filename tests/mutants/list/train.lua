@@ -98,7 +98,7 @@ return {
   },
   {
     file = "harness/tasks/batcher.c", tests = "tests/harness/tasks/test_batcher.c",
-    { "predicts ? document->tokens[at + 1] : 0", "predicts ? document->tokens[at] : 0", "targets are the inputs" },
+    { "? document->tokens[at + 1] : LH_UNLABELLED", "? document->tokens[at] : LH_UNLABELLED", "targets are the inputs" },
     { "batcher->starts[r] = offset == 0;", "batcher->starts[r] = 0;", "documents run on into each other" },
     { "batcher->spec.predict_across ? length - 1 : length - 2", "length - 1", "predict_across=false is ignored" },
     { "row->offset += batcher->spec.length - batcher->spec.overlap;", "row->offset += batcher->spec.length;", "overlap is ignored" },

@@ -5,7 +5,9 @@ local experiments = require "longhaul.experiment"
 local progress = require "longhaul.run.progress"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
+local outlook = require "longhaul.run.outlook"
 local overrides = require "longhaul.overrides"
+local plan = require "longhaul.run.plan"
 local ranks = require "longhaul.run.ranks"
 local report = require "longhaul.report.report"
 local results = require "longhaul.report.results"
@@ -30,6 +32,9 @@ local choosing = {
 }
 local most_threads = 1024
 local threads = { "threads=", "processor threads", "N" }
+local no_timing = { "no-timing", "leave the step times out" }
+local side_by_side = { "jobs=", "runs side by side, the threads divided; auto: as many as fill them",
+  "N|auto" }
 
 local function settings_of(values)
   local asked = command.one_of("scale", values.scale or "small", scale.names)
@@ -182,7 +187,7 @@ end
 -- how many are known by what.
 local function show_plan(experiment, settings, all)
   experiment:baselines()
-  local runs, seconds = runner.outlook(experiment, settings)
+  local runs, seconds = outlook.of(experiment, settings)
   all.seconds = all.seconds + seconds
   for _, run in ipairs(runs) do
     if run.refusal then
@@ -202,13 +207,20 @@ end
 local by_words = { runs = "runs that were trained here", probe = "a few steps tried here",
   FLOPs = "FLOPs" }
 
-local function show_total(all, machine)
+local function order_of(jobs)
+  if not jobs then return "one run after the other" end
+  return jobs == "auto" and "as many runs side by side as fill them"
+    or ("%d runs side by side"):format(jobs)
+end
+
+local function show_total(all, settings, machine)
   local known = {}
   for _, by in ipairs { "runs", "probe", "FLOPs" } do
     if all.by[by] then known[#known + 1] = ("%d by %s"):format(all.by[by], by_words[by]) end
   end
-  print(("%d runs, %d done; %s ahead on %d threads, one run after the other, step times included; "
-    .. "at most %s of %s"):format(all.runs, all.over, duration(all.seconds), machine.threads, mebibytes(all.bytes),
+  print(("%d runs, %d done; %s ahead on %d threads, %s, step times %s; at most %s of %s"):format(
+    all.runs, all.over, duration(all.seconds), machine.threads, order_of(settings.jobs),
+    settings.no_timing and "left out" or "included", mebibytes(all.bytes),
     mebibytes(machine.memory_bytes)))
   if #known > 0 then print("known: " .. table.concat(known, ", ")) end
   for _, text in ipairs(all.refusals) do print("refused: " .. text) end
@@ -223,9 +235,10 @@ end
 
 local function dry_run(values, rest)
   local experiment, settings = load_script(values, rest)
+  settings.jobs = jobs_of(values)
   local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refusals = {}, refused = {}, by = {} }
   show_plans(experiment, settings, all)
-  show_total(all, core.machine())
+  show_total(all, settings, core.machine())
   return #all.refusals > 0 and command.failed or command.ok
 end
 
@@ -292,7 +305,7 @@ local function slurm(values, rest)
   local experiment, settings = load_script(values, rest)
   local cores, together = command.integer(values, "threads", 2, 1, most_threads),
     command.integer(values, "ranks", 1)
-  local line, runs = run_line(values, rest[1], cores), #runner.plan(experiment, settings)
+  local line, runs = run_line(values, rest[1], cores), #plan.of(experiment, settings)
   if runs == 0 then
     local names = {}
     for i, source in ipairs(experiment.sources) do names[i] = source.name end
@@ -320,12 +333,12 @@ local function with(...)
 end
 
 local to_run = with(threads, { "force", "run finished runs again" },
-  { "no-timing", "leave the step times out" },
+  no_timing,
   { "fail-fast", "stop at the first run that fails" },
   { "task=", "only the N-th run of the plan, without step times", "N" },
   { "source=", "with --task: of the plan of this experiment, whose rows the script's charts show",
     "NAME" },
-  { "jobs=", "runs side by side, the threads divided; auto: as many as fill them", "N|auto" })
+  side_by_side)
 local to_submit = with(threads, { "ranks=", "processes that train each run together", "N" })
 
 return {
@@ -343,8 +356,8 @@ return {
   },
   {
     name = "dry-run", takes = "script", summary = "show what would run, how long and in how much memory",
-    options = with(threads), run = dry_run,
-    most = 1, usage = "dry-run SCRIPT.lua [--scale SCALE]",
+    options = with(threads, no_timing, side_by_side), run = dry_run,
+    most = 1, usage = "dry-run SCRIPT.lua [--scale SCALE] [--jobs N|auto]",
     description = "Each run with its sizes, the time and memory that are expected of it, and whether it is done,\n"
       .. "begun or to be tuned; the sum; every row that would be refused. Nothing of the plan is run or written:\n"
       .. "what no run here has told is measured by a few steps in memory, once, and kept in the cache folder.",

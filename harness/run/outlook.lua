@@ -1,0 +1,88 @@
+-- What a plan will take, and what of it is done, before any of it is run.
+local core = require "longhaul.core"
+local estimate = require "longhaul.run.estimate"
+local finished = require "longhaul.run.finished"
+local identity = require "longhaul.run.identity"
+local jobs = require "longhaul.run.jobs"
+local plan = require "longhaul.run.plan"
+local store = require "longhaul.run.store"
+
+local outlook = {}
+
+-- The stores of an experiment and of those that its charts show, the nearest first.
+local function stores_of(experiment, settings, list)
+  list = list or {}
+  list[#list + 1] = store.under(settings, experiment.runs)
+  for _, source in ipairs(experiment.sources) do stores_of(source, settings, list) end
+  return list
+end
+
+--- Gives runs of an experiment what is expected of them (estimate.fill) on the threads that
+--- `settings.jobs` leaves to each; `open` makes the session of a probe, nil: nothing is measured.
+function outlook.expect(experiment, runs, settings, open)
+  local machine = core.machine()
+  estimate.fill(runs, {
+    machine = machine, device = settings.device, stores = stores_of(experiment, settings),
+    open = open,
+    threads = function(row) return (jobs.lanes(row, settings.jobs, machine.threads, #runs)) end,
+  })
+end
+
+-- The runs that are not refused, each with its identity; the others say why.
+local function identified(runs)
+  local by_row, good = {}, {}
+  for _, run in ipairs(runs) do
+    if by_row[run.row] == nil and not run.refusal then
+      local fine, message = pcall(identity.of, run)
+      by_row[run.row] = fine and "" or tostring(message)
+    end
+    run.refusal = run.refusal or by_row[run.row] ~= "" and by_row[run.row] or nil
+    if not run.refusal then good[#good + 1] = run end
+  end
+  for _, run in ipairs(good) do
+    if not run.identity then identity.fill(run.shared) end
+    run.id = identity.id(run)
+  end
+  return good
+end
+
+-- Seconds until all these runs have been trained, as many side by side as `settings.jobs` says.
+local function seconds_of(runs, settings)
+  local sum, longest, threads = 0, 0, core.machine().threads
+  for _, run in ipairs(runs) do
+    local seconds = run.expected.seconds
+    local _, lanes = jobs.lanes(run.row, settings.jobs, threads, #runs)
+    sum, longest = sum + seconds / lanes, math.max(longest, seconds)
+  end
+  return math.max(sum, longest)
+end
+
+local function look_ahead(experiment, settings, open)
+  local runs, results = plan.of(experiment, settings), store.under(settings, experiment.runs)
+  outlook.expect(experiment, runs, settings, open)
+  local left, ahead, timed = {}, {}, {}
+  for _, run in ipairs(identified(runs)) do
+    local record, is_over = results:find(run.id), finished.is_done(run, results)
+    run.state = core.exists(results:checkpoint(run.id)) and "begun"
+      or not record and "new" or record.status
+    if not is_over then left[#left + 1], ahead[run.row.dataset] = run, true end
+  end
+  for _, run in ipairs(runs) do
+    if ahead[run.row.dataset] and run.expected then timed[#timed + 1] = run end
+  end
+  local seconds = seconds_of(left, settings)
+  if not settings.no_timing then seconds = seconds + estimate.timing(timed, settings.scale) end
+  return runs, seconds
+end
+
+--- The plan of an experiment with what is known of it before it is run: each run has `expected` or
+--- `refusal` (estimate.fill) and, unless it is refused, `id` and `state`: "done", "diverged",
+--- "failed", "begun" (it has a checkpoint) or "new". Then the seconds that are ahead, step times
+--- included (without, where settings has no_timing). Nothing of it is run; a probe's costs are kept
+--- in the cache folder.
+function outlook.of(experiment, settings) return look_ahead(experiment, settings, plan.session) end
+
+--- The same without a probe: nothing is computed or kept.
+function outlook.known(experiment, settings) return look_ahead(experiment, settings) end
+
+return outlook

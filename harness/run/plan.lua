@@ -1,0 +1,68 @@
+-- The plan of an experiment: which runs it has, and the session that each trains.
+local core = require "longhaul.core"
+local identity = require "longhaul.run.identity"
+local selection = require "longhaul.run.selection"
+local tuning = require "longhaul.run.tuning"
+
+local plan = {}
+
+-- What the runs of a row have in common: all but the seed.
+local function shared_of(experiment, row, settings)
+  local shared = { experiment = experiment.runs, row = row, scale = settings.scale,
+    device = settings.device, slug = experiment:slug(row) }
+  shared.shared, shared.__index = shared, shared
+  return shared
+end
+
+local function new_run(shared, seed) return setmetatable({ seed = seed }, shared) end
+
+--- The runs of an experiment, seed by seed so that a whole table appears early; rows whose trials
+--- have ended have the options that did best there. A run has its `seed`, and what those of its row
+--- have in common, which is `run.shared`.
+function plan.of(experiment, settings)
+  tuning.settle(experiment, settings)
+  local runs, rows, seeds, most = {}, {}, {}, 0
+  local function seeds_of(row)
+    if row.tried_for then return row.seeds end
+    return settings.seeds or row.seeds or experiment.default_seeds
+  end
+  for _, row in ipairs(experiment.rows) do
+    local meant = row.tried_for or row
+    if selection.means(settings.only, meant.label, meant.dataset) and not row.left_out then
+      local place = #rows + 1
+      rows[place], seeds[place] = shared_of(experiment, row, settings), seeds_of(row)
+      most = math.max(most, seeds[place])
+    end
+  end
+  for seed = 1, most do
+    for i, shared in ipairs(rows) do
+      if seed <= seeds[i] then runs[#runs + 1] = new_run(shared, seed) end
+    end
+  end
+  return runs
+end
+
+--- The first runs of the rows with these labels, label by label, with their identities.
+function plan.first(experiment, labels, settings)
+  local runs = {}
+  for _, label in ipairs(labels) do
+    for _, row in ipairs(experiment.rows) do
+      if row.label == label then
+        local shared = shared_of(experiment, row, settings)
+        identity.fill(shared)
+        runs[#runs + 1] = new_run(shared, 1)
+      end
+    end
+  end
+  return runs
+end
+
+--- A new session for a run: give it back with `close`.
+function plan.session(run)
+  return core.session {
+    model = run.row.model.options, task = run.row.task.options, train = run.row.train.options,
+    seed = run.seed, device = run.device,
+  }
+end
+
+return plan

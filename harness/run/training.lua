@@ -1,0 +1,227 @@
+-- One run from its checkpoint, if it has one, to its row of runs.csv: training, what is watched on
+-- the way, and the evaluations at its end.
+local context = require "longhaul.run.context"
+local core = require "longhaul.core"
+local data = require "longhaul.run.data"
+local divergence = require "longhaul.run.divergence"
+local identity = require "longhaul.run.identity"
+local metrics = require "longhaul.run.metrics"
+local plan = require "longhaul.run.plan"
+local provenance = require "longhaul.run.provenance"
+local quantity = require "longhaul.run.quantity"
+local ranks = require "longhaul.run.ranks"
+local reach = require "longhaul.run.reach"
+
+local training = {}
+
+-- The columns that are known before a run starts.
+local function new_record(run, machine)
+  local row = run.row
+  local record = {
+    run_id = run.id, configuration = run.identity.configuration, identity = identity.version,
+    data_digest = run.identity.data_digest, starts_from = run.identity.starts_from,
+    experiment = run.experiment, row = row.label, dataset = row.dataset, model = run.slug,
+    class = row.model.name,
+    task = row.task.name, data = identity.task_info(row.task).data, seed = run.seed,
+    scale = run.scale, device = run.device, precision = row.train:option "precision",
+    ranks = ranks.size,
+    version = identity.class_version(row.model.name),
+    model_options = row.model.text, task_options = row.task.text, train_options = row.train.text,
+  }
+  record.tuned = row.tuned and row.tuned.text
+  for name, value in pairs(row.values or {}) do record[name] = value end
+  for _, factor in ipairs(row.factors or {}) do
+    if record[factor[1]] == nil then record[factor[1]] = factor[2] end
+  end
+  return provenance.fill(record, machine)
+end
+
+-- Columns of runs.csv that are the script's.
+local function own_columns(row)
+  local names = {}
+  for i, factor in ipairs(row.factors or {}) do names[i] = factor[1] end
+  for name in pairs(row.values or {}) do names[#names + 1] = name end
+  if row.reach then names[#names + 1] = "reach" end
+  if row.tuned then names[#names + 1] = "tuned" end
+  return names
+end
+
+-- A session with the weights that the run starts from.
+local function begin_session(run)
+  local session = plan.session(run)
+  local weights = run.row.weights
+  if weights then session:load_weights(data.weights(weights.name), weights.partly) end
+  if run.start then session:load_weights(run.start.path, run.start.class ~= run.row.model.name) end
+  return session
+end
+
+-- A session that goes on from the run's checkpoint when there is one; a checkpoint that cannot be
+-- read (an older format, a damaged disk) is named and left behind.
+local function open_session(run, results)
+  local session, snapshot = ranks.together(begin_session, run), results:checkpoint(run.id)
+  if not ranks.exists(snapshot) then return session end
+  local good, message = pcall(ranks.together, session.restore, session, snapshot)
+  if good then return session end
+  io.stderr:write(("starting again: %s\n"):format(message))
+  session:close()
+  return ranks.together(begin_session, run)
+end
+
+-- The gates of the model's recurrence encodings by name, and the names in order.
+local function gates_of(session)
+  local gates, names = {}, {}
+  for name, value in pairs(session:probe()) do
+    if name:find "_rsa_gate$" then
+      gates[name] = value
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return gates, names
+end
+
+-- The curve's columns beside those of every run: gates, and what is watched of the test split.
+local function own_curve_columns(run, gates)
+  local columns = table.move(gates, 1, #gates, 1, {})
+  if not run.row.train:option "evaluate_test" then return columns end
+  local watched = metrics.watched_columns()
+  return table.move(watched, 1, #watched, #columns + 1, columns)
+end
+
+-- Trains the session to its end and writes its curve; false when it was interrupted.
+local function train_watched(run, results, session, shown)
+  local points = results:read_curve(run.id, session:info().step)
+  local _, gates = gates_of(session)
+  local add, file = results:extend_curve(run.id, points, own_curve_columns(run, gates))
+  local _ <close> = file
+  local keeps_best = run.row.train:option "keep_best" ~= "false"
+  return session:train(results:checkpoint(run.id), function(p)
+    if keeps_best and p.is_best then session:save_weights(results:best_weights(run.id)) end
+    local point = #gates > 0 and gates_of(session) or {}
+    point.step, point.tokens, point.time_s = p.step, p.tokens, p.seconds
+    point.rate, point.gradient_norm = p.rate, p.gradient_norm
+    metrics.fill_point(point, p)
+    add(point)
+    shown:show(p)
+    run.tokens_per_second = p.tokens_per_second or run.tokens_per_second
+  end, function(...) shown:evaluating(...) end)
+end
+
+-- The same on every rank; with early stopping the session ends with its best weights.
+local function train(run, results, session, shown)
+  local best = results:best_weights(run.id)
+  local complete
+  if ranks.first then
+    complete = train_watched(run, results, session, shown)
+  else
+    complete = session:train(results:checkpoint(run.id))
+  end
+  local keeps_best = run.row.train:option "keep_best" ~= "false"
+  if complete and keeps_best and ranks.exists(best) then
+    ranks.together(session.load_weights, session, best)
+  end
+  return complete
+end
+
+-- How far back the model looks, where the row asks for it: false when it was interrupted.
+local function measure_context(run, session)
+  local wanted = run.row.context
+  if not wanted then return {} end
+  return session:context(wanted.length, wanted.passages) or false
+end
+
+-- Keeps what the model says of itself and what was measured of its context, sorted by name, and the
+-- mean gate of its recurrence encodings.
+local function keep_probes(run, results, session, record, points)
+  local list, sum = context.probes(points), 0
+  record.context_tokens = context.tokens(points)
+  for name, value in pairs(session:probe()) do list[#list + 1] = { name = name, value = value } end
+  if #list == 0 then return end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  results:write_probes(run.id, list)
+  local gates, names = gates_of(session)
+  for _, name in ipairs(names) do sum = sum + gates[name] end
+  if #names > 0 then record.rsa_gate = sum / #names end
+end
+
+-- The last point of a curve of a run that ends with its last weights.
+local function last_point(run, curve)
+  local point = curve[#curve]
+  if not point or run.row.train:option "keep_best" ~= "false" then return nil end
+  local function number(text) return tonumber(text) or (text == "inf" and math.huge) or nil end
+  return { loss_bits = number(point.loss_bits), mse = number(point.mse),
+    gradient_norm = number(point.gradient_norm) }
+end
+
+--- A finished run whose row of the script has come to name another loss is looked through again.
+function training.renew_reach(run, results, id)
+  local points = results:read_curve(id, math.huge)
+  results:update(function(rows)
+    for _, row in ipairs(rows) do
+      if row.run_id == id then reach.fill(row, run.row.reach, points) end
+    end
+  end, own_columns(run.row))
+end
+
+local function finish(run, results, session, record, shown)
+  local hear = shown and function(...) shown:evaluating(...) end or nil
+  local valid = session:evaluate("valid", hear)
+  local test = valid and session:evaluate("test", hear)
+  if not test then return false end
+  if not ranks.first then return true end
+  local info = session:info()
+  metrics.fill_record(record, "test", test)
+  metrics.fill_record(record, "valid", valid)
+  local curve = results:read_curve(run.id, info.step)
+  record.error = divergence.reason {
+    step = info.step, valid = valid, test = test,
+    vocabulary = identity.task_info(run.row.task).vocabulary,
+    last = last_point(run, curve),
+  }
+  record.status, record.step = record.error and "diverged" or "done", info.step
+  metrics.fill_from(record, "model", info)
+  record.peak_memory_bytes, record.wall_time_s = info.peak_memory_bytes, info.seconds
+  record.inference_memory_bytes = session:inference_memory()
+  record.tokens_per_second = run.tokens_per_second
+  local points = measure_context(run, session)
+  if not points then return false end
+  keep_probes(run, results, session, record, points)
+  metrics.fill_record(record, "watched", metrics.best_of_curve(curve))
+  reach.fill(record, run.row.reach, curve)
+  if run.row.keep_weights then session:save_weights(results:weights(run.id)) end
+  results:put(record, own_columns(run.row))
+  core.remove_file(results:checkpoint(run.id))
+  core.remove_file(results:best_weights(run.id))
+  return true
+end
+
+--- Trains a run and keeps what it was worth; "done", "failed" or "interrupted", on every rank what
+--- rank 0 says. What fails on one rank alone ends the program there, and the others find it gone.
+function training.run(run, results, machine, shown)
+  local record, trained = new_record(run, machine), false
+  local good, outcome = pcall(function()
+    local session <close> = open_session(run, results)
+    if not train(run, results, session, shown) then return "interrupted" end
+    trained = true
+    return finish(run, results, session, record, shown) and "done" or "interrupted"
+  end)
+  if not good and ranks.size > 1 and (trained or ranks.lost()) then error(outcome, 0) end
+  if not ranks.first then return ranks.decide() end
+  if good and outcome == "done" then
+    local score = record.mse and ("MSE %.4f"):format(record.mse)
+      or ("%.4f bits/token"):format(record.bits_per_token or 0 / 0)
+    shown:finish(("%s  %s parameters  %s%s"):format(score, quantity.amount(record.parameters),
+      quantity.duration(record.wall_time_s), record.error and "  " .. record.error or ""))
+  elseif not good then
+    record.status, record.error = "failed", ("%s: row \"%s\": %s"):format(run.row.line,
+      run.row.label, outcome)
+    results:put(record, own_columns(run.row))
+    shown:finish("failed: " .. record.error)
+    outcome = "failed"
+  else
+    shown:leave()
+  end
+  return ranks.decide(function() return outcome end)
+end
+
+return training
