@@ -20,7 +20,7 @@ CUDA_ARCHITECTURES ?= 80 90#     compiled for; newer cards translate the last on
 PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON ZLIB XXHASH ONEDNN PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
 # What the targets work on:
 PAPER    ?=#                     reproduce-table1: a folder of experiments/, or all; default: the first
-SCALE    ?= small#               smoke, small, medium, gpu, paper
+SCALE    ?= small#               smoke, small, study, medium, gpu, paper
 DEVICE   ?= cpu
 SEEDS    ?=#                     how many; default: what the experiment says
 JOBS     ?=#                     reproduce-table1: rows side by side, a number or auto

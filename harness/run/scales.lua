@@ -1,2 +1,2 @@
 -- The scales that an experiment is run at, from the fewest steps to the published hyper-parameters.
-return { "smoke", "small", "medium", "gpu", "paper" }
+return { "smoke", "small", "study", "medium", "gpu", "paper" }

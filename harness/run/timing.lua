@@ -16,7 +16,8 @@ local timing = {}
 
 -- Warm-up steps and measured ones.
 local protocol = {
-  smoke = { 1, 3 }, small = { 2, 9 }, medium = { 3, 21 }, gpu = { 5, 51 }, paper = { 5, 51 },
+  smoke = { 1, 3 }, small = { 2, 9 }, study = { 2, 9 }, medium = { 3, 21 }, gpu = { 5, 51 },
+  paper = { 5, 51 },
 }
 
 --- How many steps of a row are taken at a scale.

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 static const char *const sharings[] = {"pair", "frozen", "independent", NULL};
-static const char *const spreads[] = {"even", "random", NULL};
+static const char *const spreads[] = {"even", "random", "negative", NULL};
 
 const lh_option lh_recurrence_config_options[] = {
     LH_LIST("rsa_kinds", lh_recurrence_config, kinds_given, LH_NO_INTEGERS,
@@ -19,8 +19,10 @@ const lh_option lh_recurrence_config_options[] = {
                "largest power K in a REM; 0: no limit"),
     LH_CHOICE("rsa_sharing", lh_recurrence_config, sharing, LH_RECURRENCE_PAIR, sharings,
               "nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own"),
-    LH_CHOICE("rsa_spread", lh_recurrence_config, spread, LH_RECURRENCE_EVEN, spreads,
-              "first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, or drawn"),
+    LH_CHOICE(
+        "rsa_spread", lh_recurrence_config, spread, LH_RECURRENCE_EVEN, spreads,
+        "first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with "
+        "every eta below zero"),
     {0}};
 
 static const double quarter_pi = 0.78539816339744831;
@@ -72,17 +74,23 @@ lh_status lh_recurrence_config_settle(lh_recurrence_config *config, int64_t head
 
 /* ---- parameters and their initial values ---- */
 
-/* The paper wants them spread over [1, 2], eta over [-2, -1] as well: evenly, by turns of either
- * sign. */
+/* The paper wants them spread over [1, 2], eta over [-2, -1] as well. */
 static double spread(int64_t index, int64_t count) {
     return count < 2 ? 1.5 : 1.0 + (double)index / (double)(count - 1);
 }
 
+/* The i-th of `count` etas: 1, -1, 1.5, -1.5, 2, or -1, -1.25, -1.5, -1.75, -2. */
+static double eta_of(lh_recurrence_spread how, int64_t i, int64_t count) {
+    if (how == LH_RECURRENCE_NEGATIVE) return -spread(i, count);
+    const double size = spread(i / 2, (count + 1) / 2);
+    return i % 2 == 0 ? size : -size;
+}
+
 /* `count` regular heads: the next entries of eta. Gives the next free entry. */
-static int32_t add_regular(lh_recurrence_encoding *layer, int64_t count, int32_t next) {
+static int32_t add_regular(lh_recurrence_encoding *layer, lh_recurrence_spread how, int64_t count,
+                           int32_t next) {
     for (int64_t i = 0; i < count; ++i, ++next) {
-        const double size = spread(i / 2, (count + 1) / 2);
-        layer->first_eta[next] = i % 2 == 0 ? size : -size;
+        layer->first_eta[next] = eta_of(how, i, count);
         layer->head[layer->encoded++] =
             (lh_rem_head){.kind = LH_REM_REGULAR, .decay = next, .angle = -1};
     }
@@ -121,7 +129,7 @@ static void lay_out(lh_recurrence_encoding *layer, const lh_recurrence_config *c
         const int64_t *kinds = config->kinds + 3 * part;
         const int first = layer->encoded;
         const int32_t sines = sine_entries(config, kinds, *nus);
-        *etas = add_regular(layer, kinds[0], *etas);
+        *etas = add_regular(layer, config->spread, kinds[0], *etas);
         add_cyclical(layer, config, LH_REM_COSINE, kinds[1], *nus);
         add_cyclical(layer, config, LH_REM_SINE, kinds[2], sines);
         *nus = entries_end(config, kinds, *nus);
@@ -151,11 +159,11 @@ void lh_recurrence_encoding_declare(lh_recurrence_encoding *layer,
     const int32_t thetas = config->sharing == LH_RECURRENCE_FROZEN ? 0 : nus;
     const lh_init signed_sizes = {LH_INIT_EITHER_SIGN, 1.5, 0.5},
                   sizes = {LH_INIT_UNIFORM, 1.5, 0.5}, given = {LH_INIT_CONSTANT, 0.0, 0.0};
-    const bool even = config->spread == LH_RECURRENCE_EVEN;
+    const bool drawn = config->spread == LH_RECURRENCE_RANDOM;
     layer->first_mu = config->gate;
     layer->eta =
-        declare_list(declare, etas, signed_sizes, even ? layer->first_eta : NULL, prefix, "eta");
-    layer->nu = declare_list(declare, nus, sizes, even ? layer->first_nu : NULL, prefix, "nu");
+        declare_list(declare, etas, signed_sizes, drawn ? NULL : layer->first_eta, prefix, "eta");
+    layer->nu = declare_list(declare, nus, sizes, drawn ? NULL : layer->first_nu, prefix, "nu");
     layer->theta = declare_list(declare, thetas, given, layer->first_theta, prefix, "theta");
     layer->mu = declare_list(declare, 1, given, &layer->first_mu, prefix, "mu");
 }

@@ -63,7 +63,7 @@ end
 
 -- ---- Proportions, at every scale --------------------------------------------------------------
 
-local scales = { "smoke", "small", "medium", "gpu", "paper" }
+local scales = require "longhaul.run.scales"
 
 local function each_row(experiment, body)
   for _, scale in ipairs(scales) do
@@ -85,7 +85,7 @@ t.test("BRT: a segment is a window for XL and Memorizing, eight windows for the 
     end
     -- the same tokens per step, whatever the segment
     t.equal(option("task", "segment") * option("task", "batch"),
-      ({ smoke = 1024, small = 4096, medium = 4096, gpu = 65536, paper = 131072 })[scale])
+      ({ smoke = 1024, small = 4096, study = 4096, medium = 4096, gpu = 65536, paper = 131072 })[scale])
     t.equal(row.train:option "optimizer", "adafactor")
   end)
 end)

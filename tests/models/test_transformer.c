@@ -97,6 +97,20 @@ TEST(parameters_of_table_2) {
         CHECK_EQ_INT(count_parameters("transformer", rows[i].options, setup), rows[i].count);
 }
 
+TEST(first_encodings_can_be_negative) {
+    static const double expected[] = {-1, -1.25, -1.5, -1.75, -2};
+    model_bench bench;
+    real eta[5];
+    REQUIRE(bench_open(&bench, "transformer",
+                       "layers=1 width=20 heads=5 rsa_kinds=5,0,0,0,0,0 rsa_spread=negative", 1));
+    const lh_params *params = bench.model->params;
+    REQUIRE_OK(lh_tensor_read(
+        lh_params_get(params, lh_params_find(params, "layers.0.recurrence.eta")), eta, 5));
+    for (int i = 0; i < 5; ++i)
+        CHECK_NEAR(eta[i], expected[i], 1e-6);
+    bench_close(&bench);
+}
+
 /* Drawn sizes stay in the paper's intervals, with both signs of eta; evenly spread ones are given.
  */
 TEST(first_encodings_can_be_drawn) {

@@ -14,20 +14,20 @@ local tune = require "longhaul.tune"
 ---@class longhaul
 local longhaul = {}
 
---- The scales that there are: smoke, small, medium, gpu, paper.
+--- The scales that there are: smoke, small, study, medium, gpu, paper.
 longhaul.scales = scale.names
 
 --- Sets what the command line decides before a script runs: `lh.configure { scale = "small" }`.
 function longhaul.configure(changes) scale.set(changes.scale) end
 
 --- The scale that this run is at.
----@return "smoke"|"small"|"medium"|"gpu"|"paper"
+---@return "smoke"|"small"|"study"|"medium"|"gpu"|"paper"
 function longhaul.scale() return scale.get() end
 
 --- Picks by scale: `lh.by_scale { smoke = 10, small = 1000, paper = 500e3 }`. A scale that is not
 --- named takes the nearest smaller one that is.
 ---@generic T
----@param choices { smoke?: T, small?: T, medium?: T, gpu?: T, paper?: T }
+---@param choices { smoke?: T, small?: T, study?: T, medium?: T, gpu?: T, paper?: T }
 ---@return T
 function longhaul.by_scale(choices) return scale.choose(choices) end
 
