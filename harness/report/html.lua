@@ -1,6 +1,7 @@
 -- The report: one HTML file over everything under a results folder, which needs nothing beside it.
 -- First the comparison and what it was made of, then the claims, then each experiment with its
 -- tables and charts. It reads what the experiments wrote, in working folders and packed ones.
+local claims_markup = require "longhaul.report.claims_markup"
 local comparison = require "longhaul.report.comparison"
 local comparison_markup = require "longhaul.report.comparison_markup"
 local core = require "longhaul.core"
@@ -11,7 +12,6 @@ local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.run.quote"
 local summary = require "longhaul.report.summary"
 local tables = require "longhaul.report.table"
-local totals = require "longhaul.report.totals"
 
 local html = {}
 
@@ -130,39 +130,6 @@ local function comparison_section(folder, experiments)
   return table.concat(parts, "\n")
 end
 
--- ---- claims ----
-
--- Columns of prose have room; verdicts have colours.
-local function text_cells(columns, record)
-  local cells = {}
-  for i, name in ipairs(columns) do
-    local text = tostring(record[name] or "")
-    local class = name == "verdict" and text:gsub(" ", "-") or #text > 40 and "long" or nil
-    cells[i] = class and i > 1 and { text, class = class } or text
-  end
-  return cells
-end
-
-local function text_table(caption, columns, records)
-  local titles, rows = {}, {}
-  for i, name in ipairs(columns) do titles[i] = name:gsub("_", " ") end
-  for i, record in ipairs(records) do rows[i] = text_cells(columns, record) end
-  return page.table { caption = caption, class = "text", head = { titles }, rows = rows }
-end
-
--- Totals by paper, then every claim.
-local function claims_section(folder)
-  local path = folder .. "/claims/claims.csv"
-  if not core.exists(path) then return "" end
-  local columns = { "claim", "verdict", "sentence", "measured", "expected", "published",
-    "experiment", "scale", "device", "seeds", "note", "scale_changes" }
-  return table.concat({
-    '<h2 id="claims">What the papers claim</h2>',
-    text_table("Verdicts by paper", totals.columns, totals.read(folder .. "/claims")),
-    text_table("Every claim with what was measured", columns, (csv.read(path))),
-  }, "\n")
-end
-
 -- ---- the experiments ----
 
 local function counts_of(runs)
@@ -185,7 +152,7 @@ local function overview(experiments)
     end
   end
   if #records == 0 then return "" end
-  return '<h2 id="runs">What was run</h2>\n' .. text_table("Experiments, machines and data",
+  return '<h2 id="runs">What was run</h2>\n' .. page.text_table("Experiments, machines and data",
     { "experiment", "done", "failed", "scale", "seeds", "machine", "day", "data" }, records)
 end
 
@@ -197,7 +164,7 @@ local function origin(name, runs)
   local text = note(("%d runs done, %d failed or diverged. Scale %s, %s. %s"):format(#done, #failures,
     summary.different(runs, "scale", 5), summary.seeds(runs), provenance.sentence(done) or ""))
   if #failures == 0 then return text end
-  return text .. "\n" .. text_table(name .. ": runs that ended badly",
+  return text .. "\n" .. page.text_table(name .. ": runs that ended badly",
     { "row", "dataset", "seed", "error" }, failures)
 end
 
@@ -210,7 +177,7 @@ local function shown_table(experiment, path)
     return markup.html(made, "h3")
   end
   local records, columns = csv.read(path)
-  return ("<h3>%s</h3>\n%s"):format(escape(title), text_table(title, columns, records))
+  return ("<h3>%s</h3>\n%s"):format(escape(title), page.text_table(title, columns, records))
 end
 
 local function section(made)
@@ -258,7 +225,7 @@ end
 --- Writes <folder>/report.html and gives its path.
 function html.write(folder)
   core.make_folder(folder)
-  local experiments, claims = experiments_in(folder), claims_section(folder)
+  local experiments, claims = experiments_in(folder), claims_markup.html(folder)
   local parts = { head(), links(experiments, claims), comparison_section(folder, experiments), claims,
     overview(experiments) }
   for _, made in ipairs(experiments) do

@@ -152,6 +152,25 @@ function page.table(made)
   return table.concat(lines, "\n")
 end
 
+-- Columns of prose have room; verdicts have colours.
+local function text_cells(columns, record)
+  local cells = {}
+  for i, name in ipairs(columns) do
+    local text = tostring(record[name] or "")
+    local class = name == "verdict" and text:gsub(" ", "-") or #text > 40 and "long" or nil
+    cells[i] = class and i > 1 and { text, class = class } or text
+  end
+  return cells
+end
+
+--- Records as a table of what they say in these columns.
+function page.text_table(caption, columns, records)
+  local titles, rows = {}, {}
+  for i, name in ipairs(columns) do titles[i] = name:gsub("_", " ") end
+  for i, record in ipairs(records) do rows[i] = text_cells(columns, record) end
+  return page.table { caption = caption, class = "text", head = { titles }, rows = rows }
+end
+
 -- ---- drawings ----
 
 local digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

@@ -76,11 +76,13 @@ end
 
 -- ---- for readers ----
 
-local titles = { "paper", "claims", "holds", "in direction", "fails", "undecided", "untested",
+--- What heads the cells of a total.
+totals.titles = { "paper", "claims", "holds", "in direction", "fails", "undecided", "untested",
   "means hold", "means fail",
   "in the paper's tables" }
 
-local function cells_of(total)
+--- A total's cells, as texts.
+function totals.cells(total)
   local of_paper = total.predicate_source == "paper"
   local cells = { of_paper and total.paper or total.paper .. ", ours", total.claims }
   for _, verdict in ipairs(verdicts) do cells[#cells + 1] = total[column_of(verdict)] end
@@ -96,20 +98,20 @@ function totals.text(list)
   local function add(cells)
     lines[#lines + 1] = ("%-22s" .. ("%13s"):rep(#cells - 1)):format(table.unpack(cells))
   end
-  local head = { table.unpack(titles) }
+  local head = { table.unpack(totals.titles) }
   head[#head] = "in tables"
   add(head)
-  for _, total in ipairs(list) do add(cells_of(total)) end
+  for _, total in ipairs(list) do add(totals.cells(total)) end
   return table.concat(lines, "\n")
 end
 
 --- A table in Markdown of the totals at one scale and on one device.
 function totals.markdown(list, scale, device)
-  local lines = { "| " .. table.concat(titles, " | ") .. " |", "|---|"
-    .. ("---:|"):rep(#titles - 1) }
+  local lines = { "| " .. table.concat(totals.titles, " | ") .. " |", "|---|"
+    .. ("---:|"):rep(#totals.titles - 1) }
   for _, total in ipairs(list) do
     if total.scale == scale and total.device == device then
-      lines[#lines + 1] = "| " .. table.concat(cells_of(total), " | ") .. " |"
+      lines[#lines + 1] = "| " .. table.concat(totals.cells(total), " | ") .. " |"
     end
   end
   return table.concat(lines, "\n") .. "\n"

@@ -110,6 +110,23 @@ t.test("verdicts have a class, and nothing else that is called like one", functi
     '<th scope="row">p_1</th><td class="in-direction">in direction</td><td>a &lt; b</td>')
   t.contains(text, '<th scope="row">p_2</th><td class="fails">fails</td><td>fails</td>')
   t.contains(text, "<td>holds</td>")
+  t.equal(text:find("<summary>%d+ claims"), nil)
+end)
+
+t.test("claims that nothing decides stand behind those that runs decide, and are not counted", function()
+  csv.write(folder .. "/claims/claims.csv",
+    { "paper", "claim", "verdict", "sentence", "scale", "device", "predicate_source" },
+    {
+    { paper = "p", claim = "p_1", verdict = "undecided", sentence = "open", scale = "medium",
+      device = "cpu", predicate_source = "paper" },
+    { paper = "p", claim = "p_1", verdict = "holds", sentence = "closed", scale = "small",
+      device = "cpu", predicate_source = "paper" },
+  })
+  local text = page_of(folder)
+  t.contains(text, "Verdicts by paper, scale small on cpu")
+  t.equal(text:find("Verdicts by paper, scale medium", 1, true), nil)
+  t.contains(text, "<summary>1 claims that runs do not decide")
+  t.check(text:find("<td>closed</td>", 1, true) < text:find("<td>open</td>", 1, true), "order")
 end)
 
 t.test("the page is one file: it loads nothing", function()
