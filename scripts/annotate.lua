@@ -11,7 +11,7 @@ local kinds = require "longhaul.report.kinds"
 local metrics = require "longhaul.run.metrics"
 
 local path = "harness/lua/meta/longhaul.lua"
-local described = { "row", "tune", "match", "table", "fit", "sample", "claim" }
+local described = { "row", "tune", "match", "table", "fit", "best_at", "sample", "claim" }
 local lines = {}
 
 local function add(text) lines[#lines + 1] = text end

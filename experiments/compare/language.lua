@@ -46,6 +46,11 @@ bench:table {
     "state_bytes", "parameters" },
   baseline = "Sliding window",
 }
+bench:best_at { seconds = lh.by_scale { smoke = { 1 }, small = { 5, 10, 20 }, medium = { 60, 180, 600 } },
+  flops = lh.by_scale { smoke = { 1e9 }, small = { 1e11, 3e11 }, medium = { 1e13, 1e14 } } }
+for _, over in ipairs { "seconds", "flops" } do
+  bench:plot { "loss", x = over, name = "loss_by_" .. over }
+end
 for _, cost in ipairs { "step_time_ms", "peak_memory_bytes", "flops_per_token", "state_bytes" } do
   bench:plot { "pareto", x = { cost, log = true }, y = "bits_per_byte", frontier = true,
     name = "pareto_" .. cost }

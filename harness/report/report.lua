@@ -1,4 +1,5 @@
 -- What an experiment shows: tables, charts and claims as views of runs.csv. Nothing here trains.
+local best_at = require "longhaul.report.best_at"
 local chart = require "longhaul.report.chart"
 local claims = require "longhaul.report.claims"
 local comparison = require "longhaul.report.comparison"
@@ -68,6 +69,13 @@ function report.fits(experiment, settings, measured)
   return paths
 end
 
+--- Writes and prints who is best at the moments that the script names; gives the paths.
+function report.moments(experiment, settings, measured)
+  if not experiment.moments then return {} end
+  return best_at.write(experiment, experiment.moments, measured,
+    store.under(settings, experiment.runs), folder_of(experiment, settings))
+end
+
 --- Draws the charts of what was measured (nil: results.of reads it); gives the paths, sentences on
 --- what was not drawn, and how many charts failed.
 function report.charts(experiment, settings, measured)
@@ -116,6 +124,7 @@ function report.all(experiment, settings)
     or {}
   for _, path in ipairs(report.tables(experiment, settings, measured)) do paths[#paths + 1] = path end
   for _, path in ipairs(report.fits(experiment, settings, measured)) do paths[#paths + 1] = path end
+  for _, path in ipairs(report.moments(experiment, settings, measured)) do paths[#paths + 1] = path end
   for _, path in ipairs(report.samples(experiment, settings)) do paths[#paths + 1] = path end
   local charts, excuses = report.charts(experiment, settings, measured)
   for _, path in ipairs(report.claims(experiment, settings)) do paths[#paths + 1] = path end

@@ -246,14 +246,17 @@ local taught = lh.experiment "taught"
 taught:row { "falls", model = model, task = task, train = train, seeds = 2, dataset = "text" }
 taught:row { "long", model = model, task = task, train = train, dataset = "text" }
 taught:plot { "loss", y = "valid_bits", name = "held-out" }
+taught:plot { "loss", x = "flops", name = "by-flops" }
+taught:plot { "loss", x = "seconds", name = "by-seconds" }
 local open = store.open(folder, "taught")
 for seed = 1, 2 do
   local points = {}
   for i = 1, 4 do
-    points[i] = { step = i, loss_bits = 10 - i + (seed == 1 and 1 or -1), valid_bits = i % 2 == 0
+    points[i] = { step = i, tokens = 32 * i, loss_bits = 10 - i + (seed == 1 and 1 or -1), valid_bits = i % 2 == 0
       and 8 - i + seed or nil }
   end
-  open:write_curve(put("taught", "falls", "text", seed, { bits_per_byte = 1 }), points)
+  open:write_curve(put("taught", "falls", "text", seed, { bits_per_byte = 1, flops_per_token = 10 }),
+    points)
 end
 local long = {}
 for i = 1, 100 do long[i] = { step = i, loss_bits = 100 - i } end
@@ -268,6 +271,21 @@ t.test("loss: the mean over seeds at each step, smoothed only where there are 50
   t.near(curves[2][1][2], (99 + 98 + 97) / 3, 1e-9) -- two points on either side, where there are
   t.near(curves[2][50][2], 50, 1e-9)
   t.near(curves[2][100][2], 1, 1e-9)
+end)
+
+t.test("loss over FLOPs: three passes over the tokens of the steps; without step times none over seconds", function()
+  local made = charts_of(taught)["by-flops"]
+  local curve = block(made, "data")[1]
+  same_rows({ { curve[1][1], curve[1][2] }, { curve[4][1], curve[4][2] } },
+    { { 960, 9 }, { 3840, 6 } })
+  t.equal(made.x_title, "training FLOPs")
+  t.equal(charts_of(taught)["by-seconds"].lacks, "step_time_ms of an idle machine")
+  t.contains(select(2, pcall(function() lh.experiment("x"):plot { "loss", x = "hours" } end)),
+    "step, seconds or flops, not 'hours'")
+  t.contains(select(2, pcall(function() lh.experiment("x"):plot { "loss", x = "flops" } end)),
+    "needs a name of its own")
+  t.contains(select(2, pcall(function() lh.experiment("x"):plot { "bars", y = "mse" }:plot { "bars", y = "mae" } end)),
+    "an earlier chart is called 'bars'")
 end)
 
 t.test("loss of a named column: the steps that have it; the axis begins below the least value", function()

@@ -334,6 +334,13 @@ function Experiment:plot(options)
   check_fields("plot", options, kinds.fields(kind), true)
   check_axis(options.x)
   check_axis(options.y)
+  local name = options.name or options[1]
+  for _, other in ipairs(self.plots) do
+    if (other.name or other[1]) == name then
+      spec.fail(("plot: an earlier chart is called '%s', and its file would be this one's: give one a "
+        .. "name"):format(name))
+    end
+  end
   local wrong = kind.check and kind.check(options)
   if wrong then spec.fail("plot: " .. wrong) end
   local kept = kind.weights and kind.weights(options)
@@ -356,6 +363,28 @@ function Experiment:fit(options)
   end
   options.line = spec.line()
   self.fits[#self.fits + 1] = options
+  return self
+end
+
+-- A list of moments is of numbers above zero.
+local function check_moments(name, list)
+  for _, at in ipairs(list or {}) do
+    if type(at) ~= "number" or at <= 0 then
+      spec.fail(("best_at: field '%s' has %s, which is no number above 0"):format(name, tostring(at)))
+    end
+  end
+end
+
+--- Declares who is best at a moment: `bench:best_at { seconds = { 60, 180, 600 }, flops = { 1e12 } }`
+--- lists, data set by data set, the training loss that each row has reached by then. Seconds are
+--- those of a row's own steps, at the time that one takes on the idle machine.
+---@param options longhaul.best_at
+---@return longhaul.experiment
+function Experiment:best_at(options)
+  check_fields("best_at", options, fields.best_at)
+  check_moments("seconds", options.seconds)
+  check_moments("flops", options.flops)
+  self.moments = options
   return self
 end
 

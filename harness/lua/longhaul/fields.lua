@@ -75,6 +75,11 @@ fields.fit = {
   { "crossing", "string", "a group: from where on each of the others is below it" },
 }
 
+fields.best_at = {
+  { "seconds", "table", "moments, in seconds of a row's own training steps", "number[]" },
+  { "flops", "table", "moments, in FLOPs of training", "number[]" },
+}
+
 fields.sample = {
   { "row", "string", "the label of an earlier row, whose model goes on", needed = true },
   { "tokens", "string", "the tokenizer", needed = true },

@@ -722,6 +722,10 @@
 ---@field published? string a table whose formulas are printed beside
 ---@field crossing? string a group: from where on each of the others is below it
 
+---@class longhaul.best_at
+---@field seconds? number[] moments, in seconds of a row's own training steps
+---@field flops? number[] moments, in FLOPs of training
+
 ---@class longhaul.sample
 ---@field row string the label of an earlier row, whose model goes on
 ---@field tokens string the tokenizer
@@ -932,6 +936,13 @@ function bench:plot(options) end
 ---@param options longhaul.fit
 ---@return longhaul.experiment
 function bench:fit(options) end
+
+---Declares who is best at a moment: `bench:best_at { seconds = { 60, 180, 600 }, flops = { 1e12 } }`
+---lists, data set by data set, the training loss that each row has reached by then. Seconds are
+---those of a row's own steps, at the time that one takes on the idle machine.
+---@param options longhaul.best_at
+---@return longhaul.experiment
+function bench:best_at(options) end
 
 ---Declares sample texts: `bench:sample { row = "Recurrent", tokens = "bytes", count = 4, context =
 ---300, length = 80 }`: `count` passages of `context` tokens of the validation split, each

@@ -1,46 +1,57 @@
 -- Loss curves: the training loss of every row over the steps, the mean over its seeds. Every
 -- experiment has this chart.
+local curves = require "longhaul.report.curves"
 local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
 
 local loss = {
-  says = "a column of the curves over the steps, one curve per row, the mean over its seeds",
-  fields = { { "y", "string", "a column of the curves; default: the training loss" } },
+  says = "a column of the curves over the steps, or over what they cost, one curve per row, the mean over its seeds",
+  fields = {
+    { "y", "string", "a column of the curves; default: the training loss" },
+    { "x", "string", "what they run over: step (default), seconds (steps at the time that one takes "
+      .. "on the idle machine) or flops" },
+  },
 }
 
-local function add_curve(sums, points, name)
-  for _, point in ipairs(points) do
-    local step, value = tonumber(point.step), tonumber(point[name])
-    if value then
-      local entry = sums[step] or { 0, 0 }
-      sums[step] = { entry[1] + value, entry[2] + 1 }
-    end
+-- Every experiment draws the training loss over the steps, and calls it "loss".
+function loss.check(plot)
+  if plot.x ~= nil and not curves.titles[plot.x] then
+    return ("a loss runs over step, seconds or flops, not '%s'"):format(tostring(plot.x))
   end
+  local is_own = (plot.x or "step") ~= "step" or plot.y ~= nil
+  return is_own and (plot.name or "loss") == "loss" and "a loss of its own needs a name of its own"
+    or nil
 end
 
 -- Mean over seeds at each step, then over a short window so that curves can be told apart.
-local function mean_curve(view, row, name)
-  local group, sums, steps = view.results:group(row.label, row.dataset), {}, {}
-  for _, run in ipairs(group and group.done or {}) do
-    add_curve(sums, view.store:read_curve(run.run_id, math.huge), name)
+local function mean_curve(view, row, name, over)
+  local group, sums, steps, curve = view.results:group(row.label, row.dataset), {}, {}, {}
+  local seeds = curves.of(view.store, group, name)
+  local unit = curves.per_step(view.results, row, seeds, over)
+  if not unit then return curve end
+  for _, seed in ipairs(seeds) do
+    for _, point in ipairs(seed) do
+      local entry = sums[point.step] or { 0, 0 }
+      sums[point.step] = { entry[1] + point.value, entry[2] + 1 }
+    end
   end
   for step in pairs(sums) do steps[#steps + 1] = step end
   table.sort(steps)
-  local window, curve = math.max(0, #steps // 50), {}
+  local window = math.max(0, #steps // 50)
   for i, step in ipairs(steps) do
     local total, count = 0, 0
     for k = math.max(1, i - window), math.min(#steps, i + window) do
       total, count = total + sums[steps[k]][1] / sums[steps[k]][2], count + 1
     end
-    curve[i] = { step, total / count, n = 2 }
+    curve[i] = { step * unit, total / count, n = 2 }
   end
   return curve
 end
 
 -- The steep beginning would press everything else flat: the axis ends where a tenth is done.
-local function range(curves)
+local function range(lines)
   local low, high = math.huge, -math.huge
-  for _, curve in ipairs(curves) do
+  for _, curve in ipairs(lines) do
     for i, point in ipairs(curve) do
       low = math.min(low, point[2])
       if i > #curve // 10 then high = math.max(high, point[2]) end
@@ -51,29 +62,32 @@ local function range(curves)
 end
 
 -- The training loss of a row: bits per token, or squared errors where there are no bits.
-local function curve_of(view, row, y)
-  local curve = mean_curve(view, row, y or "loss_bits")
-  if y then return curve, metrics.curve_title(y) end
+local function curve_of(view, row, plot, over)
+  if plot.y then return mean_curve(view, row, plot.y, over), metrics.curve_title(plot.y) end
+  local curve = mean_curve(view, row, "loss_bits", over)
   if #curve > 0 then return curve, "bits/token" end
-  return mean_curve(view, row, "mse"), "MSE"
+  return mean_curve(view, row, "mse", over), "MSE"
 end
 
-function loss.shows(plot) return plot.y or "loss" end
+-- What runs without a curve over `x` lack.
+function loss.shows(plot)
+  return plot.x == "seconds" and "step_time_ms of an idle machine" or plot.y or "loss"
+end
 
 function loss.draw(view, plot, dataset)
-  local curves, names, unit = {}, {}, nil
+  local lines, names, unit, over = {}, {}, nil, plot.x or "step"
   for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
-    local curve, own_unit = curve_of(view, row, plot.y)
-    unit = unit or own_unit
+    local curve, own_unit = curve_of(view, row, plot, over)
     if #curve > 1 then
-      curves[#curves + 1] = curve
+      lines[#lines + 1], unit = curve, unit or own_unit
       names[#names + 1] = row.label
     end
   end
-  if #curves == 0 then return nil end
-  local made = parts.new("lines", parts.title(view, plot, "training loss", dataset), "step", unit)
-  parts.add_curves(made, curves, names, { marks = false })
-  made.after = { range(curves) }
+  if #lines == 0 then return nil end
+  local made = parts.new("lines", parts.title(view, plot, "training loss", dataset),
+    curves.titles[over], unit)
+  parts.add_curves(made, lines, names, { marks = false })
+  made.after = { range(lines) }
   return made
 end
 

@@ -249,6 +249,7 @@ local function tables(values, rest)
   local measured = results.of(experiment, settings)
   report.print_paths("Files", report.tables(experiment, settings, measured))
   report.print_paths("Exponents", report.fits(experiment, settings, measured))
+  report.print_paths("Moments", report.moments(experiment, settings, measured))
   report.claims(experiment, settings)
 end
 

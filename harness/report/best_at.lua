@@ -1,0 +1,133 @@
+-- Who is best at a moment: the training loss that each row has reached after so many seconds of its
+-- own steps on the idle machine, or after so many FLOPs. A schedule that decays ends later: what a
+-- curve says before its end is no more than that of a shorter training.
+local csv = require "longhaul.run.csv"
+local curves = require "longhaul.report.curves"
+local predicate = require "longhaul.report.predicate"
+local quantity = require "longhaul.run.quantity"
+local statistics = require "longhaul.report.statistics"
+local views = require "longhaul.report.views"
+
+local best_at = {}
+
+local columns = { "dataset", "row", "over", "at", "loss", "spread", "step", "ended", "place", "scale",
+  "device" }
+
+-- The last point of a curve up to a step.
+local function point_at(points, step)
+  local found
+  for _, point in ipairs(points) do
+    if point.step <= step then found = point end
+  end
+  return found
+end
+
+-- What a row has at `at`, nil where a seed has not come to its first point by then.
+local function reached(row, seeds, unit, at)
+  local values, step = {}, math.huge
+  for i, points in ipairs(seeds) do
+    local point = point_at(points, at / unit)
+    if not point then return nil end
+    values[i], step = point.value, math.min(step, point.step)
+  end
+  if #values == 0 then return nil end
+  local mean, spread = statistics.of(values)
+  local last = seeds[1][#seeds[1]]
+  return { row = row.label, values = values, loss = mean, spread = spread, step = step,
+    ended = step >= last.step and "yes" or "no" }
+end
+
+-- Whether two rows of as many seeds are told apart, as claims tell them.
+local function are_apart(a, b)
+  local list = {}
+  for i, value in ipairs(a.values) do list[i] = value - (b.values[i] or value) end
+  local mean, spread = statistics.of(list)
+  return #list >= predicate.fewest_seeds and #list == #b.values
+    and math.abs(mean) > predicate.noise * spread / math.sqrt(#list)
+end
+
+-- By loss; the first is the best, and those that cannot be told from it are tied.
+local function rank(list)
+  table.sort(list, function(a, b)
+    if a.loss ~= b.loss then return a.loss < b.loss end
+    return a.row < b.row
+  end)
+  for i, entry in ipairs(list) do
+    entry.place = i == 1 and "best" or not are_apart(entry, list[1]) and "tie" or tostring(i)
+  end
+end
+
+-- The training loss has one of two columns.
+local function loss_curves(from, group)
+  local bits = curves.of(from, group, "loss_bits")
+  return bits[1] and #bits[1] > 0 and bits or curves.of(from, group, "mse")
+end
+
+local function datasets_of(experiment)
+  local list, seen = {}, {}
+  for _, row in ipairs(experiment.rows) do
+    if not seen[row.dataset] then list[#list + 1], seen[row.dataset] = row.dataset, true end
+  end
+  return list
+end
+
+--- One record for each data set, moment and row that has come so far: dataset, row, over ("seconds" or
+--- "flops"), at, loss and spread over seeds, step, ended ("yes": its training was over), place
+--- ("best", "tie" with it, or a number).
+function best_at.records(experiment, options, results, from)
+  local records = {}
+  for _, dataset in ipairs(datasets_of(experiment)) do
+    for _, over in ipairs { "seconds", "flops" } do
+      for _, at in ipairs(options[over] or {}) do
+        local list = {}
+        for _, row in ipairs(experiment.rows) do
+          local seeds = row.dataset == dataset and loss_curves(from, results:group(row.label, dataset))
+          local unit = seeds and curves.per_step(results, row, seeds, over)
+          list[#list + 1] = unit and reached(row, seeds, unit, at) or nil
+        end
+        rank(list)
+        for _, entry in ipairs(list) do
+          entry.dataset, entry.over, entry.at = dataset, over, at
+          entry.scale, entry.device = results.scale, results.device
+          records[#records + 1] = entry
+        end
+      end
+    end
+  end
+  return records
+end
+
+local function moment(record)
+  return record.over == "seconds" and quantity.duration(record.at)
+    or quantity.amount(record.at) .. " FLOPs"
+end
+
+-- "books, after 10s: Dai XL 2.61, Sliding window 2.70 (tie), Staircase 2.72"
+local function sentences(records)
+  local lines, last, named = {}, nil, 0
+  for _, record in ipairs(records) do
+    local title = ("%s, after %s"):format(record.dataset, moment(record))
+    if title ~= last then
+      lines[#lines + 1], last, named = title .. ":", title, 0
+    end
+    named = named + 1
+    if named <= 3 then
+      lines[#lines] = ("%s%s %s %.3f%s"):format(lines[#lines], named > 1 and "," or "", record.row,
+        record.loss, record.place == "tie" and " (tie)" or "")
+    end
+  end
+  return lines
+end
+
+--- Writes <folder>/best_at.csv and prints the first three of each moment; gives the paths.
+function best_at.write(experiment, options, results, from, folder)
+  local records = best_at.records(experiment, options, results, from)
+  if #records == 0 then return {} end
+  print ""
+  for _, line in ipairs(sentences(records)) do print(line) end
+  views.make_room(folder .. "/best_at", { "csv" }, views.owner(results.scale, results.device))
+  csv.write(folder .. "/best_at.csv", columns, records)
+  return { folder .. "/best_at.csv" }
+end
+
+return best_at

@@ -1,0 +1,85 @@
+-- Who is best at a moment: the loss at the last point that a row has reached in so many seconds of
+-- its own steps, or FLOPs; best, ties and rows that have not come so far.
+local t = dofile "tests/test.lua"
+local best_at = require "longhaul.report.best_at"
+local curves = require "longhaul.report.curves"
+local lh = require "longhaul"
+
+-- Losses by seed at steps 10, 20, 30; what a step costs.
+local rows = {
+  quick = { time = 100, flops = 2, seeds = { { 5, 4, 3 }, { 5.2, 4.2, 3.2 }, { 5.1, 4.1, 3.1 } } },
+  slow = { time = 1000, flops = 1, seeds = { { 4, 2, 1 }, { 4.2, 2.2, 1.2 }, { 4.1, 2.1, 1.1 } } },
+  noisy = { time = 100, flops = 2, seeds = { { 6, 5, 4 }, { 4, 3, 2 }, { 5.4, 4.4, 3.4 } } },
+  untimed = { flops = 2, seeds = { { 1, 1, 1 } } },
+}
+
+local experiment = { rows = {} }
+for _, label in ipairs { "quick", "slow", "noisy", "untimed" } do
+  table.insert(experiment.rows, { label = label, dataset = "books" })
+end
+
+local results = { scale = "small", device = "cpu" }
+
+function results:group(label)
+  local done = {}
+  for seed in ipairs(rows[label].seeds) do done[seed] = { run_id = label .. seed } end
+  return { done = done }
+end
+
+function results:value(label, metric)
+  return metric == "step_time_ms" and rows[label].time or metric == "flops_per_token"
+    and rows[label].flops or nil
+end
+
+function results:reason() return nil, self.busy end
+
+local from = {}
+
+function from:read_curve(id)
+  local label, seed = id:match "^(%a+)(%d)$"
+  local points = {}
+  for i, loss in ipairs(rows[label].seeds[tonumber(seed)]) do
+    points[i] = { step = 10 * i, tokens = 1000 * i, loss_bits = loss }
+  end
+  return points
+end
+
+-- "quick 3.1 30 best" of each row at a moment.
+local function at(over, moment)
+  local lines = {}
+  for _, r in ipairs(best_at.records(experiment, { [over] = { moment } }, results, from)) do
+    lines[#lines + 1] = ("%s %.2f %d %s%s"):format(r.row, r.loss, r.step, r.place,
+      r.ended == "yes" and " ended" or "")
+  end
+  return table.concat(lines, ", ")
+end
+
+t.test("in seconds: what has no point yet, or no step time, is left out", function()
+  t.equal(at("seconds", 0.5), "")
+  t.equal(at("seconds", 2.5), "quick 4.10 20 best, noisy 4.13 20 tie")
+end)
+
+t.test("in seconds: a slow row is best once it has had the time, a tie is by paired differences", function()
+  t.equal(at("seconds", 25), "slow 2.10 20 best, quick 3.10 30 2 ended, noisy 3.13 30 tie ended")
+end)
+
+t.test("in FLOPs: three passes a token; one seed tells nobody apart", function()
+  -- 100 tokens a step: 600 of quick, 300 of slow
+  t.equal(curves.per_step(results, experiment.rows[1], curves.of(from, results:group "quick", "loss_bits"),
+    "flops"), 600)
+  t.equal(at("flops", 6000), "untimed 1.00 10 best, slow 2.10 20 tie, quick 5.10 10 tie, noisy 5.13 10 tie")
+end)
+
+t.test("the time of a busy machine is none", function()
+  results.busy = true
+  t.equal(at("seconds", 2.5), "")
+  results.busy = nil
+end)
+
+t.test("moments are numbers above zero", function()
+  t.contains(select(2, pcall(function() lh.experiment("m"):best_at { seconds = { 1, 0 } } end)),
+    "best_at: field 'seconds' has 0")
+  t.contains(select(2, pcall(function() lh.experiment("m"):best_at { second = { 1 } } end)), "second")
+end)
+
+t.finish()
