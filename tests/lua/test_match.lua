@@ -2,8 +2,10 @@
 -- runs record, with as many heads as before and shapes that keep their proportions.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
 local lh = require "longhaul"
+local step_match = require "longhaul.run.step_match"
 
 local text = lh.tasks.language_model { lh.data.text { "books", documents = 4, document_bytes = 4096 },
   segment = 64, batch = 2 }
@@ -65,6 +67,37 @@ t.test("the model that has the budget already stays as it is", function()
   t.equal(model:option "layers", 3)
 end)
 
+t.test("by the time of a step: found once, kept by machine, and near what is asked", function()
+  local folder = os.tmpname()
+  os.remove(folder)
+  function core.cache_folder() return folder end
+  local base = lh.models.slide { layers = 2, width = 32, heads = 2, window = 16 }
+  local kept, tried = step_match.cost, 0
+  -- a machine whose steps take as long as the width is, and a little of chance
+  function step_match.cost(model)
+    tried = tried + 1
+    return model:option "width" * (1 + 0.01 * (tried % 3))
+  end
+  local options = { base, task = text, step_time_ms = 200 }
+  local model = lh.match(options)
+  t.check(math.abs(model:option "width" / 200 - 1) < 0.12, ("width %d"):format(model:option "width"))
+  local before = tried
+  t.equal(lh.match(options).text, model.text)
+  t.equal(tried, before)
+  t.check(lh.match({ base, task = text, step_time_ms = 400 }).text ~= model.text, "another budget")
+  t.check(tried > before, "which is looked for")
+  t.equal(#csv.read(folder .. "/matches.csv"), 2)
+  step_match.cost = kept
+  os.execute("rm -r '" .. folder .. "'")
+end)
+
+t.test("what a step takes is measured", function()
+  local one = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }
+  local many = one:with { layers = 8, width = 128 }
+  local train = lh.train { steps = 10 }
+  t.check(3 * step_match.cost(one, text, train) < step_match.cost(many, text, train), "wider takes longer")
+end)
+
 local function refused(options, words)
   t.test("refused: " .. words, function() t.fails(function() lh.match(options) end, words) end)
 end
@@ -72,6 +105,7 @@ local slide = lh.models.slide { layers = 2, heads = 2, window = 8 }
 refused({ slide, task = text }, "a budget is needed")
 refused({ slide, task = text, parameters = 1e6, flops_per_token = 1e6 }, "one budget at a time")
 refused({ slide, task = text, parameters = 10 }, "slide")
+refused({ slide, task = text, parameters = 1e6, step_time_ms = 9 }, "one budget at a time")
 refused({ slide, task = text, parameter = 10 }, "did you mean 'parameters'")
 refused({ slide, parameters = 10 }, "field 'task' is missing")
 refused({ lh.models.dlinear {}, task = series, parameters = 1e4 }, "dlinear has no option 'width'")

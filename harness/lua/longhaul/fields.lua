@@ -64,6 +64,8 @@ fields.match = {
     "longhaul.spec", needed = true },
   { "parameters", "number", "how many it shall have, embeddings included" },
   { "flops_per_token", "number", "what one token shall take forward" },
+  { "step_time_ms", "number", "what a training step shall take on this machine" },
+  { "train", "table", "with step_time_ms: how it is trained; default: lh.train {}", "longhaul.spec" },
 }
 
 fields.fit = {

@@ -121,8 +121,8 @@ end
 
 --- A model at the size of a budget: `lh.match { lh.models.brt { layers = 4, heads = 2 }, task = task,
 --- parameters = 1e6 }` is the same model with the width, and if no width does the depth, at which
---- it has a million parameters for that task, within 3 %; `flops_per_token` is the other budget.
---- Heads stay as many; hidden sizes that are stated grow with the width.
+--- it has a million parameters for that task, within 3 %; `flops_per_token` and `step_time_ms` are
+--- the other budgets. Heads stay as many; hidden sizes that are stated grow with the width.
 ---@param options longhaul.match
 ---@return longhaul.spec
 function longhaul.match(options)

@@ -1,7 +1,8 @@
 -- Models of equal size: the widths of a model, and where they do not suffice its depth, that meet
--- a budget of parameters or of FLOPs per token.
+-- a budget of parameters, of FLOPs per token or of a step's time on this machine.
 local core = require "longhaul.core"
 local spec = require "longhaul.spec"
+local step_match = require "longhaul.run.step_match"
 
 local match = {}
 
@@ -9,6 +10,9 @@ local match = {}
 match.tolerance = 0.03
 
 local widest = 65536
+
+-- A step's time differs by more than that from one measurement to the next.
+local tolerance_of_time = 0.1
 
 --- What a budget can be of, and what core.describe calls it.
 match.budgets = { parameters = "total", flops_per_token = "flops_per_token" }
@@ -53,15 +57,13 @@ local function largest(cost, budget, most)
   return good
 end
 
--- A search: what is counted, of which model, and the best that was seen.
+-- A search: `count(model)` says what is counted, of which model, and the best that was seen.
 local Search = {}
 Search.__index = Search
 
 -- What the model costs with these changes; a size that it refuses costs too much.
 function Search:cost(changes)
-  local good, found = pcall(function()
-    return core.describe(self.model:with(changes).options, self.info, self.info.length)[self.counted]
-  end)
+  local good, found = pcall(function() return self.count(self.model:with(changes)) end)
   if not good then
     self.refusal = found
     return math.huge
@@ -73,7 +75,7 @@ function Search:cost(changes)
   return found
 end
 
-function Search:is_met() return self.best and self.best.error <= match.tolerance end
+function Search:is_met() return self.best and self.best.error <= self.tolerance end
 
 -- Between a width that is too small and the next: a wider feed-forward network.
 function Search:hidden(base)
@@ -128,27 +130,24 @@ function Search:depths()
 end
 
 local function budget_of(options)
-  local counted, budget
-  for name, what in pairs(match.budgets) do
-    if options[name] then
-      if counted then spec.fail "match: one budget at a time, parameters or flops_per_token" end
-      counted, budget = what, options[name]
+  local name, budget
+  for _, other in ipairs { "parameters", "flops_per_token", "step_time_ms" } do
+    if options[other] then
+      if name then
+        spec.fail "match: one budget at a time, parameters, flops_per_token or step_time_ms"
+      end
+      name, budget = other, options[other]
     end
   end
   if type(budget) ~= "number" or not (budget > 0 and budget < math.huge) then
     spec.fail "match: a budget is needed, as in { model, task = task, parameters = 1e6 }"
   end
-  return counted, budget
+  return name, budget
 end
 
---- The model with the width that meets a budget within 3 %; with another depth where no width
---- does. `info` is what core.task_info says of the task.
-function match.model(model, info, options)
-  local counted, budget = budget_of(options)
-  if not model:option "width" then
-    spec.fail(("match: %s has no option 'width', whose value could be looked for"):format(model.name))
-  end
-  local search = setmetatable({ model = model, info = info, counted = counted, budget = budget },
+-- The changes that bring `count(model)` to the budget, and what it is then.
+local function found_by(model, budget, tolerance, count)
+  local search = setmetatable({ model = model, count = count, budget = budget, tolerance = tolerance },
     Search)
   search:depth()
   if not search:is_met() then search:depths() end
@@ -160,7 +159,46 @@ function match.model(model, info, options)
     spec.fail(("match: %s comes no nearer to %.6g than %.6g, with width = %d"):format(model.name,
       budget, best.found, best.changes.width))
   end
-  return model:with(best.changes)
+  return best.changes, best.found
+end
+
+local function text_of(changes)
+  local words = {}
+  for name, value in pairs(changes) do
+    words[#words + 1] = ("%s=%s"):format(name, type(value) == "table" and table.concat(value, ",")
+      or math.tointeger(value))
+  end
+  table.sort(words)
+  return table.concat(words, " ")
+end
+
+-- What fits a time is looked for once on a machine.
+local function at_step_time(model, options, budget)
+  local train = options.train or spec.make("train", "train", {})
+  local text = step_match.changes(model, options.task, train, budget, function()
+    io.stderr:write(("match: which width of %s takes %g ms a step is measured, once on this machine\n")
+      :format(model.name, budget))
+    local changes, found = found_by(model, budget, tolerance_of_time, function(candidate)
+      return step_match.cost(candidate, options.task, train)
+    end)
+    return text_of(changes), found
+  end)
+  local changes = {}
+  for name, value in text:gmatch "([%w_]+)=(%S+)" do changes[name] = value end
+  return model:with(changes)
+end
+
+--- The model with the width that meets a budget within 3 %, or a step's time within 10 %; with
+--- another depth where no width does. `info` is what core.task_info says of the task.
+function match.model(model, info, options)
+  local name, budget = budget_of(options)
+  if not model:option "width" then
+    spec.fail(("match: %s has no option 'width', whose value could be looked for"):format(model.name))
+  end
+  if name == "step_time_ms" then return at_step_time(model, options, budget) end
+  return model:with((found_by(model, budget, match.tolerance, function(candidate)
+    return core.describe(candidate.options, info, info.length)[match.budgets[name]]
+  end)))
 end
 
 return match

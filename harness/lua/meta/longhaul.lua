@@ -704,6 +704,8 @@
 ---@field task longhaul.spec what it is for: it says how many tokens or features there are
 ---@field parameters? number how many it shall have, embeddings included
 ---@field flops_per_token? number what one token shall take forward
+---@field step_time_ms? number what a training step shall take on this machine
+---@field train? longhaul.spec with step_time_ms: how it is trained; default: lh.train {}
 
 ---@class longhaul.table
 ---@field columns longhaul.metric[] metrics, in order
@@ -1019,8 +1021,8 @@ function lh.state_bytes(model, task) end
 
 ---A model at the size of a budget: `lh.match { lh.models.brt { layers = 4, heads = 2 }, task = task,
 ---parameters = 1e6 }` is the same model with the width, and if no width does the depth, at which
----it has a million parameters for that task, within 3 %; `flops_per_token` is the other budget.
----Heads stay as many; hidden sizes that are stated grow with the width.
+---it has a million parameters for that task, within 3 %; `flops_per_token` and `step_time_ms` are
+---the other budgets. Heads stay as many; hidden sizes that are stated grow with the width.
 ---@param options longhaul.match
 ---@return longhaul.spec
 function lh.match(options) end
