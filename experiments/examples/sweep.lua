@@ -2,7 +2,7 @@
 local lh = require "longhaul"
 
 local bench = lh.experiment "window-sweep"
-local books = lh.data.text { "books", tokens = "bytes", document_bytes = 8192 }
+local books = lh.data.text { "books", tokens = "bytes", document_bytes = 8192, limit_eval_bytes = 65536 }
 local train = lh.train { steps = lh.by_scale { smoke = 10, small = 300 }, rate = 0.5, warmup = 50 }
 
 for point in lh.grid { { "window", 16, 32, 64 }, { "recurrence", "none", "fixed:skip" } } do

@@ -61,6 +61,16 @@ for _, setting in ipairs((csv.read "tests/golden/settings.csv")) do
   end)
 end
 
+t.test("at smoke no evaluation goes over all of a corpus", function()
+  for path in io.popen "grep -l ^return.bench experiments/*/*.lua":lines() do
+    for _, row in ipairs(script.load(path, { scale = "smoke" }).rows) do
+      local text = row.task.text
+      t.check(text:find "evaluate_%w+=[1-9]" or text:find "limit_eval_bytes=[1-9]"
+        or row.task.name == "simulated_network", ("%s: %s"):format(path, row.dataset))
+    end
+  end
+end)
+
 -- ---- Proportions, at every scale --------------------------------------------------------------
 
 local scales = require "longhaul.run.scales"
