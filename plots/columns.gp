@@ -1,13 +1,10 @@
 # Columns in clusters. Needs $bars (x, height of the lower part, height, member), $ticks and $clusters (x, text),
-# `clusters`, `members`, array `names`, `width`, `limit`, `split` (1: the upper part has a colour of its own, and `names`
+# `clusters`, `members`, array `names`, `width`, `split` (1: the upper part has a colour of its own, and `names`
 # are those of the two parts).
-set lmargin at screen 0.09
-set rmargin at screen 0.97
-set bmargin at screen (split ? 0.17 : 0.13)
 set xrange [0.4 : clusters + 0.6]
-set yrange [0 : limit]
 set grid noxtics ytics
 unset xtics
+if (split) { set bmargin at screen 0.17 }
 if (!split) { set xlabel offset 0,-1 }
 set key inside top left vertical reverse Left
 set style fill solid 0.85 noborder
@@ -16,7 +13,7 @@ if (split) {
     set xlabel offset 0,-2.6
     plot $bars using 1:(0):($1 - half):($1 + half):(0):2 with boxxyerror linecolor rgb colors[1] title names[1], \
          $bars using 1:2:($1 - half):($1 + half):2:3 with boxxyerror linecolor rgb colors[3] title names[2], \
-         $ticks using 1:(0):(stringcolumn(2)) with labels offset 0,-0.9 font ",10" noenhanced notitle, \
+         $ticks using 1:(0):(stringcolumn(2)) with labels offset 0,-0.9 font small noenhanced notitle, \
          $clusters using 1:(0):(stringcolumn(2)) with labels offset 0,-2.2 noenhanced notitle
 } else {
     plot for [i = 1:members] $bars using (int($4) == i ? $1 : NaN):(0):($1 - half):($1 + half):(0):3 \

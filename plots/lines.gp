@@ -1,14 +1,19 @@
-# Curves with an optional band. Needs $data (blocks of x, y, low, high; two empty lines between),
-# `series` (how many), array `names`, `marks` (1: points on the lines), `band` (1: low to high).
-set lmargin at screen 0.09
-set rmargin at screen (series > 1 ? 0.76 : 0.96)
-if (series > 1) { set key outside right center vertical reverse Left width 0 samplen 2 spacing 1.25 } else { unset key }
-if (marks) { set offsets graph 0.03, graph 0.03, graph 0.03, graph 0.03 }
+# Curves with an optional band. Needs $data (blocks of x, y, low, high; two empty lines between), $published (x, y,
+# curve; `published`: how many), `series` (how many), array `names`, `marks` (1: points on the lines), `band` (1: low
+# to high), `right` (where the plot ends, the legend beside it), `spacing` (of the legend's lines).
+set rmargin at screen right
+if (series > 1) {
+    set key at screen right + 0.012, screen 0.5 left center vertical reverse Left width 0 samplen 2 spacing spacing maxcols 1
+} else {
+    unset key
+}
 if (band) {
     plot for [i = 1:series] $data index i - 1 using 1:3:4 with filledcurves linetype i notitle, \
          for [i = 1:series] $data index i - 1 using 1:2 with lines linetype i title names[i], \
-         for [i = 1:series] $data index i - 1 using 1:(marks ? $2 : NaN) with points linetype i pointsize 0.9 notitle
+         for [i = 1:series] $data index i - 1 using 1:(marks ? $2 : NaN) with points linetype i pointsize mark_size notitle, \
+         for [i = 1:(published ? series : 0)] $published using (int($3) == i ? $1 : NaN):2 with points linetype i pointtype 6 pointsize 2 * mark_size notitle
 } else {
     plot for [i = 1:series] $data index i - 1 using 1:2 with lines linetype i title names[i], \
-         for [i = 1:series] $data index i - 1 using 1:(marks ? $2 : NaN) with points linetype i pointsize 0.9 notitle
+         for [i = 1:series] $data index i - 1 using 1:(marks ? $2 : NaN) with points linetype i pointsize mark_size notitle, \
+         for [i = 1:(published ? series : 0)] $published using (int($3) == i ? $1 : NaN):2 with points linetype i pointtype 6 pointsize 2 * mark_size notitle
 }

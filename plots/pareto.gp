@@ -1,17 +1,28 @@
-# One labelled point per row, with its spread, and the front of rows that no other row beats on both
-# axes. Needs $points (x, y, x low, x high, y low, y high, group), $front (x, y), $labels (x, y,
-# text, left / center / right as -1 / 0 / 1), `groups`, array `names`, `frontier` (1: draw it).
-set lmargin at screen 0.09
-set rmargin at screen 0.97
-set tmargin at screen 0.87
-set bmargin at screen 0.12
-set key at screen 0.97, 0.905 right center horizontal reverse Left samplen 1.5
-set title offset 0, 1.1
-# the names of the groups stand where other charts have their source
-unset x2label
-set label chart_source at screen 0.97, 0.014 right font ",10" textcolor rgb "#66727f" noenhanced
-plot $front using 1:(frontier ? $2 : NaN) with steps linecolor rgb "#9aa5b1" linewidth 4 \
-         title (frontier ? "Pareto front" : ""), \
-     for [i = 1:groups] $points using (int($7) == i ? $1 : NaN):2:3:4:5:6 with xyerrorbars linetype i \
-         pointtype 7 pointsize 1.2 linewidth 1.2 title (groups > 1 ? names[i] : ""), \
-     $labels using 1:2:(stringcolumn(3)) with labels noenhanced left font ",11" textcolor rgb "#1d2733" notitle
+# One labelled point per row, with its spread, and the front of rows that no other row beats on both axes. Needs
+# $points (x, y, x low, x high, y low, y high, group), $front (x, y), $labels (x, y, text, -1 / 0 / 1: its left end,
+# middle or right end is at x), $leaders (x, y, dx, dy) from points to labels that stand apart, $published (x, y, group;
+# `published`: how many), `groups`, array `names`, `right` (where the plot ends, the legend beside it), `frontier` (1:
+# draw it), `front_end` (1: it ends at the right, -1: at the left).
+set rmargin at screen right
+if (groups > 1) {
+    set key at screen right + 0.012, screen 0.5 left center vertical reverse Left width 0 samplen 1 spacing 1.25 maxcols 1
+} else {
+    unset key
+}
+last_y = real(word($front[|$front|], 2))
+last_x = real(word($front[|$front|], 1))
+if (frontier && front_end > 0) { set label "Pareto front" at last_x, last_y right offset 0,0.6 font small textcolor rgb "#66727f" }
+if (frontier && front_end < 0) { set label "Pareto front" at last_x, last_y left offset 0.5,0.6 font small textcolor rgb "#66727f" }
+plot $front using 1:(frontier ? $2 : NaN) with steps linecolor rgb "#b4bec8" linewidth 3 notitle, \
+     $leaders using 1:2:3:4 with vectors nohead linecolor rgb "#9aa5b1" linewidth 1 notitle, \
+     for [i = 1:groups] $points using (int($7) == i && $4 > $3 ? $1 : NaN):2:3:4 with xerrorbars linetype i \
+         pointtype 0 linewidth 1.2 notitle, \
+     for [i = 1:groups] $points using (int($7) == i && $6 > $5 ? $1 : NaN):2:5:6 with yerrorbars linetype i \
+         pointtype 0 linewidth 1.2 notitle, \
+     for [i = 1:groups] $points using (int($7) == i ? $1 : NaN):2 with points linetype i pointtype 7 \
+         pointsize mark_size * 1.2 title (groups > 1 ? names[i] : ""), \
+     for [i = 1:(published ? groups : 0)] $published using (int($3) == i ? $1 : NaN):2 with points linetype i pointtype 6 \
+         pointsize 2 * mark_size notitle, \
+     $labels using (int($4) == -1 ? $1 : NaN):2:(stringcolumn(3)) with labels noenhanced left font small textcolor rgb "#1d2733" notitle, \
+     $labels using (int($4) == 0 ? $1 : NaN):2:(stringcolumn(3)) with labels noenhanced center font small textcolor rgb "#1d2733" notitle, \
+     $labels using (int($4) == 1 ? $1 : NaN):2:(stringcolumn(3)) with labels noenhanced right font small textcolor rgb "#1d2733" notitle

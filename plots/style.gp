@@ -2,8 +2,12 @@
 # ("svg" or "png") are given on the command line, the rest by the .gp file beside the chart.
 if (output_kind eq "svg") {
     set terminal svg size 960,600 dynamic font "DejaVu Sans,14" background "white"
+    small = ",12"
+    mark_size = 0.6
 } else {
-    set terminal pngcairo size 960,600 font "DejaVu Sans,11" background "white"
+    set terminal pngcairo size 960,600 font "DejaVu Sans,10.5" background "white"
+    small = ",9"
+    mark_size = 0.9
 }
 set output output_file
 set encoding utf8
@@ -14,9 +18,14 @@ title_size = 15.0 * (strlen(chart_title) > title_letters ? 1.0 * title_letters /
 set title chart_title font sprintf(",%.3g", title_size) offset 0,-0.3 noenhanced
 # data, scale, seeds and machine stand where the axis above would have its title
 if (!exists("chart_source")) chart_source = ""
-set x2label chart_source font ",10" offset 0,-0.3 textcolor rgb "#66727f" noenhanced
+set x2label chart_source font small offset 0,-0.3 textcolor rgb "#66727f" noenhanced
 set xlabel x_title noenhanced
-set ylabel y_title noenhanced
+# not `set ylabel`, which stands by what gnuplot takes the width of ticks to be, in SVG partly beyond the canvas
+set label 1 y_title at screen 0.018, graph 0.5 center rotate by 90 noenhanced
+set lmargin at screen 0.09
+set rmargin at screen 0.96
+set tmargin at screen 0.88
+set bmargin at screen 0.13
 set border 3 linewidth 1.2 linecolor "#66727f"
 set tics nomirror out scale 0.6 textcolor "#1d2733"
 set grid back linecolor "#e3e7eb" linewidth 1 dashtype solid

@@ -15,14 +15,16 @@ local variants = {
 local lengths = lh.by_scale { smoke = { 128, 256 }, small = { 512, 1024, 2048 },
   gpu = { 1024, 4096, 16384 } }
 
-costs.vary(bench, {
-  "Transformer", "Reversible Transformer", "Chunked Reversible Transformer", "LSH Transformer",
-  "Reformer",
-}, {
+local axes = {
   { "length", table.unpack(lengths) },
   { "batch", table.unpack(lh.by_scale { smoke = { 1, 2 }, small = { 1, 2, 4 } }) },
   { "layers", table.unpack(lh.by_scale { smoke = { 1, 2 }, small = { 2, 4, 8, 16 } }) },
-}, function(variant, point)
+}
+
+costs.vary(bench, {
+  "Transformer", "Reversible Transformer", "Chunked Reversible Transformer", "LSH Transformer",
+  "Reformer",
+}, axes, function(variant, point)
   return lh.models.reformer {
     layers = point.layers, width = 64, heads = 1, hidden = 512, chunk = 32,
     positions = { lengths[#lengths] },
@@ -30,7 +32,16 @@ costs.vary(bench, {
 end)
 
 bench:table { columns = { "step_time_ms", "peak_memory_bytes", "flops_per_token" } }
-bench:plot { "lines", x = { "layers", log = true }, y = "peak_memory_bytes", group = "variant" }
+for _, axis in ipairs(axes) do
+  local where = {}
+  for _, other in ipairs(axes) do
+    if other ~= axis then where[other[1]] = other[2] end
+  end
+  bench:plot {
+    "lines", x = { axis[1], log = true }, y = { "peak_memory_bytes", log = true },
+    group = "variant", where = where, name = "memory-by-" .. axis[1],
+  }
+end
 bench:fit {
   group = "variant", over = { "length", "batch", "layers" }, of = costs.measures,
   published = "reformer_table3",

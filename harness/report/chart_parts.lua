@@ -1,9 +1,13 @@
 -- What the kinds of charts are made from: rows and their groups, axes, titles, curves. A kind draws
 -- from a view: { experiment =, results =, store =, scale =, device =, runs = the finished runs that
 -- the chart shows, open = function(experiment): { rows =, results =, store = } of another one }.
+local axis = require "longhaul.report.axis"
+local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
+local label = require "longhaul.report.label"
 local metrics = require "longhaul.run.metrics"
 local provenance = require "longhaul.report.provenance"
+local published = require "longhaul.report.published"
 
 local parts = {}
 
@@ -34,19 +38,105 @@ function parts.check_needed(plot, names)
     quoted[#quoted])
 end
 
+-- What the rows of a plot can be told apart by: names of factors and of their models' options.
+local function names_of(rows)
+  local names, seen = {}, {}
+  local function add(name)
+    if not seen[name] then names[#names + 1] = name end
+    seen[name] = true
+  end
+  for _, row in ipairs(rows) do
+    for _, pair in ipairs(row.factors or {}) do add(pair[1]) end
+    for name in row.model.text:gmatch "([%w_]+)=" do add(name) end
+  end
+  return names, seen
+end
+
+--- What is wrong with the names of a plot over these rows, which are all there are: an axis that is
+--- no metric, factor or option, a group of which no row has a value; nil where nothing is.
+function parts.check_names(plot, rows)
+  if #rows == 0 then return nil end
+  local names, known = names_of(rows)
+  table.move({ "class", "row", "dataset" }, 1, 3, #names + 1, names)
+  for i = #names - 2, #names do known[names[i]] = true end
+  local function refusal(field, name)
+    return ("field '%s': no factor or option '%s'%s"):format(field, name,
+      core.did_you_mean(tostring(name), names))
+  end
+  local x = parts.axis(plot.x)
+  if x and not known[x] and not metrics.is_known(x) then
+    table.move(metrics.names(), 1, #metrics.names(), #names + 1, names)
+    return refusal("x", x)
+  end
+  for _, field in ipairs { "group", "label", "by" } do
+    local name = plot[field]
+    if type(name) == "string" and not known[name] then return refusal(field, name) end
+  end
+  for name in pairs(plot.where or {}) do
+    if not known[name] then return refusal("where", name) end
+  end
+  return nil
+end
+
+-- ---- what the papers print ----
+
+--- What a plot says whose kind draws published values.
+parts.published_field = { "published", "string",
+  "a table of `results/published/`: hollow marks where it prints what is shown" }
+
+-- Where every value is that a paper prints of a row, it has the axis of ours: at most as far beyond
+-- it as it is long.
+local function is_near(value, low, high)
+  local span = math.max(high - low, 0.1 * math.abs(high))
+  return value >= low - span and value <= high + span
+end
+
+--- The published values of the points of a chart, each { x, y, ..., row = }: { x, y, index of the
+--- point } where the table prints y, and x where x is a metric that it prints. What is farther from
+--- all points than they are from each other would press them flat: `beyond` says how many such
+--- there are.
+function parts.published(plot, points, x, y)
+  local marks, beyond = {}, 0
+  if not plot.published then return marks, beyond end
+  local paper = published.table(plot.published)
+  local low, high = { math.huge, math.huge }, { -math.huge, -math.huge }
+  for _, point in ipairs(points) do
+    for c = 1, 2 do low[c], high[c] = math.min(low[c], point[c]), math.max(high[c], point[c]) end
+  end
+  for i, point in ipairs(points) do
+    local name, dataset = published.row_name(paper, point.row), point.row.dataset
+    local value = paper.value(name, y, dataset) or paper.value(name, y, "")
+    local at = point[1]
+    if metrics.is_known(x) then at = paper.value(name, x, dataset) or paper.value(name, x, "") end
+    if value and at then
+      if is_near(value, low[2], high[2]) and is_near(at, low[1], high[1]) then
+        marks[#marks + 1] = { at, value, i }
+      else
+        beyond = beyond + 1
+      end
+    end
+  end
+  return marks, beyond
+end
+
+--- What the x title says of published values, drawn and not: "" where there are none.
+function parts.published_text(marks, beyond)
+  local said = {}
+  if #marks > 0 then said[1] = "hollow: published" end
+  if beyond > 0 then
+    said[#said + 1] = ("%d published value%s beyond the axes"):format(beyond, beyond == 1
+      and " lies" or "s lie")
+  end
+  return #said > 0 and (" (%s)"):format(table.concat(said, "; ")) or ""
+end
+
 -- ---- rows ----
+
+--- What a plot says that shows some of the rows alone.
+parts.where = { "where", "table", "factors and their values: only the rows that have them" }
 
 --- What a plot says that may show all data sets in one chart.
 parts.together = { "together", "boolean", "true: all data sets in one chart" }
-
---- The rows that a plot shows: of an experiment on a data set, or all of them.
-function parts.rows_of(view, plot, dataset)
-  local rows = {}
-  for _, row in ipairs(view.experiment.rows) do
-    if plot.together or row.dataset == dataset then rows[#rows + 1] = row end
-  end
-  return rows
-end
 
 local function factor(row, name)
   for _, pair in ipairs(row.factors or {}) do
@@ -55,14 +145,41 @@ local function factor(row, name)
   return nil
 end
 
+local function has_all(row, wanted)
+  for name, value in pairs(wanted or {}) do
+    if factor(row, name) ~= value then return false end
+  end
+  return true
+end
+
+--- The rows that a plot shows: of an experiment on a data set, or all of them.
+function parts.rows_of(view, plot, dataset)
+  local rows = {}
+  for _, row in ipairs(view.experiment.rows) do
+    local shown = plot.together or row.dataset == dataset
+    if shown and has_all(row, plot.where) then rows[#rows + 1] = row end
+  end
+  return rows
+end
+
 --- What a row is grouped or labelled by: its label, its model's class, a factor of the sweep or an
---- option of the model, as text.
+--- option of the model, as text; the class where the model has no such option.
 function parts.group(row, name)
   if name == "row" then return row.label end
   if name == "class" then return row.model.name end
   local value = name and factor(row, name)
   if value == nil and name then value = row.model:spelled(name) end
-  return value ~= nil and tostring(value) or ""
+  if value == nil then return name and row.model.name or "" end
+  return tostring(value)
+end
+
+--- What a legend says of groups: "window 64" where a number alone would not tell.
+function parts.told_groups(group, names)
+  local told = {}
+  for i, name in ipairs(names) do
+    told[i] = tonumber(name) and group and ("%s %s"):format(group, name) or name
+  end
+  return told
 end
 
 --- Rows, results and store of the experiments that a plot names, or of its own.
@@ -101,26 +218,16 @@ function parts.axis_value(results, row, name, dataset)
   return recorded_value(results, row, name, dataset) or tonumber(own or row.model:spelled(name))
 end
 
---- A linear or logarithmic axis over values with some room: { low =, high =, part = of a value in
---- 0..1, value = of a part }.
-function parts.scale(values, log)
-  local low, high = math.huge, -math.huge
-  for _, value in ipairs(values) do low, high = math.min(low, value), math.max(high, value) end
-  local to, from = function(v) return v end, function(v) return v end
-  if log then to, from = math.log, math.exp end
-  local a, b = to(low), to(high)
-  local room = b > a and 0.09 * (b - a) or math.max(0.1 * math.abs(a), 1e-6)
-  a, b = a - room, b + room
-  return {
-    low = from(a), high = from(b),
-    part = function(value) return (to(value) - a) / (b - a) end,
-    value = function(part) return from(a + part * (b - a)) end,
-  }
+--- The lower end of a spread: the value itself where a logarithmic axis has no place for it, else
+--- not below 0 of a value that is not negative.
+function parts.below(value, spread, log)
+  if log and spread >= value then return value end
+  return value >= 0 and math.max(0, value - spread) or value - spread
 end
 
---- The lower end of a spread: the value itself where a logarithmic axis has no place for it.
-function parts.below(value, spread, log)
-  return log and spread >= value and value or value - spread
+--- The upper end of a spread of a metric.
+function parts.above(value, spread, name)
+  return math.max(value, math.min(value + spread, metrics.most(name)))
 end
 
 --- Where an axis from 0 on ends, `room` times as far as the highest value; gnuplot refuses one
@@ -141,15 +248,76 @@ end
 
 --- A chart by a template of plots/; `x` and `y` are metrics, or words.
 function parts.new(template, title, x, y)
-  return gnuplot.new(template, title, metrics.chart_title(x), metrics.chart_title(y))
+  local made = gnuplot.new(template, title, metrics.title(x), metrics.title(y))
+  made.x_name, made.y_name = x, y
+  return made
 end
 
---- What lines.gp draws: a curve per name, an array of { x, y, low, high }, with points on it
---- (`marks`), a band around it.
+--- Gives a chart its axes, made by axis.over; one may be nil.
+function parts.set_axes(made, x, y)
+  made.axes = { x = x, y = y }
+  if x then
+    made.x_title = axis.title(made.x_name, x)
+    table.insert(made.after, axis.program("x", x))
+  end
+  if y then
+    made.y_title = axis.title(made.y_name, y)
+    table.insert(made.after, axis.program("y", y))
+  end
+end
+
+-- ---- legends ----
+
+local canvas_width, canvas_height = 960, 600
+local most_entries, sample_width = 40, 72
+
+--- Names as a legend beside the plot has room for them, and the right end of the plot beside them
+--- as a part of the canvas; without a legend that is 0.96.
+function parts.legend(names)
+  if #names < 2 then return names, 0.96 end
+  local list, widest = {}, 0
+  for i, name in ipairs(names) do
+    local text = name
+    while label.width(text) > canvas_width * 0.38 do
+      text = text:sub(1, utf8.offset(text, -2) - 1) .. "…"
+    end
+    if i >= most_entries then text = "" end
+    if i == most_entries then text = ("and %d more"):format(#names - most_entries + 1) end
+    list[i], widest = text, math.max(widest, label.width(text))
+  end
+  return list, 1 - (widest * 14 / 12 + sample_width) / canvas_width
+end
+
+--- The plot's width and height in pixels, up to `right` and between the margins of style.gp.
+function parts.plot_size(right) return (right - 0.09) * canvas_width, 0.75 * canvas_height end
+
+-- ---- curves ----
+
+-- The columns of all points of all curves, one after the other.
+local function gathered(curves, columns)
+  local values = {}
+  for _, curve in ipairs(curves) do
+    for _, point in ipairs(curve) do
+      for _, c in ipairs(columns) do values[#values + 1] = point[c] end
+    end
+  end
+  return values
+end
+
+--- What lines.gp draws: a curve per name, an array of { x, y, low, high }. `look` says whether it
+--- has points (`marks`), a band around it (`band`), what its axes are (`x` and `y`, as axis.over
+--- takes them), and which `published` values stand beside it, an array of { x, y, curve }.
 function parts.add_curves(made, curves, names, look)
-  made.blocks = { { "data", curves } }
-  made.settings = { { "series", #curves }, { "names", names }, { "marks", look.marks and 1 or 0 },
-    { "band", look.band and 1 or 0 } }
+  local legend, right = parts.legend(names)
+  local marks = look.published or {}
+  made.blocks = { { "data", curves }, { "published", { #marks > 0 and marks or { { n = 3 } } } } }
+  made.settings = { { "series", #curves }, { "names", legend }, { "marks", look.marks and 1 or 0 },
+    { "band", look.band and 1 or 0 }, { "published", #marks }, { "right", right },
+    { "spacing", math.min(1.25, 26 / #curves) } }
+  local xs, ys = gathered(curves, { 1 }), gathered(curves, look.band and { 2, 3, 4 } or { 2 })
+  table.move(gathered({ marks }, { 2 }), 1, #marks, #ys + 1, ys)
+  parts.set_axes(made, axis.over(xs, look.x or { room = 0.03 }),
+    axis.over(ys, look.y or { room = 0.05 }))
 end
 
 return parts

@@ -57,7 +57,14 @@ function gnuplot.is_available()
   return available
 end
 
-local function draw(program, plots, kind, output)
+-- gnuplot calls every SVG "Gnuplot", which a browser shows over it.
+local function name_svg(path, title)
+  local svg = core.read_file(path)
+  core.write_file(path, (svg:gsub("<title>Gnuplot</title>",
+    { ["<title>Gnuplot</title>"] = ("<title>%s</title>"):format(quote.html(title)) }, 1)))
+end
+
+local function draw(program, plots, kind, output, title)
   local file <close> = core.begin_file(output)
   local set = ("output_kind = %s; output_file = %s; set loadpath %s"):format(
     quote.gnuplot(kind), quote.gnuplot_path(file:name()), quote.gnuplot_path(plots))
@@ -65,6 +72,7 @@ local function draw(program, plots, kind, output)
     quote.shell(program))))
   local message = pipe:read("a")
   if not pipe:close() then error(("%s: gnuplot: %s"):format(program, message), 0) end
+  if kind == "svg" then name_svg(file:name(), title) end
   file:commit()
 end
 
@@ -99,7 +107,7 @@ function gnuplot.chart(base, chart)
   local paths = {}
   for i, format in ipairs { "svg", "png" } do
     paths[i] = base .. "." .. format
-    draw(quote.path(base .. ".gp"), (style:gsub("/style%.gp$", "")), format, paths[i])
+    draw(quote.path(base .. ".gp"), (style:gsub("/style%.gp$", "")), format, paths[i], chart.title)
   end
   return paths
 end

@@ -3,6 +3,8 @@
 --   says     what it shows, for documentation and editors
 --   fields   { { name, types, meaning } ... }: what a plot of this kind may say beside kinds.shared
 --   check    function(plot): what is wrong with it, or nil (optional)
+--   check_rows  function(plot, rows): the same of a plot and all its rows, once the script has
+--            ended (optional)
 -- draw     function(view, plot, dataset): a chart as gnuplot.new makes it; nil where the runs lack
 -- what it shows
 --   shows    function(plot): what such runs lack, in words (default: the axes)

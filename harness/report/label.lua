@@ -1,26 +1,52 @@
 -- Places the labels of points so that they cover neither each other nor other points: for each
--- point the free place that is nearest to it, from a ring of candidates.
+-- point the free place that is nearest to it, from rings of candidates; where that is not beside
+-- the point, a line leads there.
 local label = {}
 
-local character, height, gap = 7.9, 16, 10
+local height, gap = 15, 9
 
--- Offsets of a label's box from its point: right, left, above, below, and the corners, then
--- further.
-local function candidates(width)
+-- ---- how wide a text is ----
+
+local narrow, wide = "[ijlI.,:;'|!%(%)%[%]ftr ]", "[mwMW@%%]"
+
+--- The width of a text in pixels at a size of 12, a little more than DejaVu Sans takes.
+function label.width(text)
+  local letters = utf8.len(text) or #text
+  local _, slim = text:gsub(narrow, "")
+  local _, broad = text:gsub(wide, "")
+  local _, capitals = text:gsub("[A-HJ-LN-VX-Z]", "")
+  return 7.5 * letters - 3 * slim + 4 * broad + 1 * capitals
+end
+
+-- ---- where it may stand ----
+
+-- Where the label of a point may stand, the nearest first: { x, y, align }, offsets of its
+-- middle's height and of the end (-1: the left one, 1: the right one) or the middle (0) at which it
+-- is held.
+local function candidates()
   local list = {}
-  for _, reach in ipairs { 1, 1.8, 2.8, 4 } do
-    local dx, dy = gap, height * reach
-    list[#list + 1] = { dx * reach, -height / 2 }
-    list[#list + 1] = { -width - dx * reach, -height / 2 }
-    list[#list + 1] = { dx, -dy - height / 4 }
-    list[#list + 1] = { dx, dy - 3 * height / 4 }
-    list[#list + 1] = { -width - dx, -dy - height / 4 }
-    list[#list + 1] = { -width - dx, dy - 3 * height / 4 }
-    list[#list + 1] = { -width / 2, -dy - height / 2 }
-    list[#list + 1] = { -width / 2, dy - height / 2 }
+  for ring = 0, 5 do
+    local x, y = gap + 8 * ring, height * (ring + 0.9)
+    list[#list + 1] = { gap + 14 * ring, 0, -1 }
+    list[#list + 1] = { -gap - 14 * ring, 0, 1 }
+    for _, side in ipairs { 1, -1 } do
+      list[#list + 1] = { 0, side * y, 0 }
+      list[#list + 1] = { x, side * y * 0.8, -1 }
+      list[#list + 1] = { -x, side * y * 0.8, 1 }
+    end
   end
   return list
 end
+
+local places = candidates()
+
+local function box_of(point, place, size)
+  local x = point[1] + place[1] - (place[3] + 1) / 2 * size
+  local y = point[2] + place[2]
+  return { x, y - height / 2, x + size, y + height / 2 }
+end
+
+-- ---- what a place costs ----
 
 local function overlap(a, b)
   local x = math.min(a[3], b[3]) - math.max(a[1], b[1])
@@ -34,29 +60,55 @@ local function outside(box, width, canvas)
   return (left + right + low + high) * 200
 end
 
+-- How much it would hide of everything but itself: boxes of labels weigh most.
+local function cost_of(box, state, own)
+  local cost = outside(box, state.width, state.canvas)
+  for _, other in ipairs(state.taken) do cost = cost + overlap(box, other) end
+  for i, other in ipairs(state.boxes) do
+    if i ~= own then cost = cost + 3 * overlap(box, other) end
+  end
+  return cost
+end
+
+-- The best place for the label of a point while the others stay where they are.
+local function settle(state, points, i)
+  local size = label.width(points[i][3])
+  local best, chosen, least
+  for order, place in ipairs(places) do
+    local box = box_of(points[i], place, size)
+    local cost = 4 * order + cost_of(box, state, i)
+    if not least or cost < least then best, chosen, least = box, place, cost end
+  end
+  state.boxes[i], state.places[i] = best, chosen
+end
+
+local rounds = 4
+
 --- `points` are {x, y, text} in pixels from the lower left corner of a canvas of this size; `taken`
---- are boxes {left, low, right, high} to keep clear of. Gives {x, y} of the left middle of each
---- label.
+--- are boxes {left, low, right, high} to keep clear of. Gives for each {x, y, align, leader =}: where
+--- its left end (align -1), its middle (0) or its right end (1) is held, and, where it stands so far
+--- from its point that a line should lead there, the end {x, y} of that line.
 function label.place(points, width, canvas, taken)
-  local boxes = { table.unpack(taken or {}) }
-  for _, point in ipairs(points) do
-    boxes[#boxes + 1] = { point[1] - 6, point[2] - 6, point[1] + 6, point[2] + 6 }
-  end
-  local places = {}
+  local state = { width = width, canvas = canvas, taken = { table.unpack(taken or {}) },
+    boxes = {}, places = {} }
   for i, point in ipairs(points) do
-    local size = (utf8.len(point[3]) or #point[3]) * character
-    local best, cost
-    for order, offset in ipairs(candidates(size)) do
-      local x, y = point[1] + offset[1], point[2] + offset[2]
-      local box = { x, y, x + size, y + height }
-      local worth = order + outside(box, width, canvas)
-      for _, other in ipairs(boxes) do worth = worth + overlap(box, other) end
-      if not cost or worth < cost then best, cost = box, worth end
-    end
-    boxes[#boxes + 1] = best
-    places[i] = { best[1], best[2] + height / 2 }
+    table.insert(state.taken, { point[1] - 6, point[2] - 6, point[1] + 6, point[2] + 6 })
+    state.boxes[i] = { 0, 0, 0, 0 }
   end
-  return places
+  for _ = 1, rounds do
+    for i = 1, #points do settle(state, points, i) end
+  end
+  local list = {}
+  for i, point in ipairs(points) do
+    local place = state.places[i]
+    local x, y = point[1] + place[1], point[2] + place[2]
+    list[i] = { x, y, place[3] }
+    if math.abs(place[1]) > 1.5 * gap or math.abs(place[2]) > 1.2 * height then
+      local edge = place[3] == 0 and (place[2] > 0 and -height / 2 or height / 2) or 0
+      list[i].leader = { x + 2 * place[3], y + edge }
+    end
+  end
+  return list
 end
 
 return label

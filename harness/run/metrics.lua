@@ -19,6 +19,7 @@ local both, watched = { "test", "valid" }, { "test", "watched", "valid" }
 --   unit    of the value in the CSV files; a title names the unit in which readers see it
 --   digits  behind the point, or `format`, a function from value to text
 --   better  "min", "max", or nil where neither end is
+--   most    the highest value there is: where an error bar ends
 --   kind    "quality" of predictions, "cost" in time or memory, "structure" of the model
 -- from    "evaluation" (scored in C, by `splits`), "model" (known before a run), "run", "timing",
 -- "ratio" (of
@@ -59,10 +60,10 @@ local lines = {
     says = "2^bits_per_token" },
   { "word_perplexity", "word perplexity", digits = 2, better = "min", splits = both,
     says = "2^(bits per word of the raw text)" },
-  { "accuracy", "accuracy", digits = 3, better = "max", splits = watched, grouped = true,
+  { "accuracy", "accuracy", digits = 3, better = "max", most = 1, splits = watched, grouped = true,
     curve = { valid = "valid_accuracy" },
     says = "share of predicted tokens, or of whole strings, that are right" },
-  { "error_percent", "error %", unit = "%", digits = 2, better = "min", splits = both,
+  { "error_percent", "error %", unit = "%", digits = 2, better = "min", most = 100, splits = both,
     says = "100 (1 - accuracy)" },
   { "mse", "MSE", digits = 3, better = "min", splits = both,
     curve = { train = "mse", valid = "valid_mse" },
@@ -223,8 +224,16 @@ end
 
 function metrics.title(name) return columns[name] and columns[name].title or name end
 
---- The same for a chart, whose axes count bytes where tables say KiB or MiB.
-function metrics.chart_title(name) return (metrics.title(name):gsub("[KM]iB$", "bytes")) end
+--- The same without the unit of time or memory behind it.
+function metrics.quantity(name)
+  return (metrics.title(name):gsub(", [KM]iB$", ""):gsub(", ms$", ""))
+end
+
+--- "byte", "ms", "%" ...: the unit of the values in CSV files; nil where there is none.
+function metrics.unit(name) return line_of(name).unit end
+
+--- The highest value that there is; math.huge where there is no end.
+function metrics.most(name) return line_of(name).most or math.huge end
 
 --- "min", "max" or nil.
 function metrics.better(name) return line_of(name).better end

@@ -103,12 +103,15 @@ t.test("lines: mean over seeds at each size in order, a band of one standard dev
   same_rows(curves[1], { { 1, 4, 4 - root, 4 + root }, { 2, 3, 3 - root, 3 + root },
     { 4, 2, 2 - root, 2 + root } })
   same_rows(curves[2], { { 1, 5, 5 - root, 5 + root }, { 2, 6, 6 - root, 6 + root },
-    { 4, 1, 1 - root, 1 + root } })
+    { 4, 1, 0, 1 + root } }) -- what is not negative has no bar below 0
   t.equal(joined(setting(made, "names")), "a b")
   t.equal(setting(made, "series"), 2)
   t.equal(setting(made, "marks"), 1)
   t.equal(setting(made, "band"), 1)
-  t.equal(joined(made.after), "set logscale x 2 ")
+  local low, high = made.after[1]:match "^set xrange %[([%d.]+):([%d.]+)%]"
+  t.near(tonumber(low), 4 ^ -0.03, 1e-6)
+  t.near(tonumber(high), 4 ^ 1.03, 1e-6)
+  t.contains(made.after[1], 'set logscale x\nset xtics ("1" 1, "2" 2, "4" 4)')
   t.equal(made.x_title, "size")
   t.equal(made.y_title, "bits/byte")
   t.contains(made.title, "text")
@@ -118,12 +121,12 @@ end)
 
 t.test("lines over an option of the model; a logarithmic axis leaves room in proportion", function()
   local made = charts_of(bench)["by-option"]
-  t.equal(joined(setting(made, "names")), "4 1 2")
+  t.equal(joined(setting(made, "names")), "size 4 size 1 size 2")
   same_rows(block(made, "data")[1],
-    { { 16, 2, 2 - root, 2 + root }, { 16, 1, 1 - root, 1 + root } })
-  local low, high = made.after[2]:match "set logscale y\nset yrange %[([%d.]+):([%d.]+)%]"
-  t.near(tonumber(low), 1 / 6 ^ 0.09, 1e-6)
-  t.near(tonumber(high), 6 * 6 ^ 0.09, 1e-6)
+    { { 16, 2, 2 - root, 2 + root }, { 16, 1, 1, 1 + root } })
+  local low, high = made.after[2]:match "set yrange %[([%d.]+):([%d.]+)%]\nset logscale y"
+  t.near(tonumber(low), 1 / 6 ^ 0.05, 1e-6)
+  t.near(tonumber(high), 6 * 6 ^ 0.05, 1e-6)
 end)
 
 t.test("an axis has the option that was run, not what the script has by now", function()
@@ -151,7 +154,7 @@ t.test("pareto: a point per row with both spreads and its group, the front of wh
   same_rows(points, {
     { 40, 2, 40, 40, 2 - root, 2 + root, 1 }, { 10, 4, 10, 10, 4 - root, 4 + root, 1 },
     { 20, 3, 20, 20, 3 - root, 3 + root, 1 },
-    { 80, 1, 80, 80, 1 - root, 1 + root, 2 }, { 15, 5, 15, 15, 5 - root, 5 + root, 2 },
+    { 80, 1, 80, 80, 0, 1 + root, 2 }, { 15, 5, 15, 15, 5 - root, 5 + root, 2 },
     { 25, 6, 25, 25, 6 - root, 6 + root, 2 },
   })
   local right = 80 + 0.09 * 70
@@ -159,10 +162,9 @@ t.test("pareto: a point per row with both spreads and its group, the front of wh
   t.equal(joined(setting(made, "names")), "a b")
   t.equal(setting(made, "groups"), 2)
   t.equal(setting(made, "frontier"), 1)
-  t.equal(made.after[1], ("set xrange [%.10g:%.10g]"):format(10 - 0.09 * 70, right))
-  local low, high = 1 - root, 6 + root
-  t.equal(made.after[2], ("set yrange [%.10g:%.10g]"):format(low - 0.09 * (high - low),
-    high + 0.09 * (high - low)))
+  t.contains(made.after[1], ("set xrange [%.10g:%.10g]\nset xtics (\"20\" 20, \"40\" 40"):format(
+    10 - 0.09 * 70, right))
+  t.contains(made.after[2], ("set yrange [0:%.10g]\n"):format(1.09 * (6 + root)))
   t.equal(block(made, "labels")[1][3][3], "a 2")
 end)
 
@@ -172,7 +174,7 @@ t.test("pareto upwards where more is better; labels by a factor, a logarithmic a
     { { 10, 0.4 }, { 15, 0.5 }, { 25, 0.6 }, { 80 * 8 ^ 0.09, 0.6 } })
   t.equal(setting(made, "frontier"), 0)
   t.equal(block(made, "labels")[1][1][3], "4")
-  t.equal(made.after[3], "set logscale x")
+  t.contains(made.after[1], 'set logscale x\nset xtics ("10" 10, "15" 15, "20" 20,')
 end)
 
 t.test("a logarithmic axis has no place for 0: such rows are named, bars end at their point", function()
@@ -216,10 +218,12 @@ t.test("bars: a row each with its spread and its text, room for the text", funct
   local made = charts_of(bench)["bars"]
   local bars = block(made, "bars")[1]
   t.equal(#bars, 6)
-  same_rows({ bars[1], bars[6] },
-    { { 1, 2, 2 - root, 2 + root, "2.000" }, { 6, 6, 6 - root, 6 + root, "6.000" } })
+  same_rows({ bars[1], bars[6] }, {
+    { 1, 2, 2 - root, 2 + root, "2.000", 2 + root },
+    { 6, 6, 6 - root, 6 + root, "6.000", 6 + root },
+  })
   t.equal(joined(setting(made, "labels")), "a 4 a 1 a 2 b 4 b 1 b 2")
-  t.near(setting(made, "limit"), 1.15 * (6 + root), 1e-9)
+  t.contains(made.after[1], ("set xrange [0:%.10g]"):format(1.15 * (6 + root)))
 end)
 
 t.test("bars of zeros have an axis", function()
@@ -227,7 +231,7 @@ t.test("bars of zeros have an axis", function()
   zeros:row { "none", model = model, task = task, train = train, dataset = "text" }
   put("zeros", "none", "text", 1, { error_percent = 0 })
   zeros:plot { "bars", y = "error_percent" }
-  t.equal(setting(charts_of(zeros)["bars"], "limit"), 1)
+  t.contains(charts_of(zeros)["bars"].after[1], "set xrange [0:1]")
 end)
 
 t.test("what gnuplot is given are these numbers", function()
@@ -237,7 +241,82 @@ t.test("what gnuplot is given are these numbers", function()
   t.contains(text, "$front << EOD\n10 4\n20 3\n40 2\n80 1\n86.3 1\nEOD\n")
   t.contains(text, 'array names[2] = ["a", "b"]\n')
   t.contains(text, 'chart_title = "values, text: bits/byte against FLOP/token (scale small)"\n')
+  t.contains(text, 'set xrange [3.7:86.3]\nset xtics ("20" 20, "40" 40')
   t.contains(text, 'load "pareto.gp"\n')
+end)
+
+-- ---- published values, some of the rows, names ----
+
+t.test("published values are hollow marks at the point of their row", function()
+  local ours = lh.experiment "beside"
+  local paper = require "longhaul.report.published".table "brt_table1"
+  for i, row in ipairs { "XL:512", "XL:2048" } do
+    ours:row { row, model = model, task = task, train = train, dataset = "arxiv" }
+    put("beside", row, "arxiv", 1, { bits_per_token = 1.2 + 0.2 * i, flops_per_token = 10 * i })
+  end
+  ours:plot { "bars", y = "bits_per_token", published = "brt_table1" }
+  for _, kind in ipairs { "pareto", "lines" } do
+    ours:plot { kind, x = "window", y = "bits_per_token", published = "brt_table1" }
+  end
+  ours:plot { "pareto", x = "flops_per_token", y = "bits_per_token", published = "brt_table1",
+    name = "no-x" }
+  local made = charts_of(ours)
+  local values = {}
+  for i, row in ipairs(ours.rows) do values[i] = paper.value(row.label, "bits_per_token", "arxiv") end
+  same_rows(block(made["bars"], "published")[1], { { 1, values[1], 1 }, { 2, values[2], 2 } })
+  for _, kind in ipairs { "pareto", "lines" } do
+    same_rows(block(made[kind], "published")[1], { { 16, values[1], 1 }, { 16, values[2], 1 } })
+    t.equal(setting(made[kind], "published"), 2)
+    t.equal(made[kind].x_title, "window (hollow: published)")
+  end
+  -- what the paper prints no cost of has no place over a cost
+  t.equal(setting(made["no-x"], "published"), 0)
+  t.fails(function()
+    ours:plot { "lines", x = "window", y = "mse", relative_to = "a", published = "brt_table1",
+      name = "both" }
+  end, "not relative to a curve")
+  ours:plot { "bars", y = "mse", published = "brt_table9", name = "none" }
+  t.fails(function() ours:check() end, "no published values 'brt_table9'")
+end)
+
+t.test("a published value that would press the points flat is told, not drawn", function()
+  local parts = require "longhaul.report.chart_parts"
+  local points = {}
+  for i, value in ipairs { 2.30, 2.31 } do
+    points[i] = { i, value, row = { label = "XL:512", dataset = "arxiv" } }
+  end
+  local marks, beyond = parts.published({ published = "brt_table1" }, points, "window",
+    "bits_per_token")
+  t.equal(#marks, 0)
+  t.equal(beyond, 2)
+  t.contains(parts.published_text(marks, beyond), "2 published values lie beyond the axes")
+end)
+
+t.test("where: only the rows that have these factors", function()
+  bench:plot { "lines", x = "size", y = "bits_per_byte", where = { kind = "b" }, name = "b-alone" }
+  local curves = block(charts_of(bench)["b-alone"], "data")
+  t.equal(#curves, 1)
+  same_rows({ curves[1][1] }, { { 1, 5, 5 - root, 5 + root } })
+end)
+
+t.test("names that no row has are refused at their line with the nearest", function()
+  for field, plot in pairs {
+    x = { "lines", x = "sise", y = "mse" },
+    group = { "lines", x = "size", y = "mse", group = "kond" },
+    label = { "pareto", x = "size", y = "mse", label = "clas" },
+    where = { "lines", x = "size", y = "mse", where = { kund = 1 } },
+  } do
+    local wrong = lh.experiment("wrong-" .. field)
+    for point in lh.grid { { "kind", "a", "b" }, { "size", 4, 1 } } do
+      wrong:row { point, model = model, task = task, train = train, dataset = "text" }
+    end
+    wrong:plot(plot)
+    local meant = ({ x = "size", group = "kind", label = "class", where = "kind" })[field]
+    t.fails(function() wrong:check() end, ("field '%s': no factor or option"):format(field))
+    t.fails(function() wrong:check() end, ("did you mean '%s'?"):format(meant))
+    t.fails(function() wrong:check() end, "test_chart_values.lua:")
+  end
+  bench:check()
 end)
 
 -- ---- curves ----
@@ -295,7 +374,7 @@ t.test("loss of a named column: the steps that have it; the axis begins below th
     { { 2, 7.5 }, { 4, 5.5 } })
   t.equal(joined(setting(made, "names")), "falls")
   t.equal(made.y_title, "valid. bits/token")
-  t.equal(made.after[1], "set yrange [5.46:7.54]")
+  t.contains(made.after[2], 'set yrange [5.46:7.54]\nset ytics ("5.5" 5.5, "6.0" 6, "6.5" 6.5')
 end)
 
 -- ---- what layers say of themselves ----
@@ -322,8 +401,7 @@ t.test("boxes: quartiles over layers, a box per data set", function()
   same_rows(block(made, "boxes")[1],
     { { 1, 0.1, 0.15, 0.2, 0.25, 0.3 }, { 2, 0.4, 0.45, 0.5, 0.55, 0.6 } })
   t.equal(joined(setting(made, "names")), "one two")
-  t.near(setting(made, "low_limit"), 0.1 - 0.025, 1e-9)
-  t.near(setting(made, "high_limit"), 0.6 + 0.025, 1e-9)
+  t.contains(made.after[1], 'set yrange [0.075:0.625]\nset ytics ("0.1" 0.1, "0.2" 0.2')
   t.equal(#made.runs, 2)
   made = charts_of(gated)["one-set"]
   same_rows(block(made, "boxes")[1], { { 1, 0.4, 0.45, 0.5, 0.55, 0.6 } })
@@ -369,7 +447,7 @@ t.test("columns: a row beside a row by data set, and a column split into a part 
   t.equal(by_place["one 2"], 5)
   t.equal(by_place["two 1"], 9)
   t.equal(by_place["two 2"], 8)
-  t.near(setting(made["pairs"], "limit"), 1.25 * 9, 1e-9)
+  t.contains(made["pairs"].after[1], "set yrange [0:11.25]")
   t.equal(joined(setting(made["split"], "names")), "rest part")
   local split = {}
   for i, bar in ipairs(block(made["split"], "bars")[1]) do

@@ -146,7 +146,7 @@ t.test("charts are drawn of what was measured", function()
   t.equal(#made, 3)
   t.contains(gnuplot.program(made[1]), "1 5 7 1")
   local low, high = gnuplot.program(
-    made[3]):match "set logscale y\nset yrange %[([%d.]+):([%d.]+)%]"
+    made[3]):match "set yrange %[([%d.]+):([%d.]+)%]\nset logscale y"
   t.check(tonumber(low) > 1 and tonumber(low) < 5 and tonumber(high) > 7 and tonumber(high) < 10,
     "room of less than a decade")
 end)
@@ -168,8 +168,9 @@ t.test("a long title has letters so small that it ends within the canvas", funct
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
   local function size_of(letters)
     local made = gnuplot.new("bars", ("x"):rep(letters), "", "")
-    made.blocks = { { "bars", { { { 1, 2, 2, 2, "2" } } } } }
-    made.settings = { { "rows", 1 }, { "labels", { "a" } }, { "limit", 3 } }
+    made.blocks = { { "bars", { { { 1, 2, 2, 2, "2", 2 } } } }, { "published", { { { 1, 2, 1 } } } } }
+    made.settings = { { "rows", 1 }, { "labels", { "a" } }, { "published", 0 } }
+    made.after = { "set xrange [0:3]" }
     local svg = core.read_file(gnuplot.chart(folder .. "/title", made)[1])
     return tonumber(svg:match('font%-size="([%d.]+)"[^>]*>%s*<text>' .. ("x"):rep(letters)))
   end

@@ -42,7 +42,7 @@ t.test("every file of charts/ is a kind that says what it shows, which fields it
   t.equal(table.concat(kinds.names(), " "),
     "bars boxes columns lines loss outputs pareto profile recurrence")
   t.equal(kinds.find "nothing", nil)
-  t.equal(#kinds.fields(kinds.find "bars"), 4)
+  t.equal(#kinds.fields(kinds.find "bars"), 5)
 end)
 
 -- A kind that no other file names: a point for each value of `y`.

@@ -343,6 +343,7 @@ function Experiment:plot(options)
   end
   local wrong = kind.check and kind.check(options)
   if wrong then spec.fail("plot: " .. wrong) end
+  options.line = spec.line()
   local kept = kind.weights and kind.weights(options)
   for _, row in ipairs(self.rows) do row.keep_weights = row.keep_weights or row.label == kept end
   if options.of then add_sources(self, options) end
@@ -435,8 +436,23 @@ end
 
 -- ---- for the runner and the reports ----
 
+-- The names of a plot, which may stand before its rows, and the published table that it draws.
+local function check_plot(self, plot)
+  local rows = plot.of and {} or table.move(self.rows, 1, #self.rows, 1, {})
+  for _, source in ipairs(plot.of or {}) do
+    table.move(source.rows, 1, #source.rows, #rows + 1, rows)
+  end
+  local kind = kinds.find(plot[1])
+  local wrong = kind.check_rows and kind.check_rows(plot, rows)
+  if not wrong and plot.published then
+    local good, message = pcall(published.table, plot.published)
+    wrong = not good and message
+  end
+  if wrong then error(("%s: plot: %s"):format(plot.line, wrong), 0) end
+end
+
 --- What can be checked only when the script has ended: that tables and fits stand beside published
---- ones that have their rows.
+--- ones that have their rows, and that plots name what their rows have.
 function Experiment:check()
   for _, options in ipairs(self.fits) do
     if options.published then published.check_fit(self, options) end
@@ -444,6 +460,7 @@ function Experiment:check()
   for _, options in ipairs(self.tables) do
     if options.published then published.check(self, options) end
   end
+  for _, plot in ipairs(self.plots) do check_plot(self, plot) end
 end
 
 local function matches(row, baseline)

@@ -655,6 +655,7 @@
 ---@class longhaul.plot
 ---@field [1] "bars"|"boxes"|"columns"|"lines"|"loss"|"outputs"|"pareto"|"profile"|"recurrence"
 ---@field y? string|table a metric
+---@field published? string a table of `results/published/`: hollow marks where it prints what is shown
 ---@field title? string default: experiment, data and axes
 ---@field name? string of its files; default: the kind
 ---@field dataset? string the only one to show
@@ -668,6 +669,7 @@
 ---@field group? string a factor, an option of the model, "class" or "row": a curve for each value
 ---@field band? string|boolean "seeds": the standard deviation around each curve
 ---@field relative_to? string a group: the others are shown as ratios to it
+---@field where? table factors and their values: only the rows that have them
 ---@field together? boolean true: all data sets in one chart
 ---@field layer? number counted from 1
 ---@field input? string a string of 0 and 1, the letters of a regular language

@@ -2,6 +2,7 @@
 -- interquartile ranges of the box (or to its edge, where no value lies between), what lies beyond
 -- as points with the number of their layer. They show what models say of each of their layers after
 -- training.
+local axis = require "longhaul.report.axis"
 local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
 local quote = require "longhaul.run.quote"
@@ -17,7 +18,7 @@ local boxes = {
     { "row", "string", "the only label to show" },
   },
   of_all = true,
-  check = parts.check_metric,
+  check = parts.check_metric, check_rows = parts.check_names,
 }
 
 -- Between the sorted values, linearly: 0 is the first, 1 the last.
@@ -106,13 +107,14 @@ function boxes.draw(view, plot)
   end
   if #blocks == 0 then return nil end
   local room = math.max(0.05 * (high - low), 1e-3)
-  local made = parts.new("boxes", parts.title(view, plot, metrics.chart_title(plot.y), "all layers"), "",
+  local made = parts.new("boxes", parts.title(view, plot, metrics.quantity(plot.y), "all layers"), "",
     plot.y)
   -- an empty block would be an error in gnuplot
   if #outliers == 0 then outliers[1] = { 0, low, "" } end
   made.blocks = { { "boxes", { blocks } }, { "outliers", { outliers } } }
-  made.settings = { { "boxes", #blocks }, { "names", names }, { "low_limit", low - room },
-    { "high_limit", high + room } }
+  made.settings = { { "boxes", #blocks }, { "names", names } }
+  parts.set_axes(made, nil, axis.over({ low, high },
+    { metric = plot.y, low = low - room, high = high + room }))
   return made
 end
 

@@ -1,5 +1,6 @@
 -- Clusters of columns side by side: rows by data set, or, where a column is split into a part and
 -- the rest, data sets by row.
+local axis = require "longhaul.report.axis"
 local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
 
@@ -69,8 +70,10 @@ function columns.draw(view, plot)
   if #laid.bars == 0 then return nil end
   local limit = 0
   for _, bar in ipairs(laid.bars) do limit = math.max(limit, bar[3]) end
-  local made = parts.new("columns", parts.title(view, plot, metrics.chart_title(plot.y), "all data"),
+  local top = parts.upper_limit(1.25, limit)
+  local made = parts.new("columns", parts.title(view, plot, metrics.quantity(plot.y), "all data"),
     laid.shared, plot.y)
+  parts.set_axes(made, nil, axis.over({ 0, limit }, { metric = plot.y, low = 0, high = top }))
   for i, name in ipairs { "bars", "ticks", "clusters" } do
     made.blocks[i] = { name, { laid[name] } }
   end
@@ -79,7 +82,7 @@ function columns.draw(view, plot)
   made.settings = {
     { "clusters", #laid.clusters }, { "members", #laid.members },
     { "names", plot.without and halves or laid.members },
-    { "width", laid.width }, { "limit", parts.upper_limit(1.25, limit) },
+    { "width", laid.width },
     { "split", plot.without and 1 or 0 },
   }
   return made

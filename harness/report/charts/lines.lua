@@ -11,10 +11,19 @@ local lines = {
     { "group", "string", "a factor, an option of the model, \"class\" or \"row\": a curve for each value" },
     { "band", "string or boolean", "\"seeds\": the standard deviation around each curve" },
     { "relative_to", "string", "a group: the others are shown as ratios to it" },
+    parts.published_field,
+    parts.where,
     parts.together,
   },
-  check = parts.check_axes,
+  check_rows = parts.check_names,
 }
+
+function lines.check(plot)
+  if plot.published and plot.relative_to then
+    return "published values are not relative to a curve: field 'published' or 'relative_to'"
+  end
+  return parts.check_axes(plot)
+end
 
 -- Curves as ratios to the curve called `base`, which is left out; points that it lacks, too.
 local function relative(series, names, base)
@@ -31,18 +40,8 @@ local function relative(series, names, base)
   return kept
 end
 
--- gnuplot would round a logarithmic axis to whole decades.
-local function logarithmic(blocks)
-  local values = {}
-  for _, points in ipairs(blocks) do
-    for _, point in ipairs(points) do values[#values + 1] = point[2] end
-  end
-  local scale = parts.scale(values, true)
-  return ("set logscale y\nset yrange [%.10g:%.10g]"):format(scale.low, scale.high)
-end
-
 -- The points of every group by its name, and the names in the order of the rows.
-local function gather(view, plot, dataset, x, y)
+local function gather(view, plot, dataset, x, y, log)
   local series, names = {}, {}
   for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
     local at = parts.axis_value(view.results, row, x, row.dataset)
@@ -53,29 +52,48 @@ local function gather(view, plot, dataset, x, y)
         series[name] = {}
         names[#names + 1] = name
       end
-      table.insert(series[name], { at, value, value - (spread or 0), value + (spread or 0) })
+      spread = spread or 0
+      table.insert(series[name], { at, value, parts.below(value, spread, log),
+        parts.above(value, spread, y), row = row })
     end
   end
   return series, names
 end
 
+-- The published values of all curves, each with the number of its curve; how many have no place.
+local function published_marks(plot, curves, x, y)
+  local points, curve_of = {}, {}
+  for i, curve in ipairs(curves) do
+    for _, point in ipairs(curve) do points[#points + 1], curve_of[#points + 1] = point, i end
+  end
+  local marks, beyond = parts.published(plot, points, x, y)
+  for _, mark in ipairs(marks) do mark[3] = curve_of[mark[3]] end
+  return marks, beyond
+end
+
 function lines.draw(view, plot, dataset)
   local x, x_log = parts.axis(plot.x)
   local y, y_log = parts.axis(plot.y)
-  local series, names = gather(view, plot, dataset, x, y)
+  local series, names = gather(view, plot, dataset, x, y, y_log)
   if plot.relative_to then names = relative(series, names, plot.relative_to) end
   if #names == 0 then return nil end
-  local blocks = {}
+  local curves = {}
   for i, name in ipairs(names) do
     table.sort(series[name], function(a, b) return a[1] < b[1] end)
-    blocks[i] = series[name]
+    curves[i] = series[name]
   end
-  local what = metrics.chart_title(y)
+  local what = metrics.quantity(y)
   if plot.relative_to then what = ("%s relative to %s"):format(what, plot.relative_to) end
-  local made = parts.new("lines", parts.title(view, plot, what, dataset), x, y)
-  if plot.relative_to then made.y_title = what end
-  parts.add_curves(made, blocks, names, { marks = true, band = plot.band })
-  made.after = { x_log and "set logscale x 2" or "", y_log and logarithmic(blocks) or "" }
+  local by = ("%s by %s"):format(what, metrics.quantity(x))
+  local marks, beyond = published_marks(plot, curves, x, y)
+  local made = parts.new("lines", parts.title(view, plot, by, dataset), x,
+    plot.relative_to and what or y)
+  parts.add_curves(made, curves, parts.told_groups(plot.group, names), {
+    marks = true, band = plot.band, published = marks,
+    x = { log = x_log, metric = x, room = 0.03 },
+    y = { log = y_log, metric = not plot.relative_to and y, room = 0.05 },
+  })
+  made.x_title = made.x_title .. parts.published_text(marks, beyond)
   return made
 end
 

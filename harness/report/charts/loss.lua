@@ -49,7 +49,7 @@ local function mean_curve(view, row, name, over)
 end
 
 -- The steep beginning would press everything else flat: the axis ends where a tenth is done.
-local function range(lines)
+local function shown_range(lines)
   local low, high = math.huge, -math.huge
   for _, curve in ipairs(lines) do
     for i, point in ipairs(curve) do
@@ -58,7 +58,7 @@ local function range(lines)
     end
   end
   local room = math.max(0.02 * (high - low), 1e-3)
-  return ("set yrange [%.6g:%.6g]"):format(low - room, high + room)
+  return { low = low - room, high = high + room }
 end
 
 -- The training loss of a row: bits per token, or squared errors where there are no bits.
@@ -86,8 +86,7 @@ function loss.draw(view, plot, dataset)
   if #lines == 0 then return nil end
   local made = parts.new("lines", parts.title(view, plot, "training loss", dataset),
     curves.titles[over], unit)
-  parts.add_curves(made, lines, names, { marks = false })
-  made.after = { range(lines) }
+  parts.add_curves(made, lines, names, { x = { room = 0 }, y = shown_range(lines) })
   return made
 end
 

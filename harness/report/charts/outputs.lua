@@ -46,7 +46,7 @@ function outputs.draw(view, plot, dataset)
   for t = 1, #plot.input do
     letters[t] = ("%s %d"):format(gnuplot.quoted(plot.input:sub(t, t)), t)
   end
-  made.after = { ("set xtics (%s)"):format(table.concat(letters, ", ")) }
+  table.insert(made.after, ("set xtics (%s)"):format(table.concat(letters, ", ")))
   return made
 end
 

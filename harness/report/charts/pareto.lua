@@ -1,5 +1,6 @@
 -- Quality against cost: a labelled point per row with its spreads, and the front of rows that no
 -- other row beats on both axes.
+local axis = require "longhaul.report.axis"
 local label = require "longhaul.report.label"
 local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
@@ -12,9 +13,12 @@ local pareto = {
     { "group", "string", "a factor, an option of the model or \"class\": a colour for each value" },
     { "label", "string", "what points are labelled by, like `group`; default: the row" },
     { "frontier", "boolean", "false: without the front" },
+    parts.published_field,
+    parts.where,
     parts.together,
   },
   check = parts.check_axes,
+  check_rows = parts.check_names,
 }
 
 -- Points, the names of their groups, and the labels of rows that have no place on a logarithmic axis.
@@ -35,8 +39,8 @@ local function points_of(view, plot, dataset)
       end
       x_spread, spread = x_spread or 0, spread or 0
       points[#points + 1] = {
-        at, value, parts.below(at, x_spread, x_log), at + x_spread,
-        parts.below(value, spread, y_log), value + spread, index[name],
+        at, value, parts.below(at, x_spread, x_log), parts.above(at, x_spread, x),
+        parts.below(value, spread, y_log), parts.above(value, spread, y), index[name], row = row,
         text = plot.label and parts.group(row, plot.label) or row.label,
       }
     end
@@ -65,8 +69,6 @@ function pareto.front(points, better, better_x)
   return front
 end
 
-local plot_width, plot_height = 0.88 * 960, 0.75 * 600
-
 -- What labels must not hide, in pixels: the bars of spread and the steps of the front.
 local function taken_boxes(points, front, px, py)
   local boxes = {}
@@ -85,26 +87,54 @@ local function taken_boxes(points, front, px, py)
   return boxes
 end
 
-local function place_labels(points, front, sx, sy)
-  local function px(value) return sx.part(value) * plot_width end
-  local function py(value) return sy.part(value) * plot_height end
-  local pixels, labels = {}, {}
+local front_text = "Pareto front"
+
+-- Labels, lines to those that stand apart, and where the front is named: above its end.
+local function place_labels(points, front, marks, sx, sy, right)
+  local width, height = parts.plot_size(right)
+  local function px(value) return sx.part(value) * width end
+  local function py(value) return sy.part(value) * height end
+  local function back(at) return sx.value(at[1] / width), sy.value(at[2] / height) end
+  local pixels, labels, leaders = {}, {}, {}
   for i, p in ipairs(points) do pixels[i] = { px(p[1]), py(p[2]), p.text } end
   local taken = taken_boxes(points, front, px, py)
-  for i, at in ipairs(label.place(pixels, plot_width, plot_height, taken)) do
-    labels[i] = { sx.value(at[1] / plot_width), sy.value(at[2] / plot_height), points[i].text }
+  for _, mark in ipairs(marks) do
+    local x, y = px(mark[1]), py(mark[2])
+    taken[#taken + 1] = { x - 6, y - 6, x + 6, y + 6 }
   end
-  return labels
+  local last = front[#front]
+  if last then
+    local x, y = px(last[1]), py(last[2])
+    local from = x > width / 2 and x - label.width(front_text) or x
+    taken[#taken + 1] = { from, y, from + label.width(front_text), y + 20 }
+  end
+  for i, at in ipairs(label.place(pixels, width, height, taken)) do
+    local x, y = back(at)
+    labels[i] = { x, y, points[i].text, at[3] }
+    if at.leader then
+      local to_x, to_y = back(at.leader)
+      leaders[#leaders + 1] = { points[i][1], points[i][2], to_x - points[i][1],
+        to_y - points[i][2] }
+    end
+  end
+  return labels, leaders
 end
 
--- The two axes over the points with their spreads.
-local function scales_of(points, x_log, y_log)
+-- The two axes over the points with their spreads and the published marks.
+local function axes_of(points, marks, x, y)
   local xs, ys = {}, {}
-  for i, point in ipairs(points) do
-    xs[2 * i - 1], xs[2 * i] = point[3], point[4]
-    ys[2 * i - 1], ys[2 * i] = point[5], point[6]
+  local function add(x_value, y_value) xs[#xs + 1], ys[#ys + 1] = x_value, y_value end
+  for _, point in ipairs(points) do
+    add(point[3], point[5])
+    add(point[4], point[6])
   end
-  return parts.scale(xs, x_log), parts.scale(ys, y_log)
+  for _, mark in ipairs(marks) do add(mark[1], mark[2]) end
+  return axis.over(xs, x), axis.over(ys, y)
+end
+
+-- gnuplot takes no empty block: a row that is not drawn stands for one.
+local function block(name, rows, columns)
+  return { name, { #rows > 0 and rows or { { n = columns } } } }
 end
 
 function pareto.draw(view, plot, dataset)
@@ -112,24 +142,27 @@ function pareto.draw(view, plot, dataset)
   local y, y_log = parts.axis(plot.y)
   local points, names, beyond = points_of(view, plot, dataset)
   if #points == 0 then return nil end
-  local sx, sy = scales_of(points, x_log, y_log)
+  local marks, far = parts.published(plot, points, x, y)
+  local sx, sy = axes_of(points, marks, { log = x_log, metric = x }, { log = y_log, metric = y })
   local better_x = metrics.better(x)
   local front = pareto.front(points, metrics.better(y), better_x)
   front[#front + 1] = { better_x == "max" and sx.low or sx.high, front[#front][2] }
-  local labels = place_labels(points, front, sx, sy)
-  local what = ("%s against %s"):format(metrics.chart_title(y), metrics.chart_title(x))
+  for _, mark in ipairs(marks) do mark[3] = points[mark[3]][7] end
+  local legend, right = parts.legend(parts.told_groups(plot.group, names))
+  local labels, leaders = place_labels(points, plot.frontier ~= false and front or {}, marks, sx, sy,
+    right)
+  local what = ("%s against %s"):format(metrics.quantity(y), metrics.quantity(x))
   local made = parts.new("pareto", parts.title(view, plot, what, dataset), x, y)
+  parts.set_axes(made, sx, sy)
   if #beyond > 0 then
     made.x_title = ("%s (at 0, not shown: %s)"):format(made.x_title, table.concat(beyond, ", "))
   end
-  made.blocks = { { "points", { points } }, { "front", { front } }, { "labels", { labels } } }
-  made.settings = { { "groups", #names }, { "names", names },
-    { "frontier", plot.frontier == false and 0 or 1 } }
-  made.after = {
-    ("set xrange [%.10g:%.10g]"):format(sx.low, sx.high),
-    ("set yrange [%.10g:%.10g]"):format(sy.low, sy.high),
-    x_log and "set logscale x" or "", y_log and "set logscale y" or "",
-  }
+  made.x_title = made.x_title .. parts.published_text(marks, far)
+  made.blocks = { { "points", { points } }, { "front", { front } }, { "labels", { labels } },
+    block("leaders", leaders, 4), block("published", marks, 3) }
+  made.settings = { { "groups", #names }, { "names", legend }, { "right", right },
+    { "frontier", plot.frontier == false and 0 or 1 }, { "published", #marks },
+    { "front_end", better_x == "max" and -1 or 1 } }
   return made
 end
 

@@ -69,8 +69,8 @@ function profile.draw(view, plot, dataset)
   if #curves == 0 then return nil end
   local x, y = table.unpack(titles[plot.part])
   local made = parts.new("lines", parts.title(view, plot, y, dataset), x, y)
-  parts.add_curves(made, curves, labels, { marks = true, band = plot.band })
-  made.after = { "set logscale x 2" }
+  parts.add_curves(made, curves, labels, { marks = true, band = plot.band,
+    x = { log = true, room = 0.03 } })
   return made
 end
 

@@ -25,8 +25,7 @@ function recurrence.draw(view, plot, dataset)
   if #curves == 0 then return nil end
   local what = ("recurrence encodings of layer %d"):format(plot.layer)
   local made = parts.new("lines", parts.title(view, plot, what, dataset), "lag", "weight")
-  parts.add_curves(made, curves, names, { marks = true })
-  made.after = { ("set xrange [0:%d]"):format(#curves[1] - 1) }
+  parts.add_curves(made, curves, names, { marks = true, x = { room = 0 } })
   return made
 end
 

@@ -72,7 +72,7 @@ return {
     { 'metrics.column("valid", column.metric.name)', 'metrics.column("test", column.metric.name)', "seeds are chosen by the test split" },
     { "if name then point[name] = valid[metric.name] end", "if name then point[name] = test[metric.name] end", "validation losses of a curve are of the test split" },
     { "line.kind or \"quality\", line.pooled or \"mean\"", "line.kind or \"quality\", line.pooled or \"max\"", "the largest of the seeds stands for all" },
-    { "better = \"max\", splits = watched, grouped = true", "better = \"min\", splits = watched, grouped = true", "less accuracy is better" },
+    { "better = \"max\", most = 1, splits = watched, grouped = true", "better = \"min\", most = 1, splits = watched, grouped = true", "less accuracy is better" },
     { "if metric.from == from then record", "if metric.from ~= from then record", "a row says of its model what it should not" },
     { "curve_betters[name] = metric.better", 'curve_betters[name] = "min"', "an accuracy is reached from above" },
     { "value / 2 ^ 20", "value / 1e6", "a million bytes are a MiB" },

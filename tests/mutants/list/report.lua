@@ -51,12 +51,18 @@ return {
   },
   {
     file = "harness/report/charts/lines.lua", tests = charts,
-    { "{ at, value, value - (spread or 0), value + (spread or 0) }", "{ at, at, value - (spread or 0), value + (spread or 0) }", "a sweep draws its abscissa" },
+    { "{ at, value, parts.below(", "{ at, at, parts.below(", "a sweep draws its abscissa" },
   },
   {
     file = "harness/report/charts/bars.lua", tests = charts,
-    { "local low, high = value - (spread or 0), value + (spread or 0)", "local low, high = value, value + (spread or 0)", "bars without a lower end" },
-    { "list[#list + 1] = { #labels, value, low, high,", "list[#list + 1] = { #labels, high, low, high,", "bars as high as their upper end" },
+    { "parts.below(value, spread)", "value", "bars without a lower end" },
+    { "list[#list + 1] = { #labels, value,", "list[#list + 1] = { #labels, high,", "bars as high as their upper end" },
+  },
+  {
+    file = "harness/report/axis.lua", tests = "tests/lua/test_axis.lua",
+    { "return 2 ^ 20, \"MiB\"", "return 1e6, \"MiB\"", "MiB of a million bytes" },
+    { "if #ticks >= fewest then", "if #ticks >= 1 then", "a logarithmic axis with one label" },
+    { "a = math.max(a, 0)", "a = a - 0", "an axis of errors begins below 0" },
   },
   {
     file = "harness/report/charts/boxes.lua", tests = charts,
@@ -84,6 +90,8 @@ return {
   {
     file = "harness/report/chart_parts.lua", tests = charts,
     { 'recorded_value(results, row, name, dataset) or tonumber', "tonumber", "an axis has the script's option, not the run's" },
+    { "return value >= 0 and math.max(0, value - spread) or value - spread", "return value - spread", "error bars below 0" },
+    { "if factor(row, name) ~= value then return false end", "", "`where` shows all rows" },
   },
   {
     file = "harness/report/chart.lua", tests = charts .. " tests/lua/test_kinds.lua",

@@ -1,0 +1,166 @@
+-- An axis of a chart: where it begins and ends, where its ticks stand and what they say. It is
+-- decided here and not by gnuplot, which labels a logarithmic axis of less than a decade once, ends
+-- it at whole decades and writes bytes as powers of ten.
+local metrics = require "longhaul.run.metrics"
+local quote = require "longhaul.run.quote"
+
+local axis = {}
+
+-- ---- the unit in which ticks count ----
+
+local function unit_of_bytes(size)
+  if size >= 2 ^ 20 then return 2 ^ 20, "MiB" end
+  if size >= 2 ^ 10 then return 2 ^ 10, "KiB" end
+  return 1, "bytes"
+end
+
+-- A number that is too long for a tick, by its size: 200000 is 200 of 1e3, "K".
+local function amount_unit(size)
+  for _, unit in ipairs { { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "K" } } do
+    if size >= 1e5 and size >= unit[1] then return unit[1], unit[2] end
+  end
+  return 1, ""
+end
+
+-- ---- ticks ----
+
+-- The least of 1, 2 and 5 times a power of ten that cuts a span into at most `most` parts.
+local function nice_step(span, most)
+  local step = 10.0 ^ math.floor(math.log(span / most, 10))
+  for _, factor in ipairs { 1, 2, 5 } do
+    if span / (factor * step) <= most * (1 + 1e-9) then return factor * step end
+  end
+  return 10 * step
+end
+
+local most_parts = 8
+
+-- Multiples of a step, all with as many digits behind the point.
+local function linear_ticks(low, high, whole)
+  local step = nice_step(high - low, most_parts)
+  if whole and high - low >= 2 then step = math.max(1, step) end
+  local divisor, suffix = amount_unit(math.max(math.abs(low), math.abs(high)))
+  local digits = math.max(0, math.ceil(-math.log(step / divisor, 10) - 1e-9))
+  local ticks = {}
+  for k = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) do
+    local text = ("%%.%df"):format(digits):format(k * step / divisor)
+    if digits > 5 then text = ("%g"):format(k * step) end
+    ticks[#ticks + 1] = { k * step, k == 0 and "0" or text .. suffix }
+  end
+  return ticks
+end
+
+-- `factors` times the powers of ten between two ends.
+local function decimal_ticks(low, high, factors)
+  local ticks = {}
+  for power = math.floor(math.log(low, 10)) - 1, math.ceil(math.log(high, 10)) do
+    for _, factor in ipairs(factors) do
+      local value = factor * 10.0 ^ power
+      if value >= low * (1 - 1e-9) and value <= high * (1 + 1e-9) then
+        local divisor, suffix = amount_unit(value)
+        ticks[#ticks + 1] = { value, ("%.6g%s"):format(value / divisor, suffix) }
+      end
+    end
+  end
+  return ticks
+end
+
+local function is_power_of_two(value)
+  return value >= 1 and math.log(value, 2) % 1 == 0
+end
+
+-- Lengths and windows are powers of two, and read as such.
+local function binary_ticks(low, high)
+  local ticks = {}
+  for power = math.max(0, math.ceil(math.log(low, 2) - 1e-9)), math.floor(math.log(high, 2)) do
+    ticks[#ticks + 1] = { 2.0 ^ power, ("%d"):format(2 ^ power) }
+  end
+  return ticks
+end
+
+-- Every second, third ... of them where there are too many.
+local function thinned(ticks, most)
+  local stride, kept = math.ceil(#ticks / most), {}
+  for i = 1, #ticks, stride do kept[#kept + 1] = ticks[i] end
+  return kept
+end
+
+local fewest, most_ticks = 4, 10
+local factors = { { 1 }, { 1, 2, 5 }, { 1, 1.5, 2, 3, 4, 5, 6, 8 } }
+
+local function logarithmic_ticks(low, high, values)
+  local binary = #values > 1
+  for _, value in ipairs(values) do binary = binary and is_power_of_two(value) end
+  if binary then
+    local ticks = binary_ticks(low, high)
+    if #ticks > 1 then return thinned(ticks, most_ticks) end
+  end
+  for _, list in ipairs(factors) do
+    local ticks = decimal_ticks(low, high, list)
+    if #ticks >= fewest then return thinned(ticks, most_ticks) end
+  end
+  return linear_ticks(low, high)
+end
+
+-- ---- the axis ----
+
+local function ends_of(values, to, room)
+  local low, high = math.huge, -math.huge
+  for _, value in ipairs(values) do low, high = math.min(low, value), math.max(high, value) end
+  local a, b = to(low), to(high)
+  local margin = b > a and room * (b - a) or math.max(0.1 * math.abs(a), 1e-6)
+  return low, a - margin, b + margin
+end
+
+local function all_whole(values)
+  for _, value in ipairs(values) do
+    if value % 1 ~= 0 then return false end
+  end
+  return true
+end
+
+local function same(value) return value end
+
+--- An axis over values with `room` on either side, a part of their span (default 0.09); of values
+--- that are not negative it does not begin below 0. `log`: logarithmic; `metric`: the column that
+--- is shown, whose unit ticks count in; `low`, `high`: ends that are given. Gives { low =, high =,
+--- log =, ticks = { { value, text } ... }, unit = "MiB" or nil, part = of a value in 0..1, value =
+--- of a part }.
+function axis.over(values, options)
+  local to, from = same, same
+  if options.log then to, from = math.log, math.exp end
+  local least, a, b = ends_of(values, to, options.room or 0.09)
+  if not options.log and least >= 0 then a = math.max(a, 0) end
+  a, b = options.low and to(options.low) or a, options.high and to(options.high) or b
+  local made = {
+    low = from(a), high = from(b), log = options.log,
+    part = function(value) return (to(value) - a) / (b - a) end,
+    value = function(part) return from(a + part * (b - a)) end,
+  }
+  local divisor = 1
+  if metrics.unit(options.metric) == "byte" then
+    divisor, made.unit = unit_of_bytes(from(options.log and (a + b) / 2 or b))
+  end
+  local low, high = made.low / divisor, made.high / divisor
+  made.ticks = options.log and logarithmic_ticks(low, high, made.unit and {} or values)
+    or linear_ticks(low, high, not made.unit and all_whole(values))
+  for _, tick in ipairs(made.ticks) do tick[1] = tick[1] * divisor end
+  return made
+end
+
+--- What an axis is called: a metric's title with the unit in which its ticks count, or a word.
+function axis.title(name, made)
+  return made.unit and ("%s, %s"):format(metrics.quantity(name), made.unit) or metrics.title(name)
+end
+
+--- What gnuplot is told of an axis, "x" or "y".
+function axis.program(letter, made)
+  local ticks = {}
+  for i, tick in ipairs(made.ticks) do
+    ticks[i] = ("%s %.10g"):format(quote.gnuplot(tick[2]), tick[1])
+  end
+  return ("set %srange [%.10g:%.10g]\n%sset %stics (%s)"):format(letter, made.low, made.high,
+    made.log and ("set logscale %s\n"):format(letter) or "", letter, table.concat(ticks, ", "))
+end
+
+return axis
