@@ -19,11 +19,11 @@ CUDA_ARCHITECTURES ?= 80 90#     compiled for; newer cards translate the last on
 # OPENMP BLAS LUA CSV CJSON ZLIB XXHASH ONEDNN PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
 PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON ZLIB XXHASH ONEDNN PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
 # What the targets work on:
-PAPER    ?=#                     reproduce-table1: a folder of experiments/, or all; default: the first
+PAPER    ?=#                     reproduce-table1 (default: the first), studies (all): a folder of experiments/
 SCALE    ?= small#               smoke, small, study, medium, gpu, paper
 DEVICE   ?= cpu
 SEEDS    ?=#                     how many; default: what the experiment says
-JOBS     ?=#                     reproduce-table1: rows side by side, a number or auto
+JOBS     ?=#                     reproduce-table1, studies: rows side by side, a number or auto
 FROM     ?= reference#           figures: from the committed runs; own: from those in results/
 BACKEND  ?= cpu#                 conformance: cpu, cudasim or cuda
 KERNEL   ?=#                     conformance: one kernel; default: all
@@ -418,6 +418,17 @@ endef
 .PHONY: reproduce-table1 figures claims bench data data-fetch deps-bundle
 reproduce-table1: $(program) ## Measure the main table of PAPER at SCALE
 	$(foreach paper,$(asked),$(call reproduce,$(paper)))
+
+# Experiments that decide claims of the papers, most of them for an hour first (docs/studies.md).
+STUDIES := reformer/table2 rsa/table2 staircase/table3 rsa/table6 gpt2_recurrent/table1 gpt2_recurrent/table2 \
+    staircase/table1 staircase/table2 rsa/table3 rsa/table3a rsa/table1 brt/table1 reformer/table4
+studies_asked := $(if $(filter-out all,$(PAPER)),$(filter $(addsuffix /%,$(PAPER)),$(STUDIES)),$(STUDIES))
+.PHONY: studies
+studies: $(program) ## Run what decides the papers' claims at scale study: many hours; PAPER=, JOBS=
+	$(if $(studies_asked),,$(error no study of $(PAPER); there are: $(STUDIES)))
+	$(Q)failed=; for name in $(studies_asked); do \
+	    $(program) run experiments/$$name.lua --scale study --device $(DEVICE) --jobs $(or $(JOBS),auto) || failed="$$failed $$name"; \
+	done; if [ -n "$$failed" ]; then echo "studies with runs that failed:$$failed" >&2; exit 1; fi
 
 # What the C sources include of others.
 bundled_headers := cblas.h openblas_config.h lua.h lauxlib.h lualib.h csv.h cjson/cJSON.h zlib.h xxhash.h \

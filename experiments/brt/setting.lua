@@ -20,7 +20,7 @@ setting.tokens = lh.by_scale { smoke = 1024, small = 4096, gpu = 65536, paper = 
 
 local dropout = lh.by_scale { smoke = 0, medium = 0, gpu = 0.05 }
 
-setting.seeds = lh.by_scale { smoke = 1, small = 2, gpu = 1 }
+setting.seeds = lh.by_scale { smoke = 1, small = 2, study = 3, gpu = 1 }
 
 --- Options of a model with `more` on top.
 function setting.model(more)

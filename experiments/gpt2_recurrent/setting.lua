@@ -106,7 +106,7 @@ setting.fine_tuning = lh.train {
 --- Evaluation of weights as they are.
 setting.none = lh.train { steps = 0, optimizer = "adam" }
 
-setting.seeds = lh.by_scale { smoke = 1, small = 1, medium = 2, gpu = 1 }
+setting.seeds = lh.by_scale { smoke = 1, study = 3, gpu = 1 }
 
 -- ---- rows ----
 

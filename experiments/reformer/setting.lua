@@ -10,7 +10,7 @@ local function adafactor(more)
     factor_minimum = 1 }, more)
 end
 
-setting.seeds = lh.by_scale { smoke = 1, small = 2, medium = 3, gpu = 1, paper = 3 }
+setting.seeds = lh.by_scale { smoke = 1, small = 2, study = 3, gpu = 1, paper = 3 }
 
 -- ---- duplication: one layer, 8 chunks of sorted tokens at `small` (published: 32). Attention
 -- finds the first word only once it has learnt where that stands, which takes the longer the longer
@@ -118,7 +118,7 @@ function setting.rows(bench, models, corpora)
       bench:row {
         row[1], label = row.label, model = setting.model(corpus, row[2]), task = corpus.task,
         train = setting.train:with { steps = corpus.steps },
-        seeds = lh.by_scale { smoke = 1, medium = 2, gpu = 1 }, dataset = corpus.name,
+        seeds = lh.by_scale { smoke = 1, study = 3, gpu = 1 }, dataset = corpus.name,
       }
     end
   end

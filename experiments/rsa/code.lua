@@ -5,7 +5,7 @@ local lh = require "longhaul"
 
 local code = {}
 
-code.seeds = lh.by_scale { smoke = 1, small = 2, medium = 3, gpu = 1, paper = 5 }
+code.seeds = lh.by_scale { smoke = 1, small = 2, study = 3, gpu = 1, paper = 5 }
 
 -- CodeT5's vocabulary, below `gpu` where it is on this machine.
 local vocabulary = lh.data.first { "codet5-small", "codet5-bpe",

@@ -127,6 +127,6 @@ function language.train(name)
   }
 end
 
-language.seeds = lh.by_scale { smoke = 1, small = 2, gpu = 1 }
+language.seeds = lh.by_scale { smoke = 1, small = 2, study = 3, gpu = 1 }
 
 return language

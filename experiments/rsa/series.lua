@@ -212,6 +212,6 @@ function series.add_rows(bench, only)
   end
 end
 
-series.seeds = lh.by_scale { smoke = 1, medium = 3, paper = 5 }
+series.seeds = lh.by_scale { smoke = 1, study = 3, paper = 5 }
 
 return series

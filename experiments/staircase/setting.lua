@@ -92,7 +92,7 @@ local sizes = lh.by_scale {
 
 setting.language = {
   core = sizes,
-  seeds = lh.by_scale { smoke = 1, small = 2, gpu = 1 },
+  seeds = lh.by_scale { smoke = 1, small = 2, study = 3, gpu = 1 },
   -- The step size NC of Table 2, which is also the span of the baselines.
   step_size = lh.by_scale { smoke = 16, small = 64, medium = 128, gpu = 256 },
   lstm = {
