@@ -424,10 +424,11 @@ STUDIES := reformer/table2 rsa/table2 staircase/table3 rsa/table6 gpt2_recurrent
     staircase/table1 staircase/table2 rsa/table3 rsa/table3a rsa/table1 brt/table1 reformer/table4
 studies_asked := $(if $(filter-out all,$(PAPER)),$(filter $(addsuffix /%,$(PAPER)),$(STUDIES)),$(STUDIES))
 .PHONY: studies
+studies: SCALE := study
 studies: $(program) ## Run what decides the papers' claims at scale study: many hours; PAPER=, JOBS=
 	$(if $(studies_asked),,$(error no study of $(PAPER); there are: $(STUDIES)))
 	$(Q)failed=; for name in $(studies_asked); do \
-	    $(program) run experiments/$$name.lua --scale study --device $(DEVICE) --jobs $(or $(JOBS),auto) || failed="$$failed $$name"; \
+	    $(program) run experiments/$$name.lua --scale $(SCALE) --device $(DEVICE) --jobs $(or $(JOBS),auto) || failed="$$failed $$name"; \
 	done; if [ -n "$$failed" ]; then echo "studies with runs that failed:$$failed" >&2; exit 1; fi
 
 # What the C sources include of others.

@@ -43,6 +43,8 @@ runs all "Nothing to be done"
 runs data "books"
 refuses data-fetch "did you mean 'enwik8'" CORPUS=enwik9
 runs reproduce-table1 "results/reformer-table1/runs.csv" PAPER=reformer SCALE=smoke
+runs studies "results/staircase-table3/runs.csv" PAPER=staircase SCALE=smoke STUDIES="staircase/table3 rsa/table2"
+refuses studies "no study of nobody; there are: reformer/table2" PAPER=nobody
 refuses reproduce-table1 "there are: brt gpt2_recurrent reformer rsa staircase" PAPER=reformr
 # a paper is there once its folder is
 mkdir experiments/sun
