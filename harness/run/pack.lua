@@ -2,6 +2,8 @@
 -- file and what models said of themselves in another. The store reads both forms.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local identity = require "longhaul.run.identity"
+local plan = require "longhaul.run.plan"
 local store = require "longhaul.run.store"
 
 local pack = {}
@@ -41,24 +43,86 @@ local function write_parts(from, to, name, ids)
   return { path }
 end
 
+-- The records of a file that are wanted, by what they say in `column`, in the order of `wanted`.
+local function write_wanted(from, to, column, wanted)
+  local records, columns = csv.read(from)
+  local by_value, kept = {}, {}
+  for _, record in ipairs(records) do
+    local value = record[column] or ""
+    by_value[value] = by_value[value] or {}
+    table.insert(by_value[value], record)
+  end
+  for _, value in ipairs(wanted) do
+    table.move(by_value[value] or {}, 1, #(by_value[value] or {}), #kept + 1, kept)
+    by_value[value] = nil
+  end
+  csv.write(to, columns, kept)
+end
+
+-- Of which records of a file some are wanted, by which column.
+local filtered = { ["runs.csv"] = "run_id", ["timings.csv"] = "configuration" }
+
+local function copy(from, to, file, wanted)
+  local source, target = from .. "/" .. file, to .. "/" .. file
+  local column = wanted and filtered[file]
+  if column then
+    write_wanted(source, target, column, wanted[column])
+  elseif from ~= to then
+    core.write_file(target, core.read_file(source))
+  end
+  return target
+end
+
 --- Packs results/<experiment> at `from` into the folder `to`, which may be the same; gives the
---- paths written.
-function pack.folder(from, to)
+--- paths written. `wanted` (nil: all): run ids and configurations in order, { run_id = { ... },
+--- configuration = { ... } }; nothing is kept of others.
+function pack.folder(from, to, wanted)
   if not core.is_folder(from) then error(from .. ": no such folder of results", 0) end
   core.make_folder(to)
   local paths, ids = {}, {}
   for _, name in ipairs(core.list_folder(from)) do
     if name:match "%.csv$" then
-      if from ~= to then core.write_file(to .. "/" .. name, core.read_file(from .. "/" .. name)) end
-      paths[#paths + 1] = to .. "/" .. name
+      paths[#paths + 1] = copy(from, to, name, wanted)
     end
   end
   if #paths == 0 then error(from .. ": no CSV file to pack", 0) end
   local folder, name = from:match "^(.*)/([^/]+)$"
   for i, run in ipairs(store.at(folder or ".", name or from):rows()) do ids[i] = run.run_id end
+  ids = wanted and wanted.run_id or ids
   for _, part in ipairs { "curves", "probes" } do
     table.move(write_parts(from, to, part, ids), 1, 1, #paths + 1, paths)
   end
+  return paths
+end
+
+-- What runs of an experiment are of its script as it is now, in its order.
+local function wanted_of(experiment, settings)
+  local wanted = { run_id = {}, configuration = {} }
+  for _, run in ipairs(plan.of(experiment, settings)) do
+    if not run.row.untuned then
+      if not run.identity then identity.fill(run.shared) end
+      table.insert(wanted.run_id, identity.id(run))
+      table.insert(wanted.configuration, run.identity.configuration)
+    end
+  end
+  return wanted
+end
+
+--- Packs what a script would run today of the results folder `settings.results` into the results
+--- folder `to`: its trials, what its charts need, and itself. Runs of other options stay behind. Gives
+--- the paths written.
+function pack.script(experiment, settings, to)
+  local paths, seen = {}, {}
+  local function add(part)
+    if seen[part] then return end
+    seen[part] = true
+    for _, source in ipairs(part.sources) do add(source) end
+    local from = settings.results .. "/" .. part.runs
+    if not core.exists(from .. "/runs.csv") then return end
+    local made = pack.folder(from, to .. "/" .. part.runs, wanted_of(part, settings))
+    table.move(made, 1, #made, #paths + 1, paths)
+  end
+  add(experiment)
   return paths
 end
 

@@ -1,7 +1,10 @@
 -- A packed folder of results says what the folder said.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
+local lh = require "longhaul"
 local pack = require "longhaul.run.pack"
+local runner = require "longhaul.run.runner"
 local store = require "longhaul.run.store"
 
 local folder = os.tmpname()
@@ -64,6 +67,37 @@ t.test("a folder is packed where it stands, twice too", function()
     "parts are left")
   pack.folder(made.path, made.path)
   says_the_same "two"
+end)
+
+t.test("of a script only what it would run today is kept, in its order", function()
+  local from, to = folder .. "/results", folder .. "/kept"
+  local task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 4,
+    document_bytes = 2000 }, segment = 32, batch = 2, }
+  local function bench_of(steps)
+    local bench = lh.experiment "packed"
+    for _, label in ipairs { "b", "a" } do
+      bench:row { label, dataset = "books", task = task, train = lh.train { steps = steps },
+        model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 } }
+    end
+    return bench
+  end
+  local settings = { scale = "smoke", device = "cpu", results = from, no_timing = true }
+  runner.run(bench_of(1), settings)
+  runner.run(bench_of(2), settings)
+  local made = store.at(from, "packed")
+  for i, run in ipairs(made:rows()) do
+    made:add_timings { { round = "r", configuration = run.configuration, date = "2026-01-0" .. i,
+      step_time_ms = i } }
+  end
+  t.equal(#made:rows(), 4)
+  pack.script(bench_of(2), settings, to)
+  local kept = store.at(to, "packed"):rows()
+  t.equal(#kept, 2)
+  t.equal(kept[1].row .. kept[2].row, "ba")
+  t.equal(kept[1].step .. kept[2].step, "22")
+  t.equal(#csv.read(to .. "/packed/timings.csv"), 2)
+  t.check(#store.at(to, "packed"):read_curve(kept[1].run_id, 9) > 0, "a curve")
+  t.equal(#csv.distinct(csv.read(to .. "/packed/curves.csv"), { "run_id" }), 2)
 end)
 
 t.test("what is no folder of results is refused", function()

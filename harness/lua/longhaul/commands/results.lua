@@ -3,24 +3,35 @@ local command = require "longhaul.command"
 local merge = require "longhaul.run.merge"
 local migrate = require "longhaul.run.migrate"
 local pack = require "longhaul.run.pack"
+local scale = require "longhaul.scale"
+local script = require "longhaul.script"
 
 local names = { "merge", "migrate", "pack" }
 
 local actions = {}
 
-function actions.migrate(folder, other)
+function actions.migrate(_, folder, other)
   if other then command.misuse("results migrate takes one FOLDER") end
   for _, line in ipairs(migrate.folder(folder)) do print(line) end
 end
 
-function actions.pack(from, to, other)
+function actions.pack(values, from, to, other)
   if not to or other then
     command.misuse("results pack takes the folder of an experiment and the one to pack it into")
   end
-  for _, path in ipairs(pack.folder(from, to)) do print(path) end
+  local made
+  if values.script then
+    local settings = { scale = command.one_of("scale", values.scale or "small", scale.names),
+      device = values.device or "cpu", results = from }
+    made = pack.script(script.load(values.script, settings), settings, to)
+    if #made == 0 then error(("%s has no runs of %s"):format(from, values.script), 0) end
+  else
+    made = pack.folder(from, to)
+  end
+  for _, path in ipairs(made) do print(path) end
 end
 
-function actions.merge(...)
+function actions.merge(_, ...)
   local sources = { ... }
   if #sources < 2 then
     command.misuse("results merge takes folders of results and, last, the one to merge them into")
@@ -29,22 +40,26 @@ function actions.merge(...)
   for _, line in ipairs(merge.folders(sources, target)) do print(line) end
 end
 
-local function results(_, rest)
+local function results(values, rest)
   local name = command.one_of("action", rest[1] or "", names)
   if not rest[2] then
     command.misuse(("results %s takes folders; `longhaul results --help`"):format(name))
   end
   for i, folder in ipairs(rest) do rest[i] = folder:gsub("(.)/+$", "%1") end
-  actions[name](table.unpack(rest, 2))
+  actions[name](values, table.unpack(rest, 2))
 end
 
 return {
   {
     name = "results", takes = function() return names end,
     summary = "merge folders of results, bring one up to date, or pack it",
-    options = {},
+    options = {
+      { "script=", "pack: of the results folder FROM only what this script would run today", "SCRIPT.lua" },
+      { "scale=", "with --script: smoke, small (default), study, medium, gpu or paper", "SCALE" },
+      { "device=", "with --script: cpu, or cuda where built", "NAME" },
+    },
     most = math.huge, run = results,
-    usage = "results merge FROM ... TO | results migrate FOLDER | results pack FROM TO",
+    usage = "results merge FROM ... TO | results migrate FOLDER | results pack FROM TO [--script SCRIPT.lua]",
     description = "merge: brings the runs of several folders (results, or results/EXPERIMENT) together\n"
       .. "in TO, which need not be there: runs by their ids, curves, probes, kept weights and step times. What TO has\n"
       .. "stays, but for a failed run that is finished elsewhere; `longhaul table` makes the tables again.\n"
@@ -53,6 +68,8 @@ return {
       .. "such runs as stale. The old file stays as runs.csv.v1.\n"
       .. "pack: copies results/EXPERIMENT as it is kept for good, CSV alone: the curves of all "
         .. "runs in curves.csv, what\n"
-      .. "models said of themselves in probes.csv. Everything reads both forms.",
+      .. "models said of themselves in probes.csv. Everything reads both forms. With --script FROM and TO are results\n"
+      .. "folders, and only runs that the script would have today are kept, in its order: its trials, what its charts\n"
+      .. "show, and its own.",
   },
 }
