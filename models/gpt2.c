@@ -394,7 +394,7 @@ static const lh_tensor_name published_names[] = {
     {"ln_f.bias", "norm.bias", false},
     {"h.#.attn.bias", NULL, false},
     {"h.#.attn.masked_bias", NULL, false},
-    {"lm_head.weight", NULL, false},
+    {"lm_head.weight", "=embedding.weight", false},
     {NULL, NULL, false},
 };
 

@@ -356,9 +356,9 @@ static const lh_tensor_name published_names[] = {
     {"decoder.block.#.layer.2.DenseReluDense.wo.weight", "decoder.layers.#.feed_forward.out", true},
     {"decoder.block.#.layer.2.layer_norm.weight", "decoder.layers.#.feed_forward.norm.gain", false},
     {"decoder.final_layer_norm.weight", "decoder.norm.gain", false},
-    {"encoder.embed_tokens.weight", NULL, false},
-    {"decoder.embed_tokens.weight", NULL, false},
-    {"lm_head.weight", NULL, false},
+    {"encoder.embed_tokens.weight", "=embedding.weight", false},
+    {"decoder.embed_tokens.weight", "=embedding.weight", false},
+    {"lm_head.weight", "=embedding.weight", false},
     {NULL, NULL, false},
 };
 

@@ -56,7 +56,7 @@ static lh_status parse_layout(const char *path, const unsigned char *data, size_
     header[length] = '\0';
     const char *kind = value_of(header, "'descr'"), *order = value_of(header, "'fortran_order'");
     if (kind == NULL || strlen(kind) < 5 || strchr("<|", kind[1]) == NULL || kind[4] != '\'') {
-        return lh_fail(LH_EFORMAT, "%s: needs little-endian f4, f8, i4 or i8", path);
+        return lh_fail(LH_EFORMAT, "%s: needs little-endian reals or integers", path);
     }
     memcpy(out->kind, kind + 2, 2);
     if (order == NULL || strncmp(order, "False", 5) != 0) {
@@ -74,8 +74,21 @@ static lh_status check_size(const char *path, const lh_npy_layout *layout, size_
                    (long long)layout->count, there);
 }
 
+/* An integer of a kind, "i" or "u" with its size; those of 8 bytes without a sign end at 2^63. */
+static int64_t integer_at(const unsigned char *at, const char kind[3]) {
+    const int size = kind[1] - '0';
+    uint64_t bits = 0;
+    for (int i = size - 1; i >= 0; --i)
+        bits = bits << 8 | at[i];
+    const bool negative = kind[0] == 'i' && (at[size - 1] & 128) != 0;
+    if (negative && size < 8) bits |= ~UINT64_C(0) << 8 * size;
+    int64_t value = 0;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 static lh_status convert(const lh_npy_layout *layout, const unsigned char *data, lh_npy *out) {
-    const size_t size = layout->kind[1] == '8' ? 8 : 4;
+    const size_t size = (size_t)(layout->kind[1] - '0');
     const bool real_kind = layout->kind[0] == 'f';
     void *values = lh_allocate((size_t)out->count * 8);
     if (values == NULL) return LH_EMEMORY;
@@ -84,15 +97,13 @@ static lh_status convert(const lh_npy_layout *layout, const unsigned char *data,
     for (int64_t i = 0; i < out->count; ++i) {
         const unsigned char *at = data + (size_t)i * size;
         float f4;
-        int32_t i4;
-        if (size == 8) {
-            memcpy((unsigned char *)values + 8 * i, at, 8);
-        } else if (real_kind) {
+        if (!real_kind) {
+            out->integers[i] = integer_at(at, layout->kind);
+        } else if (size == 8) {
+            memcpy(&out->reals[i], at, 8);
+        } else {
             memcpy(&f4, at, 4);
             out->reals[i] = (double)f4;
-        } else {
-            memcpy(&i4, at, 4);
-            out->integers[i] = i4;
         }
     }
     return LH_OK;
@@ -101,8 +112,10 @@ static lh_status convert(const lh_npy_layout *layout, const unsigned char *data,
 static lh_status parse(const char *path, const unsigned char *data, size_t bytes, lh_npy *out) {
     lh_npy_layout layout;
     LH_TRY(parse_layout(path, data, bytes, &layout));
-    if (strchr("fi", layout.kind[0]) == NULL || strchr("48", layout.kind[1]) == NULL)
-        return lh_fail(LH_EFORMAT, "%s: needs little-endian f4, f8, i4 or i8", path);
+    const char *sizes = layout.kind[0] == 'f' ? "48" : "1248";
+    if (strchr("fiu", layout.kind[0]) == NULL || strchr(sizes, layout.kind[1]) == NULL)
+        return lh_fail(LH_EFORMAT, "%s: holds %s; needs little-endian f4, f8 or integers", path,
+                       layout.kind);
     LH_TRY(check_size(path, &layout, bytes));
     out->rank = layout.rank;
     out->count = layout.count;

@@ -1,5 +1,6 @@
-/* Arrays in NumPy's .npy format, version 1.0, in C order: little-endian f4, f8, i4, i8 as a whole;
- * where the elements of any type lie, for those who read a large file in parts. */
+/* Arrays in NumPy's .npy format, version 1.0, in C order: little-endian f4, f8 and integers of 1,
+ * 2, 4 or 8 bytes, with a sign or without, as a whole; where the elements of any type lie, for
+ * those who read a large file in parts. */
 #ifndef LH_ENGINE_NPY_H
 #define LH_ENGINE_NPY_H
 

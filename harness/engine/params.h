@@ -4,6 +4,8 @@
 #ifndef LH_ENGINE_PARAMS_H
 #define LH_ENGINE_PARAMS_H
 
+#include "harness/engine/options.h"
+#include "harness/engine/safetensors.h"
 #include "harness/engine/tensor.h"
 
 typedef enum lh_init_kind {
@@ -87,16 +89,20 @@ lh_status lh_params_settle_gradients(lh_params *params);
  * layer. An array of these ends with published NULL. */
 typedef struct lh_tensor_name {
     const char *published;
-    const char *own; /* NULL: such a tensor is passed over */
+    const char *own; /* NULL: such a tensor is passed over; "=NAME": so is one that equals that
+                        parameter, another one is refused */
     bool transposed; /* published [columns][rows], as PyTorch lays out linear maps */
 } lh_tensor_name;
 
 /* Weight files: safetensors, F32, F16, BF16 or F64. `names` (optional) says what published files
  * call the tensors; a file of our own names is read all the same. Loading refuses missing, surplus
  * and misshapen tensors by name, and those that hold whole numbers; `partly`: parameters that the
- * file lacks keep their values. Saving writes F32, under published names when `names` is given. */
-lh_status lh_params_save(const lh_params *params, const char *path, const lh_tensor_name *names);
+ * file lacks keep their values; `options` (optional): the model's, named where a size differs.
+ * Saving writes F32, under published names when `names` is given, and the texts of `about`
+ * (optional; ends with key NULL) as the file's metadata. */
+lh_status lh_params_save(const lh_params *params, const char *path, const lh_tensor_name *names,
+                         const lh_safetensors_text *about);
 lh_status lh_params_load(lh_params *params, const char *path, const lh_tensor_name *names,
-                         bool partly);
+                         const lh_options *options, bool partly);
 
 #endif

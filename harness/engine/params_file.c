@@ -32,18 +32,22 @@ static void fill_in(const char *to, const char *number, int digits, char out[NAM
     (void)snprintf(out, NAME_BYTES, "%.*s%.*s%s", before, to, digits, number, after);
 }
 
-/* The name that a tensor of a file has here; false when it is passed over. Some files put all
- * tensors under "transformer.". */
+/* Some published files put all tensors under "transformer.". */
+static const char *bare_name(const lh_tensor_name *names, const char *name) {
+    static const char prefix[] = "transformer.";
+    const bool prefixed = names != NULL && strncmp(name, prefix, sizeof prefix - 1) == 0;
+    return prefixed ? name + sizeof prefix - 1 : name;
+}
+
+/* The name that a tensor of a file has here; false when it is passed over. */
 static bool own_name(const lh_tensor_name *names, const char *name, char out[NAME_BYTES],
                      bool *transposed) {
-    static const char prefix[] = "transformer.";
-    const char *bare = name, *number = "";
+    const char *bare = bare_name(names, name), *number = "";
     int digits = 0;
     *transposed = false;
-    if (names != NULL && strncmp(name, prefix, sizeof prefix - 1) == 0) bare += sizeof prefix - 1;
     for (; names != NULL && names->published != NULL; ++names) {
         if (!matches(names->published, bare, &number, &digits)) continue;
-        if (names->own == NULL) return false;
+        if (names->own == NULL || names->own[0] == '=') return false;
         fill_in(names->own, number, digits, out);
         *transposed = names->transposed;
         return true;
@@ -63,6 +67,18 @@ static bool published_name(const lh_tensor_name *names, const char *name, char o
         return names->transposed;
     }
     return false;
+}
+
+/* The parameter that a tensor of a file must equal, or NULL. */
+static const char *twin_of(const lh_tensor_name *names, const char *name) {
+    const char *number = "";
+    int digits = 0;
+    for (; names != NULL && names->published != NULL; ++names) {
+        if (names->own != NULL && names->own[0] == '=' &&
+            matches(names->published, bare_name(names, name), &number, &digits))
+            return names->own + 1;
+    }
+    return NULL;
 }
 
 /* y [columns][rows] = x [rows][columns] transposed. */
@@ -96,7 +112,8 @@ static lh_status read_transposed(const lh_param *param, real *to, int64_t shape[
 }
 
 static lh_status write_sources(const lh_params *params, const char *path,
-                               const lh_tensor_name *names, const writing *w) {
+                               const lh_tensor_name *names, const lh_safetensors_text *about,
+                               const writing *w) {
     const int count = lh_params_count(params);
     int64_t at = 0;
     for (int i = 0; i < count; ++i) {
@@ -113,11 +130,15 @@ static lh_status write_sources(const lh_params *params, const char *path,
                                                 .values = w->values + at};
         at += param->count;
     }
-    const lh_safetensors_contents contents = {.sources = w->sources, .source_count = count};
+    lh_safetensors_contents contents = {
+        .sources = w->sources, .source_count = count, .metadata = about};
+    while (about != NULL && about[contents.metadata_count].key != NULL)
+        contents.metadata_count += 1;
     return lh_safetensors_write(path, &contents);
 }
 
-lh_status lh_params_save(const lh_params *params, const char *path, const lh_tensor_name *names) {
+lh_status lh_params_save(const lh_params *params, const char *path, const lh_tensor_name *names,
+                         const lh_safetensors_text *about) {
     const size_t count = (size_t)lh_params_count(params);
     writing w = {
         .values = lh_allocate((size_t)lh_tensor_count(lh_params_values(params)) * sizeof *w.values),
@@ -127,7 +148,7 @@ lh_status lh_params_save(const lh_params *params, const char *path, const lh_ten
     };
     const bool complete =
         w.values != NULL && w.sources != NULL && w.shapes != NULL && w.names != NULL;
-    const lh_status status = complete ? write_sources(params, path, names, &w) : LH_EMEMORY;
+    const lh_status status = complete ? write_sources(params, path, names, about, &w) : LH_EMEMORY;
     free(w.values);
     free(w.sources);
     free(w.shapes);
@@ -161,39 +182,99 @@ static bool holds_floats(const lh_safetensors_entry *entry) {
     return false;
 }
 
-/* sources[i]: the file's tensor for parameter i. */
-static lh_status find_source(const lh_params *params, const lh_safetensors_entry *entry,
-                             const char *path, const lh_tensor_name *names, source *sources) {
+/* What loading reads from and into. */
+typedef struct reading {
+    lh_params *params;
+    const char *path;
+    const lh_tensor_name *names;
+    const lh_options *options; /* or NULL */
+    const lh_safetensors *file;
+    source *sources; /* the file's tensor for each parameter */
+} reading;
+
+enum { HINT_BYTES = 128, SHAPE_BYTES = 96 };
+
+/* Whether `size` is some times the option's value: 3 width of joined projections, say. */
+static bool is_multiple_of_width(const lh_option *row, const lh_value *value, int64_t size) {
+    return strcmp(row->name, "width") == 0 && value->integer > 0 && size % value->integer == 0;
+}
+
+/* "; here width=128" of the options with the value `size`, and of the width that it is a multiple
+ * of; "" where there are none. */
+static void hint_at_size(const lh_options *options, int64_t size, char out[HINT_BYTES]) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; options != NULL && i < lh_options_count(options); ++i) {
+        const lh_option *row = lh_options_row(options, i);
+        const lh_value *value = lh_options_value(options, i);
+        if (row->type != LH_OPTION_INTEGER ||
+            (value->integer != size && !is_multiple_of_width(row, value, size)))
+            continue;
+        const int more =
+            snprintf(out + used, HINT_BYTES - used, "%s%s=%lld", used == 0 ? "; here " : ", ",
+                     row->name, (long long)value->integer);
+        if (more < 0 || (size_t)more >= HINT_BYTES - used) break;
+        used += (size_t)more;
+    }
+}
+
+static void write_shape(const lh_safetensors_entry *entry, char out[SHAPE_BYTES]) {
+    size_t used = (size_t)snprintf(out, SHAPE_BYTES, "%s", entry->rank == 0 ? "[]" : "");
+    for (int i = 0; i < entry->rank && used < SHAPE_BYTES - 24; ++i)
+        used +=
+            (size_t)snprintf(out + used, SHAPE_BYTES - used, "[%lld]", (long long)entry->shape[i]);
+}
+
+static lh_status refuse_shape(const reading *r, const lh_param *param, const source *from) {
+    const lh_safetensors_entry *entry = from->entry;
+    char hint[HINT_BYTES] = "", shape[SHAPE_BYTES];
+    for (int i = 0; i < param->rank && param->rank == entry->rank && hint[0] == '\0'; ++i) {
+        const int axis = from->transposed ? param->rank - 1 - i : i;
+        if (param->shape[i] != entry->shape[axis]) hint_at_size(r->options, param->shape[i], hint);
+    }
+    write_shape(entry, shape);
+    return lh_fail(LH_EFORMAT, "%s: tensor %s: the model has %s%s, the file %s%s", r->path,
+                   entry->name, lh_shape_text(param->value), from->transposed ? " transposed" : "",
+                   shape, hint);
+}
+
+/* A tensor that no parameter is for: of a layer that the model lacks, most often. */
+static lh_status refuse_name(const reading *r, const lh_safetensors_entry *entry) {
+    const int layers = r->options != NULL ? lh_options_find(r->options, "layers") : -1;
+    if (layers < 0 || entry->name[strcspn(entry->name, "0123456789")] == '\0')
+        return lh_fail(LH_EFORMAT, "%s: tensor %s is none of the model's", r->path, entry->name);
+    return lh_fail(LH_EFORMAT, "%s: tensor %s is none of the model's; here layers=%lld", r->path,
+                   entry->name, (long long)lh_options_value(r->options, layers)->integer);
+}
+
+static lh_status find_source(const reading *r, const lh_safetensors_entry *entry) {
+    const lh_params *params = r->params;
+    const char *path = r->path;
     char name[NAME_BYTES];
     source found = {.entry = entry};
-    if (!own_name(names, entry->name, name, &found.transposed)) return LH_OK;
+    if (!own_name(r->names, entry->name, name, &found.transposed)) return LH_OK;
     const int index = lh_params_find(params, name);
-    if (index < 0)
-        return lh_fail(LH_EFORMAT, "%s: tensor %s is none of the model's", path, entry->name);
+    if (index < 0) return refuse_name(r, entry);
     const lh_param *param = lh_params_at(params, index);
-    if (sources[index].entry != NULL)
+    if (r->sources[index].entry != NULL)
         return lh_fail(LH_EFORMAT, "%s: tensors %s and %s are both %s", path,
-                       sources[index].entry->name, entry->name, name);
+                       r->sources[index].entry->name, entry->name, name);
     if (!holds_floats(entry))
         return lh_fail(LH_EFORMAT, "%s: tensor %s holds %s, weights are F32, F16, BF16 or F64",
                        path, entry->name, entry->type->name);
-    if (!same_shape(param, &found))
-        return lh_fail(LH_EFORMAT, "%s: tensor %s: the model has %s%s, the file another shape",
-                       path, entry->name, lh_shape_text(param->value),
-                       found.transposed ? " transposed" : "");
-    sources[index] = found;
+    if (!same_shape(param, &found)) return refuse_shape(r, param, &found);
+    r->sources[index] = found;
     return LH_OK;
 }
 
-static lh_status find_sources(const lh_params *params, const lh_safetensors *file, const char *path,
-                              const lh_tensor_name *names, bool partly, source *sources) {
-    for (int i = 0; i < lh_safetensors_count(file); ++i)
-        LH_TRY(find_source(params, lh_safetensors_at(file, i), path, names, sources));
-    for (int i = 0; i < lh_params_count(params) && !partly; ++i) {
+static lh_status find_sources(const reading *r, bool partly) {
+    for (int i = 0; i < lh_safetensors_count(r->file); ++i)
+        LH_TRY(find_source(r, lh_safetensors_at(r->file, i)));
+    for (int i = 0; i < lh_params_count(r->params) && !partly; ++i) {
         char name[NAME_BYTES];
-        if (sources[i].entry != NULL) continue;
-        (void)published_name(names, lh_params_at(params, i)->name, name);
-        return lh_fail(LH_EFORMAT, "%s: lacks tensor %s", path, name);
+        if (r->sources[i].entry != NULL) continue;
+        (void)published_name(r->names, lh_params_at(r->params, i)->name, name);
+        return lh_fail(LH_EFORMAT, "%s: lacks tensor %s", r->path, name);
     }
     return LH_OK;
 }
@@ -226,19 +307,62 @@ static lh_status load_value(const lh_param *param, const char *path, const sourc
     return status;
 }
 
+/* A head of its own where the model's is the embedding, say. The twin is no matrix that lies
+ * transposed in the file. */
+static lh_status check_twin(const reading *r, const lh_safetensors_entry *entry, const char *name) {
+    const int index = lh_params_find(r->params, name);
+    const lh_safetensors_entry *twin = index >= 0 ? r->sources[index].entry : NULL;
+    if (twin == NULL || !holds_floats(entry)) return LH_OK;
+    bool same = entry->count == twin->count;
+    const size_t bytes = (size_t)twin->count * sizeof(real);
+    real *a = same ? lh_allocate(bytes) : NULL, *b = same ? lh_allocate(bytes) : NULL;
+    const bool room = !same || (a != NULL && b != NULL);
+    if (same && room) {
+        lh_safetensors_convert(entry, a);
+        lh_safetensors_convert(twin, b);
+        for (int64_t i = 0; same && i < twin->count; ++i)
+            same = a[i] == b[i];
+    }
+    free(a);
+    free(b);
+    if (!room) return LH_EMEMORY;
+    if (same) return LH_OK;
+    return lh_fail(LH_EFORMAT, "%s: tensor %s differs from %s; the model has one for both", r->path,
+                   entry->name, twin->name);
+}
+
+static lh_status check_twins(const reading *r) {
+    for (int i = 0; i < lh_safetensors_count(r->file); ++i) {
+        const lh_safetensors_entry *entry = lh_safetensors_at(r->file, i);
+        const char *name = twin_of(r->names, entry->name);
+        if (name != NULL) LH_TRY(check_twin(r, entry, name));
+    }
+    return LH_OK;
+}
+
+static lh_status load_all(const reading *r, bool partly) {
+    LH_TRY(find_sources(r, partly));
+    LH_TRY(check_twins(r));
+    for (int i = 0; i < lh_params_count(r->params); ++i) {
+        if (r->sources[i].entry != NULL)
+            LH_TRY(load_value(lh_params_at(r->params, i), r->path, &r->sources[i]));
+    }
+    return LH_OK;
+}
+
 lh_status lh_params_load(lh_params *params, const char *path, const lh_tensor_name *names,
-                         bool partly) {
-    const int count = lh_params_count(params);
+                         const lh_options *options, bool partly) {
     lh_safetensors *file = NULL;
     LH_TRY(lh_safetensors_open(path, &file));
-    source *sources = lh_allocate_zeroed((size_t)count + 1, sizeof *sources);
-    lh_status status =
-        sources != NULL ? find_sources(params, file, path, names, partly, sources) : LH_EMEMORY;
-    for (int i = 0; i < count && status == LH_OK; ++i) {
-        if (sources[i].entry != NULL)
-            status = load_value(lh_params_at(params, i), path, &sources[i]);
-    }
-    free(sources);
+    const reading r = {.params = params,
+                       .path = path,
+                       .names = names,
+                       .options = options,
+                       .file = file,
+                       .sources =
+                           lh_allocate_zeroed((size_t)lh_params_count(params) + 1, sizeof(source))};
+    const lh_status status = r.sources != NULL ? load_all(&r, partly) : LH_EMEMORY;
+    free(r.sources);
     lh_safetensors_close(file);
     return status;
 }

@@ -142,9 +142,25 @@ static lh_status read_entries(lh_safetensors *file, size_t data_begin) {
     return check_names(file);
 }
 
+/* torch.save writes a ZIP archive, before version 1.6 a pickle. */
+static bool is_torch_file(const lh_safetensors *file) {
+    return (file->bytes > 4 && memcmp(file->map, "PK\3\4", 4) == 0) ||
+           (file->bytes > 2 && memcmp(file->map, "\x80\x02", 2) == 0);
+}
+
+static lh_status refuse_torch_file(const lh_safetensors *file) {
+    return lh_fail(LH_EFORMAT,
+                   "%s: a PyTorch checkpoint, which could run code; write it as safetensors once: "
+                   "python3 -c \"import sys, torch, safetensors.torch as s; "
+                   "s.save_file({k: v.clone() for k, v in torch.load(sys.argv[1], 'cpu', "
+                   "weights_only=True).items()}, 'model.safetensors')\" FILE",
+                   file->path);
+}
+
 static lh_status parse(lh_safetensors *file) {
     uint64_t length = 0;
     const char *text = (const char *)file->map + LENGTH_BYTES, *end = NULL;
+    if (is_torch_file(file)) return refuse_torch_file(file);
     if (file->bytes < LENGTH_BYTES) {
         return lh_fail(LH_EFORMAT, "%s: too short for a safetensors file", file->path);
     }

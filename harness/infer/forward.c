@@ -99,8 +99,8 @@ static lh_status open_model(forward *f) {
     LH_TRY(lh_params_allocate(f->model->params, f->pool));
     LH_TRY(lh_params_initialize(f->model->params, spec->seed));
     if (spec->weights != NULL)
-        LH_TRY(
-            lh_params_load(f->model->params, spec->weights, spec->model->published_names, false));
+        LH_TRY(lh_params_load(f->model->params, spec->weights, spec->model->published_names,
+                              f->model->options, false));
     return lh_state_create(f->model, f->pool, spec->rows, &f->state);
 }
 

@@ -109,8 +109,8 @@ static lh_status open_generator(lh_generator *g, const lh_generator_spec *spec) 
     LH_TRY(lh_params_allocate(g->model->params, g->pool));
     LH_TRY(lh_params_initialize(g->model->params, spec->seed));
     if (spec->weights != NULL)
-        LH_TRY(
-            lh_params_load(g->model->params, spec->weights, spec->model->published_names, false));
+        LH_TRY(lh_params_load(g->model->params, spec->weights, spec->model->published_names,
+                              g->model->options, false));
     LH_TRY(lh_state_create(g->model, g->pool, 1, &g->state));
     return create_buffers(g);
 }

@@ -14,6 +14,7 @@
 #include "harness/engine/file.h"
 #include "harness/engine/npy.h"
 #include "harness/engine/pool.h"
+#include "harness/engine/safetensors.h"
 #include "harness/infer/forward.h"
 #include "harness/lua/bind.h"
 #include "harness/run/cpu_time.h"
@@ -305,6 +306,24 @@ static int forward(lua_State *lua) {
     return 0;
 }
 
+/* weights_texts(path) -> the texts of a weight file's metadata that longhaul writes, by their names
+ * without "longhaul."; an empty table for a file of another's. */
+static int weights_texts(lua_State *lua) {
+    static const char *const names[] = {"model", "model_options", "task", "task_options",
+                                        "vocabulary"};
+    lh_safetensors *file = NULL;
+    lh_lua_check(lua, lh_safetensors_open(luaL_checkstring(lua, 1), &file));
+    lua_newtable(lua);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        char key[64];
+        (void)snprintf(key, sizeof key, "longhaul.%s", names[i]);
+        lua_pushstring(lua, lh_safetensors_metadata(file, key));
+        lua_setfield(lua, -2, names[i]);
+    }
+    lh_safetensors_close(file);
+    return 1;
+}
+
 /* read_npy(path) -> {shape = {...}, values}: integers as integers, reals as reals. */
 static int read_npy(lua_State *lua) {
     lh_npy array = {0};
@@ -344,4 +363,5 @@ const luaL_Reg lh_lua_machine[] = {{"machine", machine},
                                    {"op_rate", op_rate},
                                    {"forward", forward},
                                    {"read_npy", read_npy},
+                                   {"weights_texts", weights_texts},
                                    {NULL, NULL}};

@@ -22,8 +22,25 @@ static void set_number(lua_State *lua, const char *name, double value) {
     lua_setfield(lua, -2, name);
 }
 
-/* models() -> array of {name, summary, paper, version, tokens, encodes, sequential, options};
- * tokens: reads them; encodes: a source; sequential: one after the other. */
+/* Sets field "published_names" to an array of {published, own or nil, transposed}, where the model
+ * has some. */
+static void set_published_names(lua_State *lua, const lh_tensor_name *names) {
+    if (names == NULL) return;
+    lua_newtable(lua);
+    for (int i = 0; names[i].published != NULL; ++i) {
+        lua_newtable(lua);
+        set_text(lua, "published", names[i].published);
+        if (names[i].own != NULL) set_text(lua, "own", names[i].own);
+        lua_pushboolean(lua, names[i].transposed);
+        lua_setfield(lua, -2, "transposed");
+        lua_seti(lua, -2, i + 1);
+    }
+    lua_setfield(lua, -2, "published_names");
+}
+
+/* models() -> array of {name, summary, paper, version, tokens, encodes, sequential, options,
+ * published_names or nil}; tokens: reads them; encodes: a source; sequential: one after the other.
+ */
 static int models(lua_State *lua) {
     const lh_model_class *class = NULL;
     lua_newtable(lua);
@@ -40,6 +57,7 @@ static int models(lua_State *lua) {
         lua_setfield(lua, -2, "encodes");
         lua_pushboolean(lua, (class->abilities & LH_IS_SEQUENTIAL) != 0);
         lua_setfield(lua, -2, "sequential");
+        set_published_names(lua, class->published_names);
         lh_lua_push_tables(lua, class->options);
         lua_setfield(lua, -2, "options");
         lua_seti(lua, -2, i + 1);

@@ -17,15 +17,19 @@ local function output_of(words)
   return pipe:read("a")
 end
 
---- The weight file that a name stands for: itself, or model.safetensors in the folder of that name
---- in the data folders.
+--- The weight file that a name stands for: a file, model.safetensors in a folder, or in the folder
+--- of that name in the data folders.
 function data.weights(name)
-  if name:match("%.safetensors$") then return name end
+  if core.is_folder(name) and core.exists(name .. "/model.safetensors") then
+    return name .. "/model.safetensors"
+  end
+  if name:match "%.safetensors$" or core.exists(name) then return name end
   for _, folder in ipairs(core.data_folders()) do
     local path = ("%s/%s/model.safetensors"):format(folder, name)
     if core.exists(path) then return path end
   end
-  error(("no weights '%s': expected a file that ends in .safetensors, or %s/model.safetensors in the data folders "
+  error(("no weights '%s': expected a file that ends in .safetensors, a folder with "
+    .. "model.safetensors, or %s/model.safetensors in the data folders "
     .. "(`longhaul data fetch %s`)"):format(name, name, name), 0)
 end
 

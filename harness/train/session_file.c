@@ -1,10 +1,12 @@
 /* Checkpoints and weight files of a session, whose rows may be shared by several ranks. */
 #include "harness/train/session_file.h"
 
+#include "harness/engine/text.h"
 #include "harness/train/session_inside.h"
 #include "harness/train/train_step.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The parts of a run in the order of the file, or NULL: parameters, moments, then this rank's rows
  * of what is carried. A state that is no ring has no count. */
@@ -86,7 +88,29 @@ lh_status lh_session_restore(lh_session *session, const char *path) {
 
 lh_status lh_session_load_weights(lh_session *session, const char *path, bool partly) {
     return lh_params_load(session->model->params, path, session->model->class->published_names,
-                          partly);
+                          session->model->options, partly);
+}
+
+enum { ABOUT = 7 };
+
+/* What `eval`, `generate` and `forward` need beside the tensors; `format` is what others look for.
+ * texts[] keeps what is to be freed. */
+static lh_status describe(const lh_session *session, lh_safetensors_text about[ABOUT],
+                          char *texts[3]) {
+    const lh_task *task = session->task;
+    LH_TRY(lh_options_spell(session->model->options, &texts[0]));
+    LH_TRY(lh_options_spell(task->options, &texts[1]));
+    texts[2] = lh_format("%lld", (long long)session->model->setup.vocabulary);
+    if (texts[2] == NULL) return LH_EMEMORY;
+    const lh_safetensors_text list[ABOUT] = {{"format", "pt"},
+                                             {"longhaul.model", session->model->class->name},
+                                             {"longhaul.model_options", texts[0]},
+                                             {"longhaul.task", task->class->name},
+                                             {"longhaul.task_options", texts[1]},
+                                             {"longhaul.vocabulary", texts[2]},
+                                             {NULL, NULL}};
+    memcpy(about, list, sizeof list);
+    return LH_OK;
 }
 
 lh_status lh_session_save_weights(lh_session *session, const char *path, bool published) {
@@ -94,5 +118,12 @@ lh_status lh_session_save_weights(lh_session *session, const char *path, bool pu
     if (published && names == NULL)
         return lh_fail(LH_EOPTION, "%s has no published names of its tensors",
                        session->model->class->name);
-    return lh_params_save(session->model->params, path, published ? names : NULL);
+    lh_safetensors_text about[ABOUT];
+    char *texts[3] = {NULL, NULL, NULL};
+    lh_status status = describe(session, about, texts);
+    if (status == LH_OK)
+        status = lh_params_save(session->model->params, path, published ? names : NULL, about);
+    for (int i = 0; i < 3; ++i)
+        free(texts[i]);
+    return status;
 }

@@ -15,7 +15,10 @@ lh_status lh_session_restore(lh_session *session, const char *path);
 
 /* partly: parameters that the file lacks keep their values. */
 lh_status lh_session_load_weights(lh_session *session, const char *path, bool partly);
-/* published: under the names of the files that others publish; LH_EOPTION when there are none. */
+/* Tensors, and in the file's metadata what they are of: `longhaul.model`, `.model_options`,
+ * `.task`,
+ * `.task_options`, `.vocabulary`. published: under the names of the files that others publish;
+ * LH_EOPTION when there are none. */
 lh_status lh_session_save_weights(lh_session *session, const char *path, bool published);
 
 #endif

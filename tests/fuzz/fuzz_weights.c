@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *path = scratch_write("model.safetensors", data + 1, size - 1);
     if (lh_params_initialize(m->params, 1) != LH_OK) abort();
     const bool partly = data[0] % 2 == 1;
-    if (lh_params_load(m->params, path, data[0] % 4 < 2 ? names : NULL, partly) != LH_OK &&
+    if (lh_params_load(m->params, path, data[0] % 4 < 2 ? names : NULL, NULL, partly) != LH_OK &&
         strstr(lh_error_get()->message, path) == NULL)
         abort();
     check_finite(m->params);

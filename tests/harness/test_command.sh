@@ -197,6 +197,41 @@ succeeds "generate" "The river" "${generate[@]}" --prompt "The river" --count 40
 "${generate[@]}" --prompt "The river" --count 40 --seed 3 >"$scratch/twice"
 quietly 0 "a seed repeats a text" cmp "$scratch/once" "$scratch/twice"
 fails 2 "no prompt" "needs a --prompt" "${generate[@]}"
+# A file that longhaul wrote says itself what it is of; the command line counts first.
+"$longhaul" generate --weights "$scratch/gpt2.safetensors" --prompt "The river" --count 40 --seed 3 >"$scratch/alone"
+quietly 0 "generate from a weight file alone" cmp "$scratch/once" "$scratch/alone"
+"$longhaul" eval --model gpt2 --options "$gpt2" --task-options "$data" --weights "$scratch/gpt2.safetensors" >"$scratch/told"
+"$longhaul" eval --weights "$scratch/gpt2.safetensors" >"$scratch/alone"
+quietly 0 "eval of a weight file alone" cmp "$scratch/told" "$scratch/alone"
+succeeds "eval on other options of the task" "bits_per_byte" "$longhaul" eval --weights "$scratch/gpt2.safetensors" \
+    --task-options "evaluate_batches=1"
+fails 1 "a wrong width" "the model has [72], the file [48]; here width=24" \
+    "$longhaul" eval --weights "$scratch/gpt2.safetensors" --options width=24
+fails 1 "too few layers" "is none of the model's; here layers=1" \
+    "$longhaul" eval --weights "$scratch/gpt2.safetensors" --options layers=1
+# Another's file says it in config.json beside it.
+mkdir "$scratch/hub"
+sed 's/longhaul\./elsewhere/g' "$scratch/gpt2.safetensors" >"$scratch/hub/model.safetensors"
+fails 2 "a weight file that does not say it" "does not say which model it is of" \
+    "$longhaul" eval --weights "$scratch/hub" --task-options "$data"
+cat >"$scratch/hub/config.json" <<'JSON'
+{"model_type": "gpt2", "n_layer": 2, "n_embd": 16, "n_head": 2, "n_positions": 32, "vocab_size": 260,
+ "activation_function": "gelu_new", "layer_norm_epsilon": 1e-05, "tie_word_embeddings": true}
+JSON
+"$longhaul" eval --weights "$scratch/hub" --options window=16 --task-options "$data" >"$scratch/alone"
+quietly 0 "eval with config.json" cmp "$scratch/told" "$scratch/alone"
+printf 'a b\nc' >"$scratch/text.txt"
+"$longhaul" tokenize --tokens bytes "$scratch/text.txt" >"$scratch/text.tokens"
+quietly 0 "tokenize" grep -qx "100 35 101 13 102" "$scratch/text.tokens"
+"$longhaul" detokenize --tokens bytes <"$scratch/text.tokens" >"$scratch/text.again"
+quietly 0 "detokenize gives the text again" cmp "$scratch/text.again" "$scratch/text.txt"
+succeeds "tokenize by lines" "100 35 101" "$longhaul" tokenize --tokens bytes --lines "$scratch/text.txt"
+fails 1 "no token" "-:1: '300' is no token of the vocabulary of 260" \
+    bash -c "echo 300 | '$longhaul' detokenize --tokens bytes"
+quietly 0 "forward from a weight file alone" \
+    "$longhaul" forward --weights "$scratch/gpt2.safetensors" --tokens "$scratch/text.tokens" --out "$scratch/alone.npy"
+succeeds "published names" "transposed" "$longhaul" describe mamba2 --published-names
+fails 1 "none" "has no published names" "$longhaul" describe slide --published-names
 # A model without a cache, of vectors besides: its weights have those of the adapter.
 rsa=(--model rsa --options 'layers=1 width=8 heads=2 rsa_kinds=1,0,0,0,0,0')
 succeeds "train through an adapter" "bits_per_byte" "$longhaul" train "${rsa[@]}" --task-options "$data" --train 'steps=3 warmup=2' \

@@ -205,10 +205,11 @@ static lh_status save_and_load(const lh_tensor_name *names, bool *same) {
         const size_t bytes = (size_t)lh_tensor_count(values) * sizeof(real);
         CHECK(bytes <= sizeof before);
         memcpy(before, lh_tensor_real(values), bytes);
-        CHECK_OK(lh_params_save(params, weights_path, names));
+        CHECK_OK(lh_params_save(params, weights_path, names, NULL));
         CHECK_OK(lh_params_initialize(params, 77));
         CHECK(memcmp(before, lh_tensor_real(values), bytes) != 0);
-        status = lh_params_load(params, weights_path, bench.model->class->published_names, false);
+        status =
+            lh_params_load(params, weights_path, bench.model->class->published_names, NULL, false);
         *same = memcmp(before, lh_tensor_real(values), bytes) == 0;
     }
     (void)remove(weights_path);
@@ -250,7 +251,53 @@ TEST(published_weight_files_are_read_and_written) {
     CHECK_FAILS(save_and_load(renamed, &same), LH_EFORMAT, "are both norm.gain");
     rename_tensors(renamed, text, "", "wpe.weight", "ln_f.bias");
     renamed[15].published = "wpe.weight";
-    CHECK_FAILS(save_and_load(renamed, &same), LH_EFORMAT, "another shape");
+    CHECK_FAILS(save_and_load(renamed, &same), LH_EFORMAT,
+                "ln_f.bias: the model has [8], the file [8][8]");
+}
+
+/* Two tensors under published names: the embedding and a head that equals it but for `difference`.
+ */
+static lh_status load_with_head(real difference) {
+    model_bench bench;
+    lh_status status = LH_EMEMORY;
+    if (bench_open(&bench, "gpt2", SIZES, ROWS)) {
+        lh_params *params = bench.model->params;
+        const lh_param *table = lh_params_at(params, lh_params_find(params, "embedding.weight"));
+        real *head = lh_allocate((size_t)table->count * sizeof *head);
+        CHECK_OK(lh_tensor_read(table->value, head, table->count));
+        const real *same = lh_tensor_real(table->value);
+        head[table->count - 1] += difference;
+        const lh_safetensors_source sources[] = {{"wte.weight", 2, table->shape, same},
+                                                 {"lm_head.weight", 2, table->shape, head}};
+        CHECK_OK(
+            lh_safetensors_write(weights_path, &(lh_safetensors_contents){sources, 2, NULL, 0}));
+        status = lh_params_load(params, weights_path, bench.model->class->published_names,
+                                bench.model->options, true);
+        free(head);
+    }
+    (void)remove(weights_path);
+    bench_close(&bench);
+    return status;
+}
+
+TEST(a_head_of_its_own_is_not_dropped) {
+    CHECK_OK(load_with_head(0));
+    CHECK_FAILS(load_with_head(LH_R(0.5)), LH_EFORMAT,
+                "tensor lm_head.weight differs from wte.weight; the model has one for both");
+}
+
+TEST(a_wrong_shape_names_the_option) {
+    model_bench bench, wider;
+    REQUIRE(bench_open(&bench, "gpt2", SIZES, ROWS));
+    CHECK_OK(lh_params_save(bench.model->params, weights_path, NULL, NULL));
+    if (bench_open(&wider, "gpt2", SIZES " width=24", ROWS)) {
+        CHECK_FAILS(
+            lh_params_load(wider.model->params, weights_path, NULL, wider.model->options, false),
+            LH_EFORMAT, "here width=24");
+    }
+    (void)remove(weights_path);
+    bench_close(&wider);
+    bench_close(&bench);
 }
 
 /* A file of one tensor, wpe.weight, of 64 elements; loads it. */
@@ -271,7 +318,8 @@ static lh_status load_positions(const char *type, const uint16_t *data, size_t b
     (void)fclose(file);
     if (bench_open(&bench, "gpt2", SIZES, ROWS)) {
         lh_params *params = bench.model->params;
-        status = lh_params_load(params, weights_path, bench.model->class->published_names, true);
+        status =
+            lh_params_load(params, weights_path, bench.model->class->published_names, NULL, true);
         const int index = lh_params_find(params, "positions.weight");
         memcpy(positions, lh_tensor_real(lh_params_at(params, index)->value), 64 * sizeof(real));
     }

@@ -274,9 +274,9 @@ static void weights(trial *t) {
     char path[64];
     real again[ROWS * COUNT * WIDTH];
     (void)snprintf(path, sizeof path, "/tmp/longhaul-test-%ld.safetensors", (long)getpid());
-    CHECK_OK(lh_params_save(t->bench.model->params, path, NULL));
+    CHECK_OK(lh_params_save(t->bench.model->params, path, NULL, NULL));
     CHECK_OK(lh_params_initialize(t->bench.model->params, 99));
-    CHECK_OK(lh_params_load(t->bench.model->params, path, NULL, false));
+    CHECK_OK(lh_params_load(t->bench.model->params, path, NULL, NULL, false));
     (void)remove(path);
     CHECK_OK(lh_state_clear(t->bench.state));
     if (!bench_run(&t->bench, t->tokens, COUNT, t->which->segment, fresh, again)) return;

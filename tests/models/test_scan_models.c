@@ -47,10 +47,10 @@ static void check_published(const char *name, const char *options, const char *m
     const int index = lh_params_find(params, matrix);
     REQUIRE(names != NULL && index >= 0);
     const real first = lh_tensor_real(lh_params_get(params, index))[1];
-    CHECK_OK(lh_params_save(params, path, names));
+    CHECK_OK(lh_params_save(params, path, names, NULL));
     CHECK_OK(lh_params_initialize(params, 99));
     CHECK(lh_tensor_real(lh_params_get(params, index))[1] != first);
-    CHECK_OK(lh_params_load(params, path, names, false));
+    CHECK_OK(lh_params_load(params, path, names, NULL, false));
     CHECK_NEAR(lh_tensor_real(lh_params_get(params, index))[1], first, 1e-7);
     for (int i = 0; i < lh_params_count(params); ++i) {
         bool named = false;

@@ -155,7 +155,7 @@ TEST(published_weight_files_are_read_and_written) {
         lh_safetensors *file = NULL;
         REQUIRE(count <= 8192);
         memcpy(before, lh_tensor_real(values), (size_t)count * sizeof(real));
-        CHECK_OK(lh_params_save(params, path, names));
+        CHECK_OK(lh_params_save(params, path, names, NULL));
         CHECK_OK(lh_safetensors_open(path, &file));
         CHECK_EQ_INT(lh_safetensors_count(file), lh_params_count(params));
         check_transposed(file, params,
@@ -170,14 +170,14 @@ TEST(published_weight_files_are_read_and_written) {
         lh_safetensors_close(file);
         CHECK_OK(lh_params_initialize(params, 77));
         CHECK(apart(before, lh_tensor_real(values), count) > 0.1);
-        CHECK_OK(lh_params_load(params, path, names, false));
+        CHECK_OK(lh_params_load(params, path, names, NULL, false));
         CHECK(apart(before, lh_tensor_real(values), count) < 1e-6);
         lh_model *wider = NULL;
         const lh_model_setup setup = bench.model->setup;
         REQUIRE_OK(create_model_for("t5", "layers=2 width=8 heads=2 head_width=3 hidden=14", &setup,
                                     &wider));
         CHECK_OK(lh_params_allocate(wider->params, bench.pool));
-        CHECK_FAILS(lh_params_load(wider->params, path, names, false), LH_EFORMAT,
+        CHECK_FAILS(lh_params_load(wider->params, path, names, NULL, false), LH_EFORMAT,
                     "wi.weight: the model has [8][14] transposed");
         lh_model_destroy(wider);
         (void)remove(path);

@@ -17,6 +17,7 @@ local files = {
   "data",
   "measure",
   "generate",
+  "tokens",
   "dilation",
   "figures",
   "results",

@@ -104,6 +104,24 @@ TEST(integers_and_both_widths_are_read) {
     REQUIRE(array.integers != NULL);
     CHECK(array.integers[0] == INT64_MIN);
     lh_npy_clear(&array);
+    const struct {
+        const char *type;
+        unsigned char bytes[8];
+        int size;
+        int64_t value;
+    } kinds[] = {{"|i1", {0xfe}, 1, -2},
+                 {"|u1", {0xfe}, 1, 254},
+                 {"<i2", {0xff, 0xff}, 2, -1},
+                 {"<u2", {0x51, 0xc4}, 2, 50257},
+                 {"<u4", {0, 0, 0, 0x80}, 4, INT64_C(0x80000000)},
+                 {"<u8", {7}, 8, 7}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        put_array(kinds[i].type, "(1,)", kinds[i].bytes, (size_t)kinds[i].size);
+        REQUIRE_OK(lh_npy_read(path, &array));
+        REQUIRE(array.integers != NULL);
+        CHECK_EQ_INT(array.integers[0], kinds[i].value);
+        lh_npy_clear(&array);
+    }
     put_array("<f8", "(1,)", (const double[]){0.1}, 8);
     REQUIRE_OK(lh_npy_read(path, &array));
     REQUIRE(array.reals != NULL);
@@ -127,7 +145,7 @@ TEST(shapes_that_do_not_fit_are_refused) {
 
 TEST(other_types_and_orders_are_refused) {
     static const char data[16];
-    static const char *const types[] = {">f4", "<f2", "<c8", "|u1", "<U1", "<f", ""};
+    static const char *const types[] = {">f4", "<f2", "<c8", "|b1", "<U1", "<f", ""};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         put_array(types[i], "(1,)", data, sizeof data);
         check_refused("needs little-endian");

@@ -36,6 +36,18 @@ static void check_refused(const char *message) {
     unlink(path);
 }
 
+TEST(a_file_of_torch_is_recognised) {
+    static const char *const begins[] = {"PK\003\004archive/data.pkl", "\200\002\212\nl\374"};
+    for (int i = 0; i < 2; i++) {
+        FILE *file = fopen(path, "wb");
+        REQUIRE(file != NULL);
+        fputs(begins[i], file);
+        fclose(file);
+        check_refused("a PyTorch checkpoint, which could run code; write it as safetensors once: "
+                      "python3 -c");
+    }
+}
+
 /* One tensor with this type, shape and offsets, in a file with so many bytes of data. */
 static void check_refused_within(int bytes, const char *type, const char *shape,
                                  const char *offsets, const char *message) {

@@ -94,7 +94,23 @@ local function print_states(model)
   print(("    %-48s %-18s %14s bytes"):format("total", "", grouped(model.state_bytes)))
 end
 
+-- What published files call the parameters of a class, and how they lie there.
+local function print_published_names(class)
+  if not class.published_names then
+    error(("%s has no published names of its tensors; docs/weights.md says how they lie"):format(
+      class.name), 0)
+  end
+  print(("%-66s %-42s %s"):format("PUBLISHED", "HERE", "LIES"))
+  for _, name in ipairs(class.published_names) do
+    local own = name.own or "(passed over)"
+    if own:sub(1, 1) == "=" then own = ("(must equal %s)"):format(own:sub(2)) end
+    print(("%-66s %-42s %s"):format(name.published, own, name.transposed and "transposed" or "alike"))
+  end
+  print "\n# is the number of a layer. Matrices here are [in][out]; orders and epsilons: docs/weights.md"
+end
+
 local function show_model(class, values)
+  if values["published-names"] then return print_published_names(class) end
   local options = core.options("model", class.name, values.options or "")
   local sizes = sizes_for(class, values)
   local changes
@@ -259,7 +275,7 @@ return {
     run = describe,
     most = 1, usage = "describe [NAME | models | tasks | training | metrics | charts | data | kernels]\n"
       .. "        [--options TEXT] [--vocabulary N] [--segment N] [--match BUDGET]\n"
-      .. "        [--task NAME] [--task-options TEXT]",
+      .. "        [--task NAME] [--task-options TEXT] [--published-names]",
     description = "Of a model: options, parameters, state and FLOPs, to which the options below belong.\n"
       .. "Without a name: the models.",
     options = {
@@ -267,6 +283,7 @@ return {
       { "vocabulary=", "embedding rows (default 32128)", "N" },
       { "segment=", "segment length for FLOPs (default 4096)", "N" },
       { "match=", "the width that meets a budget: parameters=N or flops_per_token=N", "BUDGET" },
+      { "published-names", "what published weight files call its tensors, and how they lie there" },
       { "task=", "describe what a task makes of it, its adapter too", "NAME" },
       { "task-options=", "task and corpus options, 'name=books segment=512'", "TEXT" },
     },

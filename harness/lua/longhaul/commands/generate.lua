@@ -1,7 +1,7 @@
 -- generate: text from a model, as it comes.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
-local data = require "longhaul.run.data"
+local weights = require "longhaul.run.weights"
 
 local function number(values, name, default)
   local value = tonumber(values[name] or default)
@@ -27,23 +27,34 @@ local function tell(model, segment)
     .. "%d anew\n"):format(model, segment))
 end
 
-local function generate(values)
-  for _, name in ipairs { "model", "tokens", "weights" } do
-    if not values[name] then
-      command.misuse(("generate needs --%s; `longhaul generate --help`"):format(name))
+-- What the command line and the weight file say together; all that is needed is there.
+local function completed(values)
+  if not values.weights then
+    command.misuse "generate needs --weights; `longhaul generate --help`"
+  end
+  local said, path = weights.complete(values)
+  for _, name in ipairs { "model", "tokens" } do
+    if not said or not said[name] then
+      command.misuse(("generate needs --%s: %s does not say it"):format(name, path))
     end
   end
+  return said
+end
+
+local function generate(values)
+  local said = completed(values)
   local prompt, count = prompt_of(values), command.integer(values, "count", 200, 0)
   local temperature, top_p = number(values, "temperature", 1), number(values, "top-p", 1)
   local top_k, seed = command.integer(values, "top-k", 0, 0),
     command.integer(values, "seed", 1, 0, math.maxinteger)
-  local tokenizer <close> = core.tokenizer(values.tokens)
+  local tokenizer <close> = core.tokenizer(said.tokens)
   local generator <close> = core.generator {
-    model = core.options("model", values.model, values.options or ""),
-    vocabulary = tokenizer:vocabulary(), weights = data.weights(values.weights), seed = seed,
+    model = core.options("model", said.model, said.options),
+    vocabulary = tonumber(said.vocabulary) or tokenizer:vocabulary(), weights = said.path,
+    seed = seed,
     device = values.device or "cpu", segment = command.integer(values, "segment", 0, 0),
   }
-  tell(values.model, generator:segment())
+  tell(said.model, generator:segment())
   generator:feed(tokenizer:encode(prompt))
   io.stdout:write(prompt)
   for _ = 1, count do
@@ -56,15 +67,16 @@ end
 return {
   {
     name = "generate", summary = "continue a text, token by token", run = generate,
-    usage = "generate --model NAME --weights FILE --tokens TOKENIZER --prompt TEXT [--count N] ...",
+    usage = "generate --weights FILE --prompt TEXT [--model NAME] [--tokens TOKENIZER] [--count N] ...",
     description = "Reads the prompt and writes what the model draws after it. A model with windows\n"
       .. "goes on in a new window when one is full; one with recurrence then knows the text\n"
       .. "before it only by what its state carries. A causal model without a cache reads what there\n"
-      .. "is of a segment anew for each token.",
+      .. "is of a segment anew for each token. A weight file that longhaul wrote says which model,\n"
+      .. "options and vocabulary it is of; what the command line says counts first.",
     options = {
       { "model=", "model class", "NAME" },
       { "options=", "model options, 'layers=4 width=128'", "TEXT" },
-      { "weights=", "weight file, or the name of fetched weights", "FILE.safetensors" },
+      { "weights=", "weight file, a folder with one, or the name of fetched weights", "FILE" },
       { "tokens=", "tokenizer, as in lh.data.text: bytes, bpe:gpt2, ...", "TOKENIZER" },
       { "prompt=", "text to continue", "TEXT" },
       { "prompt-file=", "file with it", "FILE" },

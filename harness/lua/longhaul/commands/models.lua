@@ -4,17 +4,25 @@ local core = require "longhaul.core"
 local data = require "longhaul.run.data"
 local metrics = require "longhaul.run.metrics"
 local progress = require "longhaul.run.progress"
+local weights = require "longhaul.run.weights"
+
+-- What a command line and its weight file say together.
+local function completed(values)
+  local said, path = weights.complete(values)
+  if said then return said end
+  command.misuse(path and ("%s does not say which model it is of: --model NAME is needed"):format(path)
+    or "a --model NAME is needed; `longhaul describe` lists them")
+end
 
 local function session_of(values)
-  local model, task = values.model, values.task or "language_model"
-  if not model then command.misuse "a --model NAME is needed; `longhaul describe` lists them" end
+  local said = completed(values)
   return core.session {
-    model = core.options("model", model, values.options or ""),
-    task = core.options("task", task, values["task-options"] or ""),
+    model = core.options("model", said.model, said.options),
+    task = core.options("task", said.task, said.task_options),
     train = core.options("train", "train", values.train or ""),
     seed = command.integer(values, "seed", 1, 0, math.maxinteger),
     device = values.device or "cpu",
-  }
+  }, said.path
 end
 
 local function print_metrics(values)
@@ -24,8 +32,18 @@ local function print_metrics(values)
   for _, name in ipairs(names) do print(("%-20s %.6g"):format(name, values[name])) end
 end
 
+-- Before the training, not after it.
+local function check_published_names(name)
+  for _, class in ipairs(core.models()) do
+    if class.name == name and not class.published_names then
+      error(("%s has no published names of its tensors"):format(name), 0)
+    end
+  end
+end
+
 local function train(values)
   if values.out then core.check_writable(values.out) end
+  if values["published-names"] then check_published_names(values.model) end
   local session <close> = session_of(values)
   data.tell(session:info().data)
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
@@ -40,10 +58,10 @@ end
 
 local function evaluate(values)
   local split = command.one_of("split", values.split or "test", { "valid", "test" })
-  local session <close> = session_of(values)
   if not values.weights then command.misuse("eval needs --weights FILE.safetensors") end
+  local session <close>, path = session_of(values)
   data.tell(session:info().data)
-  session:load_weights(data.weights(values.weights))
+  session:load_weights(path)
   print_metrics(session:evaluate(split) or {})
 end
 
@@ -112,24 +130,23 @@ local function read_tokens(path, ragged)
 end
 
 -- What a model of vectors is told: the sizes of the forecasting task with the given options.
-local function vector_sizes(values)
-  return core.task_info(core.options("task", "forecasting", values["task-options"] or ""))
+local function vector_sizes(said)
+  local options = said.task == "forecasting" and said.task_options or ""
+  return core.task_info(core.options("task", "forecasting", options))
 end
 
 local function forward(values)
-  for _, name in ipairs { "model", "out" } do
-    if not values[name] then
-      command.misuse(("forward needs --%s; `longhaul forward --help`"):format(name))
-    end
-  end
+  if not values.out then command.misuse("forward needs --out; `longhaul forward --help`") end
   if (values.tokens == nil) == (values.inputs == nil) then
     command.misuse "forward needs --tokens or --inputs; `longhaul forward --help`"
   end
-  local sizes = values.inputs and vector_sizes(values)
-    or { vocabulary = command.integer(values, "vocabulary", 32128), length = 0 }
+  if values.inputs then values.task = values.task or "forecasting" end
+  local said = completed(values)
+  local sizes = values.inputs and vector_sizes(said)
+    or { vocabulary = command.integer(said, "vocabulary", 32128), length = 0 }
   core.forward {
-    model = core.options("model", values.model, values.options or ""),
-    sizes = sizes, weights = values.weights,
+    model = core.options("model", said.model, said.options),
+    sizes = sizes, weights = said.path,
     seed = command.integer(values, "seed", 1, 0, math.maxinteger),
     device = values.device or "cpu", tokens = values.tokens and read_tokens(values.tokens),
     source = values.source and read_tokens(values.source, true), inputs = values.inputs,
@@ -152,6 +169,9 @@ local function with(extra)
   return list
 end
 
+local weights_say = "A weight file that longhaul wrote says which model, options, task and vocabulary it is of,\n"
+  .. "of others config.json beside it (gpt2, mamba2, t5): what the command line says counts first."
+
 local training = {
   { "task=", "task class (default language_model)", "NAME" },
   { "task-options=", "task and corpus options, 'name=books segment=512 batch=8'", "TEXT" },
@@ -169,10 +189,11 @@ return {
   },
   {
     name = "eval", summary = "evaluate weights on a task", run = evaluate,
-    usage = "eval --model NAME --weights FILE [--options TEXT] [--task-options TEXT]\n"
+    usage = "eval --weights FILE [--model NAME] [--options TEXT] [--task NAME] [--task-options TEXT]\n"
       .. "        [--split valid|test]",
+    description = weights_say,
     options = with { training[1], training[2], training[3],
-      { "weights=", "weight file, or the name of fetched weights", "FILE.safetensors" },
+      { "weights=", "weight file, a folder with one, or the name of fetched weights", "FILE" },
         { "split=", "valid or test (default)", "NAME" } },
   },
   {
@@ -190,16 +211,16 @@ return {
     name = "forward", summary =
       "outputs of any model on given tokens or vectors, segment by segment",
       run = forward,
-    usage = "forward --model NAME [--weights FILE] (--tokens FILE | --inputs FILE) --out FILE.npy\n"
+    usage = "forward [--model NAME] [--weights FILE] (--tokens FILE | --inputs FILE) --out FILE.npy\n"
       .. "        [--options TEXT] [--segment N] ...",
     description = "Runs consecutive segments with carried state from a fresh start and writes\n"
       .. "the logits [rows][length][vocabulary] as .npy. Tokens: .npy of integers [rows][length],\n"
       .. "or text with a row a line. A model with an encoder reads --source too, whose rows may\n"
       .. "differ in length. Inputs: .npy of reals [rows][length][features], windows of a series\n"
       .. "one behind the other, for which the predictions are written. --heads: of one segment,\n"
-      .. "[attentions][heads][length], the mean over a head's width.",
+      .. "[attentions][heads][length], the mean over a head's width. " .. weights_say,
     options = with { { "vocabulary=", "embedding rows (default 32128)", "N" },
-      { "weights=", "weight file; else initial values", "FILE.safetensors" },
+      { "weights=", "weight file, or a folder with one; else initial values", "FILE" },
       { "tokens=", "tokens to read", "FILE" }, { "source=", "tokens of the encoder", "FILE" },
       { "segment=", "tokens a pass; 0: all", "N" },
       { "inputs=", "vectors to read instead", "FILE.npy" },
