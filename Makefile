@@ -480,6 +480,14 @@ install: $(program) install-headers ## Install under PREFIX: program, headers, s
 install-headers: ## Install only what plug-ins include
 	$(Q)$(call install_tree,$(header_files),$(headers))
 
+# Of the day of the commit, so that a later one is newer.
+deb_version = 0~$(or $(shell git log -1 --format=%cd.%h --date=format:%Y%m%d 2>/dev/null),unknown)
+.PHONY: deb
+deb: $(program) ## Make a Debian package of this build, for the release that it was made on
+	$(Q)rm -rf $(O)/deb
+	$(Q)$(MAKE) -s -o $(program) program=$(program) install DESTDIR=$(O)/deb PREFIX=/usr
+	$(Q)scripts/deb.sh $(O)/deb $(deb_version) $(O)
+
 uninstall: ## Remove what install put there
 	$(Q)rm -rf $(DESTDIR)$(PREFIX)/bin/longhaul $(share) $(headers) $(documents) $(manual) $(completion_files)
 
