@@ -45,9 +45,9 @@ Installed-Size: $(du -sk "$root/usr" | cut -f1)
 Depends: $depends
 Recommends: gnuplot-nox | gnuplot
 Description: benchmark and reproduction harness for long-context sequence architectures
- Trains Block-Recurrent Transformers, Staircase attention, recurrent GPT-2,
- Reformer, recurrence encodings (RSA) and their baselines on all their tasks
- under one protocol, and shows published and measured numbers side by side.
+ Trains the architectures of five papers on long contexts, their baselines and
+ newer rivals on all their tasks under one protocol, and shows published and
+ measured numbers side by side.
  Experiments are Lua scripts; results are CSV, tables and gnuplot charts.
 CONTROL
 dpkg-deb --root-owner-group -Zgzip --build "$root" "$package" >/dev/null

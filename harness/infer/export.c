@@ -62,6 +62,7 @@ static bool describe(const lh_session *session, int64_t batches, cJSON *root) {
         cJSON_AddNumberToObject(root, "batches", (double)batches) &&
         cJSON_AddNumberToObject(root, "flops_per_token", lh_session_flops_per_token(session)) &&
         add_options(root, "model_options", model->options) &&
+        add_options(root, "task_options", task->options) &&
         add_options(root, "train_options", lh_session_train_options(session));
     free(data);
     return good;
@@ -79,76 +80,189 @@ static lh_status write_options(const lh_session *session, const char *path, int6
 
 /* ---- batches.safetensors ---- */
 
-/* All batches one after the other, integers as reals: a token's number has 24 bits at most. */
+/* The fields of a batch, in the order of the file. */
+enum {
+    TOKENS,
+    TARGET,
+    TOKEN_WEIGHTS,
+    STARTS,
+    SOURCE_TOKENS,
+    SOURCE_COUNT,
+    VECTORS,
+    TARGET_VECTORS,
+    FIELDS
+};
+
+static const char *const field_names[FIELDS] = {
+    "tokens",        "target",       "weights", "starts",
+    "source_tokens", "source_count", "vectors", "target_vectors",
+};
+
+/* One field of all batches, one after the other; integers as reals: a token's number has 24 bits at
+ * most. */
+typedef struct field {
+    int rank;
+    int64_t shape[4]; /* [batches][rows]... */
+    real *values;     /* NULL: the task has no such field */
+} field;
+
 typedef struct batch_list {
-    int64_t count, rows, length;
-    real *tokens, *target, *weights, *starts;
+    int64_t count;
+    field field[FIELDS];
 } batch_list;
 
-static void keep_integers(real *to, const int32_t *from, int64_t count) {
-    for (int64_t i = 0; i < count; ++i)
-        to[i] = (real)from[i];
+/* What a batch has of a field: integers or reals. */
+typedef struct content {
+    const int32_t *integers;
+    const real *reals;
+} content;
+
+static content content_of(const lh_host_batch *host, int index) {
+    switch (index) {
+    case TOKENS:
+        return (content){.integers = host->tokens};
+    case TARGET:
+        return (content){.integers = host->target};
+    case TOKEN_WEIGHTS:
+        return (content){.reals = host->weights};
+    case STARTS:
+        return (content){.integers = host->starts};
+    case SOURCE_TOKENS:
+        return (content){.integers = host->source_tokens};
+    case SOURCE_COUNT:
+        return (content){.integers = host->source_count};
+    case VECTORS:
+        return (content){.reals = host->vectors};
+    default:
+        return (content){.reals = host->target_vectors};
+    }
 }
 
-static lh_status keep_batch(const batch_list *all, int64_t index, const lh_host_batch *host) {
-    const int64_t size = all->rows * all->length, at = index * size;
-    if (host->tokens == NULL || host->target == NULL || host->starts == NULL ||
-        host->source_tokens != NULL)
-        return lh_fail(LH_ETYPE, "export: takes tasks that predict a token at every position");
-    keep_integers(all->tokens + at, host->tokens, size);
-    keep_integers(all->target + at, host->target, size);
-    keep_integers(all->starts + index * all->rows, host->starts, all->rows);
-    for (int64_t i = 0; i < size; ++i)
-        all->weights[at + i] = host->weights != NULL ? host->weights[i] : 1;
-    return LH_OK;
+static bool is_there(content c) {
+    return c.integers != NULL || c.reals != NULL;
 }
 
-static lh_status read_batches(const lh_session *session, const batch_list *all) {
-    const lh_task *task = lh_session_task(session);
-    lh_host_batch host;
-    for (int64_t i = 0; i < all->count; ++i) {
-        LH_TRY(task->class->train_batch(task->instance, &host));
-        LH_TRY(keep_batch(all, i, &host));
+/* A row of a field of one batch: [a][b]; its rank is returned. */
+static int row_shape(const lh_model_setup *setup, const lh_host_batch *host, int index,
+                     int64_t row[2]) {
+    row[0] = host->length;
+    row[1] = 1;
+    switch (index) {
+    case STARTS:
+    case SOURCE_COUNT:
+        row[0] = 1;
+        return 0;
+    case SOURCE_TOKENS:
+        row[0] = host->source_length;
+        return 1;
+    case VECTORS:
+        row[1] = setup->input_features;
+        return 2;
+    case TOKEN_WEIGHTS:
+        if (setup->output_features == 0) return 1;
+        break;
+    case TARGET_VECTORS:
+        break;
+    default:
+        return 1;
+    }
+    row[0] = host->target_length;
+    row[1] = setup->output_features;
+    return 2;
+}
+
+/* Whether the batch has the field; without weights all count alike, and are written so. */
+static bool has_field(const lh_host_batch *host, int index) {
+    return index == TOKEN_WEIGHTS || is_there(content_of(host, index));
+}
+
+/* Enlarges the shapes to hold a batch as well: sources differ in length. */
+static void measure(batch_list *all, const lh_model_setup *setup, const lh_host_batch *host) {
+    for (int i = 0; i < FIELDS; ++i) {
+        int64_t row[2];
+        field *f = &all->field[i];
+        if (!has_field(host, i)) continue;
+        f->rank = 2 + row_shape(setup, host, i, row);
+        f->shape[0] = all->count;
+        if (host->rows > f->shape[1]) f->shape[1] = host->rows;
+        for (int k = 0; k < 2; ++k)
+            if (row[k] > f->shape[2 + k]) f->shape[2 + k] = row[k];
+    }
+}
+
+static void keep_field(field *f, int64_t batch, const int64_t rows, const int64_t row[2],
+                       content from) {
+    for (int64_t i = 0; i < rows * row[0] * row[1]; ++i) {
+        const int64_t r = i / (row[0] * row[1]), a = i / row[1] % row[0], b = i % row[1];
+        const int64_t at = ((batch * f->shape[1] + r) * f->shape[2] + a) * f->shape[3] + b;
+        f->values[at] = from.integers != NULL ? (real)from.integers[i]
+                        : from.reals != NULL  ? from.reals[i]
+                                              : 1;
+    }
+}
+
+static void keep(batch_list *all, const lh_model_setup *setup, int64_t batch,
+                 const lh_host_batch *host) {
+    for (int i = 0; i < FIELDS; ++i) {
+        int64_t row[2];
+        if (!has_field(host, i)) continue;
+        (void)row_shape(setup, host, i, row);
+        keep_field(&all->field[i], batch, host->rows, row, content_of(host, i));
+    }
+}
+
+static lh_status allocate_fields(batch_list *all) {
+    for (int i = 0; i < FIELDS; ++i) {
+        field *f = &all->field[i];
+        const int64_t count = f->shape[0] * f->shape[1] * f->shape[2] * f->shape[3];
+        if (f->rank == 0) continue;
+        f->values = lh_allocate_zeroed((size_t)count, sizeof *f->values);
+        if (f->values == NULL) return LH_EMEMORY;
     }
     return LH_OK;
 }
 
-/* Reads them ahead; the stream then stands where it stood. */
-static lh_status look_ahead(const lh_session *session, const batch_list *all) {
+/* Reads the batches ahead, to measure them or to keep them; the stream then stands where it stood.
+ */
+static lh_status look_ahead(const lh_session *session, batch_list *all, bool keeps) {
     const lh_task *task = lh_session_task(session);
+    const lh_model_setup *setup = &lh_session_model(session)->setup;
     int64_t cursor[LH_CURSOR_WORDS];
+    lh_host_batch host;
     const int words = task->class->cursor_get(task->instance, cursor);
-    const lh_status status = read_batches(session, all);
+    lh_status status = LH_OK;
+    for (int64_t i = 0; i < all->count && status == LH_OK; ++i) {
+        status = task->class->train_batch(task->instance, &host);
+        if (status != LH_OK) break;
+        if (keeps) {
+            keep(all, setup, i, &host);
+        } else {
+            measure(all, setup, &host);
+        }
+    }
     return status == LH_OK ? task->class->cursor_set(task->instance, cursor, words) : status;
 }
 
 static lh_status save_batches(const batch_list *all, const char *path) {
-    const int64_t shape[] = {all->count, all->rows, all->length};
-    const lh_safetensors_source sources[] = {{"tokens", 3, shape, all->tokens},
-                                             {"target", 3, shape, all->target},
-                                             {"weights", 3, shape, all->weights},
-                                             {"starts", 2, shape, all->starts}};
-    const lh_safetensors_contents contents = {.sources = sources, .source_count = 4};
+    lh_safetensors_source sources[FIELDS];
+    lh_safetensors_contents contents = {.sources = sources};
+    for (int i = 0; i < FIELDS; ++i) {
+        const field *f = &all->field[i];
+        if (f->values != NULL)
+            sources[contents.source_count++] =
+                (lh_safetensors_source){field_names[i], f->rank, f->shape, f->values};
+    }
     return lh_safetensors_write(path, &contents);
 }
 
 static lh_status write_batches(const lh_session *session, const char *path, int64_t count) {
-    const lh_task *task = lh_session_task(session);
-    int64_t rows = 0, length = 0;
-    task->class->shape(task->instance, &rows, &length);
-    const size_t size = (size_t)(count * rows * length);
-    real *values = lh_allocate((3 * size + (size_t)(count * rows)) * sizeof *values);
-    if (values == NULL) return LH_EMEMORY;
-    const batch_list all = {.count = count,
-                            .rows = rows,
-                            .length = length,
-                            .tokens = values,
-                            .target = values + size,
-                            .weights = values + 2 * size,
-                            .starts = values + 3 * size};
-    lh_status status = look_ahead(session, &all);
+    batch_list all = {.count = count};
+    lh_status status = look_ahead(session, &all, false);
+    if (status == LH_OK) status = allocate_fields(&all);
+    if (status == LH_OK) status = look_ahead(session, &all, true);
     if (status == LH_OK) status = save_batches(&all, path);
-    free(values);
+    for (int i = 0; i < FIELDS; ++i)
+        free(all.field[i].values);
     return status;
 }
 

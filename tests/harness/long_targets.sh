@@ -59,7 +59,9 @@ runs fuzz "failed" FUZZ_SECONDS=1
 runs mutants "1 caught, 0 survived of 1" JOBS=1
 runs bench "bench.csv"
 runs deps-bundle "deps.tar.gz"
-if command -v dpkg-shlibdeps >/dev/null; then runs deb ".deb"; fi
+if command -v dpkg-shlibdeps >/dev/null; then
+    runs deb ".deb"
+fi
 runs lint "lint: clean"
 if command -v nvcc >/dev/null; then
     runs cuda "LINK"

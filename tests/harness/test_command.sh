@@ -82,6 +82,14 @@ quietly 0 "export" "$longhaul" export --model slide --options "$options" --task-
 succeeds "its options" '"window":	8' cat "$scratch/run/run.json"
 succeeds "its weights" "bits_per_byte" "$longhaul" eval --model slide --options "$options" \
     --task-options "$data" --weights "$scratch/run/weights.safetensors"
+quietly 0 "export of windows" "$longhaul" export --model informer --task forecasting --options 'width=8 heads=2 layers=1' --batches 2 \
+    --task-options 'name=generate:seasonal series_rows=200 channels=3 seq_len=5 label_len=2 pred_len=3 batch=4' --out "$scratch/windows"
+quietly 0 "windows and their features" grep -qF '"vectors":{"dtype":"F32","shape":[2,4,8,7]' "$scratch/windows/batches.safetensors"
+quietly 0 "what is to be predicted" grep -qF '"target_vectors":{"dtype":"F32","shape":[2,4,3,3]' "$scratch/windows/batches.safetensors"
+quietly 0 "export of sentences" "$longhaul" export --model t5 --task translation --options 'layers=1 width=8 heads=2 hidden=8' \
+    --task-options 'tokens=bytes pairs=200 batch_tokens=256' --batches 6 --out "$scratch/sentences"
+quietly 0 "sources of any length" grep -qE '"source_tokens":\{"dtype":"F32","shape":\[6,[0-9]+,[0-9]+\]' \
+    "$scratch/sentences/batches.safetensors"
 fails 2 "export without a folder" "needs --out" "$longhaul" export --model slide
 fails 2 "export of no number" "--batches takes a positive integer, not 'x'" "$longhaul" export --batches x --out "$scratch/run"
 

@@ -202,7 +202,8 @@ return {
     usage = "export --model NAME --out DIR [--options TEXT] [--task-options TEXT] [--train TEXT]\n"
       .. "        [--batches N]",
     description = "Writes run.json (all options), weights.safetensors (initial values) and\n"
-      .. "batches.safetensors (tokens, target, weights and starts of the first N batches, as F32).",
+      .. "batches.safetensors (tokens, vectors, sources, targets, weights and starts of the first N\n"
+      .. "batches, as F32, whichever the task has).",
     options = with { training[1], training[2], training[3],
       { "batches=", "training batches (default 20)", "N" },
         { "out=", "folder to write", "DIR" } },
