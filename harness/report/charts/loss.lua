@@ -86,7 +86,8 @@ function loss.draw(view, plot, dataset)
   if #lines == 0 then return nil end
   local made = parts.new("lines", parts.title(view, plot, "training loss", dataset),
     curves.titles[over], unit)
-  parts.add_curves(made, lines, names, { x = { room = 0 }, y = shown_range(lines) })
+  local x = { room = 0, log = over ~= "step" } -- rows differ in cost by factors
+  parts.add_curves(made, lines, names, { x = x, y = shown_range(lines) })
   return made
 end
 
