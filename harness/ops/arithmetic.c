@@ -224,17 +224,11 @@ lh_tensor *lh_repeat(lh_tape *tape, lh_tensor *x, int64_t count) {
 
 /* ---- functions of one tensor ---- */
 
-static bool derivative_reads_output(lh_unary_op op) {
-    return op == LH_UNARY_IDENTITY || op == LH_UNARY_RELU || op == LH_UNARY_TANH ||
-           op == LH_UNARY_SIGMOID || op == LH_UNARY_EXP || op == LH_UNARY_SQRT ||
-           op == LH_UNARY_RSQRT || op == LH_UNARY_ELU;
-}
-
 static lh_status unary_backward(lh_tape *tape, lh_node *node) {
     const lh_unary_op op = *(const lh_unary_op *)node->args;
     lh_unary_backward_args args = {
         .op = op, .count = node->output[0]->count, .dy = lh_gradient_read(node->output[0])};
-    *(derivative_reads_output(op) ? &args.y : &args.x) = lh_tensor_activation(node->saved[0]);
+    *(lh_derivative_reads_output(op) ? &args.y : &args.x) = lh_tensor_activation(node->saved[0]);
     LH_TRY(lh_gradient_write(node->input[0], &args.dx, &args.write));
     return LH_RUN(lh_tape_pool(tape), unary_backward, &args);
 }
@@ -253,7 +247,7 @@ lh_tensor *lh_unary(lh_tape *tape, lh_unary_op op, lh_tensor *x) {
                               .input_count = 1,
                               .output = LH_TENSORS(y),
                               .output_count = 1,
-                              .saved = LH_TENSORS(derivative_reads_output(op) ? y : x),
+                              .saved = LH_TENSORS(lh_derivative_reads_output(op) ? y : x),
                               .saved_count = 1,
                               .args = &op,
                               .args_bytes = sizeof op};

@@ -7,11 +7,6 @@ typedef struct linear {
     lh_unary_op activation;
 } linear;
 
-static bool needs_input(lh_unary_op activation) {
-    return activation == LH_UNARY_GELU || activation == LH_UNARY_GELU_EXACT ||
-           activation == LH_UNARY_SQUARE || activation == LH_UNARY_LOG;
-}
-
 /* dx (+)= dy weight^T. */
 static lh_status input_gradient(lh_tape *tape, const linear *l, lh_act dy, const lh_tensor *weight,
                                 lh_gradient *to) {
@@ -61,7 +56,8 @@ static lh_status before_activation(lh_tape *tape, lh_node *node, const linear *l
     lh_gradient *gradient = node->output[0];
     lh_unary_backward_args args = {
         .op = l->activation, .count = l->rows * l->out, .dy = *dy, .write = LH_SET};
-    *(needs_input(l->activation) ? &args.x : &args.y) = lh_tensor_activation(node->saved[2]);
+    *(lh_derivative_reads_output(l->activation) ? &args.y : &args.x) =
+        lh_tensor_activation(node->saved[2]);
     if (lh_gradient_is_exclusive(gradient)) {
         args.dx = lh_tensor_activation(gradient->value);
     } else {
@@ -145,7 +141,7 @@ lh_tensor *lh_linear(lh_tape *tape, lh_tensor *x, lh_tensor *weight, lh_tensor *
     args.bias = bias != NULL ? lh_tensor_real(bias) : NULL;
     lh_tensor *kept = activation == LH_UNARY_IDENTITY ? NULL : y;
     lh_tensor *const inputs[] = {x, weight, bias};
-    if (needs_input(activation) && lh_tape_wants(tape, inputs, 3)) {
+    if (!lh_derivative_reads_output(activation) && lh_tape_wants(tape, inputs, 3)) {
         kept = lh_tape_new_like(tape, y);
         if (kept == NULL) return NULL;
         args.pre = lh_tensor_activation(kept);

@@ -200,6 +200,12 @@ lh_tensor *lh_short_convolution(lh_tape *tape, lh_tensor *x, lh_tensor *before, 
 lh_tensor *lh_decay_scan(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v,
                          lh_tensor *log_decay, lh_tensor *start, lh_tensor **end);
 
+/* What the delta rule writes, u_t = beta_t (v_t - exp(log_decay_t) k_t S_{t-1}) of
+ * lh_delta_rule_spec, in the shape of v; beta [batch][length][heads], the others as for
+ * lh_decay_scan, which gives outputs and last state with u in place of v. */
+lh_tensor *lh_delta_rule(lh_tape *tape, lh_tensor *k, lh_tensor *v, lh_tensor *beta,
+                         lh_tensor *log_decay, lh_tensor *start);
+
 /* ---- loss ---- */
 
 /* What a loss over some rows came to. */

@@ -37,10 +37,39 @@ typedef struct lh_decay_scan_backward_args {
     lh_write dq_write, dk_write, dv_write, dlog_decay_write, dstart_write;
 } lh_decay_scan_backward_args;
 
+/* What the gated delta rule writes (Yang et al. 2024, eq. 10): in the recurrence of
+ * lh_decay_scan_spec its state is led towards answering k_t with v_t, by
+ *   u_t = beta_t (v_t - a_t k_t S_{t-1}),  S_t = a_t S_{t-1} + k_t^T u_t,
+ * so that outputs and the last state are those of the scan with u in place of v. States stay finite
+ * where beta_t |k_t|^2 is at most 2. */
+typedef struct lh_delta_rule_spec {
+    lh_decay_scan_spec scan; /* q is not read */
+    const real *beta;        /* in [batch][length][heads] */
+} lh_delta_rule_spec;
+
+typedef struct lh_delta_rule_forward_args {
+    lh_delta_rule_spec spec;
+    lh_heads u; /* out [batch][length][heads][value_width] */
+} lh_delta_rule_forward_args;
+
+typedef struct lh_delta_rule_backward_args {
+    lh_delta_rule_spec spec;
+    lh_heads u;       /* in, what forward gave */
+    lh_heads du;      /* in, as u */
+    lh_heads dk;      /* out optional, as k: the sum over a group's heads */
+    lh_heads dv;      /* out optional, as v */
+    real *dbeta;      /* out optional, as beta */
+    real *dlog_decay; /* out optional, as log_decay; where that is NULL, what it would get */
+    real *dstart;     /* out optional, as start */
+    lh_write dk_write, dv_write, dbeta_write, dlog_decay_write, dstart_write;
+} lh_delta_rule_backward_args;
+
 #endif
 
 /* This family's part of kernels.def. */
 #ifdef LH_KERNEL
 LH_KERNEL_W(decay_scan_forward, LH_REAL)
 LH_KERNEL_W(decay_scan_backward, LH_REAL)
+LH_KERNEL_W(delta_rule_forward, LH_REAL)
+LH_KERNEL_W(delta_rule_backward, LH_REAL)
 #endif

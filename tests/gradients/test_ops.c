@@ -111,7 +111,8 @@ static lh_tensor *run_linear(check_bench *b, void *context) {
 
 TEST(linear_with_every_activation) {
     const lh_unary_op ops[] = {LH_UNARY_IDENTITY, LH_UNARY_RELU,       LH_UNARY_GELU,
-                               LH_UNARY_TANH,     LH_UNARY_GELU_EXACT, LH_UNARY_SIGMOID};
+                               LH_UNARY_TANH,     LH_UNARY_GELU_EXACT, LH_UNARY_SIGMOID,
+                               LH_UNARY_SILU,     LH_UNARY_SOFTPLUS,   LH_UNARY_ELU};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i) {
         check_bench b;
         REQUIRE(check_open(&b));
@@ -215,6 +216,34 @@ TEST(decaying_scans) {
     }
 }
 
+/* Unit keys and beta within 0 and 1; what is written is scanned, as a model does it. */
+static lh_tensor *run_delta_rule(check_bench *b, void *context) {
+    const bool decays = *(const bool *)context;
+    lh_tensor *joined = b->input[0], *start = b->input[2], *end = NULL;
+    const int64_t split[] = {2, 5, 2, 3}, flat[] = {2, 5, 6};
+    lh_tensor *keys = lh_contiguous(b->tape, lh_slice(b->tape, joined, 2, 0, 6));
+    keys = lh_unit_norm(b->tape, lh_reshape(b->tape, keys, 4, split), 0.1);
+    keys = lh_reshape(b->tape, keys, 3, flat);
+    lh_tensor *gates = lh_unary(b->tape, LH_UNARY_SIGMOID, b->input[1]);
+    lh_tensor *decay = decays ? lh_unary(b->tape, LH_UNARY_LOG, gates) : NULL;
+    lh_tensor *u =
+        lh_delta_rule(b->tape, keys, lh_slice(b->tape, joined, 2, 6, 8), gates, decay, start);
+    return lh_decay_scan(b->tape, keys, keys, u, decay, start, &end);
+}
+
+TEST(delta_rules) {
+    for (int decays = 0; decays < 2; ++decays) {
+        check_bench b;
+        REQUIRE(check_open(&b));
+        LEAF(&b, 2, 5, 14);
+        LEAF(&b, 2, 5, 4);
+        LEAF(&b, 2, 4, 3, 2);
+        bool context = decays == 1;
+        GRADIENTS_AGREE(&b, run_delta_rule, &context);
+        check_close(&b);
+    }
+}
+
 /* Whether the scan refuses these, naming a shape. */
 static bool scan_fails(check_bench *b, lh_tensor *q, lh_tensor *k, lh_tensor *v, lh_tensor *decay,
                        lh_tensor *start, const char *shape) {
@@ -237,6 +266,9 @@ TEST(a_scan_refuses_what_does_not_fit) {
     scan_fails(&b, q, q, longer, NULL, start, "v [2][6][8]");
     scan_fails(&b, q, q, v, LEAF(&b, 2, 5, 3), start, "decay_scan");
     scan_fails(&b, q, q, v, NULL, narrow, "start [2][5][4]");
+    CHECK(lh_delta_rule(b.tape, q, v, narrow, NULL, start) != NULL);
+    CHECK(lh_delta_rule(b.tape, q, v, LEAF(&b, 2, 5, 3), NULL, start) == NULL);
+    CHECK_FAILS(lh_error_get()->status, LH_ESHAPE, "beta [2][5][3]");
     check_close(&b);
 }
 

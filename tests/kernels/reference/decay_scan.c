@@ -59,17 +59,6 @@ void REFERENCE(decay_scan_forward)(const void *arguments) {
 
 /* ---- backward ---- */
 
-/* Sets what the write modes say is set. */
-static void clear_rows(const lh_heads *view, lh_write write, const lh_decay_scan_spec *spec,
-                       int64_t heads, int64_t width) {
-    if (view->act.data == NULL || write == LH_ADD) return;
-    for (int64_t b = 0; b < spec->batch; b++)
-        for (int64_t t = 0; t < spec->length; t++)
-            for (int64_t h = 0; h < heads; h++)
-                for (int64_t i = 0; i < width; i++)
-                    row_of(view, b, t, h)[i] = 0;
-}
-
 /* All gradients of token t from dS, the gradient of S_t, which becomes that of S_{t-1}. */
 static void step_back(const one *o, const lh_decay_scan_backward_args *args, int64_t t,
                       const number *before, const number *state, number *gradient) {

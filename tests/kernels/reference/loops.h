@@ -133,6 +133,17 @@ static inline void clear_view(const lh_attention_spec *spec, const lh_heads *vie
                     row_of(view, b, t, h)[d] = 0;
 }
 
+/* Zeros in the rows of a scan that a write mode sets; sums over groups go on from there. */
+static inline void clear_rows(const lh_heads *view, lh_write write, const lh_decay_scan_spec *spec,
+                              int64_t heads, int64_t width) {
+    if (view->act.data == NULL || write == LH_ADD) return;
+    for (int64_t b = 0; b < spec->batch; b++)
+        for (int64_t t = 0; t < spec->length; t++)
+            for (int64_t h = 0; h < heads; h++)
+                for (int64_t i = 0; i < width; i++)
+                    row_of(view, b, t, h)[i] = 0;
+}
+
 static inline void clear_array(real *array, int64_t count) {
     number *x = (void *)array;
     for (int64_t i = 0; i < count && x != NULL; i++)

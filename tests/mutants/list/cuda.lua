@@ -11,10 +11,19 @@ return {
     { "(a.bias != NULL ? a.bias[i] : 0)", "(a.bias != NULL ? a.bias[0] : 0)", "one bias for all columns" },
   },
   {
-    file = "kernels/cuda/decay_scan.cu", tests = "sim:decay_scan_forward sim:decay_scan_backward",
+    file = "kernels/cuda/scan_chunk.cuh", tests = "sim:decay_scan_forward sim:decay_scan_backward",
     { "return j <= i && i < c.count ?", "return j < i && i < c.count ?", "a token does not read its own" },
-    { "backward ? chunks - 1 - n : n", "n", "gradients of states run forwards" },
     { "t > own; --t)", "t > own + 1; --t)", "slopes of the next row are left out" },
+  },
+  {
+    file = "kernels/cuda/scan_chunk.cu", tests = "sim:decay_scan_backward",
+    { "backward ? chunks - 1 - n : n", "n", "gradients of states run forwards" },
+  },
+  {
+    file = "kernels/cuda/delta_rule.cu", tests = "sim:delta_rule_forward sim:delta_rule_backward",
+    { "return j < i ? lh_scan_between(c, i, j) : 0;", "return j <= i ? lh_scan_between(c, i, j) : 0;", "a token corrects itself" },
+    { "inverse[t * LH_SCAN_CHUNK + row]", "inverse[row * LH_SCAN_CHUNK + t]", "the system is not transposed backward" },
+    { "shared.slopes[row][t] + shared.slopes[t][row]", "2 * shared.slopes[row][t]", "a key's gradient by later tokens" },
   },
   {
     file = "kernels/cuda/dropout.cu", tests = "sim:dropout",

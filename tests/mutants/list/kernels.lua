@@ -17,12 +17,23 @@ return {
       "the gradient's mean is not taken off" },
   },
   {
-    file = "kernels/cpu/decay_scan.c", tests = "kernel:decay_scan_forward kernel:decay_scan_backward",
+    file = "kernels/cpu/scan_chunk.c", tests = "kernel:decay_scan_forward kernel:decay_scan_backward",
     { "between[j] += decay;", "between[j] = decay;", "a token decays by the last token alone" },
     { "until[last] = lh_exp(behind);", "until[last] = lh_exp(before);", "what is left behind a chunk is what was left before it" },
     { "if (i == p->chunks - 1) behind = end", "if (i == p->chunks - 2) behind = end", "the state behind the last chunk but one is the last" },
+    { "crossing + read_behind + kept_before[t] + whole", "crossing + read_behind + kept_before[t]", "the next state's share of the decay's gradient" },
+  },
+  {
+    file = "kernels/cpu/decay_scan.c", tests = "kernel:decay_scan_backward",
     { "first && args->dk_write == LH_SET ? 0 : 1", "args->dk_write == LH_SET ? 0 : 1", "a group's last head alone tells dk" },
-    { "crossing + read + kept[t] + whole", "crossing + read + kept[t]", "the next state's share of the decay's gradient" },
+  },
+  {
+    file = "kernels/cpu/delta_rule.c", tests = "kernel:delta_rule_forward kernel:delta_rule_backward",
+    { "mixed[i * LH_SCAN_CHUNK + i] = 0;", "mixed[i * LH_SCAN_CHUNK + i] *= 1;", "a token corrects itself in the gradients" },
+    { "-c->since[i] * beta, row", "-beta, row", "what the state answers does not decay" },
+    { "if (i == p->chunks - 1) return;", "if (i == p->chunks - 2) return;", "the last chunk is not written" },
+    { "-c.since[t] * beta_at", "-1 * beta_at", "the gradient of the state before does not decay" },
+    { "first ? b->args->dk_write : LH_ADD", "b->args->dk_write", "a group's last head alone tells dk" },
   },
   {
     file = "kernels/cpu/short_convolution.c", tests = "kernel:short_convolution_forward kernel:short_convolution_backward",
