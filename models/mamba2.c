@@ -9,8 +9,9 @@
 #include <math.h>
 
 #include "models/layers/common.h"
+#include "models/layers/state_space.h"
 
-enum { LAYERS = 128, HEADS = 1024 };
+enum { LAYERS = 128, HEADS = LH_STATE_SPACE_HEADS };
 
 typedef struct layer {
     int norm, in, convolution, convolution_bias, step_bias, rate, skip, gated_norm, out;
@@ -23,7 +24,7 @@ typedef struct instance {
     bool tied;
     int64_t inner, heads, convolved; /* channels of x, their heads, channels of x, B and C */
     int embedding, norm, head;       /* head: -1 when tied */
-    double first_step[HEADS], first_rate[HEADS];
+    lh_first_decays first;
     layer layer[LAYERS];
 } instance;
 
@@ -46,24 +47,6 @@ static const lh_option_table options[] = {LH_OWN_TABLE(instance), {0}};
 
 /* ---- parameters ---- */
 
-static double fraction(double x) {
-    return x - floor(x);
-}
-
-/* The release draws dt log-uniformly within its bounds and A uniformly within [1, 16]; here heads
- * spread over both intervals evenly and independently, by Roberts' sequence. A bias is what
- * softplus turns into dt. */
-static void choose_first_values(instance *model) {
-    const double least = log(model->step_min), most = log(model->step_max);
-    for (int64_t h = 0; h < model->heads; ++h) {
-        const double step =
-            exp(least + (most - least) * fraction(0.5 + 0.7548776662466927 * (double)h));
-        const double rate = 1.0 + 15.0 * fraction(0.5 + 0.5698402909980532 * (double)h);
-        model->first_step[h] = step + log(-expm1(-step));
-        model->first_rate[h] = log(rate);
-    }
-}
-
 static lh_status settle(instance *model, const lh_model_setup *setup) {
     LH_TRY(lh_require_tokens(setup));
     model->vocabulary = setup->vocabulary;
@@ -82,7 +65,8 @@ static lh_status settle(instance *model, const lh_model_setup *setup) {
     if (model->step_min > model->step_max)
         return lh_fail(LH_EOPTION, "option 'step_min' (%g) is above 'step_max' (%g)",
                        model->step_min, model->step_max);
-    choose_first_values(model);
+    lh_spread_decays(model->heads, (const double[]){model->step_min, model->step_max},
+                     (const double[]){1, 16}, &model->first);
     return LH_OK;
 }
 
@@ -109,10 +93,10 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
         lh_declare_param(declaration, tap, 1, taps, "layers.%lld.convolution_bias", n);
     l->step_bias = lh_declare_param(declaration, lh_init_normal(0.0), 1, &model->heads,
                                     "layers.%lld.step_bias", n);
-    lh_declare_initial(declaration, model->first_step);
+    lh_declare_initial(declaration, model->first.step_bias);
     l->rate =
         lh_declare_param(declaration, lh_init_normal(0.0), 1, &model->heads, "layers.%lld.rate", n);
-    lh_declare_initial(declaration, model->first_rate);
+    lh_declare_initial(declaration, model->first.rate);
     l->skip =
         lh_declare_param(declaration, lh_init_ones(), 1, &model->heads, "layers.%lld.skip", n);
     l->gated_norm = lh_declare_param(declaration, lh_init_ones(), 1, &model->inner,
@@ -151,16 +135,6 @@ typedef struct run {
 
 static lh_tensor *parameter(const run *r, int index) {
     return lh_pass_param(r->pass, index);
-}
-
-/* silu(convolution(x, B, C)), with the last tokens carried on. */
-static lh_tensor *convolve(const run *r, lh_tensor *x) {
-    lh_tensor *before = lh_pass_state(r->pass, r->layer->before);
-    lh_tensor *last = lh_last_tokens(r->tape, r->model->kernel - 1, before, x);
-    lh_tensor *y = lh_short_convolution(r->tape, x, before, parameter(r, r->layer->convolution),
-                                        parameter(r, r->layer->convolution_bias));
-    if (last == NULL || lh_pass_carry(r->pass, r->layer->before, last) != LH_OK) return NULL;
-    return lh_unary(r->tape, LH_UNARY_SILU, y);
 }
 
 /* D x, with a number D for each head. */
@@ -211,7 +185,9 @@ static lh_tensor *mix(const run *r, lh_tensor *u) {
     lh_tensor *dt = lh_slice(r->tape, all, 2, inner + model->convolved, model->heads);
     dt = lh_unary(r->tape, LH_UNARY_SOFTPLUS,
                   lh_add_row(r->tape, dt, parameter(r, r->layer->step_bias)));
-    lh_tensor *mixed = convolve(r, lh_slice(r->tape, all, 2, inner, model->convolved));
+    lh_tensor *mixed = lh_carried_convolution(
+        r->pass, r->layer->before, lh_slice(r->tape, all, 2, inner, model->convolved),
+        parameter(r, r->layer->convolution), parameter(r, r->layer->convolution_bias));
     lh_tensor *x = lh_contiguous(r->tape, lh_slice(r->tape, mixed, 2, 0, inner));
     lh_tensor *keys = lh_slice(r->tape, mixed, 2, inner, shared);
     lh_tensor *queries = lh_slice(r->tape, mixed, 2, inner + shared, shared);

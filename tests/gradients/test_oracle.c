@@ -110,6 +110,10 @@ TEST(mamba2_equals_the_oracle) {
     compare_with("tests/golden/mamba2.csv", 5);
 }
 
+TEST(gated_deltanet_equals_the_oracle) {
+    compare_with("tests/golden/gated_deltanet.csv", 5);
+}
+
 TEST(t5_equals_the_oracle) {
     compare_with("tests/golden/t5.csv", 6);
 }

@@ -42,6 +42,7 @@ local models = {
   t5 = core_sizes, reformer = "layers=1 heads=2 width=4 hidden=8 chunk=8 positions=256",
   reformer_encoder_decoder = core_sizes, informer = core_sizes .. " mix=false",
   linear_attention = core_sizes, mamba2 = "layers=1 width=8 state=4 head_width=4",
+  gated_deltanet = "layers=1 width=8 heads=2 head_width=4 hidden=12",
   logsparse = core_sizes, series_xl = core_sizes, seasonal_naive = "season=4",
 }
 local learns_nothing = { seasonal_naive = true }

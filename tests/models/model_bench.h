@@ -350,6 +350,11 @@ static const model_case model_cases[] = {
     {"linear_attention", CORE " layers=1 head_width=3 dropout=0", 8, true},
     {"mamba2", "layers=2 width=8 state=6 head_width=4", 8, true},
     {"mamba2", "layers=1 width=8 state=3 head_width=2 groups=4 kernel=3 tied=false", 8, true},
+    {"gated_deltanet", CORE " layers=2 head_width=4", 8, true},
+    {"gated_deltanet",
+     CORE " layers=1 value_heads=4 head_width=3 expand=1 kernel=3 negative_eigenvalues=true "
+          "tied=true",
+     8, true},
     {"informer", SERIES " factor=1 rsa_kinds=0,1,1,0,0,0 rsa_gate=0.4 sinusoids=false", 8, false},
     {"logsparse", SERIES " rsa_kinds=1,0,0,1,0,0 rsa_dilation=2", 8, false},
     {"series_xl", SERIES, 8, false},

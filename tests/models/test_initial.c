@@ -198,6 +198,18 @@ TEST(mamba2_spreads_steps_and_rates_over_its_heads) {
     bench_close(&bench);
 }
 
+/* flash-linear-attention's: N(0, 0.02^2) for all that is a matrix, taps included. */
+TEST(gated_deltanet) {
+    const drawn_from expected[] = {
+        {"embedding.weight", 0, 0.02}, {"layers.0.norm.gain", 1, 0},
+        {"layers.0.query", 0, 0.02},   {"layers.0.value_convolution", 0, 0.02},
+        {"layers.0.gate", 0, 0.02},    {"layers.0.memory_norm.gain", 1, 0},
+        {"layers.0.out", 0, 0.02},     {"layers.0.feed_forward.in", 0, 0.02},
+        {"head.weight", 0, 0.02},
+    };
+    CHECK_FIRST_VALUES("gated_deltanet", "layers=1 width=64 heads=2 head_width=32", expected);
+}
+
 /* PyTorch's: all of a recurrent network uniform by its hidden size. */
 TEST(recurrent_networks) {
     const drawn_from expected[] = {

@@ -188,6 +188,8 @@ TEST(state_bytes_by_hand) {
         {"linear_attention", "layers=3 width=32 heads=4 head_width=6", 3 * 4 * 6 * (6 + 1), 0},
         {"mamba2", "layers=3 width=32 state=5 head_width=16 groups=2",
          3 * (64 * 5 + 3 * (64 + 2 * 2 * 5)), 0},
+        {"gated_deltanet", "layers=3 width=32 heads=2 value_heads=4 head_width=6",
+         3 * (4 * 6 * 12 + 3 * (2 * 12 + 4 * 12)), 0},
         {"memorizing", "layers=4 width=32 heads=2 window=16 memory=64 top=16",
          4 * 2 * 16 * 32 + 2 * 64 * 32, 2},
         {"gpt2", "layers=2 width=32 heads=2 context=32 window=16", 0, 0},

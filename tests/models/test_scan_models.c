@@ -35,6 +35,22 @@ TEST(mamba2_refuses_what_does_not_fit) {
     CHECK_FAILS(create_model("mamba2", "step_min=0.5", &model), LH_EOPTION, "step_max");
 }
 
+/* The published gated-deltanet-360M-15B-slimpajama, which flash-linear-attention made. */
+TEST(gated_deltanet_has_the_parameters_of_a_release) {
+    const lh_model_setup setup = {.vocabulary = 32000};
+    CHECK_EQ_INT(count_parameters("gated_deltanet", "width=1024 heads=4 expand=1", setup),
+                 357781928);
+}
+
+TEST(gated_deltanet_refuses_what_does_not_fit) {
+    lh_model *model = NULL;
+    CHECK_FAILS(create_model("gated_deltanet", "width=8 heads=2 value_heads=3", &model), LH_EOPTION,
+                "3 is no multiple of heads, 2");
+    CHECK_FAILS(create_model("gated_deltanet", "width=8 head_width=5 expand=1.5", &model),
+                LH_EOPTION, "1.5 is 7.5, no whole number");
+    CHECK_FAILS(create_model("gated_deltanet", "width=8 expand=0", &model), LH_EOPTION, "expand");
+}
+
 /* Saved under the names of the release and loaded from there: the same parameters, and matrices
  * lie as PyTorch has them. */
 static void check_published(const char *name, const char *options, const char *matrix) {
@@ -71,4 +87,6 @@ TEST(releases_weights_have_names) {
                     "layers.0.attention.key.weight");
     check_published("mamba2", "layers=1 width=8 state=6 head_width=4", "layers.0.in");
     check_published("mamba2", "layers=1 width=8 state=6 head_width=4 tied=false", "head.weight");
+    check_published("gated_deltanet", "layers=1 width=8 heads=2 head_width=4 hidden=12",
+                    "layers.0.key");
 }

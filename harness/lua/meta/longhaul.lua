@@ -278,6 +278,20 @@
 ---@field step_max? number # largest dt that heads begin with (default 0.1)
 ---@field tied? boolean # the head is the embedding (default true)
 
+---@class longhaul.models.gated_deltanet
+---@field layers? integer # layers (L) (default 21)
+---@field width? integer # embedding size D (default 2048)
+---@field heads? integer # heads of queries and keys (default 6)
+---@field value_heads? integer # heads of values, a multiple of heads; 0: heads (default 0)
+---@field head_width? integer # size of a head's query and key (default 256)
+---@field expand? number # size of a head's value for each of head_width (default 2)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 8/3 width, up to the nex...
+---@field kernel? integer # tokens that the convolutions read (default 4)
+---@field negative_eigenvalues? boolean # beta within 0 and 2: a state may change its sign (defa...
+---@field epsilon? number # what norms add to the mean square (default 1e-06)
+---@field initial_deviation? number # deviation of first weights (default 0.02)
+---@field tied? boolean # the head is the embedding (default false)
+
 ---@class longhaul.models.transformer
 ---@field layers? integer # layers (L) (default 6)
 ---@field width? integer # embedding size D (default 512)
@@ -626,6 +640,7 @@
 ---@field rnn fun(options: longhaul.models.rnn): longhaul.spec
 ---@field linear_attention fun(options: longhaul.models.linear_attention): longhaul.spec
 ---@field mamba2 fun(options: longhaul.models.mamba2): longhaul.spec
+---@field gated_deltanet fun(options: longhaul.models.gated_deltanet): longhaul.spec
 ---@field transformer fun(options: longhaul.models.transformer): longhaul.spec
 ---@field rsa fun(options: longhaul.models.rsa): longhaul.spec
 ---@field gpt2 fun(options: longhaul.models.gpt2): longhaul.spec

@@ -4,8 +4,18 @@ return {
   {
     file = "models/mamba2.c", tests = oracle .. " tests/models/test_models.c",
     { "lh_scale(r->tape, rate, -1.0)", "lh_scale(r->tape, rate, -0.5)", "states decay at half the rate" },
-    { "r->model->kernel - 1, before, x)", "r->model->kernel - 1, before, before)", "a segment's last tokens are not carried" },
     { "lh_add(r->tape, y, skip(r, x))", "y", "D x is left out" },
+  },
+  {
+    file = "models/layers/state_space.c", tests = oracle .. " tests/models/test_models.c",
+    { "- 1, ahead, x)", "- 1, ahead, ahead)", "a segment's last tokens are not carried" },
+  },
+  {
+    file = "models/gated_deltanet.c", tests = oracle .. " tests/models/test_models.c",
+    { "lh_scale(r->tape, rate, -1.0)", "lh_scale(r->tape, rate, -0.5)", "states decay at half the rate" },
+    { "1.0 / sqrt((double)model->head_width)", "1.0 / (double)model->head_width", "queries are scaled by the width itself" },
+    { "negative_eigenvalues ? 2.0 : 1.0", "negative_eigenvalues ? 1.0 : 1.0", "negative_eigenvalues is ignored" },
+    { "lh_multiply(r->tape, unit, lh_unary(r->tape, LH_UNARY_SILU, gate))", "lh_multiply(r->tape, unit, gate)", "the gate lacks its SiLU" },
   },
   {
     file = "models/linear_attention.c", tests = oracle,

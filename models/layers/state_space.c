@@ -1,0 +1,36 @@
+/* First values of decays, and the short convolution with its carried tokens. */
+#include "models/layers/state_space.h"
+
+#include <math.h>
+
+#include "models/layers/common.h"
+
+static double fraction(double x) {
+    return x - floor(x);
+}
+
+/* By Roberts' sequence. A bias is what softplus turns into the step. */
+void lh_spread_decays(int64_t heads, const double step[2], const double rate[2],
+                      lh_first_decays *decays) {
+    const double least = log(step[0]), most = log(step[1]);
+    for (int64_t h = 0; h < heads; ++h) {
+        const double at = fraction(0.5 + 0.7548776662466927 * (double)h);
+        const double dt = exp(least + (most - least) * at);
+        const double a =
+            rate[0] + (rate[1] - rate[0]) * fraction(0.5 + 0.5698402909980532 * (double)h);
+        decays->step_bias[h] = dt + log(-expm1(-dt));
+        decays->rate[h] = log(a);
+    }
+}
+
+lh_tensor *lh_carried_convolution(lh_pass *pass, int before, lh_tensor *x, lh_tensor *weight,
+                                  lh_tensor *bias) {
+    lh_tape *tape = lh_pass_tape(pass);
+    lh_tensor *ahead = lh_pass_state(pass, before);
+    if (x == NULL || weight == NULL) return NULL;
+    const int64_t kernel = weight->shape[weight->rank - 1];
+    lh_tensor *last = lh_last_tokens(tape, kernel - 1, ahead, x);
+    lh_tensor *y = lh_short_convolution(tape, x, ahead, weight, bias);
+    if (last == NULL || lh_pass_carry(pass, before, last) != LH_OK) return NULL;
+    return lh_unary(tape, LH_UNARY_SILU, y);
+}
