@@ -22,8 +22,9 @@ local core = lh.by_scale {
   paper = { layers = 12, width = 1024, heads = 8 },
 }
 
--- Of Dai XL's first weights: from 0.02, that of width 512, its narrow layers behind norms learn no
--- more than how often a byte comes (4.48 bits on books at small, at any rate).
+-- Of first weights of Dai XL and Gated DeltaNet: from 0.02, that of wide layers, narrow ones behind
+-- norms learn little; Dai XL's no more than how often a byte comes (4.48 bits on books at small, at
+-- any rate).
 local deviation = lh.by_scale { smoke = 0.1, small = 0.1, medium = 0.05, gpu = 0.02 }
 
 -- Layers of the LSTM: two of them are still at the frequencies of bytes after most of 400 steps
@@ -34,6 +35,12 @@ local cells = lh.by_scale { smoke = 1, small = 1, medium = 2 }
 -- Transformer of their size.
 local mamba = {
   layers = 2 * core.layers, width = core.width, state = core.width, head_width = core.width // 2,
+}
+
+-- The release's shapes: keys of 3/4 of the width, values of twice that, SwiGLU of 8/3.
+local delta = {
+  head_width = 3 * core.width // (4 * core.heads), hidden = 8 * core.width // 3,
+  initial_deviation = deviation,
 }
 
 local function sized(class, more) return lh.models[class](lh.merged(core, more or {})) end
@@ -81,6 +88,7 @@ local function architectures(span, length)
     { "LSTM", lh.models.lstm { layers = cells, width = core.width, hidden = 2 * core.width } },
     { "Linear attention", sized "linear_attention" },
     { "Mamba-2", lh.models.mamba2(mamba) },
+    { "Gated DeltaNet", sized("gated_deltanet", delta) },
   }
 end
 
