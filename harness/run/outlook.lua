@@ -46,15 +46,17 @@ local function identified(runs)
   return good
 end
 
--- Seconds until all these runs have been trained, as many side by side as `settings.jobs` says.
-local function seconds_of(runs, settings)
-  local sum, longest, threads = 0, 0, core.machine().threads
+--- Seconds until runs with what is expected of them (nil where nothing is) have been trained, as many
+--- side by side as `settings.jobs` says; then the seconds of all of them together.
+function outlook.seconds(runs, settings)
+  local side_by_side, together, longest, threads = 0, 0, 0, core.machine().threads
   for _, run in ipairs(runs) do
-    local seconds = run.expected.seconds
+    local seconds = run.expected and run.expected.seconds or 0
     local _, lanes = jobs.lanes(run.row, settings.jobs, threads, #runs)
-    sum, longest = sum + seconds / lanes, math.max(longest, seconds)
+    side_by_side, together = side_by_side + seconds / lanes, together + seconds
+    longest = math.max(longest, seconds)
   end
-  return math.max(sum, longest)
+  return math.max(side_by_side, longest), together
 end
 
 local function look_ahead(experiment, settings, open)
@@ -70,16 +72,16 @@ local function look_ahead(experiment, settings, open)
   for _, run in ipairs(runs) do
     if ahead[run.row.dataset] and run.expected then timed[#timed + 1] = run end
   end
-  local seconds = seconds_of(left, settings)
-  if not settings.no_timing then seconds = seconds + estimate.timing(timed, settings.scale) end
-  return runs, seconds
+  local seconds, together = outlook.seconds(left, settings)
+  local timing = settings.no_timing and 0 or estimate.timing(timed, settings.scale)
+  return runs, seconds + timing, together + timing
 end
 
 --- The plan of an experiment with what is known of it before it is run: each run has `expected` or
 --- `refusal` (estimate.fill) and, unless it is refused, `id` and `state`: "done", "diverged",
 --- "failed", "begun" (it has a checkpoint) or "new". Then the seconds that are ahead, step times
---- included (without, where settings has no_timing). Nothing of it is run; a probe's costs are kept
---- in the cache folder.
+--- included (without, where settings has no_timing), and those of all runs together, which is more
+--- where they go on side by side. Nothing of it is run; a probe's costs are kept in the cache folder.
 function outlook.of(experiment, settings) return look_ahead(experiment, settings, plan.session) end
 
 --- The same without a probe: nothing is computed or kept.

@@ -81,12 +81,12 @@ end
 -- { runs =, seconds = }.
 local function ahead_of(experiment, settings)
   local later = settings.later or { runs = 0, seconds = 0 }
-  local runs, seconds = outlook.known(experiment, settings)
+  local runs, _, together = outlook.known(experiment, settings)
   local left = later.runs
   for _, run in ipairs(runs) do
     if run.state and not finished.is_over(run.state) then left = left + 1 end
   end
-  return { runs = left, seconds = later.seconds + seconds }
+  return { runs = left, seconds = later.seconds + together }
 end
 
 -- Runs the experiments whose rows this one's charts show, without timing.
@@ -199,15 +199,17 @@ local function places_of(runs, settings)
 end
 
 -- What a plan will take, as far as that is known before its first run has ended.
-local function say_expected(left, board)
-  local seconds, bytes, guessed = 0, 0, 0
+local function say_expected(left, board, settings)
+  local bytes, guessed = 0, 0
   for _, run in ipairs(left) do
-    local expected = run.expected or { seconds = 0 }
-    seconds, bytes = seconds + expected.seconds, math.max(bytes, expected.bytes or 0)
+    local expected = run.expected or {}
+    bytes = math.max(bytes, expected.bytes or 0)
     if expected.by == "FLOPs" then guessed = guessed + 1 end
   end
-  board:say(("%d runs to go, about %s one after the other%s%s"):format(#left,
-    quantity.duration(seconds), bytes > 0 and (", at most %.0f MiB"):format(bytes / 2 ^ 20) or "",
+  local seconds = outlook.seconds(left, settings)
+  board:say(("%d runs to go, about %s %s%s%s"):format(#left, quantity.duration(seconds),
+    settings.jobs and "side by side" or "one after the other",
+    bytes > 0 and (", at most %.0f MiB"):format(bytes / 2 ^ 20) or "",
     guessed > 0 and (" (%d told by FLOPs alone: dry-run knows more)"):format(guessed) or ""))
 end
 
@@ -223,7 +225,7 @@ local function run_plan(runs, sweep)
   sweep.forecast = forecast.new(#runs, left, seconds, settings.later)
   sweep.board = progress.board(not settings.task and function() return sweep.forecast:text() end
     or nil)
-  if watched then say_expected(left, sweep.board) end
+  if watched then say_expected(left, sweep.board, settings) end
   if settings.jobs and #left > 1 then return side_by_side(left, sweep, bytes) end
   return in_turn(left, sweep)
 end

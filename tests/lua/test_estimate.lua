@@ -6,6 +6,7 @@ local csv = require "longhaul.run.csv"
 local estimate = require "longhaul.run.estimate"
 local jobs = require "longhaul.run.jobs"
 local lh = require "longhaul"
+local outlook = require "longhaul.run.outlook"
 local progress = require "longhaul.run.progress"
 local store = require "longhaul.run.store"
 
@@ -99,6 +100,16 @@ t.test("a plan is divided as its runs will be", function()
   t.equal(lanes(narrow, "auto", 4, 10), "1 4")
   t.equal(lanes(narrow, "auto", 4, 2), "1 2")
   t.equal(lanes(wide, "auto", 4, 10), "4 1")
+end)
+
+t.test("seconds until all have ended, and those of all together", function()
+  local row, runs = row_of "n", {}
+  for i, seconds in ipairs { 10, 20, 30 } do runs[i] = { row = row, expected = { seconds = seconds } } end
+  runs[4] = { row = row, refusal = "no" }
+  local function seconds(asked) return table.concat({ outlook.seconds(runs, { jobs = asked }) }, " ") end
+  t.equal(seconds(nil), "60.0 60")
+  t.equal(seconds(2), "30.0 60")
+  t.equal(seconds(4), "30 60") -- not before the longest has ended
 end)
 
 t.test("a larger vocabulary costs what its FLOPs and parameters say", function()
