@@ -277,6 +277,9 @@ end
 
 function Store:checkpoint(id) return ("%s/checkpoints/%s.snapshot"):format(self.path, id) end
 
+--- The state of a run that has ended, where it is kept.
+function Store:last_checkpoint(id) return ("%s/checkpoints/%s-last.snapshot"):format(self.path, id) end
+
 --- The weights that a run ended with, where others start from them, and the best ones so far.
 function Store:weights(id) return ("%s/weights/%s.safetensors"):format(self.path, id) end
 

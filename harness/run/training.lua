@@ -117,6 +117,10 @@ local function train(run, results, session, shown)
     complete = session:train(results:checkpoint(run.id))
   end
   local keeps_best = run.row.train:option "keep_best" ~= "false"
+  -- before the best weights, which the moments and the carried state are not of
+  if complete and run.keeps_checkpoint then
+    ranks.together(session.save, session, results:last_checkpoint(run.id))
+  end
   if complete and keeps_best and ranks.exists(best) then
     ranks.together(session.load_weights, session, best)
   end

@@ -48,4 +48,29 @@ quietly 0 "no other was begun" test "$(wc -l <"$scratch/fast/sweep/runs.csv")" =
 fails 1 "side by side too" "stopped where a run failed" failing fast --fail-fast --jobs 2 --set train.steps=200000
 quietly 1 "the other one was stopped, not finished" grep -q ,done, "$scratch/fast/sweep/runs.csv"
 
+# The last checkpoint of a finished run, from which a constant rate goes on as if it had never ended.
+cat >"$scratch/kept.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "kept"
+bench:row { "row", model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 8 },
+  train = lh.train { steps = 4, schedule = "constant", warmup = 0 }, dataset = "text",
+  task = lh.tasks.language_model { lh.data.text { "generate:books", documents = 4, document_bytes = 2000 },
+    segment = 16, batch = 2, evaluate_batches = 2 } }
+return bench
+LUA
+kept() { "$longhaul" run "$scratch/kept.lua" --scale smoke --no-timing --results "$scratch/keeping" "$@" >/dev/null 2>&1; }
+snapshots() { find "$scratch/keeping/kept/checkpoints" -name '*-last.snapshot'; }
+quietly 0 "a run without --keep-checkpoints" kept --set train.steps=3
+quietly 0 "leaves none" snapshots
+quietly 0 "with it" kept --keep-checkpoints
+quietly 0 "the last one stays" cp "$scratch"/keeping/kept/checkpoints/*.snapshot "$scratch/last.snapshot"
+succeeds "and the run is done, not begun" " done" "$longhaul" dry-run "$scratch/kept.lua" --scale smoke --results "$scratch/keeping"
+quietly 0 "a worker keeps it, too" kept --keep-checkpoints --jobs 2 --set train.steps=5
+quietly 0 "beside the other" test "$(snapshots | wc -l)" = 2
+longer() { "$longhaul" train --model slide --options 'layers=1 width=16 heads=2 window=8' --train 'steps=8 schedule=constant warmup=0' \
+    --task-options 'name=generate:books documents=4 document_bytes=2000 segment=16 batch=2 evaluate_batches=2' "$@"; }
+longer >"$scratch/whole" 2>/dev/null
+longer --snapshot "$scratch/last.snapshot" >"$scratch/continued" 2>/dev/null
+quietly 0 "more steps from it are those of one run" cmp "$scratch/whole" "$scratch/continued"
+
 finish

@@ -59,6 +59,11 @@ return {
     { "list[#list + 1] = { #labels, value,", "list[#list + 1] = { #labels, high,", "bars as high as their upper end" },
   },
   {
+    file = "harness/run/weights.lua", tests = "tests/lua/test_weights.lua",
+    { "if config[field] ~= nil and config[field] ~= value then", "if false then", "a config.json of another activation is taken" },
+    { "if config.num_decoder_layers and", "if false and", "stacks of unlike depth are taken" },
+  },
+  {
     file = "harness/report/axis.lua", tests = "tests/lua/test_axis.lua",
     { "return 2 ^ 20, \"MiB\"", "return 1e6, \"MiB\"", "MiB of a million bytes" },
     { "if #ticks >= fewest then", "if #ticks >= 1 then", "a logarithmic axis with one label" },

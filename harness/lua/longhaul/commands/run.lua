@@ -52,6 +52,7 @@ local function settings_of(values)
     sandbox = values.sandbox,
     force = values.force,
     no_timing = values["no-timing"], fail_fast = values["fail-fast"],
+    keep_checkpoints = values["keep-checkpoints"],
   }
 end
 
@@ -67,7 +68,9 @@ local function run_words(values, script_path, cores)
       words[#words + 1] = "--" .. name .. "=" .. value
     end
   end
-  if values.sandbox then words[#words + 1] = "--sandbox" end
+  for _, name in ipairs { "sandbox", "keep-checkpoints" } do
+    if values[name] then words[#words + 1] = "--" .. name end
+  end
   words[#words + 1] = "--threads=" .. cores
   return words
 end
@@ -336,6 +339,7 @@ end
 local to_run = with(threads, { "force", "run finished runs again" },
   no_timing,
   { "fail-fast", "stop at the first run that fails" },
+  { "keep-checkpoints", "keep the last checkpoint of each run when it is finished" },
   { "task=", "only the N-th run of the plan, without step times", "N" },
   { "source=", "with --task: of the plan of this experiment, whose rows the script's charts show",
     "NAME" },
