@@ -22,9 +22,8 @@ local core = lh.by_scale {
   paper = { layers = 12, width = 1024, heads = 8 },
 }
 
--- Of first weights of Dai XL and Gated DeltaNet: from 0.02, that of wide layers, narrow ones behind
--- norms learn little; Dai XL's no more than how often a byte comes (4.48 bits on books at small, at
--- any rate).
+-- Of Dai XL's first weights: from 0.02, that of width 512, its narrow layers behind norms learn no
+-- more than how often a byte comes (4.48 bits on books at small, at any rate).
 local deviation = lh.by_scale { smoke = 0.1, small = 0.1, medium = 0.05, gpu = 0.02 }
 
 -- Layers of the LSTM: two of them are still at the frequencies of bytes after most of 400 steps
@@ -40,7 +39,6 @@ local mamba = {
 -- The release's shapes: keys of 3/4 of the width, values of twice that, SwiGLU of 8/3.
 local delta = {
   head_width = 3 * core.width // (4 * core.heads), hidden = 8 * core.width // 3,
-  initial_deviation = deviation,
 }
 
 local function sized(class, more) return lh.models[class](lh.merged(core, more or {})) end
