@@ -1,11 +1,12 @@
 /* Gated DeltaNet (Yang, Kautz and Hatamizadeh 2024): layers whose state is a matrix that decays and
  * is led by the delta rule towards answering each key with its value:
- *   q, k, v = silu(convolution(projection(norm(x)))),  q and k of unit length, q /
- * sqrt(head_width), a_t = exp(-exp(A) softplus(step_t + bias)),  beta_t = sigmoid(write_t), S_t =
- * a_t (1 - beta_t k_t^T k_t) S_{t-1} + beta_t k_t^T v_t,  y_t = q_t S_t         (eq. 10) x +
- * out(norm(y) silu(gate)), each followed by a feed-forward network with SwiGLU. Computed in chunks
- * (section 3.3). Names, first values and what the paper leaves open are those of the authors'
- * flash-linear-attention. */
+ *   q, k, v = silu(convolution(projection(norm(x)))), of which
+ *   q and k of unit length, q / sqrt(head_width),
+ *   a_t = exp(-exp(A) softplus(step_t + bias)),  beta_t = sigmoid(write_t),
+ *   S_t = a_t (1 - beta_t k_t^T k_t) S_{t-1} + beta_t k_t^T v_t,  y_t = q_t S_t    (eq. 10)
+ *   x + out(norm(y) silu(gate)),
+ * each followed by a feed-forward network with SwiGLU. Computed in chunks (section 3.3). Names,
+ * first values and what the paper leaves open are those of the authors' flash-linear-attention. */
 #include <math.h>
 
 #include "models/layers/common.h"

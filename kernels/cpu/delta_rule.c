@@ -1,10 +1,12 @@
 /* What the delta rule writes, in chunks of tokens (Yang et al. 2024, section 3.3), and its
  * gradients.
  *
- * With b, d and e as in decay_scan.c, S the state before a chunk and P_ij = d_ij k_i . k_j for j <
- * i: u_i = beta_i (v_i - b_i k_i S - sum_j P_ij u_j),   S' = b_n S + sum_j e_j k_j^T u_j: a lower
- * triangular system with ones on its diagonal, (1 + beta P) u = beta (v - b k S). One chunk needs
- * the state behind the one before, so a batch row and head is one task.
+ * With b, d and e as in decay_scan.c, S the state before a chunk and
+ * P_ij = d_ij k_i . k_j for j < i:
+ *   u_i = beta_i (v_i - b_i k_i S - sum_j P_ij u_j),
+ *   S' = b_n S + sum_j e_j k_j^T u_j:
+ * a lower triangular system with ones on its diagonal, (1 + beta P) u = beta (v - b k S). One chunk
+ * needs the state behind the one before, so a batch row and head is one task.
  *
  * Backward with D the gradient of S', from the last chunk back:
  *   (1 + beta P)^T w = du + e k D,   gradient of S = b_n D - sum_i b_i beta_i k_i^T w_i;
