@@ -295,4 +295,7 @@ succeeds "the new experiment is good" "brt" "$longhaul" list "$scratch/experimen
 
 fails 1 "a device that is not there says so" "device gpu: there is no device 'gpu'" "$LONGHAUL_BIN" train --model lstm --device gpu
 
+if command -v gnuplot >/dev/null; then
+    succeeds "how far back a file repeats itself, drawn" "lags.svg" "$longhaul" dilation README.md --lags 20 --first 2000 --out "$scratch/dilation"
+fi
 finish

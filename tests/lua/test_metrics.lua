@@ -174,8 +174,8 @@ t.test("every metric can stand in a table and on a chart", function()
   local record = { label = "a", scale = "smoke" }
   for _, name in ipairs(metrics.names()) do
     record[name] = 7
-    bench:plot { "bars", y = name }
-    bench:plot { "pareto", x = "step_time_ms", y = name }
+    bench:plot { "bars", y = name, name = "bars-" .. name }
+    bench:plot { "pareto", x = "step_time_ms", y = name, name = "pareto-" .. name }
   end
   bench:table { columns = metrics.names() }
   local time = { round = "r", configuration = runs.put(folder, bench, record).configuration,

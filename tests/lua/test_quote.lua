@@ -5,6 +5,7 @@ local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local gnuplot = require "longhaul.report.gnuplot"
 local page = require "longhaul.report.page"
+local parts = require "longhaul.report.chart_parts"
 local quote = require "longhaul.run.quote"
 
 local folder = os.tmpname()
@@ -75,12 +76,12 @@ end)
 
 -- Twelve curves of these names.
 local function draw(base, names)
-  local blocks = {}
-  for i in ipairs(names) do blocks[i] = { { 1, i, n = 2 }, { 2, i, n = 2 } } end
-  local made = gnuplot.new("lines", "`touch " .. bait .. "` \xFF", "\1", '"')
-  made.blocks = { { "data", blocks } }
-  made.settings = { { "series", #blocks }, { "names", names }, { "marks", 1 }, { "band", 0 } }
-  made.after = { ("set xtics (%s 1)"):format(quote.gnuplot(quote.tic "50 %d")) }
+  local curves = {}
+  for i in ipairs(names) do curves[i] = { { 1, i, n = 2 }, { 2, i, n = 2 } } end
+  local made = parts.new("lines", "`touch " .. bait .. "` \xFF", "\1", '"')
+  parts.add_curves(made, curves, names, { marks = true })
+  made.after = made.after or {}
+  table.insert(made.after, ("set xtics (%s 1)"):format(quote.gnuplot(quote.tic "50 %d")))
   local paths = gnuplot.chart(base, made)
   t.equal(core.read_file(paths[2]):sub(1, 4), "\x89PNG")
   return core.read_file(paths[1])

@@ -4,6 +4,7 @@ local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local gnuplot = require "longhaul.report.gnuplot"
 local measure = require "longhaul.dilation"
+local parts = require "longhaul.report.chart_parts"
 
 -- A column of numbers; its header's last one where none is named.
 local function series_of(path, column, first)
@@ -36,10 +37,8 @@ local function lag_chart(path, what, values, bound)
   for lag, value in ipairs(values) do
     curve[lag], chance[lag] = { lag, value, n = 2 }, { lag, bound, n = 2 }
   end
-  local made = gnuplot.new("lines", ("%s: %s"):format(path, what), "lag", what)
-  made.blocks = { { "data", { curve, chance } } }
-  made.settings = { { "series", 2 }, { "names", { what, "no chance above" } }, { "marks", 0 },
-    { "band", 0 } }
+  local made = parts.new("lines", ("%s: %s"):format(path, what), "lag", what)
+  parts.add_curves(made, { curve, chance }, { what, "no chance above" }, {})
   return made
 end
 
