@@ -8,13 +8,27 @@ local store = require "longhaul.run.store"
 
 local pack = {}
 
--- One record for each line of <folder>/<id>.csv, with the run it is of; and the columns of all of
--- them.
+-- The lines of a file that was packed before, by run, and their columns.
+local function packed(path)
+  local by_run, names = {}, {}
+  if not core.exists(path) then return by_run, names end
+  local lines
+  lines, names = csv.read(path)
+  for _, line in ipairs(lines) do
+    by_run[line.run_id] = by_run[line.run_id] or {}
+    table.insert(by_run[line.run_id], line)
+  end
+  return by_run, names
+end
+
+-- One record for each line of <folder>/<id>.csv or, where that run has none, of <folder>.csv, with
+-- the run it is of; and the columns of all of them.
 local function gathered(folder, ids)
-  local records, columns, seen = {}, { "run_id" }, {}
+  local records, columns, seen = {}, { "run_id" }, { run_id = true }
+  local before, old_names = packed(folder .. ".csv")
   for _, id in ipairs(ids) do
     local path = ("%s/%s.csv"):format(folder, id)
-    local lines, names = {}, {}
+    local lines, names = before[id] or {}, before[id] and old_names or {}
     if core.exists(path) then lines, names = csv.read(path) end
     for _, name in ipairs(names) do
       if not seen[name] then columns[#columns + 1] = name end
@@ -81,7 +95,7 @@ function pack.folder(from, to, wanted)
   core.make_folder(to)
   local paths, ids = {}, {}
   for _, name in ipairs(core.list_folder(from)) do
-    if name:match "%.csv$" then
+    if name:match "%.csv$" and name ~= "curves.csv" and name ~= "probes.csv" then
       paths[#paths + 1] = copy(from, to, name, wanted)
     end
   end

@@ -100,6 +100,22 @@ t.test("of a script only what it would run today is kept, in its order", functio
   t.equal(#csv.distinct(csv.read(to .. "/packed/curves.csv"), { "run_id" }), 2)
 end)
 
+t.test("runs that came to a packed folder are packed with those that were there", function()
+  local made = fill "grown"
+  pack.folder(made.path, made.path)
+  made = store.open(folder, "grown")
+  made:put { run_id = "third", experiment = "grown", row = "row", dataset = "text", seed = 3,
+    scale = "small", device = "cpu", identity = 2, configuration = "c", status = "done",
+    date = "2026-01-02" }
+  made:write_curve("third", { { step = 1, loss_bits = 9 } })
+  pack.folder(made.path, folder .. "/again")
+  local again = store.at(folder, "again")
+  t.equal(tonumber(again:read_curve("third", 9)[1].loss_bits), 9)
+  t.equal(#again:read_curve("first", 9), 2)
+  t.equal(tonumber(again:read_curve("second", 9)[1].layer_1_gate), 0.125)
+  t.equal(again:read_probes("second").gate, 1 / 7)
+end)
+
 t.test("what is no folder of results is refused", function()
   t.fails(function() pack.folder(folder .. "/absent", folder .. "/x") end,
     "absent: no such folder of results")
