@@ -6,6 +6,7 @@ local curves = require "longhaul.report.curves"
 local predicate = require "longhaul.report.predicate"
 local quantity = require "longhaul.run.quantity"
 local statistics = require "longhaul.report.statistics"
+local summary = require "longhaul.report.summary"
 local views = require "longhaul.report.views"
 
 local best_at = {}
@@ -39,11 +40,10 @@ end
 
 -- Whether two rows of as many seeds are told apart, as claims tell them.
 local function are_apart(a, b)
+  if #a.values ~= #b.values then return false end
   local list = {}
-  for i, value in ipairs(a.values) do list[i] = value - (b.values[i] or value) end
-  local mean, spread = statistics.of(list)
-  return #list >= predicate.fewest_seeds and #list == #b.values
-    and math.abs(mean) > predicate.noise * spread / math.sqrt(#list)
+  for i, value in ipairs(a.values) do list[i] = value - b.values[i] end
+  return predicate.are_apart(statistics.mean_error(list))
 end
 
 -- By loss; the first is the best, and those that cannot be told from it are tied.
@@ -57,17 +57,14 @@ local function rank(list)
   end
 end
 
--- The training loss has one of two columns.
-local function loss_curves(from, group)
-  local bits = curves.of(from, group, "loss_bits")
-  return bits[1] and #bits[1] > 0 and bits or curves.of(from, group, "mse")
-end
-
-local function datasets_of(experiment)
-  local list, seen = {}, {}
-  for _, row in ipairs(experiment.rows) do
-    if not seen[row.dataset] then list[#list + 1], seen[row.dataset] = row.dataset, true end
+-- What the rows of a data set have reached at a moment, ranked. `losses`: by row, seed by seed.
+local function ranked(rows, losses, results, over, at)
+  local list = {}
+  for _, row in ipairs(rows) do
+    local unit = curves.per_step(results, row, losses[row], over)
+    list[#list + 1] = unit and reached(row, losses[row], unit, at) or nil
   end
+  rank(list)
   return list
 end
 
@@ -76,17 +73,17 @@ end
 --- ("best", "tie" with it, or a number).
 function best_at.records(experiment, options, results, from)
   local records = {}
-  for _, dataset in ipairs(datasets_of(experiment)) do
+  for _, dataset in ipairs(summary.datasets(experiment.rows)) do
+    local rows, losses = {}, {}
+    for _, row in ipairs(experiment.rows) do
+      if row.dataset == dataset then
+        rows[#rows + 1] = row
+        losses[row] = curves.training_loss(from, results:group(row.label, dataset))
+      end
+    end
     for _, over in ipairs { "seconds", "flops" } do
       for _, at in ipairs(options[over] or {}) do
-        local list = {}
-        for _, row in ipairs(experiment.rows) do
-          local seeds = row.dataset == dataset and loss_curves(from, results:group(row.label, dataset))
-          local unit = seeds and curves.per_step(results, row, seeds, over)
-          list[#list + 1] = unit and reached(row, seeds, unit, at) or nil
-        end
-        rank(list)
-        for _, entry in ipairs(list) do
+        for _, entry in ipairs(ranked(rows, losses, results, over, at)) do
           entry.dataset, entry.over, entry.at = dataset, over, at
           entry.scale, entry.device = results.scale, results.device
           records[#records + 1] = entry

@@ -10,20 +10,10 @@ local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.run.quote"
 local results = require "longhaul.report.results"
 local store = require "longhaul.run.store"
+local summary = require "longhaul.report.summary"
 local views = require "longhaul.report.views"
 
 local chart = {}
-
-local function datasets_of(experiment)
-  local list, seen = {}, {}
-  for _, row in ipairs(experiment.rows) do
-    if not seen[row.dataset] then
-      seen[row.dataset] = true
-      list[#list + 1] = row.dataset
-    end
-  end
-  return list
-end
 
 local function view_of(experiment, settings, measured)
   local view = {
@@ -80,7 +70,7 @@ end
 
 local function add_charts(list, view, plot)
   local kind = kinds.find(plot[1])
-  local datasets = plot.dataset and { plot.dataset } or datasets_of(view.experiment)
+  local datasets = plot.dataset and { plot.dataset } or summary.datasets(view.experiment.rows)
   if kind.of_all or plot.together then datasets = { "" } end
   for _, dataset in ipairs(datasets) do
     local name = plot.name or plot[1]

@@ -110,14 +110,13 @@ local function difference(a, b)
     if x and y then list[#list + 1] = x - y end
   end
   if #list == 0 then return nil end
-  local mean, spread = statistics.of(list)
-  return mean, spread and spread / math.sqrt(#list), #list
+  return statistics.mean_error(list)
 end
 
 -- Whether two cells are told apart as claims tell them: by enough seeds and standard errors.
 local function are_apart(a, b)
   local mean, err, seeds = difference(a, b)
-  return seeds ~= nil and seeds >= predicate.fewest_seeds and math.abs(mean) > predicate.noise * err
+  return seeds ~= nil and predicate.are_apart(mean, err, seeds)
 end
 
 -- A mean over fewer seeds than others have may lack those that did worst: it is no candidate.

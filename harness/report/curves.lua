@@ -21,6 +21,16 @@ function curves.of(from, group, column)
   return list
 end
 
+--- The training losses of a group and their unit: bits per token, or squared errors where there are
+--- no bits.
+function curves.training_loss(from, group)
+  local bits = curves.of(from, group, "loss_bits")
+  for _, points in ipairs(bits) do
+    if #points > 0 then return bits, "bits/token" end
+  end
+  return curves.of(from, group, "mse"), "MSE"
+end
+
 -- Three passes, of which two go backward.
 local passes_of_step = 3
 

@@ -2,6 +2,7 @@
 -- tables and what was measured. Judged over measured cells each comparison knows its margin, seed
 -- by seed, and whether that decides it.
 local evidence = require "longhaul.report.evidence"
+local statistics = require "longhaul.report.statistics"
 local term = require "longhaul.report.term"
 
 local predicate = {
@@ -12,6 +13,11 @@ local predicate = {
 
 -- A comparison of qualities needs so many seeds, and a margin of so many standard errors over them.
 predicate.fewest_seeds, predicate.noise = 3, 2
+
+--- Whether a mean difference with its standard error over so many seeds tells two qualities apart.
+function predicate.are_apart(mean, err, seeds)
+  return seeds >= predicate.fewest_seeds and math.abs(mean) > predicate.noise * err
+end
 
 ---@class longhaul.predicate
 local Predicate = {}
@@ -170,15 +176,6 @@ local function shared_seeds(by_seed)
   return shared
 end
 
--- Standard error of a list; nil of fewer than two.
-local function standard_error(list)
-  if #list < 2 then return nil end
-  local sum, squares = 0, 0
-  for _, value in ipairs(list) do sum = sum + value end
-  for _, value in ipairs(list) do squares = squares + (value - sum / #list) ^ 2 end
-  return math.sqrt(squares / (#list - 1) / #list)
-end
-
 local function error_over_seeds(self, source, by_seed, seeds)
   local margins = {}
   for i, seed in ipairs(seeds) do
@@ -188,7 +185,7 @@ local function error_over_seeds(self, source, by_seed, seeds)
     end
     margins[i] = self.margin(at(self.a, value), at(self.b, value))
   end
-  return standard_error(margins)
+  return (select(2, statistics.mean_error(margins)))
 end
 
 -- The medians of step times that cells are made of: their keys, each once.

@@ -369,8 +369,7 @@ function Results:difference(metric, row, other, dataset)
     if b[seed] then list[#list + 1] = a[seed] - b[seed] end
   end
   if #list == 0 then return nil end
-  local mean, spread, count = statistics.of(list)
-  return mean, spread and spread / math.sqrt(count), count
+  return statistics.mean_error(list)
 end
 
 --- "done", "partial" (seeds are missing), "stale" (runs of other options or versions), "other data"

@@ -81,10 +81,10 @@ local function paired(a, b, name)
     if others[seed] then list[#list + 1] = others[seed] - value end
   end
   if #list == 0 then return nil end
-  local mean, spread = statistics.of(list)
+  local mean, err = statistics.mean_error(list)
   if #list == 1 then return ("%s, one seed"):format(metrics.difference(name, mean)) end
   return ("%s ± %s over %d seeds"):format(metrics.difference(name, mean),
-    metrics.text(name, spread / math.sqrt(#list)), #list)
+    metrics.text(name, err), #list)
 end
 
 local function add_metrics(lines, a, b)

@@ -10,4 +10,10 @@ function statistics.of(values)
   return mean, #values > 1 and math.sqrt(squares / (#values - 1)) or nil, #values
 end
 
+--- Mean, standard error of it (nil for one value) and number of some values, of which there are any.
+function statistics.mean_error(values)
+  local mean, spread, count = statistics.of(values)
+  return mean, spread and spread / math.sqrt(count), count
+end
+
 return statistics

@@ -1,5 +1,5 @@
--- Runs in words, for captions and overviews: what they have in common and how they differ. `runs`
--- are rows of runs.csv.
+-- Runs and rows in words, for captions and overviews: what they have in common and how they differ.
+-- `runs` are rows of runs.csv.
 local csv = require "longhaul.run.csv"
 
 local summary = {}
@@ -36,6 +36,16 @@ function summary.days(runs)
   end
   if not first then return "" end
   return first == last and first or ("%s to %s"):format(first, last)
+end
+
+--- The data sets of a script's rows, in the order in which they first appear.
+function summary.datasets(rows)
+  local list, seen = {}, {}
+  for _, row in ipairs(rows) do
+    if not seen[row.dataset] then list[#list + 1] = row.dataset end
+    seen[row.dataset] = true
+  end
+  return list
 end
 
 return summary

@@ -4,6 +4,7 @@ local csv = require "longhaul.run.csv"
 local metrics = require "longhaul.run.metrics"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
+local summary = require "longhaul.report.summary"
 local tuning = require "longhaul.run.tuning"
 
 local tables = {}
@@ -23,18 +24,6 @@ local function nothing_published()
   }
 end
 
--- The datasets of the script's rows, in the order in which they first appear.
-local function datasets_of(experiment)
-  local list, seen = {}, {}
-  for _, row in ipairs(experiment.rows) do
-    if not seen[row.dataset] then
-      seen[row.dataset] = true
-      list[#list + 1] = row.dataset
-    end
-  end
-  return list
-end
-
 -- A cost has one column; a quality one per dataset, where the paper prints it or it was measured.
 local function columns_of(experiment, options, paper, results)
   local columns = {}
@@ -48,7 +37,7 @@ local function columns_of(experiment, options, paper, results)
     if metrics.is_shared(metric) then
       columns[#columns + 1] = { metric = metric, dataset = "", paper = "" }
     else
-      for _, dataset in ipairs(datasets_of(experiment)) do
+      for _, dataset in ipairs(summary.datasets(experiment.rows)) do
         local name = (options.datasets or {})[dataset] or dataset
         local shown
         if name ~= "" and paper.datasets[name] then

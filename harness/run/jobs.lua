@@ -33,19 +33,6 @@ function jobs.fits(need, running, available)
   return (need or most) <= memory_share * available - promised
 end
 
---- How the threads are divided: how many a run gets while `running` use `used` of `all` and
---- `waiting` wait; 0: it has to wait. `most` is how many run side by side, nil to go by what a row
---- can fill.
-function jobs.share(row, most, all, used, running, waiting)
-  if not most then
-    local wanted = work.threads(row, all)
-    if wanted > all - used then return 0 end
-    return waiting == 1 and all - used or wanted
-  end
-  if running >= most then return 0 end
-  return math.max(1, all // math.min(most, running + waiting))
-end
-
 --- How a plan of `count` runs is divided while most of it waits: the threads of a run of this row, and
 --- how many such runs go on side by side. `asked`: nil (one after the other), "auto" or a number.
 function jobs.lanes(row, asked, all, count)
@@ -56,6 +43,19 @@ function jobs.lanes(row, asked, all, count)
   end
   local threads = work.threads(row, all)
   return threads, math.max(1, math.min(all // threads, count))
+end
+
+--- How the threads are divided: how many a run gets while `running` use `used` of `all` and
+--- `waiting` wait; 0: it has to wait. `most` is how many run side by side, nil to go by what a row
+--- can fill.
+function jobs.share(row, most, all, used, running, waiting)
+  if not most then
+    local wanted = work.threads(row, all)
+    if wanted > all - used then return 0 end
+    return waiting == 1 and all - used or wanted
+  end
+  if running >= most then return 0 end
+  return (jobs.lanes(row, most, all, running + waiting))
 end
 
 -- ---- starting ----

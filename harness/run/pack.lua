@@ -14,10 +14,7 @@ local function packed(path)
   if not core.exists(path) then return by_run, names end
   local lines
   lines, names = csv.read(path)
-  for _, line in ipairs(lines) do
-    by_run[line.run_id] = by_run[line.run_id] or {}
-    table.insert(by_run[line.run_id], line)
-  end
+  for _, alike in ipairs(csv.groups(lines, { "run_id" })) do by_run[alike[1].run_id] = alike end
   return by_run, names
 end
 
@@ -61,11 +58,7 @@ end
 local function write_wanted(from, to, column, wanted)
   local records, columns = csv.read(from)
   local by_value, kept = {}, {}
-  for _, record in ipairs(records) do
-    local value = record[column] or ""
-    by_value[value] = by_value[value] or {}
-    table.insert(by_value[value], record)
-  end
+  for _, alike in ipairs(csv.groups(records, { column })) do by_value[alike[1][column]] = alike end
   for _, value in ipairs(wanted) do
     table.move(by_value[value] or {}, 1, #(by_value[value] or {}), #kept + 1, kept)
     by_value[value] = nil

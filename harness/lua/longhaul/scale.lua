@@ -7,6 +7,9 @@ local scale = {}
 --- From the fewest steps to the published hyper-parameters.
 scale.names = require "longhaul.run.scales"
 
+--- The option of a command that takes one.
+scale.option = { "scale=", "smoke, small (default), study, medium, gpu or paper", "SCALE" }
+
 local current = "small"
 
 --- Sets the current one; nil leaves it.

@@ -24,9 +24,8 @@ function loss.check(plot)
 end
 
 -- Mean over seeds at each step, then over a short window so that curves can be told apart.
-local function mean_curve(view, row, name, over)
-  local group, sums, steps, curve = view.results:group(row.label, row.dataset), {}, {}, {}
-  local seeds = curves.of(view.store, group, name)
+local function mean_curve(view, row, seeds, over)
+  local sums, steps, curve = {}, {}, {}
   local unit = curves.per_step(view.results, row, seeds, over)
   if not unit then return curve end
   for _, seed in ipairs(seeds) do
@@ -61,12 +60,11 @@ local function shown_range(lines)
   return { low = low - room, high = high + room }
 end
 
--- The training loss of a row: bits per token, or squared errors where there are no bits.
-local function curve_of(view, row, plot, over)
-  if plot.y then return mean_curve(view, row, plot.y, over), metrics.curve_title(plot.y) end
-  local curve = mean_curve(view, row, "loss_bits", over)
-  if #curve > 0 then return curve, "bits/token" end
-  return mean_curve(view, row, "mse", over), "MSE"
+-- The curves of a row's seeds, and what they are of.
+local function seeds_of(view, row, y)
+  local group = view.results:group(row.label, row.dataset)
+  if y then return curves.of(view.store, group, y), metrics.curve_title(y) end
+  return curves.training_loss(view.store, group)
 end
 
 -- What runs without a curve over `x` lack.
@@ -77,7 +75,8 @@ end
 function loss.draw(view, plot, dataset)
   local lines, names, unit, over = {}, {}, nil, plot.x or "step"
   for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
-    local curve, own_unit = curve_of(view, row, plot, over)
+    local seeds, own_unit = seeds_of(view, row, plot.y)
+    local curve = mean_curve(view, row, seeds, over)
     if #curve > 1 then
       lines[#lines + 1], unit = curve, unit or own_unit
       names[#names + 1] = row.label

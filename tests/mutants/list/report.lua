@@ -8,7 +8,6 @@ return {
     { "if first.scale == scale and first.device == device then", "if first.scale == scale then", "devices are mixed in a table" },
     { "local made = group_of(shown)", "local made = group_of(runs)", "runs of other configurations are pooled" },
     { 'if status == "done" then', 'if status ~= "failed" then', "runs that diverged are pooled" },
-    { "spread and spread / math.sqrt(count), count", "spread, count", "a deviation for the standard error" },
     { 'metrics.better(metric) == "max" and -1 or 1, nil', '1, nil', "the best seed is the one of the least accuracy" },
     { "local valid, seeds = self:values(row, twin or metric, dataset)", "local valid, seeds = self:values(row, metric, dataset)", "the best seed is chosen by the test split" },
     { "if b[seed] then list[#list + 1] = a[seed] - b[seed] end", "if b[seed] then list[#list + 1] = b[seed] - a[seed] end", "differences have the wrong sign" },
@@ -17,6 +16,7 @@ return {
   {
     file = "harness/report/statistics.lua", tests = "tests/lua/test_results.lua " .. tables,
     { "math.sqrt(squares / (#values - 1))", "math.sqrt(squares / #values)", "the deviation of a population" },
+    { "spread and spread / math.sqrt(count), count", "spread, count", "a deviation for the standard error" },
   },
   {
     file = "harness/report/table.lua", tests = "tests/lua/test_results.lua " .. tables,

@@ -55,7 +55,7 @@ return {
     summary = "merge folders of results, bring one up to date, or pack it",
     options = {
       { "script=", "pack: of the results folder FROM only what this script would run today", "SCRIPT.lua" },
-      { "scale=", "with --script: smoke, small (default), study, medium, gpu or paper", "SCALE" },
+      scale.option,
       { "device=", "with --script: cpu, or cuda where built", "NAME" },
     },
     most = math.huge, run = results,

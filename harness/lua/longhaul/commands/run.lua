@@ -20,7 +20,7 @@ local selection = require "longhaul.run.selection"
 
 -- Which runs are meant.
 local choosing = {
-  { "scale=", "smoke, small (default), study, medium, gpu or paper", "SCALE" },
+  scale.option,
   { "seeds=", "seeds per row; default: what the script says", "N" },
   { "device=", "cpu, or cuda where built", "NAME" },
   { "only=", "only rows with this in label or dataset, or LABEL/DATASET; may be repeated", "TEXT",
