@@ -30,7 +30,7 @@ c_format() {
 }
 
 shell_scripts() {
-    find scripts tests .ci -type f \( -name '*.sh' -o -path '.ci/run' \) -print0 |
+    find scripts tests .ci -type f \( -name '*.sh' -o -name 'commit-msg' -o -path '.ci/run' \) -print0 |
         xargs -0 -r shellcheck -x -e SC2317
 }
 

@@ -238,5 +238,8 @@ fails 1 "sees a long subject" "a subject of 73 characters" messages
 git -C "$history" reset -q --hard HEAD~1
 commit -m "Nothing said"
 fails 1 "sees a commit without a body" "no body that says why: Nothing said" messages
+git -C "$history" config core.hooksPath "$PWD/tests/lint"
+fails 1 "as a hook refuses a long subject" "a subject of 73 characters" commit -m "$(printf 'd%.0s' {1..73})" -m "Because."
+quietly 0 "as a hook lets a good message pass" commit -m "$(printf 'e%.0s' {1..72})" -m "Because."
 
 finish
