@@ -3,6 +3,7 @@
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local figures = require "longhaul.report.figures"
+local kinds = require "longhaul.report.kinds"
 local page = require "longhaul.report.page"
 local place = require "longhaul.report.place"
 local provenance = require "longhaul.report.provenance"
@@ -12,6 +13,46 @@ local summary = require "longhaul.report.summary"
 local gallery = {}
 
 local escape = quote.html
+
+-- ---- the lines that asked for a chart ----
+
+local most_lines = 20
+
+-- The statement that begins at a line of a script: the fewest lines that are one.
+local function statement_at(text, first)
+  local at, taken = 0, {}
+  for line in (text .. "\n"):gmatch "([^\n]*)\n" do
+    at = at + 1
+    if at >= first then taken[#taken + 1] = line end
+    local whole = table.concat(taken, "\n")
+    if #taken > 0 and load(whole) then return whole end
+    if #taken == most_lines then return nil end
+  end
+end
+
+-- Without the blanks that all lines begin with.
+local function unindented(text)
+  local depth = #text:match "^ *"
+  return (("\n" .. text):gsub("\n" .. (" "):rep(depth), "\n"):sub(2))
+end
+
+--- What declared a chart, as it stands in its script: { place = "experiments/x.lua:12", text = };
+--- nil where the script is no longer there, or is another.
+function gallery.declaration(made)
+  local path, line = made.plot.line:match "^(.*):(%d+)$"
+  if not path or not core.exists(path) then return nil end
+  local text = statement_at(core.read_file(path), tonumber(line))
+  return text and text:find ":plot" and { place = made.plot.line, text = unindented(text) } or nil
+end
+
+local function made_by(made)
+  local declared = gallery.declaration(made)
+  if not declared then return "" end
+  return ("\n<details><summary>The lines that made it, %s</summary>\n<pre><code>%s</code></pre>\n"
+    .. "</details>"):format(escape(declared.place), escape(declared.text))
+end
+
+-- ---- the page ----
 
 --- What a chart shows, in one paragraph of plain text: the figure of the paper, data, scale, seeds,
 --- machine, runs.
@@ -40,11 +81,29 @@ local function links(made)
   return table.concat(list, " · ")
 end
 
+-- The place of a chart on the page.
+local function anchor(made) return (("%s/%s"):format(made.folder, made.name):gsub("%s", "-")) end
+
 local function drawing(made)
-  return ('<figure><img src="%s/%s.svg" alt="%s" width="960" height="600" '
-    .. 'loading="lazy">\n<figcaption class="note">%s %s</figcaption></figure>')
-    :format(quote.url(made.folder), quote.url(made.name), escape(made.title),
-      escape(gallery.caption(made)), links(made))
+  return ('<figure id="%s"><img src="%s/%s.svg" alt="%s" width="960" height="600" '
+    .. 'loading="lazy">\n<figcaption class="note">%s %s%s</figcaption></figure>')
+    :format(escape(anchor(made)), quote.url(made.folder), quote.url(made.name), escape(made.title),
+      escape(gallery.caption(made)), links(made), made_by(made))
+end
+
+-- The first chart of each kind, for who looks for a kind rather than a figure.
+local function list_of_kinds(state)
+  local first, list = {}, {}
+  for _, made in ipairs(state.charts) do
+    local kind = made.plot[1]
+    if made.paths then first[kind] = first[kind] or made end
+  end
+  for _, name in ipairs(kinds.names()) do
+    local shows = escape(kinds.find(name).says)
+    local example = first[name] and (' (<a href="#%s">an example</a>)'):format(quote.url(anchor(first[name])))
+    list[#list + 1] = ("<code>%s</code>: %s%s"):format(name, shows, example or "")
+  end
+  return list
 end
 
 local function command_of(entry) return ("longhaul run %s"):format(entry.script) end
@@ -123,6 +182,7 @@ function gallery.write(state, printed, lacking, out)
   for i, entry in ipairs(lacking) do
     lines[i] = ("%s: <code>%s</code>"):format(escape(entry.name), escape(command_of(entry)))
   end
+  add_list(parts, "Kinds of charts", list_of_kinds(state))
   add_list(parts, "Without runs", lines)
   add_list(parts, "With runs that lack something", escaped(state.incomplete))
   add_list(parts, "Not drawn", escaped(state.failures))

@@ -35,7 +35,8 @@ tbody tr:nth-child(even)>*{background:var(--shade)}
 .note,figcaption{color:var(--quiet);font-size:.9rem}figure{margin:1rem 0}
 img{max-width:100%;height:auto}.charts{display:grid;gap:1rem;
 grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr))}
-code{background:var(--shade);padding:0 .25rem}summary{cursor:pointer;padding:.25rem 0}
+code{background:var(--shade);padding:0 .25rem}pre{background:var(--shade);padding:.5rem .75rem;
+overflow-x:auto}pre code{padding:0}summary{cursor:pointer;padding:.25rem 0}
 thead button{font:inherit;font-weight:600;color:inherit;background:none;border:0;padding:0;
 cursor:pointer;text-align:inherit;white-space:inherit}
 [aria-sort=ascending] button::after{content:" \25B2"}
