@@ -182,7 +182,8 @@ add(head)
 alias("longhaul.metric", metrics.names())
 for _, model in ipairs(core.models()) do class("longhaul.models." .. model.name, model.options) end
 for _, task in ipairs(core.tasks()) do
-  local data = task.name == "forecasting" and "longhaul.series" or "longhaul.corpus"
+  local data = task.name == "forecasting" and "longhaul.series"
+    or task.name:find "^scripted_" and "string" or "longhaul.corpus"
   class("longhaul.tasks." .. task.name .. ": { [1]: " .. data .. " }", task.options)
 end
 -- Data take the options of the tasks that read them, after a name.

@@ -25,6 +25,12 @@ local function train_text(row)
   return text
 end
 
+-- Where a file of examples lies is no part of a run: what it holds is, by the digest of the data.
+local function task_text(task)
+  if not task.name:find "^scripted_" then return task.text end
+  return core.options("task", task.name, task.text .. " file=''"):text()
+end
+
 local class_versions = {}
 for _, class in ipairs(core.models()) do class_versions[class.name] = class.version end
 
@@ -83,7 +89,7 @@ local function new_configuration(run, data_digest, starts_from)
   local row = run.row
   local parts = {
     identity.version, run.experiment, row.label, row.dataset, data_digest, row.model.name,
-    class_versions[row.model.name] or "", row.model.text, row.task.name, row.task.text,
+    class_versions[row.model.name] or "", row.model.text, row.task.name, task_text(row.task),
     train_text(row), row.train:option "precision", run.scale, run.device, starts_from or "",
   }
   parts[#parts + 1] = row.context and context.text(row.context)

@@ -51,4 +51,23 @@ function option_text.pairs(text)
   return list
 end
 
+-- A value as it is read back: texts in quotes.
+local function spelled(value)
+  if math.type(value) == "float" then return ("%.17g"):format(value) end
+  return type(value) == "string" and ("%q"):format(value) or tostring(value)
+end
+
+--- { word = 31, kind = "odd" } as text, by name; nil and the name of a value that is none.
+function option_text.spell(values)
+  local names, words = {}, {}
+  for name in pairs(values) do names[#names + 1] = tostring(name) end
+  table.sort(names)
+  for i, name in ipairs(names) do
+    local value = values[name]
+    if type(value) == "table" or value == nil then return nil, name end
+    words[i] = ("%s=%s"):format(name, spelled(value))
+  end
+  return table.concat(words, " ")
+end
+
 return option_text

@@ -46,9 +46,16 @@ local function own_columns(row)
   return names
 end
 
+-- Data that have become others since a sweep began would be run under the id of those before.
+local function check_data(run, session)
+  if session:info().digest == run.identity.data_digest then return session end
+  session:close()
+  error("the data have changed since this command began: run it again", 0)
+end
+
 -- A session with the weights that the run starts from.
 local function begin_session(run)
-  local session = plan.session(run)
+  local session = check_data(run, plan.session(run))
   local weights = run.row.weights
   if weights then session:load_weights(data.weights(weights.name), weights.partly) end
   if run.start then session:load_weights(run.start.path, run.start.class ~= run.row.model.name) end

@@ -3,6 +3,19 @@
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 
+-- A file of examples of 16 positions; `head`: sizes beside the length.
+local function examples(head, body)
+  local path = os.tmpname()
+  local file <close> = assert(io.open(path, "w"))
+  assert(file:write(("return { sizes = function() return { length = 16, %s } end, example = function() "
+    .. "local a, b = {}, {} for t = 1, 16 do %s end return a, b end }"):format(head, body)))
+  return path
+end
+local echo = examples("vocabulary = 5",
+  "a[t] = math.random(0, 4) b[t] = a[math.max(1, t - 1)]")
+local mean = examples("inputs = 2, outputs = 1",
+  "a[t] = { math.normal(), t } b[t] = { a[t][1] + a[1][1] }")
+
 -- Small enough for all pairs. `length`: of the segments that a model reads, for one whose window
 -- is its segment.
 local tasks = {
@@ -23,6 +36,8 @@ local tasks = {
   translation = { length = 64,
     text = "pairs=12 evaluate_pairs=2 tokens=bytes max_tokens=60 batch_tokens=256 beam=2 longer=2" },
   defect = { length = 64, text = "source_length=61 functions=8 evaluate_functions=8 batch=4" },
+  scripted_tokens = { length = 16, text = ("file=%s batch=4 evaluate_examples=4"):format(echo) },
+  scripted_vectors = { length = 16, text = ("file=%s batch=4 evaluate_examples=4"):format(mean) },
 }
 
 local core_sizes = "layers=1 width=8 heads=2 hidden=8"
@@ -118,4 +133,6 @@ t.test("what is made for series alone aside, 9 pairs in 10 are possible", functi
   t.check(running >= 0.9 * asked, ("%d of %d pairs run"):format(running, asked))
 end)
 
+os.remove(echo)
+os.remove(mean)
 t.finish()

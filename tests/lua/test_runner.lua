@@ -2,6 +2,7 @@
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local identity = require "longhaul.run.identity"
 local plan = require "longhaul.run.plan"
 local runner = require "longhaul.run.runner"
 local script = require "longhaul.script"
@@ -246,6 +247,26 @@ t.test("a run goes on from its checkpoint, and its curve from there", function()
   t.equal(#points, 4)
   t.check(not core.exists(results:checkpoint(whole.run_id)),
     "the checkpoint of a run that is done is gone")
+end)
+
+t.test("data that change while a sweep runs stop its next run", function()
+  local path, changes = folder .. "/task.lua", folder .. "/changes.lua"
+  local made = "return { sizes = function() return { vocabulary = 9, length = 4 } end, example = function()"
+    .. " return { %d, 1, 2, 3 }, { 1, 2, 3, 4 } end }"
+  core.write_file(path, made:format(1))
+  core.write_file(changes, [[
+    local lh = require "longhaul"
+    local bench = lh.experiment "changes"
+    bench:row { "a", model = lh.models.rnn { width = 4 },
+      task = lh.tasks.scripted_tokens { "task.lua", batch = 2, evaluate_examples = 2 },
+      train = lh.train { steps = 2, optimizer = "adam", warmup = 1 } }
+    return bench]])
+  local bench, settings = script.load(changes, { scale = "smoke" }),
+    { results = folder, scale = "smoke", device = "cpu", no_timing = true }
+  identity.task_info(bench.rows[1].task)
+  core.write_file(path, made:format(2))
+  t.equal(runner.run(bench, settings), 1)
+  t.contains(store.at(folder, "changes"):rows()[1].error, "the data have changed since")
 end)
 
 t.test("a source must be there", function()

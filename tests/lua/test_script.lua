@@ -51,10 +51,31 @@ t.test("a precision other than f32 belongs to the identity of a run", function()
   t.contains(coarse.text, "precision=bf16")
 end)
 
+t.test("what a file of examples is told may be a table", function()
+  local task = lh.tasks.scripted_tokens { "x.lua",
+    parameters = { word = 3, kind = "a b", rate = 0.1, odd = true } }
+  t.equal(task:option "parameters",
+    'kind="a b" odd=true rate=0.10000000000000001 word=3')
+  t.equal(task:with { batch = 2 }:option "parameters", task:option "parameters")
+  t.equal(task:with { parameters = { word = 4 } }:option "parameters", "word=4")
+end)
+
+t.test("a file of examples lies beside the script", function()
+  local bench = run(start .. [[
+    bench:row { "a", model = model, task = lh.tasks.scripted_tokens { "x/y.lua" }, train = train }
+    bench:row { "b", model = model, task = lh.tasks.scripted_tokens { "/y.lua" }, train = train }
+    return bench]])
+  t.equal(bench.rows[1].task:option "file", scratch:match "^(.*)/" .. "/x/y.lua")
+  t.equal(bench.rows[2].task:option "file", "/y.lua")
+end)
+
 -- Each mistake: what the sixth line says, and what the error must hold.
 local mistakes = {
   { "lh.models.slide { windw = 3 }", "unknown option 'windw' (did you mean 'window'?)" },
   { "lh.models.slide { window = 2.5 }", "must be an integer" },
+  { "lh.tasks.scripted_tokens { 3 }", "the first value is a file" },
+  { "lh.tasks.scripted_vectors { 'x', parameters = { a = {} } }",
+    "parameter 'a' must be a number, a flag or a text by name" },
   { "lh.models.slid {}", "no model 'slid' (did you mean 'slide'?)" },
   { "lh.modles.slide {}", "longhaul has no field 'modles'" },
   { "model:with { heds = 4 }", "did you mean 'heads'?" },

@@ -209,6 +209,27 @@ longhaul.tasks.language_model =
 longhaul.tasks.forecasting = reads("series", "forecasting",
   'a series, as in lh.data.series { "ETTh1" }')
 
+-- A task whose first value is the file that makes its examples, by its path from the script.
+local function made_by(task)
+  local make = longhaul.tasks[task]
+  return function(options)
+    local made = longhaul.merged(options)
+    if made[1] ~= nil then
+      if type(made[1]) ~= "string" then
+        spec.fail(("%s: the first value is a file, as in \"copy.lua\""):format(task))
+      end
+      made.file, made[1] = loader.beside(made[1]), nil
+    end
+    return make(made)
+  end
+end
+
+--- Examples of tokens that a Lua file makes: `lh.tasks.scripted_tokens { "copy.lua", batch = 8 }`.
+longhaul.tasks.scripted_tokens = made_by "scripted_tokens"
+
+--- Examples of vectors that a Lua file makes: `lh.tasks.scripted_vectors { "decay.lua" }`.
+longhaul.tasks.scripted_vectors = made_by "scripted_vectors"
+
 --- All combinations of ordered axes: `lh.grid { { "window", 32, 64 }, { "gate", "fixed", "lstm" }
 --- }` gives an iterator over points with a field per axis, the last axis running fastest.
 ---@param axes any[][]

@@ -41,6 +41,12 @@ function loader.begin(path, seen)
   return function() return run_file(path) end
 end
 
+--- The path of a file by its place beside the file that runs.
+function loader.beside(name)
+  if name:find "^/" or folder == "." then return name end
+  return folder .. "/" .. name
+end
+
 --- Used by lh.include: the value of a file, by its path from the file that includes it, run once.
 function loader.include(name)
   local from, path = folder, folder .. "/" .. name

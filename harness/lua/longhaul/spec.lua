@@ -1,6 +1,7 @@
 -- Specs: what a script says of models, tasks, data and training. Cheap immutable values, checked on
 -- the line where they are written; no memory is taken until a run.
 local core = require "longhaul.core"
+local option_text = require "longhaul.run.option_text"
 
 local spec = {}
 
@@ -42,6 +43,16 @@ local function checked(kind, name, values)
   return options
 end
 
+-- What a file of examples is told may be a table: the option is its text.
+local function parameter_text(name, values)
+  if type(values.parameters) ~= "table" then return values.parameters end
+  local text, wrong = option_text.spell(values.parameters)
+  if not text then
+    spec.fail(("%s: parameter '%s' must be a number, a flag or a text by name"):format(name, wrong))
+  end
+  return text
+end
+
 --- A spec of `kind` ("model", "task", "train") for the class `name` with the options `values`.
 --- Its fields: kind, name, values, options (checked, as the core takes them), text (of all of them, in
 --- the order of their tables).
@@ -50,6 +61,7 @@ function spec.make(kind, name, values)
   if type(values) ~= "table" then spec.fail(("%s takes a table of options"):format(name)) end
   local copy = {}
   for key, value in pairs(values) do copy[key] = value end
+  copy.parameters = parameter_text(name, copy)
   local options = checked(kind, name, copy)
   return setmetatable({ kind = kind, name = name, values = copy, options = options,
     text = options:text() }, Spec)

@@ -591,6 +591,22 @@
 ---@field evaluate_functions? integer # the same of the validation and of the test split; 0: all...
 ---@field data_seed? integer # generator: seed of the functions (default 1)
 
+---@class longhaul.tasks.scripted_tokens: { [1]: string }
+---@field file? string # the Lua file that makes the examples (default )
+---@field parameters? string # what the file is told in place of its defaults, as in word=31 (de...
+---@field segment? integer # positions of an example that are read at once; 0: all (default 0)
+---@field batch? integer # examples of a batch (B) (default 32)
+---@field evaluate_examples? integer # examples of the validation and of the test split (default...
+---@field data_seed? integer # what held-out examples are drawn from; training draws fresh ones ...
+
+---@class longhaul.tasks.scripted_vectors: { [1]: string }
+---@field file? string # the Lua file that makes the examples (default )
+---@field parameters? string # what the file is told in place of its defaults, as in word=31 (de...
+---@field segment? integer # positions of an example that are read at once; 0: all (default 0)
+---@field batch? integer # examples of a batch (B) (default 32)
+---@field evaluate_examples? integer # examples of the validation and of the test split (default...
+---@field data_seed? integer # what held-out examples are drawn from; training draws fresh ones ...
+
 ---@class longhaul.text: longhaul.tasks.language_model, { [1]: string }
 
 ---@class longhaul.series: longhaul.tasks.forecasting, { [1]: string }
@@ -666,6 +682,8 @@
 ---@field forecasting fun(options: longhaul.tasks.forecasting): longhaul.spec
 ---@field translation fun(options: longhaul.tasks.translation): longhaul.spec
 ---@field defect fun(options: longhaul.tasks.defect): longhaul.spec
+---@field scripted_tokens fun(options: longhaul.tasks.scripted_tokens): longhaul.spec
+---@field scripted_vectors fun(options: longhaul.tasks.scripted_vectors): longhaul.spec
 
 ---@class longhaul.plot
 ---@field [1] "bars"|"boxes"|"columns"|"lines"|"loss"|"outputs"|"pareto"|"profile"|"recurrence"

@@ -10,7 +10,7 @@ return {
       "identity without the scale" },
     { "run.scale, run.device, starts_from", 'run.scale, "", starts_from', "identity without the device" },
     { "class_versions[row.model.name] or \"\", row.model.text,", '"", row.model.text,', "identity without the model's version" },
-    { "row.task.name, row.task.text,", 'row.task.name, "",', "identity without the task's options" },
+    { "row.task.name, task_text(row.task),", 'row.task.name, "",', "identity without the task's options" },
     { "train_text(row), row.train", '"", row.train', "identity without the training options" },
     { "id_of(configuration, run.seed, start)", 'id_of(configuration, 1, start)',
       "runs of all seeds have one id" },

@@ -1,6 +1,21 @@
 -- Mistakes to seed in tasks and inference, each with the tests that must see it.
 return {
   {
+    file = "harness/tasks/scripted.c", tests = "tests/harness/tasks/test_scripted.c",
+    { "split == LH_TRAIN ? task->seed : (uint64_t)task->data_seed", "task->seed",
+      "held-out examples follow the run's seed" },
+    { "if (s->loaded != group) LH_TRY", "if (s->loaded < 0) LH_TRY", "every batch has the first examples" },
+    { "s->examples < 0 || index < s->examples", "true", "a pass goes on behind its end" },
+    { "LH_TRY(make(task, fresh, LH_TRAIN, 1, other));", "LH_TRY(make(task, task->examples, LH_TRAIN, 1, other)); (void)fresh;",
+      "an address that stays is not noticed" },
+  },
+  {
+    file = "harness/tasks/lua_examples.c", tests = "tests/harness/tasks/test_scripted.c",
+    { "token < 0 || token >= vocabulary", "token < 0 || token > vocabulary", "a token behind the vocabulary" },
+    { "return lua_toboolean(lua, -1) ? LH_R(1) : LH_R(0);", "return LH_R(1);", "a mask of flags asks for everything" },
+    { "clear(examples, out);", "", "a short example leaves what stood there" },
+  },
+  {
     file = "harness/tasks/regular_language.c", tests = "tests/harness/tasks/test_regular_language.c",
     { "task->bin[0] = (part){&task->drawn[0], train, evaluate};", "task->bin[0] = (part){&task->drawn[0], 0, evaluate};",
       "test bin 0 is training strings" },

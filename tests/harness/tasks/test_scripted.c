@@ -1,0 +1,334 @@
+/* Tasks whose examples a Lua file makes: batches, segments, positions, and what a file may not be.
+ */
+#include "harness/tasks/lua_examples.h"
+#include "harness/tasks/tasks.h"
+#include "tests/test.h"
+
+static char folder[] = "/tmp/lh-XXXXXX", path[64];
+
+/* A file whose `example` has this body; a is a token, n a size. */
+static const char tokens_head[] =
+    "local kept, thing = 0, {}\n"
+    "return { parameters = { n = 6, name = 'x', rate = 0.5 },\n"
+    "sizes = function(p) return { length = p.n, vocabulary = 50 } end,\n"
+    "example = function(p, split)\n";
+static const char vectors_head[] = "return { parameters = { n = 3 },\n"
+                                   "sizes = function(p) return { length = p.n, inputs = 2, outputs "
+                                   "= 1 } end,\n"
+                                   "example = function(p, split)\n";
+static const char tail[] = "\nend }\n";
+
+/* Every position draws; the first two are not asked for. */
+static const char drawn[] =
+    "local a, b, mask = {}, {}, {}\n"
+    "for t = 1, p.n do a[t] = math.random(0, 49); b[t] = math.random(50) - 1; mask[t] = t > 2 end\n"
+    "return a, b, mask";
+
+static bool write_text(const char *text) {
+    if (path[0] == '\0' && CHECK(mkdtemp(folder) != NULL))
+        (void)snprintf(path, sizeof path, "%s/test_scripted.lua", folder);
+    FILE *out = fopen(path, "w");
+    if (!CHECK(out != NULL)) return false;
+    fputs(text, out);
+    return CHECK(fclose(out) == 0);
+}
+
+static bool write_file(const char *head, const char *body) {
+    char text[1024];
+    (void)snprintf(text, sizeof text, "%s%s%s", head, body, tail);
+    return write_text(text);
+}
+
+typedef struct fixture {
+    lh_options *options;
+    lh_model_setup setup;
+    lh_task *task;
+} fixture;
+
+static lh_status open_quietly(fixture *f, const char *name, const char *options, uint64_t seed) {
+    const lh_task_class *class = lh_task_class_find(name);
+    *f = (fixture){0};
+    if (class == NULL) return lh_failed();
+    LH_TRY(lh_options_create(name, class->options, &f->options));
+    LH_TRY(lh_options_set(f->options, "file", path));
+    LH_TRY(lh_options_parse(f->options, options));
+    return lh_task_create(class, f->options, seed, &f->setup, &f->task);
+}
+
+static bool open_fixture(fixture *f, const char *name, const char *options, uint64_t seed) {
+    return CHECK_OK(open_quietly(f, name, options, seed));
+}
+
+static void close_fixture(fixture *f) {
+    lh_task_destroy(f->task);
+    lh_options_destroy(f->options);
+}
+
+static lh_status next(const fixture *f, lh_host_batch *out) {
+    return f->task->class->train_batch(f->task->instance, out);
+}
+
+TEST(a_row_is_an_example_with_its_mask) {
+    fixture f;
+    lh_host_batch batch;
+    REQUIRE(write_file(tokens_head, drawn));
+    REQUIRE(open_fixture(&f, "scripted_tokens", "batch=3", 1));
+    CHECK_EQ_INT(f.setup.vocabulary, 50);
+    REQUIRE_OK(next(&f, &batch));
+    REQUIRE(batch.rows == 3 && batch.length == 6);
+    int differing = 0;
+    for (int i = 0; i < 18; ++i) {
+        CHECK(batch.weights[i] == (i % 6 >= 2 ? LH_R(1) : LH_R(0)));
+        CHECK(batch.tokens[i] >= 0 && batch.tokens[i] < 50 && batch.starts[i / 6] == 1);
+        differing += batch.tokens[i] != batch.tokens[(i + 6) % 18];
+    }
+    CHECK(differing > 12);
+    close_fixture(&f);
+}
+
+/* The first example that ends early leaves the rest of its row without weight. */
+TEST(a_shorter_example_is_filled_up) {
+    fixture f;
+    lh_host_batch batch;
+    REQUIRE(write_file(tokens_head, "return { 7, 8 }, { 8, 9 }"));
+    REQUIRE(open_fixture(&f, "scripted_tokens", "batch=2 parameters='n=4'", 1));
+    REQUIRE_OK(next(&f, &batch));
+    REQUIRE(batch.length == 4);
+    for (int i = 0; i < 8; ++i) {
+        CHECK(batch.weights[i] == (i % 4 < 2 ? LH_R(1) : LH_R(0)));
+        CHECK_EQ_INT(batch.tokens[i], i % 4 == 0 ? 7 : i % 4 == 1 ? 8 : 0);
+    }
+    close_fixture(&f);
+}
+
+/* The same numbers in pieces; 4 does not divide 6. */
+TEST(an_example_may_be_read_in_segments) {
+    fixture whole, parts;
+    lh_host_batch all, part;
+    REQUIRE(write_file(tokens_head, drawn));
+    REQUIRE(open_fixture(&whole, "scripted_tokens", "batch=2", 1));
+    REQUIRE(open_fixture(&parts, "scripted_tokens", "batch=2 segment=4", 1));
+    for (int n = 0; n < 3; ++n) {
+        REQUIRE_OK(next(&whole, &all));
+        for (int p = 0; p < 2; ++p) {
+            REQUIRE_OK(next(&parts, &part));
+            REQUIRE(part.length == 4 && part.starts[1] == (p == 0));
+            for (int i = 0; i < 8; ++i) {
+                const int t = 4 * p + i % 4, at = i / 4 * 6 + t;
+                CHECK_EQ_INT(part.tokens[i], t < 6 ? all.tokens[at] : 0);
+                CHECK_EQ_INT(part.target[i], t < 6 ? all.target[at] : 0);
+                CHECK(part.weights[i] == (t < 6 ? all.weights[at] : LH_R(0)));
+            }
+        }
+    }
+    close_fixture(&whole);
+    close_fixture(&parts);
+}
+
+TEST(a_stream_goes_on_from_its_position) {
+    fixture f, again;
+    lh_host_batch batch, same;
+    int64_t words[LH_CURSOR_WORDS];
+    REQUIRE(write_file(tokens_head, drawn));
+    REQUIRE(open_fixture(&f, "scripted_tokens", "batch=2 segment=2", 5));
+    REQUIRE(open_fixture(&again, "scripted_tokens", "batch=2 segment=2", 5));
+    for (int n = 0; n < 4; ++n)
+        REQUIRE_OK(next(&f, &batch)); /* amid the second group of examples */
+    const int count = f.task->class->cursor_get(f.task->instance, words);
+    REQUIRE_OK(again.task->class->cursor_set(again.task->instance, words, count));
+    REQUIRE_OK(next(&f, &batch));
+    REQUIRE_OK(next(&again, &same));
+    for (int i = 0; i < 4; ++i)
+        CHECK(batch.tokens[i] == same.tokens[i] && batch.target[i] == same.target[i]);
+    CHECK_EQ_INT(batch.starts[0], same.starts[0]);
+    words[0] = -1;
+    CHECK_FAILS(again.task->class->cursor_set(again.task->instance, words, 1), LH_EFORMAT,
+                "position");
+    close_fixture(&f);
+    close_fixture(&again);
+}
+
+/* Held-out examples do not follow the run's seed, training does; a pass has each of them once. */
+TEST(a_pass_hands_out_what_is_held_out) {
+    fixture a, b;
+    lh_host_batch one, other;
+    REQUIRE(write_file(tokens_head, drawn));
+    REQUIRE(open_fixture(&a, "scripted_tokens", "batch=4 evaluate_examples=6", 1));
+    REQUIRE(open_fixture(&b, "scripted_tokens", "batch=4 evaluate_examples=6", 2));
+    REQUIRE_OK(next(&a, &one));
+    REQUIRE_OK(next(&b, &other));
+    CHECK(memcmp(one.tokens, other.tokens, 24 * sizeof(int32_t)) != 0);
+    REQUIRE_OK(a.task->class->evaluate_begin(a.task->instance, LH_TEST));
+    REQUIRE_OK(b.task->class->evaluate_begin(b.task->instance, LH_TEST));
+    double weight = 0;
+    int batches = 0;
+    do {
+        REQUIRE_OK(a.task->class->evaluate_batch(a.task->instance, &one));
+        REQUIRE_OK(b.task->class->evaluate_batch(b.task->instance, &other));
+        batches += one.rows > 0;
+        for (int64_t i = 0; i < one.rows * one.length; ++i) {
+            CHECK_EQ_INT(one.tokens[i], other.tokens[i]);
+            weight += (double)one.weights[i];
+        }
+    } while (one.rows > 0);
+    CHECK_EQ_INT(batches, 2);
+    CHECK_NEAR(weight, 6 * 4, 0);
+    close_fixture(&a);
+    close_fixture(&b);
+}
+
+TEST(vectors_have_inputs_and_targets) {
+    fixture f;
+    lh_host_batch batch;
+    REQUIRE(write_file(vectors_head, "local x, y = {}, {}\n"
+                                     "for t = 1, p.n do x[t] = { math.normal(), t }; y[t] = { "
+                                     "x[t][1] + t } end\n"
+                                     "return x, y, { 0, 1, true }"));
+    REQUIRE(open_fixture(&f, "scripted_vectors", "batch=2", 1));
+    CHECK(f.setup.input_features == 2 && f.setup.output_features == 1 && f.setup.vocabulary == 0);
+    REQUIRE_OK(next(&f, &batch));
+    REQUIRE(batch.rows == 2 && batch.target_length == 3 && batch.tokens == NULL);
+    for (int i = 0; i < 6; ++i) {
+        const double t = i % 3 + 1, x = (double)batch.vectors[2 * i];
+        CHECK_NEAR(batch.vectors[2 * i + 1], t, 0);
+        CHECK_NEAR(batch.target_vectors[i], x + t, 1e-5);
+        CHECK(batch.weights[i] == (i % 3 > 0 ? LH_R(1) : LH_R(0)));
+        CHECK(fabs(x) < 6 && x != (double)batch.vectors[2 * ((i + 1) % 6)]);
+    }
+    close_fixture(&f);
+}
+
+/* What the file is told arrives with its type, the split by its name. */
+TEST(a_file_hears_parameters_and_split) {
+    fixture f;
+    lh_host_batch batch;
+    REQUIRE(write_file(
+        tokens_head, "assert(math.type(p.n) == 'integer' and p.rate == 0.25 and p.name == 'a b')\n"
+                     "local s = split == 'valid' and 1 or split == 'test' and 2 or 0\n"
+                     "return { s }, { s }"));
+    REQUIRE(
+        open_fixture(&f, "scripted_tokens", "parameters='n=2 rate=0.25 name=\"a b\"' batch=1", 1));
+    REQUIRE_OK(next(&f, &batch));
+    CHECK_EQ_INT(batch.tokens[0], 0);
+    for (int split = LH_VALID; split <= LH_TEST; ++split) {
+        REQUIRE_OK(f.task->class->evaluate_begin(f.task->instance, (lh_split)split));
+        REQUIRE_OK(f.task->class->evaluate_batch(f.task->instance, &batch));
+        CHECK_EQ_INT(batch.tokens[0], split);
+    }
+    close_fixture(&f);
+}
+
+/* Content decides, not time or place; another generator is other data. */
+TEST(the_digest_is_that_of_the_content) {
+    lh_lua_examples *a = NULL, *b = NULL, *c = NULL;
+    REQUIRE(write_file(tokens_head, drawn));
+    REQUIRE_OK(lh_lua_examples_create(path, "", false, &a));
+    REQUIRE_OK(lh_lua_examples_create(path, "n=9", false, &b));
+    REQUIRE(write_file(tokens_head, "return { 7, 8 }, { 8, 9 }"));
+    REQUIRE_OK(lh_lua_examples_create(path, "", false, &c));
+    CHECK(lh_lua_examples_digest(a) == lh_lua_examples_digest(b));
+    CHECK(lh_lua_examples_digest(a) != lh_lua_examples_digest(c));
+    CHECK_EQ_INT(lh_lua_examples_sizes(a)->length, 6);
+    CHECK_EQ_INT(lh_lua_examples_sizes(b)->length, 9);
+    int32_t tokens[6], targets[6];
+    real weights[6];
+    const lh_example out = {.tokens = tokens, .targets = targets, .weights = weights};
+    CHECK_OK(lh_lua_examples_make(c, (lh_random_key){.seed = 1}, LH_TEST, &out));
+    CHECK(tokens[1] == 8 && targets[1] == 9 && tokens[2] == 0);
+    lh_lua_examples_destroy(a);
+    lh_lua_examples_destroy(b);
+    lh_lua_examples_destroy(c);
+}
+
+/* ---- mistakes ---- */
+
+static const struct {
+    const char *body, *message;
+} mistakes[] = {
+    {"return { 50 }, { 0 }",
+     "test_scripted.lua:4: tokens[1] is 50; a token is an integer from 0 to"},
+    {"return { 1.5 }, { 0 }", "tokens[1] is 1.5"},
+    {"return { 1 }, { 1, 2 }", "targets has 2 entries, but there are 1 positions"},
+    {"return { 1, 2, 3, 4, 5, 6, 7 }, {}", "tokens has 7 entries, `sizes` allows 1 to 6"},
+    {"return {}, {}", "tokens has 0 entries"},
+    {"return { 1 }", "targets must be an array, got nil"},
+    {"return { 1 }, { 1 }, { 2 }", "mask[1] is 2; expected 0, 1, true or false"},
+    {"\nreturn { p.n.x.y }, { 1 }", "test_scripted.lua:6: attempt to index"},
+    {"error('no luck')", "test_scripted.lua:5: no luck"},
+    {"error({})", "an error whose value is no text"},
+    {"for name in pairs(p) do end", "test_scripted.lua:5: a file of examples has no 'pairs'"},
+    {"return { tim }, { 1 }", "test_scripted.lua:5: undefined global 'tim'"},
+    {"return { os.time() }, { 1 }", "undefined global 'os'"},
+    {"count = 1", "assignment to undefined global 'count'"},
+    {"return { math.random(2, 1) }, { 1 }", "the interval is empty"},
+    /* what outlives a call, and what is another in every interpreter */
+    {"kept = kept + 1; return { kept }, { 1 }", "gives something else when it is called again"},
+    {"local a = {}\n"
+     "for c in tostring(thing):sub(-6, -2):gmatch '.' do a[#a + 1] = tonumber(c, 16) end\n"
+     "return a, a",
+     "called again"},
+};
+
+TEST(a_mistake_in_an_example_is_named_with_its_line) {
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; ++i) {
+        fixture f;
+        REQUIRE(write_file(tokens_head, mistakes[i].body));
+        if (!CHECK_FAILS(open_quietly(&f, "scripted_tokens", "", 1), LH_EFORMAT,
+                         mistakes[i].message))
+            printf("\n  of: %s", mistakes[i].body);
+        close_fixture(&f);
+    }
+}
+
+TEST(a_mistake_in_vectors_is_named) {
+    static const char *const cases[][2] = {
+        {"return { { 1, 2 } }, { { 1, 2 } }", "targets[1] must be an array of 1 numbers"},
+        {"return { { 1, 2 }, 3 }, { { 1 }, { 2 } }", "inputs[2] must be an array of 2 numbers"},
+        {"return { { 1, 0 / 0 } }, { { 1 } }", "inputs[1][2] is"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        fixture f;
+        REQUIRE(write_file(vectors_head, cases[i][0]));
+        CHECK_FAILS(open_quietly(&f, "scripted_vectors", "", 1), LH_EFORMAT, cases[i][1]);
+        close_fixture(&f);
+    }
+}
+
+static const struct {
+    const char *text, *message;
+} files[] = {
+    {"return {", "test_scripted.lua:"},
+    {"return 3", "the file must return a table with `sizes` and `example`"},
+    {"return { size = 3 }", "the table has no field 'size' (did you mean 'sizes'?)"},
+    {"return { sizes = 3 }", "'sizes' must be a function"},
+    {"return { sizes = print }", "'example' must be a function"},
+    {"return { parameters = { a = {} }, sizes = print, example = print }",
+     "parameter 'a' is a number, a flag or a text, not a table"},
+    {"return { sizes = function() end, example = print }", "sizes must return a table"},
+    {"return { sizes = function() return { length = 0, vocabulary = 2 } end, example = print }",
+     "sizes: 'length' must be an integer from 1"},
+    {"return { sizes = function() return { inputs = 1 } end, example = print }",
+     "sizes has no field 'inputs'"},
+    {"local x = math.random() return {}", "math.random draws for an example"},
+};
+
+TEST(a_mistake_in_a_file_is_named) {
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; ++i) {
+        lh_lua_examples *made = NULL;
+        REQUIRE(write_text(files[i].text));
+        CHECK_FAILS(lh_lua_examples_create(path, "", false, &made), LH_EFORMAT, files[i].message);
+    }
+    fixture f;
+    CHECK_FAILS(open_quietly(&f, "scripted_tokens", "file=''", 1), LH_EOPTION, "option 'file'");
+    close_fixture(&f);
+    CHECK_FAILS(open_quietly(&f, "scripted_tokens", "file=/nowhere.lua", 1), LH_EIO,
+                "/nowhere.lua");
+    close_fixture(&f);
+    REQUIRE(write_file(tokens_head, drawn));
+    CHECK_FAILS(open_quietly(&f, "scripted_tokens", "parameters='nme=y'", 1), LH_EOPTION,
+                "did you mean 'name'?");
+    close_fixture(&f);
+    CHECK_FAILS(open_quietly(&f, "scripted_tokens", "parameters='n=2.5'", 1), LH_EOPTION,
+                "must be an integer");
+    close_fixture(&f);
+    CHECK(remove(path) == 0 && remove(folder) == 0);
+}
