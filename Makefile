@@ -415,7 +415,7 @@ $(Q)$(if $(main_table),$(program) run $(main_table) --scale $(SCALE) --device $(
 
 endef
 
-.PHONY: reproduce-table1 figures claims bench data data-fetch deps-bundle
+.PHONY: reproduce-table1 figures site claims bench data data-fetch deps-bundle
 reproduce-table1: $(program) ## Measure the main table of PAPER at SCALE
 	$(foreach paper,$(asked),$(call reproduce,$(paper)))
 
@@ -441,6 +441,10 @@ deps-bundle: $(program) ## Gather what is linked into $(O)/deps, for make DEPS= 
 
 figures: $(program) ## Draw the papers' figures, and every other chart, from the runs of FROM, with a page
 	$(Q)$(program) figures --from $(FROM)
+
+site: $(program) ## The documents, reference, figures and report of committed runs as a static site in $(O)/site
+	$(Q)command -v lowdown >/dev/null || scripts/install-packages.sh lowdown
+	$(Q)rm -rf $(O)/site && $(program) lua scripts/site.lua $(program) $(O)/site
 
 claims: $(program) ## Check the papers' claims against the results at SCALE
 	$(Q)$(program) run experiments/claims.lua --scale $(SCALE)

@@ -222,9 +222,9 @@ local function empty_folders(experiments)
     table.concat(names, ", "))) or ""
 end
 
---- Writes <folder>/report.html and gives its path.
-function html.write(folder)
-  core.make_folder(folder)
+--- Writes the page over a folder of results to `path` (default: report.html in it), and gives it.
+function html.write(folder, path)
+  path = path or folder .. "/report.html"
   local experiments, claims = experiments_in(folder), claims_markup.html(folder)
   local parts = { head(), links(experiments, claims), comparison_section(folder, experiments), claims,
     overview(experiments) }
@@ -235,7 +235,6 @@ function html.write(folder)
   if #experiments == 0 then
     parts[#parts + 1] = "<p>Nothing has been run yet: <code>longhaul run SCRIPT.lua</code>.</p>"
   end
-  local path = folder .. "/report.html"
   core.write_file(path, page.whole("longhaul report", table.concat(parts, "\n")))
   return path
 end

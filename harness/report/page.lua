@@ -43,6 +43,9 @@ cursor:pointer;text-align:inherit;white-space:inherit}
 [aria-sort=descending] button::after{content:" \25BC"}
 .filter{display:block;font-size:.9rem;color:var(--quiet)}.filter input{font:inherit;max-width:100%;
 color:inherit;background:var(--paper);border:1px solid var(--quiet);padding:.1rem .4rem}
+body>nav{padding-bottom:.75rem;border-bottom:1px solid var(--line);font-size:.9rem}
+body>nav a{margin-left:.75rem}main>p,main>ul{max-width:58rem}[aria-current]{color:inherit;font-weight:600;
+text-decoration:none}
 @media (max-width:40rem){body{margin:1rem auto}tbody th{max-width:9rem;white-space:normal}}
 @media print{body{max-width:none;margin:0;font-size:10pt}nav,.filter{display:none}
 .scroll{overflow:visible}table{font-size:6.5pt}th,td{padding:.1rem .25rem;white-space:normal}
@@ -96,12 +99,13 @@ addEventListener("beforeprint", () => {
 });
 ]]
 
---- A whole page around a body.
-function page.whole(title, body)
+--- A whole page around a body; `navigation` stands above it.
+function page.whole(title, body, navigation)
   return ('<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     .. '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    .. "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n%s\n</main>\n"
-    .. "<script>\n%s</script>\n</body>\n</html>\n"):format(escape(title), style, body, page.script)
+    .. "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n%s<main>\n%s\n</main>\n"
+    .. "<script>\n%s</script>\n</body>\n</html>\n"):format(escape(title), style, navigation or "",
+    body, page.script)
 end
 
 -- ---- tables ----

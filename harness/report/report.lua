@@ -133,8 +133,8 @@ function report.all(experiment, settings)
   for _, excuse in ipairs(excuses) do print(excuse) end
 end
 
---- One HTML page over everything under `folder`; gives its path.
-function report.page(folder) return html.write(folder) end
+--- One HTML page over everything under `folder`, at `path` (default: report.html in it); gives it.
+function report.page(folder, path) return html.write(folder, path) end
 
 --- The comparison at its largest scale under `folder` as a table in Markdown.
 function report.comparison(folder)

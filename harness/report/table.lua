@@ -107,9 +107,10 @@ local function reason_of(results, label, column)
   return nil
 end
 
--- The status of a cell whose run has `status`: a time can be of a busy machine, and a measurement
--- be missing.
+-- The status of a cell whose run has `status`: a time can be of a busy machine, whatever seeds are
+-- missing, and a measurement be missing.
 local function status_of_cell(status, value, busy)
+  if value and busy and status == "partial" then return "busy" end
   if status ~= "done" then return status end
   return value == nil and "missing" or busy and "busy" or "done"
 end
@@ -133,20 +134,21 @@ local function cell_of(results, paper, label, name, column, select)
     deviation = value and printed and value - printed,
     seeds = dataset and count or (group and #group.done) or 0,
     status = status_of_cell(status, value, busy), why = why, reason = reason,
+    busy = value ~= nil and busy,
   }
 end
 
 local function mark_best(rows, index, better)
   local best
   for _, row in ipairs(rows) do
-    local value = row.cells[index].status ~= "busy" and row.cells[index].measured
+    local value = not row.cells[index].busy and row.cells[index].measured
     local wins = value and (not best or (better == "min" and value < best)
       or (better == "max" and value > best))
     if wins then best = value end
   end
   for _, row in ipairs(rows) do
     row.cells[index].best = best ~= nil and row.cells[index].measured == best
-      and row.cells[index].status ~= "busy"
+      and not row.cells[index].busy
   end
 end
 
@@ -258,7 +260,7 @@ function tables.texts(column, cell)
     measured = measured .. " ±" .. metrics.text(column.metric, cell.spread)
   end
   if cell.measured == nil and cell.status ~= "missing" then measured = cell.status end
-  if cell.measured and cell.status == "busy" then measured = measured .. "~" end
+  if cell.busy then measured = measured .. "~" end
   local printed = metrics.text(column.metric, cell.published)
   if cell.published_spread then
     printed = ("%s ±%s"):format(printed, metrics.text(column.metric, cell.published_spread))
@@ -319,7 +321,7 @@ local function status_notes(made, odd)
   end
   each_cell(made, function(cell, _, column)
     if not cell.reason then return end
-    local what = cell.status == "busy" and "is marked ~" or cell.measured
+    local what = cell.busy and "is marked ~" or cell.measured
       and "is of fewer data sets" or "is empty"
     local text = ("Column \"%s\" %s where a row %s."):format(metrics.title(column.metric), what,
       cell.reason)
@@ -398,7 +400,7 @@ local function cell_of_record(record)
     published = number "published", measured = number "measured", deviation = number "deviation",
     seeds = number "seeds" or 0,
     mean = number "mean", spread = number "spread", status = record.status, why = record.note,
-    selected = number "measured" ~= number "mean",
+    selected = number "measured" ~= number "mean", busy = record.status == "busy",
   }
 end
 

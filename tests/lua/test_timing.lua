@@ -142,6 +142,25 @@ t.test("a time of a busy machine is never the best", function()
   end
 end)
 
+t.test("a time of a busy machine is marked where seeds are missing, too", function()
+  local partial = bench_of("partial", { "base", "x" })
+  for _, row in ipairs(partial.rows) do
+    row.seeds = 2
+    runs.put(folder, partial, { label = row.label, seed = 1 })
+  end
+  runs.time(folder, partial, { round = "a", date = "2026-01-02", times = { base = 10, x = 5 },
+    busy = "yes", load = 1 })
+  local made = tables.build(partial, partial.tables[1], results.of(partial, settings))
+  for c, column in ipairs(made.columns) do
+    if column.metric == "step_time_ms" then
+      local _, here = tables.texts(column, made.rows[2].cells[c])
+      t.equal(here, "5.0~")
+      t.equal(made.rows[2].cells[c].best, false)
+    end
+  end
+  t.contains(table.concat(tables.notes(made), " "), '"step time, ms" is marked ~')
+end)
+
 t.test("times of several rounds stand in no contest, and the table says so", function()
   local function table_of(round)
     local folder_of, two = folder .. "/" .. round, bench_of("two", { "base", "fast" })

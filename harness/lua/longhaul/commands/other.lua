@@ -26,7 +26,7 @@ local function report(values)
   local folder = command.path(values, "results", "results")
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
   if values.markdown then return io.write(reports.comparison(folder)) and command.ok end
-  print(reports.page(folder))
+  print(reports.page(folder, values.out))
 end
 
 return {
@@ -34,9 +34,10 @@ return {
     run = version, usage = "version" },
   {
     name = "report", summary = "one HTML page over all results", run = report,
-      usage = "report [--results DIR] [--markdown]",
+      usage = "report [--results DIR] [--out FILE | --markdown]",
     options = {
       { "results=", "folder with results (default results)", "DIR" },
+      { "out=", "where the page goes (default report.html in the folder)", "FILE" },
       { "markdown", "print the comparison's table instead, as Markdown" },
     },
   },
