@@ -34,7 +34,15 @@ local two_sided = { layers = 1, width = 8, heads = 2, hidden = 12, dropout = 0 }
 local books = lh.data.text { "generate:books", documents = 8, document_bytes = 400,
   tokens = "bytes" }
 local tracked = { segment = 8, batch = 2, episodes = 4, evaluate_episodes = 3 }
+local scripted = folder .. "/scripted.lua"
+core.write_file(scripted, "return { sizes = function(p) return { length = 4, "
+  .. "[p.vectors and 'inputs' or 'vocabulary'] = 3, outputs = p.vectors and 1 or nil } end, "
+  .. "parameters = { vectors = false }, example = function(p) local x = math.random(0, 2) "
+  .. "if p.vectors then return { { x, 1, 0 } }, { { x } } end return { x }, { x } end }")
 local examples = {
+  scripted_tokens = { recurrent, lh.tasks.scripted_tokens { scripted, evaluate_examples = 4 } },
+  scripted_vectors = { lh.models.rnn { layers = 1, hidden = 2 }, lh.tasks.scripted_vectors {
+    scripted, evaluate_examples = 4, parameters = { vectors = true } } },
   language_model = { recurrent,
     lh.tasks.language_model { books, segment = 16, batch = 2, evaluate_batches = 3 } },
   random_walk = { recurrent, lh.tasks.random_walk(lh.merged(tracked, { steps = 12 })) },
