@@ -33,6 +33,19 @@ for _, row in ipairs {
   }
 end
 
+-- Quoted by the paper: three times the layers, block, memory and compressed memory of the window
+-- (Rae et al. 2019, section 5.1). Narrow layers behind norms want larger first weights.
+bench:row {
+  "Compressive Trans. (36 layer)",
+  model = lh.models.compressive {
+    layers = 3 * size.layers, width = size.width, heads = lh.by_scale { smoke = size.heads, paper = 16 },
+    block = size.window, memory = size.window, compressed_memory = size.window,
+    dropout = setting.model().dropout, initial_deviation = lh.by_scale { smoke = 0.1, gpu = 0.02 },
+  },
+  task = setting.task(dataset, size.window), train = setting.train(dataset, steps),
+  dataset = dataset.name,
+}
+
 bench:table {
   columns = { "parameters", "relative_step_time", "bits_per_token", "word_perplexity" },
   baseline = "Slide:13L:large",

@@ -76,6 +76,9 @@ local function architectures(span, length)
     { "Cached staircase", sized("cached_staircase", { forward_size = span // 4, step_size = span }) },
     { "Feedback", sized("feedback", { span = span }) },
     { "Dai XL", sized("dai_xl", memory), segment = span },
+    { "Compressive", sized("compressive", lh.merged(memory, {
+      block = span, memory = span // 2, compressed_memory = span // 2,
+    })) },
     { "RSA-XL", sized("dai_xl", lh.merged(memory, { rsa_kinds = { 1, 1, 0, 0, 0, 0 } })),
       segment = span },
     { "GPT-2", sized("gpt2", context), looks_at = span },

@@ -13,7 +13,7 @@
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
 #define LH_MODEL_ABI_MAJOR 4
-#define LH_MODEL_ABI_MINOR 2
+#define LH_MODEL_ABI_MINOR 3
 
 /* What the task tells the model before parameters are declared. */
 typedef struct lh_model_setup {
@@ -86,6 +86,9 @@ typedef struct lh_output {
     lh_tensor *cluster_weight; /* [clusters][width]: cluster i is column clusters - 1 - i */
     lh_tensor *cluster_bias;   /* [clusters] */
     lh_tensor *encoded;        /* of a model with an encoder: what it gave */
+    /* [], optional, in training alone: a mean over the batch's rows that is minimised beside the
+     * task's loss, which is reported without it. */
+    lh_tensor *auxiliary_loss;
 } lh_output;
 
 enum { LH_CLUSTERS = 8 };

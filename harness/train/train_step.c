@@ -20,17 +20,26 @@ static lh_status keep_loss(lh_session *session, const lh_tensor *loss, int64_t p
     return LH_RUN(session->pool, copy, &args);
 }
 
+/* What goes backward: the task's loss and what the model minimises beside it, which is a mean over
+ * `share` of the step's rows. */
+static lh_tensor *objective(lh_tape *tape, lh_tensor *loss, lh_tensor *auxiliary, double share) {
+    return auxiliary != NULL ? lh_add(tape, loss, lh_scale(tape, auxiliary, share)) : loss;
+}
+
 /* Forward, loss and backward of the batch on the device. The loss is divided by the weight of all
  * rows of the step, so that sums over parts and ranks are what one rank would compute at once. */
-static lh_status differentiate(lh_session *session, lh_state *state, int64_t part, double weight) {
+static lh_status differentiate(lh_session *session, lh_state *state, int64_t part,
+                               const lh_host_batch *host, double weight) {
     lh_tape *tape = session->tape;
     lh_output output = {0};
     lh_tensor *loss = NULL;
     LH_TRY(lh_model_forward(session->model, tape, state, &session->batch, true, &output));
     LH_TRY(lh_loss_forward(tape, &output, &session->batch, weight, &loss, NULL));
     LH_TRY(keep_loss(session, loss, part));
-    const bool learns = lh_params_count(session->model->params) > 0;
-    return learns ? lh_tape_backward(tape, loss) : LH_OK;
+    if (lh_params_count(session->model->params) == 0) return LH_OK;
+    const double share = (double)session->batch.rows / (double)host->rows;
+    loss = objective(tape, loss, output.auxiliary_loss, share);
+    return loss != NULL ? lh_tape_backward(tape, loss) : lh_failed();
 }
 
 /* A batch of few rows may have none for this part. */
@@ -65,7 +74,7 @@ static lh_status run_part(lh_session *session, const lh_host_batch *host, lh_sha
     if (session->ranks != NULL && last) lh_buckets_begin(&session->buckets);
     if (session->ranks != NULL && session->swap == NULL)
         lh_tape_watch(session->tape, last ? lh_buckets_watch : NULL, &session->buckets);
-    return rows.count > 0 ? differentiate(session, state, index, weight)
+    return rows.count > 0 ? differentiate(session, state, index, host, weight)
                           : keep_no_loss(session, index);
 }
 

@@ -134,6 +134,10 @@ TEST(dai_xl_equals_the_oracle) {
     compare_with("tests/golden/dai_xl.csv", 10);
 }
 
+TEST(compressive_equals_the_oracle) {
+    compare_with("tests/golden/compressive.csv", 6);
+}
+
 TEST(gpt2_equals_the_oracle) {
     compare_with("tests/golden/gpt2.csv", 9);
 }

@@ -6,7 +6,7 @@
 local tree = dofile "tests/lint/tree.lua"
 local most = 10
 -- Forecasters are an encoder, a decoder and an embedding; dai_xl has every alternative of a paper.
-local longer = { ["models/dai_xl.c"] = 13, ["models/informer.c"] = 13, ["models/series_xl.c"] = 11 }
+local longer = { ["models/dai_xl.c"] = 15, ["models/informer.c"] = 13, ["models/series_xl.c"] = 11 }
 
 local included, kept_by = {}, {}
 

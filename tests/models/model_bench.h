@@ -251,6 +251,9 @@ typedef struct model_case {
 #define CORE     "width=8 heads=2 hidden=12"
 #define SERIES   "layers=2 width=8 heads=2 hidden=12 dropout=0"
 #define DAI      "layers=2 width=8 heads=2 hidden=12 memory=5 dropout=0"
+#define COMPRESSIVE                                                                                \
+    "layers=2 width=8 heads=2 hidden=12 block=4 memory=5 compressed_memory=3 compression_rate=2 "  \
+    "dropout=0"
 static const model_case model_cases[] = {
     {"slide", TINY, 8, true},
     {"slide", TINY " normalize=false position_bias=false see_self=true", 8, true},
@@ -289,6 +292,11 @@ static const model_case model_cases[] = {
     {"dai_xl", DAI " rsa_kinds=1,0,0,0,0,0 rsa_matrix=learned segment=8", 8, false},
     {"dai_xl", DAI " recurrent_layer=-2 states=3 state_head_width=2 rsa_kinds=1,0,0,0,0,0 block=4",
      8, false},
+    {"compressive", COMPRESSIVE " compression_loss=task", 8, true},
+    {"compressive", COMPRESSIVE " memory=3 compression=dilated compression_loss=task head_width=3",
+     8, true},
+    {"compressive", COMPRESSIVE " compression=max compression_loss=task", 8, true},
+    {"compressive", COMPRESSIVE " memory=7 compressed_memory=1 compression=mean", 4, false},
     {"lstm", "layers=2 width=6 hidden=8", 8, true},
     {"gpt2", GPT2, 8, false},
     {"gpt2", GPT2 " window=4", 8, true},

@@ -43,6 +43,24 @@ TEST(parameter_counts_of_table_7) {
     }
 }
 
+/* Dai XL's, and a convolution of c d^2 weights and d biases in each layer; pooling has none. */
+TEST(compression_adds_a_convolution) {
+    const lh_model_setup setup = {.vocabulary = 204};
+    const int64_t plain = count_of(204, BYTES);
+    CHECK_EQ_INT(count_parameters("compressive", BYTES " compression_rate=4", setup) - plain,
+                 14 * (4 * 512 * 512 + 512));
+    CHECK_EQ_INT(count_parameters("compressive", BYTES " compression=mean", setup), plain);
+}
+
+TEST(compression_that_does_not_fit_is_refused) {
+    lh_model *model = NULL;
+    CHECK_FAILS(create_model("compressive", "block=8 compression_rate=3", &model), LH_EOPTION,
+                "3 does not divide block, 8");
+    REQUIRE_OK(create_model("compressive", "block=8", &model));
+    CHECK_FAILS(lh_model_check(model, 1, 20), LH_ESHAPE, "8 does not divide segment 20 (try 16)");
+    lh_model_destroy(model);
+}
+
 /* N(0, 0.02), gains N(1, 0.02), biases 0, as released. */
 TEST(first_values_are_the_released_ones) {
     static const drawn_from expected[] = {

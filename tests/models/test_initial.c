@@ -210,6 +210,18 @@ TEST(gated_deltanet) {
     CHECK_FIRST_VALUES("gated_deltanet", "layers=1 width=64 heads=2 head_width=32", expected);
 }
 
+/* Transformer-XL's, and PyTorch's for a convolution over 2 * 64 numbers. */
+TEST(compressive) {
+    const drawn_from expected[] = {
+        {"embedding.weight", 0, 0.02},
+        {"layers.0.attention.key_value", 0, 0.02},
+        {"layers.0.compression.weight", 0, third / sqrt(128.0)},
+        {"layers.0.compression.bias", 0, third / sqrt(128.0)},
+        {"layers.0.feed_forward.norm.gain", 1, 0.02},
+    };
+    CHECK_FIRST_VALUES("compressive", "layers=1 width=64 heads=2 compression_rate=2", expected);
+}
+
 /* PyTorch's: all of a recurrent network uniform by its hidden size. */
 TEST(recurrent_networks) {
     const drawn_from expected[] = {

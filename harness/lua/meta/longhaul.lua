@@ -243,6 +243,23 @@
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
 ---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
 
+---@class longhaul.models.compressive
+---@field layers? integer # layers (N) (default 12)
+---@field width? integer # embedding size d (default 512)
+---@field heads? integer # attention heads (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field block? integer # tokens that are read at once, after which memories move on (n_s) (def...
+---@field memory? integer # tokens before the block that every layer attends to (n_m) (default 512)
+---@field compressed_memory? integer # compressed memories before those (n_cm) (default 512)
+---@field compression_rate? integer # memories that become one compressed memory (c) (default 2)
+---@field compression? "convolution"|"dilated"|"mean"|"max" # what makes one of them, section 3....
+---@field compression_loss? "attention"|"task" # what a convolution learns from: attention recon...
+---@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden st...
+---@field attention_dropout? number # dropout rate of the attention weights in training (default 0)
+---@field initial_deviation? number # of the initial weights, which narrow models want larger (d...
+---@field cutoffs? integer[]|string # adaptive softmax: where the vocabulary, frequent words fir...
+
 ---@class longhaul.models.lstm
 ---@field layers? integer # number of layers (default 2)
 ---@field width? integer # embedding size D (default 128)
@@ -652,6 +669,7 @@
 ---@field cached_staircase fun(options: longhaul.models.cached_staircase): longhaul.spec
 ---@field feedback fun(options: longhaul.models.feedback): longhaul.spec
 ---@field dai_xl fun(options: longhaul.models.dai_xl): longhaul.spec
+---@field compressive fun(options: longhaul.models.compressive): longhaul.spec
 ---@field lstm fun(options: longhaul.models.lstm): longhaul.spec
 ---@field rnn fun(options: longhaul.models.rnn): longhaul.spec
 ---@field linear_attention fun(options: longhaul.models.linear_attention): longhaul.spec

@@ -71,6 +71,7 @@ TEST(models_learn_the_same) {
     check_model("brt", "layers=2 width=8 heads=2 window=4 recurrent_layers=2 states=4 dropout=0.3");
     check_model("reformer", "layers=2 width=8 heads=2 positions=8 attention=lsh chunk=4 rounds=2");
     check_model("memorizing", "layers=2 width=8 heads=2 window=4 memory_layer=1 memory=16 top=4");
+    check_model("compressive", "layers=2 width=8 heads=2 block=4 memory=4 compressed_memory=4");
 }
 
 /* Losses as an observer is told them. */

@@ -18,6 +18,14 @@ return {
     { "lh_multiply(r->tape, unit, lh_unary(r->tape, LH_UNARY_SILU, gate))", "lh_multiply(r->tape, unit, gate)", "the gate lacks its SiLU" },
   },
   {
+    file = "models/compressive.c", tests = oracle .. " double:tests/gradients/test_compressive.c",
+    { "-model->memory - model->compressed)", "-model->compressed)", "compressed memories stand where memories do" },
+    { "{0, 1, 3, 2, 4}", "{0, 1, 2, 3, 4}", "dilated taps are neighbours" },
+    { "at / model->rate, model->compressed)", "0, model->compressed)", "all blocks see the first block's compressed memories" },
+    { "model->loss == TASK ? x : lh_detach(tape, x)", "x", "the task's loss reaches memories" },
+    { "lh_detach(p->tape, lh_pass_param(p->pass, weight))", "lh_pass_param(p->pass, weight)", "attention learns from the loss of compression" },
+  },
+  {
     file = "models/linear_attention.c", tests = oracle,
     { "return lh_add_row(tape, lh_unary(tape, LH_UNARY_ELU, x), one);", "(void)one; return lh_unary(tape, LH_UNARY_ELU, x);",
       "the feature map lacks its one" },
@@ -59,8 +67,12 @@ return {
   },
   {
     file = "models/dai_xl.c", tests = oracle .. " tests/models/test_dai_xl.c",
-    { "model->hidden = 4 * model->width;", "model->hidden = 2 * model->width;", "half the hidden units by default" },
-    { "chosen < 0 ? model->layers + chosen : chosen - 1", "chosen < 0 ? model->layers + chosen : chosen", "recurrent_layer counts from 0" },
+    { "chosen < 0 ? layers + chosen : chosen - 1", "chosen < 0 ? layers + chosen : chosen", "recurrent_layer counts from 0" },
+  },
+  {
+    file = "models/dai/dai_core.c", tests = oracle .. " tests/models/test_dai_xl.c",
+    { "config->hidden = 4 * config->width;", "config->hidden = 2 * config->width;", "half the hidden units by default" },
+    { "drop(&p, lh_scale(p.tape, *x, sqrt((double)core->config.width)))", "drop(&p, *x)", "embeddings are not scaled" },
   },
   {
     file = "models/staircase.c", tests = oracle .. " tests/models/test_staircase.c",

@@ -58,6 +58,8 @@ return {
       tests = "tests/harness/train/test_accumulate.c" },
     { "lh_tape_set_rows(session->tape, rows.first, rows.count);", "lh_tape_set_rows(session->tape, 0, rows.count);",
       "micro-batches draw one dropout mask", tests = "tests/harness/train/test_accumulate.c" },
+    { "lh_scale(tape, auxiliary, share)", "auxiliary", "each micro-batch's auxiliary loss counts as that of all rows",
+      tests = "tests/harness/train/test_accumulate.c" },
     { "session->record.interval_nats += nats * session->pending_weight[index];", "session->record.interval_nats += nats;",
       "the curve's loss is not weighted" },
     { "session->record.interval_tokens += (double)(host.rows * host.length);", "session->record.interval_tokens += (double)host.rows;",

@@ -1,0 +1,271 @@
+/* Compressive Transformer (Rae et al. 2019, arXiv:1911.05507, section 3): a Transformer-XL whose
+ * oldest memories are not dropped but compressed, `compression_rate` of them to one, into a second
+ * memory. Algorithm 1, for blocks of n_s tokens:
+ *   x attends to [cm; m; x up to the token itself]
+ *   cm <- the last n_cm of [cm; f(the n_s oldest of m)],  m <- the last n_m of [m; x]
+ * What compresses is learned by its own loss (algorithm 2): attention to what it made is to give
+ * what attention to the memories themselves gives. Nothing else learns from that loss. */
+#include <math.h>
+
+#include "models/dai/dai_core.h"
+#include "models/layers/common.h"
+
+typedef enum compression_kind { CONVOLUTION, DILATED, MEAN, MAX } compression_kind;
+static const char *const compressions[] = {"convolution", "dilated", "mean", "max", NULL};
+
+typedef enum loss_kind { ATTENTION, TASK } loss_kind;
+static const char *const losses[] = {"attention", "task", NULL};
+
+/* What a layer has beside those of the core. */
+typedef struct layer {
+    lh_dense compression;   /* [rate width][width], where it is learned */
+    int memory, compressed; /* state slots */
+} layer;
+
+typedef struct instance {
+    lh_dai_core core;
+    int64_t block, memory, compressed, rate; /* n_s, n_m, n_cm, c */
+    compression_kind compression;
+    loss_kind loss;
+    layer layer[LH_DAI_LAYERS];
+} instance;
+
+static const lh_option instance_options[] = {
+    LH_INTEGER("block", instance, block, 512, 1, 1048576,
+               "tokens that are read at once, after which memories move on (n_s)"),
+    LH_INTEGER("memory", instance, memory, 512, 1, 1048576,
+               "tokens before the block that every layer attends to (n_m)"),
+    LH_INTEGER("compressed_memory", instance, compressed, 512, 1, 1048576,
+               "compressed memories before those (n_cm)"),
+    LH_INTEGER("compression_rate", instance, rate, 2, 1, 1024,
+               "memories that become one compressed memory (c)"),
+    LH_CHOICE("compression", instance, compression, CONVOLUTION, compressions,
+              "what makes one of them, section 3.2: a convolution over neighbours; one over tokens "
+              "spread across the block; their mean; their largest"),
+    LH_CHOICE(
+        "compression_loss", instance, loss, ATTENTION, losses,
+        "what a convolution learns from: attention reconstruction, or the task's loss through "
+        "the blocks of a segment, which then reaches memories too"),
+    {0}};
+
+static const lh_option_table options[] = {
+    {lh_dai_size_options, LH_FIELD(instance, core.config, lh_dai_config)},
+    LH_OWN_TABLE(instance),
+    {lh_dai_training_options, LH_FIELD(instance, core.config, lh_dai_config)},
+    {0}};
+
+/* ---- parameters and state ---- */
+
+static bool is_learned(const instance *model) {
+    return model->compression == CONVOLUTION || model->compression == DILATED;
+}
+
+static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
+    const int64_t width = model->core.config.width, memory[] = {model->memory, width},
+                  compressed[] = {model->compressed, width};
+    layer *l = &model->layer[i];
+    char name[LH_DAI_NAME];
+    lh_dai_declare_attention(&model->core, i, 0, declaration);
+    if (is_learned(model))
+        l->compression = lh_dense_declare(declaration, model->rate * width, width,
+                                          lh_dai_name(name, i, "compression"));
+    lh_dai_declare_network(&model->core, i, declaration);
+    l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory, "layers.%lld.memory",
+                                 (long long)i);
+    l->compressed = lh_declare_state(declaration, LH_STATE_REPLACE, 2, compressed,
+                                     "layers.%lld.compressed_memory", (long long)i);
+}
+
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
+    instance *model = self;
+    LH_TRY(lh_dai_config_settle(&model->core.config, setup));
+    if (model->block % model->rate != 0)
+        return lh_fail(LH_EOPTION, "option 'compression_rate': %lld does not divide block, %lld",
+                       (long long)model->rate, (long long)model->block);
+    lh_dai_declare_head(&model->core, declaration);
+    for (int64_t i = 0; i < model->core.config.layers; ++i)
+        declare_layer(model, i, declaration);
+    return LH_OK;
+}
+
+static lh_status check(const void *self, int64_t rows, int64_t length) {
+    (void)rows;
+    const instance *model = self;
+    return lh_require_whole_chunks("block", model->block, length);
+}
+
+/* ---- compression ---- */
+
+/* old [batch][count][width], of whole blocks -> [batch][count / rate][rate][width]: neighbours, or
+ * tokens that stand a rate-th of a block apart. */
+static lh_tensor *group(const instance *model, lh_tape *tape, lh_tensor *old) {
+    static const int across[] = {0, 1, 3, 2, 4};
+    const int64_t rate = model->rate, width = model->core.config.width, batch = old->shape[0],
+                  blocks = old->shape[1] / model->block,
+                  spread[] = {batch, blocks, rate, model->block / rate, width},
+                  groups[] = {batch, -1, rate, width};
+    if (model->compression == DILATED)
+        old = lh_permute(tape, lh_reshape(tape, old, 5, spread), across);
+    return lh_reshape(tape, old, 4, groups);
+}
+
+/* f_c: [batch][count][width] -> [batch][count / rate][width]. */
+static lh_tensor *compress(const instance *model, const lh_dai_pass *p, int64_t i, lh_tensor *old) {
+    lh_tensor *groups = old != NULL ? group(model, p->tape, old) : NULL;
+    if (groups == NULL) return NULL;
+    if (model->compression == MEAN) return lh_mean(p->tape, groups, 2);
+    if (model->compression == MAX) return lh_maximum(p->tape, groups, 2);
+    const int64_t joined[] = {groups->shape[0], groups->shape[1], model->rate * groups->shape[3]};
+    return lh_dense_apply(model->layer[i].compression, p->pass,
+                          lh_reshape(p->tape, groups, 3, joined), LH_UNARY_IDENTITY);
+}
+
+/* ---- the loss of compression (algorithm 2) ---- */
+
+/* x [batch][count][width], of whole blocks -> [batch blocks][count / blocks][k heads][head_width]
+ * by a weight that does not learn. */
+static lh_tensor *project_blocks(const lh_dai_pass *p, lh_tensor *x, int64_t blocks, int weight) {
+    lh_tensor *frozen = lh_detach(p->tape, lh_pass_param(p->pass, weight));
+    lh_tensor *y = lh_linear(p->tape, x, frozen, NULL, LH_UNARY_IDENTITY);
+    if (y == NULL) return NULL;
+    const int64_t shape[] = {y->shape[0] * blocks, y->shape[1] / blocks, -1,
+                             p->core->config.head_width};
+    return lh_reshape(p->tape, y, 4, shape);
+}
+
+/* Attention by content alone of each block's queries to all that stands beside it. */
+static lh_tensor *attend_content(const lh_dai_pass *p, int64_t i, lh_tensor *q, lh_tensor *memory,
+                                 int64_t blocks) {
+    lh_attention attention = LH_ATTENTION;
+    attention.scale = 1.0 / sqrt((double)p->core->config.head_width);
+    lh_dai_add_keys(p, &attention, project_blocks(p, memory, blocks, p->core->layer[i].key_value),
+                    0);
+    attention.keys[0].everywhere = true;
+    return lh_attend(p->tape, &attention, q);
+}
+
+/* The mean square of attn(h, old) - attn(h, new). */
+static lh_tensor *reconstruction_loss(const instance *model, const lh_dai_pass *p, int64_t i,
+                                      lh_tensor *x, lh_tensor *old, lh_tensor *new_compressed) {
+    const int64_t blocks = lh_pass_batch(p->pass)->length / model->block;
+    lh_tensor *q = project_blocks(p, lh_detach(p->tape, x), blocks, model->core.layer[i].query);
+    lh_tensor *apart = lh_subtract(p->tape, attend_content(p, i, q, old, blocks),
+                                   attend_content(p, i, q, new_compressed, blocks));
+    if (apart == NULL) return NULL;
+    lh_tensor *sum = lh_sum_all(p->tape, lh_unary(p->tape, LH_UNARY_SQUARE, apart));
+    return lh_scale(p->tape, sum, 1.0 / (double)lh_tensor_count(apart));
+}
+
+/* ---- forward ---- */
+
+/* What the blocks of a segment attend to in a layer, oldest first. Block b sees `memory` vectors
+ * from b * block on, and `compressed` ones from b * block / rate on. */
+typedef struct past {
+    lh_tensor *memories;   /* of the segments before, then this segment's own inputs */
+    lh_tensor *compressed; /* of the segments before, then those that this one makes */
+} past;
+
+/* All blocks at once: what is evicted in a segment is known from its start, its own tokens last.
+ * Hands over what the next segment begins with; adds to *loss what compression learns from. */
+static lh_status remember(const instance *model, const lh_dai_pass *p, int64_t i, lh_tensor *x,
+                          past *seen, lh_tensor **loss) {
+    const layer *l = &model->layer[i];
+    lh_tape *tape = p->tape;
+    const int64_t length = lh_pass_batch(p->pass)->length;
+    lh_tensor *const memories[] = {lh_pass_state(p->pass, l->memory),
+                                   model->loss == TASK ? x : lh_detach(tape, x)};
+    seen->memories = lh_concat(tape, 1, memories, 2);
+    lh_tensor *old = lh_slice(tape, seen->memories, 1, 0, length);
+    lh_tensor *made = compress(model, p, i, old);
+    lh_tensor *const compressed[] = {lh_pass_state(p->pass, l->compressed),
+                                     model->loss == TASK ? made : lh_detach(tape, made)};
+    seen->compressed = made != NULL ? lh_concat(tape, 1, compressed, 2) : NULL;
+    if (seen->compressed == NULL) return lh_failed();
+    LH_TRY(lh_pass_carry(p->pass, l->memory,
+                         lh_slice(tape, seen->memories, 1, length, model->memory)));
+    LH_TRY(lh_pass_carry(
+        p->pass, l->compressed,
+        lh_slice(tape, seen->compressed, 1, length / model->rate, model->compressed)));
+    if (!lh_pass_is_training(p->pass) || !is_learned(model) || model->loss == TASK) return LH_OK;
+    lh_tensor *own = reconstruction_loss(model, p, i, x, old, made);
+    *loss = *loss != NULL ? lh_add(tape, *loss, own) : own;
+    return *loss != NULL ? LH_OK : lh_failed();
+}
+
+/* One call of the attention for each block. */
+static lh_tensor *attend(const instance *model, const lh_dai_pass *p, int64_t i, lh_tensor *x,
+                         const past *seen) {
+    lh_tape *tape = p->tape;
+    const int64_t block = model->block, length = x->shape[1], before = length - block;
+    lh_attention shared;
+    lh_tensor *compressed = lh_dai_keys(
+        p, i, lh_slice(tape, seen->compressed, 1, 0, model->compressed + before / model->rate));
+    lh_tensor *memories =
+        lh_dai_keys(p, i, lh_slice(tape, seen->memories, 1, 0, model->memory + before));
+    lh_tensor *keys = lh_dai_keys(p, i, x), *q = lh_dai_queries(p, i, x, &shared);
+    lh_tensor *y = q != NULL ? lh_sequence(tape, 4, q->shape) : NULL;
+    for (int64_t at = 0; at < length && y != NULL; at += block) {
+        lh_attention attention = shared;
+        lh_dai_add_keys(p, &attention,
+                        lh_slice(tape, compressed, 1, at / model->rate, model->compressed),
+                        -model->memory - model->compressed);
+        lh_dai_add_keys(p, &attention, lh_slice(tape, memories, 1, at, model->memory),
+                        -model->memory);
+        lh_dai_add_keys(p, &attention, lh_slice(tape, keys, 1, at, block), 0);
+        lh_tensor *own = lh_attend(tape, &attention, lh_slice(tape, q, 1, at, block));
+        if (own == NULL || lh_sequence_write(tape, y, 1, at, own) != LH_OK) return NULL;
+    }
+    return y;
+}
+
+static lh_tensor *apply_layer(const instance *model, const lh_dai_pass *p, int64_t i, lh_tensor *x,
+                              lh_tensor **loss) {
+    const lh_scope scope = lh_scope_open(p->tape);
+    past seen;
+    if (remember(model, p, i, x, &seen, loss) != LH_OK) return NULL;
+    lh_tensor *y = lh_dai_finish_layer(p, i, x, attend(model, p, i, x, &seen));
+    lh_tensor *const kept[] = {y, *loss};
+    lh_scope_close_many(p->tape, scope, kept, 2);
+    return y;
+}
+
+static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
+    const instance *model = self;
+    lh_tensor *x = NULL;
+    const lh_dai_pass p =
+        lh_dai_begin(&model->core, pass, model->block + model->memory + model->compressed, &x);
+    for (int64_t i = 0; i < model->core.config.layers && x != NULL; ++i)
+        x = apply_layer(model, &p, i, x, &out->auxiliary_loss);
+    return lh_dai_finish(&p, x, out);
+}
+
+/* ---- accounting ---- */
+
+/* Keys are made of what is read and of each memory once a segment; the loss of compression, which
+ * is there in training alone, is not counted. */
+static double flops_per_token(const void *self, int64_t length) {
+    const instance *model = self;
+    const lh_dai_config *config = &model->core.config;
+    const double tokens = (double)length, block = (double)model->block, rate = (double)model->rate,
+                 width = (double)config->width,
+                 memories = (double)(model->memory + model->compressed);
+    const double keys = tokens + memories + (tokens - block) * (1.0 + 1.0 / rate);
+    const double pairs = tokens * (memories + 0.5 * (block + 1.0));
+    const double compression = is_learned(model) ? 2.0 * tokens * width * width : 0.0;
+    const double each = lh_dai_layer_flops(config, tokens, keys, pairs) + compression;
+    return (double)config->layers * each / tokens + lh_dai_head_flops(config);
+}
+
+const lh_model_class lh_model_compressive = {
+    .name = "compressive",
+    .summary = "Transformer-XL whose oldest memories are compressed into a second memory",
+    .paper = "Rae et al. 2019, arXiv:1911.05507",
+    .version = 1,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+    .options = options,
+    .instance_size = sizeof(instance),
+    .declare = declare,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+    .check = check,
+};
