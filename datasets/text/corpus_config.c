@@ -3,7 +3,8 @@
 
 const lh_option lh_corpus_config_options[] = {
     LH_TEXT("name", lh_corpus_config, name, "books",
-            "books, latex, code, generate:KIND, a name that `longhaul data list` shows, or a "
+            "books, latex, code, generate:KIND, plugin:NAME, a name that `longhaul data list` "
+            "shows, or a "
             "folder or a file of JSON lines with a slash in its path"),
     LH_TEXT("tokens", lh_corpus_config, tokens, "bytes",
             "tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:FILE.model, "

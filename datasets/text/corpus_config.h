@@ -7,7 +7,8 @@
 /* What lh_corpus_open opens; bound to the options of the same names. */
 typedef struct lh_corpus_config {
     /* "books", "latex", "code", "enwik8", "text8", "wikitext-103", "wikitext-103-raw", "pg19",
-     * "generate:books", "generate:latex", "generate:code", or a folder or file with a slash. */
+     * "generate:books", "generate:latex", "generate:code", "plugin:NAME", or a folder or file with
+     * a slash. */
     const char *name;
     const char *tokens;                           /* tokenizer */
     int64_t documents, document_bytes, data_seed; /* of the generators */

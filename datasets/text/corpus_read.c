@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "datasets/locate.h"
+#include "datasets/text/corpus_class.h"
 #include "datasets/text/corpus_folder.h"
 #include "datasets/text/corpus_generated.h"
 #include "datasets/text/corpus_lines.h"
@@ -54,7 +55,10 @@ static lh_status read_found(lh_corpus *corpus, const char *path, bool given,
 
 static lh_status read_documents(lh_corpus *corpus, const lh_corpus_config *config) {
     static const char generate[] = "generate:";
+    static const char plugin[] = "plugin:";
     const char *name = config->name;
+    if (strncmp(name, plugin, sizeof plugin - 1) == 0)
+        return lh_corpus_read_brought(corpus, name + sizeof plugin - 1, config);
     if (strncmp(name, generate, sizeof generate - 1) == 0)
         return read_generated(corpus, name + sizeof generate - 1, config);
     if (strchr(name, '/') != NULL && (lh_json_lines_is(name) || lh_is_folder(name)))

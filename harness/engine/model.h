@@ -232,11 +232,18 @@ double lh_model_flops_per_token(const lh_model *model, int64_t length);
 
 #define LH_PLUGIN_MAGIC 0x4c48504cu
 
+/* Classes of one kind. A shared object exports a function that gives them, of each kind that it
+ * has: `const lh_plugin *lh_plugin_get(void)` for models, lh_plugin_get_tasks
+ * (harness/train/task.h), lh_plugin_get_corpora (datasets/text/corpus_class.h). */
 typedef struct lh_plugin {
     uint32_t magic;
-    int abi_major, abi_minor;
-    size_t class_size;                    /* sizeof(lh_model_class) of the plug-in's build */
-    const lh_model_class *const *classes; /* NULL-terminated */
+    int abi_major, abi_minor; /* of the kind */
+    size_t class_size;        /* sizeof(lh_model_class) and so on, of the plug-in's build */
+    union {                   /* NULL-terminated */
+        const lh_model_class *const *classes;
+        const struct lh_task_class *const *tasks;
+        const struct lh_corpus_class *const *corpora;
+    };
 } lh_plugin;
 
 #endif

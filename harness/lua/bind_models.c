@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "datasets/text/corpus_class.h"
 #include "harness/engine/clock.h"
 #include "harness/engine/nearest_name.h"
 #include "harness/engine/plugin.h"
@@ -301,9 +302,24 @@ static void keep_message(void *context, const char *message) {
 
 /* load_plugins(path or nil) -> array of why some were skipped. */
 static int load_plugins(lua_State *lua) {
+    static const lh_plugin_kind *const kinds[] = {&lh_model_kind, &lh_task_kind, &lh_corpus_kind,
+                                                  NULL};
     const char *path = luaL_optstring(lua, 1, NULL);
     lua_newtable(lua);
-    lh_plugins_load(path, keep_message, lua);
+    lh_plugins_load(kinds, path, keep_message, lua);
+    return 1;
+}
+
+/* corpora() -> array of {name, summary}: those of plug-ins. */
+static int corpora(lua_State *lua) {
+    const lh_corpus_class *class = NULL;
+    lua_newtable(lua);
+    for (int i = 0; (class = lh_corpus_class_at(i)) != NULL; ++i) {
+        lua_newtable(lua);
+        set_text(lua, "name", class->name);
+        set_text(lua, "summary", class->summary);
+        lua_seti(lua, -2, i + 1);
+    }
     return 1;
 }
 
@@ -340,6 +356,7 @@ const luaL_Reg lh_lua_models[] = {{"models", models},
                                   {"pairs", pair_list},
                                   {"describe", describe},
                                   {"load_plugins", load_plugins},
+                                  {"corpora", corpora},
                                   {"task_info", task_info},
                                   {"task_passes", task_passes},
                                   {"did_you_mean", did_you_mean},

@@ -90,6 +90,9 @@ function data.list()
   for _, kind in ipairs { "books", "latex", "code" } do
     print_corpus("generate:" .. kind, "", "", "embedded generator")
   end
+  for _, corpus in ipairs(core.corpora()) do
+    print_corpus("plugin:" .. corpus.name, "", "", "plug-in: " .. corpus.summary)
+  end
   print_corpus("generate:seasonal", "", "", "embedded generator of time series")
   for _, source in ipairs(require "longhaul.sources") do
     if not here[source.name] then

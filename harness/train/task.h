@@ -8,6 +8,10 @@
 #include "harness/train/communicator.h"
 #include "harness/train/metrics.h"
 
+/* Major: a change that breaks plug-ins. Minor: fields appended to lh_task_class. */
+#define LH_TASK_ABI_MAJOR 1
+#define LH_TASK_ABI_MINOR 0
+
 /* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
  * until the next call. Optional ones are NULL. Shapes as in lh_batch. */
 typedef struct lh_host_batch {

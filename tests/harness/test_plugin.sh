@@ -26,18 +26,18 @@ prefix=$scratch/prefix
 succeeds "headers are installed" "model.h" bash -c "make -s install-headers PREFIX='$prefix' && ls '$prefix/include/longhaul/harness/engine'"
 skeleton() { (cd "$scratch" && "$LONGHAUL_BIN" new plugin mine); }
 LONGHAUL_BIN=$(realpath "$LONGHAUL_BIN")
-succeeds "a plug-in begins from a skeleton" "mine.c" skeleton
+succeeds "a plug-in begins from a skeleton" "mine/mine.c" skeleton
 # build FILE.c OUT.so FLAG...
 build() { (cd "$scratch" && env -i PATH=/usr/bin:/bin cc -std=c11 -Wall -Wextra -Werror -Wno-missing-field-initializers -shared -fPIC -Iprefix/include/longhaul "$1" -o "$2" "${@:3}"); }
 mkdir "$scratch/good" "$scratch/bad"
-quietly 0 "which an installed prefix suffices to build" build mine.c good/mine.so
+quietly 0 "which an installed prefix suffices to build" build mine/mine.c good/mine.so
 mine() { LONGHAUL_PLUGINS=$1 "$LONGHAUL_BIN" train --model mine \
     --task-options 'name=generate:books documents=5 document_bytes=2000 segment=32 batch=2' --train 'steps=3 warmup=1'; }
 succeeds "and which trains" "bits_per_token" mine "$scratch/good"
 
 # bad NAME SED: the skeleton with a mistake, among good ones
 bad() {
-    sed -e "s/mine/$1/g" -e "$2" "$scratch/mine.c" >"$scratch/$1.c"
+    sed -e "s/mine/$1/g" -e "$2" "$scratch/mine/mine.c" >"$scratch/$1.c"
     quietly 0 "$1 is built" build "$1.c" "bad/$1.so" -w
 }
 bad nameless 's/.name = "nameless"/.name = NULL/'
@@ -68,5 +68,44 @@ older() { LONGHAUL_PLUGINS=$scratch/bad "$LONGHAUL_BIN" train --model older \
 succeeds "one of an older ABI trains, with defaults for what it lacks" "bits_per_token" older
 help() { described help >/dev/null; }
 quietly 0 "help is not disturbed" help
+
+# Each kind by its own Makefile and test, from the prefix.
+# made NAME KIND: its folder in scratch
+made() {
+    (cd "$scratch" && "$LONGHAUL_BIN" new plugin "$1" --kind "$2") >/dev/null &&
+        env -i PATH=/usr/bin:/bin make -s -C "$scratch/$1" test PREFIX="$prefix" CFLAGS=-Werror LONGHAUL="$LONGHAUL_BIN"
+}
+succeeds "a model passes the test that it is given" "ours: bits_per_token" made ours model
+succeeds "a task outside of the tree trains and goes on" "steps_out: bits_per_token" made steps_out task
+succeeds "a corpus outside of the tree is read" "diary: bits_per_token" made diary data
+fails 1 "data that no plug-in has are named" "no corpus 'diaryy' (did you mean 'diary'?)" env LONGHAUL_PLUGINS="$scratch/diary" \
+    "$LONGHAUL_BIN" train --model lstm --task-options 'name=plugin:diaryy segment=32 batch=2'
+fails 2 "kinds are listed" "no kind of plug-in 'tasks' (did you mean 'task'?)" "$LONGHAUL_BIN" new plugin more --kind tasks
+fails 2 "other skeletons have none" "new metric has no --kind" "$LONGHAUL_BIN" new metric more --kind task
+
+# broken NAME FROM SED: the source of plug-in FROM with a mistake
+mkdir "$scratch/broken"
+broken() {
+    sed -e "s/$2/$1/g" -e "$3" "$scratch/$2/$2.c" >"$scratch/$1.c"
+    quietly 0 "$1 is built" build "$1.c" "broken/$1.so" -w
+}
+broken late steps_out 's/= LH_TASK_ABI_MAJOR/= 99/'
+broken idle steps_out 's/.train_batch = idle_train_batch/.train_batch = NULL/'
+broken taken steps_out 's/.name = "taken"/.name = "recall"/'
+broken wordless steps_out 's/.digest = wordless_digest/.digest = NULL/'
+broken unread diary 's/.read = unread_read/.read = NULL/'
+broken young diary 's/= LH_CORPUS_ABI_MINOR/= 99/'
+described() { LONGHAUL_PLUGINS=$scratch/broken:$scratch/steps_out "$LONGHAUL_BIN" "$@"; }
+while IFS=: read -r name why; do
+    succeeds "$name is named and left out" "left out: plug-in $scratch/broken/$name.so: $why" described describe tasks
+done <<'LIST'
+late:built for task ABI 99.
+idle:task 'idle' lacks a required entry
+taken:task 'recall' is already defined by longhaul itself
+wordless:task 'wordless' lacks a required entry
+unread:corpus 'unread' lacks a required entry
+young:built for corpus ABI 1.99
+LIST
+succeeds "and the good one stays" "steps_out" described describe tasks
 
 finish

@@ -13,7 +13,7 @@ help.exit_status = {
 
 help.environment = {
   { "LONGHAUL_DATA", "folder with corpora; without it the embedded generators serve" },
-  { "LONGHAUL_PLUGINS", "colon-separated folders with models as shared objects" },
+  { "LONGHAUL_PLUGINS", "colon-separated folders with models, tasks and corpora as shared objects" },
   { "LONGHAUL_RANK_SECONDS", "how long ranks wait for one that says nothing (1800; 0: without end)" },
 }
 

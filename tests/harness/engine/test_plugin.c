@@ -19,6 +19,8 @@ static void hear(void *context, const char *message) {
     (void)snprintf(to, sizeof heard->last, "%s", message);
 }
 
+static const lh_plugin_kind *const models_alone[] = {&lh_model_kind, NULL};
+
 static int class_count(void) {
     int count = 0;
     while (lh_model_class_at(count) != NULL)
@@ -35,7 +37,7 @@ TEST(the_models_of_a_folder_are_found_by_name_once) {
     CHECK(lh_model_class_find("bigram") == NULL);
     CHECK_CONTAINS(lh_error_text(), "no model 'bigram'");
     for (int i = 0; i < 2; ++i) {
-        lh_plugins_load(folder, hear, &heard);
+        lh_plugins_load(models_alone, folder, hear, &heard);
         CHECK_EQ_INT(class_count(), in_tree + 2);
     }
     const lh_model_class *bigram = lh_model_class_find("bigram");
@@ -57,7 +59,7 @@ TEST(what_cannot_be_loaded_is_told_and_left_out) {
     REQUIRE_OK(lh_atomic_file_put(broken, "no library\n", 11));
     REQUIRE_OK(lh_atomic_file_put(notes, "no library\n", 11));
     const int before = class_count();
-    lh_plugins_load(path, hear, &heard);
+    lh_plugins_load(models_alone, path, hear, &heard);
     CHECK_EQ_INT(heard.count, 2);
     CHECK_CONTAINS(heard.first, "nowhere cannot be read");
     CHECK_CONTAINS(heard.last, broken);
@@ -69,12 +71,41 @@ TEST(what_cannot_be_loaded_is_told_and_left_out) {
 TEST(without_a_path_the_environment_has_it) {
     complaints heard = {0};
     REQUIRE(unsetenv("LONGHAUL_PLUGINS") == 0);
-    lh_plugins_load(NULL, hear, &heard);
+    lh_plugins_load(models_alone, NULL, hear, &heard);
     CHECK_EQ_INT(heard.count, 0);
     REQUIRE(setenv("LONGHAUL_PLUGINS", "/nowhere/at/all", 1) == 0);
-    lh_plugins_load(NULL, hear, &heard);
+    lh_plugins_load(models_alone, NULL, hear, &heard);
     CHECK_EQ_INT(heard.count, 1);
     CHECK_CONTAINS(heard.first, "/nowhere/at/all");
-    lh_plugins_load("", hear, &heard);
+    lh_plugins_load(models_alone, "", hear, &heard);
     CHECK_EQ_INT(heard.count, 1);
+}
+
+/* A kind of two classes of this tree and none of plug-ins. */
+typedef struct fruit {
+    const char *name;
+} fruit;
+
+static const void *own_fruit(int index) {
+    static const fruit all[] = {{"apple"}, {"pear"}};
+    return index >= 0 && index < 2 ? &all[index] : NULL;
+}
+
+static bool complete_fruit(void *class) {
+    return class != NULL;
+}
+
+TEST(a_kind_has_its_own_classes_by_name) {
+    const lh_plugin_kind kind = {.noun = "fruit",
+                                 .symbol = "no_such_symbol",
+                                 .class_size = sizeof(fruit),
+                                 .own = own_fruit,
+                                 .complete = complete_fruit};
+    CHECK(lh_class_at(&kind, 1) == own_fruit(1) && lh_class_at(&kind, 2) == NULL);
+    CHECK(lh_class_at(&kind, -1) == NULL);
+    CHECK(lh_class_find(&kind, "pear") == own_fruit(1));
+    CHECK(lh_class_find(&kind, "peer") == NULL);
+    CHECK_CONTAINS(lh_error_text(), "no fruit 'peer' (did you mean 'pear'?)");
+    lh_error_clear();
+    CHECK(lh_class_find(&lh_model_kind, "brt") == lh_model_class_find("brt"));
 }

@@ -33,7 +33,7 @@ return {
   },
   {
     file = "harness/engine/plugin.c", tests = "tests/harness/engine/test_plugin.c",
-    { "const lh_status status = known ? LH_OK : load_file(file);", "const lh_status status = known && file == NULL ? LH_OK : load_file(file);",
+    { "const lh_status status = known ? LH_OK : load_file(kinds, file);", "const lh_status status = known && file == NULL ? LH_OK : load_file(kinds, file);",
       "a plug-in is loaded again" },
     { "path != NULL ? path : getenv", "path == NULL ? path : getenv", "the path given does not count" },
     { "folder == NULL || length > 0", "true", "a path without a name is a folder" },

@@ -5,6 +5,7 @@
 -- lines  { { path, line, before = text } ... }: where it is entered, before that line or at the end
 -- (optional)
 --   next   what to do then
+--   kinds  { kind = files ... }: which files --kind writes in their place (optional)
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 
@@ -46,7 +47,18 @@ local function check_name(kind, name)
   end
 end
 
-local function create(_, rest)
+-- The files of a skeleton, or of the kind that is asked for.
+local function files_of(skeleton, name, kind)
+  if not kind then return skeleton.files end
+  if not skeleton.kinds then command.misuse(("new %s has no --kind"):format(name)) end
+  local known = {}
+  for other in pairs(skeleton.kinds) do known[#known + 1] = other end
+  table.sort(known)
+  command.one_of("kind of plug-in", kind, known)
+  return skeleton.kinds[kind]
+end
+
+local function create(values, rest)
   local kind, name = rest[1], rest[2]
   if not kind or not name then
     command.misuse(("new takes one of %s, and a NAME; `longhaul new --help`"):format(
@@ -55,11 +67,12 @@ local function create(_, rest)
   command.one_of("skeleton", kind, kinds())
   check_name(kind, name)
   local skeleton, paths = require(folder .. kind), {}
-  for i, file in ipairs(skeleton.files) do
+  local files = files_of(skeleton, kind, values.kind)
+  for i, file in ipairs(files) do
     paths[i] = filled(file[1], name)
     if core.exists(paths[i]) then error(paths[i] .. " is there already", 0) end
   end
-  for i, file in ipairs(skeleton.files) do
+  for i, file in ipairs(files) do
     core.make_folder(paths[i]:match("^(.*)/") or ".")
     core.write_file(paths[i], filled(file[2], name))
     print(paths[i])
@@ -85,6 +98,8 @@ return {
   {
     name = "new", takes = kinds,
     summary = "begin a model, a kernel, a task, a chart, a command ... from a skeleton", run = create,
-    most = 2, usage = "new KIND NAME", options = {}, description = description(),
+    most = 2, usage = "new KIND NAME [--kind model|task|data]",
+    options = { { "kind=", "what a plug-in brings: model (default), task or data", "KIND" } },
+    description = description(),
   },
 }
