@@ -268,6 +268,16 @@ void lh_lua_push_tables(lua_State *lua, const lh_option_table *tables) {
     }
 }
 
+/* schedule_uses_steps(options of training) -> whether the rate depends on how many steps there are.
+ */
+static int schedule_uses_steps(lua_State *lua) {
+    const lh_lua_options *o = lh_lua_options_at(lua, 1, "train");
+    lh_train_plan plan;
+    lh_lua_check(lua, lh_train_plan_read(o->values, &plan));
+    lua_pushboolean(lua, lh_schedule_uses_steps(&plan.schedule));
+    return 1;
+}
+
 static int train_options(lua_State *lua) {
     lh_lua_push_tables(lua, lh_train_options);
     return 1;
@@ -289,4 +299,5 @@ static int setup_options(lua_State *lua) {
 const luaL_Reg lh_lua_option_values[] = {{"setup_options", setup_options},
                                          {"options", make_options},
                                          {"train_options", train_options},
+                                         {"schedule_uses_steps", schedule_uses_steps},
                                          {NULL, NULL}};

@@ -9,7 +9,7 @@ local plan = {}
 -- What the runs of a row have in common: all but the seed.
 local function shared_of(experiment, row, settings)
   local shared = { experiment = experiment.runs, row = row, scale = settings.scale,
-    keeps_checkpoint = settings.keep_checkpoints,
+    keeps_checkpoint = settings.keep_checkpoints, starts_over = settings.force,
     device = settings.device, slug = experiment:slug(row) }
   shared.shared, shared.__index = shared, shared
   return shared

@@ -4,6 +4,7 @@ local context = require "longhaul.run.context"
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
 local divergence = require "longhaul.run.divergence"
+local extension = require "longhaul.run.extension"
 local identity = require "longhaul.run.identity"
 local metrics = require "longhaul.run.metrics"
 local plan = require "longhaul.run.plan"
@@ -62,16 +63,31 @@ local function begin_session(run)
   return session
 end
 
--- A session that goes on from the run's checkpoint when there is one; a checkpoint that cannot be
--- read (an older format, a damaged disk) is named and left behind.
+-- The checkpoint that a run goes on from, or "": its own, or the last one of a finished run that
+-- differs in its number of steps alone, and the id of the run whose curve it continues.
+local function beginning_of(run, results)
+  local words = ranks.decide(function()
+    local own = results:checkpoint(run.id)
+    if core.exists(own) then return run.id .. " " .. own end
+    local shorter = not run.starts_over and extension.of(run, results)
+    if not shorter then return run.id .. " " end
+    io.stderr:write(("going on from the %d steps of run %s\n"):format(shorter.steps, shorter.id))
+    return shorter.id .. " " .. results:last_checkpoint(shorter.id)
+  end)
+  return words:match "^(%S*) (.*)$"
+end
+
+-- A session that goes on from a checkpoint when there is one, and the id of the run that left it; a
+-- checkpoint that cannot be read (an older format, a damaged disk) is named and left behind.
 local function open_session(run, results)
-  local session, snapshot = ranks.together(begin_session, run), results:checkpoint(run.id)
-  if not ranks.exists(snapshot) then return session end
+  local session = ranks.together(begin_session, run)
+  local id, snapshot = beginning_of(run, results)
+  if snapshot == "" then return session, run.id end
   local good, message = pcall(ranks.together, session.restore, session, snapshot)
-  if good then return session end
+  if good then return session, id end
   io.stderr:write(("starting again: %s\n"):format(message))
   session:close()
-  return ranks.together(begin_session, run)
+  return ranks.together(begin_session, run), run.id
 end
 
 -- The gates of the model's recurrence encodings by name, and the names in order.
@@ -95,9 +111,10 @@ local function own_curve_columns(run, gates)
   return table.move(watched, 1, #watched, #columns + 1, columns)
 end
 
--- Trains the session to its end and writes its curve; false when it was interrupted.
-local function train_watched(run, results, session, shown)
-  local points = results:read_curve(run.id, session:info().step)
+-- Trains the session to its end and writes its curve, which goes on from that of the run `begun`;
+-- false when it was interrupted.
+local function train_watched(run, results, session, shown, begun)
+  local points = results:read_curve(begun, session:info().step)
   local _, gates = gates_of(session)
   local add, file = results:extend_curve(run.id, points, own_curve_columns(run, gates))
   local _ <close> = file
@@ -115,11 +132,11 @@ local function train_watched(run, results, session, shown)
 end
 
 -- The same on every rank; with early stopping the session ends with its best weights.
-local function train(run, results, session, shown)
+local function train(run, results, session, shown, begun)
   local best = results:best_weights(run.id)
   local complete
   if ranks.first then
-    complete = train_watched(run, results, session, shown)
+    complete = train_watched(run, results, session, shown, begun)
   else
     complete = session:train(results:checkpoint(run.id))
   end
@@ -211,8 +228,8 @@ end
 function training.run(run, results, machine, shown)
   local record, trained = new_record(run, machine), false
   local good, outcome = pcall(function()
-    local session <close> = open_session(run, results)
-    if not train(run, results, session, shown) then return "interrupted" end
+    local session <close>, begun = open_session(run, results)
+    if not train(run, results, session, shown, begun) then return "interrupted" end
     trained = true
     return finish(run, results, session, record, shown) and "done" or "interrupted"
   end)

@@ -4,6 +4,17 @@ local runner = "tests/lua/test_runner.lua tests/lua/test_divergence.lua tests/lu
 local whole_run = "tests/harness/test_run.sh"
 return {
   {
+    file = "harness/run/extension.lua", tests = "tests/harness/test_extend.sh",
+    { "steps % every ~= 0", "steps % every < 0", "a curve keeps the end of the shorter run" },
+    { "if core.schedule_uses_steps(train.options) then", "if false then", "a cosine goes on" },
+    { "table.sort(list, function(a, b) return a > b end)", "table.sort(list)", "the fewest steps are gone on from" },
+  },
+  {
+    file = "harness/run/training.lua", tests = "tests/harness/test_extend.sh",
+    { "not run.starts_over and extension.of", "extension.of", "a forced run goes on" },
+    { "results:read_curve(begun, session", "results:read_curve(run.id, session", "a curve loses what was before" },
+  },
+  {
     file = "harness/run/identity.lua", tests = "tests/lua/test_identity.lua",
     { "row.label, row.dataset, data_digest, row.model.name,", 'row.label, row.dataset, "", row.model.name,', "identity without the data's digest" },
     { "row.train:option \"precision\", run.scale, run.device, starts_from", 'row.train:option "precision", "", run.device, starts_from',
@@ -62,7 +73,7 @@ return {
     { "if complete and keeps_best and ranks.exists(best) then", "if complete and keeps_best and not ranks.exists(best) then", "the best weights are not taken back" },
     { 'metrics.fill_from(record, "model", info)', "", "model metrics are not recorded" },
     { "core.remove_file(results:checkpoint(run.id))\n  core.remove_file(results:best", "core.remove_file(results:best", "checkpoints of finished runs stay", tests = whole_run },
-    { "if good then return session end", "", "a checkpoint is read and forgotten", tests = "tests/lua/test_runner.lua" },
+    { "if good then return session, id end", "", "a checkpoint is read and forgotten", tests = "tests/lua/test_runner.lua" },
   },
   {
     file = "harness/run/metrics.lua", tests = "tests/lua/test_metrics.lua",

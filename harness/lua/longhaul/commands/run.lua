@@ -14,8 +14,11 @@ local results = require "longhaul.report.results"
 local runner = require "longhaul.run.runner"
 local scale = require "longhaul.scale"
 local script = require "longhaul.script"
+local store = require "longhaul.run.store"
 local watch = require "longhaul.report.watch"
+local extension = require "longhaul.run.extension"
 local finished = require "longhaul.run.finished"
+local identity = require "longhaul.run.identity"
 local selection = require "longhaul.run.selection"
 
 -- Which runs are meant.
@@ -142,6 +145,37 @@ local function run(values, rest)
   if not settings.task then report.all(experiment, settings) end
   if failed > 0 then say_at_end(("%d run%s failed"):format(failed, failed == 1 and "" or "s")) end
   return failed > 0 and command.failed or command.ok
+end
+
+-- What cannot go on from a finished run, and why: "row "a" books seed 1: ...".
+local function refusals_of(values, rest)
+  local experiment, settings = load_script(values, rest)
+  local refusals, results = {}, store.at(settings.results, experiment.runs)
+  for _, run in ipairs(plan.of(experiment, settings)) do
+    run.id = identity.of(run).run_id
+    local shorter, why = extension.of(run, results)
+    local is_new = values.seeds and why == extension.nothing
+    if not shorter and not is_new and not finished.is_done(run, results) then
+      refusals[#refusals + 1] = ("row \"%s\" %s seed %d: %s"):format(run.row.label, run.row.dataset,
+        run.seed, why)
+    end
+  end
+  return refusals
+end
+
+local function extend(values, rest)
+  local steps = command.integer(values, "steps", nil, 1)
+  if not steps and not values.seeds then command.misuse "extend takes --steps N, --seeds N or both" end
+  if not steps then return run(values, rest) end
+  values.set = values.set or {}
+  table.insert(values.set, "train.steps=" .. steps)
+  values["keep-checkpoints"] = true
+  local refusals = refusals_of(values, rest)
+  if #refusals > 0 then
+    error(("%s\n`longhaul run --set train.steps=%d` trains them from their start"):format(
+      table.concat(refusals, "\n"), steps), 0)
+  end
+  return run(values, rest)
 end
 
 -- The experiments that a run of this one runs: those whose rows its charts show, then itself.
@@ -344,6 +378,9 @@ local to_run = with(threads, { "force", "run finished runs again" },
   { "source=", "with --task: of the plan of this experiment, whose rows the script's charts show",
     "NAME" },
   side_by_side)
+local to_extend = with(threads,
+  { "steps=", "how many in all; a run goes on from the last checkpoint of its fewer steps", "N" },
+  no_timing, { "fail-fast", "stop at the first run that fails" }, side_by_side)
 local to_submit = with(threads, { "ranks=", "processes that train each run together", "N" })
 
 return {
@@ -354,6 +391,15 @@ return {
     description = "Runs every row that is not finished yet, measures step times, and writes\n"
       .. "results/<experiment>/runs.csv, table.{csv,md,html,tex} and charts. Ctrl-C stops after a\n"
       .. "checkpoint; the same command resumes.",
+  },
+  {
+    name = "extend", takes = "script", summary = "more steps, or more seeds, of the finished runs of a script",
+    options = to_extend, ranks = true, run = extend,
+    most = 1, usage = "extend SCRIPT.lua --steps N [--seeds N] [--scale SCALE] [--only TEXT] ...",
+    description = "Goes on from the last checkpoints that `run --keep-checkpoints` left, and keeps its own.\n"
+      .. "What comes out is bit for bit a run of N steps, under the identity of one; where it would not\n"
+      .. "be (a schedule made for a number of steps, keep_best) it is refused with the reason. Seeds that\n"
+      .. "are there are kept. `run --set train.steps=N` goes on in the same way where it can.",
   },
   {
     name = "list", takes = "script", summary = "list the rows of a script", options = choosing, run = list,
