@@ -22,8 +22,8 @@ local core = lh.by_scale {
   paper = { layers = 12, width = 1024, heads = 8 },
 }
 
--- Of Dai XL's first weights: from 0.02, that of width 512, its narrow layers behind norms learn no
--- more than how often a byte comes (4.48 bits on books at small, at any rate).
+-- First weights of Dai XL and of what is built on it: from 0.02, that of width 512, its narrow layers
+-- behind norms learn no more than how often a byte comes (4.48 bits on books at small, at any rate).
 local deviation = lh.by_scale { smoke = 0.1, small = 0.1, medium = 0.05, gpu = 0.02 }
 
 -- Layers of the LSTM: two of them are still at the frequencies of bytes after most of 400 steps
@@ -79,6 +79,9 @@ local function architectures(span, length)
     { "Compressive", sized("compressive", lh.merged(memory, {
       block = span, memory = span // 2, compressed_memory = span // 2,
     })) },
+    { "Recurrent memory", sized("rmt", {
+      block = span, memory_tokens = (span + 7) // 8, dropout = 0, initial_deviation = deviation,
+    }) },
     { "RSA-XL", sized("dai_xl", lh.merged(memory, { rsa_kinds = { 1, 1, 0, 0, 0, 0 } })),
       segment = span },
     { "GPT-2", sized("gpt2", context), looks_at = span },

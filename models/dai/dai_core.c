@@ -119,7 +119,7 @@ void lh_dai_declare_network(lh_dai_core *core, int64_t i, lh_declare *declaratio
 
 /* ---- forward ---- */
 
-static lh_tensor *drop(const lh_dai_pass *p, lh_tensor *x) {
+lh_tensor *lh_dai_drop(const lh_dai_pass *p, lh_tensor *x) {
     const double rate = lh_pass_is_training(p->pass) ? p->core->config.dropout : 0.0;
     return lh_dropout(p->tape, x, rate, 0);
 }
@@ -128,8 +128,8 @@ lh_dai_pass lh_dai_begin(const lh_dai_core *core, lh_pass *pass, int64_t distanc
     lh_dai_pass p = {.core = core, .pass = pass, .tape = lh_pass_tape(pass)};
     lh_tensor *table = lh_pass_param(pass, core->embedding);
     *x = lh_gather(p.tape, table, lh_pass_batch(pass)->tokens);
-    *x = drop(&p, lh_scale(p.tape, *x, sqrt((double)core->config.width)));
-    p.sinusoids = drop(&p, lh_sinusoids(p.tape, distances, core->config.width));
+    *x = lh_dai_drop(&p, lh_scale(p.tape, *x, sqrt((double)core->config.width)));
+    p.sinusoids = lh_dai_drop(&p, lh_sinusoids(p.tape, distances, core->config.width));
     return p;
 }
 
@@ -178,7 +178,7 @@ lh_tensor *lh_dai_finish_layer(const lh_dai_pass *p, int64_t layer, lh_tensor *x
 
 lh_status lh_dai_finish(const lh_dai_pass *p, lh_tensor *x, lh_output *out) {
     const lh_dai_core *core = p->core;
-    out->hidden = drop(p, x);
+    out->hidden = lh_dai_drop(p, x);
     out->head_weight = lh_pass_param(p->pass, core->embedding);
     out->head_bias = lh_pass_param(p->pass, core->head_bias);
     out->clusters = core->config.clusters;

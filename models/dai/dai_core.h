@@ -69,6 +69,9 @@ typedef struct lh_dai_pass {
  * distances; larger ones count as the largest. */
 lh_dai_pass lh_dai_begin(const lh_dai_core *core, lh_pass *pass, int64_t distances, lh_tensor **x);
 
+/* x through the model's dropout. */
+lh_tensor *lh_dai_drop(const lh_dai_pass *p, lh_tensor *x);
+
 /* Keys and values of x [batch][count][width]: [batch][count][2 heads][head_width], keys first. */
 lh_tensor *lh_dai_keys(const lh_dai_pass *p, int64_t layer, lh_tensor *x);
 

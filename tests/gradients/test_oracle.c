@@ -138,6 +138,10 @@ TEST(compressive_equals_the_oracle) {
     compare_with("tests/golden/compressive.csv", 6);
 }
 
+TEST(rmt_equals_the_oracle) {
+    compare_with("tests/golden/rmt.csv", 5);
+}
+
 TEST(gpt2_equals_the_oracle) {
     compare_with("tests/golden/gpt2.csv", 9);
 }

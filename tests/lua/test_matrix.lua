@@ -50,6 +50,7 @@ local models = {
   staircase = core_sizes .. " forward_size=2 steps=2",
   cached_staircase = core_sizes .. " forward_size=2 step_size=4",
   feedback = core_sizes .. " span=4", dai_xl = core_sizes .. " memory=5",
+  rmt = core_sizes .. " block=4 memory_tokens=2",
   compressive = core_sizes .. " block=4 memory=4 compressed_memory=4",
   lstm = "layers=1 width=6 hidden=8", rnn = "layers=1 width=6 hidden=8",
   transformer = core_sizes, rsa = "layers=1 width=8 heads=2 rsa_kinds=1,0,0,0,0,0",

@@ -254,6 +254,7 @@ typedef struct model_case {
 #define COMPRESSIVE                                                                                \
     "layers=2 width=8 heads=2 hidden=12 block=4 memory=5 compressed_memory=3 compression_rate=2 "  \
     "dropout=0"
+#define RMT "layers=2 width=8 heads=2 hidden=12 block=4 memory_tokens=2 dropout=0"
 static const model_case model_cases[] = {
     {"slide", TINY, 8, true},
     {"slide", TINY " normalize=false position_bias=false see_self=true", 8, true},
@@ -372,6 +373,9 @@ static const model_case model_cases[] = {
     {"rsa", "layers=2 width=3 heads=3 rsa_kinds=1,1,1,0,0,0", 8, false},
     {"informer", "layers=3 width=8 heads=2 hidden=12 dropout=0 factor=1 distil=true", 8, false},
     {"informer", SERIES " factor=1 rsa_kinds=1,0,0,0,0,0 rsa_lazy=false", 8, false},
+    {"rmt", RMT, 8, true},
+    {"rmt", RMT " memory_tokens=3 head_width=3 memory=5", 4, false},
+    {"rmt", RMT " memory=9 memory_reads_cache=true", 4, false},
     {"dai_xl", DAI " rsa_kinds=1,0,0,0,0,0 rsa_matrix=toeplitz segment=8", 8, false},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };

@@ -52,6 +52,22 @@ TEST(compression_adds_a_convolution) {
     CHECK_EQ_INT(count_parameters("compressive", BYTES " compression=mean", setup), plain);
 }
 
+/* Dai XL's and the memory tokens. */
+TEST(a_recurrent_memory_adds_its_tokens) {
+    CHECK_EQ_INT(count_parameters("rmt", BYTES " memory_tokens=25 memory=100",
+                                  (lh_model_setup){.vocabulary = 204}),
+                 count_of(204, BYTES) + 25 * 512);
+}
+
+TEST(memory_tokens_without_a_cache_read_none) {
+    lh_model *model = NULL;
+    CHECK_FAILS(create_model("rmt", "memory_reads_cache=true", &model), LH_EOPTION,
+                "needs option 'memory'");
+    REQUIRE_OK(create_model("rmt", "block=8", &model));
+    CHECK_FAILS(lh_model_check(model, 1, 20), LH_ESHAPE, "8 does not divide segment 20 (try 16)");
+    lh_model_destroy(model);
+}
+
 TEST(compression_that_does_not_fit_is_refused) {
     lh_model *model = NULL;
     CHECK_FAILS(create_model("compressive", "block=8 compression_rate=3", &model), LH_EOPTION,

@@ -222,6 +222,14 @@ TEST(compressive) {
     CHECK_FIRST_VALUES("compressive", "layers=1 width=64 heads=2 compression_rate=2", expected);
 }
 
+/* Transformer-XL's, and memory tokens of N(0, 1). */
+TEST(recurrent_memory) {
+    const drawn_from expected[] = {{"embedding.weight", 0, 0.02},
+                                   {"memory_tokens", 0, 1},
+                                   {"layers.0.attention.query", 0, 0.02}};
+    CHECK_FIRST_VALUES("rmt", "layers=1 width=64 heads=2", expected);
+}
+
 /* PyTorch's: all of a recurrent network uniform by its hidden size. */
 TEST(recurrent_networks) {
     const drawn_from expected[] = {

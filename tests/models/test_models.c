@@ -174,7 +174,8 @@ TEST(state_bytes_are_those_of_what_is_carried) {
 /* Keys and values of the last window in each layer; states of a recurrent layer; inputs of the
  * layers; h and c of the cells; S and z of each head; S of each
  * channel and the tokens ahead of the convolution; a ring of keys and one of values with a count
- * each; inputs of the layers and what older ones were compressed to. */
+ * each; memory tokens and inputs of the layers; inputs of the layers and what older ones were
+ * compressed to. */
 TEST(state_bytes_by_hand) {
     static const struct {
         const char *name, *options;
@@ -192,6 +193,8 @@ TEST(state_bytes_by_hand) {
          3 * (4 * 6 * 12 + 3 * (2 * 12 + 4 * 12)), 0},
         {"memorizing", "layers=4 width=32 heads=2 window=16 memory=64 top=16",
          4 * 2 * 16 * 32 + 2 * 64 * 32, 2},
+        {"rmt", "layers=3 width=32 heads=2 block=8 memory_tokens=5 memory=12", (5 + 3 * 12) * 32,
+         0},
         {"compressive", "layers=3 width=32 heads=2 block=8 memory=16 compressed_memory=10",
          3 * (16 + 10) * 32, 0},
         {"gpt2", "layers=2 width=32 heads=2 context=32 window=16", 0, 0},

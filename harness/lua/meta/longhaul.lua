@@ -260,6 +260,22 @@
 ---@field initial_deviation? number # of the initial weights, which narrow models want larger (d...
 ---@field cutoffs? integer[]|string # adaptive softmax: where the vocabulary, frequent words fir...
 
+---@class longhaul.models.rmt
+---@field layers? integer # layers (N) (default 12)
+---@field width? integer # embedding size d (default 512)
+---@field heads? integer # attention heads (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field block? integer # tokens between two memories (default 150)
+---@field memory_tokens? integer # memory tokens (m) (default 10)
+---@field unroll? integer # blocks through which gradients flow: at each so many the memory is a...
+---@field memory? integer # inputs of the blocks before, memory tokens included, that every laye...
+---@field memory_reads_cache? boolean # memory tokens, too, attend to those (default false)
+---@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden st...
+---@field attention_dropout? number # dropout rate of the attention weights in training (default 0)
+---@field initial_deviation? number # of the initial weights, which narrow models want larger (d...
+---@field cutoffs? integer[]|string # adaptive softmax: where the vocabulary, frequent words fir...
+
 ---@class longhaul.models.lstm
 ---@field layers? integer # number of layers (default 2)
 ---@field width? integer # embedding size D (default 128)
@@ -670,6 +686,7 @@
 ---@field feedback fun(options: longhaul.models.feedback): longhaul.spec
 ---@field dai_xl fun(options: longhaul.models.dai_xl): longhaul.spec
 ---@field compressive fun(options: longhaul.models.compressive): longhaul.spec
+---@field rmt fun(options: longhaul.models.rmt): longhaul.spec
 ---@field lstm fun(options: longhaul.models.lstm): longhaul.spec
 ---@field rnn fun(options: longhaul.models.rnn): longhaul.spec
 ---@field linear_attention fun(options: longhaul.models.linear_attention): longhaul.spec

@@ -88,6 +88,7 @@ TEST(token_by_token_is_the_same_as_at_once) {
         {"linear_attention", CORE " layers=2"},
         {"mamba2", "layers=2 width=8 state=6 head_width=4"},
         {"gated_deltanet", "layers=2 width=8 heads=2 head_width=4 hidden=12"},
+        {"rmt", "layers=2 width=8 heads=2 block=4 memory_tokens=2 memory=5"},
         {"compressive", "layers=2 width=8 heads=2 block=4 memory=6 compressed_memory=5"},
         {"staircase", CORE " layers=2 forward_size=1 steps=3"}};
     for (size_t m = 0; m < sizeof models / sizeof models[0]; ++m) {

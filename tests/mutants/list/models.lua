@@ -26,6 +26,14 @@ return {
     { "lh_detach(p->tape, lh_pass_param(p->pass, weight))", "lh_pass_param(p->pass, weight)", "attention learns from the loss of compression" },
   },
   {
+    file = "models/rmt.c", tests = oracle .. " double:tests/gradients/test_rmt.c",
+    { "(part){0, tokens, tokens, false,", "(part){0, tokens, tokens, true,", "memory that is read sees itself in order" },
+    { "behind + tokens, false,", "behind + tokens, true,", "memory that is written sees itself in order" },
+    { "-own.first - model->memory", "-model->memory", "the cache stands at the same place for all parts" },
+    { "b % model->unroll == 0", "b % model->unroll == 1", "gradients are cut a block late" },
+    { "lh_detach(p->tape, x)", "x", "the cache takes gradients" },
+  },
+  {
     file = "models/linear_attention.c", tests = oracle,
     { "return lh_add_row(tape, lh_unary(tape, LH_UNARY_ELU, x), one);", "(void)one; return lh_unary(tape, LH_UNARY_ELU, x);",
       "the feature map lacks its one" },

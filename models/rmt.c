@@ -1,0 +1,192 @@
+/* Recurrent Memory Transformer (Bulatov et al. 2022, arXiv:2207.06881, section 3): a Transformer-XL
+ * that reads blocks of tokens between memory tokens, and whose memory is what its last layer makes
+ * of them. For block t,
+ *   X_t = [M_t; x_t; M_t],  [read; y_t; write] = Transformer(X_t),  M_{t+1} = write,   (eqs. 3, 4)
+ * where tokens see the memory before them and themselves causally, and the memory behind them sees
+ * all: so it is written. Gradients flow through memories from block to block of a segment; a cache
+ * of layers' inputs, as in Transformer-XL, is optional and takes none. */
+#include "models/dai/dai_core.h"
+#include "models/layers/common.h"
+
+typedef struct instance {
+    lh_dai_core core;
+    int64_t block, tokens, memory, unroll;
+    bool reads_cache;
+    int initial, carried;     /* memory tokens: parameter and state slot */
+    int cache[LH_DAI_LAYERS]; /* state slots */
+} instance;
+
+static const lh_option instance_options[] = {
+    LH_INTEGER("block", instance, block, 150, 1, 1048576, "tokens between two memories"),
+    LH_INTEGER("memory_tokens", instance, tokens, 10, 1, 65536, "memory tokens (m)"),
+    LH_INTEGER("unroll", instance, unroll, 0, 0, 1048576,
+               "blocks through which gradients flow: at each so many the memory is a constant; 0: "
+               "all of a segment"),
+    LH_INTEGER("memory", instance, memory, 0, 0, 1048576,
+               "inputs of the blocks before, memory tokens included, that every layer attends to; "
+               "0: memory tokens alone"),
+    LH_FLAG("memory_reads_cache", instance, reads_cache, false,
+            "memory tokens, too, attend to those"),
+    {0}};
+
+static const lh_option_table options[] = {
+    {lh_dai_size_options, LH_FIELD(instance, core.config, lh_dai_config)},
+    LH_OWN_TABLE(instance),
+    {lh_dai_training_options, LH_FIELD(instance, core.config, lh_dai_config)},
+    {0}};
+
+/* ---- parameters and state ---- */
+
+static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
+    instance *model = self;
+    const lh_dai_config *config = &model->core.config;
+    LH_TRY(lh_dai_config_settle(&model->core.config, setup));
+    if (model->reads_cache && model->memory == 0)
+        return lh_fail(LH_EOPTION, "option 'memory_reads_cache' needs option 'memory'");
+    const int64_t tokens[] = {model->tokens, config->width},
+                  memory[] = {model->memory, config->width};
+    lh_dai_declare_head(&model->core, declaration);
+    model->initial = lh_declare_param(declaration, lh_init_normal(1.0), 2, tokens, "memory_tokens");
+    model->carried = lh_declare_state(declaration, LH_STATE_REPLACE, 2, tokens, "memory_tokens");
+    for (int64_t i = 0; i < config->layers; ++i) {
+        lh_dai_declare_attention(&model->core, i, 0, declaration);
+        lh_dai_declare_network(&model->core, i, declaration);
+        if (model->memory > 0)
+            model->cache[i] = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory,
+                                               "layers.%lld.memory", (long long)i);
+    }
+    return LH_OK;
+}
+
+static lh_status check(const void *self, int64_t rows, int64_t length) {
+    (void)rows;
+    const instance *model = self;
+    return lh_require_whole_chunks("block", model->block, length);
+}
+
+/* ---- forward ---- */
+
+/* A part of [memory; tokens; memory] as queries: its place, the keys up to `seen` that it sees, and
+ * whether in order and with the cache. */
+typedef struct part {
+    int64_t first, count, seen;
+    bool causal, cached;
+} part;
+
+/* Keys and queries of all of it, and the cache's keys; NULL: none. */
+typedef struct projected {
+    lh_attention attention;
+    lh_tensor *keys, *q, *cache;
+} projected;
+
+static lh_tensor *attend_part(const instance *model, const lh_dai_pass *p, const projected *of,
+                              part own) {
+    lh_attention attention = of->attention;
+    if (!own.causal) attention.min_distance = -LH_FAR;
+    if (of->cache != NULL && own.cached)
+        lh_dai_add_keys(p, &attention, of->cache, -own.first - model->memory);
+    lh_dai_add_keys(p, &attention, lh_slice(p->tape, of->keys, 1, 0, own.seen), -own.first);
+    return lh_attend(p->tape, &attention, lh_slice(p->tape, of->q, 1, own.first, own.count));
+}
+
+/* Section 3.2: memory that is read sees itself, tokens see it and what is before them, memory that
+ * is written sees all. */
+static lh_tensor *attend(const instance *model, const lh_dai_pass *p, const projected *of) {
+    const int64_t tokens = model->tokens, block = model->block, behind = tokens + block;
+    lh_tensor *const parts[] = {
+        attend_part(model, p, of, (part){0, tokens, tokens, false, model->reads_cache}),
+        attend_part(model, p, of, (part){tokens, block, behind, true, true}),
+        attend_part(model, p, of,
+                    (part){behind, tokens, behind + tokens, false, model->reads_cache}),
+    };
+    return lh_concat(p->tape, 1, parts, 3);
+}
+
+/* x [batch][memory; tokens; memory][width]. *cache, where there is one, is that of this block and
+ * becomes that of the next. */
+static lh_tensor *apply_layer(const instance *model, const lh_dai_pass *p, int64_t i, lh_tensor *x,
+                              lh_tensor **cache) {
+    const lh_scope scope = lh_scope_open(p->tape);
+    projected of = {.cache = NULL};
+    if (*cache != NULL) of.cache = lh_dai_keys(p, i, *cache);
+    of.keys = lh_dai_keys(p, i, x);
+    of.q = lh_dai_queries(p, i, x, &of.attention);
+    lh_tensor *y = lh_dai_finish_layer(p, i, x, attend(model, p, &of));
+    if (*cache != NULL)
+        *cache = lh_last_tokens(p->tape, model->memory, *cache, lh_detach(p->tape, x));
+    lh_tensor *const kept[] = {y, *cache};
+    lh_scope_close_many(p->tape, scope, kept, 2);
+    return y;
+}
+
+/* One block; *memory becomes what it writes. */
+static lh_tensor *run_block(const instance *model, const lh_dai_pass *p, lh_tensor *x,
+                            lh_tensor **memory, lh_tensor **cache) {
+    lh_tensor *const parts[] = {lh_dai_drop(p, *memory), x, lh_dai_drop(p, *memory)};
+    lh_tensor *all = lh_concat(p->tape, 1, parts, 3);
+    for (int64_t i = 0; i < model->core.config.layers && all != NULL; ++i)
+        all = apply_layer(model, p, i, all, &cache[i]);
+    *memory = lh_slice(p->tape, all, 1, model->tokens + model->block, model->tokens);
+    return lh_slice(p->tape, all, 1, model->tokens, model->block);
+}
+
+static lh_status carry(const instance *model, lh_pass *pass, lh_tensor *memory,
+                       lh_tensor *const *cache) {
+    LH_TRY(lh_pass_carry(pass, model->carried, memory));
+    for (int64_t i = 0; model->memory > 0 && i < model->core.config.layers; ++i)
+        LH_TRY(lh_pass_carry(pass, model->cache[i], cache[i]));
+    return LH_OK;
+}
+
+static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
+    const instance *model = self;
+    const lh_batch *batch = lh_pass_batch(pass);
+    lh_tensor *x = NULL, *cache[LH_DAI_LAYERS] = {NULL};
+    const lh_dai_pass p =
+        lh_dai_begin(&model->core, pass, model->memory + 2 * model->tokens + model->block, &x);
+    lh_tensor *memory = lh_select_rows(p.tape, batch->starts, lh_pass_param(pass, model->initial),
+                                       lh_pass_state(pass, model->carried));
+    for (int64_t i = 0; model->memory > 0 && i < model->core.config.layers; ++i)
+        cache[i] = lh_pass_state(pass, model->cache[i]);
+    lh_tensor *y = x != NULL ? lh_sequence(p.tape, 3, x->shape) : NULL;
+    if (y == NULL || memory == NULL) return lh_failed();
+    for (int64_t b = 0; b < batch->length / model->block; ++b) {
+        const int64_t at = b * model->block;
+        if (b > 0 && model->unroll > 0 && b % model->unroll == 0)
+            memory = lh_detach(p.tape, memory);
+        lh_tensor *own =
+            run_block(model, &p, lh_slice(p.tape, x, 1, at, model->block), &memory, cache);
+        if (own == NULL || memory == NULL) return lh_failed();
+        LH_TRY(lh_sequence_write(p.tape, y, 1, at, own));
+    }
+    LH_TRY(carry(model, pass, memory, cache));
+    return lh_dai_finish(&p, y, out);
+}
+
+/* ---- accounting ---- */
+
+static double flops_per_token(const void *self, int64_t length) {
+    (void)length;
+    const instance *model = self;
+    const lh_dai_config *config = &model->core.config;
+    const double tokens = (double)model->tokens, block = (double)model->block,
+                 memory = (double)model->memory, all = block + 2.0 * tokens;
+    const double pairs = tokens * tokens + block * (memory + tokens + 0.5 * (block + 1.0)) +
+                         tokens * all + (model->reads_cache ? 2.0 * tokens * memory : 0.0);
+    return (double)config->layers * lh_dai_layer_flops(config, all, all + memory, pairs) / block +
+           lh_dai_head_flops(config);
+}
+
+const lh_model_class lh_model_rmt = {
+    .name = "rmt",
+    .summary = "Transformer-XL that reads and writes memory tokens around every block",
+    .paper = "Bulatov et al. 2022, arXiv:2207.06881",
+    .version = 1,
+    .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
+    .options = options,
+    .instance_size = sizeof(instance),
+    .declare = declare,
+    .forward = forward,
+    .flops_per_token = flops_per_token,
+    .check = check,
+};

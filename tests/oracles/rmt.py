@@ -1,0 +1,97 @@
+"""Recurrent Memory Transformer (Bulatov et al. 2022) in plain NumPy and double precision: a dense mask over [cache;
+memory; tokens; memory], as the release has it. It shares nothing with longhaul but the names of the parameters. Its
+outputs are the fixtures in tests/golden/rmt.csv:
+
+    python3 tests/oracles/rmt.py > tests/golden/rmt.csv
+"""
+import math
+
+import numpy as np
+
+from fixture import VOCABULARY, assert_equal, parameter, print_header, print_model, whole
+
+
+def norm(x, name):
+    x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+    return x * parameter(name + ".gain", x.shape[-1]) + parameter(name + ".bias", x.shape[-1])
+
+
+def dense(x, name, out):
+    return x @ parameter(name + ".weight", x.shape[-1], out) + parameter(name + ".bias", out)
+
+
+def sinusoid(distance, width):
+    angles = [distance / 10000 ** (2 * (c // 2) / width) for c in range(width)]
+    return np.array([math.sin(a) if c % 2 == 0 else math.cos(a) for c, a in enumerate(angles)])
+
+
+class RMT:
+    def __init__(self, layers=2, width=8, heads=2, head_width=0, hidden=12, block=4, memory_tokens=2, memory=0,
+                 memory_reads_cache=False, unroll=0):
+        self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
+        self.head = head_width or width // heads
+        self.block, self.count, self.reads_cache = block, memory_tokens, memory_reads_cache
+        self.cache = [np.zeros((memory, width)) for _ in range(layers)]
+        self.memory = parameter("memory_tokens", memory_tokens, width)
+
+    def mask(self, queries, cached):
+        """seen[i, j]: the cache's keys first."""
+        n = self.count
+        seen = np.tril(np.ones((queries, cached + queries)), cached)
+        seen[:n, cached:cached + n] = 1
+        seen[-n:, -n:] = 1
+        if not self.reads_cache:
+            seen[:n, :cached] = 0
+            seen[-n:, :cached] = 0
+        return seen > 0
+
+    def attention(self, x, l):
+        n, inner, shape = f"layers.{l}.attention.", self.heads * self.head, (self.heads, self.head)
+        content = parameter("layers.0.attention.relative.content", inner).reshape(shape)
+        position = parameter("layers.0.attention.relative.position", inner).reshape(shape)
+        cached = len(self.cache[l])
+        everything = np.concatenate([self.cache[l], x])
+        q = (x @ parameter(n + "query", self.width, inner)).reshape(-1, *shape)
+        kv = (everything @ parameter(n + "key_value", self.width, 2 * inner)).reshape(-1, 2, *shape)
+        project = parameter(n + "relative.projection", self.width, inner)
+        r = [(sinusoid(d, self.width) @ project).reshape(shape) for d in range(len(everything))]
+        scores = np.full((self.heads, len(x), len(everything)), -np.inf)
+        for i, j in np.argwhere(self.mask(len(x), cached)):
+            at = r[max(i + cached - j, 0)]
+            scores[:, i, j] = ((q[i] + content) * kv[j, 0] + (q[i] + position) * at).sum(-1) / math.sqrt(self.head)
+        p = np.exp(scores - scores.max(-1, keepdims=True))
+        p /= p.sum(-1, keepdims=True)
+        out = np.einsum("hqk,khd->qhd", p, kv[:, 1]).reshape(len(x), inner)
+        return out @ parameter(n + "out", inner, self.width)
+
+    def layer(self, x, l):
+        n = f"layers.{l}."
+        a = norm(x + self.attention(x, l), n + "attention.norm")
+        self.cache[l] = np.concatenate([self.cache[l], x])[len(x):]
+        hidden = np.maximum(dense(a, n + "feed_forward.in", self.hidden), 0)
+        return norm(a + dense(hidden, n + "feed_forward.out", self.width), n + "feed_forward.norm")
+
+    def segment(self, tokens):
+        table = parameter("embedding.weight", VOCABULARY, self.width) * math.sqrt(self.width)
+        out = []
+        for at in range(0, len(tokens), self.block):
+            x = np.concatenate([self.memory, table[tokens[at:at + self.block]], self.memory])
+            for l in range(self.layers):
+                x = self.layer(x, l)
+            self.memory = x[-self.count:]
+            out.append(x[self.count:-self.count])
+        return np.concatenate(out)
+
+
+def main():
+    print_header()
+    base = dict(layers=2, width=8, heads=2, hidden=12)
+    assert_equal(whole(RMT(**base)), whole(RMT(**base), 4, 8))
+    for more in (dict(block=4, memory_tokens=2), dict(block=8, memory_tokens=3, head_width=3),
+                 dict(block=4, memory_tokens=1, memory=5), dict(block=2, memory_tokens=2, memory=9),
+                 dict(block=4, memory_tokens=3, memory=7, memory_reads_cache=True, unroll=1)):
+        print_model("rmt", RMT, "dropout=0", **base, **more)
+
+
+if __name__ == "__main__":
+    main()
