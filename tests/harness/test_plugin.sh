@@ -35,6 +35,18 @@ mine() { LONGHAUL_PLUGINS=$1 "$LONGHAUL_BIN" train --model mine \
     --task-options 'name=generate:books documents=5 document_bytes=2000 segment=32 batch=2' --train 'steps=3 warmup=1'; }
 succeeds "and which trains" "bits_per_token" mine "$scratch/good"
 
+# So does a model with kernels of its own, from its one file of the tree: the interface lacks nothing that it needs.
+mkdir "$scratch/models" "$scratch/rival"
+cp models/gated_deltanet.c "$scratch/models/"
+sed '/outside_xl/d; s/slide/gated_deltanet/g' tests/plugins/slide.c >"$scratch/rival.c"
+quietly 0 "Gated DeltaNet is built from the installed headers" build rival.c rival/rival.so -I.
+rival() {
+    LONGHAUL_PLUGINS=$scratch/rival "$LONGHAUL_BIN" train --model "$1" --options 'layers=2 width=32 heads=2' \
+        --task-options 'name=generate:books documents=5 document_bytes=2000 segment=32 batch=2' --train 'steps=5 warmup=1'
+}
+bits=$(rival gated_deltanet | grep bits_per_token)
+succeeds "and learns what it learns inside" "${bits:-gated_deltanet did not train}" rival outside_gated_deltanet
+
 # bad NAME SED: the skeleton with a mistake, among good ones
 bad() {
     sed -e "s/mine/$1/g" -e "$2" "$scratch/mine/mine.c" >"$scratch/$1.c"

@@ -7,7 +7,7 @@ local titles = {
   position = { "tokens before it in the document", "bits/token" },
   kept = { "tokens that are kept before it", "bits/token" },
   changed = { "tokens back to the one that is changed", "bits that a token costs more" },
-  recall = { "tokens since it was last read", "share of what followed that is told" },
+  recall = { "tokens since the pair was last read", "share of values recalled" },
 }
 
 local names = {}
