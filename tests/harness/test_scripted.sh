@@ -77,6 +77,13 @@ LUA
 succeeds "vectors are scored by their errors" "mse" "$LONGHAUL_BIN" train --model rnn --options 'width=8' \
     --task scripted_vectors --task-options "file=$scratch/mean.lua batch=4" --train 'steps=3 warmup=1'
 
+# The skeleton.
+LONGHAUL_BIN=$(realpath "$LONGHAUL_BIN")
+new() { (cd "$scratch" && "$LONGHAUL_BIN" new examples ours); }
+succeeds "a file of examples begins from a skeleton" "next: longhaul train" new
+succeeds "which trains" "accuracy" "$LONGHAUL_BIN" train --model slide --options 'layers=1 width=16 heads=2 window=16' \
+    --task scripted_tokens --task-options "file=$scratch/ours.lua batch=2 evaluate_examples=2" --train 'steps=2 warmup=1'
+
 sed -i 's/return tokens, targets, mask/return tokens, targets[word], mask/' "$scratch/tasks/copy.lua"
 fails 1 "a mistake is told with file and line" "copy.lua:11: undefined global 'word'" run mistake
 fails 1 "a wrong file name is told" "nowhere.lua" "$LONGHAUL_BIN" train --model slide --task scripted_tokens --task-options file=nowhere.lua

@@ -13,7 +13,7 @@ return {
     file = "harness/tasks/lua_examples.c", tests = "tests/harness/tasks/test_scripted.c",
     { "token < 0 || token >= vocabulary", "token < 0 || token > vocabulary", "a token behind the vocabulary" },
     { "return lua_toboolean(lua, -1) ? LH_R(1) : LH_R(0);", "return LH_R(1);", "a mask of flags asks for everything" },
-    { "clear(examples, out);", "", "a short example leaves what stood there" },
+    { "clear(examples, out);", "if (out == NULL) clear(examples, out);", "a short example leaves what stood there" },
   },
   {
     file = "harness/tasks/regular_language.c", tests = "tests/harness/tasks/test_regular_language.c",
