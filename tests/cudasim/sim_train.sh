@@ -41,6 +41,9 @@ same memorizing 'layers=2 width=8 heads=2 window=8 dropout=0 memory=12 top=3 mem
 same transformer_xl "$tiny span=6" 'optimizer=sgd clip=0.1'
 same dai_xl "$tiny memory=6 rsa_kinds=1,0,0,0,0,1 rsa_dilation=2" optimizer=adam
 same dai_xl "$tiny memory=6 recurrent_layer=1 states=3 block=4" optimizer=adam
+same compressive "$tiny block=4 memory=4 compressed_memory=4" optimizer=adam
+same compressive "$tiny block=4 memory=5 compressed_memory=3 compression=max compression_loss=task" optimizer=adam
+same rmt "$tiny block=4 memory_tokens=2 memory=5" optimizer=adam
 same staircase "$tiny forward_size=4 steps=2" optimizer=adam
 same cached_staircase "$tiny forward_size=2 step_size=6" optimizer=adam
 same feedback "$tiny span=5" optimizer=adam

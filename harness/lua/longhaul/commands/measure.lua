@@ -17,21 +17,43 @@ local sizes = {
 local warmup = 2
 local peer_widths = { 128, 256 }
 
+-- Options at a size, from a format of width, heads and window.
+local function windowed(text)
+  return function(size)
+    return text:format(size.width, size.width // 64, size.window)
+  end
+end
+
+local stack = "width=%d heads=%d window=%d dropout=0 "
+
+-- All have about the parameters of slide: 156 width^2 in layers.
 local models = {
-  { "slide", "slide", "layers=13" },
-  { "brt fixed:skip", "brt", "layers=12 recurrence=fixed:skip" },
-  { "brt fixed:skip feedback", "brt", "layers=12 recurrence=fixed:skip feedback=true" },
+  { "slide", "slide", windowed(stack .. "layers=13") },
+  { "brt fixed:skip", "brt", windowed(stack .. "layers=12 recurrence=fixed:skip") },
+  { "brt fixed:skip feedback", "brt",
+    windowed(stack .. "layers=12 recurrence=fixed:skip feedback=true") },
+  { "compressive", "compressive", function(size)
+    return windowed "layers=10 width=%d heads=%d block=%d dropout=0"(size)
+      .. (" memory=%d compressed_memory=%d"):format(size.window // 2, size.window // 2)
+  end },
+  { "rmt", "rmt", function(size)
+    return windowed "layers=12 width=%d heads=%d block=%d dropout=0"(size)
+      .. (" memory_tokens=%d"):format(size.window // 8)
+  end },
+  { "mamba2", "mamba2", windowed "layers=25 width=%d state=64" },
+  { "gated_deltanet", "gated_deltanet", function(size)
+    return windowed "layers=11 width=%d heads=%d head_width=48"(size)
+      .. (" hidden=%d"):format(8 * size.width // 3)
+  end },
 }
 
 -- `total`: steps in all, without a point of the loss curve before their end.
 local function session(model, size, total)
-  local options = ("%s width=%d heads=%d window=%d dropout=0"):format(model[3], size.width,
-    size.width // 64, size.window)
   local corpus = "name=generate:books documents=20 document_bytes=65536"
   local task = ("%s segment=%d batch=%d"):format(corpus, size.segment, size.batch)
   local train = ("warmup=10 steps=%d log_every=%d"):format(total, total)
   return core.session {
-    model = core.options("model", model[2], options),
+    model = core.options("model", model[2], model[3](size)),
     task = core.options("task", "language_model", task),
     train = core.options("train", "train", train), seed = 1, device = "cpu",
   }
