@@ -39,9 +39,10 @@ static bool has_size(const lh_model_class *class, const char *name) {
 /* Small sizes, for those of these options that the model has. */
 static void small_options(const lh_model_class *class, char *text, size_t capacity) {
     static const char *const sizes[][2] = {
-        {"layers", "5"},     {"width", "16"},    {"heads", "2"}, {"window", "16"},
-        {"memory", "40"},    {"top", "4"},       {"span", "12"}, {"forward_size", "4"},
-        {"step_size", "12"}, {"head_width", "8"}};
+        {"layers", "5"},       {"width", "16"},     {"heads", "2"}, {"window", "16"},
+        {"memory", "40"},      {"top", "4"},        {"span", "12"}, {"forward_size", "4"},
+        {"step_size", "12"},   {"head_width", "8"}, {"block", "8"}, {"compressed_memory", "12"},
+        {"memory_tokens", "3"}};
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
