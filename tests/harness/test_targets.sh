@@ -86,6 +86,11 @@ if command -v gnuplot >/dev/null; then
 else
     echo "skipped: make figures: gnuplot is missing"
 fi
+if command -v gnuplot >/dev/null && command -v lowdown >/dev/null; then
+    runs site "build/site/index.html"
+else
+    echo "skipped: make site: gnuplot or lowdown is missing"
+fi
 runs claims "claims.csv" SCALE=smoke
 runs install-headers "" PREFIX=/usr DESTDIR="$scratch/headers"
 quietly 0 "headers alone" test -s "$scratch/headers/usr/include/longhaul/harness/engine/model.h"
