@@ -12,9 +12,12 @@ local lengths = lh.by_scale {
 }
 local longest = lengths[#lengths]
 
+-- So many tokens: one sequence or, where a model sees no more than a segment at once, as many of
+-- these side by side.
 local function task_of(length)
-  return function()
-    return lh.tasks.duplication { word = length // 2 - 1, alphabet = 63, batch = 1,
+  return function(segment)
+    local own = math.min(segment or length, length)
+    return lh.tasks.duplication { word = own // 2 - 1, alphabet = 63, batch = length // own,
       evaluate_sequences = 1 }
   end
 end
@@ -27,12 +30,13 @@ local rows, names = {}, {}
 for i, row in ipairs(setting.rows {
   task = task_of(longest), span = setting.span, length = longest,
 }) do
-  names[i], rows[row.label] = row.label, row.model
+  names[i], rows[row.label] = row.label, row
 end
 
 for point in lh.grid { { "architecture", table.unpack(names) }, { "length", table.unpack(lengths) } } do
+  local row = rows[point.architecture]
   bench:row {
-    point, model = rows[point.architecture], task = task_of(point.length)(), train = train,
+    point, model = row.model, task = task_of(point.length)(row.segment), train = train,
     dataset = "costs",
   }
 end

@@ -118,15 +118,15 @@ local function matched(list, task, parameters)
   for i, entry in ipairs(list) do
     local own = task(entry.segment)
     local model = lh.match { entry[2], task = own, parameters = parameters }
-    rows[i] = { label = entry[1], task = own, model = model,
+    rows[i] = { label = entry[1], task = own, model = model, segment = entry.segment,
       held_bytes = held_bytes(model, own, entry.looks_at) }
   end
   return rows
 end
 
 --- Every architecture that reads tokens, at a budget for the task that `options.task(segment)` makes
---- of segments of `length`, or of `span` where a model sees no more at once: label, model, task.
---- `longest`: of the segments that are evaluated, where these are longer.
+--- of segments of `length`, or of `span` where a model sees no more at once: label, model, task, and
+--- then `segment`. `longest`: of the segments that are evaluated, where these are longer.
 function setting.rows(options)
   return matched(architectures(options.span, options.longest or options.length), function(segment)
     return options.task(segment or options.length)
