@@ -8,7 +8,8 @@
 -- on the validation split; and, of a run that ends with its last weights rather than its best, by
 -- the last point of its curve: the training loss in the same way, or a gradient norm that is not
 -- finite. The test split, which may ask for more than was trained, must only be finite. A run that
--- takes no step has not diverged, however badly another model's weights serve it. A loss that is no
+-- takes no step has not diverged, however badly another model's weights serve it, nor has one that
+-- ends while its rate warms up: the loss of first weights may be above a guess. A loss that is no
 -- number is not divergence but a failure: training and evaluation stop with an error.
 local divergence = {}
 
@@ -48,12 +49,18 @@ local function check_last(point, against)
   return check("training loss", { bits_per_token = point.loss_bits, mse = point.mse }, against)
 end
 
---- Why a run has diverged, or nil. `result`: the `step` that it ended with, `valid` and `test` as
---- session:evaluate gives them, `vocabulary` (0: none), and `last`, the last point of the curve
+local function warms_up(result)
+  local loss = result.valid.bits_per_token or result.valid.mse
+  return result.step <= (result.warmup or 0) and loss and loss < math.huge
+end
+
+--- Why a run has diverged, or nil. `result`: the `step` that it ended with, `warmup` (default 0),
+--- `valid` and `test` as session:evaluate gives them, `vocabulary` (0: none), and `last`, the last point of the curve
 --- (loss_bits, mse, gradient_norm as numbers), of a run that ends with its last weights.
 function divergence.reason(result)
   if result.step == 0 then return nil end
-  local against = { vocabulary = result.vocabulary, zero_mse = result.valid.zero_mse }
+  local against = warms_up(result) and {}
+    or { vocabulary = result.vocabulary, zero_mse = result.valid.zero_mse }
   local test = result.test.bits_per_token or result.test.mse
   return check("validation loss", result.valid, against)
     or (result.last and check_last(result.last, against))

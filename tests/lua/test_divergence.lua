@@ -37,6 +37,16 @@ t.test("a loss up to a bit above a guess is none", function()
   t.contains(reason(tokens, { valid = { bits_per_token = math.huge } }), "validation loss inf")
 end)
 
+t.test("first weights may be above a guess while the rate warms up", function()
+  local above = { valid = { bits_per_token = 9.01 }, warmup = 1 }
+  t.equal(reason(tokens, above), nil)
+  above.step = 2
+  t.contains(reason(tokens, above), "validation loss 9.01 bits/token, above 9")
+  t.contains(reason(tokens, { valid = { bits_per_token = math.huge }, warmup = 1 }), "validation loss inf")
+  t.contains(reason(tokens, { last = { loss_bits = 1, gradient_norm = math.huge }, warmup = 1 }),
+    "gradient norm is not finite")
+end)
+
 t.test("an MSE up to ten times that of zero is none", function()
   t.equal(divergence.reason(numbers), nil)
   t.equal(reason(numbers, { valid = { mse = 20, zero_mse = 2 } }), nil)
