@@ -236,6 +236,23 @@ function known.comparison(machine)
   return (require("longhaul.report.report").comparison(root .. machine):gsub("\n$", ""))
 end
 
+--- Step times of an experiment whose rows are "<architecture> <length>", at some lengths, and the
+--- exponent over all of them.
+function known.times_by_length(path, lengths)
+  local head, lines = { "" }, {}
+  for i, length in ipairs(lengths) do head[i + 1] = ("%d tokens, ms"):format(length) end
+  head[#head + 1] = "exponent"
+  for i, fit in ipairs(matching(path .. "/exponents.csv", { measure = "time", over = "length" })) do
+    lines[i] = { quote.markdown(fit.row) }
+    for _, length in ipairs(lengths) do
+      table.insert(lines[i], ("%.1f"):format(known.value(path .. "/table.csv",
+        { row = ("%s %d"):format(fit.row, length), metric = "step_time_ms" }, "measured")))
+    end
+    table.insert(lines[i], ("%.2f"):format(fit.exponent))
+  end
+  return markdown(head, lines)
+end
+
 --- What lies in a folder of reference runs, as a table.
 function known.reference(folder)
   return require("longhaul.report.reference").markdown(root .. folder)
