@@ -6,6 +6,7 @@
 local core = require "longhaul.core"
 local kinds = require "longhaul.report.kinds"
 local metrics = require "longhaul.run.metrics"
+local option_text = require "longhaul.run.option_text"
 local page = require "longhaul.report.page"
 local quote = require "longhaul.run.quote"
 
@@ -86,8 +87,18 @@ local function navigation(place)
   return '<nav aria-label="Pages">\n' .. table.concat(lines, "\n") .. "\n</nav>\n"
 end
 
+-- Puts the list of pages into one that is written already.
+local function adopt(place)
+  local path = out .. "/" .. place
+  local html = core.read_file(path):gsub("<body>\n", function(body)
+    return body .. navigation(place)
+  end, 1)
+  core.write_file(path, html)
+end
+
 local function publish(place, title, body)
-  write(place, page.whole(title, body, navigation(place)))
+  write(place, page.whole(title, body))
+  adopt(place)
 end
 
 -- ---- documents ----
@@ -134,17 +145,10 @@ local function heading(name, says)
   return ('<h2 id="%s">%s</h2>\n<p>%s</p>'):format(escape(name), escape(name), escape(says))
 end
 
-local function values_of(option)
-  if option.choices then return table.concat(option.choices, " | ") end
-  if not option.minimum then return option.type end
-  local number = option.type == "integer" and "%.0f" or "%.6g"
-  return ("%s, " .. number .. " to " .. number):format(option.type, option.minimum, option.maximum)
-end
-
 local function options_table(label, options)
   local rows = {}
   for i, option in ipairs(options) do
-    rows[i] = { option.name, { option.meaning, class = "long" }, values_of(option),
+    rows[i] = { option.name, { option.meaning, class = "long" }, option_text.range(option),
       option.default == "" and "none" or option.default }
   end
   return page.table { caption = "Options of " .. label, class = "text", rows = rows,
@@ -202,15 +206,6 @@ local function add_commands()
 end
 
 -- ---- pages that commands make ----
-
--- They come without the list of pages, since they stand alone elsewhere.
-local function adopt(place)
-  local path = out .. "/" .. place
-  local html = core.read_file(path):gsub("<body>\n", function(body)
-    return body .. navigation(place)
-  end, 1)
-  core.write_file(path, html)
-end
 
 local function add_made()
   local whole = quote.shell(program)

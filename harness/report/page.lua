@@ -99,13 +99,12 @@ addEventListener("beforeprint", () => {
 });
 ]]
 
---- A whole page around a body; `navigation` stands above it.
-function page.whole(title, body, navigation)
+--- A whole page around a body.
+function page.whole(title, body)
   return ('<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     .. '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    .. "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n%s<main>\n%s\n</main>\n"
-    .. "<script>\n%s</script>\n</body>\n</html>\n"):format(escape(title), style, navigation or "",
-    body, page.script)
+    .. "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n%s\n</main>\n"
+    .. "<script>\n%s</script>\n</body>\n</html>\n"):format(escape(title), style, body, page.script)
 end
 
 -- ---- tables ----

@@ -8,9 +8,10 @@
 -- on the validation split; and, of a run that ends with its last weights rather than its best, by
 -- the last point of its curve: the training loss in the same way, or a gradient norm that is not
 -- finite. The test split, which may ask for more than was trained, must only be finite. A run that
--- takes no step has not diverged, however badly another model's weights serve it, nor has one that
--- ends while its rate warms up: the loss of first weights may be above a guess. A loss that is no
--- number is not divergence but a failure: training and evaluation stop with an error.
+-- takes no step has not diverged, however badly another model's weights serve it, nor has one whose
+-- rate was still 0, as that of the first step of a warmup is: the loss of first weights may be above
+-- a guess. A loss that is no number is not divergence but a failure: training and evaluation stop
+-- with an error.
 local divergence = {}
 
 local bits_above_guess, times_zero = 1, 10
@@ -49,17 +50,23 @@ local function check_last(point, against)
   return check("training loss", { bits_per_token = point.loss_bits, mse = point.mse }, against)
 end
 
-local function warms_up(result)
-  local loss = result.valid.bits_per_token or result.valid.mse
-  return result.step <= (result.warmup or 0) and loss and loss < math.huge
+--- Whether a curve (points of store:read_curve) ends before any step had a rate: with first weights.
+function divergence.has_first_weights(curve)
+  return #curve == 1 and tonumber(curve[1].step) == 1 and tonumber(curve[1].rate) == 0
 end
 
---- Why a run has diverged, or nil. `result`: the `step` that it ended with, `warmup` (default 0),
---- `valid` and `test` as session:evaluate gives them, `vocabulary` (0: none), and `last`, the last point of the curve
---- (loss_bits, mse, gradient_norm as numbers), of a run that ends with its last weights.
+local function is_finite(loss)
+  local value = loss.bits_per_token or loss.mse
+  return value ~= nil and value < math.huge
+end
+
+--- Why a run has diverged, or nil. `result`: the `step` that it ended with, whether it still has its
+--- `first_weights`, `valid` and `test` as session:evaluate gives them, `vocabulary` (0: none), and
+--- `last`, the last point of the curve (loss_bits, mse, gradient_norm as numbers), of a run that ends
+--- with its last weights.
 function divergence.reason(result)
   if result.step == 0 then return nil end
-  local against = warms_up(result) and {}
+  local against = result.first_weights and is_finite(result.valid) and {}
     or { vocabulary = result.vocabulary, zero_mse = result.valid.zero_mse }
   local test = result.test.bits_per_token or result.test.mse
   return check("validation loss", result.valid, against)

@@ -51,6 +51,14 @@ function option_text.pairs(text)
   return list
 end
 
+--- What an option takes, in words: its choices, "integer, 1 to 64", "flag".
+function option_text.range(option)
+  if option.choices then return table.concat(option.choices, " | ") end
+  if not option.minimum then return option.type end
+  local bound = option.type == "integer" and "%.0f" or "%.6g"
+  return ("%s, " .. bound .. " to " .. bound):format(option.type, option.minimum, option.maximum)
+end
+
 -- A value as it is read back: texts in quotes.
 local function spelled(value)
   if math.type(value) == "float" then return ("%.17g"):format(value) end

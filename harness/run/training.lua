@@ -202,7 +202,7 @@ local function finish(run, results, session, record, shown)
   metrics.fill_record(record, "valid", valid)
   local curve = results:read_curve(run.id, info.step)
   record.error = divergence.reason {
-    step = info.step, warmup = run.row.train:option "warmup", valid = valid, test = test,
+    step = info.step, first_weights = divergence.has_first_weights(curve), valid = valid, test = test,
     vocabulary = identity.task_info(run.row.task).vocabulary,
     last = last_point(run, curve),
   }

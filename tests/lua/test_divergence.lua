@@ -37,14 +37,26 @@ t.test("a loss up to a bit above a guess is none", function()
   t.contains(reason(tokens, { valid = { bits_per_token = math.huge } }), "validation loss inf")
 end)
 
-t.test("first weights may be above a guess while the rate warms up", function()
-  local above = { valid = { bits_per_token = 9.01 }, warmup = 1 }
+t.test("first weights may be above a guess", function()
+  local above = { valid = { bits_per_token = 9.01 }, first_weights = true }
   t.equal(reason(tokens, above), nil)
-  above.step = 2
+  above.first_weights = false
   t.contains(reason(tokens, above), "validation loss 9.01 bits/token, above 9")
-  t.contains(reason(tokens, { valid = { bits_per_token = math.huge }, warmup = 1 }), "validation loss inf")
-  t.contains(reason(tokens, { last = { loss_bits = 1, gradient_norm = math.huge }, warmup = 1 }),
+  t.contains(reason(tokens, { valid = { bits_per_token = math.huge }, first_weights = true }),
+    "validation loss inf")
+  t.contains(reason(tokens, { last = { loss_bits = 1, gradient_norm = math.huge }, first_weights = true }),
     "gradient norm is not finite")
+end)
+
+t.test("weights are the first ones until a step had a rate", function()
+  local function has(...) return divergence.has_first_weights { ... } end
+  local first, second = { step = "1", rate = "0" }, { step = "2", rate = "0.001" }
+  t.equal(has(first), true)
+  t.equal(has(first, second), false)
+  t.equal(has(second), false)
+  t.equal(has { step = "1", rate = "0.001" }, false)
+  t.equal(has { step = "20", rate = "0" }, false) -- a schedule that ended at 0
+  t.equal(has(), false)
 end)
 
 t.test("an MSE up to ten times that of zero is none", function()

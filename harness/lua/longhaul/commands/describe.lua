@@ -5,24 +5,16 @@ local core = require "longhaul.core"
 local kinds = require "longhaul.report.kinds"
 local match = require "longhaul.match"
 local metrics = require "longhaul.run.metrics"
+local option_text = require "longhaul.run.option_text"
 local quantity = require "longhaul.run.quantity"
 local spec = require "longhaul.spec"
 
 -- ---- options ----
 
-local function range_of(option)
-  if option.choices then return table.concat(option.choices, " | ") end
-  if option.minimum then
-    local bound = option.type == "integer" and "%.0f" or "%.6g"
-    return ("%s, " .. bound .. " to " .. bound):format(option.type, option.minimum, option.maximum)
-  end
-  return option.type
-end
-
 local function print_option(option)
   print(("    %-18s %s (default %s)"):format(option.name, option.meaning, option.default == ""
     and "none" or option.default))
-  print(("    %-18s   %s"):format("", range_of(option)))
+  print(("    %-18s   %s"):format("", option_text.range(option)))
 end
 
 local function print_options(options)
