@@ -7,7 +7,6 @@
 #include "kernels/kernels.h"
 
 #define LH_SQRT_2_OVER_PI  LH_R(0.7978845608028654)
-#define LH_SQRT_HALF       LH_R(0.7071067811865476)
 #define LH_SQRT_1_OVER_2PI LH_R(0.3989422804014327)
 #define LH_GELU_CUBIC      LH_R(0.044715)
 
@@ -59,10 +58,14 @@ static inline real lh_gelu_slope(real x) {
     return weight + LH_R(2) * near * weight * (LH_R(1) - weight) * inner;
 }
 
-static inline real lh_gelu_exact_slope(real x) {
+static inline real lh_gelu_exact(real x) {
     const real near = lh_gelu_clamp(x);
-    const real weight = LH_R(0.5) * LH_REAL_MATH(erfc)(-near * LH_SQRT_HALF);
-    return weight + near * LH_SQRT_1_OVER_2PI * lh_exp(LH_R(-0.5) * near * near);
+    return x * lh_normal_below(near, lh_exp(LH_R(-0.5) * near * near));
+}
+
+static inline real lh_gelu_exact_slope(real x) {
+    const real near = lh_gelu_clamp(x), bell = lh_exp(LH_R(-0.5) * near * near);
+    return lh_normal_below(near, bell) + near * LH_SQRT_1_OVER_2PI * bell;
 }
 
 /* Nothing cancels where x is small, nothing overflows where it is large. */
@@ -86,7 +89,7 @@ LH_SPECIALIZED real lh_unary_value(lh_unary_op op, real x) {
     case LH_UNARY_GELU:
         return x * lh_gelu_weight(lh_gelu_clamp(x));
     case LH_UNARY_GELU_EXACT:
-        return x * LH_R(0.5) * LH_REAL_MATH(erfc)(-x * LH_SQRT_HALF);
+        return lh_gelu_exact(x);
     case LH_UNARY_TANH:
         return lh_tanh(x);
     case LH_UNARY_SIGMOID:
