@@ -207,6 +207,29 @@ function known.steps(path)
     "peak memory, MB" }, lines)
 end
 
+--- Of a bench.csv with peers: our steps in each precision, and time and memory in those of the
+--- fastest setting of PyTorch in the same.
+function known.peers(path)
+  local lines = {}
+  for _, whole in ipairs(matching(path, { metric = "bf16_over_f32" })) do
+    local line = { whole.benchmark, whole.size }
+    for _, precision in ipairs { "f32", "bf16" } do
+      local function of(metric)
+        return matching(path, { benchmark = ("%s, longhaul %s"):format(whole.benchmark, precision),
+          size = whole.size, metric = metric })[1]
+      end
+      local time, memory = of "step_time_ms", of "peak_memory_bytes"
+      table.insert(line, ("%.0f"):format(time.value))
+      table.insert(line, ("%.2f"):format(time.ratio))
+      table.insert(line, ("%.2f"):format(memory.ratio))
+    end
+    table.insert(line, ("%.2f"):format(1 / whole.value))
+    lines[#lines + 1] = line
+  end
+  return markdown({ "model", "shape", "f32, ms", "in PyTorch's", "memory in PyTorch's", "bf16, ms",
+    "in PyTorch's", "memory in PyTorch's", "bf16 as fast as f32" }, lines)
+end
+
 --- Millions of parameters of a row's model at the paper's scale, with an embedding table of so many
 --- tokens, or without one. Nothing is allocated or trained.
 function known.parameters(script, label, vocabulary)

@@ -54,5 +54,55 @@ t.test("what differs from the class is named", function()
   t.fails(function() of "[1]" end, "model_type 'nil'")
 end)
 
+local function saved(model, options)
+  local task = model == "t5" and { "translation", "pairs=64 batch_tokens=64" }
+    or { "language_model", "name=generate:books documents=4 document_bytes=2000 segment=16 batch=2" }
+  local session <close> = core.session {
+    model = core.options("model", model, options),
+    task = core.options("task", table.unpack(task)),
+    train = core.options("train", "train", "steps=1"), seed = 1, device = "cpu",
+  }
+  session:save_weights(folder .. "/model.safetensors", true)
+  return folder .. "/model.safetensors"
+end
+
+t.test("config.json is written as it is read", function()
+  for model, given in pairs {
+    gpt2 = "layers=1 width=16 heads=2 context=32 dropout=0.2",
+    mamba2 = "layers=1 width=16 state=4 head_width=8 expand=3 tied=false",
+    t5 = "layers=1 width=16 heads=2 hidden=24",
+  } do
+    os.remove(path)
+    local file = saved(model, given)
+    weights.check_config(file, model)
+    t.equal(#weights.write_config(file), 0)
+    weights.check_config(file, model)
+    local ours, theirs = weights.about(file), weights.of_config(path)
+    t.equal(theirs.model, model)
+    t.equal(theirs.vocabulary, ours.vocabulary)
+    local options = core.options("model", model, theirs.model_options)
+    local first = core.options("model", model, ours.model_options)
+    for word in given:gmatch "([%w_]+)=" do t.equal(options:value(word), first:value(word)) end
+    t.equal(core.parse_json(core.read_file(path)).d_kv, model == "t5" and 8 or nil)
+  end
+end)
+
+t.test("what config.json has no field for is told", function()
+  os.remove(path)
+  local unsaid = weights.write_config(saved("gpt2",
+    "layers=1 width=16 heads=2 context=32 window=8 recompute=false"))
+  t.equal(table.concat(unsaid, " "), "window=8")
+end)
+
+t.test("a config.json of something else stays", function()
+  core.write_file(path, '{"model_type": "bert"}')
+  t.fails(function() weights.check_config(folder .. "/model.safetensors", "gpt2") end,
+    "config.json is there and of no gpt2")
+  core.write_file(path, "no JSON")
+  t.fails(function() weights.check_config(folder .. "/model.safetensors", "gpt2") end,
+    "choose another folder")
+  weights.check_config(folder .. "/model.safetensors", "slide")
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

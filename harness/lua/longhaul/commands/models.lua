@@ -33,17 +33,27 @@ local function print_metrics(values)
 end
 
 -- Before the training, not after it.
-local function check_published_names(name)
+local function check_published_names(name, path)
   for _, class in ipairs(core.models()) do
     if class.name == name and not class.published_names then
       error(("%s has no published names of its tensors"):format(name), 0)
     end
   end
+  if path then weights.check_config(path, name) end
+end
+
+local function save_weights(session, path, published)
+  session:save_weights(path, published)
+  local unsaid = published and weights.write_config(path) or {}
+  if #unsaid > 0 then
+    print(("%s has no field for %s: others compute without"):format(weights.config_path(path),
+      table.concat(unsaid, ", ")))
+  end
 end
 
 local function train(values)
   if values.out then core.check_writable(values.out) end
-  if values["published-names"] then check_published_names(values.model) end
+  if values["published-names"] then check_published_names(values.model, values.out) end
   local session <close> = session_of(values)
   data.tell(session:info().data)
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
@@ -53,7 +63,7 @@ local function train(values)
   end
   shown:finish("trained")
   print_metrics(session:evaluate("test") or {})
-  if values.out then session:save_weights(values.out, values["published-names"]) end
+  if values.out then save_weights(session, values.out, values["published-names"]) end
 end
 
 local function evaluate(values)
