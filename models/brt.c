@@ -132,6 +132,7 @@ const lh_model_class lh_model_brt = {
     .name = "brt",
     .summary = "Block-Recurrent Transformer: sliding window plus recurrent state vectors",
     .paper = "Hutchins et al. 2022, arXiv:2203.07852",
+    .layout = "RMS norms add 1e-6 to the mean square",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
     .options = options,

@@ -271,6 +271,8 @@ const lh_model_class lh_model_cached_staircase = {
     .name = "cached_staircase",
     .summary = "Staircase attention whose chunks are cached after M passes",
     .paper = "Ju et al. 2022, arXiv:2106.04279, section 3.2.1",
+    .layout =
+        "layer norms add 1e-5 to the variance; row d of positions is row limit - 1 - d of key_pe",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
     .options = options,
@@ -285,6 +287,8 @@ const lh_model_class lh_model_feedback = {
     .name = "feedback",
     .summary = "Feedback Transformer: each token sees one memory vector of every token before it",
     .paper = "Fan et al. 2020, arXiv:2002.09402; Ju et al. 2022, section 3.3",
+    .layout =
+        "layer norms add 1e-5 to the variance; row d of positions is row limit - 1 - d of key_pe",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE | LH_IS_SEQUENTIAL,
     .options = feedback_options,

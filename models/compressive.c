@@ -260,6 +260,8 @@ const lh_model_class lh_model_compressive = {
     .name = "compressive",
     .summary = "Transformer-XL whose oldest memories are compressed into a second memory",
     .paper = "Rae et al. 2019, arXiv:1911.05507",
+    .layout =
+        "layer norms add 1e-5 to the variance; relative.content and .position: r_w_bias, r_r_bias",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
     .options = options,

@@ -247,6 +247,8 @@ const lh_model_class lh_model_dai_xl = {
     .name = "dai_xl",
     .summary = "Transformer-XL as published; with REM, learned matrices or a block-recurrent layer",
     .paper = "Dai et al. 2019, arXiv:1901.02860; Huang et al. 2023, sections 4.3 and 4.4",
+    .layout =
+        "layer norms add 1e-5 to the variance; relative.content and .position: r_w_bias, r_r_bias",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE_TRUNCATED,
     .options = options,

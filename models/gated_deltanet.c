@@ -301,6 +301,7 @@ const lh_model_class lh_model_gated_deltanet = {
     .name = "gated_deltanet",
     .summary = "Gated DeltaNet: a matrix state that decays and is corrected by the delta rule",
     .paper = "Yang et al. 2024, arXiv:2412.06464",
+    .layout = "RMS norms add option epsilon to the mean square",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
     .options = options,

@@ -204,6 +204,7 @@ const lh_model_class lh_model_linear_attention = {
     .name = "linear_attention",
     .summary = "Transformer with linear attention: a recurrence whose state is a matrix",
     .paper = "Katharopoulos et al. 2020, arXiv:2006.16236",
+    .layout = "layer norms add 1e-5 to the variance",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
     .options = options,

@@ -206,6 +206,7 @@ const lh_model_class lh_model_lstm = {
     .name = "lstm",
     .summary = "LSTM: the recurrent baseline",
     .paper = "Hochreiter and Schmidhuber 1997; Ju et al. 2022, section 4.2",
+    .layout = "gates: input, forget, cell, output",
     .version = 1,
     .abilities =
         LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_VECTORS | LH_ABLE_STATE | LH_IS_SEQUENTIAL,

@@ -247,6 +247,7 @@ const lh_model_class lh_model_mamba2 = {
     .name = "mamba2",
     .summary = "Mamba-2: a state-space layer whose matrix state decays as its input says",
     .paper = "Dao and Gu 2024, arXiv:2405.21060",
+    .layout = "RMS norms add option epsilon to the mean square",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
     .options = options,

@@ -44,6 +44,7 @@ const lh_model_class lh_model_memorizing = {
     .name = "memorizing",
     .summary = "Transformer-XL whose one layer attends to nearest neighbours in a long memory",
     .paper = "Wu et al. 2022, arXiv:2203.08913",
+    .layout = "RMS norms add 1e-6 to the mean square",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE_TRUNCATED,
     .options = options,

@@ -135,6 +135,7 @@ const lh_model_class lh_model_reformer = {
     .name = "reformer",
     .summary = "LSH attention, reversible layers, chunked feed-forward networks",
     .paper = "Kitaev et al. 2020, arXiv:2001.04451",
+    .layout = "layer norms add 1e-6 to the variance, unit keys 1e-6 to the mean square",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL_BY_MASK | LH_ABLE_TOKENS,
     .options = options,

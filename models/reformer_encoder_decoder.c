@@ -239,6 +239,7 @@ const lh_model_class lh_model_reformer_encoder_decoder = {
     .name = "reformer_encoder_decoder",
     .summary = "Transformer for translation with reversible or plain residual connections",
     .paper = "Kitaev et al. 2020, arXiv:2001.04451",
+    .layout = "layer norms add 1e-6 to the variance, unit keys 1e-6 to the mean square",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_SEQUENCE_TO_SEQUENCE,
     .options = options,

@@ -181,6 +181,8 @@ const lh_model_class lh_model_rmt = {
     .name = "rmt",
     .summary = "Transformer-XL that reads and writes memory tokens around every block",
     .paper = "Bulatov et al. 2022, arXiv:2207.06881",
+    .layout =
+        "layer norms add 1e-5 to the variance; relative.content and .position: r_w_bias, r_r_bias",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
     .options = options,

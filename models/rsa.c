@@ -137,6 +137,7 @@ const lh_model_class lh_model_rsa = {
     .name = "rsa",
     .summary = "Self-attention with recurrence alone: linear RNNs mixed with attention",
     .paper = "Huang et al. 2023, sections 2.2 and 3 and appendix B.2",
+    .layout = "joined: queries, keys, values",
     .version = 1,
     .abilities = LH_ABLE_VECTORS,
     .options = options,

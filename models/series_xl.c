@@ -252,6 +252,8 @@ const lh_model_class lh_model_series_xl = {
     .name = "series_xl",
     .summary = "Transformer-XL over the windows of a time series",
     .paper = "Dai et al. 2019, arXiv:1901.02860; Huang et al. 2023 (RSA), section 4.1",
+    .layout =
+        "layer norms add 1e-5 to the variance; relative.content and .position: r_w_bias, r_r_bias",
     .version = 2,
     .abilities = LH_ABLE_VECTORS | LH_ABLE_WINDOWS | LH_ABLE_STATE_TRUNCATED,
     .options = options,

@@ -154,6 +154,8 @@ const lh_model_class lh_model_staircase = {
     .name = "staircase",
     .summary = "Staircase attention: every token passes the core N times, moving through time",
     .paper = "Ju et al. 2022, arXiv:2106.04279, section 3.2",
+    .layout =
+        "layer norms add 1e-5 to the variance; row d of positions is row limit - 1 - d of key_pe",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
     .options = options,

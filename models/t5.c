@@ -366,6 +366,7 @@ const lh_model_class lh_model_t5 = {
     .name = "t5",
     .summary = "T5 encoder-decoder with relative position biases",
     .paper = "Raffel et al. 2020, arXiv:1910.10683; Wang et al. 2021, arXiv:2109.00859",
+    .layout = "RMS norms add 1e-6 to the mean square",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_SEQUENCE_TO_SEQUENCE,
     .options = options,

@@ -307,6 +307,7 @@ const lh_model_class lh_model_transformer = {
     .name = "transformer",
     .summary = "Causal Transformer with post-norm layers, absolute or relative positions",
     .paper = "Vaswani et al. 2017, arXiv:1706.03762; Huang et al. 2023, section 4.2",
+    .layout = "layer norms add 1e-5 to the variance; joined: queries, keys, values",
     .version = 2,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS,
     .options = options,

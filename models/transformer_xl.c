@@ -98,6 +98,8 @@ const lh_model_class lh_model_transformer_xl = {
     .name = "transformer_xl",
     .summary = "Transformer with learned relative positions and a memory per layer",
     .paper = "Ju et al. 2022, arXiv:2106.04279, section 4; Dai et al. 2019, arXiv:1901.02860",
+    .layout =
+        "layer norms add 1e-5 to the variance; row d of positions is row limit - 1 - d of key_pe",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
     .options = options,
@@ -111,6 +113,8 @@ const lh_model_class lh_model_universal = {
     .name = "universal",
     .summary = "Universal Transformer: the same layer applied several times",
     .paper = "Dehghani et al. 2019, arXiv:1807.03819; Ju et al. 2022, section 4",
+    .layout =
+        "layer norms add 1e-5 to the variance; row d of positions is row limit - 1 - d of key_pe",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL | LH_ABLE_TOKENS | LH_ABLE_STATE,
     .options = universal_options,

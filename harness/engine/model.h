@@ -115,7 +115,10 @@ typedef struct lh_model_class {
     const char *name;
     const char *summary; /* one line */
     const char *paper;   /* "Hutchins et al. 2022, arXiv:2203.07852" */
-    int version;         /* bumped when results change; a CSV column */
+    /* Optional: what weights from elsewhere must agree with: what norms add, the order of what lies
+     * joined. One line. */
+    const char *layout;
+    int version; /* bumped when results change; a CSV column */
     uint32_t abilities;
     const lh_option_table *options; /* bound to places in the instance; the last one is {0} */
     size_t instance_size;

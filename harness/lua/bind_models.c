@@ -39,9 +39,9 @@ static void set_published_names(lua_State *lua, const lh_tensor_name *names) {
     lua_setfield(lua, -2, "published_names");
 }
 
-/* models() -> array of {name, summary, paper, version, tokens, encodes, sequential, options,
- * published_names or nil}; tokens: reads them; encodes: a source; sequential: one after the other.
- */
+/* models() -> array of {name, summary, paper, layout or nil, version, tokens, encodes, sequential,
+ * options, published_names or nil}; tokens: reads them; encodes: a source; sequential: one after
+ * the other. */
 static int models(lua_State *lua) {
     const lh_model_class *class = NULL;
     lua_newtable(lua);
@@ -50,6 +50,7 @@ static int models(lua_State *lua) {
         set_text(lua, "name", class->name);
         set_text(lua, "summary", class->summary);
         set_text(lua, "paper", class->paper);
+        if (class->layout != NULL) set_text(lua, "layout", class->layout);
         lua_pushinteger(lua, class->version);
         lua_setfield(lua, -2, "version");
         lua_pushboolean(lua, (class->abilities & LH_ABLE_TOKENS) != 0);

@@ -62,10 +62,15 @@ local function number_text(value)
   return math.type(value) == "float" and value % 1 == 0 and ("%d"):format(value) or tostring(value)
 end
 
+-- What BPE's two files are called: tokens and merges.
+local bpe_files = { { "vocab.json", "merges.txt" }, { "encoder.json", "vocab.bpe" } }
+
 -- The vocabulary beside published weights, where it is one that longhaul reads.
 local function tokens_of(folder)
-  if core.exists(folder .. "/encoder.json") and core.exists(folder .. "/vocab.bpe") then
-    return "bpe:" .. folder .. "/"
+  for _, names in ipairs(bpe_files) do
+    if core.exists(folder .. "/" .. names[1]) and core.exists(folder .. "/" .. names[2]) then
+      return "bpe:" .. folder .. "/"
+    end
   end
   return nil
 end

@@ -3,7 +3,7 @@
  *
  * Float: range reduction exp(x) = 2^n exp(r), |r| <= ln 2 / 2, and a degree 6 polynomial fitted to
  * 8e-9; errors: exp 1.1, tanh and the logistic 2.5 units in the last place, the normal distribution
- * 2.5 above -1 and then those of x^2, 18 at -9. NaN gives NaN, infinities their limits (but of the
+ * 3.5 above -1 and then those of x^2, 20 at -9. NaN gives NaN, infinities their limits (but of the
  * normal distribution, which takes none), and exp flushes results under 1.7e-38 to zero. Double,
  * the gradient-check build: libm. Relies on strict evaluation order: never compile with
  * -ffast-math. */

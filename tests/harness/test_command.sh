@@ -238,6 +238,8 @@ fails 1 "no token" "-:1: '300' is no token of the vocabulary of 260" \
     bash -c "echo 300 | '$longhaul' detokenize --tokens bytes"
 quietly 0 "forward from a weight file alone" \
     "$longhaul" forward --weights "$scratch/gpt2.safetensors" --tokens "$scratch/text.tokens" --out "$scratch/alone.npy"
+succeeds "the order of gates" "gates: input, forget, cell, output" "$longhaul" describe lstm
+succeeds "what norms add" "RMS norms add option epsilon" "$longhaul" describe mamba2 --published-names
 succeeds "published names" "transposed" "$longhaul" describe mamba2 --published-names
 fails 1 "none" "has no published names" "$longhaul" describe slide --published-names
 # A model without a cache, of vectors besides: its weights have those of the adapter.

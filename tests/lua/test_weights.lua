@@ -23,9 +23,13 @@ t.test("GPT-2's sizes", function()
   t.equal(about.vocabulary, "50257")
   t.equal(about.tokens, nil)
   core.options("model", about.model, about.model_options)
-  core.write_file(folder .. "/encoder.json", "{}")
-  core.write_file(folder .. "/vocab.bpe", "")
-  t.equal(weights.of_config(path).tokens, "bpe:" .. folder .. "/")
+  for _, names in ipairs { { "encoder.json", "vocab.bpe" }, { "vocab.json", "merges.txt" } } do
+    core.write_file(folder .. "/" .. names[1], "{}")
+    t.equal(weights.of_config(path).tokens, nil)
+    core.write_file(folder .. "/" .. names[2], "")
+    t.equal(weights.of_config(path).tokens, "bpe:" .. folder .. "/")
+    for _, name in ipairs(names) do os.remove(folder .. "/" .. name) end
+  end
 end)
 
 t.test("Mamba-2's and T5's", function()

@@ -1,6 +1,12 @@
 -- Mistakes to seed in kernels of the processor, each with the tests that must see it.
 return {
   {
+    file = "kernels/cpu/vector_math.h", tests = "test_vector_math",
+    { "float p = 3.129837593e-4f;", "float p = 3.139837593e-4f;", "a coefficient of the normal distribution" },
+    { "const float tail = bell * p / (1.0f + 0.6f * a);", "const float tail = p / (1.0f + 0.6f * a);", "the bell is missing" },
+    { "p = p * r + 0.5f;", "p = p * r + 0.500001f;", "a coefficient of the exponential" },
+  },
+  {
     file = "kernels/cpu/softmax.c", tests = "kernel:softmax_forward kernel:softmax_backward",
     { "lh_exp_sum(width, x, 1, most, y)", "lh_exp_sum(width, x, 1, 0, y)", "softmax overflows: the maximum is not taken off" },
     { "dx[i] += y[i] * (dy[i] - dot);", "dx[i] = y[i] * (dy[i] - dot);", "adding softmax gradients sets them" },

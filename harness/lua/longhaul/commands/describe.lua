@@ -98,7 +98,8 @@ local function print_published_names(class)
     if own:sub(1, 1) == "=" then own = ("(must equal %s)"):format(own:sub(2)) end
     print(("%-66s %-42s %s"):format(name.published, own, name.transposed and "transposed" or "alike"))
   end
-  print "\n# is the number of a layer. Matrices here are [in][out]; orders and epsilons: docs/weights.md"
+  print "\n# is the number of a layer. Matrices here are [in][out]"
+  if class.layout then print(class.layout) end
 end
 
 local function show_model(class, values)
@@ -115,6 +116,7 @@ local function show_model(class, values)
   if #model.adapter > 0 then print("\nADAPTER") end
   for _, text in ipairs(model.adapter) do print("    " .. text) end
   print_parameters(model, sizes)
+  if class.layout then print("    " .. class.layout) end
   print_states(model)
   print(("\nFORWARD FLOP PER TOKEN\n    %s"):format(quantity.amount(model.flops_per_token)))
 end
