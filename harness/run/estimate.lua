@@ -1,6 +1,6 @@
 -- What runs will take before they are run: seconds and bytes of each. A step that was trained here
 -- with the same model and task says best what one takes; then a probe of such a row (probes.lua);
--- then the FLOPs of the model at the rate of those that are known.
+-- then the FLOPs of the model at the rate of those of its size that are known.
 local core = require "longhaul.core"
 local identity = require "longhaul.run.identity"
 local probes = require "longhaul.run.probes"
@@ -22,6 +22,10 @@ local passes_of_memory = 2
 
 -- Of the rate of matrix products, where nothing of the kind was measured.
 local usual_share = 0.5
+
+-- Steps of so many times the FLOPs, or so many times fewer, reach about the same rate. Far smaller
+-- ones do not: what an op costs beside its arithmetic is most of them.
+local alike = 8
 
 -- A pass without gradients is the third of a step.
 local share_of_pass = 1 / 3
@@ -87,18 +91,19 @@ local function evaluated_tokens(row)
   return times * during + own.valid + own.test
 end
 
--- Seconds of a step, as the FLOPs of those that are known go.
+-- Seconds of a step, as the FLOPs of those go that are known and of its size.
 local function step_by_flops(self, row, threads)
-  local flops, seconds = 0, 0
+  local own, flops, seconds = work.of(row).step, 0, 0
   for _, probe in pairs(self.probes.known) do
-    if probe.threads == threads then
+    local times = own / probe.flops
+    if probe.threads == threads and times < alike and times > 1 / alike then
       flops, seconds = flops + probe.flops, seconds + probe.step_s
     end
   end
   local rates = self.matrix_rates
   rates[threads] = rates[threads] or core.matmul_rate(1024, threads, true)
   local rate = seconds > 0 and flops / seconds or usual_share * rates[threads]
-  return work.of(row).step / rate
+  return own / rate
 end
 
 -- Seconds of a step and of a pass over a batch, of opening, bytes, and by what they are known.

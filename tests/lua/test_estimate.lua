@@ -74,6 +74,21 @@ t.test("one of rows that are alike is tried, once, and the cache folder keeps it
   t.equal(#csv.read(folder .. "/cache/rates.csv"), 2)
 end)
 
+t.test("a small model's rate says nothing of a large one", function()
+  local near = row_of("near", { model = lh.models.slide { layers = 2, width = 16, heads = 2, window = 16 } })
+  local far = row_of("far", { model = lh.models.slide { layers = 8, width = 64, heads = 2, window = 32 } })
+  local measure = core.matmul_rate
+  function core.matmul_rate() return 1e11 end
+  local runs = expected_of { row_of "a", near, far }
+  core.matmul_rate = measure
+  local function rate(run) return run.expected.flops_per_token / run.expected.step_s end
+  t.equal(runs[1].expected.by, "probe")
+  t.equal(runs[2].expected.by, "FLOPs")
+  t.near(rate(runs[2]) / rate(runs[1]), 1, 1)
+  t.equal(runs[3].expected.by, "FLOPs")
+  t.near(3 * 128 * rate(runs[3]), 0.5 * 1e11, 1e6)
+end)
+
 t.test("what fewer threads take is tried apart and kept apart", function()
   local function one() return 1 end
   local row = row_of("t", { model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 8 } })
