@@ -1,0 +1,159 @@
+"""Training steps of models as the library `transformers` has them, for comparison: reads what `longhaul export` wrote
+(options, first weights, batches) and prints "name,value" lines: step time and its quartiles, peak memory, the loss of
+every step. Mamba-2 is its Mamba2ForCausalLM; Gated DeltaNet is its Qwen3NextForCausalLM with layers of that rule alone.
+
+    python3 tests/peers/releases.py FOLDER [--precision f64]
+
+The parameters are longhaul's, in its layout; at each step the network is called with what it wants made from them.
+"""
+import torch
+import torch.nn.functional as F
+
+import common
+from exported import only, rate_at
+from optimizers import make_optimizer
+
+
+class Carried:
+    """What the network hands from segment to segment, in place of the library's cache, which keeps no gradients."""
+
+    def __init__(self):
+        self.convolved, self.memory = {}, {}
+
+    def forget(self, starts):
+        """Rows that start a document carry nothing."""
+        for parts in (self.convolved, self.memory):
+            for layer, part in parts.items():
+                parts[layer] = part * (1 - starts).to(part.dtype).view(-1, *[1] * (part.dim() - 1))
+
+    def get_conv_state(self, layer, state_idx=0):
+        return self.convolved.get(layer)
+
+    def update_conv_state(self, inputs, layer, conv_kernel_size):
+        before = self.convolved.get(layer, inputs.new_zeros(*inputs.shape[:-1], conv_kernel_size - 1))
+        joined = torch.cat([before, inputs], -1)
+        self.convolved[layer] = joined[..., 1 - conv_kernel_size:].detach()
+        return joined
+
+    def get_recurrent_state(self, layer, state_idx=0):
+        return self.memory.get(layer)
+
+    def update_recurrent_state(self, memory, layer_idx):
+        self.memory[layer_idx] = memory.detach()
+
+    def is_recording_past(self, layer):
+        return False
+
+    def get_seq_length(self):
+        return 0
+
+
+def mamba2(o):
+    from transformers import Mamba2Config, Mamba2ForCausalLM
+    inner = o["expand"] * o["width"]
+    network = Mamba2ForCausalLM(Mamba2Config(
+        vocab_size=o["vocabulary"], hidden_size=o["width"], num_hidden_layers=o["layers"], expand=o["expand"],
+        num_heads=inner // o["head_width"], head_dim=o["head_width"], state_size=o["state"], n_groups=o["groups"],
+        conv_kernel=o["kernel"], layer_norm_epsilon=o["epsilon"], tie_word_embeddings=o["tied"], chunk_size=32,
+        pad_token_id=0))
+    own = {"in": "mixer.in_proj.weight", "convolution": "mixer.conv1d.weight", "convolution_bias": "mixer.conv1d.bias",
+           "step_bias": "mixer.dt_bias", "rate": "mixer.A_log", "skip": "mixer.D", "gated_norm.gain": "mixer.norm.weight",
+           "out": "mixer.out_proj.weight", "norm.gain": "norm.weight"}
+
+    def weights(p):
+        yield "backbone.embeddings.weight", p["embedding.weight"]
+        yield "backbone.norm_f.weight", p["norm.gain"]
+        yield "lm_head.weight", p["embedding.weight" if o["tied"] else "head.weight"]
+        for l in range(o["layers"]):
+            for name, theirs in own.items():
+                value = p[f"layers.{l}.{name}"]
+                yield f"backbone.layers.{l}.{theirs}", value.t() if name in ("in", "out") else value
+    return network, weights, lambda carried: {"cache_params": carried}
+
+
+def gated_deltanet(o):
+    from transformers import Qwen3NextConfig, Qwen3NextForCausalLM
+    only(o, negative_eigenvalues=False)
+    heads, values, value_width = o["heads"], o["value_heads"] or o["heads"], int(o["expand"] * o["head_width"])
+    hidden = o["hidden"] or -(-8 * o["width"] // (3 * 256)) * 256
+    network = Qwen3NextForCausalLM(Qwen3NextConfig(
+        vocab_size=o["vocabulary"], hidden_size=o["width"], num_hidden_layers=o["layers"], intermediate_size=hidden,
+        layer_types=["linear_attention"] * o["layers"], mlp_only_layers=list(range(o["layers"])), num_experts=0,
+        linear_num_key_heads=heads, linear_num_value_heads=values, linear_key_head_dim=o["head_width"],
+        linear_value_head_dim=value_width, linear_conv_kernel_dim=o["kernel"], rms_norm_eps=o["epsilon"],
+        tie_word_embeddings=o["tied"], use_cache=False))
+
+    def by_head(*parts):
+        """Matrices side by side: the columns of one head of keys, of all of them, after those of another."""
+        return torch.cat([part.unflatten(1, (heads, -1)) for part in parts], 2).flatten(1).t()
+
+    def layer(p):
+        mixer, network = "linear_attn.", "mlp."
+        yield "input_layernorm.weight", p["norm.gain"] - 1  # theirs are 1 + weight
+        yield "post_attention_layernorm.weight", p["feed_forward.norm.gain"] - 1
+        yield mixer + "in_proj_qkvz.weight", by_head(*(p[name] for name in ("query", "key", "value", "gate")))
+        yield mixer + "in_proj_ba.weight", by_head(p["write"], p["step"])
+        yield mixer + "conv1d.weight", torch.cat([p[name + "_convolution"] for name in ("query", "key", "value")])
+        yield mixer + "dt_bias", p["step_bias"]
+        yield mixer + "A_log", p["rate"]
+        yield mixer + "norm.weight", p["memory_norm.gain"]
+        yield mixer + "out_proj.weight", p["out"].t()
+        for name, theirs in {"gate": "gate", "in": "up", "out": "down"}.items():
+            yield f"{network}{theirs}_proj.weight", p["feed_forward." + name].t()
+
+    def weights(p):
+        yield "model.embed_tokens.weight", p["embedding.weight"]
+        yield "model.norm.weight", p["norm.gain"] - 1
+        yield "lm_head.weight", p["embedding.weight" if o["tied"] else "head.weight"]
+        for l in range(o["layers"]):
+            prefix = f"layers.{l}."
+            own = {name[len(prefix):]: value for name, value in p.items() if name.startswith(prefix)}
+            for name, value in layer(own):
+                yield f"model.layers.{l}.{name}", value
+    masks = {"linear_attention": None, "full_attention": None}
+    return network, weights, lambda carried: {"past_key_values": carried, "attention_mask": masks}
+
+
+# By name: the network, the names and values of its weights made from our parameters, and how it is told what is carried.
+MODELS = {f.__name__: f for f in (mamba2, gated_deltanet)}
+
+
+def all_in_double():
+    """The library casts to float in places, whatever its weights are."""
+    torch.float32, torch.Tensor.float = torch.float64, torch.Tensor.double
+
+
+def main():
+    parser = common.arguments(__doc__.splitlines()[0])
+    options = parser.parse_args()
+    common.settle(options)
+    if options.precision == "f64":
+        torch.set_default_dtype(torch.float64)
+        all_in_double()
+    run, dtype = common.Run(options.folder), torch.get_default_dtype()
+    if run.config["model"] not in MODELS:
+        raise SystemExit(f"the peer has the models {', '.join(MODELS)}, the run has {run.config['model']}")
+    network, weights_of, words_of = MODELS[run.config["model"]](run.model)
+    network.to(options.device, dtype).train()
+    params = {name: value.to(options.device, dtype).requires_grad_() for name, value in run.weights.items()}
+    update = make_optimizer(run.train, list(params.values()), options.eager)
+    carried = Carried()
+
+    def loss_of(tokens, target, loss_weights, starts):
+        carried.forget(starts)
+        logits = torch.func.functional_call(network, dict(weights_of(params)), (tokens,), words_of(carried)).logits
+        nats = F.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
+        return (nats * loss_weights.flatten()).sum() / loss_weights.sum()
+
+    def step(index):
+        loss = loss_of(*run.batch(index, options.device, dtype))
+        loss.backward()
+        update(index, rate_at(run.train, index))
+        for value in params.values():
+            value.grad = None
+        return loss.detach()
+
+    common.train(step, run, options, lambda: [*params.values(), *update.kept])
+
+
+main()
