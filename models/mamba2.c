@@ -228,19 +228,19 @@ static double flops_per_token(const void *self, int64_t length) {
 
 /* The layout of transformers' Mamba2ForCausalLM. */
 static const lh_tensor_name published_names[] = {
-    {"backbone.embeddings.weight", "embedding.weight", false},
-    {"backbone.layers.#.norm.weight", "layers.#.norm.gain", false},
-    {"backbone.layers.#.mixer.in_proj.weight", "layers.#.in", true},
-    {"backbone.layers.#.mixer.conv1d.weight", "layers.#.convolution", false},
-    {"backbone.layers.#.mixer.conv1d.bias", "layers.#.convolution_bias", false},
-    {"backbone.layers.#.mixer.dt_bias", "layers.#.step_bias", false},
-    {"backbone.layers.#.mixer.A_log", "layers.#.rate", false},
-    {"backbone.layers.#.mixer.D", "layers.#.skip", false},
-    {"backbone.layers.#.mixer.norm.weight", "layers.#.gated_norm.gain", false},
-    {"backbone.layers.#.mixer.out_proj.weight", "layers.#.out", true},
-    {"backbone.norm_f.weight", "norm.gain", false},
-    {"lm_head.weight", "head.weight", false},
-    {NULL, NULL, false},
+    {"backbone.embeddings.weight", "embedding.weight", LH_ALIKE},
+    {"backbone.layers.#.norm.weight", "layers.#.norm.gain", LH_ALIKE},
+    {"backbone.layers.#.mixer.in_proj.weight", "layers.#.in", LH_TRANSPOSED},
+    {"backbone.layers.#.mixer.conv1d.weight", "layers.#.convolution", LH_ALIKE},
+    {"backbone.layers.#.mixer.conv1d.bias", "layers.#.convolution_bias", LH_ALIKE},
+    {"backbone.layers.#.mixer.dt_bias", "layers.#.step_bias", LH_ALIKE},
+    {"backbone.layers.#.mixer.A_log", "layers.#.rate", LH_ALIKE},
+    {"backbone.layers.#.mixer.D", "layers.#.skip", LH_ALIKE},
+    {"backbone.layers.#.mixer.norm.weight", "layers.#.gated_norm.gain", LH_ALIKE},
+    {"backbone.layers.#.mixer.out_proj.weight", "layers.#.out", LH_TRANSPOSED},
+    {"backbone.norm_f.weight", "norm.gain", LH_ALIKE},
+    {"lm_head.weight", "head.weight", LH_ALIKE},
+    {NULL, NULL, LH_ALIKE},
 };
 
 const lh_model_class lh_model_mamba2 = {

@@ -131,11 +131,46 @@ static double flops_per_token(const void *self, int64_t length) {
     return flops;
 }
 
+/* The layout of transformers' ReformerModelWithLMHead, two axes of positions. */
+#define LAYER "reformer.encoder.layers.#."
+static const lh_tensor_name published_names[] = {
+    {"reformer.embeddings.word_embeddings.weight", "embedding.weight", LH_ALIKE},
+    {"reformer.embeddings.position_embeddings.weights.0", "positions.0.weight", LH_ALONG_FIRST},
+    {"reformer.embeddings.position_embeddings.weights.1", "positions.1.weight", LH_ALONG_SECOND},
+    {LAYER "attention.layer_norm.weight", "layers.#.attention.norm.gain", LH_ALIKE},
+    {LAYER "attention.layer_norm.bias", "layers.#.attention.norm.bias", LH_ALIKE},
+    {LAYER "attention.self_attention.query_key.weight", "layers.#.attention.query_key",
+     LH_TRANSPOSED},
+    {LAYER "attention.self_attention.query.weight", "layers.#.attention.query", LH_TRANSPOSED},
+    {LAYER "attention.self_attention.key.weight", "layers.#.attention.key", LH_TRANSPOSED},
+    {LAYER "attention.self_attention.value.weight", "layers.#.attention.value", LH_TRANSPOSED},
+    {LAYER "attention.output.dense.weight", "layers.#.attention.out", LH_TRANSPOSED},
+    {LAYER "feed_forward.layer_norm.weight", "layers.#.feed_forward.norm.gain", LH_ALIKE},
+    {LAYER "feed_forward.layer_norm.bias", "layers.#.feed_forward.norm.bias", LH_ALIKE},
+    {LAYER "feed_forward.dense.dense.weight", "layers.#.feed_forward.in", LH_TRANSPOSED},
+    {LAYER "feed_forward.dense.dense.bias", "layers.#.feed_forward.in_bias", LH_ALIKE},
+    {LAYER "feed_forward.output.dense.weight", "layers.#.feed_forward.out", LH_TRANSPOSED},
+    {LAYER "feed_forward.output.dense.bias", "layers.#.feed_forward.out_bias", LH_ALIKE},
+    {"reformer.encoder.layer_norm.weight", "norm.gain", LH_ALIKE},
+    {"reformer.encoder.layer_norm.bias", "norm.bias", LH_ALIKE},
+    {"lm_head.decoder.weight", "head.weight", LH_ALIKE},
+    {"lm_head.bias", "head.bias", LH_ALIKE},
+    /* what the library makes from its configuration and older versions saved */
+    {"lm_head.decoder.bias", "=head.bias", LH_ALIKE},
+    {LAYER "attention.self_attention.self_mask_value_float16", NULL, LH_ALIKE},
+    {LAYER "attention.self_attention.self_mask_value_float32", NULL, LH_ALIKE},
+    {LAYER "attention.self_attention.mask_value_float16", NULL, LH_ALIKE},
+    {LAYER "attention.self_attention.mask_value_float32", NULL, LH_ALIKE},
+    {NULL, NULL, LH_ALIKE},
+};
+
 const lh_model_class lh_model_reformer = {
     .name = "reformer",
     .summary = "LSH attention, reversible layers, chunked feed-forward networks",
     .paper = "Kitaev et al. 2020, arXiv:2001.04451",
-    .layout = "layer norms add 1e-6 to the variance, unit keys 1e-6 to the mean square",
+    .layout =
+        "layer norms add 1e-6 to the variance (transformers: 1e-12), unit keys 1e-6 to the mean "
+        "square; [n][m] along one of two axes has one of size 1 in the place of the other",
     .version = 1,
     .abilities = LH_ABLE_CAUSAL_BY_MASK | LH_ABLE_TOKENS,
     .options = options,
@@ -144,4 +179,5 @@ const lh_model_class lh_model_reformer = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .published_names = published_names,
 };

@@ -85,13 +85,22 @@ void lh_params_clear_gradients(lh_params *params);
 /* Fills with zeros the gradients of parameters that got no contribution since. */
 lh_status lh_params_settle_gradients(lh_params *params);
 
+/* How the values of a parameter [n][m] lie in a published tensor: as they are; [m][n], as PyTorch
+ * lays out linear maps; [n][1][m] and [1][n][m], as tables along one of two axes. */
+typedef enum lh_tensor_layout {
+    LH_ALIKE,
+    LH_TRANSPOSED,
+    LH_ALONG_FIRST,
+    LH_ALONG_SECOND,
+} lh_tensor_layout;
+
 /* What tensors are called in weight files that others publish: '#' stands for the number of a
  * layer. An array of these ends with published NULL. */
 typedef struct lh_tensor_name {
     const char *published;
     const char *own; /* NULL: such a tensor is passed over; "=NAME": so is one that equals that
                         parameter, another one is refused */
-    bool transposed; /* published [columns][rows], as PyTorch lays out linear maps */
+    lh_tensor_layout layout;
 } lh_tensor_name;
 
 /* Weight files: safetensors, F32, F16, BF16 or F64. `names` (optional) says what published files

@@ -41,32 +41,33 @@ static const char *bare_name(const lh_tensor_name *names, const char *name) {
 
 /* The name that a tensor of a file has here; false when it is passed over. */
 static bool own_name(const lh_tensor_name *names, const char *name, char out[NAME_BYTES],
-                     bool *transposed) {
+                     lh_tensor_layout *layout) {
     const char *bare = bare_name(names, name), *number = "";
     int digits = 0;
-    *transposed = false;
+    *layout = LH_ALIKE;
     for (; names != NULL && names->published != NULL; ++names) {
         if (!matches(names->published, bare, &number, &digits)) continue;
         if (names->own == NULL || names->own[0] == '=') return false;
         fill_in(names->own, number, digits, out);
-        *transposed = names->transposed;
+        *layout = names->layout;
         return true;
     }
     (void)snprintf(out, NAME_BYTES, "%s", name);
     return true;
 }
 
-/* Returns whether the published tensor is transposed. */
-static bool published_name(const lh_tensor_name *names, const char *name, char out[NAME_BYTES]) {
+/* Returns how the published tensor lies. */
+static lh_tensor_layout published_name(const lh_tensor_name *names, const char *name,
+                                       char out[NAME_BYTES]) {
     const char *number = "";
     int digits = 0;
     (void)snprintf(out, NAME_BYTES, "%s", name);
     for (; names != NULL && names->published != NULL; ++names) {
         if (names->own == NULL || !matches(names->own, name, &number, &digits)) continue;
         fill_in(names->published, number, digits, out);
-        return names->transposed;
+        return names->layout;
     }
-    return false;
+    return LH_ALIKE;
 }
 
 /* The parameter that a tensor of a file must equal, or NULL. */
@@ -79,6 +80,22 @@ static const char *twin_of(const lh_tensor_name *names, const char *name) {
             return names->own + 1;
     }
     return NULL;
+}
+
+/* The shape of a parameter in a file where it lies so; returns its rank. */
+static int published_shape(const lh_param *param, lh_tensor_layout layout,
+                           int64_t shape[LH_MAX_RANK]) {
+    const int64_t n = param->shape[0], m = param->shape[1];
+    memcpy(shape, param->shape, sizeof param->shape);
+    if (layout == LH_ALIKE) return param->rank;
+    if (layout == LH_TRANSPOSED) {
+        shape[0] = m, shape[1] = n;
+        return 2;
+    }
+    shape[0] = layout == LH_ALONG_FIRST ? n : 1;
+    shape[1] = layout == LH_ALONG_FIRST ? 1 : n;
+    shape[2] = m;
+    return 3;
 }
 
 /* y [columns][rows] = x [rows][columns] transposed. */
@@ -99,15 +116,12 @@ typedef struct writing {
 } writing;
 
 /* The values of a matrix at `to`, transposed. */
-static lh_status read_transposed(const lh_param *param, real *to, int64_t shape[LH_MAX_RANK]) {
-    const int64_t rows = param->shape[0], columns = param->shape[1];
+static lh_status read_transposed(const lh_param *param, real *to) {
     real *host = lh_allocate((size_t)param->count * sizeof *host);
     if (host == NULL) return LH_EMEMORY;
     const lh_status status = lh_tensor_read(param->value, host, param->count);
-    if (status == LH_OK) transpose(rows, columns, host, to);
+    if (status == LH_OK) transpose(param->shape[0], param->shape[1], host, to);
     free(host);
-    shape[0] = columns;
-    shape[1] = rows;
     return status;
 }
 
@@ -118,16 +132,17 @@ static lh_status write_sources(const lh_params *params, const char *path,
     int64_t at = 0;
     for (int i = 0; i < count; ++i) {
         const lh_param *param = lh_params_at(params, i);
-        memcpy(w->shapes[i], param->shape, sizeof param->shape);
-        if (published_name(names, param->name, w->names[i])) {
-            LH_TRY(read_transposed(param, w->values + at, w->shapes[i]));
+        const lh_tensor_layout layout = published_name(names, param->name, w->names[i]);
+        if (layout == LH_TRANSPOSED) {
+            LH_TRY(read_transposed(param, w->values + at));
         } else {
             LH_TRY(lh_tensor_read(param->value, w->values + at, param->count));
         }
-        w->sources[i] = (lh_safetensors_source){.name = w->names[i],
-                                                .rank = param->rank,
-                                                .shape = w->shapes[i],
-                                                .values = w->values + at};
+        w->sources[i] =
+            (lh_safetensors_source){.name = w->names[i],
+                                    .rank = published_shape(param, layout, w->shapes[i]),
+                                    .shape = w->shapes[i],
+                                    .values = w->values + at};
         at += param->count;
     }
     lh_safetensors_contents contents = {
@@ -161,17 +176,14 @@ lh_status lh_params_save(const lh_params *params, const char *path, const lh_ten
 /* A tensor of a weight file that belongs to a parameter. */
 typedef struct source {
     const lh_safetensors_entry *entry; /* NULL: the file has none */
-    bool transposed;
+    lh_tensor_layout layout;
 } source;
 
 static bool same_shape(const lh_param *param, const source *from) {
-    const lh_safetensors_entry *entry = from->entry;
-    if (param->rank != entry->rank) return false;
-    for (int i = 0; i < param->rank; ++i) {
-        const int axis = from->transposed ? param->rank - 1 - i : i;
-        if (param->shape[i] != entry->shape[axis]) return false;
-    }
-    return true;
+    int64_t shape[LH_MAX_RANK];
+    const int rank = published_shape(param, from->layout, shape);
+    return rank == from->entry->rank &&
+           memcmp(shape, from->entry->shape, (size_t)rank * sizeof *shape) == 0;
 }
 
 static bool holds_floats(const lh_safetensors_entry *entry) {
@@ -218,24 +230,24 @@ static void hint_at_size(const lh_options *options, int64_t size, char out[HINT_
     }
 }
 
-static void write_shape(const lh_safetensors_entry *entry, char out[SHAPE_BYTES]) {
-    size_t used = (size_t)snprintf(out, SHAPE_BYTES, "%s", entry->rank == 0 ? "[]" : "");
-    for (int i = 0; i < entry->rank && used < SHAPE_BYTES - 24; ++i)
-        used +=
-            (size_t)snprintf(out + used, SHAPE_BYTES - used, "[%lld]", (long long)entry->shape[i]);
+static void write_shape(int rank, const int64_t *shape, char out[SHAPE_BYTES]) {
+    size_t used = (size_t)snprintf(out, SHAPE_BYTES, "%s", rank == 0 ? "[]" : "");
+    for (int i = 0; i < rank && used < SHAPE_BYTES - 24; ++i)
+        used += (size_t)snprintf(out + used, SHAPE_BYTES - used, "[%lld]", (long long)shape[i]);
 }
 
 static lh_status refuse_shape(const reading *r, const lh_param *param, const source *from) {
     const lh_safetensors_entry *entry = from->entry;
-    char hint[HINT_BYTES] = "", shape[SHAPE_BYTES];
-    for (int i = 0; i < param->rank && param->rank == entry->rank && hint[0] == '\0'; ++i) {
-        const int axis = from->transposed ? param->rank - 1 - i : i;
-        if (param->shape[i] != entry->shape[axis]) hint_at_size(r->options, param->shape[i], hint);
+    char hint[HINT_BYTES] = "", ours[SHAPE_BYTES], theirs[SHAPE_BYTES];
+    int64_t shape[LH_MAX_RANK];
+    const int rank = published_shape(param, from->layout, shape);
+    for (int i = 0; i < rank && rank == entry->rank && hint[0] == '\0'; ++i) {
+        if (shape[i] != entry->shape[i]) hint_at_size(r->options, shape[i], hint);
     }
-    write_shape(entry, shape);
-    return lh_fail(LH_EFORMAT, "%s: tensor %s: the model has %s%s, the file %s%s", r->path,
-                   entry->name, lh_shape_text(param->value), from->transposed ? " transposed" : "",
-                   shape, hint);
+    write_shape(rank, shape, ours);
+    write_shape(entry->rank, entry->shape, theirs);
+    return lh_fail(LH_EFORMAT, "%s: tensor %s: the model has %s, the file %s%s", r->path,
+                   entry->name, ours, theirs, hint);
 }
 
 /* A tensor that no parameter is for: of a layer that the model lacks, most often. */
@@ -252,7 +264,7 @@ static lh_status find_source(const reading *r, const lh_safetensors_entry *entry
     const char *path = r->path;
     char name[NAME_BYTES];
     source found = {.entry = entry};
-    if (!own_name(r->names, entry->name, name, &found.transposed)) return LH_OK;
+    if (!own_name(r->names, entry->name, name, &found.layout)) return LH_OK;
     const int index = lh_params_find(params, name);
     if (index < 0) return refuse_name(r, entry);
     const lh_param *param = lh_params_at(params, index);
@@ -292,8 +304,9 @@ static lh_status check_finite(const char *path, const source *from, const real *
 
 static lh_status load_value(const lh_param *param, const char *path, const source *from) {
     const size_t bytes = (size_t)param->count * sizeof(real);
-    real *host = lh_allocate(bytes), *turned = from->transposed ? lh_allocate(bytes) : NULL;
-    lh_status status = host != NULL && (turned != NULL || !from->transposed) ? LH_OK : LH_EMEMORY;
+    const bool transposed = from->layout == LH_TRANSPOSED;
+    real *host = lh_allocate(bytes), *turned = transposed ? lh_allocate(bytes) : NULL;
+    lh_status status = host != NULL && (turned != NULL || !transposed) ? LH_OK : LH_EMEMORY;
     if (status == LH_OK) {
         lh_safetensors_convert(from->entry, host);
         status = check_finite(path, from, host, param->count);

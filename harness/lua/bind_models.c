@@ -23,17 +23,20 @@ static void set_number(lua_State *lua, const char *name, double value) {
     lua_setfield(lua, -2, name);
 }
 
-/* Sets field "published_names" to an array of {published, own or nil, transposed}, where the model
- * has some. */
+/* Sets field "published_names" to an array of {published, own or nil, lies}, where the model has
+ * some. */
 static void set_published_names(lua_State *lua, const lh_tensor_name *names) {
+    static const char *const layouts[] = {[LH_ALIKE] = "alike",
+                                          [LH_TRANSPOSED] = "transposed",
+                                          [LH_ALONG_FIRST] = "[n][1][m]",
+                                          [LH_ALONG_SECOND] = "[1][n][m]"};
     if (names == NULL) return;
     lua_newtable(lua);
     for (int i = 0; names[i].published != NULL; ++i) {
         lua_newtable(lua);
         set_text(lua, "published", names[i].published);
         if (names[i].own != NULL) set_text(lua, "own", names[i].own);
-        lua_pushboolean(lua, names[i].transposed);
-        lua_setfield(lua, -2, "transposed");
+        set_text(lua, "lies", layouts[names[i].layout]);
         lua_seti(lua, -2, i + 1);
     }
     lua_setfield(lua, -2, "published_names");

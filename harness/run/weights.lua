@@ -8,9 +8,38 @@ local weights = {}
 
 -- ---- config.json, as transformers writes it ----
 
+local function text_of(value)
+  if type(value) ~= "table" then
+    local whole = math.type(value) == "float" and value % 1 == 0
+    return whole and ("%d"):format(value) or tostring(value)
+  end
+  local parts = {}
+  for i, part in ipairs(value) do parts[i] = text_of(part) end
+  return table.concat(parts, ",")
+end
+
+-- An option's value where 0 stands for a usual one.
+local function or_else(value, usual) return value > 0 and value or usual end
+
+-- The kind of each layer of a Reformer.
+local function kinds_of(value)
+  local turn, kinds = {}, {}
+  for kind in value "attention":gmatch "[^,]+" do turn[#turn + 1] = kind end
+  for i = 1, value "layers" do kinds[i] = turn[(i - 1) % #turn + 1] end
+  return kinds
+end
+
+local function product(values)
+  local result = 1
+  for _, value in ipairs(values) do result = result * value end
+  return result
+end
+
 -- Of each model_type: the class, which of its options are which fields, which fields must have a
--- value that the class has built in (nil: the field may be missing), what else is written, from the
--- values of options, and which options say how a model computes, not what.
+-- value that the class has built in (nil: the field may be missing), options that are read from
+-- more than one field, what else is written, from the values of options, which options say how a
+-- model computes, not what, or are said otherwise, which values of options can be said, and what
+-- differs all the same.
 local types = {
   gpt2 = {
     model = "gpt2",
@@ -36,6 +65,37 @@ local types = {
     end,
     ours = { step_min = true, step_max = true },
   },
+  reformer = {
+    model = "reformer",
+    options = { width = "hidden_size", heads = "num_attention_heads",
+      head_width = "attention_head_size", hidden = "feed_forward_size", attention = "attn_layers",
+      rounds = "num_hashes", chunk = "lsh_attn_chunk_length", buckets = "num_buckets",
+      local_chunk = "local_attn_chunk_length", positions = "axial_pos_shape",
+      position_widths = "axial_pos_embds_dim", dropout = "hidden_dropout_prob" },
+    must = { is_decoder = true, hidden_act = "relu", axial_pos_embds = true,
+      tie_word_embeddings = false, lsh_num_chunks_before = 1, lsh_num_chunks_after = 0,
+      local_num_chunks_before = 1, local_num_chunks_after = 0 },
+    read = function(config) return { layers = #config.attn_layers } end,
+    more = function(value)
+      return { architectures = { "ReformerModelWithLMHead" }, attn_layers = kinds_of(value),
+        attention_head_size = or_else(value "head_width", value "width" // value "heads"),
+        feed_forward_size = or_else(value "hidden", 4 * value "width"),
+        max_position_embeddings = product(value "positions"),
+        local_attention_probs_dropout_prob = 0.0, lsh_attention_probs_dropout_prob = 0.0 }
+    end,
+    ours = { layers = true, feed_forward_chunk = true, eval_rounds = true },
+    says = {
+      attention = function(text) return (text:gsub("lsh", ""):gsub("local", ""):match "^,*$") end,
+      positions = function(text) return text:match "^%d+,%d+$" end,
+      position_widths = function(text) return text:match "^%d+,%d+$" end,
+      residual = function(text) return text ~= "plain" end,
+    },
+    note = function(config)
+      return text_of(config.attn_layers):find "lsh" and "LSH layers look within a bucket, as the "
+        .. "paper has it (eq. 16); transformers' look at all buckets in reach, and so did the "
+        .. "training of the published weights"
+    end,
+  },
   t5 = {
     model = "t5",
     options = { layers = "num_layers", width = "d_model", heads = "num_heads", head_width = "d_kv",
@@ -44,7 +104,7 @@ local types = {
       relative_attention_num_buckets = 32, relative_attention_max_distance = 128 },
     more = function(value)
       return { architectures = { "T5ForConditionalGeneration" }, num_decoder_layers = value "layers",
-        d_kv = value "head_width" > 0 and value "head_width" or value "width" // value "heads",
+        d_kv = or_else(value "head_width", value "width" // value "heads"),
         decoder_start_token_id = 0 }
     end,
     ours = {},
@@ -56,10 +116,6 @@ local function known_types()
   for name in pairs(types) do names[#names + 1] = name end
   table.sort(names)
   return table.concat(names, ", ")
-end
-
-local function number_text(value)
-  return math.type(value) == "float" and value % 1 == 0 and ("%d"):format(value) or tostring(value)
 end
 
 -- What BPE's two files are called: tokens and merges.
@@ -86,7 +142,7 @@ function weights.of_config(path)
   end
   for field, value in pairs(type_of.must) do
     if config[field] ~= nil and config[field] ~= value then
-      error(("%s: %s is %s; %s has %s"):format(path, field, number_text(config[field]),
+      error(("%s: %s is %s; %s has %s"):format(path, field, text_of(config[field]),
         type_of.model, tostring(value)), 0)
     end
   end
@@ -97,12 +153,16 @@ function weights.of_config(path)
   local options = {}
   for option, field in pairs(type_of.options) do
     if config[field] ~= nil then
-      options[#options + 1] = ("%s=%s"):format(option, number_text(config[field]))
+      options[#options + 1] = ("%s=%s"):format(option, text_of(config[field]))
     end
+  end
+  for option, value in pairs(type_of.read and type_of.read(config) or {}) do
+    options[#options + 1] = ("%s=%s"):format(option, text_of(value))
   end
   table.sort(options)
   return { model = type_of.model, model_options = table.concat(options, " "),
-    vocabulary = config.vocab_size and number_text(config.vocab_size),
+    vocabulary = config.vocab_size and text_of(config.vocab_size),
+    note = type_of.note and type_of.note(config),
     tokens = tokens_of(path:match "^(.*)/[^/]*$") }
 end
 
@@ -125,17 +185,25 @@ function weights.check_config(path, model)
     .. "folder"):format(config, model), 0)
 end
 
+-- A real number keeps its point: the library takes no 0 for a rate.
 local function json_of(value)
-  if type(value) == "table" then return "[" .. quote.json(value[1]) .. "]" end
-  return type(value) == "string" and quote.json(value) or number_text(value)
+  if math.type(value) == "float" then return tostring(value) end
+  if type(value) == "string" then return quote.json(value) end
+  if type(value) ~= "table" then return text_of(value) end
+  local parts = {}
+  for i, part in ipairs(value) do parts[i] = json_of(part) end
+  return "[" .. table.concat(parts, ", ") .. "]"
 end
 
--- Options, name=value each, that no field says and that are not the default.
+-- Options, name=value each, that no field says and that are not the default, or of values that it
+-- cannot say.
 local function unsaid(about, options)
   local usual, list = core.options("model", about.model, ""):text(), {}
   for name, value in options:text():gmatch "([%w_]+)=(%S+)" do
     local is_usual = usual:match("%f[%w_]" .. name .. "=(%S+)") == value
-    if not is_usual and not about.options[name] and not about.ours[name] then
+    local said = is_usual or about.options[name] or about.ours[name]
+    if about.says and about.says[name] then said = about.says[name](value) end
+    if not said then
       list[#list + 1] = ("%s=%s"):format(name, value)
     end
   end
@@ -154,7 +222,9 @@ function weights.write_config(path)
   fields.model_type, fields.vocab_size = model_type, math.tointeger(said.vocabulary)
   for name, built_in in pairs(about.must) do fields[name] = built_in end
   for option, field in pairs(about.options) do
-    if fields[field] == nil then fields[field] = value(option) end
+    local content = value(option)
+    local empty = type(content) == "table" and #content == 0
+    if fields[field] == nil and not empty then fields[field] = content end
   end
   local lines = {}
   for name, content in pairs(fields) do
@@ -193,6 +263,7 @@ function weights.complete(values)
   local about = path and weights.about(path) or {}
   local model = values.model or about.model
   if not model then return nil, path end
+  if about.note then io.stderr:write(("note: %s\n"):format(about.note)) end
   local task = values.task or about.task or "language_model"
   return {
     path = path, model = model, task = task,

@@ -16,10 +16,10 @@ typedef struct model {
     lh_params *params;
 } model;
 
-static const lh_tensor_name names[] = {{"h.#.w", "layers.#.matrix", true},
-                                       {"b", "bias", false},
-                                       {"ignored", NULL, false},
-                                       {NULL, NULL, false}};
+static const lh_tensor_name names[] = {{"h.#.w", "layers.#.matrix", LH_TRANSPOSED},
+                                       {"b", "bias", LH_ALIKE},
+                                       {"ignored", NULL, LH_ALIKE},
+                                       {NULL, NULL, LH_ALIKE}};
 
 static const model *open_model(void) {
     static const int64_t matrix[] = {2, 3}, vector[] = {3};

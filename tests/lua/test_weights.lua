@@ -43,7 +43,19 @@ t.test("Mamba-2's and T5's", function()
     "num_heads": 8, "d_kv": 64, "d_ff": 2048, "feed_forward_proj": "relu",
     "relative_attention_num_buckets": 32, "vocab_size": 32128}]]
   t.equal(about.model_options, "head_width=64 heads=8 hidden=2048 layers=6 width=512")
+  t.equal(about.note, nil)
   core.options("model", about.model, about.model_options)
+end)
+
+t.test("a Reformer's, with a word on what differs", function()
+  local text = [[{"model_type": "reformer", "attn_layers": ["local", "%s", "local"],
+    "hidden_size": 16, "num_attention_heads": 2, "num_buckets": null, "is_decoder": true,
+    "axial_pos_shape": [4, 16], "axial_pos_embds_dim": [6, 10]}]]
+  local about = of(text:format "lsh")
+  t.equal(about.model_options, "attention=local,lsh,local heads=2 layers=3 position_widths=6,10 "
+    .. "positions=4,16 width=16")
+  t.check(about.note:find "eq. 16")
+  t.check(not of(text:format "local").note)
 end)
 
 t.test("what differs from the class is named", function()
@@ -54,7 +66,7 @@ t.test("what differs from the class is named", function()
   t.fails(function() of [[{"model_type": "t5", "num_layers": 6, "num_decoder_layers": 2}]] end,
     "num_decoder_layers is 2, num_layers 6")
   t.fails(function() of [[{"model_type": "bert"}]] end,
-    "model_type 'bert' is none that is read: gpt2, mamba2, t5")
+    "model_type 'bert' is none that is read: gpt2, mamba2, reformer, t5")
   t.fails(function() of "[1]" end, "model_type 'nil'")
 end)
 
@@ -75,6 +87,8 @@ t.test("config.json is written as it is read", function()
     gpt2 = "layers=1 width=16 heads=2 context=32 dropout=0.2",
     mamba2 = "layers=1 width=16 state=4 head_width=8 expand=3 tied=false",
     t5 = "layers=1 width=16 heads=2 hidden=24",
+    reformer = "layers=3 width=16 heads=2 attention=local,lsh chunk=8 local_chunk=4 rounds=2 "
+      .. "buckets=4,2 positions=4,5 position_widths=6,10",
   } do
     os.remove(path)
     local file = saved(model, given)
@@ -86,8 +100,29 @@ t.test("config.json is written as it is read", function()
     t.equal(theirs.vocabulary, ours.vocabulary)
     local options = core.options("model", model, theirs.model_options)
     local first = core.options("model", model, ours.model_options)
-    for word in given:gmatch "([%w_]+)=" do t.equal(options:value(word), first:value(word)) end
+    local function said(of, word)
+      local value = of:value(word)
+      return type(value) == "table" and table.concat(value, ",") or value
+    end
+    for word in given:gmatch "([%w_]+)=" do
+      local want = word == "attention" and "local,lsh,local" or said(first, word)
+      t.equal(said(options, word), want)
+    end
     t.equal(core.parse_json(core.read_file(path)).d_kv, model == "t5" and 8 or nil)
+  end
+end)
+
+t.test("Reformer's tensors lie as transformers has them", function()
+  local text = core.read_file(saved("reformer", "layers=1 width=16 heads=2 hidden=24 "
+    .. "attention=local local_chunk=4 positions=4,5 position_widths=6,10"))
+  for name, shape in pairs {
+    ["embeddings.position_embeddings.weights.0"] = "[4,1,6]",
+    ["embeddings.position_embeddings.weights.1"] = "[1,5,10]",
+    ["encoder.layers.0.feed_forward.dense.dense.weight"] = "[24,16]",
+    ["encoder.layer_norm.weight"] = "[32]",
+  } do
+    local entry = text:match('"reformer%.' .. name:gsub("%.", "%%.") .. '":(%b{})')
+    t.check(entry and entry:find('"shape":' .. shape, 1, true), name .. ": " .. tostring(entry))
   end
 end)
 
@@ -96,6 +131,9 @@ t.test("what config.json has no field for is told", function()
   local unsaid = weights.write_config(saved("gpt2",
     "layers=1 width=16 heads=2 context=32 window=8 recompute=false"))
   t.equal(table.concat(unsaid, " "), "window=8")
+  unsaid = weights.write_config(saved("reformer",
+    "layers=1 width=16 heads=2 attention=shared positions=16 residual=plain"))
+  t.equal(table.concat(unsaid, " "), "residual=plain attention=shared positions=16 position_widths=''")
 end)
 
 t.test("a config.json of something else stays", function()

@@ -224,9 +224,9 @@ static void rename_tensors(lh_tensor_name *out, char text[][64], const char *pre
     for (; names->published != NULL; ++names, ++out, ++text) {
         const bool replaced = published != NULL && strcmp(names->published, published) == 0;
         (void)snprintf(*text, sizeof *text, "%s%s", prefix, replaced ? instead : names->published);
-        *out = (lh_tensor_name){*text, names->own, false};
+        *out = (lh_tensor_name){*text, names->own, LH_ALIKE};
     }
-    *out = (lh_tensor_name){NULL, NULL, false};
+    *out = (lh_tensor_name){NULL, NULL, LH_ALIKE};
 }
 
 TEST(published_weight_files_are_read_and_written) {

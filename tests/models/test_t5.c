@@ -178,7 +178,7 @@ TEST(published_weight_files_are_read_and_written) {
                                     &wider));
         CHECK_OK(lh_params_allocate(wider->params, bench.pool));
         CHECK_FAILS(lh_params_load(wider->params, path, names, NULL, false), LH_EFORMAT,
-                    "wi.weight: the model has [8][14] transposed");
+                    "wi.weight: the model has [14][8]");
         lh_model_destroy(wider);
         (void)remove(path);
     }

@@ -92,11 +92,11 @@ local function print_published_names(class)
     error(("%s has no published names of its tensors; docs/weights.md says how they lie"):format(
       class.name), 0)
   end
-  print(("%-66s %-42s %s"):format("PUBLISHED", "HERE", "LIES"))
+  print(("%-68s %-42s %s"):format("PUBLISHED", "HERE", "LIES"))
   for _, name in ipairs(class.published_names) do
     local own = name.own or "(passed over)"
     if own:sub(1, 1) == "=" then own = ("(must equal %s)"):format(own:sub(2)) end
-    print(("%-66s %-42s %s"):format(name.published, own, name.transposed and "transposed" or "alike"))
+    print(("%-68s %-42s %s"):format(name.published, own, name.lies))
   end
   print "\n# is the number of a layer. Matrices here are [in][out]"
   if class.layout then print(class.layout) end
