@@ -182,9 +182,6 @@ end
 
 -- The places of the plan that are meant, whose runs get their identities.
 local function places_of(runs, settings)
-  if #runs == 0 then
-    error(("no row contains '%s'"):format(table.concat(settings.only or {}, "', nor '")), 0)
-  end
   if settings.task and settings.task > #runs then
     error(("task %d, but the plan has %d runs"):format(settings.task, #runs), 0)
   end

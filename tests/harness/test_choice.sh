@@ -25,6 +25,9 @@ run() { on run --results "$scratch/results" --no-timing "$@"; }
 succeeds "a label and a data set" "[1/1] slide 8 latex" run --only "slide 8/latex"
 succeeds "several" "[2/3] slide 16 books" run --only "slide 8/latex" --only books
 fails 1 "none" "no row contains 'nothing', nor 'slide/tex/'" run --only nothing --only slide/tex/
+for command in list dry-run table plot slurm; do
+    fails 1 "none, $command" "no row contains 'nothing'" on "$command" --only nothing
+done
 quietly 0 "a list shows those" test "$(on list --only "16/latex" | wc -l)" = 1
 
 succeeds "options are changed" "Options changed on the command line: model.heads=1 train.rate=0.3" \

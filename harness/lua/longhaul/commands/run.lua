@@ -2,24 +2,24 @@
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local experiments = require "longhaul.experiment"
-local progress = require "longhaul.run.progress"
-local quantity = require "longhaul.run.quantity"
-local quote = require "longhaul.run.quote"
+local extension = require "longhaul.run.extension"
+local finished = require "longhaul.run.finished"
+local identity = require "longhaul.run.identity"
 local outlook = require "longhaul.run.outlook"
 local overrides = require "longhaul.overrides"
 local plan = require "longhaul.run.plan"
+local progress = require "longhaul.run.progress"
+local quantity = require "longhaul.run.quantity"
+local quote = require "longhaul.run.quote"
 local ranks = require "longhaul.run.ranks"
 local report = require "longhaul.report.report"
 local results = require "longhaul.report.results"
 local runner = require "longhaul.run.runner"
 local scale = require "longhaul.scale"
 local script = require "longhaul.script"
+local selection = require "longhaul.run.selection"
 local store = require "longhaul.run.store"
 local watch = require "longhaul.report.watch"
-local extension = require "longhaul.run.extension"
-local finished = require "longhaul.run.finished"
-local identity = require "longhaul.run.identity"
-local selection = require "longhaul.run.selection"
 
 -- Which runs are meant.
 local choosing = {
@@ -78,10 +78,25 @@ local function run_words(values, script_path, cores)
   return words
 end
 
+-- Whether --only means a row of an experiment, or of one whose runs it shows.
+local function means_some(experiment, only)
+  for _, row in ipairs(experiment.rows) do
+    if selection.means(only, row.label, row.dataset) then return true end
+  end
+  for _, source in ipairs(experiment.sources) do
+    if means_some(source, only) then return true end
+  end
+  return false
+end
+
 local function load_script(values, rest)
   if not rest[1] then command.misuse("expected one SCRIPT.lua; `longhaul run --help`") end
   local settings = settings_of(values)
-  return script.load(rest[1], settings), settings
+  local experiment = script.load(rest[1], settings)
+  if settings.only and not means_some(experiment, settings.only) then
+    error(("no row contains '%s'"):format(table.concat(settings.only, "', nor '")), 0)
+  end
+  return experiment, settings
 end
 
 -- How many runs go on side by side: nil for one after the other in this process, "auto", or a
