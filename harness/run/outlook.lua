@@ -1,6 +1,7 @@
 -- What a plan will take, and what of it is done, before any of it is run.
 local core = require "longhaul.core"
 local estimate = require "longhaul.run.estimate"
+local extension = require "longhaul.run.extension"
 local finished = require "longhaul.run.finished"
 local identity = require "longhaul.run.identity"
 local jobs = require "longhaul.run.jobs"
@@ -59,6 +60,15 @@ function outlook.seconds(runs, settings)
   return math.max(side_by_side, longest), together
 end
 
+-- A run that goes on from a shorter one need not take its steps.
+local function take_off_steps(run, results)
+  local shorter = not run.starts_over and run.expected and extension.of(run, results)
+  if not shorter then return end
+  local whole = run.expected
+  run.expected = setmetatable({ seconds = whole.seconds - shorter.steps * whole.step_s },
+    { __index = whole })
+end
+
 local function look_ahead(experiment, settings, open)
   local runs, results = plan.of(experiment, settings), store.under(settings, experiment.runs)
   outlook.expect(experiment, runs, settings, open)
@@ -67,7 +77,10 @@ local function look_ahead(experiment, settings, open)
     local record, is_over = results:find(run.id), finished.is_done(run, results)
     run.state = core.exists(results:checkpoint(run.id)) and "begun"
       or not record and "new" or record.status
-    if not is_over then left[#left + 1], ahead[run.row.dataset] = run, true end
+    if not is_over then
+      take_off_steps(run, results)
+      left[#left + 1], ahead[run.row.dataset] = run, true
+    end
   end
   for _, run in ipairs(runs) do
     if ahead[run.row.dataset] and run.expected then timed[#timed + 1] = run end

@@ -60,6 +60,18 @@ for steps in 20 24; do
 done
 quietly 0 "a forced run" bash -c "! '$LONGHAUL_BIN' run '$scratch/plain.lua' --scale smoke --no-timing --force --results '$scratch/parts' \
     --set train.steps=24 2>&1 | grep 'going on'"
+cat >"$scratch/ahead.lua" <<LUA
+local outlook = require "longhaul.run.outlook"
+local overrides = require "longhaul.overrides"
+local script = require "longhaul.script"
+local settings = { scale = "smoke", device = "cpu", results = "$scratch/parts", no_timing = true,
+  set = overrides.read { "train.steps=26" } }
+local expected = outlook.known(script.load("$scratch/plain.lua", settings), settings)[1].expected
+local whole = getmetatable(expected).__index
+local saved = (whole.seconds - expected.seconds) / whole.step_s
+assert(math.abs(saved - 24) < 1e-6, "saved " .. saved)
+LUA
+quietly 0 "what is ahead leaves out steps that are there" "$LONGHAUL_BIN" lua "$scratch/ahead.lua"
 succeeds "run goes on as well" "going on from the 24 steps of run " longhaul run plain parts --set train.steps=26
 succeeds "further seeds begin where they must" "lstm books seed 2" longhaul extend plain parts --steps 26 --seeds 2
 
