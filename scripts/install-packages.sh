@@ -3,7 +3,8 @@
 #
 #   scripts/install-packages.sh [PACKAGE...]   default: what scripts/configure.sh finds missing
 #
-# Without root (or sudo that asks for no password) it prints the line to run, and fails.
+# Without root (or sudo that asks for no password) it prints the line to run, and fails; elsewhere it
+# names them, and fails.
 set -u
 
 if [ $# -eq 0 ]; then
@@ -13,9 +14,13 @@ else
 fi
 if [ ${#packages[@]} -eq 0 ]; then exit 0; fi
 
+if ! command -v apt-get >/dev/null; then
+    printf 'Missing, as Debian calls them; please install what your system has for them:\n  %s\n' "${packages[*]}" >&2
+    exit 1
+fi
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then as_root=(sudo -n); fi
-if ! command -v apt-get >/dev/null || ! "${as_root[@]}" true 2>/dev/null; then
+if ! "${as_root[@]}" true 2>/dev/null; then
     printf 'Missing packages. Please run as root:\n  apt-get install %s\n' "${packages[*]}" >&2
     exit 1
 fi

@@ -37,4 +37,10 @@ quietly 1 "and installs nothing" test -e "$scratch/asked"
 succeeds "installs as root" "Installing one two" as_user 0 scripts/install-packages.sh one two
 succeeds "exactly these" "--no-install-recommends one two" cat "$scratch/asked"
 
+# Another distribution: nothing of that name on the path.
+mkdir "$scratch/elsewhere"
+for tool in bash dirname; do ln -s "$(command -v "$tool")" "$scratch/elsewhere/$tool"; done
+fails 1 "elsewhere it names them" "please install what your system has for them" \
+    env PATH="$scratch/elsewhere" bash scripts/install-packages.sh one two
+
 finish
