@@ -377,6 +377,28 @@ t.test("loss of a named column: the steps that have it; the axis begins below th
   t.contains(made.after[2], 'set yrange [5.46:7.54]\nset ytics ("5.5" 5.5, "6.0" 6, "6.5" 6.5')
 end)
 
+-- ---- what was measured at distances ----
+
+local recall = lh.experiment "recall"
+recall:row { "reads", model = model, task = task, train = train, seeds = 2, dataset = "facts" }
+for seed, value in ipairs { 1, 0.4 } do
+  local id = put("recall", "reads", "facts", seed, {})
+  store.open(folder, "recall"):write_probes(id, {
+    { name = "context_recall_2", value = value }, { name = "context_recall_4", value = 0 },
+    { name = "context_changed_2", value = value - 1 },
+  })
+end
+for _, part in ipairs { "recall", "changed" } do
+  recall:plot { "profile", part = part, dataset = "facts", band = "seeds", name = part }
+end
+
+t.test("profile: a band stays where the metric can be", function()
+  local drawn = charts_of(recall)
+  local spread = math.sqrt(2) * 0.3
+  same_rows(block(drawn.recall, "data")[1], { { 2, 0.7, 0.7 - spread, 1 }, { 4, 0, 0, 0 } })
+  same_rows(block(drawn.changed, "data")[1], { { 2, -0.3, -0.3 - spread, -0.3 + spread } })
+end)
+
 -- ---- what layers say of themselves ----
 
 local gated = lh.experiment "gated"

@@ -3,11 +3,13 @@
 local parts = require "longhaul.report.chart_parts"
 local statistics = require "longhaul.report.statistics"
 
+-- Of each part what its axes are, and the metric that it is of.
 local titles = {
-  position = { "tokens before it in the document", "bits/token" },
-  kept = { "tokens that are kept before it", "bits/token" },
-  changed = { "tokens back to the one that is changed", "bits that a token costs more" },
-  recall = { "tokens since the pair was last read", "share of values recalled" },
+  position = { "tokens before it in the document", "bits/token", "bits_per_token" },
+  kept = { "tokens that are kept before it", "bits/token", "bits_per_token" },
+  changed = { "tokens back to the one that is changed", "bits that a token costs more",
+    "bits_per_token" },
+  recall = { "tokens since the pair was last read", "share of values recalled", "accuracy" },
 }
 
 local names = {}
@@ -54,7 +56,8 @@ local function curve_of(view, runs, part)
   for i, distance in ipairs(distances) do
     local mean, spread = statistics.of(values[distance])
     spread = spread or 0
-    curve[i] = { distance, mean, mean - spread, mean + spread }
+    curve[i] = { distance, mean, parts.below(mean, spread),
+      parts.above(mean, spread, titles[part][3]) }
   end
   return curve
 end

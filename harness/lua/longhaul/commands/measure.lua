@@ -40,7 +40,10 @@ local models = {
     return windowed "layers=12 width=%d heads=%d block=%d dropout=0"(size)
       .. (" memory_tokens=%d"):format(size.window // 8)
   end },
-  { "mamba2", "mamba2", windowed "layers=25 width=%d state=64" },
+  { "mamba2", "mamba2", function(size)
+    local layers = 156 * size.width / (6 * size.width + 128) -- a layer: 6 width^2 + 2 state width
+    return ("layers=%d width=%d state=64"):format(math.floor(layers + 0.5), size.width)
+  end },
   { "gated_deltanet", "gated_deltanet", function(size)
     return windowed "layers=11 width=%d heads=%d head_width=48"(size)
       .. (" hidden=%d"):format(8 * size.width // 3)
