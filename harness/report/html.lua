@@ -119,8 +119,9 @@ local function comparison_section(folder, experiments)
   if not all[1] then
     return parts[1] .. "\n" .. note(comparison_markup.nothing) .. "\n" .. questions()
   end
-  parts[2] = ("<p>%d architectures with the same number of parameters, the same tokens a step and a "
-    .. "learning rate that each chose by the same trials. What is asked:</p>"):format(#all[1].rows)
+  parts[2] = ("<p>%d rows: architectures with the same number of parameters, the same tokens a step and "
+    .. "a learning rate that each chose by the same trials; among forecasts also linear maps and the last "
+    .. "season, which have hardly any parameters. What is asked:</p>"):format(#all[1].rows)
   parts[3] = questions(all[1])
   for i, made in ipairs(all) do parts[#parts + 1] = matrix(made, i == 1) end
   local charts = pareto_charts(experiments)
@@ -198,7 +199,8 @@ local function links(experiments, claims)
   local list = { '<a href="#comparison">comparison</a>' }
   if claims ~= "" then list[2] = '<a href="#claims">claims</a>' end
   for _, made in ipairs(experiments) do
-    if not made.empty then
+    local is_bare = #made.tables == 0 and #made.charts == 0 -- trials, say: a line of what was run
+    if not is_bare then
       list[#list + 1] = ('<a href="#%s">%s</a>'):format(escape(made.name), escape(made.name))
     end
   end

@@ -95,6 +95,17 @@ t.test("folders without runs of their own appear; claims, published and drawn on
   t.contains(text, "Folders without runs, tables or charts: nothing.")
 end)
 
+t.test("what has runs alone, as trials, is in the list of runs and not among the sections' links", function()
+  core.make_folder(folder .. "/brt-table1-trials")
+  local source = core.read_file(folder .. "/brt-table1/runs.csv")
+  core.write_file(folder .. "/brt-table1-trials/runs.csv", source)
+  local text = page_of(folder)
+  local links = text:match '<nav aria%-label="sections">(.-)</nav>'
+  t.check(links:find('href="#brt-table1"', 1, true) and not links:find("trials", 1, true))
+  t.contains(text, '<h2 id="brt-table1-trials">')
+  os.execute("rm -r '" .. folder .. "/brt-table1-trials'")
+end)
+
 t.test("verdicts have a class, and nothing else that is called like one", function()
   core.make_folder(folder .. "/claims")
   csv.write(folder .. "/claims/claims.csv",
