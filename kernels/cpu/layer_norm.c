@@ -1,5 +1,6 @@
 /* Layer normalisation; statistics and parameter gradients are summed in double. */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/cpu/act.h"
 #include "kernels/cpu/column_sums.h"
@@ -60,22 +61,43 @@ size_t lh_cpu_layer_norm_backward_workspace(const lh_layer_norm_backward_args *a
     return wants_sums(args) ? 2 * lh_column_workspace(args->rows, args->width) : 0;
 }
 
-/* With n = (x - mean) rstd and g = gain dy: dx = rstd (g - mean(g) - n mean(g n)). */
-LH_SPECIALIZED void row_backward(const lh_layer_norm_backward_args *args, lh_dtype dtype, int64_t r,
-                                 bool add) {
-    const int64_t width = args->width;
-    const void *x = lh_at(args->x, r * width), *dy = lh_at(args->dy, r * width);
+/* What a row's gradient needs of all its columns. */
+typedef struct row_sums {
+    double of_g, of_g_apart; /* sums of g and of g (x - mean), with g = gain dy */
+} row_sums;
+
+/* Adds the row to the gradients of gain and bias, unless these are NULL, while its values are at
+ * hand: turning them into doubles is most of the work. */
+LH_SPECIALIZED row_sums sum_row(const lh_layer_norm_backward_args *args, lh_dtype dtype, int64_t r,
+                                double *restrict dgain, double *restrict dbias) {
+    const void *x = lh_at(args->x, r * args->width), *dy = lh_at(args->dy, r * args->width);
     const real *gain = args->gain;
     const double mean = (double)args->mean[r], rstd = (double)args->rstd[r];
     double sum = 0, dot = 0;
 #pragma omp simd reduction(+ : sum, dot)
-    for (int64_t i = 0; i < width; ++i) {
-        const double g = (double)gain[i] * (double)lh_load(dtype, dy, i);
+    for (int64_t i = 0; i < args->width; ++i) {
+        const double d = (double)lh_load(dtype, dy, i);
+        const double apart = (double)lh_load(dtype, x, i) - mean;
+        const double g = (double)gain[i] * d;
+        if (dgain != NULL) {
+            dgain[i] += d * (apart * rstd);
+            dbias[i] += d;
+        }
         sum += g;
-        dot += g * ((double)lh_load(dtype, x, i) - mean);
+        dot += g * apart;
     }
-    const real shift = (real)(sum / (double)width), scale = (real)rstd, m = (real)mean;
-    const real pull = (real)(dot * rstd * rstd / (double)width);
+    return (row_sums){sum, dot};
+}
+
+/* With n = (x - mean) rstd: dx = rstd (g - mean(g) - n mean(g n)). */
+LH_SPECIALIZED void row_backward(const lh_layer_norm_backward_args *args, lh_dtype dtype, int64_t r,
+                                 row_sums sums, bool add) {
+    const int64_t width = args->width;
+    const void *x = lh_at(args->x, r * width), *dy = lh_at(args->dy, r * width);
+    const real *gain = args->gain;
+    const double rstd = (double)args->rstd[r];
+    const real shift = (real)(sums.of_g / (double)width), scale = (real)rstd, m = args->mean[r];
+    const real pull = (real)(sums.of_g_apart * rstd * rstd / (double)width);
     void *dx = lh_at(args->dx, r * width);
 #pragma omp simd
     for (int64_t i = 0; i < width; ++i) {
@@ -85,31 +107,18 @@ LH_SPECIALIZED void row_backward(const lh_layer_norm_backward_args *args, lh_dty
     }
 }
 
-LH_SPECIALIZED void partials(const lh_layer_norm_backward_args *args, lh_dtype dtype, lh_range rows,
-                             double *gain, double *bias) {
-    const int64_t width = args->width;
-    for (int64_t i = 0; i < width; ++i)
-        gain[i] = bias[i] = 0;
-    for (int64_t r = rows.begin; r < rows.end; ++r) {
-        const void *x = lh_at(args->x, r * width), *dy = lh_at(args->dy, r * width);
-        const double mean = (double)args->mean[r], rstd = (double)args->rstd[r];
-#pragma omp simd
-        for (int64_t i = 0; i < width; ++i) {
-            gain[i] +=
-                (double)lh_load(dtype, dy, i) * (((double)lh_load(dtype, x, i) - mean) * rstd);
-            bias[i] += (double)lh_load(dtype, dy, i);
-        }
-    }
-}
-
 LH_SPECIALIZED void rows_backward(const lh_layer_norm_backward_args *args, lh_dtype dtype,
                                   lh_range rows, double *gain, double *bias) {
-    if (gain != NULL) partials(args, dtype, rows, gain, bias);
-    for (int64_t r = rows.begin; args->dx.data != NULL && r < rows.end; ++r) {
+    if (gain != NULL) memset(gain, 0, (size_t)args->width * sizeof *gain);
+    if (gain != NULL) memset(bias, 0, (size_t)args->width * sizeof *bias);
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+        const row_sums sums = gain != NULL ? sum_row(args, dtype, r, gain, bias)
+                                           : sum_row(args, dtype, r, NULL, NULL);
+        if (args->dx.data == NULL) continue;
         if (args->dx_write == LH_ADD)
-            row_backward(args, dtype, r, true);
+            row_backward(args, dtype, r, sums, true);
         else
-            row_backward(args, dtype, r, false);
+            row_backward(args, dtype, r, sums, false);
     }
 }
 

@@ -18,8 +18,8 @@ return {
       "variance over n - 1" },
     { "1.0 / sqrt(squares / (double)width + (double)args->epsilon)",
       "1.0 / (sqrt(squares / (double)width) + (double)args->epsilon)", "epsilon outside the root" },
-    { "dot * rstd * rstd / (double)width", "dot * rstd / (double)width", "a factor of the gradient's pull is missing" },
-    { "const real shift = (real)(sum / (double)width)", "const real shift = (real)(0 * sum / (double)width)",
+    { "sums.of_g_apart * rstd * rstd / (double)width", "sums.of_g_apart * rstd / (double)width", "a factor of the gradient's pull is missing" },
+    { "const real shift = (real)(sums.of_g / (double)width)", "const real shift = (real)(0 * sums.of_g / (double)width)",
       "the gradient's mean is not taken off" },
   },
   {
