@@ -82,7 +82,7 @@ fails 2 "so many threads, too" "--threads takes an integer of at most 1024" on r
 fails 2 "results lie in a folder" "--results takes a path" "$LONGHAUL_BIN" run "$scratch/script.lua" --results ''
 fails 1 "an unknown device fails at once" "there is no device 'gpu'" on run --device gpu
 quietly 1 "and leaves no rows" test -e "$scratch/results/one/runs.csv"
-fails 2 "a line end cannot leave a comment of a job" "line end" on slurm --only $'a\ntouch '"$scratch/bait"
+fails 2 "a line end cannot leave a comment of a job" "line end" on slurm --only a --only $'a\ntouch '"$scratch/bait"
 script 'error {}'
 fails 1 "an error that is no text is described" "an error that is no text but a table" on list
 script 'return lh.include "script.lua"'
