@@ -75,7 +75,9 @@ local types = {
     must = { is_decoder = true, hidden_act = "relu", axial_pos_embds = true,
       tie_word_embeddings = false, lsh_num_chunks_before = 1, lsh_num_chunks_after = 0,
       local_num_chunks_before = 1, local_num_chunks_after = 0 },
-    read = function(config) return { layers = #config.attn_layers } end,
+    read = function(config)
+      return type(config.attn_layers) == "table" and { layers = #config.attn_layers } or {}
+    end,
     more = function(value)
       return { architectures = { "ReformerModelWithLMHead" }, attn_layers = kinds_of(value),
         attention_head_size = or_else(value "head_width", value "width" // value "heads"),

@@ -56,6 +56,7 @@ t.test("a Reformer's, with a word on what differs", function()
     .. "positions=4,16 width=16")
   t.check(about.note:find "eq. 16")
   t.check(not of(text:format "local").note)
+  t.equal(of([[{"model_type": "reformer", "hidden_size": 16}]]).model_options, "width=16")
 end)
 
 t.test("what differs from the class is named", function()
