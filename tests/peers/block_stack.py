@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves
 
 import common
-from exported import block_stack_options, bucket, rate_at
+from exported import block_stack_options, bucket
 from optimizers import make_optimizer
 
 EPSILON, BUCKETS = 1e-6, 32
@@ -133,15 +133,11 @@ class BlockStack:
         logits = self.norm(p, x, "norm") @ p["embedding.weight"].to(self.compute).t()
         divisor = {"sqrt_vocabulary": self.o["vocabulary"], "sqrt_width": self.o["width"], "one": 1}
         logits = logits.to(loss_weights.dtype) * divisor[self.o["logit_divisor"]] ** -0.5
-        nats = F.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
-        return (nats * loss_weights.flatten()).sum() / loss_weights.sum()
+        return common.loss_of_logits(logits, target, loss_weights)
 
     def begin(self, params, rows):
         """What a segment hands to the next, before the first: keys and values by layer, states by recurrent layer."""
-        self.params, self.own = params, []
-        for i in range(self.o["layers"]):
-            prefix = f"layers.{i}."
-            self.own.append({name[len(prefix):]: x for name, x in params.items() if name.startswith(prefix)})
+        self.params, self.own = params, common.by_layer(params, self.o["layers"])
         table = params["embedding.weight"]
         empty = table.new_zeros(rows, self.window, self.heads, self.head_width, dtype=self.compute)
         states = {i: self.own[i]["state.initial"].detach().expand(rows, -1, -1) for i in self.recurrent}
@@ -173,16 +169,12 @@ def main():
     update = make_optimizer(run.train, list(params.values()), options.eager)
     carried = model.begin(params, run.tokens.shape[1])
 
-    def step(index):
+    def loss_of(*batch):
         nonlocal carried
-        loss, *carried = model.loss(*run.batch(index, device, master), *carried)
-        loss.backward()
-        update(index, rate_at(run.train, index))
-        for value in params.values():
-            value.grad = None
-        return loss.detach()
+        loss, *carried = model.loss(*batch, *carried)
+        return loss
 
-    common.train(step, run, options, lambda: [*params.values(), *update.kept, *tree_leaves(carried)])
+    common.train(common.make_step(run, params, update, loss_of), run, options, lambda: [*params.values(), *update.kept, *tree_leaves(carried)])
 
 
 main()

@@ -4,10 +4,11 @@ import math
 import time
 
 import torch
+import torch.nn.functional as F
 from torch.profiler import ProfilerActivity, profile
 
 import exported
-from exported import mean_loss, quartiles
+from exported import mean_loss, quartiles, rate_at
 
 
 def read(path):
@@ -79,6 +80,32 @@ def peak_of_step(step, kept):
             now += event.nbytes()
             most = max(most, now)
     return most, loss
+
+
+def by_layer(params, layers):
+    """The parameters of each layer by their names in it."""
+    prefixes = [f"layers.{i}." for i in range(layers)]
+    return [{name[len(prefix):]: x for name, x in params.items() if name.startswith(prefix)} for prefix in prefixes]
+
+
+def loss_of_logits(logits, target, loss_weights):
+    """Mean loss over what is to be predicted."""
+    nats = F.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
+    return (nats * loss_weights.flatten()).sum() / loss_weights.sum()
+
+
+def make_step(run, params, update, loss_of):
+    """A training step with the batch of an index; `loss_of` takes the parts of a batch (Run.batch)."""
+    like = next(iter(params.values()))
+
+    def step(index):
+        loss = loss_of(*run.batch(index, like.device, like.dtype))
+        loss.backward()
+        update(index, rate_at(run.train, index))
+        for value in params.values():
+            value.grad = None
+        return loss.detach()
+    return step
 
 
 def train(step, run, options, kept):

@@ -7,10 +7,9 @@ every step. Mamba-2 is its Mamba2ForCausalLM; Gated DeltaNet is its Qwen3NextFor
 The parameters are longhaul's, in its layout; at each step the network is called with what it wants made from them.
 """
 import torch
-import torch.nn.functional as F
 
 import common
-from exported import only, rate_at
+from exported import only
 from optimizers import make_optimizer
 
 
@@ -56,18 +55,17 @@ def mamba2(o):
         num_heads=inner // o["head_width"], head_dim=o["head_width"], state_size=o["state"], n_groups=o["groups"],
         conv_kernel=o["kernel"], layer_norm_epsilon=o["epsilon"], tie_word_embeddings=o["tied"], chunk_size=32,
         pad_token_id=0))
-    own = {"in": "mixer.in_proj.weight", "convolution": "mixer.conv1d.weight", "convolution_bias": "mixer.conv1d.bias",
-           "step_bias": "mixer.dt_bias", "rate": "mixer.A_log", "skip": "mixer.D", "gated_norm.gain": "mixer.norm.weight",
-           "out": "mixer.out_proj.weight", "norm.gain": "norm.weight"}
+    theirs = {"in": "mixer.in_proj.weight", "convolution": "mixer.conv1d.weight", "convolution_bias": "mixer.conv1d.bias",
+              "step_bias": "mixer.dt_bias", "rate": "mixer.A_log", "skip": "mixer.D", "gated_norm.gain": "mixer.norm.weight",
+              "out": "mixer.out_proj.weight", "norm.gain": "norm.weight"}
 
     def weights(p):
         yield "backbone.embeddings.weight", p["embedding.weight"]
         yield "backbone.norm_f.weight", p["norm.gain"]
         yield "lm_head.weight", p["embedding.weight" if o["tied"] else "head.weight"]
-        for l in range(o["layers"]):
-            for name, theirs in own.items():
-                value = p[f"layers.{l}.{name}"]
-                yield f"backbone.layers.{l}.{theirs}", value.t() if name in ("in", "out") else value
+        for l, layer in enumerate(common.by_layer(p, o["layers"])):
+            for name, value in layer.items():
+                yield f"backbone.layers.{l}.{theirs[name]}", value.t() if name in ("in", "out") else value
     return network, weights, lambda carried: {"cache_params": carried}
 
 
@@ -105,9 +103,7 @@ def gated_deltanet(o):
         yield "model.embed_tokens.weight", p["embedding.weight"]
         yield "model.norm.weight", p["norm.gain"] - 1
         yield "lm_head.weight", p["embedding.weight" if o["tied"] else "head.weight"]
-        for l in range(o["layers"]):
-            prefix = f"layers.{l}."
-            own = {name[len(prefix):]: value for name, value in p.items() if name.startswith(prefix)}
+        for l, own in enumerate(common.by_layer(p, o["layers"])):
             for name, value in layer(own):
                 yield f"model.layers.{l}.{name}", value
     masks = {"linear_attention": None, "full_attention": None}
@@ -142,18 +138,9 @@ def main():
     def loss_of(tokens, target, loss_weights, starts):
         carried.forget(starts)
         logits = torch.func.functional_call(network, dict(weights_of(params)), (tokens,), words_of(carried)).logits
-        nats = F.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none")
-        return (nats * loss_weights.flatten()).sum() / loss_weights.sum()
+        return common.loss_of_logits(logits, target, loss_weights)
 
-    def step(index):
-        loss = loss_of(*run.batch(index, options.device, dtype))
-        loss.backward()
-        update(index, rate_at(run.train, index))
-        for value in params.values():
-            value.grad = None
-        return loss.detach()
-
-    common.train(step, run, options, lambda: [*params.values(), *update.kept])
+    common.train(common.make_step(run, params, update, loss_of), run, options, lambda: [*params.values(), *update.kept])
 
 
 main()
