@@ -22,17 +22,23 @@ function extension.refusal(train)
   end
 end
 
--- The numbers of steps below `steps` that runs of the store had, the most first.
-local function shorter_steps(results, steps)
-  local found, list = {}, {}
-  for _, row in ipairs(csv.distinct(results:rows(), { "train_options" })) do
+-- The numbers of steps that the rows of runs.csv have, the most first. A plan asks for each of its
+-- runs: they are counted again only where a row was added.
+local counted = setmetatable({}, { __mode = "k" })
+
+local function numbers_of(rows)
+  local before = counted[rows]
+  if before and before.of == #rows then return before end
+  local found, list = {}, { of = #rows }
+  for _, row in ipairs(csv.distinct(rows, { "train_options" })) do
     local number = tonumber((" " .. (row.train_options or "")):match " steps=(%d+)")
-    if number and number < steps and number > 0 and not found[number] then
+    if number and number > 0 and not found[number] then
       found[number] = true
       list[#list + 1] = number
     end
   end
   table.sort(list, function(a, b) return a > b end)
+  counted[rows] = list
   return list
 end
 
@@ -58,9 +64,10 @@ end
 function extension.of(run, results)
   local refusal, why = extension.refusal(run.row.train), nil
   if refusal then return nil, refusal end
-  for _, steps in ipairs(shorter_steps(results, run.row.train:option "steps")) do
-    local id = identity.of(of_steps(run, steps)).run_id
-    local record = results:find(id)
+  local own = run.row.train:option "steps"
+  for _, steps in ipairs(numbers_of(results:rows())) do
+    local id = steps < own and identity.of(of_steps(run, steps)).run_id
+    local record = id and results:find(id)
     if record and finished.is_over(record.status) then
       local reason = why_not(run.row.train, results, id, steps)
       if not reason then return { id = id, steps = steps } end
