@@ -136,7 +136,8 @@ end
 --- What a config.json says, as weights.about gives it; an error that names the field where the
 --- class differs. An encoder-decoder with unlike stacks is refused, too.
 function weights.of_config(path)
-  local config = core.parse_json(core.read_file(path))
+  local good, config = pcall(core.parse_json, core.read_file(path))
+  if not good then error(("%s: %s"):format(path, config), 0) end
   local type_of = types[type(config) == "table" and config.model_type or ""]
   if not type_of then
     error(("%s: model_type '%s' is none that is read: %s"):format(path,

@@ -69,6 +69,7 @@ t.test("what differs from the class is named", function()
   t.fails(function() of [[{"model_type": "bert"}]] end,
     "model_type 'bert' is none that is read: gpt2, mamba2, reformer, t5")
   t.fails(function() of "[1]" end, "model_type 'nil'")
+  t.fails(function() of "{bad" end, "config.json: no JSON at byte")
 end)
 
 local function saved(model, options)
