@@ -3,8 +3,9 @@
  * memory. Algorithm 1, for blocks of n_s tokens:
  *   x attends to [cm; m; x up to the token itself]
  *   cm <- the last n_cm of [cm; f(the n_s oldest of m)],  m <- the last n_m of [m; x]
- * What compresses is learned by its own loss (algorithm 2): attention to what it made is to give
- * what attention to the memories themselves gives. Nothing else learns from that loss. */
+ * What compresses is learned by a loss of its own, from which nothing else learns: attention to
+ * what it made is to give what attention to the memories themselves gives (algorithm 2), or the
+ * memories are to come back from it through a linear map (auto-encoding, section 3.2). */
 #include <math.h>
 
 #include "models/dai/dai_core.h"
@@ -13,12 +14,13 @@
 typedef enum compression_kind { CONVOLUTION, DILATED, MEAN, MAX } compression_kind;
 static const char *const compressions[] = {"convolution", "dilated", "mean", "max", NULL};
 
-typedef enum loss_kind { ATTENTION, TASK } loss_kind;
-static const char *const losses[] = {"attention", "task", NULL};
+typedef enum loss_kind { ATTENTION, TASK, AUTO_ENCODING } loss_kind;
+static const char *const losses[] = {"attention", "task", "auto_encoding", NULL};
 
 /* What a layer has beside those of the core. */
 typedef struct layer {
     lh_dense compression;   /* [rate width][width], where it is learned */
+    lh_dense decompression; /* [width][rate width], where that is what it learns from */
     int memory, compressed; /* state slots */
 } layer;
 
@@ -44,8 +46,9 @@ static const lh_option instance_options[] = {
               "spread across the block; their mean; their largest"),
     LH_CHOICE(
         "compression_loss", instance, loss, ATTENTION, losses,
-        "what a convolution learns from: attention reconstruction, or the task's loss through "
-        "the blocks of a segment, which then reaches memories too"),
+        "what a convolution learns from: attention reconstruction; the task's loss through the "
+        "blocks of a segment, which then reaches memories too; or that memories come back from it "
+        "by a linear map"),
     {0}};
 
 static const lh_option_table options[] = {
@@ -69,6 +72,9 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     if (is_learned(model))
         l->compression = lh_dense_declare(declaration, model->rate * width, width,
                                           lh_dai_name(name, i, "compression"));
+    if (is_learned(model) && model->loss == AUTO_ENCODING)
+        l->decompression = lh_dense_declare(declaration, width, model->rate * width,
+                                            lh_dai_name(name, i, "decompression"));
     lh_dai_declare_network(&model->core, i, declaration);
     l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory, "layers.%lld.memory",
                                  (long long)i);
@@ -109,18 +115,30 @@ static lh_tensor *group(const instance *model, lh_tape *tape, lh_tensor *old) {
     return lh_reshape(tape, old, 4, groups);
 }
 
+/* The vectors of a group side by side: -> [batch][count / rate][rate width]. */
+static lh_tensor *join(lh_tape *tape, lh_tensor *groups) {
+    if (groups == NULL) return NULL;
+    const int64_t joined[] = {groups->shape[0], groups->shape[1],
+                              groups->shape[2] * groups->shape[3]};
+    return lh_reshape(tape, groups, 3, joined);
+}
+
 /* f_c: [batch][count][width] -> [batch][count / rate][width]. */
 static lh_tensor *compress(const instance *model, const lh_dai_pass *p, int64_t i, lh_tensor *old) {
     lh_tensor *groups = old != NULL ? group(model, p->tape, old) : NULL;
-    if (groups == NULL) return NULL;
     if (model->compression == MEAN) return lh_mean(p->tape, groups, 2);
     if (model->compression == MAX) return lh_maximum(p->tape, groups, 2);
-    const int64_t joined[] = {groups->shape[0], groups->shape[1], model->rate * groups->shape[3]};
-    return lh_dense_apply(model->layer[i].compression, p->pass,
-                          lh_reshape(p->tape, groups, 3, joined), LH_UNARY_IDENTITY);
+    return lh_dense_apply(model->layer[i].compression, p->pass, join(p->tape, groups),
+                          LH_UNARY_IDENTITY);
 }
 
-/* ---- the loss of compression (algorithm 2) ---- */
+/* ---- the loss of compression (section 3.2, algorithm 2) ---- */
+
+static lh_tensor *mean_square(const lh_dai_pass *p, lh_tensor *apart) {
+    if (apart == NULL) return NULL;
+    lh_tensor *sum = lh_sum_all(p->tape, lh_unary(p->tape, LH_UNARY_SQUARE, apart));
+    return lh_scale(p->tape, sum, 1.0 / (double)lh_tensor_count(apart));
+}
 
 /* x [batch][count][width], of whole blocks -> [batch blocks][count / blocks][k heads][head_width]
  * by a weight that does not learn. */
@@ -145,15 +163,20 @@ static lh_tensor *attend_content(const lh_dai_pass *p, int64_t i, lh_tensor *q, 
 }
 
 /* The mean square of attn(h, old) - attn(h, new). */
-static lh_tensor *reconstruction_loss(const instance *model, const lh_dai_pass *p, int64_t i,
-                                      lh_tensor *x, lh_tensor *old, lh_tensor *new_compressed) {
+static lh_tensor *attention_loss(const instance *model, const lh_dai_pass *p, int64_t i,
+                                 lh_tensor *x, lh_tensor *old, lh_tensor *new_compressed) {
     const int64_t blocks = lh_pass_batch(p->pass)->length / model->block;
     lh_tensor *q = project_blocks(p, lh_detach(p->tape, x), blocks, model->core.layer[i].query);
-    lh_tensor *apart = lh_subtract(p->tape, attend_content(p, i, q, old, blocks),
-                                   attend_content(p, i, q, new_compressed, blocks));
-    if (apart == NULL) return NULL;
-    lh_tensor *sum = lh_sum_all(p->tape, lh_unary(p->tape, LH_UNARY_SQUARE, apart));
-    return lh_scale(p->tape, sum, 1.0 / (double)lh_tensor_count(apart));
+    return mean_square(p, lh_subtract(p->tape, attend_content(p, i, q, old, blocks),
+                                      attend_content(p, i, q, new_compressed, blocks)));
+}
+
+/* The mean square of old - g(new), in the order of the groups. */
+static lh_tensor *auto_encoding_loss(const instance *model, const lh_dai_pass *p, int64_t i,
+                                     lh_tensor *old, lh_tensor *new_compressed) {
+    lh_tensor *back =
+        lh_dense_apply(model->layer[i].decompression, p->pass, new_compressed, LH_UNARY_IDENTITY);
+    return mean_square(p, lh_subtract(p->tape, join(p->tape, group(model, p->tape, old)), back));
 }
 
 /* ---- forward ---- */
@@ -187,7 +210,8 @@ static lh_status remember(const instance *model, const lh_dai_pass *p, int64_t i
         p->pass, l->compressed,
         lh_slice(tape, seen->compressed, 1, length / model->rate, model->compressed)));
     if (!lh_pass_is_training(p->pass) || !is_learned(model) || model->loss == TASK) return LH_OK;
-    lh_tensor *own = reconstruction_loss(model, p, i, x, old, made);
+    lh_tensor *own = model->loss == AUTO_ENCODING ? auto_encoding_loss(model, p, i, old, made)
+                                                  : attention_loss(model, p, i, x, old, made);
     *loss = *loss != NULL ? lh_add(tape, *loss, own) : own;
     return *loss != NULL ? LH_OK : lh_failed();
 }

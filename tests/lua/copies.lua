@@ -3,6 +3,7 @@
 --   local copies = dofile "tests/lua/copies.lua"
 --   local source = copies.source(copies.values(7))
 local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
 local evidence = require "longhaul.report.evidence"
 local published = require "longhaul.report.published"
 
@@ -24,8 +25,12 @@ local function decimals(text)
   return #(number:match "%.(%d*)" or "") - (math.tointeger(exponent) or tonumber(exponent) or 0)
 end
 
--- The tables, and their printed numbers from 0, in the order of the files' names and lines.
-local tables, cells = {}, {}
+-- The tables of papers with predicates, and their printed numbers from 0, in the order of the files'
+-- names and lines.
+local tables, cells, papers = {}, {}, {}
+for _, predicate in ipairs((csv.read "results/published/predicates.csv")) do
+  papers[predicate.paper] = true
+end
 
 local function read_table(name)
   local records = published.records(name)
@@ -42,7 +47,8 @@ end
 local files = core.list_folder "results/published"
 table.sort(files)
 for _, file in ipairs(files) do
-  if file:match "_table%d%.csv$" then read_table(file:match "^(.*)%.csv$") end
+  local paper = file:match "^(.*)_table%d%.csv$"
+  if papers[paper] then read_table(file:match "^(.*)%.csv$") end
 end
 
 local digits_of = {}

@@ -37,7 +37,7 @@ class Compressive:
                  compression_rate=2, compression="convolution", compression_loss="attention"):
         self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
         self.head = head_width or width // heads
-        self.block, self.rate, self.kind = block, compression_rate, compression
+        self.block, self.rate, self.kind, self.loss_kind = block, compression_rate, compression, compression_loss
         self.m = [[np.zeros(width)] * memory for _ in range(layers)]
         self.cm = [[np.zeros(width)] * compressed_memory for _ in range(layers)]
         self.losses = []
@@ -66,13 +66,16 @@ class Compressive:
             out[h] = softmax(np.array(scores)) @ np.array([v[h] for _, v in kv])
         return out.reshape(-1) @ parameter(n + "out", self.heads * self.head, self.width)
 
+    def taps(self, old, i):
+        """The memories that the i-th compressed one is made of."""
+        if self.kind == "dilated":
+            return old[i::self.block // self.rate]
+        return old[i * self.rate:(i + 1) * self.rate]
+
     def compress(self, l, old):
         made = []
         for i in range(self.block // self.rate):
-            if self.kind == "dilated":
-                taps = old[i::self.block // self.rate]
-            else:
-                taps = old[i * self.rate:(i + 1) * self.rate]
+            taps = self.taps(old, i)
             if self.kind == "mean":
                 made.append(np.mean(taps, axis=0))
             elif self.kind == "max":
@@ -91,6 +94,12 @@ class Compressive:
             out[i] = softmax(scores) @ np.array([v[i] for _, v in kv])
         return out.reshape(-1)
 
+    def loss_of(self, l, xs, old, made):
+        if self.loss_kind == "auto_encoding":
+            back = [dense(c, f"layers.{l}.decompression", self.rate * self.width) for c in made]
+            return np.mean([np.square(np.concatenate(self.taps(old, i)) - b) for i, b in enumerate(back)])
+        return np.mean([np.square(self.content(l, x, old) - self.content(l, x, made)) for x in xs])
+
     def layer(self, l, xs):
         n = f"layers.{l}."
         before = self.cm[l] + self.m[l]
@@ -102,8 +111,7 @@ class Compressive:
         stream = self.m[l] + xs
         old, self.m[l] = stream[:self.block], stream[self.block:]
         made = self.compress(l, old)
-        apart = [self.content(l, x, old) - self.content(l, x, made) for x in xs]
-        self.loss += np.mean(np.square(apart))
+        self.loss += self.loss_of(l, xs, old, made)
         self.cm[l] = (self.cm[l] + made)[len(made):]
         return ys
 
@@ -123,13 +131,16 @@ CASES = ({}, dict(memory=8, compressed_memory=2, compression_rate=4, head_width=
          dict(memory=3, compression="dilated"), dict(block=8, memory=5, compressed_memory=7, compression="mean"),
          dict(compressed_memory=1, compression="max"), dict(block=2, memory=6, compression_loss="task"))
 
+LOSSES = CASES[:3] + (dict(compression_loss="auto_encoding"), dict(memory=3, compression="dilated",
+                                                                   compression_loss="auto_encoding"))
+
 
 def main():
     base = dict(layers=2, width=8, heads=2, hidden=12)
     defaults = dict(block=4, memory=4, compressed_memory=4, compression_rate=2)
     assert_equal(whole(Compressive(**base)), whole(Compressive(**base), 4, 8))
     if sys.argv[1:] == ["--losses"]:
-        for more in CASES[:3]:
+        for more in LOSSES:
             model = Compressive(**{**base, **defaults, **more})
             model.segment(TOKENS)
             print(more, [f"{loss:.17g}" for loss in model.losses])

@@ -62,14 +62,19 @@ class Cell:
         return self.of(max(1 if self.units() > 0 else 0, moved))
 
 
+def read_lines(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def read_cells():
-    """Every printed number of the tables, in the order of the files' names and of their lines, from 0."""
+    """Every number of the tables of papers with predicates, in the order of files and lines, from 0."""
     cells, digits = [], {}
+    papers = {line["paper"] for line in read_lines(os.path.join(FOLDER, "predicates.csv"))}
     for path in sorted(glob.glob(os.path.join(FOLDER, "*_table*.csv"))):
-        with open(path, newline="", encoding="utf-8") as file:
-            for line in csv.DictReader(file):
-                if re.fullmatch(r"[0-9]+(\.[0-9]+)?(e[0-9]+)?", line["value"]):
-                    cells.append(Cell(len(cells), line))
+        for line in read_lines(path):
+            if line["paper"] in papers and re.fullmatch(r"[0-9]+(\.[0-9]+)?(e[0-9]+)?", line["value"]):
+                cells.append(Cell(len(cells), line))
     for cell in cells:
         digits[cell.group] = max(digits.get(cell.group, -99), decimals(cell.text))
     for cell in cells:
@@ -167,8 +172,7 @@ class Claim:
 
 
 def read_claims():
-    with open(os.path.join(FOLDER, "predicates.csv"), newline="", encoding="utf-8") as file:
-        return [Claim(line) for line in csv.DictReader(file)]
+    return [Claim(line) for line in read_lines(os.path.join(FOLDER, "predicates.csv"))]
 
 
 # ---- edges ----

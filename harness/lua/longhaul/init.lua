@@ -96,15 +96,19 @@ longhaul.models = constructors("model", core.models())
 local encodes = {}
 for _, class in ipairs(core.models()) do encodes[class.name] = class.encodes end
 
---- Parameters of a model over a vocabulary, its embedding table included; allocates nothing.
+--- Parameters of a model for a task, or over a vocabulary, its embedding table included; allocates
+--- nothing.
 ---@param model longhaul.spec
----@param vocabulary integer
+---@param over longhaul.spec|integer
 ---@return integer
-function longhaul.parameters(model, vocabulary)
-  if not spec.is(model, "model") then spec.fail "parameters takes a model and a vocabulary" end
-  local source = encodes[model.name] and vocabulary or 0
-  return core.describe(model.options, { vocabulary = vocabulary, source_vocabulary = source },
-    1).total
+function longhaul.parameters(model, over)
+  local task = spec.is(over, "task")
+  if not spec.is(model, "model") or not (task or math.type(over) == "integer") then
+    spec.fail "parameters takes a model, and a task or a vocabulary"
+  end
+  local info = task and identity.task_info(over)
+    or { vocabulary = over, source_vocabulary = encodes[model.name] and over or 0, length = 1 }
+  return core.describe(model.options, info, info.length).total
 end
 
 --- Bytes that a model carries from segment to segment of a task, for each batch row.

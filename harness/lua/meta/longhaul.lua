@@ -254,7 +254,7 @@
 ---@field compressed_memory? integer # compressed memories before those (n_cm) (default 512)
 ---@field compression_rate? integer # memories that become one compressed memory (c) (default 2)
 ---@field compression? "convolution"|"dilated"|"mean"|"max" # what makes one of them, section 3....
----@field compression_loss? "attention"|"task" # what a convolution learns from: attention recon...
+---@field compression_loss? "attention"|"task"|"auto_encoding" # what a convolution learns from:...
 ---@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden st...
 ---@field attention_dropout? number # dropout rate of the attention weights in training (default 0)
 ---@field initial_deviation? number # of the initial weights, which narrow models want larger (d...
@@ -1077,11 +1077,12 @@ function lh.experiment(name, options) end
 ---@return longhaul.spec
 function lh.train(options) end
 
----Parameters of a model over a vocabulary, its embedding table included; allocates nothing.
+---Parameters of a model for a task, or over a vocabulary, its embedding table included; allocates
+---nothing.
 ---@param model longhaul.spec
----@param vocabulary integer
+---@param over longhaul.spec|integer
 ---@return integer
-function lh.parameters(model, vocabulary) end
+function lh.parameters(model, over) end
 
 ---Bytes that a model carries from segment to segment of a task, for each batch row.
 ---@param model longhaul.spec

@@ -24,6 +24,7 @@ return {
     { "at / model->rate, model->compressed)", "0, model->compressed)", "all blocks see the first block's compressed memories" },
     { "model->loss == TASK ? x : lh_detach(tape, x)", "x", "the task's loss reaches memories" },
     { "lh_detach(p->tape, lh_pass_param(p->pass, weight))", "lh_pass_param(p->pass, weight)", "attention learns from the loss of compression" },
+    { "join(p->tape, group(model, p->tape, old)), back)", "join(p->tape, group(model, p->tape, back)), back)", "auto-encoding compares what it made with itself" },
   },
   {
     file = "models/rmt.c", tests = oracle .. " double:tests/gradients/test_rmt.c",
