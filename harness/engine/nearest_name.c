@@ -3,30 +3,41 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { WORD_BYTES = 64 };
 
-/* Levenshtein 1966 by one row of the table; long words are never near. */
+static bool alike(char a, char b) {
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* Letters added, left out, replaced, or two neighbours swapped (Damerau 1964), by three rows of the
+ * table; long words are never near. */
 static int edit_distance(const char *a, const char *b) {
-    const size_t n = strlen(b);
-    int row[WORD_BYTES];
-    if (strlen(a) >= WORD_BYTES || n >= WORD_BYTES) return INT_MAX;
+    const size_t m = strlen(a), n = strlen(b);
+    int rows[3][WORD_BYTES];
+    if (m >= WORD_BYTES || n >= WORD_BYTES) return INT_MAX;
     for (size_t j = 0; j <= n; ++j)
-        row[j] = (int)j;
-    for (size_t i = 0; a[i] != '\0'; ++i) {
-        int diagonal = row[0];
-        row[0] = (int)i + 1;
-        for (size_t j = 0; j < n; ++j) {
-            const int replaced =
-                diagonal + (tolower((unsigned char)a[i]) != tolower((unsigned char)b[j]));
-            diagonal = row[j + 1];
-            const int shorter = (row[j] < diagonal ? row[j] : diagonal) + 1;
-            row[j + 1] = replaced < shorter ? replaced : shorter;
+        rows[0][j] = (int)j;
+    for (size_t i = 1; i <= m; ++i) {
+        int *row = rows[i % 3];
+        const int *above = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= n; ++j) {
+            const bool swapped =
+                i > 1 && j > 1 && alike(a[i - 1], b[j - 2]) && alike(a[i - 2], b[j - 1]);
+            row[j] = smaller(above[j], row[j - 1]) + 1;
+            row[j] = smaller(row[j], above[j - 1] + !alike(a[i - 1], b[j - 1]));
+            if (swapped) row[j] = smaller(row[j], before[j - 2] + 1);
         }
     }
-    return row[n];
+    return rows[m % 3][n];
 }
 
 const char *lh_nearest_name(const char *word, const char *const *names) {

@@ -31,18 +31,12 @@ end
 
 -- The runs that are not refused, each with its identity; the others say why.
 local function identified(runs)
-  local by_row, good = {}, {}
+  local good = {}
   for _, run in ipairs(runs) do
-    if by_row[run.row] == nil and not run.refusal then
-      local fine, message = pcall(identity.of, run)
-      by_row[run.row] = fine and "" or tostring(message)
+    if not run.refusal and plan.identify(run.shared) then
+      run.id = identity.id(run)
+      good[#good + 1] = run
     end
-    run.refusal = run.refusal or by_row[run.row] ~= "" and by_row[run.row] or nil
-    if not run.refusal then good[#good + 1] = run end
-  end
-  for _, run in ipairs(good) do
-    if not run.identity then identity.fill(run.shared) end
-    run.id = identity.id(run)
   end
   return good
 end

@@ -107,7 +107,7 @@ local function wanted_of(experiment, settings)
   local wanted = { run_id = {}, configuration = {} }
   for _, run in ipairs(plan.of(experiment, settings)) do
     if not run.row.untuned then
-      if not run.identity then identity.fill(run.shared) end
+      if not plan.identify(run.shared) then error(plan.refusal_of(run), 0) end
       table.insert(wanted.run_id, identity.id(run))
       table.insert(wanted.configuration, run.identity.configuration)
     end

@@ -43,15 +43,29 @@ function plan.of(experiment, settings)
   return runs
 end
 
---- The first runs of the rows with these labels, label by label, with their identities.
+--- Gives what the runs of a row share its `identity`, for which its data are opened; false where
+--- these cannot be, and `refusal` says why.
+function plan.identify(shared)
+  if shared.identity or shared.refusal then return not shared.refusal end
+  local good, message = pcall(identity.fill, shared)
+  if not good then shared.refusal = tostring(message) end
+  return good
+end
+
+--- The sentence that a run which is refused ends in.
+function plan.refusal_of(run)
+  return ("%s: row \"%s\" (%s): %s"):format(run.row.line, run.row.label, run.row.dataset, run.refusal)
+end
+
+--- The first runs of the rows with these labels, label by label, with their identities, unless they
+--- are refused.
 function plan.first(experiment, labels, settings)
   local runs = {}
   for _, label in ipairs(labels) do
     for _, row in ipairs(experiment.rows) do
       if row.label == label then
         local shared = shared_of(experiment, row, settings)
-        identity.fill(shared)
-        runs[#runs + 1] = new_run(shared, 1)
+        if plan.identify(shared) then runs[#runs + 1] = new_run(shared, 1) end
       end
     end
   end

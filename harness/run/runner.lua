@@ -180,19 +180,30 @@ local function side_by_side(left, sweep, needs)
   }
 end
 
--- The places of the plan that are meant, whose runs get their identities.
+-- Gives what runs share its identity, on every rank or on none; who cannot have one is told once.
+local function identify(run, fail_fast)
+  if run.identity or run.refusal then return end
+  local good = plan.identify(run.shared)
+  if core.any_rank(not good) and good then run.shared.refusal = "refused on another rank" end
+  if not run.refusal then return end
+  if fail_fast then error(plan.refusal_of(run), 0) end
+  if ranks.first then io.stderr:write(("refused: %s\n"):format(plan.refusal_of(run))) end
+end
+
+-- The places of the plan that are meant, whose runs get their identities; then the runs that are
+-- meant and refused.
 local function places_of(runs, settings)
   if settings.task and settings.task > #runs then
     error(("task %d, but the plan has %d runs"):format(settings.task, #runs), 0)
   end
-  local places = {}
+  local places, refused = {}, {}
   for i, run in ipairs(runs) do
     if not settings.task or settings.task == i then
-      places[#places + 1] = i
-      if not run.identity then identity.fill(run.shared) end
+      identify(run, settings.fail_fast)
+      table.insert(run.refusal and refused or places, run.refusal and run or i)
     end
   end
-  return places
+  return places, refused
 end
 
 -- What a plan will take, as far as that is known before its first run has ended.
@@ -214,7 +225,8 @@ end
 -- stop.
 local function run_plan(runs, sweep)
   local settings = sweep.settings
-  local left = left_of(runs, places_of(runs, settings), sweep.results, settings)
+  local places, refused = places_of(runs, settings)
+  local left = left_of(runs, places, sweep.results, settings)
   local seconds, bytes = measured_before(left, sweep)
   sweep.planned = #runs
   local watched = ranks.first and not settings.task and #left > 1
@@ -223,8 +235,10 @@ local function run_plan(runs, sweep)
   sweep.board = progress.board(not settings.task and function() return sweep.forecast:text() end
     or nil)
   if watched then say_expected(left, sweep.board, settings) end
-  if settings.jobs and #left > 1 then return side_by_side(left, sweep, bytes) end
-  return in_turn(left, sweep)
+  local run_all = settings.jobs and #left > 1 and side_by_side or in_turn
+  local outcomes, stopped = run_all(left, sweep, bytes)
+  for _, run in ipairs(refused) do outcomes[run] = "failed" end
+  return outcomes, stopped
 end
 
 --- Runs what is not finished, what its charts need first. Returns how many runs failed, and whether

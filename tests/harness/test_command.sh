@@ -62,6 +62,8 @@ succeeds "every kernel is known" "$(grep -ch '^LH_KERNEL' kernels/contract/*.h |
     sh -c "'$longhaul' describe kernels | wc -l"
 fails 1 "unknown data" "no data 'boks' (did you mean 'books'?); there are: books, latex, code" \
     "$longhaul" train --model lstm --task-options name=boks
+succeeds "a script has its name and its words in arg" "2	named	two" \
+    "$longhaul" lua <(echo 'print(#arg, arg[0] and "named", arg[2])') one two
 fails 1 "an unknown field of lh" "longhaul has no field 'modls' (did you mean 'models'?)" "$longhaul" lua <(echo 'print(require "longhaul".modls)')
 fails 1 "an unknown model in a script" "no model 'brtt' (did you mean 'brt'?)" "$longhaul" lua <(echo 'print(require "longhaul".models.brtt)')
 fails 2 "an unknown metric" "did you mean 'bits_per_byte'" "$longhaul" describe bits_per_bite

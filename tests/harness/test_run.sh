@@ -91,6 +91,15 @@ succeeds "its row names the script's line" "bad.lua:8: row \"long\"" \
 succeeds "the others are done" "done failed done failed" \
     column "$scratch/bad/sweep/runs.csv" status ' '
 
+# So does one whose data are not there, which has no id to be recorded under.
+nowhere='lh.tasks.language_model { lh.data.text { "nowhere" }, segment = 64 }'
+sed "s/window = 32 }, task = task/window = 32 }, task = $nowhere/" "$scratch/sweep.lua" >"$scratch/gone.lua"
+gone() { "$longhaul" run "$scratch/gone.lua" --scale smoke --no-timing --results "$scratch/gone" "$@" 2>&1; }
+fails 1 "a row without data is named with its line" "gone.lua:8: row \"long\" (nowhere): task language_model: no data" gone
+fails 1 "by workers, too, once" "2 runs failed" gone --jobs 2
+fails 1 "as what stops all, if asked" "gone.lua:8: row \"long\"" gone --fail-fast
+succeeds "the others are trained" "done done" column "$scratch/gone/sweep/runs.csv" status ' '
+
 # kill -9 again and again, then to the end: the same figures as without.
 "$longhaul" run "$scratch/slow.lua" --scale smoke --results "$scratch/calm" --no-timing 2>/dev/null >&2
 succeeds "four kills" "4 of " kill_midway 4 "$scratch/killed/sweep" \

@@ -14,6 +14,14 @@ TEST(the_nearest_name_has_the_fewest_edits) {
     CHECK_STR(lh_nearest_name("width", names), "width");
 }
 
+/* Two edits of three letters would be too many, one is not. */
+TEST(swapped_neighbours_are_one_edit) {
+    static const char *const commands[] = {"new", "run", "runs", NULL};
+    CHECK_STR(lh_nearest_name("rnu", commands), "run");
+    CHECK_STR(lh_nearest_name("urns", commands), "runs");
+    CHECK(lh_nearest_name("nur", commands) == NULL);
+}
+
 TEST(of_equally_near_names_it_is_the_first) {
     static const char *const equal[] = {"bat", "cat", NULL};
     CHECK_STR(lh_nearest_name("rat", equal), "bat");

@@ -18,6 +18,7 @@ local function run_lua(_, rest)
   if #rest == 0 then command.misuse("lua needs a FILE.lua") end
   local chunk, message = loadfile(rest[1])
   if not chunk then error(message, 0) end
+  _G.arg = table.move(rest, 1, #rest, 0, {}) -- as lua's own program has it
   local status = chunk(table.unpack(rest, 2))
   return math.type(status) == "integer" and status or command.ok
 end

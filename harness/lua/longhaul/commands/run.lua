@@ -243,8 +243,7 @@ local function show_plan(experiment, settings, all)
   all.seconds = all.seconds + seconds
   for _, run in ipairs(runs) do
     if run.refusal then
-      local text = ("%s: row \"%s\" (%s): %s"):format(run.row.line, run.row.label, run.row.dataset,
-        run.refusal)
+      local text = plan.refusal_of(run)
       if not all.refused[text] then table.insert(all.refusals, text) end
       all.refused[text] = true
     else

@@ -24,6 +24,6 @@ return {
   end,
 }
 ]==] } },
-  next = "longhaul train --model slide --task scripted_tokens --task-options file=NAME.lua "
-    .. "--train steps=100",
+  next = "longhaul train --model slide --options 'layers=2 width=32 heads=2 window=32' "
+    .. "--task scripted_tokens --task-options file=NAME.lua --train 'steps=200 warmup=20'",
 }
