@@ -29,16 +29,9 @@ local function type_of(option)
   return table.concat(quoted, "|")
 end
 
--- One line, cut where it would be longer than a source line may be.
 local function field(option)
-  local head = ("---@field %s? %s"):format(option.name, type_of(option))
-  local line = ("%s # %s (default %s)"):format(head, option.meaning, option.default)
-  if utf8.len(line) <= 100 then return line end
-  if #head > 96 then
-    return ("---@field %s? %s"):format(option.name, head:find "|true|" and "boolean|string"
-      or "string")
-  end
-  return line:sub(1, utf8.offset(line, 97) - 1) .. "..."
+  return ("---@field %s? %s # %s (default %s)"):format(option.name, type_of(option), option.meaning,
+    option.default)
 end
 
 local function class(name, options)

@@ -73,6 +73,19 @@ end
 
 local function print_corpus(...) print(("%-20s %8s %8s  %s"):format(...)) end
 
+--- What the program and its plug-ins make: names, and what each is.
+function data.made()
+  local list = {}
+  for _, kind in ipairs { "books", "latex", "code" } do
+    list[#list + 1] = { "generate:" .. kind, "embedded generator" }
+  end
+  list[#list + 1] = { "generate:seasonal", "embedded generator of time series" }
+  for _, corpus in ipairs(core.corpora()) do
+    list[#list + 1] = { "plugin:" .. corpus.name, "plug-in: " .. corpus.summary }
+  end
+  return list
+end
+
 --- Prints what is here and what could be fetched.
 function data.list()
   local here = { vocabularies = true, tokens = true } -- no corpora: what was trained and encoded
@@ -87,13 +100,7 @@ function data.list()
       end
     end
   end
-  for _, kind in ipairs { "books", "latex", "code" } do
-    print_corpus("generate:" .. kind, "", "", "embedded generator")
-  end
-  for _, corpus in ipairs(core.corpora()) do
-    print_corpus("plugin:" .. corpus.name, "", "", "plug-in: " .. corpus.summary)
-  end
-  print_corpus("generate:seasonal", "", "", "embedded generator of time series")
+  for _, made in ipairs(data.made()) do print_corpus(made[1], "", "", made[2]) end
   for _, source in ipairs(require "longhaul.sources") do
     if not here[source.name] then
       print_corpus(source.name, "", "",

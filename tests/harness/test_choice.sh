@@ -32,6 +32,9 @@ quietly 0 "a list shows those" test "$(on list --only "16/latex" | wc -l)" = 1
 
 succeeds "options are changed" "Options changed on the command line: model.heads=1 train.rate=0.3" \
     run --only "slide 8/books" --set "model.heads=1 train.rate=0.3"
+succeeds "in rows that the note names" "train.rate=0.3, in rows of slide 8/books alone." \
+    run --only "slide 8/books" --set model.heads=1 train.rate=0.3
+fails 2 "a word that is no option" "'more' is one word too many" on list --set model.heads=1 more
 succeeds "in a run of its own, beside the script's" "2" sh -c "grep -c 'sweep,slide 8,slide,.*generate:books' '$scratch/results/sweep/runs.csv'"
 quietly 0 "a table without the change shows the script's run" \
     test "$(on table --results "$scratch/results" | grep -c 'changed on the command line')" = 0

@@ -49,6 +49,10 @@ fails 2 "an unknown model" "did you mean 'brt'" "$longhaul" describe brtt
 succeeds "a task is described, with its options" "tokens of a segment (N)" "$longhaul" describe language_model
 succeeds "and the models for it" "seasonal_naive" "$longhaul" describe forecasting
 succeeds "an option of training" "| adafactor" "$longhaul" describe optimizer
+succeeds "an option of models, by who has it" "OF gpt2 gpt2_recurrent" "$longhaul" describe window
+succeeds "an option that a kind of chart is called by, too" "recurrence, an option" "$longhaul" describe recurrence
+succeeds "data that the program makes" "embedded generator of time series" "$longhaul" describe generate:seasonal
+succeeds "a kernel in a sentence" "(Hutchins et al. 2022, eqs. 2-3): g = sigmoid(bias)" "$longhaul" describe kernels
 succeeds "a metric, which end is better" "better     max" "$longhaul" describe valid_accuracy
 succeeds "a kind of chart, with its fields" "frontier" "$longhaul" describe pareto
 succeeds "data, with their terms" "CC BY-SA" "$longhaul" describe enwik8

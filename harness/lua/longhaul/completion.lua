@@ -1,7 +1,7 @@
 -- What shells complete, from the descriptors of commands/: names of commands, options, their values
--- where these are known, and a command's words. A descriptor's `takes` says which words those are:
--- "script", "file", "folder", or a function that gives an array; the shell asks the program for
--- these, so that they are those of the moment.
+-- where these are known (an option's `words`, or those of its name), and a command's words. A
+-- descriptor's `takes` says which words those are: "script", "file", "folder", or a function that gives
+-- an array; the shell asks the program for these, so that they are those of the moment.
 local core = require "longhaul.core"
 local scale = require "longhaul.scale"
 
@@ -15,7 +15,7 @@ local function names_of(list)
   return names
 end
 
--- Values of the options that have these names.
+-- Values of the options that have these names and no number for a value.
 local function known_values()
   return { scale = scale.names, device = { "cpu", "cuda" }, model = names_of(core.models()),
     task = names_of(core.tasks()) }
@@ -23,9 +23,9 @@ end
 
 -- What stands for the value of an option: { words = { ... } }, { folder = true }, { file = true } or {}.
 local function value_of(option, known)
-  local words = known[option[1]:match "^[^=]+"]
-  if words then return { words = words } end
   local what = option[3] or ""
+  local words = option.words or what ~= "N" and known[option[1]:match "^[^=]+"]
+  if words then return { words = words } end
   if what == "DIR" then return { folder = true } end
   return what:find "^FILE" and { file = true } or {}
 end

@@ -40,6 +40,21 @@ local function all()
   return list, by_name
 end
 
+-- Words by themselves that are values of an option that may be repeated: those of its `alone`, a
+-- pattern. Gives the other words.
+local function take_alone(options, values, rest)
+  local left = {}
+  for _, word in ipairs(rest) do
+    local name
+    for _, option in ipairs(options) do
+      if option.alone and word:find(option.alone) then name = option[1]:sub(1, -2) end
+    end
+    if name then values[name] = values[name] or {} end
+    table.insert(name and values[name] or left, word)
+  end
+  return left
+end
+
 local function parse(entry, words)
   local names = { "help" }
   for _, option in ipairs(entry.options) do
@@ -47,6 +62,7 @@ local function parse(entry, words)
   end
   local values, rest = core.arguments(words, names)
   if not values then command.misuse(("longhaul %s: %s"):format(entry.name, rest)) end
+  rest = take_alone(entry.options, values, rest)
   local most = entry.most or 0
   if #rest > most and not values.help then
     command.misuse(("longhaul %s: '%s' is one word too many; `longhaul %s --help`"):format(

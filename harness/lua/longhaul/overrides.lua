@@ -33,11 +33,14 @@ function overrides.read(texts) return option_text.list(texts or {}, read) end
 --- Sets what `read` gave, for the rows that `texts` (of --only, or nil) mean.
 function overrides.set(list, texts) current, only = list or {}, texts end
 
---- "model.window=64 train.rate=0.3"; nil where nothing is changed.
+--- "model.window=64 train.rate=0.3", and in which rows where --only chooses some; nil where nothing is
+--- changed.
 function overrides.text()
   local words = {}
   for i, entry in ipairs(current) do words[i] = entry.given end
-  return #words > 0 and table.concat(words, " ") or nil
+  if #words == 0 then return nil end
+  local rows = only and (", in rows of %s alone"):format(table.concat(only, ", ")) or ""
+  return table.concat(words, " ") .. rows
 end
 
 -- A row that is called by a value of the option would be called by a wrong one.

@@ -58,16 +58,16 @@
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
 ---@field window? integer # window W in tokens (default 512)
 ---@field dropout? number # dropout rate in training (default 0.05)
----@field normalize? boolean # unit-length queries and keys with a learned scale per head (defau...
+---@field normalize? boolean # unit-length queries and keys with a learned scale per head (default true)
 ---@field position_bias? boolean # T5 relative position bias (default true)
----@field see_self? boolean # let a token attend to itself (the released code does not) (default...
----@field logit_divisor? "sqrt_vocabulary"|"sqrt_width"|"one" # what the tied head's logits are ...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field see_self? boolean # let a token attend to itself (the released code does not) (default false)
+---@field logit_divisor? "sqrt_vocabulary"|"sqrt_width"|"one" # what the tied head's logits are divided by (default sqrt_vocabulary)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 
 ---@class longhaul.models.slide
 ---@field layers? integer # number of layers (default 12)
@@ -77,16 +77,16 @@
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
 ---@field window? integer # window W in tokens (default 512)
 ---@field dropout? number # dropout rate in training (default 0.05)
----@field normalize? boolean # unit-length queries and keys with a learned scale per head (defau...
+---@field normalize? boolean # unit-length queries and keys with a learned scale per head (default true)
 ---@field position_bias? boolean # T5 relative position bias (default true)
----@field see_self? boolean # let a token attend to itself (the released code does not) (default...
----@field logit_divisor? "sqrt_vocabulary"|"sqrt_width"|"one" # what the tied head's logits are ...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field see_self? boolean # let a token attend to itself (the released code does not) (default false)
+---@field logit_divisor? "sqrt_vocabulary"|"sqrt_width"|"one" # what the tied head's logits are divided by (default sqrt_vocabulary)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 
 ---@class longhaul.models.brt
 ---@field layers? integer # number of layers (default 12)
@@ -96,21 +96,21 @@
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
 ---@field window? integer # window W in tokens (default 512)
 ---@field dropout? number # dropout rate in training (default 0.05)
----@field normalize? boolean # unit-length queries and keys with a learned scale per head (defau...
+---@field normalize? boolean # unit-length queries and keys with a learned scale per head (default true)
 ---@field position_bias? boolean # T5 relative position bias (default true)
----@field see_self? boolean # let a token attend to itself (the released code does not) (default...
----@field logit_divisor? "sqrt_vocabulary"|"sqrt_width"|"one" # what the tied head's logits are ...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field see_self? boolean # let a token attend to itself (the released code does not) (default false)
+---@field logit_divisor? "sqrt_vocabulary"|"sqrt_width"|"one" # what the tied head's logits are divided by (default sqrt_vocabulary)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
----@field recurrence? string
----@field recurrent_layers? integer[]|string # recurrent layers, from 1; negative counts from th...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field recurrence? "none"|"fixed:dual"|"fixed:single"|"fixed:skip"|"lstm:dual"|"lstm:single"|"lstm:skip" # gate and gate configuration, sections 3.4 and 3.6 (default fixed:skip)
+---@field recurrent_layers? integer[]|string # recurrent layers, from 1; negative counts from the top (-3 of 12 is the paper's layer 10) (default -3)
 ---@field states? integer # state vectors S; 0: as many as window (default 0)
----@field feedback? boolean # all layers read the states, block by block, section 3.7 (default f...
----@field gate_tanh? "code"|"paper" # tanh on z: in the single configuration (code) or in every ...
+---@field feedback? boolean # all layers read the states, block by block, section 3.7 (default false)
+---@field gate_tanh? "code"|"paper" # tanh on z: in the single configuration (code) or in every LSTM gate (paper, eq. 4) (default code)
 ---@field gate_bias? boolean # b^(z) of eqs. 1 and 4, which the released code lacks (default false)
 
 ---@class longhaul.models.memorizing
@@ -121,19 +121,19 @@
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
 ---@field window? integer # window W in tokens (default 512)
 ---@field dropout? number # dropout rate in training (default 0.05)
----@field normalize? boolean # unit-length queries and keys with a learned scale per head (defau...
+---@field normalize? boolean # unit-length queries and keys with a learned scale per head (default true)
 ---@field position_bias? boolean # T5 relative position bias (default true)
----@field see_self? boolean # let a token attend to itself (the released code does not) (default...
----@field logit_divisor? "sqrt_vocabulary"|"sqrt_width"|"one" # what the tied head's logits are ...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field see_self? boolean # let a token attend to itself (the released code does not) (default false)
+---@field logit_divisor? "sqrt_vocabulary"|"sqrt_width"|"one" # what the tied head's logits are divided by (default sqrt_vocabulary)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 ---@field memory? integer # tokens that the memory holds per row (default 32768)
 ---@field top? integer # nearest keys that a query attends to (default 128)
----@field memory_layer? integer # layer with the memory, from 1; negative counts from the top (d...
+---@field memory_layer? integer # layer with the memory, from 1; negative counts from the top (default -4)
 
 ---@class longhaul.models.transformer_xl
 ---@field layers? integer # layers of the core (L) (default 8)
@@ -141,13 +141,13 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field head_width? integer # size of a head; 0: width / heads (default 0)
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
----@field dropout? number # dropout rate of attention and feed-forward network in training (defa...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field dropout? number # dropout rate of attention and feed-forward network in training (default 0)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 ---@field span? integer # attention span S in tokens (default 512)
 
 ---@class longhaul.models.universal
@@ -155,13 +155,13 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field head_width? integer # size of a head; 0: width / heads (default 0)
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
----@field dropout? number # dropout rate of attention and feed-forward network in training (defa...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field dropout? number # dropout rate of attention and feed-forward network in training (default 0)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 ---@field span? integer # attention span S in tokens (default 512)
 ---@field steps? integer # recurrent steps: applications of the one layer (N) (default 8)
 
@@ -171,16 +171,16 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field head_width? integer # size of a head; 0: width / heads (default 0)
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
----@field dropout? number # dropout rate of attention and feed-forward network in training (defa...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field dropout? number # dropout rate of attention and feed-forward network in training (default 0)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 ---@field forward_size? integer # new tokens of a step (C) (default 64)
----@field steps? integer # recurrent steps N: passes of every token through the core; the step s...
----@field cache? "inputs"|"outputs" # what crosses a segment boundary: the layers' inputs (secti...
+---@field steps? integer # recurrent steps N: passes of every token through the core; the step size is N * C (default 4)
+---@field cache? "inputs"|"outputs" # what crosses a segment boundary: the layers' inputs (section 3.2) or, as in the released code, their outputs (default inputs)
 
 ---@class longhaul.models.cached_staircase
 ---@field layers? integer # layers of the core (L) (default 8)
@@ -188,13 +188,13 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field head_width? integer # size of a head; 0: width / heads (default 0)
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
----@field dropout? number # dropout rate of attention and feed-forward network in training (defa...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field dropout? number # dropout rate of attention and feed-forward network in training (default 0)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 ---@field forward_size? integer # new tokens of a step (C) (default 64)
 ---@field step_size? integer # tokens that a step reads, cached ones included (N * C) (default 256)
 ---@field computed_steps? integer # passes of every token before it is cached (M) (default 1)
@@ -205,17 +205,17 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field head_width? integer # size of a head; 0: width / heads (default 0)
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
----@field dropout? number # dropout rate of attention and feed-forward network in training (defa...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field dropout? number # dropout rate of attention and feed-forward network in training (default 0)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 ---@field span? integer # tokens before each one that it sees (S) (default 512)
----@field memory? "mix"|"top" # what a token leaves behind: a learned mixture of all its layers,...
----@field see_self? boolean # let a token attend to itself too (as a cached staircase does) (def...
----@field share_kv? boolean # one norm, key and value matrix for all layers (the paper's 102M ro...
+---@field memory? "mix"|"top" # what a token leaves behind: a learned mixture of all its layers, or the top one (default mix)
+---@field see_self? boolean # let a token attend to itself too (as a cached staircase does) (default false)
+---@field share_kv? boolean # one norm, key and value matrix for all layers (the paper's 102M row) (default false)
 
 ---@class longhaul.models.dai_xl
 ---@field layers? integer # layers (N) (default 12)
@@ -223,25 +223,25 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field head_width? integer # size of a head; 0: width / heads (default 0)
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
----@field memory? integer # tokens of the segments before that every layer attends to (M) (defau...
+---@field memory? integer # tokens of the segments before that every layer attends to (M) (default 512)
 ---@field same_length? boolean # every token sees as many tokens as there is memory (default false)
 ---@field longest_distance? integer # larger distances count as this one; 0: none do (default 0)
----@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden st...
+---@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden states in training (default 0.1)
 ---@field attention_dropout? number # dropout rate of the attention weights in training (default 0)
----@field initial_deviation? number # of the initial weights, which narrow models want larger (d...
----@field cutoffs? integer[]|string # adaptive softmax: where the vocabulary, frequent words fir...
----@field recurrent_layer? integer # the layer that is block-recurrent, from 1; negative counts ...
+---@field initial_deviation? number # of the initial weights, which narrow models want larger (default 0.02)
+---@field cutoffs? integer[]|string # adaptive softmax: where the vocabulary, frequent words first, is cut into clusters (default )
+---@field recurrent_layer? integer # the layer that is block-recurrent, from 1; negative counts from the top; 0: none (default 0)
 ---@field states? integer # state vectors of that layer (default 128)
----@field state_head_width? integer # size of that layer's heads whose queries are states; 0: he...
----@field block? integer # tokens per step of the states; 0: the segment, whose states are then ...
----@field rsa_matrix? "lags"|"learned"|"toeplitz" # what the heads of rsa_kinds mix in: REMs, le...
----@field segment? integer # learned matrices: the longest segment, which is their number of row...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field state_head_width? integer # size of that layer's heads whose queries are states; 0: head_width (default 0)
+---@field block? integer # tokens per step of the states; 0: the segment, whose states are then never learnt (default 0)
+---@field rsa_matrix? "lags"|"learned"|"toeplitz" # what the heads of rsa_kinds mix in: REMs, learned matrices (FL-XL), or a learned number a lag (default lags)
+---@field segment? integer # learned matrices: the longest segment, which is their number of rows (default 0)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 
 ---@class longhaul.models.compressive
 ---@field layers? integer # layers (N) (default 12)
@@ -249,16 +249,16 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field head_width? integer # size of a head; 0: width / heads (default 0)
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
----@field block? integer # tokens that are read at once, after which memories move on (n_s) (def...
+---@field block? integer # tokens that are read at once, after which memories move on (n_s) (default 512)
 ---@field memory? integer # tokens before the block that every layer attends to (n_m) (default 512)
 ---@field compressed_memory? integer # compressed memories before those (n_cm) (default 512)
 ---@field compression_rate? integer # memories that become one compressed memory (c) (default 2)
----@field compression? "convolution"|"dilated"|"mean"|"max" # what makes one of them, section 3....
----@field compression_loss? "attention"|"task"|"auto_encoding" # what a convolution learns from:...
----@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden st...
+---@field compression? "convolution"|"dilated"|"mean"|"max" # what makes one of them, section 3.2: a convolution over neighbours; one over tokens spread across the block; their mean; their largest (default convolution)
+---@field compression_loss? "attention"|"task"|"auto_encoding" # what a convolution learns from: attention reconstruction; the task's loss through the blocks of a segment, which then reaches memories too; or that memories come back from it by a linear map (default attention)
+---@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden states in training (default 0.1)
 ---@field attention_dropout? number # dropout rate of the attention weights in training (default 0)
----@field initial_deviation? number # of the initial weights, which narrow models want larger (d...
----@field cutoffs? integer[]|string # adaptive softmax: where the vocabulary, frequent words fir...
+---@field initial_deviation? number # of the initial weights, which narrow models want larger (default 0.02)
+---@field cutoffs? integer[]|string # adaptive softmax: where the vocabulary, frequent words first, is cut into clusters (default )
 
 ---@class longhaul.models.rmt
 ---@field layers? integer # layers (N) (default 12)
@@ -268,13 +268,13 @@
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
 ---@field block? integer # tokens between two memories (default 150)
 ---@field memory_tokens? integer # memory tokens (m) (default 10)
----@field unroll? integer # blocks through which gradients flow: at each so many the memory is a...
----@field memory? integer # inputs of the blocks before, memory tokens included, that every laye...
+---@field unroll? integer # blocks through which gradients flow: at each so many the memory is a constant; 0: all of a segment (default 0)
+---@field memory? integer # inputs of the blocks before, memory tokens included, that every layer attends to; 0: memory tokens alone (default 0)
 ---@field memory_reads_cache? boolean # memory tokens, too, attend to those (default false)
----@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden st...
+---@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden states in training (default 0.1)
 ---@field attention_dropout? number # dropout rate of the attention weights in training (default 0)
----@field initial_deviation? number # of the initial weights, which narrow models want larger (d...
----@field cutoffs? integer[]|string # adaptive softmax: where the vocabulary, frequent words fir...
+---@field initial_deviation? number # of the initial weights, which narrow models want larger (default 0.02)
+---@field cutoffs? integer[]|string # adaptive softmax: where the vocabulary, frequent words first, is cut into clusters (default )
 
 ---@class longhaul.models.lstm
 ---@field layers? integer # number of layers (default 2)
@@ -287,7 +287,7 @@
 ---@field width? integer # embedding size D (default 128)
 ---@field hidden? integer # cells of a layer (default 512)
 ---@field dropout? number # dropout rate between layers in training (default 0)
----@field activation? "linear"|"tanh"|"sigmoid"|"relu" # g of the cells; linear: the identity (d...
+---@field activation? "linear"|"tanh"|"sigmoid"|"relu" # g of the cells; linear: the identity (default tanh)
 
 ---@class longhaul.models.linear_attention
 ---@field layers? integer # layers (L) (default 6)
@@ -295,7 +295,7 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field head_width? integer # size of a head; 0: width / heads (default 0)
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
----@field dropout? number # dropout rate of embeddings, hidden units and residual branches in tr...
+---@field dropout? number # dropout rate of embeddings, hidden units and residual branches in training (default 0)
 ---@field epsilon? number # what is added to the divisor of eq. 9 (default 1e-06)
 
 ---@class longhaul.models.mamba2
@@ -304,7 +304,7 @@
 ---@field expand? integer # channels of x for each of width (default 2)
 ---@field state? integer # size of B and C (N) (default 128)
 ---@field head_width? integer # channels of a head (P) (default 64)
----@field groups? integer # groups of heads that share B and C; the gated norm is by groups, too...
+---@field groups? integer # groups of heads that share B and C; the gated norm is by groups, too (default 1)
 ---@field kernel? integer # tokens that the convolution reads (default 4)
 ---@field epsilon? number # what norms add to the mean square (default 1e-05)
 ---@field step_min? number # least dt that heads begin with (default 0.001)
@@ -318,9 +318,9 @@
 ---@field value_heads? integer # heads of values, a multiple of heads; 0: heads (default 0)
 ---@field head_width? integer # size of a head's query and key (default 256)
 ---@field expand? number # size of a head's value for each of head_width (default 2)
----@field hidden? integer # hidden size of the feed-forward network; 0: 8/3 width, up to the nex...
+---@field hidden? integer # hidden size of the feed-forward network; 0: 8/3 width, up to the next 256 (default 0)
 ---@field kernel? integer # tokens that the convolutions read (default 4)
----@field negative_eigenvalues? boolean # beta within 0 and 2: a state may change its sign (defa...
+---@field negative_eigenvalues? boolean # beta within 0 and 2: a state may change its sign (default false)
 ---@field epsilon? number # what norms add to the mean square (default 1e-06)
 ---@field initial_deviation? number # deviation of first weights (default 0.02)
 ---@field tied? boolean # the head is the embedding (default false)
@@ -331,68 +331,68 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field head_width? integer # size of a head; 0: width / heads (default 0)
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
----@field positions? "sinusoidal"|"relative"|"none" # sinusoidal: added to the embeddings; relat...
----@field longest_distance? integer # relative positions: larger distances count as this one (de...
----@field zero_memory? integer # relative positions: zero states before a sequence that are atte...
----@field dropout? number # dropout rate of embeddings, attention, hidden units and residual bra...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field positions? "sinusoidal"|"relative"|"none" # sinusoidal: added to the embeddings; relative: Transformer-XL's, in every layer; none (default sinusoidal)
+---@field longest_distance? integer # relative positions: larger distances count as this one (default 1000)
+---@field zero_memory? integer # relative positions: zero states before a sequence that are attended to; 1600 as released (default 0)
+---@field dropout? number # dropout rate of embeddings, attention, hidden units and residual branches in training (default 0)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 
 ---@class longhaul.models.rsa
 ---@field layers? integer # number of layers (default 2)
 ---@field width? integer # outputs of a layer (default 2)
 ---@field heads? integer # attention heads (default 4)
 ---@field head_width? integer # size of a head (default 2)
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 
 ---@class longhaul.models.gpt2
 ---@field layers? integer # blocks (L) (default 12)
 ---@field width? integer # embedding size (k) (default 768)
 ---@field heads? integer # attention heads (default 12)
 ---@field context? integer # learned positions: the longest window (default 1024)
----@field dropout? number # dropout rate of embeddings, attention and residual branches in train...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field dropout? number # dropout rate of embeddings, attention and residual branches in training (default 0.1)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 ---@field window? integer # tokens that the model sees at once (T); 0: the segment (default 0)
 ---@field overlap? integer # tokens of a window that the next one repeats (default 0)
----@field recompute? boolean # keep one window's activations at a time and compute the others ag...
----@field cache? boolean # keep keys and values, so that segments continue a window (for generat...
+---@field recompute? boolean # keep one window's activations at a time and compute the others again in backward (default true)
+---@field cache? boolean # keep keys and values, so that segments continue a window (for generation) (default false)
 
 ---@class longhaul.models.gpt2_recurrent
 ---@field layers? integer # blocks (L) (default 12)
 ---@field width? integer # embedding size (k) (default 768)
 ---@field heads? integer # attention heads (default 12)
 ---@field context? integer # learned positions: the longest window (default 1024)
----@field dropout? number # dropout rate of embeddings, attention and residual branches in train...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field dropout? number # dropout rate of embeddings, attention and residual branches in training (default 0.1)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 ---@field window? integer # tokens that the model sees at once (T); 0: the segment (default 0)
 ---@field overlap? integer # tokens of a window that the next one repeats (default 0)
----@field recompute? boolean # keep one window's activations at a time and compute the others ag...
----@field cache? boolean # keep keys and values, so that segments continue a window (for generat...
----@field insertion? integer # layer, from 1, that attends to the window before (l_ins); 0: all ...
+---@field recompute? boolean # keep one window's activations at a time and compute the others again in backward (default true)
+---@field cache? boolean # keep keys and values, so that segments continue a window (for generation) (default false)
+---@field insertion? integer # layer, from 1, that attends to the window before (l_ins); 0: all layers (default 2)
 ---@field pooling? "mean"|"max"|"attention" # over the tokens of a window (default mean)
 ---@field embeddings? integer # vectors that a window hands on (default 1)
 ---@field summary_layers? integer # hidden layers of the network that makes them (default 3)
 ---@field summary_hidden? integer # size of those layers (default 200)
----@field final_norm? boolean # pool the last layer after the final norm, as Hugging Face number...
+---@field final_norm? boolean # pool the last layer after the final norm, as Hugging Face numbers hidden states (default true)
 ---@field carry? boolean # in training too, a segment goes on from the one before it (default false)
 
 ---@class longhaul.models.t5
@@ -401,14 +401,14 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field head_width? integer # size of a head (d_kv); 0: width / heads (default 0)
 ---@field hidden? integer # feed-forward size (d_ff) (default 2048)
----@field dropout? number # dropout rate of embeddings, attention, feed-forward and residual bra...
----@field rsa_padding? boolean # recurrence encodings mix in the padding behind a source, too (d...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field dropout? number # dropout rate of embeddings, attention, feed-forward and residual branches in training (default 0.1)
+---@field rsa_padding? boolean # recurrence encodings mix in the padding behind a source, too (default false)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 
 ---@class longhaul.models.reformer
 ---@field layers? integer # number of layers (n_l) (default 12)
@@ -416,17 +416,17 @@
 ---@field heads? integer # attention heads (n_h) (default 8)
 ---@field head_width? integer # size of a head (d_k); 0: width / heads (default 0)
 ---@field hidden? integer # hidden size of the feed-forward network (d_ff); 0: 4 * width (default 0)
----@field residual? "reversible"|"two_streams"|"plain" # reversible, the same with activations k...
----@field feed_forward_chunk? integer # tokens that pass through a feed-forward network at a tim...
----@field dropout? number # dropout rate of embeddings and branches in training, one mask along ...
----@field attention? string # of the layers, in turn: full, shared, shared_plain, lsh, local or ...
+---@field residual? "reversible"|"two_streams"|"plain" # reversible, the same with activations kept, or plain residual connections (default reversible)
+---@field feed_forward_chunk? integer # tokens that pass through a feed-forward network at a time; 0: all (default 0)
+---@field dropout? number # dropout rate of embeddings and branches in training, one mask along the sequence (default 0)
+---@field attention? string # of the layers, in turn: full, shared, shared_plain, lsh, local or dot_product, separated by commas (default lsh)
 ---@field rounds? integer # hash rounds (n_rounds) (default 1)
 ---@field eval_rounds? integer # hash rounds in evaluation; 0: as in training (default 0)
 ---@field chunk? integer # sorted tokens of a chunk (m) (default 64)
----@field buckets? integer[]|string # hash buckets, or their even factors; empty: two a chunk (d...
+---@field buckets? integer[]|string # hash buckets, or their even factors; empty: two a chunk (default )
 ---@field local_chunk? integer # tokens of a chunk of local layers (default 64)
----@field positions? integer[]|string # longest sequence, or its axes for axial embeddings (128,...
----@field position_widths? integer[]|string # sizes of the axes' vectors, which are concatenated...
+---@field positions? integer[]|string # longest sequence, or its axes for axial embeddings (128,512); empty: no positions (default 65536)
+---@field position_widths? integer[]|string # sizes of the axes' vectors, which are concatenated; empty: they are added (default )
 
 ---@class longhaul.models.reformer_encoder_decoder
 ---@field layers? integer # number of layers (n_l) (default 12)
@@ -434,9 +434,9 @@
 ---@field heads? integer # attention heads (n_h) (default 8)
 ---@field head_width? integer # size of a head (d_k); 0: width / heads (default 0)
 ---@field hidden? integer # hidden size of the feed-forward network (d_ff); 0: 4 * width (default 0)
----@field residual? "reversible"|"two_streams"|"plain" # reversible, the same with activations k...
----@field feed_forward_chunk? integer # tokens that pass through a feed-forward network at a tim...
----@field dropout? number # dropout rate of embeddings and branches in training, one mask along ...
+---@field residual? "reversible"|"two_streams"|"plain" # reversible, the same with activations kept, or plain residual connections (default reversible)
+---@field feed_forward_chunk? integer # tokens that pass through a feed-forward network at a time; 0: all (default 0)
+---@field dropout? number # dropout rate of embeddings and branches in training, one mask along the sequence (default 0)
 ---@field positions? integer # longest source and target (default 2048)
 ---@field shared? boolean # one embedding for source, target and the head (default true)
 
@@ -446,19 +446,19 @@
 ---@field width? integer # size of hidden states (d_model) (default 512)
 ---@field heads? integer # attention heads (default 8)
 ---@field hidden? integer # hidden size of the feed-forward network (d_ff); 0: 4 * width (default 0)
----@field dropout? number # dropout rate of embeddings, attention and residual branches in train...
+---@field dropout? number # dropout rate of embeddings, attention and residual branches in training (default 0.05)
 ---@field sinusoids? boolean # add absolute sinusoidal positions to the embeddings (default true)
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 ---@field attention? "full"|"prob" # self-attention: ProbSparse or dense (default prob)
----@field factor? integer # ProbSparse: factor * ceil(ln length) queries attend, as many keys ar...
----@field mix? boolean # leave heads and steps of the decoder's self-attention swapped, as the r...
----@field rsa_lazy? boolean # ProbSparse: recurrence encoding joins the queries that do not atte...
----@field distil? boolean # halve the sequence between layers of the encoder (section 3.2), whic...
+---@field factor? integer # ProbSparse: factor * ceil(ln length) queries attend, as many keys are sampled (c) (default 5)
+---@field mix? boolean # leave heads and steps of the decoder's self-attention swapped, as the released code does (default true)
+---@field rsa_lazy? boolean # ProbSparse: recurrence encoding joins the queries that do not attend, too (default true)
+---@field distil? boolean # halve the sequence between layers of the encoder (section 3.2), which RSA leaves out (default false)
 
 ---@class longhaul.models.logsparse
 ---@field layers? integer # layers of the encoder (default 2)
@@ -466,17 +466,17 @@
 ---@field width? integer # size of hidden states (d_model) (default 512)
 ---@field heads? integer # attention heads (default 8)
 ---@field hidden? integer # hidden size of the feed-forward network (d_ff); 0: 4 * width (default 0)
----@field dropout? number # dropout rate of embeddings, attention and residual branches in train...
+---@field dropout? number # dropout rate of embeddings, attention and residual branches in training (default 0.05)
 ---@field sinusoids? boolean # add absolute sinusoidal positions to the embeddings (default true)
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
----@field kernel? integer # steps that queries and keys of self-attention are convolved over (k)...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field kernel? integer # steps that queries and keys of self-attention are convolved over (k) (default 3)
 ---@field local? integer # distances up to this are visible beside the powers of two (default 0)
----@field restart? integer # the pattern of distances begins again after so many steps; 0: never...
+---@field restart? integer # the pattern of distances begins again after so many steps; 0: never (default 0)
 
 ---@class longhaul.models.series_xl
 ---@field layers? integer # layers (L) (default 3)
@@ -484,19 +484,19 @@
 ---@field heads? integer # attention heads (default 8)
 ---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
 ---@field memory? integer # steps before the window that a layer remembers; 0: seq_len (default 0)
----@field positions? "relative"|"none" # relative: Transformer-XL's, in every layer; none (defau...
----@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden st...
----@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular...
----@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one num...
+---@field positions? "relative"|"none" # relative: Transformer-XL's, in every layer; none (default relative)
+---@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden states in training (default 0.05)
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
 ---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
----@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sin...
----@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu...
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 
 ---@class longhaul.models.dlinear
----@field decompose? boolean # DLinear: maps of their own for the moving average and for what is...
+---@field decompose? boolean # DLinear: maps of their own for the moving average and for what is left (default true)
 ---@field kernel? integer # steps of the moving average, odd (default 25)
----@field subtract_last? boolean # NLinear (with decompose=false): predict differences from the ...
+---@field subtract_last? boolean # NLinear (with decompose=false): predict differences from the last observed value (default false)
 
 ---@class longhaul.models.seasonal_naive
 ---@field season? integer # steps of a season, a day of hours (default 24)
@@ -504,28 +504,28 @@
 ---@class longhaul.tasks.language_model: { [1]: longhaul.corpus }
 ---@field segment? integer # tokens of a segment (N) (default 512)
 ---@field batch? integer # documents read side by side (B) (default 8)
----@field predict_across? boolean # predict the first token of a segment from the segment before...
----@field overlap? integer # tokens of a segment that the next one repeats without predicting th...
----@field evaluate_documents? integer # documents of a split that an evaluation reads; 0: all (d...
----@field evaluate_batches? integer # batches after which an evaluation ends; 0: at the end of t...
----@field subsequences? "none"|"disjoint"|"quarter" # join the documents and read every segment ...
----@field name? string # books, latex, code, generate:KIND, plugin:NAME, a name that `longhaul d...
----@field tokens? string # tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece...
+---@field predict_across? boolean # predict the first token of a segment from the segment before it (default true)
+---@field overlap? integer # tokens of a segment that the next one repeats without predicting them (default 0)
+---@field evaluate_documents? integer # documents of a split that an evaluation reads; 0: all (default 0)
+---@field evaluate_batches? integer # batches after which an evaluation ends; 0: at the end of the documents (default 0)
+---@field subsequences? "none"|"disjoint"|"quarter" # join the documents and read every segment by itself: disjoint ones, or in training one that begins at every quarter of a segment (default none)
+---@field name? string # books, latex, code, generate:KIND, plugin:NAME, a name that `longhaul data list` shows, or a folder or a file of JSON lines with a slash in its path (default books)
+---@field tokens? string # tokenizer: bytes, bpe:NAME, bpe:FOLDER, bpe:train:SIZE, sentencepiece:FILE.model, sentencepiece:NAME, sentencepiece:train:SIZE, words:FILE, words:train:SIZE; :NAME+NAME behind SIZE: trained on those (default bytes)
 ---@field documents? integer # generator: documents to train on (default 200)
 ---@field document_bytes? integer # generator: size of a document (default 32768)
----@field split_bytes? integer # cut longer documents into pieces of this size, documents of the...
+---@field split_bytes? integer # cut longer documents into pieces of this size, documents of their own; 0: whole (default 0)
 ---@field limit_bytes? integer # bytes of the train split to use; 0: all (default 0)
 ---@field limit_eval_bytes? integer # bytes of valid and of test to use; 0: all (default 0)
----@field limit_documents? integer # documents of the train split to use, the first by name; 0: ...
----@field valid_tokens? integer # first tokens of every validation document to use; 0: all (defa...
+---@field limit_documents? integer # documents of the train split to use, the first by name; 0: all (default 0)
+---@field valid_tokens? integer # first tokens of every validation document to use; 0: all (default 0)
 ---@field data_seed? integer # generator: seed of the documents (default 1)
 ---@field field? string # JSON lines: the field that holds a document; empty: text (default )
 
 ---@class longhaul.tasks.random_walk: { [1]: longhaul.corpus }
 ---@field segment? integer # symbols of a segment (default 64)
 ---@field batch? integer # streams read side by side (B) (default 64)
----@field episodes? integer # training episodes, read again and again; 0: new ones without end (...
----@field evaluate_episodes? integer # episodes of the validation and of the test split (default...
+---@field episodes? integer # training episodes, read again and again; 0: new ones without end (default 10000)
+---@field evaluate_episodes? integer # episodes of the validation and of the test split (default 1000)
 ---@field data_seed? integer # what the episodes are drawn from (default 1)
 ---@field grid? integer # cells along a side of the grid (default 8)
 ---@field steps? integer # actions of an episode (default 400)
@@ -533,8 +533,8 @@
 ---@class longhaul.tasks.algorithm: { [1]: longhaul.corpus }
 ---@field segment? integer # symbols of a segment (default 64)
 ---@field batch? integer # streams read side by side (B) (default 64)
----@field episodes? integer # training episodes, read again and again; 0: new ones without end (...
----@field evaluate_episodes? integer # episodes of the validation and of the test split (default...
+---@field episodes? integer # training episodes, read again and again; 0: new ones without end (default 10000)
+---@field evaluate_episodes? integer # episodes of the validation and of the test split (default 1000)
 ---@field data_seed? integer # what the episodes are drawn from (default 1)
 ---@field variables? integer # variables (default 3)
 ---@field statements? integer # statements of a program (default 100)
@@ -542,39 +542,39 @@
 
 ---@class longhaul.tasks.duplication: { [1]: longhaul.corpus }
 ---@field batch? integer # sequences of a batch (B) (default 32)
----@field word? integer # symbols of a word; a sequence is two zeros and the word twice (default...
+---@field word? integer # symbols of a word; a sequence is two zeros and the word twice (default 511)
 ---@field alphabet? integer # symbols of a word are 1 to this (default 127)
----@field evaluate_sequences? integer # sequences of the validation and of the test split (defau...
----@field data_seed? integer # what held-out sequences are drawn from; training draws fresh ones...
+---@field evaluate_sequences? integer # sequences of the validation and of the test split (default 256)
+---@field data_seed? integer # what held-out sequences are drawn from; training draws fresh ones from the run's seed (default 1)
 
 ---@class longhaul.tasks.recall: { [1]: longhaul.corpus }
 ---@field vocabulary? integer # tokens: one half of them are keys, the other values (default 8192)
----@field pairs? integer[]|string # keys of a sequence, each with its value; several: kinds of s...
+---@field pairs? integer[]|string # keys of a sequence, each with its value; several: kinds of sequences (default 8)
 ---@field lengths? integer[]|string # tokens of a sequence: of each kind, or of all (default 64)
 ---@field shares? integer[]|string # how many sequences are of each kind, in proportion (default 1)
----@field power? number # slot j behind the pairs asks with a chance of j^(power - 1); 1: all al...
+---@field power? number # slot j behind the pairs asks with a chance of j^(power - 1); 1: all alike (default 0.01)
 ---@field fills? boolean # random tokens between the queries in place of 0 (default false)
----@field segment? integer # tokens of a sequence that are read at once; 0: all of the longest (...
+---@field segment? integer # tokens of a sequence that are read at once; 0: all of the longest (default 0)
 ---@field batch? integer # sequences of a batch (B) (default 64)
----@field evaluate_sequences? integer # sequences of the validation and of the test split (defau...
----@field data_seed? integer # what held-out sequences are drawn from; training draws fresh ones...
+---@field evaluate_sequences? integer # sequences of the validation and of the test split (default 1000)
+---@field data_seed? integer # what held-out sequences are drawn from; training draws fresh ones from the run's seed (default 1)
 
 ---@class longhaul.tasks.imagenet64: { [1]: longhaul.corpus }
 ---@field batch? integer # sequences of a batch (B) (default 32)
----@field name? string # a data folder with train/, valid/ and test/ of .npy files; without one ...
+---@field name? string # a data folder with train/, valid/ and test/ of .npy files; without one the embedded generator makes imagenet64 (default imagenet64)
 ---@field side? integer # pixels along a side; a sequence is side * side * 3 bytes (default 64)
 ---@field images? integer # generator: images to train on (default 10000)
----@field evaluate_images? integer # images of the validation and of the test split, the first o...
+---@field evaluate_images? integer # images of the validation and of the test split, the first of them (default 512)
 ---@field data_seed? integer # generator: seed of the images (default 1)
 
 ---@class longhaul.tasks.regular_language: { [1]: longhaul.corpus }
----@field language? "parity"|"d2"|"d4"|"tomita3"|"tomita5"|"tomita6" # parity, d2, d4, tomita3, ...
+---@field language? "parity"|"d2"|"d4"|"tomita3"|"tomita5"|"tomita6" # parity, d2, d4, tomita3, tomita5 or tomita6 (default parity)
 ---@field batch? integer # strings of a batch (B) (default 32)
 ---@field shortest? integer # letters of the shortest string (default 2)
----@field longest? integer # letters of the longest string in training and bin 0; 0: the paper's...
----@field increment? integer # bin 1 has longer strings, by up to so many letters; 0: as many as...
+---@field longest? integer # letters of the longest string in training and bin 0; 0: the paper's 50, 100 for D_n (default 0)
+---@field increment? integer # bin 1 has longer strings, by up to so many letters; 0: as many as longest (default 0)
 ---@field strings? integer # training strings; 0: the paper's 10000, 5000 for D_n (default 0)
----@field evaluate_strings? integer # strings of the validation split and of each bin; 0: the pa...
+---@field evaluate_strings? integer # strings of the validation split and of each bin; 0: the paper's 2000, 1000 for D_n (default 0)
 ---@field data_seed? integer # what the strings are drawn from (default 1)
 
 ---@class longhaul.tasks.simulated_network: { [1]: longhaul.corpus }
@@ -589,56 +589,56 @@
 ---@field label_len? integer # of them the last ones that a decoder begins with (default 48)
 ---@field pred_len? integer # steps to predict: the horizon (default 24)
 ---@field batch? integer # windows side by side (B) (default 32)
----@field sampler? "sequential"|"shuffled"|"streams" # order of windows; sequential: batch row r...
+---@field sampler? "sequential"|"shuffled"|"streams" # order of windows; sequential: batch row r moves on by `batch` steps; streams: it reads a piece of the series of its own and moves on by pred_len (default sequential)
 ---@field drop_last? boolean # evaluate whole batches only, as Informer's code does (default false)
 ---@field limit_windows? integer # training windows to use, the latest; 0: all (default 0)
----@field evaluate_windows? integer # windows of a split that an evaluation reads, the first; 0:...
----@field name? string # ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, or a CSV file with a s...
----@field borders? "informer"|"months"|"calendar"|"shares" # rows of the splits: months (12/4/4 ...
----@field freq? "h"|"t" # time features: h (hour, weekday, day, day of the year), t (the minute,...
+---@field evaluate_windows? integer # windows of a split that an evaluation reads, the first; 0: all (default 0)
+---@field name? string # ETTh1, ETTh2, ETTm1, Weather, generate:seasonal, or a CSV file with a slash in its path (default ETTh1)
+---@field borders? "informer"|"months"|"calendar"|"shares" # rows of the splits: months (12/4/4 for ETT, 28/10/10 for Weather) of 30 days or by the calendar, shares 70/10/20; informer: as its code has it, months for ETT and shares else (default informer)
+---@field freq? "h"|"t" # time features: h (hour, weekday, day, day of the year), t (the minute, too) (default h)
 ---@field series_rows? integer # generator: rows (default 17420)
 ---@field channels? integer # generator: channels (default 7)
 ---@field data_seed? integer # generator: seed (default 1)
 
 ---@class longhaul.tasks.translation: { [1]: longhaul.corpus }
----@field batch_tokens? integer # tokens of a batch on either side, padding included; lengths ar...
----@field beam? integer # open translations of a sentence of the test split; 0: none is translat...
----@field length_penalty? number # alpha: scores are divided by ((5 + length) / 6)^alpha (defaul...
----@field longer? integer # tokens that a translation may have beyond those of its source (defau...
----@field name? string # a data folder, or one with a slash in its path, with train, valid and t...
+---@field batch_tokens? integer # tokens of a batch on either side, padding included; lengths are 8, 16, 32 ... (default 2048)
+---@field beam? integer # open translations of a sentence of the test split; 0: none is translated (default 4)
+---@field length_penalty? number # alpha: scores are divided by ((5 + length) / 6)^alpha (default 0.6)
+---@field longer? integer # tokens that a translation may have beyond those of its source (default 50)
+---@field name? string # a data folder, or one with a slash in its path, with train, valid and test in both languages (default wmt14-en-de)
 ---@field source? string # ending of the files to translate from (default en)
 ---@field target? string # ending of the files to translate into (default de)
----@field tokens? string # one tokenizer for both languages: bytes, subwords:NAME, sentencepiece...
+---@field tokens? string # one tokenizer for both languages: bytes, subwords:NAME, sentencepiece:NAME, sentencepiece:train:SIZE (default sentencepiece:train:32000)
 ---@field pairs? integer # generator: sentence pairs to train on (default 20000)
----@field evaluate_pairs? integer # first pairs of the validation and of the test split to use; ...
+---@field evaluate_pairs? integer # first pairs of the validation and of the test split to use; 0: all, generator: 500 (default 0)
 ---@field max_tokens? integer # training pairs with a longer side are left out (default 256)
 ---@field data_seed? integer # generator: seed of the pairs (default 1)
 
 ---@class longhaul.tasks.defect: { [1]: longhaul.corpus }
----@field name? string # a data folder, or one with a slash in its path, with train.jsonl, valid...
----@field tokens? string # tokenizer: bpe:codet5 as published, bytes, bpe:NAME, bpe:train:SIZE ....
----@field source_length? integer # tokens of a function, its begin and end included; longer ones...
+---@field name? string # a data folder, or one with a slash in its path, with train.jsonl, valid.jsonl, test.jsonl (default devign)
+---@field tokens? string # tokenizer: bpe:codet5 as published, bytes, bpe:NAME, bpe:train:SIZE ... (default bytes)
+---@field source_length? integer # tokens of a function, its begin and end included; longer ones are cut (default 512)
 ---@field batch? integer # functions of a batch (B) (default 32)
----@field head? "generation"|"classification" # write "true" or "false", or classify the decoder...
----@field functions? integer # training functions to use, the first ones; 0: all, generator: 100...
----@field evaluate_functions? integer # the same of the validation and of the test split; 0: all...
+---@field head? "generation"|"classification" # write "true" or "false", or classify the decoder's last state (default generation)
+---@field functions? integer # training functions to use, the first ones; 0: all, generator: 10000 (default 0)
+---@field evaluate_functions? integer # the same of the validation and of the test split; 0: all, generator: 1000 (default 0)
 ---@field data_seed? integer # generator: seed of the functions (default 1)
 
 ---@class longhaul.tasks.scripted_tokens: { [1]: string }
 ---@field file? string # the Lua file that makes the examples (default )
----@field parameters? string # what the file is told in place of its defaults, as in word=31 (de...
+---@field parameters? string # what the file is told in place of its defaults, as in word=31 (default )
 ---@field segment? integer # positions of an example that are read at once; 0: all (default 0)
 ---@field batch? integer # examples of a batch (B) (default 32)
----@field evaluate_examples? integer # examples of the validation and of the test split (default...
----@field data_seed? integer # what held-out examples are drawn from; training draws fresh ones ...
+---@field evaluate_examples? integer # examples of the validation and of the test split (default 256)
+---@field data_seed? integer # what held-out examples are drawn from; training draws fresh ones from the run's seed (default 1)
 
 ---@class longhaul.tasks.scripted_vectors: { [1]: string }
 ---@field file? string # the Lua file that makes the examples (default )
----@field parameters? string # what the file is told in place of its defaults, as in word=31 (de...
+---@field parameters? string # what the file is told in place of its defaults, as in word=31 (default )
 ---@field segment? integer # positions of an example that are read at once; 0: all (default 0)
 ---@field batch? integer # examples of a batch (B) (default 32)
----@field evaluate_examples? integer # examples of the validation and of the test split (default...
----@field data_seed? integer # what held-out examples are drawn from; training draws fresh ones ...
+---@field evaluate_examples? integer # examples of the validation and of the test split (default 256)
+---@field data_seed? integer # what held-out examples are drawn from; training draws fresh ones from the run's seed (default 1)
 
 ---@class longhaul.text: longhaul.tasks.language_model, { [1]: string }
 
@@ -648,7 +648,7 @@
 ---@field steps? integer # training steps (default 1000)
 ---@field optimizer? "sgd"|"adam"|"adamw"|"adafactor" # update rule (default adafactor)
 ---@field rate? number # learning rate before the schedule (default 1)
----@field schedule? "constant"|"linear"|"rsqrt"|"cosine"|"step"|"delayed_step" # decay: rsqrt is...
+---@field schedule? "constant"|"linear"|"rsqrt"|"cosine"|"step"|"delayed_step" # decay: rsqrt is rate / sqrt(max(step, warmup)) (default rsqrt)
 ---@field warmup? integer # steps of linear warm-up from 0 (default 1000)
 ---@field final_rate? number # rate at the end of linear and cosine (default 0)
 ---@field step_every? integer # steps between drops of step and delayed_step (default 1000)
@@ -661,18 +661,18 @@
 ---@field weight_decay? number # of matrices; not with adafactor (default 0)
 ---@field second_moment_decay? number # adafactor: beta2 = 1 - (step + 1)^-this (default 0.8)
 ---@field update_clip? number # adafactor: largest rms of an update (d) (default 1)
----@field parameter_scale? boolean # adafactor: updates relative to the parameter's rms (default...
----@field factor_minimum? integer # adafactor: smallest axis whose second moment is factored (de...
+---@field parameter_scale? boolean # adafactor: updates relative to the parameter's rms (default true)
+---@field factor_minimum? integer # adafactor: smallest axis whose second moment is factored (default 128)
 ---@field log_every? integer # steps between points of the loss curve (default 10)
----@field evaluate_every? integer # steps between evaluations on the validation split; 0: none (...
----@field keep_best? boolean|string
----@field patience? integer # evaluations in a row without a better loss (nor a better metric, w...
----@field evaluate_test? boolean # evaluations read the test split too: its accuracies join the ...
+---@field evaluate_every? integer # steps between evaluations on the validation split; 0: none (default 0)
+---@field keep_best? false|true|"accuracy"|"error_percent"|"bits_per_token"|"bits_per_byte"|"perplexity"|"word_perplexity"|"mse"|"mae" # experiments end with the weights of the best evaluation (early stopping): true by its loss, or by the metric that is named (default false)
+---@field patience? integer # evaluations in a row without a better loss (nor a better metric, where keep_best names one) after which training ends; 0: never (default 0)
+---@field evaluate_test? boolean # evaluations read the test split too: its accuracies join the curve, the best of them the results (nothing is chosen by them) (default false)
 ---@field checkpoint_every? integer # steps between checkpoints; 0: by time only (default 0)
 ---@field checkpoint_seconds? number # seconds between checkpoints; 0: by steps only (default 60)
----@field precision? "f32"|"tf32"|"bf16" # what matrix products round their operands to, bf16 al...
----@field swap_parameters? boolean # layers' parameters rest in host memory, where the optimiser...
----@field accumulate? integer # micro-batches that the rows of a step are cut into, one after th...
+---@field precision? "f32"|"tf32"|"bf16" # what matrix products round their operands to, bf16 also what activations are in memory; tf32 on a GPU only, bf16 also on a processor with avx512_bf16 or AMX (default f32)
+---@field swap_parameters? boolean # layers' parameters rest in host memory, where the optimiser works, and visit the device while their layer computes (reversible layers) (default false)
+---@field accumulate? integer # micro-batches that the rows of a step are cut into, one after the other in memory; their gradients are summed, so that the batch stays that of the step (default 1)
 
 ---@class longhaul.models
 ---@field xl fun(options: longhaul.models.xl): longhaul.spec

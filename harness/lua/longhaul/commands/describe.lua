@@ -2,6 +2,7 @@
 -- a metric, a kind of chart, a kernel.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local data = require "longhaul.run.data"
 local kinds = require "longhaul.report.kinds"
 local match = require "longhaul.match"
 local metrics = require "longhaul.run.metrics"
@@ -138,6 +139,40 @@ local function show_training_option(option)
   print_option(option)
 end
 
+-- Who has an option: those whose meaning, values and default are the same stand together.
+local function show_option(entry)
+  print(("%s, an option"):format(entry.name))
+  for _, told in ipairs(entry) do
+    print(("\nOF %s"):format(table.concat(told.owners, " ")))
+    print_option(told.option)
+  end
+end
+
+-- The options of models and tasks by name, in order: { name, { option, owners = { class ... } } ... }.
+local function class_options()
+  local list, by_name = {}, {}
+  local function add(owner, option)
+    local entry = by_name[option.name]
+    if not entry then
+      entry = { name = option.name }
+      by_name[option.name], list[#list + 1] = entry, entry
+    end
+    local text = option.meaning .. "\n" .. option.default .. "\n" .. option_text.range(option)
+    if not entry[text] then
+      entry[text] = { option = option, owners = {} }
+      entry[#entry + 1] = entry[text]
+    end
+    table.insert(entry[text].owners, owner)
+  end
+  for _, classes in ipairs { core.models(), core.tasks() } do
+    for _, class in ipairs(classes) do
+      for _, option in ipairs(class.options) do add(class.name, option) end
+    end
+  end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  return list
+end
+
 local function show_metric(column)
   local line = column.metric
   print(("%s, a metric\n    %s%s"):format(column.name, line.says, column.split and column.split ~= "test"
@@ -158,8 +193,12 @@ local function show_chart(chart)
 end
 
 local function show_data(source)
+  if not source.files then
+    return print(("%s, data\n    %s; `longhaul data list` says what is here"):format(source.name,
+      source.licence))
+  end
   print(("%s, data\n    %s\n\nFILES"):format(source.name, source.licence))
-  for _, file in ipairs(source.files or {}) do
+  for _, file in ipairs(source.files) do
     print(("    %s\n        sha256 %s"):format(file.url, file.sha256 or "not known"))
   end
   print(("\n`longhaul data fetch %s` brings it; `longhaul data list` says what is here"):format(
@@ -175,6 +214,12 @@ local function show_kernel(kernel)
     kernel.workspace and "with" or "no"))
 end
 
+-- A point before a small letter or a number ends no sentence: "et al. 2022".
+local function first_sentence(text)
+  local joined = text:gsub("\n\n.*", ""):gsub("%s+", " ")
+  return joined:match "^(.-%.) %u" or joined
+end
+
 local function kernels() return require "longhaul.kernels" end
 
 local function charts()
@@ -186,7 +231,14 @@ local function charts()
   return list
 end
 
-local function data_sources() return require "longhaul.sources" end
+-- What can be fetched, and what the program and its plug-ins make.
+local function data_sources()
+  local list = table.move(require "longhaul.sources", 1, #require "longhaul.sources", 1, {})
+  for _, source in ipairs(data.made()) do
+    list[#list + 1] = { name = source[1], licence = source[2] }
+  end
+  return list
+end
 
 -- ---- the command ----
 
@@ -199,10 +251,12 @@ local sorts = {
   { "tasks", core.tasks, show_task, function(task) return task.summary end },
   { "training", core.train_options, show_training_option,
     function(option) return option.meaning end },
+  { "options", class_options, show_option,
+    function(entry) return entry[1].option.meaning end },
   { "metrics", metrics.all, show_metric, function(column) return column.metric.says end },
   { "charts", charts, show_chart, function(chart) return chart.says end },
   { "data", data_sources, show_data, function(source) return source.licence end },
-  { "kernels", kernels, show_kernel, function(kernel) return (kernel.says:match "^[^\n]*") end },
+  { "kernels", kernels, show_kernel, function(kernel) return first_sentence(kernel.says) end },
 }
 
 local function list(sort)
@@ -267,7 +321,7 @@ return {
     name = "describe", takes = all_names,
     summary = "a model in numbers; any task, option, metric, chart, corpus or kernel",
     run = describe,
-    most = 1, usage = "describe [NAME | models | tasks | training | metrics | charts | data | kernels]\n"
+    most = 1, usage = "describe [NAME | models | tasks | training | options | metrics | charts | data | kernels]\n"
       .. "        [--options TEXT] [--vocabulary N] [--segment N] [--match BUDGET]\n"
       .. "        [--task NAME] [--task-options TEXT] [--published-names]",
     description = "Of a model: options, parameters, state and FLOPs, to which the options below belong.\n"

@@ -204,7 +204,7 @@ return {
     description = weights_say,
     options = with { training[1], training[2], training[3],
       { "weights=", "weight file, a folder with one, or the name of fetched weights", "FILE" },
-        { "split=", "valid or test (default)", "NAME" } },
+        { "split=", "valid or test (default)", "NAME", words = { "valid", "test" } } },
   },
   {
     name = "export", summary = "what another implementation needs to train the same run",

@@ -99,7 +99,8 @@ return {
     name = "new", takes = kinds,
     summary = "begin a model, a kernel, a task, a chart, a command ... from a skeleton", run = create,
     most = 2, usage = "new KIND NAME [--kind model|task|data]",
-    options = { { "kind=", "what a plug-in brings: model (default), task or data", "KIND" } },
+    options = { { "kind=", "what a plug-in brings: model (default), task or data", "KIND",
+      words = { "model", "task", "data" } } },
     description = description(),
   },
 }

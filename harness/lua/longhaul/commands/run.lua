@@ -29,7 +29,7 @@ local choosing = {
   { "only=", "only rows with this in label or dataset, or LABEL/DATASET; may be repeated", "TEXT",
     repeats = true },
   { "set=", "change options of these rows: model.window=64, task. or train.; may be repeated",
-    "KIND.OPTION=VALUE", repeats = true },
+    "KIND.OPTION=VALUE", repeats = true, alone = "^%a+%.[%w_]+=" },
   { "results=", "folder for results (default results)", "DIR" },
   { "sandbox", "for a stranger's script: no files, no programs, bounded memory and time" },
 }
