@@ -17,7 +17,7 @@ local escape = quote.html
 local rooms = {
   { "Use", { "README.md", "longhaul" }, { "docs/tutorial.md", "Tutorial" },
     { "docs/howto.md", "How do I" }, { "docs/coming-from.md", "Coming from" },
-    { "docs/lua.md", "Scripts" }, { "docs/weights.md", "Weights" },
+    { "docs/lua.md", "Scripts and their API" }, { "docs/weights.md", "Weights" },
     { "docs/cluster.md", "Clusters" } },
   { "Look up", { "reference/commands.html", "Commands" }, { "reference/models.html", "Models" },
     { "reference/tasks.html", "Tasks" }, { "reference/training.html", "Training" },

@@ -166,7 +166,20 @@ local function measured(rows, work)
   end
 end
 
+-- A predicate of the parts of a benchmark: whether --only means them.
+local function wanted_of(only)
+  local function wanted(name) return not only or name:find(only, 1, true) ~= nil end
+  local names, some = { "lsh", "gpt2", "peers" }, false
+  for i, size in ipairs(sizes) do table.insert(names, i, "width " .. size.width) end
+  for _, name in ipairs(names) do some = some or wanted(name) end
+  if not some then
+    command.misuse(("bench has no '%s'; there are: %s"):format(only, table.concat(names, ", ")))
+  end
+  return wanted
+end
+
 local function bench(values)
+  local wanted = wanted_of(values.only)
   local machine, rounds = core.machine(), command.integer(values, "rounds", 7)
   local path = command.path(values, "results", "results") .. "/bench/bench.csv"
   core.make_folder(path:match "^(.*)/")
@@ -180,7 +193,6 @@ local function bench(values)
   local peak
   kept(rows, function() peak = rates(rows, machine.cores) end)
   kept(rows, function() overhead(rows) end)
-  local function wanted(name) return not values.only or name:find(values.only, 1, true) end
   for _, size in ipairs(sizes) do
     if wanted("width " .. size.width) then
       kept(rows, function() return steps(rows, size, peak, rounds) end)

@@ -90,7 +90,7 @@ local function means_some(experiment, only)
 end
 
 local function load_script(values, rest)
-  if not rest[1] then command.misuse("expected one SCRIPT.lua; `longhaul run --help`") end
+  if not rest[1] then command.misuse("expected one SCRIPT.lua; --help says more") end
   local settings = settings_of(values)
   local experiment = script.load(rest[1], settings)
   if settings.only and not means_some(experiment, settings.only) then
@@ -110,7 +110,11 @@ local function jobs_of(values)
   if (values.device or "cpu") ~= "cpu" then
     command.misuse("--jobs divides the processor; runs on a card go one after the other")
   end
-  return values.jobs == "auto" and "auto" or command.integer(values, "jobs", nil, 1, most_threads)
+  if values.jobs == "auto" then return "auto" end
+  if not math.tointeger(tonumber(values.jobs)) then
+    command.misuse(("--jobs takes a number or auto, not '%s'"):format(values.jobs))
+  end
+  return command.integer(values, "jobs", nil, 1, most_threads)
 end
 
 -- The command line of a process that does one run of the plan, or of that of the experiment
