@@ -1,19 +1,15 @@
 # Curves with an optional band. Needs $data (blocks of x, y, low, high; two empty lines between), $published (x, y,
 # curve; `published`: how many), `series` (how many), array `names`, `marks` (1: points on the lines), `band` (1: low
-# to high), `right` (where the plot ends, the legend beside it), `spacing` (of the legend's lines).
-set rmargin at screen right
-if (series > 1) {
-    set key at screen right + 0.012, screen 0.5 left center vertical reverse Left width 0 samplen 2 spacing spacing maxcols 1
-} else {
-    unset key
-}
+# to high), `right` (where the plot ends, the legend beside it).
+entries = series
+load "legend.gp"
+# a legend shows the marks of curves that have them
+mark(i) = marks ? mark_type(i) : -1
 if (band) {
     plot for [i = 1:series] $data index i - 1 using 1:3:4 with filledcurves linetype i notitle, \
-         for [i = 1:series] $data index i - 1 using 1:2 with lines linetype i title names[i], \
-         for [i = 1:series] $data index i - 1 using 1:(marks ? $2 : NaN) with points linetype i pointsize mark_size notitle, \
+         for [i = 1:series] $data index i - 1 using 1:2 with linespoints linetype i pointtype mark(i) pointsize mark_size title names[i], \
          for [i = 1:(published ? series : 0)] $published using (int($3) == i ? $1 : NaN):2 with points linetype i pointtype 6 pointsize 2 * mark_size notitle
 } else {
-    plot for [i = 1:series] $data index i - 1 using 1:2 with lines linetype i title names[i], \
-         for [i = 1:series] $data index i - 1 using 1:(marks ? $2 : NaN) with points linetype i pointsize mark_size notitle, \
+    plot for [i = 1:series] $data index i - 1 using 1:2 with linespoints linetype i pointtype mark(i) pointsize mark_size title names[i], \
          for [i = 1:(published ? series : 0)] $published using (int($3) == i ? $1 : NaN):2 with points linetype i pointtype 6 pointsize 2 * mark_size notitle
 }

@@ -3,12 +3,8 @@
 # middle or right end is at x), $leaders (x, y, dx, dy) from points to labels that stand apart, $published (x, y, group;
 # `published`: how many), `groups`, array `names`, `right` (where the plot ends, the legend beside it), `frontier` (1:
 # draw it), `front_end` (1: it ends at the right, -1: at the left).
-set rmargin at screen right
-if (groups > 1) {
-    set key at screen right + 0.012, screen 0.5 left center vertical reverse Left width 0 samplen 1 spacing 1.25 maxcols 1
-} else {
-    unset key
-}
+entries = groups
+load "legend.gp"
 last_y = real(word($front[|$front|], 2))
 last_x = real(word($front[|$front|], 1))
 if (frontier && front_end > 0) { set label "Pareto front" at last_x, last_y right offset 0,0.6 font small textcolor rgb "#66727f" }

@@ -4,10 +4,14 @@ if (output_kind eq "svg") {
     set terminal svg size 960,600 dynamic font "DejaVu Sans,14" background "white"
     small = ",12"
     mark_size = 0.6
+    letters = 14.0
+    line_height = 21.0
 } else {
     set terminal pngcairo size 960,600 font "DejaVu Sans,10.5" background "white"
     small = ",9"
     mark_size = 0.9
+    letters = 10.5
+    line_height = 16.3
 }
 set output output_file
 set encoding utf8
@@ -32,10 +36,11 @@ set grid back linecolor "#e3e7eb" linewidth 1 dashtype solid
 set key noenhanced
 set style fill transparent solid 0.18 noborder
 
-# eight colours that the colour-blind can tell apart, dashed in the second round
+# eight colours that the colour-blind can tell apart; each round has another dash and another mark
 array colors[8] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#3D3D3D", "#8C564B"]
-do for [i = 1:8] {
-    set linetype i linecolor rgb colors[i] linewidth 2 dashtype solid pointtype 7
-    set linetype i + 8 linecolor rgb colors[i] linewidth 2 dashtype 2 pointtype 6
+array marks_of_rounds[5] = [7, 9, 5, 11, 13]
+mark_type(i) = marks_of_rounds[1 + (i - 1) / 8 % 5]
+do for [i = 1:40] {
+    set linetype i linecolor rgb colors[1 + (i - 1) % 8] linewidth 2 dashtype 1 + (i - 1) / 8 pointtype mark_type(i)
 }
-set linetype cycle 16
+set linetype cycle 40

@@ -312,8 +312,7 @@ function parts.add_curves(made, curves, names, look)
   local marks = look.published or {}
   made.blocks = { { "data", curves }, { "published", { #marks > 0 and marks or { { n = 3 } } } } }
   made.settings = { { "series", #curves }, { "names", legend }, { "marks", look.marks and 1 or 0 },
-    { "band", look.band and 1 or 0 }, { "published", #marks }, { "right", right },
-    { "spacing", math.min(1.25, 26 / #curves) } }
+    { "band", look.band and 1 or 0 }, { "published", #marks }, { "right", right } }
   local xs, ys = gathered(curves, { 1 }), gathered(curves, look.band and { 2, 3, 4 } or { 2 })
   table.move(gathered({ marks }, { 2 }), 1, #marks, #ys + 1, ys)
   parts.set_axes(made, axis.over(xs, look.x or { room = 0.03 }),

@@ -178,6 +178,27 @@ t.test("a long title has letters so small that it ends within the canvas", funct
   t.equal(size_of(152), 7.5)
 end)
 
+-- The SVG of a chart of curves of two points each.
+local function curves_svg(count)
+  local parts, curves, names = require "longhaul.report.chart_parts", {}, {}
+  for i = 1, count do
+    curves[i], names[i] = { { 1, i, n = 2 }, { 2, 2 * i, n = 2 } }, ("curve %d."):format(i)
+  end
+  local made = parts.new("lines", "many", "x", "y")
+  parts.add_curves(made, curves, names, { marks = true })
+  return core.read_file(gnuplot.chart(folder .. "/many", made)[1])
+end
+
+t.test("a legend names every curve, and shows its mark", function()
+  if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
+  for _, count in ipairs { 2, 21, 39 } do
+    local svg = curves_svg(count)
+    for i = 1, count do t.contains(svg, ("<text>curve %d.</text>"):format(i)) end
+    local _, marks = svg:gsub("#gpPt%d+' transform='translate", "")
+    t.equal(marks, 3 * count)
+  end
+end)
+
 t.test("a chart that gnuplot refuses does not stop the others", function()
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
   local made = chart.values(figure, settings, results.of(figure, settings))
