@@ -44,16 +44,21 @@ local function points_along(experiment, results, options, group, axis, measure)
   return best
 end
 
---- The slope of log y over log x by least squares; nil below two points.
+--- The slope of log y over log x by least squares and its standard error; nil below two points, and
+--- no error below three, which leave nothing to judge a line by.
 function exponents.slope(points)
-  local n, sx, sy, sxx, sxy = #points, 0, 0, 0, 0
+  local n, mx, my, sxx, sxy, syy = #points, 0, 0, 0, 0, 0
   for _, point in ipairs(points) do
-    local x, y = math.log(point[1]), math.log(point[2])
-    sx, sy, sxx, sxy = sx + x, sy + y, sxx + x * x, sxy + x * y
+    mx, my = mx + math.log(point[1]) / n, my + math.log(point[2]) / n
   end
-  local spread = n * sxx - sx * sx
-  if n < 2 or spread <= 0 then return nil end
-  return (n * sxy - sx * sy) / spread
+  for _, point in ipairs(points) do
+    local x, y = math.log(point[1]) - mx, math.log(point[2]) - my
+    sxx, sxy, syy = sxx + x * x, sxy + x * y, syy + y * y
+  end
+  if n < 2 or sxx <= 0 then return nil end
+  local slope = sxy / sxx
+  if n < 3 then return slope end
+  return slope, math.sqrt(math.max(0, syy - slope * sxy) / ((n - 2) * sxx))
 end
 
 local function groups_of(experiment, name)
@@ -76,13 +81,13 @@ function exponents.records(experiment, options, results)
     for _, measure in ipairs(measures) do
       for _, axis in ipairs(options.over) do
         local points = points_along(experiment, results, options, group, axis, options.of[measure])
-        local slope = exponents.slope(points)
+        local slope, standard_error = exponents.slope(points)
         if slope then
           records[#records + 1] = {
             row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope),
-            points = #points,
-            published = (formulas[group] or {})[measure], scale = results.scale,
-            device = results.device,
+            standard_error = standard_error and ("%.3f"):format(standard_error),
+            points = #points, published = (formulas[group] or {})[measure],
+            scale = results.scale, device = results.device,
           }
         end
       end
@@ -164,14 +169,20 @@ function exponents.crossings(experiment, options, results)
   return list
 end
 
+-- "1.021 ±0.013", without an error where there are two points alone.
+local function with_error(record)
+  if not record.standard_error then return record.exponent end
+  return ("%s ±%s"):format(record.exponent, record.standard_error)
+end
+
 local function markdown(name, records, crossings, source)
   local lines = {
-    "# " .. name .. ": fitted exponents", "",
+    "# " .. name .. ": fitted exponents, ± the standard error of the slope", "",
     "| row | measure | over | exponent | points | paper |", "| --- | --- | --- | --: | --: | --- |",
   }
   for _, r in ipairs(records) do
     lines[#lines + 1] = ("| %s | %s | %s | %s | %d | %s |"):format(quote.markdown(r.row), r.measure,
-      r.over, r.exponent, r.points,
+      r.over, with_error(r), r.points,
       r.published or "")
   end
   for i, text in ipairs(crossings) do
@@ -181,7 +192,7 @@ local function markdown(name, records, crossings, source)
   return table.concat(lines, "\n") .. "\n"
 end
 
-local columns = { "row", "measure", "over", "exponent", "points", "published", "scale", "device" }
+local columns = { "row", "measure", "over", "exponent", "standard_error", "points", "published", "scale", "device" }
 
 --- Writes <folder>/exponents.{csv,md} and prints the fits; gives the paths.
 function exponents.write(experiment, options, results, folder)
@@ -189,7 +200,8 @@ function exponents.write(experiment, options, results, folder)
   if #records == 0 then return {} end
   print("")
   for _, r in ipairs(records) do
-    print(("%-30s %-7s ~ %-8s ^ %6s   paper: %s"):format(r.row, r.measure, r.over, r.exponent,
+    print(("%-30s %-7s ~ %-8s ^ %6s%-8s (%d points)  paper: %s"):format(r.row, r.measure, r.over,
+      r.exponent, r.standard_error and " ±" .. r.standard_error or "", r.points,
       r.published or "-"))
   end
   views.make_room(folder .. "/exponents", { "csv", "md" },

@@ -2,6 +2,7 @@
 local t = dofile "tests/test.lua"
 local pareto = require "longhaul.report.charts.pareto"
 local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
 local label = require "longhaul.report.label"
 local lh = require "longhaul"
 local markup = require "longhaul.report.markup"
@@ -290,6 +291,23 @@ t.test("exponents are fitted to rows that differ in one factor", function()
   t.fails(function()
     grown:fit { group = "variant", over = { "length" }, of = { time = "step_tim_ms" } }
   end, "did you mean 'step_time_ms'?")
+end)
+
+t.test("an exponent has the standard error of its slope, from three points on", function()
+  local exponents = require "longhaul.report.exponents"
+  -- in logarithms (0, 0), (1, 2), (2, 3): the line 1/6 + 1.5 x leaves -1/6, 1/3, -1/6
+  local e = math.exp(1)
+  local slope, standard_error = exponents.slope { { 1, 1 }, { e, e ^ 2 }, { e ^ 2, e ^ 3 } }
+  t.near(slope, 1.5, 1e-12)
+  t.near(standard_error, math.sqrt(1 / 6 / 2), 1e-12)
+  slope, standard_error = exponents.slope { { 1, 1 }, { 2, 8 } }
+  t.near(slope, 3, 1e-12)
+  t.equal(standard_error, nil)
+  local written = exponents.write(grown, grown.fits[1], results.of(grown, settings), folder)
+  local first = csv.read(written[1])[1]
+  t.equal(first.exponent, "1.000")
+  t.equal(first.standard_error, "0.000")
+  t.contains(core.read_file(written[2]), "| memory | length | 1.000 ±0.000 | 3 |")
 end)
 
 t.test("a curve is below another from where their lines cross in logarithms", function()

@@ -76,7 +76,8 @@ return {
   },
   {
     file = "harness/report/exponents.lua", tests = "tests/lua/test_report.lua tests/lua/test_charts.lua",
-    { "(n * sxy - sx * sy) / spread", "(n * sxy + sx * sy) / spread", "the slope of a fit" },
+    { "local slope = sxy / sxx", "local slope = sxy / syy", "the slope of a fit" },
+    { "/ ((n - 2) * sxx)", "/ (n * sxx)", "the standard error of a slope" },
   },
   {
     file = "harness/report/encodings.lua", tests = "tests/lua/test_encodings.lua",
