@@ -84,32 +84,31 @@ end
 parts.published_field = { "published", "string",
   "a table of `results/published/`: hollow marks where it prints what is shown" }
 
--- Where every value is that a paper prints of a row, it has the axis of ours: at most as far beyond
--- it as it is long.
-local function is_near(value, low, high)
-  local span = math.max(high - low, 0.1 * math.abs(high))
-  return value >= low - span and value <= high + span
+-- Whether an axis over our values has place for another one: on it, or at most as far beyond it as
+-- it is long, or as a tenth of its end. A chart without such an axis has.
+local function is_near(made, value)
+  if not made then return true end
+  local part = made.part(value)
+  if part >= -1 and part <= 2 then return true end
+  local nearest = part < 0 and made.low or made.high
+  return math.abs(value - nearest) <= 0.1 * math.abs(nearest)
 end
 
 --- The published values of the points of a chart, each { x, y, ..., row = }: { x, y, index of the
---- point } where the table prints y, and x where x is a metric that it prints. What is farther from
---- all points than they are from each other would press them flat: `beyond` says how many such
---- there are.
-function parts.published(plot, points, x, y)
+--- point } where the table prints y, and x where x is a metric that it prints. `axes` are those that
+--- the chart has of the points alone, { x =, y = }. What is so far from them that it would press all
+--- points flat is left out: `beyond` says how many such there are.
+function parts.published(plot, points, x, y, axes)
   local marks, beyond = {}, 0
   if not plot.published then return marks, beyond end
   local paper = published.table(plot.published)
-  local low, high = { math.huge, math.huge }, { -math.huge, -math.huge }
-  for _, point in ipairs(points) do
-    for c = 1, 2 do low[c], high[c] = math.min(low[c], point[c]), math.max(high[c], point[c]) end
-  end
   for i, point in ipairs(points) do
     local name, dataset = published.row_name(paper, point.row), point.row.dataset
     local value = paper.value(name, y, dataset) or paper.value(name, y, "")
     local at = point[1]
     if metrics.is_known(x) then at = paper.value(name, x, dataset) or paper.value(name, x, "") end
     if value and at then
-      if is_near(value, low[2], high[2]) and is_near(at, low[1], high[1]) then
+      if is_near(axes.y, value) and is_near(axes.x, at) then
         marks[#marks + 1] = { at, value, i }
       else
         beyond = beyond + 1
@@ -304,6 +303,14 @@ local function gathered(curves, columns)
   return values
 end
 
+--- The axes over curves and published marks; `look` as parts.add_curves takes it.
+function parts.curve_axes(curves, look, marks)
+  local xs, ys = gathered(curves, { 1 }), gathered(curves, look.band and { 2, 3, 4 } or { 2 })
+  table.move(gathered({ marks }, { 1 }), 1, #marks, #xs + 1, xs)
+  table.move(gathered({ marks }, { 2 }), 1, #marks, #ys + 1, ys)
+  return axis.over(xs, look.x or { room = 0.03 }), axis.over(ys, look.y or { room = 0.05 })
+end
+
 --- What lines.gp draws: a curve per name, an array of { x, y, low, high }. `look` says whether it
 --- has points (`marks`), a band around it (`band`), what its axes are (`x` and `y`, as axis.over
 --- takes them), and which `published` values stand beside it, an array of { x, y, curve }.
@@ -313,10 +320,7 @@ function parts.add_curves(made, curves, names, look)
   made.blocks = { { "data", curves }, { "published", { #marks > 0 and marks or { { n = 3 } } } } }
   made.settings = { { "series", #curves }, { "names", legend }, { "marks", look.marks and 1 or 0 },
     { "band", look.band and 1 or 0 }, { "published", #marks }, { "right", right } }
-  local xs, ys = gathered(curves, { 1 }), gathered(curves, look.band and { 2, 3, 4 } or { 2 })
-  table.move(gathered({ marks }, { 2 }), 1, #marks, #ys + 1, ys)
-  parts.set_axes(made, axis.over(xs, look.x or { room = 0.03 }),
-    axis.over(ys, look.y or { room = 0.05 }))
+  parts.set_axes(made, parts.curve_axes(curves, look, marks))
 end
 
 return parts

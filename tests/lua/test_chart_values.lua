@@ -285,11 +285,25 @@ t.test("a published value that would press the points flat is told, not drawn", 
   for i, value in ipairs { 2.30, 2.31 } do
     points[i] = { i, value, row = { label = "XL:512", dataset = "arxiv" } }
   end
+  local axis = require "longhaul.report.axis"
+  local narrow = { y = axis.over({ 2.30, 2.31 }, {}) }
   local marks, beyond = parts.published({ published = "brt_table1" }, points, "window",
-    "bits_per_token")
+    "bits_per_token", narrow)
   t.equal(#marks, 0)
   t.equal(beyond, 2)
   t.contains(parts.published_text(marks, beyond), "2 published values lie beyond the axes")
+end)
+
+t.test("a published value that lies on the axis is drawn, however near each other the points are", function()
+  local close = lh.experiment "close"
+  for i, row in ipairs { "XL:512", "XL:2048" } do
+    close:row { row, model = model, task = task, train = train, dataset = "arxiv" }
+    put("close", row, "arxiv", 1, { bits_per_token = 2.5 + 0.01 * i })
+  end
+  close:plot { "bars", y = "bits_per_token", published = "brt_table1" }
+  local made = charts_of(close)["bars"]
+  t.equal(setting(made, "published"), 2)
+  t.equal(made.x_title, "bits/token (hollow: published)")
 end)
 
 t.test("where: only the rows that have these factors", function()

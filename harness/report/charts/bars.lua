@@ -10,6 +10,11 @@ local bars = {
   check = parts.check_metric,
 }
 
+-- The axis from zero to the highest of values or bars.
+local function axis_to(limit, y)
+  return axis.over({ 0, limit }, { metric = y, low = 0, high = parts.upper_limit(1.15, limit) })
+end
+
 function bars.draw(view, plot, dataset)
   local y = parts.axis(plot.y)
   local list, labels, points, limit = {}, {}, {}, 0
@@ -26,14 +31,13 @@ function bars.draw(view, plot, dataset)
     end
   end
   if #list == 0 then return nil end
-  local marks, beyond = parts.published(plot, points, "", y)
+  local marks, beyond = parts.published(plot, points, "", y, { y = axis_to(limit, y) })
   for _, mark in ipairs(marks) do
     local bar = list[mark[3]]
     bar[6], limit = math.max(bar[6], mark[2]), math.max(limit, mark[2])
   end
   local made = parts.new("bars", parts.title(view, plot, metrics.quantity(y), dataset), y, "")
-  parts.set_axes(made, axis.over({ 0, limit },
-    { metric = y, low = 0, high = parts.upper_limit(1.15, limit) }))
+  parts.set_axes(made, axis_to(limit, y))
   made.x_title = made.x_title .. parts.published_text(marks, beyond)
   made.blocks = { { "bars", { list } }, { "published", { #marks > 0 and marks or { { n = 3 } } } } }
   made.settings = { { "rows", #list }, { "labels", labels }, { "published", #marks } }

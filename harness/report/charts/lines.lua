@@ -61,12 +61,13 @@ local function gather(view, plot, dataset, x, y, log)
 end
 
 -- The published values of all curves, each with the number of its curve; how many have no place.
-local function published_marks(plot, curves, x, y)
+local function published_marks(plot, curves, x, y, look)
   local points, curve_of = {}, {}
   for i, curve in ipairs(curves) do
     for _, point in ipairs(curve) do points[#points + 1], curve_of[#points + 1] = point, i end
   end
-  local marks, beyond = parts.published(plot, points, x, y)
+  local x_axis, y_axis = parts.curve_axes(curves, look, {})
+  local marks, beyond = parts.published(plot, points, x, y, { x = x_axis, y = y_axis })
   for _, mark in ipairs(marks) do mark[3] = curve_of[mark[3]] end
   return marks, beyond
 end
@@ -85,15 +86,16 @@ function lines.draw(view, plot, dataset)
   local what = metrics.quantity(y)
   if plot.relative_to then what = ("%s relative to %s"):format(what, plot.relative_to) end
   local by = ("%s by %s"):format(what, metrics.quantity(x))
-  local marks, beyond = published_marks(plot, curves, x, y)
+  local look = {
+    marks = true, band = plot.band, x = { log = x_log, metric = x, room = 0.03 },
+    y = { log = y_log, metric = not plot.relative_to and y, room = 0.05 },
+  }
+  local beyond
+  look.published, beyond = published_marks(plot, curves, x, y, look)
   local made = parts.new("lines", parts.title(view, plot, by, dataset), x,
     plot.relative_to and what or y)
-  parts.add_curves(made, curves, parts.told_groups(plot.group, names), {
-    marks = true, band = plot.band, published = marks,
-    x = { log = x_log, metric = x, room = 0.03 },
-    y = { log = y_log, metric = not plot.relative_to and y, room = 0.05 },
-  })
-  made.x_title = made.x_title .. parts.published_text(marks, beyond)
+  parts.add_curves(made, curves, parts.told_groups(plot.group, names), look)
+  made.x_title = made.x_title .. parts.published_text(look.published, beyond)
   return made
 end
 

@@ -142,8 +142,10 @@ function pareto.draw(view, plot, dataset)
   local y, y_log = parts.axis(plot.y)
   local points, names, beyond = points_of(view, plot, dataset)
   if #points == 0 then return nil end
-  local marks, far = parts.published(plot, points, x, y)
-  local sx, sy = axes_of(points, marks, { log = x_log, metric = x }, { log = y_log, metric = y })
+  local x_options, y_options = { log = x_log, metric = x }, { log = y_log, metric = y }
+  local sx, sy = axes_of(points, {}, x_options, y_options)
+  local marks, far = parts.published(plot, points, x, y, { x = sx, y = sy })
+  sx, sy = axes_of(points, marks, x_options, y_options)
   local better_x = metrics.better(x)
   local front = pareto.front(points, metrics.better(y), better_x)
   front[#front + 1] = { better_x == "max" and sx.low or sx.high, front[#front][2] }
