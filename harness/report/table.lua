@@ -393,13 +393,29 @@ function tables.records(made)
   return records
 end
 
+local timed = {}
+for _, from in ipairs { "timing", "ratio" } do
+  for _, name in ipairs(metrics.columns_from(from)) do timed[name] = true end
+end
+
+-- What the note of a record is about: its row's runs, or else the time that was not taken of runs
+-- that ended well. One of the two is nil.
+local function note_of_record(record)
+  local note = record.note ~= "" and record.note or nil
+  local ran = record.status == "busy" or record.status == "missing" or record.status == "partial"
+  if timed[record.metric] and ran then return nil, note end
+  return note, nil
+end
+
 -- A cell as a record of the file says; a value that is not the mean is that of a chosen seed.
 local function cell_of_record(record)
   local function number(name) return tonumber(record[name]) end
+  local why, reason = note_of_record(record)
   return {
     published = number "published", measured = number "measured", deviation = number "deviation",
     seeds = number "seeds" or 0,
-    mean = number "mean", spread = number "spread", status = record.status, why = record.note,
+    mean = number "mean", spread = number "spread", status = record.status, why = why,
+    reason = reason,
     selected = number "measured" ~= number "mean", busy = record.status == "busy",
   }
 end

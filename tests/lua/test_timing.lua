@@ -243,6 +243,21 @@ t.test("runs show the memory of the latest round, busy or not, and the times of 
   t.equal(rows[1].step_time_ms, "2")
 end)
 
+t.test("the page says of a table what the table says: no reason that is none", function()
+  local few = lh.experiment "timing-few"
+  for _, label in ipairs { "first", "second" } do
+    few:row { label, model = slide, task = task, train = train, seeds = 2, dataset = "text" }
+    runs.put(folder, few, { label = label, seed = 1, bits_per_byte = 2 })
+  end
+  few:table { columns = { "bits_per_byte", "step_time_ms" } }
+  local made = tables.build(few, few.tables[1], results.of(few, settings))
+  local written = tables.notes(made)
+  t.contains(table.concat(written, "\n"), "Some rows lack seeds (status partial in the CSV file).")
+  local read = table.concat(tables.notes(tables.read(table_files.write(made, folder)[1])), "\n")
+  t.contains(read, "Some rows lack seeds (status partial in the CSV file).")
+  t.contains(read, 'Column "step time, ms" is empty where a row was not timed.')
+end)
+
 t.test("a row whose baseline was never run says so", function()
   local orphan = bench_of("orphan", { "base", "x" })
   runs.put(folder, orphan, { label = "x" })
