@@ -58,12 +58,21 @@ local function translated(record)
   }
 end
 
+-- The names of the papers' tables, "brt_table1" and so on.
+local function table_names()
+  local names = {}
+  for _, file in ipairs(core.list_folder(place.find "results/published" or "")) do
+    names[#names + 1] = file:match "^(.*_table%w+)%.csv$"
+  end
+  return names
+end
+
 local function read(name)
   local file = name:match("%.csv$") and name or name .. ".csv"
   local path = place.find("results/published/" .. file)
   if not path then
-    error(("no published values '%s': results/published/%s is not beside the program"):format(name,
-      file), 0)
+    error(("no published values '%s': results/published/%s is not beside the program%s"):format(
+      name, file, core.did_you_mean(name, table_names())), 0)
   end
   return csv.read(path)
 end

@@ -333,6 +333,16 @@ t.test("names that no row has are refused at their line with the nearest", funct
   bench:check()
 end)
 
+t.test("a data set that no row is of, and a loss that no curve has, are refused with the nearest", function()
+  local wrong = lh.experiment "wrong-dataset"
+  wrong:row { "row", model = model, task = task, train = train, dataset = "generate:books" }
+  wrong:plot { "bars", y = "mse", dataset = "generate:boks" }
+  t.fails(function() wrong:check() end,
+    "plot: field 'dataset': no row is of 'generate:boks' (did you mean 'generate:books'?)")
+  t.fails(function() wrong:plot { "loss", y = "valid_bit", name = "own" } end,
+    "field 'y': no column 'valid_bit' in a curve (did you mean 'valid_bits'?)")
+end)
+
 -- ---- curves ----
 
 local taught = lh.experiment "taught"

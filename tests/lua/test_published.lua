@@ -128,6 +128,7 @@ t.test("a table that stands beside nothing published fails at its line, with the
   t.fails(function() load_with { ROW = "nothing alike" } end, "which has: Feedback:fixed:skip")
   t.fails(function() load_with { PAPER = "brt_tabel1" } end,
     "beside.lua:5: table: no published values 'brt_tabel1'")
+  t.fails(function() load_with { PAPER = "brt_tabel1" } end, "(did you mean 'brt_table1'?)")
 end)
 
 t.test("costs need no data set, and one that the paper has not may be said", function()

@@ -176,6 +176,20 @@ t.test("a baseline must be a row", function()
     bench:table { columns = { "bits_per_byte" }, baseline = "nobody" }
     return bench]])
   t.fails(function() bench:baseline() end, "no row is the baseline 'nobody'")
+  local grid = [[
+    for point in lh.grid { { "rate", 1, 2 } } do
+      bench:row { point, model = model, task = task, train = train }
+    end
+    bench:table { columns = { "bits_per_byte" }, baseline = %s }
+    return bench]]
+  for baseline, told in pairs {
+    ["{ rat = 1 }"] = "no factor 'rat' (did you mean 'rate'?)",
+    ["{ rate = 3 }"] = "no row has all of its factors' values",
+    ['"11"'] = "'11' (did you mean '1'?)",
+  } do
+    local grown = run(start .. grid:format(baseline))
+    t.fails(function() grown:baseline() end, told)
+  end
 end)
 
 t.test("an include is found from the file that names it, and run once", function()

@@ -9,6 +9,7 @@ local predicate = require "longhaul.report.predicate"
 local published = require "longhaul.report.published"
 local reach = require "longhaul.run.reach"
 local spec = require "longhaul.spec"
+local summary = require "longhaul.report.summary"
 local tune = require "longhaul.tune"
 
 local experiment = {}
@@ -436,6 +437,16 @@ end
 
 -- ---- for the runner and the reports ----
 
+-- What is wrong with the data set of a plot over these rows, which are all there are.
+local function dataset_refusal(plot, rows)
+  local names = summary.datasets(rows)
+  for _, name in ipairs(names) do
+    if plot.dataset == nil or plot.dataset == name then return nil end
+  end
+  return #rows > 0 and ("field 'dataset': no row is of '%s'%s"):format(plot.dataset,
+    core.did_you_mean(plot.dataset, names)) or nil
+end
+
 -- The names of a plot, which may stand before its rows, and the published table that it draws.
 local function check_plot(self, plot)
   local rows = plot.of and {} or table.move(self.rows, 1, #self.rows, 1, {})
@@ -443,7 +454,7 @@ local function check_plot(self, plot)
     table.move(source.rows, 1, #source.rows, #rows + 1, rows)
   end
   local kind = kinds.find(plot[1])
-  local wrong = kind.check_rows and kind.check_rows(plot, rows)
+  local wrong = dataset_refusal(plot, rows) or kind.check_rows and kind.check_rows(plot, rows)
   if not wrong and plot.published then
     local good, message = pcall(published.table, plot.published)
     wrong = not good and message
@@ -473,6 +484,29 @@ local function matches(row, baseline)
   return met == wanted
 end
 
+-- What a message about a baseline that no row is goes on with: its name, or the factor of it that
+-- no row has, and the nearest.
+local function baseline_told(baseline, rows)
+  local labels, factors, seen = {}, {}, {}
+  for i, row in ipairs(rows) do
+    labels[i] = row.label
+    for _, factor in ipairs(row.factors or {}) do
+      if not seen[factor[1]] then factors[#factors + 1] = factor[1] end
+      seen[factor[1]] = true
+    end
+  end
+  if type(baseline) == "string" then
+    return (" '%s'%s"):format(baseline, core.did_you_mean(baseline, labels))
+  end
+  for name in pairs(baseline) do
+    if not seen[name] then
+      return (": no factor '%s'%s"):format(tostring(name),
+        core.did_you_mean(tostring(name), factors))
+    end
+  end
+  return ": no row has all of its factors' values"
+end
+
 --- The label of the row that a table's relative step times refer to (default: the first table), or
 --- nil. Fails when no row is meant.
 function Experiment:baseline(options)
@@ -482,7 +516,7 @@ function Experiment:baseline(options)
     if matches(row, options.baseline) then return row.label end
   end
   error(("%s: table: no row is the baseline%s"):format(options.line,
-    type(options.baseline) == "string" and " '" .. options.baseline .. "'" or ""), 0)
+    baseline_told(options.baseline, self.rows)), 0)
 end
 
 --- The labels of all tables' baselines, each once, in the order of the tables.

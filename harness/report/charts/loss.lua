@@ -1,5 +1,6 @@
 -- Loss curves: the training loss of every row over the steps, the mean over its seeds. Every
 -- experiment has this chart.
+local core = require "longhaul.core"
 local curves = require "longhaul.report.curves"
 local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
@@ -13,11 +14,25 @@ local loss = {
   },
 }
 
+-- What is wrong with a column that no curve has; nil where nothing is. What layers say of
+-- themselves, "layer_1_rsa_gate", is the models' own.
+local function column_refusal(name)
+  if name == nil or name:match "^layer_%d+_" then return nil end
+  local names, watched = metrics.curve_columns(), metrics.watched_columns()
+  table.move(watched, 1, #watched, #names + 1, names)
+  for _, known in ipairs(names) do
+    if name == known then return nil end
+  end
+  return ("field 'y': no column '%s' in a curve%s"):format(name, core.did_you_mean(name, names))
+end
+
 -- Every experiment draws the training loss over the steps, and calls it "loss".
 function loss.check(plot)
   if plot.x ~= nil and not curves.titles[plot.x] then
     return ("a loss runs over step, seconds or flops, not '%s'"):format(tostring(plot.x))
   end
+  local refusal = column_refusal(plot.y)
+  if refusal then return refusal end
   local is_own = (plot.x or "step") ~= "step" or plot.y ~= nil
   return is_own and (plot.name or "loss") == "loss" and "a loss of its own needs a name of its own"
     or nil
