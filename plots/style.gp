@@ -16,13 +16,14 @@ if (output_kind eq "svg") {
 set output output_file
 set encoding utf8
 set datafile separator whitespace
-# a title is centred over the plot, which no template puts so far aside that this many letters would not fit beside it
+# centred on the canvas, not by `set title` over the plot, which a legend or long ticks put aside; of more letters than
+# these the title's are smaller
 title_letters = 76
 title_size = 15.0 * (strlen(chart_title) > title_letters ? 1.0 * title_letters / strlen(chart_title) : 1)
-set title chart_title font sprintf(",%.3g", title_size) offset 0,-0.3 noenhanced
-# data, scale, seeds and machine stand where the axis above would have its title
+set label 2 chart_title at screen 0.5, screen 0.95 center font sprintf(",%.3g", title_size) noenhanced
+# data, scale, seeds and machine
 if (!exists("chart_source")) chart_source = ""
-set x2label chart_source font small offset 0,-0.3 textcolor rgb "#66727f" noenhanced
+set label 3 chart_source at screen 0.5, screen 0.9 center font small textcolor rgb "#66727f" noenhanced
 set xlabel x_title noenhanced
 # not `set ylabel`, which stands by what gnuplot takes the width of ticks to be, in SVG partly beyond the canvas
 set label 1 y_title at screen 0.018, graph 0.5 center rotate by 90 noenhanced

@@ -169,10 +169,14 @@ t.test("a long title has letters so small that it ends within the canvas", funct
   local function size_of(letters)
     local made = gnuplot.new("bars", ("x"):rep(letters), "", "")
     made.blocks = { { "bars", { { { 1, 2, 2, 2, "2", 2 } } } }, { "published", { { { 1, 2, 1 } } } } }
-    made.settings = { { "rows", 1 }, { "labels", { "a" } }, { "published", 0 } }
+    made.settings = { { "rows", 1 }, { "labels", { "a" } }, { "left", 0.1 },
+      { "published", 0 } }
     made.after = { "set xrange [0:3]" }
     local svg = core.read_file(gnuplot.chart(folder .. "/title", made)[1])
-    return tonumber(svg:match('font%-size="([%d.]+)"[^>]*>%s*<text>' .. ("x"):rep(letters)))
+    local place, size = svg:match('translate%(([%d.]+),[%d.]+%)"[^>]*font%-size="([%d.]+)"[^>]*>%s*<text>'
+      .. ("x"):rep(letters))
+    t.equal(tonumber(place), 480) -- the middle of the canvas, wherever the plot is
+    return tonumber(size)
   end
   t.equal(size_of(76), 15)
   t.equal(size_of(152), 7.5)
