@@ -1,6 +1,7 @@
 # One bar per row from zero, with its spread and its value. Needs $bars (place, value, low, high,
-# text, where the text begins), $published (place, value; `published`: how many), `rows`, array `labels`.
-set lmargin at screen 0.22
+# text, where the text begins), $published (place, value; `published`: how many), `rows`, array `labels`, `left` (where
+# the plot begins, the labels beside it).
+set lmargin at screen left
 set rmargin at screen 0.96
 set yrange [rows + 0.6 : 0.4]
 unset label 1

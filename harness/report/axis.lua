@@ -140,6 +140,7 @@ function axis.over(values, options)
   local divisor = 1
   if metrics.unit(options.metric) == "byte" then
     divisor, made.unit = unit_of_bytes(from(options.log and (a + b) / 2 or b))
+    made.divisor = divisor
   end
   local low, high = made.low / divisor, made.high / divisor
   made.ticks = options.log and logarithmic_ticks(low, high, made.unit and {} or values)
@@ -151,6 +152,13 @@ end
 --- What an axis is called: a metric's title with the unit in which its ticks count, or a word.
 function axis.title(name, made)
   return made.unit and ("%s, %s"):format(metrics.quantity(name), made.unit) or metrics.title(name)
+end
+
+--- A value of a metric as its axis counts: in its unit where it has one.
+function axis.text(name, made, value)
+  if not made.unit then return metrics.text(name, value) end
+  local amount = value / made.divisor
+  return (amount < 1000 and "%.4g" or "%.0f"):format(amount)
 end
 
 --- What gnuplot is told of an axis, "x" or "y".

@@ -270,21 +270,31 @@ end
 local canvas_width, canvas_height = 960, 600
 local most_entries, sample_width = 40, 72
 
+-- Letters of the size that legends and ticks have.
+local function width_of(text) return label.width(text) * 14 / 12 end
+
+--- A text that takes at most this part of the canvas's width, and what it takes.
+function parts.shortened(text, most)
+  while width_of(text) > canvas_width * most do
+    text = text:gsub("…$", "")
+    text = text:sub(1, utf8.offset(text, -1) - 1) .. "…"
+  end
+  return text, width_of(text) / canvas_width
+end
+
 --- Names as a legend beside the plot has room for them, and the right end of the plot beside them
 --- as a part of the canvas; without a legend that is 0.96.
 function parts.legend(names)
   if #names < 2 then return names, 0.96 end
   local list, widest = {}, 0
   for i, name in ipairs(names) do
-    local text = name
-    while label.width(text) > canvas_width * 0.38 do
-      text = text:sub(1, utf8.offset(text, -2) - 1) .. "…"
-    end
+    local text, width = name, nil
     if i >= most_entries then text = "" end
     if i == most_entries then text = ("and %d more"):format(#names - most_entries + 1) end
-    list[i], widest = text, math.max(widest, label.width(text))
+    list[i], width = parts.shortened(text, 0.44)
+    widest = math.max(widest, width)
   end
-  return list, 1 - (widest * 14 / 12 + sample_width) / canvas_width
+  return list, 1 - widest - sample_width / canvas_width
 end
 
 --- The plot's width and height in pixels, up to `right` and between the margins of style.gp.

@@ -226,6 +226,35 @@ t.test("bars: a row each with its spread and its text, room for the text", funct
   t.contains(made.after[1], ("set xrange [0:%.10g]"):format(1.15 * (6 + root)))
 end)
 
+t.test("bars of bytes count in the unit of their axis", function()
+  local sizes = lh.experiment "sizes"
+  for row, bytes in pairs { small = 64, large = 128 } do
+    sizes:row { row, model = model, task = task, train = train, dataset = "text" }
+    put("sizes", row, "text", 1, { state_bytes = bytes })
+  end
+  sizes:plot { "bars", y = "state_bytes", name = "few" }
+  local made = charts_of(sizes)["few"]
+  t.equal(made.x_title, "carried state, bytes")
+  for _, bar in ipairs(block(made, "bars")[1]) do t.equal(bar[5], ("%d"):format(bar[2])) end
+end)
+
+t.test("a long name of a row has a margin as wide, and ends with … where that is too wide", function()
+  local named = lh.experiment "named"
+  local names = { "short", ("memorizing, "):rep(3), ("memorizing, "):rep(9) }
+  for _, row in ipairs(names) do
+    named:row { row, model = model, task = task, train = train, dataset = "text" }
+    put("named", row, "text", 1, { mse = 1 })
+  end
+  named:plot { "bars", y = "mse" }
+  local made, label = charts_of(named)["bars"], require "longhaul.report.label"
+  local shown = setting(made, "labels")
+  t.equal(shown[2], names[2])
+  t.check(#shown[3] < #names[3] and shown[3]:match "…$", shown[3])
+  for _, name in ipairs(shown) do
+    t.check(setting(made, "left") * 960 > label.width(name) * 14 / 12, name)
+  end
+end)
+
 t.test("bars of zeros have an axis", function()
   local zeros = lh.experiment "zeros"
   zeros:row { "none", model = model, task = task, train = train, dataset = "text" }

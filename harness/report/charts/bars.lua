@@ -15,32 +15,51 @@ local function axis_to(limit, y)
   return axis.over({ 0, limit }, { metric = y, low = 0, high = parts.upper_limit(1.15, limit) })
 end
 
-function bars.draw(view, plot, dataset)
-  local y = parts.axis(plot.y)
-  local list, labels, points, limit = {}, {}, {}, 0
+-- Names of rows as ticks, and where the plot begins beside them, as a part of the canvas.
+local function ticks_of(points)
+  local labels, left = {}, 0.1
+  for i, point in ipairs(points) do
+    local text, width = parts.shortened(point.row.label, 0.45)
+    labels[i], left = quote.tic(text), math.max(left, width + 0.03)
+  end
+  return labels, left
+end
+
+-- { place, value, row = } of each row that has a value, and its bar { place, value, low, high }.
+local function bars_of(view, plot, dataset, y)
+  local points, list = {}, {}
   for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
     local value, spread = view.results:value(row.label, y, dataset)
     if value then
-      spread = spread or 0
-      labels[#labels + 1] = quote.tic(row.label)
-      local high = parts.above(value, spread, y)
-      list[#list + 1] = { #labels, value, parts.below(value, spread), high, metrics.text(y, value),
-        high }
-      points[#points + 1] = { #labels, value, row = row }
-      limit = math.max(limit, high)
+      local place = #list + 1
+      points[place] = { place, value, row = row }
+      list[place] = { place, value, parts.below(value, spread or 0),
+        parts.above(value, spread or 0, y) }
     end
   end
+  return points, list
+end
+
+function bars.draw(view, plot, dataset)
+  local y, limit = parts.axis(plot.y), 0
+  local points, list = bars_of(view, plot, dataset, y)
   if #list == 0 then return nil end
+  for _, bar in ipairs(list) do limit = math.max(limit, bar[4]) end
   local marks, beyond = parts.published(plot, points, "", y, { y = axis_to(limit, y) })
+  for _, mark in ipairs(marks) do limit = math.max(limit, mark[2]) end
+  local shown = axis_to(limit, y)
+  for _, bar in ipairs(list) do bar[5], bar[6] = axis.text(y, shown, bar[2]), bar[4] end
   for _, mark in ipairs(marks) do
     local bar = list[mark[3]]
-    bar[6], limit = math.max(bar[6], mark[2]), math.max(limit, mark[2])
+    bar[6] = math.max(bar[6], mark[2])
   end
+  local labels, left = ticks_of(points)
   local made = parts.new("bars", parts.title(view, plot, metrics.quantity(y), dataset), y, "")
-  parts.set_axes(made, axis_to(limit, y))
+  parts.set_axes(made, shown)
   made.x_title = made.x_title .. parts.published_text(marks, beyond)
   made.blocks = { { "bars", { list } }, { "published", { #marks > 0 and marks or { { n = 3 } } } } }
-  made.settings = { { "rows", #list }, { "labels", labels }, { "published", #marks } }
+  made.settings = { { "rows", #list }, { "labels", labels }, { "left", left },
+    { "published", #marks } }
   return made
 end
 
