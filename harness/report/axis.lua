@@ -1,6 +1,7 @@
 -- An axis of a chart: where it begins and ends, where its ticks stand and what they say. It is
 -- decided here and not by gnuplot, which labels a logarithmic axis of less than a decade once, ends
 -- it at whole decades and writes bytes as powers of ten.
+local label = require "longhaul.report.label"
 local metrics = require "longhaul.run.metrics"
 local quote = require "longhaul.run.quote"
 
@@ -78,28 +79,67 @@ local function binary_ticks(low, high)
   return ticks
 end
 
--- Every second, third ... of them where there are too many.
-local function thinned(ticks, most)
-  local stride, kept = math.ceil(#ticks / most), {}
-  for i = 1, #ticks, stride do kept[#kept + 1] = ticks[i] end
-  return kept
+-- A plot beside a long legend is about so wide, in pixels, and labels are so far apart.
+local narrow_plot, label_gap = 500, 6
+
+-- Whether the labels of two ticks stand apart, `part` being where on the axis a value is.
+local function are_apart(a, b, part)
+  local room = (label.width(a[2]) + label.width(b[2])) / 2 * 14 / 12 + label_gap
+  return math.abs(part(a[1]) - part(b[1])) * narrow_plot >= room
+end
+
+local function has_room(tick, others, part)
+  for _, other in ipairs(others) do
+    if not are_apart(tick, other, part) then return false end
+  end
+  return true
+end
+
+local function are_crowded(ticks, part)
+  for i = 2, #ticks do
+    if not are_apart(ticks[i - 1], ticks[i], part) then return true end
+  end
+  return false
 end
 
 local fewest, most_ticks = 4, 10
-local factors = { { 1 }, { 1, 2, 5 }, { 1, 1.5, 2, 3, 4, 5, 6, 8 } }
 
-local function logarithmic_ticks(low, high, values)
+-- Every second, third ... of them where there are too many.
+local function thinned(ticks, part)
+  local stride, kept = 0, ticks
+  while stride == 0 or #kept > most_ticks or are_crowded(kept, part) do
+    stride, kept = stride + 1, {}
+    for i = 1, #ticks, stride do kept[#kept + 1] = ticks[i] end
+  end
+  return kept
+end
+
+local finer = { { 1, 2, 5 }, { 1, 1.5, 2, 3, 4, 5, 6, 8 } }
+
+local function by_value(a, b) return a[1] < b[1] end
+
+-- Powers of ten and, while those are too few, what lies between them and has room.
+local function decimal_labels(low, high, part)
+  local kept = thinned(decimal_ticks(low, high, { 1 }), part)
+  for _, factors in ipairs(finer) do
+    local ticks = #kept < fewest and decimal_ticks(low, high, factors) or {}
+    for _, tick in ipairs(ticks) do
+      if has_room(tick, kept, part) then kept[#kept + 1] = tick end
+    end
+  end
+  table.sort(kept, by_value)
+  return kept
+end
+
+local function logarithmic_ticks(low, high, values, part)
   local binary = #values > 1
   for _, value in ipairs(values) do binary = binary and is_power_of_two(value) end
   if binary then
     local ticks = binary_ticks(low, high)
-    if #ticks > 1 then return thinned(ticks, most_ticks) end
+    if #ticks > 1 then return thinned(ticks, part) end
   end
-  for _, list in ipairs(factors) do
-    local ticks = decimal_ticks(low, high, list)
-    if #ticks >= fewest then return thinned(ticks, most_ticks) end
-  end
-  return linear_ticks(low, high)
+  local ticks = decimal_labels(low, high, part)
+  return #ticks >= fewest and ticks or linear_ticks(low, high)
 end
 
 -- ---- the axis ----
@@ -143,7 +183,8 @@ function axis.over(values, options)
     made.divisor = divisor
   end
   local low, high = made.low / divisor, made.high / divisor
-  made.ticks = options.log and logarithmic_ticks(low, high, made.unit and {} or values)
+  local function part(amount) return made.part(amount * divisor) end
+  made.ticks = options.log and logarithmic_ticks(low, high, made.unit and {} or values, part)
     or linear_ticks(low, high, not made.unit and all_whole(values))
   for _, tick in ipairs(made.ticks) do tick[1] = tick[1] * divisor end
   return made

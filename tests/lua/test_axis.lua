@@ -35,7 +35,20 @@ t.test("learning rates have decimal ticks, windows powers of two", function()
   t.equal(texts(axis.over({ 0.000244140625, 0.03125 }, { log = true })),
     "0.0002 0.0005 0.001 0.002 0.005 0.01 0.02")
   t.equal(texts(axis.over({ 64, 256, 1024 }, { log = true })), "64 128 256 512 1024")
-  t.equal(texts(axis.over({ 2 ^ 0, 2 ^ 30 }, { log = true })):match "^%S+ %S+", "1 16")
+  -- labels of nine letters need as much room
+  t.equal(texts(axis.over({ 2 ^ 0, 2 ^ 30 }, { log = true })):match "^%S+ %S+", "1 128")
+end)
+
+t.test("labels of a logarithmic axis do not lie over each other", function()
+  for _, ends in ipairs { { 0.000244, 0.004 }, { 0.02, 0.09 }, { 1e-8, 1 }, { 3e-5, 2e-4 } } do
+    local made = axis.over(ends, { log = true, room = 0.03 })
+    t.check(#made.ticks >= 4, texts(made))
+    for i = 2, #made.ticks do
+      local a, b = made.ticks[i - 1], made.ticks[i]
+      local widths = (label.width(a[2]) + label.width(b[2])) / 2 * 14 / 12
+      t.check((made.part(b[1]) - made.part(a[1])) * 500 > widths, texts(made))
+    end
+  end
 end)
 
 t.test("ticks of one axis have as many digits, whole numbers none, and long ones a suffix", function()
