@@ -288,11 +288,10 @@ function parts.legend(names)
   if #names < 2 then return names, 0.96 end
   local list, widest = {}, 0
   for i, name in ipairs(names) do
-    local text, width = name, nil
-    if i >= most_entries then text = "" end
+    local text = i < most_entries and name or ""
     if i == most_entries then text = ("and %d more"):format(#names - most_entries + 1) end
-    list[i], width = parts.shortened(text, 0.44)
-    widest = math.max(widest, width)
+    local shown, width = parts.shortened(text, 0.44)
+    list[i], widest = shown, math.max(widest, width)
   end
   return list, 1 - widest - sample_width / canvas_width
 end

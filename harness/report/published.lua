@@ -58,7 +58,7 @@ local function translated(record)
   }
 end
 
--- The names of the papers' tables, "brt_table1" and so on.
+-- The names of the papers' tables: a paper's, "_table" and a number.
 local function table_names()
   local names = {}
   for _, file in ipairs(core.list_folder(place.find "results/published" or "")) do

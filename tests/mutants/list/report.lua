@@ -55,8 +55,8 @@ return {
   },
   {
     file = "harness/report/charts/bars.lua", tests = charts,
-    { "parts.below(value, spread)", "value", "bars without a lower end" },
-    { "list[#list + 1] = { #labels, value,", "list[#list + 1] = { #labels, high,", "bars as high as their upper end" },
+    { "parts.below(value, spread or 0)", "value", "bars without a lower end" },
+    { "list[place] = { place, value,", "list[place] = { place, value + (spread or 0),", "bars as high as their upper end" },
   },
   {
     file = "harness/run/weights.lua", tests = "tests/lua/test_weights.lua",
@@ -66,7 +66,7 @@ return {
   {
     file = "harness/report/axis.lua", tests = "tests/lua/test_axis.lua",
     { "return 2 ^ 20, \"MiB\"", "return 1e6, \"MiB\"", "MiB of a million bytes" },
-    { "if #ticks >= fewest then", "if #ticks >= 1 then", "a logarithmic axis with one label" },
+    { "return #ticks >= fewest and ticks", "return #ticks >= 1 and ticks", "a logarithmic axis with one label" },
     { "a = math.max(a, 0)", "a = a - 0", "an axis of errors begins below 0" },
   },
   {
