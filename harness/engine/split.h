@@ -5,4 +5,7 @@
 
 typedef enum lh_split { LH_TRAIN = 0, LH_VALID, LH_TEST, LH_SPLITS } lh_split;
 
+/* By split; NULL ends them. */
+extern const char *const lh_split_names[LH_SPLITS + 1];
+
 #endif

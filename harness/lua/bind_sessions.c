@@ -141,8 +141,6 @@ static lh_wish observe(void *context, const lh_progress *progress) {
     return on ? LH_GO_ON : LH_STOP;
 }
 
-static const char *const split_names[] = {"train", "valid", "test", NULL};
-
 /* What is told of evaluations now and then; what goes wrong there ends none. */
 typedef struct listener {
     lua_State *lua;
@@ -157,7 +155,7 @@ static void hear(void *context, lh_split split, int64_t tokens) {
     if (now - l->told < seconds_between || !lua_checkstack(l->lua, LUA_MINSTACK)) return;
     l->told = now;
     lua_pushvalue(l->lua, l->function);
-    lua_pushstring(l->lua, split_names[split]);
+    lua_pushstring(l->lua, lh_split_names[split]);
     lua_pushinteger(l->lua, tokens);
     if (lua_pcall(l->lua, 2, 0, 0) != LUA_OK) lua_pop(l->lua, 1);
 }
@@ -195,7 +193,7 @@ static int session_train(lua_State *lua) {
  * interrupted. */
 static int session_evaluate(lua_State *lua) {
     lh_session *session = session_at(lua, 1);
-    const lh_split split = (lh_split)luaL_checkoption(lua, 2, "valid", split_names);
+    const lh_split split = (lh_split)luaL_checkoption(lua, 2, "valid", lh_split_names);
     lh_metrics metrics = {0};
     listener l;
     listen(lua, session, 3, &l);
@@ -208,6 +206,14 @@ static int session_evaluate(lua_State *lua) {
     lh_lua_check(lua, status);
     push_metrics(lua, &metrics);
     return 1;
+}
+
+/* session:check_split("valid" or "test"): fails where it could not be evaluated. */
+static int session_check_split(lua_State *lua) {
+    const lh_task *task = lh_session_task(session_at(lua, 1));
+    const lh_split split = (lh_split)luaL_checkoption(lua, 2, NULL, lh_split_names);
+    lh_lua_check(lua, task->class->evaluate_begin(task->instance, split));
+    return 0;
 }
 
 /* Whether a row's document fills its first `length` places. */
@@ -235,7 +241,7 @@ static void add_passages(lua_State *lua, const lh_host_batch *host, int64_t leng
  * document of its own where there are so many. */
 static int session_passages(lua_State *lua) {
     const lh_task *task = lh_session_task(session_at(lua, 1));
-    const lh_split split = (lh_split)luaL_checkoption(lua, 2, "valid", split_names);
+    const lh_split split = (lh_split)luaL_checkoption(lua, 2, "valid", lh_split_names);
     const int64_t count = luaL_checkinteger(lua, 3), length = luaL_checkinteger(lua, 4);
     lh_host_batch host = {0};
     lua_newtable(lua);
@@ -402,6 +408,7 @@ static int time_steps(lua_State *lua) {
 
 static const luaL_Reg methods[] = {{"train", session_train},
                                    {"evaluate", session_evaluate},
+                                   {"check_split", session_check_split},
                                    {"passages", session_passages},
                                    {"inference_memory", session_inference_memory},
                                    {"context", session_context},

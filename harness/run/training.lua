@@ -57,6 +57,7 @@ end
 -- A session with the weights that the run starts from.
 local function begin_session(run)
   local session = check_data(run, plan.session(run))
+  for _, split in ipairs { "valid", "test" } do session:check_split(split) end
   local weights = run.row.weights
   if weights then session:load_weights(data.weights(weights.name), weights.partly) end
   if run.start then session:load_weights(run.start.path, run.start.class ~= run.row.model.name) end

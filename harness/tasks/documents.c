@@ -23,6 +23,16 @@ lh_status lh_documents_train_batch(void *instance, lh_host_batch *out) {
     return lh_batcher_next(documents->train, out);
 }
 
+static lh_status no_documents(const lh_documents *documents, lh_split split) {
+    const lh_document_source *source = documents->source;
+    return lh_fail(LH_EFORMAT,
+                   "data: there are no documents of the %s split, which is evaluated (train has "
+                   "%lld, valid %lld, test %lld): put some into %s/ in the corpus' folder",
+                   lh_split_names[split], (long long)source[LH_TRAIN].count,
+                   (long long)source[LH_VALID].count, (long long)source[LH_TEST].count,
+                   lh_split_names[split]);
+}
+
 static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
@@ -35,8 +45,7 @@ lh_status lh_documents_evaluate_begin(void *instance, lh_split split) {
     lh_batcher_spec spec = documents->spec;
     spec.endless = false;
     spec.source = documents->source[split];
-    if (spec.source.count == 0)
-        return lh_fail(LH_EFORMAT, "data: the split to evaluate has no documents");
+    if (spec.source.count == 0) return no_documents(documents, split);
     if (documents->evaluate_documents > 0)
         spec.source.count = smaller(spec.source.count, documents->evaluate_documents);
     spec.rows = smaller(spec.rows, spec.source.count);

@@ -435,7 +435,6 @@ static void read_mask(lua_State *lua, const making *m, int index, int64_t count,
 }
 
 static int make_example(lua_State *lua) {
-    static const char *const splits[LH_SPLITS] = {"train", "valid", "test"};
     const making *m = lua_touserdata(lua, 1);
     const lh_example_sizes *sizes = &m->examples->sizes;
     lua_settop(lua, 0);
@@ -443,7 +442,7 @@ static int make_example(lua_State *lua) {
     lua_getfield(lua, 1, "example");
     lua_replace(lua, 1);
     lua_rawgeti(lua, LUA_REGISTRYINDEX, m->examples->parameters);
-    lua_pushstring(lua, splits[m->split]);
+    lua_pushstring(lua, lh_split_names[m->split]);
     lua_call(lua, 2, 3);
     const char *name = m->examples->vectors ? "inputs" : "tokens";
     const int64_t count = read_count(lua, m, 1, name, 0);

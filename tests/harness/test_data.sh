@@ -103,6 +103,12 @@ succeeds "whose files are its splits" "bits_per_token" "$LONGHAUL_BIN" train --m
     --task-options 'name=web field=body segment=4 batch=1' --train 'steps=2 warmup=1'
 fails 1 "and names a line without the field" "jsonl: line 1: no field 'text'" "$LONGHAUL_BIN" train --model lstm \
     --task-options 'name=web' --train 'steps=2 warmup=1'
+rm "$XDG_CACHE_HOME/longhaul/web/test.jsonl"
+untested() {
+    "$LONGHAUL_BIN" train --model lstm --options 'hidden=8 width=8' --task-options 'name=web field=body segment=4 batch=1' \
+        --train 'steps=1000000000' --out "$scratch/lost.safetensors"
+}
+fails 1 "and without a test split no step is taken" "no documents of the test split, which is evaluated (train has 1, valid 1, test 0)" untested
 printf 'no JSON\n' >"$scratch/mixed/notes.jsonl"
 printf 'text\n' >"$scratch/mixed/readme"
 succeeds "JSON lines among other files are text" "2 documents" "$LONGHAUL_BIN" data import "$scratch/mixed" --name mixed

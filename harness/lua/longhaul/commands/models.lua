@@ -51,19 +51,27 @@ local function save_weights(session, path, published)
   end
 end
 
+-- A training whose worth cannot be told is refused before it.
+local function check_splits(session, values)
+  local plan = core.options("train", "train", values.train or "")
+  if plan:value "evaluate_every" > 0 then session:check_split "valid" end
+  session:check_split "test"
+end
+
 local function train(values)
   if values.out then core.check_writable(values.out) end
   if values["published-names"] then check_published_names(values.model, values.out) end
   local session <close> = session_of(values)
   data.tell(session:info().data)
+  check_splits(session, values)
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
   local shown = progress.new(values.model)
   if not session:train(values.snapshot, function(p) shown:show(p) end) then
     return command.interrupted
   end
   shown:finish("trained")
-  print_metrics(session:evaluate("test") or {})
   if values.out then save_weights(session, values.out, values["published-names"]) end
+  print_metrics(session:evaluate("test") or {})
 end
 
 local function evaluate(values)
