@@ -48,6 +48,7 @@ end
 
 -- ---- list ----
 
+-- Files and bytes at and below a folder; what a broken download left is none yet.
 local function sizes(folder)
   local files, bytes = 0, 0
   for _, name in ipairs(core.list_folder(folder)) do
@@ -55,7 +56,7 @@ local function sizes(folder)
     if core.is_folder(path) then
       local inner_files, inner_bytes = sizes(path)
       files, bytes = files + inner_files, bytes + inner_bytes
-    else
+    elseif not path:match "%.part$" then
       files, bytes = files + 1, bytes + (core.file_size(path) or 0)
     end
   end
@@ -93,9 +94,10 @@ function data.list()
   print_corpus("NAME", "FILES", "BYTES", "WHERE")
   for _, folder in ipairs(folders) do
     for _, name in ipairs(core.list_folder(folder)) do
-      if core.is_folder(folder .. "/" .. name) and not here[name] then
+      local files, bytes = 0, 0
+      if not here[name] then files, bytes = sizes(folder .. "/" .. name) end
+      if files > 0 then
         here[name] = true
-        local files, bytes = sizes(folder .. "/" .. name)
         print_corpus(name, files, quantity.amount(bytes), folder)
       end
     end
@@ -240,7 +242,11 @@ function data.fetch(name, sources)
   local folder = core.cache_folder() .. "/" .. name
   core.make_folder(folder)
   local get = source.bucket and fetch_bucket or fetch_files
-  get(source, folder)
+  local good, message = pcall(get, source, folder)
+  if not good then
+    os.remove(folder) -- where nothing came: only an empty folder can be removed
+    error(message, 0)
+  end
   print(("%s (%s) is in %s"):format(name, source.licence, folder))
 end
 
@@ -263,7 +269,7 @@ function data.verify(name, sources)
   local good = true
   for _, source in ipairs(sources) do
     local folder = core.cache_folder() .. "/" .. source.name
-    if core.is_folder(folder) or name then
+    if sizes(folder) > 0 or name then
       for _, file in ipairs(source.files or {}) do
         local state, wrong = state_of(folder .. "/" .. file.file, file)
         good = good and not wrong

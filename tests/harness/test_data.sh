@@ -21,6 +21,11 @@ LUA
 succeeds "lists the generators" "generate:books" "$LONGHAUL_BIN" data list
 fails 1 "suggests the nearest corpus" "did you mean 'enwik8'?" "$LONGHAUL_BIN" data fetch enwik9
 fails 1 "a download that fails says so" "goes on with it" fetch missing.txt nil
+quietly 1 "and leaves no folder" test -e "$XDG_CACHE_HOME/longhaul/small"
+mkdir -p "$XDG_CACHE_HOME/longhaul/text8"
+touch "$XDG_CACHE_HOME/longhaul/text8/text8.zip.part"
+succeeds "what a broken download left is no corpus" "longhaul data fetch text8" "$LONGHAUL_BIN" data list
+quietly 0 "and nothing to verify" "$LONGHAUL_BIN" data verify
 succeeds "a download is kept" "small.txt" fetch small.txt nil
 kept=$XDG_CACHE_HOME/longhaul/small/small.txt
 fails 1 "a file that changed since is refused" "delete the file and fetch again" fetch small.txt '"00"'
