@@ -88,6 +88,15 @@ static lh_status keep_heads(void *context, const lh_tensor *shown) {
     return status;
 }
 
+/* A row of any length is one segment where none is given, which windows need not divide. */
+static lh_status check_segment(const forward *f) {
+    const lh_status status = lh_model_check(f->model, f->spec->rows, f->segment);
+    if (status != LH_OK && f->spec->segment == 0)
+        lh_note("forward: all %lld inputs are one segment without --segment N",
+                (long long)f->segment);
+    return status;
+}
+
 static lh_status open_model(forward *f) {
     const lh_forward_spec *spec = f->spec;
     LH_TRY(lh_pool_open_device(spec->device, &f->device));
@@ -95,7 +104,7 @@ static lh_status open_model(forward *f) {
     LH_TRY(lh_tape_create(f->pool, &f->tape));
     if (spec->shows_heads) lh_tape_set_viewer(f->tape, keep_heads, f);
     LH_TRY(lh_model_create_for(spec->model, spec->options, &spec->setup, &f->model));
-    LH_TRY(lh_model_check(f->model, spec->rows, f->segment));
+    LH_TRY(check_segment(f));
     LH_TRY(lh_params_allocate(f->model->params, f->pool));
     LH_TRY(lh_params_initialize(f->model->params, spec->seed));
     if (spec->weights != NULL)
