@@ -17,12 +17,22 @@ local function output_of(words)
   return pipe:read("a")
 end
 
+-- In a folder of weights, the first that is there; who reads the second says how it becomes the
+-- first.
+local weight_files = { "model.safetensors", "pytorch_model.bin" }
+
+local function weights_in(folder)
+  for _, file in ipairs(weight_files) do
+    if core.exists(folder .. "/" .. file) then return folder .. "/" .. file end
+  end
+end
+
 --- The weight file that a name stands for: a file, model.safetensors in a folder, or in the folder
 --- of that name in the data folders.
 function data.weights(name)
-  if core.is_folder(name) and core.exists(name .. "/model.safetensors") then
-    return name .. "/model.safetensors"
-  end
+  local inside = weights_in(name)
+  if inside then return inside end
+  if core.is_folder(name) then error(name .. ": a folder without model.safetensors", 0) end
   if name:match "%.safetensors$" or core.exists(name) then return name end
   for _, folder in ipairs(core.data_folders()) do
     local path = ("%s/%s/model.safetensors"):format(folder, name)
