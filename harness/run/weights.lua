@@ -2,6 +2,7 @@
 -- config.json that others put beside theirs.
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
+local option_text = require "longhaul.run.option_text"
 local quote = require "longhaul.run.quote"
 
 local weights = {}
@@ -258,6 +259,46 @@ local function on_top(class, of_file, options, given)
   return options .. " " .. (given or "")
 end
 
+-- Texts of an options object by name.
+local function texts_of(options)
+  local texts = {}
+  for _, pair in ipairs(option_text.pairs(options:text())) do texts[pair[1]] = pair[2] end
+  return texts
+end
+
+-- What the command line says of the model against its file, which shapes need not tell.
+local function contradictions(about, model, options)
+  if not about.model then return {} end
+  if model ~= about.model then return { { about.model, model } } end
+  local list, there = {}, about.model_options or ""
+  local of_file = texts_of(core.options("model", model, there))
+  local here = texts_of(core.options("model", model, options))
+  for _, pair in ipairs(option_text.pairs(there)) do
+    local name = pair[1]
+    if of_file[name] ~= here[name] then
+      list[#list + 1] = { ("%s=%s"):format(name, of_file[name]), ("%s=%s"):format(name, here[name]) }
+    end
+  end
+  return list
+end
+
+-- What is told on standard error: it goes on all the same, for the command line counts first.
+local function tell(path, about, model, options)
+  local notes = { about.note }
+  for _, pair in ipairs(contradictions(about, model, options)) do
+    notes[#notes + 1] = ("%s is of %s; the command line says %s, which counts"):format(path, pair[1],
+      pair[2])
+  end
+  for _, note in ipairs(notes) do io.stderr:write(("note: %s\n"):format(note)) end
+end
+
+-- The name of a vocabulary that a text of task options says, or nil.
+local function tokens_in(options)
+  for _, pair in ipairs(option_text.pairs(options or "")) do
+    if pair[1] == "tokens" then return pair[2] end
+  end
+end
+
 --- What a command line says (`model`, `options`, `task`, `task-options`, `tokens`, `vocabulary`)
 --- completed by its weight file (`weights`): the same fields, `path` of the file (nil without one)
 --- and `task_class`. An option that is given counts before that of the file.
@@ -266,13 +307,14 @@ function weights.complete(values)
   local about = path and weights.about(path) or {}
   local model = values.model or about.model
   if not model then return nil, path end
-  if about.note then io.stderr:write(("note: %s\n"):format(about.note)) end
+  local options = on_top(model, about.model, about.model_options, values.options)
+  tell(path, about, model, options)
   local task = values.task or about.task or "language_model"
   return {
     path = path, model = model, task = task,
-    options = on_top(model, about.model, about.model_options, values.options),
+    options = options,
     task_options = on_top(task, about.task, about.task_options, values["task-options"]),
-    tokens = values.tokens or about.tokens,
+    tokens = values.tokens or tokens_in(values["task-options"]) or about.tokens,
     vocabulary = values.vocabulary or about.vocabulary,
   }, path
 end

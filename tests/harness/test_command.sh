@@ -128,6 +128,11 @@ LUA
 fails 1 "heads of several segments" "heads are shown of one segment" "${encoded[@]}" --segment 16
 fails 1 "heads without encodings" "no recurrence encodings to show" "${forward[@]}" --segment 32 --out "$scratch/logits.npy" \
     --heads "$scratch/heads.npy"
+seq -s ' ' 3 68 >"$scratch/many"
+windows=("$longhaul" forward --model brt --options 'layers=4 width=16 heads=2 window=16' --vocabulary 260 --tokens "$scratch/many"
+    --out "$scratch/logits.npy")
+fails 1 "a length that windows do not divide" "all 66 inputs are one segment without --segment N" "${windows[@]}"
+quietly 0 "does in segments" "${windows[@]}" --segment 64
 echo "3 x 4" >"$scratch/bad"
 printf '0 5 6\n0 7 8\n' >"$scratch/targets"
 printf '1 2 3 4 5\n6 7\n' >"$scratch/sources"
@@ -234,8 +239,21 @@ cat >"$scratch/hub/config.json" <<'JSON'
 {"model_type": "gpt2", "n_layer": 2, "n_embd": 16, "n_head": 2, "n_positions": 32, "vocab_size": 260,
  "activation_function": "gelu_new", "layer_norm_epsilon": 1e-05, "tie_word_embeddings": true}
 JSON
-"$longhaul" eval --weights "$scratch/hub" --options window=16 --task-options "$data" >"$scratch/alone"
+fails 2 "its vocabulary is not guessed" "does not say its vocabulary" "$longhaul" eval --weights "$scratch/hub" --task-options "$data"
+"$longhaul" eval --weights "$scratch/hub" --options window=16 --task-options "$data tokens=bytes" >"$scratch/alone" 2>"$scratch/notes"
 quietly 0 "eval with config.json" cmp "$scratch/told" "$scratch/alone"
+quietly 1 "what config.json leaves open contradicts nothing" grep note: "$scratch/notes"
+succeeds "what shapes cannot tell is noted" "model.safetensors is of heads=2; the command line says heads=4, which counts" \
+    sh -c "'$longhaul' eval --weights '$scratch/hub' --options heads=4 --task-options '$data tokens=bytes' 2>&1"
+succeeds "a file that longhaul wrote, too" "gpt2.safetensors is of window=16; the command line says window=8, which counts" \
+    sh -c "'$longhaul' eval --weights '$scratch/gpt2.safetensors' --options window=8 2>&1"
+fails 1 "a file of another model" "gpt2.safetensors is of gpt2; the command line says lstm, which counts" \
+    "$longhaul" eval --weights "$scratch/gpt2.safetensors" --model lstm
+mkdir "$scratch/torch"
+printf 'PK\3\4 and what torch.save writes' >"$scratch/torch/pytorch_model.bin"
+fails 1 "a folder with a PyTorch checkpoint alone" "torch/pytorch_model.bin: a PyTorch checkpoint, which could run code; write it as" \
+    "$longhaul" eval --weights "$scratch/torch"
+fails 1 "a folder without weights" "$scratch: a folder without model.safetensors" "$longhaul" eval --weights "$scratch"
 printf 'a b\nc' >"$scratch/text.txt"
 "$longhaul" tokenize --tokens bytes "$scratch/text.txt" >"$scratch/text.tokens"
 quietly 0 "tokenize" grep -qx "100 35 101 13 102" "$scratch/text.tokens"

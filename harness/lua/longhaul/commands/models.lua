@@ -14,11 +14,25 @@ local function completed(values)
     or "a --model NAME is needed; `longhaul describe` lists them")
 end
 
+-- The options of the task. Weights are of one vocabulary: it may lie beside them, and which one it is
+-- is not guessed, nor is it by `generate`.
+local function task_options_of(said)
+  local options = core.options("task", said.task, said.task_options)
+  local tokens = options:value "tokens"
+  if not said.path or not tokens or tokens == said.tokens then return options end
+  if not said.tokens then
+    command.misuse(("eval needs --task-options 'tokens=...': %s does not say its vocabulary"):format(
+      said.path))
+  end
+  return core.options("task", said.task, ("%s tokens='%s'"):format(said.task_options,
+    said.tokens:gsub("[\\']", "\\%0")))
+end
+
 local function session_of(values)
   local said = completed(values)
   return core.session {
     model = core.options("model", said.model, said.options),
-    task = core.options("task", said.task, said.task_options),
+    task = task_options_of(said),
     train = core.options("train", "train", values.train or ""),
     seed = command.integer(values, "seed", 1, 0, math.maxinteger),
     device = values.device or "cpu",
@@ -188,7 +202,7 @@ local function with(extra)
 end
 
 local weights_say = "A weight file that longhaul wrote says which model, options, task and vocabulary it is of,\n"
-  .. "of others config.json beside it (gpt2, mamba2, t5): what the command line says counts first."
+  .. "of others config.json beside it (gpt2, mamba2, reformer, t5): what the command line says counts first."
 
 local training = {
   { "task=", "task class (default language_model)", "NAME" },
