@@ -55,10 +55,11 @@ static lh_status parse_layout(const char *path, const unsigned char *data, size_
     memcpy(header, data + PREFIX, length);
     header[length] = '\0';
     const char *kind = value_of(header, "'descr'"), *order = value_of(header, "'fortran_order'");
-    if (kind == NULL || strlen(kind) < 5 || strchr("<|", kind[1]) == NULL || kind[4] != '\'') {
-        return lh_fail(LH_EFORMAT, "%s: needs little-endian reals or integers", path);
+    if (kind == NULL || strlen(kind) < 5 || strchr("<>|", kind[1]) == NULL || kind[4] != '\'') {
+        return lh_fail(LH_EFORMAT, "%s: needs reals or integers", path);
     }
     memcpy(out->kind, kind + 2, 2);
+    out->big_endian = kind[1] == '>';
     if (order == NULL || strncmp(order, "False", 5) != 0) {
         return lh_fail(LH_EFORMAT, "%s: Fortran order; save it in C order", path);
     }
@@ -74,37 +75,48 @@ static lh_status check_size(const char *path, const lh_npy_layout *layout, size_
                    (long long)layout->count, there);
 }
 
-/* An integer of a kind, "i" or "u" with its size; those of 8 bytes without a sign end at 2^63. */
-static int64_t integer_at(const unsigned char *at, const char kind[3]) {
-    const int size = kind[1] - '0';
+/* The bits of an element, whichever of its bytes stands first. */
+static uint64_t bits_at(const unsigned char *at, int size, bool big_endian) {
     uint64_t bits = 0;
-    for (int i = size - 1; i >= 0; --i)
-        bits = bits << 8 | at[i];
-    const bool negative = kind[0] == 'i' && (at[size - 1] & 128) != 0;
+    for (int i = 0; i < size; ++i)
+        bits = bits << 8 | at[big_endian ? i : size - 1 - i];
+    return bits;
+}
+
+/* An integer of a kind, "i" or "u" with its size. */
+static int64_t integer_of(uint64_t bits, const char kind[3]) {
+    const int size = kind[1] - '0';
+    const bool negative = kind[0] == 'i' && (bits >> (8 * size - 1) & 1) != 0;
     if (negative && size < 8) bits |= ~UINT64_C(0) << 8 * size;
     int64_t value = 0;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-static lh_status convert(const lh_npy_layout *layout, const unsigned char *data, lh_npy *out) {
-    const size_t size = (size_t)(layout->kind[1] - '0');
-    const bool real_kind = layout->kind[0] == 'f';
+static double real_of(uint64_t bits, int size) {
+    const uint32_t half = (uint32_t)bits;
+    double value;
+    float narrow;
+    memcpy(&value, &bits, sizeof value);
+    memcpy(&narrow, &half, sizeof narrow);
+    return size == 8 ? value : (double)narrow;
+}
+
+static lh_status convert(const char *path, const lh_npy_layout *layout, const unsigned char *data,
+                         lh_npy *out) {
+    const int size = layout->kind[1] - '0';
+    const bool real_kind = layout->kind[0] == 'f', without_sign = layout->kind[0] == 'u';
     void *values = lh_allocate((size_t)out->count * 8);
     if (values == NULL) return LH_EMEMORY;
     out->reals = real_kind ? values : NULL;
     out->integers = real_kind ? NULL : values;
     for (int64_t i = 0; i < out->count; ++i) {
-        const unsigned char *at = data + (size_t)i * size;
-        float f4;
-        if (!real_kind) {
-            out->integers[i] = integer_at(at, layout->kind);
-        } else if (size == 8) {
-            memcpy(&out->reals[i], at, 8);
-        } else {
-            memcpy(&f4, at, 4);
-            out->reals[i] = (double)f4;
-        }
+        const uint64_t bits = bits_at(data + i * size, size, layout->big_endian);
+        if (without_sign && bits > INT64_MAX)
+            return lh_fail(LH_EFORMAT, "%s: element %lld is %llu, beyond 2^63 - 1", path,
+                           (long long)i, (unsigned long long)bits);
+        if (real_kind) out->reals[i] = real_of(bits, size);
+        if (!real_kind) out->integers[i] = integer_of(bits, layout->kind);
     }
     return LH_OK;
 }
@@ -114,13 +126,12 @@ static lh_status parse(const char *path, const unsigned char *data, size_t bytes
     LH_TRY(parse_layout(path, data, bytes, &layout));
     const char *sizes = layout.kind[0] == 'f' ? "48" : "1248";
     if (strchr("fiu", layout.kind[0]) == NULL || strchr(sizes, layout.kind[1]) == NULL)
-        return lh_fail(LH_EFORMAT, "%s: holds %s; needs little-endian f4, f8 or integers", path,
-                       layout.kind);
+        return lh_fail(LH_EFORMAT, "%s: holds %s; needs f4, f8 or integers", path, layout.kind);
     LH_TRY(check_size(path, &layout, bytes));
     out->rank = layout.rank;
     out->count = layout.count;
     memcpy(out->shape, layout.shape, sizeof out->shape);
-    return convert(&layout, data + layout.offset, out);
+    return convert(path, &layout, data + layout.offset, out);
 }
 
 lh_status lh_npy_read(const char *path, lh_npy *out) {

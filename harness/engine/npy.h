@@ -1,5 +1,5 @@
-/* Arrays in NumPy's .npy format, version 1.0, in C order: little-endian f4, f8 and integers of 1,
- * 2, 4 or 8 bytes, with a sign or without, as a whole; where the elements of any type lie, for
+/* Arrays in NumPy's .npy format, version 1.0, in C order: f4, f8 and integers of 1, 2, 4 or 8
+ * bytes, with a sign or without, as a whole; where the elements of any type lie, for
  * those who read a large file in parts. */
 #ifndef LH_ENGINE_NPY_H
 #define LH_ENGINE_NPY_H
@@ -10,7 +10,8 @@ enum { LH_NPY_RANK = 8 };
 
 /* What a header says. */
 typedef struct lh_npy_layout {
-    char kind[3]; /* "u1", "f4" ... */
+    char kind[3];    /* "u1", "f4" ... */
+    bool big_endian; /* of elements of several bytes */
     int rank;
     int64_t shape[LH_NPY_RANK];
     int64_t count;  /* of elements */
