@@ -69,7 +69,8 @@ static source *push_indexed(lua_State *lua, const char *path) {
     return s;
 }
 
-/* read_csv(path) -> array of arrays of strings, as they stand in the file. */
+/* read_csv(path) -> array of arrays of strings, as they stand in the file; the line of a last row
+ * that was cut, or 0. */
 static int read_csv(lua_State *lua) {
     const lh_csv_table *t = push_table(lua, luaL_checkstring(lua, 1));
     lua_createtable(lua, (int)t->rows, 0);
@@ -81,7 +82,8 @@ static int read_csv(lua_State *lua) {
         }
         lua_rawseti(lua, -2, r + 1);
     }
-    return 1;
+    lua_pushinteger(lua, t->cut);
+    return 2;
 }
 
 /* ---- large files, read a column at a time ---- */
@@ -185,7 +187,8 @@ static int row_index(lua_State *lua) {
 }
 
 /* csv_rows(path, unquote) -> array of rows, array of the columns' names, where in the file a row
- * can be appended (0: nowhere), whether an unfinished one is there. Rows are read only; what a
+ * can be appended (0: nowhere), whether an unfinished one is there, the line of one that was cut
+ * (or 0). Rows are read only; what a
  * column has is made when it is first asked for, so that a hundred thousand rows of a hundred
  * columns cost little. */
 static int csv_rows(lua_State *lua) {
@@ -229,7 +232,8 @@ static int csv_rows(lua_State *lua) {
     lua_pushvalue(lua, NAMES);
     lua_pushinteger(lua, (lua_Integer)(s->index.data != NULL ? s->index.end : s->table.end));
     lua_pushboolean(lua, s->table.unfinished);
-    return 4;
+    lua_pushinteger(lua, s->table.cut);
+    return 5;
 }
 
 /* ---- many rows at once ---- */

@@ -15,11 +15,22 @@ local function check_columns(path, columns, needed)
   end
 end
 
+local told = {}
+
+-- Names the line of a last row that a full disk or a copy that broke off cut (0: none), once.
+local function tell_cut(path, line)
+  if line == 0 or told[path] then return end
+  told[path] = true
+  io.stderr:write(("note: %s:%d: the last line was cut and is left out; the same `longhaul run` "
+    .. "makes it again\n"):format(path, line))
+end
+
 --- Reads a file as an array of records keyed by the header's names, which are all different.
 --- Columns that are `needed` must be among them; a file without a line has none.
 ---@return table records, table columns
 function csv.read(path, needed)
-  local rows = core.read_csv(path)
+  local rows, cut = core.read_csv(path)
+  tell_cut(path, cut)
   local columns = rows[1] or {}
   local records = {}
   for i, name in ipairs(columns) do columns[i] = quote.csv_read(name) end
@@ -48,7 +59,8 @@ end
 --- as it did.
 ---@return table records, table columns, integer size, boolean unfinished
 function csv.rows(path, needed)
-  local records, columns, size, unfinished = core.csv_rows(path, quote.csv_read)
+  local records, columns, size, unfinished, cut = core.csv_rows(path, quote.csv_read)
+  tell_cut(path, cut)
   if columns[1] then check_columns(path, columns, needed) end
   return records, columns, size, unfinished
 end

@@ -245,21 +245,48 @@ static lh_status check_separator(const char *path, const lh_csv_table *t) {
                    path, *other);
 }
 
+/* The rows of a text that has room in the table. */
+static lh_status parse_rows(const char *path, const char *text, size_t bytes, lh_csv_table *t) {
+    t->fields = t->rows = t->columns = 0;
+    reader r = {.table = t};
+    LH_TRY(parse(path, text, bytes, &r));
+    if (t->rows > 0) LH_TRY(check_separator(path, t));
+    if (r.wrong_row == 0) return LH_OK;
+    return lh_fail(LH_EFORMAT, "%s:%lld: %lld fields, but the header has %lld", path,
+                   (long long)r.wrong_row, (long long)r.wrong_fields, (long long)t->columns);
+}
+
+/* Where the last line begins if the file ends within it; else `bytes`. */
+static size_t open_line_at(const char *text, size_t bytes) {
+    size_t begin = bytes;
+    while (begin > 0 && text[begin - 1] != '\n')
+        --begin;
+    return begin;
+}
+
+/* All rows but a last one that was cut; one that only lacks its line end is read. */
+static lh_status parse_whole_rows(const char *path, const char *text, size_t bytes,
+                                  lh_csv_table *t) {
+    const lh_status before = lh_error_get()->status;
+    const lh_status status = parse_rows(path, text, bytes, t);
+    const size_t whole = status == LH_EFORMAT ? open_line_at(text, bytes) : bytes;
+    if (whole == bytes || whole == 0 || parse_rows(path, text, whole, t) != LH_OK) return status;
+    lh_error_survive(before);
+    t->cut = place_of(text, whole).line;
+    return LH_OK;
+}
+
 static lh_status read_by_libcsv(const char *path, lh_csv_table *t) {
     char *data = NULL;
     size_t bytes = 0;
     LH_TRY(read_file(path, &t->about, &data, &bytes));
     t->text = lh_allocate(bytes + 1);
-    reader r = {.table = t, .status = t->text != NULL ? LH_OK : LH_EMEMORY};
     const size_t finished = unfinished_at(data, bytes);
-    if (r.status == LH_OK) r.status = parse(path, data, finished, &r);
     t->unfinished = finished < bytes;
+    const lh_status status =
+        t->text != NULL ? parse_whole_rows(path, data, finished, t) : LH_EMEMORY;
     free(data);
-    LH_TRY(r.status);
-    if (t->rows > 0) LH_TRY(check_separator(path, t));
-    if (r.wrong_row == 0) return LH_OK;
-    return lh_fail(LH_EFORMAT, "%s:%lld: %lld fields, but the header has %lld", path,
-                   (long long)r.wrong_row, (long long)r.wrong_fields, (long long)t->columns);
+    return status;
 }
 
 /* ---- both ---- */

@@ -21,11 +21,13 @@ typedef struct lh_csv_table {
     int64_t columns, rows;
     size_t end;        /* where in the file the last row ends; 0 where only libcsv could read it */
     bool unfinished;   /* one more stands behind it */
+    int cut;           /* the line of a cut last row, which is left out; or 0 */
     struct stat about; /* the file; of size 0 where it was changed while it was read */
 } lh_csv_table;
 
 /* Reads a file; one without a line has no row. Gives; free it. Fails: LH_EIO; LH_EFORMAT with line
- * and column: a NUL byte, a quote out of place, a row with more or fewer fields than the header. */
+ * and column: a NUL byte, a quote out of place, a row with more or fewer fields than the header
+ * (but for a last one that has no line end: it was cut). */
 lh_status lh_csv_table_read(const char *path, lh_csv_table *out);
 
 /* The text of a field, counted from 0. Lends. */

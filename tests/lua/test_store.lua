@@ -201,6 +201,21 @@ t.test("a row that was cut off is no row, and gone with the next run", function(
   end
 end)
 
+t.test("so is one that something else cut, with a word", function()
+  local results, write, told = store.open(folder, "cut"), io.stderr, ""
+  for _, id in ipairs { "a", "b" } do
+    results:put { run_id = id, identity = 2, row = "x", status = "done" }
+  end
+  core.write_file(results.file, core.read_file(results.file):sub(1, -20))
+  io.stderr = { write = function(_, text) told = told .. text end }
+  local rows = results:rows()
+  io.stderr = write
+  t.equal(#rows, 1)
+  t.contains(told, results.file .. ":3: the last line was cut and is left out")
+  results:put { run_id = "b", identity = 2, row = "x", status = "done" }
+  t.equal(table.concat(csv.texts(results:rows(), "run_id"), " "), "a b")
+end)
+
 t.test("a row that is being added is there once it is whole, whatever the clock says", function()
   local results, stamp = store.open(folder, "slow"), core.file_stamp
   results:put { run_id = "a", identity = 2, row = "x", status = "done" }

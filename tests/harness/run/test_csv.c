@@ -110,6 +110,23 @@ TEST(what_is_wrong_is_said_with_its_place) {
     CHECK_STATUS(lh_csv_table_read(path, &t), LH_EIO);
 }
 
+TEST(a_last_row_that_was_cut_is_left_out) {
+    static const char *const cut[] = {"a,b\n1,2\n3", "a,b\n1,2\n3,\"x", "a,b\n1,2\n\"3"};
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; ++i) {
+        lh_csv_table t;
+        check_fields(cut[i], "a|b\n1|2\n", false);
+        REQUIRE_OK(lh_csv_table_read(path, &t));
+        CHECK_EQ_INT(t.cut, 3);
+        CHECK_EQ_INT(lh_error_get()->status, LH_OK);
+        lh_csv_table_free(&t);
+    }
+    lh_csv_table t;
+    fill("a,b\n1\n3", 7);
+    CHECK_FAILS(lh_csv_table_read(path, &t), LH_EFORMAT, ":2: 1 fields");
+    fill("a,b\n1,\"2\n3,4\n5", 14); /* a stray quote takes no rows with it */
+    CHECK_FAILS(lh_csv_table_read(path, &t), LH_EFORMAT, "a quote is never closed");
+}
+
 TEST(an_unfinished_row_is_none) {
     check_fields("a,b\n1,2\n\x18", "a|b\n1|2\n", true);
     check_fields("a,b\n1,2\n\x18,\"x\ny", "a|b\n1|2\n", true);
