@@ -2,6 +2,7 @@
 -- ids. Nothing that is there is changed but for a run that had failed there and is finished elsewhere.
 local core = require "longhaul.core"
 local finished = require "longhaul.run.finished"
+local metrics = require "longhaul.run.metrics"
 local store = require "longhaul.run.store"
 
 local merge = {}
@@ -22,6 +23,31 @@ local function missing_runs(from, to)
     end
   end
   return list, columns
+end
+
+-- The first score that two runs of one id have otherwise, as tables show it: no machine may change
+-- that, while step times differ on each.
+local function unlike_score(a, b)
+  for _, name in ipairs(metrics.scored "test") do
+    local x, y = tonumber(a[name]), tonumber(b[name])
+    if metrics.text(name, x) ~= metrics.text(name, y) then return name end
+  end
+end
+
+-- Lines that name the finished runs of both folders that are not the same.
+local function conflicts(from, to)
+  local lines, known = {}, to:by_id()
+  for _, run in ipairs(from:rows()) do
+    local there = known[run.run_id]
+    local both = there and finished.is_over(run.status) and finished.is_over(there.status)
+    local name = both and unlike_score(there, run)
+    if name then
+      lines[#lines + 1] = ("note: run %s (row '%s', seed %s): %s is '%s' in %s and '%s' in %s; "
+        .. "the first is kept"):format(run.run_id, run.row, run.seed, name, there[name] or "",
+        to.file, run[name] or "", from.file)
+    end
+  end
+  return lines
 end
 
 local function add_runs(to, list, columns)
@@ -86,21 +112,23 @@ end
 local function merge_experiment(from_path, to_path)
   local from, to = store.of(from_path), store.of(to_path):prepare()
   local list, columns = missing_runs(from, to)
-  local ids = {}
+  local ids, notes = {}, conflicts(from, to)
   for i, run in ipairs(list) do ids[i] = run.run_id end
   copy_parts(from, to, ids) -- before the rows that name them
   if #list > 0 then add_runs(to, list, columns) end
   add_timings(from, to)
-  return #list, #from:rows()
+  return #list, #from:rows(), notes
 end
 
 --- Brings the runs of the folders `sources` (results, or results/EXPERIMENT) together in `target`;
---- gives lines of what was done. Unfinished runs stay where they are.
+--- gives lines of what was done, and of runs that both have with other scores. Unfinished runs stay
+--- where they are.
 function merge.folders(sources, target)
   local lines = {}
   local function add(from, to)
-    local new, all = merge_experiment(from, to)
+    local new, all, notes = merge_experiment(from, to)
     lines[#lines + 1] = ("%s: %d of %d runs are new in %s"):format(from, new, all, to)
+    table.move(notes, 1, #notes, #lines + 1, lines)
   end
   for _, source in ipairs(sources) do
     local before = #lines

@@ -55,6 +55,13 @@ quietly 0 "and step times" cmp "$scratch/one/sweep/timings.csv" "$scratch/both/s
 cp "$scratch/both/sweep/runs.csv" "$scratch/before.csv"
 succeeds "again nothing is new" "0 of 4 runs are new" merge "$scratch/one" "$scratch/two" "$scratch/both"
 quietly 0 "and nothing changes" cmp "$scratch/before.csv" "$scratch/both/sweep/runs.csv"
+quietly 1 "nor is a word said of runs that are alike" sh -c "'$longhaul' results merge '$scratch/one' '$scratch/both' | grep note:"
+mkdir -p "$scratch/other/sweep"
+awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "bits_per_token") c = i; }
+    NR > 1 { $c = "6.72" } { print }' "$scratch/before.csv" >"$scratch/other/sweep/runs.csv"
+succeeds "of others the run and both numbers are named" "bits_per_token is '" merge "$scratch/other" "$scratch/both"
+succeeds "and which is kept" "and '6.72' in $scratch/other/sweep/runs.csv; the first is kept" merge "$scratch/other" "$scratch/both"
+quietly 0 "it is" cmp "$scratch/before.csv" "$scratch/both/sweep/runs.csv"
 quietly 1 "what was merged is not run again" sh -c "$longhaul run $scratch/sweep.lua --scale smoke --results $scratch/both --seeds 2 2>&1 | grep '/4\]'"
 sed "s/,done,/,failed,/" "$scratch/before.csv" >"$scratch/both/sweep/runs.csv"
 succeeds "a run that failed here and is finished there" "4 of 4 runs are new" merge "$scratch/one" "$scratch/both"
