@@ -94,7 +94,7 @@ local function add_metrics(lines, a, b)
     if x or y then
       local pairs_say = metrics.kind(name) == "quality"
         and a.run.configuration ~= b.run.configuration and paired(a, b, name)
-      add_line(lines, name, metrics.text(name, x), metrics.text(name, y),
+      add_line(lines, metrics.label(name), metrics.text(name, x), metrics.text(name, y),
         pairs_say or x and y and metrics.difference(name, y - x))
     end
   end

@@ -229,6 +229,13 @@ function metrics.quantity(name)
   return (metrics.title(name):gsub(", [KM]iB$", ""):gsub(", ms$", ""))
 end
 
+--- A column's name over values as metrics.text gives them, with their unit where the name says
+--- another.
+function metrics.label(name)
+  local unit = metrics.title(name):match ", ([KM]iB)$"
+  return unit and ("%s, %s"):format(name, unit) or name
+end
+
 --- "byte", "ms", "%" ...: the unit of the values in CSV files; nil where there is none.
 function metrics.unit(name) return line_of(name).unit end
 
