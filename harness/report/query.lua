@@ -1,10 +1,12 @@
--- Runs found by what their rows of runs.csv say, over one or many folders of results: conditions, the
--- columns that are shown, and the list as text, CSV, JSON or Markdown.
+-- Runs found by what their rows of runs.csv, and the rounds of timings.csv, say, over one or many
+-- folders of results: conditions, the columns that are shown, and the list as text, CSV, JSON or
+-- Markdown.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
 local quote = require "longhaul.run.quote"
+local step_times = require "longhaul.run.step_times"
 local store = require "longhaul.run.store"
 
 local query = {}
@@ -90,9 +92,34 @@ function query.cell(run, name)
   return ""
 end
 
+-- What only timings.csv has: of the round that counts.
+local of_round = { tokens_per_step = true, busy = true }
+
+-- A run with what the rounds of its configuration say; times of a busy machine where there are no
+-- others, as tables show them.
+local function with_rounds(from, run)
+  local idle, _, busy = step_times.of(from):latest(run.configuration)
+  local record = idle or busy
+  if not record then return run end
+  return setmetatable({}, { __index = function(_, name)
+    local says = of_round[name] or (busy and step_times.is_time(name))
+    return says and record[name] or run[name]
+  end })
+end
+
+local function is_of_round(name) return of_round[name] or step_times.is_time(name) end
+
+local function any(list, holds)
+  for _, one in ipairs(list) do
+    if holds(one) then return true end
+  end
+  return false
+end
+
 -- All names that a condition or --columns may use, by the name.
 local function known_names(stores)
   local known = {}
+  for name in pairs(of_round) do known[name] = true end
   for _, from in ipairs(stores) do
     for _, column in ipairs(from:columns()) do known[column] = true end
     for _, kind in ipairs { "model", "task", "train" } do
@@ -119,12 +146,14 @@ function query.check(stores, names)
   end
 end
 
---- The runs that meet all conditions, in the order of folders and files.
-function query.select(stores, conditions)
-  local found = {}
+--- The runs that meet all conditions, in the order of folders and files; `names` are all columns
+--- that are asked for.
+function query.select(stores, conditions, names)
+  local found, wants_rounds = {}, any(names, is_of_round)
   for _, from in ipairs(stores) do
     for _, run in ipairs(from:rows()) do
       local good = true
+      if wants_rounds then run = with_rounds(from, run) end
       for _, condition in ipairs(conditions) do
         good = good and meets(query.cell(run, condition.name), condition)
       end
@@ -177,19 +206,25 @@ function query.columns(runs, conditions)
   return columns
 end
 
+--- Whether one of the columns shows a time of a busy machine.
+function query.shows_busy(runs, columns)
+  return any(columns, step_times.is_time) and any(runs, function(run) return run.busy == "yes" end)
+end
+
 local function cells_of(runs, columns, text_of)
   local lines = {}
   for i, run in ipairs(runs) do
     lines[i] = {}
-    for c, name in ipairs(columns) do lines[i][c] = text_of(query.cell(run, name), name) end
+    for c, name in ipairs(columns) do lines[i][c] = text_of(query.cell(run, name), name, run) end
   end
   return lines
 end
 
--- A number as a reader wants it where the column is a metric.
-local function readable(text, name)
+-- A number as a reader wants it where the column is a metric; with a ~ one of a busy machine.
+local function readable(text, name, run)
   local number = metrics.is_known(name) and tonumber(text)
-  return quote.line(number and metrics.text(name, number) or text)
+  local shown = quote.line(number and metrics.text(name, number) or text)
+  return number and step_times.is_time(name) and run.busy == "yes" and shown .. "~" or shown
 end
 
 local formats = {}
@@ -223,10 +258,10 @@ end
 function formats.markdown(runs, columns)
   local function line(cells) return "| " .. table.concat(cells, " | ") .. " |" end
   local head, rule = {}, {}
-  for c, name in ipairs(columns) do head[c], rule[c] = quote.markdown(name), "---" end
+  for c, name in ipairs(columns) do head[c], rule[c] = quote.markdown(metrics.label(name)), "---" end
   local lines = { line(head), line(rule) }
-  for _, cells in ipairs(cells_of(runs, columns, function(text, name)
-    return quote.markdown(readable(text, name))
+  for _, cells in ipairs(cells_of(runs, columns, function(...)
+    return quote.markdown(readable(...))
   end)) do
     lines[#lines + 1] = line(cells)
   end
@@ -235,7 +270,9 @@ end
 
 function formats.text(runs, columns)
   local lines, widths = cells_of(runs, columns, readable), {}
-  table.insert(lines, 1, { table.unpack(columns) })
+  local head = {}
+  for c, name in ipairs(columns) do head[c] = metrics.label(name) end
+  table.insert(lines, 1, head)
   for _, cells in ipairs(lines) do
     for c, text in ipairs(cells) do
       widths[c] = math.max(widths[c] or 0, utf8.len(text) or #text)
@@ -251,7 +288,7 @@ function formats.text(runs, columns)
 end
 
 --- The runs as "text", "csv", "json" or "markdown". CSV and JSON have values as they stand in
---- runs.csv.
+--- the files.
 function query.format(kind, runs, columns) return formats[kind](runs, columns) end
 
 return query

@@ -36,12 +36,38 @@ fails 1 "an unknown option" "(did you mean 'model.window'?)" query "model.windw=
 fails 2 "two formats" "two formats" query --csv --json
 fails 1 "no folder" "no such folder of results" "$longhaul" query --results "$scratch/none"
 
+# What was timed on a busy machine only is in timings.csv, and shown as tables show it.
+succeeds "what only timings.csv has" "64" query row=4 seed=1 --csv --columns tokens_per_step
+cp -r "$scratch/one" "$scratch/crowded"
+"$longhaul" lua <(cat <<LUA
+local csv, sweep = require "longhaul.run.csv", "$scratch/crowded/sweep/"
+local function change(file, values)
+  local rows, columns = csv.read(sweep .. file)
+  for _, row in ipairs(rows) do
+    for name, value in pairs(values) do row[name] = value end
+  end
+  csv.write(sweep .. file, columns, rows)
+end
+change("runs.csv", { step_time_ms = "", tokens_per_second = "" })
+change("timings.csv", { busy = "yes", step_time_ms = "12.5" })
+LUA
+)
+crowded() { "$longhaul" query --results "$scratch/crowded" row=4 seed=1 "$@"; }
+succeeds "is marked beside a reader's number" "12.5~" crowded --columns step_time_ms
+succeeds "and in a column beside a program's" $'seed,step_time_ms,busy\n1,12.5,yes' crowded --csv --columns seed,step_time_ms
+succeeds "in JSON, too" '{ "step_time_ms": 12.5, "busy": "yes" }' crowded --json --columns step_time_ms
+succeeds "once" $'busy,step_time_ms\nyes,12.5' crowded --csv --columns busy,step_time_ms
+quietly 1 "where no time is shown there is none" sh -c "'$longhaul' query --results '$scratch/crowded' --csv --columns seed | grep busy"
+succeeds "readers see the unit of bytes" "peak_memory_bytes, MiB" query --columns peak_memory_bytes
+succeeds "programs see bytes" $'peak_memory_bytes\n' query --csv --columns peak_memory_bytes
+
 id() { query "row=$1 seed=$2" --csv --columns run_id | tail -n 1; }
 small=$(id 4 1) large=$(id 8 1)
 compare() { "$longhaul" compare --results "$scratch/one" "$@"; }
 succeeds "options that differ" "model.window                   4                          8" compare "$small" "$large"
 quietly 1 "and no others" sh -c "'$longhaul' compare --results '$scratch/one' '$small' '$large' | grep -q train.rate"
 succeeds "the difference over seeds" "over 2 seeds" compare "${small:0:6}" "$large"
+succeeds "what is not in bytes says so" "state_bytes, KiB  " compare "$small" "$large"
 succeeds "curves at common steps" "step 4 " compare "$small" "$large"
 succeeds "of two seeds of a row" "OPTIONS are the same" compare "$small" "$(id 4 2)"
 fails 1 "no run" "no run 'zz'" compare zz "$large"

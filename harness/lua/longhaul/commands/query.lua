@@ -22,6 +22,19 @@ end
 
 local function stores_of(values) return query.stores(command.path(values, "results", "results")) end
 
+-- Times of a busy machine are marked: beside numbers that programs read, by a column.
+local function with_mark(format, runs, columns)
+  if not query.shows_busy(runs, columns) then return columns end
+  if format == "text" or format == "markdown" then
+    io.stderr:write "~: timed while others used the machine\n"
+    return columns
+  end
+  local marked, busy = { table.unpack(columns) }, false
+  for _, name in ipairs(columns) do busy = busy or name == "busy" end
+  if not busy then marked[#marked + 1] = "busy" end
+  return marked
+end
+
 local function run_query(values, rest)
   local conditions, wrong = query.read(rest)
   if not conditions then command.misuse("query: " .. wrong) end
@@ -31,9 +44,10 @@ local function run_query(values, rest)
   table.move(columns or {}, 1, #(columns or {}), #names + 1, names)
   names[#names + 1] = values.sort
   query.check(stores, names)
-  local runs = query.select(stores, conditions)
+  local runs = query.select(stores, conditions, names)
   if values.sort then query.sort(runs, values.sort) end
-  io.write(query.format(format, runs, columns or query.columns(runs, conditions)))
+  columns = columns or query.columns(runs, conditions)
+  io.write(query.format(format, runs, with_mark(format, runs, columns)))
   if #runs == 0 then io.stderr:write("no run meets all conditions\n") end
 end
 
@@ -50,7 +64,8 @@ return {
     name = "query", summary = "list the runs that meet conditions", run = run_query, most = math.huge,
     usage = "query ['CONDITION ...'] [--columns NAME,...] [--sort NAME] [--csv | --json | --markdown]",
     description = "A condition is NAME=VALUE, or with != < <= > >= or ~ (contains) between them; NAME is a column of\n"
-      .. "runs.csv, or an option, as model.window, task.segment, train.rate:\n"
+      .. "runs.csv, tokens_per_step or busy of timings.csv, or an option, as model.window, train.rate. A\n"
+      .. "time of a busy machine, where there is no other, has a ~, in CSV and JSON a column busy:\n"
       .. "    longhaul query 'class=brt scale=small bits_per_byte<1.2 train.rate>=0.1' --sort bits_per_byte",
     options = {
       where,
