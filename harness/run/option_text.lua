@@ -5,7 +5,7 @@ local option_text = {}
 local meaning = { n = "\n", r = "\r", t = "\t" }
 
 --- The value that begins at `from`, and the position behind it: in quotes of either kind, in which a
---- backslash escapes, else up to a blank.
+--- backslash escapes (one that stays open ends with the text), else up to a blank.
 function option_text.value(text, from)
   local quote = text:match("^['\"]", from)
   if not quote then
@@ -19,7 +19,7 @@ function option_text.value(text, from)
   local inside = text:sub(from + 1, at - 1):gsub("\\(.)", function(letter)
     return meaning[letter] or letter
   end)
-  return inside, at + 1
+  return inside, math.min(at, #text) + 1
 end
 
 --- What `read(text, at)` finds in texts, one thing behind the other with blanks between: a list. It
