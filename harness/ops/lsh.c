@@ -157,6 +157,7 @@ static lh_tensor *attend(lh_tape *tape, const lh_lsh *lsh, lh_tensor **t) {
                                                  .head_width = q->shape[3],
                                                  .rounds = lsh->rounds,
                                                  .chunk = lsh->chunk,
+                                                 .any_bucket = lsh->any_bucket,
                                                  .precision = lh_pool_precision(q->pool)};
     const lh_lsh_attention_forward_args args = {
         .batch = back.batch,
@@ -165,6 +166,7 @@ static lh_tensor *attend(lh_tape *tape, const lh_lsh *lsh, lh_tensor **t) {
         .head_width = back.head_width,
         .rounds = back.rounds,
         .chunk = back.chunk,
+        .any_bucket = back.any_bucket,
         .precision = back.precision,
         .q = lh_heads_at(q, lh_tensor_activation(q)),
         .k = lh_heads_at(t[KEYS], lh_tensor_activation(t[KEYS])),

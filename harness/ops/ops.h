@@ -163,6 +163,7 @@ lh_tensor *lh_attend_nearest(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tenso
 /* Locality-sensitive hashing: how tokens are told apart. */
 typedef struct lh_lsh {
     int64_t rounds, chunk;
+    bool any_bucket; /* a token sees all that are in reach, see lh_lsh_attention_forward_args */
     int64_t factors, factor[LH_LSH_FACTORS]; /* of the buckets, see lh_lsh_hash_args; 0 factors:
                                                 two buckets a chunk of the sequence */
 } lh_lsh;
@@ -172,7 +173,7 @@ lh_lsh lh_lsh_settle(const lh_lsh *lsh, int64_t length);
 /* Forward FLOPs of one batch row and head: hashing, and each token with the keys in reach. */
 double lh_lsh_flops(const lh_lsh *lsh, int64_t length, int64_t head_width);
 
-/* Causal attention within buckets (lh_lsh_attention_forward_args), hashed by q. q, k, v
+/* Causal attention by buckets (lh_lsh_attention_forward_args), hashed by q. q, k, v
  * [batch][length][heads][head_width]. Draws new rotations, one random op; a region that is run
  * again keeps its buckets. */
 lh_tensor *lh_attend_lsh(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tensor *k,

@@ -22,10 +22,10 @@ end
 -- An option's value where 0 stands for a usual one.
 local function or_else(value, usual) return value > 0 and value or usual end
 
--- The kind of each layer of a Reformer.
+-- The kind of each layer of a Reformer; what the library calls "lsh" sees across buckets.
 local function kinds_of(value)
   local turn, kinds = {}, {}
-  for kind in value "attention":gmatch "[^,]+" do turn[#turn + 1] = kind end
+  for kind in value "attention":gmatch "[^,]+" do turn[#turn + 1] = kind:gsub("^lsh_chunks$", "lsh") end
   for i = 1, value "layers" do kinds[i] = turn[(i - 1) % #turn + 1] end
   return kinds
 end
@@ -39,8 +39,7 @@ end
 -- Of each model_type: the class, which of its options are which fields, which fields must have a
 -- value that the class has built in (nil: the field may be missing), options that are read from
 -- more than one field, what else is written, from the values of options, which options say how a
--- model computes, not what, or are said otherwise, which values of options can be said, and what
--- differs all the same.
+-- model computes, not what, or are said otherwise, and which values of options can be said.
 local types = {
   gpt2 = {
     model = "gpt2",
@@ -69,7 +68,7 @@ local types = {
   reformer = {
     model = "reformer",
     options = { width = "hidden_size", heads = "num_attention_heads",
-      head_width = "attention_head_size", hidden = "feed_forward_size", attention = "attn_layers",
+      head_width = "attention_head_size", hidden = "feed_forward_size",
       rounds = "num_hashes", chunk = "lsh_attn_chunk_length", buckets = "num_buckets",
       local_chunk = "local_attn_chunk_length", positions = "axial_pos_shape",
       position_widths = "axial_pos_embds_dim", dropout = "hidden_dropout_prob" },
@@ -77,7 +76,9 @@ local types = {
       tie_word_embeddings = false, lsh_num_chunks_before = 1, lsh_num_chunks_after = 0,
       local_num_chunks_before = 1, local_num_chunks_after = 0 },
     read = function(config)
-      return type(config.attn_layers) == "table" and { layers = #config.attn_layers } or {}
+      local kinds = config.attn_layers
+      if type(kinds) ~= "table" then return {} end
+      return { layers = #kinds, attention = text_of(kinds):gsub("%f[%w]lsh%f[%W]", "lsh_chunks") }
     end,
     more = function(value)
       return { architectures = { "ReformerModelWithLMHead" }, attn_layers = kinds_of(value),
@@ -88,16 +89,13 @@ local types = {
     end,
     ours = { layers = true, feed_forward_chunk = true, eval_rounds = true },
     says = {
-      attention = function(text) return (text:gsub("lsh", ""):gsub("local", ""):match "^,*$") end,
+      attention = function(text)
+        return (text:gsub("lsh_chunks", ""):gsub("local", ""):match "^,*$")
+      end,
       positions = function(text) return text:match "^%d+,%d+$" end,
       position_widths = function(text) return text:match "^%d+,%d+$" end,
       residual = function(text) return text ~= "plain" end,
     },
-    note = function(config)
-      return text_of(config.attn_layers):find "lsh" and "LSH layers look within a bucket, as the "
-        .. "paper has it (eq. 16); transformers' look at all buckets in reach, and so did the "
-        .. "training of the published weights"
-    end,
   },
   t5 = {
     model = "t5",
@@ -166,7 +164,6 @@ function weights.of_config(path)
   table.sort(options)
   return { model = type_of.model, model_options = table.concat(options, " "),
     vocabulary = config.vocab_size and text_of(config.vocab_size),
-    note = type_of.note and type_of.note(config),
     tokens = tokens_of(path:match "^(.*)/[^/]*$") }
 end
 
@@ -284,12 +281,10 @@ end
 
 -- What is told on standard error: it goes on all the same, for the command line counts first.
 local function tell(path, about, model, options)
-  local notes = { about.note }
   for _, pair in ipairs(contradictions(about, model, options)) do
-    notes[#notes + 1] = ("%s is of %s; the command line says %s, which counts"):format(path, pair[1],
-      pair[2])
+    io.stderr:write(("note: %s is of %s; the command line says %s, which counts\n"):format(path,
+      pair[1], pair[2]))
   end
-  for _, note in ipairs(notes) do io.stderr:write(("note: %s\n"):format(note)) end
 end
 
 -- The name of a vocabulary that a text of task options says, or nil.

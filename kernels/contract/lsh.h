@@ -41,9 +41,13 @@ typedef struct lh_lsh_sort_args {
  *
  * which is that over the union of the keys, and equals eq. 7's sum over rounds weighted by each
  * round's partition function. A token that sees no other in any round attends to itself: out_i =
- * v_i, lse_i = -infinity. A number that is none may reach every token. */
+ * v_i, lse_i = -infinity. A number that is none may reach every token.
+ *
+ * With `any_bucket` i sees all j < i of its chunk and of the one before, whatever their bucket, and
+ * N_ij is 1: a key counts in each round that has it (the released code of 2020). */
 typedef struct lh_lsh_attention_forward_args {
     int64_t batch, heads, length, head_width, rounds, chunk;
+    bool any_bucket;
     lh_precision precision;              /* of the operands of products */
     lh_heads q, k, v;                    /* in  [batch][length][heads][head_width] */
     const int32_t *order, *slot, *first; /* in  [batch][heads][rounds][length] */
@@ -54,6 +58,7 @@ typedef struct lh_lsh_attention_forward_args {
 /* With P = exp(score - lse):  dscore = P (dout_i . v_j - dout_i . out_i). */
 typedef struct lh_lsh_attention_backward_args {
     int64_t batch, heads, length, head_width, rounds, chunk;
+    bool any_bucket;
     lh_precision precision;
     lh_heads q, k, v, out, dout;         /* in */
     const int32_t *order, *slot, *first; /* in */

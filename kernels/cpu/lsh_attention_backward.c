@@ -1,6 +1,6 @@
 /* LSH attention, backward: the weights come again from the saved log sum exp over all rounds, so
  * rounds need nothing of one another. A tile adds to the gradients of the keys it sees, which are
- * those of few tiles before it; tiles far enough apart work at the same time, in turns. */
+ * those of few tiles beside it; tiles far enough apart work at the same time, in turns. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/lsh_tile.h"
 
@@ -172,8 +172,8 @@ lh_status lh_cpu_lsh_attention_backward(const lh_launch *launch,
     real *delta = launch->workspace;
     uint8_t *memory = (uint8_t *)launch->workspace + delta_bytes(args);
     const int64_t tiles = lh_lsh_tiles(&tables), pairs = args->batch * args->heads;
-    const int64_t back = 2 * lh_min(args->chunk, args->length); /* slots that a tile looks back */
-    const int64_t turns = lh_min(tiles, 1 + lh_chunk_count(back, LH_ATTENTION_ROWS));
+    const int64_t turns =
+        lh_min(tiles, 1 + lh_chunk_count(lh_lsh_reach(&tables), LH_ATTENTION_ROWS));
     int worst = LH_OK;
     begin_tokens(args, delta);
     for (int64_t step = 0; step < args->rounds * turns; ++step) {

@@ -14,6 +14,13 @@ lh_status lh_cpu_lsh_check(const lh_lsh_tables *t) {
     return sound ? LH_OK : LH_ESHAPE;
 }
 
+/* The slots in which a token sees others; `at` is its place in the tables. */
+static lh_range seen_slots(const lh_lsh_tables *t, int64_t at) {
+    if (!t->any_bucket) return (lh_range){t->first[at], t->slot[at]};
+    const int64_t chunk = lh_min(t->chunk, t->length), own = t->slot[at] / chunk * chunk;
+    return (lh_range){lh_max(0, own - chunk), lh_min(t->length, own + chunk)};
+}
+
 /* What each query sees in each round, for the counts N. */
 static void find_queries(const lh_lsh_tile *tile, int64_t pair) {
     const lh_lsh_tables *t = tile->tables;
@@ -21,12 +28,12 @@ static void find_queries(const lh_lsh_tile *tile, int64_t pair) {
     for (int64_t round = 0; round < t->rounds; ++round) {
         const int64_t at = (pair * t->rounds + round) * t->length;
         int32_t *first = tile->seen + 2 * round * LH_ATTENTION_ROWS;
-        int32_t *slot = first + LH_ATTENTION_ROWS;
+        int32_t *end = first + LH_ATTENTION_ROWS;
         memset(first, 0, 2 * LH_ATTENTION_ROWS * sizeof *first);
         for (int64_t row = 0; row < rows; ++row) {
-            const int32_t token = tile->order[tile->slots.begin + row];
-            first[row] = t->first[at + token];
-            slot[row] = t->slot[at + token];
+            const lh_range seen = seen_slots(t, at + tile->order[tile->slots.begin + row]);
+            first[row] = (int32_t)seen.begin;
+            end[row] = (int32_t)seen.end;
         }
     }
 }
@@ -45,8 +52,9 @@ lh_lsh_tile lh_cpu_lsh_tile(const lh_lsh_tables *t, int64_t round, int64_t index
     for (int64_t n = 0; n <= t->rounds; ++n)
         logarithm[n] = (real)log((double)lh_max(n, 1));
     find_queries(&tile, pair);
-    tile.keys.begin = tile.seen[2 * round * LH_ATTENTION_ROWS];
-    tile.keys.end = lh_max(tile.keys.begin, tile.slots.end - 1);
+    const int32_t *first = tile.seen + 2 * round * LH_ATTENTION_ROWS;
+    tile.keys.begin = first[0];
+    tile.keys.end = lh_max(first[0], first[LH_ATTENTION_ROWS + lh_lsh_rows(&tile) - 1]);
     return tile;
 }
 
@@ -83,9 +91,19 @@ void lh_cpu_lsh_scatter(const lh_lsh_tile *tile, lh_range slots, const real *x, 
     }
 }
 
+/* Nothing for the lanes whose tokens are behind the key's. */
+static const real *order_bias(const lh_lsh_tile *tile, int64_t key, real *memory) {
+    const int32_t *token = tile->order + tile->slots.begin, own = tile->order[key];
+    memset(memory, 0, LH_ATTENTION_ROWS * sizeof *memory);
+    for (int64_t l = 0; l < lh_lsh_rows(tile); ++l)
+        memory[l] = token[l] > own ? 0 : -LH_R(INFINITY);
+    return memory;
+}
+
 const real *lh_cpu_lsh_bias(const lh_lsh_tile *tile, int64_t key, real *memory) {
     static const real none[LH_ATTENTION_ROWS];
     const lh_lsh_tables *t = tile->tables;
+    if (t->any_bucket) return order_bias(tile, key, memory);
     if (t->rounds == 1) return none;
     const int64_t pair = tile->batch * t->heads + tile->head;
     const int32_t *slot_of_key = t->slot + pair * t->rounds * t->length + tile->order[key];
@@ -93,10 +111,10 @@ const real *lh_cpu_lsh_bias(const lh_lsh_tile *tile, int64_t key, real *memory) 
     for (int64_t round = 0; round < t->rounds; ++round) {
         const int32_t at = slot_of_key[round * t->length];
         const int32_t *first = tile->seen + 2 * round * LH_ATTENTION_ROWS;
-        const int32_t *slot = first + LH_ATTENTION_ROWS;
+        const int32_t *end = first + LH_ATTENTION_ROWS;
 #pragma omp simd
         for (int l = 0; l < LH_ATTENTION_ROWS; ++l)
-            count[l] += (first[l] <= at) & (at < slot[l]);
+            count[l] += (first[l] <= at) & (at < end[l]);
     }
     for (int l = 0; l < LH_ATTENTION_ROWS; ++l)
         memory[l] = -tile->logarithm[count[l]];

@@ -1,6 +1,6 @@
 /* What both passes of LSH attention share. A tile is a run of queries in sorted order; the keys
- * that they see are a run of slots that ends with the tile's last but one, so the scores lie as in
- * attention.h, [keys][lanes], and each key is seen by one run of lanes. */
+ * that they see are in a run of slots, so the scores lie as in attention.h, [keys][lanes], and each
+ * key is seen by one run of lanes, or of any bucket by some of one run. */
 #ifndef LH_KERNELS_CPU_LSH_TILE_H
 #define LH_KERNELS_CPU_LSH_TILE_H
 
@@ -9,6 +9,7 @@
 /* The sorted tokens of all rounds. */
 typedef struct lh_lsh_tables {
     int64_t batch, heads, length, head_width, rounds, chunk;
+    bool any_bucket;
     lh_precision precision;
     const int32_t *order, *slot, *first;
 } lh_lsh_tables;
@@ -16,7 +17,8 @@ typedef struct lh_lsh_tables {
 #define LH_LSH_TABLES(args)                                                                        \
     {                                                                                              \
         (args)->batch, (args)->heads, (args)->length, (args)->head_width, (args)->rounds,          \
-            (args)->chunk, (args)->precision, (args)->order, (args)->slot, (args)->first           \
+            (args)->chunk, (args)->any_bucket, (args)->precision, (args)->order, (args)->slot,     \
+            (args)->first                                                                          \
     }
 
 typedef struct lh_lsh_tile {
@@ -24,7 +26,7 @@ typedef struct lh_lsh_tile {
     int64_t batch, head, round;
     lh_range slots, keys;  /* of the queries; of what they see */
     const int32_t *order;  /* of the round */
-    int32_t *seen;         /* [rounds][first, slot][LH_ATTENTION_ROWS] of the queries */
+    int32_t *seen;         /* [rounds][first, end][LH_ATTENTION_ROWS]: slots, of the queries */
     const real *logarithm; /* [rounds + 1]: of 0 (as 1), 1, 2 ... */
 } lh_lsh_tile;
 
@@ -40,9 +42,14 @@ static inline int64_t lh_lsh_tiles(const lh_lsh_tables *tables) {
     return lh_chunk_count(tables->length, LH_ATTENTION_ROWS);
 }
 
+/* Slots beside its own that a tile can see at most: before them, and of any bucket behind them. */
+static inline int64_t lh_lsh_reach(const lh_lsh_tables *tables) {
+    return (tables->any_bucket ? 3 : 2) * lh_min(tables->chunk, tables->length);
+}
+
 /* Keys that a tile can see at most. */
 static inline int64_t lh_lsh_most_keys(const lh_lsh_tables *tables) {
-    return lh_min(tables->length, 2 * lh_min(tables->chunk, tables->length) + LH_ATTENTION_ROWS);
+    return lh_min(tables->length, lh_lsh_reach(tables) + LH_ATTENTION_ROWS);
 }
 
 /* Elements of `memory` that a tile works in. */
@@ -75,15 +82,19 @@ LH_SPECIALIZED void lh_lsh_prefetch(const lh_lsh_tile *tile, int64_t n, lh_heads
         __builtin_prefetch(row + d, 0, 2);
 }
 
-/* - log N of a key for each lane; `memory` has a lane each. Zeros when there is one round. */
+/* - log N of a key for each lane, zeros when there is one round; of any bucket -infinity for a lane
+ * whose token is not behind the key's, else 0. `memory` has a lane each. */
 const real *lh_cpu_lsh_bias(const lh_lsh_tile *tile, int64_t key, real *memory);
 
-/* The lanes that see a key. `end` begins at 0 and serves the keys in order. */
+/* The lanes that see a key: those behind it, or of any bucket from its chunk on. `end` begins at 0
+ * and serves the keys in order. */
 static inline lh_range lh_lsh_seen(const lh_lsh_tile *tile, int64_t key, int64_t *end) {
     const int32_t *first = tile->seen + 2 * tile->round * LH_ATTENTION_ROWS;
+    const int64_t chunk = tile->tables->chunk;
+    const int64_t from = tile->tables->any_bucket ? key / chunk * chunk : key + 1;
     while (*end < lh_lsh_rows(tile) && first[*end] <= key)
         ++*end;
-    const lh_range lanes = {lh_min(*end, lh_max(0, key + 1 - tile->slots.begin)), *end};
+    const lh_range lanes = {lh_min(*end, lh_max(0, from - tile->slots.begin)), *end};
     return lanes;
 }
 

@@ -3,9 +3,23 @@
  * a warp for each key, over the queries that see it. */
 #include "kernels/cuda/lsh_attention.cuh"
 
+/* The first slot in which token i sees others in a round, and the one behind the last. */
+__device__ static inline int64_t first_seen(const lh_lsh_view &view, int64_t r, int64_t i) {
+    const int64_t at = r * view.length + i;
+    if (!view.any_bucket) return view.first[at];
+    return lh_max(0, (view.slot[at] / view.chunk - 1) * view.chunk);
+}
+
+__device__ static inline int64_t end_seen(const lh_lsh_view &view, int64_t r, int64_t i) {
+    const int64_t at = r * view.length + i;
+    if (!view.any_bucket) return view.slot[at];
+    return lh_min(view.length, (view.slot[at] / view.chunk + 1) * view.chunk);
+}
+
 /* N_ij, a round to each lane; i sees j in some round, so it is not 0. */
 __device__ static inline real count_rounds(const lh_lsh_view &view, int64_t i, int64_t j,
                                            int lane) {
+    if (view.any_bucket) return 1;
     int count = 0;
     for (int64_t r = lane; r < view.rounds; r += LH_WARP) {
         const int32_t at = view.slot[r * view.length + j];
@@ -63,9 +77,10 @@ lh_status lh_cuda_lsh_attention_forward(const lh_launch *launch,
         const real *q = lh_head_row(a.q, batch, head, i);
         real most = -INFINITY, sum = 0, part[LH_HEAD_PARTS] = {0};
         for (int64_t r = 0; r < a.rounds; ++r) {
-            const int32_t end = view.slot[r * a.length + i];
-            for (int32_t at = view.first[r * a.length + i]; at < end; ++at) {
+            const int64_t end = end_seen(view, r, i);
+            for (int64_t at = first_seen(view, r, i); at < end; ++at) {
                 const int64_t j = view.order[r * a.length + at];
+                if (j >= i) continue;
                 const real score = warp_dot(q, lh_head_row(a.k, batch, head, j), width, lane);
                 const real higher = lh_larger(most, score), factor = expf(most - higher);
                 const real weight = expf(score - higher) / count_rounds(view, i, j, lane);
@@ -121,9 +136,10 @@ __device__ static inline void differentiate_query(const lh_lsh_attention_backwar
     const int64_t batch = pair / a.heads, head = pair % a.heads, width = a.head_width;
     real part[LH_HEAD_PARTS] = {0};
     for (int64_t r = 0; r < a.rounds; ++r) {
-        const int32_t end = view.slot[r * a.length + query.token];
-        for (int32_t at = view.first[r * a.length + query.token]; at < end; ++at) {
+        const int64_t end = end_seen(view, r, query.token);
+        for (int64_t at = first_seen(view, r, query.token); at < end; ++at) {
             const int64_t j = view.order[r * a.length + at];
+            if (j >= query.token) continue;
             const real *k = lh_head_row(a.k, batch, head, j);
             const lsh_slope slope =
                 slope_of(view, query, j, k, lh_head_row(a.v, batch, head, j), width, lane);
@@ -133,7 +149,8 @@ __device__ static inline void differentiate_query(const lh_lsh_attention_backwar
     store_row(a.dq, batch, head, query.token, a.dq_write, part, width, lane);
 }
 
-/* dk and dv of a token: those that see it follow it in each round's order. */
+/* dk and dv of a token: those that see it follow it in each round's order, or of any bucket stand
+ * in its chunk or the next. */
 __device__ static inline void differentiate_key(const lh_lsh_attention_backward_args &a,
                                                 const lh_lsh_view &view, int64_t pair, int64_t j,
                                                 const real *delta, int lane) {
@@ -142,9 +159,11 @@ __device__ static inline void differentiate_key(const lh_lsh_attention_backward_
     real dk[LH_HEAD_PARTS] = {0}, dv[LH_HEAD_PARTS] = {0};
     for (int64_t r = 0; r < a.rounds; ++r) {
         const int32_t own = view.slot[r * a.length + j];
-        for (int64_t at = own + 1; at < a.length; ++at) {
+        const int64_t begin = view.any_bucket ? own / a.chunk * a.chunk : own + 1;
+        for (int64_t at = begin; at < a.length; ++at) {
             const int64_t i = view.order[r * a.length + at];
-            if (view.first[r * a.length + i] > own) break;
+            if (first_seen(view, r, i) > own) break;
+            if (i <= j) continue;
             const lsh_query query = query_of(a, pair, i, delta);
             const lsh_slope slope = slope_of(view, query, j, k, v, width, lane);
             add_row(dk, slope.score, query.q, width, lane);

@@ -6,22 +6,24 @@
 
 /* The sorted tokens of one batch row and head. */
 typedef struct lh_lsh_view {
-    int64_t length, rounds;
+    int64_t length, rounds, chunk;
+    bool any_bucket;
     const int32_t *order, *slot, *first; /* [rounds][length] */
 } lh_lsh_view;
 
 template <typename arguments>
 __device__ static inline lh_lsh_view lh_lsh_view_of(const arguments &a, int64_t pair) {
     const int64_t at = pair * a.rounds * a.length;
-    return {a.length, a.rounds, a.order + at, a.slot + at, a.first + at};
+    return {a.length, a.rounds, a.chunk, a.any_bucket, a.order + at, a.slot + at, a.first + at};
 }
 
-/* The kernels for tensor cores, which take heads of up to 128 and up to 16 rounds in bf16. */
+/* The kernels for tensor cores, which take heads of up to 128 and up to 16 rounds in bf16, within
+ * buckets. */
 enum { LH_LSH_TILE_ROUNDS = 16 };
 
 template <typename arguments> static inline bool lh_lsh_fits_tiles(const arguments *a) {
     return a->precision == LH_PRECISION_BF16 && a->head_width <= 128 &&
-           a->rounds <= LH_LSH_TILE_ROUNDS;
+           a->rounds <= LH_LSH_TILE_ROUNDS && !a->any_bucket;
 }
 
 lh_status lh_lsh_attention_tile_forward(const lh_launch *launch,

@@ -15,8 +15,8 @@ static const double epsilon = 1e-6;
 
 static const char *const residuals[] = {"reversible", "two_streams", "plain", NULL};
 
-static const char *const kinds[] = {"full",        "shared", "shared_plain", "lsh", "local",
-                                    "dot_product", NULL};
+static const char *const kinds[] = {"full",       "shared", "shared_plain", "lsh",
+                                    "lsh_chunks", "local",  "dot_product",  NULL};
 
 /* ---- options ---- */
 
@@ -39,8 +39,8 @@ const lh_option lh_reformer_config_options[] = {
 
 const lh_option lh_reformer_attention_options[] = {
     LH_TEXT("attention", lh_reformer_config, attention, "lsh",
-            "of the layers, in turn: full, shared, shared_plain, lsh, local or dot_product, "
-            "separated by commas"),
+            "of the layers, in turn: full, shared, shared_plain, lsh, lsh_chunks, local or "
+            "dot_product, separated by commas"),
     LH_INTEGER("rounds", lh_reformer_config, lsh.rounds, 1, 1, 1024, "hash rounds (n_rounds)"),
     LH_INTEGER("eval_rounds", lh_reformer_config, eval_rounds, 0, 0, 1024,
                "hash rounds in evaluation; 0: as in training"),
@@ -109,9 +109,12 @@ lh_init lh_reformer_bias(void) {
     return lh_init_normal(1e-6);
 }
 
+static bool uses_lsh(lh_reformer_kind kind) {
+    return kind == LH_REFORMER_LSH || kind == LH_REFORMER_LSH_CHUNKS;
+}
+
 bool lh_reformer_shares(lh_reformer_kind kind) {
-    return kind == LH_REFORMER_SHARED || kind == LH_REFORMER_SHARED_PLAIN ||
-           kind == LH_REFORMER_LSH;
+    return kind == LH_REFORMER_SHARED || kind == LH_REFORMER_SHARED_PLAIN || uses_lsh(kind);
 }
 
 void lh_reformer_norm_declare(lh_declare *declare, int64_t width, const char *prefix, int *gain,
@@ -256,6 +259,13 @@ static lh_tensor *attend_dot_product(const lh_reformer_run *run, lh_tensor *q, l
     return lh_permute(tape, lh_reshape(tape, y, 4, heads), swap);
 }
 
+static lh_tensor *attend_hashed(const lh_reformer_run *run, bool any_bucket, lh_tensor *q,
+                                lh_tensor *v) {
+    lh_lsh lsh = run->lsh;
+    lsh.any_bucket = any_bucket;
+    return lh_attend_lsh(run->tape, &lsh, q, unit_keys(run, q), v);
+}
+
 static lh_tensor *attend(const lh_reformer_run *run, const lh_reformer_attention *layer,
                          lh_reformer_kind kind, lh_tensor *x) {
     lh_tensor *q = project(run, x, layer->query), *v = project(run, x, layer->value);
@@ -263,7 +273,8 @@ static lh_tensor *attend(const lh_reformer_run *run, const lh_reformer_attention
     case LH_REFORMER_SHARED:
         return attend_before(run, q, unit_keys(run, q), v);
     case LH_REFORMER_LSH:
-        return lh_attend_lsh(run->tape, &run->lsh, q, unit_keys(run, q), v);
+    case LH_REFORMER_LSH_CHUNKS:
+        return attend_hashed(run, kind == LH_REFORMER_LSH_CHUNKS, q, v);
     case LH_REFORMER_SHARED_PLAIN: /* of a copy: keys and queries have gradients of their own */
         return attend_plain(run, 0, q, lh_scale(run->tape, q, 1.0), v);
     case LH_REFORMER_LOCAL:
@@ -395,7 +406,7 @@ double lh_reformer_attention_flops(const lh_reformer_config *config, lh_reformer
     const double n = (double)length, inner = (double)(config->heads * config->head_width);
     const double matrices = lh_reformer_shares(kind) ? 3.0 : 4.0;
     const double projections = 2.0 * matrices * (double)config->width * inner;
-    if (kind == LH_REFORMER_LSH) {
+    if (uses_lsh(kind)) {
         const double heads = (double)config->heads / n;
         return projections + heads * lh_lsh_flops(&config->lsh, length, config->head_width);
     }

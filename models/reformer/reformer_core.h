@@ -16,6 +16,7 @@ typedef enum lh_reformer_kind {
     LH_REFORMER_SHARED,       /* all, shared: keys of unit length, not to itself */
     LH_REFORMER_SHARED_PLAIN, /* all, shared: keys as they are, itself too */
     LH_REFORMER_LSH,          /* shared: those of the same bucket */
+    LH_REFORMER_LSH_CHUNKS,   /* shared: of any bucket in its chunk and the one before */
     LH_REFORMER_LOCAL,        /* its chunk and the one before, separate projections */
     LH_REFORMER_DOT_PRODUCT   /* as full, but all scores stand in memory (Table 1) */
 } lh_reformer_kind;

@@ -43,19 +43,15 @@ t.test("Mamba-2's and T5's", function()
     "num_heads": 8, "d_kv": 64, "d_ff": 2048, "feed_forward_proj": "relu",
     "relative_attention_num_buckets": 32, "vocab_size": 32128}]]
   t.equal(about.model_options, "head_width=64 heads=8 hidden=2048 layers=6 width=512")
-  t.equal(about.note, nil)
   core.options("model", about.model, about.model_options)
 end)
 
-t.test("a Reformer's, with a word on what differs", function()
-  local text = [[{"model_type": "reformer", "attn_layers": ["local", "%s", "local"],
+t.test("a Reformer's, whose hashed layers see across buckets", function()
+  local about = of [[{"model_type": "reformer", "attn_layers": ["local", "lsh", "local"],
     "hidden_size": 16, "num_attention_heads": 2, "num_buckets": null, "is_decoder": true,
     "axial_pos_shape": [4, 16], "axial_pos_embds_dim": [6, 10]}]]
-  local about = of(text:format "lsh")
-  t.equal(about.model_options, "attention=local,lsh,local heads=2 layers=3 position_widths=6,10 "
-    .. "positions=4,16 width=16")
-  t.check(about.note:find "eq. 16")
-  t.check(not of(text:format "local").note)
+  t.equal(about.model_options, "attention=local,lsh_chunks,local heads=2 layers=3 "
+    .. "position_widths=6,10 positions=4,16 width=16")
   t.equal(of([[{"model_type": "reformer", "hidden_size": 16}]]).model_options, "width=16")
 end)
 
@@ -89,7 +85,7 @@ t.test("config.json is written as it is read", function()
     gpt2 = "layers=1 width=16 heads=2 context=32 dropout=0.2",
     mamba2 = "layers=1 width=16 state=4 head_width=8 expand=3 tied=false",
     t5 = "layers=1 width=16 heads=2 hidden=24",
-    reformer = "layers=3 width=16 heads=2 attention=local,lsh chunk=8 local_chunk=4 rounds=2 "
+    reformer = "layers=3 width=16 heads=2 attention=local,lsh_chunks chunk=8 local_chunk=4 rounds=2 "
       .. "buckets=4,2 positions=4,5 position_widths=6,10",
   } do
     os.remove(path)
@@ -107,7 +103,7 @@ t.test("config.json is written as it is read", function()
       return type(value) == "table" and table.concat(value, ",") or value
     end
     for word in given:gmatch "([%w_]+)=" do
-      local want = word == "attention" and "local,lsh,local" or said(first, word)
+      local want = word == "attention" and "local,lsh_chunks,local" or said(first, word)
       t.equal(said(options, word), want)
     end
     t.equal(core.parse_json(core.read_file(path)).d_kv, model == "t5" and 8 or nil)

@@ -332,6 +332,7 @@ static const model_case model_cases[] = {
               "feed_forward_chunk=4",
      8, false},
     {"reformer", REFORMER "2,4 width=8 chunk=2 eval_rounds=1 residual=plain", 8, false},
+    {"reformer", REFORMER "16 width=4 attention=lsh_chunks chunk=4 buckets=4 rounds=2", 8, false},
     {"reformer_encoder_decoder", "layers=2 heads=2 hidden=12 dropout=0 width=8 positions=24", 8,
      false},
     {"reformer_encoder_decoder",

@@ -119,6 +119,9 @@ TEST(one_bucket_is_full_shared_attention) {
     check_same(sizes, "attention=shared", "attention=lsh buckets=1 chunk=100", 100, 1e-5);
     check_same(sizes, "attention=shared", "attention=lsh buckets=1 chunk=100 rounds=3", 100, 1e-5);
     check_same(sizes, "attention=shared", "attention=lsh buckets=1 chunk=500", 100, 1e-5);
+    check_same(sizes, "attention=shared", "attention=lsh_chunks buckets=1 chunk=50", 100, 1e-5);
+    check_same(sizes, "attention=shared", "attention=lsh_chunks buckets=16 chunk=100 rounds=3", 100,
+               1e-5);
 }
 
 TEST(scores_in_memory_or_not_are_the_same) {

@@ -419,7 +419,7 @@
 ---@field residual? "reversible"|"two_streams"|"plain" # reversible, the same with activations kept, or plain residual connections (default reversible)
 ---@field feed_forward_chunk? integer # tokens that pass through a feed-forward network at a time; 0: all (default 0)
 ---@field dropout? number # dropout rate of embeddings and branches in training, one mask along the sequence (default 0)
----@field attention? string # of the layers, in turn: full, shared, shared_plain, lsh, local or dot_product, separated by commas (default lsh)
+---@field attention? string # of the layers, in turn: full, shared, shared_plain, lsh, lsh_chunks, local or dot_product, separated by commas (default lsh)
 ---@field rounds? integer # hash rounds (n_rounds) (default 1)
 ---@field eval_rounds? integer # hash rounds in evaluation; 0: as in training (default 0)
 ---@field chunk? integer # sorted tokens of a chunk (m) (default 64)

@@ -4,15 +4,18 @@
 
 typedef struct shape {
     int64_t batch, heads, length, head_width, rounds, chunk, buckets;
+    bool any_bucket;
 } shape;
 
 /* Few pairs, since the simulator takes them one by one. */
 static const shape shapes[] = {
-    {0, 2, 3, 4, 1, 2, 2},      {2, 2, 0, 4, 2, 2, 2},      {1, 1, 1, 1, 1, 1, 1},
-    {2, 2, 3, 4, 1, 3, 1},      {1, 2, 17, 5, 2, 4, 4},     {2, 1, 33, 8, 1, 8, 6},
-    {1, 2, 65, 16, 3, 16, 16},  {1, 1, 129, 7, 2, 16, 8},   {1, 2, 30, 33, 2, 30, 1},
-    {1, 1, 131, 8, 2, 3, 40},   {1, 1, 200, 16, 1, 64, 20}, {1, 1, 20, 4, 33, 4, 6},
-    {1, 1, 150, 64, 1, 32, 20}, {1, 1, 140, 128, 2, 64, 6}, {1, 1, 190, 16, 2, 190, 3}};
+    {0, 2, 3, 4, 1, 2, 2},          {2, 2, 0, 4, 2, 2, 2},          {1, 1, 1, 1, 1, 1, 1},
+    {2, 2, 3, 4, 1, 3, 1},          {1, 2, 17, 5, 2, 4, 4},         {2, 1, 33, 8, 1, 8, 6},
+    {1, 2, 65, 16, 3, 16, 16},      {1, 1, 129, 7, 2, 16, 8},       {1, 2, 30, 33, 2, 30, 1},
+    {1, 1, 131, 8, 2, 3, 40},       {1, 1, 200, 16, 1, 64, 20},     {1, 1, 20, 4, 33, 4, 6},
+    {1, 1, 150, 64, 1, 32, 20},     {1, 1, 140, 128, 2, 64, 6},     {1, 1, 190, 16, 2, 190, 3},
+    {1, 2, 17, 5, 1, 4, 4, true},   {2, 1, 131, 8, 3, 16, 6, true}, {1, 1, 20, 4, 2, 24, 3, true},
+    {1, 2, 200, 16, 2, 64, 8, true}};
 
 /* Dense, or a part of wider rows. */
 static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
@@ -57,13 +60,14 @@ static void forward(suite *s, const shape *w, lh_precision precision, bool padde
                                           .head_width = w->head_width,
                                           .rounds = w->rounds,
                                           .chunk = w->chunk,
+                                          .any_bucket = w->any_bucket,
                                           .precision = precision};
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
               ", rounds %" PRId64 ", chunk %" PRId64 ", buckets %" PRId64
-              ", padded %d, precision %d",
-              w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets, padded,
-              precision);
+              ", any %d, padded %d, precision %d",
+              w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets,
+              w->any_bucket, padded, precision);
     case_in(s, "q", &args.q.act, lay_out(&args.q, w, padded));
     case_in(s, "k", &args.k.act, lay_out(&args.k, w, false));
     case_in(s, "v", &args.v.act, lay_out(&args.v, w, padded));
@@ -98,6 +102,7 @@ static lh_lsh_attention_forward_args forward_of(const lh_lsh_attention_backward_
                                            .head_width = args->head_width,
                                            .rounds = args->rounds,
                                            .chunk = args->chunk,
+                                           .any_bucket = args->any_bucket,
                                            .precision = args->precision,
                                            .q = args->q,
                                            .k = args->k,
@@ -130,6 +135,7 @@ static void backward(suite *s, const shape *w, lh_precision precision, int row, 
                                            .head_width = w->head_width,
                                            .rounds = w->rounds,
                                            .chunk = w->chunk,
+                                           .any_bucket = w->any_bucket,
                                            .precision = precision,
                                            .dq_write = write_of(suite_flag(row, 0)),
                                            .dk_write = write_of(suite_flag(row, 1)),
@@ -138,10 +144,10 @@ static void backward(suite *s, const shape *w, lh_precision precision, int row, 
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
               ", rounds %" PRId64 ", chunk %" PRId64 ", buckets %" PRId64
-              ", padded %d, precision %d, writes %d %d %d, wanted %d %d %d",
-              w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets, padded,
-              precision, args.dq_write, args.dk_write, args.dv_write, wanted[0], wanted[1],
-              wanted[2]);
+              ", any %d, padded %d, precision %d, writes %d %d %d, wanted %d %d %d",
+              w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets,
+              w->any_bucket, padded, precision, args.dq_write, args.dk_write, args.dv_write,
+              wanted[0], wanted[1], wanted[2]);
     case_in(s, "q", &args.q.act, lay_out(&args.q, w, padded));
     case_in(s, "k", &args.k.act, lay_out(&args.k, w, false));
     case_in(s, "v", &args.v.act, lay_out(&args.v, w, padded));
@@ -181,4 +187,5 @@ void gradients_lsh_attention_backward(suite *s) {
     backward(s, &(shape){1, 2, 9, 3, 1, 3, 2}, LH_PRECISION_F32, 0, false);
     backward(s, &(shape){2, 1, 12, 4, 3, 4, 3}, LH_PRECISION_F32, 0, false);
     backward(s, &(shape){1, 1, 70, 4, 2, 16, 6}, LH_PRECISION_F32, 0, false);
+    backward(s, &(shape){1, 1, 70, 4, 2, 16, 6, true}, LH_PRECISION_F32, 0, false);
 }

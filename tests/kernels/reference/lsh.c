@@ -70,22 +70,38 @@ void REFERENCE(lsh_sort)(const void *arguments) {
 
 /* What both passes are told. */
 typedef struct lsh_tables {
-    int64_t heads, length, rounds;
+    int64_t heads, length, rounds, chunk;
+    bool any_bucket;
     const int32_t *slot, *first;
 } lsh_tables;
 
+#define LSH_TABLES(args)                                                                           \
+    {                                                                                              \
+        (args)->heads, (args)->length, (args)->rounds, (args)->chunk, (args)->any_bucket,          \
+            (args)->slot, (args)->first                                                            \
+    }
+
 static bool lsh_sees(const lsh_tables *tables, int64_t pair, int64_t r, int64_t i, int64_t j) {
     const int64_t at = (pair * tables->rounds + r) * tables->length;
+    const int64_t later = tables->slot[at + i] / tables->chunk,
+                  earlier = tables->slot[at + j] / tables->chunk;
+    if (tables->any_bucket) return j < i && (later == earlier || later == earlier + 1);
     return tables->first[at + i] <= tables->slot[at + j] &&
            tables->slot[at + j] < tables->slot[at + i];
 }
 
-/* N_ij: the rounds in which i sees j. */
+/* The rounds in which i sees j. */
 static int64_t lsh_count(const lsh_tables *tables, int64_t pair, int64_t i, int64_t j) {
     int64_t count = 0;
     for (int64_t r = 0; r < tables->rounds; r++)
         count += lsh_sees(tables, pair, r, i, j);
     return count;
+}
+
+/* How often a key that is seen counts. */
+static int64_t lsh_times(const lsh_tables *tables, int64_t pair, int64_t i, int64_t j) {
+    const int64_t count = lsh_count(tables, pair, i, j);
+    return tables->any_bucket || count == 0 ? count : 1;
 }
 
 /* Sizes and precision as products of head vectors want them. */
@@ -95,7 +111,8 @@ static lh_attention_spec lsh_box(int64_t batch, int64_t heads, int64_t head_widt
         .batch = batch, .heads = heads, .head_width = head_width, .precision = precision};
 }
 
-/* The sum over rounds of exp(score - log N) is that of exp(score), once for each key seen. */
+/* The sum over rounds of exp(score - log N) is that of exp(score), once for each key seen, or of
+ * any bucket once for each round. */
 static void attend_hashed(const lh_lsh_attention_forward_args *args, const lsh_tables *tables,
                           int64_t b, int64_t h, int64_t i) {
     const lh_attention_spec box = lsh_box(0, 0, args->head_width, args->precision);
@@ -110,10 +127,11 @@ static void attend_hashed(const lh_lsh_attention_forward_args *args, const lsh_t
     for (int64_t d = 0; d < args->head_width; d++)
         out[d] = most == -(number)INFINITY ? own[d] : 0;
     for (int64_t j = 0; j < args->length; j++) {
-        if (lsh_count(tables, pair, i, j) == 0) continue;
-        const number weight = exp(inner_rounded(&box, q, row_of(&args->k, b, j, h)) - most);
-        sum += weight;
-        add_rounded(&box, &args->out, b, i, h, 1, weight, row_of(&args->v, b, j, h));
+        for (int64_t n = lsh_times(tables, pair, i, j); n > 0; n--) {
+            const number weight = exp(inner_rounded(&box, q, row_of(&args->k, b, j, h)) - most);
+            sum += weight;
+            add_rounded(&box, &args->out, b, i, h, 1, weight, row_of(&args->v, b, j, h));
+        }
     }
     *lse = sum == 0 ? -(number)INFINITY : most + log(sum);
     for (int64_t d = 0; sum != 0 && d < args->head_width; d++)
@@ -122,7 +140,7 @@ static void attend_hashed(const lh_lsh_attention_forward_args *args, const lsh_t
 
 void REFERENCE(lsh_attention_forward)(const void *arguments) {
     const lh_lsh_attention_forward_args *args = arguments;
-    const lsh_tables tables = {args->heads, args->length, args->rounds, args->slot, args->first};
+    const lsh_tables tables = LSH_TABLES(args);
     for (int64_t b = 0; b < args->batch; b++)
         for (int64_t h = 0; h < args->heads; h++)
             for (int64_t i = 0; i < args->length; i++)
@@ -138,19 +156,20 @@ static void attend_hashed_back(const lh_lsh_attention_backward_args *args, const
     const number delta = inner(dout, row_of(&args->out, b, i, h), width);
     if (lse == -(number)INFINITY) add_scaled(&args->dv, b, i, h, 1, dout, width);
     for (int64_t j = 0; j < args->length; j++) {
-        if (lsh_count(tables, pair, i, j) == 0) continue;
-        const number *k = row_of(&args->k, b, j, h), *v = row_of(&args->v, b, j, h);
-        const number weight = exp(inner_rounded(&box, q, k) - lse);
-        const number dscore = weight * (inner_rounded(&box, dout, v) - delta);
-        add_rounded(&box, &args->dq, b, i, h, 1, dscore, k);
-        add_rounded(&box, &args->dk, b, j, h, 1, dscore, q);
-        add_rounded(&box, &args->dv, b, j, h, 1, weight, dout);
+        for (int64_t n = lsh_times(tables, pair, i, j); n > 0; n--) {
+            const number *k = row_of(&args->k, b, j, h), *v = row_of(&args->v, b, j, h);
+            const number weight = exp(inner_rounded(&box, q, k) - lse);
+            const number dscore = weight * (inner_rounded(&box, dout, v) - delta);
+            add_rounded(&box, &args->dq, b, i, h, 1, dscore, k);
+            add_rounded(&box, &args->dk, b, j, h, 1, dscore, q);
+            add_rounded(&box, &args->dv, b, j, h, 1, weight, dout);
+        }
     }
 }
 
 void REFERENCE(lsh_attention_backward)(const void *arguments) {
     const lh_lsh_attention_backward_args *args = arguments;
-    const lsh_tables tables = {args->heads, args->length, args->rounds, args->slot, args->first};
+    const lsh_tables tables = LSH_TABLES(args);
     const lh_attention_spec box =
         lsh_box(args->batch, args->heads, args->head_width, args->precision);
     if (args->dq_write == LH_SET) clear_view(&box, &args->dq, args->length);
