@@ -153,7 +153,7 @@ TEST(compression_alone_learns_from_its_loss) {
         for (int i = 0; i < lh_params_count(params); ++i) {
             const lh_param *param = lh_params_at(params, i);
             const bool learns = lh_tensor_gradient(param->value) != NULL;
-            double slope, squares;
+            double slope = 0, squares = 0;
             test_check(learns == is_compression(param), __FILE__, __LINE__,
                        "the loss of compression and %s", param->name);
             if (!learns) continue;
