@@ -8,14 +8,16 @@ typedef struct shape {
 } shape;
 
 /* Few pairs, since the simulator takes them one by one. */
-static const shape shapes[] = {
-    {0, 2, 3, 4, 1, 2, 2},          {2, 2, 0, 4, 2, 2, 2},          {1, 1, 1, 1, 1, 1, 1},
-    {2, 2, 3, 4, 1, 3, 1},          {1, 2, 17, 5, 2, 4, 4},         {2, 1, 33, 8, 1, 8, 6},
-    {1, 2, 65, 16, 3, 16, 16},      {1, 1, 129, 7, 2, 16, 8},       {1, 2, 30, 33, 2, 30, 1},
-    {1, 1, 131, 8, 2, 3, 40},       {1, 1, 200, 16, 1, 64, 20},     {1, 1, 20, 4, 33, 4, 6},
-    {1, 1, 150, 64, 1, 32, 20},     {1, 1, 140, 128, 2, 64, 6},     {1, 1, 190, 16, 2, 190, 3},
-    {1, 2, 17, 5, 1, 4, 4, true},   {2, 1, 131, 8, 3, 16, 6, true}, {1, 1, 20, 4, 2, 24, 3, true},
-    {1, 2, 200, 16, 2, 64, 8, true}};
+static const shape shapes[] = {{0, 2, 3, 4, 1, 2, 2, false},      {2, 2, 0, 4, 2, 2, 2, false},
+                               {1, 1, 1, 1, 1, 1, 1, false},      {2, 2, 3, 4, 1, 3, 1, false},
+                               {1, 2, 17, 5, 2, 4, 4, false},     {2, 1, 33, 8, 1, 8, 6, false},
+                               {1, 2, 65, 16, 3, 16, 16, false},  {1, 1, 129, 7, 2, 16, 8, false},
+                               {1, 2, 30, 33, 2, 30, 1, false},   {1, 1, 131, 8, 2, 3, 40, false},
+                               {1, 1, 200, 16, 1, 64, 20, false}, {1, 1, 20, 4, 33, 4, 6, false},
+                               {1, 1, 150, 64, 1, 32, 20, false}, {1, 1, 140, 128, 2, 64, 6, false},
+                               {1, 1, 190, 16, 2, 190, 3, false}, {1, 2, 17, 5, 1, 4, 4, true},
+                               {2, 1, 131, 8, 3, 16, 6, true},    {1, 1, 20, 4, 2, 24, 3, true},
+                               {1, 2, 200, 16, 2, 64, 8, true}};
 
 /* Dense, or a part of wider rows. */
 static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
@@ -89,8 +91,8 @@ void cases_lsh_attention_forward(suite *s) {
 }
 
 void bench_lsh_attention_forward(suite *s) {
-    forward(s, &(shape){1, 4, 16384, 64, 1, 64, 512}, LH_PRECISION_F32, false);
-    forward(s, &(shape){1, 4, 16384, 64, 4, 64, 512}, LH_PRECISION_F32, false);
+    forward(s, &(shape){1, 4, 16384, 64, 1, 64, 512, false}, LH_PRECISION_F32, false);
+    forward(s, &(shape){1, 4, 16384, 64, 4, 64, 512, false}, LH_PRECISION_F32, false);
 }
 
 /* ---- Backward ---- */
@@ -180,12 +182,12 @@ void cases_lsh_attention_backward(suite *s) {
 }
 
 void bench_lsh_attention_backward(suite *s) {
-    backward(s, &(shape){1, 4, 4096, 64, 1, 64, 128}, LH_PRECISION_F32, 0, false);
+    backward(s, &(shape){1, 4, 4096, 64, 1, 64, 128, false}, LH_PRECISION_F32, 0, false);
 }
 
 void gradients_lsh_attention_backward(suite *s) {
-    backward(s, &(shape){1, 2, 9, 3, 1, 3, 2}, LH_PRECISION_F32, 0, false);
-    backward(s, &(shape){2, 1, 12, 4, 3, 4, 3}, LH_PRECISION_F32, 0, false);
-    backward(s, &(shape){1, 1, 70, 4, 2, 16, 6}, LH_PRECISION_F32, 0, false);
+    backward(s, &(shape){1, 2, 9, 3, 1, 3, 2, false}, LH_PRECISION_F32, 0, false);
+    backward(s, &(shape){2, 1, 12, 4, 3, 4, 3, false}, LH_PRECISION_F32, 0, false);
+    backward(s, &(shape){1, 1, 70, 4, 2, 16, 6, false}, LH_PRECISION_F32, 0, false);
     backward(s, &(shape){1, 1, 70, 4, 2, 16, 6, true}, LH_PRECISION_F32, 0, false);
 }
