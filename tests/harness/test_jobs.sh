@@ -145,6 +145,6 @@ fails 2 "a source that is none" "show no rows of an experiment 'none'" run figur
 # ---- misuse ----
 
 fails 2 "jobs are counted from one" "--jobs takes a positive integer, not '0'" run sweep one --jobs 0
-fails 2 "or found" "--jobs takes a positive integer, not 'many'" run sweep one --jobs many
+fails 2 "or found" "--jobs takes a number or auto, not 'many'" run sweep one --jobs many
 fails 2 "one run of a plan is one" "--jobs is for a whole plan" run sweep one --jobs 2 --task 1
 finish

@@ -66,7 +66,7 @@ t.test("the rows that are meant are changed, and are other runs", function()
   t.equal(("%d %g %d %d"):format(row.model:option "window", row.train:option "rate",
     row.task:option "segment", row.task:option "batch"), "4 0.3 32 2")
   t.check(configuration(row) ~= configuration(plain.rows[2]))
-  t.equal(made.changed, "model.window=4 train.rate=0.3 task.segment=32")
+  t.equal(made.changed, "model.window=4 train.rate=0.3 task.segment=32, in rows of b/text alone")
   t.equal(plain.changed, nil)
 end)
 
