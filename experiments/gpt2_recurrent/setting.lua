@@ -46,8 +46,12 @@ function setting.plain(window, overlap)
   return lh.models.gpt2(lh.merged(gpt2.size, windowed(window, overlap)))
 end
 
+-- The module's size; a study has the paper's share of the width, so that it costs as little.
+local module = lh.by_scale {
+  smoke = { summary_hidden = 8 }, small = {}, study = { summary_hidden = 200 * 96 // 768 }, medium = {},
+}
+
 function setting.recurrent(window, overlap)
-  local module = lh.by_scale { smoke = { summary_hidden = 8 }, small = {} }
   return lh.models.gpt2_recurrent(lh.merged(gpt2.size, windowed(window, overlap), module))
 end
 
@@ -66,11 +70,11 @@ local corpora = {
 }
 
 -- At `small` too on the generators: what is worth carrying over in real text takes a small model
--- longer to learn.
+-- longer to learn than there is time.
 local function corpus(name)
   local names = corpora[name].names
   return lh.data.text {
-    lh.by_scale { smoke = names[#names], medium = lh.data.first(names) }, tokens = setting.tokens,
+    lh.by_scale { smoke = names[#names], study = lh.data.first(names) }, tokens = setting.tokens,
     documents = lh.by_scale { smoke = 40, small = 600 },
     document_bytes = lh.by_scale { smoke = 1024, small = 16384 },
     split_bytes = lh.by_scale { smoke = 1024, small = 16384, gpu = 0 },
@@ -96,10 +100,10 @@ setting.fine_tuning = lh.train {
   optimizer = "adam", schedule = lh.by_scale { smoke = "cosine", gpu = "constant" },
   keep_best = true,
   clip = lh.by_scale { smoke = 1, gpu = 0 },
-  steps = lh.by_scale { smoke = 8, small = 2500, medium = 5000, gpu = 4000, paper = 39000 },
-  rate = lh.by_scale { smoke = 1e-3, small = 2e-3, medium = 1e-3, gpu = 3e-5 },
+  steps = lh.by_scale { smoke = 8, small = 2500, study = 600, medium = 5000, gpu = 4000, paper = 39000 },
+  rate = lh.by_scale { smoke = 1e-3, small = 2e-3, study = 1e-3, gpu = 3e-5 },
   warmup = lh.by_scale { smoke = 2, small = 100 },
-  evaluate_every = lh.by_scale { smoke = 4, small = 500, gpu = 333 },
+  evaluate_every = lh.by_scale { smoke = 4, small = 500, study = 150, medium = 500, gpu = 333 },
   log_every = lh.by_scale { smoke = 4, small = 20 },
 }
 
