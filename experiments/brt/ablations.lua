@@ -21,7 +21,7 @@ end
 local tenth = size.layers - 2
 add("one layer", "brt", { recurrent_layers = { tenth } }, size.window)
 add("two adjacent", "brt", { recurrent_layers = { math.max(1, tenth - 1), tenth } }, size.window)
-local fourth = math.max(1, tenth // 3)
+local fourth = math.max(1, size.layers // 3)
 local upper = math.max(tenth, fourth + 1)
 add("two apart", "brt", { recurrent_layers = { fourth, upper } }, size.window)
 add("13th layer", "slide", { layers = size.layers + 1 }, size.window)

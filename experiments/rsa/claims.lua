@@ -76,6 +76,8 @@ local scale_changes = lh.by_scale {
   small = "series: width 32, two of the four sets, one epoch; languages: 10 of 25 epochs; text "
     .. "and code: 4 and 2 layers of "
     .. "width 64, trained from nothing",
+  study = "series: width 32, inputs of at most 168 steps, one epoch; languages as published; text and code: 4 "
+    .. "and 2 layers of width 64, trained from nothing",
   medium = "series: width 64, two epochs; languages as published; text and code: 4 layers of "
     .. "width 128, trained from nothing",
   gpu = "series: width 64; text: a tenth of the steps", paper = "",

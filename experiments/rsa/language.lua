@@ -120,7 +120,7 @@ function language.train(name)
   local small_rate = name == "wikitext103" and 2e-3 or 4e-3
   return lh.train {
     optimizer = "adam", schedule = "cosine", clip = 0.25,
-    steps = lh.by_scale { smoke = 10, small = 2000, medium = 4000, gpu = 40e3, paper = full },
+    steps = lh.by_scale { smoke = 10, small = 2000, study = 4000, gpu = 40e3, paper = full },
     rate = lh.by_scale { smoke = small_rate, medium = 2e-3, gpu = 2.5e-4 },
     warmup = lh.by_scale { smoke = 2, small = 100, gpu = 0 },
     log_every = lh.by_scale { smoke = 2, small = 20, gpu = 100 },

@@ -58,6 +58,8 @@ local scale_changes = lh.by_scale {
     .. "errs less on; text: 4 layers of width 64 over bytes, whose perplexities are near 6, so "
       .. "that differences of whole "
     .. "points are out of reach; Feedback's segments are short, so that it is not as slow",
+  study = "tracking: 2 layers of width 64 on a grid of 3 and programs of 30 statements; text: 4 layers of "
+    .. "width 64 over bytes, whose perplexities are near 6, so that differences of whole points are out of reach",
   medium = "tracking: half the width; text: 6 layers of width 128 over bytes, whose perplexities are near 6",
   gpu = "tracking as at medium; half the width on text", paper = "",
 }

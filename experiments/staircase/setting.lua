@@ -8,7 +8,7 @@ local setting = {}
 -- ---- state tracking: random walk and algorithm ----
 
 setting.tracking = {
-  seeds = lh.by_scale { smoke = 1, small = 3, paper = 5 },
+  seeds = lh.by_scale { smoke = 1, small = 3, study = 5, medium = 3, paper = 5 },
   -- The released script's core for Algorithm; its README says that Random Walk keeps it.
   core = lh.by_scale {
     smoke = { layers = 2, width = 16, heads = 2 },
@@ -27,6 +27,7 @@ setting.tracking = {
 -- Both tasks shortened below `paper`: fewer cells and actions, fewer and smaller numbers.
 local walk = lh.by_scale {
   smoke = { grid = 2, steps = 10 }, small = { grid = 3, steps = 30 },
+  study = { grid = 3, steps = 40 },
   medium = { grid = 8, steps = 100 }, paper = { grid = 8, steps = 400 },
 }
 local program = lh.by_scale {
@@ -47,7 +48,7 @@ local function train(small_steps)
   return lh.train {
     optimizer = "adam",
     schedule = lh.by_scale { smoke = "cosine", paper = "constant" },
-    steps = lh.by_scale { smoke = 12, small = small_steps, medium = 20e3, paper = 100e3 },
+    steps = lh.by_scale { smoke = 12, small = small_steps, study = 3 * small_steps // 2, medium = 20e3, paper = 100e3 },
     rate = lh.by_scale { smoke = 4e-3, medium = 1e-3, paper = 1e-4 },
     warmup = lh.by_scale { smoke = 4, small = 500, medium = 1000 },
     clip = 0.1,
@@ -132,9 +133,9 @@ setting.language.corpora = {
 
 setting.language.train = lh.train {
   optimizer = "adam", schedule = "cosine", clip = 0.3,
-  steps = lh.by_scale { smoke = 12, small = 600, medium = 4000, gpu = 50e3, paper = 100e3 },
+  steps = lh.by_scale { smoke = 12, small = 600, study = 1200, medium = 4000, gpu = 50e3, paper = 100e3 },
   rate = lh.by_scale { smoke = 2e-3, medium = 1e-3, gpu = 3e-4 },
-  warmup = lh.by_scale { smoke = 4, small = 60, medium = 400, gpu = 8000 },
+  warmup = lh.by_scale { smoke = 4, small = 60, study = 120, medium = 400, gpu = 8000 },
   log_every = lh.by_scale { smoke = 4, small = 20, medium = 50, gpu = 100 },
 }
 

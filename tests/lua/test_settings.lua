@@ -114,6 +114,16 @@ t.test("BRT: windows of 1, 2 and 4 times, and one layer more", function()
   end
 end)
 
+t.test("BRT: ablations have the recurrent layers of section 4.5", function()
+  local layers = {}
+  for _, row in ipairs(load("brt/ablations", "paper").rows) do
+    layers[row.label] = row.model:spelled "recurrent_layers"
+  end
+  t.equal(layers["one layer"], "10")
+  t.equal(layers["two adjacent"], "9,10")
+  t.equal(layers["two apart"], "4,10")
+end)
+
 t.test("Staircase: N chunks of C are the span that Transformer-XL sees", function()
   each_row("staircase/table2", function(_, label, option)
     local span = option("task", "segment") // 2
