@@ -32,6 +32,8 @@ local scale_changes = lh.by_scale {
   smoke = "a dozen steps",
   small = "width 64, words of 15 symbols, sequences of 1024 bytes, 4000 and 800 steps; "
     .. "translation of an embedded grammar",
+  study = "width 64, words of 15 symbols, sequences of 1024 bytes, 4000 and 2000 steps; "
+    .. "translation of an embedded grammar",
   medium = "width 128, words of 63 symbols, sequences of 4096 bytes",
   gpu = "width 512, fewer steps", paper = "",
 }
