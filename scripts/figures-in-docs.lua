@@ -243,15 +243,15 @@ function known.parameters(script, label, vocabulary)
   error(("%s: no row '%s'"):format(script, label), 0)
 end
 
---- How many claims of each paper have which verdict at scale small, by the predicates that its own
---- tables can judge.
+--- How many claims of each paper have which verdict, by the predicates that its own tables can
+--- judge: at scale study, or at small where only those runs decide.
 function known.verdicts(machine)
-  local list = {}
-  for _, total in ipairs(totals.read(root .. machine .. "/claims")) do
+  local path, list = root .. machine .. "/claims/claims.csv", {}
+  for _, total in ipairs(totals.of(totals.best((csv.read(path)), { "study", "small" }, "best"))) do
     if total.predicate_source == "paper" then list[#list + 1] = total end
   end
-  if #list == 0 then error(("%s%s/claims: no verdicts"):format(root, machine), 0) end
-  return (totals.markdown(list, "small", "cpu"):gsub("\n$", ""))
+  if #list == 0 then error(path .. ": no verdicts", 0) end
+  return (totals.markdown(list, "best", "cpu"):gsub("\n$", ""))
 end
 
 --- The comparison of a machine's runs: every architecture on every task.

@@ -62,6 +62,35 @@ function totals.of(records)
   return list
 end
 
+local decided = { holds = 3, ["in direction"] = 3, fails = 3, untested = 2 }
+
+-- How much a verdict says: decided, untested, undecided though something was measured, nothing.
+local function weight(record)
+  return decided[record.verdict] or record.measured ~= "" and 1 or 0
+end
+
+--- One record for each claim and device, as of scale `called`: the one that says most, and of those
+--- that say as much the one of the scale that `scales` names first.
+function totals.best(records, scales, called)
+  local rank, best, order = {}, {}, {}
+  for i, scale in ipairs(scales) do rank[scale] = #scales - i end
+  local function value(record) return weight(record) * #scales + rank[record.scale] end
+  for _, record in ipairs(records) do
+    local key = record.paper .. "\n" .. record.claim .. "\n" .. record.device
+    if rank[record.scale] then
+      if not best[key] then order[#order + 1] = key end
+      if not best[key] or value(record) > value(best[key]) then best[key] = record end
+    end
+  end
+  for i, key in ipairs(order) do
+    local copy = {}
+    for name, field in pairs(best[key]) do copy[name] = field end
+    copy.scale = called
+    order[i] = copy
+  end
+  return order
+end
+
 --- The totals of the verdicts in <folder>/claims.csv; none where there is no such file.
 function totals.read(folder)
   local path = folder .. "/claims.csv"

@@ -345,6 +345,28 @@ t.test("scales and devices keep their verdicts side by side", function()
   t.equal(#(csv.read(paths[1])), 6)
 end)
 
+t.test("the best verdict of a claim is a decided one, of the first scale among equals", function()
+  local function record(claim, scale, word, measured, device)
+    return { paper = "x", claim = claim, scale = scale, verdict = word, measured = measured or "",
+      device = device or "cpu" }
+  end
+  local records = {
+    record("p1", "small", "fails", "1"), record("p1", "study", "holds", "2"),
+    record("p2", "small", "holds", "3"), record("p2", "study", "undecided", "4"),
+    record("p3", "small", "undecided", "5"), record("p3", "study", "undecided"),
+    record("p4", "small", "undecided", "6"), record("p4", "study", "undecided", "7"),
+    record("p5", "medium", "holds", "8"), record("p5", "small", "untested", "9"),
+    record("p1", "study", "fails", "10", "cuda"),
+  }
+  local said = {}
+  for _, best in ipairs(totals.best(records, { "study", "small" }, "best")) do
+    t.equal(best.scale, "best")
+    said[#said + 1] = best.measured
+  end
+  t.equal(table.concat(said, " "), "2 3 5 7 9 10")
+  t.equal(records[1].scale, "small")
+end)
+
 t.test("totals count by paper, source of the predicates, scale and device", function()
   local function record(paper, word, source, printed, scale, device)
     local strict = (word == "holds" or word == "untested") and "holds" or word == "undecided" and ""
