@@ -420,8 +420,9 @@ reproduce-table1: $(program) ## Measure the main table of PAPER at SCALE
 	$(foreach paper,$(asked),$(call reproduce,$(paper)))
 
 # Experiments that decide claims of the papers, most of them for an hour first (docs/studies.md).
-STUDIES := reformer/table2 rsa/table2 staircase/table3 rsa/table6 gpt2_recurrent/table1 gpt2_recurrent/table2 \
-    staircase/table1 staircase/table2 rsa/table3 rsa/table3a rsa/table1 brt/table1 reformer/table4
+STUDIES := reformer/table2 rsa/table7 rsa/figure9 gpt2_recurrent/table1 gpt2_recurrent/table2 rsa/table6 \
+    reformer/figure3 reformer/figure4 reformer/figure5 staircase/table1 staircase/table2 staircase/table3 \
+    rsa/table2 rsa/table3 rsa/table3a rsa/table1 brt/table1 brt/ablations reformer/table4
 studies_asked := $(if $(filter-out all,$(PAPER)),$(filter $(addsuffix /%,$(PAPER)),$(STUDIES)),$(STUDIES))
 .PHONY: studies
 studies: SCALE := study
