@@ -92,6 +92,7 @@ local scale_changes = lh.by_scale {
   small = "4 layers of width 64, windows of 32 to 128 bytes, 500 steps over pieces of 8 KiB: "
     .. "documents offer little beyond a "
     .. "window, and so narrow a model spends little of a step on attention, so that wider windows cost little",
+  study = "12 layers of width 32, windows of 32 to 128 bytes, 2000 steps over pieces of 8 KiB",
   medium = "4 layers of width 64, windows of 64 to 256 bytes, 4000 steps over pieces of 32 KiB",
   gpu = "width 512, windows of 256 to 1024, a tenth of the steps", paper = "",
 }

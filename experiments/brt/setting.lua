@@ -4,12 +4,14 @@ local lh = require "longhaul"
 
 local setting = {}
 
--- Depth, width and window of the 12-layer baseline at each scale. Below `gpu` the model is a third
--- as deep and the window counts bytes, so that a table fits a laptop; the proportions (segment of 8
--- windows, states as many as the window, the recurrent layer third from the top) are the paper's.
+-- Depth, width and window of the 12-layer baseline at each scale. Below `gpu` the window counts
+-- bytes, so that a table fits a laptop, and the model is a third as deep; a study has the depth, so
+-- that a 13th layer adds what it adds in the paper. The proportions (segment of 8 windows, states as
+-- many as the window, the recurrent layer third from the top) are the paper's.
 setting.size = lh.by_scale {
   smoke = { layers = 3, width = 32, heads = 2, window = 16 },
   small = { layers = 4, width = 64, heads = 2, window = 32 },
+  study = { layers = 12, width = 32, heads = 2, window = 32 },
   medium = { layers = 4, width = 64, heads = 2, window = 64 },
   gpu = { layers = 12, width = 512, heads = 8, window = 256 },
   paper = { layers = 12, width = 1024, heads = 8, window = 512 },
@@ -44,20 +46,21 @@ local function corpus(name, tokens)
 end
 
 local pieces_32k = lh.by_scale { smoke = "bytes", gpu = "sentencepiece:t5-32k" }
+local pieces = lh.by_scale { smoke = "sentencepiece:train:1000", gpu = "sentencepiece:t5-32k" }
 
--- The columns of Table 1. Below `gpu` the token columns are read as bytes: a vocabulary of 32,000
--- would be most of so small a model.
+-- The columns of Table 1. Below `gpu` the token columns are read as bytes, or over few pieces: a
+-- vocabulary of 32,000 would be most of so small a model.
 local all = {
   { "pg19_bytes", corpus(lh.by_scale { smoke = "books", paper = "pg19" }, "bytes"), 1.0 },
-  { "pg19_tokens", corpus(lh.by_scale { smoke = "books", paper = "pg19" }, "sentencepiece:t5-32k"),
-    1.0 },
+  { "pg19_tokens", corpus(lh.by_scale { smoke = "books", paper = "pg19" }, pieces), 1.0 },
   { "arxiv", corpus("latex", pieces_32k), 0.5 },
   { "github", corpus("code", pieces_32k), 0.25 },
 }
 
 -- Which of them, by scale.
 local chosen = lh.by_scale {
-  smoke = { 1 }, small = { 1, 3, 4 }, medium = { 1, 3 }, gpu = { 1, 2, 3, 4 },
+  smoke = { 1 }, small = { 1, 3, 4 }, study = { 1, 2, 3, 4 }, medium = { 1, 3 },
+  gpu = { 1, 2, 3, 4 },
 }
 
 setting.datasets = {}
@@ -81,7 +84,7 @@ function setting.train(dataset, steps)
   return lh.train {
     optimizer = "adafactor", schedule = "rsqrt",
     steps = steps or lh.by_scale {
-      smoke = 12, small = 500, medium = 4000, gpu = 50e3,
+      smoke = 12, small = 500, study = 2000, medium = 4000, gpu = 50e3,
       paper = dataset.name == "github" and 250e3 or 500e3,
     },
     warmup = lh.by_scale { smoke = 10, small = 100, medium = 500, gpu = 1000 },

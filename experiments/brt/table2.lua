@@ -15,7 +15,7 @@ local function with(more)
   return options
 end
 
-local steps = lh.by_scale { smoke = 12, small = 500, medium = 4000, gpu = 50e3, paper = 200e3 }
+local steps = lh.by_scale { smoke = 12, small = 500, study = 2000, medium = 4000, gpu = 50e3, paper = 200e3 }
 -- The paper's tokens where the scale has them, else the first corpus.
 local dataset = setting.datasets[1]
 for _, other in ipairs(setting.datasets) do
