@@ -33,7 +33,7 @@ local scale_changes = lh.by_scale {
   small = "width 64, words of 15 symbols, sequences of 1024 bytes, 4000 and 800 steps; "
     .. "translation of an embedded grammar",
   study = "width 64, words of 15 symbols, sequences of 1024 bytes, 4000 and 2000 steps; "
-    .. "translation of an embedded grammar",
+    .. "translation of programs' messages",
   medium = "width 128, words of 63 symbols, sequences of 4096 bytes",
   gpu = "width 512, fewer steps", paper = "",
 }

@@ -405,8 +405,8 @@ local function files_of(from)
   return paths, lines
 end
 
--- A corpus is a folder of the cache folder.
-local function check_name(name)
+--- Fails where a name cannot be that of a corpus, which is a folder of the cache folder.
+function data.check_name(name)
   if not name:find("^[%w_][%w_.-]*$") or #name > 100 then
     error(("'%s' is no name for a corpus: it begins with a letter or a digit and is made of letters, digits, '-', '_' "
       .. "and '.' (--name NAME)"):format(name), 0)
@@ -420,7 +420,7 @@ function data.import(from, name, options)
   from = from:gsub("(.)/+$", "%1")
   local paths, lines = files_of(from)
   name = name or (from:match("([^/]+)$") or ""):gsub("%.jsonl$", ""):gsub("%.jsonl%.gz$", "")
-  check_name(name)
+  data.check_name(name)
   local target = core.cache_folder() .. "/" .. name
   local import = lines and import_lines or import_texts
   local documents, imported = import(paths, from, target, options.join_folders)

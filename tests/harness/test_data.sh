@@ -46,6 +46,17 @@ printf 'SOME' >"$XDG_CACHE_HOME/longhaul/small/small.txt.part" # its capitals sh
 sum=$(printf 'SOME text\n' | sha256sum | cut -d ' ' -f 1)
 succeeds "a broken download goes on where it stopped" "$sum" fetch small.txt "\"$sum\""
 
+fails 2 "a language is letters" "no language" "$LONGHAUL_BIN" data import "$scratch" --translations ../de
+fails 1 "a corpus has a name that a folder can have" "no name for a corpus" \
+    "$LONGHAUL_BIN" data import "$scratch" --translations de --name ..
+if [ -d /usr/share/locale/de/LC_MESSAGES ]; then
+    succeeds "catalogues of this machine become parallel text" "messages-en-de" \
+        "$LONGHAUL_BIN" data import /usr/share/locale/ --translations de
+    succeeds "which a model can be trained on" "bleu" "$LONGHAUL_BIN" train --model reformer_encoder_decoder \
+        --options 'layers=1 width=16 heads=2 positions=512' --task translation \
+        --task-options 'name=messages-en-de tokens=bytes batch_tokens=256 evaluate_pairs=2' --train 'steps=2 warmup=1'
+fi
+
 # verify SUM: compares what was fetched
 verify() {
     "$LONGHAUL_BIN" lua <(cat <<LUA

@@ -1,8 +1,19 @@
 -- data: what corpora there are, and how more get here.
 local command = require "longhaul.command"
+local catalogues = require "longhaul.run.catalogues"
 local data = require "longhaul.run.data"
 
 local names = { "list", "fetch", "verify", "import" }
+
+local function import_translations(from, values)
+  local language = values.translations
+  if not language:find "^[%a_@]+$" then
+    command.misuse(("'%s' is no language: de, fr, pt_BR ..."):format(language))
+  end
+  local name = values.name or "messages-en-" .. language
+  data.check_name(name)
+  catalogues.import(from, language, name)
+end
 
 local actions = {
   list = function() data.list() end,
@@ -17,6 +28,7 @@ local actions = {
   end,
   import = function(rest, values)
     if not rest[2] then command.misuse("data import needs a folder or a FILE.jsonl") end
+    if values.translations then return import_translations(rest[2], values) end
     data.import(rest[2], values.name, { join_folders = values["join-folders"] })
   end,
 }
@@ -30,10 +42,13 @@ return {
   {
     name = "data", takes = function() return names end,
     summary = "list, fetch, verify and import corpora", run = run, most = 2,
-    usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE.jsonl [--name NAME] [--join-folders]]",
+    usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE.jsonl [--name NAME] [--join-folders]\n"
+      .. "    | import DIR --translations LANGUAGE]",
     options = {
       { "name=", "name of the imported corpus (default: the folder's or file's)", "NAME" },
       { "join-folders", "one document per folder instead of per file" },
+      { "translations=", "parallel text out of the message catalogues in DIR, such as /usr/share/locale",
+        "LANGUAGE" },
     },
   },
 }
