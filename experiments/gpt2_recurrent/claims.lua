@@ -51,7 +51,7 @@ local scale_changes = lh.by_scale {
   small = "a GPT-2 of 3 layers of width 64, pretrained here, windows of 64, generated text; so "
     .. "narrow a model's module takes "
     .. "about 1 percent of its FLOPs",
-  study = "a GPT-2 of 4 layers of width 96 over 2048 pieces, pretrained here on Wikipedia, windows of 64",
+  study = "a GPT-2 of 3 layers of width 64, pretrained here, windows of 64, generated text",
   medium = "a GPT-2 of 6 layers of width 192, pretrained here, windows of 64",
   gpu = "a tenth of the steps", paper = "",
 }

@@ -9,7 +9,7 @@ local pretrained = lh.include "model.lua"
 
 local task = lh.tasks.language_model {
   lh.data.text {
-    lh.by_scale { smoke = "generate:books", study = lh.data.first { "enwik8", "generate:code" } },
+    lh.by_scale { smoke = "generate:books", medium = lh.data.first { "enwik8", "generate:code" } },
     tokens = pretrained.tokens,
     documents = lh.by_scale { smoke = 40, small = 600 }, data_seed = 2,
     document_bytes = lh.by_scale { smoke = 1024, small = 16384 },
@@ -19,16 +19,12 @@ local task = lh.tasks.language_model {
   segment = lh.by_scale { smoke = 32, small = 256, medium = 512 }, batch = 16,
 }
 
--- Activations of a few thousand tokens fit; a recomputed forward pass is a third of a step.
-local recompute = lh.by_scale { smoke = {}, study = { recompute = false }, gpu = {} }
-
 bench:row {
-  "GPT-2", model = lh.models.gpt2(lh.merged(pretrained.size, recompute)), task = task, seeds = 1,
-  keep_weights = true,
+  "GPT-2", model = lh.models.gpt2(pretrained.size), task = task, seeds = 1, keep_weights = true,
   train = lh.train {
     optimizer = "adam", schedule = "cosine", clip = 1,
     steps = lh.by_scale { smoke = 12, small = 3000, medium = 8000, gpu = 0 },
-    rate = lh.by_scale { smoke = 3e-3, study = 2e-3, medium = 1e-3 },
+    rate = lh.by_scale { smoke = 3e-3, medium = 1e-3 },
     warmup = lh.by_scale { smoke = 2, small = 100 },
     log_every = lh.by_scale { smoke = 4, small = 20 },
   },

@@ -48,7 +48,7 @@ end
 
 -- The module's size; a study has the paper's share of the width, so that it costs as little.
 local module = lh.by_scale {
-  smoke = { summary_hidden = 8 }, small = {}, study = { summary_hidden = 200 * 96 // 768 }, medium = {},
+  smoke = { summary_hidden = 8 }, small = {}, study = { summary_hidden = 200 * 64 // 768 }, medium = {},
 }
 
 function setting.recurrent(window, overlap)
@@ -69,12 +69,12 @@ local corpora = {
   },
 }
 
--- At `small` too on the generators: what is worth carrying over in real text takes a small model
--- longer to learn than there is time.
+-- Below `medium` on the generators: what is worth carrying over in real text takes a small model
+-- longer to learn than two cores have time for (docs/studies.md).
 local function corpus(name)
   local names = corpora[name].names
   return lh.data.text {
-    lh.by_scale { smoke = names[#names], study = lh.data.first(names) }, tokens = setting.tokens,
+    lh.by_scale { smoke = names[#names], medium = lh.data.first(names) }, tokens = setting.tokens,
     documents = lh.by_scale { smoke = 40, small = 600 },
     document_bytes = lh.by_scale { smoke = 1024, small = 16384 },
     split_bytes = lh.by_scale { smoke = 1024, small = 16384, gpu = 0 },
@@ -100,10 +100,10 @@ setting.fine_tuning = lh.train {
   optimizer = "adam", schedule = lh.by_scale { smoke = "cosine", gpu = "constant" },
   keep_best = true,
   clip = lh.by_scale { smoke = 1, gpu = 0 },
-  steps = lh.by_scale { smoke = 8, small = 2500, study = 600, medium = 5000, gpu = 4000, paper = 39000 },
-  rate = lh.by_scale { smoke = 1e-3, small = 2e-3, study = 1e-3, gpu = 3e-5 },
+  steps = lh.by_scale { smoke = 8, small = 2500, medium = 5000, gpu = 4000, paper = 39000 },
+  rate = lh.by_scale { smoke = 1e-3, small = 2e-3, medium = 1e-3, gpu = 3e-5 },
   warmup = lh.by_scale { smoke = 2, small = 100 },
-  evaluate_every = lh.by_scale { smoke = 4, small = 500, study = 150, medium = 500, gpu = 333 },
+  evaluate_every = lh.by_scale { smoke = 4, small = 500, gpu = 333 },
   log_every = lh.by_scale { smoke = 4, small = 20 },
 }
 
