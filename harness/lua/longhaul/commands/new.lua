@@ -96,7 +96,7 @@ end
 
 return {
   {
-    name = "new", takes = kinds,
+    name = "new", takes = function(before) return #before == 0 and kinds() or {} end,
     summary = "begin a model, a kernel, a task, a chart, a command ... from a skeleton", run = create,
     most = 2, usage = "new KIND NAME [--kind model|task|data]",
     options = { { "kind=", "what a plug-in brings: model (default), task or data", "KIND",

@@ -51,7 +51,7 @@ end
 
 return {
   {
-    name = "results", takes = function() return names end,
+    name = "results", takes = function(before) return #before == 0 and names or nil end,
     summary = "merge folders of results, bring one up to date, or pack it",
     options = {
       { "script=", "pack: of the results folder FROM only what this script would run today", "SCRIPT.lua" },
