@@ -97,24 +97,34 @@ function data.made()
   return list
 end
 
---- Prints what is here and what could be fetched.
-function data.list()
-  local here = { vocabularies = true, tokens = true } -- no corpora: what was trained and encoded
-  local folders = core.data_folders()
-  print_corpus("NAME", "FILES", "BYTES", "WHERE")
-  for _, folder in ipairs(folders) do
+--- What lies in the data folders: { name =, files =, bytes =, folder = } each.
+function data.here()
+  local seen = { vocabularies = true, tokens = true } -- no corpora: what was trained and encoded
+  local list = {}
+  for _, folder in ipairs(core.data_folders()) do
     for _, name in ipairs(core.list_folder(folder)) do
       local files, bytes = 0, 0
-      if not here[name] then files, bytes = sizes(folder .. "/" .. name) end
+      if not seen[name] then files, bytes = sizes(folder .. "/" .. name) end
       if files > 0 then
-        here[name] = true
-        print_corpus(name, files, quantity.amount(bytes), folder)
+        seen[name] = true
+        list[#list + 1] = { name = name, files = files, bytes = bytes, folder = folder }
       end
     end
   end
+  return list
+end
+
+--- Prints what is here and what could be fetched.
+function data.list()
+  local is_here = {}
+  print_corpus("NAME", "FILES", "BYTES", "WHERE")
+  for _, corpus in ipairs(data.here()) do
+    is_here[corpus.name] = true
+    print_corpus(corpus.name, corpus.files, quantity.amount(corpus.bytes), corpus.folder)
+  end
   for _, made in ipairs(data.made()) do print_corpus(made[1], "", "", made[2]) end
   for _, source in ipairs(require "longhaul.sources") do
-    if not here[source.name] then
+    if not is_here[source.name] then
       print_corpus(source.name, "", "",
         ("longhaul data fetch %s (%s; %s)"):format(source.name, source.licence, pinned(source)))
     end

@@ -35,9 +35,18 @@ succeeds "version" "blas" "$longhaul" version
 succeeds "models are listed" "brt" "$longhaul" describe
 succeeds "a model is described" "layers.1.state.ids" \
     "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=64' --vocabulary 260
-succeeds "and the size of its carried state" "3,072 bytes" \
+succeeds "and the size of its carried state" "3,072" \
     "$longhaul" describe lstm --options 'layers=3 hidden=128' --vocabulary 260
 succeeds "an option's range is exact" "integer, 1 to 1048576" "$longhaul" describe brt
+mkdir -p "$scratch/data/mybooks"
+echo "once" >"$scratch/data/mybooks/one.txt"
+succeeds "a corpus that lies here" "$scratch/data/mybooks: 1 file, 5 bytes" env LONGHAUL_DATA="$scratch/data" "$longhaul" describe mybooks
+if command -v script >/dev/null; then
+    columns() { script -qec "stty cols 60; $*" /dev/null | tr -d '\r' | wc -L; }
+    quietly 0 "help fits the terminal" test "$(columns "$longhaul" help run)" -le 60
+    quietly 0 "and what is described, too" test "$(columns "$longhaul" describe)" -le 60
+fi
+quietly 0 "elsewhere a model is a line" test "$("$longhaul" describe | grep -c "arXiv:2203.07852)$")" -eq 1
 succeeds "pairs of models and tasks are listed" " pairs run" "$longhaul" matrix
 succeeds "with why one is none" "needs a source for its encoder, which the task lacks; the models with a mark" "$longhaul" matrix
 succeeds "a pair is described" "vectors stand for tokens" "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=60' \

@@ -85,7 +85,7 @@ return {
       "how far back data repeat themselves: dilations for recurrence encodings",
     usage = "dilation FILE [--column NAME] [--lags N] [--first N] [--out BASE]", run = dilation,
     most = 1,
-    description = "Of a CSV file the autocorrelation of a column, of any other file how often a byte comes again.\n"
+    description = "Of a CSV file the autocorrelation of a column, of any other file how often a byte comes again. "
       .. "The lags where that peaks are dilations to try (rsa_dilation).",
     options = {
       { "column=", "column of a CSV file (default: the last)", "NAME" },

@@ -33,8 +33,8 @@ return {
     name = "completion", summary = "print what bash, zsh or fish complete", run = complete,
     options = {}, most = math.huge, takes = words,
     usage = "completion bash | zsh | fish | words COMMAND [-- WORD ...]",
-    description = "`make install` puts the scripts where the shells look; `source <(longhaul completion bash)` takes\n"
-      .. "one for this shell alone. words: what a command takes at this moment, behind those words, a\n"
+    description = "`make install` puts the scripts where the shells look; `source <(longhaul completion bash)` takes "
+      .. "one for this shell alone. words: what a command takes at this moment, behind those words, a "
       .. "line each; exit status 1 where a path may stand.",
   },
 }

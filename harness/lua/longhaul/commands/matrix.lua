@@ -58,7 +58,7 @@ end
 return {
   {
     name = "matrix", summary = "which model does which task", run = matrix, usage = "matrix",
-    description = "All pairs of model and task. What a pair asks of options (a window that divides\n"
+    description = "All pairs of model and task. What a pair asks of options (a window that divides "
       .. "the segment, mix=false of an informer that reads tokens) a run says where it matters.",
     options = {},
   },

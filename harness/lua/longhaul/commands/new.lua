@@ -89,7 +89,7 @@ local function description()
   local lines = { "Writes a skeleton into its place under the current folder, never over a file, "
     .. "and its line into lists." }
   for _, kind in ipairs(kinds()) do
-    lines[#lines + 1] = ("%-10s %s"):format(kind, require(folder .. kind).says)
+    lines[#lines + 1] = ("    %-10s  %s"):format(kind, require(folder .. kind).says)
   end
   return table.concat(lines, "\n")
 end

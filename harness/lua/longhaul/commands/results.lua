@@ -60,16 +60,16 @@ return {
     },
     most = math.huge, run = results,
     usage = "results merge FROM ... TO | results migrate FOLDER | results pack FROM TO [--script SCRIPT.lua]",
-    description = "merge: brings the runs of several folders (results, or results/EXPERIMENT) together\n"
-      .. "in TO, which need not be there: runs by their ids, curves, probes, kept weights and step times. What TO has\n"
+    description = "merge: brings the runs of several folders (results, or results/EXPERIMENT) together "
+      .. "in TO, which need not be there: runs by their ids, curves, probes, kept weights and step times. What TO has "
       .. "stays, but for a failed run that is finished elsewhere; `longhaul table` makes the tables again.\n"
-      .. "migrate: gives the runs of an older longhaul in FOLDER (results, or results/EXPERIMENT) what newer\n"
-      .. "ones have: a configuration, and step times in timings.csv where it is certain whose they are. Tables show\n"
+      .. "migrate: gives the runs of an older longhaul in FOLDER (results, or results/EXPERIMENT) what newer "
+      .. "ones have: a configuration, and step times in timings.csv where it is certain whose they are. Tables show "
       .. "such runs as stale. The old file stays as runs.csv.v1.\n"
       .. "pack: copies results/EXPERIMENT as it is kept for good, CSV alone: the curves of all "
-        .. "runs in curves.csv, what\n"
-      .. "models said of themselves in probes.csv. Everything reads both forms. With --script FROM and TO are results\n"
-      .. "folders, and only runs that the script would have today are kept, in its order: its trials, what its charts\n"
+        .. "runs in curves.csv, what "
+      .. "models said of themselves in probes.csv. Everything reads both forms. With --script FROM and TO are results "
+      .. "folders, and only runs that the script would have today are kept, in its order: its trials, what its charts "
       .. "show, and its own.",
   },
 }

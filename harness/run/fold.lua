@@ -1,0 +1,56 @@
+-- Long lines in lines that fit a terminal.
+local core = require "longhaul.core"
+
+local fold = {}
+
+--- Columns that a text takes.
+function fold.columns(text) return utf8.len(text) or #text end
+
+--- Columns of the terminal that standard output is; nil where it is none.
+function fold.width() return core.terminal_width "output" end
+
+-- Where what follows the first line begins: below the last entry of a list that leaves half of the
+-- width, else as far in as the line itself.
+local function margin(line, width)
+  local column = #line:match "^ *"
+  for place in line:gmatch "%S  +()%S" do
+    local before = fold.columns(line:sub(1, place - 1))
+    if before <= width // 2 then column = before end
+  end
+  return (" "):rep(column)
+end
+
+--- `line` as an array of lines of at most `width` columns, broken at blanks; a longer word has a
+--- line of its own. `hang`, optional, is what those behind the first begin with.
+function fold.line(line, width, hang)
+  if fold.columns(line) <= width then return { line } end
+  hang = hang or margin(line, width)
+  local lines, current = {}, line:match "^ *"
+  for gap, word in line:gmatch "( *)(%S+)" do
+    local bare = not current:find "%S"
+    local longer = current .. (bare and "" or gap) .. word
+    if not bare and fold.columns(longer) > width then
+      lines[#lines + 1] = current
+      longer = hang .. word
+    end
+    current = longer
+  end
+  lines[#lines + 1] = current
+  return lines
+end
+
+--- `text` with each of its lines folded; as it is where there is no width.
+function fold.text(text, width)
+  if not width then return text end
+  local lines = {}
+  for line in (text .. "\n"):gmatch "([^\n]*)\n" do
+    local folded = fold.line(line, width)
+    table.move(folded, 1, #folded, #lines + 1, lines)
+  end
+  return table.concat(lines, "\n")
+end
+
+--- Prints `text`, folded where standard output is a terminal.
+function fold.print(text) print(fold.text(text, fold.width())) end
+
+return fold
