@@ -76,6 +76,7 @@ local function dilation(values, rest)
   local peaks = measure.suggest(list, bound)
   for _, peak in ipairs(peaks) do print(("d = %-5d %s %.3f"):format(peak[1], what, peak[2])) end
   if #peaks == 0 then print(("no peak above %.3f up to lag %d"):format(bound, #list)) end
+  command.output(values.out)
   if values.out then draw(path, values.out, what, list, bound, symbols) end
 end
 

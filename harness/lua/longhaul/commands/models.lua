@@ -73,7 +73,8 @@ local function check_splits(session, values)
 end
 
 local function train(values)
-  if values.out then core.check_writable(values.out) end
+  command.output(values.out)
+  command.output(values.snapshot)
   if values["published-names"] then check_published_names(values.model, values.out) end
   local session <close> = session_of(values)
   data.tell(session:info().data)
@@ -172,6 +173,8 @@ local function forward(values)
   if (values.tokens == nil) == (values.inputs == nil) then
     command.misuse "forward needs --tokens or --inputs; `longhaul forward --help`"
   end
+  command.output(values.out)
+  command.output(values.heads)
   if values.inputs then values.task = values.task or "forecasting" end
   local said = completed(values)
   local sizes = values.inputs and vector_sizes(said)
