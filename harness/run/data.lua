@@ -1,6 +1,7 @@
 -- Corpora on this machine: what is there, how public ones are downloaded, how a folder becomes a
 -- corpus. Downloads go through curl and resume; sums through sha256sum.
 local core = require "longhaul.core"
+local fold = require "longhaul.run.fold"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 
@@ -82,7 +83,7 @@ local function pinned(source)
     or ("sha256 known of %d of %d files"):format(sums, #files)
 end
 
-local function print_corpus(...) print(("%-20s %8s %8s  %s"):format(...)) end
+local function print_corpus(...) fold.print(("%-20s %8s %8s  %s"):format(...)) end
 
 --- What the program and its plug-ins make: names, and what each is.
 function data.made()

@@ -50,6 +50,46 @@ function fold.text(text, width)
   return table.concat(lines, "\n")
 end
 
+-- ---- tables ----
+
+local gap = 2
+
+-- The places of columns as arrays of those that fit beside the first, of these widths.
+local function blocks_of(widths, width)
+  local blocks, used = {}, 0
+  for c = 2, #widths do
+    used = used + gap + widths[c]
+    if #blocks == 0 or used > width then
+      blocks[#blocks + 1] = { 1 }
+      used = widths[1] + gap + widths[c]
+    end
+    table.insert(blocks[#blocks], c)
+  end
+  return #blocks > 0 and blocks or { { 1 } }
+end
+
+local function aligned(cells, block, widths)
+  local texts = {}
+  for i, c in ipairs(block) do texts[i] = cells[c] .. (" "):rep(widths[c] - fold.columns(cells[c])) end
+  return (table.concat(texts, (" "):rep(gap)):gsub(" +$", ""))
+end
+
+--- `rows`, arrays of as many texts, the first the heads, in aligned columns; those that do not fit
+--- `width` (optional) stand below, beside the first column again.
+function fold.table(rows, width)
+  local widths, lines = {}, {}
+  for _, cells in ipairs(rows) do
+    for c, text in ipairs(cells) do widths[c] = math.max(widths[c] or 0, fold.columns(text)) end
+  end
+  for b, block in ipairs(blocks_of(widths, width or math.huge)) do
+    if b > 1 then lines[#lines + 1] = "" end
+    for _, cells in ipairs(rows) do lines[#lines + 1] = aligned(cells, block, widths) end
+  end
+  return table.concat(lines, "\n")
+end
+
+-- ---- printing ----
+
 --- Prints `text`, folded where standard output is a terminal.
 function fold.print(text) print(fold.text(text, fold.width())) end
 

@@ -65,7 +65,7 @@ succeeds "programs see bytes" $'peak_memory_bytes\n' query --csv --columns peak_
 id() { query "row=$1 seed=$2" --csv --columns run_id | tail -n 1; }
 small=$(id 4 1) large=$(id 8 1)
 compare() { "$longhaul" compare --results "$scratch/one" "$@"; }
-succeeds "options that differ" "model.window                   4                          8" compare "$small" "$large"
+succeeds "options that differ" "model.window                 4                 8" compare "$small" "$large"
 quietly 1 "and no others" sh -c "'$longhaul' compare --results '$scratch/one' '$small' '$large' | grep -q train.rate"
 succeeds "the difference over seeds" "over 2 seeds" compare "${small:0:6}" "$large"
 succeeds "what is not in bytes says so" "state_bytes, KiB  " compare "$small" "$large"

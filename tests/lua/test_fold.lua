@@ -32,4 +32,13 @@ t.test("a text keeps its lines", function()
   t.equal(fold.text("", 10), "")
 end)
 
+t.test("columns of a table stand below each other, and those that do not fit below the others", function()
+  local rows = { { "", "one", "two" }, { "a", "±1", "" }, { "bcd", "", "10" } }
+  t.equal(fold.table(rows), "     one  two\na    ±1\nbcd       10")
+  t.equal(fold.table(rows, 13), fold.table(rows))
+  t.equal(fold.table(rows, 12), "     one\na    ±1\nbcd\n\n     two\na\nbcd  10")
+  t.equal(fold.table(rows, 2), fold.table(rows, 12))
+  t.equal(fold.table { { "a" }, { "b" } }, "a\nb")
+end)
+
 t.finish()

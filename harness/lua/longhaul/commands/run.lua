@@ -4,6 +4,7 @@ local core = require "longhaul.core"
 local experiments = require "longhaul.experiment"
 local extension = require "longhaul.run.extension"
 local finished = require "longhaul.run.finished"
+local fold = require "longhaul.run.fold"
 local identity = require "longhaul.run.identity"
 local outlook = require "longhaul.run.outlook"
 local overrides = require "longhaul.overrides"
@@ -209,7 +210,7 @@ local function list(values, rest)
   for _, experiment in ipairs(all_of(script_experiment)) do
     for _, row in ipairs(experiment.rows) do
       if selection.means(settings.only, row.label, row.dataset) then
-        print(("%-28s %-14s %-12s %s"):format(quote.line(row.label), quote.line(row.dataset),
+        fold.print(("%-28s %-14s %-12s %s"):format(quote.line(row.label), quote.line(row.dataset),
           row.model.name, row.line))
       end
     end
@@ -236,7 +237,7 @@ local function show_run(run)
     quote.line(run.row.label), quote.line(run.row.dataset), run.seed,
     quantity.amount(expected.parameters), quantity.amount(expected.flops_per_token),
     duration(expected.seconds), mebibytes(expected.bytes), mark_of(run))
-  print((line:gsub(" +$", "")))
+  fold.print((line:gsub(" +$", "")))
 end
 
 -- Shows a plan; adds to `all`: runs, those that are over, seconds ahead, the most bytes, refusals, and
@@ -273,12 +274,12 @@ local function show_total(all, settings, machine)
   for _, by in ipairs { "runs", "probe", "FLOPs" } do
     if all.by[by] then known[#known + 1] = ("%d by %s"):format(all.by[by], by_words[by]) end
   end
-  print(("%d runs, %d done; %s ahead on %d threads, %s, step times %s; at most %s of %s"):format(
+  fold.print(("%d runs, %d done; %s ahead on %d threads, %s, step times %s; at most %s of %s"):format(
     all.runs, all.over, duration(all.seconds), machine.threads, order_of(settings.jobs),
     settings.no_timing and "left out" or "included", mebibytes(all.bytes),
     mebibytes(machine.memory_bytes)))
   if #known > 0 then print("known: " .. table.concat(known, ", ")) end
-  for _, text in ipairs(all.refusals) do print("refused: " .. text) end
+  for _, text in ipairs(all.refusals) do fold.print("refused: " .. text) end
 end
 
 -- What its charts and its rows need first, the rounds of trials one after the other, then itself.
