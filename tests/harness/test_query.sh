@@ -98,4 +98,9 @@ quietly 0 "gives the same curves" cmp "$scratch/one/sweep/curves/$small.csv" "$s
 fails 1 "no results" "no runs.csv there" merge "$scratch/cache" "$scratch/both"
 fails 2 "one folder" "and, last, the one to merge them into" merge "$scratch/one"
 
+succeeds "curves as event files" "5 runs in $scratch/events" "$longhaul" results tensorboard "$scratch/both" "$scratch/events"
+quietly 0 "one for each run" test "$(find "$scratch/events/sweep" -name 'events.out.tfevents.*' | wc -l)" -eq 5
+fails 2 "nowhere to write them" "and the one for event files" "$longhaul" results tensorboard "$scratch/both"
+fails 1 "no results to export" "no such folder of results" "$longhaul" results tensorboard "$scratch/none" "$scratch/events"
+
 finish
