@@ -203,8 +203,8 @@ local function fish(commands)
     local seen, takes = "__fish_seen_subcommand_from " .. entry.name, takes_word(entry)
     add("__fish_use_subcommand", ("-a %s -d %s"):format(entry.name, fish_quoted(entry.summary)))
     if takes == "words" then
-      add(seen, ("-a '(longhaul completion words %s -- (commandline -opc)[3..]; or __fish_complete_path (commandline -ct))'"):format(
-        entry.name))
+      add(seen, ("-a '(longhaul completion words %s -- (commandline -opc)[3..]; "
+        .. "or __fish_complete_path (commandline -ct))'"):format(entry.name))
     elseif takes ~= "" then
       add(seen, fish_takes[takes]:sub(2))
     end
