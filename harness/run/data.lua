@@ -159,6 +159,12 @@ local function verify(path, source_sum, is_new)
   return sum
 end
 
+-- Fails before the work where a program is missing.
+local function need(program)
+  if os.execute(("command -v %s >/dev/null 2>&1"):format(program)) then return end
+  error(("%s is missing, which fetches data (apt-get install %s)"):format(program, program), 0)
+end
+
 -- Downloads to `path`, going on where a broken download stopped; whether it was not there. What is
 -- noted of a file that has gone says nothing of the next.
 local function download(url, path)
@@ -260,6 +266,7 @@ end
 --- corpora.
 function data.fetch(name, sources)
   local source = source_named(name, sources or require "longhaul.sources")
+  need "curl"
   local folder = core.cache_folder() .. "/" .. name
   core.make_folder(folder)
   local get = source.bucket and fetch_bucket or fetch_files
