@@ -41,6 +41,7 @@ succeeds "an option's range is exact" "integer, 1 to 1048576" "$longhaul" descri
 mkdir -p "$scratch/data/mybooks"
 echo "once" >"$scratch/data/mybooks/one.txt"
 succeeds "a corpus that lies here" "$scratch/data/mybooks: 1 file, 5 bytes" env LONGHAUL_DATA="$scratch/data" "$longhaul" describe mybooks
+succeeds "and a generator, by its own name" "generate:latex, data" "$longhaul" describe latex
 if command -v script >/dev/null; then
     columns() { script -qec "stty cols 60; $*" /dev/null | tr -d '\r' | wc -L; }
     quietly 0 "help fits the terminal" test "$(columns "$longhaul" help run)" -le 60

@@ -313,6 +313,11 @@ local function nothing_called(name)
     sorts[2][1]))
 end
 
+-- "books" means generate:books, too, and a plug-in's corpus is known by its own name.
+local function means(entry, name)
+  return entry.name == name or entry.name:match "^%l+:(.+)$" == name
+end
+
 local function describe(values, rest)
   local name = rest[1] or sorts[1][1]
   for _, sort in ipairs(sorts) do
@@ -325,7 +330,7 @@ local function describe(values, rest)
   local shown = false
   for _, sort in ipairs(sorts) do
     for _, entry in ipairs(sort[2]()) do
-      if entry.name == name then
+      if means(entry, name) then
         if not shown then check_for_model(sort, name, values) else print() end
         sort[3](entry, values)
         shown = true
