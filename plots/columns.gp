@@ -13,10 +13,10 @@ if (split) {
     set xlabel offset 0,-2.6
     plot $bars using 1:(0):($1 - half):($1 + half):(0):2 with boxxyerror linecolor rgb colors[1] title names[1], \
          $bars using 1:2:($1 - half):($1 + half):2:3 with boxxyerror linecolor rgb colors[3] title names[2], \
-         $ticks using 1:(0):(stringcolumn(2)) with labels offset 0,-0.9 font small noenhanced notitle, \
-         $clusters using 1:(0):(stringcolumn(2)) with labels offset 0,-2.2 noenhanced notitle
+         $ticks using 1:(0):(stringcolumn(2)) with labels offset 0,-0.9 font small notitle, \
+         $clusters using 1:(0):(stringcolumn(2)) with labels offset 0,-2.2 notitle
 } else {
     plot for [i = 1:members] $bars using (int($4) == i ? $1 : NaN):(0):($1 - half):($1 + half):(0):3 \
              with boxxyerror linecolor rgb colors[i] title names[i], \
-         $clusters using 1:(0):(stringcolumn(2)) with labels offset 0,-0.9 noenhanced notitle
+         $clusters using 1:(0):(stringcolumn(2)) with labels offset 0,-0.9 notitle
 }

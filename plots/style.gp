@@ -1,13 +1,13 @@
 # What all charts share: canvas, fonts, axes, colours. Loaded first; `output_file` and `output_kind`
 # ("svg" or "png") are given on the command line, the rest by the .gp file beside the chart.
 if (output_kind eq "svg") {
-    set terminal svg size 960,600 dynamic font "DejaVu Sans,14" background "white"
+    set terminal svg noenhanced size 960,600 dynamic font "DejaVu Sans,14" background "white"
     small = ",12"
     mark_size = 0.6
     letters = 14.0
     line_height = 21.0
 } else {
-    set terminal pngcairo size 960,600 font "DejaVu Sans,10.5" background "white"
+    set terminal pngcairo noenhanced size 960,600 font "DejaVu Sans,10.5" background "white"
     small = ",9"
     mark_size = 0.9
     letters = 10.5
@@ -20,13 +20,13 @@ set datafile separator whitespace
 # these the title's are smaller
 title_letters = 76
 title_size = 15.0 * (strlen(chart_title) > title_letters ? 1.0 * title_letters / strlen(chart_title) : 1)
-set label 2 chart_title at screen 0.5, screen 0.95 center font sprintf(",%.3g", title_size) noenhanced
+set label 2 chart_title at screen 0.5, screen 0.95 center font sprintf(",%.3g", title_size)
 # data, scale, seeds and machine
 if (!exists("chart_source")) chart_source = ""
-set label 3 chart_source at screen 0.5, screen 0.9 center font small textcolor rgb "#66727f" noenhanced
-set xlabel x_title noenhanced
+set label 3 chart_source at screen 0.5, screen 0.9 center font small textcolor rgb "#66727f"
+set xlabel x_title
 # not `set ylabel`, which stands by what gnuplot takes the width of ticks to be, in SVG partly beyond the canvas
-set label 1 y_title at screen 0.018, graph 0.5 center rotate by 90 noenhanced
+set label 1 y_title at screen 0.018, graph 0.5 center rotate by 90
 set lmargin at screen 0.09
 set rmargin at screen 0.96
 set tmargin at screen 0.88
@@ -34,7 +34,7 @@ set bmargin at screen 0.13
 set border 3 linewidth 1.2 linecolor "#66727f"
 set tics nomirror out scale 0.6 textcolor "#1d2733"
 set grid back linecolor "#e3e7eb" linewidth 1 dashtype solid
-set key noenhanced
+set key
 set style fill transparent solid 0.18 noborder
 
 # eight colours that the colour-blind can tell apart; each round has another dash and another mark

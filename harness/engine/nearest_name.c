@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORD_BYTES = 64 };
+enum { WORD_BYTES = 64, SHORTEST_PART = 3 /* letters of a word that are looked for in names */ };
 
 static bool alike(char a, char b) {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
@@ -40,6 +40,31 @@ static int edit_distance(const char *a, const char *b) {
     return rows[m % 3][n];
 }
 
+/* How far into `name` the word stands; -1 where it does not. */
+static int place_in(const char *name, const char *word) {
+    const size_t length = strlen(word), whole = strlen(name);
+    for (size_t at = 0; at + length <= whole; ++at) {
+        size_t same = 0;
+        while (same < length && alike(name[at + same], word[same]))
+            ++same;
+        if (same == length) return (int)at;
+    }
+    return -1;
+}
+
+/* The name with the word in it, the earlier the better: "walk" is short for random_walk. */
+static const char *name_with(const char *word, const char *const *names) {
+    const char *found = NULL;
+    int best = INT_MAX;
+    for (int i = 0; names[i] != NULL; ++i) {
+        const int place = place_in(names[i], word);
+        if (place < 0 || place >= best) continue;
+        best = place;
+        found = names[i];
+    }
+    return found;
+}
+
 const char *lh_nearest_name(const char *word, const char *const *names) {
     const char *nearest = NULL;
     int best = (int)strlen(word) / 2 + 1;
@@ -50,7 +75,9 @@ const char *lh_nearest_name(const char *word, const char *const *names) {
             nearest = names[i];
         }
     }
-    return nearest;
+    const size_t length = strlen(word);
+    const bool is_part = length >= SHORTEST_PART && length < WORD_BYTES;
+    return nearest == NULL && is_part ? name_with(word, names) : nearest;
 }
 
 /* A list is told whole or not at all: a short one beside the nearest name, a longer one alone. */

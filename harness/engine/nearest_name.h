@@ -2,8 +2,8 @@
 #ifndef LH_ENGINE_NEAREST_NAME_H
 #define LH_ENGINE_NEAREST_NAME_H
 
-/* The nearest of `names` (NULL-terminated) to `word` by edit distance, or NULL when none is near.
- * Lends `names`. */
+/* The nearest of `names` (NULL-terminated) to `word` by edit distance; where none is near one that
+ * has the word in it, or NULL. Lends `names`. */
 const char *lh_nearest_name(const char *word, const char *const *names);
 
 /* What a message about a wrong name goes on with: " (did you mean 'width'?)" where a name is near,

@@ -114,11 +114,14 @@ static int sleep_seconds(lua_State *lua) {
     return 0;
 }
 
-/* terminal_width() -> columns of standard error, or nil when it is no terminal. */
+/* terminal_width("output" | "error") -> columns of that stream, or nil when it is no terminal. */
 static int terminal_width(lua_State *lua) {
+    static const char *const streams[] = {"output", "error", NULL};
+    static const int files[] = {STDOUT_FILENO, STDERR_FILENO};
+    const int file = files[luaL_checkoption(lua, 1, NULL, streams)];
     struct winsize size;
-    if (isatty(STDERR_FILENO) == 0) return 0;
-    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    if (isatty(file) == 0) return 0;
+    const bool known = ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     lua_pushinteger(lua, known ? size.ws_col : 80);
     return 1;
 }

@@ -54,6 +54,20 @@ local function what_it_shows(kind, plot)
   return x and ("%s and %s"):format(x, y) or y
 end
 
+-- What stands behind the source of a chart: the mark is beside labels, where a kind has them.
+local function busy_note(view, plot, dataset)
+  local names = { x = parts.axis(plot.x), y = parts.axis(plot.y) }
+  for _, source in ipairs(parts.sources(view, plot)) do
+    for _, row in ipairs(source.rows) do
+      local shown = dataset == "" or row.dataset == dataset
+      if shown and parts.busy_mark(source.results, row, names) ~= "" then
+        return " · with times of a busy machine (~)"
+      end
+    end
+  end
+  return ""
+end
+
 -- One chart with the name of its file and its runs; nil where there are none.
 local function one_chart(view, kind, plot, dataset, name)
   local runs = runs_of(view, kind, plot, dataset)
@@ -63,7 +77,7 @@ local function one_chart(view, kind, plot, dataset, name)
   if not good then made = { failure = made } end
   if not made then made = { lacks = what_it_shows(kind, plot) } end
   made.name, made.plot, made.dataset, made.runs = quote.file_name(name), plot, dataset, runs
-  made.source = provenance.line(runs, view.scale)
+  made.source = provenance.line(runs, view.scale) .. busy_note(view, plot, dataset)
   made.scale, made.device = view.scale, view.device
   return made
 end

@@ -172,6 +172,16 @@ function parts.group(row, name)
   return tostring(value)
 end
 
+--- "~", as tables mark them, where the value that is shown of a row for one of `names`, the axes of a
+--- plot, is a time of a busy machine; else "".
+function parts.busy_mark(results, row, names)
+  for _, name in pairs(names) do
+    local _, busy = results:reason(row.label, name, row.dataset)
+    if busy then return "~" end
+  end
+  return ""
+end
+
 --- What a legend says of groups: "window 64" where a number alone would not tell.
 function parts.told_groups(group, names)
   local told = {}

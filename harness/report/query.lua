@@ -3,6 +3,7 @@
 -- Markdown.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local fold = require "longhaul.run.fold"
 local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
 local quote = require "longhaul.run.quote"
@@ -269,22 +270,10 @@ function formats.markdown(runs, columns)
 end
 
 function formats.text(runs, columns)
-  local lines, widths = cells_of(runs, columns, readable), {}
-  local head = {}
+  local lines, head = cells_of(runs, columns, readable), {}
   for c, name in ipairs(columns) do head[c] = metrics.label(name) end
   table.insert(lines, 1, head)
-  for _, cells in ipairs(lines) do
-    for c, text in ipairs(cells) do
-      widths[c] = math.max(widths[c] or 0, utf8.len(text) or #text)
-    end
-  end
-  for i, cells in ipairs(lines) do
-    for c, text in ipairs(cells) do
-      cells[c] = text .. (" "):rep(widths[c] - (utf8.len(text) or #text))
-    end
-    lines[i] = table.concat(cells, "  "):gsub(" +$", "")
-  end
-  return table.concat(lines, "\n") .. "\n"
+  return fold.table(lines, fold.width()) .. "\n"
 end
 
 --- The runs as "text", "csv", "json" or "markdown". CSV and JSON have values as they stand in

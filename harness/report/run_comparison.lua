@@ -1,6 +1,7 @@
 -- Two runs side by side: which options differ, their metrics, their curves at the same steps, and the
 -- difference of their configurations over the seeds that both have.
 local csv = require "longhaul.run.csv"
+local fold = require "longhaul.run.fold"
 local metrics = require "longhaul.run.metrics"
 local option_text = require "longhaul.run.option_text"
 local quote = require "longhaul.run.quote"
@@ -36,9 +37,22 @@ end
 local facts = { "experiment", "row", "dataset", "class", "version", "data", "data_digest", "starts_from",
   "scale", "device", "precision", "seed", "ranks", "status", "step", "code_version", "machine" }
 
+-- A line is a heading or the cells of one.
 local function add_line(lines, name, a, b, more)
-  lines[#lines + 1] = ("    %-30s %-26s %-26s %s"):format(name, quote.line(a), quote.line(b),
-    more or ""):gsub(" +$", "")
+  lines[#lines + 1] = { "    " .. name, quote.line(a), quote.line(b), more or "" }
+end
+
+-- Headings between cells that stand below each other throughout.
+local function text_of(lines)
+  local cells = {}
+  for _, line in ipairs(lines) do
+    if type(line) == "table" then cells[#cells + 1] = line end
+  end
+  local next_line, texts = fold.table(cells):gmatch "[^\n]+", {}
+  for i, line in ipairs(lines) do
+    texts[i] = type(line) == "table" and fold.text(next_line(), fold.width()) or line
+  end
+  return table.concat(texts, "\n") .. "\n"
 end
 
 local function add_facts(lines, a, b)
@@ -149,7 +163,7 @@ function run_comparison.text(a, b)
   lines[#lines + 1] = "\nMETRICS, and the second less the first"
   add_metrics(lines, a, b)
   add_curves(lines, a, b)
-  return table.concat(lines, "\n") .. "\n"
+  return text_of(lines)
 end
 
 return run_comparison

@@ -1,13 +1,14 @@
 -- Tables on a terminal: aligned columns, cut into blocks of columns that fit the width.
+local fold = require "longhaul.run.fold"
 local quote = require "longhaul.run.quote"
 local tables = require "longhaul.report.table"
 
 local terminal = {}
 
-local width = 100
+local usual_width = 100 -- where no terminal says how wide it is
 local gap = "   "
 
-local function columns_in(text) return utf8.len(text) or #text end
+local columns_in = fold.columns
 
 local function left(text, size) return text .. (" "):rep(size - columns_in(text)) end
 
@@ -48,7 +49,7 @@ local function joined(column, texts)
 end
 
 -- Columns whose widths fit beside the labels.
-local function blocks_of(columns, label_size)
+local function blocks_of(columns, label_size, width)
   local blocks, used = { {} }, label_size
   for _, column in ipairs(columns) do
     if #blocks[#blocks] > 0 and used + #gap + column.width > width then
@@ -80,22 +81,9 @@ local function block_lines(made, block, label_size, lines)
   end
 end
 
--- A sentence in lines that fit.
-local function add_wrapped(lines, text)
-  local line = ""
-  for word in text:gmatch "%S+" do
-    if line ~= "" and columns_in(line) + 1 + columns_in(word) > width then
-      lines[#lines + 1] = line
-      line = ""
-    end
-    line = line == "" and word or line .. " " .. word
-  end
-  lines[#lines + 1] = line
-end
-
 --- The table as lines of text.
 function terminal.format(made)
-  local label_size = 0
+  local width, label_size = fold.width() or usual_width, 0
   for _, row in ipairs(made.rows) do
     label_size = math.max(label_size, columns_in(quote.line(row.label)))
   end
@@ -105,12 +93,12 @@ function terminal.format(made)
     if column.sizes[1] + column.sizes[2] > 0 then columns[#columns + 1] = column end
   end
   local lines = { "", quote.line(made.title), "" }
-  for b, block in ipairs(blocks_of(columns, label_size)) do
+  for b, block in ipairs(blocks_of(columns, label_size, width)) do
     if b > 1 then lines[#lines + 1] = "" end
     block_lines(made, block, label_size, lines)
   end
   lines[#lines + 1] = ""
-  for _, note in ipairs(tables.notes(made)) do add_wrapped(lines, note) end
+  for _, note in ipairs(tables.notes(made)) do lines[#lines + 1] = fold.text(note, width) end
   return table.concat(lines, "\n")
 end
 

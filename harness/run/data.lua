@@ -1,6 +1,7 @@
 -- Corpora on this machine: what is there, how public ones are downloaded, how a folder becomes a
 -- corpus. Downloads go through curl and resume; sums through sha256sum.
 local core = require "longhaul.core"
+local fold = require "longhaul.run.fold"
 local quantity = require "longhaul.run.quantity"
 local quote = require "longhaul.run.quote"
 
@@ -82,7 +83,7 @@ local function pinned(source)
     or ("sha256 known of %d of %d files"):format(sums, #files)
 end
 
-local function print_corpus(...) print(("%-20s %8s %8s  %s"):format(...)) end
+local function print_corpus(...) fold.print(("%-20s %8s %8s  %s"):format(...)) end
 
 --- What the program and its plug-ins make: names, and what each is.
 function data.made()
@@ -97,24 +98,34 @@ function data.made()
   return list
 end
 
---- Prints what is here and what could be fetched.
-function data.list()
-  local here = { vocabularies = true, tokens = true } -- no corpora: what was trained and encoded
-  local folders = core.data_folders()
-  print_corpus("NAME", "FILES", "BYTES", "WHERE")
-  for _, folder in ipairs(folders) do
+--- What lies in the data folders: { name =, files =, bytes =, folder = } each.
+function data.here()
+  local seen = { vocabularies = true, tokens = true } -- no corpora: what was trained and encoded
+  local list = {}
+  for _, folder in ipairs(core.data_folders()) do
     for _, name in ipairs(core.list_folder(folder)) do
       local files, bytes = 0, 0
-      if not here[name] then files, bytes = sizes(folder .. "/" .. name) end
+      if not seen[name] then files, bytes = sizes(folder .. "/" .. name) end
       if files > 0 then
-        here[name] = true
-        print_corpus(name, files, quantity.amount(bytes), folder)
+        seen[name] = true
+        list[#list + 1] = { name = name, files = files, bytes = bytes, folder = folder }
       end
     end
   end
+  return list
+end
+
+--- Prints what is here and what could be fetched.
+function data.list()
+  local is_here = {}
+  print_corpus("NAME", "FILES", "BYTES", "WHERE")
+  for _, corpus in ipairs(data.here()) do
+    is_here[corpus.name] = true
+    print_corpus(corpus.name, corpus.files, quantity.amount(corpus.bytes), corpus.folder)
+  end
   for _, made in ipairs(data.made()) do print_corpus(made[1], "", "", made[2]) end
   for _, source in ipairs(require "longhaul.sources") do
-    if not here[source.name] then
+    if not is_here[source.name] then
       print_corpus(source.name, "", "",
         ("longhaul data fetch %s (%s; %s)"):format(source.name, source.licence, pinned(source)))
     end
@@ -146,6 +157,12 @@ local function verify(path, source_sum, is_new)
   end
   core.write_file(path .. ".sha256", sum .. "\n")
   return sum
+end
+
+-- Fails before the work where a program is missing.
+local function need(program)
+  if os.execute(("command -v %s >/dev/null 2>&1"):format(program)) then return end
+  error(("%s is missing, which fetches data (apt-get install %s)"):format(program, program), 0)
 end
 
 -- Downloads to `path`, going on where a broken download stopped; whether it was not there. What is
@@ -249,6 +266,7 @@ end
 --- corpora.
 function data.fetch(name, sources)
   local source = source_named(name, sources or require "longhaul.sources")
+  need "curl"
   local folder = core.cache_folder() .. "/" .. name
   core.make_folder(folder)
   local get = source.bucket and fetch_bucket or fetch_files

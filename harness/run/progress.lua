@@ -61,7 +61,7 @@ function progress.board(total)
   if progress.is_worker then return setmetatable({ told = -math.huge }, Teller) end
   local now = core.clock()
   return setmetatable({
-    width = core.terminal_width(), bars = {}, drawn = 0, shown = {}, drawn_at = -math.huge,
+    width = core.terminal_width "error", bars = {}, drawn = 0, shown = {}, drawn_at = -math.huge,
     total_at = now,
     total = total or show_nothing,
   }, Board)

@@ -35,9 +35,19 @@ succeeds "version" "blas" "$longhaul" version
 succeeds "models are listed" "brt" "$longhaul" describe
 succeeds "a model is described" "layers.1.state.ids" \
     "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=64' --vocabulary 260
-succeeds "and the size of its carried state" "3,072 bytes" \
+succeeds "and the size of its carried state" "3,072" \
     "$longhaul" describe lstm --options 'layers=3 hidden=128' --vocabulary 260
 succeeds "an option's range is exact" "integer, 1 to 1048576" "$longhaul" describe brt
+mkdir -p "$scratch/data/mybooks"
+echo "once" >"$scratch/data/mybooks/one.txt"
+succeeds "a corpus that lies here" "$scratch/data/mybooks: 1 file, 5 bytes" env LONGHAUL_DATA="$scratch/data" "$longhaul" describe mybooks
+succeeds "and a generator, by its own name" "generate:latex, data" "$longhaul" describe latex
+if command -v script >/dev/null; then
+    columns() { script -qec "stty cols 60; $*" /dev/null | tr -d '\r' | wc -L; }
+    quietly 0 "help fits the terminal" test "$(columns "$longhaul" help run)" -le 60
+    quietly 0 "and what is described, too" test "$(columns "$longhaul" describe)" -le 60
+fi
+quietly 0 "elsewhere a model is a line" test "$("$longhaul" describe | grep -c "arXiv:2203.07852)$")" -eq 1
 succeeds "pairs of models and tasks are listed" " pairs run" "$longhaul" matrix
 succeeds "with why one is none" "needs a source for its encoder, which the task lacks; the models with a mark" "$longhaul" matrix
 succeeds "a pair is described" "vectors stand for tokens" "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=60' \
@@ -211,28 +221,28 @@ fails 2 "neither tokens nor vectors" "needs --tokens or --inputs" "${series[@]}"
 # Text from weights, the same twice; weights under published names are read as well.
 gpt2='layers=2 width=16 heads=2 context=32 window=16'
 succeeds "train under published names" "bits_per_byte" "$longhaul" train --model gpt2 --options "$gpt2" \
-    --task-options "$data" --train 'steps=3 warmup=2' --out "$scratch/gpt2.safetensors" --published-names
-generate=("$longhaul" generate --model gpt2 --options "$gpt2" --tokens bytes --weights "$scratch/gpt2.safetensors")
+    --task-options "$data" --train 'steps=3 warmup=2' --out "$scratch/new/folder/gpt2.safetensors" --published-names
+generate=("$longhaul" generate --model gpt2 --options "$gpt2" --tokens bytes --weights "$scratch/new/folder/gpt2.safetensors")
 succeeds "generate" "The river" "${generate[@]}" --prompt "The river" --count 40 --top-k 5 --temperature 0.7
 "${generate[@]}" --prompt "The river" --count 40 --seed 3 >"$scratch/once"
 "${generate[@]}" --prompt "The river" --count 40 --seed 3 >"$scratch/twice"
 quietly 0 "a seed repeats a text" cmp "$scratch/once" "$scratch/twice"
 fails 2 "no prompt" "needs a --prompt" "${generate[@]}"
 # A file that longhaul wrote says itself what it is of; the command line counts first.
-"$longhaul" generate --weights "$scratch/gpt2.safetensors" --prompt "The river" --count 40 --seed 3 >"$scratch/alone"
+"$longhaul" generate --weights "$scratch/new/folder/gpt2.safetensors" --prompt "The river" --count 40 --seed 3 >"$scratch/alone"
 quietly 0 "generate from a weight file alone" cmp "$scratch/once" "$scratch/alone"
-"$longhaul" eval --model gpt2 --options "$gpt2" --task-options "$data" --weights "$scratch/gpt2.safetensors" >"$scratch/told"
-"$longhaul" eval --weights "$scratch/gpt2.safetensors" >"$scratch/alone"
+"$longhaul" eval --model gpt2 --options "$gpt2" --task-options "$data" --weights "$scratch/new/folder/gpt2.safetensors" >"$scratch/told"
+"$longhaul" eval --weights "$scratch/new/folder/gpt2.safetensors" >"$scratch/alone"
 quietly 0 "eval of a weight file alone" cmp "$scratch/told" "$scratch/alone"
-succeeds "eval on other options of the task" "bits_per_byte" "$longhaul" eval --weights "$scratch/gpt2.safetensors" \
+succeeds "eval on other options of the task" "bits_per_byte" "$longhaul" eval --weights "$scratch/new/folder/gpt2.safetensors" \
     --task-options "evaluate_batches=1"
 fails 1 "a wrong width" "the model has [72], the file [48]; here width=24" \
-    "$longhaul" eval --weights "$scratch/gpt2.safetensors" --options width=24
+    "$longhaul" eval --weights "$scratch/new/folder/gpt2.safetensors" --options width=24
 fails 1 "too few layers" "is none of the model's; here layers=1" \
-    "$longhaul" eval --weights "$scratch/gpt2.safetensors" --options layers=1
+    "$longhaul" eval --weights "$scratch/new/folder/gpt2.safetensors" --options layers=1
 # Another's file says it in config.json beside it.
 mkdir "$scratch/hub"
-sed 's/longhaul\./elsewhere/g' "$scratch/gpt2.safetensors" >"$scratch/hub/model.safetensors"
+sed 's/longhaul\./elsewhere/g' "$scratch/new/folder/gpt2.safetensors" >"$scratch/hub/model.safetensors"
 fails 2 "a weight file that does not say it" "does not say which model it is of" \
     "$longhaul" eval --weights "$scratch/hub" --task-options "$data"
 cat >"$scratch/hub/config.json" <<'JSON'
@@ -246,9 +256,9 @@ quietly 1 "what config.json leaves open contradicts nothing" grep note: "$scratc
 succeeds "what shapes cannot tell is noted" "model.safetensors is of heads=2; the command line says heads=4, which counts" \
     sh -c "'$longhaul' eval --weights '$scratch/hub' --options heads=4 --task-options '$data tokens=bytes' 2>&1"
 succeeds "a file that longhaul wrote, too" "gpt2.safetensors is of window=16; the command line says window=8, which counts" \
-    sh -c "'$longhaul' eval --weights '$scratch/gpt2.safetensors' --options window=8 2>&1"
+    sh -c "'$longhaul' eval --weights '$scratch/new/folder/gpt2.safetensors' --options window=8 2>&1"
 fails 1 "a file of another model" "gpt2.safetensors is of gpt2; the command line says lstm, which counts" \
-    "$longhaul" eval --weights "$scratch/gpt2.safetensors" --model lstm
+    "$longhaul" eval --weights "$scratch/new/folder/gpt2.safetensors" --model lstm
 mkdir "$scratch/torch"
 printf 'PK\3\4 and what torch.save writes' >"$scratch/torch/pytorch_model.bin"
 fails 1 "a folder with a PyTorch checkpoint alone" "torch/pytorch_model.bin: a PyTorch checkpoint, which could run code; write it as" \
@@ -263,7 +273,7 @@ succeeds "tokenize by lines" "100 35 101" "$longhaul" tokenize --tokens bytes --
 fails 1 "no token" "-:1: '300' is no token of the vocabulary of 260" \
     bash -c "echo 300 | '$longhaul' detokenize --tokens bytes"
 quietly 0 "forward from a weight file alone" \
-    "$longhaul" forward --weights "$scratch/gpt2.safetensors" --tokens "$scratch/text.tokens" --out "$scratch/alone.npy"
+    "$longhaul" forward --weights "$scratch/new/folder/gpt2.safetensors" --tokens "$scratch/text.tokens" --out "$scratch/alone.npy"
 succeeds "the order of gates" "gates: input, forget, cell, output" "$longhaul" describe lstm
 succeeds "what norms add" "RMS norms add option epsilon" "$longhaul" describe mamba2 --published-names
 succeeds "published names" "transposed" "$longhaul" describe mamba2 --published-names
@@ -281,9 +291,9 @@ quietly 0 "what takes long is said once" test "$(cat "$scratch/told")" = \
 fails 1 "weights that are not there" "data fetch gpt2" "$longhaul" generate --model gpt2 --options "$gpt2" \
     --tokens bytes --weights gpt2 --prompt x
 fails 1 "a vocabulary that is not there" "data fetch gpt2" "$longhaul" generate --model gpt2 --options "$gpt2" \
-    --tokens bpe:gpt2 --weights "$scratch/gpt2.safetensors" --prompt x
-fails 1 "weights with nowhere to go, before any step" "/nofolder/w: cannot write" "$longhaul" train \
-    --model slide --train 'steps=1000000000' --out /nofolder/w
+    --tokens bpe:gpt2 --weights "$scratch/new/folder/gpt2.safetensors" --prompt x
+fails 1 "weights with nowhere to go, before any step" "$scratch/tokens/w" "$longhaul" train \
+    --model slide --train 'steps=1000000000' --out "$scratch/tokens/w"
 fails 1 "no published names" "no published names" "$longhaul" train --model slide --options "$options" \
     --task-options "$data" --train 'steps=1' --out "$scratch/no.safetensors" --published-names
 

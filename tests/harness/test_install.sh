@@ -55,11 +55,23 @@ succeeds "models" "memorizing" complete_words train --model mem
 succeeds "scripts" "mine.lua" complete_words run mi
 succeeds "what can be described, a kernel too" "layer_norm_forward" complete_words describe layer_norm_f
 succeeds "words of a command" "verify" complete_words data ver
+succeeds "what can be fetched" "wikitext-103-raw" complete_words data fetch wikitext-103-
+succeeds "behind an option and its value, too" "plugin" complete_words new --kind task plug
+quietly 0 "no second name to describe" test -z "$(complete_words describe brt "" | tr -d '\n')"
+succeeds "a path where one follows" "mine.lua" complete_words data import mi
 succeeds "commands to be helped with" "dilation" complete_words help dil
 quietly 0 "zsh has a line for each command" test "$(grep -c ') _arguments ' "$prefix/share/zsh/site-functions/_longhaul")" = "$(installed longhaul completion words help | wc -l)"
 succeeds "fish has options and values" "-l scale -xa 'smoke small" cat "$prefix/share/fish/vendor_completions.d/longhaul.fish"
+# bash reads that grammar, too: quotes that do not close are found without zsh
+quietly 0 "whose quotes close" bash -n "$prefix/share/zsh/site-functions/_longhaul"
 if command -v zsh >/dev/null; then quietly 0 "zsh reads it" zsh -n "$prefix/share/zsh/site-functions/_longhaul"; fi
-if command -v fish >/dev/null; then quietly 0 "fish reads it" fish -n "$prefix/share/fish/vendor_completions.d/longhaul.fish"; fi
+if command -v fish >/dev/null; then
+    quietly 0 "fish reads it" fish -n "$prefix/share/fish/vendor_completions.d/longhaul.fish"
+    # shellcheck disable=SC2016  # for the other shell
+    fish_words() { env -i PATH="$prefix/bin:/usr/bin:/bin" HOME="$scratch/home" fish -c 'source $argv[1]; complete -C $argv[2]' \
+        "$prefix/share/fish/vendor_completions.d/longhaul.fish" "$1"; }
+    succeeds "and completes what can be fetched" "gpt2-xl" fish_words "longhaul data fetch gp"
+fi
 fails 2 "no shell" "no shell 'bsh' (did you mean 'bash'?)" installed longhaul completion bsh
 
 cd "$tree" || exit 1

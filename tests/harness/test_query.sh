@@ -65,7 +65,7 @@ succeeds "programs see bytes" $'peak_memory_bytes\n' query --csv --columns peak_
 id() { query "row=$1 seed=$2" --csv --columns run_id | tail -n 1; }
 small=$(id 4 1) large=$(id 8 1)
 compare() { "$longhaul" compare --results "$scratch/one" "$@"; }
-succeeds "options that differ" "model.window                   4                          8" compare "$small" "$large"
+succeeds "options that differ" "model.window                 4                 8" compare "$small" "$large"
 quietly 1 "and no others" sh -c "'$longhaul' compare --results '$scratch/one' '$small' '$large' | grep -q train.rate"
 succeeds "the difference over seeds" "over 2 seeds" compare "${small:0:6}" "$large"
 succeeds "what is not in bytes says so" "state_bytes, KiB  " compare "$small" "$large"
@@ -97,5 +97,10 @@ succeeds "a packed folder" "3 files" sh -c "'$longhaul' results pack '$scratch/o
 quietly 0 "gives the same curves" cmp "$scratch/one/sweep/curves/$small.csv" "$scratch/third/sweep/curves/$small.csv"
 fails 1 "no results" "no runs.csv there" merge "$scratch/cache" "$scratch/both"
 fails 2 "one folder" "and, last, the one to merge them into" merge "$scratch/one"
+
+succeeds "curves as event files" "5 runs in $scratch/events" "$longhaul" results tensorboard "$scratch/both" "$scratch/events"
+quietly 0 "one for each run" test "$(find "$scratch/events/sweep" -name 'events.out.tfevents.*' | wc -l)" -eq 5
+fails 2 "nowhere to write them" "and the one for event files" "$longhaul" results tensorboard "$scratch/both"
+fails 1 "no results to export" "no such folder of results" "$longhaul" results tensorboard "$scratch/none" "$scratch/events"
 
 finish

@@ -193,6 +193,33 @@ local function curves_svg(count)
   return core.read_file(gnuplot.chart(folder .. "/many", made)[1])
 end
 
+t.test("texts are drawn letter by letter, whatever gnuplot could read in them", function()
+  if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
+  local parts, text = require "longhaul.report.chart_parts", "a_b^2{c}~"
+  local point, none = { 1, 2, 1, 1, 2, 2, 1 }, { { { n = 4 } } }
+  local made = parts.new("pareto", text, text, text)
+  made.blocks = { { "points", { { point } } }, { "front", { { { 1, 2 }, { 3, 2 } } } },
+    { "labels", { { { 1, 2, text, -1 }, { n = 4 } } } }, { "leaders", none }, { "published", none } }
+  made.settings = { { "groups", 2 }, { "names", { text, text } }, { "right", 0.9 }, { "frontier", 1 },
+    { "published", 0 }, { "front_end", 1 } }
+  made.after = { "set xrange [0:3]", "set yrange [0:3]" }
+  local svg = core.read_file(gnuplot.chart(folder .. "/letters", made)[1])
+  local _, whole = svg:gsub(text:gsub("%p", "%%%0"), "")
+  t.equal(whole, 1 + 1 + 2 + 1 + 2) -- both titles of the file, axes, label, legend
+end)
+
+t.test("a chart of one row is drawn", function()
+  if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
+  local alone = lh.experiment "gates-one"
+  alone:row { "encoded", model = encoded, task = task, train = train, dataset = "set1" }
+  alone:plot { "pareto", x = "flops_per_token", y = "bits_per_token" }
+  alone:plot { "bars", y = "bits_per_token" }
+  alone:plot { "lines", x = "layers", y = "bits_per_token" }
+  local paths, excuses, failed = report.charts(alone, settings)
+  t.equal(failed .. table.concat(excuses), "0")
+  t.check(#paths >= 6)
+end)
+
 t.test("a legend names every curve, and shows its mark", function()
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
   for _, count in ipairs { 2, 21, 39 } do

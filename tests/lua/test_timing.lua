@@ -2,6 +2,7 @@
 -- that none reaches another run. The steps themselves are played by sessions whose times are known;
 -- one test times real ones.
 local t = dofile "tests/test.lua"
+local chart = require "longhaul.report.chart"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
@@ -126,6 +127,28 @@ t.test("a time of a busy machine is shown where there is no other, marked, and j
   local judged = results.open(folder, "rounds", "small", "cpu", bench.rows):relative_to "base"
   t.equal(judged:value("rushed", "relative_step_time", "books"), nil)
   t.equal(judged:value("rushed", "step_time_ms", "books"), nil)
+end)
+
+t.test("charts mark it, too", function()
+  bench:plot { "pareto", x = "step_time_ms", y = "bits_per_byte" }
+  bench:plot { "bars", y = "step_time_ms" }
+  bench:plot { "bars", y = "bits_per_byte", name = "quality" }
+  local shown = {}
+  for _, made in ipairs(chart.values(bench, settings, results.of(bench, settings))) do
+    for _, block in ipairs(made.blocks) do
+      local texts = {}
+      for i, row in ipairs(block[1] == "labels" and block[2][1] or {}) do texts[i] = row[3] end
+      for i, row in ipairs(block[1] == "bars" and block[2][1] or {}) do texts[i] = row[5] end
+      if #texts > 0 then
+        table.sort(texts)
+        shown[made.name] = table.concat(texts, " ")
+      end
+    end
+    t.equal(made.source:find("busy machine (~)", 1, true) ~= nil, made.name ~= "quality", made.name)
+  end
+  t.equal(shown.pareto, "alone base fast rushed~ slow")
+  t.contains(shown.bars, "60.0~")
+  t.check(not shown.quality:find "~")
 end)
 
 t.test("a time of a busy machine is never the best", function()

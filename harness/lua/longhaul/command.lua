@@ -35,4 +35,12 @@ function command.path(values, name, default)
   return values[name] or default
 end
 
+--- A file that will be written at `path`, nil for none: its folder is made, and what cannot be
+--- written is refused before the work that it is to hold.
+function command.output(path)
+  if not path then return end
+  core.make_folder(path:match "^(.*)/" or ".")
+  core.check_writable(path)
+end
+
 return command

@@ -1,7 +1,8 @@
 -- What shells complete, from the descriptors of commands/: names of commands, options, their values
 -- where these are known (an option's `words`, or those of its name), and a command's words. A
 -- descriptor's `takes` says which words those are: "script", "file", "folder", or a function that gives
--- an array; the shell asks the program for these, so that they are those of the moment.
+-- an array for the words that stand before, nil where a path follows; the shell asks the program for
+-- these, so that they are those of the moment.
 local core = require "longhaul.core"
 local scale = require "longhaul.scale"
 
@@ -30,11 +31,24 @@ local function value_of(option, known)
   return what:find "^FILE" and { file = true } or {}
 end
 
---- The words that a command takes now; {} where they are not known.
-function completion.words(commands, name)
-  if name == "help" then return names_of(commands) end
+-- Those of `words` that are no option and no option's value; nil where one is not right.
+local function plain_words(entry, words)
+  local names = {}
+  for i, option in ipairs(entry.options) do names[i] = option[1] end
+  local values, rest = core.arguments(words, names)
+  return values and rest
+end
+
+--- The words that a command takes now behind those of `before`; nil where they are not known, as those
+--- of paths.
+function completion.words(commands, name, before)
+  if name == "help" then return #before == 0 and names_of(commands) or {} end
   for _, entry in ipairs(commands) do
-    if entry.name == name and type(entry.takes) == "function" then return entry.takes() end
+    if entry.name == name and type(entry.takes) == "function" then
+      local rest = plain_words(entry, before)
+      if rest and #rest >= (entry.most or 0) then return {} end
+      return rest and entry.takes(rest)
+    end
   end
   return {}
 end
@@ -44,7 +58,7 @@ end
 local bash_head = [==[
 # Completion of longhaul for bash, written by `longhaul completion bash`.
 _longhaul() {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} options= takes=
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} options= takes= taken
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W "help COMMANDS" -- "$cur")
@@ -63,7 +77,12 @@ local bash_tail = [==[
     script) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -X '!*.lua' -- "$cur"; compgen -d -- "$cur") ;;
     file) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
     folder) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
-    words) mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" completion words "$command" 2>/dev/null)" -- "$cur") ;;
+    words)
+        if taken=$("${COMP_WORDS[0]}" completion words "$command" -- "${COMP_WORDS[@]:2:COMP_CWORD-2}" 2>/dev/null); then
+            mapfile -t COMPREPLY < <(compgen -W "$taken" -- "$cur")
+        else
+            compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        fi ;;
     esac
 }
 complete -F _longhaul longhaul
@@ -107,12 +126,23 @@ end
 
 -- A text in single quotes; in a specification of _arguments a colon and brackets mean something.
 local function zsh_quoted(text) return (text:gsub("'", "'\\''")) end
-local function zsh_meaning(text) return (zsh_quoted(text):gsub("[%[%]:\\]", "\\%0")) end
+local function zsh_meaning(text) return zsh_quoted((text:gsub("[%[%]:\\]", "\\%0"))) end
 
 local function zsh_value(value, what)
   if value.words then return (":%s:(%s)"):format(what, table.concat(value.words, " ")) end
   return (":%s:%s"):format(what, value.folder and "_files -/" or value.file and "_files" or " ")
 end
+
+-- The words of the moment; files where there are none.
+local zsh_words = [==[
+_longhaul_words() {
+  local taken
+  if taken=$(longhaul completion words $words[1] -- "${(@)words[2,CURRENT-1]}" 2>/dev/null); then
+    compadd -- ${(f)taken}
+  else
+    _files
+  fi
+}]==]
 
 local zsh_takes = { script = "_files -g \"*.lua\"", file = "_files", folder = "_files -/" }
 
@@ -126,7 +156,7 @@ local function zsh_arguments(entry, known)
   end
   local takes = takes_word(entry)
   if takes == "words" then
-    words[#words + 1] = ("'*:word:($(longhaul completion words %s 2>/dev/null))'"):format(entry.name)
+    words[#words + 1] = "'*:word:_longhaul_words'"
   elseif takes ~= "" then
     words[#words + 1] = ("'*:%s:%s'"):format(takes, zsh_takes[takes])
   end
@@ -136,7 +166,7 @@ end
 local function zsh(commands)
   local known = known_values()
   local lines = { "#compdef longhaul", "# Completion of longhaul for zsh, written by `longhaul completion zsh`.",
-    "_longhaul() {", "  local -a commands", "  commands=(", "    'help:show what a command does'" }
+    zsh_words, "_longhaul() {", "  local -a commands", "  commands=(", "    'help:show what a command does'" }
   for _, entry in ipairs(commands) do
     lines[#lines + 1] = ("    '%s:%s'"):format(entry.name, zsh_quoted(entry.summary))
   end
@@ -173,7 +203,8 @@ local function fish(commands)
     local seen, takes = "__fish_seen_subcommand_from " .. entry.name, takes_word(entry)
     add("__fish_use_subcommand", ("-a %s -d %s"):format(entry.name, fish_quoted(entry.summary)))
     if takes == "words" then
-      add(seen, ("-a '(longhaul completion words %s)'"):format(entry.name))
+      add(seen, ("-a '(longhaul completion words %s -- (commandline -opc)[3..]; "
+        .. "or __fish_complete_path (commandline -ct))'"):format(entry.name))
     elseif takes ~= "" then
       add(seen, fish_takes[takes]:sub(2))
     end

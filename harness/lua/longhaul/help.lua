@@ -1,5 +1,7 @@
 -- What is said of the program as a whole and of each command: by `longhaul help`, the manual page and
 -- the completions of shells, all from the descriptors of commands/.
+local fold = require "longhaul.run.fold"
+
 local help = {}
 
 help.name = "benchmark and reproduction harness for long-context sequence models"
@@ -28,6 +30,13 @@ local function pairs_of(lines, list)
   end
 end
 
+-- Where no terminal says how wide it is.
+local usual_width = 100
+
+local function folded(lines)
+  return fold.text(table.concat(lines, "\n"), fold.width() or usual_width)
+end
+
 --- What `longhaul help` prints of these commands.
 function help.text(commands)
   local lines, list = { "NAME", "    longhaul - " .. help.name, "", "SYNOPSIS",
@@ -38,13 +47,22 @@ function help.text(commands)
   pairs_of(lines, help.exit_status)
   table.move({ "", "ENVIRONMENT" }, 1, 2, #lines + 1, lines)
   pairs_of(lines, help.environment)
-  return table.concat(lines, "\n")
+  return folded(lines)
+end
+
+-- A command's usage, broken between its options and not within one.
+local function synopsis(usage)
+  local whole = usage:gsub("%b[]", function(option)
+    return #option < 40 and option:gsub(" ", "\0") or nil
+  end)
+  local lines = fold.line("    longhaul " .. whole, fold.width() or usual_width, "        ")
+  return (table.concat(lines, "\n"):gsub("\0", " "))
 end
 
 --- What `longhaul help COMMAND` prints.
 function help.command_text(entry)
   local lines, list = { "NAME", ("    longhaul %s - %s"):format(entry.name, entry.summary), "",
-    "SYNOPSIS", "    longhaul " .. entry.usage }, {}
+    "SYNOPSIS", synopsis(entry.usage) }, {}
   if entry.description then
     table.move({ "", "DESCRIPTION", "    " .. entry.description:gsub("\n", "\n    ") }, 1, 3,
       #lines + 1, lines)
@@ -52,7 +70,7 @@ function help.command_text(entry)
   if #entry.options > 0 then table.move({ "", "OPTIONS" }, 1, 2, #lines + 1, lines) end
   for i, option in ipairs(entry.options) do list[i] = { "--" .. help.spelled(option), option[2] } end
   pairs_of(lines, list)
-  return table.concat(lines, "\n")
+  return folded(lines)
 end
 
 return help

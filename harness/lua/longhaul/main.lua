@@ -2,6 +2,7 @@
 -- runs it.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local fold = require "longhaul.run.fold"
 local help = require "longhaul.help"
 
 local main = {}
@@ -119,6 +120,10 @@ local function message_of(result)
   return ("an error that is no text but a %s"):format(type(result))
 end
 
+local function complain(text)
+  io.stderr:write(fold.text(text, core.terminal_width "error"), "\n")
+end
+
 --- Runs the command line; gives the exit code.
 function main.run(words)
   core.setup_options()
@@ -129,12 +134,12 @@ function main.run(words)
   end)
   if good then return result end
   if type(result) == "table" and result.usage then
-    io.stderr:write(result.usage, "\n")
+    complain(result.usage)
     return command.usage
   end
   local rank, size = core.ranks()
   local who = size > 1 and ("rank %d of %d: "):format(rank, size) or ""
-  io.stderr:write("longhaul: ", who, message_of(result), "\n")
+  complain("longhaul: " .. who .. message_of(result))
   return command.failed
 end
 

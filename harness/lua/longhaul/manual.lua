@@ -19,9 +19,11 @@ local function add_terms(lines, list)
 end
 
 local function add_command(lines, entry)
-  add(lines, ".SS " .. plain(entry.name), plain(entry.summary) .. ".", ".PP", ".nf",
-    "longhaul " .. plain(entry.usage), ".fi")
-  if entry.description then add(lines, ".PP", ".nf", plain(entry.description), ".fi") end
+  add(lines, ".SS " .. plain(entry.name), plain(entry.summary) .. ".", ".PP",
+    "longhaul " .. plain(entry.usage))
+  if entry.description then
+    add(lines, ".PP", (plain(entry.description):gsub("\n", "\n.br\n")))
+  end
   local list = {}
   for i, option in ipairs(entry.options) do list[i] = { "--" .. help.spelled(option), option[2] } end
   add_terms(lines, list)

@@ -48,7 +48,10 @@ function bars.draw(view, plot, dataset)
   local marks, beyond = parts.published(plot, points, "", y, { y = axis_to(limit, y) })
   for _, mark in ipairs(marks) do limit = math.max(limit, mark[2]) end
   local shown = axis_to(limit, y)
-  for _, bar in ipairs(list) do bar[5], bar[6] = axis.text(y, shown, bar[2]), bar[4] end
+  for i, bar in ipairs(list) do
+    bar[5] = axis.text(y, shown, bar[2]) .. parts.busy_mark(view.results, points[i].row, { y })
+    bar[6] = bar[4]
+  end
   for _, mark in ipairs(marks) do
     local bar = list[mark[3]]
     bar[6] = math.max(bar[6], mark[2])

@@ -41,7 +41,8 @@ local function points_of(view, plot, dataset)
       points[#points + 1] = {
         at, value, parts.below(at, x_spread, x_log), parts.above(at, x_spread, x),
         parts.below(value, spread, y_log), parts.above(value, spread, y), index[name], row = row,
-        text = plot.label and parts.group(row, plot.label) or row.label,
+        text = (plot.label and parts.group(row, plot.label) or row.label)
+          .. parts.busy_mark(view.results, row, { x, y }),
       }
     end
   end
@@ -153,6 +154,8 @@ function pareto.draw(view, plot, dataset)
   local legend, right = parts.legend(parts.told_groups(plot.group, names))
   local labels, leaders = place_labels(points, plot.frontier ~= false and front or {}, marks, sx, sy,
     right)
+  -- the template draws labels by alignment; gnuplot 5.4 crashes on a block of one line of which it draws none
+  labels[#labels + 1] = { n = 4 }
   local what = ("%s against %s"):format(metrics.quantity(y), metrics.quantity(x))
   local made = parts.new("pareto", parts.title(view, plot, what, dataset), x, y)
   parts.set_axes(made, sx, sy)

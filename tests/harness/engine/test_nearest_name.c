@@ -37,6 +37,16 @@ TEST(a_name_that_shares_little_is_not_near) {
     CHECK(lh_nearest_name("width", none) == NULL);
 }
 
+TEST(a_part_of_a_name_stands_for_it_where_nothing_is_nearer) {
+    const char *const tasks[] = {"language_model", "random_walk", "modelling", NULL};
+    CHECK_STR(lh_nearest_name("languag", tasks), "language_model");
+    CHECK_STR(lh_nearest_name("Walk", tasks), "random_walk");
+    CHECK_STR(lh_nearest_name("mode", tasks), "modelling"); /* it begins so */
+    CHECK_STR(lh_nearest_name("modeling", tasks), "modelling");
+    CHECK(lh_nearest_name("la", tasks) == NULL);
+    CHECK(lh_nearest_name("xyzzy_walk", tasks) == NULL);
+}
+
 TEST(long_words_are_near_to_nothing) {
     char word[301];
     memset(word, 'w', 300);

@@ -33,6 +33,15 @@ local actions = {
   end,
 }
 
+-- The actions; behind fetch and verify what can be fetched, behind import a path.
+local function words(before)
+  if #before == 0 then return names end
+  if before[1] == "import" then return nil end
+  local sources = {}
+  for i, source in ipairs(require "longhaul.sources") do sources[i] = source.name end
+  return sources
+end
+
 local function run(values, rest)
   local name = command.one_of("action", rest[1] or "list", names)
   return actions[name](rest, values)
@@ -40,7 +49,7 @@ end
 
 return {
   {
-    name = "data", takes = function() return names end,
+    name = "data", takes = words,
     summary = "list, fetch, verify and import corpora", run = run, most = 2,
     usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE.jsonl [--name NAME] [--join-folders]\n"
       .. "    | import DIR --translations LANGUAGE]",

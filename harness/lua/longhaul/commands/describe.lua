@@ -3,6 +3,7 @@
 local command = require "longhaul.command"
 local core = require "longhaul.core"
 local data = require "longhaul.run.data"
+local fold = require "longhaul.run.fold"
 local kinds = require "longhaul.report.kinds"
 local match = require "longhaul.match"
 local metrics = require "longhaul.run.metrics"
@@ -10,12 +11,14 @@ local option_text = require "longhaul.run.option_text"
 local quantity = require "longhaul.run.quantity"
 local spec = require "longhaul.spec"
 
+local function print(text) fold.print(text or "") end
+
 -- ---- options ----
 
 local function print_option(option)
-  print(("    %-18s %s (default %s)"):format(option.name, option.meaning, option.default == ""
+  print(("    %-20s  %s (default %s)"):format(option.name, option.meaning, option.default == ""
     and "none" or option.default))
-  print(("    %-18s   %s"):format("", option_text.range(option)))
+  print(("    %-20s    %s"):format("", option_text.range(option)))
 end
 
 local function print_options(options)
@@ -68,7 +71,7 @@ local function matched(class, options, sizes, budget)
 end
 
 local function print_size(name, shape, amount)
-  print(("    %-48s %-18s %14s"):format(name, shape, grouped(amount)))
+  print(("    %-44s  %-15s %14s"):format(name, shape, grouped(amount)))
 end
 
 local function print_parameters(model, sizes)
@@ -82,9 +85,9 @@ end
 local function print_states(model)
   print "\nCARRIED STATE (per batch row)"
   for _, state in ipairs(model.states) do
-    print(("    %-48s %-18s %s"):format(state.name, state.shape, state.kind))
+    print(("    %-44s  %-15s %s"):format(state.name, state.shape, state.kind))
   end
-  print(("    %-48s %-18s %14s bytes"):format("total", "", grouped(model.state_bytes)))
+  print_size("total, bytes", "", model.state_bytes)
 end
 
 -- What published files call the parameters of a class, and how they lie there.
@@ -193,16 +196,18 @@ local function show_chart(chart)
 end
 
 local function show_data(source)
-  if not source.files then
-    return print(("%s, data\n    %s; `longhaul data list` says what is here"):format(source.name,
-      source.licence))
-  end
-  print(("%s, data\n    %s\n\nFILES"):format(source.name, source.licence))
-  for _, file in ipairs(source.files) do
+  print(("%s, data\n    %s"):format(source.name, source.says))
+  if source.files then print "\nFILES" end
+  for _, file in ipairs(source.files or {}) do
     print(("    %s\n        sha256 %s"):format(file.url, file.sha256 or "not known"))
   end
-  print(("\n`longhaul data fetch %s` brings it; `longhaul data list` says what is here"):format(
-    source.name))
+  local here = source.here
+  if here then
+    print(("\nHERE\n    %s/%s: %s, %s bytes"):format(here.folder, here.name,
+      here.files == 1 and "1 file" or here.files .. " files", quantity.amount(here.bytes)))
+  elseif source.is_public then
+    print(("\n`longhaul data fetch %s` brings it"):format(source.name))
+  end
 end
 
 local function indented(text) return "    " .. text:gsub("\n", "\n    ") end
@@ -231,11 +236,21 @@ local function charts()
   return list
 end
 
--- What can be fetched, and what the program and its plug-ins make.
+-- What lies on this machine, what the program and its plug-ins make, and what can be fetched.
 local function data_sources()
-  local list = table.move(require "longhaul.sources", 1, #require "longhaul.sources", 1, {})
-  for _, source in ipairs(data.made()) do
-    list[#list + 1] = { name = source[1], licence = source[2] }
+  local list, by_name = {}, {}
+  for i, corpus in ipairs(data.here()) do
+    list[i] = { name = corpus.name, says = "in " .. corpus.folder, here = corpus }
+    by_name[corpus.name] = list[i]
+  end
+  for _, made in ipairs(data.made()) do list[#list + 1] = { name = made[1], says = made[2] } end
+  for _, source in ipairs(require "longhaul.sources") do
+    local entry = by_name[source.name]
+    if not entry then
+      entry = { name = source.name }
+      list[#list + 1] = entry
+    end
+    entry.says, entry.files, entry.is_public = source.licence, source.files, true
   end
   return list
 end
@@ -255,12 +270,16 @@ local sorts = {
     function(entry) return entry[1].option.meaning end },
   { "metrics", metrics.all, show_metric, function(column) return column.metric.says end },
   { "charts", charts, show_chart, function(chart) return chart.says end },
-  { "data", data_sources, show_data, function(source) return source.licence end },
+  { "data", data_sources, show_data, function(source) return source.says end },
   { "kernels", kernels, show_kernel, function(kernel) return first_sentence(kernel.says) end },
 }
 
 local function list(sort)
-  for _, entry in ipairs(sort[2]()) do print(("%-24s %s"):format(entry.name, sort[4](entry))) end
+  local entries, widest = sort[2](), 0
+  for _, entry in ipairs(entries) do widest = math.max(widest, #entry.name) end
+  for _, entry in ipairs(entries) do
+    print(("%s%s  %s"):format(entry.name, (" "):rep(widest - #entry.name), sort[4](entry)))
+  end
 end
 
 local function words()
@@ -294,6 +313,11 @@ local function nothing_called(name)
     sorts[2][1]))
 end
 
+-- "books" means generate:books, too, and a plug-in's corpus is known by its own name.
+local function means(entry, name)
+  return entry.name == name or entry.name:match "^%l+:(.+)$" == name
+end
+
 local function describe(values, rest)
   local name = rest[1] or sorts[1][1]
   for _, sort in ipairs(sorts) do
@@ -306,7 +330,7 @@ local function describe(values, rest)
   local shown = false
   for _, sort in ipairs(sorts) do
     for _, entry in ipairs(sort[2]()) do
-      if entry.name == name then
+      if means(entry, name) then
         if not shown then check_for_model(sort, name, values) else print() end
         sort[3](entry, values)
         shown = true
@@ -321,9 +345,9 @@ return {
     name = "describe", takes = all_names,
     summary = "a model in numbers; any task, option, metric, chart, corpus or kernel",
     run = describe,
-    most = 1, usage = "describe [NAME | models | tasks | training | options | metrics | charts | data | kernels]\n"
-      .. "        [--options TEXT] [--vocabulary N] [--segment N] [--match BUDGET]\n"
-      .. "        [--task NAME] [--task-options TEXT] [--published-names]",
+    most = 1, usage = "describe [NAME | models | tasks | training | options | metrics | charts | data | kernels] "
+      .. "[--options TEXT] [--vocabulary N] [--segment N] [--match BUDGET] "
+      .. "[--task NAME] [--task-options TEXT] [--published-names]",
     description = "Of a model: options, parameters, state and FLOPs, to which the options below belong.\n"
       .. "Without a name: the models.",
     options = {

@@ -76,6 +76,7 @@ local function dilation(values, rest)
   local peaks = measure.suggest(list, bound)
   for _, peak in ipairs(peaks) do print(("d = %-5d %s %.3f"):format(peak[1], what, peak[2])) end
   if #peaks == 0 then print(("no peak above %.3f up to lag %d"):format(bound, #list)) end
+  command.output(values.out)
   if values.out then draw(path, values.out, what, list, bound, symbols) end
 end
 
@@ -85,7 +86,7 @@ return {
       "how far back data repeat themselves: dilations for recurrence encodings",
     usage = "dilation FILE [--column NAME] [--lags N] [--first N] [--out BASE]", run = dilation,
     most = 1,
-    description = "Of a CSV file the autocorrelation of a column, of any other file how often a byte comes again.\n"
+    description = "Of a CSV file the autocorrelation of a column, of any other file how often a byte comes again. "
       .. "The lags where that peaks are dilations to try (rsa_dilation).",
     options = {
       { "column=", "column of a CSV file (default: the last)", "NAME" },

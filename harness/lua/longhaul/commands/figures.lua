@@ -53,8 +53,8 @@ return {
     run = draw, most = math.huge,
     usage = "figures [SCRIPT.lua ...] [--from reference|own|DIR] [--out DIR]",
     description = "Draws every chart that an experiment declares, at each scale that was run, "
-      .. "whatever data are on this\n"
-      .. "machine, and an index.html that says what each shows. --from reference (default): the runs that come with\n"
+      .. "whatever data are on this "
+      .. "machine, and an index.html that says what each shows. --from reference (default): the runs that come with "
       .. "the program; own: those in results/.",
     options = {
       { "from=", "reference, own or a folder of results", "WHERE", words = { "reference", "own" } },

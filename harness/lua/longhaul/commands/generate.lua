@@ -68,10 +68,10 @@ return {
   {
     name = "generate", summary = "continue a text, token by token", run = generate,
     usage = "generate --weights FILE --prompt TEXT [--model NAME] [--tokens TOKENIZER] [--count N] ...",
-    description = "Reads the prompt and writes what the model draws after it. A model with windows\n"
-      .. "goes on in a new window when one is full; one with recurrence then knows the text\n"
-      .. "before it only by what its state carries. A causal model without a cache reads what there\n"
-      .. "is of a segment anew for each token. A weight file that longhaul wrote says which model,\n"
+    description = "Reads the prompt and writes what the model draws after it. A model with windows "
+      .. "goes on in a new window when one is full; one with recurrence then knows the text "
+      .. "before it only by what its state carries. A causal model without a cache reads what there "
+      .. "is of a segment anew for each token. A weight file that longhaul wrote says which model, "
       .. "options and vocabulary it is of; what the command line says counts first.",
     options = {
       { "model=", "model class", "NAME" },

@@ -17,7 +17,10 @@ local function complete(_, rest, commands)
     io.write(completion.script(what, commands))
     return
   end
-  for _, word in ipairs(completion.words(commands, rest[2] or "")) do print(word) end
+  local before = table.move(rest, 3, #rest, 1, {})
+  local taken = completion.words(commands, rest[2] or "", before)
+  for _, word in ipairs(taken or {}) do print(word) end
+  return taken and command.ok or command.failed
 end
 
 return {
@@ -28,8 +31,10 @@ return {
   },
   {
     name = "completion", summary = "print what bash, zsh or fish complete", run = complete,
-    options = {}, most = 2, takes = words, usage = "completion bash | zsh | fish | words COMMAND",
-    description = "`make install` puts the scripts where the shells look; `source <(longhaul completion bash)` takes\n"
-      .. "one for this shell alone. words: what a command takes at this moment, a line each.",
+    options = {}, most = math.huge, takes = words,
+    usage = "completion bash | zsh | fish | words COMMAND [-- WORD ...]",
+    description = "`make install` puts the scripts where the shells look; `source <(longhaul completion bash)` takes "
+      .. "one for this shell alone. words: what a command takes at this moment, behind those words, a "
+      .. "line each; exit status 1 where a path may stand.",
   },
 }

@@ -1,5 +1,6 @@
 -- matrix: which model does which task.
 local core = require "longhaul.core"
+local fold = require "longhaul.run.fold"
 
 -- The pairs as rows: per model the marks of its tasks, and the reasons in the order of their
 -- numbers.
@@ -32,25 +33,19 @@ local function count_running(matrix)
   return running, all
 end
 
-local function print_row(first, width, tasks, text_of)
-  local line = first .. (" "):rep(width - #first)
-  for _, task in ipairs(tasks) do
-    local text = text_of(task)
-    line = line .. "  " .. text .. (" "):rep(#task - #text)
-  end
-  print((line:gsub("%s+$", "")))
-end
-
 local function matrix()
-  local read, width = read_pairs(), 0
-  for _, model in ipairs(read.models) do width = math.max(width, #model) end
-  print_row("", width, read.tasks, function(task) return task end)
+  local read = read_pairs()
+  local rows = { { "", table.unpack(read.tasks) } }
   for _, model in ipairs(read.models) do
-    print_row(model, width, read.tasks, function(task) return read.cells[model][task] end)
+    local cells = { model }
+    for t, task in ipairs(read.tasks) do cells[t + 1] = read.cells[model][task] end
+    rows[#rows + 1] = cells
   end
-  print "\nx: as it stands; a: behind an adapter (`longhaul describe MODEL --task TASK`)"
+  print(fold.table(rows, fold.width()))
+  fold.print "\nx: as it stands; a: behind an adapter (`longhaul describe MODEL --task TASK`)"
   for number, reason in ipairs(read.reasons) do
-    print(("(%d) %s; the models with a mark in the task's column would do"):format(number, reason))
+    fold.print(("(%d) %s; the models with a mark in the task's column would do"):format(number,
+      reason))
   end
   print(("\n%d of %d pairs run"):format(count_running(read)))
 end
@@ -58,7 +53,7 @@ end
 return {
   {
     name = "matrix", summary = "which model does which task", run = matrix, usage = "matrix",
-    description = "All pairs of model and task. What a pair asks of options (a window that divides\n"
+    description = "All pairs of model and task. What a pair asks of options (a window that divides "
       .. "the segment, mix=false of an informer that reads tokens) a run says where it matters.",
     options = {},
   },

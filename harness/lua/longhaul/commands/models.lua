@@ -73,7 +73,8 @@ local function check_splits(session, values)
 end
 
 local function train(values)
-  if values.out then core.check_writable(values.out) end
+  command.output(values.out)
+  command.output(values.snapshot)
   if values["published-names"] then check_published_names(values.model, values.out) end
   local session <close> = session_of(values)
   data.tell(session:info().data)
@@ -172,6 +173,8 @@ local function forward(values)
   if (values.tokens == nil) == (values.inputs == nil) then
     command.misuse "forward needs --tokens or --inputs; `longhaul forward --help`"
   end
+  command.output(values.out)
+  command.output(values.heads)
   if values.inputs then values.task = values.task or "forecasting" end
   local said = completed(values)
   local sizes = values.inputs and vector_sizes(said)
@@ -201,7 +204,7 @@ local function with(extra)
   return list
 end
 
-local weights_say = "A weight file that longhaul wrote says which model, options, task and vocabulary it is of,\n"
+local weights_say = "A weight file that longhaul wrote says which model, options, task and vocabulary it is of, "
   .. "of others config.json beside it (gpt2, mamba2, reformer, t5): what the command line says counts first."
 
 local training = {
@@ -213,7 +216,7 @@ local training = {
 return {
   {
     name = "train", summary = "train one model from options on the command line", run = train,
-    usage = "train --model NAME [--options TEXT] [--task-options TEXT] [--train TEXT]\n        [--out FILE]",
+    usage = "train --model NAME [--options TEXT] [--task-options TEXT] [--train TEXT] [--out FILE]",
     options = with { training[1], training[2], training[3],
       { "out=", "weight file to write", "FILE.safetensors" },
       { "published-names", "name tensors in it as published weight files do" },
@@ -221,8 +224,8 @@ return {
   },
   {
     name = "eval", summary = "evaluate weights on a task", run = evaluate,
-    usage = "eval --weights FILE [--model NAME] [--options TEXT] [--task NAME] [--task-options TEXT]\n"
-      .. "        [--split valid|test]",
+    usage = "eval --weights FILE [--model NAME] [--options TEXT] [--task NAME] [--task-options TEXT] "
+      .. "[--split valid|test]",
     description = weights_say,
     options = with { training[1], training[2], training[3],
       { "weights=", "weight file, a folder with one, or the name of fetched weights", "FILE" },
@@ -231,10 +234,10 @@ return {
   {
     name = "export", summary = "what another implementation needs to train the same run",
     run = export,
-    usage = "export --model NAME --out DIR [--options TEXT] [--task-options TEXT] [--train TEXT]\n"
-      .. "        [--batches N]",
-    description = "Writes run.json (all options), weights.safetensors (initial values) and\n"
-      .. "batches.safetensors (tokens, vectors, sources, targets, weights and starts of the first N\n"
+    usage = "export --model NAME --out DIR [--options TEXT] [--task-options TEXT] [--train TEXT] "
+      .. "[--batches N]",
+    description = "Writes run.json (all options), weights.safetensors (initial values) and "
+      .. "batches.safetensors (tokens, vectors, sources, targets, weights and starts of the first N "
       .. "batches, as F32, whichever the task has).",
     options = with { training[1], training[2], training[3],
       { "batches=", "training batches (default 20)", "N" },
@@ -244,13 +247,13 @@ return {
     name = "forward", summary =
       "outputs of any model on given tokens or vectors, segment by segment",
       run = forward,
-    usage = "forward [--model NAME] [--weights FILE] (--tokens FILE | --inputs FILE) --out FILE.npy\n"
-      .. "        [--options TEXT] [--segment N] ...",
-    description = "Runs consecutive segments with carried state from a fresh start and writes\n"
-      .. "the logits [rows][length][vocabulary] as .npy. Tokens: .npy of integers [rows][length],\n"
-      .. "or text with a row a line. A model with an encoder reads --source too, whose rows may\n"
-      .. "differ in length. Inputs: .npy of reals [rows][length][features], windows of a series\n"
-      .. "one behind the other, for which the predictions are written. --heads: of one segment,\n"
+    usage = "forward [--model NAME] [--weights FILE] (--tokens FILE | --inputs FILE) --out FILE.npy "
+      .. "[--options TEXT] [--segment N] ...",
+    description = "Runs consecutive segments with carried state from a fresh start and writes "
+      .. "the logits [rows][length][vocabulary] as .npy. Tokens: .npy of integers [rows][length], "
+      .. "or text with a row a line. A model with an encoder reads --source too, whose rows may "
+      .. "differ in length. Inputs: .npy of reals [rows][length][features], windows of a series "
+      .. "one behind the other, for which the predictions are written. --heads: of one segment, "
       .. "[attentions][heads][length], the mean over a head's width. " .. weights_say,
     options = with { { "vocabulary=", "embedding rows (default 32128)", "N" },
       { "weights=", "weight file, or a folder with one; else initial values", "FILE" },

@@ -89,14 +89,14 @@ local function description()
   local lines = { "Writes a skeleton into its place under the current folder, never over a file, "
     .. "and its line into lists." }
   for _, kind in ipairs(kinds()) do
-    lines[#lines + 1] = ("%-10s %s"):format(kind, require(folder .. kind).says)
+    lines[#lines + 1] = ("    %-10s  %s"):format(kind, require(folder .. kind).says)
   end
   return table.concat(lines, "\n")
 end
 
 return {
   {
-    name = "new", takes = kinds,
+    name = "new", takes = function(before) return #before == 0 and kinds() or {} end,
     summary = "begin a model, a kernel, a task, a chart, a command ... from a skeleton", run = create,
     most = 2, usage = "new KIND NAME [--kind model|task|data]",
     options = { { "kind=", "what a plug-in brings: model (default), task or data", "KIND",

@@ -27,6 +27,7 @@ local function report(values)
   local folder = command.path(values, "results", "results")
   if not core.is_folder(folder) then error(folder .. ": no such folder of results", 0) end
   if values.markdown then return io.write(reports.comparison(folder)) and command.ok end
+  command.output(values.out)
   print(reports.page(folder, values.out))
 end
 

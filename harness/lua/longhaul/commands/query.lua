@@ -63,8 +63,8 @@ return {
   {
     name = "query", summary = "list the runs that meet conditions", run = run_query, most = math.huge,
     usage = "query ['CONDITION ...'] [--columns NAME,...] [--sort NAME] [--csv | --json | --markdown]",
-    description = "A condition is NAME=VALUE, or with != < <= > >= or ~ (contains) between them; NAME is a column of\n"
-      .. "runs.csv, tokens_per_step or busy of timings.csv, or an option, as model.window, train.rate. A\n"
+    description = "A condition is NAME=VALUE, or with != < <= > >= or ~ (contains) between them; NAME is a column of "
+      .. "runs.csv, tokens_per_step or busy of timings.csv, or an option, as model.window, train.rate. A "
       .. "time of a busy machine, where there is no other, has a ~, in CSV and JSON a column busy:\n"
       .. "    longhaul query 'class=brt scale=small bits_per_byte<1.2 train.rate>=0.1' --sort bits_per_byte",
     options = {
@@ -79,7 +79,7 @@ return {
   {
     name = "compare", summary = "two runs side by side: options, metrics, curves", run = compare, most = 2,
     usage = "compare RUN RUN [--results DIR]",
-    description = "RUN is a run's id or its beginning, as `longhaul query` shows it. Also the difference of their\n"
+    description = "RUN is a run's id or its beginning, as `longhaul query` shows it. Also the difference of their "
       .. "configurations seed by seed, over the seeds that both have.",
     options = { where },
   },

@@ -3,10 +3,13 @@ local command = require "longhaul.command"
 local merge = require "longhaul.run.merge"
 local migrate = require "longhaul.run.migrate"
 local pack = require "longhaul.run.pack"
+local query = require "longhaul.report.query"
+local quote = require "longhaul.run.quote"
 local scale = require "longhaul.scale"
 local script = require "longhaul.script"
+local tensorboard = require "longhaul.report.tensorboard"
 
-local names = { "merge", "migrate", "pack" }
+local names = { "merge", "migrate", "pack", "tensorboard" }
 
 local actions = {}
 
@@ -40,6 +43,15 @@ function actions.merge(_, ...)
   for _, line in ipairs(merge.folders(sources, target)) do print(line) end
 end
 
+function actions.tensorboard(_, from, to, other)
+  if not to or other then
+    command.misuse("results tensorboard takes a folder of results and the one for event files")
+  end
+  local paths = tensorboard.write(query.stores(from), to)
+  if #paths == 0 then error(from .. ": no run has a curve", 0) end
+  print(("%d runs in %s: tensorboard --logdir %s"):format(#paths, to, quote.shell(to)))
+end
+
 local function results(values, rest)
   local name = command.one_of("action", rest[1] or "", names)
   if not rest[2] then
@@ -51,25 +63,28 @@ end
 
 return {
   {
-    name = "results", takes = function() return names end,
-    summary = "merge folders of results, bring one up to date, or pack it",
+    name = "results", takes = function(before) return #before == 0 and names or nil end,
+    summary = "merge folders of results, bring one up to date, pack it or export its curves",
     options = {
       { "script=", "pack: of the results folder FROM only what this script would run today", "SCRIPT.lua" },
       scale.option,
       { "device=", "with --script: cpu, or cuda where built", "NAME" },
     },
     most = math.huge, run = results,
-    usage = "results merge FROM ... TO | results migrate FOLDER | results pack FROM TO [--script SCRIPT.lua]",
-    description = "merge: brings the runs of several folders (results, or results/EXPERIMENT) together\n"
-      .. "in TO, which need not be there: runs by their ids, curves, probes, kept weights and step times. What TO has\n"
+    usage = "results merge FROM ... TO | results migrate FOLDER | results pack FROM TO [--script SCRIPT.lua] "
+      .. "| results tensorboard FROM TO",
+    description = "merge: brings the runs of several folders (results, or results/EXPERIMENT) together "
+      .. "in TO, which need not be there: runs by their ids, curves, probes, kept weights and step times. What TO has "
       .. "stays, but for a failed run that is finished elsewhere; `longhaul table` makes the tables again.\n"
-      .. "migrate: gives the runs of an older longhaul in FOLDER (results, or results/EXPERIMENT) what newer\n"
-      .. "ones have: a configuration, and step times in timings.csv where it is certain whose they are. Tables show\n"
+      .. "migrate: gives the runs of an older longhaul in FOLDER (results, or results/EXPERIMENT) what newer "
+      .. "ones have: a configuration, and step times in timings.csv where it is certain whose they are. Tables show "
       .. "such runs as stale. The old file stays as runs.csv.v1.\n"
       .. "pack: copies results/EXPERIMENT as it is kept for good, CSV alone: the curves of all "
-        .. "runs in curves.csv, what\n"
-      .. "models said of themselves in probes.csv. Everything reads both forms. With --script FROM and TO are results\n"
-      .. "folders, and only runs that the script would have today are kept, in its order: its trials, what its charts\n"
-      .. "show, and its own.",
+        .. "runs in curves.csv, what "
+      .. "models said of themselves in probes.csv. Everything reads both forms. With --script FROM and TO are results "
+      .. "folders, and only runs that the script would have today are kept, in its order: its trials, what its charts "
+      .. "show, and its own.\n"
+      .. "tensorboard: writes the curves of all runs in FROM, and their results as test/NAME, as event files that "
+      .. "TensorBoard reads, a folder in TO for each run.",
   },
 }

@@ -4,6 +4,7 @@ local core = require "longhaul.core"
 local experiments = require "longhaul.experiment"
 local extension = require "longhaul.run.extension"
 local finished = require "longhaul.run.finished"
+local fold = require "longhaul.run.fold"
 local identity = require "longhaul.run.identity"
 local outlook = require "longhaul.run.outlook"
 local overrides = require "longhaul.overrides"
@@ -209,7 +210,7 @@ local function list(values, rest)
   for _, experiment in ipairs(all_of(script_experiment)) do
     for _, row in ipairs(experiment.rows) do
       if selection.means(settings.only, row.label, row.dataset) then
-        print(("%-28s %-14s %-12s %s"):format(quote.line(row.label), quote.line(row.dataset),
+        fold.print(("%-28s %-14s %-12s %s"):format(quote.line(row.label), quote.line(row.dataset),
           row.model.name, row.line))
       end
     end
@@ -236,7 +237,7 @@ local function show_run(run)
     quote.line(run.row.label), quote.line(run.row.dataset), run.seed,
     quantity.amount(expected.parameters), quantity.amount(expected.flops_per_token),
     duration(expected.seconds), mebibytes(expected.bytes), mark_of(run))
-  print((line:gsub(" +$", "")))
+  fold.print((line:gsub(" +$", "")))
 end
 
 -- Shows a plan; adds to `all`: runs, those that are over, seconds ahead, the most bytes, refusals, and
@@ -273,12 +274,12 @@ local function show_total(all, settings, machine)
   for _, by in ipairs { "runs", "probe", "FLOPs" } do
     if all.by[by] then known[#known + 1] = ("%d by %s"):format(all.by[by], by_words[by]) end
   end
-  print(("%d runs, %d done; %s ahead on %d threads, %s, step times %s; at most %s of %s"):format(
+  fold.print(("%d runs, %d done; %s ahead on %d threads, %s, step times %s; at most %s of %s"):format(
     all.runs, all.over, duration(all.seconds), machine.threads, order_of(settings.jobs),
     settings.no_timing and "left out" or "included", mebibytes(all.bytes),
     mebibytes(machine.memory_bytes)))
   if #known > 0 then print("known: " .. table.concat(known, ", ")) end
-  for _, text in ipairs(all.refusals) do print("refused: " .. text) end
+  for _, text in ipairs(all.refusals) do fold.print("refused: " .. text) end
 end
 
 -- What its charts and its rows need first, the rounds of trials one after the other, then itself.
@@ -310,7 +311,7 @@ end
 
 -- Until all runs are over or Ctrl-C; once where there is no terminal.
 local function show_until_over(script_experiment, settings, every)
-  local once = not every or not core.terminal_width()
+  local once = not every or not core.terminal_width "output"
   repeat
     local pages, left = {}, 0
     for i, experiment in ipairs(all_of(script_experiment)) do
@@ -406,17 +407,17 @@ return {
     name = "run", takes = "script", summary = "run an experiment script, then print its table", options = to_run,
     ranks = true,
     most = 1, usage = "run SCRIPT.lua [--scale SCALE] [--seeds N] [--only TEXT] ...", run = run,
-    description = "Runs every row that is not finished yet, measures step times, and writes\n"
-      .. "results/<experiment>/runs.csv, table.{csv,md,html,tex} and charts. Ctrl-C stops after a\n"
+    description = "Runs every row that is not finished yet, measures step times, and writes "
+      .. "results/<experiment>/runs.csv, table.{csv,md,html,tex} and charts. Ctrl-C stops after a "
       .. "checkpoint; the same command resumes.",
   },
   {
     name = "extend", takes = "script", summary = "more steps, or more seeds, of the finished runs of a script",
     options = to_extend, ranks = true, run = extend,
     most = 1, usage = "extend SCRIPT.lua --steps N [--seeds N] [--scale SCALE] [--only TEXT] ...",
-    description = "Goes on from the last checkpoints that `run --keep-checkpoints` left, and keeps its own.\n"
-      .. "What comes out is bit for bit a run of N steps, under the identity of one; where it would not\n"
-      .. "be (a schedule made for a number of steps, keep_best) it is refused with the reason. Seeds that\n"
+    description = "Goes on from the last checkpoints that `run --keep-checkpoints` left, and keeps its own. "
+      .. "What comes out is bit for bit a run of N steps, under the identity of one; where it would not "
+      .. "be (a schedule made for a number of steps, keep_best) it is refused with the reason. Seeds that "
       .. "are there are kept. `run --set train.steps=N` goes on in the same way where it can.",
   },
   {
@@ -427,8 +428,8 @@ return {
     name = "dry-run", takes = "script", summary = "show what would run, how long and in how much memory",
     options = with(threads, no_timing, side_by_side), run = dry_run,
     most = 1, usage = "dry-run SCRIPT.lua [--scale SCALE] [--jobs N|auto]",
-    description = "Each run with its sizes, the time and memory that are expected of it, and whether it is done,\n"
-      .. "begun or to be tuned; the sum; every row that would be refused. Nothing of the plan is run or written:\n"
+    description = "Each run with its sizes, the time and memory that are expected of it, and whether it is done, "
+      .. "begun or to be tuned; the sum; every row that would be refused. Nothing of the plan is run or written: "
       .. "what no run here has told is measured by a few steps in memory, once, and kept in the cache folder.",
   },
   {
@@ -446,7 +447,7 @@ return {
     options = with({ "every=", "seconds between two looks (default 2)", "N" },
       { "once", "look once; so it is, too, where there is no terminal" }),
     run = watch_script, most = 1, usage = "watch SCRIPT.lua [--scale SCALE] [--results DIR] [--every N]",
-    description = "Reads what the processes of a sweep have written so far, wherever they run, and changes nothing.\n"
+    description = "Reads what the processes of a sweep have written so far, wherever they run, and changes nothing. "
       .. "Ends when all runs are over.",
   },
   {

@@ -56,14 +56,14 @@ return {
   {
     name = "tokenize", summary = "the tokens of a text, as numbers", run = tokenize, most = 1,
     usage = "tokenize --tokens TOKENIZER [--lines] [FILE]",
-    description = "Reads FILE, or standard input, as one text and prints its tokens in a line, as\n"
+    description = "Reads FILE, or standard input, as one text and prints its tokens in a line, as "
       .. "`forward --tokens` reads them.",
     options = { tokens_option, { "lines", "every line is a text; empty ones are left out" } },
   },
   {
     name = "detokenize", summary = "the text of tokens", run = detokenize, most = 1,
     usage = "detokenize --tokens TOKENIZER [FILE]",
-    description = "Reads lines of token numbers from FILE, or standard input, and writes the text of each;\n"
+    description = "Reads lines of token numbers from FILE, or standard input, and writes the text of each; "
       .. "what `tokenize` printed gives the same bytes again.",
     options = { tokens_option },
   },
