@@ -184,7 +184,7 @@
 ---@field forward_size? integer # new tokens of a step (C) (default 64)
 ---@field steps? integer # recurrent steps N: passes of every token through the core; the step size is N * C (default 4)
 ---@field cache? "inputs"|"outputs" # what crosses a segment boundary: the layers' inputs (section 3.2) or, as in the released code, their outputs (default inputs)
----@field segment_chunks? integer # chunks of a segment: of the outputs in the cache later segments see no more, as in the released code; 0: N - 1 (default 0)
+---@field segment_chunks? integer # with cache=outputs: chunks of a segment, whose outputs alone the released code keeps; 0: all N - 1 in reach stay (default 0)
 
 ---@class longhaul.models.cached_staircase
 ---@field layers? integer # layers of the core (L) (default 8)
@@ -671,7 +671,7 @@
 ---@field second_moment_decay? number # adafactor: beta2 = 1 - (step + 1)^-this (default 0.8)
 ---@field update_clip? number # adafactor: largest rms of an update (d) (default 1)
 ---@field parameter_scale? boolean # adafactor: updates relative to the parameter's rms (default true)
----@field factor_minimum? integer # adafactor: smallest axis whose second moment is factored (default 128)
+---@field factor_minimum? integer # adafactor: smallest axis whose second moment is factored; t5x: 128, transformers: 1 (default 128)
 ---@field log_every? integer # steps between points of the loss curve (default 10)
 ---@field evaluate_every? integer # steps between evaluations on the validation split; 0: none (default 0)
 ---@field keep_best? false|true|"accuracy"|"error_percent"|"bits_per_token"|"bits_per_byte"|"perplexity"|"word_perplexity"|"mse"|"mae" # experiments end with the weights of the best evaluation (early stopping): true by its loss, or by the metric that is named (default false)

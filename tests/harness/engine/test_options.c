@@ -406,6 +406,9 @@ TEST(later_options_are_silent_at_their_standard) {
         for (const char *at = text; (at = strchr(at, '=')) != NULL; ++at)
             said += 1;
         CHECK_EQ_INT(said, i >= 0 ? 4 : 3);
+        const int count = lh_options_find(options, "count");
+        CHECK_EQ_INT(lh_options_is_unsaid(options, count, all_later), i != 0);
+        CHECK(!lh_options_is_unsaid(options, count, NULL));
         free(text);
         lh_options_destroy(options);
     }

@@ -4,7 +4,7 @@ return {
   {
     file = "models/brt/window_attention.c", tests = oracle,
     { "lh_subtract(tape, memory, local)", "lh_subtract(tape, local, memory)", "Memorizing: the mix has the wrong sign" },
-    { "config->normalize ? lh_pass_param(pass, layer->scale) : NULL, config->top", "NULL, config->top",
+    { "config->normalize ? lh_pass_param(pass, layer->scale) : NULL;", "NULL;",
       "Memorizing: no head scale" },
     { "attention.dropout_period = config->window;", "attention.dropout_period = 0;",
       "every block has a mask of its own", tests = "tests/models/test_dropout.c" },
