@@ -63,8 +63,8 @@ return {
     { "attention.position_first = config->first_distance;", "attention.position_first = 0;", "positions begin at distance 0" },
     { "y = lh_add_row(pass->tape, y, lh_pass_param(pass->pass, l->out_bias));", "", "the network's last bias is left out" },
     { "return lh_recurrence_encoding_mix(&l->recurrence, pass->pass, &attention, y);", "return y;", "recurrence encodings add nothing" },
-    { "y = choose_rows(pass, y, attend_to(pass, layer, joined, view, before));", "y = attend_to(pass, layer, joined, view, before);", "a new stream sees no more zeros than others see chunks" },
-    { "return pass->core->config.post_norm ? normed(pass, x, gain, bias) : x;", "return x + 0 * (gain + bias);", "post-norm layers have no norm" },
+    { "y = choose_rows(pass, y, attend_to(pass, layer, joined, view, before));", "y = choose_rows(pass, y, y);", "rows within a stream see as much as those at its start" },
+    { "return pass->core->config.post_norm ? normed(pass, x, gain, bias) : x;", "return pass->core->config.post_norm && gain < 0 ? normed(pass, x, gain, bias) : x;", "post-norm layers have no norm" },
   },
   {
     file = "models/brt/block_stack.c", tests = "tests/models/test_dropout.c",
