@@ -12,12 +12,17 @@
 typedef enum memory_kind { MIX, TOP } memory_kind;
 static const char *const memories[] = {"mix", "top", NULL};
 
+typedef enum carried_kind { RAW, NORMED } carried_kind;
+static const char *const carried[] = {"raw", "normed", NULL};
+static const char *const feedback_later_options[] = {"post_norm", "carry", NULL};
+
 typedef struct instance {
     lh_staircase_core core;
     int64_t forward_size, context; /* C; frozen tokens in reach: (N - 1) * C */
     int64_t step_size;             /* N * C */
     int64_t passes;                /* M */
     memory_kind memory;            /* of the Feedback Transformer */
+    carried_kind carried;          /* how memory vectors cross a segment */
     bool mixes;                    /* freezes a mixture of all layers */
     bool sees_self;                /* tokens of a step attend to those of the same step */
     int memory_weight;             /* with mixes: parameter [layers + 1] */
@@ -48,6 +53,9 @@ static const lh_option feedback_rows[] = {
             "let a token attend to itself too (as a cached staircase does)"),
     LH_FLAG("share_kv", instance, core.config.share_keys, false,
             "one norm, key and value matrix for all layers (the paper's 102M row)"),
+    LH_CHOICE("carry", instance, carried, RAW, carried,
+              "memory vectors as they cross a segment: as they are, or through the first layer's "
+              "norm, which the released code then applies twice"),
     {0}};
 
 static const lh_option_table feedback_options[] = {
@@ -236,9 +244,11 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
         if (model->mixes) LH_TRY(lh_sequence_write(core.tape, done, 1, first, x));
         x = lh_scope_close(core.tape, scope, x);
     }
-    lh_tensor *before = lh_pass_state(pass, model->frozen);
+    lh_tensor *before = lh_pass_state(pass, model->frozen),
+              *vectors = lh_detach(core.tape, b.vectors);
+    if (model->carried == NORMED) vectors = lh_staircase_normed(&core, 0, vectors);
     LH_TRY(lh_pass_carry(pass, model->frozen,
-                         lh_last_tokens(core.tape, model->context, before, b.vectors)));
+                         lh_last_tokens(core.tape, model->context, before, vectors)));
     return lh_staircase_finish(&core, done, out);
 }
 
@@ -281,6 +291,7 @@ const lh_model_class lh_model_cached_staircase = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .later_options = lh_staircase_later_options,
 };
 
 const lh_model_class lh_model_feedback = {
@@ -296,4 +307,5 @@ const lh_model_class lh_model_feedback = {
     .declare = declare_feedback,
     .forward = forward,
     .flops_per_token = flops_per_token,
+    .later_options = feedback_later_options,
 };

@@ -6,7 +6,9 @@
  * The ramp-up steps of the next segment continue the same diagonal: step s then sees, as context
  * only, what drain step s saw of the chunks before it, layer by layer and without gradient. So with
  * cache=inputs a segment split at whole chunks changes nothing. The released code keeps the
- * layers' outputs instead (cache=outputs): its context at a boundary is one layer too high. */
+ * layers' outputs instead (cache=outputs): its context at a boundary is one layer too high. And it
+ * keeps those of one segment alone: where its chunks are fewer than N - 1 (segment_chunks), steps
+ * see fewer chunks than the zeros before a stream stand for. */
 #include "models/layers/common.h"
 #include "models/staircase/staircase_core.h"
 
@@ -19,6 +21,7 @@ typedef struct instance {
     lh_staircase_core core;
     int64_t forward_size, steps; /* C, N */
     cache_kind cache;
+    int64_t segment_chunks; /* > 0: what a segment leaves to the next */
     int memory[STEPS]
               [LH_STAIRCASE_LAYERS]; /* state slots: [step][layer] holds N - 1 - step chunks */
 } instance;
@@ -30,6 +33,10 @@ static const lh_option instance_options[] = {
     LH_CHOICE("cache", instance, cache, INPUTS, caches,
               "what crosses a segment boundary: the layers' inputs (section 3.2) or, as in the "
               "released code, their outputs"),
+    LH_INTEGER(
+        "segment_chunks", instance, segment_chunks, 0, 0, 1048576,
+        "with cache=outputs: chunks of a segment, whose outputs alone the released code keeps; "
+        "0: all N - 1 in reach stay"),
     {0}};
 
 static const lh_option_table options[] = {
@@ -38,6 +45,8 @@ static const lh_option_table options[] = {
     LH_TABLE(instance, core.config.recurrence_encoding, lh_recurrence_config),
     LH_OWN_TABLE(instance),
     {0}};
+
+static const char *const later_options[] = {"post_norm", "segment_chunks", NULL};
 
 static void declare_memory(instance *model, lh_declare *declaration) {
     for (int64_t s = 0; s + 1 < model->steps; ++s) {
@@ -54,6 +63,8 @@ static void declare_memory(instance *model, lh_declare *declaration) {
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     LH_TRY(lh_staircase_config_settle(&model->core.config, setup));
+    if (model->segment_chunks > 0 && model->cache != OUTPUTS)
+        return lh_fail(LH_EOPTION, "option 'segment_chunks' goes with cache outputs only");
     model->core.config.positions = model->steps * model->forward_size;
     lh_staircase_declare(&model->core, declaration);
     declare_memory(model, declaration);
@@ -61,8 +72,13 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
 }
 
 static lh_status check(const void *self, int64_t rows, int64_t length) {
+    const instance *model = self;
+    const long long most = model->segment_chunks, chunks = length / model->forward_size;
     (void)rows;
-    return lh_require_whole_chunks("forward_size", ((const instance *)self)->forward_size, length);
+    LH_TRY(lh_require_whole_chunks("forward_size", model->forward_size, length));
+    if (most == 0 || chunks <= most) return LH_OK;
+    return lh_fail(LH_ESHAPE, "segment %lld has %lld chunks, option 'segment_chunks' says %lld",
+                   (long long)length, chunks, most);
 }
 
 /* ---- forward ---- */
@@ -70,11 +86,19 @@ static lh_status check(const void *self, int64_t rows, int64_t length) {
 static const lh_staircase_view own_tokens = {
     .among = true, .min_distance = 0, .max_distance = LH_FAR};
 
+/* How many of the tokens before it step `step` sees within a stream; 0: all that its memory holds.
+ */
+static int64_t recent_tokens(const instance *model, int64_t step) {
+    const bool fewer = model->segment_chunks < model->steps - 1 - step;
+    return fewer ? model->segment_chunks * model->forward_size : 0;
+}
+
 /* Pass of step `step` through the core; `drain` is its number after the last new chunk, else -1. */
 static lh_tensor *pass_once(const instance *model, const lh_staircase_pass *core, int64_t step,
                             int64_t drain, lh_tensor *x) {
     for (int64_t i = 0; i < model->core.config.layers && x != NULL; ++i) {
         lh_staircase_view view = own_tokens;
+        view.recent = recent_tokens(model, step);
         lh_tensor *before = NULL, *in = x;
         if (step + 1 < model->steps) {
             before = lh_pass_state(core->pass, model->memory[step][i]);
@@ -142,9 +166,11 @@ static double flops_per_token(const void *self, int64_t length) {
                       before = step + 1 < model->steps
                                    ? (model->steps - 1 - step) * model->forward_size
                                    : 0;
+        const int64_t recent = recent_tokens(model, step);
         const double own = (double)queries * (double)(queries + 1) / 2;
-        flops += lh_staircase_apply_flops(config, &own_tokens, queries,
-                                          own + (double)queries * (double)before);
+        double pairs = own + (double)queries * (double)before;
+        if (recent > 0) pairs += own + (double)queries * (double)recent;
+        flops += lh_staircase_apply_flops(config, &own_tokens, queries, pairs);
         flops += lh_staircase_keys_flops(config, before);
     }
     return (double)config->layers * flops / (double)length + lh_staircase_head_flops(config);
@@ -164,4 +190,5 @@ const lh_model_class lh_model_staircase = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .later_options = later_options,
 };

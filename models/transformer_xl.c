@@ -107,6 +107,7 @@ const lh_model_class lh_model_transformer_xl = {
     .declare = declare,
     .forward = forward,
     .flops_per_token = flops_per_token,
+    .later_options = lh_staircase_later_options,
 };
 
 const lh_model_class lh_model_universal = {
@@ -122,4 +123,5 @@ const lh_model_class lh_model_universal = {
     .declare = declare_universal,
     .forward = forward,
     .flops_per_token = flops_per_token,
+    .later_options = lh_staircase_later_options,
 };

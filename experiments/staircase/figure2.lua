@@ -27,7 +27,7 @@ for _, task in ipairs(tracking.tasks) do
   for _, steps in ipairs { 2, 4 } do
     models[#models + 1] = {
       ("Staircase, N = %d"):format(steps),
-      setting.tracker("staircase", { steps = steps, forward_size = task.chunk }), steps,
+      setting.tracking_staircase(task, steps), steps,
     }
   end
   add(task.name, task.task, task.train, tracking.seeds, models)

@@ -43,6 +43,9 @@ local stream = lh.by_scale {
   paper = { batch = 256, segment = 128, episodes = 10000, evaluate_episodes = 1000 },
 }
 
+-- The released trainer steps its schedule before its optimiser.
+local first_rate = lh.by_scale { smoke = "zero", paper = "step" }
+
 -- The released scripts: Adam, a constant rate after the warm-up. Short runs end on a cosine.
 local function train(small_steps)
   return lh.train {
@@ -51,7 +54,7 @@ local function train(small_steps)
     steps = lh.by_scale { smoke = 12, small = small_steps, study = 3 * small_steps // 2, medium = 20e3, paper = 100e3 },
     rate = lh.by_scale { smoke = 4e-3, medium = 1e-3, paper = 1e-4 },
     warmup = lh.by_scale { smoke = 4, small = 500, medium = 1000 },
-    clip = 0.1,
+    first_rate = first_rate, clip = 0.1,
     log_every = lh.by_scale { smoke = 4, small = 100 },
   }
 end
@@ -79,6 +82,17 @@ setting.tracking.tasks = {
 --- A model of the tracking core with `more` on top.
 function setting.tracker(class, more)
   return lh.models[class](lh.merged(setting.tracking.core, more))
+end
+
+-- What the released code keeps across segments: the outputs of one segment.
+local kept = lh.by_scale { smoke = "inputs", paper = "outputs" }
+
+--- N recurrent steps on a tracking task.
+function setting.tracking_staircase(task, steps)
+  return setting.tracker("staircase", {
+    steps = steps, forward_size = task.chunk, cache = kept,
+    segment_chunks = kept == "outputs" and stream.segment // task.chunk or 0,
+  })
 end
 
 -- ---- language modelling ----
@@ -132,7 +146,7 @@ setting.language.corpora = {
 }
 
 setting.language.train = lh.train {
-  optimizer = "adam", schedule = "cosine", clip = 0.3,
+  optimizer = "adam", schedule = "cosine", first_rate = first_rate, clip = 0.3,
   steps = lh.by_scale { smoke = 12, small = 600, study = 1200, medium = 4000, gpu = 50e3, paper = 100e3 },
   rate = lh.by_scale { smoke = 2e-3, medium = 1e-3, gpu = 3e-4 },
   warmup = lh.by_scale { smoke = 4, small = 60, study = 120, medium = 400, gpu = 8000 },
@@ -151,9 +165,7 @@ end
 function setting.staircase(steps, size)
   size = size or step_size
   return lh.models.staircase(lh.merged(language.core, {
-    steps = steps, forward_size = size // steps,
-    -- what the published runs kept across segments
-    cache = lh.by_scale { smoke = "inputs", paper = "outputs" },
+    steps = steps, forward_size = size // steps, cache = kept,
   }))
 end
 

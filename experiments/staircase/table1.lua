@@ -13,7 +13,7 @@ for _, task in ipairs(tracking.tasks) do
     { "Transformer-XL [9]", setting.tracker("transformer_xl", { span = task.span }) },
     { "Feedback Transformer [13]", setting.tracker("feedback", { span = task.span }) },
     -- two recurrent steps solve both tasks (section 4.2.1); the cached one computes one
-    { "Staircase", setting.tracker("staircase", { forward_size = task.chunk, steps = 2 }) },
+    { "Staircase", setting.tracking_staircase(task, 2) },
     { "Cached Staircase",
       setting.tracker("cached_staircase", { forward_size = task.cached, step_size = task.step }) },
   }

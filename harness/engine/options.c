@@ -365,14 +365,47 @@ lh_status lh_option_spell_pair(const lh_option *row, const lh_value *value, char
     return *text != NULL ? LH_OK : LH_EMEMORY;
 }
 
+static bool is_standard(const lh_option *row, const lh_value *value) {
+    const lh_list *ours = &value->list, *standard = &row->standard.list;
+    switch (row->type) {
+    case LH_OPTION_INTEGER:
+        return value->integer == row->standard.integer;
+    case LH_OPTION_REAL:
+        return value->real == row->standard.real;
+    case LH_OPTION_FLAG:
+        return value->flag == row->standard.flag;
+    case LH_OPTION_CHOICE:
+        return value->choice == row->standard.choice;
+    case LH_OPTION_TEXT:
+        return strcmp(value->text, row->standard.text) == 0;
+    case LH_OPTION_LIST:
+        break;
+    }
+    return ours->count == standard->count &&
+           (ours->count == 0 ||
+            memcmp(ours->value, standard->value, (size_t)ours->count * sizeof *ours->value) == 0);
+}
+
+bool lh_options_is_unsaid(const lh_options *options, int index, const char *const *later) {
+    const entry *at = &options->entry[index];
+    while (later != NULL && *later != NULL && strcmp(*later, at->row->name) != 0)
+        later += 1;
+    return later != NULL && *later != NULL && is_standard(at->row, &at->value);
+}
+
 lh_status lh_options_spell(const lh_options *options, char **text) {
+    return lh_options_spell_said(options, NULL, text);
+}
+
+lh_status lh_options_spell_said(const lh_options *options, const char *const *later, char **text) {
     lh_text all = {0};
     lh_status status = lh_text_reserve(&all, 0);
     for (int i = 0; status == LH_OK && i < lh_options_count(options); ++i) {
         char *pair = NULL;
+        if (lh_options_is_unsaid(options, i, later)) continue;
         status =
             lh_option_spell_pair(lh_options_row(options, i), lh_options_value(options, i), &pair);
-        if (status == LH_OK && i > 0) status = lh_text_add(&all, " ", 1);
+        if (status == LH_OK && all.bytes > 0) status = lh_text_add(&all, " ", 1);
         if (status == LH_OK) status = lh_text_add_string(&all, pair);
         free(pair);
     }

@@ -83,4 +83,14 @@ lh_status lh_option_spell_pair(const lh_option *row, const lh_value *value, char
  * characters they hold. Gives *text (free()). */
 lh_status lh_options_spell(const lh_options *options, char **text);
 
+/* ---- options that came later ---- */
+
+/* Whether option `index` is one of `later`, a list of names that ends with NULL (or NULL), and at
+ * its standard: such an option is no part of what a run is, so that runs of before it came stay
+ * what they were. */
+bool lh_options_is_unsaid(const lh_options *options, int index, const char *const *later);
+
+/* lh_options_spell without those. Gives *text (free()). */
+lh_status lh_options_spell_said(const lh_options *options, const char *const *later, char **text);
+
 #endif

@@ -13,6 +13,7 @@
 typedef struct forward {
     const lh_forward_spec *spec;
     int64_t segment;
+    lh_window window; /* of a model with a cache */
     lh_device *device;
     lh_pool *pool;
     lh_tape *tape;
@@ -54,6 +55,11 @@ static lh_status check_heads(const lh_forward_spec *spec) {
 
 static lh_status check_source(const lh_forward_spec *spec) {
     const bool encodes = (spec->model->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0;
+    if (encodes && spec->segment > 0 && spec->segment < spec->length)
+        return lh_fail(LH_EOPTION,
+                       "forward: the decoder of %s would begin anew in each segment of %lld: read "
+                       "all %lld tokens as one",
+                       spec->model->name, (long long)spec->segment, (long long)spec->length);
     if (encodes && spec->source == NULL && spec->vectors == NULL)
         return lh_fail(LH_EOPTION, "forward: %s needs a source for its encoder", spec->model->name);
     return spec->source != NULL ? check_rows(spec, spec->source, spec->setup.source_length) : LH_OK;
@@ -104,6 +110,7 @@ static lh_status open_model(forward *f) {
     LH_TRY(lh_tape_create(f->pool, &f->tape));
     if (spec->shows_heads) lh_tape_set_viewer(f->tape, keep_heads, f);
     LH_TRY(lh_model_create_for(spec->model, spec->options, &spec->setup, &f->model));
+    if (spec->model->window != NULL) f->window = spec->model->window(f->model->instance);
     LH_TRY(check_segment(f));
     LH_TRY(lh_params_allocate(f->model->params, f->pool));
     LH_TRY(lh_params_initialize(f->model->params, spec->seed));
@@ -175,10 +182,18 @@ static lh_status keep_outputs(forward *f, const lh_tensor *y, int64_t first, int
     return LH_OK;
 }
 
+/* Where in the model's window the segment from `first` on begins, which a cache continues. Windows
+ * that overlap read tokens again, which segments do not. */
+static int64_t position_of(const forward *f, int64_t first) {
+    const bool goes_on = f->window.tokens > 0 && f->window.overlap == 0;
+    return goes_on ? first % f->window.tokens : 0;
+}
+
 static lh_status run_segment(forward *f, int64_t first, int64_t length) {
     lh_output output = {0};
     lh_host_batch host;
     LH_TRY(upload_segment(f, first, length, &host));
+    f->batch.position = position_of(f, first);
     lh_tape_begin(f->tape, false, f->spec->seed, 0);
     const lh_scope scope = lh_scope_open(f->tape);
     LH_TRY(lh_model_forward(f->model, f->tape, f->state, &f->batch, false, &output));

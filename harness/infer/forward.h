@@ -38,8 +38,9 @@ typedef struct lh_forward_result {
 
 /* Runs consecutive segments with carried state from a fresh start, without dropout. A causal
  * model's last segment is filled up with token 0 (or zeros) to the full length, which no earlier
- * output sees. Gives out->values and out->heads. Fails: LH_EOPTION for a token outside the
- * vocabulary, naming its place, or a model that reads no such input. */
+ * output sees. A model with a cache goes on within its window (lh_batch.position). Gives
+ * out->values and out->heads. Fails: LH_EOPTION for a token outside the vocabulary, naming its
+ * place, a model that reads no such input, or a decoder's target in several segments. */
 lh_status lh_forward_run(const lh_forward_spec *spec, lh_forward_result *out);
 
 #endif

@@ -168,6 +168,18 @@ static int all_text(lua_State *lua) {
     return push_text(lua, status, text);
 }
 
+/* options:said() -> the same without those that came later and stand at their standard: what the
+ * identity of a run is made of. */
+static int said_text(lua_State *lua) {
+    char *text = NULL;
+    const lh_lua_options *o = luaL_checkudata(lua, 1, options_type);
+    const char *const *later = o->model != NULL  ? o->model->later_options
+                               : o->task != NULL ? NULL
+                                                 : lh_train_later_options;
+    const lh_status status = lh_options_spell_said(o->values, later, &text);
+    return push_text(lua, status, text);
+}
+
 static void push_value(lua_State *lua, const lh_option *row, const lh_value *value) {
     switch (row->type) {
     case LH_OPTION_INTEGER:
@@ -283,8 +295,11 @@ static int train_options(lua_State *lua) {
     return 1;
 }
 
-static const luaL_Reg methods[] = {
-    {"text", all_text}, {"value", one_value}, {"spelled", one_text}, {NULL, NULL}};
+static const luaL_Reg methods[] = {{"text", all_text},
+                                   {"said", said_text},
+                                   {"value", one_value},
+                                   {"spelled", one_text},
+                                   {NULL, NULL}};
 
 /* setup_options(): makes the userdata type; the library calls it once. */
 static int setup_options(lua_State *lua) {

@@ -11,19 +11,9 @@ local identity = {}
 --- by names and sizes. A rule that gives other ids to the same runs gets the next number.
 identity.version = 2
 
--- Training options that came after this version. As they stand by default a run is what it was without
--- them, and its configuration is of the text without them.
-local later_options = { " accumulate=1" }
-
-local function train_text(row)
-  local text = row.train.text
-  for _, pair in ipairs(later_options) do
-    local from, to = text:find(pair, 1, true)
-    local is_whole = from and (to == #text or text:sub(to + 1, to + 1) == " ")
-    if is_whole then text = text:sub(1, from - 1) .. text:sub(to + 1) end
-  end
-  return text
-end
+-- What is said of a model and of training: options that came after this version are part of it where they
+-- do not stand at their default, since as they stand there a run is what it was without them.
+local function said(spec) return spec.options:said() end
 
 -- Where a file of examples lies is no part of a run: what it holds is, by the digest of the data.
 local function task_text(task)
@@ -89,8 +79,8 @@ local function new_configuration(run, data_digest, starts_from)
   local row = run.row
   local parts = {
     identity.version, run.experiment, row.label, row.dataset, data_digest, row.model.name,
-    class_versions[row.model.name] or "", row.model.text, row.task.name, task_text(row.task),
-    train_text(row), row.train:option "precision", run.scale, run.device, starts_from or "",
+    class_versions[row.model.name] or "", said(row.model), row.task.name, task_text(row.task),
+    said(row.train), row.train:option "precision", run.scale, run.device, starts_from or "",
   }
   parts[#parts + 1] = row.context and context.text(row.context)
   return digest_of(table.unpack(parts))

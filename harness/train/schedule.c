@@ -8,11 +8,15 @@ static double warm_fraction(const lh_schedule *schedule, int64_t step) {
     return (double)step / (double)schedule->warmup;
 }
 
-/* How much of the run after warm-up is over, 0..1. */
+/* How much of what linear and cosine decay over is behind, 0..1. */
 static double decay_fraction(const lh_schedule *schedule, int64_t step) {
-    if (step <= schedule->warmup) return 0.0;
-    if (step >= schedule->steps) return 1.0;
-    return (double)(step - schedule->warmup) / (double)(schedule->steps - schedule->warmup);
+    const int64_t warmup = schedule->warmup, steps = schedule->steps;
+    const bool from_warmup = schedule->decay_from == LH_DECAY_FROM_WARMUP;
+    if (schedule->decay_from == LH_DECAY_FROM_START_HELD && step < warmup) step = warmup;
+    if (step < warmup || (step == warmup && from_warmup)) return 0.0;
+    if (step >= steps) return 1.0;
+    const int64_t begin = from_warmup ? warmup : 0;
+    return (double)(step - begin) / (double)(steps - begin);
 }
 
 static double rsqrt_rate(const lh_schedule *schedule, int64_t step) {
@@ -53,7 +57,9 @@ static double shape_rate(const lh_schedule *schedule, int64_t step) {
 }
 
 double lh_schedule_rate(const lh_schedule *schedule, int64_t step) {
-    return warm_fraction(schedule, step) * shape_rate(schedule, step);
+    const bool whole = schedule->first_rate == LH_FIRST_FULL && step == 0;
+    if (schedule->first_rate == LH_FIRST_STEP) step += 1;
+    return (whole ? 1.0 : warm_fraction(schedule, step)) * shape_rate(schedule, step);
 }
 
 bool lh_schedule_uses_steps(const lh_schedule *schedule) {

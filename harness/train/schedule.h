@@ -13,8 +13,25 @@ typedef enum lh_schedule_kind {
     LH_SCHEDULE_DELAYED_STEP
 } lh_schedule_kind;
 
-/* With t the step, W = warmup, T = steps, warm = min(t, W) / W (1 when W is 0) and
- * p = clamp((t - W) / (T - W), 0, 1):
+/* The rate of a run's first step, where there is a warm-up. */
+typedef enum lh_first_rate {
+    LH_FIRST_ZERO, /* 0 */
+    LH_FIRST_STEP, /* rate / W: code that steps its schedule before the optimiser (Ju et al. 2022)
+                    */
+    LH_FIRST_FULL  /* the whole rate, once: Transformer-XL's PyTorch code */
+} lh_first_rate;
+
+/* What linear and cosine decay over. */
+typedef enum lh_decay_from {
+    LH_DECAY_FROM_WARMUP,    /* the steps behind the warm-up */
+    LH_DECAY_FROM_START,     /* all steps; the warm-up rises to the whole rate (Transformer-XL) */
+    LH_DECAY_FROM_START_HELD /* all steps; it rises to what the decay leaves at its end (meliad) */
+} lh_decay_from;
+
+/* With t the step, or the step + 1 with LH_FIRST_STEP, W = warmup, T = steps, warm = min(t, W) / W
+ * (1 when W is 0, and in the first step with LH_FIRST_FULL) and, by decay_from,
+ *
+ *   p = clamp((t - W) / (T - W), 0, 1),   t < W ? 0 : min(t / T, 1)   or   min(max(t, W) / T, 1):
  *
  *   constant  warm * rate
  *   linear    warm * (rate + (final_rate - rate) * p)
@@ -30,6 +47,8 @@ typedef struct lh_schedule {
     lh_schedule_kind kind;
     double rate, final_rate, step_factor;
     int64_t warmup, steps, step_every;
+    lh_first_rate first_rate;
+    lh_decay_from decay_from;
 } lh_schedule;
 
 /* The learning rate of 0-based `step`. */

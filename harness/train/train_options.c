@@ -6,6 +6,8 @@
 static const char *const optimizer_names[] = {"sgd", "adam", "adamw", "adafactor", NULL};
 static const char *const schedule_names[] = {"constant", "linear",       "rsqrt", "cosine",
                                              "step",     "delayed_step", NULL};
+static const char *const first_rate_names[] = {"zero", "step", "full", NULL};
+static const char *const decay_from_names[] = {"warmup", "start", "start_held", NULL};
 static const char *const keep_best_names[] = {"false",
                                               "true",
                                               "accuracy",
@@ -28,8 +30,15 @@ static const lh_option lh_train_plan_options[] = {
               "decay: rsqrt is rate / sqrt(max(step, warmup))"),
     LH_INTEGER("warmup", lh_train_plan, schedule.warmup, 1000, 0, 1e12,
                "steps of linear warm-up from 0"),
+    LH_CHOICE("first_rate", lh_train_plan, schedule.first_rate, LH_FIRST_ZERO, first_rate_names,
+              "of the first step of a warm-up: 0; rate / warmup, the schedule one step ahead; or, "
+              "once, the full rate"),
     LH_REAL("final_rate", lh_train_plan, schedule.final_rate, 0, 0, 1e9,
             "rate at the end of linear and cosine"),
+    LH_CHOICE("decay_from", lh_train_plan, schedule.decay_from, LH_DECAY_FROM_WARMUP,
+              decay_from_names,
+              "linear and cosine over the steps behind the warm-up, or over all steps: the warm-up "
+              "then rises to the full rate, or held to what the decay leaves at its end"),
     LH_INTEGER("step_every", lh_train_plan, schedule.step_every, 1000, 1, 1e12,
                "steps between drops of step and delayed_step"),
     LH_REAL("step_factor", lh_train_plan, schedule.step_factor, 0.5, 0, 1e9,
@@ -49,8 +58,9 @@ static const lh_option lh_train_plan_options[] = {
             "adafactor: largest rms of an update (d)"),
     LH_FLAG("parameter_scale", lh_train_plan, optimizer.parameter_scale, true,
             "adafactor: updates relative to the parameter's rms"),
-    LH_INTEGER("factor_minimum", lh_train_plan, optimizer.factor_minimum, 128, 1, 1e12,
-               "adafactor: smallest axis whose second moment is factored"),
+    LH_INTEGER(
+        "factor_minimum", lh_train_plan, optimizer.factor_minimum, 128, 1, 1e12,
+        "adafactor: smallest axis whose second moment is factored; t5x: 128, transformers: 1"),
     LH_INTEGER("log_every", lh_train_plan, log_every, 10, 1, LH_LOG_LIMIT,
                "steps between points of the loss curve"),
     LH_INTEGER("evaluate_every", lh_train_plan, evaluate_every, 0, 0, 1e12,
@@ -80,6 +90,8 @@ static const lh_option lh_train_plan_options[] = {
     {0}};
 
 const lh_option_table lh_train_options[] = {LH_OWN_TABLE(lh_train_plan), {0}};
+
+const char *const lh_train_later_options[] = {"accumulate", "first_rate", "decay_from", NULL};
 
 lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
     *out = (lh_train_plan){0};

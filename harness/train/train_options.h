@@ -11,6 +11,9 @@
  * `checkpoint_every`, ... */
 extern const lh_option_table lh_train_options[];
 
+/* Those that came when runs had been recorded, ended by NULL (lh_options_is_unsaid). */
+extern const char *const lh_train_later_options[];
+
 /* The largest log_every: so many losses may wait on the device. */
 enum { LH_LOG_LIMIT = 1024 };
 

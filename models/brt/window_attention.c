@@ -105,14 +105,22 @@ lh_window_keys lh_window_attention_keys(const lh_window_attention *layer,
     return keys;
 }
 
+/* With the scale of lh_plain_attention. */
+static lh_tensor *read_memory(const lh_window_attention *layer, const lh_block_config *config,
+                              const lh_pass *pass, lh_tensor *q) {
+    lh_tape *tape = lh_pass_tape(pass);
+    lh_tensor *scale = config->normalize ? lh_pass_param(pass, layer->scale) : NULL;
+    if (!config->normalize) q = lh_scale(tape, q, 1.0 / sqrt((double)config->head_width));
+    return lh_attend_nearest(tape, q, lh_pass_state(pass, layer->memory_keys),
+                             lh_pass_state(pass, layer->memory_values),
+                             lh_pass_ring_count(pass, layer->memory_keys), scale, config->top);
+}
+
 /* local + sigmoid(b_h) * (memory - local), head by head. */
 static lh_tensor *mix_memory(const lh_window_attention *layer, const lh_block_config *config,
                              const lh_pass *pass, lh_tensor *q, lh_tensor *local) {
     lh_tape *tape = lh_pass_tape(pass);
-    lh_tensor *memory = lh_attend_nearest(
-        tape, q, lh_pass_state(pass, layer->memory_keys), lh_pass_state(pass, layer->memory_values),
-        lh_pass_ring_count(pass, layer->memory_keys),
-        config->normalize ? lh_pass_param(pass, layer->scale) : NULL, config->top);
+    lh_tensor *memory = read_memory(layer, config, pass, q);
     lh_tensor *gate = lh_unary(tape, LH_UNARY_SIGMOID, lh_pass_param(pass, layer->memory_gate));
     lh_tensor *spread = lh_repeat(tape, gate, config->head_width);
     lh_tensor *by_head = spread != NULL ? lh_permute(tape, spread, (const int[]){1, 0}) : NULL;

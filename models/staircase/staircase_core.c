@@ -1,5 +1,6 @@
 /* The core's options, parameters, layers and cost: attention with positions on the key side (Shaw
- * et al. 2018, eq. 4) and a ReLU network, both pre-norm, as Ju et al. 2022 released them. */
+ * et al. 2018, eq. 4) and a ReLU network, both pre-norm or both post-norm, as Ju et al. 2022
+ * released them. */
 #include "models/staircase/staircase_core.h"
 
 #include <math.h>
@@ -25,7 +26,11 @@ const lh_option lh_staircase_config_options[] = {
                "hidden size of the feed-forward network; 0: 4 * width"),
     LH_REAL("dropout", lh_staircase_config, dropout, 0, 0, 0.99,
             "dropout rate of attention and feed-forward network in training"),
+    LH_FLAG("post_norm", lh_staircase_config, post_norm, false,
+            "norms behind the residual sums instead of before attention and feed-forward network"),
     {0}};
+
+const char *const lh_staircase_later_options[] = {"post_norm", NULL};
 
 lh_status lh_staircase_config_settle(lh_staircase_config *config, const lh_model_setup *setup) {
     config->vocabulary = setup->vocabulary;
@@ -57,11 +62,9 @@ static void declare_attention(lh_staircase_core *core, int64_t i, double divisor
     char prefix[48];
     (void)snprintf(prefix, sizeof prefix, "layers.%lld.attention.", (long long)i);
     const bool own_keys = i == 0 || !config->share_keys;
-    if (own_keys) {
+    if (!own_keys) *layer = core->layer[0];
+    if (own_keys || config->post_norm)
         declare_norm(declare, config->width, prefix, &layer->norm_gain, &layer->norm_bias);
-    } else {
-        *layer = core->layer[0];
-    }
     layer->query = lh_declare_param(declare, weight, 2, in, "%squery", prefix);
     if (own_keys) {
         layer->key = lh_declare_param(declare, weight, 2, in, "%skey", prefix);
@@ -96,8 +99,8 @@ void lh_staircase_declare(lh_staircase_core *core, lh_declare *declare) {
     const int64_t table[] = {config->vocabulary, config->width},
                   positions[] = {config->positions, config->head_width},
                   bias[] = {config->vocabulary};
-    /* The released code divides what is added to the residual stream by sqrt(2 L). */
-    const double divisor = sqrt(2.0 * (double)config->layers);
+    /* The released code divides what is added to a residual stream without norms by sqrt(2 L). */
+    const double divisor = config->post_norm ? 1.0 : sqrt(2.0 * (double)config->layers);
     core->embedding = lh_declare_param(declare, lh_init_normal(1.0), 2, table, "embedding.weight");
     lh_declare_embedding(declare);
     core->positions = lh_declare_param(declare, lh_init_normal(1.0), 2, positions, "positions");
@@ -106,7 +109,7 @@ void lh_staircase_declare(lh_staircase_core *core, lh_declare *declare) {
         declare_attention(core, i, divisor, declare);
         declare_feed_forward(core, i, divisor, declare);
     }
-    declare_norm(declare, config->width, "", &core->gain, &core->bias);
+    if (!config->post_norm) declare_norm(declare, config->width, "", &core->gain, &core->bias);
     const lh_init head = linear_init(config->width, 1.0);
     core->head = lh_declare_param(declare, head, 2, table, "head.weight");
     core->head_bias = lh_declare_param(declare, head, 1, bias, "head.bias");
@@ -137,6 +140,20 @@ static lh_tensor *normed(const lh_staircase_pass *pass, lh_tensor *x, int gain, 
                          lh_pass_param(pass->pass, bias), epsilon);
 }
 
+/* Before attention and network, and behind their residual sums: one of the two norms. */
+static lh_tensor *normed_before(const lh_staircase_pass *pass, lh_tensor *x, int gain, int bias) {
+    return pass->core->config.post_norm ? x : normed(pass, x, gain, bias);
+}
+
+static lh_tensor *normed_behind(const lh_staircase_pass *pass, lh_tensor *x, int gain, int bias) {
+    return pass->core->config.post_norm ? normed(pass, x, gain, bias) : x;
+}
+
+lh_tensor *lh_staircase_normed(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x) {
+    const lh_staircase_layer *l = &pass->core->layer[layer];
+    return normed_before(pass, x, l->norm_gain, l->norm_bias);
+}
+
 /* [batch][count][n * inner] -> [batch][count][n * heads][head_width]. */
 static lh_tensor *into_heads(const lh_staircase_pass *pass, lh_tensor *x) {
     if (x == NULL) return NULL;
@@ -149,9 +166,8 @@ static lh_tensor *project(const lh_staircase_pass *pass, lh_tensor *x, lh_tensor
 }
 
 lh_tensor *lh_staircase_keys(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x) {
-    const lh_staircase_layer *l = &pass->core->layer[layer];
     const lh_scope scope = lh_scope_open(pass->tape);
-    lh_tensor *n = normed(pass, x, l->norm_gain, l->norm_bias);
+    lh_tensor *n = lh_staircase_normed(pass, layer, x);
     return lh_scope_close(pass->tape, scope, project(pass, n, pass->key_value[layer]));
 }
 
@@ -162,14 +178,11 @@ static lh_keys split_keys(const lh_staircase_pass *pass, lh_tensor *joined, int6
                      .first = first};
 }
 
-static lh_tensor *attend(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x,
-                         const lh_staircase_view *view) {
+/* `joined`: queries, and with view->among keys and values. */
+static lh_tensor *attend_to(const lh_staircase_pass *pass, int64_t layer, lh_tensor *joined,
+                            const lh_staircase_view *view, lh_tensor *before) {
     const lh_staircase_config *config = &pass->core->config;
     const lh_staircase_layer *l = &pass->core->layer[layer];
-    lh_tensor *n = normed(pass, x, l->norm_gain, l->norm_bias);
-    lh_tensor *weight =
-        view->among ? pass->query_key_value[layer] : lh_pass_param(pass->pass, l->query);
-    lh_tensor *joined = project(pass, n, weight);
     lh_attention attention = LH_ATTENTION;
     attention.scale = 1.0 / sqrt((double)config->head_width);
     attention.min_distance = view->min_distance;
@@ -177,9 +190,8 @@ static lh_tensor *attend(const lh_staircase_pass *pass, int64_t layer, lh_tensor
     attention.positions = lh_pass_param(pass->pass, pass->core->positions);
     attention.position_first = config->first_distance;
     if (lh_pass_is_training(pass->pass)) attention.dropout = config->dropout;
-    if (view->before != NULL) {
-        attention.keys[attention.key_count++] =
-            split_keys(pass, view->before, -view->before->shape[1]);
+    if (before != NULL) {
+        attention.keys[attention.key_count++] = split_keys(pass, before, -before->shape[1]);
     }
     lh_tensor *q = joined;
     if (view->among) {
@@ -189,16 +201,45 @@ static lh_tensor *attend(const lh_staircase_pass *pass, int64_t layer, lh_tensor
         attention.keys[attention.key_count++] = split_keys(pass, keys, 0);
     }
     lh_tensor *y = lh_attend(pass->tape, &attention, q);
-    y = lh_recurrence_encoding_mix(&l->recurrence, pass->pass, &attention, y);
+    return lh_recurrence_encoding_mix(&l->recurrence, pass->pass, &attention, y);
+}
+
+/* `whole` in rows where a document begins, else `part`: part + begun (whole - part). */
+static lh_tensor *choose_rows(const lh_staircase_pass *pass, lh_tensor *whole, lh_tensor *part) {
+    lh_tape *tape = pass->tape;
+    lh_tensor *starts = lh_pass_batch(pass->pass)->starts;
+    if (starts == NULL) return part;
+    lh_tensor *apart = lh_subtract(tape, whole, part);
+    if (apart == NULL) return NULL;
+    const int64_t table[] = {2, 1}, rows[] = {apart->shape[0], -1};
+    lh_tensor *begun = lh_gather(tape, lh_reals(tape, 2, table, (const real[]){0, 1}), starts);
+    lh_tensor *added = lh_multiply_column(tape, lh_reshape(tape, apart, 2, rows), begun);
+    return added != NULL ? lh_add(tape, part, lh_reshape(tape, added, 4, part->shape)) : NULL;
+}
+
+static lh_tensor *attend(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x,
+                         const lh_staircase_view *view) {
+    const lh_staircase_layer *l = &pass->core->layer[layer];
+    lh_tensor *n = lh_staircase_normed(pass, layer, x);
+    lh_tensor *weight =
+        view->among ? pass->query_key_value[layer] : lh_pass_param(pass->pass, l->query);
+    lh_tensor *joined = project(pass, n, weight), *before = view->before;
+    lh_tensor *y = attend_to(pass, layer, joined, view, before);
+    if (view->recent > 0 && before != NULL) {
+        const int64_t old = before->shape[1] - view->recent;
+        before = lh_slice(pass->tape, before, 1, old, view->recent);
+        y = choose_rows(pass, y, attend_to(pass, layer, joined, view, before));
+    }
     if (y == NULL) return NULL;
-    const int64_t flat[] = {y->shape[0], y->shape[1], lh_staircase_inner(config)};
-    return lh_linear_add(pass->tape, x, lh_reshape(pass->tape, y, 3, flat),
-                         lh_pass_param(pass->pass, l->out));
+    const int64_t flat[] = {y->shape[0], y->shape[1], lh_staircase_inner(&pass->core->config)};
+    y = lh_linear_add(pass->tape, x, lh_reshape(pass->tape, y, 3, flat),
+                      lh_pass_param(pass->pass, l->out));
+    return normed_behind(pass, y, l->norm_gain, l->norm_bias);
 }
 
 static lh_tensor *feed_forward(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x) {
     const lh_staircase_layer *l = &pass->core->layer[layer];
-    lh_tensor *n = normed(pass, x, l->feed_forward_gain, l->feed_forward_bias);
+    lh_tensor *n = normed_before(pass, x, l->feed_forward_gain, l->feed_forward_bias);
     lh_tensor *hidden = lh_linear(pass->tape, n, lh_pass_param(pass->pass, l->in),
                                   lh_pass_param(pass->pass, l->in_bias), LH_UNARY_RELU);
     if (lh_pass_is_training(pass->pass)) {
@@ -206,7 +247,8 @@ static lh_tensor *feed_forward(const lh_staircase_pass *pass, int64_t layer, lh_
     }
     lh_tensor *y =
         lh_linear_add(pass->tape, x, hidden, lh_pass_param(pass->pass, l->feed_forward_out));
-    return lh_add_row(pass->tape, y, lh_pass_param(pass->pass, l->out_bias));
+    y = lh_add_row(pass->tape, y, lh_pass_param(pass->pass, l->out_bias));
+    return normed_behind(pass, y, l->feed_forward_gain, l->feed_forward_bias);
 }
 
 lh_tensor *lh_staircase_apply(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x,
@@ -217,7 +259,7 @@ lh_tensor *lh_staircase_apply(const lh_staircase_pass *pass, int64_t layer, lh_t
 }
 
 lh_status lh_staircase_finish(const lh_staircase_pass *pass, lh_tensor *x, lh_output *out) {
-    out->hidden = normed(pass, x, pass->core->gain, pass->core->bias);
+    out->hidden = normed_before(pass, x, pass->core->gain, pass->core->bias);
     out->head_weight = lh_pass_param(pass->pass, pass->core->head);
     out->head_bias = lh_pass_param(pass->pass, pass->core->head_bias);
     return out->hidden != NULL ? LH_OK : lh_failed();

@@ -1,7 +1,7 @@
 /* The transformer core that the staircase family shares (Ju et al. 2022, section 3.1 and the
- * released code): pre-norm layers with learned relative position vectors on the key side (Shaw et
- * al. 2018, eq. 4), one table for all layers and heads, and an untied head. The models differ only
- * in which tokens pass through the core when, and in what they attend to. */
+ * released code): pre-norm layers, or post-norm ones, with learned relative position vectors on the
+ * key side (Shaw et al. 2018, eq. 4), one table for all layers and heads, and an untied head. The
+ * models differ only in which tokens pass through the core when, and in what they attend to. */
 #ifndef LH_STAIRCASE_STAIRCASE_CORE_H
 #define LH_STAIRCASE_STAIRCASE_CORE_H
 
@@ -15,6 +15,7 @@ typedef struct lh_staircase_config {
     int64_t positions;      /* rows of the position table */
     int64_t first_distance; /* row r belongs to distance first_distance + r */
     bool share_keys;        /* layer 0's norm, keys and values serve every layer */
+    bool post_norm;         /* norms lie behind the residual sums, and none before the head */
     lh_recurrence_config recurrence_encoding;
 } lh_staircase_config;
 
@@ -31,8 +32,11 @@ typedef struct lh_staircase_core {
     lh_staircase_layer layer[LH_STAIRCASE_LAYERS];
 } lh_staircase_core;
 
-/* width, heads, head_width, hidden, dropout; and, of models where it is free, layers. */
+/* width, heads, head_width, hidden, dropout, post_norm; and, of models where it is free, layers. */
 extern const lh_option lh_staircase_config_options[], lh_staircase_layers_options[];
+
+/* Of the family's classes: post_norm (lh_model_class). */
+extern const char *const lh_staircase_later_options[];
 
 /* Completes what the options leave open; layers and positions are the model's to set. Fails:
  * LH_EOPTION when heads do not divide width and head_width is not given, or the task has no tokens.
@@ -59,7 +63,9 @@ typedef struct lh_staircase_pass {
  * token. NULL: nothing. */
 typedef struct lh_staircase_view {
     lh_tensor *before;
-    bool among;                         /* also to the call's own tokens */
+    int64_t recent; /* > 0: only rows where a document begins see all of `before`, the others its
+                       last `recent` */
+    bool among;     /* also to the call's own tokens */
     int64_t min_distance, max_distance; /* as in lh_attention */
 } lh_staircase_view;
 
@@ -69,8 +75,12 @@ lh_staircase_pass lh_staircase_begin(const lh_staircase_core *core, lh_pass *pas
 /* The batch's tokens embedded: [batch][length][width]. */
 lh_tensor *lh_staircase_embed(const lh_staircase_pass *pass);
 
-/* Keys and values of context vectors x [batch][count][width] at a layer, through the layer's own
- * norm: [batch][count][2 * heads][head_width]. */
+/* What a layer makes queries, keys and values of: x through the norm before its attention, x itself
+ * where norms lie behind. */
+lh_tensor *lh_staircase_normed(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x);
+
+/* Keys and values of context vectors x [batch][count][width] at a layer, normed as above:
+ * [batch][count][2 * heads][head_width]. */
 lh_tensor *lh_staircase_keys(const lh_staircase_pass *pass, int64_t layer, lh_tensor *x);
 
 /* One layer on x [batch][count][width]. */
@@ -82,7 +92,8 @@ lh_status lh_staircase_finish(const lh_staircase_pass *pass, lh_tensor *x, lh_ou
 
 /* ---- accounting: forward FLOPs of all batch rows' worth of one row ---- */
 
-/* One call of lh_staircase_apply on `queries` tokens with `pairs` visible query-key pairs. */
+/* One call of lh_staircase_apply on `queries` tokens with `pairs` visible query-key pairs, those
+ * that view->recent leaves counted beside those of all of `before`. */
 double lh_staircase_apply_flops(const lh_staircase_config *config, const lh_staircase_view *view,
                                 int64_t queries, double pairs);
 /* One call of lh_staircase_keys on `count` vectors. */

@@ -158,6 +158,8 @@ for i = 1, #one do worst = math.max(worst, math.abs(one[i] - two[#one + i])) end
 print(#two == 2 * #one and worst < 1e-5 and "yes" or worst)
 LUA
 )
+fails 1 "a decoder's target in segments" "would begin anew in each segment of 1" "${encoder[@]}" --tokens "$scratch/targets" \
+    --source "$scratch/sources" --segment 1 --out "$scratch/none.npy"
 fails 1 "forward without a source" "t5 needs a source" "${encoder[@]}" --tokens "$scratch/target" --out "$scratch/none.npy"
 fails 1 "forward with other rows of sources" "1 rows of tokens, 2 of the source" "${encoder[@]}" --tokens "$scratch/target" \
     --source "$scratch/sources" --out "$scratch/none.npy"

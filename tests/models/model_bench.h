@@ -378,6 +378,13 @@ static const model_case model_cases[] = {
     {"rmt", RMT " memory_tokens=3 head_width=3 memory=5", 4, false},
     {"rmt", RMT " memory=9 memory_reads_cache=true", 4, false},
     {"dai_xl", DAI " rsa_kinds=1,0,0,0,0,0 rsa_matrix=toeplitz segment=8", 8, false},
+    {"memorizing", TINY " memory=12 top=3 memory_layer=2 normalize=false", 4, false},
+    {"staircase",
+     CORE " layers=2 forward_size=2 steps=5 cache=outputs segment_chunks=2 post_norm=true", 4,
+     false},
+    {"transformer_xl", CORE " layers=2 span=5 post_norm=true", 8, true},
+    {"feedback", CORE " layers=2 span=5 carry=normed", 8, false},
+    {"feedback", CORE " layers=2 span=4 share_kv=true post_norm=true", 8, true},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 

@@ -165,8 +165,8 @@ class Memorizing(Plain):
     """Wu et al. 2022, section 3.2: one layer also attends to the `top` nearest of the `size` newest keys of earlier
     segments, and a gate per head mixes: local (1 - g) + memory g."""
 
-    def __init__(self, layer, size, top):
-        super().__init__()
+    def __init__(self, layer, size, top, normalize=True):
+        super().__init__(normalize)
         self.layer, self.size, self.top = layer, size, top
         self.memory, self.new = [], []
 
@@ -215,6 +215,7 @@ def main():
     print_started("slide", " normalize=false", Plain(normalize=False))
     for layer, size, top in ((1, 6, 3), (2, 16, 8), (0, 3, 1)):
         print_started("memorizing", f" memory={size} top={top} memory_layer={layer + 1}", Memorizing(layer, size, top))
+    print_started("memorizing", " memory=16 top=3 memory_layer=2 normalize=false", Memorizing(1, 16, 3, normalize=False))
 
 
 main()

@@ -26,17 +26,25 @@ class Core:
     """The transformer core that the whole family shares. Distances `first` .. `first + reach - 1` are seen."""
 
     def __init__(self, layers=2, width=8, heads=2, hidden=16, head_width=0, reach=1, first=0, share_kv=False,
-                 rsa_kinds="", rsa_dilation=""):
+                 post_norm=False, rsa_kinds="", rsa_dilation=""):
         self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
         self.head_width = head_width or width // heads
-        self.reach, self.first, self.share_kv = reach, first, share_kv
+        self.reach, self.first, self.share_kv, self.post_norm = reach, first, share_kv, post_norm
         self.rsa = (rsa_kinds, rsa_dilation, 200)
 
     def embed(self, tokens):
         return parameter("embedding.weight", VOCABULARY, self.width)[tokens]
 
     def output(self, x):
-        return layer_norm("norm", x)
+        return x if self.post_norm else layer_norm("norm", x)
+
+    def source(self, l):
+        """The layer whose keys and values, and the norm before them, layer l has."""
+        return f"layers.{0 if self.share_kv else l}.attention"
+
+    def normed(self, l, x):
+        """What layer l makes queries, keys and values of."""
+        return x if self.post_norm else layer_norm(self.source(l) + ".norm", x)
 
     def zeros(self, count):
         return np.zeros((count, self.width))
@@ -53,9 +61,9 @@ class Core:
     def attention(self, l, x, context):
         """x are the last len(x) positions of context, and both are the layer's inputs."""
         inner = self.heads * self.head_width
-        own, source = f"layers.{l}.attention", f"layers.{0 if self.share_kv else l}.attention"
-        q = layer_norm(source + ".norm", x) @ parameter(own + ".query", self.width, inner)
-        n = layer_norm(source + ".norm", context)
+        own, source = f"layers.{l}.attention", self.source(l)
+        q = self.normed(l, x) @ parameter(own + ".query", self.width, inner)
+        n = self.normed(l, context)
         k, v = n @ parameter(source + ".key", self.width, inner), n @ parameter(source + ".value", self.width, inner)
         positions = parameter("positions", self.reach, self.head_width)
         read = np.zeros((len(x), inner))
@@ -71,13 +79,17 @@ class Core:
 
     def feed_forward(self, l, x):
         n = f"layers.{l}.feed_forward"
-        inside = layer_norm(n + ".norm", x) @ parameter(n + ".in", self.width, self.hidden)
+        inside = x if self.post_norm else layer_norm(n + ".norm", x)
+        inside = inside @ parameter(n + ".in", self.width, self.hidden)
         inside = np.maximum(0, inside + parameter(n + ".in_bias", self.hidden))
         return inside @ parameter(n + ".out", self.hidden, self.width) + parameter(n + ".out_bias", self.width)
 
     def layer(self, l, x, context):
         x = x + self.attention(l, x, context)
-        return x + self.feed_forward(l, x)
+        if not self.post_norm:
+            return x + self.feed_forward(l, x)
+        x = layer_norm(f"layers.{l}.attention.norm", x)
+        return layer_norm(f"layers.{l}.feed_forward.norm", x + self.feed_forward(l, x))
 
 
 class TransformerXL:
@@ -112,9 +124,9 @@ class Universal(TransformerXL):
 class Staircase:
     """Chunk c is in the steps c .. c + steps - 1, each of which passes it through the whole core (equation 3)."""
 
-    def __init__(self, forward_size, steps, cache, **core):
+    def __init__(self, forward_size, steps, cache, segment_chunks=0, **core):
         self.core = Core(reach=forward_size * steps, **core)
-        self.size, self.steps, self.cache = forward_size, steps, cache
+        self.size, self.steps, self.cache, self.segment_chunks = forward_size, steps, cache, segment_chunks
         self.record = {}  # (step, layer, chunk) to what a later segment sees of it there
         self.chunks = 0  # of the segments before
 
@@ -127,7 +139,7 @@ class Staircase:
             own = range(max(first, oldest), min(step, end - 1) + 1)
             x = np.concatenate([state[c] for c in own])
             for l in range(self.core.layers):
-                before = [self.record.get((step, l, c), self.core.zeros(self.size)) for c in range(oldest, first)]
+                before = [self.record.get((step, l, c), self.core.zeros(self.size)) for c in self.cached(oldest, first)]
                 y = self.core.layer(l, x, np.concatenate(before + [x]))
                 for i, c in enumerate(own):
                     self.record[step, l, c] = (x if self.cache == "inputs" else y)[i * self.size:(i + 1) * self.size]
@@ -136,6 +148,12 @@ class Staircase:
                 state[c] = x[i * self.size:(i + 1) * self.size]
         self.chunks = end
         return self.core.output(np.concatenate([state[c] for c in range(first, end)]))
+
+    def cached(self, oldest, first):
+        """The chunks that a step sees of the stream before its segment. The released code keeps those of one segment
+        alone, but zeros for all of them before a stream."""
+        shrinks = self.segment_chunks > 0 and first > 0
+        return range(max(oldest, first - self.segment_chunks) if shrinks else oldest, first)
 
 
 class CachedStaircase:
@@ -168,9 +186,9 @@ class CachedStaircase:
 class Feedback:
     """One token at a time; every layer sees one and the same vector of each of the `span` tokens before."""
 
-    def __init__(self, span, memory="mix", see_self=False, **core):
+    def __init__(self, span, memory="mix", see_self=False, carry="raw", **core):
         self.core = Core(reach=span + see_self, first=0 if see_self else 1, **core)
-        self.memory, self.span = memory, span
+        self.memory, self.span, self.carry = memory, span, carry
         self.past = [np.zeros(self.core.width) for _ in range(span)]
 
     def token(self, x):
@@ -187,7 +205,11 @@ class Feedback:
         return x
 
     def segment(self, tokens):
-        return self.core.output(np.stack([self.token(x) for x in self.core.embed(tokens)]))
+        out = np.stack([self.token(x) for x in self.core.embed(tokens)])
+        if self.carry == "normed":  # what stays of a segment has gone through the first layer's norm
+            kept = min(len(tokens), self.span)
+            self.past = self.past[:-kept] + list(self.core.normed(0, np.stack(self.past[-kept:])))
+        return self.core.output(out)
 
 
 def assert_different(a, b):
@@ -227,6 +249,9 @@ def check_segments():
         assert_equal(whole(CachedStaircase(size, size * steps, 1), 4, 8), whole(CachedStaircase(size, size * steps, 1)))
         cached = CachedStaircase(size, size * steps, 2)
         assert_different(whole(cached, 8), whole(CachedStaircase(size, size * steps, 2)))
+    for steps, same in ((2, True), (3, True), (5, False)):  # segments that have all chunks in reach, or fewer
+        fewer, plain = (Staircase(2, steps, "outputs", chunks) for chunks in (2, 0))
+        (assert_equal if same else assert_different)(whole(fewer, 4, 4, 4), whole(plain, 4, 4, 4))
     for create in (lambda: TransformerXL(12), lambda: Universal(5, 3), lambda: Feedback(5)):
         assert_equal(whole(create(), 3, 6), whole(create()))
 
@@ -255,6 +280,16 @@ def main():
     for memory, see_self, share_kv in (("mix", False, False), ("mix", False, True), ("mix", True, True),
                                        ("top", False, False), ("top", True, False)):
         print_model("feedback", Feedback, CORE, layers=2, span=5, memory=memory, see_self=see_self, share_kv=share_kv)
+    for span, share_kv in ((5, False), (12, True)):
+        print_model("feedback", Feedback, CORE, layers=2, span=span, share_kv=share_kv, carry="normed")
+    for size, steps, chunks in ((2, 7, 4), (4, 5, 2), (4, 4, 2)):
+        print_model("staircase", Staircase, CORE, layers=2, forward_size=size, steps=steps, cache="outputs",
+                    segment_chunks=chunks)
+    print_model("transformer_xl", TransformerXL, CORE, layers=2, span=5, post_norm=True)
+    print_model("staircase", Staircase, CORE, layers=2, forward_size=2, steps=3, cache="outputs", post_norm=True)
+    print_model("feedback", Feedback, CORE, layers=2, span=5, share_kv=True, post_norm=True)
+    print_model("cached_staircase", CachedStaircase, CORE, layers=2, forward_size=2, step_size=8, computed_steps=2,
+                post_norm=True)
 
 
 main()

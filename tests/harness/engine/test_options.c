@@ -388,3 +388,45 @@ TEST(what_is_set_can_be_looked_at_and_spelled) {
     CHECK(copied[1] == -1 && copied[2] == 77);
     lh_options_destroy(options);
 }
+
+static const char *const all_later[] = {"count", "rate",  "loud",  "colour",
+                                        "name",  "kinds", "sizes", NULL};
+
+/* Later options are said where they do not stand at their standard, of whatever type. */
+TEST(later_options_are_silent_at_their_standard) {
+    static const char *const set[] = {"count=8",   "rate=0.2", "loud=false", "colour=blue",
+                                      "name=book", "kinds=1",  "sizes=4,8"};
+    char *text = NULL;
+    for (int i = -1; i < 7; ++i) {
+        lh_options *options = options_of(i >= 0 ? set[i] : "sizes=4,-8 kinds='' name=books");
+        REQUIRE_OK(lh_options_spell_said(options, all_later, &text));
+        test_check(i < 0 || strstr(text, set[i]) != NULL, __FILE__, __LINE__,
+                   "'%s' says nothing of %s", text, i >= 0 ? set[i] : "");
+        int said = 0;
+        for (const char *at = text; (at = strchr(at, '=')) != NULL; ++at)
+            said += 1;
+        CHECK_EQ_INT(said, i >= 0 ? 4 : 3);
+        const int count = lh_options_find(options, "count");
+        CHECK_EQ_INT(lh_options_is_unsaid(options, count, all_later), i != 0);
+        CHECK(!lh_options_is_unsaid(options, count, NULL));
+        free(text);
+        lh_options_destroy(options);
+    }
+}
+
+static void check_later(const char *name, const lh_option_table *class_tables,
+                        const char *const *later) {
+    lh_options *options = NULL;
+    REQUIRE_OK(lh_options_create(name, class_tables, &options));
+    for (; later != NULL && *later != NULL; ++later)
+        test_check(lh_options_find(options, *later) >= 0, __FILE__, __LINE__,
+                   "%s has no option '%s', which came later", name, *later);
+    lh_options_destroy(options);
+}
+
+TEST(options_that_came_later_are_there) {
+    const lh_model_class *model = NULL;
+    for (int i = 0; (model = lh_model_class_at(i)) != NULL; ++i)
+        check_later(model->name, model->options, model->later_options);
+    check_later("train", lh_train_options, lh_train_later_options);
+}

@@ -140,12 +140,11 @@ TEST(what_is_drawn_is_read_and_a_seed_repeats_it) {
 
 /* ---- segments that are read anew ---- */
 
-/* Logits behind the last of `count` tokens, read in whole segments from the first one on. */
-static void read_whole(const char *name, const char *text, const int32_t *tokens, int64_t count,
-                       int64_t segment, real *logits) {
+/* Logits of `count` tokens, read in whole segments from the first one on. */
+static lh_status read_all(const char *name, const char *text, const int32_t *tokens, int64_t count,
+                          int64_t segment, lh_forward_result *result) {
     const lh_model_class *class = lh_model_class_find(name);
     lh_options *options = NULL;
-    lh_forward_result result;
     CHECK_OK(lh_options_create(class->name, class->options, &options));
     CHECK_OK(lh_options_parse(options, text));
     const lh_forward_spec spec = {.model = class,
@@ -157,11 +156,40 @@ static void read_whole(const char *name, const char *text, const int32_t *tokens
                                   .length = count,
                                   .segment = segment,
                                   .tokens = tokens};
-    REQUIRE_OK(lh_forward_run(&spec, &result));
+    const lh_status status = lh_forward_run(&spec, result);
+    lh_options_destroy(options);
+    return status;
+}
+
+/* Logits behind the last of them. */
+static void read_whole(const char *name, const char *text, const int32_t *tokens, int64_t count,
+                       int64_t segment, real *logits) {
+    lh_forward_result result;
+    REQUIRE_OK(read_all(name, text, tokens, count, segment, &result));
     memcpy(logits, result.values + (count - 1) * BENCH_VOCABULARY,
            BENCH_VOCABULARY * sizeof *logits);
     free(result.values);
-    lh_options_destroy(options);
+}
+
+/* Segments of 4 within windows of 8: what a cache holds of a window, and of the window before. */
+TEST(forward_goes_on_within_a_cached_window) {
+    static const char *const models[] = {"gpt2", "gpt2_recurrent"};
+    enum { READ = 24 };
+    int32_t tokens[READ];
+    random_tokens(tokens, READ);
+    for (int i = 0; i < 2; ++i) {
+        lh_forward_result windows, segments;
+        const char *text = "layers=2 width=8 heads=2 context=16 window=8";
+        const char *cached = "layers=2 width=8 heads=2 context=16 window=8 cache=true";
+        REQUIRE_OK(read_all(models[i], text, tokens, READ, 8, &windows));
+        REQUIRE_OK(read_all(models[i], cached, tokens, READ, 4, &segments));
+        for (int64_t e = 0; e < READ * BENCH_VOCABULARY; ++e)
+            CHECK_NEAR(segments.values[e], windows.values[e], 1e-5);
+        free(windows.values);
+        free(segments.values);
+        CHECK_FAILS(read_all(models[i], cached, tokens, READ, 6, &segments), LH_ESHAPE,
+                    "of a window of 8");
+    }
 }
 
 /* What carries something from segment to segment, and models of vectors, which read tokens through

@@ -1,5 +1,5 @@
 /* Learning rates against their formulas, step by step. */
-#include "harness/train/schedule.h"
+#include "harness/train/train_options.h"
 
 #include "tests/test.h"
 
@@ -97,4 +97,41 @@ TEST(schedules_that_end_with_the_run) {
         CHECK_EQ_INT(changes, kind < 4 && ends[kind]);
         CHECK_EQ_INT(lh_schedule_uses_steps(&shorter), changes);
     }
+}
+
+static lh_status read_schedule(const char *text, lh_schedule *out) {
+    lh_options *options = NULL;
+    lh_train_plan plan = {0};
+    LH_TRY(lh_options_create("train", lh_train_options, &options));
+    lh_status status = lh_options_parse(options, text);
+    if (status == LH_OK) status = lh_train_plan_read(options, &plan);
+    lh_options_destroy(options);
+    *out = plan.schedule;
+    return status;
+}
+
+/* What the trainers of the releases set, step by step (tests/oracles/schedule.py). */
+TEST(schedules_equal_those_of_the_releases) {
+    enum { LINE = 256, ROWS = 4 * 2 * 40 };
+    FILE *file = fopen("tests/golden/schedule.csv", "r");
+    char line[LINE];
+    int compared = 0;
+    REQUIRE(file != NULL);
+    REQUIRE(fgets(line, sizeof line, file) != NULL);
+    while (fgets(line, sizeof line, file) != NULL) {
+        char *rest = strchr(line, ',');
+        lh_schedule schedule = {0};
+        int step = 0;
+        double rate = 0;
+        REQUIRE(rest != NULL);
+        *rest = '\0';
+        REQUIRE(sscanf(rest + 1, "%d,%lf", &step, &rate) == 2);
+        REQUIRE(CHECK_OK(read_schedule(line, &schedule)));
+        test_check(fabs(lh_schedule_rate(&schedule, step) - rate) < 1e-16, __FILE__, __LINE__,
+                   "%s: step %d has the rate %.17g, the oracle says %.17g", line, step,
+                   lh_schedule_rate(&schedule, step), rate);
+        compared += 1;
+    }
+    (void)fclose(file);
+    CHECK_EQ_INT(compared, ROWS);
 }

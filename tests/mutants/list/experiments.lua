@@ -29,7 +29,7 @@ return {
     { "steps = steps, forward_size = size // steps,", "steps = steps, forward_size = size // 2,",
       "chunks do not shrink with the steps" },
     { "local segment = 2 * step_size", "local segment = step_size", "half the segment" },
-    { 'cache = lh.by_scale { smoke = "inputs", paper = "outputs" }', 'cache = "inputs"',
+    { 'kept = lh.by_scale { smoke = "inputs", paper = "outputs" }', 'kept = "inputs"',
       "the cache of the paper's code is not used" },
     { "span = 2 * step_size, share_kv = true", "span = step_size, share_kv = true", "half the feedback memory" },
     { "step_size = step_size + forward_size", "step_size = step_size", "the cached step loses its chunk" },

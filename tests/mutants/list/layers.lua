@@ -4,7 +4,7 @@ return {
   {
     file = "models/brt/window_attention.c", tests = oracle,
     { "lh_subtract(tape, memory, local)", "lh_subtract(tape, local, memory)", "Memorizing: the mix has the wrong sign" },
-    { "config->normalize ? lh_pass_param(pass, layer->scale) : NULL, config->top", "NULL, config->top",
+    { "config->normalize ? lh_pass_param(pass, layer->scale) : NULL;", "NULL;",
       "Memorizing: no head scale" },
     { "attention.dropout_period = config->window;", "attention.dropout_period = 0;",
       "every block has a mask of its own", tests = "tests/models/test_dropout.c" },
@@ -61,8 +61,10 @@ return {
     file = "models/staircase/staircase_core.c", tests = oracle,
     { "attention.scale = 1.0 / sqrt((double)config->head_width);", "attention.scale = 1.0 / (double)config->head_width;", "scores are divided by the width" },
     { "attention.position_first = config->first_distance;", "attention.position_first = 0;", "positions begin at distance 0" },
-    { "return lh_add_row(pass->tape, y, lh_pass_param(pass->pass, l->out_bias));", "return y;", "the network's last bias is left out" },
-    { "y = lh_recurrence_encoding_mix(&l->recurrence, pass->pass, &attention, y);", "", "recurrence encodings add nothing" },
+    { "y = lh_add_row(pass->tape, y, lh_pass_param(pass->pass, l->out_bias));", "", "the network's last bias is left out" },
+    { "return lh_recurrence_encoding_mix(&l->recurrence, pass->pass, &attention, y);", "return y;", "recurrence encodings add nothing" },
+    { "y = choose_rows(pass, y, attend_to(pass, layer, joined, view, before));", "y = choose_rows(pass, y, y);", "rows within a stream see as much as those at its start" },
+    { "return pass->core->config.post_norm ? normed(pass, x, gain, bias) : x;", "return pass->core->config.post_norm && gain < 0 ? normed(pass, x, gain, bias) : x;", "post-norm layers have no norm" },
   },
   {
     file = "models/brt/block_stack.c", tests = "tests/models/test_dropout.c",
@@ -73,6 +75,7 @@ return {
   {
     file = "models/brt/window_attention.c", tests = oracle,
     { "attention.scale = 1.0 / sqrt((double)config->head_width);", "attention.scale = 1.0;", "scores are not scaled without normalize" },
+    { "if (!config->normalize) q = lh_scale(", "if (config->memory < 0) q = lh_scale(", "nor are those of the memory" },
   },
   {
     file = "models/layers/dense.c", tests = oracle .. " tests/models/test_dropout.c",

@@ -51,8 +51,8 @@ return {
   {
     name = "data", takes = words,
     summary = "list, fetch, verify and import corpora", run = run, most = 2,
-    usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE.jsonl [--name NAME] [--join-folders]\n"
-      .. "    | import DIR --translations LANGUAGE]",
+    usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE.jsonl [--name NAME] [--join-folders] "
+      .. "| import DIR --translations LANGUAGE]",
     options = {
       { "name=", "name of the imported corpus (default: the folder's or file's)", "NAME" },
       { "join-folders", "one document per folder instead of per file" },

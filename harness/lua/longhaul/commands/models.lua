@@ -249,7 +249,7 @@ return {
       run = forward,
     usage = "forward [--model NAME] [--weights FILE] (--tokens FILE | --inputs FILE) --out FILE.npy "
       .. "[--options TEXT] [--segment N] ...",
-    description = "Runs consecutive segments with carried state from a fresh start and writes "
+    description = "Runs consecutive segments with what the model carries from a fresh start and writes "
       .. "the logits [rows][length][vocabulary] as .npy. Tokens: .npy of integers [rows][length], "
       .. "or text with a row a line. A model with an encoder reads --source too, whose rows may "
       .. "differ in length. Inputs: .npy of reals [rows][length][features], windows of a series "
