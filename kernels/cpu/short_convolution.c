@@ -5,7 +5,8 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
-enum { TOKENS = 32, PANEL = 64 }; /* of a task; channels side by side in sums over tokens */
+/* Tokens of a task; taps and channels side by side in sums over tokens. */
+enum { TOKENS = 32, TAPS = 8, PANEL = 64 };
 
 /* to [kernel][width] */
 static void lay_out(const real *weight, int64_t width, int64_t kernel, real *to) {
@@ -74,38 +75,48 @@ static void run_tokens_back(const lh_short_convolution_backward_args *args, cons
     }
 }
 
-/* sum += dy x over all tokens, for the channels of a panel and tap j; tap `kernel` is the bias. */
-static void sum_tokens(const lh_short_convolution_backward_args *args, int64_t j, lh_range panel,
-                       double *sum) {
+/* sum += dy x for the channels of a panel. */
+static void add_products(int64_t count, const real *dy, const real *x, double *sum) {
+#pragma omp simd
+    for (int64_t c = 0; c < count; ++c)
+        sum[c] += (double)dy[c] * (double)x[c];
+}
+
+static void add_row(int64_t count, const real *dy, double *sum) {
+#pragma omp simd
+    for (int64_t c = 0; c < count; ++c)
+        sum[c] += (double)dy[c];
+}
+
+/* The sums over all tokens of some taps, which read dy once; tap `kernel` is the bias. */
+static void sum_tokens(const lh_short_convolution_backward_args *args, lh_range taps,
+                       lh_range panel, double sum[TAPS][PANEL]) {
     const int64_t width = args->width, kernel = args->kernel, count = panel.end - panel.begin;
     for (int64_t row = 0; row < args->batch * args->length; ++row) {
         const int64_t batch = row / args->length, t = row % args->length;
         const real *dy = args->dy + row * width + panel.begin;
-        if (j == kernel) {
-            for (int64_t c = 0; c < count; ++c)
-                sum[c] += (double)dy[c];
-            continue;
-        }
-        const real *x =
-            token(args->x, args->before, args->length, width, kernel, batch, t - kernel + 1 + j) +
-            panel.begin;
-#pragma omp simd
-        for (int64_t c = 0; c < count; ++c)
-            sum[c] += (double)dy[c] * (double)x[c];
+        for (int64_t j = taps.begin; j < lh_min(kernel, taps.end); ++j)
+            add_products(count, dy,
+                         token(args->x, args->before, args->length, width, kernel, batch,
+                               t - kernel + 1 + j) +
+                             panel.begin,
+                         sum[j - taps.begin]);
+        if (taps.end > kernel) add_row(count, dy, sum[kernel - taps.begin]);
     }
 }
 
-static void run_panel(const lh_short_convolution_backward_args *args, int64_t j, lh_range panel) {
-    double sum[PANEL] = {0};
-    const bool bias = j == args->kernel;
-    real *to = bias ? args->dbias : args->dweight;
-    const lh_write write = bias ? args->dbias_write : args->dweight_write;
-    const int64_t step = bias ? 1 : args->kernel;
-    if (to == NULL) return;
-    sum_tokens(args, j, panel, sum);
-    for (int64_t c = panel.begin; c < panel.end; ++c) {
-        real *y = to + c * step + (bias ? 0 : j);
-        *y = (real)(sum[c - panel.begin] + (write == LH_ADD ? (double)*y : 0.0));
+static void run_panel(const lh_short_convolution_backward_args *args, lh_range taps,
+                      lh_range panel) {
+    double sum[TAPS][PANEL] = {0};
+    sum_tokens(args, taps, panel, sum);
+    for (int64_t j = taps.begin; j < taps.end; ++j) {
+        const bool bias = j == args->kernel;
+        real *to = bias ? args->dbias : args->dweight;
+        const bool add = (bias ? args->dbias_write : args->dweight_write) == LH_ADD;
+        for (int64_t c = panel.begin; to != NULL && c < panel.end; ++c) {
+            real *y = to + (bias ? c : c * args->kernel + j);
+            *y = (real)(sum[j - taps.begin][c - panel.begin] + (add ? (double)*y : 0.0));
+        }
     }
 }
 
@@ -116,8 +127,10 @@ size_t lh_cpu_short_convolution_backward_workspace(const lh_short_convolution_ba
 lh_status lh_cpu_short_convolution_backward(const lh_launch *launch,
                                             const lh_short_convolution_backward_args *args) {
     const int64_t chunks = lh_chunk_count(args->length, TOKENS);
-    const int64_t tasks = args->dx != NULL ? args->batch * chunks : 0, taps = args->kernel + 1;
-    const int64_t panels = lh_chunk_count(args->width, PANEL);
+    const int64_t tasks = args->dx != NULL ? args->batch * chunks : 0;
+    const int64_t all = args->kernel + 1, groups = lh_chunk_count(all, TAPS);
+    const bool sums = args->dweight != NULL || args->dbias != NULL;
+    const int64_t panels = sums ? lh_chunk_count(args->width, PANEL) : 0;
     if (args->kernel < 1) return LH_ESHAPE;
     lay_out(args->weight, args->width, args->kernel, launch->workspace);
 #pragma omp parallel for schedule(static) if (tasks > 1)
@@ -125,7 +138,8 @@ lh_status lh_cpu_short_convolution_backward(const lh_launch *launch,
         run_tokens_back(args, launch->workspace, task / chunks,
                         lh_chunk(args->length, TOKENS, task % chunks));
 #pragma omp parallel for schedule(static)
-    for (int64_t task = 0; task < panels * taps; ++task)
-        run_panel(args, task % taps, lh_chunk(args->width, PANEL, task / taps));
+    for (int64_t task = 0; task < panels * groups; ++task)
+        run_panel(args, lh_chunk(all, TAPS, task % groups),
+                  lh_chunk(args->width, PANEL, task / groups));
     return LH_OK;
 }
