@@ -139,7 +139,7 @@ TEST(compressive_equals_the_oracle) {
 }
 
 TEST(rmt_equals_the_oracle) {
-    compare_with("tests/golden/rmt.csv", 5);
+    compare_with("tests/golden/rmt.csv", 8);
 }
 
 TEST(gpt2_equals_the_oracle) {

@@ -377,6 +377,8 @@ static const model_case model_cases[] = {
     {"rmt", RMT, 8, true},
     {"rmt", RMT " memory_tokens=3 head_width=3 memory=5", 4, false},
     {"rmt", RMT " memory=9 memory_reads_cache=true", 4, false},
+    {"rmt", RMT " memory_tokens=4 memory=5 shifted_positions=true", 4, false},
+    {"rmt", RMT " memory_tokens=3 memory=5 memory_reads_cache=true shifted_positions=true", 4, false},
     {"dai_xl", DAI " rsa_kinds=1,0,0,0,0,0 rsa_matrix=toeplitz segment=8", 8, false},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
