@@ -10,6 +10,7 @@
 
 #include "models/dai/dai_core.h"
 #include "models/layers/common.h"
+#include "models/layers/recurrence_encoding.h"
 
 typedef enum compression_kind { CONVOLUTION, DILATED, MEAN, MAX } compression_kind;
 static const char *const compressions[] = {"convolution", "dilated", "mean", "max", NULL};
@@ -21,6 +22,7 @@ static const char *const losses[] = {"attention", "task", "auto_encoding", NULL}
 typedef struct layer {
     lh_dense compression;   /* [rate width][width], where it is learned */
     lh_dense decompression; /* [width][rate width], where that is what it learns from */
+    lh_recurrence_encoding recurrence;
     int memory, compressed; /* state slots */
 } layer;
 
@@ -29,6 +31,7 @@ typedef struct instance {
     int64_t block, memory, compressed, rate; /* n_s, n_m, n_cm, c */
     compression_kind compression;
     loss_kind loss;
+    lh_recurrence_config recurrence;
     layer layer[LH_DAI_LAYERS];
 } instance;
 
@@ -55,6 +58,7 @@ static const lh_option_table options[] = {
     {lh_dai_size_options, LH_FIELD(instance, core.config, lh_dai_config)},
     LH_OWN_TABLE(instance),
     {lh_dai_training_options, LH_FIELD(instance, core.config, lh_dai_config)},
+    LH_TABLE(instance, recurrence, lh_recurrence_config),
     {0}};
 
 /* ---- parameters and state ---- */
@@ -76,6 +80,8 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
         l->decompression = lh_dense_declare(declaration, width, model->rate * width,
                                             lh_dai_name(name, i, "decompression"));
     lh_dai_declare_network(&model->core, i, declaration);
+    lh_recurrence_encoding_declare(&l->recurrence, &model->recurrence, declaration,
+                                   lh_dai_name(name, i, "recurrence"));
     l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory, "layers.%lld.memory",
                                  (long long)i);
     l->compressed = lh_declare_state(declaration, LH_STATE_REPLACE, 2, compressed,
@@ -85,6 +91,7 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     LH_TRY(lh_dai_config_settle(&model->core.config, setup));
+    LH_TRY(lh_recurrence_config_settle(&model->recurrence, model->core.config.heads));
     if (model->block % model->rate != 0)
         return lh_fail(LH_EOPTION, "option 'compression_rate': %lld does not divide block, %lld",
                        (long long)model->rate, (long long)model->block);
@@ -267,6 +274,7 @@ static lh_tensor *attend(const instance *model, const lh_dai_pass *p, int64_t i,
                         -model->memory);
         lh_dai_add_keys(p, &attention, lh_slice(tape, of->keys, 1, at, block), 0);
         lh_tensor *own = lh_attend(tape, &attention, lh_slice(tape, q, 1, at, block));
+        own = lh_recurrence_encoding_mix(&model->layer[i].recurrence, p->pass, &attention, own);
         if (own == NULL || lh_sequence_write(tape, y, 1, at, own) != LH_OK) return NULL;
     }
     return y;
@@ -323,6 +331,16 @@ static double flops_per_token(const void *self, int64_t length) {
     return (double)config->layers * each / tokens + lh_dai_head_flops(config);
 }
 
+static lh_status probe(const void *self, const lh_params *params,
+                       void (*report)(void *context, const char *name, double value),
+                       void *context) {
+    const instance *model = self;
+    return lh_recurrence_encodings_probe(&model->layer->recurrence, sizeof *model->layer,
+                                         model->core.config.layers, params, report, context);
+}
+
+static const lh_refused refused[] = {LH_NO_STAIRCASE, {0}};
+
 const lh_model_class lh_model_compressive = {
     .name = "compressive",
     .summary = "Transformer-XL whose oldest memories are compressed into a second memory",
@@ -337,4 +355,6 @@ const lh_model_class lh_model_compressive = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .probe = probe,
+    .refused = refused,
 };

@@ -263,6 +263,8 @@ static const lh_tensor_name published_names[] = {
     {NULL, NULL, LH_ALIKE},
 };
 
+static const lh_refused refused[] = {LH_NO_ATTENTION, LH_NO_STAIRCASE, {0}};
+
 const lh_model_class lh_model_mamba2 = {
     .name = "mamba2",
     .summary = "Mamba-2: a state-space layer whose matrix state decays as its input says",
@@ -275,5 +277,6 @@ const lh_model_class lh_model_mamba2 = {
     .declare = declare,
     .forward = forward,
     .flops_per_token = flops_per_token,
+    .refused = refused,
     .published_names = published_names,
 };

@@ -9,6 +9,7 @@
 
 #include "models/dai/dai_core.h"
 #include "models/layers/common.h"
+#include "models/layers/recurrence_encoding.h"
 
 typedef struct instance {
     lh_dai_core core;
@@ -16,6 +17,8 @@ typedef struct instance {
     bool reads_cache, shifted;
     int initial, carried;     /* memory tokens: parameter and state slot */
     int cache[LH_DAI_LAYERS]; /* state slots */
+    lh_recurrence_config recurrence;
+    lh_recurrence_encoding encoding[LH_DAI_LAYERS];
 } instance;
 
 static const lh_option instance_options[] = {
@@ -38,6 +41,7 @@ static const lh_option_table options[] = {
     {lh_dai_size_options, LH_FIELD(instance, core.config, lh_dai_config)},
     LH_OWN_TABLE(instance),
     {lh_dai_training_options, LH_FIELD(instance, core.config, lh_dai_config)},
+    LH_TABLE(instance, recurrence, lh_recurrence_config),
     {0}};
 
 /* ---- parameters and state ---- */
@@ -48,6 +52,8 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     LH_TRY(lh_dai_config_settle(&model->core.config, setup));
     if (model->reads_cache && model->memory == 0)
         return lh_fail(LH_EOPTION, "option 'memory_reads_cache' needs option 'memory'");
+    char name[LH_DAI_NAME];
+    LH_TRY(lh_recurrence_config_settle(&model->recurrence, config->heads));
     const int64_t tokens[] = {model->tokens, config->width},
                   memory[] = {model->memory, config->width};
     lh_dai_declare_head(&model->core, declaration);
@@ -56,6 +62,8 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     for (int64_t i = 0; i < config->layers; ++i) {
         lh_dai_declare_attention(&model->core, i, 0, declaration);
         lh_dai_declare_network(&model->core, i, declaration);
+        lh_recurrence_encoding_declare(&model->encoding[i], &model->recurrence, declaration,
+                                       lh_dai_name(name, i, "recurrence"));
         if (model->memory > 0)
             model->cache[i] = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory,
                                                "layers.%lld.memory", (long long)i);
@@ -84,14 +92,19 @@ typedef struct projected {
     lh_tensor *keys, *q, *cache;
 } projected;
 
-static lh_tensor *attend_part(const instance *model, const lh_dai_pass *p, const projected *of,
-                              part own) {
+/* Recurrence encodings are mixed in where there is an order: lags are those of places, the memory's
+ * before the tokens'. */
+static lh_tensor *attend_part(const instance *model, const lh_dai_pass *p, int64_t i,
+                              const projected *of, part own) {
     lh_attention attention = of->attention;
     if (!own.causal) attention.min_distance = -LH_FAR;
     if (of->cache != NULL && own.cached)
         lh_dai_add_keys(p, &attention, of->cache, -own.first - model->memory);
     lh_dai_add_keys(p, &attention, lh_slice(p->tape, of->keys, 1, 0, own.seen), -own.first);
-    return lh_attend(p->tape, &attention, lh_slice(p->tape, of->q, 1, own.first, own.count));
+    lh_tensor *y =
+        lh_attend(p->tape, &attention, lh_slice(p->tape, of->q, 1, own.first, own.count));
+    if (!own.causal) return y;
+    return lh_recurrence_encoding_mix(&model->encoding[i], p->pass, &attention, y);
 }
 
 /* ---- the release's positions of memory tokens ----
@@ -180,10 +193,11 @@ static lh_tensor *attend(const instance *model, const lh_dai_pass *p, int64_t i,
     if (of->q == NULL || of->keys == NULL) return NULL;
     lh_tensor *r = model->shifted ? farthest_first(p->tape, of->attention.positions) : NULL;
     lh_tensor *const parts[] = {
-        model->shifted ? attend_shifted(model, p, i, of, r, read) : attend_part(model, p, of, read),
-        attend_part(model, p, of, own),
+        model->shifted ? attend_shifted(model, p, i, of, r, read)
+                       : attend_part(model, p, i, of, read),
+        attend_part(model, p, i, of, own),
         model->shifted ? attend_shifted(model, p, i, of, r, written)
-                       : attend_part(model, p, of, written),
+                       : attend_part(model, p, i, of, written),
     };
     return lh_concat(p->tape, 1, parts, 3);
 }
@@ -266,6 +280,16 @@ static double flops_per_token(const void *self, int64_t length) {
     return (double)config->layers * each / block + lh_dai_head_flops(config);
 }
 
+static lh_status probe(const void *self, const lh_params *params,
+                       void (*report)(void *context, const char *name, double value),
+                       void *context) {
+    const instance *model = self;
+    return lh_recurrence_encodings_probe(model->encoding, sizeof *model->encoding,
+                                         model->core.config.layers, params, report, context);
+}
+
+static const lh_refused refused[] = {LH_NO_STAIRCASE, {0}};
+
 const lh_model_class lh_model_rmt = {
     .name = "rmt",
     .summary = "Transformer-XL that reads and writes memory tokens around every block",
@@ -280,4 +304,6 @@ const lh_model_class lh_model_rmt = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .probe = probe,
+    .refused = refused,
 };

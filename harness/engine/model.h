@@ -13,7 +13,7 @@
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
 #define LH_MODEL_ABI_MAJOR 4
-#define LH_MODEL_ABI_MINOR 3
+#define LH_MODEL_ABI_MINOR 4
 
 /* What the task tells the model before parameters are declared. */
 typedef struct lh_model_setup {
@@ -142,6 +142,8 @@ typedef struct lh_model_class {
     const lh_tensor_name *published_names;
     /* With LH_ABLE_CACHE, after declare where setup->generates. */
     lh_window (*window)(const void *instance);
+    /* Optional: options of other models that this one cannot have; the last one is {0}. */
+    const lh_refused *refused;
 } lh_model_class;
 
 /* ---- for declare() ---- */

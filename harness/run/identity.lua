@@ -11,19 +11,26 @@ local identity = {}
 --- by names and sizes. A rule that gives other ids to the same runs gets the next number.
 identity.version = 2
 
--- Training options that came after this version. As they stand by default a run is what it was without
--- them, and its configuration is of the text without them.
-local later_options = { " accumulate=1" }
+-- Options of training, and of models by name, that came after this version. As they stand by default
+-- a run is what it was without them, and its configuration is of the text without them.
+local later_of_training = { " accumulate=1" }
+local encodings = " rsa_kinds='' rsa_dilation='' rsa_gate=0 rsa_cutoff=200 rsa_sharing=pair rsa_spread=even"
+local later_of_models = {
+  compressive = { encodings },
+  rmt = { " shifted_positions=false", encodings },
+}
 
-local function train_text(row)
-  local text = row.train.text
-  for _, pair in ipairs(later_options) do
+local function without(text, later)
+  for _, pair in ipairs(later) do
     local from, to = text:find(pair, 1, true)
     local is_whole = from and (to == #text or text:sub(to + 1, to + 1) == " ")
     if is_whole then text = text:sub(1, from - 1) .. text:sub(to + 1) end
   end
   return text
 end
+
+-- A class outside the tree may have the name of none that is in it.
+local function model_text(model) return without(model.text, later_of_models[model.name] or {}) end
 
 -- Where a file of examples lies is no part of a run: what it holds is, by the digest of the data.
 local function task_text(task)
@@ -89,8 +96,8 @@ local function new_configuration(run, data_digest, starts_from)
   local row = run.row
   local parts = {
     identity.version, run.experiment, row.label, row.dataset, data_digest, row.model.name,
-    class_versions[row.model.name] or "", row.model.text, row.task.name, task_text(row.task),
-    train_text(row), row.train:option "precision", run.scale, run.device, starts_from or "",
+    class_versions[row.model.name] or "", model_text(row.model), row.task.name, task_text(row.task),
+    without(row.train.text, later_of_training), row.train:option "precision", run.scale, run.device, starts_from or "",
   }
   parts[#parts + 1] = row.context and context.text(row.context)
   return digest_of(table.unpack(parts))

@@ -141,6 +141,28 @@ t.test("an option that came later leaves runs without it what they were", functi
   t.check(identity.of(ten).configuration ~= identity.of(plain).configuration, "10 is not 1")
 end)
 
+-- The configurations that reference runs of these had before their later options came.
+t.test("nor do options of models that came later", function()
+  local sizes = { layers = 1, width = 8, heads = 2, block = 8 }
+  local later = { compressive = { rsa_kinds = "1,0,0,0,0,0" },
+    rmt = { shifted_positions = true, rsa_kinds = "1,0,0,0,0,0" } }
+  for name, options in pairs(later) do
+    local plain, without = run_of({}, { model = lh.models[name](sizes) }), run_of {}
+    local older = plain.row.model.text
+    for option in pairs(options) do
+      t.contains(older, " " .. option .. "=")
+    end
+    older = older:gsub(" shifted_positions=false", ""):gsub(" rsa_kinds=.*$", "")
+    without.row = setmetatable({ model = setmetatable({ text = older }, { __index = plain.row.model }) },
+      { __index = plain.row })
+    t.equal(identity.of(without).configuration, identity.of(plain).configuration)
+    for option, value in pairs(options) do
+      local other = run_of({}, { model = lh.models[name](lh.merged(sizes, { [option] = value })) })
+      t.check(identity.of(other).configuration ~= identity.of(plain).configuration, option)
+    end
+  end
+end)
+
 t.test("a new version of a model is another configuration", function()
   local models, known = core.models(), package.loaded["longhaul.run.identity"]
   for _, class in ipairs(models) do

@@ -298,6 +298,8 @@ static const model_case model_cases[] = {
      8, true},
     {"compressive", COMPRESSIVE " compression=max compression_loss=task", 8, true},
     {"compressive", COMPRESSIVE " memory=7 compressed_memory=1 compression=mean", 4, false},
+    {"compressive", COMPRESSIVE " memory=5 compression=mean rsa_kinds=1,0,0,0,0,1 rsa_dilation=2",
+     4, false},
     {"lstm", "layers=2 width=6 hidden=8", 8, true},
     {"gpt2", GPT2, 8, false},
     {"gpt2", GPT2 " window=4", 8, true},
@@ -377,8 +379,10 @@ static const model_case model_cases[] = {
     {"rmt", RMT, 8, true},
     {"rmt", RMT " memory_tokens=3 head_width=3 memory=5", 4, false},
     {"rmt", RMT " memory=9 memory_reads_cache=true", 4, false},
+    {"rmt", RMT " memory=3 rsa_kinds=0,1,1,0,0,0", 4, false},
     {"rmt", RMT " memory_tokens=4 memory=5 shifted_positions=true", 4, false},
-    {"rmt", RMT " memory_tokens=3 memory=5 memory_reads_cache=true shifted_positions=true", 4, false},
+    {"rmt", RMT " memory_tokens=3 memory=5 memory_reads_cache=true shifted_positions=true", 4,
+     false},
     {"dai_xl", DAI " rsa_kinds=1,0,0,0,0,0 rsa_matrix=toeplitz segment=8", 8, false},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
