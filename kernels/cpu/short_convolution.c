@@ -5,8 +5,8 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
-/* Tokens of a task; taps and channels side by side in sums over tokens. */
-enum { TOKENS = 32, TAPS = 8, PANEL = 64 };
+/* Tokens of a task; in sums over tokens, taps and channels side by side and tokens at once. */
+enum { TOKENS = 32, TAPS = 8, PANEL = 64, SUMMED = 8 };
 
 /* to [kernel][width] */
 static void lay_out(const real *weight, int64_t width, int64_t kernel, real *to) {
@@ -75,33 +75,45 @@ static void run_tokens_back(const lh_short_convolution_backward_args *args, cons
     }
 }
 
-/* sum += dy x for the channels of a panel. */
-static void add_products(int64_t count, const real *dy, const real *x, double *sum) {
+/* sum += dy x over some tokens, few enough to be added in reals first, for the channels of a panel;
+ * x NULL: sum += dy. */
+LH_SPECIALIZED void add_tokens(int64_t tokens, int64_t count, int64_t width, const real *dy,
+                               const real *x, double *sum) {
 #pragma omp simd
-    for (int64_t c = 0; c < count; ++c)
-        sum[c] += (double)dy[c] * (double)x[c];
+    for (int64_t c = 0; c < count; ++c) {
+        real part = 0;
+        for (int64_t t = 0; t < tokens; ++t)
+            part += x != NULL ? dy[t * width + c] * x[t * width + c] : dy[t * width + c];
+        sum[c] += (double)part;
+    }
 }
 
-static void add_row(int64_t count, const real *dy, double *sum) {
-#pragma omp simd
-    for (int64_t c = 0; c < count; ++c)
-        sum[c] += (double)dy[c];
+/* The sums of some taps over tokens [t, t + tokens) of a batch row, before which as many lie in x
+ * as the taps read, or the single token t; tap `kernel` is the bias. */
+LH_SPECIALIZED void add_taps(const lh_short_convolution_backward_args *args, int64_t tokens,
+                             int64_t batch, int64_t t, lh_range taps, lh_range panel,
+                             double sum[TAPS][PANEL]) {
+    const int64_t width = args->width, kernel = args->kernel, count = panel.end - panel.begin;
+    const real *dy = args->dy + (batch * args->length + t) * width + panel.begin;
+    for (int64_t j = taps.begin; j < lh_min(kernel, taps.end); ++j) {
+        const real *x =
+            token(args->x, args->before, args->length, width, kernel, batch, t - kernel + 1 + j);
+        add_tokens(tokens, count, width, dy, x + panel.begin, sum[j - taps.begin]);
+    }
+    if (taps.end > kernel) add_tokens(tokens, count, width, dy, NULL, sum[kernel - taps.begin]);
 }
 
-/* The sums over all tokens of some taps, which read dy once; tap `kernel` is the bias. */
+/* The same over all tokens, so that dy is read once for these taps. */
 static void sum_tokens(const lh_short_convolution_backward_args *args, lh_range taps,
                        lh_range panel, double sum[TAPS][PANEL]) {
-    const int64_t width = args->width, kernel = args->kernel, count = panel.end - panel.begin;
-    for (int64_t row = 0; row < args->batch * args->length; ++row) {
-        const int64_t batch = row / args->length, t = row % args->length;
-        const real *dy = args->dy + row * width + panel.begin;
-        for (int64_t j = taps.begin; j < lh_min(kernel, taps.end); ++j)
-            add_products(count, dy,
-                         token(args->x, args->before, args->length, width, kernel, batch,
-                               t - kernel + 1 + j) +
-                             panel.begin,
-                         sum[j - taps.begin]);
-        if (taps.end > kernel) add_row(count, dy, sum[kernel - taps.begin]);
+    for (int64_t batch = 0; batch < args->batch; ++batch) {
+        int64_t t = 0;
+        for (; t < lh_min(args->kernel - 1, args->length); ++t)
+            add_taps(args, 1, batch, t, taps, panel, sum);
+        for (; t + SUMMED <= args->length; t += SUMMED)
+            add_taps(args, SUMMED, batch, t, taps, panel, sum);
+        for (; t < args->length; ++t)
+            add_taps(args, 1, batch, t, taps, panel, sum);
     }
 }
 
