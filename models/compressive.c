@@ -10,6 +10,7 @@
 
 #include "models/dai/dai_core.h"
 #include "models/layers/common.h"
+#include "models/layers/recurrence_encoding.h"
 
 typedef enum compression_kind { CONVOLUTION, DILATED, MEAN, MAX } compression_kind;
 static const char *const compressions[] = {"convolution", "dilated", "mean", "max", NULL};
@@ -21,6 +22,7 @@ static const char *const losses[] = {"attention", "task", "auto_encoding", NULL}
 typedef struct layer {
     lh_dense compression;   /* [rate width][width], where it is learned */
     lh_dense decompression; /* [width][rate width], where that is what it learns from */
+    lh_recurrence_encoding recurrence;
     int memory, compressed; /* state slots */
 } layer;
 
@@ -29,6 +31,7 @@ typedef struct instance {
     int64_t block, memory, compressed, rate; /* n_s, n_m, n_cm, c */
     compression_kind compression;
     loss_kind loss;
+    lh_recurrence_config recurrence;
     layer layer[LH_DAI_LAYERS];
 } instance;
 
@@ -55,7 +58,11 @@ static const lh_option_table options[] = {
     {lh_dai_size_options, LH_FIELD(instance, core.config, lh_dai_config)},
     LH_OWN_TABLE(instance),
     {lh_dai_training_options, LH_FIELD(instance, core.config, lh_dai_config)},
+    LH_TABLE(instance, recurrence, lh_recurrence_config),
     {0}};
+
+static const char *const later_options[] = {"rsa_kinds",   "rsa_dilation", "rsa_gate", "rsa_cutoff",
+                                            "rsa_sharing", "rsa_spread",   NULL};
 
 /* ---- parameters and state ---- */
 
@@ -76,6 +83,8 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
         l->decompression = lh_dense_declare(declaration, width, model->rate * width,
                                             lh_dai_name(name, i, "decompression"));
     lh_dai_declare_network(&model->core, i, declaration);
+    lh_recurrence_encoding_declare(&l->recurrence, &model->recurrence, declaration,
+                                   lh_dai_name(name, i, "recurrence"));
     l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory, "layers.%lld.memory",
                                  (long long)i);
     l->compressed = lh_declare_state(declaration, LH_STATE_REPLACE, 2, compressed,
@@ -85,6 +94,7 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
     instance *model = self;
     LH_TRY(lh_dai_config_settle(&model->core.config, setup));
+    LH_TRY(lh_recurrence_config_settle(&model->recurrence, model->core.config.heads));
     if (model->block % model->rate != 0)
         return lh_fail(LH_EOPTION, "option 'compression_rate': %lld does not divide block, %lld",
                        (long long)model->rate, (long long)model->block);
@@ -140,35 +150,61 @@ static lh_tensor *mean_square(const lh_dai_pass *p, lh_tensor *apart) {
     return lh_scale(p->tape, sum, 1.0 / (double)lh_tensor_count(apart));
 }
 
-/* x [batch][count][width], of whole blocks -> [batch blocks][count / blocks][k heads][head_width]
- * by a weight that does not learn. */
-static lh_tensor *project_blocks(const lh_dai_pass *p, lh_tensor *x, int64_t blocks, int weight) {
-    lh_tensor *frozen = lh_detach(p->tape, lh_pass_param(p->pass, weight));
-    lh_tensor *y = lh_linear(p->tape, x, frozen, NULL, LH_UNARY_IDENTITY);
+/* What a layer multiplies with its weights: plain queries and keys of its inputs, keys of memories
+ * up to those of the last block. */
+typedef struct projected {
+    lh_tensor *q, *keys, *memories, *compressed;
+} projected;
+
+/* Constants [batch][count][k heads][head_width], of whole blocks -> [batch blocks][count /
+ * blocks]... */
+static lh_tensor *by_blocks(const lh_dai_pass *p, lh_tensor *x, int64_t blocks) {
+    if (x == NULL) return NULL;
+    const int64_t shape[] = {x->shape[0] * blocks, x->shape[1] / blocks, -1,
+                             p->core->config.head_width};
+    return lh_reshape(p->tape, lh_detach(p->tape, x), 4, shape);
+}
+
+/* Keys of the `length` oldest memories, of which the last are tokens of the last block where
+ * memories are fewer than its tokens. */
+static lh_tensor *old_keys(const instance *model, const lh_dai_pass *p, const projected *of,
+                           int64_t length) {
+    const int64_t before = length - model->block, own = model->block - model->memory;
+    if (of->memories == NULL || of->keys == NULL) return NULL;
+    if (own <= 0) return lh_slice(p->tape, of->memories, 1, 0, length);
+    lh_tensor *const parts[] = {lh_detach(p->tape, of->memories),
+                                lh_detach(p->tape, lh_slice(p->tape, of->keys, 1, before, own))};
+    return lh_concat(p->tape, 1, parts, 2);
+}
+
+/* The same for compressed memories by a weight that does not learn from them. */
+static lh_tensor *new_keys(const lh_dai_pass *p, int64_t i, lh_tensor *made, int64_t blocks) {
+    lh_tensor *frozen = lh_detach(p->tape, lh_pass_param(p->pass, p->core->layer[i].key_value));
+    lh_tensor *y = lh_linear(p->tape, made, frozen, NULL, LH_UNARY_IDENTITY);
     if (y == NULL) return NULL;
     const int64_t shape[] = {y->shape[0] * blocks, y->shape[1] / blocks, -1,
                              p->core->config.head_width};
     return lh_reshape(p->tape, y, 4, shape);
 }
 
-/* Attention by content alone of each block's queries to all that stands beside it. */
-static lh_tensor *attend_content(const lh_dai_pass *p, int64_t i, lh_tensor *q, lh_tensor *memory,
-                                 int64_t blocks) {
+/* Attention by content alone of each block's queries to all keys that stand beside it. */
+static lh_tensor *attend_content(const lh_dai_pass *p, lh_tensor *q, lh_tensor *keys) {
     lh_attention attention = LH_ATTENTION;
     attention.scale = 1.0 / sqrt((double)p->core->config.head_width);
-    lh_dai_add_keys(p, &attention, project_blocks(p, memory, blocks, p->core->layer[i].key_value),
-                    0);
+    if (q == NULL || keys == NULL) return NULL;
+    lh_dai_add_keys(p, &attention, keys, 0);
     attention.keys[0].everywhere = true;
     return lh_attend(p->tape, &attention, q);
 }
 
 /* The mean square of attn(h, old) - attn(h, new). */
 static lh_tensor *attention_loss(const instance *model, const lh_dai_pass *p, int64_t i,
-                                 lh_tensor *x, lh_tensor *old, lh_tensor *new_compressed) {
-    const int64_t blocks = lh_pass_batch(p->pass)->length / model->block;
-    lh_tensor *q = project_blocks(p, lh_detach(p->tape, x), blocks, model->core.layer[i].query);
-    return mean_square(p, lh_subtract(p->tape, attend_content(p, i, q, old, blocks),
-                                      attend_content(p, i, q, new_compressed, blocks)));
+                                 const projected *of, lh_tensor *made) {
+    const int64_t length = lh_pass_batch(p->pass)->length, blocks = length / model->block;
+    lh_tensor *q = by_blocks(p, of->q, blocks);
+    lh_tensor *old = by_blocks(p, old_keys(model, p, of, length), blocks);
+    return mean_square(p, lh_subtract(p->tape, attend_content(p, q, old),
+                                      attend_content(p, q, new_keys(p, i, made, blocks))));
 }
 
 /* The mean square of old - g(new), in the order of the groups. */
@@ -188,66 +224,84 @@ typedef struct past {
     lh_tensor *compressed; /* of the segments before, then those that this one makes */
 } past;
 
-/* All blocks at once: what is evicted in a segment is known from its start, its own tokens last.
- * Hands over what the next segment begins with; adds to *loss what compression learns from. */
+/* All blocks at once: what is evicted in a segment is known from its start, its own tokens last;
+ * *old becomes it, *made what it is compressed to. Hands over what the next segment begins with. */
 static lh_status remember(const instance *model, const lh_dai_pass *p, int64_t i, lh_tensor *x,
-                          past *seen, lh_tensor **loss) {
+                          past *seen, lh_tensor **old, lh_tensor **made) {
     const layer *l = &model->layer[i];
     lh_tape *tape = p->tape;
     const int64_t length = lh_pass_batch(p->pass)->length;
     lh_tensor *const memories[] = {lh_pass_state(p->pass, l->memory),
                                    model->loss == TASK ? x : lh_detach(tape, x)};
     seen->memories = lh_concat(tape, 1, memories, 2);
-    lh_tensor *old = lh_slice(tape, seen->memories, 1, 0, length);
-    lh_tensor *made = compress(model, p, i, old);
+    *old = lh_slice(tape, seen->memories, 1, 0, length);
+    *made = compress(model, p, i, *old);
     lh_tensor *const compressed[] = {lh_pass_state(p->pass, l->compressed),
-                                     model->loss == TASK ? made : lh_detach(tape, made)};
-    seen->compressed = made != NULL ? lh_concat(tape, 1, compressed, 2) : NULL;
+                                     model->loss == TASK ? *made : lh_detach(tape, *made)};
+    seen->compressed = *made != NULL ? lh_concat(tape, 1, compressed, 2) : NULL;
     if (seen->compressed == NULL) return lh_failed();
     LH_TRY(lh_pass_carry(p->pass, l->memory,
                          lh_slice(tape, seen->memories, 1, length, model->memory)));
-    LH_TRY(lh_pass_carry(
+    return lh_pass_carry(
         p->pass, l->compressed,
-        lh_slice(tape, seen->compressed, 1, length / model->rate, model->compressed)));
-    if (!lh_pass_is_training(p->pass) || !is_learned(model) || model->loss == TASK) return LH_OK;
-    lh_tensor *own = model->loss == AUTO_ENCODING ? auto_encoding_loss(model, p, i, old, made)
-                                                  : attention_loss(model, p, i, x, old, made);
-    *loss = *loss != NULL ? lh_add(tape, *loss, own) : own;
-    return *loss != NULL ? LH_OK : lh_failed();
+        lh_slice(tape, seen->compressed, 1, length / model->rate, model->compressed));
+}
+
+static projected multiply(const instance *model, const lh_dai_pass *p, int64_t i, lh_tensor *x,
+                          const past *seen) {
+    const int64_t before = lh_pass_batch(p->pass)->length - model->block;
+    return (projected){
+        .q = lh_dai_plain_queries(p, i, x),
+        .keys = lh_dai_keys(p, i, x),
+        .memories =
+            lh_dai_keys(p, i, lh_slice(p->tape, seen->memories, 1, 0, model->memory + before)),
+        .compressed = lh_dai_keys(
+            p, i,
+            lh_slice(p->tape, seen->compressed, 1, 0, model->compressed + before / model->rate))};
 }
 
 /* One call of the attention for each block. */
-static lh_tensor *attend(const instance *model, const lh_dai_pass *p, int64_t i, lh_tensor *x,
-                         const past *seen) {
+static lh_tensor *attend(const instance *model, const lh_dai_pass *p, int64_t i,
+                         const projected *of) {
     lh_tape *tape = p->tape;
-    const int64_t block = model->block, length = x->shape[1], before = length - block;
+    const int64_t block = model->block, length = lh_pass_batch(p->pass)->length;
     lh_attention shared;
-    lh_tensor *compressed = lh_dai_keys(
-        p, i, lh_slice(tape, seen->compressed, 1, 0, model->compressed + before / model->rate));
-    lh_tensor *memories =
-        lh_dai_keys(p, i, lh_slice(tape, seen->memories, 1, 0, model->memory + before));
-    lh_tensor *keys = lh_dai_keys(p, i, x), *q = lh_dai_queries(p, i, x, &shared);
+    lh_tensor *q = lh_dai_place_queries(p, i, of->q, &shared);
     lh_tensor *y = q != NULL ? lh_sequence(tape, 4, q->shape) : NULL;
     for (int64_t at = 0; at < length && y != NULL; at += block) {
         lh_attention attention = shared;
         lh_dai_add_keys(p, &attention,
-                        lh_slice(tape, compressed, 1, at / model->rate, model->compressed),
+                        lh_slice(tape, of->compressed, 1, at / model->rate, model->compressed),
                         -model->memory - model->compressed);
-        lh_dai_add_keys(p, &attention, lh_slice(tape, memories, 1, at, model->memory),
+        lh_dai_add_keys(p, &attention, lh_slice(tape, of->memories, 1, at, model->memory),
                         -model->memory);
-        lh_dai_add_keys(p, &attention, lh_slice(tape, keys, 1, at, block), 0);
+        lh_dai_add_keys(p, &attention, lh_slice(tape, of->keys, 1, at, block), 0);
         lh_tensor *own = lh_attend(tape, &attention, lh_slice(tape, q, 1, at, block));
+        own = lh_recurrence_encoding_mix(&model->layer[i].recurrence, p->pass, &attention, own);
         if (own == NULL || lh_sequence_write(tape, y, 1, at, own) != LH_OK) return NULL;
     }
     return y;
+}
+
+/* Adds to *loss what compression learns from. */
+static lh_status learn(const instance *model, const lh_dai_pass *p, int64_t i, const projected *of,
+                       lh_tensor *old, lh_tensor *made, lh_tensor **loss) {
+    if (!lh_pass_is_training(p->pass) || !is_learned(model) || model->loss == TASK) return LH_OK;
+    lh_tensor *own = model->loss == AUTO_ENCODING ? auto_encoding_loss(model, p, i, old, made)
+                                                  : attention_loss(model, p, i, of, made);
+    *loss = *loss != NULL ? lh_add(p->tape, *loss, own) : own;
+    return *loss != NULL ? LH_OK : lh_failed();
 }
 
 static lh_tensor *apply_layer(const instance *model, const lh_dai_pass *p, int64_t i, lh_tensor *x,
                               lh_tensor **loss) {
     const lh_scope scope = lh_scope_open(p->tape);
     past seen;
-    if (remember(model, p, i, x, &seen, loss) != LH_OK) return NULL;
-    lh_tensor *y = lh_dai_finish_layer(p, i, x, attend(model, p, i, x, &seen));
+    lh_tensor *old, *made;
+    if (remember(model, p, i, x, &seen, &old, &made) != LH_OK) return NULL;
+    const projected of = multiply(model, p, i, x, &seen);
+    if (learn(model, p, i, &of, old, made, loss) != LH_OK) return NULL;
+    lh_tensor *y = lh_dai_finish_layer(p, i, x, attend(model, p, i, &of));
     lh_tensor *const kept[] = {y, *loss};
     lh_scope_close_many(p->tape, scope, kept, 2);
     return y;
@@ -280,6 +334,16 @@ static double flops_per_token(const void *self, int64_t length) {
     return (double)config->layers * each / tokens + lh_dai_head_flops(config);
 }
 
+static lh_status probe(const void *self, const lh_params *params,
+                       void (*report)(void *context, const char *name, double value),
+                       void *context) {
+    const instance *model = self;
+    return lh_recurrence_encodings_probe(&model->layer->recurrence, sizeof *model->layer,
+                                         model->core.config.layers, params, report, context);
+}
+
+static const lh_refused refused[] = {LH_NO_STAIRCASE, {0}};
+
 const lh_model_class lh_model_compressive = {
     .name = "compressive",
     .summary = "Transformer-XL whose oldest memories are compressed into a second memory",
@@ -294,4 +358,7 @@ const lh_model_class lh_model_compressive = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .probe = probe,
+    .refused = refused,
+    .later_options = later_options,
 };

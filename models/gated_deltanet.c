@@ -297,6 +297,8 @@ static const lh_tensor_name published_names[] = {
     {NULL, NULL, LH_ALIKE},
 };
 
+static const lh_refused refused[] = {LH_NO_ATTENTION, LH_NO_STAIRCASE, {0}};
+
 const lh_model_class lh_model_gated_deltanet = {
     .name = "gated_deltanet",
     .summary = "Gated DeltaNet: a matrix state that decays and is corrected by the delta rule",
@@ -309,5 +311,6 @@ const lh_model_class lh_model_gated_deltanet = {
     .declare = declare,
     .forward = forward,
     .flops_per_token = flops_per_token,
+    .refused = refused,
     .published_names = published_names,
 };

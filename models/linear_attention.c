@@ -202,6 +202,8 @@ static const lh_tensor_name published_names[] = {
     {NULL, NULL, LH_ALIKE},
 };
 
+static const lh_refused refused[] = {LH_NO_ATTENTION, LH_NO_STAIRCASE, {0}};
+
 const lh_model_class lh_model_linear_attention = {
     .name = "linear_attention",
     .summary = "Transformer with linear attention: a recurrence whose state is a matrix",
@@ -214,5 +216,6 @@ const lh_model_class lh_model_linear_attention = {
     .declare = declare,
     .forward = forward,
     .flops_per_token = flops_per_token,
+    .refused = refused,
     .published_names = published_names,
 };

@@ -163,11 +163,11 @@ static lh_tensor *scan(const run *r, lh_tensor *x, lh_tensor *keys, lh_tensor *q
     return lh_add(r->tape, y, skip(r, x));
 }
 
-/* norm(y silu(z)), each group for itself. */
-static lh_tensor *gated_norm(const run *r, lh_tensor *y, lh_tensor *z) {
+/* norm(y gate), each group for itself. */
+static lh_tensor *gated_norm(const run *r, lh_tensor *y, lh_tensor *gate) {
     const instance *model = r->model;
     lh_tensor *gain = parameter(r, r->layer->gated_norm);
-    y = lh_multiply(r->tape, y, lh_unary(r->tape, LH_UNARY_SILU, z));
+    y = lh_multiply(r->tape, y, gate);
     if (model->groups == 1 || y == NULL) return lh_rms_norm(r->tape, y, gain, model->epsilon);
     const int64_t size = model->inner / model->groups,
                   split[] = {y->shape[0], y->shape[1], model->groups, size};
@@ -177,22 +177,42 @@ static lh_tensor *gated_norm(const run *r, lh_tensor *y, lh_tensor *z) {
     return lh_multiply_row(r->tape, lh_reshape(r->tape, unit, 3, y->shape), gain);
 }
 
+/* u through `count` columns of the input projection: the weight is cut, which is smaller than what
+ * it makes. */
+static lh_tensor *project(const run *r, lh_tensor *u, int64_t first, int64_t count,
+                          lh_unary_op activation) {
+    lh_tensor *weight = lh_slice(r->tape, parameter(r, r->layer->in), 1, first, count);
+    return lh_linear(r->tape, u, weight, NULL, activation);
+}
+
+/* Channels of the convolution from `first` on; *last gets the tokens that the next segment needs of
+ * them. */
+static lh_tensor *convolve(const run *r, lh_tensor *u, int64_t first, int64_t count,
+                           lh_tensor **last) {
+    lh_tensor *x = project(r, u, r->model->inner + first, count, LH_UNARY_IDENTITY);
+    *last = lh_slice(r->tape, lh_pass_state(r->pass, r->layer->before), 2, first, count);
+    return lh_convolve_on(
+        r->tape, x, last, lh_slice(r->tape, parameter(r, r->layer->convolution), 0, first, count),
+        lh_slice(r->tape, parameter(r, r->layer->convolution_bias), 0, first, count));
+}
+
 static lh_tensor *mix(const run *r, lh_tensor *u) {
     const instance *model = r->model;
     const int64_t inner = model->inner, shared = model->groups * model->state;
-    lh_tensor *all = lh_linear(r->tape, u, parameter(r, r->layer->in), NULL, LH_UNARY_IDENTITY);
-    lh_tensor *z = lh_contiguous(r->tape, lh_slice(r->tape, all, 2, 0, inner));
-    lh_tensor *dt = lh_slice(r->tape, all, 2, inner + model->convolved, model->heads);
+    lh_tensor *last[2];
+    lh_tensor *gate = project(r, u, 0, inner, LH_UNARY_SILU);
+    lh_tensor *x = convolve(r, u, 0, inner, &last[0]);
+    lh_tensor *both = convolve(r, u, inner, 2 * shared, &last[1]);
+    lh_tensor *keys = lh_slice(r->tape, both, 2, 0, shared);
+    lh_tensor *queries = lh_slice(r->tape, both, 2, shared, shared);
+    lh_tensor *dt = project(r, u, inner + model->convolved, model->heads, LH_UNARY_IDENTITY);
     dt = lh_unary(r->tape, LH_UNARY_SOFTPLUS,
                   lh_add_row(r->tape, dt, parameter(r, r->layer->step_bias)));
-    lh_tensor *mixed = lh_carried_convolution(
-        r->pass, r->layer->before, lh_slice(r->tape, all, 2, inner, model->convolved),
-        parameter(r, r->layer->convolution), parameter(r, r->layer->convolution_bias));
-    lh_tensor *x = lh_contiguous(r->tape, lh_slice(r->tape, mixed, 2, 0, inner));
-    lh_tensor *keys = lh_slice(r->tape, mixed, 2, inner, shared);
-    lh_tensor *queries = lh_slice(r->tape, mixed, 2, inner + shared, shared);
     if (x == NULL || dt == NULL) return NULL;
-    return gated_norm(r, scan(r, x, keys, queries, dt), z);
+    lh_tensor *y = gated_norm(r, scan(r, x, keys, queries, dt), gate);
+    lh_tensor *before = y != NULL ? lh_concat(r->tape, 2, last, 2) : NULL;
+    if (before == NULL || lh_pass_carry(r->pass, r->layer->before, before) != LH_OK) return NULL;
+    return y;
 }
 
 static lh_tensor *apply_layer(const run *r, lh_tensor *x) {
@@ -243,6 +263,8 @@ static const lh_tensor_name published_names[] = {
     {NULL, NULL, LH_ALIKE},
 };
 
+static const lh_refused refused[] = {LH_NO_ATTENTION, LH_NO_STAIRCASE, {0}};
+
 const lh_model_class lh_model_mamba2 = {
     .name = "mamba2",
     .summary = "Mamba-2: a state-space layer whose matrix state decays as its input says",
@@ -255,5 +277,6 @@ const lh_model_class lh_model_mamba2 = {
     .declare = declare,
     .forward = forward,
     .flops_per_token = flops_per_token,
+    .refused = refused,
     .published_names = published_names,
 };

@@ -5,15 +5,20 @@
  * where tokens see the memory before them and themselves causally, and the memory behind them sees
  * all: so it is written. Gradients flow through memories from block to block of a segment; a cache
  * of layers' inputs, as in Transformer-XL, is optional and takes none. */
+#include <stdlib.h>
+
 #include "models/dai/dai_core.h"
 #include "models/layers/common.h"
+#include "models/layers/recurrence_encoding.h"
 
 typedef struct instance {
     lh_dai_core core;
     int64_t block, tokens, memory, unroll;
-    bool reads_cache;
+    bool reads_cache, shifted;
     int initial, carried;     /* memory tokens: parameter and state slot */
     int cache[LH_DAI_LAYERS]; /* state slots */
+    lh_recurrence_config recurrence;
+    lh_recurrence_encoding encoding[LH_DAI_LAYERS];
 } instance;
 
 static const lh_option instance_options[] = {
@@ -27,13 +32,21 @@ static const lh_option instance_options[] = {
                "0: memory tokens alone"),
     LH_FLAG("memory_reads_cache", instance, reads_cache, false,
             "memory tokens, too, attend to those"),
+    LH_FLAG("shifted_positions", instance, shifted, false,
+            "what distance adds to a memory token's score for one behind it is what the release's "
+            "shift of its matrix of positions leaves there; else that of distance 0"),
     {0}};
 
 static const lh_option_table options[] = {
     {lh_dai_size_options, LH_FIELD(instance, core.config, lh_dai_config)},
     LH_OWN_TABLE(instance),
     {lh_dai_training_options, LH_FIELD(instance, core.config, lh_dai_config)},
+    LH_TABLE(instance, recurrence, lh_recurrence_config),
     {0}};
+
+static const char *const later_options[] = {"shifted_positions", "rsa_kinds",  "rsa_dilation",
+                                            "rsa_gate",          "rsa_cutoff", "rsa_sharing",
+                                            "rsa_spread",        NULL};
 
 /* ---- parameters and state ---- */
 
@@ -43,6 +56,8 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     LH_TRY(lh_dai_config_settle(&model->core.config, setup));
     if (model->reads_cache && model->memory == 0)
         return lh_fail(LH_EOPTION, "option 'memory_reads_cache' needs option 'memory'");
+    char name[LH_DAI_NAME];
+    LH_TRY(lh_recurrence_config_settle(&model->recurrence, config->heads));
     const int64_t tokens[] = {model->tokens, config->width},
                   memory[] = {model->memory, config->width};
     lh_dai_declare_head(&model->core, declaration);
@@ -51,6 +66,8 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     for (int64_t i = 0; i < config->layers; ++i) {
         lh_dai_declare_attention(&model->core, i, 0, declaration);
         lh_dai_declare_network(&model->core, i, declaration);
+        lh_recurrence_encoding_declare(&model->encoding[i], &model->recurrence, declaration,
+                                       lh_dai_name(name, i, "recurrence"));
         if (model->memory > 0)
             model->cache[i] = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory,
                                                "layers.%lld.memory", (long long)i);
@@ -79,25 +96,112 @@ typedef struct projected {
     lh_tensor *keys, *q, *cache;
 } projected;
 
-static lh_tensor *attend_part(const instance *model, const lh_dai_pass *p, const projected *of,
-                              part own) {
+/* Recurrence encodings are mixed in where there is an order: lags are those of places, the memory's
+ * before the tokens'. */
+static lh_tensor *attend_part(const instance *model, const lh_dai_pass *p, int64_t i,
+                              const projected *of, part own) {
     lh_attention attention = of->attention;
     if (!own.causal) attention.min_distance = -LH_FAR;
     if (of->cache != NULL && own.cached)
         lh_dai_add_keys(p, &attention, of->cache, -own.first - model->memory);
     lh_dai_add_keys(p, &attention, lh_slice(p->tape, of->keys, 1, 0, own.seen), -own.first);
-    return lh_attend(p->tape, &attention, lh_slice(p->tape, of->q, 1, own.first, own.count));
+    lh_tensor *y =
+        lh_attend(p->tape, &attention, lh_slice(p->tape, of->q, 1, own.first, own.count));
+    if (!own.causal) return y;
+    return lh_recurrence_encoding_mix(&model->encoding[i], p->pass, &attention, y);
 }
+
+/* ---- the release's positions of memory tokens ----
+ *
+ * The release multiplies all queries with the vectors of all distances, farthest first, and moves
+ * row i of that matrix by what its places lie behind those of the last row: a column of zeros in
+ * front, and the numbers cut anew into rows. For a key j behind query i that leaves 0 where
+ * j = i + 1, and then what query i + 1 has for the distances from the farthest on. */
+
+/* r [heads][distances][head_width] in the order that the release has. */
+static lh_tensor *farthest_first(lh_tape *tape, lh_tensor *r) {
+    static const int swap[] = {1, 0, 2};
+    const int64_t count = r->shape[1], flat[] = {count, r->shape[0] * r->shape[2]},
+                  heads[] = {count, r->shape[0], r->shape[2]};
+    int32_t *order = lh_allocate((size_t)count * sizeof *order);
+    if (order == NULL) return NULL;
+    for (int64_t i = 0; i < count; ++i)
+        order[i] = (int32_t)(count - 1 - i);
+    lh_tensor *index = lh_integers(tape, 1, &count, order);
+    free(order);
+    r = lh_reshape(tape, lh_permute(tape, r, swap), 2, flat);
+    return lh_permute(tape, lh_reshape(tape, lh_gather(tape, r, index), 3, heads), swap);
+}
+
+/* [batch][n][heads][head_width] with the heads before n, or back. */
+static lh_tensor *swap_heads(lh_tape *tape, lh_tensor *x) {
+    static const int heads_first[] = {0, 2, 1, 3};
+    return lh_permute(tape, x, heads_first);
+}
+
+/* (q + v) . r of all distances, before the shift: [batch][heads][queries][distances]; q has the
+ * content vector u. */
+static lh_tensor *position_products(const lh_dai_pass *p, int64_t i, lh_tensor *r, lh_tensor *q) {
+    const lh_relative_position *relative = &p->core->layer[i].relative;
+    const int64_t flat[] = {q->shape[0], q->shape[1], lh_dai_inner(&p->core->config)};
+    lh_tensor *apart = lh_subtract(p->tape, lh_pass_param(p->pass, relative->position),
+                                   lh_pass_param(p->pass, relative->content));
+    lh_tensor *moved = lh_add_row(p->tape, lh_reshape(p->tape, q, 3, flat), apart);
+    moved = lh_reshape(p->tape, moved, 4, q->shape);
+    return lh_matmul(p->tape, swap_heads(p->tape, moved), lh_repeat(p->tape, r, q->shape[0]), false,
+                     true);
+}
+
+/* The shift of n rows that stand together, for the last `seen` of the keys that these see. */
+static lh_tensor *shift(lh_tape *tape, lh_tensor *products, int64_t seen) {
+    if (products == NULL) return NULL;
+    const int64_t batch = products->shape[0], heads = products->shape[1], n = products->shape[2],
+                  distances = products->shape[3], zero[] = {batch, heads, n, 1},
+                  flat[] = {batch, heads, n * (distances + 1)};
+    lh_tensor *const parts[] = {lh_zeros(tape, 4, zero), products};
+    lh_tensor *row = lh_reshape(tape, lh_concat(tape, 3, parts, 2), 3, flat);
+    lh_tensor *cut = lh_slice(tape, row, 2, n, n * distances);
+    return lh_slice(tape, lh_reshape(tape, cut, 4, products->shape), 3, distances - seen, seen);
+}
+
+/* The attention of a part that is memory. */
+static lh_tensor *attend_shifted(const instance *model, const lh_dai_pass *p, int64_t i,
+                                 const projected *of, lh_tensor *r, part own) {
+    lh_tape *tape = p->tape;
+    const int64_t heads = model->core.config.heads;
+    lh_tensor *q = lh_contiguous(tape, lh_slice(tape, of->q, 1, own.first, own.count));
+    lh_tensor *keys = lh_slice(tape, of->keys, 1, 0, own.seen);
+    lh_tensor *const both[] = {of->cache, keys};
+    if (of->cache != NULL && own.cached) keys = lh_concat(tape, 1, both, 2);
+    if (q == NULL || keys == NULL || r == NULL) return NULL;
+    lh_tensor *k = swap_heads(tape, lh_slice(tape, keys, 2, 0, heads));
+    lh_tensor *v = swap_heads(tape, lh_slice(tape, keys, 2, heads, heads));
+    lh_tensor *content = lh_matmul(tape, swap_heads(tape, q), k, false, true);
+    lh_tensor *position = shift(tape, position_products(p, i, r, q), keys->shape[1]);
+    lh_tensor *scores = lh_add(tape, content, position);
+    lh_tensor *weights = lh_softmax(tape, lh_scale(tape, scores, of->attention.scale));
+    weights = lh_dropout(tape, weights, of->attention.dropout, 0);
+    return swap_heads(tape, lh_matmul(tape, weights, v, false, false));
+}
+
+/* ---- layers and blocks ---- */
 
 /* Section 3.2: memory that is read sees itself, tokens see it and what is before them, memory that
  * is written sees all. */
-static lh_tensor *attend(const instance *model, const lh_dai_pass *p, const projected *of) {
+static lh_tensor *attend(const instance *model, const lh_dai_pass *p, int64_t i,
+                         const projected *of) {
     const int64_t tokens = model->tokens, block = model->block, behind = tokens + block;
+    const part read = {0, tokens, tokens, false, model->reads_cache},
+               own = {tokens, block, behind, true, true},
+               written = {behind, tokens, behind + tokens, false, model->reads_cache};
+    if (of->q == NULL || of->keys == NULL) return NULL;
+    lh_tensor *r = model->shifted ? farthest_first(p->tape, of->attention.positions) : NULL;
     lh_tensor *const parts[] = {
-        attend_part(model, p, of, (part){0, tokens, tokens, false, model->reads_cache}),
-        attend_part(model, p, of, (part){tokens, block, behind, true, true}),
-        attend_part(model, p, of,
-                    (part){behind, tokens, behind + tokens, false, model->reads_cache}),
+        model->shifted ? attend_shifted(model, p, i, of, r, read)
+                       : attend_part(model, p, i, of, read),
+        attend_part(model, p, i, of, own),
+        model->shifted ? attend_shifted(model, p, i, of, r, written)
+                       : attend_part(model, p, i, of, written),
     };
     return lh_concat(p->tape, 1, parts, 3);
 }
@@ -111,7 +215,7 @@ static lh_tensor *apply_layer(const instance *model, const lh_dai_pass *p, int64
     if (*cache != NULL) of.cache = lh_dai_keys(p, i, *cache);
     of.keys = lh_dai_keys(p, i, x);
     of.q = lh_dai_queries(p, i, x, &of.attention);
-    lh_tensor *y = lh_dai_finish_layer(p, i, x, attend(model, p, &of));
+    lh_tensor *y = lh_dai_finish_layer(p, i, x, attend(model, p, i, &of));
     if (*cache != NULL)
         *cache = lh_last_tokens(p->tape, model->memory, *cache, lh_detach(p->tape, x));
     lh_tensor *const kept[] = {y, *cache};
@@ -165,17 +269,30 @@ static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
 
 /* ---- accounting ---- */
 
+/* With the release's positions a memory token is multiplied with all distances, seen or not. */
 static double flops_per_token(const void *self, int64_t length) {
     (void)length;
     const instance *model = self;
     const lh_dai_config *config = &model->core.config;
     const double tokens = (double)model->tokens, block = (double)model->block,
                  memory = (double)model->memory, all = block + 2.0 * tokens;
-    const double pairs = tokens * tokens + block * (memory + tokens + 0.5 * (block + 1.0)) +
-                         tokens * all + (model->reads_cache ? 2.0 * tokens * memory : 0.0);
-    return (double)config->layers * lh_dai_layer_flops(config, all, all + memory, pairs) / block +
-           lh_dai_head_flops(config);
+    const double of_memory = tokens * (tokens + all + (model->reads_cache ? 2.0 * memory : 0.0));
+    const double pairs = block * (memory + tokens + 0.5 * (block + 1.0)) + of_memory;
+    const double unseen = model->shifted ? 2.0 * tokens * (memory + all) - of_memory : 0.0;
+    const double each = lh_dai_layer_flops(config, all, all + memory, pairs) +
+                        2.0 * (double)lh_dai_inner(config) * unseen;
+    return (double)config->layers * each / block + lh_dai_head_flops(config);
 }
+
+static lh_status probe(const void *self, const lh_params *params,
+                       void (*report)(void *context, const char *name, double value),
+                       void *context) {
+    const instance *model = self;
+    return lh_recurrence_encodings_probe(model->encoding, sizeof *model->encoding,
+                                         model->core.config.layers, params, report, context);
+}
+
+static const lh_refused refused[] = {LH_NO_STAIRCASE, {0}};
 
 const lh_model_class lh_model_rmt = {
     .name = "rmt",
@@ -191,4 +308,7 @@ const lh_model_class lh_model_rmt = {
     .forward = forward,
     .flops_per_token = flops_per_token,
     .check = check,
+    .probe = probe,
+    .refused = refused,
+    .later_options = later_options,
 };

@@ -145,6 +145,8 @@ typedef struct lh_model_class {
     /* Optional: options that the class got when runs of this version had been recorded, ended by
      * NULL (lh_options_is_unsaid). */
     const char *const *later_options;
+    /* Optional: options of other models that this one cannot have; the last one is {0}. */
+    const lh_refused *refused;
 } lh_model_class;
 
 /* ---- for declare() ---- */

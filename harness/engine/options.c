@@ -24,6 +24,7 @@ typedef struct entry {
 
 struct lh_options {
     const char *owner;
+    const lh_refused *refused;
     int count;
     entry *entry;
 };
@@ -57,6 +58,10 @@ lh_status lh_options_create(const char *owner, const lh_option_table *tables, lh
     return LH_OK;
 }
 
+void lh_options_refuse(lh_options *options, const lh_refused *refused) {
+    options->refused = refused;
+}
+
 /* Texts and lists become the entry's own; what it had goes. */
 static lh_status keep(entry *at, lh_value value) {
     void *owned = NULL;
@@ -80,6 +85,7 @@ lh_status lh_options_copy(const lh_options *from, lh_options **out) {
     lh_options *options = lh_allocate_zeroed(1, sizeof *options);
     if (options == NULL) return LH_EMEMORY;
     options->owner = from->owner;
+    options->refused = from->refused;
     options->entry = lh_allocate_zeroed((size_t)from->count + 1, sizeof *options->entry);
     lh_status status = options->entry != NULL ? LH_OK : LH_EMEMORY;
     while (status == LH_OK && options->count < from->count) {
@@ -225,6 +231,10 @@ int lh_options_find(const lh_options *options, const char *name) {
 }
 
 static lh_status unknown(const lh_options *options, const char *name) {
+    for (const lh_refused *at = options->refused; at != NULL && at->prefix != NULL; ++at) {
+        if (strncmp(name, at->prefix, strlen(at->prefix)) == 0)
+            return lh_fail(LH_EOPTION, "%s: no option '%s': %s", options->owner, name, at->why);
+    }
     const char **names = lh_allocate_zeroed((size_t)options->count + 1, sizeof *names);
     if (names == NULL) return LH_EMEMORY;
     for (int i = 0; i < options->count; ++i)

@@ -32,6 +32,11 @@ typedef struct lh_option_table {
 #define LH_OWN_TABLE(owner)                                                                        \
     { owner##_options, 0 }
 
+/* Options that others of its kind have and this owner cannot: how their names begin, and why. */
+typedef struct lh_refused {
+    const char *prefix, *why;
+} lh_refused;
+
 /* ---- values for the tables of an owner ---- */
 
 typedef struct lh_options lh_options;
@@ -39,6 +44,10 @@ typedef struct lh_options lh_options;
 /* All defaults. Borrows the tables, which end with {0} and must outlive the values. `owner` names
  * it in messages ("brt"). */
 lh_status lh_options_create(const char *owner, const lh_option_table *tables, lh_options **out);
+/* Who sets one of these (which end with {0} and must outlive the values) is told why not. NULL:
+ * none.
+ */
+void lh_options_refuse(lh_options *options, const lh_refused *refused);
 lh_status lh_options_copy(const lh_options *from, lh_options **out);
 void lh_options_destroy(lh_options *options);
 

@@ -125,6 +125,7 @@ static int make_options(lua_State *lua) {
                                         : o->task != NULL ? o->task->name
                                                           : "train",
                                         tables, &o->values));
+    if (o->model != NULL) lh_options_refuse(o->values, o->model->refused);
     lh_lua_check(lua, text != NULL ? lh_options_parse(o->values, text)
                                    : set_values(lua, 3, NULL, o->values));
     return 1;

@@ -82,8 +82,22 @@ typedef struct spread_args {
     int64_t rows, columns;
 } spread_args;
 
+/* The gradient of factor `input` where the other one is spread as it was, or neither is. */
+static lh_status factor_backward(lh_tape *tape, lh_node *node, const spread_args *s, int input) {
+    lh_binary_args args = {.op = LH_BINARY_MUL,
+                           .spread = s->spread,
+                           .rows = s->rows,
+                           .columns = s->columns,
+                           .a = lh_gradient_read_real(node->output[0]),
+                           .b = lh_tensor_real(node->saved[1 - input])};
+    LH_TRY(lh_gradient_write_real(node->input[input], &args.y, &args.write));
+    return LH_RUN(lh_tape_pool(tape), binary, &args);
+}
+
 /* db of a sum or product: dy (times a), summed over what b was spread over. */
 static lh_status spread_operand_backward(lh_tape *tape, lh_node *node, const spread_args *s) {
+    if (s->op == LH_BINARY_MUL && s->spread == LH_SPREAD_NONE)
+        return factor_backward(tape, node, s, 1);
     lh_act from = lh_gradient_read(node->output[0]);
     lh_reduce_args reduce = {
         .op = LH_REDUCE_SUM, .outer = 1, .axis = s->rows, .inner = s->columns, .alpha = 1};
@@ -120,14 +134,7 @@ static lh_status spread_backward(lh_tape *tape, lh_node *node) {
     if (node->input[0] != NULL && s->op == LH_BINARY_ADD) {
         LH_TRY(contribute(tape, node->input[0], node->output[0], 1.0));
     } else if (node->input[0] != NULL) {
-        lh_binary_args args = {.op = LH_BINARY_MUL,
-                               .spread = s->spread,
-                               .rows = s->rows,
-                               .columns = s->columns,
-                               .a = lh_gradient_read_real(node->output[0]),
-                               .b = lh_tensor_real(node->saved[1])};
-        LH_TRY(lh_gradient_write_real(node->input[0], &args.y, &args.write));
-        LH_TRY(LH_RUN(lh_tape_pool(tape), binary, &args));
+        LH_TRY(factor_backward(tape, node, s, 0));
     }
     return node->input[1] != NULL ? spread_operand_backward(tape, node, s) : LH_OK;
 }

@@ -11,6 +11,8 @@ enum { WANTED_TASKS = 16, RANGE_TILES = 4 };
  * them would cost more than making them where each task is a single query. */
 enum { POSITION_GROUPS = 16 };
 
+enum { JOINED = 64 }; /* elements of a position whose sums are joined side by side */
+
 static bool wants_keys(const lh_key_source *source) {
     return source->dk.act.data || source->dv.act.data;
 }
@@ -285,30 +287,39 @@ static void join_head(const lh_attention_plan *plan, int64_t head) {
     if (args->dhead_scale) put(&args->dhead_scale[head], args->dhead_scale_write, scale_gradient);
 }
 
-/* Element d of one entry of a position table: over the groups in order. */
-static double position_gradient(const lh_attention_plan *plan, int64_t table, lh_range distances,
-                                int64_t d) {
-    double sum = 0;
+/* Elements of one entry of a position table: over the groups in order. */
+static void sum_position(const lh_attention_plan *plan, int64_t table, lh_range distances,
+                         lh_range elements, double *sum) {
+    const int64_t width = plan->args->spec.head_width, count = elements.end - elements.begin;
     for (int64_t group = 0; group < plan->groups && distances.begin < distances.end; ++group) {
-        const real *sums = group_sums(plan, group, table);
-        for (int64_t x = distances.begin; x < distances.end; ++x)
-            sum += (double)sums[x * plan->args->spec.head_width + d];
+        const real *sums = group_sums(plan, group, table) + elements.begin;
+        for (int64_t x = distances.begin; x < distances.end; ++x) {
+#pragma omp simd
+            for (int64_t d = 0; d < count; ++d)
+                sum[d] += (double)sums[x * width + d];
+        }
     }
-    return sum;
+}
+
+static void join_position(const lh_attention_plan *plan, int64_t entry, lh_range elements) {
+    const lh_attention_backward_args *args = plan->args;
+    const lh_attention_spec *spec = &args->spec;
+    const lh_range distances =
+        lh_cpu_attention_position_distances(spec, &plan->table, entry % spec->position_count);
+    real *to = args->dpositions + entry * spec->head_width;
+    double sum[JOINED] = {0};
+    sum_position(plan, entry / spec->position_count, distances, elements, sum);
+    for (int64_t d = elements.begin; d < elements.end; ++d)
+        put(&to[d], args->dpositions_write, sum[d - elements.begin]);
 }
 
 static void join_positions(const lh_attention_plan *plan) {
-    const lh_attention_backward_args *args = plan->args;
-    const lh_attention_spec *spec = &args->spec;
+    const lh_attention_spec *spec = &plan->args->spec;
     const int64_t entries = spec->position_heads * spec->position_count;
+    const int64_t parts = lh_chunk_count(spec->head_width, JOINED);
 #pragma omp parallel for schedule(static) num_threads(lh_attention_threads())
-    for (int64_t n = 0; n < entries; ++n) {
-        const lh_range distances =
-            lh_cpu_attention_position_distances(spec, &plan->table, n % spec->position_count);
-        for (int64_t d = 0; d < spec->head_width; ++d)
-            put(&args->dpositions[n * spec->head_width + d], args->dpositions_write,
-                position_gradient(plan, n / spec->position_count, distances, d));
-    }
+    for (int64_t n = 0; n < entries * parts; ++n)
+        join_position(plan, n / parts, lh_chunk(spec->head_width, JOINED, n % parts));
 }
 
 void lh_cpu_attention_plan_join(const lh_attention_plan *plan) {

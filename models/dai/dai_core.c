@@ -145,15 +145,23 @@ lh_tensor *lh_dai_keys(const lh_dai_pass *p, int64_t layer, lh_tensor *x) {
     return project(p, x, p->core->layer[layer].key_value);
 }
 
-lh_tensor *lh_dai_queries(const lh_dai_pass *p, int64_t layer, lh_tensor *x,
-                          lh_attention *attention) {
+lh_tensor *lh_dai_plain_queries(const lh_dai_pass *p, int64_t layer, lh_tensor *x) {
+    return project(p, x, p->core->layer[layer].query);
+}
+
+lh_tensor *lh_dai_place_queries(const lh_dai_pass *p, int64_t layer, lh_tensor *plain,
+                                lh_attention *attention) {
     const lh_dai_layer *l = &p->core->layer[layer];
     *attention = (lh_attention)LH_ATTENTION;
     attention->scale = 1.0 / sqrt((double)p->core->config.head_width);
     attention->min_distance = 0;
     if (lh_pass_is_training(p->pass)) attention->dropout = p->core->config.attention_dropout;
-    return lh_relative_position_apply(&l->relative, p->pass, p->sinusoids, attention,
-                                      project(p, x, l->query));
+    return lh_relative_position_apply(&l->relative, p->pass, p->sinusoids, attention, plain);
+}
+
+lh_tensor *lh_dai_queries(const lh_dai_pass *p, int64_t layer, lh_tensor *x,
+                          lh_attention *attention) {
+    return lh_dai_place_queries(p, layer, lh_dai_plain_queries(p, layer, x), attention);
 }
 
 void lh_dai_add_keys(const lh_dai_pass *p, lh_attention *attention, lh_tensor *joined,

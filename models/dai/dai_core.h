@@ -75,8 +75,15 @@ lh_tensor *lh_dai_drop(const lh_dai_pass *p, lh_tensor *x);
 /* Keys and values of x [batch][count][width]: [batch][count][2 heads][head_width], keys first. */
 lh_tensor *lh_dai_keys(const lh_dai_pass *p, int64_t layer, lh_tensor *x);
 
-/* Queries of x, and with them an attention of all heads up to each token itself that has the
- * layer's positions; its keys are the caller's to add. */
+/* Queries of x that know of no positions: [batch][count][heads][head_width]. */
+lh_tensor *lh_dai_plain_queries(const lh_dai_pass *p, int64_t layer, lh_tensor *x);
+
+/* What to attend with in their place, and with it an attention of all heads up to each token itself
+ * that has the layer's positions; its keys are the caller's to add. */
+lh_tensor *lh_dai_place_queries(const lh_dai_pass *p, int64_t layer, lh_tensor *plain,
+                                lh_attention *attention);
+
+/* Both at once, for queries of x. */
 lh_tensor *lh_dai_queries(const lh_dai_pass *p, int64_t layer, lh_tensor *x,
                           lh_attention *attention);
 

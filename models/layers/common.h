@@ -21,6 +21,19 @@ lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t leng
 lh_init lh_init_ones(void);
 lh_init lh_init_normal(double deviation);
 
+/* Options refused (lh_model_class) where layers have no attention, and where a model carries a
+ * state of its own. */
+#define LH_NO_ATTENTION                                                                            \
+    { "rsa_", "recurrence encodings are mixed into attention, and its layers have none" }
+#define LH_NO_STAIRCASE                                                                            \
+    {"steps", "steps of a staircase pass tokens through a core that remembers nothing else, and "  \
+              "this model has a memory of its own"},                                               \
+    {                                                                                              \
+        "forward_size",                                                                            \
+            "it is of the steps of a staircase, which pass tokens through a core that "            \
+            "remembers nothing else; this model has a memory of its own"                           \
+    }
+
 /* The last `count` tokens of [before; now] along axis 1; `before` has at least count. */
 lh_tensor *lh_last_tokens(lh_tape *tape, int64_t count, lh_tensor *before, lh_tensor *now);
 

@@ -23,14 +23,18 @@ void lh_spread_decays(int64_t heads, const double step[2], const double rate[2],
     }
 }
 
+lh_tensor *lh_convolve_on(lh_tape *tape, lh_tensor *x, lh_tensor **before, lh_tensor *weight,
+                          lh_tensor *bias) {
+    if (x == NULL || *before == NULL || weight == NULL) return NULL;
+    lh_tensor *ahead = *before;
+    *before = lh_last_tokens(tape, weight->shape[weight->rank - 1] - 1, ahead, x);
+    return lh_unary(tape, LH_UNARY_SILU, lh_short_convolution(tape, x, ahead, weight, bias));
+}
+
 lh_tensor *lh_carried_convolution(lh_pass *pass, int before, lh_tensor *x, lh_tensor *weight,
                                   lh_tensor *bias) {
-    lh_tape *tape = lh_pass_tape(pass);
-    lh_tensor *ahead = lh_pass_state(pass, before);
-    if (x == NULL || weight == NULL) return NULL;
-    const int64_t kernel = weight->shape[weight->rank - 1];
-    lh_tensor *last = lh_last_tokens(tape, kernel - 1, ahead, x);
-    lh_tensor *y = lh_short_convolution(tape, x, ahead, weight, bias);
-    if (last == NULL || lh_pass_carry(pass, before, last) != LH_OK) return NULL;
-    return lh_unary(tape, LH_UNARY_SILU, y);
+    lh_tensor *tokens = lh_pass_state(pass, before);
+    lh_tensor *y = lh_convolve_on(lh_pass_tape(pass), x, &tokens, weight, bias);
+    if (y == NULL || tokens == NULL || lh_pass_carry(pass, before, tokens) != LH_OK) return NULL;
+    return y;
 }

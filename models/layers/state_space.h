@@ -19,9 +19,12 @@ typedef struct lh_first_decays {
 void lh_spread_decays(int64_t heads, const double step[2], const double rate[2],
                       lh_first_decays *decays);
 
-/* silu(convolution(x)) with the tokens before from carried state `before` [kernel - 1][width],
- * which gets the last ones; weight and bias (optional) as for lh_short_convolution. NULL on
- * failure. */
+/* silu(convolution(x)) behind the tokens *before [batch][kernel - 1][width], which becomes the last
+ * of these and x; weight and bias (optional) as for lh_short_convolution. NULL on failure. */
+lh_tensor *lh_convolve_on(lh_tape *tape, lh_tensor *x, lh_tensor **before, lh_tensor *weight,
+                          lh_tensor *bias);
+
+/* The same with the tokens before in a carried state. */
 lh_tensor *lh_carried_convolution(lh_pass *pass, int before, lh_tensor *x, lh_tensor *weight,
                                   lh_tensor *bias);
 

@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 from fixture import TOKENS, VOCABULARY, assert_equal, parameter, print_header, print_model, whole
+from recurrence import recurrence
 
 
 def softmax(s):
@@ -34,13 +35,14 @@ def sinusoid(distance, width):
 
 class Compressive:
     def __init__(self, layers=2, width=8, heads=2, head_width=0, hidden=12, block=4, memory=4, compressed_memory=4,
-                 compression_rate=2, compression="convolution", compression_loss="attention"):
+                 compression_rate=2, compression="convolution", compression_loss="attention", rsa_kinds="0,0,0,0,0,0",
+                 rsa_dilation="", rsa_cutoff=200):
         self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
         self.head = head_width or width // heads
         self.block, self.rate, self.kind, self.loss_kind = block, compression_rate, compression, compression_loss
         self.m = [[np.zeros(width)] * memory for _ in range(layers)]
         self.cm = [[np.zeros(width)] * compressed_memory for _ in range(layers)]
-        self.losses = []
+        self.losses, self.rem = [], (rsa_kinds, rsa_dilation, rsa_cutoff)
 
     def heads_of(self, x, name):
         return (x @ parameter(name, self.width, self.heads * self.head)).reshape(self.heads, self.head)
@@ -48,6 +50,15 @@ class Compressive:
     def keys_values(self, x, l):
         kv = x @ parameter(f"layers.{l}.attention.key_value", self.width, 2 * self.heads * self.head)
         return kv.reshape(2, self.heads, self.head)
+
+    def mix(self, l, h, p):
+        """(1 - g) softmax + g P, lags being those of places."""
+        n = f"layers.{l}.recurrence."
+        encoded, weight = recurrence(n, *self.rem)
+        if h >= encoded:
+            return p
+        g = 1 / (1 + math.exp(-parameter(n + "mu", 1)[0]))
+        return (1 - g) * p + g * np.array([weight(h, len(p) - 1 - j) for j in range(len(p))])
 
     def attention(self, l, x, seen):
         """Of x to `seen`, oldest first, whose last is x itself: Transformer-XL's scores."""
@@ -63,7 +74,7 @@ class Compressive:
             for j, (k, _) in enumerate(kv):
                 r = self.heads_of(sinusoid(len(seen) - 1 - j, self.width), n + "relative.projection")
                 scores.append(((q[h] + content[h]) @ k[h] + (q[h] + position[h]) @ r[h]) / math.sqrt(self.head))
-            out[h] = softmax(np.array(scores)) @ np.array([v[h] for _, v in kv])
+            out[h] = self.mix(l, h, softmax(np.array(scores))) @ np.array([v[h] for _, v in kv])
         return out.reshape(-1) @ parameter(n + "out", self.heads * self.head, self.width)
 
     def taps(self, old, i):
@@ -129,7 +140,8 @@ class Compressive:
 
 CASES = ({}, dict(memory=8, compressed_memory=2, compression_rate=4, head_width=3),
          dict(memory=3, compression="dilated"), dict(block=8, memory=5, compressed_memory=7, compression="mean"),
-         dict(compressed_memory=1, compression="max"), dict(block=2, memory=6, compression_loss="task"))
+         dict(compressed_memory=1, compression="max"), dict(block=2, memory=6, compression_loss="task"),
+         dict(memory=6, compressed_memory=3, rsa_kinds="0,1,1,0,0,0", rsa_cutoff=9))
 
 LOSSES = CASES[:3] + (dict(compression_loss="auto_encoding"), dict(memory=3, compression="dilated",
                                                                    compression_loss="auto_encoding"))

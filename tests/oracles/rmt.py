@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from fixture import VOCABULARY, assert_equal, parameter, print_header, print_model, whole
+from recurrence import recurrence
 
 
 def norm(x, name):
@@ -27,10 +28,12 @@ def sinusoid(distance, width):
 
 class RMT:
     def __init__(self, layers=2, width=8, heads=2, head_width=0, hidden=12, block=4, memory_tokens=2, memory=0,
-                 memory_reads_cache=False, unroll=0):
+                 memory_reads_cache=False, shifted_positions=False, unroll=0, rsa_kinds="0,0,0,0,0,0",
+                 rsa_dilation="", rsa_cutoff=200):
         self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
         self.head = head_width or width // heads
         self.block, self.count, self.reads_cache = block, memory_tokens, memory_reads_cache
+        self.shifted, self.rem = shifted_positions, (rsa_kinds, rsa_dilation, rsa_cutoff)
         self.cache = [np.zeros((memory, width)) for _ in range(layers)]
         self.memory = parameter("memory_tokens", memory_tokens, width)
 
@@ -45,6 +48,28 @@ class RMT:
             seen[-n:, :cached] = 0
         return seen > 0
 
+    def by_distance(self, q, r):
+        """[heads][queries][keys]: keys behind a query have distance 0."""
+        first = len(r) - len(q)
+        return np.array([[(q[i] * r[max(first + i - j, 0)]).sum(-1) for j in range(len(r))]
+                         for i in range(len(q))]).transpose(2, 0, 1)
+
+    def by_shift(self, q, r):
+        """The same as Transformer-XL's code has it: of every row what stands behind its places is the next row's."""
+        products = np.einsum("qhd,khd->hqk", q, r[::-1])
+        padded = np.concatenate([np.zeros((self.heads, len(q), 1)), products], -1)
+        return padded.reshape(self.heads, len(r) + 1, len(q))[:, 1:].reshape(self.heads, len(q), len(r))
+
+    def mix(self, p, l):
+        """(1 - g) softmax + g P for the tokens, whose keys before them are in order."""
+        n, first, cached = f"layers.{l}.recurrence.", self.count, p.shape[2] - p.shape[1]
+        encoded, weight = recurrence(n, *self.rem)
+        g = 1 / (1 + np.exp(-parameter(n + "mu", 1)[0]))
+        for h in range(encoded):
+            for i in range(first, p.shape[1] - first):
+                p[h, i] = (1 - g) * p[h, i] + g * np.array([weight(h, cached + i - j) for j in range(p.shape[2])])
+        return p
+
     def attention(self, x, l):
         n, inner, shape = f"layers.{l}.attention.", self.heads * self.head, (self.heads, self.head)
         content = parameter("layers.0.attention.relative.content", inner).reshape(shape)
@@ -54,14 +79,13 @@ class RMT:
         q = (x @ parameter(n + "query", self.width, inner)).reshape(-1, *shape)
         kv = (everything @ parameter(n + "key_value", self.width, 2 * inner)).reshape(-1, 2, *shape)
         project = parameter(n + "relative.projection", self.width, inner)
-        r = [(sinusoid(d, self.width) @ project).reshape(shape) for d in range(len(everything))]
-        scores = np.full((self.heads, len(x), len(everything)), -np.inf)
-        for i, j in np.argwhere(self.mask(len(x), cached)):
-            at = r[max(i + cached - j, 0)]
-            scores[:, i, j] = ((q[i] + content) * kv[j, 0] + (q[i] + position) * at).sum(-1) / math.sqrt(self.head)
+        r = np.array([(sinusoid(d, self.width) @ project).reshape(shape) for d in range(len(everything))])
+        of_places = (self.by_shift if self.shifted else self.by_distance)(q + position, r)
+        scores = np.einsum("qhd,khd->hqk", q + content, kv[:, 0]) + of_places
+        scores = np.where(self.mask(len(x), cached), scores / math.sqrt(self.head), -np.inf)
         p = np.exp(scores - scores.max(-1, keepdims=True))
         p /= p.sum(-1, keepdims=True)
-        out = np.einsum("hqk,khd->qhd", p, kv[:, 1]).reshape(len(x), inner)
+        out = np.einsum("hqk,khd->qhd", self.mix(p, l), kv[:, 1]).reshape(len(x), inner)
         return out @ parameter(n + "out", inner, self.width)
 
     def layer(self, x, l):
@@ -89,7 +113,11 @@ def main():
     assert_equal(whole(RMT(**base)), whole(RMT(**base), 4, 8))
     for more in (dict(block=4, memory_tokens=2), dict(block=8, memory_tokens=3, head_width=3),
                  dict(block=4, memory_tokens=1, memory=5), dict(block=2, memory_tokens=2, memory=9),
-                 dict(block=4, memory_tokens=3, memory=7, memory_reads_cache=True, unroll=1)):
+                 dict(block=4, memory_tokens=3, memory=7, memory_reads_cache=True, unroll=1),
+                 dict(block=4, memory_tokens=4, shifted_positions=True),
+                 dict(block=4, memory_tokens=3, memory=5, shifted_positions=True),
+                 dict(block=2, memory_tokens=5, memory=7, memory_reads_cache=True, shifted_positions=True),
+                 dict(block=4, memory_tokens=3, memory=5, rsa_kinds="1,0,0,0,1,0", rsa_dilation="2")):
         print_model("rmt", RMT, "dropout=0", **base, **more)
 
 

@@ -266,6 +266,12 @@
 ---@field attention_dropout? number # dropout rate of the attention weights in training (default 0)
 ---@field initial_deviation? number # of the initial weights, which narrow models want larger (default 0.02)
 ---@field cutoffs? integer[]|string # adaptive softmax: where the vocabulary, frequent words first, is cut into clusters (default )
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
+---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
+---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 
 ---@class longhaul.models.rmt
 ---@field layers? integer # layers (N) (default 12)
@@ -278,10 +284,17 @@
 ---@field unroll? integer # blocks through which gradients flow: at each so many the memory is a constant; 0: all of a segment (default 0)
 ---@field memory? integer # inputs of the blocks before, memory tokens included, that every layer attends to; 0: memory tokens alone (default 0)
 ---@field memory_reads_cache? boolean # memory tokens, too, attend to those (default false)
+---@field shifted_positions? boolean # what distance adds to a memory token's score for one behind it is what the release's shift of its matrix of positions leaves there; else that of distance 0 (default false)
 ---@field dropout? number # dropout rate of embeddings, positions, layers and the last hidden states in training (default 0.1)
 ---@field attention_dropout? number # dropout rate of the attention weights in training (default 0)
 ---@field initial_deviation? number # of the initial weights, which narrow models want larger (default 0.02)
 ---@field cutoffs? integer[]|string # adaptive softmax: where the vocabulary, frequent words first, is cut into clusters (default )
+---@field rsa_kinds? integer[]|string # heads with a REM: regular, cosine, sine, dilated regular, cosine, sine (k1..k6) (default )
+---@field rsa_dilation? integer[]|string # dilation d of the k4 + k5 + k6 dilated heads; one number stands for all (default )
+---@field rsa_gate? number # initial gate mu of a layer: the REM weighs sigmoid(mu) (default 0)
+---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
+---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
+---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
 
 ---@class longhaul.models.lstm
 ---@field layers? integer # number of layers (default 2)

@@ -201,6 +201,24 @@ TEST(what_is_wrong_is_said) {
     check_refused("count=3,rate=0.5", "got '3,rate=0.5'; blanks separate options");
 }
 
+/* By how the name begins; an option that is there, and one that nobody has, are what they were; a
+ * copy refuses the same. */
+TEST(what_others_have_is_refused_with_a_reason) {
+    static const lh_refused refused[] = {{"wave_", "it has no waves"}, {"co", "never"}, {0}};
+    lh_options *options = options_of(""), *copy = NULL;
+    lh_options_refuse(options, refused);
+    CHECK_FAILS(lh_options_parse(options, "wave_length=2"), LH_EOPTION,
+                "thing: no option 'wave_length': it has no waves");
+    CHECK_FAILS(lh_options_parse(options, "wav=2"), LH_EOPTION, "unknown option 'wav'");
+    CHECK_OK(lh_options_parse(options, "count=2"));
+    REQUIRE_OK(lh_options_copy(options, &copy));
+    CHECK_FAILS(lh_options_parse(copy, "wave_length=2"), LH_EOPTION, "it has no waves");
+    lh_options_refuse(copy, NULL);
+    CHECK_FAILS(lh_options_parse(copy, "wave_length=2"), LH_EOPTION, "unknown option");
+    lh_options_destroy(copy);
+    lh_options_destroy(options);
+}
+
 TEST(a_list_has_one_spelling) {
     static const char *const wrong[] = {"1+0+2", "1:0:2", "1,,2",  "1,2,",
                                         ",1",    "1, 2",  "1.5,2", "a"};

@@ -7,7 +7,8 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {{0, 5, 3, 4}, {2, 0, 3, 4},   {1, 1, 1, 1},   {2, 5, 3, 4},
-                               {3, 2, 7, 5}, {1, 33, 65, 4}, {2, 31, 64, 2}, {1, 200, 129, 3}};
+                               {3, 2, 7, 5}, {1, 33, 65, 4}, {2, 31, 64, 2}, {1, 200, 129, 3},
+                               {2, 9, 5, 8}, {1, 7, 66, 17}};
 
 static void forward(suite *s, shape w, bool bias) {
     lh_short_convolution_forward_args args = {

@@ -44,6 +44,7 @@ return {
   {
     file = "kernels/cpu/short_convolution.c", tests = "kernel:short_convolution_forward kernel:short_convolution_backward",
     { "(kernel - 1) + kernel - 1 + t)", "(kernel - 1) - 1 - t)", "the tokens ahead are read backwards" },
+    { "lh_min(kernel, taps.end)", "lh_min(kernel, TAPS)", "taps behind the first group have no gradient" },
     { "lh_max(0, t + kernel - args->length)", "0 * lh_max(0, t + kernel - args->length)", "gradients of tokens behind the last are read" },
   },
   {
@@ -256,5 +257,6 @@ return {
   {
     file = "kernels/cpu/attention_plan.c", tests = "kernel:attention_backward",
     { "add ? lh_bf16_widen(y[d]) + value : value", "value + 0 * add", "adding gradients of keys in bf16 sets them" },
+    { "group_sums(plan, group, table) + elements.begin", "group_sums(plan, group, table)", "wide heads' positions get the first elements' gradients" },
   },
 }
