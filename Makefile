@@ -274,7 +274,7 @@ scripts = $(call tests_named,$(1)_*.lua) $(call tests_named,$(1)_*.sh)
 programs_of = $(patsubst %.c,$(B)/%,$(1))
 objects_of = $(patsubst %.c,$(B)/%.o,$(1))
 conformance := $(if $(conformance_sources),$(B)/tests/kernels/conformance)
-simulator_test := $(if $(filter sim,$(cuda)),$(B)/tests/cudasim/test_simulator)
+simulator_tests := $(if $(filter sim,$(cuda)),$(patsubst %.cu,$(B)/%,$(wildcard tests/cudasim/test_*.cu)))
 # The instruction sets differ in nothing but flags of the compiler: what one reads out of bounds they
 # all do, and the sanitizers take the last, which is the widest.
 isas_to_test := $(filter $(CPU_ISAS_HERE),$(CPU_ISAS))
@@ -294,12 +294,12 @@ ifneq ($(conformance),)
 $(conformance): $(call objects_of,$(conformance_sources)) $(reference_objects) $(kernel_objects) \
     $(filter-out %/plugin.o,$(filter $(B)/harness/engine/% $(B)/harness/ops/%,$(objects)))
 endif
-$(simulator_test): %: %.o $(B)/harness/engine/error.o $(kernel_objects)
+$(simulator_tests): %: %.o $(B)/harness/engine/error.o $(kernel_objects)
 # A fuzz program brings its own main with clang; elsewhere replay.c feeds it the corpus once.
 fuzz_main := $(if $(filter yes,$(FUZZER_FOUND)),,$(B)/tests/fuzz/replay.o)
 $(fuzzers): LDFLAGS += $(if $(fuzz_main),,-fsanitize=fuzzer)
 $(fuzzers): %: %.o $(B)/tests/fuzz/scratch.o $(fuzz_main) $(library)
-$(call programs_of,$(single_sources)) $(conformance) $(simulator_test) $(fuzzers):
+$(call programs_of,$(single_sources)) $(conformance) $(simulator_tests) $(fuzzers):
 	$(call say,LINK,$@)
 	$(Q)$(link)
 
@@ -322,8 +322,8 @@ gradients.list: $(call programs_of,$(gradient_sources)) $(conformance)
 	    $(if $(conformance),'$(conformance) --mode grad'))
 # The CUDA sources on the simulator (CUDA=sim), kernel by kernel.
 kernels = $(or $(shell $(conformance) --list),$(error $(conformance) lists no kernel))
-sim.list: $(conformance) $(simulator_test) $(program)
-	$(call write_list,$(simulator_test) \
+sim.list: $(conformance) $(simulator_tests) $(program)
+	$(call write_list,$(simulator_tests) \
 	    $(kernels:%='$(conformance) --backend cudasim --mode test --kernel %') \
 	    'LONGHAUL_BIN=$(program) tests/cudasim/sim_train.sh')
 LISTS ?= tests
@@ -504,5 +504,5 @@ help: ## Show this list
 	@echo "make [TARGET] [SETTING=VALUE]; the settings stand at the top of the Makefile."
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
 
--include $(simulator_test:%=%.d) $(patsubst %.o,%.d,$(objects) $(isa_objects) $(reference_objects) \
+-include $(simulator_tests:%=%.d) $(patsubst %.o,%.d,$(objects) $(isa_objects) $(reference_objects) \
     $(B)/harness/main.o $(call objects_of,$(wildcard tests/*/*.c tests/*/*/*.c tests/*/*/*/*.c)))

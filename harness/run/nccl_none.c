@@ -1,5 +1,7 @@
-/* A build without NCCL. */
+/* A build without NCCL: what cannot be opened is never used. */
 #include "harness/run/nccl.h"
+
+#include <stdlib.h>
 
 lh_status lh_nccl_open(lh_communicator *ranks, lh_nccl **out) {
     (void)ranks;
@@ -8,20 +10,37 @@ lh_status lh_nccl_open(lh_communicator *ranks, lh_nccl **out) {
                                "libnccl-dev and make again");
 }
 
-void lh_nccl_close(lh_nccl *nccl) {
-    (void)nccl;
-}
-
 lh_status lh_nccl_start(lh_nccl *nccl, lh_device *device, real *x, int64_t count) {
     (void)nccl;
     (void)device;
     (void)x;
     (void)count;
-    return LH_EDEVICE;
+    abort();
 }
 
-lh_status lh_nccl_finish(lh_nccl *nccl, lh_device *device) {
+lh_status lh_nccl_finalize(lh_nccl *nccl) {
     (void)nccl;
-    (void)device;
-    return LH_EDEVICE;
+    abort();
+}
+
+void lh_nccl_close(lh_nccl *nccl) {
+    (void)nccl;
+    abort();
+}
+
+void lh_nccl_abort(lh_nccl *nccl) {
+    (void)nccl;
+    abort();
+}
+
+lh_status lh_nccl_poll(lh_nccl *nccl, bool *taken) {
+    (void)nccl;
+    (void)taken;
+    abort();
+}
+
+lh_status lh_nccl_poll_sums(lh_nccl *nccl, bool *done) {
+    (void)nccl;
+    (void)done;
+    abort();
 }

@@ -156,8 +156,6 @@ static lh_status launch_tiles(const lh_launch *launch, const lh_attention_forwar
     const int64_t tasks = spec->batch * spec->heads * tiles;
     const size_t bytes = sizeof(forward_memory<width>);
     if (tasks == 0) return LH_OK;
-    LH_CUDA_TRY(LH_CUDA(cudaFuncSetAttribute(
-        attend_tiles<width, placed>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
     return LH_LAUNCH((attend_tiles<width, placed>), lh_blocks(tasks, 1), LH_TILE_THREADS, bytes,
                      launch, *args, tiles, tasks);
 }

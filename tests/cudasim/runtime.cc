@@ -15,7 +15,7 @@ cudaError_t last_error;
 char fault_text[512];
 bool launch_unchecked;
 char last_launch[128];
-int device_count = 1;
+int device_count = 1, current_device;
 std::map<const void *, int> allowed_shared;
 
 void record(cudaError_t error, const char *format, va_list arguments) {
@@ -158,7 +158,14 @@ cudaError_t cudaGetDeviceCount(int *count) {
 }
 
 cudaError_t cudaSetDevice(int device) {
-    return device >= 0 && device < device_count ? cudaSuccess : cudaErrorInvalidDevice;
+    if (device < 0 || device >= device_count) return cudaErrorInvalidDevice;
+    current_device = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device) {
+    *device = current_device;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {

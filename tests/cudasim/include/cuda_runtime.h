@@ -61,6 +61,7 @@ struct cudaDeviceProp {
 CUDASIM_CHECKED cudaError_t cudaGetDeviceCount(int *count);
 CUDASIM_CHECKED cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 CUDASIM_CHECKED cudaError_t cudaSetDevice(int device);
+CUDASIM_CHECKED cudaError_t cudaGetDevice(int *device);
 CUDASIM_CHECKED cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
                                                    int device);
 CUDASIM_CHECKED cudaError_t cudaDeviceSynchronize(void);
