@@ -176,11 +176,18 @@ lua_sources := $(wildcard harness/lua/longhaul/*.lua harness/lua/longhaul/*/*.lu
     $(foreach room,run bench report report/charts,harness/$(room)/*.lua) datasets/*.lua)
 objects += $(B)/harness/lua/embedded.o
 
-.PHONY: all cuda
+.PHONY: all cuda machine-code
 all: $(program) ## Build build/longhaul
 
-cuda: ## Compile the CUDA kernels too, warnings as errors; needs nvcc, but no GPU
-	$(Q)+$(MAKE) CUDA=1 WERROR=1 all
+cuda: ## Compile the CUDA kernels too, warnings as errors, and check their machine code; needs nvcc, but no GPU
+	$(Q)+$(MAKE) CUDA=1 WERROR=1 all machine-code
+
+# cuobjdump comes with a whole toolkit; a new table is left beside the objects.
+cuobjdump = $(or $(wildcard $(cuda_home)/bin/cuobjdump),$(shell command -v cuobjdump))
+nvcc_release = $(shell $(NVCC_PATH) --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
+machine-code: $(cuda_sources:%.cu=$(B)/%.o)
+	$(Q)$(if $(cuobjdump),lua5.4 scripts/machine-code.lua $(cuobjdump) sm_90 $(nvcc_release) kernels/cuda/machine_code.csv $^ \
+	    >$(B)/machine_code.csv,echo "machine code was not checked: no cuobjdump beside nvcc or in the path")
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
