@@ -120,7 +120,10 @@ maths := -fno-math-errno -fno-trapping-math -ffp-contract=fast
 ifeq ($(COMPILER),clang)
 warnings += -Wno-pass-failed# a loop that stays scalar in one instruction set is no mistake
 endif
-instrument := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
+# Races of GPU threads are looked for in kernels/cuda alone.
+races := $(and $(filter sim,$(cuda)),$(filter thread,$(SANITIZE)))
+race_flags := $(if $(races),-fsanitize=thread$(comma)alignment -fno-sanitize-recover=alignment)
+instrument := $(if $(SANITIZE),$(if $(races),,-fsanitize=$(SANITIZE) -fno-sanitize-recover=all) -fno-omit-frame-pointer) \
     $(if $(COVERAGE),--coverage)
 optimize := $(if $(SANITIZE)$(COVERAGE),-O1,$(OPTIMIZE))
 
@@ -128,7 +131,7 @@ cppflags := -I. -D_POSIX_C_SOURCE=200809L $(if $(filter double,$(REAL)),-DLH_REA
     $(if $(filter avx2,$(CPU_ISAS)),-DLH_HAVE_AVX2) $(if $(filter avx512,$(CPU_ISAS)),-DLH_HAVE_AVX512) \
     $(if $(filter yes,$(SENTENCEPIECE_FOUND)),-DLH_HAVE_SENTENCEPIECE) \
     $(if $(filter yes,$(PCRE2_FOUND)),-DLH_HAVE_PCRE2) \
-    $(if $(filter sim,$(cuda)),-DLH_CUDASIM) $(LIB_CPPFLAGS) $(CPPFLAGS)
+    $(if $(filter sim,$(cuda)),-DLH_CUDASIM) $(if $(races),-DLH_CUDASIM_RACES) $(LIB_CPPFLAGS) $(CPPFLAGS)
 both := -g $(optimize) $(maths) $(OPENMP_FLAGS) $(instrument) -MMD -MP
 cflags := -std=c11 $(both) $(warnings) $(warnings_c) $(if $(WERROR),-include tests/lint/banned.h) $(CFLAGS)
 cxxflags := -std=c++17 $(both) $(warnings) $(CXXFLAGS)
@@ -137,7 +140,7 @@ nvccflags := -std=c++17 -O3 --extended-lambda -lineinfo -I. -MMD -MP -ccbin $(CX
     $(foreach number,$(lastword $(CUDA_ARCHITECTURES)),-gencode arch=compute_$(number)$(comma)code=compute_$(number)) \
     -Xcompiler -Wall$(comma)-Wextra$(comma)-Wshadow$(if $(WERROR),$(comma)-Werror -Werror all-warnings) $(NVCCFLAGS)
 linker := $(if $(filter yes,$(SENTENCEPIECE_FOUND))$(cuda),$(CXX),$(CC))
-link = $(linker) $(both) -rdynamic $(LIB_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LDLIBS) $(cuda_libraries) \
+link = $(linker) $(both) $(race_flags) -rdynamic $(LIB_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LDLIBS) $(cuda_libraries) \
     -ldl -lm $(LDLIBS)
 compile = $(CC) $(cppflags) $(cflags)
 ifneq ($(needs_build),)
@@ -176,11 +179,18 @@ lua_sources := $(wildcard harness/lua/longhaul/*.lua harness/lua/longhaul/*/*.lu
     $(foreach room,run bench report report/charts,harness/$(room)/*.lua) datasets/*.lua)
 objects += $(B)/harness/lua/embedded.o
 
-.PHONY: all cuda
+.PHONY: all cuda machine-code
 all: $(program) ## Build build/longhaul
 
-cuda: ## Compile the CUDA kernels too, warnings as errors; needs nvcc, but no GPU
-	$(Q)+$(MAKE) CUDA=1 WERROR=1 all
+cuda: ## Compile the CUDA kernels too, warnings as errors, and check their machine code; needs nvcc, but no GPU
+	$(Q)+$(MAKE) CUDA=1 WERROR=1 all machine-code
+
+# cuobjdump comes with a whole toolkit; a new table is left beside the objects.
+cuobjdump = $(or $(wildcard $(cuda_home)/bin/cuobjdump),$(shell command -v cuobjdump))
+nvcc_release = $(shell $(NVCC_PATH) --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
+machine-code: $(cuda_sources:%.cu=$(B)/%.o)
+	$(Q)$(if $(cuobjdump),lua5.4 scripts/machine-code.lua $(cuobjdump) sm_90 $(nvcc_release) kernels/cuda/machine_code.csv $^ \
+	    >$(B)/machine_code.csv,echo "machine code was not checked: no cuobjdump beside nvcc or in the path")
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
@@ -195,7 +205,7 @@ $(B)/%.o: %.cc $(B)/flags
 $(B)/%.o: %.cu $(B)/flags $(B)/cuda.flags
 	@mkdir -p $(@D)
 	$(call say,$(if $(filter sim,$(cuda)),SIM,NVCC),$<)
-	$(Q)$(if $(filter sim,$(cuda)),$(CXX) $(cppflags) -Itests/cudasim/include $(cxxflags) -x c++,$(NVCC_PATH) $(nvccflags)) \
+	$(Q)$(if $(filter sim,$(cuda)),$(CXX) $(cppflags) -Itests/cudasim/include $(cxxflags) $(race_flags) -x c++,$(NVCC_PATH) $(nvccflags)) \
 	    -c $< -o $@
 
 # The one file that knows which backends there are.
@@ -274,7 +284,8 @@ scripts = $(call tests_named,$(1)_*.lua) $(call tests_named,$(1)_*.sh)
 programs_of = $(patsubst %.c,$(B)/%,$(1))
 objects_of = $(patsubst %.c,$(B)/%.o,$(1))
 conformance := $(if $(conformance_sources),$(B)/tests/kernels/conformance)
-simulator_test := $(if $(filter sim,$(cuda)),$(B)/tests/cudasim/test_simulator)
+race := $(if $(races),$(B)/tests/cudasim/race)
+simulator_tests := $(if $(filter sim,$(cuda)),$(patsubst %.cu,$(B)/%,$(wildcard tests/cudasim/test_*.cu)))
 # The instruction sets differ in nothing but flags of the compiler: what one reads out of bounds they
 # all do, and the sanitizers take the last, which is the widest.
 isas_to_test := $(filter $(CPU_ISAS_HERE),$(CPU_ISAS))
@@ -294,12 +305,13 @@ ifneq ($(conformance),)
 $(conformance): $(call objects_of,$(conformance_sources)) $(reference_objects) $(kernel_objects) \
     $(filter-out %/plugin.o,$(filter $(B)/harness/engine/% $(B)/harness/ops/%,$(objects)))
 endif
-$(simulator_test): %: %.o $(B)/harness/engine/error.o $(kernel_objects)
+$(simulator_tests): %: %.o $(B)/harness/engine/error.o $(kernel_objects)
+$(race): %: %.o $(simulator_sources:%.cc=$(B)/%.o)
 # A fuzz program brings its own main with clang; elsewhere replay.c feeds it the corpus once.
 fuzz_main := $(if $(filter yes,$(FUZZER_FOUND)),,$(B)/tests/fuzz/replay.o)
 $(fuzzers): LDFLAGS += $(if $(fuzz_main),,-fsanitize=fuzzer)
 $(fuzzers): %: %.o $(B)/tests/fuzz/scratch.o $(fuzz_main) $(library)
-$(call programs_of,$(single_sources)) $(conformance) $(simulator_test) $(fuzzers):
+$(call programs_of,$(single_sources)) $(conformance) $(simulator_tests) $(race) $(fuzzers):
 	$(call say,LINK,$@)
 	$(Q)$(link)
 
@@ -322,8 +334,8 @@ gradients.list: $(call programs_of,$(gradient_sources)) $(conformance)
 	    $(if $(conformance),'$(conformance) --mode grad'))
 # The CUDA sources on the simulator (CUDA=sim), kernel by kernel.
 kernels = $(or $(shell $(conformance) --list),$(error $(conformance) lists no kernel))
-sim.list: $(conformance) $(simulator_test) $(program)
-	$(call write_list,$(simulator_test) \
+sim.list: $(conformance) $(simulator_tests) $(program)
+	$(call write_list,$(simulator_tests) \
 	    $(kernels:%='$(conformance) --backend cudasim --mode test --kernel %') \
 	    'LONGHAUL_BIN=$(program) tests/cudasim/sim_train.sh')
 LISTS ?= tests
@@ -333,7 +345,7 @@ run-tests: $(addsuffix .list,$(filter-out gradients sim,$(LISTS)))
 
 again = $(Q)+$(MAKE) $(1)
 
-.PHONY: test test-long test-double test-sanitize test-faults run-faults test-threads run-threads test-soak run-soak mutants fuzz run-fuzz conformance run-conformance lint
+.PHONY: test test-long test-double test-sanitize test-faults run-faults test-threads run-threads test-races run-races test-soak run-soak mutants fuzz run-fuzz conformance run-conformance lint
 test: ## The whole suite: gradient checks in double and the CUDA sources on the simulator included
 	$(call again,WERROR=1 REAL=double gradients.list)
 	$(call again,WERROR=1 CUDA=sim sim.list)
@@ -369,6 +381,11 @@ $(races): $(races).o
 	$(Q)$(link)
 run-threads: $(program) $(conformance) $(races)
 	$(Q)tests/threads/threads.sh $(B)
+
+test-races: ## The CUDA sources on the simulator under the thread sanitizer, KERNEL or all; needs setarch
+	$(call again,CUDA=sim SANITIZE=thread run-races)
+run-races: $(conformance) $(race)
+	$(Q)tests/cudasim/races.sh $(B) $(KERNEL)
 
 test-soak: ## Disturb a sweep in every way for SOAK_SECONDS; SOAK_SEED=, SOAK_ROUND= replay
 	$(call again,WERROR=1 run-soak)
@@ -505,5 +522,5 @@ help: ## Show this list
 	@echo "make [TARGET] [SETTING=VALUE]; the settings stand at the top of the Makefile."
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
 
--include $(simulator_test:%=%.d) $(patsubst %.o,%.d,$(objects) $(isa_objects) $(reference_objects) \
+-include $(simulator_tests:%=%.d) $(race:%=%.d) $(patsubst %.o,%.d,$(objects) $(isa_objects) $(reference_objects) \
     $(B)/harness/main.o $(call objects_of,$(wildcard tests/*/*.c tests/*/*/*.c tests/*/*/*/*.c)))

@@ -202,16 +202,23 @@ static lh_status cpu_open(lh_device **out) {
 }
 
 #ifndef LH_HAVE_CUDA
-static lh_status lh_cuda_open(lh_device **out) {
+static lh_status lh_cuda_open(int number, lh_device **out) {
+    (void)number;
     (void)out;
     lh_device_explain("this program was built without CUDA; make CUDA=1 builds it in");
     return LH_EDEVICE;
 }
 #endif
 
+static int gpu_wanted;
+
+void lh_device_choose_gpu(int number) {
+    gpu_wanted = number;
+}
+
 lh_status lh_device_open(const char *name, lh_device **out) {
     if (strcmp(name, "cpu") == 0) return cpu_open(out);
-    if (strcmp(name, "cuda") == 0) return lh_cuda_open(out);
+    if (strcmp(name, "cuda") == 0) return lh_cuda_open(gpu_wanted, out);
     lh_device_explain("there is no device '%s'; there are cpu and cuda", name);
     return LH_EDEVICE;
 }

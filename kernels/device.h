@@ -53,6 +53,9 @@ struct lh_device {
  * which. Gives a device; close it. */
 lh_status lh_device_open(const char *name, lh_device **out);
 
+/* "cuda" is from now on GPU number % count of those that CUDA shows; at first the first one. */
+void lh_device_choose_gpu(int number);
+
 /* What a device last failed at in this thread: the call, its place and the cause; "" when it never
  * did. Lends thread-local storage until the next failure. */
 const char *lh_device_error(void);

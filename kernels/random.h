@@ -66,6 +66,22 @@ LH_INLINE uint32_t lh_random_word(lh_random_key key, uint64_t index) {
     return lh_random_words(key, index >> 2).word[index & 3u];
 }
 
+/* Elements index .. index + 3 of that stream: one block, or two where index is no multiple of 4. */
+LH_INLINE lh_random_block lh_random_four(lh_random_key key, uint64_t index) {
+    lh_random_block run = lh_random_words(key, index >> 2);
+    const unsigned past = (unsigned)(index & 3u);
+    if (past == 0) return run;
+    const lh_random_block next = lh_random_words(key, (index >> 2) + 1);
+    for (unsigned n = 0; n < 3; ++n) {
+        if (n >= past) break;
+        run.word[0] = run.word[1];
+        run.word[1] = run.word[2];
+        run.word[2] = run.word[3];
+        run.word[3] = next.word[n];
+    }
+    return run;
+}
+
 /* Uniform in [0, 1) with 24 bits, exact in float. */
 LH_INLINE float lh_random_unit(uint32_t word) {
     return (float)(word >> 8) * (1.0f / 16777216.0f);

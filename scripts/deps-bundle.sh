@@ -26,11 +26,11 @@ while read -r name path; do path_of[$name]=$path; done \
     < <(ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }')
 
 # "name path" of each library that a file needs, and those need. MPI is left to the machine, whose launcher and
-# network it belongs to.
+# network it belongs to, and so is CUDA, which comes with nvcc.
 needed_by() {
     local name
     for name in $(objdump -p "$1" | awk '$1 == "NEEDED" { print $2 }'); do
-        if [ -z "${path_of[$name]:-}" ] || [[ $name =~ ^libmpi ]]; then continue; fi
+        if [ -z "${path_of[$name]:-}" ] || [[ $name =~ ^lib(mpi|cudart|cublas|nccl) ]]; then continue; fi
         echo "$name ${path_of[$name]}"
         needed_by "${path_of[$name]}"
     done

@@ -122,7 +122,7 @@ static lh_status spread_operand_backward(lh_tape *tape, lh_node *node, const spr
     reduce.x = from;
     if (s->spread != LH_SPREAD_NONE) {
         LH_TRY(lh_gradient_write_real(node->input[1], &reduce.y, &reduce.write));
-        return LH_RUN(lh_tape_pool(tape), reduce, &reduce);
+        return LH_RUN_W(lh_tape_pool(tape), reduce, &reduce);
     }
     lh_linear_combination_args copy = {.count = s->rows * s->columns, .alpha = 1, .a = from};
     LH_TRY(lh_gradient_write(node->input[1], &copy.y, &copy.write));

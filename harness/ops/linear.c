@@ -47,7 +47,7 @@ static lh_status bias_gradient(lh_tape *tape, const linear *l, lh_act dy, lh_gra
     lh_reduce_args args = {
         .op = LH_REDUCE_SUM, .outer = 1, .axis = l->rows, .inner = l->out, .alpha = 1, .x = dy};
     LH_TRY(lh_gradient_write_real(to, &args.y, &args.write));
-    return LH_RUN(lh_tape_pool(tape), reduce, &args);
+    return LH_RUN_W(lh_tape_pool(tape), reduce, &args);
 }
 
 /* The gradient before the activation: in dy's own buffer when nobody else looks at it. */

@@ -90,7 +90,7 @@ static lh_status chunk_gradients(lh_pool *pool, const head_loss *h, int64_t firs
                                   .x = dlogits,
                                   .y = lh_tensor_real(h->dbias),
                                   .write = write};
-    return LH_RUN(pool, reduce, &dbias);
+    return LH_RUN_W(pool, reduce, &dbias);
 }
 
 static lh_status run_chunks(lh_tape *tape, const head_loss *h) {
@@ -115,7 +115,7 @@ static lh_status total(lh_tape *tape, const lh_tensor *x, double *out) {
                                  .alpha = 1,
                                  .x = lh_tensor_activation(x),
                                  .y = lh_tensor_real(sum)};
-    LH_TRY(LH_RUN(lh_tape_pool(tape), reduce, &args));
+    LH_TRY(LH_RUN_W(lh_tape_pool(tape), reduce, &args));
     real value = 0;
     LH_TRY(lh_tensor_read(sum, &value, 1));
     *out = (double)value;
@@ -205,7 +205,7 @@ static lh_tensor *finish(lh_tape *tape, const head_loss *h, lh_tensor *const *in
                               .output_count = 1,
                               .saved = LH_TENSORS(h->dhidden, h->dweight, h->dbias),
                               .saved_count = 3};
-    return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), reduce, &args), loss, &record);
+    return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), reduce, &args), loss, &record);
 }
 
 lh_tensor *lh_linear_cross_entropy(lh_tape *tape, lh_tensor *hidden, lh_tensor *weight,

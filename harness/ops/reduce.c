@@ -46,7 +46,7 @@ static lh_tensor *reduced(lh_tape *tape, lh_tensor *x, reduction r, int rank,
                               .output_count = 1,
                               .args = &r,
                               .args_bytes = sizeof r};
-    return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), reduce, &args), y, &record);
+    return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), reduce, &args), y, &record);
 }
 
 static lh_status maximum_backward(lh_tape *tape, lh_node *node) {
@@ -81,7 +81,7 @@ static lh_tensor *largest(lh_tape *tape, lh_tensor *x, reduction r, int rank,
                               .saved_count = 1,
                               .args = &r,
                               .args_bytes = sizeof r};
-    return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), reduce, &args), y, &record);
+    return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), reduce, &args), y, &record);
 }
 
 typedef enum reduction_kind { SUM, MEAN, MAXIMUM } reduction_kind;

@@ -8,11 +8,12 @@
 struct lh_nccl {
     ncclComm_t communicator;
     cudaStream_t stream;
-    cudaEvent_t ready, done; /* of a bucket's gradients; of its sums */
+    cudaEvent_t ready; /* a bucket's gradients are there */
 };
 
+/* A communicator that does not block may still be at work when its call returns. */
 static lh_status check(ncclResult_t result) {
-    if (result == ncclSuccess) return LH_OK;
+    if (result == ncclSuccess || result == ncclInProgress) return LH_OK;
     return lh_fail(LH_EDEVICE, "NCCL: %s", ncclGetErrorString(result));
 }
 
@@ -29,12 +30,14 @@ static cudaStream_t stream_of(const lh_device *device) {
 /* Rank 0 makes the number by which the ranks meet. */
 static lh_status join(lh_communicator *ranks, lh_nccl *nccl) {
     ncclUniqueId id = {{0}};
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
     if (lh_ranks_is_first(ranks)) LH_TRY(check(ncclGetUniqueId(&id)));
     LH_TRY(ranks->merge(ranks, &id, sizeof id));
-    LH_TRY(check(ncclCommInitRank(&nccl->communicator, ranks->size, id, ranks->rank)));
     LH_TRY(check_cuda(cudaStreamCreateWithFlags(&nccl->stream, cudaStreamNonBlocking)));
     LH_TRY(check_cuda(cudaEventCreateWithFlags(&nccl->ready, cudaEventDisableTiming)));
-    return check_cuda(cudaEventCreateWithFlags(&nccl->done, cudaEventDisableTiming));
+    return check(
+        ncclCommInitRankConfig(&nccl->communicator, ranks->size, id, ranks->rank, &config));
 }
 
 lh_status lh_nccl_open(lh_communicator *ranks, lh_nccl **out) {
@@ -43,19 +46,46 @@ lh_status lh_nccl_open(lh_communicator *ranks, lh_nccl **out) {
     if (nccl == NULL) return LH_EMEMORY;
     const lh_status status = join(ranks, nccl);
     if (status != LH_OK) {
-        lh_nccl_close(nccl);
+        lh_nccl_abort(nccl);
         return status;
     }
     *out = nccl;
     return LH_OK;
 }
 
-void lh_nccl_close(lh_nccl *nccl) {
-    if (nccl->done != NULL) (void)cudaEventDestroy(nccl->done);
+static void release(lh_nccl *nccl) {
     if (nccl->ready != NULL) (void)cudaEventDestroy(nccl->ready);
     if (nccl->stream != NULL) (void)cudaStreamDestroy(nccl->stream);
-    if (nccl->communicator != NULL) (void)ncclCommDestroy(nccl->communicator);
     free(nccl);
+}
+
+lh_status lh_nccl_finalize(lh_nccl *nccl) {
+    return check(ncclCommFinalize(nccl->communicator));
+}
+
+void lh_nccl_close(lh_nccl *nccl) {
+    (void)ncclCommDestroy(nccl->communicator);
+    release(nccl);
+}
+
+/* The communicator first: its kernels would keep the stream for ever. */
+void lh_nccl_abort(lh_nccl *nccl) {
+    if (nccl->communicator != NULL) (void)ncclCommAbort(nccl->communicator);
+    release(nccl);
+}
+
+lh_status lh_nccl_poll(lh_nccl *nccl, bool *taken) {
+    ncclResult_t state = ncclSuccess;
+    LH_TRY(check(ncclCommGetAsyncError(nccl->communicator, &state)));
+    *taken = state == ncclSuccess;
+    return check(state);
+}
+
+lh_status lh_nccl_poll_sums(lh_nccl *nccl, bool *done) {
+    LH_TRY(lh_nccl_poll(nccl, done));
+    const cudaError_t state = cudaStreamQuery(nccl->stream);
+    *done = *done && state == cudaSuccess;
+    return state == cudaErrorNotReady ? LH_OK : check_cuda(state);
 }
 
 lh_status lh_nccl_start(lh_nccl *nccl, lh_device *device, real *x, int64_t count) {
@@ -64,9 +94,4 @@ lh_status lh_nccl_start(lh_nccl *nccl, lh_device *device, real *x, int64_t count
     LH_TRY(check_cuda(cudaStreamWaitEvent(nccl->stream, nccl->ready, 0)));
     return check(
         ncclAllReduce(x, x, (size_t)count, type, ncclSum, nccl->communicator, nccl->stream));
-}
-
-lh_status lh_nccl_finish(lh_nccl *nccl, lh_device *device) {
-    LH_TRY(check_cuda(cudaEventRecord(nccl->done, nccl->stream)));
-    return check_cuda(cudaStreamWaitEvent(stream_of(device), nccl->done, 0));
 }

@@ -7,12 +7,22 @@
 
 typedef struct lh_nccl lh_nccl;
 
-/* Uses the GPU that is current. Gives; close it. Fails: LH_EDEVICE, in a build without NCCL too. */
+/* Begins to meet the other ranks with the GPU that is current. Gives; close or abort it. Fails:
+ * LH_EDEVICE, in a build without NCCL too. Nothing here waits: until lh_nccl_poll says `taken`, no
+ * other call but that and abort. */
 lh_status lh_nccl_open(lh_communicator *ranks, lh_nccl **out);
-void lh_nccl_close(lh_nccl *nccl);
 
-/* The table's start and finish (train/communicator.h); they wait in streams, not on the host. */
+/* Adds up in place once the device has come so far. */
 lh_status lh_nccl_start(lh_nccl *nccl, lh_device *device, real *x, int64_t count);
-lh_status lh_nccl_finish(lh_nccl *nccl, lh_device *device);
+/* Before a close among ranks that all are well. */
+lh_status lh_nccl_finalize(lh_nccl *nccl);
+void lh_nccl_close(lh_nccl *nccl);
+/* Ends a communicator whose sums the other ranks may never take part in. */
+void lh_nccl_abort(lh_nccl *nccl);
+
+/* Whether the last call was taken in, and whether all sums are there. Fail: LH_EDEVICE when NCCL
+ * has met an error, a lost connection among them. */
+lh_status lh_nccl_poll(lh_nccl *nccl, bool *taken);
+lh_status lh_nccl_poll_sums(lh_nccl *nccl, bool *done);
 
 #endif

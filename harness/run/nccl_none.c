@@ -1,4 +1,4 @@
-/* A build without NCCL. */
+/* A build without NCCL: what cannot be opened is never used. */
 #include "harness/run/nccl.h"
 
 lh_status lh_nccl_open(lh_communicator *ranks, lh_nccl **out) {
@@ -6,10 +6,6 @@ lh_status lh_nccl_open(lh_communicator *ranks, lh_nccl **out) {
     *out = NULL;
     return lh_fail(LH_EDEVICE, "several ranks on GPUs need NCCL, which this build lacks: install "
                                "libnccl-dev and make again");
-}
-
-void lh_nccl_close(lh_nccl *nccl) {
-    (void)nccl;
 }
 
 lh_status lh_nccl_start(lh_nccl *nccl, lh_device *device, real *x, int64_t count) {
@@ -20,8 +16,27 @@ lh_status lh_nccl_start(lh_nccl *nccl, lh_device *device, real *x, int64_t count
     return LH_EDEVICE;
 }
 
-lh_status lh_nccl_finish(lh_nccl *nccl, lh_device *device) {
+lh_status lh_nccl_finalize(lh_nccl *nccl) {
     (void)nccl;
-    (void)device;
+    return LH_EDEVICE;
+}
+
+void lh_nccl_close(lh_nccl *nccl) {
+    (void)nccl;
+}
+
+void lh_nccl_abort(lh_nccl *nccl) {
+    (void)nccl;
+}
+
+lh_status lh_nccl_poll(lh_nccl *nccl, bool *taken) {
+    (void)nccl;
+    (void)taken;
+    return LH_EDEVICE;
+}
+
+lh_status lh_nccl_poll_sums(lh_nccl *nccl, bool *done) {
+    (void)nccl;
+    (void)done;
     return LH_EDEVICE;
 }

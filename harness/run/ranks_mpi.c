@@ -144,7 +144,7 @@ static lh_status watch(double waited, bool *told) {
 
 /* ---- waiting ---- */
 
-static lh_status poll(bool *done) {
+static lh_status poll_messages(bool *done) {
     int all = 0;
     LH_TRY(check(MPI_Testall(world.requests, world.request, &all, MPI_STATUSES_IGNORE)));
     *done = all != 0;
@@ -152,8 +152,16 @@ static lh_status poll(bool *done) {
     return LH_OK;
 }
 
+static lh_status poll_nccl(bool *taken) {
+    return lh_nccl_poll(world.nccl, taken);
+}
+
+static lh_status poll_sums(bool *done) {
+    return lh_nccl_poll_sums(world.nccl, done);
+}
+
 /* Time in which this process was stopped itself is no time of waiting: it comes in one piece. */
-static lh_status await(void) {
+static lh_status await(lh_status (*poll)(bool *done)) {
     const double patience = 0.05, most = 1;
     double looked = lh_clock_seconds(), waited = 0;
     bool done = false, told = false;
@@ -182,7 +190,7 @@ static lh_status start_reduction(void *x, int64_t count, MPI_Datatype type, MPI_
     size_t element = type == MPI_DOUBLE ? sizeof(double) : type == MPI_FLOAT ? sizeof(float) : 1;
     for (int64_t at = 0; at < count; at += most) {
         const int part = (int)(count - at < most ? count - at : most);
-        if (world.requests == REQUESTS) LH_TRY(await());
+        if (world.requests == REQUESTS) LH_TRY(await(poll_messages));
         LH_TRY(check(MPI_Iallreduce(MPI_IN_PLACE, (char *)x + (size_t)at * element, part, type, op,
                                     MPI_COMM_WORLD, &world.request[world.requests])));
         world.requests += 1;
@@ -192,12 +200,18 @@ static lh_status start_reduction(void *x, int64_t count, MPI_Datatype type, MPI_
 
 /* ---- the table ---- */
 
+static lh_status start_on_gpu(lh_communicator *ranks, lh_device *device, real *x, int64_t count) {
+    if (world.nccl == NULL) {
+        LH_TRY(lh_nccl_open(ranks, &world.nccl));
+        LH_TRY(await(poll_nccl));
+    }
+    LH_TRY(lh_nccl_start(world.nccl, device, x, count));
+    return await(poll_nccl);
+}
+
 static lh_status start(lh_communicator *ranks, lh_device *device, real *x, int64_t count) {
     LH_TRY(usable());
-    if (device->kind != LH_CPU) {
-        if (world.nccl == NULL) LH_TRY(lh_nccl_open(ranks, &world.nccl));
-        return lh_nccl_start(world.nccl, device, x, count);
-    }
+    if (device->kind != LH_CPU) return start_on_gpu(ranks, device, x, count);
     return start_reduction(x, count, sizeof(real) == sizeof(double) ? MPI_DOUBLE : MPI_FLOAT,
                            MPI_SUM);
 }
@@ -205,27 +219,35 @@ static lh_status start(lh_communicator *ranks, lh_device *device, real *x, int64
 static lh_status progress(lh_communicator *ranks) {
     (void)ranks;
     bool done = false;
-    return world.requests > 0 ? poll(&done) : LH_OK;
+    return world.requests > 0 ? poll_messages(&done) : LH_OK;
 }
 
 static lh_status finish(lh_communicator *ranks, lh_device *device) {
     (void)ranks;
-    if (device->kind != LH_CPU) return lh_nccl_finish(world.nccl, device);
-    return await();
+    if (device->kind == LH_CPU) return await(poll_messages);
+    return world.nccl != NULL ? await(poll_sums) : LH_OK;
+}
+
+/* A GPU that still adds up would wait for the others for ever, and whoever frees its memory with
+ * it. The next sum makes another communicator. */
+static void abandon(lh_communicator *ranks) {
+    (void)ranks;
+    if (world.nccl != NULL) lh_nccl_abort(world.nccl);
+    world.nccl = NULL;
 }
 
 static lh_status sum(lh_communicator *ranks, double *x, int64_t count) {
     (void)ranks;
     LH_TRY(usable());
     LH_TRY(start_reduction(x, count, MPI_DOUBLE, MPI_SUM));
-    return await();
+    return await(poll_messages);
 }
 
 static lh_status merge(lh_communicator *ranks, void *x, size_t bytes) {
     (void)ranks;
     LH_TRY(usable());
     LH_TRY(start_reduction(x, (int64_t)bytes, MPI_BYTE, MPI_BOR));
-    return await();
+    return await(poll_messages);
 }
 
 /* ---- life ---- */
@@ -275,17 +297,15 @@ static lh_status introduce(void) {
     return status;
 }
 
-/* Ranks of a machine share its GPUs in turn, unless the launcher has dealt them out. */
+/* Ranks of a machine take the GPUs that CUDA shows them in turn. */
 static lh_status choose_gpu(void) {
     MPI_Comm near = MPI_COMM_NULL;
-    char text[16];
     int place = 0;
     LH_TRY(
         check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near)));
     LH_TRY(check(MPI_Comm_rank(near, &place)));
     LH_TRY(check(MPI_Comm_free(&near)));
-    (void)snprintf(text, sizeof text, "%d", place);
-    (void)setenv("CUDA_VISIBLE_DEVICES", text, 0);
+    lh_device_choose_gpu(place);
     return LH_OK;
 }
 
@@ -298,6 +318,7 @@ static lh_status join(void) {
     world.base.start = start;
     world.base.progress = progress;
     world.base.finish = finish;
+    world.base.abandon = abandon;
     world.base.sum = sum;
     world.base.merge = merge;
     if (world.base.size == 1) return LH_OK;
@@ -347,8 +368,16 @@ static lh_status end_mpi(void) {
 static lh_status part(void) {
     if (world.base.size == 1) return LH_OK;
     LH_TRY(check(MPI_Ibarrier(MPI_COMM_WORLD, &world.request[world.requests++])));
-    LH_TRY(await());
+    LH_TRY(await(poll_messages));
     return listen();
+}
+
+static lh_status close_nccl(void) {
+    lh_status status = lh_nccl_finalize(world.nccl);
+    if (status == LH_OK) status = await(poll_nccl);
+    (status == LH_OK ? lh_nccl_close : lh_nccl_abort)(world.nccl);
+    world.nccl = NULL;
+    return status;
 }
 
 lh_communicator *lh_ranks(void) {
@@ -358,8 +387,8 @@ lh_communicator *lh_ranks(void) {
 lh_status lh_ranks_close(bool well) {
     lh_status status = LH_OK;
     if (well && world.base.size > 0 && !world.base.lost) {
-        if (world.nccl != NULL) lh_nccl_close(world.nccl);
-        status = part();
+        if (world.nccl != NULL) status = close_nccl();
+        if (status == LH_OK) status = part();
         if (status == LH_OK) status = end_mpi();
     }
     free(world.members);

@@ -22,6 +22,9 @@ struct lh_communicator {
     lh_status (*progress)(lh_communicator *);
     /* Everything that was started is there for what the device does next. */
     lh_status (*finish)(lh_communicator *, lh_device *);
+    /* Gives up what was started, which is not waited for: the step has failed, and memory that it
+     * used will go. */
+    void (*abandon)(lh_communicator *);
     /* Sums of numbers on the host, and the bitwise or of bytes. */
     lh_status (*sum)(lh_communicator *, double *x, int64_t count);
     lh_status (*merge)(lh_communicator *, void *x, size_t bytes);

@@ -117,11 +117,12 @@ static lh_status step_on(lh_session *session, const lh_host_batch *host) {
     return session->ranks != NULL ? lh_buckets_average_statistics(&session->buckets, share) : LH_OK;
 }
 
-/* The device may start the step's work as a whole at its end; copies beside it start at once, so
- * that a second part's rows would take the place of the first one's. */
+/* The device may start the step's work as a whole at its end. Copies beside it start at once, so
+ * that a second part's rows would take the place of the first one's; so do sums over ranks. */
 static lh_status step_as_one(lh_session *session, const lh_host_batch *host) {
     lh_device *device = session->device;
-    if (device->begin_step == NULL || session->swap != NULL || session->plan.accumulate > 1)
+    if (device->begin_step == NULL || session->swap != NULL || session->plan.accumulate > 1 ||
+        session->ranks != NULL)
         return step_on(session, host);
     LH_TRY(lh_pool_launched("begin_step", device->begin_step(device)));
     const lh_status status = step_on(session, host);
@@ -136,6 +137,7 @@ lh_status lh_train_step(lh_session *session) {
     lh_status status = task->class->train_batch(task->instance, &host);
     if (status == LH_OK) status = step_as_one(session, &host);
     if (status != LH_OK) {
+        if (session->ranks != NULL) session->ranks->abandon(session->ranks);
         lh_note("step %lld of %s", (long long)session->record.step, session->model->class->name);
         return status;
     }

@@ -31,6 +31,6 @@ typedef struct lh_maximum_backward_args {
 
 /* This family's part of kernels.def. */
 #ifdef LH_KERNEL
-LH_KERNEL(reduce, args->x.dtype)
+LH_KERNEL_W(reduce, args->x.dtype)
 LH_KERNEL(maximum_backward, LH_REAL)
 #endif

@@ -160,6 +160,11 @@ static void reduce_long_panels(const lh_reduce_args *args) {
             reduce_long_panel(args, o, lh_chunk(args->inner, PANEL, panel));
 }
 
+size_t lh_cpu_reduce_workspace(const lh_reduce_args *args) {
+    (void)args;
+    return 0;
+}
+
 lh_status lh_cpu_reduce(const lh_launch *launch, const lh_reduce_args *args) {
     (void)launch;
     if (args->op != LH_REDUCE_SUM && args->op != LH_REDUCE_MAX) return LH_EOPTION;

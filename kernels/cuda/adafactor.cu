@@ -15,7 +15,8 @@ enum {
 typedef struct tensor_parts {
     real *y;                       /* [count] */
     double *y_squares, *x_squares; /* [chunks] */
-    double *row_mean;              /* [outer] */
+    real *row_factor;              /* [outer][rows] */
+    real *column_factor;           /* [outer][columns] */
     double *stretch;               /* [outer][stretches][columns]: sums of g^2 */
     real *size;                    /* [1] */
 } tensor_parts;
@@ -80,7 +81,8 @@ static size_t lay_out(const lh_adafactor_args &a, char **at, tensor_parts *p) {
     size_t bytes = take(at, (size_t)count_of(a) * sizeof(real), (void **)&p->y);
     bytes += take(at, squares, (void **)&p->y_squares);
     bytes += take(at, squares, (void **)&p->x_squares);
-    bytes += take(at, (size_t)a.outer * sizeof(double), (void **)&p->row_mean);
+    bytes += take(at, (size_t)rows_of(a) * sizeof(real), (void **)&p->row_factor);
+    bytes += take(at, (size_t)columns_of(a) * sizeof(real), (void **)&p->column_factor);
     bytes += take(at, (size_t)stretch_sums_of(a) * sizeof(double), (void **)&p->stretch);
     return bytes + take(at, sizeof(real), (void **)&p->size);
 }
@@ -222,56 +224,89 @@ static lh_status column_moments(const lh_launch *launch, const tensor_list &list
                          for (int64_t n = 0; n < stretches; ++n)
                              sum += piece[n * a.columns];
                          a.column[i] = moved(a, a.column[i], sum, a.rows);
+                         p.column_factor[i] = (real)(1.0 / sqrt((double)a.column[i]));
                      });
 }
 
-static lh_status row_means(const lh_launch *launch, const tensor_list &list) {
+/* (row moment / mean of its matrix)^-1/2, and what gradients are multiplied by anyway. */
+static lh_status row_factors(const lh_launch *launch, const tensor_list &list) {
     return each_shared(launch, list, matrices_of,
                        [] __device__(const lh_adafactor_args &a, const tensor_parts &p, int64_t o,
                                      double *shared) {
+                           const real *moment = a.row + o * a.rows;
                            double sum = 0;
                            for (int64_t r = threadIdx.x; r < a.rows; r += LH_THREADS)
-                               sum += (double)a.row[o * a.rows + r];
-                           sum = block_sum(sum, shared);
-                           if (threadIdx.x == 0) p.row_mean[o] = sum / (double)a.rows;
+                               sum += (double)moment[r];
+                           const double mean = block_sum(sum, shared) / (double)a.rows;
+                           const double factor = factor_of(a);
+                           for (int64_t r = threadIdx.x; r < a.rows; r += LH_THREADS)
+                               p.row_factor[o * a.rows + r] =
+                                   (real)(factor / sqrt((double)moment[r] / mean));
                        });
 }
 
 /* ---- update ---- */
 
-__device__ static inline real update_of(const lh_adafactor_args &a, const tensor_parts &p,
+/* Where a chunk begins. Within it numbers are small, so that a division is one of 32 bits. */
+typedef struct chunk_place {
+    int64_t begin, end;
+    int64_t row;              /* of `begin`, over all matrices */
+    uint32_t columns, column; /* of `begin` */
+    uint32_t rows, row_within;
+} chunk_place;
+
+__device__ static inline chunk_place place_of(const lh_adafactor_args &a, int64_t chunk) {
+    chunk_place place;
+    place.begin = chunk * CHUNK;
+    place.end = lh_min(a.outer * a.rows * a.columns, place.begin + CHUNK);
+    place.row = place.begin / a.columns;
+    place.columns = (uint32_t)a.columns;
+    place.column = (uint32_t)(place.begin % a.columns);
+    place.rows = (uint32_t)a.rows;
+    place.row_within = (uint32_t)(place.row % a.rows);
+    return place;
+}
+
+/* What the gradient of element begin + `offset` of a factored tensor is multiplied by. */
+__device__ static inline real factor_at(const lh_adafactor_args &a, const tensor_parts &p,
+                                        const chunk_place &place, uint32_t offset) {
+    const uint32_t at = place.column + offset, down = at / place.columns;
+    const int64_t matrix = place.row / a.rows + (place.row_within + down) / place.rows;
+    return p.row_factor[place.row + down] *
+           p.column_factor[matrix * a.columns + at - down * place.columns];
+}
+
+/* The update of one that is not, whose second moment moves. */
+__device__ static inline real update_of(const lh_adafactor_args &a, double factor, double beta2,
                                         int64_t i) {
-    const double g = factor_of(a) * (double)a.g[i];
-    if (a.factored) {
-        const int64_t row = i / a.columns, outer = row / a.rows;
-        const double scale = 1.0 / sqrt((double)a.row[row] / p.row_mean[outer]);
-        return (real)(g * scale / sqrt((double)a.column[outer * a.columns + i % a.columns]));
-    }
-    const double beta2 = beta2_of(a);
+    const double g = factor * (double)a.g[i];
     const double moment = beta2 * (double)a.v[i] + (1.0 - beta2) * (g * g + TINY);
     a.v[i] = (real)moment;
     return (real)(g / sqrt(moment));
 }
 
 static lh_status make_updates(const lh_launch *launch, const tensor_list &list) {
-    return each_shared(launch, list, chunks_of,
-                       [] __device__(const lh_adafactor_args &a, const tensor_parts &p,
-                                     int64_t chunk, double *shared) {
-                           const int64_t count = a.outer * a.rows * a.columns;
-                           const int64_t end = lh_min(count, (chunk + 1) * CHUNK);
-                           double y_sum = 0, x_sum = 0;
-                           for (int64_t i = chunk * CHUNK + threadIdx.x; i < end; i += LH_THREADS) {
-                               const real y = update_of(a, p, i);
-                               p.y[i] = y;
-                               y_sum += (double)y * (double)y;
-                               x_sum += (double)a.x[i] * (double)a.x[i];
-                           }
-                           y_sum = block_sum(y_sum, shared);
-                           if (threadIdx.x == 0) p.y_squares[chunk] = y_sum;
-                           __syncthreads();
-                           x_sum = block_sum(x_sum, shared);
-                           if (threadIdx.x == 0) p.x_squares[chunk] = x_sum;
-                       });
+    return each_shared(
+        launch, list, chunks_of,
+        [] __device__(const lh_adafactor_args &a, const tensor_parts &p, int64_t chunk,
+                      double *shared) {
+            const chunk_place place = place_of(a, chunk);
+            const double factor = factor_of(a), beta2 = beta2_of(a);
+            double y_sum = 0, x_sum = 0;
+            for (int64_t i = place.begin + threadIdx.x; i < place.end; i += LH_THREADS) {
+                const real y = a.factored
+                                   ? a.g[i] * factor_at(a, p, place, (uint32_t)(i - place.begin))
+                                   : update_of(a, factor, beta2, i);
+                p.y[i] = y;
+                y_sum += (double)y * (double)y;
+                x_sum += (double)a.x[i] * (double)a.x[i];
+            }
+            y_sum = block_sum(y_sum, shared);
+            if (threadIdx.x == 0) p.y_squares[chunk] = y_sum;
+            __syncthreads();
+            x_sum = block_sum(x_sum, shared);
+            if (threadIdx.x == 0) p.x_squares[chunk] = x_sum;
+        });
 }
 
 /* rate * max(rms(x), 1e-3) / max(1, rms(y) / clip). */
@@ -311,8 +346,15 @@ static lh_status apply(const lh_launch *launch, const tensor_list &list) {
         });
 }
 
+/* A chunk's elements, rows and columns are counted in 32 bits. */
+static bool fits(const lh_adafactor_args &a) {
+    return !a.factored || (a.rows <= INT32_MAX && a.columns <= INT32_MAX);
+}
+
 lh_status lh_cuda_adafactor_all(const lh_launch *launch, const lh_adafactor_all_args *args) {
     if (args->count < 0 || args->count > LH_ADAFACTOR_TENSORS) return LH_ESHAPE;
+    for (int64_t t = 0; t < args->count; ++t)
+        if (!fits(args->tensor[t])) return LH_ESHAPE;
     tensor_list list = {};
     char *at = (char *)launch->workspace;
     list.args = *args;
@@ -320,7 +362,7 @@ lh_status lh_cuda_adafactor_all(const lh_launch *launch, const lh_adafactor_all_
         (void)lay_out(args->tensor[t], &at, &list.part[t]);
     LH_CUDA_TRY(row_moments(launch, list));
     LH_CUDA_TRY(column_moments(launch, list));
-    LH_CUDA_TRY(row_means(launch, list));
+    LH_CUDA_TRY(row_factors(launch, list));
     LH_CUDA_TRY(make_updates(launch, list));
     LH_CUDA_TRY(make_sizes(launch, list));
     return apply(launch, list);

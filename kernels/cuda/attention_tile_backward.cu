@@ -369,8 +369,6 @@ static lh_status launch_queries(const lh_launch *launch, const lh_attention_back
     const int64_t tasks = spec->batch * spec->heads * tiles;
     const size_t bytes = sizeof(block_memory) + (args->dbias != NULL ? PAIR_BYTES : 0);
     if (tasks == 0) return LH_OK;
-    LH_CUDA_TRY(LH_CUDA(cudaFuncSetAttribute(
-        pass_queries<width, placed>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
     return LH_LAUNCH((pass_queries<width, placed>), lh_blocks(tasks, 1), LH_TILE_THREADS, bytes,
                      launch, *args, p, tiles, tasks);
 }
@@ -381,8 +379,6 @@ static lh_status launch_keys(const lh_launch *launch, const lh_attention_backwar
     typedef backward_memory<width, placed> block_memory;
     const lh_attention_spec *spec = &args->spec;
     const size_t bytes = sizeof(block_memory);
-    LH_CUDA_TRY(LH_CUDA(cudaFuncSetAttribute(
-        pass_keys<width, placed>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
     for (int s = 0; s < spec->source_count; ++s) {
         const lh_key_source *source = &spec->source[s];
         const int64_t tiles = lh_chunk_count(source->count, LH_TILE);

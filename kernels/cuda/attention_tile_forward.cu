@@ -129,8 +129,14 @@ finish_rows(const lh_attention_forward_args &a, int64_t batch, int64_t head, int
             state.sum == 0 ? -INFINITY : state.maximum + logf(state.sum);
 }
 
+/* Blocks on a multiprocessor. With position vectors a third would spill the registers of the widest
+ * heads. */
+template <int width, bool placed> struct resident {
+    enum { blocks = placed && width == LH_WIDEST_TILE ? 2 : 3 };
+};
+
 template <int width, bool placed>
-__global__ void __launch_bounds__(LH_TILE_THREADS, 3)
+__global__ void __launch_bounds__(LH_TILE_THREADS, (resident<width, placed>::blocks))
     attend_tiles(lh_attention_forward_args a, int64_t tiles, int64_t tasks) {
     LH_SHARED_DYNAMIC(forward_memory<width>, memory);
     const lh_attention_spec &spec = a.spec;
@@ -156,8 +162,6 @@ static lh_status launch_tiles(const lh_launch *launch, const lh_attention_forwar
     const int64_t tasks = spec->batch * spec->heads * tiles;
     const size_t bytes = sizeof(forward_memory<width>);
     if (tasks == 0) return LH_OK;
-    LH_CUDA_TRY(LH_CUDA(cudaFuncSetAttribute(
-        attend_tiles<width, placed>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
     return LH_LAUNCH((attend_tiles<width, placed>), lh_blocks(tasks, 1), LH_TILE_THREADS, bytes,
                      launch, *args, tiles, tasks);
 }

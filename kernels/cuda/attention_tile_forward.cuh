@@ -7,7 +7,7 @@
 #include "kernels/cuda/attention_tile.cuh"
 
 enum {
-    LH_FLOAT_PITCH = LH_SCORE_PITCH, /* of a row of scores; their weights in bf16 take its place */
+    LH_FLOAT_PITCH = LH_TILE + 4, /* of a row of scores; their weights in bf16 take its place */
     LH_WEIGHT_PITCH = 2 * LH_FLOAT_PITCH, /* in bf16 */
     LH_LANES_OF_ROW = LH_WARP / LH_STEP,  /* that share out a row of scores */
     LH_SCORES_OF_LANE = LH_TILE / LH_LANES_OF_ROW

@@ -230,8 +230,6 @@ static lh_status launch_width(const lh_launch *launch, const lh_attention_backwa
                               const real *delta, real *sums) {
     const lh_attention_spec *spec = &args->spec;
     const size_t bytes = sizeof(distance_memory<width>);
-    LH_CUDA_TRY(LH_CUDA(cudaFuncSetAttribute(
-        pass_distances<width>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)));
     for (int s = 0; s < spec->source_count; ++s) {
         const tile_distances distances = distances_of(spec, &spec->source[s]);
         const int64_t tasks = spec->batch * spec->heads * distances.count;

@@ -1,9 +1,9 @@
 /* Sums over the rows of a matrix, column by column, in a fixed order: a thread sums a stretch of
- * rows of one column, another joins the stretches. */
+ * rows of one column, a warp joins the stretches. */
 #ifndef LH_KERNELS_CUDA_COLUMN_SUMS_CUH
 #define LH_KERNELS_CUDA_COLUMN_SUMS_CUH
 
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/warp.cuh"
 
 enum { LH_COLUMN_STRETCH = 64 };
 
@@ -27,11 +27,12 @@ static inline lh_status lh_column_sums(const lh_launch *launch, int64_t rows, in
             sum += value(r, column);
         partial[i] = sum;
     }));
-    return lh_each(launch, width, [=] __device__(int64_t column) {
+    return lh_each_row(launch, width, [=] __device__(int64_t column, int lane) {
         double sum = 0;
-        for (int64_t n = 0; n < stretches; ++n)
+        for (int64_t n = lane; n < stretches; n += LH_WARP)
             sum += (double)partial[n * width + column];
-        lh_store(&y[column], write, (real)sum);
+        sum = lh_warp_sum(sum);
+        if (lane == 0) lh_store(&y[column], write, (real)sum);
     });
 }
 

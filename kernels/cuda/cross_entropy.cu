@@ -1,6 +1,9 @@
-/* Softmax cross-entropy of a chunk of rows, a warp to a row: its value and, in place of the logits,
- * its gradient. */
+/* Softmax cross-entropy of a chunk of rows: its value and, in place of the logits, its gradient. A
+ * warp takes a row; a block does where rows are long. */
+#include "kernels/cuda/element.cuh"
 #include "kernels/cuda/warp.cuh"
+
+enum { LONG_ROW = 2048 };
 
 /* The largest element of a row and where it stands; the first of equals. */
 typedef struct peak {
@@ -61,9 +64,98 @@ __device__ static inline void score_row(const lh_cross_entropy_args &a, int64_t 
         x[v] = factor * (expf(a.scale * (x[v] - most)) / sum - (v == target ? 1 : 0));
 }
 
+/* ---- long rows ---- */
+
+/* Of some logits: the largest, the first place where it stands, and the sum of
+ * exp(scale * (logit - largest)), kept up to date as they arrive (Milakov and Gimelshein 2018). */
+typedef struct part {
+    real most, sum;
+    int64_t at;
+} part;
+
+/* A sum as it is when `most` is the largest. */
+__device__ static inline real rescaled(real scale, const part &one, real most) {
+    return one.sum == 0 ? 0 : one.sum * expf(scale * (one.most - most));
+}
+
+__device__ static inline part join(real scale, const part &a, const part &b) {
+    const bool second = b.most > a.most || (b.most == a.most && b.at < a.at);
+    part out = second ? b : a;
+    out.sum = rescaled(scale, a, out.most) + rescaled(scale, b, out.most);
+    return out;
+}
+
+/* The logits from `begin` on, at most four, of `count`. */
+__device__ static inline part part_of(real scale, const lh_run &run, int64_t begin, int64_t count) {
+    part out = {run.at[0], 0, begin};
+    LH_UNROLL
+    for (int n = 1; n < LH_RUN; ++n)
+        if (begin + n < count && run.at[n] > out.most) out = {run.at[n], 0, begin + n};
+    LH_UNROLL
+    for (int n = 0; n < LH_RUN; ++n)
+        if (begin + n < count && run.at[n] != -INFINITY)
+            out.sum += expf(scale * (run.at[n] - out.most));
+    return out;
+}
+
+/* Joins the parts of all threads, for all of them. */
+__device__ static inline part join_block(real scale, part own, part *shared) {
+    shared[threadIdx.x] = own;
+    __syncthreads();
+    for (unsigned half = LH_THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half)
+            shared[threadIdx.x] = join(scale, shared[threadIdx.x], shared[threadIdx.x + half]);
+        __syncthreads();
+    }
+    return shared[0];
+}
+
+__device__ static inline void write_gradient(const lh_cross_entropy_args &a, real *x,
+                                             int64_t target, real factor, const part &all) {
+    for (int64_t v = threadIdx.x * LH_RUN; v < a.vocabulary; v += LH_THREADS * LH_RUN) {
+        lh_run run = lh_load_run(x, v, a.vocabulary);
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            run.at[n] = factor * (expf(a.scale * (run.at[n] - all.most)) / all.sum -
+                                  (v + n == target ? 1 : 0));
+        lh_store_run(x, v, a.vocabulary, LH_SET, run);
+    }
+}
+
+/* A block's work. A scale that is negative would turn the least logit into the largest. */
+__global__ void __launch_bounds__(LH_THREADS)
+    score_long_rows(lh_cross_entropy_args a, int32_t *fault) {
+    LH_SHARED(part, shared, [LH_THREADS]);
+    for (int64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
+        const real weight = a.weight != NULL ? a.weight[row] : 1;
+        const int64_t target = a.target[row];
+        const bool valid = weight == 0 || (target >= 0 && target < a.vocabulary);
+        real *x = a.x + row * a.vocabulary;
+        part own = {-INFINITY, 0, a.vocabulary};
+        if (!valid && threadIdx.x == 0) lh_raise(fault, LH_KERNEL_cross_entropy);
+        if (weight == 0 || !valid) {
+            if (threadIdx.x < LH_WARP) clear_row(a, row, (int)threadIdx.x);
+            continue;
+        }
+        for (int64_t v = threadIdx.x * LH_RUN; v < a.vocabulary; v += LH_THREADS * LH_RUN)
+            own = join(a.scale, own,
+                       part_of(a.scale, lh_load_run(x, v, a.vocabulary), v, a.vocabulary));
+        const part all = join_block(a.scale, own, shared);
+        if (threadIdx.x == 0) {
+            a.loss[row] = weight * (logf(all.sum) - a.scale * (x[target] - all.most));
+            if (a.correct != NULL) a.correct[row] = target == all.at ? 1 : 0;
+        }
+        __syncthreads();
+        const real factor = weight * a.scale * (a.gradient_scale != NULL ? *a.gradient_scale : 1);
+        if (a.gradient) write_gradient(a, x, target, factor, all);
+    }
+}
+
 lh_status lh_cuda_cross_entropy(const lh_launch *launch, const lh_cross_entropy_args *args) {
     const lh_cross_entropy_args a = *args;
     int32_t *fault = lh_stream_of(launch)->fault;
+    if (a.vocabulary >= LONG_ROW && a.scale >= 0 && a.rows > 0)
+        return LH_LAUNCH(score_long_rows, lh_blocks(a.rows, 1), LH_THREADS, 0, launch, a, fault);
     return lh_each_row(launch, a.rows, [=] __device__(int64_t row, int lane) {
         const real weight = a.weight != NULL ? a.weight[row] : 1;
         const bool valid = weight == 0 || (a.target[row] >= 0 && a.target[row] < a.vocabulary);

@@ -167,19 +167,23 @@ static void close_device(lh_device *base) {
     free(device);
 }
 
-/* The workspace of cuBLAS is ours, so that it is the same in every run and in a captured graph. */
+/* The workspace of cuBLAS is ours, so that it is the same in every run and in a captured graph.
+ * Parts of a sum whose result is bf16 are added in f32 as well. */
 static lh_status open_blas(cuda_device *device) {
+    const cublasMath_t mode =
+        (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
     LH_CUDA_TRY(BLAS(cublasCreate(&device->stream.blas)));
+    LH_CUDA_TRY(BLAS(cublasSetMathMode(device->stream.blas, mode)));
     LH_CUDA_TRY(LH_CUDA(cudaMalloc(&device->blas_workspace, BLAS_WORKSPACE)));
     LH_CUDA_TRY(BLAS(cublasSetStream(device->stream.blas, device->stream.stream)));
     return BLAS(cublasSetWorkspace(device->stream.blas, device->blas_workspace, BLAS_WORKSPACE));
 }
 
-static lh_status open_parts(cuda_device *device) {
+static lh_status open_parts(cuda_device *device, int number) {
     int count = 0;
     LH_CUDA_TRY(LH_CUDA(cudaGetDeviceCount(&count)));
-    LH_CUDA_TRY(LH_CUDA(cudaSetDevice(0)));
-    LH_CUDA_TRY(LH_CUDA(cudaGetDeviceProperties(&device->properties, 0)));
+    LH_CUDA_TRY(LH_CUDA(cudaSetDevice(number % count)));
+    LH_CUDA_TRY(LH_CUDA(cudaGetDeviceProperties(&device->properties, number % count)));
     device->base.name = device->properties.name;
     LH_CUDA_TRY(LH_CUDA(cudaStreamCreateWithFlags(&device->stream.stream, cudaStreamNonBlocking)));
     LH_CUDA_TRY(LH_CUDA(cudaMalloc((void **)&device->stream.fault, sizeof *device->stream.fault)));
@@ -195,7 +199,7 @@ bool lh_cuda_present(void) {
     return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
 }
 
-lh_status lh_cuda_open(lh_device **out) {
+lh_status lh_cuda_open(int number, lh_device **out) {
     cuda_device *device = (cuda_device *)calloc(1, sizeof *device);
     if (device == NULL) return LH_EMEMORY;
     device->base.kind = LH_CUDA;
@@ -210,7 +214,7 @@ lh_status lh_cuda_open(lh_device **out) {
     device->base.end_step = end_step;
     device->base.copies = &copies;
     device->base.close = close_device;
-    const lh_status status = open_parts(device);
+    const lh_status status = open_parts(device, number);
     if (status != LH_OK) {
         close_device(&device->base);
         return status;

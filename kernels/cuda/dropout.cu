@@ -13,11 +13,10 @@ static lh_status drop(const lh_launch *launch, const lh_dropout_args *args) {
             const int64_t row = a.period > 0 ? line % a.length % a.period : line;
             const int64_t word = row * a.width + begin + (a.period > 0 ? 0 : a.first);
             lh_run value = lh_load_run(x + line * a.width, begin, a.width);
+            const lh_random_block drawn = lh_random_four(*a.key, (uint64_t)word);
             LH_UNROLL
-            for (int n = 0; n < LH_RUN; ++n) {
-                const bool keep = lh_random_word(*a.key, (uint64_t)(word + n)) >= threshold;
-                value.at[n] = keep ? value.at[n] * scale : 0;
-            }
+            for (int n = 0; n < LH_RUN; ++n)
+                value.at[n] = drawn.word[n] >= threshold ? value.at[n] * scale : 0;
             lh_store_run(y + line * a.width, begin, a.width, a.write, value);
         });
 }

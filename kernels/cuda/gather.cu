@@ -1,5 +1,6 @@
 /* Rows of a table by index, and the transpose in a fixed order. */
 #include "kernels/cuda/element.cuh"
+#include "kernels/cuda/radix_sort.cuh"
 
 template <typename element>
 static lh_status gather(const lh_launch *launch, const lh_gather_args *args) {
@@ -20,60 +21,101 @@ lh_status lh_cuda_gather(const lh_launch *launch, const lh_gather_args *args) {
     return LH_FOR_ELEMENT(args->y.dtype, gather, launch, args);
 }
 
-/* Rows of equal index form a chain in rising order, so that a sum has one order whatever runs
- * first. Workspace: next[r], the next row with the same index, or -1; and first[e], where a chain
- * begins.
- *
- * A row finds its successor by looking through the rows behind it; with many rows that is long, so
- * a block looks through them together, a stretch at a time. */
+/* Rows are sorted by entry, those of one entry in rising order, so that a sum has one order
+ * whatever runs first. Workspace: the rows in that order, as many again for the sort, and where the
+ * rows of each entry begin and end. */
+typedef struct sorted_rows {
+    int32_t *order, *other; /* [rows] */
+    int32_t *begin, *end;   /* [entries] */
+} sorted_rows;
+
+enum { SORT_THREADS = 1024, PARTS = LH_WARPS /* of an entry's rows, a warp each */ };
+
 static size_t aligned(int64_t count) {
     return ((size_t)count * sizeof(int32_t) + 63) / 64 * 64;
 }
 
 size_t lh_cuda_scatter_add_workspace(const lh_scatter_add_args *args) {
-    return aligned(args->entries) + aligned(args->rows);
+    return 2 * aligned(args->entries) + 2 * aligned(args->rows);
 }
 
-/* One warp walks all rows from the last to the first, 32 at a time: what the warp sees of an index
- * is in order, and the table of firsts tells what comes later. */
-__global__ void __launch_bounds__(LH_WARP)
-    link_rows(int64_t rows, int64_t entries, const int32_t *index, int32_t *first, int32_t *next,
+static sorted_rows lay_out(const lh_launch *launch, const lh_scatter_add_args *args) {
+    char *at = (char *)launch->workspace;
+    const size_t rows = aligned(args->rows);
+    return {(int32_t *)at, (int32_t *)(at + rows), (int32_t *)(at + 2 * rows),
+            (int32_t *)(at + 2 * rows + aligned(args->entries))};
+}
+
+/* A block's work. Rows whose index is out of range come last. */
+__global__ void __launch_bounds__(SORT_THREADS)
+    sort_rows(int64_t rows, int32_t entries, const int32_t *index, sorted_rows sorted, int passes,
               int32_t *fault) {
-    const int lane = (int)threadIdx.x;
-    for (int64_t end = lh_chunk_count(rows, LH_WARP) * LH_WARP; end > 0; end -= LH_WARP) {
-        const int64_t r = end - LH_WARP + lane;
-        const int32_t entry = r < rows ? index[r] : -1;
-        const bool valid = entry >= 0 && entry < entries;
-        if (r < rows && !valid) lh_raise(fault, LH_KERNEL_scatter_add);
-        int32_t after = valid ? first[entry] : -1, before = -1;
-        for (int other = LH_WARP - 1; other >= 0; --other) {
-            const int32_t theirs = __shfl_sync(0xffffffffu, entry, other);
-            if (theirs != entry || !valid) continue;
-            if (other > lane) after = (int32_t)(end - LH_WARP + other);
-            if (other < lane) before = other;
+    LH_SHARED_DYNAMIC(int32_t,
+                      counts); /* [LH_RADIX_DIGITS][SORT_THREADS], then [LH_RADIX_DIGITS] */
+    int32_t *totals = counts + LH_RADIX_DIGITS * SORT_THREADS;
+    const auto key_of = [=](int32_t row) {
+        const int32_t entry = index[row];
+        return entry >= 0 && entry < entries ? entry : entries;
+    };
+    lh_radix_sort(rows, key_of, passes, sorted.order, sorted.other, counts, totals);
+    for (int64_t s = threadIdx.x; s < rows; s += SORT_THREADS) {
+        const int32_t entry = key_of(sorted.order[s]);
+        const int32_t before = s > 0 ? key_of(sorted.order[s - 1]) : -1;
+        const int32_t after = s + 1 < rows ? key_of(sorted.order[s + 1]) : -1;
+        if (entry == entries) {
+            lh_raise(fault, LH_KERNEL_scatter_add);
+            continue;
         }
-        if (valid) next[r] = after;
-        __syncwarp();
-        if (valid && before < 0) first[entry] = (int32_t)r;
-        __syncwarp();
+        if (entry != before) sorted.begin[entry] = (int32_t)s;
+        if (entry != after) sorted.end[entry] = (int32_t)s + 1;
+    }
+}
+
+/* A block takes 128 columns of an entry, a lane four of them; its warps share out the rows. */
+template <typename element>
+__global__ void __launch_bounds__(LH_THREADS)
+    sum_entries(lh_scatter_add_args a, sorted_rows sorted, int64_t chunks) {
+    LH_SHARED(double, sums, [PARTS][LH_WARP * LH_RUN]);
+    const int lane = (int)(threadIdx.x % LH_WARP), warp = (int)(threadIdx.x / LH_WARP);
+    const element *x = lh_elements<element>(a.x);
+    for (int64_t task = blockIdx.x; task < a.entries * chunks; task += gridDim.x) {
+        const int64_t entry = task / chunks, first = task % chunks * LH_WARP * LH_RUN;
+        const int64_t column = first + lane * LH_RUN;
+        double sum[LH_RUN] = {0};
+        for (int32_t s = sorted.begin[entry] + warp; s < sorted.end[entry]; s += PARTS) {
+            const lh_run run = lh_load_run(x + sorted.order[s] * a.width, column, a.width);
+            LH_UNROLL
+            for (int n = 0; n < LH_RUN; ++n)
+                sum[n] += (double)run.at[n];
+        }
+        LH_UNROLL
+        for (int n = 0; n < LH_RUN; ++n)
+            sums[warp][lane * LH_RUN + n] = sum[n];
+        __syncthreads();
+        const int64_t own = first + threadIdx.x;
+        if (threadIdx.x < LH_WARP * LH_RUN && own < a.width) {
+            double total = 0;
+            for (int part = 0; part < PARTS; ++part)
+                total += sums[part][threadIdx.x];
+            lh_store(&a.y[entry * a.width + own], a.write, (real)total);
+        }
+        __syncthreads();
     }
 }
 
 template <typename element>
 static lh_status scatter_add(const lh_launch *launch, const lh_scatter_add_args *args) {
-    const lh_scatter_add_args a = *args;
-    const element *x = lh_elements<element>(a.x);
-    int32_t *first = (int32_t *)launch->workspace;
-    int32_t *next = first + aligned(a.entries) / sizeof(int32_t);
-    LH_CUDA_TRY(lh_each(launch, a.entries, [=] __device__(int64_t e) { first[e] = -1; }));
-    LH_CUDA_TRY(LH_LAUNCH(link_rows, 1, LH_WARP, 0, launch, a.rows, a.entries, a.index, first, next,
-                          lh_stream_of(launch)->fault));
-    return lh_each(launch, a.entries * a.width, [=] __device__(int64_t i) {
-        double sum = 0;
-        for (int32_t r = first[i / a.width]; r >= 0; r = next[r])
-            sum += (double)lh_load(&x[r * a.width + i % a.width]);
-        lh_store(&a.y[i], a.write, (real)sum);
-    });
+    const sorted_rows sorted = lay_out(launch, args);
+    const int64_t chunks = lh_chunk_count(args->width, LH_WARP * LH_RUN);
+    const size_t bytes = (SORT_THREADS + 1) * LH_RADIX_DIGITS * sizeof(int32_t);
+    if (args->entries * args->width == 0) return LH_OK;
+    LH_CUDA_TRY(lh_each(launch, args->entries,
+                        [=] __device__(int64_t e) { sorted.begin[e] = sorted.end[e] = 0; }));
+    LH_CUDA_TRY(LH_LAUNCH(sort_rows, 1, SORT_THREADS, bytes, launch, args->rows,
+                          (int32_t)args->entries, args->index, sorted,
+                          lh_radix_passes(args->entries), lh_stream_of(launch)->fault));
+    return LH_LAUNCH((sum_entries<element>), lh_blocks(args->entries * chunks, 1), LH_THREADS, 0,
+                     launch, *args, sorted, chunks);
 }
 
 lh_status lh_cuda_scatter_add(const lh_launch *launch, const lh_scatter_add_args *args) {

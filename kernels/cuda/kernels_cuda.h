@@ -24,8 +24,9 @@ extern const lh_kernels lh_cuda_table;
 /* Whether this machine has a GPU that the driver can use. */
 bool lh_cuda_present(void);
 
-/* The first GPU. Fails: LH_EDEVICE when there is none, LH_EMEMORY. Gives a device; close it. */
-lh_status lh_cuda_open(lh_device **out);
+/* GPU number % count of those that CUDA shows. Fails: LH_EDEVICE when there is none, LH_EMEMORY.
+ * Gives a device; close it. */
+lh_status lh_cuda_open(int number, lh_device **out);
 
 #ifdef __cplusplus
 }

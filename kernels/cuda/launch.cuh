@@ -66,12 +66,22 @@ lh_status lh_cuda_check(cudaError_t error, const char *what, const char *file, i
 #define LH_NO_UNROLL
 #endif
 
+/* A kernel may then be given so much dynamic shared memory: more than 48 KiB have to be asked for.
+ */
+template <typename kernel_type>
+static inline cudaError_t lh_ask_shared(kernel_type *kernel, size_t bytes) {
+    if (bytes == 0) return cudaSuccess;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+}
+
 /* Launches and gives the lh_status. A template goes in parentheses: LH_LAUNCH((rows<true>), ...).
  * LH_SHARED(float, tile, [32][33]) declares shared memory; dynamic memory has one array for all. */
 #define LH_LAUNCH(kernel, grid, block, shared_bytes, launch, ...)                                  \
-    (LH_LAUNCH_SYNTAX(kernel, grid, block, shared_bytes, lh_stream_of(launch)->stream,             \
-                      __VA_ARGS__),                                                                \
-     lh_cuda_check(cudaGetLastError(), #kernel, __FILE__, __LINE__))
+    (lh_cuda_check(lh_ask_shared(kernel, shared_bytes), #kernel, __FILE__, __LINE__) != LH_OK      \
+         ? LH_EDEVICE                                                                              \
+         : (LH_LAUNCH_SYNTAX(kernel, grid, block, shared_bytes, lh_stream_of(launch)->stream,      \
+                             __VA_ARGS__),                                                         \
+            lh_cuda_check(cudaGetLastError(), #kernel, __FILE__, __LINE__)))
 
 enum {
     LH_WARP = 32,

@@ -345,11 +345,8 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
 /* ---- the launches ---- */
 
 /* A block's shared memory. */
-template <typename memory_type, typename kernel_type>
-static lh_status ask_for(kernel_type *kernel, int64_t rounds, size_t *bytes) {
-    *bytes = sizeof(memory_type) + (size_t)rounds * sizeof(round_slots);
-    return LH_CUDA(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)*bytes));
+template <typename memory_type> static size_t bytes_of(int64_t rounds) {
+    return sizeof(memory_type) + (size_t)rounds * sizeof(round_slots);
 }
 
 template <int width>
@@ -357,8 +354,7 @@ static lh_status launch_forward(const lh_launch *launch,
                                 const lh_lsh_attention_forward_args *args) {
     const int64_t tiles = lh_chunk_count(args->length, LH_TILE);
     const int64_t tasks = args->batch * args->heads * tiles;
-    size_t bytes = 0;
-    LH_CUDA_TRY((ask_for<forward_memory<width>>(attend_slots<width>, args->rounds, &bytes)));
+    const size_t bytes = bytes_of<forward_memory<width>>(args->rounds);
     for (int64_t round = 0; round < args->rounds && tasks > 0; ++round)
         LH_CUDA_TRY(LH_LAUNCH((attend_slots<width>), lh_blocks(tasks, 1), LH_TILE_THREADS, bytes,
                               launch, *args, round, tiles, tasks));
@@ -372,9 +368,7 @@ static lh_status launch_backward(const lh_launch *launch,
     const int64_t tiles = lh_chunk_count(args->length, LH_TILE);
     const int64_t tasks = args->batch * args->heads * tiles;
     const bool keys = args->dk.act.data != NULL || args->dv.act.data != NULL;
-    size_t bytes = 0;
-    LH_CUDA_TRY((ask_for<memory>(pass_queries<width>, args->rounds, &bytes)));
-    LH_CUDA_TRY((ask_for<memory>(pass_keys<width>, args->rounds, &bytes)));
+    const size_t bytes = bytes_of<memory>(args->rounds);
     for (int64_t round = 0; round < args->rounds && tasks > 0; ++round) {
         const bool adds = round > 0;
         if (args->dq.act.data != NULL)

@@ -67,50 +67,67 @@ lh_status lh_cuda_recorder_resume(lh_cuda_recorder *recorder) {
     return LH_OK;
 }
 
+/* ---- uploads ---- */
+
+/* Room for `bytes`, in place of memory that the GPU has fetched all of. */
+static lh_status enlarge(lh_cuda_staging *staging, size_t bytes) {
+    size_t size = staging->size < STAGING_LEAST ? (size_t)STAGING_LEAST : staging->size;
+    while (size < bytes)
+        size *= 2;
+    if (staging->memory != NULL) LH_CUDA_TRY(LH_CUDA(cudaFreeHost(staging->memory)));
+    staging->memory = NULL;
+    staging->size = staging->used = 0;
+    LH_CUDA_TRY(LH_CUDA(cudaMallocHost((void **)&staging->memory, size)));
+    staging->size = size;
+    return LH_OK;
+}
+
+/* Room for `bytes` more; what the GPU has not fetched yet, it fetches first. */
+static lh_status reserve(lh_cuda_recorder *recorder, lh_cuda_staging *staging, size_t bytes) {
+    if (staging->used + bytes <= staging->size) return LH_OK;
+    LH_CUDA_TRY(lh_cuda_recorder_pause(recorder));
+    LH_CUDA_TRY(LH_CUDA(cudaStreamSynchronize(recorder->stream)));
+    LH_CUDA_TRY(enlarge(staging, staging->size + bytes));
+    return lh_cuda_recorder_resume(recorder);
+}
+
+static size_t aligned(size_t bytes) {
+    return (bytes + STAGING_ALIGNMENT - 1) / STAGING_ALIGNMENT * STAGING_ALIGNMENT;
+}
+
+lh_status lh_cuda_recorder_upload(lh_cuda_recorder *recorder, void *device, const void *host,
+                                  size_t bytes) {
+    const void *from = host;
+    recorder->uploaded += aligned(bytes);
+    if (recorder->capturing) {
+        lh_cuda_staging *staging = staging_of(recorder);
+        LH_CUDA_TRY(reserve(recorder, staging, bytes));
+        from = memcpy(staging->memory + staging->used, host, bytes);
+        staging->used += aligned(bytes);
+    }
+    return LH_CUDA(cudaMemcpyAsync(device, from, bytes, cudaMemcpyHostToDevice, recorder->stream));
+}
+
+/* ---- steps ---- */
+
 lh_status lh_cuda_recorder_begin(lh_cuda_recorder *recorder) {
     recorder->steps += 1;
+    recorder->uploaded = 0;
     if (!recorder->wanted || recorder->active || recorder->steps <= LH_RECORDER_EAGER) return LH_OK;
     lh_cuda_staging *staging = staging_of(recorder);
     LH_CUDA_TRY(LH_CUDA(cudaEventSynchronize(staging->done)));
     staging->used = 0;
+    if (staging->size < recorder->most_uploaded)
+        LH_CUDA_TRY(enlarge(staging, recorder->most_uploaded));
     recorder->graph = 0;
     recorder->active = true;
     return lh_cuda_recorder_resume(recorder);
 }
 
 lh_status lh_cuda_recorder_end(lh_cuda_recorder *recorder) {
+    if (recorder->uploaded > recorder->most_uploaded) recorder->most_uploaded = recorder->uploaded;
     if (!recorder->active) return LH_OK;
     recorder->active = false;
     LH_CUDA_TRY(lh_cuda_recorder_pause(recorder));
     return LH_CUDA(cudaEventRecord(staging_of(recorder)->done, recorder->stream));
-}
-
-/* ---- uploads ---- */
-
-/* Room for `bytes` more; what the GPU has not fetched yet, it fetches first. */
-static lh_status reserve(lh_cuda_recorder *recorder, lh_cuda_staging *staging, size_t bytes) {
-    if (staging->used + bytes <= staging->size) return LH_OK;
-    size_t size = staging->size < STAGING_LEAST ? (size_t)STAGING_LEAST : 2 * staging->size;
-    while (size < bytes)
-        size *= 2;
-    LH_CUDA_TRY(lh_cuda_recorder_pause(recorder));
-    LH_CUDA_TRY(LH_CUDA(cudaStreamSynchronize(recorder->stream)));
-    if (staging->memory != NULL) LH_CUDA_TRY(LH_CUDA(cudaFreeHost(staging->memory)));
-    staging->memory = NULL;
-    staging->size = staging->used = 0;
-    LH_CUDA_TRY(LH_CUDA(cudaMallocHost((void **)&staging->memory, size)));
-    staging->size = size;
-    return lh_cuda_recorder_resume(recorder);
-}
-
-lh_status lh_cuda_recorder_upload(lh_cuda_recorder *recorder, void *device, const void *host,
-                                  size_t bytes) {
-    const void *from = host;
-    if (recorder->capturing) {
-        lh_cuda_staging *staging = staging_of(recorder);
-        LH_CUDA_TRY(reserve(recorder, staging, bytes));
-        from = memcpy(staging->memory + staging->used, host, bytes);
-        staging->used += (bytes + STAGING_ALIGNMENT - 1) / STAGING_ALIGNMENT * STAGING_ALIGNMENT;
-    }
-    return LH_CUDA(cudaMemcpyAsync(device, from, bytes, cudaMemcpyHostToDevice, recorder->stream));
 }

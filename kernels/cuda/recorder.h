@@ -31,7 +31,9 @@ typedef struct lh_cuda_recorder {
     bool active;    /* between begin and end */
     bool capturing; /* the stream keeps what it is given */
     int64_t steps;
-    int graph; /* which one is being captured */
+    size_t uploaded, most_uploaded; /* bytes since the step began, and of the step with most: so
+                                       much room is there before a step is captured */
+    int graph;                      /* which one is being captured */
     cudaGraphExec_t executable[LH_RECORDER_GRAPHS];
     lh_cuda_staging staging[LH_RECORDER_TURNS];
 } lh_cuda_recorder;

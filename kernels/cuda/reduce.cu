@@ -1,12 +1,30 @@
 /* Sums and maxima along an axis. */
+#include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/element.cuh"
-#include "kernels/cuda/warp.cuh"
+
+/* Sums over all rows of a matrix, such as a bias' gradient: too few outputs to take a thread each.
+ */
+static bool sums_columns(const lh_reduce_args *args) {
+    return args->op == LH_REDUCE_SUM && args->outer == 1 && args->inner > 1 &&
+           args->axis > LH_COLUMN_STRETCH;
+}
+
+size_t lh_cuda_reduce_workspace(const lh_reduce_args *args) {
+    return sums_columns(args) ? lh_column_workspace(args->axis, args->inner) : 0;
+}
 
 /* Along the last axis a warp takes an output; else a thread does, its neighbours beside it. */
 template <typename element>
 static lh_status reduce(const lh_launch *launch, const lh_reduce_args *args) {
     const lh_reduce_args a = *args;
     const bool sums = a.op == LH_REDUCE_SUM;
+    if (sums_columns(args)) {
+        const element *x = lh_elements<element>(a.x);
+        return lh_column_sums(launch, a.axis, a.inner, launch->workspace, a.y, a.write,
+                              [=] __device__(int64_t row, int64_t column) {
+                                  return a.alpha * lh_load(&x[row * a.inner + column]);
+                              });
+    }
     if (a.inner != 1) {
         return lh_each(launch, a.outer * a.inner, [=] __device__(int64_t i) {
             const element *x =

@@ -8,6 +8,12 @@ uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 block running;
 
+#ifdef LH_CUDASIM_RACES
+enum { LOOKS_FOR_RACES = 1 };
+#else
+enum { LOOKS_FOR_RACES = 0 };
+#endif
+
 static cudasim_order order_wanted;
 
 void cudasim_set_order(cudasim_order order) {
@@ -33,7 +39,7 @@ static void go_on_with(int t) {
     threadIdx = running.index[(size_t)t];
 }
 
-/* Starts the next thread that has not been, in the fiber that just got free. */
+/* Starts the next thread that has not been. */
 static bool start_next(cudasim::fiber *fiber) {
     if (running.next == running.count) return false;
     const int t = running.order[(size_t)running.next++];
@@ -42,13 +48,16 @@ static bool start_next(cudasim::fiber *fiber) {
     return true;
 }
 
-/* What a fiber does: run threads to their ends, as many as can be had. */
+/* What a fiber does: run threads to their ends, as many as can be had; where races are looked for,
+ * one, since those that share a stack would seem to come one after the other. */
 static void run_threads(void) {
     cudasim::fiber *self = running.threads[(size_t)running.current].fiber;
     do {
         running.call->run(running.call->arguments);
         running.threads[(size_t)running.current].at = stand::done;
-    } while (start_next(self));
+        race_end_thread();
+    } while (!LOOKS_FOR_RACES && start_next(self));
+    race_leave(); /* what follows is the scheduler's */
     cudasim::fiber_return(self);
     cudasim::fiber_leave();
 }
@@ -64,8 +73,11 @@ void block_wait(stand at, const char *file, int line) {
 
 int cudasim_barrier(cudasim_vote vote, int predicate, const char *file, int line) {
     thread &self = running.threads[(size_t)running.current];
+    const int meeting = running.barriers % 2;
     self.predicate = predicate != 0;
+    race_arrive(meeting);
     block_wait(stand::barrier, file, line);
+    race_depart(meeting);
     if (vote == CUDASIM_AND) return running.vote == running.count;
     return vote == CUDASIM_OR ? running.vote != 0 : running.vote;
 }
@@ -78,13 +90,16 @@ static bool pass(void) {
         thread &one = running.threads[(size_t)t];
         if (one.at == stand::unstarted && i == running.next) {
             start_next(cudasim::fiber_take(run_threads));
+            race_begin_thread(one);
         } else if (one.at == stand::ready) {
             go_on_with(t);
         } else {
             continue;
         }
         any = true;
+        race_enter(one);
         cudasim::fiber_enter(one.fiber);
+        race_leave();
     }
     return any;
 }
@@ -135,6 +150,7 @@ static bool open_barrier(void) {
         return false;
     }
     running.vote = vote;
+    running.barriers++;
     for (thread &one : running.threads) {
         one.at = stand::ready;
         one.predicate = 0;
@@ -151,14 +167,18 @@ static void abandon(void) {
 static void run_one_block(void) {
     running.next = 0;
     running.vote = 0;
+    running.barriers = 0;
+    memset(running.meetings, 0, sizeof running.meetings);
     memset(running.waiting, 0, sizeof running.waiting);
     std::fill(running.threads.begin(), running.threads.end(), thread());
+    race_begin_block();
     shared_open(running.call->shared_bytes);
     do {
         while (pass())
             ;
     } while (!faulted() && open_barrier());
     if (faulted()) abandon();
+    race_end_block();
 }
 
 static void lay_out(const cudasim_call &call) {
@@ -181,6 +201,7 @@ void block_run(const cudasim_call &call) {
     blockDim = call.block;
     lay_out(call);
     const int64_t blocks = (int64_t)call.grid.x * call.grid.y * call.grid.z;
+    race_begin_launch();
     for (int64_t i = 0; i < blocks && !faulted(); i++) {
         const int64_t b = place_in_order(i, blocks);
         const int64_t row = b / call.grid.x;
@@ -188,4 +209,5 @@ void block_run(const cudasim_call &call) {
                          (unsigned)(row / call.grid.y)};
         run_one_block();
     }
+    race_end_launch();
 }

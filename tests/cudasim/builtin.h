@@ -89,6 +89,7 @@ static inline void __threadfence_block() {
 
 enum cudasim_exchange {
     CUDASIM_WAIT,
+    CUDASIM_MEET, /* as WAIT, but orders nothing in memory */
     CUDASIM_FROM_LANE,
     CUDASIM_FROM_BELOW,
     CUDASIM_FROM_ABOVE,
@@ -156,39 +157,41 @@ type __shfl_xor_sync(unsigned mask, type value, int bits, int width = warpSize, 
     return cudasim_shuffle(CUDASIM_FROM_XOR, mask, value, bits, width, file, line);
 }
 
-/* ---- Atomics: one thread runs at a time, so plain updates will do ---- */
+/* ---- Atomics: one thread runs at a time, so plain updates will do. They are no races ---- */
+
+#define CUDASIM_ATOMIC __attribute__((no_sanitize("thread"), noinline))
 
 template <typename type> struct cudasim_same { typedef type is; };
 template <typename type> using cudasim_value = typename cudasim_same<type>::is;
 
-template <typename type> type atomicExch(type *at, cudasim_value<type> value) {
+template <typename type> CUDASIM_ATOMIC type atomicExch(type *at, cudasim_value<type> value) {
     const type old = *at;
     *at = value;
     return old;
 }
 
-template <typename type> type atomicAdd(type *at, cudasim_value<type> value) {
+template <typename type> CUDASIM_ATOMIC type atomicAdd(type *at, cudasim_value<type> value) {
     return atomicExch(at, (type)(*at + value));
 }
 
-template <typename type> type atomicMax(type *at, cudasim_value<type> value) {
+template <typename type> CUDASIM_ATOMIC type atomicMax(type *at, cudasim_value<type> value) {
     return atomicExch(at, *at < value ? value : *at);
 }
 
-template <typename type> type atomicMin(type *at, cudasim_value<type> value) {
+template <typename type> CUDASIM_ATOMIC type atomicMin(type *at, cudasim_value<type> value) {
     return atomicExch(at, value < *at ? value : *at);
 }
 
-template <typename type> type atomicOr(type *at, cudasim_value<type> value) {
+template <typename type> CUDASIM_ATOMIC type atomicOr(type *at, cudasim_value<type> value) {
     return atomicExch(at, (type)(*at | value));
 }
 
-template <typename type> type atomicAnd(type *at, cudasim_value<type> value) {
+template <typename type> CUDASIM_ATOMIC type atomicAnd(type *at, cudasim_value<type> value) {
     return atomicExch(at, (type)(*at & value));
 }
 
 template <typename type>
-type atomicCAS(type *at, cudasim_value<type> expected, cudasim_value<type> value) {
+CUDASIM_ATOMIC type atomicCAS(type *at, cudasim_value<type> expected, cudasim_value<type> value) {
     return *at == expected ? atomicExch(at, value) : *at;
 }
 

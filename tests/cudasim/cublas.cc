@@ -123,9 +123,6 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
         }
         return cudaSuccess;
     };
-    if (capturing(handle->stream))
-        keep(handle->stream, reinterpret_cast<const void *>(cublasGemmStridedBatchedEx), run);
-    else
-        (void)run();
+    submit(handle->stream, reinterpret_cast<const void *>(cublasGemmStridedBatchedEx), run);
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -2,6 +2,8 @@
  * it. */
 #include "tests/cudasim/fiber.h"
 
+#include "tests/cudasim/simulator.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +25,13 @@
 
 namespace cudasim {
 
-enum { STACK = 256 << 10, PAGE = 4096, COLOURS = 63, COLOUR = 192 };
+enum {
+    STACK = 256 << 10,
+    PAGE = 4096,
+    COLOURS = 63,
+    COLOUR = 192,
+    STACK_USED = 24 << 10 /* as far as kernels go */
+};
 
 #if defined(__x86_64__)
 
@@ -137,8 +145,10 @@ static void begin(void) {
 }
 
 static fiber *create() {
-    void *memory = mmap(nullptr, STACK + PAGE, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = race_memory(STACK + PAGE, STACK_USED);
+    if (memory == nullptr)
+        memory = mmap(nullptr, STACK + PAGE, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED || mprotect(memory, PAGE, PROT_NONE) != 0) abort();
     return new fiber{static_cast<char *>(memory) + PAGE, context(), nullptr, nullptr};
 }

@@ -1,9 +1,11 @@
 /* Streams that are being captured keep what they are given as a list; a graph is such a list, and
- * starting it runs down the list. */
+ * starting it runs down the list. A stream that waits for a captured event is captured as well,
+ * until the end, by which somebody must have waited for all that it was given. */
 #include "tests/cudasim/simulator.h"
 
 struct cudasim_graph {
     std::vector<cudasim_work> work;
+    std::vector<cudaStream_t> forks;
 };
 
 struct cudasim_executable {
@@ -16,6 +18,7 @@ bool capturing(cudaStream_t stream) {
 
 void keep(cudaStream_t stream, const void *what, std::function<cudaError_t()> run) {
     stream->captured->work.push_back({what, std::move(run)});
+    stream->given++;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
@@ -24,15 +27,53 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
-    if (!capturing(stream)) return cudaErrorStreamCaptureUnsupported;
-    *graph = stream->captured;
+static void leave(cudaStream_t stream) {
     stream->captured = nullptr;
+    stream->forked = false;
+    stream->given = stream->joined = 0;
+}
+
+/* Lets go of all streams; whether each was joined. */
+static bool release_forks(cudasim_graph *graph) {
+    bool joined = true;
+    for (const cudaStream_t fork : graph->forks) {
+        joined = joined && fork->joined == fork->given;
+        leave(fork);
+    }
+    graph->forks.clear();
+    return joined;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+    if (!capturing(stream) || stream->forked) return cudaErrorStreamCaptureUnsupported;
+    cudasim_graph *captured = stream->captured;
+    leave(stream);
+    *graph = nullptr;
+    if (!release_forks(captured)) {
+        delete captured;
+        return cudaErrorStreamCaptureUnjoined;
+    }
+    *graph = captured;
     return cudaSuccess;
+}
+
+void fork_capture(cudaStream_t stream, cudasim_graph *graph) {
+    stream->captured = graph;
+    stream->forked = true;
+    stream->given = 1;
+    stream->joined = 0;
+    graph->forks.push_back(stream);
+}
+
+static int graphs_made;
+
+int cudasim_graphs(void) {
+    return graphs_made;
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
                                  unsigned long long) {
+    graphs_made++;
     *executable = new cudasim_executable{graph->work};
     return cudaSuccess;
 }
@@ -49,10 +90,8 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
     if (capturing(stream)) return cudaErrorStreamCaptureUnsupported;
-    for (const cudasim_work &one : executable->work) {
-        const cudaError_t error = one.run();
-        if (error != cudaSuccess) return error;
-    }
+    for (const cudasim_work &one : executable->work)
+        submit(stream, one.what, one.run);
     return cudaSuccess;
 }
 

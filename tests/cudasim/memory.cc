@@ -3,6 +3,7 @@
 
 #include <map>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -13,7 +14,7 @@
 
 namespace {
 
-enum { POISON = 0xff, ALIGNMENT = 256 };
+enum { POISON = 0xff, ALIGNMENT = 256, PAGE = 4096 };
 
 std::map<const char *, size_t> allocations, pinned;
 size_t in_use, capacity = (size_t)1 << 30;
@@ -56,6 +57,29 @@ void cudasim_check_pointer(const char *kernel, const void *pointer) {
         fault(cudaErrorInvalidValue, "%s: an argument points to host memory", kernel);
 }
 
+/* Programs, heaps and stacks lie above, numbers and the sanitizers' own tables below. */
+static const uintptr_t LEAST_ADDRESS = (uintptr_t)0x5000 << 32,
+                       MOST_ADDRESS = (uintptr_t)0x8000 << 32;
+
+static bool on_host(uintptr_t word) {
+    unsigned char there = 0;
+    if (word < LEAST_ADDRESS || word >= MOST_ADDRESS) return false;
+    const void *at = reinterpret_cast<const void *>(word);
+    const void *before = reinterpret_cast<const void *>(word - 1); /* an end is no mistake */
+    if (reachable(at) > 0 || reachable(before) > 0) return false;
+    return mincore(reinterpret_cast<void *>(word / PAGE * PAGE), PAGE, &there) == 0;
+}
+
+void cudasim_check_words(const char *kernel, const void *argument, size_t bytes) {
+    for (size_t at = 0; at + sizeof(uintptr_t) <= bytes; at += sizeof(uintptr_t)) {
+        uintptr_t word = 0;
+        memcpy(&word, static_cast<const char *>(argument) + at, sizeof word);
+        if (on_host(word))
+            fault(cudaErrorInvalidValue, "%s: byte %zu of an argument is an address of the host",
+                  kernel, at);
+    }
+}
+
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
     *memory = nullptr;
     if (bytes == 0) return cudaSuccess;
@@ -71,6 +95,7 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
 
 cudaError_t cudaFree(void *memory) {
     if (memory == nullptr) return cudaSuccess;
+    drain_all();
     const auto found = allocations.find(static_cast<char *>(memory));
     if (found == allocations.end()) return cudaErrorInvalidValue;
     in_use -= (found->second + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -88,6 +113,7 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes) {
 }
 
 cudaError_t cudaFreeHost(void *memory) {
+    drain_all();
     if (memory != nullptr && pinned.erase(static_cast<char *>(memory)) == 0)
         return cudaErrorInvalidValue;
     free(memory);
@@ -102,6 +128,7 @@ cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned) {
 }
 
 cudaError_t cudaHostUnregister(void *memory) {
+    drain_all();
     return pinned.erase(static_cast<char *>(memory)) == 1 ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -111,27 +138,42 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
     return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+static bool copy_good(const void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if (to_device ? !on_device(to, bytes) : reachable(to) > 0) return false;
+    return from_device ? on_device(from, bytes) : reachable(from) == 0;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
     if (bytes == 0) return cudaSuccess;
-    if (to_device ? !on_device(to, bytes) : reachable(to) > 0) return cudaErrorInvalidValue;
-    if (from_device ? !on_device(from, bytes) : reachable(from) > 0) return cudaErrorInvalidValue;
+    if (!copy_good(to, from, bytes, kind)) return cudaErrorInvalidValue;
     const device_scope scope;
     memmove(to, from, bytes);
     return cudaSuccess;
 }
 
-/* A graph fetches what lies in pinned memory when it runs; other host memory may be gone then. */
+/* What lies in pinned memory is fetched when the copy's turn comes, other memory before the call
+ * returns. A graph runs when other memory may be gone. */
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-    if (!capturing(stream)) return cudaMemcpy(to, from, bytes, kind);
-    const bool lasts = kind == cudaMemcpyDeviceToDevice ||
-                       (kind == cudaMemcpyHostToDevice && reachable(from, pinned) >= bytes);
-    if (!lasts) return cudaErrorStreamCaptureUnsupported;
-    keep(stream, reinterpret_cast<const void *>(cudaMemcpyAsync),
-         [=] { return cudaMemcpy(to, from, bytes, kind); });
-    return cudaSuccess;
+    const void *const what = reinterpret_cast<const void *>(cudaMemcpyAsync);
+    const bool on_gpu = kind == cudaMemcpyDeviceToDevice;
+    const void *host = kind == cudaMemcpyHostToDevice ? from : to;
+    if (bytes > 0 && !copy_good(to, from, bytes, kind)) return cudaErrorInvalidValue;
+    if (on_gpu || reachable(host, pinned) >= bytes) {
+        submit(stream, what, [=] { return cudaMemcpy(to, from, bytes, kind); });
+        return cudaSuccess;
+    }
+    if (capturing(stream)) return cudaErrorStreamCaptureUnsupported;
+    if (kind == cudaMemcpyHostToDevice) {
+        const char *begin = static_cast<const char *>(from);
+        const std::vector<char> taken(begin, begin + bytes);
+        submit(stream, what, [=] { return cudaMemcpy(to, taken.data(), bytes, kind); });
+        return cudaSuccess;
+    }
+    if (stream != nullptr) drain(stream);
+    return cudaMemcpy(to, from, bytes, kind);
 }
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
@@ -142,8 +184,8 @@ cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
 }
 
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
-    if (!capturing(stream)) return cudaMemset(memory, value, bytes);
-    keep(stream, reinterpret_cast<const void *>(cudaMemsetAsync),
-         [=] { return cudaMemset(memory, value, bytes); });
+    if (!on_device(memory, bytes)) return cudaErrorInvalidValue;
+    submit(stream, reinterpret_cast<const void *>(cudaMemsetAsync),
+           [=] { return cudaMemset(memory, value, bytes); });
     return cudaSuccess;
 }

@@ -1,13 +1,9 @@
-/* Errors, limits of a launch, streams, events, the device's own figures. */
+/* Errors, limits of a launch, the device's own figures. */
 #include "tests/cudasim/simulator.h"
 
 #include <map>
 #include <stdarg.h>
 #include <stdio.h>
-
-struct cudasim_event {
-    int unused;
-};
 
 namespace {
 
@@ -15,7 +11,7 @@ cudaError_t last_error;
 char fault_text[512];
 bool launch_unchecked;
 char last_launch[128];
-int device_count = 1;
+int device_count = 1, current_device;
 std::map<const void *, int> allowed_shared;
 
 void record(cudaError_t error, const char *format, va_list arguments) {
@@ -89,16 +85,11 @@ void cudasim_run(const cudasim_call &call, cudaStream_t stream,
                  std::shared_ptr<const void> arguments) {
     begin_launch(call);
     if (!launch_good(call)) return;
-    if (capturing(stream)) {
-        keep(stream, call.kernel, [call, arguments] {
-            const device_scope scope;
-            block_run(call);
-            return last_error;
-        });
-        return;
-    }
-    const device_scope scope;
-    block_run(call);
+    submit(stream, call.kernel, [call, arguments] {
+        const device_scope scope;
+        block_run(call);
+        return last_error;
+    });
 }
 
 cudaError_t cudaGetLastError(void) {
@@ -135,6 +126,10 @@ const char *cudaGetErrorName(cudaError_t error) {
         return "cudaErrorLaunchFailure";
     case cudaErrorStreamCaptureUnsupported:
         return "cudaErrorStreamCaptureUnsupported";
+    case cudaErrorStreamCaptureUnjoined:
+        return "cudaErrorStreamCaptureUnjoined";
+    case cudaErrorStreamCaptureIsolation:
+        return "cudaErrorStreamCaptureIsolation";
     case cudaErrorGraphExecUpdateFailure:
         return "cudaErrorGraphExecUpdateFailure";
     }
@@ -158,7 +153,14 @@ cudaError_t cudaGetDeviceCount(int *count) {
 }
 
 cudaError_t cudaSetDevice(int device) {
-    return device >= 0 && device < device_count ? cudaSuccess : cudaErrorInvalidDevice;
+    if (device < 0 || device >= device_count) return cudaErrorInvalidDevice;
+    current_device = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device) {
+    *device = current_device;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
@@ -177,47 +179,5 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
 cudaError_t cudasim_allow_shared(const void *kernel, cudaFuncAttribute, int value) {
     if (value < 0 || value > MOST_SHARED) return cudaErrorInvalidValue;
     allowed_shared[kernel] = value;
-    return cudaSuccess;
-}
-
-/* Every call is done when it returns, so order needs no keeping. */
-cudaError_t cudaDeviceSynchronize(void) {
-    return last_error;
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
-    *stream = new cudasim_stream();
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    delete stream;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    if (capturing(stream)) return cudaErrorStreamCaptureUnsupported;
-    return last_error;
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
-    *event = new cudasim_event();
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-    delete event;
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) {
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t) {
     return cudaSuccess;
 }

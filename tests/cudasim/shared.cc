@@ -2,6 +2,8 @@
  * or -1, until it is written. */
 #include "tests/cudasim/simulator.h"
 
+#include <stdlib.h>
+
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #else
@@ -19,26 +21,45 @@ struct declaration {
     void *memory;
 };
 
-alignas(128) char arena[MOST_SHARED + (MOST_DECLARATIONS + 2) * 2 * RED_ZONE];
+enum { ARENA = MOST_SHARED + (MOST_DECLARATIONS + 2) * 2 * RED_ZONE };
+
+char *arena;
 declaration declared[MOST_DECLARATIONS];
 int declared_count;
 size_t used;         /* of the arena, red zones included */
 size_t static_bytes; /* asked for */
 void *dynamic;
 
+/* By a loop, since a thread does it and the thread sanitizer would take memset for its own write. */
+void poison(void *memory, size_t bytes) {
+    volatile char *at = static_cast<volatile char *>(memory);
+    size_t i = 0;
+    for (; i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t))
+        *reinterpret_cast<volatile uint64_t *>(at + i) = UINT64_MAX;
+    for (; i < bytes; i++)
+        at[i] = (char)POISON;
+}
+
 void *take(size_t bytes, size_t alignment) {
     const size_t begin = (used + RED_ZONE + alignment - 1) / alignment * alignment;
     used = (begin + bytes + 7) / 8 * 8;
     void *memory = arena + begin;
     __asan_unpoison_memory_region(memory, bytes);
-    memset(memory, POISON, bytes);
+    poison(memory, bytes);
     return memory;
+}
+
+void open_arena(void) {
+    arena = static_cast<char *>(race_memory(ARENA, ARENA));
+    if (arena == nullptr && posix_memalign(reinterpret_cast<void **>(&arena), 128, ARENA) != 0)
+        abort();
 }
 
 } // namespace
 
 void shared_open(size_t dynamic_bytes) {
-    __asan_poison_memory_region(arena, used == 0 ? sizeof arena : used);
+    if (arena == nullptr) open_arena();
+    __asan_poison_memory_region(arena, used == 0 ? (size_t)ARENA : used);
     used = 0;
     static_bytes = 0;
     declared_count = 0;

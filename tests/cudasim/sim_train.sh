@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every model trains on the simulated GPU as it does on the processor.
+# Every model trains on the simulated GPU as it does on the processor. SHARES=8 SHARE=0 .. 7 divide the models among
+# processes side by side.
 . tests/test.sh
 
 task=(--task random_walk --task-options 'grid=2 steps=6 batch=2 segment=8 evaluate_episodes=2')
@@ -10,10 +11,14 @@ loss() {
         --train "steps=4 warmup=1 rate=0.01 $4" 2>&1 | awk '/^(bits_per_token|mse|perplexity) / { print $2; exit }'
 }
 
+number=0
+
 # compare MODEL OPTIONS TRAINING BOUND PRECISION...: the processor in f32, the GPU in each PRECISION, apart by
 # BOUND of the loss at most.
 compare() {
     local bound=$4 cpu cuda precision
+    number=$((number + 1))
+    [ $((number % ${SHARES:-1})) -eq "${SHARE:-0}" ] || return 0
     cpu=$(loss cpu "$1" "$2" "$3")
     for precision in "${@:5}"; do
         cuda=$(loss cuda "$1" "$2" "$3 precision=$precision")
@@ -76,7 +81,7 @@ graphs brt "$tiny window=4 recurrence=fixed:skip recurrent_layers=1" 'optimizer=
 graphs memorizing 'layers=2 width=8 heads=2 window=8 dropout=0 memory=12 top=3 memory_layer=1' optimizer=adam
 
 cpu=$("$LONGHAUL_BIN" lua tests/cudasim/machine.lua | sed -n 's/^cpu: \(.*\)\.$/\1/p')
-succeeds "a row names the GPU beside the processor" "cuda: $cpu with simulated GPU." \
+succeeds "a row names the GPU beside the processor" "cuda: $cpu with ${GPU_NAME:-simulated GPU}." \
     "$LONGHAUL_BIN" lua tests/cudasim/machine.lua
 
 task=(--task defect --task-options 'batch=2 source_length=24 functions=8 evaluate_functions=2')

@@ -6,7 +6,9 @@
 #include "tests/cudasim/fiber.h"
 #include "tests/cudasim/include/cuda_runtime.h"
 
+#include <deque>
 #include <functional>
+#include <memory>
 #include <vector>
 
 enum {
@@ -26,6 +28,7 @@ struct thread {
     const char *file; /* where it waits */
     int line;
     int predicate; /* at a barrier */
+    void *race;    /* to the thread sanitizer */
     /* in a warp */
     cudasim_exchange kind;
     unsigned mask;
@@ -43,6 +46,8 @@ struct block {
     int current;                           /* the thread that runs */
     int vote;                              /* the last barrier's result */
     unsigned waiting[MOST_THREADS / WARP]; /* lanes of each warp that wait for others of it */
+    int barriers;                          /* that were opened */
+    int meetings[MOST_THREADS / WARP];     /* that a warp has had */
 };
 
 extern block running;
@@ -64,19 +69,58 @@ bool faulted(void);
 
 void shared_open(size_t dynamic_bytes);
 
-/* ---- Graphs (graph.cc) ---- */
+/* ---- Races (races.cc): does nothing, but in a build that looks for them ---- */
 
-/* Something that a captured stream was given. */
+enum { RACE_MEETINGS = 2 + 2 * (MOST_THREADS / WARP) };
+
+/* Memory that every block finds new, as far as its last `used` bytes; nullptr: take your own. */
+void *race_memory(size_t bytes, size_t used);
+void race_begin_launch(void);
+void race_end_launch(void);
+void race_begin_block(void);
+void race_end_block(void);
+void race_begin_thread(thread &t);
+/* By the thread itself. */
+void race_end_thread(void);
+/* Round the switch to a thread. */
+void race_enter(const thread &t);
+void race_leave(void);
+/* What threads did before they arrive comes before what any does after it has departed. Of two
+ * meetings in a row: the block's are 0 and 1, those of warp w 2 + 2 w and 3 + 2 w. */
+void race_arrive(int meeting);
+void race_depart(int meeting);
+
+/* ---- Streams and graphs (stream.cc, graph.cc) ---- */
+
+/* Something that a stream was given. */
 struct cudasim_work {
     const void *what; /* the kernel, or the call */
     std::function<cudaError_t()> run;
 };
 
 struct cudasim_stream {
-    cudasim_graph *captured; /* nullptr while work is done at once */
+    std::deque<cudasim_work> waiting;
+    cudasim_graph *captured; /* nullptr while it works */
+    bool forked;             /* it came into a capture that another stream began */
+    int64_t given, joined; /* work while it is captured, and how much of it the capture waits for */
 };
 
+struct cudasim_event {
+    cudasim_stream *of;
+    std::shared_ptr<bool> done; /* whether `of` has come to where it was recorded last */
+    cudasim_graph *captured;    /* in which it was recorded, */
+    int64_t given;              /* after so much work */
+};
+
+/* Gives a stream work, which is done when somebody waits for it; nullptr: at once. */
+void submit(cudaStream_t stream, const void *what, std::function<cudaError_t()> run);
+/* Does all that waits, of one stream and of all. */
+void drain(cudaStream_t stream);
+void drain_all(void);
+
 bool capturing(cudaStream_t stream);
+/* Takes another stream into a capture. */
+void fork_capture(cudaStream_t stream, cudasim_graph *graph);
 void keep(cudaStream_t stream, const void *what, std::function<cudaError_t()> run);
 
 /* ---- Device memory (memory.cc) ---- */

@@ -188,6 +188,24 @@ TEST(copies_and_arguments_keep_to_their_side) {
     release(x);
 }
 
+typedef struct pointers {
+    int64_t count;
+    float *x;
+} pointers;
+
+__global__ void take_pointers(pointers p) {
+    if (p.count > 0) p.x[0] = 1.0f;
+}
+
+TEST(an_address_of_the_host_in_an_argument_is_found) {
+    float *x = device_floats(1), host = 0;
+    CHECK_EQ_INT(RUN(take_pointers, 1, 1, 0, (pointers{1, x})), cudaSuccess);
+    CHECK_EQ_INT(RUN(take_pointers, 1, 1, 0, (pointers{0, x + 1})), cudaSuccess);
+    release(x);
+    CHECK_EQ_INT(RUN(take_pointers, 1, 1, 0, (pointers{0, &host})), cudaErrorInvalidValue);
+    CHECK_EQ_INT(RUN(take_pointers, 1, 1, 0, (pointers{0, nullptr})), cudaSuccess);
+}
+
 TEST(memory_runs_out_and_devices_go) {
     void *memory = nullptr;
     cudasim_set_memory(1 << 20);
@@ -233,10 +251,12 @@ TEST(a_graph_runs_when_it_is_launched_and_takes_new_arguments) {
     CHECK_EQ_INT(cudaGraphLaunch(executable, stream), cudaSuccess);
     CHECK_EQ_INT(cudaGraphExecUpdate(executable, second, &info), cudaSuccess);
     CHECK_EQ_INT(cudaGraphExecUpdate(executable, other, &info), cudaErrorGraphExecUpdateFailure);
+    CHECK_EQ_INT(cudaStreamSynchronize(stream), cudaSuccess);
     fetch(host, x, 4);
     CHECK_NEAR(host[1], 1, 0);
     CHECK(isnan(host[2]));
     CHECK_EQ_INT(cudaGraphLaunch(executable, stream), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamSynchronize(stream), cudaSuccess);
     fetch(host, x, 4);
     CHECK_NEAR(host[2], 1, 0);
     CHECK_EQ_INT(cudaGraphExecDestroy(executable), cudaSuccess);
@@ -263,6 +283,103 @@ TEST(a_captured_stream_refuses_what_would_wait_or_be_gone) {
     CHECK_EQ_INT(cudaGraphDestroy(graph), cudaSuccess);
     CHECK_EQ_INT(cudaStreamDestroy(stream), cudaSuccess);
     CHECK_EQ_INT(cudaFreeHost(pinned), cudaSuccess);
+    release(x);
+}
+
+/* What a copy on one stream finds of a kernel on another, whose event it waits for or not. */
+static float copied_beside(bool waits) {
+    float *x = device_floats(4), *pinned = nullptr;
+    cudaStream_t stream = nullptr, beside = nullptr;
+    cudaEvent_t written = nullptr;
+    CHECK_EQ_INT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking), cudaSuccess);
+    CHECK_EQ_INT(cudaEventCreateWithFlags(&written, cudaEventDisableTiming), cudaSuccess);
+    CHECK_EQ_INT(cudaMallocHost((void **)&pinned, 4 * sizeof *pinned), cudaSuccess);
+    LH_LAUNCH_SYNTAX(write_at, 1, 1, 0, stream, x, 2);
+    CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
+    CHECK_EQ_INT(cudaEventRecord(written, stream), cudaSuccess);
+    if (waits) CHECK_EQ_INT(cudaStreamWaitEvent(beside, written, 0), cudaSuccess);
+    CHECK_EQ_INT(cudaMemcpyAsync(pinned, x, 4 * sizeof *pinned, cudaMemcpyDeviceToHost, beside),
+                 cudaSuccess);
+    CHECK_EQ_INT(cudaStreamSynchronize(beside), cudaSuccess);
+    const float found = pinned[2];
+    CHECK_EQ_INT(cudaEventSynchronize(written), cudaSuccess);
+    CHECK_EQ_INT(cudaEventDestroy(written), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamDestroy(beside), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamDestroy(stream), cudaSuccess);
+    CHECK_EQ_INT(cudaFreeHost(pinned), cudaSuccess);
+    release(x);
+    return found;
+}
+
+TEST(streams_wait_for_each_other_by_events_alone) {
+    CHECK_NEAR(copied_beside(true), 1, 0);
+    CHECK(isnan(copied_beside(false)));
+}
+
+TEST(a_copy_fetches_pinned_memory_as_late_as_it_may) {
+    float *x = device_floats(1), host = 1, found = 0, *pinned = nullptr;
+    cudaStream_t stream = nullptr;
+    CHECK_EQ_INT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    CHECK_EQ_INT(cudaMallocHost((void **)&pinned, sizeof *pinned), cudaSuccess);
+    *pinned = 1;
+    CHECK_EQ_INT(cudaMemcpyAsync(x, pinned, sizeof *x, cudaMemcpyHostToDevice, stream),
+                 cudaSuccess);
+    *pinned = 2; /* too early */
+    CHECK_EQ_INT(cudaStreamSynchronize(stream), cudaSuccess);
+    fetch(&found, x, 1);
+    CHECK_NEAR(found, 2, 0);
+    CHECK_EQ_INT(cudaMemcpyAsync(x, &host, sizeof *x, cudaMemcpyHostToDevice, stream), cudaSuccess);
+    host = 3; /* pageable memory was fetched before */
+    CHECK_EQ_INT(cudaStreamSynchronize(stream), cudaSuccess);
+    fetch(&found, x, 1);
+    CHECK_NEAR(found, 1, 0);
+    CHECK_EQ_INT(cudaFreeHost(pinned), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamDestroy(stream), cudaSuccess);
+    release(x);
+}
+
+/* A capture of `stream` that forks to `beside` and gives it a copy; whether it waits for that. */
+static cudaError_t capture_with_fork(cudaStream_t stream, cudaStream_t beside, float *x,
+                                     bool joins) {
+    cudaEvent_t forked = nullptr, joined = nullptr;
+    cudaGraph_t graph = nullptr;
+    CHECK_EQ_INT(cudaEventCreateWithFlags(&forked, cudaEventDisableTiming), cudaSuccess);
+    CHECK_EQ_INT(cudaEventCreateWithFlags(&joined, cudaEventDisableTiming), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaSuccess);
+    CHECK_EQ_INT(cudaEventRecord(forked, stream), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamWaitEvent(beside, forked, 0), cudaSuccess);
+    CHECK_EQ_INT(cudaEventRecord(joined, beside), cudaSuccess);
+    CHECK_EQ_INT(cudaMemsetAsync(x, 0, sizeof *x, beside), cudaSuccess);
+    if (joins) CHECK_EQ_INT(cudaEventRecord(joined, beside), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamWaitEvent(stream, joined, 0),
+                 cudaSuccess); /* too early, or late enough */
+    const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
+    if (graph != nullptr) CHECK_EQ_INT(cudaGraphDestroy(graph), cudaSuccess);
+    CHECK_EQ_INT(cudaEventDestroy(forked), cudaSuccess);
+    CHECK_EQ_INT(cudaEventDestroy(joined), cudaSuccess);
+    return ended;
+}
+
+TEST(what_forks_from_a_capture_has_to_be_joined) {
+    cudaStream_t stream = nullptr, beside = nullptr;
+    cudaEvent_t before = nullptr;
+    float *x = device_floats(1);
+    cudaGraph_t graph = nullptr;
+    CHECK_EQ_INT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking), cudaSuccess);
+    CHECK_EQ_INT(cudaEventCreateWithFlags(&before, cudaEventDisableTiming), cudaSuccess);
+    CHECK_EQ_INT(capture_with_fork(stream, beside, x, true), cudaSuccess);
+    CHECK_EQ_INT(capture_with_fork(stream, beside, x, false), cudaErrorStreamCaptureUnjoined);
+    CHECK_EQ_INT(capture_with_fork(stream, beside, x, true), cudaSuccess);
+    CHECK_EQ_INT(cudaEventRecord(before, beside), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamWaitEvent(stream, before, 0), cudaErrorStreamCaptureIsolation);
+    CHECK_EQ_INT(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    CHECK_EQ_INT(cudaGraphDestroy(graph), cudaSuccess);
+    CHECK_EQ_INT(cudaEventDestroy(before), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamDestroy(beside), cudaSuccess);
+    CHECK_EQ_INT(cudaStreamDestroy(stream), cudaSuccess);
     release(x);
 }
 

@@ -61,6 +61,7 @@ static void deal(thread *lanes, unsigned mask) {
     for (int l = 0; l < WARP; l++)
         if (mask >> l & 1) lanes[l].at = stand::ready;
     running.waiting[running.current / WARP] &= ~mask;
+    running.meetings[running.current / WARP]++;
 }
 
 uint64_t cudasim_warp(cudasim_exchange kind, unsigned mask, uint64_t value, int argument, int width,
@@ -84,10 +85,14 @@ uint64_t cudasim_warp(cudasim_exchange kind, unsigned mask, uint64_t value, int 
     self.line = line;
     unsigned &waiting = running.waiting[running.current / WARP];
     waiting |= 1u << lane;
+    const int warp = running.current / WARP;
+    const int meeting = 2 + 2 * warp + running.meetings[warp] % 2;
+    if (kind == CUDASIM_WAIT) race_arrive(meeting);
     if (!all_met(lanes, self, waiting)) {
         block_wait(stand::warp, file, line);
     } else {
         deal(lanes, mask);
     }
+    if (kind == CUDASIM_WAIT) race_depart(meeting);
     return self.result;
 }

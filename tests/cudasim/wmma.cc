@@ -17,9 +17,28 @@ void cudasim_check_fragment(const void *memory, unsigned pitch, size_t element, 
         trap("a pitch of %u elements at %s:%d", pitch, file, line);
 }
 
-cudasim_product &cudasim_warp_product(void) {
-    static cudasim_product products[MOST_THREADS / WARP];
+namespace {
+
+struct product {
+    const __nv_bfloat16 *left[WARP], *right[WARP];
+    float sum[256];
+};
+
+product products[MOST_THREADS / WARP];
+
+product &own_product(void) {
     return products[running.current / WARP];
+}
+
+} // namespace
+
+void cudasim_show(const __nv_bfloat16 *left, const __nv_bfloat16 *right) {
+    own_product().left[cudasim_lane()] = left;
+    own_product().right[cudasim_lane()] = right;
+}
+
+float cudasim_sum(int place) {
+    return own_product().sum[place];
 }
 
 static void collect(const __nv_bfloat16 *const *shown, float *matrix) {
@@ -28,7 +47,8 @@ static void collect(const __nv_bfloat16 *const *shown, float *matrix) {
             matrix[cudasim_place(lane, i)] = __bfloat162float(shown[lane][i]);
 }
 
-void cudasim_multiply(cudasim_product &product) {
+void cudasim_multiply(void) {
+    product &product = own_product();
     float left[256], right[256];
     collect(product.left, left);
     collect(product.right, right);

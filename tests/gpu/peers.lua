@@ -1,14 +1,17 @@
 -- Training steps of the paper-size baseline beside PyTorch's on the same card, from the same
 -- weights and batches.
---   longhaul lua tests/gpu/peers.lua FOLDER [tiny]
--- Reads FOLDER/rates.csv, writes FOLDER/peers.csv; fails where longhaul is slower. PYTHON names an
--- interpreter that has PyTorch. `tiny` shows that the script runs, with PyTorch on the processor.
+--   longhaul lua tests/gpu/peers.lua FOLDER [slide|brt|tiny]
+-- Reads FOLDER/rates.csv, writes FOLDER/peers-NAME.csv; fails where longhaul is slower. PYTHON names
+-- an interpreter that has PyTorch. `tiny` shows that the script runs, with PyTorch on the processor;
+-- without a name both models are measured.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local peer = require "longhaul.bench.peer"
 
-local folder, tiny = ...
+local folder, name = ...
 folder = folder or "results/gpu"
+local tiny = name == "tiny"
+local wanted = not tiny and name or ""
 
 local baseline = dofile "tests/gpu/baseline.lua"(tiny)
 local settings = {
@@ -52,7 +55,7 @@ if not peer.version "torch" then
   print "no PyTorch here (PYTHON=... names another interpreter)"
   return 0
 end
-for _, setting in ipairs(settings) do
+local function compare(setting)
   local own, flops = ours(setting)
   add(setting, "longhaul", own, flops)
   local other = theirs(setting)
@@ -60,8 +63,12 @@ for _, setting in ipairs(settings) do
   good = good and (tiny or own.step_time_ms <= other.step_time_ms)
     and math.abs(own.loss_bits / other.loss_bits - 1) < 0.01
 end
+
+for _, setting in ipairs(settings) do
+  if setting.model:find(wanted, 1, true) == 1 then compare(setting) end
+end
 core.make_folder(folder)
-csv.write(folder .. "/peers.csv", { "model", "precision", "batch", "segment", "steps",
+csv.write(("%s/peers%s.csv"):format(folder, wanted ~= "" and "-" .. wanted or ""), { "model", "precision", "batch", "segment", "steps",
   "implementation", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms", "peak_memory_bytes",
   "loss_bits", "flops", "share_of_bf16" }, rows)
 return good and 0 or 1

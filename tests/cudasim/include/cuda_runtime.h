@@ -1,7 +1,6 @@
 /* The CUDA runtime as far as kernels/cuda uses it, on the host: a stand-in for the header of the
  * toolkit. Device memory is host memory that only kernels and the copy functions may touch; streams
- * keep their order because every call is done when it returns, or kept in a list while the stream
- * is captured. */
+ * keep what they are given until somebody waits for them. */
 #ifndef LH_TESTS_CUDASIM_CUDA_RUNTIME_H
 #define LH_TESTS_CUDASIM_CUDA_RUNTIME_H
 
@@ -20,6 +19,8 @@ enum cudaError_t {
     cudaErrorInvalidResourceHandle = 400,
     cudaErrorLaunchFailure = 719,
     cudaErrorStreamCaptureUnsupported = 900,
+    cudaErrorStreamCaptureUnjoined = 904,
+    cudaErrorStreamCaptureIsolation = 905,
     cudaErrorGraphExecUpdateFailure = 910
 };
 
@@ -61,6 +62,7 @@ struct cudaDeviceProp {
 CUDASIM_CHECKED cudaError_t cudaGetDeviceCount(int *count);
 CUDASIM_CHECKED cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 CUDASIM_CHECKED cudaError_t cudaSetDevice(int device);
+CUDASIM_CHECKED cudaError_t cudaGetDevice(int *device);
 CUDASIM_CHECKED cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
                                                    int device);
 CUDASIM_CHECKED cudaError_t cudaDeviceSynchronize(void);

@@ -11,14 +11,10 @@ int cudasim_lane(void);
 void cudasim_check_fragment(const void *memory, unsigned pitch, size_t element, const char *file,
                             int line);
 
-/* Of the running warp: the operands that each lane has shown, and the product of them all. */
-struct cudasim_product {
-    const __nv_bfloat16 *left[32], *right[32];
-    float sum[256];
-};
-cudasim_product &cudasim_warp_product(void);
-/* sum = left right, from what the lanes have shown. */
-void cudasim_multiply(cudasim_product &product);
+/* Of the running warp: a lane shows its operands, one multiplies, each reads sums off. */
+void cudasim_show(const __nv_bfloat16 *left, const __nv_bfloat16 *right);
+void cudasim_multiply(void);
+float cudasim_sum(int place);
 
 /* Element `index` of lane `lane`: row * 16 + column. */
 static inline int cudasim_place(int lane, int index) {
@@ -52,7 +48,7 @@ template <typename fragment_type, typename type>
 void cudasim_load(fragment_type &f, const type *from, unsigned pitch, bool by_rows,
                   const char *file, int line) {
     cudasim_check_fragment(from, pitch, sizeof *from, file, line);
-    __syncwarp(0xffffffffu, file, line);
+    cudasim_warp(CUDASIM_MEET, 0xffffffffu, 0, 0, warpSize, file, line);
     for (int i = 0; i < f.num_elements; i++) {
         const int place = cudasim_place(cudasim_lane(), i), row = place / 16, column = place % 16;
         f.x[i] = from[by_rows ? (size_t)row * pitch + (size_t)column
@@ -82,7 +78,7 @@ template <typename type>
 void store_matrix_sync(type *to, const fragment<accumulator, 16, 16, 16, type> &f, unsigned pitch,
                        layout_t layout, CUDASIM_PLACE) {
     cudasim_check_fragment(to, pitch, sizeof *to, file, line);
-    __syncwarp(0xffffffffu, file, line);
+    cudasim_warp(CUDASIM_MEET, 0xffffffffu, 0, 0, warpSize, file, line);
     for (int i = 0; i < f.num_elements; i++) {
         const int place = cudasim_place(cudasim_lane(), i), row = place / 16, column = place % 16;
         to[layout == mem_row_major ? (size_t)row * pitch + (size_t)column
@@ -95,15 +91,12 @@ void mma_sync(fragment<accumulator, 16, 16, 16, float> &d,
               const fragment<matrix_a, 16, 16, 16, __nv_bfloat16, left_layout> &a,
               const fragment<matrix_b, 16, 16, 16, __nv_bfloat16, right_layout> &b,
               const fragment<accumulator, 16, 16, 16, float> &c, CUDASIM_PLACE) {
-    cudasim_product &product = cudasim_warp_product();
-    const int lane = cudasim_lane();
-    product.left[lane] = a.x;
-    product.right[lane] = b.x;
-    __syncwarp(0xffffffffu, file, line);
-    if (lane == 0) cudasim_multiply(product);
-    __syncwarp(0xffffffffu, file, line);
+    cudasim_show(a.x, b.x);
+    cudasim_warp(CUDASIM_MEET, 0xffffffffu, 0, 0, warpSize, file, line);
+    if (cudasim_lane() == 0) cudasim_multiply();
+    cudasim_warp(CUDASIM_MEET, 0xffffffffu, 0, 0, warpSize, file, line);
     for (int i = 0; i < d.num_elements; i++)
-        d.x[i] = c.x[i] + product.sum[cudasim_place(lane, i)];
+        d.x[i] = c.x[i] + cudasim_sum(cudasim_place(cudasim_lane(), i));
 }
 
 } // namespace wmma

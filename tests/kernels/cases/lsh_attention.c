@@ -17,7 +17,8 @@ static const shape shapes[] = {{0, 2, 3, 4, 1, 2, 2, false},      {2, 2, 0, 4, 2
                                {1, 1, 150, 64, 1, 32, 20, false}, {1, 1, 140, 128, 2, 64, 6, false},
                                {1, 1, 190, 16, 2, 190, 3, false}, {1, 2, 17, 5, 1, 4, 4, true},
                                {2, 1, 131, 8, 3, 16, 6, true},    {1, 1, 20, 4, 2, 24, 3, true},
-                               {1, 2, 200, 16, 2, 64, 8, true}};
+                               {1, 2, 200, 16, 2, 64, 8, true},   {1, 1, 40, 256, 2, 6, 4, false},
+                               {1, 1, 70, 80, 1, 16, 4, false}};
 
 /* Dense, or a part of wider rows. */
 static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {

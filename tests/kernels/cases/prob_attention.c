@@ -55,10 +55,10 @@ static void forward(suite *s, shape w, bool causal, bool padded, double unit) {
     case_run(s);
 }
 
-static const shape shapes[] = {{0, 2, 5, 4, 2, 2},    {2, 2, 0, 4, 1, 0},     {1, 1, 1, 1, 1, 1},
-                               {2, 2, 5, 4, 3, 0},    {2, 3, 7, 8, 5, 3},     {1, 2, 16, 16, 5, 16},
-                               {2, 1, 17, 5, 15, 6},  {1, 2, 31, 33, 20, 20}, {2, 2, 64, 8, 25, 9},
-                               {1, 1, 97, 64, 25, 25}};
+static const shape shapes[] = {
+    {0, 2, 5, 4, 2, 2},   {2, 2, 0, 4, 1, 0},     {1, 1, 1, 1, 1, 1},   {2, 2, 5, 4, 3, 0},
+    {2, 3, 7, 8, 5, 3},   {1, 2, 16, 16, 5, 16},  {2, 1, 17, 5, 15, 6}, {1, 2, 31, 33, 20, 20},
+    {2, 2, 64, 8, 25, 9}, {1, 1, 97, 64, 25, 25}, {1, 2, 13, 256, 5, 4}};
 
 void cases_prob_attention_forward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {

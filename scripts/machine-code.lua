@@ -1,0 +1,136 @@
+-- What nvcc made of the kernels, for one architecture, against what was made before:
+-- lua5.4 scripts/machine-code.lua CUOBJDUMP sm_90 RELEASE TABLE.csv OBJECT ... > NEW.csv
+-- A kernel that multiplies on tensor cores has to take its operands from shared memory by LDSM: generic
+-- loads or exchanges (MOVM) in it are refused, and so are more registers, more bytes on the stack
+-- (spills, mostly) or fewer LDSM in any kernel than TABLE has for it, where that is of the same RELEASE
+-- of nvcc. Prints the new table, whose first line names the release.
+
+local cuobjdump, architecture, release, table_path = arg[1], arg[2], arg[3], arg[4]
+local columns = { "registers", "stack", "shared", "tensor", "ldsm", "generic", "movm" }
+
+local function run(command)
+  local pipe <close> = assert(io.popen(command))
+  local text = pipe:read "a"
+  assert(pipe:close(), command)
+  return text
+end
+
+-- "attend_tiles<128, false>" of a mangled name: what a lambda is called is left out, since it changes
+-- from compiler to compiler.
+local function plain(demangled)
+  local name = demangled:gsub("^void ", ""):gsub("%(bool%)([01])", { ["0"] = "false", ["1"] = "true" })
+  name = name:gsub("%(int%)", ""):gsub("^.-::([%w_]+[<(])", "%1")
+  local base, of = name:match "^([%w_]+)<(.-)>%("
+  if not base then return name:match "^[%w_]+" end
+  return of:find "[^%w_, ]" and base or base .. "<" .. of:gsub(", ", " ") .. ">"
+end
+
+-- Function names in the order of `text`, demangled and plain.
+local function names_in(text)
+  local mangled = {}
+  for name in text:gmatch "Function%s*:?%s*([%w_$]+):?\n" do mangled[#mangled + 1] = name end
+  local named, i = {}, 0
+  if #mangled == 0 then return named end
+  for line in run("c++filt " .. table.concat(mangled, " ")):gmatch "[^\n]+" do
+    i = i + 1
+    named[mangled[i]] = plain(line)
+  end
+  return named
+end
+
+local function count(code, pattern)
+  return select(2, code:gsub(pattern, ""))
+end
+
+-- Of several kernels with one name, such as those of lambdas, the most of each.
+local function take(rows, key, row)
+  local known = rows[key] or {}
+  rows[key] = known
+  for _, column in ipairs(columns) do known[column] = math.max(known[column] or 0, row[column] or 0) end
+end
+
+local function read_object(path, rows)
+  local file = path:match "([^/]+)%.%w+$"
+  local usage = run(("%s -arch %s -res-usage %s"):format(cuobjdump, architecture, path))
+  local code = run(("%s -arch %s -sass %s"):format(cuobjdump, architecture, path))
+  local named = names_in(usage)
+  for name, registers, stack, shared in
+    usage:gmatch "Function ([%w_$]+):%s+REG:(%d+) STACK:(%d+) SHARED:(%d+)" do
+    take(rows, file .. "," .. named[name], { registers = tonumber(registers), stack = tonumber(stack),
+      shared = tonumber(shared) })
+  end
+  for name, body in code:gmatch "Function : ([%w_$]+)\n(.-)%f[\0.]%.%.%.%." do
+    take(rows, file .. "," .. named[name], {
+      tensor = count(body, "%sHMMA%."), ldsm = count(body, "%sLDSM%."), movm = count(body, "%sMOVM%."),
+      generic = count(body, "%sLD%.") + count(body, "%sST%."),
+    })
+  end
+end
+
+-- Its rows, and of which release it is.
+local function read_table(path)
+  local rows, of = {}, ""
+  for line in io.lines(path) do
+    of = line:match "^# nvcc (.+)$" or of
+    local key, rest = line:match "^([^,]+,[^,]+),(.+)$"
+    if key and not line:match "^file," then
+      local row, i = {}, 0
+      for number in rest:gmatch "%d+" do
+        i = i + 1
+        row[columns[i]] = tonumber(number)
+      end
+      rows[key] = row
+    end
+  end
+  return rows, of
+end
+
+local function sorted(rows)
+  local keys = {}
+  for key in pairs(rows) do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
+-- What is wrong with a kernel, if anything.
+local function faults(row, known, same_release)
+  local found = {}
+  local function say(...) found[#found + 1] = string.format(...) end
+  if row.tensor > 0 and row.generic > 0 then say("%d generic loads or stores", row.generic) end
+  if row.movm > 0 then say("%d MOVM", row.movm) end
+  if not same_release then return found end
+  if not known then
+    say "no line of the table"
+    return found
+  end
+  for _, column in ipairs { "registers", "stack", "shared" } do
+    if row[column] > known[column] then
+      say("%d of %s, %d in the table", row[column], column, known[column])
+    end
+  end
+  if row.ldsm < known.ldsm then say("%d LDSM, %d in the table", row.ldsm, known.ldsm) end
+  return found
+end
+
+local rows = {}
+for i = 5, #arg do read_object(arg[i], rows) end
+local known, known_release = read_table(table_path)
+local same_release, bad = known_release == release, 0
+print("# nvcc " .. release)
+print("file,kernel," .. table.concat(columns, ","))
+for _, key in ipairs(sorted(rows)) do
+  local line = { key }
+  for _, column in ipairs(columns) do line[#line + 1] = rows[key][column] end
+  print(table.concat(line, ","))
+  for _, fault in ipairs(faults(rows[key], known[key], same_release)) do
+    bad = bad + 1
+    io.stderr:write(("machine code: %s: %s\n"):format(key:gsub(",", ": ", 1), fault))
+  end
+end
+for _, key in ipairs(sorted(known)) do
+  if same_release and not rows[key] then
+    bad = bad + 1
+    io.stderr:write(("machine code: %s: in the table, but not there\n"):format(key:gsub(",", ": ", 1)))
+  end
+end
+os.exit(bad == 0)

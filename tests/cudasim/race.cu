@@ -1,0 +1,80 @@
+/* Kernels with one mistake each, for tests/cudasim/races.sh: race
+ * sound|barrier|warp|shuffle|product| blocks|alignment. Prints a sum, so that nothing is left out
+ * as unused. */
+#include "kernels/cuda/attention_tile.cuh"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { COUNT = 64, BLOCKS = 3, NUMBERS = COUNT * BLOCKS };
+
+enum mistake { SOUND, BARRIER, WARP, SHUFFLE, PRODUCT, SHARED_PLACE, ALIGNMENT };
+
+/* A thread reads what another thread of its block has written. */
+__global__ void across_block(float *x, mistake wrong) {
+    LH_SHARED(float, row, [COUNT]);
+    row[threadIdx.x] = (float)threadIdx.x;
+    if (wrong != BARRIER) __syncthreads();
+    const unsigned block = wrong == SHARED_PLACE ? 0 : blockIdx.x;
+    x[block * COUNT + threadIdx.x] += row[COUNT - 1 - threadIdx.x];
+}
+
+/* A lane reads what another lane has written. */
+__global__ void across_warp(float *x, mistake wrong) {
+    LH_SHARED(float, row, [COUNT]);
+    row[threadIdx.x] = (float)threadIdx.x;
+    if (wrong == SHUFFLE) (void)__shfl_xor_sync(0xffffffffu, 1, 1);
+    if (wrong != WARP && wrong != SHUFFLE) __syncwarp();
+    x[blockIdx.x * COUNT + threadIdx.x] += row[threadIdx.x ^ 1];
+    __syncwarp();
+    row[threadIdx.x ^ 2] = 0;
+    atomicAdd(&x[0], 1);
+}
+
+typedef struct __align__(32) race_tile {
+    __nv_bfloat16 at[LH_STEP * LH_STEP];
+}
+race_tile;
+
+/* A fragment is loaded of what the lanes have written. */
+__global__ void by_product(float *x, mistake wrong) {
+    LH_SHARED(race_tile, tile, [1]);
+    lh_left a;
+    for (int i = (int)threadIdx.x; i < LH_STEP * LH_STEP; i += LH_WARP)
+        tile[0].at[i] = __float2bfloat16_rn((float)i);
+    if (wrong != PRODUCT) __syncwarp();
+    lh_load_fragment(a, tile[0].at, LH_STEP);
+    x[threadIdx.x] += __bfloat162float(a.x[0]);
+}
+
+__global__ void load_four(const float *x, float *y, int first) {
+    const float4 run = *reinterpret_cast<const float4 *>(x + first);
+    y[0] = run.x + run.y + run.z + run.w;
+}
+
+#define RUN(kernel, grid, block, ...)                                                              \
+    (LH_LAUNCH_SYNTAX(kernel, grid, block, 0, nullptr, __VA_ARGS__), cudaGetLastError())
+
+static mistake mistake_of(const char *name) {
+    static const char *const names[] = {"sound",   "barrier", "warp",     "shuffle",
+                                        "product", "blocks",  "alignment"};
+    for (int i = 0; i < 7; ++i)
+        if (strcmp(name, names[i]) == 0) return (mistake)i;
+    return SOUND;
+}
+
+int main(int count, char **words) {
+    const mistake wrong = mistake_of(count > 1 ? words[1] : "sound");
+    float host[NUMBERS] = {0}, *x = nullptr, sum = 0;
+    cudaError_t bad = cudaMalloc((void **)&x, sizeof host);
+    if (bad == cudaSuccess) bad = cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice);
+    if (bad == cudaSuccess) bad = RUN(across_block, BLOCKS, COUNT, x, wrong);
+    if (bad == cudaSuccess) bad = RUN(across_warp, BLOCKS, COUNT, x, wrong);
+    if (bad == cudaSuccess) bad = RUN(by_product, 1, LH_WARP, x, wrong);
+    if (bad == cudaSuccess) bad = RUN(load_four, 1, 1, x, x + 8, wrong == ALIGNMENT ? 1 : 4);
+    if (bad == cudaSuccess) bad = cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
+    for (const float one : host)
+        sum += one;
+    printf("%s %g\n", cudaGetErrorString(bad), (double)sum);
+    return bad != cudaSuccess;
+}

@@ -1,0 +1,138 @@
+/* What the thread sanitizer is told, in a build that looks for races (`make test-races`): each GPU
+ * thread is a thread of its own. Barriers and __syncwarp order those that meet there, a launch
+ * comes after all before it; nothing else orders anything: neither exchanges within a warp nor its
+ * products, and no block comes before another. Only kernels/cuda is instrumented. */
+#include "tests/cudasim/simulator.h"
+
+#ifdef LH_CUDASIM_RACES
+
+#include <sanitizer/tsan_interface.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* The sanitizer's calls for a language that manages its own memory: what is taken is new. */
+extern "C" {
+void __tsan_java_init(unsigned long begin, unsigned long size);
+void __tsan_java_alloc(unsigned long begin, unsigned long size);
+void __tsan_java_free(unsigned long begin, unsigned long size);
+}
+
+namespace {
+
+const size_t MEMORY = (size_t)1 << 30, PAGE = 4096;
+
+struct range {
+    char *begin;
+    size_t size;
+};
+
+std::vector<range> &reused = *new std::vector<range>(); /* outlives every test */
+char *memory;
+size_t taken;
+void *host;
+char *meetings, ended; /* the addresses by which the sanitizer knows who meets */
+
+unsigned long address(const void *at) {
+    return reinterpret_cast<unsigned long>(at);
+}
+
+} // namespace
+
+void *race_memory(size_t bytes, size_t used) {
+    if (memory == nullptr) {
+        memory = static_cast<char *>(mmap(nullptr, MEMORY, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+        if (memory == MAP_FAILED) abort();
+        __tsan_java_init(address(memory), MEMORY);
+    }
+    char *begin = memory + taken;
+    taken += (bytes + PAGE - 1) / PAGE * PAGE;
+    if (taken > MEMORY) abort();
+    reused.push_back({begin + bytes - used, used});
+    __tsan_java_alloc(address(begin + bytes - used), used);
+    return begin;
+}
+
+void race_begin_launch(void) {
+    host = __tsan_get_current_fiber();
+    if (meetings == nullptr)
+        meetings = static_cast<char *>(race_memory(RACE_MEETINGS * 8, RACE_MEETINGS * 8));
+}
+
+void race_end_launch(void) {
+    __tsan_acquire(&ended);
+}
+
+void race_begin_block(void) {
+    for (const range &one : reused) {
+        __tsan_java_free(address(one.begin), one.size);
+        __tsan_java_alloc(address(one.begin), one.size);
+    }
+}
+
+void race_begin_thread(thread &t) {
+    t.race = __tsan_create_fiber(0);
+}
+
+void race_end_thread(void) {
+    __tsan_release(&ended);
+}
+
+void race_end_block(void) {
+    for (thread &one : running.threads)
+        if (one.race != nullptr) __tsan_destroy_fiber(one.race);
+}
+
+void race_enter(const thread &t) {
+    __tsan_switch_to_fiber(t.race, __tsan_switch_to_fiber_no_sync);
+}
+
+void race_leave(void) {
+    __tsan_switch_to_fiber(host, __tsan_switch_to_fiber_no_sync);
+}
+
+void race_arrive(int meeting) {
+    __tsan_release(meetings + meeting * 8);
+}
+
+void race_depart(int meeting) {
+    __tsan_acquire(meetings + meeting * 8);
+}
+
+#else
+
+void *race_memory(size_t, size_t) {
+    return nullptr;
+}
+
+void race_begin_launch(void) {
+}
+
+void race_end_launch(void) {
+}
+
+void race_begin_block(void) {
+}
+
+void race_begin_thread(thread &) {
+}
+
+void race_end_thread(void) {
+}
+
+void race_end_block(void) {
+}
+
+void race_enter(const thread &) {
+}
+
+void race_leave(void) {
+}
+
+void race_arrive(int) {
+}
+
+void race_depart(int) {
+}
+
+#endif

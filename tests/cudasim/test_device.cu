@@ -1,0 +1,64 @@
+/* The GPU as a device, over the simulator: which one it is, and how often a step's graph is made.
+ */
+#include "kernels/device.h"
+#include "tests/cudasim/cudasim.h"
+#include "tests/cudasim/include/cuda_runtime.h"
+
+extern "C" {
+#include "harness/engine/error.h"
+}
+#include "tests/test.h"
+
+static lh_device *open_device(void) {
+    lh_device *device = nullptr;
+    CHECK_EQ_INT(lh_device_open("cuda", &device), LH_OK);
+    return device;
+}
+
+static int current_gpu(void) {
+    int number = -1;
+    CHECK_EQ_INT(cudaGetDevice(&number), cudaSuccess);
+    return number;
+}
+
+TEST(ranks_take_the_gpus_in_turn) {
+    cudasim_set_devices(3);
+    for (int place = 0; place < 5; ++place) {
+        lh_device_choose_gpu(place);
+        lh_device *device = open_device();
+        CHECK_EQ_INT(current_gpu(), place % 3);
+        lh_device_close(device);
+    }
+    cudasim_set_devices(1);
+    lh_device_choose_gpu(4);
+    lh_device_close(open_device());
+    CHECK_EQ_INT(current_gpu(), 0);
+    lh_device_choose_gpu(0);
+}
+
+/* A step that uploads so much and changes it on the device. */
+static void step(lh_device *device, void *memory, char value, size_t bytes) {
+    char *host = (char *)malloc(bytes), first = 0;
+    memset(host, value, bytes);
+    CHECK_EQ_INT(device->begin_step(device), LH_OK);
+    CHECK_EQ_INT(device->upload(device, memory, host, bytes), LH_OK);
+    CHECK_EQ_INT(device->end_step(device), LH_OK);
+    CHECK_EQ_INT(device->download(device, &first, (char *)memory + bytes - 1, 1), LH_OK);
+    CHECK_EQ_INT(first, value);
+    free(host);
+}
+
+TEST(a_step_that_repeats_is_made_a_graph_once) {
+    static const size_t sizes[] = {100, 3 << 20}; /* less and more than room that was taken first */
+    for (const size_t bytes : sizes) {
+        lh_device *device = open_device();
+        const int before = cudasim_graphs();
+        void *memory = nullptr;
+        CHECK_EQ_INT(device->allocate(device, bytes, &memory), LH_OK);
+        for (char i = 1; i <= 8; ++i)
+            step(device, memory, i, bytes);
+        CHECK_EQ_INT(cudasim_graphs() - before, 1);
+        device->release(device, memory);
+        lh_device_close(device);
+    }
+}
