@@ -46,46 +46,30 @@ lh_status lh_nccl_open(lh_communicator *ranks, lh_nccl **out) {
     if (nccl == NULL) return LH_EMEMORY;
     const lh_status status = join(ranks, nccl);
     if (status != LH_OK) {
-        lh_nccl_abort(nccl);
+        lh_nccl_close(nccl);
         return status;
     }
     *out = nccl;
     return LH_OK;
 }
 
-static void release(lh_nccl *nccl) {
+/* The communicator first: its kernels would keep the stream for ever. */
+void lh_nccl_close(lh_nccl *nccl) {
+    if (nccl->communicator != NULL) (void)ncclCommAbort(nccl->communicator);
     if (nccl->ready != NULL) (void)cudaEventDestroy(nccl->ready);
     if (nccl->stream != NULL) (void)cudaStreamDestroy(nccl->stream);
     free(nccl);
 }
 
-lh_status lh_nccl_finalize(lh_nccl *nccl) {
-    return check(ncclCommFinalize(nccl->communicator));
-}
-
-void lh_nccl_close(lh_nccl *nccl) {
-    (void)ncclCommDestroy(nccl->communicator);
-    release(nccl);
-}
-
-/* The communicator first: its kernels would keep the stream for ever. */
-void lh_nccl_abort(lh_nccl *nccl) {
-    if (nccl->communicator != NULL) (void)ncclCommAbort(nccl->communicator);
-    release(nccl);
-}
-
-lh_status lh_nccl_poll(lh_nccl *nccl, bool *taken) {
+lh_status lh_nccl_poll(lh_nccl *nccl, bool sums, bool *done) {
     ncclResult_t state = ncclSuccess;
     LH_TRY(check(ncclCommGetAsyncError(nccl->communicator, &state)));
-    *taken = state == ncclSuccess;
-    return check(state);
-}
-
-lh_status lh_nccl_poll_sums(lh_nccl *nccl, bool *done) {
-    LH_TRY(lh_nccl_poll(nccl, done));
-    const cudaError_t state = cudaStreamQuery(nccl->stream);
-    *done = *done && state == cudaSuccess;
-    return state == cudaErrorNotReady ? LH_OK : check_cuda(state);
+    LH_TRY(check(state));
+    *done = state == ncclSuccess;
+    if (!sums || !*done) return LH_OK;
+    const cudaError_t work = cudaStreamQuery(nccl->stream);
+    *done = work == cudaSuccess;
+    return work == cudaErrorNotReady ? LH_OK : check_cuda(work);
 }
 
 lh_status lh_nccl_start(lh_nccl *nccl, lh_device *device, real *x, int64_t count) {

@@ -16,27 +16,13 @@ lh_status lh_nccl_start(lh_nccl *nccl, lh_device *device, real *x, int64_t count
     return LH_EDEVICE;
 }
 
-lh_status lh_nccl_finalize(lh_nccl *nccl) {
+lh_status lh_nccl_poll(lh_nccl *nccl, bool sums, bool *done) {
     (void)nccl;
+    (void)sums;
+    (void)done;
     return LH_EDEVICE;
 }
 
 void lh_nccl_close(lh_nccl *nccl) {
     (void)nccl;
-}
-
-void lh_nccl_abort(lh_nccl *nccl) {
-    (void)nccl;
-}
-
-lh_status lh_nccl_poll(lh_nccl *nccl, bool *taken) {
-    (void)nccl;
-    (void)taken;
-    return LH_EDEVICE;
-}
-
-lh_status lh_nccl_poll_sums(lh_nccl *nccl, bool *done) {
-    (void)nccl;
-    (void)done;
-    return LH_EDEVICE;
 }

@@ -153,11 +153,11 @@ static lh_status poll_messages(bool *done) {
 }
 
 static lh_status poll_nccl(bool *taken) {
-    return lh_nccl_poll(world.nccl, taken);
+    return lh_nccl_poll(world.nccl, false, taken);
 }
 
 static lh_status poll_sums(bool *done) {
-    return lh_nccl_poll_sums(world.nccl, done);
+    return lh_nccl_poll(world.nccl, true, done);
 }
 
 /* Time in which this process was stopped itself is no time of waiting: it comes in one piece. */
@@ -232,7 +232,7 @@ static lh_status finish(lh_communicator *ranks, lh_device *device) {
  * it. The next sum makes another communicator. */
 static void abandon(lh_communicator *ranks) {
     (void)ranks;
-    if (world.nccl != NULL) lh_nccl_abort(world.nccl);
+    if (world.nccl != NULL) lh_nccl_close(world.nccl);
     world.nccl = NULL;
 }
 
@@ -372,14 +372,6 @@ static lh_status part(void) {
     return listen();
 }
 
-static lh_status close_nccl(void) {
-    lh_status status = lh_nccl_finalize(world.nccl);
-    if (status == LH_OK) status = await(poll_nccl);
-    (status == LH_OK ? lh_nccl_close : lh_nccl_abort)(world.nccl);
-    world.nccl = NULL;
-    return status;
-}
-
 lh_communicator *lh_ranks(void) {
     return world.base.size > 1 ? &world.base : NULL;
 }
@@ -387,8 +379,8 @@ lh_communicator *lh_ranks(void) {
 lh_status lh_ranks_close(bool well) {
     lh_status status = LH_OK;
     if (well && world.base.size > 0 && !world.base.lost) {
-        if (world.nccl != NULL) status = close_nccl();
-        if (status == LH_OK) status = part();
+        status = part();
+        if (world.nccl != NULL) lh_nccl_close(world.nccl);
         if (status == LH_OK) status = end_mpi();
     }
     free(world.members);

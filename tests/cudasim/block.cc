@@ -8,12 +8,6 @@ uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 block running;
 
-#ifdef LH_CUDASIM_RACES
-enum { LOOKS_FOR_RACES = 1 };
-#else
-enum { LOOKS_FOR_RACES = 0 };
-#endif
-
 static cudasim_order order_wanted;
 
 void cudasim_set_order(cudasim_order order) {

@@ -2,7 +2,7 @@
  * it. */
 #include "tests/cudasim/fiber.h"
 
-#include "tests/cudasim/simulator.h"
+#include "tests/cudasim/race_memory.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -70,7 +70,10 @@ static bool on_host(uintptr_t word) {
     return mincore(reinterpret_cast<void *>(word / PAGE * PAGE), PAGE, &there) == 0;
 }
 
+/* The thread sanitizer has so much of its own in memory that what is left in a gap between two
+ * fields may well be an address. */
 void cudasim_check_words(const char *kernel, const void *argument, size_t bytes) {
+    if (LOOKS_FOR_RACES) return;
     for (size_t at = 0; at + sizeof(uintptr_t) <= bytes; at += sizeof(uintptr_t)) {
         uintptr_t word = 0;
         memcpy(&word, static_cast<const char *>(argument) + at, sizeof word);

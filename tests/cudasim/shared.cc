@@ -30,7 +30,8 @@ size_t used;         /* of the arena, red zones included */
 size_t static_bytes; /* asked for */
 void *dynamic;
 
-/* By a loop, since a thread does it and the thread sanitizer would take memset for its own write. */
+/* By a loop, since a thread does it and the thread sanitizer would take memset for its own write.
+ */
 void poison(void *memory, size_t bytes) {
     volatile char *at = static_cast<volatile char *>(memory);
     size_t i = 0;

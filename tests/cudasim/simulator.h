@@ -5,6 +5,7 @@
 #include "tests/cudasim/cudasim.h"
 #include "tests/cudasim/fiber.h"
 #include "tests/cudasim/include/cuda_runtime.h"
+#include "tests/cudasim/race_memory.h"
 
 #include <deque>
 #include <functional>
@@ -71,10 +72,14 @@ void shared_open(size_t dynamic_bytes);
 
 /* ---- Races (races.cc): does nothing, but in a build that looks for them ---- */
 
+#ifdef LH_CUDASIM_RACES
+enum { LOOKS_FOR_RACES = 1 };
+#else
+enum { LOOKS_FOR_RACES = 0 };
+#endif
+
 enum { RACE_MEETINGS = 2 + 2 * (MOST_THREADS / WARP) };
 
-/* Memory that every block finds new, as far as its last `used` bytes; nullptr: take your own. */
-void *race_memory(size_t bytes, size_t used);
 void race_begin_launch(void);
 void race_end_launch(void);
 void race_begin_block(void);

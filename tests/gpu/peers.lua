@@ -68,7 +68,8 @@ for _, setting in ipairs(settings) do
   if setting.model:find(wanted, 1, true) == 1 then compare(setting) end
 end
 core.make_folder(folder)
-csv.write(("%s/peers%s.csv"):format(folder, wanted ~= "" and "-" .. wanted or ""), { "model", "precision", "batch", "segment", "steps",
-  "implementation", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms", "peak_memory_bytes",
+local suffix = wanted ~= "" and "-" .. wanted or ""
+csv.write(folder .. "/peers" .. suffix .. ".csv", { "model", "precision", "batch",
+  "segment", "steps", "implementation", "step_time_ms", "step_time_q1_ms", "step_time_q3_ms", "peak_memory_bytes",
   "loss_bits", "flops", "share_of_bf16" }, rows)
 return good and 0 or 1
