@@ -20,16 +20,12 @@ struct cudasim_call {
  * cudaGetLastError gives next. `arguments` are those of the call. */
 void cudasim_run(const cudasim_call &call, cudaStream_t stream,
                  std::shared_ptr<const void> arguments);
-/* Whether a kernel may be given this pointer, and what else it is given: a word that is an address
- * of the host is a mistake, too. */
+/* Whether a kernel may be given this pointer. Those within structs are not looked at: what stands
+ * in the gaps between their fields may well be an address. */
 void cudasim_check_pointer(const char *kernel, const void *pointer);
-void cudasim_check_words(const char *kernel, const void *argument, size_t bytes);
 
 template <typename type> void cudasim_check_argument(const char *kernel, const type &argument) {
-    if constexpr (std::is_pointer_v<type>)
-        cudasim_check_pointer(kernel, argument);
-    else
-        cudasim_check_words(kernel, &argument, sizeof argument);
+    if constexpr (std::is_pointer_v<type>) cudasim_check_pointer(kernel, argument);
 }
 
 template <typename... parameters> struct cudasim_arguments {

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -14,7 +13,7 @@
 
 namespace {
 
-enum { POISON = 0xff, ALIGNMENT = 256, PAGE = 4096 };
+enum { POISON = 0xff, ALIGNMENT = 256 };
 
 std::map<const char *, size_t> allocations, pinned;
 size_t in_use, capacity = (size_t)1 << 30;
@@ -55,32 +54,6 @@ void cudasim_set_memory(size_t bytes) {
 void cudasim_check_pointer(const char *kernel, const void *pointer) {
     if (pointer != nullptr && reachable(pointer) == 0)
         fault(cudaErrorInvalidValue, "%s: an argument points to host memory", kernel);
-}
-
-/* Programs, heaps and stacks lie above, numbers and the sanitizers' own tables below. */
-static const uintptr_t LEAST_ADDRESS = (uintptr_t)0x5000 << 32,
-                       MOST_ADDRESS = (uintptr_t)0x8000 << 32;
-
-static bool on_host(uintptr_t word) {
-    unsigned char there = 0;
-    if (word < LEAST_ADDRESS || word >= MOST_ADDRESS) return false;
-    const void *at = reinterpret_cast<const void *>(word);
-    const void *before = reinterpret_cast<const void *>(word - 1); /* an end is no mistake */
-    if (reachable(at) > 0 || reachable(before) > 0) return false;
-    return mincore(reinterpret_cast<void *>(word / PAGE * PAGE), PAGE, &there) == 0;
-}
-
-/* The thread sanitizer has so much of its own in memory that what is left in a gap between two
- * fields may well be an address. */
-void cudasim_check_words(const char *kernel, const void *argument, size_t bytes) {
-    if (LOOKS_FOR_RACES) return;
-    for (size_t at = 0; at + sizeof(uintptr_t) <= bytes; at += sizeof(uintptr_t)) {
-        uintptr_t word = 0;
-        memcpy(&word, static_cast<const char *>(argument) + at, sizeof word);
-        if (on_host(word))
-            fault(cudaErrorInvalidValue, "%s: byte %zu of an argument is an address of the host",
-                  kernel, at);
-    }
 }
 
 cudaError_t cudaMalloc(void **memory, size_t bytes) {

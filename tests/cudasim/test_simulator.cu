@@ -188,24 +188,6 @@ TEST(copies_and_arguments_keep_to_their_side) {
     release(x);
 }
 
-typedef struct pointers {
-    int64_t count;
-    float *x;
-} pointers;
-
-__global__ void take_pointers(pointers p) {
-    if (p.count > 0) p.x[0] = 1.0f;
-}
-
-TEST(an_address_of_the_host_in_an_argument_is_found) {
-    float *x = device_floats(1), host = 0;
-    CHECK_EQ_INT(RUN(take_pointers, 1, 1, 0, (pointers{1, x})), cudaSuccess);
-    CHECK_EQ_INT(RUN(take_pointers, 1, 1, 0, (pointers{0, x + 1})), cudaSuccess);
-    release(x);
-    CHECK_EQ_INT(RUN(take_pointers, 1, 1, 0, (pointers{0, &host})), cudaErrorInvalidValue);
-    CHECK_EQ_INT(RUN(take_pointers, 1, 1, 0, (pointers{0, nullptr})), cudaSuccess);
-}
-
 TEST(memory_runs_out_and_devices_go) {
     void *memory = nullptr;
     cudasim_set_memory(1 << 20);

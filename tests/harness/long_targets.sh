@@ -17,7 +17,7 @@ printf '#!/bin/sh\necho "1 passed, 0 failed"\n' >tests/harness/long_nothing.sh
 chmod +x tests/harness/long_nothing.sh
 find tests/fuzz -name 'fuzz_*.c' | sort | tail -n +2 | xargs rm -f
 find tests/gradients -name 'test_*.c' | sort | tail -n +2 | xargs rm -f
-for script in tests/faults.sh tests/soak/soak.sh tests/threads/threads.sh; do
+for script in tests/faults.sh tests/soak/soak.sh tests/threads/threads.sh tests/cudasim/races.sh; do
     printf '#!/bin/sh\necho "1 passed, 0 failed"\n' >$script
 done
 rm tests/mutants/list/*.lua
@@ -55,6 +55,7 @@ runs test-sanitize " 0 failed"
 runs test-faults "1 passed, 0 failed"
 runs test-soak "1 passed, 0 failed"
 runs test-threads "1 passed, 0 failed"
+runs test-races "1 passed, 0 failed"
 runs fuzz "failed" FUZZ_SECONDS=1
 runs mutants "1 caught, 0 survived of 1" JOBS=1
 runs bench "bench.csv"

@@ -153,6 +153,7 @@ const attention_shape attention_shapes[] = {
      3,
      {{65, -65, false, false}, {70, 0, false, false}, {9, 0, true, false}}},
     {"heads wider than tiles", 1, 1, 21, 160, 0, LH_FAR, 0, 0, 1, {{21, 0, false, false}}},
+    {"heads below a tile", 1, 2, 66, 24, 0, 40, 0, 0, 1, {{66, 0, false, false}}},
     {"heads between tiles", 1, 2, 66, 80, 0, 40, 0, 0, 1, {{66, 0, false, false}}},
     {"the widest heads", 1, 2, 11, 256, 0, LH_FAR, 0, 0, 1, {{11, 0, false, false}}},
 };
