@@ -100,7 +100,8 @@ t.test("sentences become pairs, in the split that their text has everywhere", fu
   local list, said = imported {
     ["a.mo"] = first, ["readme.txt"] = {},
     ["b.mo"] = { utf8_header, { "Close this window", "later ones do not count" } },
-    ["latin.mo"] = { { "", "Content-Type: text/plain; charset=ISO-8859-1\n" }, { "is not read here", "wird nicht gelesen" } },
+    ["latin.mo"] = { { "", "Content-Type: text/plain; charset=ISO-8859-1\n" },
+      { "is not read here", "wird nicht gelesen" } },
   }
   local function translation(source) return list[source] and list[source]:match "^(.*)|" end
   for _, source in ipairs { "Open", "two words", "never was translated", "stays the same", "rings \a the bell",
