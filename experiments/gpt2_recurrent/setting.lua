@@ -48,7 +48,8 @@ end
 
 -- The module's size; a study has the paper's share of the width, so that it costs as little.
 local module = lh.by_scale {
-  smoke = { summary_hidden = 8 }, small = {}, study = { summary_hidden = 200 * 64 // 768 }, medium = {},
+  smoke = { summary_hidden = 8 }, small = {},
+  study = { summary_hidden = 200 * (gpt2.size.width or 768) // 768 }, medium = {},
 }
 
 function setting.recurrent(window, overlap)

@@ -1,6 +1,7 @@
 -- Parallel text out of the message catalogues that every Unix machine has: gettext's .mo files, in
 -- which each message of a program stands beside its translation.
 local core = require "longhaul.core"
+local data = require "longhaul.run.data"
 local quantity = require "longhaul.run.quantity"
 
 local catalogues = {}
@@ -60,21 +61,15 @@ local function sentences_of(entry, add)
   end
 end
 
--- 90 of 100 messages train, 5 validate, 5 test, by a hash of what is translated: the same on every
--- machine, whichever programs it has.
-local function split_of(message)
-  local part = tonumber(core.hash(message):sub(1, 8), 16) % 100
-  return part < 90 and "train" or part < 95 and "valid" or "test"
-end
-
 -- The sentences of all catalogues of a folder by split, { message, translation }; what of them comes
--- first, by the catalogues' names, stands for a message. Also how many catalogues were read, and how
--- many are not UTF-8.
+-- first, by the catalogues' names, stands for a message. A message is in the same split on every
+-- machine, whichever programs it has. Also how many catalogues were read, and how many are not UTF-8.
 local function gather(folder)
   local splits, seen, read, others = { train = {}, valid = {}, test = {} }, {}, 0, 0
   local function add(message, translation)
-    if not seen[message] then table.insert(splits[split_of(message)], { message, translation }) end
+    if seen[message] then return end
     seen[message] = true
+    table.insert(splits[data.split_of(message)], { message, translation })
   end
   for _, file in ipairs(core.list_folder(folder)) do
     local entries, header
