@@ -8,4 +8,9 @@
  * halves of surrogate pairs and what lies beyond U+10FFFF are no characters. */
 size_t lh_utf8_length(const char *text, size_t bytes);
 
+/* Of text that was cut somewhere: how many bytes at its beginning are the rest of a character that
+ * begins before it (0 to 3), and how many at its end are the beginning of one that goes on. */
+size_t lh_utf8_rest(const char *text, size_t bytes);
+size_t lh_utf8_begun(const char *text, size_t bytes);
+
 #endif

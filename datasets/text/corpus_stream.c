@@ -68,15 +68,12 @@ static size_t cut_articles(const char *data, size_t begin, size_t end) {
 }
 
 static lh_status add_documents(lh_corpus *corpus, lh_split split, const char *name,
-                               const char *data, size_t begin, size_t end, cut next) {
+                               const lh_text *t, size_t begin, size_t end, cut next) {
     for (int index = 0; begin < end; ++index) {
-        const size_t stop = next(data, begin, end);
+        const size_t stop = next(t->data, begin, end);
         char label[64];
         (void)snprintf(label, sizeof label, "%s/%d", name, index);
-        char *copy = lh_allocate(stop - begin + 1);
-        if (copy == NULL) return LH_EMEMORY;
-        memcpy(copy, data + begin, stop - begin);
-        LH_TRY(lh_corpus_add_text(corpus, split, label, copy, stop - begin));
+        LH_TRY(lh_corpus_add_part(corpus, split, label, t->data, t->bytes, begin, stop));
         begin = stop;
     }
     return LH_OK;
@@ -84,9 +81,9 @@ static lh_status add_documents(lh_corpus *corpus, lh_split split, const char *na
 
 static lh_status add_thirds(lh_corpus *corpus, const char *name, const lh_text *t, cut next) {
     const size_t train = t->bytes / 100 * 90, valid = t->bytes / 100 * 95;
-    LH_TRY(add_documents(corpus, LH_TRAIN, name, t->data, 0, train, next));
-    LH_TRY(add_documents(corpus, LH_VALID, name, t->data, train, valid, next));
-    return add_documents(corpus, LH_TEST, name, t->data, valid, t->bytes, next);
+    LH_TRY(add_documents(corpus, LH_TRAIN, name, t, 0, train, next));
+    LH_TRY(add_documents(corpus, LH_VALID, name, t, train, valid, next));
+    return add_documents(corpus, LH_TEST, name, t, valid, t->bytes, next);
 }
 
 /* ---- the corpora ---- */
@@ -129,7 +126,7 @@ static lh_status read_wikitext(lh_corpus *corpus, const char *name, const char *
         lh_status status =
             read_first(corpus, folder, raw ? raw_wikitext_files[s] : wikitext_files[s], &t);
         if (status == LH_OK)
-            status = add_documents(corpus, (lh_split)s, name, t.data, 0, t.bytes, cut_articles);
+            status = add_documents(corpus, (lh_split)s, name, &t, 0, t.bytes, cut_articles);
         free(t.data);
         LH_TRY(status);
     }

@@ -9,16 +9,18 @@
 
 #include "datasets/digest.h"
 #include "datasets/text/token_cache.h"
+#include "datasets/utf8.h"
 #include "harness/engine/array.h"
 #include "harness/engine/file.h"
 #include "harness/engine/hash.h"
 
 typedef struct item {
-    char *name, *path, *text; /* text NULL until first used */
-    size_t begin, bytes;      /* where in the file or text, and how long */
-    uint64_t content;         /* digest of the whole file or text that it is of */
-    lh_encoded read;          /* without tokens until first used */
-    int32_t *tokens;          /* of this item's own; NULL where the kept ones are read */
+    char *name, *path, *text;   /* text NULL until first used */
+    size_t begin, bytes;        /* where in the file or text, and how long */
+    bool cut_before, cut_after; /* the file or text goes on there */
+    uint64_t content;           /* digest of the whole file or text that it is of */
+    lh_encoded read;            /* without tokens until first used */
+    int32_t *tokens;            /* of this item's own; NULL where the kept ones are read */
 } item;
 
 /* A file for less text would cost more than encoding it again. */
@@ -77,6 +79,7 @@ static lh_status add(lh_corpus *corpus, lh_split split, item made) {
         item_clear(&made);
         return status;
     }
+    made.cut_after = made.cut_after || (size_t)bytes < made.bytes;
     made.bytes = (size_t)bytes;
     list->bytes += bytes;
     const uint64_t place[] = {(uint64_t)split, made.begin, made.bytes, made.content};
@@ -100,6 +103,8 @@ static item piece_of(const lh_corpus *corpus, const char *name, size_t bytes, ui
     return (item){.name = lh_duplicate_text(name),
                   .begin = begin,
                   .bytes = size > 0 && left > size ? size : left,
+                  .cut_before = index > 0,
+                  .cut_after = size > 0 && left > size,
                   .content = content};
 }
 
@@ -117,17 +122,25 @@ lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name
     return LH_OK;
 }
 
+lh_status lh_corpus_add_part(lh_corpus *corpus, lh_split split, const char *name, const char *text,
+                             size_t bytes, size_t begin, size_t end) {
+    const size_t count = piece_count(corpus, end - begin);
+    const uint64_t content = lh_digest_mix(0, text + begin, end - begin);
+    for (size_t i = 0; i < count; ++i) {
+        item made = piece_of(corpus, name, end - begin, content, i);
+        made.cut_before = made.cut_before || begin > 0;
+        made.cut_after = made.cut_after || end < bytes;
+        made.text = lh_allocate(made.bytes + 1);
+        if (made.text != NULL) memcpy(made.text, text + begin + made.begin, made.bytes);
+        made.begin = 0;
+        LH_TRY(add(corpus, split, made));
+    }
+    return LH_OK;
+}
+
 lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name, char *text,
                              size_t bytes) {
-    lh_status status = LH_OK;
-    const uint64_t content = lh_digest_mix(0, text, bytes);
-    for (size_t i = 0; i < piece_count(corpus, bytes) && status == LH_OK; ++i) {
-        item made = piece_of(corpus, name, bytes, content, i);
-        made.text = lh_allocate(made.bytes + 1);
-        if (made.text != NULL) memcpy(made.text, text + made.begin, made.bytes);
-        made.begin = 0;
-        status = add(corpus, split, made);
-    }
+    const lh_status status = lh_corpus_add_part(corpus, split, name, text, bytes, 0, bytes);
     free(text);
     return status;
 }
@@ -209,6 +222,15 @@ static lh_status load_text(item *i) {
     return LH_OK;
 }
 
+/* Leaves out a character that was cut through: neither piece has its bytes. */
+static void keep_characters(item *i) {
+    const size_t rest = i->cut_before ? lh_utf8_rest(i->text, i->bytes) : 0;
+    i->begin += rest;
+    i->bytes -= rest;
+    memmove(i->text, i->text + rest, i->bytes);
+    if (i->cut_after) i->bytes -= lh_utf8_begun(i->text, i->bytes);
+}
+
 /* Keeps the first tokens, and counts the text that they stand for. */
 static lh_status cut_tokens(const lh_corpus *corpus, item *i, int64_t count) {
     char *text = NULL;
@@ -224,6 +246,7 @@ static lh_status cut_tokens(const lh_corpus *corpus, item *i, int64_t count) {
 
 static lh_status encode(lh_corpus *corpus, lh_split split, item *i) {
     if (i->text == NULL) LH_TRY(load_text(i));
+    if (lh_tokenizer_reads_characters(corpus->tokenizer)) keep_characters(i);
     i->read.words = count_words(corpus, i->text, i->bytes);
     i->read.bytes = (int64_t)i->bytes;
     LH_TRY(lh_tokenizer_encode(corpus->tokenizer, i->text, i->bytes, &i->tokens, &i->read.count));

@@ -7,8 +7,10 @@
 #include "datasets/tokens/tokenizer.h"
 #include "harness/engine/split.h"
 
-/* One document. Tokens are encoded on first use and then stay. `bytes` and `words` are those of the
- * raw text and make bits per byte and word perplexity: words are runs of non-blank characters. */
+/* One document. Where the limits cut a text, a character that is cut through is left out where the
+ * tokenizer reads characters. Tokens are encoded on first use and then stay. `bytes` and `words`
+ * are those of the raw text and make bits per byte and word perplexity: words are runs of non-blank
+ * characters. */
 typedef struct lh_document {
     const char *name; /* file name, or "books/17" from a generator */
     const int32_t *tokens;
@@ -34,6 +36,10 @@ lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name
 /* Adds a document; the corpus takes `text` over (free()) in any case. */
 lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name, char *text,
                              size_t bytes);
+
+/* Adds what lies from `begin` to `end` of a text of so many bytes; copies it. */
+lh_status lh_corpus_add_part(lh_corpus *corpus, lh_split split, const char *name, const char *text,
+                             size_t bytes, size_t begin, size_t end);
 
 /* Ends the adding: what files were found to hold is kept for the next time. */
 void lh_corpus_keep_digests(lh_corpus *corpus);

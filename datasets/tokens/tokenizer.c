@@ -108,6 +108,10 @@ const char *lh_tokenizer_name(const lh_tokenizer *tokenizer) {
     return tokenizer->name;
 }
 
+bool lh_tokenizer_reads_characters(const lh_tokenizer *tokenizer) {
+    return tokenizer->class->characters;
+}
+
 lh_status lh_tokenizer_encode(const lh_tokenizer *tokenizer, const char *text, size_t bytes,
                               int32_t **tokens, int64_t *count) {
     return tokenizer->class->encode(tokenizer->instance, text, bytes, tokens, count);

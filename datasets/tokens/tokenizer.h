@@ -2,6 +2,8 @@
 #ifndef LH_DATASETS_TOKENIZER_H
 #define LH_DATASETS_TOKENIZER_H
 
+#include <stdbool.h>
+
 #include "harness/engine/error.h"
 
 /* Whoever changes the tokens of a text raises it; tests/datasets/test_token_cache.c has a digest of
@@ -31,6 +33,8 @@ int32_t lh_tokenizer_end(const lh_tokenizer *tokenizer);
 /* The id of the token that a BPE vocabulary writes like this, such as "<s>"; -1 when there is none.
  */
 int32_t lh_tokenizer_find(const lh_tokenizer *tokenizer, const char *token);
+/* Whether text has to be UTF-8: a text that was cut is then cut between characters. */
+bool lh_tokenizer_reads_characters(const lh_tokenizer *tokenizer);
 /* Gives *tokens (free()). Fails: LH_EFORMAT with byte offset where text must be UTF-8 and is not.
  */
 lh_status lh_tokenizer_encode(const lh_tokenizer *tokenizer, const char *text, size_t bytes,

@@ -6,6 +6,7 @@
 
 typedef struct lh_tokenizer_class {
     const char *prefix; /* "bytes", "sentencepiece:" */
+    bool characters;    /* text has to be UTF-8 */
     /* `argument` is what follows the prefix. Gives *instance (may be NULL for a stateless kind) and
      * mixes the content of the files that it reads into *digest (datasets/digest.h). */
     lh_status (*open)(const char *argument, uint64_t *digest, void **instance);

@@ -363,6 +363,7 @@ static lh_status decode(const void *instance, const int32_t *tokens, int64_t cou
 }
 
 const lh_tokenizer_class lh_tokens_subwords = {.prefix = "subwords:",
+                                               .characters = true,
                                                .open = open_subwords,
                                                .close = close_subwords,
                                                .end = end,

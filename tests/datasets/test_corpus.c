@@ -211,6 +211,25 @@ TEST(a_single_file_is_split_by_its_length) {
     lh_corpus_destroy(corpus);
 }
 
+TEST(a_single_file_is_split_between_characters) {
+    enum { CHARACTERS = 100000 };
+    char *text = malloc(3 * CHARACTERS);
+    REQUIRE(text != NULL && make_root());
+    for (int i = 0; i < CHARACTERS; ++i)
+        memcpy(text + 3 * i, "\xe2\x82\xac", 3);
+    write_text("alone/input.txt", text, 3 * CHARACTERS - 100);
+    free(text);
+    lh_corpus *corpus = NULL;
+    lh_document document;
+    REQUIRE_OK(
+        open_corpus("name=alone tokens=subwords:tests/golden/subwords/small.subwords", &corpus));
+    for (int64_t i = 0; i < 5; ++i)
+        CHECK_OK(lh_corpus_document(corpus, LH_TRAIN, i, &document));
+    CHECK_OK(lh_corpus_document(corpus, LH_VALID, 0, &document));
+    CHECK_FAILS(lh_corpus_document(corpus, LH_TEST, 0, &document), LH_EFORMAT, "not UTF-8");
+    lh_corpus_destroy(corpus);
+}
+
 TEST(limits_and_pieces) {
     REQUIRE(make_root());
     char text[1000];
@@ -229,6 +248,41 @@ TEST(limits_and_pieces) {
     }
     CHECK_EQ_INT(at, 700);
     lh_corpus_destroy(corpus);
+}
+
+/* Pieces of 10 bytes of a character of two and characters of three: a vocabulary of characters
+ * reads them without those that are cut through, one of bytes reads every byte. */
+TEST(pieces_are_cut_between_characters) {
+    REQUIRE(make_root());
+    char text[62] = "\xc3\xa9", name[1024];
+    for (size_t i = 2; i < sizeof text; i += 3)
+        memcpy(text + i, "\xe2\x82\xac", 3);
+    write_text("cut/train/a.txt", text, sizeof text);
+    for (int bytes = 0; bytes < 2; ++bytes) {
+        lh_corpus *corpus = NULL;
+        (void)snprintf(name, sizeof name, "name=cut split_bytes=10 limit_bytes=58 tokens=%s",
+                       bytes ? "bytes" : "subwords:tests/golden/subwords/small.subwords");
+        REQUIRE_OK(open_corpus(name, &corpus));
+        REQUIRE(lh_corpus_documents(corpus, LH_TRAIN) == 6);
+        static const int64_t whole[] = {8, 9, 9, 6, 9, 6};
+        for (int i = 0; i < 6; ++i) {
+            lh_document document;
+            REQUIRE_OK(lh_corpus_document(corpus, LH_TRAIN, i, &document));
+            CHECK_EQ_INT(document.bytes, !bytes ? whole[i] : i == 5 ? 8 : 10);
+        }
+        lh_corpus_destroy(corpus);
+    }
+    static const char *const bad[][2] = {{"caf\xc3", "byte 3"}, {"\xa9tait", "byte 0"}};
+    for (int i = 0; i < 2; ++i) {
+        lh_corpus *corpus = NULL;
+        lh_document document;
+        write_text("bad/train/a.txt", bad[i][0], strlen(bad[i][0]));
+        REQUIRE_OK(open_corpus(
+            "name=bad split_bytes=10 tokens=subwords:tests/golden/subwords/small.subwords",
+            &corpus));
+        CHECK_FAILS(lh_corpus_document(corpus, LH_TRAIN, 0, &document), LH_EFORMAT, bad[i][1]);
+        lh_corpus_destroy(corpus);
+    }
 }
 
 TEST(the_first_books_and_the_first_tokens) {

@@ -27,6 +27,22 @@ TEST(every_character_but_the_surrogates_is_one) {
     }
 }
 
+/* Cut anywhere, both sides are whole characters again without what these functions count. */
+TEST(a_cut_through_a_character_is_seen_from_both_sides) {
+    const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z";
+    const size_t bytes = sizeof text - 1;
+    for (size_t cut = 0; cut <= bytes; ++cut) {
+        const size_t begun = lh_utf8_begun(text, cut), rest = lh_utf8_rest(text + cut, bytes - cut);
+        CHECK_EQ_INT((int64_t)lh_utf8_length(text, cut), (int64_t)(cut - begun));
+        CHECK_EQ_INT((int64_t)lh_utf8_length(text + cut + rest, bytes - cut - rest),
+                     (int64_t)(bytes - cut - rest));
+        CHECK((begun == 0) == (rest == 0));
+    }
+    CHECK_EQ_INT((int64_t)lh_utf8_rest("\x80\x80\x80\x80", 4), 3);
+    CHECK_EQ_INT((int64_t)lh_utf8_begun("\x80\x80\x80\x80", 4), 0);
+    CHECK_EQ_INT((int64_t)lh_utf8_begun("ab\xff", 3), 0);
+}
+
 TEST(the_offset_is_that_of_the_first_bad_character) {
     static const char *const cases[] = {
         "ab\x80",  "ab\xc0\x80",  "ab\xe0\x80\x80", "ab\xf0\x8f\xbf\xbf",

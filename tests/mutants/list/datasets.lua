@@ -13,6 +13,9 @@ return {
   {
     file = "datasets/text/document_store.c", tests = "tests/datasets/test_corpus.c",
     { "hundredth < 90 ? LH_TRAIN : hundredth < 95 ? LH_VALID : LH_TEST", "hundredth < 90 ? LH_TRAIN : LH_VALID", "no test split by hash" },
+    { "made.cut_before || begin > 0", "made.cut_before", "a split begins within a character" },
+    { "made.cut_after || (size_t)bytes < made.bytes", "made.cut_after", "a limit ends within a character" },
+    { "i->cut_before ? lh_utf8_rest", "true ? lh_utf8_rest", "a whole file's bad beginning is passed over" },
   },
   {
     file = "datasets/text/document_store.c", tests = "tests/datasets/test_token_cache.c",
