@@ -35,11 +35,20 @@ found() {
     say "$(printf '  %s %-14s %s' "$1" "$2" "$3")"
 }
 
+# want LIST PACKAGES: each of them stands in the list once
+want() {
+    local -n list=$1
+    local package
+    for package in $2; do
+        case "$list " in *" $package "*) ;; *) list="$list $package" ;; esac
+    done
+}
+
 # lacks PART PACKAGES CONSEQUENCE [required]
 lacks() {
     found "✗" "$1" "install $2; without it: $3"
-    missing="$missing $2"
-    if [ "${4:-}" = required ]; then required_missing="$required_missing $2"; fi
+    want missing "$2"
+    if [ "${4:-}" = required ]; then want required_missing "$2"; fi
 }
 
 # Compiles and links the program on standard input: links FLAGS < program
@@ -85,7 +94,7 @@ library() {
     case $forced in
     no | 0)
         found "-" "$part" "left out as asked; without it: $consequence"
-        if [ "$need" = required ]; then required_missing="$required_missing $package"; fi
+        if [ "$need" = required ]; then want required_missing "$package"; fi
         return 1
         ;;
     ?*)
