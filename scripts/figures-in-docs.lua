@@ -243,6 +243,17 @@ function known.parameters(script, label, vocabulary)
   error(("%s: no row '%s'"):format(script, label), 0)
 end
 
+--- FLOPs of a token forward at the paper's scale, a row's in another's, without the tokens' table.
+function known.flops_ratio(script, label, other, vocabulary, length)
+  local per_token = {}
+  for _, row in ipairs(require("longhaul.script").load(script, { scale = "paper" }).rows) do
+    local info = { vocabulary = vocabulary, source_vocabulary = 0, length = length }
+    per_token[row.label] = per_token[row.label]
+      or core.describe(row.model.options, info, length).flops_per_token
+  end
+  return per_token[label] / per_token[other]
+end
+
 --- How many claims of each paper have which verdict, by the predicates that its own tables can
 --- judge: at scale study, or at small where only those runs decide.
 function known.verdicts(machine)
@@ -252,6 +263,21 @@ function known.verdicts(machine)
   end
   if #list == 0 then error(path .. ": no verdicts", 0) end
   return (totals.markdown(list, "best", "cpu"):gsub("\n$", ""))
+end
+
+--- The claims that have one of these verdicts, and what was measured, likewise; what we ask beyond
+--- the papers is marked.
+function known.claims(machine, wanted)
+  local path, lines, is = root .. machine .. "/claims/claims.csv", {}, {}
+  for _, verdict in ipairs(wanted) do is[verdict] = true end
+  for _, claim in ipairs(totals.best((csv.read(path)), { "study", "small" })) do
+    if is[claim.verdict] then
+      local ours = claim.predicate_source ~= "paper" and " (asked by us)" or ""
+      lines[#lines + 1] = ("| `%s`%s | %s | %s |"):format(claim.claim, ours,
+        quote.markdown(claim.sentence), quote.markdown(claim.measured))
+    end
+  end
+  return "| claim | the paper | measured |\n|---|---|---|\n" .. table.concat(lines, "\n")
 end
 
 --- The comparison of a machine's runs: every architecture on every task.
