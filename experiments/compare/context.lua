@@ -23,7 +23,7 @@ local function text(name)
         document_bytes = 32 * length, split_bytes = 2 * length,
         limit_eval_bytes = passages * 4 * length,
       },
-      segment = segment, batch = tokens_per_step // segment,
+      segment = segment, batch = tokens_per_step // length,
     }
   end
 end
@@ -36,7 +36,7 @@ local facts_per_step = lh.by_scale { smoke = 256, small = 1024, medium = 8192, g
 local function facts(segment)
   return lh.tasks.recall {
     vocabulary = lh.by_scale { smoke = 80, small = 32, medium = 512 }, power = 0.1,
-    pairs = 4, lengths = facts_length, segment = segment, batch = facts_per_step // segment,
+    pairs = 4, lengths = facts_length, segment = segment, batch = facts_per_step // facts_length,
     evaluate_sequences = lh.by_scale { smoke = 16, small = 1000 },
   }
 end

@@ -22,7 +22,7 @@ for _, spans in ipairs(sizes) do
       evaluate_sequences = lh.by_scale { smoke = 16, small = 256 },
     }
   end
-  setting.add(bench, setting.rows { task = task, span = span, length = length },
+  setting.add(bench, setting.rows { task = task, span = span, length = length, whole = true },
     ("words of %d"):format(length // 2 - 1), "valid_accuracy", times)
 end
 

@@ -24,6 +24,7 @@ local sub_words = lh.by_scale {
   smoke = "sentencepiece:train:300", small = "sentencepiece:train:500",
   medium = "sentencepiece:train:1000", gpu = "sentencepiece:t5-32k",
 }
+local length = 8 * setting.span
 local encyclopedia = lh.data.first { "enwik8", "code" }
 local words = lh.data.first { "wikitext-103", "books" }
 local corpora = {
@@ -35,9 +36,9 @@ local corpora = {
 
 for _, entry in ipairs(corpora) do
   local function task(segment)
-    return lh.tasks.language_model { entry[2], segment = segment, batch = tokens_per_step // segment }
+    return lh.tasks.language_model { entry[2], segment = segment, batch = tokens_per_step // length }
   end
-  local rows = setting.rows { task = task, span = setting.span, length = 8 * setting.span }
+  local rows = setting.rows { task = task, span = setting.span, length = length }
   setting.add(bench, rows, entry[1], "valid_bits_per_byte")
 end
 

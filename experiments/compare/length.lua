@@ -19,7 +19,7 @@ local function task_of(bytes)
         document_bytes = 64 * length, split_bytes = bytes,
         limit_eval_bytes = lh.by_scale { smoke = 4096, small = 65536, medium = 262144 },
       },
-      segment = segment, batch = math.max(1, tokens_per_step // segment),
+      segment = segment, batch = math.max(1, tokens_per_step // math.max(segment, length)),
     }
   end
 end

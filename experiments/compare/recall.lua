@@ -28,7 +28,7 @@ local times = lh.by_scale { smoke = 1, small = 3, medium = 1 }
 local function task(segment)
   return lh.tasks.recall {
     vocabulary = vocabulary, pairs = pairs, lengths = length, power = 0.01,
-    segment = segment, batch = tokens_per_step // segment,
+    segment = segment, batch = tokens_per_step // length,
     evaluate_sequences = lh.by_scale { smoke = 16, small = 256, gpu = 3000 },
   }
 end

@@ -56,8 +56,9 @@ local function positions(length)
 end
 
 -- Label and model of what reads tokens, for segments of `length` of which `span` are seen directly;
--- `segment` where what is seen directly is the segment, `looks_at` where tokens are looked at again
--- without a state that would hold their keys and values: how many.
+-- `segment` where what is seen directly is the segment: a step then goes through as many of them as
+-- make `length`, so that all rows meet the same documents in a step; `looks_at` where tokens are
+-- looked at again without a state that would hold their keys and values: how many.
 local function architectures(span, length)
   local window = { window = span, dropout = 0 }
   local context = { context = span, window = span, dropout = 0, recompute = false }
@@ -111,26 +112,33 @@ local function held_bytes(model, task, looks_at)
     + (looks_at and 2 * number * width * layers * looks_at or 0)
 end
 
--- The models of a list at a budget for the task that `task(segment)` makes: label, model, task,
--- what it holds.
-local function matched(list, task, parameters)
+-- The models of a list at a budget for the task that `task(segment)` makes of segments of `length`
+-- or of their own: label, model, task, `segments` of a step, what it holds.
+local function matched(list, task, parameters, length)
   local rows = {}
   for i, entry in ipairs(list) do
-    local own = task(entry.segment)
+    local segment = entry.segment or length
+    local own = task(segment)
     local model = lh.match { entry[2], task = own, parameters = parameters }
     rows[i] = { label = entry[1], task = own, model = model, segment = entry.segment,
-      held_bytes = held_bytes(model, own, entry.looks_at) }
+      segments = length // segment, held_bytes = held_bytes(model, own, entry.looks_at) }
   end
   return rows
 end
 
+local function in_one_segment(list)
+  for _, entry in ipairs(list) do entry.segment = nil end
+  return list
+end
+
 --- Every architecture that reads tokens, at a budget for the task that `options.task(segment)` makes
 --- of segments of `length`, or of `span` where a model sees no more at once: label, model, task, and
---- then `segment`. `longest`: of the segments that are evaluated, where these are longer.
+--- then `segment`. `longest`: of the segments that are evaluated, where these are longer. `whole`:
+--- the task has sequences that come in one segment, whatever the model sees.
 function setting.rows(options)
-  return matched(architectures(options.span, options.longest or options.length), function(segment)
-    return options.task(segment or options.length)
-  end, options.parameters or setting.parameters)
+  local list = architectures(options.span, options.longest or options.length)
+  return matched(options.whole and in_one_segment(list) or list, options.task,
+    options.parameters or setting.parameters, options.length)
 end
 
 --- Every architecture as a forecaster of windows of so many steps: label, model. A day of hours,
@@ -138,7 +146,7 @@ end
 function setting.forecasters(task, length)
   local list = series_models()
   for _, entry in ipairs(architectures(24, length)) do list[#list + 1] = entry end
-  return matched(list, function() return task end, setting.parameters)
+  return matched(in_one_segment(list), function() return task end, setting.parameters, length)
 end
 
 local steps = lh.by_scale { smoke = 8, small = 400, medium = 4000, gpu = 2e4, paper = 1e5 }
@@ -173,10 +181,12 @@ end
 --- without, needs more of them, and of fewer tokens.
 function setting.add(bench, rows, dataset, by, times)
   local own_steps = (times or 1) * steps
-  local train = setting.train:with { steps = own_steps, warmup = own_steps // 10 }
   for _, row in ipairs(rows) do
     bench:row {
-      row.label, model = row.model, task = row.task, train = train,
+      row.label, model = row.model, task = row.task,
+      train = setting.train:with {
+        steps = own_steps, warmup = own_steps // 10, segments_per_step = row.segments,
+      },
       dataset = dataset, tune = tune(by, own_steps), context = row.context, values = { held_bytes = row.held_bytes },
     }
   end

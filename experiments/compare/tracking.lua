@@ -23,7 +23,7 @@ local program = lh.by_scale {
 
 local function stream(task, options)
   return function(segment)
-    return task(lh.merged(episodes, options, { segment = segment, batch = rows * length // segment }))
+    return task(lh.merged(episodes, options, { segment = segment, batch = rows }))
   end
 end
 
@@ -46,12 +46,12 @@ local tasks = {
 local languages = { "parity", "d2", "d4", "tomita3", "tomita5", "tomita6" }
 for i = 1, lh.by_scale { smoke = 6, small = 2, medium = 6 } do
   local language = languages[i]
-  tasks[#tasks + 1] = { language, strings(language), 10, 200, "valid_accuracy" }
+  tasks[#tasks + 1] = { language, strings(language), 10, 200, "valid_accuracy", true }
 end
 
 for _, entry in ipairs(tasks) do
-  local name, task, seen, whole, by = table.unpack(entry)
-  setting.add(bench, setting.rows { task = task, span = seen, length = whole }, name, by)
+  local name, task, seen, all, by, whole = table.unpack(entry)
+  setting.add(bench, setting.rows { task = task, span = seen, length = all, whole = whole }, name, by)
 end
 
 bench:table {

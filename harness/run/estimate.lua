@@ -116,7 +116,8 @@ local function costs_of(self, run)
     row.task.text, row.train:option "precision")]
   local probe = self.probes:of(run, threads)
   local ratio = probe and work.of(row).step / probe.flops
-  local step = own and own.token_s * tokens or probe and ratio * probe.step_s
+  local step_tokens = tokens * row.train:option "segments_per_step"
+  local step = own and own.token_s * step_tokens or probe and ratio * probe.step_s
     or step_by_flops(self, row, threads)
   return {
     step = step, pass = probe and ratio * probe.pass_s or share_of_pass * step,

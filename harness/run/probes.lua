@@ -95,7 +95,8 @@ end
 -- What the cost of a step depends on.
 local function signature_of(row)
   return core.hash(table.concat({ row.model.name, row.model.text, row.task.name, row.task.text,
-    row.train:option "precision", row.train:option "optimizer" }, "\n"), 16)
+    row.train:option "precision", row.train:option "optimizer", row.train:option "segments_per_step" },
+    "\n"), 16)
 end
 
 -- Rows that differ in data alone, or in what a script tunes, have steps of about one price for a
@@ -103,7 +104,7 @@ end
 local function group_of(row)
   local info = identity.task_info(row.task)
   return table.concat({ (row.tried_for or row).label, row.model.name, info.rows, info.length,
-    row.train:option "precision" }, "\n")
+    row.train:option "precision", row.train:option "segments_per_step" }, "\n")
 end
 
 local function try(self, run)

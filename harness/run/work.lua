@@ -26,10 +26,11 @@ function work.of(row)
   local info = identity.task_info(row.task)
   local good, model = pcall(core.describe, row.model.options, info, info.length)
   local token = good and 3 * model.flops_per_token or 0
-  local step = math.max(least, token * info.rows * info.length)
+  local segments = row.train:option "segments_per_step"
+  local segment = math.max(least, token * info.rows * info.length)
   memo[row] = {
-    run = step * math.max(1, row.train:option "steps"), step = step,
-    at_once = is_sequential[row.model.name] and step / info.length or step,
+    run = segments * segment * math.max(1, row.train:option "steps"), step = segments * segment,
+    at_once = is_sequential[row.model.name] and segment / info.length or segment,
   }
   return memo[row]
 end

@@ -1,6 +1,8 @@
 /* Uploading a host batch, and a rank's rows of one. */
 #include "harness/train/batch.h"
 
+#include <string.h>
+
 static bool has_shape(const lh_tensor *tensor, int rank, const int64_t *shape) {
     if (tensor == NULL || tensor->rank != rank) return false;
     for (int i = 0; i < rank; ++i) {
@@ -55,6 +57,20 @@ void lh_batch_clear(lh_batch *batch) {
     *batch = (lh_batch){0};
 }
 
+/* How many numbers a row has in each array. */
+typedef struct row_sizes {
+    int64_t position, source, vectors, target_vectors, weights;
+} row_sizes;
+
+static row_sizes row_sizes_of(const lh_model_setup *setup, const lh_host_batch *host) {
+    const int64_t outputs = host->target_length * setup->output_features;
+    return (row_sizes){.position = host->length,
+                       .source = host->source_length,
+                       .vectors = host->length * setup->input_features,
+                       .target_vectors = outputs,
+                       .weights = setup->output_features > 0 ? outputs : host->length};
+}
+
 static const int32_t *skip_integers(const int32_t *x, int64_t count) {
     return x != NULL ? x + count : NULL;
 }
@@ -65,19 +81,58 @@ static const real *skip_reals(const real *x, int64_t count) {
 
 lh_host_batch lh_host_batch_rows(const lh_model_setup *setup, const lh_host_batch *host,
                                  lh_share rows) {
-    const int64_t first = rows.first, outputs = host->target_length * setup->output_features;
+    const row_sizes size = row_sizes_of(setup, host);
+    const int64_t first = rows.first;
     lh_host_batch part = *host;
     part.rows = rows.count;
-    part.tokens = skip_integers(host->tokens, first * host->length);
-    part.source_tokens = skip_integers(host->source_tokens, first * host->source_length);
+    part.tokens = skip_integers(host->tokens, first * size.position);
+    part.source_tokens = skip_integers(host->source_tokens, first * size.source);
     part.source_count = skip_integers(host->source_count, first);
-    part.target = skip_integers(host->target, first * host->length);
+    part.target = skip_integers(host->target, first * size.position);
     part.starts = skip_integers(host->starts, first);
-    part.vectors = skip_reals(host->vectors, first * host->length * setup->input_features);
-    part.target_vectors = skip_reals(host->target_vectors, first * outputs);
-    part.weights =
-        skip_reals(host->weights, first * (setup->output_features > 0 ? outputs : host->length));
+    part.vectors = skip_reals(host->vectors, first * size.vectors);
+    part.target_vectors = skip_reals(host->target_vectors, first * size.target_vectors);
+    part.weights = skip_reals(host->weights, first * size.weights);
     return part;
+}
+
+static const int32_t *put_integers(int32_t **next, const int32_t *x, int64_t count) {
+    int32_t *at = *next;
+    if (x == NULL) return NULL;
+    memcpy(at, x, (size_t)count * sizeof *x);
+    *next += count;
+    return at;
+}
+
+static const real *put_reals(real **next, const real *x, int64_t count) {
+    real *at = *next;
+    if (x == NULL) return NULL;
+    memcpy(at, x, (size_t)count * sizeof *x);
+    *next += count;
+    return at;
+}
+
+/* The reals, which may need the wider places, come first. */
+lh_status lh_host_batch_copy(const lh_model_setup *setup, const lh_host_batch *host,
+                             lh_host_batch *out, void **memory) {
+    const row_sizes size = row_sizes_of(setup, host);
+    const int64_t rows = host->rows;
+    const int64_t reals = rows * (size.vectors + size.target_vectors + size.weights);
+    const int64_t integers = rows * (2 * size.position + size.source + 2);
+    *memory = lh_allocate((size_t)reals * sizeof(real) + (size_t)integers * sizeof(int32_t));
+    if (*memory == NULL) return LH_EMEMORY;
+    real *next_real = *memory;
+    int32_t *next = (int32_t *)(next_real + reals);
+    *out = *host;
+    out->vectors = put_reals(&next_real, host->vectors, rows * size.vectors);
+    out->target_vectors = put_reals(&next_real, host->target_vectors, rows * size.target_vectors);
+    out->weights = put_reals(&next_real, host->weights, rows * size.weights);
+    out->tokens = put_integers(&next, host->tokens, rows * size.position);
+    out->target = put_integers(&next, host->target, rows * size.position);
+    out->source_tokens = put_integers(&next, host->source_tokens, rows * size.source);
+    out->source_count = put_integers(&next, host->source_count, rows);
+    out->starts = put_integers(&next, host->starts, rows);
+    return LH_OK;
 }
 
 double lh_host_batch_weight(const lh_model_setup *setup, const lh_host_batch *host) {

@@ -15,6 +15,10 @@ void lh_batch_clear(lh_batch *batch);
 lh_host_batch lh_host_batch_rows(const lh_model_setup *setup, const lh_host_batch *host,
                                  lh_share rows);
 
+/* A copy whose arrays stay when the task goes on. Gives *memory (free()), which they lie in. */
+lh_status lh_host_batch_copy(const lh_model_setup *setup, const lh_host_batch *host,
+                             lh_host_batch *out, void **memory);
+
 /* Sum of the weights: how many positions, or numbers of target vectors, are predicted. */
 double lh_host_batch_weight(const lh_model_setup *setup, const lh_host_batch *host);
 

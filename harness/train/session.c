@@ -99,6 +99,9 @@ static lh_status place_parameters(lh_session *session) {
 static lh_status check_parts(const lh_session *session) {
     const lh_params *params = session->model->params;
     const long long parts = (long long)session->plan.accumulate;
+    if (session->plan.swap_parameters && session->plan.segments_per_step > 1)
+        return lh_fail(LH_EOPTION, "segments_per_step=%lld: not with swap_parameters",
+                       (long long)session->plan.segments_per_step);
     if (parts == 1) return LH_OK;
     if (session->share.count < parts)
         return lh_fail(
@@ -118,7 +121,9 @@ static lh_status check_parts(const lh_session *session) {
 static lh_status create_parts(lh_session *session) {
     const int64_t count = session->plan.accumulate;
     session->part = lh_allocate_zeroed((size_t)count, sizeof *session->part);
-    if (session->part == NULL) return LH_EMEMORY;
+    session->segment =
+        lh_allocate_zeroed((size_t)session->plan.segments_per_step, sizeof *session->segment);
+    if (session->part == NULL || session->segment == NULL) return LH_EMEMORY;
     session->part[0].state = count == 1 ? session->state : NULL;
     for (int64_t i = 0; count > 1 && i < count; ++i) {
         const lh_share rows = lh_share_part(session->share, i, count);
@@ -134,6 +139,9 @@ static void destroy_parts(lh_session *session) {
         lh_state_destroy(session->part[i].own);
         if (session->plan.accumulate > 1) lh_state_destroy(session->part[i].state);
     }
+    for (int64_t i = 0; session->segment != NULL && i < session->plan.segments_per_step; ++i)
+        free(session->segment[i].memory);
+    free(session->segment);
     free(session->part);
 }
 

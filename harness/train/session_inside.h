@@ -15,6 +15,12 @@ typedef struct lh_step_part {
     lh_state *own;   /* in a step of other rows: theirs, until it has ended */
 } lh_step_part;
 
+/* A segment of the step: a batch, and the memory that it lies in where the task has gone on. */
+typedef struct lh_step_segment {
+    lh_host_batch host;
+    void *memory; /* NULL: the task's own */
+} lh_step_segment;
+
 struct lh_session {
     lh_device *device;
     lh_pool *pool;
@@ -24,8 +30,9 @@ struct lh_session {
     lh_device *processor; /* with swapping only, like the two below */
     lh_pool *host;
     lh_swap *swap;
-    lh_state *state;    /* carried through training */
-    lh_step_part *part; /* [plan.accumulate] */
+    lh_state *state;          /* carried through training */
+    lh_step_part *part;       /* [plan.accumulate] */
+    lh_step_segment *segment; /* [plan.segments_per_step] */
     lh_optimizer *optimizer;
     lh_options *train_options;
     lh_train_plan plan;

@@ -52,7 +52,8 @@ static void summarize(const lh_session *session, series *times, lh_step_time *ou
         (lh_step_time){.median_ms = quartiles.median,
                        .q1_ms = quartiles.q1,
                        .q3_ms = quartiles.q3,
-                       .tokens_per_step = (double)(session->rows * session->length),
+                       .tokens_per_step = (double)(session->rows * session->length *
+                                                   session->plan.segments_per_step),
                        .peak_memory_bytes = stats.peak_bytes,
                        .allocations_after_warmup = stats.device_allocations - times->allocations};
 }

@@ -87,11 +87,15 @@ static const lh_option lh_train_plan_options[] = {
     LH_INTEGER("accumulate", lh_train_plan, accumulate, 1, 1, 65536,
                "micro-batches that the rows of a step are cut into, one after the other in memory; "
                "their gradients are summed, so that the batch stays that of the step"),
+    LH_INTEGER("segments_per_step", lh_train_plan, segments_per_step, 1, 1, 65536,
+               "consecutive segments that a step goes through, carrying the state from each to the "
+               "next; their gradients are summed before the one update"),
     {0}};
 
 const lh_option_table lh_train_options[] = {LH_OWN_TABLE(lh_train_plan), {0}};
 
-const char *const lh_train_later_options[] = {"accumulate", "first_rate", "decay_from", NULL};
+const char *const lh_train_later_options[] = {"accumulate", "segments_per_step", "first_rate",
+                                              "decay_from", NULL};
 
 lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
     *out = (lh_train_plan){0};

@@ -25,7 +25,8 @@ typedef struct lh_train_plan {
     int64_t patience; /* stale evaluations that end training; 0: none do */
     lh_precision precision;
     bool evaluate_test, swap_parameters;
-    int64_t accumulate; /* parts that the rows of a step are cut into */
+    int64_t accumulate;        /* parts that the rows of a step are cut into */
+    int64_t segments_per_step; /* consecutive batches of a step */
     lh_schedule schedule;
     lh_optimizer_spec optimizer;
 } lh_train_plan;

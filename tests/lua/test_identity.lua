@@ -65,6 +65,7 @@ local apart = {
   { "task option", {}, { task = task_of(alike, { segment = 8 }) } },
   { "training option", {}, { train = lh.train { steps = 3, warmup = 1 } } },
   { "micro-batches", {}, { train = lh.train { steps = 2, warmup = 1, accumulate = 2 } } },
+  { "segments of a step", {}, { train = lh.train { steps = 2, warmup = 1, segments_per_step = 2 } } },
   { "precision", {}, { train = lh.train { steps = 2, warmup = 1, precision = "bf16" } } },
   { "scale", { scale = "small" } },
   { "device", { device = "cuda" } },
@@ -143,7 +144,8 @@ t.test("an option that came later leaves runs without it what they were", functi
   local encodings = { "rsa_kinds=''", "rsa_dilation=''", "rsa_gate=0", "rsa_cutoff=200", "rsa_sharing=pair",
     "rsa_spread=even" }
   local later = {
-    { lh.train { steps = 2, warmup = 1 }, { "accumulate=1", "first_rate=zero", "decay_from=warmup" } },
+    { lh.train { steps = 2, warmup = 1 }, { "accumulate=1", "segments_per_step=1", "first_rate=zero",
+      "decay_from=warmup" } },
     { lh.models.staircase { layers = 1 }, { "post_norm=false", "segment_chunks=0" } },
     { lh.models.feedback { layers = 1 }, { "post_norm=false", "carry=raw" } },
     { lh.models.universal {}, { "post_norm=false" } },
@@ -155,7 +157,7 @@ t.test("an option that came later leaves runs without it what they were", functi
   end
   t.equal(slide.options:said(), slide.text)
   local plain = identity.of(run_of({})).configuration
-  for name, value in pairs { accumulate = 10, first_rate = "step", decay_from = "start" } do
+  for name, value in pairs { accumulate = 10, segments_per_step = 2, first_rate = "step", decay_from = "start" } do
     local spec = lh.train { steps = 2, warmup = 1, [name] = value }
     t.contains(spec.options:said(), ("%s=%s"):format(name, value))
     t.check(identity.of(run_of({}, { train = spec })).configuration ~= plain, name)

@@ -695,6 +695,7 @@
 ---@field precision? "f32"|"tf32"|"bf16" # what matrix products round their operands to, bf16 also what activations are in memory; tf32 on a GPU only, bf16 also on a processor with avx512_bf16 or AMX (default f32)
 ---@field swap_parameters? boolean # layers' parameters rest in host memory, where the optimiser works, and visit the device while their layer computes (reversible layers) (default false)
 ---@field accumulate? integer # micro-batches that the rows of a step are cut into, one after the other in memory; their gradients are summed, so that the batch stays that of the step (default 1)
+---@field segments_per_step? integer # consecutive segments that a step goes through, carrying the state from each to the next; their gradients are summed before the one update (default 1)
 
 ---@class longhaul.models
 ---@field xl fun(options: longhaul.models.xl): longhaul.spec
