@@ -1,5 +1,5 @@
 -- The comparison: at every scale each row of a data set meets the budget that the script states and
--- has the trials and tokens of the others, and the last season, which has nothing to learn, runs like any model.
+-- has the trials, sequences and tokens a step of the others, and the last season, which has nothing to learn, runs like any model.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
@@ -14,13 +14,14 @@ local function parameters_of(row)
   return core.describe(row.model.options, info, info.length).total
 end
 
-local function tokens_per_step(row)
+-- Sequences of a step and their tokens.
+local function step_of(row)
   local info = identity.task_info(row.task)
-  return info.rows * info.length
+  return ("%d x %d"):format(info.rows, info.length * row.train:option "segments_per_step")
 end
 
 local function check_rows(bench, least)
-  local budgets, tokens, trials, compared = {}, {}, nil, 0
+  local budgets, steps, trials, compared = {}, {}, nil, 0
   for _, row in ipairs(bench.rows) do
     if not baselines[row.label] and not row.from then
       local budget = budgets[row.dataset] or parameters_of(row)
@@ -28,8 +29,8 @@ local function check_rows(bench, least)
       -- two models that are each within 3 % of the budget
       t.check(math.abs(parameters_of(row) / budget - 1) < 0.062, row.label)
       t.equal(#row.trials, trials)
-      tokens[row.dataset] = tokens[row.dataset] or tokens_per_step(row)
-      t.equal(tokens_per_step(row), tokens[row.dataset])
+      steps[row.dataset] = steps[row.dataset] or step_of(row)
+      t.equal(step_of(row), steps[row.dataset])
       compared = compared + 1
     end
   end
