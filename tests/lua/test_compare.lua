@@ -1,5 +1,6 @@
 -- The comparison: at every scale each row of a data set meets the budget that the script states and
--- has the trials, sequences and tokens a step of the others, and the last season, which has nothing to learn, runs like any model.
+-- has the trials, sequences and tokens a step of the others, and the last season, which has nothing
+-- to learn, runs like any model.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"

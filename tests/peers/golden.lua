@@ -1,6 +1,8 @@
 -- Writes the losses of whole training steps by the PyTorch peers, in double precision, and by the
 -- models of the library `transformers`; tests/models/test_training.lua holds longhaul against them.
 --   PYTHON=... longhaul lua tests/peers/golden.lua >tests/golden/training.csv
+-- or, where PYTHON's library has some of the models only, the rows of one: `golden.lua rmt`, with
+-- transformers 4.35.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local peer = require "longhaul.bench.peer"
@@ -20,6 +22,10 @@ local models = {
     "layers=2 width=64 heads=2 value_heads=4 head_width=12 expand=1.5" },
   { releases, "gated_deltanet",
     "layers=3 width=32 heads=4 head_width=8 hidden=48 kernel=3 tied=true initial_deviation=0.1" },
+  { releases, "rmt", "layers=2 width=32 heads=2 hidden=48 block=32 memory_tokens=3 dropout=0 "
+    .. "initial_deviation=0.1 shifted_positions=true" },
+  { releases, "rmt", "layers=3 width=32 heads=4 block=16 memory_tokens=2 memory=20 dropout=0 "
+    .. "initial_deviation=0.1 shifted_positions=true memory_reads_cache=true" },
 }
 -- Documents end within the twenty steps, so rows start anew on the way.
 local task = "name=generate:books documents=6 document_bytes=900 segment=128 batch=4"
@@ -29,7 +35,7 @@ local optimizers = { "optimizer=adafactor warmup=10 rate=0.2",
 local rows = {}
 for _, entry in ipairs(models) do
   local script, model, options = table.unpack(entry)
-  for _, train in ipairs(optimizers) do
+  for _, train in ipairs((not arg[1] or arg[1] == model) and optimizers or {}) do
     local session <close> = core.session {
       model = core.options("model", model, options),
       task = core.options("task", "language_model", task),

@@ -1,15 +1,20 @@
 """Training steps of models as the library `transformers` has them, for comparison: reads what `longhaul export` wrote
 (options, first weights, batches) and prints "name,value" lines: step time and its quartiles, peak memory, the loss of
-every step. Mamba-2 is its Mamba2ForCausalLM; Gated DeltaNet is its Qwen3NextForCausalLM with layers of that rule alone.
+every step. Mamba-2 is its Mamba2ForCausalLM; Gated DeltaNet is its Qwen3NextForCausalLM with layers of that rule alone;
+RMT is made of Transformer-XL's layers, as its release is, which the library had up to 4.35 (the others came later).
 
     python3 tests/peers/releases.py FOLDER [--precision f64]
 
 The parameters are longhaul's, in its layout; at each step the network is called with what it wants made from them.
 """
+import math
+import types
+
 import torch
 
 import common
 from exported import only
+from masks import hidden_pairs
 from optimizers import make_optimizer
 
 
@@ -21,6 +26,7 @@ class Carried:
 
     def forget(self, starts):
         """Rows that start a document carry nothing."""
+        self.starts = starts
         for parts in (self.convolved, self.memory):
             for layer, part in parts.items():
                 parts[layer] = part * (1 - starts).to(part.dtype).view(-1, *[1] * (part.dim() - 1))
@@ -110,8 +116,75 @@ def gated_deltanet(o):
     return network, weights, lambda carried: {"past_key_values": carried, "attention_mask": masks}
 
 
+class RecurrentMemory(torch.nn.Module):
+    """Blocks of tokens between memory tokens, which the last layer writes; gradients cross blocks, not segments."""
+
+    def __init__(self, o):
+        from transformers.models.transfo_xl import modeling_transfo_xl as release
+        super().__init__()
+        head = o["head_width"] or o["width"] // o["heads"]
+        self.o, self.positions = o, release.PositionalEmbedding(o["width"])
+        self.embedding = torch.nn.Parameter(torch.zeros(o["vocabulary"], o["width"]))
+        self.memory_tokens = torch.nn.Parameter(torch.zeros(o["memory_tokens"], o["width"]))
+        self.bias = torch.nn.Parameter(torch.zeros(o["vocabulary"]))
+        self.layers = torch.nn.ModuleList(
+            release.RelPartialLearnableDecoderLayer(o["heads"], o["width"], head, o["hidden"] or 4 * o["width"], 0.0,
+                                                    layer_norm_epsilon=1e-5) for _ in range(o["layers"]))
+
+    def forward(self, tokens, carried):
+        o, count = self.o, self.o["memory_tokens"]
+        x = (self.embedding[tokens] * math.sqrt(o["width"])).transpose(0, 1)
+        first = self.memory_tokens.expand(tokens.shape[0], -1, -1)
+        memory = torch.where(carried.starts.bool().view(-1, 1, 1), first, carried.memory.get("tokens", first))
+        memory = memory.transpose(0, 1)
+        none = x.new_zeros(x.shape[1], o["memory"], o["width"])
+        cache = [carried.memory.get(l, none).transpose(0, 1) for l in range(o["layers"])]
+        out = []
+        for part in x.split(o["block"]):
+            y = torch.cat([memory, part, memory])
+            mask = hidden_pairs(len(y), o["memory"], count, o["memory_reads_cache"])
+            distances = self.positions(torch.arange(o["memory"] + len(y) - 1, -1, -1.0))
+            for l, layer in enumerate(self.layers):
+                z = layer(y, distances, dec_attn_mask=mask, mems=cache[l] if o["memory"] else None)[0]
+                cache[l], y = torch.cat([cache[l], y.detach()])[len(y):], z
+            memory = y[-count:]
+            out.append(y[count:-count])
+        carried.memory = {l: kept.transpose(0, 1) for l, kept in enumerate(cache)}
+        carried.memory["tokens"] = memory.detach().transpose(0, 1)
+        logits = torch.cat(out).transpose(0, 1) @ self.embedding.t() + self.bias
+        return types.SimpleNamespace(logits=logits)
+
+
+def rmt(o):
+    only(o, shifted_positions=True, unroll=0, dropout=0)
+    halves = [*range(0, o["width"], 2), *range(1, o["width"], 2)]  # their sines stand before all cosines
+
+    def layer(p, first):
+        yield "dec_attn.qkv_net.weight", torch.cat([p["attention.query"], p["attention.key_value"]], 1).t()
+        yield "dec_attn.o_net.weight", p["attention.out"].t()
+        yield "dec_attn.r_net.weight", p["attention.relative.projection"][halves].t()
+        for theirs, ours in (("dec_attn.r_w_bias", "content"), ("dec_attn.r_r_bias", "position")):
+            yield theirs, first["attention.relative." + ours].view(o["heads"], -1)
+        for theirs, ours in (("CoreNet.0", "in"), ("CoreNet.3", "out")):
+            yield f"pos_ff.{theirs}.weight", p[f"feed_forward.{ours}.weight"].t()
+            yield f"pos_ff.{theirs}.bias", p[f"feed_forward.{ours}.bias"]
+        for theirs, ours in (("dec_attn", "attention"), ("pos_ff", "feed_forward")):
+            yield theirs + ".layer_norm.weight", p[ours + ".norm.gain"]
+            yield theirs + ".layer_norm.bias", p[ours + ".norm.bias"]
+
+    def weights(p):
+        yield "embedding", p["embedding.weight"]
+        yield "memory_tokens", p["memory_tokens"]
+        yield "bias", p["head.bias"]
+        layers = common.by_layer(p, o["layers"])
+        for l, own in enumerate(layers):
+            for name, value in layer(own, layers[0]):
+                yield f"layers.{l}.{name}", value
+    return RecurrentMemory(o), weights, lambda carried: {"carried": carried}
+
+
 # By name: the network, the names and values of its weights made from our parameters, and how it is told what is carried.
-MODELS = {f.__name__: f for f in (mamba2, gated_deltanet)}
+MODELS = {f.__name__: f for f in (mamba2, gated_deltanet, rmt)}
 
 
 def all_in_double():

@@ -15,6 +15,7 @@ from transformers.models.transfo_xl.modeling_transfo_xl import PositionalEmbeddi
 tests = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(tests / "oracles"))
 from fixture import SEGMENT, TOKENS, VOCABULARY, parameter  # noqa: E402
+from masks import hidden_pairs  # noqa: E402
 
 
 def tensor(name, *shape):
@@ -43,14 +44,6 @@ def layer_of(l, width, heads, head, hidden):
     missing, unexpected = layer.load_state_dict(values, strict=False)
     assert not unexpected and set(missing) <= {"dec_attn.r_r_bias", "dec_attn.r_w_bias"}, (missing, unexpected)
     return layer.eval()
-
-
-def hidden_pairs(queries, cached, count, reads_cache):
-    mask = torch.triu(torch.ones(queries, cached + queries), 1 + cached)
-    for rows, keys in ((slice(count), slice(cached, cached + count)), (slice(-count, None), slice(-count, None))):
-        mask[rows, keys] = 0
-        mask[rows, :cached] = 0 if reads_cache else 1
-    return mask.bool()[:, :, None]
 
 
 def run(layers, width, heads, hidden, block, memory_tokens, memory=0, head_width=0, memory_reads_cache=False, **_):
