@@ -50,7 +50,7 @@ return {
   },
   {
     file = "harness/train/train_step.c", tests = "tests/harness/train/test_session.c",
-    { "(uint64_t)session->record.step);", "(uint64_t)(session->record.step > 1));", "the same dropout masks at every step" },
+    { "(uint64_t)drawn);", "(uint64_t)(session->record.step > 1));", "the same dropout masks at every step" },
     { "lh_params_clear_gradients(session->model->params);", "", "gradients of all steps add up",
       tests = "tests/harness/train/test_session.c tests/models/test_training.lua" },
     { "LH_TRY(lh_state_commit(part->own != NULL ? part->own : part->state));", "", "training forgets what it carries" },
@@ -81,7 +81,7 @@ return {
     { "lh_pool_reset_peak(sessions[i]->pool);", "", "peak memory is not reset" },
     { "1e3 * (clock() - start)", "1e6 * (clock() - start)", "microseconds for milliseconds" },
     { "LH_TRY(lh_train_step(sessions[i]));", "if (i < 0) LH_TRY(lh_train_step(sessions[i]));", "no warm-up" },
-    { "(double)(session->rows * session->length)", "(double)session->length", "tokens of a row for those of a step" },
+    { "(double)(session->rows * session->length *", "(double)(session->length *", "tokens of a row for those of a step" },
   },
   {
     file = "harness/train/schedule.c", tests = "tests/harness/train/test_schedule.c",
