@@ -1,4 +1,4 @@
--- What a training step of one sequence costs by its length: time and memory of every architecture,
+-- What a training step of one document costs by its length: time and memory of every architecture,
 -- the exponents fitted to them, and from which length on each costs less than full attention on this
 -- machine. Nothing is learned here.
 local lh = require "longhaul"
@@ -12,14 +12,16 @@ local lengths = lh.by_scale {
 }
 local longest = lengths[#lengths]
 
--- So many tokens: one sequence or, where a model sees no more than a segment at once, as many of
--- these side by side.
-local function task_of(length)
-  return function(segment)
-    local own = math.min(segment or length, length)
-    return lh.tasks.duplication { word = own // 2 - 1, alphabet = 63, batch = length // own,
-      evaluate_sequences = 1 }
-  end
+local text = lh.data.text {
+  "books", tokens = "bytes", documents = 8, document_bytes = 2 * longest, limit_eval_bytes = longest,
+}
+
+-- So many tokens of one document: one segment or, where a model sees no more than a segment at once,
+-- as many of these, one after the other.
+local function segment_of(row, length) return math.min(row.segment or length, length) end
+
+local function task_of(segment)
+  return lh.tasks.language_model { text, segment = segment, batch = 1 }
 end
 
 -- Without the optimiser's state, memory beyond values and gradients of the parameters is that of
@@ -28,16 +30,17 @@ local train = lh.train { steps = 1, optimizer = "sgd", momentum = 0, rate = 1e-3
 
 local rows, names = {}, {}
 for i, row in ipairs(setting.rows {
-  task = task_of(longest), span = setting.span, length = longest,
+  task = task_of, span = setting.span, length = longest,
 }) do
   names[i], rows[row.label] = row.label, row
 end
 
 for point in lh.grid { { "architecture", table.unpack(names) }, { "length", table.unpack(lengths) } } do
   local row = rows[point.architecture]
+  local segment = segment_of(row, point.length)
   bench:row {
-    point, model = row.model, task = task_of(point.length)(row.segment), train = train,
-    dataset = "costs",
+    point, model = row.model, task = task_of(segment), dataset = "costs",
+    train = train:with { segments_per_step = point.length // segment },
   }
 end
 
