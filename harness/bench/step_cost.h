@@ -7,8 +7,8 @@
 #include "kernels/cost/ledger.h"
 
 typedef struct lh_step_cost {
-    lh_ledger ledger; /* calls of one step, such as all are behind the first */
-    int64_t tokens;   /* of the step */
+    lh_ledger ledger;   /* calls of one step, such as all are behind the first */
+    int64_t tokens;     /* of the step */
     double model_flops; /* of the step as the model counts them: three times its forward ones */
     int64_t peak_bytes; /* of the pool, without workspace */
 } lh_step_cost;

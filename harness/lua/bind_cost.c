@@ -15,9 +15,8 @@ static void push_call(lua_State *lua, const lh_ledger_call *call) {
                                                          [LH_COST_PRODUCT] = "product",
                                                          [LH_COST_TILE] = "tile",
                                                          [LH_COST_REFERENCE] = "reference"};
-    static const char *const precisions[] = {[LH_PRECISION_F32] = "f32",
-                                             [LH_PRECISION_TF32] = "tf32",
-                                             [LH_PRECISION_BF16] = "bf16"};
+    static const char *const precisions[] = {
+        [LH_PRECISION_F32] = "f32", [LH_PRECISION_TF32] = "tf32", [LH_PRECISION_BF16] = "bf16"};
     static const struct {
         const char *name;
         size_t offset;

@@ -96,8 +96,7 @@ lh_cost lh_cost_attention_forward(const lh_attention_forward_args *args) {
     cost.launches = 1;
     cost.products = lh_attention_products(spec);
     cost.read = query_bytes(spec, &args->q) + keys_and_values(spec);
-    cost.written =
-        query_bytes(spec, &args->out) + lh_cost_reals(args->lse, (double)rows_of(spec));
+    cost.written = query_bytes(spec, &args->out) + lh_cost_reals(args->lse, (double)rows_of(spec));
     return cost;
 }
 
@@ -132,8 +131,7 @@ static void pass_keys(lh_cost *cost, const lh_attention_backward_args *args,
     const bool placed = spec->positions != NULL && !source->everywhere;
     if (!wants_keys(spec, source)) return;
     cost->launches += 1;
-    cost->products +=
-        of_pairs(spec, (placed ? of_keys_placed : of_keys) * pairs_of(spec, source));
+    cost->products += of_pairs(spec, (placed ? of_keys_placed : of_keys) * pairs_of(spec, source));
     cost->read += read_of_queries(args) + key_bytes(spec, source, &source->k) +
                   key_bytes(spec, source, &source->v);
     lh_cost_write(cost, key_bytes(spec, source, &source->dk), source->write);
@@ -191,8 +189,7 @@ static void tile_backward(lh_cost *cost, const lh_attention_backward_args *args)
     for (int s = 0; s < spec->source_count; ++s)
         pass_keys(cost, args, &spec->source[s]);
     tile_positions(cost, args);
-    if (args->dhead_scale != NULL)
-        join(cost, (double)rows, spec->heads, args->dhead_scale_write);
+    if (args->dhead_scale != NULL) join(cost, (double)rows, spec->heads, args->dhead_scale_write);
     if (args->dbias != NULL && spec->bias != NULL)
         join(cost, (double)(spec->batch * spec->heads * tiles * spec->buckets),
              spec->heads * spec->buckets, args->dbias_write);
@@ -246,11 +243,9 @@ static void single_backward(lh_cost *cost, const lh_attention_backward_args *arg
 
 lh_cost lh_cost_attention_backward(const lh_attention_backward_args *args) {
     const lh_attention_spec *spec = &args->spec;
-    const bool crowded =
-        spec->head_width > ROOMY && spec->positions != NULL && args->dbias != NULL;
+    const bool crowded = spec->head_width > ROOMY && spec->positions != NULL && args->dbias != NULL;
     const bool tiles = fits_tiles(spec) && !crowded;
-    lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE,
-                    .precision = spec->precision};
+    lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE, .precision = spec->precision};
     if (tiles)
         tile_backward(&cost, args);
     else
@@ -286,8 +281,7 @@ lh_cost lh_cost_knn_attention_backward(const lh_knn_attention_backward_args *arg
                             3 * elements * (double)args->top * LH_COST_REAL};
     lh_cost_launch(&cost, rows);
     lh_cost_write(&cost, lh_cost_bytes(args->dq.act, elements), args->dq_write);
-    if (args->dhead_scale != NULL)
-        join(&cost, (double)rows, args->heads, args->dhead_scale_write);
+    if (args->dhead_scale != NULL) join(&cost, (double)rows, args->heads, args->dhead_scale_write);
     return cost;
 }
 

@@ -55,8 +55,7 @@ lh_cost lh_cost_lsh_attention_forward(const lh_lsh_attention_forward_args *args)
     const double elements = (double)(rows * args->head_width), rounds = (double)args->rounds;
     const bool tiles =
         fits_tiles(args->precision, args->head_width, args->rounds, args->any_bucket);
-    lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE,
-                    .precision = args->precision};
+    lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE, .precision = args->precision};
     if (rows == 0) return cost;
     const double bytes = lh_cost_bytes(args->q.act, elements);
     cost.launches = tiles ? args->rounds : 1;
@@ -96,8 +95,7 @@ lh_cost lh_cost_lsh_attention_backward(const lh_lsh_attention_backward_args *arg
     const bool queries = !tiles || args->dq.act.data != NULL;
     const bool keys = !tiles || args->dk.act.data != NULL || args->dv.act.data != NULL;
     const int64_t times = tiles ? args->rounds : 1;
-    lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE,
-                    .precision = args->precision};
+    lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE, .precision = args->precision};
     if (rows == 0) return cost;
     const double bytes = lh_cost_bytes(args->q.act, elements);
     cost.launches = 1 + times * (queries + keys);

@@ -26,12 +26,10 @@ static void read_operand(lh_cost *cost, const operand *x, lh_precision precision
 }
 
 static void multiply(lh_cost *cost, const lh_matmul_args *a, double results) {
-    const operand left =
-        a->transpose_a ? operand_of(a->a, a->a_step, a->batch, a->k, a->m)
-                       : operand_of(a->a, a->a_step, a->batch, a->m, a->k);
-    const operand right =
-        a->transpose_b ? operand_of(a->b, a->b_step, a->batch, a->n, a->k)
-                       : operand_of(a->b, a->b_step, a->batch, a->k, a->n);
+    const operand left = a->transpose_a ? operand_of(a->a, a->a_step, a->batch, a->k, a->m)
+                                        : operand_of(a->a, a->a_step, a->batch, a->m, a->k);
+    const operand right = a->transpose_b ? operand_of(a->b, a->b_step, a->batch, a->n, a->k)
+                                         : operand_of(a->b, a->b_step, a->batch, a->k, a->n);
     read_operand(cost, &left, a->precision);
     read_operand(cost, &right, a->precision);
     cost->launches += 1;

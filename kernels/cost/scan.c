@@ -16,17 +16,17 @@ static scan_sizes sizes_of(const lh_decay_scan_spec *spec) {
     const int64_t pairs = spec->batch * spec->heads, chunks = lh_cost_chunks(spec->length, CHUNK);
     const int64_t state = spec->key_width * spec->value_width;
     const double tokens = (double)(pairs * spec->length);
-    return (scan_sizes){
-        .pairs = pairs,
-        .chunks = chunks,
-        .groups = spec->batch * spec->groups,
-        .state = state,
-        .keys = (double)(spec->batch * spec->groups * spec->length * spec->key_width),
-        .values = tokens * (double)spec->value_width,
-        .states = (double)(pairs * chunks * state),
-        .by_keys = 2 * tokens * CHUNK * (double)spec->key_width,
-        .by_values = 2 * tokens * CHUNK * (double)spec->value_width,
-        .by_states = 2 * tokens * (double)state};
+    return (scan_sizes){.pairs = pairs,
+                        .chunks = chunks,
+                        .groups = spec->batch * spec->groups,
+                        .state = state,
+                        .keys =
+                            (double)(spec->batch * spec->groups * spec->length * spec->key_width),
+                        .values = tokens * (double)spec->value_width,
+                        .states = (double)(pairs * chunks * state),
+                        .by_keys = 2 * tokens * CHUNK * (double)spec->key_width,
+                        .by_values = 2 * tokens * CHUNK * (double)spec->value_width,
+                        .by_states = 2 * tokens * (double)state};
 }
 
 static void sum_decays(lh_cost *cost, const lh_decay_scan_spec *spec, const scan_sizes *sizes) {
@@ -44,11 +44,12 @@ static void contributions(lh_cost *cost, const scan_sizes *sizes) {
     cost->written += sizes->states * LH_COST_REAL;
 }
 
-/* States between chunks, one after the other; `ends`: those given and taken. */
-static void join_states(lh_cost *cost, const scan_sizes *sizes, int ends) {
+/* States between chunks, one after the other, from one that is given to one that is taken. */
+static void join_states(lh_cost *cost, const scan_sizes *sizes) {
+    const double bytes = (sizes->states + (double)(sizes->pairs * sizes->state)) * LH_COST_REAL;
     lh_cost_launch(cost, sizes->pairs * sizes->state);
-    cost->read += (sizes->states + (double)(ends * sizes->pairs * sizes->state)) * LH_COST_REAL;
-    cost->written += sizes->states * LH_COST_REAL;
+    cost->read += bytes;
+    cost->written += bytes;
 }
 
 lh_cost lh_cost_decay_scan_forward(const lh_decay_scan_forward_args *args) {
@@ -56,7 +57,7 @@ lh_cost lh_cost_decay_scan_forward(const lh_decay_scan_forward_args *args) {
     lh_cost cost = {.kind = LH_COST_REFERENCE};
     sum_decays(&cost, &args->spec, &sizes);
     contributions(&cost, &sizes);
-    join_states(&cost, &sizes, 2);
+    join_states(&cost, &sizes);
     lh_cost_launch(&cost, sizes.pairs * sizes.chunks);
     cost.products += sizes.by_keys + sizes.by_values + sizes.by_states;
     cost.read += (2 * sizes.keys + sizes.values + sizes.states) * LH_COST_REAL;
@@ -78,7 +79,7 @@ lh_cost lh_cost_decay_scan_backward(const lh_decay_scan_backward_args *args) {
     sum_decays(&cost, &args->spec, &sizes);
     for (int direction = 0; direction < 2; ++direction) {
         contributions(&cost, &sizes);
-        join_states(&cost, &sizes, 2);
+        join_states(&cost, &sizes);
     }
     gradients(&cost, &sizes);
     return cost;
@@ -97,9 +98,9 @@ static void invert(lh_cost *cost, const scan_sizes *sizes) {
 static void walk(lh_cost *cost, const scan_sizes *sizes) {
     cost->launches += 1;
     cost->products += sizes->by_values + 2 * sizes->by_states;
-    cost->read += (sizes->keys + sizes->values +
-                   (double)(sizes->pairs * sizes->chunks) * CHUNK * CHUNK) *
-                  LH_COST_REAL;
+    cost->read +=
+        (sizes->keys + sizes->values + (double)(sizes->pairs * sizes->chunks) * CHUNK * CHUNK) *
+        LH_COST_REAL;
     cost->written += sizes->values * LH_COST_REAL;
 }
 
@@ -122,7 +123,7 @@ lh_cost lh_cost_delta_rule_backward(const lh_delta_rule_backward_args *args) {
     sum_decays(&cost, scan, &sizes);
     invert(&cost, &sizes);
     contributions(&cost, &sizes);
-    join_states(&cost, &sizes, 1);
+    join_states(&cost, &sizes);
     walk(&cost, &sizes);
     gradients(&cost, &sizes);
     return cost;

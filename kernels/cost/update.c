@@ -51,7 +51,7 @@ static void tensor_bytes(lh_cost *cost, const lh_adafactor_args *a) {
     } else {
         lh_cost_write(cost, bytes, LH_ADD);
     }
-    cost->read += 2 * bytes;          /* gradient and parameter */
+    cost->read += 2 * bytes;            /* gradient and parameter */
     lh_cost_write(cost, bytes, LH_SET); /* the update */
     cost->read += bytes;
     lh_cost_write(cost, bytes, LH_ADD);
@@ -59,21 +59,21 @@ static void tensor_bytes(lh_cost *cost, const lh_adafactor_args *a) {
 }
 
 static lh_cost adafactor(const lh_adafactor_args *tensor, int64_t count) {
-    int64_t elements = 0, rows = 0, columns = 0, matrices = 0, stretches = 0;
+    int64_t elements = 0, rows = 0, columns = 0, matrices = 0;
     lh_cost cost = {0};
     for (int64_t t = 0; t < count; ++t) {
         const lh_adafactor_args *a = &tensor[t];
-        const int64_t factored = a->factored ? a->outer : 0;
-        elements += a->outer * a->rows * a->columns;
+        const int64_t size = a->outer * a->rows * a->columns;
+        const int64_t factored = a->factored && size > 0 ? a->outer : 0;
+        elements += size;
         matrices += factored;
         rows += factored * a->rows;
         columns += factored * a->columns;
-        stretches += factored * a->columns * (a->rows > 0);
         tensor_bytes(&cost, a);
     }
     lh_cost_launch(&cost, rows);
-    lh_cost_launch(&cost, stretches);
-    lh_cost_launch(&cost, columns);
+    for (int pass = 0; pass < 2; ++pass) /* stretches of columns, then columns */
+        lh_cost_launch(&cost, columns);
     lh_cost_launch(&cost, matrices);
     cost.launches += elements > 0 ? 3 : 0;
     return cost;
