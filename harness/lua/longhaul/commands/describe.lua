@@ -148,7 +148,16 @@ local function print_cost(class, options, values)
   print("    rates: " .. device.source)
 end
 
+local function check_cost_options(values)
+  for _, name in ipairs { "device", "batch", "train" } do
+    if values[name] and not values.cost then
+      command.misuse(("longhaul describe: --%s is said with --cost"):format(name))
+    end
+  end
+end
+
 local function show_model(class, values)
+  check_cost_options(values)
   if values["published-names"] then return print_published_names(class) end
   local options = core.options("model", class.name, values.options or "")
   local sizes = sizes_for(class, values)
