@@ -155,7 +155,7 @@ $(call remember,$(B)/version.h,'#define LH_VERSION "$(word 1,$(version))"' '#def
 endif
 
 # ---- Sources: whatever lies in these folders ----------------------------------------------------
-folders := kernels $(addprefix harness/,engine ops train tasks infer run bench lua) \
+folders := kernels kernels/cost $(addprefix harness/,engine ops train tasks infer run bench lua) \
     models $(patsubst %/,%,$(wildcard models/*/)) datasets $(patsubst %/,%,$(wildcard datasets/*/))
 mpi := $(filter yes,$(MPI_FOUND))
 onednn := $(if $(filter double,$(REAL)),,$(filter yes,$(ONEDNN_FOUND)))

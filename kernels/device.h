@@ -31,6 +31,7 @@ typedef struct lh_device_copies {
  */
 struct lh_device {
     lh_device_kind kind;
+    bool is_hollow; /* nothing lies behind its addresses (kernels/cost/ledger.h) */
     const lh_kernels *kernels;
     void *stream;
     lh_status (*allocate)(lh_device *, size_t bytes, void **out); /* 64-byte aligned */

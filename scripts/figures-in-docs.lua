@@ -9,6 +9,7 @@
 -- <!-- end generated --> An expression is Lua over the functions of `known` below; paths are from
 -- results/reference/.
 local core = require "longhaul.core"
+local cost = require "longhaul.run.cost"
 local csv = require "longhaul.run.csv"
 local quote = require "longhaul.run.quote"
 local results = require "longhaul.report.results"
@@ -136,6 +137,69 @@ function known.differences(metric, row, other, list)
       tostring(seeds) }
   end
   return markdown({ "data", ("%s minus %s"):format(row, other), "seeds" }, lines)
+end
+
+-- A line of a table of models: a name, then a formatted number of each.
+local function line_of(name, models, format, number)
+  local line = { name }
+  for i, model in ipairs(models) do line[i + 1] = format:format(number(model)) end
+  return line
+end
+
+-- Kernels by the longest time that they take in a model, those that matter.
+local function longest_kernels(models, least)
+  local most, names = {}, {}
+  for _, model in ipairs(models) do
+    for _, row in ipairs(model.rows) do
+      if not most[row.kernel] then names[#names + 1] = row.kernel end
+      most[row.kernel] = math.max(most[row.kernel] or 0, row.seconds / model.sum.seconds)
+      model.ms[row.kernel] = 1e3 * row.seconds
+    end
+  end
+  table.sort(names, function(a, b)
+    if most[a] ~= most[b] then return most[a] > most[b] end
+    return a < b
+  end)
+  while #names > 0 and most[names[#names]] < least do names[#names] = nil end
+  return names
+end
+
+local function estimated(entry, device)
+  local counted = core.step_cost { model = core.options("model", entry[2], entry[3]), task = entry[4],
+    train = core.options("train", "train", entry[5]) }
+  local model = { counted = counted, ms = {} }
+  model.rows, model.sum = cost.estimate(counted, device)
+  return model
+end
+
+--- What training steps should take on a device, an estimate: milliseconds by kernel, of those that
+--- take 2 % of one of them; `list` = { { name, model, options, sizes, training options } ... }.
+function known.step_costs(device, list)
+  local models, head, lines = {}, { "" }, {}
+  for i, entry in ipairs(list) do
+    models[i], head[i + 1] = estimated(entry, cost.device(device)), entry[1]
+  end
+  local names = longest_kernels(models, 0.02)
+  for i, name in ipairs(names) do
+    lines[i] = line_of(("`%s`, ms"):format(name), models, "%.1f",
+      function(model) return model.ms[name] or 0 end)
+  end
+  local function add(...) lines[#lines + 1] = line_of(...) end
+  add("all others, ms", models, "%.1f", function(model)
+    local rest = 1e3 * model.sum.seconds
+    for _, name in ipairs(names) do rest = rest - (model.ms[name] or 0) end
+    return rest
+  end)
+  add("sum, ms", models, "%.0f", function(model) return 1e3 * model.sum.seconds end)
+  add("launches", models, "%d", function(model) return model.sum.launches end)
+  add("bytes, GB", models, "%.0f", function(model) return model.sum.bytes / 1e9 end)
+  add("products, TFLOP", models, "%.1f", function(model) return model.sum.flops / 1e12 end)
+  add("of these the model's own", models, "%.1f", function(model)
+    return model.counted.model_flops / 1e12
+  end)
+  add("share of the matrix rate, %", models, "%.0f", function(model) return 100 * model.sum.share end)
+  add("tokens/s", models, "%.0f", function(model) return model.sum.tokens_per_second end)
+  return markdown(head, lines)
 end
 
 --- Step times of pairs { row, other } timed side by side, one in the other, by data sets.

@@ -32,6 +32,7 @@ extern const luaL_Reg lh_lua_generate[];
 extern const luaL_Reg lh_lua_files[];
 extern const luaL_Reg lh_lua_json[];
 extern const luaL_Reg lh_lua_machine[];
+extern const luaL_Reg lh_lua_cost[];
 extern const luaL_Reg lh_lua_ranks[];
 extern const luaL_Reg lh_lua_bounds[];
 extern const luaL_Reg lh_lua_processes[];

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "harness/ops/op.h"
+#include "kernels/cost/cost.h"
 
 /* Order of the tensors that an attention saves and differentiates. */
 enum {
@@ -149,37 +150,6 @@ static lh_status attend_backward(lh_tape *tape, lh_node *node) {
     return LH_RUN_W(lh_tape_pool(tape), attention_backward, &args);
 }
 
-/* Keys of a source with positions that the queries see, counted for each query. */
-static double visible_pairs(const lh_attention_spec *spec, const lh_key_source *source) {
-    double pairs = 0;
-    for (int64_t i = 0; i < spec->queries; ++i) {
-        int64_t low = i - spec->max_distance, high = i - spec->min_distance;
-        if (spec->chunk > 0) {
-            const int64_t edge = (i / spec->chunk - spec->chunks_back) * spec->chunk;
-            if (edge > low) low = edge;
-        }
-        if (low < source->first) low = source->first;
-        if (high > source->first + source->count - 1) high = source->first + source->count - 1;
-        if (high >= low) pairs += (double)(high - low + 1);
-    }
-    return pairs;
-}
-
-/* Matrix work of the visible pairs: scores, mixing and position vectors, 2 flops each per element
- * of head_width. */
-static double matrix_flops(const lh_attention_spec *spec) {
-    double products = 0;
-    for (int s = 0; s < spec->source_count; ++s) {
-        const lh_key_source *source = &spec->source[s];
-        if (source->everywhere) {
-            products += 2.0 * (double)spec->queries * (double)source->count;
-        } else {
-            products += (spec->positions != NULL ? 3.0 : 2.0) * visible_pairs(spec, source);
-        }
-    }
-    return 2.0 * products * (double)(spec->batch * spec->heads * spec->head_width);
-}
-
 static bool positions_fit(const lh_tensor *q, const lh_tensor *positions) {
     if (positions == NULL) return true;
     const int rank = positions->rank;
@@ -244,7 +214,7 @@ lh_tensor *lh_attend(lh_tape *tape, const lh_attention *attention, lh_tensor *q)
                                             .q = heads_of(t[QUERY]),
                                             .out = heads_of(t[OUT]),
                                             .lse = lh_tensor_real(t[LSE])};
-    lh_tape_count_flops(tape, matrix_flops(&args.spec));
+    lh_tape_count_flops(tape, lh_attention_products(&args.spec));
     const lh_record record = {.op = "attention",
                               .backward = attend_backward,
                               .input = t,

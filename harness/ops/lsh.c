@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "harness/ops/op.h"
+#include "kernels/cost/cost.h"
 
 enum { QUERY, KEYS, VALUES, INPUTS, OUT = INPUTS, LSE, ORDER, SLOT, FIRST, SAVED };
 
@@ -40,13 +41,11 @@ static int64_t buckets_of(const lh_lsh *lsh) {
     return buckets;
 }
 
-/* A token meets half of its own chunk and all of the one before. */
 double lh_lsh_flops(const lh_lsh *lsh, int64_t length, int64_t head_width) {
     const lh_lsh settled = lh_lsh_settle(lsh, length);
-    const double chunk = (double)(lsh->chunk < length ? lsh->chunk : length);
-    const double pairs = 0.5 * chunk + (lsh->chunk < length ? chunk : 0);
-    return (double)(lsh->rounds * length * head_width) *
-           (2.0 * (double)columns_of(&settled) + 4.0 * pairs);
+    const double hash =
+        2.0 * (double)(lsh->rounds * length * head_width) * (double)columns_of(&settled);
+    return hash + lh_lsh_products(lsh->rounds, length, lsh->chunk, head_width);
 }
 
 static bool fits(const lh_lsh *lsh, const lh_tensor *q, const lh_tensor *k, const lh_tensor *v) {

@@ -152,7 +152,8 @@ static lh_status create_model(lh_session *session, const lh_session_spec *spec) 
                           lh_share_part(session->share, 0, session->plan.accumulate).count,
                           session->length));
     LH_TRY(place_parameters(session));
-    LH_TRY(lh_params_initialize(session->model->params, spec->seed));
+    if (!session->device->is_hollow)
+        LH_TRY(lh_params_initialize(session->model->params, spec->seed));
     LH_TRY(lh_state_create(session->model, session->pool, session->share.count, &session->state));
     return create_parts(session);
 }
@@ -201,7 +202,7 @@ static lh_status build(lh_session *session, const lh_session_spec *spec) {
     LH_TRY(lh_train_plan_read(session->train_options, &session->plan));
     LH_TRY(read_keep_rule(&session->plan, spec, &session->keep_rule));
     session->record.evaluations = lh_evaluations_begin(session->keep_rule);
-    LH_TRY(lh_pool_open_device(spec->device, &session->device));
+    if (session->device == NULL) LH_TRY(lh_pool_open_device(spec->device, &session->device));
     LH_TRY(lh_pool_create(session->device, &session->pool));
     LH_TRY(lh_pool_set_precision(session->pool, session->plan.precision));
     LH_TRY(lh_tape_create(session->pool, &session->tape));
@@ -220,7 +221,11 @@ static lh_status build(lh_session *session, const lh_session_spec *spec) {
 lh_status lh_session_create(const lh_session_spec *spec, lh_session **out) {
     *out = NULL;
     lh_session *session = lh_allocate_zeroed(1, sizeof *session);
-    if (session == NULL) return LH_EMEMORY;
+    if (session == NULL) {
+        lh_device_close(spec->opened);
+        return LH_EMEMORY;
+    }
+    session->device = spec->opened;
     const lh_status status = build(session, spec);
     if (status != LH_OK) {
         lh_session_destroy(session);

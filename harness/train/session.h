@@ -16,6 +16,7 @@ typedef struct lh_session_spec {
     const lh_options *train_options;
     uint64_t seed;
     const char *device;     /* "cpu" */
+    lh_device *opened;      /* optional, in place of `device`: taken over, whatever comes of it */
     lh_communicator *ranks; /* optional: trains together with these; every rank makes the session */
     /* Says whether the highest of a metric is the best, or fails. Asked where keep_best names one,
      * else not needed. */

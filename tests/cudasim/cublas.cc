@@ -102,6 +102,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
         !types_good(a_type, b_type, c_type, compute))
         return CUBLAS_STATUS_INVALID_VALUE;
     const float by = *static_cast<const float *>(alpha), keeps = *static_cast<const float *>(beta);
+    count_launch();
     const auto run = [=] {
         const device_scope scope;
         const bool in_tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;

@@ -25,6 +25,9 @@ void cudasim_set_devices(int count);
 /* Bytes of device memory, 1 GiB at first; an allocation beyond them fails. */
 void cudasim_set_memory(size_t bytes);
 
+/* Kernels that were launched, or captured, so far; a product of cuBLAS is one. */
+long cudasim_launches(void);
+
 /* Executable graphs that were made so far. */
 int cudasim_graphs(void);
 

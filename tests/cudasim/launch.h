@@ -7,6 +7,12 @@
 #include <tuple>
 #include <type_traits>
 
+#ifdef __has_builtin
+#if __has_builtin(__builtin_clear_padding)
+#define LH_CUDASIM_CLEARS_GAPS
+#endif
+#endif
+
 struct cudasim_call {
     const char *name;
     const void *kernel;
@@ -20,12 +26,23 @@ struct cudasim_call {
  * cudaGetLastError gives next. `arguments` are those of the call. */
 void cudasim_run(const cudasim_call &call, cudaStream_t stream,
                  std::shared_ptr<const void> arguments);
-/* Whether a kernel may be given this pointer. Those within structs are not looked at: what stands
- * in the gaps between their fields may well be an address. */
+/* Whether a kernel may be given this pointer, and what else it is given: a word that is an address
+ * of the host is a mistake, too. */
 void cudasim_check_pointer(const char *kernel, const void *pointer);
+void cudasim_check_words(const char *kernel, const void *argument, size_t bytes);
 
+/* In the gaps between fields stands what the stack left there, which may well be an address: they
+ * are cleared in a copy. A compiler that cannot do that looks at pointers alone. */
 template <typename type> void cudasim_check_argument(const char *kernel, const type &argument) {
-    if constexpr (std::is_pointer_v<type>) cudasim_check_pointer(kernel, argument);
+    if constexpr (std::is_pointer_v<type>) {
+        cudasim_check_pointer(kernel, argument);
+    } else if constexpr (std::is_trivially_copyable_v<type>) {
+#ifdef LH_CUDASIM_CLEARS_GAPS
+        type copy = argument;
+        __builtin_clear_padding(&copy);
+        cudasim_check_words(kernel, &copy, sizeof copy);
+#endif
+    }
 }
 
 template <typename... parameters> struct cudasim_arguments {

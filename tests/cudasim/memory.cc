@@ -3,6 +3,7 @@
 
 #include <map>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -13,7 +14,7 @@
 
 namespace {
 
-enum { POISON = 0xff, ALIGNMENT = 256 };
+enum { POISON = 0xff, ALIGNMENT = 256, PAGE = 4096 };
 
 std::map<const char *, size_t> allocations, pinned;
 size_t in_use, capacity = (size_t)1 << 30;
@@ -54,6 +55,29 @@ void cudasim_set_memory(size_t bytes) {
 void cudasim_check_pointer(const char *kernel, const void *pointer) {
     if (pointer != nullptr && reachable(pointer) == 0)
         fault(cudaErrorInvalidValue, "%s: an argument points to host memory", kernel);
+}
+
+/* Programs, heaps and stacks lie above, numbers and the sanitizers' own tables below. */
+static const uintptr_t LEAST_ADDRESS = (uintptr_t)0x5000 << 32,
+                       MOST_ADDRESS = (uintptr_t)0x8000 << 32;
+
+static bool on_host(uintptr_t word) {
+    unsigned char there = 0;
+    if (word < LEAST_ADDRESS || word >= MOST_ADDRESS) return false;
+    const void *at = reinterpret_cast<const void *>(word);
+    const void *before = reinterpret_cast<const void *>(word - 1); /* an end is no mistake */
+    if (reachable(at) > 0 || reachable(before) > 0) return false;
+    return mincore(reinterpret_cast<void *>(word / PAGE * PAGE), PAGE, &there) == 0;
+}
+
+void cudasim_check_words(const char *kernel, const void *argument, size_t bytes) {
+    for (size_t at = 0; at + sizeof(uintptr_t) <= bytes; at += sizeof(uintptr_t)) {
+        uintptr_t word = 0;
+        memcpy(&word, static_cast<const char *>(argument) + at, sizeof word);
+        if (on_host(word))
+            fault(cudaErrorInvalidValue, "%s: byte %zu of an argument is an address of the host",
+                  kernel, at);
+    }
 }
 
 cudaError_t cudaMalloc(void **memory, size_t bytes) {

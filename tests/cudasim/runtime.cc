@@ -12,6 +12,7 @@ char fault_text[512];
 bool launch_unchecked;
 char last_launch[128];
 int device_count = 1, current_device;
+long launches;
 std::map<const void *, int> allowed_shared;
 
 void record(cudaError_t error, const char *format, va_list arguments) {
@@ -81,10 +82,19 @@ static bool launch_good(const cudasim_call &call) {
     return !faulted();
 }
 
+void count_launch(void) {
+    ++launches;
+}
+
+long cudasim_launches(void) {
+    return launches;
+}
+
 void cudasim_run(const cudasim_call &call, cudaStream_t stream,
                  std::shared_ptr<const void> arguments) {
     begin_launch(call);
     if (!launch_good(call)) return;
+    count_launch();
     submit(stream, call.kernel, [call, arguments] {
         const device_scope scope;
         block_run(call);

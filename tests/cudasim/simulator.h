@@ -57,6 +57,9 @@ extern block running;
 void block_wait(stand at, const char *file, int line);
 void block_run(const cudasim_call &call);
 
+/* What cudasim_launches tells (runtime.cc). */
+void count_launch(void);
+
 /* ---- Mistakes (runtime.cc) ---- */
 
 /* Stops the launch from within a kernel: the text is what cudaGetErrorString then gives. */

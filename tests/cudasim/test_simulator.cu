@@ -188,6 +188,35 @@ TEST(copies_and_arguments_keep_to_their_side) {
     release(x);
 }
 
+typedef struct pointers {
+    int32_t first; /* a gap follows */
+    float *x;
+    int32_t last; /* and here */
+} pointers;
+
+__global__ void take_pointers(pointers p) {
+    if (p.first > 0) p.x[0] = 1.0f;
+}
+
+TEST(an_address_of_the_host_in_an_argument_is_found) {
+    float *x = device_floats(1), host = 0;
+    CHECK_EQ_INT(RUN(take_pointers, 1, 1, 0, (pointers{1, x, 0})), cudaSuccess);
+    CHECK_EQ_INT(RUN(take_pointers, 1, 1, 0, (pointers{0, x + 1, 0})), cudaSuccess);
+    release(x);
+    CHECK_EQ_INT(RUN(take_pointers, 1, 1, 0, (pointers{0, &host, 0})), cudaErrorInvalidValue);
+    CHECK_EQ_INT(RUN(take_pointers, 1, 1, 0, (pointers{0, nullptr, 0})), cudaSuccess);
+}
+
+/* The gap behind `last` holds the upper half of an address, and `last` happens to be the lower. */
+TEST(an_address_in_a_gap_between_fields_is_no_mistake) {
+    const float host = 0, *const address = &host;
+    pointers p;
+    memset(&p, 0, sizeof p);
+    memcpy(&p.last, &address, sizeof address);
+    cudasim_check_argument("take_pointers", p);
+    CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
+}
+
 TEST(memory_runs_out_and_devices_go) {
     void *memory = nullptr;
     cudasim_set_memory(1 << 20);

@@ -38,6 +38,13 @@ succeeds "a model is described" "layers.1.state.ids" \
 succeeds "and the size of its carried state" "3,072" \
     "$longhaul" describe lstm --options 'layers=3 hidden=128' --vocabulary 260
 succeeds "an option's range is exact" "integer, 1 to 1048576" "$longhaul" describe brt
+succeeds "a step's cost is an estimate" "AN ESTIMATE, NEVER MEASURED" \
+    "$longhaul" describe brt --options 'layers=4 width=128 heads=4 window=64' --cost
+succeeds "of the paper's size, at its matrix rate" "32.2 TFLOP as the model counts them" \
+    "$longhaul" describe slide --options 'layers=12 width=1024 heads=8 window=512' --vocabulary 256 --batch 8 --cost
+succeeds "of a task, too" "attention_forward" "$longhaul" describe informer --task forecasting --cost --train precision=f32
+fails 1 "on a device that is known" "did you mean 'h200'" "$longhaul" describe brt --cost --device h20
+fails 2 "a batch costs nothing by itself" "--batch is said with --cost" "$longhaul" describe brt --batch 4
 mkdir -p "$scratch/data/mybooks"
 echo "once" >"$scratch/data/mybooks/one.txt"
 succeeds "a corpus that lies here" "$scratch/data/mybooks: 1 file, 5 bytes" env LONGHAUL_DATA="$scratch/data" "$longhaul" describe mybooks

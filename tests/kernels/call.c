@@ -90,6 +90,14 @@ static void set_threads(int threads) {
 #endif
 }
 
+int64_t call_launches(void) {
+#ifdef LH_CUDASIM
+    return cudasim_launches();
+#else
+    return -1;
+#endif
+}
+
 lh_status call_kernel(suite *s, int threads) {
     set_threads(threads);
     const lh_launch launch = {.stream = s->device->stream,

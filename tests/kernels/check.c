@@ -249,9 +249,11 @@ static bool repeats(suite *s, int threads) {
 
 static bool call_good(suite *s, int threads) {
     call_restore(s);
+    const int64_t before = call_launches();
     if (!status_good(s, call_kernel(s, threads))) return false;
+    const int64_t launched = before < 0 ? -1 : call_launches() - before;
     call_fetch(s);
-    return neighbours_good(s);
+    return neighbours_good(s) && cost_good(s, launched);
 }
 
 static bool threads_agree(suite *s) {

@@ -274,6 +274,12 @@ void call_restore(suite *s);
 /* What the output holds now. */
 const void *call_result(const suite *s, const buffer *b);
 
+/* Whether the cost of the call that was laid out (kernels/cost/) fits what it did: it launched so
+ * many CUDA kernels (-1: unknown). */
+bool cost_good(suite *s, int64_t launched);
+/* Kernels launched so far on the simulated GPU; -1 where nobody counts. */
+int64_t call_launches(void);
+
 void check_case(suite *s);
 void self_test_case(suite *s);
 void bench_case(suite *s);

@@ -32,6 +32,7 @@ local rules = {
     "harness/train/", "harness/infer/", "harness/tasks/", "datasets/" } },
   { "harness/run/", may = { "kernels/base.h", "kernels/device.h", "harness/engine/",
     "harness/train/", "harness/run/" } },
+  { "harness/bench/", may = { "kernels/base.h", "kernels/device.h", "kernels/cost/", "harness/" } },
   { "harness/", may = { "kernels/base.h", "kernels/device.h", "harness/", "models/",
     "datasets/" } },
   { "tests/", may = { "kernels/", "harness/", "models/", "datasets/", "tests/" } },

@@ -259,4 +259,21 @@ return {
     { "add ? lh_bf16_widen(y[d]) + value : value", "value + 0 * add", "adding gradients of keys in bf16 sets them" },
     { "group_sums(plan, group, table) + elements.begin", "group_sums(plan, group, table)", "wide heads' positions get the first elements' gradients" },
   },
+  {
+    file = "kernels/cost/attention.c", tests = "tests/harness/bench/test_step_cost.c",
+    { "return 2.0 * pairs *", "return pairs *", "a product is half of its FLOPs" },
+    { "of_queries = 3, of_keys = 4", "of_queries = 3, of_keys = 3", "scores are not made again for keys" },
+  },
+  {
+    file = "kernels/cost/matmul.c", tests = "tests/harness/bench/test_step_cost.c",
+    { "|| x->act.dtype == LH_BF16) return;", ") return;", "what is bf16 is rounded again" },
+  },
+  {
+    file = "kernels/cost/cost.c", tests = "tests/harness/bench/test_step_cost.c",
+    { "if (write == LH_ADD) cost->read", "if (write != LH_ADD) cost->read", "what adds does not read, what sets does" },
+  },
+  {
+    file = "kernels/cost/update.c", tests = "sim:adafactor",
+    { "cost.launches += elements > 0 ? 3 : 0;", "cost.launches += elements > 0 ? 2 : 0;", "a launch is forgotten" },
+  },
 }

@@ -2,6 +2,7 @@
 -- a metric, a kind of chart, a kernel.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local cost = require "longhaul.run.cost"
 local data = require "longhaul.run.data"
 local fold = require "longhaul.run.fold"
 local kinds = require "longhaul.report.kinds"
@@ -106,12 +107,63 @@ local function print_published_names(class)
   if class.layout then print(class.layout) end
 end
 
+-- The step whose cost is told: of a task, or of a language model's batches of these sizes.
+local function counted_step(class, options, values)
+  local task
+  if values.task then
+    task = core.options("task", values.task, values["task-options"] or "")
+  elseif not class.tokens then
+    task = core.options("task", "forecasting", {})
+  else
+    local segment = command.integer(values, "segment", 4096)
+    task = ("vocabulary=%d segment=%d batch=%d source=%d"):format(
+      command.integer(values, "vocabulary", 32128), segment, command.integer(values, "batch", 1),
+      class.encodes and segment or 0)
+  end
+  return core.step_cost { model = options, task = task,
+    train = core.options("train", "train", values.train or "precision=bf16") }
+end
+
+local cost_line = "    %-26s %6s %8s %10s %9s %9s %6s  %s"
+
+local function print_cost_row(row, sum)
+  print(cost_line:format(row.kernel, row.calls, row.launches, ("%.1f"):format(row.flops / 1e9),
+    ("%.2f"):format(row.bytes / 1e9), ("%.3f"):format(1e3 * row.seconds),
+    ("%.1f"):format(100 * row.seconds / sum.seconds), row.bound))
+end
+
+local function print_cost(class, options, values)
+  local device = cost.device(values.device or "h200")
+  local counted = counted_step(class, options, values)
+  local rows, sum = cost.estimate(counted, device)
+  print(("COST OF A TRAINING STEP ON %s: AN ESTIMATE, NEVER MEASURED"):format(device.name))
+  print(cost_line:format("kernel", "calls", "launches", "GFLOP", "GB", "ms", "%", "bound by"))
+  for _, row in ipairs(rows) do print_cost_row(row, sum) end
+  print_cost_row(sum, sum)
+  print(("\n    %s tokens, %s tokens/s; %.1f %% of the matrix rate; %.1f GB of memory without workspace")
+    :format(grouped(counted.tokens), quantity.amount(sum.tokens_per_second), 100 * sum.share,
+    counted.peak_bytes / 1e9))
+  print(("    %.1f TFLOP as the model counts them, the rest is done again in backward passes"):format(
+    counted.model_flops / 1e12))
+  print("    rates: " .. device.source)
+end
+
+local function check_cost_options(values)
+  for _, name in ipairs { "device", "batch", "train" } do
+    if values[name] and not values.cost then
+      command.misuse(("longhaul describe: --%s is said with --cost"):format(name))
+    end
+  end
+end
+
 local function show_model(class, values)
+  check_cost_options(values)
   if values["published-names"] then return print_published_names(class) end
   local options = core.options("model", class.name, values.options or "")
   local sizes = sizes_for(class, values)
   local changes
   if values.match then options, changes = matched(class, options, sizes, values.match) end
+  if values.cost then return print_cost(class, options, values) end
   local model = core.describe(options, sizes, sizes.length)
   print(("%s, version %d\n    %s\n    %s\n"):format(class.name, class.version, class.summary,
     class.paper))
@@ -347,7 +399,8 @@ return {
     run = describe,
     most = 1, usage = "describe [NAME | models | tasks | training | options | metrics | charts | data | kernels] "
       .. "[--options TEXT] [--vocabulary N] [--segment N] [--match BUDGET] "
-      .. "[--task NAME] [--task-options TEXT] [--published-names]",
+      .. "[--task NAME] [--task-options TEXT] [--published-names] "
+      .. "[--cost] [--device NAME] [--batch N] [--train TEXT]",
     description = "Of a model: options, parameters, state and FLOPs, to which the options below belong.\n"
       .. "Without a name: the models.",
     options = {
@@ -355,6 +408,10 @@ return {
       { "vocabulary=", "embedding rows (default 32128)", "N" },
       { "segment=", "segment length for FLOPs (default 4096)", "N" },
       { "match=", "the width that meets a budget: parameters=N or flops_per_token=N", "BUDGET" },
+      { "cost", "what a training step should take on a GPU, kernel by kernel: an estimate" },
+      { "device=", "with --cost: h200 (default) or h100", "NAME" },
+      { "batch=", "with --cost: rows of a batch (default 1)", "N" },
+      { "train=", "with --cost: training options (default precision=bf16)", "TEXT" },
       { "published-names", "what published weight files call its tensors, and how they lie there" },
       { "task=", "describe what a task makes of it, its adapter too", "NAME" },
       { "task-options=", "task and corpus options, 'name=books segment=512'", "TEXT" },

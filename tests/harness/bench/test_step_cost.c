@@ -1,0 +1,166 @@
+/* Costs of kernels against counts by hand, and of whole steps against what models say. */
+#include "harness/bench/step_cost.h"
+
+#include "harness/bench/sizes_task.h"
+#include "harness/engine/plugin.h"
+#include "harness/train/evaluate.h"
+#include "harness/train/train_options.h"
+#include "tests/test.h"
+
+static float memory[1];
+
+static lh_act act(lh_dtype dtype) {
+    return (lh_act){.data = memory, .dtype = dtype};
+}
+
+TEST(a_product_in_bf16_rounds_what_is_f32) {
+    const lh_matmul_args args = {.batch = 1,
+                                 .m = 6,
+                                 .n = 16,
+                                 .k = 8,
+                                 .a = act(LH_BF16),
+                                 .b = act(LH_REAL),
+                                 .c = act(LH_BF16),
+                                 .bias = memory,
+                                 .precision = LH_PRECISION_BF16};
+    const lh_cost cost = lh_cost_matmul(&args);
+    CHECK_EQ_INT(cost.launches, 3); /* rounding, product, bias */
+    CHECK_NEAR(cost.products, 2.0 * 6 * 16 * 8, 0);
+    CHECK_NEAR(cost.read, 6 * 8 * 2 + 8 * 16 * 4 + 8 * 16 * 2 + 6 * 16 * 2 + 16 * 4, 0);
+    CHECK_NEAR(cost.written, 8 * 16 * 2 + 6 * 16 * 2 + 6 * 16 * 2, 0);
+}
+
+TEST(what_adds_reads_its_result) {
+    lh_linear_combination_args args = {.count = 10, .a = act(LH_BF16), .y = act(LH_BF16)};
+    CHECK_NEAR(lh_cost_linear_combination(&args).read, 20, 0);
+    args.write = LH_ADD;
+    CHECK_NEAR(lh_cost_linear_combination(&args).read, 40, 0);
+    CHECK_NEAR(lh_cost_linear_combination(&args).written, 20, 0);
+}
+
+TEST(a_long_row_of_logits_is_read_twice) {
+    lh_cross_entropy_args args = {
+        .rows = 3, .vocabulary = 4096, .x = memory, .gradient = true, .loss = memory};
+    CHECK_NEAR(lh_cost_cross_entropy(&args).read, 3 * (2 * 4096 * 4 + 4), 0);
+    CHECK_NEAR(lh_cost_cross_entropy(&args).written, 3 * (4096 * 4 + 4), 0);
+    args.vocabulary = 100;
+    CHECK_NEAR(lh_cost_cross_entropy(&args).read, 3 * (100 * 4 + 4), 0);
+}
+
+/* Six queries that see themselves and the token before: 11 pairs. */
+TEST(attention_multiplies_the_pairs_that_see_each_other) {
+    const lh_heads heads = {.act = act(LH_BF16)};
+    const lh_key_source keys = {.count = 6, .k = heads, .v = heads, .dk = heads, .dv = heads};
+    const lh_attention_spec spec = {.batch = 2,
+                                    .heads = 3,
+                                    .queries = 6,
+                                    .head_width = 8,
+                                    .max_distance = 1,
+                                    .precision = LH_PRECISION_BF16,
+                                    .source_count = 1,
+                                    .source = {keys}};
+    const lh_attention_forward_args forward = {.spec = spec, .q = heads, .out = heads};
+    const lh_attention_backward_args backward = {
+        .spec = spec, .q = heads, .out = heads, .dout = heads, .dq = heads};
+    CHECK_NEAR(lh_cost_attention_forward(&forward).products, 2.0 * 2 * 11 * 2 * 3 * 8, 0);
+    CHECK_NEAR(lh_cost_attention_forward(&forward).read, 3.0 * 2 * 6 * 3 * 8 * 2, 0);
+    CHECK_NEAR(lh_cost_attention_backward(&backward).products, 7.0 * 2 * 11 * 2 * 3 * 8, 0);
+    CHECK_EQ_INT(lh_cost_attention_backward(&backward).launches, 3);
+}
+
+/* ---- whole steps ---- */
+
+typedef struct step {
+    lh_options *model, *task, *train;
+    lh_session_spec spec;
+} step;
+
+static bool step_open(step *s, const char *name, const char *options, const char *precision) {
+    const lh_model_class *class = lh_model_class_find(name);
+    *s = (step){0};
+    if (!CHECK_OK(lh_options_create(name, class->options, &s->model)) ||
+        !CHECK_OK(lh_options_parse(s->model, options)) ||
+        !CHECK_OK(lh_options_create("sizes", lh_sizes_task.options, &s->task)) ||
+        !CHECK_OK(lh_options_parse(s->task, "vocabulary=50 segment=64 batch=2")) ||
+        !CHECK_OK(lh_options_create("train", lh_train_options, &s->train)) ||
+        !CHECK_OK(lh_options_set(s->train, "precision", precision)))
+        return false;
+    s->spec = (lh_session_spec){.model = class,
+                                .model_options = s->model,
+                                .task = &lh_sizes_task,
+                                .task_options = s->task,
+                                .train_options = s->train,
+                                .seed = 1};
+    return true;
+}
+
+static void step_close(step *s) {
+    lh_options_destroy(s->model);
+    lh_options_destroy(s->task);
+    lh_options_destroy(s->train);
+}
+
+static double products_of(const lh_ledger *ledger) {
+    double sum = 0;
+    for (int64_t i = 0; i < ledger->count; ++i)
+        sum += ledger->call[i].cost.products;
+    return sum;
+}
+
+/* A forward pass over one batch. */
+static void check_forward(const char *name, const char *options) {
+    step s;
+    lh_ledger ledger = {0};
+    lh_session *session = NULL;
+    lh_metrics metrics;
+    REQUIRE(step_open(&s, name, options, "bf16"));
+    REQUIRE_OK(lh_ledger_device(&ledger, &s.spec.opened));
+    REQUIRE_OK(lh_session_create(&s.spec, &session));
+    lh_ledger_clear(&ledger);
+    REQUIRE_OK(lh_session_evaluate(session, LH_VALID, &metrics));
+    const double expected = 2 * 64 * lh_session_flops_per_token(session);
+    CHECK_NEAR(products_of(&ledger) / expected, 1, 1e-12);
+    lh_session_destroy(session);
+    lh_ledger_free(&ledger);
+    step_close(&s);
+}
+
+TEST(products_of_a_pass_are_what_the_model_says) {
+    check_forward("slide", "layers=3 width=32 heads=2 window=16");
+    check_forward("brt", "layers=3 width=32 heads=2 window=16 recurrence=fixed:skip "
+                         "recurrent_layers=2");
+    check_forward("xl", "layers=2 width=32 heads=2 window=64");
+    check_forward("gpt2", "layers=2 width=32 heads=2 window=64 context=64");
+    check_forward("transformer", "layers=2 width=32 heads=2");
+    check_forward("reformer", "layers=2 width=32 heads=2 positions=64 chunk=8 rounds=2");
+    check_forward("lstm", "layers=2 width=16 hidden=16");
+}
+
+/* Three times the forward pass, but for what attention makes again. */
+TEST(a_step_is_three_passes) {
+    step s;
+    lh_step_cost cost;
+    double products = 0;
+    REQUIRE(step_open(&s, "slide", "layers=3 width=32 heads=2 window=16", "bf16"));
+    REQUIRE_OK(lh_step_cost_count(&s.spec, &cost));
+    for (int64_t i = 0; i < cost.ledger.count; ++i) {
+        const lh_ledger_call *call = &cost.ledger.call[i];
+        if (call->kernel == LH_KERNEL_attention_backward) continue;
+        products += (call->kernel == LH_KERNEL_attention_forward ? 3 : 1) * call->cost.products;
+    }
+    CHECK_NEAR(products / cost.model_flops, 1, 1e-12);
+    CHECK_EQ_INT(cost.tokens, 128);
+    CHECK(cost.peak_bytes > 0);
+    lh_step_cost_clear(&cost);
+    step_close(&s);
+}
+
+TEST(what_a_session_refuses_is_told) {
+    step s;
+    lh_step_cost cost;
+    REQUIRE(step_open(&s, "xl", "layers=3 width=32 heads=2 window=16", "bf16"));
+    CHECK(lh_step_cost_count(&s.spec, &cost) != LH_OK);
+    lh_error_clear();
+    lh_step_cost_clear(&cost);
+    step_close(&s);
+}
