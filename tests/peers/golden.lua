@@ -26,6 +26,13 @@ local models = {
     .. "initial_deviation=0.1 shifted_positions=true" },
   { releases, "rmt", "layers=3 width=32 heads=4 block=16 memory_tokens=2 memory=20 dropout=0 "
     .. "initial_deviation=0.1 shifted_positions=true memory_reads_cache=true" },
+  { releases, "compressive", "layers=2 width=32 heads=2 hidden=48 block=32 memory=32 "
+    .. "compressed_memory=16 dropout=0 initial_deviation=0.1" },
+  { releases, "compressive", "layers=3 width=32 heads=4 block=16 memory=24 compressed_memory=12 "
+    .. "compression_rate=4 compression=dilated compression_loss=auto_encoding dropout=0 "
+    .. "initial_deviation=0.1" },
+  { releases, "compressive", "layers=2 width=32 heads=2 block=32 memory=40 compressed_memory=20 "
+    .. "compression_loss=task dropout=0 initial_deviation=0.1" },
 }
 -- Documents end within the twenty steps, so rows start anew on the way.
 local task = "name=generate:books documents=6 document_bytes=900 segment=128 batch=4"
