@@ -9,20 +9,20 @@ bench:seeds(setting.seeds)
 local span = lh.by_scale { smoke = 8, small = 16, medium = 64, gpu = 128 }
 local alphabet = lh.by_scale { smoke = 7, small = 31, medium = 127 }
 
--- A sequence is 0w0w: two symbols more than two words, in one segment. Words of half a span less one
+-- A sequence is 0w0w: two symbols more than two words. Words of half a span less one
 -- are seen directly, longer ones reach beyond it. For these `times` as many steps of fewer tokens:
 -- at small no row has begun to copy 31 symbols where its trials of 200 steps end.
 local sizes = lh.by_scale { smoke = { 1, 4, 8 }, small = { 1, 4 }, medium = { 1, 4, 8 } }
 for _, spans in ipairs(sizes) do
   local length, times = spans * span, lh.by_scale { smoke = 1, small = spans > 1 and 3 or 1, medium = 1 }
-  local function task()
+  local function task(segment)
     return lh.tasks.duplication {
-      word = length // 2 - 1, alphabet = alphabet,
+      word = length // 2 - 1, alphabet = alphabet, segment = segment < length and segment or 0,
       batch = lh.by_scale { smoke = 4, small = 2048 // (length * math.min(times, 2)) },
       evaluate_sequences = lh.by_scale { smoke = 16, small = 256 },
     }
   end
-  setting.add(bench, setting.rows { task = task, span = span, length = length, whole = true },
+  setting.add(bench, setting.rows { task = task, span = span, length = length },
     ("words of %d"):format(length // 2 - 1), "valid_accuracy", times)
 end
 

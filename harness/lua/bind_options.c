@@ -175,7 +175,7 @@ static int said_text(lua_State *lua) {
     char *text = NULL;
     const lh_lua_options *o = luaL_checkudata(lua, 1, options_type);
     const char *const *later = o->model != NULL  ? o->model->later_options
-                               : o->task != NULL ? NULL
+                               : o->task != NULL ? o->task->later_options
                                                  : lh_train_later_options;
     const lh_status status = lh_options_spell_said(o->values, later, &text);
     return push_text(lua, status, text);

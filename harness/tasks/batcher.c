@@ -27,7 +27,9 @@ static lh_status get_document(const lh_batcher *batcher, int64_t index, lh_docum
 
 /* First position that a segment at `offset` of its document predicts from. */
 static int64_t first_predictor(const lh_batcher *batcher, int64_t offset) {
-    return offset == 0 ? batcher->spec.given : batcher->spec.overlap;
+    const int64_t overlap = offset > 0 ? batcher->spec.overlap : 0;
+    const int64_t given = batcher->spec.given - offset;
+    return given > overlap ? given : overlap;
 }
 
 /* What position `at` of a document predicts; LH_UNLABELLED where it predicts nothing. */
@@ -141,9 +143,8 @@ static lh_status check_spec(const lh_batcher_spec *spec) {
         return lh_fail(LH_EOPTION, "data: overlapping segments need predict_across");
     if (!spec->predict_across && spec->length < 2)
         return lh_fail(LH_ESHAPE, "data: without predict_across a segment of 1 predicts nothing");
-    if (spec->given < 0 || spec->given >= spec->length)
-        return lh_fail(LH_ESHAPE, "data: %lld given tokens must be below the segment of %lld",
-                       (long long)spec->given, (long long)spec->length);
+    if (spec->given < 0)
+        return lh_fail(LH_ESHAPE, "data: %lld given tokens", (long long)spec->given);
     if (spec->source.count == LH_WITHOUT_END && !spec->endless)
         return lh_fail(LH_ESHAPE, "data: a pass over documents without end");
     if (spec->source.count < LH_WITHOUT_END || spec->source.count > INT32_MAX)

@@ -29,7 +29,8 @@ typedef struct lh_batcher_spec {
     /* Tokens of a segment that the document's next segment repeats without predicting them again
      * (Yoshida et al. 2020, section 4.2); needs predict_across. */
     int64_t overlap;
-    /* Tokens at a document's beginning, beyond its first, that are read without being predicted. */
+    /* Tokens at a document's beginning, beyond its first, that are read without being predicted; a
+     * segment may have no others. */
     int64_t given;
     bool endless; /* training stream, shuffled; otherwise one pass in order */
     uint64_t seed;

@@ -1,4 +1,5 @@
-/* Tasks over sequences of one length, read whole and each by itself: duplication and images. */
+/* Tasks over sequences of one length, each by itself: duplication, read whole or segment by
+ * segment, and images. */
 #include "harness/tasks/tasks.h"
 
 #include "datasets/digest.h"
@@ -23,6 +24,7 @@ struct sequences {
     lh_duplication duplication;
     const char *name; /* of the images */
     int64_t side, count;
+    int64_t segment;  /* tokens that are read at once; 0: the whole sequence */
     int64_t held_out; /* documents of the validation and of the test split */
     int64_t data_seed;
     lh_images *images;
@@ -71,7 +73,7 @@ static lh_status open_documents(sequences *task, int64_t length, int64_t given) 
     task->tokens = lh_allocate_zeroed((size_t)length + 1, sizeof *task->tokens);
     task->pixels = lh_allocate((size_t)length);
     if (task->tokens == NULL || task->pixels == NULL) return LH_EMEMORY;
-    documents->spec.length = length;
+    documents->spec.length = task->segment > 0 ? task->segment : length;
     documents->spec.predict_across = true;
     documents->spec.given = given;
     documents->spec.seed = task->train_seed;
@@ -155,12 +157,16 @@ static const lh_option duplication_rows[] = {
                "symbols of a word; a sequence is two zeros and the word twice"),
     LH_INTEGER("alphabet", sequences, duplication.alphabet, 127, 1, 1e6,
                "symbols of a word are 1 to this"),
+    LH_INTEGER("segment", sequences, segment, 0, 0, 1e9,
+               "tokens of a sequence that are read at once; 0: all"),
     LH_INTEGER("evaluate_sequences", sequences, held_out, 256, 1, 1e9,
                "sequences of the validation and of the test split"),
     LH_INTEGER(
         "data_seed", sequences, data_seed, 1, 0, 1e15,
         "what held-out sequences are drawn from; training draws fresh ones from the run's seed"),
     {0}};
+
+static const char *const duplication_later_options[] = {"segment", NULL};
 
 static const lh_option imagenet64_rows[] = {
     LH_TEXT("name", sequences, name, "imagenet64",
@@ -194,7 +200,8 @@ const lh_task_class lh_duplication_class = {.name = "duplication",
                                             .cursor_get = lh_documents_cursor_get,
                                             .cursor_set = lh_documents_cursor_set,
                                             .describe = describe_duplication,
-                                            .digest = digest_duplication};
+                                            .digest = digest_duplication,
+                                            .later_options = duplication_later_options};
 
 const lh_task_class lh_imagenet64_class = {.name = "imagenet64",
                                            .summary = "Predict the bytes of images in order",

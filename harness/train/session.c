@@ -63,7 +63,7 @@ static lh_status make_identity(lh_session *session, const lh_session_spec *spec)
     append_number(&out, "seed", spec->seed);
     LH_TRY(
         append_options(&out, "model", session->model->options, spec->model->later_options, NULL));
-    LH_TRY(append_options(&out, "task", session->task->options, NULL, NULL));
+    LH_TRY(append_options(&out, "task", session->task->options, spec->task->later_options, NULL));
     LH_TRY(append_options(&out, "train", session->train_options, lh_train_later_options,
                           &session->plan));
     if (out.used >= IDENTITY_BYTES)

@@ -69,6 +69,9 @@ typedef struct lh_task_class {
     char *(*describe)(const void *instance);
     /* Of the data's content, for the run's identity. */
     uint64_t (*digest)(const void *instance);
+    /* Optional: options that the class got when runs had been recorded, ended by NULL
+     * (lh_options_is_unsaid). */
+    const char *const *later_options;
 } lh_task_class;
 
 /* A class with its data open. */

@@ -146,6 +146,7 @@ t.test("an option that came later leaves runs without it what they were", functi
   local later = {
     { lh.train { steps = 2, warmup = 1 }, { "accumulate=1", "segments_per_step=1", "first_rate=zero",
       "decay_from=warmup" } },
+    { lh.tasks.duplication { word = 3 }, { "segment=0" } },
     { lh.models.staircase { layers = 1 }, { "post_norm=false", "segment_chunks=0" } },
     { lh.models.feedback { layers = 1 }, { "post_norm=false", "carry=raw" } },
     { lh.models.universal {}, { "post_norm=false" } },

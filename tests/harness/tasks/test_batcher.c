@@ -265,8 +265,28 @@ TEST(given_tokens_are_not_predicted) {
     for (int64_t t = 0; t < 59; ++t)
         CHECK(batch.weights[t] == (t >= 4 ? LH_R(1) : LH_R(0)));
     lh_batcher_destroy(batcher);
-    spec.given = 64;
-    CHECK_FAILS(lh_batcher_create(&spec, &batcher), LH_ESHAPE, "given tokens must be below");
+    spec.given = -1;
+    CHECK_FAILS(lh_batcher_create(&spec, &batcher), LH_ESHAPE, "-1 given tokens");
+}
+
+/* A segment that has no others is read all the same, and the next one goes on with them. */
+TEST(given_tokens_go_on_in_the_next_segment) {
+    lh_batcher_spec spec = make_spec(false, true, 1, 8);
+    lh_batcher *batcher = NULL;
+    lh_host_batch batch;
+    spec.given = 19;
+    REQUIRE_OK(lh_batcher_create(&spec, &batcher));
+    do {
+        REQUIRE_OK(lh_batcher_next(batcher, &batch));
+        REQUIRE(batch.rows > 0);
+    } while (batch.tokens[0] != LONG_DOCUMENT);
+    for (int64_t at = 0; at < 56; at += 8) {
+        for (int64_t t = 0; t < 8; ++t)
+            CHECK(batch.weights[t] == (at + t >= 19 ? LH_R(1) : LH_R(0)));
+        CHECK_EQ_INT(batch.starts[0], at == 0);
+        REQUIRE_OK(lh_batcher_next(batcher, &batch));
+    }
+    lh_batcher_destroy(batcher);
 }
 
 TEST(documents_without_anything_to_predict_end_in_an_error) {

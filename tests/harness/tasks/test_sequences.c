@@ -80,6 +80,32 @@ TEST(the_second_word_alone_is_scored) {
     close_fixture(&f);
 }
 
+/* In segments of 5 what is read, predicted and scored is what it is in one of 20. */
+TEST(a_sequence_may_be_read_in_segments) {
+    fixture whole, cut;
+    lh_host_batch all, part;
+    int64_t rows = 0, length = 0;
+    REQUIRE(open_fixture(&whole, "duplication", "batch=3 word=9", 1));
+    REQUIRE(open_fixture(&cut, "duplication", "batch=3 word=9 segment=5", 1));
+    cut.task->class->shape(cut.task->instance, &rows, &length);
+    CHECK(rows == 3 && length == 5);
+    for (int n = 0; n < 8; ++n) {
+        if (n % 4 == 0) REQUIRE_OK(next(&whole, &all));
+        REQUIRE_OK(next(&cut, &part));
+        for (int64_t r = 0; r < 3; ++r) {
+            CHECK_EQ_INT(part.starts[r], n % 4 == 0);
+            for (int64_t t = 0; t < 5; ++t) {
+                const int64_t there = r * 20 + n % 4 * 5 + t, here = r * 5 + t;
+                CHECK_EQ_INT(part.tokens[here], all.tokens[there]);
+                CHECK_EQ_INT(part.target[here], all.target[there]);
+                CHECK(part.weights[here] == all.weights[there]);
+            }
+        }
+    }
+    close_fixture(&whole);
+    close_fixture(&cut);
+}
+
 /* Words of 6 symbols out of a billion: none is met twice unless it is the same. */
 static uint64_t read_words(fixture *f, int batches) {
     uint64_t sum = 0;

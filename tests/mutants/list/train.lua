@@ -115,7 +115,7 @@ return {
     { "batcher->starts[r] = offset == 0;", "batcher->starts[r] = 0;", "documents run on into each other" },
     { "batcher->spec.predict_across ? length - 1 : length - 2", "length - 1", "predict_across=false is ignored" },
     { "row->offset += batcher->spec.length - batcher->spec.overlap;", "row->offset += batcher->spec.length;", "overlap is ignored" },
-    { "offset == 0 ? batcher->spec.given", "offset < 0 ? batcher->spec.given", "given tokens are predicted" },
+    { "batcher->spec.given - offset", "batcher->spec.given - 2 * offset", "given tokens are predicted" },
     { "(double)predicted / (double)document.count", "1.0 + 0 * (double)predicted", "every segment counts the whole document's bytes",
       tests = "tests/harness/train/test_evaluate.c" },
     { "predicts ? LH_R(1) : LH_R(0)", "LH_R(1)", "padding is predicted" },
