@@ -4,7 +4,8 @@
 --   lua5.4 scripts/check-reference.lua [FOLDER] shrink    takes what is mended out of legacy.csv
 --
 -- Runs, step times and benchmarks are of clean commits of this history and dated, runs are
--- identified by the content of their data, and no cell of a table is stale or lacks seeds.
+-- identified by the content of their data, each the only one of its cell and seed, and no cell of a
+-- table is stale or lacks seeds.
 -- <FOLDER>/legacy.csv (folder, reason, wrong) names the folders that wait to be measured again and
 -- what is wrong with each; it may name nothing else, so that it only shrinks. Which commits there
 -- are is left out where git or the history is missing.
@@ -120,17 +121,36 @@ local function check_date(record, wrong)
   if not (record.date or ""):match "^%d%d%d%d%-%d%d%-%d%d" then wrong "undated" end
 end
 
-local checks = {}
-
-checks["timings.csv"] = function(record, wrong)
+local function check_timing(record, wrong)
   check_source(record, wrong)
   check_date(record, wrong)
 end
 
-checks["runs.csv"] = function(record, wrong)
+local function check_run(record, wrong)
   local number = tonumber(record.identity)
-  checks["timings.csv"](record, wrong)
+  check_timing(record, wrong)
   if number ~= identity_now then wrong("identity " .. (number and math.tointeger(number) or 1)) end
+end
+
+local cell_columns = { "row", "dataset", "seed", "scale", "device", "precision" }
+
+-- Whether a run of the same cell and seed stood before it: one of the two is of a script that is no
+-- more. Trials differ by what was tried.
+local function is_repeated(record, seen)
+  local key = {}
+  for i, name in ipairs(cell_columns) do key[i] = record[name] or "" end
+  local cell = table.concat(key, "\n")
+  local before = seen[cell]
+  seen[cell] = true
+  return before and not (record.experiment or ""):find("-trials", 1, true)
+end
+
+local function check_runs()
+  local seen = {}
+  return function(record, wrong)
+    check_run(record, wrong)
+    if is_repeated(record, seen) then wrong "superseded runs" end
+  end
 end
 
 -- PyTorch's lines are of no build of ours.
@@ -147,7 +167,8 @@ end
 
 local function check_of(folder, file, columns)
   if folder:match "/bench$" then return check_benchmark end
-  if checks[file] then return checks[file] end
+  if file == "runs.csv" then return check_runs() end
+  if file == "timings.csv" then return check_timing end
   local is_table = columns.metric and columns.measured and columns.status -- of whatever name
   return is_table and check_cell or nil
 end

@@ -58,9 +58,10 @@ end
 -- Label and model of what reads tokens, for segments of `length` of which `span` are seen directly;
 -- `segment` where what is seen directly is the segment: a step then goes through as many of them as
 -- make `length`, so that all rows meet the same documents in a step; `looks_at` where tokens are
--- looked at again without a state that would hold their keys and values: how many.
-local function architectures(span, length)
-  local window = { window = span, dropout = 0 }
+-- looked at again without a state that would hold their keys and values: how many. `divisor`: of the
+-- logits of a sliding window and what is built on it, where it is not the standard one.
+local function architectures(span, length, divisor)
+  local window = { window = span, dropout = 0, logit_divisor = divisor }
   local context = { context = span, window = span, dropout = 0, recompute = false }
   local memory = { memory = span, dropout = 0, initial_deviation = deviation }
   return {
@@ -134,9 +135,10 @@ end
 --- Every architecture that reads tokens, at a budget for the task that `options.task(segment)` makes
 --- of segments of `length`, or of `span` where a model sees no more at once: label, model, task, and
 --- then `segment`. `longest`: of the segments that are evaluated, where these are longer. `whole`:
---- the task has sequences that come in one segment, whatever the model sees.
+--- the task has sequences that come in one segment, whatever the model sees. `logit_divisor`: of a
+--- sliding window and what is built on it.
 function setting.rows(options)
-  local list = architectures(options.span, options.longest or options.length)
+  local list = architectures(options.span, options.longest or options.length, options.logit_divisor)
   return matched(options.whole and in_one_segment(list) or list, options.task,
     options.parameters or setting.parameters, options.length)
 end

@@ -74,6 +74,8 @@ for status in stale partial 'other data'; do
 done
 good && mv $folder/table.csv $folder/gates.csv && sed -i 's/done/stale/' $folder/gates.csv
 faulty "a table of another name" "machine/good: stale cells: 2 of 2 lines of gates.csv"
+good && printf 'c,b,2,%s,no,2026-11-22\n' "$head" >>$folder/runs.csv
+faulty "two runs of a cell and seed" "machine/good: superseded runs: 1 of 3 lines of runs.csv"
 good && printf 'benchmark,value\na,1\n' >results/reference/machine/bench/bench.csv
 faulty "a benchmark without a date" "machine/bench: undated: 1 of 1 lines of bench.csv"
 faulty "and of no commit" "machine/bench: no commit: 1 of 1 lines of bench.csv"
