@@ -11,13 +11,13 @@ local identity = {}
 --- by names and sizes. A rule that gives other ids to the same runs gets the next number.
 identity.version = 2
 
--- What is said of a model and of training: options that came after this version are part of it where they
+-- What is said of a model, a task and of training: options that came after this version are part of it where they
 -- do not stand at their default, since as they stand there a run is what it was without them.
 local function said(spec) return spec.options:said() end
 
 -- Where a file of examples lies is no part of a run: what it holds is, by the digest of the data.
 local function task_text(task)
-  if not task.name:find "^scripted_" then return task.text end
+  if not task.name:find "^scripted_" then return said(task) end
   return core.options("task", task.name, task.text .. " file=''"):text()
 end
 

@@ -157,6 +157,10 @@ t.test("an option that came later leaves runs without it what they were", functi
     t.equal(case[1].options:said(), without(case[1].text, case[2]))
   end
   t.equal(slide.options:said(), slide.text)
+  local words = lh.tasks.duplication { word = 3 }
+  local spaced = setmetatable({ text = words.text .. " " }, { __index = words })
+  local function configuration(task) return identity.of(run_of({}, { task = task })).configuration end
+  t.equal(configuration(spaced), configuration(words)) -- of what is said, not of the text
   local plain = identity.of(run_of({})).configuration
   for name, value in pairs { accumulate = 10, segments_per_step = 2, first_rate = "step", decay_from = "start" } do
     local spec = lh.train { steps = 2, warmup = 1, [name] = value }
