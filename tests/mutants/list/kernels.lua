@@ -259,4 +259,9 @@ return {
     { "add ? lh_bf16_widen(y[d]) + value : value", "value + 0 * add", "adding gradients of keys in bf16 sets them" },
     { "group_sums(plan, group, table) + elements.begin", "group_sums(plan, group, table)", "wide heads' positions get the first elements' gradients" },
   },
+  {
+    file = "kernels/cpu/top_tokens.c", tests = "kernel:top_tokens",
+    { "!lh_nearest_worse(entry, heap[0])", "lh_nearest_worse(heap[0], entry)", "the worst of those taken is left out" },
+    { "row / args->group * args->length", "row % args->group * args->length", "groups are told apart by the wrong rows" },
+  },
 }
