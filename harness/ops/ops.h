@@ -188,8 +188,8 @@ lh_tensor *lh_attend_lsh(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tens
 lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, double scale,
                           bool causal, int64_t samples, int64_t top, lh_tensor **chosen);
 
-/* Which tokens have the `top` largest scores [any shape][length] -> i32 [any shape][top], rising, of
- * equals the lower ones. Each run of `group` rows of scores has tokens of its own, which lie one
+/* Which tokens have the `top` largest scores [any shape][length] -> i32 [any shape][top], rising,
+ * of equals the lower ones. Each run of `group` rows of scores has tokens of its own, which lie one
  * group behind the other in the table that the result is an index of (lh_top_tokens_args). The
  * choice has no gradient. */
 lh_tensor *lh_top_tokens(lh_tape *tape, lh_tensor *score, int64_t top, int64_t group);

@@ -2,9 +2,10 @@
  * numbers. */
 #include "tests/kernels/conformance.h"
 
-typedef enum score_kind { SPREAD, TIED, ALL_EQUAL, ODD, SCORE_KINDS } score_kind;
+typedef enum score_kind { SPREAD, TIED, ODD, ALL_EQUAL, SCORE_KINDS } score_kind;
 
-/* Multiples of a half tie often; odd ones are zeros of both signs, infinities, and not a number. */
+/* Multiples of a half tie often; odd ones are zeros of both signs, among which the last one taken
+ * lies, infinities, and not a number. */
 static void set_scores(real *score, int64_t count, score_kind kind) {
     static const double odd[] = {0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 5e-39};
     for (int64_t i = 0; i < count; i++) {
