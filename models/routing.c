@@ -255,6 +255,11 @@ static double flops_per_token(const void *self, int64_t length) {
     return flops;
 }
 
+static const lh_refused refused[] = {
+    {"rsa_", "recurrence encodings go by distances in a sequence, and its routed heads attend to "
+             "tokens of a cluster"},
+    {0}};
+
 const lh_model_class lh_model_routing = {
     .name = "routing",
     .summary = "Routing Transformer: local heads, and heads that attend in clusters of content",
@@ -268,4 +273,5 @@ const lh_model_class lh_model_routing = {
     .declare = declare,
     .forward = forward,
     .flops_per_token = flops_per_token,
+    .refused = refused,
 };
