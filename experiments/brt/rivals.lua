@@ -1,6 +1,6 @@
 -- Rivals of the Block-Recurrent Transformer in the setting of its Table 1: what the paper quotes from
--- elsewhere (Compressive) or leaves out (Recurrent memory, Linear attention, Mamba-2, Gated DeltaNet),
--- each with the parameters of Slide:13L, on the same segments, tokens and training.
+-- elsewhere (Compressive, Routing) or leaves out (Recurrent memory, Linear attention, Mamba-2, Gated
+-- DeltaNet), each with the parameters of Slide:13L, on the same segments, tokens and training.
 local lh = require "longhaul"
 local setting = lh.include "setting.lua"
 
@@ -27,6 +27,9 @@ local rivals = {
   }) },
   { "Recurrent memory", lh.models.rmt(with {
     block = window, memory_tokens = (window + 7) // 8, initial_deviation = deviation,
+  }) },
+  { "Routing", lh.models.routing(with {
+    window = window // 2, clusters = segment // window, longest_distance = window,
   }) },
   { "Linear attention", lh.models.linear_attention(core) },
   { "Mamba-2", lh.models.mamba2 {

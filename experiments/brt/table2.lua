@@ -46,6 +46,20 @@ bench:row {
   dataset = dataset.name,
 }
 
+-- Quoted, too: the released configuration for PG-19, with blocks of half a window and 16 clusters of a
+-- window's tokens, a quarter of the last layer's heads routed.
+bench:row {
+  "Routing Trans. (22 layer)",
+  model = lh.models.routing {
+    layers = 22 * size.layers // 12, width = lh.by_scale { smoke = size.width, paper = 1032 },
+    heads = size.heads, hidden = lh.by_scale { smoke = 4 * size.width, paper = 4096 },
+    window = size.window // 2, clusters = 16, longest_distance = size.window,
+    routing_layers = 1, routing_heads = math.max(1, size.heads // 4), dropout = setting.model().dropout,
+  },
+  task = setting.task(dataset, 16 * size.window), train = setting.train(dataset, steps),
+  dataset = dataset.name,
+}
+
 bench:table {
   columns = { "parameters", "relative_step_time", "bits_per_token", "word_perplexity" },
   baseline = "Slide:13L:large",

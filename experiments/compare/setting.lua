@@ -91,6 +91,8 @@ local function architectures(span, length, divisor)
       looks_at = span },
     { "Reformer", sized("reformer", lh.merged(positions(length), { rounds = 2, chunk = span // 2 })),
       looks_at = length },
+    { "Routing", sized("routing", { window = span // 2, clusters = math.max(2, length // span),
+      longest_distance = span }), looks_at = length },
     { "LSTM", lh.models.lstm { layers = cells, width = core.width, hidden = 2 * core.width } },
     { "Linear attention", sized "linear_attention" },
     { "Mamba-2", lh.models.mamba2(mamba) },

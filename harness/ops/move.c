@@ -1,4 +1,5 @@
-/* Ops that move data: copies, conversion, permutation, concatenation, lookup, choice of rows. */
+/* Ops that move data: copies, conversion, permutation, concatenation, lookup and its
+ * transpose, choice of rows. */
 #include "harness/ops/op.h"
 
 /* Strides of x and y over the box that a copy walks. */
@@ -225,6 +226,53 @@ lh_tensor *lh_gather(lh_tape *tape, lh_tensor *table, lh_tensor *index) {
                               .args = &back,
                               .args_bytes = sizeof back};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), gather, &args), y, &record);
+}
+
+/* ---- scatter_add ---- */
+
+/* dx[r] = dy[index[r]]. */
+static lh_status scatter_add_backward(lh_tape *tape, lh_node *node) {
+    const lh_scatter_add_args *forward = node->args;
+    const int64_t shape[] = {forward->rows, forward->width};
+    lh_tensor *dx = lh_tape_new(tape, LH_REAL, 2, shape);
+    if (dx == NULL) return lh_failed();
+    const lh_gather_args args = {.rows = forward->rows,
+                                 .width = forward->width,
+                                 .entries = forward->entries,
+                                 .table = lh_gradient_read_real(node->output[0]),
+                                 .index = lh_tensor_integer(node->saved[0]),
+                                 .y = lh_tensor_activation(dx)};
+    LH_TRY(LH_RUN(lh_tape_pool(tape), gather, &args));
+    return lh_gradient_give(node->input[0], dx);
+}
+
+lh_tensor *lh_scatter_add(lh_tape *tape, lh_tensor *x, lh_tensor *index, int64_t entries) {
+    x = lh_contiguous(tape, x);
+    if (x == NULL || index == NULL) return NULL;
+    const int64_t rows = lh_tensor_count(index), width = lh_last_axis(x);
+    if (index->dtype != LH_I32 || entries < 0 || rows * width != lh_tensor_count(x))
+        return LH_OP_FAIL("scatter_add: x %s, index %s, %lld entries", lh_shape_text(x),
+                          lh_shape_text(index), (long long)entries);
+    const int64_t shape[] = {entries, width};
+    lh_tensor *y = lh_tape_new(tape, LH_REAL, 2, shape);
+    if (y == NULL) return NULL;
+    const lh_scatter_add_args args = {.rows = rows,
+                                      .width = width,
+                                      .entries = entries,
+                                      .x = lh_tensor_activation(x),
+                                      .index = lh_tensor_integer(index),
+                                      .y = lh_tensor_real(y)};
+    const lh_record record = {.op = "scatter_add",
+                              .backward = scatter_add_backward,
+                              .input = LH_TENSORS(x),
+                              .input_count = 1,
+                              .output = LH_TENSORS(y),
+                              .output_count = 1,
+                              .saved = LH_TENSORS(index),
+                              .saved_count = 1,
+                              .args = &args,
+                              .args_bytes = sizeof args};
+    return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), scatter_add, &args), y, &record);
 }
 
 /* ---- select_rows ---- */

@@ -53,6 +53,9 @@ lh_tensor *lh_repeat(lh_tape *tape, lh_tensor *x, int64_t count);
 /* table [entries][width], index i32 [any shape] -> [any shape][width]. An index of reals [any
  * shape][count] says instead how much of each of the first `count` entries: their sum. */
 lh_tensor *lh_gather(lh_tape *tape, lh_tensor *table, lh_tensor *index);
+/* x [any shape][width], index i32 [any shape] -> [entries][width]: each entry the sum of the rows
+ * that have its index, zeros where none has. */
+lh_tensor *lh_scatter_add(lh_tape *tape, lh_tensor *x, lh_tensor *index, int64_t entries);
 /* flag i32 [batch], a [...], x [batch][...]: flag ? a : x. x may be a constant cache. */
 lh_tensor *lh_select_rows(lh_tape *tape, lh_tensor *flag, lh_tensor *a, lh_tensor *x);
 
@@ -184,6 +187,12 @@ lh_tensor *lh_attend_lsh(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tens
  * the chosen queries, i32 [batch][heads][top], rising. */
 lh_tensor *lh_attend_prob(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v, double scale,
                           bool causal, int64_t samples, int64_t top, lh_tensor **chosen);
+
+/* Which tokens have the `top` largest scores [any shape][length] -> i32 [any shape][top], rising,
+ * of equals the lower ones. Each run of `group` rows of scores has tokens of its own, which lie one
+ * group behind the other in the table that the result is an index of (lh_top_tokens_args). The
+ * choice has no gradient. */
+lh_tensor *lh_top_tokens(lh_tape *tape, lh_tensor *score, int64_t top, int64_t group);
 
 /* ---- convolutions and scans ---- */
 

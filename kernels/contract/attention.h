@@ -1,5 +1,6 @@
-/* Attention: of every architecture in one description, to the nearest keys of a memory, and of the
- * queries that are farthest from uniform. Part of the contract (kernels.h). */
+/* Attention: of every architecture in one description, to the nearest keys of a memory, of the
+ * queries that are farthest from uniform, and which tokens a cluster takes. Part of the contract
+ * (kernels.h). */
 #ifndef LH_KERNELS_CONTRACT_ATTENTION_H
 #define LH_KERNELS_CONTRACT_ATTENTION_H
 
@@ -141,6 +142,18 @@ typedef struct lh_prob_attention_backward_args {
     lh_write dq_write, dk_write, dv_write;
 } lh_prob_attention_backward_args;
 
+/* The `top` largest scores of each row, of equals the lower token, not a number before all others:
+ * the tokens that a cluster takes (Roy et al. 2020, algorithm 1). They are given in rising order,
+ * as entries of a table that holds the tokens of one group of rows behind those of another:
+ * index[row] = token + floor(row / group) * length, below 2^31. */
+typedef struct lh_top_tokens_args {
+    int64_t rows, length;
+    int64_t top;       /* at most length */
+    int64_t group;     /* rows that choose among the same tokens, at least 1 */
+    const real *score; /* in  [rows][length] */
+    int32_t *index;    /* out [rows][top] */
+} lh_top_tokens_args;
+
 #endif
 
 /* This family's part of kernels.def. */
@@ -151,4 +164,5 @@ LH_KERNEL_W(knn_attention_forward, LH_REAL)
 LH_KERNEL_W(knn_attention_backward, LH_REAL)
 LH_KERNEL_W(prob_attention_forward, LH_REAL)
 LH_KERNEL_W(prob_attention_backward, LH_REAL)
+LH_KERNEL_W(top_tokens, LH_REAL)
 #endif

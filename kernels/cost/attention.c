@@ -1,4 +1,5 @@
-/* Of attention: attention_*.cu, knn_attention.cu, prob_attention.cu of kernels/cuda. */
+/* Of attention: attention_*.cu, knn_attention.cu, prob_attention.cu, top_tokens.cu of kernels/cuda.
+ */
 #include "kernels/cost/cost.h"
 
 /* A tile of queries or keys, the widest head that has tiles, and that whose backward pass has no
@@ -346,5 +347,19 @@ lh_cost lh_cost_prob_attention_backward(const lh_prob_attention_backward_args *a
     lh_cost_launch(&cost, sizes.lists * spec->head_width);
     cost.read += bytes;
     lh_cost_write(&cost, bytes, LH_ADD);
+    return cost;
+}
+
+/* ---- which tokens a cluster takes ---- */
+
+lh_cost lh_cost_top_tokens(const lh_top_tokens_args *args) {
+    const double scores = (double)args->rows * (double)args->length,
+                 taken = (double)args->rows * (double)args->top;
+    lh_cost cost = {.kind = LH_COST_STREAM};
+    if (taken == 0) return cost;
+    lh_cost_launch(&cost, args->rows);
+    cost.flops = 15 * scores; /* a count for each of four digits, and the choice */
+    cost.read = scores * LH_COST_REAL;
+    cost.written = taken * LH_COST_INTEGER;
     return cost;
 }

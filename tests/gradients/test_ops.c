@@ -310,6 +310,56 @@ TEST(gather_and_select_rows) {
     check_close(&b);
 }
 
+/* The rows' sum by entry, one of which has none, twice, so that a gradient is added to another. */
+static lh_tensor *run_scatter(check_bench *b, void *context) {
+    (void)context;
+    lh_tensor *once = lh_scatter_add(b->tape, b->input[0], b->input[1], 4);
+    lh_tensor *other = lh_scatter_add(b->tape, b->input[0], b->input[2], 4);
+    return lh_multiply(b->tape, once, lh_unary(b->tape, LH_UNARY_TANH, other));
+}
+
+TEST(rows_added_by_index) {
+    static const double sums[] = {0.5 + 16, 8, 0, 3};
+    check_bench b;
+    REQUIRE(check_open(&b));
+    LEAF(&b, 5, 3);
+    check_integers(&b, 5, (const int32_t[]){1, 3, 1, 0, 1});
+    check_integers(&b, 5, (const int32_t[]){0, 1, 3, 3, 1});
+    GRADIENTS_AGREE(&b, run_scatter, NULL);
+    lh_tape_begin(b.tape, false, 1, 0);
+    lh_tensor *x =
+        lh_reals(b.tape, 2, (const int64_t[]){4, 1}, (const real[]){LH_R(0.5), 3, 8, 16});
+    lh_tensor *index =
+        lh_integers(b.tape, 2, (const int64_t[]){2, 2}, (const int32_t[]){0, 3, 1, 0});
+    const lh_tensor *y = lh_scatter_add(b.tape, x, index, 4);
+    REQUIRE(y != NULL);
+    for (int e = 0; e < 4; ++e)
+        CHECK_NEAR((double)lh_tensor_real(y)[e], sums[e], 0);
+    CHECK(lh_scatter_add(b.tape, b.input[0], index, 4) == NULL);
+    CHECK_FAILS(lh_error_get()->status, LH_ESHAPE, "x [5][3], index [2][2]");
+    check_close(&b);
+}
+
+/* Of two groups of two rows: ties go to the lower token, and the second group's follow the first's.
+ */
+TEST(top_tokens_of_groups) {
+    static const real score[] = {1, 3, 2, 3, 0, 5, 5, 5, 2, 1, 0, 3, -1, -2, -3, -4};
+    static const int32_t taken[] = {1, 3, 1, 2, 4, 7, 4, 5};
+    check_bench b;
+    REQUIRE(check_open(&b));
+    lh_tape_begin(b.tape, true, 1, 0);
+    lh_tensor *x = lh_reals(b.tape, 3, (const int64_t[]){2, 2, 4}, score);
+    const lh_tensor *index = lh_top_tokens(b.tape, x, 2, 2);
+    REQUIRE(index != NULL && index->rank == 3 && index->shape[2] == 2);
+    for (int i = 0; i < 8; ++i)
+        CHECK_EQ_INT(lh_tensor_integer(index)[i], taken[i]);
+    CHECK(lh_top_tokens(b.tape, x, 5, 2) == NULL);
+    CHECK_FAILS(lh_error_get()->status, LH_ESHAPE, "scores [2][2][4], the top 5");
+    CHECK(lh_top_tokens(b.tape, x, 2, 3) == NULL);
+    CHECK_FAILS(lh_error_get()->status, LH_ESHAPE, "rows in groups of 3");
+    check_close(&b);
+}
+
 static lh_tensor *run_loss(check_bench *b, void *context) {
     const int64_t chunk = *(const int64_t *)context;
     return lh_linear_cross_entropy(b->tape, b->input[0], b->input[1], b->input[2], 0.7, b->input[3],

@@ -2,26 +2,9 @@
 #include "tests/test.h"
 
 #include "tests/models/model_bench.h"
+#include "tests/models/oracle_values.h"
 
 enum { SEGMENT = 8, SEGMENTS = 2, POSITIONS = 4, LINE = 256, WIDTH = 8 };
-
-/* The oracle's formula for parameters. */
-static void fill_params(lh_params *params) {
-    for (int i = 0; i < lh_params_count(params); ++i) {
-        const lh_param *param = lh_params_at(params, i);
-        const char *name = param->name;
-        int sum = 0;
-        for (const char *c = name; *c != '\0'; ++c)
-            sum += (unsigned char)*c;
-        const size_t length = strlen(name);
-        const bool near_one = (length >= 4 && strcmp(name + length - 4, "gain") == 0) ||
-                              strstr(name, ".scale") != NULL || strstr(name, ".variance") != NULL;
-        for (int64_t e = 0; e < param->count; ++e) {
-            const double value = 0.5 * sin(0.37 * (double)e + 1.3 * (double)(sum % 97) + 0.1);
-            lh_tensor_real(param->value)[e] = (real)(near_one ? 1.0 + 0.2 * value : value);
-        }
-    }
-}
 
 /* A fixture line: model,options,segment,position,channel,hidden. */
 typedef struct line_fields {
@@ -112,6 +95,10 @@ TEST(mamba2_equals_the_oracle) {
 
 TEST(gated_deltanet_equals_the_oracle) {
     compare_with("tests/golden/gated_deltanet.csv", 5);
+}
+
+TEST(routing_equals_the_oracle) {
+    compare_with("tests/golden/routing.csv", 6);
 }
 
 TEST(t5_equals_the_oracle) {

@@ -19,6 +19,7 @@ local models = {
   { "rmt", "layers=2 width=32 heads=2 dropout=0 block=32 memory_tokens=4 memory=16", "optimizer=adam" },
   { "reformer", "layers=2 width=32 heads=2 dropout=0 positions=96 chunk=16 rounds=2",
     "optimizer=adam rate=0.001" },
+  { "routing", "layers=2 width=32 heads=4 window=16 clusters=4 dropout=0.1", "optimizer=adam" },
   { "feedback", "layers=2 width=32 heads=2 span=8 dropout=0", "optimizer=adam" },
   { "staircase", "layers=2 width=32 heads=2 forward_size=16 steps=2 dropout=0.1",
     "optimizer=adam" },

@@ -60,6 +60,7 @@ local models = {
   reformer_encoder_decoder = core_sizes, informer = core_sizes .. " mix=false",
   linear_attention = core_sizes, mamba2 = "layers=1 width=8 state=4 head_width=4",
   gated_deltanet = "layers=1 width=8 heads=2 head_width=4 hidden=12",
+  routing = core_sizes .. " window=4 clusters=2",
   logsparse = core_sizes, series_xl = core_sizes, seasonal_naive = "season=4",
 }
 local learns_nothing = { seasonal_naive = true }

@@ -15,6 +15,7 @@ t.test("recurrence encodings go into attention, and nowhere else", function()
       t.contains(message(model, option), "mixed into attention")
     end
   end
+  t.contains(message("routing", "rsa_kinds=1,0,0,0,0,0"), "attend to tokens of a cluster")
   for _, model in ipairs { "compressive", "rmt" } do
     t.equal(message(model, "rsa_kinds=1,0,0,0,0,0"), "taken")
   end

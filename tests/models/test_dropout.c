@@ -161,6 +161,8 @@ TEST(encoder_decoders_and_post_norm_models_drop_every_branch) {
                  "matmul[8]>0.5 matmul[12]>0.5 matmul[8]>0.5 rms_norm[8]>0.5");
     check_places("linear_attention", "layers=1 width=8 heads=2 hidden=12 dropout=0.5", 8,
                  "gather[8]>0.5 matmul[8]>0.5 matmul[12]>0.5 matmul[8]>0.5");
+    check_places("routing", "layers=1 width=8 heads=2 hidden=12 window=2 clusters=2 dropout=0.5", 8,
+                 "gather[8]>0.5 matmul[8]>0.5 binary[12]>0.5 matmul[8]>0.5");
     check_places("transformer", "layers=1 width=8 heads=2 hidden=12 dropout=0.5", 8,
                  "binary[8]>0.5 attention[8]>0.5 matmul[8]>0.5 matmul[12]>0.5 matmul[8]>0.5");
     check_places("transformer", "layers=1 width=8 heads=2 hidden=12 dropout=0.5 positions=relative",

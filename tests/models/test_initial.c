@@ -142,6 +142,24 @@ TEST(reformer) {
     CHECK_FIRST_VALUES("reformer_encoder_decoder", "layers=1 width=64 heads=4 hidden=256", both);
 }
 
+/* tensor2tensor's uniform_unit_scaling with a gain of 0.2, and centroids of about unit length. */
+TEST(routing) {
+    const double square = sqrt(0.2 / 64), network = sqrt(0.2 / 160);
+    const drawn_from expected[] = {
+        {"embedding.weight", 0, sqrt(0.2 / 37.5)},
+        {"layers.0.attention.query", 0, square},
+        {"layers.0.attention.key", 0, sqrt(0.2 / 48)},
+        {"layers.0.attention.positions", 0, sqrt(0.2 / 264)},
+        {"layers.0.attention.routing_positions", 0, sqrt(0.2 / 264.5)},
+        {"layers.0.attention.centroids", 0, 0.25},
+        {"layers.0.feed_forward.gate", 0, network},
+        {"layers.0.feed_forward.out", 0, network},
+        {"head.weight", 0, sqrt(0.2 / 37.5)},
+        {"head.bias", 0, 0},
+    };
+    CHECK_FIRST_VALUES("routing", "layers=1 width=64 heads=4 hidden=256", expected);
+}
+
 /* PyTorch's modules, as fast-transformers leaves them. */
 TEST(linear_attention) {
     const drawn_from expected[] = {

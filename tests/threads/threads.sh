@@ -25,6 +25,7 @@ trains brt 'layers=3 width=32 heads=2 window=16 dropout=0.1 recurrence=fixed:ski
 trains slide 'layers=2 width=32 heads=2 window=16 dropout=0.1'
 trains gpt2 'layers=2 width=32 heads=2 context=64 window=32 dropout=0.1'
 trains reformer 'layers=2 width=32 heads=2 chunk=8 positions=64 dropout=0.1 feed_forward_chunk=8'
+trains routing 'layers=2 width=32 heads=4 window=16 clusters=4 dropout=0.1'
 trains lstm 'layers=1 width=32 hidden=32'
 
 finish

@@ -448,6 +448,23 @@
 ---@field positions? integer[]|string # longest sequence, or its axes for axial embeddings (128,512); empty: no positions (default 65536)
 ---@field position_widths? integer[]|string # sizes of the axes' vectors, which are concatenated; empty: they are added (default )
 
+---@class longhaul.models.routing
+---@field layers? integer # layers (L) (default 12)
+---@field width? integer # embedding size D (default 512)
+---@field heads? integer # attention heads, local and routed (default 8)
+---@field head_width? integer # size of a head; 0: width / heads (default 0)
+---@field hidden? integer # hidden size of the feed-forward network; 0: 4 * width (default 0)
+---@field window? integer # tokens of a block; local heads see their own block and the one before (default 256)
+---@field routing_layers? integer # last layers that have routed heads; -1: all, 0: none (default -1)
+---@field routing_heads? integer # routed heads of such a layer; 0: half of the heads (default 0)
+---@field dropout? number # dropout rate of embeddings, hidden units and residual branches in training (default 0)
+---@field clusters? integer # centroids of each head (k) (default 16)
+---@field routing_window? integer # tokens that a centroid takes (w); 0: length / clusters, rounded up (default 0)
+---@field longest_distance? integer # places between two tokens of a cluster; larger ones count as this one (default 512)
+---@field overlap? "sum"|"mean" # what a token of several clusters gets: their sum, or as released that divided by their number + 0.01 (default sum)
+---@field routing_scale? number # what products of unit queries and keys are multiplied by; 0: sqrt(head_width), which is eq. 1 of layer-normed ones; head_width as released (default 0)
+---@field centroid_decay? number # what a centroid keeps of itself in a step of training (lambda) (default 0.999)
+
 ---@class longhaul.models.reformer_encoder_decoder
 ---@field layers? integer # number of layers (n_l) (default 12)
 ---@field width? integer # embedding size (d_model) (default 1024)
@@ -721,6 +738,7 @@
 ---@field gpt2_recurrent fun(options: longhaul.models.gpt2_recurrent): longhaul.spec
 ---@field t5 fun(options: longhaul.models.t5): longhaul.spec
 ---@field reformer fun(options: longhaul.models.reformer): longhaul.spec
+---@field routing fun(options: longhaul.models.routing): longhaul.spec
 ---@field reformer_encoder_decoder fun(options: longhaul.models.reformer_encoder_decoder): longhaul.spec
 ---@field informer fun(options: longhaul.models.informer): longhaul.spec
 ---@field logsparse fun(options: longhaul.models.logsparse): longhaul.spec

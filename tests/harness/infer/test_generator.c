@@ -205,6 +205,7 @@ static const struct {
     {"staircase", CORE " layers=2 forward_size=4 steps=2", 19},
     {"transformer", CORE " layers=2", 7},
     {"reformer", "layers=1 heads=2 width=4 hidden=8 chunk=4 positions=8 attention=full", 7},
+    {"routing", CORE " layers=2 window=2 clusters=2", 7},
     {"rsa", "layers=1 width=8 heads=2 rsa_kinds=1,0,0,0,0,0", 8},
     {"informer", CORE " attention=full mix=false", 8},
     {"logsparse", CORE, 7},

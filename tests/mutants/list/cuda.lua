@@ -41,4 +41,9 @@ return {
     file = "kernels/cuda/ring_append.cu", tests = "sim:ring_append",
     { "% a.capacity", "% (a.capacity + 1)", "a ring of one slot more" },
   },
+  {
+    file = "kernels/cuda/top_tokens.cu", tests = "sim:top_tokens",
+    { "score == 0 ? 0 : score", "score", "zeros of both signs are not equal" },
+    { "equal_before += w < warp ? found[1][w] : 0;", "", "ties are counted within a warp" },
+  },
 }

@@ -12,6 +12,10 @@ return {
     { 'open(file->partial, O_CREAT', 'open(file->path, O_CREAT', "the old file is overwritten in place" },
   },
   {
+    file = "harness/ops/top_tokens.c", tests = ops,
+    { "rows % group != 0 ||", "", "a group may be cut off" },
+  },
+  {
     file = "harness/engine/model.c", tests = "tests/harness/engine/test_model.c",
     { "lh_params_mark_undecayed(declare->model->params)", "(void)declare", "what takes no decay decays" },
     { "lh_params_end_group(declare->model->params)", "lh_params_begin_group(declare->model->params)",

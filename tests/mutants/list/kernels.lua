@@ -276,4 +276,9 @@ return {
     file = "kernels/cost/update.c", tests = "sim:adafactor",
     { "cost.launches += elements > 0 ? 3 : 0;", "cost.launches += elements > 0 ? 2 : 0;", "a launch is forgotten" },
   },
+  {
+    file = "kernels/cpu/top_tokens.c", tests = "kernel:top_tokens",
+    { "!lh_nearest_worse(entry, heap[0])", "lh_nearest_worse(heap[0], entry)", "the worst of those taken is left out" },
+    { "row / args->group * args->length", "row % args->group * args->length", "groups are told apart by the wrong rows" },
+  },
 }

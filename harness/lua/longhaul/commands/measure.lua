@@ -48,6 +48,10 @@ local models = {
     return windowed "layers=11 width=%d heads=%d head_width=48"(size)
       .. (" hidden=%d"):format(8 * size.width // 3)
   end },
+  { "routing", "routing", function(size) -- a layer: 15.5 width^2
+    return ("layers=10 width=%d heads=%d window=%d clusters=%d"):format(size.width,
+      size.width // 64, size.window // 2, size.segment // size.window)
+  end },
 }
 
 -- `total`: steps in all, without a point of the loss curve before their end.
