@@ -118,9 +118,19 @@ TEST(every_parameter_of_every_model) {
         check_case(&model_cases[i], false);
 }
 
+/* The first whose options have this. */
+static const model_case *case_with(const char *option) {
+    int i = 0;
+    while (i < MODEL_CASES - 1 && strstr(model_cases[i].options, option) == NULL)
+        ++i;
+    CHECK(strstr(model_cases[i].options, option) != NULL);
+    return &model_cases[i];
+}
+
 TEST(with_dropout) {
     check_case(&model_cases[0], true);
     check_case(&model_cases[3], true);
     check_case(&model_cases[9], true);
-    check_case(&model_cases[MODEL_CASES - 1], true); /* normalises by the batch */
+    check_case(case_with("distil=true"), true);  /* normalises by the batch */
+    check_case(case_with("overlap=mean"), true); /* moves centroids */
 }

@@ -391,6 +391,7 @@ static const model_case model_cases[] = {
     {"transformer_xl", CORE " layers=2 span=5 post_norm=true", 8, true},
     {"feedback", CORE " layers=2 span=5 carry=normed", 8, false},
     {"feedback", CORE " layers=2 span=4 share_kv=true post_norm=true", 8, true},
+    {"routing", CORE " layers=1 dropout=0 window=4 routing_layers=0", 8, false},
     {"routing", CORE " layers=2 dropout=0 window=2 clusters=3 longest_distance=9", 8, false},
     {"routing",
      CORE " layers=3 dropout=0 window=3 clusters=2 routing_window=5 routing_layers=1 "
@@ -400,7 +401,6 @@ static const model_case model_cases[] = {
      CORE " layers=1 dropout=0 clusters=3 routing_window=4 routing_heads=2 longest_distance=1 "
           "overlap=mean head_width=3 routing_scale=3",
      8, false},
-    {"routing", CORE " layers=1 dropout=0 window=4 routing_layers=0", 8, false},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 
