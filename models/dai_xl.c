@@ -61,7 +61,10 @@ static const lh_option_table options[] = {
     {lh_dai_training_options, LH_FIELD(instance, core.config, lh_dai_config)},
     LH_OWN_TABLE(instance),
     LH_TABLE(instance, recurrence, lh_recurrence_config),
+    {lh_dai_release_options, LH_FIELD(instance, core.config, lh_dai_config)},
     {0}};
+
+static const char *const later_options[] = {"cluster_divisor", "share_biases", NULL};
 
 /* ---- options ---- */
 
@@ -258,4 +261,5 @@ const lh_model_class lh_model_dai_xl = {
     .flops_per_token = flops_per_token,
     .check = check,
     .probe = probe,
+    .later_options = later_options,
 };

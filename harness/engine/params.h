@@ -36,6 +36,7 @@ typedef struct lh_param {
     int64_t count;
     lh_tensor *value; /* after allocation */
     int group;        /* 0, or the number of those with which it is swapped (swap.h) */
+    int64_t rows;     /* of a vector: those of the matrix that it is in published files; 0: none */
 } lh_param;
 
 typedef struct lh_params lh_params;
@@ -54,6 +55,8 @@ lh_status lh_params_status(const lh_params *params);
 void lh_params_mark_embedding(lh_params *params);
 void lh_params_mark_undecayed(lh_params *params);
 void lh_params_mark_statistic(lh_params *params);
+/* The last declared parameter, a vector, is a matrix of so many rows in published files. */
+void lh_params_set_rows(lh_params *params, int64_t rows);
 /* The last declared parameter begins with these values, which must live as long as the list. */
 void lh_params_set_initial(lh_params *params, const double *values);
 /* Parameters declared from here on make a group of their own, which a region of the tape uses and

@@ -6,6 +6,7 @@
 
 #include "harness/engine/state.h"
 #include "harness/ops/ops.h"
+#include "harness/train/adaptive_softmax.h"
 #include "harness/train/batch.h"
 #include "harness/train/loss.h"
 
@@ -111,6 +112,7 @@ static lh_batch read_batch(const lh_model *model, const lh_pass *pass) {
 /* Of the head only these rows. */
 static lh_status take_rows(lh_tape *tape, int64_t first, int64_t count, lh_output *out) {
     if (out->head_weight == NULL) return lh_fail(LH_EINTERNAL, "adapter: a model without a head");
+    LH_TRY(lh_adaptive_widen(tape, out));
     out->head_weight = lh_contiguous(tape, lh_slice(tape, out->head_weight, 0, first, count));
     if (out->head_weight == NULL) return lh_failed();
     if (out->head_bias == NULL) return LH_OK;
