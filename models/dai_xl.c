@@ -246,6 +246,42 @@ static lh_status probe(const void *self, const lh_params *params,
                                          model->core.config.layers, params, report, context);
 }
 
+/* The layout of Hugging Face's TransfoXLLMHeadModel. The clusters' softmaxes have the embeddings and
+ * all projections but the frequent words'. */
+static const lh_tensor_name published_names[] = {
+    {"transformer.word_emb.emb_layers.0.weight", "embedding.weight", LH_ALIKE},
+    {"transformer.word_emb.emb_layers.#.weight", "embedding.#.weight", LH_ALIKE},
+    {"transformer.word_emb.emb_projs.0", "embedding.projection", LH_TRANSPOSED},
+    {"transformer.word_emb.emb_projs.#", "embedding.#.projection", LH_TRANSPOSED},
+    {"crit.out_layers.0.bias", "head.bias", LH_ALIKE},
+    {"crit.out_layers.#.bias", "head.#.bias", LH_ALIKE},
+    {"crit.out_projs.0", "head.projection", LH_TRANSPOSED},
+    {"crit.cluster_weight", "clusters.weight", LH_REVERSED},
+    {"crit.cluster_bias", "clusters.bias", LH_REVERSED},
+    {"transformer.layers.#.dec_attn.qkv_net.weight", "layers.#.attention.query", LH_TRANSPOSED},
+    {"transformer.layers.#.dec_attn.qkv_net.weight", "layers.#.attention.key_value", LH_TRANSPOSED},
+    {"transformer.layers.#.dec_attn.o_net.weight", "layers.#.attention.out", LH_TRANSPOSED},
+    {"transformer.layers.#.dec_attn.r_net.weight", "layers.#.attention.relative.projection",
+     LH_SINES_FIRST},
+    {"transformer.layers.#.dec_attn.r_w_bias", "layers.#.attention.relative.content", LH_IN_ROWS},
+    {"transformer.layers.#.dec_attn.r_r_bias", "layers.#.attention.relative.position", LH_IN_ROWS},
+    {"transformer.layers.#.dec_attn.layer_norm.weight", "layers.#.attention.norm.gain", LH_ALIKE},
+    {"transformer.layers.#.dec_attn.layer_norm.bias", "layers.#.attention.norm.bias", LH_ALIKE},
+    {"transformer.layers.#.pos_ff.CoreNet.0.weight", "layers.#.feed_forward.in.weight",
+     LH_TRANSPOSED},
+    {"transformer.layers.#.pos_ff.CoreNet.0.bias", "layers.#.feed_forward.in.bias", LH_ALIKE},
+    {"transformer.layers.#.pos_ff.CoreNet.3.weight", "layers.#.feed_forward.out.weight",
+     LH_TRANSPOSED},
+    {"transformer.layers.#.pos_ff.CoreNet.3.bias", "layers.#.feed_forward.out.bias", LH_ALIKE},
+    {"transformer.layers.#.pos_ff.layer_norm.weight", "layers.#.feed_forward.norm.gain", LH_ALIKE},
+    {"transformer.layers.#.pos_ff.layer_norm.bias", "layers.#.feed_forward.norm.bias", LH_ALIKE},
+    {"transformer.pos_emb.inv_freq", NULL, LH_ALIKE},
+    {"crit.out_layers.0.weight", "=embedding.weight", LH_ALIKE},
+    {"crit.out_layers.#.weight", "=embedding.#.weight", LH_ALIKE},
+    {"crit.out_projs.#", "=embedding.#.projection", LH_TRANSPOSED},
+    {NULL, NULL, LH_ALIKE},
+};
+
 const lh_model_class lh_model_dai_xl = {
     .name = "dai_xl",
     .summary = "Transformer-XL as published; with REM, learned matrices or a block-recurrent layer",
@@ -262,4 +298,5 @@ const lh_model_class lh_model_dai_xl = {
     .check = check,
     .probe = probe,
     .later_options = later_options,
+    .published_names = published_names,
 };

@@ -217,6 +217,7 @@ lh_status lh_adaptive_widen(lh_tape *tape, lh_output *output) {
     lh_tensor *weights[LH_CLUSTERS + 1], *biases[LH_CLUSTERS + 1];
     const int parts = output->clusters + 1;
     if (output->head_projection == NULL) return LH_OK;
+    lh_tape_pause_flops(tape); /* all tokens share it: no work of one */
     weights[0] = lh_matmul(tape, output->head_weight, output->head_projection, false, false);
     biases[0] = output->head_bias;
     for (int i = 1; i < parts; ++i) {
@@ -226,6 +227,7 @@ lh_status lh_adaptive_widen(lh_tape *tape, lh_output *output) {
     }
     output->cluster_weight =
         lh_matmul(tape, output->cluster_weight, output->head_projection, false, false);
+    lh_tape_resume_flops(tape);
     output->head_weight = lh_concat(tape, 0, weights, parts);
     output->head_bias = lh_concat(tape, 0, biases, parts);
     output->head_projection = NULL;

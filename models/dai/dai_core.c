@@ -253,11 +253,13 @@ static lh_tensor *embed_groups(const lh_dai_pass *p, const lh_tensor *tokens) {
 /* All words [vocabulary][width]. */
 static lh_tensor *wide_table(const lh_dai_pass *p) {
     lh_tensor *parts[LH_CLUSTERS + 1];
+    lh_tape_pause_flops(p->tape); /* all tokens share it: no work of one */
     for (int i = 0; i < p->core->groups; ++i) {
         const lh_dai_words *words = &p->core->words[i];
         parts[i] = lh_matmul(p->tape, lh_pass_param(p->pass, words->embedding),
                              lh_pass_param(p->pass, words->projection), false, false);
     }
+    lh_tape_resume_flops(p->tape);
     return lh_concat(p->tape, 0, parts, p->core->groups);
 }
 
