@@ -276,6 +276,8 @@ static const lh_tensor_name published_names[] = {
     {"transformer.layers.#.pos_ff.layer_norm.weight", "layers.#.feed_forward.norm.gain", LH_ALIKE},
     {"transformer.layers.#.pos_ff.layer_norm.bias", "layers.#.feed_forward.norm.bias", LH_ALIKE},
     {"transformer.pos_emb.inv_freq", NULL, LH_ALIKE},
+    {"transformer.r_w_bias", "=layers.0.attention.relative.content", LH_IN_ROWS},
+    {"transformer.r_r_bias", "=layers.0.attention.relative.position", LH_IN_ROWS},
     {"crit.out_layers.0.weight", "=embedding.weight", LH_ALIKE},
     {"crit.out_layers.#.weight", "=embedding.#.weight", LH_ALIKE},
     {"crit.out_projs.#", "=embedding.#.projection", LH_TRANSPOSED},

@@ -105,14 +105,14 @@ local types = {
     must = { adaptive = true, attn_type = 0, layer_norm_epsilon = 1e-5, pre_lnorm = false,
       proj_share_all_but_first = true, tie_weight = true, tie_word_embeddings = true },
     read = function(config, refuse)
-      if config.untie_r == false then refuse("untie_r", "true: weights have each layer's biases") end
       if config.d_embed and config.d_embed ~= config.d_model then
         refuse("d_embed", "d_model, " .. text_of(config.d_model))
       end
       for i, tied in ipairs(config.tie_projs or {}) do
         if tied ~= (i > 1) then refuse("tie_projs", "false for the first cluster, true for the others") end
       end
-      return { share_biases = false, longest_distance = math.max(config.clamp_len or 0, 0) }
+      return { share_biases = config.untie_r == false,
+        longest_distance = math.max(config.clamp_len or 0, 0) }
     end,
     more = function(value)
       return { architectures = { "TransfoXLLMHeadModel" }, d_embed = value "width",
