@@ -246,8 +246,8 @@ static lh_status probe(const void *self, const lh_params *params,
                                          model->core.config.layers, params, report, context);
 }
 
-/* The layout of Hugging Face's TransfoXLLMHeadModel. The clusters' softmaxes have the embeddings and
- * all projections but the frequent words'. */
+/* The layout of Hugging Face's TransfoXLLMHeadModel. The clusters' softmaxes have the embeddings
+ * and all projections but the frequent words'. */
 static const lh_tensor_name published_names[] = {
     {"transformer.word_emb.emb_layers.0.weight", "embedding.weight", LH_ALIKE},
     {"transformer.word_emb.emb_layers.#.weight", "embedding.#.weight", LH_ALIKE},

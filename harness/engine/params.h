@@ -103,8 +103,8 @@ typedef enum lh_tensor_layout {
 } lh_tensor_layout;
 
 /* What tensors are called in weight files that others publish: '#' stands for the number of a
- * layer. Where parameters are parts of one tensor, along its first axis, they are declared, and stand
- * here, one after the other. An array of these ends with published NULL. */
+ * layer. Where parameters are parts of one tensor, along its first axis, they are declared, and
+ * stand here, one after the other. An array of these ends with published NULL. */
 typedef struct lh_tensor_name {
     const char *published;
     const char *own; /* NULL: such a tensor is passed over; "=NAME": so is one that equals that of

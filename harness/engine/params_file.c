@@ -39,7 +39,8 @@ static const char *bare_name(const lh_tensor_name *names, const char *name) {
     return prefixed ? name + sizeof prefix - 1 : name;
 }
 
-/* What stands of a tensor of a file in the list: the first of its parts, or NULL; and its number. */
+/* What stands of a tensor of a file in the list: the first of its parts, or NULL; and its number.
+ */
 static const lh_tensor_name *find_published(const lh_tensor_name *names, const char *name,
                                             const char **number, int *digits) {
     const char *bare = bare_name(names, name);
@@ -359,8 +360,8 @@ static lh_status load_value(const lh_param *param, const char *path, const sourc
     }
     if (status == LH_OK) {
         if (rearranged) rearrange(param, from->layout, false, host + from->first, turned);
-        status = lh_tensor_write(param->value, rearranged ? turned : host + from->first,
-                                 param->count);
+        status =
+            lh_tensor_write(param->value, rearranged ? turned : host + from->first, param->count);
     }
     free(host);
     free(turned);

@@ -181,8 +181,7 @@ lh_tensor *lh_adaptive_cross_entropy(lh_tape *tape, const lh_output *output, con
 /* ---- all words ---- */
 
 static lh_tensor *log_softmax(lh_tape *tape, lh_tensor *hidden, part words, double scale) {
-    lh_tensor *logits =
-        lh_matmul(tape, narrow(tape, hidden, words), words.weight, false, true);
+    lh_tensor *logits = lh_matmul(tape, narrow(tape, hidden, words), words.weight, false, true);
     logits = lh_scale(tape, lh_add_row(tape, logits, words.bias), scale);
     return lh_unary(tape, LH_UNARY_LOG, lh_softmax(tape, logits));
 }

@@ -46,8 +46,8 @@ typedef struct lh_dai_core {
 } lh_dai_core;
 
 /* layers, width, heads, head_width, hidden; dropout, attention_dropout, initial_deviation, cutoffs;
- * cluster_divisor, share_biases, which came later. A model's own options may stand between the first
- * two. */
+ * cluster_divisor, share_biases, which came later. A model's own options may stand between the
+ * first two. */
 extern const lh_option lh_dai_size_options[], lh_dai_training_options[], lh_dai_release_options[];
 
 /* Completes what the options leave open. Fails: LH_EOPTION when heads do not divide width and

@@ -40,7 +40,8 @@ static void fill(tensor *t) {
 static bool read_tensor(const char *line, fixture_case *c) {
     tensor *t = &c->tensors[c->tensor_count];
     long long rows = 0, columns = 1;
-    const int found = sscanf(line, "%95[^,],%95[^,],%lld,%lld", t->name, t->source, &rows, &columns);
+    const int found =
+        sscanf(line, "%95[^,],%95[^,],%lld,%lld", t->name, t->source, &rows, &columns);
     if (found < 3 || c->tensor_count + 1 >= TENSORS) return false;
     t->rank = found - 2;
     t->shape[0] = rows, t->shape[1] = columns;

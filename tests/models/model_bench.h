@@ -195,9 +195,8 @@ TEST_UNUSED static lh_tensor *bench_loss(model_bench *bench, const lh_output *ou
                                          const int32_t *target, double scale) {
     real values[256] = {0};
     if (out->clusters > 0) {
-        const lh_batch batch = {.rows = bench->rows,
-                                .length = length,
-                                .target = bench_integers(bench, length, target)};
+        const lh_batch batch = {
+            .rows = bench->rows, .length = length, .target = bench_integers(bench, length, target)};
         lh_tensor *loss = NULL;
         (void)lh_loss_forward(bench->tape, out, &batch, 1 / scale, &loss, NULL);
         return loss;
