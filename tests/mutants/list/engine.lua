@@ -3,7 +3,7 @@ local ops, regions = "double:tests/gradients/test_ops.c", "double:tests/gradient
 local flops = "tests/models/test_models.c:counted_flops_are_those_of_the_formula"
 local tape = "tests/harness/engine/test_tape.c"
 local starts = "tests/models/test_models.c:a_start_flag_is_a_fresh_start"
-local transfo_xl = "double:tests/gradients/test_transfo_xl.c"
+local layouts = "tests/harness/engine/test_params.c"
 return {
   {
     file = "harness/engine/atomic_file.c", tests = "tests/harness/engine/test_atomic_file.c",
@@ -143,11 +143,11 @@ return {
     file = "harness/engine/params_file.c", tests = "tests/models/test_gpt2.c tests/models/test_t5.c",
     { "i * columns + j : j * rows + i;", "i * columns + j : i * columns + j;",
       "published matrices are not transposed" },
-    { "rows - 1 - i;", "i;", "the last of published rows comes last", tests = transfo_xl },
+    { "rows - 1 - i;", "i;", "the last of published rows comes last", tests = layouts },
     { "2 * i : 2 * (i - sines) + 1;", "2 * i + 1 - 1 : 2 * (rows - 1 - i) + 1;",
-      "published cosines lie backwards", tests = transfo_xl },
+      "published cosines lie backwards", tests = layouts },
     { "(source){entry, layout, so_far->elements}", "(source){entry, layout, 0}",
-      "every part of a tensor is its first", tests = transfo_xl },
+      "every part of a tensor is its first", tests = layouts },
     { 'prefix[] = "transformer."', 'prefix[] = "transformers."', "files with a prefix are not read" },
   },
   {
