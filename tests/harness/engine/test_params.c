@@ -102,13 +102,11 @@ TEST(values_are_given_or_drawn_and_views_share_them) {
 /* ---- how published tensors lie ---- */
 
 static const char weights_path[] = "/tmp/longhaul-test-params.safetensors";
-static const lh_tensor_name published[] = {{"rows", "rows", LH_IN_ROWS},
-                                           {"back", "back", LH_REVERSED},
-                                           {"waves", "waves", LH_SINES_FIRST},
-                                           {"whole.#", "#.upper", LH_TRANSPOSED},
-                                           {"whole.#", "#.lower", LH_TRANSPOSED},
-                                           {"again.#", "=#.upper", LH_TRANSPOSED},
-                                           {NULL, NULL, LH_ALIKE}};
+static const lh_tensor_name published[] = {
+    {"rows", "rows", LH_IN_ROWS},          {"back", "back", LH_REVERSED},
+    {"waves", "waves", LH_SINES_FIRST},    {"whole.#", "#.upper", LH_TRANSPOSED},
+    {"whole.#", "#.lower", LH_TRANSPOSED}, {"own.#", "#.own", LH_ALIKE},
+    {"again.#", "=#.own", LH_ALIKE},       {NULL, NULL, LH_ALIKE}};
 
 /* Parameters whose elements count up from 0 in each. */
 typedef struct layouts_bench {
@@ -134,6 +132,8 @@ static bool open_layouts(layouts_bench *b, int64_t lower) {
     (void)lh_params_declare(b->params, half, 2, upper, "7.upper");
     lh_params_set_initial(b->params, up);
     (void)lh_params_declare(b->params, half, 2, rest, "7.lower");
+    lh_params_set_initial(b->params, up);
+    (void)lh_params_declare(b->params, half, 1, &three, "7.own");
     lh_params_set_initial(b->params, up);
     return CHECK_OK(lh_params_allocate(b->params, b->pool)) &&
            CHECK_OK(lh_params_initialize(b->params, 1));
@@ -174,7 +174,7 @@ TEST(parameters_lie_in_published_tensors_as_the_list_says) {
     memcpy(before, lh_tensor_real(values), bytes);
     REQUIRE_OK(lh_params_save(b.params, weights_path, published, NULL));
     REQUIRE_OK(lh_safetensors_open(weights_path, &file));
-    CHECK_EQ_INT(lh_safetensors_count(file), 4);
+    CHECK_EQ_INT(lh_safetensors_count(file), 5);
     check_tensor(file, "rows", 2, 3, rows);
     check_tensor(file, "back", 3, 0, back);
     check_tensor(file, "waves", 2, 5, waves);
@@ -196,5 +196,23 @@ TEST(parts_that_do_not_fill_their_tensor_are_refused) {
                 "tensor whole.7: the model has [4][2], the file [3][2]");
     close_layouts(&b);
     close_layouts(&more);
+    (void)remove(weights_path);
+}
+
+/* A tensor that must equal another of the same number. */
+TEST(a_twin_has_the_number_of_its_own) {
+    static const int64_t three = 3;
+    static const real own[] = {1, 2, 3}, other[] = {1, 2, 4};
+    const lh_safetensors_source same[] = {{"own.7", 1, &three, own}, {"again.7", 1, &three, own}},
+                                apart[] = {{"own.7", 1, &three, own},
+                                           {"again.7", 1, &three, other}};
+    layouts_bench b;
+    REQUIRE(open_layouts(&b, 2));
+    REQUIRE_OK(lh_safetensors_write(weights_path, &(lh_safetensors_contents){same, 2, NULL, 0}));
+    CHECK_OK(lh_params_load(b.params, weights_path, published, NULL, true));
+    REQUIRE_OK(lh_safetensors_write(weights_path, &(lh_safetensors_contents){apart, 2, NULL, 0}));
+    CHECK_FAILS(lh_params_load(b.params, weights_path, published, NULL, true), LH_EFORMAT,
+                "tensor again.7 differs from own.7");
+    close_layouts(&b);
     (void)remove(weights_path);
 }
