@@ -1,4 +1,4 @@
-"""Transformer-XL as the library `transformers` has it (4.35, the last that does), in double precision: log
+"""Transformer-XL as the library `transformers` 4.35 has it, in double precision: log
 probabilities of its TransfoXLLMHeadModel whose tensors, under their own names, have the values of fixture.py, rounded to
 floats, as a weight file holds them. Its outputs are the fixtures in tests/golden/transfo_xl.csv:
 
