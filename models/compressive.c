@@ -59,10 +59,12 @@ static const lh_option_table options[] = {
     LH_OWN_TABLE(instance),
     {lh_dai_training_options, LH_FIELD(instance, core.config, lh_dai_config)},
     LH_TABLE(instance, recurrence, lh_recurrence_config),
+    {lh_dai_release_options, LH_FIELD(instance, core.config, lh_dai_config)},
     {0}};
 
-static const char *const later_options[] = {"rsa_kinds",   "rsa_dilation", "rsa_gate", "rsa_cutoff",
-                                            "rsa_sharing", "rsa_spread",   NULL};
+static const char *const later_options[] = {"rsa_kinds",       "rsa_dilation", "rsa_gate",
+                                            "rsa_cutoff",      "rsa_sharing",  "rsa_spread",
+                                            "cluster_divisor", "share_biases", NULL};
 
 /* ---- parameters and state ---- */
 

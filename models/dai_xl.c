@@ -61,7 +61,10 @@ static const lh_option_table options[] = {
     {lh_dai_training_options, LH_FIELD(instance, core.config, lh_dai_config)},
     LH_OWN_TABLE(instance),
     LH_TABLE(instance, recurrence, lh_recurrence_config),
+    {lh_dai_release_options, LH_FIELD(instance, core.config, lh_dai_config)},
     {0}};
+
+static const char *const later_options[] = {"cluster_divisor", "share_biases", NULL};
 
 /* ---- options ---- */
 
@@ -243,6 +246,44 @@ static lh_status probe(const void *self, const lh_params *params,
                                          model->core.config.layers, params, report, context);
 }
 
+/* The layout of Hugging Face's TransfoXLLMHeadModel. The clusters' softmaxes have the embeddings
+ * and all projections but the frequent words'. */
+static const lh_tensor_name published_names[] = {
+    {"transformer.word_emb.emb_layers.0.weight", "embedding.weight", LH_ALIKE},
+    {"transformer.word_emb.emb_layers.#.weight", "embedding.#.weight", LH_ALIKE},
+    {"transformer.word_emb.emb_projs.0", "embedding.projection", LH_TRANSPOSED},
+    {"transformer.word_emb.emb_projs.#", "embedding.#.projection", LH_TRANSPOSED},
+    {"crit.out_layers.0.bias", "head.bias", LH_ALIKE},
+    {"crit.out_layers.#.bias", "head.#.bias", LH_ALIKE},
+    {"crit.out_projs.0", "head.projection", LH_TRANSPOSED},
+    {"crit.cluster_weight", "clusters.weight", LH_REVERSED},
+    {"crit.cluster_bias", "clusters.bias", LH_REVERSED},
+    {"transformer.layers.#.dec_attn.qkv_net.weight", "layers.#.attention.query", LH_TRANSPOSED},
+    {"transformer.layers.#.dec_attn.qkv_net.weight", "layers.#.attention.key_value", LH_TRANSPOSED},
+    {"transformer.layers.#.dec_attn.o_net.weight", "layers.#.attention.out", LH_TRANSPOSED},
+    {"transformer.layers.#.dec_attn.r_net.weight", "layers.#.attention.relative.projection",
+     LH_SINES_FIRST},
+    {"transformer.layers.#.dec_attn.r_w_bias", "layers.#.attention.relative.content", LH_IN_ROWS},
+    {"transformer.layers.#.dec_attn.r_r_bias", "layers.#.attention.relative.position", LH_IN_ROWS},
+    {"transformer.layers.#.dec_attn.layer_norm.weight", "layers.#.attention.norm.gain", LH_ALIKE},
+    {"transformer.layers.#.dec_attn.layer_norm.bias", "layers.#.attention.norm.bias", LH_ALIKE},
+    {"transformer.layers.#.pos_ff.CoreNet.0.weight", "layers.#.feed_forward.in.weight",
+     LH_TRANSPOSED},
+    {"transformer.layers.#.pos_ff.CoreNet.0.bias", "layers.#.feed_forward.in.bias", LH_ALIKE},
+    {"transformer.layers.#.pos_ff.CoreNet.3.weight", "layers.#.feed_forward.out.weight",
+     LH_TRANSPOSED},
+    {"transformer.layers.#.pos_ff.CoreNet.3.bias", "layers.#.feed_forward.out.bias", LH_ALIKE},
+    {"transformer.layers.#.pos_ff.layer_norm.weight", "layers.#.feed_forward.norm.gain", LH_ALIKE},
+    {"transformer.layers.#.pos_ff.layer_norm.bias", "layers.#.feed_forward.norm.bias", LH_ALIKE},
+    {"transformer.pos_emb.inv_freq", NULL, LH_ALIKE},
+    {"transformer.r_w_bias", "=layers.0.attention.relative.content", LH_IN_ROWS},
+    {"transformer.r_r_bias", "=layers.0.attention.relative.position", LH_IN_ROWS},
+    {"crit.out_layers.0.weight", "=embedding.weight", LH_ALIKE},
+    {"crit.out_layers.#.weight", "=embedding.#.weight", LH_ALIKE},
+    {"crit.out_projs.#", "=embedding.#.projection", LH_TRANSPOSED},
+    {NULL, NULL, LH_ALIKE},
+};
+
 const lh_model_class lh_model_dai_xl = {
     .name = "dai_xl",
     .summary = "Transformer-XL as published; with REM, learned matrices or a block-recurrent layer",
@@ -258,4 +299,6 @@ const lh_model_class lh_model_dai_xl = {
     .flops_per_token = flops_per_token,
     .check = check,
     .probe = probe,
+    .later_options = later_options,
+    .published_names = published_names,
 };

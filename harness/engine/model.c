@@ -34,6 +34,10 @@ void lh_declare_undecayed(lh_declare *declare) {
     lh_params_mark_undecayed(declare->model->params);
 }
 
+void lh_declare_rows(lh_declare *declare, int64_t rows) {
+    lh_params_set_rows(declare->model->params, rows);
+}
+
 void lh_declare_group(lh_declare *declare) {
     lh_params_begin_group(declare->model->params);
 }

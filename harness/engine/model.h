@@ -13,7 +13,7 @@
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
 #define LH_MODEL_ABI_MAJOR 4
-#define LH_MODEL_ABI_MINOR 4
+#define LH_MODEL_ABI_MINOR 5
 
 /* What the task tells the model before parameters are declared. */
 typedef struct lh_model_setup {
@@ -73,6 +73,15 @@ typedef struct lh_state_spec {
 
 typedef struct lh_pass lh_pass;
 
+enum { LH_CLUSTERS = 8 };
+
+/* The words of a cluster of their own width: logits = hidden projection^T weight^T + bias. */
+typedef struct lh_cluster {
+    lh_tensor *weight;     /* [words][narrow] */
+    lh_tensor *bias;       /* [words] */
+    lh_tensor *projection; /* [narrow][width] */
+} lh_cluster;
+
 /* What forward gives: hidden states and how they become predictions. */
 typedef struct lh_output {
     lh_tensor *hidden;      /* [rows][length][width], or predictions when head_weight is NULL */
@@ -89,9 +98,13 @@ typedef struct lh_output {
     /* [], optional, in training alone: a mean over the batch's rows that is minimised beside the
      * task's loss, which is reported without it. */
     lh_tensor *auxiliary_loss;
+    /* Optional [narrow][width], of an adaptive softmax whose clusters have words of their own width
+     * (Baevski and Auli 2019): head_weight [cutoff[0]][narrow], head_bias [cutoff[0]] and
+     * cluster_weight [clusters][narrow] are for hidden head_projection^T, and cluster i is
+     * cluster[i]. */
+    lh_tensor *head_projection;
+    lh_cluster cluster[LH_CLUSTERS];
 } lh_output;
-
-enum { LH_CLUSTERS = 8 };
 
 enum {
     LH_ABLE_CAUSAL = 1,         /* a future token changes no earlier output, bit for bit */
@@ -157,6 +170,8 @@ int lh_declare_param(lh_declare *declare, lh_init init, int rank, const int64_t 
 /* The parameter just declared is an embedding table / takes no weight decay. */
 void lh_declare_embedding(lh_declare *declare);
 void lh_declare_undecayed(lh_declare *declare);
+/* The vector just declared is a matrix of so many rows in published files (LH_IN_ROWS). */
+void lh_declare_rows(lh_declare *declare, int64_t rows);
 /* The parameter just declared is a statistic, such as a running mean: it lies with the weights, but
  * the model sets it itself, in training (lh_pass_set_statistic). */
 void lh_declare_statistic(lh_declare *declare);

@@ -98,6 +98,10 @@ void lh_params_mark_undecayed(lh_params *params) {
     if (params->count > 0) params->item[params->count - 1].decay = false;
 }
 
+void lh_params_set_rows(lh_params *params, int64_t rows) {
+    if (params->count > 0) params->item[params->count - 1].rows = rows;
+}
+
 void lh_params_mark_statistic(lh_params *params) {
     if (params->count > 0) params->item[params->count - 1].statistic = true;
 }

@@ -36,6 +36,7 @@ typedef struct lh_param {
     int64_t count;
     lh_tensor *value; /* after allocation */
     int group;        /* 0, or the number of those with which it is swapped (swap.h) */
+    int64_t rows;     /* of a vector: those of the matrix that it is in published files; 0: none */
 } lh_param;
 
 typedef struct lh_params lh_params;
@@ -54,6 +55,8 @@ lh_status lh_params_status(const lh_params *params);
 void lh_params_mark_embedding(lh_params *params);
 void lh_params_mark_undecayed(lh_params *params);
 void lh_params_mark_statistic(lh_params *params);
+/* The last declared parameter, a vector, is a matrix of so many rows in published files. */
+void lh_params_set_rows(lh_params *params, int64_t rows);
 /* The last declared parameter begins with these values, which must live as long as the list. */
 void lh_params_set_initial(lh_params *params, const double *values);
 /* Parameters declared from here on make a group of their own, which a region of the tape uses and
@@ -86,20 +89,26 @@ void lh_params_clear_gradients(lh_params *params);
 lh_status lh_params_settle_gradients(lh_params *params);
 
 /* How the values of a parameter [n][m] lie in a published tensor: as they are; [m][n], as PyTorch
- * lays out linear maps; [n][1][m] and [1][n][m], as tables along one of two axes. */
+ * lays out linear maps; [n][1][m] and [1][n][m], as tables along one of two axes; of a vector, as a
+ * matrix (lh_params_set_rows); the last of n first; [m][n] for sinusoids, whose n are a sine and a
+ * cosine in turn here, and all sines before all cosines there. */
 typedef enum lh_tensor_layout {
     LH_ALIKE,
     LH_TRANSPOSED,
     LH_ALONG_FIRST,
     LH_ALONG_SECOND,
+    LH_IN_ROWS,
+    LH_REVERSED,
+    LH_SINES_FIRST,
 } lh_tensor_layout;
 
 /* What tensors are called in weight files that others publish: '#' stands for the number of a
- * layer. An array of these ends with published NULL. */
+ * layer. Where parameters are parts of one tensor, along its first axis, they are declared, and
+ * stand here, one after the other. An array of these ends with published NULL. */
 typedef struct lh_tensor_name {
     const char *published;
-    const char *own; /* NULL: such a tensor is passed over; "=NAME": so is one that equals that
-                        parameter, another one is refused */
+    const char *own; /* NULL: such a tensor is passed over; "=NAME": so is one that equals that of
+                        the parameter, another one is refused */
     lh_tensor_layout layout;
 } lh_tensor_name;
 

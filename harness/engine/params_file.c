@@ -39,21 +39,26 @@ static const char *bare_name(const lh_tensor_name *names, const char *name) {
     return prefixed ? name + sizeof prefix - 1 : name;
 }
 
-/* The name that a tensor of a file has here; false when it is passed over. */
-static bool own_name(const lh_tensor_name *names, const char *name, char out[NAME_BYTES],
-                     lh_tensor_layout *layout) {
-    const char *bare = bare_name(names, name), *number = "";
-    int digits = 0;
-    *layout = LH_ALIKE;
+/* What stands of a tensor of a file in the list: the first of its parts, or NULL; and its number.
+ */
+static const lh_tensor_name *find_published(const lh_tensor_name *names, const char *name,
+                                            const char **number, int *digits) {
+    const char *bare = bare_name(names, name);
     for (; names != NULL && names->published != NULL; ++names) {
-        if (!matches(names->published, bare, &number, &digits)) continue;
-        if (names->own == NULL || names->own[0] == '=') return false;
-        fill_in(names->own, number, digits, out);
-        *layout = names->layout;
-        return true;
+        if (matches(names->published, name, number, digits) ||
+            matches(names->published, bare, number, digits))
+            return names;
     }
-    (void)snprintf(out, NAME_BYTES, "%s", name);
-    return true;
+    return NULL;
+}
+
+static bool is_twin(const lh_tensor_name *name) {
+    return name->own != NULL && name->own[0] == '=';
+}
+
+/* Whether the tensor of `name` goes on with the next of the list. */
+static bool has_more_parts(const lh_tensor_name *name) {
+    return name[1].published != NULL && strcmp(name[0].published, name[1].published) == 0;
 }
 
 /* Returns how the published tensor lies. */
@@ -70,16 +75,14 @@ static lh_tensor_layout published_name(const lh_tensor_name *names, const char *
     return LH_ALIKE;
 }
 
-/* The parameter that a tensor of a file must equal, or NULL. */
-static const char *twin_of(const lh_tensor_name *names, const char *name) {
+/* The parameter that a tensor of a file must equal; false: none. */
+static bool twin_of(const lh_tensor_name *names, const char *name, char out[NAME_BYTES]) {
     const char *number = "";
     int digits = 0;
-    for (; names != NULL && names->published != NULL; ++names) {
-        if (names->own != NULL && names->own[0] == '=' &&
-            matches(names->published, bare_name(names, name), &number, &digits))
-            return names->own + 1;
-    }
-    return NULL;
+    const lh_tensor_name *found = find_published(names, name, &number, &digits);
+    if (found == NULL || !is_twin(found)) return false;
+    fill_in(found->own + 1, number, digits, out);
+    return true;
 }
 
 /* The shape of a parameter in a file where it lies so; returns its rank. */
@@ -87,9 +90,13 @@ static int published_shape(const lh_param *param, lh_tensor_layout layout,
                            int64_t shape[LH_MAX_RANK]) {
     const int64_t n = param->shape[0], m = param->shape[1];
     memcpy(shape, param->shape, sizeof param->shape);
-    if (layout == LH_ALIKE) return param->rank;
-    if (layout == LH_TRANSPOSED) {
+    if (layout == LH_ALIKE || layout == LH_REVERSED) return param->rank;
+    if (layout == LH_TRANSPOSED || layout == LH_SINES_FIRST) {
         shape[0] = m, shape[1] = n;
+        return 2;
+    }
+    if (layout == LH_IN_ROWS) {
+        shape[0] = param->rows, shape[1] = n / param->rows;
         return 2;
     }
     shape[0] = layout == LH_ALONG_FIRST ? n : 1;
@@ -98,11 +105,30 @@ static int published_shape(const lh_param *param, lh_tensor_layout layout,
     return 3;
 }
 
-/* y [columns][rows] = x [rows][columns] transposed. */
-static void transpose(int64_t rows, int64_t columns, const real *x, real *y) {
-    for (int64_t i = 0; i < rows; ++i)
-        for (int64_t j = 0; j < columns; ++j)
-            y[j * rows + i] = x[i * columns + j];
+/* Which of a parameter's rows is number `i` there. */
+static int64_t row_at(lh_tensor_layout layout, int64_t rows, int64_t i) {
+    const int64_t sines = (rows + 1) / 2;
+    if (layout == LH_REVERSED) return rows - 1 - i;
+    if (layout != LH_SINES_FIRST) return i;
+    return i < sines ? 2 * i : 2 * (i - sines) + 1;
+}
+
+static bool is_rearranged(lh_tensor_layout layout) {
+    return layout == LH_TRANSPOSED || layout == LH_REVERSED || layout == LH_SINES_FIRST;
+}
+
+/* Values of a parameter, which lie in a file with this layout: from here to there, or back. */
+static void rearrange(const lh_param *param, lh_tensor_layout layout, bool to_file, const real *x,
+                      real *y) {
+    const int64_t rows = param->shape[0], columns = param->count / rows;
+    for (int64_t i = 0; i < rows; ++i) {
+        const int64_t row = row_at(layout, rows, i);
+        for (int64_t j = 0; j < columns; ++j) {
+            const int64_t here = row * columns + j,
+                          there = layout == LH_REVERSED ? i * columns + j : j * rows + i;
+            y[to_file ? there : here] = x[to_file ? here : there];
+        }
+    }
 }
 
 /* ---- saving ---- */
@@ -115,34 +141,40 @@ typedef struct writing {
     char (*names)[NAME_BYTES];
 } writing;
 
-/* The values of a matrix at `to`, transposed. */
-static lh_status read_transposed(const lh_param *param, real *to) {
+/* The values at `to`, as they lie in the file. */
+static lh_status read_values(const lh_param *param, lh_tensor_layout layout, real *to) {
+    if (!is_rearranged(layout)) return lh_tensor_read(param->value, to, param->count);
     real *host = lh_allocate((size_t)param->count * sizeof *host);
     if (host == NULL) return LH_EMEMORY;
     const lh_status status = lh_tensor_read(param->value, host, param->count);
-    if (status == LH_OK) transpose(param->shape[0], param->shape[1], host, to);
+    if (status == LH_OK) rearrange(param, layout, true, host, to);
     free(host);
     return status;
+}
+
+/* One more tensor, or a part more of the last one; returns how many there are. */
+static int add_source(const writing *w, int count, int rank, const real *values) {
+    const bool is_part = count > 0 && strcmp(w->names[count - 1], w->names[count]) == 0;
+    if (is_part) {
+        w->shapes[count - 1][0] += w->shapes[count][0];
+        return count;
+    }
+    w->sources[count] = (lh_safetensors_source){
+        .name = w->names[count], .rank = rank, .shape = w->shapes[count], .values = values};
+    return count + 1;
 }
 
 static lh_status write_sources(const lh_params *params, const char *path,
                                const lh_tensor_name *names, const lh_safetensors_text *about,
                                const writing *w) {
-    const int count = lh_params_count(params);
     int64_t at = 0;
-    for (int i = 0; i < count; ++i) {
+    int count = 0;
+    for (int i = 0; i < lh_params_count(params); ++i) {
         const lh_param *param = lh_params_at(params, i);
-        const lh_tensor_layout layout = published_name(names, param->name, w->names[i]);
-        if (layout == LH_TRANSPOSED) {
-            LH_TRY(read_transposed(param, w->values + at));
-        } else {
-            LH_TRY(lh_tensor_read(param->value, w->values + at, param->count));
-        }
-        w->sources[i] =
-            (lh_safetensors_source){.name = w->names[i],
-                                    .rank = published_shape(param, layout, w->shapes[i]),
-                                    .shape = w->shapes[i],
-                                    .values = w->values + at};
+        const lh_tensor_layout layout = published_name(names, param->name, w->names[count]);
+        const int rank = published_shape(param, layout, w->shapes[count]);
+        LH_TRY(read_values(param, layout, w->values + at));
+        count = add_source(w, count, rank, w->values + at);
         at += param->count;
     }
     lh_safetensors_contents contents = {
@@ -177,14 +209,8 @@ lh_status lh_params_save(const lh_params *params, const char *path, const lh_ten
 typedef struct source {
     const lh_safetensors_entry *entry; /* NULL: the file has none */
     lh_tensor_layout layout;
+    int64_t first; /* the parameter's elements in it begin at this one */
 } source;
-
-static bool same_shape(const lh_param *param, const source *from) {
-    int64_t shape[LH_MAX_RANK];
-    const int rank = published_shape(param, from->layout, shape);
-    return rank == from->entry->rank &&
-           memcmp(shape, from->entry->shape, (size_t)rank * sizeof *shape) == 0;
-}
 
 static bool holds_floats(const lh_safetensors_entry *entry) {
     static const char *const types[] = {"F32", "F16", "BF16", "F64"};
@@ -236,11 +262,11 @@ static void write_shape(int rank, const int64_t *shape, char out[SHAPE_BYTES]) {
         used += (size_t)snprintf(out + used, SHAPE_BYTES - used, "[%lld]", (long long)shape[i]);
 }
 
-static lh_status refuse_shape(const reading *r, const lh_param *param, const source *from) {
-    const lh_safetensors_entry *entry = from->entry;
+static lh_status check_shape(const reading *r, const lh_safetensors_entry *entry, int rank,
+                             const int64_t *shape) {
     char hint[HINT_BYTES] = "", ours[SHAPE_BYTES], theirs[SHAPE_BYTES];
-    int64_t shape[LH_MAX_RANK];
-    const int rank = published_shape(param, from->layout, shape);
+    if (rank == entry->rank && memcmp(shape, entry->shape, (size_t)rank * sizeof *shape) == 0)
+        return LH_OK;
     for (int i = 0; i < rank && rank == entry->rank && hint[0] == '\0'; ++i) {
         if (shape[i] != entry->shape[i]) hint_at_size(r->options, shape[i], hint);
     }
@@ -259,24 +285,45 @@ static lh_status refuse_name(const reading *r, const lh_safetensors_entry *entry
                    entry->name, (long long)lh_options_value(r->options, layers)->integer);
 }
 
-static lh_status find_source(const reading *r, const lh_safetensors_entry *entry) {
-    const lh_params *params = r->params;
-    const char *path = r->path;
-    char name[NAME_BYTES];
-    source found = {.entry = entry};
-    if (!own_name(r->names, entry->name, name, &found.layout)) return LH_OK;
-    const int index = lh_params_find(params, name);
+/* The shape of the parts of a tensor so far. */
+typedef struct parts {
+    int rank;
+    int64_t shape[LH_MAX_RANK], elements;
+} parts;
+
+/* The next part of the tensor is the parameter of this name. */
+static lh_status take_part(const reading *r, const lh_safetensors_entry *entry, const char *name,
+                           lh_tensor_layout layout, parts *so_far) {
+    const int index = lh_params_find(r->params, name);
     if (index < 0) return refuse_name(r, entry);
-    const lh_param *param = lh_params_at(params, index);
     if (r->sources[index].entry != NULL)
-        return lh_fail(LH_EFORMAT, "%s: tensors %s and %s are both %s", path,
+        return lh_fail(LH_EFORMAT, "%s: tensors %s and %s are both %s", r->path,
                        r->sources[index].entry->name, entry->name, name);
+    const int64_t before = so_far->elements > 0 ? so_far->shape[0] : 0;
+    r->sources[index] = (source){entry, layout, so_far->elements};
+    so_far->rank = published_shape(lh_params_at(r->params, index), layout, so_far->shape);
+    so_far->shape[0] += before;
+    so_far->elements += lh_params_at(r->params, index)->count;
+    return LH_OK;
+}
+
+static lh_status find_source(const reading *r, const lh_safetensors_entry *entry) {
+    const char *number = "";
+    int digits = 0;
+    parts all = {0};
+    const lh_tensor_name *part = find_published(r->names, entry->name, &number, &digits);
+    if (part != NULL && (part->own == NULL || is_twin(part))) return LH_OK;
+    if (part == NULL) LH_TRY(take_part(r, entry, entry->name, LH_ALIKE, &all));
+    for (bool more = part != NULL; more; ++part) {
+        char name[NAME_BYTES];
+        fill_in(part->own, number, digits, name);
+        LH_TRY(take_part(r, entry, name, part->layout, &all));
+        more = has_more_parts(part);
+    }
     if (!holds_floats(entry))
         return lh_fail(LH_EFORMAT, "%s: tensor %s holds %s, weights are F32, F16, BF16 or F64",
-                       path, entry->name, entry->type->name);
-    if (!same_shape(param, &found)) return refuse_shape(r, param, &found);
-    r->sources[index] = found;
-    return LH_OK;
+                       r->path, entry->name, entry->type->name);
+    return check_shape(r, entry, all.rank, all.shape);
 }
 
 static lh_status find_sources(const reading *r, bool partly) {
@@ -292,36 +339,37 @@ static lh_status find_sources(const reading *r, bool partly) {
 }
 
 /* Training that went wrong, or a damaged file: every number made of such weights would be one. */
-static lh_status check_finite(const char *path, const source *from, const real *values,
-                              int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
+static lh_status check_finite(const char *path, const lh_safetensors_entry *entry,
+                              const real *values) {
+    for (int64_t i = 0; i < entry->count; ++i) {
         if (!isfinite(values[i]))
-            return lh_fail(LH_EFORMAT, "%s: tensor %s: element %lld is %g", path, from->entry->name,
+            return lh_fail(LH_EFORMAT, "%s: tensor %s: element %lld is %g", path, entry->name,
                            (long long)i, (double)values[i]);
     }
     return LH_OK;
 }
 
 static lh_status load_value(const lh_param *param, const char *path, const source *from) {
-    const size_t bytes = (size_t)param->count * sizeof(real);
-    const bool transposed = from->layout == LH_TRANSPOSED;
-    real *host = lh_allocate(bytes), *turned = transposed ? lh_allocate(bytes) : NULL;
-    lh_status status = host != NULL && (turned != NULL || !transposed) ? LH_OK : LH_EMEMORY;
+    const bool rearranged = is_rearranged(from->layout);
+    real *host = lh_allocate((size_t)from->entry->count * sizeof(real)),
+         *turned = rearranged ? lh_allocate((size_t)param->count * sizeof(real)) : NULL;
+    lh_status status = host != NULL && (turned != NULL || !rearranged) ? LH_OK : LH_EMEMORY;
     if (status == LH_OK) {
         lh_safetensors_convert(from->entry, host);
-        status = check_finite(path, from, host, param->count);
+        status = check_finite(path, from->entry, host);
     }
     if (status == LH_OK) {
-        if (turned != NULL) transpose(param->shape[1], param->shape[0], host, turned);
-        status = lh_tensor_write(param->value, turned != NULL ? turned : host, param->count);
+        if (rearranged) rearrange(param, from->layout, false, host + from->first, turned);
+        status =
+            lh_tensor_write(param->value, rearranged ? turned : host + from->first, param->count);
     }
     free(host);
     free(turned);
     return status;
 }
 
-/* A head of its own where the model's is the embedding, say. The twin is no matrix that lies
- * transposed in the file. */
+/* A head of its own where the model's is the embedding, say. Both lie alike in the file, and
+ * neither is a part of a tensor. */
 static lh_status check_twin(const reading *r, const lh_safetensors_entry *entry, const char *name) {
     const int index = lh_params_find(r->params, name);
     const lh_safetensors_entry *twin = index >= 0 ? r->sources[index].entry : NULL;
@@ -347,8 +395,8 @@ static lh_status check_twin(const reading *r, const lh_safetensors_entry *entry,
 static lh_status check_twins(const reading *r) {
     for (int i = 0; i < lh_safetensors_count(r->file); ++i) {
         const lh_safetensors_entry *entry = lh_safetensors_at(r->file, i);
-        const char *name = twin_of(r->names, entry->name);
-        if (name != NULL) LH_TRY(check_twin(r, entry, name));
+        char name[NAME_BYTES];
+        if (twin_of(r->names, entry->name, name)) LH_TRY(check_twin(r, entry, name));
     }
     return LH_OK;
 }

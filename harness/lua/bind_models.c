@@ -29,7 +29,10 @@ static void set_published_names(lua_State *lua, const lh_tensor_name *names) {
     static const char *const layouts[] = {[LH_ALIKE] = "alike",
                                           [LH_TRANSPOSED] = "transposed",
                                           [LH_ALONG_FIRST] = "[n][1][m]",
-                                          [LH_ALONG_SECOND] = "[1][n][m]"};
+                                          [LH_ALONG_SECOND] = "[1][n][m]",
+                                          [LH_IN_ROWS] = "[rows][n / rows]",
+                                          [LH_REVERSED] = "last first",
+                                          [LH_SINES_FIRST] = "transposed, sines first"};
     if (names == NULL) return;
     lua_newtable(lua);
     for (int i = 0; names[i].published != NULL; ++i) {

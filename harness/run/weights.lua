@@ -97,6 +97,31 @@ local types = {
       residual = function(text) return text ~= "plain" end,
     },
   },
+  ["transfo-xl"] = {
+    model = "dai_xl",
+    options = { layers = "n_layer", width = "d_model", heads = "n_head", head_width = "d_head",
+      hidden = "d_inner", memory = "mem_len", same_length = "same_length", cutoffs = "cutoffs",
+      cluster_divisor = "div_val", dropout = "dropout", attention_dropout = "dropatt" },
+    must = { adaptive = true, attn_type = 0, layer_norm_epsilon = 1e-5, pre_lnorm = false,
+      proj_share_all_but_first = true, tie_weight = true, tie_word_embeddings = true },
+    read = function(config, refuse)
+      if config.d_embed and config.d_embed ~= config.d_model then
+        refuse("d_embed", "d_model, " .. text_of(config.d_model))
+      end
+      for i, tied in ipairs(config.tie_projs or {}) do
+        if tied ~= (i > 1) then refuse("tie_projs", "false for the first cluster, true for the others") end
+      end
+      return { share_biases = config.untie_r == false,
+        longest_distance = math.max(config.clamp_len or 0, 0) }
+    end,
+    more = function(value)
+      return { architectures = { "TransfoXLLMHeadModel" }, d_embed = value "width",
+        d_head = or_else(value "head_width", value "width" // value "heads"),
+        d_inner = or_else(value "hidden", 4 * value "width"), clamp_len = value "longest_distance",
+        cutoffs = value "cutoffs", untie_r = not value "share_biases" }
+    end,
+    ours = { share_biases = true, longest_distance = true, initial_deviation = true },
+  },
   t5 = {
     model = "t5",
     options = { layers = "num_layers", width = "d_model", heads = "num_heads", head_width = "d_kv",
@@ -142,11 +167,11 @@ function weights.of_config(path)
     error(("%s: model_type '%s' is none that is read: %s"):format(path,
       tostring(type(config) == "table" and config.model_type), known_types()), 0)
   end
+  local function refuse(field, has)
+    error(("%s: %s is %s; %s has %s"):format(path, field, text_of(config[field]), type_of.model, has), 0)
+  end
   for field, value in pairs(type_of.must) do
-    if config[field] ~= nil and config[field] ~= value then
-      error(("%s: %s is %s; %s has %s"):format(path, field, text_of(config[field]),
-        type_of.model, tostring(value)), 0)
-    end
+    if config[field] ~= nil and config[field] ~= value then refuse(field, tostring(value)) end
   end
   if config.num_decoder_layers and config.num_decoder_layers ~= config.num_layers then
     error(("%s: num_decoder_layers is %d, num_layers %d; %s has as many of both"):format(path,
@@ -154,11 +179,10 @@ function weights.of_config(path)
   end
   local options = {}
   for option, field in pairs(type_of.options) do
-    if config[field] ~= nil then
-      options[#options + 1] = ("%s=%s"):format(option, text_of(config[field]))
-    end
+    local text = config[field] ~= nil and text_of(config[field]) or ""
+    if text ~= "" then options[#options + 1] = ("%s=%s"):format(option, text) end
   end
-  for option, value in pairs(type_of.read and type_of.read(config) or {}) do
+  for option, value in pairs(type_of.read and type_of.read(config, refuse) or {}) do
     options[#options + 1] = ("%s=%s"):format(option, text_of(value))
   end
   table.sort(options)

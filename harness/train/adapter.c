@@ -163,7 +163,9 @@ static double entry_flops(const lh_model *model, int64_t length) {
 }
 
 /* The class counts its head, over all its entries, for each step that it reads. What counts is an
- * input projection for each step, and a head for each prediction. */
+ * input projection for each step, and a head for each prediction. A head whose clusters have words
+ * of their own width is taken to cost at every entry what it costs at the last, so its cost is
+ * estimated. */
 static double flops_per_token(const lh_model *model, int64_t length) {
     const lh_adapter *adapter = &model->adapter;
     const lh_model_setup *task = &model->setup;

@@ -6,6 +6,7 @@
 
 #include "harness/engine/state.h"
 #include "harness/ops/ops.h"
+#include "harness/train/adaptive_softmax.h"
 #include "harness/train/batch.h"
 #include "harness/train/loss.h"
 
@@ -111,6 +112,7 @@ static lh_batch read_batch(const lh_model *model, const lh_pass *pass) {
 /* Of the head only these rows. */
 static lh_status take_rows(lh_tape *tape, int64_t first, int64_t count, lh_output *out) {
     if (out->head_weight == NULL) return lh_fail(LH_EINTERNAL, "adapter: a model without a head");
+    LH_TRY(lh_adaptive_widen(tape, out));
     out->head_weight = lh_contiguous(tape, lh_slice(tape, out->head_weight, 0, first, count));
     if (out->head_weight == NULL) return lh_failed();
     if (out->head_bias == NULL) return LH_OK;
@@ -121,8 +123,8 @@ static lh_status take_rows(lh_tape *tape, int64_t first, int64_t count, lh_outpu
 /* What the numbers of a vector are: no head is left to the loss. */
 static lh_status answer_vectors(const lh_model *model, lh_tape *tape, lh_output *out) {
     const lh_model_setup *task = &model->setup;
-    out->clusters = 0;
     LH_TRY(take_rows(tape, task->input_features, task->output_features, out));
+    out->clusters = 0;
     out->hidden = lh_loss_logits(tape, out);
     out->head_weight = out->head_bias = NULL;
     return out->hidden != NULL ? LH_OK : lh_failed();
@@ -141,8 +143,9 @@ static lh_status answer_tokens(const lh_model *model, const lh_pass *pass, lh_ou
         return out->head_weight != NULL ? LH_OK : lh_failed();
     }
     if (!goes(model, LH_ADAPT_CLASSES)) return take_rows(tape, 0, task->vocabulary, out);
+    LH_TRY(take_rows(tape, task->vocabulary, task->classes, out));
     out->clusters = 0;
-    return take_rows(tape, task->vocabulary, task->classes, out);
+    return LH_OK;
 }
 
 lh_status lh_adapter_forward(const lh_model *model, lh_pass *pass, lh_output *out) {

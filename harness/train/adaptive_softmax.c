@@ -16,7 +16,19 @@ static lh_tensor *flat_hidden(lh_tape *tape, const lh_output *output) {
 
 typedef struct part {
     lh_tensor *weight, *bias;
+    lh_tensor *projection; /* NULL: words are as wide as hidden states */
 } part;
+
+int64_t lh_output_vocabulary(const lh_output *output) {
+    if (output->head_projection == NULL) return output->head_weight->shape[0];
+    const int last = output->clusters - 1;
+    return output->cutoff[last] + output->cluster[last].weight->shape[0];
+}
+
+/* Where the words of cluster i end; -1: the frequent words. */
+static int64_t end_of(const lh_output *output, int i) {
+    return i + 1 < output->clusters ? output->cutoff[i + 1] : lh_output_vocabulary(output);
+}
 
 /* The frequent words, then the clusters. */
 static part head_of(lh_tape *tape, const lh_output *output) {
@@ -24,16 +36,23 @@ static part head_of(lh_tape *tape, const lh_output *output) {
                                   output->cluster_weight};
     lh_tensor *const biases[] = {lh_slice(tape, output->head_bias, 0, 0, output->cutoff[0]),
                                  output->cluster_bias};
-    return (part){lh_concat(tape, 0, weights, 2), lh_concat(tape, 0, biases, 2)};
+    return (part){lh_concat(tape, 0, weights, 2), lh_concat(tape, 0, biases, 2),
+                  output->head_projection};
 }
 
 /* The words of cluster i. */
 static part tail_of(lh_tape *tape, const lh_output *output, int i) {
-    const int64_t first = output->cutoff[i];
-    const int64_t end =
-        i + 1 < output->clusters ? output->cutoff[i + 1] : output->head_weight->shape[0];
-    return (part){lh_slice(tape, output->head_weight, 0, first, end - first),
-                  lh_slice(tape, output->head_bias, 0, first, end - first)};
+    const lh_cluster *own = &output->cluster[i];
+    if (output->head_projection != NULL) return (part){own->weight, own->bias, own->projection};
+    const int64_t first = output->cutoff[i], count = end_of(output, i) - first;
+    return (part){lh_slice(tape, output->head_weight, 0, first, count),
+                  lh_slice(tape, output->head_bias, 0, first, count), NULL};
+}
+
+/* hidden [tokens][width] as wide as the words of a part. */
+static lh_tensor *narrow(lh_tape *tape, lh_tensor *hidden, part words) {
+    if (words.projection == NULL) return hidden;
+    return lh_matmul(tape, hidden, words.projection, false, true);
 }
 
 /* The head's entry for cluster i: the released code counts them from the end. */
@@ -106,8 +125,9 @@ static lh_tensor *group_loss(lh_tape *tape, const lh_output *output, lh_tensor *
     }
     lh_tensor *target = lh_integers(tape, 1, &g->count, same != NULL ? same : g->target);
     free(same);
-    return lh_linear_cross_entropy(tape, lh_gather(tape, hidden, place), words.weight, words.bias,
-                                   output->logit_scale, target, weights, gradient_scale, 0, sums);
+    hidden = narrow(tape, lh_gather(tape, hidden, place), words);
+    return lh_linear_cross_entropy(tape, hidden, words.weight, words.bias, output->logit_scale,
+                                   target, weights, gradient_scale, 0, sums);
 }
 
 /* Adds a group's two softmaxes, or the frequent words' one (cluster -1), to *loss. */
@@ -138,11 +158,8 @@ static bool add_all(lh_tape *tape, const lh_output *output, const tokens *all,
     const part head = head_of(tape, output);
     bool good = hidden != NULL;
     for (int i = -1; i < output->clusters && good; ++i) {
-        const int64_t first = i >= 0 ? output->cutoff[i] : 0;
-        const int64_t end =
-            i + 1 < output->clusters ? output->cutoff[i + 1] : output->head_weight->shape[0];
         group g = {0};
-        good = pick(all, first, end, &g) &&
+        good = pick(all, i >= 0 ? output->cutoff[i] : 0, end_of(output, i), &g) &&
                add_group(tape, output, hidden, head, &g, i, gradient_scale, loss, sums);
         release(g.token, g.target, g.weight);
     }
@@ -164,7 +181,7 @@ lh_tensor *lh_adaptive_cross_entropy(lh_tape *tape, const lh_output *output, con
 /* ---- all words ---- */
 
 static lh_tensor *log_softmax(lh_tape *tape, lh_tensor *hidden, part words, double scale) {
-    lh_tensor *logits = lh_matmul(tape, hidden, words.weight, false, true);
+    lh_tensor *logits = lh_matmul(tape, narrow(tape, hidden, words), words.weight, false, true);
     logits = lh_scale(tape, lh_add_row(tape, logits, words.bias), scale);
     return lh_unary(tape, LH_UNARY_LOG, lh_softmax(tape, logits));
 }
@@ -191,4 +208,27 @@ lh_tensor *lh_adaptive_log_probabilities(lh_tape *tape, const lh_output *output)
         parts[i + 1] = add_column(tape, tail, entry);
     }
     return lh_concat(tape, 1, parts, output->clusters + 1);
+}
+
+/* ---- one head of the model's width ---- */
+
+lh_status lh_adaptive_widen(lh_tape *tape, lh_output *output) {
+    lh_tensor *weights[LH_CLUSTERS + 1], *biases[LH_CLUSTERS + 1];
+    const int parts = output->clusters + 1;
+    if (output->head_projection == NULL) return LH_OK;
+    lh_tape_pause_flops(tape); /* all tokens share it: no work of one */
+    weights[0] = lh_matmul(tape, output->head_weight, output->head_projection, false, false);
+    biases[0] = output->head_bias;
+    for (int i = 1; i < parts; ++i) {
+        const lh_cluster *own = &output->cluster[i - 1];
+        weights[i] = lh_matmul(tape, own->weight, own->projection, false, false);
+        biases[i] = own->bias;
+    }
+    output->cluster_weight =
+        lh_matmul(tape, output->cluster_weight, output->head_projection, false, false);
+    lh_tape_resume_flops(tape);
+    output->head_weight = lh_concat(tape, 0, weights, parts);
+    output->head_bias = lh_concat(tape, 0, biases, parts);
+    output->head_projection = NULL;
+    return output->cluster_weight && output->head_weight && output->head_bias ? LH_OK : lh_failed();
 }

@@ -16,4 +16,11 @@ lh_tensor *lh_adaptive_cross_entropy(lh_tape *tape, const lh_output *output, con
 /* log p of every word: [rows * length][vocabulary]. */
 lh_tensor *lh_adaptive_log_probabilities(lh_tape *tape, const lh_output *output);
 
+/* How many words the output predicts, with or without clusters. */
+int64_t lh_output_vocabulary(const lh_output *output);
+
+/* The same output with head_weight [vocabulary][width], where clusters have words of their own
+ * width, which makes a matrix of that size. */
+lh_status lh_adaptive_widen(lh_tape *tape, lh_output *output);
+
 #endif

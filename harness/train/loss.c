@@ -96,7 +96,7 @@ lh_tensor *lh_loss_logits(lh_tape *tape, const lh_output *output) {
     if (hidden == NULL || output->head_weight == NULL) return hidden;
     const int64_t rows = hidden->shape[0], length = hidden->shape[1];
     const int64_t flat[] = {rows * length, hidden->shape[2]};
-    const int64_t full[] = {rows, length, output->head_weight->shape[0]};
+    const int64_t full[] = {rows, length, lh_output_vocabulary(output)};
     if (output->clusters > 0)
         return lh_reshape(tape, lh_adaptive_log_probabilities(tape, output), 3, full);
     lh_tensor *logits = lh_reshape(tape, lh_contiguous(tape, hidden), 2, flat);

@@ -17,6 +17,8 @@ typedef struct lh_dai_config {
     lh_list cutoffs; /* as the option says them */
     int clusters;
     int64_t cutoff[LH_CLUSTERS];
+    int64_t divisor;    /* 1: all words are as wide as the model */
+    bool shares_biases; /* of positions, among layers */
 } lh_dai_config;
 
 /* Indices of the parameters of one layer. */
@@ -27,30 +29,46 @@ typedef struct lh_dai_layer {
     lh_post_norm_network network;
 } lh_dai_layer;
 
+/* Words of one width: all of them or, with a divisor, the frequent ones and those of each cluster.
+ * Indices of parameters; without a divisor there is no projection. */
+typedef struct lh_dai_words {
+    int64_t first, count, width;
+    int embedding, projection, bias; /* [count][width], [width][model's width], [count] */
+} lh_dai_words;
+
 typedef struct lh_dai_core {
     lh_dai_config config;
-    int embedding, head_bias, cluster_weight, cluster_bias;
+    int groups; /* of words */
+    lh_dai_words words[LH_CLUSTERS + 1];
+    int head_projection; /* of the frequent words where they are predicted; [width][width] */
+    int cluster_weight, cluster_bias;
     lh_dai_layer layer[LH_DAI_LAYERS];
 } lh_dai_core;
 
-/* layers, width, heads, head_width, hidden; dropout, attention_dropout, initial_deviation, cutoffs.
- * A model's own options may stand between the two. */
-extern const lh_option lh_dai_size_options[], lh_dai_training_options[];
+/* layers, width, heads, head_width, hidden; dropout, attention_dropout, initial_deviation, cutoffs;
+ * cluster_divisor, share_biases, which came later. A model's own options may stand between the
+ * first two. */
+extern const lh_option lh_dai_size_options[], lh_dai_training_options[], lh_dai_release_options[];
 
 /* Completes what the options leave open. Fails: LH_EOPTION when heads do not divide width and
- * head_width is not given, cutoffs do not rise within the vocabulary, or the task has no tokens. */
+ * head_width is not given, cutoffs do not rise within the vocabulary, a cluster_divisor has no
+ * cutoffs or leaves a cluster no width, or the task has no tokens. */
 lh_status lh_dai_config_settle(lh_dai_config *config, const lh_model_setup *setup);
 
-/* ---- parameters: N(0, deviation^2), gains N(1, 0.02^2), biases 0, as released ---- */
+/* ---- parameters: N(0, deviation^2), projections of words half as wide, gains N(1, 0.02^2), biases
+ * 0, as released ---- */
 
 /* "layers.<i>.<part>" in name[LH_DAI_NAME], which is returned. */
 const char *lh_dai_name(char *name, int64_t i, const char *part);
 
-/* embedding.weight, head.bias and, with cutoffs, clusters.weight and clusters.bias. */
+/* embedding.weight, head.bias and, with cutoffs, clusters.weight and clusters.bias. With a divisor
+ * those are of the frequent words; there are embedding.projection and head.projection, and for
+ * cluster i, from 1, embedding.<i>.weight, which its softmax has, too, embedding.<i>.projection,
+ * likewise, and head.<i>.bias. */
 void lh_dai_declare_head(lh_dai_core *core, lh_declare *declaration);
 
-/* layers.<i>.attention.{query,key_value,out,relative.*}; the biases are those of layer `first`,
- * which is declared before the others. */
+/* layers.<i>.attention.{query,key_value,out,relative.*}; biases that are shared are those of layer
+ * `first`, which is declared before the others. */
 void lh_dai_declare_attention(lh_dai_core *core, int64_t i, int64_t first, lh_declare *declaration);
 
 /* layers.<i>.{attention.norm,feed_forward}.* */
@@ -102,7 +120,7 @@ lh_status lh_dai_finish(const lh_dai_pass *p, lh_tensor *x, lh_output *out);
 /* One layer on `queries` tokens, with `keys` vectors that keys and values are made of and `pairs`
  * visible query-key pairs. */
 double lh_dai_layer_flops(const lh_dai_config *config, double queries, double keys, double pairs);
-/* The head, per token. */
+/* The head, per token, and what makes embeddings as wide as the model. */
 double lh_dai_head_flops(const lh_dai_config *config);
 
 static inline int64_t lh_dai_inner(const lh_dai_config *config) {

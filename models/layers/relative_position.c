@@ -13,7 +13,9 @@ void lh_relative_position_declare(lh_relative_position *layer, int64_t width, in
     layer->projection =
         lh_declare_param(declare, init, 2, projection, "%s.relative.projection", prefix);
     layer->content = lh_declare_param(declare, init, 1, &inner, "%s.relative.content", prefix);
+    lh_declare_rows(declare, heads);
     layer->position = lh_declare_param(declare, init, 1, &inner, "%s.relative.position", prefix);
+    lh_declare_rows(declare, heads);
 }
 
 void lh_relative_position_declare_shared(lh_relative_position *layer,

@@ -133,4 +133,5 @@ TEST(with_dropout) {
     check_case(&model_cases[9], true);
     check_case(case_with("distil=true"), true);  /* normalises by the batch */
     check_case(case_with("overlap=mean"), true); /* moves centroids */
+    check_case(case_with("cluster_divisor"), true);
 }

@@ -143,6 +143,7 @@ end
 t.test("an option that came later leaves runs without it what they were", function()
   local encodings = { "rsa_kinds=''", "rsa_dilation=''", "rsa_gate=0", "rsa_cutoff=200", "rsa_sharing=pair",
     "rsa_spread=even" }
+  local released = { "cluster_divisor=1", "share_biases=true" }
   local later = {
     { lh.train { steps = 2, warmup = 1 }, { "accumulate=1", "segments_per_step=1", "first_rate=zero",
       "decay_from=warmup" } },
@@ -150,8 +151,10 @@ t.test("an option that came later leaves runs without it what they were", functi
     { lh.models.staircase { layers = 1 }, { "post_norm=false", "segment_chunks=0" } },
     { lh.models.feedback { layers = 1 }, { "post_norm=false", "carry=raw" } },
     { lh.models.universal {}, { "post_norm=false" } },
-    { lh.models.compressive { layers = 1 }, encodings },
-    { lh.models.rmt { layers = 1 }, { "shifted_positions=false", table.unpack(encodings) } },
+    { lh.models.dai_xl { layers = 1 }, released },
+    { lh.models.compressive { layers = 1 }, { released[1], released[2], table.unpack(encodings) } },
+    { lh.models.rmt { layers = 1 },
+      { "shifted_positions=false", released[1], released[2], table.unpack(encodings) } },
   }
   for _, case in ipairs(later) do
     t.equal(case[1].options:said(), without(case[1].text, case[2]))

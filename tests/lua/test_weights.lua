@@ -55,6 +55,33 @@ t.test("a Reformer's, whose hashed layers see across buckets", function()
   t.equal(of([[{"model_type": "reformer", "hidden_size": 16}]]).model_options, "width=16")
 end)
 
+t.test("Transformer-XL's of WikiText-103", function()
+  local fields = [["model_type": "transfo-xl", "adaptive": true, "attn_type": 0, "clamp_len": 1000,
+    "cutoffs": [20000, 40000, 200000], "d_embed": 1024, "d_head": 64, "d_inner": 4096, "d_model": 1024,
+    "div_val": 4, "dropatt": 0.0, "dropout": 0.1, "mem_len": 1600, "n_head": 16, "n_layer": 18,
+    "pre_lnorm": false, "proj_share_all_but_first": true, "same_length": true, "tie_weight": true,
+    "tie_projs": [false, true, true, true], "untie_r": true, "vocab_size": 267735]]
+  local about = of("{" .. fields .. "}")
+  t.equal(about.model, "dai_xl")
+  t.equal(about.vocabulary, "267735")
+  local options = core.options("model", about.model, about.model_options)
+  for name, value in pairs { layers = 18, width = 1024, heads = 16, head_width = 64, hidden = 4096,
+    memory = 1600, same_length = true, longest_distance = 1000, cluster_divisor = 4,
+    share_biases = false, dropout = 0.1, attention_dropout = 0 } do
+    t.equal(options:value(name), value)
+  end
+  t.equal(table.concat(options:value "cutoffs", ","), "20000,40000,200000")
+  about = of((("{" .. fields .. "}"):gsub('clamp_len": 1000', 'clamp_len": -1')))
+  t.equal(core.options("model", about.model, about.model_options):value "longest_distance", 0)
+  for from, to in pairs { ['"pre_lnorm": false'] = '"pre_lnorm": true', ['"d_embed": 1024'] = '"d_embed": 512',
+    ["[false, true, true"] = "[false, true, false", ['all_but_first": true'] = 'all_but_first": false' } do
+    local at = fields:find(from, 1, true)
+    local changed = fields:sub(1, at - 1) .. to .. fields:sub(at + #from)
+    t.fails(function() of("{" .. changed .. "}") end, to:match '"(d_embed)"' or to:match '"(pre_lnorm)"'
+      or (to:match "%[" and "tie_projs") or "proj_share_all_but_first")
+  end
+end)
+
 t.test("what differs from the class is named", function()
   t.fails(function() of [[{"model_type": "gpt2", "activation_function": "relu"}]] end,
     "config.json: activation_function is relu; gpt2 has gelu_new")
@@ -87,6 +114,8 @@ t.test("config.json is written as it is read", function()
     t5 = "layers=1 width=16 heads=2 hidden=24",
     reformer = "layers=3 width=16 heads=2 attention=local,lsh_chunks chunk=8 local_chunk=4 rounds=2 "
       .. "buckets=4,2 positions=4,5 position_widths=6,10",
+    dai_xl = "layers=1 width=16 heads=2 hidden=24 memory=6 same_length=true longest_distance=5 "
+      .. "cutoffs=100,200 cluster_divisor=4 share_biases=false attention_dropout=0.3",
   } do
     os.remove(path)
     local file = saved(model, given)

@@ -59,6 +59,9 @@ static const pair_case pair_cases[] = {
     {"informer", PAIR_CORE " attention=full mix=false dropout=0", PAIR_CLASSES},
     {"logsparse", PAIR_CORE " dropout=0", PAIR_LETTERS},
     {"logsparse", PAIR_CORE " dropout=0", PAIR_NETWORK},
+    {"dai_xl", PAIR_CORE " memory=3 dropout=0 cutoffs=2,4 cluster_divisor=2", PAIR_SOURCE},
+    {"dai_xl", PAIR_CORE " memory=3 dropout=0 cutoffs=2,4 cluster_divisor=2", PAIR_CLASSES},
+    {"dai_xl", PAIR_CORE " memory=3 dropout=0 cutoffs=2,4 cluster_divisor=2", PAIR_SERIES},
 };
 enum { PAIR_CASES = sizeof pair_cases / sizeof *pair_cases };
 

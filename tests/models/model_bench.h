@@ -7,6 +7,7 @@
 #include "harness/engine/state.h"
 #include "harness/ops/ops.h"
 #include "harness/train/adapter.h"
+#include "harness/train/loss.h"
 
 enum { BENCH_VOCABULARY = 11, BENCH_SOURCE = 24 };
 
@@ -193,6 +194,13 @@ TEST_UNUSED static lh_tensor *bench_forward(model_bench *bench, int64_t length,
 TEST_UNUSED static lh_tensor *bench_loss(model_bench *bench, const lh_output *out, int64_t length,
                                          const int32_t *target, double scale) {
     real values[256] = {0};
+    if (out->clusters > 0) {
+        const lh_batch batch = {
+            .rows = bench->rows, .length = length, .target = bench_integers(bench, length, target)};
+        lh_tensor *loss = NULL;
+        (void)lh_loss_forward(bench->tape, out, &batch, 1 / scale, &loss, NULL);
+        return loss;
+    }
     if (out->head_weight != NULL)
         return lh_linear_cross_entropy(bench->tape, out->hidden, out->head_weight, out->head_bias,
                                        out->logit_scale, bench_integers(bench, length, target),
@@ -401,6 +409,8 @@ static const model_case model_cases[] = {
      CORE " layers=1 dropout=0 clusters=3 routing_window=4 routing_heads=2 longest_distance=1 "
           "overlap=mean head_width=3 routing_scale=3",
      8, false},
+    {"dai_xl", DAI " cutoffs=4,7 cluster_divisor=2 share_biases=false", 8, false},
+    {"rmt", RMT " cutoffs=5 cluster_divisor=3", 4, false},
 };
 enum { MODEL_CASES = (int)(sizeof model_cases / sizeof model_cases[0]) };
 

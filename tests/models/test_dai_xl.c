@@ -2,6 +2,7 @@
  */
 #include <math.h>
 
+#include "harness/train/adaptive_softmax.h"
 #include "harness/train/loss.h"
 #include "tests/test.h"
 
@@ -41,6 +42,19 @@ TEST(parameter_counts_of_table_7) {
                    "%s: %lld parameters, published %lld", rows[i].row, (long long)count,
                    (long long)rows[i].count);
     }
+}
+
+/* The sum over the tensors of transformers' TransfoXLLMHeadModel as configured for the released
+ * transfo-xl-wt103; and with embeddings of one width and shared biases (untie_r=False). */
+TEST(parameter_counts_of_the_released_model) {
+    const char *release = "layers=18 width=1024 heads=16 head_width=64 hidden=4096 memory=1600 "
+                          "same_length=true longest_distance=1000 cutoffs=20000,40000,200000 ";
+    char options[256];
+    (void)snprintf(options, sizeof options, "%s%s", release,
+                   "cluster_divisor=4 share_biases=false");
+    CHECK_EQ_INT(count_of(267735, options), 285205322);
+    (void)snprintf(options, sizeof options, "%s%s", release, "cluster_divisor=1");
+    CHECK_EQ_INT(count_of(267735, options), 519966170);
 }
 
 /* Dai XL's, and a convolution of c d^2 weights and d biases in each layer; pooling has none. */
@@ -92,8 +106,20 @@ TEST(first_values_are_the_released_ones) {
         {"layers.1.feed_forward.in.bias", 0, 0},
         {"layers.1.feed_forward.norm.gain", 1, 0.02},
     };
+    static const drawn_from narrower[] = {
+        {"embedding.weight", 0, 0.02},
+        {"embedding.2.weight", 0, 0.02},
+        {"embedding.projection", 0, 0.01},
+        {"embedding.2.projection", 0, 0.01},
+        {"head.projection", 0, 0.01},
+        {"head.2.bias", 0, 0},
+        {"layers.1.attention.relative.content", 0, 0.02},
+    };
     check_first_values("dai_xl", "layers=2 width=64 heads=4 cutoffs=4,7", expected,
                        sizeof expected / sizeof *expected);
+    check_first_values("dai_xl",
+                       "layers=2 width=64 heads=4 cutoffs=4,7 cluster_divisor=2 share_biases=false",
+                       narrower, sizeof narrower / sizeof *narrower);
 }
 
 TEST(options_that_do_not_fit_are_refused) {
@@ -103,6 +129,8 @@ TEST(options_that_do_not_fit_are_refused) {
                  {"cutoffs=5,5", "5 does not lie between 5"},
                  {"cutoffs=4,11", "11 does not lie between 4"},
                  {"cutoffs=1,2,3,4,5,6,7,8,9", "has 9 numbers, at most 8"},
+                 {"cluster_divisor=2", "'cluster_divisor' needs 'cutoffs'"},
+                 {"width=8 heads=2 cutoffs=4,7 cluster_divisor=4", "leaves the last one none"},
                  {"memory=0 same_length=true", "needs a memory"},
                  {"rsa_kinds=1,0,0,0,0,0 rsa_matrix=learned", "needs option 'segment'"}};
     lh_model *model = NULL;
@@ -131,14 +159,14 @@ static bool run_pass(model_bench *b, bool recording, lh_output *out, lh_batch *b
 }
 
 /* exp of what lh_loss_logits gives sums to 1, and the loss is minus its entries at the targets. */
-TEST(log_probabilities_and_loss_agree) {
+static void check_log_probabilities(const char *options) {
     model_bench b;
     lh_output out;
     lh_batch batch;
     lh_loss_sums sums;
     lh_tensor *loss = NULL;
     double expected = 0, total = 0;
-    REQUIRE(bench_open(&b, "dai_xl", DAI " cutoffs=4,6,9", ROWS));
+    REQUIRE(bench_open(&b, "dai_xl", options, ROWS));
     REQUIRE(run_pass(&b, false, &out, &batch));
     const lh_tensor *log_p = lh_loss_logits(b.tape, &out);
     REQUIRE(log_p != NULL);
@@ -155,6 +183,53 @@ TEST(log_probabilities_and_loss_agree) {
     CHECK_NEAR(sums.nats, expected, 1e-4);
     CHECK_NEAR(sums.weight, total, 1e-6);
     CHECK_NEAR((double)*lh_tensor_real(loss), expected / total, 1e-5);
+    bench_close(&b);
+}
+
+TEST(log_probabilities_and_loss_agree) {
+    check_log_probabilities(DAI " cutoffs=4,6,9 initial_deviation=0.5");
+    check_log_probabilities(DAI " cutoffs=4,6,9 cluster_divisor=2 initial_deviation=0.5");
+}
+
+/* One head of the model's width predicts what the clusters' narrower words do. */
+TEST(a_widened_head_predicts_the_same) {
+    model_bench b;
+    lh_output out;
+    lh_batch batch;
+    REQUIRE(
+        bench_open(&b, "dai_xl", DAI " cutoffs=4,7 cluster_divisor=2 initial_deviation=0.5", ROWS));
+    REQUIRE(run_pass(&b, false, &out, &batch));
+    const lh_tensor *narrow = lh_loss_logits(b.tape, &out);
+    REQUIRE_OK(lh_adaptive_widen(b.tape, &out));
+    CHECK_EQ_INT(out.head_weight->shape[0], BENCH_VOCABULARY);
+    CHECK_EQ_INT(out.head_weight->shape[1], 8);
+    const lh_tensor *wide = lh_loss_logits(b.tape, &out);
+    REQUIRE(narrow != NULL && wide != NULL);
+    for (int i = 0; i < TOKENS * BENCH_VOCABULARY; ++i)
+        CHECK_NEAR((double)lh_tensor_real(wide)[i], (double)lh_tensor_real(narrow)[i], 1e-5);
+    bench_close(&b);
+}
+
+/* A word that is given as a vector with one 1 is embedded as its number is. */
+TEST(words_as_vectors_have_the_embeddings_of_their_clusters) {
+    static real ones[TOKENS * BENCH_VOCABULARY];
+    const int64_t shape[] = {ROWS, LENGTH, BENCH_VOCABULARY};
+    model_bench b;
+    lh_output out, as_vectors;
+    lh_batch batch;
+    REQUIRE(
+        bench_open(&b, "dai_xl", DAI " cutoffs=4,7 cluster_divisor=2 initial_deviation=0.5", ROWS));
+    REQUIRE(run_pass(&b, false, &out, &batch));
+    for (int t = 0; t < TOKENS; ++t)
+        ones[t * BENCH_VOCABULARY + words[t]] = 1;
+    const lh_batch vectors = {.rows = ROWS,
+                              .length = LENGTH,
+                              .tokens = lh_reals(b.tape, 3, shape, ones),
+                              .starts = bench_integers(&b, 0, fresh)};
+    REQUIRE_OK(lh_model_forward(b.model, b.tape, b.state, &vectors, false, &as_vectors));
+    for (int64_t i = 0; i < lh_tensor_count(out.hidden); ++i)
+        CHECK_NEAR((double)lh_tensor_real(as_vectors.hidden)[i],
+                   (double)lh_tensor_real(out.hidden)[i], 1e-5);
     bench_close(&b);
 }
 

@@ -138,13 +138,26 @@ TEST(one_step_lowers_the_loss) {
     each_case(learning);
 }
 
+/* What the loss multiplies with for one token; columns of clusters are not counted. */
+static double head_flops(const lh_output *out) {
+    const double wide = 2.0 * WIDTH;
+    if (out->head_weight == NULL) return 0;
+    if (out->head_projection == NULL) return wide * BENCH_VOCABULARY;
+    double flops = 2.0 * (double)lh_tensor_count(out->head_weight) +
+                   wide * (double)out->head_projection->shape[0];
+    for (int i = 0; i < out->clusters; ++i)
+        flops += 2.0 * (double)lh_tensor_count(out->cluster[i].weight) +
+                 wide * (double)out->cluster[i].projection->shape[0];
+    return flops;
+}
+
 static void flops(trial *t) {
     lh_output out;
     const int64_t length = t->which->segment;
     lh_tape_begin(t->bench.tape, false, 3, 1);
     if (bench_forward(&t->bench, length, t->tokens, fresh, false, &out) == NULL) return;
-    const double head = out.head_weight != NULL ? 2.0 * WIDTH * BENCH_VOCABULARY : 0.0;
-    const double counted = lh_tape_flops(t->bench.tape) / (double)(ROWS * length) + head;
+    const double counted =
+        lh_tape_flops(t->bench.tape) / (double)(ROWS * length) + head_flops(&out);
     const double formula = lh_model_flops_per_token(t->bench.model, length);
     test_check(fabs(counted - formula) < 1e-6 * formula, __FILE__, __LINE__,
                "%s %s: %.1f FLOP per token counted, %.1f by formula", t->which->name,

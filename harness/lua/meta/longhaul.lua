@@ -249,6 +249,8 @@
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
 ---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field cluster_divisor? integer # embeddings of each cluster of 'cutoffs' are narrower by this factor than those before it (div_val), read and predicted by projections; 1: all as wide as the model (default 1)
+---@field share_biases? boolean # all layers have the same biases of positions (not untie_r) (default true)
 
 ---@class longhaul.models.compressive
 ---@field layers? integer # layers (N) (default 12)
@@ -272,6 +274,8 @@
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
 ---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field cluster_divisor? integer # embeddings of each cluster of 'cutoffs' are narrower by this factor than those before it (div_val), read and predicted by projections; 1: all as wide as the model (default 1)
+---@field share_biases? boolean # all layers have the same biases of positions (not untie_r) (default true)
 
 ---@class longhaul.models.rmt
 ---@field layers? integer # layers (N) (default 12)
@@ -295,6 +299,8 @@
 ---@field rsa_cutoff? integer # largest power K in a REM; 0: no limit (default 200)
 ---@field rsa_sharing? "pair"|"frozen"|"independent" # nu and theta: of a pair of cosine and sine, own nu with theta frozen, or both own (default pair)
 ---@field rsa_spread? "even"|"random"|"negative" # first eta in [-2, -1] and [1, 2] and first nu in [1, 2]: evenly, drawn, or evenly with every eta below zero (default even)
+---@field cluster_divisor? integer # embeddings of each cluster of 'cutoffs' are narrower by this factor than those before it (div_val), read and predicted by projections; 1: all as wide as the model (default 1)
+---@field share_biases? boolean # all layers have the same biases of positions (not untie_r) (default true)
 
 ---@class longhaul.models.lstm
 ---@field layers? integer # number of layers (default 2)

@@ -31,6 +31,7 @@ static lh_status declare(void *instance, const lh_model_setup *setup, lh_declare
     m->second = lh_declare_param(declaration, half, 2, square, "second");
     lh_declare_no_group(declaration);
     m->started = lh_declare_param(declaration, half, 1, &m->width, "started");
+    lh_declare_rows(declaration, WIDTH);
     for (int i = 0; i < WIDTH; ++i)
         m->start[i] = i - 1;
     lh_declare_initial(declaration, m->start);
@@ -81,6 +82,7 @@ TEST(a_declaration_marks_what_was_declared_last) {
         CHECK(p->embedding == (i == m->table));
         CHECK(p->statistic == (i == m->mean));
         CHECK((p->initial != NULL) == (i == m->started));
+        CHECK_EQ_INT(p->rows, i == m->started ? WIDTH : 0);
     }
     CHECK(lh_params_at(model->params, m->plain)->decay);
     CHECK(!lh_params_at(model->params, m->bare)->decay);

@@ -98,3 +98,121 @@ TEST(values_are_given_or_drawn_and_views_share_them) {
     lh_pool_destroy(pool);
     lh_device_close(device);
 }
+
+/* ---- how published tensors lie ---- */
+
+static const char weights_path[] = "/tmp/longhaul-test-params.safetensors";
+static const lh_tensor_name published[] = {
+    {"rows", "rows", LH_IN_ROWS},          {"back", "back", LH_REVERSED},
+    {"waves", "waves", LH_SINES_FIRST},    {"whole.#", "#.upper", LH_TRANSPOSED},
+    {"whole.#", "#.lower", LH_TRANSPOSED}, {"own.#", "#.own", LH_ALIKE},
+    {"again.#", "=#.own", LH_ALIKE},       {NULL, NULL, LH_ALIKE}};
+
+/* Parameters whose elements count up from 0 in each. */
+typedef struct layouts_bench {
+    lh_device *device;
+    lh_pool *pool;
+    lh_params *params;
+} layouts_bench;
+
+static bool open_layouts(layouts_bench *b, int64_t lower) {
+    static const double up[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const int64_t six = 6, three = 3, waves[] = {5, 2}, upper[] = {2, 1}, rest[] = {2, lower};
+    *b = (layouts_bench){NULL, NULL, NULL};
+    if (!CHECK_OK(lh_device_open("cpu", &b->device)) ||
+        !CHECK_OK(lh_pool_create(b->device, &b->pool)) || !CHECK_OK(lh_params_create(&b->params)))
+        return false;
+    (void)lh_params_declare(b->params, half, 1, &six, "rows");
+    lh_params_set_rows(b->params, 2);
+    lh_params_set_initial(b->params, up);
+    (void)lh_params_declare(b->params, half, 1, &three, "back");
+    lh_params_set_initial(b->params, up);
+    (void)lh_params_declare(b->params, half, 2, waves, "waves");
+    lh_params_set_initial(b->params, up);
+    (void)lh_params_declare(b->params, half, 2, upper, "7.upper");
+    lh_params_set_initial(b->params, up);
+    (void)lh_params_declare(b->params, half, 2, rest, "7.lower");
+    lh_params_set_initial(b->params, up);
+    (void)lh_params_declare(b->params, half, 1, &three, "7.own");
+    lh_params_set_initial(b->params, up);
+    return CHECK_OK(lh_params_allocate(b->params, b->pool)) &&
+           CHECK_OK(lh_params_initialize(b->params, 1));
+}
+
+static void close_layouts(layouts_bench *b) {
+    lh_params_destroy(b->params);
+    lh_pool_destroy(b->pool);
+    lh_device_close(b->device);
+}
+
+/* A tensor of the file has this shape and these values. */
+static void check_tensor(const lh_safetensors *file, const char *name, int64_t rows,
+                         int64_t columns, const double *expected) {
+    const lh_safetensors_entry *entry = lh_safetensors_find(file, name);
+    real values[10];
+    REQUIRE(entry != NULL);
+    CHECK_EQ_INT(entry->rank, columns > 0 ? 2 : 1);
+    CHECK_EQ_INT(entry->shape[0], rows);
+    CHECK(columns == 0 || entry->shape[1] == columns);
+    REQUIRE(entry->count <= 10);
+    lh_safetensors_convert(entry, values);
+    for (int64_t i = 0; i < entry->count; ++i)
+        test_check((double)values[i] == expected[i], __FILE__, __LINE__,
+                   "%s: element %d is %g, not %g", name, (int)i, (double)values[i], expected[i]);
+}
+
+TEST(parameters_lie_in_published_tensors_as_the_list_says) {
+    static const double rows[] = {0, 1, 2, 3, 4, 5}, back[] = {2, 1, 0},
+                        waves[] = {0, 4, 8, 2, 6, 1, 5, 9, 3, 7}, whole[] = {0, 1, 0, 2, 1, 3};
+    layouts_bench b;
+    lh_safetensors *file = NULL;
+    real before[1024];
+    REQUIRE(open_layouts(&b, 2));
+    const lh_tensor *values = lh_params_values(b.params);
+    const size_t bytes = (size_t)lh_tensor_count(values) * sizeof *before;
+    REQUIRE(bytes <= sizeof before);
+    memcpy(before, lh_tensor_real(values), bytes);
+    REQUIRE_OK(lh_params_save(b.params, weights_path, published, NULL));
+    REQUIRE_OK(lh_safetensors_open(weights_path, &file));
+    CHECK_EQ_INT(lh_safetensors_count(file), 5);
+    check_tensor(file, "rows", 2, 3, rows);
+    check_tensor(file, "back", 3, 0, back);
+    check_tensor(file, "waves", 2, 5, waves);
+    check_tensor(file, "whole.7", 3, 2, whole);
+    lh_safetensors_close(file);
+    for (int i = 0; i < lh_params_count(b.params); ++i)
+        lh_tensor_real(lh_params_get(b.params, i))[1] = 99;
+    REQUIRE_OK(lh_params_load(b.params, weights_path, published, NULL, false));
+    CHECK(memcmp(before, lh_tensor_real(values), bytes) == 0);
+    close_layouts(&b);
+    (void)remove(weights_path);
+}
+
+TEST(parts_that_do_not_fill_their_tensor_are_refused) {
+    layouts_bench b, more;
+    REQUIRE(open_layouts(&b, 2) && open_layouts(&more, 3));
+    REQUIRE_OK(lh_params_save(b.params, weights_path, published, NULL));
+    CHECK_FAILS(lh_params_load(more.params, weights_path, published, NULL, false), LH_EFORMAT,
+                "tensor whole.7: the model has [4][2], the file [3][2]");
+    close_layouts(&b);
+    close_layouts(&more);
+    (void)remove(weights_path);
+}
+
+/* A tensor that must equal another of the same number. */
+TEST(a_twin_has_the_number_of_its_own) {
+    static const int64_t three = 3;
+    static const real own[] = {1, 2, 3}, other[] = {1, 2, 4};
+    const lh_safetensors_source same[] = {{"own.7", 1, &three, own}, {"again.7", 1, &three, own}},
+                                apart[] = {{"own.7", 1, &three, own},
+                                           {"again.7", 1, &three, other}};
+    layouts_bench b;
+    REQUIRE(open_layouts(&b, 2));
+    REQUIRE_OK(lh_safetensors_write(weights_path, &(lh_safetensors_contents){same, 2, NULL, 0}));
+    CHECK_OK(lh_params_load(b.params, weights_path, published, NULL, true));
+    REQUIRE_OK(lh_safetensors_write(weights_path, &(lh_safetensors_contents){apart, 2, NULL, 0}));
+    CHECK_FAILS(lh_params_load(b.params, weights_path, published, NULL, true), LH_EFORMAT,
+                "tensor again.7 differs from own.7");
+    close_layouts(&b);
+    (void)remove(weights_path);
+}

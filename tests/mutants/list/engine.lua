@@ -3,6 +3,7 @@ local ops, regions = "double:tests/gradients/test_ops.c", "double:tests/gradient
 local flops = "tests/models/test_models.c:counted_flops_are_those_of_the_formula"
 local tape = "tests/harness/engine/test_tape.c"
 local starts = "tests/models/test_models.c:a_start_flag_is_a_fresh_start"
+local layouts = "tests/harness/engine/test_params.c"
 return {
   {
     file = "harness/engine/atomic_file.c", tests = "tests/harness/engine/test_atomic_file.c",
@@ -144,8 +145,13 @@ return {
   },
   {
     file = "harness/engine/params_file.c", tests = "tests/models/test_gpt2.c tests/models/test_t5.c",
-    { "y[j * rows + i] = x[i * columns + j];", "y[i * columns + j] = x[i * columns + j + 0 * rows];",
+    { "i * columns + j : j * rows + i;", "i * columns + j : i * columns + j;",
       "published matrices are not transposed" },
+    { "rows - 1 - i;", "i;", "the last of published rows comes last", tests = layouts },
+    { "2 * i : 2 * (i - sines) + 1;", "2 * i + 1 - 1 : 2 * (rows - 1 - i) + 1;",
+      "published cosines lie backwards", tests = layouts },
+    { "(source){entry, layout, so_far->elements}", "(source){entry, layout, 0}",
+      "every part of a tensor is its first", tests = layouts },
     { 'prefix[] = "transformer."', 'prefix[] = "transformers."', "files with a prefix are not read" },
   },
   {

@@ -1,5 +1,6 @@
 -- Mistakes to seed in models, each with the tests that must see it.
 local oracle = "double:tests/gradients/test_oracle.c"
+local transfo_xl = "double:tests/gradients/test_transfo_xl.c"
 return {
   {
     file = "models/mamba2.c", tests = oracle .. " tests/models/test_models.c",
@@ -107,6 +108,12 @@ return {
   {
     file = "models/dai/dai_core.c", tests = oracle .. " tests/models/test_dai_xl.c",
     { "config->hidden = 4 * config->width;", "config->hidden = 2 * config->width;", "half the hidden units by default" },
+    { "m.is_one[t] = is_one ? 1 : 0;", "m.is_one[t] = 1;", "tokens of other clusters are embedded as the first word",
+      tests = transfo_xl },
+    { "= lh_pass_param(p->pass, core->head_projection);", "= lh_pass_param(p->pass, core->words[0].projection);",
+      "the head has the projection of the embedding", tests = transfo_xl },
+    { "i == first || !config->shares_biases", "i == first", "share_biases is ignored",
+      tests = "tests/models/test_dai_xl.c" },
     { "drop(&p, lh_scale(p.tape, *x, sqrt((double)core->config.width)))", "drop(&p, *x)", "embeddings are not scaled" },
   },
   {

@@ -90,6 +90,7 @@ return {
   {
     file = "harness/train/adaptive_softmax.c", tests = "tests/models/test_dai_xl.c",
     { "output->cutoff[0] + output->clusters - 1 - i", "output->cutoff[0] + i", "clusters stand in order" },
+    { "biases[0] = output->head_bias;", "biases[0] = output->cluster[0].bias;", "a widened head has a cluster's biases" },
   },
   {
     file = "harness/train/snapshot.c", tests = "tests/harness/train/test_snapshot.c",
