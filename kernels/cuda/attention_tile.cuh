@@ -222,20 +222,16 @@ __device__ static inline void lh_pick(const lh_sums (&blocks)[LH_TILE_STEPS], in
 }
 
 /* Gives each element of a warp's 16 rows to put(row, column, value), by way of `scratch`, the
- * memory of its own staged rows. */
-template <int width, typename putting>
-__device__ static inline void lh_put_rows(lh_sums (&sums)[width / LH_STEP], float *scratch,
-                                          int lane, const putting &put) {
+ * memory of its own staged rows: spill(half) writes half the columns there. */
+template <int width, typename spilling, typename putting>
+__device__ static inline void lh_put_halves(const float *scratch, int lane, const spilling &spill,
+                                            const putting &put) {
     typedef lh_tile_shape<width> shape;
     enum { columns = shape::scratch_steps * LH_STEP };
     LH_UNROLL
     for (int half = 0; half < 2; ++half) {
         __syncwarp();
-        LH_UNROLL
-        for (int d = 0; d < shape::scratch_steps; ++d)
-            nvcuda::wmma::store_matrix_sync(scratch + d * LH_STEP,
-                                            sums[half * shape::scratch_steps + d],
-                                            shape::scratch_pitch, nvcuda::wmma::mem_row_major);
+        spill(half);
         __syncwarp();
         for (int i = lane; i < LH_STEP * columns; i += LH_WARP) {
             const int row = i / columns, column = i % columns;
@@ -243,6 +239,20 @@ __device__ static inline void lh_put_rows(lh_sums (&sums)[width / LH_STEP], floa
         }
     }
     __syncwarp();
+}
+
+template <int width, typename putting>
+__device__ static inline void lh_put_rows(lh_sums (&sums)[width / LH_STEP], float *scratch,
+                                          int lane, const putting &put) {
+    typedef lh_tile_shape<width> shape;
+    const auto spill = [&](int half) {
+        LH_UNROLL
+        for (int d = 0; d < shape::scratch_steps; ++d)
+            nvcuda::wmma::store_matrix_sync(scratch + d * LH_STEP,
+                                            sums[half * shape::scratch_steps + d],
+                                            shape::scratch_pitch, nvcuda::wmma::mem_row_major);
+    };
+    lh_put_halves<width>(scratch, lane, spill, put);
 }
 
 /* Where the rows of a warp's result go. */
@@ -262,13 +272,19 @@ __device__ static inline lh_tile_rows lh_rows_of(const lh_heads &heads, int64_t 
             (int)head_width,    write};
 }
 
+/* An element, where there is such a row and column. */
+__device__ static inline void lh_store_element(const lh_tile_rows &to, int row, int column,
+                                               real value) {
+    if (row < to.rows && column < to.width)
+        lh_store_as(to.act, to.first + row * to.token_stride + column, to.write, value);
+}
+
 /* Stores a warp's 16 rows, scaled. */
 template <int width>
 __device__ static inline void lh_store_rows(lh_sums (&sums)[width / LH_STEP], real scale,
                                             const lh_tile_rows &to, float *scratch, int lane) {
     lh_put_rows<width>(sums, scratch, lane, [&](int row, int column, real value) {
-        if (row < to.rows && column < to.width)
-            lh_store_as(to.act, to.first + row * to.token_stride + column, to.write, scale * value);
+        lh_store_element(to, row, column, scale * value);
     });
 }
 
@@ -318,11 +334,39 @@ __device__ static inline bool lh_pair_sees(const lh_attention_spec &spec, const 
     return lh_sees(spec, pair.source, pair.batch, pair.query + i, pair.key + j);
 }
 
+/* The keys of a pair that query i sees lie side by side: `count` from `first` on. */
+typedef struct lh_seen_keys {
+    int first, count;
+} lh_seen_keys;
+
+__device__ static inline lh_seen_keys lh_keys_of(const lh_attention_spec &spec,
+                                                 const lh_tile_pair &pair, int i) {
+    int first = max(0, i - pair.farthest);
+    const int end = min(pair.keys, i - pair.nearest + 1);
+    if (pair.chunks) {
+        const int64_t chunk = lh_floor_divide(pair.query + i, spec.chunk) - spec.chunks_back;
+        const int64_t key = chunk * spec.chunk - spec.source[pair.source].first - pair.key;
+        first = max(first, (int)lh_max(0, lh_min(key, LH_TILE)));
+    }
+    return {first, i < pair.queries ? max(0, end - first) : 0};
+}
+
+/* Whether all keys are there and each query sees all of them. */
+__device__ static inline bool lh_pair_is_whole(const lh_tile_pair &pair) {
+    return pair.keys == LH_TILE && pair.nearest <= 1 - LH_TILE && pair.farthest >= LH_TILE - 1 &&
+           !pair.chunks;
+}
+
+__device__ static inline bool lh_pair_is_biased(const lh_attention_spec &spec,
+                                                const lh_tile_pair &pair) {
+    return spec.bias != NULL && !spec.source[pair.source].everywhere;
+}
+
 /* The bucket of each diagonal i - j + 63 of a pair and its bias; a block's work. */
 __device__ static inline void lh_stage_bias(const lh_attention_spec &spec, const lh_tile_pair &pair,
                                             int64_t head, float *bias, int32_t *bucket) {
     const lh_key_source &keys = spec.source[pair.source];
-    const bool biased = spec.bias != NULL && !keys.everywhere;
+    const bool biased = lh_pair_is_biased(spec, pair);
     for (int x = (int)threadIdx.x; x < LH_TILE_DIAGONALS; x += LH_TILE_THREADS) {
         const int64_t distance = pair.query - keys.first - pair.key + x - (LH_TILE - 1);
         const int64_t entry = lh_max(0, lh_min(distance - spec.bucket_first, spec.bucket_span - 1));

@@ -1,14 +1,15 @@
 /* Kernels with one mistake each, for tests/cudasim/races.sh: race
- * sound|barrier|warp|shuffle|product| blocks|alignment. Prints a sum, so that nothing is left out
- * as unused. */
+ * sound|barrier|warp|shuffle|product|matrices|blocks|alignment. Prints a sum, so that nothing is
+ * left out as unused. */
 #include "kernels/cuda/attention_tile.cuh"
+#include "kernels/cuda/mma.cuh"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { COUNT = 64, BLOCKS = 3, NUMBERS = COUNT * BLOCKS };
 
-enum mistake { SOUND, BARRIER, WARP, SHUFFLE, PRODUCT, SHARED_PLACE, ALIGNMENT };
+enum mistake { SOUND, BARRIER, WARP, SHUFFLE, PRODUCT, MATRICES, SHARED_PLACE, ALIGNMENT };
 
 /* A thread reads what another thread of its block has written. */
 __global__ void across_block(float *x, mistake wrong) {
@@ -47,6 +48,17 @@ __global__ void by_product(float *x, mistake wrong) {
     x[threadIdx.x] += __bfloat162float(a.x[0]);
 }
 
+/* The same by ldmatrix. */
+__global__ void by_matrices(float *x, mistake wrong) {
+    LH_SHARED(race_tile, tile, [1]);
+    unsigned registers[4];
+    for (int i = (int)threadIdx.x; i < LH_STEP * LH_STEP; i += LH_WARP)
+        tile[0].at[i] = __float2bfloat16_rn((float)i);
+    if (wrong != MATRICES) __syncwarp();
+    lh_load_matrices(registers, tile[0].at + threadIdx.x % LH_STEP * LH_STEP, false);
+    x[threadIdx.x] += (float)registers[0];
+}
+
 __global__ void load_four(const float *x, float *y, int first) {
     const float4 run = *reinterpret_cast<const float4 *>(x + first);
     y[0] = run.x + run.y + run.z + run.w;
@@ -56,9 +68,9 @@ __global__ void load_four(const float *x, float *y, int first) {
     (LH_LAUNCH_SYNTAX(kernel, grid, block, 0, nullptr, __VA_ARGS__), cudaGetLastError())
 
 static mistake mistake_of(const char *name) {
-    static const char *const names[] = {"sound",   "barrier", "warp",     "shuffle",
-                                        "product", "blocks",  "alignment"};
-    for (int i = 0; i < 7; ++i)
+    static const char *const names[] = {"sound",   "barrier",  "warp",   "shuffle",
+                                        "product", "matrices", "blocks", "alignment"};
+    for (int i = 0; i < 8; ++i)
         if (strcmp(name, names[i]) == 0) return (mistake)i;
     return SOUND;
 }
@@ -71,6 +83,7 @@ int main(int count, char **words) {
     if (bad == cudaSuccess) bad = RUN(across_block, BLOCKS, COUNT, x, wrong);
     if (bad == cudaSuccess) bad = RUN(across_warp, BLOCKS, COUNT, x, wrong);
     if (bad == cudaSuccess) bad = RUN(by_product, 1, LH_WARP, x, wrong);
+    if (bad == cudaSuccess) bad = RUN(by_matrices, 1, LH_WARP, x, wrong);
     if (bad == cudaSuccess) bad = RUN(load_four, 1, 1, x, x + 8, wrong == ALIGNMENT ? 1 : 4);
     if (bad == cudaSuccess) bad = cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
     for (const float one : host)
