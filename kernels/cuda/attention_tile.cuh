@@ -9,7 +9,7 @@
 #include <mma.h>
 
 #include "kernels/cuda/attention.cuh"
-#include "kernels/cuda/bf16.cuh"
+#include "kernels/cuda/mma.cuh"
 
 enum {
     LH_TILE = 64, /* rows, on either side */
@@ -17,6 +17,7 @@ enum {
     LH_TILE_STEPS = LH_TILE / LH_STEP,
     LH_TILE_WARPS = LH_TILE / LH_STEP,
     LH_TILE_THREADS = LH_TILE_WARPS * LH_WARP,
+    LH_PACKED_BYTES = 16, /* what a thread moves at once */
     LH_TILE_DIAGONALS = 2 * LH_TILE - 1,
     LH_WIDEST_TILE = 128,
     LH_STEP_PARTS = LH_STEP * LH_STEP / LH_WARP, /* elements of a fragment that a lane holds */
@@ -97,20 +98,77 @@ size_t lh_attention_tile_backward_workspace(const lh_attention_backward_args *ar
 
 /* ---- staging ---- */
 
+/* 16 bytes of a row, and where they go in bf16. */
+template <typename element> struct lh_packed_type { typedef int4 type; };
+template <> struct lh_packed_type<real> { typedef float4 type; };
+
+__device__ static inline void lh_put_packed(const int4 &x, __nv_bfloat16 *to) {
+    *reinterpret_cast<int4 *>(to) = x;
+}
+
+__device__ static inline void lh_put_packed(const float4 &x, __nv_bfloat16 *to) {
+    const int2 packed = {(int)lh_pack(x.x, x.y), (int)lh_pack(x.z, x.w)};
+    *reinterpret_cast<int2 *>(to) = packed;
+}
+
+/* Rows that begin and end at multiples of 16 bytes: a thread has the same columns of every
+ * `step`-th row, and asks for some of them before it stores the first. */
+template <typename element, int width, int rows, typename numbering>
+__device__ static inline void lh_stage_packed(const element *first, int64_t stride,
+                                              int64_t head_width, const numbering &token_of,
+                                              __nv_bfloat16 *tile) {
+    typedef typename lh_packed_type<element>::type packed;
+    enum { run = LH_PACKED_BYTES / sizeof(element), runs = width / run };
+    enum { pitch = lh_tile_shape<width>::pitch, step = LH_TILE_THREADS / runs };
+    enum { passes = rows / step, asked = passes < 4 ? passes : 4 };
+    static_assert(LH_TILE_THREADS % runs == 0 && passes % asked == 0, "every thread has as much");
+    const int column = (int)threadIdx.x % runs * run, begin = (int)threadIdx.x / runs;
+    const bool inside = column < head_width;
+    LH_NO_UNROLL
+    for (int row = begin; row < rows; row += asked * step) {
+        packed x[asked];
+        LH_UNROLL
+        for (int n = 0; n < asked; ++n) {
+            const int64_t token = token_of(row + n * step);
+            x[n] = {0, 0, 0, 0};
+            if (inside && token >= 0)
+                x[n] = *reinterpret_cast<const packed *>(first + token * stride + column);
+        }
+        LH_UNROLL
+        for (int n = 0; n < asked; ++n)
+            lh_put_packed(x[n], tile + (row + n * step) * pitch + column);
+    }
+}
+
+/* Any rows. */
+template <typename element, int width, int rows, typename numbering>
+__device__ static inline void lh_stage_runs(const element *first, int64_t stride,
+                                            int64_t head_width, const numbering &token_of,
+                                            __nv_bfloat16 *tile) {
+    enum { runs = width / LH_RUN, pitch = lh_tile_shape<width>::pitch };
+    LH_NO_UNROLL
+    for (int i = (int)threadIdx.x; i < rows * runs; i += LH_TILE_THREADS) {
+        const int row = i / runs, column = i % runs * LH_RUN;
+        const int64_t token = token_of(row);
+        const element *from = first + lh_max(token, 0) * stride;
+        *reinterpret_cast<lh_bf16_run *>(tile + row * pitch + column) =
+            lh_bf16_load(from, column, token < 0 ? 0 : head_width, false);
+    }
+}
+
 template <typename element, int width, int rows, typename numbering>
 __device__ static inline void lh_stage_elements(const lh_heads &heads, int64_t batch, int64_t head,
                                                 int64_t head_width, const numbering &token_of,
                                                 __nv_bfloat16 *tile) {
-    enum { runs = width / LH_RUN, pitch = lh_tile_shape<width>::pitch };
+    enum { run = LH_PACKED_BYTES / sizeof(element) };
     const element *first = lh_head_row<element>(heads, batch, head, 0);
-    const bool whole = lh_loads_runs(first, heads.token_stride);
-    for (int i = (int)threadIdx.x; i < rows * runs; i += LH_TILE_THREADS) {
-        const int row = i / runs, column = i % runs * LH_RUN;
-        const int64_t token = token_of(row);
-        const element *from = first + lh_max(token, 0) * heads.token_stride;
-        *reinterpret_cast<lh_bf16_run *>(tile + row * pitch + column) =
-            lh_bf16_load(from, column, token < 0 ? 0 : head_width, whole);
-    }
+    const bool packed = (uintptr_t)first % LH_PACKED_BYTES == 0 && head_width % run == 0 &&
+                        heads.token_stride % run == 0;
+    if (packed)
+        lh_stage_packed<element, width, rows>(first, heads.token_stride, head_width, token_of,
+                                              tile);
+    else
+        lh_stage_runs<element, width, rows>(first, heads.token_stride, head_width, token_of, tile);
 }
 
 /* A block brings `rows` rows of a head into `tile` in bf16, that of token_of(n) to row n; zeros
@@ -131,7 +189,8 @@ template <int width>
 __device__ static inline void lh_stage_tile(const lh_heads &heads, int64_t batch, int64_t head,
                                             int64_t begin, int64_t end, int64_t head_width,
                                             __nv_bfloat16 *tile) {
-    const auto token_of = [=](int row) { return begin + row < end ? begin + row : -1; };
+    const int there = (int)lh_min(end - begin, LH_TILE);
+    const auto token_of = [=](int row) { return row < there ? begin + row : -1; };
     lh_stage_tokens<width, LH_TILE>(heads, batch, head, head_width, token_of, tile);
 }
 

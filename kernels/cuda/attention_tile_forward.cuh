@@ -6,7 +6,6 @@
 #define LH_KERNELS_CUDA_ATTENTION_TILE_FORWARD_CUH
 
 #include "kernels/cuda/attention_tile.cuh"
-#include "kernels/cuda/mma.cuh"
 
 enum {
     LH_SCORE_BLOCKS = LH_TILE / LH_MMA_COLUMNS,
