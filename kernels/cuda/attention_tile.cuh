@@ -1,12 +1,10 @@
 /* What the attention kernels for tensor cores share. Operands are rounded to bf16, sums are f32.
  *
  * A block holds a tile of 64 rows (queries, or keys), 16 to a warp, and meets the other side in
- * tiles of 64. Scores live in fragments and shared memory only. Head vectors are padded with zeros
+ * tiles of 64. Scores live in registers. Head vectors are padded with zeros
  * to 32, 64 or 128 elements. A value or key that is no number reaches every row of its tile. */
 #ifndef LH_KERNELS_CUDA_ATTENTION_TILE_CUH
 #define LH_KERNELS_CUDA_ATTENTION_TILE_CUH
-
-#include <mma.h>
 
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/mma.cuh"
@@ -36,46 +34,6 @@ template <int width> struct lh_tile_shape {
         scratch_steps = steps / 2  /* columns of fragments that it holds */
     };
 };
-
-typedef nvcuda::wmma::fragment<nvcuda::wmma::accumulator, LH_STEP, LH_STEP, LH_STEP, float> lh_sums;
-typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
-                               nvcuda::wmma::row_major>
-    lh_left;
-typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
-                               nvcuda::wmma::col_major>
-    lh_left_transposed;
-typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
-                               nvcuda::wmma::row_major>
-    lh_right;
-typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
-                               nvcuda::wmma::col_major>
-    lh_right_transposed;
-
-/* Loads a fragment out of shared memory. nvcc takes the address that wmma's own function is given
- * for a generic one: loads of 4 bytes and, where the layout turns, an exchange for each, in place
- * of LDSM (measured with cuobjdump on nvcc 13). The instruction that it stands for can be told. */
-#ifdef __CUDACC__
-#define LH_LOAD_FRAGMENT(kind, operand, order)                                                     \
-    __device__ static inline void lh_load_fragment(                                                \
-        nvcuda::wmma::fragment<nvcuda::wmma::kind, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,       \
-                               nvcuda::wmma::order##_major> &to,                                   \
-        const __nv_bfloat16 *from, unsigned pitch) {                                               \
-        static_assert(sizeof to.x == 4 * sizeof(unsigned), "four registers");                      \
-        unsigned *x = reinterpret_cast<unsigned *>(to.x);                                          \
-        asm volatile("wmma.load." operand ".sync.aligned." #order                                  \
-                     ".m16n16k16.shared.bf16 {%0, %1, %2, %3}, [%4], %5;"                          \
-                     : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])                              \
-                     : "r"((unsigned)__cvta_generic_to_shared(from)), "r"(pitch)                   \
-                     : "memory");                                                                  \
-    }
-LH_LOAD_FRAGMENT(matrix_a, "a", row)
-LH_LOAD_FRAGMENT(matrix_a, "a", col)
-LH_LOAD_FRAGMENT(matrix_b, "b", row)
-LH_LOAD_FRAGMENT(matrix_b, "b", col)
-#undef LH_LOAD_FRAGMENT
-#else
-#define lh_load_fragment nvcuda::wmma::load_matrix_sync
-#endif
 
 /* The smallest width that is compiled for and holds a head vector. */
 static inline int lh_tile_width(int64_t head_width) {
@@ -194,42 +152,41 @@ __device__ static inline void lh_stage_tile(const lh_heads &heads, int64_t batch
     lh_stage_tokens<width, LH_TILE>(heads, batch, head, head_width, token_of, tile);
 }
 
-/* ---- fragments ---- */
+/* ---- products of a warp ---- */
 
-/* Where in its fragment each of a lane's elements lies: row * 16 + column. Which lane holds what is
- * the card's own business, so a fragment of these numbers is read to learn it. */
-typedef struct lh_places {
-    int at[LH_STEP_PARTS];
-} lh_places;
+/* 16 x 16 sums, in two blocks of columns. A lane holds LH_STEP_PARTS of them. */
+typedef struct lh_sums {
+    lh_mma_sums of[LH_STEP / LH_MMA_COLUMNS];
+} lh_sums;
 
-/* `memory` is the warp's own: 256 floats. */
-__device__ static inline lh_places lh_find_places(float *memory, int lane) {
-    lh_places places;
-    lh_sums numbers;
-    for (int i = lane; i < LH_STEP * LH_STEP; i += LH_WARP)
-        memory[i] = (float)i;
-    __syncwarp();
-    nvcuda::wmma::load_matrix_sync(numbers, memory, LH_STEP, nvcuda::wmma::mem_row_major);
-    static_assert((int)numbers.num_elements == LH_STEP_PARTS, "a lane holds 8 elements");
-    LH_UNROLL
-    for (int i = 0; i < LH_STEP_PARTS; ++i)
-        places.at[i] = (int)numbers.x[i];
-    __syncwarp();
-    return places;
+__device__ static inline int lh_lane(void) {
+    return (int)(threadIdx.x % LH_WARP);
 }
 
-__device__ static inline int lh_row_at(const lh_places &places, int part) {
-    return places.at[part] / LH_STEP;
+__device__ static inline int lh_row_at(int lane, int part) {
+    return lh_mma_row(lane, part % LH_MMA_SUMS);
 }
 
-__device__ static inline int lh_column_at(const lh_places &places, int part) {
-    return places.at[part] % LH_STEP;
+__device__ static inline int lh_column_at(int lane, int part) {
+    return part / LH_MMA_SUMS * LH_MMA_COLUMNS + lh_mma_column(lane, part % LH_MMA_SUMS);
+}
+
+__device__ static inline float &lh_part(lh_sums &sums, int part) {
+    return sums.of[part / LH_MMA_SUMS][part % LH_MMA_SUMS];
 }
 
 template <int count> __device__ static inline void lh_clear_sums(lh_sums (&sums)[count]) {
     LH_UNROLL
     for (int i = 0; i < count; ++i)
-        nvcuda::wmma::fill_fragment(sums[i], 0.0f);
+        lh_clear_sums(sums[i].of);
+}
+
+/* A lane's sums of 16 x 16, to rows `pitch` apart. */
+__device__ static inline void lh_write_sums(lh_sums &sums, int pitch, float *to) {
+    const int lane = lh_lane();
+    LH_UNROLL
+    for (int n = 0; n < LH_STEP_PARTS; ++n)
+        to[lh_row_at(lane, n) * pitch + lh_column_at(lane, n)] = lh_part(sums, n);
 }
 
 /* sums += rows others^T: the warp's 16 rows by `blocks` times 16 others. */
@@ -237,46 +194,58 @@ template <int width, int blocks>
 __device__ static inline void
 lh_multiply_rows(const __nv_bfloat16 *rows, const __nv_bfloat16 *others, lh_sums (&sums)[blocks]) {
     enum { pitch = lh_tile_shape<width>::pitch };
-    lh_left a;
-    lh_right_transposed b;
+    const int lane = lh_lane();
     LH_UNROLL
     for (int d = 0; d < width; d += LH_STEP) {
-        lh_load_fragment(a, rows + d, pitch);
+        lh_mma_left left;
+        lh_load_matrices(left, lh_row_downwards(rows + d, pitch, lane), false);
         LH_UNROLL
-        for (int c = 0; c < blocks; ++c) {
-            lh_load_fragment(b, others + c * LH_STEP * pitch + d, pitch);
-            nvcuda::wmma::mma_sync(sums[c], a, b, sums[c]);
-        }
+        for (int c = 0; c < blocks; ++c)
+            lh_multiply_across<pitch>(left, others + c * LH_STEP * pitch + d, lane, sums[c].of);
     }
 }
 
-/* sums += weights others: `blocks` times 16 others, weights by rows, or by columns. */
-template <int width, int blocks, typename left = lh_left>
-__device__ static inline void lh_add_weighted(const __nv_bfloat16 *weights, unsigned weight_pitch,
+/* sums += weights others: 16 others. */
+template <int width>
+__device__ static inline void lh_add_products(const lh_mma_left &weights,
                                               const __nv_bfloat16 *others,
                                               lh_sums (&sums)[width / LH_STEP]) {
-    enum { pitch = lh_tile_shape<width>::pitch };
-    left a;
-    lh_right b;
     LH_UNROLL
-    for (int c = 0; c < blocks; ++c) {
-        lh_load_fragment(a, weights + c * LH_STEP, weight_pitch);
-        LH_UNROLL
-        for (int d = 0; d < lh_tile_shape<width>::steps; ++d) {
-            lh_load_fragment(b, others + c * LH_STEP * pitch + d * LH_STEP, pitch);
-            nvcuda::wmma::mma_sync(sums[d], a, b, sums[d]);
-        }
-    }
+    for (int d = 0; d < lh_tile_shape<width>::steps; ++d)
+        lh_multiply_downwards<lh_tile_shape<width>::pitch>(weights, others + d * LH_STEP, lh_lane(),
+                                                           sums[d].of);
+}
+
+/* The same of weights that are sums, rounded. */
+template <int width>
+__device__ static inline void lh_add_rounded(const lh_sums &weights, const __nv_bfloat16 *others,
+                                             lh_sums (&sums)[width / LH_STEP]) {
+    lh_mma_left left;
+    lh_make_left(weights.of[0], weights.of[1], left);
+    lh_add_products<width>(left, others, sums);
+}
+
+/* The same of weights in memory, 16 x 16 by rows, or by columns. */
+template <int width, bool by_columns>
+__device__ static inline void lh_add_weighted(const __nv_bfloat16 *weights, int weight_pitch,
+                                              const __nv_bfloat16 *others,
+                                              lh_sums (&sums)[width / LH_STEP]) {
+    lh_mma_left left;
+    lh_load_matrices(left,
+                     by_columns ? lh_row_across(weights, weight_pitch, lh_lane())
+                                : lh_row_downwards(weights, weight_pitch, lh_lane()),
+                     by_columns);
+    lh_add_products<width>(left, others, sums);
 }
 
 /* Block c of a row of four, in a loop that is not written out. */
-__device__ static inline void lh_pick(const lh_sums (&blocks)[LH_TILE_STEPS], int c, lh_sums &one) {
+__device__ static inline void lh_pick(lh_sums (&blocks)[LH_TILE_STEPS], int c, lh_sums &one) {
     static_assert(LH_TILE_STEPS == 4, "one of four");
     LH_UNROLL
     for (int n = 0; n < LH_STEP_PARTS; ++n) {
-        const float low = c == 0 ? blocks[0].x[n] : blocks[1].x[n];
-        const float high = c == 2 ? blocks[2].x[n] : blocks[3].x[n];
-        one.x[n] = c < 2 ? low : high;
+        const float low = c == 0 ? lh_part(blocks[0], n) : lh_part(blocks[1], n);
+        const float high = c == 2 ? lh_part(blocks[2], n) : lh_part(blocks[3], n);
+        lh_part(one, n) = c < 2 ? low : high;
     }
 }
 
@@ -307,9 +276,8 @@ __device__ static inline void lh_put_rows(lh_sums (&sums)[width / LH_STEP], floa
     const auto spill = [&](int half) {
         LH_UNROLL
         for (int d = 0; d < shape::scratch_steps; ++d)
-            nvcuda::wmma::store_matrix_sync(scratch + d * LH_STEP,
-                                            sums[half * shape::scratch_steps + d],
-                                            shape::scratch_pitch, nvcuda::wmma::mem_row_major);
+            lh_write_sums(sums[half * shape::scratch_steps + d], shape::scratch_pitch,
+                          scratch + d * LH_STEP);
     };
     lh_put_halves<width>(scratch, lane, spill, put);
 }
@@ -459,23 +427,23 @@ __device__ static inline const __nv_bfloat16 *lh_band_of(const __nv_bfloat16 *ve
  * all vectors of the band go by way of `memory`, the warp's own; each sum is read off its diagonal.
  */
 template <int width, bool rows_are_keys>
-__device__ static inline void
-lh_multiply_positions(const __nv_bfloat16 *queries, const __nv_bfloat16 *band,
-                      const lh_places &places, float *memory, lh_sums &sums) {
+__device__ static inline void lh_multiply_positions(const __nv_bfloat16 *queries,
+                                                    const __nv_bfloat16 *band, float *memory,
+                                                    lh_sums &sums) {
+    const int lane = lh_lane();
     lh_sums products[2];
     lh_clear_sums(products);
     lh_multiply_rows<width>(queries, band, products);
     __syncwarp();
     LH_UNROLL
     for (int half = 0; half < 2; ++half)
-        nvcuda::wmma::store_matrix_sync(memory + half * LH_STEP, products[half], LH_BAND_PITCH,
-                                        nvcuda::wmma::mem_row_major);
+        lh_write_sums(products[half], LH_BAND_PITCH, memory + half * LH_STEP);
     __syncwarp();
     LH_UNROLL
     for (int n = 0; n < LH_STEP_PARTS; ++n) {
-        const int row = lh_row_at(places, n), column = lh_column_at(places, n);
+        const int row = lh_row_at(lane, n), column = lh_column_at(lane, n);
         const int query = rows_are_keys ? column : row, key = rows_are_keys ? row : column;
-        sums.x[n] = memory[query * LH_BAND_PITCH + query - key + LH_STEP - 1];
+        lh_part(sums, n) = memory[query * LH_BAND_PITCH + query - key + LH_STEP - 1];
     }
     __syncwarp();
 }

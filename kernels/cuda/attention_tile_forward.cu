@@ -16,14 +16,13 @@ __device__ static inline void scale_products(const lh_attention_spec &spec, real
     const real scale = LH_LOG2_E * head_scale, of_product = scale * spec.scale;
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h)
-        lh_each_score(h, [&](int c, int n) { scores[c][n] *= of_product; });
+        lh_each_score(scores, h, [&](int, int, real &score) { score *= of_product; });
     if (bias == NULL) return;
-    const float *of_lane = bias + first + lh_mma_row(lane, 0) - lh_mma_column(lane, 0);
+    const float *of_lane = bias + first + lh_row_at(lane, 0) - lh_column_at(lane, 0);
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h)
-        lh_each_score(h, [&](int c, int n) {
-            const int diagonal = lh_mma_row(0, n) - lh_score_key(c, n, 0) + LH_TILE - 1;
-            scores[c][n] += scale * of_lane[diagonal];
+        lh_each_score(scores, h, [&](int c, int part, real &score) {
+            score += scale * of_lane[lh_lane_row(h, 0) - lh_score_key(c, part, 0) + LH_TILE - 1];
         });
 }
 
@@ -32,11 +31,11 @@ __device__ static inline void hide_keys(const lh_attention_spec &spec, const lh_
                                         int first, int lane, lh_scores &scores) {
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h) {
-        const lh_seen_keys seen = lh_keys_of(spec, pair, first + lh_mma_row(lane, lh_row_begin(h)));
-        lh_each_score(h, [&](int c, int n) {
-            const bool sees =
-                (unsigned)(lh_score_key(c, n, lane) - seen.first) < (unsigned)seen.count;
-            scores[c][n] = sees ? scores[c][n] : -INFINITY;
+        const lh_seen_keys seen = lh_keys_of(spec, pair, first + lh_lane_row(h, lane));
+        lh_each_score(scores, h, [&](int c, int part, real &score) {
+            const int key = lh_score_key(c, part, lane);
+            const bool sees = (unsigned)(key - seen.first) < (unsigned)seen.count;
+            score = sees ? score : -INFINITY;
         });
     }
 }
@@ -45,12 +44,13 @@ __device__ static inline void hide_keys(const lh_attention_spec &spec, const lh_
 __device__ static inline void drop_weights(const lh_attention_spec &spec, const lh_tile_pair &pair,
                                            int64_t batch, int64_t head, int first, int lane,
                                            lh_scores &scores) {
-    static_assert(LH_SCORE_BLOCKS * LH_MMA_SUMS == 32, "a bit for each of a lane's weights");
+    enum { weights = LH_TILE_STEPS * LH_STEP_PARTS };
+    static_assert((int)weights == 32, "a bit for each of a lane's");
     uint32_t kept = 0;
     LH_NO_UNROLL
-    for (int bit = 0; bit < LH_SCORE_BLOCKS * LH_MMA_SUMS; ++bit) {
-        const int c = bit / LH_MMA_SUMS, n = bit % LH_MMA_SUMS;
-        const int i = first + lh_mma_row(lane, n), j = lh_score_key(c, n, lane);
+    for (int bit = 0; bit < weights; ++bit) {
+        const int c = bit / LH_STEP_PARTS, part = bit % LH_STEP_PARTS;
+        const int i = first + lh_row_at(lane, part), j = lh_score_key(c, part, lane);
         if (lh_pair_holds(pair, i, j) &&
             lh_kept(spec, batch, head, pair.query + i, pair.source, pair.key + j) > 0)
             kept |= 1u << bit;
@@ -59,8 +59,8 @@ __device__ static inline void drop_weights(const lh_attention_spec &spec, const 
     const real scale = whole ? 1 : (real)(1 / (1 - spec.dropout));
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h)
-        lh_each_score(h, [&](int c, int n) {
-            scores[c][n] = (kept >> (c * LH_MMA_SUMS + n) & 1) != 0 ? scale * scores[c][n] : 0;
+        lh_each_score(scores, h, [&](int c, int part, real &weight) {
+            weight = (kept >> (c * LH_STEP_PARTS + part) & 1) != 0 ? scale * weight : 0;
         });
 }
 
@@ -81,32 +81,6 @@ __device__ static inline void attend_pair(const lh_attention_spec &spec, const l
     lh_attend_keys<width>(memory, scores, read, drop, rows);
 }
 
-/* scores += q . r of a warp's 16 queries and 16 keys. The products of all queries with all vectors
- * of the band go by way of `memory`, the warp's own; each is read off its diagonal. */
-template <int width>
-__device__ static inline void add_positions(const __nv_bfloat16 *queries, const __nv_bfloat16 *band,
-                                            int lane, float *memory, lh_mma_sums *scores) {
-    lh_mma_sums products[LH_BAND / LH_MMA_COLUMNS];
-    lh_clear_sums(products);
-    lh_multiply_transposed<width, lh_tile_shape<width>::pitch>(queries, band, lane, products);
-    __syncwarp();
-    LH_UNROLL
-    for (int c = 0; c < LH_BAND / LH_MMA_COLUMNS; ++c) {
-        LH_UNROLL
-        for (int n = 0; n < LH_MMA_SUMS; ++n)
-            memory[lh_mma_row(lane, n) * LH_BAND_PITCH + lh_score_key(c, n, lane)] = products[c][n];
-    }
-    __syncwarp();
-    LH_UNROLL
-    for (int c = 0; c < LH_STEP / LH_MMA_COLUMNS; ++c) {
-        LH_UNROLL
-        for (int n = 0; n < LH_MMA_SUMS; ++n) {
-            const int query = lh_mma_row(lane, n), key = lh_score_key(c, n, lane);
-            scores[c][n] += memory[query * LH_BAND_PITCH + query - key + LH_STEP - 1];
-        }
-    }
-}
-
 /* q . r of a warp's 16 queries and 64 keys; a block's work. */
 template <int width>
 __device__ static inline void place_keys(const lh_attention_spec &spec, const lh_tile_pair &pair,
@@ -117,10 +91,10 @@ __device__ static inline void place_keys(const lh_attention_spec &spec, const lh
     __syncthreads();
     if (rows.first >= pair.queries) return;
     LH_UNROLL
-    for (int key = 0; key < LH_TILE; key += LH_STEP)
-        add_positions<width>(lh_queries_of(*memory, rows),
-                             lh_band_of<width>(memory->other, rows.first, key), rows.lane,
-                             memory->product[rows.first / LH_STEP], &scores[key / LH_MMA_COLUMNS]);
+    for (int c = 0; c < LH_TILE_STEPS; ++c)
+        lh_multiply_positions<width, false>(
+            lh_queries_of(*memory, rows), lh_band_of<width>(memory->other, rows.first, c * LH_STEP),
+            memory->product[rows.first / LH_STEP], scores[c]);
 }
 
 /* A block's 64 queries and all the keys of a source that they see. */
@@ -160,16 +134,17 @@ finish_rows(const lh_attention_forward_args &a, int64_t batch, int64_t head, int
         lh_rows_of(a.out, batch, head, query, spec.queries, spec.head_width, LH_SET);
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h) {
-        const int row = lh_mma_row(rows->lane, lh_row_begin(h));
+        const int row = lh_lane_row(h, rows->lane);
         const real sum = lh_row_sum(rows->state[h]);
         lh_shrink<width>(sum == 0 ? 0 : 1 / sum, h, rows);
         if (rows->lane % LH_MMA_LANES == 0 && row < to.rows)
             a.lse[(batch * spec.heads + head) * spec.queries + query + row] =
                 lh_row_lse(rows->state[h], sum);
     }
-    lh_put_out<width>(
-        *rows, memory->q + rows->first * lh_tile_shape<width>::pitch,
-        [&](int row, int column, real value) { lh_store_element(to, row, column, value); });
+    lh_store_rows<width>(
+        rows->out, 1, to,
+        reinterpret_cast<float *>(memory->q + rows->first * lh_tile_shape<width>::pitch),
+        rows->lane);
 }
 
 /* Blocks on a multiprocessor. With position vectors a third would spill the registers of the widest

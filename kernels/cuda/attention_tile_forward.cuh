@@ -8,8 +8,8 @@
 #include "kernels/cuda/attention_tile.cuh"
 
 enum {
-    LH_SCORE_BLOCKS = LH_TILE / LH_MMA_COLUMNS,
-    LH_LANE_ROWS = LH_MMA_SUMS / 2 /* rows of which a lane holds scores: two of every 8 */
+    LH_LANE_ROWS = 2, /* of which a lane holds scores: two of every 8 */
+    LH_ROW_PARTS = LH_STEP_PARTS / LH_LANE_ROWS
 };
 
 /* Scores are counted in units of log 2, so that a weight is a power of 2. */
@@ -31,25 +31,25 @@ typedef struct lh_row_state {
 template <int width> struct lh_warp_rows {
     int first, lane; /* first: within the block's tile */
     lh_row_state state[LH_LANE_ROWS];
-    lh_mma_sums out[width / LH_MMA_COLUMNS];
+    lh_sums out[width / LH_STEP];
 };
 
 /* A lane's part of 16 x 64 scores. */
-typedef lh_mma_sums lh_scores[LH_SCORE_BLOCKS];
+typedef lh_sums lh_scores[LH_TILE_STEPS];
 
-/* Key and query of number n of a lane's block c, within their tiles. */
-__device__ static inline int lh_score_key(int c, int n, int lane) {
-    return c * LH_MMA_COLUMNS + lh_mma_column(lane, n);
+/* Part n of the scores of a lane's row h in a block. */
+__device__ static inline int lh_row_part(int h, int n) {
+    return h * 2 + n / 2 * LH_MMA_SUMS + n % 2;
 }
 
-/* The number of a lane's row h in a block, of its first key. */
-__device__ static inline int lh_row_begin(int h) {
-    return h * LH_MMA_SUMS / LH_LANE_ROWS;
+/* The key of a part of block c, within its tile. */
+__device__ static inline int lh_score_key(int c, int part, int lane) {
+    return c * LH_STEP + lh_column_at(lane, part);
 }
 
-template <int width>
-__device__ static inline int lh_lane_row(const lh_warp_rows<width> &rows, int h) {
-    return rows.first + lh_mma_row(rows.lane, lh_row_begin(h));
+/* A lane's row h, within the warp's 16. */
+__device__ static inline int lh_lane_row(int h, int lane) {
+    return lh_row_at(lane, lh_row_part(h, 0));
 }
 
 template <int width> __device__ static inline void lh_begin_rows(lh_warp_rows<width> *rows) {
@@ -67,14 +67,14 @@ __device__ static inline const __nv_bfloat16 *lh_queries_of(const lh_forward_mem
     return memory.q + rows.first * lh_tile_shape<width>::pitch;
 }
 
-/* Calls visit(c, n) for the scores of a lane's row h. */
+/* Calls visit(c, part, score) for the scores of a lane's row h. */
 template <typename visiting>
-__device__ static inline void lh_each_score(int h, const visiting &visit) {
+__device__ static inline void lh_each_score(lh_scores &scores, int h, const visiting &visit) {
     LH_UNROLL
-    for (int c = 0; c < LH_SCORE_BLOCKS; ++c) {
+    for (int c = 0; c < LH_TILE_STEPS; ++c) {
         LH_UNROLL
-        for (int n = 0; n < LH_MMA_SUMS / LH_LANE_ROWS; ++n)
-            visit(c, lh_row_begin(h) + n);
+        for (int n = 0; n < LH_ROW_PARTS; ++n)
+            visit(c, lh_row_part(h, n), lh_part(scores[c], lh_row_part(h, n)));
     }
 }
 
@@ -83,14 +83,14 @@ __device__ static inline void lh_each_score(int h, const visiting &visit) {
 __device__ static inline real lh_take_in(lh_scores &scores, int h, lh_row_state *state) {
     const real before = state->maximum;
     real most = before, sum = 0;
-    lh_each_score(h, [&](int c, int n) { most = lh_larger(most, scores[c][n]); });
+    lh_each_score(scores, h, [&](int, int, real score) { most = lh_larger(most, score); });
     LH_UNROLL
     for (int lanes = 1; lanes < LH_MMA_LANES; lanes *= 2)
         most = lh_larger(most, __shfl_xor_sync(0xffffffffu, most, lanes));
     const real reference = most == -INFINITY ? 0 : most;
-    lh_each_score(h, [&](int c, int n) {
-        scores[c][n] = lh_exp2(scores[c][n] - reference);
-        sum += scores[c][n];
+    lh_each_score(scores, h, [&](int, int, real &score) {
+        score = lh_exp2(score - reference);
+        sum += score;
     });
     const real factor = lh_exp2(before - reference);
     *state = {most, state->sum * factor + sum};
@@ -101,10 +101,10 @@ __device__ static inline real lh_take_in(lh_scores &scores, int h, lh_row_state 
 template <int width>
 __device__ static inline void lh_shrink(real by, int h, lh_warp_rows<width> *rows) {
     LH_UNROLL
-    for (int d = 0; d < width / LH_MMA_COLUMNS; ++d) {
+    for (int d = 0; d < width / LH_STEP; ++d) {
         LH_UNROLL
-        for (int n = 0; n < LH_MMA_SUMS / LH_LANE_ROWS; ++n)
-            rows->out[d][lh_row_begin(h) + n] *= by;
+        for (int n = 0; n < LH_ROW_PARTS; ++n)
+            lh_part(rows->out[d], lh_row_part(h, n)) *= by;
     }
 }
 
@@ -116,20 +116,16 @@ __device__ static inline void lh_attend_keys(const lh_forward_memory<width> &mem
                                              lh_scores &scores, const reading &read,
                                              const dropping &drop, lh_warp_rows<width> *rows) {
     enum { pitch = lh_tile_shape<width>::pitch };
-    lh_multiply_transposed<width, pitch>(lh_queries_of(memory, *rows), memory.other, rows->lane,
-                                         scores);
+    lh_multiply_rows<width>(lh_queries_of(memory, *rows), memory.other, scores);
     read(scores);
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h)
         lh_shrink<width>(lh_take_in(scores, h, &rows->state[h]), h, rows);
     drop(scores);
     LH_UNROLL
-    for (int c = 0; c < LH_SCORE_BLOCKS; c += 2) {
-        lh_mma_left weights;
-        lh_make_left(scores[c], scores[c + 1], weights);
-        lh_multiply_rows_of<pitch>(weights, memory.other + memory.tile + c * LH_MMA_COLUMNS * pitch,
-                                   rows->lane, rows->out);
-    }
+    for (int c = 0; c < LH_TILE_STEPS; ++c)
+        lh_add_rounded<width>(scores[c], memory.other + memory.tile + c * LH_STEP * pitch,
+                              rows->out);
 }
 
 /* A row's sum over all keys: that of its four lanes. */
@@ -144,26 +140,6 @@ __device__ static inline real lh_row_sum(const lh_row_state &state) {
 /* log sum exp of a row's scores. */
 __device__ static inline real lh_row_lse(const lh_row_state &state, real sum) {
     return sum == 0 ? -INFINITY : state.maximum * LH_LN_2 + logf(sum);
-}
-
-/* Gives each element of a warp's output to put(row, column, value), by way of its staged queries.
- */
-template <int width, typename putting>
-__device__ static inline void lh_put_out(const lh_warp_rows<width> &rows, __nv_bfloat16 *queries,
-                                         const putting &put) {
-    typedef lh_tile_shape<width> shape;
-    enum { blocks = width / LH_MMA_COLUMNS / 2 };
-    float *scratch = reinterpret_cast<float *>(queries);
-    const auto spill = [&](int half) {
-        LH_UNROLL
-        for (int d = 0; d < blocks; ++d) {
-            LH_UNROLL
-            for (int n = 0; n < LH_MMA_SUMS; ++n)
-                scratch[lh_mma_row(rows.lane, n) * shape::scratch_pitch + d * LH_MMA_COLUMNS +
-                        lh_mma_column(rows.lane, n)] = rows.out[half * blocks + d][n];
-        }
-    };
-    lh_put_halves<width>(scratch, rows.lane, spill, put);
 }
 
 #endif

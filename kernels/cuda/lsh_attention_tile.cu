@@ -86,16 +86,16 @@ __device__ static inline void read_scores(const round_slots *rounds, int64_t cou
                                           int first, int lane, lh_scores &scores) {
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h) {
-        const int row = first + lh_mma_row(lane, lh_row_begin(h));
-        int seen[LH_SCORE_BLOCKS][LH_MMA_SUMS] = {{0}};
+        const int row = first + lh_lane_row(h, lane);
+        int seen[LH_TILE_STEPS][LH_STEP_PARTS] = {{0}};
         LH_NO_UNROLL
         for (int64_t r = 0; r < count; ++r)
-            lh_each_score(h, [&](int c, int n) {
-                seen[c][n] += sees(rounds[r], row, lh_score_key(c, n, lane));
+            lh_each_score(scores, h, [&](int c, int part, real) {
+                seen[c][part] += sees(rounds[r], row, lh_score_key(c, part, lane));
             });
-        lh_each_score(h, [&](int c, int n) {
-            const real score = LH_LOG2_E * scores[c][n] - __log2f((float)seen[c][n]);
-            scores[c][n] = sees(rounds[round], row, lh_score_key(c, n, lane)) ? score : -INFINITY;
+        lh_each_score(scores, h, [&](int c, int part, real &score) {
+            const real shared = LH_LOG2_E * score - __log2f((float)seen[c][part]);
+            score = sees(rounds[round], row, lh_score_key(c, part, lane)) ? shared : -INFINITY;
         });
     }
 }
@@ -124,7 +124,7 @@ __device__ static inline void join_rows(const lh_lsh_attention_forward_args &a, 
                                         forward_memory<width> *memory, lh_warp_rows<width> *rows) {
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h) {
-        const int own = lh_lane_row(*rows, h);
+        const int own = rows->first + lh_lane_row(h, rows->lane);
         const int64_t token = token_of(run, own);
         const real sum = lh_row_sum(rows->state[h]);
         real by = 0;
@@ -143,8 +143,9 @@ finish_rows(const lh_lsh_attention_forward_args &a, int64_t pair, int64_t round,
             const slot_run &run, forward_memory<width> *memory, lh_warp_rows<width> *rows) {
     const int64_t batch = pair / a.heads, head = pair % a.heads;
     join_rows<width>(a, pair, round, run, memory, rows);
-    __nv_bfloat16 *queries = memory->q + rows->first * lh_tile_shape<width>::pitch;
-    lh_put_out<width>(*rows, queries, [&](int row, int column, real value) {
+    float *scratch =
+        reinterpret_cast<float *>(memory->q + rows->first * lh_tile_shape<width>::pitch);
+    lh_put_rows<width>(rows->out, scratch, rows->lane, [&](int row, int column, real value) {
         const int64_t to = token_of(run, rows->first + row);
         if (to < 0 || column >= a.head_width) return;
         const real before = memory->before[rows->first + row];
@@ -187,7 +188,7 @@ __device__ static inline void attend_run(const lh_lsh_attention_forward_args &a,
 }
 
 template <int width>
-__global__ void __launch_bounds__(LH_TILE_THREADS, 2)
+__global__ void __launch_bounds__(LH_TILE_THREADS, width == LH_WIDEST_TILE ? 2 : 3)
     attend_slots(lh_lsh_attention_forward_args a, int64_t round, int64_t tiles, int64_t tasks) {
     LH_SHARED_DYNAMIC(forward_memory<width>, memory);
     lh_warp_rows<width> rows;
@@ -268,7 +269,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
                  int64_t tiles, int64_t tasks) {
     typedef lh_backward_memory<width, false> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
-    const lh_warp_place at = lh_find_place(memory);
+    const lh_warp_place at = lh_find_place();
     round_slots *rounds = rounds_of(memory);
     lh_sums dq[width / LH_STEP];
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
@@ -308,7 +309,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
               lh_write dv_write, int64_t tiles, int64_t tasks) {
     typedef lh_backward_memory<width, false> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
-    const lh_warp_place at = lh_find_place(memory);
+    const lh_warp_place at = lh_find_place();
     round_slots *rounds = rounds_of(memory);
     lh_sums dk[width / LH_STEP], dv[width / LH_STEP];
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {

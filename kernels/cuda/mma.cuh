@@ -107,39 +107,26 @@ template <int count> __device__ static inline void lh_clear_sums(lh_mma_sums (&s
     }
 }
 
-/* sums += rows others^T: 16 rows by `count` times 8 others, over `width` columns. */
-template <int width, int pitch, int count>
-__device__ static inline void lh_multiply_transposed(const __nv_bfloat16 *rows,
-                                                     const __nv_bfloat16 *others, int lane,
-                                                     lh_mma_sums (&sums)[count]) {
-    static_assert(count % 2 == 0, "others come by 16");
-    LH_UNROLL
-    for (int d = 0; d < width; d += 16) {
-        lh_mma_left left;
-        lh_load_matrices(left, lh_row_downwards(rows + d, pitch, lane), false);
-        LH_UNROLL
-        for (int c = 0; c < count; c += 2) {
-            unsigned right[4];
-            lh_load_matrices(right, lh_row_across(others + c * 8 * pitch + d, pitch, lane), false);
-            lh_multiply_add(sums[c], left, right[0], right[1]);
-            lh_multiply_add(sums[c + 1], left, right[2], right[3]);
-        }
-    }
+/* sums += left others^T: 16 columns of 16 others. */
+template <int pitch>
+__device__ static inline void lh_multiply_across(const lh_mma_left &left,
+                                                 const __nv_bfloat16 *others, int lane,
+                                                 lh_mma_sums (&sums)[2]) {
+    unsigned right[4];
+    lh_load_matrices(right, lh_row_across(others, pitch, lane), false);
+    lh_multiply_add(sums[0], left, right[0], right[1]);
+    lh_multiply_add(sums[1], left, right[2], right[3]);
 }
 
-/* sums += left others: 16 others of count times 8 columns. */
-template <int pitch, int count>
-__device__ static inline void lh_multiply_rows_of(const lh_mma_left &left,
-                                                  const __nv_bfloat16 *others, int lane,
-                                                  lh_mma_sums (&sums)[count]) {
-    static_assert(count % 2 == 0, "columns come by 16");
-    LH_UNROLL
-    for (int d = 0; d < count; d += 2) {
-        unsigned right[4];
-        lh_load_matrices(right, lh_row_downwards(others + d * 8, pitch, lane), true);
-        lh_multiply_add(sums[d], left, right[0], right[1]);
-        lh_multiply_add(sums[d + 1], left, right[2], right[3]);
-    }
+/* sums += left others: 16 columns of 16 others. */
+template <int pitch>
+__device__ static inline void lh_multiply_downwards(const lh_mma_left &left,
+                                                    const __nv_bfloat16 *others, int lane,
+                                                    lh_mma_sums (&sums)[2]) {
+    unsigned right[4];
+    lh_load_matrices(right, lh_row_downwards(others, pitch, lane), true);
+    lh_multiply_add(sums[0], left, right[0], right[1]);
+    lh_multiply_add(sums[1], left, right[2], right[3]);
 }
 
 /* Two neighbouring blocks of sums, rounded, as the left operand of the next product. */

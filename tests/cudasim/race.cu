@@ -4,6 +4,7 @@
 #include "kernels/cuda/attention_tile.cuh"
 #include "kernels/cuda/mma.cuh"
 
+#include <mma.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,11 +41,13 @@ race_tile;
 /* A fragment is loaded of what the lanes have written. */
 __global__ void by_product(float *x, mistake wrong) {
     LH_SHARED(race_tile, tile, [1]);
-    lh_left a;
+    nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
+                           nvcuda::wmma::row_major>
+        a;
     for (int i = (int)threadIdx.x; i < LH_STEP * LH_STEP; i += LH_WARP)
         tile[0].at[i] = __float2bfloat16_rn((float)i);
     if (wrong != PRODUCT) __syncwarp();
-    lh_load_fragment(a, tile[0].at, LH_STEP);
+    nvcuda::wmma::load_matrix_sync(a, tile[0].at, LH_STEP);
     x[threadIdx.x] += __bfloat162float(a.x[0]);
 }
 
