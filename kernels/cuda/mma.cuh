@@ -13,7 +13,7 @@
 #include "kernels/cuda/bf16.cuh"
 
 #ifndef __CUDACC__
-#include "ptx_mma.h"
+#include <ptx_mma.h>
 #endif
 
 enum {

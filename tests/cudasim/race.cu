@@ -1,16 +1,14 @@
 /* Kernels with one mistake each, for tests/cudasim/races.sh: race
- * sound|barrier|warp|shuffle|product|matrices|blocks|alignment. Prints a sum, so that nothing is
+ * sound|barrier|warp|shuffle|product|blocks|alignment. Prints a sum, so that nothing is
  * left out as unused. */
 #include "kernels/cuda/attention_tile.cuh"
-#include "kernels/cuda/mma.cuh"
 
-#include <mma.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { COUNT = 64, BLOCKS = 3, NUMBERS = COUNT * BLOCKS };
 
-enum mistake { SOUND, BARRIER, WARP, SHUFFLE, PRODUCT, MATRICES, SHARED_PLACE, ALIGNMENT };
+enum mistake { SOUND, BARRIER, WARP, SHUFFLE, PRODUCT, SHARED_PLACE, ALIGNMENT };
 
 /* A thread reads what another thread of its block has written. */
 __global__ void across_block(float *x, mistake wrong) {
@@ -38,26 +36,13 @@ typedef struct __align__(32) race_tile {
 }
 race_tile;
 
-/* A fragment is loaded of what the lanes have written. */
+/* A matrix is loaded of what the lanes have written. */
 __global__ void by_product(float *x, mistake wrong) {
-    LH_SHARED(race_tile, tile, [1]);
-    nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
-                           nvcuda::wmma::row_major>
-        a;
-    for (int i = (int)threadIdx.x; i < LH_STEP * LH_STEP; i += LH_WARP)
-        tile[0].at[i] = __float2bfloat16_rn((float)i);
-    if (wrong != PRODUCT) __syncwarp();
-    nvcuda::wmma::load_matrix_sync(a, tile[0].at, LH_STEP);
-    x[threadIdx.x] += __bfloat162float(a.x[0]);
-}
-
-/* The same by ldmatrix. */
-__global__ void by_matrices(float *x, mistake wrong) {
     LH_SHARED(race_tile, tile, [1]);
     unsigned registers[4];
     for (int i = (int)threadIdx.x; i < LH_STEP * LH_STEP; i += LH_WARP)
         tile[0].at[i] = __float2bfloat16_rn((float)i);
-    if (wrong != MATRICES) __syncwarp();
+    if (wrong != PRODUCT) __syncwarp();
     lh_load_matrices(registers, tile[0].at + threadIdx.x % LH_STEP * LH_STEP, false);
     x[threadIdx.x] += (float)registers[0];
 }
@@ -71,9 +56,9 @@ __global__ void load_four(const float *x, float *y, int first) {
     (LH_LAUNCH_SYNTAX(kernel, grid, block, 0, nullptr, __VA_ARGS__), cudaGetLastError())
 
 static mistake mistake_of(const char *name) {
-    static const char *const names[] = {"sound",   "barrier",  "warp",   "shuffle",
-                                        "product", "matrices", "blocks", "alignment"};
-    for (int i = 0; i < 8; ++i)
+    static const char *const names[] = {"sound",   "barrier", "warp",     "shuffle",
+                                        "product", "blocks",  "alignment"};
+    for (int i = 0; i < 7; ++i)
         if (strcmp(name, names[i]) == 0) return (mistake)i;
     return SOUND;
 }
@@ -86,7 +71,6 @@ int main(int count, char **words) {
     if (bad == cudaSuccess) bad = RUN(across_block, BLOCKS, COUNT, x, wrong);
     if (bad == cudaSuccess) bad = RUN(across_warp, BLOCKS, COUNT, x, wrong);
     if (bad == cudaSuccess) bad = RUN(by_product, 1, LH_WARP, x, wrong);
-    if (bad == cudaSuccess) bad = RUN(by_matrices, 1, LH_WARP, x, wrong);
     if (bad == cudaSuccess) bad = RUN(load_four, 1, 1, x, x + 8, wrong == ALIGNMENT ? 1 : 4);
     if (bad == cudaSuccess) bad = cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
     for (const float one : host)
