@@ -25,6 +25,9 @@ local shares = {
   product = { arithmetic = 0.87, memory = 0.85 },
   -- attention there: 38 to 52 ms for 3.6 TFLOP, before its operands came by LDSM
   tile = { arithmetic = 0.15, memory = 0.85 },
+  -- without position vectors: instructions allowed 0.18 when 0.15 was put down, now they allow 0.63
+  -- and shared memory 0.36 (counts in docs/performance.md); a smaller part of that than it was
+  forward = { arithmetic = 0.25, memory = 0.85 },
   -- attention in f32 takes 200 to 280 ms for 0.45 TFLOP
   reference = { arithmetic = 0.035, memory = 0.5 },
 }

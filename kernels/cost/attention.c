@@ -91,7 +91,8 @@ static bool fits_tiles(const lh_attention_spec *spec) {
 
 lh_cost lh_cost_attention_forward(const lh_attention_forward_args *args) {
     const lh_attention_spec *spec = &args->spec;
-    lh_cost cost = {.kind = fits_tiles(spec) ? LH_COST_TILE : LH_COST_REFERENCE,
+    const lh_cost_class tile = spec->positions != NULL ? LH_COST_TILE : LH_COST_FORWARD;
+    lh_cost cost = {.kind = fits_tiles(spec) ? tile : LH_COST_REFERENCE,
                     .precision = spec->precision};
     if (rows_of(spec) == 0) return cost;
     cost.launches = 1;

@@ -16,6 +16,7 @@ typedef enum lh_cost_class {
     LH_COST_STREAM,    /* element by element or row by row: memory */
     LH_COST_PRODUCT,   /* matrix products of the library */
     LH_COST_TILE,      /* attention on tensor cores */
+    LH_COST_FORWARD,   /* of it, forward and without position vectors */
     LH_COST_REFERENCE, /* products without tensor cores */
     LH_COST_CLASSES
 } lh_cost_class;

@@ -1,15 +1,13 @@
 /* What the attention kernels for tensor cores share. Operands are rounded to bf16, sums are f32.
  *
  * A block holds a tile of 64 rows (queries, or keys), 16 to a warp, and meets the other side in
- * tiles of 64. Scores live in fragments and shared memory only. Head vectors are padded with zeros
+ * tiles of 64. Scores live in registers. Head vectors are padded with zeros
  * to 32, 64 or 128 elements. A value or key that is no number reaches every row of its tile. */
 #ifndef LH_KERNELS_CUDA_ATTENTION_TILE_CUH
 #define LH_KERNELS_CUDA_ATTENTION_TILE_CUH
 
-#include <mma.h>
-
 #include "kernels/cuda/attention.cuh"
-#include "kernels/cuda/bf16.cuh"
+#include "kernels/cuda/mma.cuh"
 
 enum {
     LH_TILE = 64, /* rows, on either side */
@@ -17,6 +15,7 @@ enum {
     LH_TILE_STEPS = LH_TILE / LH_STEP,
     LH_TILE_WARPS = LH_TILE / LH_STEP,
     LH_TILE_THREADS = LH_TILE_WARPS * LH_WARP,
+    LH_PACKED_BYTES = 16, /* what a thread moves at once */
     LH_TILE_DIAGONALS = 2 * LH_TILE - 1,
     LH_WIDEST_TILE = 128,
     LH_STEP_PARTS = LH_STEP * LH_STEP / LH_WARP, /* elements of a fragment that a lane holds */
@@ -35,46 +34,6 @@ template <int width> struct lh_tile_shape {
         scratch_steps = steps / 2  /* columns of fragments that it holds */
     };
 };
-
-typedef nvcuda::wmma::fragment<nvcuda::wmma::accumulator, LH_STEP, LH_STEP, LH_STEP, float> lh_sums;
-typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
-                               nvcuda::wmma::row_major>
-    lh_left;
-typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
-                               nvcuda::wmma::col_major>
-    lh_left_transposed;
-typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
-                               nvcuda::wmma::row_major>
-    lh_right;
-typedef nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,
-                               nvcuda::wmma::col_major>
-    lh_right_transposed;
-
-/* Loads a fragment out of shared memory. nvcc takes the address that wmma's own function is given
- * for a generic one: loads of 4 bytes and, where the layout turns, an exchange for each, in place
- * of LDSM (measured with cuobjdump on nvcc 13). The instruction that it stands for can be told. */
-#ifdef __CUDACC__
-#define LH_LOAD_FRAGMENT(kind, operand, order)                                                     \
-    __device__ static inline void lh_load_fragment(                                                \
-        nvcuda::wmma::fragment<nvcuda::wmma::kind, LH_STEP, LH_STEP, LH_STEP, __nv_bfloat16,       \
-                               nvcuda::wmma::order##_major> &to,                                   \
-        const __nv_bfloat16 *from, unsigned pitch) {                                               \
-        static_assert(sizeof to.x == 4 * sizeof(unsigned), "four registers");                      \
-        unsigned *x = reinterpret_cast<unsigned *>(to.x);                                          \
-        asm volatile("wmma.load." operand ".sync.aligned." #order                                  \
-                     ".m16n16k16.shared.bf16 {%0, %1, %2, %3}, [%4], %5;"                          \
-                     : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])                              \
-                     : "r"((unsigned)__cvta_generic_to_shared(from)), "r"(pitch)                   \
-                     : "memory");                                                                  \
-    }
-LH_LOAD_FRAGMENT(matrix_a, "a", row)
-LH_LOAD_FRAGMENT(matrix_a, "a", col)
-LH_LOAD_FRAGMENT(matrix_b, "b", row)
-LH_LOAD_FRAGMENT(matrix_b, "b", col)
-#undef LH_LOAD_FRAGMENT
-#else
-#define lh_load_fragment nvcuda::wmma::load_matrix_sync
-#endif
 
 /* The smallest width that is compiled for and holds a head vector. */
 static inline int lh_tile_width(int64_t head_width) {
@@ -97,20 +56,77 @@ size_t lh_attention_tile_backward_workspace(const lh_attention_backward_args *ar
 
 /* ---- staging ---- */
 
+/* 16 bytes of a row, and where they go in bf16. */
+template <typename element> struct lh_packed_type { typedef int4 type; };
+template <> struct lh_packed_type<real> { typedef float4 type; };
+
+__device__ static inline void lh_put_packed(const int4 &x, __nv_bfloat16 *to) {
+    *reinterpret_cast<int4 *>(to) = x;
+}
+
+__device__ static inline void lh_put_packed(const float4 &x, __nv_bfloat16 *to) {
+    const int2 packed = {(int)lh_pack(x.x, x.y), (int)lh_pack(x.z, x.w)};
+    *reinterpret_cast<int2 *>(to) = packed;
+}
+
+/* Rows that begin and end at multiples of 16 bytes: a thread has the same columns of every
+ * `step`-th row, and asks for some of them before it stores the first. */
+template <typename element, int width, int rows, typename numbering>
+__device__ static inline void lh_stage_packed(const element *first, int64_t stride,
+                                              int64_t head_width, const numbering &token_of,
+                                              __nv_bfloat16 *tile) {
+    typedef typename lh_packed_type<element>::type packed;
+    enum { run = LH_PACKED_BYTES / sizeof(element), runs = width / run };
+    enum { pitch = lh_tile_shape<width>::pitch, step = LH_TILE_THREADS / runs };
+    enum { passes = rows / step, asked = passes < 4 ? passes : 4 };
+    static_assert(LH_TILE_THREADS % runs == 0 && passes % asked == 0, "every thread has as much");
+    const int column = (int)threadIdx.x % runs * run, begin = (int)threadIdx.x / runs;
+    const bool inside = column < head_width;
+    LH_NO_UNROLL
+    for (int row = begin; row < rows; row += asked * step) {
+        packed x[asked];
+        LH_UNROLL
+        for (int n = 0; n < asked; ++n) {
+            const int64_t token = token_of(row + n * step);
+            x[n] = {0, 0, 0, 0};
+            if (inside && token >= 0)
+                x[n] = *reinterpret_cast<const packed *>(first + token * stride + column);
+        }
+        LH_UNROLL
+        for (int n = 0; n < asked; ++n)
+            lh_put_packed(x[n], tile + (row + n * step) * pitch + column);
+    }
+}
+
+/* Any rows. */
+template <typename element, int width, int rows, typename numbering>
+__device__ static inline void lh_stage_runs(const element *first, int64_t stride,
+                                            int64_t head_width, const numbering &token_of,
+                                            __nv_bfloat16 *tile) {
+    enum { runs = width / LH_RUN, pitch = lh_tile_shape<width>::pitch };
+    LH_NO_UNROLL
+    for (int i = (int)threadIdx.x; i < rows * runs; i += LH_TILE_THREADS) {
+        const int row = i / runs, column = i % runs * LH_RUN;
+        const int64_t token = token_of(row);
+        const element *from = first + lh_max(token, 0) * stride;
+        *reinterpret_cast<lh_bf16_run *>(tile + row * pitch + column) =
+            lh_bf16_load(from, column, token < 0 ? 0 : head_width, false);
+    }
+}
+
 template <typename element, int width, int rows, typename numbering>
 __device__ static inline void lh_stage_elements(const lh_heads &heads, int64_t batch, int64_t head,
                                                 int64_t head_width, const numbering &token_of,
                                                 __nv_bfloat16 *tile) {
-    enum { runs = width / LH_RUN, pitch = lh_tile_shape<width>::pitch };
+    enum { run = LH_PACKED_BYTES / sizeof(element) };
     const element *first = lh_head_row<element>(heads, batch, head, 0);
-    const bool whole = lh_loads_runs(first, heads.token_stride);
-    for (int i = (int)threadIdx.x; i < rows * runs; i += LH_TILE_THREADS) {
-        const int row = i / runs, column = i % runs * LH_RUN;
-        const int64_t token = token_of(row);
-        const element *from = first + lh_max(token, 0) * heads.token_stride;
-        *reinterpret_cast<lh_bf16_run *>(tile + row * pitch + column) =
-            lh_bf16_load(from, column, token < 0 ? 0 : head_width, whole);
-    }
+    const bool packed = (uintptr_t)first % LH_PACKED_BYTES == 0 && head_width % run == 0 &&
+                        heads.token_stride % run == 0;
+    if (packed)
+        lh_stage_packed<element, width, rows>(first, heads.token_stride, head_width, token_of,
+                                              tile);
+    else
+        lh_stage_runs<element, width, rows>(first, heads.token_stride, head_width, token_of, tile);
 }
 
 /* A block brings `rows` rows of a head into `tile` in bf16, that of token_of(n) to row n; zeros
@@ -131,46 +147,46 @@ template <int width>
 __device__ static inline void lh_stage_tile(const lh_heads &heads, int64_t batch, int64_t head,
                                             int64_t begin, int64_t end, int64_t head_width,
                                             __nv_bfloat16 *tile) {
-    const auto token_of = [=](int row) { return begin + row < end ? begin + row : -1; };
+    const int there = (int)lh_min(end - begin, LH_TILE);
+    const auto token_of = [=](int row) { return row < there ? begin + row : -1; };
     lh_stage_tokens<width, LH_TILE>(heads, batch, head, head_width, token_of, tile);
 }
 
-/* ---- fragments ---- */
+/* ---- products of a warp ---- */
 
-/* Where in its fragment each of a lane's elements lies: row * 16 + column. Which lane holds what is
- * the card's own business, so a fragment of these numbers is read to learn it. */
-typedef struct lh_places {
-    int at[LH_STEP_PARTS];
-} lh_places;
+/* 16 x 16 sums, in two blocks of columns. A lane holds LH_STEP_PARTS of them. */
+typedef struct lh_sums {
+    lh_mma_sums of[LH_STEP / LH_MMA_COLUMNS];
+} lh_sums;
 
-/* `memory` is the warp's own: 256 floats. */
-__device__ static inline lh_places lh_find_places(float *memory, int lane) {
-    lh_places places;
-    lh_sums numbers;
-    for (int i = lane; i < LH_STEP * LH_STEP; i += LH_WARP)
-        memory[i] = (float)i;
-    __syncwarp();
-    nvcuda::wmma::load_matrix_sync(numbers, memory, LH_STEP, nvcuda::wmma::mem_row_major);
-    static_assert((int)numbers.num_elements == LH_STEP_PARTS, "a lane holds 8 elements");
-    LH_UNROLL
-    for (int i = 0; i < LH_STEP_PARTS; ++i)
-        places.at[i] = (int)numbers.x[i];
-    __syncwarp();
-    return places;
+__device__ static inline int lh_lane(void) {
+    return (int)(threadIdx.x % LH_WARP);
 }
 
-__device__ static inline int lh_row_at(const lh_places &places, int part) {
-    return places.at[part] / LH_STEP;
+__device__ static inline int lh_row_at(int lane, int part) {
+    return lh_mma_row(lane, part % LH_MMA_SUMS);
 }
 
-__device__ static inline int lh_column_at(const lh_places &places, int part) {
-    return places.at[part] % LH_STEP;
+__device__ static inline int lh_column_at(int lane, int part) {
+    return part / LH_MMA_SUMS * LH_MMA_COLUMNS + lh_mma_column(lane, part % LH_MMA_SUMS);
+}
+
+__device__ static inline float &lh_part(lh_sums &sums, int part) {
+    return sums.of[part / LH_MMA_SUMS][part % LH_MMA_SUMS];
 }
 
 template <int count> __device__ static inline void lh_clear_sums(lh_sums (&sums)[count]) {
     LH_UNROLL
     for (int i = 0; i < count; ++i)
-        nvcuda::wmma::fill_fragment(sums[i], 0.0f);
+        lh_clear_sums(sums[i].of);
+}
+
+/* A lane's sums of 16 x 16, to rows `pitch` apart. */
+__device__ static inline void lh_write_sums(lh_sums &sums, int pitch, float *to) {
+    const int lane = lh_lane();
+    LH_UNROLL
+    for (int n = 0; n < LH_STEP_PARTS; ++n)
+        to[lh_row_at(lane, n) * pitch + lh_column_at(lane, n)] = lh_part(sums, n);
 }
 
 /* sums += rows others^T: the warp's 16 rows by `blocks` times 16 others. */
@@ -178,64 +194,72 @@ template <int width, int blocks>
 __device__ static inline void
 lh_multiply_rows(const __nv_bfloat16 *rows, const __nv_bfloat16 *others, lh_sums (&sums)[blocks]) {
     enum { pitch = lh_tile_shape<width>::pitch };
-    lh_left a;
-    lh_right_transposed b;
+    const int lane = lh_lane();
     LH_UNROLL
     for (int d = 0; d < width; d += LH_STEP) {
-        lh_load_fragment(a, rows + d, pitch);
+        lh_mma_left left;
+        lh_load_matrices(left, lh_row_downwards(rows + d, pitch, lane), false);
         LH_UNROLL
-        for (int c = 0; c < blocks; ++c) {
-            lh_load_fragment(b, others + c * LH_STEP * pitch + d, pitch);
-            nvcuda::wmma::mma_sync(sums[c], a, b, sums[c]);
-        }
+        for (int c = 0; c < blocks; ++c)
+            lh_multiply_across<pitch>(left, others + c * LH_STEP * pitch + d, lane, sums[c].of);
     }
 }
 
-/* sums += weights others: `blocks` times 16 others, weights by rows, or by columns. */
-template <int width, int blocks, typename left = lh_left>
-__device__ static inline void lh_add_weighted(const __nv_bfloat16 *weights, unsigned weight_pitch,
+/* sums += weights others: 16 others. */
+template <int width>
+__device__ static inline void lh_add_products(const lh_mma_left &weights,
                                               const __nv_bfloat16 *others,
                                               lh_sums (&sums)[width / LH_STEP]) {
-    enum { pitch = lh_tile_shape<width>::pitch };
-    left a;
-    lh_right b;
     LH_UNROLL
-    for (int c = 0; c < blocks; ++c) {
-        lh_load_fragment(a, weights + c * LH_STEP, weight_pitch);
-        LH_UNROLL
-        for (int d = 0; d < lh_tile_shape<width>::steps; ++d) {
-            lh_load_fragment(b, others + c * LH_STEP * pitch + d * LH_STEP, pitch);
-            nvcuda::wmma::mma_sync(sums[d], a, b, sums[d]);
-        }
-    }
+    for (int d = 0; d < lh_tile_shape<width>::steps; ++d)
+        lh_multiply_downwards<lh_tile_shape<width>::pitch>(weights, others + d * LH_STEP, lh_lane(),
+                                                           sums[d].of);
+}
+
+/* The same of weights that are sums, rounded. */
+template <int width>
+__device__ static inline void lh_add_rounded(const lh_sums &weights, const __nv_bfloat16 *others,
+                                             lh_sums (&sums)[width / LH_STEP]) {
+    lh_mma_left left;
+    lh_make_left(weights.of[0], weights.of[1], left);
+    lh_add_products<width>(left, others, sums);
+}
+
+/* The same of weights in memory, 16 x 16 by rows, or by columns. */
+template <int width, bool by_columns>
+__device__ static inline void lh_add_weighted(const __nv_bfloat16 *weights, int weight_pitch,
+                                              const __nv_bfloat16 *others,
+                                              lh_sums (&sums)[width / LH_STEP]) {
+    lh_mma_left left;
+    lh_load_matrices(left,
+                     by_columns ? lh_row_across(weights, weight_pitch, lh_lane())
+                                : lh_row_downwards(weights, weight_pitch, lh_lane()),
+                     by_columns);
+    lh_add_products<width>(left, others, sums);
 }
 
 /* Block c of a row of four, in a loop that is not written out. */
-__device__ static inline void lh_pick(const lh_sums (&blocks)[LH_TILE_STEPS], int c, lh_sums &one) {
+__device__ static inline void lh_pick(lh_sums (&blocks)[LH_TILE_STEPS], int c, lh_sums &one) {
     static_assert(LH_TILE_STEPS == 4, "one of four");
     LH_UNROLL
     for (int n = 0; n < LH_STEP_PARTS; ++n) {
-        const float low = c == 0 ? blocks[0].x[n] : blocks[1].x[n];
-        const float high = c == 2 ? blocks[2].x[n] : blocks[3].x[n];
-        one.x[n] = c < 2 ? low : high;
+        const float low = c == 0 ? lh_part(blocks[0], n) : lh_part(blocks[1], n);
+        const float high = c == 2 ? lh_part(blocks[2], n) : lh_part(blocks[3], n);
+        lh_part(one, n) = c < 2 ? low : high;
     }
 }
 
 /* Gives each element of a warp's 16 rows to put(row, column, value), by way of `scratch`, the
- * memory of its own staged rows. */
-template <int width, typename putting>
-__device__ static inline void lh_put_rows(lh_sums (&sums)[width / LH_STEP], float *scratch,
-                                          int lane, const putting &put) {
+ * memory of its own staged rows: spill(half) writes half the columns there. */
+template <int width, typename spilling, typename putting>
+__device__ static inline void lh_put_halves(const float *scratch, int lane, const spilling &spill,
+                                            const putting &put) {
     typedef lh_tile_shape<width> shape;
     enum { columns = shape::scratch_steps * LH_STEP };
     LH_UNROLL
     for (int half = 0; half < 2; ++half) {
         __syncwarp();
-        LH_UNROLL
-        for (int d = 0; d < shape::scratch_steps; ++d)
-            nvcuda::wmma::store_matrix_sync(scratch + d * LH_STEP,
-                                            sums[half * shape::scratch_steps + d],
-                                            shape::scratch_pitch, nvcuda::wmma::mem_row_major);
+        spill(half);
         __syncwarp();
         for (int i = lane; i < LH_STEP * columns; i += LH_WARP) {
             const int row = i / columns, column = i % columns;
@@ -243,6 +267,19 @@ __device__ static inline void lh_put_rows(lh_sums (&sums)[width / LH_STEP], floa
         }
     }
     __syncwarp();
+}
+
+template <int width, typename putting>
+__device__ static inline void lh_put_rows(lh_sums (&sums)[width / LH_STEP], float *scratch,
+                                          int lane, const putting &put) {
+    typedef lh_tile_shape<width> shape;
+    const auto spill = [&](int half) {
+        LH_UNROLL
+        for (int d = 0; d < shape::scratch_steps; ++d)
+            lh_write_sums(sums[half * shape::scratch_steps + d], shape::scratch_pitch,
+                          scratch + d * LH_STEP);
+    };
+    lh_put_halves<width>(scratch, lane, spill, put);
 }
 
 /* Where the rows of a warp's result go. */
@@ -262,13 +299,19 @@ __device__ static inline lh_tile_rows lh_rows_of(const lh_heads &heads, int64_t 
             (int)head_width,    write};
 }
 
+/* An element, where there is such a row and column. */
+__device__ static inline void lh_store_element(const lh_tile_rows &to, int row, int column,
+                                               real value) {
+    if (row < to.rows && column < to.width)
+        lh_store_as(to.act, to.first + row * to.token_stride + column, to.write, value);
+}
+
 /* Stores a warp's 16 rows, scaled. */
 template <int width>
 __device__ static inline void lh_store_rows(lh_sums (&sums)[width / LH_STEP], real scale,
                                             const lh_tile_rows &to, float *scratch, int lane) {
     lh_put_rows<width>(sums, scratch, lane, [&](int row, int column, real value) {
-        if (row < to.rows && column < to.width)
-            lh_store_as(to.act, to.first + row * to.token_stride + column, to.write, scale * value);
+        lh_store_element(to, row, column, scale * value);
     });
 }
 
@@ -318,11 +361,39 @@ __device__ static inline bool lh_pair_sees(const lh_attention_spec &spec, const 
     return lh_sees(spec, pair.source, pair.batch, pair.query + i, pair.key + j);
 }
 
+/* The keys of a pair that query i sees lie side by side: `count` from `first` on. */
+typedef struct lh_seen_keys {
+    int first, count;
+} lh_seen_keys;
+
+__device__ static inline lh_seen_keys lh_keys_of(const lh_attention_spec &spec,
+                                                 const lh_tile_pair &pair, int i) {
+    int first = max(0, i - pair.farthest);
+    const int end = min(pair.keys, i - pair.nearest + 1);
+    if (pair.chunks) {
+        const int64_t chunk = lh_floor_divide(pair.query + i, spec.chunk) - spec.chunks_back;
+        const int64_t key = chunk * spec.chunk - spec.source[pair.source].first - pair.key;
+        first = max(first, (int)lh_max(0, lh_min(key, LH_TILE)));
+    }
+    return {first, i < pair.queries ? max(0, end - first) : 0};
+}
+
+/* Whether all keys are there and each query sees all of them. */
+__device__ static inline bool lh_pair_is_whole(const lh_tile_pair &pair) {
+    return pair.keys == LH_TILE && pair.nearest <= 1 - LH_TILE && pair.farthest >= LH_TILE - 1 &&
+           !pair.chunks;
+}
+
+__device__ static inline bool lh_pair_is_biased(const lh_attention_spec &spec,
+                                                const lh_tile_pair &pair) {
+    return spec.bias != NULL && !spec.source[pair.source].everywhere;
+}
+
 /* The bucket of each diagonal i - j + 63 of a pair and its bias; a block's work. */
 __device__ static inline void lh_stage_bias(const lh_attention_spec &spec, const lh_tile_pair &pair,
                                             int64_t head, float *bias, int32_t *bucket) {
     const lh_key_source &keys = spec.source[pair.source];
-    const bool biased = spec.bias != NULL && !keys.everywhere;
+    const bool biased = lh_pair_is_biased(spec, pair);
     for (int x = (int)threadIdx.x; x < LH_TILE_DIAGONALS; x += LH_TILE_THREADS) {
         const int64_t distance = pair.query - keys.first - pair.key + x - (LH_TILE - 1);
         const int64_t entry = lh_max(0, lh_min(distance - spec.bucket_first, spec.bucket_span - 1));
@@ -356,23 +427,23 @@ __device__ static inline const __nv_bfloat16 *lh_band_of(const __nv_bfloat16 *ve
  * all vectors of the band go by way of `memory`, the warp's own; each sum is read off its diagonal.
  */
 template <int width, bool rows_are_keys>
-__device__ static inline void
-lh_multiply_positions(const __nv_bfloat16 *queries, const __nv_bfloat16 *band,
-                      const lh_places &places, float *memory, lh_sums &sums) {
+__device__ static inline void lh_multiply_positions(const __nv_bfloat16 *queries,
+                                                    const __nv_bfloat16 *band, float *memory,
+                                                    lh_sums &sums) {
+    const int lane = lh_lane();
     lh_sums products[2];
     lh_clear_sums(products);
     lh_multiply_rows<width>(queries, band, products);
     __syncwarp();
     LH_UNROLL
     for (int half = 0; half < 2; ++half)
-        nvcuda::wmma::store_matrix_sync(memory + half * LH_STEP, products[half], LH_BAND_PITCH,
-                                        nvcuda::wmma::mem_row_major);
+        lh_write_sums(products[half], LH_BAND_PITCH, memory + half * LH_STEP);
     __syncwarp();
     LH_UNROLL
     for (int n = 0; n < LH_STEP_PARTS; ++n) {
-        const int row = lh_row_at(places, n), column = lh_column_at(places, n);
+        const int row = lh_row_at(lane, n), column = lh_column_at(lane, n);
         const int query = rows_are_keys ? column : row, key = rows_are_keys ? row : column;
-        sums.x[n] = memory[query * LH_BAND_PITCH + query - key + LH_STEP - 1];
+        lh_part(sums, n) = memory[query * LH_BAND_PITCH + query - key + LH_STEP - 1];
     }
     __syncwarp();
 }

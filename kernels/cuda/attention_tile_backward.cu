@@ -146,7 +146,7 @@ visit_placed_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64
     __syncthreads();
     const auto multiply = [&](int c, lh_block_sums &scores, lh_block_sums &slopes) {
         lh_multiply_positions<width, false>(memory->row[0] + first * pitch,
-                                            lh_band_of<width>(vectors, first, c), rows->at.places,
+                                            lh_band_of<width>(vectors, first, c),
                                             memory->product[rows->at.warp], scores[0]);
         lh_multiply(*memory, 0, first, c, scores);
         lh_pick(ready, c / LH_STEP, slopes[0]);
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
     const lh_attention_spec &spec = a.spec;
     const bool biased = a.dbias != NULL && spec.bias != NULL;
     query_rows<width> rows;
-    rows.at = lh_find_place(memory);
+    rows.at = lh_find_place();
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t head = task / tiles % spec.heads, batch = task / tiles / spec.heads;
         const int64_t first = task % tiles * LH_TILE, query = first + rows.at.first;
@@ -261,9 +261,9 @@ visit_placed_queries(const lh_attention_backward_args &a, const lh_tile_pair &pa
     __syncthreads();
     LH_UNROLL
     for (int c = 0; c < LH_TILE_STEPS; ++c)
-        lh_multiply_positions<width, true>(
-            memory->other + c * LH_STEP * pitch, lh_band_of<width>(vectors, c * LH_STEP, first),
-            rows->at.places, memory->product[rows->at.warp], ready[c]);
+        lh_multiply_positions<width, true>(memory->other + c * LH_STEP * pitch,
+                                           lh_band_of<width>(vectors, c * LH_STEP, first),
+                                           memory->product[rows->at.warp], ready[c]);
     lh_multiply(*memory, 0, first, 0, ready);
     __syncthreads();
     lh_stage_tile<width>(a.dout, batch, head, pair.query, a.spec.queries, a.spec.head_width,
@@ -328,7 +328,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &source = spec.source[s];
     key_rows<width> rows;
-    rows.at = lh_find_place(memory);
+    rows.at = lh_find_place();
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t head = task / tiles % spec.heads, batch = task / tiles / spec.heads;
         const int64_t first = task % tiles * LH_TILE, key = first + rows.at.first;

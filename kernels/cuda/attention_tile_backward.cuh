@@ -8,28 +8,20 @@
 
 #include "kernels/cuda/attention_tile.cuh"
 
-enum {
-    LH_BLOCK_PITCH = LH_STEP + 8, /* of 16 x 16 weights in bf16 */
-    LH_BLOCK = LH_STEP * LH_BLOCK_PITCH,
-    LH_SPREAD_PITCH = LH_BAND + 8 /* of a block's gradients by diagonals, in bf16 */
-};
+enum { LH_SPREAD_PITCH = LH_BAND + 8 /* of a block's gradients by diagonals, in bf16 */ };
 
 /* A block's shared memory: its own rows, those that pass by, and what is made of them. Rows are q
  * and dout, the others k and v, in a pass over queries; the reverse in one over keys. Where scores
  * have position vectors, there is room for a third tile, since a pair's vectors take two. */
 template <int width, bool placed> struct lh_backward_memory {
-    enum {
-        tile = lh_tile_shape<width>::elements,
-        products = placed ? (int)LH_BAND_FLOATS : (int)LH_BLOCK
-    };
+    enum { tile = lh_tile_shape<width>::elements, products = placed ? (int)LH_BAND_FLOATS : 1 };
     __nv_bfloat16 row[2][tile], other[(placed ? 3 : 2) * tile];
-    float product[LH_TILE_WARPS][products]; /* what a warp makes of 16 x 16 pairs */
+    float product[LH_TILE_WARPS][products]; /* a warp's, of queries and a band of vectors */
     float lse[LH_TILE], delta[LH_TILE];     /* of the queries */
 };
 
-static_assert((LH_BLOCK + LH_STEP * LH_SPREAD_PITCH) * sizeof(__nv_bfloat16) <=
-                  LH_BAND_FLOATS * sizeof(float),
-              "gradients by keys and by diagonals lie where the products of a band lay");
+static_assert(LH_STEP * LH_SPREAD_PITCH * sizeof(__nv_bfloat16) <= LH_BAND_FLOATS * sizeof(float),
+              "gradients by diagonals lie where the products of a band lay");
 
 /* What a pair of a query and a key gives. */
 typedef struct lh_slope {
@@ -41,27 +33,18 @@ typedef struct lh_slope {
 /* Where a warp stands. */
 typedef struct lh_warp_place {
     int first, lane, warp; /* first: of its 16 rows, within the block's tile */
-    lh_places places;
 } lh_warp_place;
-
-/* Of a warp's memory for products: two blocks of 16 x 16 in bf16. */
-template <typename memory_type>
-__device__ static inline __nv_bfloat16 *lh_block_of(memory_type *memory, int warp, int number) {
-    return reinterpret_cast<__nv_bfloat16 *>(memory->product[warp]) + number * LH_BLOCK;
-}
 
 /* The warp's 16 staged rows, as room for its results. */
 template <int width> __device__ static inline float *lh_scratch_of(__nv_bfloat16 *rows, int first) {
     return reinterpret_cast<float *>(rows + first * lh_tile_shape<width>::pitch);
 }
 
-template <typename memory_type>
-__device__ static inline lh_warp_place lh_find_place(memory_type *memory) {
+__device__ static inline lh_warp_place lh_find_place(void) {
     lh_warp_place place;
     place.lane = (int)(threadIdx.x % LH_WARP);
     place.warp = (int)(threadIdx.x / LH_WARP);
     place.first = place.warp * LH_STEP;
-    place.places = lh_find_places(memory->product[place.warp], place.lane);
     return place;
 }
 
@@ -119,27 +102,30 @@ __device__ static inline void
 lh_visit_keys(lh_backward_memory<width, placed> *memory, const lh_warp_place &at,
               const __nv_bfloat16 *vectors, const multiplying &multiply,
               const differentiating &differentiate, lh_sums (&dq)[width / LH_STEP]) {
-    __nv_bfloat16 *gradient = lh_block_of(memory, at.warp, 0);
-    __nv_bfloat16 *spread = lh_block_of(memory, at.warp, 1);
+    enum { pitch = lh_tile_shape<width>::pitch };
+    __nv_bfloat16 *spread = reinterpret_cast<__nv_bfloat16 *>(memory->product[at.warp]);
     LH_NO_UNROLL
     for (int c = 0; c < LH_TILE; c += LH_STEP) {
         lh_block_sums scores, slopes;
+        lh_sums gradients;
         multiply(c, scores, slopes);
         LH_UNROLL
         for (int n = 0; n < LH_STEP_PARTS; ++n) {
-            const int row = lh_row_at(at.places, n), column = lh_column_at(at.places, n);
-            const lh_slope of =
-                differentiate(at.first + row, c + column, scores[0].x[n], slopes[0].x[n]);
-            const __nv_bfloat16 rounded = __float2bfloat16_rn(of.gradient);
-            gradient[row * LH_BLOCK_PITCH + column] = rounded;
-            if (placed && vectors != NULL) lh_put_diagonal(spread, row, column, rounded);
+            const int row = lh_row_at(at.lane, n), column = lh_column_at(at.lane, n);
+            const lh_slope of = differentiate(at.first + row, c + column, lh_part(scores[0], n),
+                                              lh_part(slopes[0], n));
+            lh_part(gradients, n) = of.gradient;
+            if (placed && vectors != NULL)
+                lh_put_diagonal(spread, row, column, __float2bfloat16_rn(of.gradient));
         }
+        lh_add_rounded<width>(gradients, memory->other + c * pitch, dq);
+        if (!placed || vectors == NULL) continue;
         __syncwarp();
-        lh_add_weighted<width, 1>(gradient, LH_BLOCK_PITCH,
-                                  memory->other + c * lh_tile_shape<width>::pitch, dq);
-        if (placed && vectors != NULL)
-            lh_add_weighted<width, 2>(spread, LH_SPREAD_PITCH,
-                                      lh_band_of<width>(vectors, at.first, c), dq);
+        LH_UNROLL
+        for (int half = 0; half < 2; ++half)
+            lh_add_weighted<width, false>(
+                spread + half * LH_STEP, LH_SPREAD_PITCH,
+                lh_band_of<width>(vectors, at.first, c) + half * LH_STEP * pitch, dq);
         __syncwarp();
     }
 }
@@ -151,25 +137,21 @@ lh_visit_queries(lh_backward_memory<width, placed> *memory, const lh_warp_place 
                  const multiplying &multiply, const differentiating &differentiate,
                  lh_sums (&dk)[width / LH_STEP], lh_sums (&dv)[width / LH_STEP]) {
     enum { pitch = lh_tile_shape<width>::pitch };
-    __nv_bfloat16 *gradient = lh_block_of(memory, at.warp, 0);
-    __nv_bfloat16 *weight = lh_block_of(memory, at.warp, 1);
     LH_NO_UNROLL
     for (int c = 0; c < LH_TILE; c += LH_STEP) {
         lh_block_sums scores, slopes;
+        lh_sums weights, gradients;
         multiply(c, scores, slopes);
         LH_UNROLL
         for (int n = 0; n < LH_STEP_PARTS; ++n) {
-            const int row = lh_row_at(at.places, n), column = lh_column_at(at.places, n);
-            const lh_slope of =
-                differentiate(c + column, at.first + row, scores[0].x[n], slopes[0].x[n]);
-            weight[row * LH_BLOCK_PITCH + column] = __float2bfloat16_rn(of.weight);
-            gradient[row * LH_BLOCK_PITCH + column] = __float2bfloat16_rn(of.gradient);
+            const int row = lh_row_at(at.lane, n), column = lh_column_at(at.lane, n);
+            const lh_slope of = differentiate(c + column, at.first + row, lh_part(scores[0], n),
+                                              lh_part(slopes[0], n));
+            lh_part(weights, n) = of.weight;
+            lh_part(gradients, n) = of.gradient;
         }
-        __syncwarp();
-        lh_add_weighted<width, 1>(weight, LH_BLOCK_PITCH, memory->other + memory->tile + c * pitch,
-                                  dv);
-        lh_add_weighted<width, 1>(gradient, LH_BLOCK_PITCH, memory->other + c * pitch, dk);
-        __syncwarp();
+        lh_add_rounded<width>(weights, memory->other + memory->tile + c * pitch, dv);
+        lh_add_rounded<width>(gradients, memory->other + c * pitch, dk);
     }
 }
 

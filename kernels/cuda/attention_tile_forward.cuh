@@ -1,53 +1,64 @@
 /* What the forward kernels for tensor cores share: 64 queries a block, 16 to a warp, keys and
  * values by 64, the softmax kept up to date as they arrive (Milakov and Gimelshein 2018; Dao et al.
- * 2022, "FlashAttention"). */
+ * 2022, "FlashAttention"). Scores, weights and sums stay in registers, and a warp's weights are an
+ * operand as they are (Dao 2023, "FlashAttention-2"). */
 #ifndef LH_KERNELS_CUDA_ATTENTION_TILE_FORWARD_CUH
 #define LH_KERNELS_CUDA_ATTENTION_TILE_FORWARD_CUH
 
 #include "kernels/cuda/attention_tile.cuh"
 
 enum {
-    LH_FLOAT_PITCH = LH_TILE + 4, /* of a row of scores; their weights in bf16 take its place */
-    LH_WEIGHT_PITCH = 2 * LH_FLOAT_PITCH, /* in bf16 */
-    LH_LANES_OF_ROW = LH_WARP / LH_STEP,  /* that share out a row of scores */
-    LH_SCORES_OF_LANE = LH_TILE / LH_LANES_OF_ROW
+    LH_LANE_ROWS = 2, /* of which a lane holds scores: two of every 8 */
+    LH_ROW_PARTS = LH_STEP_PARTS / LH_LANE_ROWS
 };
+
+/* Scores are counted in units of log 2, so that a weight is a power of 2. */
+constexpr real LH_LOG2_E = 1.44269504f, LH_LN_2 = 0.69314718f;
 
 /* A block's shared memory. */
 template <int width> struct lh_forward_memory {
     enum { tile = lh_tile_shape<width>::elements };
     __nv_bfloat16 q[tile], other[2 * tile]; /* others: keys, then values */
-    float score[LH_TILE * LH_FLOAT_PITCH];  /* a quarter to each warp */
-    float factor[LH_TILE];
 };
 
-/* Row lane / 2 of a warp's 16, known to its two lanes. */
+/* One of a lane's rows, known to the four lanes that share it. */
 typedef struct lh_row_state {
-    real maximum, sum; /* of the scores so far; of exp(score - maximum) */
+    real maximum; /* of the scores so far */
+    real sum;     /* of 2^(score - maximum), over the lane's own keys */
 } lh_row_state;
 
 /* What a warp knows of its 16 queries. */
 template <int width> struct lh_warp_rows {
     int first, lane; /* first: within the block's tile */
-    lh_places places;
-    lh_row_state state;
+    lh_row_state state[LH_LANE_ROWS];
     lh_sums out[width / LH_STEP];
 };
 
-/* A lane's scores: every other one of its row. */
-typedef real lh_lane_scores[LH_SCORES_OF_LANE];
+/* A lane's part of 16 x 64 scores. */
+typedef lh_sums lh_scores[LH_TILE_STEPS];
 
-__device__ static inline int lh_key_of_lane(int n, int lane) {
-    return n * LH_LANES_OF_ROW + lane % LH_LANES_OF_ROW;
+/* Part n of the scores of a lane's row h in a block. */
+__device__ static inline int lh_row_part(int h, int n) {
+    return h * 2 + n / 2 * LH_MMA_SUMS + n % 2;
 }
 
-template <int width>
-__device__ static inline lh_warp_rows<width> lh_begin_rows(lh_forward_memory<width> *memory) {
-    lh_warp_rows<width> rows;
-    rows.lane = (int)(threadIdx.x % LH_WARP);
-    rows.first = (int)(threadIdx.x / LH_WARP) * LH_STEP;
-    rows.places = lh_find_places(memory->score + rows.first * LH_FLOAT_PITCH, rows.lane);
-    return rows;
+/* The key of a part of block c, within its tile. */
+__device__ static inline int lh_score_key(int c, int part, int lane) {
+    return c * LH_STEP + lh_column_at(lane, part);
+}
+
+/* A lane's row h, within the warp's 16. */
+__device__ static inline int lh_lane_row(int h, int lane) {
+    return lh_row_at(lane, lh_row_part(h, 0));
+}
+
+template <int width> __device__ static inline void lh_begin_rows(lh_warp_rows<width> *rows) {
+    rows->lane = (int)(threadIdx.x % LH_WARP);
+    rows->first = (int)(threadIdx.x / LH_WARP) * LH_STEP;
+    LH_UNROLL
+    for (int h = 0; h < LH_LANE_ROWS; ++h)
+        rows->state[h] = {-INFINITY, 0};
+    lh_clear_sums(rows->out);
 }
 
 template <int width>
@@ -56,86 +67,79 @@ __device__ static inline const __nv_bfloat16 *lh_queries_of(const lh_forward_mem
     return memory.q + rows.first * lh_tile_shape<width>::pitch;
 }
 
-/* Makes weights of the scores, with the maximum as it now is; gives what earlier sums shrink by. */
-__device__ static inline real lh_take_in(lh_lane_scores &of_lane, lh_row_state *state) {
-    real most = of_lane[0], sum = 0;
+/* Calls visit(c, part, score) for the scores of a lane's row h. */
+template <typename visiting>
+__device__ static inline void lh_each_score(lh_scores &scores, int h, const visiting &visit) {
     LH_UNROLL
-    for (int n = 1; n < LH_SCORES_OF_LANE; ++n)
-        most = lh_larger(most, of_lane[n]);
-    most = lh_larger(most, __shfl_xor_sync(0xffffffffu, most, 1));
-    const real before = state->maximum;
-    state->maximum = lh_larger(before, most);
-    const real reference = state->maximum == -INFINITY ? 0 : state->maximum;
-    LH_UNROLL
-    for (int n = 0; n < LH_SCORES_OF_LANE; ++n) {
-        of_lane[n] = __expf(of_lane[n] - reference);
-        sum += of_lane[n];
+    for (int c = 0; c < LH_TILE_STEPS; ++c) {
+        LH_UNROLL
+        for (int n = 0; n < LH_ROW_PARTS; ++n)
+            visit(c, lh_row_part(h, n), lh_part(scores[c], lh_row_part(h, n)));
     }
-    const real factor = __expf(before - reference);
-    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-    state->sum = state->sum * factor + sum;
+}
+
+/* Makes weights of a row's scores, with the maximum as it now is; gives what earlier sums shrink
+ * by. */
+__device__ static inline real lh_take_in(lh_scores &scores, int h, lh_row_state *state) {
+    const real before = state->maximum;
+    real most = before, sum = 0;
+    lh_each_score(scores, h, [&](int, int, real score) { most = lh_larger(most, score); });
+    LH_UNROLL
+    for (int lanes = 1; lanes < LH_MMA_LANES; lanes *= 2)
+        most = lh_larger(most, __shfl_xor_sync(0xffffffffu, most, lanes));
+    const real reference = most == -INFINITY ? 0 : most;
+    lh_each_score(scores, h, [&](int, int, real &score) {
+        score = lh_exp2(score - reference);
+        sum += score;
+    });
+    const real factor = lh_exp2(before - reference);
+    *state = {most, state->sum * factor + sum};
     return factor;
 }
 
-/* The weights, rounded, take the place of the scores. */
-__device__ static inline void lh_write_weights(const lh_lane_scores &of_lane, int lane,
-                                               float *score) {
-    __nv_bfloat16 *weight = reinterpret_cast<__nv_bfloat16 *>(score);
-    __syncwarp();
-    LH_UNROLL
-    for (int n = 0; n < LH_SCORES_OF_LANE; ++n)
-        weight[lane / LH_LANES_OF_ROW * LH_WEIGHT_PITCH + lh_key_of_lane(n, lane)] =
-            __float2bfloat16_rn(of_lane[n]);
-}
-
+/* A row of the output times a factor. */
 template <int width>
-__device__ static inline void lh_shrink(const float *factor, lh_warp_rows<width> *rows) {
+__device__ static inline void lh_shrink(real by, int h, lh_warp_rows<width> *rows) {
     LH_UNROLL
-    for (int i = 0; i < LH_STEP_PARTS; ++i) {
-        const float by = factor[lh_row_at(rows->places, i)];
+    for (int d = 0; d < width / LH_STEP; ++d) {
         LH_UNROLL
-        for (int d = 0; d < width / LH_STEP; ++d)
-            rows->out[d].x[i] *= by;
+        for (int n = 0; n < LH_ROW_PARTS; ++n)
+            lh_part(rows->out[d], lh_row_part(h, n)) *= by;
     }
 }
 
-/* A warp's 16 queries and the 64 staged keys. `sums` are the products that add to q . k;
- * read(row, products, of_lane) makes a lane's scores of its row's products, -infinity where a key
- * is not seen; drop(row, of_lane) changes weights after their sum is known. */
+/* A warp's 16 queries and the 64 staged keys. `scores` are the products that add to q . k;
+ * read(scores) makes scores of the products, -infinity where a key is not seen; drop(scores)
+ * changes weights after their sum is known. */
 template <int width, typename reading, typename dropping>
-__device__ static inline void lh_attend_keys(lh_forward_memory<width> &memory,
-                                             lh_sums (&sums)[LH_TILE_STEPS], const reading &read,
+__device__ static inline void lh_attend_keys(const lh_forward_memory<width> &memory,
+                                             lh_scores &scores, const reading &read,
                                              const dropping &drop, lh_warp_rows<width> *rows) {
-    const int lane = rows->lane, row = rows->first + lane / LH_LANES_OF_ROW;
-    float *score = memory.score + rows->first * LH_FLOAT_PITCH;
-    float *factor = memory.factor + rows->first;
-    lh_lane_scores of_lane;
-    lh_multiply_rows<width>(lh_queries_of(memory, *rows), memory.other, sums);
+    enum { pitch = lh_tile_shape<width>::pitch };
+    lh_multiply_rows<width>(lh_queries_of(memory, *rows), memory.other, scores);
+    read(scores);
+    LH_UNROLL
+    for (int h = 0; h < LH_LANE_ROWS; ++h)
+        lh_shrink<width>(lh_take_in(scores, h, &rows->state[h]), h, rows);
+    drop(scores);
     LH_UNROLL
     for (int c = 0; c < LH_TILE_STEPS; ++c)
-        nvcuda::wmma::store_matrix_sync(score + c * LH_STEP, sums[c], LH_FLOAT_PITCH,
-                                        nvcuda::wmma::mem_row_major);
-    __syncwarp();
-    read(row, score + lane / LH_LANES_OF_ROW * LH_FLOAT_PITCH, of_lane);
-    const real by = lh_take_in(of_lane, &rows->state);
-    drop(row, of_lane);
-    lh_write_weights(of_lane, lane, score);
-    if (lane % LH_LANES_OF_ROW == 0) factor[lane / LH_LANES_OF_ROW] = by;
-    __syncwarp();
-    lh_shrink<width>(factor, rows);
-    lh_add_weighted<width, LH_TILE_STEPS>(reinterpret_cast<const __nv_bfloat16 *>(score),
-                                          LH_WEIGHT_PITCH, memory.other + memory.tile, rows->out);
-    __syncwarp();
+        lh_add_rounded<width>(scores[c], memory.other + memory.tile + c * LH_STEP * pitch,
+                              rows->out);
 }
 
-/* out of a warp's 16 queries times a factor that each lane gives for its row. */
-template <int width>
-__device__ static inline void lh_multiply_out(real by, lh_forward_memory<width> &memory,
-                                              lh_warp_rows<width> *rows) {
-    float *factor = memory.factor + rows->first;
-    if (rows->lane % LH_LANES_OF_ROW == 0) factor[rows->lane / LH_LANES_OF_ROW] = by;
-    __syncwarp();
-    lh_shrink<width>(factor, rows);
+/* A row's sum over all keys: that of its four lanes. */
+__device__ static inline real lh_row_sum(const lh_row_state &state) {
+    real sum = state.sum;
+    LH_UNROLL
+    for (int lanes = 1; lanes < LH_MMA_LANES; lanes *= 2)
+        sum += __shfl_xor_sync(0xffffffffu, sum, lanes);
+    return sum;
+}
+
+/* log sum exp of a row's scores. */
+__device__ static inline real lh_row_lse(const lh_row_state &state, real sum) {
+    return sum == 0 ? -INFINITY : state.maximum * LH_LN_2 + logf(sum);
 }
 
 #endif

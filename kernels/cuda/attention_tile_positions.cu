@@ -57,7 +57,7 @@ template <int width> struct vector_rows {
 template <int width>
 __device__ static inline void
 spread_pair(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t batch, int64_t head,
-            const lh_sums (&scores)[LH_TILE_STEPS], const lh_sums (&slopes)[LH_TILE_STEPS],
+            lh_sums (&scores)[LH_TILE_STEPS], lh_sums (&slopes)[LH_TILE_STEPS],
             const lh_warp_place &at, distance_memory<width> *memory) {
     LH_NO_UNROLL
     for (int c = 0; c < LH_TILE_STEPS; ++c) {
@@ -66,11 +66,11 @@ spread_pair(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t bat
         lh_pick(slopes, c, slope);
         LH_UNROLL
         for (int n = 0; n < LH_STEP_PARTS; ++n) {
-            const int i = at.first + lh_row_at(at.places, n);
-            const int j = c * LH_STEP + lh_column_at(at.places, n);
+            const int i = at.first + lh_row_at(at.lane, n);
+            const int j = c * LH_STEP + lh_column_at(at.lane, n);
             const int diagonal = i - j + LH_TILE - 1;
-            const lh_slope of =
-                lh_differentiate(spec, pair, batch, head, i, j, score.x[n], slope.x[n], *memory);
+            const lh_slope of = lh_differentiate(spec, pair, batch, head, i, j, lh_part(score, n),
+                                                 lh_part(slope, n), *memory);
             __nv_bfloat16 *row = memory->other + i * DIAGONAL_PITCH;
             row[diagonal] = __float2bfloat16_rn(of.gradient);
             row[(diagonal + LH_TILE) % (2 * LH_TILE)] = __float2bfloat16_rn(0);
@@ -89,7 +89,7 @@ __device__ static inline void add_vectors(const distance_memory<width> &memory,
         LH_NO_UNROLL
         for (int c = 0; c < LH_TILE_STEPS; ++c) {
             if (block < c || block > c + LH_TILE_STEPS) continue;
-            lh_add_weighted<width, 1, lh_left_transposed>(
+            lh_add_weighted<width, true>(
                 memory.other + c * LH_STEP * DIAGONAL_PITCH + block * LH_STEP, DIAGONAL_PITCH,
                 memory.row[0] + c * LH_STEP * lh_tile_shape<width>::pitch, rows->sums[half]);
         }
@@ -116,9 +116,9 @@ visit_tiles(const lh_attention_backward_args &a, const real *delta, const lh_til
     __syncthreads();
     LH_UNROLL
     for (int c = 0; c < LH_TILE_STEPS; ++c)
-        lh_multiply_positions<width, false>(
-            memory->row[0] + first * pitch, lh_band_of<width>(memory->vectors, first, c * LH_STEP),
-            rows->at.places, memory->product[rows->at.warp], scores[c]);
+        lh_multiply_positions<width, false>(memory->row[0] + first * pitch,
+                                            lh_band_of<width>(memory->vectors, first, c * LH_STEP),
+                                            memory->product[rows->at.warp], scores[c]);
     lh_multiply_rows<width>(memory->row[0] + first * pitch, memory->other, scores);
     __syncthreads();
     lh_stage_tile<width>(keys.v, batch, head, pair.key, keys.count, spec.head_width, memory->other);
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &keys = spec.source[s];
     vector_rows<width> rows;
-    rows.at = lh_find_place(memory);
+    rows.at = lh_find_place();
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t head = task / distances.count % spec.heads;
         const int64_t batch = task / distances.count / spec.heads;

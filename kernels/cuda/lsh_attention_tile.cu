@@ -81,40 +81,59 @@ template <int width> struct forward_memory : lh_forward_memory<width> {
         before[LH_TILE]; /* what a row's output of earlier rounds counts; -1: it saw nobody here */
 };
 
-/* A lane's scores of a row: q . k - log N. */
+/* Scores of the products: q . k - log N, of the rows `first` and on. */
 __device__ static inline void read_scores(const round_slots *rounds, int64_t count, int64_t round,
-                                          const float *product, int row, int lane,
-                                          lh_lane_scores &of_lane) {
-    int seen[LH_SCORES_OF_LANE] = {0};
-    LH_NO_UNROLL
-    for (int64_t r = 0; r < count; ++r) {
-        LH_UNROLL
-        for (int n = 0; n < LH_SCORES_OF_LANE; ++n)
-            seen[n] += sees(rounds[r], row, lh_key_of_lane(n, lane));
-    }
+                                          int first, int lane, lh_scores &scores) {
     LH_UNROLL
-    for (int n = 0; n < LH_SCORES_OF_LANE; ++n) {
-        const int j = lh_key_of_lane(n, lane);
-        of_lane[n] = sees(rounds[round], row, j) ? product[j] - __logf((float)seen[n]) : -INFINITY;
+    for (int h = 0; h < LH_LANE_ROWS; ++h) {
+        const int row = first + lh_lane_row(h, lane);
+        int seen[LH_TILE_STEPS][LH_STEP_PARTS] = {{0}};
+        LH_NO_UNROLL
+        for (int64_t r = 0; r < count; ++r)
+            lh_each_score(scores, h, [&](int c, int part, real) {
+                seen[c][part] += sees(rounds[r], row, lh_score_key(c, part, lane));
+            });
+        lh_each_score(scores, h, [&](int c, int part, real &score) {
+            const real shared = LH_LOG2_E * score - __log2f((float)seen[c][part]);
+            score = sees(rounds[round], row, lh_score_key(c, part, lane)) ? shared : -INFINITY;
+        });
     }
 }
 
-/* Joins a lane's row to the rounds before by their partition functions (eq. 7): gives what the sum
- * of its weighted values is multiplied by. */
-template <int width>
-__device__ static inline real join_row(real *lse, bool begins, const lh_row_state &state,
+/* Joins a row, of whose weights `sum` is the sum, to the rounds before by their partition functions
+ * (eq. 7): gives what the sum of its weighted values is multiplied by. */
+__device__ static inline real join_row(real *lse, bool begins, real sum, const lh_row_state &state,
                                        float *before) {
-    if (state.sum == 0) {
+    if (sum == 0) {
         *before = -1;
         if (begins) *lse = -INFINITY;
         return 0;
     }
-    const real earlier = begins ? -INFINITY : *lse, now = state.maximum + logf(state.sum);
+    const real earlier = begins ? -INFINITY : *lse, now = lh_row_lse(state, sum);
     const real most = lh_larger(earlier, now);
     const real joined = most + logf(expf(earlier - most) + expf(now - most));
     *before = expf(earlier - joined);
     *lse = joined;
-    return expf(state.maximum - joined);
+    return expf(state.maximum * LH_LN_2 - joined);
+}
+
+/* The same of each of a lane's rows. */
+template <int width>
+__device__ static inline void join_rows(const lh_lsh_attention_forward_args &a, int64_t pair,
+                                        int64_t round, const slot_run &run,
+                                        forward_memory<width> *memory, lh_warp_rows<width> *rows) {
+    LH_UNROLL
+    for (int h = 0; h < LH_LANE_ROWS; ++h) {
+        const int own = rows->first + lh_lane_row(h, rows->lane);
+        const int64_t token = token_of(run, own);
+        const real sum = lh_row_sum(rows->state[h]);
+        real by = 0;
+        if (rows->lane % LH_MMA_LANES == 0 && token >= 0)
+            by = join_row(&a.lse[pair * a.length + token], round == 0, sum, rows->state[h],
+                          &memory->before[own]);
+        by = __shfl_sync(0xffffffffu, by, rows->lane / LH_MMA_LANES * LH_MMA_LANES);
+        lh_shrink<width>(by, h, rows);
+    }
 }
 
 /* Stores a warp's 16 rows. A token that sees nobody begins with its own value. */
@@ -123,13 +142,7 @@ __device__ static inline void
 finish_rows(const lh_lsh_attention_forward_args &a, int64_t pair, int64_t round,
             const slot_run &run, forward_memory<width> *memory, lh_warp_rows<width> *rows) {
     const int64_t batch = pair / a.heads, head = pair % a.heads;
-    const int own = rows->first + rows->lane / LH_LANES_OF_ROW;
-    const int64_t token = token_of(run, own);
-    real by = 0;
-    if (rows->lane % LH_LANES_OF_ROW == 0 && token >= 0)
-        by = join_row<width>(&a.lse[pair * a.length + token], round == 0, rows->state,
-                             &memory->before[own]);
-    lh_multiply_out<width>(by, *memory, rows);
+    join_rows<width>(a, pair, round, run, memory, rows);
     float *scratch =
         reinterpret_cast<float *>(memory->q + rows->first * lh_tile_shape<width>::pitch);
     lh_put_rows<width>(rows->out, scratch, rows->lane, [&](int row, int column, real value) {
@@ -151,18 +164,17 @@ __device__ static inline void attend_run(const lh_lsh_attention_forward_args &a,
                                          const slot_run &run, forward_memory<width> *memory,
                                          lh_warp_rows<width> *rows) {
     const int64_t batch = pair / a.heads, head = pair % a.heads;
-    const int lane = rows->lane;
     round_slots *rounds = rounds_of(memory);
-    const auto read = [&](int row, const float *product, lh_lane_scores &of_lane) {
-        read_scores(rounds, view.rounds, round, product, row, lane, of_lane);
+    const auto read = [&](lh_scores &scores) {
+        read_scores(rounds, view.rounds, round, rows->first, rows->lane, scores);
     };
-    const auto keep = [](int, lh_lane_scores &) {};
+    const auto keep = [](lh_scores &) {};
     const int64_t end = lh_min(run.begin + LH_TILE, view.length) - 1;
     for (int64_t base = view.first[round * view.length + token_of(run, 0)]; base < end;
          base += LH_TILE) {
         const slot_run keys = run_of(view, round, base, end);
-        lh_sums sums[LH_TILE_STEPS];
-        lh_clear_sums(sums);
+        lh_scores scores;
+        lh_clear_sums(scores);
         __syncthreads();
         lh_stage_tokens<width, LH_TILE>(a.k, batch, head, a.head_width, tokens_of(keys),
                                         memory->other);
@@ -171,21 +183,20 @@ __device__ static inline void attend_run(const lh_lsh_attention_forward_args &a,
         find_keys(view, keys, rounds);
         __syncthreads();
         if (run.begin + rows->first < view.length)
-            lh_attend_keys<width>(*memory, sums, read, keep, rows);
+            lh_attend_keys<width>(*memory, scores, read, keep, rows);
     }
 }
 
 template <int width>
-__global__ void __launch_bounds__(LH_TILE_THREADS, 2)
+__global__ void __launch_bounds__(LH_TILE_THREADS, width == LH_WIDEST_TILE ? 2 : 3)
     attend_slots(lh_lsh_attention_forward_args a, int64_t round, int64_t tiles, int64_t tasks) {
     LH_SHARED_DYNAMIC(forward_memory<width>, memory);
-    lh_warp_rows<width> rows = lh_begin_rows<width>(memory);
+    lh_warp_rows<width> rows;
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t pair = task / tiles, begin = task % tiles * LH_TILE;
         const lh_lsh_view view = lh_lsh_view_of(a, pair);
         const slot_run run = run_of(view, round, begin, view.length);
-        rows.state = {-INFINITY, 0};
-        lh_clear_sums(rows.out);
+        lh_begin_rows(&rows);
         lh_stage_tokens<width, LH_TILE>(a.q, pair / a.heads, pair % a.heads, a.head_width,
                                         tokens_of(run), memory->q);
         find_queries(view, run, rounds_of(memory));
@@ -258,7 +269,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
                  int64_t tiles, int64_t tasks) {
     typedef lh_backward_memory<width, false> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
-    const lh_warp_place at = lh_find_place(memory);
+    const lh_warp_place at = lh_find_place();
     round_slots *rounds = rounds_of(memory);
     lh_sums dq[width / LH_STEP];
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
@@ -298,7 +309,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
               lh_write dv_write, int64_t tiles, int64_t tasks) {
     typedef lh_backward_memory<width, false> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
-    const lh_warp_place at = lh_find_place(memory);
+    const lh_warp_place at = lh_find_place();
     round_slots *rounds = rounds_of(memory);
     lh_sums dk[width / LH_STEP], dv[width / LH_STEP];
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {

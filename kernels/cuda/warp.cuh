@@ -15,7 +15,13 @@ template <typename number> __device__ static inline number lh_warp_sum(number x)
 
 /* Not a number wins. */
 __device__ static inline real lh_larger(real a, real b) {
+#ifdef __CUDACC__
+    real larger;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+    return larger;
+#else
     return isnan(a) || a >= b ? a : b;
+#endif
 }
 
 __device__ static inline real lh_warp_max(real x) {

@@ -95,7 +95,10 @@ enum cudasim_exchange {
     CUDASIM_FROM_ABOVE,
     CUDASIM_FROM_XOR,
     CUDASIM_BALLOT,
-    CUDASIM_MATCH
+    CUDASIM_MATCH,
+    CUDASIM_ROWS, /* the value is an address, as in the next two: include/ptx_mma.h */
+    CUDASIM_COLUMNS,
+    CUDASIM_MULTIPLY
 };
 
 /* The lanes of `mask` meet; each gives `value` and gets what `kind` says. */
@@ -198,9 +201,9 @@ CUDASIM_ATOMIC type atomicCAS(type *at, cudasim_value<type> expected, cudasim_va
 /* ---- Device functions ---- */
 
 /* The host's library owns these names, too. */
-#define __expf(x) expf(x)
-#define __logf(x) logf(x)
-#define __logf(x) logf(x)
+#define __expf(x)  expf(x)
+#define __logf(x)  logf(x)
+#define __log2f(x) log2f(x)
 
 template <typename type> type max(type a, type b) {
     return a < b ? b : a;

@@ -1,6 +1,6 @@
 /* Kernels with one mistake each, for tests/cudasim/races.sh: race
- * sound|barrier|warp|shuffle|product| blocks|alignment. Prints a sum, so that nothing is left out
- * as unused. */
+ * sound|barrier|warp|shuffle|product|blocks|alignment. Prints a sum, so that nothing is
+ * left out as unused. */
 #include "kernels/cuda/attention_tile.cuh"
 
 #include <stdio.h>
@@ -36,15 +36,15 @@ typedef struct __align__(32) race_tile {
 }
 race_tile;
 
-/* A fragment is loaded of what the lanes have written. */
+/* A matrix is loaded of what the lanes have written. */
 __global__ void by_product(float *x, mistake wrong) {
     LH_SHARED(race_tile, tile, [1]);
-    lh_left a;
+    unsigned registers[4];
     for (int i = (int)threadIdx.x; i < LH_STEP * LH_STEP; i += LH_WARP)
         tile[0].at[i] = __float2bfloat16_rn((float)i);
     if (wrong != PRODUCT) __syncwarp();
-    lh_load_fragment(a, tile[0].at, LH_STEP);
-    x[threadIdx.x] += __bfloat162float(a.x[0]);
+    lh_load_matrices(registers, tile[0].at + threadIdx.x % LH_STEP * LH_STEP, false);
+    x[threadIdx.x] += (float)registers[0];
 }
 
 __global__ void load_four(const float *x, float *y, int first) {

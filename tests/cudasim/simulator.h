@@ -98,6 +98,12 @@ void race_leave(void);
 void race_arrive(int meeting);
 void race_depart(int meeting);
 
+/* ---- Matrices of a warp (ptx_mma.cc): all 32 lanes have come ---- */
+
+/* For one lane, which elements its address and those of the others lead it to. */
+void find_matrices(const thread *lanes, int lane, bool transposed);
+void multiply_matrices(const thread *lanes);
+
 /* ---- Streams and graphs (stream.cc, graph.cc) ---- */
 
 /* Something that a stream was given. */

@@ -1,5 +1,6 @@
 /* The simulator must see what a GPU would punish: each test makes one mistake. */
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/mma.cuh"
 #include "tests/cudasim/cudasim.h"
 
 #include <initializer_list>
@@ -125,6 +126,59 @@ TEST(a_mask_must_name_the_lanes_that_come) {
     CHECK_STOPPED(RUN(lonely_exchange, 1, 32, 0, 2u), "is not in its own mask");
     CHECK_STOPPED(RUN(lonely_exchange, 1, 8, 0, 0xffffffffu), "does not have");
     CHECK_EQ_INT(RUN(lonely_exchange, 1, 32, 0, 1u), cudaSuccess);
+}
+
+/* ---- Matrices of a warp ---- */
+
+enum { SIDE = 16, MATRIX_PITCH = 24, MATRIX = SIDE * MATRIX_PITCH };
+
+/* c [16][8] = a [16][16] b, where b is [16][8], or the upper half of its transposed [16][16]. */
+__global__ void multiply(const float *a, const float *b, float *c, bool transposed, int shift) {
+    LH_SHARED(lh_bf16_run, left, [MATRIX / LH_RUN]);
+    LH_SHARED(lh_bf16_run, right, [MATRIX / LH_RUN + LH_RUN]);
+    __nv_bfloat16 *of_left = left[0].at, *of_right = right[0].at + shift;
+    for (int i = (int)threadIdx.x; i < SIDE * SIDE; i += LH_WARP) {
+        of_left[i / SIDE * MATRIX_PITCH + i % SIDE] = __float2bfloat16_rn(a[i]);
+        of_right[i / SIDE * MATRIX_PITCH + i % SIDE] = __float2bfloat16_rn(b[i]);
+    }
+    __syncwarp();
+    const int lane = (int)threadIdx.x;
+    lh_mma_left operand;
+    unsigned others[4];
+    lh_mma_sums sums = {1, 1, 1, 1};
+    lh_load_matrices(operand, lh_row_downwards(of_left, MATRIX_PITCH, lane), false);
+    lh_load_matrices(others,
+                     transposed ? lh_row_across(of_right, MATRIX_PITCH, lane)
+                                : lh_row_downwards(of_right, MATRIX_PITCH, lane),
+                     !transposed);
+    lh_multiply_add(sums, operand, others[0], others[1]);
+    for (int n = 0; n < LH_MMA_SUMS; ++n)
+        c[lh_mma_row(lane, n) * 8 + lh_mma_column(lane, n)] = sums[n];
+}
+
+TEST(a_product_of_a_warp_is_that_of_its_matrices) {
+    enum { ELEMENTS = SIDE * SIDE };
+    float *x = device_floats(3 * ELEMENTS), host[2 * ELEMENTS], c[ELEMENTS];
+    for (int i = 0; i < 2 * ELEMENTS; i++)
+        host[i] = (float)(i * 37 % 101 - 50); /* in bf16 as they are */
+    CHECK_EQ_INT(cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice), cudaSuccess);
+    for (int transposed = 0; transposed < 2; transposed++) {
+        CHECK_EQ_INT(RUN(multiply, 1, LH_WARP, 0, x, x + ELEMENTS, x + 2 * ELEMENTS, transposed, 0),
+                     cudaSuccess);
+        fetch(c, x + 2 * ELEMENTS, SIDE * 8);
+        for (int i = 0; i < SIDE; i++) {
+            for (int j = 0; j < 8; j++) {
+                const float *b = host + ELEMENTS;
+                float sum = 1;
+                for (int l = 0; l < SIDE; l++)
+                    sum += host[i * SIDE + l] * (transposed ? b[j * SIDE + l] : b[l * SIDE + j]);
+                CHECK_NEAR(c[i * 8 + j], sum, 0);
+            }
+        }
+    }
+    CHECK_STOPPED(RUN(multiply, 1, LH_WARP, 0, x, x + ELEMENTS, x + 2 * ELEMENTS, false, 4),
+                  "is not aligned to 16 bytes");
+    release(x);
 }
 
 /* ---- Launches ---- */

@@ -56,8 +56,14 @@ static bool all_met(const thread *lanes, const thread &self, unsigned waiting) {
 }
 
 static void deal(thread *lanes, unsigned mask) {
-    for (int l = 0; l < WARP; l++)
-        if (mask >> l & 1) lanes[l].result = outcome(lanes, l);
+    const cudasim_exchange kind = lanes[running.current % WARP].kind;
+    if (kind == CUDASIM_MULTIPLY) multiply_matrices(lanes);
+    for (int l = 0; l < WARP; l++) {
+        if (!(mask >> l & 1)) continue;
+        if (kind == CUDASIM_ROWS || kind == CUDASIM_COLUMNS)
+            find_matrices(lanes, l, kind == CUDASIM_COLUMNS);
+        lanes[l].result = outcome(lanes, l);
+    }
     for (int l = 0; l < WARP; l++)
         if (mask >> l & 1) lanes[l].at = stand::ready;
     running.waiting[running.current / WARP] &= ~mask;

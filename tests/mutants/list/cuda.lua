@@ -38,6 +38,20 @@ return {
     { "sqrtf(", "(", "Adam without a root" },
   },
   {
+    file = "kernels/cuda/mma.cuh", tests = "sim:attention_forward",
+    { "left[1] = lh_pack(low[2], low[3]);", "left[1] = lh_pack(high[0], high[1]);", "weights of eight rows are those of other keys" },
+    { "lane / 16 * 8 + lane % 8) * pitch", "lane / 8 % 2 * 8 + lane % 8) * pitch", "keys and columns of an operand change places" },
+  },
+  {
+    file = "kernels/cuda/attention_tile_forward.cuh", tests = "sim:attention_forward",
+    { "*state = {most, state->sum * factor + sum};", "*state = {most, state->sum + sum};", "earlier weights keep their reference" },
+    { "lanes < LH_MMA_LANES; lanes *= 2)\n        sum +=", "lanes < LH_MMA_LANES / 2; lanes *= 2)\n        sum +=", "half of a row's sum" },
+  },
+  {
+    file = "kernels/cuda/attention_tile.cuh", tests = "sim:attention_forward",
+    { "pair.keys == LH_TILE && ", "", "the keys that a tile lacks are seen" },
+  },
+  {
     file = "kernels/cuda/ring_append.cu", tests = "sim:ring_append",
     { "% a.capacity", "% (a.capacity + 1)", "a ring of one slot more" },
   },

@@ -1,0 +1,141 @@
+/* Products of a warp by mma.m16n8k16: bf16 operands, f32 sums. Unlike wmma, PTX tells which lane
+ * holds what (PTX ISA, "Matrix Fragments for mma.m16n8k16"), so that what is done to single sums
+ * needs no memory, and sums can be operands of the next product. With row = lane / 4, column = 2
+ * (lane % 4):
+ *
+ *   sums, 16 x 8    0, 1: of row, at column and column + 1; 2, 3: of row + 8
+ *   left, 16 x 16   registers of two neighbours: of row, row + 8, and both again 8 columns on
+ *   right, 16 x 8   the same of the transposed matrix: at column and 8 on
+ */
+#ifndef LH_KERNELS_CUDA_MMA_CUH
+#define LH_KERNELS_CUDA_MMA_CUH
+
+#include "kernels/cuda/bf16.cuh"
+
+#ifndef __CUDACC__
+#include <ptx_mma.h>
+#endif
+
+enum {
+    LH_MMA_ROWS = 16,   /* of the sums; also what is summed over */
+    LH_MMA_COLUMNS = 8, /* of the sums */
+    LH_MMA_SUMS = 4,    /* of a lane */
+    LH_MMA_LANES = 4    /* that share a row of the sums */
+};
+
+typedef float lh_mma_sums[LH_MMA_SUMS];
+typedef unsigned lh_mma_left[4];
+
+/* Registers of four 8 x 8 matrices in shared memory: lane l gives row l % 8 of matrix l / 8,
+ * aligned to 16 bytes. By rows, or transposed. */
+#ifdef __CUDACC__
+__device__ static inline void lh_load_matrices(unsigned (&to)[4], const __nv_bfloat16 *row,
+                                               bool transposed) {
+    const unsigned address = (unsigned)__cvta_generic_to_shared(row);
+    if (transposed)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                     : "r"(address)
+                     : "memory");
+    else
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                     : "r"(address)
+                     : "memory");
+}
+
+/* sums += left right */
+__device__ static inline void lh_multiply_add(lh_mma_sums &sums, const lh_mma_left &left,
+                                              unsigned right_0, unsigned right_1) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right_0), "r"(right_1));
+}
+
+/* 2^x, 0 where that is no normal number. */
+__device__ static inline real lh_exp2(real x) {
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
+}
+
+/* Two sums as neighbours of an operand. */
+__device__ static inline unsigned lh_pack(real low, real high) {
+    unsigned packed;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    return packed;
+}
+#else
+#define lh_load_matrices cudasim_load_matrices
+#define lh_multiply_add  cudasim_multiply_add
+#define lh_exp2          exp2f
+
+static inline unsigned lh_pack(real low, real high) {
+    return __float2bfloat16_rn(low).bits | (unsigned)__float2bfloat16_rn(high).bits << 16;
+}
+#endif
+
+/* Of a lane's sums: row and column of number n. */
+__device__ static inline int lh_mma_row(int lane, int n) {
+    return lane / LH_MMA_LANES + n / 2 * 8;
+}
+
+__device__ static inline int lh_mma_column(int lane, int n) {
+    return lane % LH_MMA_LANES * 2 + n % 2;
+}
+
+/* ---- operands out of a matrix in shared memory, `pitch` elements from row to row ---- */
+
+/* The row of a 16 x 16 block that a lane names: matrices go down its rows first ... */
+__device__ static inline const __nv_bfloat16 *lh_row_downwards(const __nv_bfloat16 *block,
+                                                               int pitch, int lane) {
+    return block + lane % 16 * pitch + lane / 16 * 8;
+}
+
+/* ... or along its columns. */
+__device__ static inline const __nv_bfloat16 *lh_row_across(const __nv_bfloat16 *block, int pitch,
+                                                            int lane) {
+    return block + (lane / 16 * 8 + lane % 8) * pitch + lane / 8 % 2 * 8;
+}
+
+template <int count> __device__ static inline void lh_clear_sums(lh_mma_sums (&sums)[count]) {
+    LH_UNROLL
+    for (int i = 0; i < count; ++i) {
+        LH_UNROLL
+        for (int n = 0; n < LH_MMA_SUMS; ++n)
+            sums[i][n] = 0;
+    }
+}
+
+/* sums += left others^T: 16 columns of 16 others. */
+template <int pitch>
+__device__ static inline void lh_multiply_across(const lh_mma_left &left,
+                                                 const __nv_bfloat16 *others, int lane,
+                                                 lh_mma_sums (&sums)[2]) {
+    unsigned right[4];
+    lh_load_matrices(right, lh_row_across(others, pitch, lane), false);
+    lh_multiply_add(sums[0], left, right[0], right[1]);
+    lh_multiply_add(sums[1], left, right[2], right[3]);
+}
+
+/* sums += left others: 16 columns of 16 others. */
+template <int pitch>
+__device__ static inline void lh_multiply_downwards(const lh_mma_left &left,
+                                                    const __nv_bfloat16 *others, int lane,
+                                                    lh_mma_sums (&sums)[2]) {
+    unsigned right[4];
+    lh_load_matrices(right, lh_row_downwards(others, pitch, lane), true);
+    lh_multiply_add(sums[0], left, right[0], right[1]);
+    lh_multiply_add(sums[1], left, right[2], right[3]);
+}
+
+/* Two neighbouring blocks of sums, rounded, as the left operand of the next product. */
+__device__ static inline void lh_make_left(const lh_mma_sums &low, const lh_mma_sums &high,
+                                           lh_mma_left &left) {
+    left[0] = lh_pack(low[0], low[1]);
+    left[1] = lh_pack(low[2], low[3]);
+    left[2] = lh_pack(high[0], high[1]);
+    left[3] = lh_pack(high[2], high[3]);
+}
+
+#endif
