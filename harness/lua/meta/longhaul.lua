@@ -587,6 +587,7 @@
 ---@field batch? integer # sequences of a batch (B) (default 32)
 ---@field word? integer # symbols of a word; a sequence is two zeros and the word twice (default 511)
 ---@field alphabet? integer # symbols of a word are 1 to this (default 127)
+---@field segment? integer # tokens of a sequence that are read at once; 0: all (default 0)
 ---@field evaluate_sequences? integer # sequences of the validation and of the test split (default 256)
 ---@field data_seed? integer # what held-out sequences are drawn from; training draws fresh ones from the run's seed (default 1)
 
