@@ -5,11 +5,18 @@ local summary = require "longhaul.report.summary"
 
 local provenance = {}
 
+-- A run whose configuration was timed with another number of threads than trained it, and that.
+local function with_timed_threads(run, time)
+  if not time or tostring(time.threads) == tostring(run.threads) then return run end
+  return setmetatable({ timed_threads = tostring(time.threads) }, { __index = run })
+end
+
 --- The finished runs that results (report/results.lua) show.
 function provenance.runs_of(results)
   local runs = {}
   for _, group in ipairs(results.order) do
-    table.move(group.done, 1, #group.done, #runs + 1, runs)
+    local time = results.times and results.times:latest(group.configuration)
+    for _, run in ipairs(group.done) do runs[#runs + 1] = with_timed_threads(run, time) end
   end
   return runs
 end
@@ -36,9 +43,10 @@ end
 local function machine_of(runs)
   local machine, threads = summary.different(runs, "machine", 2),
     summary.different(runs, "threads", 3)
+  local timed = summary.different(runs, "timed_threads", 3)
   if machine == "" then machine = "an unknown machine" end
-  return threads ~= "" and ("%s, %s thread%s"):format(machine, threads, threads == "1" and ""
-    or "s") or machine
+  return (threads ~= "" and ("%s, %s thread%s"):format(machine, threads, threads == "1" and "" or "s")
+    or machine) .. (timed ~= "" and (" (step times: %s)"):format(timed) or "")
 end
 
 --- "Data: embedded generator (books). Measured on AMD EPYC, 2 threads, code 0123456789ab,

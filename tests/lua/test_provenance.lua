@@ -77,6 +77,19 @@ t.test("a commit is clean only where its build says so", function()
   t.contains(provenance.sentence { with "no" }, "Measured on m, 1 thread, code c, 2026-01-01.")
 end)
 
+t.test("threads of step times stand there where others trained", function()
+  local group = { configuration = "c", done = { { machine = "m", threads = "1", data = "d", code_version = "c",
+    dirty = "no", date = "2026-01-01", seed = "1" } } }
+  local function line(threads)
+    local times = { latest = function(_, configuration)
+      return configuration == "c" and threads and { threads = threads } or nil
+    end }
+    return provenance.line(provenance.runs_of { order = { group }, times = times }, "small")
+  end
+  t.contains(line "2", "m, 1 thread (step times: 2)")
+  for _, threads in ipairs { "1", false } do t.check(not line(threads):find("step times", 1, true)) end
+end)
+
 t.test("every form of a table has it, and scale and seeds", function()
   local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
   for name, text in pairs {
