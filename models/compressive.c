@@ -76,17 +76,17 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     const int64_t width = model->core.config.width, memory[] = {model->memory, width},
                   compressed[] = {model->compressed, width};
     layer *l = &model->layer[i];
-    char name[LH_DAI_NAME];
+    char name[LH_LAYER_NAME];
     lh_dai_declare_attention(&model->core, i, 0, declaration);
     if (is_learned(model))
         l->compression = lh_dense_declare(declaration, model->rate * width, width,
-                                          lh_dai_name(name, i, "compression"));
+                                          lh_layer_name(name, i, "compression"));
     if (is_learned(model) && model->loss == AUTO_ENCODING)
         l->decompression = lh_dense_declare(declaration, width, model->rate * width,
-                                            lh_dai_name(name, i, "decompression"));
+                                            lh_layer_name(name, i, "decompression"));
     lh_dai_declare_network(&model->core, i, declaration);
     lh_recurrence_encoding_declare(&l->recurrence, &model->recurrence, declaration,
-                                   lh_dai_name(name, i, "recurrence"));
+                                   lh_layer_name(name, i, "recurrence"));
     l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory, "layers.%lld.memory",
                                  (long long)i);
     l->compressed = lh_declare_state(declaration, LH_STATE_REPLACE, 2, compressed,

@@ -101,12 +101,12 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     const lh_recurrence_config *recurrence = &model->recurrence;
     const int64_t memory[] = {model->memory, model->core.config.width};
     layer *l = &model->layer[i];
-    char name[LH_DAI_NAME];
+    char name[LH_LAYER_NAME];
     lh_dai_declare_attention(&model->core, i, first_plain(model), declaration);
     if (model->memory > 0)
         l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory,
                                      "layers.%lld.attention.memory", (long long)i);
-    lh_dai_name(name, i, "recurrence");
+    lh_layer_name(name, i, "recurrence");
     if (model->matrix == LAGS) {
         lh_recurrence_encoding_declare(&l->recurrence, recurrence, declaration, name);
     } else {
@@ -121,7 +121,7 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
 
 static void declare_block(instance *model, lh_declare *declaration) {
     const lh_dai_config *core = &model->core.config;
-    char name[LH_DAI_NAME];
+    char name[LH_LAYER_NAME];
     lh_recurrent_block_config config = model->block.config;
     config.width = core->width;
     config.heads = core->heads;
@@ -129,7 +129,7 @@ static void declare_block(instance *model, lh_declare *declaration) {
     config.hidden = 4 * core->width;
     if (config.state_head_width == 0) config.state_head_width = core->head_width;
     lh_recurrent_block_declare(&model->block, &config, lh_init_normal(core->deviation), declaration,
-                               lh_dai_name(name, model->recurrent, "recurrent"));
+                               lh_layer_name(name, model->recurrent, "recurrent"));
 }
 
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {

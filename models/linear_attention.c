@@ -6,7 +6,6 @@
  * Layers are those of the released fast-transformers: post-norm, with biases, ReLU, and a norm
  * behind the last. */
 #include <math.h>
-#include <stdio.h>
 
 #include "models/layers/common.h"
 #include "models/layers/dense.h"
@@ -49,28 +48,25 @@ static int64_t inner_of(const instance *model) {
 
 /* ---- parameters ---- */
 
-/* "layers.<i>.<part>" in `name`. */
-enum { NAME = 64 };
-static const char *name_part(char *name, int64_t i, const char *part) {
-    (void)snprintf(name, NAME, "layers.%lld.%s", (long long)i, part);
-    return name;
-}
-
 static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     layer *l = &model->layer[i];
     const int64_t width = model->width, inner = inner_of(model),
                   memory[] = {model->heads, model->head_width, model->head_width + 1};
-    char name[NAME];
-    l->query = lh_dense_declare(declaration, width, inner, name_part(name, i, "attention.query"));
-    l->key = lh_dense_declare(declaration, width, inner, name_part(name, i, "attention.key"));
-    l->value = lh_dense_declare(declaration, width, inner, name_part(name, i, "attention.value"));
-    l->out = lh_dense_declare(declaration, inner, width, name_part(name, i, "attention.out"));
-    l->attention_norm = lh_norm_declare(declaration, width, name_part(name, i, "attention.norm"));
-    l->network.in =
-        lh_dense_declare(declaration, width, model->hidden, name_part(name, i, "feed_forward.in"));
-    l->network.back =
-        lh_dense_declare(declaration, model->hidden, width, name_part(name, i, "feed_forward.out"));
-    l->network.norm = lh_norm_declare(declaration, width, name_part(name, i, "feed_forward.norm"));
+    char name[LH_LAYER_NAME];
+    l->query =
+        lh_dense_declare(declaration, width, inner, lh_layer_name(name, i, "attention.query"));
+    l->key = lh_dense_declare(declaration, width, inner, lh_layer_name(name, i, "attention.key"));
+    l->value =
+        lh_dense_declare(declaration, width, inner, lh_layer_name(name, i, "attention.value"));
+    l->out = lh_dense_declare(declaration, inner, width, lh_layer_name(name, i, "attention.out"));
+    l->attention_norm =
+        lh_norm_declare(declaration, width, lh_layer_name(name, i, "attention.norm"));
+    l->network.in = lh_dense_declare(declaration, width, model->hidden,
+                                     lh_layer_name(name, i, "feed_forward.in"));
+    l->network.back = lh_dense_declare(declaration, model->hidden, width,
+                                       lh_layer_name(name, i, "feed_forward.out"));
+    l->network.norm =
+        lh_norm_declare(declaration, width, lh_layer_name(name, i, "feed_forward.norm"));
     l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 3, memory, "layers.%lld.memory",
                                  (long long)i);
 }

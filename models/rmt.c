@@ -57,7 +57,7 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     LH_TRY(lh_dai_config_settle(&model->core.config, setup));
     if (model->reads_cache && model->memory == 0)
         return lh_fail(LH_EOPTION, "option 'memory_reads_cache' needs option 'memory'");
-    char name[LH_DAI_NAME];
+    char name[LH_LAYER_NAME];
     LH_TRY(lh_recurrence_config_settle(&model->recurrence, config->heads));
     const int64_t tokens[] = {model->tokens, config->width},
                   memory[] = {model->memory, config->width};
@@ -68,7 +68,7 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
         lh_dai_declare_attention(&model->core, i, 0, declaration);
         lh_dai_declare_network(&model->core, i, declaration);
         lh_recurrence_encoding_declare(&model->encoding[i], &model->recurrence, declaration,
-                                       lh_dai_name(name, i, "recurrence"));
+                                       lh_layer_name(name, i, "recurrence"));
         if (model->memory > 0)
             model->cache[i] = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory,
                                                "layers.%lld.memory", (long long)i);

@@ -4,7 +4,6 @@
  * whole segment, so that a later token can take the place of an earlier one: causal is what is
  * attended to, not the choice. A segment knows nothing of the one before. */
 #include <math.h>
-#include <stdio.h>
 
 #include "models/layers/common.h"
 #include "models/layers/dense.h"
@@ -53,13 +52,6 @@ static const lh_option_table options[] = {
 
 /* ---- parameters ---- */
 
-/* "layers.<i>.<part>" in `name`. */
-enum { NAME = 64 };
-static const char *name_part(char *name, int64_t i, const char *part) {
-    (void)snprintf(name, NAME, "layers.%lld.%s", (long long)i, part);
-    return name;
-}
-
 /* tensor2tensor's uniform_unit_scaling with a gain of 0.2: a variance of the gain over the mean of
  * both sides. */
 static lh_init unit_scaling(int64_t in, int64_t out) {
@@ -95,17 +87,17 @@ static void declare_attention(const instance *model, layer *l, lh_declare *decla
 static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     layer *l = &model->layer[i];
     const bool routes = i >= model->layers - model->routing_layers;
-    char name[NAME];
+    char name[LH_LAYER_NAME];
     l->local = model->heads - (routes ? model->routing_heads : 0);
-    declare_attention(model, l, declaration, name_part(name, i, "attention"));
+    declare_attention(model, l, declaration, lh_layer_name(name, i, "attention"));
     l->attention_norm =
-        lh_norm_declare(declaration, model->width, name_part(name, i, "attention.norm"));
-    (void)name_part(name, i, "feed_forward");
+        lh_norm_declare(declaration, model->width, lh_layer_name(name, i, "attention.norm"));
+    (void)lh_layer_name(name, i, "feed_forward");
     l->gate = declare_matrix(declaration, model->width, model->hidden, name, "gate");
     l->in = declare_matrix(declaration, model->width, model->hidden, name, "in");
     l->back = declare_matrix(declaration, model->hidden, model->width, name, "out");
     l->network_norm =
-        lh_norm_declare(declaration, model->width, name_part(name, i, "feed_forward.norm"));
+        lh_norm_declare(declaration, model->width, lh_layer_name(name, i, "feed_forward.norm"));
 }
 
 static lh_status settle(instance *model) {

@@ -6,7 +6,6 @@
  * the window goes to its memory, which so holds the `memory` steps directly before the window; the
  * steps to predict never get there, and no step is seen twice. */
 #include <math.h>
-#include <stdio.h>
 
 #include "models/layers/common.h"
 #include "models/layers/dense.h"
@@ -60,19 +59,12 @@ static const lh_option_table options[] = {
 
 static const double deviation = 0.02;
 
-/* "layers.<i>.<part>" in `name`. */
-enum { NAME = 64 };
-static const char *name_part(char *name, int64_t i, const char *part) {
-    (void)snprintf(name, NAME, "layers.%lld.%s", (long long)i, part);
-    return name;
-}
-
 /* All layers share the content and position vectors of the first. */
 static void declare_positions(instance *model, int64_t i, lh_declare *declaration) {
     lh_relative_position *first = &model->layer[0].relative, *own = &model->layer[i].relative;
     const lh_init small = lh_init_normal(deviation);
-    char name[NAME];
-    name_part(name, i, "attention");
+    char name[LH_LAYER_NAME];
+    lh_layer_name(name, i, "attention");
     if (model->positions == NONE) return;
     if (i == 0) {
         lh_relative_position_declare(own, model->width, model->heads, model->head_width, small,
@@ -84,7 +76,7 @@ static void declare_positions(instance *model, int64_t i, lh_declare *declaratio
 
 static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     layer *l = &model->layer[i];
-    char name[NAME];
+    char name[LH_LAYER_NAME];
     const int64_t square[] = {model->width, model->width},
                   twice[] = {model->width, 2 * model->width},
                   memory[] = {model->memory, model->width};
@@ -96,15 +88,15 @@ static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     l->out = lh_declare_param(declaration, small, 2, square, "layers.%lld.attention.out", n);
     declare_positions(model, i, declaration);
     lh_recurrence_encoding_declare(&l->recurrence, &model->recurrence, declaration,
-                                   name_part(name, i, "attention"));
+                                   lh_layer_name(name, i, "attention"));
     l->attention_norm = lh_norm_declare_normal(declaration, model->width, deviation,
-                                               name_part(name, i, "attention.norm"));
+                                               lh_layer_name(name, i, "attention.norm"));
     l->network.in = lh_dense_declare_normal(declaration, model->width, model->hidden, deviation,
-                                            name_part(name, i, "feed_forward.in"));
+                                            lh_layer_name(name, i, "feed_forward.in"));
     l->network.back = lh_dense_declare_normal(declaration, model->hidden, model->width, deviation,
-                                              name_part(name, i, "feed_forward.out"));
+                                              lh_layer_name(name, i, "feed_forward.out"));
     l->network.norm = lh_norm_declare_normal(declaration, model->width, deviation,
-                                             name_part(name, i, "feed_forward.norm"));
+                                             lh_layer_name(name, i, "feed_forward.norm"));
     l->memory = lh_declare_state(declaration, LH_STATE_REPLACE, 2, memory, "layers.%lld.memory", n);
 }
 

@@ -4,7 +4,6 @@
  * have no biases in the attention and smaller initial values; RSA-Transformer with recurrence
  * encodings, which replace the positions (positions=none). */
 #include <math.h>
-#include <stdio.h>
 
 #include "models/layers/common.h"
 #include "models/layers/dense.h"
@@ -112,25 +111,18 @@ static lh_norm declare_norm(const instance *model, lh_declare *declaration, cons
                                   prefix);
 }
 
-/* "layers.<i>.<part>" in `name`. */
-enum { NAME = 64 };
-static const char *name_part(char *name, int64_t i, const char *part) {
-    (void)snprintf(name, NAME, "layers.%lld.%s", (long long)i, part);
-    return name;
-}
-
 static void declare_layer(instance *model, int64_t i, lh_declare *declaration) {
     layer *l = &model->layer[i];
-    char name[NAME];
-    declare_attention(model, l, declaration, name_part(name, i, "attention"));
+    char name[LH_LAYER_NAME];
+    declare_attention(model, l, declaration, lh_layer_name(name, i, "attention"));
     lh_recurrence_encoding_declare(&l->recurrence, &model->recurrence, declaration,
-                                   name_part(name, i, "recurrence"));
-    l->attention_norm = declare_norm(model, declaration, name_part(name, i, "attention.norm"));
+                                   lh_layer_name(name, i, "recurrence"));
+    l->attention_norm = declare_norm(model, declaration, lh_layer_name(name, i, "attention.norm"));
     l->network.in = declare_dense(model, model->width, model->hidden, declaration,
-                                  name_part(name, i, "feed_forward.in"));
+                                  lh_layer_name(name, i, "feed_forward.in"));
     l->network.back = declare_dense(model, model->hidden, model->width, declaration,
-                                    name_part(name, i, "feed_forward.out"));
-    l->network.norm = declare_norm(model, declaration, name_part(name, i, "feed_forward.norm"));
+                                    lh_layer_name(name, i, "feed_forward.out"));
+    l->network.norm = declare_norm(model, declaration, lh_layer_name(name, i, "feed_forward.norm"));
 }
 
 /* transformers' adaptive embedding has a projection even where it keeps the width. */

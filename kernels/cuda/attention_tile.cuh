@@ -1,8 +1,8 @@
 /* What the attention kernels for tensor cores share. Operands are rounded to bf16, sums are f32.
  *
  * A block holds a tile of 64 rows (queries, or keys), 16 to a warp, and meets the other side in
- * tiles of 64. Scores live in registers. Head vectors are padded with zeros
- * to 32, 64 or 128 elements. A value or key that is no number reaches every row of its tile. */
+ * tiles of 64. Scores live in registers. Head vectors are padded with zeros to 32, 64 or 128
+ * elements. A value or key that is no number reaches every row of its tile. */
 #ifndef LH_KERNELS_CUDA_ATTENTION_TILE_CUH
 #define LH_KERNELS_CUDA_ATTENTION_TILE_CUH
 

@@ -85,11 +85,6 @@ static lh_init small(const lh_dai_core *core) {
     return lh_init_normal(core->config.deviation);
 }
 
-const char *lh_dai_name(char *name, int64_t i, const char *part) {
-    (void)snprintf(name, LH_DAI_NAME, "layers.%lld.%s", (long long)i, part);
-    return name;
-}
-
 /* The frequent words, then each cluster; all at once where no width differs. */
 static void group_words(lh_dai_core *core) {
     const lh_dai_config *config = &core->config;
@@ -104,12 +99,12 @@ static void group_words(lh_dai_core *core) {
     }
 }
 
-/* "<prefix>.<i>.<part>" in name[LH_DAI_NAME]; the first group has no number. */
+/* "<prefix>.<i>.<part>" in name[LH_LAYER_NAME]; the first group has no number. */
 static const char *words_name(char *name, int i, const char *prefix, const char *part) {
     if (i == 0) {
-        (void)snprintf(name, LH_DAI_NAME, "%s.%s", prefix, part);
+        (void)snprintf(name, LH_LAYER_NAME, "%s.%s", prefix, part);
     } else {
-        (void)snprintf(name, LH_DAI_NAME, "%s.%d.%s", prefix, i, part);
+        (void)snprintf(name, LH_LAYER_NAME, "%s.%d.%s", prefix, i, part);
     }
     return name;
 }
@@ -122,7 +117,7 @@ static int declare_projection(const lh_dai_core *core, int64_t width, const char
 }
 
 static void declare_embeddings(lh_dai_core *core, lh_declare *declaration) {
-    char name[LH_DAI_NAME];
+    char name[LH_LAYER_NAME];
     for (int i = 0; i < core->groups; ++i) {
         lh_dai_words *words = &core->words[i];
         const int64_t table[] = {words->count, words->width};
@@ -138,7 +133,7 @@ static void declare_embeddings(lh_dai_core *core, lh_declare *declaration) {
 void lh_dai_declare_head(lh_dai_core *core, lh_declare *declaration) {
     const lh_dai_config *config = &core->config;
     const int64_t clusters[] = {config->clusters, config->width};
-    char name[LH_DAI_NAME];
+    char name[LH_LAYER_NAME];
     group_words(core);
     declare_embeddings(core, declaration);
     for (int i = 0; i < core->groups; ++i)
@@ -161,8 +156,8 @@ void lh_dai_declare_attention(lh_dai_core *core, int64_t i, int64_t first,
     const int64_t inner = lh_dai_inner(config), query[] = {config->width, inner},
                   key_value[] = {config->width, 2 * inner}, out[] = {inner, config->width};
     lh_dai_layer *l = &core->layer[i];
-    char name[LH_DAI_NAME];
-    const char *prefix = lh_dai_name(name, i, "attention");
+    char name[LH_LAYER_NAME];
+    const char *prefix = lh_layer_name(name, i, "attention");
     l->query = lh_declare_param(declaration, small(core), 2, query, "%s.query", prefix);
     l->key_value = lh_declare_param(declaration, small(core), 2, key_value, "%s.key_value", prefix);
     l->out = lh_declare_param(declaration, small(core), 2, out, "%s.out", prefix);
@@ -178,17 +173,17 @@ void lh_dai_declare_attention(lh_dai_core *core, int64_t i, int64_t first,
 void lh_dai_declare_network(lh_dai_core *core, int64_t i, lh_declare *declaration) {
     const lh_dai_config *config = &core->config;
     lh_dai_layer *l = &core->layer[i];
-    char name[LH_DAI_NAME];
+    char name[LH_LAYER_NAME];
     l->attention_norm = lh_norm_declare_normal(declaration, config->width, gain_deviation,
-                                               lh_dai_name(name, i, "attention.norm"));
+                                               lh_layer_name(name, i, "attention.norm"));
     l->network.in =
         lh_dense_declare_normal(declaration, config->width, config->hidden, config->deviation,
-                                lh_dai_name(name, i, "feed_forward.in"));
+                                lh_layer_name(name, i, "feed_forward.in"));
     l->network.back =
         lh_dense_declare_normal(declaration, config->hidden, config->width, config->deviation,
-                                lh_dai_name(name, i, "feed_forward.out"));
+                                lh_layer_name(name, i, "feed_forward.out"));
     l->network.norm = lh_norm_declare_normal(declaration, config->width, gain_deviation,
-                                             lh_dai_name(name, i, "feed_forward.norm"));
+                                             lh_layer_name(name, i, "feed_forward.norm"));
 }
 
 /* ---- forward ---- */

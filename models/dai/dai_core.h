@@ -9,7 +9,7 @@
 #include "models/layers/dense.h"
 #include "models/layers/relative_position.h"
 
-enum { LH_DAI_LAYERS = 64, LH_DAI_NAME = 64 };
+enum { LH_DAI_LAYERS = 64 };
 
 typedef struct lh_dai_config {
     int64_t vocabulary, layers, width, heads, head_width, hidden;
@@ -57,9 +57,6 @@ lh_status lh_dai_config_settle(lh_dai_config *config, const lh_model_setup *setu
 
 /* ---- parameters: N(0, deviation^2), projections of words half as wide, gains N(1, 0.02^2), biases
  * 0, as released ---- */
-
-/* "layers.<i>.<part>" in name[LH_DAI_NAME], which is returned. */
-const char *lh_dai_name(char *name, int64_t i, const char *part);
 
 /* embedding.weight, head.bias and, with cutoffs, clusters.weight and clusters.bias. With a divisor
  * those are of the frequent words; there are embedding.projection and head.projection, and for

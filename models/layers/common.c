@@ -3,6 +3,7 @@
 #include "models/layers/common.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 lh_status lh_require_tokens(const lh_model_setup *setup) {
@@ -27,6 +28,11 @@ lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t leng
     const int64_t below = length / size * size;
     return lh_fail(LH_ESHAPE, "%s %lld does not divide segment %lld (try %lld)", option,
                    (long long)size, (long long)length, (long long)(below > 0 ? below : size));
+}
+
+const char *lh_layer_name(char *name, int64_t i, const char *part) {
+    (void)snprintf(name, LH_LAYER_NAME, "layers.%lld.%s", (long long)i, part);
+    return name;
 }
 
 lh_init lh_init_ones(void) {

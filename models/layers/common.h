@@ -1,5 +1,5 @@
-/* Small pieces that every family needs: checks of options and segments, first values of parameters,
- * the tokens that a cache keeps, sinusoidal positions. */
+/* Small pieces that every family needs: checks of options and segments, names and first values of
+ * parameters, the tokens that a cache keeps, sinusoidal positions. */
 #ifndef LH_LAYERS_COMMON_H
 #define LH_LAYERS_COMMON_H
 
@@ -16,6 +16,10 @@ lh_status lh_settle_head_width(int64_t width, int64_t heads, int64_t *head_width
 /* Fails with LH_ESHAPE, naming the nearest length that fits, when chunks of `size` tokens do not
  * fill a segment. `option` is what the user calls the size. */
 lh_status lh_require_whole_chunks(const char *option, int64_t size, int64_t length);
+
+/* "layers.<i>.<part>" in name[LH_LAYER_NAME], which is returned. */
+enum { LH_LAYER_NAME = 64 };
+const char *lh_layer_name(char *name, int64_t i, const char *part);
 
 /* First values: all 1; N(0, deviation^2), where deviation 0 is all 0. */
 lh_init lh_init_ones(void);

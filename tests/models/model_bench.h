@@ -41,16 +41,20 @@ static lh_model_setup bench_setup(const lh_model_class *class) {
                             .stride = 2};
 }
 
-static lh_status create_model_for(const char *name, const char *text, const lh_model_setup *setup,
-                                  lh_model **out) {
-    const lh_model_class *class = lh_model_class_find(name);
-    if (class == NULL) return lh_error_get()->status;
+static lh_status create_model_of(const lh_model_class *class, const char *text,
+                                 const lh_model_setup *setup, lh_model **out) {
     lh_options *options = NULL;
     LH_TRY(lh_options_create(class->name, class->options, &options));
     lh_status status = lh_options_parse(options, text);
     if (status == LH_OK) status = lh_model_create_for(class, options, setup, out);
     lh_options_destroy(options);
     return status;
+}
+
+static lh_status create_model_for(const char *name, const char *text, const lh_model_setup *setup,
+                                  lh_model **out) {
+    const lh_model_class *class = lh_model_class_find(name);
+    return class != NULL ? create_model_of(class, text, setup, out) : lh_error_get()->status;
 }
 
 TEST_UNUSED static lh_status create_model(const char *name, const char *text, lh_model **out) {
@@ -70,16 +74,24 @@ TEST_UNUSED static int64_t count_parameters(const char *name, const char *text,
     return count;
 }
 
-static bool bench_open_for(model_bench *bench, const char *name, const char *options,
-                           lh_model_setup setup, int64_t rows) {
+/* A class that may stand in no list of models. */
+static bool bench_open_of(model_bench *bench, const lh_model_class *class, const char *options,
+                          lh_model_setup setup, int64_t rows) {
     *bench = (model_bench){.rows = rows};
     return CHECK_OK(lh_device_open("cpu", &bench->device)) &&
            CHECK_OK(lh_pool_create(bench->device, &bench->pool)) &&
            CHECK_OK(lh_tape_create(bench->pool, &bench->tape)) &&
-           CHECK_OK(create_model_for(name, options, &setup, &bench->model)) &&
+           CHECK_OK(create_model_of(class, options, &setup, &bench->model)) &&
            CHECK_OK(lh_params_allocate(bench->model->params, bench->pool)) &&
            CHECK_OK(lh_params_initialize(bench->model->params, 5)) &&
            CHECK_OK(lh_state_create(bench->model, bench->pool, rows, &bench->state));
+}
+
+static bool bench_open_for(model_bench *bench, const char *name, const char *options,
+                           lh_model_setup setup, int64_t rows) {
+    const lh_model_class *class = lh_model_class_find(name);
+    *bench = (model_bench){.rows = rows};
+    return CHECK(class != NULL) && bench_open_of(bench, class, options, setup, rows);
 }
 
 TEST_UNUSED static bool bench_open(model_bench *bench, const char *name, const char *options,

@@ -29,19 +29,7 @@ static const lh_model_class one_layer = {.name = "distilling",
                                          .forward = forward};
 
 static bool open_layer(model_bench *b) {
-    const lh_model_setup setup = {.input_features = WIDTH};
-    lh_options *options = NULL;
-    *b = (model_bench){.rows = ROWS};
-    const bool good = CHECK_OK(lh_options_create("distilling", no_options, &options)) &&
-                      CHECK_OK(lh_device_open("cpu", &b->device)) &&
-                      CHECK_OK(lh_pool_create(b->device, &b->pool)) &&
-                      CHECK_OK(lh_tape_create(b->pool, &b->tape)) &&
-                      CHECK_OK(lh_model_create(&one_layer, options, &setup, &b->model)) &&
-                      CHECK_OK(lh_params_allocate(b->model->params, b->pool)) &&
-                      CHECK_OK(lh_params_initialize(b->model->params, 7)) &&
-                      CHECK_OK(lh_state_create(b->model, b->pool, ROWS, &b->state));
-    lh_options_destroy(options);
-    return good;
+    return bench_open_of(b, &one_layer, "", (lh_model_setup){.input_features = WIDTH}, ROWS);
 }
 
 static const real *param(const model_bench *b, const char *name) {
