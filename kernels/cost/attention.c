@@ -245,9 +245,10 @@ static void single_backward(lh_cost *cost, const lh_attention_backward_args *arg
 
 lh_cost lh_cost_attention_backward(const lh_attention_backward_args *args) {
     const lh_attention_spec *spec = &args->spec;
-    const bool crowded = spec->head_width > ROOMY && spec->positions != NULL && args->dbias != NULL;
-    const bool tiles = fits_tiles(spec) && !crowded;
-    lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE, .precision = spec->precision};
+    const bool wide = spec->head_width > ROOMY, placed = spec->positions != NULL;
+    const bool tiles = fits_tiles(spec) && !(wide && placed && args->dbias != NULL);
+    const lh_cost_class tile = wide && !placed ? LH_COST_BACKWARD : LH_COST_TILE;
+    lh_cost cost = {.kind = tiles ? tile : LH_COST_REFERENCE, .precision = spec->precision};
     if (tiles)
         tile_backward(&cost, args);
     else

@@ -17,6 +17,7 @@ typedef enum lh_cost_class {
     LH_COST_PRODUCT,   /* matrix products of the library */
     LH_COST_TILE,      /* attention on tensor cores */
     LH_COST_FORWARD,   /* of it, forward and without position vectors */
+    LH_COST_BACKWARD,  /* the same, backward and with heads wider than 64 */
     LH_COST_REFERENCE, /* products without tensor cores */
     LH_COST_CLASSES
 } lh_cost_class;

@@ -24,6 +24,9 @@ enum {
     LH_BAND_FLOATS = LH_STEP * LH_BAND_PITCH
 };
 
+/* Scores are counted in units of log 2, so that a weight is a power of 2. */
+constexpr real LH_LOG2_E = 1.44269504f, LH_LN_2 = 0.69314718f;
+
 /* Pitch of a staged row: other banks for its neighbours, 16 bytes a unit. */
 template <int width> struct lh_tile_shape {
     enum {
@@ -376,6 +379,39 @@ __device__ static inline lh_seen_keys lh_keys_of(const lh_attention_spec &spec,
         first = max(first, (int)lh_max(0, lh_min(key, LH_TILE)));
     }
     return {first, i < pair.queries ? max(0, end - first) : 0};
+}
+
+/* Where a query and a key stand in a pair of tiles. */
+typedef struct lh_cell {
+    int query, key;
+} lh_cell;
+
+/* A bit for each of a lane's pairs, of which cell_of(n) tells number n: whether dropout keeps it.
+ * Those outside of the window are not asked. */
+template <int parts, typename placing>
+__device__ static inline uint32_t lh_kept_parts(const lh_attention_spec &spec,
+                                                const lh_tile_pair &pair, int64_t head,
+                                                const placing &cell_of) {
+    static_assert(parts <= 32, "a bit for each of a lane's");
+    if (!(spec.dropout > 0)) return ~(uint32_t)0;
+    uint32_t kept = 0;
+    LH_NO_UNROLL
+    for (int n = 0; n < parts; ++n) {
+        const lh_cell at = cell_of(n);
+        if (lh_pair_holds(pair, at.query, at.key) &&
+            lh_kept(spec, pair.batch, head, pair.query + at.query, pair.source, pair.key + at.key) >
+                0)
+            kept |= (uint32_t)1 << n;
+    }
+    return kept;
+}
+
+/* What dropout multiplies the weights of a pair by that it keeps. */
+__device__ static inline real lh_kept_scale(const lh_attention_spec &spec,
+                                            const lh_tile_pair &pair) {
+    const bool all =
+        !(spec.dropout > 0) || (spec.dropout_period > 0 && spec.source[pair.source].everywhere);
+    return all ? 1 : (real)(1 / (1 - spec.dropout));
 }
 
 /* Whether all keys are there and each query sees all of them. */

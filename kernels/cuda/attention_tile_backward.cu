@@ -64,16 +64,19 @@ template <int width> struct query_rows {
 /* A warp's 16 queries and the 64 staged keys. */
 template <int width, bool placed, typename multiplying>
 __device__ static inline void
-visit_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t batch, int64_t head,
-           bool biased, const __nv_bfloat16 *vectors, const multiplying &multiply,
+visit_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head, bool biased,
+           const __nv_bfloat16 *vectors, const multiplying &multiply,
            backward_memory<width, placed> *memory, query_rows<width> *rows) {
-    const auto slope_of = [&](int i, int j, real q_k, real dout_v) {
-        const lh_slope of = lh_differentiate(spec, pair, batch, head, i, j, q_k, dout_v, *memory);
-        rows->scale_sum += of.gradient * of.raw;
-        if (biased) pair_of(memory)[i * PAIR_PITCH + j] = of.gradient;
-        return of;
+    const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head);
+    const auto differentiate = [&](const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
+        const auto sum_up = [&](real gradient, real score) { rows->scale_sum += gradient * score; };
+        lh_differentiate(spec, terms, pair, head, cell_of, sum_up, *memory, scores, slopes);
+        if (!biased) return;
+        LH_UNROLL
+        for (int n = 0; n < LH_STEP_PARTS; ++n)
+            pair_of(memory)[cell_of(n).query * PAIR_PITCH + cell_of(n).key] = lh_part(slopes, n);
     };
-    lh_visit_keys<width, placed>(memory, rows->at, vectors, multiply, slope_of, rows->dq);
+    lh_visit_keys<width, placed>(memory, rows->at, vectors, multiply, differentiate, rows->dq);
 }
 
 /* Adds the gradients of a pair's scores to those of the bias; a block's work. A thread sums a
@@ -117,24 +120,22 @@ store_queries(const lh_attention_backward_args &a, const tile_parts &p, int64_t 
 /* A pair of a source without position vectors. */
 template <int width, bool placed>
 __device__ static inline void
-visit_plain_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t batch,
-                 int64_t head, bool biased, backward_memory<width, placed> *memory,
-                 query_rows<width> *rows) {
+visit_plain_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head, bool biased,
+                 backward_memory<width, placed> *memory, query_rows<width> *rows) {
     const int first = rows->at.first;
-    const auto multiply = [&](int c, lh_block_sums &scores, lh_block_sums &slopes) {
+    const auto multiply = [&](int c, auto &scores, auto &slopes) {
         lh_multiply_both(*memory, first, c, scores, slopes);
     };
     if (first < pair.queries)
-        visit_keys<width, placed>(spec, pair, batch, head, biased, NULL, multiply, memory, rows);
+        visit_keys<width, placed>(spec, pair, head, biased, NULL, multiply, memory, rows);
 }
 
 /* With them: a pair's vectors take the place of its values, whose products come first. A block's
  * work. */
 template <int width, bool placed>
 __device__ static inline void
-visit_placed_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t batch,
-                  int64_t head, bool biased, backward_memory<width, placed> *memory,
-                  query_rows<width> *rows) {
+visit_placed_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head,
+                  bool biased, backward_memory<width, placed> *memory, query_rows<width> *rows) {
     enum { pitch = lh_tile_shape<width>::pitch };
     const int first = rows->at.first;
     __nv_bfloat16 *vectors = memory->other + memory->tile;
@@ -144,7 +145,7 @@ visit_placed_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64
     __syncthreads();
     lh_stage_positions<width>(spec, pair, head, vectors);
     __syncthreads();
-    const auto multiply = [&](int c, lh_block_sums &scores, lh_block_sums &slopes) {
+    const auto multiply = [&](int c, auto &scores, auto &slopes) {
         lh_multiply_positions<width, false>(memory->row[0] + first * pitch,
                                             lh_band_of<width>(vectors, first, c),
                                             memory->product[rows->at.warp], scores[0]);
@@ -152,7 +153,7 @@ visit_placed_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64
         lh_pick(ready, c / LH_STEP, slopes[0]);
     };
     if (first < pair.queries)
-        visit_keys<width, placed>(spec, pair, batch, head, biased, vectors, multiply, memory, rows);
+        visit_keys<width, placed>(spec, pair, head, biased, vectors, multiply, memory, rows);
 }
 
 /* A block's 64 queries and all the keys of a source that they see. */
@@ -175,9 +176,9 @@ pass_source(const lh_attention_backward_args &a, int s, int64_t batch, int64_t h
         lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
         __syncthreads();
         if (placed && !keys.everywhere)
-            visit_placed_keys<width>(spec, pair, batch, head, biased, memory, rows);
+            visit_placed_keys<width>(spec, pair, head, biased, memory, rows);
         else
-            visit_plain_keys<width>(spec, pair, batch, head, biased, memory, rows);
+            visit_plain_keys<width>(spec, pair, head, biased, memory, rows);
         if (biased) add_bias<width>(spec, pair, memory, bias_sums);
     }
 }
@@ -222,37 +223,39 @@ template <int width> struct key_rows {
 
 /* A warp's 16 keys and the 64 staged queries. */
 template <int width, bool placed, typename multiplying>
-__device__ static inline void
-visit_queries(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t batch, int64_t head,
-              const multiplying &multiply, backward_memory<width, placed> *memory,
-              key_rows<width> *rows) {
-    const auto slope_of = [&](int i, int j, real q_k, real dout_v) {
-        return lh_differentiate(spec, pair, batch, head, i, j, q_k, dout_v, *memory);
+__device__ static inline void visit_queries(const lh_attention_spec &spec, const lh_tile_pair &pair,
+                                            int64_t head, const multiplying &multiply,
+                                            backward_memory<width, placed> *memory,
+                                            key_rows<width> *rows) {
+    const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head);
+    const auto differentiate = [&](const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
+        lh_differentiate(
+            spec, terms, pair, head, cell_of, [](real, real) {}, *memory, scores, slopes);
     };
-    lh_visit_queries<width>(memory, rows->at, multiply, slope_of, rows->dk, rows->dv);
+    lh_visit_queries<width>(memory, rows->at, multiply, differentiate, rows->dk, rows->dv);
 }
 
 /* A pair of a source without position vectors; a block's work, as below. */
 template <int width, bool placed>
 __device__ static inline void
-visit_plain_queries(const lh_attention_backward_args &a, const lh_tile_pair &pair, int64_t batch,
-                    int64_t head, backward_memory<width, placed> *memory, key_rows<width> *rows) {
+visit_plain_queries(const lh_attention_backward_args &a, const lh_tile_pair &pair, int64_t head,
+                    backward_memory<width, placed> *memory, key_rows<width> *rows) {
     const int first = rows->at.first;
-    lh_stage_tile<width>(a.dout, batch, head, pair.query, a.spec.queries, a.spec.head_width,
+    lh_stage_tile<width>(a.dout, pair.batch, head, pair.query, a.spec.queries, a.spec.head_width,
                          memory->other + memory->tile);
     __syncthreads();
-    const auto multiply = [&](int c, lh_block_sums &scores, lh_block_sums &slopes) {
+    const auto multiply = [&](int c, auto &scores, auto &slopes) {
         lh_multiply_both(*memory, first, c, scores, slopes);
     };
-    if (first < pair.keys) visit_queries<width>(a.spec, pair, batch, head, multiply, memory, rows);
+    if (first < pair.keys) visit_queries<width>(a.spec, pair, head, multiply, memory, rows);
 }
 
 /* With them: the gradients of the outputs take the place of a pair's vectors, whose products come
  * first. */
 template <int width, bool placed>
 __device__ static inline void
-visit_placed_queries(const lh_attention_backward_args &a, const lh_tile_pair &pair, int64_t batch,
-                     int64_t head, backward_memory<width, placed> *memory, key_rows<width> *rows) {
+visit_placed_queries(const lh_attention_backward_args &a, const lh_tile_pair &pair, int64_t head,
+                     backward_memory<width, placed> *memory, key_rows<width> *rows) {
     enum { pitch = lh_tile_shape<width>::pitch };
     const int first = rows->at.first;
     __nv_bfloat16 *vectors = memory->other + memory->tile;
@@ -266,15 +269,15 @@ visit_placed_queries(const lh_attention_backward_args &a, const lh_tile_pair &pa
                                            memory->product[rows->at.warp], ready[c]);
     lh_multiply(*memory, 0, first, 0, ready);
     __syncthreads();
-    lh_stage_tile<width>(a.dout, batch, head, pair.query, a.spec.queries, a.spec.head_width,
+    lh_stage_tile<width>(a.dout, pair.batch, head, pair.query, a.spec.queries, a.spec.head_width,
                          memory->other + memory->tile);
     __syncthreads();
-    const auto multiply = [&](int c, lh_block_sums &scores, lh_block_sums &slopes) {
+    const auto multiply = [&](int c, auto &scores, auto &slopes) {
         lh_pick(ready, c / LH_STEP, scores[0]);
         lh_clear_sums(slopes);
         lh_multiply(*memory, 1, first, c, slopes);
     };
-    if (first < pair.keys) visit_queries<width>(a.spec, pair, batch, head, multiply, memory, rows);
+    if (first < pair.keys) visit_queries<width>(a.spec, pair, head, multiply, memory, rows);
 }
 
 template <int width, bool placed>
@@ -314,9 +317,9 @@ __device__ static inline void pass_key_tile(const lh_attention_backward_args &a,
         lh_stage_queries(a, p.delta, batch, head, base, memory);
         lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
         if (placed && !keys.everywhere)
-            visit_placed_queries<width>(a, pair, batch, head, memory, rows);
+            visit_placed_queries<width>(a, pair, head, memory, rows);
         else
-            visit_plain_queries<width>(a, pair, batch, head, memory, rows);
+            visit_plain_queries<width>(a, pair, head, memory, rows);
     }
 }
 

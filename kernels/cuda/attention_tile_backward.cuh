@@ -2,7 +2,10 @@
  * and dv, so that nothing is added from two places; each makes the scores again (Dao et al. 2022,
  * "FlashAttention").
  *
- *   P = exp(S - lse)   dP = dropout(dO V^T)   dS = P (dP - dO . O) */
+ *   P = exp(S - lse)   dP = dropout(dO V^T)   dS = P (dP - dO . O)
+ *
+ * What makes P and dS of a block of products takes no branches for single pairs: every lane has
+ * eight of them, and their steps overlap. */
 #ifndef LH_KERNELS_CUDA_ATTENTION_TILE_BACKWARD_CUH
 #define LH_KERNELS_CUDA_ATTENTION_TILE_BACKWARD_CUH
 
@@ -17,18 +20,11 @@ template <int width, bool placed> struct lh_backward_memory {
     enum { tile = lh_tile_shape<width>::elements, products = placed ? (int)LH_BAND_FLOATS : 1 };
     __nv_bfloat16 row[2][tile], other[(placed ? 3 : 2) * tile];
     float product[LH_TILE_WARPS][products]; /* a warp's, of queries and a band of vectors */
-    float lse[LH_TILE], delta[LH_TILE];     /* of the queries */
+    float lse[LH_TILE], delta[LH_TILE];     /* of the queries; lse as lh_stage_sums gives it */
 };
 
 static_assert(LH_STEP * LH_SPREAD_PITCH * sizeof(__nv_bfloat16) <= LH_BAND_FLOATS * sizeof(float),
               "gradients by diagonals lie where the products of a band lay");
-
-/* What a pair of a query and a key gives. */
-typedef struct lh_slope {
-    real weight;   /* after dropout: what the value was multiplied by */
-    real gradient; /* of the score */
-    real raw;      /* the score before the head's scale; 0 when the key is not seen */
-} lh_slope;
 
 /* Where a warp stands. */
 typedef struct lh_warp_place {
@@ -48,21 +44,27 @@ __device__ static inline lh_warp_place lh_find_place(void) {
     return place;
 }
 
-/* lse and delta of the query of row i, if there is one: number_of(i) >= 0; a block's work. */
+/* lse, in units of log 2, and delta of the query of row i, if there is one: number_of(i) >= 0. One
+ * that is not there or saw nothing gets an lse that makes all of its weights 0. A block's work. */
 template <typename memory_type, typename numbering>
 __device__ static inline void lh_stage_sums(const real *lse, const real *delta,
                                             const numbering &number_of, memory_type *memory) {
     for (int i = (int)threadIdx.x; i < LH_TILE; i += LH_TILE_THREADS) {
         const int64_t number = number_of(i);
-        memory->lse[i] = number < 0 ? -INFINITY : lse[number];
+        const real of_query = number < 0 ? -INFINITY : lse[number];
+        memory->lse[i] = of_query == -INFINITY ? INFINITY : LH_LOG2_E * of_query;
         memory->delta[i] = number < 0 ? 0 : delta[number];
     }
 }
 
 /* ---- products of a warp ---- */
 
-/* A product with 16 others. */
-typedef lh_sums lh_block_sums[1];
+/* Blocks of 16 others that a warp takes at once: what it reads of its own rows serves all of them.
+ * Registers are for two where a multiprocessor holds two blocks anyway, which is with the widest
+ * heads, and without position vectors. */
+template <int width, bool placed> struct lh_at_once {
+    enum { blocks = width == LH_WIDEST_TILE && !placed ? 2 : 1 };
+};
 
 /* += its 16 rows by `blocks` times 16 others: number 0 is q . k, number 1 is dout . v, whichever
  * are the rows. */
@@ -76,10 +78,10 @@ __device__ static inline void lh_multiply(const lh_backward_memory<width, placed
 }
 
 /* Both products from nothing. */
-template <int width, bool placed>
+template <int width, bool placed, int blocks>
 __device__ static inline void lh_multiply_both(const lh_backward_memory<width, placed> &memory,
-                                               int first, int other, lh_block_sums &scores,
-                                               lh_block_sums &slopes) {
+                                               int first, int other, lh_sums (&scores)[blocks],
+                                               lh_sums (&slopes)[blocks]) {
     lh_clear_sums(scores);
     lh_clear_sums(slopes);
     lh_multiply(memory, 0, first, other, scores);
@@ -94,39 +96,51 @@ __device__ static inline void lh_put_diagonal(__nv_bfloat16 *spread, int row, in
     spread[row * LH_SPREAD_PITCH + (diagonal + LH_STEP) % LH_BAND] = __float2bfloat16_rn(0);
 }
 
-/* A warp's 16 queries and the 64 staged keys. multiply(key, scores, slopes) gives the products with
- * 16 keys, differentiate(i, j, q_k, dout_v) what a pair makes of them. `vectors` are the pair's, or
- * NULL. */
+/* dq += gradients of 16 x 16 scores by the vectors of their diagonals, by way of `spread`. */
+template <int width>
+__device__ static inline void lh_add_by_diagonals(lh_sums &gradients, __nv_bfloat16 *spread,
+                                                  const __nv_bfloat16 *band, int lane,
+                                                  lh_sums (&dq)[width / LH_STEP]) {
+    LH_UNROLL
+    for (int n = 0; n < LH_STEP_PARTS; ++n)
+        lh_put_diagonal(spread, lh_row_at(lane, n), lh_column_at(lane, n),
+                        __float2bfloat16_rn(lh_part(gradients, n)));
+    __syncwarp();
+    LH_UNROLL
+    for (int half = 0; half < 2; ++half)
+        lh_add_weighted<width, false>(spread + half * LH_STEP, LH_SPREAD_PITCH,
+                                      band + half * LH_STEP * lh_tile_shape<width>::pitch, dq);
+    __syncwarp();
+}
+
+/* A warp's 16 queries and the 64 staged keys. multiply(key, scores, slopes) gives the products q .
+ * k and dO . v with the next keys, differentiate(cell_of, scores, slopes) makes weights and
+ * gradients of 16 x 16 of them, where part n of a lane is at cell_of(n). `vectors` are the pair's,
+ * or NULL. */
 template <int width, bool placed, typename multiplying, typename differentiating>
 __device__ static inline void
 lh_visit_keys(lh_backward_memory<width, placed> *memory, const lh_warp_place &at,
               const __nv_bfloat16 *vectors, const multiplying &multiply,
               const differentiating &differentiate, lh_sums (&dq)[width / LH_STEP]) {
-    enum { pitch = lh_tile_shape<width>::pitch };
-    __nv_bfloat16 *spread = reinterpret_cast<__nv_bfloat16 *>(memory->product[at.warp]);
+    enum { pitch = lh_tile_shape<width>::pitch, blocks = lh_at_once<width, placed>::blocks };
     LH_NO_UNROLL
-    for (int c = 0; c < LH_TILE; c += LH_STEP) {
-        lh_block_sums scores, slopes;
-        lh_sums gradients;
-        multiply(c, scores, slopes);
+    for (int begin = 0; begin < LH_TILE; begin += blocks * LH_STEP) {
+        lh_sums scores[blocks], slopes[blocks];
+        multiply(begin, scores, slopes);
         LH_UNROLL
-        for (int n = 0; n < LH_STEP_PARTS; ++n) {
-            const int row = lh_row_at(at.lane, n), column = lh_column_at(at.lane, n);
-            const lh_slope of = differentiate(at.first + row, c + column, lh_part(scores[0], n),
-                                              lh_part(slopes[0], n));
-            lh_part(gradients, n) = of.gradient;
-            if (placed && vectors != NULL)
-                lh_put_diagonal(spread, row, column, __float2bfloat16_rn(of.gradient));
+        for (int b = 0; b < blocks; ++b) {
+            const int c = begin + b * LH_STEP;
+            const auto cell_of = [=](int n) -> lh_cell {
+                return {at.first + lh_row_at(at.lane, n), c + lh_column_at(at.lane, n)};
+            };
+            differentiate(cell_of, scores[b], slopes[b]);
+            lh_add_rounded<width>(slopes[b], memory->other + c * pitch, dq);
+            if constexpr (placed)
+                if (vectors != NULL)
+                    lh_add_by_diagonals<width>(
+                        slopes[b], reinterpret_cast<__nv_bfloat16 *>(memory->product[at.warp]),
+                        lh_band_of<width>(vectors, at.first, c), at.lane, dq);
         }
-        lh_add_rounded<width>(gradients, memory->other + c * pitch, dq);
-        if (!placed || vectors == NULL) continue;
-        __syncwarp();
-        LH_UNROLL
-        for (int half = 0; half < 2; ++half)
-            lh_add_weighted<width, false>(
-                spread + half * LH_STEP, LH_SPREAD_PITCH,
-                lh_band_of<width>(vectors, at.first, c) + half * LH_STEP * pitch, dq);
-        __syncwarp();
     }
 }
 
@@ -136,22 +150,21 @@ __device__ static inline void
 lh_visit_queries(lh_backward_memory<width, placed> *memory, const lh_warp_place &at,
                  const multiplying &multiply, const differentiating &differentiate,
                  lh_sums (&dk)[width / LH_STEP], lh_sums (&dv)[width / LH_STEP]) {
-    enum { pitch = lh_tile_shape<width>::pitch };
+    enum { pitch = lh_tile_shape<width>::pitch, blocks = lh_at_once<width, placed>::blocks };
     LH_NO_UNROLL
-    for (int c = 0; c < LH_TILE; c += LH_STEP) {
-        lh_block_sums scores, slopes;
-        lh_sums weights, gradients;
-        multiply(c, scores, slopes);
+    for (int begin = 0; begin < LH_TILE; begin += blocks * LH_STEP) {
+        lh_sums scores[blocks], slopes[blocks];
+        multiply(begin, scores, slopes);
         LH_UNROLL
-        for (int n = 0; n < LH_STEP_PARTS; ++n) {
-            const int row = lh_row_at(at.lane, n), column = lh_column_at(at.lane, n);
-            const lh_slope of = differentiate(c + column, at.first + row, lh_part(scores[0], n),
-                                              lh_part(slopes[0], n));
-            lh_part(weights, n) = of.weight;
-            lh_part(gradients, n) = of.gradient;
+        for (int b = 0; b < blocks; ++b) {
+            const int c = begin + b * LH_STEP;
+            const auto cell_of = [=](int n) -> lh_cell {
+                return {c + lh_column_at(at.lane, n), at.first + lh_row_at(at.lane, n)};
+            };
+            differentiate(cell_of, scores[b], slopes[b]);
+            lh_add_rounded<width>(scores[b], memory->other + memory->tile + c * pitch, dv);
+            lh_add_rounded<width>(slopes[b], memory->other + c * pitch, dk);
         }
-        lh_add_rounded<width>(weights, memory->other + memory->tile + c * pitch, dv);
-        lh_add_rounded<width>(gradients, memory->other + c * pitch, dk);
     }
 }
 
@@ -164,16 +177,61 @@ lh_status lh_attention_tile_positions(const lh_launch *launch,
                                       const lh_attention_backward_args *args, const real *delta,
                                       real *sums);
 
-/* From q . k and dO . v. A query that saw nothing has a log sum exp of -infinity. */
-template <typename memory_type>
-__device__ static inline lh_slope
-lh_differentiate(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t batch,
-                 int64_t head, int i, int j, real q_k, real dout_v, const memory_type &memory) {
-    if (!lh_pair_sees(spec, pair, i, j) || memory.lse[i] == -INFINITY) return {0, 0, 0};
-    const real raw = spec.scale * q_k + memory.bias[i - j + LH_TILE - 1];
-    const real p = __expf(lh_scale_of_head(spec, head) * raw - memory.lse[i]);
-    const real kept = lh_kept(spec, batch, head, pair.query + i, pair.source, pair.key + j);
-    return {p * kept, p * (dout_v * kept - memory.delta[i]), raw};
+/* What the slopes of a pair of tiles have in common: a score before the head's scale is
+ * product * q . k + bias, a weight 2^(head * score - lse), and `kept` of it if it is. */
+typedef struct lh_slope_terms {
+    real product, head, kept;
+    bool whole, biased;
+} lh_slope_terms;
+
+__device__ static inline lh_slope_terms lh_slope_terms_of(const lh_attention_spec &spec,
+                                                          const lh_tile_pair &pair, int64_t head) {
+    return {spec.scale, LH_LOG2_E * lh_scale_of_head(spec, head), lh_kept_scale(spec, pair),
+            lh_pair_is_whole(pair), lh_pair_is_biased(spec, pair)};
+}
+
+/* A bit for each part of a block: whether the query sees the key. */
+template <typename placing>
+__device__ static inline uint32_t lh_seen_parts(const lh_attention_spec &spec,
+                                                const lh_tile_pair &pair, const placing &cell_of) {
+    uint32_t seen = 0;
+    LH_NO_UNROLL
+    for (int n = 0; n < LH_STEP_PARTS; ++n) {
+        const lh_cell at = cell_of(n);
+        seen |= (uint32_t)lh_pair_sees(spec, pair, at.query, at.key) << n;
+    }
+    return seen;
+}
+
+/* Of 16 x 16 pairs: makes of q . k what values were multiplied by, and of dO . v the gradients of
+ * the scores. use(gradient, score) is told of each, the score before the head's scale. */
+template <typename placing, typename using_slope, typename memory_type>
+__device__ static inline void
+lh_differentiate(const lh_attention_spec &spec, const lh_slope_terms &terms,
+                 const lh_tile_pair &pair, int64_t head, const placing &cell_of,
+                 const using_slope &use, const memory_type &memory, lh_sums &scores,
+                 lh_sums &slopes) {
+    const uint32_t seen = terms.whole ? ~(uint32_t)0 : lh_seen_parts(spec, pair, cell_of);
+    const uint32_t kept = lh_kept_parts<LH_STEP_PARTS>(spec, pair, head, cell_of);
+    LH_UNROLL
+    for (int n = 0; n < LH_STEP_PARTS; ++n)
+        lh_part(scores, n) *= terms.product;
+    if (terms.biased) {
+        LH_UNROLL
+        for (int n = 0; n < LH_STEP_PARTS; ++n)
+            lh_part(scores, n) += memory.bias[cell_of(n).query - cell_of(n).key + LH_TILE - 1];
+    }
+    LH_UNROLL
+    for (int n = 0; n < LH_STEP_PARTS; ++n) {
+        const int query = cell_of(n).query;
+        const real score = lh_part(scores, n), power = terms.head * score - memory.lse[query];
+        const real weight = (seen >> n & 1) != 0 ? lh_exp2(power) : 0;
+        const real keeps = (kept >> n & 1) != 0 ? terms.kept : 0;
+        const real gradient = weight * (keeps * lh_part(slopes, n) - memory.delta[query]);
+        use(gradient, score);
+        lh_part(scores, n) = weight * keeps;
+        lh_part(slopes, n) = gradient;
+    }
 }
 
 /* lse and delta of 64 queries; a block's work. */

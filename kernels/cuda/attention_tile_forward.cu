@@ -42,21 +42,13 @@ __device__ static inline void hide_keys(const lh_attention_spec &spec, const lh_
 
 /* What dropout leaves of the scores' weights: weights multiply values after the sum is known. */
 __device__ static inline void drop_weights(const lh_attention_spec &spec, const lh_tile_pair &pair,
-                                           int64_t batch, int64_t head, int first, int lane,
-                                           lh_scores &scores) {
+                                           int64_t head, int first, int lane, lh_scores &scores) {
     enum { weights = LH_TILE_STEPS * LH_STEP_PARTS };
-    static_assert((int)weights == 32, "a bit for each of a lane's");
-    uint32_t kept = 0;
-    LH_NO_UNROLL
-    for (int bit = 0; bit < weights; ++bit) {
-        const int c = bit / LH_STEP_PARTS, part = bit % LH_STEP_PARTS;
-        const int i = first + lh_row_at(lane, part), j = lh_score_key(c, part, lane);
-        if (lh_pair_holds(pair, i, j) &&
-            lh_kept(spec, batch, head, pair.query + i, pair.source, pair.key + j) > 0)
-            kept |= 1u << bit;
-    }
-    const bool whole = spec.dropout_period > 0 && spec.source[pair.source].everywhere;
-    const real scale = whole ? 1 : (real)(1 / (1 - spec.dropout));
+    const uint32_t kept = lh_kept_parts<weights>(spec, pair, head, [=](int n) -> lh_cell {
+        const int part = n % LH_STEP_PARTS;
+        return {first + lh_row_at(lane, part), lh_score_key(n / LH_STEP_PARTS, part, lane)};
+    });
+    const real scale = lh_kept_scale(spec, pair);
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h)
         lh_each_score(scores, h, [&](int c, int part, real &weight) {
@@ -66,7 +58,7 @@ __device__ static inline void drop_weights(const lh_attention_spec &spec, const 
 
 template <int width, bool placed>
 __device__ static inline void attend_pair(const lh_attention_spec &spec, const lh_tile_pair &pair,
-                                          int64_t batch, int64_t head, lh_scores &scores,
+                                          int64_t head, lh_scores &scores,
                                           const forward_memory<width, placed> &memory,
                                           lh_warp_rows<width> *rows) {
     const float *bias = lh_pair_is_biased(spec, pair) ? memory.bias : NULL;
@@ -75,8 +67,7 @@ __device__ static inline void attend_pair(const lh_attention_spec &spec, const l
         if (!lh_pair_is_whole(pair)) hide_keys(spec, pair, rows->first, rows->lane, products);
     };
     const auto drop = [&](lh_scores &weights) {
-        if (spec.dropout > 0)
-            drop_weights(spec, pair, batch, head, rows->first, rows->lane, weights);
+        if (spec.dropout > 0) drop_weights(spec, pair, head, rows->first, rows->lane, weights);
     };
     lh_attend_keys<width>(memory, scores, read, drop, rows);
 }
@@ -120,7 +111,7 @@ attend_source(const lh_attention_spec &spec, int s, int64_t batch, int64_t head,
             lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
         __syncthreads();
         if (first + rows->first <= last)
-            attend_pair<width, placed>(spec, pair, batch, head, scores, *memory, rows);
+            attend_pair<width, placed>(spec, pair, head, scores, *memory, rows);
     }
 }
 

@@ -12,9 +12,6 @@ enum {
     LH_ROW_PARTS = LH_STEP_PARTS / LH_LANE_ROWS
 };
 
-/* Scores are counted in units of log 2, so that a weight is a power of 2. */
-constexpr real LH_LOG2_E = 1.44269504f, LH_LN_2 = 0.69314718f;
-
 /* A block's shared memory. */
 template <int width> struct lh_forward_memory {
     enum { tile = lh_tile_shape<width>::elements };

@@ -55,24 +55,27 @@ template <int width> struct vector_rows {
 /* The gradients of a pair's scores by diagonals i - j + 63, with zeros on those that a query has
  * not. `memory` holds what scores and dout . v they come from; a block's work. */
 template <int width>
-__device__ static inline void
-spread_pair(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t batch, int64_t head,
-            lh_sums (&scores)[LH_TILE_STEPS], lh_sums (&slopes)[LH_TILE_STEPS],
-            const lh_warp_place &at, distance_memory<width> *memory) {
+__device__ static inline void spread_pair(const lh_attention_spec &spec, const lh_tile_pair &pair,
+                                          int64_t head, lh_sums (&scores)[LH_TILE_STEPS],
+                                          lh_sums (&slopes)[LH_TILE_STEPS], const lh_warp_place &at,
+                                          distance_memory<width> *memory) {
+    const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head);
     LH_NO_UNROLL
     for (int c = 0; c < LH_TILE_STEPS; ++c) {
+        const auto cell_of = [=](int n) -> lh_cell {
+            return {at.first + lh_row_at(at.lane, n), c * LH_STEP + lh_column_at(at.lane, n)};
+        };
         lh_sums score, slope;
         lh_pick(scores, c, score);
         lh_pick(slopes, c, slope);
+        lh_differentiate(
+            spec, terms, pair, head, cell_of, [](real, real) {}, *memory, score, slope);
         LH_UNROLL
         for (int n = 0; n < LH_STEP_PARTS; ++n) {
-            const int i = at.first + lh_row_at(at.lane, n);
-            const int j = c * LH_STEP + lh_column_at(at.lane, n);
-            const int diagonal = i - j + LH_TILE - 1;
-            const lh_slope of = lh_differentiate(spec, pair, batch, head, i, j, lh_part(score, n),
-                                                 lh_part(slope, n), *memory);
-            __nv_bfloat16 *row = memory->other + i * DIAGONAL_PITCH;
-            row[diagonal] = __float2bfloat16_rn(of.gradient);
+            const lh_cell cell = cell_of(n);
+            const int diagonal = cell.query - cell.key + LH_TILE - 1;
+            __nv_bfloat16 *row = memory->other + cell.query * DIAGONAL_PITCH;
+            row[diagonal] = __float2bfloat16_rn(lh_part(slope, n));
             row[(diagonal + LH_TILE) % (2 * LH_TILE)] = __float2bfloat16_rn(0);
         }
     }
@@ -126,7 +129,7 @@ visit_tiles(const lh_attention_backward_args &a, const real *delta, const lh_til
     lh_clear_sums(slopes);
     lh_multiply_rows<width>(memory->row[1] + first * pitch, memory->other, slopes);
     __syncthreads();
-    spread_pair<width>(spec, pair, batch, head, scores, slopes, rows->at, memory);
+    spread_pair<width>(spec, pair, head, scores, slopes, rows->at, memory);
     __syncthreads();
     add_vectors<width>(*memory, rows);
 }

@@ -60,15 +60,6 @@ __device__ static inline bool sees(const round_slots &round, int i, int j) {
     return round.first[i] <= round.key[j] && round.key[j] < round.slot[i];
 }
 
-/* N_ij. */
-__device__ static inline int count_rounds(const round_slots *rounds, int64_t count, int i, int j) {
-    int seen = 0;
-    LH_NO_UNROLL
-    for (int64_t r = 0; r < count; ++r)
-        seen += sees(rounds[r], i, j);
-    return seen;
-}
-
 template <typename memory_type>
 __device__ static inline round_slots *rounds_of(memory_type *memory) {
     return reinterpret_cast<round_slots *>(memory + 1);
@@ -210,14 +201,27 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, width == LH_WIDEST_TILE ? 2 :
 
 /* ---- backward ---- */
 
-/* From q . k and dO . v. */
-template <typename memory_type>
-__device__ static inline lh_slope slope_of(const round_slots *rounds, int64_t count, int64_t round,
-                                           int i, int j, real q_k, real dout_v,
-                                           const memory_type &memory) {
-    if (!sees(rounds[round], i, j)) return {0, 0, 0};
-    const real weight = __expf(q_k - memory.lse[i]) / (real)count_rounds(rounds, count, i, j);
-    return {weight, weight * (dout_v - memory.delta[i]), q_k};
+/* Of 16 x 16 pairs: makes of q . k the weights, and of dO . v the gradients of the scores. */
+template <typename placing, typename memory_type>
+__device__ static inline void differentiate(const round_slots *rounds, int64_t count, int64_t round,
+                                            const placing &cell_of, const memory_type &memory,
+                                            lh_sums &scores, lh_sums &slopes) {
+    int seen[LH_STEP_PARTS] = {0};
+    LH_NO_UNROLL
+    for (int64_t r = 0; r < count; ++r) {
+        LH_UNROLL
+        for (int n = 0; n < LH_STEP_PARTS; ++n)
+            seen[n] += sees(rounds[r], cell_of(n).query, cell_of(n).key);
+    }
+    LH_UNROLL
+    for (int n = 0; n < LH_STEP_PARTS; ++n) {
+        const int query = cell_of(n).query;
+        const real power = LH_LOG2_E * lh_part(scores, n) - memory.lse[query];
+        const bool here = sees(rounds[round], query, cell_of(n).key);
+        const real weight = here ? lh_exp2(power - __log2f((float)seen[n])) : 0;
+        lh_part(scores, n) = weight;
+        lh_part(slopes, n) = weight * (lh_part(slopes, n) - memory.delta[query]);
+    }
 }
 
 /* What 64 queries know; a block's work. */
@@ -277,11 +281,11 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
         const lh_lsh_view view = lh_lsh_view_of(a, pair);
         const slot_run run = run_of(view, round, begin, view.length);
         const int64_t end = lh_min(begin + LH_TILE, view.length) - 1;
-        const auto multiply = [&](int c, lh_block_sums &scores, lh_block_sums &slopes) {
+        const auto multiply = [&](int c, auto &scores, auto &slopes) {
             lh_multiply_both(*memory, at.first, c, scores, slopes);
         };
-        const auto slope = [&](int i, int j, real q_k, real dout_v) {
-            return slope_of(rounds, view.rounds, round, i, j, q_k, dout_v, *memory);
+        const auto slope = [&](const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
+            differentiate(rounds, view.rounds, round, cell_of, *memory, scores, slopes);
         };
         lh_clear_sums(dq);
         stage_queries<width>(a, view, delta, pair, run, memory->row[0], memory->row[1], memory);
@@ -318,11 +322,11 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
         const lh_lsh_view view = lh_lsh_view_of(a, pair);
         const slot_run run = run_of(view, round, begin, view.length);
         const int32_t *first = view.first + round * view.length;
-        const auto multiply = [&](int c, lh_block_sums &scores, lh_block_sums &slopes) {
+        const auto multiply = [&](int c, auto &scores, auto &slopes) {
             lh_multiply_both(*memory, at.first, c, scores, slopes);
         };
-        const auto slope = [&](int i, int j, real q_k, real dout_v) {
-            return slope_of(rounds, view.rounds, round, i, j, q_k, dout_v, *memory);
+        const auto slope = [&](const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
+            differentiate(rounds, view.rounds, round, cell_of, *memory, scores, slopes);
         };
         /* A token alone in all rounds attended to itself. */
         const auto alone = [&](int64_t token, int column) {
