@@ -263,8 +263,8 @@ static int session_inference_memory(lua_State *lua) {
     return 1;
 }
 
-/* session:context(length, passages) -> array of {part, distance, value, count}, or nil when
- * interrupted. */
+/* session:context(length, passages) -> array of {part, distance, value, count} and, of what is
+ * kept, `error`; or nil when interrupted. */
 static int session_context(lua_State *lua) {
     lh_context found;
     const lh_status status = lh_session_context(session_at(lua, 1), luaL_checkinteger(lua, 2),
@@ -287,6 +287,7 @@ static int session_context(lua_State *lua) {
         set_number(lua, "value", found.sum[part][k] / (double)count);
         lua_pushinteger(lua, count);
         lua_setfield(lua, -2, "count");
+        if (part == LH_CONTEXT_KEPT) set_number(lua, "error", lh_context_error(&found, k));
         lua_seti(lua, -2, (lua_Integer)lua_rawlen(lua, -2) + 1);
     }
     return 1;

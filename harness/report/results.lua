@@ -319,20 +319,25 @@ end
 
 function pool.max(values) return math.max(table.unpack(values)), nil, #values end
 
-function pool.same(values, _, row, metric)
+local function all_equal(values)
   for _, value in ipairs(values) do
-    if value ~= values[1] then
-      error(("results: the runs of row '%s' have different %s, %.17g and %.17g, which all seeds "
-        .. "share"):format(row, metric,
-        values[1], value), 0)
-    end
+    if value ~= values[1] then return false, value end
+  end
+  return true
+end
+
+function pool.same(values, _, row, metric)
+  local agree, other = all_equal(values)
+  if not agree then
+    error(("results: the runs of row '%s' have different %s, %.17g and %.17g, which all seeds "
+      .. "share"):format(row, metric, values[1], other), 0)
   end
   return values[1], nil, #values
 end
 
 --- The seeds' values pooled as the registry says, their standard deviation where that is the mean
 --- (nil for one seed) and their number; nil when there is no value. Without a dataset: the mean
---- over datasets.
+--- over datasets, or what all of them agree on where seeds have to; nil where they do not.
 function Results:value(row, metric, dataset)
   local list, found = {}, dataset and self:group(row, dataset)
   if found then
@@ -344,6 +349,7 @@ function Results:value(row, metric, dataset)
   if dataset then
     return pool[metrics.pooled(metric)](list, #found.done, row, metric)
   end
+  if metrics.pooled(metric) == "same" and not all_equal(list) then return nil end
   local mean, _, count = statistics.of(list)
   return mean, nil, count
 end

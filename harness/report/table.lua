@@ -24,30 +24,44 @@ local function nothing_published()
   }
 end
 
--- A cost has one column; a quality one per dataset, where the paper prints it or it was measured.
+-- Whether one column says it for all datasets: a model can be another for each of them.
+local function serves_all(experiment, results, metric)
+  if not metrics.is_shared(metric) then return false end
+  for _, row in ipairs(experiment.rows) do
+    local own = results:value(row.label, metric, row.dataset)
+    if own and not results:value(row.label, metric) then return false end
+  end
+  return true
+end
+
+local function is_measured(experiment, results, metric, dataset)
+  for _, row in ipairs(experiment.rows) do
+    if results:value(row.label, metric, dataset) then return true end
+  end
+  return false
+end
+
+-- The column of a dataset, where the paper prints it or it was measured; nil else.
+local function column_of(experiment, options, paper, results, metric, dataset)
+  local name = (options.datasets or {})[dataset] or dataset
+  local printed = name ~= "" and paper.prints(metric, name)
+  local left_out = name ~= "" and paper.datasets[name] and not metrics.is_shared(metric)
+  if not printed and (left_out or not is_measured(experiment, results, metric, dataset)) then
+    return nil
+  end
+  local shared = metrics.is_shared(metric) and not printed
+  return { metric = metric, dataset = dataset, paper = shared and "" or name }
+end
+
+-- A cost has one column; a quality one per dataset.
 local function columns_of(experiment, options, paper, results)
   local columns = {}
-  local function measured(metric, dataset)
-    for _, row in ipairs(experiment.rows) do
-      if results:value(row.label, metric, dataset) then return true end
-    end
-    return false
-  end
   for _, metric in ipairs(options.columns) do
-    if metrics.is_shared(metric) then
+    if serves_all(experiment, results, metric) then
       columns[#columns + 1] = { metric = metric, dataset = "", paper = "" }
     else
       for _, dataset in ipairs(summary.datasets(experiment.rows)) do
-        local name = (options.datasets or {})[dataset] or dataset
-        local shown
-        if name ~= "" and paper.datasets[name] then
-          shown = paper.prints(metric, name)
-        else
-          shown = measured(metric, dataset)
-        end
-        if shown then
-          columns[#columns + 1] = { metric = metric, dataset = dataset, paper = name }
-        end
+        columns[#columns + 1] = column_of(experiment, options, paper, results, metric, dataset)
       end
     end
   end
@@ -171,7 +185,7 @@ function tables.build(experiment, options, results)
     device = results.device, left_out = results:left_out(),
     tuned = tuning.sentence(experiment.rows), changed = experiment.changed,
     source = provenance.sentence(provenance.runs_of(results)),
-    columns = columns, rows = {}, paper = options.published, classes = {},
+    several = #results.datasets > 1, columns = columns, rows = {}, paper = options.published, classes = {},
   }
   for _, row in ipairs(experiment.rows) do made.classes[row.label] = row.slug or row.model.name end
   local names = paper_names(experiment, paper)
@@ -341,6 +355,16 @@ local function compared(made)
   return false
 end
 
+-- Whether a column holds means over datasets: a cost has one for all of them.
+local function averages(made)
+  for _, column in ipairs(made.columns) do
+    if made.several and column.dataset == "" and metrics.kind(column.metric) == "cost" then
+      return true
+    end
+  end
+  return false
+end
+
 --- What a reader must know beside the numbers: one sentence each.
 function tables.notes(made)
   local notes, seeds, odd, selected, unselected = {}, 0, {}, false, false
@@ -354,6 +378,7 @@ function tables.notes(made)
   notes[1] = ("Scale %s, %d seed%s%s; the best measured value of a column is marked *."):format(
     made.scale, seeds, seeds == 1 and "" or "s", seeds > 1 and not selected
       and ", mean ± standard deviation" or "")
+  notes[#notes + 1] = averages(made) and "A cost is the mean over the data sets." or nil
   notes[#notes + 1] = made.source
   notes[#notes + 1] = made.tuned
   notes[#notes + 1] = made.changed and ("Options changed on the command line: %s."):format(made.changed)
@@ -449,6 +474,7 @@ function tables.read(path)
     column.printed = column.printed or cell.published
     column.apart = column.apart or record.rounds == "several"
   end
+  made.several = #summary.datasets(made.columns) > 1
   for c in ipairs(made.columns) do
     for _, row in ipairs(made.rows) do
       row.cells[c] = row.cells[c] or { seeds = 0, status = "missing" }

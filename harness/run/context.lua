@@ -38,17 +38,19 @@ local share = 0.95
 
 --- The distance within which 95 % of the gain lies: what a model saves of the bits of a token when it
 --- reads more than the token before it. Between two powers of 2 the gain grows as the logarithm does.
---- nil where nothing is gained.
+--- nil where nothing is gained, or no more than twice its standard error: of chance there is no
+--- distance.
 function context.tokens(points)
-  local kept, least = {}, math.huge
+  local kept, best = {}, nil
   for _, point in ipairs(points) do
     if point.part == "kept" then
       kept[#kept + 1] = point
-      least = math.min(least, point.value)
+      if not best or point.value < best.value then best = point end
     end
   end
-  if #kept < 2 or not (least < kept[1].value) then return nil end
-  local wanted = kept[1].value - share * (kept[1].value - least)
+  local gain = best and kept[1].value - best.value or 0
+  if gain <= 2 * (best and best.error or 0) then return nil end
+  local wanted = kept[1].value - share * gain
   for i = 2, #kept do
     local before, here = kept[i - 1], kept[i]
     if here.value <= wanted then

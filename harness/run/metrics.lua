@@ -87,9 +87,9 @@ local lines = {
       .. "row's `reach`; empty when none does" },
   { "rsa_gate", "gate of the REMs", digits = 3, from = "run",
     says = "of the recurrence encodings, mean of the layers" },
-  { "context_tokens", "context, tokens", digits = 0, better = "max", from = "run",
+  { "context_tokens", "context, tokens", digits = 0, from = "run", pooled = "every",
     says = "the distance within which 95 % of the gain lies: of the bits that reading more than one "
-      .. "token saves (a row's `context`)" },
+      .. "token saves (a row's `context`); empty where a seed gains no more than chance" },
   { "step_time_ms", "step time, ms", unit = "ms", digits = 1, better = "min", kind = "cost",
     from = "timing",
     shared = true, says = "a training step, median" },

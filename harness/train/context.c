@@ -41,12 +41,27 @@ typedef struct context {
     double *before, *after; /* [rows][length] bits as they are, and with a token changed */
 } context;
 
-static void add(context *c, lh_context_part part, int64_t distance, double value) {
+/* The k of the greatest 2^k that a distance reaches. */
+static int point_of(int64_t distance) {
     int k = 0;
     while (k + 1 < LH_CONTEXT_POINTS && distance >> (k + 1) > 0)
         ++k;
+    return k;
+}
+
+static void add(context *c, lh_context_part part, int64_t distance, double value) {
+    const int k = point_of(distance);
     c->out->sum[part][k] += value;
     c->out->count[part][k] += 1;
+}
+
+double lh_context_error(const lh_context *found, int k) {
+    const double *sum = found->sum[LH_CONTEXT_KEPT];
+    const double count = (double)found->count[LH_CONTEXT_KEPT][k];
+    if (count < 2.0) return INFINITY;
+    const double mean = (sum[0] - sum[k]) / count;
+    const double squares = found->saved_squares[k] - count * mean * mean;
+    return sqrt(fmax(squares, 0.0) / (count - 1.0) / count);
 }
 
 /* ---- scoring a batch ---- */
@@ -242,10 +257,15 @@ static lh_status score_kept(context *c, int64_t passage, int64_t kept, double *b
 }
 
 static lh_status measure_kept(context *c, int64_t passage) {
+    double *first = c->before; /* bits of each row's last token when one is kept */
     for (int64_t kept = 1; kept <= c->length; kept *= 2) {
         LH_TRY(score_kept(c, passage, kept, c->after));
-        for (int64_t row = 0; row < c->session->rows; ++row)
-            add(c, LH_CONTEXT_KEPT, kept, c->after[row * kept + kept - 1]);
+        for (int64_t row = 0; row < c->session->rows; ++row) {
+            const double bits = c->after[row * kept + kept - 1];
+            if (kept == 1) first[row] = bits;
+            add(c, LH_CONTEXT_KEPT, kept, bits);
+            c->out->saved_squares[point_of(kept)] += (first[row] - bits) * (first[row] - bits);
+        }
     }
     return LH_OK;
 }

@@ -27,7 +27,12 @@ enum { LH_CONTEXT_POINTS = 32 };
 typedef struct lh_context {
     double sum[LH_CONTEXT_PARTS][LH_CONTEXT_POINTS];
     int64_t count[LH_CONTEXT_PARTS][LH_CONTEXT_POINTS];
+    /* Of what is kept: the squares of the bits that a token saves, against one token kept. */
+    double saved_squares[LH_CONTEXT_POINTS];
 } lh_context;
+
+/* The standard error, over the passages, of the mean that is saved when 2^k tokens are kept. */
+double lh_context_error(const lh_context *found, int k);
 
 /* Positions and recall over a pass; what is kept and what is changed over at most `passages` pieces
  * of documents of `length` (a power of two) tokens and the one that follows, as many as fill whole

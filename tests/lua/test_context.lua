@@ -28,6 +28,14 @@ t.test("95 % of the gain lies within a distance", function()
   t.equal(context.tokens {}, nil)
 end)
 
+t.test("a gain within twice its error is chance, and has no distance", function()
+  local points = kept { 8, 7.9, 7.8 }
+  points[4].error = 0.11
+  t.equal(context.tokens(points), nil)
+  points[4].error = 0.09
+  t.check(context.tokens(points) ~= nil)
+end)
+
 t.test("what a row may not ask", function()
   for wrong, says in pairs {
     ["a power of 2"] = { length = 12 }, ["length and passages, not 'passage'"] = { length = 8,

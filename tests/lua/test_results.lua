@@ -56,6 +56,27 @@ t.test("scales and devices stay apart", function()
   end
 end)
 
+t.test("what a model is made of is never averaged over data sets, a cost is and says so", function()
+  local bench = lh.experiment "sizes"
+  for _, dataset in ipairs { "books", "code" } do
+    bench:row { "a", model = slide, task = task, train = train, dataset = dataset, seeds = 1 }
+  end
+  bench:table { columns = { "parameters", "state_bytes", "wall_time_s" } }
+  for i, dataset in ipairs { "books", "code" } do
+    runs.put(folder, bench, { label = "a", dataset = dataset, parameters = 100 * i, state_bytes = 64,
+      wall_time_s = i })
+  end
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings()))
+  local shown = {}
+  for c, column in ipairs(made.columns) do
+    shown[c] = ("%s %s %g"):format(column.metric, column.dataset, made.rows[1].cells[c].measured)
+  end
+  t.equal(table.concat(shown, "; "), "parameters books 100; parameters code 200; state_bytes  64; "
+    .. "wall_time_s  1.5")
+  t.contains(table.concat(tables.notes(made), "\n"), "A cost is the mean over the data sets.")
+  t.equal(results.of(bench, settings()):value("a", "parameters"), nil)
+end)
+
 t.test("runs of other data, options or versions are never pooled", function()
   local bench = bench_of("pooled", { "a", "b" }, { "bits_per_byte" })
   runs.put(folder, bench, { label = "a", seed = 1, bits_per_byte = 2 })

@@ -53,6 +53,23 @@ TEST(what_is_kept_does_not_hang_on_segments) {
         CHECK_NEAR(mean(&parts, LH_CONTEXT_KEPT, k), mean(&whole, LH_CONTEXT_KEPT, k), 1e-5);
 }
 
+/* Of four passages that save 1, 2, 3 and 4 bits: the root of 5/3 over 4; of a measurement, nothing
+ * is saved by keeping what is kept anyway, and the rest agrees with the sums. */
+TEST(what_is_saved_has_a_standard_error) {
+    lh_context c = {.saved_squares = {0, 30}};
+    c.count[LH_CONTEXT_KEPT][0] = c.count[LH_CONTEXT_KEPT][1] = 4;
+    c.sum[LH_CONTEXT_KEPT][0] = 20;
+    c.sum[LH_CONTEXT_KEPT][1] = 10;
+    CHECK_NEAR(lh_context_error(&c, 1), sqrt(5.0 / 12.0), 1e-12);
+    CHECK(isinf(lh_context_error(&c, 2)));
+    REQUIRE_OK(measured("segment=16 batch=1", 16, 4, &c));
+    REQUIRE(c.count[LH_CONTEXT_KEPT][0] >= 2);
+    CHECK_NEAR(c.saved_squares[0], 0, 0);
+    CHECK_NEAR(lh_context_error(&c, 0), 0, 0);
+    const double saved = mean(&c, LH_CONTEXT_KEPT, 0) - mean(&c, LH_CONTEXT_KEPT, 4);
+    CHECK(c.saved_squares[4] >= (double)c.count[LH_CONTEXT_KEPT][4] * saved * saved);
+}
+
 /* By position every token counts once, and together they make the loss of an evaluation. */
 TEST(positions_add_up_to_the_loss) {
     lh_context c;
