@@ -46,7 +46,7 @@ local corpora = { "books", lh.by_scale { smoke = "code", small = false, medium =
 local function add(rows, dataset, by, times)
   for _, row in ipairs(rows) do
     row.context = { length = length, passages = passages }
-    setting.add(bench, { row }, dataset, by, times)
+    setting.add(bench, { row }, dataset, { by = by, times = times })
   end
 end
 

@@ -23,7 +23,7 @@ for _, spans in ipairs(sizes) do
     }
   end
   setting.add(bench, setting.rows { task = task, span = span, length = length },
-    ("words of %d"):format(length // 2 - 1), "valid_accuracy", times)
+    ("words of %d"):format(length // 2 - 1), { by = "valid_accuracy", times = times })
 end
 
 bench:table {

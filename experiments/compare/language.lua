@@ -39,7 +39,7 @@ for _, entry in ipairs(corpora) do
     return lh.tasks.language_model { entry[2], segment = segment, batch = tokens_per_step // length }
   end
   local rows = setting.rows { task = task, span = setting.span, length = length }
-  setting.add(bench, rows, entry[1], "valid_bits_per_byte")
+  setting.add(bench, rows, entry[1], { by = "valid_bits_per_byte" })
 end
 
 bench:table {

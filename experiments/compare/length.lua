@@ -29,7 +29,7 @@ local function name_of(times) return ("documents of %d bytes"):format(times * le
 local rows = setting.rows {
   task = task_of(length), span = setting.span, length = length, longest = 8 * length,
 }
-setting.add(bench, rows, name_of(1), "valid_bits_per_byte")
+setting.add(bench, rows, name_of(1), { by = "valid_bits_per_byte" })
 
 local trained = table.move(bench.rows, 1, #bench.rows, 1, {})
 for _, times in ipairs { 2, 4, 8 } do

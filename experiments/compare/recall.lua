@@ -37,7 +37,7 @@ end
 for _, budget in ipairs(budgets) do
   local rows = setting.rows { task = task, span = span, length = length, parameters = budget }
   setting.add(bench, rows, ("%d pairs, %dK parameters"):format(pairs, budget // 1000),
-    "valid_accuracy", times)
+    { by = "valid_accuracy", times = times })
 end
 
 bench:table {

@@ -166,32 +166,34 @@ setting.train = lh.train {
 -- 0.03 among 0.001 to 0.03, none 0.001; and six chose 0.1 from trials of a quarter of the steps
 -- alone, all of which the next lower rate would have served better on the test book. Training of
 -- more steps wants lower ones: on recall half of the rows chose 0.003, the least of 0.003 to 0.1,
--- and Universal, which guesses there, recalls all with 0.001.
+-- and Universal, which guesses there, recalls all with 0.001. On states, too, most rows chose the
+-- least of 0.003 to 0.1, so that theirs reach from one end to the other.
 local rates = lh.by_scale {
   smoke = { 1e-3, 3e-3 }, small = { 3e-3, 1e-2, 3e-2, 1e-1 }, medium = { 1e-3, 3e-3, 1e-2 },
   gpu = { 1e-4, 3e-4, 1e-3 },
 }
 local rates_of_more_steps = lh.by_scale { smoke = rates, small = { 1e-3, 3e-3, 1e-2, 3e-2 }, medium = rates }
 
-local function tune(by, own_steps)
-  return lh.tune {
-    by = by, steps = own_steps // 2, halving = true,
-    rate = own_steps > steps and rates_of_more_steps or rates,
-  }
-end
+--- From end to end, for tasks on which most rows choose the least of the others.
+setting.all_rates = lh.by_scale {
+  smoke = rates, small = { 1e-3, 3e-3, 1e-2, 3e-2, 1e-1 }, medium = rates,
+}
 
---- Adds rows of `setting.rows` or `setting.forecasters`, each with the trials of all, which `by`
---- decides. `times` as many steps (1) as language has: what is learned all at once, after long
---- without, needs more of them, and of fewer tokens.
-function setting.add(bench, rows, dataset, by, times)
-  local own_steps = (times or 1) * steps
+--- Adds rows of `setting.rows` or `setting.forecasters`, each with the trials of all. `asked.by`
+--- decides among `asked.rates`, or else those for as many steps; `asked.times` as many of these (1)
+--- as language has: what is learned all at once, after long without, needs more of them, and of
+--- fewer tokens.
+function setting.add(bench, rows, dataset, asked)
+  local own_steps = (asked.times or 1) * steps
+  local own_rates = asked.rates or own_steps > steps and rates_of_more_steps or rates
   for _, row in ipairs(rows) do
     bench:row {
       row.label, model = row.model, task = row.task,
       train = setting.train:with {
         steps = own_steps, warmup = own_steps // 10, segments_per_step = row.segments,
       },
-      dataset = dataset, tune = tune(by, own_steps), context = row.context, values = { held_bytes = row.held_bytes },
+      tune = lh.tune { by = asked.by, steps = own_steps // 2, halving = true, rate = own_rates },
+      dataset = dataset, context = row.context, values = { held_bytes = row.held_bytes },
     }
   end
 end

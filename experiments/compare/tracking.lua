@@ -43,7 +43,7 @@ local streams = {
 }
 for _, name in ipairs { "random_walk", "algorithm" } do
   setting.add(bench, setting.rows { task = streams[name], span = span, length = length }, name,
-    "valid_error_percent")
+    { by = "valid_error_percent", rates = setting.all_rates })
 end
 
 -- Strings of up to 200 letters, which lie in segments of 50, 100 or 200. Logits over the root of a
@@ -55,7 +55,7 @@ for i = 1, lh.by_scale { smoke = 6, small = 2, medium = 6 } do
   local language = languages[i]
   setting.add(bench, setting.rows {
     task = strings(language), span = 10, length = 200, whole = true, logit_divisor = "sqrt_width",
-  }, language, "valid_mse")
+  }, language, { by = "valid_mse", rates = setting.all_rates })
 end
 
 bench:table {
