@@ -35,10 +35,12 @@ comparison.experiments = {
 
 -- ---- one cell ----
 
--- By seed the mean over the data sets, of the seeds that all of them have.
+-- By seed the mean over the data sets, of the seeds that all of them have; none where a data set has
+-- no value of all its seeds.
 local function means_by_seed(column, label)
   local sums, counts, means = {}, {}, {}
   for _, dataset in ipairs(column.datasets) do
+    if not column.results:value(label, column.metric, dataset) then return {} end
     for seed, value in pairs((column.results:values(label, column.metric, dataset))) do
       sums[seed], counts[seed] = (sums[seed] or 0) + value, (counts[seed] or 0) + 1
     end
@@ -65,7 +67,7 @@ local function status_of(column, label)
     local status = column.results:status(label, dataset)
     if status == "done" then done = done + 1 elseif status ~= "missing" then worst = status end
   end
-  if done == 0 then return worst or "" end
+  if done == 0 or done == count then return worst or "" end
   return ("done on %d of %d data sets"):format(done, count)
 end
 
@@ -124,8 +126,11 @@ local function is_candidate(column, cell)
   return cell.value ~= nil and (cell.seeds == column.seeds or cell.constant ~= nil)
 end
 
+-- Of a metric of which neither end is better there is no best.
 local function mark(column, cells)
-  local sign, best = metrics.better(column.metric) == "max" and -1 or 1, nil
+  local better, best = metrics.better(column.metric), nil
+  if not better then return end
+  local sign = better == "max" and -1 or 1
   for _, cell in ipairs(cells) do
     if is_candidate(column, cell) and (not best or sign * cell.value < sign * best.value) then
       best = cell

@@ -146,6 +146,22 @@ t.test("as Markdown: marks, costs, what stands for it and what is not run", func
   t.equal(comparison_markup.markdown(nil), comparison_markup.nothing .. "\n")
 end)
 
+t.test("of a metric without a better end nothing is best, and all seeds have to have it", function()
+  local context = bench_of("compare-context", { "context_tokens" }, { "books" })
+  for seed = 1, 3 do
+    runs.put(folder, context, { label = "A", seed = seed, context_tokens = 4, parameters = 1000 })
+    runs.put(folder, context, { label = "B", seed = seed, parameters = 1000,
+      context_tokens = seed == 3 and 436 or nil })
+  end
+  write_table(context)
+  local cells = cells_of(comparison.read(folder)[1], "context_tokens")
+  t.equal(cells.A.value, 4)
+  t.check(not cells.A.best and not cells.A.tie, "far is not better than near")
+  t.equal(cells.B.value, nil)
+  t.equal(cells.B.status, "")
+  core.remove_file(folder .. "/compare-context/runs.csv")
+end)
+
 t.test("fewer than three seeds make no ties", function()
   core.remove_file(folder .. "/compare-copy/runs.csv")
   for seed = 1, 2 do

@@ -152,8 +152,8 @@ function pareto.draw(view, plot, dataset)
   front[#front + 1] = { better_x == "max" and sx.low or sx.high, front[#front][2] }
   for _, mark in ipairs(marks) do mark[3] = points[mark[3]][7] end
   local legend, right = parts.legend(parts.told_groups(plot.group, names))
-  local labels, leaders = place_labels(points, plot.frontier ~= false and front or {}, marks, sx, sy,
-    right)
+  local has_front = plot.frontier ~= false and metrics.better(y) ~= nil
+  local labels, leaders = place_labels(points, has_front and front or {}, marks, sx, sy, right)
   -- the template draws labels by alignment; gnuplot 5.4 crashes on a block of one line of which it draws none
   labels[#labels + 1] = { n = 4 }
   local what = ("%s against %s"):format(metrics.quantity(y), metrics.quantity(x))
@@ -166,7 +166,7 @@ function pareto.draw(view, plot, dataset)
   made.blocks = { { "points", { points } }, { "front", { front } }, { "labels", { labels } },
     block("leaders", leaders, 4), block("published", marks, 3) }
   made.settings = { { "groups", #names }, { "names", legend }, { "right", right },
-    { "frontier", plot.frontier == false and 0 or 1 }, { "published", #marks },
+    { "frontier", has_front and 1 or 0 }, { "published", #marks },
     { "front_end", better_x == "max" and -1 or 1 } }
   return made
 end
