@@ -166,17 +166,15 @@ setting.train = lh.train {
 -- 0.03 among 0.001 to 0.03, none 0.001; and six chose 0.1 from trials of a quarter of the steps
 -- alone, all of which the next lower rate would have served better on the test book. Training of
 -- more steps wants lower ones: on recall half of the rows chose 0.003, the least of 0.003 to 0.1,
--- and Universal, which guesses there, recalls all with 0.001. On states, too, most rows chose the
--- least of 0.003 to 0.1, so that theirs reach from one end to the other.
+-- and Universal, which guesses there, recalls all with 0.001.
 local rates = lh.by_scale {
   smoke = { 1e-3, 3e-3 }, small = { 3e-3, 1e-2, 3e-2, 1e-1 }, medium = { 1e-3, 3e-3, 1e-2 },
   gpu = { 1e-4, 3e-4, 1e-3 },
 }
-local rates_of_more_steps = lh.by_scale { smoke = rates, small = { 1e-3, 3e-3, 1e-2, 3e-2 }, medium = rates }
 
---- From end to end, for tasks on which most rows choose the least of the others.
-setting.all_rates = lh.by_scale {
-  smoke = rates, small = { 1e-3, 3e-3, 1e-2, 3e-2, 1e-1 }, medium = rates,
+--- For more steps, and for tasks on which most rows choose the least of the others.
+setting.lower_rates = lh.by_scale {
+  smoke = rates, small = { 1e-3, 3e-3, 1e-2, 3e-2 }, medium = rates,
 }
 
 --- Adds rows of `setting.rows` or `setting.forecasters`, each with the trials of all. `asked.by`
@@ -185,7 +183,7 @@ setting.all_rates = lh.by_scale {
 --- fewer tokens.
 function setting.add(bench, rows, dataset, asked)
   local own_steps = (asked.times or 1) * steps
-  local own_rates = asked.rates or own_steps > steps and rates_of_more_steps or rates
+  local own_rates = asked.rates or own_steps > steps and setting.lower_rates or rates
   for _, row in ipairs(rows) do
     bench:row {
       row.label, model = row.model, task = row.task,
