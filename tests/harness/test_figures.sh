@@ -48,8 +48,8 @@ while read -r link; do [ -s "$out/$link" ] || missing=$((missing + 1)); done <"$
 quietly 0 "no link leads nowhere" test "$missing" -eq 0
 succeeds "the runs are linked" "brt-table1/runs.csv" cat "$scratch/links"
 quietly 0 "as many PNG as SVG" test "$(find "$out" -name '*.png' | wc -l)" -eq "$(find "$out" -name '*.svg' | wc -l)"
-succeeds "the chart itself says data, scale, seeds and machine" "scale small · 1 seed · AMD EPYC" \
-    cat "$out/amd-epyc-2-cores/reformer-figure5/small/lines.gp"
+succeeds "the chart itself says data, scale, seeds and machine" "scale study · 1 seed · AMD EPYC" \
+    cat "$out/amd-epyc-2-cores/reformer-figure5/study/lines.gp"
 quietly 0 "no two charts have one place" test -z "$(grep -oE '<figure id="[^"]*"' "$page" | sort | uniq -d)"
 succeeds "a chart has the lines that made it" "<pre><code>bench:plot { &quot;pareto&quot;, x = &quot;step_time_ms&quot;" \
     grep -A 1 "experiments/brt/table1.lua:" "$page"
