@@ -60,7 +60,7 @@ local function sorted(by_seed)
 end
 
 -- What became of a row that has no value over all data sets: "diverged", "done on 3 of 4 data sets";
--- "" where it was never run.
+-- "" where it was never run, or has no value although it was.
 local function status_of(column, label)
   local count, done, worst = #column.datasets, 0, nil
   for _, dataset in ipairs(column.datasets) do

@@ -53,7 +53,8 @@ local function column_of(experiment, options, paper, results, metric, dataset)
   return { metric = metric, dataset = dataset, paper = shared and "" or name }
 end
 
--- A cost has one column; a quality one per dataset.
+-- A cost has one column; a quality one per dataset, and so has what a model is made of where it is
+-- not the same for all.
 local function columns_of(experiment, options, paper, results)
   local columns = {}
   for _, metric in ipairs(options.columns) do

@@ -48,8 +48,9 @@ function context.tokens(points)
       if not best or point.value < best.value then best = point end
     end
   end
-  local gain = best and kept[1].value - best.value or 0
-  if gain <= 2 * (best and best.error or 0) then return nil end
+  if not best then return nil end
+  local gain = kept[1].value - best.value
+  if gain <= 2 * (best.error or 0) then return nil end
   local wanted = kept[1].value - share * gain
   for i = 2, #kept do
     local before, here = kept[i - 1], kept[i]
