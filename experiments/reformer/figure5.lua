@@ -16,7 +16,7 @@ for point in lh.grid {
 } do
   bench:row {
     point, model = setting.model(enwik8, { layers = point.layers, rounds = 4 }), task = enwik8.task,
-    train = setting.train, dataset = enwik8.name,
+    train = setting.train, dataset = enwik8.name, seeds = setting.seeds,
   }
 end
 

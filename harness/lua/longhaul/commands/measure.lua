@@ -36,9 +36,9 @@ local models = {
     return windowed "layers=10 width=%d heads=%d block=%d dropout=0"(size)
       .. (" memory=%d compressed_memory=%d"):format(size.window // 2, size.window // 2)
   end },
-  { "rmt", "rmt", function(size)
+  { "rmt", "rmt", function(size) -- memory tokens in the release's share, 10 to a block of 150
     return windowed "layers=12 width=%d heads=%d block=%d dropout=0"(size)
-      .. (" memory_tokens=%d"):format(size.window // 8)
+      .. (" memory_tokens=%d"):format(size.window // 15)
   end },
   { "mamba2", "mamba2", function(size)
     local layers = 156 * size.width / (6 * size.width + 128) -- a layer: 6 width^2 + 2 state width
