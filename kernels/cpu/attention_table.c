@@ -134,6 +134,7 @@ void lh_cpu_attention_table_make(const lh_attention_spec *spec, void *memory,
     table->keep = groups > 0 ? (uint64_t *)(void *)keep : NULL;
     for (int64_t h = 0; table->bias && h < spec->heads; ++h)
         fill_bias(spec, h, table);
+    if (groups == 0) return;
 #pragma omp parallel for schedule(static) if (groups * table->span > LH_CHUNK / 64)
     for (int64_t n = 0; n < spec->heads * groups; ++n)
         fill_keep(spec, n / groups, n % groups, table);

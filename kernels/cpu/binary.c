@@ -68,18 +68,19 @@ static void run_flat(const lh_binary_args *args, int64_t count) {
     }
 }
 
-static void run_rows(const lh_binary_args *args) {
+static void run_chunk_of_rows(const void *context, int64_t chunk) {
+    const lh_binary_args *args = context;
     const int64_t columns = args->columns;
     const bool per_row = args->spread == LH_SPREAD_COLUMNS;
-    const int64_t size = lh_rows_per_chunk(columns);
-    const int64_t chunks = lh_chunk_count(args->rows, size);
-#pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const lh_range rows = lh_chunk(args->rows, size, chunk);
-        for (int64_t r = rows.begin; r < rows.end; ++r)
-            run_any(args, columns, args->a + r * columns, args->b + (per_row ? r : 0),
-                    args->y + r * columns);
-    }
+    const lh_range rows = lh_chunk(args->rows, lh_rows_per_chunk(columns), chunk);
+    for (int64_t r = rows.begin; r < rows.end; ++r)
+        run_any(args, columns, args->a + r * columns, args->b + (per_row ? r : 0),
+                args->y + r * columns);
+}
+
+static void run_rows(const lh_binary_args *args) {
+    const int64_t chunks = lh_chunk_count(args->rows, lh_rows_per_chunk(args->columns));
+    lh_each_task(chunks, chunks > 1, run_chunk_of_rows, args);
 }
 
 lh_status lh_cpu_binary(const lh_launch *launch, const lh_binary_args *args) {

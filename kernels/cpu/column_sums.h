@@ -17,30 +17,37 @@ static inline size_t lh_column_workspace(int64_t rows, int64_t width) {
 /* Columns joined side by side. */
 enum { LH_JOIN_PANEL = 64 };
 
-static inline void lh_column_join_panel(int64_t chunks, int64_t width, lh_range columns,
-                                        const double *partial, real *y, lh_write write) {
+typedef struct lh_column_sum {
+    int64_t chunks, width;
+    const double *partial;
+    real *y;
+    lh_write write;
+} lh_column_sum;
+
+static inline void lh_column_join_panel(const void *context, int64_t panel) {
+    const lh_column_sum *of = context;
+    const lh_range columns = lh_chunk(of->width, LH_JOIN_PANEL, panel);
     double sum[LH_JOIN_PANEL];
+    real *y = of->y + columns.begin;
     const int64_t count = columns.end - columns.begin;
     for (int64_t i = 0; i < count; ++i)
-        sum[i] = write == LH_ADD ? (double)y[columns.begin + i] : 0.0;
-    for (int64_t c = 0; c < chunks; ++c) {
-        const double *from = partial + c * width + columns.begin;
+        sum[i] = of->write == LH_ADD ? (double)y[i] : 0.0;
+    for (int64_t c = 0; c < of->chunks; ++c) {
+        const double *from = of->partial + c * of->width + columns.begin;
 #pragma omp simd
         for (int64_t i = 0; i < count; ++i)
             sum[i] += from[i];
     }
     for (int64_t i = 0; i < count; ++i)
-        y[columns.begin + i] = (real)sum[i];
+        y[i] = (real)sum[i];
 }
 
 /* y[i] (+)= sum over chunks of partial[chunk][i]. */
 static inline void lh_column_join(int64_t chunks, int64_t width, const double *partial, real *y,
                                   lh_write write) {
-    const int64_t panels = lh_chunk_count(width, LH_JOIN_PANEL);
-#pragma omp parallel for schedule(static) if (chunks * width > LH_CHUNK)
-    for (int64_t panel = 0; panel < panels; ++panel)
-        lh_column_join_panel(chunks, width, lh_chunk(width, LH_JOIN_PANEL, panel), partial, y,
-                             write);
+    const lh_column_sum of = {chunks, width, partial, y, write};
+    lh_each_task(lh_chunk_count(width, LH_JOIN_PANEL), chunks * width > LH_CHUNK,
+                 lh_column_join_panel, &of);
 }
 
 #endif

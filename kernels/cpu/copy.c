@@ -141,16 +141,27 @@ static void copy_lines(const copy_box *box, lh_range lines, lh_range part) {
 #undef COPY_CASE
 }
 
+/* Lines, a part of each. */
+typedef struct copy_cut {
+    const copy_box *box;
+    int64_t lines, size, length, parts;
+} copy_cut;
+
+static void copy_part(const void *context, int64_t task) {
+    const copy_cut *cut = context;
+    copy_lines(cut->box, lh_chunk(cut->lines, cut->size, task / cut->parts),
+               lh_chunk(cut->length, LH_CHUNK, task % cut->parts));
+}
+
 static void copy_by_lines(const copy_box *box) {
     const int64_t length = box->axis[box->rank - 1].size;
-    const int64_t lines = outer_count(box, box->rank - 1);
-    const int64_t size = lh_rows_per_chunk(length);
-    const int64_t parts = lh_chunk_count(length, LH_CHUNK);
-    const int64_t tasks = lh_chunk_count(lines, size) * parts;
-#pragma omp parallel for schedule(static) if (tasks > 1)
-    for (int64_t task = 0; task < tasks; ++task)
-        copy_lines(box, lh_chunk(lines, size, task / parts),
-                   lh_chunk(length, LH_CHUNK, task % parts));
+    const copy_cut cut = {.box = box,
+                          .lines = outer_count(box, box->rank - 1),
+                          .size = lh_rows_per_chunk(length),
+                          .length = length,
+                          .parts = lh_chunk_count(length, LH_CHUNK)};
+    const int64_t tasks = lh_chunk_count(cut.lines, cut.size) * cut.parts;
+    lh_each_task(tasks, tasks > 1, copy_part, &cut);
 }
 
 /* A block of a plane: `rows` along the axis where x is dense, `columns` along the last. */

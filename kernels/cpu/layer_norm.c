@@ -35,21 +35,22 @@ LH_SPECIALIZED void row_forward(const lh_layer_norm_forward_args *args, lh_dtype
     }
 }
 
+static void chunk_forward(const void *context, int64_t chunk) {
+    const lh_layer_norm_forward_args *args = context;
+    const lh_range rows = lh_chunk(args->rows, lh_rows_per_chunk(args->width), chunk);
+    for (int64_t r = rows.begin; r < rows.end; ++r)
+        if (args->x.dtype == LH_BF16)
+            row_forward(args, LH_BF16, r);
+        else
+            row_forward(args, LH_REAL, r);
+}
+
 lh_status lh_cpu_layer_norm_forward(const lh_launch *launch,
                                     const lh_layer_norm_forward_args *args) {
     (void)launch;
     if (args->width == 0) return args->rows == 0 ? LH_OK : LH_ESHAPE;
-    const int64_t size = lh_rows_per_chunk(args->width);
-    const int64_t chunks = lh_chunk_count(args->rows, size);
-#pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const lh_range rows = lh_chunk(args->rows, size, chunk);
-        for (int64_t r = rows.begin; r < rows.end; ++r)
-            if (args->x.dtype == LH_BF16)
-                row_forward(args, LH_BF16, r);
-            else
-                row_forward(args, LH_REAL, r);
-    }
+    const int64_t chunks = lh_column_chunks(args->rows, args->width);
+    lh_each_task(chunks, chunks > 1, chunk_forward, args);
     return LH_OK;
 }
 
@@ -122,22 +123,34 @@ LH_SPECIALIZED void rows_backward(const lh_layer_norm_backward_args *args, lh_dt
     }
 }
 
+/* Rows of gradients of gain and bias, one for each chunk; NULL: none are wanted. */
+typedef struct backward_run {
+    const lh_layer_norm_backward_args *args;
+    double *gain, *bias;
+} backward_run;
+
+static void chunk_backward(const void *context, int64_t chunk) {
+    const backward_run *run = context;
+    const lh_layer_norm_backward_args *args = run->args;
+    const int64_t width = args->width;
+    const lh_range rows = lh_chunk(args->rows, lh_rows_per_chunk(width), chunk);
+    double *gain = run->gain != NULL ? run->gain + chunk * width : NULL;
+    double *bias = run->bias != NULL ? run->bias + chunk * width : NULL;
+    if (args->x.dtype == LH_BF16)
+        rows_backward(args, LH_BF16, rows, gain, bias);
+    else
+        rows_backward(args, LH_REAL, rows, gain, bias);
+}
+
 lh_status lh_cpu_layer_norm_backward(const lh_launch *launch,
                                      const lh_layer_norm_backward_args *args) {
-    const int64_t width = args->width, size = lh_rows_per_chunk(width);
+    const int64_t width = args->width;
     if (width == 0) return args->rows == 0 ? LH_OK : LH_ESHAPE;
-    const int64_t chunks = lh_chunk_count(args->rows, size);
-    double *gain = launch->workspace, *bias = wants_sums(args) ? gain + chunks * width : NULL;
-#pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const lh_range rows = lh_chunk(args->rows, size, chunk);
-        double *gains = wants_sums(args) ? gain + chunk * width : NULL;
-        double *biases = wants_sums(args) ? bias + chunk * width : NULL;
-        if (args->x.dtype == LH_BF16)
-            rows_backward(args, LH_BF16, rows, gains, biases);
-        else
-            rows_backward(args, LH_REAL, rows, gains, biases);
-    }
+    const int64_t chunks = lh_column_chunks(args->rows, width);
+    double *gain = wants_sums(args) ? launch->workspace : NULL,
+           *bias = gain != NULL ? gain + chunks * width : NULL;
+    const backward_run run = {args, gain, bias};
+    lh_each_task(chunks, chunks > 1, chunk_backward, &run);
     if (args->dgain != NULL) lh_column_join(chunks, width, gain, args->dgain, args->dgain_write);
     if (args->dbias != NULL) lh_column_join(chunks, width, bias, args->dbias, args->dbias_write);
     return LH_OK;

@@ -134,6 +134,27 @@ static void join_slices(const lh_matmul_args *args, int64_t slices, const real *
     }
 }
 
+static lh_status run_tasks(const lh_matmul_args *args, const lh_matmul_plan *plan, int64_t tasks,
+                           real *workspace) {
+    const int64_t grain = lh_cpu_matmul_grain(args, plan);
+    int worst = LH_OK;
+#pragma omp parallel for schedule(dynamic, grain) reduction(max : worst)
+    for (int64_t task = 0; task < tasks; ++task) {
+        const int tried = (int)run_task(args, plan, task, workspace);
+        worst = tried > worst ? tried : worst;
+    }
+    return (lh_status)worst;
+}
+
+/* The same on this thread, without a region. */
+static lh_status run_alone(const lh_matmul_args *args, const lh_matmul_plan *plan, int64_t tasks,
+                           real *workspace) {
+    lh_status status = LH_OK;
+    for (int64_t task = 0; task < tasks && status == LH_OK; ++task)
+        status = run_task(args, plan, task, workspace);
+    return status;
+}
+
 /* A sum of no products: C lies in memory as any dtype. */
 static void finish_empty(const lh_matmul_args *args) {
     if (args->write == LH_ADD) return;
@@ -186,13 +207,9 @@ lh_status lh_cpu_matmul(const lh_launch *launch, const lh_matmul_args *args) {
     if (args->precision == LH_PRECISION_BF16) return lh_cpu_matmul_bf16(launch, &folded);
     const lh_matmul_plan plan = lh_cpu_matmul_plan(&folded);
     const int64_t tasks = lh_matmul_tasks(&folded, &plan);
-    const int64_t grain = lh_cpu_matmul_grain(&folded, &plan);
-    int worst = LH_OK;
-#pragma omp parallel for schedule(dynamic, grain) reduction(max : worst) if (tasks > grain)
-    for (int64_t task = 0; task < tasks; ++task) {
-        const int tried = (int)run_task(&folded, &plan, task, launch->workspace);
-        worst = tried > worst ? tried : worst;
-    }
+    const bool parallel = tasks > lh_cpu_matmul_grain(&folded, &plan);
+    const lh_status worst = parallel ? run_tasks(&folded, &plan, tasks, launch->workspace)
+                                     : run_alone(&folded, &plan, tasks, launch->workspace);
     if (worst == LH_OK && plan.slices > 1) join_slices(&folded, plan.slices, launch->workspace);
-    return (lh_status)worst;
+    return worst;
 }

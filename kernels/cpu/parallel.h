@@ -11,7 +11,10 @@
  *       ...
  *   }
  *
- * A region costs about half a microsecond, so work of one chunk runs serially. */
+ * A region costs about half a microsecond, so work of one chunk runs serially. Where `if` says no,
+ * libgomp still makes a team of one and wakes nobody through a system call, a third of a
+ * microsecond: kernels that a token-by-token model calls for each token use lh_each_task, which
+ * enters no region then. */
 #ifndef LH_KERNELS_CPU_PARALLEL_H
 #define LH_KERNELS_CPU_PARALLEL_H
 
@@ -45,6 +48,21 @@ static inline lh_range lh_chunk(int64_t count, int64_t size, int64_t index) {
 /* Rows per chunk, so that a chunk holds about LH_CHUNK elements. */
 static inline int64_t lh_rows_per_chunk(int64_t width) {
     return lh_max(1, LH_CHUNK / lh_max(1, width));
+}
+
+/* Task `index` of a kernel whose arguments are `context`. */
+typedef void lh_task(const void *context, int64_t index);
+
+/* Runs all tasks, each for itself. */
+static inline void lh_each_task(int64_t count, bool parallel, lh_task *run, const void *context) {
+    if (!parallel) {
+        for (int64_t i = 0; i < count; ++i)
+            run(context, i);
+        return;
+    }
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < count; ++i)
+        run(context, i);
 }
 
 #endif

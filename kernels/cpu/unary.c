@@ -7,7 +7,9 @@
 /* Elements per chunk: these loops compute more per element than they move. */
 #define UNARY_CHUNK (LH_CHUNK / 4)
 
-static void forward_range(const lh_unary_forward_args *args, lh_range range) {
+static void chunk_forward(const void *context, int64_t chunk) {
+    const lh_unary_forward_args *args = context;
+    const lh_range range = lh_chunk(args->count, UNARY_CHUNK, chunk);
     const int64_t count = range.end - range.begin;
     const void *x = lh_at(args->x, range.begin);
     void *y = lh_at(args->y, range.begin);
@@ -21,11 +23,7 @@ lh_status lh_cpu_unary_forward(const lh_launch *launch, const lh_unary_forward_a
     (void)launch;
     if (!lh_unary_known(args->op)) return LH_EOPTION;
     const int64_t chunks = lh_chunk_count(args->count, UNARY_CHUNK);
-#pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const lh_range range = lh_chunk(args->count, UNARY_CHUNK, chunk);
-        forward_range(args, range);
-    }
+    lh_each_task(chunks, chunks > 1, chunk_forward, args);
     return LH_OK;
 }
 
@@ -79,17 +77,19 @@ LH_SPECIALIZED void backward_range(const lh_unary_backward_args *args, lh_dtype 
     }
 }
 
+static void chunk_backward(const void *context, int64_t chunk) {
+    const lh_unary_backward_args *args = context;
+    const lh_range range = lh_chunk(args->count, UNARY_CHUNK, chunk);
+    if (args->dy.dtype == LH_BF16)
+        backward_range(args, LH_BF16, range);
+    else
+        backward_range(args, LH_REAL, range);
+}
+
 lh_status lh_cpu_unary_backward(const lh_launch *launch, const lh_unary_backward_args *args) {
     (void)launch;
     if (!lh_unary_known(args->op)) return LH_EOPTION;
     const int64_t chunks = lh_chunk_count(args->count, UNARY_CHUNK);
-#pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const lh_range range = lh_chunk(args->count, UNARY_CHUNK, chunk);
-        if (args->dy.dtype == LH_BF16)
-            backward_range(args, LH_BF16, range);
-        else
-            backward_range(args, LH_REAL, range);
-    }
+    lh_each_task(chunks, chunks > 1, chunk_backward, args);
     return LH_OK;
 }
