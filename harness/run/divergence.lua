@@ -61,14 +61,14 @@ local function is_finite(loss)
 end
 
 --- Why a run has diverged, or nil. `result`: the `step` that it ended with, whether it still has its
---- `first_weights`, `valid` and `test` as session:evaluate gives them, `vocabulary` (0: none), and
---- `last`, the last point of the curve (loss_bits, mse, gradient_norm as numbers), of a run that ends
+--- `first_weights`, `valid` and `test` (nil: not read) as session:evaluate gives them, `vocabulary`
+--- (0: none), and `last`, the last point of the curve (loss_bits, mse, gradient_norm as numbers), of a run that ends
 --- with its last weights.
 function divergence.reason(result)
   if result.step == 0 then return nil end
   local against = result.first_weights and is_finite(result.valid) and {}
     or { vocabulary = result.vocabulary, zero_mse = result.valid.zero_mse }
-  local test = result.test.bits_per_token or result.test.mse
+  local test = result.test and (result.test.bits_per_token or result.test.mse)
   return check("validation loss", result.valid, against)
     or (result.last and check_last(result.last, against))
     or (test == math.huge and "diverged: the test loss is not finite") or nil

@@ -87,8 +87,9 @@ end
 local function evaluated_tokens(row)
   local own, every = passes_of(row.task), row.train:option "evaluate_every"
   local times = every > 0 and row.train:option "steps" // every or 0
-  local during = own.valid + (row.train:option "evaluate_test" and own.test or 0)
-  return times * during + own.valid + own.test
+  local tokens = times * (own.valid + (row.train:option "evaluate_test" and own.test or 0))
+  for _, split in ipairs(work.splits(row)) do tokens = tokens + own[split] end
+  return tokens
 end
 
 -- Seconds of a step, as the FLOPs of those go that are known and of its size.

@@ -12,6 +12,7 @@ local provenance = require "longhaul.run.provenance"
 local quantity = require "longhaul.run.quantity"
 local ranks = require "longhaul.run.ranks"
 local reach = require "longhaul.run.reach"
+local work = require "longhaul.run.work"
 
 local training = {}
 
@@ -194,16 +195,18 @@ end
 
 local function finish(run, results, session, record, shown)
   local hear = shown and function(...) shown:evaluating(...) end or nil
-  local valid = session:evaluate("valid", hear)
-  local test = valid and session:evaluate("test", hear)
-  if not test then return false end
+  local scored = {}
+  for _, split in ipairs(work.splits(run.row)) do
+    scored[split] = session:evaluate(split, hear)
+    if not scored[split] then return false end
+  end
   if not ranks.first then return true end
   local info = session:info()
-  metrics.fill_record(record, "test", test)
-  metrics.fill_record(record, "valid", valid)
+  for split, values in pairs(scored) do metrics.fill_record(record, split, values) end
   local curve = results:read_curve(run.id, info.step)
   record.error = divergence.reason {
-    step = info.step, first_weights = divergence.has_first_weights(curve), valid = valid, test = test,
+    step = info.step, first_weights = divergence.has_first_weights(curve), valid = scored.valid,
+    test = scored.test,
     vocabulary = identity.task_info(run.row.task).vocabulary,
     last = last_point(run, curve),
   }
@@ -237,8 +240,9 @@ function training.run(run, results, machine, shown)
   if not good and ranks.size > 1 and (trained or ranks.lost()) then error(outcome, 0) end
   if not ranks.first then return ranks.decide() end
   if good and outcome == "done" then
-    local score = record.mse and ("MSE %.4f"):format(record.mse)
-      or ("%.4f bits/token"):format(record.bits_per_token or 0 / 0)
+    local mse = record.mse or record.valid_mse
+    local score = mse and ("MSE %.4f"):format(mse)
+      or ("%.4f bits/token"):format(record.bits_per_token or record.valid_bits_per_token or 0 / 0)
     shown:finish(("%s  %s parameters  %s%s"):format(score, quantity.amount(record.parameters),
       quantity.duration(record.wall_time_s), record.error and "  " .. record.error or ""))
   elseif not good then

@@ -40,4 +40,8 @@ function work.threads(row, most)
   return math.max(1, math.min(most, math.floor(work.of(row).at_once / per_thread)))
 end
 
+--- The splits that are evaluated at the end of a row's runs. A trial is chosen by the validation
+--- split: nobody is to read of it what the test split says.
+function work.splits(row) return row.tried_for and { "valid" } or { "valid", "test" } end
+
 return work

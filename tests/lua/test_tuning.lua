@@ -143,12 +143,14 @@ t.test("from the trials to the table", function()
   local best
   for _, trial in ipairs(trials) do
     t.equal(trial.step, "3")
+    t.equal(trial.bits_per_token, "") -- nobody reads the test split for a trial
     if trial.row:find "^width 8 " and (not best
       or tonumber(trial.valid_bits_per_token) < tonumber(best.valid_bits_per_token)) then
       best = trial
     end
   end
   for _, run in ipairs(runs) do
+    t.equal(tonumber(run.bits_per_token) ~= nil, true)
     if run.row == "width 8" then
       t.equal(run.tuned, "rate=" .. ("%g"):format(best.rate))
       t.contains(run.train_options, "rate=" .. best.rate)

@@ -67,13 +67,17 @@ return {
     { "data = identity.task_info(row.task).data, seed = run.seed,", "data = identity.task_info(row.task).data, seed = 1,",
       "every run says seed 1" },
     { "record.rsa_gate = sum / #names", "record.rsa_gate = sum", "the sum of gates for their mean", tests = runner .. " tests/lua/test_recurrence.lua tests/models/test_training.lua" },
-    { 'metrics.fill_record(record, "test", test)', 'metrics.fill_record(record, "test", valid)', "the test split's metrics are the validation split's" },
+    { "scored[split] = session:evaluate(split, hear)", 'scored[split] = session:evaluate("valid", hear)', "the test split's metrics are the validation split's" },
     { 'record.error and "diverged" or "done"', '"done"', "a run that diverged is done" },
     { "if keeps_best and p.is_best then", "if keeps_best then", "the last weights are kept for the best" },
     { "if complete and keeps_best and ranks.exists(best) then", "if complete and keeps_best and not ranks.exists(best) then", "the best weights are not taken back" },
     { 'metrics.fill_from(record, "model", info)', "", "model metrics are not recorded" },
     { "core.remove_file(results:checkpoint(run.id))\n  core.remove_file(results:best", "core.remove_file(results:best", "checkpoints of finished runs stay", tests = whole_run },
     { "if good then return session, id end", "", "a checkpoint is read and forgotten", tests = "tests/lua/test_runner.lua" },
+  },
+  {
+    file = "harness/run/work.lua", tests = "tests/lua/test_tuning.lua",
+    { 'row.tried_for and { "valid" } or', "", "the test split is read of trials" },
   },
   {
     file = "harness/run/metrics.lua", tests = "tests/lua/test_metrics.lua",
