@@ -129,10 +129,13 @@ static inline size_t lh_attention_align(size_t bytes) {
 }
 
 /* Threads that may work at once, hence how many scratch areas a workspace has. Not OpenMP's
- * current setting: that may change between the workspace query and the launch. */
+ * current setting: that may change between the workspace query and the launch. Asked once, since
+ * each answer is a system call. */
 static inline int lh_attention_slots(void) {
 #ifdef _OPENMP
-    return (int)lh_max(omp_get_num_procs(), 8);
+    static _Thread_local int slots;
+    if (slots == 0) slots = (int)lh_max(omp_get_num_procs(), 8);
+    return slots;
 #else
     return 1;
 #endif
