@@ -134,25 +134,22 @@ static void join_slices(const lh_matmul_args *args, int64_t slices, const real *
     }
 }
 
-static lh_status run_tasks(const lh_matmul_args *args, const lh_matmul_plan *plan, int64_t tasks,
+/* Without a region where one thread would have all tasks (parallel.h). */
+static lh_status run_tasks(const lh_matmul_args *args, const lh_matmul_plan *plan,
                            real *workspace) {
-    const int64_t grain = lh_cpu_matmul_grain(args, plan);
+    const int64_t tasks = lh_matmul_tasks(args, plan), grain = lh_cpu_matmul_grain(args, plan);
     int worst = LH_OK;
+    if (tasks <= grain) {
+        for (int64_t task = 0; task < tasks && worst == LH_OK; ++task)
+            worst = (int)run_task(args, plan, task, workspace);
+        return (lh_status)worst;
+    }
 #pragma omp parallel for schedule(dynamic, grain) reduction(max : worst)
     for (int64_t task = 0; task < tasks; ++task) {
         const int tried = (int)run_task(args, plan, task, workspace);
         worst = tried > worst ? tried : worst;
     }
     return (lh_status)worst;
-}
-
-/* The same on this thread, without a region. */
-static lh_status run_alone(const lh_matmul_args *args, const lh_matmul_plan *plan, int64_t tasks,
-                           real *workspace) {
-    lh_status status = LH_OK;
-    for (int64_t task = 0; task < tasks && status == LH_OK; ++task)
-        status = run_task(args, plan, task, workspace);
-    return status;
 }
 
 /* A sum of no products: C lies in memory as any dtype. */
@@ -206,10 +203,7 @@ lh_status lh_cpu_matmul(const lh_launch *launch, const lh_matmul_args *args) {
     }
     if (args->precision == LH_PRECISION_BF16) return lh_cpu_matmul_bf16(launch, &folded);
     const lh_matmul_plan plan = lh_cpu_matmul_plan(&folded);
-    const int64_t tasks = lh_matmul_tasks(&folded, &plan);
-    const bool parallel = tasks > lh_cpu_matmul_grain(&folded, &plan);
-    const lh_status worst = parallel ? run_tasks(&folded, &plan, tasks, launch->workspace)
-                                     : run_alone(&folded, &plan, tasks, launch->workspace);
+    const lh_status worst = run_tasks(&folded, &plan, launch->workspace);
     if (worst == LH_OK && plan.slices > 1) join_slices(&folded, plan.slices, launch->workspace);
     return worst;
 }

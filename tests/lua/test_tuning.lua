@@ -150,7 +150,7 @@ t.test("from the trials to the table", function()
     end
   end
   for _, run in ipairs(runs) do
-    t.equal(tonumber(run.bits_per_token) ~= nil, true)
+    t.check(tonumber(run.bits_per_token))
     if run.row == "width 8" then
       t.equal(run.tuned, "rate=" .. ("%g"):format(best.rate))
       t.contains(run.train_options, "rate=" .. best.rate)
