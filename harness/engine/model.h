@@ -13,7 +13,7 @@
 
 /* Major: a change that breaks plug-ins. Minor: fields appended. */
 #define LH_MODEL_ABI_MAJOR 4
-#define LH_MODEL_ABI_MINOR 5
+#define LH_MODEL_ABI_MINOR 6
 
 /* What the task tells the model before parameters are declared. */
 typedef struct lh_model_setup {
@@ -32,7 +32,8 @@ typedef struct lh_model_setup {
     int64_t pred_len;           /* 0: all steps behind the observed ones */
     int64_t stride; /* steps that a batch row moves on from segment to segment; 0: without order */
     bool generates; /* segments are what was just read or drawn: a model that can keeps a cache */
-    bool many_lengths; /* segments are not all as long as those of training */
+    bool many_lengths;   /* segments are not all as long as those of training */
+    int64_t past_length; /* > 0: batches tell so many tokens before each segment of a document */
 } lh_model_setup;
 
 /* What a model with a cache sees at once. */

@@ -21,6 +21,7 @@ typedef struct forward {
     lh_state *state;
     lh_batch batch;
     int32_t *tokens, *starts; /* host side of a segment */
+    int32_t *past, *past_count;
     real *vectors;
     real *piece; /* outputs of a segment */
     lh_forward_result result;
@@ -54,7 +55,8 @@ static lh_status check_heads(const lh_forward_spec *spec) {
 }
 
 static lh_status check_source(const lh_forward_spec *spec) {
-    const bool encodes = (spec->model->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0;
+    const bool encodes = (spec->model->abilities & LH_ABLE_SEQUENCE_TO_SEQUENCE) != 0 &&
+                         (spec->setup.source_vocabulary > 0 || spec->setup.past_length == 0);
     if (encodes && spec->segment > 0 && spec->segment < spec->length)
         return lh_fail(LH_EOPTION,
                        "forward: the decoder of %s would begin anew in each segment of %lld: read "
@@ -143,6 +145,10 @@ static lh_status upload_segment(forward *f, int64_t first, int64_t length, lh_ho
         for (int64_t t = 0; t < length && first + t < spec->length; ++t)
             copy_input(f, r, first + t, t, length);
         f->starts[r] = first == 0;
+        if (f->past != NULL)
+            f->past_count[r] =
+                lh_copy_past(spec->tokens + r * spec->length, first, spec->setup.past_length,
+                             f->past + r * spec->setup.past_length);
     }
     *host = (lh_host_batch){.rows = spec->rows,
                             .length = length,
@@ -151,6 +157,8 @@ static lh_status upload_segment(forward *f, int64_t first, int64_t length, lh_ho
                             .source_tokens = spec->source,
                             .source_count = spec->source_count,
                             .vectors = f->vectors,
+                            .past = f->past,
+                            .past_count = f->past_count,
                             .starts = f->starts};
     return lh_model_upload(f->pool, f->model, host, &f->batch);
 }
@@ -207,6 +215,13 @@ static lh_status run_segment(forward *f, int64_t first, int64_t length) {
     return LH_OK;
 }
 
+static lh_status allocate_past(forward *f) {
+    const size_t rows = (size_t)f->spec->rows;
+    f->past = lh_allocate(rows * (size_t)f->spec->setup.past_length * sizeof *f->past);
+    f->past_count = lh_allocate(rows * sizeof *f->past_count);
+    return f->past != NULL && f->past_count != NULL ? LH_OK : LH_EMEMORY;
+}
+
 static lh_status run_segments(forward *f) {
     const lh_forward_spec *spec = f->spec;
     const bool fill_up = (spec->model->abilities & LH_ABLE_CAUSAL) != 0;
@@ -216,6 +231,7 @@ static lh_status run_segments(forward *f) {
         f->vectors = lh_allocate(steps * (size_t)spec->setup.input_features * sizeof(real));
     f->starts = lh_allocate_zeroed((size_t)spec->rows, sizeof *f->starts);
     if ((f->tokens == NULL && f->vectors == NULL) || f->starts == NULL) return LH_EMEMORY;
+    if ((f->model->adapter.ways & LH_ADAPT_PAST) != 0) LH_TRY(allocate_past(f));
     for (int64_t first = 0; first < spec->length; first += f->segment) {
         const int64_t rest = spec->length - first;
         const int64_t length = rest >= f->segment || fill_up ? f->segment : rest;
@@ -233,6 +249,8 @@ static void close_forward(forward *f) {
     lh_device_close(f->device);
     free(f->tokens);
     free(f->starts);
+    free(f->past);
+    free(f->past_count);
     free(f->vectors);
     free(f->piece);
     free(f->result.values);

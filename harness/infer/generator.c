@@ -31,7 +31,9 @@ struct lh_generator {
     bool began;       /* something was carried over */
     int64_t position; /* tokens of the window, or of the segment, that were read */
     int64_t read, drawn;
-    int32_t *last;  /* the window's, or the segment's, tokens */
+    int32_t *last; /* the window's, or the segment's, tokens */
+    int32_t *past; /* those before the segment, for what encodes them */
+    int32_t past_count;
     real *logits;   /* [vocabulary] */
     int32_t *order; /* what sampling works in */
     double *weight;
@@ -64,7 +66,8 @@ static lh_status choose_segment(lh_generator *g, int64_t asked) {
     const char *name = g->model->class->name;
     if (!is_causal(g->model))
         return lh_fail(LH_EOPTION, "%s cannot generate: its answers know later tokens", name);
-    g->segment = asked > 0 ? asked : find_segment(g);
+    const bool encodes = (g->model->adapter.ways & LH_ADAPT_PAST) != 0;
+    g->segment = asked > 0 ? asked : encodes ? g->setup.past_length : find_segment(g);
     if (g->segment > MOST)
         return lh_fail(LH_EOPTION, "generate: a segment of %lld tokens is above %d",
                        (long long)g->segment, MOST);
@@ -96,7 +99,10 @@ static lh_status create_buffers(lh_generator *g) {
     g->order = lh_allocate(vocabulary * sizeof *g->order);
     g->weight = lh_allocate(vocabulary * sizeof *g->weight);
     const bool complete = g->last && g->logits && g->order && g->weight;
-    return complete ? LH_OK : LH_EMEMORY;
+    if (!complete) return LH_EMEMORY;
+    if ((g->model->adapter.ways & LH_ADAPT_PAST) == 0) return LH_OK;
+    g->past = lh_allocate_zeroed((size_t)g->setup.past_length, sizeof *g->past);
+    return g->past != NULL ? LH_OK : LH_EMEMORY;
 }
 
 static lh_status open_generator(lh_generator *g, const lh_generator_spec *spec) {
@@ -137,6 +143,7 @@ void lh_generator_destroy(lh_generator *g) {
     lh_pool_destroy(g->pool);
     lh_device_close(g->device);
     free(g->last);
+    free(g->past);
     free(g->logits);
     free(g->order);
     free(g->weight);
@@ -150,7 +157,12 @@ void lh_generator_destroy(lh_generator *g) {
 static lh_status call_model(lh_generator *g, const int32_t *tokens, int64_t count, int64_t at,
                             bool keeps) {
     const int32_t start = !g->began;
-    const lh_host_batch host = {.rows = 1, .length = count, .tokens = tokens, .starts = &start};
+    const lh_host_batch host = {.rows = 1,
+                                .length = count,
+                                .tokens = tokens,
+                                .past = g->past,
+                                .past_count = &g->past_count,
+                                .starts = &start};
     lh_output output = {0};
     LH_TRY(lh_model_upload(g->pool, g->model, &host, &g->batch));
     g->batch.position = g->segment > 0 ? 0 : g->position;
@@ -187,10 +199,12 @@ static lh_status read_segment(lh_generator *g) {
     return call_model(g, g->last, length, g->position - 1, g->position == g->segment);
 }
 
-/* What carries nothing begins its next segment with the second half of the full one. */
+/* What hands nothing to its next segment begins that with the second half of the full one. */
 static void turn_segment(lh_generator *g) {
-    const int64_t kept = g->model->state_count > 0 ? 0 : g->segment / 2;
+    const int64_t kept = g->model->state_count > 0 || g->past != NULL ? 0 : g->segment / 2;
     if (g->position < g->segment) return;
+    if (g->past != NULL)
+        g->past_count = lh_copy_past(g->last, g->segment, g->setup.past_length, g->past);
     memmove(g->last, g->last + g->segment - kept, (size_t)kept * sizeof *g->last);
     g->position = kept;
 }

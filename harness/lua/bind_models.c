@@ -197,6 +197,7 @@ static const struct {
                     {"classes", offsetof(lh_model_setup, classes)},
                     {"source_vocabulary", offsetof(lh_model_setup, source_vocabulary)},
                     {"source_length", offsetof(lh_model_setup, source_length)},
+                    {"past_length", offsetof(lh_model_setup, past_length)},
                     {"time_features", offsetof(lh_model_setup, time_features)},
                     {"seq_len", offsetof(lh_model_setup, seq_len)},
                     {"label_len", offsetof(lh_model_setup, label_len)},

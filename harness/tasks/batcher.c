@@ -2,6 +2,7 @@
 #include "harness/tasks/batcher.h"
 
 #include "datasets/generate/episode.h"
+#include "harness/train/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ struct lh_batcher {
     lh_batcher_spec spec;
     lh_order order; /* of documents */
     row_position *row;
-    int32_t *tokens, *target, *starts;
+    int32_t *tokens, *target, *starts, *past, *past_count;
     real *weights;
 };
 
@@ -69,6 +70,7 @@ static void write_unused_row(lh_batcher *batcher, int64_t r) {
     for (size_t t = 0; t < length; ++t)
         batcher->weights[first + t] = LH_R(0);
     batcher->starts[r] = 1;
+    batcher->past_count[r] = 0;
 }
 
 /* Writes the segment at `offset` and returns how many tokens it predicts. */
@@ -89,6 +91,7 @@ static int64_t write_segment(lh_batcher *batcher, int64_t r, const lh_document *
         predicted += predicts;
     }
     batcher->starts[r] = offset == 0;
+    batcher->past_count[r] = lh_copy_past(document->tokens, offset, length, batcher->past + first);
     return predicted;
 }
 
@@ -116,6 +119,8 @@ lh_status lh_batcher_next(lh_batcher *batcher, lh_host_batch *out) {
                            .tokens = batcher->tokens,
                            .target = batcher->target,
                            .weights = batcher->weights,
+                           .past = batcher->past,
+                           .past_count = batcher->past_count,
                            .starts = batcher->starts};
     bool any = false;
     for (int64_t r = 0; r < batcher->spec.rows; ++r) {
@@ -162,8 +167,10 @@ static lh_status create_buffers(lh_batcher *batcher) {
     batcher->target = lh_allocate_zeroed(positions, sizeof *batcher->target);
     batcher->weights = lh_allocate_zeroed(positions, sizeof *batcher->weights);
     batcher->starts = lh_allocate_zeroed(rows, sizeof *batcher->starts);
-    const bool complete =
-        batcher->row && batcher->tokens && batcher->target && batcher->weights && batcher->starts;
+    batcher->past = lh_allocate_zeroed(positions, sizeof *batcher->past);
+    batcher->past_count = lh_allocate_zeroed(rows, sizeof *batcher->past_count);
+    const bool complete = batcher->row && batcher->tokens && batcher->target && batcher->weights &&
+                          batcher->starts && batcher->past && batcher->past_count;
     if (!complete) return LH_EMEMORY;
     const lh_batcher_spec *spec = &batcher->spec;
     return lh_order_open(&batcher->order, spec->source.count, spec->endless, spec->seed);
@@ -193,6 +200,8 @@ void lh_batcher_destroy(lh_batcher *batcher) {
     free(batcher->target);
     free(batcher->weights);
     free(batcher->starts);
+    free(batcher->past);
+    free(batcher->past_count);
     free(batcher);
 }
 

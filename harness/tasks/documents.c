@@ -1,7 +1,8 @@
 /* A batcher for training and one for a pass, behind the functions of a task class. */
 #include "harness/tasks/documents.h"
 
-lh_status lh_documents_open(lh_documents *documents) {
+lh_status lh_documents_open(lh_documents *documents, lh_model_setup *setup) {
+    setup->past_length = documents->spec.length;
     documents->spec.source = documents->source[LH_TRAIN];
     documents->spec.endless = true;
     return lh_batcher_create(&documents->spec, &documents->train);

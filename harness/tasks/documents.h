@@ -13,8 +13,9 @@ typedef struct lh_documents {
     int64_t pass_batches;                         /* handed out in it */
 } lh_documents;
 
-/* Begins the training stream of an instance whose sources, spec and limits are set. */
-lh_status lh_documents_open(lh_documents *documents);
+/* Begins the training stream of an instance whose sources, spec and limits are set, and tells the
+ * model how long a segment's past is. */
+lh_status lh_documents_open(lh_documents *documents, lh_model_setup *setup);
 /* Releases what the functions below made; the sources are the task's. */
 void lh_documents_close(lh_documents *documents);
 

@@ -86,7 +86,7 @@ static lh_status open_task(void *instance, uint64_t seed, lh_model_setup *setup)
     LH_TRY(cut_subsequences(task));
     *setup =
         (lh_model_setup){.vocabulary = lh_tokenizer_vocabulary(lh_corpus_tokenizer(task->corpus))};
-    return lh_documents_open(documents);
+    return lh_documents_open(documents, setup);
 }
 
 static void close_task(void *instance) {
@@ -112,7 +112,7 @@ static uint64_t digest(const void *instance) {
 const lh_task_class lh_language_model_class = {.name = "language_model",
                                                .summary = "Predict the next token of documents",
                                                .options = options,
-                                               .kind = {.vocabulary = 1},
+                                               .kind = {.vocabulary = 1, .past_length = 1},
                                                .instance_size = sizeof(language_model),
                                                .open = open_task,
                                                .close = close_task,

@@ -127,7 +127,7 @@ static lh_status open_task(void *instance, uint64_t seed, lh_model_setup *setup)
     documents->spec.predict_across = true;
     documents->spec.seed = seed;
     *setup = (lh_model_setup){.vocabulary = task->vocabulary};
-    return lh_documents_open(documents);
+    return lh_documents_open(documents, setup);
 }
 
 static void close_task(void *instance) {
@@ -182,7 +182,7 @@ static const lh_option_table options[] = {LH_OWN_TABLE(recall), {0}};
 const lh_task_class lh_recall_class = {.name = "recall",
                                        .summary = "Tell the values of keys that were given before",
                                        .options = options,
-                                       .kind = {.vocabulary = 1},
+                                       .kind = {.vocabulary = 1, .past_length = 1},
                                        .instance_size = sizeof(recall),
                                        .open = open_task,
                                        .close = close_task,

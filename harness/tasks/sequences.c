@@ -66,7 +66,8 @@ static lh_status get_image(void *context, int64_t index, lh_document *out) {
 
 /* ---- opening ---- */
 
-static lh_status open_documents(sequences *task, int64_t length, int64_t given) {
+static lh_status open_documents(sequences *task, int64_t length, int64_t given,
+                                lh_model_setup *setup) {
     lh_documents *documents = &task->documents;
     for (int split = 0; split < LH_SPLITS; ++split)
         task->source[split] = (split_source){.task = task, .split = (lh_split)split};
@@ -77,7 +78,7 @@ static lh_status open_documents(sequences *task, int64_t length, int64_t given) 
     documents->spec.predict_across = true;
     documents->spec.given = given;
     documents->spec.seed = task->train_seed;
-    return lh_documents_open(documents);
+    return lh_documents_open(documents, setup);
 }
 
 static lh_status open_duplication(void *instance, uint64_t seed, lh_model_setup *setup) {
@@ -91,7 +92,7 @@ static lh_status open_duplication(void *instance, uint64_t seed, lh_model_setup 
     *setup = (lh_model_setup){.vocabulary = task->duplication.alphabet + 1};
     /* Of 0w0w the first 0w0 is given. */
     return open_documents(task, lh_duplication_length(&task->duplication),
-                          task->duplication.word + 2);
+                          task->duplication.word + 2, setup);
 }
 
 static lh_status open_images(void *instance, uint64_t seed, lh_model_setup *setup) {
@@ -112,7 +113,7 @@ static lh_status open_images(void *instance, uint64_t seed, lh_model_setup *setu
                                  .get = get_image,
                                  .count = lh_images_count(task->images, (lh_split)split)};
     *setup = (lh_model_setup){.vocabulary = 256};
-    return open_documents(task, spec.side * spec.side * 3, 0);
+    return open_documents(task, spec.side * spec.side * 3, 0, setup);
 }
 
 static void close_task(void *instance) {
@@ -189,7 +190,7 @@ static const lh_option_table imagenet64_options[] = {
 const lh_task_class lh_duplication_class = {.name = "duplication",
                                             .summary = "Write a word a second time",
                                             .options = duplication_options,
-                                            .kind = {.vocabulary = 1},
+                                            .kind = {.vocabulary = 1, .past_length = 1},
                                             .instance_size = sizeof(sequences),
                                             .open = open_duplication,
                                             .close = close_task,
@@ -206,7 +207,7 @@ const lh_task_class lh_duplication_class = {.name = "duplication",
 const lh_task_class lh_imagenet64_class = {.name = "imagenet64",
                                            .summary = "Predict the bytes of images in order",
                                            .options = imagenet64_options,
-                                           .kind = {.vocabulary = 256},
+                                           .kind = {.vocabulary = 256, .past_length = 1},
                                            .instance_size = sizeof(sequences),
                                            .open = open_images,
                                            .close = close_task,

@@ -19,7 +19,7 @@ const char *lh_adapter_refuses(const lh_model_class *class, const lh_model_setup
         return "reads neither tokens nor vectors";
     if (encodes && !is_able(class, LH_ABLE_TOKENS))
         return "has an encoder of vectors, which no adapter feeds";
-    if (encodes && setup->source_vocabulary == 0 && setup->pred_len == 0)
+    if (encodes && setup->source_vocabulary == 0 && setup->pred_len == 0 && setup->past_length == 0)
         return "needs a source for its encoder, which the task lacks";
     if (is_able(class, LH_NEEDS_HORIZON) && setup->pred_len == 0)
         return "predicts the steps behind a window of a series, which the task does not ask for";
@@ -38,7 +38,8 @@ uint32_t lh_adapter_ways(const lh_model_class *class, const lh_model_setup *setu
     }
     uint32_t ways = is_able(class, LH_ABLE_TOKENS) ? 0 : LH_ADAPT_EMBED;
     if (windows) return ways | LH_ADAPT_WINDOW;
-    if (setup->source_vocabulary == 0 || encodes) return ways;
+    if (encodes) return ways | (setup->source_vocabulary == 0 ? LH_ADAPT_PAST : 0);
+    if (setup->source_vocabulary == 0) return ways;
     return ways | (setup->classes > 0 ? LH_ADAPT_CLASSES : LH_ADAPT_JOIN);
 }
 
@@ -53,7 +54,9 @@ const char *lh_adapter_text(uint32_t ways, int i) {
         {LH_ADAPT_CLASSES, "the source alone is read; its last token's state tells the class"},
         {LH_ADAPT_EMBED, "tokens become vectors by an embedding, which is the head's, too"},
         {LH_ADAPT_WINDOW, "a window: the source, or one step of zeros, is observed; what is read "
-                          "is known of the steps to predict"}};
+                          "is known of the steps to predict"},
+        {LH_ADAPT_PAST, "the source is what the document has before the segment, as many tokens as "
+                        "a segment has"}};
     for (size_t t = 0; t < sizeof texts / sizeof *texts; ++t)
         if ((ways & texts[t].way) != 0 && i-- == 0) return texts[t].text;
     return NULL;
@@ -90,6 +93,11 @@ static lh_model_setup tell_tokens(uint32_t ways, const lh_model_setup *task, boo
                                 .source_vocabulary = encodes ? entries : 0,
                                 .source_length = encodes ? task->seq_len : 0,
                                 .generates = task->generates};
+    }
+    if ((ways & LH_ADAPT_PAST) != 0) {
+        inner.source_vocabulary = task->vocabulary;
+        inner.source_length = task->past_length;
+        return inner;
     }
     if ((ways & LH_ADAPT_JOIN) != 0) inner.vocabulary += 1;
     if ((ways & LH_ADAPT_CLASSES) != 0) inner.vocabulary += task->classes;

@@ -83,6 +83,7 @@ static void make_window(const lh_model *model, lh_tape *tape, lh_tensor *source,
 static void read_tokens(const lh_model *model, const lh_pass *pass, lh_batch *inner) {
     const lh_batch *batch = lh_pass_batch(pass);
     lh_tensor *source = NULL;
+    if (goes(model, LH_ADAPT_PAST)) return;
     inner->source_tokens = inner->source_count = NULL;
     if (goes(model, LH_ADAPT_CLASSES)) inner->tokens = batch->source_tokens;
     inner->length = inner->tokens->shape[1];
@@ -142,6 +143,7 @@ static lh_status answer_tokens(const lh_model *model, const lh_pass *pass, lh_ou
         out->head_weight = lh_contiguous(tape, out->head_weight);
         return out->head_weight != NULL ? LH_OK : lh_failed();
     }
+    if (goes(model, LH_ADAPT_PAST)) return LH_OK;
     if (!goes(model, LH_ADAPT_CLASSES)) return take_rows(tape, 0, task->vocabulary, out);
     LH_TRY(take_rows(tape, task->vocabulary, task->classes, out));
     out->clusters = 0;
@@ -250,9 +252,25 @@ static lh_status upload_afresh(lh_pool *pool, const lh_model *model, const lh_ho
     return status;
 }
 
+/* The past as the source. Where none came before, a source of padding alone. */
+static lh_status upload_past(lh_pool *pool, const lh_model *model, const lh_host_batch *host,
+                             lh_batch *batch) {
+    const int64_t rows = host->rows, most = model->setup.past_length;
+    int32_t *none = lh_allocate_zeroed((size_t)(rows * (most + 1)), sizeof *none);
+    if (none == NULL) return LH_EMEMORY;
+    lh_host_batch encoded = *host;
+    encoded.source_length = most;
+    encoded.source_tokens = host->past != NULL ? host->past : none;
+    encoded.source_count = host->past != NULL ? host->past_count : none + rows * most;
+    const lh_status status = lh_batch_upload(pool, &model->setup, &encoded, batch);
+    free(none);
+    return status;
+}
+
 lh_status lh_model_upload(lh_pool *pool, const lh_model *model, const lh_host_batch *host,
                           lh_batch *batch) {
     if (goes(model, LH_ADAPT_JOIN)) return upload_joined(pool, model, host, batch);
+    if (goes(model, LH_ADAPT_PAST)) return upload_past(pool, model, host, batch);
     if (goes(model, LH_ADAPT_VECTORS) && model->setup.pred_len > 0)
         return upload_afresh(pool, model, host, batch);
     return lh_batch_upload(pool, &model->setup, host, batch);

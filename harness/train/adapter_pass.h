@@ -18,7 +18,9 @@ enum {
     LH_ADAPT_EMBED = 8,
     /* A window: the source, or one step of zeros, is observed; what is read is known of the steps
      * to predict. */
-    LH_ADAPT_WINDOW = 16
+    LH_ADAPT_WINDOW = 16,
+    /* The source is what the document has before the segment. */
+    LH_ADAPT_PAST = 32
 };
 
 /* Steps that the class reads where the task's segment has `length`. */

@@ -57,15 +57,23 @@ void lh_batch_clear(lh_batch *batch) {
     *batch = (lh_batch){0};
 }
 
+int32_t lh_copy_past(const int32_t *tokens, int64_t at, int64_t most, int32_t *past) {
+    const int64_t count = at < most ? at : most;
+    memset(past, 0, (size_t)most * sizeof *past);
+    memcpy(past, tokens + at - count, (size_t)count * sizeof *past);
+    return (int32_t)count;
+}
+
 /* How many numbers a row has in each array. */
 typedef struct row_sizes {
-    int64_t position, source, vectors, target_vectors, weights;
+    int64_t position, source, past, vectors, target_vectors, weights;
 } row_sizes;
 
 static row_sizes row_sizes_of(const lh_model_setup *setup, const lh_host_batch *host) {
     const int64_t outputs = host->target_length * setup->output_features;
     return (row_sizes){.position = host->length,
                        .source = host->source_length,
+                       .past = setup->past_length,
                        .vectors = host->length * setup->input_features,
                        .target_vectors = outputs,
                        .weights = setup->output_features > 0 ? outputs : host->length};
@@ -88,6 +96,8 @@ lh_host_batch lh_host_batch_rows(const lh_model_setup *setup, const lh_host_batc
     part.tokens = skip_integers(host->tokens, first * size.position);
     part.source_tokens = skip_integers(host->source_tokens, first * size.source);
     part.source_count = skip_integers(host->source_count, first);
+    part.past = skip_integers(host->past, first * size.past);
+    part.past_count = skip_integers(host->past_count, first);
     part.target = skip_integers(host->target, first * size.position);
     part.starts = skip_integers(host->starts, first);
     part.vectors = skip_reals(host->vectors, first * size.vectors);
@@ -118,7 +128,7 @@ lh_status lh_host_batch_copy(const lh_model_setup *setup, const lh_host_batch *h
     const row_sizes size = row_sizes_of(setup, host);
     const int64_t rows = host->rows;
     const int64_t reals = rows * (size.vectors + size.target_vectors + size.weights);
-    const int64_t integers = rows * (2 * size.position + size.source + 2);
+    const int64_t integers = rows * (2 * size.position + size.source + size.past + 3);
     *memory = lh_allocate((size_t)reals * sizeof(real) + (size_t)integers * sizeof(int32_t));
     if (*memory == NULL) return LH_EMEMORY;
     real *next_real = *memory;
@@ -131,6 +141,8 @@ lh_status lh_host_batch_copy(const lh_model_setup *setup, const lh_host_batch *h
     out->target = put_integers(&next, host->target, rows * size.position);
     out->source_tokens = put_integers(&next, host->source_tokens, rows * size.source);
     out->source_count = put_integers(&next, host->source_count, rows);
+    out->past = put_integers(&next, host->past, rows * size.past);
+    out->past_count = put_integers(&next, host->past_count, rows);
     out->starts = put_integers(&next, host->starts, rows);
     return LH_OK;
 }

@@ -11,6 +11,10 @@ lh_status lh_batch_upload(lh_pool *pool, const lh_model_setup *setup, const lh_h
                           lh_batch *batch);
 void lh_batch_clear(lh_batch *batch);
 
+/* Of `tokens` up to `most` that lie before place `at`, the last ones, to past[0 ..), and zeros
+ * behind them up to `most`; how many they are. */
+int32_t lh_copy_past(const int32_t *tokens, int64_t at, int64_t most, int32_t *past);
+
 /* Some rows of a batch, of the same arrays. */
 lh_host_batch lh_host_batch_rows(const lh_model_setup *setup, const lh_host_batch *host,
                                  lh_share rows);

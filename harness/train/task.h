@@ -9,7 +9,7 @@
 #include "harness/train/metrics.h"
 
 /* Major: a change that breaks plug-ins. Minor: fields appended to lh_task_class. */
-#define LH_TASK_ABI_MAJOR 1
+#define LH_TASK_ABI_MAJOR 2
 #define LH_TASK_ABI_MINOR 0
 
 /* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
@@ -18,6 +18,9 @@ typedef struct lh_host_batch {
     int64_t rows, length, source_length, target_length; /* target_length: of target_vectors */
     const int32_t *tokens, *source_tokens, *source_count, *target, *starts;
     const real *vectors, *target_vectors, *weights;
+    /* i32 [rows][setup.past_length], [rows]: the tokens of the document before this segment, and
+     * how many these are; NULL: none came before. What encodes its past reads them. */
+    const int32_t *past, *past_count;
     double predicted_bytes,
         predicted_words; /* raw text behind the predicted tokens, 0 when unknown */
     int group;           /* index into the class' groups; 0 where it names none */

@@ -124,16 +124,10 @@ t.test("other pairs are refused with the reason and who would do", function()
   end
 end)
 
-t.test("what is made for series alone aside, 9 pairs in 10 are possible", function()
-  local running, asked = 0, 0
-  for _, pair in ipairs(all) do
-    if not (pair.reason or ""):find "window of a series" then
-      asked = asked + 1
-      running = running + (pair.reason and 0 or 1)
-    end
-  end
-  t.check(running >= 200, running .. " pairs run")
-  t.check(running >= 0.9 * asked, ("%d of %d pairs run"):format(running, asked))
+t.test("9 pairs in 10 are possible", function()
+  local running = 0
+  for _, pair in ipairs(all) do running = running + (pair.reason and 0 or 1) end
+  t.check(running >= 0.9 * #all, ("%d of %d pairs run"):format(running, #all))
 end)
 
 os.remove(echo)

@@ -10,10 +10,12 @@
 
 enum { PAIR_ROWS = 2, PAIR_MOST = 1024 };
 
-/* What tasks tell: next tokens; yes or no of letters; a source and its target; a source and its
- * class; a window of a series; a network to follow. */
+/* What tasks tell: next tokens, and those before a segment; yes or no of letters; a source and its
+ * target; a source and its class; a window of a series; a network to follow. */
 #define PAIR_TOKENS                                                                                \
     { .vocabulary = 7 }
+#define PAIR_PAST                                                                                  \
+    { .vocabulary = 7, .past_length = 6 }
 #define PAIR_LETTERS                                                                               \
     { .vocabulary = 3, .output_features = 3 }
 #define PAIR_SOURCE                                                                                \
@@ -46,6 +48,8 @@ static const pair_case pair_cases[] = {
     {"dai_xl", PAIR_CORE " memory=3 dropout=0 cutoffs=2,4", PAIR_SOURCE},
     {"dai_xl", PAIR_CORE " memory=3 dropout=0 cutoffs=2,4", PAIR_CLASSES},
     {"lstm", "layers=1 width=6 hidden=8", PAIR_CLASSES},
+    {"t5", PAIR_CORE " dropout=0", PAIR_PAST},
+    {"reformer_encoder_decoder", PAIR_CORE " dropout=0 positions=16", PAIR_PAST},
     {"rsa", "layers=2 width=6 heads=2 rsa_kinds=1,0,0,0,0,0", PAIR_TOKENS},
     {"rsa", "layers=1 width=6 heads=2 rsa_kinds=1,0,0,0,0,0", PAIR_LETTERS},
     {"rsa", "layers=1 width=6 heads=2 rsa_kinds=1,0,0,0,0,0", PAIR_SOURCE},
@@ -68,8 +72,8 @@ enum { PAIR_CASES = sizeof pair_cases / sizeof *pair_cases };
 /* A batch of the task on the host, with its arrays. */
 typedef struct pair_batch {
     lh_host_batch host;
-    int32_t tokens[PAIR_MOST], source[PAIR_MOST], target[PAIR_MOST], counts[PAIR_ROWS],
-        starts[PAIR_ROWS];
+    int32_t tokens[PAIR_MOST], source[PAIR_MOST], target[PAIR_MOST], past[PAIR_MOST],
+        counts[PAIR_ROWS], past_counts[PAIR_ROWS], starts[PAIR_ROWS];
     real vectors[PAIR_MOST], targets[PAIR_MOST];
 } pair_batch;
 
@@ -92,6 +96,7 @@ TEST_UNUSED static void draw_pair_batch(const lh_model_setup *setup, pair_batch 
     draw_integers(batch->source, PAIR_ROWS * length, setup->source_vocabulary);
     draw_integers(batch->target, PAIR_ROWS * length,
                   setup->classes > 0 ? setup->classes : setup->vocabulary);
+    draw_integers(batch->past, PAIR_ROWS * setup->past_length, setup->vocabulary);
     draw_reals(batch->vectors, PAIR_ROWS * length * width);
     draw_reals(batch->targets, PAIR_ROWS * predicted * setup->output_features);
     for (int64_t i = 0; i < PAIR_ROWS * length * width && setup->pred_len > 0; ++i)
@@ -100,6 +105,7 @@ TEST_UNUSED static void draw_pair_batch(const lh_model_setup *setup, pair_batch 
     for (int r = 0; r < PAIR_ROWS; ++r) {
         batch->starts[r] = 1;
         batch->counts[r] = 5 + 2 * r;
+        batch->past_counts[r] = 3 * r;
     }
     batch->host =
         (lh_host_batch){.rows = PAIR_ROWS,
@@ -110,6 +116,8 @@ TEST_UNUSED static void draw_pair_batch(const lh_model_setup *setup, pair_batch 
                         .vectors = vectors ? batch->vectors : NULL,
                         .target = setup->output_features > 0 ? NULL : batch->target,
                         .target_vectors = setup->output_features > 0 ? batch->targets : NULL,
+                        .past = setup->past_length > 0 ? batch->past : NULL,
+                        .past_count = batch->past_counts,
                         .starts = batch->starts};
     if (setup->source_vocabulary == 0) return;
     batch->host.source_tokens = batch->source;

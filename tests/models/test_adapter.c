@@ -26,6 +26,8 @@ TEST(other_pairs_have_what_they_need) {
     CHECK_EQ_INT(ways_of("brt", (lh_model_setup)PAIR_SERIES), LH_ADAPT_VECTORS);
     CHECK_EQ_INT(ways_of("t5", (lh_model_setup)PAIR_SERIES), LH_ADAPT_VECTORS);
     CHECK_EQ_INT(ways_of("brt", (lh_model_setup)PAIR_SOURCE), LH_ADAPT_JOIN);
+    CHECK_EQ_INT(ways_of("t5", (lh_model_setup)PAIR_PAST), LH_ADAPT_PAST);
+    CHECK_EQ_INT(ways_of("brt", (lh_model_setup)PAIR_PAST), 0);
     CHECK_EQ_INT(ways_of("brt", (lh_model_setup)PAIR_CLASSES), LH_ADAPT_CLASSES);
     CHECK_EQ_INT(ways_of("rsa", (lh_model_setup)PAIR_SOURCE), LH_ADAPT_EMBED | LH_ADAPT_JOIN);
     CHECK_EQ_INT(ways_of("series_xl", (lh_model_setup)PAIR_SOURCE),
@@ -241,6 +243,39 @@ TEST(answers_know_the_source) {
         CHECK(memcmp(before + row, after + row, (size_t)row * sizeof *before) == 0);
         free(before);
         free(after);
+        bench_close(&b);
+    }
+}
+
+/* Row 0 has no past, row 1 has three tokens of it, and what is behind them is padding. */
+TEST(answers_know_the_past_that_there_is) {
+    for (int i = 0; i < PAIR_CASES; ++i) {
+        const pair_case *which = &pair_cases[i];
+        model_bench b;
+        pair_batch batch;
+        int64_t columns = 0;
+        if (which->setup.past_length == 0) continue;
+        REQUIRE(open_pair(&b, which));
+        draw_pair_batch(&which->setup, &batch);
+        real *before = answers_of(&b, &batch, &columns);
+        batch.past[0] = (batch.past[0] + 1) % 7;
+        batch.past[6 + 3] = (batch.past[6 + 3] + 1) % 7;
+        real *padded = answers_of(&b, &batch, &columns);
+        batch.past[6 + 2] = (batch.past[6 + 2] + 1) % 7;
+        real *other = answers_of(&b, &batch, &columns);
+        batch.host.past = NULL;
+        real *without = answers_of(&b, &batch, &columns);
+        const int64_t row = batch.host.length * columns;
+        const size_t bytes = (size_t)row * sizeof(real);
+        REQUIRE(before != NULL && padded != NULL && other != NULL && without != NULL);
+        CHECK(memcmp(before, padded, 2 * bytes) == 0);
+        CHECK(memcmp(before, other, bytes) == 0 && memcmp(before + row, other + row, bytes) != 0);
+        CHECK(memcmp(before, without, bytes) == 0);
+        CHECK(memcmp(before + row, without + row, bytes) != 0);
+        free(before);
+        free(padded);
+        free(other);
+        free(without);
         bench_close(&b);
     }
 }

@@ -149,7 +149,7 @@ static lh_status read_all(const char *name, const char *text, const int32_t *tok
     CHECK_OK(lh_options_parse(options, text));
     const lh_forward_spec spec = {.model = class,
                                   .options = options,
-                                  .setup = {.vocabulary = BENCH_VOCABULARY},
+                                  .setup = {.vocabulary = BENCH_VOCABULARY, .past_length = 8},
                                   .seed = 3,
                                   .device = "cpu",
                                   .rows = 1,
@@ -203,6 +203,7 @@ static const struct {
     {"memorizing", "layers=2 width=8 heads=2 window=4 memory=12 top=3 memory_layer=1", 20},
     {"dai_xl", CORE " layers=2 memory=5", 20},
     {"staircase", CORE " layers=2 forward_size=4 steps=2", 19},
+    {"t5", CORE " layers=1", 20},
     {"transformer", CORE " layers=2", 7},
     {"reformer", "layers=1 heads=2 width=4 hidden=8 chunk=4 positions=8 attention=full", 7},
     {"routing", CORE " layers=2 window=2 clusters=2", 7},
@@ -219,7 +220,7 @@ static lh_generator *open_in_segments(const char *name, const char *text) {
     CHECK_OK(lh_options_parse(options, text));
     const lh_generator_spec spec = {.model = class,
                                     .options = options,
-                                    .setup = {.vocabulary = BENCH_VOCABULARY},
+                                    .setup = {.vocabulary = BENCH_VOCABULARY, .past_length = 8},
                                     .seed = 3,
                                     .device = "cpu",
                                     .segment = 8};

@@ -28,12 +28,21 @@ static int64_t expected_predictions(const lh_batcher_spec *spec) {
     return sum;
 }
 
+/* A document's first segment has no past, that of another is the segment before it. */
+static bool has_its_past(const lh_host_batch *batch, int64_t r, const int32_t *before) {
+    const int64_t length = batch->length;
+    if (batch->starts[r] != 0) return batch->past_count[r] == 0;
+    return batch->past_count[r] == length && memcmp(batch->past + r * length, before + r * length,
+                                                    (size_t)length * sizeof *before) == 0;
+}
+
 /* Follows each row through its documents by the start flags; counts what is predicted. */
 static void check_pass(bool across, int64_t rows, int64_t length) {
     const lh_batcher_spec spec = make_spec(false, across, rows, length);
     lh_batcher *batcher = NULL;
     REQUIRE_OK(lh_batcher_create(&spec, &batcher));
     int64_t predicted = 0, last[64];
+    static int32_t before[7 * 64];
     double bytes = 0, words = 0;
     bool good = true;
     for (int64_t r = 0; r < rows; ++r)
@@ -44,6 +53,9 @@ static void check_pass(bool across, int64_t rows, int64_t length) {
         if (batch.rows == 0) break;
         bytes += batch.predicted_bytes;
         words += batch.predicted_words;
+        for (int64_t r = 0; r < rows; ++r)
+            good = good && has_its_past(&batch, r, before);
+        memcpy(before, batch.tokens, (size_t)(rows * length) * sizeof *before);
         for (int64_t i = 0; i < rows * length; ++i) {
             if (batch.weights[i] == LH_R(0)) continue;
             predicted += 1;
@@ -86,6 +98,9 @@ TEST(overlapping_segments_predict_every_token_once) {
     int64_t at = 1;
     for (int64_t first = 0; first < 21; first += 7) {
         CHECK_EQ_INT(batch.starts[0], first == 0);
+        CHECK_EQ_INT(batch.past_count[0], first < 10 ? first : 10);
+        for (int64_t t = 0; t < batch.past_count[0]; ++t)
+            CHECK_EQ_INT(batch.past[t], document.tokens[first - batch.past_count[0] + t]);
         for (int64_t t = 0; t < 10; ++t) {
             CHECK_EQ_INT(batch.tokens[t], document.tokens[first + t]);
             CHECK(batch.weights[t] == (first == 0 || t >= 3 ? LH_R(1) : LH_R(0)));

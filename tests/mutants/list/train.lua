@@ -1,6 +1,16 @@
 -- Mistakes to seed in training, evaluation and what tasks feed to them, each with the tests that must see it.
 return {
   {
+    file = "harness/train/batch.c", tests = "tests/harness/train/test_batch.c",
+    { "tokens + at - count", "tokens", "the past is the document's beginning" },
+    { "first * size.past)", "0)", "every rank encodes the first row's past" },
+  },
+  {
+    file = "harness/train/adapter_pass.c", tests = "tests/models/test_adapter.c",
+    { "encoded.source_count = host->past != NULL ? host->past_count", "encoded.source_count = host->past == NULL ? host->past_count",
+      "the past's padding is read" },
+  },
+  {
     file = "harness/train/context.c", tests = "tests/harness/train/test_context.c",
     { "r->read[row] - *seen, c->right[i]", "r->read[row], c->right[i]", "the place in place of the distance" },
     { "c->length - kept + at", "at", "the first tokens are kept" },
