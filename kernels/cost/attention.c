@@ -85,14 +85,16 @@ static double position_elements(const lh_attention_spec *spec) {
 
 /* ---- of any architecture ---- */
 
-static bool fits_tiles(const lh_attention_spec *spec) {
-    return spec->precision == LH_PRECISION_BF16 && spec->head_width <= WIDEST;
+/* In tf32 those without position vectors, of f32. */
+static bool fits_tiles(const lh_attention_spec *spec, lh_dtype dtype) {
+    if (spec->head_width > WIDEST || spec->precision == LH_PRECISION_F32) return false;
+    return spec->precision == LH_PRECISION_BF16 || (spec->positions == NULL && dtype == LH_REAL);
 }
 
 lh_cost lh_cost_attention_forward(const lh_attention_forward_args *args) {
     const lh_attention_spec *spec = &args->spec;
     const lh_cost_class tile = spec->positions != NULL ? LH_COST_TILE : LH_COST_FORWARD;
-    lh_cost cost = {.kind = fits_tiles(spec) ? tile : LH_COST_REFERENCE,
+    lh_cost cost = {.kind = fits_tiles(spec, args->q.act.dtype) ? tile : LH_COST_REFERENCE,
                     .precision = spec->precision};
     if (rows_of(spec) == 0) return cost;
     cost.launches = 1;
@@ -246,7 +248,8 @@ static void single_backward(lh_cost *cost, const lh_attention_backward_args *arg
 lh_cost lh_cost_attention_backward(const lh_attention_backward_args *args) {
     const lh_attention_spec *spec = &args->spec;
     const bool wide = spec->head_width > ROOMY, placed = spec->positions != NULL;
-    const bool tiles = fits_tiles(spec) && !(wide && placed && args->dbias != NULL);
+    const bool tiles =
+        fits_tiles(spec, args->q.act.dtype) && !(wide && placed && args->dbias != NULL);
     const lh_cost_class tile = wide && !placed ? LH_COST_BACKWARD : LH_COST_TILE;
     lh_cost cost = {.kind = tiles ? tile : LH_COST_REFERENCE, .precision = spec->precision};
     if (tiles)

@@ -1,4 +1,5 @@
-/* What the attention kernels for tensor cores share. Operands are rounded to bf16, sums are f32.
+/* What the attention kernels for tensor cores share. Operands are rounded to bf16, or to tf32, and
+ * lie in shared memory as bf16 or as float; sums are f32.
  *
  * A block holds a tile of 64 rows (queries, or keys), 16 to a warp, and meets the other side in
  * tiles of 64. Scores live in registers. Head vectors are padded with zeros to 32, 64 or 128
@@ -18,6 +19,7 @@ enum {
     LH_PACKED_BYTES = 16, /* what a thread moves at once */
     LH_TILE_DIAGONALS = 2 * LH_TILE - 1,
     LH_WIDEST_TILE = 128,
+    LH_WIDEST_BYTES = 160 << 10, /* of shared memory that they take at most in tf32 */
     LH_STEP_PARTS = LH_STEP * LH_STEP / LH_WARP, /* elements of a fragment that a lane holds */
     LH_BAND = 2 * LH_STEP,                       /* diagonals of 16 x 16 pairs, and one more */
     LH_BAND_PITCH = LH_BAND + 4,                 /* floats */
@@ -28,9 +30,9 @@ enum {
 constexpr real LH_LOG2_E = 1.44269504f, LH_LN_2 = 0.69314718f;
 
 /* Pitch of a staged row: other banks for its neighbours, 16 bytes a unit. */
-template <int width> struct lh_tile_shape {
+template <int width, typename operand = __nv_bfloat16> struct lh_tile_shape {
     enum {
-        pitch = width + 8,
+        pitch = width + LH_PACKED_BYTES / (int)sizeof(operand),
         elements = LH_TILE * pitch, /* of a staged tile */
         steps = width / LH_STEP,
         scratch_pitch = pitch / 2, /* floats, in the memory of a warp's staged rows */
@@ -43,11 +45,10 @@ static inline int lh_tile_width(int64_t head_width) {
     return head_width <= 32 ? 32 : head_width <= 64 ? 64 : 128;
 }
 
-/* Whether the kernels for tensor cores take an attention; the others take all. */
-static inline bool lh_attention_fits_tiles(const lh_attention_spec *spec) {
-    return spec->precision == LH_PRECISION_BF16 && spec->head_width <= LH_WIDEST_TILE;
-}
-
+/* Whether the kernels for tensor cores take an attention of such queries; the others take all. In
+ * tf32 those without position vectors, which would need twice the shared memory that they need in
+ * bf16, and of f32. */
+bool lh_attention_fits_tiles(const lh_attention_spec *spec, lh_dtype dtype);
 /* The backward ones: with heads wider than 64, shared memory has no room for both position vectors
  * and the gradient of a bias. */
 bool lh_attention_backward_fits_tiles(const lh_attention_backward_args *args);
@@ -72,15 +73,35 @@ __device__ static inline void lh_put_packed(const float4 &x, __nv_bfloat16 *to) 
     *reinterpret_cast<int2 *>(to) = packed;
 }
 
+__device__ static inline void lh_put_packed(const float4 &x, float *to) {
+    const int4 rounded = {(int)lh_round_tf32(x.x), (int)lh_round_tf32(x.y), (int)lh_round_tf32(x.z),
+                          (int)lh_round_tf32(x.w)};
+    *reinterpret_cast<int4 *>(to) = rounded;
+}
+
+/* Elements [column, column + 4) of a row of `width`; 0 past its end. */
+template <typename element>
+__device__ static inline void lh_put_run(const element *row, int64_t column, int64_t width,
+                                         __nv_bfloat16 *to) {
+    *reinterpret_cast<lh_bf16_run *>(to) = lh_bf16_load(row, column, width, false);
+}
+
+__device__ static inline void lh_put_run(const real *row, int64_t column, int64_t width,
+                                         float *to) {
+    LH_UNROLL
+    for (int i = 0; i < LH_RUN; ++i)
+        to[i] = __uint_as_float(lh_round_tf32(column + i < width ? row[column + i] : 0));
+}
+
 /* Rows that begin and end at multiples of 16 bytes: a thread has the same columns of every
  * `step`-th row, and asks for some of them before it stores the first. */
-template <typename element, int width, int rows, typename numbering>
+template <typename element, int width, int rows, typename numbering, typename operand>
 __device__ static inline void lh_stage_packed(const element *first, int64_t stride,
                                               int64_t head_width, const numbering &token_of,
-                                              __nv_bfloat16 *tile) {
+                                              operand *tile) {
     typedef typename lh_packed_type<element>::type packed;
     enum { run = LH_PACKED_BYTES / sizeof(element), runs = width / run };
-    enum { pitch = lh_tile_shape<width>::pitch, step = LH_TILE_THREADS / runs };
+    enum { pitch = lh_tile_shape<width, operand>::pitch, step = LH_TILE_THREADS / runs };
     enum { passes = rows / step, asked = passes < 4 ? passes : 4 };
     static_assert(LH_TILE_THREADS % runs == 0 && passes % asked == 0, "every thread has as much");
     const int column = (int)threadIdx.x % runs * run, begin = (int)threadIdx.x / runs;
@@ -102,25 +123,24 @@ __device__ static inline void lh_stage_packed(const element *first, int64_t stri
 }
 
 /* Any rows. */
-template <typename element, int width, int rows, typename numbering>
+template <typename element, int width, int rows, typename numbering, typename operand>
 __device__ static inline void lh_stage_runs(const element *first, int64_t stride,
                                             int64_t head_width, const numbering &token_of,
-                                            __nv_bfloat16 *tile) {
-    enum { runs = width / LH_RUN, pitch = lh_tile_shape<width>::pitch };
+                                            operand *tile) {
+    enum { runs = width / LH_RUN, pitch = lh_tile_shape<width, operand>::pitch };
     LH_NO_UNROLL
     for (int i = (int)threadIdx.x; i < rows * runs; i += LH_TILE_THREADS) {
         const int row = i / runs, column = i % runs * LH_RUN;
         const int64_t token = token_of(row);
         const element *from = first + lh_max(token, 0) * stride;
-        *reinterpret_cast<lh_bf16_run *>(tile + row * pitch + column) =
-            lh_bf16_load(from, column, token < 0 ? 0 : head_width, false);
+        lh_put_run(from, column, token < 0 ? 0 : head_width, tile + row * pitch + column);
     }
 }
 
-template <typename element, int width, int rows, typename numbering>
+template <typename element, int width, int rows, typename numbering, typename operand>
 __device__ static inline void lh_stage_elements(const lh_heads &heads, int64_t batch, int64_t head,
                                                 int64_t head_width, const numbering &token_of,
-                                                __nv_bfloat16 *tile) {
+                                                operand *tile) {
     enum { run = LH_PACKED_BYTES / sizeof(element) };
     const element *first = lh_head_row<element>(heads, batch, head, 0);
     const bool packed = (uintptr_t)first % LH_PACKED_BYTES == 0 && head_width % run == 0 &&
@@ -132,7 +152,7 @@ __device__ static inline void lh_stage_elements(const lh_heads &heads, int64_t b
         lh_stage_runs<element, width, rows>(first, heads.token_stride, head_width, token_of, tile);
 }
 
-/* A block brings `rows` rows of a head into `tile` in bf16, that of token_of(n) to row n; zeros
+/* A block brings `rows` rows of a head into `tile`, that of token_of(n) to row n; zeros
  * where it is negative. */
 template <int width, int rows, typename numbering>
 __device__ static inline void lh_stage_tokens(const lh_heads &heads, int64_t batch, int64_t head,
@@ -145,11 +165,19 @@ __device__ static inline void lh_stage_tokens(const lh_heads &heads, int64_t bat
         lh_stage_elements<real, width, rows>(heads, batch, head, head_width, token_of, tile);
 }
 
+/* What is multiplied in tf32 is f32 in memory. */
+template <int width, int rows, typename numbering>
+__device__ static inline void lh_stage_tokens(const lh_heads &heads, int64_t batch, int64_t head,
+                                              int64_t head_width, const numbering &token_of,
+                                              float *tile) {
+    lh_stage_elements<real, width, rows>(heads, batch, head, head_width, token_of, tile);
+}
+
 /* Tokens [begin, begin + 64); zeros from `end` on. */
-template <int width>
+template <int width, typename operand>
 __device__ static inline void lh_stage_tile(const lh_heads &heads, int64_t batch, int64_t head,
                                             int64_t begin, int64_t end, int64_t head_width,
-                                            __nv_bfloat16 *tile) {
+                                            operand *tile) {
     const int there = (int)lh_min(end - begin, LH_TILE);
     const auto token_of = [=](int row) { return row < there ? begin + row : -1; };
     lh_stage_tokens<width, LH_TILE>(heads, batch, head, head_width, token_of, tile);
@@ -193,15 +221,15 @@ __device__ static inline void lh_write_sums(lh_sums &sums, int pitch, float *to)
 }
 
 /* sums += rows others^T: the warp's 16 rows by `blocks` times 16 others. */
-template <int width, int blocks>
-__device__ static inline void
-lh_multiply_rows(const __nv_bfloat16 *rows, const __nv_bfloat16 *others, lh_sums (&sums)[blocks]) {
-    enum { pitch = lh_tile_shape<width>::pitch };
+template <int width, typename operand, int blocks>
+__device__ static inline void lh_multiply_rows(const operand *rows, const operand *others,
+                                               lh_sums (&sums)[blocks]) {
+    enum { pitch = lh_tile_shape<width, operand>::pitch };
     const int lane = lh_lane();
     LH_UNROLL
     for (int d = 0; d < width; d += LH_STEP) {
-        lh_mma_left left;
-        lh_load_matrices(left, lh_row_downwards(rows + d, pitch, lane), false);
+        typename lh_left_of<operand>::type left;
+        lh_load_left(rows + d, pitch, lane, left);
         LH_UNROLL
         for (int c = 0; c < blocks; ++c)
             lh_multiply_across<pitch>(left, others + c * LH_STEP * pitch + d, lane, sums[c].of);
@@ -209,21 +237,21 @@ lh_multiply_rows(const __nv_bfloat16 *rows, const __nv_bfloat16 *others, lh_sums
 }
 
 /* sums += weights others: 16 others. */
-template <int width>
-__device__ static inline void lh_add_products(const lh_mma_left &weights,
-                                              const __nv_bfloat16 *others,
+template <int width, typename operand>
+__device__ static inline void lh_add_products(const typename lh_left_of<operand>::type &weights,
+                                              const operand *others,
                                               lh_sums (&sums)[width / LH_STEP]) {
+    typedef lh_tile_shape<width, operand> shape;
     LH_UNROLL
-    for (int d = 0; d < lh_tile_shape<width>::steps; ++d)
-        lh_multiply_downwards<lh_tile_shape<width>::pitch>(weights, others + d * LH_STEP, lh_lane(),
-                                                           sums[d].of);
+    for (int d = 0; d < shape::steps; ++d)
+        lh_multiply_downwards<shape::pitch>(weights, others + d * LH_STEP, lh_lane(), sums[d].of);
 }
 
 /* The same of weights that are sums, rounded. */
-template <int width>
-__device__ static inline void lh_add_rounded(const lh_sums &weights, const __nv_bfloat16 *others,
+template <int width, typename operand>
+__device__ static inline void lh_add_rounded(const lh_sums &weights, const operand *others,
                                              lh_sums (&sums)[width / LH_STEP]) {
-    lh_mma_left left;
+    typename lh_left_of<operand>::type left;
     lh_make_left(weights.of[0], weights.of[1], left);
     lh_add_products<width>(left, others, sums);
 }

@@ -41,14 +41,15 @@ size_t lh_attention_tile_backward_workspace(const lh_attention_backward_args *ar
 
 /* ---- shared memory ---- */
 
-template <int width, bool placed> struct backward_memory : lh_backward_memory<width, placed> {
+template <int width, bool placed, typename operand = __nv_bfloat16>
+struct backward_memory : lh_backward_memory<width, placed, operand> {
     float bias[LH_TILE_DIAGONALS + 1], diagonal[LH_TILE_DIAGONALS + 1];
     int32_t bucket[LH_TILE_DIAGONALS + 1];
 };
 
 /* After it, only where the bias has a gradient: those of a pair's scores. */
-template <int width, bool placed>
-__device__ static inline float *pair_of(backward_memory<width, placed> *memory) {
+template <int width, bool placed, typename operand>
+__device__ static inline float *pair_of(backward_memory<width, placed, operand> *memory) {
     return reinterpret_cast<float *>(memory + 1);
 }
 
@@ -62,11 +63,11 @@ template <int width> struct query_rows {
 };
 
 /* A warp's 16 queries and the 64 staged keys. */
-template <int width, bool placed, typename multiplying>
+template <int width, bool placed, typename operand, typename multiplying>
 __device__ static inline void
 visit_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head, bool biased,
            const __nv_bfloat16 *vectors, const multiplying &multiply,
-           backward_memory<width, placed> *memory, query_rows<width> *rows) {
+           backward_memory<width, placed, operand> *memory, query_rows<width> *rows) {
     const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head);
     const auto differentiate = [&](const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
         const auto sum_up = [&](real gradient, real score) { rows->scale_sum += gradient * score; };
@@ -76,14 +77,15 @@ visit_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head
         for (int n = 0; n < LH_STEP_PARTS; ++n)
             pair_of(memory)[cell_of(n).query * PAIR_PITCH + cell_of(n).key] = lh_part(slopes, n);
     };
-    lh_visit_keys<width, placed>(memory, rows->at, vectors, multiply, differentiate, rows->dq);
+    lh_visit_keys<width>(memory, rows->at, vectors, multiply, differentiate, rows->dq);
 }
 
 /* Adds the gradients of a pair's scores to those of the bias; a block's work. A thread sums a
  * diagonal, then one takes a bucket's diagonals. */
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 __device__ static inline void add_bias(const lh_attention_spec &spec, const lh_tile_pair &pair,
-                                       backward_memory<width, placed> *memory, real *sums) {
+                                       backward_memory<width, placed, operand> *memory,
+                                       real *sums) {
     __syncthreads();
     for (int x = (int)threadIdx.x; x < LH_TILE_DIAGONALS; x += LH_TILE_THREADS) {
         const int off = x - (LH_TILE - 1); /* i - j */
@@ -101,10 +103,11 @@ __device__ static inline void add_bias(const lh_attention_spec &spec, const lh_t
     }
 }
 
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 __device__ static inline void
 store_queries(const lh_attention_backward_args &a, const tile_parts &p, int64_t batch, int64_t head,
-              int64_t query, backward_memory<width, placed> *memory, query_rows<width> *rows) {
+              int64_t query, backward_memory<width, placed, operand> *memory,
+              query_rows<width> *rows) {
     const lh_attention_spec &spec = a.spec;
     const int64_t stripes = lh_chunk_count(spec.queries, LH_STEP);
     const real scale_sum = lh_warp_sum(rows->scale_sum);
@@ -118,24 +121,25 @@ store_queries(const lh_attention_backward_args &a, const tile_parts &p, int64_t 
 }
 
 /* A pair of a source without position vectors. */
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 __device__ static inline void
 visit_plain_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head, bool biased,
-                 backward_memory<width, placed> *memory, query_rows<width> *rows) {
+                 backward_memory<width, placed, operand> *memory, query_rows<width> *rows) {
     const int first = rows->at.first;
     const auto multiply = [&](int c, auto &scores, auto &slopes) {
         lh_multiply_both(*memory, first, c, scores, slopes);
     };
     if (first < pair.queries)
-        visit_keys<width, placed>(spec, pair, head, biased, NULL, multiply, memory, rows);
+        visit_keys<width>(spec, pair, head, biased, NULL, multiply, memory, rows);
 }
 
 /* With them: a pair's vectors take the place of its values, whose products come first. A block's
  * work. */
-template <int width, bool placed>
-__device__ static inline void
-visit_placed_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head,
-                  bool biased, backward_memory<width, placed> *memory, query_rows<width> *rows) {
+template <int width, bool placed, typename operand>
+__device__ static inline void visit_placed_keys(const lh_attention_spec &spec,
+                                                const lh_tile_pair &pair, int64_t head, bool biased,
+                                                backward_memory<width, placed, operand> *memory,
+                                                query_rows<width> *rows) {
     enum { pitch = lh_tile_shape<width>::pitch };
     const int first = rows->at.first;
     __nv_bfloat16 *vectors = memory->other + memory->tile;
@@ -153,14 +157,15 @@ visit_placed_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64
         lh_pick(ready, c / LH_STEP, slopes[0]);
     };
     if (first < pair.queries)
-        visit_keys<width, placed>(spec, pair, head, biased, vectors, multiply, memory, rows);
+        visit_keys<width>(spec, pair, head, biased, vectors, multiply, memory, rows);
 }
 
 /* A block's 64 queries and all the keys of a source that they see. */
-template <int width, bool placed>
-__device__ static inline void
-pass_source(const lh_attention_backward_args &a, int s, int64_t batch, int64_t head, int64_t first,
-            real *bias_sums, backward_memory<width, placed> *memory, query_rows<width> *rows) {
+template <int width, bool placed, typename operand>
+__device__ static inline void pass_source(const lh_attention_backward_args &a, int s, int64_t batch,
+                                          int64_t head, int64_t first, real *bias_sums,
+                                          backward_memory<width, placed, operand> *memory,
+                                          query_rows<width> *rows) {
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &keys = spec.source[s];
     const int64_t last = lh_min(first + LH_TILE, spec.queries) - 1;
@@ -175,18 +180,18 @@ pass_source(const lh_attention_backward_args &a, int s, int64_t batch, int64_t h
                              memory->other + memory->tile);
         lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
         __syncthreads();
-        if (placed && !keys.everywhere)
-            visit_placed_keys<width>(spec, pair, head, biased, memory, rows);
-        else
-            visit_plain_keys<width>(spec, pair, head, biased, memory, rows);
+        const bool by_place = placed && !keys.everywhere;
+        if constexpr (placed)
+            if (by_place) visit_placed_keys<width>(spec, pair, head, biased, memory, rows);
+        if (!by_place) visit_plain_keys<width>(spec, pair, head, biased, memory, rows);
         if (biased) add_bias<width>(spec, pair, memory, bias_sums);
     }
 }
 
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
     pass_queries(lh_attention_backward_args a, tile_parts p, int64_t tiles, int64_t tasks) {
-    typedef backward_memory<width, placed> block_memory;
+    typedef backward_memory<width, placed, operand> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
     const lh_attention_spec &spec = a.spec;
     const bool biased = a.dbias != NULL && spec.bias != NULL;
@@ -206,7 +211,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
                              memory->row[1]);
         lh_stage_queries(a, p.delta, batch, head, first, memory);
         for (int s = 0; s < spec.source_count; ++s)
-            pass_source<width, placed>(a, s, batch, head, first, bias_sums, memory, &rows);
+            pass_source<width>(a, s, batch, head, first, bias_sums, memory, &rows);
         __syncthreads();
         if (query < spec.queries) store_queries<width>(a, p, batch, head, query, memory, &rows);
         __syncthreads();
@@ -222,10 +227,10 @@ template <int width> struct key_rows {
 };
 
 /* A warp's 16 keys and the 64 staged queries. */
-template <int width, bool placed, typename multiplying>
+template <int width, bool placed, typename operand, typename multiplying>
 __device__ static inline void visit_queries(const lh_attention_spec &spec, const lh_tile_pair &pair,
                                             int64_t head, const multiplying &multiply,
-                                            backward_memory<width, placed> *memory,
+                                            backward_memory<width, placed, operand> *memory,
                                             key_rows<width> *rows) {
     const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head);
     const auto differentiate = [&](const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
@@ -236,10 +241,10 @@ __device__ static inline void visit_queries(const lh_attention_spec &spec, const
 }
 
 /* A pair of a source without position vectors; a block's work, as below. */
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 __device__ static inline void
 visit_plain_queries(const lh_attention_backward_args &a, const lh_tile_pair &pair, int64_t head,
-                    backward_memory<width, placed> *memory, key_rows<width> *rows) {
+                    backward_memory<width, placed, operand> *memory, key_rows<width> *rows) {
     const int first = rows->at.first;
     lh_stage_tile<width>(a.dout, pair.batch, head, pair.query, a.spec.queries, a.spec.head_width,
                          memory->other + memory->tile);
@@ -252,10 +257,10 @@ visit_plain_queries(const lh_attention_backward_args &a, const lh_tile_pair &pai
 
 /* With them: the gradients of the outputs take the place of a pair's vectors, whose products come
  * first. */
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 __device__ static inline void
 visit_placed_queries(const lh_attention_backward_args &a, const lh_tile_pair &pair, int64_t head,
-                     backward_memory<width, placed> *memory, key_rows<width> *rows) {
+                     backward_memory<width, placed, operand> *memory, key_rows<width> *rows) {
     enum { pitch = lh_tile_shape<width>::pitch };
     const int first = rows->at.first;
     __nv_bfloat16 *vectors = memory->other + memory->tile;
@@ -280,10 +285,10 @@ visit_placed_queries(const lh_attention_backward_args &a, const lh_tile_pair &pa
     if (first < pair.keys) visit_queries<width>(a.spec, pair, head, multiply, memory, rows);
 }
 
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 __device__ static inline void
 store_keys(const lh_attention_spec &spec, const lh_key_source &source, int64_t batch, int64_t head,
-           int64_t key, backward_memory<width, placed> *memory, key_rows<width> *rows) {
+           int64_t key, backward_memory<width, placed, operand> *memory, key_rows<width> *rows) {
     if (source.dk.act.data != NULL) {
         const lh_tile_rows to =
             lh_rows_of(source.dk, batch, head, key, source.count, spec.head_width, source.write);
@@ -299,11 +304,11 @@ store_keys(const lh_attention_spec &spec, const lh_key_source &source, int64_t b
 }
 
 /* A block's 64 keys of a source and all the queries that see them. */
-template <int width, bool placed>
-__device__ static inline void pass_key_tile(const lh_attention_backward_args &a,
-                                            const tile_parts &p, int s, int64_t batch, int64_t head,
-                                            int64_t first, backward_memory<width, placed> *memory,
-                                            key_rows<width> *rows) {
+template <int width, bool placed, typename operand>
+__device__ static inline void
+pass_key_tile(const lh_attention_backward_args &a, const tile_parts &p, int s, int64_t batch,
+              int64_t head, int64_t first, backward_memory<width, placed, operand> *memory,
+              key_rows<width> *rows) {
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &keys = spec.source[s];
     const int64_t last = lh_min(first + LH_TILE, keys.count) - 1;
@@ -316,17 +321,17 @@ __device__ static inline void pass_key_tile(const lh_attention_backward_args &a,
         lh_stage_tile<width>(a.q, batch, head, base, seen.end, spec.head_width, memory->other);
         lh_stage_queries(a, p.delta, batch, head, base, memory);
         lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
-        if (placed && !keys.everywhere)
-            visit_placed_queries<width>(a, pair, head, memory, rows);
-        else
-            visit_plain_queries<width>(a, pair, head, memory, rows);
+        const bool by_place = placed && !keys.everywhere;
+        if constexpr (placed)
+            if (by_place) visit_placed_queries<width>(a, pair, head, memory, rows);
+        if (!by_place) visit_plain_queries<width>(a, pair, head, memory, rows);
     }
 }
 
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
     pass_keys(lh_attention_backward_args a, int s, tile_parts p, int64_t tiles, int64_t tasks) {
-    typedef backward_memory<width, placed> block_memory;
+    typedef backward_memory<width, placed, operand> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &source = spec.source[s];
@@ -337,7 +342,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
         const int64_t first = task % tiles * LH_TILE, key = first + rows.at.first;
         lh_clear_sums(rows.dk);
         lh_clear_sums(rows.dv);
-        pass_key_tile<width, placed>(a, p, s, batch, head, first, memory, &rows);
+        pass_key_tile<width>(a, p, s, batch, head, first, memory, &rows);
         __syncthreads();
         if (key < source.count) store_keys<width>(spec, source, batch, head, key, memory, &rows);
         __syncthreads();
@@ -363,23 +368,24 @@ static lh_status join(const lh_launch *launch, const lh_attention_spec *from, in
     });
 }
 
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 static lh_status launch_queries(const lh_launch *launch, const lh_attention_backward_args *args,
                                 const tile_parts &p) {
-    typedef backward_memory<width, placed> block_memory;
+    typedef backward_memory<width, placed, operand> block_memory;
     const lh_attention_spec *spec = &args->spec;
     const int64_t tiles = lh_chunk_count(spec->queries, LH_TILE);
     const int64_t tasks = spec->batch * spec->heads * tiles;
     const size_t bytes = sizeof(block_memory) + (args->dbias != NULL ? PAIR_BYTES : 0);
+    static_assert(sizeof(block_memory) + PAIR_BYTES <= LH_WIDEST_BYTES, "cards are asked for it");
     if (tasks == 0) return LH_OK;
-    return LH_LAUNCH((pass_queries<width, placed>), lh_blocks(tasks, 1), LH_TILE_THREADS, bytes,
-                     launch, *args, p, tiles, tasks);
+    return LH_LAUNCH((pass_queries<width, placed, operand>), lh_blocks(tasks, 1), LH_TILE_THREADS,
+                     bytes, launch, *args, p, tiles, tasks);
 }
 
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 static lh_status launch_keys(const lh_launch *launch, const lh_attention_backward_args *args,
                              const tile_parts &p) {
-    typedef backward_memory<width, placed> block_memory;
+    typedef backward_memory<width, placed, operand> block_memory;
     const lh_attention_spec *spec = &args->spec;
     const size_t bytes = sizeof(block_memory);
     for (int s = 0; s < spec->source_count; ++s) {
@@ -387,21 +393,26 @@ static lh_status launch_keys(const lh_launch *launch, const lh_attention_backwar
         const int64_t tiles = lh_chunk_count(source->count, LH_TILE);
         const int64_t tasks = spec->batch * spec->heads * tiles;
         if (tasks == 0 || (source->dk.act.data == NULL && source->dv.act.data == NULL)) continue;
-        LH_CUDA_TRY(LH_LAUNCH((pass_keys<width, placed>), lh_blocks(tasks, 1), LH_TILE_THREADS,
-                              bytes, launch, *args, s, p, tiles, tasks));
+        LH_CUDA_TRY(LH_LAUNCH((pass_keys<width, placed, operand>), lh_blocks(tasks, 1),
+                              LH_TILE_THREADS, bytes, launch, *args, s, p, tiles, tasks));
     }
     return LH_OK;
+}
+
+template <int width, bool placed, typename operand>
+static lh_status launch_both(const lh_launch *launch, const lh_attention_backward_args *args,
+                             const tile_parts &p) {
+    LH_CUDA_TRY((launch_queries<width, placed, operand>(launch, args, p)));
+    return launch_keys<width, placed, operand>(launch, args, p);
 }
 
 template <int width>
 static lh_status launch_width(const lh_launch *launch, const lh_attention_backward_args *args,
                               const tile_parts &p) {
-    if (args->spec.positions == NULL) {
-        LH_CUDA_TRY((launch_queries<width, false>(launch, args, p)));
-        return launch_keys<width, false>(launch, args, p);
-    }
-    LH_CUDA_TRY((launch_queries<width, true>(launch, args, p)));
-    return launch_keys<width, true>(launch, args, p);
+    if (args->spec.precision == LH_PRECISION_TF32)
+        return launch_both<width, false, float>(launch, args, p);
+    return args->spec.positions != NULL ? launch_both<width, true, __nv_bfloat16>(launch, args, p)
+                                        : launch_both<width, false, __nv_bfloat16>(launch, args, p);
 }
 
 static lh_status launch_passes(const lh_launch *launch, const lh_attention_backward_args *args,
@@ -419,7 +430,7 @@ static lh_status launch_passes(const lh_launch *launch, const lh_attention_backw
 bool lh_attention_backward_fits_tiles(const lh_attention_backward_args *args) {
     const bool widest = lh_tile_width(args->spec.head_width) == LH_WIDEST_TILE;
     const bool both = args->spec.positions != NULL && args->dbias != NULL;
-    return lh_attention_fits_tiles(&args->spec) && !(widest && both);
+    return lh_attention_fits_tiles(&args->spec, args->q.act.dtype) && !(widest && both);
 }
 
 lh_status lh_attention_tile_backward(const lh_launch *launch,

@@ -16,9 +16,10 @@ enum { LH_SPREAD_PITCH = LH_BAND + 8 /* of a block's gradients by diagonals, in 
 /* A block's shared memory: its own rows, those that pass by, and what is made of them. Rows are q
  * and dout, the others k and v, in a pass over queries; the reverse in one over keys. Where scores
  * have position vectors, there is room for a third tile, since a pair's vectors take two. */
-template <int width, bool placed> struct lh_backward_memory {
-    enum { tile = lh_tile_shape<width>::elements, products = placed ? (int)LH_BAND_FLOATS : 1 };
-    __nv_bfloat16 row[2][tile], other[(placed ? 3 : 2) * tile];
+template <int width, bool placed, typename operand = __nv_bfloat16> struct lh_backward_memory {
+    typedef lh_tile_shape<width, operand> shape;
+    enum { tile = shape::elements, products = placed ? (int)LH_BAND_FLOATS : 1 };
+    operand row[2][tile], other[(placed ? 3 : 2) * tile];
     float product[LH_TILE_WARPS][products]; /* a warp's, of queries and a band of vectors */
     float lse[LH_TILE], delta[LH_TILE];     /* of the queries; lse as lh_stage_sums gives it */
 };
@@ -32,8 +33,9 @@ typedef struct lh_warp_place {
 } lh_warp_place;
 
 /* The warp's 16 staged rows, as room for its results. */
-template <int width> __device__ static inline float *lh_scratch_of(__nv_bfloat16 *rows, int first) {
-    return reinterpret_cast<float *>(rows + first * lh_tile_shape<width>::pitch);
+template <int width, typename operand>
+__device__ static inline float *lh_scratch_of(operand *rows, int first) {
+    return reinterpret_cast<float *>(rows + first * lh_tile_shape<width, operand>::pitch);
 }
 
 __device__ static inline lh_warp_place lh_find_place(void) {
@@ -68,20 +70,20 @@ template <int width, bool placed> struct lh_at_once {
 
 /* += its 16 rows by `blocks` times 16 others: number 0 is q . k, number 1 is dout . v, whichever
  * are the rows. */
-template <int width, bool placed, int blocks>
-__device__ static inline void lh_multiply(const lh_backward_memory<width, placed> &memory,
+template <int width, bool placed, typename operand, int blocks>
+__device__ static inline void lh_multiply(const lh_backward_memory<width, placed, operand> &memory,
                                           int number, int first, int other,
                                           lh_sums (&sums)[blocks]) {
-    enum { pitch = lh_tile_shape<width>::pitch };
+    enum { pitch = lh_tile_shape<width, operand>::pitch };
     lh_multiply_rows<width>(memory.row[number] + first * pitch,
                             memory.other + number * memory.tile + other * pitch, sums);
 }
 
 /* Both products from nothing. */
-template <int width, bool placed, int blocks>
-__device__ static inline void lh_multiply_both(const lh_backward_memory<width, placed> &memory,
-                                               int first, int other, lh_sums (&scores)[blocks],
-                                               lh_sums (&slopes)[blocks]) {
+template <int width, bool placed, typename operand, int blocks>
+__device__ static inline void
+lh_multiply_both(const lh_backward_memory<width, placed, operand> &memory, int first, int other,
+                 lh_sums (&scores)[blocks], lh_sums (&slopes)[blocks]) {
     lh_clear_sums(scores);
     lh_clear_sums(slopes);
     lh_multiply(memory, 0, first, other, scores);
@@ -117,12 +119,15 @@ __device__ static inline void lh_add_by_diagonals(lh_sums &gradients, __nv_bfloa
  * k and dO . v with the next keys, differentiate(cell_of, scores, slopes) makes weights and
  * gradients of 16 x 16 of them, where part n of a lane is at cell_of(n). `vectors` are the pair's,
  * or NULL. */
-template <int width, bool placed, typename multiplying, typename differentiating>
+template <int width, bool placed, typename operand, typename multiplying, typename differentiating>
 __device__ static inline void
-lh_visit_keys(lh_backward_memory<width, placed> *memory, const lh_warp_place &at,
+lh_visit_keys(lh_backward_memory<width, placed, operand> *memory, const lh_warp_place &at,
               const __nv_bfloat16 *vectors, const multiplying &multiply,
               const differentiating &differentiate, lh_sums (&dq)[width / LH_STEP]) {
-    enum { pitch = lh_tile_shape<width>::pitch, blocks = lh_at_once<width, placed>::blocks };
+    enum {
+        pitch = lh_tile_shape<width, operand>::pitch,
+        blocks = lh_at_once<width, placed>::blocks
+    };
     LH_NO_UNROLL
     for (int begin = 0; begin < LH_TILE; begin += blocks * LH_STEP) {
         lh_sums scores[blocks], slopes[blocks];
@@ -145,12 +150,15 @@ lh_visit_keys(lh_backward_memory<width, placed> *memory, const lh_warp_place &at
 }
 
 /* A warp's 16 keys and the 64 staged queries. */
-template <int width, bool placed, typename multiplying, typename differentiating>
+template <int width, bool placed, typename operand, typename multiplying, typename differentiating>
 __device__ static inline void
-lh_visit_queries(lh_backward_memory<width, placed> *memory, const lh_warp_place &at,
+lh_visit_queries(lh_backward_memory<width, placed, operand> *memory, const lh_warp_place &at,
                  const multiplying &multiply, const differentiating &differentiate,
                  lh_sums (&dk)[width / LH_STEP], lh_sums (&dv)[width / LH_STEP]) {
-    enum { pitch = lh_tile_shape<width>::pitch, blocks = lh_at_once<width, placed>::blocks };
+    enum {
+        pitch = lh_tile_shape<width, operand>::pitch,
+        blocks = lh_at_once<width, placed>::blocks
+    };
     LH_NO_UNROLL
     for (int begin = 0; begin < LH_TILE; begin += blocks * LH_STEP) {
         lh_sums scores[blocks], slopes[blocks];

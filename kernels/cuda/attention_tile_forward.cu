@@ -3,7 +3,8 @@
 #include "kernels/cuda/attention_tile_forward.cuh"
 
 /* A block's shared memory. */
-template <int width, bool placed> struct forward_memory : lh_forward_memory<width> {
+template <int width, bool placed, typename operand = __nv_bfloat16>
+struct forward_memory : lh_forward_memory<width, operand> {
     float bias[LH_TILE_DIAGONALS + 1];
     int32_t bucket[LH_TILE_DIAGONALS + 1];
     float product[placed ? LH_TILE_WARPS : 1][placed ? LH_BAND_FLOATS : 1]; /* of each warp */
@@ -56,10 +57,10 @@ __device__ static inline void drop_weights(const lh_attention_spec &spec, const 
         });
 }
 
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 __device__ static inline void attend_pair(const lh_attention_spec &spec, const lh_tile_pair &pair,
                                           int64_t head, lh_scores &scores,
-                                          const forward_memory<width, placed> &memory,
+                                          const forward_memory<width, placed, operand> &memory,
                                           lh_warp_rows<width> *rows) {
     const float *bias = lh_pair_is_biased(spec, pair) ? memory.bias : NULL;
     const auto read = [&](lh_scores &products) {
@@ -89,10 +90,10 @@ __device__ static inline void place_keys(const lh_attention_spec &spec, const lh
 }
 
 /* A block's 64 queries and all the keys of a source that they see. */
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 __device__ static inline void
 attend_source(const lh_attention_spec &spec, int s, int64_t batch, int64_t head, int64_t first,
-              forward_memory<width, placed> *memory, lh_warp_rows<width> *rows) {
+              forward_memory<width, placed, operand> *memory, lh_warp_rows<width> *rows) {
     const lh_key_source &keys = spec.source[s];
     const int64_t last = lh_min(first + LH_TILE, spec.queries) - 1;
     const lh_span seen = lh_keys_seen(spec, s, first, last);
@@ -111,15 +112,15 @@ attend_source(const lh_attention_spec &spec, int s, int64_t batch, int64_t head,
             lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
         __syncthreads();
         if (first + rows->first <= last)
-            attend_pair<width, placed>(spec, pair, head, scores, *memory, rows);
+            attend_pair<width>(spec, pair, head, scores, *memory, rows);
     }
 }
 
 /* Divides by the sums of weights and stores the 16 rows. */
-template <int width>
+template <int width, typename operand>
 __device__ static inline void
 finish_rows(const lh_attention_forward_args &a, int64_t batch, int64_t head, int64_t query,
-            lh_forward_memory<width> *memory, lh_warp_rows<width> *rows) {
+            lh_forward_memory<width, operand> *memory, lh_warp_rows<width> *rows) {
     const lh_attention_spec &spec = a.spec;
     const lh_tile_rows to =
         lh_rows_of(a.out, batch, head, query, spec.queries, spec.head_width, LH_SET);
@@ -134,20 +135,21 @@ finish_rows(const lh_attention_forward_args &a, int64_t batch, int64_t head, int
     }
     lh_store_rows<width>(
         rows->out, 1, to,
-        reinterpret_cast<float *>(memory->q + rows->first * lh_tile_shape<width>::pitch),
+        reinterpret_cast<float *>(memory->q + rows->first * lh_tile_shape<width, operand>::pitch),
         rows->lane);
 }
 
 /* Blocks on a multiprocessor. With position vectors a third would spill the registers of the widest
- * heads. */
-template <int width, bool placed> struct resident {
-    enum { blocks = placed && width == LH_WIDEST_TILE ? 2 : 3 };
+ * heads, and in tf32 it has no shared memory. */
+template <int width, bool placed, typename operand> struct resident {
+    enum { floats = sizeof(operand) == sizeof(float) };
+    enum { blocks = (placed || floats) && width == LH_WIDEST_TILE ? 2 : 3 };
 };
 
-template <int width, bool placed>
-__global__ void __launch_bounds__(LH_TILE_THREADS, (resident<width, placed>::blocks))
+template <int width, bool placed, typename operand>
+__global__ void __launch_bounds__(LH_TILE_THREADS, (resident<width, placed, operand>::blocks))
     attend_tiles(lh_attention_forward_args a, int64_t tiles, int64_t tasks) {
-    typedef forward_memory<width, placed> block_memory;
+    typedef forward_memory<width, placed, operand> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
     const lh_attention_spec &spec = a.spec;
     lh_warp_rows<width> rows;
@@ -158,28 +160,38 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, (resident<width, placed>::blo
         const int64_t query = first + rows.first;
         lh_stage_tile<width>(a.q, batch, head, first, spec.queries, spec.head_width, memory->q);
         for (int s = 0; s < spec.source_count; ++s)
-            attend_source<width, placed>(spec, s, batch, head, first, memory, &rows);
+            attend_source<width>(spec, s, batch, head, first, memory, &rows);
         __syncthreads();
         if (query < spec.queries) finish_rows<width>(a, batch, head, query, memory, &rows);
         __syncthreads();
     }
 }
 
-template <int width, bool placed>
+template <int width, bool placed, typename operand>
 static lh_status launch_tiles(const lh_launch *launch, const lh_attention_forward_args *args) {
     const lh_attention_spec *spec = &args->spec;
     const int64_t tiles = lh_chunk_count(spec->queries, LH_TILE);
     const int64_t tasks = spec->batch * spec->heads * tiles;
-    const size_t bytes = sizeof(forward_memory<width, placed>);
+    const size_t bytes = sizeof(forward_memory<width, placed, operand>);
     if (tasks == 0) return LH_OK;
-    return LH_LAUNCH((attend_tiles<width, placed>), lh_blocks(tasks, 1), LH_TILE_THREADS, bytes,
-                     launch, *args, tiles, tasks);
+    return LH_LAUNCH((attend_tiles<width, placed, operand>), lh_blocks(tasks, 1), LH_TILE_THREADS,
+                     bytes, launch, *args, tiles, tasks);
 }
 
 template <int width>
 static lh_status launch_width(const lh_launch *launch, const lh_attention_forward_args *args) {
-    return args->spec.positions != NULL ? launch_tiles<width, true>(launch, args)
-                                        : launch_tiles<width, false>(launch, args);
+    if (args->spec.precision == LH_PRECISION_TF32)
+        return launch_tiles<width, false, float>(launch, args);
+    return args->spec.positions != NULL ? launch_tiles<width, true, __nv_bfloat16>(launch, args)
+                                        : launch_tiles<width, false, __nv_bfloat16>(launch, args);
+}
+
+bool lh_attention_fits_tiles(const lh_attention_spec *spec, lh_dtype dtype) {
+    const bool widest = lh_tile_width(spec->head_width) == LH_WIDEST_TILE;
+    if (spec->head_width > LH_WIDEST_TILE) return false;
+    if (spec->precision == LH_PRECISION_BF16) return true;
+    return spec->precision == LH_PRECISION_TF32 && spec->positions == NULL && dtype == LH_REAL &&
+           (!widest || lh_has_shared(LH_WIDEST_BYTES));
 }
 
 lh_status lh_attention_tile_forward(const lh_launch *launch,

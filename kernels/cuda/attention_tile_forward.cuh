@@ -13,9 +13,9 @@ enum {
 };
 
 /* A block's shared memory. */
-template <int width> struct lh_forward_memory {
-    enum { tile = lh_tile_shape<width>::elements };
-    __nv_bfloat16 q[tile], other[2 * tile]; /* others: keys, then values */
+template <int width, typename operand = __nv_bfloat16> struct lh_forward_memory {
+    enum { tile = lh_tile_shape<width, operand>::elements };
+    operand q[tile], other[2 * tile]; /* others: keys, then values */
 };
 
 /* One of a lane's rows, known to the four lanes that share it. */
@@ -58,10 +58,10 @@ template <int width> __device__ static inline void lh_begin_rows(lh_warp_rows<wi
     lh_clear_sums(rows->out);
 }
 
-template <int width>
-__device__ static inline const __nv_bfloat16 *lh_queries_of(const lh_forward_memory<width> &memory,
-                                                            const lh_warp_rows<width> &rows) {
-    return memory.q + rows.first * lh_tile_shape<width>::pitch;
+template <int width, typename operand>
+__device__ static inline const operand *
+lh_queries_of(const lh_forward_memory<width, operand> &memory, const lh_warp_rows<width> &rows) {
+    return memory.q + rows.first * lh_tile_shape<width, operand>::pitch;
 }
 
 /* Calls visit(c, part, score) for the scores of a lane's row h. */
@@ -108,11 +108,11 @@ __device__ static inline void lh_shrink(real by, int h, lh_warp_rows<width> *row
 /* A warp's 16 queries and the 64 staged keys. `scores` are the products that add to q . k;
  * read(scores) makes scores of the products, -infinity where a key is not seen; drop(scores)
  * changes weights after their sum is known. */
-template <int width, typename reading, typename dropping>
-__device__ static inline void lh_attend_keys(const lh_forward_memory<width> &memory,
+template <int width, typename operand, typename reading, typename dropping>
+__device__ static inline void lh_attend_keys(const lh_forward_memory<width, operand> &memory,
                                              lh_scores &scores, const reading &read,
                                              const dropping &drop, lh_warp_rows<width> *rows) {
-    enum { pitch = lh_tile_shape<width>::pitch };
+    enum { pitch = lh_tile_shape<width, operand>::pitch };
     lh_multiply_rows<width>(lh_queries_of(memory, *rows), memory.other, scores);
     read(scores);
     LH_UNROLL

@@ -74,6 +74,16 @@ static inline cudaError_t lh_ask_shared(kernel_type *kernel, size_t bytes) {
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
 }
 
+/* Whether a block of the current GPU may have so much: 99 KiB all from 8.0 on have, which need not
+ * be asked about; those of data centres have more. */
+static inline bool lh_has_shared(size_t bytes) {
+    int device = 0, most = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
+               cudaSuccess &&
+           bytes <= (size_t)most;
+}
+
 /* Launches and gives the lh_status. A template goes in parentheses: LH_LAUNCH((rows<true>), ...).
  * LH_SHARED(float, tile, [32][33]) declares shared memory; dynamic memory has one array for all. */
 #define LH_LAUNCH(kernel, grid, block, shared_bytes, launch, ...)                                  \

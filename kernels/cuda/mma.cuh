@@ -1,11 +1,14 @@
-/* Products of a warp by mma.m16n8k16: bf16 operands, f32 sums. Unlike wmma, PTX tells which lane
- * holds what (PTX ISA, "Matrix Fragments for mma.m16n8k16"), so that what is done to single sums
- * needs no memory, and sums can be operands of the next product. With row = lane / 4, column = 2
- * (lane % 4):
+/* Products of a warp by mma.m16n8k16 with bf16 operands and by mma.m16n8k8 with tf32 operands,
+ * which lie in memory as floats; sums are f32. Unlike wmma, PTX tells which lane holds what (PTX
+ * ISA, "Matrix Fragments for mma.m16n8k16"), so that what is done to single sums needs no memory,
+ * and sums can be operands of the next product. With row = lane / 4, column = 2 (lane % 4):
  *
  *   sums, 16 x 8    0, 1: of row, at column and column + 1; 2, 3: of row + 8
  *   left, 16 x 16   registers of two neighbours: of row, row + 8, and both again 8 columns on
  *   right, 16 x 8   the same of the transposed matrix: at column and 8 on
+ *
+ * In tf32 a register is one element: left, 16 x 8, of row and row + 8 at lane % 4, and both again 4
+ * columns on; right, 8 x 8, the same of the transposed matrix. Two such products make one of 16.
  */
 #ifndef LH_KERNELS_CUDA_MMA_CUH
 #define LH_KERNELS_CUDA_MMA_CUH
@@ -25,11 +28,16 @@ enum {
 
 typedef float lh_mma_sums[LH_MMA_SUMS];
 typedef unsigned lh_mma_left[4];
+typedef unsigned lh_mma_left_tf32[8]; /* of 8 columns, and of the next 8 */
+
+/* The left operand of 16 columns, by the type that operands have in memory. */
+template <typename operand> struct lh_left_of { typedef lh_mma_left type; };
+template <> struct lh_left_of<float> { typedef lh_mma_left_tf32 type; };
 
 /* Registers of four 8 x 8 matrices in shared memory: lane l gives row l % 8 of matrix l / 8,
- * aligned to 16 bytes. By rows, or transposed. */
+ * aligned to 16 bytes. By rows, or transposed. Four floats are a row, too, by rows alone. */
 #ifdef __CUDACC__
-__device__ static inline void lh_load_matrices(unsigned (&to)[4], const __nv_bfloat16 *row,
+__device__ static inline void lh_load_matrices(unsigned (&to)[4], const void *row,
                                                bool transposed) {
     const unsigned address = (unsigned)__cvta_generic_to_shared(row);
     if (transposed)
@@ -53,6 +61,22 @@ __device__ static inline void lh_multiply_add(lh_mma_sums &sums, const lh_mma_le
         : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right_0), "r"(right_1));
 }
 
+/* The same of 8 columns and rows in tf32; `left` names four registers. */
+__device__ static inline void lh_multiply_add_tf32(lh_mma_sums &sums, const unsigned *left,
+                                                   unsigned right_0, unsigned right_1) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right_0), "r"(right_1));
+}
+
+/* The nearest number of 10 bits behind the point, which is what tensor cores read of a float. */
+__device__ static inline unsigned lh_round_tf32(real x) {
+    unsigned rounded;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
+    return rounded;
+}
+
 /* 2^x, 0 where that is no normal number. */
 __device__ static inline real lh_exp2(real x) {
     asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
@@ -66,9 +90,11 @@ __device__ static inline unsigned lh_pack(real low, real high) {
     return packed;
 }
 #else
-#define lh_load_matrices cudasim_load_matrices
-#define lh_multiply_add  cudasim_multiply_add
-#define lh_exp2          exp2f
+#define lh_load_matrices     cudasim_load_matrices
+#define lh_multiply_add      cudasim_multiply_add
+#define lh_multiply_add_tf32 cudasim_multiply_add_tf32
+#define lh_round_tf32        cudasim_round_tf32
+#define lh_exp2              exp2f
 
 static inline unsigned lh_pack(real low, real high) {
     return __float2bfloat16_rn(low).bits | (unsigned)__float2bfloat16_rn(high).bits << 16;
@@ -107,6 +133,24 @@ template <int count> __device__ static inline void lh_clear_sums(lh_mma_sums (&s
     }
 }
 
+/* The left operand of a block of 16 x 16. */
+__device__ static inline void lh_load_left(const __nv_bfloat16 *block, int pitch, int lane,
+                                           lh_mma_left &left) {
+    lh_load_matrices(left, lh_row_downwards(block, pitch, lane), false);
+}
+
+__device__ static inline void lh_load_left(const float *block, int pitch, int lane,
+                                           lh_mma_left_tf32 &left) {
+    LH_UNROLL
+    for (int half = 0; half < 2; ++half) {
+        unsigned part[4];
+        lh_load_matrices(part, block + lane % 16 * pitch + half * 8 + lane / 16 * 4, false);
+        LH_UNROLL
+        for (int i = 0; i < 4; ++i)
+            left[half * 4 + i] = part[i];
+    }
+}
+
 /* sums += left others^T: 16 columns of 16 others. */
 template <int pitch>
 __device__ static inline void lh_multiply_across(const lh_mma_left &left,
@@ -116,6 +160,18 @@ __device__ static inline void lh_multiply_across(const lh_mma_left &left,
     lh_load_matrices(right, lh_row_across(others, pitch, lane), false);
     lh_multiply_add(sums[0], left, right[0], right[1]);
     lh_multiply_add(sums[1], left, right[2], right[3]);
+}
+
+template <int pitch>
+__device__ static inline void lh_multiply_across(const lh_mma_left_tf32 &left, const float *others,
+                                                 int lane, lh_mma_sums (&sums)[2]) {
+    LH_UNROLL
+    for (int n = 0; n < 2; ++n) {
+        unsigned right[4];
+        lh_load_matrices(right, others + (n * 8 + lane % 8) * pitch + lane / 8 * 4, false);
+        lh_multiply_add_tf32(sums[n], left, right[0], right[1]);
+        lh_multiply_add_tf32(sums[n], left + 4, right[2], right[3]);
+    }
 }
 
 /* sums += left others: 16 columns of 16 others. */
@@ -136,6 +192,34 @@ __device__ static inline void lh_make_left(const lh_mma_sums &low, const lh_mma_
     left[1] = lh_pack(low[2], low[3]);
     left[2] = lh_pack(high[0], high[1]);
     left[3] = lh_pack(high[2], high[3]);
+}
+
+/* In tf32 a lane's neighbouring sums are columns 4 apart of the operand: what is summed over comes
+ * in another order, the same on both sides. */
+__device__ static inline void lh_make_left(const lh_mma_sums &low, const lh_mma_sums &high,
+                                           lh_mma_left_tf32 &left) {
+    LH_UNROLL
+    for (int i = 0; i < 4; ++i) {
+        const int n = i % 2 * 2 + i / 2;
+        left[i] = lh_round_tf32(low[n]);
+        left[4 + i] = lh_round_tf32(high[n]);
+    }
+}
+
+/* The product with others of a left operand that was made of sums. */
+template <int pitch>
+__device__ static inline void lh_multiply_downwards(const lh_mma_left_tf32 &left,
+                                                    const float *others, int lane,
+                                                    lh_mma_sums (&sums)[2]) {
+    LH_UNROLL
+    for (int half = 0; half < 2; ++half) {
+        const float *row =
+            others + (half * 8 + lh_mma_column(lane, 0)) * pitch + lane / LH_MMA_LANES;
+        LH_UNROLL
+        for (int n = 0; n < 2; ++n)
+            lh_multiply_add_tf32(sums[n], left + half * 4, __float_as_uint(row[n * 8]),
+                                 __float_as_uint(row[pitch + n * 8]));
+    }
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* ldmatrix and mma.m16n8k16: what all lanes brought is dealt out. */
+/* ldmatrix, mma.m16n8k16 and mma.m16n8k8: what all lanes brought is dealt out. */
 #include "tests/cudasim/include/ptx_mma.h"
 
 #include "tests/cudasim/simulator.h"
@@ -45,26 +45,57 @@ static void place_sum(int lane, int i, int *row, int *column) {
     *column = lane % 4 * 2 + (i & 1);
 }
 
-void multiply_matrices(const thread *lanes) {
+/* Of "Matrix Fragments for mma.m16n8k8", elements of 32 bits. */
+static float tf32_of(unsigned word) {
+    return __uint_as_float(word & ~0x1fffu);
+}
+
+/* What a warp multiplies, `depth` elements a sum. */
+struct operands {
     float left[16][16], right[16][8];
+    int depth;
+};
+
+static void gather_tf32(const thread *lanes, operands *all) {
+    all->depth = 8;
+    for (int lane = 0; lane < WARP; lane++) {
+        const cudasim_operands *own = reinterpret_cast<cudasim_operands *>(lanes[lane].value);
+        for (int i = 0; i < 4; i++)
+            all->left[lane / 4 + i % 2 * 8][lane % 4 + i / 2 * 4] = tf32_of(own->a[i]);
+        for (int i = 0; i < 2; i++)
+            all->right[lane % 4 + i * 4][lane / 4] = tf32_of(own->b[i]);
+    }
+}
+
+static void gather_bf16(const thread *lanes, operands *all) {
     int row, column;
+    all->depth = 16;
     for (int lane = 0; lane < WARP; lane++) {
         const cudasim_operands *own = reinterpret_cast<cudasim_operands *>(lanes[lane].value);
         for (int i = 0; i < 8; i++) {
             place_left(lane, i, &row, &column);
-            left[row][column] = half_of(own->a[i / 2], i % 2);
+            all->left[row][column] = half_of(own->a[i / 2], i % 2);
         }
         for (int i = 0; i < 4; i++) {
             place_right(lane, i, &row, &column);
-            right[row][column] = half_of(own->b[i / 2], i % 2);
+            all->right[row][column] = half_of(own->b[i / 2], i % 2);
         }
     }
+}
+
+void multiply_matrices(const thread *lanes) {
+    operands all;
+    int row, column;
+    if (reinterpret_cast<cudasim_operands *>(lanes[0].value)->tf32)
+        gather_tf32(lanes, &all);
+    else
+        gather_bf16(lanes, &all);
     for (int lane = 0; lane < WARP; lane++) {
         cudasim_operands *own = reinterpret_cast<cudasim_operands *>(lanes[lane].value);
         for (int i = 0; i < 4; i++) {
             place_sum(lane, i, &row, &column);
-            for (int l = 0; l < 16; l++)
-                own->sums[i] += left[row][l] * right[l][column];
+            for (int l = 0; l < all.depth; l++)
+                own->sums[i] += all.left[row][l] * all.right[l][column];
         }
     }
 }

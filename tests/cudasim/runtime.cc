@@ -14,6 +14,7 @@ char last_launch[128];
 int device_count = 1, current_device;
 long launches;
 std::map<const void *, int> allowed_shared;
+bool asked_for_shared; /* how much a block of this card may have */
 
 void record(cudaError_t error, const char *format, va_list arguments) {
     if (last_error != cudaSuccess) return;
@@ -180,14 +181,17 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
-    *value = attribute == cudaDevAttrMultiProcessorCount      ? 4
-             : attribute == cudaDevAttrComputeCapabilityMajor ? 8
-                                                              : 0;
+    asked_for_shared = asked_for_shared || attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin;
+    *value = attribute == cudaDevAttrMultiProcessorCount            ? 4
+             : attribute == cudaDevAttrComputeCapabilityMajor       ? 8
+             : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? MOST_SHARED
+                                                                    : 0;
     return cudaSuccess;
 }
 
 cudaError_t cudasim_allow_shared(const void *kernel, cudaFuncAttribute, int value) {
-    if (value < 0 || value > MOST_SHARED) return cudaErrorInvalidValue;
+    if (value < 0 || value > (asked_for_shared ? MOST_SHARED : LEAST_SHARED))
+        return cudaErrorInvalidValue;
     allowed_shared[kernel] = value;
     return cudaSuccess;
 }

@@ -36,6 +36,7 @@ same() {
 
 tiny='layers=2 width=8 heads=2 dropout=0.1'
 same slide "$tiny window=4" optimizer=adafactor
+compare slide "$tiny window=4" optimizer=adafactor 0.002 tf32
 same xl "$tiny window=8" optimizer=adam
 same universal 'width=8 heads=2 span=4 dropout=0.1 steps=2' optimizer=adam
 same gpt2 "$tiny window=4 context=8" optimizer=adam

@@ -16,7 +16,8 @@ enum {
     WARP = 32,
     MOST_THREADS = 1024,
     STATIC_SHARED = 48 << 10, /* bytes a block has without asking */
-    MOST_SHARED = 99 << 10    /* with asking, on every card from 8.0 on */
+    LEAST_SHARED = 99 << 10,  /* with asking, on every card from 8.0 on */
+    MOST_SHARED = 163 << 10   /* of this card, for a program that asked how much it has */
 };
 
 /* ---- Threads of the block that runs (block.cc) ---- */

@@ -7,10 +7,10 @@ static heads_layout next_layout(attention_flags flags, int by) {
     return flags.dense ? HEADS_DENSE : (heads_layout)((flags.layout + by) % HEADS_LAYOUTS);
 }
 
-/* The same in bf16. */
-static attention_flags coarse(int row) {
+/* The same in another precision. */
+static attention_flags flags_in(lh_precision precision, int row) {
     attention_flags flags = attention_flags_at(row);
-    flags.precision = LH_PRECISION_BF16;
+    flags.precision = precision;
     return flags;
 }
 
@@ -20,9 +20,11 @@ static int64_t lay_out(lh_heads *view, const lh_attention_spec *spec, int64_t to
 }
 
 /* Of what lies in memory as bf16 only the loads and stores are new: half of the cases will do, and
- * one of eight where products are in f32, which a run in bf16 does not meet. */
+ * one of eight where products are in f32, which a run in bf16 does not meet; tf32 is of f32 alone.
+ */
 static bool worth(const suite *s, int shape, int row, lh_precision precision) {
     if (s->dtype == LH_REAL) return true;
+    if (precision == LH_PRECISION_TF32) return false;
     return precision == LH_PRECISION_BF16 ? shape % 2 == 0 : (shape + row) % 8 == 0;
 }
 
@@ -71,6 +73,12 @@ static void forward(suite *s, const attention_shape *shape, attention_flags flag
     case_run(s);
 }
 
+/* Of every three rows one in bf16, the next in tf32. */
+static lh_precision rounds_at(int shape, int row) {
+    static const lh_precision by_row[] = {LH_PRECISION_BF16, LH_PRECISION_TF32, LH_PRECISION_F32};
+    return by_row[(row - shape % 3 + 3) % 3];
+}
+
 void cases_attention_forward(suite *s) {
     for (int i = 0; i < attention_shape_count; i++)
         for (int row = 0; row < SUITE_FLAG_ROWS; row++)
@@ -81,11 +89,14 @@ void cases_attention_forward(suite *s) {
     forward(s, &causal, attention_flags_at(0), true, false);
     forward(s, &causal, attention_flags_at(0), false, true);
     for (int i = 0; i < attention_shape_count; i++)
-        for (int row = i % 3; row < SUITE_FLAG_ROWS; row += 3)
-            if (worth(s, i, row, LH_PRECISION_BF16))
-                forward(s, &attention_shapes[i], coarse(row), false, false);
-    forward(s, &causal, coarse(0), true, false);
-    forward(s, &causal, coarse(0), false, true);
+        for (int row = 0; row < SUITE_FLAG_ROWS; row++)
+            if (rounds_at(i, row) != LH_PRECISION_F32 && worth(s, i, row, rounds_at(i, row)))
+                forward(s, &attention_shapes[i], flags_in(rounds_at(i, row), row), false, false);
+    forward(s, &causal, flags_in(LH_PRECISION_BF16, 0), true, false);
+    forward(s, &causal, flags_in(LH_PRECISION_BF16, 0), false, true);
+    if (s->dtype != LH_REAL) return;
+    forward(s, &causal, flags_in(LH_PRECISION_TF32, 0), true, false);
+    forward(s, &causal, flags_in(LH_PRECISION_TF32, 0), false, true);
 }
 
 void bench_attention_forward(suite *s) {
@@ -226,7 +237,8 @@ static void backward(suite *s, const attention_shape *shape, attention_flags fla
 
 /* Some rows of all shapes; one more where position vectors meet several tiles of tokens. */
 static bool tries_coarse(int shape, int row) {
-    const bool placed = attention_flags_at(row).positions && row == 1 + 3 * (shape % 2);
+    const bool placed =
+        attention_flags_at(row % SUITE_FLAG_ROWS).positions && row == 1 + 3 * (shape % 2);
     return (row + shape) % 5 == 0 || (placed && attention_shapes[shape].queries > 64);
 }
 
@@ -239,7 +251,9 @@ void cases_attention_backward(suite *s) {
             if (suite_tries(s, i, row) && worth(s, i, row, LH_PRECISION_F32))
                 backward(s, &attention_shapes[i], attention_flags_at(row), wanted);
             if (tries_coarse(i, row) && worth(s, i, row, LH_PRECISION_BF16))
-                backward(s, &attention_shapes[i], coarse(row), wanted);
+                backward(s, &attention_shapes[i], flags_in(LH_PRECISION_BF16, row), wanted);
+            if (tries_coarse(i, row + 1) && worth(s, i, row, LH_PRECISION_TF32))
+                backward(s, &attention_shapes[i], flags_in(LH_PRECISION_TF32, row), wanted);
         }
     }
 }

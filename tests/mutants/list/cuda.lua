@@ -41,6 +41,8 @@ return {
     file = "kernels/cuda/mma.cuh", tests = "sim:attention_forward",
     { "left[1] = lh_pack(low[2], low[3]);", "left[1] = lh_pack(high[0], high[1]);", "weights of eight rows are those of other keys" },
     { "lane / 16 * 8 + lane % 8) * pitch", "lane / 8 % 2 * 8 + lane % 8) * pitch", "keys and columns of an operand change places" },
+    { "const int n = i % 2 * 2 + i / 2;", "const int n = i;", "weights in tf32 are those of other keys" },
+    { "half * 8 + lane / 16 * 4, false);", "half * 8 + lane / 16, false);", "columns of a query in tf32 are others" },
   },
   {
     file = "kernels/cuda/attention_tile_forward.cuh", tests = "sim:attention_forward",
