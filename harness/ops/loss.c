@@ -2,13 +2,17 @@
  * there at once. */
 #include "harness/ops/op.h"
 
-/* What one fused head and loss works on. Rows are tokens. */
+/* What one fused head and loss works on. Rows are tokens. In bf16 what products read is rounded
+ * once: the table and the hidden states before the chunks, the logits' gradient as it is written.
+ * Logits are f32 in any case, since a loss is a small difference of them. */
 typedef struct head_loss {
     int64_t rows, width, vocabulary, chunk;
     double scale;
     bool differentiate;
     const lh_tensor *hidden, *weight, *bias, *target, *weights, *gradient_scale;
-    lh_tensor *logits, *loss, *correct; /* logits: one chunk */
+    const lh_tensor *read_hidden, *read_weight; /* by the products: themselves, or in bf16 */
+    lh_tensor *logits, *dlogits;                /* of one chunk; the same tensor but in bf16 */
+    lh_tensor *loss, *correct;
     lh_tensor *dhidden, *dweight, *dbias;
 } head_loss;
 
@@ -17,20 +21,20 @@ typedef struct head_loss {
 enum { CHUNK_ELEMENTS = 1 << 18, CHUNK_ELEMENTS_GPU = 1 << 26, CHUNK_LEAST = 64 };
 
 static lh_status chunk_logits(lh_pool *pool, const head_loss *h, int64_t first, int64_t rows) {
-    const lh_matmul_args args = {.batch = 1,
-                                 .m = rows,
-                                 .n = h->vocabulary,
-                                 .k = h->width,
-                                 .transpose_b = true,
-                                 .alpha = 1,
-                                 .a =
-                                     lh_act_from(lh_tensor_activation(h->hidden), first * h->width),
-                                 .a_leading = h->width,
-                                 .b = lh_tensor_activation(h->weight),
-                                 .b_leading = h->width,
-                                 .c = lh_tensor_activation(h->logits),
-                                 .c_leading = h->vocabulary,
-                                 .bias = h->bias != NULL ? lh_tensor_real(h->bias) : NULL};
+    const lh_matmul_args args = {
+        .batch = 1,
+        .m = rows,
+        .n = h->vocabulary,
+        .k = h->width,
+        .transpose_b = true,
+        .alpha = 1,
+        .a = lh_act_from(lh_tensor_activation(h->read_hidden), first * h->width),
+        .a_leading = h->width,
+        .b = lh_tensor_activation(h->read_weight),
+        .b_leading = h->width,
+        .c = lh_tensor_activation(h->logits),
+        .c_leading = h->vocabulary,
+        .bias = h->bias != NULL ? lh_tensor_real(h->bias) : NULL};
     return lh_run_matmul(pool, &args);
 }
 
@@ -43,6 +47,7 @@ static lh_status chunk_loss(lh_pool *pool, const head_loss *h, int64_t first, in
         .target = lh_tensor_integer(h->target) + first,
         .weight = h->weights != NULL ? lh_tensor_real(h->weights) + first : NULL,
         .gradient = h->differentiate,
+        .dx = h->dlogits != h->logits ? lh_tensor_activation(h->dlogits) : (lh_act){NULL, LH_REAL},
         .gradient_scale = lh_tensor_real(h->gradient_scale),
         .loss = lh_tensor_real(h->loss) + first,
         .correct = lh_tensor_real(h->correct) + first};
@@ -51,7 +56,7 @@ static lh_status chunk_loss(lh_pool *pool, const head_loss *h, int64_t first, in
 
 /* dhidden = dlogits weight; dweight += dlogits^T hidden; dbias += column sums. */
 static lh_status chunk_gradients(lh_pool *pool, const head_loss *h, int64_t first, int64_t rows) {
-    const lh_act dlogits = lh_tensor_activation(h->logits);
+    const lh_act dlogits = lh_tensor_activation(h->dlogits);
     const lh_write write = first == 0 ? LH_SET : LH_ADD;
     const lh_matmul_args dhidden = {
         .batch = 1,
@@ -61,7 +66,7 @@ static lh_status chunk_gradients(lh_pool *pool, const head_loss *h, int64_t firs
         .alpha = 1,
         .a = dlogits,
         .a_leading = h->vocabulary,
-        .b = lh_tensor_activation(h->weight),
+        .b = lh_tensor_activation(h->read_weight),
         .b_leading = h->width,
         .c = lh_act_from(lh_tensor_activation(h->dhidden), first * h->width),
         .c_leading = h->width};
@@ -75,7 +80,7 @@ static lh_status chunk_gradients(lh_pool *pool, const head_loss *h, int64_t firs
         .alpha = 1,
         .a = dlogits,
         .a_leading = h->vocabulary,
-        .b = lh_act_from(lh_tensor_activation(h->hidden), first * h->width),
+        .b = lh_act_from(lh_tensor_activation(h->read_hidden), first * h->width),
         .b_leading = h->width,
         .c = lh_tensor_activation(h->dweight),
         .c_leading = h->width,
@@ -153,10 +158,21 @@ static lh_tensor *scalar(lh_tape *tape, double value) {
     return tensor;
 }
 
+/* A tensor's values as products read them. */
+static const lh_tensor *as_read(lh_tape *tape, const lh_tensor *x) {
+    if (lh_pool_precision(lh_tape_pool(tape)) != LH_PRECISION_BF16) return x;
+    return lh_convert(tape, lh_tape_own(tape, lh_tensor_detached(x)), LH_BF16);
+}
+
 /* Makes the buffers that h needs; false after a failure. */
 static bool allocate(lh_tape *tape, head_loss *h, double gradient_scale) {
+    const bool rounds = lh_pool_precision(lh_tape_pool(tape)) == LH_PRECISION_BF16;
     const int64_t logits[] = {h->chunk, h->vocabulary}, rows[] = {h->rows};
-    h->logits = lh_tape_new(tape, LH_REAL, 2, logits);
+    h->read_hidden = as_read(tape, h->hidden);
+    h->read_weight = as_read(tape, h->weight);
+    h->logits = h->dlogits = lh_tape_new(tape, LH_REAL, 2, logits);
+    if (rounds && h->differentiate) h->dlogits = lh_tape_new(tape, LH_BF16, 2, logits);
+    if (h->read_hidden == NULL || h->read_weight == NULL || h->dlogits == NULL) return false;
     h->loss = lh_tape_new(tape, LH_REAL, 1, rows);
     h->correct = lh_tape_new(tape, LH_REAL, 1, rows);
     h->gradient_scale = scalar(tape, gradient_scale);

@@ -7,19 +7,21 @@
 /* Softmax cross-entropy of one chunk of rows, value and gradient in one pass.
  *
  *   loss[r] = weight[r] * (log sum_v exp(scale * x[r][v]) - scale * x[r][target[r]])      (nats)
- *   x[r][v] <- weight[r] * gradient_scale * scale * (softmax(scale * x[r])[v] - [v == target[r]])
+ *   dx[r][v] = weight[r] * gradient_scale * scale * (softmax(scale * x[r])[v] - [v == target[r]])
  *
- * The gradient overwrites the logits when `gradient` is set. A row of weight 0 has loss 0, gradient
- * 0, and its target is not read. correct[r] is 1 when the target has the largest logit (first of
- * equals) and the weight is not 0. An invalid target under a weight other than 0 gives LH_EOPTION.
+ * The gradient is written when `gradient` is set: over the logits, or to dx, which may be in bf16,
+ * and the logits stay. A row of weight 0 has loss 0, gradient 0, and its target is not read.
+ * correct[r] is 1 when the target has the largest logit (first of equals) and the weight is not 0.
+ * An invalid target under a weight other than 0 gives LH_EOPTION.
  */
 typedef struct lh_cross_entropy_args {
     int64_t rows, vocabulary;
     real scale;
-    real *x;               /* in, out when gradient [rows][vocabulary]: logits before scale */
+    real *x;               /* in [rows][vocabulary]: logits before scale; out without dx */
     const int32_t *target; /* in  [rows] */
     const real *weight;    /* in  optional [rows]: 1 each */
     bool gradient;
+    lh_act dx;                  /* out optional [rows][vocabulary] */
     const real *gradient_scale; /* in  optional: one number on the device, default 1 */
     real *loss;                 /* out [rows] */
     real *correct;              /* out optional [rows] */
@@ -29,5 +31,5 @@ typedef struct lh_cross_entropy_args {
 
 /* This family's part of kernels.def. */
 #ifdef LH_KERNEL
-LH_KERNEL(cross_entropy, LH_REAL)
+LH_KERNEL(cross_entropy, args->dx.dtype)
 #endif

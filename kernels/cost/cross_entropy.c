@@ -12,6 +12,7 @@ lh_cost lh_cost_cross_entropy(const lh_cross_entropy_args *args) {
                             lh_cost_reals(args->weight, rows),
                     .written = rows * LH_COST_REAL + lh_cost_reals(args->correct, rows)};
     lh_cost_launch(&cost, args->rows);
-    if (args->gradient) cost.written += bytes;
+    const bool halved = args->dx.dtype == LH_BF16;
+    if (args->gradient) cost.written += halved ? bytes / 2 : bytes;
     return cost;
 }

@@ -18,6 +18,7 @@ static const bool takes_bf16[LH_KERNEL_COUNT] = {
     [LH_KERNEL_unit_norm_forward] = true,
     [LH_KERNEL_unit_norm_backward] = true,
     [LH_KERNEL_dropout] = true,
+    [LH_KERNEL_cross_entropy] = true,
     [LH_KERNEL_attention_forward] = true,
     [LH_KERNEL_attention_backward] = true,
 };

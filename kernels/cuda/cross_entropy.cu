@@ -1,5 +1,5 @@
-/* Softmax cross-entropy of a chunk of rows: its value and, in place of the logits, its gradient. A
- * warp takes a row; a block does where rows are long. */
+/* Softmax cross-entropy of a chunk of rows: its value and its gradient, in place of the logits or
+ * beside them. A warp takes a row; a block does where rows are long. */
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/warp.cuh"
 
@@ -34,9 +34,14 @@ __device__ static inline real row_least(const real *x, int64_t count, int lane) 
     return least;
 }
 
+/* Where the gradient goes. */
+__device__ static inline lh_act gradient_of(const lh_cross_entropy_args &a) {
+    return a.dx.data != NULL ? a.dx : lh_act{a.x, LH_REAL};
+}
+
 __device__ static inline void clear_row(const lh_cross_entropy_args &a, int64_t row, int lane) {
     for (int64_t v = lane; v < a.vocabulary && a.gradient; v += LH_WARP)
-        a.x[row * a.vocabulary + v] = 0;
+        lh_store_as(gradient_of(a), row * a.vocabulary + v, LH_SET, 0);
     if (lane != 0) return;
     a.loss[row] = 0;
     if (a.correct != NULL) a.correct[row] = 0;
@@ -61,7 +66,8 @@ __device__ static inline void score_row(const lh_cross_entropy_args &a, int64_t 
     if (!a.gradient) return;
     const real factor = weight * a.scale * (a.gradient_scale != NULL ? *a.gradient_scale : 1);
     for (int64_t v = lane; v < a.vocabulary; v += LH_WARP)
-        x[v] = factor * (expf(a.scale * (x[v] - most)) / sum - (v == target ? 1 : 0));
+        lh_store_as(gradient_of(a), row * a.vocabulary + v, LH_SET,
+                    factor * (expf(a.scale * (x[v] - most)) / sum - (v == target ? 1 : 0)));
 }
 
 /* ---- long rows ---- */
@@ -110,19 +116,22 @@ __device__ static inline part join_block(real scale, part own, part *shared) {
     return shared[0];
 }
 
-__device__ static inline void write_gradient(const lh_cross_entropy_args &a, real *x,
-                                             int64_t target, real factor, const part &all) {
+template <typename element>
+__device__ static inline void write_gradient(const lh_cross_entropy_args &a, const real *x,
+                                             int64_t target, real factor, const part &all,
+                                             element *dx) {
     for (int64_t v = threadIdx.x * LH_RUN; v < a.vocabulary; v += LH_THREADS * LH_RUN) {
         lh_run run = lh_load_run(x, v, a.vocabulary);
         LH_UNROLL
         for (int n = 0; n < LH_RUN; ++n)
             run.at[n] = factor * (expf(a.scale * (run.at[n] - all.most)) / all.sum -
                                   (v + n == target ? 1 : 0));
-        lh_store_run(x, v, a.vocabulary, LH_SET, run);
+        lh_store_run(dx, v, a.vocabulary, LH_SET, run);
     }
 }
 
 /* A block's work. A scale that is negative would turn the least logit into the largest. */
+template <typename element>
 __global__ void __launch_bounds__(LH_THREADS)
     score_long_rows(lh_cross_entropy_args a, int32_t *fault) {
     LH_SHARED(part, shared, [LH_THREADS]);
@@ -130,7 +139,7 @@ __global__ void __launch_bounds__(LH_THREADS)
         const real weight = a.weight != NULL ? a.weight[row] : 1;
         const int64_t target = a.target[row];
         const bool valid = weight == 0 || (target >= 0 && target < a.vocabulary);
-        real *x = a.x + row * a.vocabulary;
+        const real *x = a.x + row * a.vocabulary;
         part own = {-INFINITY, 0, a.vocabulary};
         if (!valid && threadIdx.x == 0) lh_raise(fault, LH_KERNEL_cross_entropy);
         if (weight == 0 || !valid) {
@@ -147,15 +156,23 @@ __global__ void __launch_bounds__(LH_THREADS)
         }
         __syncthreads();
         const real factor = weight * a.scale * (a.gradient_scale != NULL ? *a.gradient_scale : 1);
-        if (a.gradient) write_gradient(a, x, target, factor, all);
+        element *dx = lh_elements<element>(gradient_of(a)) + row * a.vocabulary;
+        if (a.gradient) write_gradient(a, x, target, factor, all, dx);
     }
+}
+
+template <typename element>
+static lh_status score_long(const lh_launch *launch, const lh_cross_entropy_args &a,
+                            int32_t *fault) {
+    return LH_LAUNCH((score_long_rows<element>), lh_blocks(a.rows, 1), LH_THREADS, 0, launch, a,
+                     fault);
 }
 
 lh_status lh_cuda_cross_entropy(const lh_launch *launch, const lh_cross_entropy_args *args) {
     const lh_cross_entropy_args a = *args;
     int32_t *fault = lh_stream_of(launch)->fault;
     if (a.vocabulary >= LONG_ROW && a.scale >= 0 && a.rows > 0)
-        return LH_LAUNCH(score_long_rows, lh_blocks(a.rows, 1), LH_THREADS, 0, launch, a, fault);
+        return LH_FOR_ELEMENT(a.dx.dtype, score_long, launch, a, fault);
     return lh_each_row(launch, a.rows, [=] __device__(int64_t row, int lane) {
         const real weight = a.weight != NULL ? a.weight[row] : 1;
         const bool valid = weight == 0 || (a.target[row] >= 0 && a.target[row] < a.vocabulary);

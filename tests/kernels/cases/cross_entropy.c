@@ -1,24 +1,30 @@
-/* Cross entropy of rows of logits: with gradient and weights, and rows that are masked or not
- * numbers. */
+/* Cross entropy of rows of logits: with gradient, in place or beside them, and weights, and rows
+ * that are masked or not numbers. */
 #include "tests/kernels/conformance.h"
 
 typedef struct shape {
     int64_t rows, vocabulary;
-    bool gradient, weighted, scaled, correct;
+    bool gradient, weighted, scaled, correct, beside;
 } shape;
 
 static void open_rows(suite *s, lh_cross_entropy_args *args, const shape *w, const char *what) {
     *args = (lh_cross_entropy_args){
         .rows = w->rows, .vocabulary = w->vocabulary, .scale = LH_R(0.8), .gradient = w->gradient};
-    case_open(s, args, sizeof *args,
-              "%" PRId64 " x %" PRId64 ", gradient %d, weighted %d, scaled %d, correct %d%s",
-              w->rows, w->vocabulary, w->gradient, w->weighted, w->scaled, w->correct, what);
+    case_open(
+        s, args, sizeof *args,
+        "%" PRId64 " x %" PRId64 ", gradient %d, weighted %d, scaled %d, correct %d, beside %d%s",
+        w->rows, w->vocabulary, w->gradient, w->weighted, w->scaled, w->correct, w->beside, what);
 }
 
-static real *add_logits(suite *s, lh_cross_entropy_args *args) {
+/* In bf16 a gradient lies beside the logits. */
+static real *add_logits(suite *s, lh_cross_entropy_args *args, bool beside) {
     const int64_t count = args->rows * args->vocabulary;
-    real *x =
-        args->gradient ? case_in_out(s, "x", &args->x, count) : case_in(s, "x", &args->x, count);
+    const bool in_place = args->gradient && !beside;
+    real *x = in_place ? case_in_out(s, "x", &args->x, count) : case_in(s, "x", &args->x, count);
+    if (args->gradient && beside) {
+        case_out(s, "dx", &args->dx, count, LH_SET);
+        case_dtype(s, &args->dx, s->dtype);
+    }
     scale_reals(x, count, 3);
     return x;
 }
@@ -35,7 +41,7 @@ static void add_outputs(suite *s, lh_cross_entropy_args *args, const shape *w) {
 static void check(suite *s, const shape *w) {
     lh_cross_entropy_args args;
     open_rows(s, &args, w, "");
-    real *x = add_logits(s, &args);
+    real *x = add_logits(s, &args, w->beside || s->dtype == LH_BF16);
     int32_t *target = case_in_i32(s, "target", &args.target, w->rows, w->vocabulary);
     for (int64_t r = 0; r < w->rows; r += 2)
         x[r * w->vocabulary + target[r]] = 12;
@@ -56,7 +62,7 @@ static void check_ties(suite *s, int64_t vocabulary) {
     const shape w = {.rows = 24, .vocabulary = vocabulary, .gradient = true, .correct = true};
     lh_cross_entropy_args args;
     open_rows(s, &args, &w, ", ties");
-    real *x = add_logits(s, &args);
+    real *x = add_logits(s, &args, s->dtype == LH_BF16);
     int32_t *target = case_in_i32(s, "target", &args.target, w.rows, w.vocabulary);
     for (int64_t i = 0; i < w.rows * w.vocabulary; i++)
         x[i] = (real)suite_integer(s, 3);
@@ -72,7 +78,7 @@ static void check_steep(suite *s, int64_t vocabulary, real scale) {
     lh_cross_entropy_args args;
     open_rows(s, &args, &w, scale < 0 ? ", steep, negative" : ", steep");
     args.scale = scale;
-    add_logits(s, &args);
+    add_logits(s, &args, s->dtype == LH_BF16);
     case_in_i32(s, "target", &args.target, w.rows, w.vocabulary);
     add_outputs(s, &args, &w);
     case_run(s);
@@ -82,7 +88,7 @@ static void check_invalid(suite *s, int64_t vocabulary, int32_t wrong) {
     const shape w = {.rows = 5, .vocabulary = vocabulary, .gradient = true};
     lh_cross_entropy_args args;
     open_rows(s, &args, &w, ", an invalid target");
-    add_logits(s, &args);
+    add_logits(s, &args, s->dtype == LH_BF16);
     case_in_i32(s, "target", &args.target, w.rows, w.vocabulary)[2] = wrong;
     add_outputs(s, &args, &w);
     case_expect(s, LH_EOPTION, false);
@@ -93,7 +99,7 @@ static void check_nan(suite *s, int64_t vocabulary) {
     const shape w = {.rows = 5, .vocabulary = vocabulary, .gradient = true};
     lh_cross_entropy_args args;
     open_rows(s, &args, &w, ", a NaN");
-    add_logits(s, &args)[2 * w.vocabulary + 5] = (real)NAN;
+    add_logits(s, &args, s->dtype == LH_BF16)[2 * w.vocabulary + 5] = (real)NAN;
     case_in_i32(s, "target", &args.target, w.rows, w.vocabulary);
     add_outputs(s, &args, &w);
     case_run(s);
@@ -106,7 +112,7 @@ void cases_cross_entropy(suite *s) {
     for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
         for (int row = 0; row < SUITE_FLAG_ROWS; row++)
             check(s, &(shape){boxes[i].rows, boxes[i].width, suite_flag(row, 0), suite_flag(row, 1),
-                              suite_flag(row, 2), suite_flag(row, 3)});
+                              suite_flag(row, 2), suite_flag(row, 3), suite_flag(row, 4)});
     /* short rows, and such as a GPU takes by blocks */
     static const int64_t vocabularies[] = {33, 2305};
     for (size_t i = 0; i < sizeof vocabularies / sizeof *vocabularies; i++) {

@@ -1,9 +1,9 @@
-/* Softmax and cross entropy of each row, with the gradient in the logits' place. */
+/* Softmax and cross entropy of each row, with the gradient in the logits' place or beside them. */
 #include "tests/kernels/reference/loops.h"
 
 /* One row of a weight other than 0. */
 static void cross_entropy_row(const lh_cross_entropy_args *args, int64_t r, number weight,
-                              number *x) {
+                              const number *x, number *dx) {
     const int64_t target = args->target[r];
     const number *gradient_scale = (const void *)args->gradient_scale;
     number *loss = (void *)args->loss, *correct = (void *)args->correct;
@@ -20,7 +20,7 @@ static void cross_entropy_row(const lh_cross_entropy_args *args, int64_t r, numb
     if (correct != NULL) correct[r] = target == first;
     const number factor = weight * args->scale * (gradient_scale == NULL ? 1 : *gradient_scale);
     for (int64_t v = 0; v < args->vocabulary && args->gradient; v++)
-        x[v] = factor * (exp(args->scale * (x[v] - most)) / sum - (v == target));
+        dx[v] = factor * (exp(args->scale * (x[v] - most)) / sum - (v == target));
 }
 
 void REFERENCE(cross_entropy)(const void *arguments) {
@@ -30,14 +30,15 @@ void REFERENCE(cross_entropy)(const void *arguments) {
     for (int64_t r = 0; r < args->rows; r++) {
         const number weight = weights == NULL ? 1 : weights[r];
         number *x = (number *)(void *)args->x + r * args->vocabulary;
+        number *dx = args->dx.data != NULL ? (number *)args->dx.data + r * args->vocabulary : x;
         const bool valid = args->target[r] >= 0 && args->target[r] < args->vocabulary;
         if (weight != 0 && valid) {
-            cross_entropy_row(args, r, weight, x);
+            cross_entropy_row(args, r, weight, x, dx);
             continue;
         }
         loss[r] = 0;
         if (correct != NULL) correct[r] = 0;
         for (int64_t v = 0; v < args->vocabulary && args->gradient; v++)
-            x[v] = 0;
+            dx[v] = 0;
     }
 }

@@ -62,6 +62,7 @@ return {
   {
     file = "kernels/cpu/cross_entropy.c", tests = "kernel:cross_entropy",
     { "x[target] = outer * (share - 1);", "x[target] = outer * share;", "the target's gradient lacks its one" },
+    { "outer * (share / (real)sum - 1));", "outer * share / (real)sum);", "so it does beside the logits" },
     { "log(sum) - (double)scale * ((double)hit - (double)most)", "log(sum) - ((double)hit - (double)most)",
       "the loss ignores the logit scale" },
     { "const real outer = weight * gradient_scale * scale", "const real outer = weight * scale + 0 * gradient_scale",
