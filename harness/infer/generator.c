@@ -79,7 +79,7 @@ static lh_status choose_segment(lh_generator *g, int64_t asked) {
 static lh_status create_model(lh_generator *g, const lh_generator_spec *spec) {
     const lh_model_class *class = spec->model;
     const bool caches = (class->abilities & LH_ABLE_CACHE) != 0;
-    lh_model_setup setup = spec->setup;
+    lh_model_setup setup = g->setup;
     setup.generates = true;
     if (caches && class->window == NULL)
         return lh_fail(LH_EINTERNAL, "%s has a cache, but its class does not say its window",
@@ -107,6 +107,7 @@ static lh_status create_buffers(lh_generator *g) {
 
 static lh_status open_generator(lh_generator *g, const lh_generator_spec *spec) {
     g->setup = spec->setup;
+    if (g->setup.past_length == 0) g->setup.past_length = spec->segment > 0 ? spec->segment : PIECE;
     g->seed = spec->seed;
     LH_TRY(lh_pool_open_device(spec->device, &g->device));
     LH_TRY(lh_pool_create(g->device, &g->pool));

@@ -29,7 +29,8 @@ typedef struct lh_sampling {
     double top_p;       /* only among the fewest that have this much probability; 1: all */
 } lh_sampling;
 
-/* Gives; destroy it. Fails: LH_EOPTION for a model that is not causal, or needs a source. */
+/* What encodes a source gets the segment before as its source. Gives; destroy it. Fails: LH_EOPTION
+ * for a model that is not causal. */
 lh_status lh_generator_create(const lh_generator_spec *spec, lh_generator **out);
 void lh_generator_destroy(lh_generator *generator);
 

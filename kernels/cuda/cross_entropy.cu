@@ -34,22 +34,20 @@ __device__ static inline real row_least(const real *x, int64_t count, int lane) 
     return least;
 }
 
-/* Where the gradient goes. */
-__device__ static inline lh_act gradient_of(const lh_cross_entropy_args &a) {
-    return a.dx.data != NULL ? a.dx : lh_act{a.x, LH_REAL};
-}
-
+template <typename element>
 __device__ static inline void clear_row(const lh_cross_entropy_args &a, int64_t row, int lane) {
     for (int64_t v = lane; v < a.vocabulary && a.gradient; v += LH_WARP)
-        lh_store_as(gradient_of(a), row * a.vocabulary + v, LH_SET, 0);
+        lh_store(lh_elements<element>(a.dx) + row * a.vocabulary + v, LH_SET, 0);
     if (lane != 0) return;
     a.loss[row] = 0;
     if (a.correct != NULL) a.correct[row] = 0;
 }
 
+template <typename element>
 __device__ static inline void score_row(const lh_cross_entropy_args &a, int64_t row, int lane,
                                         real weight) {
-    real *x = a.x + row * a.vocabulary, sum = 0;
+    const real *x = a.x + row * a.vocabulary;
+    real sum = 0;
     const int64_t target = a.target[row];
     const peak best = row_peak(x, a.vocabulary, lane);
     /* the logit that scale turns into the largest */
@@ -66,8 +64,8 @@ __device__ static inline void score_row(const lh_cross_entropy_args &a, int64_t 
     if (!a.gradient) return;
     const real factor = weight * a.scale * (a.gradient_scale != NULL ? *a.gradient_scale : 1);
     for (int64_t v = lane; v < a.vocabulary; v += LH_WARP)
-        lh_store_as(gradient_of(a), row * a.vocabulary + v, LH_SET,
-                    factor * (expf(a.scale * (x[v] - most)) / sum - (v == target ? 1 : 0)));
+        lh_store(lh_elements<element>(a.dx) + row * a.vocabulary + v, LH_SET,
+                 factor * (expf(a.scale * (x[v] - most)) / sum - (v == target ? 1 : 0)));
 }
 
 /* ---- long rows ---- */
@@ -143,7 +141,7 @@ __global__ void __launch_bounds__(LH_THREADS)
         part own = {-INFINITY, 0, a.vocabulary};
         if (!valid && threadIdx.x == 0) lh_raise(fault, LH_KERNEL_cross_entropy);
         if (weight == 0 || !valid) {
-            if (threadIdx.x < LH_WARP) clear_row(a, row, (int)threadIdx.x);
+            if (threadIdx.x < LH_WARP) clear_row<element>(a, row, (int)threadIdx.x);
             continue;
         }
         for (int64_t v = threadIdx.x * LH_RUN; v < a.vocabulary; v += LH_THREADS * LH_RUN)
@@ -156,31 +154,31 @@ __global__ void __launch_bounds__(LH_THREADS)
         }
         __syncthreads();
         const real factor = weight * a.scale * (a.gradient_scale != NULL ? *a.gradient_scale : 1);
-        element *dx = lh_elements<element>(gradient_of(a)) + row * a.vocabulary;
+        element *dx = lh_elements<element>(a.dx) + row * a.vocabulary;
         if (a.gradient) write_gradient(a, x, target, factor, all, dx);
     }
 }
 
 template <typename element>
-static lh_status score_long(const lh_launch *launch, const lh_cross_entropy_args &a,
-                            int32_t *fault) {
-    return LH_LAUNCH((score_long_rows<element>), lh_blocks(a.rows, 1), LH_THREADS, 0, launch, a,
-                     fault);
-}
-
-lh_status lh_cuda_cross_entropy(const lh_launch *launch, const lh_cross_entropy_args *args) {
-    const lh_cross_entropy_args a = *args;
+static lh_status score(const lh_launch *launch, const lh_cross_entropy_args &a) {
     int32_t *fault = lh_stream_of(launch)->fault;
     if (a.vocabulary >= LONG_ROW && a.scale >= 0 && a.rows > 0)
-        return LH_FOR_ELEMENT(a.dx.dtype, score_long, launch, a, fault);
+        return LH_LAUNCH((score_long_rows<element>), lh_blocks(a.rows, 1), LH_THREADS, 0, launch, a,
+                         fault);
     return lh_each_row(launch, a.rows, [=] __device__(int64_t row, int lane) {
         const real weight = a.weight != NULL ? a.weight[row] : 1;
         const bool valid = weight == 0 || (a.target[row] >= 0 && a.target[row] < a.vocabulary);
         if (!valid && lane == 0) lh_raise(fault, LH_KERNEL_cross_entropy);
         if (weight == 0 || !valid) {
-            clear_row(a, row, lane);
+            clear_row<element>(a, row, lane);
         } else {
-            score_row(a, row, lane, weight);
+            score_row<element>(a, row, lane, weight);
         }
     });
+}
+
+lh_status lh_cuda_cross_entropy(const lh_launch *launch, const lh_cross_entropy_args *args) {
+    lh_cross_entropy_args a = *args;
+    if (a.dx.data == NULL) a.dx = {a.x, LH_REAL};
+    return LH_FOR_ELEMENT(a.dx.dtype, score, launch, a);
 }

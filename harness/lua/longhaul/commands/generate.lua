@@ -27,6 +27,14 @@ local function tell(model, segment)
     .. "%d anew\n"):format(model, segment))
 end
 
+-- Whether a model reads the sources of a task by its encoder.
+local function reads_sources(model, task)
+  local encodes, fits = {}, {}
+  for _, class in ipairs(core.models()) do encodes[class.name] = class.encodes end
+  for _, pair in ipairs(core.pairs()) do fits[pair.model .. " " .. pair.task] = pair.way == "own" end
+  return encodes[model] and fits[model .. " " .. task]
+end
+
 -- What the command line and the weight file say together; all that is needed is there.
 local function completed(values)
   if not values.weights then
@@ -37,6 +45,10 @@ local function completed(values)
     if not said or not said[name] then
       command.misuse(("generate needs --%s: %s does not say it"):format(name, path))
     end
+  end
+  if reads_sources(said.model, said.task) then
+    error(("%s learnt to answer the sources of %s, and a text that is continued has none"):format(
+      said.model, said.task), 0)
   end
   return said
 end
