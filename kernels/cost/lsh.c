@@ -46,8 +46,7 @@ double lh_lsh_products(int64_t rounds, int64_t length, int64_t chunk, int64_t he
 }
 
 static bool fits_tiles(lh_precision precision, int64_t width, int64_t rounds, bool any_bucket) {
-    return precision == LH_PRECISION_BF16 && width <= WIDEST && rounds <= MOST_ROUNDS &&
-           !any_bucket;
+    return precision != LH_PRECISION_F32 && width <= WIDEST && rounds <= MOST_ROUNDS && !any_bucket;
 }
 
 lh_cost lh_cost_lsh_attention_forward(const lh_lsh_attention_forward_args *args) {

@@ -2,7 +2,7 @@
 #ifndef LH_KERNELS_CUDA_LSH_ATTENTION_CUH
 #define LH_KERNELS_CUDA_LSH_ATTENTION_CUH
 
-#include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/attention_tile.cuh"
 
 /* The sorted tokens of one batch row and head. */
 typedef struct lh_lsh_view {
@@ -17,13 +17,16 @@ __device__ static inline lh_lsh_view lh_lsh_view_of(const arguments &a, int64_t 
     return {a.length, a.rounds, a.chunk, a.any_bucket, a.order + at, a.slot + at, a.first + at};
 }
 
-/* The kernels for tensor cores, which take heads of up to 128 and up to 16 rounds in bf16, within
- * buckets. */
+/* The kernels for tensor cores, which take heads of up to 128 and up to 16 rounds in bf16 or tf32,
+ * within buckets; in tf32 the widest heads where a block may have the memory. */
 enum { LH_LSH_TILE_ROUNDS = 16 };
 
 template <typename arguments> static inline bool lh_lsh_fits_tiles(const arguments *a) {
-    return a->precision == LH_PRECISION_BF16 && a->head_width <= 128 &&
-           a->rounds <= LH_LSH_TILE_ROUNDS && !a->any_bucket;
+    const bool widest = lh_tile_width(a->head_width) == LH_WIDEST_TILE;
+    const bool has_room =
+        a->precision == LH_PRECISION_BF16 || !widest || lh_has_shared(LH_WIDEST_BYTES);
+    return a->precision != LH_PRECISION_F32 && a->head_width <= LH_WIDEST_TILE &&
+           a->rounds <= LH_LSH_TILE_ROUNDS && !a->any_bucket && has_room;
 }
 
 lh_status lh_lsh_attention_tile_forward(const lh_launch *launch,

@@ -67,7 +67,7 @@ __device__ static inline round_slots *rounds_of(memory_type *memory) {
 
 /* ---- forward ---- */
 
-template <int width> struct forward_memory : lh_forward_memory<width> {
+template <int width, typename operand> struct forward_memory : lh_forward_memory<width, operand> {
     float
         before[LH_TILE]; /* what a row's output of earlier rounds counts; -1: it saw nobody here */
 };
@@ -109,10 +109,10 @@ __device__ static inline real join_row(real *lse, bool begins, real sum, const l
 }
 
 /* The same of each of a lane's rows. */
-template <int width>
-__device__ static inline void join_rows(const lh_lsh_attention_forward_args &a, int64_t pair,
-                                        int64_t round, const slot_run &run,
-                                        forward_memory<width> *memory, lh_warp_rows<width> *rows) {
+template <int width, typename operand>
+__device__ static inline void
+join_rows(const lh_lsh_attention_forward_args &a, int64_t pair, int64_t round, const slot_run &run,
+          forward_memory<width, operand> *memory, lh_warp_rows<width> *rows) {
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h) {
         const int own = rows->first + lh_lane_row(h, rows->lane);
@@ -128,14 +128,15 @@ __device__ static inline void join_rows(const lh_lsh_attention_forward_args &a, 
 }
 
 /* Stores a warp's 16 rows. A token that sees nobody begins with its own value. */
-template <int width>
-__device__ static inline void
-finish_rows(const lh_lsh_attention_forward_args &a, int64_t pair, int64_t round,
-            const slot_run &run, forward_memory<width> *memory, lh_warp_rows<width> *rows) {
+template <int width, typename operand>
+__device__ static inline void finish_rows(const lh_lsh_attention_forward_args &a, int64_t pair,
+                                          int64_t round, const slot_run &run,
+                                          forward_memory<width, operand> *memory,
+                                          lh_warp_rows<width> *rows) {
     const int64_t batch = pair / a.heads, head = pair % a.heads;
     join_rows<width>(a, pair, round, run, memory, rows);
     float *scratch =
-        reinterpret_cast<float *>(memory->q + rows->first * lh_tile_shape<width>::pitch);
+        reinterpret_cast<float *>(memory->q + rows->first * lh_tile_shape<width, operand>::pitch);
     lh_put_rows<width>(rows->out, scratch, rows->lane, [&](int row, int column, real value) {
         const int64_t to = token_of(run, rows->first + row);
         if (to < 0 || column >= a.head_width) return;
@@ -149,11 +150,11 @@ finish_rows(const lh_lsh_attention_forward_args &a, int64_t pair, int64_t round,
 }
 
 /* A block's 64 queries and all the keys that they see. */
-template <int width>
-__device__ static inline void attend_run(const lh_lsh_attention_forward_args &a,
-                                         const lh_lsh_view &view, int64_t pair, int64_t round,
-                                         const slot_run &run, forward_memory<width> *memory,
-                                         lh_warp_rows<width> *rows) {
+template <int width, typename operand>
+__device__ static inline void
+attend_run(const lh_lsh_attention_forward_args &a, const lh_lsh_view &view, int64_t pair,
+           int64_t round, const slot_run &run, forward_memory<width, operand> *memory,
+           lh_warp_rows<width> *rows) {
     const int64_t batch = pair / a.heads, head = pair % a.heads;
     round_slots *rounds = rounds_of(memory);
     const auto read = [&](lh_scores &scores) {
@@ -178,10 +179,11 @@ __device__ static inline void attend_run(const lh_lsh_attention_forward_args &a,
     }
 }
 
-template <int width>
+template <int width, typename operand>
 __global__ void __launch_bounds__(LH_TILE_THREADS, width == LH_WIDEST_TILE ? 2 : 3)
     attend_slots(lh_lsh_attention_forward_args a, int64_t round, int64_t tiles, int64_t tasks) {
-    LH_SHARED_DYNAMIC(forward_memory<width>, memory);
+    typedef forward_memory<width, operand> block_memory;
+    LH_SHARED_DYNAMIC(block_memory, memory);
     lh_warp_rows<width> rows;
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t pair = task / tiles, begin = task % tiles * LH_TILE;
@@ -225,11 +227,11 @@ __device__ static inline void differentiate(const round_slots *rounds, int64_t c
 }
 
 /* What 64 queries know; a block's work. */
-template <int width>
+template <int width, typename operand>
 __device__ static inline void
 stage_queries(const lh_lsh_attention_backward_args &a, const lh_lsh_view &view, const real *delta,
-              int64_t pair, const slot_run &run, __nv_bfloat16 *q, __nv_bfloat16 *dout,
-              lh_backward_memory<width, false> *memory) {
+              int64_t pair, const slot_run &run, operand *q, operand *dout,
+              lh_backward_memory<width, false, operand> *memory) {
     const int64_t batch = pair / a.heads, head = pair % a.heads;
     lh_stage_tokens<width, LH_TILE>(a.q, batch, head, a.head_width, tokens_of(run), q);
     lh_stage_tokens<width, LH_TILE>(a.dout, batch, head, a.head_width, tokens_of(run), dout);
@@ -238,11 +240,11 @@ stage_queries(const lh_lsh_attention_backward_args &a, const lh_lsh_view &view, 
     lh_stage_sums(a.lse + at, delta + at, tokens_of(run), memory);
 }
 
-template <int width>
+template <int width, typename operand>
 __device__ static inline void stage_keys(const lh_lsh_attention_backward_args &a,
                                          const lh_lsh_view &view, int64_t pair, const slot_run &run,
-                                         __nv_bfloat16 *k, __nv_bfloat16 *v,
-                                         lh_backward_memory<width, false> *memory) {
+                                         operand *k, operand *v,
+                                         lh_backward_memory<width, false, operand> *memory) {
     const int64_t batch = pair / a.heads, head = pair % a.heads;
     lh_stage_tokens<width, LH_TILE>(a.k, batch, head, a.head_width, tokens_of(run), k);
     lh_stage_tokens<width, LH_TILE>(a.v, batch, head, a.head_width, tokens_of(run), v);
@@ -251,11 +253,11 @@ __device__ static inline void stage_keys(const lh_lsh_attention_backward_args &a
 
 /* Adds a warp's 16 rows to a gradient, which the first round sets or adds to as it is told; of
  * other(token, column), too. */
-template <int width, typename adding>
+template <int width, typename adding, typename operand>
 __device__ static inline void
 put_gradient(lh_sums (&sums)[width / LH_STEP], const lh_heads &to, lh_write write,
              int64_t head_width, int64_t batch, int64_t head, const slot_run &run,
-             const lh_warp_place &at, __nv_bfloat16 *rows, const adding &other) {
+             const lh_warp_place &at, operand *rows, const adding &other) {
     if (to.act.data == NULL) return;
     lh_put_rows<width>(sums, lh_scratch_of<width>(rows, at.first), at.lane,
                        [&](int row, int column, real value) {
@@ -267,11 +269,11 @@ put_gradient(lh_sums (&sums)[width / LH_STEP], const lh_heads &to, lh_write writ
 }
 
 /* dq of 64 slots. */
-template <int width>
+template <int width, typename operand>
 __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
     pass_queries(lh_lsh_attention_backward_args a, const real *delta, int64_t round, lh_write write,
                  int64_t tiles, int64_t tasks) {
-    typedef lh_backward_memory<width, false> block_memory;
+    typedef lh_backward_memory<width, false, operand> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
     const lh_warp_place at = lh_find_place();
     round_slots *rounds = rounds_of(memory);
@@ -307,11 +309,11 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
 }
 
 /* dk and dv of 64 slots: those that see them follow them. */
-template <int width>
+template <int width, typename operand>
 __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
     pass_keys(lh_lsh_attention_backward_args a, const real *delta, int64_t round, lh_write dk_write,
               lh_write dv_write, int64_t tiles, int64_t tasks) {
-    typedef lh_backward_memory<width, false> block_memory;
+    typedef lh_backward_memory<width, false, operand> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
     const lh_warp_place at = lh_find_place();
     round_slots *rounds = rounds_of(memory);
@@ -364,22 +366,22 @@ template <typename memory_type> static size_t bytes_of(int64_t rounds) {
     return sizeof(memory_type) + (size_t)rounds * sizeof(round_slots);
 }
 
-template <int width>
+template <int width, typename operand>
 static lh_status launch_forward(const lh_launch *launch,
                                 const lh_lsh_attention_forward_args *args) {
     const int64_t tiles = lh_chunk_count(args->length, LH_TILE);
     const int64_t tasks = args->batch * args->heads * tiles;
-    const size_t bytes = bytes_of<forward_memory<width>>(args->rounds);
+    const size_t bytes = bytes_of<forward_memory<width, operand>>(args->rounds);
     for (int64_t round = 0; round < args->rounds && tasks > 0; ++round)
-        LH_CUDA_TRY(LH_LAUNCH((attend_slots<width>), lh_blocks(tasks, 1), LH_TILE_THREADS, bytes,
-                              launch, *args, round, tiles, tasks));
+        LH_CUDA_TRY(LH_LAUNCH((attend_slots<width, operand>), lh_blocks(tasks, 1), LH_TILE_THREADS,
+                              bytes, launch, *args, round, tiles, tasks));
     return LH_OK;
 }
 
-template <int width>
+template <int width, typename operand>
 static lh_status launch_backward(const lh_launch *launch,
                                  const lh_lsh_attention_backward_args *args, const real *delta) {
-    typedef lh_backward_memory<width, false> memory;
+    typedef lh_backward_memory<width, false, operand> memory;
     const int64_t tiles = lh_chunk_count(args->length, LH_TILE);
     const int64_t tasks = args->batch * args->heads * tiles;
     const bool keys = args->dk.act.data != NULL || args->dv.act.data != NULL;
@@ -387,38 +389,54 @@ static lh_status launch_backward(const lh_launch *launch,
     for (int64_t round = 0; round < args->rounds && tasks > 0; ++round) {
         const bool adds = round > 0;
         if (args->dq.act.data != NULL)
-            LH_CUDA_TRY(LH_LAUNCH((pass_queries<width>), lh_blocks(tasks, 1), LH_TILE_THREADS,
-                                  bytes, launch, *args, delta, round,
+            LH_CUDA_TRY(LH_LAUNCH((pass_queries<width, operand>), lh_blocks(tasks, 1),
+                                  LH_TILE_THREADS, bytes, launch, *args, delta, round,
                                   adds ? LH_ADD : args->dq_write, tiles, tasks));
         if (keys)
-            LH_CUDA_TRY(LH_LAUNCH((pass_keys<width>), lh_blocks(tasks, 1), LH_TILE_THREADS, bytes,
-                                  launch, *args, delta, round, adds ? LH_ADD : args->dk_write,
-                                  adds ? LH_ADD : args->dv_write, tiles, tasks));
+            LH_CUDA_TRY(LH_LAUNCH((pass_keys<width, operand>), lh_blocks(tasks, 1), LH_TILE_THREADS,
+                                  bytes, launch, *args, delta, round,
+                                  adds ? LH_ADD : args->dk_write, adds ? LH_ADD : args->dv_write,
+                                  tiles, tasks));
     }
     return LH_OK;
 }
 
-lh_status lh_lsh_attention_tile_forward(const lh_launch *launch,
-                                        const lh_lsh_attention_forward_args *args) {
+template <typename operand>
+static lh_status launch_forward_of(const lh_launch *launch,
+                                   const lh_lsh_attention_forward_args *args) {
     switch (lh_tile_width(args->head_width)) {
     case 32:
-        return launch_forward<32>(launch, args);
+        return launch_forward<32, operand>(launch, args);
     case 64:
-        return launch_forward<64>(launch, args);
+        return launch_forward<64, operand>(launch, args);
     default:
-        return launch_forward<128>(launch, args);
+        return launch_forward<128, operand>(launch, args);
     }
+}
+
+template <typename operand>
+static lh_status launch_backward_of(const lh_launch *launch,
+                                    const lh_lsh_attention_backward_args *args, const real *delta) {
+    switch (lh_tile_width(args->head_width)) {
+    case 32:
+        return launch_backward<32, operand>(launch, args, delta);
+    case 64:
+        return launch_backward<64, operand>(launch, args, delta);
+    default:
+        return launch_backward<128, operand>(launch, args, delta);
+    }
+}
+
+lh_status lh_lsh_attention_tile_forward(const lh_launch *launch,
+                                        const lh_lsh_attention_forward_args *args) {
+    return args->precision == LH_PRECISION_TF32 ? launch_forward_of<float>(launch, args)
+                                                : launch_forward_of<__nv_bfloat16>(launch, args);
 }
 
 lh_status lh_lsh_attention_tile_backward(const lh_launch *launch,
                                          const lh_lsh_attention_backward_args *args,
                                          const real *delta) {
-    switch (lh_tile_width(args->head_width)) {
-    case 32:
-        return launch_backward<32>(launch, args, delta);
-    case 64:
-        return launch_backward<64>(launch, args, delta);
-    default:
-        return launch_backward<128>(launch, args, delta);
-    }
+    return args->precision == LH_PRECISION_TF32
+               ? launch_backward_of<float>(launch, args, delta)
+               : launch_backward_of<__nv_bfloat16>(launch, args, delta);
 }

@@ -58,7 +58,7 @@ same rnn 'layers=2 width=6 hidden=8 activation=sigmoid' optimizer=adam
 # A token at the edge of a bucket may be hashed to another in bf16.
 # In bf16 a token may fall into another bucket.
 compare reformer "$tiny positions=16 chunk=4 rounds=2" optimizer=adam 2e-5 f32
-compare reformer "$tiny positions=16 chunk=4 rounds=2" optimizer=adam 0.02 bf16
+compare reformer "$tiny positions=16 chunk=4 rounds=2" optimizer=adam 0.02 bf16 tf32
 same reformer "$tiny positions=4,4 attention=shared,local local_chunk=3 feed_forward_chunk=3" optimizer=adam
 compare reformer "$tiny positions=16 attention=shared" 'optimizer=adam clip=1 swap_parameters=true' 2e-5 f32
 compare reformer "$tiny positions=16 attention=shared" 'optimizer=adam clip=1 swap_parameters=true' 0.02 bf16

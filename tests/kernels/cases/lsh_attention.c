@@ -87,8 +87,10 @@ void cases_lsh_attention_forward(suite *s) {
         for (int padded = 0; padded < 2; padded++)
             if (suite_tries(s, (int)i, padded))
                 forward(s, &shapes[i], LH_PRECISION_F32, padded == 1);
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         forward(s, &shapes[i], LH_PRECISION_BF16, i % 2 == 1);
+        forward(s, &shapes[i], LH_PRECISION_TF32, i % 2 == 0);
+    }
 }
 
 void bench_lsh_attention_forward(suite *s) {
@@ -178,8 +180,10 @@ void cases_lsh_attention_backward(suite *s) {
             if (suite_tries(s, (int)i / 2, row / 2))
                 backward(s, &shapes[i], LH_PRECISION_F32, row, row / 2 % 2 == 1);
     for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++)
-        for (int row = i % 5; row < SUITE_FLAG_ROWS; row += 5)
+        for (int row = i % 5; row < SUITE_FLAG_ROWS; row += 5) {
             backward(s, &shapes[i], LH_PRECISION_BF16, row, row % 2 == 1);
+            backward(s, &shapes[i], LH_PRECISION_TF32, (row + 2) % SUITE_FLAG_ROWS, row % 2 == 0);
+        }
 }
 
 void bench_lsh_attention_backward(suite *s) {
