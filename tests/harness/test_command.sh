@@ -299,10 +299,10 @@ quietly 0 "what takes long is said once" test "$(cat "$scratch/told")" = \
     "longhaul: rsa keeps nothing from token to token: each reads its segment of up to 16 anew"
 # An encoder of text has the segment before; one that learnt from the sources of its task would have none.
 t5=(--model t5 --options 'layers=1 width=8 heads=2 hidden=8')
-quietly 0 "train an encoder on text" "$longhaul" train "${t5[@]}" --task-options "$data" --train 'steps=3 warmup=2' --out "$scratch/t5.safetensors"
+succeeds "train an encoder on text" "bits_per_byte" "$longhaul" train "${t5[@]}" --task-options "$data" --train 'steps=3 warmup=2' --out "$scratch/t5.safetensors"
 succeeds "generate what encodes its past" "The river" "$longhaul" generate --tokens bytes --weights "$scratch/t5.safetensors" \
     --prompt "The river" --count 20 --segment 16
-quietly 0 "train it on translation" "$longhaul" train "${t5[@]}" --task translation --task-options 'pairs=64 batch_tokens=64' \
+succeeds "train it on translation" "bleu" "$longhaul" train "${t5[@]}" --task translation --task-options 'pairs=64 batch_tokens=64' \
     --train 'steps=2 warmup=1' --out "$scratch/translator.safetensors"
 fails 1 "no source to translate" "t5 learnt to answer the sources of translation" "$longhaul" generate --tokens bytes \
     --weights "$scratch/translator.safetensors" --prompt "The river" --count 3
