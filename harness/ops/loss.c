@@ -158,18 +158,18 @@ static lh_tensor *scalar(lh_tape *tape, double value) {
     return tensor;
 }
 
-/* A tensor's values as products read them. */
-static const lh_tensor *as_read(lh_tape *tape, const lh_tensor *x) {
-    if (lh_pool_precision(lh_tape_pool(tape)) != LH_PRECISION_BF16) return x;
+/* A tensor's values in bf16, apart from its gradient. */
+static const lh_tensor *rounded(lh_tape *tape, const lh_tensor *x) {
     return lh_convert(tape, lh_tape_own(tape, lh_tensor_detached(x)), LH_BF16);
 }
 
-/* Makes the buffers that h needs; false after a failure. */
-static bool allocate(lh_tape *tape, head_loss *h, double gradient_scale) {
+/* Makes the buffers that h needs; `given` are the hidden states in the dtype that they came in.
+ * False after a failure. */
+static bool allocate(lh_tape *tape, head_loss *h, const lh_tensor *given, double gradient_scale) {
     const bool rounds = lh_pool_precision(lh_tape_pool(tape)) == LH_PRECISION_BF16;
     const int64_t logits[] = {h->chunk, h->vocabulary}, rows[] = {h->rows};
-    h->read_hidden = as_read(tape, h->hidden);
-    h->read_weight = as_read(tape, h->weight);
+    h->read_hidden = rounds ? rounded(tape, given) : h->hidden;
+    h->read_weight = rounds ? rounded(tape, h->weight) : h->weight;
     h->logits = h->dlogits = lh_tape_new(tape, LH_REAL, 2, logits);
     if (rounds && h->differentiate) h->dlogits = lh_tape_new(tape, LH_BF16, 2, logits);
     if (h->read_hidden == NULL || h->read_weight == NULL || h->dlogits == NULL) return false;
@@ -228,6 +228,7 @@ lh_tensor *lh_linear_cross_entropy(lh_tape *tape, lh_tensor *hidden, lh_tensor *
                                    lh_tensor *bias, double scale, lh_tensor *target,
                                    lh_tensor *weights, double gradient_scale, int64_t chunk,
                                    lh_loss_sums *sums) {
+    const lh_tensor *given = hidden;
     hidden = lh_convert(tape, hidden, LH_REAL);
     if (hidden == NULL || weight == NULL || target == NULL) return NULL;
     lh_tensor *const inputs[] = {hidden, weight, bias};
@@ -248,7 +249,7 @@ lh_tensor *lh_linear_cross_entropy(lh_tape *tape, lh_tensor *hidden, lh_tensor *
     h.chunk = chosen_chunk(tape, chunk, h.rows, h.vocabulary);
     const lh_scope scope = lh_scope_open(tape);
     lh_tensor *loss = NULL;
-    if (allocate(tape, &h, gradient_scale) && run_chunks(tape, &h) == LH_OK &&
+    if (allocate(tape, &h, given, gradient_scale) && run_chunks(tape, &h) == LH_OK &&
         (sums == NULL || fill_sums(tape, &h, sums) == LH_OK)) {
         loss = finish(tape, &h, inputs, gradient_scale);
     }

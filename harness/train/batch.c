@@ -59,8 +59,8 @@ void lh_batch_clear(lh_batch *batch) {
 
 int32_t lh_copy_past(const int32_t *tokens, int64_t at, int64_t most, int32_t *past) {
     const int64_t count = at < most ? at : most;
-    memset(past, 0, (size_t)most * sizeof *past);
     memcpy(past, tokens + at - count, (size_t)count * sizeof *past);
+    memset(past + count, 0, (size_t)(most - count) * sizeof *past);
     return (int32_t)count;
 }
 

@@ -45,6 +45,13 @@ static inline int lh_tile_width(int64_t head_width) {
     return head_width <= 32 ? 32 : head_width <= 64 ? 64 : 128;
 }
 
+/* Whether tiles of such heads are compiled for a precision and a block has the memory for them. */
+static inline bool lh_tiles_have_room(lh_precision precision, int64_t head_width) {
+    if (precision == LH_PRECISION_F32 || head_width > LH_WIDEST_TILE) return false;
+    return precision == LH_PRECISION_BF16 || lh_tile_width(head_width) < LH_WIDEST_TILE ||
+           lh_has_shared(LH_WIDEST_BYTES);
+}
+
 /* Whether the kernels for tensor cores take an attention of such queries; the others take all. In
  * tf32 those without position vectors, which would need twice the shared memory that they need in
  * bf16, and of f32. */

@@ -187,11 +187,9 @@ static lh_status launch_width(const lh_launch *launch, const lh_attention_forwar
 }
 
 bool lh_attention_fits_tiles(const lh_attention_spec *spec, lh_dtype dtype) {
-    const bool widest = lh_tile_width(spec->head_width) == LH_WIDEST_TILE;
-    if (spec->head_width > LH_WIDEST_TILE) return false;
-    if (spec->precision == LH_PRECISION_BF16) return true;
-    return spec->precision == LH_PRECISION_TF32 && spec->positions == NULL && dtype == LH_REAL &&
-           (!widest || lh_has_shared(LH_WIDEST_BYTES));
+    const bool suits_tf32 = spec->positions == NULL && dtype == LH_REAL;
+    return lh_tiles_have_room(spec->precision, spec->head_width) &&
+           (spec->precision == LH_PRECISION_BF16 || suits_tf32);
 }
 
 lh_status lh_attention_tile_forward(const lh_launch *launch,

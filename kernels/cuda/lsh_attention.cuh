@@ -22,11 +22,8 @@ __device__ static inline lh_lsh_view lh_lsh_view_of(const arguments &a, int64_t 
 enum { LH_LSH_TILE_ROUNDS = 16 };
 
 template <typename arguments> static inline bool lh_lsh_fits_tiles(const arguments *a) {
-    const bool widest = lh_tile_width(a->head_width) == LH_WIDEST_TILE;
-    const bool has_room =
-        a->precision == LH_PRECISION_BF16 || !widest || lh_has_shared(LH_WIDEST_BYTES);
-    return a->precision != LH_PRECISION_F32 && a->head_width <= LH_WIDEST_TILE &&
-           a->rounds <= LH_LSH_TILE_ROUNDS && !a->any_bucket && has_room;
+    return lh_tiles_have_room(a->precision, a->head_width) && a->rounds <= LH_LSH_TILE_ROUNDS &&
+           !a->any_bucket;
 }
 
 lh_status lh_lsh_attention_tile_forward(const lh_launch *launch,

@@ -401,42 +401,43 @@ static lh_status launch_backward(const lh_launch *launch,
     return LH_OK;
 }
 
-template <typename operand>
-static lh_status launch_forward_of(const lh_launch *launch,
-                                   const lh_lsh_attention_forward_args *args) {
-    switch (lh_tile_width(args->head_width)) {
-    case 32:
-        return launch_forward<32, operand>(launch, args);
-    case 64:
-        return launch_forward<64, operand>(launch, args);
-    default:
-        return launch_forward<128, operand>(launch, args);
-    }
+template <int width>
+static lh_status forward_of_width(const lh_launch *launch,
+                                  const lh_lsh_attention_forward_args *args) {
+    return args->precision == LH_PRECISION_TF32
+               ? launch_forward<width, float>(launch, args)
+               : launch_forward<width, __nv_bfloat16>(launch, args);
 }
 
-template <typename operand>
-static lh_status launch_backward_of(const lh_launch *launch,
-                                    const lh_lsh_attention_backward_args *args, const real *delta) {
-    switch (lh_tile_width(args->head_width)) {
-    case 32:
-        return launch_backward<32, operand>(launch, args, delta);
-    case 64:
-        return launch_backward<64, operand>(launch, args, delta);
-    default:
-        return launch_backward<128, operand>(launch, args, delta);
-    }
+template <int width>
+static lh_status backward_of_width(const lh_launch *launch,
+                                   const lh_lsh_attention_backward_args *args, const real *delta) {
+    return args->precision == LH_PRECISION_TF32
+               ? launch_backward<width, float>(launch, args, delta)
+               : launch_backward<width, __nv_bfloat16>(launch, args, delta);
 }
 
 lh_status lh_lsh_attention_tile_forward(const lh_launch *launch,
                                         const lh_lsh_attention_forward_args *args) {
-    return args->precision == LH_PRECISION_TF32 ? launch_forward_of<float>(launch, args)
-                                                : launch_forward_of<__nv_bfloat16>(launch, args);
+    switch (lh_tile_width(args->head_width)) {
+    case 32:
+        return forward_of_width<32>(launch, args);
+    case 64:
+        return forward_of_width<64>(launch, args);
+    default:
+        return forward_of_width<128>(launch, args);
+    }
 }
 
 lh_status lh_lsh_attention_tile_backward(const lh_launch *launch,
                                          const lh_lsh_attention_backward_args *args,
                                          const real *delta) {
-    return args->precision == LH_PRECISION_TF32
-               ? launch_backward_of<float>(launch, args, delta)
-               : launch_backward_of<__nv_bfloat16>(launch, args, delta);
+    switch (lh_tile_width(args->head_width)) {
+    case 32:
+        return backward_of_width<32>(launch, args, delta);
+    case 64:
+        return backward_of_width<64>(launch, args, delta);
+    default:
+        return backward_of_width<128>(launch, args, delta);
+    }
 }

@@ -8,6 +8,13 @@ static bool open_pair(model_bench *bench, const pair_case *which) {
     return bench_open_for(bench, which->name, which->options, which->setup, PAIR_ROWS);
 }
 
+/* With a batch of its task. */
+static bool open_drawn(const pair_case *which, model_bench *bench, pair_batch *batch) {
+    if (!open_pair(bench, which)) return false;
+    draw_pair_batch(&which->setup, batch);
+    return true;
+}
+
 /* ---- which ---- */
 
 static uint32_t ways_of(const char *name, lh_model_setup setup) {
@@ -194,8 +201,7 @@ static void check_future(const pair_case *which) {
     model_bench b;
     pair_batch batch;
     int64_t columns = 0;
-    REQUIRE(open_pair(&b, which));
-    draw_pair_batch(&which->setup, &batch);
+    REQUIRE(open_drawn(which, &b, &batch));
     real *before = answers_of(&b, &batch, &columns);
     const int64_t length = batch.host.length, width = which->setup.input_features;
     for (int r = 0; r < PAIR_ROWS; ++r) {
@@ -232,8 +238,7 @@ TEST(answers_know_the_source) {
         pair_batch batch;
         int64_t columns = 0;
         if (which->setup.source_vocabulary == 0) continue;
-        REQUIRE(open_pair(&b, which));
-        draw_pair_batch(&which->setup, &batch);
+        REQUIRE(open_drawn(which, &b, &batch));
         real *before = answers_of(&b, &batch, &columns);
         batch.source[0] = (batch.source[0] + 1) % 7;
         real *after = answers_of(&b, &batch, &columns);
@@ -255,8 +260,7 @@ TEST(answers_know_the_past_that_there_is) {
         pair_batch batch;
         int64_t columns = 0;
         if (which->setup.past_length == 0) continue;
-        REQUIRE(open_pair(&b, which));
-        draw_pair_batch(&which->setup, &batch);
+        REQUIRE(open_drawn(which, &b, &batch));
         real *before = answers_of(&b, &batch, &columns);
         batch.past[0] = (batch.past[0] + 1) % 7;
         batch.past[6 + 3] = (batch.past[6 + 3] + 1) % 7;
@@ -285,8 +289,7 @@ TEST(windows_of_a_series_are_read_afresh) {
     model_bench b;
     pair_batch batch;
     int64_t columns = 0;
-    REQUIRE(open_pair(&b, &pair_cases[0]));
-    draw_pair_batch(&pair_cases[0].setup, &batch);
+    REQUIRE(open_drawn(&pair_cases[0], &b, &batch));
     batch.starts[0] = batch.starts[1] = 0;
     real *first = answers_of(&b, &batch, &columns);
     CHECK_OK(lh_state_commit(b.state));
@@ -310,8 +313,7 @@ TEST(counted_flops_are_those_of_the_formula) {
         lh_batch uploaded = {0};
         lh_output out;
         if (strstr(which->options, "cluster_divisor") != NULL) continue; /* adapter.c: cost */
-        REQUIRE(open_pair(&b, which));
-        draw_pair_batch(&which->setup, &batch);
+        REQUIRE(open_drawn(which, &b, &batch));
         const lh_scope scope = lh_scope_open(b.tape);
         REQUIRE(run_pair(&b, &batch, &uploaded, false, &out));
         double counted = lh_tape_flops(b.tape);

@@ -81,7 +81,7 @@ return {
     { "g->position += count;", "", "a cache is written at the same place" },
     { "return overlap > 0 ? run(g, g->last, overlap) : LH_OK;", "return LH_OK;", "a new window does not see its overlap" },
     { "g->position - 1, g->position == g->segment);", "g->position - 1, true);", "a segment read anew is carried over each time" },
-    { "g->past != NULL ? 0 : g->segment / 2;", "0;", "a segment without state begins with nothing" },
+    { "g->model->state_count > 0 || g->past != NULL ? 0 : g->segment / 2;", "0;", "a segment without state begins with nothing" },
   },
   {
     file = "harness/train/buckets.c", tests = "tests/harness/train/test_buckets.c",

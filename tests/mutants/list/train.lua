@@ -6,11 +6,6 @@ return {
     { "first * size.past)", "0)", "every rank encodes the first row's past" },
   },
   {
-    file = "harness/train/adapter_pass.c", tests = "tests/models/test_adapter.c",
-    { "encoded.source_count = host->past != NULL ? host->past_count", "encoded.source_count = host->past == NULL ? host->past_count",
-      "the past's padding is read" },
-  },
-  {
     file = "harness/train/context.c", tests = "tests/harness/train/test_context.c",
     { "r->read[row] - *seen, c->right[i]", "r->read[row], c->right[i]", "the place in place of the distance" },
     { "c->length - kept + at", "at", "the first tokens are kept" },
@@ -53,6 +48,8 @@ return {
   },
   {
     file = "harness/train/adapter_pass.c", tests = "tests/models/test_adapter.c",
+    { "encoded.source_count = host->past != NULL ? host->past_count", "encoded.source_count = host->past == NULL ? host->past_count",
+      "the past's padding is read" },
     { "beside(tape, zeros_of(tape, rows, x->shape[1], values), x),", "beside(tape, x, x),", "what is to be predicted passes through the convolution around each step" },
     { "i > 0 && i < length ? host->tokens[from + i]", "i >= 0 && i < length ? host->tokens[from + i]", "no separator stands before the target" },
     { "host->source_count[r] + first + i % count", "first + i % count", "a translation is read off its source" },
