@@ -81,14 +81,14 @@ function watch.page(experiment, settings)
     end
   end
   local over, words = (counts.done or 0) + (counts.diverged or 0), {}
-  for _, state in ipairs { "done", "diverged", "failed", "refused", "begun", "new" } do
+  for _, state in ipairs { "done", "diverged", "weights gone", "failed", "refused", "begun", "new" } do
     if counts[state] then words[#words + 1] = ("%d %s"):format(counts[state], state) end
   end
   local lines = { ("%s, scale %s: %d of %d runs over %s  %s"):format(experiment.name,
     settings.scale, over, #runs, progress.meter(over, #runs, places), table.concat(words, ", ")) }
   add_limited(lines, begun)
   add_limited(lines, failed)
-  return table.concat(lines, "\n"), (counts.begun or 0) + (counts.new or 0)
+  return table.concat(lines, "\n"), (counts.begun or 0) + (counts["weights gone"] or 0) + (counts.new or 0)
 end
 
 return watch

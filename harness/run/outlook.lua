@@ -63,15 +63,21 @@ local function take_off_steps(run, results)
     { __index = whole })
 end
 
+local function state_of(run, results, is_done)
+  local record = results:find(run.id)
+  if core.exists(results:checkpoint(run.id)) then return "begun" end
+  if not record then return "new" end
+  return finished.is_over(record.status) and not is_done and "weights gone" or record.status
+end
+
 local function look_ahead(experiment, settings, open)
   local runs, results = plan.of(experiment, settings), store.under(settings, experiment.runs)
   outlook.expect(experiment, runs, settings, open)
   local left, ahead, timed = {}, {}, {}
   for _, run in ipairs(identified(runs)) do
-    local record, is_over = results:find(run.id), finished.is_done(run, results)
-    run.state = core.exists(results:checkpoint(run.id)) and "begun"
-      or not record and "new" or record.status
-    if not is_over then
+    local is_done = finished.is_done(run, results)
+    run.state = state_of(run, results, is_done)
+    if not is_done then
       take_off_steps(run, results)
       left[#left + 1], ahead[run.row.dataset] = run, true
     end
@@ -86,9 +92,10 @@ end
 
 --- The plan of an experiment with what is known of it before it is run: each run has `expected` or
 --- `refusal` (estimate.fill) and, unless it is refused, `id` and `state`: "done", "diverged",
---- "failed", "begun" (it has a checkpoint) or "new". Then the seconds that are ahead, step times
---- included (without, where settings has no_timing), and those of all runs together, which is more
---- where they go on side by side. Nothing of it is run; a probe's costs are kept in the cache folder.
+--- "failed", "begun" (it has a checkpoint), "weights gone" (it is run again, since others start from
+--- its weights) or "new". Then the seconds that are ahead, step times included (without, where
+--- settings has no_timing), and those of all runs together, which is more where they go on side by
+--- side. Nothing of it is run; a probe's costs are kept in the cache folder.
 function outlook.of(experiment, settings) return look_ahead(experiment, settings, plan.session) end
 
 --- The same without a probe: nothing is computed or kept.

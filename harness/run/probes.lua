@@ -1,9 +1,11 @@
 -- What a step, a pass and a session of a row cost on this machine, measured before it is run: a few
 -- steps in memory that nobody keeps. Measured once: rates.csv of the cache folder has them by
--- machine, threads, build and what is computed.
+-- machine, threads, build and what is computed. What was measured while others used the machine is
+-- measured again once they do not.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
+local others = require "longhaul.run.others"
 local provenance = require "longhaul.run.provenance"
 local work = require "longhaul.run.work"
 
@@ -15,7 +17,7 @@ Probes.__index = Probes
 
 local key_columns = { "machine", "threads", "device", "code_version", "signature" }
 local number_columns = { "open_s", "step_s", "pass_s", "tokens", "flops", "parameters",
-  "peak_memory_bytes" }
+  "peak_memory_bytes", "load" }
 local columns = table.move(number_columns, 1, #number_columns, #key_columns + 1,
   { table.unpack(key_columns) })
 
@@ -52,6 +54,16 @@ local function read(self)
   end
 end
 
+-- Leaves out what was measured while others used the machine, if they do not now.
+local function forget_busy(self)
+  local busy = {}
+  for key, probe in pairs(self.known) do
+    if probe.load then busy[#busy + 1] = key end
+  end
+  if #busy == 0 or others.now() then return end
+  for _, key in ipairs(busy) do self.known[key] = nil end
+end
+
 --- What is known on this machine, for runs on a device. `settings`: machine (core.machine()),
 --- device, open (makes a session for a run; nil: nothing is measured).
 function probes.open(settings)
@@ -62,6 +74,7 @@ function probes.open(settings)
     fresh = {}, spent = 0, by_group = {},
   }, Probes)
   read(self)
+  if self.open then forget_busy(self) end
   return self
 end
 
@@ -126,10 +139,11 @@ end
 -- On so many threads, after which the program has its own again.
 local function measure(self, run, threads)
   core.set_threads(threads)
-  local good, probe = pcall(try, self, run)
+  local good, probe, seen = pcall(others.watch, function() return try(self, run) end)
   core.set_threads(self.all_threads)
   if not good then error(probe, 0) end
   probe.signature, probe.threads = signature_of(run.row), threads
+  probe.load = seen.busy == "yes" and seen.load or nil
   return probe
 end
 
@@ -140,8 +154,9 @@ local function is_short(self, row)
   return work.of(row).step / (0.3 * self.rate) < longest_step
 end
 
---- What a step of this row or of one like it costs on so many threads: open_s, step_s, pass_s (of a batch without
---- gradients), tokens and flops of the step, parameters, peak_memory_bytes; nil where none was
+--- What a step of this row or of one like it costs on so many threads: open_s, step_s, pass_s (of a
+--- batch without gradients), tokens and flops of the step, parameters, peak_memory_bytes, load
+--- (processors that others used meanwhile, nil where the machine was idle); nil where none was
 --- measured. Fails as the row would.
 function Probes:of(run, threads)
   local key = key_of { signature = signature_of(run.row), threads = threads }

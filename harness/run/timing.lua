@@ -8,6 +8,7 @@
 -- --force asks for it; what was timed while the machine was busy is, once it is idle.
 local core = require "longhaul.core"
 local identity = require "longhaul.run.identity"
+local others = require "longhaul.run.others"
 local provenance = require "longhaul.run.provenance"
 local ranks = require "longhaul.run.ranks"
 local step_times = require "longhaul.run.step_times"
@@ -25,40 +26,6 @@ function timing.steps(scale) return protocol[scale][1] + protocol[scale][2] end
 
 -- One part never holds more sessions than this, or more than this share of the memory.
 local most, share = 48, 0.5
-
--- ---- how busy the machine is ----
-
--- Busy is when others used more than this share of the processors, above what the clock of the
--- system cannot tell: it counts in ticks of a hundredth of a second.
-local busy_share, ticks = 0.1, 0.02
-
---- Whether others that used so many seconds of `processors` during so many seconds made the machine
---- busy.
-function timing.is_busy(used, seconds, processors)
-  return used > processors * (busy_share * seconds + ticks)
-end
-
--- What `work` gives, and how others used the machine meanwhile: { load = processors, busy = "yes"
--- or "no" }, both "" where the system does not say. `add` sums what ranks beside this one used:
--- they are not others.
-local function watched(work, add)
-  local start, machine, own, processors = core.clock(), core.cpu_time()
-  local result = work()
-  local seconds = core.clock() - start
-  local machine_after, own_after = core.cpu_time()
-  local spent = add(machine_after and own_after - own or 0)
-  if not machine or not machine_after then return result, { load = "", busy = "" } end
-  local used = math.max(0, machine_after - machine - spent)
-  local busy = timing.is_busy(used, seconds, processors)
-  return result, { load = used / seconds, busy = busy and "yes" or "no" }
-end
-
--- Whether others use the machine just now; ranks that wait for this one cannot be told from others.
-local function is_busy_now()
-  if ranks.size > 1 then return false end
-  local _, others = watched(function() core.sleep(0.5) end, function(spent) return spent end)
-  return others.busy == "yes", others.load
-end
 
 -- ---- what is to be timed ----
 
@@ -182,20 +149,20 @@ end
 local function time_part(part, settings)
   local sessions = {}
   local plan = protocol[settings.scale]
-  local good, times, others = pcall(function()
+  local good, times, seen = pcall(function()
     for i, run in ipairs(part) do sessions[i] = settings.open(run) end
-    local times, others = watched(function() return core.time_steps(sessions, plan[1], plan[2]) end,
-      core.sum_ranks)
+    local times, seen = others.watch(
+      function() return core.time_steps(sessions, plan[1], plan[2]) end, core.sum_ranks)
     describe(part, sessions, times)
-    return times, others
+    return times, seen
   end)
   for _, session in ipairs(sessions) do session:close() end
   if not good then error("step times: " .. times, 0) end
-  return times, others
+  return times, seen
 end
 
 -- The records of a round.
-local function records_of(part, times, others, settings)
+local function records_of(part, times, seen, settings)
   local plan, machine, date, ids, records = protocol[settings.scale], settings.machine,
     os.date "!%Y-%m-%dT%H:%M:%SZ", {}, {}
   for i, run in ipairs(part) do ids[i] = run.identity.configuration end
@@ -215,8 +182,8 @@ local function records_of(part, times, others, settings)
       tokens_per_step = time.tokens_per_step, matrix_rate = time.matrix_rate, mfu = time.mfu,
       peak_memory_bytes = time.peak_memory_bytes,
       inference_memory_bytes = time.inference_memory_bytes, steps = plan[2], warmup = plan[1],
-      load = others.load,
-      busy = others.busy, date = date,
+      load = seen.load,
+      busy = seen.busy, date = date,
     }, machine)
   end
   return records
@@ -234,8 +201,9 @@ local function choose_parts(group, results, settings)
     or state_of(list, group, step_times.of(results), settings)
   if state == "timed" then return "" end
   if state == "busy" then
-    local busy, load = is_busy_now()
-    if busy then
+    -- ranks that wait for this one cannot be told from others
+    local load = ranks.size == 1 and others.now()
+    if load then
       say("step times of %s were measured while the machine was busy, and others use %.1f of its processors now: "
         .. "left for a run when it is idle", group.dataset, load)
       return ""
@@ -282,12 +250,12 @@ function timing.measure(runs, results, settings)
         say("timing steps: %d rows of %s, interleaved%s", #part, group.dataset, i > 1
           and (" (part %d)"):format(i) or "")
       end
-      local times, others = time_part(part, settings)
+      local times, seen = time_part(part, settings)
       if ranks.first then
-        results:add_timings(records_of(part, times, others, settings))
-        if others.busy == "yes" then
+        results:add_timings(records_of(part, times, seen, settings))
+        if seen.busy == "yes" then
           say("others used %.1f processors meanwhile: marked as busy, to be measured again when the machine is idle",
-            others.load)
+            seen.load)
         end
       end
     end

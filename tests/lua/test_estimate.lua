@@ -17,6 +17,10 @@ function core.cache_folder() return folder .. "/cache" end
 
 local machine = core.machine()
 
+-- Processors that others use, by a clock of the system that a test sets.
+local load = 0
+function core.cpu_time() return load * core.clock(), 0, 2 end
+
 local function corpus(documents)
   return lh.data.text { "generate:books", documents = documents, document_bytes = 2000 }
 end
@@ -101,6 +105,21 @@ t.test("what fewer threads take is tried apart and kept apart", function()
   t.equal(expected_of({ row }, { threads = one })[1].expected.step_s, alone[1].expected.step_s)
   t.equal(expected_of { row }[1].expected.step_s, all[1].expected.step_s)
   t.equal(#csv.read(folder .. "/cache/rates.csv"), before + opened)
+end)
+
+t.test("what was tried while others used the machine is tried again when it is idle", function()
+  local row = row_of "u"
+  row.model = lh.models.slide { layers = 1, width = 24, heads = 2, window = 8 }
+  local function load_of(more) return expected_of({ row }, more)[1].expected.load end
+  load, opened = 100, 0
+  t.near(load_of { open = open }, 100, 1)
+  t.near(load_of { open = open }, 100, 1)
+  t.near(load_of(), 100, 1)
+  t.equal(opened, 1)
+  load = 0
+  t.equal(load_of { open = open }, nil)
+  t.equal(load_of { open = open }, nil)
+  t.equal(opened, 2)
 end)
 
 t.test("a plan is divided as its runs will be", function()

@@ -5,6 +5,7 @@ local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local lh = require "longhaul"
 local metrics = require "longhaul.run.metrics"
+local others = require "longhaul.run.others"
 local results = require "longhaul.report.results"
 local runner = require "longhaul.run.runner"
 local runs = dofile "tests/lua/runs.lua"
@@ -359,9 +360,9 @@ t.test("utilisation is the model's FLOPs over those that products could have", f
 end)
 
 t.test("a machine is busy when others use more of it than its clock can err", function()
-  t.check(not timing.is_busy(0, 10, 2) and not timing.is_busy(1.9, 10, 2), "idle")
-  t.check(timing.is_busy(2.1, 10, 2) and timing.is_busy(20, 10, 2), "busy")
-  t.check(not timing.is_busy(0.03, 0.01, 2) and timing.is_busy(0.05, 0.01, 2),
+  t.check(not others.are_busy(0, 10, 2) and not others.are_busy(1.9, 10, 2), "idle")
+  t.check(others.are_busy(2.1, 10, 2) and others.are_busy(20, 10, 2), "busy")
+  t.check(not others.are_busy(0.03, 0.01, 2) and others.are_busy(0.05, 0.01, 2),
     "two ticks a processor")
 end)
 

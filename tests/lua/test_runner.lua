@@ -3,6 +3,7 @@ local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
+local outlook = require "longhaul.run.outlook"
 local plan = require "longhaul.run.plan"
 local runner = require "longhaul.run.runner"
 local script = require "longhaul.script"
@@ -12,8 +13,9 @@ local folder = os.tmpname()
 os.remove(folder)
 core.make_folder(folder)
 
--- Loads and runs a script; gives its rows by label.
-local function run(text)
+local settings = { results = folder, scale = "smoke", device = "cpu", no_timing = true }
+
+local function load(text)
   local path = folder .. "/script.lua"
   core.write_file(path, [[
     local lh = require "longhaul"
@@ -25,10 +27,12 @@ local function run(text)
     }
     local none = lh.train { steps = 0, optimizer = "adam" }
   ]] .. text .. " return bench")
-  local bench = script.load(path, { scale = "smoke" })
-  local failed = runner.run(bench,
-    { results = folder, scale = "smoke", device = "cpu", no_timing = true })
-  t.equal(failed, 0)
+  return script.load(path, { scale = "smoke" })
+end
+
+-- Loads and runs a script; gives its rows by label.
+local function run(text)
+  t.equal(runner.run(load(text), settings), 0)
   local rows = {}
   for _, row in ipairs(store.at(folder, "chain"):rows()) do rows[row.row] = row end
   return rows
@@ -60,8 +64,15 @@ end)
 t.test("a source that lost its weights runs again, by itself", function()
   local results = store.at(folder, "chain")
   core.remove_file(results:weights(results:rows()[1].run_id))
-  local rows = run(base .. [[
-    bench:row { "late", model = lh.models.gpt2(size), task = task, train = none, from = "base" }]])
+  local text = base .. [[
+    bench:row { "late", model = lh.models.gpt2(size), task = task, train = none, from = "base" }]]
+  local states = {}
+  for _, planned in ipairs((outlook.known(load(text), settings))) do
+    states[planned.row.label] = planned.state
+  end
+  t.equal(states.base, "weights gone")
+  t.equal(states.late, "new")
+  local rows = run(text)
   t.equal(rows.late.bits_per_token, rows.base.bits_per_token)
 end)
 

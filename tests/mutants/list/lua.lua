@@ -49,7 +49,16 @@ return {
     { "for _, base in ipairs(bases) do", "for _, base in ipairs {} do", "parts without the baseline" },
     { "if here and record.busy ~= \"yes\" then", "if here then", "a busy round is never measured again" },
     { "record.machine == provenance.machine_name(settings.machine, run.device)\n        and", "", "another machine's time stands for this one's" },
+  },
+  {
+    file = "harness/run/probes.lua", tests = "tests/lua/test_estimate.lua",
+    { "if #busy == 0 or others.now() then return end", "if #busy == 0 then return end", "a busy machine tries every row again" },
+    { 'probe.load = seen.busy == "yes" and seen.load or nil', "", "times of a busy machine stand for those of an idle one" },
+  },
+  {
+    file = "harness/run/others.lua", tests = "tests/lua/test_timing.lua tests/lua/test_metrics.lua tests/lua/test_estimate.lua",
     { "used > processors * (busy_share * seconds + ticks)", "used < processors * (busy_share * seconds + ticks)", "an idle machine is busy" },
+    { "machine_after - machine - spent", "machine_after - machine", "what this process uses is used by others" },
   },
   {
     file = "harness/run/store.lua", tests = store .. " tests/lua/test_results.lua tests/lua/test_timing.lua tests/lua/test_migrate.lua " .. whole_run,

@@ -256,6 +256,7 @@ local function show_plan(experiment, settings, all)
       all.runs, all.over = all.runs + 1, all.over + (finished.is_over(run.state) and 1 or 0)
       all.bytes = math.max(all.bytes, run.expected.bytes or 0)
       all.by[run.expected.by] = (all.by[run.expected.by] or 0) + 1
+      all.load = math.max(all.load, run.expected.load or 0)
     end
   end
 end
@@ -279,6 +280,9 @@ local function show_total(all, settings, machine)
     settings.no_timing and "left out" or "included", mebibytes(all.bytes),
     mebibytes(machine.memory_bytes)))
   if #known > 0 then print("known: " .. table.concat(known, ", ")) end
+  if all.load > 0 then
+    print(("others used %.1f processors while rows were tried: on the idle machine it is less"):format(all.load))
+  end
   for _, text in ipairs(all.refusals) do fold.print("refused: " .. text) end
 end
 
@@ -292,7 +296,7 @@ end
 local function dry_run(values, rest)
   local experiment, settings = load_script(values, rest)
   settings.jobs = jobs_of(values)
-  local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refusals = {}, refused = {}, by = {} }
+  local all = { runs = 0, over = 0, seconds = 0, bytes = 0, refusals = {}, refused = {}, by = {}, load = 0 }
   show_plans(experiment, settings, all)
   show_total(all, settings, core.machine())
   return #all.refusals > 0 and command.failed or command.ok
