@@ -138,8 +138,8 @@ local function expect(self, run)
     seconds = costs.open + run.row.train:option "steps" * costs.step + passes * costs.pass
       + writes_per_run * self.write_s,
     open_s = costs.open, step_s = costs.step, pass_s = costs.pass, bytes = costs.bytes, by = costs.by,
-    load = costs.load,
-    passes = passes_of(run.row.task), parameters = costs.model.total, flops_per_token = costs.model.flops_per_token,
+    load = costs.load, passes = passes_of(run.row.task), parameters = costs.model.total,
+    flops_per_token = costs.model.flops_per_token,
   }
 end
 
@@ -152,8 +152,9 @@ end
 --- Gives each run of a plan what is expected of it, `expected`: seconds, step_s, bytes (nil where
 --- unknown), by ("runs", "probe" or "FLOPs"), load (processors that others used during its probe, nil
 --- where the machine was idle), passes (tokens of an evaluation by split), parameters,
---- flops_per_token; or `refusal`, why it cannot be run, as it would say itself. `settings`: machine, device, threads(row) (that it gets),
---- stores (whose runs were trained before), open (makes a session for a run; nil: nothing is probed).
+--- flops_per_token; or `refusal`, why it cannot be run, as it would say itself. `settings`: machine,
+--- device, threads(row) (that it gets), stores (whose runs were trained before), open (makes a
+--- session for a run; nil: nothing is probed).
 function estimate.fill(runs, settings)
   local self = { settings = settings, trained = trained_here(settings),
     probes = probes.open(settings), matrix_rates = {} }
