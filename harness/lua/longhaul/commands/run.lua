@@ -253,10 +253,11 @@ local function show_plan(experiment, settings, all)
       all.refused[text] = true
     else
       show_run(run)
-      all.runs, all.over = all.runs + 1, all.over + (finished.is_over(run.state) and 1 or 0)
+      local is_over = finished.is_over(run.state)
+      all.runs, all.over = all.runs + 1, all.over + (is_over and 1 or 0)
       all.bytes = math.max(all.bytes, run.expected.bytes or 0)
       all.by[run.expected.by] = (all.by[run.expected.by] or 0) + 1
-      all.load = math.max(all.load, run.expected.load or 0)
+      all.load = math.max(all.load, not is_over and run.expected.load or 0)
     end
   end
 end
