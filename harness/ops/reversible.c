@@ -25,10 +25,11 @@ static lh_tensor *combine(lh_tape *tape, const lh_tensor *a, const lh_tensor *b,
     return LH_RUN(lh_tape_pool(tape), linear_combination, &args) == LH_OK ? y : NULL;
 }
 
+/* In the type that it comes in: bf16 is widened where it is added to a stream. */
 static lh_tensor *apply(lh_tape *tape, lh_half half, void *context, lh_tensor *x) {
-    lh_tensor *y = lh_convert(tape, half(tape, context, x), LH_REAL);
+    lh_tensor *y = lh_contiguous(tape, half(tape, context, x));
     if (y == NULL) return NULL;
-    if (lh_tensor_same_shape(x, y) && lh_tensor_is_contiguous(y)) return y;
+    if (lh_tensor_same_shape(x, y)) return y;
     (void)lh_fail(LH_ESHAPE, "reversible: a half maps %s to %s", lh_shape_text(x),
                   lh_shape_text(y));
     return NULL;

@@ -6,7 +6,8 @@
 #include "kernels/random.h"
 #include "kernels/terms.h"
 
-/* y[i] (+)= alpha * a[i] + beta * b[i], i < count. y may be a or b. */
+/* y[i] (+)= alpha * a[i] + beta * b[i], i < count. y may be a or b. a is of the type of y; b need not
+ * be: a stream of reals takes a branch in bf16. */
 typedef struct lh_linear_combination_args {
     int64_t count;
     real alpha, beta;
@@ -90,7 +91,7 @@ typedef struct lh_normal_args {
 
 /* This family's part of kernels.def. */
 #ifdef LH_KERNEL
-LH_KERNEL(linear_combination, args->y.dtype)
+LH_KERNEL(linear_combination, args->y.dtype | args->b.dtype)
 LH_KERNEL(binary, LH_REAL)
 LH_KERNEL(unary_forward, args->x.dtype)
 LH_KERNEL(unary_backward, args->dy.dtype)

@@ -3,6 +3,38 @@
 
 typedef enum place { APART, IN_A, IN_B } place;
 
+static lh_dtype other_than(lh_dtype dtype) {
+    return dtype == LH_BF16 ? LH_REAL : LH_BF16;
+}
+
+/* alpha a + beta b with b in the other type; in f32 alone there is none. */
+static void widen(suite *s, int64_t count, lh_dtype dtype, lh_write write) {
+    lh_linear_combination_args args = {
+        .count = count, .alpha = LH_R(0.7), .beta = LH_R(-1.3), .write = write};
+    case_open(s, &args, sizeof args,
+              "count %" PRId64 ", a and y in type %d, b in the other, write %d", count, dtype,
+              write);
+    case_in(s, "a", &args.a, count);
+    case_in(s, "b", &args.b, count);
+    case_out(s, "y", &args.y, count, write);
+    case_flops(s, 3.0 * (double)count);
+    case_dtype(s, &args.a, dtype);
+    case_dtype(s, &args.b, other_than(dtype));
+    case_dtype(s, &args.y, dtype);
+    case_run(s);
+}
+
+/* A result of another type than a is refused, not misread. */
+static void refuse(suite *s) {
+    lh_linear_combination_args args = {.count = 9, .alpha = 1, .beta = 1};
+    case_open(s, &args, sizeof args, "a in another type than y");
+    case_in(s, "a", &args.a, args.count);
+    case_out(s, "y", &args.y, args.count, LH_SET);
+    case_dtype(s, &args.a, LH_BF16);
+    case_expect(s, LH_EOPTION, false);
+    case_run(s);
+}
+
 static void combine(suite *s, int64_t count, bool second, place where, lh_write write) {
     lh_linear_combination_args args = {
         .count = count, .alpha = LH_R(0.7), .beta = LH_R(-1.3), .write = write};
@@ -32,6 +64,11 @@ void cases_linear_combination(suite *s) {
         combine(s, 129, second, where, write_of(flags / 2 % 2 == 1));
         combine(s, 100003, second, where, write_of(flags / 2 % 2 == 1));
     }
+    for (int i = 0; i < suite_size_count && s->dtype == LH_BF16; i++) {
+        widen(s, suite_sizes[i], LH_REAL, write_of(i % 2 == 1));
+        widen(s, suite_sizes[i], LH_BF16, write_of(i % 2 == 1));
+    }
+    if (s->dtype == LH_BF16) refuse(s);
 }
 
 void bench_linear_combination(suite *s) {

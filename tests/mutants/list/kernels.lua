@@ -214,7 +214,9 @@ return {
   },
   {
     file = "kernels/cpu/linear_combination.c", tests = "kernel:linear_combination",
-    { "first + beta * lh_load(dtype, b, i)", "first + lh_load(dtype, b, i) + 0 * beta", "beta is ignored" },
+    { "first + beta * lh_load(other, b, i)", "first + lh_load(other, b, i) + 0 * beta", "beta is ignored" },
+    { "if (args->b.dtype == LH_BF16)", "if (args->y.dtype == LH_BF16)", "a branch in bf16 is read as reals" },
+    { "if (args->a.dtype != args->y.dtype) return LH_EOPTION;", "", "reals are read as bf16" },
   },
   {
     file = "kernels/cpu/binary.c", tests = "kernel:binary",
