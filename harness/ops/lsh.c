@@ -123,6 +123,23 @@ static lh_status sort(lh_tape *tape, const lh_lsh *lsh, const lh_tensor *bucket,
     return LH_RUN_W(lh_tape_pool(tape), lsh_sort, &args);
 }
 
+/* Where the gradient of an input goes: rounds add to it, so that of one in bf16 is summed in reals,
+ * `wide`, and rounded once. */
+static lh_status open_gradient(lh_tape *tape, lh_gradient *gradient, const lh_tensor *x,
+                               lh_heads *to, lh_write *write, lh_tensor **wide) {
+    lh_act data = {.data = NULL};
+    if (x->dtype == LH_REAL) {
+        LH_TRY(lh_gradient_write(gradient, &data, write));
+    } else {
+        *wide = lh_tape_new(tape, LH_REAL, x->rank, x->shape);
+        if (*wide == NULL) return lh_failed();
+        data = lh_tensor_activation(*wide);
+        *write = LH_SET;
+    }
+    *to = lh_heads_at(x, data);
+    return LH_OK;
+}
+
 static lh_status lsh_backward(lh_tape *tape, lh_node *node) {
     lh_tensor *const *t = node->saved;
     const lh_tensor *q = t[QUERY], *out = t[OUT];
@@ -138,13 +155,17 @@ static lh_status lsh_backward(lh_tape *tape, lh_node *node) {
     args.lse = lh_tensor_real(t[LSE]);
     lh_heads *const gradient[] = {&args.dq, &args.dk, &args.dv};
     lh_write *const write[] = {&args.dq_write, &args.dk_write, &args.dv_write};
+    const lh_scope scope = lh_scope_open(tape);
+    lh_tensor *wide[INPUTS] = {NULL};
     for (int i = 0; i < INPUTS; ++i) {
-        lh_act data = {.data = NULL};
         if (node->input[i] == NULL) continue;
-        LH_TRY(lh_gradient_write(node->input[i], &data, write[i]));
-        *gradient[i] = lh_heads_at(t[i], data);
+        LH_TRY(open_gradient(tape, node->input[i], t[i], gradient[i], write[i], &wide[i]));
     }
-    return LH_RUN_W(lh_tape_pool(tape), lsh_attention_backward, &args);
+    LH_TRY(LH_RUN_W(lh_tape_pool(tape), lsh_attention_backward, &args));
+    for (int i = 0; i < INPUTS; ++i)
+        if (wide[i] != NULL) LH_TRY(lh_gradient_give(node->input[i], wide[i]));
+    lh_scope_close_many(tape, scope, NULL, 0);
+    return LH_OK;
 }
 
 /* Attention over sorted tokens: t holds the inputs, the order and the outputs' tensors. */
@@ -202,14 +223,14 @@ lh_tensor *lh_attend_lsh(lh_tape *tape, const lh_lsh *lsh, lh_tensor *q, lh_tens
                           (long long)lsh->chunk);
     }
     const lh_scope scope = lh_scope_open(tape);
-    lh_tensor *t[SAVED] = {[QUERY] = lh_convert(tape, q, LH_REAL),
-                           [KEYS] = lh_convert(tape, k, LH_REAL),
-                           [VALUES] = lh_convert(tape, v, LH_REAL)};
+    lh_tensor *t[SAVED] = {[QUERY] = lh_contiguous(tape, q),
+                           [KEYS] = lh_convert(tape, k, q->dtype),
+                           [VALUES] = lh_convert(tape, v, q->dtype)};
     const int64_t lse_shape[] = {q->shape[0], q->shape[2], q->shape[1]};
     lh_tensor *bucket = t[QUERY] != NULL ? buckets_for(tape, &settled, t[QUERY]) : NULL;
     if (bucket == NULL || t[KEYS] == NULL || t[VALUES] == NULL) return NULL;
     if (sort(tape, &settled, bucket, t) != LH_OK) return NULL;
-    t[OUT] = lh_tape_new_like(tape, t[QUERY]);
+    t[OUT] = lh_tape_new(tape, LH_REAL, q->rank, q->shape);
     t[LSE] = lh_tape_new(tape, LH_REAL, 3, lse_shape);
     if (t[OUT] == NULL || t[LSE] == NULL) return NULL;
     return lh_scope_close(tape, scope, attend(tape, &settled, t));

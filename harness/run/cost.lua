@@ -33,7 +33,13 @@ local shares = {
   backward = { arithmetic = 0.2, memory = 0.85 },
   -- attention in f32 takes 200 to 280 ms for 0.45 TFLOP
   reference = { arithmetic = 0.035, memory = 0.5 },
+  -- hashing: 32 multiplications and additions with 9 loads of shared memory, a clock each beside 8 of
+  -- arithmetic, leave 0.47
+  registers = { arithmetic = 0.4, memory = 0.85 },
 }
+
+-- Classes that multiply without tensor cores.
+local in_f32 = { reference = true, registers = true }
 
 --- The row of a device; an error that names those there are.
 function cost.device(name)
@@ -48,7 +54,7 @@ end
 -- Seconds of arithmetic, of memory, and of what other work waits for.
 local function seconds_of(call, device)
   local share = shares[call.class]
-  local rate = call.class == "reference" and device.f32 or device[call.precision]
+  local rate = in_f32[call.class] and device.f32 or device[call.precision]
   local arithmetic = call.products / (rate * share.arithmetic)
     + call.flops / (device.f32 * shares.stream.arithmetic)
   local memory = (call.read + call.written) / (device.bandwidth * share.memory)

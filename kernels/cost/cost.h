@@ -18,7 +18,8 @@ typedef enum lh_cost_class {
     LH_COST_TILE,      /* attention on tensor cores */
     LH_COST_FORWARD,   /* of it, forward and without position vectors */
     LH_COST_BACKWARD,  /* the same, backward and with heads wider than 64 */
-    LH_COST_REFERENCE, /* products without tensor cores */
+    LH_COST_REFERENCE, /* products without tensor cores, element by element */
+    LH_COST_REGISTERS, /* the same, of many sums at a time in registers */
     LH_COST_CLASSES
 } lh_cost_class;
 

@@ -3,7 +3,7 @@
  * the one before are counted, as in the model's own FLOPs. */
 #include "kernels/cost/cost.h"
 
-enum { WIDEST = 128, MOST_ROUNDS = 16, RADIX_BITS = 4 };
+enum { WIDEST = 128, MOST_ROUNDS = 16, RADIX_BITS = 4, HASH_COLUMNS = 32 };
 
 static int64_t columns_of(const lh_lsh_hash_args *args) {
     int64_t columns = 0;
@@ -12,11 +12,14 @@ static int64_t columns_of(const lh_lsh_hash_args *args) {
     return columns;
 }
 
+/* Columns are multiplied 32 at a time, those that fill up the last of them for nothing. */
 lh_cost lh_cost_lsh_hash(const lh_lsh_hash_args *args) {
     const int64_t lists = args->batch * args->heads, rows = lists * args->rounds * args->length;
     const double columns = (double)columns_of(args), width = (double)args->head_width;
-    lh_cost cost = {.kind = LH_COST_REFERENCE,
+    const double padded = (double)(lh_cost_chunks(columns_of(args), HASH_COLUMNS) * HASH_COLUMNS);
+    lh_cost cost = {.kind = LH_COST_REGISTERS,
                     .products = 2 * (double)rows * width * columns,
+                    .flops = 2 * (double)rows * width * (padded - columns),
                     .read = lh_cost_bytes(args->x.act, (double)(lists * args->length) * width) +
                             (double)(lists * args->rounds) * width * columns * LH_COST_REAL,
                     .written = (double)rows * LH_COST_INTEGER};
@@ -57,26 +60,28 @@ lh_cost lh_cost_lsh_attention_forward(const lh_lsh_attention_forward_args *args)
     lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE, .precision = args->precision};
     if (rows == 0) return cost;
     const double bytes = lh_cost_bytes(args->q.act, elements);
+    const double out = lh_cost_bytes(args->out.act, elements);
     cost.launches = tiles ? args->rounds : 1;
     cost.products = (double)(args->batch * args->heads) *
                     lh_lsh_products(args->rounds, args->length, args->chunk, args->head_width);
     cost.read = rounds * (3 * bytes + 3 * (double)rows * LH_COST_INTEGER);
-    cost.written = bytes + (double)rows * LH_COST_REAL;
+    cost.written = out + (double)rows * LH_COST_REAL;
     if (tiles) { /* rounds after the first take up what the others left */
-        cost.read += (rounds - 1) * (bytes + (double)rows * LH_COST_REAL);
-        cost.written += (rounds - 1) * (bytes + (double)rows * LH_COST_REAL);
+        cost.read += (rounds - 1) * (out + (double)rows * LH_COST_REAL);
+        cost.written += (rounds - 1) * (out + (double)rows * LH_COST_REAL);
     }
     return cost;
 }
 
-/* Of one pass over queries, or over keys with two results: `products` of queries by keys. */
+/* Of one pass over queries, or over keys with two results: `products` of queries by keys; `bytes` of
+ * q, k, v and dout. */
 static void pass(lh_cost *cost, const lh_lsh_attention_backward_args *args, double products,
                  double bytes) {
     const double rows = (double)(args->batch * args->heads * args->length);
     const double rounds = (double)args->rounds;
     cost->products += products / 2 * (double)(args->batch * args->heads) *
                       lh_lsh_products(args->rounds, args->length, args->chunk, args->head_width);
-    cost->read += rounds * (4 * bytes + 3 * rows * LH_COST_INTEGER + 2 * rows * LH_COST_REAL);
+    cost->read += rounds * (bytes + 3 * rows * LH_COST_INTEGER + 2 * rows * LH_COST_REAL);
 }
 
 /* A gradient is written in each round of tiles, and added to in all but the first. */
@@ -96,12 +101,13 @@ lh_cost lh_cost_lsh_attention_backward(const lh_lsh_attention_backward_args *arg
     const int64_t times = tiles ? args->rounds : 1;
     lh_cost cost = {.kind = tiles ? LH_COST_TILE : LH_COST_REFERENCE, .precision = args->precision};
     if (rows == 0) return cost;
-    const double bytes = lh_cost_bytes(args->q.act, elements);
+    const double dout = lh_cost_bytes(args->dout.act, elements);
+    const double all = 3 * lh_cost_bytes(args->q.act, elements) + dout;
     cost.launches = 1 + times * (queries + keys);
-    cost.read = 2 * bytes;
+    cost.read = lh_cost_bytes(args->out.act, elements) + dout;
     cost.written = (double)rows * LH_COST_REAL;
-    if (queries) pass(&cost, args, 3, bytes);
-    if (keys) pass(&cost, args, 4, bytes);
+    if (queries) pass(&cost, args, 3, all);
+    if (keys) pass(&cost, args, 4, all);
     gradient(&cost, args->dq.act, elements, args->dq_write, times);
     gradient(&cost, args->dk.act, elements, args->dk_write, times);
     gradient(&cost, args->dv.act, elements, args->dv_write, times);

@@ -167,7 +167,7 @@ size_t lh_cpu_lsh_attention_backward_workspace(const lh_lsh_attention_backward_a
 lh_status lh_cpu_lsh_attention_backward(const lh_launch *launch,
                                         const lh_lsh_attention_backward_args *args) {
     const lh_lsh_tables tables = LH_LSH_TABLES(args);
-    const lh_status status = lh_cpu_lsh_check(&tables);
+    const lh_status status = lh_cpu_lsh_check(&tables, args->q, args->k, args->v);
     if (status != LH_OK) return status;
     real *delta = launch->workspace;
     uint8_t *memory = (uint8_t *)launch->workspace + delta_bytes(args);

@@ -107,7 +107,8 @@ static void join_row(const lh_lsh_attention_forward_args *args, const lh_lsh_til
         set_row(out, x, 1 / sum, width);
         *lse = now;
     } else if (first) {
-        set_row(out, lh_attention_rows_of(args->v, tile->batch, tile->head, token).data, 1, width);
+        const int64_t slot = tile->slots.begin + row;
+        lh_cpu_lsh_gather(tile, (lh_range){slot, slot + 1}, args->v, out);
         *lse = -LH_R(INFINITY);
     }
 }
@@ -143,7 +144,7 @@ size_t lh_cpu_lsh_attention_forward_workspace(const lh_lsh_attention_forward_arg
 lh_status lh_cpu_lsh_attention_forward(const lh_launch *launch,
                                        const lh_lsh_attention_forward_args *args) {
     const lh_lsh_tables tables = LH_LSH_TABLES(args);
-    const lh_status status = lh_cpu_lsh_check(&tables);
+    const lh_status status = lh_cpu_lsh_check(&tables, args->q, args->k, args->v);
     if (status != LH_OK) return status;
     const int64_t tasks = args->batch * args->heads * lh_lsh_tiles(&tables);
     uint8_t *memory = launch->workspace;

@@ -14,8 +14,10 @@ static int64_t columns_of(const lh_lsh_hash_args *args) {
     return columns;
 }
 
+/* A tile's products, and its tokens where they are not reals. */
 static size_t scratch_bytes(const lh_lsh_hash_args *args) {
-    return lh_attention_align((size_t)(ROWS * columns_of(args)) * sizeof(real));
+    const int64_t widened = args->x.act.dtype == LH_REAL ? 0 : args->head_width;
+    return lh_attention_align((size_t)(ROWS * (columns_of(args) + widened)) * sizeof(real));
 }
 
 /* Where `value` first stands among sign * y, or `count`. */
@@ -53,8 +55,10 @@ static int32_t bucket_of(const lh_lsh_hash_args *args, const real *y) {
 static void hash_tile(const lh_lsh_hash_args *args, int64_t pair, lh_range rows, real *memory) {
     const int64_t columns = columns_of(args), pitch = args->rounds * columns;
     const int64_t count = rows.end - rows.begin;
+    const lh_attention_operand tokens =
+        lh_attention_operand_of(args->x, pair / args->heads, pair % args->heads, rows.begin);
     const lh_attention_rows x =
-        lh_attention_rows_of(args->x, pair / args->heads, pair % args->heads, rows.begin);
+        lh_cpu_attention_load(tokens, count, args->head_width, memory + ROWS * columns);
     const lh_attention_rows y = {memory, columns};
     for (int64_t round = 0; round < args->rounds; ++round) {
         const real *r = args->rotation + pair * args->head_width * pitch + round * columns;

@@ -58,7 +58,8 @@ static inline int64_t lh_lsh_tile_elements(const lh_lsh_tables *tables) {
     return integers + lh_chunk_count(tables->rounds + 1, LH_ATTENTION_VECTOR) * LH_ATTENTION_VECTOR;
 }
 
-lh_status lh_cpu_lsh_check(const lh_lsh_tables *tables);
+/* bf16 in memory goes with bf16 in products; q, k and v lie in one type. */
+lh_status lh_cpu_lsh_check(const lh_lsh_tables *tables, lh_heads q, lh_heads k, lh_heads v);
 
 /* Tile `index` of `tables` in a round; pairs of batch row and head follow one another. */
 lh_lsh_tile lh_cpu_lsh_tile(const lh_lsh_tables *tables, int64_t round, int64_t index,
@@ -75,11 +76,13 @@ void lh_cpu_lsh_scatter(const lh_lsh_tile *tile, lh_range slots, const real *x, 
  * anywhere, so nothing but the order foretells them. Must be inlined: gcc takes a function that
  * only prefetches for one without effect. */
 LH_SPECIALIZED void lh_lsh_prefetch(const lh_lsh_tile *tile, int64_t n, lh_heads x) {
-    const int64_t slot = tile->slots.end + n, line = 64 / (int64_t)sizeof(real);
+    const int64_t slot = tile->slots.end + n, line = 64;
     if (n >= LH_ATTENTION_ROWS || slot >= tile->tables->length) return;
-    const real *row = lh_attention_rows_of(x, tile->batch, tile->head, tile->order[slot]).data;
-    for (int64_t d = 0; d < tile->tables->head_width; d += line)
-        __builtin_prefetch(row + d, 0, 2);
+    const uint8_t *row =
+        lh_attention_operand_of(x, tile->batch, tile->head, tile->order[slot]).data;
+    const int64_t size = x.act.dtype == LH_BF16 ? sizeof(lh_bf16) : sizeof(real);
+    for (int64_t byte = 0; byte < tile->tables->head_width * size; byte += line)
+        __builtin_prefetch(row + byte, 0, 2);
 }
 
 /* - log N of a key for each lane, zeros when there is one round; of any bucket -infinity for a lane

@@ -21,6 +21,9 @@ static const bool takes_bf16[LH_KERNEL_COUNT] = {
     [LH_KERNEL_cross_entropy] = true,
     [LH_KERNEL_attention_forward] = true,
     [LH_KERNEL_attention_backward] = true,
+    [LH_KERNEL_lsh_hash] = true,
+    [LH_KERNEL_lsh_attention_forward] = true,
+    [LH_KERNEL_lsh_attention_backward] = true,
 };
 
 /* What stands in the table: refuses the dtypes that the kernel behind it does not know. */

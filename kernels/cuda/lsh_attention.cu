@@ -1,4 +1,4 @@
-/* LSH attention in f32: a warp for each token of each head, a lane for every 32nd element of its
+/* LSH attention summed in f32: a warp for each token of each head, a lane for every 32nd element of its
  * vectors; rounds and keys come one after the other. The gradients of keys and values are summed by
  * a warp for each key, over the queries that see it. */
 #include "kernels/cuda/lsh_attention.cuh"
@@ -29,19 +29,21 @@ __device__ static inline real count_rounds(const lh_lsh_view &view, int64_t i, i
 }
 
 /* a . b, a lane for every 32nd element. */
-__device__ static inline real warp_dot(const real *a, const real *b, int64_t width, int lane) {
+template <typename left, typename right>
+__device__ static inline real warp_dot(const left *a, const right *b, int64_t width, int lane) {
     real sum = 0;
     for (int64_t d = lane; d < width; d += LH_WARP)
-        sum += a[d] * b[d];
+        sum += lh_load(a + d) * lh_load(b + d);
     return lh_warp_sum(sum);
 }
 
 /* part += factor * x. */
-__device__ static inline void add_row(real *part, real factor, const real *x, int64_t width,
+template <typename element>
+__device__ static inline void add_row(real *part, real factor, const element *x, int64_t width,
                                       int lane) {
     for (int p = 0; p < LH_HEAD_PARTS; ++p) {
         const int64_t d = p * LH_WARP + lane;
-        if (d < width) part[p] += factor * x[d];
+        if (d < width) part[p] += factor * lh_load(x + d);
     }
 }
 
@@ -55,9 +57,13 @@ __device__ static inline void store_row(const lh_heads &y, int64_t batch, int64_
     }
 }
 
-template <typename arguments> static inline bool is_sound(const arguments *a) {
-    return a->batch >= 0 && a->heads >= 0 && a->length >= 0 && a->head_width >= 0 &&
-           a->head_width <= LH_HEAD_PARTS * LH_WARP && a->rounds >= 1 && a->chunk >= 1;
+template <typename arguments> static inline lh_status check(const arguments *a) {
+    const lh_dtype dtype = a->q.act.dtype;
+    const bool sound = a->batch >= 0 && a->heads >= 0 && a->length >= 0 && a->head_width >= 0 &&
+                       a->head_width <= LH_HEAD_PARTS * LH_WARP && a->rounds >= 1 && a->chunk >= 1;
+    if (dtype == LH_BF16 && a->precision != LH_PRECISION_BF16) return LH_EOPTION;
+    if (a->k.act.dtype != dtype || a->v.act.dtype != dtype) return LH_EOPTION;
+    return sound ? LH_OK : LH_ESHAPE;
 }
 
 size_t lh_cuda_lsh_attention_forward_workspace(const lh_lsh_attention_forward_args *args) {
@@ -65,34 +71,33 @@ size_t lh_cuda_lsh_attention_forward_workspace(const lh_lsh_attention_forward_ar
     return 0;
 }
 
-lh_status lh_cuda_lsh_attention_forward(const lh_launch *launch,
-                                        const lh_lsh_attention_forward_args *args) {
-    if (!is_sound(args)) return LH_ESHAPE;
-    if (lh_lsh_fits_tiles(args)) return lh_lsh_attention_tile_forward(launch, args);
+template <typename element>
+static lh_status attend(const lh_launch *launch, const lh_lsh_attention_forward_args *args) {
     const lh_lsh_attention_forward_args a = *args;
     return lh_each_row(launch, a.batch * a.heads * a.length, [=] __device__(int64_t row, int lane) {
         const int64_t i = row % a.length, pair = row / a.length, width = a.head_width;
         const int64_t batch = pair / a.heads, head = pair % a.heads;
         const lh_lsh_view view = lh_lsh_view_of(a, pair);
-        const real *q = lh_head_row(a.q, batch, head, i);
+        const element *q = lh_head_row<element>(a.q, batch, head, i);
         real most = -INFINITY, sum = 0, part[LH_HEAD_PARTS] = {0};
         for (int64_t r = 0; r < a.rounds; ++r) {
             const int64_t end = end_seen(view, r, i);
             for (int64_t at = first_seen(view, r, i); at < end; ++at) {
                 const int64_t j = view.order[r * a.length + at];
                 if (j >= i) continue;
-                const real score = warp_dot(q, lh_head_row(a.k, batch, head, j), width, lane);
+                const real score =
+                    warp_dot(q, lh_head_row<element>(a.k, batch, head, j), width, lane);
                 const real higher = lh_larger(most, score), factor = expf(most - higher);
                 const real weight = expf(score - higher) / count_rounds(view, i, j, lane);
                 most = higher;
                 sum = sum * factor + weight;
                 for (int p = 0; p < LH_HEAD_PARTS; ++p)
                     part[p] *= factor;
-                add_row(part, weight, lh_head_row(a.v, batch, head, j), width, lane);
+                add_row(part, weight, lh_head_row<element>(a.v, batch, head, j), width, lane);
             }
         }
         const bool alone = most == -INFINITY;
-        if (alone) add_row(part, 1, lh_head_row(a.v, batch, head, i), width, lane);
+        if (alone) add_row(part, 1, lh_head_row<element>(a.v, batch, head, i), width, lane);
         for (int p = 0; p < LH_HEAD_PARTS && !alone; ++p)
             part[p] /= sum;
         store_row(a.out, batch, head, i, LH_SET, part, width, lane);
@@ -100,20 +105,29 @@ lh_status lh_cuda_lsh_attention_forward(const lh_launch *launch,
     });
 }
 
+lh_status lh_cuda_lsh_attention_forward(const lh_launch *launch,
+                                        const lh_lsh_attention_forward_args *args) {
+    LH_CUDA_TRY(check(args));
+    if (lh_lsh_fits_tiles(args)) return lh_lsh_attention_tile_forward(launch, args);
+    return LH_FOR_ELEMENT(args->q.act.dtype, attend, launch, args);
+}
+
 /* ---- backward ---- */
 
 /* What a query of the backward pass knows. */
-typedef struct lsh_query {
+template <typename element> struct lsh_query {
     int64_t token;
-    const real *q, *dout;
+    const element *q;
+    const real *dout;
     real lse, delta;
-} lsh_query;
+};
 
-__device__ static inline lsh_query query_of(const lh_lsh_attention_backward_args &a, int64_t pair,
-                                            int64_t i, const real *delta) {
+template <typename element>
+__device__ static inline lsh_query<element> query_of(const lh_lsh_attention_backward_args &a,
+                                                     int64_t pair, int64_t i, const real *delta) {
     const int64_t batch = pair / a.heads, head = pair % a.heads, row = pair * a.length + i;
-    return {i, lh_head_row(a.q, batch, head, i), lh_head_row(a.dout, batch, head, i), a.lse[row],
-            delta[row]};
+    return {i, lh_head_row<element>(a.q, batch, head, i), lh_head_row(a.dout, batch, head, i),
+            a.lse[row], delta[row]};
 }
 
 /* The weight of a pair in a round that has it, and the gradient of its score. */
@@ -121,8 +135,10 @@ typedef struct lsh_slope {
     real weight, score;
 } lsh_slope;
 
-__device__ static inline lsh_slope slope_of(const lh_lsh_view &view, const lsh_query &query,
-                                            int64_t j, const real *k, const real *v, int64_t width,
+template <typename element>
+__device__ static inline lsh_slope slope_of(const lh_lsh_view &view,
+                                            const lsh_query<element> &query, int64_t j,
+                                            const element *k, const element *v, int64_t width,
                                             int lane) {
     const real score = warp_dot(query.q, k, width, lane);
     const real weight = expf(score - query.lse) / count_rounds(view, query.token, j, lane);
@@ -130,9 +146,10 @@ __device__ static inline lsh_slope slope_of(const lh_lsh_view &view, const lsh_q
 }
 
 /* dq of a token. */
+template <typename element>
 __device__ static inline void differentiate_query(const lh_lsh_attention_backward_args &a,
                                                   const lh_lsh_view &view, int64_t pair,
-                                                  const lsh_query &query, int lane) {
+                                                  const lsh_query<element> &query, int lane) {
     const int64_t batch = pair / a.heads, head = pair % a.heads, width = a.head_width;
     real part[LH_HEAD_PARTS] = {0};
     for (int64_t r = 0; r < a.rounds; ++r) {
@@ -140,9 +157,9 @@ __device__ static inline void differentiate_query(const lh_lsh_attention_backwar
         for (int64_t at = first_seen(view, r, query.token); at < end; ++at) {
             const int64_t j = view.order[r * a.length + at];
             if (j >= query.token) continue;
-            const real *k = lh_head_row(a.k, batch, head, j);
+            const element *k = lh_head_row<element>(a.k, batch, head, j);
             const lsh_slope slope =
-                slope_of(view, query, j, k, lh_head_row(a.v, batch, head, j), width, lane);
+                slope_of(view, query, j, k, lh_head_row<element>(a.v, batch, head, j), width, lane);
             add_row(part, slope.score, k, width, lane);
         }
     }
@@ -151,11 +168,13 @@ __device__ static inline void differentiate_query(const lh_lsh_attention_backwar
 
 /* dk and dv of a token: those that see it follow it in each round's order, or of any bucket stand
  * in its chunk or the next. */
+template <typename element>
 __device__ static inline void differentiate_key(const lh_lsh_attention_backward_args &a,
                                                 const lh_lsh_view &view, int64_t pair, int64_t j,
                                                 const real *delta, int lane) {
     const int64_t batch = pair / a.heads, head = pair % a.heads, width = a.head_width;
-    const real *k = lh_head_row(a.k, batch, head, j), *v = lh_head_row(a.v, batch, head, j);
+    const element *k = lh_head_row<element>(a.k, batch, head, j);
+    const element *v = lh_head_row<element>(a.v, batch, head, j);
     real dk[LH_HEAD_PARTS] = {0}, dv[LH_HEAD_PARTS] = {0};
     for (int64_t r = 0; r < a.rounds; ++r) {
         const int32_t own = view.slot[r * a.length + j];
@@ -164,7 +183,7 @@ __device__ static inline void differentiate_key(const lh_lsh_attention_backward_
             const int64_t i = view.order[r * a.length + at];
             if (first_seen(view, r, i) > own) break;
             if (i <= j) continue;
-            const lsh_query query = query_of(a, pair, i, delta);
+            const lsh_query<element> query = query_of<element>(a, pair, i, delta);
             const lsh_slope slope = slope_of(view, query, j, k, v, width, lane);
             add_row(dk, slope.score, query.q, width, lane);
             add_row(dv, slope.weight, query.dout, width, lane);
@@ -180,22 +199,28 @@ size_t lh_cuda_lsh_attention_backward_workspace(const lh_lsh_attention_backward_
     return (size_t)(args->batch * args->heads * args->length) * sizeof(real);
 }
 
-lh_status lh_cuda_lsh_attention_backward(const lh_launch *launch,
-                                         const lh_lsh_attention_backward_args *args) {
-    if (!is_sound(args)) return LH_ESHAPE;
+template <typename element>
+static lh_status differentiate(const lh_launch *launch, const lh_lsh_attention_backward_args *args,
+                               const real *delta) {
     const lh_lsh_attention_backward_args a = *args;
     const int64_t rows = a.batch * a.heads * a.length;
-    real *delta = (real *)launch->workspace;
-    LH_CUDA_TRY(
-        lh_attention_delta(launch, a.out, a.dout, a.batch, a.heads, a.length, a.head_width, delta));
-    if (lh_lsh_fits_tiles(args)) return lh_lsh_attention_tile_backward(launch, args, delta);
     LH_CUDA_TRY(lh_each_row(launch, rows, [=] __device__(int64_t row, int lane) {
         const int64_t pair = row / a.length;
-        const lsh_query query = query_of(a, pair, row % a.length, delta);
+        const lsh_query<element> query = query_of<element>(a, pair, row % a.length, delta);
         differentiate_query(a, lh_lsh_view_of(a, pair), pair, query, lane);
     }));
     return lh_each_row(launch, rows, [=] __device__(int64_t row, int lane) {
         const int64_t pair = row / a.length;
-        differentiate_key(a, lh_lsh_view_of(a, pair), pair, row % a.length, delta, lane);
+        differentiate_key<element>(a, lh_lsh_view_of(a, pair), pair, row % a.length, delta, lane);
     });
+}
+
+lh_status lh_cuda_lsh_attention_backward(const lh_launch *launch,
+                                         const lh_lsh_attention_backward_args *args) {
+    LH_CUDA_TRY(check(args));
+    real *delta = (real *)launch->workspace;
+    LH_CUDA_TRY(lh_attention_delta(launch, args->out, args->dout, args->batch, args->heads,
+                                   args->length, args->head_width, delta));
+    if (lh_lsh_fits_tiles(args)) return lh_lsh_attention_tile_backward(launch, args, delta);
+    return LH_FOR_ELEMENT(args->q.act.dtype, differentiate, launch, args, delta);
 }

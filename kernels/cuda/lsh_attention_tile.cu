@@ -145,7 +145,7 @@ __device__ static inline void finish_rows(const lh_lsh_attention_forward_args &a
         if (before >= 0)
             *out = before > 0 ? before * *out + value : value;
         else if (round == 0)
-            *out = lh_head_row(a.v, batch, head, to)[column];
+            *out = lh_load_as(a.v.act, lh_head_offset(a.v, batch, head, to) + column);
     });
 }
 

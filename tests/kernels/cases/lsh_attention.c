@@ -50,6 +50,16 @@ static void add_order(suite *s, const shape *w, const int32_t **order, const int
     free(bucket);
 }
 
+/* q, k and v in the suite's type, which no precision but its own takes, and which must be one. */
+static void take_dtype(suite *s, lh_precision precision, const lh_heads *q, const lh_heads *k,
+                       const lh_heads *v) {
+    case_dtype(s, &q->act, s->dtype);
+    case_dtype(s, &k->act, s->dtype);
+    case_dtype(s, &v->act, s->dtype);
+    const bool goes = s->dtype == LH_REAL || precision == LH_PRECISION_BF16;
+    if (!goes) case_expect(s, LH_EOPTION, false);
+}
+
 /* Scores of four multiplications each, two products. */
 static double work_of(const shape *w) {
     return 4.0 * (double)(w->batch * w->heads * w->rounds * w->length * w->head_width) *
@@ -79,10 +89,35 @@ static void forward(suite *s, const shape *w, lh_precision precision, bool padde
     case_out(s, "lse", &args.lse, w->batch * w->heads * w->length, LH_SET);
     if (!suite_has_precision(s, precision)) case_expect(s, LH_EOPTION, false);
     case_flops(s, work_of(w));
+    take_dtype(s, precision, &args.q, &args.k, &args.v);
+    case_run(s);
+}
+
+/* One type for q and another for v is refused, not misread. */
+static void refuse(suite *s) {
+    const shape w = {1, 1, 9, 4, 1, 4, 2, false};
+    lh_lsh_attention_forward_args args = {.batch = w.batch,
+                                          .heads = w.heads,
+                                          .length = w.length,
+                                          .head_width = w.head_width,
+                                          .rounds = w.rounds,
+                                          .chunk = w.chunk,
+                                          .precision = LH_PRECISION_BF16};
+    case_open(s, &args, sizeof args, "values in another type than queries");
+    case_in(s, "q", &args.q.act, lay_out(&args.q, &w, false));
+    case_in(s, "k", &args.k.act, lay_out(&args.k, &w, false));
+    case_in(s, "v", &args.v.act, lay_out(&args.v, &w, false));
+    add_order(s, &w, &args.order, &args.slot, &args.first);
+    case_out(s, "out", &args.out.act, lay_out(&args.out, &w, false), LH_SET);
+    case_out(s, "lse", &args.lse, w.length, LH_SET);
+    case_dtype(s, &args.q.act, LH_BF16);
+    case_dtype(s, &args.k.act, LH_BF16);
+    case_expect(s, LH_EOPTION, false);
     case_run(s);
 }
 
 void cases_lsh_attention_forward(suite *s) {
+    if (s->dtype == LH_BF16) refuse(s);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int padded = 0; padded < 2; padded++)
             if (suite_tries(s, (int)i, padded))
@@ -166,6 +201,7 @@ static void backward(suite *s, const shape *w, lh_precision precision, int row, 
     if (wanted[1]) case_out(s, "dk", &args.dk.act, lay_out(&args.dk, w, false), args.dk_write);
     if (wanted[2]) case_out(s, "dv", &args.dv.act, lay_out(&args.dv, w, padded), args.dv_write);
     if (!suite_has_precision(s, precision)) case_expect(s, LH_EOPTION, false);
+    take_dtype(s, precision, &args.q, &args.k, &args.v);
     case_loss(s, backward_loss);
     case_pair(s, &args.q.act, &args.dq.act);
     case_pair(s, &args.k.act, &args.dk.act);

@@ -38,6 +38,7 @@ static void hash(suite *s, const shape *w, bool padded, double unit) {
     round_to(case_in(s, "rotation", &args.rotation, count), count, unit);
     case_out_i32(s, "bucket", &args.bucket, w->batch * w->heads * w->rounds * w->length);
     case_flops(s, 2.0 * (double)(w->length * count));
+    case_dtype(s, &args.x.act, s->dtype);
     case_run(s);
 }
 
