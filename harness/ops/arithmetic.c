@@ -53,9 +53,11 @@ static lh_tensor *pairwise(lh_tape *tape, lh_tensor *a, lh_tensor *b, double bet
     if (!lh_tensor_same_shape(a, b)) {
         return LH_OP_FAIL("%s: a %s, b %s", op, lh_shape_text(a), lh_shape_text(b));
     }
+    /* a branch in bf16 is widened where it is added to a stream of reals */
+    const bool widens = beta == 1.0 && a->dtype == LH_REAL;
     const lh_dtype dtype = lh_common_dtype(a, b->dtype);
     a = lh_convert(tape, a, dtype);
-    b = lh_convert(tape, b, dtype);
+    b = widens ? lh_contiguous(tape, b) : lh_convert(tape, b, dtype);
     if (a == NULL || b == NULL) return NULL;
     return combination(tape, a, b, (weights){1.0, beta}, op);
 }
