@@ -54,6 +54,17 @@ return {
     { "pair.keys == LH_TILE && ", "", "the keys that a tile lacks are seen" },
   },
   {
+    file = "kernels/cuda/lsh_hash.cu", tests = "sim:lsh_hash",
+    { "(b.value == a.value && b.at < a.at)", "(b.value == a.value && b.at > a.at)", "of equals the last" },
+    { "walk->bucket + walk->place * at", "walk->bucket + at", "factors are not mixed" },
+    { "begin < columns; begin += COLUMNS", "begin < lh_min(columns, COLUMNS); begin += COLUMNS", "columns past 32 are left out" },
+    { "begin < a.head_width; begin += PIECE", "begin < lh_min(a.head_width, PIECE); begin += PIECE", "elements past 32 are left out" },
+  },
+  {
+    file = "kernels/cuda/linear_combination.cu", tests = "sim:linear_combination",
+    { "return args->b.dtype == LH_BF16", "return args->a.dtype == LH_BF16", "a branch in bf16 is read as reals" },
+  },
+  {
     file = "kernels/cuda/ring_append.cu", tests = "sim:ring_append",
     { "% a.capacity", "% (a.capacity + 1)", "a ring of one slot more" },
   },
