@@ -6,8 +6,8 @@
 #include "kernels/random.h"
 #include "kernels/terms.h"
 
-/* y[i] (+)= alpha * a[i] + beta * b[i], i < count. y may be a or b. a is of the type of y; b need not
- * be: a stream of reals takes a branch in bf16. */
+/* y[i] (+)= alpha * a[i] + beta * b[i], i < count. y may be a or b. a is of the type of y; b need
+ * not be: a stream of reals takes a branch in bf16. */
 typedef struct lh_linear_combination_args {
     int64_t count;
     real alpha, beta;

@@ -5,8 +5,8 @@
 
 #include "kernels/terms.h"
 
-/* A strided view [batch][tokens][heads][head_width]; head_width is contiguous. Attention takes bf16,
- * in all of its views or in none; that of LSH in q, k and v. */
+/* A strided view [batch][tokens][heads][head_width]; head_width is contiguous. Attention takes
+ * bf16, in all of its views or in none; that of LSH in q, k and v. */
 typedef struct lh_heads {
     lh_act act;
     int64_t batch_stride, token_stride, head_stride;

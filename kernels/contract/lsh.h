@@ -43,8 +43,8 @@ typedef struct lh_lsh_sort_args {
  * round's partition function. A token that sees no other in any round attends to itself: out_i =
  * v_i, lse_i = -infinity. A number that is none may reach every token.
  *
- * q, k and v may lie in bf16, where products are in bf16, too; outputs and gradients, to which rounds
- * add, are reals.
+ * q, k and v may lie in bf16, where products are in bf16, too; outputs and gradients, to which
+ * rounds add, are reals.
  *
  * With `any_bucket` i sees all j < i of its chunk and of the one before, whatever their bucket, and
  * N_ij is 1: a key counts in each round that has it (the released code of 2020). */

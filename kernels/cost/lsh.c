@@ -73,8 +73,8 @@ lh_cost lh_cost_lsh_attention_forward(const lh_lsh_attention_forward_args *args)
     return cost;
 }
 
-/* Of one pass over queries, or over keys with two results: `products` of queries by keys; `bytes` of
- * q, k, v and dout. */
+/* Of one pass over queries, or over keys with two results: `products` of queries by keys; `bytes`
+ * of q, k, v and dout. */
 static void pass(lh_cost *cost, const lh_lsh_attention_backward_args *args, double products,
                  double bytes) {
     const double rows = (double)(args->batch * args->heads * args->length);

@@ -7,9 +7,9 @@
 
 lh_status lh_cpu_lsh_check(const lh_lsh_tables *t, lh_heads q, lh_heads k, lh_heads v) {
     const lh_dtype dtype = q.act.dtype;
-    const bool known = t->precision == LH_PRECISION_F32 ? dtype == LH_REAL
-                                                        : t->precision == LH_PRECISION_BF16 &&
-                                                              lh_product_lacks_bf16() == NULL;
+    const bool known = t->precision == LH_PRECISION_F32
+                           ? dtype == LH_REAL
+                           : t->precision == LH_PRECISION_BF16 && lh_product_lacks_bf16() == NULL;
     if (!known || k.act.dtype != dtype || v.act.dtype != dtype) return LH_EOPTION;
     const bool sound = t->batch >= 0 && t->heads >= 0 && t->length >= 0 && t->head_width >= 0 &&
                        t->rounds >= 1 && t->chunk >= 1;
@@ -72,8 +72,7 @@ static inline void copy_row(real *y, const real *x, int64_t width) {
 void lh_cpu_lsh_gather(const lh_lsh_tile *tile, lh_range slots, lh_heads x, real *y) {
     const int64_t width = tile->tables->head_width;
     for (int64_t s = slots.begin; s < slots.end; ++s, y += width) {
-        const void *row =
-            lh_attention_operand_of(x, tile->batch, tile->head, tile->order[s]).data;
+        const void *row = lh_attention_operand_of(x, tile->batch, tile->head, tile->order[s]).data;
         if (x.act.dtype == LH_BF16)
             lh_bf16_widen_run(width, row, y);
         else

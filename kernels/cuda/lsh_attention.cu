@@ -1,6 +1,6 @@
-/* LSH attention summed in f32: a warp for each token of each head, a lane for every 32nd element of its
- * vectors; rounds and keys come one after the other. The gradients of keys and values are summed by
- * a warp for each key, over the queries that see it. */
+/* LSH attention summed in f32: a warp for each token of each head, a lane for every 32nd element of
+ * its vectors; rounds and keys come one after the other. The gradients of keys and values are
+ * summed by a warp for each key, over the queries that see it. */
 #include "kernels/cuda/lsh_attention.cuh"
 
 /* The first slot in which token i sees others in a round, and the one behind the last. */
@@ -136,10 +136,9 @@ typedef struct lsh_slope {
 } lsh_slope;
 
 template <typename element>
-__device__ static inline lsh_slope slope_of(const lh_lsh_view &view,
-                                            const lsh_query<element> &query, int64_t j,
-                                            const element *k, const element *v, int64_t width,
-                                            int lane) {
+__device__ static inline lsh_slope
+slope_of(const lh_lsh_view &view, const lsh_query<element> &query, int64_t j, const element *k,
+         const element *v, int64_t width, int lane) {
     const real score = warp_dot(query.q, k, width, lane);
     const real weight = expf(score - query.lse) / count_rounds(view, query.token, j, lane);
     return {weight, weight * (warp_dot(query.dout, v, width, lane) - query.delta)};
