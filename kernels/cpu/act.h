@@ -25,9 +25,14 @@ LH_SPECIALIZED void lh_store(lh_dtype dtype, void *x, int64_t i, real value) {
         ((real *)x)[i] = value;
 }
 
+/* Bytes of an element. */
+static inline int64_t lh_size_of(lh_dtype dtype) {
+    return dtype == LH_BF16 ? sizeof(lh_bf16) : sizeof(real);
+}
+
 /* Where element i lies. */
 static inline void *lh_at(lh_act x, int64_t i) {
-    return (uint8_t *)x.data + i * (int64_t)(x.dtype == LH_BF16 ? sizeof(lh_bf16) : sizeof(real));
+    return (uint8_t *)x.data + i * lh_size_of(x.dtype);
 }
 
 #endif

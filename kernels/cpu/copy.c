@@ -94,7 +94,7 @@ LH_SPECIALIZED void line(copy_kind kind, copy_axis axis, int64_t count, const vo
     if (axis.y_stride != 1)
         strided_line(kind, count, x, axis.x_stride, y, axis.y_stride);
     else if (axis.x_stride == 1 && !kind.add && kind.x == kind.y)
-        memcpy(y, x, (size_t)count * (kind.y == LH_BF16 ? sizeof(lh_bf16) : sizeof(real)));
+        memcpy(y, x, (size_t)(count * lh_size_of(kind.y)));
     else if (axis.x_stride == 1)
         strided_line(kind, count, x, 1, y, 1);
     else if (axis.x_stride == 0)

@@ -9,13 +9,13 @@ enum { PANEL = 256 };
 
 /* NULL gives zeros. */
 static void gather_row(int64_t width, const real *from, lh_act y, int64_t at) {
-    const size_t size = y.dtype == LH_BF16 ? sizeof(lh_bf16) : sizeof(real);
+    const size_t bytes = (size_t)(width * lh_size_of(y.dtype));
     if (from == NULL)
-        memset(lh_at(y, at), 0, (size_t)width * size);
+        memset(lh_at(y, at), 0, bytes);
     else if (y.dtype == LH_BF16)
         lh_bf16_round_run(width, from, lh_at(y, at));
     else
-        memcpy(lh_at(y, at), from, (size_t)width * size);
+        memcpy(lh_at(y, at), from, bytes);
 }
 
 lh_status lh_cpu_gather(const lh_launch *launch, const lh_gather_args *args) {

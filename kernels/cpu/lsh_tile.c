@@ -7,10 +7,10 @@
 
 lh_status lh_cpu_lsh_check(const lh_lsh_tables *t, lh_heads q, lh_heads k, lh_heads v) {
     const lh_dtype dtype = q.act.dtype;
-    const bool known = t->precision == LH_PRECISION_F32
-                           ? dtype == LH_REAL
-                           : t->precision == LH_PRECISION_BF16 && lh_product_lacks_bf16() == NULL;
-    if (!known || k.act.dtype != dtype || v.act.dtype != dtype) return LH_EOPTION;
+    const bool in_f32 = t->precision == LH_PRECISION_F32 && dtype == LH_REAL;
+    const bool in_bf16 = t->precision == LH_PRECISION_BF16 && lh_product_lacks_bf16() == NULL;
+    if (!in_f32 && !in_bf16) return LH_EOPTION;
+    if (k.act.dtype != dtype || v.act.dtype != dtype) return LH_EOPTION;
     const bool sound = t->batch >= 0 && t->heads >= 0 && t->length >= 0 && t->head_width >= 0 &&
                        t->rounds >= 1 && t->chunk >= 1;
     return sound ? LH_OK : LH_ESHAPE;

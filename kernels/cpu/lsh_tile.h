@@ -80,8 +80,8 @@ LH_SPECIALIZED void lh_lsh_prefetch(const lh_lsh_tile *tile, int64_t n, lh_heads
     if (n >= LH_ATTENTION_ROWS || slot >= tile->tables->length) return;
     const uint8_t *row =
         lh_attention_operand_of(x, tile->batch, tile->head, tile->order[slot]).data;
-    const int64_t size = x.act.dtype == LH_BF16 ? sizeof(lh_bf16) : sizeof(real);
-    for (int64_t byte = 0; byte < tile->tables->head_width * size; byte += line)
+    const int64_t bytes = tile->tables->head_width * lh_size_of(x.act.dtype);
+    for (int64_t byte = 0; byte < bytes; byte += line)
         __builtin_prefetch(row + byte, 0, 2);
 }
 

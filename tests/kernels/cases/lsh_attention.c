@@ -66,27 +66,36 @@ static double work_of(const shape *w) {
            (double)w->chunk;
 }
 
+static lh_lsh_attention_forward_args forward_args(const shape *w, lh_precision precision) {
+    return (lh_lsh_attention_forward_args){.batch = w->batch,
+                                           .heads = w->heads,
+                                           .length = w->length,
+                                           .head_width = w->head_width,
+                                           .rounds = w->rounds,
+                                           .chunk = w->chunk,
+                                           .any_bucket = w->any_bucket,
+                                           .precision = precision};
+}
+
+static void add_forward(suite *s, const shape *w, bool padded,
+                        lh_lsh_attention_forward_args *args) {
+    case_in(s, "q", &args->q.act, lay_out(&args->q, w, padded));
+    case_in(s, "k", &args->k.act, lay_out(&args->k, w, false));
+    case_in(s, "v", &args->v.act, lay_out(&args->v, w, padded));
+    add_order(s, w, &args->order, &args->slot, &args->first);
+    case_out(s, "out", &args->out.act, lay_out(&args->out, w, padded), LH_SET);
+    case_out(s, "lse", &args->lse, w->batch * w->heads * w->length, LH_SET);
+}
+
 static void forward(suite *s, const shape *w, lh_precision precision, bool padded) {
-    lh_lsh_attention_forward_args args = {.batch = w->batch,
-                                          .heads = w->heads,
-                                          .length = w->length,
-                                          .head_width = w->head_width,
-                                          .rounds = w->rounds,
-                                          .chunk = w->chunk,
-                                          .any_bucket = w->any_bucket,
-                                          .precision = precision};
+    lh_lsh_attention_forward_args args = forward_args(w, precision);
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
               ", rounds %" PRId64 ", chunk %" PRId64 ", buckets %" PRId64
               ", any %d, padded %d, precision %d",
               w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets,
               w->any_bucket, padded, precision);
-    case_in(s, "q", &args.q.act, lay_out(&args.q, w, padded));
-    case_in(s, "k", &args.k.act, lay_out(&args.k, w, false));
-    case_in(s, "v", &args.v.act, lay_out(&args.v, w, padded));
-    add_order(s, w, &args.order, &args.slot, &args.first);
-    case_out(s, "out", &args.out.act, lay_out(&args.out, w, padded), LH_SET);
-    case_out(s, "lse", &args.lse, w->batch * w->heads * w->length, LH_SET);
+    add_forward(s, w, padded, &args);
     if (!suite_has_precision(s, precision)) case_expect(s, LH_EOPTION, false);
     case_flops(s, work_of(w));
     take_dtype(s, precision, &args.q, &args.k, &args.v);
@@ -96,20 +105,9 @@ static void forward(suite *s, const shape *w, lh_precision precision, bool padde
 /* One type for q and another for v is refused, not misread. */
 static void refuse(suite *s) {
     const shape w = {1, 1, 9, 4, 1, 4, 2, false};
-    lh_lsh_attention_forward_args args = {.batch = w.batch,
-                                          .heads = w.heads,
-                                          .length = w.length,
-                                          .head_width = w.head_width,
-                                          .rounds = w.rounds,
-                                          .chunk = w.chunk,
-                                          .precision = LH_PRECISION_BF16};
+    lh_lsh_attention_forward_args args = forward_args(&w, LH_PRECISION_BF16);
     case_open(s, &args, sizeof args, "values in another type than queries");
-    case_in(s, "q", &args.q.act, lay_out(&args.q, &w, false));
-    case_in(s, "k", &args.k.act, lay_out(&args.k, &w, false));
-    case_in(s, "v", &args.v.act, lay_out(&args.v, &w, false));
-    add_order(s, &w, &args.order, &args.slot, &args.first);
-    case_out(s, "out", &args.out.act, lay_out(&args.out, &w, false), LH_SET);
-    case_out(s, "lse", &args.lse, w.length, LH_SET);
+    add_forward(s, &w, false, &args);
     case_dtype(s, &args.q.act, LH_BF16);
     case_dtype(s, &args.k.act, LH_BF16);
     case_expect(s, LH_EOPTION, false);
