@@ -155,7 +155,10 @@ static fiber *create() {
 
 fiber *fiber_take(void (*body)(void)) {
     fiber *f = idle.empty() ? create() : idle.back();
-    if (!idle.empty()) idle.pop_back();
+    if (!idle.empty()) {
+        idle.pop_back();
+        race_renew(f->stack - PAGE, STACK + PAGE, STACK_USED);
+    }
 #ifdef WITH_ASAN
     __asan_unpoison_memory_region(f->stack, STACK);
 #endif

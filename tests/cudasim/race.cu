@@ -55,6 +55,19 @@ __global__ void load_four(const float *x, float *y, int first) {
 #define RUN(kernel, grid, block, ...)                                                              \
     (LH_LAUNCH_SYNTAX(kernel, grid, block, 0, nullptr, __VA_ARGS__), cudaGetLastError())
 
+/* Not inlined, so that what it adds to lies in memory that the sanitizer watches. */
+__device__ static __attribute__((noinline)) void add(float *sum, float value) {
+    *sum += value;
+}
+
+/* Threads that wait for nobody, each on the stack that the one before has left. */
+__global__ void on_one_stack(float *x, int count) {
+    float sum = 0;
+    for (int i = 0; i < count; ++i)
+        add(&sum, (float)i);
+    x[blockIdx.x * COUNT + threadIdx.x] += sum;
+}
+
 static mistake mistake_of(const char *name) {
     static const char *const names[] = {"sound",   "barrier", "warp",     "shuffle",
                                         "product", "blocks",  "alignment"};
@@ -71,6 +84,7 @@ int main(int count, char **words) {
     if (bad == cudaSuccess) bad = RUN(across_block, BLOCKS, COUNT, x, wrong);
     if (bad == cudaSuccess) bad = RUN(across_warp, BLOCKS, COUNT, x, wrong);
     if (bad == cudaSuccess) bad = RUN(by_product, 1, LH_WARP, x, wrong);
+    if (bad == cudaSuccess) bad = RUN(on_one_stack, BLOCKS, COUNT, x, NUMBERS);
     if (bad == cudaSuccess) bad = RUN(load_four, 1, 1, x, x + 8, wrong == ALIGNMENT ? 1 : 4);
     if (bad == cudaSuccess) bad = cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
     for (const float one : host)

@@ -8,4 +8,7 @@
  * your own. */
 void *race_memory(size_t bytes, size_t used);
 
+/* What was taken so is new once more: a stack that a thread of the same block left. */
+void race_renew(void *memory, size_t bytes, size_t used);
+
 #endif

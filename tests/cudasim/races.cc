@@ -53,6 +53,12 @@ void *race_memory(size_t bytes, size_t used) {
     return begin;
 }
 
+void race_renew(void *taken_before, size_t bytes, size_t used) {
+    const unsigned long begin = address(static_cast<char *>(taken_before) + bytes - used);
+    __tsan_java_free(begin, used);
+    __tsan_java_alloc(begin, used);
+}
+
 void race_begin_launch(void) {
     host = __tsan_get_current_fiber();
     if (meetings == nullptr)
@@ -103,6 +109,9 @@ void race_depart(int meeting) {
 
 void *race_memory(size_t, size_t) {
     return nullptr;
+}
+
+void race_renew(void *, size_t, size_t) {
 }
 
 void race_begin_launch(void) {
