@@ -4,6 +4,7 @@
 #include "tests/cudasim/cudasim.h"
 
 #include <initializer_list>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -269,6 +270,27 @@ TEST(an_address_in_a_gap_between_fields_is_no_mistake) {
     memcpy(&p.last, &address, sizeof address);
     cudasim_check_argument("take_pointers", p);
     CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
+}
+
+typedef struct sources {
+    pointers source[3];
+    pointers behind;
+} sources;
+
+/* Where something is mapped at the beginning of four gigabytes, whatever the machine chooses. */
+TEST(a_small_number_and_a_gap_behind_an_array_are_no_mistake) {
+    enum { PAGE = 4096, SMALL = 2 };
+    void *const wanted = reinterpret_cast<void *>((uintptr_t)0x5fff << 32);
+    char *page = static_cast<char *>(
+        mmap(wanted, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0));
+    REQUIRE(page == wanted);
+    const char *const address = page + SMALL;
+    sources s;
+    memset(&s, 0, sizeof s);
+    memcpy(&s.behind.last, &address, sizeof address);
+    cudasim_check_argument("take_sources", s);
+    CHECK_EQ_INT(cudaGetLastError(), cudaSuccess);
+    munmap(page, PAGE);
 }
 
 TEST(memory_runs_out_and_devices_go) {
