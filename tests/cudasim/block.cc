@@ -47,6 +47,7 @@ static bool start_next(cudasim::fiber *fiber) {
 static void run_threads(void) {
     cudasim::fiber *self = running.threads[(size_t)running.current].fiber;
     do {
+        race_start_thread();
         running.call->run(running.call->arguments);
         running.threads[(size_t)running.current].at = stand::done;
         race_end_thread();
@@ -172,7 +173,6 @@ static void run_one_block(void) {
             ;
     } while (!faulted() && open_barrier());
     if (faulted()) abandon();
-    race_end_block();
 }
 
 static void lay_out(const cudasim_call &call) {

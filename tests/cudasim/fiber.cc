@@ -145,7 +145,7 @@ static void begin(void) {
 }
 
 static fiber *create() {
-    void *memory = race_memory(STACK + PAGE, STACK_USED);
+    void *memory = race_memory(STACK + PAGE);
     if (memory == nullptr)
         memory = mmap(nullptr, STACK + PAGE, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -155,10 +155,8 @@ static fiber *create() {
 
 fiber *fiber_take(void (*body)(void)) {
     fiber *f = idle.empty() ? create() : idle.back();
-    if (!idle.empty()) {
-        idle.pop_back();
-        race_renew(f->stack - PAGE, STACK + PAGE, STACK_USED);
-    }
+    if (!idle.empty()) idle.pop_back();
+    race_renew(f->stack + STACK - STACK_USED, STACK_USED);
 #ifdef WITH_ASAN
     __asan_unpoison_memory_region(f->stack, STACK);
 #endif

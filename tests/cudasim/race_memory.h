@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-/* Memory that every block finds new, as far as its last `used` bytes. nullptr in other builds: take
- * your own. */
-void *race_memory(size_t bytes, size_t used);
+/* Memory that can be renewed. nullptr in other builds: take your own. */
+void *race_memory(size_t bytes);
 
-/* What was taken so is new once more: a stack that a thread of the same block left. */
-void race_renew(void *memory, size_t bytes, size_t used);
+/* What lies there is new to whoever takes it: a stack that another thread has left, the shared
+ * memory of another block. */
+void race_renew(void *begin, size_t bytes);
 
 #endif

@@ -51,7 +51,7 @@ void *take(size_t bytes, size_t alignment) {
 }
 
 void open_arena(void) {
-    arena = static_cast<char *>(race_memory(ARENA, ARENA));
+    arena = static_cast<char *>(race_memory(ARENA));
     if (arena == nullptr && posix_memalign(reinterpret_cast<void **>(&arena), 128, ARENA) != 0)
         abort();
 }
@@ -61,6 +61,7 @@ void open_arena(void) {
 void shared_open(size_t dynamic_bytes) {
     if (arena == nullptr) open_arena();
     __asan_poison_memory_region(arena, used == 0 ? (size_t)ARENA : used);
+    race_renew(arena, ARENA);
     used = 0;
     static_bytes = 0;
     declared_count = 0;

@@ -87,9 +87,9 @@ enum { RACE_MEETINGS = 2 + 2 * (MOST_THREADS / WARP) };
 void race_begin_launch(void);
 void race_end_launch(void);
 void race_begin_block(void);
-void race_end_block(void);
 void race_begin_thread(thread &t);
 /* By the thread itself. */
+void race_start_thread(void);
 void race_end_thread(void);
 /* Round the switch to a thread. */
 void race_enter(const thread &t);
