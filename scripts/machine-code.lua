@@ -2,11 +2,11 @@
 -- lua5.4 scripts/machine-code.lua CUOBJDUMP sm_90 RELEASE TABLE.csv OBJECT ... > NEW.csv
 -- A kernel that multiplies on tensor cores has to take its operands from shared memory by LDSM: generic
 -- loads or exchanges (MOVM) in it are refused, and so are more registers, more bytes on the stack
--- (spills, mostly) or fewer LDSM in any kernel than TABLE has for it, where that is of the same RELEASE
--- of nvcc. Prints the new table, whose first line names the release.
+-- (spills, mostly) or fewer LDSM or LDGSTS (copies to shared memory that nobody waits for yet) in any
+-- kernel than TABLE has for it, where that is of the same RELEASE of nvcc. Prints the new table, whose first line names the release.
 
 local cuobjdump, architecture, release, table_path = arg[1], arg[2], arg[3], arg[4]
-local columns = { "registers", "stack", "shared", "tensor", "ldsm", "generic", "movm" }
+local columns = { "registers", "stack", "shared", "tensor", "ldsm", "ldgsts", "generic", "movm" }
 
 local function run(command)
   local pipe <close> = assert(io.popen(command))
@@ -61,7 +61,8 @@ local function read_object(path, rows)
   end
   for name, body in code:gmatch "Function : ([%w_$]+)\n(.-)%f[\0.]%.%.%.%." do
     take(rows, file .. "," .. named[name], {
-      tensor = count(body, "%sHMMA%."), ldsm = count(body, "%sLDSM%."), movm = count(body, "%sMOVM%."),
+      tensor = count(body, "%sHMMA%."), ldsm = count(body, "%sLDSM%."),
+      ldgsts = count(body, "%sLDGSTS%."), movm = count(body, "%sMOVM%."),
       generic = count(body, "%sLD%.") + count(body, "%sST%."),
     })
   end
@@ -108,7 +109,11 @@ local function faults(row, known, same_release)
       say("%d of %s, %d in the table", row[column], column, known[column])
     end
   end
-  if row.ldsm < known.ldsm then say("%d LDSM, %d in the table", row.ldsm, known.ldsm) end
+  for _, column in ipairs { "ldsm", "ldgsts" } do
+    if row[column] < known[column] then
+      say("%d %s, %d in the table", row[column], column:upper(), known[column])
+    end
+  end
   return found
 end
 

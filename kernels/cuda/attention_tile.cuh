@@ -10,6 +10,8 @@
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/mma.cuh"
 
+#include <cuda_pipeline_primitives.h>
+
 enum {
     LH_TILE = 64, /* rows, on either side */
     LH_STEP = 16, /* rows and columns of a fragment */
@@ -67,14 +69,19 @@ size_t lh_attention_tile_backward_workspace(const lh_attention_backward_args *ar
 
 /* ---- staging ---- */
 
-/* 16 bytes of a row, and where they go in bf16. */
-template <typename element> struct lh_packed_type { typedef int4 type; };
-template <> struct lh_packed_type<real> { typedef float4 type; };
-
-__device__ static inline void lh_put_packed(const int4 &x, __nv_bfloat16 *to) {
-    *reinterpret_cast<int4 *>(to) = x;
+/* Staging in bf16 what is bf16 in memory only asks for it (cp.async): it is there for the thread
+ * that asked after lh_await_copies, for the block after a barrier, too. */
+__device__ static inline void lh_await_copies(void) {
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
 }
 
+/* 16 bytes, or zeros. */
+__device__ static inline void lh_ask_for(const __nv_bfloat16 *from, bool there, __nv_bfloat16 *to) {
+    __pipeline_memcpy_async(to, from, LH_PACKED_BYTES, there ? 0 : LH_PACKED_BYTES);
+}
+
+/* Four floats as operands. */
 __device__ static inline void lh_put_packed(const float4 &x, __nv_bfloat16 *to) {
     const int2 packed = {(int)lh_pack(x.x, x.y), (int)lh_pack(x.z, x.w)};
     *reinterpret_cast<int2 *>(to) = packed;
@@ -101,13 +108,30 @@ __device__ static inline void lh_put_run(const real *row, int64_t column, int64_
 }
 
 /* Rows that begin and end at multiples of 16 bytes: a thread has the same columns of every
- * `step`-th row, and asks for some of them before it stores the first. */
-template <typename element, int width, int rows, typename numbering, typename operand>
-__device__ static inline void lh_stage_packed(const element *first, int64_t stride,
+ * `step`-th row. */
+template <int width, int rows, typename numbering>
+__device__ static inline void lh_stage_packed(const __nv_bfloat16 *first, int64_t stride,
                                               int64_t head_width, const numbering &token_of,
-                                              operand *tile) {
-    typedef typename lh_packed_type<element>::type packed;
-    enum { run = LH_PACKED_BYTES / sizeof(element), runs = width / run };
+                                              __nv_bfloat16 *tile) {
+    enum { run = LH_PACKED_BYTES / sizeof(__nv_bfloat16), runs = width / run };
+    enum { pitch = lh_tile_shape<width>::pitch, step = LH_TILE_THREADS / runs };
+    static_assert(LH_TILE_THREADS % runs == 0 && rows % step == 0, "every thread has as much");
+    const int column = (int)threadIdx.x % runs * run, begin = (int)threadIdx.x / runs;
+    const bool inside = column < head_width;
+    LH_UNROLL
+    for (int row = begin; row < rows; row += step) {
+        const int64_t token = token_of(row);
+        const bool there = inside && token >= 0;
+        lh_ask_for(there ? first + token * stride + column : first, there,
+                   tile + row * pitch + column);
+    }
+}
+
+/* The same of floats: a thread asks for some of its rows before it stores the first. */
+template <int width, int rows, typename numbering, typename operand>
+__device__ static inline void lh_stage_packed(const real *first, int64_t stride, int64_t head_width,
+                                              const numbering &token_of, operand *tile) {
+    enum { run = LH_PACKED_BYTES / sizeof(real), runs = width / run };
     enum { pitch = lh_tile_shape<width, operand>::pitch, step = LH_TILE_THREADS / runs };
     enum { passes = rows / step, asked = passes < 4 ? passes : 4 };
     static_assert(LH_TILE_THREADS % runs == 0 && passes % asked == 0, "every thread has as much");
@@ -115,13 +139,13 @@ __device__ static inline void lh_stage_packed(const element *first, int64_t stri
     const bool inside = column < head_width;
     LH_NO_UNROLL
     for (int row = begin; row < rows; row += asked * step) {
-        packed x[asked];
+        float4 x[asked];
         LH_UNROLL
         for (int n = 0; n < asked; ++n) {
             const int64_t token = token_of(row + n * step);
             x[n] = {0, 0, 0, 0};
             if (inside && token >= 0)
-                x[n] = *reinterpret_cast<const packed *>(first + token * stride + column);
+                x[n] = *reinterpret_cast<const float4 *>(first + token * stride + column);
         }
         LH_UNROLL
         for (int n = 0; n < asked; ++n)
@@ -153,14 +177,13 @@ __device__ static inline void lh_stage_elements(const lh_heads &heads, int64_t b
     const bool packed = (uintptr_t)first % LH_PACKED_BYTES == 0 && head_width % run == 0 &&
                         heads.token_stride % run == 0;
     if (packed)
-        lh_stage_packed<element, width, rows>(first, heads.token_stride, head_width, token_of,
-                                              tile);
+        lh_stage_packed<width, rows>(first, heads.token_stride, head_width, token_of, tile);
     else
         lh_stage_runs<element, width, rows>(first, heads.token_stride, head_width, token_of, tile);
 }
 
 /* A block brings `rows` rows of a head into `tile`, that of token_of(n) to row n; zeros
- * where it is negative. */
+ * where it is negative. Some of them come late: see lh_await_copies. */
 template <int width, int rows, typename numbering>
 __device__ static inline void lh_stage_tokens(const lh_heads &heads, int64_t batch, int64_t head,
                                               int64_t head_width, const numbering &token_of,

@@ -148,6 +148,7 @@ __device__ static inline void visit_placed_keys(const lh_attention_spec &spec,
     lh_multiply(*memory, 1, first, 0, ready);
     __syncthreads();
     lh_stage_positions<width>(spec, pair, head, vectors);
+    lh_await_copies();
     __syncthreads();
     const auto multiply = [&](int c, auto &scores, auto &slopes) {
         lh_multiply_positions<width, false>(memory->row[0] + first * pitch,
@@ -179,6 +180,7 @@ __device__ static inline void pass_source(const lh_attention_backward_args &a, i
         lh_stage_tile<width>(keys.v, batch, head, base, seen.end, spec.head_width,
                              memory->other + memory->tile);
         lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
+        lh_await_copies();
         __syncthreads();
         const bool by_place = placed && !keys.everywhere;
         if constexpr (placed)
@@ -212,6 +214,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
         lh_stage_queries(a, p.delta, batch, head, first, memory);
         for (int s = 0; s < spec.source_count; ++s)
             pass_source<width>(a, s, batch, head, first, bias_sums, memory, &rows);
+        lh_await_copies();
         __syncthreads();
         if (query < spec.queries) store_queries<width>(a, p, batch, head, query, memory, &rows);
         __syncthreads();
@@ -248,6 +251,7 @@ visit_plain_queries(const lh_attention_backward_args &a, const lh_tile_pair &pai
     const int first = rows->at.first;
     lh_stage_tile<width>(a.dout, pair.batch, head, pair.query, a.spec.queries, a.spec.head_width,
                          memory->other + memory->tile);
+    lh_await_copies();
     __syncthreads();
     const auto multiply = [&](int c, auto &scores, auto &slopes) {
         lh_multiply_both(*memory, first, c, scores, slopes);
@@ -266,6 +270,7 @@ visit_placed_queries(const lh_attention_backward_args &a, const lh_tile_pair &pa
     __nv_bfloat16 *vectors = memory->other + memory->tile;
     lh_sums ready[LH_TILE_STEPS];
     lh_stage_positions<width>(a.spec, pair, head, vectors);
+    lh_await_copies();
     __syncthreads();
     LH_UNROLL
     for (int c = 0; c < LH_TILE_STEPS; ++c)
@@ -276,6 +281,7 @@ visit_placed_queries(const lh_attention_backward_args &a, const lh_tile_pair &pa
     __syncthreads();
     lh_stage_tile<width>(a.dout, pair.batch, head, pair.query, a.spec.queries, a.spec.head_width,
                          memory->other + memory->tile);
+    lh_await_copies();
     __syncthreads();
     const auto multiply = [&](int c, auto &scores, auto &slopes) {
         lh_pick(ready, c / LH_STEP, scores[0]);
@@ -343,6 +349,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
         lh_clear_sums(rows.dk);
         lh_clear_sums(rows.dv);
         pass_key_tile<width>(a, p, s, batch, head, first, memory, &rows);
+        lh_await_copies();
         __syncthreads();
         if (key < source.count) store_keys<width>(spec, source, batch, head, key, memory, &rows);
         __syncthreads();

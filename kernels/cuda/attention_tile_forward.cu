@@ -70,23 +70,24 @@ __device__ static inline void attend_pair(const lh_attention_spec &spec, const l
     const auto drop = [&](lh_scores &weights) {
         if (spec.dropout > 0) drop_weights(spec, pair, head, rows->first, rows->lane, weights);
     };
-    lh_attend_keys<width>(memory, scores, read, drop, rows);
+    lh_attend_values<width>(memory, scores, read, drop, rows);
 }
 
-/* q . r of a warp's 16 queries and 64 keys; a block's work. */
+/* q . r of a warp's 16 queries and 64 keys; a block's work, in the memory of keys and values. */
 template <int width>
 __device__ static inline void place_keys(const lh_attention_spec &spec, const lh_tile_pair &pair,
                                          int64_t head, forward_memory<width, true> *memory,
                                          const lh_warp_rows<width> &rows, lh_scores &scores) {
     __syncthreads();
     lh_stage_positions<width>(spec, pair, head, memory->other);
+    lh_await_copies();
     __syncthreads();
-    if (rows.first >= pair.queries) return;
     LH_UNROLL
     for (int c = 0; c < LH_TILE_STEPS; ++c)
         lh_multiply_positions<width, false>(
             lh_queries_of(*memory, rows), lh_band_of<width>(memory->other, rows.first, c * LH_STEP),
             memory->product[rows.first / LH_STEP], scores[c]);
+    __syncthreads();
 }
 
 /* A block's 64 queries and all the keys of a source that they see. */
@@ -97,23 +98,29 @@ attend_source(const lh_attention_spec &spec, int s, int64_t batch, int64_t head,
     const lh_key_source &keys = spec.source[s];
     const int64_t last = lh_min(first + LH_TILE, spec.queries) - 1;
     const lh_span seen = lh_keys_seen(spec, s, first, last);
-    for (int64_t base = seen.begin; base < seen.end; base += LH_TILE) {
-        const lh_tile_pair pair =
-            lh_pair_tiles(spec, s, batch, first, spec.queries, base, seen.end);
-        lh_scores scores;
-        lh_clear_sums(scores);
-        if constexpr (placed)
-            if (!keys.everywhere) place_keys<width>(spec, pair, head, memory, *rows, scores);
-        __syncthreads();
+    const auto pair_of = [&](int64_t base) {
+        return lh_pair_tiles(spec, s, batch, first, spec.queries, base, seen.end);
+    };
+    const auto bring_keys = [&](int64_t base) {
         lh_stage_tile<width>(keys.k, batch, head, base, seen.end, spec.head_width, memory->other);
+    };
+    const auto bring_values = [&](int64_t base) {
         lh_stage_tile<width>(keys.v, batch, head, base, seen.end, spec.head_width,
                              memory->other + memory->tile);
+        const lh_tile_pair pair = pair_of(base);
         if (lh_pair_is_biased(spec, pair))
             lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
-        __syncthreads();
-        if (first + rows->first <= last)
-            attend_pair<width>(spec, pair, head, scores, *memory, rows);
-    }
+    };
+    const auto attend = [&](int64_t base, lh_scores &scores) {
+        attend_pair<width>(spec, pair_of(base), head, scores, *memory, rows);
+    };
+    const bool by_place = placed && !keys.everywhere;
+    const auto place = [&](int64_t base, lh_scores &scores) {
+        if constexpr (placed)
+            if (by_place) place_keys<width>(spec, pair_of(base), head, memory, *rows, scores);
+    };
+    lh_attend_span(seen.begin, seen.end, first + rows->first <= last, !by_place, place, bring_keys,
+                   bring_values, attend, *memory, *rows);
 }
 
 /* Divides by the sums of weights and stores the 16 rows. */
@@ -161,6 +168,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, (resident<width, placed, oper
         lh_stage_tile<width>(a.q, batch, head, first, spec.queries, spec.head_width, memory->q);
         for (int s = 0; s < spec.source_count; ++s)
             attend_source<width>(spec, s, batch, head, first, memory, &rows);
+        lh_await_copies();
         __syncthreads();
         if (query < spec.queries) finish_rows<width>(a, batch, head, query, memory, &rows);
         __syncthreads();

@@ -105,15 +105,13 @@ __device__ static inline void lh_shrink(real by, int h, lh_warp_rows<width> *row
     }
 }
 
-/* A warp's 16 queries and the 64 staged keys. `scores` are the products that add to q . k;
- * read(scores) makes scores of the products, -infinity where a key is not seen; drop(scores)
- * changes weights after their sum is known. */
+/* A warp's 16 queries and the 64 staged values. read(scores) makes scores of the products,
+ * -infinity where a key is not seen; drop(scores) changes weights after their sum is known. */
 template <int width, typename operand, typename reading, typename dropping>
-__device__ static inline void lh_attend_keys(const lh_forward_memory<width, operand> &memory,
-                                             lh_scores &scores, const reading &read,
-                                             const dropping &drop, lh_warp_rows<width> *rows) {
+__device__ static inline void lh_attend_values(const lh_forward_memory<width, operand> &memory,
+                                               lh_scores &scores, const reading &read,
+                                               const dropping &drop, lh_warp_rows<width> *rows) {
     enum { pitch = lh_tile_shape<width, operand>::pitch };
-    lh_multiply_rows<width>(lh_queries_of(memory, *rows), memory.other, scores);
     read(scores);
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h)
@@ -123,6 +121,33 @@ __device__ static inline void lh_attend_keys(const lh_forward_memory<width, oper
     for (int c = 0; c < LH_TILE_STEPS; ++c)
         lh_add_rounded<width>(scores[c], memory.other + memory.tile + c * LH_STEP * pitch,
                               rows->out);
+}
+
+/* A block's 64 queries and the keys [begin, end), 64 at a time: values come while scores are made
+ * of the keys, and the next keys while the values are added up. place(base, scores) makes what adds
+ * to the products and, unless keys come `ahead`, may do so in their memory; bring_keys(base) and
+ * bring_values(base) stage them; attend(base, scores) is a warp's, which takes part or not. */
+template <int width, typename operand, typename placing, typename keys, typename values,
+          typename attending>
+__device__ static inline void
+lh_attend_span(int64_t begin, int64_t end, bool takes_part, bool ahead, const placing &place,
+               const keys &bring_keys, const values &bring_values, const attending &attend,
+               const lh_forward_memory<width, operand> &memory, const lh_warp_rows<width> &rows) {
+    __syncthreads();
+    for (int64_t base = begin; base < end; base += LH_TILE) {
+        lh_scores scores;
+        lh_clear_sums(scores);
+        place(base, scores);
+        if (!ahead || base == begin) bring_keys(base);
+        lh_await_copies();
+        __syncthreads();
+        bring_values(base);
+        if (takes_part) lh_multiply_rows<width>(lh_queries_of(memory, rows), memory.other, scores);
+        lh_await_copies();
+        __syncthreads();
+        if (ahead && base + LH_TILE < end) bring_keys(base + LH_TILE);
+        if (takes_part) attend(base, scores);
+    }
 }
 
 /* A row's sum over all keys: that of its four lanes. */

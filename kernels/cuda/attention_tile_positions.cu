@@ -116,6 +116,7 @@ visit_tiles(const lh_attention_backward_args &a, const real *delta, const lh_til
                          memory->row[1]);
     lh_stage_tile<width>(keys.k, batch, head, pair.key, keys.count, spec.head_width, memory->other);
     lh_stage_queries(a, delta, batch, head, pair.query, memory);
+    lh_await_copies();
     __syncthreads();
     LH_UNROLL
     for (int c = 0; c < LH_TILE_STEPS; ++c)
@@ -125,6 +126,7 @@ visit_tiles(const lh_attention_backward_args &a, const real *delta, const lh_til
     lh_multiply_rows<width>(memory->row[0] + first * pitch, memory->other, scores);
     __syncthreads();
     lh_stage_tile<width>(keys.v, batch, head, pair.key, keys.count, spec.head_width, memory->other);
+    lh_await_copies();
     __syncthreads();
     lh_clear_sums(slopes);
     lh_multiply_rows<width>(memory->row[1] + first * pitch, memory->other, slopes);

@@ -162,21 +162,23 @@ attend_run(const lh_lsh_attention_forward_args &a, const lh_lsh_view &view, int6
     };
     const auto keep = [](lh_scores &) {};
     const int64_t end = lh_min(run.begin + LH_TILE, view.length) - 1;
-    for (int64_t base = view.first[round * view.length + token_of(run, 0)]; base < end;
-         base += LH_TILE) {
+    const auto place = [](int64_t, lh_scores &) {};
+    const auto bring_keys = [&](int64_t base) {
+        lh_stage_tokens<width, LH_TILE>(a.k, batch, head, a.head_width,
+                                        tokens_of(run_of(view, round, base, end)), memory->other);
+    };
+    const auto bring_values = [&](int64_t base) {
         const slot_run keys = run_of(view, round, base, end);
-        lh_scores scores;
-        lh_clear_sums(scores);
-        __syncthreads();
-        lh_stage_tokens<width, LH_TILE>(a.k, batch, head, a.head_width, tokens_of(keys),
-                                        memory->other);
         lh_stage_tokens<width, LH_TILE>(a.v, batch, head, a.head_width, tokens_of(keys),
                                         memory->other + memory->tile);
         find_keys(view, keys, rounds);
-        __syncthreads();
-        if (run.begin + rows->first < view.length)
-            lh_attend_keys<width>(*memory, scores, read, keep, rows);
-    }
+    };
+    const auto attend = [&](int64_t, lh_scores &scores) {
+        lh_attend_values<width>(*memory, scores, read, keep, rows);
+    };
+    lh_attend_span(view.first[round * view.length + token_of(run, 0)], end,
+                   run.begin + rows->first < view.length, true, place, bring_keys, bring_values,
+                   attend, *memory, *rows);
 }
 
 template <int width, typename operand>
@@ -194,6 +196,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, width == LH_WIDEST_TILE ? 2 :
                                         tokens_of(run), memory->q);
         find_queries(view, run, rounds_of(memory));
         attend_run<width>(a, view, pair, round, run, memory, &rows);
+        lh_await_copies();
         __syncthreads();
         if (begin + rows.first < view.length)
             finish_rows<width>(a, pair, round, run, memory, &rows);
@@ -296,10 +299,12 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
             __syncthreads();
             stage_keys<width>(a, view, pair, run_of(view, round, base, end), memory->other,
                               memory->other + memory->tile, memory);
+            lh_await_copies();
             __syncthreads();
             if (begin + at.first < view.length)
                 lh_visit_keys<width, false>(memory, at, NULL, multiply, slope, dq);
         }
+        lh_await_copies();
         __syncthreads();
         if (begin + at.first < view.length)
             put_gradient<width>(dq, a.dq, write, a.head_width, pair / a.heads, pair % a.heads, run,
@@ -344,10 +349,12 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
             __syncthreads();
             stage_queries<width>(a, view, delta, pair, run_of(view, round, base, view.length),
                                  memory->other, memory->other + memory->tile, memory);
+            lh_await_copies();
             __syncthreads();
             if (begin + at.first < view.length)
                 lh_visit_queries<width>(memory, at, multiply, slope, dk, dv);
         }
+        lh_await_copies();
         __syncthreads();
         if (begin + at.first < view.length) {
             put_gradient<width>(dk, a.dk, dk_write, a.head_width, batch, head, run, at,

@@ -42,6 +42,12 @@ static bool start_next(cudasim::fiber *fiber) {
     return true;
 }
 
+static void leave_kernel(void) {
+    thread &self = running.threads[(size_t)running.current];
+    if (!self.asked.empty()) trap("a thread leaves the kernel without what it asked to copy");
+    self.at = stand::done;
+}
+
 /* What a fiber does: run threads to their ends, as many as can be had; where races are looked for,
  * one, since those that share a stack would seem to come one after the other. */
 static void run_threads(void) {
@@ -49,7 +55,7 @@ static void run_threads(void) {
     do {
         race_start_thread();
         running.call->run(running.call->arguments);
-        running.threads[(size_t)running.current].at = stand::done;
+        leave_kernel();
         race_end_thread();
     } while (!LOOKS_FOR_RACES && start_next(self));
     race_leave(); /* what follows is the scheduler's */

@@ -1,5 +1,5 @@
 /* Kernels with one mistake each, for tests/cudasim/races.sh: race
- * sound|barrier|warp|shuffle|product|blocks|alignment. Prints a sum, so that nothing is
+ * sound|barrier|warp|shuffle|product|blocks|copy|alignment. Prints a sum, so that nothing is
  * left out as unused. */
 #include "kernels/cuda/attention_tile.cuh"
 
@@ -8,7 +8,7 @@
 
 enum { COUNT = 64, BLOCKS = 3, NUMBERS = COUNT * BLOCKS };
 
-enum mistake { SOUND, BARRIER, WARP, SHUFFLE, PRODUCT, SHARED_PLACE, ALIGNMENT };
+enum mistake { SOUND, BARRIER, WARP, SHUFFLE, PRODUCT, SHARED_PLACE, COPY, ALIGNMENT };
 
 /* A thread reads what another thread of its block has written. */
 __global__ void across_block(float *x, mistake wrong) {
@@ -47,6 +47,16 @@ __global__ void by_product(float *x, mistake wrong) {
     x[threadIdx.x] += (float)registers[0];
 }
 
+/* A thread reads what another has asked for. */
+__global__ void by_copy(const float *from, float *x, mistake wrong) {
+    LH_SHARED(float4, row, [LH_WARP]);
+    const int at = (int)threadIdx.x;
+    __pipeline_memcpy_async(&row[at], from + 4 * at, sizeof row[at]);
+    lh_await_copies();
+    if (wrong != COPY) __syncthreads();
+    x[at] += row[at ^ 1].x;
+}
+
 __global__ void load_four(const float *x, float *y, int first) {
     const float4 run = *reinterpret_cast<const float4 *>(x + first);
     y[0] = run.x + run.y + run.z + run.w;
@@ -69,9 +79,9 @@ __global__ void on_one_stack(float *x, int count) {
 }
 
 static mistake mistake_of(const char *name) {
-    static const char *const names[] = {"sound",   "barrier", "warp",     "shuffle",
-                                        "product", "blocks",  "alignment"};
-    for (int i = 0; i < 7; ++i)
+    static const char *const names[] = {"sound",   "barrier", "warp", "shuffle",
+                                        "product", "blocks",  "copy", "alignment"};
+    for (int i = 0; i < 8; ++i)
         if (strcmp(name, names[i]) == 0) return (mistake)i;
     return SOUND;
 }
@@ -84,6 +94,7 @@ int main(int count, char **words) {
     if (bad == cudaSuccess) bad = RUN(across_block, BLOCKS, COUNT, x, wrong);
     if (bad == cudaSuccess) bad = RUN(across_warp, BLOCKS, COUNT, x, wrong);
     if (bad == cudaSuccess) bad = RUN(by_product, 1, LH_WARP, x, wrong);
+    if (bad == cudaSuccess) bad = RUN(by_copy, 1, LH_WARP, x + LH_WARP, x, wrong);
     if (bad == cudaSuccess) bad = RUN(on_one_stack, BLOCKS, COUNT, x, NUMBERS);
     if (bad == cudaSuccess) bad = RUN(load_four, 1, 1, x, x + 8, wrong == ALIGNMENT ? 1 : 4);
     if (bad == cudaSuccess) bad = cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
