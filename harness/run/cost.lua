@@ -25,9 +25,9 @@ local shares = {
   product = { arithmetic = 0.87, memory = 0.85 },
   -- attention there: 38 to 52 ms for 3.6 TFLOP, before its operands came by LDSM
   tile = { arithmetic = 0.15, memory = 0.85 },
-  -- without position vectors: instructions allowed 0.18 when 0.15 was put down, now they allow 0.63
-  -- and shared memory 0.36 (counts in docs/performance.md); a smaller part of that than it was
-  forward = { arithmetic = 0.25, memory = 0.85 },
+  -- without position vectors: instructions allowed 0.18 when 0.15 was put down, now they allow 0.86
+  -- and shared memory 0.56 (counts in docs/performance.md); a smaller part of that than it was
+  forward = { arithmetic = 0.35, memory = 0.85 },
   -- the same, backward, of heads wider than 64: shared memory allowed 0.26 when 0.15 was put down,
   -- now 0.35 (counts there); the same part of it
   backward = { arithmetic = 0.2, memory = 0.85 },

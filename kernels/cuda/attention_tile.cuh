@@ -1,16 +1,14 @@
 /* What the attention kernels for tensor cores share. Operands are rounded to bf16, or to tf32, and
  * lie in shared memory as bf16 or as float; sums are f32.
  *
- * A block holds a tile of 64 rows (queries, or keys), 16 to a warp, and meets the other side in
- * tiles of 64. Scores live in registers. Head vectors are padded with zeros to 32, 64 or 128
+ * A block holds a tile of 64 rows (queries, or keys), 16 or 32 to a warp, and meets the other side
+ * in tiles of 64. Scores live in registers. Head vectors are padded with zeros to 32, 64 or 128
  * elements. A value or key that is no number reaches every row of its tile. */
 #ifndef LH_KERNELS_CUDA_ATTENTION_TILE_CUH
 #define LH_KERNELS_CUDA_ATTENTION_TILE_CUH
 
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/mma.cuh"
-
-#include <cuda_pipeline_primitives.h>
 
 enum {
     LH_TILE = 64, /* rows, on either side */
@@ -69,18 +67,6 @@ size_t lh_attention_tile_backward_workspace(const lh_attention_backward_args *ar
 
 /* ---- staging ---- */
 
-/* Staging in bf16 what is bf16 in memory only asks for it (cp.async): it is there for the thread
- * that asked after lh_await_copies, for the block after a barrier, too. */
-__device__ static inline void lh_await_copies(void) {
-    __pipeline_commit();
-    __pipeline_wait_prior(0);
-}
-
-/* 16 bytes, or zeros. */
-__device__ static inline void lh_ask_for(const __nv_bfloat16 *from, bool there, __nv_bfloat16 *to) {
-    __pipeline_memcpy_async(to, from, LH_PACKED_BYTES, there ? 0 : LH_PACKED_BYTES);
-}
-
 /* Four floats as operands. */
 __device__ static inline void lh_put_packed(const float4 &x, __nv_bfloat16 *to) {
     const int2 packed = {(int)lh_pack(x.x, x.y), (int)lh_pack(x.z, x.w)};
@@ -109,32 +95,57 @@ __device__ static inline void lh_put_run(const real *row, int64_t column, int64_
 
 /* Rows that begin and end at multiples of 16 bytes: a thread has the same columns of every
  * `step`-th row. */
-template <int width, int rows, typename numbering>
+template <int width, int rows, int threads, typename numbering>
 __device__ static inline void lh_stage_packed(const __nv_bfloat16 *first, int64_t stride,
                                               int64_t head_width, const numbering &token_of,
                                               __nv_bfloat16 *tile) {
     enum { run = LH_PACKED_BYTES / sizeof(__nv_bfloat16), runs = width / run };
-    enum { pitch = lh_tile_shape<width>::pitch, step = LH_TILE_THREADS / runs };
-    static_assert(LH_TILE_THREADS % runs == 0 && rows % step == 0, "every thread has as much");
+    enum { pitch = lh_tile_shape<width>::pitch, step = threads / runs };
+    static_assert(threads % runs == 0 && rows % step == 0, "every thread has as much");
     const int column = (int)threadIdx.x % runs * run, begin = (int)threadIdx.x / runs;
     const bool inside = column < head_width;
     LH_UNROLL
-    for (int row = begin; row < rows; row += step) {
-        const int64_t token = token_of(row);
+    for (int n = 0; n < rows / step; ++n) {
+        const int64_t token = token_of(begin + n * step);
         const bool there = inside && token >= 0;
-        lh_ask_for(there ? first + token * stride + column : first, there,
-                   tile + row * pitch + column);
+        lh_copy_later(tile + (begin + n * step) * pitch + column,
+                      there ? first + token * stride + column : first, there);
     }
 }
 
+/* Rows one after the other: `count` from token `begin` on. */
+typedef struct lh_row_run {
+    int64_t begin;
+    int count;
+    __device__ int64_t operator()(int row) const {
+        return row < count ? begin + row : -1;
+    }
+} lh_row_run;
+
+/* The same of such rows: of those that are not there no more than an address is made. */
+template <int width, int rows, int threads>
+__device__ static inline void lh_stage_packed(const __nv_bfloat16 *first, int64_t stride,
+                                              int64_t head_width, const lh_row_run &run_of_rows,
+                                              __nv_bfloat16 *tile) {
+    enum { run = LH_PACKED_BYTES / sizeof(__nv_bfloat16), runs = width / run };
+    enum { pitch = lh_tile_shape<width>::pitch, step = threads / runs };
+    const int column = (int)threadIdx.x % runs * run, begin = (int)threadIdx.x / runs;
+    const int count = column < head_width ? run_of_rows.count : 0;
+    uintptr_t from = (uintptr_t)(first + (run_of_rows.begin + begin) * stride + column);
+    LH_UNROLL
+    for (int n = 0; n < rows / step; ++n, from += step * stride * sizeof *first)
+        lh_copy_later(tile + (begin + n * step) * pitch + column,
+                      reinterpret_cast<const void *>(from), begin + n * step < count);
+}
+
 /* The same of floats: a thread asks for some of its rows before it stores the first. */
-template <int width, int rows, typename numbering, typename operand>
+template <int width, int rows, int threads, typename numbering, typename operand>
 __device__ static inline void lh_stage_packed(const real *first, int64_t stride, int64_t head_width,
                                               const numbering &token_of, operand *tile) {
     enum { run = LH_PACKED_BYTES / sizeof(real), runs = width / run };
-    enum { pitch = lh_tile_shape<width, operand>::pitch, step = LH_TILE_THREADS / runs };
+    enum { pitch = lh_tile_shape<width, operand>::pitch, step = threads / runs };
     enum { passes = rows / step, asked = passes < 4 ? passes : 4 };
-    static_assert(LH_TILE_THREADS % runs == 0 && passes % asked == 0, "every thread has as much");
+    static_assert(threads % runs == 0 && passes % asked == 0, "every thread has as much");
     const int column = (int)threadIdx.x % runs * run, begin = (int)threadIdx.x / runs;
     const bool inside = column < head_width;
     LH_NO_UNROLL
@@ -160,7 +171,7 @@ __device__ static inline void lh_stage_runs(const element *first, int64_t stride
                                             operand *tile) {
     enum { runs = width / LH_RUN, pitch = lh_tile_shape<width, operand>::pitch };
     LH_NO_UNROLL
-    for (int i = (int)threadIdx.x; i < rows * runs; i += LH_TILE_THREADS) {
+    for (int i = (int)threadIdx.x; i < rows * runs; i += (int)blockDim.x) {
         const int row = i / runs, column = i % runs * LH_RUN;
         const int64_t token = token_of(row);
         const element *from = first + lh_max(token, 0) * stride;
@@ -168,7 +179,7 @@ __device__ static inline void lh_stage_runs(const element *first, int64_t stride
     }
 }
 
-template <typename element, int width, int rows, typename numbering, typename operand>
+template <typename element, int width, int rows, int threads, typename numbering, typename operand>
 __device__ static inline void lh_stage_elements(const lh_heads &heads, int64_t batch, int64_t head,
                                                 int64_t head_width, const numbering &token_of,
                                                 operand *tile) {
@@ -177,40 +188,41 @@ __device__ static inline void lh_stage_elements(const lh_heads &heads, int64_t b
     const bool packed = (uintptr_t)first % LH_PACKED_BYTES == 0 && head_width % run == 0 &&
                         heads.token_stride % run == 0;
     if (packed)
-        lh_stage_packed<width, rows>(first, heads.token_stride, head_width, token_of, tile);
+        lh_stage_packed<width, rows, threads>(first, heads.token_stride, head_width, token_of,
+                                              tile);
     else
         lh_stage_runs<element, width, rows>(first, heads.token_stride, head_width, token_of, tile);
 }
 
 /* A block brings `rows` rows of a head into `tile`, that of token_of(n) to row n; zeros
- * where it is negative. Some of them come late: see lh_await_copies. */
-template <int width, int rows, typename numbering>
+ * where it is negative. Those that are bf16 in memory, too, come later: see lh_await_copies. */
+template <int width, int rows, int threads = LH_TILE_THREADS, typename numbering>
 __device__ static inline void lh_stage_tokens(const lh_heads &heads, int64_t batch, int64_t head,
                                               int64_t head_width, const numbering &token_of,
                                               __nv_bfloat16 *tile) {
     if (heads.act.dtype == LH_BF16)
-        lh_stage_elements<__nv_bfloat16, width, rows>(heads, batch, head, head_width, token_of,
-                                                      tile);
+        lh_stage_elements<__nv_bfloat16, width, rows, threads>(heads, batch, head, head_width,
+                                                               token_of, tile);
     else
-        lh_stage_elements<real, width, rows>(heads, batch, head, head_width, token_of, tile);
+        lh_stage_elements<real, width, rows, threads>(heads, batch, head, head_width, token_of,
+                                                      tile);
 }
 
 /* What is multiplied in tf32 is f32 in memory. */
-template <int width, int rows, typename numbering>
+template <int width, int rows, int threads = LH_TILE_THREADS, typename numbering>
 __device__ static inline void lh_stage_tokens(const lh_heads &heads, int64_t batch, int64_t head,
                                               int64_t head_width, const numbering &token_of,
                                               float *tile) {
-    lh_stage_elements<real, width, rows>(heads, batch, head, head_width, token_of, tile);
+    lh_stage_elements<real, width, rows, threads>(heads, batch, head, head_width, token_of, tile);
 }
 
 /* Tokens [begin, begin + 64); zeros from `end` on. */
-template <int width, typename operand>
+template <int width, int threads = LH_TILE_THREADS, typename operand>
 __device__ static inline void lh_stage_tile(const lh_heads &heads, int64_t batch, int64_t head,
                                             int64_t begin, int64_t end, int64_t head_width,
                                             operand *tile) {
-    const int there = (int)lh_min(end - begin, LH_TILE);
-    const auto token_of = [=](int row) { return row < there ? begin + row : -1; };
-    lh_stage_tokens<width, LH_TILE>(heads, batch, head, head_width, token_of, tile);
+    const lh_row_run run = {begin, (int)lh_min(end - begin, LH_TILE)};
+    lh_stage_tokens<width, LH_TILE, threads>(heads, batch, head, head_width, run, tile);
 }
 
 /* ---- products of a warp ---- */
@@ -261,8 +273,11 @@ __device__ static inline void lh_multiply_rows(const operand *rows, const operan
         typename lh_left_of<operand>::type left;
         lh_load_left(rows + d, pitch, lane, left);
         LH_UNROLL
-        for (int c = 0; c < blocks; ++c)
-            lh_multiply_across<pitch>(left, others + c * LH_STEP * pitch + d, lane, sums[c].of);
+        for (int c = 0; c < blocks; ++c) {
+            typename lh_right_of<operand>::type right;
+            lh_load_across<pitch>(others + c * LH_STEP * pitch + d, lane, right);
+            lh_multiply_blocks(left, right, sums[c].of);
+        }
     }
 }
 
@@ -273,8 +288,11 @@ __device__ static inline void lh_add_products(const typename lh_left_of<operand>
                                               lh_sums (&sums)[width / LH_STEP]) {
     typedef lh_tile_shape<width, operand> shape;
     LH_UNROLL
-    for (int d = 0; d < shape::steps; ++d)
-        lh_multiply_downwards<shape::pitch>(weights, others + d * LH_STEP, lh_lane(), sums[d].of);
+    for (int d = 0; d < shape::steps; ++d) {
+        typename lh_right_of<operand>::type right;
+        lh_load_downwards<shape::pitch>(others + d * LH_STEP, lh_lane(), right);
+        lh_multiply_blocks(weights, right, sums[d].of);
+    }
 }
 
 /* The same of weights that are sums, rounded. */
@@ -488,7 +506,7 @@ __device__ static inline void lh_stage_bias(const lh_attention_spec &spec, const
                                             int64_t head, float *bias, int32_t *bucket) {
     const lh_key_source &keys = spec.source[pair.source];
     const bool biased = lh_pair_is_biased(spec, pair);
-    for (int x = (int)threadIdx.x; x < LH_TILE_DIAGONALS; x += LH_TILE_THREADS) {
+    for (int x = (int)threadIdx.x; x < LH_TILE_DIAGONALS; x += (int)blockDim.x) {
         const int64_t distance = pair.query - keys.first - pair.key + x - (LH_TILE - 1);
         const int64_t entry = lh_max(0, lh_min(distance - spec.bucket_first, spec.bucket_span - 1));
         bucket[x] = biased ? spec.bucket_of[entry] : -1;
@@ -499,7 +517,7 @@ __device__ static inline void lh_stage_bias(const lh_attention_spec &spec, const
 /* ---- position vectors ---- */
 
 /* The vectors of a pair's diagonals i - j + 63, and one more; a block's work. Takes two tiles. */
-template <int width>
+template <int width, int threads = LH_TILE_THREADS>
 __device__ static inline void lh_stage_positions(const lh_attention_spec &spec,
                                                  const lh_tile_pair &pair, int64_t head,
                                                  __nv_bfloat16 *vectors) {
@@ -507,7 +525,8 @@ __device__ static inline void lh_stage_positions(const lh_attention_spec &spec,
     const lh_heads entries = {{(real *)spec.positions, LH_REAL}, 0, spec.head_width, table};
     const int64_t nearest = pair.query - spec.source[pair.source].first - pair.key - (LH_TILE - 1);
     const auto entry_of = [&](int x) { return lh_position_entry(spec, nearest + x); };
-    lh_stage_tokens<width, 2 * LH_TILE>(entries, 0, head, spec.head_width, entry_of, vectors);
+    lh_stage_tokens<width, 2 * LH_TILE, threads>(entries, 0, head, spec.head_width, entry_of,
+                                                 vectors);
 }
 
 /* Of a pair's vectors, those for 16 queries from `query` on and 16 keys from `key` on. */

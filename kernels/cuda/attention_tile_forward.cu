@@ -7,7 +7,7 @@ template <int width, bool placed, typename operand = __nv_bfloat16>
 struct forward_memory : lh_forward_memory<width, operand> {
     float bias[LH_TILE_DIAGONALS + 1];
     int32_t bucket[LH_TILE_DIAGONALS + 1];
-    float product[placed ? LH_TILE_WARPS : 1][placed ? LH_BAND_FLOATS : 1]; /* of each warp */
+    float product[placed ? LH_TILE_STEPS : 1][placed ? LH_BAND_FLOATS : 1]; /* of each stripe */
 };
 
 /* Scores of the products: of the rows `first` and on of a pair, `bias` by diagonals or NULL. */
@@ -57,77 +57,90 @@ __device__ static inline void drop_weights(const lh_attention_spec &spec, const 
         });
 }
 
-template <int width, bool placed, typename operand>
+template <int width, bool placed, int stripes, typename operand>
 __device__ static inline void attend_pair(const lh_attention_spec &spec, const lh_tile_pair &pair,
-                                          int64_t head, lh_scores &scores,
+                                          int64_t head, lh_scores (&scores)[stripes],
                                           const forward_memory<width, placed, operand> &memory,
-                                          lh_warp_rows<width> *rows) {
+                                          lh_stripe<width> (&rows)[stripes]) {
     const float *bias = lh_pair_is_biased(spec, pair) ? memory.bias : NULL;
-    const auto read = [&](lh_scores &products) {
-        scale_products(spec, lh_scale_of_head(spec, head), bias, rows->first, rows->lane, products);
-        if (!lh_pair_is_whole(pair)) hide_keys(spec, pair, rows->first, rows->lane, products);
+    const auto read = [&](const lh_stripe<width> &own, lh_scores &products) {
+        scale_products(spec, lh_scale_of_head(spec, head), bias, own.first, own.lane, products);
+        if (!lh_pair_is_whole(pair)) hide_keys(spec, pair, own.first, own.lane, products);
     };
-    const auto drop = [&](lh_scores &weights) {
-        if (spec.dropout > 0) drop_weights(spec, pair, head, rows->first, rows->lane, weights);
+    const auto drop = [&](const lh_stripe<width> &own, lh_scores &weights) {
+        drop_weights(spec, pair, head, own.first, own.lane, weights);
     };
-    lh_attend_values<width>(memory, scores, read, drop, rows);
+    const auto keep = [](const lh_stripe<width> &, lh_scores &) {};
+    /* Two copies, since with dropout the widest heads spill, and the other need not. */
+    if (spec.dropout > 0)
+        lh_attend_values(memory, scores, read, drop, rows);
+    else
+        lh_attend_values(memory, scores, read, keep, rows);
 }
 
-/* q . r of a warp's 16 queries and 64 keys; a block's work, in the memory of keys and values. */
-template <int width>
+/* q . r of a warp's queries and 64 keys; a block's work, in the memory of keys and values. */
+template <int width, int stripes>
 __device__ static inline void place_keys(const lh_attention_spec &spec, const lh_tile_pair &pair,
                                          int64_t head, forward_memory<width, true> *memory,
-                                         const lh_warp_rows<width> &rows, lh_scores &scores) {
+                                         const lh_stripe<width> (&rows)[stripes],
+                                         lh_scores (&scores)[stripes]) {
     __syncthreads();
-    lh_stage_positions<width>(spec, pair, head, memory->other);
+    lh_stage_positions<width, LH_TILE_THREADS / stripes>(spec, pair, head, memory->other);
     lh_await_copies();
     __syncthreads();
     LH_UNROLL
-    for (int c = 0; c < LH_TILE_STEPS; ++c)
-        lh_multiply_positions<width, false>(
-            lh_queries_of(*memory, rows), lh_band_of<width>(memory->other, rows.first, c * LH_STEP),
-            memory->product[rows.first / LH_STEP], scores[c]);
+    for (int s = 0; s < stripes; ++s) {
+        const int first = rows[s].first;
+        LH_UNROLL
+        for (int c = 0; c < LH_TILE_STEPS; ++c)
+            lh_multiply_positions<width, false>(
+                lh_queries_of(*memory, rows[s]),
+                lh_band_of<width>(memory->other, first, c * LH_STEP),
+                memory->product[first / LH_STEP], scores[s][c]);
+    }
     __syncthreads();
 }
 
 /* A block's 64 queries and all the keys of a source that they see. */
-template <int width, bool placed, typename operand>
+template <int width, bool placed, int stripes, typename operand>
 __device__ static inline void
-attend_source(const lh_attention_spec &spec, int s, int64_t batch, int64_t head, int64_t first,
-              forward_memory<width, placed, operand> *memory, lh_warp_rows<width> *rows) {
-    const lh_key_source &keys = spec.source[s];
+attend_source(const lh_attention_spec &spec, int source, int64_t batch, int64_t head, int64_t first,
+              forward_memory<width, placed, operand> *memory, lh_stripe<width> (&rows)[stripes]) {
+    enum { threads = LH_TILE_THREADS / stripes };
+    const lh_key_source &keys = spec.source[source];
     const int64_t last = lh_min(first + LH_TILE, spec.queries) - 1;
-    const lh_span seen = lh_keys_seen(spec, s, first, last);
+    const lh_span seen = lh_keys_seen(spec, source, first, last);
     const auto pair_of = [&](int64_t base) {
-        return lh_pair_tiles(spec, s, batch, first, spec.queries, base, seen.end);
+        return lh_pair_tiles(spec, source, batch, first, spec.queries, base, seen.end);
     };
     const auto bring_keys = [&](int64_t base) {
-        lh_stage_tile<width>(keys.k, batch, head, base, seen.end, spec.head_width, memory->other);
+        lh_stage_tile<width, threads>(keys.k, batch, head, base, seen.end, spec.head_width,
+                                      memory->other);
     };
     const auto bring_values = [&](int64_t base) {
-        lh_stage_tile<width>(keys.v, batch, head, base, seen.end, spec.head_width,
-                             memory->other + memory->tile);
+        lh_stage_tile<width, threads>(keys.v, batch, head, base, seen.end, spec.head_width,
+                                      memory->other + memory->tile);
         const lh_tile_pair pair = pair_of(base);
         if (lh_pair_is_biased(spec, pair))
             lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
     };
-    const auto attend = [&](int64_t base, lh_scores &scores) {
+    const auto attend = [&](int64_t base, lh_scores(&scores)[stripes]) {
         attend_pair<width>(spec, pair_of(base), head, scores, *memory, rows);
     };
     const bool by_place = placed && !keys.everywhere;
-    const auto place = [&](int64_t base, lh_scores &scores) {
+    const auto place = [&](int64_t base, lh_scores(&scores)[stripes]) {
         if constexpr (placed)
-            if (by_place) place_keys<width>(spec, pair_of(base), head, memory, *rows, scores);
+            if (by_place) place_keys<width>(spec, pair_of(base), head, memory, rows, scores);
     };
-    lh_attend_span(seen.begin, seen.end, first + rows->first <= last, !by_place, place, bring_keys,
-                   bring_values, attend, *memory, *rows);
+    lh_attend_span(seen.begin, seen.end, first + rows[0].first <= last, !by_place, place,
+                   bring_keys, bring_values, attend, *memory, rows);
 }
 
 /* Divides by the sums of weights and stores the 16 rows. */
 template <int width, typename operand>
 __device__ static inline void
 finish_rows(const lh_attention_forward_args &a, int64_t batch, int64_t head, int64_t query,
-            lh_forward_memory<width, operand> *memory, lh_warp_rows<width> *rows) {
+            lh_forward_memory<width, operand> *memory, lh_stripe<width> *rows) {
     const lh_attention_spec &spec = a.spec;
     const lh_tile_rows to =
         lh_rows_of(a.out, batch, head, query, spec.queries, spec.head_width, LH_SET);
@@ -146,31 +159,36 @@ finish_rows(const lh_attention_forward_args &a, int64_t batch, int64_t head, int
         rows->lane);
 }
 
-/* Blocks on a multiprocessor. With position vectors a third would spill the registers of the widest
- * heads, and in tf32 it has no shared memory. */
+/* Stripes of a warp, and blocks on a multiprocessor: as many as have the registers. */
 template <int width, bool placed, typename operand> struct resident {
-    enum { floats = sizeof(operand) == sizeof(float) };
-    enum { blocks = (placed || floats) && width == LH_WIDEST_TILE ? 2 : 3 };
+    enum { floats = sizeof(operand) == sizeof(float), widest = width == LH_WIDEST_TILE };
+    enum { stripes = (placed || floats) && widest ? 1 : 2, threads = LH_TILE_THREADS / stripes };
+    enum { blocks = stripes == 1 ? 2 : 4 };
 };
 
 template <int width, bool placed, typename operand>
-__global__ void __launch_bounds__(LH_TILE_THREADS, (resident<width, placed, operand>::blocks))
+__global__ void __launch_bounds__((resident<width, placed, operand>::threads),
+                                  (resident<width, placed, operand>::blocks))
     attend_tiles(lh_attention_forward_args a, int64_t tiles, int64_t tasks) {
     typedef forward_memory<width, placed, operand> block_memory;
+    typedef resident<width, placed, operand> shape;
     LH_SHARED_DYNAMIC(block_memory, memory);
     const lh_attention_spec &spec = a.spec;
-    lh_warp_rows<width> rows;
+    lh_stripe<width> rows[shape::stripes];
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t head = task / tiles % spec.heads, batch = task / tiles / spec.heads;
         const int64_t first = task % tiles * LH_TILE;
-        lh_begin_rows(&rows);
-        const int64_t query = first + rows.first;
-        lh_stage_tile<width>(a.q, batch, head, first, spec.queries, spec.head_width, memory->q);
+        lh_begin_rows(rows);
+        lh_stage_tile<width, shape::threads>(a.q, batch, head, first, spec.queries, spec.head_width,
+                                             memory->q);
         for (int s = 0; s < spec.source_count; ++s)
-            attend_source<width>(spec, s, batch, head, first, memory, &rows);
+            attend_source<width>(spec, s, batch, head, first, memory, rows);
         lh_await_copies();
         __syncthreads();
-        if (query < spec.queries) finish_rows<width>(a, batch, head, query, memory, &rows);
+        LH_UNROLL
+        for (int s = 0; s < shape::stripes; ++s)
+            if (first + rows[s].first < spec.queries)
+                finish_rows<width>(a, batch, head, first + rows[s].first, memory, &rows[s]);
         __syncthreads();
     }
 }
@@ -181,9 +199,10 @@ static lh_status launch_tiles(const lh_launch *launch, const lh_attention_forwar
     const int64_t tiles = lh_chunk_count(spec->queries, LH_TILE);
     const int64_t tasks = spec->batch * spec->heads * tiles;
     const size_t bytes = sizeof(forward_memory<width, placed, operand>);
+    const unsigned threads = resident<width, placed, operand>::threads;
     if (tasks == 0) return LH_OK;
-    return LH_LAUNCH((attend_tiles<width, placed, operand>), lh_blocks(tasks, 1), LH_TILE_THREADS,
-                     bytes, launch, *args, tiles, tasks);
+    return LH_LAUNCH((attend_tiles<width, placed, operand>), lh_blocks(tasks, 1), threads, bytes,
+                     launch, *args, tiles, tasks);
 }
 
 template <int width>

@@ -1,6 +1,7 @@
-/* What the forward kernels for tensor cores share: 64 queries a block, 16 to a warp, keys and
- * values by 64, the softmax kept up to date as they arrive (Milakov and Gimelshein 2018; Dao et al.
- * 2022, "FlashAttention"). Scores, weights and sums stay in registers, and a warp's weights are an
+/* What the forward kernels for tensor cores share: 64 queries a block, in stripes of 16, one or two
+ * to a warp, so that what it reads of keys and values serves both; keys and values by 64, the
+ * softmax kept up to date as they arrive (Milakov and Gimelshein 2018; Dao et al. 2022,
+ * "FlashAttention"). Scores, weights and sums stay in registers, and a warp's weights are an
  * operand as they are (Dao 2023, "FlashAttention-2"). */
 #ifndef LH_KERNELS_CUDA_ATTENTION_TILE_FORWARD_CUH
 #define LH_KERNELS_CUDA_ATTENTION_TILE_FORWARD_CUH
@@ -24,8 +25,8 @@ typedef struct lh_row_state {
     real sum;     /* of 2^(score - maximum), over the lane's own keys */
 } lh_row_state;
 
-/* What a warp knows of its 16 queries. */
-template <int width> struct lh_warp_rows {
+/* What a warp knows of 16 queries. */
+template <int width> struct lh_stripe {
     int first, lane; /* first: within the block's tile */
     lh_row_state state[LH_LANE_ROWS];
     lh_sums out[width / LH_STEP];
@@ -49,18 +50,22 @@ __device__ static inline int lh_lane_row(int h, int lane) {
     return lh_row_at(lane, lh_row_part(h, 0));
 }
 
-template <int width> __device__ static inline void lh_begin_rows(lh_warp_rows<width> *rows) {
-    rows->lane = (int)(threadIdx.x % LH_WARP);
-    rows->first = (int)(threadIdx.x / LH_WARP) * LH_STEP;
+template <int width, int stripes>
+__device__ static inline void lh_begin_rows(lh_stripe<width> (&rows)[stripes]) {
     LH_UNROLL
-    for (int h = 0; h < LH_LANE_ROWS; ++h)
-        rows->state[h] = {-INFINITY, 0};
-    lh_clear_sums(rows->out);
+    for (int s = 0; s < stripes; ++s) {
+        rows[s].lane = (int)(threadIdx.x % LH_WARP);
+        rows[s].first = ((int)(threadIdx.x / LH_WARP) * stripes + s) * LH_STEP;
+        LH_UNROLL
+        for (int h = 0; h < LH_LANE_ROWS; ++h)
+            rows[s].state[h] = {-INFINITY, 0};
+        lh_clear_sums(rows[s].out);
+    }
 }
 
 template <int width, typename operand>
 __device__ static inline const operand *
-lh_queries_of(const lh_forward_memory<width, operand> &memory, const lh_warp_rows<width> &rows) {
+lh_queries_of(const lh_forward_memory<width, operand> &memory, const lh_stripe<width> &rows) {
     return memory.q + rows.first * lh_tile_shape<width, operand>::pitch;
 }
 
@@ -96,7 +101,7 @@ __device__ static inline real lh_take_in(lh_scores &scores, int h, lh_row_state 
 
 /* A row of the output times a factor. */
 template <int width>
-__device__ static inline void lh_shrink(real by, int h, lh_warp_rows<width> *rows) {
+__device__ static inline void lh_shrink(real by, int h, lh_stripe<width> *rows) {
     LH_UNROLL
     for (int d = 0; d < width / LH_STEP; ++d) {
         LH_UNROLL
@@ -105,44 +110,99 @@ __device__ static inline void lh_shrink(real by, int h, lh_warp_rows<width> *row
     }
 }
 
-/* A warp's 16 queries and the 64 staged values. read(scores) makes scores of the products,
- * -infinity where a key is not seen; drop(scores) changes weights after their sum is known. */
-template <int width, typename operand, typename reading, typename dropping>
-__device__ static inline void lh_attend_values(const lh_forward_memory<width, operand> &memory,
-                                               lh_scores &scores, const reading &read,
-                                               const dropping &drop, lh_warp_rows<width> *rows) {
+/* q . k of a warp's queries and the 64 staged keys is added. */
+template <int width, int stripes, typename operand>
+__device__ static inline void lh_multiply_keys(const lh_forward_memory<width, operand> &memory,
+                                               const lh_stripe<width> (&rows)[stripes],
+                                               lh_scores (&scores)[stripes]) {
     enum { pitch = lh_tile_shape<width, operand>::pitch };
-    read(scores);
+    const int lane = rows[0].lane;
     LH_UNROLL
-    for (int h = 0; h < LH_LANE_ROWS; ++h)
-        lh_shrink<width>(lh_take_in(scores, h, &rows->state[h]), h, rows);
-    drop(scores);
+    for (int d = 0; d < width; d += LH_STEP) {
+        typename lh_left_of<operand>::type left[stripes];
+        LH_UNROLL
+        for (int s = 0; s < stripes; ++s)
+            lh_load_left(lh_queries_of(memory, rows[s]) + d, pitch, lane, left[s]);
+        LH_UNROLL
+        for (int c = 0; c < LH_TILE_STEPS; ++c) {
+            typename lh_right_of<operand>::type right;
+            lh_load_across<pitch>(memory.other + c * LH_STEP * pitch + d, lane, right);
+            LH_UNROLL
+            for (int s = 0; s < stripes; ++s)
+                lh_multiply_blocks(left[s], right, scores[s][c].of);
+        }
+    }
+}
+
+/* A stripe's 16 x 64 weights as operands. */
+template <typename operand> using lh_weights = typename lh_left_of<operand>::type[LH_TILE_STEPS];
+
+/* The 64 staged values by a warp's weights are added to its output. */
+template <int width, int stripes, typename operand>
+__device__ static inline void lh_add_values(const lh_forward_memory<width, operand> &memory,
+                                            const lh_weights<operand> (&weights)[stripes],
+                                            lh_stripe<width> (&rows)[stripes]) {
+    enum { pitch = lh_tile_shape<width, operand>::pitch };
+    const operand *values = memory.other + memory.tile;
     LH_UNROLL
-    for (int c = 0; c < LH_TILE_STEPS; ++c)
-        lh_add_rounded<width>(scores[c], memory.other + memory.tile + c * LH_STEP * pitch,
-                              rows->out);
+    for (int c = 0; c < LH_TILE_STEPS; ++c) {
+        LH_UNROLL
+        for (int d = 0; d < width / LH_STEP; ++d) {
+            typename lh_right_of<operand>::type right;
+            lh_load_downwards<pitch>(values + c * LH_STEP * pitch + d * LH_STEP, rows[0].lane,
+                                     right);
+            LH_UNROLL
+            for (int s = 0; s < stripes; ++s)
+                lh_multiply_blocks(weights[s][c], right, rows[s].out[d].of);
+        }
+    }
+}
+
+/* A warp's queries and the 64 staged values. read(rows, scores) makes scores of the products of a
+ * stripe, -infinity where a key is not seen; drop(rows, scores) changes weights after their sum is
+ * known. */
+template <int width, int stripes, typename operand, typename reading, typename dropping>
+__device__ static inline void
+lh_attend_values(const lh_forward_memory<width, operand> &memory, lh_scores (&scores)[stripes],
+                 const reading &read, const dropping &drop, lh_stripe<width> (&rows)[stripes]) {
+    lh_weights<operand> weights[stripes];
+    LH_UNROLL
+    for (int s = 0; s < stripes; ++s) {
+        read(rows[s], scores[s]);
+        LH_UNROLL
+        for (int h = 0; h < LH_LANE_ROWS; ++h)
+            lh_shrink<width>(lh_take_in(scores[s], h, &rows[s].state[h]), h, &rows[s]);
+        drop(rows[s], scores[s]);
+        LH_UNROLL
+        for (int c = 0; c < LH_TILE_STEPS; ++c)
+            lh_make_left(scores[s][c].of[0], scores[s][c].of[1], weights[s][c]);
+    }
+    lh_add_values<width, stripes, operand>(memory, weights, rows);
 }
 
 /* A block's 64 queries and the keys [begin, end), 64 at a time: values come while scores are made
  * of the keys, and the next keys while the values are added up. place(base, scores) makes what adds
  * to the products and, unless keys come `ahead`, may do so in their memory; bring_keys(base) and
  * bring_values(base) stage them; attend(base, scores) is a warp's, which takes part or not. */
-template <int width, typename operand, typename placing, typename keys, typename values,
-          typename attending>
+template <int width, int stripes, typename operand, typename placing, typename keys,
+          typename values, typename attending>
 __device__ static inline void
 lh_attend_span(int64_t begin, int64_t end, bool takes_part, bool ahead, const placing &place,
                const keys &bring_keys, const values &bring_values, const attending &attend,
-               const lh_forward_memory<width, operand> &memory, const lh_warp_rows<width> &rows) {
+               const lh_forward_memory<width, operand> &memory,
+               const lh_stripe<width> (&rows)[stripes]) {
     __syncthreads();
     for (int64_t base = begin; base < end; base += LH_TILE) {
-        lh_scores scores;
-        lh_clear_sums(scores);
+        lh_scores scores[stripes];
+        LH_UNROLL
+        for (int s = 0; s < stripes; ++s)
+            lh_clear_sums(scores[s]);
         place(base, scores);
         if (!ahead || base == begin) bring_keys(base);
         lh_await_copies();
         __syncthreads();
         bring_values(base);
-        if (takes_part) lh_multiply_rows<width>(lh_queries_of(memory, rows), memory.other, scores);
+        if (takes_part) lh_multiply_keys(memory, rows, scores);
         lh_await_copies();
         __syncthreads();
         if (ahead && base + LH_TILE < end) bring_keys(base + LH_TILE);

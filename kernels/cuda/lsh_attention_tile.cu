@@ -38,7 +38,7 @@ __device__ static inline slot_run run_of(const lh_lsh_view &view, int64_t round,
 /* A block's work, as the next. */
 __device__ static inline void find_queries(const lh_lsh_view &view, const slot_run &run,
                                            round_slots *rounds) {
-    for (int i = (int)threadIdx.x; i < LH_TILE; i += LH_TILE_THREADS) {
+    for (int i = (int)threadIdx.x; i < LH_TILE; i += (int)blockDim.x) {
         const int64_t token = token_of(run, i);
         for (int64_t r = 0; r < view.rounds; ++r) {
             rounds[r].first[i] = token < 0 ? INT32_MAX : view.first[r * view.length + token];
@@ -49,7 +49,7 @@ __device__ static inline void find_queries(const lh_lsh_view &view, const slot_r
 
 __device__ static inline void find_keys(const lh_lsh_view &view, const slot_run &run,
                                         round_slots *rounds) {
-    for (int j = (int)threadIdx.x; j < LH_TILE; j += LH_TILE_THREADS) {
+    for (int j = (int)threadIdx.x; j < LH_TILE; j += (int)blockDim.x) {
         const int64_t token = token_of(run, j);
         for (int64_t r = 0; r < view.rounds; ++r)
             rounds[r].key[j] = token < 0 ? -1 : view.slot[r * view.length + token];
@@ -112,7 +112,7 @@ __device__ static inline real join_row(real *lse, bool begins, real sum, const l
 template <int width, typename operand>
 __device__ static inline void
 join_rows(const lh_lsh_attention_forward_args &a, int64_t pair, int64_t round, const slot_run &run,
-          forward_memory<width, operand> *memory, lh_warp_rows<width> *rows) {
+          forward_memory<width, operand> *memory, lh_stripe<width> *rows) {
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h) {
         const int own = rows->first + lh_lane_row(h, rows->lane);
@@ -129,10 +129,9 @@ join_rows(const lh_lsh_attention_forward_args &a, int64_t pair, int64_t round, c
 
 /* Stores a warp's 16 rows. A token that sees nobody begins with its own value. */
 template <int width, typename operand>
-__device__ static inline void finish_rows(const lh_lsh_attention_forward_args &a, int64_t pair,
-                                          int64_t round, const slot_run &run,
-                                          forward_memory<width, operand> *memory,
-                                          lh_warp_rows<width> *rows) {
+__device__ static inline void
+finish_rows(const lh_lsh_attention_forward_args &a, int64_t pair, int64_t round,
+            const slot_run &run, forward_memory<width, operand> *memory, lh_stripe<width> *rows) {
     const int64_t batch = pair / a.heads, head = pair % a.heads;
     join_rows<width>(a, pair, round, run, memory, rows);
     float *scratch =
@@ -150,56 +149,69 @@ __device__ static inline void finish_rows(const lh_lsh_attention_forward_args &a
 }
 
 /* A block's 64 queries and all the keys that they see. */
-template <int width, typename operand>
+template <int width, int stripes, typename operand>
 __device__ static inline void
 attend_run(const lh_lsh_attention_forward_args &a, const lh_lsh_view &view, int64_t pair,
            int64_t round, const slot_run &run, forward_memory<width, operand> *memory,
-           lh_warp_rows<width> *rows) {
+           lh_stripe<width> (&rows)[stripes]) {
+    enum { threads = LH_TILE_THREADS / stripes };
     const int64_t batch = pair / a.heads, head = pair % a.heads;
-    round_slots *rounds = rounds_of(memory);
-    const auto read = [&](lh_scores &scores) {
-        read_scores(rounds, view.rounds, round, rows->first, rows->lane, scores);
-    };
-    const auto keep = [](lh_scores &) {};
     const int64_t end = lh_min(run.begin + LH_TILE, view.length) - 1;
-    const auto place = [](int64_t, lh_scores &) {};
+    round_slots *rounds = rounds_of(memory);
+    const auto place = [](int64_t, lh_scores(&)[stripes]) {};
     const auto bring_keys = [&](int64_t base) {
-        lh_stage_tokens<width, LH_TILE>(a.k, batch, head, a.head_width,
-                                        tokens_of(run_of(view, round, base, end)), memory->other);
+        lh_stage_tokens<width, LH_TILE, threads>(a.k, batch, head, a.head_width,
+                                                 tokens_of(run_of(view, round, base, end)),
+                                                 memory->other);
     };
     const auto bring_values = [&](int64_t base) {
         const slot_run keys = run_of(view, round, base, end);
-        lh_stage_tokens<width, LH_TILE>(a.v, batch, head, a.head_width, tokens_of(keys),
-                                        memory->other + memory->tile);
+        lh_stage_tokens<width, LH_TILE, threads>(a.v, batch, head, a.head_width, tokens_of(keys),
+                                                 memory->other + memory->tile);
         find_keys(view, keys, rounds);
     };
-    const auto attend = [&](int64_t, lh_scores &scores) {
-        lh_attend_values<width>(*memory, scores, read, keep, rows);
+    const auto read = [&](const lh_stripe<width> &own, lh_scores &scores) {
+        read_scores(rounds, view.rounds, round, own.first, own.lane, scores);
+    };
+    const auto keep = [](const lh_stripe<width> &, lh_scores &) {};
+    const auto attend = [&](int64_t, lh_scores(&scores)[stripes]) {
+        lh_attend_values(*memory, scores, read, keep, rows);
     };
     lh_attend_span(view.first[round * view.length + token_of(run, 0)], end,
-                   run.begin + rows->first < view.length, true, place, bring_keys, bring_values,
-                   attend, *memory, *rows);
+                   run.begin + rows[0].first < view.length, true, place, bring_keys, bring_values,
+                   attend, *memory, rows);
 }
 
+/* Stripes of a warp, and blocks on a multiprocessor: as many as have the registers. */
+template <int width, typename operand> struct resident {
+    enum { widest = width == LH_WIDEST_TILE, floats = sizeof(operand) == sizeof(float) };
+    enum { stripes = widest && floats ? 1 : 2, threads = LH_TILE_THREADS / stripes };
+    enum { blocks = stripes == 1 ? 2 : 4 };
+};
+
 template <int width, typename operand>
-__global__ void __launch_bounds__(LH_TILE_THREADS, width == LH_WIDEST_TILE ? 2 : 3)
+__global__ void __launch_bounds__((resident<width, operand>::threads),
+                                  (resident<width, operand>::blocks))
     attend_slots(lh_lsh_attention_forward_args a, int64_t round, int64_t tiles, int64_t tasks) {
     typedef forward_memory<width, operand> block_memory;
+    typedef resident<width, operand> shape;
     LH_SHARED_DYNAMIC(block_memory, memory);
-    lh_warp_rows<width> rows;
+    lh_stripe<width> rows[shape::stripes];
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t pair = task / tiles, begin = task % tiles * LH_TILE;
         const lh_lsh_view view = lh_lsh_view_of(a, pair);
         const slot_run run = run_of(view, round, begin, view.length);
-        lh_begin_rows(&rows);
-        lh_stage_tokens<width, LH_TILE>(a.q, pair / a.heads, pair % a.heads, a.head_width,
-                                        tokens_of(run), memory->q);
+        lh_begin_rows(rows);
+        lh_stage_tokens<width, LH_TILE, shape::threads>(a.q, pair / a.heads, pair % a.heads,
+                                                        a.head_width, tokens_of(run), memory->q);
         find_queries(view, run, rounds_of(memory));
-        attend_run<width>(a, view, pair, round, run, memory, &rows);
+        attend_run<width>(a, view, pair, round, run, memory, rows);
         lh_await_copies();
         __syncthreads();
-        if (begin + rows.first < view.length)
-            finish_rows<width>(a, pair, round, run, memory, &rows);
+        LH_UNROLL
+        for (int s = 0; s < shape::stripes; ++s)
+            if (begin + rows[s].first < view.length)
+                finish_rows<width>(a, pair, round, run, memory, &rows[s]);
         __syncthreads();
     }
 }
@@ -379,9 +391,10 @@ static lh_status launch_forward(const lh_launch *launch,
     const int64_t tiles = lh_chunk_count(args->length, LH_TILE);
     const int64_t tasks = args->batch * args->heads * tiles;
     const size_t bytes = bytes_of<forward_memory<width, operand>>(args->rounds);
+    const unsigned threads = resident<width, operand>::threads;
     for (int64_t round = 0; round < args->rounds && tasks > 0; ++round)
-        LH_CUDA_TRY(LH_LAUNCH((attend_slots<width, operand>), lh_blocks(tasks, 1), LH_TILE_THREADS,
-                              bytes, launch, *args, round, tiles, tasks));
+        LH_CUDA_TRY(LH_LAUNCH((attend_slots<width, operand>), lh_blocks(tasks, 1), threads, bytes,
+                              launch, *args, round, tiles, tasks));
     return LH_OK;
 }
 

@@ -16,6 +16,7 @@
 #include "kernels/cuda/bf16.cuh"
 
 #ifndef __CUDACC__
+#include <ptx_copy.h>
 #include <ptx_mma.h>
 #endif
 
@@ -29,10 +30,15 @@ enum {
 typedef float lh_mma_sums[LH_MMA_SUMS];
 typedef unsigned lh_mma_left[4];
 typedef unsigned lh_mma_left_tf32[8]; /* of 8 columns, and of the next 8 */
+typedef unsigned lh_mma_right[4];     /* two for each 8 columns of the sums */
+typedef unsigned lh_mma_right_tf32[8];
 
-/* The left operand of 16 columns, by the type that operands have in memory. */
+/* The left operand of 16 columns and the right one of 16 others, by the type that operands have in
+ * memory. */
 template <typename operand> struct lh_left_of { typedef lh_mma_left type; };
 template <> struct lh_left_of<float> { typedef lh_mma_left_tf32 type; };
+template <typename operand> struct lh_right_of { typedef lh_mma_right type; };
+template <> struct lh_right_of<float> { typedef lh_mma_right_tf32 type; };
 
 /* Registers of four 8 x 8 matrices in shared memory: lane l gives row l % 8 of matrix l / 8,
  * aligned to 16 bytes. By rows, or transposed. Four floats are a row, too, by rows alone. */
@@ -77,6 +83,19 @@ __device__ static inline unsigned lh_round_tf32(real x) {
     return rounded;
 }
 
+/* Asks for 16 bytes in shared memory, zeros unless they are `there`: the thread has them after
+ * lh_await_copies, the block after a barrier, too. */
+__device__ static inline void lh_copy_later(void *to, const void *from, bool there) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :
+                 : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(there ? 16 : 0)
+                 : "memory");
+}
+
+__device__ static inline void lh_await_copies(void) {
+    asm volatile("cp.async.wait_all;" : : : "memory");
+}
+
 /* 2^x, 0 where that is no normal number. */
 __device__ static inline real lh_exp2(real x) {
     asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
@@ -94,6 +113,8 @@ __device__ static inline unsigned lh_pack(real low, real high) {
 #define lh_multiply_add      cudasim_multiply_add
 #define lh_multiply_add_tf32 cudasim_multiply_add_tf32
 #define lh_round_tf32        cudasim_round_tf32
+#define lh_copy_later        cudasim_copy_later
+#define lh_await_copies      cudasim_await_copies
 #define lh_exp2              exp2f
 
 static inline unsigned lh_pack(real low, real high) {
@@ -151,38 +172,63 @@ __device__ static inline void lh_load_left(const float *block, int pitch, int la
     }
 }
 
-/* sums += left others^T: 16 columns of 16 others. */
+/* The right operand of a product with the transpose of 16 others ... */
 template <int pitch>
-__device__ static inline void lh_multiply_across(const lh_mma_left &left,
-                                                 const __nv_bfloat16 *others, int lane,
-                                                 lh_mma_sums (&sums)[2]) {
-    unsigned right[4];
+__device__ static inline void lh_load_across(const __nv_bfloat16 *others, int lane,
+                                             lh_mma_right &right) {
     lh_load_matrices(right, lh_row_across(others, pitch, lane), false);
-    lh_multiply_add(sums[0], left, right[0], right[1]);
-    lh_multiply_add(sums[1], left, right[2], right[3]);
 }
 
 template <int pitch>
-__device__ static inline void lh_multiply_across(const lh_mma_left_tf32 &left, const float *others,
-                                                 int lane, lh_mma_sums (&sums)[2]) {
+__device__ static inline void lh_load_across(const float *others, int lane,
+                                             lh_mma_right_tf32 &right) {
     LH_UNROLL
     for (int n = 0; n < 2; ++n) {
-        unsigned right[4];
-        lh_load_matrices(right, others + (n * 8 + lane % 8) * pitch + lane / 8 * 4, false);
-        lh_multiply_add_tf32(sums[n], left, right[0], right[1]);
-        lh_multiply_add_tf32(sums[n], left + 4, right[2], right[3]);
+        unsigned part[4];
+        lh_load_matrices(part, others + (n * 8 + lane % 8) * pitch + lane / 8 * 4, false);
+        LH_UNROLL
+        for (int i = 0; i < 4; ++i)
+            right[n * 4 + i] = part[i];
     }
 }
 
-/* sums += left others: 16 columns of 16 others. */
+/* ... or with 16 others, in tf32 for a left operand that was made of sums. */
 template <int pitch>
-__device__ static inline void lh_multiply_downwards(const lh_mma_left &left,
-                                                    const __nv_bfloat16 *others, int lane,
-                                                    lh_mma_sums (&sums)[2]) {
-    unsigned right[4];
+__device__ static inline void lh_load_downwards(const __nv_bfloat16 *others, int lane,
+                                                lh_mma_right &right) {
     lh_load_matrices(right, lh_row_downwards(others, pitch, lane), true);
+}
+
+template <int pitch>
+__device__ static inline void lh_load_downwards(const float *others, int lane,
+                                                lh_mma_right_tf32 &right) {
+    LH_UNROLL
+    for (int half = 0; half < 2; ++half) {
+        const float *row =
+            others + (half * 8 + lh_mma_column(lane, 0)) * pitch + lane / LH_MMA_LANES;
+        LH_UNROLL
+        for (int n = 0; n < 2; ++n) {
+            right[n * 4 + half * 2] = __float_as_uint(row[n * 8]);
+            right[n * 4 + half * 2 + 1] = __float_as_uint(row[pitch + n * 8]);
+        }
+    }
+}
+
+/* sums += left right: 16 columns. */
+__device__ static inline void lh_multiply_blocks(const lh_mma_left &left, const lh_mma_right &right,
+                                                 lh_mma_sums (&sums)[2]) {
     lh_multiply_add(sums[0], left, right[0], right[1]);
     lh_multiply_add(sums[1], left, right[2], right[3]);
+}
+
+__device__ static inline void lh_multiply_blocks(const lh_mma_left_tf32 &left,
+                                                 const lh_mma_right_tf32 &right,
+                                                 lh_mma_sums (&sums)[2]) {
+    LH_UNROLL
+    for (int n = 0; n < 2; ++n) {
+        lh_multiply_add_tf32(sums[n], left, right[n * 4], right[n * 4 + 1]);
+        lh_multiply_add_tf32(sums[n], left + 4, right[n * 4 + 2], right[n * 4 + 3]);
+    }
 }
 
 /* Two neighbouring blocks of sums, rounded, as the left operand of the next product. */
@@ -203,22 +249,6 @@ __device__ static inline void lh_make_left(const lh_mma_sums &low, const lh_mma_
         const int n = i % 2 * 2 + i / 2;
         left[i] = lh_round_tf32(low[n]);
         left[4 + i] = lh_round_tf32(high[n]);
-    }
-}
-
-/* The product with others of a left operand that was made of sums. */
-template <int pitch>
-__device__ static inline void lh_multiply_downwards(const lh_mma_left_tf32 &left,
-                                                    const float *others, int lane,
-                                                    lh_mma_sums (&sums)[2]) {
-    LH_UNROLL
-    for (int half = 0; half < 2; ++half) {
-        const float *row =
-            others + (half * 8 + lh_mma_column(lane, 0)) * pitch + lane / LH_MMA_LANES;
-        LH_UNROLL
-        for (int n = 0; n < 2; ++n)
-            lh_multiply_add_tf32(sums[n], left + half * 4, __float_as_uint(row[n * 8]),
-                                 __float_as_uint(row[pitch + n * 8]));
     }
 }
 

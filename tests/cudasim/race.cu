@@ -51,7 +51,7 @@ __global__ void by_product(float *x, mistake wrong) {
 __global__ void by_copy(const float *from, float *x, mistake wrong) {
     LH_SHARED(float4, row, [LH_WARP]);
     const int at = (int)threadIdx.x;
-    __pipeline_memcpy_async(&row[at], from + 4 * at, sizeof row[at]);
+    lh_copy_later(&row[at], from + 4 * at, true);
     lh_await_copies();
     if (wrong != COPY) __syncthreads();
     x[at] += row[at ^ 1].x;

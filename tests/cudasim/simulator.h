@@ -24,11 +24,10 @@ enum {
 
 enum class stand { unstarted, ready, barrier, warp, done };
 
-/* What a thread asked for in shared memory (pipeline.cc). */
+/* What a thread asked for in shared memory, of nullptr zeros (ptx_copy.cc). */
 struct async_copy {
     void *to;
     const void *from;
-    size_t bytes, zeros, commit; /* commit: the number of the thread's that it is part of, or 0 */
 };
 
 struct thread {
@@ -43,9 +42,7 @@ struct thread {
     unsigned mask;
     uint64_t value, result;
     int argument, width;
-    /* copies that it has not waited for */
-    std::vector<async_copy> asked;
-    size_t commits;
+    std::vector<async_copy> asked; /* and not waited for */
 };
 
 struct block {

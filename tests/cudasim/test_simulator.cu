@@ -3,7 +3,6 @@
 #include "kernels/cuda/mma.cuh"
 #include "tests/cudasim/cudasim.h"
 
-#include <cuda_pipeline_primitives.h>
 #include <initializer_list>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -294,54 +293,29 @@ TEST(a_small_number_and_a_gap_behind_an_array_are_no_mistake) {
     munmap(page, PAGE);
 }
 
-/* A thread asks for four floats and waits for them, or not. */
-__global__ void copy_later(const float *from, float *to, int ask_at, bool wait_first,
-                           bool wait_last) {
+/* A thread asks for four floats, and for none, and waits for them or not. */
+__global__ void copy_later(const float *from, float *to, bool wait_first, bool wait_last) {
     LH_SHARED(float4, row, [2]);
-    __pipeline_memcpy_async(&row[0], from + ask_at, 16, 0);
-    __pipeline_memcpy_async(&row[1], from, 16, 8);
-    __pipeline_commit();
-    if (wait_first) __pipeline_wait_prior(0);
+    lh_copy_later(&row[0], from, true);
+    lh_copy_later(&row[1], from, false);
+    if (wait_first) lh_await_copies();
     to[0] = row[0].w;
-    to[1] = row[1].y;
-    to[2] = row[1].z;
-    if (wait_last) __pipeline_wait_prior(0);
+    to[1] = row[1].w;
+    if (wait_last) lh_await_copies();
 }
 
 TEST(a_copy_to_shared_memory_is_there_after_its_wait_alone) {
     float *x = device_floats(8), host[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     CHECK_EQ_INT(cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice), cudaSuccess);
-    CHECK_EQ_INT(RUN(copy_later, 1, 1, 0, x, x + 4, 4, true, true), cudaSuccess);
-    CHECK_EQ_INT(cudaMemcpy(host, x + 4, 12, cudaMemcpyDeviceToHost), cudaSuccess);
-    CHECK(host[0] == 8 && host[1] == 2 && host[2] == 0);
-    CHECK_EQ_INT(RUN(copy_later, 1, 1, 0, x, x + 4, 0, false, true), cudaSuccess);
-    CHECK_EQ_INT(cudaMemcpy(host, x + 4, 12, cudaMemcpyDeviceToHost), cudaSuccess);
-    CHECK(isnan(host[0]) && isnan(host[1]) && isnan(host[2]));
-    CHECK_STOPPED(RUN(copy_later, 1, 1, 0, x, x + 4, 0, false, false),
+    CHECK_EQ_INT(RUN(copy_later, 1, 1, 0, x, x + 4, true, true), cudaSuccess);
+    CHECK_EQ_INT(cudaMemcpy(host, x + 4, 8, cudaMemcpyDeviceToHost), cudaSuccess);
+    CHECK(host[0] == 4 && host[1] == 0);
+    CHECK_EQ_INT(RUN(copy_later, 1, 1, 0, x, x + 4, false, true), cudaSuccess);
+    CHECK_EQ_INT(cudaMemcpy(host, x + 4, 8, cudaMemcpyDeviceToHost), cudaSuccess);
+    CHECK(isnan(host[0]) && isnan(host[1]));
+    CHECK_STOPPED(RUN(copy_later, 1, 1, 0, x, x + 4, false, false),
                   "without what it asked to copy");
-    CHECK_STOPPED(RUN(copy_later, 1, 1, 0, x, x + 4, 1, true, true), "is not aligned");
-    release(x);
-}
-
-/* Two stages: the later one may be under way still. */
-__global__ void copy_in_stages(const float *from, float *to) {
-    LH_SHARED(float4, row, [2]);
-    for (int i = 0; i < 2; ++i) {
-        __pipeline_memcpy_async(&row[i], from + 4 * i, 16, 0);
-        __pipeline_commit();
-    }
-    __pipeline_wait_prior(1);
-    to[0] = row[0].x;
-    to[1] = row[1].x;
-    __pipeline_wait_prior(0);
-}
-
-TEST(a_wait_leaves_later_stages_of_copies_open) {
-    float *x = device_floats(10), host[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    CHECK_EQ_INT(cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice), cudaSuccess);
-    CHECK_EQ_INT(RUN(copy_in_stages, 1, 1, 0, x, x + 8), cudaSuccess);
-    CHECK_EQ_INT(cudaMemcpy(host, x + 8, 8, cudaMemcpyDeviceToHost), cudaSuccess);
-    CHECK(host[0] == 1 && isnan(host[1]));
+    CHECK_STOPPED(RUN(copy_later, 1, 1, 0, x + 1, x + 4, true, true), "is not aligned");
     release(x);
 }
 
