@@ -3,7 +3,8 @@
 -- A kernel that multiplies on tensor cores has to take its operands from shared memory by LDSM: generic
 -- loads or exchanges (MOVM) in it are refused, and so are more registers, more bytes on the stack
 -- (spills, mostly) or fewer LDSM or LDGSTS (copies to shared memory that nobody waits for yet) in any
--- kernel than TABLE has for it, where that is of the same RELEASE of nvcc. Prints the new table, whose first line names the release.
+-- kernel than TABLE has for it, where that is of the same RELEASE of nvcc. Prints the new table, whose
+-- first line names the release.
 
 local cuobjdump, architecture, release, table_path = arg[1], arg[2], arg[3], arg[4]
 local columns = { "registers", "stack", "shared", "tensor", "ldsm", "ldgsts", "generic", "movm" }
