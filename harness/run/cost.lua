@@ -25,12 +25,13 @@ local shares = {
   product = { arithmetic = 0.87, memory = 0.85 },
   -- attention there: 38 to 52 ms for 3.6 TFLOP, before its operands came by LDSM
   tile = { arithmetic = 0.15, memory = 0.85 },
-  -- without position vectors: instructions allowed 0.18 when 0.15 was put down, now they allow 0.86
-  -- and shared memory 0.56 (counts in docs/performance.md); a smaller part of that than it was
+  -- of one stripe of 16 rows to a warp: instructions and shared memory allowed 0.18 to 0.26 when 0.15
+  -- was put down, shared memory now allows 0.35 (counts in docs/performance.md)
+  stripe = { arithmetic = 0.2, memory = 0.85 },
+  -- with two stripes shared memory allows 0.56; a smaller part of that than it was
   forward = { arithmetic = 0.35, memory = 0.85 },
-  -- the same, backward, of heads wider than 64: shared memory allowed 0.26 when 0.15 was put down,
-  -- now 0.35 (counts there); the same part of it
-  backward = { arithmetic = 0.2, memory = 0.85 },
+  -- backward, of heads wider than 64, 0.40, and of others 0.54: the same part of the smaller
+  backward = { arithmetic = 0.23, memory = 0.85 },
   -- attention in f32 takes 200 to 280 ms for 0.45 TFLOP
   reference = { arithmetic = 0.035, memory = 0.5 },
   -- hashing: 32 multiplications and additions with 9 loads of shared memory, a clock each beside 8 of

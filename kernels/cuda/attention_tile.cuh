@@ -262,46 +262,58 @@ __device__ static inline void lh_write_sums(lh_sums &sums, int pitch, float *to)
         to[lh_row_at(lane, n) * pitch + lh_column_at(lane, n)] = lh_part(sums, n);
 }
 
-/* sums += rows others^T: the warp's 16 rows by `blocks` times 16 others. */
-template <int width, typename operand, int blocks>
+/* sums += rows others^T: the warp's `stripes` times 16 rows by `blocks` times 16 others. */
+template <int width, typename operand, int stripes, int blocks>
 __device__ static inline void lh_multiply_rows(const operand *rows, const operand *others,
-                                               lh_sums (&sums)[blocks]) {
+                                               lh_sums (&sums)[stripes][blocks]) {
     enum { pitch = lh_tile_shape<width, operand>::pitch };
     const int lane = lh_lane();
     LH_UNROLL
     for (int d = 0; d < width; d += LH_STEP) {
-        typename lh_left_of<operand>::type left;
-        lh_load_left(rows + d, pitch, lane, left);
+        typename lh_left_of<operand>::type left[stripes];
+        LH_UNROLL
+        for (int s = 0; s < stripes; ++s)
+            lh_load_left(rows + s * LH_STEP * pitch + d, pitch, lane, left[s]);
         LH_UNROLL
         for (int c = 0; c < blocks; ++c) {
             typename lh_right_of<operand>::type right;
             lh_load_across<pitch>(others + c * LH_STEP * pitch + d, lane, right);
-            lh_multiply_blocks(left, right, sums[c].of);
+            LH_UNROLL
+            for (int s = 0; s < stripes; ++s)
+                lh_multiply_blocks(left[s], right, sums[s][c].of);
         }
     }
 }
 
+/* A stripe's 16 x 16 weights as an operand. */
+template <typename operand> using lh_weights = typename lh_left_of<operand>::type;
+
 /* sums += weights others: 16 others. */
-template <int width, typename operand>
-__device__ static inline void lh_add_products(const typename lh_left_of<operand>::type &weights,
+template <int width, typename operand, int stripes>
+__device__ static inline void lh_add_products(const lh_weights<operand> (&weights)[stripes],
                                               const operand *others,
-                                              lh_sums (&sums)[width / LH_STEP]) {
+                                              lh_sums (&sums)[stripes][width / LH_STEP]) {
     typedef lh_tile_shape<width, operand> shape;
     LH_UNROLL
     for (int d = 0; d < shape::steps; ++d) {
         typename lh_right_of<operand>::type right;
         lh_load_downwards<shape::pitch>(others + d * LH_STEP, lh_lane(), right);
-        lh_multiply_blocks(weights, right, sums[d].of);
+        LH_UNROLL
+        for (int s = 0; s < stripes; ++s)
+            lh_multiply_blocks(weights[s], right, sums[s][d].of);
     }
 }
 
-/* The same of weights that are sums, rounded. */
-template <int width, typename operand>
-__device__ static inline void lh_add_rounded(const lh_sums &weights, const operand *others,
-                                             lh_sums (&sums)[width / LH_STEP]) {
-    typename lh_left_of<operand>::type left;
-    lh_make_left(weights.of[0], weights.of[1], left);
-    lh_add_products<width>(left, others, sums);
+/* The same of weights that are sums, rounded: block b of each stripe. */
+template <int width, typename operand, int stripes, int blocks>
+__device__ static inline void lh_add_rounded(const lh_sums (&weights)[stripes][blocks], int b,
+                                             const operand *others,
+                                             lh_sums (&sums)[stripes][width / LH_STEP]) {
+    lh_weights<operand> left[stripes];
+    LH_UNROLL
+    for (int s = 0; s < stripes; ++s)
+        lh_make_left(weights[s][b].of[0], weights[s][b].of[1], left[s]);
+    lh_add_products<width, operand>(left, others, sums);
 }
 
 /* The same of weights in memory, 16 x 16 by rows, or by columns. */
@@ -309,12 +321,13 @@ template <int width, bool by_columns>
 __device__ static inline void lh_add_weighted(const __nv_bfloat16 *weights, int weight_pitch,
                                               const __nv_bfloat16 *others,
                                               lh_sums (&sums)[width / LH_STEP]) {
-    lh_mma_left left;
-    lh_load_matrices(left,
+    lh_mma_left left[1];
+    lh_load_matrices(left[0],
                      by_columns ? lh_row_across(weights, weight_pitch, lh_lane())
                                 : lh_row_downwards(weights, weight_pitch, lh_lane()),
                      by_columns);
-    lh_add_products<width>(left, others, sums);
+    lh_add_products<width, __nv_bfloat16>(left, others,
+                                          reinterpret_cast<lh_sums(&)[1][width / LH_STEP]>(sums));
 }
 
 /* Block c of a row of four, in a loop that is not written out. */
@@ -544,13 +557,13 @@ __device__ static inline void lh_multiply_positions(const __nv_bfloat16 *queries
                                                     const __nv_bfloat16 *band, float *memory,
                                                     lh_sums &sums) {
     const int lane = lh_lane();
-    lh_sums products[2];
-    lh_clear_sums(products);
+    lh_sums products[1][2];
+    lh_clear_sums(products[0]);
     lh_multiply_rows<width>(queries, band, products);
     __syncwarp();
     LH_UNROLL
     for (int half = 0; half < 2; ++half)
-        lh_write_sums(products[half], LH_BAND_PITCH, memory + half * LH_STEP);
+        lh_write_sums(products[0][half], LH_BAND_PITCH, memory + half * LH_STEP);
     __syncwarp();
     LH_UNROLL
     for (int n = 0; n < LH_STEP_PARTS; ++n) {

@@ -55,29 +55,43 @@ __device__ static inline float *pair_of(backward_memory<width, placed, operand> 
 
 /* ---- over queries ---- */
 
-/* What a warp sums up for its 16 queries. */
-template <int width> struct query_rows {
+/* What a warp sums up for its queries. */
+template <int width, int stripes> struct query_rows {
     lh_warp_place at;
-    real scale_sum;
-    lh_sums dq[width / LH_STEP];
+    real scale_sum[stripes];
+    lh_sums dq[stripes][width / LH_STEP];
 };
 
-/* A warp's 16 queries and the 64 staged keys. */
-template <int width, bool placed, typename operand, typename multiplying>
+/* The gradients of 16 x 16 scores, for the bias. */
+template <typename placing, typename memory_type>
+__device__ static inline void put_pair(const placing &cell_of, lh_sums &slopes,
+                                       memory_type *memory) {
+    LH_UNROLL
+    for (int n = 0; n < LH_STEP_PARTS; ++n)
+        pair_of(memory)[cell_of(n).query * PAIR_PITCH + cell_of(n).key] = lh_part(slopes, n);
+}
+
+/* A warp's queries and the 64 staged keys. */
+template <int width, bool placed, int stripes, typename operand, typename multiplying>
 __device__ static inline void
 visit_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head, bool biased,
            const __nv_bfloat16 *vectors, const multiplying &multiply,
-           backward_memory<width, placed, operand> *memory, query_rows<width> *rows) {
+           backward_memory<width, placed, operand> *memory, query_rows<width, stripes> *rows) {
     const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head);
-    const auto differentiate = [&](const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
-        const auto sum_up = [&](real gradient, real score) { rows->scale_sum += gradient * score; };
-        lh_differentiate(spec, terms, pair, head, cell_of, sum_up, *memory, scores, slopes);
-        if (!biased) return;
-        LH_UNROLL
-        for (int n = 0; n < LH_STEP_PARTS; ++n)
-            pair_of(memory)[cell_of(n).query * PAIR_PITCH + cell_of(n).key] = lh_part(slopes, n);
+    const auto visit = [&](auto known) {
+        enum { plain = decltype(known)::is };
+        const auto differentiate = [&](int s, const auto &cell_of, lh_sums &scores,
+                                       lh_sums &slopes) {
+            const auto sum_up = [&](real gradient, real score) {
+                rows->scale_sum[s] += gradient * score;
+            };
+            lh_differentiate<plain>(spec, terms, pair, head, cell_of, sum_up, *memory, scores,
+                                    slopes);
+            if (!plain && biased) put_pair(cell_of, slopes, memory);
+        };
+        lh_visit_keys<width>(memory, rows->at, vectors, multiply, differentiate, rows->dq);
     };
-    lh_visit_keys<width>(memory, rows->at, vectors, multiply, differentiate, rows->dq);
+    lh_visit_either(terms.plain && !biased, visit);
 }
 
 /* Adds the gradients of a pair's scores to those of the bias; a block's work. A thread sums a
@@ -87,7 +101,7 @@ __device__ static inline void add_bias(const lh_attention_spec &spec, const lh_t
                                        backward_memory<width, placed, operand> *memory,
                                        real *sums) {
     __syncthreads();
-    for (int x = (int)threadIdx.x; x < LH_TILE_DIAGONALS; x += LH_TILE_THREADS) {
+    for (int x = (int)threadIdx.x; x < LH_TILE_DIAGONALS; x += (int)blockDim.x) {
         const int off = x - (LH_TILE - 1); /* i - j */
         real sum = 0;
         for (int i = off > 0 ? off : 0; i < pair.queries && i - off < LH_TILE; ++i)
@@ -95,7 +109,7 @@ __device__ static inline void add_bias(const lh_attention_spec &spec, const lh_t
         memory->diagonal[x] = sum;
     }
     __syncthreads();
-    for (int64_t b = threadIdx.x; b < spec.buckets; b += LH_TILE_THREADS) {
+    for (int64_t b = threadIdx.x; b < spec.buckets; b += blockDim.x) {
         real sum = 0;
         for (int x = 0; x < LH_TILE_DIAGONALS; ++x)
             sum += memory->bucket[x] == b ? memory->diagonal[x] : 0;
@@ -103,28 +117,32 @@ __device__ static inline void add_bias(const lh_attention_spec &spec, const lh_t
     }
 }
 
-template <int width, bool placed, typename operand>
+/* Stripe s of a block's queries from `first` on. */
+template <int width, bool placed, int stripes, typename operand>
 __device__ static inline void
 store_queries(const lh_attention_backward_args &a, const tile_parts &p, int64_t batch, int64_t head,
-              int64_t query, backward_memory<width, placed, operand> *memory,
-              query_rows<width> *rows) {
+              int64_t first, int s, backward_memory<width, placed, operand> *memory,
+              query_rows<width, stripes> *rows) {
     const lh_attention_spec &spec = a.spec;
-    const int64_t stripes = lh_chunk_count(spec.queries, LH_STEP);
-    const real scale_sum = lh_warp_sum(rows->scale_sum);
+    const int64_t all = lh_chunk_count(spec.queries, LH_STEP);
+    const int own = rows->at.first + s * LH_STEP;
+    const real scale_sum = lh_warp_sum(rows->scale_sum[s]);
+    if (first + own >= spec.queries) return;
     if (rows->at.lane == 0)
-        p.scale[(batch * spec.heads + head) * stripes + query / LH_STEP] = scale_sum;
+        p.scale[(batch * spec.heads + head) * all + (first + own) / LH_STEP] = scale_sum;
     if (a.dq.act.data == NULL) return;
     const lh_tile_rows to =
-        lh_rows_of(a.dq, batch, head, query, spec.queries, spec.head_width, a.dq_write);
-    lh_store_rows<width>(rows->dq, spec.scale * lh_scale_of_head(spec, head), to,
-                         lh_scratch_of<width>(memory->row[0], rows->at.first), rows->at.lane);
+        lh_rows_of(a.dq, batch, head, first + own, spec.queries, spec.head_width, a.dq_write);
+    lh_store_rows<width>(rows->dq[s], spec.scale * lh_scale_of_head(spec, head), to,
+                         lh_scratch_of<width>(memory->row[0], own), rows->at.lane);
 }
 
 /* A pair of a source without position vectors. */
-template <int width, bool placed, typename operand>
-__device__ static inline void
-visit_plain_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_t head, bool biased,
-                 backward_memory<width, placed, operand> *memory, query_rows<width> *rows) {
+template <int width, bool placed, int stripes, typename operand>
+__device__ static inline void visit_plain_keys(const lh_attention_spec &spec,
+                                               const lh_tile_pair &pair, int64_t head, bool biased,
+                                               backward_memory<width, placed, operand> *memory,
+                                               query_rows<width, stripes> *rows) {
     const int first = rows->at.first;
     const auto multiply = [&](int c, auto &scores, auto &slopes) {
         lh_multiply_both(*memory, first, c, scores, slopes);
@@ -135,16 +153,16 @@ visit_plain_keys(const lh_attention_spec &spec, const lh_tile_pair &pair, int64_
 
 /* With them: a pair's vectors take the place of its values, whose products come first. A block's
  * work. */
-template <int width, bool placed, typename operand>
+template <int width, bool placed, int stripes, typename operand>
 __device__ static inline void visit_placed_keys(const lh_attention_spec &spec,
                                                 const lh_tile_pair &pair, int64_t head, bool biased,
                                                 backward_memory<width, placed, operand> *memory,
-                                                query_rows<width> *rows) {
+                                                query_rows<width, stripes> *rows) {
     enum { pitch = lh_tile_shape<width>::pitch };
     const int first = rows->at.first;
     __nv_bfloat16 *vectors = memory->other + memory->tile;
-    lh_sums ready[LH_TILE_STEPS];
-    lh_clear_sums(ready);
+    lh_sums ready[1][LH_TILE_STEPS];
+    lh_clear_all(ready);
     lh_multiply(*memory, 1, first, 0, ready);
     __syncthreads();
     lh_stage_positions<width>(spec, pair, head, vectors);
@@ -153,20 +171,21 @@ __device__ static inline void visit_placed_keys(const lh_attention_spec &spec,
     const auto multiply = [&](int c, auto &scores, auto &slopes) {
         lh_multiply_positions<width, false>(memory->row[0] + first * pitch,
                                             lh_band_of<width>(vectors, first, c),
-                                            memory->product[rows->at.warp], scores[0]);
+                                            memory->product[rows->at.warp], scores[0][0]);
         lh_multiply(*memory, 0, first, c, scores);
-        lh_pick(ready, c / LH_STEP, slopes[0]);
+        lh_pick(ready[0], c / LH_STEP, slopes[0][0]);
     };
     if (first < pair.queries)
         visit_keys<width>(spec, pair, head, biased, vectors, multiply, memory, rows);
 }
 
 /* A block's 64 queries and all the keys of a source that they see. */
-template <int width, bool placed, typename operand>
+template <int width, bool placed, int stripes, typename operand>
 __device__ static inline void pass_source(const lh_attention_backward_args &a, int s, int64_t batch,
                                           int64_t head, int64_t first, real *bias_sums,
                                           backward_memory<width, placed, operand> *memory,
-                                          query_rows<width> *rows) {
+                                          query_rows<width, stripes> *rows) {
+    enum { threads = LH_TILE_THREADS / stripes };
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &keys = spec.source[s];
     const int64_t last = lh_min(first + LH_TILE, spec.queries) - 1;
@@ -176,9 +195,10 @@ __device__ static inline void pass_source(const lh_attention_backward_args &a, i
         const lh_tile_pair pair =
             lh_pair_tiles(spec, s, batch, first, spec.queries, base, seen.end);
         __syncthreads();
-        lh_stage_tile<width>(keys.k, batch, head, base, seen.end, spec.head_width, memory->other);
-        lh_stage_tile<width>(keys.v, batch, head, base, seen.end, spec.head_width,
-                             memory->other + memory->tile);
+        lh_stage_tile<width, threads>(keys.k, batch, head, base, seen.end, spec.head_width,
+                                      memory->other);
+        lh_stage_tile<width, threads>(keys.v, batch, head, base, seen.end, spec.head_width,
+                                      memory->other + memory->tile);
         lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
         lh_await_copies();
         __syncthreads();
@@ -190,67 +210,83 @@ __device__ static inline void pass_source(const lh_attention_backward_args &a, i
     }
 }
 
-template <int width, bool placed, typename operand>
-__global__ void __launch_bounds__(LH_TILE_THREADS, 2)
+/* A pass of warps with so many stripes: its threads, and blocks on a multiprocessor. */
+template <int stripes> struct resident {
+    enum { threads = LH_TILE_THREADS / stripes, blocks = stripes * 2 };
+};
+
+template <int width, bool placed, int stripes, typename operand>
+__global__ void __launch_bounds__(resident<stripes>::threads, resident<stripes>::blocks)
     pass_queries(lh_attention_backward_args a, tile_parts p, int64_t tiles, int64_t tasks) {
     typedef backward_memory<width, placed, operand> block_memory;
+    enum { threads = resident<stripes>::threads };
     LH_SHARED_DYNAMIC(block_memory, memory);
     const lh_attention_spec &spec = a.spec;
     const bool biased = a.dbias != NULL && spec.bias != NULL;
-    query_rows<width> rows;
-    rows.at = lh_find_place();
+    query_rows<width, stripes> rows;
+    rows.at = lh_find_place<stripes>();
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t head = task / tiles % spec.heads, batch = task / tiles / spec.heads;
-        const int64_t first = task % tiles * LH_TILE, query = first + rows.at.first;
+        const int64_t first = task % tiles * LH_TILE;
         real *bias_sums = biased ? p.bias + task * spec.buckets : NULL;
-        for (int64_t b = threadIdx.x; biased && b < spec.buckets; b += LH_TILE_THREADS)
+        for (int64_t b = threadIdx.x; biased && b < spec.buckets; b += blockDim.x)
             bias_sums[b] = 0;
-        rows.scale_sum = 0;
-        lh_clear_sums(rows.dq);
-        lh_stage_tile<width>(a.q, batch, head, first, spec.queries, spec.head_width,
-                             memory->row[0]);
-        lh_stage_tile<width>(a.dout, batch, head, first, spec.queries, spec.head_width,
-                             memory->row[1]);
+        LH_UNROLL
+        for (int s = 0; s < stripes; ++s)
+            rows.scale_sum[s] = 0;
+        lh_clear_all(rows.dq);
+        lh_stage_tile<width, threads>(a.q, batch, head, first, spec.queries, spec.head_width,
+                                      memory->row[0]);
+        lh_stage_tile<width, threads>(a.dout, batch, head, first, spec.queries, spec.head_width,
+                                      memory->row[1]);
         lh_stage_queries(a, p.delta, batch, head, first, memory);
         for (int s = 0; s < spec.source_count; ++s)
             pass_source<width>(a, s, batch, head, first, bias_sums, memory, &rows);
         lh_await_copies();
         __syncthreads();
-        if (query < spec.queries) store_queries<width>(a, p, batch, head, query, memory, &rows);
+        LH_UNROLL
+        for (int s = 0; s < stripes; ++s)
+            store_queries<width>(a, p, batch, head, first, s, memory, &rows);
         __syncthreads();
     }
 }
 
 /* ---- over keys ---- */
 
-/* What a warp sums up for its 16 keys. */
-template <int width> struct key_rows {
+/* What a warp sums up for its keys. */
+template <int width, int stripes> struct key_rows {
     lh_warp_place at;
-    lh_sums dk[width / LH_STEP], dv[width / LH_STEP];
+    lh_sums dk[stripes][width / LH_STEP], dv[stripes][width / LH_STEP];
 };
 
-/* A warp's 16 keys and the 64 staged queries. */
-template <int width, bool placed, typename operand, typename multiplying>
+/* A warp's keys and the 64 staged queries. */
+template <int width, bool placed, int stripes, typename operand, typename multiplying>
 __device__ static inline void visit_queries(const lh_attention_spec &spec, const lh_tile_pair &pair,
                                             int64_t head, const multiplying &multiply,
                                             backward_memory<width, placed, operand> *memory,
-                                            key_rows<width> *rows) {
+                                            key_rows<width, stripes> *rows) {
     const lh_slope_terms terms = lh_slope_terms_of(spec, pair, head);
-    const auto differentiate = [&](const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
-        lh_differentiate(
-            spec, terms, pair, head, cell_of, [](real, real) {}, *memory, scores, slopes);
+    const auto visit = [&](auto known) {
+        enum { plain = decltype(known)::is };
+        const auto differentiate = [&](int, const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
+            lh_differentiate<plain>(
+                spec, terms, pair, head, cell_of, [](real, real) {}, *memory, scores, slopes);
+        };
+        lh_visit_queries<width>(memory, rows->at, multiply, differentiate, rows->dk, rows->dv);
     };
-    lh_visit_queries<width>(memory, rows->at, multiply, differentiate, rows->dk, rows->dv);
+    lh_visit_either(terms.plain, visit);
 }
 
 /* A pair of a source without position vectors; a block's work, as below. */
-template <int width, bool placed, typename operand>
-__device__ static inline void
-visit_plain_queries(const lh_attention_backward_args &a, const lh_tile_pair &pair, int64_t head,
-                    backward_memory<width, placed, operand> *memory, key_rows<width> *rows) {
+template <int width, bool placed, int stripes, typename operand>
+__device__ static inline void visit_plain_queries(const lh_attention_backward_args &a,
+                                                  const lh_tile_pair &pair, int64_t head,
+                                                  backward_memory<width, placed, operand> *memory,
+                                                  key_rows<width, stripes> *rows) {
     const int first = rows->at.first;
-    lh_stage_tile<width>(a.dout, pair.batch, head, pair.query, a.spec.queries, a.spec.head_width,
-                         memory->other + memory->tile);
+    lh_stage_tile<width, LH_TILE_THREADS / stripes>(a.dout, pair.batch, head, pair.query,
+                                                    a.spec.queries, a.spec.head_width,
+                                                    memory->other + memory->tile);
     lh_await_copies();
     __syncthreads();
     const auto multiply = [&](int c, auto &scores, auto &slopes) {
@@ -261,14 +297,15 @@ visit_plain_queries(const lh_attention_backward_args &a, const lh_tile_pair &pai
 
 /* With them: the gradients of the outputs take the place of a pair's vectors, whose products come
  * first. */
-template <int width, bool placed, typename operand>
-__device__ static inline void
-visit_placed_queries(const lh_attention_backward_args &a, const lh_tile_pair &pair, int64_t head,
-                     backward_memory<width, placed, operand> *memory, key_rows<width> *rows) {
+template <int width, bool placed, int stripes, typename operand>
+__device__ static inline void visit_placed_queries(const lh_attention_backward_args &a,
+                                                   const lh_tile_pair &pair, int64_t head,
+                                                   backward_memory<width, placed, operand> *memory,
+                                                   key_rows<width, stripes> *rows) {
     enum { pitch = lh_tile_shape<width>::pitch };
     const int first = rows->at.first;
     __nv_bfloat16 *vectors = memory->other + memory->tile;
-    lh_sums ready[LH_TILE_STEPS];
+    lh_sums ready[1][LH_TILE_STEPS];
     lh_stage_positions<width>(a.spec, pair, head, vectors);
     lh_await_copies();
     __syncthreads();
@@ -276,55 +313,64 @@ visit_placed_queries(const lh_attention_backward_args &a, const lh_tile_pair &pa
     for (int c = 0; c < LH_TILE_STEPS; ++c)
         lh_multiply_positions<width, true>(memory->other + c * LH_STEP * pitch,
                                            lh_band_of<width>(vectors, c * LH_STEP, first),
-                                           memory->product[rows->at.warp], ready[c]);
+                                           memory->product[rows->at.warp], ready[0][c]);
     lh_multiply(*memory, 0, first, 0, ready);
     __syncthreads();
-    lh_stage_tile<width>(a.dout, pair.batch, head, pair.query, a.spec.queries, a.spec.head_width,
-                         memory->other + memory->tile);
+    lh_stage_tile<width, LH_TILE_THREADS / stripes>(a.dout, pair.batch, head, pair.query,
+                                                    a.spec.queries, a.spec.head_width,
+                                                    memory->other + memory->tile);
     lh_await_copies();
     __syncthreads();
     const auto multiply = [&](int c, auto &scores, auto &slopes) {
-        lh_pick(ready, c / LH_STEP, scores[0]);
-        lh_clear_sums(slopes);
+        lh_pick(ready[0], c / LH_STEP, scores[0][0]);
+        lh_clear_all(slopes);
         lh_multiply(*memory, 1, first, c, slopes);
     };
     if (first < pair.keys) visit_queries<width>(a.spec, pair, head, multiply, memory, rows);
 }
 
-template <int width, bool placed, typename operand>
-__device__ static inline void
-store_keys(const lh_attention_spec &spec, const lh_key_source &source, int64_t batch, int64_t head,
-           int64_t key, backward_memory<width, placed, operand> *memory, key_rows<width> *rows) {
+/* Stripe s of a block's keys from `first` on. */
+template <int width, bool placed, int stripes, typename operand>
+__device__ static inline void store_keys(const lh_attention_spec &spec, const lh_key_source &source,
+                                         int64_t batch, int64_t head, int64_t first, int s,
+                                         backward_memory<width, placed, operand> *memory,
+                                         key_rows<width, stripes> *rows) {
+    const int own = rows->at.first + s * LH_STEP, lane = rows->at.lane;
+    const int64_t key = first + own;
+    if (key >= source.count) return;
     if (source.dk.act.data != NULL) {
         const lh_tile_rows to =
             lh_rows_of(source.dk, batch, head, key, source.count, spec.head_width, source.write);
-        lh_store_rows<width>(rows->dk, spec.scale * lh_scale_of_head(spec, head), to,
-                             lh_scratch_of<width>(memory->row[0], rows->at.first), rows->at.lane);
+        lh_store_rows<width>(rows->dk[s], spec.scale * lh_scale_of_head(spec, head), to,
+                             lh_scratch_of<width>(memory->row[0], own), lane);
     }
     if (source.dv.act.data != NULL) {
         const lh_tile_rows to =
             lh_rows_of(source.dv, batch, head, key, source.count, spec.head_width, source.write);
-        lh_store_rows<width>(rows->dv, 1, to, lh_scratch_of<width>(memory->row[1], rows->at.first),
-                             rows->at.lane);
+        lh_store_rows<width>(rows->dv[s], 1, to, lh_scratch_of<width>(memory->row[1], own), lane);
     }
 }
 
 /* A block's 64 keys of a source and all the queries that see them. */
-template <int width, bool placed, typename operand>
+template <int width, bool placed, int stripes, typename operand>
 __device__ static inline void
 pass_key_tile(const lh_attention_backward_args &a, const tile_parts &p, int s, int64_t batch,
               int64_t head, int64_t first, backward_memory<width, placed, operand> *memory,
-              key_rows<width> *rows) {
+              key_rows<width, stripes> *rows) {
+    enum { threads = LH_TILE_THREADS / stripes };
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &keys = spec.source[s];
     const int64_t last = lh_min(first + LH_TILE, keys.count) - 1;
     const lh_span seen = lh_queries_seeing(spec, s, first, last);
-    lh_stage_tile<width>(keys.k, batch, head, first, keys.count, spec.head_width, memory->row[0]);
-    lh_stage_tile<width>(keys.v, batch, head, first, keys.count, spec.head_width, memory->row[1]);
+    lh_stage_tile<width, threads>(keys.k, batch, head, first, keys.count, spec.head_width,
+                                  memory->row[0]);
+    lh_stage_tile<width, threads>(keys.v, batch, head, first, keys.count, spec.head_width,
+                                  memory->row[1]);
     for (int64_t base = seen.begin; base < seen.end; base += LH_TILE) {
         const lh_tile_pair pair = lh_pair_tiles(spec, s, batch, base, seen.end, first, keys.count);
         __syncthreads();
-        lh_stage_tile<width>(a.q, batch, head, base, seen.end, spec.head_width, memory->other);
+        lh_stage_tile<width, threads>(a.q, batch, head, base, seen.end, spec.head_width,
+                                      memory->other);
         lh_stage_queries(a, p.delta, batch, head, base, memory);
         lh_stage_bias(spec, pair, head, memory->bias, memory->bucket);
         const bool by_place = placed && !keys.everywhere;
@@ -334,24 +380,26 @@ pass_key_tile(const lh_attention_backward_args &a, const tile_parts &p, int s, i
     }
 }
 
-template <int width, bool placed, typename operand>
-__global__ void __launch_bounds__(LH_TILE_THREADS, 2)
-    pass_keys(lh_attention_backward_args a, int s, tile_parts p, int64_t tiles, int64_t tasks) {
+template <int width, bool placed, int stripes, typename operand>
+__global__ void __launch_bounds__(resident<stripes>::threads, resident<stripes>::blocks)
+    pass_keys(lh_attention_backward_args a, int source, tile_parts p, int64_t tiles,
+              int64_t tasks) {
     typedef backward_memory<width, placed, operand> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
     const lh_attention_spec &spec = a.spec;
-    const lh_key_source &source = spec.source[s];
-    key_rows<width> rows;
-    rows.at = lh_find_place();
+    key_rows<width, stripes> rows;
+    rows.at = lh_find_place<stripes>();
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t head = task / tiles % spec.heads, batch = task / tiles / spec.heads;
-        const int64_t first = task % tiles * LH_TILE, key = first + rows.at.first;
-        lh_clear_sums(rows.dk);
-        lh_clear_sums(rows.dv);
-        pass_key_tile<width>(a, p, s, batch, head, first, memory, &rows);
+        const int64_t first = task % tiles * LH_TILE;
+        lh_clear_all(rows.dk);
+        lh_clear_all(rows.dv);
+        pass_key_tile<width>(a, p, source, batch, head, first, memory, &rows);
         lh_await_copies();
         __syncthreads();
-        if (key < source.count) store_keys<width>(spec, source, batch, head, key, memory, &rows);
+        LH_UNROLL
+        for (int s = 0; s < stripes; ++s)
+            store_keys<width>(spec, spec.source[source], batch, head, first, s, memory, &rows);
         __syncthreads();
     }
 }
@@ -379,13 +427,15 @@ template <int width, bool placed, typename operand>
 static lh_status launch_queries(const lh_launch *launch, const lh_attention_backward_args *args,
                                 const tile_parts &p) {
     typedef backward_memory<width, placed, operand> block_memory;
+    enum { stripes = lh_backward_stripes<width, placed, operand>::queries };
+    const unsigned threads = resident<stripes>::threads;
     const lh_attention_spec *spec = &args->spec;
     const int64_t tiles = lh_chunk_count(spec->queries, LH_TILE);
     const int64_t tasks = spec->batch * spec->heads * tiles;
     const size_t bytes = sizeof(block_memory) + (args->dbias != NULL ? PAIR_BYTES : 0);
     static_assert(sizeof(block_memory) + PAIR_BYTES <= LH_WIDEST_BYTES, "cards are asked for it");
     if (tasks == 0) return LH_OK;
-    return LH_LAUNCH((pass_queries<width, placed, operand>), lh_blocks(tasks, 1), LH_TILE_THREADS,
+    return LH_LAUNCH((pass_queries<width, placed, stripes, operand>), lh_blocks(tasks, 1), threads,
                      bytes, launch, *args, p, tiles, tasks);
 }
 
@@ -393,6 +443,8 @@ template <int width, bool placed, typename operand>
 static lh_status launch_keys(const lh_launch *launch, const lh_attention_backward_args *args,
                              const tile_parts &p) {
     typedef backward_memory<width, placed, operand> block_memory;
+    enum { stripes = lh_backward_stripes<width, placed, operand>::keys };
+    const unsigned threads = resident<stripes>::threads;
     const lh_attention_spec *spec = &args->spec;
     const size_t bytes = sizeof(block_memory);
     for (int s = 0; s < spec->source_count; ++s) {
@@ -400,8 +452,8 @@ static lh_status launch_keys(const lh_launch *launch, const lh_attention_backwar
         const int64_t tiles = lh_chunk_count(source->count, LH_TILE);
         const int64_t tasks = spec->batch * spec->heads * tiles;
         if (tasks == 0 || (source->dk.act.data == NULL && source->dv.act.data == NULL)) continue;
-        LH_CUDA_TRY(LH_LAUNCH((pass_keys<width, placed, operand>), lh_blocks(tasks, 1),
-                              LH_TILE_THREADS, bytes, launch, *args, s, p, tiles, tasks));
+        LH_CUDA_TRY(LH_LAUNCH((pass_keys<width, placed, stripes, operand>), lh_blocks(tasks, 1),
+                              threads, bytes, launch, *args, s, p, tiles, tasks));
     }
     return LH_OK;
 }

@@ -27,22 +27,29 @@ template <int width, bool placed, typename operand = __nv_bfloat16> struct lh_ba
 static_assert(LH_STEP * LH_SPREAD_PITCH * sizeof(__nv_bfloat16) <= LH_BAND_FLOATS * sizeof(float),
               "gradients by diagonals lie where the products of a band lay");
 
+/* A warp's stripes of 16 rows of its own: two, where there are registers for their sums, so that
+ * what it reads of the other side serves both. */
+template <int width, bool placed, typename operand> struct lh_backward_stripes {
+    enum { floats = sizeof(operand) == sizeof(float), one = placed || floats };
+    enum { queries = one ? 1 : 2, keys = one || width == LH_WIDEST_TILE ? 1 : 2 };
+};
+
 /* Where a warp stands. */
 typedef struct lh_warp_place {
-    int first, lane, warp; /* first: of its 16 rows, within the block's tile */
+    int first, lane, warp; /* first: of its rows, within the block's tile */
 } lh_warp_place;
 
-/* The warp's 16 staged rows, as room for its results. */
+/* 16 staged rows, as room for results. */
 template <int width, typename operand>
 __device__ static inline float *lh_scratch_of(operand *rows, int first) {
     return reinterpret_cast<float *>(rows + first * lh_tile_shape<width, operand>::pitch);
 }
 
-__device__ static inline lh_warp_place lh_find_place(void) {
+template <int stripes = 1> __device__ static inline lh_warp_place lh_find_place(void) {
     lh_warp_place place;
     place.lane = (int)(threadIdx.x % LH_WARP);
     place.warp = (int)(threadIdx.x / LH_WARP);
-    place.first = place.warp * LH_STEP;
+    place.first = place.warp * stripes * LH_STEP;
     return place;
 }
 
@@ -51,7 +58,7 @@ __device__ static inline lh_warp_place lh_find_place(void) {
 template <typename memory_type, typename numbering>
 __device__ static inline void lh_stage_sums(const real *lse, const real *delta,
                                             const numbering &number_of, memory_type *memory) {
-    for (int i = (int)threadIdx.x; i < LH_TILE; i += LH_TILE_THREADS) {
+    for (int i = (int)threadIdx.x; i < LH_TILE; i += (int)blockDim.x) {
         const int64_t number = number_of(i);
         const real of_query = number < 0 ? -INFINITY : lse[number];
         memory->lse[i] = of_query == -INFINITY ? INFINITY : LH_LOG2_E * of_query;
@@ -62,30 +69,36 @@ __device__ static inline void lh_stage_sums(const real *lse, const real *delta,
 /* ---- products of a warp ---- */
 
 /* Blocks of 16 others that a warp takes at once: what it reads of its own rows serves all of them.
- * Registers are for two where a multiprocessor holds two blocks anyway, which is with the widest
- * heads, and without position vectors. */
-template <int width, bool placed> struct lh_at_once {
-    enum { blocks = width == LH_WIDEST_TILE && !placed ? 2 : 1 };
+ */
+template <int width, bool placed, int stripes> struct lh_at_once {
+    enum { blocks = !placed && (stripes == 2 || width == LH_WIDEST_TILE) ? 2 : 1 };
 };
 
-/* += its 16 rows by `blocks` times 16 others: number 0 is q . k, number 1 is dout . v, whichever
- * are the rows. */
-template <int width, bool placed, typename operand, int blocks>
+/* += its rows by `blocks` times 16 others: number 0 is q . k, number 1 is dout . v, whichever are
+ * the rows. */
+template <int width, bool placed, typename operand, int stripes, int blocks>
 __device__ static inline void lh_multiply(const lh_backward_memory<width, placed, operand> &memory,
                                           int number, int first, int other,
-                                          lh_sums (&sums)[blocks]) {
+                                          lh_sums (&sums)[stripes][blocks]) {
     enum { pitch = lh_tile_shape<width, operand>::pitch };
     lh_multiply_rows<width>(memory.row[number] + first * pitch,
                             memory.other + number * memory.tile + other * pitch, sums);
 }
 
+template <int stripes, int blocks>
+__device__ static inline void lh_clear_all(lh_sums (&sums)[stripes][blocks]) {
+    LH_UNROLL
+    for (int s = 0; s < stripes; ++s)
+        lh_clear_sums(sums[s]);
+}
+
 /* Both products from nothing. */
-template <int width, bool placed, typename operand, int blocks>
+template <int width, bool placed, typename operand, int stripes, int blocks>
 __device__ static inline void
 lh_multiply_both(const lh_backward_memory<width, placed, operand> &memory, int first, int other,
-                 lh_sums (&scores)[blocks], lh_sums (&slopes)[blocks]) {
-    lh_clear_sums(scores);
-    lh_clear_sums(slopes);
+                 lh_sums (&scores)[stripes][blocks], lh_sums (&slopes)[stripes][blocks]) {
+    lh_clear_all(scores);
+    lh_clear_all(slopes);
     lh_multiply(memory, 0, first, other, scores);
     lh_multiply(memory, 1, first, other, slopes);
 }
@@ -115,63 +128,73 @@ __device__ static inline void lh_add_by_diagonals(lh_sums &gradients, __nv_bfloa
     __syncwarp();
 }
 
-/* A warp's 16 queries and the 64 staged keys. multiply(key, scores, slopes) gives the products q .
- * k and dO . v with the next keys, differentiate(cell_of, scores, slopes) makes weights and
- * gradients of 16 x 16 of them, where part n of a lane is at cell_of(n). `vectors` are the pair's,
- * or NULL. */
-template <int width, bool placed, typename operand, typename multiplying, typename differentiating>
+/* A warp's queries and the 64 staged keys. multiply(key, scores, slopes) gives the products q . k
+ * and dO . v with the next keys, differentiate(s, cell_of, scores, slopes) makes weights and
+ * gradients of 16 x 16 of them, of stripe s, where part n of a lane is at cell_of(n). `vectors` are
+ * the pair's, or NULL. */
+template <int width, bool placed, int stripes, typename operand, typename multiplying,
+          typename differentiating>
 __device__ static inline void
 lh_visit_keys(lh_backward_memory<width, placed, operand> *memory, const lh_warp_place &at,
               const __nv_bfloat16 *vectors, const multiplying &multiply,
-              const differentiating &differentiate, lh_sums (&dq)[width / LH_STEP]) {
+              const differentiating &differentiate, lh_sums (&dq)[stripes][width / LH_STEP]) {
     enum {
         pitch = lh_tile_shape<width, operand>::pitch,
-        blocks = lh_at_once<width, placed>::blocks
+        blocks = lh_at_once<width, placed, stripes>::blocks
     };
     LH_NO_UNROLL
     for (int begin = 0; begin < LH_TILE; begin += blocks * LH_STEP) {
-        lh_sums scores[blocks], slopes[blocks];
+        lh_sums scores[stripes][blocks], slopes[stripes][blocks];
         multiply(begin, scores, slopes);
         LH_UNROLL
         for (int b = 0; b < blocks; ++b) {
             const int c = begin + b * LH_STEP;
-            const auto cell_of = [=](int n) -> lh_cell {
-                return {at.first + lh_row_at(at.lane, n), c + lh_column_at(at.lane, n)};
-            };
-            differentiate(cell_of, scores[b], slopes[b]);
-            lh_add_rounded<width>(slopes[b], memory->other + c * pitch, dq);
+            LH_UNROLL
+            for (int s = 0; s < stripes; ++s) {
+                const auto cell_of = [=](int n) -> lh_cell {
+                    return {at.first + s * LH_STEP + lh_row_at(at.lane, n),
+                            c + lh_column_at(at.lane, n)};
+                };
+                differentiate(s, cell_of, scores[s][b], slopes[s][b]);
+            }
+            lh_add_rounded<width>(slopes, b, memory->other + c * pitch, dq);
             if constexpr (placed)
                 if (vectors != NULL)
                     lh_add_by_diagonals<width>(
-                        slopes[b], reinterpret_cast<__nv_bfloat16 *>(memory->product[at.warp]),
-                        lh_band_of<width>(vectors, at.first, c), at.lane, dq);
+                        slopes[0][b], reinterpret_cast<__nv_bfloat16 *>(memory->product[at.warp]),
+                        lh_band_of<width>(vectors, at.first, c), at.lane, dq[0]);
         }
     }
 }
 
-/* A warp's 16 keys and the 64 staged queries. */
-template <int width, bool placed, typename operand, typename multiplying, typename differentiating>
+/* A warp's keys and the 64 staged queries. */
+template <int width, bool placed, int stripes, typename operand, typename multiplying,
+          typename differentiating>
 __device__ static inline void
 lh_visit_queries(lh_backward_memory<width, placed, operand> *memory, const lh_warp_place &at,
                  const multiplying &multiply, const differentiating &differentiate,
-                 lh_sums (&dk)[width / LH_STEP], lh_sums (&dv)[width / LH_STEP]) {
+                 lh_sums (&dk)[stripes][width / LH_STEP], lh_sums (&dv)[stripes][width / LH_STEP]) {
     enum {
         pitch = lh_tile_shape<width, operand>::pitch,
-        blocks = lh_at_once<width, placed>::blocks
+        blocks = lh_at_once<width, placed, stripes>::blocks
     };
     LH_NO_UNROLL
     for (int begin = 0; begin < LH_TILE; begin += blocks * LH_STEP) {
-        lh_sums scores[blocks], slopes[blocks];
+        lh_sums scores[stripes][blocks], slopes[stripes][blocks];
         multiply(begin, scores, slopes);
         LH_UNROLL
         for (int b = 0; b < blocks; ++b) {
             const int c = begin + b * LH_STEP;
-            const auto cell_of = [=](int n) -> lh_cell {
-                return {c + lh_column_at(at.lane, n), at.first + lh_row_at(at.lane, n)};
-            };
-            differentiate(cell_of, scores[b], slopes[b]);
-            lh_add_rounded<width>(scores[b], memory->other + memory->tile + c * pitch, dv);
-            lh_add_rounded<width>(slopes[b], memory->other + c * pitch, dk);
+            LH_UNROLL
+            for (int s = 0; s < stripes; ++s) {
+                const auto cell_of = [=](int n) -> lh_cell {
+                    return {c + lh_column_at(at.lane, n),
+                            at.first + s * LH_STEP + lh_row_at(at.lane, n)};
+                };
+                differentiate(s, cell_of, scores[s][b], slopes[s][b]);
+            }
+            lh_add_rounded<width>(scores, b, memory->other + memory->tile + c * pitch, dv);
+            lh_add_rounded<width>(slopes, b, memory->other + c * pitch, dk);
         }
     }
 }
@@ -190,12 +213,27 @@ lh_status lh_attention_tile_positions(const lh_launch *launch,
 typedef struct lh_slope_terms {
     real product, head, kept;
     bool whole, biased;
+    bool plain; /* whole, without a bias and without dropout */
 } lh_slope_terms;
 
 __device__ static inline lh_slope_terms lh_slope_terms_of(const lh_attention_spec &spec,
                                                           const lh_tile_pair &pair, int64_t head) {
-    return {spec.scale, LH_LOG2_E * lh_scale_of_head(spec, head), lh_kept_scale(spec, pair),
-            lh_pair_is_whole(pair), lh_pair_is_biased(spec, pair)};
+    const bool whole = lh_pair_is_whole(pair), biased = lh_pair_is_biased(spec, pair);
+    return {spec.scale, LH_LOG2_E * lh_scale_of_head(spec, head), lh_kept_scale(spec, pair), whole,
+            biased,     whole && !biased && !(spec.dropout > 0)};
+}
+
+template <bool value> struct lh_known {
+    enum { is = value };
+};
+
+/* Calls visit(lh_known<plain>()): what the one of two copies does not ask needs no registers. */
+template <typename visiting>
+__device__ static inline void lh_visit_either(bool plain, const visiting &visit) {
+    if (plain)
+        visit(lh_known<true>());
+    else
+        visit(lh_known<false>());
 }
 
 /* A bit for each part of a block: whether the query sees the key. */
@@ -212,19 +250,21 @@ __device__ static inline uint32_t lh_seen_parts(const lh_attention_spec &spec,
 }
 
 /* Of 16 x 16 pairs: makes of q . k what values were multiplied by, and of dO . v the gradients of
- * the scores. use(gradient, score) is told of each, the score before the head's scale. */
-template <typename placing, typename using_slope, typename memory_type>
+ * the scores. use(gradient, score) is told of each, the score before the head's scale. Of
+ * a `plain` pair nothing is asked. */
+template <bool plain, typename placing, typename using_slope, typename memory_type>
 __device__ static inline void
 lh_differentiate(const lh_attention_spec &spec, const lh_slope_terms &terms,
                  const lh_tile_pair &pair, int64_t head, const placing &cell_of,
                  const using_slope &use, const memory_type &memory, lh_sums &scores,
                  lh_sums &slopes) {
-    const uint32_t seen = terms.whole ? ~(uint32_t)0 : lh_seen_parts(spec, pair, cell_of);
-    const uint32_t kept = lh_kept_parts<LH_STEP_PARTS>(spec, pair, head, cell_of);
+    const uint32_t seen = plain || terms.whole ? ~(uint32_t)0 : lh_seen_parts(spec, pair, cell_of);
+    const uint32_t kept =
+        plain ? ~(uint32_t)0 : lh_kept_parts<LH_STEP_PARTS>(spec, pair, head, cell_of);
     LH_UNROLL
     for (int n = 0; n < LH_STEP_PARTS; ++n)
         lh_part(scores, n) *= terms.product;
-    if (terms.biased) {
+    if (!plain && terms.biased) {
         LH_UNROLL
         for (int n = 0; n < LH_STEP_PARTS; ++n)
             lh_part(scores, n) += memory.bias[cell_of(n).query - cell_of(n).key + LH_TILE - 1];

@@ -61,16 +61,16 @@ template <int width, bool placed, int stripes, typename operand>
 __device__ static inline void attend_pair(const lh_attention_spec &spec, const lh_tile_pair &pair,
                                           int64_t head, lh_scores (&scores)[stripes],
                                           const forward_memory<width, placed, operand> &memory,
-                                          lh_stripe<width> (&rows)[stripes]) {
+                                          lh_warp_rows<width, stripes> *rows) {
     const float *bias = lh_pair_is_biased(spec, pair) ? memory.bias : NULL;
-    const auto read = [&](const lh_stripe<width> &own, lh_scores &products) {
+    const auto read = [&](const lh_stripe &own, lh_scores &products) {
         scale_products(spec, lh_scale_of_head(spec, head), bias, own.first, own.lane, products);
         if (!lh_pair_is_whole(pair)) hide_keys(spec, pair, own.first, own.lane, products);
     };
-    const auto drop = [&](const lh_stripe<width> &own, lh_scores &weights) {
+    const auto drop = [&](const lh_stripe &own, lh_scores &weights) {
         drop_weights(spec, pair, head, own.first, own.lane, weights);
     };
-    const auto keep = [](const lh_stripe<width> &, lh_scores &) {};
+    const auto keep = [](const lh_stripe &, lh_scores &) {};
     /* Two copies, since with dropout the widest heads spill, and the other need not. */
     if (spec.dropout > 0)
         lh_attend_values(memory, scores, read, drop, rows);
@@ -82,7 +82,7 @@ __device__ static inline void attend_pair(const lh_attention_spec &spec, const l
 template <int width, int stripes>
 __device__ static inline void place_keys(const lh_attention_spec &spec, const lh_tile_pair &pair,
                                          int64_t head, forward_memory<width, true> *memory,
-                                         const lh_stripe<width> (&rows)[stripes],
+                                         const lh_warp_rows<width, stripes> &rows,
                                          lh_scores (&scores)[stripes]) {
     __syncthreads();
     lh_stage_positions<width, LH_TILE_THREADS / stripes>(spec, pair, head, memory->other);
@@ -90,11 +90,11 @@ __device__ static inline void place_keys(const lh_attention_spec &spec, const lh
     __syncthreads();
     LH_UNROLL
     for (int s = 0; s < stripes; ++s) {
-        const int first = rows[s].first;
+        const int first = rows.stripe[s].first;
         LH_UNROLL
         for (int c = 0; c < LH_TILE_STEPS; ++c)
             lh_multiply_positions<width, false>(
-                lh_queries_of(*memory, rows[s]),
+                lh_queries_of(*memory, rows.stripe[s]),
                 lh_band_of<width>(memory->other, first, c * LH_STEP),
                 memory->product[first / LH_STEP], scores[s][c]);
     }
@@ -105,7 +105,7 @@ __device__ static inline void place_keys(const lh_attention_spec &spec, const lh
 template <int width, bool placed, int stripes, typename operand>
 __device__ static inline void
 attend_source(const lh_attention_spec &spec, int source, int64_t batch, int64_t head, int64_t first,
-              forward_memory<width, placed, operand> *memory, lh_stripe<width> (&rows)[stripes]) {
+              forward_memory<width, placed, operand> *memory, lh_warp_rows<width, stripes> *rows) {
     enum { threads = LH_TILE_THREADS / stripes };
     const lh_key_source &keys = spec.source[source];
     const int64_t last = lh_min(first + LH_TILE, spec.queries) - 1;
@@ -130,33 +130,34 @@ attend_source(const lh_attention_spec &spec, int source, int64_t batch, int64_t 
     const bool by_place = placed && !keys.everywhere;
     const auto place = [&](int64_t base, lh_scores(&scores)[stripes]) {
         if constexpr (placed)
-            if (by_place) place_keys<width>(spec, pair_of(base), head, memory, rows, scores);
+            if (by_place) place_keys<width>(spec, pair_of(base), head, memory, *rows, scores);
     };
-    lh_attend_span(seen.begin, seen.end, first + rows[0].first <= last, !by_place, place,
-                   bring_keys, bring_values, attend, *memory, rows);
+    lh_attend_span(seen.begin, seen.end, first + rows->stripe[0].first <= last, !by_place, place,
+                   bring_keys, bring_values, attend, *memory, *rows);
 }
 
-/* Divides by the sums of weights and stores the 16 rows. */
+/* Divides by the sums of weights and stores a stripe's 16 rows, of which the first is `query`. */
 template <int width, typename operand>
 __device__ static inline void
 finish_rows(const lh_attention_forward_args &a, int64_t batch, int64_t head, int64_t query,
-            lh_forward_memory<width, operand> *memory, lh_stripe<width> *rows) {
+            lh_forward_memory<width, operand> *memory, const lh_stripe &stripe,
+            lh_sums (&out)[width / LH_STEP]) {
     const lh_attention_spec &spec = a.spec;
     const lh_tile_rows to =
         lh_rows_of(a.out, batch, head, query, spec.queries, spec.head_width, LH_SET);
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h) {
-        const int row = lh_lane_row(h, rows->lane);
-        const real sum = lh_row_sum(rows->state[h]);
-        lh_shrink<width>(sum == 0 ? 0 : 1 / sum, h, rows);
-        if (rows->lane % LH_MMA_LANES == 0 && row < to.rows)
+        const int row = lh_lane_row(h, stripe.lane);
+        const real sum = lh_row_sum(stripe.state[h]);
+        lh_shrink(sum == 0 ? 0 : 1 / sum, h, out);
+        if (stripe.lane % LH_MMA_LANES == 0 && row < to.rows)
             a.lse[(batch * spec.heads + head) * spec.queries + query + row] =
-                lh_row_lse(rows->state[h], sum);
+                lh_row_lse(stripe.state[h], sum);
     }
     lh_store_rows<width>(
-        rows->out, 1, to,
-        reinterpret_cast<float *>(memory->q + rows->first * lh_tile_shape<width, operand>::pitch),
-        rows->lane);
+        out, 1, to,
+        reinterpret_cast<float *>(memory->q + stripe.first * lh_tile_shape<width, operand>::pitch),
+        stripe.lane);
 }
 
 /* Stripes of a warp, and blocks on a multiprocessor: as many as have the registers. */
@@ -174,21 +175,23 @@ __global__ void __launch_bounds__((resident<width, placed, operand>::threads),
     typedef resident<width, placed, operand> shape;
     LH_SHARED_DYNAMIC(block_memory, memory);
     const lh_attention_spec &spec = a.spec;
-    lh_stripe<width> rows[shape::stripes];
+    lh_warp_rows<width, shape::stripes> rows;
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t head = task / tiles % spec.heads, batch = task / tiles / spec.heads;
         const int64_t first = task % tiles * LH_TILE;
-        lh_begin_rows(rows);
+        lh_begin_rows(&rows);
         lh_stage_tile<width, shape::threads>(a.q, batch, head, first, spec.queries, spec.head_width,
                                              memory->q);
         for (int s = 0; s < spec.source_count; ++s)
-            attend_source<width>(spec, s, batch, head, first, memory, rows);
+            attend_source<width>(spec, s, batch, head, first, memory, &rows);
         lh_await_copies();
         __syncthreads();
         LH_UNROLL
-        for (int s = 0; s < shape::stripes; ++s)
-            if (first + rows[s].first < spec.queries)
-                finish_rows<width>(a, batch, head, first + rows[s].first, memory, &rows[s]);
+        for (int s = 0; s < shape::stripes; ++s) {
+            const int64_t query = first + rows.stripe[s].first;
+            if (query < spec.queries)
+                finish_rows<width>(a, batch, head, query, memory, rows.stripe[s], rows.out[s]);
+        }
         __syncthreads();
     }
 }

@@ -25,11 +25,16 @@ typedef struct lh_row_state {
     real sum;     /* of 2^(score - maximum), over the lane's own keys */
 } lh_row_state;
 
-/* What a warp knows of 16 queries. */
-template <int width> struct lh_stripe {
+/* What a warp knows of 16 of its queries. */
+typedef struct lh_stripe {
     int first, lane; /* first: within the block's tile */
     lh_row_state state[LH_LANE_ROWS];
-    lh_sums out[width / LH_STEP];
+} lh_stripe;
+
+/* And of all. */
+template <int width, int stripes> struct lh_warp_rows {
+    lh_stripe stripe[stripes];
+    lh_sums out[stripes][width / LH_STEP];
 };
 
 /* A lane's part of 16 x 64 scores. */
@@ -51,22 +56,22 @@ __device__ static inline int lh_lane_row(int h, int lane) {
 }
 
 template <int width, int stripes>
-__device__ static inline void lh_begin_rows(lh_stripe<width> (&rows)[stripes]) {
+__device__ static inline void lh_begin_rows(lh_warp_rows<width, stripes> *rows) {
     LH_UNROLL
     for (int s = 0; s < stripes; ++s) {
-        rows[s].lane = (int)(threadIdx.x % LH_WARP);
-        rows[s].first = ((int)(threadIdx.x / LH_WARP) * stripes + s) * LH_STEP;
+        rows->stripe[s].lane = (int)(threadIdx.x % LH_WARP);
+        rows->stripe[s].first = ((int)(threadIdx.x / LH_WARP) * stripes + s) * LH_STEP;
         LH_UNROLL
         for (int h = 0; h < LH_LANE_ROWS; ++h)
-            rows[s].state[h] = {-INFINITY, 0};
-        lh_clear_sums(rows[s].out);
+            rows->stripe[s].state[h] = {-INFINITY, 0};
+        lh_clear_sums(rows->out[s]);
     }
 }
 
 template <int width, typename operand>
 __device__ static inline const operand *
-lh_queries_of(const lh_forward_memory<width, operand> &memory, const lh_stripe<width> &rows) {
-    return memory.q + rows.first * lh_tile_shape<width, operand>::pitch;
+lh_queries_of(const lh_forward_memory<width, operand> &memory, const lh_stripe &stripe) {
+    return memory.q + stripe.first * lh_tile_shape<width, operand>::pitch;
 }
 
 /* Calls visit(c, part, score) for the scores of a lane's row h. */
@@ -99,85 +104,42 @@ __device__ static inline real lh_take_in(lh_scores &scores, int h, lh_row_state 
     return factor;
 }
 
-/* A row of the output times a factor. */
-template <int width>
-__device__ static inline void lh_shrink(real by, int h, lh_stripe<width> *rows) {
+/* Row h of a stripe's output times a factor. */
+template <int steps>
+__device__ static inline void lh_shrink(real by, int h, lh_sums (&out)[steps]) {
     LH_UNROLL
-    for (int d = 0; d < width / LH_STEP; ++d) {
+    for (int d = 0; d < steps; ++d) {
         LH_UNROLL
         for (int n = 0; n < LH_ROW_PARTS; ++n)
-            lh_part(rows->out[d], lh_row_part(h, n)) *= by;
+            lh_part(out[d], lh_row_part(h, n)) *= by;
     }
 }
 
-/* q . k of a warp's queries and the 64 staged keys is added. */
-template <int width, int stripes, typename operand>
-__device__ static inline void lh_multiply_keys(const lh_forward_memory<width, operand> &memory,
-                                               const lh_stripe<width> (&rows)[stripes],
-                                               lh_scores (&scores)[stripes]) {
-    enum { pitch = lh_tile_shape<width, operand>::pitch };
-    const int lane = rows[0].lane;
-    LH_UNROLL
-    for (int d = 0; d < width; d += LH_STEP) {
-        typename lh_left_of<operand>::type left[stripes];
-        LH_UNROLL
-        for (int s = 0; s < stripes; ++s)
-            lh_load_left(lh_queries_of(memory, rows[s]) + d, pitch, lane, left[s]);
-        LH_UNROLL
-        for (int c = 0; c < LH_TILE_STEPS; ++c) {
-            typename lh_right_of<operand>::type right;
-            lh_load_across<pitch>(memory.other + c * LH_STEP * pitch + d, lane, right);
-            LH_UNROLL
-            for (int s = 0; s < stripes; ++s)
-                lh_multiply_blocks(left[s], right, scores[s][c].of);
-        }
-    }
-}
-
-/* A stripe's 16 x 64 weights as operands. */
-template <typename operand> using lh_weights = typename lh_left_of<operand>::type[LH_TILE_STEPS];
-
-/* The 64 staged values by a warp's weights are added to its output. */
-template <int width, int stripes, typename operand>
-__device__ static inline void lh_add_values(const lh_forward_memory<width, operand> &memory,
-                                            const lh_weights<operand> (&weights)[stripes],
-                                            lh_stripe<width> (&rows)[stripes]) {
-    enum { pitch = lh_tile_shape<width, operand>::pitch };
-    const operand *values = memory.other + memory.tile;
-    LH_UNROLL
-    for (int c = 0; c < LH_TILE_STEPS; ++c) {
-        LH_UNROLL
-        for (int d = 0; d < width / LH_STEP; ++d) {
-            typename lh_right_of<operand>::type right;
-            lh_load_downwards<pitch>(values + c * LH_STEP * pitch + d * LH_STEP, rows[0].lane,
-                                     right);
-            LH_UNROLL
-            for (int s = 0; s < stripes; ++s)
-                lh_multiply_blocks(weights[s][c], right, rows[s].out[d].of);
-        }
-    }
-}
-
-/* A warp's queries and the 64 staged values. read(rows, scores) makes scores of the products of a
- * stripe, -infinity where a key is not seen; drop(rows, scores) changes weights after their sum is
- * known. */
+/* A warp's queries and the 64 staged values. read(stripe, scores) makes scores of the products of a
+ * stripe, -infinity where a key is not seen; drop(stripe, scores) changes weights after their sum
+ * is known. */
 template <int width, int stripes, typename operand, typename reading, typename dropping>
 __device__ static inline void
 lh_attend_values(const lh_forward_memory<width, operand> &memory, lh_scores (&scores)[stripes],
-                 const reading &read, const dropping &drop, lh_stripe<width> (&rows)[stripes]) {
-    lh_weights<operand> weights[stripes];
+                 const reading &read, const dropping &drop, lh_warp_rows<width, stripes> *rows) {
+    enum { pitch = lh_tile_shape<width, operand>::pitch };
+    lh_weights<operand> weights[LH_TILE_STEPS][stripes];
     LH_UNROLL
     for (int s = 0; s < stripes; ++s) {
-        read(rows[s], scores[s]);
+        lh_stripe &stripe = rows->stripe[s];
+        read(stripe, scores[s]);
         LH_UNROLL
         for (int h = 0; h < LH_LANE_ROWS; ++h)
-            lh_shrink<width>(lh_take_in(scores[s], h, &rows[s].state[h]), h, &rows[s]);
-        drop(rows[s], scores[s]);
+            lh_shrink(lh_take_in(scores[s], h, &stripe.state[h]), h, rows->out[s]);
+        drop(stripe, scores[s]);
         LH_UNROLL
         for (int c = 0; c < LH_TILE_STEPS; ++c)
-            lh_make_left(scores[s][c].of[0], scores[s][c].of[1], weights[s][c]);
+            lh_make_left(scores[s][c].of[0], scores[s][c].of[1], weights[c][s]);
     }
-    lh_add_values<width, stripes, operand>(memory, weights, rows);
+    LH_UNROLL
+    for (int c = 0; c < LH_TILE_STEPS; ++c)
+        lh_add_products<width, operand>(
+            weights[c], memory.other + memory.tile + c * LH_STEP * pitch, rows->out);
 }
 
 /* A block's 64 queries and the keys [begin, end), 64 at a time: values come while scores are made
@@ -190,7 +152,7 @@ __device__ static inline void
 lh_attend_span(int64_t begin, int64_t end, bool takes_part, bool ahead, const placing &place,
                const keys &bring_keys, const values &bring_values, const attending &attend,
                const lh_forward_memory<width, operand> &memory,
-               const lh_stripe<width> (&rows)[stripes]) {
+               const lh_warp_rows<width, stripes> &rows) {
     __syncthreads();
     for (int64_t base = begin; base < end; base += LH_TILE) {
         lh_scores scores[stripes];
@@ -202,7 +164,8 @@ lh_attend_span(int64_t begin, int64_t end, bool takes_part, bool ahead, const pl
         lh_await_copies();
         __syncthreads();
         bring_values(base);
-        if (takes_part) lh_multiply_keys(memory, rows, scores);
+        if (takes_part)
+            lh_multiply_rows<width>(lh_queries_of(memory, rows.stripe[0]), memory.other, scores);
         lh_await_copies();
         __syncthreads();
         if (ahead && base + LH_TILE < end) bring_keys(base + LH_TILE);

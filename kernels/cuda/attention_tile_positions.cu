@@ -68,7 +68,7 @@ __device__ static inline void spread_pair(const lh_attention_spec &spec, const l
         lh_sums score, slope;
         lh_pick(scores, c, score);
         lh_pick(slopes, c, slope);
-        lh_differentiate(
+        lh_differentiate<false>(
             spec, terms, pair, head, cell_of, [](real, real) {}, *memory, score, slope);
         LH_UNROLL
         for (int n = 0; n < LH_STEP_PARTS; ++n) {
@@ -108,7 +108,7 @@ visit_tiles(const lh_attention_backward_args &a, const real *delta, const lh_til
     const lh_attention_spec &spec = a.spec;
     const lh_key_source &keys = spec.source[pair.source];
     const int first = rows->at.first;
-    lh_sums scores[LH_TILE_STEPS], slopes[LH_TILE_STEPS];
+    lh_sums scores[1][LH_TILE_STEPS], slopes[1][LH_TILE_STEPS];
     __syncthreads();
     lh_stage_tile<width>(a.q, batch, head, pair.query, spec.queries, spec.head_width,
                          memory->row[0]);
@@ -122,16 +122,16 @@ visit_tiles(const lh_attention_backward_args &a, const real *delta, const lh_til
     for (int c = 0; c < LH_TILE_STEPS; ++c)
         lh_multiply_positions<width, false>(memory->row[0] + first * pitch,
                                             lh_band_of<width>(memory->vectors, first, c * LH_STEP),
-                                            memory->product[rows->at.warp], scores[c]);
+                                            memory->product[rows->at.warp], scores[0][c]);
     lh_multiply_rows<width>(memory->row[0] + first * pitch, memory->other, scores);
     __syncthreads();
     lh_stage_tile<width>(keys.v, batch, head, pair.key, keys.count, spec.head_width, memory->other);
     lh_await_copies();
     __syncthreads();
-    lh_clear_sums(slopes);
+    lh_clear_sums(slopes[0]);
     lh_multiply_rows<width>(memory->row[1] + first * pitch, memory->other, slopes);
     __syncthreads();
-    spread_pair<width>(spec, pair, head, scores, slopes, rows->at, memory);
+    spread_pair<width>(spec, pair, head, scores[0], slopes[0], rows->at, memory);
     __syncthreads();
     add_vectors<width>(*memory, rows);
 }

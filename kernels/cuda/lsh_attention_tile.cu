@@ -108,38 +108,40 @@ __device__ static inline real join_row(real *lse, bool begins, real sum, const l
     return expf(state.maximum * LH_LN_2 - joined);
 }
 
-/* The same of each of a lane's rows. */
+/* The same of each of a lane's rows of a stripe. */
 template <int width, typename operand>
-__device__ static inline void
-join_rows(const lh_lsh_attention_forward_args &a, int64_t pair, int64_t round, const slot_run &run,
-          forward_memory<width, operand> *memory, lh_stripe<width> *rows) {
+__device__ static inline void join_rows(const lh_lsh_attention_forward_args &a, int64_t pair,
+                                        int64_t round, const slot_run &run,
+                                        forward_memory<width, operand> *memory,
+                                        const lh_stripe &stripe, lh_sums (&out)[width / LH_STEP]) {
     LH_UNROLL
     for (int h = 0; h < LH_LANE_ROWS; ++h) {
-        const int own = rows->first + lh_lane_row(h, rows->lane);
+        const int own = stripe.first + lh_lane_row(h, stripe.lane);
         const int64_t token = token_of(run, own);
-        const real sum = lh_row_sum(rows->state[h]);
+        const real sum = lh_row_sum(stripe.state[h]);
         real by = 0;
-        if (rows->lane % LH_MMA_LANES == 0 && token >= 0)
-            by = join_row(&a.lse[pair * a.length + token], round == 0, sum, rows->state[h],
+        if (stripe.lane % LH_MMA_LANES == 0 && token >= 0)
+            by = join_row(&a.lse[pair * a.length + token], round == 0, sum, stripe.state[h],
                           &memory->before[own]);
-        by = __shfl_sync(0xffffffffu, by, rows->lane / LH_MMA_LANES * LH_MMA_LANES);
-        lh_shrink<width>(by, h, rows);
+        by = __shfl_sync(0xffffffffu, by, stripe.lane / LH_MMA_LANES * LH_MMA_LANES);
+        lh_shrink(by, h, out);
     }
 }
 
-/* Stores a warp's 16 rows. A token that sees nobody begins with its own value. */
+/* Stores a stripe's 16 rows. A token that sees nobody begins with its own value. */
 template <int width, typename operand>
 __device__ static inline void
 finish_rows(const lh_lsh_attention_forward_args &a, int64_t pair, int64_t round,
-            const slot_run &run, forward_memory<width, operand> *memory, lh_stripe<width> *rows) {
+            const slot_run &run, forward_memory<width, operand> *memory, const lh_stripe &stripe,
+            lh_sums (&sums)[width / LH_STEP]) {
     const int64_t batch = pair / a.heads, head = pair % a.heads;
-    join_rows<width>(a, pair, round, run, memory, rows);
+    join_rows<width>(a, pair, round, run, memory, stripe, sums);
     float *scratch =
-        reinterpret_cast<float *>(memory->q + rows->first * lh_tile_shape<width, operand>::pitch);
-    lh_put_rows<width>(rows->out, scratch, rows->lane, [&](int row, int column, real value) {
-        const int64_t to = token_of(run, rows->first + row);
+        reinterpret_cast<float *>(memory->q + stripe.first * lh_tile_shape<width, operand>::pitch);
+    lh_put_rows<width>(sums, scratch, stripe.lane, [&](int row, int column, real value) {
+        const int64_t to = token_of(run, stripe.first + row);
         if (to < 0 || column >= a.head_width) return;
-        const real before = memory->before[rows->first + row];
+        const real before = memory->before[stripe.first + row];
         real *out = &lh_head_row(a.out, batch, head, to)[column];
         if (before >= 0)
             *out = before > 0 ? before * *out + value : value;
@@ -153,7 +155,7 @@ template <int width, int stripes, typename operand>
 __device__ static inline void
 attend_run(const lh_lsh_attention_forward_args &a, const lh_lsh_view &view, int64_t pair,
            int64_t round, const slot_run &run, forward_memory<width, operand> *memory,
-           lh_stripe<width> (&rows)[stripes]) {
+           lh_warp_rows<width, stripes> *rows) {
     enum { threads = LH_TILE_THREADS / stripes };
     const int64_t batch = pair / a.heads, head = pair % a.heads;
     const int64_t end = lh_min(run.begin + LH_TILE, view.length) - 1;
@@ -170,16 +172,16 @@ attend_run(const lh_lsh_attention_forward_args &a, const lh_lsh_view &view, int6
                                                  memory->other + memory->tile);
         find_keys(view, keys, rounds);
     };
-    const auto read = [&](const lh_stripe<width> &own, lh_scores &scores) {
+    const auto read = [&](const lh_stripe &own, lh_scores &scores) {
         read_scores(rounds, view.rounds, round, own.first, own.lane, scores);
     };
-    const auto keep = [](const lh_stripe<width> &, lh_scores &) {};
+    const auto keep = [](const lh_stripe &, lh_scores &) {};
     const auto attend = [&](int64_t, lh_scores(&scores)[stripes]) {
         lh_attend_values(*memory, scores, read, keep, rows);
     };
     lh_attend_span(view.first[round * view.length + token_of(run, 0)], end,
-                   run.begin + rows[0].first < view.length, true, place, bring_keys, bring_values,
-                   attend, *memory, rows);
+                   run.begin + rows->stripe[0].first < view.length, true, place, bring_keys,
+                   bring_values, attend, *memory, *rows);
 }
 
 /* Stripes of a warp, and blocks on a multiprocessor: as many as have the registers. */
@@ -196,22 +198,22 @@ __global__ void __launch_bounds__((resident<width, operand>::threads),
     typedef forward_memory<width, operand> block_memory;
     typedef resident<width, operand> shape;
     LH_SHARED_DYNAMIC(block_memory, memory);
-    lh_stripe<width> rows[shape::stripes];
+    lh_warp_rows<width, shape::stripes> rows;
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t pair = task / tiles, begin = task % tiles * LH_TILE;
         const lh_lsh_view view = lh_lsh_view_of(a, pair);
         const slot_run run = run_of(view, round, begin, view.length);
-        lh_begin_rows(rows);
+        lh_begin_rows(&rows);
         lh_stage_tokens<width, LH_TILE, shape::threads>(a.q, pair / a.heads, pair % a.heads,
                                                         a.head_width, tokens_of(run), memory->q);
         find_queries(view, run, rounds_of(memory));
-        attend_run<width>(a, view, pair, round, run, memory, rows);
+        attend_run<width>(a, view, pair, round, run, memory, &rows);
         lh_await_copies();
         __syncthreads();
         LH_UNROLL
         for (int s = 0; s < shape::stripes; ++s)
-            if (begin + rows[s].first < view.length)
-                finish_rows<width>(a, pair, round, run, memory, &rows[s]);
+            if (begin + rows.stripe[s].first < view.length)
+                finish_rows<width>(a, pair, round, run, memory, rows.stripe[s], rows.out[s]);
         __syncthreads();
     }
 }
@@ -242,57 +244,63 @@ __device__ static inline void differentiate(const round_slots *rounds, int64_t c
 }
 
 /* What 64 queries know; a block's work. */
-template <int width, typename operand>
+template <int width, int threads, typename operand>
 __device__ static inline void
 stage_queries(const lh_lsh_attention_backward_args &a, const lh_lsh_view &view, const real *delta,
               int64_t pair, const slot_run &run, operand *q, operand *dout,
               lh_backward_memory<width, false, operand> *memory) {
     const int64_t batch = pair / a.heads, head = pair % a.heads;
-    lh_stage_tokens<width, LH_TILE>(a.q, batch, head, a.head_width, tokens_of(run), q);
-    lh_stage_tokens<width, LH_TILE>(a.dout, batch, head, a.head_width, tokens_of(run), dout);
+    lh_stage_tokens<width, LH_TILE, threads>(a.q, batch, head, a.head_width, tokens_of(run), q);
+    lh_stage_tokens<width, LH_TILE, threads>(a.dout, batch, head, a.head_width, tokens_of(run),
+                                             dout);
     find_queries(view, run, rounds_of(memory));
     const int64_t at = pair * a.length;
     lh_stage_sums(a.lse + at, delta + at, tokens_of(run), memory);
 }
 
-template <int width, typename operand>
+template <int width, int threads, typename operand>
 __device__ static inline void stage_keys(const lh_lsh_attention_backward_args &a,
                                          const lh_lsh_view &view, int64_t pair, const slot_run &run,
                                          operand *k, operand *v,
                                          lh_backward_memory<width, false, operand> *memory) {
     const int64_t batch = pair / a.heads, head = pair % a.heads;
-    lh_stage_tokens<width, LH_TILE>(a.k, batch, head, a.head_width, tokens_of(run), k);
-    lh_stage_tokens<width, LH_TILE>(a.v, batch, head, a.head_width, tokens_of(run), v);
+    lh_stage_tokens<width, LH_TILE, threads>(a.k, batch, head, a.head_width, tokens_of(run), k);
+    lh_stage_tokens<width, LH_TILE, threads>(a.v, batch, head, a.head_width, tokens_of(run), v);
     find_keys(view, run, rounds_of(memory));
 }
 
-/* Adds a warp's 16 rows to a gradient, which the first round sets or adds to as it is told; of
+/* Adds a warp's rows to a gradient, which the first round sets or adds to as it is told; of
  * other(token, column), too. */
-template <int width, typename adding, typename operand>
+template <int width, int stripes, typename adding, typename operand>
 __device__ static inline void
-put_gradient(lh_sums (&sums)[width / LH_STEP], const lh_heads &to, lh_write write,
+put_gradient(lh_sums (&sums)[stripes][width / LH_STEP], const lh_heads &to, lh_write write,
              int64_t head_width, int64_t batch, int64_t head, const slot_run &run,
              const lh_warp_place &at, operand *rows, const adding &other) {
     if (to.act.data == NULL) return;
-    lh_put_rows<width>(sums, lh_scratch_of<width>(rows, at.first), at.lane,
-                       [&](int row, int column, real value) {
-                           const int64_t token = token_of(run, at.first + row);
-                           if (token >= 0 && column < head_width)
-                               lh_store(&lh_head_row(to, batch, head, token)[column], write,
-                                        value + other(token, column));
-                       });
+    LH_UNROLL
+    for (int s = 0; s < stripes; ++s) {
+        const int first = at.first + s * LH_STEP;
+        lh_put_rows<width>(sums[s], lh_scratch_of<width>(rows, first), at.lane,
+                           [&](int row, int column, real value) {
+                               const int64_t token = token_of(run, first + row);
+                               if (token >= 0 && column < head_width)
+                                   lh_store(&lh_head_row(to, batch, head, token)[column], write,
+                                            value + other(token, column));
+                           });
+    }
 }
 
 /* dq of 64 slots. */
-template <int width, typename operand>
-__global__ void __launch_bounds__(LH_TILE_THREADS, 2)
+template <int width, int stripes, typename operand>
+__global__ void __launch_bounds__(LH_TILE_THREADS / stripes, 2 * stripes)
     pass_queries(lh_lsh_attention_backward_args a, const real *delta, int64_t round, lh_write write,
                  int64_t tiles, int64_t tasks) {
     typedef lh_backward_memory<width, false, operand> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
-    const lh_warp_place at = lh_find_place();
+    enum { threads = LH_TILE_THREADS / stripes };
+    const lh_warp_place at = lh_find_place<stripes>();
     round_slots *rounds = rounds_of(memory);
-    lh_sums dq[width / LH_STEP];
+    lh_sums dq[stripes][width / LH_STEP];
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t pair = task / tiles, begin = task % tiles * LH_TILE;
         const lh_lsh_view view = lh_lsh_view_of(a, pair);
@@ -301,20 +309,21 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
         const auto multiply = [&](int c, auto &scores, auto &slopes) {
             lh_multiply_both(*memory, at.first, c, scores, slopes);
         };
-        const auto slope = [&](const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
+        const auto slope = [&](int, const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
             differentiate(rounds, view.rounds, round, cell_of, *memory, scores, slopes);
         };
-        lh_clear_sums(dq);
-        stage_queries<width>(a, view, delta, pair, run, memory->row[0], memory->row[1], memory);
+        lh_clear_all(dq);
+        stage_queries<width, threads>(a, view, delta, pair, run, memory->row[0], memory->row[1],
+                                      memory);
         for (int64_t base = view.first[round * view.length + token_of(run, 0)]; base < end;
              base += LH_TILE) {
             __syncthreads();
-            stage_keys<width>(a, view, pair, run_of(view, round, base, end), memory->other,
-                              memory->other + memory->tile, memory);
+            stage_keys<width, threads>(a, view, pair, run_of(view, round, base, end), memory->other,
+                                       memory->other + memory->tile, memory);
             lh_await_copies();
             __syncthreads();
             if (begin + at.first < view.length)
-                lh_visit_keys<width, false>(memory, at, NULL, multiply, slope, dq);
+                lh_visit_keys<width>(memory, at, NULL, multiply, slope, dq);
         }
         lh_await_copies();
         __syncthreads();
@@ -326,15 +335,16 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
 }
 
 /* dk and dv of 64 slots: those that see them follow them. */
-template <int width, typename operand>
-__global__ void __launch_bounds__(LH_TILE_THREADS, 2)
+template <int width, int stripes, typename operand>
+__global__ void __launch_bounds__(LH_TILE_THREADS / stripes, 2 * stripes)
     pass_keys(lh_lsh_attention_backward_args a, const real *delta, int64_t round, lh_write dk_write,
               lh_write dv_write, int64_t tiles, int64_t tasks) {
     typedef lh_backward_memory<width, false, operand> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
-    const lh_warp_place at = lh_find_place();
+    enum { threads = LH_TILE_THREADS / stripes };
+    const lh_warp_place at = lh_find_place<stripes>();
     round_slots *rounds = rounds_of(memory);
-    lh_sums dk[width / LH_STEP], dv[width / LH_STEP];
+    lh_sums dk[stripes][width / LH_STEP], dv[stripes][width / LH_STEP];
     for (int64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
         const int64_t pair = task / tiles, begin = task % tiles * LH_TILE;
         const int64_t batch = pair / a.heads, head = pair % a.heads;
@@ -344,7 +354,7 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
         const auto multiply = [&](int c, auto &scores, auto &slopes) {
             lh_multiply_both(*memory, at.first, c, scores, slopes);
         };
-        const auto slope = [&](const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
+        const auto slope = [&](int, const auto &cell_of, lh_sums &scores, lh_sums &slopes) {
             differentiate(rounds, view.rounds, round, cell_of, *memory, scores, slopes);
         };
         /* A token alone in all rounds attended to itself. */
@@ -353,14 +363,15 @@ __global__ void __launch_bounds__(LH_TILE_THREADS, 2)
                        ? lh_head_row(a.dout, batch, head, token)[column]
                        : 0;
         };
-        lh_clear_sums(dk);
-        lh_clear_sums(dv);
-        stage_keys<width>(a, view, pair, run, memory->row[0], memory->row[1], memory);
+        lh_clear_all(dk);
+        lh_clear_all(dv);
+        stage_keys<width, threads>(a, view, pair, run, memory->row[0], memory->row[1], memory);
         for (int64_t base = begin; base < view.length && first[run.order[base]] < begin + LH_TILE;
              base += LH_TILE) {
             __syncthreads();
-            stage_queries<width>(a, view, delta, pair, run_of(view, round, base, view.length),
-                                 memory->other, memory->other + memory->tile, memory);
+            stage_queries<width, threads>(a, view, delta, pair,
+                                          run_of(view, round, base, view.length), memory->other,
+                                          memory->other + memory->tile, memory);
             lh_await_copies();
             __syncthreads();
             if (begin + at.first < view.length)
@@ -402,6 +413,7 @@ template <int width, typename operand>
 static lh_status launch_backward(const lh_launch *launch,
                                  const lh_lsh_attention_backward_args *args, const real *delta) {
     typedef lh_backward_memory<width, false, operand> memory;
+    typedef lh_backward_stripes<width, false, operand> stripes;
     const int64_t tiles = lh_chunk_count(args->length, LH_TILE);
     const int64_t tasks = args->batch * args->heads * tiles;
     const bool keys = args->dk.act.data != NULL || args->dv.act.data != NULL;
@@ -409,14 +421,15 @@ static lh_status launch_backward(const lh_launch *launch,
     for (int64_t round = 0; round < args->rounds && tasks > 0; ++round) {
         const bool adds = round > 0;
         if (args->dq.act.data != NULL)
-            LH_CUDA_TRY(LH_LAUNCH((pass_queries<width, operand>), lh_blocks(tasks, 1),
-                                  LH_TILE_THREADS, bytes, launch, *args, delta, round,
-                                  adds ? LH_ADD : args->dq_write, tiles, tasks));
-        if (keys)
-            LH_CUDA_TRY(LH_LAUNCH((pass_keys<width, operand>), lh_blocks(tasks, 1), LH_TILE_THREADS,
-                                  bytes, launch, *args, delta, round,
-                                  adds ? LH_ADD : args->dk_write, adds ? LH_ADD : args->dv_write,
+            LH_CUDA_TRY(LH_LAUNCH((pass_queries<width, stripes::queries, operand>),
+                                  lh_blocks(tasks, 1), LH_TILE_THREADS / stripes::queries, bytes,
+                                  launch, *args, delta, round, adds ? LH_ADD : args->dq_write,
                                   tiles, tasks));
+        if (keys)
+            LH_CUDA_TRY(LH_LAUNCH((pass_keys<width, stripes::keys, operand>), lh_blocks(tasks, 1),
+                                  LH_TILE_THREADS / stripes::keys, bytes, launch, *args, delta,
+                                  round, adds ? LH_ADD : args->dk_write,
+                                  adds ? LH_ADD : args->dv_write, tiles, tasks));
     }
     return LH_OK;
 }
