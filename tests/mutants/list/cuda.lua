@@ -48,10 +48,20 @@ return {
     file = "kernels/cuda/attention_tile_forward.cuh", tests = "sim:attention_forward",
     { "*state = {most, state->sum * factor + sum};", "*state = {most, state->sum + sum};", "earlier weights keep their reference" },
     { "lanes < LH_MMA_LANES; lanes *= 2)\n        sum +=", "lanes < LH_MMA_LANES / 2; lanes *= 2)\n        sum +=", "half of a row's sum" },
+    { "bring_keys(base + LH_TILE);", "bring_keys(base);", "every tile has the first one's keys" },
+    { "        lh_await_copies();\n        __syncthreads();\n        if (ahead", "        __syncthreads();\n        if (ahead", "values are not waited for" },
   },
   {
     file = "kernels/cuda/attention_tile.cuh", tests = "sim:attention_forward",
     { "pair.keys == LH_TILE && ", "", "the keys that a tile lacks are seen" },
+    { "rows + s * LH_STEP * pitch + d", "rows + d", "the stripes of a warp are one" },
+    { "begin + n * step < count);", "begin + n * step <= count);", "a row more than there are" },
+  },
+  {
+    file = "kernels/cuda/attention_tile_backward.cuh", tests = "sim:attention_backward",
+    { "whole && !biased && !(spec.dropout > 0)", "whole && !biased", "dropout is not seen backward" },
+    { "whole && !biased && !(spec.dropout > 0)", "whole && !(spec.dropout > 0)", "a bias is not seen backward" },
+    { "place.warp * stripes * LH_STEP", "place.warp * LH_STEP", "warps share a stripe" },
   },
   {
     file = "kernels/cuda/lsh_hash.cu", tests = "sim:lsh_hash",
