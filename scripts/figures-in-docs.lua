@@ -61,19 +61,23 @@ end
 
 local opened = {}
 
--- The results of "<machine>/<experiment>", as they were run, at the one scale that they have.
-local function results_of(path)
-  if opened[path] then return opened[path] end
+-- The results of "<machine>/<experiment>", as they were run, at `scale` or the one that they have.
+local function results_of(path, scale)
+  local key = path .. " " .. (scale or "")
+  if opened[key] then return opened[key] end
   local machine, name = path:match "^(.*)/([^/]+)$"
-  local runs = store.at(root .. machine, name):rows()
-  if #runs == 0 then error(root .. path .. ": no runs here", 0) end
+  local runs = {}
+  for _, run in ipairs(store.at(root .. machine, name):rows()) do
+    if not scale or run.scale == scale then runs[#runs + 1] = run end
+  end
+  if #runs == 0 then error(("%s%s: no runs here %s"):format(root, path, scale or ""), 0) end
   for _, run in ipairs(runs) do
     if run.scale ~= runs[1].scale or run.device ~= runs[1].device then
       error(root .. path .. ": runs of several scales or devices", 0)
     end
   end
-  opened[path] = results.open(root .. machine, name, runs[1].scale, runs[1].device)
-  return opened[path]
+  opened[key] = results.open(root .. machine, name, runs[1].scale, runs[1].device)
+  return opened[key]
 end
 
 local function required(value, path, row, metric, dataset)
@@ -127,11 +131,11 @@ function known.cells(path, metric, format, factor, datasets)
 end
 
 --- Of one metric: row minus other row, seed by seed, on several data, `list` = { { name, path,
---- dataset } ... }, with the standard error.
+--- dataset, scale } ... }, with the standard error. The scale may be left out where there is one.
 function known.differences(metric, row, other, list)
   local lines = {}
   for i, data in ipairs(list) do
-    local mean, err, seeds = results_of(data[2]):difference(metric, row, other, data[3])
+    local mean, err, seeds = results_of(data[2], data[4]):difference(metric, row, other, data[3])
     required(mean, data[2], row, metric, data[3])
     lines[i] = { data[1], ("%+.3f%s"):format(mean, err and (" ± %.3f"):format(err) or ""),
       tostring(seeds) }
