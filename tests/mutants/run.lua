@@ -236,7 +236,7 @@ local function outcome(tree, test)
   local log = "../" .. tree:match "[^/]+$" .. ".log"
   local made = shell(tree, ("make -j1 -s WERROR=1 %s %s"):format(settings, target), log)
   if not made then return "broken" end
-  local limits = "ulimit -t 60; export TMPDIR=$PWD/../" .. tree:match "[^/]+$"
+  local limits = "ulimit -t 150; export TMPDIR=$PWD/../" .. tree:match "[^/]+$"
     .. ".tmp; mkdir -p $TMPDIR; timeout 400 "
   return shell(tree, limits .. "env " .. command, log) and "green" or "red"
 end
