@@ -254,6 +254,14 @@ template <int count> __device__ static inline void lh_clear_sums(lh_sums (&sums)
         lh_clear_sums(sums[i].of);
 }
 
+/* Of all stripes. */
+template <int stripes, int blocks>
+__device__ static inline void lh_clear_all(lh_sums (&sums)[stripes][blocks]) {
+    LH_UNROLL
+    for (int s = 0; s < stripes; ++s)
+        lh_clear_sums(sums[s]);
+}
+
 /* A lane's sums of 16 x 16, to rows `pitch` apart. */
 __device__ static inline void lh_write_sums(lh_sums &sums, int pitch, float *to) {
     const int lane = lh_lane();

@@ -210,16 +210,12 @@ __device__ static inline void pass_source(const lh_attention_backward_args &a, i
     }
 }
 
-/* A pass of warps with so many stripes: its threads, and blocks on a multiprocessor. */
-template <int stripes> struct resident {
-    enum { threads = LH_TILE_THREADS / stripes, blocks = stripes * 2 };
-};
-
 template <int width, bool placed, int stripes, typename operand>
-__global__ void __launch_bounds__(resident<stripes>::threads, resident<stripes>::blocks)
+__global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
+                                  lh_backward_block<stripes>::blocks)
     pass_queries(lh_attention_backward_args a, tile_parts p, int64_t tiles, int64_t tasks) {
     typedef backward_memory<width, placed, operand> block_memory;
-    enum { threads = resident<stripes>::threads };
+    enum { threads = lh_backward_block<stripes>::threads };
     LH_SHARED_DYNAMIC(block_memory, memory);
     const lh_attention_spec &spec = a.spec;
     const bool biased = a.dbias != NULL && spec.bias != NULL;
@@ -381,7 +377,8 @@ pass_key_tile(const lh_attention_backward_args &a, const tile_parts &p, int s, i
 }
 
 template <int width, bool placed, int stripes, typename operand>
-__global__ void __launch_bounds__(resident<stripes>::threads, resident<stripes>::blocks)
+__global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
+                                  lh_backward_block<stripes>::blocks)
     pass_keys(lh_attention_backward_args a, int source, tile_parts p, int64_t tiles,
               int64_t tasks) {
     typedef backward_memory<width, placed, operand> block_memory;
@@ -428,7 +425,7 @@ static lh_status launch_queries(const lh_launch *launch, const lh_attention_back
                                 const tile_parts &p) {
     typedef backward_memory<width, placed, operand> block_memory;
     enum { stripes = lh_backward_stripes<width, placed, operand>::queries };
-    const unsigned threads = resident<stripes>::threads;
+    const unsigned threads = lh_backward_block<stripes>::threads;
     const lh_attention_spec *spec = &args->spec;
     const int64_t tiles = lh_chunk_count(spec->queries, LH_TILE);
     const int64_t tasks = spec->batch * spec->heads * tiles;
@@ -444,7 +441,7 @@ static lh_status launch_keys(const lh_launch *launch, const lh_attention_backwar
                              const tile_parts &p) {
     typedef backward_memory<width, placed, operand> block_memory;
     enum { stripes = lh_backward_stripes<width, placed, operand>::keys };
-    const unsigned threads = resident<stripes>::threads;
+    const unsigned threads = lh_backward_block<stripes>::threads;
     const lh_attention_spec *spec = &args->spec;
     const size_t bytes = sizeof(block_memory);
     for (int s = 0; s < spec->source_count; ++s) {

@@ -34,6 +34,11 @@ template <int width, bool placed, typename operand> struct lh_backward_stripes {
     enum { queries = one ? 1 : 2, keys = one || width == LH_WIDEST_TILE ? 1 : 2 };
 };
 
+/* A pass of warps with so many stripes: its threads, and blocks on a multiprocessor. */
+template <int stripes> struct lh_backward_block {
+    enum { threads = LH_TILE_THREADS / stripes, blocks = stripes * 2 };
+};
+
 /* Where a warp stands. */
 typedef struct lh_warp_place {
     int first, lane, warp; /* first: of its rows, within the block's tile */
@@ -83,13 +88,6 @@ __device__ static inline void lh_multiply(const lh_backward_memory<width, placed
     enum { pitch = lh_tile_shape<width, operand>::pitch };
     lh_multiply_rows<width>(memory.row[number] + first * pitch,
                             memory.other + number * memory.tile + other * pitch, sums);
-}
-
-template <int stripes, int blocks>
-__device__ static inline void lh_clear_all(lh_sums (&sums)[stripes][blocks]) {
-    LH_UNROLL
-    for (int s = 0; s < stripes; ++s)
-        lh_clear_sums(sums[s]);
 }
 
 /* Both products from nothing. */

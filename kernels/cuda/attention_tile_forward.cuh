@@ -156,9 +156,7 @@ lh_attend_span(int64_t begin, int64_t end, bool takes_part, bool ahead, const pl
     __syncthreads();
     for (int64_t base = begin; base < end; base += LH_TILE) {
         lh_scores scores[stripes];
-        LH_UNROLL
-        for (int s = 0; s < stripes; ++s)
-            lh_clear_sums(scores[s]);
+        lh_clear_all(scores);
         place(base, scores);
         if (!ahead || base == begin) bring_keys(base);
         lh_await_copies();

@@ -292,12 +292,13 @@ put_gradient(lh_sums (&sums)[stripes][width / LH_STEP], const lh_heads &to, lh_w
 
 /* dq of 64 slots. */
 template <int width, int stripes, typename operand>
-__global__ void __launch_bounds__(LH_TILE_THREADS / stripes, 2 * stripes)
+__global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
+                                  lh_backward_block<stripes>::blocks)
     pass_queries(lh_lsh_attention_backward_args a, const real *delta, int64_t round, lh_write write,
                  int64_t tiles, int64_t tasks) {
     typedef lh_backward_memory<width, false, operand> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
-    enum { threads = LH_TILE_THREADS / stripes };
+    enum { threads = lh_backward_block<stripes>::threads };
     const lh_warp_place at = lh_find_place<stripes>();
     round_slots *rounds = rounds_of(memory);
     lh_sums dq[stripes][width / LH_STEP];
@@ -336,12 +337,13 @@ __global__ void __launch_bounds__(LH_TILE_THREADS / stripes, 2 * stripes)
 
 /* dk and dv of 64 slots: those that see them follow them. */
 template <int width, int stripes, typename operand>
-__global__ void __launch_bounds__(LH_TILE_THREADS / stripes, 2 * stripes)
+__global__ void __launch_bounds__(lh_backward_block<stripes>::threads,
+                                  lh_backward_block<stripes>::blocks)
     pass_keys(lh_lsh_attention_backward_args a, const real *delta, int64_t round, lh_write dk_write,
               lh_write dv_write, int64_t tiles, int64_t tasks) {
     typedef lh_backward_memory<width, false, operand> block_memory;
     LH_SHARED_DYNAMIC(block_memory, memory);
-    enum { threads = LH_TILE_THREADS / stripes };
+    enum { threads = lh_backward_block<stripes>::threads };
     const lh_warp_place at = lh_find_place<stripes>();
     round_slots *rounds = rounds_of(memory);
     lh_sums dk[stripes][width / LH_STEP], dv[stripes][width / LH_STEP];
@@ -422,13 +424,13 @@ static lh_status launch_backward(const lh_launch *launch,
         const bool adds = round > 0;
         if (args->dq.act.data != NULL)
             LH_CUDA_TRY(LH_LAUNCH((pass_queries<width, stripes::queries, operand>),
-                                  lh_blocks(tasks, 1), LH_TILE_THREADS / stripes::queries, bytes,
-                                  launch, *args, delta, round, adds ? LH_ADD : args->dq_write,
-                                  tiles, tasks));
+                                  lh_blocks(tasks, 1), lh_backward_block<stripes::queries>::threads,
+                                  bytes, launch, *args, delta, round,
+                                  adds ? LH_ADD : args->dq_write, tiles, tasks));
         if (keys)
             LH_CUDA_TRY(LH_LAUNCH((pass_keys<width, stripes::keys, operand>), lh_blocks(tasks, 1),
-                                  LH_TILE_THREADS / stripes::keys, bytes, launch, *args, delta,
-                                  round, adds ? LH_ADD : args->dk_write,
+                                  lh_backward_block<stripes::keys>::threads, bytes, launch, *args,
+                                  delta, round, adds ? LH_ADD : args->dk_write,
                                   adds ? LH_ADD : args->dv_write, tiles, tasks));
     }
     return LH_OK;
