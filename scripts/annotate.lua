@@ -11,7 +11,7 @@ local kinds = require "longhaul.report.kinds"
 local metrics = require "longhaul.run.metrics"
 
 local path = "harness/lua/meta/longhaul.lua"
-local described = { "row", "tune", "match", "table", "fit", "best_at", "sample", "claim" }
+local described = { "row", "tune", "match", "table", "fit", "best_at", "sample", "claim", "cell" }
 local lines = {}
 
 local function add(text) lines[#lines + 1] = text end
@@ -110,14 +110,6 @@ local opaque = [[
 ---@operator pow(longhaul.term|number): longhaul.term
 
 ---@class longhaul.predicate
-
----@class longhaul.cell
----@field experiment longhaul.experiment whose row it is
----@field row string slug or label
----@field metric longhaul.metric
----@field dataset? string
----@field published? string the paper's table, "paper_table1"
----@field printed_as? longhaul.metric what the paper's number stands for, where that is another metric
 ]]
 
 local function owner_class(owner)

@@ -5,9 +5,10 @@
 --
 -- Runs, step times and benchmarks are of clean commits of this history and dated, runs are
 -- identified by the content of their data, each the only one of its cell and seed, and no cell of a
--- table is stale or lacks seeds.
+-- table is stale, lacks seeds or has no run in any folder of its machine.
 -- <FOLDER>/legacy.csv (folder, reason, wrong) names the folders that wait to be measured again and
--- what is wrong with each; it may name nothing else, so that it only shrinks. Which commits there
+-- how many lines of each are wrong in which way ("12 dirty; 8 undated"); neither may it name
+-- others, so that it only shrinks. Which commits there
 -- are is left out where git or the history is missing.
 local root = "results/reference"
 local shrinks = false
@@ -161,8 +162,32 @@ end
 
 local bad_cells = { stale = true, partial = true, ["other data"] = true }
 
-local function check_cell(record, wrong)
-  if bad_cells[record.status] then wrong(record.status .. " cells") end
+local function cell_key(record, dataset)
+  return table.concat({ record.row, dataset or "", record.scale or "" }, "\n")
+end
+
+-- The cells that a machine's runs have, with a data set and, for costs of all, without.
+local function cells_of(machine)
+  local cells = {}
+  for _, path in ipairs(lines_of(("ls %s/*/runs.csv"):format(quoted(root .. "/" .. machine)))) do
+    for _, run in ipairs((records_of(path))) do
+      cells[cell_key(run, run.dataset)], cells[cell_key(run, "")] = true, true
+    end
+  end
+  return cells
+end
+
+local by_machine = {}
+
+-- A table of an experiment may be of the runs of another.
+local function check_cells(folder)
+  local machine = folder:match "^[^/]+"
+  by_machine[machine] = by_machine[machine] or cells_of(machine)
+  return function(record, wrong)
+    if bad_cells[record.status] then wrong(record.status .. " cells") end
+    local has_run = by_machine[machine][cell_key(record, record.dataset)]
+    if record.measured ~= "" and not has_run then wrong "no runs" end
+  end
 end
 
 local function check_of(folder, file, columns)
@@ -170,10 +195,10 @@ local function check_of(folder, file, columns)
   if file == "runs.csv" then return check_runs() end
   if file == "timings.csv" then return check_timing end
   local is_table = columns.metric and columns.measured and columns.status -- of whatever name
-  return is_table and check_cell or nil
+  return is_table and check_cells(folder) or nil
 end
 
--- What is wrong with a folder: kind -> "12 of 40 lines of runs.csv".
+-- What is wrong with a folder: kind -> { count = 12, text = "12 of 40 lines of runs.csv" }.
 local function wrongs_of(folder)
   local wrongs = {}
   for _, file in ipairs(lines_of(("ls %s"):format(quoted(root .. "/" .. folder)))) do
@@ -187,7 +212,9 @@ local function wrongs_of(folder)
     end
     for kind, count in pairs(counts) do
       local text = ("%d of %d lines of %s"):format(count, #records, file)
-      wrongs[kind] = wrongs[kind] and wrongs[kind] .. ", " .. text or text
+      local before = wrongs[kind]
+      wrongs[kind] = { count = count + (before and before.count or 0),
+        text = before and before.text .. ", " .. text or text }
     end
   end
   return wrongs
@@ -204,13 +231,13 @@ end
 
 local list_path = root .. "/legacy.csv"
 
--- folder -> { reason, wrong = set of kinds }; and the folders in order.
+-- folder -> { reason, wrong = counts by kind }; and the folders in order.
 local function read_list()
   local listed, order = {}, {}
   if not io.open(list_path) then return listed, order end
   for i, record in ipairs((records_of(list_path))) do
     local wrong = {}
-    for kind in (record.wrong or ""):gmatch "[^;]+" do wrong[kind:match "^%s*(.-)%s*$"] = true end
+    for count, kind in (record.wrong or ""):gmatch "(%d+) ([^;]+)" do wrong[kind] = tonumber(count) end
     if listed[record.folder] then
       offence("%s:%d: %s stands there twice", list_path, i + 1, record.folder)
     end
@@ -228,14 +255,15 @@ local function is_told(kind) return has_history or kind ~= "unknown commit" end
 
 local function compare(folder, wrongs, entry)
   for _, kind in ipairs(kinds_of(wrongs)) do
-    if not entry or not entry.wrong[kind] then
-      offence("%s/%s: %s: %s", root, folder, kind, wrongs[kind])
+    if not entry or wrongs[kind].count > (entry.wrong[kind] or 0) then
+      offence("%s/%s: %s: %s", root, folder, kind, wrongs[kind].text)
     end
   end
   for _, kind in ipairs(kinds_of(entry and entry.wrong or {})) do
-    if not wrongs[kind] and is_told(kind) then
-      offence("%s:%d: %s has no '%s' any more: `lua5.4 scripts/check-reference.lua shrink`",
-        list_path, entry.line, folder, kind)
+    local count = wrongs[kind] and wrongs[kind].count or 0
+    if count < entry.wrong[kind] and is_told(kind) then
+      offence("%s:%d: %s has %s '%s': `lua5.4 scripts/check-reference.lua shrink`", list_path,
+        entry.line, folder, count == 0 and "no" or "only " .. count, kind)
     end
   end
 end
@@ -250,8 +278,10 @@ local function shrink(listed, order, found)
   for _, folder in ipairs(order) do
     local left = {}
     for _, kind in ipairs(kinds_of(listed[folder].wrong)) do
-      if (found[folder] or {})[kind] or (found[folder] and not is_told(kind)) then
-        left[#left + 1] = kind
+      local count, now = listed[folder].wrong[kind], (found[folder] or {})[kind]
+      if now and is_told(kind) then count = math.min(count, now.count) end
+      if now or (found[folder] and not is_told(kind)) then
+        left[#left + 1] = ("%d %s"):format(count, kind)
       end
     end
     if #left > 0 then

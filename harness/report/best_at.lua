@@ -3,7 +3,6 @@
 -- curve says before its end is no more than that of a shorter training.
 local csv = require "longhaul.run.csv"
 local curves = require "longhaul.report.curves"
-local predicate = require "longhaul.report.predicate"
 local quantity = require "longhaul.run.quantity"
 local statistics = require "longhaul.report.statistics"
 local summary = require "longhaul.report.summary"
@@ -25,25 +24,29 @@ end
 
 -- What a row has at `at`, nil where a seed has not come to its first point by then.
 local function reached(row, seeds, unit, at)
-  local values, step = {}, math.huge
+  local values, by_seed, step = {}, {}, math.huge
   for i, points in ipairs(seeds) do
     local point = point_at(points, at / unit)
     if not point then return nil end
-    values[i], step = point.value, math.min(step, point.step)
+    values[i], by_seed[points.seed], step = point.value, point.value, math.min(step, point.step)
   end
   if #values == 0 then return nil end
   local mean, spread = statistics.of(values)
   local last = seeds[1][#seeds[1]]
-  return { row = row.label, values = values, loss = mean, spread = spread, step = step,
-    ended = step >= last.step and "yes" or "no" }
+  return { row = row.label, by_seed = by_seed, seeds = #values, loss = mean, spread = spread,
+    step = step, ended = step >= last.step and "yes" or "no" }
 end
 
--- Whether two rows of as many seeds are told apart, as claims tell them.
+-- Whether two rows of the same seeds are told apart, as claims tell them.
 local function are_apart(a, b)
-  if #a.values ~= #b.values then return false end
   local list = {}
-  for i, value in ipairs(a.values) do list[i] = value - b.values[i] end
-  return predicate.are_apart(statistics.mean_error(list))
+  for seed, value in pairs(a.by_seed) do
+    if b.by_seed[seed] then list[#list + 1] = value - b.by_seed[seed] end
+  end
+  if #list < math.max(a.seeds, b.seeds) then return false end
+  table.sort(list) -- the same sums whatever the order
+  local mean, err, seeds = statistics.mean_error(list)
+  return statistics.p_value(mean, err or 0, seeds) < statistics.level
 end
 
 -- By loss; the first is the best, and those that cannot be told from it are tied.

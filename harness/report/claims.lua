@@ -10,7 +10,7 @@ local claims = {}
 
 claims.columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale",
   "seeds", "note", "strict",
-  "direction", "margin", "standard_error", "kind", "published", "predicate_source", "scale_changes",
+  "direction", "margin", "standard_error", "p_value", "lacking", "kind", "published", "predicate_source", "scale_changes",
     "device", "sentence" }
 
 -- ---- words ----
@@ -135,7 +135,8 @@ function claims.judge(claim, settings, source, printed)
     experiment = experiments, scale = settings.scale, seeds = strict.seeds,
     note = table.concat(notes, "; "),
     strict = strict_word(strict.outcome), direction = direction, margin = leaf.margin,
-    standard_error = leaf.seeds and leaf.seeds > 1 and leaf.error or nil, kind = kinds_of(strict),
+    standard_error = leaf.seeds and leaf.seeds > 1 and leaf.error or nil, p_value = leaf.p_value,
+    lacking = #strict.lacking, kind = kinds_of(strict),
     published = predicate and printed_word(claim, printed) or "", predicate_source = predicate
       and "paper" or "ours",
     scale_changes = claim.scale_changes, device = settings.device, sentence = claim.says

@@ -12,7 +12,6 @@
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local metrics = require "longhaul.run.metrics"
-local predicate = require "longhaul.report.predicate"
 local provenance = require "longhaul.report.provenance"
 local results = require "longhaul.report.results"
 local scales = require "longhaul.run.scales"
@@ -115,10 +114,10 @@ local function difference(a, b)
   return statistics.mean_error(list)
 end
 
--- Whether two cells are told apart as claims tell them: by enough seeds and standard errors.
+-- Whether two cells are told apart, as claims tell them.
 local function are_apart(a, b)
   local mean, err, seeds = difference(a, b)
-  return seeds ~= nil and predicate.are_apart(mean, err, seeds)
+  return seeds ~= nil and statistics.p_value(mean, err or 0, seeds) < statistics.level
 end
 
 -- A mean over fewer seeds than others have may lack those that did worst: it is no candidate.
@@ -138,7 +137,7 @@ local function mark(column, cells)
   end
   if not best then return end
   best.best = true
-  if column.seeds < predicate.fewest_seeds then return end
+  if column.seeds < statistics.fewest_seeds then return end
   for _, cell in ipairs(cells) do
     cell.tie = cell ~= best and is_candidate(column, cell) and not are_apart(cell, best)
   end

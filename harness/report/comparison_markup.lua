@@ -2,7 +2,7 @@
 local comparison = require "longhaul.report.comparison"
 local metrics = require "longhaul.run.metrics"
 local page = require "longhaul.report.page"
-local predicate = require "longhaul.report.predicate"
+local statistics = require "longhaul.report.statistics"
 local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.run.quote"
 
@@ -60,11 +60,11 @@ function comparison_markup.notes(made)
   local notes = { ("Scale %s on %s, %s seed%s%s; beside each quality the time of a training step."):format(
     made.scale, made.device, least == most and tostring(most) or ("%d to %d"):format(least, most),
     most == 1 and "" or "s", most > 1 and ", mean ± standard deviation" or "") }
-  notes[2] = least < predicate.fewest_seeds
+  notes[2] = least < statistics.fewest_seeds
     and ("Bold: the best mean. Fewer than %d seeds tell no difference from chance."):format(
-      predicate.fewest_seeds)
-    or ("Bold: the best mean. ≈: a tie with it, the paired difference over seeds is within %d standard errors."):format(
-      predicate.noise)
+      statistics.fewest_seeds)
+    or ("Bold: the best mean. ≈: a tie with it, chance makes so great a paired difference over seeds more often than %d times in 100."):format(
+      100 * statistics.level)
   notes[#notes + 1] = provenance.sentence(comparison.runs(made))
   if any(made, "busy") then notes[#notes + 1] = "~: timed while others used the machine." end
   local lacking = comparison.lacking(made)

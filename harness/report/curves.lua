@@ -5,12 +5,12 @@ local curves = {}
 --- What a curve can run over, and what an axis of it is called.
 curves.titles = { step = "step", seconds = "seconds of training steps", flops = "training FLOPs" }
 
---- Of the finished seeds of a group, seed by seed: { step =, tokens =, value = } of a column, in
---- order.
+--- Of the finished seeds of a group, a list for each, with its `seed`: { step =, tokens =, value = }
+--- of a column, in order.
 function curves.of(from, group, column)
   local list = {}
   for i, run in ipairs(group and group.done or {}) do
-    list[i] = {}
+    list[i] = { seed = run.seed }
     for _, point in ipairs(from:read_curve(run.run_id, math.huge)) do
       local step, value = tonumber(point.step), tonumber(point[column])
       if step and value then

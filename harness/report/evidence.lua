@@ -132,9 +132,25 @@ function Measured:quartiles(cell)
   return list
 end
 
---- Why cells cannot be compared: step times of different rounds; nil where they can.
+-- "LSTM, code: seed 2 diverged" of the first cell whose mean is of the seeds that ended well.
+local function unfinished(self, cells)
+  for _, cell in ipairs(cells) do
+    local label, found = self:label(cell), self.results(cell.experiment)
+    local is_quality = label and metrics.kind(cell.metric) == "quality"
+    for _, dataset in ipairs(is_quality and { cell.dataset } or {}) do
+      local group = found:group(label, dataset)
+      if group and #group.done > 0 and #group.reasons > 0 then
+        return ("%s, %s: %s"):format(label, dataset, table.concat(group.reasons, "; "))
+      end
+    end
+  end
+end
+
+--- Why cells cannot be compared: step times of different rounds, seeds that did not end well; nil
+--- where they can.
 function Measured:apart(cells)
-  local first
+  local first, reason = nil, unfinished(self, cells)
+  if reason then return reason end
   for _, cell in ipairs(cells) do
     local label = step_times.is_time(cell.metric) and self:label(cell)
     local found = self.results(cell.experiment)

@@ -11,14 +11,6 @@ local predicate = {
   significant = term.significant, mean = term.mean, named = term.named, wins = term.wins,
 }
 
--- A comparison of qualities needs so many seeds, and a margin of so many standard errors over them.
-predicate.fewest_seeds, predicate.noise = 3, 2
-
---- Whether a mean difference with its standard error over so many seeds tells two qualities apart.
-function predicate.are_apart(mean, err, seeds)
-  return seeds >= predicate.fewest_seeds and math.abs(mean) > predicate.noise * err
-end
-
 ---@class longhaul.predicate
 local Predicate = {}
 Predicate.__index = Predicate
@@ -176,16 +168,26 @@ local function shared_seeds(by_seed)
   return shared
 end
 
+local function mean_without(values, seeds, left_out)
+  local sum = 0
+  for _, seed in ipairs(seeds) do
+    if seed ~= left_out then sum = sum + values[seed] end
+  end
+  return sum / (#seeds - 1)
+end
+
+-- Of the margin of the means: where a term is no sum (|a - b|, the least of several), the margins
+-- of single seeds scatter about another number.
 local function error_over_seeds(self, source, by_seed, seeds)
   local margins = {}
-  for i, seed in ipairs(seeds) do
+  for i, seed in ipairs(#seeds > 1 and seeds or {}) do
     local function value(cell)
-      if by_seed[cell] then return by_seed[cell][seed] end
+      if by_seed[cell] then return mean_without(by_seed[cell], seeds, seed) end
       return source:mean(cell)
     end
     margins[i] = self.margin(at(self.a, value), at(self.b, value))
   end
-  return (select(2, statistics.mean_error(margins)))
+  return statistics.jackknife(margins)
 end
 
 -- The medians of step times that cells are made of: their keys, each once.
@@ -226,23 +228,23 @@ local function reach_of_quartiles(self, source, cells, margin)
 end
 
 -- Why means do not decide it; nil where they do.
-local function doubt(leaf)
+local function doubt(leaf, level)
   if leaf.reach > 0 and math.abs(leaf.margin) <= leaf.reach then
     return "within the quartiles of the step times"
   end
   if not leaf.seeds then return nil end
-  if leaf.seeds < predicate.fewest_seeds then
+  if leaf.seeds < statistics.fewest_seeds then
     return ("%d seed%s, at least %d decide"):format(leaf.seeds, leaf.seeds == 1 and ""
-      or "s", predicate.fewest_seeds)
+      or "s", statistics.fewest_seeds)
   end
-  if leaf.error > 0 and math.abs(leaf.margin) <= predicate.noise * leaf.error then
-    return ("within %d standard errors"):format(predicate.noise)
+  if leaf.p_value >= level then
+    return ("p = %.2g over %d seeds, below %.2g decides"):format(leaf.p_value, leaf.seeds, level)
   end
 end
 
 local function word(holds) return holds and "holds" or "fails" end
 
-local function judge_leaf(self, source)
+local function judge_leaf(self, source, levels)
   local found = survey(self, source)
   local leaf = { kinds = found.kinds, lacking = found.lacking,
     text = ("%s %s %s"):format(term.text(self.a), self.sign,
@@ -260,9 +262,10 @@ local function judge_leaf(self, source)
   if found.seeded then
     local seeds = shared_seeds(found.by_seed)
     leaf.seeds, leaf.error = #seeds, error_over_seeds(self, source, found.by_seed, seeds) or 0
+    leaf.p_value = statistics.p_value(leaf.margin, leaf.error, leaf.seeds)
   end
   leaf.reach = reach_of_quartiles(self, source, found.cells, leaf.margin)
-  leaf.reason = doubt(leaf) or source:apart(found.cells)
+  leaf.reason = doubt(leaf, levels[word(leaf.outcome)]) or source:apart(found.cells)
   leaf.verdict = leaf.reason and "undecided" or word(leaf.outcome)
   leaf.closest = leaf
   return leaf
@@ -309,11 +312,33 @@ local function gather(joint, part)
   joint.compared, joint.held = joint.compared + part.compared, joint.held + part.held
 end
 
-local function judge_joined(self, source)
+-- Whether chance has a part in it: it compares values over seeds, all of which are there.
+local function is_chance(part, source)
+  for _, inner in ipairs(part.parts or {}) do
+    if is_chance(inner, source) then return true end
+  end
+  local found = not part.parts and survey(part, source)
+  return found and found.seeded and #found.lacking == 0 or false
+end
+
+-- The levels for the parts. Where one part settles it, each of several has its chance to do so
+-- wrongly, and they share the level (Bonferroni); where all have to agree, none needs less.
+local function levels_of_parts(self, source, levels)
+  local count, settled = 0, word(self.kind ~= "all")
+  for _, part in ipairs(self.parts) do
+    count = count + (is_chance(part, source) and 1 or 0)
+  end
+  local made = { holds = levels.holds, fails = levels.fails }
+  made[settled] = levels[settled] / math.max(1, count)
+  return made
+end
+
+local function judge_joined(self, source, levels)
   local all = self.kind == "all"
   local parts, joint = {}, { kinds = {}, lacking = {}, compared = 0, held = 0 }
+  local of_parts = levels_of_parts(self, source, levels)
   for i, part in ipairs(self.parts) do
-    parts[i] = part:judge(source)
+    parts[i] = part:judge(source, of_parts)
     gather(joint, parts[i])
   end
   joint.outcome = settle(parts, "outcome", not all, nil, all)
@@ -328,7 +353,7 @@ end
 ---@field outcome? boolean of the means over seeds; nil where cells are lacking
 ---@field verdict "holds"|"fails"|"undecided"
 ---@field reason? string why it is undecided
----@field closest? table the comparison that the verdict hangs on: a, b, sign, margin, error, seeds
+---@field closest? table what the verdict hangs on: a, b, sign, margin, error, p_value, seeds
 ---@field kinds table<string, boolean> quality, cost, structure
 ---@field lacking table[] { text, reason } of cells that have no value
 ---@field seeds? integer the fewest that a comparison of qualities had
@@ -338,11 +363,13 @@ end
 --- Judges it over a source of cells: an object with mean(cell), seeds(cell) (values by seed, nil
 --- for what has none), quartiles(cell) (the medians that a step time is made of: { { key, q1, q3 }
 --- ... }, factors; {} for what is none), kind(cell), lack(cell) (why it has no value) and
---- apart(cells) (why they cannot be compared, or nil).
+--- apart(cells) (why they cannot be compared, or nil). `levels`: the p-values below which qualities
+--- let it hold and fail (nil: statistics.level).
 ---@return longhaul.judgement
-function Predicate:judge(source)
-  if self.parts then return judge_joined(self, source) end
-  return judge_leaf(self, source)
+function Predicate:judge(source, levels)
+  levels = levels or { holds = statistics.level, fails = statistics.level }
+  if self.parts then return judge_joined(self, source, levels) end
+  return judge_leaf(self, source, levels)
 end
 
 return predicate

@@ -16,4 +16,41 @@ function statistics.mean_error(values)
   return mean, spread and spread / math.sqrt(count), count
 end
 
+--- The standard error of what is made of several values, by what is made of all but one of them
+--- (the jackknife); for their mean the usual one. nil for fewer than two.
+---@param left_out number[] without the first value, without the second ...
+function statistics.jackknife(left_out)
+  local count, sum, squares = #left_out, 0, 0
+  if count < 2 then return nil end
+  for _, value in ipairs(left_out) do
+    local apart = value - left_out[1]
+    sum, squares = sum + apart, squares + apart ^ 2
+  end
+  return math.sqrt(math.max(0, squares - sum ^ 2 / count) * (count - 1) / count)
+end
+
+-- P(|T| <= t) of Student's t (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+local function within(t, freedom)
+  local angle, odd = math.atan(t / math.sqrt(freedom)), freedom % 2
+  local term = odd == 1 and math.cos(angle) or 1
+  local sum = freedom > 1 and term or 0
+  for n = odd + 2, freedom - 2, 2 do
+    term = term * (n - 1) / n * math.cos(angle) ^ 2
+    sum = sum + term
+  end
+  if odd == 0 then return math.sin(angle) * sum end
+  return 2 / math.pi * (angle + math.sin(angle) * sum)
+end
+
+--- A difference of qualities needs so many seeds to be told from chance, and a p-value below this.
+statistics.fewest_seeds, statistics.level = 3, 0.05
+
+--- The chance that equal sides show a mean difference as great on the side where it lies (p-value,
+--- one-sided), by its standard error over so many seeds; 1 where these are too few.
+function statistics.p_value(mean, err, seeds)
+  if seeds < statistics.fewest_seeds then return 1 end
+  if err == 0 then return 0 end
+  return (1 - within(math.abs(mean) / err, seeds - 1)) / 2
+end
+
 return statistics

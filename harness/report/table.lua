@@ -153,17 +153,21 @@ local function cell_of(results, paper, label, name, column, select)
   }
 end
 
+-- What may be the best: of today's runs, on an idle machine.
+local function candidate(cell)
+  return not cell.busy and (cell.status == "done" or cell.status == "partial") and cell.measured
+end
+
 local function mark_best(rows, index, better)
   local best
   for _, row in ipairs(rows) do
-    local value = not row.cells[index].busy and row.cells[index].measured
+    local value = candidate(row.cells[index])
     local wins = value and (not best or (better == "min" and value < best)
       or (better == "max" and value > best))
     if wins then best = value end
   end
   for _, row in ipairs(rows) do
-    row.cells[index].best = best ~= nil and row.cells[index].measured == best
-      and not row.cells[index].busy
+    row.cells[index].best = best ~= nil and candidate(row.cells[index]) == best
   end
 end
 

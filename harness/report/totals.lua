@@ -2,6 +2,7 @@
 -- and the README.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local statistics = require "longhaul.report.statistics"
 
 local totals = {}
 
@@ -64,8 +65,16 @@ end
 
 local decided = { holds = 3, ["in direction"] = 3, fails = 3, untested = 2 }
 
--- How much a verdict says: decided, untested, undecided though something was measured, nothing.
+-- Whether all that could be measured was, by as many seeds as decide.
+local function is_complete(record)
+  local seeds = tonumber(record.seeds) or statistics.fewest_seeds
+  return record.measured ~= "" and record.lacking == "0" and seeds >= statistics.fewest_seeds
+end
+
+-- How much a verdict says: decided, or open after all that could be measured; untested; undecided
+-- though something was measured; nothing.
 local function weight(record)
+  if record.verdict == "undecided" and is_complete(record) then return 3 end
   return decided[record.verdict] or record.measured ~= "" and 1 or 0
 end
 

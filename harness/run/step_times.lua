@@ -1,5 +1,5 @@
 -- What timings.csv says of step times: a round holds the rows that were timed side by side in one
--- process; of several rounds with a configuration the latest counts that was not measured on a busy
+-- process; of several rounds with a configuration the latest counts that was measured on an idle
 -- machine.
 local csv = require "longhaul.run.csv"
 local metrics = require "longhaul.run.metrics"
@@ -10,7 +10,8 @@ local step_times = {}
 local StepTimes = {}
 StepTimes.__index = StepTimes
 
-local function is_usable(record) return record.busy ~= "yes" end
+-- Where nobody knows who else used the machine (rounds of older stores), it may have been busy.
+local function is_usable(record) return record.busy == "no" end
 
 local function index(records)
   local made = setmetatable({ of = {}, rounds = {} }, StepTimes)
@@ -35,8 +36,9 @@ function step_times.of(results) return results:timings(index) end
 
 local function why_not(list)
   if #list == 0 then return "was not timed" end
-  return ("was timed on a busy machine only (others used %.1f processors)"):format(
-    tonumber(list[1].load) or 0)
+  local load = tonumber(list[1].load)
+  if not load then return "was timed where nobody knows who else used the machine" end
+  return ("was timed on a busy machine only (others used %.1f processors)"):format(load)
 end
 
 -- Of records, the latest first, the one that counts; else why there is none, with the latest of a

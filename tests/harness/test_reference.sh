@@ -22,7 +22,7 @@ runs() {
 # cells FOLDER STATUS: a table with one cell of that status
 cells() {
     mkdir -p "results/reference/$1"
-    printf 'row,metric,measured,status\na,mse,1,%s\nb,mse,1,done\n' "$2" >"results/reference/$1/table.csv"
+    printf 'row,metric,measured,status\nb,mae,1,%s\nb,mse,1,done\n' "$2" >"results/reference/$1/table.csv"
 }
 list() { printf 'folder,reason,wrong\n' >results/reference/legacy.csv; [ $# -eq 0 ] || printf '%s\n' "$@" >>results/reference/legacy.csv; }
 clear() { rm -rf results && mkdir -p results/reference; }
@@ -72,6 +72,10 @@ for status in stale partial 'other data'; do
     good && cells machine/good "$status"
     faulty "a cell that is $status" "machine/good: $status cells: 1 of 2 lines of table.csv"
 done
+good && sed -i 's/^b,mae/c,mae/' $folder/table.csv
+faulty "a cell that no run is of" "machine/good: no runs: 1 of 2 lines of table.csv"
+runs machine/elsewhere 2 "$head" no 2026-11-22 && sed -i 's/^b,b/b,c/' results/reference/machine/elsewhere/runs.csv
+quietly 0 "its run may lie in another folder" checks
 good && mv $folder/table.csv $folder/gates.csv && sed -i 's/done/stale/' $folder/gates.csv
 faulty "a table of another name" "machine/good: stale cells: 2 of 2 lines of gates.csv"
 good && printf 'c,b,2,%s,no,2026-11-22\n' "$head" >>$folder/runs.csv
@@ -84,26 +88,34 @@ faulty "a torn file" "bench.csv:2: 4 fields, but the header has 3"
 
 # ---- what waits to be measured again ----
 good && runs machine/good 1 "$head" yes 2026-11-22
-list 'machine/good,"old, and known",dirty; identity 1'
+list 'machine/good,"old, and known",1 dirty; 1 identity 1'
 quietly 0 "a folder that waits passes" checks
-list 'machine/good,old,identity 1'
+list 'machine/good,old,1 identity 1'
 faulty "but not with a fault more" "machine/good: dirty: 1 of 2 lines"
-list 'machine/good,old,dirty; identity 1; undated'
-faulty "nor with one that is mended" "machine/good has no 'undated' any more"
-list 'machine/good,,dirty; identity 1'
+printf 'c,c,2,%s,yes,2026-11-22\n' "$head" >>$folder/runs.csv
+list 'machine/good,old,1 dirty; 1 identity 1'
+faulty "nor with more lines of one" "machine/good: dirty: 2 of 3 lines"
+list 'machine/good,old,3 dirty; 1 identity 1'
+faulty "nor with fewer than it says" "machine/good has only 2 'dirty'"
+quietly 0 "which the list then says" checks shrink
+succeeds "by its count" 'machine/good,old,2 dirty; 1 identity 1' cat results/reference/legacy.csv
+good && runs machine/good 1 "$head" yes 2026-11-22
+list 'machine/good,old,1 dirty; 1 identity 1; 1 undated'
+faulty "nor with one that is mended" "machine/good has no 'undated'"
+list 'machine/good,,1 dirty; 1 identity 1'
 faulty "without a reason" "legacy.csv:2: machine/good: no reason"
-list 'machine/good,old,dirty; identity 1' 'machine/good,old,dirty; identity 1'
+list 'machine/good,old,1 dirty; 1 identity 1' 'machine/good,old,1 dirty; 1 identity 1'
 faulty "twice" "legacy.csv:3: machine/good stands there twice"
-list 'machine/good,old,dirty; identity 1' 'machine/gone,old,dirty'
+list 'machine/good,old,1 dirty; 1 identity 1' 'machine/gone,old,1 dirty'
 faulty "or without being there" "legacy.csv:3: there is no folder machine/gone"
-good && list 'machine/good,old,identity 1'
-faulty "a folder that is good does not wait" "legacy.csv:2: machine/good has no 'identity 1' any more"
+good && list 'machine/good,old,1 identity 1'
+faulty "a folder that is good does not wait" "legacy.csv:2: machine/good has no 'identity 1'"
 good && list 'machine/good,old,'
 faulty "nor does one without a fault" "nothing is said to be wrong"
 good && runs machine/good 1 "$head" no 2026-11-22
-list 'machine/good,"old, and known",dirty; identity 1' 'machine/gone,old,dirty' 'machine/bench,old,undated'
+list 'machine/good,"old, and known",1 dirty; 1 identity 1' 'machine/gone,old,1 dirty' 'machine/bench,old,1 undated'
 quietly 0 "the list shrinks" checks shrink
-succeeds "to what is wrong" 'machine/good,"old, and known",identity 1' cat results/reference/legacy.csv
+succeeds "to what is wrong" 'machine/good,"old, and known",1 identity 1' cat results/reference/legacy.csv
 quietly 0 "and to nothing else" test "$(wc -l <results/reference/legacy.csv)" -eq 2
 quietly 0 "and passes then" checks
 runs machine/good 1 "$head" yes 2026-11-22
@@ -114,7 +126,7 @@ faulty "by a new fault" "machine/good: dirty: 1 of 2 lines"
 good && runs machine/good 2 0123456789ab no 2026-11-22
 rm -rf .git
 quietly 0 "commits cannot be told without a repository" checks
-list 'machine/good,old,unknown commit'
+list 'machine/good,old,1 unknown commit'
 quietly 0 "nor can the list's" checks
 runs machine/good 2 "$head-dirty" no 2026-11-22
 faulty "the rest can" "machine/good: dirty"

@@ -6,6 +6,7 @@ local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local evidence = require "longhaul.report.evidence"
 local p = require "longhaul.report.predicate"
+local statistics = require "longhaul.report.statistics"
 local totals = require "longhaul.report.totals"
 
 -- ---- a source of cells: values by name; a list is one value by seed, a number a cost ----
@@ -48,7 +49,7 @@ local function judge(predicate, values) return predicate:judge(source_of(values)
 
 -- ---- comparisons ----
 
-t.test("three seeds decide a comparison whose margin exceeds two standard errors", function()
+t.test("three seeds decide a comparison whose margin chance would hardly show", function()
   local found = judge(p.less(a, b), { a = { 1.0, 1.1, 1.2 }, b = { 2.0, 2.2, 2.1 } })
   t.equal(found.verdict, "holds")
   t.equal(found.outcome, true)
@@ -59,18 +60,81 @@ t.test("three seeds decide a comparison whose margin exceeds two standard errors
   t.equal(judge(p.less(b, a), { a = { 1.0, 1.1, 1.2 }, b = { 2.0, 2.2, 2.1 } }).verdict, "fails")
 end)
 
-t.test("a margin of one and a half standard errors does not decide, one of two and a half does", function()
-  -- differences 1 + e, 1, 1 - e have a standard error of e / sqrt(3)
-  local function of(errors)
-    local e = math.sqrt(3) / errors
-    return judge(p.less(a, b), { a = { 1, 1, 1 }, b = { 2 + e, 2, 2 - e } })
+t.test("p-values are of Student's t: 5 % lie above the quantiles of its tables", function()
+  for freedom, quantile in pairs { [2] = 2.920, [3] = 2.353, [4] = 2.132, [5] = 2.015, [9] = 1.833,
+    [30] = 1.697, [120] = 1.658 } do
+    t.near(statistics.p_value(quantile, 1, freedom + 1), 0.05, 5e-5)
+    t.near(statistics.p_value(-3 * quantile, 3, freedom + 1), 0.05, 5e-5)
   end
-  t.equal(of(1.5).verdict, "undecided")
-  t.equal(of(1.5).outcome, true)
-  t.contains(of(1.5).reason, "2 standard errors")
-  t.equal(of(2.5).verdict, "holds")
-  local e = math.sqrt(3) / 1.5
-  t.equal(judge(p.less(b, a), { a = { 1, 1, 1 }, b = { 2 + e, 2, 2 - e } }).verdict, "undecided")
+  t.near(statistics.p_value(9.925, 1, 3), 0.005, 5e-6)
+  t.near(statistics.p_value(0, 1, 7), 0.5, 1e-12)
+  t.equal(statistics.p_value(1, 0, 3), 0)
+  t.equal(statistics.p_value(9, 1, 2), 1)
+end)
+
+-- Three values about a mean, whose standard error it is one of so many of.
+local function about(mean, errors)
+  local e = math.sqrt(3) / errors
+  return { mean + e, mean, mean - e }
+end
+
+t.test("with three seeds 2.8 standard errors do not decide, three do", function()
+  local function of(errors) return { a = { 1, 1, 1 }, b = about(2, errors) } end
+  t.equal(judge(p.less(a, b), of(2.8)).verdict, "undecided")
+  t.equal(judge(p.less(a, b), of(2.8)).outcome, true)
+  t.contains(judge(p.less(a, b), of(2.8)).reason, "p = 0.054 over 3 seeds, below 0.05 decides")
+  t.equal(judge(p.less(a, b), of(3)).verdict, "holds")
+  t.equal(judge(p.less(b, a), of(2.8)).verdict, "undecided")
+  t.equal(judge(p.less(b, a), of(3)).verdict, "fails")
+end)
+
+t.test("comparisons of which one settles it share the level, those that all have to agree do not", function()
+  local values = { a = { 1, 1, 1 }, b = about(2, 3), c = { 5, 5, 5 }, d = { 6, 6, 6 } }
+  t.equal(judge(p.all { p.less(a, b), p.less(c, d) }, values).verdict, "holds")
+  local fails = judge(p.all { p.less(b, a), p.less(c, d) }, values)
+  t.equal(fails.verdict, "undecided")
+  t.contains(fails.reason, "below 0.025 decides")
+  t.equal(judge(p.any { p.less(a, b), p.less(d, c) }, values).verdict, "undecided")
+  t.equal(judge(p.any { p.less(b, a), p.less(d, c) }, values).verdict, "fails")
+  -- costs and cells that are not there have no chance to
+  values.e, values.f = 3, 4
+  t.equal(judge(p.all { p.less(b, a), p.less(cell "e", cell "f") }, values).verdict, "fails")
+  t.equal(judge(p.all { p.less(b, a), p.less(c, cell "g") }, values).verdict, "fails")
+  -- of a share there are shares
+  local inner = judge(p.all { p.all { p.less(b, a), p.less(c, d) }, p.less(c, d) }, values)
+  t.contains(inner.reason, "below 0.013 decides")
+end)
+
+t.test("of equal rows no more than one in twenty is told apart, however many comparisons there are", function()
+  math.randomseed(1)
+  local function draw()
+    local list = {}
+    for seed = 1, 3 do
+      list[seed] = math.sqrt(-2 * math.log(1 - math.random())) * math.cos(2 * math.pi * math.random())
+    end
+    return list
+  end
+  local parts, fails, trials = {}, 0, 2000
+  for i = 1, 6 do parts[i] = p.less(cell("x" .. i), cell("y" .. i)) end
+  local claim = p.all(parts)
+  for _ = 1, trials do
+    local values = {}
+    for i = 1, 6 do values["x" .. i], values["y" .. i] = draw(), draw() end
+    fails = fails + (judge(claim, values).verdict == "fails" and 1 or 0)
+  end
+  t.check(fails / trials > 0.03 and fails / trials < 0.065, fails / trials)
+end)
+
+t.test("a margin that is no sum has its own error, not that of the seeds' margins", function()
+  -- differences 0.117, -0.076 and 0.037: each beyond 0.02, their mean 0.026; without one of them
+  -- 0.0195, 0.077 or 0.0205
+  local values = { a = { 1.117, 0.924, 1.037 }, b = { 1, 1, 1 } }
+  local found = judge(p.at_most(p.abs(a - b), 0.02), values)
+  t.equal(found.verdict, "undecided")
+  t.near(found.closest.margin, -0.006, 1e-12)
+  t.near(found.closest.error, 0.0380044, 1e-6)
+  -- of a sum, the usual one
+  t.near(judge(p.less(a, b), values).closest.error, 0.0559851, 1e-6)
 end)
 
 t.test("two seeds decide nothing about quality, and costs need none", function()
@@ -348,7 +412,7 @@ end)
 t.test("the best verdict of a claim is a decided one, of the first scale among equals", function()
   local function record(claim, scale, word, measured, device)
     return { paper = "x", claim = claim, scale = scale, verdict = word, measured = measured or "",
-      device = device or "cpu" }
+      device = device or "cpu", lacking = "1" }
   end
   local records = {
     record("p1", "small", "fails", "1"), record("p1", "study", "holds", "2"),
@@ -365,6 +429,21 @@ t.test("the best verdict of a claim is a decided one, of the first scale among e
   end
   t.equal(table.concat(said, " "), "2 3 5 7 9 10")
   t.equal(records[1].scale, "small")
+end)
+
+t.test("what stays open with all cells and seeds measured is no worse than what a lesser scale decided", function()
+  local function best(lacking, seeds)
+    local function record(scale, word, lack)
+      return { paper = "x", claim = "p", scale = scale, verdict = word, measured = "1", device = "cpu",
+        lacking = lack, seeds = seeds }
+    end
+    local records = { record("small", "fails", "0"), record("study", "undecided", lacking) }
+    return totals.best(records, { "study", "small" }, "best")[1].verdict
+  end
+  t.equal(best("0", "3"), "undecided")
+  t.equal(best("0", ""), "undecided")
+  t.equal(best("2", "3"), "fails")
+  t.equal(best("0", "2"), "fails")
 end)
 
 t.test("totals count by paper, source of the predicates, scale and device", function()

@@ -254,6 +254,25 @@ t.test("values of other scales and devices are not read, and seeds are in the pa
   end
 end)
 
+t.test("a mean that a diverged seed is missing from decides nothing", function()
+  local folder, cell = published_folder(0), nil
+  for _, one in ipairs(cells) do
+    if one.text == "S1(staircase, enwik8)" then cell = one.cell end
+  end
+  local claim = by_id.staircase_p029 -- of that cell
+  local function judge() return claim.holds:judge(evidence.measured(settings_of(folder))) end
+  t.equal(judge().verdict, "holds")
+  store.at(folder, "staircase-table1"):update(function(rows)
+    for _, row in ipairs(rows) do
+      local is_it = row.row == nowhere:label(cell) and row.dataset == cell.dataset
+      if is_it and row.seed == "4" then row.status, row.error = "diverged", "diverged: loss 1e9" end
+    end
+  end)
+  t.equal(judge().outcome, true)
+  t.equal(judge().verdict, "undecided")
+  t.contains(judge().reason, "seed 4 diverged: loss 1e9")
+end)
+
 t.test("runs of other options or other data are doubted", function()
   local cell, said = by_id.staircase_p024 and cells[1].cell, nil
   local source = evidence.measured(settings_of "results")

@@ -69,6 +69,12 @@ t.test("a file of examples lies beside the script", function()
   t.equal(bench.rows[2].task:option "file", "/y.lua")
 end)
 
+-- A claim over one cell with such fields.
+local function of_cell(says)
+  return ("bench:claim { 'x_p1', holds = lh.predicate.less(0, lh.predicate.cell('c', "
+    .. "{ experiment = bench, row = 'a', %s })) }"):format(says)
+end
+
 -- Each mistake: what the sixth line says, and what the error must hold.
 local mistakes = {
   { "lh.models.slide { windw = 3 }", "unknown option 'windw' (did you mean 'window'?)" },
@@ -94,6 +100,9 @@ local mistakes = {
   { "bench:plot { 'parteo', x = 'a', y = 'mse' }", "did you mean 'pareto'" },
   { "bench:plot { 'pareto', y = 'mse' }", "field 'x' is missing" },
   { "bench:claim { 'brt_p001' }", "field 'holds' is missing" },
+  { of_cell "metric = 'bits_per_tokn', dataset = 'd'", "claim: cell 'c': no metric 'bits_per_tokn'" },
+  { of_cell "metric = 'bits_per_token', datset = 'd'", "unknown field 'datset' (did you mean 'dataset'?)" },
+  { of_cell "metric = 'bits_per_token'", "cell 'c': field 'dataset' is missing, a quality" },
   { "lh.by_scale { smal = 1 }", "no scale 'smal'" },
   { "lh.by_scale { paper = 1 }", "nothing for scale 'smoke'" },
   { "lh.merged({}, 3)", "merged: argument 2 is no table" },

@@ -222,8 +222,8 @@ end)
 
 t.test("of two rounds of one moment the later line counts", function()
   local made = step_times.of { timings = function(_, read)
-    return read { { round = "1", configuration = "c", date = "2026-01-01", step_time_ms = 1 },
-      { round = "2", configuration = "c", date = "2026-01-01", step_time_ms = 2 } }
+    return read { { round = "1", configuration = "c", date = "2026-01-01", step_time_ms = 1, busy = "no" },
+      { round = "2", configuration = "c", date = "2026-01-01", step_time_ms = 2, busy = "no" } }
   end }
   t.equal(made:latest("c").step_time_ms, 2)
 end)
@@ -253,9 +253,9 @@ t.test("runs show the memory of the latest round, busy or not, and the times of 
     timings = function(_, read)
       return read {
         { round = "1", configuration = "a", date = "2026-01-01", peak_memory_bytes = "100",
-          step_time_ms = "1" },
+          step_time_ms = "1", busy = "no" },
         { round = "2", configuration = "a", date = "2026-01-02", peak_memory_bytes = "200",
-          step_time_ms = "2" },
+          step_time_ms = "2", busy = "no" },
         { round = "3", configuration = "a", date = "2026-01-03", peak_memory_bytes = "300",
           step_time_ms = "3", busy = "yes" },
       }
@@ -265,6 +265,16 @@ t.test("runs show the memory of the latest round, busy or not, and the times of 
   }, {})
   t.equal(rows[1].peak_memory_bytes, "300")
   t.equal(rows[1].step_time_ms, "2")
+end)
+
+t.test("a time of an unknown load is none of an idle machine", function()
+  local made = read_rounds {
+    { round = "1", configuration = "a", date = "2026-01-01", step_time_ms = 1, load = "", busy = "" },
+  }
+  local record, why, busy = made:latest "a"
+  t.equal(record, nil)
+  t.contains(why, "nobody knows")
+  t.equal(busy.step_time_ms, 1)
 end)
 
 t.test("the page says of a table what the table says: no reason that is none", function()

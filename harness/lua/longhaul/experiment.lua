@@ -407,10 +407,21 @@ function Experiment:sample(options)
   spec.fail(("sample: no earlier row is called '%s'"):format(options.row))
 end
 
+-- A slip in a cell shows only when the claim is judged, after all training.
+local function check_cell(cell, text)
+  local owner = ("claim: cell '%s'"):format(text)
+  check_fields(owner, cell, fields.cell)
+  check_metrics(owner, { cell.metric, cell.printed_as })
+  if not cell.dataset and metrics.kind(cell.metric) == "quality" then
+    spec.fail(owner .. ": field 'dataset' is missing, a quality is of one data set")
+  end
+end
+
 local function check_predicate(field, value)
   if not predicate.is(value) then
     spec.fail(("claim: field '%s' is a predicate, made by lh.predicate"):format(field))
   end
+  value:each_cell(check_cell)
 end
 
 --- Declares a claim: `bench:claim { "paper_p072", holds = p.less(2, BST "xl:2048" / BST

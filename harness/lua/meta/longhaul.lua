@@ -867,6 +867,14 @@
 ---@field paper? string default: from the id
 ---@field note? string beside the verdict
 
+---@class longhaul.cell
+---@field experiment longhaul.experiment whose row it is
+---@field row string slug or label
+---@field metric longhaul.metric a column of runs.csv
+---@field dataset? string without: the mean over data sets, for costs
+---@field published? string the paper's table, "paper_table1"
+---@field printed_as? longhaul.metric what the paper's number stands for, where that is another metric
+
 ---@class longhaul.corpus
 
 ---@class longhaul.term
@@ -877,14 +885,6 @@
 ---@operator pow(longhaul.term|number): longhaul.term
 
 ---@class longhaul.predicate
-
----@class longhaul.cell
----@field experiment longhaul.experiment whose row it is
----@field row string slug or label
----@field metric longhaul.metric
----@field dataset? string
----@field published? string the paper's table, "paper_table1"
----@field printed_as? longhaul.metric what the paper's number stands for, where that is another metric
 
 ---@class longhaul.spec
 local spec = {}
