@@ -8,6 +8,10 @@ local setting = lh.include "setting.lua"
 local bench = lh.experiment "reformer-table2"
 local duplication = setting.duplication
 
+-- Of three runs with four rounds one may fall short by a point with fewer rounds, and the paper's
+-- order hangs on such points.
+local seeds = lh.by_scale { smoke = 1, small = 2, study = 12, gpu = 1, paper = 3 }
+
 local function lsh(rounds) return { "LSH-" .. rounds, { attention = "lsh", rounds = rounds } } end
 
 local full = { "Full Attention", { attention = "shared_plain" } }
@@ -19,7 +23,7 @@ local function add(trained, attention, train, from)
     ("%s | %s"):format(trained[1], attention[1]), from = from, task = duplication.task,
     train = train,
     model = lh.models.reformer(lh.merged(duplication.core, attention[2])),
-    seeds = setting.seeds, dataset = "duplication",
+    seeds = seeds, dataset = "duplication",
   }
 end
 

@@ -7,6 +7,7 @@
 
 #ifdef LH_CUDASIM_RACES
 
+#include <algorithm>
 #include <array>
 #include <sanitizer/tsan_interface.h>
 #include <stdlib.h>
@@ -21,9 +22,10 @@ void __tsan_java_free(unsigned long begin, unsigned long size);
 
 namespace {
 
-/* To make a thread known costs the sanitizer a millisecond and half a megabyte, so each block takes
- * those of the block SETS before, which it therefore seems to follow. */
-enum { SETS = 4 };
+/* To make a thread known costs the sanitizer a millisecond and half a megabyte, and at a barrier
+ * each looks at what it knows of every other. So a block takes the threads of the block SETS
+ * before, which it therefore seems to follow; one of more than a quarter of KNOWN, of fewer. */
+enum { SETS = 4, KNOWN = 1024 };
 
 const size_t MEMORY = (size_t)1 << 30, PAGE = 4096, MEETINGS = RACE_MEETINGS * 8;
 
@@ -69,7 +71,7 @@ void race_end_launch(void) {
 
 void race_begin_block(void) {
     race_renew(meetings, MEETINGS);
-    set = (set + 1) % SETS;
+    set = (set + 1) % std::clamp(KNOWN / running.count, 1, (int)SETS);
 }
 
 void race_begin_thread(thread &t) {

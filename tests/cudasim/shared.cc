@@ -60,8 +60,9 @@ void open_arena(void) {
 
 void shared_open(size_t dynamic_bytes) {
     if (arena == nullptr) open_arena();
-    __asan_poison_memory_region(arena, used == 0 ? (size_t)ARENA : used);
-    race_renew(arena, ARENA);
+    const size_t taken = used == 0 ? (size_t)ARENA : used;
+    __asan_poison_memory_region(arena, taken);
+    race_renew(arena, taken);
     used = 0;
     static_bytes = 0;
     declared_count = 0;
