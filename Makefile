@@ -19,7 +19,7 @@ CUDA_ARCHITECTURES ?= 80 90#     compiled for; newer cards translate the last on
 # OPENMP BLAS LUA CSV CJSON ZLIB XXHASH ONEDNN PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
 PROBES   := CC CXX DEPS OPENMP BLAS LUA CSV CJSON ZLIB XXHASH ONEDNN PCRE2 SENTENCEPIECE GNUPLOT CURL NVCC MPI
 # What the targets work on:
-PAPER    ?=#                     reproduce-table1 (default: the first), studies (all): a folder of experiments/
+PAPER    ?=#                     reproduce-table1 (default: the first), studies (all): a paper's folder of experiments/
 SCALE    ?= small#               smoke, small, study, medium, gpu, paper
 DEVICE   ?= cpu
 SEEDS    ?=#                     how many; default: what the experiment says
@@ -351,7 +351,7 @@ test: ## The whole suite: gradient checks in double and the CUDA sources on the 
 	$(call again,WERROR=1 CUDA=sim sim.list)
 	$(call again,WERROR=1 LISTS="tests gradients sim" run-tests)
 
-test-long: ## The same, and the tests that take minutes
+test-long: ## The tests that take minutes too; without the CUDA sources on the simulator
 	$(call again,WERROR=1 REAL=double gradients.list)
 	$(call again,WERROR=1 LISTS="tests gradients long" run-tests)
 

@@ -103,6 +103,27 @@ local function markdown(head, lines)
     table.concat(lines, "\n") }, "\n")
 end
 
+-- "measured (published)"; behind the seed that validation chose stands the mean of all.
+local function cell_text(record, format, factor)
+  local function text_of(number) return format:format(factor * number) end
+  local text = text_of(record.measured)
+  if record.mean ~= "" and text_of(record.mean) ~= text then
+    text = ("%s, mean %s"):format(text, text_of(record.mean))
+  end
+  if record.published == "" then return text end
+  return ("%s (%s)"):format(text, text_of(record.published))
+end
+
+-- The name of a data set for a heading: whether the runs beside a table read what the generator
+-- made in its place.
+local function heading(path, dataset)
+  local runs = path:match "^(.*/)" .. "runs.csv"
+  for _, run in ipairs(core.exists(root .. runs) and matching(runs, { dataset = dataset }) or {}) do
+    if run.data:find("generator", 1, true) then return dataset .. ", generated" end
+  end
+  return dataset
+end
+
 --- Of a table.csv: rows by data sets, "measured (published)", times `factor`. `datasets` chooses
 --- and orders them.
 function known.cells(path, metric, format, factor, datasets)
@@ -111,18 +132,14 @@ function known.cells(path, metric, format, factor, datasets)
     if record.measured ~= "" then
       add_once(rows, seen, record.row)
       add_once(columns, seen, "\n" .. record.dataset)
-      local text = format:format(factor * record.measured)
-      if record.published ~= "" then
-        text = ("%s (%s)"):format(text, format:format(factor * record.published))
-      end
-      cell[record.row .. "\n" .. record.dataset] = text
+      cell[record.row .. "\n" .. record.dataset] = cell_text(record, format, factor)
     end
   end
   if datasets then columns = {} end
   for i, dataset in ipairs(datasets or {}) do columns[i] = "\n" .. dataset end
   if #rows == 0 then error(("%s%s: no measured %s"):format(root, path, metric), 0) end
   local head, lines = { "" }, {}
-  for i, column in ipairs(columns) do head[i + 1] = column:sub(2) end
+  for i, column in ipairs(columns) do head[i + 1] = heading(path, column:sub(2)) end
   for i, row in ipairs(rows) do
     lines[i] = { quote.markdown(row) }
     for c, column in ipairs(columns) do lines[i][c + 1] = cell[row .. column] or "" end
@@ -206,15 +223,18 @@ function known.step_costs(device, list)
   return markdown(head, lines)
 end
 
---- Step times of pairs { row, other } timed side by side, one in the other, by data sets.
+--- Step times of pairs { row, other } timed side by side, one in the other, by data sets; ~ before
+--- those of a machine that was busy or of which nobody knows.
 function known.step_time_ratios(path, list)
   local source, lines, head, count = results_of(path), {}, { "" }, 0
   for i, dataset in ipairs(source.datasets) do head[i + 1] = dataset end
   for i, pair in ipairs(list) do
     lines[i] = { quote.markdown(("%s in %s"):format(pair[1], pair[2])) }
     for c, dataset in ipairs(source.datasets) do
-      local ratio = source:relative_to(pair[2]):value(pair[1], "relative_step_time", dataset)
-      lines[i][c + 1] = ratio and ("%.2f"):format(ratio) or ""
+      local beside = source:relative_to(pair[2]):with_busy()
+      local ratio = beside:value(pair[1], "relative_step_time", dataset)
+      local _, busy = beside:reason(pair[1], "relative_step_time", dataset)
+      lines[i][c + 1] = ratio and ("%s%.2f"):format(busy and "~" or "", ratio) or ""
       count = count + (ratio and 1 or 0)
     end
   end

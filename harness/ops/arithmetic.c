@@ -41,8 +41,7 @@ static lh_tensor *combination(lh_tape *tape, lh_tensor *a, lh_tensor *b, weights
                               .backward = combination_backward,
                               .input = LH_TENSORS(a, b),
                               .input_count = b != NULL ? 2 : 1,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
+                              LH_OUTPUTS(y),
                               .args = &w,
                               .args_bytes = sizeof w};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), linear_combination, &args), y, &record);
@@ -164,10 +163,8 @@ static lh_tensor *spread(lh_tape *tape, lh_tensor *a, lh_tensor *b, lh_binary_op
                                  .y = lh_tensor_real(y)};
     const lh_record record = {.op = name,
                               .backward = spread_backward,
-                              .input = LH_TENSORS(a, b),
-                              .input_count = 2,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
+                              LH_INPUTS(a, b),
+                              LH_OUTPUTS(y),
                               .saved = LH_TENSORS(a, b),
                               .saved_count = op == LH_BINARY_MUL ? 2 : 0,
                               .args = &s,
@@ -252,10 +249,8 @@ lh_tensor *lh_unary(lh_tape *tape, lh_unary_op op, lh_tensor *x) {
                                         .y = lh_tensor_activation(y)};
     const lh_record record = {.op = "unary",
                               .backward = unary_backward,
-                              .input = LH_TENSORS(x),
-                              .input_count = 1,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
+                              LH_INPUTS(x),
+                              LH_OUTPUTS(y),
                               .saved = LH_TENSORS(lh_derivative_reads_output(op) ? y : x),
                               .saved_count = 1,
                               .args = &op,

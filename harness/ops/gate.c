@@ -38,12 +38,9 @@ lh_tensor *lh_fixed_gate(lh_tape *tape, lh_tensor *c, lh_tensor *z, lh_tensor *b
     const lh_fixed_gate_backward_args back = {.rows = args.rows, .width = args.width};
     const lh_record record = {.op = "fixed_gate",
                               .backward = fixed_gate_backward,
-                              .input = LH_TENSORS(c, z, bias),
-                              .input_count = 3,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(c, z, bias),
-                              .saved_count = 3,
+                              LH_INPUTS(c, z, bias),
+                              LH_OUTPUTS(y),
+                              LH_SAVED(c, z, bias),
                               .args = &back,
                               .args_bytes = sizeof back};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), fixed_gate_forward, &args), y, &record);
@@ -92,12 +89,9 @@ lh_tensor *lh_lstm_gate(lh_tape *tape, lh_tensor *c, lh_tensor *z, lh_tensor *fo
                                              .input_offset = args.input_offset};
     const lh_record record = {.op = "lstm_gate",
                               .backward = lstm_gate_backward,
-                              .input = LH_TENSORS(c, z, f, i),
-                              .input_count = 4,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(c, z, f, i),
-                              .saved_count = 4,
+                              LH_INPUTS(c, z, f, i),
+                              LH_OUTPUTS(y),
+                              LH_SAVED(c, z, f, i),
                               .args = &back,
                               .args_bytes = sizeof back};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), lstm_gate_forward, &args), y, &record);
@@ -137,12 +131,9 @@ lh_tensor *lh_lstm_cell(lh_tape *tape, lh_tensor *gates, lh_tensor *c, lh_tensor
     const lh_lstm_cell_backward_args back = {.rows = args.rows, .width = args.width};
     const lh_record record = {.op = "lstm_cell",
                               .backward = lstm_cell_backward,
-                              .input = LH_TENSORS(gates, c),
-                              .input_count = 2,
-                              .output = LH_TENSORS(h, *next),
-                              .output_count = 2,
-                              .saved = LH_TENSORS(gates, c),
-                              .saved_count = 2,
+                              LH_INPUTS(gates, c),
+                              LH_OUTPUTS(h, *next),
+                              LH_SAVED(gates, c),
                               .args = &back,
                               .args_bytes = sizeof back};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), lstm_cell_forward, &args), h, &record);

@@ -151,10 +151,8 @@ lh_tensor *lh_linear(lh_tape *tape, lh_tensor *x, lh_tensor *weight, lh_tensor *
                               .backward = linear_backward,
                               .input = inputs,
                               .input_count = 3,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(x, weight, kept),
-                              .saved_count = 3,
+                              LH_OUTPUTS(y),
+                              LH_SAVED(x, weight, kept),
                               .args = &l,
                               .args_bytes = sizeof l};
     return lh_op_done(tape, lh_run_matmul(lh_tape_pool(tape), &args), y, &record);
@@ -176,12 +174,9 @@ lh_tensor *lh_linear_add(lh_tape *tape, lh_tensor *residual, lh_tensor *x, lh_te
     count_flops(tape, &l);
     const lh_record record = {.op = "linear_add",
                               .backward = linear_backward,
-                              .input = LH_TENSORS(x, weight, NULL, residual),
-                              .input_count = 4,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(x, weight),
-                              .saved_count = 2,
+                              LH_INPUTS(x, weight, NULL, residual),
+                              LH_OUTPUTS(y),
+                              LH_SAVED(x, weight),
                               .args = &l,
                               .args_bytes = sizeof l};
     return lh_op_done(tape, lh_run_matmul(lh_tape_pool(tape), &args), y, &record);

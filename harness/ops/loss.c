@@ -217,10 +217,8 @@ static lh_tensor *finish(lh_tape *tape, const head_loss *h, lh_tensor *const *in
                               .backward = loss_backward,
                               .input = inputs,
                               .input_count = 3,
-                              .output = LH_TENSORS(loss),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(h->dhidden, h->dweight, h->dbias),
-                              .saved_count = 3};
+                              LH_OUTPUTS(loss),
+                              LH_SAVED(h->dhidden, h->dweight, h->dbias)};
     return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), reduce, &args), loss, &record);
 }
 

@@ -113,12 +113,9 @@ lh_tensor *lh_matmul(lh_tape *tape, lh_tensor *a, lh_tensor *b, bool transpose_a
     lh_tape_count_flops(tape, 2.0 * (double)p.batch * (double)p.m * (double)p.n * (double)p.k);
     const lh_record record = {.op = "matmul",
                               .backward = matmul_backward,
-                              .input = LH_TENSORS(a, b),
-                              .input_count = 2,
-                              .output = LH_TENSORS(c),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(a, b),
-                              .saved_count = 2,
+                              LH_INPUTS(a, b),
+                              LH_OUTPUTS(c),
+                              LH_SAVED(a, b),
                               .args = &p,
                               .args_bytes = sizeof p};
     return lh_op_done(tape, lh_run_matmul(lh_tape_pool(tape), &args), c, &record);

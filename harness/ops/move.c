@@ -42,10 +42,8 @@ static lh_tensor *copied(lh_tape *tape, lh_tensor *x, lh_dtype dtype, const box 
     const lh_copy_args args = {.x = lh_tensor_activation(x), .y = lh_tensor_activation(y)};
     const lh_record record = {.op = op,
                               .backward = copy_backward,
-                              .input = LH_TENSORS(x),
-                              .input_count = 1,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
+                              LH_INPUTS(x),
+                              LH_OUTPUTS(y),
                               .args = b,
                               .args_bytes = sizeof *b};
     return lh_op_done(tape, copy_box(tape, b, args), y, &record);
@@ -168,8 +166,7 @@ lh_tensor *lh_concat(lh_tape *tape, int axis, lh_tensor *const *parts, int count
                               .backward = concat_backward,
                               .input = parts,
                               .input_count = count,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
+                              LH_OUTPUTS(y),
                               .args = places,
                               .args_bytes = (size_t)count * sizeof *places};
     return lh_op_done(tape, LH_OK, y, &record);
@@ -217,12 +214,9 @@ lh_tensor *lh_gather(lh_tape *tape, lh_tensor *table, lh_tensor *index) {
         .rows = args.rows, .width = args.width, .entries = args.entries};
     const lh_record record = {.op = "gather",
                               .backward = gather_backward,
-                              .input = LH_TENSORS(table),
-                              .input_count = 1,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(index),
-                              .saved_count = 1,
+                              LH_INPUTS(table),
+                              LH_OUTPUTS(y),
+                              LH_SAVED(index),
                               .args = &back,
                               .args_bytes = sizeof back};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), gather, &args), y, &record);
@@ -264,12 +258,9 @@ lh_tensor *lh_scatter_add(lh_tape *tape, lh_tensor *x, lh_tensor *index, int64_t
                                       .y = lh_tensor_real(y)};
     const lh_record record = {.op = "scatter_add",
                               .backward = scatter_add_backward,
-                              .input = LH_TENSORS(x),
-                              .input_count = 1,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(index),
-                              .saved_count = 1,
+                              LH_INPUTS(x),
+                              LH_OUTPUTS(y),
+                              LH_SAVED(index),
                               .args = &args,
                               .args_bytes = sizeof args};
     return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), scatter_add, &args), y, &record);
@@ -310,12 +301,9 @@ lh_tensor *lh_select_rows(lh_tape *tape, lh_tensor *flag, lh_tensor *a, lh_tenso
     const lh_select_rows_backward_args back = {.batch = batch, .width = width};
     const lh_record record = {.op = "select_rows",
                               .backward = select_rows_backward,
-                              .input = LH_TENSORS(a, x),
-                              .input_count = 2,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(flag),
-                              .saved_count = 1,
+                              LH_INPUTS(a, x),
+                              LH_OUTPUTS(y),
+                              LH_SAVED(flag),
                               .args = &back,
                               .args_bytes = sizeof back};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), select_rows_forward, &args), y, &record);

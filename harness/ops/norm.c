@@ -49,12 +49,9 @@ lh_tensor *lh_layer_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, lh_tensor
     const lh_layer_norm_backward_args back = {.rows = rows, .width = width};
     const lh_record record = {.op = "layer_norm",
                               .backward = layer_norm_backward,
-                              .input = LH_TENSORS(x, gain, bias),
-                              .input_count = 3,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(x, gain, mean, rstd),
-                              .saved_count = 4,
+                              LH_INPUTS(x, gain, bias),
+                              LH_OUTPUTS(y),
+                              LH_SAVED(x, gain, mean, rstd),
                               .args = &back,
                               .args_bytes = sizeof back};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), layer_norm_forward, &args), y, &record);
@@ -96,12 +93,9 @@ lh_tensor *lh_rms_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, double epsi
     const lh_rms_norm_backward_args back = {.rows = rows, .width = width};
     const lh_record record = {.op = "rms_norm",
                               .backward = rms_norm_backward,
-                              .input = LH_TENSORS(x, gain),
-                              .input_count = 2,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(x, gain, rstd),
-                              .saved_count = 3,
+                              LH_INPUTS(x, gain),
+                              LH_OUTPUTS(y),
+                              LH_SAVED(x, gain, rstd),
                               .args = &back,
                               .args_bytes = sizeof back};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), rms_norm_forward, &args), y, &record);
@@ -133,12 +127,9 @@ lh_tensor *lh_unit_norm(lh_tape *tape, lh_tensor *x, double epsilon) {
     const lh_unit_norm_backward_args back = {.rows = rows, .width = width};
     const lh_record record = {.op = "unit_norm",
                               .backward = unit_norm_backward,
-                              .input = LH_TENSORS(x),
-                              .input_count = 1,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(y, rnorm),
-                              .saved_count = 2,
+                              LH_INPUTS(x),
+                              LH_OUTPUTS(y),
+                              LH_SAVED(y, rnorm),
                               .args = &back,
                               .args_bytes = sizeof back};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), unit_norm_forward, &args), y, &record);
@@ -187,12 +178,9 @@ lh_tensor *lh_dropout(lh_tape *tape, lh_tensor *x, double rate, int64_t period) 
     args.y = lh_tensor_activation(y);
     const lh_record record = {.op = "dropout",
                               .backward = dropout_backward,
-                              .input = LH_TENSORS(x),
-                              .input_count = 1,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(key),
-                              .saved_count = 1,
+                              LH_INPUTS(x),
+                              LH_OUTPUTS(y),
+                              LH_SAVED(key),
                               .args = &d,
                               .args_bytes = sizeof d};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), dropout, &args), y, &record);

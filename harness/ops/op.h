@@ -53,8 +53,17 @@ static inline lh_tensor *lh_op_done(lh_tape *tape, lh_status launched, lh_tensor
     return lh_tape_record(tape, record) == LH_OK ? y : NULL;
 }
 
-/* Both arrays of a record of one output from lists of tensors. */
+/* Fields of a record from lists of tensors, counted. Where fewer of them count, the array and its
+ * count are given each. */
+/* clang-format off */
 #define LH_TENSORS(...)      ((lh_tensor *const[]){__VA_ARGS__})
 #define LH_TENSOR_COUNT(...) ((int)(sizeof LH_TENSORS(__VA_ARGS__) / sizeof(lh_tensor *)))
+#define LH_INPUTS(...)                                                                             \
+    .input = LH_TENSORS(__VA_ARGS__), .input_count = LH_TENSOR_COUNT(__VA_ARGS__)
+#define LH_OUTPUTS(...)                                                                            \
+    .output = LH_TENSORS(__VA_ARGS__), .output_count = LH_TENSOR_COUNT(__VA_ARGS__)
+#define LH_SAVED(...)                                                                              \
+    .saved = LH_TENSORS(__VA_ARGS__), .saved_count = LH_TENSOR_COUNT(__VA_ARGS__)
+/* clang-format on */
 
 #endif

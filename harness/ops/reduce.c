@@ -40,10 +40,8 @@ static lh_tensor *reduced(lh_tape *tape, lh_tensor *x, reduction r, int rank,
                                  .y = lh_tensor_real(y)};
     const lh_record record = {.op = "sum",
                               .backward = reduction_backward,
-                              .input = LH_TENSORS(x),
-                              .input_count = 1,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
+                              LH_INPUTS(x),
+                              LH_OUTPUTS(y),
                               .args = &r,
                               .args_bytes = sizeof r};
     return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), reduce, &args), y, &record);
@@ -73,12 +71,9 @@ static lh_tensor *largest(lh_tape *tape, lh_tensor *x, reduction r, int rank,
                                  .y = lh_tensor_real(y)};
     const lh_record record = {.op = "maximum",
                               .backward = maximum_backward,
-                              .input = LH_TENSORS(x),
-                              .input_count = 1,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(x),
-                              .saved_count = 1,
+                              LH_INPUTS(x),
+                              LH_OUTPUTS(y),
+                              LH_SAVED(x),
                               .args = &r,
                               .args_bytes = sizeof r};
     return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), reduce, &args), y, &record);
@@ -145,12 +140,9 @@ lh_tensor *lh_softmax(lh_tape *tape, lh_tensor *x) {
     const lh_softmax_backward_args back = {.rows = args.rows, .width = args.width};
     const lh_record record = {.op = "softmax",
                               .backward = softmax_backward,
-                              .input = LH_TENSORS(x),
-                              .input_count = 1,
-                              .output = LH_TENSORS(y),
-                              .output_count = 1,
-                              .saved = LH_TENSORS(y),
-                              .saved_count = 1,
+                              LH_INPUTS(x),
+                              LH_OUTPUTS(y),
+                              LH_SAVED(y),
                               .args = &back,
                               .args_bytes = sizeof back};
     return lh_op_done(tape, LH_RUN(lh_tape_pool(tape), softmax_forward, &args), y, &record);

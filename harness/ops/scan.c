@@ -118,8 +118,7 @@ lh_tensor *lh_decay_scan(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v
                               .backward = decay_scan_backward,
                               .input = t,
                               .input_count = INPUTS,
-                              .output = LH_TENSORS(y, *end),
-                              .output_count = 2,
+                              LH_OUTPUTS(y, *end),
                               .saved = t,
                               .saved_count = INPUTS};
     return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), decay_scan_forward, &args), y, &record);
@@ -168,8 +167,7 @@ lh_tensor *lh_delta_rule(lh_tape *tape, lh_tensor *k, lh_tensor *v, lh_tensor *b
                               .backward = delta_rule_backward,
                               .input = t,
                               .input_count = INPUTS,
-                              .output = LH_TENSORS(u),
-                              .output_count = 1,
+                              LH_OUTPUTS(u),
                               .saved = t,
                               .saved_count = SAVED};
     return lh_op_done(tape, LH_RUN_W(lh_tape_pool(tape), delta_rule_forward, &args), u, &record);

@@ -41,10 +41,8 @@ lh_status lh_sequence_write(lh_tape *tape, lh_tensor *sequence, int axis, int64_
     args.y = lh_tensor_activation(place);
     const lh_record record = {.op = "sequence",
                               .backward = write_backward,
-                              .input = LH_TENSORS(value),
-                              .input_count = 1,
-                              .output = LH_TENSORS(place),
-                              .output_count = 1,
+                              LH_INPUTS(value),
+                              LH_OUTPUTS(place),
                               .args = &back,
                               .args_bytes = sizeof back};
     LH_TRY(LH_RUN(lh_tape_pool(tape), copy, &args));

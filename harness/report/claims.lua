@@ -9,9 +9,8 @@ local totals = require "longhaul.report.totals"
 local claims = {}
 
 claims.columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale",
-  "seeds", "note", "strict",
-  "direction", "margin", "standard_error", "p_value", "lacking", "kind", "published", "predicate_source", "scale_changes",
-    "device", "sentence" }
+  "seeds", "note", "strict", "direction", "margin", "standard_error", "p_value", "lacking", "kind",
+  "published", "predicate_source", "scale_changes", "device", "sentence" }
 
 -- ---- words ----
 

@@ -63,8 +63,8 @@ function comparison_markup.notes(made)
   notes[2] = least < statistics.fewest_seeds
     and ("Bold: the best mean. Fewer than %d seeds tell no difference from chance."):format(
       statistics.fewest_seeds)
-    or ("Bold: the best mean. ≈: a tie with it, chance makes so great a paired difference over seeds more often than %d times in 100."):format(
-      100 * statistics.level)
+    or ("Bold: the best mean. ≈: a tie with it, p-value of the paired difference over seeds not below %.2f."):format(
+      statistics.level)
   notes[#notes + 1] = provenance.sentence(comparison.runs(made))
   if any(made, "busy") then notes[#notes + 1] = "~: timed while others used the machine." end
   local lacking = comparison.lacking(made)

@@ -103,7 +103,8 @@ t.test("where no run is current the latest configuration stands alone, and the c
   end
   runs.put(folder, bench, { label = "b", configuration = "v1", identity = 1, bits_per_byte = 4 })
   runs.put(folder, bench, { label = "c", configuration = "v0", version = 99, bits_per_byte = 4 })
-  local cells, notes = cells_of(bench)
+  local cells, notes, made = cells_of(bench)
+  for _, row in ipairs(made.rows) do t.check(not row.cells[1].best, "a stale cell is the best") end
   t.equal(cells["a bits_per_byte"].measured, 8)
   t.equal(cells["a bits_per_byte"].status, "stale")
   t.equal(cells["a bits_per_byte"].note, "run with other options than the script now has")

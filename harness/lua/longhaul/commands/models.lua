@@ -205,7 +205,7 @@ local function with(extra)
 end
 
 local weights_say = "A weight file that longhaul wrote says which model, options, task and vocabulary it is of, "
-  .. "of others config.json beside it (gpt2, mamba2, reformer, t5): what the command line says counts first."
+  .. "of others config.json beside it (gpt2, mamba2, reformer, t5, transfo-xl): the command line counts first."
 
 local training = {
   { "task=", "task class (default language_model)", "NAME" },
