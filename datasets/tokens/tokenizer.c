@@ -9,7 +9,6 @@
 
 struct lh_tokenizer {
     const lh_tokenizer_class *class;
-    char *name;
     void *instance;
     uint64_t digest; /* of its files */
 };
@@ -61,24 +60,20 @@ lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
     lh_tokenizer *tokenizer = lh_allocate_zeroed(1, sizeof *tokenizer);
     if (tokenizer == NULL) return LH_EMEMORY;
     tokenizer->class = class;
-    tokenizer->name = lh_duplicate_text(name);
-    lh_status status = tokenizer->name != NULL ? LH_OK : LH_EMEMORY;
-    if (status == LH_OK && class->open != NULL) {
-        status =
-            class->open(name + strlen(class->prefix), &tokenizer->digest, &tokenizer->instance);
-    }
-    if (status != LH_OK) {
+    const char *argument = name + strlen(class->prefix);
+    const lh_status status = class->open != NULL
+                                 ? class->open(argument, &tokenizer->digest, &tokenizer->instance)
+                                 : LH_OK;
+    if (status == LH_OK)
+        *out = tokenizer;
+    else
         lh_tokenizer_destroy(tokenizer);
-        return status;
-    }
-    *out = tokenizer;
-    return LH_OK;
+    return status;
 }
 
 void lh_tokenizer_destroy(lh_tokenizer *tokenizer) {
     if (tokenizer == NULL) return;
     if (tokenizer->class->close != NULL) tokenizer->class->close(tokenizer->instance);
-    free(tokenizer->name);
     free(tokenizer);
 }
 
@@ -102,10 +97,6 @@ uint64_t lh_tokenizer_key(const lh_tokenizer *tokenizer) {
     const uint64_t parts[] = {LH_TOKENS_VERSION, tokenizer->digest};
     if (tokenizer->digest == 0) return 0;
     return lh_digest_text(lh_digest_mix(0, parts, sizeof parts), tokenizer->class->prefix);
-}
-
-const char *lh_tokenizer_name(const lh_tokenizer *tokenizer) {
-    return tokenizer->name;
 }
 
 bool lh_tokenizer_reads_characters(const lh_tokenizer *tokenizer) {

@@ -22,7 +22,6 @@ typedef struct lh_tokenizer lh_tokenizer;
 lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out);
 void lh_tokenizer_destroy(lh_tokenizer *tokenizer);
 int64_t lh_tokenizer_vocabulary(const lh_tokenizer *tokenizer); /* rows of the embedding table */
-const char *lh_tokenizer_name(const lh_tokenizer *tokenizer);
 /* Of the content of the vocabulary's files; 0 where there are none. */
 uint64_t lh_tokenizer_digest(const lh_tokenizer *tokenizer);
 /* Of all that tokens follow from besides the text: the kind, its files, and LH_TOKENS_VERSION; 0

@@ -33,7 +33,8 @@ typedef struct search {
     int32_t *packed;          /* [rows][length]: what a step reads */
 } search;
 
-double lh_beam_score(const lh_beam_spec *spec, double log_probability, int64_t length) {
+/* log P / ((5 + length) / 6)^alpha. */
+static double score_of(const lh_beam_spec *spec, double log_probability, int64_t length) {
     return log_probability / pow((5.0 + (double)length) / 6.0, spec->length_penalty);
 }
 
@@ -155,7 +156,7 @@ static bool is_decided(const search *s, int64_t sequence) {
     if (isinf(open)) return true;
     if (s->done_count[sequence] < spec->beam) return false;
     const finished *worst = &s->done[sequence * spec->beam + spec->beam - 1];
-    return worst->score >= lh_beam_score(spec, open, spec->longest);
+    return worst->score >= score_of(spec, open, spec->longest);
 }
 
 /* Shares the candidates of a sequence out: the end finishes, the others are the rows to come. */
@@ -166,8 +167,7 @@ static void advance(search *s, int64_t sequence, int64_t length) {
     for (int64_t i = 0; i < count; ++i) {
         const candidate *c = &s->best[i];
         if (c->token == spec->end) {
-            finish(s, sequence, c->row, lh_beam_score(spec, c->log_probability, length + 1),
-                   length);
+            finish(s, sequence, c->row, score_of(spec, c->log_probability, length + 1), length);
         } else if (open < spec->beam) {
             const int64_t row = first + open++;
             memcpy(s->next + row * spec->longest, s->prefix + c->row * spec->longest,
@@ -224,7 +224,7 @@ static void give_result(const search *s, int64_t sequence, int64_t length, lh_be
     out->ended = ended;
     out->count = ended ? s->done[first].count : length;
     out->score =
-        ended ? s->done[first].score : lh_beam_score(s->spec, s->log_probability[first], length);
+        ended ? s->done[first].score : score_of(s->spec, s->log_probability[first], length);
     memcpy(out->tokens, tokens, (size_t)out->count * sizeof *out->tokens);
 }
 

@@ -32,7 +32,4 @@ typedef struct lh_beam_result {
 lh_status lh_beam_search(const lh_beam_spec *spec, lh_beam_step step, void *context,
                          lh_beam_result *results);
 
-/* log P / ((5 + length) / 6)^alpha. */
-double lh_beam_score(const lh_beam_spec *spec, double log_probability, int64_t length);
-
 #endif

@@ -176,6 +176,13 @@ static lh_status create_buffers(lh_batcher *batcher) {
     return lh_order_open(&batcher->order, spec->source.count, spec->endless, spec->seed);
 }
 
+/* To the first document of the first epoch. */
+static void rewind_all(lh_batcher *batcher) {
+    lh_order_seek(&batcher->order, 0, 0);
+    for (int64_t r = 0; r < batcher->spec.rows; ++r)
+        batcher->row[r] = (row_position){.document = -1, .offset = 0};
+}
+
 lh_status lh_batcher_create(const lh_batcher_spec *spec, lh_batcher **out) {
     *out = NULL;
     LH_TRY(check_spec(spec));
@@ -187,7 +194,7 @@ lh_status lh_batcher_create(const lh_batcher_spec *spec, lh_batcher **out) {
         lh_batcher_destroy(batcher);
         return status;
     }
-    lh_batcher_rewind(batcher);
+    rewind_all(batcher);
     *out = batcher;
     return LH_OK;
 }
@@ -203,12 +210,6 @@ void lh_batcher_destroy(lh_batcher *batcher) {
     free(batcher->past);
     free(batcher->past_count);
     free(batcher);
-}
-
-void lh_batcher_rewind(lh_batcher *batcher) {
-    lh_order_seek(&batcher->order, 0, 0);
-    for (int64_t r = 0; r < batcher->spec.rows; ++r)
-        batcher->row[r] = (row_position){.document = -1, .offset = 0};
 }
 
 /* ---- cursor ---- */

@@ -49,9 +49,6 @@ void lh_batcher_destroy(lh_batcher *batcher);
  * Lends until the next call. */
 lh_status lh_batcher_next(lh_batcher *batcher, lh_host_batch *out);
 
-/* Back to the first document of the first epoch. */
-void lh_batcher_rewind(lh_batcher *batcher);
-
 /* Position as integers: epoch, documents handed out in it, then document and token offset of each
  * row. lh_batcher_cursor_words tells how many. Setting checks them: LH_EFORMAT. */
 int lh_batcher_cursor_words(const lh_batcher *batcher);

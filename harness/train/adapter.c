@@ -203,8 +203,9 @@ static double flops_per_token(const lh_model *model, int64_t length) {
 
 /* ---- the whole ---- */
 
-lh_status lh_adapter_find(const lh_model_class *class, const lh_options *options,
-                          const lh_model_setup *setup, lh_adapter *out) {
+/* The adapter of a pair; none of its ways where the pair needs none. */
+static lh_status find_adapter(const lh_model_class *class, const lh_options *options,
+                              const lh_model_setup *setup, lh_adapter *out) {
     const char *reason = lh_adapter_refuses(class, setup);
     const bool encodes = is_able(class, LH_ABLE_SEQUENCE_TO_SEQUENCE);
     *out = (lh_adapter){0};
@@ -231,7 +232,7 @@ lh_status lh_adapter_find(const lh_model_class *class, const lh_options *options
 lh_status lh_model_create_for(const lh_model_class *class, const lh_options *options,
                               const lh_model_setup *setup, lh_model **out) {
     lh_adapter adapter;
-    LH_TRY(lh_adapter_find(class, options, setup, &adapter));
+    LH_TRY(find_adapter(class, options, setup, &adapter));
     return lh_model_create_adapted(class, options, setup, &adapter, out);
 }
 

@@ -18,12 +18,8 @@ const char *lh_adapter_refuses(const lh_model_class *class, const lh_model_setup
 /* Which ways a possible pair needs; 0: none. */
 uint32_t lh_adapter_ways(const lh_model_class *class, const lh_model_setup *setup);
 
-/* The adapter of a pair; `options` (optional) say how wide the model is. Fails: LH_EOPTION with the
- * reason and the models that would do. */
-lh_status lh_adapter_find(const lh_model_class *class, const lh_options *options,
-                          const lh_model_setup *setup, lh_adapter *out);
-
-/* lh_model_create with the adapter that the pair needs. */
+/* lh_model_create with the adapter that the pair needs; `options` (optional) say how wide the model
+ * is. Fails: LH_EOPTION with the reason and the models that would do. */
 lh_status lh_model_create_for(const lh_model_class *class, const lh_options *options,
                               const lh_model_setup *setup, lh_model **out);
 

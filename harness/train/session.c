@@ -275,10 +275,6 @@ lh_scored lh_session_scored(const lh_session *session) {
                        .ranks = session->ranks};
 }
 
-lh_communicator *lh_session_ranks(const lh_session *session) {
-    return session->ranks;
-}
-
 uint64_t lh_session_seed(const lh_session *session) {
     return session->seed;
 }

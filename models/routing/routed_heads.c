@@ -22,7 +22,8 @@ const lh_option lh_routing_config_options[] = {
             "what a centroid keeps of itself in a step of training (lambda)"),
     {0}};
 
-int64_t lh_routing_top(const lh_routing_config *config, int64_t length) {
+/* Tokens of a cluster, in segments of this length. */
+static int64_t tokens_of_cluster(const lh_routing_config *config, int64_t length) {
     const int64_t balanced = (length + config->clusters - 1) / config->clusters;
     const int64_t top = config->window > 0 ? config->window : balanced;
     return top < length ? top : length;
@@ -125,7 +126,7 @@ static lh_tensor *take_tokens(const run *r, lh_tensor *u) {
     if (lh_pass_is_training(r->pass) && move_centroids(r, u, score) != LH_OK) return NULL;
     if (score == NULL) return NULL;
     score = lh_permute(tape, lh_reshape(tape, score, 4, split), order);
-    return lh_top_tokens(tape, score, lh_routing_top(r->config, r->length), clusters);
+    return lh_top_tokens(tape, score, tokens_of_cluster(r->config, r->length), clusters);
 }
 
 /* Attention of the taken tokens, each cluster a batch row with one head: [taken][width]. */
@@ -170,7 +171,8 @@ lh_tensor *lh_routed_heads_attend(const lh_routed_heads *routed, const lh_routin
 }
 
 double lh_routed_head_flops(const lh_routing_config *config, int64_t length, int64_t head_width) {
-    const double top = (double)lh_routing_top(config, length), clusters = (double)config->clusters;
+    const double top = (double)tokens_of_cluster(config, length),
+                 clusters = (double)config->clusters;
     const double pairs = clusters * 0.5 * top * (top + 1.0);
     /* Scores, mixing and position vectors of the pairs, and scores of the centroids. */
     return 2.0 * (double)head_width * (3.0 * pairs + clusters * (double)length);

@@ -27,9 +27,6 @@ typedef struct lh_routing_config {
 
 extern const lh_option lh_routing_config_options[];
 
-/* Tokens of a cluster, in segments of this length. */
-int64_t lh_routing_top(const lh_routing_config *config, int64_t length);
-
 typedef struct lh_routed_heads {
     int64_t heads, head_width;
     int centroids; /* [heads][clusters][head_width], a statistic */
