@@ -10,15 +10,15 @@ local claims = {}
 
 claims.columns = { "paper", "claim", "verdict", "measured", "expected", "experiment", "scale",
   "seeds", "note", "strict", "direction", "margin", "standard_error", "p_value", "lacking", "kind",
-  "published", "predicate_source", "scale_changes", "device", "sentence" }
+  "published", "predicate_source", "scale_changes", "data", "device", "sentence" }
 
 -- ---- words ----
 
-local function joined(set)
+local function joined(set, between)
   local names = {}
   for name in pairs(set) do names[#names + 1] = name end
   table.sort(names)
-  return table.concat(names, ", ")
+  return table.concat(names, between or ", ")
 end
 
 local function kinds_of(judgement)
@@ -92,15 +92,17 @@ local function verdict_of(claim, strict, source, scale)
   return strict.verdict, direction, notes
 end
 
--- The experiments of a predicate's cells, and why some of their runs are not those of today.
+-- The experiments of a predicate's cells, why some of their runs are not those of today, and what
+-- they read.
 local function sources_of(claim, source)
-  local names, doubts = {}, {}
+  local names, doubts, data = {}, {}, {}
   claim.holds:each_cell(function(cell)
     names[cell.experiment.name] = true
     local doubt = source:doubt(cell)
     if doubt then doubts[doubt] = true end
+    for _, text in ipairs(source:data(cell)) do data[text] = true end
   end)
-  return joined(names), joined(doubts)
+  return joined(names), joined(doubts), joined(data, "; ")
 end
 
 local function printed_word(claim, printed)
@@ -122,7 +124,7 @@ function claims.judge(claim, settings, source, printed)
   local prose, predicate = published.claims(paper)[id] or {}, published.predicates()[id]
   local strict = claim.holds:judge(source)
   local verdict, direction, notes = verdict_of(claim, strict, source, settings.scale)
-  local experiments, doubts = sources_of(claim, source)
+  local experiments, doubts, data = sources_of(claim, source)
   if doubts ~= "" then notes[#notes + 1] = "of runs that are not today's: " .. doubts end
   if claim.note then notes[#notes + 1] = claim.note end
   local leaf = strict.closest or {}
@@ -138,7 +140,8 @@ function claims.judge(claim, settings, source, printed)
     lacking = #strict.lacking, kind = kinds_of(strict),
     published = predicate and printed_word(claim, printed) or "", predicate_source = predicate
       and "paper" or "ours",
-    scale_changes = claim.scale_changes, device = settings.device, sentence = claim.says
+    scale_changes = claim.scale_changes, data = data, device = settings.device,
+    sentence = claim.says
       or prose.quantity or "",
   }
 end

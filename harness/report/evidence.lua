@@ -173,6 +173,16 @@ function Measured:lack(cell)
   return found:reason(label, cell.metric, dataset) or why or "not measured"
 end
 
+--- What the runs of a cell read: a list of texts, one for each data set.
+function Measured:data(cell)
+  local label, found, list = self:label(cell), self.results(cell.experiment), {}
+  for _, dataset in ipairs(label and (cell.dataset and { cell.dataset } or found.datasets) or {}) do
+    local group = found:group(label, dataset)
+    list[#list + 1] = group and group.done[1] and group.done[1].data
+  end
+  return list
+end
+
 --- Why the runs of a cell are not those of the script, the data and the program of today; nil where
 --- they are.
 function Measured:doubt(cell)

@@ -35,6 +35,7 @@ local function source_of(values)
   end
   function source:lack() return "not run" end
   function source:doubt() return nil end
+  function source:data(cell) return { "text of " .. cell.name } end
   function source:apart(cells) return #cells == 2 and values.apart or nil end
   return source
 end
@@ -356,6 +357,7 @@ t.test("a record says what was compared, what is lacking, and of which kind it i
   t.contains(found.sentence, "quickest")
   t.equal(found.predicate_source, "paper")
   t.equal(found.experiment, "x-table1")
+  t.equal(found.data, "text of a; text of b; text of d")
   local cost = verdict({ "x_p001", holds = p.less(a, b) }, { a = 1, b = 2 })
   t.equal(cost.kind, "cost")
   t.equal(cost.seeds, nil)

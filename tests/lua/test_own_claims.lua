@@ -19,6 +19,7 @@ local function source_of(value)
     lack = function() return "not run" end,
     quartiles = function() return {} end,
     apart = function() return nil end, doubt = function() return nil end,
+    data = function() return {} end,
   }
 end
 
