@@ -107,7 +107,7 @@ return {
     { "and (not plot.dataset or row.dataset == plot.dataset)", "", "a chart of one data set names the runs of all" },
   },
   {
-    file = "harness/report/table.lua", tests = "tests/lua/test_page.lua",
+    file = "harness/report/table.lua", tests = "tests/lua/test_page.lua tests/lua/test_timing.lua",
     { 'published = number "published", measured = number "measured"', 'published = number "measured", measured = number "published"',
       "the page shows published values as measured" },
     { "  mark_all(made, {})\n", "", "the page marks no best value" },
