@@ -82,6 +82,15 @@ local function one_chart(view, kind, plot, dataset, name)
   return made
 end
 
+-- The chart of one data set can have the name that a script gave another: "bars" over books is
+-- "bars-books".
+local function is_taken(list, name)
+  for _, other in ipairs(list) do
+    if other.name == name then return true end
+  end
+  return false
+end
+
 local function add_charts(list, view, plot)
   local kind = kinds.find(plot[1])
   local datasets = plot.dataset and { plot.dataset } or summary.datasets(view.experiment.rows)
@@ -90,7 +99,9 @@ local function add_charts(list, view, plot)
     local name = plot.name or plot[1]
     local made = one_chart(view, kind, plot, dataset, #datasets > 1
       and ("%s-%s"):format(name, dataset) or name)
-    if made and not (made.lacks and plot == always) then list[#list + 1] = made end
+    local taken = made and is_taken(list, made.name)
+    if taken then made.failure = "its file would be that of an earlier chart: give one a name" end
+    if made and not (plot == always and (made.lacks or taken)) then list[#list + 1] = made end
   end
 end
 

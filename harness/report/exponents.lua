@@ -194,7 +194,7 @@ end
 
 local columns = { "row", "measure", "over", "exponent", "standard_error", "points", "published", "scale", "device" }
 
---- Writes <folder>/exponents.{csv,md} and prints the fits; gives the paths.
+--- Writes <folder>/<name>.{csv,md} and prints the fits; gives the paths.
 function exponents.write(experiment, options, results, folder)
   local records = exponents.records(experiment, options, results)
   if #records == 0 then return {} end
@@ -204,18 +204,18 @@ function exponents.write(experiment, options, results, folder)
       r.exponent, r.standard_error and " ±" .. r.standard_error or "", r.points,
       r.published or "-"))
   end
-  views.make_room(folder .. "/exponents", { "csv", "md" },
-    views.owner(results.scale, results.device))
-  csv.write(folder .. "/exponents.csv", columns, records)
+  local base = folder .. "/" .. (options.name or "exponents")
+  views.make_room(base, { "csv", "md" }, views.owner(results.scale, results.device))
+  csv.write(base .. ".csv", columns, records)
   local crossings = exponents.crossings(experiment, options, results)
   for _, text in ipairs(crossings) do print(text) end
   local runs = provenance.runs_of(results)
   local source = ("Scale %s, %s. %s"):format(results.scale, summary.seeds(runs),
     provenance.sentence(runs))
   print(source)
-  core.write_file(folder .. "/exponents.md",
+  core.write_file(base .. ".md",
     markdown(experiment.name, records, crossings, quote.markdown(source)))
-  return { folder .. "/exponents.csv", folder .. "/exponents.md" }
+  return { base .. ".csv", base .. ".md" }
 end
 
 return exponents

@@ -417,7 +417,7 @@ t.test("loss over FLOPs: three passes over the tokens of the steps; without step
   t.contains(select(2, pcall(function() lh.experiment("x"):plot { "loss", x = "flops" } end)),
     "needs a name of its own")
   t.contains(select(2, pcall(function() lh.experiment("x"):plot { "bars", y = "mse" }:plot { "bars", y = "mae" } end)),
-    "an earlier chart is called 'bars'")
+    "an earlier plot is called 'bars'")
 end)
 
 t.test("loss of a named column: the steps that have it; the axis begins below the least value", function()

@@ -97,6 +97,23 @@ t.test("a plot has the fields of its kind alone", function()
   t.equal(#bench.plots, 0)
 end)
 
+t.test("no chart is drawn into another's file", function()
+  local bench = new_bench "apart"
+  bench:row { "b", model = bench.rows[1].model, task = bench.rows[1].task,
+    train = bench.rows[1].train, dataset = "verse" }
+  for _, row in ipairs(bench.rows) do
+    runs.put(folder, bench, { label = row.label, seed = 1, bits_per_byte = 2.5 })
+  end
+  bench:plot { "bars", y = "bits_per_byte" }
+  bench:plot { "dots", y = "bits_per_byte", name = "bars-text", dataset = "verse" }
+  local told = {}
+  for i, made in ipairs(chart.values(bench, settings, results.of(bench, settings), true)) do
+    told[i] = made.name .. ": " .. (made.failure or "good")
+  end
+  t.equal(table.concat(told, ", "), "bars-text: good, bars-verse: good, "
+    .. "bars-text: its file would be that of an earlier chart: give one a name")
+end)
+
 t.test("what `longhaul new chart` writes is a kind that draws", function()
   local program = os.getenv "LONGHAUL_BIN" or core.program_folder() .. "/longhaul"
   if program:sub(1, 1) ~= "/" then program = os.getenv "PWD" .. "/" .. program end

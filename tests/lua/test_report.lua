@@ -308,6 +308,10 @@ t.test("an exponent has the standard error of its slope, from three points on", 
   t.equal(first.exponent, "1.000")
   t.equal(first.standard_error, "0.000")
   t.contains(core.read_file(written[2]), "| memory | length | 1.000 ±0.000 | 3 |")
+  grown:fit { group = "variant", over = { "length" }, of = { time = "step_time_ms" }, name = "times" }
+  local second = exponents.write(grown, grown.fits[2], results.of(grown, settings), folder)
+  t.equal(second[1], folder .. "/times.csv")
+  t.equal(csv.read(written[1])[1].measure, first.measure)
 end)
 
 t.test("a curve is below another from where their lines cross in logarithms", function()

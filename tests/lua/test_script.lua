@@ -97,6 +97,17 @@ local mistakes = {
   { "bench:row { model = model, task = task, train = train }", "begins with its label" },
   { "bench:table { colums = {} }", "did you mean 'columns'" },
   { "bench:table { columns = { 'bits_per_tokn' } }", "did you mean 'bits_per_token'" },
+  { "bench:table { name = 'runs', columns = {} }", "table: 'runs' is what the program calls a file of its own" },
+  { "bench:table { name = 'Timings', columns = {} }", "table: 'Timings' is what the program" },
+  { "bench:fit { name = 'curves', group = 'a', over = {}, of = {} }", "fit: 'curves' is what the program" },
+  { "bench:table { name = '../mine/runs', columns = {} }", "a table's name begins with a letter" },
+  { "bench:table { name = 'best.small-cuda', columns = {} }", "'best.small-cuda' ends as the views of a scale" },
+  { "bench:table { columns = {} }:table { columns = {} }", "an earlier table is called 'table'" },
+  { "bench:table { name = 'x', columns = {} }:fit { name = 'X', group = 'a', over = {}, of = {} }",
+    "fit: an earlier table is called 'X'" },
+  { "bench:plot { 'bars', y = 'mse', name = 'a/b' }", "a plot's name begins with a letter" },
+  { "bench:plot { 'bars', y = 'mse', name = 'loss' }", "'loss' is the chart of the losses" },
+  { "bench:best_at { seconds = { 1 } }:best_at { seconds = { 2 } }", "there is one already" },
   { "bench:plot { 'parteo', x = 'a', y = 'mse' }", "did you mean 'pareto'" },
   { "bench:plot { 'pareto', y = 'mse' }", "field 'x' is missing" },
   { "bench:claim { 'brt_p001' }", "field 'holds' is missing" },
@@ -164,6 +175,17 @@ t.test("a grid runs its last axis fastest and keeps the order of axes", function
     return bench]])
   t.equal(bench.rows[2].label, "16 1")
   t.equal(bench:baseline(), "16 1")
+end)
+
+t.test("what is called otherwise after it was declared is refused when the script returns", function()
+  local declared = start .. "bench:table { name = 'mine', columns = {} }\n"
+  for change, told in pairs {
+    ["bench.tables[1].name = '../mine'"] = scratch .. ":6: table: a table's name begins with a letter",
+    ["bench.name = '../../mine'"] = "an experiment's name begins with a letter",
+    ["bench.runs = '../../mine'"] = "an experiment's name begins with a letter",
+  } do
+    t.fails(function() run(declared .. change .. "\nreturn bench") end, told)
+  end
 end)
 
 t.test("a scale takes the nearest smaller value", function()

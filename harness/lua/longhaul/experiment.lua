@@ -4,6 +4,7 @@ local core = require "longhaul.core"
 local fields = require "longhaul.fields"
 local kinds = require "longhaul.report.kinds"
 local metrics = require "longhaul.run.metrics"
+local names = require "longhaul.names"
 local overrides = require "longhaul.overrides"
 local predicate = require "longhaul.report.predicate"
 local published = require "longhaul.report.published"
@@ -18,13 +19,6 @@ local experiment = {}
 local Experiment = {}
 Experiment.__index = Experiment
 Experiment.__name = "longhaul.experiment"
-
--- A name is that of a folder.
-local function check_name(name)
-  if type(name) ~= "string" or not name:match("^[%w_][%w_.-]*$") or #name > 100 then
-    spec.fail("an experiment's name begins with a letter or a digit and is made of letters, digits, '-', '_' and '.'")
-  end
-end
 
 --- More are a slip of the hand.
 experiment.most_seeds = 100000
@@ -46,8 +40,8 @@ end
 
 --- Used by lh.experiment. `runs` names the experiment whose runs it shares.
 function experiment.new(name, runs, scale)
-  check_name(name)
-  check_name(runs)
+  names.check("an experiment", name)
+  names.check("an experiment", runs)
   local made = {
     name = name, runs = runs, scale = scale, rows = {}, tables = {}, plots = {}, samples = {},
     claims = {}, fits = {}, sources = {},
@@ -272,6 +266,25 @@ end
 
 -- ---- views ----
 
+local default_names = { table = "table", fit = "exponents" }
+
+local function add_views(views, thing, list)
+  for _, options in ipairs(list) do
+    views[#views + 1] = { thing = thing, kind = options[1], line = options.line,
+      name = options.name or default_names[thing] or options[1] }
+  end
+end
+
+-- Fails where a view cannot have its name, or `new`, a thing that is being declared, cannot.
+local function check_views(self, thing, new)
+  local views = {}
+  add_views(views, "table", self.tables)
+  add_views(views, "fit", self.fits)
+  add_views(views, "plot", self.plots)
+  add_views(views, thing, { new })
+  names.check_views(views)
+end
+
 -- Qualities are those of the seed that did best on the validation split; all must have been scored
 -- there.
 local function check_select(options)
@@ -298,6 +311,7 @@ function Experiment:table(options)
   check_metrics("table", options.columns)
   if options.select then check_select(options) end
   options.line = spec.line()
+  check_views(self, "table", options)
   self.tables[#self.tables + 1] = options
   return self
 end
@@ -335,16 +349,10 @@ function Experiment:plot(options)
   check_fields("plot", options, kinds.fields(kind), true)
   check_axis(options.x)
   check_axis(options.y)
-  local name = options.name or options[1]
-  for _, other in ipairs(self.plots) do
-    if (other.name or other[1]) == name then
-      spec.fail(("plot: an earlier chart is called '%s', and its file would be this one's: give one a "
-        .. "name"):format(name))
-    end
-  end
   local wrong = kind.check and kind.check(options)
   if wrong then spec.fail("plot: " .. wrong) end
   options.line = spec.line()
+  check_views(self, "plot", options)
   local kept = kind.weights and kind.weights(options)
   for _, row in ipairs(self.rows) do row.keep_weights = row.keep_weights or row.label == kept end
   if options.of then add_sources(self, options) end
@@ -364,6 +372,7 @@ function Experiment:fit(options)
     if type(measure) == "string" then check_metrics("fit: field 'of'", { measure }) end
   end
   options.line = spec.line()
+  check_views(self, "fit", options)
   self.fits[#self.fits + 1] = options
   return self
 end
@@ -386,6 +395,10 @@ function Experiment:best_at(options)
   check_fields("best_at", options, fields.best_at)
   check_moments("seconds", options.seconds)
   check_moments("flops", options.flops)
+  if self.moments then
+    spec.fail(("best_at: all moments stand in one, and there is one already, from %s"):format(self.moments.line))
+  end
+  options.line = spec.line()
   self.moments = options
   return self
 end
@@ -473,9 +486,13 @@ local function check_plot(self, plot)
   if wrong then error(("%s: plot: %s"):format(plot.line, wrong), 0) end
 end
 
---- What can be checked only when the script has ended: that tables and fits stand beside published
---- ones that have their rows, and that plots name what their rows have.
+--- What can be checked only when the script has ended: that names are still good ones, that tables
+--- and fits stand beside published ones that have their rows, and that plots name what their rows
+--- have.
 function Experiment:check()
+  names.check("an experiment", self.name)
+  names.check("an experiment", self.runs)
+  check_views(self)
   for _, options in ipairs(self.fits) do
     if options.published then published.check_fit(self, options) end
   end

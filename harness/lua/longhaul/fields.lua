@@ -75,6 +75,7 @@ fields.fit = {
     "table<string, any>", needed = true },
   { "published", "string", "a table whose formulas are printed beside" },
   { "crossing", "string", "a group: from where on each of the others is below it" },
+  { "name", "string", "of its files; default: `exponents`" },
 }
 
 fields.best_at = {

@@ -841,6 +841,7 @@
 ---@field of table<string, any> what is fitted, by name: a metric, or a function of `value(metric)`
 ---@field published? string a table whose formulas are printed beside
 ---@field crossing? string a group: from where on each of the others is below it
+---@field name? string of its files; default: `exponents`
 
 ---@class longhaul.best_at
 ---@field seconds? number[] moments, in seconds of a row's own training steps
