@@ -49,13 +49,13 @@ local function label(point)
 end
 
 for point in lh.grid {
-  { "task", "copy", "reverse" }, { "segments", table.unpack(counts) },
+  { "order", "copy", "reverse" }, { "segments", table.unpack(counts) },
   { "series", "Transformer-XL", "Recurrent memory" },
 } do
-  local length = lengths[point.task]
-  local model, own = series[point.series](point.task, length // point.segments, length)
+  local length = lengths[point.order]
+  local model, own = series[point.series](point.order, length // point.segments, length)
   bench:row {
-    point, label = label(point), dataset = point.task,
+    point, label = label(point), dataset = point.order,
     model = model, task = own,
     train = lh.train {
       optimizer = "adam", schedule = "cosine", steps = steps, warmup = steps // 10, clip = 1,

@@ -28,6 +28,15 @@ end
 
 store.columns = joined(run_columns, metrics.columns(), provenance.columns, origin_columns)
 
+-- What tuning chose and the loss that a row names are columns where a row has them.
+local is_own = {}
+for _, name in ipairs(joined(store.columns, metrics.names(), { "tuned", "reach" })) do
+  is_own[name] = true
+end
+
+--- Whether a column of runs.csv is the program's, and so no factor of a sweep.
+function store.is_own_column(name) return is_own[name] == true end
+
 store.curve_columns = metrics.curve_columns()
 
 --- results/<experiment> as it is, for reading.

@@ -188,6 +188,21 @@ t.test("what is called otherwise after it was declared is refused when the scrip
   end
 end)
 
+t.test("no factor has the name of a column that the program fills", function()
+  local grid = [[
+    for point in lh.grid { { "window", 8, 16 }, { %q, 3 } } do
+      bench:row { point, model = model, task = task, train = train }
+    end
+    return bench]]
+  for _, name in ipairs { "kernels", "machine", "date", "seed", "task", "mse", "tuned", "reach",
+    "layer_gate_spread" } do
+    local is_own = name ~= "layer_gate_spread"
+    local good, message = pcall(run, start .. grid:format(name))
+    t.equal(good, not is_own)
+    if is_own then t.contains(message, scratch .. ":7: row: no factor can be called '" .. name .. "'") end
+  end
+end)
+
 t.test("a scale takes the nearest smaller value", function()
   t.equal(run(start .. "bench:seeds(lh.by_scale { smoke = 1, small = 5, paper = 9 }) return bench",
     "medium").default_seeds, 5)

@@ -10,6 +10,7 @@ local predicate = require "longhaul.report.predicate"
 local published = require "longhaul.report.published"
 local reach = require "longhaul.run.reach"
 local spec = require "longhaul.spec"
+local store = require "longhaul.run.store"
 local summary = require "longhaul.report.summary"
 local tune = require "longhaul.tune"
 
@@ -96,6 +97,16 @@ local function check_metrics(owner, list)
 end
 
 -- ---- rows ----
+
+-- A factor is a column of runs.csv beside those that the program fills.
+local function check_factor(name, value)
+  if store.is_own_column(name) then
+    spec.fail(("row: no factor can be called '%s': runs.csv has a column of that name; rename the axis of lh.grid")
+      :format(name))
+  end
+  check_text("row: a factor's name", name)
+  check_text("row: a factor", value)
+end
 
 -- "64 lstm:dual" from a point of lh.grid, and its factors in the order of the axes.
 local function factors_of(point)
@@ -230,7 +241,7 @@ function Experiment:row(row)
     spec.fail("a row begins with its label or with a point of lh.grid")
   end
   check_text("row: a label", label)
-  for _, pair in ipairs(factors or {}) do check_text("row: a factor", pair[2]) end
+  for _, pair in ipairs(factors or {}) do check_factor(pair[1], pair[2]) end
   check_text("row: field 'dataset'", row.dataset)
   for name, value in pairs(row.values or {}) do
     check_metrics("row: field 'values'", { name })
