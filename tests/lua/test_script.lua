@@ -117,6 +117,26 @@ local mistakes = {
   { "lh.by_scale { smal = 1 }", "no scale 'smal'" },
   { "lh.by_scale { paper = 1 }", "nothing for scale 'smoke'" },
   { "lh.merged({}, 3)", "merged: argument 2 is no table" },
+  { "lh.merged({}, nil, 3)", "merged: argument 3 is no table" },
+  { "lh.experiment('x', { bogus = 1 })", "experiment: unknown field 'bogus'" },
+  { "lh.experiment('x', 'runs')", "experiment takes a table" },
+  { "lh.configure { scale = 'smal' }", "no scale 'smal' (did you mean 'small'?)" },
+  { "lh.tune { rate = { 1, 2 }, by = 'valid_mse', steps = -1 }", "tune: steps must be a positive integer, not '-1'" },
+  { "lh.tune { rate = { 1, 2 }, by = 'valid_mse', steps = 0 }", "not '0'" },
+  { "lh.tune { rate = { 1, 2 }, by = 'valid_mse', steps = 2.5 }", "not '2.5'" },
+  { "lh.tune { rate = { 1, 2 }, by = 'valid_mse', steps = '7' }", "positive integer" },
+  { "lh.tune { rate = { 1, 2 }, by = 'valid_mse', halving = 1 }", "tune: halving is true or false" },
+  { "lh.grid { window = { 32, 64 } }", "grid takes axes" },
+  { "lh.grid {}", "grid takes axes" },
+  { "lh.grid { { 'window', 32, nil, 64 } }", "an axis is a name and its values" },
+  { "lh.grid { { 'window', 32 }, { 'window', 64 } }", "there are two axes 'window'" },
+  { "bench:row { lh.grid { { 'gate', {} } }(), model = model, task = task, train = train }",
+    "factor 'gate' is a number, a text or a flag, not a table" },
+  { "bench:row { 'a', model = model, task = task, train = train, weights = { 'gpt2', parly = true } }",
+    "did you mean 'partly'" },
+  { "bench:table { columns = { 'mse' }, best = { mse = 'mni' } }", "'mse' is \"min\" or \"max\", not 'mni'" },
+  { "bench:table { columns = { 'mse' }, best = { mes = 'min' } }", "did you mean 'mse'" },
+  { "lh.data.first 'books'", "first takes the names of corpora" },
   { "lh.by_scale 'x'", "by_scale takes a table" },
   { "model:with(5)", "bad argument #1 to 'for iterator' (table expected, got number)" },
   { "lh.grid { 'window' }", "an axis is a name and its values" },
@@ -215,6 +235,9 @@ t.test("of merged options the last stands", function()
   t.equal(all.width, 16)
   t.equal(all.heads, 4)
   t.equal(first.width, 8)
+  all = lh.merged(nil, first, nil, { width = 16 }, nil)
+  t.equal(all.layers, 2)
+  t.equal(all.width, 16)
 end)
 
 t.test("a baseline must be a row", function()
@@ -252,6 +275,16 @@ t.test("an include is found from the file that names it, and run once", function
     return lh.experiment "test"]])
   t.check(script.load(folder .. "/main.lua", { scale = "smoke" }) ~= nil, "it loads")
   t.fails(function() run [[require("longhaul").include "nowhere.lua"]] end, "nowhere.lua")
+  core.write_file(folder .. "/inner/broken.lua", 'error "broken"')
+  core.write_file(folder .. "/main.lua", [[
+    local lh = require "longhaul"
+    for _, name in ipairs { "missing", "broken", "broken" } do
+      local _, message = pcall(lh.include, "inner/" .. name .. ".lua")
+      assert(message:find(name, 1, true) and not message:find "includes itself", message)
+    end
+    assert(lh.include "inner/leaf.lua".width == 16)
+    return lh.experiment "test"]])
+  t.check(script.load(folder .. "/main.lua", { scale = "smoke" }) ~= nil, "failures that are caught")
   core.make_folder(folder .. "/other")
   core.make_folder(folder .. "/empty")
   core.write_file(folder .. "/other/leaf.lua", "return { width = 32 }")
@@ -262,7 +295,7 @@ t.test("an include is found from the file that names it, and run once", function
     assert(leaves[1] == lh.include "inner/leaf.lua" and #lh.include_each "none.lua" == 0)
     return lh.experiment "test"]])
   t.check(script.load(folder .. "/main.lua", { scale = "smoke" }) ~= nil, "it loads")
-  for _, name in ipairs { "inner/leaf.lua", "inner/branch.lua", "other/leaf.lua", "main.lua" } do
+  for _, name in ipairs { "inner/leaf.lua", "inner/branch.lua", "inner/broken.lua", "other/leaf.lua", "main.lua" } do
     os.remove(folder .. "/" .. name)
   end
   os.remove(folder .. "/inner")

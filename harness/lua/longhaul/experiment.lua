@@ -1,4 +1,5 @@
 -- An experiment: rows to run, and the tables, charts and claims that are views of their results.
+local checks = require "longhaul.checks"
 local context = require "longhaul.run.context"
 local core = require "longhaul.core"
 local fields = require "longhaul.fields"
@@ -56,38 +57,7 @@ function experiment.is(value) return getmetatable(value) == Experiment end
 
 -- ---- checking what a script says ----
 
--- "plot: unknown field 'z'"; `names` are those that are known.
-local function refuse(owner, what, key, names)
-  spec.fail(("%s: unknown %s '%s'%s"):format(owner, what, tostring(key),
-    core.did_you_mean(tostring(key), names)))
-end
-
---- Holds a table of a script against `known`, an array as in fields.lua; position 1 is allowed when
---- `first` says so.
-function experiment.check_fields(owner, given, known, first)
-  if type(given) ~= "table" then spec.fail(owner .. " takes a table, as in { ... }") end
-  local types, names = {}, {}
-  for i, field in ipairs(known) do
-    names[i] = field[1]
-    types[field[1]] = field[2]
-  end
-  for key, value in pairs(given) do
-    if not (key == 1 and first) then
-      if not types[key] then refuse(owner, "field", key, names) end
-      if not types[key]:find(type(value), 1, true) then
-        spec.fail(("%s: field '%s' must be a %s, got a %s"):format(owner, key, types[key],
-          type(value)))
-      end
-    end
-  end
-  for _, field in ipairs(known) do
-    if field.needed and given[field[1]] == nil then
-      spec.fail(("%s: field '%s' is missing"):format(owner, field[1]))
-    end
-  end
-end
-
-local check_fields = experiment.check_fields
+local check_fields = checks.fields
 
 local function check_metrics(owner, list)
   for _, name in ipairs(list) do
@@ -103,6 +73,9 @@ local function check_factor(name, value)
   if store.is_own_column(name) then
     spec.fail(("row: no factor can be called '%s': runs.csv has a column of that name; rename the axis of lh.grid")
       :format(name))
+  end
+  if type(value) == "table" or type(value) == "function" then
+    spec.fail(("row: factor '%s' is a number, a text or a flag, not a %s"):format(name, type(value)))
   end
   check_text("row: a factor's name", name)
   check_text("row: a factor", value)
@@ -173,6 +146,7 @@ local function weights_of(weights)
   if type(name) ~= "string" then
     spec.fail("row: field 'weights' is a name or a file, or { name, partly = true }")
   end
+  if weights ~= name then check_fields("row: field 'weights'", weights, { { "partly", "boolean" } }, true) end
   return { name = name, partly = type(weights) == "table" and weights.partly == true }
 end
 
@@ -312,6 +286,15 @@ local function check_select(options)
   end
 end
 
+local function check_best(best)
+  for name, better in pairs(best) do
+    check_metrics("table: field 'best'", { name })
+    if better ~= "min" and better ~= "max" then
+      spec.fail(("table: field 'best': '%s' is \"min\" or \"max\", not '%s'"):format(name, tostring(better)))
+    end
+  end
+end
+
 --- Declares a table: `bench:table { columns = { "bits_per_token", "relative_step_time" }, baseline
 --- = "Slide:13L", published = "paper_table1" }`. `datasets` maps our names of datasets to the
 --- paper's, or to "" where the paper has not used them; `best` says "min" or "max" for a metric.
@@ -320,6 +303,7 @@ end
 function Experiment:table(options)
   check_fields("table", options, fields.table)
   check_metrics("table", options.columns)
+  check_best(options.best or {})
   if options.select then check_select(options) end
   options.line = spec.line()
   check_views(self, "table", options)
@@ -356,7 +340,7 @@ end
 function Experiment:plot(options)
   if type(options) ~= "table" then spec.fail("plot takes a table, as in { ... }") end
   local kind = kinds.find(options[1])
-  if not kind then refuse("plot", "kind of chart", options[1], kinds.names()) end
+  if not kind then checks.refuse("plot", "kind of chart", options[1], kinds.names()) end
   check_fields("plot", options, kinds.fields(kind), true)
   check_axis(options.x)
   check_axis(options.y)

@@ -1,5 +1,6 @@
 -- The Lua library `longhaul`: what experiment scripts are written in. A script builds an experiment
 -- and returns it; the command line runs, lists, tabulates or plots it.
+local checks = require "longhaul.checks"
 local core = require "longhaul.core"
 local experiment = require "longhaul.experiment"
 local fields = require "longhaul.fields"
@@ -18,7 +19,10 @@ local longhaul = {}
 longhaul.scales = scale.names
 
 --- Sets what the command line decides before a script runs: `lh.configure { scale = "small" }`.
-function longhaul.configure(changes) scale.set(changes.scale) end
+function longhaul.configure(changes)
+  checks.fields("configure", changes, { { "scale", "string" } })
+  scale.set(changes.scale)
+end
 
 --- The scale that this run is at.
 ---@return "smoke"|"small"|"study"|"medium"|"gpu"|"paper"
@@ -31,14 +35,17 @@ function longhaul.scale() return scale.get() end
 ---@return T
 function longhaul.by_scale(choices) return scale.choose(choices) end
 
---- Tables of options as one; of values with the same name the last one stands.
----@param ... table
+--- Tables of options as one; of values with the same name the last one stands. Nil adds nothing.
+---@param ... table?
 ---@return table
 function longhaul.merged(...)
   local all = {}
-  for i, part in ipairs { ... } do
-    if type(part) ~= "table" then spec.fail(("merged: argument %d is no table"):format(i)) end
-    for key, value in pairs(part) do all[key] = value end
+  for i = 1, select("#", ...) do
+    local part = select(i, ...)
+    if type(part) ~= "table" and part ~= nil then
+      spec.fail(("merged: argument %d is no table"):format(i))
+    end
+    for key, value in pairs(part or {}) do all[key] = value end
   end
   return all
 end
@@ -61,6 +68,7 @@ function longhaul.include_each(name) return loader.include_each(name) end
 ---@param options? { runs?: string }
 ---@return longhaul.experiment
 function longhaul.experiment(name, options)
+  if options ~= nil then checks.fields("experiment", options, { { "runs", "string" } }) end
   return experiment.new(name, options and options.runs or name, scale.get())
 end
 
@@ -130,7 +138,7 @@ end
 ---@param options longhaul.match
 ---@return longhaul.spec
 function longhaul.match(options)
-  experiment.check_fields("match", options, fields.match, true)
+  checks.fields("match", options, fields.match, true)
   if not spec.is(options[1], "model") or not spec.is(options.task, "task") then
     spec.fail "match takes a model, and its task, as in { model, task = task, parameters = 1e6 }"
   end
@@ -176,6 +184,9 @@ function longhaul.data.series(options) return data_of("series", "forecasting", o
 ---@param names string[]
 ---@return string
 function longhaul.data.first(names)
+  if type(names) ~= "table" or type(names[#names]) ~= "string" then
+    spec.fail 'first takes the names of corpora, as in { "enwik8", "books" }'
+  end
   for i = 1, #names - 1 do
     for _, folder in ipairs(core.data_folders()) do
       if core.exists(folder .. "/" .. names[i]) then return names[i] end
@@ -234,16 +245,35 @@ longhaul.tasks.scripted_tokens = made_by "scripted_tokens"
 --- Examples of vectors that a Lua file makes: `lh.tasks.scripted_vectors { "decay.lua" }`.
 longhaul.tasks.scripted_vectors = made_by "scripted_vectors"
 
+-- Whether a table has at least so many entries 1, 2, 3 ... and nothing else, which would be lost.
+local function is_list(list, least)
+  if type(list) ~= "table" then return false end
+  local in_order, all = 0, 0
+  for _ in ipairs(list) do in_order = in_order + 1 end
+  for _ in pairs(list) do all = all + 1 end
+  return in_order == all and all >= least
+end
+
+local function check_axes(axes)
+  if not is_list(axes, 1) then spec.fail "grid takes axes, as in { { \"window\", 32, 64 } }" end
+  local seen = {}
+  for _, axis in ipairs(axes) do
+    if not is_list(axis, 2) or type(axis[1]) ~= "string" then
+      spec.fail("grid: an axis is a name and its values, as in { \"window\", 32, 64 }")
+    end
+    if seen[axis[1]] then spec.fail(("grid: there are two axes '%s'"):format(axis[1])) end
+    seen[axis[1]] = true
+  end
+end
+
 --- All combinations of ordered axes: `lh.grid { { "window", 32, 64 }, { "gate", "fixed", "lstm" }
 --- }` gives an iterator over points with a field per axis, the last axis running fastest.
 ---@param axes any[][]
 ---@return fun(): table?
 function longhaul.grid(axes)
+  check_axes(axes)
   local points = { {} }
   for _, axis in ipairs(axes) do
-    if type(axis) ~= "table" or type(axis[1]) ~= "string" or #axis < 2 then
-      spec.fail("grid: an axis is a name and its values, as in { \"window\", 32, 64 }")
-    end
     local longer = {}
     for _, point in ipairs(points) do
       for i = 2, #axis do

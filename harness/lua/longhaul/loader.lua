@@ -47,16 +47,26 @@ function loader.beside(name)
   return folder .. "/" .. name
 end
 
+-- Steps into the folder of a file that is included, and out again when it has ended, be it by an
+-- error that somebody catches.
+local function step_into(path)
+  local from = folder
+  folder, included[path], waiting = folder_of(path), under_way, waiting + 1
+  return setmetatable({}, { __close = function()
+    folder, waiting = from, waiting - 1
+    if included[path] == under_way then included[path] = nil end
+  end })
+end
+
 --- Used by lh.include: the value of a file, by its path from the file that includes it, run once.
 function loader.include(name)
-  local from, path = folder, folder .. "/" .. name
+  local path = folder .. "/" .. name
   if included[path] == under_way or waiting == most_waiting then
     spec.fail(("include: %s includes itself"):format(path))
   end
   if included[path] == nil then
-    folder, included[path], waiting = folder_of(path), under_way, waiting + 1
+    local _ <close> = step_into(path)
     included[path] = run_file(path)
-    folder, waiting = from, waiting - 1
   end
   return included[path]
 end

@@ -12,12 +12,6 @@ scale.option = { "scale=", "smoke, small (default), study, medium, gpu or paper"
 
 local current = "small"
 
---- Sets the current one; nil leaves it.
-function scale.set(name) current = name or current end
-
---- The current one.
-function scale.get() return current end
-
 local function check(name)
   for _, known in ipairs(scale.names) do
     if known == name then return end
@@ -25,6 +19,15 @@ local function check(name)
   spec.fail(("no scale '%s'%s"):format(tostring(name),
     core.did_you_mean(tostring(name), scale.names)))
 end
+
+--- Sets the current one; nil leaves it.
+function scale.set(name)
+  if name ~= nil then check(name) end
+  current = name or current
+end
+
+--- The current one.
+function scale.get() return current end
 
 --- The choice for the current scale, { smoke = 10, small = 1000 }: a scale that is not named takes
 --- the nearest smaller one that is.

@@ -33,12 +33,21 @@ end
 -- The fields that are no training option.
 local own = { by = true, steps = true, halving = true }
 
+local function check_own(options)
+  local steps, halving = options.steps, options.halving
+  if steps ~= nil and (math.type(steps) == nil or (math.tointeger(steps) or 0) < 1) then
+    spec.fail(("tune: steps must be a positive integer, not '%s'"):format(tostring(steps)))
+  end
+  if halving ~= nil and type(halving) ~= "boolean" then spec.fail "tune: halving is true or false" end
+end
+
 --- Used by lh.tune: `by`, a column of the validation split; `steps` of a trial (nil: those of the
 --- row); `halving`, in rounds; every other field is a training option with the values that are tried.
 function tune.new(options)
   if type(options) ~= "table" then spec.fail "tune takes a table, as in { rate = { 1e-3, 3e-3 } }" end
   check_by(options.by)
-  local made = { by = options.by, steps = options.steps, names = {}, axes = {} }
+  check_own(options)
+  local made = { by = options.by, steps = math.tointeger(options.steps), names = {}, axes = {} }
   for name, values in pairs(options) do
     if not own[name] then
       check_axis(name, values)

@@ -1097,8 +1097,8 @@ function lh.scale() end
 ---@return T
 function lh.by_scale(choices) end
 
----Tables of options as one; of values with the same name the last one stands.
----@param ... table
+---Tables of options as one; of values with the same name the last one stands. Nil adds nothing.
+---@param ... table?
 ---@return table
 function lh.merged(...) end
 

@@ -1,0 +1,38 @@
+-- Holds what a script says in a table against the fields that there are.
+local core = require "longhaul.core"
+local spec = require "longhaul.spec"
+
+local checks = {}
+
+--- Fails with "plot: unknown field 'z'"; `names` are those that are known.
+function checks.refuse(owner, what, key, names)
+  spec.fail(("%s: unknown %s '%s'%s"):format(owner, what, tostring(key),
+    core.did_you_mean(tostring(key), names)))
+end
+
+--- Holds a table of a script against `known`, an array as in fields.lua; position 1 is allowed when
+--- `first` says so.
+function checks.fields(owner, given, known, first)
+  if type(given) ~= "table" then spec.fail(owner .. " takes a table, as in { ... }") end
+  local types, names = {}, {}
+  for i, field in ipairs(known) do
+    names[i] = field[1]
+    types[field[1]] = field[2]
+  end
+  for key, value in pairs(given) do
+    if not (key == 1 and first) then
+      if not types[key] then checks.refuse(owner, "field", key, names) end
+      if not types[key]:find(type(value), 1, true) then
+        spec.fail(("%s: field '%s' must be a %s, got a %s"):format(owner, key, types[key],
+          type(value)))
+      end
+    end
+  end
+  for _, field in ipairs(known) do
+    if field.needed and given[field[1]] == nil then
+      spec.fail(("%s: field '%s' is missing"):format(owner, field[1]))
+    end
+  end
+end
+
+return checks
