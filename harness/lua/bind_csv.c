@@ -70,7 +70,7 @@ static source *push_indexed(lua_State *lua, const char *path) {
 }
 
 /* read_csv(path) -> array of arrays of strings, as they stand in the file; the line of a last row
- * that was cut, or 0. */
+ * that was cut, or 0; whether the last one that is there has no line end. */
 static int read_csv(lua_State *lua) {
     const lh_csv_table *t = push_table(lua, luaL_checkstring(lua, 1));
     lua_createtable(lua, (int)t->rows, 0);
@@ -83,7 +83,8 @@ static int read_csv(lua_State *lua) {
         lua_rawseti(lua, -2, r + 1);
     }
     lua_pushinteger(lua, t->cut);
-    return 2;
+    lua_pushboolean(lua, t->open);
+    return 3;
 }
 
 /* ---- large files, read a column at a time ---- */

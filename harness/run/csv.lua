@@ -25,12 +25,8 @@ local function tell_cut(path, line)
     .. "makes it again\n"):format(path, line))
 end
 
---- Reads a file as an array of records keyed by the header's names, which are all different.
---- Columns that are `needed` must be among them; a file without a line has none.
----@return table records, table columns
-function csv.read(path, needed)
-  local rows, cut = core.read_csv(path)
-  tell_cut(path, cut)
+-- Rows of texts, the header first, as records keyed by its names; and the names.
+local function records_of(path, rows, needed)
   local columns = rows[1] or {}
   local records = {}
   for i, name in ipairs(columns) do columns[i] = quote.csv_read(name) end
@@ -41,6 +37,24 @@ function csv.read(path, needed)
     records[#records + 1] = record
   end
   return records, columns
+end
+
+--- Reads a file as an array of records keyed by the header's names, which are all different.
+--- Columns that are `needed` must be among them; a file without a line has none.
+---@return table records, table columns
+function csv.read(path, needed)
+  local rows, cut = core.read_csv(path)
+  tell_cut(path, cut)
+  return records_of(path, rows, needed)
+end
+
+--- The same of a file that a process appends lines to: one that was being written when the process
+--- was killed has no line end, and is left out whatever of it is there. The file stays as it is.
+---@return table records, table columns
+function csv.read_lines(path, needed)
+  local rows, _, open = core.read_csv(path)
+  if open then rows[#rows] = nil end
+  return records_of(path, rows, needed)
 end
 
 --- Fails unless a column of records that `path` gave holds a number in each.

@@ -270,6 +270,7 @@ static lh_status parse_whole_rows(const char *path, const char *text, size_t byt
     const lh_status before = lh_error_get()->status;
     const lh_status status = parse_rows(path, text, bytes, t);
     const size_t whole = status == LH_EFORMAT ? open_line_at(text, bytes) : bytes;
+    t->open = status == LH_OK && open_line_at(text, bytes) < bytes;
     if (whole == bytes || whole == 0 || parse_rows(path, text, whole, t) != LH_OK) return status;
     lh_error_survive(before);
     t->cut = place_of(text, whole).line;

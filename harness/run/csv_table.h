@@ -22,6 +22,7 @@ typedef struct lh_csv_table {
     size_t end;        /* where in the file the last row ends; 0 where only libcsv could read it */
     bool unfinished;   /* one more stands behind it */
     int cut;           /* the line of a cut last row, which is left out; or 0 */
+    bool open;         /* the last row that is there has no line end */
     struct stat about; /* the file; of size 0 where it was changed while it was read */
 } lh_csv_table;
 

@@ -26,7 +26,7 @@ local function gathered(folder, ids)
   for _, id in ipairs(ids) do
     local path = ("%s/%s.csv"):format(folder, id)
     local lines, names = before[id] or {}, before[id] and old_names or {}
-    if core.exists(path) then lines, names = csv.read(path) end
+    if core.exists(path) then lines, names = csv.read_lines(path) end
     for _, name in ipairs(names) do
       if not seen[name] then columns[#columns + 1] = name end
       seen[name] = true

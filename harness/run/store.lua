@@ -296,12 +296,6 @@ function Store:best_weights(id) return ("%s/weights/%s.best.safetensors"):format
 
 function Store:curve(id) return ("%s/curves/%s.csv"):format(self.path, id) end
 
--- A point that was being written when the process was killed ends without a line break.
-local function drop_torn_line(path)
-  local text = core.read_file(path)
-  if text:sub(-1) ~= "\n" then core.write_file(path, text:match("^(.*\n)") or "") end
-end
-
 -- The lines of a run in <name>.csv, where a packed folder has those of all runs; {} where it has
 -- none. The column `numbers`, if any, holds such.
 local function packed(self, name, id, needed, numbers)
@@ -318,20 +312,19 @@ local function packed(self, name, id, needed, numbers)
   return by_run[id] or {}
 end
 
--- The lines that a run left: its own file, or its lines in a packed folder.
-local function lines_of(self, path, name, id, needed, numbers)
-  if not core.exists(path) then return packed(self, name, id, needed, numbers) end
-  local lines = csv.read(path, needed)
-  if numbers then csv.check_numbers(path, lines, numbers) end
+local function curve_lines(self, id)
+  local path = self:curve(id)
+  if not core.exists(path) then return packed(self, "curves", id, { "step" }, "step") end
+  local lines = csv.read_lines(path, { "step" })
+  csv.check_numbers(path, lines, "step")
   return lines
 end
 
 --- The points of a curve that were written up to `step`; later ones come from a run that was killed
 --- after its last checkpoint.
 function Store:read_curve(id, step)
-  local path, kept = self:curve(id), {}
-  if core.exists(path) then drop_torn_line(path) end
-  for _, point in ipairs(lines_of(self, path, "curves", id, { "step" }, "step")) do
+  local kept = {}
+  for _, point in ipairs(curve_lines(self, id)) do
     if tonumber(point.step) <= step then kept[#kept + 1] = point end
   end
   return kept
@@ -347,8 +340,9 @@ end
 
 --- As a table from name to number; empty where nothing was written.
 function Store:read_probes(id)
-  local values = {}
-  for _, probe in ipairs(lines_of(self, self:probes(id), "probes", id, { "name", "value" })) do
+  local path, needed, values = self:probes(id), { "name", "value" }, {}
+  local lines = core.exists(path) and csv.read(path, needed) or packed(self, "probes", id, needed)
+  for _, probe in ipairs(lines) do
     values[probe.name] = tonumber(probe.value)
   end
   return values

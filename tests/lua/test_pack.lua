@@ -49,6 +49,14 @@ local function says_the_same(name)
   t.equal(next(read:read_probes("first")), nil)
 end
 
+t.test("a point that was being written when its run was killed is not packed", function()
+  local curve = fill "torn":curve "first"
+  local torn = csv.line(store.curve_columns, { step = 3, loss_bits = 1 }):sub(1, -2)
+  core.write_file(curve, core.read_file(curve) .. torn)
+  pack.folder(folder .. "/torn", folder .. "/packed-torn")
+  says_the_same "packed-torn"
+end)
+
 t.test("a folder is packed into another one: CSV alone, and the folder is as it was", function()
   fill "one"
   pack.folder(folder .. "/one", folder .. "/packed")

@@ -65,7 +65,6 @@ return {
     file = "harness/run/store.lua", tests = store .. " tests/lua/test_results.lua tests/lua/test_timing.lua tests/lua/test_migrate.lua " .. whole_run,
     { "if tonumber(point.step) <= step then", "if tonumber(point.step) < step then", "a curve loses its last point on resuming" },
     { "if other.run_id == row.run_id then", "if other.row == row.row then", "a run replaces others of its row" },
-    { 'if text:sub(-1) ~= "\\n" then', 'if text:sub(-1) == "\\n" then', "a torn line of a curve is read" },
     { "table.move(records, 1, #records, #rows + 1, rows)", "table.move(records, 1, #records, 1, rows)", "step times replace others" },
     { 'if (row.identity or "") == "" then', 'if row.identity == "0" then', "results of an older longhaul are read" },
     { "if not before or before.changing or before.stamp ~= stamp then", "if not before then", "a changed file is not read again" },
@@ -119,6 +118,7 @@ return {
   {
     file = "harness/run/csv.lua", tests = "tests/lua/test_quote.lua tests/lua/test_store.lua",
     { '"%.17g"', '"%.6g"', "numbers lose digits" },
+    { "if open then rows[#rows] = nil end", "", "a torn line of a curve is read" },
   },
   {
     file = "harness/run/plan.lua", tests = "tests/lua/test_runner.lua",
