@@ -93,31 +93,36 @@ local function write_side(path, pairs_of, side)
   return #text
 end
 
---- Makes <cache folder>/<name> of the catalogues of one language below `from`, a folder such as
---- /usr/share/locale: a sentence to a line in train.en, train.<language>, and so on for valid and
---- test.
-function catalogues.import(from, language, name)
-  local folder = ("%s/%s/LC_MESSAGES"):format(from, language)
+-- Writes train.en, train.<language> and so on of the catalogues in a folder; says what they have.
+local function fill(folder, language, into)
   if not core.is_folder(folder) then
     error(("%s: no such folder: programs here have no messages in '%s'"):format(folder, language), 0)
   end
   local splits, read, others = gather(folder)
-  local target, sentences, bytes = core.cache_folder() .. "/" .. name, 0, 0
+  local sentences, bytes = 0, 0
   for split, pairs_of in pairs(splits) do
     if #pairs_of == 0 then
       error(("%s: too few sentences: there is none for %s"):format(folder, split), 0)
     end
     sentences = sentences + #pairs_of
-  end
-  core.make_folder(target)
-  for split, pairs_of in pairs(splits) do
     for side, ending in ipairs { "en", language } do
-      bytes = bytes + write_side(("%s/%s.%s"):format(target, split, ending), pairs_of, side)
+      bytes = bytes + write_side(("%s/%s.%s"):format(into, split, ending), pairs_of, side)
     end
   end
   local beside = others > 0 and ("; %d that are not UTF-8 were left out"):format(others) or ""
-  print(("%s: %d sentences of %d catalogues, %s bytes%s, in %s"):format(name, sentences, read,
-    quantity.amount(bytes), beside, target))
+  return ("%d sentences of %d catalogues, %s bytes%s"):format(sentences, read, quantity.amount(bytes),
+    beside)
+end
+
+--- Makes the corpus <name> of the catalogues of one language below `from`, a folder such as
+--- /usr/share/locale: a sentence to a line in train.en, train.<language>, and so on for valid and
+--- test. `replace` as of data.make.
+function catalogues.import(from, language, name, replace)
+  local folder = ("%s/%s/LC_MESSAGES"):format(from, language)
+  local target, said = data.make(name, replace, function(into)
+    return fill(folder, language, into)
+  end)
+  print(("%s: %s, in %s"):format(name, said, target))
 end
 
 return catalogues

@@ -98,10 +98,13 @@ function data.made()
   return list
 end
 
+-- What the cache folder holds beside corpora.
+local kept = { "vocabularies", "tokens", "digests", "rates.csv", "rates.try", "matches.csv" }
+
 --- What lies in the data folders: { name =, files =, bytes =, folder = } each.
 function data.here()
-  local seen = { vocabularies = true, tokens = true } -- no corpora: what was trained and encoded
-  local list = {}
+  local seen, list = {}, {}
+  for _, name in ipairs(kept) do seen[name] = true end
   for _, folder in ipairs(core.data_folders()) do
     for _, name in ipairs(core.list_folder(folder)) do
       local files, bytes = 0, 0
@@ -423,27 +426,74 @@ local function files_of(from)
   return paths, lines
 end
 
---- Fails where a name cannot be that of a corpus, which is a folder of the cache folder.
-function data.check_name(name)
+-- Fails where a name cannot be that of a corpus, which is a folder of the cache folder.
+local function check_name(name)
   if not name:find("^[%w_][%w_.-]*$") or #name > 100 then
     error(("'%s' is no name for a corpus: it begins with a letter or a digit and is made of letters, digits, '-', '_' "
       .. "and '.' (--name NAME)"):format(name), 0)
   end
+  for _, other in ipairs(kept) do
+    if name:lower():gsub("%.lock$", "") == other then
+      error(("'%s' is no name for a corpus: the cache folder has such a one of its own (--name NAME)"):format(name), 0)
+    end
+  end
+end
+
+local function is_there(path)
+  return core.exists(path) and not (core.is_folder(path) and sizes(path) == 0)
+end
+
+-- Two corpora of one name would be mixed, or one never read.
+local function check_free(name, replace)
+  local own = core.cache_folder()
+  for _, folder in ipairs { own, table.unpack(core.data_folders()) } do
+    local path, is_own = folder .. "/" .. name, folder == own
+    if is_there(path) and not (is_own and replace) then
+      error(("%s is there already: --name NAME gives this corpus another name%s"):format(path,
+        is_own and ", --replace puts it in the place of that one" or ""), 0)
+    end
+  end
+end
+
+local function remove_tree(path)
+  if core.exists(path) and not run { "rm", "-rf", "--", path } then error(path .. ": cannot be removed", 0) end
+end
+
+--- Makes a corpus: `fill(folder)` writes it into a new folder, which has its name when all is
+--- there; gives the path, and what `fill` gave. What fails leaves nothing. A corpus of that name is
+--- refused or, with `replace`, gone.
+function data.make(name, replace, fill)
+  check_name(name)
+  check_free(name, replace)
+  local cache = core.cache_folder()
+  if cache == "" then error("there is no cache folder for corpora: set XDG_CACHE_HOME or HOME", 0) end
+  local target, begun = cache .. "/" .. name, ("%s/.%s.begun"):format(cache, name)
+  remove_tree(begun)
+  core.make_folder(begun)
+  local good, result = pcall(fill, begun)
+  if not good then
+    remove_tree(begun)
+    error(result, 0)
+  end
+  remove_tree(target)
+  assert(os.rename(begun, target))
+  return target, result
 end
 
 --- Copies a tree into the cache folder as a corpus: a document per file, or per folder (the paper
 --- joins all files of a repository) with options.join_folders. A file of JSON lines, or a folder of
---- nothing else, stays as it is.
+--- nothing else, stays as it is. options.replace: in the place of the corpus that has the name.
 function data.import(from, name, options)
   from = from:gsub("(.)/+$", "%1")
   local paths, lines = files_of(from)
   name = name or (from:match("([^/]+)$") or ""):gsub("%.jsonl$", ""):gsub("%.jsonl%.gz$", "")
-  data.check_name(name)
-  local target = core.cache_folder() .. "/" .. name
   local import = lines and import_lines or import_texts
-  local documents, imported = import(paths, from, target, options.join_folders)
-  if documents == 0 then error(from .. ": there is no text in it", 0) end
-  print(("%s: %s, in %s"):format(name, imported, target))
+  local target, said = data.make(name, options.replace, function(folder)
+    local documents, imported = import(paths, from, folder, options.join_folders)
+    if documents == 0 then error(from .. ": there is no text in it", 0) end
+    return imported
+  end)
+  print(("%s: %s, in %s"):format(name, said, target))
 end
 
 return data

@@ -144,8 +144,29 @@ succeeds "every file is a document" "7 documents" "$LONGHAUL_BIN" data import "$
 count() { find "$XDG_CACHE_HOME/longhaul/$1" -type f | wc -l; }
 succeeds "of its own" "7" count names
 cp -r "$scratch/names" "$scratch/moved"
-succeeds "also where the tree lies elsewhere" "7 documents" "$LONGHAUL_BIN" data import "$scratch/moved" --name names
+succeeds "also where the tree lies elsewhere" "7 documents" "$LONGHAUL_BIN" data import "$scratch/moved" --name names --replace
 succeeds "with the same names" "7" count names
+
+# A corpus is one import: another of its name is refused, or takes its place.
+mkdir -p "$scratch/da/corp" "$scratch/db/corp" "$scratch/data/other"
+printf 'one\n' >"$scratch/da/corp/a.txt"
+printf 'two\n' >"$scratch/db/corp/b.txt"
+printf 'three\n' >"$scratch/data/other/c.txt"
+succeeds "a first corpus" "1 documents" "$LONGHAUL_BIN" data import "$scratch/da/corp"
+fails 1 "another of its name is refused" "longhaul/corp is there already: --name NAME gives this corpus another name, --replace puts" \
+    "$LONGHAUL_BIN" data import "$scratch/db/corp"
+succeeds "and was not mixed into it" "1" count corp
+fails 1 "a corpus of LONGHAUL_DATA would be read in its place" "data/other is there already" \
+    env LONGHAUL_DATA="$scratch/data" "$LONGHAUL_BIN" data import "$scratch/db/corp" --name other --replace
+fails 1 "what fails takes nobody's place" "no such folder" "$LONGHAUL_BIN" data import "$scratch/none" --name corp --replace
+printf '7\n' >"$scratch/seven.jsonl"
+fails 1 "nor does what is no document" "seven.jsonl" "$LONGHAUL_BIN" data import "$scratch/seven.jsonl" --name corp --replace
+succeeds "the first is still there" "one" grep -rh one "$XDG_CACHE_HOME/longhaul/corp"
+succeeds "with --replace the other is" "1 documents" "$LONGHAUL_BIN" data import "$scratch/db/corp" --replace
+succeeds "alone" "1" count corp
+for name in tokens vocabularies Tokens digests rates.csv.lock matches.csv; do
+    fails 1 "'$name' is the program's own" "is no name for a corpus: the cache folder has" "$LONGHAUL_BIN" data import "$scratch/names" --name "$name"
+done
 for name in '' . .. ../../x /x a/b -x .x; do
     fails 1 "'$name' is no name for a corpus" "is no name for a corpus" "$LONGHAUL_BIN" data import "$scratch/names" "--name=$name"
 done
@@ -167,6 +188,6 @@ fails 1 "a truncated one is named" "cut.jsonl.gz: cannot be unpacked" "$LONGHAUL
 cp "$scratch/talk.jsonl" "$scratch/plain.jsonl.gz"
 fails 1 "and one that is none" "plain.jsonl.gz: cannot be unpacked" "$LONGHAUL_BIN" data import "$scratch/plain.jsonl.gz"
 head -c 200000000 /dev/zero | gzip -1 >"$scratch/bomb.jsonl.gz"
-fails 1 "one that would fill the memory is not unpacked" "bomb.jsonl.gz: unpacks to more than" "$LONGHAUL_BIN" data import "$scratch/bomb.jsonl.gz"
+fails 1 "one that would fill the memory is not unpacked" "bomb.jsonl.gz: unpacks to more than" "$LONGHAUL_BIN" data import "$scratch/bomb.jsonl.gz" --name heavy
 
 finish

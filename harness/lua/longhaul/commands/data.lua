@@ -10,9 +10,7 @@ local function import_translations(from, values)
   if not language:find "^[%a_@]+$" then
     command.misuse(("'%s' is no language: de, fr, pt_BR ..."):format(language))
   end
-  local name = values.name or "messages-en-" .. language
-  data.check_name(name)
-  catalogues.import(from, language, name)
+  catalogues.import(from, language, values.name or "messages-en-" .. language, values.replace)
 end
 
 local actions = {
@@ -29,7 +27,8 @@ local actions = {
   import = function(rest, values)
     if not rest[2] then command.misuse("data import needs a folder or a FILE.jsonl") end
     if values.translations then return import_translations(rest[2], values) end
-    data.import(rest[2], values.name, { join_folders = values["join-folders"] })
+    data.import(rest[2], values.name,
+      { join_folders = values["join-folders"], replace = values.replace })
   end,
 }
 
@@ -51,10 +50,11 @@ return {
   {
     name = "data", takes = words,
     summary = "list, fetch, verify and import corpora", run = run, most = 2,
-    usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE.jsonl [--name NAME] [--join-folders] "
-      .. "| import DIR --translations LANGUAGE]",
+    usage = "data [list | fetch NAME | verify [NAME] | import DIR|FILE.jsonl [--name NAME] [--replace] "
+      .. "[--join-folders] | import DIR --translations LANGUAGE [--name NAME] [--replace]]",
     options = {
       { "name=", "name of the imported corpus (default: the folder's or file's)", "NAME" },
+      { "replace", "in the place of the corpus that has the name, which is refused else" },
       { "join-folders", "one document per folder instead of per file" },
       { "translations=", "parallel text out of the message catalogues in DIR, such as /usr/share/locale",
         "LANGUAGE" },
