@@ -108,7 +108,19 @@ lh_status lh_tokenizer_encode(const lh_tokenizer *tokenizer, const char *text, s
     return tokenizer->class->encode(tokenizer->instance, text, bytes, tokens, count);
 }
 
+/* A model of another vocabulary may name ids that no kind has; none has to look for itself. */
+static lh_status check_ids(const lh_tokenizer *tokenizer, const int32_t *tokens, int64_t count) {
+    const int64_t vocabulary = lh_tokenizer_vocabulary(tokenizer);
+    for (int64_t i = 0; i < count; ++i) {
+        if (tokens[i] < 0 || tokens[i] >= vocabulary)
+            return lh_fail(LH_EOPTION, "%s: token %d is outside the vocabulary of %lld",
+                           tokenizer->name, (int)tokens[i], (long long)vocabulary);
+    }
+    return LH_OK;
+}
+
 lh_status lh_tokenizer_decode(const lh_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
                               char **text, size_t *bytes) {
+    LH_TRY(check_ids(tokenizer, tokens, count));
     return tokenizer->class->decode(tokenizer->instance, tokens, count, text, bytes);
 }

@@ -38,7 +38,8 @@ bool lh_tokenizer_reads_characters(const lh_tokenizer *tokenizer);
  */
 lh_status lh_tokenizer_encode(const lh_tokenizer *tokenizer, const char *text, size_t bytes,
                               int32_t **tokens, int64_t *count);
-/* Gives *text (free()), NUL-terminated. Exact inverse for "bytes". */
+/* Gives *text (free()), NUL-terminated. Exact inverse for "bytes". Ids that stand for no text, as
+ * padding does, are left out. Fails: LH_EOPTION for an id outside the vocabulary. */
 lh_status lh_tokenizer_decode(const lh_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
                               char **text, size_t *bytes);
 

@@ -16,6 +16,7 @@ typedef struct lh_tokenizer_class {
     int32_t (*find)(const void *instance, const char *token); /* optional; lh_tokenizer_find */
     lh_status (*encode)(const void *instance, const char *text, size_t bytes, int32_t **tokens,
                         int64_t *count);
+    /* All ids are of the vocabulary. */
     lh_status (*decode)(const void *instance, const int32_t *tokens, int64_t count, char **text,
                         size_t *bytes);
 } lh_tokenizer_class;

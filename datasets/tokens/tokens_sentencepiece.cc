@@ -6,7 +6,9 @@
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <string>
 #include <unordered_map>
@@ -95,15 +97,23 @@ lh_status encode(const void *instance, const char *text, size_t bytes, int32_t *
     return LH_OK;
 }
 
+// Rows beyond the pieces stand for no text; the library refuses them.
 lh_status decode(const void *instance, const int32_t *tokens, int64_t count, char **text,
                  size_t *bytes) {
     std::string joined;
-    const std::vector<int> ids(tokens, tokens + count);
+    std::vector<int> ids(tokens, tokens + count);
+    const int pieces = model_of(instance)->GetPieceSize();
+    ids.erase(std::remove_if(ids.begin(), ids.end(), [=](int id) { return id >= pieces; }),
+              ids.end());
     const auto status = model_of(instance)->Decode(ids, &joined);
     if (!status.ok()) return lh_fail(LH_EFORMAT, "%s", status.ToString().c_str());
-    *text = lh_duplicate_text(joined.c_str());
+    auto *made =
+        static_cast<char *>(lh_allocate(joined.size() + 1)); // a piece may hold a zero byte
+    if (made == nullptr) return LH_EMEMORY;
+    std::memcpy(made, joined.c_str(), joined.size() + 1);
+    *text = made;
     *bytes = joined.size();
-    return *text != nullptr ? LH_OK : LH_EMEMORY;
+    return LH_OK;
 }
 
 } // namespace

@@ -348,7 +348,7 @@ static lh_status decode(const void *instance, const int32_t *tokens, int64_t cou
     lh_text joined = {0}, out = {0};
     lh_status status = lh_text_add(&out, "", 0);
     for (int64_t i = 0; i < count && status == LH_OK; ++i) {
-        if (tokens[i] < SPECIAL || tokens[i] >= s->count) continue;
+        if (tokens[i] < SPECIAL) continue;
         status = lh_text_add(&joined, s->at[tokens[i]].text, (size_t)s->at[tokens[i]].length);
     }
     if (status == LH_OK) status = join_runs(s, &joined, &out);

@@ -61,7 +61,9 @@ static int32_t *tokens_at(lua_State *lua, int index, int64_t *count) {
     int32_t *tokens = lua_newuserdatauv(lua, (size_t)(*count + 1) * sizeof *tokens, 0);
     for (int64_t i = 0; i < *count; ++i) {
         lua_geti(lua, index, i + 1);
-        tokens[i] = (int32_t)luaL_checkinteger(lua, -1);
+        const lua_Integer token = luaL_checkinteger(lua, -1);
+        if (token < INT32_MIN || token > INT32_MAX) luaL_argerror(lua, index, "no token's number");
+        tokens[i] = (int32_t)token;
         lua_pop(lua, 1);
     }
     return tokens;

@@ -4,6 +4,7 @@ local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
 local quote = require "longhaul.run.quote"
 local store = require "longhaul.run.store"
+local tokenizers = require "longhaul.run.tokenizer"
 local views = require "longhaul.report.views"
 
 local samples = {}
@@ -42,7 +43,8 @@ local function records_of(experiment, settings, options)
   }
   local weights = store.at(settings.results, experiment.runs):weights(identity.of(run).run_id)
   if not core.exists(weights) then return {} end
-  local tokenizer <close> = core.tokenizer(options.tokens)
+  local vocabulary = identity.task_info(run.row.task).vocabulary
+  local tokenizer <close> = tokenizers.fitting(options.tokens, vocabulary, "the row's model")
   local records = {}
   for i, passage in ipairs(passages_of(run, options)) do
     records[i] = {

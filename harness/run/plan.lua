@@ -2,6 +2,7 @@
 local core = require "longhaul.core"
 local identity = require "longhaul.run.identity"
 local selection = require "longhaul.run.selection"
+local tokenizer = require "longhaul.run.tokenizer"
 local tuning = require "longhaul.run.tuning"
 
 local plan = {}
@@ -43,11 +44,17 @@ function plan.of(experiment, settings)
   return runs
 end
 
+-- What a row's training would be in vain without, too.
+local function fill(shared)
+  identity.fill(shared)
+  tokenizer.check_samples(shared.row, identity.task_info(shared.row.task))
+end
+
 --- Gives what the runs of a row share its `identity`, for which its data are opened; false where
---- these cannot be, and `refusal` says why.
+--- these cannot be, or lack what its samples need, and `refusal` says why.
 function plan.identify(shared)
   if shared.identity or shared.refusal then return not shared.refusal end
-  local good, message = pcall(identity.fill, shared)
+  local good, message = pcall(fill, shared)
   if not good then shared.refusal = tostring(message) end
   return good
 end

@@ -86,10 +86,10 @@ TEST(special_ids_stand_for_no_text) {
     lh_tokenizer *tokenizer = NULL;
     char name[128], *text = NULL;
     size_t bytes = 9;
-    const int32_t tokens[] = {0, 1, -5, 5000, 0};
+    const int32_t tokens[] = {0, 1, 0};
     (void)snprintf(name, sizeof name, "subwords:%s", small);
     REQUIRE_OK(lh_tokenizer_open(name, &tokenizer));
-    REQUIRE_OK(lh_tokenizer_decode(tokenizer, tokens, 5, &text, &bytes));
+    REQUIRE_OK(lh_tokenizer_decode(tokenizer, tokens, 3, &text, &bytes));
     CHECK(bytes == 0 && text[0] == '\0');
     free(text);
     lh_tokenizer_destroy(tokenizer);

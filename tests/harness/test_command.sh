@@ -273,6 +273,8 @@ printf 'PK\3\4 and what torch.save writes' >"$scratch/torch/pytorch_model.bin"
 fails 1 "a folder with a PyTorch checkpoint alone" "torch/pytorch_model.bin: a PyTorch checkpoint, which could run code; write it as" \
     "$longhaul" eval --weights "$scratch/torch"
 fails 1 "a folder without weights" "$scratch: a folder without model.safetensors" "$longhaul" eval --weights "$scratch"
+fails 1 "a vocabulary that is not the model's" "words:train:100:generate:books has a vocabulary of 100, $scratch/new/folder/gpt2.safetensors one of 260" \
+    "$longhaul" generate --weights "$scratch/new/folder/gpt2.safetensors" --tokens words:train:100:generate:books --prompt the
 printf 'a b\nc' >"$scratch/text.txt"
 "$longhaul" tokenize --tokens bytes "$scratch/text.txt" >"$scratch/text.tokens"
 quietly 0 "tokenize" grep -qx "100 35 101 13 102" "$scratch/text.tokens"

@@ -178,6 +178,21 @@ t.test("sample texts continue whole passages", function()
   t.equal(rows.base.status, "done")
 end)
 
+t.test("samples that could not be written are refused before any training", function()
+  for asked, message in pairs {
+    ['tokens = "words:train:100:generate:books", context = 12'] =
+      "words:train:100:generate:books has a vocabulary of 100, the row's model one of 260",
+    ['tokens = "bytes", context = 17'] = "sample: a context of 17 tokens, but segments hold 16" } do
+    local bench = load(([[
+      bench:row { "unsampled", model = lh.models.gpt2(size), task = task, train = none }
+      bench:sample { row = "unsampled", count = 3, length = 5, %s }]]):format(asked))
+    local run = plan.of(bench, settings)[1]
+    t.check(not plan.identify(run.shared))
+    t.contains(plan.refusal_of(run), message)
+    t.equal(runner.run(bench, settings), 1)
+  end
+end)
+
 t.test("a run's row has the FLOPs and the gates that one works out by hand", function()
   local rows = run [[
     bench:row { "lstm", model = lh.models.lstm { layers = 1, width = 4, hidden = 8 }, task = task, train = none }

@@ -407,7 +407,8 @@ function Experiment:sample(options)
   check_fields("sample", options, fields.sample)
   for _, row in ipairs(self.rows) do
     if row.label == options.row then
-      row.keep_weights = true
+      row.keep_weights, row.samples = true, row.samples or {}
+      table.insert(row.samples, options)
       self.samples[#self.samples + 1] = options
       return self
     end

@@ -81,6 +81,11 @@ return {
     { "return x->id < y->id ? -1 : 1;", "return x->id < y->id ? 1 : -1;", "ties in reverse" },
   },
   {
+    file = "datasets/tokens/tokenizer.c", tests = "tests/datasets/test_tokenizer.c",
+    { "tokens[i] >= vocabulary", "tokens[i] > vocabulary", "the first id outside a vocabulary is decoded" },
+    { "tokens[i] < 0 || ", "", "ids below 0 are decoded" },
+  },
+  {
     file = "datasets/images/images.c", tests = "tests/harness/tasks/test_sequences.c tests/datasets/test_images.c",
     { "to[i % CHANNELS * plane + i / CHANNELS]", "to[i + 0 * plane]", "channels come one after the other" },
   },

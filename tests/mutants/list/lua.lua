@@ -128,6 +128,11 @@ return {
     { "seed = run.seed, device = run.device,\n  }", "seed = 1, device = run.device,\n  }", "every run trains with the first seed" },
   },
   {
+    file = "harness/run/tokenizer.lua", tests = "tests/lua/test_tokenizer.lua tests/lua/test_runner.lua",
+    { "own == vocabulary", "own >= vocabulary", "a larger vocabulary will do" },
+    { "sample.context > info.length", "sample.context > 2 * info.length", "a passage longer than a segment" },
+  },
+  {
     file = "harness/run/identity.lua", tests = "tests/lua/test_identity.lua",
     { "run.seed, start)", "run.seed)", "a run id without the run that it starts from" },
   },

@@ -1,6 +1,7 @@
 -- generate: text from a model, as it comes.
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local tokenizers = require "longhaul.run.tokenizer"
 local weights = require "longhaul.run.weights"
 
 local function number(values, name, default)
@@ -59,10 +60,10 @@ local function generate(values)
   local temperature, top_p = number(values, "temperature", 1), number(values, "top-p", 1)
   local top_k, seed = command.integer(values, "top-k", 0, 0),
     command.integer(values, "seed", 1, 0, math.maxinteger)
-  local tokenizer <close> = core.tokenizer(said.tokens)
+  local tokenizer <close> = tokenizers.fitting(said.tokens, tonumber(said.vocabulary), said.path)
   local generator <close> = core.generator {
     model = core.options("model", said.model, said.options),
-    vocabulary = tonumber(said.vocabulary) or tokenizer:vocabulary(), weights = said.path,
+    vocabulary = tokenizer:vocabulary(), weights = said.path,
     seed = seed,
     device = values.device or "cpu", segment = command.integer(values, "segment", 0, 0),
   }
