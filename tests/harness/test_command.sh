@@ -275,6 +275,15 @@ fails 1 "a folder with a PyTorch checkpoint alone" "torch/pytorch_model.bin: a P
 fails 1 "a folder without weights" "$scratch: a folder without model.safetensors" "$longhaul" eval --weights "$scratch"
 fails 1 "a vocabulary that is not the model's" "words:train:100:generate:books has a vocabulary of 100, $scratch/new/folder/gpt2.safetensors one of 260" \
     "$longhaul" generate --weights "$scratch/new/folder/gpt2.safetensors" --tokens words:train:100:generate:books --prompt the
+# Words come with the blanks between them, behind the prompt, too: this model has learnt to write "to to".
+for _ in 1 2 3 4 5 6 7 8 9 10; do echo to to to to to to to to to to; done >"$scratch/to.txt"
+printf '<eos>\nto\n<unk>\n' >"$scratch/to.words"
+mkdir -p "$scratch/to/train" "$scratch/to/valid" "$scratch/to/test"
+for split in train valid test; do tr '\n' ' ' <"$scratch/to.txt" >"$scratch/to/$split/to.txt"; done
+LONGHAUL_DATA=$scratch "$longhaul" train --model lstm --options 'layers=1 width=8' --task-options "name=to segment=16 batch=2 tokens=words:$scratch/to.words" \
+    --train 'steps=20 warmup=1 rate=0.1' --out "$scratch/to.safetensors" >"$scratch/told" 2>&1
+"$longhaul" generate --weights "$scratch/to.safetensors" --prompt to --count 3 --temperature 0 >"$scratch/text"
+quietly 0 "words with their blanks" grep -qx "to to to to" "$scratch/text"
 printf 'a b\nc' >"$scratch/text.txt"
 "$longhaul" tokenize --tokens bytes "$scratch/text.txt" >"$scratch/text.tokens"
 quietly 0 "tokenize" grep -qx "100 35 101 13 102" "$scratch/text.tokens"

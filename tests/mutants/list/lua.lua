@@ -129,6 +129,8 @@ return {
   },
   {
     file = "harness/run/tokenizer.lua", tests = "tests/lua/test_tokenizer.lua tests/lua/test_runner.lua",
+    { "last_of(read, overlap)", "{}", "no blank between a prompt and what comes to it" },
+    { "token and settled(whole) or whole", "whole", "a character is written before it is whole" },
     { "own == vocabulary", "own >= vocabulary", "a larger vocabulary will do" },
     { "sample.context > info.length", "sample.context > 2 * info.length", "a passage longer than a segment" },
   },

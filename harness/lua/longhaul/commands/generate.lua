@@ -68,13 +68,15 @@ local function generate(values)
     device = values.device or "cpu", segment = command.integer(values, "segment", 0, 0),
   }
   tell(said.model, generator:segment())
-  generator:feed(tokenizer:encode(prompt))
+  local read = tokenizer:encode(prompt)
+  local text_of = tokenizers.continuation(tokenizer, prompt, read)
+  generator:feed(read)
   io.stdout:write(prompt)
   for _ = 1, count do
-    io.stdout:write(tokenizer:decode { generator:next(temperature, top_k, top_p) })
+    io.stdout:write(text_of(generator:next(temperature, top_k, top_p)))
     io.stdout:flush()
   end
-  print()
+  print(text_of())
 end
 
 return {
