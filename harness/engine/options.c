@@ -230,6 +230,15 @@ int lh_options_find(const lh_options *options, const char *name) {
     return -1;
 }
 
+bool lh_options_has_group(const lh_options *options, const char *group) {
+    const size_t length = strlen(group);
+    for (int i = 0; i < options->count; ++i) {
+        const char *name = options->entry[i].row->name;
+        if (strncmp(name, group, length) == 0 && name[length] == '_') return true;
+    }
+    return false;
+}
+
 static lh_status unknown(const lh_options *options, const char *name) {
     for (const lh_refused *at = options->refused; at != NULL && at->prefix != NULL; ++at) {
         if (strncmp(name, at->prefix, strlen(at->prefix)) == 0)

@@ -83,6 +83,8 @@ const lh_option *lh_options_row(const lh_options *options, int index);
 const lh_value *lh_options_value(const lh_options *options, int index);
 /* Index of the row of that name, or -1. */
 int lh_options_find(const lh_options *options, const char *name);
+/* Whether there are options whose names begin with `group` and an underscore. */
+bool lh_options_has_group(const lh_options *options, const char *group);
 
 /* "name=value" of one option as lh_options_parse reads it. Gives *text (free()). */
 lh_status lh_option_spell_pair(const lh_option *row, const lh_value *value, char **text);

@@ -88,8 +88,18 @@ static lh_status set_option(lua_State *lua, int index, const char *name, lh_opti
     }
 }
 
-/* Sets every pair of the table at `index`; string keys only. A table of options by name stands for
- * those with its own name in front: rsa = { gate = 1 } is rsa_gate = 1. */
+static lh_status set_values(lua_State *lua, int index, const char *group, lh_options *options);
+
+/* A table of options by name stands for those with its own name in front: rsa = { gate = 1 } is
+ * rsa_gate = 1. One that begins no option's name is refused unread: a table may hold itself. */
+static lh_status set_group(lua_State *lua, int index, const char *name, lh_options *options) {
+    if (lh_options_has_group(options, name)) return set_values(lua, index, name, options);
+    lua_pushnil(lua);
+    (void)lua_next(lua, index);
+    return lh_options_set(options, lua_pushfstring(lua, "%s_%s", name, lua_tostring(lua, -2)), "");
+}
+
+/* Sets every pair of the table at `index`; string keys only. */
 static lh_status set_values(lua_State *lua, int index, const char *group, lh_options *options) {
     const int top = lua_gettop(lua);
     lh_status status = LH_OK;
@@ -102,7 +112,7 @@ static lh_status set_values(lua_State *lua, int index, const char *group, lh_opt
         }
         const char *name = lua_pushfstring(lua, group != NULL ? "%s_%s" : "%s%s",
                                            group != NULL ? group : "", lua_tostring(lua, -2));
-        status = is_group(lua, top + 2) ? set_values(lua, top + 2, name, options)
+        status = is_group(lua, top + 2) ? set_group(lua, top + 2, name, options)
                                         : set_option(lua, top + 2, name, options);
         lua_settop(lua, top + 1);
     }

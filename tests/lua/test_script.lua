@@ -181,6 +181,23 @@ t.test("a table of options by name stands for options with its name in front", f
   t.fails(function() lh.models.slide { rsa = { gates = 1 } } end, "did you mean 'rsa_gate'")
 end)
 
+t.test("a table of options that holds itself is refused where no option's name begins so", function()
+  local loop, deep = {}, {}
+  loop.gate, loop.c = loop, loop
+  local inner = deep
+  for _ = 1, 1000000 do
+    inner.c = {}
+    inner = inner.c
+  end
+  local begin = os.clock()
+  for _, values in ipairs { loop, deep } do
+    t.fails(function() lh.models.lstm(values) end, "lstm: unknown option '")
+    t.fails(function() lh.models.xl { rsa = values } end, "xl: unknown option 'rsa_")
+    t.fails(function() lh.train { rate = values } end, "train: unknown option 'rate_")
+  end
+  t.check(os.clock() - begin < 1, "it is looked into for long")
+end)
+
 t.test("a grid runs its last axis fastest and keeps the order of axes", function()
   local labels = {}
   for point in lh.grid { { "window", 1, 2 }, { "gate", "a", "b" } } do

@@ -411,6 +411,15 @@ static const char *const all_later[] = {"count", "rate",  "loud",  "colour",
                                         "name",  "kinds", "sizes", NULL};
 
 /* Later options are said where they do not stand at their standard, of whatever type. */
+TEST(a_group_begins_the_name_of_an_option) {
+    lh_options *options = options_of("");
+    CHECK(lh_options_has_group(options, "second"));
+    CHECK(!lh_options_has_group(options, "secon"));
+    CHECK(!lh_options_has_group(options, "second_depth"));
+    CHECK(!lh_options_has_group(options, ""));
+    lh_options_destroy(options);
+}
+
 TEST(later_options_are_silent_at_their_standard) {
     static const char *const set[] = {"count=8",   "rate=0.2", "loud=false", "colour=blue",
                                       "name=book", "kinds=1",  "sizes=4,8"};
