@@ -1,4 +1,4 @@
-/* Files are read when their tokens are first asked for; texts are kept until then. Tokens that
+/* Files are read when their text is shown, and when their tokens are first asked for. Tokens that
  * another run has made are found in the cache folder, and those that were made here go there when
  * the corpus is closed. */
 #include "datasets/text/document_store.h"
@@ -23,6 +23,12 @@ typedef struct item {
     int32_t *tokens;            /* of this item's own; NULL where the kept ones are read */
 } item;
 
+/* The file that was read last, whole, while pieces of it are asked for one after the other. */
+typedef struct loaded_file {
+    char *text; /* NULL: none */
+    uint64_t content;
+} loaded_file;
+
 /* A file for less text would cost more than encoding it again. */
 enum { LEAST_KEPT_BYTES = 1 << 18 };
 
@@ -40,6 +46,7 @@ struct lh_corpus {
     bool lines_count;    /* as words */
     char *source, *file; /* NULL until they are set or noted */
     lh_digests *digests; /* while files are added; else NULL */
+    loaded_file loaded;
     uint64_t digest;
     lh_token_cache *kept; /* NULL until `looked`, and where nothing is kept */
     bool looked;
@@ -208,18 +215,54 @@ static int64_t count_words(const lh_corpus *corpus, const char *text, size_t byt
     return words;
 }
 
+static void forget_file(lh_corpus *corpus) {
+    free(corpus->loaded.text);
+    corpus->loaded = (loaded_file){0};
+}
+
 /* What was digested is what is read: tokens of another text would be kept under its name. */
-static lh_status load_text(item *i) {
+static lh_status load_file(lh_corpus *corpus, const item *i) {
     void *text = NULL;
     size_t bytes = 0;
+    if (corpus->loaded.text != NULL && corpus->loaded.content == i->content) return LH_OK;
+    forget_file(corpus);
     LH_TRY(lh_file_read_all(i->path, &text, &bytes));
     if (lh_digest_content(0, text, bytes) != i->content) {
         free(text);
         return lh_fail(LH_EIO, "%s: changed since the corpus was opened", i->path);
     }
-    memmove(text, (char *)text + i->begin, i->bytes);
-    i->text = text;
+    corpus->loaded = (loaded_file){.text = text, .content = i->content};
     return LH_OK;
+}
+
+/* Whether the document behind this one is of the same file. */
+static bool file_goes_on(const item_list *list, const item *i) {
+    const item *next = i + 1;
+    return next < list->at + list->count && next->path != NULL && next->content == i->content;
+}
+
+/* Reads a file once for all of its pieces in order: each is a copy, but the last takes the block.
+ */
+static lh_status load_text(lh_corpus *corpus, lh_split split, item *i) {
+    loaded_file *file = &corpus->loaded;
+    LH_TRY(load_file(corpus, i));
+    if (!file_goes_on(&corpus->split[split], i)) {
+        memmove(file->text, file->text + i->begin, i->bytes);
+        i->text = file->text;
+        *file = (loaded_file){0};
+        return LH_OK;
+    }
+    i->text = lh_allocate(i->bytes + 1);
+    if (i->text == NULL) return LH_EMEMORY;
+    memcpy(i->text, file->text + i->begin, i->bytes);
+    return LH_OK;
+}
+
+/* What lies in a file can be read again. */
+static void release_text(item *i) {
+    if (i->path == NULL) return;
+    free(i->text);
+    i->text = NULL;
 }
 
 /* Leaves out a character that was cut through: neither piece has its bytes. */
@@ -245,7 +288,7 @@ static lh_status cut_tokens(const lh_corpus *corpus, item *i, int64_t count) {
 }
 
 static lh_status encode(lh_corpus *corpus, lh_split split, item *i) {
-    if (i->text == NULL) LH_TRY(load_text(i));
+    if (i->text == NULL) LH_TRY(load_text(corpus, split, i));
     if (lh_tokenizer_reads_characters(corpus->tokenizer)) keep_characters(i);
     i->read.words = count_words(corpus, i->text, i->bytes);
     i->read.bytes = (int64_t)i->bytes;
@@ -253,9 +296,7 @@ static lh_status encode(lh_corpus *corpus, lh_split split, item *i) {
     if (split == LH_VALID) LH_TRY(cut_tokens(corpus, i, corpus->valid_tokens));
     i->read.tokens = i->tokens;
     corpus->encoded_bytes += (int64_t)i->bytes;
-    if (i->path == NULL) return LH_OK;
-    free(i->text);
-    i->text = NULL;
+    release_text(i);
     return LH_OK;
 }
 
@@ -311,6 +352,7 @@ void lh_corpus_destroy(lh_corpus *corpus) {
     }
     lh_token_cache_close(corpus->kept);
     lh_digests_destroy(corpus->digests);
+    forget_file(corpus);
     lh_tokenizer_destroy(corpus->tokenizer);
     free(corpus->source);
     free(corpus->file);
@@ -319,13 +361,13 @@ void lh_corpus_destroy(lh_corpus *corpus) {
 
 /* ---- what readers ask for ---- */
 
-lh_status lh_corpus_text(lh_corpus *corpus, lh_split split, int64_t index, const char **text,
-                         size_t *bytes) {
+lh_status lh_corpus_show_text(lh_corpus *corpus, lh_split split, int64_t index,
+                              lh_text_visit *visit, void *to) {
     item *i = &corpus->split[split].at[index];
-    if (i->text == NULL) LH_TRY(load_text(i));
-    *text = i->text;
-    *bytes = i->bytes;
-    return LH_OK;
+    if (i->text == NULL) LH_TRY(load_text(corpus, split, i));
+    const lh_status status = visit(to, i->text, i->bytes);
+    release_text(i);
+    return status;
 }
 
 lh_status lh_corpus_document(lh_corpus *corpus, lh_split split, int64_t index, lh_document *out) {

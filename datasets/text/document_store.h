@@ -4,7 +4,7 @@
 #define LH_DATASETS_DOCUMENT_STORE_H
 
 #include "datasets/text/corpus_config.h"
-#include "datasets/tokens/tokenizer.h"
+#include "datasets/tokens/trained_tokens.h"
 #include "harness/engine/split.h"
 
 /* One document. Where the limits cut a text, a character that is cut through is left out where the
@@ -75,8 +75,9 @@ uint64_t lh_corpus_digest(const lh_corpus *corpus);
 int64_t lh_corpus_documents(const lh_corpus *corpus, lh_split split);
 /* Lends until the corpus is destroyed. */
 lh_status lh_corpus_document(lh_corpus *corpus, lh_split split, int64_t index, lh_document *out);
-/* The raw text of a document. Lends until its tokens are first asked for. */
-lh_status lh_corpus_text(lh_corpus *corpus, lh_split split, int64_t index, const char **text,
-                         size_t *bytes);
+/* Shows visit(to, text, bytes) the raw text of a document, which is lent for that call. A file is
+ * read once for documents of it that are shown, or whose tokens are asked for, in order. */
+lh_status lh_corpus_show_text(lh_corpus *corpus, lh_split split, int64_t index,
+                              lh_text_visit *visit, void *to);
 
 #endif

@@ -17,20 +17,28 @@ typedef struct corpora {
 
 /* ---- what is trained on ---- */
 
+/* A visit that is counted. */
+typedef struct shown {
+    lh_text_visit *visit;
+    void *to;
+    size_t bytes;
+} shown;
+
+static lh_status show(void *to, const char *text, size_t bytes) {
+    shown *s = to;
+    s->bytes += bytes;
+    return s->visit(s->to, text, bytes);
+}
+
 /* The documents of the train splits; of several corpora as much of each. */
 static lh_status each_document(const void *of, size_t most, lh_text_visit *visit, void *to) {
     const corpora *from = of;
     for (int c = 0; c < from->count; ++c) {
         lh_corpus *corpus = from->at[c];
         const int64_t documents = lh_corpus_documents(corpus, LH_TRAIN);
-        size_t seen = 0;
-        for (int64_t i = 0; i < documents && seen < most / (size_t)from->count; ++i) {
-            const char *text = NULL;
-            size_t bytes = 0;
-            LH_TRY(lh_corpus_text(corpus, LH_TRAIN, i, &text, &bytes));
-            LH_TRY(visit(to, text, bytes));
-            seen += bytes;
-        }
+        shown all = {.visit = visit, .to = to};
+        for (int64_t i = 0; i < documents && all.bytes < most / (size_t)from->count; ++i)
+            LH_TRY(lh_corpus_show_text(corpus, LH_TRAIN, i, show, &all));
     }
     return LH_OK;
 }

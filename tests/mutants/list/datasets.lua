@@ -81,6 +81,12 @@ return {
     { "return x->id < y->id ? -1 : 1;", "return x->id < y->id ? 1 : -1;", "ties in reverse" },
   },
   {
+    file = "datasets/text/document_store.c", tests = "tests/datasets/test_document_store.c",
+    { "next->path != NULL && next->content == i->content", "false", "a file is read for each of its pieces" },
+    { "memcpy(i->text, file->text + i->begin", "memcpy(i->text, file->text", "every piece is the first" },
+    { "visit(to, i->text, i->bytes);\n    release_text(i);", "visit(to, i->text, i->bytes);", "texts that were shown are kept" },
+  },
+  {
     file = "datasets/tokens/tokenizer.c", tests = "tests/datasets/test_tokenizer.c",
     { "tokens[i] >= vocabulary", "tokens[i] > vocabulary", "the first id outside a vocabulary is decoded" },
     { "tokens[i] < 0 || ", "", "ids below 0 are decoded" },

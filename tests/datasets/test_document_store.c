@@ -1,0 +1,113 @@
+/* Documents that are pieces of one file: how often it is read, and what is kept of it. */
+#include "datasets/text/corpus.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tests/config.h"
+#include "tests/datasets/data_root.h"
+#include "tests/test.h"
+
+enum { BYTES = 1 << 20, PIECE = 1000, PIECES = (BYTES + PIECE - 1) / PIECE };
+
+/* A corpus `one` of a single file, of lines that differ. */
+static bool write_file(void) {
+    char *text = lh_allocate(BYTES + 16);
+    if (!CHECK(text != NULL) || !CHECK(make_root())) return false;
+    for (int i = 0; i < BYTES / 8; ++i)
+        (void)snprintf(text + (size_t)i * 8, 9, "w%06d\n", i % 1000);
+    write_text("one/train/a.txt", text, BYTES);
+    free(text);
+    return CHECK(setenv("XDG_CACHE_HOME", data_root, 1) == 0);
+}
+
+static bool remove_file(void) {
+    char path[DATA_ROOT_BYTES + 32];
+    (void)snprintf(path, sizeof path, "%s/one/train/a.txt", data_root);
+    return CHECK(unlink(path) == 0);
+}
+
+static lh_status open_pieces(const char *tokens, lh_corpus **out) {
+    char text[128];
+    lh_options *options = NULL;
+    lh_corpus_config config;
+    (void)snprintf(text, sizeof text, "name=one split_bytes=%d tokens=%s", PIECE, tokens);
+    lh_status status = parse_config(lh_corpus_config_options, text, &config, &options);
+    if (status == LH_OK) status = lh_corpus_open(&config, out);
+    lh_options_destroy(options);
+    return status;
+}
+
+/* The byte at a place of the whole file. */
+static int byte_at(int64_t at) {
+    char line[16];
+    (void)snprintf(line, sizeof line, "w%06d\n", (int)(at / 8 % 1000));
+    return (unsigned char)line[at % 8];
+}
+
+/* What cannot be read again has been read. */
+TEST(a_file_is_read_once_for_its_pieces_in_order) {
+    lh_corpus *corpus = NULL;
+    lh_document document;
+    int64_t at = 0, wrong = 0;
+    REQUIRE(write_file());
+    REQUIRE_OK(open_pieces("bytes", &corpus));
+    REQUIRE(lh_corpus_documents(corpus, LH_TRAIN) == PIECES);
+    REQUIRE_OK(lh_corpus_document(corpus, LH_TRAIN, 0, &document));
+    REQUIRE(remove_file());
+    for (int64_t i = 0; i < PIECES; ++i) {
+        REQUIRE_OK(lh_corpus_document(corpus, LH_TRAIN, i, &document));
+        for (int64_t t = 0; t < document.count; ++t)
+            wrong += document.tokens[t] != byte_at(at + t) + 3;
+        at += document.count;
+    }
+    CHECK_EQ_INT(wrong, 0);
+    CHECK_EQ_INT(at, BYTES);
+    lh_corpus_destroy(corpus);
+}
+
+typedef struct reading {
+    int64_t at, wrong;
+} reading;
+
+static lh_status compare(void *to, const char *text, size_t bytes) {
+    reading *r = to;
+    for (size_t i = 0; i < bytes; ++i)
+        r->wrong += (unsigned char)text[i] != byte_at(r->at + (int64_t)i);
+    r->at += (int64_t)bytes;
+    return LH_OK;
+}
+
+/* Text that was shown is not kept: what comes after the last piece is read again. */
+TEST(texts_are_shown_in_order_and_let_go) {
+    lh_corpus *corpus = NULL;
+    reading shown = {0, 0};
+    REQUIRE(write_file());
+    REQUIRE_OK(open_pieces("bytes", &corpus));
+    for (int64_t i = 0; i < PIECES; ++i) {
+        REQUIRE_OK(lh_corpus_show_text(corpus, LH_TRAIN, i, compare, &shown));
+        if (i == 0) REQUIRE(remove_file());
+    }
+    CHECK_EQ_INT(shown.wrong, 0);
+    CHECK_EQ_INT(shown.at, BYTES);
+    CHECK_FAILS(lh_corpus_show_text(corpus, LH_TRAIN, 0, compare, &shown), LH_EIO, "a.txt");
+    lh_corpus_destroy(corpus);
+}
+
+static long peak_mebibytes(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss / 1024 : -1;
+}
+
+/* A file for each of its pieces would be a gibibyte. */
+TEST(a_vocabulary_of_pieces_takes_the_memory_of_the_file) {
+    lh_corpus *corpus = NULL;
+    lh_document document;
+    REQUIRE(write_file());
+    const long before = peak_mebibytes();
+    REQUIRE_OK(open_pieces("words:train:500", &corpus));
+    REQUIRE_OK(lh_corpus_document(corpus, LH_TRAIN, 7, &document));
+    CHECK_EQ_INT(lh_tokenizer_vocabulary(lh_corpus_tokenizer(corpus)), 500);
+    CHECK(peak_mebibytes() - before < 100);
+    lh_corpus_destroy(corpus);
+}
