@@ -9,6 +9,7 @@
 
 struct lh_tokenizer {
     const lh_tokenizer_class *class;
+    char *name; /* for messages */
     void *instance;
     uint64_t digest; /* of its files */
 };
@@ -60,10 +61,12 @@ lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
     lh_tokenizer *tokenizer = lh_allocate_zeroed(1, sizeof *tokenizer);
     if (tokenizer == NULL) return LH_EMEMORY;
     tokenizer->class = class;
-    const char *argument = name + strlen(class->prefix);
-    const lh_status status = class->open != NULL
-                                 ? class->open(argument, &tokenizer->digest, &tokenizer->instance)
-                                 : LH_OK;
+    tokenizer->name = lh_duplicate_text(name);
+    lh_status status = tokenizer->name != NULL ? LH_OK : LH_EMEMORY;
+    if (status == LH_OK && class->open != NULL) {
+        const char *argument = name + strlen(class->prefix);
+        status = class->open(argument, &tokenizer->digest, &tokenizer->instance);
+    }
     if (status == LH_OK)
         *out = tokenizer;
     else
@@ -74,6 +77,7 @@ lh_status lh_tokenizer_open(const char *name, lh_tokenizer **out) {
 void lh_tokenizer_destroy(lh_tokenizer *tokenizer) {
     if (tokenizer == NULL) return;
     if (tokenizer->class->close != NULL) tokenizer->class->close(tokenizer->instance);
+    free(tokenizer->name);
     free(tokenizer);
 }
 
