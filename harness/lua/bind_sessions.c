@@ -210,9 +210,9 @@ static int session_evaluate(lua_State *lua) {
 
 /* session:check_split("valid" or "test"): fails where it could not be evaluated. */
 static int session_check_split(lua_State *lua) {
-    const lh_task *task = lh_session_task(session_at(lua, 1));
+    const lh_session *session = session_at(lua, 1);
     const lh_split split = (lh_split)luaL_checkoption(lua, 2, NULL, lh_split_names);
-    lh_lua_check(lua, task->class->evaluate_begin(task->instance, split));
+    lh_lua_check(lua, lh_session_check_split(session, split));
     return 0;
 }
 

@@ -19,6 +19,13 @@ function context.read(given)
   return { length = length, passages = passages }
 end
 
+--- Refuses a task, by what core.task_info says of it, whose tokens do not follow one another: what
+--- is asked for is measured after all training.
+function context.check(name, info)
+  if info.vocabulary > 0 and info.output_features == 0 and info.source_vocabulary == 0 then return end
+  error(("context: the task %s predicts no tokens one after the other"):format(name), 0)
+end
+
 --- What a run's identity says of it.
 function context.text(wanted)
   return ("context length=%d passages=%d"):format(wanted.length, wanted.passages)

@@ -1,4 +1,5 @@
 -- The plan of an experiment: which runs it has, and the session that each trains.
+local context = require "longhaul.run.context"
 local core = require "longhaul.core"
 local identity = require "longhaul.run.identity"
 local selection = require "longhaul.run.selection"
@@ -47,7 +48,10 @@ end
 -- What a row's training would be in vain without, too.
 local function fill(shared)
   identity.fill(shared)
-  tokenizer.check_samples(shared.row, identity.task_info(shared.row.task))
+  local row = shared.row
+  local info = identity.task_info(row.task)
+  tokenizer.check_samples(row, info)
+  if row.context then context.check(row.task.name, info) end
 end
 
 --- Gives what the runs of a row share its `identity`, for which its data are opened; false where

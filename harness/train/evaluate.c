@@ -182,7 +182,8 @@ static lh_status score_all(pass *p, lh_split split, lh_metrics *out) {
     LH_TRY(score_split(p, split));
     LH_TRY(join(p->session->ranks, &p->sum));
     if (!(p->sum.sums[WEIGHT] > 0.0))
-        return lh_fail(LH_EFORMAT, "evaluate: the split has nothing to predict");
+        return lh_fail(LH_EFORMAT, "evaluate: the %s split has nothing to predict",
+                       lh_split_names[split]);
     if (p->session->setup.output_features == 0) return derive(&p->sum, out);
     return derive_errors(&p->sum, p->session->task->class->groups, out);
 }
@@ -213,6 +214,10 @@ lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *o
     const lh_scored scored = lh_session_scored(session);
     LH_TRY(task->class->score(task->instance, &scored, split, out));
     return check_numbers(session, split, out);
+}
+
+lh_status lh_session_check_split(const lh_session *session, lh_split split) {
+    return lh_task_check_split(session->task, &session->setup, split);
 }
 
 void lh_session_watch_evaluations(lh_session *session, lh_evaluation_observer observer,

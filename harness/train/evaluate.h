@@ -14,6 +14,10 @@
  * step; one that is infinite stands. */
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out);
 
+/* Fails as an evaluation of the split would where there is nothing in it, before anything is
+ * trained. */
+lh_status lh_session_check_split(const lh_session *session, lh_split split);
+
 /* Every evaluation of the session from now on tells `observer`; NULL: nobody. */
 void lh_session_watch_evaluations(lh_session *session, lh_evaluation_observer observer,
                                   void *context);

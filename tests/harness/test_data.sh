@@ -122,10 +122,14 @@ fails 1 "and names a line without the field" "jsonl: line 1: no field 'text'" "$
     --task-options 'name=web' --train 'steps=2 warmup=1'
 rm "$XDG_CACHE_HOME/longhaul/web/test.jsonl"
 untested() {
-    "$LONGHAUL_BIN" train --model lstm --options 'hidden=8 width=8' --task-options 'name=web field=body segment=4 batch=1' \
+    "$LONGHAUL_BIN" train --model lstm --options 'hidden=8 width=8' --task-options "name=$1 segment=4 batch=1" \
         --train 'steps=1000000000' --out "$scratch/lost.safetensors"
 }
-fails 1 "and without a test split no step is taken" "no documents of the test split, which is evaluated (train has 1, valid 1, test 0)" untested
+fails 1 "and without a test split no step is taken" "no documents of the test split, which is evaluated (train has 1, valid 1, test 0)" untested "web field=body"
+mkdir -p "$XDG_CACHE_HOME/longhaul/bare/train" "$XDG_CACHE_HOME/longhaul/bare/test"
+printf 'some text' >"$XDG_CACHE_HOME/longhaul/bare/train/a.txt"
+printf '' >"$XDG_CACHE_HOME/longhaul/bare/test/a.txt"
+fails 1 "nor with an empty one" "evaluate: the test split has nothing to predict" untested bare
 printf 'no JSON\n' >"$scratch/mixed/notes.jsonl"
 printf 'text\n' >"$scratch/mixed/readme"
 succeeds "JSON lines among other files are text" "2 documents" "$LONGHAUL_BIN" data import "$scratch/mixed" --name mixed

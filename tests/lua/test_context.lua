@@ -5,6 +5,7 @@ local context = require "longhaul.run.context"
 local identity = require "longhaul.run.identity"
 local lh = require "longhaul"
 local results = require "longhaul.report.results"
+local plan = require "longhaul.run.plan"
 local runner = require "longhaul.run.runner"
 local csv = require "longhaul.run.csv"
 local core = require "longhaul.core"
@@ -58,6 +59,17 @@ local function bench_of(asked)
   bench:plot { "profile", part = "kept" }
   return bench
 end
+
+t.test("a task without tokens is refused before any training", function()
+  local bench = lh.experiment "looks-back"
+  bench:row { "r", model = lh.models.informer { width = 8, heads = 2 }, train = lh.train { steps = 2 },
+    task = lh.tasks.forecasting { lh.data.series { "generate:seasonal", series_rows = 200 }, batch = 2,
+      seq_len = 5, label_len = 2, pred_len = 3 },
+    context = { length = 8 } }
+  local run = plan.of(bench, { scale = "smoke", device = "cpu", results = "none" })[1]
+  t.check(not plan.identify(run.shared))
+  t.contains(run.refusal, "context: the task forecasting predicts no tokens one after the other")
+end)
 
 t.test("a row that asks is another run; one that does not is the run that it was", function()
   local function configuration(asked)

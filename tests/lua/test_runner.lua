@@ -193,6 +193,22 @@ t.test("samples that could not be written are refused before any training", func
   end
 end)
 
+t.test("a split with nothing to predict is refused before any training", function()
+  local bench = load [[
+    bench:row { "unread", model = lh.models.gpt2(size), train = lh.train { steps = 6, warmup = 1 },
+      task = lh.tasks.language_model { segment = 16, batch = 2,
+        lh.data.text { "generate:books", documents = 20, document_bytes = 512, valid_tokens = 1 } } }]]
+  local message = "evaluate: the valid split has nothing to predict"
+  t.contains(outlook.known(bench, settings)[1].refusal, message)
+  t.equal(runner.run(bench, settings), 1)
+  for _, row in ipairs(store.at(folder, "chain"):rows()) do
+    if row.row == "unread" then
+      t.contains(row.error, message)
+      t.check(not core.exists(store.at(folder, "chain"):curve(row.run_id)), "it was trained")
+    end
+  end
+end)
+
 t.test("a run's row has the FLOPs and the gates that one works out by hand", function()
   local rows = run [[
     bench:row { "lstm", model = lh.models.lstm { layers = 1, width = 4, hidden = 8 }, task = task, train = none }

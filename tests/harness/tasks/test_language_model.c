@@ -115,6 +115,22 @@ TEST(an_evaluation_can_be_cut_short) {
     close_fixture(&f);
 }
 
+/* A split may have documents, and in them nothing to predict. */
+TEST(a_split_with_nothing_to_predict_is_told) {
+    fixture f;
+    static const char *const none = "evaluate: the valid split has nothing to predict";
+    REQUIRE(open_fixture(&f, "valid_tokens=1"));
+    CHECK_FAILS(lh_task_check_split(f.task, &f.setup, LH_VALID), LH_EFORMAT, none);
+    CHECK_OK(lh_task_check_split(f.task, &f.setup, LH_TEST));
+    close_fixture(&f);
+    REQUIRE(open_fixture(&f, "limit_eval_bytes=1"));
+    CHECK_FAILS(lh_task_check_split(f.task, &f.setup, LH_VALID), LH_EFORMAT, none);
+    close_fixture(&f);
+    REQUIRE(open_fixture(&f, "limit_eval_bytes=2"));
+    CHECK_OK(lh_task_check_split(f.task, &f.setup, LH_VALID));
+    close_fixture(&f);
+}
+
 /* A pass in subsequences predicts all the split's tokens but one, in rows that each begin anew; in
  * training with quarters a token is read four times an epoch. */
 TEST(segments_can_be_read_each_by_itself) {

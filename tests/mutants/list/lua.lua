@@ -124,6 +124,7 @@ return {
     file = "harness/run/plan.lua", tests = "tests/lua/test_runner.lua",
     { "settings.seeds or row.seeds or experiment.default_seeds", "row.seeds or settings.seeds or experiment.default_seeds",
       "a row's seeds come before the command line's" },
+    { "tokenizer.check_samples(row, info)", "", "samples that cannot be written are trained for" },
     { "settings), seeds_of(row)", "settings), seeds_of(row) + 1", "a seed too many" },
     { "seed = run.seed, device = run.device,\n  }", "seed = 1, device = run.device,\n  }", "every run trains with the first seed" },
   },

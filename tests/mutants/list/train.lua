@@ -1,6 +1,10 @@
 -- Mistakes to seed in training, evaluation and what tasks feed to them, each with the tests that must see it.
 return {
   {
+    file = "harness/train/task.c", tests = "tests/harness/tasks/test_language_model.c",
+    { "lh_host_batch_weight(setup, &host) > 0.0", "host.rows > 0", "a batch without weight is something to predict" },
+  },
+  {
     file = "harness/train/batch.c", tests = "tests/harness/train/test_batch.c",
     { "tokens + at - count", "tokens", "the past is the document's beginning" },
     { "first * size.past)", "0)", "every rank encodes the first row's past" },
