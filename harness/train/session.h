@@ -36,7 +36,7 @@ void lh_session_destroy(lh_session *session);
 
 const lh_model *lh_session_model(const lh_session *session);
 const lh_task *lh_session_task(const lh_session *session);
-lh_scored lh_session_scored(const lh_session *session);       /* its model, lent to a task */
+lh_scored lh_session_scored(const lh_session *session); /* its model, lent to a task */
 int64_t lh_session_step(const lh_session *session);
 double lh_session_seconds(const lh_session *session); /* of training, over restarts */
 int64_t lh_session_peak_memory(const lh_session *session);
