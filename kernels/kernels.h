@@ -3,8 +3,8 @@
  * Rules that hold for all of them:
  *  - A kernel is pure: it reads its `in` arguments, writes every element of each `out`, touches
  *    nothing else; it neither allocates nor prints nor keeps state. The launch has workspace.
- *  - Sizes are elements; size 0 is legal and does nothing. Tensors are dense and row-major unless a
- *    stride is named (strides in elements).
+ *  - Sizes are elements; size 0 is legal and does nothing, a negative one gives LH_ESHAPE. Tensors
+ *    are dense and row-major unless a stride is named (strides in elements).
  *  - Same arguments, same bits on one backend, whatever the number of threads or the grid.
  *  - An optional pointer that is NULL switches its part off. A NULL gradient output is not wanted.
  *  - Gradient outputs obey their lh_write: LH_SET overwrites, LH_ADD accumulates.
@@ -14,8 +14,11 @@
  *    take bf16 on its backend (lh_kernels.takes_bf16) gives LH_EOPTION.
  *  - Sums over long axes accumulate in double on the CPU, in float with a fixed tree on CUDA.
  *  - NaN in gives NaN out for the rows concerned; a fully masked row gives zeros.
- *  - Return LH_OK; LH_ESHAPE or LH_EOPTION for arguments that break the contract. The op that
- *    launches the kernel adds the message. What only the data show, such as an index out of range,
+ *  - Return LH_OK; LH_ESHAPE or LH_EOPTION for arguments that break the contract. What can be seen
+ *    of that without the data is in lh_<kernel>_check, beside the arguments, which the tables of
+ * all backends ask first (kernels/entries.inc), so that all give the same status. A twin refuses
+ * what its backend alone lacks: head vectors of a size, products in a precision. The op that
+ * launches the kernel adds the message. What only the data show, such as an index out of range,
  *    CUDA reports when the device is next synchronised or read. */
 #ifndef LH_KERNELS_KERNELS_H
 #define LH_KERNELS_KERNELS_H

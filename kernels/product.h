@@ -25,6 +25,12 @@ typedef struct lh_product {
 /* NULL, or what bf16 on this processor lacks: the library or the instructions. Static storage. */
 const char *lh_product_lacks_bf16(void);
 
+/* Whether the processor multiplies in this precision what lies in memory as `dtype`. */
+static inline bool lh_product_knows(lh_dtype dtype, lh_precision precision) {
+    if (precision == LH_PRECISION_BF16) return lh_product_lacks_bf16() == NULL;
+    return precision == LH_PRECISION_F32 && dtype == LH_REAL;
+}
+
 /* Sums of fewer products than this are better filled up with zeros in bf16: the processor has a
  * faster instruction for longer ones. 1: none. */
 int64_t lh_product_shortest_bf16(void);

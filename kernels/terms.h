@@ -22,6 +22,10 @@ typedef enum lh_unary_op {
     LH_UNARY_SOFTPLUS /* log(1 + exp(x)) */
 } lh_unary_op;
 
+static inline bool lh_unary_known(lh_unary_op op) {
+    return op >= LH_UNARY_IDENTITY && op <= LH_UNARY_SOFTPLUS;
+}
+
 /* Runs of keys of one attention. */
 #define LH_KEY_SOURCES 3
 

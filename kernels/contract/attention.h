@@ -4,6 +4,7 @@
 #ifndef LH_KERNELS_CONTRACT_ATTENTION_H
 #define LH_KERNELS_CONTRACT_ATTENTION_H
 
+#include "kernels/contract/check.h"
 #include "kernels/contract/heads.h"
 #include "kernels/random.h"
 
@@ -49,6 +50,29 @@ typedef struct lh_attention_spec {
     lh_key_source source[LH_KEY_SOURCES];
 } lh_attention_spec;
 
+static inline bool lh_attention_fits(const lh_attention_spec *spec) {
+    if (spec->source_count < 0 || spec->source_count > LH_KEY_SOURCES) return false;
+    int64_t joined = spec->batch | spec->heads | spec->queries | spec->head_width;
+    for (int s = 0; s < spec->source_count; ++s)
+        joined |= spec->source[s].count;
+    const bool bias = spec->bias == NULL ||
+                      (spec->buckets >= 1 && spec->bucket_span >= 1 && spec->bucket_of != NULL);
+    const bool positions = spec->positions == NULL ||
+                           (spec->position_count >= 1 &&
+                            (spec->position_heads == 1 || spec->position_heads == spec->heads));
+    return lh_are_sizes(joined) && bias && positions;
+}
+
+/* Of one that fits; dtype: that of the queries. */
+static inline bool lh_attention_options_known(const lh_attention_spec *spec, lh_dtype dtype) {
+    for (int s = 0; s < spec->source_count; ++s)
+        if (spec->source[s].k.act.dtype != dtype || spec->source[s].v.act.dtype != dtype)
+            return false;
+    const bool drops = spec->dropout >= 0 && spec->dropout < 1 && spec->dropout_period >= 0;
+    const bool keyed = spec->dropout <= 0 || spec->key != NULL;
+    return drops && keyed && spec->chunk >= 0 && lh_precision_known(spec->precision);
+}
+
 /* Scores live only in a tile of workspace: memory is linear in queries. */
 typedef struct lh_attention_forward_args {
     lh_attention_spec spec;
@@ -56,6 +80,13 @@ typedef struct lh_attention_forward_args {
     lh_heads out; /* out [batch][queries][heads][head_width] */
     real *lse;    /* out saved [batch][heads][queries]: log sum exp of the scores */
 } lh_attention_forward_args;
+
+static inline lh_status lh_attention_forward_check(const lh_attention_forward_args *args) {
+    const lh_dtype dtype = args->q.act.dtype;
+    if (!lh_attention_fits(&args->spec)) return LH_ESHAPE;
+    const bool views = lh_are_alike(args->q.act, args->out.act);
+    return views && lh_attention_options_known(&args->spec, dtype) ? LH_OK : LH_EOPTION;
+}
 
 typedef struct lh_attention_backward_args {
     lh_attention_spec spec;
@@ -70,6 +101,18 @@ typedef struct lh_attention_backward_args {
     real *dpositions; /* out optional, as positions; summed over batch rows and sharing heads */
     lh_write dpositions_write;
 } lh_attention_backward_args;
+
+static inline lh_status lh_attention_backward_check(const lh_attention_backward_args *args) {
+    const lh_dtype dtype = args->q.act.dtype;
+    if (!lh_attention_fits(&args->spec)) return LH_ESHAPE;
+    bool views = lh_are_alike(args->q.act, args->out.act) && args->dout.act.dtype == dtype &&
+                 lh_agrees(args->dq.act, dtype);
+    for (int s = 0; s < args->spec.source_count; ++s) {
+        const lh_key_source *source = &args->spec.source[s];
+        views = views && lh_agrees(source->dk.act, dtype) && lh_agrees(source->dv.act, dtype);
+    }
+    return views && lh_attention_options_known(&args->spec, dtype) ? LH_OK : LH_EOPTION;
+}
 
 /* Attention of each query and head to its `top` nearest keys (largest q . k) of a memory of past
  * tokens (Wu et al. 2022, Memorizing Transformers, section 3.2): softmax over head_scale[h] * q . k
@@ -87,6 +130,13 @@ typedef struct lh_knn_attention_forward_args {
     real *weight;           /* out saved [batch][queries][heads][top] */
 } lh_knn_attention_forward_args;
 
+static inline lh_status lh_knn_attention_forward_check(const lh_knn_attention_forward_args *args) {
+    const int64_t joined =
+        args->batch | args->heads | args->queries | args->head_width | args->capacity | args->top;
+    const bool reals = args->q.act.dtype == LH_REAL && args->out.act.dtype == LH_REAL;
+    return lh_sound(lh_are_sizes(joined), reals);
+}
+
 typedef struct lh_knn_attention_backward_args {
     int64_t batch, heads, queries, head_width, capacity, top;
     const real *head_scale;
@@ -99,6 +149,15 @@ typedef struct lh_knn_attention_backward_args {
     real *dhead_scale; /* out optional [heads] */
     lh_write dhead_scale_write;
 } lh_knn_attention_backward_args;
+
+static inline lh_status
+lh_knn_attention_backward_check(const lh_knn_attention_backward_args *args) {
+    const int64_t joined =
+        args->batch | args->heads | args->queries | args->head_width | args->capacity | args->top;
+    const bool reals = args->q.act.dtype == LH_REAL && args->dout.act.dtype == LH_REAL &&
+                       lh_agrees(args->dq.act, LH_REAL);
+    return lh_sound(lh_are_sizes(joined), reals);
+}
 
 /* ProbSparse self-attention (Zhou et al. 2021, "Informer", section 3.2 and algorithm 1), as the
  * released code has it: only the `top` queries whose attention is farthest from uniform attend.
@@ -122,6 +181,11 @@ typedef struct lh_prob_attention_spec {
     real scale;
 } lh_prob_attention_spec;
 
+static inline bool lh_prob_attention_fits(const lh_prob_attention_spec *spec) {
+    return lh_are_sizes(spec->batch | spec->heads | spec->length | spec->head_width | spec->top) &&
+           spec->top <= spec->length;
+}
+
 typedef struct lh_prob_attention_forward_args {
     lh_prob_attention_spec spec;
     int64_t samples;
@@ -132,6 +196,13 @@ typedef struct lh_prob_attention_forward_args {
     real *lse;                /* out saved [batch][heads][top]: log sum exp of the scores */
 } lh_prob_attention_forward_args;
 
+static inline lh_status
+lh_prob_attention_forward_check(const lh_prob_attention_forward_args *args) {
+    const bool reals = args->q.act.dtype == LH_REAL && args->k.act.dtype == LH_REAL &&
+                       args->v.act.dtype == LH_REAL && args->out.act.dtype == LH_REAL;
+    return lh_sound(lh_prob_attention_fits(&args->spec) && args->samples >= 1, reals);
+}
+
 /* Gradients of out; the choice has none. */
 typedef struct lh_prob_attention_backward_args {
     lh_prob_attention_spec spec;
@@ -141,6 +212,16 @@ typedef struct lh_prob_attention_backward_args {
     lh_heads dq, dk, dv;         /* out optional (data NULL) */
     lh_write dq_write, dk_write, dv_write;
 } lh_prob_attention_backward_args;
+
+static inline lh_status
+lh_prob_attention_backward_check(const lh_prob_attention_backward_args *args) {
+    const bool reals = args->q.act.dtype == LH_REAL && args->k.act.dtype == LH_REAL &&
+                       args->v.act.dtype == LH_REAL && args->out.act.dtype == LH_REAL &&
+                       args->dout.act.dtype == LH_REAL;
+    const bool gradients = lh_agrees(args->dq.act, LH_REAL) && lh_agrees(args->dk.act, LH_REAL) &&
+                           lh_agrees(args->dv.act, LH_REAL);
+    return lh_sound(lh_prob_attention_fits(&args->spec), reals && gradients);
+}
 
 /* The `top` largest scores of each row, of equals the lower token, not a number before all others:
  * the tokens that a cluster takes (Roy et al. 2020, algorithm 1). They are given in rising order,
@@ -153,6 +234,11 @@ typedef struct lh_top_tokens_args {
     const real *score; /* in  [rows][length] */
     int32_t *index;    /* out [rows][top] */
 } lh_top_tokens_args;
+
+static inline lh_status lh_top_tokens_check(const lh_top_tokens_args *args) {
+    const bool sizes = lh_are_sizes(args->rows | args->length | args->top);
+    return lh_sound(sizes && args->top <= args->length && args->group >= 1, true);
+}
 
 #endif
 

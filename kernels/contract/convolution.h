@@ -2,7 +2,7 @@
 #ifndef LH_KERNELS_CONTRACT_CONVOLUTION_H
 #define LH_KERNELS_CONTRACT_CONVOLUTION_H
 
-#include "kernels/base.h"
+#include "kernels/contract/check.h"
 
 /* The causal convolution of each channel for itself:
  *   y[b][t][c] = bias[c] + sum over j < kernel of weight[c][j] x[b][t - kernel + 1 + j][c],
@@ -16,6 +16,12 @@ typedef struct lh_short_convolution_forward_args {
     real *y;                              /* out [batch][length][width] */
 } lh_short_convolution_forward_args;
 
+static inline lh_status
+lh_short_convolution_forward_check(const lh_short_convolution_forward_args *args) {
+    const bool sizes = lh_are_sizes(args->batch | args->length | args->width);
+    return lh_sound(sizes && args->kernel >= 1, true);
+}
+
 typedef struct lh_short_convolution_backward_args {
     int64_t batch, length, width, kernel;
     const real *x;      /* in  [batch][length][width] */
@@ -27,6 +33,12 @@ typedef struct lh_short_convolution_backward_args {
     real *dbias;        /* out optional [width] */
     lh_write dx_write, dweight_write, dbias_write;
 } lh_short_convolution_backward_args;
+
+static inline lh_status
+lh_short_convolution_backward_check(const lh_short_convolution_backward_args *args) {
+    const bool sizes = lh_are_sizes(args->batch | args->length | args->width);
+    return lh_sound(sizes && args->kernel >= 1, true);
+}
 
 #endif
 

@@ -2,7 +2,7 @@
 #ifndef LH_KERNELS_CONTRACT_CROSS_ENTROPY_H
 #define LH_KERNELS_CONTRACT_CROSS_ENTROPY_H
 
-#include "kernels/base.h"
+#include "kernels/contract/check.h"
 
 /* Softmax cross-entropy of one chunk of rows, value and gradient in one pass.
  *
@@ -26,6 +26,10 @@ typedef struct lh_cross_entropy_args {
     real *loss;                 /* out [rows] */
     real *correct;              /* out optional [rows] */
 } lh_cross_entropy_args;
+
+static inline lh_status lh_cross_entropy_check(const lh_cross_entropy_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->vocabulary), lh_is_activation(args->dx));
+}
 
 #endif
 

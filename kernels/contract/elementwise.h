@@ -3,8 +3,8 @@
 #ifndef LH_KERNELS_CONTRACT_ELEMENTWISE_H
 #define LH_KERNELS_CONTRACT_ELEMENTWISE_H
 
+#include "kernels/contract/check.h"
 #include "kernels/random.h"
-#include "kernels/terms.h"
 
 /* y[i] (+)= alpha * a[i] + beta * b[i], i < count. y may be a or b. a is of the type of y; b need
  * not be: a stream of reals takes a branch in bf16. */
@@ -16,6 +16,11 @@ typedef struct lh_linear_combination_args {
     lh_act y; /* out */
     lh_write write;
 } lh_linear_combination_args;
+
+static inline lh_status lh_linear_combination_check(const lh_linear_combination_args *args) {
+    const bool types = lh_are_alike(args->a, args->y) && lh_is_activation(args->b);
+    return lh_sound(lh_are_sizes(args->count), types);
+}
 
 typedef enum lh_binary_op {
     LH_BINARY_ADD,
@@ -42,6 +47,12 @@ typedef struct lh_binary_args {
     lh_write write;
 } lh_binary_args;
 
+static inline lh_status lh_binary_check(const lh_binary_args *args) {
+    const bool op = args->op >= LH_BINARY_ADD && args->op <= LH_BINARY_DIV;
+    const bool spread = args->spread >= LH_SPREAD_NONE && args->spread <= LH_SPREAD_COLUMNS;
+    return lh_sound(lh_are_sizes(args->rows | args->columns), op && spread);
+}
+
 /* y[i] = f(x[i]). y may be x. */
 typedef struct lh_unary_forward_args {
     lh_unary_op op;
@@ -49,6 +60,11 @@ typedef struct lh_unary_forward_args {
     lh_act x; /* in */
     lh_act y; /* out */
 } lh_unary_forward_args;
+
+static inline lh_status lh_unary_forward_check(const lh_unary_forward_args *args) {
+    const bool known = lh_unary_known(args->op);
+    return lh_sound(lh_are_sizes(args->count), known && lh_are_alike(args->x, args->y));
+}
 
 /* dx[i] (+)= dy[i] * f'(x[i]). IDENTITY, RELU, TANH, SIGMOID, EXP, ELU and the roots read only y,
  * the others only x; the pointer that is not read may be NULL. dx may be dy under LH_SET. */
@@ -61,6 +77,13 @@ typedef struct lh_unary_backward_args {
     lh_act dx; /* out */
     lh_write write;
 } lh_unary_backward_args;
+
+static inline lh_status lh_unary_backward_check(const lh_unary_backward_args *args) {
+    const lh_dtype dtype = args->dy.dtype;
+    const bool alike =
+        lh_are_alike(args->dy, args->dx) && lh_agrees(args->x, dtype) && lh_agrees(args->y, dtype);
+    return lh_sound(lh_are_sizes(args->count), lh_unary_known(args->op) && alike);
+}
 
 /* Dropout over [outer][length][width]: y (+)= keep ? x / (1 - rate) : 0.
  * Element (o, t, d) draws word first + (o * length + t) * width + d of `key`, or with a period word
@@ -77,6 +100,12 @@ typedef struct lh_dropout_args {
     int64_t first; /* words that batch rows of other processes draw before these */
 } lh_dropout_args;
 
+static inline lh_status lh_dropout_check(const lh_dropout_args *args) {
+    const bool drops = args->rate >= 0 && args->rate < 1 && args->period >= 0;
+    return lh_sound(lh_are_sizes(args->outer | args->length | args->width),
+                    drops && lh_are_alike(args->x, args->y));
+}
+
 /* x[i] = element n = first + i of a stream of standard normal numbers under `key`: by Box and
  * Muller (1958) from words 2 n and 2 n + 1, sqrt(-2 ln u) cos(2 pi v) with u and v = (word + 1/2) /
  * 2^32. */
@@ -86,6 +115,10 @@ typedef struct lh_normal_args {
     real *x;                  /* out */
     int64_t first;            /* elements that batch rows of other processes draw before these */
 } lh_normal_args;
+
+static inline lh_status lh_normal_check(const lh_normal_args *args) {
+    return lh_sound(lh_are_sizes(args->count), true);
+}
 
 #endif
 

@@ -2,7 +2,7 @@
 #ifndef LH_KERNELS_CONTRACT_GATE_H
 #define LH_KERNELS_CONTRACT_GATE_H
 
-#include "kernels/base.h"
+#include "kernels/contract/check.h"
 
 /* Fixed gate (Hutchins et al. 2022, eqs. 2-3): g = sigmoid(bias), y = c * g + z * (1 - g). */
 typedef struct lh_fixed_gate_forward_args {
@@ -11,6 +11,10 @@ typedef struct lh_fixed_gate_forward_args {
     const real *bias;  /* in  [width] */
     real *y;           /* out [rows][width] */
 } lh_fixed_gate_forward_args;
+
+static inline lh_status lh_fixed_gate_forward_check(const lh_fixed_gate_forward_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width), true);
+}
 
 typedef struct lh_fixed_gate_backward_args {
     int64_t rows, width;
@@ -25,6 +29,10 @@ typedef struct lh_fixed_gate_backward_args {
     lh_write dbias_write;
 } lh_fixed_gate_backward_args;
 
+static inline lh_status lh_fixed_gate_backward_check(const lh_fixed_gate_backward_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width), true);
+}
+
 /* LSTM gate (Hutchins et al. 2022, eqs. 5-7): y = c * sigmoid(f + forget_offset) + z * sigmoid(i +
  * input_offset). f and i are the pre-activations with their learned bias already added. */
 typedef struct lh_lstm_gate_forward_args {
@@ -34,6 +42,10 @@ typedef struct lh_lstm_gate_forward_args {
     real *y;                          /* out [rows][width] */
 } lh_lstm_gate_forward_args;
 
+static inline lh_status lh_lstm_gate_forward_check(const lh_lstm_gate_forward_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width), true);
+}
+
 typedef struct lh_lstm_gate_backward_args {
     int64_t rows, width;
     real forget_offset, input_offset;
@@ -42,6 +54,10 @@ typedef struct lh_lstm_gate_backward_args {
     real *dc, *dz, *df, *di;   /* out optional each [rows][width] */
     lh_write dc_write, dz_write, df_write, di_write;
 } lh_lstm_gate_backward_args;
+
+static inline lh_status lh_lstm_gate_backward_check(const lh_lstm_gate_backward_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width), true);
+}
 
 /* One step of a whole LSTM (Hochreiter and Schmidhuber 1997, with forget gates), unlike the gate
  * above. gates: pre-activations of input, forget, cell and output, one after the other;
@@ -53,6 +69,10 @@ typedef struct lh_lstm_cell_forward_args {
     real *next, *h;    /* out [rows][width] */
 } lh_lstm_cell_forward_args;
 
+static inline lh_status lh_lstm_cell_forward_check(const lh_lstm_cell_forward_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width), true);
+}
+
 typedef struct lh_lstm_cell_backward_args {
     int64_t rows, width;
     const real *gates;      /* in [rows][4 * width] */
@@ -62,6 +82,10 @@ typedef struct lh_lstm_cell_backward_args {
     real *dc;               /* out optional [rows][width] */
     lh_write dgates_write, dc_write;
 } lh_lstm_cell_backward_args;
+
+static inline lh_status lh_lstm_cell_backward_check(const lh_lstm_cell_backward_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width), true);
+}
 
 #endif
 

@@ -4,6 +4,7 @@
 #ifndef LH_KERNELS_CONTRACT_LSH_H
 #define LH_KERNELS_CONTRACT_LSH_H
 
+#include "kernels/contract/check.h"
 #include "kernels/contract/heads.h"
 
 /* Hashing by random rotations (Andoni et al. 2015; section 2). Columns of a round's rotation belong
@@ -21,6 +22,20 @@ typedef struct lh_lsh_hash_args {
     int32_t *bucket;      /* out [batch][heads][rounds][length] */
 } lh_lsh_hash_args;
 
+static inline bool lh_lsh_factors_fit(const lh_lsh_hash_args *args) {
+    if (args->factors < 1 || args->factors > LH_LSH_FACTORS) return false;
+    for (int64_t f = 0; f < args->factors; ++f)
+        if (args->factor[f] < 1 || (args->factor[f] > 1 && args->factor[f] % 2 != 0)) return false;
+    return true;
+}
+
+static inline lh_status lh_lsh_hash_check(const lh_lsh_hash_args *args) {
+    const int64_t joined =
+        args->batch | args->heads | args->length | args->head_width | args->rounds;
+    return lh_sound(lh_are_sizes(joined) && lh_lsh_factors_fit(args),
+                    lh_is_activation(args->x.act));
+}
+
 /* Sorts each row of tokens by bucket, then position, and tells what each may see: slots first[t]
  * .. slot[t] - 1 hold the tokens before t that share its bucket and stand in its chunk or the one
  * before, first[t] = max(first slot of its bucket, (slot[t] / chunk - 1) * chunk). Buckets are in
@@ -32,6 +47,17 @@ typedef struct lh_lsh_sort_args {
     int32_t *slot;         /* out [rows][length]: of each token */
     int32_t *first;        /* out [rows][length]: of each token */
 } lh_lsh_sort_args;
+
+static inline lh_status lh_lsh_sort_check(const lh_lsh_sort_args *args) {
+    const bool cut = args->buckets >= 1 && args->chunk >= 1;
+    return lh_sound(lh_are_sizes(args->rows | args->length) && cut, true);
+}
+
+/* q, k and v of attention, in one type that the products take. */
+static inline bool lh_lsh_operands_fit(lh_act q, lh_act k, lh_act v, lh_precision precision) {
+    return lh_multiplies(q.dtype, precision) && k.dtype == q.dtype && v.dtype == q.dtype &&
+           lh_precision_known(precision);
+}
 
 /* Attention over what lsh_sort let each token see, in several rounds (eqs. 5-7, 14-18). One softmax
  * goes over all pairs of a round and a key:
@@ -58,6 +84,14 @@ typedef struct lh_lsh_attention_forward_args {
     real *lse;                           /* out saved [batch][heads][length] */
 } lh_lsh_attention_forward_args;
 
+static inline lh_status lh_lsh_attention_forward_check(const lh_lsh_attention_forward_args *args) {
+    const bool sizes = lh_are_sizes(args->batch | args->heads | args->length | args->head_width);
+    const bool operands =
+        lh_lsh_operands_fit(args->q.act, args->k.act, args->v.act, args->precision);
+    return lh_sound(sizes && args->rounds >= 1 && args->chunk >= 1,
+                    operands && args->out.act.dtype == LH_REAL);
+}
+
 /* With P = exp(score - lse):  dscore = P (dout_i . v_j - dout_i . out_i). */
 typedef struct lh_lsh_attention_backward_args {
     int64_t batch, heads, length, head_width, rounds, chunk;
@@ -69,6 +103,17 @@ typedef struct lh_lsh_attention_backward_args {
     lh_heads dq, dk, dv;                 /* out optional each (data NULL: not wanted) */
     lh_write dq_write, dk_write, dv_write;
 } lh_lsh_attention_backward_args;
+
+static inline lh_status
+lh_lsh_attention_backward_check(const lh_lsh_attention_backward_args *args) {
+    const bool sizes = lh_are_sizes(args->batch | args->heads | args->length | args->head_width);
+    const bool operands =
+        lh_lsh_operands_fit(args->q.act, args->k.act, args->v.act, args->precision);
+    const bool reals = args->out.act.dtype == LH_REAL && args->dout.act.dtype == LH_REAL &&
+                       lh_agrees(args->dq.act, LH_REAL) && lh_agrees(args->dk.act, LH_REAL) &&
+                       lh_agrees(args->dv.act, LH_REAL);
+    return lh_sound(sizes && args->rounds >= 1 && args->chunk >= 1, operands && reals);
+}
 
 #endif
 

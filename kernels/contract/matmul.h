@@ -2,7 +2,7 @@
 #ifndef LH_KERNELS_CONTRACT_MATMUL_H
 #define LH_KERNELS_CONTRACT_MATMUL_H
 
-#include "kernels/terms.h"
+#include "kernels/contract/check.h"
 
 /* C = act(alpha * op(A) op(B) + bias), or C += alpha * op(A) op(B), for `batch` products.
  *
@@ -13,6 +13,7 @@
  * The operands are rounded to `precision` first; one that the backend lacks gives LH_EOPTION, and
  * so does a matrix that lies in memory as bf16 unless bf16 is the precision. In bf16, C is rounded
  * before its bias and activation, too.
+ * m, n, k and the leading dimensions are below 2^31, as a BLAS counts them.
  * Flops 2*batch*m*n*k. The tiling depends on the shape alone. */
 typedef struct lh_matmul_args {
     int64_t batch, m, n, k;
@@ -30,6 +31,32 @@ typedef struct lh_matmul_args {
     lh_act pre; /* out optional, like c */
     lh_precision precision;
 } lh_matmul_args;
+
+static inline bool lh_matmul_fits(const lh_matmul_args *args) {
+    const int64_t a_columns = args->transpose_a ? args->m : args->k;
+    const int64_t b_columns = args->transpose_b ? args->k : args->n;
+    const int64_t joined = args->m | args->n | args->k | args->a_leading | args->b_leading |
+                           args->c_leading; /* below 2^31 where all are */
+    return lh_are_sizes(args->batch | joined) && joined <= INT32_MAX &&
+           args->a_leading >= a_columns && args->b_leading >= b_columns &&
+           args->c_leading >= args->n;
+}
+
+/* Whether C is not only the product. */
+static inline bool lh_matmul_has_finish(const lh_matmul_args *args) {
+    return args->bias != NULL || args->pre.data != NULL || args->activation != LH_UNARY_IDENTITY;
+}
+
+static inline lh_status lh_matmul_check(const lh_matmul_args *args) {
+    const bool operands = lh_multiplies(args->a.dtype, args->precision) &&
+                          lh_multiplies(args->b.dtype, args->precision) &&
+                          lh_multiplies(args->c.dtype, args->precision) &&
+                          lh_agrees(args->pre, args->c.dtype);
+    const bool finish =
+        lh_unary_known(args->activation) && (args->write == LH_SET || !lh_matmul_has_finish(args));
+    return lh_sound(lh_matmul_fits(args),
+                    lh_precision_known(args->precision) && operands && finish);
+}
 
 #endif
 

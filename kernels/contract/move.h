@@ -2,7 +2,7 @@
 #ifndef LH_KERNELS_CONTRACT_MOVE_H
 #define LH_KERNELS_CONTRACT_MOVE_H
 
-#include "kernels/base.h"
+#include "kernels/contract/check.h"
 
 /* x[i] = value, i < count. */
 typedef struct lh_fill_args {
@@ -10,6 +10,10 @@ typedef struct lh_fill_args {
     real value;
     real *x; /* out */
 } lh_fill_args;
+
+static inline lh_status lh_fill_check(const lh_fill_args *args) {
+    return lh_sound(lh_are_sizes(args->count), true);
+}
 
 /* Strided copy: y[index . y_stride] (+)= x[index . x_stride] over a box of `shape`. Unequal dtypes
  * convert.
@@ -26,6 +30,18 @@ typedef struct lh_copy_args {
     lh_write write;
 } lh_copy_args;
 
+static inline bool lh_copy_fits(const lh_copy_args *args) {
+    if (args->rank < 0 || args->rank > LH_MAX_RANK) return false;
+    int64_t joined = 0;
+    for (int i = 0; i < args->rank; ++i)
+        joined |= args->shape[i];
+    return lh_are_sizes(joined);
+}
+
+static inline lh_status lh_copy_check(const lh_copy_args *args) {
+    return lh_sound(lh_copy_fits(args), lh_is_activation(args->x) && lh_is_activation(args->y));
+}
+
 /* y[r] = table[index[r]] for rows of `width`; an index outside [0, entries) gives LH_EOPTION and
  * leaves the row zero. */
 typedef struct lh_gather_args {
@@ -34,6 +50,11 @@ typedef struct lh_gather_args {
     const int32_t *index; /* in  [rows] */
     lh_act y;             /* out [rows][width] */
 } lh_gather_args;
+
+static inline lh_status lh_gather_check(const lh_gather_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width | args->entries),
+                    lh_is_activation(args->y));
+}
 
 /* The transpose of gather: y[e] (+)= sum over r with index[r] = e of x[r], in order of r. */
 typedef struct lh_scatter_add_args {
@@ -44,6 +65,11 @@ typedef struct lh_scatter_add_args {
     lh_write write;
 } lh_scatter_add_args;
 
+static inline lh_status lh_scatter_add_check(const lh_scatter_add_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width | args->entries),
+                    lh_is_activation(args->x));
+}
+
 /* y[b] = flag[b] ? a : x[b]. Starts a batch row afresh from a learned value. */
 typedef struct lh_select_rows_forward_args {
     int64_t batch, width;
@@ -52,6 +78,10 @@ typedef struct lh_select_rows_forward_args {
     const real *x;       /* in  [batch][width] */
     real *y;             /* out [batch][width] */
 } lh_select_rows_forward_args;
+
+static inline lh_status lh_select_rows_forward_check(const lh_select_rows_forward_args *args) {
+    return lh_sound(lh_are_sizes(args->batch | args->width), true);
+}
 
 /* da (+)= sum over flagged b of dy[b]; dx[b] (+)= flag[b] ? 0 : dy[b]. */
 typedef struct lh_select_rows_backward_args {
@@ -64,6 +94,10 @@ typedef struct lh_select_rows_backward_args {
     lh_write dx_write;
 } lh_select_rows_backward_args;
 
+static inline lh_status lh_select_rows_backward_check(const lh_select_rows_backward_args *args) {
+    return lh_sound(lh_are_sizes(args->batch | args->width), true);
+}
+
 /* Appends `length` rows per batch row to a ring: token t of row b goes to slot (count[b] + t) %
  * capacity, then count[b] += length. With length > capacity only the last `capacity` tokens are
  * kept. The ring's two halves (keys and values) share count: pass advance only with the last.
@@ -75,6 +109,10 @@ typedef struct lh_ring_append_args {
     int32_t *count; /* in out [batch] */
     bool advance;
 } lh_ring_append_args;
+
+static inline lh_status lh_ring_append_check(const lh_ring_append_args *args) {
+    return lh_sound(lh_are_sizes(args->batch | args->capacity | args->length | args->width), true);
+}
 
 #endif
 

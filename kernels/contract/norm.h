@@ -2,10 +2,11 @@
 #ifndef LH_KERNELS_CONTRACT_NORM_H
 #define LH_KERNELS_CONTRACT_NORM_H
 
-#include "kernels/base.h"
+#include "kernels/contract/check.h"
 
 /* Layer normalisation over the last axis (Ba et al. 2016, eqs. 3-4).
- *   y[r][i] = gain[i] * (x[r][i] - mean[r]) * rstd[r] + bias[i],  rstd = 1 / sqrt(var + epsilon) */
+ *   y[r][i] = gain[i] * (x[r][i] - mean[r]) * rstd[r] + bias[i],  rstd = 1 / sqrt(var + epsilon)
+ * An empty row has neither: its mean and rstd are NaN. */
 typedef struct lh_layer_norm_forward_args {
     int64_t rows, width;
     real epsilon;
@@ -16,6 +17,10 @@ typedef struct lh_layer_norm_forward_args {
     real *mean;       /* out saved [rows] */
     real *rstd;       /* out saved [rows] */
 } lh_layer_norm_forward_args;
+
+static inline lh_status lh_layer_norm_forward_check(const lh_layer_norm_forward_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width), lh_are_alike(args->x, args->y));
+}
 
 typedef struct lh_layer_norm_backward_args {
     int64_t rows, width;
@@ -32,7 +37,13 @@ typedef struct lh_layer_norm_backward_args {
     lh_write dbias_write;
 } lh_layer_norm_backward_args;
 
-/* Root-mean-square normalisation: y = gain * x * rstd, rstd = 1 / sqrt(mean(x^2) + epsilon). */
+static inline lh_status lh_layer_norm_backward_check(const lh_layer_norm_backward_args *args) {
+    const bool alike = lh_are_alike(args->x, args->dy) && lh_agrees(args->dx, args->x.dtype);
+    return lh_sound(lh_are_sizes(args->rows | args->width), alike);
+}
+
+/* Root-mean-square normalisation: y = gain * x * rstd, rstd = 1 / sqrt(mean(x^2) + epsilon),
+ * NaN of an empty row. */
 typedef struct lh_rms_norm_forward_args {
     int64_t rows, width;
     real epsilon;
@@ -41,6 +52,10 @@ typedef struct lh_rms_norm_forward_args {
     lh_act y;         /* out [rows][width]; may be x */
     real *rstd;       /* out saved [rows] */
 } lh_rms_norm_forward_args;
+
+static inline lh_status lh_rms_norm_forward_check(const lh_rms_norm_forward_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width), lh_are_alike(args->x, args->y));
+}
 
 typedef struct lh_rms_norm_backward_args {
     int64_t rows, width;
@@ -54,6 +69,11 @@ typedef struct lh_rms_norm_backward_args {
     lh_write dgain_write;
 } lh_rms_norm_backward_args;
 
+static inline lh_status lh_rms_norm_backward_check(const lh_rms_norm_backward_args *args) {
+    const bool alike = lh_are_alike(args->x, args->dy) && lh_agrees(args->dx, args->x.dtype);
+    return lh_sound(lh_are_sizes(args->rows | args->width), alike);
+}
+
 /* Unit length of each row: y = x * rnorm, rnorm = 1 / sqrt(sum(x^2) + epsilon)
  * (query/key normalisation, Henry et al. 2020). Rows are head vectors, so width is small. */
 typedef struct lh_unit_norm_forward_args {
@@ -63,6 +83,10 @@ typedef struct lh_unit_norm_forward_args {
     lh_act y;    /* out [rows][width]; may be x */
     real *rnorm; /* out saved [rows] */
 } lh_unit_norm_forward_args;
+
+static inline lh_status lh_unit_norm_forward_check(const lh_unit_norm_forward_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width), lh_are_alike(args->x, args->y));
+}
 
 /* dx (+)= rnorm * (dy - y (y . dy)). dx may be dy under LH_SET. */
 typedef struct lh_unit_norm_backward_args {
@@ -74,12 +98,21 @@ typedef struct lh_unit_norm_backward_args {
     lh_write write;
 } lh_unit_norm_backward_args;
 
+static inline lh_status lh_unit_norm_backward_check(const lh_unit_norm_backward_args *args) {
+    const bool alike = lh_are_alike(args->y, args->dy) && args->dx.dtype == args->y.dtype;
+    return lh_sound(lh_are_sizes(args->rows | args->width), alike);
+}
+
 /* y[r] = softmax(x[r]). y may be x. A row of -infinity gives zeros. */
 typedef struct lh_softmax_forward_args {
     int64_t rows, width;
     const real *x; /* in  [rows][width] */
     real *y;       /* out [rows][width] */
 } lh_softmax_forward_args;
+
+static inline lh_status lh_softmax_forward_check(const lh_softmax_forward_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width), true);
+}
 
 /* dx (+)= y * (dy - sum(y * dy)). */
 typedef struct lh_softmax_backward_args {
@@ -89,6 +122,10 @@ typedef struct lh_softmax_backward_args {
     real *dx;       /* out [rows][width] */
     lh_write write;
 } lh_softmax_backward_args;
+
+static inline lh_status lh_softmax_backward_check(const lh_softmax_backward_args *args) {
+    return lh_sound(lh_are_sizes(args->rows | args->width), true);
+}
 
 #endif
 

@@ -2,7 +2,7 @@
 #ifndef LH_KERNELS_CONTRACT_REDUCE_H
 #define LH_KERNELS_CONTRACT_REDUCE_H
 
-#include "kernels/base.h"
+#include "kernels/contract/check.h"
 
 typedef enum lh_reduce_op { LH_REDUCE_SUM, LH_REDUCE_MAX } lh_reduce_op;
 
@@ -17,6 +17,12 @@ typedef struct lh_reduce_args {
     lh_write write;
 } lh_reduce_args;
 
+static inline lh_status lh_reduce_check(const lh_reduce_args *args) {
+    const bool known = args->op == LH_REDUCE_SUM || args->op == LH_REDUCE_MAX;
+    return lh_sound(lh_are_sizes(args->outer | args->axis | args->inner),
+                    known && lh_is_activation(args->x));
+}
+
 /* Of y = the maximum of x along the axis: dx[o][a][i] (+)= dy[o][i] at the first a that holds it, 0
  * elsewhere. */
 typedef struct lh_maximum_backward_args {
@@ -26,6 +32,10 @@ typedef struct lh_maximum_backward_args {
     real *dx;       /* out [outer][axis][inner] */
     lh_write write;
 } lh_maximum_backward_args;
+
+static inline lh_status lh_maximum_backward_check(const lh_maximum_backward_args *args) {
+    return lh_sound(lh_are_sizes(args->outer | args->axis | args->inner), true);
+}
 
 #endif
 

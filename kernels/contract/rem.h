@@ -4,6 +4,7 @@
 #ifndef LH_KERNELS_CONTRACT_REM_H
 #define LH_KERNELS_CONTRACT_REM_H
 
+#include "kernels/contract/check.h"
 #include "kernels/contract/heads.h"
 
 /* The first `encoded` heads mix their attention with a matrix of lags, the others stay:
@@ -27,11 +28,40 @@ typedef struct lh_rem_spec {
     lh_key_source source[LH_KEY_SOURCES];
 } lh_rem_spec;
 
+static inline bool lh_rem_fits(const lh_rem_spec *spec) {
+    if (spec->source_count < 0 || spec->source_count > LH_KEY_SOURCES) return false;
+    int64_t joined = spec->batch | spec->heads | spec->queries | spec->head_width |
+                     spec->eta_count | spec->nu_count | spec->theta_count;
+    for (int s = 0; s < spec->source_count; ++s)
+        joined |= spec->source[s].count;
+    return lh_are_sizes(joined) && spec->encoded >= 0 && spec->encoded <= LH_REM_HEADS &&
+           spec->encoded <= spec->heads;
+}
+
+/* Of one that fits: every encoded head has its parameters. */
+static inline bool lh_rem_heads_known(const lh_rem_spec *spec) {
+    for (int h = 0; h < spec->encoded; ++h) {
+        const lh_rem_head *head = &spec->head[h];
+        const bool regular = head->kind == LH_REM_REGULAR;
+        const bool turns = head->kind == LH_REM_COSINE || head->kind == LH_REM_SINE;
+        const int32_t decays = regular ? spec->eta_count : spec->nu_count;
+        if (!(regular || (turns && head->angle < spec->theta_count))) return false;
+        if (head->decay < 0 || head->decay >= decays || head->dilation < 1) return false;
+    }
+    return true;
+}
+
 typedef struct lh_rem_forward_args {
     lh_rem_spec spec;
     lh_heads attention; /* in  [batch][queries][heads][head_width] */
     lh_heads out;       /* out [batch][queries][heads][head_width] */
 } lh_rem_forward_args;
+
+static inline lh_status lh_rem_forward_check(const lh_rem_forward_args *args) {
+    if (!lh_rem_fits(&args->spec)) return LH_ESHAPE;
+    const bool reals = args->attention.act.dtype == LH_REAL && args->out.act.dtype == LH_REAL;
+    return reals && lh_rem_heads_known(&args->spec) ? LH_OK : LH_EOPTION;
+}
 
 /* dv of the sources, dattention and the gradients of the parameters are optional. */
 typedef struct lh_rem_backward_args {
@@ -42,6 +72,13 @@ typedef struct lh_rem_backward_args {
     real *deta, *dnu, *dtheta, *dmu; /* out optional, as the parameters */
     lh_write deta_write, dnu_write, dtheta_write, dmu_write;
 } lh_rem_backward_args;
+
+static inline lh_status lh_rem_backward_check(const lh_rem_backward_args *args) {
+    if (!lh_rem_fits(&args->spec)) return LH_ESHAPE;
+    const bool reals = args->attention.act.dtype == LH_REAL && args->dout.act.dtype == LH_REAL &&
+                       lh_agrees(args->dattention.act, LH_REAL);
+    return reals && lh_rem_heads_known(&args->spec) ? LH_OK : LH_EOPTION;
+}
 
 #endif
 

@@ -2,6 +2,7 @@
 #ifndef LH_KERNELS_CONTRACT_SCAN_H
 #define LH_KERNELS_CONTRACT_SCAN_H
 
+#include "kernels/contract/check.h"
 #include "kernels/contract/heads.h"
 
 /* For each batch row and head the linear recurrence (Dao and Gu 2024, eqs. 1 and 2, with a_t a
@@ -20,11 +21,28 @@ typedef struct lh_decay_scan_spec {
     const real *start; /* in [batch][heads][key_width][value_width]: S before the first token */
 } lh_decay_scan_spec;
 
+static inline bool lh_decay_scan_fits(const lh_decay_scan_spec *spec) {
+    const bool heads = spec->groups >= 1 && spec->heads >= 1 && spec->heads % spec->groups == 0;
+    return lh_are_sizes(spec->batch | spec->length) && heads && spec->key_width >= 1 &&
+           spec->value_width >= 1;
+}
+
+/* What both recurrences read. */
+static inline bool lh_decay_scan_is_real(const lh_decay_scan_spec *spec) {
+    return spec->k.act.dtype == LH_REAL && spec->v.act.dtype == LH_REAL;
+}
+
 typedef struct lh_decay_scan_forward_args {
     lh_decay_scan_spec spec;
     lh_heads y; /* out [batch][length][heads][value_width] */
     real *end;  /* out [batch][heads][key_width][value_width]: S behind the last token */
 } lh_decay_scan_forward_args;
+
+static inline lh_status lh_decay_scan_forward_check(const lh_decay_scan_forward_args *args) {
+    const bool reals = lh_decay_scan_is_real(&args->spec) && args->spec.q.act.dtype == LH_REAL &&
+                       args->y.act.dtype == LH_REAL;
+    return lh_sound(lh_decay_scan_fits(&args->spec), reals);
+}
 
 typedef struct lh_decay_scan_backward_args {
     lh_decay_scan_spec spec;
@@ -36,6 +54,13 @@ typedef struct lh_decay_scan_backward_args {
     real *dstart;     /* out optional, as start */
     lh_write dq_write, dk_write, dv_write, dlog_decay_write, dstart_write;
 } lh_decay_scan_backward_args;
+
+static inline lh_status lh_decay_scan_backward_check(const lh_decay_scan_backward_args *args) {
+    const bool reals = lh_decay_scan_is_real(&args->spec) && args->spec.q.act.dtype == LH_REAL &&
+                       lh_agrees(args->dy.act, LH_REAL) && lh_agrees(args->dq.act, LH_REAL) &&
+                       lh_agrees(args->dk.act, LH_REAL) && lh_agrees(args->dv.act, LH_REAL);
+    return lh_sound(lh_decay_scan_fits(&args->spec), reals);
+}
 
 /* What the gated delta rule writes (Yang et al. 2024, eq. 10): in the recurrence of
  * lh_decay_scan_spec its state is led towards answering k_t with v_t, by
@@ -52,6 +77,12 @@ typedef struct lh_delta_rule_forward_args {
     lh_heads u; /* out [batch][length][heads][value_width] */
 } lh_delta_rule_forward_args;
 
+static inline lh_status lh_delta_rule_forward_check(const lh_delta_rule_forward_args *args) {
+    const lh_decay_scan_spec *scan = &args->spec.scan;
+    return lh_sound(lh_decay_scan_fits(scan),
+                    lh_decay_scan_is_real(scan) && args->u.act.dtype == LH_REAL);
+}
+
 typedef struct lh_delta_rule_backward_args {
     lh_delta_rule_spec spec;
     lh_heads u;       /* in, what forward gave */
@@ -63,6 +94,14 @@ typedef struct lh_delta_rule_backward_args {
     real *dstart;     /* out optional, as start */
     lh_write dk_write, dv_write, dbeta_write, dlog_decay_write, dstart_write;
 } lh_delta_rule_backward_args;
+
+static inline lh_status lh_delta_rule_backward_check(const lh_delta_rule_backward_args *args) {
+    const lh_decay_scan_spec *scan = &args->spec.scan;
+    const bool reals = lh_decay_scan_is_real(scan) && args->u.act.dtype == LH_REAL &&
+                       args->du.act.dtype == LH_REAL && lh_agrees(args->dk.act, LH_REAL) &&
+                       lh_agrees(args->dv.act, LH_REAL);
+    return lh_sound(lh_decay_scan_fits(scan), reals);
+}
 
 #endif
 

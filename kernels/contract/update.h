@@ -2,7 +2,7 @@
 #ifndef LH_KERNELS_CONTRACT_UPDATE_H
 #define LH_KERNELS_CONTRACT_UPDATE_H
 
-#include "kernels/base.h"
+#include "kernels/contract/check.h"
 
 /* y[0] (+)= sum x[i]^2, in double on the CPU, rounded once. */
 typedef struct lh_sum_squares_args {
@@ -12,12 +12,21 @@ typedef struct lh_sum_squares_args {
     lh_write write;
 } lh_sum_squares_args;
 
+static inline lh_status lh_sum_squares_check(const lh_sum_squares_args *args) {
+    return lh_sound(lh_are_sizes(args->count), true);
+}
+
 /* factor[0] = min(1, max_norm / sqrt(sum_squares[0])), 1 when max_norm is 0. */
 typedef struct lh_clip_factor_args {
     const double *sum_squares; /* in */
     double max_norm;
     real *factor; /* out */
 } lh_clip_factor_args;
+
+static inline lh_status lh_clip_factor_check(const lh_clip_factor_args *args) {
+    (void)args;
+    return LH_OK;
+}
 
 /* What changes from step to step for an optimiser lives in one small device struct, so that a
  * captured graph can be replayed. */
@@ -37,6 +46,10 @@ typedef struct lh_sgd_args {
     real *x, *m;        /* in out; m optional */
 } lh_sgd_args;
 
+static inline lh_status lh_sgd_check(const lh_sgd_args *args) {
+    return lh_sound(lh_are_sizes(args->count), true);
+}
+
 /* Adam (Kingma and Ba 2015, algorithm 1) with bias correction; decoupled: AdamW (Loshchilov and
  * Hutter 2019, algorithm 2), x -= rate * weight_decay * x, else the decay joins the gradient. */
 typedef struct lh_adam_args {
@@ -48,6 +61,10 @@ typedef struct lh_adam_args {
     const real *g;      /* in */
     real *x, *m, *v;    /* in out */
 } lh_adam_args;
+
+static inline lh_status lh_adam_check(const lh_adam_args *args) {
+    return lh_sound(lh_are_sizes(args->count), true);
+}
 
 /* Adafactor (Shazeer and Stern 2018, algorithms 4-5) in the form of the paper's own code base, for
  * a tensor seen as [outer][rows][columns] with the last two the factored axes: beta2 = 1 - (t +
@@ -70,6 +87,10 @@ typedef struct lh_adafactor_args {
     real *m;            /* in out like x           when momentum > 0 */
 } lh_adafactor_args;
 
+static inline lh_status lh_adafactor_check(const lh_adafactor_args *args) {
+    return lh_sound(lh_are_sizes(args->outer | args->rows | args->columns), true);
+}
+
 /* The same for the first `count` tensors of the list, which share no memory that is written. */
 enum { LH_ADAFACTOR_TENSORS = 16 };
 
@@ -77,6 +98,14 @@ typedef struct lh_adafactor_all_args {
     int64_t count; /* 0..LH_ADAFACTOR_TENSORS */
     lh_adafactor_args tensor[LH_ADAFACTOR_TENSORS];
 } lh_adafactor_all_args;
+
+static inline lh_status lh_adafactor_all_check(const lh_adafactor_all_args *args) {
+    if (args->count < 0 || args->count > LH_ADAFACTOR_TENSORS) return LH_ESHAPE;
+    lh_status status = LH_OK;
+    for (int64_t t = 0; t < args->count && status == LH_OK; ++t)
+        status = lh_adafactor_check(&args->tensor[t]);
+    return status;
+}
 
 #endif
 

@@ -48,7 +48,7 @@ void lh_ledger_free(lh_ledger *ledger) {
     }
 #define LH_KERNEL_W(k, dtypes)                                                                     \
     LH_KERNEL(k, dtypes)                                                                           \
-    static size_t workspace_of_##k(const lh_##k##_args *args) {                                    \
+    static size_t note_##k##_workspace(const lh_##k##_args *args) {                                \
         (void)args;                                                                                \
         return 0;                                                                                  \
     }
@@ -64,11 +64,15 @@ static const bool takes_bf16[LH_KERNEL_COUNT] = {
 #undef LH_KERNEL_W
 };
 
+#define LH_TWIN(k)           note_##k
+#define LH_TWIN_WORKSPACE(k) note_##k##_workspace
+#include "kernels/entries.inc"
+
 const lh_kernels lh_ledger_kernels = {
     .name = "ledger",
     .takes_bf16 = takes_bf16,
-#define LH_KERNEL(k, dtypes)   .k = note_##k,
-#define LH_KERNEL_W(k, dtypes) .k = note_##k, .k##_workspace = workspace_of_##k,
+#define LH_KERNEL(k, dtypes)   .k = run_##k,
+#define LH_KERNEL_W(k, dtypes) .k = run_##k, .k##_workspace = workspace_##k,
 #include "kernels/kernels.def"
 #undef LH_KERNEL
 #undef LH_KERNEL_W

@@ -240,7 +240,6 @@ size_t lh_cpu_adafactor_all_workspace(const lh_adafactor_all_args *args) {
 }
 
 lh_status lh_cpu_adafactor_all(const lh_launch *launch, const lh_adafactor_all_args *args) {
-    if (args->count < 0 || args->count > LH_ADAFACTOR_TENSORS) return LH_ESHAPE;
     lh_status status = LH_OK;
     for (int64_t t = 0; t < args->count && status == LH_OK; ++t)
         status = lh_cpu_adafactor(launch, &args->tensor[t]);

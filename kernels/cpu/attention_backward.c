@@ -9,6 +9,7 @@
 #include "kernels/cpu/attention_lane.h"
 #include "kernels/cpu/attention_single.h"
 #include "kernels/cpu/kernels_cpu.h"
+#include "kernels/product.h"
 
 /* Sums by distance are kept several times over, and neighbouring keys take turns: their lanes
  * overlap, and a load that straddles two stores in flight has to wait for them. */
@@ -265,8 +266,7 @@ size_t lh_cpu_attention_backward_workspace(const lh_attention_backward_args *arg
 
 lh_status lh_cpu_attention_backward(const lh_launch *launch,
                                     const lh_attention_backward_args *args) {
-    const lh_status status = lh_cpu_attention_check(&args->spec, args->q.act.dtype);
-    if (status != LH_OK) return status;
+    if (!lh_product_knows(args->q.act.dtype, args->spec.precision)) return LH_EOPTION;
     lh_attention_plan plan;
     lh_cpu_attention_plan_make(args, scratch_bytes(&args->spec), &plan);
     plan.memory = launch->workspace;

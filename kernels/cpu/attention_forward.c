@@ -6,6 +6,7 @@
 #include "kernels/cpu/attention_lane.h"
 #include "kernels/cpu/attention_single.h"
 #include "kernels/cpu/kernels_cpu.h"
+#include "kernels/product.h"
 
 /* What a thread works in. */
 typedef struct scratch {
@@ -181,8 +182,7 @@ size_t lh_cpu_attention_forward_workspace(const lh_attention_forward_args *args)
 
 lh_status lh_cpu_attention_forward(const lh_launch *launch, const lh_attention_forward_args *args) {
     const lh_attention_spec *spec = &args->spec;
-    const lh_status status = lh_cpu_attention_check(spec, args->q.act.dtype);
-    if (status != LH_OK) return status;
+    if (!lh_product_knows(args->q.act.dtype, spec->precision)) return LH_EOPTION;
     lh_attention_table table;
     lh_cpu_attention_table_make(spec, launch->workspace, &table);
     uint8_t *memory = (uint8_t *)launch->workspace + lh_cpu_attention_table_bytes(spec);

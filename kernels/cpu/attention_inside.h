@@ -320,7 +320,4 @@ real lh_cpu_attention_keep_scale(const lh_attention_spec *spec, int source);
 void lh_cpu_attention_keep(const lh_attention_tile *tile, const lh_attention_panel *panel,
                            uint64_t *keep);
 
-/* Sizes that make sense together, a precision that there is. */
-lh_status lh_cpu_attention_check(const lh_attention_spec *spec, lh_dtype dtype);
-
 #endif

@@ -1,30 +1,5 @@
 /* Which keys a tile of queries sees, and the products over a tile. */
 #include "kernels/cpu/attention_inside.h"
-#include "kernels/product.h"
-
-/* bf16 in memory goes with bf16 in products. */
-static bool knows(const lh_attention_spec *spec, lh_dtype dtype) {
-    if (spec->precision == LH_PRECISION_BF16) return lh_product_lacks_bf16() == NULL;
-    return spec->precision == LH_PRECISION_F32 && dtype == LH_REAL;
-}
-
-lh_status lh_cpu_attention_check(const lh_attention_spec *spec, lh_dtype dtype) {
-    if (spec->batch < 0 || spec->heads < 0 || spec->queries < 0 || spec->head_width < 0)
-        return LH_ESHAPE;
-    if (spec->source_count < 0 || spec->source_count > LH_KEY_SOURCES) return LH_ESHAPE;
-    for (int s = 0; s < spec->source_count; ++s)
-        if (spec->source[s].count < 0) return LH_ESHAPE;
-    if (spec->bias && (spec->buckets < 1 || spec->bucket_span < 1 || !spec->bucket_of))
-        return LH_ESHAPE;
-    if (spec->positions && (spec->position_count < 1 ||
-                            (spec->position_heads != 1 && spec->position_heads != spec->heads)))
-        return LH_ESHAPE;
-    if (!(spec->dropout >= 0 && spec->dropout < 1) || (spec->dropout > 0 && !spec->key))
-        return LH_EOPTION;
-    if (!knows(spec, dtype)) return LH_EOPTION;
-    if (spec->chunk < 0 || spec->dropout_period < 0) return LH_EOPTION;
-    return LH_OK;
-}
 
 lh_range lh_cpu_attention_visible(const lh_attention_spec *spec, int source, int64_t i) {
     const lh_key_source *keys = &spec->source[source];

@@ -85,8 +85,6 @@ static void run_rows(const lh_binary_args *args) {
 
 lh_status lh_cpu_binary(const lh_launch *launch, const lh_binary_args *args) {
     (void)launch;
-    if (args->op < LH_BINARY_ADD || args->op > LH_BINARY_DIV) return LH_EOPTION;
-    if (args->spread < LH_SPREAD_NONE || args->spread > LH_SPREAD_COLUMNS) return LH_EOPTION;
     if (args->spread == LH_SPREAD_NONE)
         run_flat(args, args->rows * args->columns);
     else

@@ -73,7 +73,6 @@ static void mask_segment(const lh_dropout_args *args, const tiling *t, lh_range 
 
 lh_status lh_cpu_dropout(const lh_launch *launch, const lh_dropout_args *args) {
     (void)launch;
-    if (!(args->rate >= 0 && args->rate < 1)) return LH_EOPTION;
     const tiling t = tile(args);
     const int64_t tiles = t.sequences * t.repeats;
     const int64_t segments = lh_chunk_count(t.period, SEGMENT);

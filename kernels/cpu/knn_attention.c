@@ -105,9 +105,6 @@ size_t lh_cpu_knn_attention_forward_workspace(const forward_args *args) {
 }
 
 lh_status lh_cpu_knn_attention_forward(const lh_launch *launch, const forward_args *args) {
-    if (args->batch < 0 || args->heads < 0 || args->queries < 0 || args->head_width < 0 ||
-        args->capacity < 0 || args->top < 0)
-        return LH_ESHAPE;
     const int64_t tiles = lh_chunk_count(args->queries, LH_ATTENTION_ROWS);
     const int64_t tasks = args->batch * args->heads * tiles;
     uint8_t *memory = launch->workspace;
@@ -178,9 +175,6 @@ static void join_scale(const backward_args *args, const double *sums, int64_t ti
 }
 
 lh_status lh_cpu_knn_attention_backward(const lh_launch *launch, const backward_args *args) {
-    if (args->batch < 0 || args->heads < 0 || args->queries < 0 || args->head_width < 0 ||
-        args->capacity < 0 || args->top < 0)
-        return LH_ESHAPE;
     const int64_t tiles = lh_chunk_count(args->queries, LH_ATTENTION_ROWS);
     const int64_t tasks = backward_tasks(args);
     double *sums = launch->workspace;

@@ -48,7 +48,6 @@ static void chunk_forward(const void *context, int64_t chunk) {
 lh_status lh_cpu_layer_norm_forward(const lh_launch *launch,
                                     const lh_layer_norm_forward_args *args) {
     (void)launch;
-    if (args->width == 0) return args->rows == 0 ? LH_OK : LH_ESHAPE;
     const int64_t chunks = lh_column_chunks(args->rows, args->width);
     lh_each_task(chunks, chunks > 1, chunk_forward, args);
     return LH_OK;
@@ -145,7 +144,6 @@ static void chunk_backward(const void *context, int64_t chunk) {
 lh_status lh_cpu_layer_norm_backward(const lh_launch *launch,
                                      const lh_layer_norm_backward_args *args) {
     const int64_t width = args->width;
-    if (width == 0) return args->rows == 0 ? LH_OK : LH_ESHAPE;
     const int64_t chunks = lh_column_chunks(args->rows, width);
     double *gain = wants_sums(args) ? launch->workspace : NULL,
            *bias = gain != NULL ? gain + chunks * width : NULL;

@@ -41,7 +41,6 @@ LH_SPECIALIZED void combine_others(const lh_linear_combination_args *args, lh_dt
 lh_status lh_cpu_linear_combination(const lh_launch *launch,
                                     const lh_linear_combination_args *args) {
     (void)launch;
-    if (args->a.dtype != args->y.dtype) return LH_EOPTION;
     const int64_t chunks = lh_chunk_count(args->count, LH_CHUNK);
 #pragma omp parallel for schedule(static) if (chunks > 1)
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {

@@ -3,6 +3,7 @@
  * those of few tiles beside it; tiles far enough apart work at the same time, in turns. */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/lsh_tile.h"
+#include "kernels/product.h"
 
 /* What a thread works in. */
 typedef struct scratch {
@@ -167,8 +168,7 @@ size_t lh_cpu_lsh_attention_backward_workspace(const lh_lsh_attention_backward_a
 lh_status lh_cpu_lsh_attention_backward(const lh_launch *launch,
                                         const lh_lsh_attention_backward_args *args) {
     const lh_lsh_tables tables = LH_LSH_TABLES(args);
-    const lh_status status = lh_cpu_lsh_check(&tables, args->q, args->k, args->v);
-    if (status != LH_OK) return status;
+    if (!lh_product_knows(args->q.act.dtype, args->precision)) return LH_EOPTION;
     real *delta = launch->workspace;
     uint8_t *memory = (uint8_t *)launch->workspace + delta_bytes(args);
     const int64_t tiles = lh_lsh_tiles(&tables), pairs = args->batch * args->heads;

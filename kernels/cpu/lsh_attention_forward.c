@@ -2,6 +2,7 @@
  * by their partition functions (Kitaev et al. 2020, eq. 7). */
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/lsh_tile.h"
+#include "kernels/product.h"
 
 /* What a thread works in. */
 typedef struct scratch {
@@ -144,8 +145,7 @@ size_t lh_cpu_lsh_attention_forward_workspace(const lh_lsh_attention_forward_arg
 lh_status lh_cpu_lsh_attention_forward(const lh_launch *launch,
                                        const lh_lsh_attention_forward_args *args) {
     const lh_lsh_tables tables = LH_LSH_TABLES(args);
-    const lh_status status = lh_cpu_lsh_check(&tables, args->q, args->k, args->v);
-    if (status != LH_OK) return status;
+    if (!lh_product_knows(args->q.act.dtype, args->precision)) return LH_EOPTION;
     const int64_t tasks = args->batch * args->heads * lh_lsh_tiles(&tables);
     uint8_t *memory = launch->workspace;
     int worst = LH_OK;

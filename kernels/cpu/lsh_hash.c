@@ -70,20 +70,11 @@ static void hash_tile(const lh_lsh_hash_args *args, int64_t pair, lh_range rows,
     }
 }
 
-static bool is_sound(const lh_lsh_hash_args *args) {
-    if (args->factors < 1 || args->factors > LH_LSH_FACTORS) return false;
-    for (int64_t f = 0; f < args->factors; ++f)
-        if (args->factor[f] < 1 || (args->factor[f] > 1 && args->factor[f] % 2 != 0)) return false;
-    return args->batch >= 0 && args->heads >= 0 && args->length >= 0 && args->head_width >= 0 &&
-           args->rounds >= 0;
-}
-
 size_t lh_cpu_lsh_hash_workspace(const lh_lsh_hash_args *args) {
     return (size_t)lh_attention_slots() * scratch_bytes(args);
 }
 
 lh_status lh_cpu_lsh_hash(const lh_launch *launch, const lh_lsh_hash_args *args) {
-    if (!is_sound(args)) return LH_ESHAPE;
     const int64_t tiles = lh_chunk_count(args->length, ROWS);
     const int64_t tasks = args->batch * args->heads * tiles;
     uint8_t *memory = launch->workspace;

@@ -34,8 +34,6 @@ size_t lh_cpu_lsh_sort_workspace(const lh_lsh_sort_args *args) {
 }
 
 lh_status lh_cpu_lsh_sort(const lh_launch *launch, const lh_lsh_sort_args *args) {
-    if (args->rows < 0 || args->length < 0 || args->buckets < 1 || args->chunk < 1)
-        return LH_ESHAPE;
     uint8_t *memory = launch->workspace;
 #pragma omp parallel for schedule(static) num_threads(lh_attention_threads()) if (args->rows > 1)
     for (int64_t row = 0; row < args->rows; ++row) {

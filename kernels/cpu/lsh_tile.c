@@ -1,20 +1,7 @@
 /* What a tile of sorted tokens sees, and the moving of rows between tokens and slots. */
 #include "kernels/cpu/lsh_tile.h"
 
-#include "kernels/product.h"
-
 #include <string.h>
-
-lh_status lh_cpu_lsh_check(const lh_lsh_tables *t, lh_heads q, lh_heads k, lh_heads v) {
-    const lh_dtype dtype = q.act.dtype;
-    const bool in_f32 = t->precision == LH_PRECISION_F32 && dtype == LH_REAL;
-    const bool in_bf16 = t->precision == LH_PRECISION_BF16 && lh_product_lacks_bf16() == NULL;
-    if (!in_f32 && !in_bf16) return LH_EOPTION;
-    if (k.act.dtype != dtype || v.act.dtype != dtype) return LH_EOPTION;
-    const bool sound = t->batch >= 0 && t->heads >= 0 && t->length >= 0 && t->head_width >= 0 &&
-                       t->rounds >= 1 && t->chunk >= 1;
-    return sound ? LH_OK : LH_ESHAPE;
-}
 
 /* The slots in which a token sees others; `at` is its place in the tables. */
 static lh_range seen_slots(const lh_lsh_tables *t, int64_t at) {

@@ -58,9 +58,6 @@ static inline int64_t lh_lsh_tile_elements(const lh_lsh_tables *tables) {
     return integers + lh_chunk_count(tables->rounds + 1, LH_ATTENTION_VECTOR) * LH_ATTENTION_VECTOR;
 }
 
-/* bf16 in memory goes with bf16 in products; q, k and v lie in one type. */
-lh_status lh_cpu_lsh_check(const lh_lsh_tables *tables, lh_heads q, lh_heads k, lh_heads v);
-
 /* Tile `index` of `tables` in a round; pairs of batch row and head follow one another. */
 lh_lsh_tile lh_cpu_lsh_tile(const lh_lsh_tables *tables, int64_t round, int64_t index,
                             real *memory);

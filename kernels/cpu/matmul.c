@@ -6,7 +6,6 @@
  * (the gradient of a weight matrix) k is cut into slices too; slice 0 goes to C, the others to
  * workspace, and they are added in order. */
 #include <cblas.h>
-#include <limits.h>
 
 #include "kernels/cpu/act.h"
 #include "kernels/cpu/kernels_cpu.h"
@@ -167,25 +166,6 @@ static void finish_empty(const lh_matmul_args *args) {
     }
 }
 
-/* bf16 in memory goes with bf16 in products. */
-static bool knows(const lh_matmul_args *args) {
-    if (args->precision == LH_PRECISION_BF16) return lh_product_lacks_bf16() == NULL;
-    return args->precision == LH_PRECISION_F32 &&
-           (args->a.dtype | args->b.dtype | args->c.dtype) == LH_REAL;
-}
-
-static lh_status check(const lh_matmul_args *args) {
-    const int64_t a_columns = args->transpose_a ? args->m : args->k;
-    const int64_t b_columns = args->transpose_b ? args->k : args->n;
-    const int64_t largest = lh_max(lh_max(args->m, args->n), args->k);
-    const int64_t leading = lh_max(lh_max(args->a_leading, args->b_leading), args->c_leading);
-    if (!knows(args) || !lh_unary_known(args->activation)) return LH_EOPTION;
-    if (args->write == LH_ADD && lh_matmul_has_finish(args)) return LH_EOPTION;
-    if (args->a_leading < a_columns || args->b_leading < b_columns || args->c_leading < args->n)
-        return LH_ESHAPE;
-    return lh_max(largest, leading) > INT_MAX ? LH_ESHAPE : LH_OK;
-}
-
 size_t lh_cpu_matmul_workspace(const lh_matmul_args *args) {
     const lh_matmul_args folded = fold_batch(args);
     if (args->precision == LH_PRECISION_BF16) return lh_cpu_matmul_bf16_workspace(&folded);
@@ -194,9 +174,10 @@ size_t lh_cpu_matmul_workspace(const lh_matmul_args *args) {
 }
 
 lh_status lh_cpu_matmul(const lh_launch *launch, const lh_matmul_args *args) {
-    const lh_status status = check(args);
+    const lh_dtype dtype = (lh_dtype)(args->a.dtype | args->b.dtype | args->c.dtype);
     const lh_matmul_args folded = fold_batch(args);
-    if (status != LH_OK || folded.batch * folded.m * folded.n == 0) return status;
+    if (!lh_product_knows(dtype, args->precision)) return LH_EOPTION;
+    if (folded.batch * folded.m * folded.n == 0) return LH_OK;
     if (folded.k == 0) {
         finish_empty(&folded);
         return LH_OK;

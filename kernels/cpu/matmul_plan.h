@@ -32,11 +32,6 @@ static inline int64_t lh_matmul_tasks(const lh_matmul_args *args, const lh_matmu
 /* Tasks that a thread takes at once: those of little work are grouped. */
 int64_t lh_cpu_matmul_grain(const lh_matmul_args *args, const lh_matmul_plan *plan);
 
-/* Whether C is not only the product. */
-static inline bool lh_matmul_has_finish(const lh_matmul_args *args) {
-    return args->bias != NULL || args->pre.data != NULL || args->activation != LH_UNARY_IDENTITY;
-}
-
 /* Products of operands in bf16, for sizes other than 0. */
 size_t lh_cpu_matmul_bf16_workspace(const lh_matmul_args *args);
 lh_status lh_cpu_matmul_bf16(const lh_launch *launch, const lh_matmul_args *args);

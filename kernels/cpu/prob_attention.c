@@ -41,11 +41,6 @@ static scratch scratch_at(const attention_spec *spec, uint8_t *memory) {
     return work;
 }
 
-static bool is_sound(const attention_spec *spec) {
-    return spec->batch >= 0 && spec->heads >= 0 && spec->length >= 0 && spec->head_width >= 0 &&
-           spec->top >= 0 && spec->top <= spec->length;
-}
-
 static int64_t task_count(const attention_spec *spec) {
     return spec->length > 0 && spec->head_width > 0 ? spec->batch * spec->heads : 0;
 }
@@ -191,7 +186,6 @@ size_t lh_cpu_prob_attention_forward_workspace(const forward_args *args) {
 
 lh_status lh_cpu_prob_attention_forward(const lh_launch *launch, const forward_args *args) {
     const attention_spec *spec = &args->spec;
-    if (!is_sound(spec) || args->samples < 1) return LH_ESHAPE;
     const int64_t tasks = task_count(spec);
     int32_t *sampled = launch->workspace;
     uint8_t *memory = (uint8_t *)launch->workspace + sample_bytes(args);
@@ -318,7 +312,6 @@ size_t lh_cpu_prob_attention_backward_workspace(const backward_args *args) {
 
 lh_status lh_cpu_prob_attention_backward(const lh_launch *launch, const backward_args *args) {
     const attention_spec *spec = &args->spec;
-    if (!is_sound(spec)) return LH_ESHAPE;
     const int64_t tasks = task_count(spec);
 #pragma omp parallel for schedule(dynamic) num_threads(lh_attention_threads()) if (tasks > 1)
     for (int64_t task = 0; task < tasks; ++task) {

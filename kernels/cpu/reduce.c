@@ -167,7 +167,6 @@ size_t lh_cpu_reduce_workspace(const lh_reduce_args *args) {
 
 lh_status lh_cpu_reduce(const lh_launch *launch, const lh_reduce_args *args) {
     (void)launch;
-    if (args->op != LH_REDUCE_SUM && args->op != LH_REDUCE_MAX) return LH_EOPTION;
     const int64_t panels = args->outer * lh_chunk_count(args->inner, PANEL);
     const int64_t panel_work = args->axis * lh_min(args->inner, PANEL);
     const bool cut = panels < MANY_PANELS && panel_work > 4 * LH_CHUNK;

@@ -13,7 +13,6 @@ static int32_t advanced(int64_t count, int64_t capacity) {
 lh_status lh_cpu_ring_append(const lh_launch *launch, const lh_ring_append_args *args) {
     (void)launch;
     const int64_t capacity = args->capacity, width = args->width;
-    if (args->batch < 0 || capacity < 0 || args->length < 0 || width < 0) return LH_ESHAPE;
     if (capacity == 0) return LH_OK;
     const int64_t first = lh_max(0, args->length - capacity), rows = args->length - first;
 #pragma omp parallel for schedule(static) if (args->batch * rows * width > LH_CHUNK)

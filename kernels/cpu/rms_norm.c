@@ -13,7 +13,7 @@ LH_SPECIALIZED void row_forward(const lh_rms_norm_forward_args *args, lh_dtype d
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < width; ++i)
         sum += (double)lh_load(dtype, x, i) * (double)lh_load(dtype, x, i);
-    const double mean = width > 0 ? sum / (double)width : 0.0;
+    const double mean = sum / (double)width;
     const real rstd = (real)(1.0 / sqrt(mean + (double)args->epsilon));
     args->rstd[r] = rstd;
 #pragma omp simd

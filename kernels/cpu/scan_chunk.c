@@ -39,11 +39,6 @@ void lh_cpu_scan_multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t
 #endif
 }
 
-lh_status lh_cpu_scan_check(const lh_decay_scan_spec *spec) {
-    const bool whole = spec->groups >= 1 && spec->heads >= 1 && spec->heads % spec->groups == 0;
-    return whole && spec->key_width >= 1 && spec->value_width >= 1 ? LH_OK : LH_ESHAPE;
-}
-
 lh_scan_plan lh_cpu_scan_plan(const lh_decay_scan_spec *spec, int copies, void *workspace) {
     lh_scan_plan p = {.spec = spec,
                       .chunks = lh_chunk_count(spec->length, LH_SCAN_CHUNK),

@@ -68,8 +68,6 @@ void lh_cpu_scan_multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t
 
 /* ---- Plan and chunks ---- */
 
-lh_status lh_cpu_scan_check(const lh_decay_scan_spec *spec);
-
 /* Cuts the workspace up: decays, states where `copies` is 1, gradients of them, too, where it is 2,
  * scratch. */
 lh_scan_plan lh_cpu_scan_plan(const lh_decay_scan_spec *spec, int copies, void *workspace);

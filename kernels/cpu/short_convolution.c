@@ -51,7 +51,6 @@ size_t lh_cpu_short_convolution_forward_workspace(const lh_short_convolution_for
 lh_status lh_cpu_short_convolution_forward(const lh_launch *launch,
                                            const lh_short_convolution_forward_args *args) {
     const int64_t chunks = lh_chunk_count(args->length, TOKENS), tasks = args->batch * chunks;
-    if (args->kernel < 1) return LH_ESHAPE;
     lay_out(args->weight, args->width, args->kernel, launch->workspace);
 #pragma omp parallel for schedule(static) if (tasks > 1)
     for (int64_t task = 0; task < tasks; ++task)
@@ -143,7 +142,6 @@ lh_status lh_cpu_short_convolution_backward(const lh_launch *launch,
     const int64_t all = args->kernel + 1, groups = lh_chunk_count(all, TAPS);
     const bool sums = args->dweight != NULL || args->dbias != NULL;
     const int64_t panels = sums ? lh_chunk_count(args->width, PANEL) : 0;
-    if (args->kernel < 1) return LH_ESHAPE;
     lay_out(args->weight, args->width, args->kernel, launch->workspace);
 #pragma omp parallel for schedule(static) if (tasks > 1)
     for (int64_t task = 0; task < tasks; ++task)

@@ -26,19 +26,12 @@ static const bool takes_bf16[LH_KERNEL_COUNT] = {
     [LH_KERNEL_lsh_attention_backward] = true,
 };
 
-/* What stands in the table: refuses the dtypes that the kernel behind it does not know. */
-#define LH_KERNEL(k, dtypes)                                                                       \
-    static lh_status run_##k(const lh_launch *launch, const lh_##k##_args *args) {                 \
-        if ((dtypes) != LH_REAL && !takes_bf16[LH_KERNEL_##k]) return LH_EOPTION;                  \
-        return lh_cpu_##k(launch, args);                                                           \
-    }
-#define LH_KERNEL_W(k, dtypes) LH_KERNEL(k, dtypes)
-#include "kernels/kernels.def"
-#undef LH_KERNEL
-#undef LH_KERNEL_W
+#define LH_TWIN(k)           lh_cpu_##k
+#define LH_TWIN_WORKSPACE(k) lh_cpu_##k##_workspace
+#include "kernels/entries.inc"
 
 #define LH_KERNEL(k, dtypes)   .k = run_##k,
-#define LH_KERNEL_W(k, dtypes) .k = run_##k, .k##_workspace = lh_cpu_##k##_workspace,
+#define LH_KERNEL_W(k, dtypes) .k = run_##k, .k##_workspace = workspace_##k,
 
 const lh_kernels LH_CPU_TABLE = {
     .name = LH_CPU_NAME,

@@ -21,7 +21,6 @@ static void chunk_forward(const void *context, int64_t chunk) {
 
 lh_status lh_cpu_unary_forward(const lh_launch *launch, const lh_unary_forward_args *args) {
     (void)launch;
-    if (!lh_unary_known(args->op)) return LH_EOPTION;
     const int64_t chunks = lh_chunk_count(args->count, UNARY_CHUNK);
     lh_each_task(chunks, chunks > 1, chunk_forward, args);
     return LH_OK;
@@ -88,7 +87,6 @@ static void chunk_backward(const void *context, int64_t chunk) {
 
 lh_status lh_cpu_unary_backward(const lh_launch *launch, const lh_unary_backward_args *args) {
     (void)launch;
-    if (!lh_unary_known(args->op)) return LH_EOPTION;
     const int64_t chunks = lh_chunk_count(args->count, UNARY_CHUNK);
     lh_each_task(chunks, chunks > 1, chunk_backward, args);
     return LH_OK;

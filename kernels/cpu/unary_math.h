@@ -13,10 +13,6 @@
 /* Beyond this the Gaussian weight of GELU is 0 or 1 to every digit, and x^3 is still harmless. */
 #define LH_GELU_FAR LH_R(40)
 
-static inline bool lh_unary_known(lh_unary_op op) {
-    return op >= LH_UNARY_IDENTITY && op <= LH_UNARY_SOFTPLUS;
-}
-
 /* exp, sqrt and the like in the compute type. */
 #ifdef LH_REAL_DOUBLE
 #define LH_REAL_MATH(name) name

@@ -352,7 +352,6 @@ static bool fits(const lh_adafactor_args &a) {
 }
 
 lh_status lh_cuda_adafactor_all(const lh_launch *launch, const lh_adafactor_all_args *args) {
-    if (args->count < 0 || args->count > LH_ADAFACTOR_TENSORS) return LH_ESHAPE;
     for (int64_t t = 0; t < args->count; ++t)
         if (!fits(args->tensor[t])) return LH_ESHAPE;
     tensor_list list = {};

@@ -30,25 +30,9 @@ static inline lh_distances lh_distances_of(const lh_attention_spec *spec) {
     return {nearest, nearest > farthest ? 0 : farthest - nearest + 1};
 }
 
-/* dtype: that of the queries, which is that of all views. */
-static inline lh_status lh_attention_check(const lh_attention_spec *spec, lh_dtype dtype) {
-    if (spec->batch < 0 || spec->heads < 0 || spec->queries < 0 || spec->head_width < 0)
-        return LH_ESHAPE;
-    if (spec->head_width > LH_HEAD_PARTS * LH_WARP) return LH_ESHAPE;
-    if (spec->source_count < 0 || spec->source_count > LH_KEY_SOURCES) return LH_ESHAPE;
-    for (int s = 0; s < spec->source_count; ++s)
-        if (spec->source[s].count < 0) return LH_ESHAPE;
-    for (int s = 0; s < spec->source_count; ++s)
-        if (spec->source[s].k.act.dtype != dtype || spec->source[s].v.act.dtype != dtype)
-            return LH_EOPTION;
-    if (spec->bias && (spec->buckets < 1 || spec->bucket_span < 1 || !spec->bucket_of))
-        return LH_ESHAPE;
-    if (spec->positions && (spec->position_count < 1 ||
-                            (spec->position_heads != 1 && spec->position_heads != spec->heads)))
-        return LH_ESHAPE;
-    if (!(spec->dropout >= 0 && spec->dropout < 1) || (spec->dropout > 0 && !spec->key))
-        return LH_EOPTION;
-    return spec->chunk < 0 || spec->dropout_period < 0 ? LH_EOPTION : LH_OK;
+/* Whether a warp's lanes hold a head vector. */
+static inline bool lh_head_fits(int64_t head_width) {
+    return head_width <= LH_HEAD_PARTS * LH_WARP;
 }
 
 /* ---- who sees whom ---- */

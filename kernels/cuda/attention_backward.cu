@@ -400,7 +400,7 @@ static lh_status backward(const lh_launch *launch, const lh_attention_backward_a
 
 lh_status lh_cuda_attention_backward(const lh_launch *launch,
                                      const lh_attention_backward_args *args) {
-    LH_CUDA_TRY(lh_attention_check(&args->spec, args->q.act.dtype));
+    if (!lh_head_fits(args->spec.head_width)) return LH_ESHAPE;
     if (lh_attention_backward_fits_tiles(args)) return lh_attention_tile_backward(launch, args);
     return LH_FOR_ELEMENT(args->q.act.dtype, backward, launch, args);
 }

@@ -110,7 +110,7 @@ static lh_status forward(const lh_launch *launch, const lh_attention_forward_arg
 lh_status lh_cuda_attention_forward(const lh_launch *launch,
                                     const lh_attention_forward_args *args) {
     const lh_attention_spec *spec = &args->spec;
-    LH_CUDA_TRY(lh_attention_check(spec, args->q.act.dtype));
+    if (!lh_head_fits(spec->head_width)) return LH_ESHAPE;
     if (lh_attention_fits_tiles(spec, args->q.act.dtype))
         return lh_attention_tile_forward(launch, args);
     return LH_FOR_ELEMENT(args->q.act.dtype, forward, launch, args);

@@ -17,8 +17,6 @@ __device__ static inline real combine(lh_binary_op op, real a, real b) {
 
 lh_status lh_cuda_binary(const lh_launch *launch, const lh_binary_args *args) {
     const lh_binary_args a = *args;
-    if (a.op < LH_BINARY_ADD || a.op > LH_BINARY_DIV) return LH_EOPTION;
-    if (a.spread < LH_SPREAD_NONE || a.spread > LH_SPREAD_COLUMNS) return LH_EOPTION;
     return lh_each(launch, a.rows * a.columns, [=] __device__(int64_t i) {
         int64_t j = i;
         if (a.spread == LH_SPREAD_ROWS) j = i % a.columns;

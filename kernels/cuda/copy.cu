@@ -144,7 +144,6 @@ template <typename from> static lh_status copy_from(const lh_launch *launch, con
 }
 
 lh_status lh_cuda_copy(const lh_launch *launch, const lh_copy_args *args) {
-    if (args->rank < 0 || args->rank > LH_MAX_RANK) return LH_ESHAPE;
     const copy_box box = normalize(args);
     if (count_of(&box, box.rank) == 0) return LH_OK;
     return LH_FOR_ELEMENT(args->x.dtype, copy_from, launch, box);

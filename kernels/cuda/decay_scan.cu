@@ -58,7 +58,6 @@ size_t lh_cuda_decay_scan_forward_workspace(const lh_decay_scan_forward_args *ar
 lh_status lh_cuda_decay_scan_forward(const lh_launch *launch,
                                      const lh_decay_scan_forward_args *args) {
     const lh_decay_scan_spec &spec = args->spec;
-    LH_CUDA_TRY(lh_scan_check(spec));
     double *sums = (double *)launch->workspace;
     real *states = (real *)(sums + spec.batch * spec.heads * spec.length);
     const int64_t tasks = spec.batch * spec.heads * lh_scan_chunks(spec);
@@ -266,7 +265,6 @@ size_t lh_cuda_decay_scan_backward_workspace(const lh_decay_scan_backward_args *
 lh_status lh_cuda_decay_scan_backward(const lh_launch *launch,
                                       const lh_decay_scan_backward_args *args) {
     const lh_decay_scan_spec &spec = args->spec;
-    LH_CUDA_TRY(lh_scan_check(spec));
     double *sums = (double *)launch->workspace;
     real *states = (real *)(sums + spec.batch * spec.heads * spec.length);
     real *gradients = states + lh_scan_states_count(spec);

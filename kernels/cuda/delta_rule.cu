@@ -190,7 +190,6 @@ size_t lh_cuda_delta_rule_forward_workspace(const lh_delta_rule_forward_args *ar
 lh_status lh_cuda_delta_rule_forward(const lh_launch *launch,
                                      const lh_delta_rule_forward_args *args) {
     const lh_decay_scan_spec &scan = args->spec.scan;
-    LH_CUDA_TRY(lh_scan_check(scan));
     double *sums = (double *)launch->workspace;
     real *inverses = (real *)(sums + scan.batch * scan.heads * scan.length);
     real *states = inverses + inverses_count(scan);
@@ -424,7 +423,6 @@ size_t lh_cuda_delta_rule_backward_workspace(const lh_delta_rule_backward_args *
 lh_status lh_cuda_delta_rule_backward(const lh_launch *launch,
                                       const lh_delta_rule_backward_args *args) {
     lh_decay_scan_spec scan = args->spec.scan;
-    LH_CUDA_TRY(lh_scan_check(scan));
     scan.v = args->u;
     double *sums = (double *)launch->workspace;
     real *states = (real *)(sums + scan.batch * scan.heads * scan.length);

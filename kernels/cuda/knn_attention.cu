@@ -120,7 +120,7 @@ __device__ static inline real value_slope(const lh_knn_attention_backward_args &
 lh_status lh_cuda_knn_attention_backward(const lh_launch *launch,
                                          const lh_knn_attention_backward_args *args) {
     const lh_knn_attention_backward_args a = *args;
-    if (a.head_width > LH_HEAD_PARTS * LH_WARP) return LH_ESHAPE;
+    if (!lh_head_fits(a.head_width)) return LH_ESHAPE;
     real *scale_parts = (real *)launch->workspace;
     const int64_t tasks = a.batch * a.queries * a.heads;
     LH_CUDA_TRY(lh_each_row(launch, tasks, [=] __device__(int64_t task, int lane) {

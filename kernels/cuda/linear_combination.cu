@@ -27,6 +27,5 @@ static lh_status combine_others(const lh_launch *launch, const lh_linear_combina
 
 lh_status lh_cuda_linear_combination(const lh_launch *launch,
                                      const lh_linear_combination_args *args) {
-    if (args->a.dtype != args->y.dtype) return LH_EOPTION;
     return LH_FOR_ELEMENT(args->y.dtype, combine_others, launch, args);
 }

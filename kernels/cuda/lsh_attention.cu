@@ -57,15 +57,6 @@ __device__ static inline void store_row(const lh_heads &y, int64_t batch, int64_
     }
 }
 
-template <typename arguments> static inline lh_status check(const arguments *a) {
-    const lh_dtype dtype = a->q.act.dtype;
-    const bool sound = a->batch >= 0 && a->heads >= 0 && a->length >= 0 && a->head_width >= 0 &&
-                       a->head_width <= LH_HEAD_PARTS * LH_WARP && a->rounds >= 1 && a->chunk >= 1;
-    if (dtype == LH_BF16 && a->precision != LH_PRECISION_BF16) return LH_EOPTION;
-    if (a->k.act.dtype != dtype || a->v.act.dtype != dtype) return LH_EOPTION;
-    return sound ? LH_OK : LH_ESHAPE;
-}
-
 size_t lh_cuda_lsh_attention_forward_workspace(const lh_lsh_attention_forward_args *args) {
     (void)args;
     return 0;
@@ -107,7 +98,7 @@ static lh_status attend(const lh_launch *launch, const lh_lsh_attention_forward_
 
 lh_status lh_cuda_lsh_attention_forward(const lh_launch *launch,
                                         const lh_lsh_attention_forward_args *args) {
-    LH_CUDA_TRY(check(args));
+    if (!lh_head_fits(args->head_width)) return LH_ESHAPE;
     if (lh_lsh_fits_tiles(args)) return lh_lsh_attention_tile_forward(launch, args);
     return LH_FOR_ELEMENT(args->q.act.dtype, attend, launch, args);
 }
@@ -216,7 +207,7 @@ static lh_status differentiate(const lh_launch *launch, const lh_lsh_attention_b
 
 lh_status lh_cuda_lsh_attention_backward(const lh_launch *launch,
                                          const lh_lsh_attention_backward_args *args) {
-    LH_CUDA_TRY(check(args));
+    if (!lh_head_fits(args->head_width)) return LH_ESHAPE;
     real *delta = (real *)launch->workspace;
     LH_CUDA_TRY(lh_attention_delta(launch, args->out, args->dout, args->batch, args->heads,
                                    args->length, args->head_width, delta));

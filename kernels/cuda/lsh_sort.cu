@@ -40,8 +40,6 @@ size_t lh_cuda_lsh_sort_workspace(const lh_lsh_sort_args *args) {
 }
 
 lh_status lh_cuda_lsh_sort(const lh_launch *launch, const lh_lsh_sort_args *args) {
-    if (args->rows < 0 || args->length < 0 || args->buckets < 1 || args->chunk < 1)
-        return LH_ESHAPE;
     if (args->rows * args->length == 0) return LH_OK;
     return LH_LAUNCH(sort_rows, lh_blocks(args->rows, 1), LH_THREADS, 0, launch, *args,
                      (int32_t *)launch->workspace, lh_radix_passes(args->buckets - 1));

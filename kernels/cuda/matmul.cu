@@ -88,10 +88,6 @@ static lh_status check_blas(cublasStatus_t status) {
     return LH_EDEVICE;
 }
 
-static bool fits(int64_t size) {
-    return size >= 0 && size <= INT_MAX;
-}
-
 /* cuBLAS wants a leading dimension of at least the rows that it sees, also where there is one. */
 static int leading(const operand &x) {
     return (int)lh_max(x.leading, lh_max(x.columns, 1));
@@ -147,27 +143,13 @@ static lh_status clear(const lh_launch *launch, const lh_matmul_args *args) {
     });
 }
 
-/* bf16 in memory goes with bf16 in products. */
-static bool dtype_fits(lh_dtype dtype, lh_precision precision) {
-    return dtype == LH_REAL || (dtype == LH_BF16 && precision == LH_PRECISION_BF16);
-}
-
 lh_status lh_cuda_matmul(const lh_launch *launch, const lh_matmul_args *args) {
-    const bool epilogue =
-        args->bias != NULL || args->pre.data != NULL || args->activation != LH_UNARY_IDENTITY;
-    if (!fits(args->m) || !fits(args->n) || !fits(args->k) || !fits(args->batch)) return LH_ESHAPE;
-    if (!lh_unary_known(args->activation)) return LH_EOPTION;
-    if (args->precision < LH_PRECISION_F32 || args->precision > LH_PRECISION_BF16)
-        return LH_EOPTION;
-    if (!dtype_fits(args->a.dtype, args->precision) ||
-        !dtype_fits(args->b.dtype, args->precision) || !dtype_fits(args->c.dtype, args->precision))
-        return LH_EOPTION;
-    if (args->write == LH_ADD && epilogue) return LH_EOPTION;
+    if (args->batch > INT_MAX) return LH_ESHAPE;
     if (args->batch * args->m * args->n == 0) return LH_OK;
     if (args->k > 0) {
         LH_CUDA_TRY(multiply(launch, args));
     } else if (args->write == LH_SET) {
         LH_CUDA_TRY(LH_FOR_ELEMENT(args->c.dtype, clear, launch, args));
     }
-    return epilogue ? LH_FOR_ELEMENT(args->c.dtype, finish, launch, args) : LH_OK;
+    return lh_matmul_has_finish(args) ? LH_FOR_ELEMENT(args->c.dtype, finish, launch, args) : LH_OK;
 }

@@ -12,11 +12,6 @@ static inline size_t ranking_elements(const lh_prob_attention_spec *spec) {
     return (size_t)(spec->batch * spec->heads * spec->length);
 }
 
-static inline bool is_sound(const lh_prob_attention_spec &a) {
-    return a.batch >= 0 && a.heads >= 0 && a.length >= 0 && a.head_width >= 0 && a.top >= 0 &&
-           a.top <= a.length && a.head_width <= LH_HEAD_PARTS * LH_WARP;
-}
-
 __device__ static inline int64_t keys_seen_by(const lh_prob_attention_spec &a, int64_t query) {
     return a.causal ? query + 1 : a.length;
 }
@@ -139,7 +134,7 @@ size_t lh_cuda_prob_attention_forward_workspace(const lh_prob_attention_forward_
 
 lh_status lh_cuda_prob_attention_forward(const lh_launch *launch,
                                          const lh_prob_attention_forward_args *args) {
-    if (!is_sound(args->spec) || args->samples < 1) return LH_ESHAPE;
+    if (!lh_head_fits(args->spec.head_width)) return LH_ESHAPE;
     if (args->spec.head_width == 0) return LH_OK;
     real *measure = (real *)launch->workspace;
     const ranking ranks = {measure, (int32_t *)(measure + ranking_elements(&args->spec))};
@@ -280,7 +275,7 @@ size_t lh_cuda_prob_attention_backward_workspace(const lh_prob_attention_backwar
 
 lh_status lh_cuda_prob_attention_backward(const lh_launch *launch,
                                           const lh_prob_attention_backward_args *args) {
-    if (!is_sound(args->spec)) return LH_ESHAPE;
+    if (!lh_head_fits(args->spec.head_width)) return LH_ESHAPE;
     if (args->spec.head_width == 0) return LH_OK;
     real *delta = (real *)launch->workspace;
     LH_CUDA_TRY(find_deltas(launch, *args, delta));

@@ -53,6 +53,5 @@ static lh_status reduce(const lh_launch *launch, const lh_reduce_args *args) {
 }
 
 lh_status lh_cuda_reduce(const lh_launch *launch, const lh_reduce_args *args) {
-    if (args->op != LH_REDUCE_SUM && args->op != LH_REDUCE_MAX) return LH_EOPTION;
     return LH_FOR_ELEMENT(args->x.dtype, reduce, launch, args);
 }

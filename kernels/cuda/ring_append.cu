@@ -9,7 +9,6 @@ __device__ static int32_t advanced(int64_t count, int64_t capacity) {
 
 lh_status lh_cuda_ring_append(const lh_launch *launch, const lh_ring_append_args *args) {
     const lh_ring_append_args a = *args;
-    if (a.batch < 0 || a.capacity < 0 || a.length < 0 || a.width < 0) return LH_ESHAPE;
     if (a.capacity == 0) return LH_OK;
     const int64_t first = lh_max(0, a.length - a.capacity), rows = a.length - first;
     LH_CUDA_TRY(lh_each(launch, a.batch * rows * a.width, [=] __device__(int64_t i) {

@@ -2,11 +2,6 @@
  * tile; then the states between chunks, a thread for each element, which walks over them. */
 #include "kernels/cuda/scan_chunk.cuh"
 
-lh_status lh_scan_check(const lh_decay_scan_spec &spec) {
-    const bool whole = spec.groups >= 1 && spec.heads >= 1 && spec.heads % spec.groups == 0;
-    return whole && spec.key_width >= 1 && spec.value_width >= 1 ? LH_OK : LH_ESHAPE;
-}
-
 size_t lh_scan_sums_bytes(const lh_decay_scan_spec &spec) {
     return (size_t)(spec.batch * spec.heads * spec.length) * sizeof(double);
 }

@@ -124,8 +124,6 @@ __device__ static inline real lh_scan_between(const lh_scan_chunk &c, int64_t i,
 }
 /* ---- From chunk to chunk (scan_chunk.cu) ---- */
 
-lh_status lh_scan_check(const lh_decay_scan_spec &spec);
-
 /* Of the sums of decays, and numbers in the states of all chunks. */
 size_t lh_scan_sums_bytes(const lh_decay_scan_spec &spec);
 int64_t lh_scan_states_count(const lh_decay_scan_spec &spec);

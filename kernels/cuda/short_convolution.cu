@@ -17,7 +17,6 @@ size_t lh_cuda_short_convolution_forward_workspace(const lh_short_convolution_fo
 lh_status lh_cuda_short_convolution_forward(const lh_launch *launch,
                                             const lh_short_convolution_forward_args *args) {
     const lh_short_convolution_forward_args a = *args;
-    if (a.kernel < 1) return LH_ESHAPE;
     return lh_each(launch, a.batch * a.length * a.width, [=] __device__(int64_t i) {
         const int64_t channel = i % a.width, row = i / a.width;
         const int64_t first = row % a.length - a.kernel + 1;
@@ -49,7 +48,6 @@ static lh_status weight_gradients(const lh_launch *launch,
 lh_status lh_cuda_short_convolution_backward(const lh_launch *launch,
                                              const lh_short_convolution_backward_args *args) {
     const lh_short_convolution_backward_args a = *args;
-    if (a.kernel < 1) return LH_ESHAPE;
     if (a.dweight != NULL) LH_CUDA_TRY(weight_gradients(launch, a));
     if (a.dbias != NULL)
         LH_CUDA_TRY(lh_column_sums(launch, a.batch * a.length, a.width, launch->workspace, a.dbias,

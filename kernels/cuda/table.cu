@@ -16,8 +16,12 @@ static const bool takes_bf16[LH_KERNEL_COUNT] = {
 #undef LH_KERNEL
 #undef LH_KERNEL_W
 
-#define LH_KERNEL(k, dtypes)   lh_cuda_##k,
-#define LH_KERNEL_W(k, dtypes) lh_cuda_##k, lh_cuda_##k##_workspace,
+#define LH_TWIN(k)           lh_cuda_##k
+#define LH_TWIN_WORKSPACE(k) lh_cuda_##k##_workspace
+#include "kernels/entries.inc"
+
+#define LH_KERNEL(k, dtypes)   run_##k,
+#define LH_KERNEL_W(k, dtypes) run_##k, workspace_##k,
 
 const lh_kernels lh_cuda_table = {
     LH_CUDA_NAME,

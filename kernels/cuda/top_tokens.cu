@@ -107,8 +107,6 @@ size_t lh_cuda_top_tokens_workspace(const lh_top_tokens_args *args) {
 }
 
 lh_status lh_cuda_top_tokens(const lh_launch *launch, const lh_top_tokens_args *args) {
-    if (args->rows < 0 || args->top < 0 || args->top > args->length || args->group < 1)
-        return LH_ESHAPE;
     if (args->rows * args->top == 0) return LH_OK;
     return LH_LAUNCH(take_tokens, lh_blocks(args->rows, 1), LH_THREADS, 0, launch, *args);
 }

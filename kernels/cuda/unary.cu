@@ -18,7 +18,6 @@ static lh_status forward(const lh_launch *launch, const lh_unary_forward_args *a
 }
 
 lh_status lh_cuda_unary_forward(const lh_launch *launch, const lh_unary_forward_args *args) {
-    if (!lh_unary_known(args->op)) return LH_EOPTION;
     return LH_FOR_ELEMENT(args->x.dtype, forward, launch, args);
 }
 
@@ -41,6 +40,5 @@ static lh_status backward(const lh_launch *launch, const lh_unary_backward_args 
 }
 
 lh_status lh_cuda_unary_backward(const lh_launch *launch, const lh_unary_backward_args *args) {
-    if (!lh_unary_known(args->op)) return LH_EOPTION;
     return LH_FOR_ELEMENT(args->dy.dtype, backward, launch, args);
 }

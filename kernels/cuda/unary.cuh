@@ -11,10 +11,6 @@
 /* Beyond this the Gaussian weight of GELU is 0 or 1 to every digit, and x^3 is still harmless. */
 #define LH_GELU_FAR 40.0f
 
-static inline bool lh_unary_known(lh_unary_op op) {
-    return op >= LH_UNARY_IDENTITY && op <= LH_UNARY_SOFTPLUS;
-}
-
 __device__ static inline real lh_gelu_clamp(real x) {
     const real low = x < -LH_GELU_FAR ? -LH_GELU_FAR : x;
     return low > LH_GELU_FAR ? LH_GELU_FAR : low;

@@ -196,6 +196,12 @@ void case_expect(suite *s, lh_status status, bool outputs_defined) {
     s->outputs_defined = outputs_defined;
 }
 
+void case_refused(suite *s, lh_status status, void *args, size_t size, const char *fields) {
+    case_open(s, args, size, "refused: %s", fields);
+    case_expect(s, status, false);
+    case_run(s);
+}
+
 void case_canonical(suite *s, void (*in_precise)(const void *), void (*in_real)(const void *)) {
     s->canonical_precise = in_precise;
     s->canonical_real = in_real;

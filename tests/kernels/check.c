@@ -318,8 +318,12 @@ static const buffer *random_buffer(suite *s, bool output) {
     return NULL;
 }
 
-/* Spoils a result, an input or a guard. */
+/* Spoils a result, an input or a guard; of a call without memory the workspace's. */
 static void spoil_something(suite *s) {
+    if (s->buffer_count == 0) {
+        s->workspace[0] ^= 1;
+        return;
+    }
     const int64_t what = suite_integer(s, 4);
     const buffer *output = random_buffer(s, true);
     if (what >= 2 && output != NULL && s->outputs_defined) {

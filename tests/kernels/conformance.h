@@ -187,6 +187,11 @@ void case_exact(suite *s);
 void case_scale(suite *s, const void *field, double scale);
 /* The call must fail like this; the outputs are then compared only when `outputs_defined`. */
 void case_expect(suite *s, lh_status status, bool outputs_defined);
+/* A case of arguments that break the contract, given as the fields of their struct that are not 0:
+ * a call must fail like this, whatever the backend. */
+#define CASE_REFUSED(s, status, type, ...)                                                         \
+    case_refused((s), (status), &(type){__VA_ARGS__}, sizeof(type), #__VA_ARGS__)
+void case_refused(suite *s, lh_status status, void *args, size_t size, const char *fields);
 /* Brings results whose order is free into one order before they are compared. */
 void case_canonical(suite *s, void (*in_precise)(const void *), void (*in_real)(const void *));
 /* For gradient mode. */

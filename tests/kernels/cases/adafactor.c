@@ -59,6 +59,9 @@ void cases_adafactor(suite *s) {
             adafactor(s, shapes[i], 300, row);
         }
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_adafactor_args, .outer = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_adafactor_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_adafactor_args, .columns = -1);
 }
 
 /* Tensors of all kinds beside each other; the step and the factor are shared. */
@@ -92,6 +95,10 @@ void cases_adafactor_all(suite *s) {
         adafactor_all(s, count, 0);
         adafactor_all(s, count, 300);
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_adafactor_all_args, .count = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_adafactor_all_args, .count = LH_ADAFACTOR_TENSORS + 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_adafactor_all_args, .count = 2,
+                 .tensor = {{.rows = 0}, {.rows = -1}});
 }
 
 void bench_adafactor_all(suite *s) {

@@ -34,6 +34,7 @@ void cases_adam(suite *s) {
         }
     }
     adam(s, 100003, 100000, 7);
+    CASE_REFUSED(s, LH_ESHAPE, lh_adam_args, .count = -1);
 }
 
 void bench_adam(suite *s) {

@@ -79,6 +79,34 @@ static lh_precision rounds_at(int shape, int row) {
     return by_row[(row - shape % 3 + 3) % 3];
 }
 
+/* What no attention may be. */
+static const real number;
+static const int32_t bucket;
+static const lh_random_key drawn;
+static const lh_attention_spec misshapen[] = {
+    {.batch = -1},
+    {.heads = -1},
+    {.queries = -1},
+    {.head_width = -1},
+    {.source_count = -1},
+    {.source_count = LH_KEY_SOURCES + 1},
+    {.source_count = 2, .source = {{.count = 0}, {.count = -1}}},
+    {.bias = &number, .buckets = 0, .bucket_of = &bucket, .bucket_span = 1},
+    {.bias = &number, .buckets = 1, .bucket_of = &bucket, .bucket_span = 0},
+    {.bias = &number, .buckets = 1, .bucket_of = NULL, .bucket_span = 1},
+    {.positions = &number, .position_count = 0, .position_heads = 1},
+    {.positions = &number, .position_count = 1, .position_heads = 2, .heads = 3}};
+static const lh_attention_spec unknown[] = {
+    {.dropout = 1, .key = &drawn},
+    {.dropout = -0.5, .key = &drawn},
+    {.dropout = NAN, .key = &drawn},
+    {.dropout = 0.5, .key = NULL},
+    {.dropout_period = -1},
+    {.chunk = -1},
+    {.precision = (lh_precision)3},
+    {.source_count = 1, .source = {{.k = {.act = {.dtype = LH_BF16}}}}},
+    {.source_count = 1, .source = {{.v = {.act = {.dtype = LH_BF16}}}}}};
+
 void cases_attention_forward(suite *s) {
     for (int i = 0; i < attention_shape_count; i++)
         for (int row = 0; row < SUITE_FLAG_ROWS; row++)
@@ -97,6 +125,12 @@ void cases_attention_forward(suite *s) {
     if (s->dtype != LH_REAL) return;
     forward(s, &causal, flags_in(LH_PRECISION_TF32, 0), true, false);
     forward(s, &causal, flags_in(LH_PRECISION_TF32, 0), false, true);
+    for (size_t i = 0; i < sizeof misshapen / sizeof *misshapen; i++)
+        CASE_REFUSED(s, LH_ESHAPE, lh_attention_forward_args, .spec = misshapen[i]);
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        CASE_REFUSED(s, LH_EOPTION, lh_attention_forward_args, .spec = unknown[i]);
+    CASE_REFUSED(s, LH_EOPTION, lh_attention_forward_args, .q = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_attention_forward_args, .out = {.act = {.dtype = LH_BF16}});
 }
 
 void bench_attention_forward(suite *s) {
@@ -256,6 +290,13 @@ void cases_attention_backward(suite *s) {
                 backward(s, &attention_shapes[i], flags_in(LH_PRECISION_TF32, row), wanted);
         }
     }
+    for (size_t i = 0; i < sizeof misshapen / sizeof *misshapen; i++)
+        CASE_REFUSED(s, LH_ESHAPE, lh_attention_backward_args, .spec = misshapen[i]);
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        CASE_REFUSED(s, LH_EOPTION, lh_attention_backward_args, .spec = unknown[i]);
+    CASE_REFUSED(s, LH_EOPTION, lh_attention_backward_args, .q = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_attention_backward_args, .out = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_attention_backward_args, .dout = {.act = {.dtype = LH_BF16}});
 }
 
 void bench_attention_backward(suite *s) {

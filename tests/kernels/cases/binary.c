@@ -31,6 +31,10 @@ void cases_binary(suite *s) {
                        write_of(flags / 2 == 1));
         }
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_binary_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_binary_args, .columns = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_binary_args, .op = (lh_binary_op)4);
+    CASE_REFUSED(s, LH_EOPTION, lh_binary_args, .spread = (lh_spread)3);
 }
 
 void bench_binary(suite *s) {

@@ -97,6 +97,11 @@ void cases_copy(suite *s) {
         copy(s, 1, (int64_t[]){33}, &repeated, &plain, (lh_write)write);
         copy(s, 4, (int64_t[]){3, 64, 4, 16}, &plain, &heads_first, (lh_write)write);
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_copy_args, .rank = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_copy_args, .rank = LH_MAX_RANK + 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_copy_args, .rank = 2, .shape = {3, -1});
+    CASE_REFUSED(s, LH_EOPTION, lh_copy_args, .x = {.dtype = LH_I32});
+    CASE_REFUSED(s, LH_EOPTION, lh_copy_args, .y = {.dtype = LH_I32});
 }
 
 void bench_copy(suite *s) {

@@ -124,6 +124,9 @@ void cases_cross_entropy(suite *s) {
         check_invalid(s, vocabulary, (int32_t)vocabulary);
         check_nan(s, vocabulary);
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_cross_entropy_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_cross_entropy_args, .vocabulary = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_cross_entropy_args, .dx = {.dtype = LH_I32});
 }
 
 void bench_cross_entropy(suite *s) {

@@ -11,6 +11,10 @@ static const shape shapes[] = {{0, 5, 2, 1, 3, 4},    {2, 0, 2, 1, 3, 4},   {1, 
                                {1, 65, 4, 1, 16, 17}, {1, 130, 2, 2, 5, 9}, {1, 200, 2, 1, 33, 65},
                                {1, 70, 1, 1, 66, 7}};
 
+static const shape refused[] = {{-1, 5, 2, 1, 4, 4}, {1, -1, 2, 1, 4, 4}, {1, 5, 0, 1, 4, 4},
+                                {1, 5, 2, 0, 4, 4},  {1, 5, 3, 2, 4, 4},  {1, 5, -2, 1, 4, 4},
+                                {1, 5, 2, 1, 0, 4},  {1, 5, 2, 1, 4, 0}};
+
 /* How fast states decay: log_decay is -rate times the square of a normal number. */
 static const double no_decay = -1, weak = 0.01, middle = 0.5, strong = 30;
 
@@ -28,14 +32,18 @@ static int64_t states_of(const shape *w) {
     return w->batch * w->heads * w->key_width * w->value_width;
 }
 
+static lh_decay_scan_spec sizes_of(const shape *w) {
+    return (lh_decay_scan_spec){.batch = w->batch,
+                                .length = w->length,
+                                .heads = w->heads,
+                                .groups = w->groups,
+                                .key_width = w->key_width,
+                                .value_width = w->value_width};
+}
+
 static void add_spec(suite *s, lh_decay_scan_spec *spec, const shape *w, double rate, bool padded) {
     const int64_t decays = w->batch * w->length * w->heads;
-    *spec = (lh_decay_scan_spec){.batch = w->batch,
-                                 .length = w->length,
-                                 .heads = w->heads,
-                                 .groups = w->groups,
-                                 .key_width = w->key_width,
-                                 .value_width = w->value_width};
+    *spec = sizes_of(w);
     case_in(s, "q", &spec->q.act, lay_out(&spec->q, w, w->groups, w->key_width, padded));
     case_in(s, "k", &spec->k.act, lay_out(&spec->k, w, w->groups, w->key_width, padded));
     case_in(s, "v", &spec->v.act, lay_out(&spec->v, w, w->heads, w->value_width, padded));
@@ -65,23 +73,16 @@ static void forward(suite *s, shape w, double rate, bool padded) {
     case_run(s);
 }
 
-static void wrong_groups(suite *s) {
-    const shape w = {1, 5, 3, 2, 4, 4};
-    lh_decay_scan_forward_args args = {.end = NULL};
-    open_case(s, &args, sizeof args, &w, middle, false, 0);
-    add_spec(s, &args.spec, &w, middle, false);
-    case_out(s, "y", &args.y.act, lay_out(&args.y, &w, w.heads, w.value_width, false), LH_SET);
-    case_out(s, "end", &args.end, states_of(&w), LH_SET);
-    case_expect(s, LH_ESHAPE, false);
-    case_run(s);
-}
-
 void cases_decay_scan_forward(suite *s) {
     const double rates[] = {no_decay, weak, middle, strong};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (size_t n = 0; n < 4; n++)
             forward(s, shapes[i], rates[n], (i + n) % 2 == 0);
-    wrong_groups(s);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        CASE_REFUSED(s, LH_ESHAPE, lh_decay_scan_forward_args, .spec = sizes_of(&refused[i]));
+    lh_decay_scan_spec spec = sizes_of(&shapes[0]);
+    spec.q.act.dtype = LH_BF16;
+    CASE_REFUSED(s, LH_EOPTION, lh_decay_scan_forward_args, .spec = spec);
 }
 
 void bench_decay_scan_forward(suite *s) {
@@ -146,6 +147,11 @@ void cases_decay_scan_backward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int row = 0; row < SUITE_FLAG_ROWS; row++)
             backward(s, shapes[i], rates[(i + (size_t)row) % 4], row % 2 == 0, row);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        CASE_REFUSED(s, LH_ESHAPE, lh_decay_scan_backward_args, .spec = sizes_of(&refused[i]));
+    lh_decay_scan_spec spec = sizes_of(&shapes[0]);
+    spec.q.act.dtype = LH_BF16;
+    CASE_REFUSED(s, LH_EOPTION, lh_decay_scan_backward_args, .spec = spec);
 }
 
 void bench_decay_scan_backward(suite *s) {

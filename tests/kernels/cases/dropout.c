@@ -44,6 +44,14 @@ void cases_dropout(suite *s) {
         dropout(s, without, 0.5, true, LH_SET, (int64_t)i);
         dropout(s, without, 0.0, false, write_of(i % 2 == 1), 0);
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_dropout_args, .outer = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_dropout_args, .length = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_dropout_args, .width = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_dropout_args, .period = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_dropout_args, .rate = 1);
+    CASE_REFUSED(s, LH_EOPTION, lh_dropout_args, .rate = -0.5);
+    CASE_REFUSED(s, LH_EOPTION, lh_dropout_args, .rate = NAN);
+    CASE_REFUSED(s, LH_EOPTION, lh_dropout_args, .y = {.dtype = LH_BF16});
 }
 
 void bench_dropout(suite *s) {

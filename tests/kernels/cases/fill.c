@@ -13,6 +13,7 @@ void cases_fill(suite *s) {
     for (int i = 0; i < suite_size_count; i++)
         fill(s, suite_sizes[i]);
     fill(s, 100003);
+    CASE_REFUSED(s, LH_ESHAPE, lh_fill_args, .count = -1);
 }
 
 void bench_fill(suite *s) {

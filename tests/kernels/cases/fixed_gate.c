@@ -16,6 +16,8 @@ void cases_fixed_gate_forward(suite *s) {
     for (int i = 0; i < suite_box_count; i++)
         forward(s, suite_boxes[i]);
     forward(s, (suite_box){1001, 65});
+    CASE_REFUSED(s, LH_ESHAPE, lh_fixed_gate_forward_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_fixed_gate_forward_args, .width = -1);
 }
 
 void bench_fixed_gate_forward(suite *s) {
@@ -63,6 +65,8 @@ void cases_fixed_gate_backward(suite *s) {
         for (int row = i % 2; row < SUITE_FLAG_ROWS; row += 2)
             backward(s, suite_boxes[i], row);
     backward(s, (suite_box){1001, 65}, 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_fixed_gate_backward_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_fixed_gate_backward_args, .width = -1);
 }
 
 void bench_fixed_gate_backward(suite *s) {

@@ -35,6 +35,10 @@ void cases_gather(suite *s) {
     gather_invalid(s, 11);
     gather_invalid(s, INT32_MAX);
     gather_invalid(s, INT32_MIN);
+    CASE_REFUSED(s, LH_ESHAPE, lh_gather_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_gather_args, .width = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_gather_args, .entries = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_gather_args, .y = {.dtype = LH_I32});
 }
 
 void bench_gather(suite *s) {
@@ -61,6 +65,10 @@ void cases_scatter_add(suite *s) {
     }
     scatter(s, (suite_box){2003, 64}, 257, LH_SET);
     scatter(s, (suite_box){2003, 64}, 3, LH_ADD);
+    CASE_REFUSED(s, LH_ESHAPE, lh_scatter_add_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_scatter_add_args, .width = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_scatter_add_args, .entries = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_scatter_add_args, .x = {.dtype = LH_I32});
 }
 
 void bench_scatter_add(suite *s) {

@@ -70,6 +70,14 @@ void cases_knn_attention_forward(suite *s) {
         forward(s, shapes[i], true, false, 1.0 / 2, 2 * capacity);
         forward(s, shapes[i], false, true, 1, capacity / 4);
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_forward_args, .batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_forward_args, .heads = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_forward_args, .queries = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_forward_args, .head_width = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_forward_args, .capacity = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_forward_args, .top = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_knn_attention_forward_args, .q = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_knn_attention_forward_args, .out = {.act = {.dtype = LH_BF16}});
 }
 
 void bench_knn_attention_forward(suite *s) {
@@ -174,6 +182,15 @@ void cases_knn_attention_backward(suite *s) {
         for (int row = (int)i % 2; row < SUITE_FLAG_ROWS; row += 2)
             backward(s, shapes[i], row, row / 2 % 2 == 1,
                      row / 4 == 1 ? shapes[i].capacity : shapes[i].capacity / 3);
+    CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_backward_args, .batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_backward_args, .heads = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_backward_args, .queries = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_backward_args, .head_width = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_backward_args, .capacity = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_backward_args, .top = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_knn_attention_backward_args, .q = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_knn_attention_backward_args,
+                 .dout = {.act = {.dtype = LH_BF16}});
 }
 
 void bench_knn_attention_backward(suite *s) {

@@ -24,15 +24,18 @@ static void forward(suite *s, suite_box box, bool with_bias, bool in_place, bool
     case_run(s);
 }
 
-/* Width 0 has no mean: it is left to the op. */
 void cases_layer_norm_forward(suite *s) {
     for (int i = 0; i < suite_box_count; i++) {
-        if (suite_boxes[i].width == 0) continue;
         forward(s, suite_boxes[i], i % 2 == 0, i % 3 == 0, false);
         forward(s, suite_boxes[i], i % 2 == 1, i % 3 == 1, false);
     }
     forward(s, (suite_box){1000, 65}, true, false, false);
     forward(s, (suite_box){5, 33}, true, false, true);
+    CASE_REFUSED(s, LH_ESHAPE, lh_layer_norm_forward_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_layer_norm_forward_args, .width = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_layer_norm_forward_args, .x = {.dtype = LH_I32},
+                 .y = {.dtype = LH_I32});
+    CASE_REFUSED(s, LH_EOPTION, lh_layer_norm_forward_args, .y = {.dtype = LH_BF16});
 }
 
 void bench_layer_norm_forward(suite *s) {
@@ -115,11 +118,15 @@ static void backward(suite *s, suite_box box, int row) {
 
 void cases_layer_norm_backward(suite *s) {
     for (int i = 0; i < suite_box_count; i++) {
-        if (suite_boxes[i].width == 0) continue;
         for (int row = i % 2; row < SUITE_FLAG_ROWS; row += 2)
             backward(s, suite_boxes[i], row);
     }
     backward(s, (suite_box){1000, 65}, 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_layer_norm_backward_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_layer_norm_backward_args, .width = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_layer_norm_backward_args, .x = {.dtype = LH_I32},
+                 .dy = {.dtype = LH_I32});
+    CASE_REFUSED(s, LH_EOPTION, lh_layer_norm_backward_args, .dy = {.dtype = LH_BF16});
 }
 
 void bench_layer_norm_backward(suite *s) {

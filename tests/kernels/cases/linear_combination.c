@@ -24,17 +24,6 @@ static void widen(suite *s, int64_t count, lh_dtype dtype, lh_write write) {
     case_run(s);
 }
 
-/* A result of another type than a is refused, not misread. */
-static void refuse(suite *s) {
-    lh_linear_combination_args args = {.count = 9, .alpha = 1, .beta = 1};
-    case_open(s, &args, sizeof args, "a in another type than y");
-    case_in(s, "a", &args.a, args.count);
-    case_out(s, "y", &args.y, args.count, LH_SET);
-    case_dtype(s, &args.a, LH_BF16);
-    case_expect(s, LH_EOPTION, false);
-    case_run(s);
-}
-
 static void combine(suite *s, int64_t count, bool second, place where, lh_write write) {
     lh_linear_combination_args args = {
         .count = count, .alpha = LH_R(0.7), .beta = LH_R(-1.3), .write = write};
@@ -68,7 +57,11 @@ void cases_linear_combination(suite *s) {
         widen(s, suite_sizes[i], LH_REAL, write_of(i % 2 == 1));
         widen(s, suite_sizes[i], LH_BF16, write_of(i % 2 == 1));
     }
-    if (s->dtype == LH_BF16) refuse(s);
+    CASE_REFUSED(s, LH_ESHAPE, lh_linear_combination_args, .count = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_linear_combination_args, .a = {.dtype = LH_BF16});
+    CASE_REFUSED(s, LH_EOPTION, lh_linear_combination_args, .a = {.dtype = LH_I32},
+                 .y = {.dtype = LH_I32});
+    CASE_REFUSED(s, LH_EOPTION, lh_linear_combination_args, .b = {.dtype = LH_I32});
 }
 
 void bench_linear_combination(suite *s) {

@@ -102,20 +102,7 @@ static void forward(suite *s, const shape *w, lh_precision precision, bool padde
     case_run(s);
 }
 
-/* One type for q and another for v is refused, not misread. */
-static void refuse(suite *s) {
-    const shape w = {1, 1, 9, 4, 1, 4, 2, false};
-    lh_lsh_attention_forward_args args = forward_args(&w, LH_PRECISION_BF16);
-    case_open(s, &args, sizeof args, "values in another type than queries");
-    add_forward(s, &w, false, &args);
-    case_dtype(s, &args.q.act, LH_BF16);
-    case_dtype(s, &args.k.act, LH_BF16);
-    case_expect(s, LH_EOPTION, false);
-    case_run(s);
-}
-
 void cases_lsh_attention_forward(suite *s) {
-    if (s->dtype == LH_BF16) refuse(s);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int padded = 0; padded < 2; padded++)
             if (suite_tries(s, (int)i, padded))
@@ -124,6 +111,28 @@ void cases_lsh_attention_forward(suite *s) {
         forward(s, &shapes[i], LH_PRECISION_BF16, i % 2 == 1);
         forward(s, &shapes[i], LH_PRECISION_TF32, i % 2 == 0);
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 0, .chunk = 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1, .batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1, .heads = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
+                 .length = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
+                 .head_width = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
+                 .k = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
+                 .v = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
+                 .precision = LH_PRECISION_BF16, .q = {.act = {.dtype = LH_BF16}},
+                 .k = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
+                 .q = {.act = {.dtype = LH_BF16}}, .k = {.act = {.dtype = LH_BF16}},
+                 .v = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
+                 .precision = (lh_precision)3);
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 1,
+                 .out = {.act = {.dtype = LH_BF16}});
 }
 
 void bench_lsh_attention_forward(suite *s) {
@@ -218,6 +227,32 @@ void cases_lsh_attention_backward(suite *s) {
             backward(s, &shapes[i], LH_PRECISION_BF16, row, row % 2 == 1);
             backward(s, &shapes[i], LH_PRECISION_TF32, (row + 2) % SUITE_FLAG_ROWS, row % 2 == 0);
         }
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 0, .chunk = 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+                 .batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+                 .heads = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+                 .length = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+                 .head_width = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+                 .k = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+                 .v = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+                 .precision = LH_PRECISION_BF16, .q = {.act = {.dtype = LH_BF16}},
+                 .k = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+                 .q = {.act = {.dtype = LH_BF16}}, .k = {.act = {.dtype = LH_BF16}},
+                 .v = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+                 .precision = (lh_precision)3);
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+                 .out = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 1,
+                 .dout = {.act = {.dtype = LH_BF16}});
 }
 
 void bench_lsh_attention_backward(suite *s) {

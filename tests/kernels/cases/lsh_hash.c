@@ -55,23 +55,18 @@ void cases_lsh_hash(suite *s) {
         hash(s, &shapes[i], false, 1.0 / 64);
         hash(s, &shapes[i], true, 1.0 / 2);
     }
-    static const shape refused[] = {{1, 1, 4, 4, 1, 0, {0}}, {1, 1, 4, 4, 1, 1, {3}}};
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        lh_lsh_hash_args args = {.batch = 1,
-                                 .heads = 1,
-                                 .length = 4,
-                                 .head_width = 4,
-                                 .rounds = 1,
-                                 .factors = refused[i].factors,
-                                 .factor = {refused[i].factor[0]}};
-        case_open(s, &args, sizeof args, "%" PRId64 " factors, the first %" PRId64, args.factors,
-                  args.factor[0]);
-        case_in(s, "x", &args.x.act, 16);
-        case_in(s, "rotation", &args.rotation, 16);
-        case_out_i32(s, "bucket", &args.bucket, 4);
-        case_expect(s, LH_ESHAPE, false);
-        case_run(s);
-    }
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = LH_LSH_FACTORS + 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 1, .factor = {0});
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 1, .factor = {3});
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 2, .factor = {2, -2});
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 1, .factor = {2}, .batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 1, .factor = {2}, .heads = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 1, .factor = {2}, .length = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 1, .factor = {2}, .head_width = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_hash_args, .factors = 1, .factor = {2}, .rounds = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_lsh_hash_args, .factors = 1, .factor = {2},
+                 .x = {.act = {.dtype = LH_I32}});
 }
 
 void bench_lsh_hash(suite *s) {

@@ -23,6 +23,10 @@ void cases_lsh_sort(suite *s) {
     sort(s, 0, 7, 4, 2);
     sort(s, 2, 70, 4, 100);
     sort(s, 1, 300, 70000, 4); /* more buckets than sixteen bits count */
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_sort_args, .rows = -1, .buckets = 1, .chunk = 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_sort_args, .length = -1, .buckets = 1, .chunk = 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_sort_args, .buckets = 0, .chunk = 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_lsh_sort_args, .buckets = 1, .chunk = 0);
 }
 
 void bench_lsh_sort(suite *s) {

@@ -131,6 +131,25 @@ void cases_matmul(suite *s) {
         for (int row = 0; row < SUITE_FLAG_ROWS; row++)
             with_flags(s, i % 2 == 0 ? small[i] : large[i], row,
                        row % 2 == 0 ? LH_PRECISION_BF16 : LH_PRECISION_TF32);
+    CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .m = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .n = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .k = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .a_leading = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .k = 3, .a_leading = 2, .b_leading = 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .m = 3, .a_leading = 2, .transpose_a = true);
+    CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .n = 3, .b_leading = 2, .c_leading = 3);
+    CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .k = 3, .a_leading = 3, .b_leading = 2,
+                 .transpose_b = true);
+    CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .n = 3, .b_leading = 3, .c_leading = 2);
+    CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .m = INT64_C(1) << 31);
+    CASE_REFUSED(s, LH_ESHAPE, lh_matmul_args, .a_leading = INT64_C(1) << 31);
+    CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .activation = (lh_unary_op)(LH_UNARY_SOFTPLUS + 1));
+    CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .write = LH_ADD, .activation = LH_UNARY_RELU);
+    CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .precision = (lh_precision)3);
+    CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .a = {.dtype = LH_BF16});
+    CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .b = {.dtype = LH_BF16});
+    CASE_REFUSED(s, LH_EOPTION, lh_matmul_args, .c = {.dtype = LH_BF16});
 }
 
 void bench_matmul(suite *s) {

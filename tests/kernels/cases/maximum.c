@@ -23,6 +23,9 @@ void cases_maximum_backward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int row = 0; row < 4; row++)
             backward(s, shapes[i][0], shapes[i][1], shapes[i][2], write_of(row & 1), row >= 2);
+    CASE_REFUSED(s, LH_ESHAPE, lh_maximum_backward_args, .outer = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_maximum_backward_args, .axis = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_maximum_backward_args, .inner = -1);
 }
 
 void bench_maximum_backward(suite *s) {

@@ -17,6 +17,7 @@ void cases_normal(suite *s) {
         normal(s, suite_sizes[i], 0);
     normal(s, 5003, 0);
     normal(s, 5003, 1001);
+    CASE_REFUSED(s, LH_ESHAPE, lh_normal_args, .count = -1);
 }
 
 void bench_normal(suite *s) {

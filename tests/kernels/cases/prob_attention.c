@@ -67,6 +67,24 @@ void cases_prob_attention_forward(suite *s) {
         forward(s, shapes[i], true, !odd, 1.0 / 64);
         forward(s, shapes[i], odd, false, 1);
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_forward_args, .samples = 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_forward_args, .samples = 1, .spec = {.batch = -1});
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_forward_args, .samples = 1, .spec = {.heads = -1});
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_forward_args, .samples = 1,
+                 .spec = {.length = -1, .top = -1});
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_forward_args, .samples = 1,
+                 .spec = {.head_width = -1});
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_forward_args, .samples = 1, .spec = {.top = -1});
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_forward_args, .samples = 1,
+                 .spec = {.length = 5, .top = 6});
+    CASE_REFUSED(s, LH_EOPTION, lh_prob_attention_forward_args, .samples = 1,
+                 .q = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_prob_attention_forward_args, .samples = 1,
+                 .k = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_prob_attention_forward_args, .samples = 1,
+                 .v = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_prob_attention_forward_args, .samples = 1,
+                 .out = {.act = {.dtype = LH_BF16}});
 }
 
 void bench_prob_attention_forward(suite *s) {
@@ -153,6 +171,19 @@ void cases_prob_attention_backward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int row = (int)i % 2; row < SUITE_FLAG_ROWS; row += 2)
             backward(s, shapes[i], row, row / 2 % 2 == 1, row / 4 == 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_backward_args, .spec = {.batch = -1});
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_backward_args, .spec = {.heads = -1});
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_backward_args, .spec = {.length = -1, .top = -1});
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_backward_args, .spec = {.head_width = -1});
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_backward_args, .spec = {.top = -1});
+    CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_backward_args, .spec = {.length = 5, .top = 6});
+    CASE_REFUSED(s, LH_EOPTION, lh_prob_attention_backward_args, .q = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_prob_attention_backward_args, .k = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_prob_attention_backward_args, .v = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_prob_attention_backward_args,
+                 .out = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_prob_attention_backward_args,
+                 .dout = {.act = {.dtype = LH_BF16}});
 }
 
 void bench_prob_attention_backward(suite *s) {

@@ -55,6 +55,11 @@ void cases_reduce(suite *s) {
         reduce_nan(s, (lh_reduce_op)op, (axes){3, 37, 1});
         reduce_nan(s, (lh_reduce_op)op, (axes){2, 19, 33});
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_reduce_args, .outer = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_reduce_args, .axis = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_reduce_args, .inner = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_reduce_args, .op = (lh_reduce_op)2);
+    CASE_REFUSED(s, LH_EOPTION, lh_reduce_args, .x = {.dtype = LH_I32});
 }
 
 void bench_reduce(suite *s) {

@@ -162,10 +162,42 @@ static void forward(suite *s, const rem_shape *shape, int row, int layout) {
     case_run(s);
 }
 
+/* What no recurrence encoding may be. */
+static const lh_rem_spec misshapen[] = {{.batch = -1},
+                                        {.heads = -1},
+                                        {.queries = -1},
+                                        {.head_width = -1},
+                                        {.eta_count = -1},
+                                        {.nu_count = -1},
+                                        {.theta_count = -1},
+                                        {.encoded = -1},
+                                        {.heads = 1, .encoded = 2},
+                                        {.heads = LH_REM_HEADS + 1, .encoded = LH_REM_HEADS + 1},
+                                        {.source_count = -1},
+                                        {.source_count = LH_KEY_SOURCES + 1},
+                                        {.source_count = 1, .source = {{.count = -1}}}};
+static const lh_rem_head strange[] = {{.kind = (lh_rem_kind)3, .dilation = 1},
+                                      {.kind = LH_REM_REGULAR, .dilation = 0},
+                                      {.kind = LH_REM_REGULAR, .decay = -1, .dilation = 1},
+                                      {.kind = LH_REM_REGULAR, .decay = 1, .dilation = 1},
+                                      {.kind = LH_REM_COSINE, .decay = 2, .dilation = 1},
+                                      {.kind = LH_REM_SINE, .angle = 3, .dilation = 1}};
+
+static lh_rem_spec encoded_by(lh_rem_head head) {
+    return (lh_rem_spec){
+        .heads = 1, .encoded = 1, .head = {head}, .eta_count = 1, .nu_count = 2, .theta_count = 3};
+}
+
 void cases_rem_forward(suite *s) {
     for (int i = 0; i < SHAPES; i++)
         for (int row = i % 2; row < SUITE_FLAG_ROWS; row += 2)
             if (suite_tries(s, i, row)) forward(s, &shapes[i], row, row % HEADS_LAYOUTS);
+    for (size_t i = 0; i < sizeof misshapen / sizeof *misshapen; i++)
+        CASE_REFUSED(s, LH_ESHAPE, lh_rem_forward_args, .spec = misshapen[i]);
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++)
+        CASE_REFUSED(s, LH_EOPTION, lh_rem_forward_args, .spec = encoded_by(strange[i]));
+    CASE_REFUSED(s, LH_EOPTION, lh_rem_forward_args, .attention = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_rem_forward_args, .out = {.act = {.dtype = LH_BF16}});
 }
 
 void bench_rem_forward(suite *s) {
@@ -251,6 +283,12 @@ void cases_rem_backward(suite *s) {
     for (int i = 0; i < SHAPES; i++)
         for (int row = i % 2; row < SUITE_FLAG_ROWS; row += 2)
             if (suite_tries(s, i, row)) backward(s, &shapes[i], row, row % HEADS_LAYOUTS, false);
+    for (size_t i = 0; i < sizeof misshapen / sizeof *misshapen; i++)
+        CASE_REFUSED(s, LH_ESHAPE, lh_rem_backward_args, .spec = misshapen[i]);
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++)
+        CASE_REFUSED(s, LH_EOPTION, lh_rem_backward_args, .spec = encoded_by(strange[i]));
+    CASE_REFUSED(s, LH_EOPTION, lh_rem_backward_args, .attention = {.act = {.dtype = LH_BF16}});
+    CASE_REFUSED(s, LH_EOPTION, lh_rem_backward_args, .dout = {.act = {.dtype = LH_BF16}});
 }
 
 void bench_rem_backward(suite *s) {

@@ -42,6 +42,10 @@ void cases_ring_append(suite *s) {
         append(s, shapes[i], true, 2 * capacity);
         append(s, shapes[i], false, 2 * capacity);
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_ring_append_args, .batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_ring_append_args, .capacity = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_ring_append_args, .length = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_ring_append_args, .width = -1);
 }
 
 void bench_ring_append(suite *s) {

@@ -22,14 +22,17 @@ static void forward(suite *s, suite_box box, bool in_place, bool with_nan) {
     case_run(s);
 }
 
-/* Width 0 has no mean square: it is left to the op. */
 void cases_rms_norm_forward(suite *s) {
     for (int i = 0; i < suite_box_count; i++) {
-        if (suite_boxes[i].width == 0) continue;
         forward(s, suite_boxes[i], i % 2 == 0, false);
     }
     forward(s, (suite_box){1000, 65}, false, false);
     forward(s, (suite_box){5, 33}, false, true);
+    CASE_REFUSED(s, LH_ESHAPE, lh_rms_norm_forward_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_rms_norm_forward_args, .width = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_rms_norm_forward_args, .x = {.dtype = LH_I32},
+                 .y = {.dtype = LH_I32});
+    CASE_REFUSED(s, LH_EOPTION, lh_rms_norm_forward_args, .y = {.dtype = LH_BF16});
 }
 
 void bench_rms_norm_forward(suite *s) {
@@ -102,11 +105,15 @@ static void backward(suite *s, suite_box box, int row) {
 
 void cases_rms_norm_backward(suite *s) {
     for (int i = 0; i < suite_box_count; i++) {
-        if (suite_boxes[i].width == 0) continue;
         for (int row = i % 2; row < SUITE_FLAG_ROWS; row += 2)
             backward(s, suite_boxes[i], row);
     }
     backward(s, (suite_box){1000, 65}, 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_rms_norm_backward_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_rms_norm_backward_args, .width = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_rms_norm_backward_args, .x = {.dtype = LH_I32},
+                 .dy = {.dtype = LH_I32});
+    CASE_REFUSED(s, LH_EOPTION, lh_rms_norm_backward_args, .dy = {.dtype = LH_BF16});
 }
 
 void bench_rms_norm_backward(suite *s) {

@@ -16,6 +16,8 @@ void cases_select_rows_forward(suite *s) {
     for (int i = 0; i < suite_box_count; i++)
         forward(s, suite_boxes[i]);
     forward(s, (suite_box){8, 20011});
+    CASE_REFUSED(s, LH_ESHAPE, lh_select_rows_forward_args, .batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_select_rows_forward_args, .width = -1);
 }
 
 void bench_select_rows_forward(suite *s) {
@@ -43,6 +45,8 @@ void cases_select_rows_backward(suite *s) {
         for (int row = i % 2; row < SUITE_FLAG_ROWS; row += 2)
             backward(s, suite_boxes[i], row);
     backward(s, (suite_box){8, 20011}, 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_select_rows_backward_args, .batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_select_rows_backward_args, .width = -1);
 }
 
 void bench_select_rows_backward(suite *s) {

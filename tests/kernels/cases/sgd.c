@@ -21,6 +21,7 @@ void cases_sgd(suite *s) {
         for (int row = i % 2; row < SUITE_FLAG_ROWS; row += 2)
             sgd(s, suite_sizes[i], row);
     sgd(s, 100003, 7);
+    CASE_REFUSED(s, LH_ESHAPE, lh_sgd_args, .count = -1);
 }
 
 void bench_sgd(suite *s) {

@@ -30,6 +30,10 @@ void cases_short_convolution_forward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int bias = 0; bias < 2; bias++)
             forward(s, shapes[i], bias == 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_short_convolution_forward_args, .kernel = 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_short_convolution_forward_args, .kernel = 1, .batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_short_convolution_forward_args, .kernel = 1, .length = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_short_convolution_forward_args, .kernel = 1, .width = -1);
 }
 
 void bench_short_convolution_forward(suite *s) {
@@ -84,6 +88,10 @@ void cases_short_convolution_backward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int row = 0; row < SUITE_FLAG_ROWS; row++)
             backward(s, shapes[i], row);
+    CASE_REFUSED(s, LH_ESHAPE, lh_short_convolution_backward_args, .kernel = 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_short_convolution_backward_args, .kernel = 1, .batch = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_short_convolution_backward_args, .kernel = 1, .length = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_short_convolution_backward_args, .kernel = 1, .width = -1);
 }
 
 void bench_short_convolution_backward(suite *s) {

@@ -34,6 +34,8 @@ void cases_softmax_forward(suite *s) {
     forward(s, (suite_box){1001, 33}, false, true, false);
     forward(s, (suite_box){5, 33}, false, true, true);
     forward_within(s, (suite_box){7, 33}, 1000, false, false, false);
+    CASE_REFUSED(s, LH_ESHAPE, lh_softmax_forward_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_softmax_forward_args, .width = -1);
 }
 
 void bench_softmax_forward(suite *s) {
@@ -61,6 +63,8 @@ void cases_softmax_backward(suite *s) {
     }
     backward(s, (suite_box){3, 20011}, LH_SET);
     backward(s, (suite_box){1001, 33}, LH_ADD);
+    CASE_REFUSED(s, LH_ESHAPE, lh_softmax_backward_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_softmax_backward_args, .width = -1);
 }
 
 void bench_softmax_backward(suite *s) {

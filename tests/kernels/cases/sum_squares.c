@@ -19,6 +19,7 @@ void cases_sum_squares(suite *s) {
         sum_squares(s, 1000003, (lh_write)write, false);
     }
     sum_squares(s, 1021, LH_SET, true);
+    CASE_REFUSED(s, LH_ESHAPE, lh_sum_squares_args, .count = -1);
 }
 
 void bench_sum_squares(suite *s) {

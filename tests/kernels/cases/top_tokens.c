@@ -26,15 +26,6 @@ static void take(suite *s, int64_t rows, int64_t length, int64_t top, int64_t gr
     case_run(s);
 }
 
-static void too_many(suite *s) {
-    lh_top_tokens_args args = {.rows = 2, .length = 5, .top = 6, .group = 1};
-    case_open(s, &args, sizeof args, "top 6 of 5");
-    case_in(s, "score", &args.score, 10);
-    case_out_i32(s, "index", &args.index, 12);
-    case_expect(s, LH_ESHAPE, false);
-    case_run(s);
-}
-
 void cases_top_tokens(suite *s) {
     for (int i = 0; i < suite_size_count; i++) {
         const int64_t length = suite_sizes[i];
@@ -47,7 +38,11 @@ void cases_top_tokens(suite *s) {
     take(s, 4, 9, 9, 2, ODD);
     take(s, 5, 700, 1, 5, TIED);
     take(s, 40, 600, 75, 8, SPREAD);
-    too_many(s);
+    CASE_REFUSED(s, LH_ESHAPE, lh_top_tokens_args, .group = 0);
+    CASE_REFUSED(s, LH_ESHAPE, lh_top_tokens_args, .rows = -1, .group = 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_top_tokens_args, .length = -1, .top = -1, .group = 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_top_tokens_args, .length = 5, .top = 6, .group = 1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_top_tokens_args, .top = -1, .group = 1);
 }
 
 void bench_top_tokens(suite *s) {

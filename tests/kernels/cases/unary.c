@@ -48,6 +48,9 @@ void cases_unary_forward(suite *s) {
             forward(s, (lh_unary_op)op, 20011, flags % 2 == 1, flags / 2 == 1);
         forward_nan(s, (lh_unary_op)op);
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_unary_forward_args, .count = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_unary_forward_args, .op = (lh_unary_op)(LH_UNARY_SOFTPLUS + 1));
+    CASE_REFUSED(s, LH_EOPTION, lh_unary_forward_args, .y = {.dtype = LH_BF16});
 }
 
 void bench_unary_forward(suite *s) {
@@ -111,6 +114,9 @@ void cases_unary_backward(suite *s) {
         backward(s, (lh_unary_op)op, 20011, false, false, LH_ADD);
         backward(s, (lh_unary_op)op, 20011, false, true, LH_SET);
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_unary_backward_args, .count = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_unary_backward_args, .op = (lh_unary_op)(LH_UNARY_SOFTPLUS + 1));
+    CASE_REFUSED(s, LH_EOPTION, lh_unary_backward_args, .dx = {.dtype = LH_BF16});
 }
 
 void bench_unary_backward(suite *s) {

@@ -21,12 +21,16 @@ static void forward(suite *s, suite_box box, bool in_place, bool with_nan) {
 
 void cases_unit_norm_forward(suite *s) {
     for (int i = 0; i < suite_box_count; i++) {
-        if (suite_boxes[i].width == 0) continue;
         forward(s, suite_boxes[i], i % 2 == 0, false);
         forward(s, suite_boxes[i], i % 2 == 1, false);
     }
     forward(s, (suite_box){3001, 32}, false, false);
     forward(s, (suite_box){7, 16}, false, true);
+    CASE_REFUSED(s, LH_ESHAPE, lh_unit_norm_forward_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_unit_norm_forward_args, .width = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_unit_norm_forward_args, .x = {.dtype = LH_I32},
+                 .y = {.dtype = LH_I32});
+    CASE_REFUSED(s, LH_EOPTION, lh_unit_norm_forward_args, .y = {.dtype = LH_BF16});
 }
 
 void bench_unit_norm_forward(suite *s) {
@@ -59,12 +63,15 @@ static void backward(suite *s, suite_box box, bool in_place, lh_write write) {
 
 void cases_unit_norm_backward(suite *s) {
     for (int i = 0; i < suite_box_count; i++) {
-        if (suite_boxes[i].width == 0) continue;
         backward(s, suite_boxes[i], false, LH_SET);
         backward(s, suite_boxes[i], false, LH_ADD);
         backward(s, suite_boxes[i], true, LH_SET);
     }
     backward(s, (suite_box){3001, 32}, false, LH_ADD);
+    CASE_REFUSED(s, LH_ESHAPE, lh_unit_norm_backward_args, .rows = -1);
+    CASE_REFUSED(s, LH_ESHAPE, lh_unit_norm_backward_args, .width = -1);
+    CASE_REFUSED(s, LH_EOPTION, lh_unit_norm_backward_args, .dy = {.dtype = LH_BF16});
+    CASE_REFUSED(s, LH_EOPTION, lh_unit_norm_backward_args, .dx = {.dtype = LH_BF16});
 }
 
 void bench_unit_norm_backward(suite *s) {

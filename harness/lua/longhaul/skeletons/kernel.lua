@@ -81,6 +81,7 @@ static void forward(suite *s, int64_t count) {
 void cases_NAME_forward(suite *s) {
     for (int i = 0; i < suite_size_count; i++)
         forward(s, suite_sizes[i]);
+    CASE_REFUSED(s, LH_ESHAPE, lh_NAME_forward_args, .count = -1);
 }
 
 void bench_NAME_forward(suite *s) {
@@ -101,6 +102,7 @@ void cases_NAME_backward(suite *s) {
         backward(s, suite_sizes[i], LH_SET);
         backward(s, suite_sizes[i], LH_ADD);
     }
+    CASE_REFUSED(s, LH_ESHAPE, lh_NAME_backward_args, .count = -1);
 }
 
 void bench_NAME_backward(suite *s) {
@@ -153,6 +155,10 @@ typedef struct lh_NAME_forward_args {
     real *y;       /* out */
 } lh_NAME_forward_args;
 
+static inline lh_status lh_NAME_forward_check(const lh_NAME_forward_args *args) {
+    return lh_sound(lh_are_sizes(args->count), true);
+}
+
 /* dx[i] (+)= 2 x[i] dy[i]. */
 typedef struct lh_NAME_backward_args {
     int64_t count;
@@ -161,6 +167,10 @@ typedef struct lh_NAME_backward_args {
     real *dx;       /* out */
     lh_write write;
 } lh_NAME_backward_args;
+
+static inline lh_status lh_NAME_backward_check(const lh_NAME_backward_args *args) {
+    return lh_sound(lh_are_sizes(args->count), true);
+}
 ]==], before = "#endif" }, { "kernels/contract/elementwise.h", [==[
 LH_KERNEL(NAME_forward, LH_REAL)
 LH_KERNEL(NAME_backward, LH_REAL)]==], before = "LH_KERNEL(" }, { "harness/ops/ops.h", [==[
