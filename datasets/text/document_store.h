@@ -4,7 +4,7 @@
 #define LH_DATASETS_DOCUMENT_STORE_H
 
 #include "datasets/text/corpus_config.h"
-#include "datasets/tokens/trained_tokens.h"
+#include "datasets/tokens/tokenizer.h"
 #include "harness/engine/split.h"
 
 /* One document. Where the limits cut a text, a character that is cut through is left out where the

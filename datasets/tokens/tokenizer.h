@@ -12,6 +12,9 @@ enum { LH_TOKENS_VERSION = 1 };
 
 typedef struct lh_tokenizer lh_tokenizer;
 
+/* What is shown one text after the other. */
+typedef lh_status lh_text_visit(void *to, const char *text, size_t bytes);
+
 /* "bytes": id = byte + 3 (0 pad, 1 end, 2 unknown), vocabulary 260 as in the paper's code (seqio's
  * ByteVocabulary with its table rounded to 260). "sentencepiece:FILE.model": the library's ids.
  * "sentencepiece:NAME": NAME.model in the data folders. "bpe:NAME": byte-level BPE from NAME or

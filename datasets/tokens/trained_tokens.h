@@ -5,7 +5,6 @@
 #include "datasets/tokens/tokenizer.h"
 
 /* Text to train on, filled in by whoever has it. */
-typedef lh_status lh_text_visit(void *to, const char *text, size_t bytes);
 typedef struct lh_text_source {
     const void *of;
     /* Shows visit(to, text, bytes) one text after the other, about `most` bytes in all; ends with

@@ -12,6 +12,7 @@
 #include "harness/lua/bind.h"
 #include "harness/tasks/tasks.h"
 #include "harness/train/adapter.h"
+#include "harness/train/evaluate.h"
 
 static void set_text(lua_State *lua, const char *name, const char *value) {
     lua_pushstring(lua, value);

@@ -178,12 +178,15 @@ static lh_status derive(const totals *sum, lh_metrics *out) {
     return LH_OK;
 }
 
+static lh_status nothing_in(lh_split split) {
+    return lh_fail(LH_EFORMAT, "evaluate: the %s split has nothing to predict",
+                   lh_split_names[split]);
+}
+
 static lh_status score_all(pass *p, lh_split split, lh_metrics *out) {
     LH_TRY(score_split(p, split));
     LH_TRY(join(p->session->ranks, &p->sum));
-    if (!(p->sum.sums[WEIGHT] > 0.0))
-        return lh_fail(LH_EFORMAT, "evaluate: the %s split has nothing to predict",
-                       lh_split_names[split]);
+    if (!(p->sum.sums[WEIGHT] > 0.0)) return nothing_in(split);
     if (p->session->setup.output_features == 0) return derive(&p->sum, out);
     return derive_errors(&p->sum, p->session->task->class->groups, out);
 }
@@ -214,6 +217,16 @@ lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *o
     const lh_scored scored = lh_session_scored(session);
     LH_TRY(task->class->score(task->instance, &scored, split, out));
     return check_numbers(session, split, out);
+}
+
+lh_status lh_task_check_split(const lh_task *task, const lh_model_setup *setup, lh_split split) {
+    LH_TRY(task->class->evaluate_begin(task->instance, split));
+    while (true) {
+        lh_host_batch host = {0};
+        LH_TRY(task->class->evaluate_batch(task->instance, &host));
+        if (host.rows == 0) return nothing_in(split);
+        if (lh_host_batch_weight(setup, &host) > 0.0) return LH_OK;
+    }
 }
 
 lh_status lh_session_check_split(const lh_session *session, lh_split split) {

@@ -14,9 +14,11 @@
  * step; one that is infinite stands. */
 lh_status lh_session_evaluate(lh_session *session, lh_split split, lh_metrics *out);
 
-/* Fails as an evaluation of the split would where there is nothing in it, before anything is
- * trained. */
+/* Reads a split until something of it is to be predicted. Fails as an evaluation would, before
+ * anything is trained: LH_EFORMAT where there is nothing. The second for a task without a session.
+ */
 lh_status lh_session_check_split(const lh_session *session, lh_split split);
+lh_status lh_task_check_split(const lh_task *task, const lh_model_setup *setup, lh_split split);
 
 /* Every evaluation of the session from now on tells `observer`; NULL: nobody. */
 void lh_session_watch_evaluations(lh_session *session, lh_evaluation_observer observer,

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "harness/train/batch.h"
-
 static lh_status open_task(lh_task *task, const lh_options *options, uint64_t seed,
                            lh_model_setup *setup) {
     LH_TRY(lh_options_copy(options, &task->options));
@@ -36,16 +34,4 @@ void lh_task_destroy(lh_task *task) {
     free(task->instance);
     lh_options_destroy(task->options);
     free(task);
-}
-
-lh_status lh_task_check_split(const lh_task *task, const lh_model_setup *setup, lh_split split) {
-    LH_TRY(task->class->evaluate_begin(task->instance, split));
-    while (true) {
-        lh_host_batch host = {0};
-        LH_TRY(task->class->evaluate_batch(task->instance, &host));
-        if (host.rows == 0) break;
-        if (lh_host_batch_weight(setup, &host) > 0.0) return LH_OK;
-    }
-    return lh_fail(LH_EFORMAT, "evaluate: the %s split has nothing to predict",
-                   lh_split_names[split]);
 }

@@ -89,8 +89,4 @@ lh_status lh_task_create(const lh_task_class *class, const lh_options *options, 
                          lh_model_setup *setup, lh_task **out);
 void lh_task_destroy(lh_task *task);
 
-/* Reads a split until something of it is to be predicted. Fails: LH_EFORMAT where nothing is; what
- * an evaluation would fail with. */
-lh_status lh_task_check_split(const lh_task *task, const lh_model_setup *setup, lh_split split);
-
 #endif

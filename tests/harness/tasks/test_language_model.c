@@ -2,6 +2,7 @@
 #include "harness/tasks/tasks.h"
 
 #include "datasets/text/corpus.h"
+#include "harness/train/evaluate.h"
 #include "tests/config.h"
 #include "tests/test.h"
 

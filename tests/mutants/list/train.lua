@@ -1,7 +1,7 @@
 -- Mistakes to seed in training, evaluation and what tasks feed to them, each with the tests that must see it.
 return {
   {
-    file = "harness/train/task.c", tests = "tests/harness/tasks/test_language_model.c",
+    file = "harness/train/evaluate.c", tests = "tests/harness/tasks/test_language_model.c",
     { "lh_host_batch_weight(setup, &host) > 0.0", "host.rows > 0", "a batch without weight is something to predict" },
   },
   {
