@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/engine/file.h"
 #include "harness/engine/text.h"
 
-enum { MOST_LINKS = 40, MOST_TRIES = 100 };
+enum { MOST_LINKS = 40, MOST_TRIES = 100, MARK_BYTES = 48 };
 
 struct lh_atomic_file {
     FILE *stream;
@@ -59,25 +60,55 @@ static lh_status resolve(const char *path, char **resolved) {
 
 static const char ending[] = ".partial";
 
+/* When this process first came here: numbers of processes come again, in a container at each start.
+ */
+static unsigned process_begun(void) {
+    static atomic_uint begun;
+    struct timespec now = {0};
+    unsigned none = 0;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    const uint64_t nanoseconds = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    (void)atomic_compare_exchange_strong(&begun, &none, (unsigned)nanoseconds | 1u);
+    return atomic_load(&begun);
+}
+
+/* How the names of this process go on behind a path: "12-34-". */
+static void write_mark(char mark[MARK_BYTES]) {
+    (void)snprintf(mark, MARK_BYTES, "%ld-%u-", (long)getpid(), process_begun());
+}
+
 /* A name that no other process and no other file of this one has. */
 static char *partial_name(const char *path) {
     static atomic_uint counter;
-    return lh_format("%s.%ld-%u%s", path, (long)getpid(), atomic_fetch_add(&counter, 1), ending);
+    char mark[MARK_BYTES];
+    write_mark(mark);
+    return lh_format("%s.%s%u%s", path, mark, atomic_fetch_add(&counter, 1), ending);
 }
 
-/* The process in a name that partial_name made; 0 for any other name. */
-static long owner_of(const char *name) {
-    const size_t length = strlen(name);
-    if (length <= sizeof ending || strcmp(name + length - (sizeof ending - 1), ending) != 0)
-        return 0;
-    const char *at = name + length - sizeof ending;
-    while (at > name && *at >= '0' && *at <= '9')
-        --at;
-    if (at == name || *at != '-') return 0;
-    do {
-        --at;
-    } while (at > name && *at >= '0' && *at <= '9');
-    return *at == '.' ? strtol(at + 1, NULL, 10) : 0;
+/* What partial_name put behind the path, "12-34-5.partial"; NULL for any other name. Names had two
+ * numbers before. */
+static const char *partial_part(const char *name) {
+    const size_t length = strlen(name), rest = sizeof ending - 1;
+    if (length <= rest || strcmp(name + length - rest, ending) != 0) return NULL;
+    int numbers = 0;
+    for (const char *at = name + length - rest; numbers < 3; --at) {
+        const char *stop = at;
+        while (at > name && at[-1] >= '0' && at[-1] <= '9')
+            --at;
+        if (at == stop || at == name) return NULL;
+        numbers += 1;
+        if (at[-1] == '.') return numbers > 1 ? at : NULL;
+        if (at[-1] != '-') return NULL;
+    }
+    return NULL;
+}
+
+/* Whether another process, or one that had this one's number before, made the name. */
+static bool is_of_another(const char *name) {
+    char mark[MARK_BYTES];
+    const char *part = partial_part(name);
+    write_mark(mark);
+    return part != NULL && strncmp(part, mark, strlen(mark)) != 0;
 }
 
 /* ---- files that were left behind ---- */
@@ -110,10 +141,8 @@ void lh_atomic_file_sweep(const char *folder) {
     DIR *entries = opendir(folder);
     if (entries == NULL) return;
     const struct dirent *entry = NULL;
-    while ((entry = readdir(entries)) != NULL) {
-        const long owner = owner_of(entry->d_name);
-        if (owner > 0 && owner != (long)getpid()) remove_if_left(dirfd(entries), entry->d_name);
-    }
+    while ((entry = readdir(entries)) != NULL)
+        if (is_of_another(entry->d_name)) remove_if_left(dirfd(entries), entry->d_name);
     (void)closedir(entries);
 }
 

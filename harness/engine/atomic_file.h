@@ -9,9 +9,10 @@
 
 typedef struct lh_atomic_file lh_atomic_file;
 
-/* Opens `<path>.<process>-<number>.partial` for writing, with the mode and the group of the file
- * that is there; of a symbolic link the target is replaced. Gives; commit or abandon it. Fails:
- * LH_EIO, also where `path` is a folder or a device, which a rename would take away. */
+/* Opens `<path>.<process>-<when it began>-<number>.partial` for writing, with the mode and the
+ * group of the file that is there; of a symbolic link the target is replaced. Gives; commit or
+ * abandon it. Fails: LH_EIO, also where `path` is a folder or a device, which a rename would take
+ * away. */
 lh_status lh_atomic_file_open(const char *path, lh_atomic_file **out);
 /* The name of the partial file, for another program to write to. Lends until the file ends. */
 const char *lh_atomic_file_name(const lh_atomic_file *file);

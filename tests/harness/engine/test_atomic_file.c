@@ -164,6 +164,42 @@ TEST(what_a_dead_process_left_is_removed_what_a_living_one_writes_stays) {
     waitpid(alive, &state, 0);
 }
 
+static bool leave(const char *format, ...) {
+    char name[64], left[160];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    (void)snprintf(left, sizeof left, "%s/%s", folder, name);
+    FILE *file = fopen(left, "w");
+    return file != NULL && fclose(file) == 0;
+}
+
+/* In a container every process has the number 1. */
+TEST(what_a_process_of_the_same_number_left_is_removed) {
+    lh_atomic_file *own = NULL;
+    const long number = (long)getpid();
+    REQUIRE_OK(lh_atomic_file_open(path, &own));
+    REQUIRE(leave("file.%ld-7.partial", number)); /* as names were */
+    REQUIRE(leave("file.%ld-123-7.partial", number));
+    lh_atomic_file_sweep(folder);
+    CHECK_OK(lh_atomic_file_write(own, "whole", 5));
+    CHECK_OK(lh_atomic_file_commit(own));
+    check_contents("whole");
+    CHECK_EQ_INT(clear_folder(), 1);
+}
+
+TEST(names_that_users_gave_stay) {
+    static const char *const names[] = {"a.1-x.partial",  "a.1.partial",   "a.1-2-3-4.partial",
+                                        "a.1--2.partial", "a1-2.partial",  "1-2.partial",
+                                        "a.-1-2.partial", "a.1-2.partial~"};
+    enum { NAMES = sizeof names / sizeof *names };
+    for (int i = 0; i < NAMES; ++i)
+        REQUIRE(leave("%s", names[i]));
+    lh_atomic_file_sweep(folder);
+    CHECK_EQ_INT(clear_folder(), NAMES);
+}
+
 TEST(the_first_write_into_a_folder_sweeps_it) {
     int state = 0;
     char inner[80];

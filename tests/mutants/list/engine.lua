@@ -10,6 +10,8 @@ return {
     { "refused() || fsync(fileno(file->stream)) != 0", "refused()", "contents are not forced to the disk" },
     { "refused() || fsync(descriptor) != 0", "refused()", "the name is not forced to the disk" },
     { "    unlink(file->partial);", "", "an abandoned file stays" },
+    { '"%ld-%u-", (long)getpid(), process_begun()', '"%ld-", (long)getpid()', "process 1 leaves what process 1 left" },
+    { "numbers > 1 ? at : NULL", "at", "a file of a user goes" },
     { 'open(file->partial, O_CREAT', 'open(file->path, O_CREAT', "the old file is overwritten in place" },
   },
   {
