@@ -1,6 +1,7 @@
 -- Predicates over terms: comparisons, joined by `all` and `any`. One predicate judges the published
 -- tables and what was measured. Judged over measured cells each comparison knows its margin, seed
 -- by seed, and whether that decides it.
+local class = require "longhaul.run.class"
 local evidence = require "longhaul.report.evidence"
 local statistics = require "longhaul.report.statistics"
 local term = require "longhaul.report.term"
@@ -13,10 +14,10 @@ local predicate = {
 
 ---@class longhaul.predicate
 local Predicate = {}
-Predicate.__index = Predicate
+local predicates = class.new("longhaul.predicate", Predicate)
 
 --- Whether a value is a predicate.
-function predicate.is(value) return getmetatable(value) == Predicate end
+predicate.is = predicates.is
 
 -- ---- making them ----
 
@@ -26,7 +27,7 @@ local function comparison(sign, a, b, holds, margin)
       error(("a comparison is of terms and numbers, not of a %s"):format(type(side)), 3)
     end
   end
-  return setmetatable({ sign = sign, a = a, b = b, holds = holds, margin = margin }, Predicate)
+  return predicates.make { sign = sign, a = a, b = b, holds = holds, margin = margin }
 end
 
 local function room(a, b) return b - a end
@@ -70,7 +71,7 @@ local function joined(kind, parts)
     end
   end
   if #parts == 0 then error(("'%s' of nothing"):format(kind), 3) end
-  return setmetatable({ kind = kind, parts = parts }, Predicate)
+  return predicates.make { kind = kind, parts = parts }
 end
 
 --- Every part holds.

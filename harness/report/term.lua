@@ -2,14 +2,18 @@
 -- B(n, d)`. A term is an
 -- expression, not a number: it is worked out over a source of cells, which knows the published values or the measured
 -- ones, of all seeds together or of a single one.
+local class = require "longhaul.run.class"
+
 local term = {}
 
 ---@class longhaul.term
 local Term = {}
-Term.__index = Term
+
+local operators = {}
+local terms = class.new("longhaul.term", Term, operators)
 
 --- Whether a value is a term.
-function term.is(value) return getmetatable(value) == Term end
+term.is = terms.is
 
 local function text_of(part)
   if term.is(part) then return part.text end
@@ -23,14 +27,14 @@ local function made_of(text, parts, compute)
       error(("a term is made of terms and numbers, not of a %s"):format(type(part)), 3)
     end
   end
-  return setmetatable({ text = text, parts = parts, compute = compute }, Term)
+  return terms.make { text = text, parts = parts, compute = compute }
 end
 
 --- What a row has of a metric: a table that the source understands, called `text` where verdicts name it.
 ---@param text string
 ---@param cell longhaul.cell
 ---@return longhaul.term
-function term.cell(text, cell) return setmetatable({ text = text, cell = cell }, Term) end
+function term.cell(text, cell) return terms.make { text = text, cell = cell } end
 
 --- The number under `value(cell)`; nil where a cell has none.
 ---@param value fun(cell: table): number?
@@ -59,11 +63,11 @@ local function operator(sign, compute)
   return function(a, b) return made_of(("(%s %s %s)"):format(text_of(a), sign, text_of(b)), { a, b }, compute) end
 end
 
-Term.__add = operator("+", function(a, b) return a + b end)
-Term.__sub = operator("-", function(a, b) return a - b end)
-Term.__mul = operator("*", function(a, b) return a * b end)
-Term.__div = operator("/", function(a, b) return a / b end)
-Term.__pow = operator("^", function(a, b) return a ^ b end)
+operators.__add = operator("+", function(a, b) return a + b end)
+operators.__sub = operator("-", function(a, b) return a - b end)
+operators.__mul = operator("*", function(a, b) return a * b end)
+operators.__div = operator("/", function(a, b) return a / b end)
+operators.__pow = operator("^", function(a, b) return a ^ b end)
 
 local function texts_of(parts)
   local texts = {}

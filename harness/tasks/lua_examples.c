@@ -14,6 +14,7 @@
 #include "harness/engine/file.h"
 #include "harness/engine/nearest_name.h"
 #include "harness/engine/options.h"
+#include "harness/tasks/lua_bounds.h"
 
 enum { PARAMETERS = 32, PLACE_BYTES = 160, LONGEST = 1 << 24, WIDEST = 1 << 16, TOKENS = 1000000 };
 
@@ -32,7 +33,18 @@ struct lh_lua_examples {
     char place[PLACE_BYTES]; /* "copy.lua:12", of `example` */
     bool draws_now;
     lh_draws draws, normals;
+    lh_lua_limits limits; /* `bytes`: those that are left */
 };
+
+static lh_lua_limits limits_of_files;
+
+void lh_lua_examples_bound(lh_lua_limits limits) {
+    limits_of_files = limits;
+}
+
+static bool is_bounded(const lh_lua_examples *examples) {
+    return examples->limits.millions > 0;
+}
 
 /* ---- what a file sees ---- */
 
@@ -280,12 +292,27 @@ static int read_sizes(lua_State *lua) {
 
 /* ---- opening ---- */
 
+/* Calls the function below its argument; what a file keeps from call to call counts together. */
+static int call_bounded(lh_lua_examples *examples) {
+    lh_lua_bounds bounds;
+    lh_lua_bounds_begin(&bounds, examples->lua, &examples->limits);
+    const int code = lua_pcall(examples->lua, 1, 0, 0);
+    lh_lua_bounds_end(&bounds);
+    examples->limits.bytes = bounds.bytes;
+    return code;
+}
+
 /* Calls function(argument) in protected mode. */
-static lh_status call(lua_State *lua, lua_CFunction function, void *argument) {
+static lh_status call(lh_lua_examples *examples, lua_CFunction function, void *argument) {
+    lua_State *lua = examples->lua;
     lua_pushcfunction(lua, function);
     lua_pushlightuserdata(lua, argument);
-    const int code = lua_pcall(lua, 1, 0, 0);
+    const int code = is_bounded(examples) ? call_bounded(examples) : lua_pcall(lua, 1, 0, 0);
     if (code == LUA_OK) return LH_OK;
+    if (code == LUA_ERRMEM && is_bounded(examples)) {
+        lua_pop(lua, 1);
+        return lh_fail(LH_EMEMORY, "%s: the sandbox allows no more memory", examples->file);
+    }
     const char *message = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1)
                                                            : "an error whose value is no text";
     const lh_status status = lh_fail(code == LUA_ERRMEM ? LH_EMEMORY : LH_EFORMAT, "%s", message);
@@ -300,12 +327,12 @@ static lh_status open_file(lh_lua_examples *examples, const char *file, const ch
     examples->digest = lh_digest_content(0, examples->text, examples->bytes);
     examples->lua = luaL_newstate();
     if (examples->lua == NULL) return lh_fail(LH_EMEMORY, "%s: no memory for Lua", file);
-    LH_TRY(call(examples->lua, run_file, examples));
-    LH_TRY(call(examples->lua, read_parameters, examples));
+    LH_TRY(call(examples, run_file, examples));
+    LH_TRY(call(examples, read_parameters, examples));
     examples->tables[0] = (lh_option_table){examples->row, 0};
     LH_TRY(lh_options_create(examples->file, examples->tables, &examples->given));
     LH_TRY(lh_options_parse(examples->given, parameters));
-    return call(examples->lua, read_sizes, examples);
+    return call(examples, read_sizes, examples);
 }
 
 lh_status lh_lua_examples_create(const char *file, const char *parameters, bool vectors,
@@ -313,6 +340,7 @@ lh_status lh_lua_examples_create(const char *file, const char *parameters, bool 
     lh_lua_examples *examples = lh_allocate_zeroed(1, sizeof *examples);
     if (examples == NULL) return LH_EMEMORY;
     examples->vectors = vectors;
+    examples->limits = limits_of_files;
     const lh_status status = open_file(examples, file, parameters);
     if (status != LH_OK) {
         lh_lua_examples_destroy(examples);
@@ -481,7 +509,7 @@ lh_status lh_lua_examples_make(lh_lua_examples *examples, lh_random_key key, lh_
     examples->normals = (lh_draws){.key = key};
     examples->normals.key.op += LH_SPLITS;
     examples->draws_now = true;
-    const lh_status status = call(examples->lua, make_example, &m);
+    const lh_status status = call(examples, make_example, &m);
     examples->draws_now = false;
     return status;
 }

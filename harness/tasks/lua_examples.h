@@ -15,6 +15,7 @@
 #define LH_TASKS_LUA_EXAMPLES_H
 
 #include "harness/engine/split.h"
+#include "harness/tasks/lua_bounds.h"
 #include "kernels/random.h"
 
 /* What `sizes` says. Tokens have a vocabulary, vectors `inputs` and `outputs` numbers. */
@@ -32,6 +33,10 @@ typedef struct lh_example {
 } lh_example;
 
 typedef struct lh_lua_examples lh_lua_examples;
+
+/* What each call of a file may take that is opened from now on, and all of them of memory; no
+ * instructions: no bounds, as at first. */
+void lh_lua_examples_bound(lh_lua_limits limits);
 
 /* Runs a file, for tokens or for vectors; parameters as "name=value name=value". Gives; destroy it.
  * Fails with the file's name and line: LH_EIO, LH_EFORMAT, LH_EOPTION for a parameter. */

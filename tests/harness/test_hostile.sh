@@ -121,6 +121,16 @@ fails 1 "a stranger's script runs no program" "undefined global 'os'" on list --
 script 'local bench = lh.experiment "boxed" bench:row(with "a") bench:table { columns = { "bits_per_token" } } return bench'
 succeeds "and trains as any other" "bits/token" on run --sandbox --no-timing
 quietly 1 "nothing was run" test -e "$scratch/bait"
+script 'local bench = lh.experiment "boxed" bench:row(with "a") bench.check = function() while true do end end return bench'
+fails 1 "nor forever" "script.lua:5: 'check' of a longhaul.experiment cannot be changed" on list --sandbox
+script 'local bench = lh.experiment "boxed" bench:row(with "a") bench.name = "../../out" return bench'
+fails 1 "nor elsewhere" "'name' of a longhaul.experiment cannot be changed" on run --sandbox
+printf 'return { example = print, sizes = function() while true do end end }' >"$scratch/endless.lua"
+script 'local bench = lh.experiment "boxed"
+local row = with "a"
+row.task = lh.tasks.scripted_tokens { "endless.lua" }
+bench:row(row) return bench'
+fails 1 "nor do its files of examples" "endless.lua:1: the sandbox allows 500 million instructions" on dry-run --sandbox
 
 # ---- files of results, as people and programs leave them ----
 

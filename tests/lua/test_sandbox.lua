@@ -1,6 +1,8 @@
 -- A stranger's script in the sandbox: what it cannot do, and that what it needs is there.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
+local identity = require "longhaul.run.identity"
+local lh = require "longhaul"
 local sandbox = require "longhaul.sandbox"
 local script = require "longhaul.script"
 
@@ -54,6 +56,66 @@ t.test("what the library uses cannot be changed", function()
   run(whole:format "string.format = function() return 'mine' end; table.concat = nil; math.floor = nil")
   t.equal(("%d"):format(3), "3")
   t.check(table.concat and math.floor, "a library was changed")
+end)
+
+t.test("nor can the library, nor what its values do", function()
+  local less, is, slide = lh.predicate.less, lh.predicate.is, lh.models.slide
+  for _, change in ipairs { "lh.predicate.is", "lh.models.slide", "lh.tasks.recall", "lh.experiment", "lh.scales[1]",
+    "lh.data.mine" } do
+    t.fails(function() run(whole:format(change .. " = function() return true end")) end, "cannot be changed")
+  end
+  for _, value in ipairs { "bench", "bench.rows[1].model", "bench.rows[1].model.options", "lh.predicate.less(1, 2)",
+    "lh.predicate.cell('c', {})", "lh.tune { rate = { 1, 2 }, by = 'valid_mse' }" } do
+    run(whole:format(("assert((%s).__index == nil)"):format(value)))
+  end
+  for _, change in ipairs { "bench.check", "bench.name", "bench.runs" } do
+    t.fails(function() run(whole:format(change .. " = '../../escaped'")) end, "cannot be changed")
+  end
+  t.fails(function() run(whole:format "bench.rows[1].model.option = function() end") end, "does not change")
+  local names = #run(whole:format [[for name in pairs(lh.models) do bench[name] = true end
+    bench.count = #lh.scales]]).rows
+  t.equal(names, 2)
+  t.check(lh.predicate.less == less and lh.predicate.is == is and lh.models.slide == slide, "it was")
+  t.fails(function() run "require('longhaul').modles()" end, "no field 'modles' (did you mean 'models'?)")
+end)
+
+t.test("what a script declared cannot change when it has ended", function()
+  local bench = run(whole:format [[
+    local function endless() while true do end end
+    bench:table { columns = { "bits_per_byte" } }
+    bench:plot { 'boxes', y = 'rsa_gate', by = function(row)
+      row.label, row.model, bench.tables[1].name, bench.plots[1].by = "mine", nil, "../runs", endless
+      bench.sources[1] = { runs = "../../escaped" }
+      return row.dataset, 1
+    end }]])
+  local plot = bench.plots[1]
+  for _ = 1, 2 do t.equal((plot.by(bench.rows[1])), "generate:books") end
+  t.equal(bench.rows[1].label, "16")
+  t.equal(bench.rows[1].model:option "window", 16)
+  t.equal(bench.tables[1].name, nil)
+  t.equal(#bench.sources, 0)
+end)
+
+t.test("what is looked at when a script has ended is bounded, too", function()
+  t.fails(function() run(whole:format [[
+    local last = bench
+    for i = 1, 40 do
+      local next_one = lh.experiment("e" .. i)
+      next_one.sources = { last, last }
+      last = next_one
+    end
+    bench = last]]) end, "million instructions")
+end)
+
+t.test("so are the files of examples that it names", function()
+  core.write_file(folder .. "/endless.lua", [[return { example = print,
+    sizes = function() while true do end end }]])
+  local task = [[local task = lh.tasks.scripted_tokens { "endless.lua" }
+    bench:row { "x", model = bench.rows[1].model, task = task, train = lh.train {} }]]
+  local bench = run(whole:format(task))
+  t.fails(function() identity.task_info(bench.rows[3].task) end, "endless.lua:2: the sandbox allows 5 million")
+  t.fails(function() run(whole:format(task .. " print(lh.parameters(bench.rows[1].model, task))")) end,
+    "endless.lua:2: the sandbox allows 5 million")
 end)
 
 t.test("instructions are bounded, whatever is caught", function()

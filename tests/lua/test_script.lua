@@ -113,6 +113,8 @@ local mistakes = {
   { "bench:claim { 'brt_p001' }", "field 'holds' is missing" },
   { of_cell "metric = 'bits_per_tokn', dataset = 'd'", "claim: cell 'c': no metric 'bits_per_tokn'" },
   { of_cell "metric = 'bits_per_token', datset = 'd'", "unknown field 'datset' (did you mean 'dataset'?)" },
+  { "bench:claim { 'x_p1', holds = lh.predicate.less(0, lh.predicate.cell('c', { experiment = { runs = '../x' }, "
+    .. "row = 'a', metric = 'mse', dataset = 'd' })) }", "cell 'c': field 'experiment' is no experiment" },
   { of_cell "metric = 'bits_per_token'", "cell 'c': field 'dataset' is missing, a quality" },
   { "lh.by_scale { smal = 1 }", "no scale 'smal'" },
   { "lh.by_scale { paper = 1 }", "nothing for scale 'smoke'" },
@@ -214,12 +216,18 @@ t.test("a grid runs its last axis fastest and keeps the order of axes", function
   t.equal(bench:baseline(), "16 1")
 end)
 
-t.test("what is called otherwise after it was declared is refused when the script returns", function()
+t.test("what was declared stays what it is", function()
   local declared = start .. "bench:table { name = 'mine', columns = {} }\n"
   for change, told in pairs {
     ["bench.tables[1].name = '../mine'"] = scratch .. ":6: table: a table's name begins with a letter",
-    ["bench.name = '../../mine'"] = "an experiment's name begins with a letter",
-    ["bench.runs = '../../mine'"] = "an experiment's name begins with a letter",
+    ["bench.name = '../../mine'"] = scratch .. ":7: 'name' of a longhaul.experiment cannot be changed",
+    ["bench.runs = '../../mine'"] = "'runs' of a longhaul.experiment cannot be changed",
+    ["bench.check = print"] = "'check' of a longhaul.experiment cannot be changed",
+    ["bench.seeds = 3"] = "'seeds' of a longhaul.experiment cannot be changed",
+    ["bench.sources[1] = { name = '../x', runs = '../x', sources = {} }"] = "a source is no experiment",
+    ["bench.sources[1] = bench"] = "experiment 'test' is run before itself",
+    ["model.window = 64"] = scratch .. ":7: a spec does not change: spec:with { window = ... }",
+    ["model.text = 'none'"] = "a spec does not change",
   } do
     t.fails(function() run(declared .. change .. "\nreturn bench") end, told)
   end

@@ -35,4 +35,11 @@ function checks.fields(owner, given, known, first)
   end
 end
 
+--- Fails for a text with a NUL byte, which files cannot hold.
+function checks.text(what, text)
+  if type(text) == "string" and text:find("\0", 1, true) then
+    spec.fail(what .. " cannot hold a NUL byte")
+  end
+end
+
 return checks

@@ -1,8 +1,10 @@
 -- An experiment: rows to run, and the tables, charts and claims that are views of their results.
 local checks = require "longhaul.checks"
+local class = require "longhaul.run.class"
 local context = require "longhaul.run.context"
 local core = require "longhaul.core"
 local fields = require "longhaul.fields"
+local grid = require "longhaul.grid"
 local kinds = require "longhaul.report.kinds"
 local metrics = require "longhaul.run.metrics"
 local names = require "longhaul.names"
@@ -11,7 +13,6 @@ local predicate = require "longhaul.report.predicate"
 local published = require "longhaul.report.published"
 local reach = require "longhaul.run.reach"
 local spec = require "longhaul.spec"
-local store = require "longhaul.run.store"
 local summary = require "longhaul.report.summary"
 local tune = require "longhaul.tune"
 
@@ -19,8 +20,7 @@ local experiment = {}
 
 ---@class longhaul.experiment
 local Experiment = {}
-Experiment.__index = Experiment
-Experiment.__name = "longhaul.experiment"
+local experiments = class.new("longhaul.experiment", Experiment)
 
 --- More are a slip of the hand.
 experiment.most_seeds = 100000
@@ -33,27 +33,19 @@ local function check_seeds(what, count)
   return number
 end
 
--- Files cannot hold every text.
-local function check_text(what, text)
-  if type(text) == "string" and text:find("\0", 1, true) then
-    spec.fail(what .. " cannot hold a NUL byte")
-  end
-end
-
 --- Used by lh.experiment. `runs` names the experiment whose runs it shares.
 function experiment.new(name, runs, scale)
   names.check("an experiment", name)
   names.check("an experiment", runs)
-  local made = {
-    name = name, runs = runs, scale = scale, rows = {}, tables = {}, plots = {}, samples = {},
+  return experiments.make({
+    scale = scale, rows = {}, tables = {}, plots = {}, samples = {},
     claims = {}, fits = {}, sources = {},
     default_seeds = 1, changed = overrides.text(),
-  }
-  return setmetatable(made, Experiment)
+  }, { name = name, runs = runs })
 end
 
 --- Whether a value is an experiment.
-function experiment.is(value) return getmetatable(value) == Experiment end
+experiment.is = experiments.is
 
 -- ---- checking what a script says ----
 
@@ -67,33 +59,6 @@ local function check_metrics(owner, list)
 end
 
 -- ---- rows ----
-
--- A factor is a column of runs.csv beside those that the program fills.
-local function check_factor(name, value)
-  if store.is_own_column(name) then
-    spec.fail(("row: no factor can be called '%s': runs.csv has a column of that name; rename the axis of lh.grid")
-      :format(name))
-  end
-  if type(value) == "table" or type(value) == "function" then
-    spec.fail(("row: factor '%s' is a number, a text or a flag, not a %s"):format(name, type(value)))
-  end
-  check_text("row: a factor's name", name)
-  check_text("row: a factor", value)
-end
-
--- "64 lstm:dual" from a point of lh.grid, and its factors in the order of the axes.
-local function factors_of(point)
-  local meta = getmetatable(point)
-  if not meta or not meta.axes then
-    spec.fail("a row begins with its label or with a point of lh.grid")
-  end
-  local words, factors = {}, {}
-  for i, axis in ipairs(meta.axes) do
-    words[i] = tostring(point[axis])
-    factors[i] = { axis, point[axis] }
-  end
-  return table.concat(words, " "), factors
-end
 
 local known_rows = setmetatable({}, { __mode = "k" })
 
@@ -208,15 +173,14 @@ function Experiment:row(row)
   local label, factors = row.label or row[1], nil
   if type(row[1]) == "table" then
     local made
-    made, factors = factors_of(row[1])
+    made, factors = grid.factors(row[1])
     label = row.label or made
   end
   if type(label) ~= "string" then
     spec.fail("a row begins with its label or with a point of lh.grid")
   end
-  check_text("row: a label", label)
-  for _, pair in ipairs(factors or {}) do check_factor(pair[1], pair[2]) end
-  check_text("row: field 'dataset'", row.dataset)
+  checks.text("row: a label", label)
+  checks.text("row: field 'dataset'", row.dataset)
   for name, value in pairs(row.values or {}) do
     check_metrics("row: field 'values'", { name })
     if type(value) ~= "number" then spec.fail(("row: value '%s' must be a number"):format(name)) end
@@ -416,10 +380,15 @@ function Experiment:sample(options)
   spec.fail(("sample: no earlier row is called '%s'"):format(options.row))
 end
 
+local function check_experiment(owner, value)
+  if not experiment.is(value) then spec.fail(owner .. " is no experiment") end
+end
+
 -- A slip in a cell shows only when the claim is judged, after all training.
 local function check_cell(cell, text)
   local owner = ("claim: cell '%s'"):format(text)
   check_fields(owner, cell, fields.cell)
+  check_experiment(owner .. ": field 'experiment'", cell.experiment)
   check_metrics(owner, { cell.metric, cell.printed_as })
   if not cell.dataset and metrics.kind(cell.metric) == "quality" then
     spec.fail(owner .. ": field 'dataset' is missing, a quality is of one data set")
@@ -433,6 +402,12 @@ local function check_predicate(field, value)
   value:each_cell(check_cell)
 end
 
+local function check_predicates(claim)
+  check_predicate("holds", claim.holds)
+  if claim.direction then check_predicate("direction", claim.direction) end
+  if type(claim.untested) == "table" then check_predicate("untested", claim.untested[1]) end
+end
+
 --- Declares a claim: `bench:claim { "paper_p072", holds = p.less(2, BST "xl:2048" / BST
 --- "rec:fixed:skip") }` with `p = lh.predicate`. `direction` is a weaker form, which
 --- `direction_says` puts in words. `untested` says why it cannot fail, or is { predicate, reason },
@@ -442,9 +417,7 @@ end
 function Experiment:claim(claim)
   check_fields("claim", claim, fields.claim, true)
   if type(claim[1]) ~= "string" then spec.fail("a claim begins with its id") end
-  check_predicate("holds", claim.holds)
-  if claim.direction then check_predicate("direction", claim.direction) end
-  if type(claim.untested) == "table" then check_predicate("untested", claim.untested[1]) end
+  check_predicates(claim)
   for _, other in ipairs(self.claims) do
     if other[1] == claim[1] then
       spec.fail(("claim '%s' is there already, from %s"):format(claim[1], other.line))
@@ -482,13 +455,35 @@ local function check_plot(self, plot)
   if wrong then error(("%s: plot: %s"):format(plot.line, wrong), 0) end
 end
 
---- What can be checked only when the script has ended: that names are still good ones, that tables
---- and fits stand beside published ones that have their rows, and that plots name what their rows
---- have.
-function Experiment:check()
-  names.check("an experiment", self.name)
-  names.check("an experiment", self.runs)
+-- What is run before an experiment, and what before that; `above` are those that wait for it.
+local function check_sources(self, above)
+  if above[self] then spec.fail(("experiment '%s' is run before itself"):format(self.name)) end
+  above[self] = true
+  for _, source in ipairs(self.sources) do
+    check_experiment("a source", source)
+    check_sources(source, above)
+  end
+  above[self] = nil
+end
+
+-- Tables of a script stay its own: what was checked when it was declared may have become another.
+local function check_again(self)
   check_views(self)
+  check_sources(self, {})
+  for _, row in ipairs(self.rows) do
+    if row.from then check_experiment("row: field 'from'", row.from.experiment) end
+  end
+  for _, plot in ipairs(self.plots) do
+    for _, source in ipairs(plot.of or {}) do check_experiment("plot: field 'of'", source) end
+  end
+  for _, claim in ipairs(self.claims) do check_predicates(claim) end
+end
+
+--- What can be checked only when the script has ended: that what was declared still is so, that
+--- tables and fits stand beside published ones that have their rows, and that plots name what their
+--- rows have.
+function Experiment:check()
+  check_again(self)
   for _, options in ipairs(self.fits) do
     if options.published then published.check_fit(self, options) end
   end

@@ -4,6 +4,7 @@ local checks = require "longhaul.checks"
 local core = require "longhaul.core"
 local experiment = require "longhaul.experiment"
 local fields = require "longhaul.fields"
+local grid = require "longhaul.grid"
 local identity = require "longhaul.run.identity"
 local loader = require "longhaul.loader"
 local match = require "longhaul.match"
@@ -245,55 +246,10 @@ longhaul.tasks.scripted_tokens = made_by "scripted_tokens"
 --- Examples of vectors that a Lua file makes: `lh.tasks.scripted_vectors { "decay.lua" }`.
 longhaul.tasks.scripted_vectors = made_by "scripted_vectors"
 
--- Whether a table has at least so many entries 1, 2, 3 ... and nothing else, which would be lost.
-local function is_list(list, least)
-  if type(list) ~= "table" then return false end
-  local in_order, all = 0, 0
-  for _ in ipairs(list) do in_order = in_order + 1 end
-  for _ in pairs(list) do all = all + 1 end
-  return in_order == all and all >= least
-end
-
-local function check_axes(axes)
-  if not is_list(axes, 1) then spec.fail "grid takes axes, as in { { \"window\", 32, 64 } }" end
-  local seen = {}
-  for _, axis in ipairs(axes) do
-    if not is_list(axis, 2) or type(axis[1]) ~= "string" then
-      spec.fail("grid: an axis is a name and its values, as in { \"window\", 32, 64 }")
-    end
-    if seen[axis[1]] then spec.fail(("grid: there are two axes '%s'"):format(axis[1])) end
-    seen[axis[1]] = true
-  end
-end
-
 --- All combinations of ordered axes: `lh.grid { { "window", 32, 64 }, { "gate", "fixed", "lstm" }
 --- }` gives an iterator over points with a field per axis, the last axis running fastest.
 ---@param axes any[][]
 ---@return fun(): table?
-function longhaul.grid(axes)
-  check_axes(axes)
-  local points = { {} }
-  for _, axis in ipairs(axes) do
-    local longer = {}
-    for _, point in ipairs(points) do
-      for i = 2, #axis do
-        local copy = {}
-        for key, value in pairs(point) do copy[key] = value end
-        copy[axis[1]] = axis[i]
-        longer[#longer + 1] = copy
-      end
-    end
-    points = longer
-  end
-  local axes_in_order = {}
-  for i, axis in ipairs(axes) do axes_in_order[i] = axis[1] end
-  local index = 0
-  return function()
-    index = index + 1
-    local point = points[index]
-    if not point then return nil end
-    return setmetatable(point, { axes = axes_in_order })
-  end
-end
+function longhaul.grid(axes) return grid.points(axes) end
 
 return strict(longhaul, "longhaul has no field '%s'")

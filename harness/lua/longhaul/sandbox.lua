@@ -1,7 +1,8 @@
 -- Scripts of strangers. An experiment script is a program and may do what its user may; with
 -- --sandbox it has the language and the library alone: no files but those that it includes, no
 -- processes, no modules, no bytecode, no metatables, and bounds on instructions, memory and
--- processor time, also for the functions that it leaves in its experiment.
+-- processor time, also for the functions that it leaves in its experiment and for files of examples
+-- that it names. What it gives back is copied: no function of it reaches what the library keeps.
 local core = require "longhaul.core"
 local longhaul = require "longhaul"
 
@@ -15,12 +16,37 @@ local functions = { "assert", "error", "ipairs", "next", "pairs", "pcall", "prin
   "tostring", "type" }
 local libraries = { "coroutine", "math", "string", "table", "utf8" }
 
+-- A table of the library for reading: the same functions, in tables that the script does not get
+-- hold of.
+local function sealed(original)
+  local inner = {}
+  for key, value in next, original do
+    inner[key] = type(value) == "table" and sealed(value) or value
+  end
+  setmetatable(inner, getmetatable(original)) -- which tells names that are not there
+  return setmetatable({}, {
+    __index = inner, __len = function() return #inner end, __metatable = false,
+    __newindex = function(_, name)
+      error(("'%s' of the library cannot be changed"):format(tostring(name)), 2)
+    end,
+    __pairs = function()
+      local key
+      return function()
+        local value
+        key, value = next(inner, key)
+        return key, value
+      end
+    end,
+  })
+end
+
 -- The one module that there is.
-local function require_longhaul(name)
-  if name ~= "longhaul" then
+local function only_module()
+  local library = sealed(longhaul)
+  return function(name)
+    if name == "longhaul" then return library end
     error(("the sandbox has the module longhaul, not '%s'"):format(tostring(name)), 2)
   end
-  return longhaul
 end
 
 -- Instructions are not counted in a message handler, which runs before the stack is unwound; here
@@ -33,7 +59,7 @@ end
 
 --- What a script in the sandbox sees: copies, so that it changes nothing that the library uses.
 function sandbox.globals()
-  local seen = { require = require_longhaul, xpcall = xpcall_unwound, _VERSION = _VERSION }
+  local seen = { require = only_module(), xpcall = xpcall_unwound, _VERSION = _VERSION }
   for _, name in ipairs(functions) do seen[name] = _G[name] end
   for _, name in ipairs(libraries) do
     seen[name] = {}
@@ -48,24 +74,47 @@ function sandbox.call(f, ...)
   return core.bounded(sandbox.million_instructions, sandbox.mebibytes, sandbox.seconds, f, ...)
 end
 
-local function guarded(f)
-  return function(...) return sandbox.call(f, ...) end
+--- Puts files of examples that are opened from now on within the bounds, or, with false, no longer.
+function sandbox.bound_examples(bounded)
+  core.bound_examples(bounded and sandbox.million_instructions or 0, sandbox.mebibytes,
+    sandbox.seconds)
 end
 
---- Puts the functions that a value holds, in tables of tables, within the bounds.
-function sandbox.guard(value)
-  local waiting, seen = { value }, { [value] = true }
-  while #waiting > 0 do
-    local current = table.remove(waiting)
-    for key, inner in next, current do
-      if type(inner) == "function" then
-        rawset(current, key, guarded(inner))
-      elseif type(inner) == "table" and not seen[inner] then
-        seen[inner] = true
-        waiting[#waiting + 1] = inner
-      end
+-- A value with copies of all tables that it leads to, and its functions as `wrap` gives them.
+local function copied(value, wrap)
+  local copies, waiting = {}, {}
+  local function copy_of(inner)
+    if type(inner) == "function" then return wrap(inner) end
+    if type(inner) ~= "table" then return inner end
+    if not copies[inner] then
+      copies[inner] = setmetatable({}, debug.getmetatable(inner))
+      waiting[#waiting + 1] = inner
     end
+    return copies[inner]
   end
+  local copy = copy_of(value)
+  while #waiting > 0 do
+    local inner = table.remove(waiting)
+    for key, field in next, inner do rawset(copies[inner], copy_of(key), copy_of(field)) end
+  end
+  return copy
+end
+
+local function as_it_is(f) return f end
+
+-- A function of a script: it is shown copies, too.
+local function bounded(f)
+  return function(...)
+    local shown = copied(table.pack(...), as_it_is)
+    return sandbox.taken(sandbox.call(f, table.unpack(shown, 1, shown.n)))
+  end
+end
+
+--- What a script gave, for the library to keep: nothing that the script can still change, and its
+--- functions within the bounds.
+function sandbox.taken(...)
+  local values = copied(table.pack(...), bounded)
+  return table.unpack(values, 1, values.n)
 end
 
 return sandbox

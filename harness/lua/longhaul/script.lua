@@ -34,19 +34,22 @@ local function run_file(run)
   return value
 end
 
+local function checked(value)
+  if not experiment.is(value) then return nil end
+  value:check()
+  return value
+end
+
 --- Runs a Lua file and gives the experiment that it returns; nil where it returns something else,
 --- as a file does that others include. `settings`: scale, set (what overrides.read gave), only, sandbox.
 function script.value(path, settings)
   scale.set(settings.scale)
   overrides.set(settings.set, settings.only)
   fixed_random()
+  sandbox.bound_examples(settings.sandbox)
   local run = loader.begin(script.find(path), settings.sandbox and sandbox.globals())
-  local value
-  if settings.sandbox then value = sandbox.call(run_file, run) else value = run_file(run) end
-  if not experiment.is(value) then return nil end
-  value:check()
-  if settings.sandbox then sandbox.guard(value) end
-  return value
+  if not settings.sandbox then return checked(run_file(run)) end
+  return sandbox.call(checked, sandbox.taken(sandbox.call(run_file, run)))
 end
 
 --- Runs the script and gives the experiment that it returns.

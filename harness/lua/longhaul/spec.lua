@@ -1,13 +1,12 @@
 -- Specs: what a script says of models, tasks, data and training. Cheap immutable values, checked on
 -- the line where they are written; no memory is taken until a run.
+local class = require "longhaul.run.class"
 local core = require "longhaul.core"
 local option_text = require "longhaul.run.option_text"
 
 local spec = {}
 
 local Spec = {}
-Spec.__index = Spec
-Spec.__name = "longhaul.spec"
 
 -- The library's files are embedded under these names, whatever the folder it runs in.
 local own = { "^@harness/", "^@datasets/" }
@@ -37,6 +36,20 @@ function spec.fail(message)
   error(line ~= "" and line .. ": " .. message or message, 0)
 end
 
+local specs = class.new("longhaul.spec", Spec, {
+  __newindex = function(_, name)
+    spec.fail(("a spec does not change: spec:with { %s = ... } gives another one"):format(tostring(name)))
+  end,
+})
+
+-- Where a spec has the options as they were given: a field that scripts cannot name.
+local given_values = {}
+
+local function new(kind, name, values, options)
+  return specs.make({}, { kind = kind, name = name, options = options, text = options:text(),
+    [given_values] = values })
+end
+
 local function checked(kind, name, values)
   local good, options = pcall(core.options, kind, name, values)
   if not good then spec.fail(options) end
@@ -54,17 +67,15 @@ local function parameter_text(name, values)
 end
 
 --- A spec of `kind` ("model", "task", "train") for the class `name` with the options `values`.
---- Its fields: kind, name, values, options (checked, as the core takes them), text (of all of them, in
---- the order of their tables).
+--- Its fields: kind, name, options (checked, as the core takes them), text (of all of them, in the
+--- order of their tables).
 ---@return table spec
 function spec.make(kind, name, values)
   if type(values) ~= "table" then spec.fail(("%s takes a table of options"):format(name)) end
   local copy = {}
   for key, value in pairs(values) do copy[key] = value end
   copy.parameters = parameter_text(name, copy)
-  local options = checked(kind, name, copy)
-  return setmetatable({ kind = kind, name = name, values = copy, options = options,
-    text = options:text() }, Spec)
+  return new(kind, name, copy, checked(kind, name, copy))
 end
 
 --- The same spec with some options changed: `base:with { window = 64 }`.
@@ -72,7 +83,7 @@ end
 ---@return longhaul.spec
 function Spec:with(changes)
   local values = {}
-  for key, value in pairs(self.values) do values[key] = value end
+  for key, value in pairs(self[given_values]) do values[key] = value end
   for key, value in pairs(changes) do values[key] = value end
   return spec.make(self.kind, self.name, values)
 end
@@ -82,10 +93,9 @@ end
 function spec.changed(given, text)
   local options = core.options(given.kind, given.name, given.text .. " " .. text)
   local name, values = text:match "^[%w_]+", {}
-  for key, value in pairs(given.values) do values[key] = value end
+  for key, value in pairs(given[given_values]) do values[key] = value end
   values[name] = options:value(name)
-  return setmetatable({ kind = given.kind, name = given.name, values = values, options = options,
-    text = options:text() }, Spec)
+  return new(given.kind, given.name, values, options)
 end
 
 --- The value of one option: a number, a boolean, a string or an array of integers; nil when there
@@ -106,7 +116,7 @@ end
 
 --- Whether `value` is a spec of `kind`.
 function spec.is(value, kind)
-  return getmetatable(value) == Spec and value.kind == kind
+  return specs.is(value) and value.kind == kind
 end
 
 return spec

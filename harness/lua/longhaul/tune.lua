@@ -3,17 +3,16 @@
 -- are made in rounds: all choices for a fraction of the steps, the better half of them for twice as
 -- many, and so on until two are left for the last round (successive halving, Jamieson and Talwalkar
 -- 2016, each trial from the start).
+local class = require "longhaul.run.class"
 local metrics = require "longhaul.run.metrics"
 local spec = require "longhaul.spec"
 
 local tune = {}
 
-local Tune = {}
-Tune.__index = Tune
-Tune.__name = "longhaul.tune"
+local grids = class.new("longhaul.tune", {})
 
 --- Whether a value was made by lh.tune.
-function tune.is(value) return getmetatable(value) == Tune end
+tune.is = grids.is
 
 local function check_by(by)
   local refusal = type(by) ~= "string" and "field 'by' names a metric of the validation split"
@@ -59,7 +58,7 @@ function tune.new(options)
   made.choices, made.rounds = 1, 1
   for _, values in pairs(made.axes) do made.choices = made.choices * #values end
   while options.halving and made.choices > 2 ^ made.rounds do made.rounds = made.rounds + 1 end
-  return setmetatable(made, Tune)
+  return grids.make(made)
 end
 
 -- "rate=0.003 warmup=10".

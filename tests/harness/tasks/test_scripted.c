@@ -311,6 +311,48 @@ static const struct {
     {"local x = math.random() return {}", "math.random draws for an example"},
 };
 
+static const char plain_sizes[] = "sizes = function() return { length = 1, vocabulary = 2 } end,";
+
+/* A bound is that of a call, but what is held counts over all calls. */
+TEST(what_a_file_takes_can_be_bounded) {
+    static const char *const endless[] = {
+        "while true do end",
+        "return { sizes = function() while true do end end, example = print }",
+        "return { sizes = function() local s = ('x'):rep(1 << 24) end, example = print }",
+    };
+    static const char *const told[] = {"1 million instructions", "1 million instructions",
+                                       "the sandbox allows no more memory"};
+    char text[512];
+    lh_lua_examples *made = NULL;
+    int32_t token = 0, target = 0;
+    real weight = 0;
+    const lh_example out = {.tokens = &token, .targets = &target, .weights = &weight};
+    lh_lua_examples_bound((lh_lua_limits){.millions = 1, .bytes = 1 << 20, .seconds = 60});
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE(write_text(endless[i]));
+        CHECK_FAILS(lh_lua_examples_create(path, "", false, &made), i < 2 ? LH_EFORMAT : LH_EMEMORY,
+                    told[i]);
+    }
+    (void)snprintf(text, sizeof text,
+                   "local held = {} return { %s example = function()\n"
+                   "held[#held + 1] = ('x'):rep(1 << 17) .. #held return { 1 }, { 1 } end }",
+                   plain_sizes);
+    REQUIRE(write_text(text));
+    REQUIRE_OK(lh_lua_examples_create(path, "", false, &made));
+    CHECK_OK(lh_lua_examples_make(made, (lh_random_key){.seed = 1}, LH_TRAIN, &out));
+    lh_status last = LH_OK;
+    for (int i = 0; i < 8 && last == LH_OK; ++i)
+        last = lh_lua_examples_make(made, (lh_random_key){.seed = 1}, LH_TRAIN, &out);
+    CHECK_FAILS(last, LH_EMEMORY, "allows no more memory");
+    lh_lua_examples_destroy(made);
+    lh_lua_examples_bound((lh_lua_limits){0});
+    (void)snprintf(text, sizeof text, "for _ = 1, 2e6 do end return { %s example = print }",
+                   plain_sizes);
+    REQUIRE(write_text(text));
+    REQUIRE_OK(lh_lua_examples_create(path, "", false, &made));
+    lh_lua_examples_destroy(made);
+}
+
 TEST(a_mistake_in_a_file_is_named) {
     for (size_t i = 0; i < sizeof files / sizeof files[0]; ++i) {
         lh_lua_examples *made = NULL;

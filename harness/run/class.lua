@@ -1,0 +1,32 @@
+-- Classes of values that scripts hold. Their methods can be called and not exchanged: no field
+-- leads to the table of them, and getmetatable gives a name.
+local class = {}
+
+-- What is no field of its own is a method, or what the object was made with for good.
+local function assign(object, key, value)
+  if object[key] ~= nil then
+    error(("'%s' of a %s cannot be changed"):format(tostring(key), getmetatable(object)), 2)
+  end
+  rawset(object, key, value)
+end
+
+--- A class: `make(fields, fixed)` makes an object of the table `fields`, to which those of `fixed`
+--- (or nil) belong for good; `is(value)` tells whether a value is one. `events`: further
+--- metamethods.
+function class.new(name, methods, events)
+  local made, behind, common = {}, { __index = methods }, nil
+  local function metatable(index)
+    local meta = { __index = index, __newindex = assign, __name = name, __metatable = name }
+    for event, handler in pairs(events or {}) do meta[event] = handler end
+    return meta
+  end
+  function made.make(fields, fixed)
+    if fixed then return setmetatable(fields, metatable(setmetatable(fixed, behind))) end
+    common = common or metatable(methods)
+    return setmetatable(fields, common)
+  end
+  function made.is(value) return getmetatable(value) == name end
+  return made
+end
+
+return class

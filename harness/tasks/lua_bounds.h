@@ -1,0 +1,37 @@
+/* Bounds for a call of Lua that nobody trusts: instructions, memory, and processor time, which a
+ * single call of a library function may take without end. */
+#ifndef LH_TASKS_LUA_BOUNDS_H
+#define LH_TASKS_LUA_BOUNDS_H
+
+#include <lua.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/resource.h>
+
+typedef struct lh_lua_limits {
+    int millions;     /* of instructions */
+    size_t bytes;     /* that may be held more than at the beginning */
+    unsigned seconds; /* of the processor; they end the program */
+} lh_lua_limits;
+
+/* What is left to a call; calls may nest, those of one state in another's, too. */
+typedef struct lh_lua_bounds {
+    struct lh_lua_bounds *outer;
+    lua_State *lua;
+    lua_Alloc allocate;
+    void *context;
+    lua_Hook hook;
+    int mask, every;
+    lua_Integer instructions;
+    int millions;
+    size_t bytes; /* that may still be held */
+    struct rlimit limit;
+    struct sigaction action;
+} lh_lua_bounds;
+
+/* From here to the end what the state does counts. Between them the caller makes one protected
+ * call: its error is LUA_ERRMEM where memory was refused. */
+void lh_lua_bounds_begin(lh_lua_bounds *bounds, lua_State *lua, const lh_lua_limits *limits);
+void lh_lua_bounds_end(const lh_lua_bounds *bounds);
+
+#endif
