@@ -46,7 +46,7 @@ as_written() {
 }
 
 works "make" make
-as_written "A kernel" 7
+as_written "A kernel" 8
 as_written "A model" 2
 as_written "A task" 3
 as_written "A kind of charts" 2

@@ -176,6 +176,24 @@ LH_KERNEL(NAME_forward, LH_REAL)
 LH_KERNEL(NAME_backward, LH_REAL)]==], before = "LH_KERNEL(" }, { "harness/ops/ops.h", [==[
 /* x [...] -> x^2: replace this by what the op promises. */
 lh_tensor *lh_NAME(lh_tape *tape, lh_tensor *x);
-]==], before = "#endif" } },
+]==], before = "#endif" }, { "kernels/cost/elementwise.c", [==[
+
+lh_cost lh_cost_NAME_forward(const lh_NAME_forward_args *args) {
+    const double count = (double)args->count;
+    lh_cost cost = {.flops = count,
+                    .read = lh_cost_reals(args->x, count),
+                    .written = lh_cost_reals(args->y, count)};
+    lh_cost_launch(&cost, args->count);
+    return cost;
+}
+
+lh_cost lh_cost_NAME_backward(const lh_NAME_backward_args *args) {
+    const double count = (double)args->count;
+    lh_cost cost = {.flops = 2 * count,
+                    .read = lh_cost_reals(args->x, count) + lh_cost_reals(args->dy, count)};
+    lh_cost_launch(&cost, args->count);
+    lh_cost_write(&cost, lh_cost_reals(args->dx, count), args->write);
+    return cost;
+}]==] } },
   next = "make conformance KERNEL=NAME_forward, and NAME_backward; make test-double; docs/adding.md",
 }
