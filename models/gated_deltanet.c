@@ -32,7 +32,7 @@ typedef struct instance {
     double expand, epsilon, initial_deviation;
     bool negative_eigenvalues, tied;
     int64_t value_width, keys, values; /* of a head; of all heads */
-    int embedding, norm, head;         /* head: -1 when tied */
+    lh_stack_ends ends;
     lh_first_decays first;
     layer layer[LAYERS];
 } instance;
@@ -135,13 +135,14 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     LH_TRY(settle(model, setup));
     const int64_t table[] = {model->vocabulary, model->width};
     const lh_init first = lh_init_normal(model->initial_deviation);
-    model->embedding = lh_declare_param(declaration, first, 2, table, "embedding.weight");
+    model->ends.embedding = lh_declare_param(declaration, first, 2, table, "embedding.weight");
     lh_declare_embedding(declaration);
     for (int64_t i = 0; i < model->layers; ++i)
         declare_layer(model, i, declaration);
-    model->norm = lh_declare_param(declaration, lh_init_ones(), 1, &model->width, "norm.gain");
-    model->head = -1;
-    if (!model->tied) model->head = lh_declare_param(declaration, first, 2, table, "head.weight");
+    model->ends.norm = lh_declare_param(declaration, lh_init_ones(), 1, &model->width, "norm.gain");
+    model->ends.head = -1;
+    if (!model->tied)
+        model->ends.head = lh_declare_param(declaration, first, 2, table, "head.weight");
     return LH_OK;
 }
 
@@ -239,21 +240,16 @@ static lh_tensor *feed_forward(const run *r, lh_tensor *x) {
     return lh_linear_add(r->tape, x, hidden, parameter(r, r->layer->network_out));
 }
 
-static lh_tensor *apply_layer(const run *r, lh_tensor *x) {
-    const lh_scope scope = lh_scope_open(r->tape);
-    return lh_scope_close(r->tape, scope, feed_forward(r, mix(r, x)));
+static lh_tensor *apply_layer(const void *self, lh_pass *pass, int64_t i, lh_tensor *x) {
+    const instance *model = self;
+    const run r = {model, &model->layer[i], pass, lh_pass_tape(pass)};
+    return feed_forward(&r, mix(&r, x));
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
-    lh_tape *tape = lh_pass_tape(pass);
-    lh_tensor *embedding = lh_pass_param(pass, model->embedding);
-    lh_tensor *x = lh_gather(tape, embedding, lh_pass_batch(pass)->tokens);
-    for (int64_t i = 0; i < model->layers && x != NULL; ++i)
-        x = apply_layer(&(run){model, &model->layer[i], pass, tape}, x);
-    out->hidden = lh_rms_norm(tape, x, lh_pass_param(pass, model->norm), model->epsilon);
-    out->head_weight = model->head >= 0 ? lh_pass_param(pass, model->head) : embedding;
-    return out->hidden != NULL ? LH_OK : lh_failed();
+    return lh_stack_forward(&model->ends, model->layers, apply_layer, model->epsilon, model, pass,
+                            out);
 }
 
 /* The recurrence reads each number of its state twice and writes it once a token, whatever the

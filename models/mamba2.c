@@ -23,7 +23,7 @@ typedef struct instance {
     double epsilon, step_min, step_max;
     bool tied;
     int64_t inner, heads, convolved; /* channels of x, their heads, channels of x, B and C */
-    int embedding, norm, head;       /* head: -1 when tied */
+    lh_stack_ends ends;
     lh_first_decays first;
     layer layer[LAYERS];
 } instance;
@@ -110,16 +110,16 @@ static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *de
     instance *model = self;
     LH_TRY(settle(model, setup));
     const int64_t table[] = {model->vocabulary, model->width};
-    model->embedding =
+    model->ends.embedding =
         lh_declare_param(declaration, lh_init_normal(0.02), 2, table, "embedding.weight");
     lh_declare_embedding(declaration);
     for (int64_t i = 0; i < model->layers; ++i)
         declare_layer(model, i, declaration);
-    model->norm = lh_declare_param(declaration, lh_init_ones(), 1, &model->width, "norm.gain");
-    model->head = -1;
+    model->ends.norm = lh_declare_param(declaration, lh_init_ones(), 1, &model->width, "norm.gain");
+    model->ends.head = -1;
     if (!model->tied)
-        model->head = lh_declare_param(declaration, uniform(1.0 / sqrt((double)model->width)), 2,
-                                       table, "head.weight");
+        model->ends.head = lh_declare_param(declaration, uniform(1.0 / sqrt((double)model->width)),
+                                            2, table, "head.weight");
     return LH_OK;
 }
 
@@ -215,23 +215,17 @@ static lh_tensor *mix(const run *r, lh_tensor *u) {
     return y;
 }
 
-static lh_tensor *apply_layer(const run *r, lh_tensor *x) {
-    const lh_scope scope = lh_scope_open(r->tape);
-    lh_tensor *u = lh_rms_norm(r->tape, x, parameter(r, r->layer->norm), r->model->epsilon);
-    lh_tensor *y = lh_linear_add(r->tape, x, mix(r, u), parameter(r, r->layer->out));
-    return lh_scope_close(r->tape, scope, y);
+static lh_tensor *apply_layer(const void *self, lh_pass *pass, int64_t i, lh_tensor *x) {
+    const instance *model = self;
+    const run r = {model, &model->layer[i], pass, lh_pass_tape(pass)};
+    lh_tensor *u = lh_rms_norm(r.tape, x, parameter(&r, r.layer->norm), model->epsilon);
+    return lh_linear_add(r.tape, x, mix(&r, u), parameter(&r, r.layer->out));
 }
 
 static lh_status forward(const void *self, lh_pass *pass, lh_output *out) {
     const instance *model = self;
-    lh_tape *tape = lh_pass_tape(pass);
-    lh_tensor *embedding = lh_pass_param(pass, model->embedding);
-    lh_tensor *x = lh_gather(tape, embedding, lh_pass_batch(pass)->tokens);
-    for (int64_t i = 0; i < model->layers && x != NULL; ++i)
-        x = apply_layer(&(run){model, &model->layer[i], pass, tape}, x);
-    out->hidden = lh_rms_norm(tape, x, lh_pass_param(pass, model->norm), model->epsilon);
-    out->head_weight = model->head >= 0 ? lh_pass_param(pass, model->head) : embedding;
-    return out->hidden != NULL ? LH_OK : lh_failed();
+    return lh_stack_forward(&model->ends, model->layers, apply_layer, model->epsilon, model, pass,
+                            out);
 }
 
 /* The recurrence reads and writes each number of its state once a token, whatever the length. */

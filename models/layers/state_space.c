@@ -1,4 +1,4 @@
-/* First values of decays, and the short convolution with its carried tokens. */
+/* First values of decays, the short convolution with its carried tokens, and a stack of layers. */
 #include "models/layers/state_space.h"
 
 #include <math.h>
@@ -37,4 +37,18 @@ lh_tensor *lh_carried_convolution(lh_pass *pass, int before, lh_tensor *x, lh_te
     lh_tensor *y = lh_convolve_on(lh_pass_tape(pass), x, &tokens, weight, bias);
     if (y == NULL || tokens == NULL || lh_pass_carry(pass, before, tokens) != LH_OK) return NULL;
     return y;
+}
+
+lh_status lh_stack_forward(const lh_stack_ends *ends, int64_t layers, lh_stack_layer *layer,
+                           double epsilon, const void *model, lh_pass *pass, lh_output *out) {
+    lh_tape *tape = lh_pass_tape(pass);
+    lh_tensor *embedding = lh_pass_param(pass, ends->embedding);
+    lh_tensor *x = lh_gather(tape, embedding, lh_pass_batch(pass)->tokens);
+    for (int64_t i = 0; i < layers && x != NULL; ++i) {
+        const lh_scope scope = lh_scope_open(tape);
+        x = lh_scope_close(tape, scope, layer(model, pass, i, x));
+    }
+    out->hidden = lh_rms_norm(tape, x, lh_pass_param(pass, ends->norm), epsilon);
+    out->head_weight = ends->head >= 0 ? lh_pass_param(pass, ends->head) : embedding;
+    return out->hidden != NULL ? LH_OK : lh_failed();
 }

@@ -1,6 +1,6 @@
 /* What layers have in common whose mixing over time is a short convolution and a state that decays:
- * first values of the decay, as the release of Mamba-2 has them, and the convolution with its
- * carried tokens. */
+ * first values of the decay, as the release of Mamba-2 has them, the convolution with its carried
+ * tokens, and the way from tokens through all layers. */
 #ifndef LH_LAYERS_STATE_SPACE_H
 #define LH_LAYERS_STATE_SPACE_H
 
@@ -27,5 +27,18 @@ lh_tensor *lh_convolve_on(lh_tape *tape, lh_tensor *x, lh_tensor **before, lh_te
 /* The same with the tokens before in a carried state. */
 lh_tensor *lh_carried_convolution(lh_pass *pass, int before, lh_tensor *x, lh_tensor *weight,
                                   lh_tensor *bias);
+
+/* Parameters of a model ahead of its layers and behind them. */
+typedef struct lh_stack_ends {
+    int embedding, norm, head; /* head: -1 when it is the embedding */
+} lh_stack_ends;
+
+/* What layer i of a model makes of x; NULL on failure. */
+typedef lh_tensor *lh_stack_layer(const void *model, lh_pass *pass, int64_t i, lh_tensor *x);
+
+/* The tokens' embeddings through `layers` layers, each in a scope of its own, and an RMS norm with
+ * epsilon. Fails with what a layer fails with. */
+lh_status lh_stack_forward(const lh_stack_ends *ends, int64_t layers, lh_stack_layer *layer,
+                           double epsilon, const void *model, lh_pass *pass, lh_output *out);
 
 #endif
