@@ -35,4 +35,13 @@ static inline void *lh_at(lh_act x, int64_t i) {
     return (uint8_t *)x.data + i * lh_size_of(x.dtype);
 }
 
+/* Calls a specialised function, whose first argument is the dtype, with what that is here. */
+#define LH_BY_DTYPE(dtype, function, ...)                                                          \
+    do {                                                                                           \
+        if ((dtype) == LH_BF16)                                                                    \
+            function(LH_BF16, __VA_ARGS__);                                                        \
+        else                                                                                       \
+            function(LH_REAL, __VA_ARGS__);                                                        \
+    } while (0)
+
 #endif

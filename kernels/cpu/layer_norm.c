@@ -6,7 +6,7 @@
 #include "kernels/cpu/column_sums.h"
 #include "kernels/cpu/kernels_cpu.h"
 
-LH_SPECIALIZED void row_forward(const lh_layer_norm_forward_args *args, lh_dtype dtype, int64_t r) {
+LH_SPECIALIZED void row_forward(lh_dtype dtype, const lh_layer_norm_forward_args *args, int64_t r) {
     const int64_t width = args->width;
     const void *x = lh_at(args->x, r * width);
     void *y = lh_at(args->y, r * width);
@@ -37,19 +37,15 @@ LH_SPECIALIZED void row_forward(const lh_layer_norm_forward_args *args, lh_dtype
 
 static void chunk_forward(const void *context, int64_t chunk) {
     const lh_layer_norm_forward_args *args = context;
-    const lh_range rows = lh_chunk(args->rows, lh_rows_per_chunk(args->width), chunk);
+    const lh_range rows = lh_row_chunk(args->rows, args->width, chunk);
     for (int64_t r = rows.begin; r < rows.end; ++r)
-        if (args->x.dtype == LH_BF16)
-            row_forward(args, LH_BF16, r);
-        else
-            row_forward(args, LH_REAL, r);
+        LH_BY_DTYPE(args->x.dtype, row_forward, args, r);
 }
 
 lh_status lh_cpu_layer_norm_forward(const lh_launch *launch,
                                     const lh_layer_norm_forward_args *args) {
     (void)launch;
-    const int64_t chunks = lh_column_chunks(args->rows, args->width);
-    lh_each_task(chunks, chunks > 1, chunk_forward, args);
+    lh_each_row_chunk(args->rows, args->width, chunk_forward, args);
     return LH_OK;
 }
 
@@ -68,7 +64,7 @@ typedef struct row_sums {
 
 /* Adds the row to the gradients of gain and bias, unless these are NULL, while its values are at
  * hand: turning them into doubles is most of the work. */
-LH_SPECIALIZED row_sums sum_row(const lh_layer_norm_backward_args *args, lh_dtype dtype, int64_t r,
+LH_SPECIALIZED row_sums sum_row(lh_dtype dtype, const lh_layer_norm_backward_args *args, int64_t r,
                                 double *restrict dgain, double *restrict dbias) {
     const void *x = lh_at(args->x, r * args->width), *dy = lh_at(args->dy, r * args->width);
     const real *gain = args->gain;
@@ -90,7 +86,7 @@ LH_SPECIALIZED row_sums sum_row(const lh_layer_norm_backward_args *args, lh_dtyp
 }
 
 /* With n = (x - mean) rstd: dx = rstd (g - mean(g) - n mean(g n)). */
-LH_SPECIALIZED void row_backward(const lh_layer_norm_backward_args *args, lh_dtype dtype, int64_t r,
+LH_SPECIALIZED void row_backward(lh_dtype dtype, const lh_layer_norm_backward_args *args, int64_t r,
                                  row_sums sums, bool add) {
     const int64_t width = args->width;
     const void *x = lh_at(args->x, r * width), *dy = lh_at(args->dy, r * width);
@@ -107,18 +103,18 @@ LH_SPECIALIZED void row_backward(const lh_layer_norm_backward_args *args, lh_dty
     }
 }
 
-LH_SPECIALIZED void rows_backward(const lh_layer_norm_backward_args *args, lh_dtype dtype,
+LH_SPECIALIZED void rows_backward(lh_dtype dtype, const lh_layer_norm_backward_args *args,
                                   lh_range rows, double *gain, double *bias) {
     if (gain != NULL) memset(gain, 0, (size_t)args->width * sizeof *gain);
     if (gain != NULL) memset(bias, 0, (size_t)args->width * sizeof *bias);
     for (int64_t r = rows.begin; r < rows.end; ++r) {
-        const row_sums sums = gain != NULL ? sum_row(args, dtype, r, gain, bias)
-                                           : sum_row(args, dtype, r, NULL, NULL);
+        const row_sums sums = gain != NULL ? sum_row(dtype, args, r, gain, bias)
+                                           : sum_row(dtype, args, r, NULL, NULL);
         if (args->dx.data == NULL) continue;
         if (args->dx_write == LH_ADD)
-            row_backward(args, dtype, r, sums, true);
+            row_backward(dtype, args, r, sums, true);
         else
-            row_backward(args, dtype, r, sums, false);
+            row_backward(dtype, args, r, sums, false);
     }
 }
 
@@ -132,13 +128,10 @@ static void chunk_backward(const void *context, int64_t chunk) {
     const backward_run *run = context;
     const lh_layer_norm_backward_args *args = run->args;
     const int64_t width = args->width;
-    const lh_range rows = lh_chunk(args->rows, lh_rows_per_chunk(width), chunk);
+    const lh_range rows = lh_row_chunk(args->rows, width, chunk);
     double *gain = run->gain != NULL ? run->gain + chunk * width : NULL;
     double *bias = run->bias != NULL ? run->bias + chunk * width : NULL;
-    if (args->x.dtype == LH_BF16)
-        rows_backward(args, LH_BF16, rows, gain, bias);
-    else
-        rows_backward(args, LH_REAL, rows, gain, bias);
+    LH_BY_DTYPE(args->x.dtype, rows_backward, args, rows, gain, bias);
 }
 
 lh_status lh_cpu_layer_norm_backward(const lh_launch *launch,
@@ -148,7 +141,7 @@ lh_status lh_cpu_layer_norm_backward(const lh_launch *launch,
     double *gain = wants_sums(args) ? launch->workspace : NULL,
            *bias = gain != NULL ? gain + chunks * width : NULL;
     const backward_run run = {args, gain, bias};
-    lh_each_task(chunks, chunks > 1, chunk_backward, &run);
+    lh_each_row_chunk(args->rows, width, chunk_backward, &run);
     if (args->dgain != NULL) lh_column_join(chunks, width, gain, args->dgain, args->dgain_write);
     if (args->dbias != NULL) lh_column_join(chunks, width, bias, args->dbias, args->dbias_write);
     return LH_OK;

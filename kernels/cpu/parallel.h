@@ -65,4 +65,15 @@ static inline void lh_each_task(int64_t count, bool parallel, lh_task *run, cons
         run(context, i);
 }
 
+/* Chunk `index` of so many rows, and a task for each chunk. */
+static inline lh_range lh_row_chunk(int64_t rows, int64_t width, int64_t index) {
+    return lh_chunk(rows, lh_rows_per_chunk(width), index);
+}
+
+static inline void lh_each_row_chunk(int64_t rows, int64_t width, lh_task *run,
+                                     const void *context) {
+    const int64_t chunks = lh_chunk_count(rows, lh_rows_per_chunk(width));
+    lh_each_task(chunks, chunks > 1, run, context);
+}
+
 #endif

@@ -5,7 +5,7 @@
 #include "kernels/cpu/column_sums.h"
 #include "kernels/cpu/kernels_cpu.h"
 
-LH_SPECIALIZED void row_forward(const lh_rms_norm_forward_args *args, lh_dtype dtype, int64_t r) {
+LH_SPECIALIZED void row_forward(lh_dtype dtype, const lh_rms_norm_forward_args *args, int64_t r) {
     const int64_t width = args->width;
     const void *x = lh_at(args->x, r * width);
     void *y = lh_at(args->y, r * width);
@@ -21,19 +21,16 @@ LH_SPECIALIZED void row_forward(const lh_rms_norm_forward_args *args, lh_dtype d
         lh_store(dtype, y, i, args->gain[i] * (lh_load(dtype, x, i) * rstd));
 }
 
+static void chunk_forward(const void *context, int64_t chunk) {
+    const lh_rms_norm_forward_args *args = context;
+    const lh_range rows = lh_row_chunk(args->rows, args->width, chunk);
+    for (int64_t r = rows.begin; r < rows.end; ++r)
+        LH_BY_DTYPE(args->x.dtype, row_forward, args, r);
+}
+
 lh_status lh_cpu_rms_norm_forward(const lh_launch *launch, const lh_rms_norm_forward_args *args) {
     (void)launch;
-    const int64_t size = lh_rows_per_chunk(args->width);
-    const int64_t chunks = lh_chunk_count(args->rows, size);
-#pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const lh_range rows = lh_chunk(args->rows, size, chunk);
-        for (int64_t r = rows.begin; r < rows.end; ++r)
-            if (args->x.dtype == LH_BF16)
-                row_forward(args, LH_BF16, r);
-            else
-                row_forward(args, LH_REAL, r);
-    }
+    lh_each_row_chunk(args->rows, args->width, chunk_forward, args);
     return LH_OK;
 }
 
@@ -42,7 +39,7 @@ size_t lh_cpu_rms_norm_backward_workspace(const lh_rms_norm_backward_args *args)
 }
 
 /* With n = x rstd and g = gain dy: dx = rstd (g - n mean(g n)). */
-LH_SPECIALIZED void row_backward(const lh_rms_norm_backward_args *args, lh_dtype dtype, int64_t r,
+LH_SPECIALIZED void row_backward(lh_dtype dtype, const lh_rms_norm_backward_args *args, int64_t r,
                                  bool add) {
     const int64_t width = args->width;
     const void *x = lh_at(args->x, r * width), *dy = lh_at(args->dy, r * width);
@@ -61,7 +58,7 @@ LH_SPECIALIZED void row_backward(const lh_rms_norm_backward_args *args, lh_dtype
     }
 }
 
-LH_SPECIALIZED void gain_partial(const lh_rms_norm_backward_args *args, lh_dtype dtype,
+LH_SPECIALIZED void gain_partial(lh_dtype dtype, const lh_rms_norm_backward_args *args,
                                  lh_range rows, double *partial) {
     const int64_t width = args->width;
     for (int64_t i = 0; i < width; ++i)
@@ -75,31 +72,35 @@ LH_SPECIALIZED void gain_partial(const lh_rms_norm_backward_args *args, lh_dtype
     }
 }
 
-LH_SPECIALIZED void rows_backward(const lh_rms_norm_backward_args *args, lh_dtype dtype,
+LH_SPECIALIZED void rows_backward(lh_dtype dtype, const lh_rms_norm_backward_args *args,
                                   lh_range rows, double *partial) {
-    if (args->dgain != NULL) gain_partial(args, dtype, rows, partial);
+    if (args->dgain != NULL) gain_partial(dtype, args, rows, partial);
     for (int64_t r = rows.begin; args->dx.data != NULL && r < rows.end; ++r) {
         if (args->dx_write == LH_ADD)
-            row_backward(args, dtype, r, true);
+            row_backward(dtype, args, r, true);
         else
-            row_backward(args, dtype, r, false);
+            row_backward(dtype, args, r, false);
     }
 }
 
+/* Rows of gradients of the gain, one for each chunk. */
+typedef struct backward_run {
+    const lh_rms_norm_backward_args *args;
+    double *partial;
+} backward_run;
+
+static void chunk_backward(const void *context, int64_t chunk) {
+    const backward_run *run = context;
+    const lh_rms_norm_backward_args *args = run->args;
+    const lh_range rows = lh_row_chunk(args->rows, args->width, chunk);
+    LH_BY_DTYPE(args->x.dtype, rows_backward, args, rows, run->partial + chunk * args->width);
+}
+
 lh_status lh_cpu_rms_norm_backward(const lh_launch *launch, const lh_rms_norm_backward_args *args) {
-    const int64_t width = args->width, size = lh_rows_per_chunk(width);
-    const int64_t chunks = lh_chunk_count(args->rows, size);
-    double *partial = launch->workspace;
-#pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const lh_range rows = lh_chunk(args->rows, size, chunk);
-        if (args->x.dtype == LH_BF16)
-            rows_backward(args, LH_BF16, rows, partial + chunk * width);
-        else
-            rows_backward(args, LH_REAL, rows, partial + chunk * width);
-    }
-    if (args->dgain != NULL) {
-        lh_column_join(chunks, width, partial, args->dgain, args->dgain_write);
-    }
+    const backward_run run = {args, launch->workspace};
+    lh_each_row_chunk(args->rows, args->width, chunk_backward, &run);
+    if (args->dgain != NULL)
+        lh_column_join(lh_column_chunks(args->rows, args->width), args->width, run.partial,
+                       args->dgain, args->dgain_write);
     return LH_OK;
 }

@@ -5,7 +5,7 @@
 #include "kernels/cpu/kernels_cpu.h"
 #include "kernels/cpu/parallel.h"
 
-LH_SPECIALIZED void row_forward(const lh_unit_norm_forward_args *args, lh_dtype dtype, int64_t r) {
+LH_SPECIALIZED void row_forward(lh_dtype dtype, const lh_unit_norm_forward_args *args, int64_t r) {
     const int64_t width = args->width;
     const void *x = lh_at(args->x, r * width);
     void *y = lh_at(args->y, r * width);
@@ -20,23 +20,20 @@ LH_SPECIALIZED void row_forward(const lh_unit_norm_forward_args *args, lh_dtype 
         lh_store(dtype, y, i, lh_load(dtype, x, i) * rnorm);
 }
 
+static void chunk_forward(const void *context, int64_t chunk) {
+    const lh_unit_norm_forward_args *args = context;
+    const lh_range rows = lh_row_chunk(args->rows, args->width, chunk);
+    for (int64_t r = rows.begin; r < rows.end; ++r)
+        LH_BY_DTYPE(args->x.dtype, row_forward, args, r);
+}
+
 lh_status lh_cpu_unit_norm_forward(const lh_launch *launch, const lh_unit_norm_forward_args *args) {
     (void)launch;
-    const int64_t size = lh_rows_per_chunk(args->width);
-    const int64_t chunks = lh_chunk_count(args->rows, size);
-#pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const lh_range rows = lh_chunk(args->rows, size, chunk);
-        for (int64_t r = rows.begin; r < rows.end; ++r)
-            if (args->x.dtype == LH_BF16)
-                row_forward(args, LH_BF16, r);
-            else
-                row_forward(args, LH_REAL, r);
-    }
+    lh_each_row_chunk(args->rows, args->width, chunk_forward, args);
     return LH_OK;
 }
 
-LH_SPECIALIZED void row_backward(const lh_unit_norm_backward_args *args, lh_dtype dtype, int64_t r,
+LH_SPECIALIZED void row_backward(lh_dtype dtype, const lh_unit_norm_backward_args *args, int64_t r,
                                  bool add) {
     const int64_t width = args->width;
     const void *y = lh_at(args->y, r * width), *dy = lh_at(args->dy, r * width);
@@ -53,21 +50,20 @@ LH_SPECIALIZED void row_backward(const lh_unit_norm_backward_args *args, lh_dtyp
     }
 }
 
+static void chunk_backward(const void *context, int64_t chunk) {
+    const lh_unit_norm_backward_args *args = context;
+    const lh_range rows = lh_row_chunk(args->rows, args->width, chunk);
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+        if (args->write == LH_ADD)
+            LH_BY_DTYPE(args->y.dtype, row_backward, args, r, true);
+        else
+            LH_BY_DTYPE(args->y.dtype, row_backward, args, r, false);
+    }
+}
+
 lh_status lh_cpu_unit_norm_backward(const lh_launch *launch,
                                     const lh_unit_norm_backward_args *args) {
     (void)launch;
-    const int64_t size = lh_rows_per_chunk(args->width);
-    const int64_t chunks = lh_chunk_count(args->rows, size);
-#pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const lh_range rows = lh_chunk(args->rows, size, chunk);
-        for (int64_t r = rows.begin; r < rows.end; ++r)
-            if (args->y.dtype == LH_BF16)
-                row_backward(args, LH_BF16, r, args->write == LH_ADD);
-            else if (args->write == LH_ADD)
-                row_backward(args, LH_REAL, r, true);
-            else
-                row_backward(args, LH_REAL, r, false);
-    }
+    lh_each_row_chunk(args->rows, args->width, chunk_backward, args);
     return LH_OK;
 }
