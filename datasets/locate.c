@@ -136,6 +136,20 @@ lh_status lh_data_refuse(const char *what, const char *name, const char *const *
     return status;
 }
 
+lh_status lh_data_resolve(const char *what, const char *name, const char *const *made,
+                          const char *rest, char **path) {
+    *path = NULL;
+    if (strchr(name, '/') != NULL) {
+        *path = lh_duplicate_text(name);
+        return *path != NULL ? LH_OK : LH_EMEMORY;
+    }
+    LH_TRY(lh_data_find(name, path));
+    if (*path != NULL) return LH_OK;
+    for (int i = 0; made[i] != NULL; ++i)
+        if (strcmp(name, made[i]) == 0) return LH_OK;
+    return lh_data_refuse(what, name, made, rest);
+}
+
 /* ---- what data are called ---- */
 
 /* `path` without the data folder that it lies in; for another path its last component. Lends. */

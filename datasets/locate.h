@@ -23,6 +23,12 @@ lh_status lh_data_find(const char *name, char **path);
 lh_status lh_data_refuse(const char *what, const char *name, const char *const *made,
                          const char *rest);
 
+/* Where `name` lies: what has a slash is a path itself, else it is looked for in the data folders.
+ * Gives *path (free()), NULL where it lies nowhere and is one of `made`; fails as lh_data_refuse
+ * where it is none. */
+lh_status lh_data_resolve(const char *what, const char *name, const char *const *made,
+                          const char *rest, char **path);
+
 /* What the CSV column `data` says. "embedded generator (books)", or "books (33 documents in
  * books/)" where `what` is "33 documents" and `path` the file or folder that was read: it is shown
  * without the data folder or, elsewhere, without the folders above it, since results travel. Gives

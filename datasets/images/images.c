@@ -132,28 +132,17 @@ static lh_status open_generator(lh_images *images, const lh_images_spec *spec) {
     return lh_source_generated(&images->source, stand_in);
 }
 
-static lh_status not_found(const char *name) {
-    return lh_fail(LH_EIO,
-                   "no images '%s': expected the folder %s/train with .npy files in $LONGHAUL_DATA "
-                   "or the cache folder; docs/lua.md says how to convert the release; "
-                   "`imagenet64` alone is made by the embedded generator",
-                   name, name);
-}
-
 static lh_status open_source(lh_images *images, const lh_images_spec *spec) {
+    const char *const made[] = {stand_in, NULL};
     char *path = NULL;
-    if (strchr(spec->name, '/') != NULL) {
-        if (!lh_is_folder(spec->name)) return not_found(spec->name);
-        return open_folder(images, spec->name, spec->name);
-    }
-    LH_TRY(lh_data_find(spec->name, &path));
-    if (path != NULL) {
-        const lh_status status = open_folder(images, spec->name, path);
-        free(path);
-        return status;
-    }
-    if (strcmp(spec->name, stand_in) == 0) return open_generator(images, spec);
-    return not_found(spec->name);
+    LH_TRY(lh_data_resolve("images", spec->name, made,
+                           "expected is a folder with train/*.npy; docs/lua.md says how to convert "
+                           "the release",
+                           &path));
+    const lh_status status =
+        path != NULL ? open_folder(images, spec->name, path) : open_generator(images, spec);
+    free(path);
+    return status;
 }
 
 static lh_status mix_split(lh_images *images, lh_split split, lh_digests *digests) {

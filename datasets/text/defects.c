@@ -153,19 +153,15 @@ static lh_status generate(lh_defects *defects, const lh_defects_spec *spec) {
 /* ---- opening ---- */
 
 static lh_status read_functions(lh_defects *defects, const lh_defects_spec *spec) {
-    const char *name = spec->name;
-    char *path = NULL;
-    if (strchr(name, '/') != NULL) return read_folder(defects, name, name);
-    LH_TRY(lh_data_find(name, &path));
-    if (path != NULL) {
-        const lh_status status = read_folder(defects, name, path);
-        free(path);
-        return status;
-    }
-    if (strcmp(name, stand_in) == 0) return generate(defects, spec);
     const char *const made[] = {stand_in, NULL};
-    return lh_data_refuse("functions", name, made,
-                          "expected is a folder with train.jsonl, valid.jsonl and test.jsonl");
+    char *path = NULL;
+    LH_TRY(lh_data_resolve("functions", spec->name, made,
+                           "expected is a folder with train.jsonl, valid.jsonl and test.jsonl",
+                           &path));
+    const lh_status status =
+        path != NULL ? read_folder(defects, spec->name, path) : generate(defects, spec);
+    free(path);
+    return status;
 }
 
 /* The token that the vocabulary has for `text`, or `otherwise`. */

@@ -320,18 +320,13 @@ static lh_status encode(lh_parallel *parallel, const lh_parallel_config *config)
 /* ---- life ---- */
 
 static lh_status read_pairs(lh_parallel *parallel, const lh_parallel_config *config) {
-    const char *name = config->name;
-    char *path = NULL;
-    if (strchr(name, '/') != NULL) return read_folder(parallel, name, config);
-    LH_TRY(lh_data_find(name, &path));
-    if (path != NULL) {
-        const lh_status status = read_folder(parallel, path, config);
-        free(path);
-        return status;
-    }
-    if (strcmp(name, stand_in) == 0) return generate(parallel, config);
     const char *const made[] = {stand_in, NULL};
-    return lh_data_refuse("parallel text", name, made, "expected is a folder");
+    char *path = NULL;
+    LH_TRY(lh_data_resolve("parallel text", config->name, made, "expected is a folder", &path));
+    const lh_status status =
+        path != NULL ? read_folder(parallel, path, config) : generate(parallel, config);
+    free(path);
+    return status;
 }
 
 lh_status lh_parallel_open(const lh_parallel_config *config, lh_parallel **out) {
