@@ -103,6 +103,9 @@ function Measured:mean(cell)
   return value and value / self.printed:unit(cell) or nil
 end
 
+--- What a cell is never above: the end of its metric, in the paper's unit.
+function Measured:most(cell) return metrics.most(cell.metric) / self.printed:unit(cell) end
+
 --- Values by seed; nil for costs and for what follows from the model's structure, which seeds
 --- share.
 function Measured:seeds(cell)

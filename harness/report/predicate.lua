@@ -136,6 +136,12 @@ local function at(side, value)
   return side
 end
 
+-- Whether it cannot fail: a cell is at most what its metric is at most, an accuracy 100 %.
+local function is_bound(self, source)
+  local cell = self.sign == "<=" and term.is(self.a) and self.a.cell
+  return cell and type(self.b) == "number" and self.b >= source:most(cell)
+end
+
 -- The cells of a comparison: their kinds, the values by seed of those that have seeds, and what is
 -- lacking.
 local function survey(self, source)
@@ -144,7 +150,7 @@ local function survey(self, source)
     found.cells[#found.cells + 1] = cell
     found.kinds[source:kind(cell)] = true
     local seeds = source:seeds(cell)
-    if seeds then
+    if seeds and not is_bound(self, source) then
       found.by_seed[cell] = seeds
       found.seeded = true
     end
@@ -363,9 +369,9 @@ end
 
 --- Judges it over a source of cells: an object with mean(cell), seeds(cell) (values by seed, nil
 --- for what has none), quartiles(cell) (the medians that a step time is made of: { { key, q1, q3 }
---- ... }, factors; {} for what is none), kind(cell), lack(cell) (why it has no value) and
---- apart(cells) (why they cannot be compared, or nil). `levels`: the p-values below which qualities
---- let it hold and fail (nil: statistics.level).
+--- ... }, factors; {} for what is none), kind(cell), most(cell) (what it is never above), lack(cell)
+--- (why it has no value) and apart(cells) (why they cannot be compared, or nil). `levels`: the
+--- p-values below which qualities let it hold and fail (nil: statistics.level).
 ---@return longhaul.judgement
 function Predicate:judge(source, levels)
   levels = levels or { holds = statistics.level, fails = statistics.level }

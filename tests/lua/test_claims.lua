@@ -34,6 +34,7 @@ local function source_of(values)
       q3 = ends[2] / values[cell.name] } } or {}
   end
   function source:lack() return "not run" end
+  function source:most() return 100 end
   function source:doubt() return nil end
   function source:data(cell) return { "text of " .. cell.name } end
   function source:apart(cells) return #cells == 2 and values.apart or nil end
@@ -124,6 +125,15 @@ t.test("of equal rows no more than one in twenty is told apart, however many com
     fails = fails + (judge(claim, values).verdict == "fails" and 1 or 0)
   end
   t.check(fails / trials > 0.03 and fails / trials < 0.065, fails / trials)
+end)
+
+t.test("that no accuracy is above its end is no matter of chance", function()
+  local values = { a = { 100, 99.9, 100 }, b = { 3, 1, 2 }, c = { 1, 1, 1 } }
+  t.equal(judge(p.at_most(a, 100), values).verdict, "holds")
+  t.equal(judge(p.at_most(a, 99.99), values).verdict, "undecided")
+  t.equal(judge(p.less(a, 100), values).verdict, "undecided")
+  -- it takes no share of the level
+  t.contains(judge(p.all { p.at_most(a, 100), p.less(b, c), p.less(b, c) }, values).reason, "below 0.025")
 end)
 
 t.test("a margin that is no sum has its own error, not that of the seeds' margins", function()
