@@ -90,12 +90,13 @@ static void set_threads(int threads) {
 #endif
 }
 
-int64_t call_launches(void) {
+int64_t call_launches(const suite *s) {
 #ifdef LH_CUDASIM
-    return cudasim_launches();
+    if (s->device->kind == LH_CUDA) return cudasim_launches();
 #else
-    return -1;
+    (void)s;
 #endif
+    return -1;
 }
 
 lh_status call_kernel(suite *s, int threads) {

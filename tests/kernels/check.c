@@ -249,9 +249,9 @@ static bool repeats(suite *s, int threads) {
 
 static bool call_good(suite *s, int threads) {
     call_restore(s);
-    const int64_t before = call_launches();
+    const int64_t before = call_launches(s);
     if (!status_good(s, call_kernel(s, threads))) return false;
-    const int64_t launched = before < 0 ? -1 : call_launches() - before;
+    const int64_t launched = before < 0 ? -1 : call_launches(s) - before;
     call_fetch(s);
     return neighbours_good(s) && cost_good(s, launched);
 }

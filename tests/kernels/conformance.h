@@ -283,7 +283,7 @@ const void *call_result(const suite *s, const buffer *b);
  * many CUDA kernels (-1: unknown). */
 bool cost_good(suite *s, int64_t launched);
 /* Kernels launched so far on the simulated GPU; -1 where nobody counts. */
-int64_t call_launches(void);
+int64_t call_launches(const suite *s);
 
 void check_case(suite *s);
 void self_test_case(suite *s);
