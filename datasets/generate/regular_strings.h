@@ -26,6 +26,7 @@ enum { LH_LETTERS = 2 };
 /* See lh_digest_generated. */
 enum { LH_REGULAR_LANGUAGE_VERSION = 1 };
 
+/* Whether the string letters [length], 0 and 1, is in the language; the empty one is read, too. */
 bool lh_regular_language_has(lh_regular_language language, const uint8_t *letters, int64_t length);
 
 /* What is to be told after each letter, as a 0 or 1 for both outputs: label [length][LH_LETTERS].

@@ -35,6 +35,7 @@ typedef struct lh_pair {
     int64_t text_bytes;
 } lh_pair;
 
+/* Pairs of a split, those of training without what was too long. */
 int64_t lh_parallel_pairs(const lh_parallel *parallel, lh_split split);
 lh_pair lh_parallel_pair(const lh_parallel *parallel, lh_split split, int64_t index); /* lends */
 const lh_tokenizer *lh_parallel_tokenizer(const lh_parallel *parallel);

@@ -21,6 +21,7 @@ typedef struct lh_trained_tokens {
     const char *corpora; /* NAMES, into `name`; NULL where there are none */
 } lh_trained_tokens;
 
+/* Whether a tokenizer's name asks for a vocabulary that is trained, as "bpe:train:SIZE" does. */
 bool lh_tokens_are_trained(const char *tokens);
 
 /* Of a name for which lh_tokens_are_trained. Fails: LH_EOPTION for a size that is none. */

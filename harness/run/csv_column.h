@@ -33,9 +33,8 @@ lh_status lh_csv_coder_add(lh_csv_coder *coder, int64_t row, const char *text);
 /* All of a column at once. */
 lh_status lh_csv_coder_fill(lh_csv_coder *coder, const lh_csv_table *table, int64_t column);
 
-/* What has come. Lends. */
+/* What has come. Lends, until the coder is freed. */
 lh_csv_column lh_csv_coder_column(const lh_csv_coder *coder);
-
 void lh_csv_coder_free(lh_csv_coder *coder);
 
 /* Parts rows that are in one part, of `parts`, and differ in their codes: part[i] becomes the

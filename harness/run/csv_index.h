@@ -21,9 +21,8 @@ typedef struct lh_csv_index {
  * Gives; free it. */
 bool lh_csv_index_read(const char *path, lh_csv_index *out);
 
-/* A column, counted from 0. Lends. */
+/* A column, counted from 0. Lends, until the index is freed. */
 lh_csv_column lh_csv_index_column(const lh_csv_index *index, int64_t column);
-
 void lh_csv_index_free(lh_csv_index *index);
 
 /* Makes the index of a file that was read; one that is small, was changed less than two seconds ago

@@ -31,9 +31,8 @@ typedef struct lh_csv_table {
  * (but for a last one that has no line end: it was cut). */
 lh_status lh_csv_table_read(const char *path, lh_csv_table *out);
 
-/* The text of a field, counted from 0. Lends. */
+/* The text of a field, counted from 0. Lends, until the table is freed. */
 const char *lh_csv_table_field(const lh_csv_table *table, int64_t row, int64_t column);
-
 void lh_csv_table_free(lh_csv_table *table);
 
 #endif

@@ -13,6 +13,8 @@ typedef struct lh_machine {
     int64_t memory_bytes;
 } lh_machine;
 
+/* The machine that this process runs on, with its CPU kernels and the threads that they now take.
+ * Fails: LH_EIO where the system does not say what it is; what opening the CPU fails with. */
 lh_status lh_machine_describe(lh_machine *out);
 
 /* Processes that ran or waited to run, mean of the last minute, this program's among them; NaN

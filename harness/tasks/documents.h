@@ -21,6 +21,7 @@ void lh_documents_close(lh_documents *documents);
 
 /* ---- the functions of lh_task_class; `instance` begins with an lh_documents ---- */
 
+/* What they do, take and fail with stands in lh_task_class (harness/train/task.h). */
 void lh_documents_shape(const void *instance, int64_t *rows, int64_t *length);
 lh_status lh_documents_train_batch(void *instance, lh_host_batch *out);
 lh_status lh_documents_evaluate_begin(void *instance, lh_split split);

@@ -35,6 +35,7 @@ typedef struct lh_share {
     int64_t first, count, all;
 } lh_share;
 
+/* The rows of this rank; all of them when `ranks` is NULL. */
 lh_share lh_share_of(const lh_communicator *ranks, int64_t all);
 
 /* Part `index` of `count` of a rank's rows, which differ by one row at most. */
@@ -42,6 +43,8 @@ lh_share lh_share_part(lh_share rows, int64_t index, int64_t count);
 
 /* The following do nothing when `ranks` is NULL. */
 
+/* x [count] becomes its sum over ranks, x of so many bytes the bitwise or: the same on all. Fail:
+ * LH_EDEVICE where a rank is lost. */
 lh_status lh_ranks_sum(lh_communicator *ranks, double *x, int64_t count);
 lh_status lh_ranks_merge(lh_communicator *ranks, void *x, size_t bytes);
 /* Whether the flag is set on any rank. */

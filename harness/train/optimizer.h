@@ -58,6 +58,7 @@ typedef struct lh_factoring {
     int64_t outer, rows, columns;
 } lh_factoring;
 
+/* Of a tensor of this rank and shape [rank]. */
 lh_factoring lh_adafactor_factoring(int rank, const int64_t *shape, int64_t minimum);
 
 #endif

@@ -15,6 +15,8 @@ typedef struct lh_step_time {
     int64_t allocations_after_warmup; /* must be 0 */
 } lh_step_time;
 
+/* Fills out [count], one for each of sessions [count]. Fails: LH_EOPTION without a session or a
+ * measured step; what a step fails with. */
 lh_status lh_session_time_steps(lh_session *const *sessions, int count, int warmup, int steps,
                                 lh_step_time *out);
 

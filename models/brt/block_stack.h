@@ -107,12 +107,14 @@ typedef struct lh_state_keys {
     lh_tensor *normed; /* norm(c) + ids, what the queries are made from */
 } lh_state_keys;
 
+/* Declares its parameters, called `prefix`.norm.gain and so on, and its state slot. */
 void lh_recurrent_state_declare(lh_recurrent_state *state, const lh_block_config *config,
                                 lh_declare *declare, const char *prefix);
 
 /* The state that a segment begins with: C0 where a document starts, else the carried one. */
 lh_tensor *lh_recurrent_state_begin(const lh_recurrent_state *state, const lh_pass *pass);
 
+/* Of states c [batch][states][width]. Its tensors are NULL on failure. */
 lh_state_keys lh_recurrent_state_keys(const lh_recurrent_state *state,
                                       const lh_block_config *config, const lh_pass *pass,
                                       lh_tensor *c);
@@ -152,6 +154,7 @@ typedef struct lh_window_keys {
     lh_tensor *normed, *q, *k, *v;
 } lh_window_keys;
 
+/* Declares its parameters, called `prefix`.norm.gain and so on, and its state slots. */
 void lh_window_attention_declare(lh_window_attention *layer, const lh_block_config *config,
                                  lh_declare *declare, const char *prefix);
 
@@ -216,9 +219,8 @@ typedef struct lh_block_stack {
 /* stack->config must be complete. Parameters: embedding.weight, layers.<i>.attention.*,
  * layers.<i>.state.*, layers.<i>.feed_forward.*, norm.gain. */
 lh_status lh_block_stack_declare(lh_block_stack *stack, lh_declare *declare);
-/* The entries of a class whose instance is an lh_block_stack. */
+/* The entries of a class whose instance is an lh_block_stack: lh_model_class. */
 void lh_block_stack_clear(void *instance);
-
 lh_status lh_block_stack_forward(const void *instance, lh_pass *pass, lh_output *out);
 
 /* The gates of the recurrence encodings: layer_<i>_rsa_gate. */

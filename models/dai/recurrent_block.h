@@ -37,6 +37,7 @@ typedef struct lh_recurrent_block {
     int carried; /* state slot */
 } lh_recurrent_block;
 
+/* Declares its parameters, whose names begin with `prefix`, and its state slot. */
 void lh_recurrent_block_declare(lh_recurrent_block *block, const lh_recurrent_block_config *config,
                                 lh_init init, lh_declare *declare, const char *prefix);
 

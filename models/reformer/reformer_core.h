@@ -64,6 +64,7 @@ lh_status lh_reformer_attention_settle(lh_reformer_config *config);
 
 /* ---- parameters; `prefix` ends with a point ---- */
 
+/* A layer norm over `width`: the indices of its two parameters. */
 void lh_reformer_norm_declare(lh_declare *declare, int64_t width, const char *prefix, int *gain,
                               int *bias);
 /* `shared`: one projection for queries and keys. */
@@ -91,6 +92,7 @@ typedef struct lh_reformer_run {
 /* Lives on the tape. NULL after LH_EMEMORY. */
 const lh_reformer_run *lh_reformer_begin(const lh_reformer_config *config, const lh_pass *pass);
 
+/* The layer norm of x by two parameters. */
 lh_tensor *lh_reformer_norm(const lh_reformer_run *run, lh_tensor *x, int gain, int bias);
 
 /* One mask along the sequence and for all batch rows, off outside of training. */
@@ -113,6 +115,7 @@ lh_status lh_reformer_blocks(const lh_reformer_run *run, const lh_reversible_blo
 
 /* ---- accounting: forward FLOPs per token ---- */
 
+/* Of an attention layer of this kind over so many tokens, and of a feed-forward layer. */
 double lh_reformer_attention_flops(const lh_reformer_config *config, lh_reformer_kind kind,
                                    int64_t length);
 double lh_reformer_feed_forward_flops(const lh_reformer_config *config);

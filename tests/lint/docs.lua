@@ -1,7 +1,7 @@
--- Every public prototype of the kernels and the engine has a comment directly above it, or behind
--- it on its line. Prototypes without an empty line between them (retain and release, say) share
--- one, and an accessor, whose only argument is a const object, is explained by its name. Every file
--- begins with a comment that says what it is for.
+-- Every public prototype has a comment directly above it, or behind it on its line. Prototypes
+-- without an empty line between them (retain and release, say) share one, and an accessor, whose
+-- only argument is a const object, is explained by its name. Every file begins with a comment that
+-- says what it is for.
 local tree = dofile "tests/lint/tree.lua"
 
 -- Takes `/* ... */` out of the text but leaves a mark, so that lines keep their numbers.
@@ -23,7 +23,7 @@ local function kind_of(line)
   return (accessor or line:find("\1%s*$")) and "rest" or "prototype"
 end
 
-for _, path in ipairs(tree.files("h", "kernels harness/engine")) do
+for _, path in ipairs(tree.files("h", "kernels harness models datasets")) do
   local number, documented = 0, false
   local text = table.concat(tree.lines(path), "\n") .. "\n"
   for line in mark_comments(text):gmatch("(.-)\n") do
