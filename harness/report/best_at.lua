@@ -43,10 +43,8 @@ local function are_apart(a, b)
   for seed, value in pairs(a.by_seed) do
     if b.by_seed[seed] then list[#list + 1] = value - b.by_seed[seed] end
   end
-  if #list < math.max(a.seeds, b.seeds) then return false end
   table.sort(list) -- the same sums whatever the order
-  local mean, err, seeds = statistics.mean_error(list)
-  return statistics.p_value(mean, err or 0, seeds) < statistics.level
+  return #list == math.max(a.seeds, b.seeds) and statistics.are_apart(list)
 end
 
 -- By loss; the first is the best, and those that cannot be told from it are tied.

@@ -101,23 +101,15 @@ end
 
 -- ---- the best, and what is not told from it ----
 
--- The difference of two cells over the seeds that both have: mean, standard error (nil for fewer
--- than two), seeds.
-local function difference(a, b)
+-- Whether two cells are told apart, as claims tell them, over the seeds that both have.
+local function are_apart(a, b)
   local list = {}
   local seeds = select(2, sorted(a.constant and b.by_seed or a.by_seed))
   for _, seed in ipairs(seeds) do
     local x, y = a.constant or a.by_seed[seed], b.constant or b.by_seed[seed]
     if x and y then list[#list + 1] = x - y end
   end
-  if #list == 0 then return nil end
-  return statistics.mean_error(list)
-end
-
--- Whether two cells are told apart, as claims tell them.
-local function are_apart(a, b)
-  local mean, err, seeds = difference(a, b)
-  return seeds ~= nil and statistics.p_value(mean, err or 0, seeds) < statistics.level
+  return statistics.are_apart(list)
 end
 
 -- A mean over fewer seeds than others have may lack those that did worst: it is no candidate.

@@ -138,13 +138,10 @@ end
 -- "LSTM, code: seed 2 diverged" of the first cell whose mean is of the seeds that ended well.
 local function unfinished(self, cells)
   for _, cell in ipairs(cells) do
-    local label, found = self:label(cell), self.results(cell.experiment)
-    local is_quality = label and metrics.kind(cell.metric) == "quality"
-    for _, dataset in ipairs(is_quality and { cell.dataset } or {}) do
-      local group = found:group(label, dataset)
-      if group and #group.done > 0 and #group.reasons > 0 then
-        return ("%s, %s: %s"):format(label, dataset, table.concat(group.reasons, "; "))
-      end
+    local label = metrics.kind(cell.metric) == "quality" and self:label(cell)
+    local group = label and self.results(cell.experiment):group(label, cell.dataset)
+    if group and #group.done > 0 and #group.reasons > 0 then
+      return ("%s, %s: %s"):format(label, cell.dataset, table.concat(group.reasons, "; "))
     end
   end
 end
@@ -176,10 +173,16 @@ function Measured:lack(cell)
   return found:reason(label, cell.metric, dataset) or why or "not measured"
 end
 
+-- The data sets of a cell, all of its experiment where it has none; none without a row.
+local function datasets_of(self, cell)
+  if not self:label(cell) then return {} end
+  return cell.dataset and { cell.dataset } or self.results(cell.experiment).datasets
+end
+
 --- What the runs of a cell read: a list of texts, one for each data set.
 function Measured:data(cell)
   local label, found, list = self:label(cell), self.results(cell.experiment), {}
-  for _, dataset in ipairs(label and (cell.dataset and { cell.dataset } or found.datasets) or {}) do
+  for _, dataset in ipairs(datasets_of(self, cell)) do
     local group = found:group(label, dataset)
     list[#list + 1] = group and group.done[1] and group.done[1].data
   end
@@ -190,7 +193,7 @@ end
 --- they are.
 function Measured:doubt(cell)
   local label, found = self:label(cell), self.results(cell.experiment)
-  for _, dataset in ipairs(label and (cell.dataset and { cell.dataset } or found.datasets) or {}) do
+  for _, dataset in ipairs(datasets_of(self, cell)) do
     local status, why = found:status(label, dataset)
     if status == "stale" or status == "other data" then return why or status end
   end

@@ -150,7 +150,7 @@ local function survey(self, source)
     found.cells[#found.cells + 1] = cell
     found.kinds[source:kind(cell)] = true
     local seeds = source:seeds(cell)
-    if seeds and not is_bound(self, source) then
+    if seeds then
       found.by_seed[cell] = seeds
       found.seeded = true
     end
@@ -158,6 +158,7 @@ local function survey(self, source)
       found.lacking[#found.lacking + 1] = { text, source:lack(cell) }
     end
   end)
+  found.seeded = found.seeded and not is_bound(self, source)
   return found
 end
 
@@ -251,7 +252,8 @@ end
 
 local function word(holds) return holds and "holds" or "fails" end
 
-local function judge_leaf(self, source, levels)
+-- What a comparison says before a level decides it.
+local function measure_leaf(self, source)
   local found = survey(self, source)
   local leaf = { kinds = found.kinds, lacking = found.lacking,
     text = ("%s %s %s"):format(term.text(self.a), self.sign,
@@ -259,10 +261,7 @@ local function judge_leaf(self, source, levels)
   local function mean(cell) return source:mean(cell) end
   local a, b = at(self.a, mean), at(self.b, mean)
   leaf.compared, leaf.held = 1, 0
-  if a == nil or b == nil then
-    leaf.verdict = "undecided"
-    return leaf
-  end
+  if a == nil or b == nil then return leaf end
   leaf.a, leaf.b, leaf.sign, leaf.names = a, b, self.sign, { term.text(self.a), term.text(self.b) }
   leaf.outcome, leaf.margin = self.holds(a, b), self.margin(a, b)
   leaf.held = leaf.outcome and 1 or 0
@@ -272,10 +271,15 @@ local function judge_leaf(self, source, levels)
     leaf.p_value = statistics.p_value(leaf.margin, leaf.error, leaf.seeds)
   end
   leaf.reach = reach_of_quartiles(self, source, found.cells, leaf.margin)
-  leaf.reason = doubt(leaf, levels[word(leaf.outcome)]) or source:apart(found.cells)
-  leaf.verdict = leaf.reason and "undecided" or word(leaf.outcome)
-  leaf.closest = leaf
+  leaf.apart = source:apart(found.cells)
+  leaf.has_chance, leaf.closest = found.seeded, leaf
   return leaf
+end
+
+local function decide_leaf(leaf, levels)
+  local held = word(leaf.outcome)
+  leaf.reason = leaf.closest and (doubt(leaf, levels[held]) or leaf.apart)
+  leaf.verdict = (leaf.reason or not leaf.closest) and "undecided" or held
 end
 
 -- ---- joining ----
@@ -319,41 +323,38 @@ local function gather(joint, part)
   joint.compared, joint.held = joint.compared + part.compared, joint.held + part.held
 end
 
--- Whether chance has a part in it: it compares values over seeds, all of which are there.
-local function is_chance(part, source)
-  for _, inner in ipairs(part.parts or {}) do
-    if is_chance(inner, source) then return true end
+local function measure(self, source)
+  if not self.parts then return measure_leaf(self, source) end
+  local joint = { parts = {}, all = self.kind == "all", kinds = {}, lacking = {}, compared = 0,
+    held = 0 }
+  for i, inner in ipairs(self.parts) do
+    local part = measure(inner, source)
+    joint.parts[i], joint.has_chance = part, joint.has_chance or part.has_chance
+    gather(joint, part)
   end
-  local found = not part.parts and survey(part, source)
-  return found and found.seeded and #found.lacking == 0 or false
+  joint.outcome = settle(joint.parts, "outcome", not joint.all, nil, joint.all)
+  if not joint.all then joint.compared, joint.held = 1, joint.outcome and 1 or 0 end
+  return joint
 end
 
 -- The levels for the parts. Where one part settles it, each of several has its chance to do so
 -- wrongly, and they share the level (Bonferroni); where all have to agree, none needs less.
-local function levels_of_parts(self, source, levels)
-  local count, settled = 0, word(self.kind ~= "all")
-  for _, part in ipairs(self.parts) do
-    count = count + (is_chance(part, source) and 1 or 0)
-  end
+local function levels_of_parts(joint, levels)
+  local count, settled = 0, word(not joint.all)
+  for _, part in ipairs(joint.parts) do count = count + (part.has_chance and 1 or 0) end
   local made = { holds = levels.holds, fails = levels.fails }
   made[settled] = levels[settled] / math.max(1, count)
   return made
 end
 
-local function judge_joined(self, source, levels)
-  local all = self.kind == "all"
-  local parts, joint = {}, { kinds = {}, lacking = {}, compared = 0, held = 0 }
-  local of_parts = levels_of_parts(self, source, levels)
-  for i, part in ipairs(self.parts) do
-    parts[i] = part:judge(source, of_parts)
-    gather(joint, parts[i])
-  end
-  joint.outcome = settle(parts, "outcome", not all, nil, all)
-  joint.verdict = settle(parts, "verdict", word(not all), "undecided", word(all))
-  joint.closest = closest(parts, joint.verdict, not all)
-  joint.reason = joint.closest and joint.closest.reason
-  if not all then joint.compared, joint.held = 1, joint.outcome and 1 or 0 end
-  return joint
+local function decide(judgement, levels)
+  local parts, all = judgement.parts, judgement.all
+  if not parts then return decide_leaf(judgement, levels) end
+  local of_parts = levels_of_parts(judgement, levels)
+  for _, part in ipairs(parts) do decide(part, of_parts) end
+  judgement.verdict = settle(parts, "verdict", word(not all), "undecided", word(all))
+  judgement.closest = closest(parts, judgement.verdict, not all)
+  judgement.reason = judgement.closest and judgement.closest.reason
 end
 
 ---@class longhaul.judgement
@@ -370,13 +371,12 @@ end
 --- Judges it over a source of cells: an object with mean(cell), seeds(cell) (values by seed, nil
 --- for what has none), quartiles(cell) (the medians that a step time is made of: { { key, q1, q3 }
 --- ... }, factors; {} for what is none), kind(cell), most(cell) (what it is never above), lack(cell)
---- (why it has no value) and apart(cells) (why they cannot be compared, or nil). `levels`: the
---- p-values below which qualities let it hold and fail (nil: statistics.level).
+--- (why it has no value) and apart(cells) (why they cannot be compared, or nil).
 ---@return longhaul.judgement
-function Predicate:judge(source, levels)
-  levels = levels or { holds = statistics.level, fails = statistics.level }
-  if self.parts then return judge_joined(self, source, levels) end
-  return judge_leaf(self, source, levels)
+function Predicate:judge(source)
+  local judgement = measure(self, source)
+  decide(judgement, { holds = statistics.level, fails = statistics.level })
+  return judgement
 end
 
 return predicate

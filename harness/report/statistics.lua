@@ -53,4 +53,11 @@ function statistics.p_value(mean, err, seeds)
   return (1 - within(math.abs(mean) / err, seeds - 1)) / 2
 end
 
+--- Whether two sides are told apart by their differences, seed by seed.
+---@param differences number[]
+function statistics.are_apart(differences)
+  return #differences > 0
+    and statistics.p_value(statistics.mean_error(differences)) < statistics.level
+end
+
 return statistics

@@ -126,7 +126,7 @@ return {
     { "if times == cells then", "if times >= 1 then", "seeds that only one side has" },
     { "leaf.p_value >= level", "leaf.p_value >= 2 * level", "twice the level" },
     { "made[settled] = levels[settled] / math.max(1, count)", "made[settled] = levels[settled]", "comparisons do not share the level" },
-    { "word(self.kind ~= \"all\")", "word(self.kind == \"all\")", "those that all have to agree share the level" },
+    { "local count, settled = 0, word(not joint.all)", "local count, settled = 0, word(joint.all)", "those that all have to agree share the level" },
     { "if seed ~= left_out then sum = sum + values[seed] end", "if seed == left_out then sum = sum + (#seeds - 1) * values[seed] end", "margins of single seeds" },
   },
   {
