@@ -2,6 +2,8 @@
 #include "harness/tasks/lua_bounds.h"
 
 #include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { COUNTED = 1000 };
@@ -19,15 +21,33 @@ static void *allocate(void *context, void *block, size_t before, size_t after) {
     return made;
 }
 
-/* Once nothing is left every further instruction fails, so that no pcall of the script goes on. */
+static bool is_of_library(const lua_Debug *function) {
+    return strncmp(function->source, "@harness/", 9) == 0 ||
+           strncmp(function->source, "@datasets/", 10) == 0;
+}
+
+/* "sweep.lua:12: ", the innermost line that is not the library's; "" where there is none. */
+static void find_place(lua_State *lua, char *place, size_t bytes) {
+    lua_Debug function;
+    for (int level = 0; lua_getstack(lua, level, &function) != 0; ++level) {
+        (void)lua_getinfo(lua, "Sl", &function);
+        if (function.currentline <= 0 || is_of_library(&function)) continue;
+        (void)snprintf(place, bytes, "%s:%d: ", function.short_src, function.currentline);
+        return;
+    }
+}
+
+/* Once nothing is left every further instruction fails, so that no pcall of the script goes on;
+ * whichever of these failures is seen last, it is told where the first one was. */
 static void count(lua_State *lua, lua_Debug *unused) {
     (void)unused;
     if (current == NULL) return;
     current->instructions -= COUNTED;
     if (current->instructions >= 0) return;
+    if (!current->is_overrun) find_place(lua, current->place, sizeof current->place);
+    current->is_overrun = true;
     lua_sethook(lua, count, LUA_MASKCOUNT, 1);
-    luaL_where(lua, 0); /* a hook is no function of its own */
-    lua_pushfstring(lua, "%sthe sandbox allows %d million instructions", lua_tostring(lua, -1),
+    lua_pushfstring(lua, "%sthe sandbox allows %d million instructions", current->place,
                     current->millions);
     (void)lua_error(lua);
 }

@@ -5,6 +5,7 @@
 
 #include <lua.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/resource.h>
 
@@ -24,7 +25,10 @@ typedef struct lh_lua_bounds {
     int mask, every;
     lua_Integer instructions;
     int millions;
-    size_t bytes; /* that may still be held */
+    bool is_overrun;
+    char
+        place[LUA_IDSIZE + 16]; /* where the instructions were overrun; "" for none of the script */
+    size_t bytes;               /* that may still be held */
     struct rlimit limit;
     struct sigaction action;
 } lh_lua_bounds;
