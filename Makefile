@@ -324,8 +324,8 @@ $(B)/tests/%.so: tests/%.c $(B)/flags
 write_list = $(Q)printf '%s\n' $(1) | grep . >$(O)/$@ || true
 
 .PHONY: tests.list long.list gradients.list sim.list run-tests
-tests.list: $(call programs_of,$(test_sources)) $(conformance) $(plugins) $(program)
-	$(call write_list,$(call programs_of,$(test_sources)) \
+tests.list: $(call programs_of,$(test_sources)) $(conformance) $(fuzzers) $(plugins) $(program)
+	$(call write_list,$(call programs_of,$(test_sources)) 'tests/fuzz/run.sh corpus 0 $(fuzzers)' \
 	    $(if $(conformance),$(isas_to_test:%='LH_CPU_ISA=% $(conformance)')) $(call scripts,test))
 long.list: $(call programs_of,$(long_sources)) $(program) $(slow_disk)
 	$(call write_list,$(call programs_of,$(long_sources)) $(call scripts,long))

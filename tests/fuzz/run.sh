@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs fuzz programs, each over its corpus in tests/fuzz/corpus/<name without fuzz_>.
 #
-#   tests/fuzz/run.sh fuzzer|replay|keep SECONDS PROGRAM...
+#   tests/fuzz/run.sh corpus|fuzzer|replay|keep SECONDS PROGRAM...
 #
-# fuzzer: each runs for SECONDS of processor time; new inputs stay beside the program, and one that fails is left
-# there as crash-*. keep: adds to the corpus the shortest of those inputs that reach what it does not.
+# corpus: each file once, as it stands; replay: also cut and changed, for want of a fuzzer. fuzzer: each runs for
+# SECONDS of processor time; new inputs stay beside the program, and one that fails is left there as crash-*.
+# keep: adds to the corpus the shortest of those inputs that reach what it does not.
 # Ends with "N passed, N failed".
 set -u
 mode=$1
@@ -53,7 +54,9 @@ for program in "$@"; do
     case $mode in
     fuzzer) fuzz "$program" "$seeds" ;;
     keep) keep "$program" "$seeds" ;;
-    *) "$program" "$seeds"/* ;;
+    replay) "$program" -changed "$seeds"/* ;;
+    corpus) "$program" "$seeds"/* ;;
+    *) echo "no mode '$mode'" >&2 && false ;;
     esac && {
         echo "$name: good"
         passed=$((passed + 1))
