@@ -216,7 +216,23 @@ local unpack = {
   end,
 }
 
+local function refuse_mixed(folder)
+  error(("%s holds another corpus, which this one would be mixed with: move it away, then fetch"):format(folder), 0)
+end
+
+-- Fails where the folder has files, and of those of the source none, nor a part or the sum of one.
+local function check_unmixed(source, folder)
+  if sizes(folder) == 0 then return end
+  for _, file in ipairs(source.files) do
+    for _, ending in ipairs { "", ".part", ".sha256" } do
+      if core.exists(folder .. "/" .. file.file .. ending) then return end
+    end
+  end
+  refuse_mixed(folder)
+end
+
 local function fetch_files(source, folder)
+  check_unmixed(source, folder)
   for _, file in ipairs(source.files) do
     local path = folder .. "/" .. file.file
     local is_new = download(file.url, path)
@@ -243,14 +259,24 @@ local function bucket_names(source, prefix)
   return names
 end
 
+-- Fails where a folder has files that the bucket's has not.
+local function check_listed(folder, names)
+  local listed = {}
+  for _, name in ipairs(names) do listed[name:match("[^/]+$")] = true end
+  for _, file in ipairs(core.list_folder(folder)) do
+    if not listed[file:gsub("%.part$", "")] then refuse_mixed(folder) end
+  end
+end
+
 local function fetch_bucket(source, folder)
   for _, pair in ipairs(source.folders) do
     local from, to = table.unpack(pair)
-    core.make_folder(folder .. "/" .. to)
-    local names = bucket_names(source, from)
+    local target, names = folder .. "/" .. to, bucket_names(source, from)
+    core.make_folder(target)
+    check_listed(target, names)
     for i, name in ipairs(names) do
       io.stderr:write(("\r%s %d/%d"):format(to, i, #names))
-      download(source.download .. name, folder .. "/" .. to .. "/" .. name:match("[^/]+$"))
+      download(source.download .. name, target .. "/" .. name:match("[^/]+$"))
     end
     io.stderr:write("\n")
   end

@@ -193,12 +193,12 @@ end
 -- The places of the plan that are meant, whose runs get their identities; then the runs that are
 -- meant and refused.
 local function places_of(runs, settings)
-  if settings.task and settings.task > #runs then
-    error(("task %d, but the plan has %d runs"):format(settings.task, #runs), 0)
+  if settings.number and settings.number > #runs then
+    error(("run %d, but the plan has %d runs"):format(settings.number, #runs), 0)
   end
   local places, refused = {}, {}
   for i, run in ipairs(runs) do
-    if not settings.task or settings.task == i then
+    if not settings.number or settings.number == i then
       identify(run, settings.fail_fast)
       table.insert(run.refusal and refused or places, run.refusal and run or i)
     end
@@ -229,10 +229,10 @@ local function run_plan(runs, sweep)
   local left = left_of(runs, places, sweep.results, settings)
   local seconds, bytes = measured_before(left, sweep)
   sweep.planned = #runs
-  local watched = ranks.first and not settings.task and #left > 1
+  local watched = ranks.first and not settings.number and #left > 1
   if watched then outlook.expect(sweep.experiment, left, settings) end
   sweep.forecast = forecast.new(#runs, left, seconds, settings.later)
-  sweep.board = progress.board(not settings.task and function() return sweep.forecast:text() end
+  sweep.board = progress.board(not settings.number and function() return sweep.forecast:text() end
     or nil)
   if watched then say_expected(left, sweep.board, settings) end
   local run_all = settings.jobs and #left > 1 and side_by_side or in_turn
@@ -243,12 +243,12 @@ end
 
 --- Runs what is not finished, what its charts need first. Returns how many runs failed, and whether
 --- it was interrupted. `settings`: scale, seeds, device, only, results, sandbox, force, no_timing,
---- fail_fast (a run that fails stops the others); task (of the plan, that one alone); jobs (side by
---- side, "auto": as many as fill the threads) and words(threads, task, source), the command line of
+--- fail_fast (a run that fails stops the others); number (in the plan, of the one run to do); jobs (side by
+--- side, "auto": as many as fill the threads) and words(threads, number, source), the command line of
 --- one of these.
 function runner.run(experiment, settings)
   local failed, interrupted = 0, false
-  if not settings.task then failed, interrupted = run_sources(experiment, settings) end
+  if not settings.number then failed, interrupted = run_sources(experiment, settings) end
   if #experiment.rows == 0 or interrupted then return failed, interrupted end
   local baselines = experiment:baselines()
   local sweep = { settings = settings, experiment = experiment, results = open_store(settings, experiment.runs),
@@ -265,7 +265,7 @@ function runner.run(experiment, settings)
       timed[#timed + 1], is_timed[shared] = run, true
     end
   end
-  if not settings.no_timing and not settings.task and not interrupted then
+  if not settings.no_timing and not settings.number and not interrupted then
     timing.measure(timed, sweep.results, {
       scale = settings.scale, force = settings.force, open = plan.session, machine = sweep.machine,
       bases = plan.first(experiment, baselines, settings),

@@ -22,8 +22,8 @@ end
 
 -- The file's name and what reads it.
 local kinds = {
-  [0] = { "tokens.txt", function(path, out) forward(values_of("tokens", path, out)) end },
-  { "tokens.npy", function(path, out) forward(values_of("tokens", path, out)) end },
+  [0] = { "tokens.txt", function(path, out) forward(values_of("ids", path, out)) end },
+  { "tokens.npy", function(path, out) forward(values_of("ids", path, out)) end },
   { "series.csv", function(path) dilation({}, { path }) end },
   { "bytes", function(path) dilation({ lags = "20" }, { path }) end },
 }

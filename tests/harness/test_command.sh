@@ -121,7 +121,7 @@ fails 2 "export of no number" "--batches takes a positive integer, not 'x'" "$lo
 # Logits over several segments are those of one long segment.
 seq -s ' ' 3 34 >"$scratch/tokens"
 forward=("$longhaul" forward --model slide --options "$options" --vocabulary 260
-    --weights "$scratch/w.safetensors" --tokens "$scratch/tokens")
+    --weights "$scratch/w.safetensors" --ids "$scratch/tokens")
 quietly 0 "forward in one segment" "${forward[@]}" --segment 32 --out "$scratch/whole.npy"
 quietly 0 "forward in segments" "${forward[@]}" --segment 16 --out "$scratch/parts.npy"
 cat >"$scratch/compare.lua" <<'LUA'
@@ -135,7 +135,7 @@ LUA
 succeeds "the same logits" "1 32 260	equal" \
     "$longhaul" lua "$scratch/compare.lua" "$scratch/whole.npy" "$scratch/parts.npy"
 encoded=("$longhaul" forward --model slide --options "$options rsa_kinds=1,0,0,1,0,0 rsa_dilation=3" --vocabulary 260
-    --tokens "$scratch/tokens" --out "$scratch/logits.npy" --heads "$scratch/heads.npy")
+    --ids "$scratch/tokens" --out "$scratch/logits.npy" --heads "$scratch/heads.npy")
 quietly 0 "forward shows what encodings add to heads" "${encoded[@]}"
 succeeds "of each layer and head, nothing before the dilation" "2 2 32	true	true" "$longhaul" lua <(cat <<LUA
 local heads = require "longhaul.core".read_npy "$scratch/heads.npy"
@@ -146,7 +146,7 @@ fails 1 "heads of several segments" "heads are shown of one segment" "${encoded[
 fails 1 "heads without encodings" "no recurrence encodings to show" "${forward[@]}" --segment 32 --out "$scratch/logits.npy" \
     --heads "$scratch/heads.npy"
 seq -s ' ' 3 68 >"$scratch/many"
-windows=("$longhaul" forward --model brt --options 'layers=4 width=16 heads=2 window=16' --vocabulary 260 --tokens "$scratch/many"
+windows=("$longhaul" forward --model brt --options 'layers=4 width=16 heads=2 window=16' --vocabulary 260 --ids "$scratch/many"
     --out "$scratch/logits.npy")
 fails 1 "a length that windows do not divide" "all 66 inputs are one segment without --segment N" "${windows[@]}"
 quietly 0 "does in segments" "${windows[@]}" --segment 64
@@ -154,10 +154,10 @@ echo "3 x 4" >"$scratch/bad"
 printf '0 5 6\n0 7 8\n' >"$scratch/targets"
 printf '1 2 3 4 5\n6 7\n' >"$scratch/sources"
 encoder=("$longhaul" forward --model t5 --options 'layers=1 width=8 heads=2 hidden=8' --vocabulary 11)
-quietly 0 "forward with sources" "${encoder[@]}" --tokens "$scratch/targets" --source "$scratch/sources" --out "$scratch/two.npy"
+quietly 0 "forward with sources" "${encoder[@]}" --ids "$scratch/targets" --source "$scratch/sources" --out "$scratch/two.npy"
 tail -n 1 "$scratch/targets" >"$scratch/target"
 tail -n 1 "$scratch/sources" >"$scratch/source"
-quietly 0 "of a row alone" "${encoder[@]}" --tokens "$scratch/target" --source "$scratch/source" --out "$scratch/one.npy"
+quietly 0 "of a row alone" "${encoder[@]}" --ids "$scratch/target" --source "$scratch/source" --out "$scratch/one.npy"
 succeeds "whose padding changes nothing" "yes" "$longhaul" lua <(cat <<LUA
 local core = require "longhaul.core"
 local two, one, worst = core.read_npy "$scratch/two.npy", core.read_npy "$scratch/one.npy", 0
@@ -165,10 +165,10 @@ for i = 1, #one do worst = math.max(worst, math.abs(one[i] - two[#one + i])) end
 print(#two == 2 * #one and worst < 1e-5 and "yes" or worst)
 LUA
 )
-fails 1 "a decoder's target in segments" "would begin anew in each segment of 1" "${encoder[@]}" --tokens "$scratch/targets" \
+fails 1 "a decoder's target in segments" "would begin anew in each segment of 1" "${encoder[@]}" --ids "$scratch/targets" \
     --source "$scratch/sources" --segment 1 --out "$scratch/none.npy"
-fails 1 "forward without a source" "t5 needs a source" "${encoder[@]}" --tokens "$scratch/target" --out "$scratch/none.npy"
-fails 1 "forward with other rows of sources" "1 rows of tokens, 2 of the source" "${encoder[@]}" --tokens "$scratch/target" \
+fails 1 "forward without a source" "t5 needs a source" "${encoder[@]}" --ids "$scratch/target" --out "$scratch/none.npy"
+fails 1 "forward with other rows of sources" "1 rows of tokens, 2 of the source" "${encoder[@]}" --ids "$scratch/target" \
     --source "$scratch/sources" --out "$scratch/none.npy"
 # Files that hold no tokens, or no weights.
 printf '4294967297\n' >"$scratch/wide"
@@ -188,7 +188,7 @@ npy flat i8 "(3,)" 1 2 3
 npy reals f8 "(1, 3)" 1 2 3
 npy wide i8 "(1, 2)" 1 4294967297
 npy good i8 "(1, 3)" 1 2 3
-reads() { "$longhaul" forward --model lstm --options 'width=4 hidden=4' --vocabulary 11 --tokens "$scratch/$1" --out "$scratch/read.npy"; }
+reads() { "$longhaul" forward --model lstm --options 'width=4 hidden=4' --vocabulary 11 --ids "$scratch/$1" --out "$scratch/read.npy"; }
 fails 1 "a token beyond 32 bits" "wide:1: token 4294967297 is out of range" reads wide
 fails 1 "a negative token" "negative:1: token -1 is out of range" reads negative
 fails 1 "a file without tokens" "nothing: there are no tokens in it" reads nothing
@@ -203,7 +203,7 @@ fails 1 "weights that are no numbers" "spoilt.safetensors: tensor" trained eval 
 fails 1 "are named with their element" "is nan" trained eval --weights "$scratch/spoilt.safetensors"
 
 fails 1 "a bad token names its place" "bad:1: 'x'" "$longhaul" forward --model slide \
-    --options "$options" --vocabulary 260 --tokens "$scratch/bad" --out "$scratch/no.npy"
+    --options "$options" --vocabulary 260 --ids "$scratch/bad" --out "$scratch/no.npy"
 
 # Forecasts of a window of a series; a wrong width and a file that is missing are said.
 cat >"$scratch/window.lua" <<'LUA'
@@ -225,7 +225,7 @@ succeeds "a forecast has its steps" "1 6 3	equal" \
     "$longhaul" lua "$scratch/compare.lua" "$scratch/forecast.npy" "$scratch/forecast.npy"
 fails 1 "a width that does not fit" "no array of reals [rows][length][7]" "${series[@]}" \
     --inputs "$scratch/narrow.npy" --out "$scratch/no.npy"
-fails 2 "neither tokens nor vectors" "needs --tokens or --inputs" "${series[@]}" --out "$scratch/no.npy"
+fails 2 "neither tokens nor vectors" "needs --ids or --inputs" "${series[@]}" --out "$scratch/no.npy"
 
 # Text from weights, the same twice; weights under published names are read as well.
 gpt2='layers=2 width=16 heads=2 context=32 window=16'
@@ -293,7 +293,7 @@ succeeds "tokenize by lines" "100 35 101" "$longhaul" tokenize --tokens bytes --
 fails 1 "no token" "-:1: '300' is no token of the vocabulary of 260" \
     bash -c "echo 300 | '$longhaul' detokenize --tokens bytes"
 quietly 0 "forward from a weight file alone" \
-    "$longhaul" forward --weights "$scratch/new/folder/gpt2.safetensors" --tokens "$scratch/text.tokens" --out "$scratch/alone.npy"
+    "$longhaul" forward --weights "$scratch/new/folder/gpt2.safetensors" --ids "$scratch/text.tokens" --out "$scratch/alone.npy"
 succeeds "the order of gates" "gates: input, forget, cell, output" "$longhaul" describe lstm
 succeeds "what norms add" "RMS norms add option epsilon" "$longhaul" describe mamba2 --published-names
 succeeds "published names" "transposed" "$longhaul" describe mamba2 --published-names

@@ -47,6 +47,32 @@ printf 'SOME' >"$XDG_CACHE_HOME/longhaul/small/small.txt.part" # its capitals sh
 sum=$(printf 'SOME text\n' | sha256sum | cut -d ' ' -f 1)
 succeeds "a broken download goes on where it stopped" "$sum" fetch small.txt "\"$sum\""
 
+# What somebody imported under the name of a public corpus.
+mkdir -p "$scratch/elsewhere"
+mv "$XDG_CACHE_HOME/longhaul/small" "$scratch/elsewhere"
+"$LONGHAUL_BIN" data import "$scratch/tree" --name small >"$scratch/imported"
+fails 1 "a fetch into another's corpus is refused" "longhaul/small holds another corpus" fetch small.txt nil
+quietly 1 "and brings nothing" test -e "$XDG_CACHE_HOME/longhaul/small/small.txt"
+rm -r "$XDG_CACHE_HOME/longhaul/small"
+mv "$scratch/elsewhere/small" "$XDG_CACHE_HOME/longhaul"
+fetch_books() {
+    printf '{ "items": [ { "name": "train/1.txt" } ] }' >"$scratch/remote/bucket"
+    mkdir -p "$scratch/remote/train"
+    printf 'a book\n' >"$scratch/remote/train/1.txt"
+    "$LONGHAUL_BIN" lua <(cat <<LUA
+require("longhaul.run.data").fetch("shelf", {{ name = "shelf", licence = "none", bucket = "file://$scratch/remote/bucket",
+    download = "file://$scratch/remote/", folders = { { "train", "train" } } }})
+LUA
+    )
+}
+mkdir -p "$XDG_CACHE_HOME/longhaul/shelf/train"
+printf 'mine\n' >"$XDG_CACHE_HOME/longhaul/shelf/train/mine.txt"
+fails 1 "nor does a bucket come into one" "longhaul/shelf/train holds another corpus" fetch_books
+rm -r "$XDG_CACHE_HOME/longhaul/shelf"
+succeeds "but where there is none" "shelf (none) is in" fetch_books
+succeeds "whole" "a book" cat "$XDG_CACHE_HOME/longhaul/shelf/train/1.txt"
+succeeds "and once more" "shelf (none) is in" fetch_books
+
 fails 2 "a language is letters" "no language" "$LONGHAUL_BIN" data import "$scratch" --translations ../de
 fails 1 "a corpus has a name that a folder can have" "no name for a corpus" \
     "$LONGHAUL_BIN" data import "$scratch" --translations de --name ..

@@ -47,7 +47,6 @@ complete_words() {
 succeeds "commands" "describe" complete_words des
 succeeds "options of a command" "--fail-fast" complete_words run mine.lua --fa
 succeeds "values of an option" "valid" complete_words eval --split va
-quietly 0 "a number is no task's name" test -z "$(complete_words run --task lang)"
 succeeds "and of no other" "--json" complete_words query --js
 quietly 0 "which has none such" test -z "$(complete_words run --js | tr -d '\n')"
 succeeds "values that are known" "smoke" complete_words run mine.lua --scale sm

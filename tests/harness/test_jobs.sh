@@ -140,11 +140,11 @@ fi
 } >"$scratch/figure.lua"
 succeeds "rows that a chart shows" "[7/7] tuned" run figure figure --jobs 3
 quietly 0 "have the same cells" same one figure
-fails 2 "a source that is none" "show no rows of an experiment 'none'" run figure figure --task 1 --source none
+fails 2 "a source that is none" "show no rows of an experiment 'none'" run figure figure --run 1 --plan none
 
 # ---- misuse ----
 
 fails 2 "jobs are counted from one" "--jobs takes a positive integer, not '0'" run sweep one --jobs 0
 fails 2 "or found" "--jobs takes a number or auto, not 'many'" run sweep one --jobs many
-fails 2 "one run of a plan is one" "--jobs is for a whole plan" run sweep one --jobs 2 --task 1
+fails 2 "one run of a plan is one" "--jobs is for a whole plan" run sweep one --jobs 2 --run 1
 finish

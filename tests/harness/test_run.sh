@@ -58,8 +58,8 @@ succeeds "only some rows" "[1/2] long" \
 memory=$(column "$scratch/only/sweep/runs.csv" inference_memory_bytes | head -n 1)
 succeeds "inference memory is the same with and without timing" "${memory:-a number of bytes}" \
     column "$results/sweep/runs.csv" inference_memory_bytes
-succeeds "one task of an array" "[3/4] short" \
-    "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$scratch/task" --task 3
+succeeds "one run of the plan" "[3/4] short" \
+    "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$scratch/task" --run 3
 succeeds "a job array" "--array=1-4" "$longhaul" slurm "$scratch/sweep.lua" --scale smoke
 succeeds "a plan, side by side" "2 runs side by side, step times left out" \
     "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --jobs 2 --no-timing --results "$scratch/none"

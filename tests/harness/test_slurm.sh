@@ -65,7 +65,7 @@ LUA
 succeeds "each run once, all done" "first1done first2done second1done second2done" \
     "$longhaul" lua "$scratch/status.lua" "$scratch/array results/array/runs.csv"
 succeeds "trained once" "4" sh -c "cat $scratch/task*.log | grep -c 'bits/token.*parameters'"
-fails 1 "a task too many" "task 5, but the plan has 4 runs" env SLURM_ARRAY_TASK_ID=5 sh "$scratch/job.sh"
+fails 1 "a task too many" "run 5, but the plan has 4 runs" env SLURM_ARRAY_TASK_ID=5 sh "$scratch/job.sh"
 last=$(sed -n 's/^#   //p' "$scratch/job.sh")
 succeeds "the line for the end makes the table" "relative step time" sh -c "$last"
 

@@ -170,8 +170,8 @@ end
 
 local function forward(values)
   if not values.out then command.misuse("forward needs --out; `longhaul forward --help`") end
-  if (values.tokens == nil) == (values.inputs == nil) then
-    command.misuse "forward needs --tokens or --inputs; `longhaul forward --help`"
+  if (values.ids == nil) == (values.inputs == nil) then
+    command.misuse "forward needs --ids or --inputs; `longhaul forward --help`"
   end
   command.output(values.out)
   command.output(values.heads)
@@ -183,7 +183,7 @@ local function forward(values)
     model = core.options("model", said.model, said.options),
     sizes = sizes, weights = said.path,
     seed = command.integer(values, "seed", 1, 0, math.maxinteger),
-    device = values.device or "cpu", tokens = values.tokens and read_tokens(values.tokens),
+    device = values.device or "cpu", tokens = values.ids and read_tokens(values.ids),
     source = values.source and read_tokens(values.source, true), inputs = values.inputs,
     segment = command.integer(values, "segment", sizes.length, 0), out = values.out,
     heads = values.heads,
@@ -247,17 +247,17 @@ return {
     name = "forward", summary =
       "outputs of any model on given tokens or vectors, segment by segment",
       run = forward,
-    usage = "forward [--model NAME] [--weights FILE] (--tokens FILE | --inputs FILE) --out FILE.npy "
+    usage = "forward [--model NAME] [--weights FILE] (--ids FILE | --inputs FILE) --out FILE.npy "
       .. "[--options TEXT] [--segment N] ...",
     description = "Runs consecutive segments with what the model carries from a fresh start and writes "
-      .. "the logits [rows][length][vocabulary] as .npy. Tokens: .npy of integers [rows][length], "
+      .. "the logits [rows][length][vocabulary] as .npy. Ids of tokens: .npy of integers [rows][length], "
       .. "or text with a row a line. A model with an encoder reads --source too, whose rows may "
       .. "differ in length. Inputs: .npy of reals [rows][length][features], windows of a series "
       .. "one behind the other, for which the predictions are written. --heads: of one segment, "
       .. "[attentions][heads][length], the mean over a head's width. " .. weights_say,
     options = with { { "vocabulary=", "embedding rows (default 32128)", "N" },
       { "weights=", "weight file, or a folder with one; else initial values", "FILE" },
-      { "tokens=", "tokens to read", "FILE" }, { "source=", "tokens of the encoder", "FILE" },
+      { "ids=", "ids of tokens to read", "FILE" }, { "source=", "ids of the encoder's tokens", "FILE" },
       { "segment=", "tokens a pass; 0: all", "N" },
       { "inputs=", "vectors to read instead", "FILE.npy" },
       { "task-options=", "with --inputs: options of the forecasting task, for its sizes", "TEXT" },

@@ -107,7 +107,7 @@ local function jobs_of(values)
   if ranks.size > 1 then
     command.misuse("--jobs is for one process: ranks train each run together")
   end
-  if values.task then command.misuse("--jobs is for a whole plan, --task for one run of it") end
+  if values.run then command.misuse("--jobs is for a whole plan, --run for one run of it") end
   if (values.device or "cpu") ~= "cpu" then
     command.misuse("--jobs divides the processor; runs on a card go one after the other")
   end
@@ -121,11 +121,11 @@ end
 -- The command line of a process that does one run of the plan, or of that of the experiment
 -- `source`, whose rows the script's charts show.
 local function worker_words(values, script_path)
-  return function(cores, task, source)
+  return function(cores, number, source)
     local words = run_words(values, script_path, cores)
-    words[#words + 1] = "--task=" .. task
+    words[#words + 1] = "--run=" .. number
     if values.force and not source then words[#words + 1] = "--force" end
-    if source then words[#words + 1] = "--source=" .. source end
+    if source then words[#words + 1] = "--plan=" .. source end
     return words
   end
 end
@@ -145,12 +145,12 @@ local function run(values, rest)
   core.check_device(values.device or "cpu")
   local jobs = jobs_of(values)
   local experiment, settings = load_script(values, rest)
-  settings.task, settings.jobs, settings.words = command.integer(values, "task"), jobs,
+  settings.number, settings.jobs, settings.words = command.integer(values, "run"), jobs,
     worker_words(values, rest[1])
-  if values.source then
-    experiment = source_called(values.source, experiment)
-      or command.misuse(("--source: the script's charts show no rows of an experiment '%s'"):format(
-        values.source))
+  if values.plan then
+    experiment = source_called(values.plan, experiment)
+      or command.misuse(("--plan: the script's charts show no rows of an experiment '%s'"):format(
+        values.plan))
   end
   local failed, interrupted = runner.run(experiment, settings)
   if not ranks.first then return command.ok end
@@ -162,7 +162,7 @@ local function run(values, rest)
     say_at_end "interrupted; the same command goes on from the last checkpoint"
     return command.interrupted
   end
-  if not settings.task then report.all(experiment, settings) end
+  if not settings.number then report.all(experiment, settings) end
   if failed > 0 then say_at_end(("%d run%s failed"):format(failed, failed == 1 and "" or "s")) end
   return failed > 0 and command.failed or command.ok
 end
@@ -382,12 +382,12 @@ local function slurm(values, rest)
   say("#SBATCH --ntasks=%d --cpus-per-task=%d", together, cores)
   if settings.device == "cuda" then say("#SBATCH --gpus-per-task=1") end
   say("#SBATCH --signal=%sTERM@120", together == 1 and "B:" or "")
-  say("# One run per task, into one results folder. What is stopped goes on when this is submitted again.")
+  say("# One run per task of the array, into one results folder. What is stopped goes on when this is submitted again.")
   say("# When all have ended, one process makes the step times, the tables and the charts:")
   say("#   %s", line)
   local start = together > 1
     and ("srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=%d "):format(cores) or ""
-  say("exec %s%s --task \"$SLURM_ARRAY_TASK_ID\"", start, line)
+  say("exec %s%s --run \"$SLURM_ARRAY_TASK_ID\"", start, line)
 end
 
 local function with(...)
@@ -398,8 +398,8 @@ local to_run = with(threads, { "force", "run finished runs again" },
   no_timing,
   { "fail-fast", "stop at the first run that fails" },
   { "keep-checkpoints", "keep the last checkpoint of each run when it is finished" },
-  { "task=", "only the N-th run of the plan, without step times", "N" },
-  { "source=", "with --task: of the plan of this experiment, whose rows the script's charts show",
+  { "run=", "only the N-th run of the plan, without step times", "N" },
+  { "plan=", "with --run: of the plan of this experiment, whose rows the script's charts show",
     "NAME" },
   side_by_side)
 local to_extend = with(threads,

@@ -57,7 +57,7 @@ return {
     name = "tokenize", summary = "the tokens of a text, as numbers", run = tokenize, most = 1,
     usage = "tokenize --tokens TOKENIZER [--lines] [FILE]",
     description = "Reads FILE, or standard input, as one text and prints its tokens in a line, as "
-      .. "`forward --tokens` reads them.",
+      .. "`forward --ids` reads them.",
     options = { tokens_option, { "lines", "every line is a text; empty ones are left out" } },
   },
   {
