@@ -1,6 +1,7 @@
 -- What the experiments of the Block-Recurrent Transformer paper share (Hutchins et al. 2022,
 -- section 4): sizes, corpora and training by scale.
 local lh = require "longhaul"
+local corpus_of = lh.include "../corpus.lua"
 
 local setting = {}
 
@@ -32,17 +33,15 @@ function setting.model(more)
   return options
 end
 
--- Short documents below `gpu`, so that a row meets many within a short run and cannot learn one by
--- heart; whole books above.
+-- Short documents below `gpu`, whole books above.
 local piece = lh.by_scale { smoke = 4096, small = 8192, medium = 32768, gpu = 0 }
 local evaluated = lh.by_scale { smoke = 16384, small = 131072, medium = 524288, gpu = 0 }
 
 local function corpus(name, tokens)
-  return lh.data.text {
+  return corpus_of(piece, {
     name, tokens = tokens, documents = lh.by_scale { smoke = 100, small = 1500 },
-    document_bytes = piece > 0 and piece or 65536, split_bytes = piece,
     limit_eval_bytes = evaluated,
-  }
+  })
 end
 
 local pieces_32k = lh.by_scale { smoke = "bytes", gpu = "sentencepiece:t5-32k" }

@@ -1,6 +1,7 @@
 -- The comparison on language: every architecture with the same number of parameters, on bytes of
 -- books, LaTeX and Wikipedia and on sub-words, against what it costs.
 local lh = require "longhaul"
+local corpus_of = lh.include "../corpus.lua"
 local setting = lh.include "setting.lua"
 
 local bench = lh.experiment "compare-language"
@@ -8,16 +9,14 @@ bench:seeds(setting.seeds)
 
 local tokens_per_step = lh.by_scale { smoke = 256, small = 2048, medium = 8192, gpu = 65536 }
 
--- Short documents, so that a row meets many of them and cannot learn one by heart; whole ones on a
--- GPU.
+-- Short documents, whole ones on a GPU.
 local piece = lh.by_scale { smoke = 2048, small = 16384, medium = 65536, gpu = 0 }
 
 local function corpus(name, tokens)
-  return lh.data.text {
+  return corpus_of(piece, {
     name, tokens = tokens, documents = lh.by_scale { smoke = 40, small = 500 },
-    document_bytes = piece > 0 and piece or 65536, split_bytes = piece,
     limit_eval_bytes = lh.by_scale { smoke = 4096, small = 32768, medium = 262144, gpu = 0 },
-  }
+  })
 end
 
 local sub_words = lh.by_scale {

@@ -1,6 +1,7 @@
 -- What the experiments of the Compressive Transformer share (Rae et al. 2019, section 5): its models
 -- and the Transformer-XL beside them, corpora and training by scale.
 local lh = require "longhaul"
+local corpus_of = lh.include "../corpus.lua"
 
 local setting = {}
 
@@ -19,15 +20,14 @@ local size = lh.by_scale {
 -- back matters to a short run.
 local block = lh.by_scale { smoke = 12, small = 48, medium = 96, gpu = 384 }
 
--- Short documents below `gpu`, so that a run meets many and cannot learn one by heart.
+-- Short documents below `gpu`.
 local piece = lh.by_scale { smoke = 4096, small = 16384, medium = 65536, gpu = 0 }
 
 local function corpus(name)
-  return lh.data.text {
+  return corpus_of(piece, {
     name, tokens = "bytes", documents = lh.by_scale { smoke = 40, small = 500 },
-    document_bytes = piece > 0 and piece or 65536, split_bytes = piece,
     limit_eval_bytes = lh.by_scale { smoke = 4096, small = 131072, medium = 524288, gpu = 0 },
-  }
+  })
 end
 
 -- The paper's proportions: on Enwik8 a compressed memory of one and a half blocks, three memories to

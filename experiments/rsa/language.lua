@@ -1,6 +1,7 @@
 -- What the language-modelling experiments of "Encoding Recurrence into Transformers" share (Huang
 -- et al. 2023, section 4.3 and appendix D): layouts of Table 7, corpora, Transformer-XL's training.
 local lh = require "longhaul"
+local corpus_of = lh.include "../corpus.lua"
 
 local language = {}
 
@@ -86,8 +87,7 @@ end
 
 -- ---- corpora ----
 
--- Slices of the published corpora where they are, else the generator. Short documents below `gpu`,
--- so that a batch row meets many.
+-- Slices of the published corpora where they are, else the generator. Short documents below `gpu`.
 local piece = lh.by_scale { smoke = 4096, small = 16384, gpu = 0 }
 local evaluated = lh.by_scale { smoke = 8192, small = 65536, medium = 262144, gpu = 0 }
 
@@ -101,12 +101,11 @@ end
 --- The task on a corpus; `limit` bytes of its training split (0: all).
 function language.task(name, limit)
   return lh.tasks.language_model {
-    lh.data.text {
+    corpus_of(piece, {
       lh.data.first { folder[name], "books" }, documents = lh.by_scale { smoke = 40, small = 400 },
-      document_bytes = piece > 0 and piece or 65536, split_bytes = piece, limit_bytes = limit or 0,
-      limit_eval_bytes = evaluated,
+      limit_bytes = limit or 0, limit_eval_bytes = evaluated,
       tokens = name == "wikitext103" and "words:train:" .. words or "bytes",
-    },
+    }),
     segment = segment_of(name),
     batch = lh.by_scale { smoke = 4, small = 16, gpu = name == "wikitext103" and 60 or 22 },
   }

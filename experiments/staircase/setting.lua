@@ -2,6 +2,7 @@
 -- tasks and the training of each scale. All rows of a task have the same core; recurrence adds no
 -- parameter.
 local lh = require "longhaul"
+local corpus_of = lh.include "../corpus.lua"
 
 local setting = {}
 
@@ -123,11 +124,10 @@ local tokens = lh.by_scale { smoke = 512, small = 4096, medium = 8192, gpu = 655
 local function text(name, vocabulary)
   local piece = lh.by_scale { smoke = 4096, small = 16384, medium = 32768, gpu = 0 }
   return lh.tasks.language_model {
-    lh.data.text {
+    corpus_of(piece, {
       name, tokens = vocabulary, documents = lh.by_scale { smoke = 40, small = 500 },
-      document_bytes = piece > 0 and piece or 65536, split_bytes = piece,
       limit_eval_bytes = lh.by_scale { smoke = 8192, small = 131072, medium = 524288, gpu = 0 },
-    },
+    }),
     segment = segment, batch = tokens // segment,
   }
 end
