@@ -41,7 +41,7 @@ end
 local function read(text, at)
   local name, operator, from = text:match("^([%w_.]+)([<>!=~]=?)()", at)
   if operator ~= "=" and operator ~= "!=" and operator ~= "~" and not compare[operator] then
-    return nil, ("'%s' is no condition, as in model=brt, bits_per_byte<1.2 or row~Rec; there are "
+    return nil, ("'%s' is no condition, as in class=brt, bits_per_byte<1.2 or row~Rec; there are "
       .. "= != < <= > >= and ~ (contains)"):format(text:sub(at))
   end
   local value, after = option_text.value(text, from)
@@ -51,7 +51,7 @@ local function read(text, at)
   return { name = name, operator = operator, value = value }, after
 end
 
---- Reads texts such as "model=brt bits_per_byte<1.2": { { name =, operator =, value = } ... }; nil and
+--- Reads texts such as "class=brt bits_per_byte<1.2": { { name =, operator =, value = } ... }; nil and
 --- what is wrong.
 function query.read(texts) return option_text.list(texts, read) end
 

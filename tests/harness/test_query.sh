@@ -29,7 +29,7 @@ succeeds "JSON has numbers" '{ "seed": 1, "row": 4, "dataset": "an, odd|name", "
 succeeds "Markdown is one line a run" 'an, odd\|name |' query row=4 seed=1 --markdown --columns dataset
 quietly 0 "sorted by size" test "$(query --csv --columns bits_per_token --sort bits_per_token)" = \
     "$(query --csv --columns bits_per_token | sort -g)"
-fails 2 "no condition" "'bits' is no condition, as in model=brt" query "row=4 bits"
+fails 2 "no condition" "'bits' is no condition, as in class=brt" query "row=4 bits"
 succeeds "a quote that stays open ends with the text" "run_id" query "dataset~'an, odd"
 fails 2 "a size of a text" "seed< takes a number, not 'x'" query "seed<x"
 fails 1 "an unknown column" "no run has a column or option 'bits_per_tokn' (did you mean 'bits_per_token'?)" query "bits_per_tokn<3"
