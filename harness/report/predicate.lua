@@ -268,7 +268,9 @@ local function measure_leaf(self, source)
   if found.seeded then
     local seeds = shared_seeds(found.by_seed)
     leaf.seeds, leaf.error = #seeds, error_over_seeds(self, source, found.by_seed, seeds) or 0
-    leaf.p_value = statistics.p_value(leaf.margin, leaf.error, leaf.seeds)
+    -- what allows equality is met by sides that are equal in every seed
+    local met = leaf.outcome and leaf.margin == 0 and leaf.error == 0
+    leaf.p_value = met and 0 or statistics.p_value(leaf.margin, leaf.error, leaf.seeds)
   end
   leaf.reach = reach_of_quartiles(self, source, found.cells, leaf.margin)
   leaf.apart = source:apart(found.cells)

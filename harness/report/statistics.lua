@@ -46,10 +46,11 @@ end
 statistics.fewest_seeds, statistics.level = 3, 0.05
 
 --- The chance that equal sides show a mean difference as great on the side where it lies (p-value,
---- one-sided), by its standard error over so many seeds; 1 where these are too few.
+--- one-sided), by its standard error over so many seeds; 1 where these are too few, or where the sides
+--- are equal in every one.
 function statistics.p_value(mean, err, seeds)
   if seeds < statistics.fewest_seeds then return 1 end
-  if err == 0 then return 0 end
+  if err == 0 then return mean == 0 and 1 or 0 end
   return (1 - within(math.abs(mean) / err, seeds - 1)) / 2
 end
 

@@ -29,7 +29,7 @@ local bits = {
 local function bench_of(name, columns, datasets)
   local bench = lh.experiment(name)
   local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64, batch = 2 }
-  for width, label in ipairs { "A", "B", "C", "D", "E" } do
+  for width, label in ipairs { "A", "B", "C", "D", "E", "F" } do
     for _, dataset in ipairs(datasets) do
       bench:row { label, dataset = dataset, seeds = 3, task = task, train = lh.train { steps = 5 },
         model = lh.models.slide { layers = 1, width = 16 * width, heads = 2, window = 16 } }
@@ -67,6 +67,7 @@ local copy = bench_of("compare-copy", { "accuracy" }, { "words" })
 for seed, offset in ipairs { -0.02, 0, 0.02 } do
   runs.put(folder, copy, { label = "A", seed = seed, accuracy = 0.8 + offset, parameters = 1000 })
   runs.put(folder, copy, { label = "C", seed = seed, accuracy = 0.9 + offset, parameters = 1000 })
+  runs.put(folder, copy, { label = "F", seed = seed, accuracy = 0.9 + offset, parameters = 1000 })
 end
 runs.put(folder, copy, { label = "B", seed = 1, accuracy = 0.85, parameters = 0 })
 runs.put(folder, copy, { label = "D", seed = 1, status = "diverged", error = "a loss that is not finite" })
@@ -112,6 +113,7 @@ end)
 t.test("more is better where the metric says so, and what learns nothing needs one seed", function()
   local cells = cells_of(made, "accuracy")
   t.check(cells.C.best, "the greatest accuracy")
+  t.check(cells.F.tie, "the same in every seed")
   t.check(not cells.B.best and not cells.B.tie, "below the best by more than the noise")
   t.check(not cells.A.tie, "a tenth below")
   t.equal(cells.D.status, "diverged")
