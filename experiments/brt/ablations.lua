@@ -9,36 +9,34 @@ bench:seeds(setting.seeds)
 local size, dataset = setting.size, setting.datasets[1]
 local train = setting.train(dataset)
 
-local function add(label, class, options, window)
+local task = setting.task(dataset, 8 * size.window)
+
+local function add(label, class, options)
   bench:row {
-    label, model = lh.models[class](setting.model(options)), train = train,
-    task = setting.task(dataset, 8 * window), dataset = dataset.name,
+    label, model = lh.models[class](setting.model(options)), train = train, task = task,
+    dataset = dataset.name,
   }
 end
 
 -- Two recurrent layers next to each other (9 and 10 of 12) and apart (4 and 10), beside one and
 -- beside a 13th layer.
 local tenth = size.layers - 2
-add("one layer", "brt", { recurrent_layers = { tenth } }, size.window)
-add("two adjacent", "brt", { recurrent_layers = { math.max(1, tenth - 1), tenth } }, size.window)
+add("one layer", "brt", { recurrent_layers = { tenth } })
+add("two adjacent", "brt", { recurrent_layers = { math.max(1, tenth - 1), tenth } })
 local fourth = math.max(1, size.layers // 3)
 local upper = math.max(tenth, fourth + 1)
-add("two apart", "brt", { recurrent_layers = { fourth, upper } }, size.window)
-add("13th layer", "slide", { layers = size.layers + 1 }, size.window)
+add("two apart", "brt", { recurrent_layers = { fourth, upper } })
+add("13th layer", "slide", { layers = size.layers + 1 })
 
--- The window, with and without recurrence.
-for _, half in ipairs { 4, 2, 1 } do
-  local window = size.window // half
-  if half > 1 then
-    add(("window %d slide"):format(window), "slide", { window = window, layers = size.layers + 1 },
-      window)
-    add(("window %d rec"):format(window), "brt", { window = window }, window)
-  end
+-- The window, with and without recurrence; segments and states stay what they are.
+for _, window in ipairs { size.window // 4, size.window // 2 } do
+  add(("window %d slide"):format(window), "slide", { window = window, layers = size.layers + 1 })
+  add(("window %d rec"):format(window), "brt", { window = window, states = size.window })
 end
 
 -- The number of states.
 for _, states in ipairs { size.window // 4, size.window // 2, 2 * size.window, 4 * size.window } do
-  add(("states %d"):format(states), "brt", { states = states }, size.window)
+  add(("states %d"):format(states), "brt", { states = states })
 end
 
 bench:table { columns = { "bits_per_token", "relative_step_time", "parameters" },

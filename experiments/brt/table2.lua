@@ -15,6 +15,8 @@ local function with(more)
   return options
 end
 
+-- Four times the replicas at full size (section 4.5).
+local times = lh.by_scale { smoke = 1, paper = 4 }
 local steps = lh.by_scale { smoke = 12, small = 500, study = 2000, medium = 4000, gpu = 50e3, paper = 200e3 }
 -- The paper's tokens where the scale has them, else the first corpus.
 local dataset = setting.datasets[1]
@@ -28,7 +30,7 @@ for _, row in ipairs {
   { "Rec:fixed:skip:large", lh.models.brt(with { recurrence = "fixed:skip" }) },
 } do
   bench:row {
-    row[1], model = row[2], task = setting.task(dataset, 8 * size.window),
+    row[1], model = row[2], task = setting.task(dataset, 8 * size.window, times),
     train = setting.train(dataset, steps), dataset = dataset.name,
   }
 end
@@ -38,11 +40,11 @@ end
 bench:row {
   "Compressive Trans. (36 layer)",
   model = lh.models.compressive {
-    layers = 3 * size.layers, width = size.width, heads = lh.by_scale { smoke = size.heads, paper = 16 },
+    layers = 3 * size.layers, width = size.width, heads = size.heads,
     block = size.window, memory = size.window, compressed_memory = size.window,
     dropout = setting.model().dropout, initial_deviation = lh.by_scale { smoke = 0.1, gpu = 0.02 },
   },
-  task = setting.task(dataset, size.window), train = setting.train(dataset, steps),
+  task = setting.task(dataset, size.window, times), train = setting.train(dataset, steps),
   dataset = dataset.name,
 }
 
@@ -56,7 +58,7 @@ bench:row {
     window = size.window // 2, clusters = 16, longest_distance = size.window,
     routing_layers = 1, routing_heads = math.max(1, size.heads // 4), dropout = setting.model().dropout,
   },
-  task = setting.task(dataset, 16 * size.window), train = setting.train(dataset, steps),
+  task = setting.task(dataset, 16 * size.window, times), train = setting.train(dataset, steps),
   dataset = dataset.name,
 }
 

@@ -9,7 +9,7 @@ bench:seeds(setting.seeds)
 local wiki = setting.enwik8
 setting.add(bench, wiki, "24L TXL", setting.transformer_xl(wiki))
 for _, row in ipairs {
-  { "Conv, BPTT", "convolution", "task", blocks = 4 },
+  { "Conv, BPTT", "convolution", "task", blocks = lh.by_scale { smoke = 4, paper = 2 } },
   { "Max Pooling", "max" },
   { "Conv, Auto-encoding", "convolution", "auto_encoding" },
   { "Mean Pooling", "mean" },

@@ -61,9 +61,12 @@ end
 local evaluated = lh.by_scale { smoke = 2048, small = 196608, medium = 393216, gpu = 0 }
 
 local corpora = {
-  wikitext103 = { names = { "wikitext-103-raw", "wikitext-103", "generate:latex" } },
+  wikitext103 = {
+    names = { "wikitext-103-raw", "wikitext-103", "generate:latex" },
+    whole = { documents = 28475, tokens = 117e6 },
+  },
   pg19 = {
-    names = { "pg19", "books", "generate:books" },
+    names = { "pg19", "books", "generate:books" }, whole = { documents = 1250, tokens = 117e6 },
     -- the first 1250 books by file name, the first 15000 tokens of each validation book (section 5)
     documents = lh.by_scale { smoke = false, gpu = 1250 } or nil,
     valid_tokens = lh.by_scale { smoke = false, gpu = 15000 } or nil,
@@ -84,29 +87,41 @@ local function corpus(name)
   }
 end
 
+local function segment_of(window, overlap) return overlap + windows_of(window) * (window - overlap) end
+
 --- Windows of `window` tokens of a corpus, each repeating `overlap` of the one before.
 function setting.task(name, window, overlap)
   return lh.tasks.language_model {
-    corpus(name), segment = overlap + windows_of(window) * (window - overlap), overlap = overlap,
-    batch = batch,
+    corpus(name), segment = segment_of(window, overlap), overlap = overlap, batch = batch,
   }
 end
 
 -- ---- training ----
 
+-- Steps of an epoch of the whole corpus, and of two million of its tokens: no segment has two
+-- documents, so that half of a document's last one is padding.
+local function epoch_of(name, window, overlap)
+  local whole, fresh = corpora[name].whole, segment_of(window, overlap) - overlap
+  local steps = (whole.tokens // fresh + whole.documents // 2) // batch
+  return math.tointeger(steps), math.tointeger(steps * 2e6 // whole.tokens)
+end
+
 -- Adam, 100 steps of warm-up, then constant; two epochs, validation every two million tokens, and
 -- the best weights (section 5). The learning rates are not in the paper. Short runs end on a
 -- cosine.
-setting.fine_tuning = lh.train {
-  optimizer = "adam", schedule = lh.by_scale { smoke = "cosine", gpu = "constant" },
-  keep_best = true,
-  clip = lh.by_scale { smoke = 1, gpu = 0 },
-  steps = lh.by_scale { smoke = 8, small = 2500, medium = 5000, gpu = 4000, paper = 39000 },
-  rate = lh.by_scale { smoke = 1e-3, small = 2e-3, medium = 1e-3, gpu = 3e-5 },
-  warmup = lh.by_scale { smoke = 2, small = 100 },
-  evaluate_every = lh.by_scale { smoke = 4, small = 500, gpu = 333 },
-  log_every = lh.by_scale { smoke = 4, small = 20 },
-}
+local function fine_tuning(name, window, overlap)
+  local epoch, two_millions = epoch_of(name, window, overlap)
+  return lh.train {
+    optimizer = "adam", schedule = lh.by_scale { smoke = "cosine", gpu = "constant" },
+    keep_best = true,
+    clip = lh.by_scale { smoke = 1, gpu = 0 },
+    steps = lh.by_scale { smoke = 8, small = 2500, medium = 5000, gpu = 4000, paper = 2 * epoch },
+    rate = lh.by_scale { smoke = 1e-3, small = 2e-3, medium = 1e-3, gpu = 3e-5 },
+    warmup = lh.by_scale { smoke = 2, small = 100 },
+    evaluate_every = lh.by_scale { smoke = 4, small = 500, gpu = 333, paper = two_millions },
+    log_every = lh.by_scale { smoke = 4, small = 20 },
+  }
+end
 
 --- Evaluation of weights as they are.
 setting.none = lh.train { steps = 0, optimizer = "adam" }
@@ -142,7 +157,7 @@ function setting.tune_plain(bench, name, window, slug)
   bench:row {
     point_of("GPT-2, overlap 0", window), label = setting.plain_label(window, 0), slug = slug,
     model = setting.plain(window, 0), task = setting.task(name, window, 0),
-    train = setting.fine_tuning,
+    train = fine_tuning(name, window, 0),
     seeds = setting.seeds, dataset = name, from = { pretrain, pretrained },
     values = values_of(window, 0),
   }
@@ -165,7 +180,7 @@ function setting.tune_recurrent(bench, name, window, overlap, slug)
   bench:row {
     point_of("Recurrent", window), label = setting.recurrent_label(window, overlap), slug = slug,
     model = setting.recurrent(window, overlap), task = setting.task(name, window, overlap),
-    train = setting.fine_tuning, seeds = setting.seeds, dataset = name,
+    train = fine_tuning(name, window, overlap), seeds = setting.seeds, dataset = name,
     from = { pretrain, pretrained },
     -- Tables 3 and 4 write with them
     values = values_of(window, overlap), keep_weights = overlap == 0,

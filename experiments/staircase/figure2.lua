@@ -49,9 +49,9 @@ for _, dataset in ipairs(tracking.tasks) do
     dataset = dataset.name, name = "steps-" .. dataset.name,
   }
 end
-for i = 1, 2 do
+for i, metric in ipairs { "bits_per_byte", "valid_perplexity" } do
   bench:plot {
-    "lines", x = { "steps", log = true }, y = "bits_per_byte", group = "class", band = "seeds",
+    "lines", x = { "steps", log = true }, y = metric, group = "class", band = "seeds",
     dataset = language.corpora[i].name, name = "steps-" .. language.corpora[i].name,
   }
 end

@@ -27,7 +27,7 @@ typedef struct lh_host_batch {
 } lh_host_batch;
 
 /* A position in a split that can be saved and restored: a plain array of integers. */
-enum { LH_CURSOR_WORDS = 4096 };
+enum { LH_CURSOR_WORDS = 8192 };
 
 /* What a task scores in a way of its own, by a translation, say: a model in training, lent. What is
  * run leaves the training as it was. */

@@ -21,7 +21,7 @@ return {
     { "rate = scaled and 0.5 or dataset.multiple", "rate = scaled and 0.5 or 1.0", "one rate for all corpora" },
     { "predict_across = lh.by_scale { smoke = true, paper = false }", "predict_across = true",
       "the first token of a segment is predicted, unlike the released code" },
-    { "batch = setting.tokens // segment", "batch = setting.tokens // 4096", "tokens per step depend on the segment" },
+    { "dataset.tokens // segment", "dataset.tokens // 4096", "tokens per step depend on the segment" },
     { "smoke = 0, medium = 0, gpu = 0.05", "smoke = 0, medium = 0, gpu = 0.1", "twice the dropout" },
   },
   {
