@@ -214,8 +214,8 @@ end
 local function recorded_value(results, row, name, dataset)
   local group = results:group(row.label, dataset)
   if not group then return nil end
-  local options = " " .. (group.first.model_options or "")
-  return tonumber(group.first[name])
+  local options = " " .. (group.latest.model_options or "")
+  return tonumber(group.latest[name])
     or tonumber(options:match("%s" .. name:gsub("%W", "%%%0") .. "=(%S+)"))
 end
 

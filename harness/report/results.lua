@@ -92,7 +92,8 @@ local function choose(runs, what, planned)
   local current = now.configuration and by_configuration[now.configuration]
   local shown = current or by_configuration[latest.configuration or ""]
   local made = group_of(shown)
-  made.row, made.dataset, made.first, made.planned = latest.row, latest.dataset, latest, planned
+  made.row, made.dataset, made.planned = latest.row, latest.dataset, planned
+  made.latest = latest_of(shown)
   made.left_out = #runs - #shown
   if row and not current then made.other, made.why = difference_of(what, now, latest) end
   return made

@@ -6,6 +6,7 @@ local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
 local lh = require "longhaul"
 local results = require "longhaul.report.results"
+local runs = dofile "tests/lua/runs.lua"
 local store = require "longhaul.run.store"
 
 local folder = os.tmpname()
@@ -136,6 +137,19 @@ t.test("an axis has the option that was run, not what the script has by now", fu
     model_options = model.text:gsub("window=16", "window=64") })
   old:plot { "lines", x = "window", y = "bits_per_byte", name = "lines" }
   same_rows(block(charts_of(old)["lines"], "data")[1], { { 64, 3, 3, 3 } })
+end)
+
+t.test("an axis has the option of the runs that are shown, not of later ones with other options", function()
+  local function bench_of(window)
+    return lh.experiment("latest"):row { "row", task = task, train = train, dataset = "text",
+      model = lh.models.slide { layers = 1, width = 16, heads = 2, window = window } }
+  end
+  local shown = bench_of(16):plot { "lines", x = "window", y = "bits_per_byte", name = "lines" }
+  runs.put(folder, shown, { label = "row", bits_per_byte = 3 })
+  runs.put(folder, bench_of(64), { label = "row", bits_per_byte = 2, date = "2026-01-02T00:00:00Z" })
+  local today = { results = folder, scale = "small", device = "cpu" }
+  local made = chart.values(shown, today, results.of(shown, today))[1]
+  same_rows(block(made, "data")[1], { { 16, 3, 3, 3 } })
 end)
 
 t.test("lines relative to a curve: its ratio point by point, the curve itself left out", function()
