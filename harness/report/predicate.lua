@@ -176,12 +176,24 @@ local function shared_seeds(by_seed)
   return shared
 end
 
-local function mean_without(values, seeds, left_out)
-  local sum = 0
+-- The mean over seeds; one of them may be left out.
+local function mean_over(values, seeds, left_out)
+  local sum, count = 0, 0
   for _, seed in ipairs(seeds) do
-    if seed ~= left_out then sum = sum + values[seed] end
+    if seed ~= left_out then sum, count = sum + values[seed], count + 1 end
   end
-  return sum / (#seeds - 1)
+  return sum / count
+end
+
+-- What a comparison is worked out with: of cells with seeds the mean over those that all of them
+-- share, or over these but one, so that margin and error are of the same pairs; where they share
+-- none, the mean that each has.
+local function values_over(source, by_seed, seeds, left_out)
+  return function(cell)
+    local mean = source:mean(cell)
+    if not mean or not by_seed[cell] or #seeds == 0 then return mean end
+    return mean_over(by_seed[cell], seeds, left_out)
+  end
 end
 
 -- Of the margin of the means: where a term is no sum (|a - b|, the least of several), the margins
@@ -189,10 +201,7 @@ end
 local function error_over_seeds(self, source, by_seed, seeds)
   local margins = {}
   for i, seed in ipairs(#seeds > 1 and seeds or {}) do
-    local function value(cell)
-      if by_seed[cell] then return mean_without(by_seed[cell], seeds, seed) end
-      return source:mean(cell)
-    end
+    local value = values_over(source, by_seed, seeds, seed)
     margins[i] = self.margin(at(self.a, value), at(self.b, value))
   end
   return statistics.jackknife(margins)
@@ -213,17 +222,17 @@ end
 -- How far the margin comes towards 0, or beyond, when every median of step times lies at the worse
 -- of its quartiles: two times whose quartiles overlap have a margin within it, and so has a ratio
 -- whose baseline may be as much slower.
-local function reach_of_quartiles(self, source, cells, margin)
+local function reach_of_quartiles(self, source, cells, value, margin)
   local worst, sign = {}, margin < 0 and -1 or 1
   local function loss(at_quartile)
-    local function value(cell)
-      local number = source:mean(cell)
+    local function moved(cell)
+      local number = value(cell)
       for _, factor in ipairs(source:quartiles(cell)) do
         number = number * (factor[at_quartile[factor.key]] or 1)
       end
       return number
     end
-    return sign * (margin - self.margin(at(self.a, value), at(self.b, value)))
+    return sign * (margin - self.margin(at(self.a, moved), at(self.b, moved)))
   end
   for _, key in ipairs(medians_of(source, cells)) do
     local most = 0
@@ -258,21 +267,21 @@ local function measure_leaf(self, source)
   local leaf = { kinds = found.kinds, lacking = found.lacking,
     text = ("%s %s %s"):format(term.text(self.a), self.sign,
     term.text(self.b)) }
-  local function mean(cell) return source:mean(cell) end
-  local a, b = at(self.a, mean), at(self.b, mean)
+  local seeds = found.seeded and shared_seeds(found.by_seed) or {}
+  local value = values_over(source, found.by_seed, seeds)
+  local a, b = at(self.a, value), at(self.b, value)
   leaf.compared, leaf.held = 1, 0
   if a == nil or b == nil then return leaf end
   leaf.a, leaf.b, leaf.sign, leaf.names = a, b, self.sign, { term.text(self.a), term.text(self.b) }
   leaf.outcome, leaf.margin = self.holds(a, b), self.margin(a, b)
   leaf.held = leaf.outcome and 1 or 0
   if found.seeded then
-    local seeds = shared_seeds(found.by_seed)
     leaf.seeds, leaf.error = #seeds, error_over_seeds(self, source, found.by_seed, seeds) or 0
     -- what allows equality is met by sides that are equal in every seed
     local met = leaf.outcome and leaf.margin == 0 and leaf.error == 0
     leaf.p_value = met and 0 or statistics.p_value(leaf.margin, leaf.error, leaf.seeds)
   end
-  leaf.reach = reach_of_quartiles(self, source, found.cells, leaf.margin)
+  leaf.reach = reach_of_quartiles(self, source, found.cells, value, leaf.margin)
   leaf.apart = source:apart(found.cells)
   leaf.has_chance, leaf.closest = found.seeded, leaf
   return leaf

@@ -12,9 +12,9 @@ local totals = require "longhaul.report.totals"
 -- ---- a source of cells: values by name; a list is one value by seed, a number a cost ----
 
 local function mean_of(list)
-  local sum = 0
-  for _, value in ipairs(list) do sum = sum + value end
-  return sum / #list
+  local sum, count = 0, 0
+  for _, value in pairs(list) do sum, count = sum + value, count + 1 end
+  return sum / count
 end
 
 local function source_of(values)
@@ -72,6 +72,24 @@ t.test("p-values are of Student's t: 5 % lie above the quantiles of its tables",
   t.near(statistics.p_value(0, 1, 7), 0.5, 1e-12)
   t.equal(statistics.p_value(1, 0, 3), 0)
   t.equal(statistics.p_value(9, 1, 2), 1)
+end)
+
+t.test("both sides are means over the seeds that they share, as their error is", function()
+  -- a is better in every pair, b has two lucky seeds more
+  local values = { a = { 2.99, 3.28, 3.49 }, b = { 3.0, 3.3, 3.5, 2.2, 2.1 } }
+  local found = judge(p.less(a, b), values)
+  t.equal(found.verdict, "holds")
+  t.equal(found.seeds, 3)
+  t.near(found.closest.a, mean_of(values.a), 1e-12)
+  t.near(found.closest.margin, (0.01 + 0.02 + 0.01) / 3, 1e-12)
+  t.equal(judge(p.less(b, a), values).verdict, "fails")
+  t.equal(judge(p.at_most(p.abs(a - b), 0.1), values).verdict, "holds")
+  -- what has no seeds stays, and without a shared seed nothing is decided
+  values.c = 1
+  t.near(judge(p.less(c, b - a + 1), values).closest.b, 1 + (0.01 + 0.02 + 0.01) / 3, 1e-12)
+  local apart = judge(p.less(a, b), { a = { 1, 1, 1 }, b = { [4] = 2, [5] = 2, [6] = 2 }, })
+  t.equal(apart.verdict, "undecided")
+  t.contains(apart.reason, "0 seeds")
 end)
 
 -- Three values about a mean, whose standard error it is one of so many of.

@@ -127,7 +127,8 @@ return {
     { "leaf.p_value >= level", "leaf.p_value >= 2 * level", "twice the level" },
     { "made[settled] = levels[settled] / math.max(1, count)", "made[settled] = levels[settled]", "comparisons do not share the level" },
     { "local count, settled = 0, word(not joint.all)", "local count, settled = 0, word(joint.all)", "those that all have to agree share the level" },
-    { "if seed ~= left_out then sum = sum + values[seed] end", "if seed == left_out then sum = sum + (#seeds - 1) * values[seed] end", "margins of single seeds" },
+    { "if seed ~= left_out then", "if not left_out or seed == left_out then", "margins of single seeds" },
+    { "#seeds == 0 then return mean end", "not left_out then return mean end", "a margin of all seeds with the error of the shared ones" },
   },
   {
     file = "harness/report/statistics.lua", tests = "tests/lua/test_claims.lua",
