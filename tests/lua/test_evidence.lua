@@ -141,7 +141,9 @@ local function check_published(copy)
     if copy == 0 or not relative[id] then
       t.check(found.outcome == wanted,
         ("%s on copy %d: %s, expected %s"):format(id, copy, found.outcome, wanted))
-      t.check(found.verdict == (wanted and "holds" or "fails"),
+      -- printed numbers that are equal are equal in every seed, which decides nothing
+      local tie = found.reason and found.closest.margin == 0
+      t.check(found.verdict == (wanted and "holds" or tie and "undecided" or "fails"),
         ("%s on copy %d: %s"):format(id, copy, found.reason))
       compared = compared + 1
     end
