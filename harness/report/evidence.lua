@@ -3,7 +3,7 @@
 -- experiment  whose row it is, as a script returns it: the name of its results, and its rows at
 -- this scale
 --   row         the slug or the label of the row
---   dataset     nil for a cost that one column gives for all data sets
+--   dataset     nil for a cost that seeds share, and one column gives for all data sets
 --   metric      a column of runs.csv
 --   published   the paper's table, "paper_table1"; nil where the paper prints no such number
 --   printed_as  the metric that the paper's number stands for, where that is another one
@@ -106,10 +106,9 @@ end
 --- What a cell is never above: the end of its metric, in the paper's unit.
 function Measured:most(cell) return metrics.most(cell.metric) / self.printed:unit(cell) end
 
---- Values by seed; nil for costs and for what follows from the model's structure, which seeds
---- share.
+--- Values by seed; nil for what seeds share.
 function Measured:seeds(cell)
-  if metrics.kind(cell.metric) ~= "quality" then return nil end
+  if not metrics.is_by_seed(cell.metric) then return nil end
   local label, made = self:label(cell), {}
   local values, seeds = {}, {}
   if label then
@@ -138,7 +137,7 @@ end
 -- "LSTM, code: seed 2 diverged" of the first cell whose mean is of the seeds that ended well.
 local function unfinished(self, cells)
   for _, cell in ipairs(cells) do
-    local label = metrics.kind(cell.metric) == "quality" and self:label(cell)
+    local label = metrics.is_by_seed(cell.metric) and self:label(cell)
     local group = label and self.results(cell.experiment):group(label, cell.dataset)
     if group and #group.done > 0 and #group.reasons > 0 then
       return ("%s, %s: %s"):format(label, cell.dataset, table.concat(group.reasons, "; "))

@@ -375,7 +375,7 @@ end
 ---@field closest? table what the verdict hangs on: a, b, sign, margin, error, p_value, seeds
 ---@field kinds table<string, boolean> quality, cost, structure
 ---@field lacking table[] { text, reason } of cells that have no value
----@field seeds? integer the fewest that a comparison of qualities had
+---@field seeds? integer the fewest that a comparison of what has seeds had
 ---@field compared integer
 ---@field held integer
 

@@ -171,6 +171,11 @@ t.test("a line says what its readers need", function()
   t.equal(metrics.better "best_accuracy", "max")
   t.equal(metrics.better "parameters", nil)
   t.equal(metrics.kind "flops_per_token", "structure")
+  for name, own in pairs { valid_accuracy_bin0 = true, rsa_gate = true, wall_time_s = true,
+    tokens_to_reach = true, step_time_ms = false, relative_step_time = false,
+    peak_memory_bytes = false, parameters = false, held_bytes = false } do
+    t.check(metrics.is_by_seed(name) == own, name .. ": whether each seed has its own")
+  end
   t.check(metrics.is_shared "step_time_ms" and not metrics.is_shared "kaplan_flops_per_token",
     "shared columns")
 end)

@@ -115,7 +115,8 @@ local mistakes = {
   { of_cell "metric = 'bits_per_token', datset = 'd'", "unknown field 'datset' (did you mean 'dataset'?)" },
   { "bench:claim { 'x_p1', holds = lh.predicate.less(0, lh.predicate.cell('c', { experiment = { runs = '../x' }, "
     .. "row = 'a', metric = 'mse', dataset = 'd' })) }", "cell 'c': field 'experiment' is no experiment" },
-  { of_cell "metric = 'bits_per_token'", "cell 'c': field 'dataset' is missing, a quality" },
+  { of_cell "metric = 'bits_per_token'", "cell 'c': field 'dataset' is missing, what each seed" },
+  { of_cell "metric = 'wall_time_s'", "cell 'c': field 'dataset' is missing, what each seed" },
   { "lh.by_scale { smal = 1 }", "no scale 'smal'" },
   { "lh.by_scale { paper = 1 }", "nothing for scale 'smoke'" },
   { "lh.merged({}, 3)", "merged: argument 2 is no table" },

@@ -390,8 +390,8 @@ local function check_cell(cell, text)
   check_fields(owner, cell, fields.cell)
   check_experiment(owner .. ": field 'experiment'", cell.experiment)
   check_metrics(owner, { cell.metric, cell.printed_as })
-  if not cell.dataset and metrics.kind(cell.metric) == "quality" then
-    spec.fail(owner .. ": field 'dataset' is missing, a quality is of one data set")
+  if not cell.dataset and metrics.is_by_seed(cell.metric) then
+    spec.fail(owner .. ": field 'dataset' is missing, what each seed has is of one data set")
   end
 end
 

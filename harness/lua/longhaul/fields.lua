@@ -110,7 +110,7 @@ fields.cell = {
   { "experiment", "table", "whose row it is", "longhaul.experiment", needed = true },
   { "row", "string", "slug or label", needed = true },
   { "metric", "string", "a column of runs.csv", "longhaul.metric", needed = true },
-  { "dataset", "string", "without: the mean over data sets, for costs" },
+  { "dataset", "string", "without: the mean over data sets, for costs that seeds share" },
   { "published", "string", 'the paper\'s table, "paper_table1"' },
   { "printed_as", "string", "what the paper's number stands for, where that is another metric",
     "longhaul.metric" },

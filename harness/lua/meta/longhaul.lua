@@ -872,7 +872,7 @@
 ---@field experiment longhaul.experiment whose row it is
 ---@field row string slug or label
 ---@field metric longhaul.metric a column of runs.csv
----@field dataset? string without: the mean over data sets, for costs
+---@field dataset? string without: the mean over data sets, for costs that seeds share
 ---@field published? string the paper's table, "paper_table1"
 ---@field printed_as? longhaul.metric what the paper's number stands for, where that is another metric
 

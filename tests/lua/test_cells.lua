@@ -1,0 +1,66 @@
+-- From runs.csv to the cells of a claim: which row a cell is of, and by what it is decided.
+local t = dofile "tests/test.lua"
+local claims = require "longhaul.report.claims"
+local core = require "longhaul.core"
+local lh = require "longhaul"
+local runs = dofile "tests/lua/runs.lua"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+lh.configure { scale = "small" }
+local settings = { results = folder, scale = "small", device = "cpu" }
+local p = lh.predicate
+
+local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64, batch = 2 }
+local train = lh.train { steps = 5 }
+
+local function slide(window)
+  return lh.models.slide { layers = 1, width = 16, heads = 2, window = window }
+end
+
+-- An experiment of rows { label, more fields }, each with a window of its own.
+local function bench_of(name, rows)
+  local bench = lh.experiment(name)
+  for i, row in ipairs(rows) do
+    bench:row(lh.merged({ row[1], model = slide(8 * i), task = task, train = train,
+      dataset = "books" }, row[2] or {}))
+  end
+  return bench
+end
+
+local function cell(bench, row, metric, dataset)
+  return p.cell(row, { experiment = bench, row = row, metric = metric, dataset = dataset })
+end
+
+local function judge(bench, predicate)
+  bench.claims = {}
+  return claims.judge_all(bench:claim { "x_p001", holds = predicate }, settings)[1]
+end
+
+t.test("training time and tokens to a loss are each seed's own, and one seed decides nothing", function()
+  local bench = bench_of("seeded", { { "a" }, { "b" } })
+  local function put(seed, times)
+    runs.put(folder, bench, { label = "a", seed = seed, wall_time_s = 10 + seed / 100,
+      parameters = 10 })
+    runs.put(folder, bench, { label = "b", seed = seed, wall_time_s = times, parameters = 11 })
+  end
+  local function verdict(metric)
+    return judge(bench, p.less(cell(bench, "a", metric, "books"), cell(bench, "b", metric, "books")))
+  end
+  put(1, 10.5)
+  t.equal(verdict("wall_time_s").verdict, "undecided")
+  t.equal(verdict("wall_time_s").strict, "holds")
+  t.contains(verdict("wall_time_s").note, "1 seed, at least 3 decide")
+  t.equal(verdict("parameters").verdict, "holds")
+  put(2, 10.6)
+  put(3, 10.7)
+  t.equal(verdict("wall_time_s").verdict, "holds")
+  t.equal(verdict("wall_time_s").seeds, 3)
+  runs.put(folder, bench, { label = "b", seed = 4, wall_time_s = 1, status = "diverged",
+    error = "diverged: loss 1e9" })
+  t.contains(verdict("wall_time_s").note, "seed 4 diverged")
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
