@@ -2,7 +2,7 @@
 -- know the same cells, so that one predicate judges both. A cell is a table:
 -- experiment  whose row it is, as a script returns it: the name of its results, and its rows at
 -- this scale
---   row         the slug or the label of the row
+--   row         the label of the row, or its slug
 --   dataset     nil for a cost that seeds share, and one column gives for all data sets
 --   metric      a column of runs.csv
 --   published   the paper's table, "paper_table1"; nil where the paper prints no such number
@@ -66,22 +66,39 @@ end
 local Measured = { kind = kind_of }
 Measured.__index = Measured
 
--- The labels of an experiment's rows by slug or label, and by both and the data set.
-local function labels_of(experiment)
-  local labels = {}
+local function add_label(labels, key, label)
+  labels[key] = labels[key] or {}
+  if not labels[key][label] then table.insert(labels[key], label) end
+  labels[key][label] = true
+end
+
+-- The labels of an experiment's rows by label and by slug, each under the name alone, and under name
+-- and data set.
+local function names_of(experiment)
+  local names = { by_label = {}, by_slug = {} }
   for _, row in ipairs(experiment.rows) do
-    for _, name in ipairs { row.label, experiment:slug(row) } do
-      for _, key in ipairs { name, name .. "\n" .. row.dataset } do
-        labels[key] = labels[key] or row.label
-      end
+    for _, place in ipairs { "", "\n" .. row.dataset } do
+      add_label(names.by_label, row.label .. place, row.label)
+      add_label(names.by_slug, experiment:slug(row) .. place, row.label)
     end
   end
-  return labels
+  return names
+end
+
+--- A function from a cell to the labels of the rows that it may mean: of the row that is called so,
+--- else of all whose slug it is; none where the experiment has no such row at this scale.
+function evidence.labels()
+  local names = memo(names_of)
+  return function(cell)
+    local known = names(cell.experiment)
+    local key = cell.dataset and cell.row .. "\n" .. cell.dataset or cell.row
+    return known.by_label[key] or known.by_slug[key] or {}
+  end
 end
 
 --- What lies in the results folder of `settings`, at its scale and on its device.
 function evidence.measured(settings)
-  local made = { printed = evidence.printed(), scale = settings.scale, labels = memo(labels_of) }
+  local made = { printed = evidence.printed(), scale = settings.scale, labels = evidence.labels() }
   made.results = memo(function(experiment)
     local function planned(row) return settings.seeds or row.seeds or experiment.default_seeds end
     local found = results.read(store.under(settings, experiment.runs), experiment.runs,
@@ -92,10 +109,7 @@ function evidence.measured(settings)
 end
 
 --- The label of a cell's row; nil when the experiment has no such row at this scale.
-function Measured:label(cell)
-  local name = cell.dataset and cell.row .. "\n" .. cell.dataset or cell.row
-  return self.labels(cell.experiment)[name]
-end
+function Measured:label(cell) return self.labels(cell)[1] end
 
 function Measured:mean(cell)
   local label = self:label(cell)

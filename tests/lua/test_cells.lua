@@ -62,5 +62,34 @@ t.test("training time and tokens to a loss are each seed's own, and one seed dec
   t.contains(verdict("wall_time_s").note, "seed 4 diverged")
 end)
 
+t.test("a row is who is called so, before those whose slug it is", function()
+  local bench = bench_of("names", { { "slide wide" }, { "slide" }, { "other", { slug = "mine" } } })
+  for label, bits in pairs { ["slide wide"] = 9, slide = 2, other = 5 } do
+    for seed = 1, 3 do
+      runs.put(folder, bench, { label = label, seed = seed, bits_per_token = bits })
+    end
+  end
+  local function holds(row, bound)
+    return judge(bench, p.less(cell(bench, row, "bits_per_token", "books"), bound)).verdict
+  end
+  t.equal(holds("slide", 3), "holds")
+  t.equal(holds("mine", 6), "holds")
+  t.equal(holds("mine", 4), "fails")
+  bench:check()
+end)
+
+t.test("a slug that several rows have is told at the claim's line", function()
+  local bench = bench_of("slugs", { { "narrow" }, { "wide" }, { "other", { dataset = "code" } } })
+  local function check(dataset, metric)
+    bench.claims = {}
+    bench:claim { "x_p001", holds = p.less(cell(bench, "slide", metric, dataset), 3) }
+    bench:check()
+  end
+  t.fails(function() check("books", "bits_per_token") end,
+    "cell 'slide': row 'slide' is the slug of 'narrow' and of 'wide': name one")
+  t.fails(function() check(nil, "peak_memory_bytes") end, "test_cells.lua:")
+  check("code", "bits_per_token")
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

@@ -3,6 +3,7 @@ local checks = require "longhaul.checks"
 local class = require "longhaul.run.class"
 local context = require "longhaul.run.context"
 local core = require "longhaul.core"
+local evidence = require "longhaul.report.evidence"
 local fields = require "longhaul.fields"
 local grid = require "longhaul.grid"
 local kinds = require "longhaul.report.kinds"
@@ -466,6 +467,20 @@ local function check_sources(self, above)
   above[self] = nil
 end
 
+-- A slug that several rows have would give a cell whichever row comes first.
+local function check_slugs(claim, labels)
+  local untested = type(claim.untested) == "table" and claim.untested[1] or nil
+  for _, value in pairs { claim.holds, claim.direction, untested } do
+    value:each_cell(function(cell, text)
+      local found = labels(cell)
+      if #found > 1 then
+        error(("%s: claim: cell '%s': row '%s' is the slug of '%s' and of '%s': name one"):format(
+          claim.line, text, cell.row, found[1], found[2]), 0)
+      end
+    end)
+  end
+end
+
 -- Tables of a script stay its own: what was checked when it was declared may have become another.
 local function check_again(self)
   check_views(self)
@@ -480,10 +495,12 @@ local function check_again(self)
 end
 
 --- What can be checked only when the script has ended: that what was declared still is so, that
---- tables and fits stand beside published ones that have their rows, and that plots name what their
---- rows have.
+--- tables and fits stand beside published ones that have their rows, that plots name what their
+--- rows have, and that each cell of a claim means one row.
 function Experiment:check()
   check_again(self)
+  local labels = evidence.labels()
+  for _, claim in ipairs(self.claims) do check_slugs(claim, labels) end
   for _, options in ipairs(self.fits) do
     if options.published then published.check_fit(self, options) end
   end

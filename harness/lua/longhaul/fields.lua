@@ -108,7 +108,7 @@ fields.claim = {
 
 fields.cell = {
   { "experiment", "table", "whose row it is", "longhaul.experiment", needed = true },
-  { "row", "string", "slug or label", needed = true },
+  { "row", "string", "label, or a slug that no other row has", needed = true },
   { "metric", "string", "a column of runs.csv", "longhaul.metric", needed = true },
   { "dataset", "string", "without: the mean over data sets, for costs that seeds share" },
   { "published", "string", 'the paper\'s table, "paper_table1"' },

@@ -870,7 +870,7 @@
 
 ---@class longhaul.cell
 ---@field experiment longhaul.experiment whose row it is
----@field row string slug or label
+---@field row string label, or a slug that no other row has
 ---@field metric longhaul.metric a column of runs.csv
 ---@field dataset? string without: the mean over data sets, for costs that seeds share
 ---@field published? string the paper's table, "paper_table1"
