@@ -69,18 +69,36 @@ local function columns_of(experiment, options, paper, results)
   return columns
 end
 
-local function paper_names(experiment, paper)
+-- Of two names what they agree on.
+local function agreed(a, b)
+  return { paper = a.paper == b.paper and a.paper or "", model = a.model == b.model and a.model or "" }
+end
+
+-- What rows are called, by label: in the published table (`paper`) and in the column `model`, on a
+-- data set, and what all of the label's data sets agree on.
+local function names_of(experiment, paper)
   local names = {}
   for _, row in ipairs(experiment.rows) do
-    names[row.label] = published.row_name(paper, row)
+    local name = published.row_name(paper, row)
+    local own = { paper = name, model = paper.slug[name] or row.slug or row.model.name }
+    local known = names[row.label] or { on = {}, all = own }
+    known.on[row.dataset], known.all = own, agreed(known.all, own)
+    names[row.label] = known
   end
   return names
 end
 
-local function labels_of(experiment, paper, columns, names)
+-- The names of a cell: a row that only the paper has goes by its label there.
+local function name_on(names, paper, label, column)
+  local known = names[label]
+  if not known then return { paper = label, model = paper.slug[label] } end
+  return column.dataset ~= "" and known.on[column.dataset] or known.all
+end
+
+local function labels_of(experiment, paper, columns)
   local labels, seen, covered = {}, {}, {}
   for _, row in ipairs(experiment.rows) do
-    local slug = paper.slug[names[row.label]]
+    local slug = paper.slug[published.row_name(paper, row)]
     if slug then covered[slug] = true end
     if not seen[row.label] then
       seen[row.label] = true
@@ -137,12 +155,13 @@ local function cell_of(results, paper, label, name, column, select)
   local mean, spread, count = results:value(label, column.metric, dataset)
   local best = select and dataset and results:best(label, column.metric, dataset)
   local value = best or mean
-  local printed = paper.value(name, column.metric, column.paper)
+  local printed = paper.value(name.paper, column.metric, column.paper)
   local group = results:group(label, dataset or results.datasets[1] or "")
   local status, why = status_of(results, label, column)
   local reason, busy = reason_of(results, label, column)
   return {
-    published = printed, published_spread = paper.spread(name, column.metric, column.paper),
+    model = name.model,
+    published = printed, published_spread = paper.spread(name.paper, column.metric, column.paper),
     measured = value,
     mean = mean, spread = spread, selected = best ~= nil,
     unselected = select and mean and not best and metrics.kind(column.metric) == "quality",
@@ -190,15 +209,13 @@ function tables.build(experiment, options, results)
     device = results.device, left_out = results:left_out(),
     tuned = tuning.sentence(experiment.rows), changed = experiment.changed,
     source = provenance.sentence(provenance.runs_of(results)),
-    several = #results.datasets > 1, columns = columns, rows = {}, paper = options.published, classes = {},
+    several = #results.datasets > 1, columns = columns, rows = {}, paper = options.published,
   }
-  for _, row in ipairs(experiment.rows) do made.classes[row.label] = row.slug or row.model.name end
-  local names = paper_names(experiment, paper)
-  local labels = labels_of(experiment, paper, columns, names)
+  local names, labels = names_of(experiment, paper), labels_of(experiment, paper, columns)
   for i, label in ipairs(labels) do
-    local name = names[label] or label
-    local row = { label = label, model = paper.slug[name] or made.classes[label], cells = {} }
+    local row = { label = label, cells = {} }
     for c, column in ipairs(columns) do
+      local name = name_on(names, paper, label, column)
       row.cells[c] = cell_of(results, paper, label, name, column, options.select)
     end
     made.rows[i] = row
@@ -411,7 +428,7 @@ function tables.records(made)
       local cell = row.cells[c]
       if cell.measured or cell.published or cell.status ~= "missing" or cell.reason then
         records[#records + 1] = {
-          row = row.label, model = row.model, dataset = column.dataset, metric = column.metric,
+          row = row.label, model = cell.model, dataset = column.dataset, metric = column.metric,
           published = cell.published, measured = cell.measured, deviation = cell.deviation,
           seeds = cell.seeds, scale = made.scale, status = cell.status, mean = cell.mean,
           spread = cell.spread, device = made.device, note = cell.why or cell.reason,
@@ -442,7 +459,7 @@ local function cell_of_record(record)
   local function number(name) return tonumber(record[name]) end
   local why, reason = note_of_record(record)
   return {
-    published = number "published", measured = number "measured", deviation = number "deviation",
+    model = record.model, published = number "published", measured = number "measured", deviation = number "deviation",
     seeds = number "seeds" or 0,
     mean = number "mean", spread = number "spread", status = record.status, why = why,
     reason = reason,
@@ -470,7 +487,7 @@ function tables.read(path)
       columns[key] = #made.columns
     end
     if not rows[record.row] then
-      made.rows[#made.rows + 1] = { label = record.row, model = record.model, cells = {} }
+      made.rows[#made.rows + 1] = { label = record.row, cells = {} }
       rows[record.row] = made.rows[#made.rows]
     end
     local cell = cell_of_record(record)

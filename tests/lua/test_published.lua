@@ -94,6 +94,35 @@ t.test("a table shows what the paper prints of the data set that ours stands for
   t.check(made.rows[1].cells[1].published, "the paper prints it")
 end)
 
+t.test("a label may stand for another published row on each data set", function()
+  local bench = lh.experiment "by-dataset"
+  local function row(dataset, name)
+    bench:row { "XL", dataset = dataset, published_row = name, train = lh.train { steps = 5 },
+      model = lh.models.slide { layers = 1, width = 16, heads = 2 },
+      task = lh.tasks.language_model { lh.data.text "generate:books", segment = 64, batch = 2 } }
+  end
+  row("own", "not printed")
+  row("pg19_bytes", "XL:512")
+  row("arxiv", "XL:2048")
+  bench:table { columns = { "bits_per_byte", "bits_per_token", "relative_step_time" },
+    published = "brt_table1" }
+  local settings = { results = folder, scale = "small", device = "cpu" }
+  local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
+  local printed = {}
+  for _, record in ipairs(tables.records(made)) do
+    printed[("%s %s %s"):format(record.row, record.metric, record.dataset)] = record
+  end
+  local byte, token = printed["XL bits_per_byte pg19_bytes"], printed["XL bits_per_token arxiv"]
+  t.equal(byte.published, 1.01) -- of XL:512; XL:2048 has 0.990
+  t.equal(byte.model, "xl:512")
+  t.equal(token.published, 1.31) -- of XL:2048
+  t.equal(token.model, "xl:2048")
+  -- one number for all is of no row where they differ, and rows that are there are not shown again
+  t.equal(printed["XL relative_step_time "], nil)
+  t.equal(printed["XL:512 relative_step_time "], nil)
+  t.equal(printed["XL:1024 relative_step_time "].published, 1.20)
+end)
+
 local text = [[
 local lh = require "longhaul"
 local bench = lh.experiment "beside"
