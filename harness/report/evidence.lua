@@ -159,18 +159,50 @@ local function unfinished(self, cells)
   end
 end
 
---- Why cells cannot be compared: step times of different rounds, seeds that did not end well; nil
---- where they can.
+-- The data sets of a cell, all of its experiment where it has none; none without a row.
+local function datasets_of(self, cell)
+  if not self:label(cell) then return {} end
+  return cell.dataset and { cell.dataset } or self.results(cell.experiment).datasets
+end
+
+-- The data sets that the mean of a cell without one is over, as a text; nil where there is none, or
+-- all data sets agree.
+local function averaged_over(self, cell)
+  if cell.dataset or metrics.pooled(cell.metric) == "same" then return nil end
+  local label, list = self:label(cell), {}
+  for _, dataset in ipairs(datasets_of(self, cell)) do
+    if self.results(cell.experiment):value(label, cell.metric, dataset) then
+      list[#list + 1] = dataset
+    end
+  end
+  table.sort(list)
+  return table.concat(list, "\n")
+end
+
+-- The round of a cell's step time on a data set; nil where it is no time, or has none.
+local function round_of(self, cell, dataset)
+  if not step_times.is_time(cell.metric) then return nil end
+  local found = self.results(cell.experiment)
+  local group = found:group(self:label(cell), dataset)
+  local record = group and found.times:latest(group.configuration)
+  return record and record.round
+end
+
+--- Why cells cannot be compared: step times of different rounds, means over different data sets,
+--- seeds that did not end well; nil where they can.
 function Measured:apart(cells)
-  local first, reason = nil, unfinished(self, cells)
+  local rounds, averaged = {}, nil
+  local reason = unfinished(self, cells)
   if reason then return reason end
   for _, cell in ipairs(cells) do
-    local label = step_times.is_time(cell.metric) and self:label(cell)
-    local found = self.results(cell.experiment)
-    local group = label and found:group(label, cell.dataset)
-    local record = group and found.times:latest(group.configuration)
-    if record and first and record.round ~= first then return "not timed side by side" end
-    first = record and record.round or first
+    local over = averaged_over(self, cell)
+    if over and averaged and over ~= averaged then return "not measured on the same data sets" end
+    averaged = averaged or over
+    for _, dataset in ipairs(datasets_of(self, cell)) do
+      local round, place = round_of(self, cell, dataset), cell.dataset and "" or dataset
+      if round and rounds[place] and round ~= rounds[place] then return "not timed side by side" end
+      rounds[place] = rounds[place] or round
+    end
   end
 end
 
@@ -184,12 +216,6 @@ function Measured:lack(cell)
   local status, why = found:status(label, dataset)
   if status == "missing" then return "not run" end
   return found:reason(label, cell.metric, dataset) or why or "not measured"
-end
-
--- The data sets of a cell, all of its experiment where it has none; none without a row.
-local function datasets_of(self, cell)
-  if not self:label(cell) then return {} end
-  return cell.dataset and { cell.dataset } or self.results(cell.experiment).datasets
 end
 
 --- What the runs of a cell read: a list of texts, one for each data set.

@@ -41,6 +41,16 @@ local function is_measured(experiment, results, metric, dataset)
   return false
 end
 
+-- The data sets that a column for all of them is the mean over: those on which some row was measured.
+-- None where it is what they agree on.
+local function averaged_over(experiment, results, metric)
+  local list = {}
+  for _, dataset in ipairs(metrics.pooled(metric) ~= "same" and results.datasets or {}) do
+    if is_measured(experiment, results, metric, dataset) then list[#list + 1] = dataset end
+  end
+  return list
+end
+
 -- The column of a dataset, where the paper prints it or it was measured; nil else.
 local function column_of(experiment, options, paper, results, metric, dataset)
   local name = (options.datasets or {})[dataset] or dataset
@@ -50,7 +60,7 @@ local function column_of(experiment, options, paper, results, metric, dataset)
     return nil
   end
   local shared = metrics.is_shared(metric) and not printed
-  return { metric = metric, dataset = dataset, paper = shared and "" or name }
+  return { metric = metric, dataset = dataset, paper = shared and "" or name, averaged = {} }
 end
 
 -- A cost has one column; a quality one per dataset, and so has what a model is made of where it is
@@ -59,7 +69,8 @@ local function columns_of(experiment, options, paper, results)
   local columns = {}
   for _, metric in ipairs(options.columns) do
     if serves_all(experiment, results, metric) then
-      columns[#columns + 1] = { metric = metric, dataset = "", paper = "" }
+      columns[#columns + 1] = { metric = metric, dataset = "", paper = "",
+        averaged = averaged_over(experiment, results, metric) }
     else
       for _, dataset in ipairs(summary.datasets(experiment.rows)) do
         columns[#columns + 1] = column_of(experiment, options, paper, results, metric, dataset)
@@ -127,25 +138,41 @@ local function status_of(results, label, column)
   return status, why
 end
 
--- Why a value was not measured although there are runs, by the first dataset that lacks it; then
--- whether that of a busy machine is shown for it.
-local function reason_of(results, label, column)
-  if column.dataset ~= "" then return results:reason(label, column.metric, column.dataset) end
-  for _, dataset in ipairs(results.datasets) do
+-- Why values were not measured although there are runs, with the data sets of each reason: { text =,
+-- busy = whether those of a busy machine are shown for them } ...; then whether some are shown.
+local function reasons_of(results, label, column)
+  local list, by_reason, any_busy = {}, {}, false
+  for _, dataset in ipairs(column.dataset ~= "" and { column.dataset } or results.datasets) do
     local reason, busy = results:reason(label, column.metric, dataset)
-    if reason then
-      return #results.datasets > 1 and ("%s (%s)"):format(reason, dataset) or reason, busy
+    local known = by_reason[reason]
+    if reason and not known then
+      known = { text = reason, busy = busy, datasets = {} }
+      by_reason[reason], list[#list + 1] = known, known
     end
+    if known then table.insert(known.datasets, dataset) end
+    any_busy = any_busy or busy == true
   end
-  return nil
+  for _, known in ipairs(column.dataset == "" and #results.datasets > 1 and list or {}) do
+    known.text = ("%s (%s)"):format(known.text, table.concat(known.datasets, ", "))
+  end
+  return list, any_busy
 end
 
--- The status of a cell whose run has `status`: a time can be of a busy machine, whatever seeds are
--- missing, and a measurement be missing.
-local function status_of_cell(status, value, busy)
-  if value and busy and status == "partial" then return "busy" end
-  if status ~= "done" then return status end
-  return value == nil and "missing" or busy and "busy" or "done"
+-- The data sets that a mean over them lacks although other rows have them, as a text; nil for none.
+local function lacking_of(results, label, column)
+  local list = {}
+  for _, dataset in ipairs(column.averaged) do
+    if not results:value(label, column.metric, dataset) then list[#list + 1] = dataset end
+  end
+  return #list > 0 and table.concat(list, ", ") or nil
+end
+
+-- The status of a cell whose runs have `status`: whatever seeds are missing, a time can be of a busy
+-- machine, and a mean of fewer data sets than that of others.
+local function status_of_cell(status, value, busy, lacking)
+  if status ~= "done" and not (value and status == "partial") then return status end
+  if value == nil then return "missing" end
+  return busy and "busy" or lacking and "fewer data sets" or status
 end
 
 -- The measured value is the mean over seeds or, with `select = "best_valid"`, a quality's at the
@@ -158,7 +185,10 @@ local function cell_of(results, paper, label, name, column, select)
   local printed = paper.value(name.paper, column.metric, column.paper)
   local group = results:group(label, dataset or results.datasets[1] or "")
   local status, why = status_of(results, label, column)
-  local reason, busy = reason_of(results, label, column)
+  local reasons, busy = reasons_of(results, label, column)
+  local lacking = value and lacking_of(results, label, column)
+  status = status_of_cell(status, value, busy, lacking)
+  if status == "fewer data sets" then why = "not on " .. lacking end
   return {
     model = name.model,
     published = printed, published_spread = paper.spread(name.paper, column.metric, column.paper),
@@ -167,12 +197,11 @@ local function cell_of(results, paper, label, name, column, select)
     unselected = select and mean and not best and metrics.kind(column.metric) == "quality",
     deviation = value and printed and value - printed,
     seeds = dataset and count or (group and #group.done) or 0,
-    status = status_of_cell(status, value, busy), why = why, reason = reason,
-    busy = value ~= nil and busy,
+    status = status, why = why, reasons = reasons, busy = value ~= nil and busy,
   }
 end
 
--- What may be the best: of today's runs, on an idle machine.
+-- What may be the best: of today's runs, on an idle machine, on all data sets.
 local function candidate(cell)
   return not cell.busy and (cell.status == "done" or cell.status == "partial") and cell.measured
 end
@@ -297,6 +326,7 @@ function tables.texts(column, cell)
   end
   if cell.measured == nil and cell.status ~= "missing" then measured = cell.status end
   if cell.busy then measured = measured .. "~" end
+  if cell.status == "fewer data sets" then measured = measured .. " (part)" end
   local printed = metrics.text(column.metric, cell.published)
   if cell.published_spread then
     printed = ("%s ±%s"):format(printed, metrics.text(column.metric, cell.published_spread))
@@ -308,6 +338,7 @@ end
 -- What a status of some cells means, and whether the reason is that of one row.
 local odd_sentences = {
   { "partial", "Some rows lack seeds (status partial in the CSV file)", true },
+  { "fewer data sets", "Some rows lack data sets that others have (part), and are never the best", true },
   { "stale", "Some rows are stale" },
   { "other data", "Some rows were measured on data that this machine lacks" },
   { "diverged", "Some rows diverged and are no results", true },
@@ -321,7 +352,7 @@ local function each_cell(made, visit)
 end
 
 -- ": why; why" of the cells with a status, each once; "" where there is none.
-local function reasons_of(made, status, by_row)
+local function whys_of(made, status, by_row)
   local texts, seen, most = {}, {}, 3
   each_cell(made, function(cell, row)
     local text = cell.status == status and cell.why and (by_row and row.label .. ": " or "")
@@ -341,7 +372,7 @@ local function status_notes(made, odd)
   local notes, seen, left_out = {}, {}, made.left_out or 0
   for _, line in ipairs(odd_sentences) do
     if odd[line[1]] then
-      notes[#notes + 1] = line[2] .. reasons_of(made, line[1], line[3]) .. "."
+      notes[#notes + 1] = line[2] .. whys_of(made, line[1], line[3]) .. "."
     end
   end
   if left_out > 0 then
@@ -356,13 +387,14 @@ local function status_notes(made, odd)
     end
   end
   each_cell(made, function(cell, _, column)
-    if not cell.reason then return end
-    local what = cell.busy and "is marked ~" or cell.measured
-      and "is of fewer data sets" or "is empty"
-    local text = ("Column \"%s\" %s where a row %s."):format(metrics.title(column.metric), what,
-      cell.reason)
-    if not seen[text] then notes[#notes + 1] = text end
-    seen[text] = true
+    for _, reason in ipairs(cell.reasons) do
+      local what = reason.busy and "is marked ~" or cell.measured
+        and "is of fewer data sets" or "is empty"
+      local text = ("Column \"%s\" %s where a row %s."):format(metrics.title(column.metric), what,
+        reason.text)
+      if not seen[text] then notes[#notes + 1] = text end
+      seen[text] = true
+    end
   end)
   return notes
 end
@@ -420,18 +452,25 @@ end
 
 -- ---- CSV ----
 
+-- The texts of reasons, "; " between them; nil for none.
+local function told(reasons)
+  local texts = {}
+  for i, reason in ipairs(reasons) do texts[i] = reason.text end
+  return #texts > 0 and table.concat(texts, "; ") or nil
+end
+
 --- Every cell as one tidy row.
 function tables.records(made)
   local records = {}
   for _, row in ipairs(made.rows) do
     for c, column in ipairs(made.columns) do
       local cell = row.cells[c]
-      if cell.measured or cell.published or cell.status ~= "missing" or cell.reason then
+      if cell.measured or cell.published or cell.status ~= "missing" or #cell.reasons > 0 then
         records[#records + 1] = {
           row = row.label, model = cell.model, dataset = column.dataset, metric = column.metric,
           published = cell.published, measured = cell.measured, deviation = cell.deviation,
           seeds = cell.seeds, scale = made.scale, status = cell.status, mean = cell.mean,
-          spread = cell.spread, device = made.device, note = cell.why or cell.reason,
+          spread = cell.spread, device = made.device, note = cell.why or told(cell.reasons),
           rounds = column.apart and "several" or nil,
         }
       end
@@ -458,12 +497,13 @@ end
 local function cell_of_record(record)
   local function number(name) return tonumber(record[name]) end
   local why, reason = note_of_record(record)
+  local busy = record.status == "busy"
   return {
     model = record.model, published = number "published", measured = number "measured", deviation = number "deviation",
     seeds = number "seeds" or 0,
     mean = number "mean", spread = number "spread", status = record.status, why = why,
-    reason = reason,
-    selected = number "measured" ~= number "mean", busy = record.status == "busy",
+    reasons = reason and { { text = reason, busy = busy } } or {},
+    selected = number "measured" ~= number "mean", busy = busy,
   }
 end
 
@@ -499,7 +539,7 @@ function tables.read(path)
   made.several = #summary.datasets(made.columns) > 1
   for c in ipairs(made.columns) do
     for _, row in ipairs(made.rows) do
-      row.cells[c] = row.cells[c] or { seeds = 0, status = "missing" }
+      row.cells[c] = row.cells[c] or { seeds = 0, status = "missing", reasons = {} }
     end
   end
   mark_all(made, {})

@@ -62,6 +62,47 @@ t.test("training time and tokens to a loss are each seed's own, and one seed dec
   t.contains(verdict("wall_time_s").note, "seed 4 diverged")
 end)
 
+t.test("costs over all data sets are compared where both have the same ones", function()
+  local bench = bench_of("costs", { { "a" }, { "b" }, { "b", { dataset = "code" } }, { "c" } })
+  local function put(label, dataset, bytes)
+    runs.put(folder, bench, { label = label, dataset = dataset, peak_memory_bytes = bytes,
+      flops_per_token = bytes })
+  end
+  local function verdict(a, b, metric)
+    return judge(bench, p.less(cell(bench, a, metric or "peak_memory_bytes"),
+      cell(bench, b, metric or "peak_memory_bytes")))
+  end
+  put("a", "books", 10)
+  put("b", "books", 8)
+  put("b", "code", 40)
+  put("c", "books", 12)
+  t.equal(verdict("a", "c").verdict, "holds")
+  t.equal(verdict("a", "b").verdict, "undecided")
+  t.equal(verdict("a", "b").strict, "holds")
+  t.contains(verdict("a", "b").note, "not measured on the same data sets")
+  t.equal(verdict("a", "c", "flops_per_token").verdict, "holds")
+end)
+
+t.test("step times over all data sets are compared where each was timed side by side", function()
+  local bench = bench_of("times", { { "a" }, { "b" }, { "a", { dataset = "code" } },
+    { "b", { dataset = "code" } } })
+  for _, row in ipairs(bench.rows) do
+    runs.put(folder, bench, { label = row.label, dataset = row.dataset })
+  end
+  local function time(round, dataset, times)
+    runs.time(folder, bench, { round = round, dataset = dataset, times = times,
+      date = "2026-01-01T00:00:0" .. round })
+  end
+  local function verdict()
+    return judge(bench, p.less(cell(bench, "a", "step_time_ms"), cell(bench, "b", "step_time_ms")))
+  end
+  time(1, "books", { a = 10, b = 30 })
+  time(2, "code", { a = 10, b = 30 })
+  t.equal(verdict().verdict, "holds")
+  time(3, "code", { b = 30 })
+  t.equal(verdict().note, "not timed side by side")
+end)
+
 t.test("a row is who is called so, before those whose slug it is", function()
   local bench = bench_of("names", { { "slide wide" }, { "slide" }, { "other", { slug = "mine" } } })
   for label, bits in pairs { ["slide wide"] = 9, slide = 2, other = 5 } do

@@ -181,9 +181,9 @@ t.test("a wide table over several data sets has a part for each", function()
     rows = { { label = "a", cells = {} }, { label = "b", cells = {} } } }
   for c, name in ipairs { "one", "two", "one", "two", "one", "two", "one", "" } do
     made.columns[c] = { metric = "mse", dataset = name }
-    made.rows[1].cells[c] = { measured = c, seeds = 1, status = "done" }
+    made.rows[1].cells[c] = { measured = c, seeds = 1, status = "done", reasons = {} }
     made.rows[2].cells[c] = { measured = name == "two" and 9 or nil, seeds = 1,
-      status = name == "two" and "done" or "missing" }
+      status = name == "two" and "done" or "missing", reasons = {} }
   end
   local text = markup.markdown(made)
   t.contains(text, "## one\n\n| row | MSE: here | MSE: here | MSE: here | MSE: here |\n")

@@ -2,6 +2,7 @@
 -- and what stands in the cell where there is no number. The numbers were worked out by hand.
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
+local files = require "longhaul.report.table_files"
 local lh = require "longhaul"
 local results = require "longhaul.report.results"
 local runs = dofile "tests/lua/runs.lua"
@@ -163,6 +164,55 @@ t.test("the best of a column is its better end", function()
   t.equal(best.accuracy, "high")
   t.equal(best.bits_per_byte, "low")
   t.equal(best.tokens_per_second, "high")
+end)
+
+-- Rows on data sets, { a = { "books" }, ... }, each run once.
+local function bench_over(name, labels, datasets, columns)
+  local bench = lh.experiment(name)
+  for _, label in ipairs(labels) do
+    for _, dataset in ipairs(datasets[label]) do
+      bench:row { label, model = slide, task = task, train = train, dataset = dataset }
+      runs.put(folder, bench, { label = label, dataset = dataset, bits_per_byte = 2,
+        flops_per_token = label == "part" and 1 or 2 })
+    end
+  end
+  return bench:table { columns = columns }
+end
+
+t.test("a cost over fewer data sets than others have is never the best, and says so", function()
+  local bench = bench_over("fewer", { "part", "whole" }, { part = { "books" },
+    whole = { "books", "code" } }, { "step_time_ms", "flops_per_token" })
+  runs.time(folder, bench, { round = "r1", dataset = "books", times = { part = 10, whole = 8 } })
+  runs.time(folder, bench, { round = "r2", dataset = "code", times = { whole = 40 } })
+  local cells, notes, made = cells_of(bench)
+  t.equal(cells["part step_time_ms"].measured, 10)
+  t.equal(cells["part step_time_ms"].status, "fewer data sets")
+  t.equal(cells["part step_time_ms"].note, "not on code")
+  t.equal(cells["whole step_time_ms"].measured, 24)
+  t.contains(notes, "Some rows lack data sets that others have (part), and are never the best: "
+    .. "part: not on code.")
+  files.write(made, folder)
+  for _, one in ipairs { made, tables.read(folder .. "/table.csv") } do
+    t.equal(select(2, tables.texts(one.columns[1], one.rows[1].cells[1])), "10.0 (part)")
+    t.check(not one.rows[1].cells[1].best and one.rows[2].cells[1].best, "the slower one is the best")
+  end
+  -- what the model is made of does not depend on it
+  t.equal(cells["part flops_per_token"].status, "done")
+  t.check(made.rows[1].cells[2].best, "fewer FLOPs are the best")
+end)
+
+t.test("a mark of a busy machine is of all data sets, not of the first that says why", function()
+  local all = { "books", "code", "latex" }
+  local bench = bench_over("busy", { "a", "b" }, { a = all, b = all }, { "step_time_ms" })
+  runs.time(folder, bench, { round = "r1", dataset = "code", times = { a = 5, b = 4 }, busy = "yes",
+    load = 1.5 })
+  runs.time(folder, bench, { round = "r2", dataset = "latex", times = { a = 5, b = 4 } })
+  local cells, notes, made = cells_of(bench)
+  t.equal(cells["b step_time_ms"].status, "busy")
+  t.equal(select(2, tables.texts(made.columns[1], made.rows[2].cells[1])), "4.0~")
+  t.check(not made.rows[2].cells[1].best, "a busy time is the best")
+  t.contains(notes, "is of fewer data sets where a row was not timed (books).")
+  t.contains(notes, "is marked ~ where a row was timed on a busy machine only (others used 1.5 processors) (code).")
 end)
 
 t.test("a table may say which end of a column is better", function()

@@ -147,10 +147,12 @@ return {
     { "by_seed[points.seed]", "by_seed[i]", "pairs by the order of the runs" },
   },
   {
-    file = "harness/report/evidence.lua", tests = "tests/lua/test_evidence.lua",
+    file = "harness/report/evidence.lua", tests = "tests/lua/test_evidence.lua tests/lua/test_cells.lua",
     { "#group.done > 0 and #group.reasons > 0", "false", "a mean without its diverged seed decides" },
     { 'if status == "stale" or status == "other data" then', 'if status == "stale" then', "runs on other data are those of today" },
-    { "record.round ~= first then", "record.machine ~= first then", "rounds of one machine are one round" },
+    { "return record and record.round", "return record and record.machine", "rounds of one machine are one round" },
+    { "over ~= averaged then", "false then", "means over other data sets are compared" },
+    { "known.by_label[key] or known.by_slug[key]", "known.by_slug[key] or known.by_label[key]", "a slug goes before a label" },
   },
   {
     file = "harness/report/results.lua", tests = "tests/lua/test_timing.lua",
