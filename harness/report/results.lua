@@ -93,7 +93,7 @@ local function choose(runs, what, planned)
   local shown = current or by_configuration[latest.configuration or ""]
   local made = group_of(shown)
   made.row, made.dataset, made.planned = latest.row, latest.dataset, planned
-  made.latest = latest_of(shown)
+  made.latest, made.script = latest_of(shown), row
   made.left_out = #runs - #shown
   if row and not current then made.other, made.why = difference_of(what, now, latest) end
   return made
@@ -281,14 +281,27 @@ end
 
 -- ---- reading ----
 
+-- What the script says of a row now or, where it has no such row, or none of these runs, what it said
+-- when the latest of them was made.
+local function scripted(group, metric)
+  if group.script and not group.other then return (group.script.values or {})[metric] end
+  return tonumber(group.latest[metric])
+end
+
+-- The number that all runs of a group have of a metric, and whether it is one that they share.
+local function shared_number(self, group, metric)
+  if is_timed(self, metric) then return (timed_value(self, group, metric)), true end
+  if metrics.from(metric) == "script" then return scripted(group, metric), true end
+  return nil, false
+end
+
 -- The values of a metric in the order of a group's runs, and which runs lack one, by their places.
 local function numbers_of(self, group, metric)
   local numbers, lacks = {}, {}
-  local is_time = is_timed(self, metric)
-  local time = is_time and timed_value(self, group, metric) or nil
-  local measured = is_time and {} or csv.numbers(group.done, metric)
+  local shared, is_shared = shared_number(self, group, metric)
+  local own = is_shared and {} or csv.numbers(group.done, metric)
   for i = 1, #group.done do
-    local number = time or measured[i]
+    local number = shared or own[i]
     if number then numbers[#numbers + 1] = number else lacks[i] = true end
   end
   return numbers, lacks

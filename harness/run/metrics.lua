@@ -248,12 +248,15 @@ function metrics.better(name) return line_of(name).better end
 --- "quality", "cost" or "structure"; nil when it is no metric.
 function metrics.kind(name) return line_of(name).kind end
 
+--- "evaluation", "model", "run", "timing", "ratio", "curve" or "script"; nil when it is no metric.
+function metrics.from(name) return line_of(name).from end
+
 -- Where a value comes from that another seed would have otherwise.
 local of_a_run = { evaluation = true, run = true, curve = true }
 
 --- Whether each seed has a value of its own, as a quality, the training time and the tokens to a loss
 --- have; what follows from the model, or is timed in rounds, all seeds of a row share.
-function metrics.is_by_seed(name) return of_a_run[line_of(name).from] == true end
+function metrics.is_by_seed(name) return of_a_run[metrics.from(name)] == true end
 
 --- Whether one column of a table serves all data sets.
 function metrics.is_shared(name) return line_of(name).shared == true end

@@ -4,6 +4,7 @@
 --   runs.put(folder, bench, { label = "Slide:13L", seed = 1, bits_per_byte = 2.0 })
 --   runs.time(folder, bench, { round = "r1", times = { ["Slide:13L"] = 10, ["XL:512"] = 8 } })
 local identity = require "longhaul.run.identity"
+local metrics = require "longhaul.run.metrics"
 local store = require "longhaul.run.store"
 
 local runs = {}
@@ -43,7 +44,11 @@ function runs.put(folder, bench, values)
     if record[key] == nil then record[key] = value end
   end
   record.label = nil
-  store.open(folder, bench.runs):put(record)
+  local own = {}
+  for _, name in ipairs(metrics.columns_from "script") do
+    if values[name] then own[#own + 1] = name end
+  end
+  store.open(folder, bench.runs):put(record, own)
   return record
 end
 

@@ -249,6 +249,29 @@ t.test("the footer compares with the paper where something was compared", functi
   t.check(not select(2, cells_of(other)):find(compares, 1, true), "nothing was compared")
 end)
 
+t.test("numbers that the script knows are those that it says now, of all seeds", function()
+  local function bench_saying(number)
+    return lh.experiment("said"):row { "a", model = slide, task = task, train = train,
+      dataset = "books", values = { kaplan_flops_per_token = number } }
+      :table { columns = { "kaplan_flops_per_token" } }
+  end
+  local function value(bench, more)
+    return results.of(bench, lh.merged(settings(), more or {})):value("a",
+      "kaplan_flops_per_token", "books")
+  end
+  runs.put(folder, bench_saying(1000), { label = "a", kaplan_flops_per_token = 1000 })
+  t.equal(value(bench_saying(1000)), 1000)
+  local now = bench_saying(2000)
+  t.equal(value(now), 2000)
+  runs.put(folder, now, { label = "a", seed = 2, kaplan_flops_per_token = 2000,
+    date = "2026-01-02T00:00:00Z" })
+  t.equal(value(now), 2000)
+  t.equal(cells_of(now)["a kaplan_flops_per_token"].measured, 2000)
+  -- without the script's rows, what the latest run says
+  t.equal(value(now, { recorded = true }), 2000)
+  t.equal(value(bench_saying(nil)), nil)
+end)
+
 t.test("a row that was trained twice with one seed counts once", function()
   local bench = bench_of("twice", { "a" }, { "bits_per_byte" })
   runs.put(folder, bench, { label = "a", seed = 3, run_id = "from source 2", bits_per_byte = 2,
