@@ -7,6 +7,7 @@
 local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
 local metrics = require "longhaul.run.metrics"
+local reach = require "longhaul.run.reach"
 local statistics = require "longhaul.report.statistics"
 local step_times = require "longhaul.run.step_times"
 local store = require "longhaul.run.store"
@@ -116,7 +117,7 @@ end
 --- the file), `planned(row)` how many seeds a row is meant to have.
 function results.read(from, name, scale, device, rows, planned)
   local made = setmetatable({ groups = {}, order = {}, name = name, scale = scale, device = device,
-    datasets = {} }, Results)
+    datasets = {}, store = from }, Results)
   local by_key, keys = runs_by_row(from, scale, device)
   made.times = step_times.of(from)
   local seen = {}
@@ -295,11 +296,21 @@ local function shared_number(self, group, metric)
   return nil, false
 end
 
+-- The numbers of a group's runs by their places: what curves tell is of what the row is to reach,
+-- whatever the script named when they were made.
+local function own_numbers(self, group, metric)
+  if metrics.from(metric) ~= "curve" or not group.script then
+    return csv.numbers(group.done, metric)
+  end
+  group.reached = group.reached or reach.of_runs(group.done, group.script.reach, self.store)
+  return group.reached
+end
+
 -- The values of a metric in the order of a group's runs, and which runs lack one, by their places.
 local function numbers_of(self, group, metric)
   local numbers, lacks = {}, {}
   local shared, is_shared = shared_number(self, group, metric)
-  local own = is_shared and {} or csv.numbers(group.done, metric)
+  local own = is_shared and {} or own_numbers(self, group, metric)
   for i = 1, #group.done do
     local number = shared or own[i]
     if number then numbers[#numbers + 1] = number else lacks[i] = true end

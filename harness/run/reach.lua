@@ -3,6 +3,7 @@
 -- good: a training loss is known every log_every steps, as the mean since the point before, a
 -- validation one after each evaluation, and nothing is read in between.
 local core = require "longhaul.core"
+local csv = require "longhaul.run.csv"
 local metrics = require "longhaul.run.metrics"
 
 local reach = {}
@@ -34,6 +35,21 @@ function reach.tokens(points, wanted)
     if value and sign * value <= sign * wanted[2] then return tonumber(point.tokens) end
   end
   return nil
+end
+
+--- Training tokens that finished runs (rows of runs.csv of a store) took, by their places; from their
+--- curves where they were to reach something else when they were made, or recorded last.
+function reach.of_runs(runs, wanted, store)
+  local list, text = {}, reach.text(wanted)
+  local named, recorded = csv.texts(runs, "reach"), csv.numbers(runs, "tokens_to_reach")
+  for i, run in ipairs(wanted and runs or {}) do
+    if named[i] == text then
+      list[i] = recorded[i]
+    else
+      list[i] = reach.tokens(store:read_curve(run.run_id, math.huge), wanted)
+    end
+  end
+  return list
 end
 
 --- Puts into a run's row what it is to reach, or nil, and what the points of its curve say of that.

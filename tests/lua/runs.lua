@@ -44,7 +44,7 @@ function runs.put(folder, bench, values)
     if record[key] == nil then record[key] = value end
   end
   record.label = nil
-  local own = {}
+  local own = { values.reach and "reach" }
   for _, name in ipairs(metrics.columns_from "script") do
     if values[name] then own[#own + 1] = name end
   end

@@ -186,8 +186,8 @@ t.test("every metric can stand in a table and on a chart", function()
   local bench = lh.experiment "shown"
   local said = {}
   for _, name in ipairs(metrics.columns_from "script") do said[name] = 7 end
-  bench:row(lh.merged(row, { "a", values = said }))
-  local record = { label = "a", scale = "smoke" }
+  bench:row(lh.merged(row, { "a", values = said, reach = { valid_bits = 1 } }))
+  local record = { label = "a", scale = "smoke", reach = "valid_bits 1" }
   for _, name in ipairs(metrics.names()) do
     record[name] = 7
     bench:plot { "bars", y = name, name = "bars-" .. name }

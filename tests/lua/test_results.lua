@@ -272,6 +272,33 @@ t.test("numbers that the script knows are those that it says now, of all seeds",
   t.equal(value(bench_saying(nil)), nil)
 end)
 
+t.test("tokens to a loss are those to the loss that the row names now", function()
+  local function bench_reaching(reach)
+    return lh.experiment("reached"):row { "a", model = slide, task = task, train = train,
+      dataset = "books", reach = reach }
+  end
+  local function tokens(reach, more)
+    return results.of(bench_reaching(reach), lh.merged(settings(), more or {})):value("a",
+      "tokens_to_reach", "books")
+  end
+  for seed = 1, 2 do
+    local run = runs.put(folder, bench_reaching { loss_bits = 5 }, { label = "a", seed = seed,
+      reach = "loss_bits 5.0", tokens_to_reach = 77 })
+    store.open(folder, "reached"):write_curve(run.run_id, {
+      { step = 1, tokens = 100 * seed, loss_bits = 5 },
+      { step = 2, tokens = 300 * seed, loss_bits = 3 } })
+  end
+  t.equal(tokens { loss_bits = 5.0 }, 77) -- as it was recorded
+  t.equal(tokens { loss_bits = 4.0 }, 450)
+  t.equal(tokens { loss_bits = 2.0 }, nil)
+  t.equal(tokens(nil), nil)
+  t.equal(tokens({ loss_bits = 4.0 }, { recorded = true }), 77)
+  -- two experiments may share runs and name another loss each
+  local other = lh.experiment("reaching-more", { runs = "reached" }):row { "a", model = slide,
+    task = task, train = train, dataset = "books", reach = { loss_bits = 3.5 } }
+  t.equal(results.of(other, settings()):value("a", "tokens_to_reach", "books"), 450)
+end)
+
 t.test("a row that was trained twice with one seed counts once", function()
   local bench = bench_of("twice", { "a" }, { "bits_per_byte" })
   runs.put(folder, bench, { label = "a", seed = 3, run_id = "from source 2", bits_per_byte = 2,
