@@ -76,6 +76,17 @@ lh_status lh_gradient_settle(lh_gradient *root) {
     return LH_OK;
 }
 
+lh_status lh_gradient_settle_shared(lh_gradient *const *input, int count) {
+    for (int i = 0; i < count; ++i) {
+        lh_gradient *root = lh_gradient_root(input[i]);
+        bool shared = false;
+        for (int j = 0; j < i && root != NULL && !shared; ++j)
+            shared = lh_gradient_root(input[j]) == root;
+        if (shared) LH_TRY(lh_gradient_settle(root));
+    }
+    return LH_OK;
+}
+
 lh_status lh_gradient_write(lh_gradient *gradient, lh_act *to, lh_write *write) {
     lh_gradient *root = lh_gradient_root(gradient);
     if (root->present) {

@@ -49,6 +49,11 @@ lh_gradient *lh_gradient_root(lh_gradient *gradient);
 /* Zeros where nothing has flowed into a root. */
 lh_status lh_gradient_settle(lh_gradient *root);
 
+/* Before the inputs of one op are written (NULL passes): those that share a buffer, as the keys and
+ * values of one tensor do, all add to zeros. Were the first to set, a kernel that writes each for
+ * itself would leave the last one alone there. */
+lh_status lh_gradient_settle_shared(lh_gradient *const *input, int count);
+
 /* Whether the buffer of a root is nobody else's, so that it may be overwritten. */
 bool lh_gradient_is_exclusive(const lh_gradient *gradient);
 

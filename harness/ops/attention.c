@@ -128,6 +128,7 @@ static lh_status attend_backward(lh_tape *tape, lh_node *node) {
                                        .dout = lh_heads_at(out, lh_gradient_read(node->output[0])),
                                        .lse = lh_tensor_real(t[LSE])};
     lh_act data = {.data = NULL};
+    LH_TRY(lh_gradient_settle_shared(node->input, INPUTS));
     if (node->input[QUERY] != NULL) {
         LH_TRY(lh_gradient_write(node->input[QUERY], &data, &args.dq_write));
         args.dq = lh_heads_at(t[QUERY], data);

@@ -157,6 +157,7 @@ static lh_status lsh_backward(lh_tape *tape, lh_node *node) {
     lh_write *const write[] = {&args.dq_write, &args.dk_write, &args.dv_write};
     const lh_scope scope = lh_scope_open(tape);
     lh_tensor *wide[INPUTS] = {NULL};
+    LH_TRY(lh_gradient_settle_shared(node->input, INPUTS));
     for (int i = 0; i < INPUTS; ++i) {
         if (node->input[i] == NULL) continue;
         LH_TRY(open_gradient(tape, node->input[i], t[i], gradient[i], write[i], &wide[i]));

@@ -20,6 +20,7 @@ static lh_status prob_backward(lh_tape *tape, lh_node *node) {
         .lse = lh_tensor_real(t[LSE])};
     lh_heads *gradient[INPUTS] = {&args.dq, &args.dk, &args.dv};
     lh_write *write[INPUTS] = {&args.dq_write, &args.dk_write, &args.dv_write};
+    LH_TRY(lh_gradient_settle_shared(node->input, INPUTS));
     for (int i = 0; i < INPUTS; ++i) {
         lh_act data = {.data = NULL};
         if (node->input[i] == NULL) continue;

@@ -14,7 +14,7 @@ loss() {
 number=0
 
 # compare MODEL OPTIONS TRAINING BOUND PRECISION...: the processor in f32, the GPU in each PRECISION, apart by
-# BOUND of the loss at most.
+# BOUND of the loss at most; in f32 the update of every parameter, too.
 compare() {
     local bound=$4 cpu cuda precision
     number=$((number + 1))
@@ -26,6 +26,8 @@ compare() {
             awk -v a="$cpu" -v b="$cuda" -v bound="$bound" \
             'BEGIN { d = (a - b) / a; print (a > 0 && d < bound && d > -bound) ? "yes" : "no" }'
     done
+    [ "$5" != f32 ] || succeeds "a step changes each parameter of $1 $2 alike" "apart by" \
+        "$LONGHAUL_BIN" lua tests/cudasim/update.lua "${task[1]}" "${task[3]}" "$1" "$2"
 }
 
 # same MODEL OPTIONS TRAINING

@@ -125,6 +125,62 @@ TEST(prob_sparse) {
     }
 }
 
+/* One tensor in all places: each contributes to the one gradient. The order of the buckets is no
+ * function to differentiate, so that the hashed attention sees every earlier token. */
+typedef enum shared_op { PLAIN, PROB, LSH, SHARED_OPS } shared_op;
+
+static lh_tensor *run_shared(check_bench *b, void *context) {
+    const lh_lsh lsh = {.rounds = 1, .chunk = 16, .any_bucket = true};
+    lh_tensor *x = b->input[0], *chosen = NULL;
+    lh_attention attention = LH_ATTENTION;
+    attention.keys[attention.key_count++] = (lh_keys){.k = x, .v = x};
+    switch (*(const shared_op *)context) {
+    case PROB:
+        return lh_attend_prob(b->tape, x, x, x, 0.5, false, 4, 3, &chosen);
+    case LSH:
+        return lh_attend_lsh(b->tape, &lsh, x, x, x);
+    case PLAIN:
+    case SHARED_OPS:
+        break;
+    }
+    return lh_attend(b->tape, &attention, x);
+}
+
+static void check_shared(shared_op op, int64_t tokens) {
+    check_bench b;
+    REQUIRE(check_open(&b));
+    LEAF(&b, 1, tokens, 2, 3);
+    CHECK_NEAR(check_gradients(&b, run_shared, &op), 0.0, 1e-6);
+    check_close(&b);
+}
+
+TEST(queries_keys_and_values_of_one_tensor) {
+    for (int op = 0; op < SHARED_OPS; ++op)
+        check_shared((shared_op)op, 7);
+    check_shared(PLAIN, 600); /* cut into ranges, whose sums are joined */
+}
+
+/* As recurrent GPT-2 pools a window: one query, keys that are the values, too. */
+static lh_tensor *run_pooling(check_bench *b, void *context) {
+    lh_attention attention = LH_ATTENTION;
+    (void)context;
+    attention.keys[attention.key_count++] =
+        (lh_keys){.k = b->input[1], .v = b->input[1], .everywhere = true};
+    return lh_attend(b->tape, &attention, b->input[0]);
+}
+
+TEST(values_that_are_the_keys) {
+    static const int64_t queries[] = {1, 600};
+    for (int i = 0; i < 2; ++i) {
+        check_bench b;
+        REQUIRE(check_open(&b));
+        LEAF(&b, BATCH, queries[i], 1, WIDTH);
+        LEAF(&b, BATCH, 5, 1, WIDTH);
+        CHECK_NEAR(check_gradients(&b, run_pooling, NULL), 0.0, 1e-6);
+        check_close(&b);
+    }
+}
+
 static lh_tensor *run_nearest(check_bench *b, void *context) {
     (void)context;
     lh_tensor **x = b->input;

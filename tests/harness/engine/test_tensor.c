@@ -185,3 +185,20 @@ TEST(a_slice_writes_into_the_buffer_of_its_root) {
     lh_gradient_release(root);
     end(&b);
 }
+
+TEST(inputs_that_share_a_gradient_all_add_to_it) {
+    bench b;
+    REQUIRE(begin(&b));
+    lh_gradient *shared = lh_gradient_create(b.pool, LH_REAL, 6),
+                *alone = lh_gradient_create(b.pool, LH_REAL, 6);
+    REQUIRE(shared != NULL && alone != NULL);
+    lh_gradient *const inputs[] = {NULL, shared, alone, NULL, shared};
+    CHECK_OK(lh_gradient_settle_shared(inputs, 3));
+    CHECK(!lh_gradient_is_present(shared));
+    CHECK_OK(lh_gradient_settle_shared(inputs, 5));
+    CHECK(lh_gradient_is_present(shared) && !lh_gradient_is_present(alone));
+    CHECK_NEAR(lh_gradient_read_real(shared)[5], 0, 0);
+    lh_gradient_release(shared);
+    lh_gradient_release(alone);
+    end(&b);
+}
