@@ -126,6 +126,8 @@ static lh_status observe(run *r, lh_wish *wish) {
     const int64_t step = session->record.step;
     const bool log_due = log_is_due(r);
     const bool evaluation_due = is_due(step, plan->evaluate_every);
+    /* One that was owed under another evaluate_every or log_every may be due no more. */
+    session->record.owes_point = log_due || evaluation_due;
     if (!log_due && !evaluation_due) return LH_OK;
     lh_progress progress = {.step = step,
                             .steps = plan->steps,
@@ -134,7 +136,6 @@ static lh_status observe(run *r, lh_wish *wish) {
                             .rate = lh_schedule_rate(&plan->schedule, step - 1),
                             .tokens_per_second = nan(""),
                             .gradient_norm = nan("")};
-    session->record.owes_point = 1;
     if (evaluation_due) LH_TRY(evaluate(r, &progress));
     if (log_due) LH_TRY(log_interval(r, &progress));
     session->record.owes_point = 0;
