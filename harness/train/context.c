@@ -8,6 +8,7 @@
 #include "harness/engine/draw.h"
 #include "harness/train/adapter.h"
 #include "harness/train/adapter_pass.h"
+#include "harness/train/batch.h"
 #include "harness/train/interrupt.h"
 #include "harness/train/loss.h"
 #include "harness/train/session_inside.h"
@@ -38,7 +39,8 @@ typedef struct context {
     int64_t passages;
     /* A segment of passages, rows of the training's batch. */
     int32_t *tokens, *target, *starts;
-    double *before, *after; /* [rows][length] bits as they are, and with a token changed */
+    int32_t *past, *past_count; /* what is kept of the passage before it */
+    double *before, *after;     /* [rows][length] bits as they are, and with a token changed */
 } context;
 
 /* The k of the greatest 2^k that a distance reaches. */
@@ -221,15 +223,18 @@ static int64_t segment_for(const context *c, int64_t kept) {
     return segment < session->length ? segment : session->length;
 }
 
-/* Tokens `first` to `first + count` of each row's passage, behind them 0s that no earlier output
- * sees. */
-static void fill_segment(context *c, int64_t passage, int64_t first, int64_t count,
+/* Of what is kept of each row's passage, the tokens `first` to `first + count`, behind them 0s that
+ * no earlier output sees. */
+static void fill_segment(context *c, int64_t passage, int64_t kept, int64_t first, int64_t count,
                          int64_t length) {
-    const int64_t rows = c->session->rows;
+    const int64_t rows = c->session->rows, most = c->session->setup.past_length;
     memset(c->tokens, 0, (size_t)(rows * length) * sizeof *c->tokens);
     memset(c->target, 0, (size_t)(rows * length) * sizeof *c->target);
     for (int64_t row = 0; row < rows; ++row) {
-        const int32_t *from = c->passage + (passage + row) * (c->length + 1) + first;
+        const int32_t *read = c->passage + (passage + row + 1) * (c->length + 1) - 1 - kept;
+        const int32_t *from = read + first;
+        c->starts[row] = first == 0;
+        c->past_count[row] = lh_copy_past(read, first, most, c->past + row * most);
         memcpy(c->tokens + row * length, from, (size_t)count * sizeof *from);
         memcpy(c->target + row * length, from + 1, (size_t)count * sizeof *from);
     }
@@ -241,13 +246,13 @@ static lh_status score_kept(context *c, int64_t passage, int64_t kept, double *b
     const int64_t rows = c->session->rows, segment = segment_for(c, kept);
     for (int64_t at = 0; at < kept; at += segment) {
         const int64_t count = kept - at < segment ? kept - at : segment;
-        fill_segment(c, passage, c->length - kept + at, count, segment);
-        for (int64_t row = 0; row < rows; ++row)
-            c->starts[row] = at == 0;
+        fill_segment(c, passage, kept, at, count, segment);
         const lh_host_batch host = {.rows = rows,
                                     .length = segment,
                                     .tokens = c->tokens,
                                     .target = c->target,
+                                    .past = c->past,
+                                    .past_count = c->past_count,
                                     .starts = c->starts};
         LH_TRY(score(c, &host));
         for (int64_t row = 0; row < rows; ++row)
@@ -325,7 +330,8 @@ static lh_status read_passages(context *c) {
 static lh_status open_context(context *c) {
     const lh_session *session = c->session;
     const size_t positions = (size_t)(session->rows * session->length),
-                 whole = (size_t)(session->rows * c->length);
+                 whole = (size_t)(session->rows * c->length),
+                 past = (size_t)(session->rows * session->setup.past_length);
     if (session->setup.vocabulary == 0 || session->setup.output_features > 0 ||
         session->setup.source_vocabulary > 0)
         return lh_fail(LH_EOPTION, "context: the task %s predicts no tokens one after the other",
@@ -338,10 +344,13 @@ static lh_status open_context(context *c) {
     c->tokens = lh_allocate(positions * sizeof *c->tokens);
     c->target = lh_allocate(positions * sizeof *c->target);
     c->starts = lh_allocate((size_t)session->rows * sizeof *c->starts);
+    c->past = lh_allocate(past * sizeof *c->past);
+    c->past_count = lh_allocate((size_t)session->rows * sizeof *c->past_count);
     c->before = lh_allocate(whole * sizeof *c->before);
     c->after = lh_allocate(whole * sizeof *c->after);
-    return c->passage && c->tokens && c->target && c->starts && c->before && c->after ? LH_OK
-                                                                                      : LH_EMEMORY;
+    const bool complete = c->passage && c->tokens && c->target && c->starts && c->past &&
+                          c->past_count && c->before && c->after;
+    return complete ? LH_OK : LH_EMEMORY;
 }
 
 static void close_context(context *c) {
@@ -355,6 +364,8 @@ static void close_context(context *c) {
     free(c->tokens);
     free(c->target);
     free(c->starts);
+    free(c->past);
+    free(c->past_count);
     free(c->before);
     free(c->after);
 }

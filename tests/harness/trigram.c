@@ -124,7 +124,7 @@ static lh_status open_pattern(void *instance, uint64_t seed, lh_model_setup *set
     task->spec.source = pattern_source(LH_TRAIN);
     task->spec.endless = true;
     task->spec.seed = seed;
-    *setup = (lh_model_setup){.vocabulary = TRIGRAM_VOCABULARY};
+    *setup = (lh_model_setup){.vocabulary = TRIGRAM_VOCABULARY, .past_length = task->spec.length};
     return lh_batcher_create(&task->spec, &task->train);
 }
 

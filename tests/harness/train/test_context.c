@@ -53,6 +53,20 @@ TEST(what_is_kept_does_not_hang_on_segments) {
         CHECK_NEAR(mean(&parts, LH_CONTEXT_KEPT, k), mean(&whole, LH_CONTEXT_KEPT, k), 1e-5);
 }
 
+/* An encoder of the past reads what is kept, and no more: the last of eight tokens is the last of a
+ * second segment, which stands alone where four are kept. */
+TEST(an_encoder_reads_what_is_kept_before_a_segment) {
+    lh_context c;
+    lh_session *session = NULL;
+    REQUIRE_OK(pattern_session(lh_model_class_find("t5"), "layers=1 width=8 heads=2 hidden=8",
+                               "segment=4 batch=1", train, 1, &session));
+    REQUIRE_OK(lh_session_context(session, 8, 1, &c));
+    REQUIRE(c.count[LH_CONTEXT_KEPT][2] == 1 && c.count[LH_CONTEXT_KEPT][3] == 1);
+    CHECK(fabs(c.sum[LH_CONTEXT_KEPT][3] - c.sum[LH_CONTEXT_KEPT][2]) > 1e-4);
+    CHECK(fabs(c.sum[LH_CONTEXT_CHANGED][2]) > 1e-6);
+    lh_session_destroy(session);
+}
+
 /* Of four passages that save 1, 2, 3 and 4 bits: the root of 5/3 over 4; of a measurement, nothing
  * is saved by keeping what is kept anyway, and the rest agrees with the sums. */
 TEST(what_is_saved_has_a_standard_error) {

@@ -12,7 +12,9 @@ return {
   {
     file = "harness/train/context.c", tests = "tests/harness/train/test_context.c",
     { "r->read[row] - *seen, c->right[i]", "r->read[row], c->right[i]", "the place in place of the distance" },
-    { "c->length - kept + at", "at", "the first tokens are kept" },
+    { "(passage + row + 1) * (c->length + 1) - 1 - kept", "(passage + row) * (c->length + 1)",
+      "the first tokens are kept" },
+    { "lh_copy_past(read, first, most", "lh_copy_past(read, 0, most", "each segment is read alone" },
     { "c->after[i] - c->before[i]", "c->after[i]", "the loss in place of what it grew by" },
   },
   {
