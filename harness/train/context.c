@@ -19,6 +19,7 @@ const char *const lh_context_names[LH_CONTEXT_PARTS] = {"position", "recall", "k
 typedef struct reading {
     int64_t rows, vocabulary;
     int64_t *read;   /* [rows] tokens of its document so far */
+    int64_t *repeat; /* [rows] tokens with which a segment repeats the one before */
     int64_t *seen;   /* [rows][vocabulary] how many had been read when a token was, 0: never */
     int32_t *piece;  /* [rows][length + 1] the passage under way */
     int64_t *filled; /* [rows] of it */
@@ -141,21 +142,23 @@ static lh_status open_reading(context *c, int64_t rows) {
     if (r->read != NULL) return LH_OK;
     *r = (reading){.rows = rows, .vocabulary = c->session->setup.vocabulary};
     r->read = lh_allocate_zeroed((size_t)rows, sizeof *r->read);
+    r->repeat = lh_allocate_zeroed((size_t)rows, sizeof *r->repeat);
     r->filled = lh_allocate_zeroed((size_t)rows, sizeof *r->filled);
     r->seen = lh_allocate_zeroed((size_t)(rows * r->vocabulary), sizeof *r->seen);
     r->piece = lh_allocate((size_t)(rows * (c->length + 1)) * sizeof *r->piece);
-    return r->read && r->filled && r->seen && r->piece ? LH_OK : LH_EMEMORY;
+    return r->read && r->repeat && r->filled && r->seen && r->piece ? LH_OK : LH_EMEMORY;
 }
 
 static void close_reading(reading *r) {
     free(r->read);
+    free(r->repeat);
     free(r->filled);
     free(r->seen);
     free(r->piece);
 }
 
 static void begin_document(reading *r, int64_t row) {
-    r->read[row] = r->filled[row] = 0;
+    r->read[row] = r->repeat[row] = r->filled[row] = 0;
     memset(r->seen + row * r->vocabulary, 0, (size_t)r->vocabulary * sizeof *r->seen);
 }
 
@@ -189,6 +192,18 @@ static void read_token(context *c, const lh_host_batch *host, int64_t row, int64
     extend_piece(c, row, token, host->target[i], predicts);
 }
 
+/* Where segments overlap, fewer tokens lie before one than were read; what was is not read again.
+ * The second segment tells how many: its past is not yet so long that the oldest are left out. */
+static void read_row(context *c, const lh_host_batch *host, int64_t row) {
+    reading *r = &c->reading;
+    const bool tells = host->past_count != NULL && !host->starts[row] &&
+                       host->past_count[row] < c->session->setup.past_length;
+    if (host->starts[row]) begin_document(r, row);
+    if (tells) r->repeat[row] = r->read[row] - host->past_count[row];
+    for (int64_t t = r->repeat[row]; t < host->length; ++t)
+        read_token(c, host, row, t);
+}
+
 static lh_status read_documents(context *c) {
     const lh_task *task = c->session->task;
     LH_TRY(task->class->evaluate_begin(task->instance, LH_VALID));
@@ -198,11 +213,8 @@ static lh_status read_documents(context *c) {
         if (host.rows == 0) return LH_OK;
         LH_TRY(open_reading(c, host.rows));
         LH_TRY(score(c, &host));
-        for (int64_t row = 0; row < host.rows; ++row) {
-            if (host.starts[row]) begin_document(&c->reading, row);
-            for (int64_t t = 0; t < host.length; ++t)
-                read_token(c, &host, row, t);
-        }
+        for (int64_t row = 0; row < host.rows; ++row)
+            read_row(c, &host, row);
     }
 }
 

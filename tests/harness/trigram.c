@@ -115,6 +115,7 @@ static const lh_option pattern_rows[] = {
     LH_INTEGER("segment", pattern, spec.length, 5, 1, 1024, "tokens of a segment"),
     LH_INTEGER("batch", pattern, spec.rows, 3, 1, 64, "rows"),
     LH_FLAG("across", pattern, spec.predict_across, true, "predict_across"),
+    LH_INTEGER("overlap", pattern, spec.overlap, 0, 0, 1024, "tokens that are repeated"),
     {0}};
 
 static const lh_option_table pattern_options[] = {{pattern_rows, 0}, {0}};

@@ -104,6 +104,27 @@ TEST(positions_add_up_to_the_loss) {
     lh_session_destroy(session);
 }
 
+/* A token that the next segment repeats is read once: distances, and passages across segments, are
+ * those of the document. */
+TEST(segments_that_overlap_change_nothing) {
+    static const char *const task[] = {"segment=8 batch=2", "segment=8 batch=2 overlap=1",
+                                       "segment=8 batch=2 overlap=5"};
+    lh_context found[3];
+    for (int i = 0; i < 3; ++i) {
+        lh_session *session = NULL;
+        REQUIRE_OK(trigram_session("", task[i], train, 1, &session));
+        REQUIRE_OK(lh_session_context(session, 8, 4, &found[i]));
+        lh_session_destroy(session);
+    }
+    for (int i = 1; i < 3; ++i)
+        for (int part = 0; part < LH_CONTEXT_PARTS; ++part)
+            for (int k = 0; k < LH_CONTEXT_POINTS; ++k) {
+                CHECK_EQ_INT(found[i].count[part][k], found[0].count[part][k]);
+                CHECK_NEAR(found[i].sum[part][k], found[0].sum[part][k], 1e-4);
+            }
+    CHECK(found[0].count[LH_CONTEXT_KEPT][3] == 4 && found[0].count[LH_CONTEXT_RECALL][3] > 0);
+}
+
 /* Of recall every query counts once, at the distance to its pair: 2 to 2 pairs + 2 slots. */
 TEST(queries_are_told_by_the_distance_of_their_fact) {
     lh_context c;
