@@ -122,6 +122,7 @@ bool lh_train_option_is_identity(const lh_train_plan *plan, const char *name) {
     for (size_t i = 0; i < sizeof free_names / sizeof free_names[0]; ++i) {
         if (strcmp(name, free_names[i]) == 0) return false;
     }
-    if (strcmp(name, "evaluate_every") == 0) return plan->patience > 0 || plan->evaluate_test;
+    if (strcmp(name, "evaluate_every") == 0)
+        return plan->patience > 0 || plan->evaluate_test || plan->keep_best != LH_KEEP_LAST;
     return strcmp(name, "steps") != 0 || lh_schedule_uses_steps(&plan->schedule);
 }

@@ -422,18 +422,21 @@ TEST(watching_without_evaluations_is_refused) {
                 "set evaluate_every");
 }
 
-/* What ends a run early is a part of which run it is. */
-TEST(a_checkpoint_of_another_patience_is_refused) {
-    static const char *const plans[] = {"steps=6 evaluate_every=2 patience=9",
-                                        "steps=6 evaluate_every=2 patience=8",
-                                        "steps=6 evaluate_every=3 patience=9"};
-    lh_session *session[3] = {NULL};
-    for (int i = 0; i < 3; ++i)
+/* What ends a run early, or is kept of it, is a part of which run it is. */
+TEST(a_checkpoint_of_other_evaluations_is_refused) {
+    static const char *const plans[] = {
+        "steps=6 evaluate_every=2 patience=9", "steps=6 evaluate_every=2 patience=8",
+        "steps=6 evaluate_every=3 patience=9", "steps=6 evaluate_every=2 keep_best=true",
+        "steps=6 evaluate_every=3 keep_best=true"};
+    lh_session *session[5] = {NULL};
+    for (int i = 0; i < 5; ++i)
         REQUIRE_OK(trigram_session("width=16", "", plans[i], 1, &session[i]));
     CHECK_OK(lh_session_train(session[0], checkpoint, NULL, NULL));
     CHECK_FAILS(lh_session_restore(session[1], checkpoint), LH_EFORMAT, "patience=8");
     CHECK_FAILS(lh_session_restore(session[2], checkpoint), LH_EFORMAT, "evaluate_every=3");
-    for (int i = 0; i < 3; ++i)
+    CHECK_OK(lh_session_train(session[3], checkpoint, NULL, NULL));
+    CHECK_FAILS(lh_session_restore(session[4], checkpoint), LH_EFORMAT, "evaluate_every=3");
+    for (int i = 0; i < 5; ++i)
         lh_session_destroy(session[i]);
     unlink(checkpoint);
 }
