@@ -85,8 +85,6 @@ static lh_status create_adafactor_slot(lh_optimizer *optimizer, int index) {
 
 static lh_status create_adafactor(lh_optimizer *optimizer) {
     const int count = lh_params_count(optimizer->params);
-    if (optimizer->spec.weight_decay > 0.0)
-        return lh_fail(LH_EOPTION, "adafactor: weight_decay is not part of it (use adamw)");
     optimizer->slot = lh_allocate_zeroed((size_t)count + 1, sizeof *optimizer->slot);
     optimizer->moment = lh_allocate_zeroed(3 * (size_t)count + 1, sizeof *optimizer->moment);
     if (optimizer->slot == NULL || optimizer->moment == NULL) return LH_EMEMORY;
@@ -149,11 +147,27 @@ static lh_status create_parts(lh_optimizer *optimizer) {
     return create_flat(optimizer);
 }
 
+/* An average that keeps all of itself takes in no gradient: nothing would be learned, or a number
+ * divided by zero. */
+static lh_status check_spec(const lh_optimizer_spec *spec) {
+    const bool adafactor = spec->kind == LH_OPTIMIZER_ADAFACTOR,
+               adam = spec->kind == LH_OPTIMIZER_ADAM || spec->kind == LH_OPTIMIZER_ADAMW;
+    if (adafactor && spec->weight_decay > 0.0)
+        return lh_fail(LH_EOPTION, "adafactor: weight_decay is not part of it (use adamw)");
+    if (adafactor && spec->momentum >= 1.0)
+        return lh_fail(LH_EOPTION, "adafactor: momentum=%g must be below 1", spec->momentum);
+    if (adam && (spec->beta1 >= 1.0 || spec->beta2 >= 1.0))
+        return lh_fail(LH_EOPTION, "adam: beta1=%g and beta2=%g must be below 1", spec->beta1,
+                       spec->beta2);
+    return LH_OK;
+}
+
 lh_status lh_optimizer_create(const lh_optimizer_spec *spec, const lh_params *params,
                               lh_optimizer **out) {
     *out = NULL;
     if (lh_params_values(params) == NULL)
         return lh_fail(LH_ESTATE, "optimizer: the parameters have not been allocated");
+    LH_TRY(check_spec(spec));
     lh_optimizer *optimizer = lh_allocate_zeroed(1, sizeof *optimizer);
     if (optimizer == NULL) return LH_EMEMORY;
     optimizer->spec = *spec;
@@ -256,6 +270,7 @@ static lh_adafactor_args adafactor_args(const lh_optimizer *optimizer, int index
                                         const real *factor) {
     const adafactor_slot *slot = &optimizer->slot[index];
     const int64_t first = flat_offset(optimizer->params, index);
+    const double clip = optimizer->spec.update_clip;
     return (lh_adafactor_args){.outer = slot->factoring.outer,
                                .rows = slot->factoring.rows,
                                .columns = slot->factoring.columns,
@@ -263,7 +278,7 @@ static lh_adafactor_args adafactor_args(const lh_optimizer *optimizer, int index
                                .parameter_scale = optimizer->spec.parameter_scale,
                                .step = optimizer->step,
                                .decay = optimizer->spec.second_moment_decay,
-                               .clip = optimizer->spec.update_clip,
+                               .clip = clip > 0.0 ? clip : (double)INFINITY,
                                .momentum = optimizer->spec.momentum,
                                .factor = factor,
                                .g = lh_tensor_real(lh_params_gradients(optimizer->params)) + first,

@@ -24,7 +24,7 @@ typedef struct lh_optimizer_spec {
     double beta1, beta2, epsilon;
     double weight_decay;        /* of parameters declared with decay; not adafactor */
     double second_moment_decay; /* adafactor: beta2 = 1 - (t + 1)^-this */
-    double update_clip;         /* adafactor: largest rms of an update */
+    double update_clip;         /* adafactor: largest rms of an update; 0: no clipping */
     bool parameter_scale;       /* adafactor: updates relative to the parameter's rms */
     int64_t factor_minimum;     /* adafactor: both factored axes have at least this size */
 } lh_optimizer_spec;
@@ -32,7 +32,8 @@ typedef struct lh_optimizer_spec {
 typedef struct lh_optimizer lh_optimizer;
 
 /* Borrows the parameters, which are allocated and outlive the optimiser. Moments start as zeros.
- * Gives; destroy it. Fails: LH_EOPTION for weight decay with adafactor, LH_EMEMORY. */
+ * Gives; destroy it. Fails: LH_EOPTION for weight decay with adafactor and for averages that
+ * forget nothing (a beta or adafactor's momentum of 1), LH_EMEMORY. */
 lh_status lh_optimizer_create(const lh_optimizer_spec *spec, const lh_params *params,
                               lh_optimizer **out);
 void lh_optimizer_destroy(lh_optimizer *optimizer);

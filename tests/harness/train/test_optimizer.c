@@ -222,7 +222,8 @@ static void plain_adafactor(fixture *f, const lh_optimizer_spec *spec, int i, do
             y[k] = g[k] / sqrt(f->v[i][k]);
         }
     }
-    const double clipped = fmax(1.0, rms(y, count) / spec->update_clip);
+    const double clipped =
+        spec->update_clip > 0.0 ? fmax(1.0, rms(y, count) / spec->update_clip) : 1.0;
     const double scale = rate * (spec->parameter_scale ? fmax(rms(f->x[i], count), 1e-3) : 1.0);
     for (int64_t k = 0; k < count; ++k) {
         const double u = scale * y[k] / clipped;
@@ -281,8 +282,10 @@ TEST(adafactor_clipped_without_momentum_and_scale) {
     spec.momentum = 0.0;
     spec.parameter_scale = false;
     spec.clip = 3.0;
-    spec.update_clip = 0.5;
-    run(&spec, plain_adafactor);
+    for (int i = 0; i < 2; ++i) {
+        spec.update_clip = 0.5 * i; /* 0: not clipped */
+        run(&spec, plain_adafactor);
+    }
 }
 
 TEST(adafactor_keeps_rows_and_columns_of_large_matrices) {
@@ -323,13 +326,29 @@ TEST(the_gradient_norm_is_global_and_before_clipping) {
     close_fixture(&f);
 }
 
+static void check_refused(const lh_optimizer_spec *spec, const char *message) {
+    fixture f;
+    CHECK(!open_fixture(&f, spec));
+    CHECK_FAILS(lh_error_get()->status, LH_EOPTION, message);
+    close_fixture(&f);
+}
+
 TEST(weight_decay_with_adafactor_is_refused) {
     lh_optimizer_spec spec = paper_adafactor;
     spec.weight_decay = 0.1;
-    fixture f;
-    CHECK(!open_fixture(&f, &spec));
-    CHECK_FAILS(lh_error_get()->status, LH_EOPTION, "weight_decay");
-    close_fixture(&f);
+    check_refused(&spec, "weight_decay");
+}
+
+TEST(averages_that_take_nothing_in_are_refused) {
+    lh_optimizer_spec spec = paper_adafactor;
+    spec.momentum = 1.0;
+    check_refused(&spec, "momentum=1 must be below 1");
+    for (int i = 0; i < 4; ++i) {
+        spec.kind = i < 2 ? LH_OPTIMIZER_ADAM : LH_OPTIMIZER_ADAMW;
+        spec.beta1 = i % 2 == 0 ? 1.0 : 0.9;
+        spec.beta2 = i % 2 == 0 ? 0.999 : 1.0;
+        check_refused(&spec, i % 2 == 0 ? "beta1=1" : "beta2=1");
+    }
 }
 
 /* What a model sets itself no optimiser touches: its gradient is zero. */
