@@ -161,11 +161,18 @@ end
 
 local function same(value) return value end
 
+-- Ticks are counted from one end to the other, and none is counted from or to infinity.
+local function check_ends(low, high, log)
+  if low > (log and 0 or -math.huge) and high < math.huge then return end
+  error(("a%s axis has no place for values that lead it from %g to %g"):format(
+    log and " logarithmic" or "n", low, high), 0)
+end
+
 --- An axis over values with `room` on either side, a part of their span (default 0.09); of values
 --- that are not negative it does not begin below 0. `log`: logarithmic; `metric`: the column that
 --- is shown, whose unit ticks count in; `low`, `high`: ends that are given. Gives { low =, high =,
 --- log =, ticks = { { value, text } ... }, unit = "MiB" or nil, part = of a value in 0..1, value =
---- of a part }.
+--- of a part }. Values without a place on it are an error: none is logarithmic to 0.
 function axis.over(values, options)
   local to, from = same, same
   if options.log then to, from = math.log, math.exp end
@@ -177,6 +184,7 @@ function axis.over(values, options)
     part = function(value) return (to(value) - a) / (b - a) end,
     value = function(part) return from(a + part * (b - a)) end,
   }
+  check_ends(made.low, made.high, made.log)
   local divisor = 1
   if metrics.unit(options.metric) == "byte" then
     divisor, made.unit = unit_of_bytes(from(options.log and (a + b) / 2 or b))

@@ -227,6 +227,14 @@ function parts.axis_value(results, row, name, dataset)
   return recorded_value(results, row, name, dataset) or tonumber(own or row.model:spelled(name))
 end
 
+--- Whether an axis has a place for a value: a logarithmic one has none for 0.
+function parts.has_place(value, log) return not log or value > 0 end
+
+--- What the x title says of rows that a logarithmic axis has no place for, by their labels.
+function parts.beyond_text(labels)
+  return #labels > 0 and (" (at 0, not shown: %s)"):format(table.concat(labels, ", ")) or ""
+end
+
 --- The lower end of a spread: the value itself where a logarithmic axis has no place for it, else
 --- not below 0 of a value that is not negative.
 function parts.below(value, spread, log)

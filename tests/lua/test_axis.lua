@@ -71,6 +71,13 @@ t.test("an axis of what is not negative begins at 0 or above, of one value it ha
   t.check(none.high > 0 and none.low == 0)
 end)
 
+t.test("values that lead an axis to infinity are an error, not ticks without end", function()
+  for _, values in ipairs { { 0, 16, 32 }, { -1, 16 }, { 1e-320, 1e308 } } do
+    t.fails(function() axis.over(values, { log = true }) end, "a logarithmic axis has no place for")
+  end
+  t.fails(function() axis.over({ 1, math.huge }, {}) end, "an axis has no place for")
+end)
+
 t.test("an error bar ends where the metric does", function()
   t.equal(parts.below(0.1, 0.3), 0)
   t.near(parts.below(-0.1, 0.3), -0.4, 1e-12)

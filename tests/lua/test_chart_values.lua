@@ -200,11 +200,19 @@ t.test("a logarithmic axis has no place for 0: such rows are named, bars end at 
         bits_per_byte = place == 3 and 2 * seed - 1.9 or 1 })
     end
   end
-  states:plot { "pareto", x = { "state_bytes", log = true }, y = { "bits_per_byte", log = true } }
-  local made = charts_of(states)["pareto"]
+  for _, kind in ipairs { "pareto", "lines" } do
+    states:plot { kind, x = { "state_bytes", log = true }, y = { "bits_per_byte", log = true } }
+  end
+  states:plot { "lines", x = "window", y = { "state_bytes", log = true }, group = "row", name = "y" }
+  local drawn = charts_of(states)
+  local made = drawn["pareto"]
   same_rows(block(made, "points")[1],
     { { 10, 1, 10, 10, 1, 1, 1 }, { 20, 1.1, 20, 20, 1.1, 1.1 + root, 1 } })
   t.equal(made.x_title, "carried state, bytes (at 0, not shown: without)")
+  t.equal(drawn["lines"].x_title, made.x_title)
+  same_rows(block(drawn["lines"], "data")[1], { { 10, 1, 1, 1 }, { 20, 1.1, 1.1, 1.1 + root } })
+  t.equal(joined(setting(drawn["y"], "names")), "small large")
+  t.equal(drawn["y"].x_title, "window (at 0, not shown: without)")
 end)
 
 t.test("data sets together: one chart, each value from its own data set, a curve per row", function()

@@ -40,24 +40,29 @@ local function relative(series, names, base)
   return kept
 end
 
--- The points of every group by its name, and the names in the order of the rows.
-local function gather(view, plot, dataset, x, y, log)
-  local series, names = {}, {}
+-- The points of every group by its name, the names in the order of the rows, and the labels of rows
+-- that have no place on a logarithmic axis.
+local function gather(view, plot, dataset)
+  local x, x_log = parts.axis(plot.x)
+  local y, y_log = parts.axis(plot.y)
+  local series, names, beyond = {}, {}, {}
   for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
     local at = parts.axis_value(view.results, row, x, row.dataset)
     local value, spread = view.results:value(row.label, y, row.dataset)
-    if at and value then
+    local has_place = at and value and parts.has_place(at, x_log) and parts.has_place(value, y_log)
+    if at and value and not has_place then beyond[#beyond + 1] = row.label end
+    if has_place then
       local name = parts.group(row, plot.group)
       if not series[name] then
         series[name] = {}
         names[#names + 1] = name
       end
       spread = spread or 0
-      table.insert(series[name], { at, value, parts.below(value, spread, log),
+      table.insert(series[name], { at, value, parts.below(value, spread, y_log),
         parts.above(value, spread, y), row = row })
     end
   end
-  return series, names
+  return series, names, beyond
 end
 
 -- The published values of all curves, each with the number of its curve; how many have no place.
@@ -75,7 +80,7 @@ end
 function lines.draw(view, plot, dataset)
   local x, x_log = parts.axis(plot.x)
   local y, y_log = parts.axis(plot.y)
-  local series, names = gather(view, plot, dataset, x, y, y_log)
+  local series, names, beyond = gather(view, plot, dataset)
   if plot.relative_to then names = relative(series, names, plot.relative_to) end
   if #names == 0 then return nil end
   local curves = {}
@@ -90,12 +95,13 @@ function lines.draw(view, plot, dataset)
     marks = true, band = plot.band, x = { log = x_log, metric = x, room = 0.03 },
     y = { log = y_log, metric = not plot.relative_to and y, room = 0.05 },
   }
-  local beyond
-  look.published, beyond = published_marks(plot, curves, x, y, look)
+  local far
+  look.published, far = published_marks(plot, curves, x, y, look)
   local made = parts.new("lines", parts.title(view, plot, by, dataset), x,
     plot.relative_to and what or y)
   parts.add_curves(made, curves, parts.told_groups(plot.group, names), look)
-  made.x_title = made.x_title .. parts.published_text(look.published, beyond)
+  made.x_title = made.x_title .. parts.beyond_text(beyond)
+    .. parts.published_text(look.published, far)
   return made
 end
 

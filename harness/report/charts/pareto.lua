@@ -29,9 +29,9 @@ local function points_of(view, plot, dataset)
   for _, row in ipairs(parts.rows_of(view, plot, dataset)) do
     local at, x_spread = parts.axis_value(view.results, row, x, row.dataset)
     local value, spread = view.results:value(row.label, y, row.dataset)
-    if at and value and ((x_log and at <= 0) or (y_log and value <= 0)) then
-      beyond[#beyond + 1] = row.label
-    elseif at and value then
+    local has_place = at and value and parts.has_place(at, x_log) and parts.has_place(value, y_log)
+    if at and value and not has_place then beyond[#beyond + 1] = row.label end
+    if has_place then
       local name = parts.group(row, plot.group)
       if not index[name] then
         names[#names + 1] = name
@@ -159,10 +159,7 @@ function pareto.draw(view, plot, dataset)
   local what = ("%s against %s"):format(metrics.quantity(y), metrics.quantity(x))
   local made = parts.new("pareto", parts.title(view, plot, what, dataset), x, y)
   parts.set_axes(made, sx, sy)
-  if #beyond > 0 then
-    made.x_title = ("%s (at 0, not shown: %s)"):format(made.x_title, table.concat(beyond, ", "))
-  end
-  made.x_title = made.x_title .. parts.published_text(marks, far)
+  made.x_title = made.x_title .. parts.beyond_text(beyond) .. parts.published_text(marks, far)
   made.blocks = { { "points", { points } }, { "front", { front } }, { "labels", { labels } },
     block("leaders", leaders, 4), block("published", marks, 3) }
   made.settings = { { "groups", #names }, { "names", legend }, { "right", right },
