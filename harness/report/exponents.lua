@@ -25,21 +25,42 @@ local function value_of(results, row, measure)
   return good and y or nil
 end
 
--- Rows of a group that differ in `axis` alone: the set with the most of them, as points { x, y }.
-local function points_along(experiment, results, options, group, axis, measure)
-  local sets, best = {}, {}
-  for _, row in ipairs(experiment.rows) do
-    local y = factor(row, options.group) == group and value_of(results, row, measure)
-    if y and y > 0 then
-      local words = {}
-      for i, other in ipairs(options.over) do
-        words[i] = other == axis and "" or tostring(factor(row, other))
-      end
-      local key = table.concat(words, " ")
-      sets[key] = sets[key] or {}
-      table.insert(sets[key], { factor(row, axis), y })
-      if #sets[key] > #best then best = sets[key] end
+-- What a row shares with those that differ from it in the group and `axis` alone: "books, batch 1".
+local function held(row, group, axis)
+  local words = { row.dataset }
+  for _, pair in ipairs(row.factors) do
+    if pair[1] ~= group and pair[1] ~= axis then
+      words[#words + 1] = ("%s %s"):format(pair[1], pair[2])
     end
+  end
+  return table.concat(words, ", ")
+end
+
+-- The sets of a group's rows that differ in `axis` alone, as points { x, y }, in the order of the rows
+-- and by what they hold.
+local function sets_along(experiment, results, options, group, axis, measure)
+  local sets = {}
+  for _, row in ipairs(experiment.rows) do
+    local x = factor(row, axis)
+    local y = factor(row, options.group) == group and value_of(results, row, measure)
+    if y and y > 0 and x > 0 then
+      local key = held(row, options.group, axis)
+      if not sets[key] then
+        sets[key] = { held = key }
+        sets[#sets + 1] = sets[key]
+      end
+      table.insert(sets[key], { x, y })
+    end
+  end
+  return sets
+end
+
+-- The set with the most points, the first of several; with `others` of those that hold what one of
+-- these does.
+local function largest(sets, others)
+  local best = {}
+  for _, set in ipairs(sets) do
+    if #set > #best and (not others or others[set.held]) then best = set end
   end
   return best
 end
@@ -80,13 +101,14 @@ function exponents.records(experiment, options, results)
   for _, group in ipairs(groups_of(experiment, options.group)) do
     for _, measure in ipairs(measures) do
       for _, axis in ipairs(options.over) do
-        local points = points_along(experiment, results, options, group, axis, options.of[measure])
+        local points = largest(sets_along(experiment, results, options, group, axis,
+          options.of[measure]))
         local slope, standard_error = exponents.slope(points)
         if slope then
           records[#records + 1] = {
             row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope),
             standard_error = standard_error and ("%.3f"):format(standard_error),
-            points = #points, published = (formulas[group] or {})[measure],
+            points = #points, held = points.held, published = (formulas[group] or {})[measure],
             scale = results.scale, device = results.device,
           }
         end
@@ -134,15 +156,17 @@ function exponents.crossing(points, base)
   return found, found and first
 end
 
--- "LSH attention: less time than full attention from length 1365 on."
-local function sentence_of(group, base, measure, axis, points, others)
-  local x, first = exponents.crossing(points, others)
+-- "LSH attention: less time than full attention from length 1365 on (costs, batch 1)."; what the points
+-- hold is said where others hold something else.
+local function sentence_of(group, base, measure, axis, points, sets)
+  local x, first = exponents.crossing(points, sets[points.held])
+  local of = #sets > 1 and (" (%s)"):format(points.held) or ""
   if not x then
-    return ("%s: at no %s less %s than %s, as far as both were measured."):format(group, axis, measure,
-      base)
+    return ("%s: at no %s less %s than %s, as far as both were measured%s."):format(group, axis,
+      measure, base, of)
   end
-  return ("%s: less %s than %s from %s %d on%s."):format(group, measure, base, axis,
-    math.ceil(x), first and ", the first that was measured" or "")
+  return ("%s: less %s than %s from %s %d on%s%s."):format(group, measure, base, axis,
+    math.ceil(x), first and ", the first that was measured" or "", of)
 end
 
 --- From where on each group is below the one that `options.crossing` names, as sentences.
@@ -157,11 +181,14 @@ function exponents.crossings(experiment, options, results)
   for _, group in ipairs(groups) do
     for _, measure in ipairs(group ~= options.crossing and measures or {}) do
       for _, axis in ipairs(options.over) do
-        local of = options.of[measure]
-        local points = points_along(experiment, results, options, group, axis, of)
-        local base = points_along(experiment, results, options, options.crossing, axis, of)
-        if #points > 0 and #base > 0 then
-          list[#list + 1] = sentence_of(group, options.crossing, measure, axis, points, base)
+        local function sets_of(name)
+          return sets_along(experiment, results, options, name, axis, options.of[measure])
+        end
+        local base = sets_of(options.crossing)
+        local points = largest(sets_of(group), base)
+        if #points > 0 then
+          list[#list + 1] = sentence_of(group, options.crossing, measure, axis, points,
+            base)
         end
       end
     end
@@ -178,12 +205,12 @@ end
 local function markdown(name, records, crossings, source)
   local lines = {
     "# " .. name .. ": fitted exponents, ± the standard error of the slope", "",
-    "| row | measure | over | exponent | points | paper |", "| --- | --- | --- | --: | --: | --- |",
+    "| row | measure | over | of | exponent | points | paper |",
+    "| --- | --- | --- | --- | --: | --: | --- |",
   }
   for _, r in ipairs(records) do
-    lines[#lines + 1] = ("| %s | %s | %s | %s | %d | %s |"):format(quote.markdown(r.row), r.measure,
-      r.over, with_error(r), r.points,
-      r.published or "")
+    lines[#lines + 1] = ("| %s | %s | %s | %s | %s | %d | %s |"):format(quote.markdown(r.row),
+      r.measure, r.over, quote.markdown(r.held), with_error(r), r.points, r.published or "")
   end
   for i, text in ipairs(crossings) do
     lines[#lines + 1] = (i == 1 and "\n" or "") .. "- " .. quote.markdown(text)
@@ -192,7 +219,8 @@ local function markdown(name, records, crossings, source)
   return table.concat(lines, "\n") .. "\n"
 end
 
-local columns = { "row", "measure", "over", "exponent", "standard_error", "points", "published", "scale", "device" }
+local columns = { "row", "measure", "over", "held", "exponent", "standard_error", "points",
+  "published", "scale", "device" }
 
 --- Writes <folder>/<name>.{csv,md} and prints the fits; gives the paths.
 function exponents.write(experiment, options, results, folder)
@@ -200,8 +228,8 @@ function exponents.write(experiment, options, results, folder)
   if #records == 0 then return {} end
   print("")
   for _, r in ipairs(records) do
-    print(("%-30s %-7s ~ %-8s ^ %6s%-8s (%d points)  paper: %s"):format(r.row, r.measure, r.over,
-      r.exponent, r.standard_error and " ±" .. r.standard_error or "", r.points,
+    print(("%-30s %-7s ~ %-8s ^ %6s%-8s (%d points of %s)  paper: %s"):format(r.row, r.measure,
+      r.over, r.exponent, r.standard_error and " ±" .. r.standard_error or "", r.points, r.held,
       r.published or "-"))
   end
   local base = folder .. "/" .. (options.name or "exponents")

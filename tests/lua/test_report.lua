@@ -307,11 +307,36 @@ t.test("an exponent has the standard error of its slope, from three points on", 
   local first = csv.read(written[1])[1]
   t.equal(first.exponent, "1.000")
   t.equal(first.standard_error, "0.000")
-  t.contains(core.read_file(written[2]), "| memory | length | 1.000 ±0.000 | 3 |")
+  t.contains(core.read_file(written[2]), "| memory | length | costs, batch 1 | 1.000 ±0.000 | 3 |")
   grown:fit { group = "variant", over = { "length" }, of = { time = "step_time_ms" }, name = "times" }
   local second = exponents.write(grown, grown.fits[2], results.of(grown, settings), folder)
   t.equal(second[1], folder .. "/times.csv")
   t.equal(csv.read(written[1])[1].measure, first.measure)
+end)
+
+-- Kind a is 100 / n with one head and 5 with two, kind b 4.1 on books and next to nothing on latex.
+t.test("rows that differ in more than the axis are not fitted together, nor do curves of others cross", function()
+  local exponents = require "longhaul.report.exponents"
+  local mixed = lh.experiment "mixed"
+  for _, dataset in ipairs { "books", "latex" } do
+    for point in lh.grid { { "kind", "a", "b" }, { "length", 16, 32, 64 }, { "heads", 1, 2 } } do
+      local name = ("%s %d %d"):format(point.kind, point.length, point.heads)
+      if dataset == "books" or point.kind == "b" or point.heads == 1 then
+        mixed:row { point, label = name, model = slide, task = task, train = train, dataset = dataset }
+        local value = point.kind == "b" and (dataset == "books" and 4.1 or 1e-3)
+          or point.heads == 2 and 5 or 100 / point.length
+        runs.put(folder, mixed, { label = name, dataset = dataset, mse = value })
+      end
+    end
+  end
+  local options = { group = "kind", over = { "length" }, of = { error = "mse" }, crossing = "b" }
+  local found = results.of(mixed, settings)
+  local record = exponents.records(mixed, options, found)[1]
+  t.equal(record.exponent, "-1.000")
+  t.equal(record.points, 3)
+  t.equal(record.held, "books, heads 1")
+  t.equal(exponents.crossings(mixed, options, found)[1],
+    "a: less error than b from length 25 on (books, heads 1).")
 end)
 
 t.test("a curve is below another from where their lines cross in logarithms", function()
