@@ -17,12 +17,18 @@ local function factor(row, name)
   error(("fit: row \"%s\" has no factor '%s'"):format(row.label, name), 0)
 end
 
--- What a measure (a metric, or a function of them) comes to for a row, or nil.
+-- What a measure (a metric, or a function of them) comes to for a row, or nil; which metrics it read;
+-- and whether one of them is a time of a busy machine.
 local function value_of(results, row, measure)
-  local function value(metric) return results:value(row.label, metric, row.dataset) end
-  if type(measure) == "string" then return value(measure) end
-  local good, y = pcall(measure, value)
-  return good and y or nil
+  local read, was_busy = {}, false
+  local function value(metric)
+    local _, busy = results:reason(row.label, metric, row.dataset)
+    read[#read + 1], was_busy = metric, was_busy or busy == true
+    return (results:value(row.label, metric, row.dataset))
+  end
+  local function computed() return type(measure) == "string" and value(measure) or measure(value) end
+  local good, y = pcall(computed)
+  return good and y or nil, read, was_busy
 end
 
 -- What a row shares with those that differ from it in the group and `axis` alone: "books, batch 1".
@@ -36,20 +42,21 @@ local function held(row, group, axis)
   return table.concat(words, ", ")
 end
 
--- The sets of a group's rows that differ in `axis` alone, as points { x, y }, in the order of the rows
--- and by what they hold.
+-- The sets of a group's rows that differ in `axis` alone, as points { x, y, row = }, in the order of the
+-- rows and by what they hold; `read`: the metrics behind them; `busy`: whether one is of a busy machine.
 local function sets_along(experiment, results, options, group, axis, measure)
   local sets = {}
   for _, row in ipairs(experiment.rows) do
-    local x = factor(row, axis)
-    local y = factor(row, options.group) == group and value_of(results, row, measure)
+    local x, y, read, busy = factor(row, axis), nil, nil, nil
+    if factor(row, options.group) == group then y, read, busy = value_of(results, row, measure) end
     if y and y > 0 and x > 0 then
       local key = held(row, options.group, axis)
       if not sets[key] then
-        sets[key] = { held = key }
+        sets[key] = { held = key, read = read }
         sets[#sets + 1] = sets[key]
       end
-      table.insert(sets[key], { x, y })
+      sets[key].busy = sets[key].busy or busy
+      table.insert(sets[key], { x, y, row = row })
     end
   end
   return sets
@@ -63,6 +70,20 @@ local function largest(sets, others)
     if #set > #best and (not others or others[set.held]) then best = set end
   end
   return best
+end
+
+-- Whether sets of points, all of one data set, rest on times that were not all taken in one round.
+local function are_apart(results, sets)
+  local labels, dataset = {}, nil
+  for _, set in ipairs(sets) do
+    for _, point in ipairs(set) do
+      labels[#labels + 1], dataset = point.row.label, point.row.dataset
+    end
+  end
+  for _, metric in ipairs(sets[1].read or {}) do
+    if results:apart(metric, labels, dataset) then return true end
+  end
+  return false
 end
 
 --- The slope of log y over log x by least squares and its standard error; nil below two points, and
@@ -82,6 +103,13 @@ function exponents.slope(points)
   return slope, math.sqrt(math.max(0, syy - slope * sxy) / ((n - 2) * sxx))
 end
 
+local function measures_of(options)
+  local measures = {}
+  for name in pairs(options.of) do measures[#measures + 1] = name end
+  table.sort(measures)
+  return measures
+end
+
 local function groups_of(experiment, name)
   local groups, seen = {}, {}
   for _, row in ipairs(experiment.rows) do
@@ -95,11 +123,9 @@ end
 --- One record for each group, measure and axis that has been measured at two points or more.
 function exponents.records(experiment, options, results)
   local formulas = options.published and published.formulas(options.published) or {}
-  local measures, records = {}, {}
-  for name in pairs(options.of) do measures[#measures + 1] = name end
-  table.sort(measures)
+  local records = {}
   for _, group in ipairs(groups_of(experiment, options.group)) do
-    for _, measure in ipairs(measures) do
+    for _, measure in ipairs(measures_of(options)) do
       for _, axis in ipairs(options.over) do
         local points = largest(sets_along(experiment, results, options, group, axis,
           options.of[measure]))
@@ -108,7 +134,8 @@ function exponents.records(experiment, options, results)
           records[#records + 1] = {
             row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope),
             standard_error = standard_error and ("%.3f"):format(standard_error),
-            points = #points, held = points.held, published = (formulas[group] or {})[measure],
+            points = #points, held = points.held, status = points.busy and "busy" or "done",
+            rounds = are_apart(results, { points }) and "several" or nil, published = (formulas[group] or {})[measure],
             scale = results.scale, device = results.device,
           }
         end
@@ -156,11 +183,19 @@ function exponents.crossing(points, base)
   return found, found and first
 end
 
--- "LSH attention: less time than full attention from length 1365 on (costs, batch 1)."; what the points
--- hold is said where others hold something else.
-local function sentence_of(group, base, measure, axis, points, sets)
-  local x, first = exponents.crossing(points, sets[points.held])
-  local of = #sets > 1 and (" (%s)"):format(points.held) or ""
+-- What stands behind a crossing: what the points hold, where others hold something else, and what is
+-- amiss with their times.
+local function behind(results, points, sets)
+  local other, words = sets[points.held], {}
+  if #sets > 1 then words[1] = points.held end
+  if points.busy or other.busy then words[#words + 1] = "by times of a busy machine" end
+  if are_apart(results, { points, other }) then words[#words + 1] = "of several rounds" end
+  return #words > 0 and (" (%s)"):format(table.concat(words, "; ")) or ""
+end
+
+-- "LSH attention: less time than full attention from length 1365 on (costs, batch 1)."
+local function sentence_of(group, base, measure, axis, points, others, of)
+  local x, first = exponents.crossing(points, others)
   if not x then
     return ("%s: at no %s less %s than %s, as far as both were measured%s."):format(group, axis,
       measure, base, of)
@@ -172,14 +207,12 @@ end
 --- From where on each group is below the one that `options.crossing` names, as sentences.
 function exponents.crossings(experiment, options, results)
   if not options.crossing then return {} end
-  local measures, list, groups = {}, {}, groups_of(experiment, options.group)
+  local list, groups = {}, groups_of(experiment, options.group)
   if not table.concat(groups, "\n"):find(options.crossing, 1, true) then
     error(("fit: no row has '%s' as its %s"):format(options.crossing, options.group), 0)
   end
-  for name in pairs(options.of) do measures[#measures + 1] = name end
-  table.sort(measures)
   for _, group in ipairs(groups) do
-    for _, measure in ipairs(group ~= options.crossing and measures or {}) do
+    for _, measure in ipairs(group ~= options.crossing and measures_of(options) or {}) do
       for _, axis in ipairs(options.over) do
         local function sets_of(name)
           return sets_along(experiment, results, options, name, axis, options.of[measure])
@@ -188,7 +221,7 @@ function exponents.crossings(experiment, options, results)
         local points = largest(sets_of(group), base)
         if #points > 0 then
           list[#list + 1] = sentence_of(group, options.crossing, measure, axis, points,
-            base)
+            base[points.held], behind(results, points, base))
         end
       end
     end
@@ -196,13 +229,28 @@ function exponents.crossings(experiment, options, results)
   return list
 end
 
--- "1.021 ±0.013", without an error where there are two points alone.
-local function with_error(record)
-  if not record.standard_error then return record.exponent end
-  return ("%s ±%s"):format(record.exponent, record.standard_error)
+--- What a reader must know of the times behind the records: one sentence each.
+function exponents.notes(records)
+  local busy, several = false, false
+  for _, record in ipairs(records) do
+    busy, several = busy or record.status == "busy", several or record.rounds ~= nil
+  end
+  local notes = {}
+  if busy then notes[1] = "~: with times of a busy machine." end
+  if several then
+    notes[#notes + 1] = "Some exponents are of times of several rounds (`rounds` in the CSV file), "
+      .. "between which the machine may have changed."
+  end
+  return notes
 end
 
-local function markdown(name, records, crossings, source)
+-- "1.021 ±0.013", without an error where there are two points alone, marked where it is of busy times.
+local function with_error(record)
+  local error_text = record.standard_error and " ±" .. record.standard_error or ""
+  return record.exponent .. error_text .. (record.status == "busy" and "~" or "")
+end
+
+local function markdown(name, records, sentences, source)
   local lines = {
     "# " .. name .. ": fitted exponents, ± the standard error of the slope", "",
     "| row | measure | over | of | exponent | points | paper |",
@@ -210,9 +258,9 @@ local function markdown(name, records, crossings, source)
   }
   for _, r in ipairs(records) do
     lines[#lines + 1] = ("| %s | %s | %s | %s | %s | %d | %s |"):format(quote.markdown(r.row),
-      r.measure, r.over, quote.markdown(r.held), with_error(r), r.points, r.published or "")
+      r.measure, r.over, quote.markdown(r.held), quote.markdown(with_error(r)), r.points, r.published or "")
   end
-  for i, text in ipairs(crossings) do
+  for i, text in ipairs(sentences) do
     lines[#lines + 1] = (i == 1 and "\n" or "") .. "- " .. quote.markdown(text)
   end
   lines[#lines + 1] = "\n" .. source
@@ -220,29 +268,30 @@ local function markdown(name, records, crossings, source)
 end
 
 local columns = { "row", "measure", "over", "held", "exponent", "standard_error", "points",
-  "published", "scale", "device" }
+  "published", "scale", "device", "status", "rounds" }
 
 --- Writes <folder>/<name>.{csv,md} and prints the fits; gives the paths.
 function exponents.write(experiment, options, results, folder)
   local records = exponents.records(experiment, options, results)
   if #records == 0 then return {} end
+  local sentences = exponents.notes(records)
+  local crossings = exponents.crossings(experiment, options, results)
+  table.move(crossings, 1, #crossings, #sentences + 1, sentences)
   print("")
   for _, r in ipairs(records) do
-    print(("%-30s %-7s ~ %-8s ^ %6s%-8s (%d points of %s)  paper: %s"):format(r.row, r.measure,
-      r.over, r.exponent, r.standard_error and " ±" .. r.standard_error or "", r.points, r.held,
-      r.published or "-"))
+    print(("%-30s %-7s ~ %-8s ^ %-15s (%d points of %s)  paper: %s"):format(r.row, r.measure,
+      r.over, with_error(r), r.points, r.held, r.published or "-"))
   end
+  for _, text in ipairs(sentences) do print(text) end
   local base = folder .. "/" .. (options.name or "exponents")
   views.make_room(base, { "csv", "md" }, views.owner(results.scale, results.device))
   csv.write(base .. ".csv", columns, records)
-  local crossings = exponents.crossings(experiment, options, results)
-  for _, text in ipairs(crossings) do print(text) end
   local runs = provenance.runs_of(results)
   local source = ("Scale %s, %s. %s"):format(results.scale, summary.seeds(runs),
     provenance.sentence(runs))
   print(source)
   core.write_file(base .. ".md",
-    markdown(experiment.name, records, crossings, quote.markdown(source)))
+    markdown(experiment.name, records, sentences, quote.markdown(source)))
   return { base .. ".csv", base .. ".md" }
 end
 

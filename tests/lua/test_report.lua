@@ -339,6 +339,46 @@ t.test("rows that differ in more than the axis are not fitted together, nor do c
     "a: less error than b from length 25 on (books, heads 1).")
 end)
 
+t.test("exponents and crossings of a busy machine's times, and of several rounds, are marked", function()
+  local exponents = require "longhaul.report.exponents"
+  local timed = lh.experiment "timed-apart"
+  for point in lh.grid { { "kind", "a", "b" }, { "length", 16, 32, 64 } } do
+    local name = ("%s %d"):format(point.kind, point.length)
+    timed:row { point, label = name, model = slide, task = task, train = train, dataset = "costs" }
+    runs.put(folder, timed, { label = name, mse = 100 / point.length })
+    local busy = point.kind == "b" and "yes" or "no"
+    runs.time(folder, timed, { round = "r" .. name, times = { [name] = point.length }, busy = busy,
+      load = 1.5 })
+  end
+  local options = { group = "kind", over = { "length" }, crossing = "b",
+    of = { time = "step_time_ms", both = function(value) return value "step_time_ms" + value "mse" end,
+      error = "mse" } }
+  timed:fit(options)
+  local written = exponents.write(timed, options, results.of(timed, settings), folder .. "/timed-apart")
+  local said = {}
+  for i, r in ipairs(csv.read(written[1])) do
+    said[i] = ("%s %s %s %s"):format(r.row, r.measure, r.status, r.rounds)
+  end
+  t.equal(table.concat(said, "; "), "a both done several; a error done ; a time done several; "
+    .. "b both busy ; b error done ; b time busy ")
+  local text = core.read_file(written[2])
+  t.contains(text, "| b | time | length | costs | 1.000 ±0.000\\~ | 3 |")
+  t.contains(text, "- \\~: with times of a busy machine.\n- Some exponents are of times of several rounds")
+  t.contains(text, "a: at no length less time than b, as far as both were measured "
+    .. "(by times of a busy machine; of several rounds).")
+  for _, kind in ipairs { "a", "b" } do -- idle now, a round for each kind
+    local times = {}
+    for _, length in ipairs { 16, 32, 64 } do
+      times[("%s %d"):format(kind, length)] = kind == "a" and length / 4 or 20
+    end
+    runs.time(folder, timed, { round = "of " .. kind, times = times, date = "2026-01-02T00:00:00Z" })
+  end
+  local found = results.of(timed, settings)
+  t.equal(#exponents.notes(exponents.records(timed, options, found)), 0)
+  t.equal(table.concat(exponents.crossings(timed, options, found)):match "a: less time.*",
+    "a: less time than b from length 16 on, the first that was measured (of several rounds).")
+end)
+
 t.test("a curve is below another from where their lines cross in logarithms", function()
   local exponents = require "longhaul.report.exponents"
   -- x^2 against 16 x, which it meets at 16
