@@ -5,18 +5,35 @@ local summary = require "longhaul.report.summary"
 
 local provenance = {}
 
--- A run whose configuration was timed with another number of threads than trained it, and that.
-local function with_timed_threads(run, time)
-  if not time or tostring(time.threads) == tostring(run.threads) then return run end
-  return setmetatable({ timed_threads = tostring(time.threads) }, { __index = run })
+local function threads_of(count) return ("%s thread%s"):format(count, count == "1" and "" or "s") end
+
+-- A run whose configuration was timed on another machine than trained it, or with another number of
+-- threads, and on which: "AMD EPYC, 2 threads", or the number alone.
+local function with_timed(run, time)
+  local threads, machine = tostring(time.threads or ""), time.machine or ""
+  local elsewhere = machine ~= "" and machine ~= run.machine
+  if not elsewhere and threads == tostring(run.threads) then return run end
+  local on = elsewhere and machine .. (threads ~= "" and ", " .. threads_of(threads) or "")
+  return setmetatable({ timed_on = on or threads }, { __index = run })
+end
+
+-- The finished runs of a group of results.
+local function runs_of_group(results, group)
+  if not results.times then return group.done end
+  local idle, _, busy = results.times:latest(group.configuration)
+  local time = idle or results.shows_busy and busy
+  if not time then return group.done end
+  local runs = {}
+  for i, run in ipairs(group.done) do runs[i] = with_timed(run, time) end
+  return runs
 end
 
 --- The finished runs that results (report/results.lua) show.
 function provenance.runs_of(results)
   local runs = {}
   for _, group in ipairs(results.order) do
-    local time = results.times and results.times:latest(group.configuration)
-    for _, run in ipairs(group.done) do runs[#runs + 1] = with_timed_threads(run, time) end
+    local own = runs_of_group(results, group)
+    table.move(own, 1, #own, #runs + 1, runs)
   end
   return runs
 end
@@ -43,17 +60,18 @@ end
 local function machine_of(runs)
   local machine, threads = summary.different(runs, "machine", 2),
     summary.different(runs, "threads", 3)
-  local timed = summary.different(runs, "timed_threads", 3)
+  local timed = summary.different(runs, "timed_on", 3)
   if machine == "" then machine = "an unknown machine" end
-  return (threads ~= "" and ("%s, %s thread%s"):format(machine, threads, threads == "1" and "" or "s")
-    or machine) .. (timed ~= "" and (" (step times: %s)"):format(timed) or "")
+  if threads ~= "" then machine = ("%s, %s"):format(machine, threads_of(threads)) end
+  return timed ~= "" and ("%s (step times: %s)"):format(machine, timed) or machine
 end
 
 --- "Data: embedded generator (books). Measured on AMD EPYC, 2 threads, code 0123456789ab,
 --- 2026-11-22."; nil where there are no runs.
 function provenance.sentence(runs)
   if #runs == 0 then return nil end
-  local groups = csv.groups(runs, { "data", "machine", "threads", "code_version", "dirty" })
+  local groups = csv.groups(runs, { "data", "machine", "threads", "timed_on", "code_version",
+    "dirty" })
   local unlike = {}
   for i, alike in ipairs(groups) do unlike[i] = alike[1] end
   local data = summary.different(unlike, "data", 4)

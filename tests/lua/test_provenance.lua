@@ -77,17 +77,31 @@ t.test("a commit is clean only where its build says so", function()
   t.contains(provenance.sentence { with "no" }, "Measured on m, 1 thread, code c, 2026-01-01.")
 end)
 
-t.test("threads of step times stand there where others trained", function()
+t.test("machine and threads of step times stand there where others trained", function()
   local group = { configuration = "c", done = { { machine = "m", threads = "1", data = "d", code_version = "c",
     dirty = "no", date = "2026-01-01", seed = "1" } } }
-  local function line(threads)
+  local function line(threads, machine, busy)
+    local time = threads and { threads = threads, machine = machine } or nil
     local times = { latest = function(_, configuration)
-      return configuration == "c" and threads and { threads = threads } or nil
+      if busy then return nil, "was timed on a busy machine only", time end
+      return configuration == "c" and time or nil
     end }
-    return provenance.line(provenance.runs_of { order = { group }, times = times }, "small")
+    return provenance.line(provenance.runs_of { order = { group }, times = times,
+      shows_busy = busy == "shown" }, "small")
   end
-  t.contains(line "2", "m, 1 thread (step times: 2)")
-  for _, threads in ipairs { "1", false } do t.check(not line(threads):find("step times", 1, true)) end
+  t.contains(line("2"), "m, 1 thread (step times: 2)")
+  t.contains(line("2", "m"), "m, 1 thread (step times: 2)")
+  t.contains(line("1", "other"), "m, 1 thread (step times: other, 1 thread)")
+  t.contains(line("2", "other", "shown"), "m, 1 thread (step times: other, 2 threads)")
+  for _, same in ipairs { line("1"), line("1", "m"), line(false), line("2", "other", "hidden") } do
+    t.check(not same:find("step times", 1, true), same)
+  end
+end)
+
+t.test("a sentence names every machine of step times, whichever run is the first", function()
+  local run = { data = "d", machine = "m", threads = "1", date = "2026-01-01", code_version = "c" }
+  local elsewhere = setmetatable({ timed_on = "other, 2 threads" }, { __index = run })
+  t.contains(provenance.sentence { run, elsewhere }, "m, 1 thread (step times: other, 2 threads)")
 end)
 
 t.test("every form of a table has it, and scale and seeds", function()
