@@ -9,6 +9,7 @@ local parts = require "longhaul.report.chart_parts"
 local provenance = require "longhaul.report.provenance"
 local quote = require "longhaul.run.quote"
 local results = require "longhaul.report.results"
+local step_times = require "longhaul.run.step_times"
 local store = require "longhaul.run.store"
 local summary = require "longhaul.report.summary"
 local views = require "longhaul.report.views"
@@ -27,18 +28,41 @@ local function view_of(experiment, settings, measured)
   return view
 end
 
--- The finished runs that a chart shows.
-local function runs_of(view, kind, plot, dataset)
+-- The rows that a chart shows, each { row =, results = }.
+local function shown_rows(view, kind, plot, dataset)
   local wanted, list = {}, {}
   for _, label in ipairs(kind.rows and kind.rows(plot) or {}) do wanted[label] = true end
   for _, source in ipairs(parts.sources(view, plot)) do
     for _, row in ipairs(source.rows) do
       local shown = (next(wanted) == nil or wanted[row.label])
         and (dataset == "" or row.dataset == dataset)
-        and (not plot.dataset or row.dataset == plot.dataset)
-      local group = shown and source.results:group(row.label, row.dataset)
-      for _, run in ipairs(group and group.done or {}) do list[#list + 1] = run end
+        and (not plot.dataset or row.dataset == plot.dataset) and parts.has_all(row, plot.where)
+      if shown then list[#list + 1] = { row = row, results = source.results } end
     end
+  end
+  return list
+end
+
+local function axes_of(plot) return { x = parts.axis(plot.x), y = parts.axis(plot.y) } end
+
+-- The metrics behind a chart's axes.
+local function metrics_of(kind, plot) return kind.metrics and kind.metrics(plot) or axes_of(plot) end
+
+-- Whether one of them is a time of rounds, by itself or relative to a baseline's.
+local function is_timed(names)
+  for _, name in pairs(names) do
+    if step_times.is_time(name) or name == "relative_step_time" then return true end
+  end
+  return false
+end
+
+-- The finished runs that a chart shows.
+local function runs_of(shown, timed)
+  local list = {}
+  for _, each in ipairs(shown) do
+    local group = each.results:group(each.row.label, each.row.dataset)
+    local runs = group and (timed and provenance.runs_of_group(each.results, group) or group.done) or {}
+    table.move(runs, 1, #runs, #list + 1, list)
   end
   return list
 end
@@ -54,30 +78,44 @@ local function what_it_shows(kind, plot)
   return x and ("%s and %s"):format(x, y) or y
 end
 
--- What stands behind the source of a chart: the mark is beside labels, where a kind has them.
-local function busy_note(view, plot, dataset)
-  local names = { x = parts.axis(plot.x), y = parts.axis(plot.y) }
-  for _, source in ipairs(parts.sources(view, plot)) do
-    for _, row in ipairs(source.rows) do
-      local shown = dataset == "" or row.dataset == dataset
-      if shown and parts.busy_mark(source.results, row, names) ~= "" then
-        return " · with times of a busy machine (~)"
-      end
+-- Whether times of rows that one data set has were not all taken in one round.
+local function are_apart(shown, names)
+  local labels = {}
+  for _, each in ipairs(shown) do
+    local list = labels[each.row.dataset] or { results = each.results }
+    labels[each.row.dataset] = list
+    list[#list + 1] = each.row.label
+  end
+  for dataset, list in pairs(labels) do
+    for _, name in pairs(names) do
+      if list.results:apart(name, list, dataset) then return true end
     end
   end
-  return ""
+  return false
+end
+
+-- What stands behind the source of a chart of times: the mark is beside labels, where a kind has them.
+local function time_notes(shown, names, plot)
+  local notes = are_apart(shown, names) and " · times of several rounds" or ""
+  for _, each in ipairs(shown) do
+    if parts.busy_mark(each.results, each.row, axes_of(plot)) ~= "" then
+      return notes .. " · with times of a busy machine (~)"
+    end
+  end
+  return notes
 end
 
 -- One chart with the name of its file and its runs; nil where there are none.
 local function one_chart(view, kind, plot, dataset, name)
-  local runs = runs_of(view, kind, plot, dataset)
+  local shown, names = shown_rows(view, kind, plot, dataset), metrics_of(kind, plot)
+  local runs = runs_of(shown, is_timed(names))
   if #runs == 0 then return nil end
   view.runs, view.of_all = runs, dataset == "" and (kind.of_all or plot.together)
   local good, made = pcall(kind.draw, view, plot, dataset)
   if not good then made = { failure = made } end
   if not made then made = { lacks = what_it_shows(kind, plot) } end
   made.name, made.plot, made.dataset, made.runs = quote.file_name(name), plot, dataset, runs
-  made.source = provenance.line(runs, view.scale) .. busy_note(view, plot, dataset)
+  made.source = provenance.line(runs, view.scale) .. time_notes(shown, names, plot)
   made.scale, made.device = view.scale, view.device
   return made
 end

@@ -144,7 +144,8 @@ local function factor(row, name)
   return nil
 end
 
-local function has_all(row, wanted)
+--- Whether a row has these factors, { name = value ... }; nil: any has.
+function parts.has_all(row, wanted)
   for name, value in pairs(wanted or {}) do
     if factor(row, name) ~= value then return false end
   end
@@ -156,7 +157,7 @@ function parts.rows_of(view, plot, dataset)
   local rows = {}
   for _, row in ipairs(view.experiment.rows) do
     local shown = plot.together or row.dataset == dataset
-    if shown and has_all(row, plot.where) then rows[#rows + 1] = row end
+    if shown and parts.has_all(row, plot.where) then rows[#rows + 1] = row end
   end
   return rows
 end

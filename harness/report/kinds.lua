@@ -8,6 +8,7 @@
 -- draw     function(view, plot, dataset): a chart as gnuplot.new makes it; nil where the runs lack
 -- what it shows
 --   shows    function(plot): what such runs lack, in words (default: the axes)
+--   metrics  function(plot): those behind its axes (default: the axes)
 --   rows     function(plot): the labels of the rows that it shows (default: all)
 --   weights  function(plot): the label of the row whose trained weights it reads (optional)
 --   of_all   true where one chart shows all data sets: `dataset` is "" then

@@ -17,8 +17,8 @@ local function with_timed(run, time)
   return setmetatable({ timed_on = on or threads }, { __index = run })
 end
 
--- The finished runs of a group of results.
-local function runs_of_group(results, group)
+--- The finished runs of a group of results, and where those were timed that were trained elsewhere.
+function provenance.runs_of_group(results, group)
   if not results.times then return group.done end
   local idle, _, busy = results.times:latest(group.configuration)
   local time = idle or results.shows_busy and busy
@@ -32,7 +32,7 @@ end
 function provenance.runs_of(results)
   local runs = {}
   for _, group in ipairs(results.order) do
-    local own = runs_of_group(results, group)
+    local own = provenance.runs_of_group(results, group)
     table.move(own, 1, #own, #runs + 1, runs)
   end
   return runs

@@ -126,6 +126,45 @@ t.test("a chart of one's own title keeps data and scale, and no data are another
   t.equal(made.title, "shown, generated books, as pg19: bits/byte (scale small)")
 end)
 
+t.test("a chart of times says where they were taken, and where not in one round", function()
+  local timed = load("timed", '"pareto", x = "step_time_ms", y = "bits_per_byte" }\n'
+    .. 'bench:plot { "bars", y = "bits_per_byte" }\n'
+    .. 'bench:plot { "pareto", x = "step_time_ms", y = "bits_per_byte", dataset = "pg19", name = "own"')
+  for label, bits in pairs { w8 = 2, w16 = 1.9 } do put(timed, { label = label, bits_per_byte = bits }) end
+  local function sources()
+    local list = {}
+    for i, made in ipairs(chart.values(timed, settings, results.of(timed, settings), true)) do
+      list[i] = made.source:match "1 seed · (.*)"
+    end
+    return table.concat(list, "; ")
+  end
+  local here, there = "Test processor, 2 threads", "Test processor, 2 threads (step times: test, 2 threads)"
+  runs.time(folder, timed, { round = "r1", times = { w8 = 1, w16 = 2 } })
+  t.equal(sources(), ("%s; %s; %s"):format(there, here, there))
+  runs.time(folder, timed, { round = "r2", times = { w8 = 1.1 }, date = "2026-01-02T00:00:00Z" })
+  there = there .. " · times of several rounds"
+  t.equal(sources(), ("%s; %s; %s"):format(there, here, there))
+end)
+
+t.test("a chart of some rows is of their runs alone", function()
+  local path = folder .. "/where.lua"
+  core.write_file(path, [[
+    local lh = require "longhaul"
+    local bench = lh.experiment "where"
+    for point in lh.grid { { "width", 8, 16 } } do
+      bench:row { point, model = lh.models.slide { layers = 1, width = point.width, heads = 2, window = 8 },
+        task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 16, batch = 2 },
+        train = lh.train { steps = 2 }, dataset = "text" }
+    end
+    return bench:plot { "lines", x = "width", y = "bits_per_byte", where = { width = 8 } }]])
+  local some = script.load(path, { scale = "small" })
+  put(some, { label = some.rows[1].label, bits_per_byte = 2, machine = "one" })
+  put(some, { label = some.rows[2].label, bits_per_byte = 2, machine = "two" })
+  local made = chart.values(some, settings, results.of(some, settings), true)[1]
+  t.equal(#made.runs, 1)
+  t.check(not made.source:find("two", 1, true), made.source)
+end)
+
 t.test("data that were there have their own name", function()
   local real = load("real")
   put(real, { label = "w8", bits_per_byte = 2, data = "pg19 (33 documents in pg19/)" })

@@ -82,6 +82,8 @@ local function seeds_of(view, row, y)
   return curves.training_loss(view.store, group)
 end
 
+function loss.metrics(plot) return plot.x == "seconds" and { "step_time_ms" } or {} end
+
 -- What runs without a curve over `x` lack.
 function loss.shows(plot)
   return plot.x == "seconds" and "step_time_ms of an idle machine" or plot.y or "loss"
