@@ -89,14 +89,15 @@ local function own_columns(points)
 end
 
 local function copy_file(from, to)
-  if core.exists(from) and not core.exists(to) then core.write_file(to, core.read_file(from)) end
+  if core.exists(from) then core.write_file(to, core.read_file(from)) end
 end
 
--- What runs left beside their rows; a packed folder has the curves of all in one file.
+-- What runs left beside their rows, in place of what a failed attempt left there; a packed folder has
+-- the curves of all in one file.
 local function copy_parts(from, to, ids)
   for _, id in ipairs(ids) do
     local points = from:read_curve(id, math.huge)
-    if #points > 0 and not core.exists(to:curve(id)) then
+    if #points > 0 or #to:read_curve(id, math.huge) > 0 then
       to:write_curve(id, points, own_columns(points))
     end
     local probes = {}
@@ -104,7 +105,7 @@ local function copy_parts(from, to, ids)
       probes[#probes + 1] = { name = name, value = value }
     end
     table.sort(probes, function(a, b) return a.name < b.name end)
-    if #probes > 0 then to:write_probes(id, probes) end
+    if #probes > 0 or next(to:read_probes(id)) then to:write_probes(id, probes) end
     copy_file(from:weights(id), to:weights(id))
   end
 end

@@ -1,0 +1,66 @@
+-- Folders of results as one: what a run left beside its row is that of the row.
+local t = dofile "tests/test.lua"
+local core = require "longhaul.core"
+local merge = require "longhaul.run.merge"
+local pack = require "longhaul.run.pack"
+local store = require "longhaul.run.store"
+
+local folder = os.tmpname()
+os.remove(folder)
+core.make_folder(folder)
+
+-- A run of `steps` steps with a curve, one probe and weights, each of which says `mark`.
+local function fill(name, status, steps, mark)
+  local made = store.open(folder .. "/" .. name, "mine")
+  made:put { run_id = "run", experiment = "mine", row = "row", dataset = "text", seed = 1,
+    scale = "small", device = "cpu", identity = 2, configuration = "c", status = status,
+    step = steps, date = "2026-01-01" }
+  local points = {}
+  for step = 1, steps do points[step] = { step = step, loss_bits = mark } end
+  if steps > 0 then made:write_curve("run", points) end
+  if steps > 0 then made:write_probes("run", { { name = mark > 5 and "old" or "new", value = mark } }) end
+  core.write_file(made:weights "run", tostring(mark))
+  return made.path
+end
+
+local function parts_of(name)
+  local made, probes = store.at(folder .. "/" .. name, "mine"), {}
+  local curve = made:read_curve("run", math.huge)
+  for probe, value in pairs(made:read_probes "run") do probes[#probes + 1] = ("%s %g"):format(probe, value) end
+  return ("%s, %d points%s, probes: %s"):format(made:find("run").status, #curve,
+    curve[1] and " of " .. curve[1].loss_bits or "", table.concat(probes, " "))
+end
+
+local finished = fill("finished", "done", 3, 2)
+
+t.test("a failed run that is finished elsewhere has the curve, probes and weights of that", function()
+  fill("failed", "failed", 1, 7)
+  merge.folders({ folder .. "/finished" }, folder .. "/failed")
+  t.equal(parts_of "failed", "done, 3 points of 2, probes: new 2")
+  t.equal(core.read_file(store.at(folder .. "/failed", "mine"):weights "run"), "2")
+end)
+
+t.test("so it has in a packed folder, and from one", function()
+  local path = fill("packed", "failed", 1, 7)
+  pack.folder(path, path)
+  pack.folder(finished, folder .. "/source/mine")
+  merge.folders({ folder .. "/source" }, folder .. "/packed")
+  t.equal(parts_of "packed", "done, 3 points of 2, probes: new 2")
+end)
+
+t.test("a finished run without a curve takes the failed one's away", function()
+  fill("bare", "done", 0, 2)
+  fill("again", "failed", 1, 7)
+  merge.folders({ folder .. "/bare" }, folder .. "/again")
+  t.equal(parts_of "again", "done, 0 points, probes: ")
+end)
+
+t.test("what a finished run left stays", function()
+  fill("other", "done", 2, 9)
+  merge.folders({ folder .. "/finished" }, folder .. "/other")
+  t.equal(parts_of "other", "done, 2 points of 9, probes: old 9")
+  t.equal(core.read_file(store.at(folder .. "/other", "mine"):weights "run"), "9")
+end)
+
+os.execute("rm -r '" .. folder .. "'")
+t.finish()
