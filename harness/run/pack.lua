@@ -1,7 +1,9 @@
 -- Packs a folder of results into what is kept for good: CSV alone, the curves of all runs in one
--- file and what models said of themselves in another. The store reads both forms.
+-- file and what models said of themselves in another. The store reads both forms. What was packed into
+-- a folder before stays in it.
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
+local finished = require "longhaul.run.finished"
 local identity = require "longhaul.run.identity"
 local plan = require "longhaul.run.plan"
 local store = require "longhaul.run.store"
@@ -18,19 +20,29 @@ local function packed(path)
   return by_run, names
 end
 
--- One record for each line of <folder>/<id>.csv or, where that run has none, of <folder>.csv, with
--- the run it is of; and the columns of all of them.
-local function gathered(folder, ids)
-  local records, columns, seen = {}, { "run_id" }, { run_id = true }
+-- Adds to names those of a list that are not among them.
+local function add_names(names, list)
+  local seen = {}
+  for _, name in ipairs(names) do seen[name] = true end
+  for _, name in ipairs(list) do
+    if not seen[name] then names[#names + 1] = name end
+  end
+end
+
+-- One record for each line of <folder>/<id>.csv or, where that run has none, of <folder>.csv or of what
+-- was packed at `target`, with the run it is of; and the columns of all of them. `runs`: { id =, own =
+-- whether it is the folder's and not one that was packed before }.
+local function gathered(folder, target, runs)
+  local records, columns = {}, { "run_id" }
   local before, old_names = packed(folder .. ".csv")
-  for _, id in ipairs(ids) do
+  local there, names_there = packed(target)
+  for _, run in ipairs(runs) do
+    local id = run.id
     local path = ("%s/%s.csv"):format(folder, id)
-    local lines, names = before[id] or {}, before[id] and old_names or {}
-    if core.exists(path) then lines, names = csv.read_lines(path) end
-    for _, name in ipairs(names) do
-      if not seen[name] then columns[#columns + 1] = name end
-      seen[name] = true
-    end
+    local lines, names = there[id] or {}, there[id] and names_there or {}
+    if run.own and before[id] then lines, names = before[id], old_names end
+    if run.own and core.exists(path) then lines, names = csv.read_lines(path) end
+    add_names(columns, names)
     for _, line in ipairs(lines) do
       line.run_id = id
       records[#records + 1] = line
@@ -45,59 +57,101 @@ local function remove_parts(folder)
   if core.is_folder(folder) then assert(os.remove(folder)) end
 end
 
-local function write_parts(from, to, name, ids)
-  local records, columns = gathered(("%s/%s"):format(from, name), ids)
-  if #records == 0 then return {} end
+local function write_parts(from, to, name, runs)
   local path = ("%s/%s.csv"):format(to, name)
+  local records, columns = gathered(("%s/%s"):format(from, name), path, runs)
+  if #records == 0 then return {} end
   csv.write(path, columns, records)
   if from == to then remove_parts(("%s/%s"):format(from, name)) end
   return { path }
 end
 
--- The records of a file that are wanted, by what they say in `column`, in the order of `wanted`.
-local function write_wanted(from, to, column, wanted)
-  local records, columns = csv.read(from)
+-- The records that are wanted, by what they say in `column`, in the order of `wanted`.
+local function wanted_of_records(records, column, wanted)
   local by_value, kept = {}, {}
   for _, alike in ipairs(csv.groups(records, { column })) do by_value[alike[1][column]] = alike end
   for _, value in ipairs(wanted) do
     table.move(by_value[value] or {}, 1, #(by_value[value] or {}), #kept + 1, kept)
     by_value[value] = nil
   end
-  csv.write(to, columns, kept)
+  return kept
 end
 
--- Of which records of a file some are wanted, by which column.
-local filtered = { ["runs.csv"] = "run_id", ["timings.csv"] = "configuration" }
+-- Of which records of a file some are wanted, by which column, and what tells them apart.
+local filtered = {
+  ["runs.csv"] = { column = "run_id", key = { "run_id" } },
+  ["timings.csv"] = { column = "configuration", key = { "configuration", "round" } },
+}
+
+local function key_of(record, names)
+  local words = {}
+  for i, name in ipairs(names) do words[i] = record[name] or "" end
+  return table.concat(words, "\n")
+end
+
+-- Puts records among others: each in place of the one with its key, unless that alone is finished, or
+-- behind them.
+local function put_among(others, records, names)
+  local places = {}
+  for i, other in ipairs(others) do places[key_of(other, names)] = i end
+  for _, record in ipairs(records) do
+    local place = places[key_of(record, names)]
+    local stays = place and finished.is_over(others[place].status)
+      and not finished.is_over(record.status)
+    if not stays then others[place or #others + 1] = record end
+  end
+end
+
+-- Writes what is wanted of a file (nil: all) to where others may have been packed.
+local function write_records(source, target, kind, wanted)
+  local records, columns = csv.read(source)
+  if wanted then records = wanted_of_records(records, kind.column, wanted[kind.column]) end
+  if core.exists(target) then
+    local others, names = csv.read(target)
+    put_among(others, records, kind.key)
+    add_names(columns, names)
+    records = others
+  end
+  csv.write(target, columns, records)
+end
 
 local function copy(from, to, file, wanted)
   local source, target = from .. "/" .. file, to .. "/" .. file
-  local column = wanted and filtered[file]
-  if column then
-    write_wanted(source, target, column, wanted[column])
+  local kind = (wanted or core.exists(target)) and filtered[file]
+  if from ~= to and kind then
+    write_records(source, target, kind, wanted)
   elseif from ~= to then
     core.write_file(target, core.read_file(source))
   end
   return target
 end
 
+-- The runs of a packed folder, and which of them are those of the folder that was packed.
+local function runs_of(from, to)
+  local list, source = {}, store.of(from)
+  for i, run in ipairs(store.of(to):rows()) do
+    local own = source:find(run.run_id)
+    list[i] = { id = run.run_id, own = own ~= nil and own.status == run.status }
+  end
+  return list
+end
+
 --- Packs results/<experiment> at `from` into the folder `to`, which may be the same; gives the
 --- paths written. `wanted` (nil: all): run ids and configurations in order, { run_id = { ... },
---- configuration = { ... } }; nothing is kept of others.
+--- configuration = { ... } }; nothing is copied of others.
 function pack.folder(from, to, wanted)
   if not core.is_folder(from) then error(from .. ": no such folder of results", 0) end
   core.make_folder(to)
-  local paths, ids = {}, {}
+  local paths = {}
   for _, name in ipairs(core.list_folder(from)) do
     if name:match "%.csv$" and name ~= "curves.csv" and name ~= "probes.csv" then
       paths[#paths + 1] = copy(from, to, name, wanted)
     end
   end
   if #paths == 0 then error(from .. ": no CSV file to pack", 0) end
-  local folder, name = from:match "^(.*)/([^/]+)$"
-  for i, run in ipairs(store.at(folder or ".", name or from):rows()) do ids[i] = run.run_id end
-  ids = wanted and wanted.run_id or ids
+  local runs = runs_of(from, to)
   for _, part in ipairs { "curves", "probes" } do
-    table.move(write_parts(from, to, part, ids), 1, 1, #paths + 1, paths)
+    table.move(write_parts(from, to, part, runs), 1, 1, #paths + 1, paths)
   end
   return paths
 end
@@ -116,8 +170,8 @@ local function wanted_of(experiment, settings)
 end
 
 --- Packs what a script would run today of the results folder `settings.results` into the results
---- folder `to`: its trials, what its charts need, and itself. Runs of other options stay behind. Gives
---- the paths written.
+--- folder `to`: its trials, what its charts need, and itself. Runs of other options stay behind, and
+--- what was packed there before, of another scale or script, stays there. Gives the paths written.
 function pack.script(experiment, settings, to)
   local paths, seen = {}, {}
   local function add(part)

@@ -106,6 +106,11 @@ t.test("of a script only what it would run today is kept, in its order", functio
   t.equal(#csv.read(to .. "/packed/timings.csv"), 2)
   t.check(#store.at(to, "packed"):read_curve(kept[1].run_id, 9) > 0, "a curve")
   t.equal(#csv.distinct(csv.read(to .. "/packed/curves.csv"), { "run_id" }), 2)
+  pack.script(bench_of(1), settings, to)
+  kept = store.at(to, "packed")
+  t.equal(#kept:rows(), 4)
+  for _, run in ipairs(kept:rows()) do t.check(#kept:read_curve(run.run_id, 9) > 0, run.run_id) end
+  t.equal(#csv.read(to .. "/packed/timings.csv"), 4)
 end)
 
 t.test("runs that came to a packed folder are packed with those that were there", function()
@@ -122,6 +127,42 @@ t.test("runs that came to a packed folder are packed with those that were there"
   t.equal(#again:read_curve("first", 9), 2)
   t.equal(tonumber(again:read_curve("second", 9)[1].layer_1_gate), 0.125)
   t.equal(again:read_probes("second").gate, 1 / 7)
+end)
+
+t.test("what was packed before stays: another script's runs, and a finished one whose like failed", function()
+  local to = folder .. "/several"
+  fill "several-one"
+  pack.folder(folder .. "/several-one", to)
+  local made = store.open(folder, "several-two")
+  local function put(id, status)
+    made:put { run_id = id, experiment = "one", row = "row", dataset = "text", seed = 3, scale = "small",
+      device = "cpu", identity = 2, configuration = "c", status = status, bits_per_byte = 1,
+      date = "2026-01-02" }
+    made:write_curve(id, { { step = 1, loss_bits = 9 } })
+  end
+  for id, status in pairs { first = "failed", second = "done", third = "done", fourth = "done" } do
+    put(id, status)
+  end
+  for _, round in ipairs { "r1", "r2" } do
+    made:add_timings { { round = round, configuration = "c", date = "2026-01-02", step_time_ms = 2 } }
+  end
+  store.open(folder, "several"):add_timings {
+    { round = "r1", configuration = "c", date = "2026-01-01", step_time_ms = 1 },
+    { round = "r0", configuration = "c", date = "2026-01-01", step_time_ms = 1 } }
+  pack.folder(folder .. "/several-two", to,
+    { run_id = { "third", "first", "second" }, configuration = { "c" } })
+  local ids, read = {}, store.at(folder, "several")
+  for i, run in ipairs(read:rows()) do
+    local curve = read:read_curve(run.run_id, 9)
+    ids[i] = ("%s %s %d %g"):format(run.run_id, run.status, #curve, curve[1].loss_bits)
+  end
+  t.equal(table.concat(ids, "; "), ("first done 2 %g; second done 1 9; third done 1 9"):format(1 / 3))
+  t.equal(read:read_probes("second").gate, 1 / 7)
+  local rounds = {}
+  for i, record in ipairs(csv.read(to .. "/timings.csv")) do
+    rounds[i] = record.round .. " " .. record.step_time_ms
+  end
+  t.equal(table.concat(rounds, "; "), "r1 2; r0 1; r2 2")
 end)
 
 t.test("what is no folder of results is refused", function()

@@ -82,8 +82,8 @@ return {
       .. "pack: copies results/EXPERIMENT as it is kept for good, CSV alone: the curves of all "
         .. "runs in curves.csv, what "
       .. "models said of themselves in probes.csv. Everything reads both forms. With --script FROM and TO are results "
-      .. "folders, and only runs that the script would have today are kept, in its order: its trials, what its charts "
-      .. "show, and its own.\n"
+      .. "folders, and only runs that the script would have today are copied, in its order: its trials, what its "
+      .. "charts show, and its own. What was packed into TO before stays there.\n"
       .. "tensorboard: writes the curves of all runs in FROM, and their results as test/NAME, as event files that "
       .. "TensorBoard reads, a folder in TO for each run.",
   },
