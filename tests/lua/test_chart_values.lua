@@ -236,6 +236,20 @@ t.test("data sets together: one chart, each value from its own data set, a curve
   t.equal(#block(made["pareto"], "points")[1], 4)
 end)
 
+t.test("data sets together, relative: each point by the base of its own data set", function()
+  local ratios = lh.experiment "ratios"
+  for place, dataset in ipairs { "one", "two", "none" } do
+    for _, name in ipairs { "base", "half" } do
+      local point = lh.grid { { "kind", name }, { "size", 4 } }()
+      ratios:row { point, model = model, task = task, train = train, dataset = dataset }
+      put("ratios", ratios.rows[#ratios.rows].label, dataset, 1,
+        { mse = place < 3 and (name == "base" and 10 or 5) ^ place or 0 })
+    end
+  end
+  ratios:plot { "lines", x = "size", y = "mse", group = "kind", relative_to = "base", together = true }
+  same_rows(block(charts_of(ratios)["lines"], "data")[1], { { 4, 0.5, 0.5, 0.5 }, { 4, 0.25, 0.25, 0.25 } })
+end)
+
 t.test("bars: a row each with its spread and its text, room for the text", function()
   local made = charts_of(bench)["bars"]
   local bars = block(made, "bars")[1]

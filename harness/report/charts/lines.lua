@@ -25,15 +25,21 @@ function lines.check(plot)
   return parts.check_axes(plot)
 end
 
--- Curves as ratios to the curve called `base`, which is left out; points that it lacks, too.
+-- Where a point stands: data sets that are drawn together have a base each.
+local function place_of(point) return ("%s %.17g"):format(point.row.dataset, point[1]) end
+
+-- Curves as ratios to the curve called `base`, which is left out; points that it lacks, or has at 0,
+-- too.
 local function relative(series, names, base)
   local divisor, kept = {}, {}
-  for _, point in ipairs(series[base] or {}) do divisor[point[1]] = point[2] end
+  for _, point in ipairs(series[base] or {}) do
+    if point[2] ~= 0 then divisor[place_of(point)] = point[2] end
+  end
   for _, name in ipairs(names) do
     local points = {}
     for _, p in ipairs(name ~= base and series[name] or {}) do
-      local by = divisor[p[1]]
-      if by then points[#points + 1] = { p[1], p[2] / by, p[3] / by, p[4] / by } end
+      local by = divisor[place_of(p)]
+      if by then points[#points + 1] = { p[1], p[2] / by, p[3] / by, p[4] / by, row = p.row } end
     end
     if #points > 0 then series[name], kept[#kept + 1] = points, name end
   end
