@@ -162,10 +162,11 @@ function parts.rows_of(view, plot, dataset)
   return rows
 end
 
---- What a row is grouped or labelled by: its label, its model's class, a factor of the sweep or an
+--- What a row is grouped or labelled by: its label, its data set, its model's class, a factor of the sweep or an
 --- option of the model, as text; the class where the model has no such option.
 function parts.group(row, name)
   if name == "row" then return row.label end
+  if name == "dataset" then return row.dataset end
   if name == "class" then return row.model.name end
   local value = name and factor(row, name)
   if value == nil and name then value = row.model:spelled(name) end

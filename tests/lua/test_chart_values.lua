@@ -227,12 +227,18 @@ t.test("data sets together: one chart, each value from its own data set, a curve
   for _, kind in ipairs { "lines", "pareto" } do
     both:plot { kind, x = "state_bytes", y = "bits_per_byte", group = "row", together = true }
   end
+  both:plot { "lines", x = "state_bytes", y = "bits_per_byte", group = "dataset", together = true,
+    name = "by-data" }
   local made = charts_of(both)
   local curves = block(made["lines"], "data")
   same_rows(curves[1], { { 8, 1, 1, 1 }, { 16, 2, 2, 2 } })
   same_rows(curves[2], { { 32, 1, 1, 1 }, { 64, 2, 2, 2 } })
   t.equal(joined(setting(made["lines"], "names")), "a b")
   t.contains(made["lines"].title, "all data")
+  curves = block(made["by-data"], "data")
+  same_rows(curves[1], { { 8, 1, 1, 1 }, { 32, 1, 1, 1 } })
+  same_rows(curves[2], { { 16, 2, 2, 2 }, { 64, 2, 2, 2 } })
+  t.equal(joined(setting(made["by-data"], "names")), "narrow wide")
   t.equal(#block(made["pareto"], "points")[1], 4)
 end)
 

@@ -782,7 +782,7 @@
 ---@field without? string "%s, no REM": splits each column into what the row of that name takes and the rest
 ---@field parts? table what these two are called
 ---@field x? string|table a metric, a factor or an option of the model; { name, log = true } is logarithmic
----@field group? string a factor, an option of the model, "class" or "row": a curve for each value
+---@field group? string a factor, an option of the model, "class", "dataset" or "row": a curve for each value
 ---@field band? string|boolean "seeds": the standard deviation around each curve
 ---@field relative_to? string a group: the others are shown as ratios to it
 ---@field where? table factors and their values: only the rows that have them

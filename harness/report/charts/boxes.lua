@@ -87,7 +87,7 @@ local function category_of(plot)
       return nil
     end
     if type(by) == "function" then return by(row) end
-    return by == "dataset" and row.dataset or parts.group(row, by)
+    return parts.group(row, by)
   end
 end
 

@@ -8,7 +8,8 @@ local lines = {
   fields = {
     { "x", "string or table", "a metric, a factor or an option of the model; { name, log = true } is logarithmic" },
     { "y", "string or table", "a metric; { name, log = true } is logarithmic" },
-    { "group", "string", "a factor, an option of the model, \"class\" or \"row\": a curve for each value" },
+    { "group", "string",
+      "a factor, an option of the model, \"class\", \"dataset\" or \"row\": a curve for each value" },
     { "band", "string or boolean", "\"seeds\": the standard deviation around each curve" },
     { "relative_to", "string", "a group: the others are shown as ratios to it" },
     parts.published_field,

@@ -10,7 +10,8 @@ local pareto = {
   fields = {
     { "x", "string or table", "a metric, a factor or an option of the model; { name, log = true } is logarithmic" },
     { "y", "string or table", "a metric; { name, log = true } is logarithmic" },
-    { "group", "string", "a factor, an option of the model or \"class\": a colour for each value" },
+    { "group", "string",
+      "a factor, an option of the model, \"class\", \"dataset\" or \"row\": a colour for each value" },
     { "label", "string", "what points are labelled by, like `group`; default: the row" },
     { "frontier", "boolean", "false: without the front" },
     parts.published_field,
