@@ -469,7 +469,22 @@ t.test("loss of a named column: the steps that have it; the axis begins below th
     { { 2, 7.5 }, { 4, 5.5 } })
   t.equal(joined(setting(made, "names")), "falls")
   t.equal(made.y_title, "valid. bits/token")
+  t.equal(made.title, "taught, text: valid. bits/token (scale small)")
   t.contains(made.after[2], 'set yrange [5.46:7.54]\nset ytics ("5.5" 5.5, "6.0" 6, "6.5" 6.5')
+end)
+
+t.test("loss: the mean of seeds that ended at different steps ends with the first of them", function()
+  local uneven = lh.experiment "uneven"
+  uneven:row { "row", model = model, task = task, train = train, seeds = 3, dataset = "text" }
+  for seed = 1, 3 do
+    local points = {}
+    for i = 1, seed < 3 and 1 + seed or 0 do points[i] = { step = 10 * i, loss_bits = 3 * seed - i } end
+    store.open(folder, "uneven"):write_curve(put("uneven", "row", "text", seed, {}), points)
+  end
+  local curve = block(charts_of(uneven)["loss"], "data")[1]
+  t.equal(#curve, 2)
+  same_rows({ { table.unpack(curve[1], 1, 2) }, { table.unpack(curve[2], 1, 2) } },
+    { { 10, 3.5 }, { 20, 2.5 } })
 end)
 
 -- ---- what was measured at distances ----

@@ -38,6 +38,15 @@ function loss.check(plot)
     or nil
 end
 
+-- Where the first of the seeds ends: behind it the mean would be that of those that are left.
+local function last_step(seeds)
+  local last = math.huge
+  for _, seed in ipairs(seeds) do
+    if #seed > 0 then last = math.min(last, seed[#seed].step) end
+  end
+  return last
+end
+
 -- Mean over seeds at each step, then over a short window so that curves can be told apart.
 local function mean_curve(view, row, seeds, over)
   local sums, steps, curve = {}, {}, {}
@@ -49,7 +58,10 @@ local function mean_curve(view, row, seeds, over)
       sums[point.step] = { entry[1] + point.value, entry[2] + 1 }
     end
   end
-  for step in pairs(sums) do steps[#steps + 1] = step end
+  local last = last_step(seeds)
+  for step in pairs(sums) do
+    if step <= last then steps[#steps + 1] = step end
+  end
   table.sort(steps)
   local window = math.max(0, #steps // 50)
   for i, step in ipairs(steps) do
@@ -100,8 +112,8 @@ function loss.draw(view, plot, dataset)
     end
   end
   if #lines == 0 then return nil end
-  local made = parts.new("lines", parts.title(view, plot, "training loss", dataset),
-    curves.titles[over], unit)
+  local what = plot.y and unit or "training loss"
+  local made = parts.new("lines", parts.title(view, plot, what, dataset), curves.titles[over], unit)
   local x = { room = 0, log = over ~= "step" } -- rows differ in cost by factors
   parts.add_curves(made, lines, names, { x = x, y = shown_range(lines) })
   return made
