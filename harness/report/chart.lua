@@ -35,8 +35,7 @@ local function shown_rows(view, kind, plot, dataset)
   for _, source in ipairs(parts.sources(view, plot)) do
     for _, row in ipairs(source.rows) do
       local shown = (next(wanted) == nil or wanted[row.label])
-        and (dataset == "" or row.dataset == dataset)
-        and (not plot.dataset or row.dataset == plot.dataset) and parts.has_all(row, plot.where)
+        and (dataset == "" or row.dataset == dataset) and parts.has_all(row, plot.where)
       if shown then list[#list + 1] = { row = row, results = source.results } end
     end
   end
@@ -110,7 +109,7 @@ local function one_chart(view, kind, plot, dataset, name)
   local shown, names = shown_rows(view, kind, plot, dataset), metrics_of(kind, plot)
   local runs = runs_of(shown, is_timed(names))
   if #runs == 0 then return nil end
-  view.runs, view.of_all = runs, dataset == "" and (kind.of_all or plot.together)
+  view.runs, view.of_all = runs, dataset == ""
   local good, made = pcall(kind.draw, view, plot, dataset)
   if not good then made = { failure = made } end
   if not made then made = { lacks = what_it_shows(kind, plot) } end
@@ -131,8 +130,8 @@ end
 
 local function add_charts(list, view, plot)
   local kind = kinds.find(plot[1])
-  local datasets = plot.dataset and { plot.dataset } or summary.datasets(view.experiment.rows)
-  if kind.of_all or plot.together then datasets = { "" } end
+  local datasets = (kind.of_all or plot.together) and { "" } or summary.datasets(view.experiment.rows)
+  if plot.dataset then datasets = { plot.dataset } end
   for _, dataset in ipairs(datasets) do
     local name = plot.name or plot[1]
     local made = one_chart(view, kind, plot, dataset, #datasets > 1

@@ -152,11 +152,11 @@ function parts.has_all(row, wanted)
   return true
 end
 
---- The rows that a plot shows: of an experiment on a data set, or all of them.
+--- The rows that a plot shows: of an experiment on a data set, or with "" on all of them.
 function parts.rows_of(view, plot, dataset)
   local rows = {}
   for _, row in ipairs(view.experiment.rows) do
-    local shown = plot.together or row.dataset == dataset
+    local shown = dataset == "" or row.dataset == dataset
     if shown and parts.has_all(row, plot.where) then rows[#rows + 1] = row end
   end
   return rows
@@ -255,10 +255,10 @@ function parts.upper_limit(room, highest) return highest > 0 and room * highest 
 
 -- ---- the chart ----
 
---- The title: the plot's own, or experiment, data and `what` is shown. Of a chart of all data sets
---- `data` says so.
-function parts.title(view, plot, what, data)
-  local dataset = provenance.dataset(view.runs, plot.together and "all data" or data)
+--- The title: the plot's own, or experiment, data and `what` is shown. A chart of all data sets ("")
+--- is of `all`, default "all data".
+function parts.title(view, plot, what, data, all)
+  local dataset = provenance.dataset(view.runs, data == "" and (all or "all data") or data)
   if plot.title then
     return ("%s (%sscale %s)"):format(plot.title, view.of_all and "" or dataset .. "; ", view.scale)
   end

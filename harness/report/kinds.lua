@@ -11,7 +11,7 @@
 --   metrics  function(plot): those behind its axes (default: the axes)
 --   rows     function(plot): the labels of the rows that it shows (default: all)
 --   weights  function(plot): the label of the row whose trained weights it reads (optional)
---   of_all   true where one chart shows all data sets: `dataset` is "" then
+--   of_all   true where one chart shows all data sets: `dataset` is "" then, unless the plot names one
 -- What a view is, and what kinds share, is in chart_parts.lua; their templates are plots/*.gp.
 local kinds = {}
 

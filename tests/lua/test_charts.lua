@@ -151,6 +151,32 @@ t.test("charts are drawn of what was measured", function()
     "room of less than a decade")
 end)
 
+t.test("a chart of all data sets that names one shows it alone; no column without both parts", function()
+  local some, made = lh.experiment "some", {}
+  for i, name in ipairs { "full", "full, bare" } do
+    for k, dataset in ipairs { "one", "two" } do
+      some:row { name, model = encoded, task = task, train = train, dataset = dataset }
+      local values = { label = name, dataset = dataset, scale = "smoke", parameters = 10 * k - i }
+      if i == 1 or k == 1 then runs.put(folder, some, values) end
+    end
+  end
+  some:plot { "columns", y = "parameters", rows = { "full" }, dataset = "two", name = "alone" }
+  some:plot { "columns", y = "parameters", rows = { "full" }, without = "%s, bare", name = "split" }
+  some:plot { "columns", y = "parameters", rows = { "full" }, without = "%s, bare", dataset = "two",
+    name = "no-part" }
+  some:plot { "lines", x = "window", y = "parameters", together = true, dataset = "two" }
+  for _, each in ipairs(chart.values(some, settings, results.of(some, settings), true)) do
+    made[each.name] = each
+  end
+  t.contains(gnuplot.program(made.alone), "$bars << EOD\n1 19 19 1\nEOD")
+  t.equal(made.alone.title, "some, two: parameters (scale smoke)")
+  t.contains(gnuplot.program(made.split), "$bars << EOD\n0.8 8 9 1\nEOD")
+  t.equal(made.split.title, "some, all data: parameters (scale smoke)")
+  t.equal(made["no-part"].lacks, "parameters")
+  t.contains(gnuplot.program(made.lines), "$data << EOD\n16 19 19 19\nEOD")
+  t.equal(made.lines.title, "some, two: parameters by window (scale smoke)")
+end)
+
 t.test("gnuplot draws what it is given, as SVG and PNG", function()
   if not gnuplot.is_available() then return t.skip(gnuplot.missing) end
   for _, path in ipairs { "gates-figure/gates", "gates-figure/parts" } do

@@ -93,7 +93,7 @@ end
 
 function boxes.rows(plot) return { plot.row } end
 
-function boxes.draw(view, plot)
+function boxes.draw(view, plot, dataset)
   local blocks, outliers, names, low, high = {}, {}, {}, math.huge, -math.huge
   for i, group in ipairs(boxes.gather(parts.sources(view, plot), plot.y, category_of(plot))) do
     local box = boxes.summary(group.values)
@@ -107,8 +107,8 @@ function boxes.draw(view, plot)
   end
   if #blocks == 0 then return nil end
   local room = math.max(0.05 * (high - low), 1e-3)
-  local made = parts.new("boxes", parts.title(view, plot, metrics.quantity(plot.y), "all layers"), "",
-    plot.y)
+  local made = parts.new("boxes", parts.title(view, plot, metrics.quantity(plot.y), dataset,
+    "all layers"), "", plot.y)
   -- an empty block would be an error in gnuplot
   if #outliers == 0 then outliers[1] = { 0, low, "" } end
   made.blocks = { { "boxes", { blocks } }, { "outliers", { outliers } } }

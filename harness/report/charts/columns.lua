@@ -39,9 +39,9 @@ local function short(datasets)
 end
 
 --- Lays columns out. `value(row, dataset)` gives a column's height, or nil; `rest(row, dataset)`,
---- optional, that of its lower part. Gives { bars = { {x, rest, height, member} ... }, ticks = {
---- {x, text} ... }, clusters = { {x, text} ... }, members = names, width =, shared = the word that
---- all data sets begin with }.
+--- optional, that of its lower part, without which there is no column. Gives { bars = { {x, rest,
+--- height, member} ... }, ticks = { {x, text} ... }, clusters = { {x, text} ... }, members = names,
+--- width =, shared = the word that all data sets begin with }.
 function columns.layout(rows, datasets, value, rest)
   local names, shared = short(datasets)
   local outer, inner = rest and rows or names, rest and names or rows
@@ -53,9 +53,10 @@ function columns.layout(rows, datasets, value, rest)
       local row, dataset = rows[rest and c or m], datasets[rest and m or c]
       local height = value(row, dataset)
       local x = c + (m - (#inner + 1) / 2) * made.width
-      if height then
-        local lower = rest and rest(row, dataset)
-        made.bars[#made.bars + 1] = { x, lower and math.min(lower, height) or height, height, m }
+      local lower = height
+      if rest then lower = rest(row, dataset) end
+      if height and lower then
+        made.bars[#made.bars + 1] = { x, math.min(lower, height), height, m }
         made.ticks[#made.ticks + 1] = { x, inner[m] }
       end
     end
@@ -63,15 +64,16 @@ function columns.layout(rows, datasets, value, rest)
   return made
 end
 
-function columns.draw(view, plot)
-  local function value(row, dataset) return (view.results:value(row, plot.y, dataset)) end
-  local function rest(row, dataset) return value(plot.without:format(row), dataset) end
-  local laid = columns.layout(plot.rows, view.results.datasets, value, plot.without and rest)
+function columns.draw(view, plot, dataset)
+  local function value(row, data) return (view.results:value(row, plot.y, data)) end
+  local function rest(row, data) return value(plot.without:format(row), data) end
+  local datasets = dataset == "" and view.results.datasets or { dataset }
+  local laid = columns.layout(plot.rows, datasets, value, plot.without and rest)
   if #laid.bars == 0 then return nil end
   local limit = 0
   for _, bar in ipairs(laid.bars) do limit = math.max(limit, bar[3]) end
   local top = parts.upper_limit(1.25, limit)
-  local made = parts.new("columns", parts.title(view, plot, metrics.quantity(plot.y), "all data"),
+  local made = parts.new("columns", parts.title(view, plot, metrics.quantity(plot.y), dataset),
     laid.shared, plot.y)
   parts.set_axes(made, nil, axis.over({ 0, limit }, { metric = plot.y, low = 0, high = top }))
   for i, name in ipairs { "bars", "ticks", "clusters" } do
