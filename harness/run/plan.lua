@@ -21,17 +21,20 @@ local function new_run(shared, seed) return setmetatable({ seed = seed }, shared
 
 --- The runs of an experiment, seed by seed so that a whole table appears early; rows whose trials
 --- have ended have the options that did best there. A run has its `seed`, and what those of its row
---- have in common, which is `run.shared`.
+--- have in common, which is `run.shared`. Then how many more there were before trials left them out.
 function plan.of(experiment, settings)
   tuning.settle(experiment, settings)
-  local runs, rows, seeds, most = {}, {}, {}, 0
+  local runs, rows, seeds, most, left_out = {}, {}, {}, 0, 0
   local function seeds_of(row)
     if row.tried_for then return row.seeds end
     return settings.seeds or row.seeds or experiment.default_seeds
   end
   for _, row in ipairs(experiment.rows) do
     local meant = row.tried_for or row
-    if selection.means(settings.only, meant.label, meant.dataset) and not row.left_out then
+    local is_meant = selection.means(settings.only, meant.label, meant.dataset)
+    if is_meant and row.left_out then
+      left_out = left_out + seeds_of(row)
+    elseif is_meant then
       local place = #rows + 1
       rows[place], seeds[place] = shared_of(experiment, row, settings), seeds_of(row)
       most = math.max(most, seeds[place])
@@ -42,7 +45,7 @@ function plan.of(experiment, settings)
       if seed <= seeds[i] then runs[#runs + 1] = new_run(shared, seed) end
     end
   end
-  return runs
+  return runs, left_out
 end
 
 -- What a row's training would be in vain without, too.

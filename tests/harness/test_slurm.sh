@@ -69,4 +69,61 @@ fails 1 "a task too many" "run 5, but the plan has 4 runs" env SLURM_ARRAY_TASK_
 last=$(sed -n 's/^#   //p' "$scratch/job.sh")
 succeeds "the line for the end makes the table" "relative step time" sh -c "$last"
 
+# Rounds of trials: an array each, submitted before any has begun. This sbatch keeps them, and queue runs one after the
+# other, the tasks of each side by side.
+mkdir "$scratch/bin"
+cat >"$scratch/bin/sbatch" <<'SH'
+#!/bin/sh
+here=$(dirname "$0")
+echo "$*" >>"$here/calls"
+job=$(wc -l <"$here/calls")
+cat >"$here/$job.sh"
+echo "$job"
+SH
+chmod +x "$scratch/bin/sbatch"
+queue() {
+    local job task
+    for job in $(seq "$(wc -l <"$scratch/bin/calls")"); do
+        for task in $(seq "$(sed -n 's/^#SBATCH --array=1-//p' "$scratch/bin/$job.sh")"); do
+            SLURM_ARRAY_TASK_ID=$task sh "$scratch/bin/$job.sh" >"$scratch/bin/$job-$task.log" 2>&1 ||
+                cat "$scratch/bin/$job-$task.log" &
+        done
+        wait
+    done
+}
+cat >"$scratch/tuned.lua" <<'LUA'
+local lh = require "longhaul"
+local bench = lh.experiment "tuned"
+local text = lh.data.text { "generate:books", documents = 6, document_bytes = 2000, limit_eval_bytes = 2000 }
+local tune = lh.tune { rate = { 1e-3, 1e5, 1e6, 1e7, 1e8, 1e9 }, steps = 8, halving = true,
+  by = "valid_bits_per_token" }
+for width = 16, 32, 16 do
+  bench:row { "width " .. width, task = lh.tasks.language_model { text, segment = 32, batch = 2 }, tune = tune,
+    train = lh.train { steps = 10, warmup = 0, optimizer = "adam", clip = 0 },
+    model = lh.models.slide { layers = 1, width = width, heads = 2, window = 16 } }
+end
+bench:table { columns = { "bits_per_byte" } }
+local figure = lh.experiment "figure"
+figure:plot { "boxes", y = "bits_per_byte", of = bench }
+return figure
+LUA
+tuned() { "$longhaul" slurm "$scratch/tuned.lua" --scale smoke --results "$scratch/tuned results" --threads 1 "$@"; }
+tuned --seeds 1 >"$scratch/job.sh"
+quietly 0 "the script that submits them is sound" sh -n "$scratch/job.sh"
+succeeds "an array for each round, then the rows" \
+    $'tuned-trials-round1: job 1\ntuned-trials-round2: job 2\ntuned-trials: job 3\ntuned: job 4' \
+    env PATH="$scratch/bin:$PATH" sh "$scratch/job.sh" --time=9
+succeeds "each waits for the one before" $'--parsable --time=9\n--parsable --dependency=afterany:1 --time=9' \
+    cat "$scratch/bin/calls"
+succeeds "as many tasks as trials may be left" $'-12\n#SBATCH --array=1-6\n#SBATCH --array=1-4\n#SBATCH --array=1-2' \
+    sed -n '/--array/p' "$scratch"/bin/[1-4].sh
+quietly 0 "no task of theirs fails" queue
+succeeds "what diverged has no place" "run 6 is left out" cat "$scratch/bin/2-6.log"
+succeeds "and all rows are trained" "width 161done width 321done" \
+    "$longhaul" lua "$scratch/status.lua" "$scratch/tuned results/tuned/runs.csv"
+succeeds "an array alone where no trial is missing" "#SBATCH --array=1-2" tuned
+succeeds "or of one plan" "#SBATCH --array=1-12" tuned --plan tuned-trials-round1
+fails 2 "which the script has" "no rows of an experiment 'none'" tuned --plan none
+fails 1 "an experiment without rows" "figure has no row that is wanted" tuned --plan figure
+
 finish

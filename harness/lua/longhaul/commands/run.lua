@@ -130,11 +130,20 @@ local function worker_words(values, script_path)
   end
 end
 
-local function source_called(name, experiment)
+local function plan_called(name, experiment)
+  if experiment.name == name then return experiment end
   for _, source in ipairs(experiment.sources) do
-    local found = source.name == name and source or source_called(name, source)
+    local found = plan_called(name, source)
     if found then return found end
   end
+end
+
+-- The experiment whose plan --plan means: the script's, or one that a run of it runs first.
+local function planned(values, experiment)
+  if not values.plan then return experiment end
+  return plan_called(values.plan, experiment)
+    or command.misuse(("--plan: the script's charts show no rows of an experiment '%s'"):format(
+      values.plan))
 end
 
 local function say_at_end(text)
@@ -147,11 +156,7 @@ local function run(values, rest)
   local experiment, settings = load_script(values, rest)
   settings.number, settings.jobs, settings.words = command.integer(values, "run"), jobs,
     worker_words(values, rest[1])
-  if values.plan then
-    experiment = source_called(values.plan, experiment)
-      or command.misuse(("--plan: the script's charts show no rows of an experiment '%s'"):format(
-        values.plan))
-  end
+  experiment = planned(values, experiment)
   local failed, interrupted = runner.run(experiment, settings)
   if not ranks.first then return command.ok end
   if failed > 0 and settings.fail_fast then
@@ -348,9 +353,13 @@ local function plot(values, rest)
   return failed > 0 and command.failed or command.ok
 end
 
--- The line that runs a script as the command line here says.
-local function run_line(values, script_path, cores)
-  local words = run_words(values, script_path, cores)
+-- ---- job arrays ----
+
+-- The line of a shell script, or of a comment there, for a command that takes the script and what is
+-- chosen of it.
+local function line_of(job, name, more)
+  local words = run_words(job.values, job.script, job.cores)
+  words[1], words[#words + 1] = name, more
   table.insert(words, 1, core.program_folder() .. "/longhaul")
   for i, word in ipairs(words) do
     if word:find("[\r\n]") then
@@ -361,33 +370,84 @@ local function run_line(values, script_path, cores)
   return table.concat(words, " ")
 end
 
+local function say(...) print((...):format(select(2, ...))) end
+
+local function say_end(line)
+  say("# When all have ended, one process makes the step times, the tables and the charts:")
+  say("#   %s", line)
+end
+
 -- Slurm starts the ranks of a run by srun. A signal comes before the time is up: to all ranks, or
 -- to the one process that the shell has become.
-local function slurm(values, rest)
-  local experiment, settings = load_script(values, rest)
-  local cores, together = command.integer(values, "threads", 2, 1, most_threads),
-    command.integer(values, "ranks", 1)
-  local line, runs = run_line(values, rest[1], cores), #plan.of(experiment, settings)
-  if runs == 0 then
-    local names = {}
-    for i, source in ipairs(experiment.sources) do names[i] = source.name end
-    local hint = #names > 0 and ": make job arrays of " .. table.concat(names, ", ")
-      or " that is wanted"
-    error(("%s has no row of its own%s"):format(experiment.name, hint), 0)
-  end
-  local function say(...) print((...):format(select(2, ...))) end
+local function say_array(experiment, runs, job)
+  local whole, one = line_of(job, "run"), line_of(job, "run", "--plan=" .. experiment.name)
+  local alone = job.ranks == 1
+  local start = alone and "" or ("srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=%d "):format(job.cores)
   say("#!/bin/sh")
   say("#SBATCH --job-name=%s", experiment.name)
   say("#SBATCH --array=1-%d", runs)
-  say("#SBATCH --ntasks=%d --cpus-per-task=%d", together, cores)
-  if settings.device == "cuda" then say("#SBATCH --gpus-per-task=1") end
-  say("#SBATCH --signal=%sTERM@120", together == 1 and "B:" or "")
+  say("#SBATCH --ntasks=%d --cpus-per-task=%d", job.ranks, job.cores)
+  if job.values.device == "cuda" then say("#SBATCH --gpus-per-task=1") end
+  say("#SBATCH --signal=%sTERM@120", alone and "B:" or "")
   say("# One run per task of the array, into one results folder. What is stopped goes on when this is submitted again.")
-  say("# When all have ended, one process makes the step times, the tables and the charts:")
-  say("#   %s", line)
-  local start = together > 1
-    and ("srun --mpi=pmix --kill-on-bad-exit=1 --cpus-per-task=%d "):format(cores) or ""
-  say("exec %s%s --run \"$SLURM_ARRAY_TASK_ID\"", start, line)
+  say_end(whole)
+  say("exec %s%s --run \"$SLURM_ARRAY_TASK_ID\"", start, one)
+end
+
+-- Plans that are run one after the other: the rounds of trials that rows wait for, then these.
+local function chain_of(experiment, settings)
+  local runs, chain = plan.of(experiment, settings), {}
+  for _, run in ipairs(runs) do
+    if run.row.untuned then
+      chain = chain_of(experiment.trials, settings)
+      break
+    end
+  end
+  if #runs > 0 then chain[#chain + 1] = experiment end
+  return chain
+end
+
+-- The chains of what the charts show and of the rows themselves, none of which waits for another.
+local function chains_of(experiment, settings, chains)
+  for _, source in ipairs(experiment.sources) do
+    if source ~= experiment.trials then chains_of(source, settings, chains) end
+  end
+  local chain = chain_of(experiment, settings)
+  if #chain > 0 then chains[#chains + 1] = chain end
+  return chains
+end
+
+-- A script for the shell that submits the array of each plan, printed as it is submitted. An array
+-- begins whatever became of the one before: a trial that failed is lost, and a row some of whose
+-- trials are still to end says so.
+local function say_chains(chains, job)
+  local whole, array = line_of(job, "run"), line_of(job, "slurm", "--ranks=" .. job.ranks)
+  say("#!/bin/sh")
+  say("# Several job arrays, since trials decide what others train. Submit them by sh, not by sbatch, whose options")
+  say("# may follow: sh job.sh --time=4:00:00. What is stopped goes on when they are submitted again.")
+  say_end(whole)
+  say("array() { %s --plan=\"$1\"; }", array)
+  for _, chain in ipairs(chains) do
+    local names = {}
+    for i, experiment in ipairs(chain) do names[i] = quote.shell(experiment.name) end
+    say("job=")
+    say("for plan in %s; do", table.concat(names, " "))
+    say("    job=$(array \"$plan\" | sbatch --parsable ${job:+--dependency=afterany:$job} \"$@\") || exit")
+    say("    echo \"$plan: job $job\"")
+    say("done")
+  end
+end
+
+local function slurm(values, rest)
+  local experiment, settings = load_script(values, rest)
+  local job = { values = values, script = rest[1], cores = command.integer(values, "threads", 2, 1, most_threads),
+    ranks = command.integer(values, "ranks", 1) }
+  local chains = values.plan and { { planned(values, experiment) } } or chains_of(experiment, settings, {})
+  local first = (chains[1] or {})[1] or experiment
+  local runs = #plan.of(first, settings)
+  if runs == 0 then error(("%s has no row that is wanted"):format(first.name), 0) end
+  if #chains == 1 and #chains[1] == 1 then return say_array(first, runs, job) end
+  say_chains(chains, job)
 end
 
 local function with(...)
@@ -399,13 +459,14 @@ local to_run = with(threads, { "force", "run finished runs again" },
   { "fail-fast", "stop at the first run that fails" },
   { "keep-checkpoints", "keep the last checkpoint of each run when it is finished" },
   { "run=", "only the N-th run of the plan, without step times", "N" },
-  { "plan=", "with --run: of the plan of this experiment, whose rows the script's charts show",
+  { "plan=", "with --run: of the plan of this experiment, whose rows the script's charts or trials have",
     "NAME" },
   side_by_side)
 local to_extend = with(threads,
   { "steps=", "how many in all; a run goes on from the last checkpoint of its fewer steps", "N" },
   no_timing, { "fail-fast", "stop at the first run that fails" }, side_by_side)
-local to_submit = with(threads, { "ranks=", "processes that train each run together", "N" })
+local to_submit = with(threads, { "ranks=", "processes that train each run together", "N" },
+  { "plan=", "the array of this experiment alone, whose rows the script's charts or trials have", "NAME" })
 
 return {
   {
@@ -460,6 +521,7 @@ return {
     summary = "print a job array that runs a script on a cluster",
       options = to_submit,
     run = slurm, most = 1, usage = "slurm SCRIPT.lua [--scale SCALE] ... > job.sh; sbatch job.sh",
-    description = "Every task of the array does one run; see docs/cluster.md.",
+    description = "Every task of the array does one run. Where trials of lh.tune are missing, or charts show rows of "
+      .. "other experiments, what is printed submits one array after the other: `sh job.sh`. See docs/cluster.md.",
   },
 }
