@@ -70,7 +70,7 @@ faults train train --model brt --options "$tiny" --task-options "$books" \
 faults swap train --model reformer --options 'layers=1 width=8 heads=2 positions=16 attention=shared' \
     --task-options "$books" --train 'steps=2 optimizer=adam swap_parameters=true'
 faults forward forward --model brt --options "$tiny" --vocabulary 32 \
-    --tokens "$scratch/tokens.txt" --segment 8 --out "$scratch/out/logits.npy"
+    --ids "$scratch/tokens.txt" --segment 8 --out "$scratch/out/logits.npy"
 faults data data list
 {
     echo date,a,b

@@ -31,6 +31,8 @@ for command in run list dry-run table plot slurm describe train eval export forw
     succeeds "$command --help" "SYNOPSIS" "$longhaul" "$command" --help
 done
 succeeds "version" "blas" "$longhaul" version
+succeeds "the commands that make test-faults disturbs are commands still" "6 passed, 0 failed" \
+    env LH_FAULT_STEP=1000 tests/faults.sh
 
 succeeds "models are listed" "brt" "$longhaul" describe
 succeeds "a model is described" "layers.1.state.ids" \
