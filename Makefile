@@ -441,12 +441,14 @@ STUDIES := reformer/table2 rsa/table7 rsa/figure9 gpt2_recurrent/table1 gpt2_rec
     reformer/figure3 reformer/figure4 reformer/figure5 staircase/table1 staircase/table2 staircase/table3 \
     rsa/table2 rsa/table3 rsa/table3a rsa/table1 brt/table1 brt/ablations reformer/table4
 studies_asked := $(if $(filter-out all,$(PAPER)),$(filter $(addsuffix /%,$(PAPER)),$(STUDIES)),$(STUDIES))
+# On a card one run is trained after the other.
+study_jobs = $(if $(or $(JOBS),$(filter cpu,$(DEVICE))),--jobs $(or $(JOBS),auto))
 .PHONY: studies
 studies: SCALE := study
 studies: $(program) ## Run what decides the papers' claims at scale study: many hours; PAPER=, JOBS=
 	$(if $(studies_asked),,$(error no study of $(PAPER); there are: $(STUDIES)))
 	$(Q)failed=; for name in $(studies_asked); do \
-	    $(program) run experiments/$$name.lua --scale $(SCALE) --device $(DEVICE) --jobs $(or $(JOBS),auto) || failed="$$failed $$name"; \
+	    $(program) run experiments/$$name.lua --scale $(SCALE) --device $(DEVICE) $(study_jobs) || failed="$$failed $$name"; \
 	done; if [ -n "$$failed" ]; then echo "studies with runs that failed:$$failed" >&2; exit 1; fi
 
 # What the C sources include of others.
