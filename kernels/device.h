@@ -45,7 +45,8 @@ struct lh_device {
     lh_status (*end_step)(lh_device *);
     const lh_device_copies *copies; /* optional */
     void (*close)(lh_device *);
-    const char *name; /* "NVIDIA H100 80GB HBM3"; NULL: the processor */
+    const char *name;       /* "NVIDIA H100 80GB HBM3"; NULL: the processor */
+    unsigned char uuid[16]; /* the same GPU has the same in every process; the processor has none */
 };
 
 /* Opens "cpu" (and "cuda" where built). On the CPU the kernel table is the best instruction set

@@ -200,8 +200,41 @@ static lh_status start_reduction(void *x, int64_t count, MPI_Datatype type, MPI_
 
 /* ---- the table ---- */
 
+static lh_status merge(lh_communicator *ranks, void *x, size_t bytes) {
+    (void)ranks;
+    LH_TRY(usable());
+    LH_TRY(start_reduction(x, (int64_t)bytes, MPI_BYTE, MPI_BOR));
+    return await(poll_messages);
+}
+
+static lh_status refuse_shared(int first, int second, const lh_device *device) {
+    return lh_fail(LH_EDEVICE,
+                   "ranks %d and %d have one GPU between them (%s on %s), and each needs its own: "
+                   "start no more ranks on a machine than it has GPUs",
+                   first, second, device->name, world.members[second].machine);
+}
+
+/* NCCL takes one rank a GPU. Only the GPUs themselves tell: a launcher may show each rank no more
+ * than its own, as the first one. All ranks see the same, so that none waits for another. */
+static lh_status check_gpus(lh_communicator *ranks, const lh_device *device) {
+    const size_t bytes = sizeof device->uuid;
+    unsigned char *all = lh_allocate_zeroed((size_t)ranks->size, bytes);
+    if (all == NULL) return LH_EMEMORY;
+    memcpy(all + (size_t)ranks->rank * bytes, device->uuid, bytes);
+    lh_status status = merge(ranks, all, (size_t)ranks->size * bytes);
+    for (int i = 1; i < ranks->size && status == LH_OK; ++i) {
+        for (int j = 0; j < i && status == LH_OK; ++j) {
+            if (memcmp(all + (size_t)i * bytes, all + (size_t)j * bytes, bytes) == 0)
+                status = refuse_shared(j, i, device);
+        }
+    }
+    free(all);
+    return status;
+}
+
 static lh_status start_on_gpu(lh_communicator *ranks, lh_device *device, real *x, int64_t count) {
     if (world.nccl == NULL) {
+        LH_TRY(check_gpus(ranks, device));
         LH_TRY(lh_nccl_open(ranks, &world.nccl));
         LH_TRY(await(poll_nccl));
     }
@@ -240,13 +273,6 @@ static lh_status sum(lh_communicator *ranks, double *x, int64_t count) {
     (void)ranks;
     LH_TRY(usable());
     LH_TRY(start_reduction(x, count, MPI_DOUBLE, MPI_SUM));
-    return await(poll_messages);
-}
-
-static lh_status merge(lh_communicator *ranks, void *x, size_t bytes) {
-    (void)ranks;
-    LH_TRY(usable());
-    LH_TRY(start_reduction(x, (int64_t)bytes, MPI_BYTE, MPI_BOR));
     return await(poll_messages);
 }
 

@@ -2,6 +2,7 @@
  * of the data. */
 #include <cublas_v2.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/recorder.h"
@@ -185,6 +186,7 @@ static lh_status open_parts(cuda_device *device, int number) {
     LH_CUDA_TRY(LH_CUDA(cudaSetDevice(number % count)));
     LH_CUDA_TRY(LH_CUDA(cudaGetDeviceProperties(&device->properties, number % count)));
     device->base.name = device->properties.name;
+    memcpy(device->base.uuid, device->properties.uuid.bytes, sizeof device->base.uuid);
     LH_CUDA_TRY(LH_CUDA(cudaStreamCreateWithFlags(&device->stream.stream, cudaStreamNonBlocking)));
     LH_CUDA_TRY(LH_CUDA(cudaMalloc((void **)&device->stream.fault, sizeof *device->stream.fault)));
     LH_CUDA_TRY(LH_CUDA(cudaMemsetAsync(device->stream.fault, 0, sizeof *device->stream.fault,

@@ -176,7 +176,7 @@ cudaError_t cudaGetDevice(int *device) {
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
     if (device < 0 || device >= device_count) return cudaErrorInvalidDevice;
-    *properties = {"simulated GPU"};
+    *properties = {"simulated GPU", {{(char)('0' + device)}}};
     return cudaSuccess;
 }
 

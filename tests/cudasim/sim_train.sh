@@ -87,6 +87,12 @@ cpu=$("$LONGHAUL_BIN" lua tests/cudasim/machine.lua | sed -n 's/^cpu: \(.*\)\.$/
 succeeds "a row names the GPU beside the processor" "cuda: $cpu with ${GPU_NAME:-simulated GPU}." \
     "$LONGHAUL_BIN" lua tests/cudasim/machine.lua
 
+if command -v mpirun >/dev/null && ldd "$LONGHAUL_BIN" | grep -q libmpi; then
+    fails 1 "two ranks on one GPU, which each would wait for" "ranks 0 and 1 have one GPU between them (simulated GPU on " \
+        timeout 60 mpirun -np 2 --oversubscribe --allow-run-as-root "$LONGHAUL_BIN" run experiments/examples/sweep.lua \
+        --scale smoke --device cuda --only "16 none" --results "$scratch/ranks"
+fi
+
 task=(--task defect --task-options 'batch=2 source_length=24 functions=8 evaluate_functions=2')
 same t5 'layers=1 width=8 heads=2 hidden=8 dropout=0.1 rsa_kinds=1,0,0,1,0,0 rsa_dilation=3' optimizer=adamw
 

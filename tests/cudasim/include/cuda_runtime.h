@@ -56,8 +56,13 @@ struct cudaGraphExecUpdateResultInfo {
 /* A result that nobody looks at does not compile. */
 #define CUDASIM_CHECKED [[nodiscard]]
 
+struct cudaUUID_t {
+    char bytes[16];
+};
+
 struct cudaDeviceProp {
     char name[256];
+    cudaUUID_t uuid;
 };
 
 CUDASIM_CHECKED cudaError_t cudaGetDeviceCount(int *count);
