@@ -99,8 +99,6 @@ END
 }
 
 rates() {
-    local nvcc
-    nvcc=$(sed -n 's/^NVCC_PATH = //p' build/config.mk)
     "$nvcc" -O3 -std=c++17 -arch=sm_90 tests/gpu/matrix_rate.cu -lcublas -o build/matrix_rate \
         -Xlinker -rpath -Xlinker "$(dirname "$nvcc")/../lib64" &&
         build/matrix_rate >"$folder/rates.csv" && cat "$folder/rates.csv"
@@ -130,6 +128,9 @@ export folder jobs conformance program GPU_NAME
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv | tee "$folder/card.csv"
 part build 330 bash -c build
+# The rest of the toolkit lies beside the compiler that the build found, wherever that is.
+nvcc=$(sed -n 's/^NVCC_PATH = //p' build/config.mk)
+export nvcc PATH="$PATH${nvcc:+:${nvcc%/*}}"
 "$mode"
 printf '\n'
 cat "$folder/summary.csv"
