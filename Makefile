@@ -103,7 +103,8 @@ endif
 endif
 cuda_home := $(patsubst %/bin/nvcc,%,$(NVCC_PATH))
 nccl := $(if $(filter 1,$(cuda)),$(filter yes,$(NCCL_FOUND)))
-cuda_libraries := $(if $(filter 1,$(cuda)),$(foreach folder,lib64 $(if $(nccl),lib),-L$(cuda_home)/$(folder) \
+# the toolkit's own folder, and that of conda and of pip's wheels
+cuda_libraries := $(if $(filter 1,$(cuda)),$(foreach folder,lib64 lib,-L$(cuda_home)/$(folder) \
     -Wl$(comma)-rpath$(comma)$(cuda_home)/$(folder)) $(if $(nccl),-lnccl) -lcublas -lcudart)
 ifeq ($(cuda),sim)
 CPU_ISAS := scalar# what is tested there is not the CPU

@@ -99,8 +99,9 @@ END
 }
 
 rates() {
-    "$nvcc" -O3 -std=c++17 -arch=sm_90 tests/gpu/matrix_rate.cu -lcublas -o build/matrix_rate \
-        -Xlinker -rpath -Xlinker "$(dirname "$nvcc")/../lib64" &&
+    local home=${nvcc%/bin/nvcc}
+    "$nvcc" -O3 -std=c++17 -arch=sm_90 tests/gpu/matrix_rate.cu -L"$home/lib64" -L"$home/lib" -lcublas \
+        -Xlinker -rpath="$home/lib64:$home/lib" -o build/matrix_rate &&
         build/matrix_rate >"$folder/rates.csv" && cat "$folder/rates.csv"
 }
 

@@ -24,6 +24,16 @@ succeeds "takes flags as given" "as given: -lblas_of_mine" \
     env BLAS=-lblas_of_mine $configure "$scratch/given.mk"
 succeeds "and passes them on" "-lblas_of_mine" cat "$scratch/given.mk"
 
+# A toolkit as conda or pip lay it out, with libraries in lib/ alone, is found and linked with.
+mkdir -p "$scratch/toolkit/bin" "$scratch/toolkit/lib"
+printf '#!/bin/sh\necho "release 13.0"\n' >"$scratch/toolkit/bin/nvcc"
+chmod +x "$scratch/toolkit/bin/nvcc"
+: >"$scratch/toolkit/lib/libcublas.so"
+succeeds "finds CUDA libraries in lib/" "nvcc release 13.0" env MPI=no NVCC="$scratch/toolkit/bin/nvcc" \
+    $configure "$scratch/cuda.mk"
+succeeds "with which the program is linked" "-L$(realpath "$scratch")/toolkit/lib " \
+    make -n -o "$scratch/cuda.mk" config="$scratch/cuda.mk" O="$scratch/build" CUDA=1 "$scratch/build/longhaul"
+
 # A machine whose package manager only notes what it was asked; not every user may use it.
 mkdir "$scratch/bin"
 printf '#!/bin/sh\necho "apt-get $*" >>"%s/asked"\n' "$scratch" >"$scratch/bin/apt-get"

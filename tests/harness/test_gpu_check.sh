@@ -19,5 +19,6 @@ stub "$tree/tests/cudasim/sim_train.sh" 'echo trained'
 check() { PATH="$scratch/bin:$PATH" "$tree/scripts/gpu-check.sh" "$1" "$scratch/$1" 2>&1; }
 succeeds "the sanitizer lies beside the compiler, which is not in the path" "racecheck," check correct
 succeeds "so does what rates are linked with" "rates," check speed
+succeeds "in either folder of its libraries" "-rpath=$scratch/toolkit/lib64:$scratch/toolkit/lib " cat "$scratch/asked"
 
 finish
