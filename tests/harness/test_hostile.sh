@@ -15,7 +15,8 @@ stopped_by() {
     wait "$process"
 }
 for signal in INT TERM HUP USR1; do
-    fails 130 "SIG$signal stops a training that can go on" "embedded generator (books)" stopped_by "$signal"
+    fails 130 "SIG$signal stops a training that can go on" \
+        "interrupted; the same command goes on from $scratch/$signal.snapshot" stopped_by "$signal"
     succeeds "whose checkpoint is whole" "predicted_tokens" "$LONGHAUL_BIN" lua <(cat <<LUA
 local core = require "longhaul.core"
 local session <close> = core.session { model = core.options("model", "lstm", "hidden=8 width=8"), task = core.options("task", "language_model", "name=generate:books documents=5 document_bytes=2000 segment=8 batch=1"),
@@ -25,6 +26,21 @@ print(session:info().step > 0 and "predicted_tokens" or "no step")
 LUA
     )
 done
+
+# A training without a checkpoint, that is stopped once it is under way.
+stopped_for_good() {
+    local process status
+    "$LONGHAUL_BIN" "${train[@]}" --train 'steps=10000000 warmup=1' >"$scratch/log" 2>&1 &
+    process=$!
+    until_true 300 grep -q "embedded generator" "$scratch/log"
+    sleep 1
+    kill -s INT "$process"
+    wait "$process"
+    status=$?
+    cat "$scratch/log"
+    return "$status"
+}
+fails 130 "a training that keeps nothing says so" "interrupted; nothing was kept without --snapshot" stopped_for_good
 
 # OpenBLAS asks for ever where memory is short. A program under a sanitizer never fits.
 limited() { bash -c 'ulimit -v "$1"; shift; exec timeout -s KILL 60 "$@"' limited "$@"; }

@@ -72,6 +72,11 @@ local function check_splits(session, values)
   session:check_split "test"
 end
 
+local function interrupted(text, ...)
+  io.stderr:write("interrupted; ", text:format(...), "\n")
+  return command.interrupted
+end
+
 local function train(values)
   command.output(values.out)
   command.output(values.snapshot)
@@ -82,11 +87,14 @@ local function train(values)
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
   local shown = progress.new(values.model)
   if not session:train(values.snapshot, function(p) shown:show(p) end) then
-    return command.interrupted
+    if not values.snapshot then return interrupted "nothing was kept without --snapshot" end
+    return interrupted("the same command goes on from %s", values.snapshot)
   end
   shown:finish("trained")
   if values.out then save_weights(session, values.out, values["published-names"]) end
-  print_metrics(session:evaluate("test") or {})
+  local scored = session:evaluate "test"
+  if not scored then return interrupted "the test split was not read" end
+  print_metrics(scored)
 end
 
 local function evaluate(values)
