@@ -132,7 +132,7 @@ end
 -- ---- rows ----
 
 --- What a plot says that shows some of the rows alone.
-parts.where = { "where", "table", "factors and their values: only the rows that have them" }
+parts.where = { "where", "table", "factors or options and their values: only the rows that have them" }
 
 --- What a plot says that may show all data sets in one chart.
 parts.together = { "together", "boolean", "true: all data sets in one chart" }
@@ -144,10 +144,27 @@ local function factor(row, name)
   return nil
 end
 
---- Whether a row has these factors, { name = value ... }; nil: any has.
+-- What a row says of a name: its label, its data set, its model's class, a factor of the sweep or, as
+-- text, an option of the model; nil where it has none of that name.
+local function said(row, name)
+  if name == "row" then return row.label end
+  if name == "dataset" then return row.dataset end
+  if name == "class" then return row.model.name end
+  local value = factor(row, name)
+  if value == nil then value = row.model:spelled(name) end
+  return value
+end
+
+local function is_same(a, b)
+  local x, y = tonumber(a), tonumber(b)
+  if x and y then return x == y end
+  return tostring(a) == tostring(b)
+end
+
+--- Whether a row has these factors or options, { name = value ... }; nil: any has.
 function parts.has_all(row, wanted)
   for name, value in pairs(wanted or {}) do
-    if factor(row, name) ~= value then return false end
+    if not is_same(said(row, name), value) then return false end
   end
   return true
 end
@@ -162,15 +179,12 @@ function parts.rows_of(view, plot, dataset)
   return rows
 end
 
---- What a row is grouped or labelled by: its label, its data set, its model's class, a factor of the sweep or an
---- option of the model, as text; the class where the model has no such option.
+--- What a row is grouped or labelled by, as text: what it says of the name; its model's class where it
+--- says nothing.
 function parts.group(row, name)
-  if name == "row" then return row.label end
-  if name == "dataset" then return row.dataset end
-  if name == "class" then return row.model.name end
-  local value = name and factor(row, name)
-  if value == nil and name then value = row.model:spelled(name) end
-  if value == nil then return name and row.model.name or "" end
+  if not name then return "" end
+  local value = said(row, name)
+  if value == nil then return row.model.name end
   return tostring(value)
 end
 

@@ -2,6 +2,7 @@
 -- here. gnuplot is not needed for any of it.
 local t = dofile "tests/test.lua"
 local chart = require "longhaul.report.chart"
+local parts = require "longhaul.report.chart_parts"
 local core = require "longhaul.core"
 local gnuplot = require "longhaul.report.gnuplot"
 local lh = require "longhaul"
@@ -351,7 +352,6 @@ t.test("published values are hollow marks at the point of their row", function()
 end)
 
 t.test("a published value that would press the points flat is told, not drawn", function()
-  local parts = require "longhaul.report.chart_parts"
   local points = {}
   for i, value in ipairs { 2.30, 2.31 } do
     points[i] = { i, value, row = { label = "XL:512", dataset = "arxiv" } }
@@ -382,6 +382,19 @@ t.test("where: only the rows that have these factors", function()
   local curves = block(charts_of(bench)["b-alone"], "data")
   t.equal(#curves, 1)
   same_rows({ curves[1][1] }, { { 1, 5, 5 - root, 5 + root } })
+end)
+
+t.test("where: an option of the model, the class and the data set are as good", function()
+  local swept = lh.experiment "swept"
+  for point in lh.grid { { "size", 1, 4 } } do
+    swept:row { point, model = model:with { width = 8 * point.size }, task = task, train = train, dataset = "text" }
+  end
+  local row = swept.rows[2]
+  for name, value in pairs { width = 32, size = 4, class = row.model.name, row = row.label, dataset = "text" } do
+    t.check(parts.has_all(row, { [name] = value }), name)
+  end
+  t.check(not parts.has_all(row, { width = 8 }), "another width")
+  t.check(not parts.has_all(row, { widht = 32 }), "no such option")
 end)
 
 t.test("names that no row has are refused at their line with the nearest", function()

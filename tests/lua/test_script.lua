@@ -75,6 +75,8 @@ local function of_cell(says)
     .. "{ experiment = bench, row = 'a', %s })) }"):format(says)
 end
 
+local row = "bench:row { lh.grid { { 'a', '1' } }(), model = model, task = task, train = train }"
+
 -- Each mistake: what the sixth line says, and what the error must hold.
 local mistakes = {
   { "lh.models.slide { windw = 3 }", "unknown option 'windw' (did you mean 'window'?)" },
@@ -105,6 +107,9 @@ local mistakes = {
   { "bench:table { columns = {} }:table { columns = {} }", "an earlier table is called 'table'" },
   { "bench:table { name = 'x', columns = {} }:fit { name = 'X', group = 'a', over = {}, of = {} }",
     "fit: an earlier table is called 'X'" },
+  { row .. ":fit { group = 'b', over = {}, of = {} }", "fit: row \"1\" has no factor 'b'" },
+  { row .. ":fit { group = 'a', over = { 'c' }, of = {} }", "fit: row \"1\" has no factor 'c'" },
+  { row .. ":fit { group = 'a', over = { 'a' }, of = {} }", "fit: factor 'a' of row \"1\" is '1', no number" },
   { "bench:plot { 'bars', y = 'mse', name = 'a/b' }", "a plot's name begins with a letter" },
   { "bench:plot { 'bars', y = 'mse', name = 'loss' }", "'loss' is the chart of the losses" },
   { "bench:best_at { seconds = { 1 } }:best_at { seconds = { 2 } }", "there is one already" },

@@ -98,7 +98,7 @@ return {
     file = "harness/report/chart_parts.lua", tests = charts,
     { 'recorded_value(results, row, name, dataset) or tonumber', "tonumber", "an axis has the script's option, not the run's" },
     { "return value >= 0 and math.max(0, value - spread) or value - spread", "return value - spread", "error bars below 0" },
-    { "if factor(row, name) ~= value then return false end", "", "`where` shows all rows" },
+    { "if not is_same(said(row, name), value) then return false end", "", "`where` shows all rows" },
   },
   {
     file = "harness/report/chart.lua", tests = charts .. " tests/lua/test_kinds.lua",
