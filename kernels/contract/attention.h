@@ -117,8 +117,9 @@ static inline lh_status lh_attention_backward_check(const lh_attention_backward_
 /* Attention of each query and head to its `top` nearest keys (largest q . k) of a memory of past
  * tokens (Wu et al. 2022, Memorizing Transformers, section 3.2): softmax over head_scale[h] * q . k
  * of those. Row b holds its newest min(count[b], capacity) tokens in slots [0, that); order does
- * not matter. Equal scores prefer the lower slot. With fewer than top keys the rest of index is -1
- * and of weight 0; with none the output is zero. Not differentiable in the memory. */
+ * not matter. NaN is the largest score; equal ones prefer the lower slot. With fewer than top keys
+ * the rest of index is -1 and of weight 0; with none the output is zero. Not differentiable in the
+ * memory. */
 typedef struct lh_knn_attention_forward_args {
     int64_t batch, heads, queries, head_width, capacity, top;
     const real *head_scale; /* in optional [heads] */

@@ -1,17 +1,21 @@
 /* Attention to the nearest of many keys. A block takes one query of one head: it scores the whole
- * memory into a row of workspace of its own, takes the best key out again and again, and mixes. */
+ * memory into a row of workspace of its own, finds the next best key again and again, and mixes. */
 #include "kernels/cuda/attention.cuh"
 
 enum { ROWS_AT_ONCE = 264 }; /* blocks, each with its row of scores: two for every processor */
 
-/* A score and its slot; the lower slot of equals is better. */
+/* A score and its slot. NaN is best of all, so that it is not lost; of equals the lower slot is
+ * better, so that no two are as good. */
 typedef struct candidate {
     real score;
     int64_t slot;
 } candidate;
 
 __device__ static inline bool better(candidate a, candidate b) {
-    return a.score > b.score || (a.score == b.score && a.slot < b.slot);
+    const bool a_odd = isnan(a.score), b_odd = isnan(b.score);
+    if (a_odd != b_odd) return a_odd;
+    if (!a_odd && a.score != b.score) return a.score > b.score;
+    return a.slot < b.slot;
 }
 
 /* The best of a block's candidates, for every thread. */
@@ -52,18 +56,20 @@ __global__ void __launch_bounds__(LH_THREADS)
                 lh_dot(q, a.k + ring_row(batch, slot, head, a.capacity, a.heads, a.head_width),
                        a.head_width);
         __syncthreads();
+        candidate last = {NAN, -1}; /* better than any */
         for (int64_t n = 0; n < found; ++n) {
-            candidate own = {-INFINITY, a.capacity};
-            for (int64_t slot = threadIdx.x; slot < held; slot += LH_THREADS)
-                if (better({score[slot], slot}, own)) own = {score[slot], slot};
-            const candidate best = best_of_block(own, shared);
-            if (threadIdx.x == 0) {
-                index[n] = (int32_t)best.slot;
-                weight[n] = scale * best.score;
-                score[best.slot] = -INFINITY;
+            candidate own = {-INFINITY, a.capacity}; /* worse than any */
+            for (int64_t slot = threadIdx.x; slot < held; slot += LH_THREADS) {
+                const candidate next = {score[slot], slot};
+                if (better(last, next) && better(next, own)) own = next;
             }
-            __syncthreads();
+            last = best_of_block(own, shared);
+            if (threadIdx.x == 0) {
+                index[n] = (int32_t)last.slot;
+                weight[n] = scale * last.score;
+            }
         }
+        __syncthreads();
         if (threadIdx.x == 0) {
             real most = -INFINITY, sum = 0;
             for (int64_t n = 0; n < found; ++n)

@@ -1,5 +1,5 @@
-/* Attention to the nearest keys of a memory that is empty, filling or full, with scores that tie.
- */
+/* Attention to the nearest keys of a memory that is empty, filling or full, with scores that tie or
+ * are no numbers. */
 #include "tests/kernels/conformance.h"
 
 typedef struct shape {
@@ -13,11 +13,12 @@ static void round_to(real *x, int64_t count, double unit) {
         x[i] = (real)(floor((double)x[i] / unit) * unit);
 }
 
-static void add_memory(suite *s, const shape *w, const real **k, const real **v, double unit) {
+static real *add_memory(suite *s, const shape *w, const real **k, const real **v, double unit) {
     const int64_t count = w->batch * w->capacity * w->heads * w->head_width;
     real *keys = case_in(s, "k", k, count);
     if (unit > 0) round_to(keys, count, unit);
     case_in(s, "v", v, count);
+    return keys;
 }
 
 /* Dense, or a part of wider rows. */
@@ -30,7 +31,14 @@ static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
            (w->heads - 1) * view->head_stride + w->head_width;
 }
 
-static void forward(suite *s, shape w, bool head_scale, bool padded, double unit, int64_t held) {
+/* Scores that are no numbers: of a key in the middle, and all of the last query. */
+static void spoil(real *q, int64_t queries, real *k, int64_t keys) {
+    if (queries > 0) q[queries - 1] = (real)NAN;
+    if (keys > 0) k[keys / 2] = (real)NAN;
+}
+
+static void forward(suite *s, shape w, bool head_scale, bool padded, double unit, int64_t held,
+                    bool odd) {
     lh_knn_attention_forward_args args = {.batch = w.batch,
                                           .heads = w.heads,
                                           .queries = w.queries,
@@ -40,12 +48,14 @@ static void forward(suite *s, shape w, bool head_scale, bool padded, double unit
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", queries %" PRId64 ", width %" PRId64
               ", top %" PRId64 " of %" PRId64 ", held to %" PRId64
-              ", head scale %d, padded %d, unit %g",
+              ", head scale %d, padded %d, unit %g, NaN %d",
               w.batch, w.heads, w.queries, w.head_width, w.top, w.capacity, held, head_scale,
-              padded, unit);
+              padded, unit, odd);
     const int64_t span = lay_out(&args.q, &w, padded);
-    round_to(case_in(s, "q", &args.q.act, span), span, unit);
-    add_memory(s, &w, &args.k, &args.v, unit);
+    real *q = case_in(s, "q", &args.q.act, span);
+    round_to(q, span, unit);
+    real *k = add_memory(s, &w, &args.k, &args.v, unit);
+    if (odd) spoil(q, span, k, w.batch * w.capacity * w.heads * w.head_width);
     case_in_i32(s, "count", &args.count, w.batch, held + 1);
     if (head_scale) case_in(s, "head_scale", &args.head_scale, w.heads);
     case_out(s, "out", &args.out.act, lay_out(&args.out, &w, padded), LH_SET);
@@ -65,10 +75,11 @@ static const shape shapes[] = {
 void cases_knn_attention_forward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const int64_t capacity = shapes[i].capacity;
-        forward(s, shapes[i], false, false, 1.0 / 64, 2 * capacity);
-        forward(s, shapes[i], true, true, 1.0 / 64, capacity);
-        forward(s, shapes[i], true, false, 1.0 / 2, 2 * capacity);
-        forward(s, shapes[i], false, true, 1, capacity / 4);
+        forward(s, shapes[i], false, false, 1.0 / 64, 2 * capacity, false);
+        forward(s, shapes[i], true, true, 1.0 / 64, capacity, false);
+        forward(s, shapes[i], true, false, 1.0 / 2, 2 * capacity, false);
+        forward(s, shapes[i], false, true, 1, capacity / 4, false);
+        forward(s, shapes[i], true, true, 1.0 / 64, 2 * capacity, true);
     }
     CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_forward_args, .batch = -1);
     CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_forward_args, .heads = -1);
@@ -82,7 +93,7 @@ void cases_knn_attention_forward(suite *s) {
 
 void bench_knn_attention_forward(suite *s) {
     const shape w = {4, 8, 512, 32, 8192, 32};
-    forward(s, w, true, false, 1.0 / 64, 2 * w.capacity);
+    forward(s, w, true, false, 1.0 / 64, 2 * w.capacity, false);
 }
 
 /* ---- Backward: the choice is given ---- */
@@ -165,7 +176,7 @@ static void backward(suite *s, shape w, int row, bool padded, int64_t held) {
               w.batch, w.heads, w.queries, w.head_width, w.top, w.capacity, held, head_scale, dq,
               args.dq_write, args.dhead_scale_write, padded);
     case_in(s, "q", &args.q.act, lay_out(&args.q, &w, padded));
-    add_memory(s, &w, &args.k, &args.v, 0);
+    (void)add_memory(s, &w, &args.k, &args.v, 0);
     if (head_scale) case_in(s, "head_scale", &args.head_scale, w.heads);
     add_saved(s, &args, held);
     case_in(s, "dout", &args.dout.act, lay_out(&args.dout, &w, padded));

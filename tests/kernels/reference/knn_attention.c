@@ -8,6 +8,11 @@ static const number *memory_row(const real *memory, const lh_knn_attention_forwa
     return data + ((b * args->capacity + slot) * args->heads + h) * args->head_width;
 }
 
+/* NaN is best of all, of equals the lower slot. */
+static bool is_better(number a, number b) {
+    return isnan(a) ? !isnan(b) : a > b;
+}
+
 /* The best slot that is not yet in chosen[0 .. rank-1], -1 when none is left. */
 static int64_t next_nearest(const lh_knn_attention_forward_args *args, const number *q, int64_t b,
                             int64_t h, const int32_t *chosen, int64_t rank) {
@@ -19,7 +24,7 @@ static int64_t next_nearest(const lh_knn_attention_forward_args *args, const num
         for (int64_t r = 0; r < rank; r++)
             taken |= chosen[r] == slot;
         const number score = inner(q, memory_row(args->k, args, b, slot, h), args->head_width);
-        if (taken || (best >= 0 && score <= best_score)) continue;
+        if (taken || (best >= 0 && !is_better(score, best_score))) continue;
         best = slot;
         best_score = score;
     }
