@@ -82,6 +82,20 @@ static void empty_cache(lh_pool *pool) {
     }
 }
 
+/* What waits for reuse goes back to the device before there is too little. */
+static lh_status enlarge(lh_pool *pool, size_t bytes, void **out) {
+    lh_status status = device_allocate(pool, bytes, out);
+    if (status == LH_EMEMORY) {
+        empty_cache(pool);
+        status = device_allocate(pool, bytes, out);
+    }
+    if (status != LH_EMEMORY) return lh_pool_called("allocate", status);
+    return lh_fail(LH_EMEMORY,
+                   "out of memory: %zu bytes asked while %lld are in use; use a smaller batch, "
+                   "segment or width",
+                   bytes, (long long)pool->stats.used_bytes);
+}
+
 lh_status lh_pool_create(lh_device *device, lh_pool **out) {
     lh_pool *pool = lh_allocate_zeroed(1, sizeof *pool);
     if (pool == NULL) return LH_EMEMORY;
@@ -111,20 +125,12 @@ void lh_pool_destroy(lh_pool *pool) {
 
 lh_status lh_pool_take(lh_pool *pool, size_t bytes, void **out) {
     const size_t size = rounded(bytes);
-    const lh_status before = lh_error_get()->status;
     size_class *class = class_find(pool, size);
     if (class == NULL) return LH_EMEMORY;
     if (class->count > 0) {
         *out = class->block[--class->count];
-    } else if (device_allocate(pool, size, out) != LH_OK) {
-        lh_error_survive(before);
-        empty_cache(pool);
-        if (device_allocate(pool, size, out) != LH_OK) {
-            return lh_fail(LH_EMEMORY,
-                           "out of memory: %zu bytes asked while %lld are in use; use a smaller "
-                           "batch, segment or width",
-                           size, (long long)pool->stats.used_bytes);
-        }
+    } else {
+        LH_TRY(enlarge(pool, size, out));
     }
     pool->stats.used_bytes += (int64_t)size;
     if (pool->stats.used_bytes > pool->stats.peak_bytes) {
@@ -239,9 +245,15 @@ const lh_kernels *lh_pool_kernels(const lh_pool *pool) {
     return pool->device->kernels;
 }
 
+lh_status lh_pool_called(const char *function, lh_status status) {
+    if (status == LH_OK) return LH_OK;
+    return lh_fail(status, "%s: %s", function, lh_device_error());
+}
+
 lh_status lh_pool_launched(const char *kernel, lh_status status) {
     if (status == LH_OK) return LH_OK;
-    if (status == LH_EDEVICE) return lh_fail(status, "kernel %s: %s", kernel, lh_device_error());
+    if (status == LH_EDEVICE || status == LH_EMEMORY)
+        return lh_fail(status, "kernel %s: %s", kernel, lh_device_error());
     return lh_fail(status, "kernel %s refused its arguments (%s)", kernel, lh_status_name(status));
 }
 

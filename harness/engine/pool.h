@@ -27,7 +27,7 @@ void lh_pool_destroy(lh_pool *pool);
 
 /* Gives *out, 64-byte aligned, contents undefined (NaN patterns under LH_CHECK=poison). 0 bytes
  * give a valid pointer. Fails: LH_EMEMORY, naming the request and what is in use; the cache is
- * emptied and the request tried again before that. */
+ * emptied and the request tried again before that. LH_EDEVICE, with the device's words. */
 lh_status lh_pool_take(lh_pool *pool, size_t bytes, void **out);
 void lh_pool_return(lh_pool *pool, void *memory, size_t bytes);
 
@@ -59,8 +59,11 @@ lh_dtype lh_pool_activation(const lh_pool *pool);
 bool lh_pool_prepare(lh_pool *pool, size_t bytes);
 const lh_launch *lh_pool_launch(const lh_pool *pool);
 const lh_kernels *lh_pool_kernels(const lh_pool *pool);
-/* Leaves the message "kernel: refused its arguments" for a status other than LH_OK, and returns it.
- */
+/* Leaves a message for a status other than LH_OK, and returns it: that the kernel refused its
+ * arguments, or what the device says. */
 lh_status lh_pool_launched(const char *kernel, lh_status status);
+/* The same of the device's own functions, each call of which goes through it: "download" ... An
+ * error of the work before is told by whichever comes next. */
+lh_status lh_pool_called(const char *function, lh_status status);
 
 #endif

@@ -51,19 +51,24 @@ static size_t bytes_of(const lh_tensor *block) {
 static lh_status copy_in(const lh_swap *swap, const lh_tensor *block, const real *home) {
     lh_device *device = swap->device;
     real *to = lh_tensor_real(block);
-    if (device->copies == NULL) return device->upload(device, to, home, bytes_of(block));
-    return device->copies->in(device, to, home, bytes_of(block));
+    const size_t bytes = bytes_of(block);
+    return lh_pool_called("copy in", device->copies == NULL
+                                         ? device->upload(device, to, home, bytes)
+                                         : device->copies->in(device, to, home, bytes));
 }
 
 static lh_status copy_out(const lh_swap *swap, const lh_tensor *block, real *home) {
     lh_device *device = swap->device;
     const real *from = lh_tensor_real(block);
-    if (device->copies == NULL) return device->download(device, home, from, bytes_of(block));
-    return device->copies->out(device, home, from, bytes_of(block));
+    const size_t bytes = bytes_of(block);
+    return lh_pool_called("copy out", device->copies == NULL
+                                          ? device->download(device, home, from, bytes)
+                                          : device->copies->out(device, home, from, bytes));
 }
 
 static lh_status join(const lh_swap *swap) {
-    return swap->device->copies != NULL ? swap->device->copies->join(swap->device) : LH_OK;
+    if (swap->device->copies == NULL) return LH_OK;
+    return lh_pool_called("join", swap->device->copies->join(swap->device));
 }
 
 static lh_status fill_zeros(const lh_tensor *block) {
@@ -203,7 +208,7 @@ static lh_status collect(lh_swap *swap) {
         if (g->stays) LH_TRY(copy_out(swap, g->gradients, home_gradients(swap, g)));
     }
     LH_TRY(join(swap));
-    return swap->device->synchronize(swap->device);
+    return lh_pool_called("synchronize", swap->device->synchronize(swap->device));
 }
 
 lh_status lh_swap_collect(lh_swap *swap) {
@@ -252,7 +257,8 @@ static lh_status open_group(lh_swap *swap, int first, int end, lh_pool *pool) {
 
 static lh_status pin(const lh_swap *swap, const lh_tensor *block, bool *pinned) {
     if (swap->device->copies == NULL) return LH_OK;
-    LH_TRY(swap->device->copies->pin(swap->device, lh_tensor_real(block), bytes_of(block)));
+    LH_TRY(lh_pool_called(
+        "pin", swap->device->copies->pin(swap->device, lh_tensor_real(block), bytes_of(block))));
     *pinned = true;
     return LH_OK;
 }

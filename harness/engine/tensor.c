@@ -133,9 +133,10 @@ lh_status lh_tensor_read(const lh_tensor *tensor, void *host, int64_t count) {
     LH_TRY(check_transfer(tensor, count, "read"));
     lh_device *device = lh_pool_device(tensor->pool);
     const size_t bytes = (size_t)count * dtype_bytes(tensor->dtype);
-    if (tensor->dtype != LH_BF16) return device->download(device, host, address(tensor), bytes);
+    if (tensor->dtype != LH_BF16)
+        return lh_pool_called("download", device->download(device, host, address(tensor), bytes));
     char *half = (char *)host + (size_t)count * sizeof(real) - bytes;
-    LH_TRY(device->download(device, half, address(tensor), bytes));
+    LH_TRY(lh_pool_called("download", device->download(device, half, address(tensor), bytes)));
     widen((const uint16_t *)(const void *)half, host, count);
     return LH_OK;
 }
@@ -145,7 +146,7 @@ lh_status lh_tensor_write(lh_tensor *tensor, const void *host, int64_t count) {
     if (tensor->dtype == LH_BF16) return lh_fail(LH_ETYPE, "write: a tensor in bf16");
     lh_device *device = lh_pool_device(tensor->pool);
     const size_t bytes = (size_t)count * dtype_bytes(tensor->dtype);
-    return device->upload(device, address(tensor), host, bytes);
+    return lh_pool_called("upload", device->upload(device, address(tensor), host, bytes));
 }
 
 /* As the copy kernel moves it: integers as reals of the same size. */
@@ -162,7 +163,8 @@ lh_status lh_tensor_copy(lh_tensor *to, const lh_tensor *from) {
         /* The copy kernel moves reals; integers of another size go through the device's own copy.
          */
         lh_device *device = lh_pool_device(to->pool);
-        return device->upload(device, address(to), address(from), (size_t)count * sizeof(int32_t));
+        const size_t bytes = (size_t)count * sizeof(int32_t);
+        return lh_pool_called("upload", device->upload(device, address(to), address(from), bytes));
     }
     const lh_copy_args args = {.rank = 1,
                                .shape = {count},

@@ -63,7 +63,7 @@ static lh_status multiply(lh_pool *pool, const problem *p) {
                                  .precision = lh_pool_precision(pool)};
     lh_device *device = lh_pool_device(pool);
     LH_TRY(LH_RUN_W(pool, matmul, &args));
-    return device->synchronize(device);
+    return lh_pool_called("synchronize", device->synchronize(device));
 }
 
 static lh_status time_products(lh_pool *pool, const problem *p, lh_clock clock, double *best) {

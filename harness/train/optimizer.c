@@ -313,7 +313,7 @@ static lh_status update_runs(lh_optimizer *optimizer, const real *factor) {
 lh_status lh_optimizer_update(lh_optimizer *optimizer, double rate, int64_t step) {
     lh_device *device = lh_pool_device(optimizer->pool);
     const lh_optimizer_step now = {.rate = rate, .step = step};
-    LH_TRY(device->upload(device, optimizer->step, &now, sizeof now));
+    LH_TRY(lh_pool_called("upload", device->upload(device, optimizer->step, &now, sizeof now)));
     const real *factor = NULL;
     LH_TRY(clip(optimizer, &factor));
     if (optimizer->spec.kind == LH_OPTIMIZER_ADAFACTOR) return update_adafactor(optimizer, factor);
@@ -324,7 +324,8 @@ lh_status lh_optimizer_gradient_norm(lh_optimizer *optimizer, double *norm) {
     lh_device *device = lh_pool_device(optimizer->pool);
     double sum = 0.0;
     LH_TRY(sum_gradient_squares(optimizer));
-    LH_TRY(device->download(device, &sum, optimizer->sum_squares, sizeof sum));
+    LH_TRY(lh_pool_called("download",
+                          device->download(device, &sum, optimizer->sum_squares, sizeof sum)));
     *norm = sqrt(sum);
     return LH_OK;
 }

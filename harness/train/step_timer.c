@@ -18,7 +18,7 @@ typedef struct series {
 static lh_status timed_step(lh_session *session, lh_clock clock, double *ms) {
     const double start = clock();
     LH_TRY(lh_train_step(session));
-    LH_TRY(session->device->synchronize(session->device));
+    LH_TRY(lh_pool_called("synchronize", session->device->synchronize(session->device)));
     *ms = 1e3 * (clock() - start);
     return LH_OK;
 }

@@ -165,9 +165,9 @@ static lh_status step_as_one(lh_session *session, double weight) {
     const bool in_parts = session->plan.accumulate > 1 || session->plan.segments_per_step > 1;
     if (device->begin_step == NULL || session->swap != NULL || in_parts || session->ranks != NULL)
         return step_on(session, weight);
-    LH_TRY(lh_pool_launched("begin_step", device->begin_step(device)));
+    LH_TRY(lh_pool_called("begin_step", device->begin_step(device)));
     const lh_status status = step_on(session, weight);
-    const lh_status ended = lh_pool_launched("end_step", device->end_step(device));
+    const lh_status ended = lh_pool_called("end_step", device->end_step(device));
     return status != LH_OK ? status : ended;
 }
 
@@ -208,12 +208,14 @@ static lh_status add_loss(lh_session *session, int64_t index, double nats) {
 }
 
 lh_status lh_train_flush(lh_session *session) {
-    const int64_t bytes = session->pending * (int64_t)sizeof(real);
+    const size_t bytes = (size_t)session->pending * sizeof(real);
+    lh_device *device = session->device;
     real losses[LH_LOG_LIMIT];
     double nats[LH_LOG_LIMIT];
     if (session->pending == 0) return LH_OK;
-    LH_TRY(session->device->download(session->device, losses, lh_tensor_real(session->pending_loss),
-                                     (size_t)bytes));
+    LH_TRY(
+        lh_pool_called("download", device->download(device, losses,
+                                                    lh_tensor_real(session->pending_loss), bytes)));
     for (int64_t i = 0; i < session->pending; ++i)
         nats[i] = (double)losses[i];
     LH_TRY(lh_ranks_sum(session->ranks, nats, session->pending));

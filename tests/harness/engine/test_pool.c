@@ -1,8 +1,8 @@
 /* The pool: exact counts, memory that is used again, and what happens when there is none. */
 #include "harness/engine/pool.h"
-#include "kernels/product.h"
-
+#include "harness/engine/tensor.h"
 #include "kernels/kernels.h"
+#include "kernels/product.h"
 #include "tests/test.h"
 
 typedef struct bench {
@@ -141,4 +141,46 @@ TEST(a_kernel_that_refuses_is_named) {
                 "kernel softmax refused its arguments (shape)");
     lh_device *device = NULL;
     CHECK_FAILS(lh_pool_open_device("abacus", &device), LH_EDEVICE, "device abacus");
+}
+
+/* ---- a device that fails, as a GPU does after a kernel that went wrong ---- */
+
+static lh_status fail_late(void) {
+    lh_device_explain("cudaMemcpyAsync: an illegal memory access was encountered");
+    return LH_EDEVICE;
+}
+
+static lh_status no_allocation(lh_device *device, size_t bytes, void **out) {
+    (void)device, (void)bytes, (void)out;
+    return fail_late();
+}
+
+static lh_status no_download(lh_device *device, void *host, const void *from, size_t bytes) {
+    (void)device, (void)host, (void)from, (void)bytes;
+    return fail_late();
+}
+
+static lh_status no_upload(lh_device *device, void *to, const void *host, size_t bytes) {
+    (void)device, (void)to, (void)host, (void)bytes;
+    return fail_late();
+}
+
+TEST(what_a_device_fails_at_is_told_once) {
+    bench b;
+    lh_tensor *x = NULL;
+    real value[4] = {0};
+    const int64_t shape[] = {4};
+    void *memory = NULL;
+    REQUIRE(begin(&b));
+    REQUIRE_OK(lh_tensor_create(b.pool, LH_REAL, 1, shape, &x));
+    b.device->download = no_download;
+    b.device->upload = no_upload;
+    CHECK_FAILS(lh_tensor_read(x, value, 4), LH_EDEVICE, "download: cudaMemcpyAsync: an illegal");
+    CHECK_FAILS(lh_tensor_write(x, value, 4), LH_EDEVICE, "upload: cudaMemcpyAsync: an illegal");
+    b.device->allocate = no_allocation;
+    CHECK_FAILS(lh_pool_take(b.pool, 1 << 20, &memory), LH_EDEVICE, "allocate: cudaMemcpyAsync");
+    CHECK_FAILS(lh_pool_launched("matmul", LH_EMEMORY), LH_EMEMORY, "kernel matmul: cudaMemcpy");
+    CHECK_OK(lh_pool_called("synchronize", LH_OK));
+    lh_tensor_release(x);
+    end(&b);
 }

@@ -381,6 +381,22 @@ TEST(statistics_are_left_alone) {
     }
 }
 
+static lh_status no_download(lh_device *device, void *host, const void *from, size_t bytes) {
+    (void)device, (void)host, (void)from, (void)bytes;
+    lh_device_explain("an illegal memory access");
+    return LH_EDEVICE;
+}
+
+TEST(a_device_that_fails_says_why) {
+    fixture f;
+    double norm = 0.0;
+    REQUIRE(open_fixture(&f, &paper_adafactor));
+    f.device->download = no_download;
+    CHECK_FAILS(lh_optimizer_gradient_norm(f.optimizer, &norm), LH_EDEVICE,
+                "download: an illegal memory access");
+    close_fixture(&f);
+}
+
 TEST(updates_allocate_nothing) {
     fixture f;
     REQUIRE(open_fixture(&f, &paper_adafactor));
