@@ -83,7 +83,7 @@ static void empty_cache(lh_pool *pool) {
 }
 
 /* What waits for reuse goes back to the device before there is too little. */
-static lh_status enlarge(lh_pool *pool, size_t bytes, void **out) {
+static lh_status enlarge(lh_pool *pool, size_t bytes, const char *purpose, void **out) {
     lh_status status = device_allocate(pool, bytes, out);
     if (status == LH_EMEMORY) {
         empty_cache(pool);
@@ -91,9 +91,9 @@ static lh_status enlarge(lh_pool *pool, size_t bytes, void **out) {
     }
     if (status != LH_EMEMORY) return lh_pool_called("allocate", status);
     return lh_fail(LH_EMEMORY,
-                   "out of memory: %zu bytes asked while %lld are in use; use a smaller batch, "
+                   "out of memory: %zu bytes%s asked while %lld are in use; use a smaller batch, "
                    "segment or width",
-                   bytes, (long long)pool->stats.used_bytes);
+                   bytes, purpose, (long long)pool->stats.used_bytes);
 }
 
 lh_status lh_pool_create(lh_device *device, lh_pool **out) {
@@ -130,7 +130,7 @@ lh_status lh_pool_take(lh_pool *pool, size_t bytes, void **out) {
     if (class->count > 0) {
         *out = class->block[--class->count];
     } else {
-        LH_TRY(enlarge(pool, size, out));
+        LH_TRY(enlarge(pool, size, "", out));
     }
     pool->stats.used_bytes += (int64_t)size;
     if (pool->stats.used_bytes > pool->stats.peak_bytes) {
@@ -162,9 +162,7 @@ lh_status lh_pool_workspace(lh_pool *pool, size_t bytes, void **out) {
         device_release(pool, pool->launch.workspace, pool->workspace_bytes);
         pool->launch.workspace = NULL;
         pool->workspace_bytes = 0;
-        if (device_allocate(pool, size, &pool->launch.workspace) != LH_OK) {
-            return lh_fail(LH_EMEMORY, "out of memory: %zu bytes of workspace", size);
-        }
+        LH_TRY(enlarge(pool, size, " of workspace", &pool->launch.workspace));
         pool->workspace_bytes = size;
     }
     *out = pool->launch.workspace;

@@ -31,7 +31,7 @@ void lh_pool_destroy(lh_pool *pool);
 lh_status lh_pool_take(lh_pool *pool, size_t bytes, void **out);
 void lh_pool_return(lh_pool *pool, void *memory, size_t bytes);
 
-/* The device workspace: one block that grows. Lends until the next call. */
+/* The device workspace: one block that grows. Lends until the next call. Fails as lh_pool_take. */
 lh_status lh_pool_workspace(lh_pool *pool, size_t bytes, void **out);
 
 /* Host memory for the headers of tensors, storage and gradients: fixed-size cells from slabs, so

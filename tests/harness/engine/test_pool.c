@@ -92,6 +92,43 @@ TEST(the_workspace_is_one_block_that_grows) {
     end(&b);
 }
 
+/* A device of so many bytes. */
+enum { CAPACITY = 8192 };
+static lh_device *whole;
+static size_t in_use;
+
+static lh_status allocate_within(lh_device *device, size_t bytes, void **out) {
+    (void)device;
+    if (in_use + bytes > CAPACITY) return LH_EMEMORY;
+    in_use += bytes;
+    return whole->allocate(whole, bytes, out);
+}
+
+/* The only block that comes back in this test is the waiting one. */
+static void release_waiting(lh_device *device, void *memory) {
+    (void)device;
+    in_use = 0;
+    whole->release(whole, memory);
+}
+
+TEST(the_workspace_grows_into_memory_that_waits_for_reuse) {
+    bench b;
+    void *memory = NULL;
+    REQUIRE(begin(&b));
+    lh_device small = *b.device;
+    lh_pool *pool = NULL;
+    whole = b.device;
+    small.allocate = allocate_within;
+    small.release = release_waiting;
+    REQUIRE_OK(lh_pool_create(&small, &pool));
+    REQUIRE_OK(lh_pool_take(pool, 6144, &memory));
+    lh_pool_return(pool, memory, 6144);
+    CHECK_OK(lh_pool_workspace(pool, 4096, &memory));
+    CHECK_FAILS(lh_pool_workspace(pool, 16384, &memory), LH_EMEMORY, "of workspace");
+    lh_pool_destroy(pool);
+    end(&b);
+}
+
 TEST(cells_are_of_one_size_and_used_again) {
     enum { MANY = 2000 };
     static unsigned char *cell[MANY];
