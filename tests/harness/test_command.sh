@@ -234,6 +234,10 @@ gpt2='layers=2 width=16 heads=2 context=32 window=16'
 succeeds "train under published names" "bits_per_byte" "$longhaul" train --model gpt2 --options "$gpt2" \
     --task-options "$data" --train 'steps=3 warmup=2' --out "$scratch/new/folder/gpt2.safetensors" --published-names
 generate=("$longhaul" generate --model gpt2 --options "$gpt2" --tokens bytes --weights "$scratch/new/folder/gpt2.safetensors")
+fails 2 "a share of the probability is none of 90" "--top-p takes a number, 0 to 1, not '90'" \
+    "${generate[@]}" --prompt "The river" --top-p 90
+fails 2 "no negative temperature" "--temperature takes a number, 0 or more, not '-1'" \
+    "${generate[@]}" --prompt "The river" --temperature -1
 succeeds "generate" "The river" "${generate[@]}" --prompt "The river" --count 40 --top-k 5 --temperature 0.7
 "${generate[@]}" --prompt "The river" --count 40 --seed 3 >"$scratch/once"
 "${generate[@]}" --prompt "The river" --count 40 --seed 3 >"$scratch/twice"

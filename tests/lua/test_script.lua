@@ -34,6 +34,22 @@ t.test("a good script gives its rows", function()
   t.contains(bench.rows[2].line, scratch .. ":7")
 end)
 
+t.test("a slip in a sample is told at its line", function()
+  for slip, told in pairs {
+    ["count = 0"] = "field 'count' must be a positive integer, got 0",
+    ["context = 1.5"] = "field 'context' must be a positive integer, got 1.5",
+    ["temperature = -1"] = "field 'temperature' is 0 or more, got -1",
+    ["temperature = 0 / 0"] = "field 'temperature' is 0 or more, got" } do
+    t.fails(function()
+      run(start .. ([[
+        bench:row { "a", model = model, task = task, train = train }
+        local sample = { row = "a", tokens = "bytes", count = 1, context = 8, length = 4 }
+        bench:sample(lh.merged(sample, { %s }))
+        return bench]]):format(slip))
+    end, ":8: sample: " .. told)
+  end
+end)
+
 t.test("the text of a task says every option", function()
   local plain = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64 }
   local named = lh.tasks.language_model { lh.data.text { "talk", field = "two words" },

@@ -363,6 +363,18 @@ function Experiment:best_at(options)
   return self
 end
 
+-- A slip shows only when the texts are drawn, after all training.
+local function check_sample(options)
+  for _, name in ipairs { "count", "context", "length" } do
+    if (math.tointeger(options[name]) or 0) < 1 then
+      spec.fail(("sample: field '%s' must be a positive integer, got %s"):format(name, options[name]))
+    end
+  end
+  if options.temperature and not (options.temperature >= 0) then
+    spec.fail(("sample: field 'temperature' is 0 or more, got %s"):format(options.temperature))
+  end
+end
+
 --- Declares sample texts: `bench:sample { row = "Recurrent", tokens = "bytes", count = 4, context =
 --- 300, length = 80 }`: `count` passages of `context` tokens of the validation split, each
 --- continued by the row's model (temperature 0: by the likeliest tokens).
@@ -370,6 +382,7 @@ end
 ---@return longhaul.experiment
 function Experiment:sample(options)
   check_fields("sample", options, fields.sample)
+  check_sample(options)
   for _, row in ipairs(self.rows) do
     if row.label == options.row then
       row.keep_weights, row.samples = true, row.samples or {}

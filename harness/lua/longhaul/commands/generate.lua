@@ -4,9 +4,11 @@ local core = require "longhaul.core"
 local tokenizers = require "longhaul.run.tokenizer"
 local weights = require "longhaul.run.weights"
 
-local function number(values, name, default)
+local function number(values, name, default, most, range)
   local value = tonumber(values[name] or default)
-  if not value or value < 0 then command.misuse(("--%s takes a number, 0 or more"):format(name)) end
+  if not value or value < 0 or value > most then
+    command.misuse(("--%s takes a number, %s, not '%s'"):format(name, range, values[name]))
+  end
   return value
 end
 
@@ -57,7 +59,8 @@ end
 local function generate(values)
   local said = completed(values)
   local prompt, count = prompt_of(values), command.integer(values, "count", 200, 0)
-  local temperature, top_p = number(values, "temperature", 1), number(values, "top-p", 1)
+  local temperature = number(values, "temperature", 1, math.huge, "0 or more")
+  local top_p = number(values, "top-p", 1, 1, "0 to 1")
   local top_k, seed = command.integer(values, "top-k", 0, 0),
     command.integer(values, "seed", 1, 0, math.maxinteger)
   local tokenizer <close> = tokenizers.fitting(said.tokens, tonumber(said.vocabulary), said.path)
