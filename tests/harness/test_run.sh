@@ -60,6 +60,11 @@ succeeds "inference memory is the same with and without timing" "${memory:-a num
     column "$results/sweep/runs.csv" inference_memory_bytes
 succeeds "one run of the plan" "[3/4] short" \
     "$longhaul" run "$scratch/sweep.lua" --scale smoke --results "$scratch/task" --run 3
+echo 'return require("longhaul").experiment "empty"' >"$scratch/empty.lua"
+for command in run list dry-run table plot; do
+    fails 1 "$command of a script without rows" "empty.lua: the experiment 'empty' has no row at scale smoke" \
+        "$longhaul" $command "$scratch/empty.lua" --scale smoke
+done
 succeeds "a job array" "--array=1-4" "$longhaul" slurm "$scratch/sweep.lua" --scale smoke
 succeeds "a plan, side by side" "2 runs side by side, step times left out" \
     "$longhaul" dry-run "$scratch/sweep.lua" --scale smoke --jobs 2 --no-timing --results "$scratch/none"

@@ -90,10 +90,18 @@ local function means_some(experiment, only)
   return false
 end
 
+-- A script without rows may show those of others, or judge claims by what was run before.
+local function check_purpose(experiment, path, at)
+  if #experiment.rows + #experiment.sources + #experiment.claims > 0 then return end
+  error(("%s: the experiment '%s' has no row at scale %s, no other's and no claim: bench:row { ... } adds one"):format(
+    path, experiment.name, at), 0)
+end
+
 local function load_script(values, rest)
   if not rest[1] then command.misuse("expected one SCRIPT.lua; --help says more") end
   local settings = settings_of(values)
   local experiment = script.load(rest[1], settings)
+  check_purpose(experiment, rest[1], settings.scale)
   if settings.only and not means_some(experiment, settings.only) then
     error(("no row contains '%s'"):format(table.concat(settings.only, "', nor '")), 0)
   end
