@@ -342,9 +342,13 @@ succeeds "job arrays of a figure" "for plan in rsa-table1; do" \
 succeeds "a new experiment" "experiments/examples/mine.lua" skeleton experiment mine
 fails 1 "never over a file" "is there already" skeleton experiment mine
 fails 2 "a bad name" "lower-case letters" skeleton model Bad-Name
-mkdir -p "$scratch/harness/tasks"
-cp harness/tasks/tasks.def "$scratch/harness/tasks"
-succeeds "a new model" "missing: models/models.def, where LH_MODEL(mine) belongs" skeleton model mine
+for kind in model task kernel command metric data chart; do
+    fails 1 "a new $kind outside of the tree" "here: new $kind is for the folder of a clone" skeleton $kind mine
+done
+fails 1 "who wants a task there makes a plug-in" "longhaul new plugin NAME --kind task" skeleton task mine
+quietly 1 "and nothing is written" test -e "$scratch/models" -o -e "$scratch/harness" -o -e "$scratch/kernels"
+cp --parents models/models.def harness/tasks/tasks.def harness/lua/longhaul/main.lua harness/report/kinds.lua "$scratch"
+succeeds "a new model" "models/models.def" skeleton model mine
 succeeds "a new task" "harness/tasks/tasks.def" skeleton task mine
 succeeds "is in the list" "LH_TASK(mine)" tail -n 1 "$scratch/harness/tasks/tasks.def"
 cp harness/tasks/tasks.h "$scratch/harness/tasks"
@@ -358,7 +362,7 @@ succeeds "of the registry" "1" grep -c '^  { "niceness", "niceness", digits = 3'
 quietly 0 "which is still Lua" luac5.4 -p "$scratch/harness/run/metrics.lua"
 succeeds "a new corpus is a line" "datasets/sources.lua" skeleton data tiny
 quietly 0 "among the sources, which are still Lua" luac5.4 -p "$scratch/datasets/sources.lua"
-succeeds "a new command" "missing: harness/lua/longhaul/main.lua" skeleton command hello
+succeeds "a new command" "harness/lua/longhaul/main.lua" skeleton command hello
 succeeds "a new kind of charts" "plots/mine.gp" skeleton chart mine
 for file in models/mine.c harness/tasks/mine.c tests/harness/tasks/test_mine.c; do
     quietly 0 "$file compiles" cc -std=c11 -Wall -Wextra -Wshadow -Wmissing-prototypes -Werror \

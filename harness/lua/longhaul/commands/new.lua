@@ -4,6 +4,7 @@
 --   files  { { path, text } ... }; NAME stands for the name, PATH for one with folders
 -- lines  { { path, line, before = text } ... }: where it is entered, before that line or at the end
 -- (optional)
+--   beside what it belongs to where it is entered nowhere (optional)
 --   next   what to do then
 --   kinds  { kind = files ... }: which files --kind writes in their place (optional)
 local command = require "longhaul.command"
@@ -27,17 +28,25 @@ local function filled(text, name)
   return (text:gsub("PATH%.lua", path .. ".lua"):gsub("NAME", id))
 end
 
--- Enters a line in a list of the tree; true where there is this list.
+-- Enters a line in a list of the tree.
 local function enter(entry, name)
   local line = filled(entry[2], name) .. "\n"
-  if not core.exists(entry[1]) then
-    print(("missing: %s, where %s belongs"):format(entry[1], line:sub(1, -2)))
-    return false
-  end
   local text = core.read_file(entry[1])
   local at = entry.before and text:find("\n" .. entry.before, 1, true) or #text
   core.write_file(entry[1], text:sub(1, at) .. line .. text:sub(at + 1))
-  return true
+end
+
+-- What belongs into the tree is of no use elsewhere.
+local function check_tree(skeleton, kind)
+  local places = { skeleton.beside }
+  for _, entry in ipairs(skeleton.lines or {}) do places[#places + 1] = entry[1] end
+  for _, path in ipairs(places) do
+    if not core.exists(path) then
+      local outside = require(folder .. "plugin").kinds[kind]
+        and ("; outside of one: longhaul new plugin NAME --kind %s"):format(kind) or ""
+      error(("no %s here: new %s is for the folder of a clone%s"):format(path, kind, outside), 0)
+    end
+  end
 end
 
 local function check_name(kind, name)
@@ -68,6 +77,7 @@ local function create(values, rest)
   check_name(kind, name)
   local skeleton, paths = require(folder .. kind), {}
   local files = files_of(skeleton, kind, values.kind)
+  check_tree(skeleton, kind)
   for i, file in ipairs(files) do
     paths[i] = filled(file[1], name)
     if core.exists(paths[i]) then error(paths[i] .. " is there already", 0) end
@@ -79,7 +89,8 @@ local function create(values, rest)
   end
   local changed
   for _, entry in ipairs(skeleton.lines or {}) do
-    if enter(entry, name) and entry[1] ~= changed then print(entry[1]) end
+    enter(entry, name)
+    if entry[1] ~= changed then print(entry[1]) end
     changed = entry[1]
   end
   print("next: " .. filled(skeleton.next, name))

@@ -40,5 +40,6 @@ set xtics () noenhanced
 do for [i = 1:rows] { set xtics add (labels[i] i) }
 plot $points using 1:2 with points pointtype 7 linecolor rgb "#0072B2" notitle
 ]==] } },
+  beside = "harness/report/kinds.lua",
   next = "make; bench:plot { \"NAME\", y = \"bits_per_byte\" }; build/longhaul lua scripts/annotate.lua",
 }
