@@ -352,11 +352,17 @@ succeeds "a new model" "models/models.def" skeleton model mine
 succeeds "a new task" "harness/tasks/tasks.def" skeleton task mine
 succeeds "is in the list" "LH_TASK(mine)" tail -n 1 "$scratch/harness/tasks/tasks.def"
 cp harness/tasks/tasks.h "$scratch/harness/tasks"
+fails 1 "a plug-in of a name that a model has" "model 'brt' is there already" skeleton plugin brt
+fails 1 "or a task" "task 'recall' is there already" skeleton plugin recall --kind task
+fails 1 "a model of a name that one has" "model 'lstm' is there already" skeleton model lstm
+quietly 1 "leaves nothing" test -e "$scratch/models/lstm.c" -o -e "$scratch/brt" -o -e "$scratch/recall"
 succeeds "an experiment of a paper" "experiments/sun/table1.lua" skeleton experiment sun/table1
 succeeds "is called by paper and name" 'lh.experiment "sun-table1"' cat "$scratch/experiments/sun/table1.lua"
 mkdir -p "$scratch/datasets" "$scratch/harness/run"
 cp datasets/sources.lua "$scratch/datasets/"
 cp harness/run/metrics.lua "$scratch/harness/run/"
+fails 1 "a metric that is there" "metric 'accuracy' is there already" skeleton metric accuracy
+fails 1 "a corpus that is there" "data 'enwik8' is there already" skeleton data enwik8
 succeeds "a new metric is a line" "harness/run/metrics.lua" skeleton metric niceness
 succeeds "of the registry" "1" grep -c '^  { "niceness", "niceness", digits = 3' "$scratch/harness/run/metrics.lua"
 quietly 0 "which is still Lua" luac5.4 -p "$scratch/harness/run/metrics.lua"

@@ -9,6 +9,8 @@
 --   kinds  { kind = files ... }: which files --kind writes in their place (optional)
 local command = require "longhaul.command"
 local core = require "longhaul.core"
+local kinds_of_charts = require "longhaul.report.kinds"
+local metrics = require "longhaul.run.metrics"
 
 local folder = "longhaul.skeletons."
 
@@ -56,6 +58,37 @@ local function check_name(kind, name)
   end
 end
 
+local function names_of(list)
+  local names = {}
+  for i, entry in ipairs(list) do names[i] = entry.name end
+  return names
+end
+
+-- The names that nothing new of a kind can have: the second of two would be left out, or stand in the
+-- way of a build. A kernel is known by its passes.
+local taken = {
+  model = function() return names_of(core.models()) end,
+  task = function() return names_of(core.tasks()) end,
+  data = function()
+    local names = names_of(core.corpora())
+    for _, source in ipairs(require "longhaul.sources") do names[#names + 1] = source.name end
+    return names
+  end,
+  metric = function() return names_of(metrics.all()) end,
+  chart = kinds_of_charts.names,
+  kernel = function()
+    local names = names_of(require "longhaul.kernels")
+    for i, name in ipairs(names) do names[i] = name:gsub("_forward$", ""):gsub("_backward$", "") end
+    return names
+  end,
+}
+
+local function check_taken(kind, name)
+  for _, other in ipairs(taken[kind] and taken[kind]() or {}) do
+    if other == name then error(("%s '%s' is there already"):format(kind, name), 0) end
+  end
+end
+
 -- The files of a skeleton, or of the kind that is asked for.
 local function files_of(skeleton, name, kind)
   if not kind then return skeleton.files end
@@ -78,6 +111,7 @@ local function create(values, rest)
   local skeleton, paths = require(folder .. kind), {}
   local files = files_of(skeleton, kind, values.kind)
   check_tree(skeleton, kind)
+  check_taken(kind == "plugin" and (values.kind or "model") or kind, name)
   for i, file in ipairs(files) do
     paths[i] = filled(file[1], name)
     if core.exists(paths[i]) then error(paths[i] .. " is there already", 0) end
