@@ -1,5 +1,5 @@
--- Loss curves: the training loss of every row over the steps, the mean over its seeds. Every
--- experiment has this chart.
+-- Loss curves: the training loss of every row over the steps, the mean over its seeds. It is
+-- drawn unasked (chart.lua).
 local core = require "longhaul.core"
 local curves = require "longhaul.report.curves"
 local metrics = require "longhaul.run.metrics"
@@ -26,7 +26,7 @@ local function column_refusal(name)
   return ("field 'y': no column '%s' in a curve%s"):format(name, core.did_you_mean(name, names))
 end
 
--- Every experiment draws the training loss over the steps, and calls it "loss".
+-- The training loss over the steps is drawn unasked, and called "loss".
 function loss.check(plot)
   if plot.x ~= nil and not curves.titles[plot.x] then
     return ("a loss runs over step, seconds or flops, not '%s'"):format(tostring(plot.x))
