@@ -384,39 +384,6 @@ t.test("where: only the rows that have these factors", function()
   same_rows({ curves[1][1] }, { { 1, 5, 5 - root, 5 + root } })
 end)
 
-t.test("where: an option of the model, the class and the data set are as good", function()
-  local swept = lh.experiment "swept"
-  for point in lh.grid { { "size", 1, 4 } } do
-    swept:row { point, model = model:with { width = 8 * point.size }, task = task, train = train, dataset = "text" }
-  end
-  local row = swept.rows[2]
-  for name, value in pairs { width = 32, size = 4, class = row.model.name, row = row.label, dataset = "text" } do
-    t.check(parts.has_all(row, { [name] = value }), name)
-  end
-  t.check(not parts.has_all(row, { width = 8 }), "another width")
-  t.check(not parts.has_all(row, { widht = 32 }), "no such option")
-end)
-
-t.test("names that no row has are refused at their line with the nearest", function()
-  for field, plot in pairs {
-    x = { "lines", x = "sise", y = "mse" },
-    group = { "lines", x = "size", y = "mse", group = "kond" },
-    label = { "pareto", x = "size", y = "mse", label = "clas" },
-    where = { "lines", x = "size", y = "mse", where = { kund = 1 } },
-  } do
-    local wrong = lh.experiment("wrong-" .. field)
-    for point in lh.grid { { "kind", "a", "b" }, { "size", 4, 1 } } do
-      wrong:row { point, model = model, task = task, train = train, dataset = "text" }
-    end
-    wrong:plot(plot)
-    local meant = ({ x = "size", group = "kind", label = "class", where = "kind" })[field]
-    t.fails(function() wrong:check() end, ("field '%s': no factor or option"):format(field))
-    t.fails(function() wrong:check() end, ("did you mean '%s'?"):format(meant))
-    t.fails(function() wrong:check() end, "test_chart_values.lua:")
-  end
-  bench:check()
-end)
-
 t.test("a data set that no row is of, and a loss that no curve has, are refused with the nearest", function()
   local wrong = lh.experiment "wrong-dataset"
   wrong:row { "row", model = model, task = task, train = train, dataset = "generate:books" }

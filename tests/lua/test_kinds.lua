@@ -17,14 +17,13 @@ core.make_folder(folder)
 lh.configure { scale = "small" }
 local settings = { results = folder, scale = "small", device = "cpu" }
 
+local model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 }
+local task = lh.tasks.language_model { lh.data.text "generate:books", segment = 64, batch = 2 }
+local train = lh.train { steps = 1 }
+
 local function new_bench(name)
   local bench = lh.experiment(name)
-  bench:row {
-    "a", model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 },
-    train = lh.train { steps = 1 },
-    task = lh.tasks.language_model { lh.data.text "generate:books", segment = 64, batch = 2 },
-    dataset = "text",
-  }
+  bench:row { "a", model = model, train = train, task = task, dataset = "text" }
   return bench
 end
 
@@ -133,6 +132,38 @@ t.test("what `longhaul new chart` writes is a kind that draws", function()
     chart.draw(made, folder)
     t.equal(made[1].failure, nil)
     t.contains(core.read_file(folder .. "/sketch.svg"), "sketch, text: bits/byte")
+  end
+end)
+
+t.test("where: an option of the model, the class and the data set are as good", function()
+  local swept = lh.experiment "swept"
+  for point in lh.grid { { "size", 1, 4 } } do
+    swept:row { point, model = model:with { width = 8 * point.size }, task = task, train = train, dataset = "text" }
+  end
+  local row = swept.rows[2]
+  for name, value in pairs { width = 32, size = 4, class = row.model.name, row = row.label, dataset = "text" } do
+    t.check(parts.has_all(row, { [name] = value }), name)
+  end
+  t.check(not parts.has_all(row, { width = 8 }), "another width")
+  t.check(not parts.has_all(row, { widht = 32 }), "no such option")
+end)
+
+t.test("names that no row has are refused at their line with the nearest", function()
+  for field, plot in pairs {
+    x = { "lines", x = "sise", y = "mse" },
+    group = { "lines", x = "size", y = "mse", group = "kond" },
+    label = { "pareto", x = "size", y = "mse", label = "clas" },
+    where = { "lines", x = "size", y = "mse", where = { kund = 1 } },
+  } do
+    local wrong = lh.experiment("wrong-" .. field)
+    for point in lh.grid { { "kind", "a", "b" }, { "size", 4, 1 } } do
+      wrong:row { point, model = model, task = task, train = train, dataset = "text" }
+    end
+    wrong:plot(plot)
+    local meant = ({ x = "size", group = "kind", label = "class", where = "kind" })[field]
+    t.fails(function() wrong:check() end, ("field '%s': no factor or option"):format(field))
+    t.fails(function() wrong:check() end, ("did you mean '%s'?"):format(meant))
+    t.fails(function() wrong:check() end, "test_kinds.lua:")
   end
 end)
 

@@ -42,4 +42,28 @@ function checks.text(what, text)
   end
 end
 
+local function factor_of(row, name)
+  for _, pair in ipairs(row.factors or {}) do
+    if pair[1] == name then return pair[2] end
+  end
+end
+
+local function check_factor(row, options, name, wanted)
+  local value = factor_of(row, name)
+  if value == nil then
+    error(("%s: fit: row \"%s\" has no factor '%s'"):format(options.line, row.label, name), 0)
+  elseif wanted and type(value) ~= wanted then
+    error(("%s: fit: factor '%s' of row \"%s\" is '%s', no %s"):format(options.line, name, row.label,
+      tostring(value), wanted), 0)
+  end
+end
+
+--- Fails at a fit's line unless all rows have its factors, those of `over` as numbers.
+function checks.fit(rows, options)
+  for _, row in ipairs(rows) do
+    check_factor(row, options, options.group)
+    for _, name in ipairs(options.over) do check_factor(row, options, name, "number") end
+  end
+end
+
 return checks

@@ -469,30 +469,6 @@ local function check_plot(self, plot)
   if wrong then error(("%s: plot: %s"):format(plot.line, wrong), 0) end
 end
 
-local function factor_of(row, name)
-  for _, pair in ipairs(row.factors or {}) do
-    if pair[1] == name then return pair[2] end
-  end
-end
-
--- The factors of a fit, which may stand before its rows: all rows have them, those of `over` as numbers.
-local function check_fit(self, options)
-  local function check(row, name, wanted)
-    local value = factor_of(row, name)
-    if value == nil then
-      error(("%s: fit: row \"%s\" has no factor '%s'"):format(options.line, row.label, name), 0)
-    elseif wanted and type(value) ~= wanted then
-      error(("%s: fit: factor '%s' of row \"%s\" is '%s', no %s"):format(options.line, name, row.label,
-        tostring(value), wanted), 0)
-    end
-  end
-  for _, row in ipairs(self.rows) do
-    check(row, options.group)
-    for _, name in ipairs(options.over) do check(row, name, "number") end
-  end
-  if options.published then published.check_fit(self, options) end
-end
-
 -- What is run before an experiment, and what before that; `above` are those that wait for it.
 local function check_sources(self, above)
   if above[self] then spec.fail(("experiment '%s' is run before itself"):format(self.name)) end
@@ -538,7 +514,10 @@ function Experiment:check()
   check_again(self)
   local labels = evidence.labels()
   for _, claim in ipairs(self.claims) do check_slugs(claim, labels) end
-  for _, options in ipairs(self.fits) do check_fit(self, options) end
+  for _, options in ipairs(self.fits) do
+    checks.fit(self.rows, options)
+    if options.published then published.check_fit(self, options) end
+  end
   for _, options in ipairs(self.tables) do
     if options.published then published.check(self, options) end
   end
