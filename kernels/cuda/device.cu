@@ -30,6 +30,7 @@ static const char *const kernel_names[] = {
 lh_status lh_cuda_check(cudaError_t error, const char *what, const char *file, int line) {
     if (error == cudaSuccess) return LH_OK;
     lh_device_explain("%s at %s:%d: %s", what, file, line, cudaGetErrorString(error));
+    (void)cudaGetLastError(); /* what is told here is not told once more by the next launch */
     return error == cudaErrorMemoryAllocation ? LH_EMEMORY : LH_EDEVICE;
 }
 
@@ -47,9 +48,7 @@ static lh_cuda_recorder *recorder_of(lh_device *device) {
 
 static lh_status allocate(lh_device *device, size_t bytes, void **out) {
     (void)device;
-    const lh_status status = LH_CUDA(cudaMalloc(out, bytes == 0 ? 1 : bytes));
-    (void)cudaGetLastError(); /* what was returned is not reported once more by the next launch */
-    return status;
+    return LH_CUDA(cudaMalloc(out, bytes == 0 ? 1 : bytes));
 }
 
 /* What has been held back may want the memory. */

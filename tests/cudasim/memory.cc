@@ -89,7 +89,10 @@ void cudasim_check_words(const char *kernel, const void *argument, size_t bytes)
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
     *memory = nullptr;
     if (bytes == 0) return cudaSuccess;
-    if (bytes > capacity - in_use) return cudaErrorMemoryAllocation;
+    if (bytes > capacity - in_use) {
+        fault(cudaErrorMemoryAllocation, "out of memory");
+        return cudaErrorMemoryAllocation;
+    }
     const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (posix_memalign(memory, ALIGNMENT, bytes) != 0) return cudaErrorMemoryAllocation;
     memset(*memory, POISON, bytes);

@@ -1,5 +1,6 @@
 /* The GPU as a device, over the simulator: which one it is, and how often a step's graph is made.
  */
+#include "kernels/cuda/launch.cuh"
 #include "kernels/device.h"
 #include "tests/cudasim/cudasim.h"
 #include "tests/cudasim/include/cuda_runtime.h"
@@ -61,4 +62,14 @@ TEST(a_step_that_repeats_is_made_a_graph_once) {
         device->release(device, memory);
         lh_device_close(device);
     }
+}
+
+/* The runtime keeps an error until somebody asks for the last one, which a launch does. */
+TEST(an_error_that_was_told_is_none_of_the_next_launch) {
+    lh_device *device = open_device();
+    void *memory = nullptr;
+    CHECK_EQ_INT(LH_CUDA(cudaMalloc(&memory, (size_t)1 << 40)), LH_EMEMORY);
+    CHECK_CONTAINS(lh_device_error(), "cudaErrorMemoryAllocation");
+    CHECK_EQ_INT(cudaPeekAtLastError(), cudaSuccess);
+    lh_device_close(device);
 }
