@@ -67,10 +67,13 @@ lh_status lh_cuda_check(cudaError_t error, const char *what, const char *file, i
 #endif
 
 /* A kernel may then be given so much dynamic shared memory: more than 48 KiB have to be asked for.
- */
+ * What it may have is never made less, since launches in graphs count on it. */
 template <typename kernel_type>
 static inline cudaError_t lh_ask_shared(kernel_type *kernel, size_t bytes) {
+    cudaFuncAttributes now;
     if (bytes == 0) return cudaSuccess;
+    const cudaError_t error = cudaFuncGetAttributes(&now, kernel);
+    if (error != cudaSuccess || bytes <= (size_t)now.maxDynamicSharedSizeBytes) return error;
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
 }
 

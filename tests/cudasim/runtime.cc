@@ -22,12 +22,19 @@ void record(cudaError_t error, const char *format, va_list arguments) {
     vsnprintf(fault_text, sizeof fault_text, format, arguments);
 }
 
+} // namespace
+
+int cudasim_allowed_shared(const void *kernel) {
+    const auto allowed = allowed_shared.find(kernel);
+    return allowed == allowed_shared.end() ? (int)STATIC_SHARED : allowed->second;
+}
+
+namespace {
+
 /* What is wrong with the sizes of a launch, or NULL. */
 const char *beyond_limits(const cudasim_call &call) {
     const dim3 g = call.grid, b = call.block;
-    const auto allowed = allowed_shared.find(call.kernel);
-    const size_t most =
-        allowed == allowed_shared.end() ? (size_t)STATIC_SHARED : (size_t)allowed->second;
+    const size_t most = (size_t)cudasim_allowed_shared(call.kernel);
     if (g.x == 0 || g.y == 0 || g.z == 0) return "an empty grid";
     if (b.x == 0 || b.y == 0 || b.z == 0) return "an empty block";
     if (g.x > INT32_MAX || g.y > UINT16_MAX || g.z > UINT16_MAX) return "too large a grid";

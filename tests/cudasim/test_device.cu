@@ -73,3 +73,29 @@ TEST(an_error_that_was_told_is_none_of_the_next_launch) {
     CHECK_EQ_INT(cudaPeekAtLastError(), cudaSuccess);
     lh_device_close(device);
 }
+
+__global__ void use_shared(float *x) {
+    LH_SHARED_DYNAMIC(float, memory);
+    memory[threadIdx.x] = (float)threadIdx.x;
+    x[threadIdx.x] = memory[threadIdx.x];
+}
+
+static lh_status launch_with(const lh_launch *launch, float *x, unsigned bytes) {
+    return LH_LAUNCH(use_shared, 1, 32, bytes, launch, x);
+}
+
+/* A launch that a graph holds may need what a later one does not. */
+TEST(shared_memory_that_was_asked_for_stays) {
+    lh_device *device = open_device();
+    lh_launch launch = {};
+    void *memory = nullptr;
+    launch.stream = device->stream;
+    CHECK_EQ_INT(device->allocate(device, 32 * sizeof(float), &memory), LH_OK);
+    CHECK_EQ_INT(launch_with(&launch, (float *)memory, 65536), LH_OK);
+    CHECK_EQ_INT(launch_with(&launch, (float *)memory, 1024), LH_OK);
+    CHECK_EQ_INT(launch_with(&launch, (float *)memory, 60000), LH_OK);
+    CHECK_EQ_INT(cudasim_allowed_shared(reinterpret_cast<const void *>(use_shared)), 65536);
+    CHECK_EQ_INT(device->synchronize(device), LH_OK);
+    device->release(device, memory);
+    lh_device_close(device);
+}

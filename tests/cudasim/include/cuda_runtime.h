@@ -122,6 +122,19 @@ CUDASIM_CHECKED cudaError_t cudaFuncSetAttribute(kernel *function, cudaFuncAttri
     return cudasim_allow_shared(reinterpret_cast<const void *>(function), attribute, value);
 }
 
+typedef struct cudaFuncAttributes {
+    int maxDynamicSharedSizeBytes;
+} cudaFuncAttributes;
+
+int cudasim_allowed_shared(const void *kernel);
+
+template <typename kernel>
+CUDASIM_CHECKED cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
+                                                  kernel *function) {
+    *attributes = {cudasim_allowed_shared(reinterpret_cast<const void *>(function))};
+    return cudaSuccess;
+}
+
 #include "tests/cudasim/builtin.h"
 #include "tests/cudasim/launch.h"
 
