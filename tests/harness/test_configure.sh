@@ -32,7 +32,7 @@ chmod +x "$scratch/toolkit/bin/nvcc"
 succeeds "finds CUDA libraries in lib/" "nvcc release 13.0" env MPI=no NVCC="$scratch/toolkit/bin/nvcc" \
     $configure "$scratch/cuda.mk"
 succeeds "with which the program is linked" "-L$(realpath "$scratch")/toolkit/lib " \
-    make -n -o "$scratch/cuda.mk" config="$scratch/cuda.mk" O="$scratch/build" CUDA=1 "$scratch/build/longhaul"
+    env -u MAKEFLAGS make -n -o "$scratch/cuda.mk" config="$scratch/cuda.mk" O="$scratch/build" CUDA=1 "$scratch/build/longhaul"
 
 # A machine whose package manager only notes what it was asked; not every user may use it.
 mkdir "$scratch/bin"

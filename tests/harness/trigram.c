@@ -108,6 +108,7 @@ lh_document_source pattern_source(lh_split split) {
 
 typedef struct pattern {
     lh_batcher_spec spec;
+    bool past;
     lh_batcher *train, *pass;
 } pattern;
 
@@ -116,6 +117,7 @@ static const lh_option pattern_rows[] = {
     LH_INTEGER("batch", pattern, spec.rows, 3, 1, 64, "rows"),
     LH_FLAG("across", pattern, spec.predict_across, true, "predict_across"),
     LH_INTEGER("overlap", pattern, spec.overlap, 0, 0, 1024, "tokens that are repeated"),
+    LH_FLAG("past", pattern, past, false, "encoders read what is before a segment"),
     {0}};
 
 static const lh_option_table pattern_options[] = {{pattern_rows, 0}, {0}};
@@ -125,7 +127,8 @@ static lh_status open_pattern(void *instance, uint64_t seed, lh_model_setup *set
     task->spec.source = pattern_source(LH_TRAIN);
     task->spec.endless = true;
     task->spec.seed = seed;
-    *setup = (lh_model_setup){.vocabulary = TRIGRAM_VOCABULARY, .past_length = task->spec.length};
+    *setup = (lh_model_setup){.vocabulary = TRIGRAM_VOCABULARY,
+                              .past_length = task->past ? task->spec.length : 0};
     return lh_batcher_create(&task->spec, &task->train);
 }
 

@@ -13,8 +13,9 @@ enum { TRIGRAM_VOCABULARY = 11 };
 /* Options: width, dropout. */
 extern const lh_model_class trigram_class;
 
-/* Options: segment, batch, across, overlap. Seven documents of 2 to 60 tokens with a pattern in
- * them; the last two are the validation split. One token is two bytes, five tokens are a word. */
+/* Options: segment, batch, across, overlap, past. Seven documents of 2 to 60 tokens with a pattern
+ * in them; the last two are the validation split. One token is two bytes, five tokens are a word.
+ */
 extern const lh_task_class pattern_class;
 
 /* The documents of a split, without the task. */

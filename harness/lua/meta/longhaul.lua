@@ -785,7 +785,7 @@
 ---@field group? string a factor, an option of the model, "class", "dataset" or "row": a curve for each value
 ---@field band? string|boolean "seeds": the standard deviation around each curve
 ---@field relative_to? string a group: the others are shown as ratios to it
----@field where? table factors and their values: only the rows that have them
+---@field where? table factors or options and their values: only the rows that have them
 ---@field together? boolean true: all data sets in one chart
 ---@field layer? number counted from 1
 ---@field input? string a string of 0 and 1, the letters of a regular language

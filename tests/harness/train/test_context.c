@@ -59,7 +59,7 @@ TEST(an_encoder_reads_what_is_kept_before_a_segment) {
     lh_context c;
     lh_session *session = NULL;
     REQUIRE_OK(pattern_session(lh_model_class_find("t5"), "layers=1 width=8 heads=2 hidden=8",
-                               "segment=4 batch=1", train, 1, &session));
+                               "segment=4 batch=1 past=true", train, 1, &session));
     REQUIRE_OK(lh_session_context(session, 8, 1, &c));
     REQUIRE(c.count[LH_CONTEXT_KEPT][2] == 1 && c.count[LH_CONTEXT_KEPT][3] == 1);
     CHECK(fabs(c.sum[LH_CONTEXT_KEPT][3] - c.sum[LH_CONTEXT_KEPT][2]) > 1e-4);
@@ -107,8 +107,8 @@ TEST(positions_add_up_to_the_loss) {
 /* A token that the next segment repeats is read once: distances, and passages across segments, are
  * those of the document. */
 TEST(segments_that_overlap_change_nothing) {
-    static const char *const task[] = {"segment=8 batch=2", "segment=8 batch=2 overlap=1",
-                                       "segment=8 batch=2 overlap=5"};
+    static const char *const task[] = {"segment=8 batch=2", "segment=8 batch=2 overlap=1 past=true",
+                                       "segment=8 batch=2 overlap=5 past=true"};
     lh_context found[3];
     for (int i = 0; i < 3; ++i) {
         lh_session *session = NULL;
