@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The probes say what is missing and what that costs; the installer never acts without need.
 . tests/test.sh
-unset CC CXX DEPS BLAS ONEDNN GNUPLOT INSTALL MAKEFLAGS
+unset CC CXX DEPS BLAS ONEDNN GNUPLOT INSTALL MAKEFLAGS WERROR REAL SANITIZE
 
 configure=scripts/configure.sh
 succeeds "finds what this build needed" "✓ OpenBLAS" $configure "$scratch/config.mk"
@@ -32,7 +32,7 @@ chmod +x "$scratch/toolkit/bin/nvcc"
 succeeds "finds CUDA libraries in lib/" "nvcc release 13.0" env MPI=no NVCC="$scratch/toolkit/bin/nvcc" \
     $configure "$scratch/cuda.mk"
 succeeds "with which the program is linked" "-L$(realpath "$scratch")/toolkit/lib " \
-    env -u MAKEFLAGS make -n -o "$scratch/cuda.mk" config="$scratch/cuda.mk" O="$scratch/build" CUDA=1 "$scratch/build/longhaul"
+    make -n -o "$scratch/cuda.mk" config="$scratch/cuda.mk" O="$scratch/build" CUDA=1 "$scratch/build/longhaul"
 
 # A machine whose package manager only notes what it was asked; not every user may use it.
 mkdir "$scratch/bin"
