@@ -3,6 +3,7 @@
 -- the chart shows, open = function(experiment): { rows =, results =, store = } of another one }.
 local axis = require "longhaul.report.axis"
 local core = require "longhaul.core"
+local factors = require "longhaul.run.factors"
 local gnuplot = require "longhaul.report.gnuplot"
 local label = require "longhaul.report.label"
 local metrics = require "longhaul.run.metrics"
@@ -137,20 +138,13 @@ parts.where = { "where", "table", "factors or options and their values: only the
 --- What a plot says that may show all data sets in one chart.
 parts.together = { "together", "boolean", "true: all data sets in one chart" }
 
-local function factor(row, name)
-  for _, pair in ipairs(row.factors or {}) do
-    if pair[1] == name then return pair[2] end
-  end
-  return nil
-end
-
 -- What a row says of a name: its label, its data set, its model's class, a factor of the sweep or, as
 -- text, an option of the model; nil where it has none of that name.
 local function said(row, name)
   if name == "row" then return row.label end
   if name == "dataset" then return row.dataset end
   if name == "class" then return row.model.name end
-  local value = factor(row, name)
+  local value = factors.value(row, name)
   if value == nil then value = row.model:spelled(name) end
   return value
 end
@@ -238,7 +232,7 @@ end
 --- The value of an axis for a row: a factor of the sweep, an option of the model, or a metric's
 --- mean with its spread.
 function parts.axis_value(results, row, name, dataset)
-  local own = factor(row, name)
+  local own = factors.value(row, name)
   if own == nil and metrics.is_known(name) then return results:value(row.label, name, dataset) end
   return recorded_value(results, row, name, dataset) or tonumber(own or row.model:spelled(name))
 end

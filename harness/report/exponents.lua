@@ -2,6 +2,7 @@
 -- formulas.
 local csv = require "longhaul.run.csv"
 local core = require "longhaul.core"
+local factors = require "longhaul.run.factors"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
 local quote = require "longhaul.run.quote"
@@ -9,13 +10,6 @@ local summary = require "longhaul.report.summary"
 local views = require "longhaul.report.views"
 
 local exponents = {}
-
-local function factor(row, name)
-  for _, pair in ipairs(row.factors or {}) do
-    if pair[1] == name then return pair[2] end
-  end
-  error(("fit: row \"%s\" has no factor '%s'"):format(row.label, name), 0)
-end
 
 -- What a measure (a metric, or a function of them) comes to for a row, or nil; which metrics it read;
 -- and whether one of them is a time of a busy machine.
@@ -47,8 +41,8 @@ end
 local function sets_along(experiment, results, options, group, axis, measure)
   local sets = {}
   for _, row in ipairs(experiment.rows) do
-    local x, y, read, busy = factor(row, axis), nil, nil, nil
-    if factor(row, options.group) == group then y, read, busy = value_of(results, row, measure) end
+    local x, y, read, busy = factors.value(row, axis), nil, nil, nil
+    if factors.value(row, options.group) == group then y, read, busy = value_of(results, row, measure) end
     if y and y > 0 and x > 0 then
       local key = held(row, options.group, axis)
       if not sets[key] then
@@ -113,7 +107,7 @@ end
 local function groups_of(experiment, name)
   local groups, seen = {}, {}
   for _, row in ipairs(experiment.rows) do
-    local group = factor(row, name)
+    local group = factors.value(row, name)
     if not seen[group] then groups[#groups + 1] = group end
     seen[group] = true
   end

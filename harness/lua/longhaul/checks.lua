@@ -1,5 +1,6 @@
 -- Holds what a script says in a table against the fields that there are.
 local core = require "longhaul.core"
+local factors = require "longhaul.run.factors"
 local spec = require "longhaul.spec"
 
 local checks = {}
@@ -42,14 +43,8 @@ function checks.text(what, text)
   end
 end
 
-local function factor_of(row, name)
-  for _, pair in ipairs(row.factors or {}) do
-    if pair[1] == name then return pair[2] end
-  end
-end
-
 local function check_factor(row, options, name, wanted)
-  local value = factor_of(row, name)
+  local value = factors.value(row, name)
   if value == nil then
     error(("%s: fit: row \"%s\" has no factor '%s'"):format(options.line, row.label, name), 0)
   elseif wanted and type(value) ~= wanted then
