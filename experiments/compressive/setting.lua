@@ -37,6 +37,7 @@ setting.enwik8 = {
   name = "enwik8", corpus = corpus(lh.data.first { "enwik8", "code" }, "bytes"),
   layers = lh.by_scale { smoke = size.layers, paper = 24 }, rate = 3,
   block = lh.by_scale { smoke = block, paper = 768 },
+  read = lh.by_scale { smoke = "none", paper = "streams" },
 }
 setting.enwik8.compressed = 3 * setting.enwik8.block // 2
 setting.enwik8.remembered = lh.by_scale { smoke = setting.enwik8.block + setting.enwik8.compressed, paper = 2304 }
@@ -85,7 +86,9 @@ function setting.add(bench, dataset, label, model, blocks)
   local segment, steps, warmup = (blocks or 1) * dataset.block, steps_of(dataset)
   bench:row {
     label, model = model, dataset = dataset.name,
-    task = lh.tasks.language_model { dataset.corpus, segment = segment, batch = tokens // segment },
+    task = lh.tasks.language_model {
+      dataset.corpus, segment = segment, batch = tokens // segment, subsequences = dataset.read,
+    },
     -- section 5: Adam, a cosine from 3e-4 down, gradients clipped to 0.1
     train = lh.train {
       optimizer = "adam", schedule = "cosine", steps = steps, warmup = warmup, clip = 0.1,

@@ -108,6 +108,8 @@ function language.task(name, limit)
     }),
     segment = segment_of(name),
     batch = lh.by_scale { smoke = 4, small = 16, gpu = name == "wikitext103" and 60 or 22 },
+    -- as Transformer-XL's code; what it changes below: streams.lua
+    subsequences = lh.by_scale { smoke = "none", paper = "streams" },
   }
 end
 

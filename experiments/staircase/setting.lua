@@ -129,6 +129,7 @@ local function text(name, vocabulary)
       limit_eval_bytes = lh.by_scale { smoke = 8192, small = 131072, medium = 524288, gpu = 0 },
     }),
     segment = segment, batch = tokens // segment,
+    subsequences = lh.by_scale { smoke = "none", paper = "streams" },
   }
 end
 

@@ -13,8 +13,8 @@ typedef struct split_source {
     lh_split split;
 } split_source;
 
-typedef enum subsequences { WHOLE_DOCUMENTS, DISJOINT, QUARTER } subsequences;
-static const char *const subsequence_names[] = {"none", "disjoint", "quarter", NULL};
+typedef enum subsequences { WHOLE_DOCUMENTS, DISJOINT, QUARTER, STREAMS } subsequences;
+static const char *const subsequence_names[] = {"none", "disjoint", "quarter", "streams", NULL};
 
 typedef struct language_model {
     lh_documents documents; /* first: the shared functions of a task read it */
@@ -39,8 +39,9 @@ static const lh_option language_model_options[] = {
     LH_INTEGER("evaluate_batches", language_model, documents.evaluate_batches, 0, 0, 1e9,
                "batches after which an evaluation ends; 0: at the end of the documents"),
     LH_CHOICE("subsequences", language_model, subsequences, WHOLE_DOCUMENTS, subsequence_names,
-              "join the documents and read every segment by itself: disjoint ones, or in training "
-              "one that begins at every quarter of a segment"),
+              "join the documents; read every segment by itself (disjoint ones, or in training one "
+              "at every quarter of a segment), or in each row of a batch its part from end to end "
+              "(streams)"),
     {0}};
 
 static const lh_option_table options[] = {
@@ -60,18 +61,43 @@ static lh_document_source document_source(language_model *task, lh_split split) 
                                 .count = lh_corpus_documents(task->corpus, split)};
 }
 
+/* Each row of a batch reads one stream, so that memories are never cleared but at its end (Dai et
+ * al. 2019); in training the tokens that do not fill the rows evenly are left out, as released. */
+static lh_document_source cut_streams(lh_subsequences *cut, lh_split split, int64_t rows) {
+    const int64_t predicted = lh_subsequences_predicted(cut);
+    const int64_t even = split == LH_TRAIN ? predicted / rows : (predicted + rows - 1) / rows;
+    const int64_t length = even > 1 ? even : 1;
+    lh_document_source streams = lh_subsequences_cut(cut, length, length);
+    if (streams.count > rows) streams.count = rows;
+    return streams;
+}
+
 /* The released windows of enwik8 begin every 16,384 bytes in training and are 65,536 long. */
-static lh_status cut_subsequences(language_model *task) {
+static lh_document_source cut_split(const language_model *task, lh_split split) {
     const int64_t length = task->documents.spec.length, quarter = length >= 4 ? length / 4 : 1;
-    if (task->subsequences == WHOLE_DOCUMENTS) return LH_OK;
-    if (task->documents.spec.overlap > 0)
+    const int64_t stride = split == LH_TRAIN && task->subsequences == QUARTER ? quarter : length;
+    if (task->subsequences == STREAMS)
+        return cut_streams(task->cut[split], split, task->documents.spec.rows);
+    return lh_subsequences_cut(task->cut[split], length, stride);
+}
+
+static lh_status check_subsequences(const language_model *task) {
+    if (task->subsequences == STREAMS && task->documents.evaluate_documents > 0)
+        return lh_fail(LH_EOPTION,
+                       "options 'evaluate_documents' and 'subsequences=streams' exclude "
+                       "each other: 'evaluate_batches' bounds an evaluation");
+    if (task->subsequences != STREAMS && task->documents.spec.overlap > 0)
         return lh_fail(LH_EOPTION, "options 'overlap' and 'subsequences' exclude each other");
+    return LH_OK;
+}
+
+static lh_status cut_subsequences(language_model *task) {
+    if (task->subsequences == WHOLE_DOCUMENTS) return LH_OK;
+    LH_TRY(check_subsequences(task));
     for (int split = 0; split < LH_SPLITS; ++split) {
-        const int64_t stride =
-            split == LH_TRAIN && task->subsequences == QUARTER ? quarter : length;
-        LH_TRY(lh_subsequences_create(&task->documents.source[split], length, stride,
-                                      &task->cut[split]));
-        task->documents.source[split] = lh_subsequences_source(task->cut[split]);
+        lh_document_source *source = &task->documents.source[split];
+        LH_TRY(lh_subsequences_create(source, &task->cut[split]));
+        *source = cut_split(task, (lh_split)split);
     }
     return LH_OK;
 }

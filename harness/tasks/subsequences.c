@@ -1,36 +1,56 @@
-/* Where each document begins in the joined text, and the pieces that a subsequence takes of them.
- */
+/* The joined text, and what stands before each document of it. */
 #include "harness/tasks/subsequences.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct extent {
+    double tokens, bytes, words;
+} extent;
+
 struct lh_subsequences {
-    lh_document_source source;
-    int64_t length, stride;
-    int64_t *first;  /* [documents + 1]: tokens before a document; all of them */
-    int32_t *tokens; /* [length + 1]: of the subsequence read last */
+    int64_t documents, length, stride;
+    extent *before;  /* [documents + 1]: what comes before a document; all of them */
+    int32_t *tokens; /* of all documents */
 };
 
-static lh_status count_tokens(lh_subsequences *s) {
-    for (int64_t i = 0; i < s->source.count; ++i) {
+static int64_t count_tokens(const lh_subsequences *s) {
+    return (int64_t)s->before[s->documents].tokens;
+}
+
+static lh_status measure(lh_subsequences *s, const lh_document_source *source) {
+    for (int64_t i = 0; i < s->documents; ++i) {
         lh_document document;
-        LH_TRY(s->source.get(s->source.context, i, &document));
-        s->first[i + 1] = s->first[i] + document.count;
+        LH_TRY(source->get(source->context, i, &document));
+        s->before[i + 1] = (extent){.tokens = s->before[i].tokens + (double)document.count,
+                                    .bytes = s->before[i].bytes + (double)document.bytes,
+                                    .words = s->before[i].words + (double)document.words};
     }
     return LH_OK;
 }
 
-lh_status lh_subsequences_create(const lh_document_source *source, int64_t length, int64_t stride,
-                                 lh_subsequences **out) {
+static lh_status join(lh_subsequences *s, const lh_document_source *source) {
+    LH_TRY(measure(s, source));
+    s->tokens = lh_allocate((size_t)count_tokens(s) * sizeof *s->tokens);
+    if (s->tokens == NULL) return LH_EMEMORY;
+    for (int64_t i = 0; i < s->documents; ++i) {
+        lh_document document;
+        LH_TRY(source->get(source->context, i, &document));
+        if (document.count == 0) continue;
+        memcpy(s->tokens + (int64_t)s->before[i].tokens, document.tokens,
+               (size_t)document.count * sizeof *s->tokens);
+    }
+    return LH_OK;
+}
+
+lh_status lh_subsequences_create(const lh_document_source *source, lh_subsequences **out) {
     *out = NULL;
     lh_subsequences *s = lh_allocate_zeroed(1, sizeof *s);
     if (s == NULL) return LH_EMEMORY;
-    *s = (lh_subsequences){.source = *source, .length = length, .stride = stride};
-    s->first = lh_allocate_zeroed((size_t)source->count + 1, sizeof *s->first);
-    s->tokens = lh_allocate((size_t)(length + 1) * sizeof *s->tokens);
-    const bool complete = s->first != NULL && s->tokens != NULL;
-    const lh_status status = complete ? count_tokens(s) : LH_EMEMORY;
+    s->documents = source->count;
+    s->before = lh_allocate_zeroed((size_t)source->count + 1, sizeof *s->before);
+    const lh_status status = s->before != NULL ? join(s, source) : LH_EMEMORY;
     if (status != LH_OK) {
         lh_subsequences_destroy(s);
         return status;
@@ -41,17 +61,22 @@ lh_status lh_subsequences_create(const lh_document_source *source, int64_t lengt
 
 void lh_subsequences_destroy(lh_subsequences *subsequences) {
     if (subsequences == NULL) return;
-    free(subsequences->first);
+    free(subsequences->before);
     free(subsequences->tokens);
     free(subsequences);
 }
 
-/* The document that holds the joined documents' token `at`. */
-static int64_t find_document(const lh_subsequences *s, int64_t at) {
-    int64_t low = 0, high = s->source.count;
+int64_t lh_subsequences_predicted(const lh_subsequences *subsequences) {
+    const int64_t total = count_tokens(subsequences);
+    return total > 0 ? total - 1 : 0;
+}
+
+/* The document that holds the joined documents' token `at`; the last one for their end. */
+static int64_t find_document(const lh_subsequences *s, double at) {
+    int64_t low = 0, high = s->documents;
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
-        if (s->first[middle] <= at) {
+        if (s->before[middle].tokens <= at) {
             low = middle;
         } else {
             high = middle;
@@ -60,34 +85,35 @@ static int64_t find_document(const lh_subsequences *s, int64_t at) {
     return low;
 }
 
+/* What comes before token `at`, a token of a document having its mean. */
+static extent extent_before(const lh_subsequences *s, double at) {
+    const extent *begin = &s->before[find_document(s, at)], *end = begin + 1;
+    const double count = end->tokens - begin->tokens;
+    const double share = count > 0.0 ? (at - begin->tokens) / count : 0.0;
+    return (extent){.tokens = at,
+                    .bytes = begin->bytes + share * (end->bytes - begin->bytes),
+                    .words = begin->words + share * (end->words - begin->words)};
+}
+
 static lh_status get(void *context, int64_t index, lh_document *out) {
-    lh_subsequences *s = context;
-    const int64_t total = s->first[s->source.count], begin = index * s->stride;
-    const int64_t wanted = s->length + 1 < total - begin ? s->length + 1 : total - begin;
-    double bytes = 0.0, words = 0.0;
-    *out = (lh_document){.name = "subsequence", .tokens = s->tokens};
-    for (int64_t d = find_document(s, begin); out->count < wanted; ++d) {
-        lh_document document;
-        LH_TRY(s->source.get(s->source.context, d, &document));
-        const int64_t from = begin + out->count - s->first[d];
-        const int64_t room = wanted - out->count, left = document.count - from;
-        const int64_t taken = room < left ? room : left;
-        if (taken <= 0) continue;
-        const double share = (double)taken / (double)document.count;
-        memcpy(s->tokens + out->count, document.tokens + from,
-               (size_t)taken * sizeof *document.tokens);
-        bytes += share * (double)document.bytes;
-        words += share * (double)document.words;
-        out->count += taken;
-    }
-    out->bytes = (int64_t)(bytes + 0.5);
-    out->words = (int64_t)(words + 0.5);
+    const lh_subsequences *s = context;
+    const int64_t left = count_tokens(s) - index * s->stride;
+    const int64_t count = s->length + 1 < left ? s->length + 1 : left;
+    const extent begin = extent_before(s, (double)(index * s->stride));
+    const extent end = extent_before(s, (double)(index * s->stride + count));
+    *out = (lh_document){.name = "subsequence",
+                         .tokens = s->tokens + index * s->stride,
+                         .count = count,
+                         .bytes = llround(end.bytes - begin.bytes),
+                         .words = llround(end.words - begin.words)};
     return LH_OK;
 }
 
-lh_document_source lh_subsequences_source(lh_subsequences *subsequences) {
-    const int64_t predicted = subsequences->first[subsequences->source.count] - 1;
-    const int64_t count = (predicted + subsequences->stride - 1) / subsequences->stride;
+lh_document_source lh_subsequences_cut(lh_subsequences *subsequences, int64_t length,
+                                       int64_t stride) {
+    subsequences->length = length;
+    subsequences->stride = stride;
+    const int64_t predicted = lh_subsequences_predicted(subsequences);
     return (lh_document_source){
-        .context = subsequences, .get = get, .count = predicted > 0 ? count : 0};
+        .context = subsequences, .get = get, .count = (predicted + stride - 1) / stride};
 }

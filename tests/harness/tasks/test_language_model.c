@@ -132,20 +132,34 @@ TEST(a_split_with_nothing_to_predict_is_told) {
     close_fixture(&f);
 }
 
+/* The joined tokens of a split; allocated here. */
+static int64_t join_split(lh_split split, int32_t **out, double *bytes) {
+    lh_corpus *corpus = NULL;
+    int64_t count = 0;
+    *out = NULL;
+    *bytes = 0.0;
+    if (!CHECK_OK(open_corpus(&corpus))) return 0;
+    for (int64_t d = 0; d < lh_corpus_documents(corpus, split); ++d) {
+        lh_document document;
+        if (!CHECK_OK(lh_corpus_document(corpus, split, d, &document))) break;
+        *out = realloc(*out, (size_t)(count + document.count) * sizeof **out);
+        memcpy(*out + count, document.tokens, (size_t)document.count * sizeof **out);
+        count += document.count;
+        *bytes += (double)document.bytes;
+    }
+    lh_corpus_destroy(corpus);
+    return count;
+}
+
 /* A pass in subsequences predicts all the split's tokens but one, in rows that each begin anew; in
  * training with quarters a token is read four times an epoch. */
 TEST(segments_can_be_read_each_by_itself) {
-    lh_corpus *corpus = NULL;
     fixture f;
     lh_host_batch batch;
-    double expected = -1, predicted = 0;
-    REQUIRE_OK(open_corpus(&corpus));
-    for (int64_t d = 0; d < lh_corpus_documents(corpus, LH_TEST); ++d) {
-        lh_document document;
-        REQUIRE_OK(lh_corpus_document(corpus, LH_TEST, d, &document));
-        expected += (double)document.count;
-    }
-    lh_corpus_destroy(corpus);
+    int32_t *tokens = NULL;
+    double bytes = 0, predicted = 0;
+    const int64_t count = join_split(LH_TEST, &tokens, &bytes);
+    free(tokens);
     REQUIRE(open_fixture(&f, "subsequences=quarter segment=64 batch=2"));
     REQUIRE_OK(f.class->evaluate_begin(f.task->instance, LH_TEST));
     do {
@@ -155,7 +169,7 @@ TEST(segments_can_be_read_each_by_itself) {
             CHECK_EQ_INT(batch.starts[i / batch.length], 1);
         }
     } while (batch.rows > 0);
-    CHECK_NEAR(predicted, expected, 0);
+    CHECK_NEAR(predicted, (double)(count - 1), 0);
     for (int n = 0; n < 10; ++n) {
         REQUIRE_OK(f.class->train_batch(f.task->instance, &batch));
         CHECK(batch.starts[0] == 1 && batch.starts[1] == 1);
@@ -163,15 +177,93 @@ TEST(segments_can_be_read_each_by_itself) {
     close_fixture(&f);
 }
 
-TEST(subsequences_do_not_overlap_twice) {
+/* Each row goes through its part of the joined documents, whose bounds it does not see, and begins
+ * anew at its end alone; nothing of an evaluation is left out. */
+TEST(rows_read_streams_from_end_to_end) {
+    enum { ROWS = 3, LENGTH = 64 };
     fixture f;
+    lh_host_batch batch;
+    int32_t *tokens = NULL;
+    double bytes = 0, predicted_bytes = 0;
+    const int64_t count = join_split(LH_TEST, &tokens, &bytes);
+    const int64_t share = (count - 1 + ROWS - 1) / ROWS;
+    int64_t at[ROWS] = {0}, predicted = 0;
+    REQUIRE(open_fixture(&f, "subsequences=streams segment=64 batch=3"));
+    REQUIRE_OK(f.class->evaluate_begin(f.task->instance, LH_TEST));
+    do {
+        REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
+        predicted_bytes += batch.predicted_bytes;
+        for (int64_t i = 0; i < batch.rows * LENGTH; ++i) {
+            const int64_t row = i / LENGTH;
+            if (batch.weights[i] == LH_R(0)) continue;
+            CHECK_EQ_INT(batch.starts[row], at[row] < LENGTH);
+            CHECK_EQ_INT(batch.tokens[i], tokens[row * share + at[row]]);
+            CHECK_EQ_INT(batch.target[i], tokens[row * share + at[row] + 1]);
+            at[row] += 1;
+            predicted += 1;
+        }
+    } while (batch.rows > 0);
+    CHECK_EQ_INT(predicted, count - 1);
+    CHECK_NEAR(predicted_bytes, bytes, 4);
+    free(tokens);
+    close_fixture(&f);
+}
+
+TEST(training_reads_streams_that_are_equally_long) {
+    enum { ROWS = 3, LENGTH = 64 };
+    fixture f;
+    lh_host_batch batch;
+    int32_t *tokens = NULL;
+    double bytes = 0;
+    const int64_t share = (join_split(LH_TRAIN, &tokens, &bytes) - 1) / ROWS;
+    int64_t steps = 0;
+    free(tokens);
+    REQUIRE(open_fixture(&f, "subsequences=streams segment=64 batch=3"));
+    for (int epoch = 0; epoch < 3; ++epoch) {
+        for (int64_t step = 0; step * LENGTH < share; ++step) {
+            REQUIRE_OK(f.class->train_batch(f.task->instance, &batch));
+            for (int row = 0; row < ROWS; ++row)
+                CHECK_EQ_INT(batch.starts[row], step == 0);
+            steps += 1;
+        }
+    }
+    CHECK(steps > 3 * 10);
+    close_fixture(&f);
+}
+
+/* More rows than tokens: no row is without a stream of at least one prediction. */
+TEST(short_splits_have_fewer_streams) {
+    fixture f;
+    lh_host_batch batch;
+    double predicted = 0;
+    REQUIRE(
+        open_fixture(&f, "subsequences=streams batch=40 limit_eval_bytes=20 evaluate_batches=9"));
+    REQUIRE_OK(f.class->evaluate_begin(f.task->instance, LH_VALID));
+    do {
+        REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
+        for (int64_t i = 0; i < batch.rows * batch.length; ++i)
+            predicted += (double)batch.weights[i];
+    } while (batch.rows > 0);
+    CHECK_NEAR(predicted, 19, 0);
+    close_fixture(&f);
+}
+
+static void check_excluded(const char *more, const char *cause) {
+    fixture f = {0};
     const lh_task_class *class = lh_task_class_find("language_model");
     REQUIRE_OK(lh_options_create("language_model", class->options, &f.options));
     REQUIRE_OK(lh_options_parse(f.options, generated));
-    REQUIRE_OK(lh_options_parse(f.options, "subsequences=disjoint overlap=4"));
-    CHECK_FAILS(lh_task_create(class, f.options, 1, &f.setup, &f.task), LH_EOPTION,
-                "exclude each other");
+    REQUIRE_OK(lh_options_parse(f.options, more));
+    CHECK_FAILS(lh_task_create(class, f.options, 1, &f.setup, &f.task), LH_EOPTION, cause);
     lh_options_destroy(f.options);
+}
+
+TEST(subsequences_do_not_overlap_twice) {
+    check_excluded("subsequences=disjoint overlap=4", "'overlap' and 'subsequences' exclude each");
+    check_excluded("subsequences=streams evaluate_documents=4", "'evaluate_batches' bounds");
+    fixture f;
+    REQUIRE(open_fixture(&f, "subsequences=streams overlap=4"));
+    close_fixture(&f);
 }
 
 TEST(the_data_is_described) {

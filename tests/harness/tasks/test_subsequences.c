@@ -21,8 +21,9 @@ static void check_cut(int64_t length, int64_t stride) {
     lh_subsequences *subsequences = NULL;
     int32_t all[1000];
     const int64_t total = join(&source, all);
-    REQUIRE_OK(lh_subsequences_create(&source, length, stride, &subsequences));
-    const lh_document_source cut = lh_subsequences_source(subsequences);
+    REQUIRE_OK(lh_subsequences_create(&source, &subsequences));
+    CHECK_EQ_INT(lh_subsequences_predicted(subsequences), total - 1);
+    const lh_document_source cut = lh_subsequences_cut(subsequences, length, stride);
     CHECK_EQ_INT(cut.count, (total - 1 + stride - 1) / stride);
     for (int64_t k = cut.count - 1; k >= 0; --k) {
         lh_document document;
@@ -31,6 +32,38 @@ static void check_cut(int64_t length, int64_t stride) {
         CHECK_EQ_INT(document.count, left < length + 1 ? left : length + 1);
         CHECK(memcmp(document.tokens, all + k * stride, (size_t)document.count * sizeof *all) == 0);
         CHECK_EQ_INT(document.bytes, 2 * document.count);
+    }
+    lh_subsequences_destroy(subsequences);
+}
+
+/* Two documents of 4 and 2 tokens, of 8 and 40 bytes, around one that is empty, and an empty end.
+ */
+static lh_status get_uneven(void *context, int64_t index, lh_document *out) {
+    (void)context;
+    static const int32_t tokens[] = {0, 1, 2, 3, 4, 5};
+    static const lh_document documents[] = {
+        {.tokens = tokens, .count = 4, .bytes = 8, .words = 4},
+        {.name = "empty"},
+        {.tokens = tokens + 4, .count = 2, .bytes = 40, .words = 10},
+        {.name = "empty"}};
+    *out = documents[index];
+    return LH_OK;
+}
+
+TEST(tokens_have_the_bytes_of_their_own_document) {
+    const lh_document_source source = {.get = get_uneven, .count = 4};
+    static const int64_t bytes[] = {6, 4 + 20, 40}, words[] = {3, 2 + 5, 10};
+    lh_subsequences *subsequences = NULL;
+    REQUIRE_OK(lh_subsequences_create(&source, &subsequences));
+    const lh_document_source cut = lh_subsequences_cut(subsequences, 2, 2);
+    REQUIRE(cut.count == 3);
+    for (int64_t k = 0; k < 3; ++k) {
+        lh_document document;
+        REQUIRE_OK(cut.get(cut.context, k, &document));
+        CHECK_EQ_INT(document.count, k < 2 ? 3 : 2);
+        CHECK_EQ_INT(document.tokens[0], 2 * k);
+        CHECK_EQ_INT(document.bytes, bytes[k]);
+        CHECK_EQ_INT(document.words, words[k]);
     }
     lh_subsequences_destroy(subsequences);
 }
@@ -52,8 +85,8 @@ TEST(every_token_but_the_first_is_predicted_once) {
         lh_batcher *batcher = NULL;
         lh_host_batch batch;
         int64_t at = 1;
-        REQUIRE_OK(lh_subsequences_create(&source, length, length, &subsequences));
-        const lh_batcher_spec spec = {.source = lh_subsequences_source(subsequences),
+        REQUIRE_OK(lh_subsequences_create(&source, &subsequences));
+        const lh_batcher_spec spec = {.source = lh_subsequences_cut(subsequences, length, length),
                                       .rows = 2,
                                       .length = length,
                                       .predict_across = true};
@@ -82,6 +115,6 @@ static lh_status refuse(void *context, int64_t index, lh_document *out) {
 TEST(documents_that_cannot_be_read_are_an_error) {
     const lh_document_source source = {.get = refuse, .count = 2};
     lh_subsequences *subsequences = NULL;
-    CHECK_FAILS(lh_subsequences_create(&source, 8, 8, &subsequences), LH_EIO, "document 0");
+    CHECK_FAILS(lh_subsequences_create(&source, &subsequences), LH_EIO, "document 0");
     CHECK(subsequences == NULL);
 }

@@ -60,6 +60,9 @@ return {
     file = "harness/tasks/language_model.c", tests = "tests/harness/tasks/test_language_model.c",
     { "split == LH_TRAIN && task->subsequences == QUARTER ? quarter : length", "task->subsequences == QUARTER ? quarter : length; (void)split",
       "evaluation reads every token four times" },
+    { "split == LH_TRAIN ? predicted / rows : (predicted + rows - 1) / rows", "predicted / rows + 0 * (int64_t)split",
+      "an evaluation of streams leaves tokens out" },
+    { "if (streams.count > rows) streams.count = rows;", "", "a row takes what is left of the streams" },
   },
   {
     file = "harness/infer/beam.c", tests = "tests/harness/infer/test_beam.c",
