@@ -2,6 +2,7 @@
 -- tables and what was measured. Judged over measured cells each comparison knows its margin, seed
 -- by seed, and whether that decides it.
 local class = require "longhaul.run.class"
+local chance = require "longhaul.report.chance"
 local evidence = require "longhaul.report.evidence"
 local statistics = require "longhaul.report.statistics"
 local term = require "longhaul.report.term"
@@ -131,11 +132,6 @@ end
 
 -- ---- one comparison over a source ----
 
-local function at(side, value)
-  if term.is(side) then return side:at(value) end
-  return side
-end
-
 -- Whether it cannot fail: a cell is at most what its metric is at most, an accuracy 100 %.
 local function is_bound(self, source)
   local cell = self.sign == "<=" and term.is(self.a) and self.a.cell
@@ -160,51 +156,6 @@ local function survey(self, source)
   end)
   found.seeded = found.seeded and not is_bound(self, source)
   return found
-end
-
--- The seeds that all cells with seeds share, sorted.
-local function shared_seeds(by_seed)
-  local count, cells, shared = {}, 0, {}
-  for _, values in pairs(by_seed) do
-    cells = cells + 1
-    for seed in pairs(values) do count[seed] = (count[seed] or 0) + 1 end
-  end
-  for seed, times in pairs(count) do
-    if times == cells then shared[#shared + 1] = seed end
-  end
-  table.sort(shared)
-  return shared
-end
-
--- The mean over seeds; one of them may be left out.
-local function mean_over(values, seeds, left_out)
-  local sum, count = 0, 0
-  for _, seed in ipairs(seeds) do
-    if seed ~= left_out then sum, count = sum + values[seed], count + 1 end
-  end
-  return sum / count
-end
-
--- What a comparison is worked out with: of cells with seeds the mean over those that all of them
--- share, or over these but one, so that margin and error are of the same pairs; where they share
--- none, the mean that each has.
-local function values_over(source, by_seed, seeds, left_out)
-  return function(cell)
-    local mean = source:mean(cell)
-    if not mean or not by_seed[cell] or #seeds == 0 then return mean end
-    return mean_over(by_seed[cell], seeds, left_out)
-  end
-end
-
--- Of the margin of the means: where a term is no sum (|a - b|, the least of several), the margins
--- of single seeds scatter about another number.
-local function error_over_seeds(self, source, by_seed, seeds)
-  local margins = {}
-  for i, seed in ipairs(#seeds > 1 and seeds or {}) do
-    local value = values_over(source, by_seed, seeds, seed)
-    margins[i] = self.margin(at(self.a, value), at(self.b, value))
-  end
-  return statistics.jackknife(margins)
 end
 
 -- The medians of step times that cells are made of: their keys, each once.
@@ -232,7 +183,7 @@ local function reach_of_quartiles(self, source, cells, value, margin)
       end
       return number
     end
-    return sign * (margin - self.margin(at(self.a, moved), at(self.b, moved)))
+    return sign * (margin - self.margin(term.at(self.a, moved), term.at(self.b, moved)))
   end
   for _, key in ipairs(medians_of(source, cells)) do
     local most = 0
@@ -261,27 +212,28 @@ end
 
 local function word(holds) return holds and "holds" or "fails" end
 
+local function is_number(value) return value == value and math.abs(value) < math.huge end
+
 -- What a comparison says before a level decides it.
 local function measure_leaf(self, source)
   local found = survey(self, source)
-  local leaf = { kinds = found.kinds, lacking = found.lacking,
-    text = ("%s %s %s"):format(term.text(self.a), self.sign,
-    term.text(self.b)) }
-  local seeds = found.seeded and shared_seeds(found.by_seed) or {}
-  local value = values_over(source, found.by_seed, seeds)
-  local a, b = at(self.a, value), at(self.b, value)
-  leaf.compared, leaf.held = 1, 0
+  local leaf = { kinds = found.kinds, lacking = found.lacking, compared = 1, held = 0,
+    text = ("%s %s %s"):format(term.text(self.a), self.sign, term.text(self.b)) }
+  local over = chance.over(source, found.seeded and found.by_seed or {})
+  local a, b = term.at(self.a, over.value), term.at(self.b, over.value)
   if a == nil or b == nil then return leaf end
+  if not is_number(self.margin(a, b)) then
+    leaf.lacking = { { leaf.text, "a side is no number, as what is divided by 0" } }
+    return leaf
+  end
   leaf.a, leaf.b, leaf.sign, leaf.names = a, b, self.sign, { term.text(self.a), term.text(self.b) }
   leaf.outcome, leaf.margin = self.holds(a, b), self.margin(a, b)
   leaf.held = leaf.outcome and 1 or 0
   if found.seeded then
-    leaf.seeds, leaf.error = #seeds, error_over_seeds(self, source, found.by_seed, seeds) or 0
-    -- what allows equality is met by sides that are equal in every seed
-    local met = leaf.outcome and leaf.margin == 0 and leaf.error == 0
-    leaf.p_value = met and 0 or statistics.p_value(leaf.margin, leaf.error, leaf.seeds)
+    leaf.seeds = #over.seeds
+    leaf.error, leaf.p_value = chance.of(self, over)
   end
-  leaf.reach = reach_of_quartiles(self, source, found.cells, value, leaf.margin)
+  leaf.reach = reach_of_quartiles(self, source, found.cells, over.value, leaf.margin)
   leaf.apart = source:apart(found.cells)
   leaf.has_chance, leaf.closest = found.seeded, leaf
   return leaf

@@ -26,7 +26,8 @@ function statistics.jackknife(left_out)
     local apart = value - left_out[1]
     sum, squares = sum + apart, squares + apart ^ 2
   end
-  return math.sqrt(math.max(0, squares - sum ^ 2 / count) * (count - 1) / count)
+  -- in this order a NaN stays one
+  return math.sqrt(math.max(squares - sum ^ 2 / count, 0) * (count - 1) / count)
 end
 
 -- P(|T| <= t) of Student's t (Abramowitz and Stegun, 26.7.3 and 26.7.4).
@@ -46,10 +47,11 @@ end
 statistics.fewest_seeds, statistics.level = 3, 0.05
 
 --- The chance that equal sides show a mean difference as great on the side where it lies (p-value,
---- one-sided), by its standard error over so many seeds; 1 where these are too few, or where the sides
---- are equal in every one.
+--- one-sided), by its standard error over so many seeds; 1 where these are too few, where the sides
+--- are equal in every one, or where one of the two is no number.
 function statistics.p_value(mean, err, seeds)
   if seeds < statistics.fewest_seeds then return 1 end
+  if mean ~= mean or err ~= err then return 1 end
   if err == 0 then return mean == 0 and 1 or 0 end
   return (1 - within(math.abs(mean) / err, seeds - 1)) / 2
 end

@@ -20,11 +20,15 @@ local function text_of(part)
   return type(part) == "number" and ("%.10g"):format(part) or tostring(part)
 end
 
--- `compute` is called with the numbers of `parts`, which are terms or numbers.
+-- `compute` is called with the numbers of `parts`, which are terms or numbers. What moves in steps is
+-- a side of a comparison: within a term nothing would tell how near the next step is (chance.lua).
 local function made_of(text, parts, compute)
   for _, part in ipairs(parts) do
     if not term.is(part) and type(part) ~= "number" then
       error(("a term is made of terms and numbers, not of a %s"):format(type(part)), 3)
+    end
+    if term.is(part) and (part.rounds or part.pairs) then
+      error(("'%s' is a side of a comparison, not a part of a term"):format(part.text), 3)
     end
   end
   return terms.make { text = text, parts = parts, compute = compute }
@@ -90,9 +94,12 @@ function term.greatest(parts) return made_of(("max(%s)"):format(texts_of(parts))
 ---@return longhaul.term
 function term.abs(part) return made_of(("|%s|"):format(text_of(part)), { part }, math.abs) end
 
--- To the nearest text of a format: exact ties go to the even digit.
-local function through(format)
-  return function(value) return tonumber(format:format(value)) end
+-- To the nearest text of a format: exact ties go to the even digit. `half(value)`: half a unit of its
+-- last digit.
+local function rounding(text, part, format, half)
+  local made = made_of(text, { part }, function(value) return tonumber(format:format(value)) end)
+  made.rounds = { part = part, half = half }
+  return made
 end
 
 --- To so many decimals, as a paper prints a value.
@@ -100,7 +107,8 @@ end
 ---@param decimals integer
 ---@return longhaul.term
 function term.rounded(part, decimals)
-  return made_of(("round(%s, %d)"):format(text_of(part), decimals), { part }, through(("%%.%df"):format(decimals)))
+  local text = ("round(%s, %d)"):format(text_of(part), decimals)
+  return rounding(text, part, ("%%.%df"):format(decimals), function() return 0.5 * 10 ^ -decimals end)
 end
 
 --- To so many significant digits.
@@ -109,7 +117,9 @@ end
 ---@return longhaul.term
 function term.significant(part, digits)
   local text = ("%s to %d digits"):format(text_of(part), digits)
-  return made_of(text, { part }, through(("%%.%de"):format(digits - 1)))
+  return rounding(text, part, ("%%.%de"):format(digits - 1), function(value)
+    return value == 0 and 0 or 0.5 * 10 ^ (math.floor(math.log(math.abs(value), 10)) - digits + 1)
+  end)
 end
 
 --- The mean of several terms.
@@ -137,13 +147,31 @@ function term.named(text, part) return made_of(text, { part }, function(value) r
 function term.wins(text, pairs, ties)
   local parts = {}
   for _, pair in ipairs(pairs) do table.move(pair, 1, 2, #parts + 1, parts) end
-  return made_of(text, parts, function(...)
+  local made = made_of(text, parts, function(...)
     local numbers, count = { ... }, 0
     for i = 1, #numbers, 2 do
-      if numbers[i] < numbers[i + 1] or (ties and numbers[i] == numbers[i + 1]) then count = count + 1 end
+      if term.is_win(numbers[i], numbers[i + 1], ties) then count = count + 1 end
     end
     return count
   end)
+  made.pairs, made.ties = pairs, ties
+  return made
+end
+
+--- Whether a pair of numbers is one.
+---@param a number
+---@param b number
+---@param ties boolean
+---@return boolean
+function term.is_win(a, b, ties) return a < b or (ties and a == b) end
+
+--- The number of a side, a term or a number, under `value(cell)`; nil where a cell has none.
+---@param side longhaul.term|number
+---@param value fun(cell: table): number?
+---@return number?
+function term.at(side, value)
+  if term.is(side) then return side:at(value) end
+  return side
 end
 
 term.text = text_of

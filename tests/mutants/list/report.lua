@@ -120,15 +120,30 @@ return {
     { 'for _, part in ipairs { "curves", "probes" } do', 'for _, part in ipairs { "curves" } do', "probes are not packed" },
   },
   {
+    file = "harness/report/chance.lua", tests = "tests/lua/test_claims.lua",
+    { "if times == cells then", "if times >= 1 then", "seeds that only one side has" },
+    { "if seed ~= left_out then", "if not left_out or seed == left_out then", "margins of single seeds" },
+    { "#seeds == 0 then return mean end", "not left_out then return mean end", "a margin of all seeds with the error of the shared ones" },
+  },
+  {
+    file = "harness/report/chance.lua", tests = "tests/lua/test_chance.lua",
+    { 'comparison.sign == "<" and -half or half', "half", "a rounded side below a number may be level" },
+    { "== outcome and p_value or 1", "== outcome and p_value or 0", "where rounding tells more than the number" },
+    { "math.min(p_value, 0.5)", "0", "wins by chance count as wins" },
+    { "if holds(count) ~= outcome then", "if holds(count) == outcome then", "the chance that it comes out as it did" },
+    { "#over.seeds < statistics.fewest_seeds and 1 or p_value", "p_value", "two seeds decide a count" },
+  },
+  {
+    file = "harness/report/predicate.lua", tests = "tests/lua/test_chance.lua",
+    { "if not is_number(self.margin(a, b)) then", "if false then", "what is divided by 0 decides" },
+  },
+  {
     file = "harness/report/predicate.lua", tests = "tests/lua/test_claims.lua",
     { "if lost > most then most, worst[key] = lost, quartile end", "", "step times decide whatever their quartiles" },
     { "local worst, sign = {}, margin < 0 and -1 or 1", "local worst, sign = {}, 1", "quartiles count for what holds alone" },
-    { "if times == cells then", "if times >= 1 then", "seeds that only one side has" },
     { "leaf.p_value >= level", "leaf.p_value >= 2 * level", "twice the level" },
     { "made[settled] = levels[settled] / math.max(1, count)", "made[settled] = levels[settled]", "comparisons do not share the level" },
     { "local count, settled = 0, word(not joint.all)", "local count, settled = 0, word(joint.all)", "those that all have to agree share the level" },
-    { "if seed ~= left_out then", "if not left_out or seed == left_out then", "margins of single seeds" },
-    { "#seeds == 0 then return mean end", "not left_out then return mean end", "a margin of all seeds with the error of the shared ones" },
   },
   {
     file = "harness/report/statistics.lua", tests = "tests/lua/test_claims.lua",

@@ -1,0 +1,158 @@
+-- How likely a comparison over seeds comes out otherwise: what it is worked out with, the standard
+-- error of its margin, and the p-value. A side that moves in steps (a rounded number, a count of
+-- wins) may look as if no seed mattered; how near the next step is lies in what it is made of.
+local statistics = require "longhaul.report.statistics"
+local term = require "longhaul.report.term"
+
+local chance = {}
+
+-- The seeds that all cells with seeds share, sorted.
+local function shared_seeds(by_seed)
+  local count, cells, shared = {}, 0, {}
+  for _, values in pairs(by_seed) do
+    cells = cells + 1
+    for seed in pairs(values) do count[seed] = (count[seed] or 0) + 1 end
+  end
+  for seed, times in pairs(count) do
+    if times == cells then shared[#shared + 1] = seed end
+  end
+  table.sort(shared)
+  return shared
+end
+
+-- The mean over seeds; one of them may be left out.
+local function mean_over(values, seeds, left_out)
+  local sum, count = 0, 0
+  for _, seed in ipairs(seeds) do
+    if seed ~= left_out then sum, count = sum + values[seed], count + 1 end
+  end
+  return sum / count
+end
+
+---@class longhaul.over_seeds
+---@field seeds integer[] that all cells with seeds share
+---@field value fun(cell: table): number?
+---@field without fun(seed: integer): fun(cell: table): number? `value` over all seeds but one
+
+--- What a comparison is worked out with: of cells with seeds the mean over those that all of them
+--- share, so that margin and error are of the same pairs; where they share none, the mean that each
+--- has.
+---@param by_seed table<table, table<integer, number>> of the cells that have seeds
+---@return longhaul.over_seeds
+function chance.over(source, by_seed)
+  local seeds = shared_seeds(by_seed)
+  local function without(left_out)
+    return function(cell)
+      local mean = source:mean(cell)
+      if not mean or not by_seed[cell] or #seeds == 0 then return mean end
+      return mean_over(by_seed[cell], seeds, left_out)
+    end
+  end
+  return { seeds = seeds, value = without(nil), without = without }
+end
+
+-- The standard error of what `compute(value)` gives: of the means, since where a term is no sum
+-- (|a - b|, the least of several) what single seeds give scatters about another number.
+local function error_of(compute, over)
+  local left_out = {}
+  for i, seed in ipairs(#over.seeds > 1 and over.seeds or {}) do
+    left_out[i] = compute(over.without(seed))
+  end
+  return statistics.jackknife(left_out) or 0
+end
+
+-- Error and p-value of a margin, of which more than 0 is what holds. `met`: 0 does so, too, where
+-- the sides are equal in every seed.
+local function of_margin(margin, over, met)
+  local mean, err = margin(over.value), error_of(margin, over)
+  if met and mean == 0 and err == 0 then return 0, 0 end
+  return err, statistics.p_value(mean, err, #over.seeds)
+end
+
+-- A side before it is rounded, and half a unit of the digit that it is rounded to.
+local function before_rounding(side, value)
+  local rounds = term.is(side) and side.rounds
+  if not rounds then return term.at(side, value), 0 end
+  local exact = term.at(rounds.part, value)
+  return exact, rounds.half(exact)
+end
+
+-- Of rounded sides: what is equal to two decimals lies within half a hundredth, and so on.
+local function of_rounded(comparison, over)
+  local function margin(value)
+    local a, half_a = before_rounding(comparison.a, value)
+    local b, half_b = before_rounding(comparison.b, value)
+    local half = math.max(half_a, half_b)
+    return comparison.margin(a, b) + (comparison.sign == "<" and -half or half)
+  end
+  local err, p_value = of_margin(margin, over)
+  local outcome = comparison.holds(term.at(comparison.a, over.value), term.at(comparison.b, over.value))
+  return err, (margin(over.value) > 0) == outcome and p_value or 1
+end
+
+-- Of each pair: whether it is a win, and how likely it is not so; of one that says nothing a half.
+local function judge_pairs(side, over)
+  local judged = {}
+  for i, pair in ipairs(side.pairs) do
+    local function margin(value) return term.at(pair[2], value) - term.at(pair[1], value) end
+    local won = term.is_win(term.at(pair[1], over.value), term.at(pair[2], over.value), side.ties)
+    local _, p_value = of_margin(margin, over, won)
+    judged[i] = { won = won, otherwise = math.min(p_value, 0.5) }
+  end
+  return judged
+end
+
+-- How likely each number of wins is, from 0 on.
+local function distribution(judged)
+  local likely = { [0] = 1 }
+  for i, pair in ipairs(judged) do
+    local win = pair.won and 1 - pair.otherwise or pair.otherwise
+    likely[i] = 0
+    for count = i, 1, -1 do likely[count] = likely[count] * (1 - win) + likely[count - 1] * win end
+    likely[0] = likely[0] * (1 - win)
+  end
+  return likely
+end
+
+-- Of a count of wins beside a number: how likely the counts are with which it comes out otherwise.
+local function of_wins(comparison, over)
+  local counts_a = term.is(comparison.a) and comparison.a.pairs
+  local side = counts_a and comparison.a or comparison.b
+  local other = term.at(counts_a and comparison.b or comparison.a, over.value)
+  local function holds(count)
+    if counts_a then return comparison.holds(count, other) end
+    return comparison.holds(other, count)
+  end
+  local judged = judge_pairs(side, over)
+  local outcome, variance, p_value = holds(side:at(over.value)), 0, 0
+  for _, pair in ipairs(judged) do variance = variance + pair.otherwise * (1 - pair.otherwise) end
+  for count, likely in pairs(distribution(judged)) do
+    if holds(count) ~= outcome then p_value = p_value + likely end
+  end
+  return math.sqrt(variance), #over.seeds < statistics.fewest_seeds and 1 or p_value
+end
+
+local function has(comparison, field)
+  for _, side in ipairs { comparison.a, comparison.b } do
+    if term.is(side) and side[field] then return true end
+  end
+  return false
+end
+
+--- The standard error of a comparison's margin, and its p-value.
+---@param comparison longhaul.predicate
+---@param over longhaul.over_seeds
+---@return number err
+---@return number p_value
+function chance.of(comparison, over)
+  if has(comparison, "pairs") then return of_wins(comparison, over) end
+  if has(comparison, "rounds") then return of_rounded(comparison, over) end
+  local function margin(value)
+    return comparison.margin(term.at(comparison.a, value), term.at(comparison.b, value))
+  end
+  -- what allows equality is met by sides that are equal in every seed
+  local equal_holds = comparison.holds(term.at(comparison.a, over.value), term.at(comparison.b, over.value))
+  return of_margin(margin, over, equal_holds)
+end
+
+return chance

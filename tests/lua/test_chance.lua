@@ -1,0 +1,105 @@
+-- How likely a comparison over seeds comes out otherwise, where the margin alone would not tell: no
+-- numbers, rounded sides, counts of wins. The cells are their own values by seed.
+local t = dofile "tests/test.lua"
+local predicate = require "longhaul.report.predicate"
+local statistics = require "longhaul.report.statistics"
+
+local source = {}
+function source:mean(cell) return statistics.of(cell) end
+function source:seeds(cell) return cell end
+function source:quartiles() return {} end
+function source:kind() return "quality" end
+function source:most() return math.huge end
+function source:lack() return "not run" end
+function source:apart() end
+
+local function cell(...) return predicate.cell("C", { ... }) end
+
+local function judge(claim)
+  local judgement = claim:judge(source)
+  return judgement.verdict, judgement.closest and judgement.closest.p_value or nil, judgement
+end
+
+t.test("what is divided by 0 decides nothing", function()
+  local zero, one = cell(0, 0, 0), cell(1, 1.1, 1.2)
+  for _, claim in ipairs {
+    predicate.less(zero / zero, 2), predicate.less(2, one / zero), predicate.less(one / zero, 2),
+    predicate.equal(one / zero, one / zero),
+  } do
+    local verdict, _, judgement = judge(claim)
+    t.equal(verdict, "undecided")
+    t.contains(judgement.lacking[1][2], "no number")
+  end
+  local verdict, p_value = judge(predicate.less(one / cell(1, -0.5, -0.5 + 1e-300), 2))
+  t.equal(verdict, "undecided")
+  t.check(p_value == nil or p_value >= 0.05, "a margin of chance")
+  t.equal(statistics.p_value(0 / 0, 0, 5), 1)
+  t.equal(statistics.p_value(1, 0 / 0, 5), 1)
+  t.check(statistics.jackknife { 1, 0 / 0, 2 } ~= 0, "a NaN is no error of 0")
+end)
+
+t.test("a rounded side is as open as what is rounded", function()
+  local scattered = cell(1.2, 2.2, 1.9)
+  t.equal(judge(predicate.equal(predicate.rounded(scattered, 0), 2)), "undecided")
+  t.equal(judge(predicate.equal(predicate.significant(scattered, 1), 2)), "undecided")
+  t.equal(judge(predicate.at_most(predicate.rounded(scattered, 0), 2)), "undecided")
+  t.equal(judge(predicate.less(predicate.rounded(scattered, 0), 3)), "undecided")
+  local close = cell(1.99, 2.0, 2.02)
+  t.equal(judge(predicate.equal(predicate.rounded(close, 0), 2)), "holds")
+  t.equal(judge(predicate.equal(predicate.rounded(close, 2), 2.5)), "fails")
+  t.equal(judge(predicate.at_most(predicate.rounded(close, 1), 2)), "holds")
+  t.equal(judge(predicate.at_most(predicate.rounded(close, 0), 1)), "fails")
+  t.equal(judge(predicate.less(predicate.rounded(close, 0), 3)), "holds")
+  t.equal(judge(predicate.less(predicate.rounded(close, 0), 2)), "fails")
+  t.equal(judge(predicate.equal(predicate.rounded(close, 0), predicate.rounded(cell(2.01, 2, 2), 0))),
+    "holds")
+end)
+
+-- So many pairs of which each is a win by chance, and so many that are lost in every seed.
+local function pairs_of(by_chance, lost)
+  local pairs = {}
+  for i = 1, by_chance do pairs[i] = { cell(1, 1, 1), cell(3, 3, -0.9) } end
+  for i = by_chance + 1, by_chance + lost do pairs[i] = { cell(2, 2.1, 2.2), cell(1, 1.1, 1.2) } end
+  return pairs
+end
+
+t.test("wins by chance are not all counted on", function()
+  local wins = predicate.wins("WINS", pairs_of(32, 0), false)
+  local verdict, p_value, judgement = judge(predicate.equal(wins, 32))
+  t.equal(judgement.closest.a, 32)
+  t.equal(verdict, "undecided")
+  t.check(p_value > 0.5, "thirty-two chances are not all met")
+  t.equal(judge(predicate.at_most(28, wins)), "undecided")
+  t.equal(judge(predicate.less(5, wins)), "holds")
+  t.equal(judge(predicate.less(wins, 5)), "fails")
+end)
+
+t.test("wins that every seed has are counted on", function()
+  local pairs = pairs_of(0, 3)
+  for i = 4, 12 do pairs[i] = { cell(1, 1.1, 1.2), cell(2, 2.1, 2.2) } end
+  local wins = predicate.wins("WINS", pairs, false)
+  local verdict, p_value, judgement = judge(predicate.equal(wins, 9))
+  t.equal(verdict, "holds")
+  t.equal(p_value, 0)
+  t.equal(judgement.closest.error, 0)
+  t.equal(judge(predicate.equal(wins, 8)), "fails")
+end)
+
+t.test("a tie in every seed is a win where ties count, and open where they do not", function()
+  local tie = { { cell(1, 2, 3), cell(1, 2, 3) } }
+  t.equal(judge(predicate.equal(predicate.wins("WINS", tie, true), 1)), "holds")
+  t.equal(judge(predicate.equal(predicate.wins("WINS", tie, false), 0)), "undecided")
+end)
+
+t.test("two seeds decide no count", function()
+  local wins = predicate.wins("WINS", { { cell(1, 1), cell(2, 2) } }, false)
+  t.equal(judge(predicate.equal(wins, 1)), "undecided")
+end)
+
+t.test("what moves in steps is a side", function()
+  local rounded = predicate.rounded(cell(1, 2, 3), 1)
+  t.fails(function() return rounded - 1 end, "side of a comparison")
+  t.fails(function() return predicate.wins("W", {}, false) / 2 end, "side of a comparison")
+end)
+
+t.finish()
