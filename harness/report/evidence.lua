@@ -212,7 +212,7 @@ function Measured:lack(cell)
   if not label then return ("no row of %s at scale %s"):format(name, self.scale) end
   local found = self.results(cell.experiment)
   if #found.order == 0 then return ("%s has not been run at scale %s"):format(name, self.scale) end
-  local dataset = cell.dataset or found.datasets[1]
+  local dataset = cell.dataset or found:datasets_of(label)[1] or ""
   local status, why = found:status(label, dataset)
   if status == "missing" then return "not run" end
   return found:reason(label, cell.metric, dataset) or why or "not measured"

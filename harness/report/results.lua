@@ -180,6 +180,15 @@ end
 --- The group of a row on a dataset, or nil when it was never run.
 function Results:group(row, dataset) return self.groups[key_of(row, dataset)] end
 
+--- The data sets that a row was run on.
+function Results:datasets_of(row)
+  local list = {}
+  for _, dataset in ipairs(self.datasets) do
+    if self:group(row, dataset) then list[#list + 1] = dataset end
+  end
+  return list
+end
+
 -- ---- step times ----
 
 -- What the rounds say of a group: the number, or nil and why there is none; and the number of a

@@ -175,6 +175,16 @@ local function status_of_cell(status, value, busy, lacking)
   return busy and "busy" or lacking and "fewer data sets" or status
 end
 
+-- How many seeds a row has; on several data sets the fewest.
+local function seeds_of(results, label, datasets)
+  local least
+  for _, dataset in ipairs(datasets) do
+    local group = results:group(label, dataset)
+    least = math.min(least or math.huge, group and #group.done or 0)
+  end
+  return least or 0
+end
+
 -- The measured value is the mean over seeds or, with `select = "best_valid"`, a quality's at the
 -- seed with the best validation result, where runs kept that; mean and spread are kept beside it.
 local function cell_of(results, paper, label, name, column, select)
@@ -183,7 +193,6 @@ local function cell_of(results, paper, label, name, column, select)
   local best = select and dataset and results:best(label, column.metric, dataset)
   local value = best or mean
   local printed = paper.value(name.paper, column.metric, column.paper)
-  local group = results:group(label, dataset or results.datasets[1] or "")
   local status, why = status_of(results, label, column)
   local reasons, busy = reasons_of(results, label, column)
   local lacking = value and lacking_of(results, label, column)
@@ -196,7 +205,8 @@ local function cell_of(results, paper, label, name, column, select)
     mean = mean, spread = spread, selected = best ~= nil,
     unselected = select and mean and not best and metrics.kind(column.metric) == "quality",
     deviation = value and printed and value - printed,
-    seeds = dataset and count or (group and #group.done) or 0,
+    seeds = dataset and count
+      or seeds_of(results, label, dataset and { dataset } or results:datasets_of(label)),
     status = status, why = why, reasons = reasons, busy = value ~= nil and busy,
   }
 end
@@ -459,6 +469,12 @@ local function told(reasons)
   return #texts > 0 and table.concat(texts, "; ") or nil
 end
 
+-- A note has one subject: why a time was not taken, or else what is amiss with the row's runs.
+local function note_of_cell(cell)
+  local untimed = cell.status == "busy" or cell.measured == nil
+  return untimed and told(cell.reasons) or cell.why or told(cell.reasons)
+end
+
 --- Every cell as one tidy row.
 function tables.records(made)
   local records = {}
@@ -470,7 +486,7 @@ function tables.records(made)
           row = row.label, model = cell.model, dataset = column.dataset, metric = column.metric,
           published = cell.published, measured = cell.measured, deviation = cell.deviation,
           seeds = cell.seeds, scale = made.scale, status = cell.status, mean = cell.mean,
-          spread = cell.spread, device = made.device, note = cell.why or told(cell.reasons),
+          spread = cell.spread, device = made.device, note = note_of_cell(cell),
           rounds = column.apart and "several" or nil,
         }
       end
@@ -488,7 +504,8 @@ end
 -- that ended well. One of the two is nil.
 local function note_of_record(record)
   local note = record.note ~= "" and record.note or nil
-  local ran = record.status == "busy" or record.status == "missing" or record.status == "partial"
+  local ran = record.status == "busy" or record.status == "missing"
+    or record.status == "partial" and record.measured == ""
   if timed[record.metric] and ran then return nil, note end
   return note, nil
 end
@@ -536,7 +553,11 @@ function tables.read(path)
     column.printed = column.printed or cell.published
     column.apart = column.apart or record.rounds == "several"
   end
-  made.several = #summary.datasets(made.columns) > 1
+  local named = {}
+  for _, column in ipairs(made.columns) do
+    if column.dataset ~= "" then named[#named + 1] = column end
+  end
+  made.several = #summary.datasets(named) > 1
   for c in ipairs(made.columns) do
     for _, row in ipairs(made.rows) do
       row.cells[c] = row.cells[c] or { seeds = 0, status = "missing", reasons = {} }

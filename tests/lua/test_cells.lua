@@ -133,4 +133,23 @@ t.test("a slug that several rows have is told at the claim's line", function()
 end)
 
 os.execute("rm -r '" .. folder .. "'")
+t.test("what a row has on the second data set alone is counted and told", function()
+  local bench = bench_of("second", { { "one" }, { "two", { dataset = "latex" } } })
+  bench:table { columns = { "bits_per_byte", "step_time_ms" } }
+  runs.put(folder, bench, { label = "one", seed = 1, dataset = "books", bits_per_byte = 2 })
+  for seed = 1, 2 do
+    runs.put(folder, bench, { label = "two", seed = seed, dataset = "latex", bits_per_byte = 2 })
+  end
+  runs.time(folder, bench, { round = "r", times = { one = 10 } })
+  runs.time(folder, bench, { round = "s", times = { two = 20 }, busy = 2, load = 2 })
+  local results = require("longhaul.report.results").of(bench, settings)
+  local tables = require "longhaul.report.table"
+  for _, record in ipairs(tables.records(tables.build(bench, bench.tables[1], results))) do
+    if record.row == "two" and record.metric == "step_time_ms" then t.equal(record.seeds, 2) end
+  end
+  local note = judge(bench, p.less(cell(bench, "one", "step_time_ms"), cell(bench, "two", "step_time_ms"))).note
+  t.contains(note, "others used")
+  t.check(not note:find("not run", 1, true), note)
+end)
+
 t.finish()

@@ -18,7 +18,7 @@ local settings = { results = folder, scale = "small", device = "cpu" }
 
 local bench = lh.experiment "brt-table1"
 local task = lh.tasks.language_model { lh.data.text { "generate:books" }, segment = 64, batch = 2 }
-for _, name in ipairs { "Slide:13L", "Rec:fixed:skip", "one & <only>" } do
+for _, name in ipairs { "Slide:13L", "Rec:fixed:skip", "XL:512", "one & <only>" } do
   bench:row { name, model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 },
     task = task,
     train = lh.train { steps = 5 }, seeds = 2, dataset = "pg19_bytes" }
@@ -29,9 +29,11 @@ for seed, bits in ipairs { 2.5, 2.75 } do
   runs.put(folder, bench, { label = "Slide:13L", seed = seed, bits_per_byte = bits })
   runs.put(folder, bench, { label = "Rec:fixed:skip", seed = seed, bits_per_byte = bits - 1 })
 end
+runs.put(folder, bench, { label = "XL:512", seed = 1, bits_per_byte = 3 })
+runs.put(folder, bench, { label = "XL:512", seed = 2, status = "diverged", error = "loss is nan" })
 runs.put(folder, bench, { label = "one & <only>", seed = 1, status = "failed",
   error = "no memory" })
-runs.time(folder, bench, { round = "r", times = { ["Slide:13L"] = 10, ["Rec:fixed:skip"] = 12.5 } })
+runs.time(folder, bench, { round = "r", times = { ["Slide:13L"] = 10, ["Rec:fixed:skip"] = 12.5, ["XL:512"] = 11 } })
 
 local made = tables.build(bench, bench.tables[1], results.of(bench, settings))
 require("longhaul.report.table_files").write(made, folder .. "/brt-table1")
@@ -59,6 +61,19 @@ t.test("a table read from its file has the cells that were written", function()
   t.equal(tables.read(folder .. "/brt-table1/runs.csv"), nil)
 end)
 
+t.test("a table read from its file says no more than the one that was written", function()
+  local read = tables.read(folder .. "/brt-table1/table.csv")
+  t.equal(made.several, false)
+  t.equal(read.several, false)
+  local cell
+  for _, row in ipairs(read.rows) do
+    if row.label == "XL:512" then cell = row.cells[2] end
+  end
+  t.equal(cell.status, "partial")
+  t.contains(cell.why, "seed 2")
+  t.equal(#cell.reasons, 0)
+end)
+
 -- The page of a folder, without its style.
 local function page_of(path)
   return (core.read_file(page.write(path)):gsub("<style>.-</style>", ""))
@@ -74,7 +89,7 @@ t.test("the page shows a table from its CSV alone, its texts as they are", funct
     .. '<td class="here" data-value="2.625">2.625 ±0.177</td>')
   t.contains(text, '<th scope="row">one &amp; &lt;only&gt;</th>')
   t.contains(text, "no memory")
-  t.contains(text, "4 runs done, 1 failed or diverged")
+  t.contains(text, "5 runs done, 2 failed or diverged")
 end)
 
 t.test("folders without runs of their own appear; claims, published and drawn ones have their own place", function()
