@@ -60,11 +60,14 @@ function comparison_markup.notes(made)
   local notes = { ("Scale %s on %s, %s seed%s%s; beside each quality the time of a training step."):format(
     made.scale, made.device, least == most and tostring(most) or ("%d to %d"):format(least, most),
     most == 1 and "" or "s", most > 1 and ", mean ± standard deviation" or "") }
-  notes[2] = least < statistics.fewest_seeds
-    and ("Bold: the best mean. Fewer than %d seeds tell no difference from chance."):format(
-      statistics.fewest_seeds)
-    or ("Bold: the best mean. ≈: a tie with it, p-value of the paired difference over seeds not below %.2f."):format(
+  notes[2] = "Bold: the best mean."
+  if most >= statistics.fewest_seeds then
+    notes[#notes + 1] = ("≈: a tie with it, p-value of the paired difference over seeds not below %.2f."):format(
       statistics.level)
+  end
+  if least < statistics.fewest_seeds then
+    notes[#notes + 1] = ("Fewer than %d seeds tell no difference from chance."):format(statistics.fewest_seeds)
+  end
   notes[#notes + 1] = provenance.sentence(comparison.runs(made))
   if any(made, "busy") then notes[#notes + 1] = "~: timed while others used the machine." end
   local lacking = comparison.lacking(made)

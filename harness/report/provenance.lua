@@ -8,13 +8,14 @@ local provenance = {}
 local function threads_of(count) return ("%s thread%s"):format(count, count == "1" and "" or "s") end
 
 -- A run whose configuration was timed on another machine than trained it, or with another number of
--- threads, and on which: "AMD EPYC, 2 threads", or the number alone.
+-- threads, and on which: "AMD EPYC, 2 threads", or the threads alone.
 local function with_timed(run, time)
   local threads, machine = tostring(time.threads or ""), time.machine or ""
   local elsewhere = machine ~= "" and machine ~= run.machine
   if not elsewhere and threads == tostring(run.threads) then return run end
-  local on = elsewhere and machine .. (threads ~= "" and ", " .. threads_of(threads) or "")
-  return setmetatable({ timed_on = on or threads }, { __index = run })
+  local on = { elsewhere and machine or nil }
+  if threads ~= "" then on[#on + 1] = threads_of(threads) end
+  return setmetatable({ timed_on = table.concat(on, ", ") }, { __index = run })
 end
 
 --- The finished runs of a group of results, and where those were timed that were trained elsewhere.

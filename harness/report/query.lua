@@ -96,19 +96,18 @@ end
 -- What only timings.csv has: of the round that counts.
 local of_round = { tokens_per_step = true, busy = true }
 
--- A run with what the rounds of its configuration say; times of a busy machine where there are no
--- others, as tables show them.
+local function is_of_round(name) return of_round[name] or step_times.is_time(name) end
+
+-- A run with what the rounds of its configuration say, as tables show it: what it says itself may be
+-- older, as where rounds were merged; times of a busy machine where there are no others.
 local function with_rounds(from, run)
   local idle, _, busy = step_times.of(from):latest(run.configuration)
   local record = idle or busy
   if not record then return run end
   return setmetatable({}, { __index = function(_, name)
-    local says = of_round[name] or (busy and step_times.is_time(name))
-    return says and record[name] or run[name]
+    return is_of_round(name) and record[name] or run[name]
   end })
 end
-
-local function is_of_round(name) return of_round[name] or step_times.is_time(name) end
 
 local function any(list, holds)
   for _, one in ipairs(list) do

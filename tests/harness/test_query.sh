@@ -63,6 +63,17 @@ succeeds "readers see the unit of bytes" "peak_memory_bytes, MiB" query --column
 succeeds "programs see bytes" $'peak_memory_bytes\n' query --csv --columns peak_memory_bytes
 
 id() { query "row=$1 seed=$2" --csv --columns run_id | tail -n 1; }
+# What a round says counts before what a run says of an older one, as in tables.
+cp -r "$scratch/crowded" "$scratch/merged"
+"$longhaul" lua <(cat <<LUA
+local csv, path = require "longhaul.run.csv", "$scratch/merged/sweep/timings.csv"
+local rows, columns = csv.read(path)
+for _, row in ipairs(rows) do row.busy, row.load = "no", "0" end
+csv.write(path, columns, rows)
+LUA
+)
+succeeds "an idle round that no run tells of" $'step_time_ms\n12.5' "$longhaul" query --results "$scratch/merged" row=4 seed=1 --csv --columns step_time_ms
+
 small=$(id 4 1) large=$(id 8 1)
 compare() { "$longhaul" compare --results "$scratch/one" "$@"; }
 succeeds "options that differ" "model.window                 4                 8" compare "$small" "$large"

@@ -89,8 +89,8 @@ t.test("machine and threads of step times stand there where others trained", fun
     return provenance.line(provenance.runs_of { order = { group }, times = times,
       shows_busy = busy == "shown" }, "small")
   end
-  t.contains(line("2"), "m, 1 thread (step times: 2)")
-  t.contains(line("2", "m"), "m, 1 thread (step times: 2)")
+  t.contains(line("2"), "m, 1 thread (step times: 2 threads)")
+  t.contains(line("2", "m"), "m, 1 thread (step times: 2 threads)")
   t.contains(line("1", "other"), "m, 1 thread (step times: other, 1 thread)")
   t.contains(line("2", "other", "shown"), "m, 1 thread (step times: other, 2 threads)")
   for _, same in ipairs { line("1"), line("1", "m"), line(false), line("2", "other", "hidden") } do
