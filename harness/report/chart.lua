@@ -77,25 +77,9 @@ local function what_it_shows(kind, plot)
   return x and ("%s and %s"):format(x, y) or y
 end
 
--- Whether times of rows that one data set has were not all taken in one round.
-local function are_apart(shown, names)
-  local labels = {}
-  for _, each in ipairs(shown) do
-    local list = labels[each.row.dataset] or { results = each.results }
-    labels[each.row.dataset] = list
-    list[#list + 1] = each.row.label
-  end
-  for dataset, list in pairs(labels) do
-    for _, name in pairs(names) do
-      if list.results:apart(name, list, dataset) then return true end
-    end
-  end
-  return false
-end
-
 -- What stands behind the source of a chart of times: the mark is beside labels, where a kind has them.
-local function time_notes(shown, names, plot)
-  local notes = are_apart(shown, names) and " · times of several rounds" or ""
+local function time_notes(view, shown, names, plot)
+  local notes = view.results:apart(names, shown) and " · times of several rounds" or ""
   for _, each in ipairs(shown) do
     if parts.busy_mark(each.results, each.row, axes_of(plot)) ~= "" then
       return notes .. " · with times of a busy machine (~)"
@@ -114,7 +98,7 @@ local function one_chart(view, kind, plot, dataset, name)
   if not good then made = { failure = made } end
   if not made then made = { lacks = what_it_shows(kind, plot) } end
   made.name, made.plot, made.dataset, made.runs = quote.file_name(name), plot, dataset, runs
-  made.source = provenance.line(runs, view.scale) .. time_notes(shown, names, plot)
+  made.source = provenance.line(runs, view.scale) .. time_notes(view, shown, names, plot)
   made.scale, made.device = view.scale, view.device
   return made
 end

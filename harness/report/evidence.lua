@@ -182,10 +182,7 @@ end
 -- The round of a cell's step time on a data set; nil where it is no time, or has none.
 local function round_of(self, cell, dataset)
   if not step_times.is_time(cell.metric) then return nil end
-  local found = self.results(cell.experiment)
-  local group = found:group(self:label(cell), dataset)
-  local record = group and found.times:latest(group.configuration)
-  return record and record.round
+  return self.results(cell.experiment):round(self:label(cell), dataset)
 end
 
 --- Why cells cannot be compared: step times of different rounds, means over different data sets,

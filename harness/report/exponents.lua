@@ -66,20 +66,6 @@ local function largest(sets, others)
   return best
 end
 
--- Whether sets of points, all of one data set, rest on times that were not all taken in one round.
-local function are_apart(results, sets)
-  local labels, dataset = {}, nil
-  for _, set in ipairs(sets) do
-    for _, point in ipairs(set) do
-      labels[#labels + 1], dataset = point.row.label, point.row.dataset
-    end
-  end
-  for _, metric in ipairs(sets[1].read or {}) do
-    if results:apart(metric, labels, dataset) then return true end
-  end
-  return false
-end
-
 --- The slope of log y over log x by least squares and its standard error; nil below two points, and
 --- no error below three, which leave nothing to judge a line by.
 function exponents.slope(points)
@@ -129,7 +115,8 @@ function exponents.records(experiment, options, results)
             row = group, measure = measure, over = axis, exponent = ("%.3f"):format(slope),
             standard_error = standard_error and ("%.3f"):format(standard_error),
             points = #points, held = points.held, status = points.busy and "busy" or "done",
-            rounds = are_apart(results, { points }) and "several" or nil, published = (formulas[group] or {})[measure],
+            rounds = results:apart(points.read, points) and "several" or nil,
+            published = (formulas[group] or {})[measure],
             scale = results.scale, device = results.device,
           }
         end
@@ -181,9 +168,10 @@ end
 -- amiss with their times.
 local function behind(results, points, sets)
   local other, words = sets[points.held], {}
+  local all = table.move(other, 1, #other, #points + 1, table.move(points, 1, #points, 1, {}))
   if #sets > 1 then words[1] = points.held end
   if points.busy or other.busy then words[#words + 1] = "by times of a busy machine" end
-  if are_apart(results, { points, other }) then words[#words + 1] = "of several rounds" end
+  if results:apart(points.read, all) then words[#words + 1] = "of several rounds" end
   return #words > 0 and (" (%s)"):format(table.concat(words, "; ")) or ""
 end
 

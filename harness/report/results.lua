@@ -217,15 +217,23 @@ local function is_timed(self, metric)
   return step_times.is_time(metric) or (metric == "relative_step_time" and self.baseline ~= nil)
 end
 
---- Whether a metric is a time by itself and those of rows (labels) on a dataset were not all taken
---- in one round.
-function Results:apart(metric, labels, dataset)
-  local first
-  for _, label in ipairs(step_times.is_time(metric) and labels or {}) do
-    local found = self:group(label, dataset)
-    local record = found and self.times:latest(found.configuration)
-    if record and first and record.round ~= first then return true end
-    first = record and record.round or first
+--- The round that a row's times on a data set are of; nil where it has none.
+function Results:round(row, dataset)
+  local found = self:group(row, dataset)
+  local record = found and self.times:latest(found.configuration)
+  return record and record.round
+end
+
+--- Whether one of these metrics is a time by itself and the cells of a data set were not all timed in
+--- one round. A cell is { row = { label =, dataset = }, results = whose row it is, if not of these }.
+function Results:apart(names, cells)
+  local timed, rounds = false, {}
+  for _, name in pairs(names) do timed = timed or step_times.is_time(name) end
+  for _, cell in ipairs(timed and cells or {}) do
+    local dataset = cell.row.dataset
+    local round = (cell.results or self):round(cell.row.label, dataset)
+    if round and rounds[dataset] and round ~= rounds[dataset] then return true end
+    rounds[dataset] = rounds[dataset] or round
   end
   return false
 end

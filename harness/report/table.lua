@@ -238,6 +238,17 @@ local function mark_all(made, best)
   end
 end
 
+-- The cells of a column as Results:apart takes them.
+local function cells_of(results, labels, column)
+  local cells = {}
+  for _, dataset in ipairs(column.dataset ~= "" and { column.dataset } or results.datasets) do
+    for _, label in ipairs(labels) do
+      cells[#cells + 1] = { row = { label = label, dataset = dataset } }
+    end
+  end
+  return cells
+end
+
 --- Builds a table declared by bench:table from what has been measured.
 function tables.build(experiment, options, results)
   results = results:relative_to(experiment:baseline(options))
@@ -261,9 +272,7 @@ function tables.build(experiment, options, results)
   end
   for c, column in ipairs(columns) do
     for _, row in ipairs(made.rows) do column.printed = column.printed or row.cells[c].published end
-    for _, dataset in ipairs(column.dataset ~= "" and { column.dataset } or results.datasets) do
-      column.apart = column.apart or results:apart(column.metric, labels, dataset)
-    end
+    column.apart = results:apart({ column.metric }, cells_of(results, labels, column))
   end
   mark_all(made, options.best or {})
   return made

@@ -299,6 +299,30 @@ t.test("tokens to a loss are those to the loss that the row names now", function
   t.equal(results.of(other, settings()):value("a", "tokens_to_reach", "books"), 450)
 end)
 
+t.test("each source of a chart is asked for the rounds of its own rows", function()
+  local sources = {}
+  for i, name in ipairs { "source-one", "source-two" } do
+    local bench = bench_of(name, { "own " .. i, "same" }, { "bits_per_byte" })
+    for _, row in ipairs(bench.rows) do runs.put(folder, bench, { label = row.label, bits_per_byte = 1 }) end
+    runs.time(folder, bench, { round = "both", times = { ["own " .. i] = 1, same = 1 } })
+    sources[i] = { rows = bench.rows, bench = bench }
+  end
+  local function apart(...)
+    local cells = {}
+    for _, source in ipairs(sources) do
+      source.results = results.of(source.bench, settings())
+      for _, row in ipairs(source.rows) do cells[#cells + 1] = { row = row, results = source.results } end
+    end
+    return sources[1].results:apart({ ... }, cells)
+  end
+  t.equal(apart "step_time_ms", false)
+  runs.time(folder, sources[2].bench, { round = "later", times = { ["own 2"] = 1, same = 1 },
+    date = "2026-01-02T00:00:00Z" })
+  t.equal(apart "step_time_ms", true)
+  t.equal(apart("bits_per_byte", "step_time_ms"), true)
+  t.equal(apart("bits_per_byte", "relative_step_time"), false)
+end)
+
 t.test("a row that was trained twice with one seed counts once", function()
   local bench = bench_of("twice", { "a" }, { "bits_per_byte" })
   runs.put(folder, bench, { label = "a", seed = 3, run_id = "from source 2", bits_per_byte = 2,

@@ -12,6 +12,8 @@ return {
     { "local valid, seeds = self:values(row, twin or metric, dataset)", "local valid, seeds = self:values(row, metric, dataset)", "the best seed is chosen by the test split" },
     { "if b[seed] then list[#list + 1] = a[seed] - b[seed] end", "if b[seed] then list[#list + 1] = b[seed] - a[seed] end", "differences have the wrong sign" },
     { "if #values < done then return nil end", "", "a mean over some seeds stands for all" },
+    { "return record and record.round", "return record and record.machine", "rounds of one machine are one round" },
+    { "(cell.results or self):round(", "self:round(", "one source is asked for the rounds of all" },
   },
   {
     file = "harness/report/statistics.lua", tests = "tests/lua/test_results.lua " .. tables,
@@ -165,7 +167,6 @@ return {
     file = "harness/report/evidence.lua", tests = "tests/lua/test_evidence.lua tests/lua/test_cells.lua",
     { "#group.done > 0 and #group.reasons > 0", "false", "a mean without its diverged seed decides" },
     { 'if status == "stale" or status == "other data" then', 'if status == "stale" then', "runs on other data are those of today" },
-    { "return record and record.round", "return record and record.machine", "rounds of one machine are one round" },
     { "over ~= averaged then", "false then", "means over other data sets are compared" },
     { "known.by_label[key] or known.by_slug[key]", "known.by_slug[key] or known.by_label[key]", "a slug goes before a label" },
   },
