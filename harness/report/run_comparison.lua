@@ -79,11 +79,15 @@ end
 
 -- ---- metrics ----
 
--- The values of a metric by seed, of the finished runs of a run's configuration.
+-- The values of a metric by seed, of the finished runs of a run's configuration; none where one of them
+-- lacks what every seed has to have.
 local function by_seed(side, name)
-  local values = {}
+  local values, every = {}, metrics.pooled(name) == "every"
   for _, run in ipairs(side.from:by_configuration()[side.run.configuration] or {}) do
-    if run.status == "done" then values[run.seed] = tonumber(run[name]) end
+    if run.status == "done" then
+      values[run.seed] = tonumber(run[name])
+      if every and not values[run.seed] then return {} end
+    end
   end
   return values
 end
@@ -106,7 +110,7 @@ local function add_metrics(lines, a, b)
     local name = column.name
     local x, y = tonumber(a.run[name]), tonumber(b.run[name])
     if x or y then
-      local pairs_say = metrics.kind(name) == "quality"
+      local pairs_say = metrics.is_by_seed(name)
         and a.run.configuration ~= b.run.configuration and paired(a, b, name)
       add_line(lines, metrics.label(name), metrics.text(name, x), metrics.text(name, y),
         pairs_say or x and y and metrics.difference(name, y - x))
