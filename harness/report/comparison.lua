@@ -183,6 +183,17 @@ local function labels_of(columns)
   return labels
 end
 
+-- Whether the step times of its rows are of several rounds.
+local function times_are_apart(column, rows)
+  local cells = {}
+  for _, row in ipairs(rows) do
+    for _, dataset in ipairs(column.datasets) do
+      cells[#cells + 1] = { row = { label = row.label, dataset = dataset } }
+    end
+  end
+  return column.results:apart({ "step_time_ms" }, cells)
+end
+
 local function fill(columns, at)
   local made = { scale = at.scale, device = at.device, columns = columns, rows = {} }
   for i, label in ipairs(labels_of(columns)) do made.rows[i] = { label = label, cells = {} } end
@@ -195,6 +206,7 @@ local function fill(columns, at)
       column.seeds = math.max(column.seeds, cells[i].seeds)
     end
     mark(column, cells)
+    column.apart = times_are_apart(column, made.rows)
   end
   return made
 end

@@ -53,6 +53,15 @@ local function any(made, name)
   return false
 end
 
+local function rounds_note(made)
+  local list = {}
+  for _, column in ipairs(made.columns) do
+    if column.apart then list[#list + 1] = ("%s (%s)"):format(column.title, column_title(column)) end
+  end
+  return #list > 0 and ("Step times are of several rounds, between which the machine may have changed: %s."):format(
+    table.concat(list, "; ")) or nil
+end
+
 --- Sentences for below the table: scale, seeds, what the marks mean, data and machine, what has not
 --- been run.
 function comparison_markup.notes(made)
@@ -69,6 +78,7 @@ function comparison_markup.notes(made)
     notes[#notes + 1] = ("Fewer than %d seeds tell no difference from chance."):format(statistics.fewest_seeds)
   end
   notes[#notes + 1] = provenance.sentence(comparison.runs(made))
+  notes[#notes + 1] = rounds_note(made)
   if any(made, "busy") then notes[#notes + 1] = "~: timed while others used the machine." end
   local lacking = comparison.lacking(made)
   for i, entry in ipairs(lacking) do lacking[i] = entry[2] end

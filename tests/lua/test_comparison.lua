@@ -128,6 +128,14 @@ t.test("costs: times are means over data sets, memory is the most", function()
   t.equal(cells.A.peak_memory_bytes, 3 * 2 ^ 20)
 end)
 
+t.test("times of several rounds are told, with their column", function()
+  local function note() return table.concat(comparison_markup.notes(comparison.read(folder)[1]), "\n") end
+  t.check(not note():find("several rounds", 1, true), "a round for each data set is none of several")
+  runs.time(folder, language, { round = "later", dataset = "two", date = "2026-01-02T00:00:00Z",
+    times = { C = 20 } })
+  t.contains(note(), "several rounds, between which the machine may have changed: language")
+end)
+
 t.test("by data set each has its own best", function()
   local split = comparison.by_dataset(made)
   t.equal(#split.columns, 3)
