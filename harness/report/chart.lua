@@ -77,15 +77,20 @@ local function what_it_shows(kind, plot)
   return x and ("%s and %s"):format(x, y) or y
 end
 
--- What stands behind the source of a chart of times: the mark is beside labels, where a kind has them.
-local function time_notes(view, shown, names, plot)
-  local notes = view.results:apart(names, shown) and " · times of several rounds" or ""
+local function any(shown, holds)
   for _, each in ipairs(shown) do
-    if parts.busy_mark(each.results, each.row, axes_of(plot)) ~= "" then
-      return notes .. " · with times of a busy machine (~)"
-    end
+    if holds(each.results, each.row) then return true end
   end
-  return notes
+  return false
+end
+
+-- What stands behind the source of a chart; the mark of a busy machine is beside labels, where a kind
+-- has them.
+local function notes_of(view, shown, names, plot)
+  local function is_busy(from, row) return parts.busy_mark(from, row, axes_of(plot)) ~= "" end
+  return (view.results:apart(names, shown) and " · times of several rounds" or "")
+    .. (any(shown, is_busy) and " · with times of a busy machine (~)" or "")
+    .. (any(shown, parts.is_stale) and " · with runs that are not today's (stale)" or "")
 end
 
 -- One chart with the name of its file and its runs; nil where there are none.
@@ -98,7 +103,7 @@ local function one_chart(view, kind, plot, dataset, name)
   if not good then made = { failure = made } end
   if not made then made = { lacks = what_it_shows(kind, plot) } end
   made.name, made.plot, made.dataset, made.runs = quote.file_name(name), plot, dataset, runs
-  made.source = provenance.line(runs, view.scale) .. time_notes(view, shown, names, plot)
+  made.source = provenance.line(runs, view.scale) .. notes_of(view, shown, names, plot)
   made.scale, made.device = view.scale, view.device
   return made
 end

@@ -138,6 +138,11 @@ t.test("an axis has the option that was run, not what the script has by now", fu
     model_options = model.text:gsub("window=16", "window=64") })
   old:plot { "lines", x = "window", y = "bits_per_byte", name = "lines" }
   same_rows(block(charts_of(old)["lines"], "data")[1], { { 64, 3, 3, 3 } })
+  -- asked of today's script it is stale, as tables say
+  local today = { results = folder, scale = "small", device = "cpu" }
+  for _, made in ipairs(chart.values(old, today, results.of(old, today))) do
+    t.contains(made.source, "not today's (stale)")
+  end
 end)
 
 t.test("an axis has the option of the runs that are shown, not of later ones with other options", function()

@@ -219,6 +219,9 @@ t.test("the front holds what nothing else beats", function()
   local fast = pareto.front({ { 10, 3 }, { 30, 5 }, { 20, 4 }, { 15, 6 } }, "min", "max")
   t.equal(#fast, 3)
   for i, x in ipairs { 30, 20, 10 } do t.equal(fast[i][1], x) end
+  local known = pareto.front({ { 1, 9 }, { 2, 1, doubtful = true }, { 3, 5 } }, "min")
+  t.equal(#known, 2)
+  t.equal(known[2][1], 3)
 end)
 
 t.test("labels do not cover each other", function()

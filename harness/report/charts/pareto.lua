@@ -39,22 +39,26 @@ local function points_of(view, plot, dataset)
         index[name] = #names
       end
       x_spread, spread = x_spread or 0, spread or 0
+      local busy = parts.busy_mark(view.results, row, { x, y })
       points[#points + 1] = {
         at, value, parts.below(at, x_spread, x_log), parts.above(at, x_spread, x),
         parts.below(value, spread, y_log), parts.above(value, spread, y), index[name], row = row,
-        text = (plot.label and parts.group(row, plot.label) or row.label)
-          .. parts.busy_mark(view.results, row, { x, y }),
+        text = (plot.label and parts.group(row, plot.label) or row.label) .. busy,
+        doubtful = busy ~= "" or parts.is_stale(view.results, row),
       }
     end
   end
   return points, names, beyond
 end
 
---- Points that no other beats on both axes, from the best x on. `better` and `better_x` are "min"
---- or "max" for y and x; an x of which neither end is better counts as a cost.
+--- Points that no other beats on both axes, from the best x on, of those not `doubtful`: what a table
+--- would not call the best is not on the front. `better` and `better_x` are "min" or "max" for y and
+--- x; an x of which neither end is better counts as a cost.
 function pareto.front(points, better, better_x)
   local sorted, front, best = {}, {}, nil
-  for i, point in ipairs(points) do sorted[i] = point end
+  for _, point in ipairs(points) do
+    if not point.doubtful then sorted[#sorted + 1] = point end
+  end
   table.sort(sorted, function(a, b)
     if a[1] ~= b[1] then return (a[1] < b[1]) ~= (better_x == "max") end
     if better == "max" then return a[2] > b[2] end
