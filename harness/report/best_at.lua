@@ -39,11 +39,7 @@ end
 
 -- Whether two rows of the same seeds are told apart, as claims tell them.
 local function are_apart(a, b)
-  local list = {}
-  for seed, value in pairs(a.by_seed) do
-    if b.by_seed[seed] then list[#list + 1] = value - b.by_seed[seed] end
-  end
-  table.sort(list) -- the same sums whatever the order
+  local list = statistics.paired(a.by_seed, b.by_seed)
   return #list == math.max(a.seeds, b.seeds) and statistics.are_apart(list)
 end
 

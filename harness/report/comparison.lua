@@ -101,15 +101,15 @@ end
 
 -- ---- the best, and what is not told from it ----
 
+-- What learns nothing has one value for every seed of the other.
+local function constant(value)
+  return setmetatable({}, { __index = function() return value end })
+end
+
 -- Whether two cells are told apart, as claims tell them, over the seeds that both have.
 local function are_apart(a, b)
-  local list = {}
-  local seeds = select(2, sorted(a.constant and b.by_seed or a.by_seed))
-  for _, seed in ipairs(seeds) do
-    local x, y = a.constant or a.by_seed[seed], b.constant or b.by_seed[seed]
-    if x and y then list[#list + 1] = x - y end
-  end
-  return statistics.are_apart(list)
+  if a.constant then a, b = b, a end
+  return statistics.are_apart(statistics.paired(a.by_seed, b.constant and constant(b.constant) or b.by_seed))
 end
 
 -- A mean over fewer seeds than others have may lack those that did worst: it is no candidate.

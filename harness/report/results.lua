@@ -410,12 +410,7 @@ end
 
 --- The difference of two rows, seed by seed: mean, standard error (nil for one seed), seeds.
 function Results:difference(metric, row, other, dataset)
-  local a, seeds = self:values(row, metric, dataset)
-  local b = self:values(other, metric, dataset)
-  local list = {}
-  for _, seed in ipairs(seeds) do
-    if b[seed] then list[#list + 1] = a[seed] - b[seed] end
-  end
+  local list = statistics.paired(self:values(row, metric, dataset), (self:values(other, metric, dataset)))
   if #list == 0 then return nil end
   return statistics.mean_error(list)
 end

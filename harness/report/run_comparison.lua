@@ -94,10 +94,7 @@ end
 
 -- "+0.021 ± 0.004 over 3 seeds": b less a, seed by seed, with its standard error; nil for none.
 local function paired(a, b, name)
-  local list, others = {}, by_seed(b, name)
-  for seed, value in pairs(by_seed(a, name)) do
-    if others[seed] then list[#list + 1] = others[seed] - value end
-  end
+  local list = statistics.paired(by_seed(b, name), by_seed(a, name))
   if #list == 0 then return nil end
   local mean, err = statistics.mean_error(list)
   if #list == 1 then return ("%s, one seed"):format(metrics.difference(name, mean)) end

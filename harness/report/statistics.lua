@@ -56,6 +56,20 @@ function statistics.p_value(mean, err, seeds)
   return (1 - within(math.abs(mean) / err, seeds - 1)) / 2
 end
 
+--- The differences a - b of values by seed, in the order of the seeds that both have.
+---@param a table<integer, number>
+---@param b table<integer, number>
+---@return number[]
+function statistics.paired(a, b)
+  local seeds, differences = {}, {}
+  for seed in pairs(a) do
+    if b[seed] then seeds[#seeds + 1] = seed end
+  end
+  table.sort(seeds)
+  for i, seed in ipairs(seeds) do differences[i] = a[seed] - b[seed] end
+  return differences
+end
+
 --- Whether two sides are told apart by their differences, seed by seed.
 ---@param differences number[]
 function statistics.are_apart(differences)

@@ -10,7 +10,6 @@ return {
     { 'if status == "done" then', 'if status ~= "failed" then', "runs that diverged are pooled" },
     { 'metrics.better(metric) == "max" and -1 or 1, nil', '1, nil', "the best seed is the one of the least accuracy" },
     { "local valid, seeds = self:values(row, twin or metric, dataset)", "local valid, seeds = self:values(row, metric, dataset)", "the best seed is chosen by the test split" },
-    { "if b[seed] then list[#list + 1] = a[seed] - b[seed] end", "if b[seed] then list[#list + 1] = b[seed] - a[seed] end", "differences have the wrong sign" },
     { "if #values < done then return nil end", "", "a mean over some seeds stands for all" },
     { "return record and record.round", "return record and record.machine", "rounds of one machine are one round" },
     { "(cell.results or self):round(", "self:round(", "one source is asked for the rounds of all" },
@@ -126,6 +125,10 @@ return {
     { "if times == cells then", "if times >= 1 then", "seeds that only one side has" },
     { "if seed ~= left_out then", "if not left_out or seed == left_out then", "margins of single seeds" },
     { "#seeds == 0 then return mean end", "not left_out then return mean end", "a margin of all seeds with the error of the shared ones" },
+  },
+  {
+    file = "harness/report/statistics.lua", tests = "tests/lua/test_results.lua",
+    { "differences[i] = a[seed] - b[seed]", "differences[i] = b[seed] - a[seed]", "differences have the wrong sign" },
   },
   {
     file = "harness/report/chance.lua", tests = "tests/lua/test_chance.lua",
