@@ -21,7 +21,7 @@
  * T5's buckets and a clipped learned bias are both such tables. entry(d) = clamp(d -
  * position_first, 0, position_count - 1): learned vectors by distance (Shaw et al. 2018, eq. 4), of
  * each head or shared by all. Keys of an `everywhere` source have neither bias nor position vector.
- * A query that sees no key gets zeros.
+ * A query that sees no key, or none with a score above minus infinity, gets zeros.
  *
  * Dropout draws word (((b + first_batch) * heads + h) * Q + i') * K + slot of `key`: with
  * dropout_period P > 0 the mask is shared by all batch rows (b + first_batch = 0) and by blocks (i'
@@ -118,7 +118,8 @@ static inline lh_status lh_attention_backward_check(const lh_attention_backward_
  * tokens (Wu et al. 2022, Memorizing Transformers, section 3.2): softmax over head_scale[h] * q . k
  * of those. Row b holds its newest min(count[b], capacity) tokens in slots [0, that); order does
  * not matter. NaN is the largest score; equal ones prefer the lower slot. With fewer than top keys
- * the rest of index is -1 and of weight 0; with none the output is zero. Not differentiable in the
+ * the rest of index is -1 and of weight 0; with none, or none with a score above minus infinity,
+ * the output is zero. A neighbour of weight 0 has no part in gradients. Not differentiable in the
  * memory. */
 typedef struct lh_knn_attention_forward_args {
     int64_t batch, heads, queries, head_width, capacity, top;
@@ -174,7 +175,7 @@ lh_knn_attention_backward_check(const lh_knn_attention_backward_args *args) {
  *   out_i = sum_j softmax_j(scale q_i . k_j) v_j        i chosen
  *   out_i = sum_j v_j / length  or  sum_{j <= i} v_j    else
  *
- * `chosen` has the rising i of each head. */
+ * `chosen` has the rising i of each head. One whose scores are all minus infinity gets zeros. */
 typedef struct lh_prob_attention_spec {
     int64_t batch, heads, length, head_width;
     int64_t top; /* at most length */

@@ -66,8 +66,9 @@ static inline bool lh_lsh_operands_fit(lh_act q, lh_act k, lh_act v, lh_precisio
  *   out_i = sum_{r, j} exp(score_r(i, j) - lse_i) v_j
  *
  * which is that over the union of the keys, and equals eq. 7's sum over rounds weighted by each
- * round's partition function. A token that sees no other in any round attends to itself: out_i =
- * v_i, lse_i = -infinity. A number that is none may reach every token.
+ * round's partition function. A token that sees no other in any round, or none with a score above
+ * minus infinity, attends to itself: out_i = v_i, lse_i = -infinity. A number that is none may
+ * reach every token.
  *
  * q, k and v may lie in bf16, where products are in bf16, too; outputs and gradients, to which
  * rounds add, are reals.

@@ -143,6 +143,7 @@ static double differentiate_row(const backward_args *args, int64_t batch, int64_
     for (int64_t d = 0; dq && args->dq_write == LH_SET && d < width; ++d)
         dq[d] = 0;
     for (int64_t n = 0; n < args->top && args->index[first + n] >= 0; ++n) {
+        if (args->weight[first + n] == 0) continue; /* its score may be infinite */
         const int64_t offset = memory + args->index[first + n] * pitch;
         const real *k = args->k + offset;
         const real gradient =

@@ -146,7 +146,7 @@ static real soften(real *score, int64_t seen, int64_t length) {
     for (int64_t j = 0; j < seen; ++j)
         sum += score[j];
     for (int64_t j = 0; j < length; ++j)
-        score[j] = j < seen ? score[j] / sum : 0;
+        score[j] = j < seen && sum != 0 ? score[j] / sum : 0;
     return most + (real)log((double)sum);
 }
 
@@ -209,12 +209,12 @@ static void differentiate_scores(const backward_args *args, int64_t batch, int64
     for (int64_t n = 0; n < spec->top; ++n) {
         const int32_t query = args->chosen[first + n];
         const int64_t seen = seen_by(spec, query);
-        const real lse = args->lse[first + n];
+        const real lse = args->lse[first + n], shift = lse == -LH_R(INFINITY) ? 0 : lse;
         real *weight = work->score + n * length, *slope = work->slope + n * length;
         const real delta =
             dot(work->other + n * spec->head_width, token_of(out, query), spec->head_width);
         for (int64_t j = 0; j < length; ++j)
-            weight[j] = j < seen ? lh_exp(weight[j] - lse) : 0;
+            weight[j] = j < seen ? lh_exp(weight[j] - shift) : 0;
         for (int64_t j = 0; j < length; ++j)
             slope[j] = j < seen ? spec->scale * weight[j] * (slope[j] - delta) : 0;
     }

@@ -74,13 +74,14 @@ __global__ void __launch_bounds__(LH_THREADS)
             real most = -INFINITY, sum = 0;
             for (int64_t n = 0; n < found; ++n)
                 most = lh_larger(most, weight[n]);
+            most = most == -INFINITY ? 0 : most;
             for (int64_t n = 0; n < found; ++n)
                 sum += weight[n] = expf(weight[n] - most);
             total[0] = sum;
         }
         __syncthreads();
         for (int64_t n = threadIdx.x; n < a.top; n += LH_THREADS) {
-            weight[n] = n < found ? weight[n] / total[0] : 0;
+            weight[n] = n < found && total[0] != 0 ? weight[n] / total[0] : 0;
             if (n >= found) index[n] = -1;
         }
         __syncthreads();
@@ -141,6 +142,7 @@ lh_status lh_cuda_knn_attention_backward(const lh_launch *launch,
         for (int64_t n = 0; n < a.top && index[n] >= 0; ++n)
             mean += weight[n] * value_slope(a, batch, head, dout, index[n], lane);
         for (int64_t n = 0; n < a.top && index[n] >= 0; ++n) {
+            if (weight[n] == 0) continue; /* its score may be infinite */
             const real *k =
                 a.k + ring_row(batch, index[n], head, a.capacity, a.heads, a.head_width);
             const real slope = value_slope(a, batch, head, dout, index[n], lane);

@@ -78,7 +78,9 @@ static lh_status attend(const lh_launch *launch, const lh_lsh_attention_forward_
                 if (j >= i) continue;
                 const real score =
                     warp_dot(q, lh_head_row<element>(a.k, batch, head, j), width, lane);
-                const real higher = lh_larger(most, score), factor = expf(most - higher);
+                const real higher = lh_larger(most, score);
+                if (higher == -INFINITY) continue; /* nothing so far */
+                const real factor = expf(most - higher);
                 const real weight = expf(score - higher) / count_rounds(view, i, j, lane);
                 most = higher;
                 sum = sum * factor + weight;
@@ -131,6 +133,7 @@ __device__ static inline lsh_slope
 slope_of(const lh_lsh_view &view, const lsh_query<element> &query, int64_t j, const element *k,
          const element *v, int64_t width, int lane) {
     const real score = warp_dot(query.q, k, width, lane);
+    if (query.lse == -INFINITY) return {0, 0}; /* it saw none but itself */
     const real weight = expf(score - query.lse) / count_rounds(view, query.token, j, lane);
     return {weight, weight * (warp_dot(query.dout, v, width, lane) - query.delta)};
 }

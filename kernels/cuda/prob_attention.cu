@@ -115,6 +115,7 @@ static inline lh_status attend_chosen(const lh_launch *launch,
             const real score =
                 a.scale * warp_dot(q, lh_head_row(f.k, batch, head, j), a.head_width, lane);
             const real top = lh_larger(score, most);
+            if (top == -INFINITY) continue; /* nothing so far */
             const real kept = most == -INFINITY ? 0 : expf(most - top), weight = expf(score - top);
             const real *v = lh_head_row(f.v, batch, head, j);
             sum = sum * kept + weight;
@@ -123,7 +124,7 @@ static inline lh_status attend_chosen(const lh_launch *launch,
             most = top;
         }
         for (int p = 0; p < LH_HEAD_PARTS && p * LH_WARP + lane < a.head_width; ++p)
-            out[p * LH_WARP + lane] = mixed[p] / sum;
+            out[p * LH_WARP + lane] = sum == 0 ? 0 : mixed[p] / sum;
         if (lane == 0) f.lse[task] = most + logf(sum);
     });
 }
@@ -159,7 +160,7 @@ __device__ static inline bond bond_of(const lh_prob_attention_backward_args &b, 
                                                lh_head_row(b.k, batch, head, j), width, lane);
     const real value = warp_dot(lh_head_row(b.dout, batch, head, i),
                                 lh_head_row(b.v, batch, head, j), width, lane);
-    const real weight = expf(score - lse);
+    const real weight = lse == -INFINITY ? 0 : expf(score - lse);
     return {weight, b.spec.scale * weight * (value - delta)};
 }
 

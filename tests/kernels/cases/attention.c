@@ -73,6 +73,18 @@ static void forward(suite *s, const attention_shape *shape, attention_flags flag
     case_run(s);
 }
 
+/* Attention whose bias masks all that some queries see. */
+static const attention_shape masked[] = {
+    {"masked", 2, 2, 7, 8, 0, LH_FAR, 0, 0, 1, {{7, 0, false, false}}},
+    {"masked tiles", 1, 2, 70, 32, 0, LH_FAR, 0, 0, 1, {{70, 0, false, false}}},
+    {"masked, one query", 2, 2, 1, 8, 0, LH_FAR, 0, 0, 1, {{9, -8, false, false}}}};
+enum { MASKED = 2 * sizeof masked / sizeof *masked }; /* with dropout and without */
+
+static attention_flags masked_flags(lh_precision precision, size_t i) {
+    return (attention_flags){
+        .bias = true, .masks = true, .dropout = i % 2 == 1, .precision = precision};
+}
+
 /* Of every three rows one in bf16, the next in tf32. */
 static lh_precision rounds_at(int shape, int row) {
     static const lh_precision by_row[] = {LH_PRECISION_BF16, LH_PRECISION_TF32, LH_PRECISION_F32};
@@ -122,7 +134,13 @@ void cases_attention_forward(suite *s) {
                 forward(s, &attention_shapes[i], flags_in(rounds_at(i, row), row), false, false);
     forward(s, &causal, flags_in(LH_PRECISION_BF16, 0), true, false);
     forward(s, &causal, flags_in(LH_PRECISION_BF16, 0), false, true);
+    for (size_t i = 0; i < MASKED; i++)
+        forward(s, &masked[i / 2], masked_flags(LH_PRECISION_BF16, i), false, false);
     if (s->dtype != LH_REAL) return;
+    for (size_t i = 0; i < MASKED; i++) {
+        forward(s, &masked[i / 2], masked_flags(LH_PRECISION_F32, i), false, false);
+        forward(s, &masked[i / 2], masked_flags(LH_PRECISION_TF32, i), false, false);
+    }
     forward(s, &causal, flags_in(LH_PRECISION_TF32, 0), true, false);
     forward(s, &causal, flags_in(LH_PRECISION_TF32, 0), false, true);
     for (size_t i = 0; i < sizeof misshapen / sizeof *misshapen; i++)
@@ -289,6 +307,12 @@ void cases_attention_backward(suite *s) {
             if (tries_coarse(i, row + 1) && worth(s, i, row, LH_PRECISION_TF32))
                 backward(s, &attention_shapes[i], flags_in(LH_PRECISION_TF32, row), wanted);
         }
+    }
+    for (size_t i = 0; i < MASKED; i++) {
+        backward(s, &masked[i / 2], masked_flags(LH_PRECISION_BF16, i), &all);
+        if (s->dtype != LH_REAL) continue;
+        backward(s, &masked[i / 2], masked_flags(LH_PRECISION_F32, i), &all);
+        backward(s, &masked[i / 2], masked_flags(LH_PRECISION_TF32, i), &all);
     }
     for (size_t i = 0; i < sizeof misshapen / sizeof *misshapen; i++)
         CASE_REFUSED(s, LH_ESHAPE, lh_attention_backward_args, .spec = misshapen[i]);

@@ -230,11 +230,11 @@ void attention_open(suite *s, void *args, size_t size, lh_attention_spec *spec,
     spec->first_batch = flags.dropout && flags.layout > 0 ? 5 : 0;
     case_open(s, args, size,
               "%s, batch %" PRId64 ", heads %" PRId64 ", queries %" PRId64 ", width %" PRId64
-              ", head scale %d, bias %d, positions %d%d, dropout %d, period %" PRId64
+              ", head scale %d, bias %d, masks %d, positions %d%d, dropout %d, period %" PRId64
               ", layout %d, precision %d%s",
               shape->name, shape->batch, shape->heads, shape->queries, shape->head_width,
-              flags.head_scale, flags.bias, flags.positions, flags.own_positions, flags.dropout,
-              spec->dropout_period, flags.layout, flags.precision, what);
+              flags.head_scale, flags.bias, flags.masks, flags.positions, flags.own_positions,
+              flags.dropout, spec->dropout_period, flags.layout, flags.precision, what);
 }
 
 int64_t heads_lay_out(lh_heads *view, int64_t batch, int64_t heads, int64_t head_width,
@@ -263,11 +263,14 @@ int64_t heads_lay_out(lh_heads *view, int64_t batch, int64_t heads, int64_t head
            (heads - 1) * view->head_stride + head_width;
 }
 
-static void add_bias(suite *s, lh_attention_spec *spec) {
+/* Of the first head all keys that have a bias are masked by it, of the others some. */
+static void add_bias(suite *s, lh_attention_spec *spec, bool masks) {
     spec->buckets = BUCKETS;
     spec->bucket_first = BUCKET_FIRST;
     spec->bucket_span = BUCKET_SPAN;
-    case_in(s, "bias", &spec->bias, spec->heads * BUCKETS);
+    real *bias = case_in(s, "bias", &spec->bias, spec->heads * BUCKETS);
+    for (int64_t i = 0; masks && i < spec->heads * BUCKETS; i++)
+        if (i < BUCKETS || i % 3 == 0) bias[i] = -(real)INFINITY;
     case_in_i32(s, "bucket_of", &spec->bucket_of, BUCKET_SPAN, BUCKETS);
 }
 
@@ -300,7 +303,7 @@ void attention_inputs(suite *s, lh_attention_spec *spec, const attention_shape *
         case_in(s, v_names[k], &source->v.act, v_span);
     }
     if (flags.head_scale) case_in(s, "head_scale", &spec->head_scale, spec->heads);
-    if (flags.bias) add_bias(s, spec);
+    if (flags.bias) add_bias(s, spec, flags.masks);
     if (flags.positions) add_positions(s, spec, flags.own_positions);
     if (flags.dropout) case_in_bytes(s, "key", &spec->key, &key, sizeof key);
 }

@@ -1,5 +1,5 @@
-/* Attention to the nearest keys of a memory that is empty, filling or full, with scores that tie or
- * are no numbers. */
+/* Attention to the nearest keys of a memory that is empty, filling or full, with scores that tie,
+ * are no numbers or minus infinity. */
 #include "tests/kernels/conformance.h"
 
 typedef struct shape {
@@ -37,8 +37,23 @@ static void spoil(real *q, int64_t queries, real *k, int64_t keys) {
     if (keys > 0) k[keys / 2] = (real)NAN;
 }
 
+/* Scores of minus infinity: of all keys of the first row of the batch, of some of the others. */
+static void mask(const shape *w, const lh_heads *q_view, real *q, real *k) {
+    const int64_t keys = w->batch * w->capacity, pitch = w->heads * w->head_width;
+    for (int64_t i = 0; i < w->batch * w->queries * w->heads; i++)
+        q[i / w->heads / w->queries * q_view->batch_stride +
+          i / w->heads % w->queries * q_view->token_stride + i % w->heads * q_view->head_stride] =
+            1;
+    for (int64_t i = 0; i < keys * w->heads; i++)
+        if (i / w->heads < w->capacity || i % 3 == 0)
+            k[i / w->heads * pitch + i % w->heads * w->head_width] = -(real)INFINITY;
+}
+
+/* What scores there are beside finite ones. */
+typedef enum oddity { FINITE, NAN_SCORES, MASKED } oddity;
+
 static void forward(suite *s, shape w, bool head_scale, bool padded, double unit, int64_t held,
-                    bool odd) {
+                    oddity odd) {
     lh_knn_attention_forward_args args = {.batch = w.batch,
                                           .heads = w.heads,
                                           .queries = w.queries,
@@ -48,14 +63,15 @@ static void forward(suite *s, shape w, bool head_scale, bool padded, double unit
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", queries %" PRId64 ", width %" PRId64
               ", top %" PRId64 " of %" PRId64 ", held to %" PRId64
-              ", head scale %d, padded %d, unit %g, NaN %d",
+              ", head scale %d, padded %d, unit %g, odd %d",
               w.batch, w.heads, w.queries, w.head_width, w.top, w.capacity, held, head_scale,
               padded, unit, odd);
     const int64_t span = lay_out(&args.q, &w, padded);
     real *q = case_in(s, "q", &args.q.act, span);
     round_to(q, span, unit);
     real *k = add_memory(s, &w, &args.k, &args.v, unit);
-    if (odd) spoil(q, span, k, w.batch * w.capacity * w.heads * w.head_width);
+    if (odd == MASKED) mask(&w, &args.q, q, k);
+    if (odd == NAN_SCORES) spoil(q, span, k, w.batch * w.capacity * w.heads * w.head_width);
     case_in_i32(s, "count", &args.count, w.batch, held + 1);
     if (head_scale) case_in(s, "head_scale", &args.head_scale, w.heads);
     case_out(s, "out", &args.out.act, lay_out(&args.out, &w, padded), LH_SET);
@@ -75,11 +91,12 @@ static const shape shapes[] = {
 void cases_knn_attention_forward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const int64_t capacity = shapes[i].capacity;
-        forward(s, shapes[i], false, false, 1.0 / 64, 2 * capacity, false);
-        forward(s, shapes[i], true, true, 1.0 / 64, capacity, false);
-        forward(s, shapes[i], true, false, 1.0 / 2, 2 * capacity, false);
-        forward(s, shapes[i], false, true, 1, capacity / 4, false);
-        forward(s, shapes[i], true, true, 1.0 / 64, 2 * capacity, true);
+        forward(s, shapes[i], false, false, 1.0 / 64, 2 * capacity, FINITE);
+        forward(s, shapes[i], true, true, 1.0 / 64, capacity, FINITE);
+        forward(s, shapes[i], true, false, 1.0 / 2, 2 * capacity, FINITE);
+        forward(s, shapes[i], false, true, 1, capacity / 4, FINITE);
+        forward(s, shapes[i], true, true, 1.0 / 64, 2 * capacity, NAN_SCORES);
+        forward(s, shapes[i], false, i % 2 == 0, 1.0 / 64, 2 * capacity, MASKED);
     }
     CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_forward_args, .batch = -1);
     CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_forward_args, .heads = -1);
@@ -93,7 +110,7 @@ void cases_knn_attention_forward(suite *s) {
 
 void bench_knn_attention_forward(suite *s) {
     const shape w = {4, 8, 512, 32, 8192, 32};
-    forward(s, w, true, false, 1.0 / 64, 2 * w.capacity, false);
+    forward(s, w, true, false, 1.0 / 64, 2 * w.capacity, FINITE);
 }
 
 /* ---- Backward: the choice is given ---- */
@@ -159,7 +176,7 @@ static void add_saved(suite *s, lh_knn_attention_backward_args *args, int64_t he
     free(count);
 }
 
-static void backward(suite *s, shape w, int row, bool padded, int64_t held) {
+static void backward(suite *s, shape w, int row, bool padded, int64_t held, oddity odd) {
     lh_knn_attention_backward_args args = {.batch = w.batch,
                                            .heads = w.heads,
                                            .queries = w.queries,
@@ -172,12 +189,17 @@ static void backward(suite *s, shape w, int row, bool padded, int64_t held) {
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", queries %" PRId64 ", width %" PRId64
               ", top %" PRId64 " of %" PRId64 ", held %" PRId64
-              ", head scale %d, dq %d, writes %d %d, padded %d",
+              ", head scale %d, dq %d, writes %d %d, padded %d, odd %d",
               w.batch, w.heads, w.queries, w.head_width, w.top, w.capacity, held, head_scale, dq,
-              args.dq_write, args.dhead_scale_write, padded);
-    case_in(s, "q", &args.q.act, lay_out(&args.q, &w, padded));
-    (void)add_memory(s, &w, &args.k, &args.v, 0);
-    if (head_scale) case_in(s, "head_scale", &args.head_scale, w.heads);
+              args.dq_write, args.dhead_scale_write, padded, odd);
+    real *q = case_in(s, "q", &args.q.act, lay_out(&args.q, &w, padded));
+    real *k = add_memory(s, &w, &args.k, &args.v, 0);
+    if (odd == MASKED) mask(&w, &args.q, q, k);
+    if (head_scale) {
+        real *scale = case_in(s, "head_scale", &args.head_scale, w.heads);
+        for (int64_t h = 0; odd == MASKED && h < w.heads; h++)
+            scale[h] = (real)fabs((double)scale[h]);
+    }
     add_saved(s, &args, held);
     case_in(s, "dout", &args.dout.act, lay_out(&args.dout, &w, padded));
     if (dq) case_out(s, "dq", &args.dq.act, lay_out(&args.dq, &w, padded), args.dq_write);
@@ -192,7 +214,8 @@ void cases_knn_attention_backward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int row = (int)i % 2; row < SUITE_FLAG_ROWS; row += 2)
             backward(s, shapes[i], row, row / 2 % 2 == 1,
-                     row / 4 == 1 ? shapes[i].capacity : shapes[i].capacity / 3);
+                     row / 4 == 1 ? shapes[i].capacity : shapes[i].capacity / 3,
+                     row / 2 == 0 ? MASKED : FINITE);
     CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_backward_args, .batch = -1);
     CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_backward_args, .heads = -1);
     CASE_REFUSED(s, LH_ESHAPE, lh_knn_attention_backward_args, .queries = -1);
@@ -205,10 +228,10 @@ void cases_knn_attention_backward(suite *s) {
 }
 
 void bench_knn_attention_backward(suite *s) {
-    backward(s, (shape){1, 8, 128, 32, 4096, 32}, 0, false, 4096);
+    backward(s, (shape){1, 8, 128, 32, 4096, 32}, 0, false, 4096, FINITE);
 }
 
 void gradients_knn_attention_backward(suite *s) {
     for (int row = 0; row < 4; row++)
-        backward(s, (shape){2, 2, 3, 4, 11, 3}, row, false, 11);
+        backward(s, (shape){2, 2, 3, 4, 11, 3}, row, false, 11, FINITE);
 }

@@ -87,15 +87,30 @@ static void add_forward(suite *s, const shape *w, bool padded,
     case_out(s, "lse", &args->lse, w->batch * w->heads * w->length, LH_SET);
 }
 
-static void forward(suite *s, const shape *w, lh_precision precision, bool padded) {
+/* Scores of minus infinity, of all keys of the first row of the batch and of some of the others. */
+static void mask(const shape *w, const lh_heads *q_view, const lh_heads *k_view) {
+    real *q = q_view->act.data, *k = k_view->act.data;
+    for (int64_t i = 0; i < w->batch * w->length * w->heads; i++) {
+        const int64_t batch = i / w->heads / w->length, token = i / w->heads % w->length;
+        const int64_t head = i % w->heads;
+        q[batch * q_view->batch_stride + token * q_view->token_stride +
+          head * q_view->head_stride] = 1;
+        if (batch == 0 || token % 3 == 0)
+            k[batch * k_view->batch_stride + token * k_view->token_stride +
+              head * k_view->head_stride] = -(real)INFINITY;
+    }
+}
+
+static void forward(suite *s, const shape *w, lh_precision precision, bool padded, bool masked) {
     lh_lsh_attention_forward_args args = forward_args(w, precision);
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
               ", rounds %" PRId64 ", chunk %" PRId64 ", buckets %" PRId64
-              ", any %d, padded %d, precision %d",
+              ", any %d, padded %d, precision %d, masked %d",
               w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets,
-              w->any_bucket, padded, precision);
+              w->any_bucket, padded, precision, masked);
     add_forward(s, w, padded, &args);
+    if (masked) mask(w, &args.q, &args.k);
     if (!suite_has_precision(s, precision)) case_expect(s, LH_EOPTION, false);
     case_flops(s, work_of(w));
     take_dtype(s, precision, &args.q, &args.k, &args.v);
@@ -106,10 +121,11 @@ void cases_lsh_attention_forward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int padded = 0; padded < 2; padded++)
             if (suite_tries(s, (int)i, padded))
-                forward(s, &shapes[i], LH_PRECISION_F32, padded == 1);
+                forward(s, &shapes[i], LH_PRECISION_F32, padded == 1, false);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        forward(s, &shapes[i], LH_PRECISION_BF16, i % 2 == 1);
-        forward(s, &shapes[i], LH_PRECISION_TF32, i % 2 == 0);
+        forward(s, &shapes[i], LH_PRECISION_BF16, i % 2 == 1, false);
+        forward(s, &shapes[i], LH_PRECISION_TF32, i % 2 == 0, false);
+        forward(s, &shapes[i], (lh_precision)(i % 3), i % 2 == 0, true);
     }
     CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 0, .chunk = 1);
     CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_forward_args, .rounds = 1, .chunk = 0);
@@ -136,8 +152,8 @@ void cases_lsh_attention_forward(suite *s) {
 }
 
 void bench_lsh_attention_forward(suite *s) {
-    forward(s, &(shape){1, 4, 16384, 64, 1, 64, 512, false}, LH_PRECISION_F32, false);
-    forward(s, &(shape){1, 4, 16384, 64, 4, 64, 512, false}, LH_PRECISION_F32, false);
+    forward(s, &(shape){1, 4, 16384, 64, 1, 64, 512, false}, LH_PRECISION_F32, false, false);
+    forward(s, &(shape){1, 4, 16384, 64, 4, 64, 512, false}, LH_PRECISION_F32, false, false);
 }
 
 /* ---- Backward ---- */
@@ -175,7 +191,8 @@ static double backward_loss(suite *s, const void *arguments) {
     return loss;
 }
 
-static void backward(suite *s, const shape *w, lh_precision precision, int row, bool padded) {
+static void backward(suite *s, const shape *w, lh_precision precision, int row, bool padded,
+                     bool masked) {
     lh_lsh_attention_backward_args args = {.batch = w->batch,
                                            .heads = w->heads,
                                            .length = w->length,
@@ -187,16 +204,18 @@ static void backward(suite *s, const shape *w, lh_precision precision, int row, 
                                            .dq_write = write_of(suite_flag(row, 0)),
                                            .dk_write = write_of(suite_flag(row, 1)),
                                            .dv_write = write_of(suite_flag(row, 2))};
-    const bool wanted[] = {!suite_flag(row, 3), !suite_flag(row, 4), !suite_flag(row, 5)};
+    const bool wanted[] = {!suite_flag(row, 3) && !masked, !suite_flag(row, 4),
+                           !suite_flag(row, 5)};
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
               ", rounds %" PRId64 ", chunk %" PRId64 ", buckets %" PRId64
-              ", any %d, padded %d, precision %d, writes %d %d %d, wanted %d %d %d",
+              ", any %d, padded %d, precision %d, masked %d, writes %d %d %d, wanted %d %d %d",
               w->batch, w->heads, w->length, w->head_width, w->rounds, w->chunk, w->buckets,
-              w->any_bucket, padded, precision, args.dq_write, args.dk_write, args.dv_write,
+              w->any_bucket, padded, precision, masked, args.dq_write, args.dk_write, args.dv_write,
               wanted[0], wanted[1], wanted[2]);
     case_in(s, "q", &args.q.act, lay_out(&args.q, w, padded));
     case_in(s, "k", &args.k.act, lay_out(&args.k, w, false));
+    if (masked) mask(w, &args.q, &args.k);
     case_in(s, "v", &args.v.act, lay_out(&args.v, w, padded));
     add_order(s, w, &args.order, &args.slot, &args.first);
     case_in(s, "out", &args.out.act, lay_out(&args.out, w, padded));
@@ -221,11 +240,12 @@ void cases_lsh_attention_backward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int row = (int)i % 2; row < SUITE_FLAG_ROWS; row += 2)
             if (suite_tries(s, (int)i / 2, row / 2))
-                backward(s, &shapes[i], LH_PRECISION_F32, row, row / 2 % 2 == 1);
+                backward(s, &shapes[i], LH_PRECISION_F32, row, row / 2 % 2 == 1, row / 2 == 0);
     for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++)
         for (int row = i % 5; row < SUITE_FLAG_ROWS; row += 5) {
-            backward(s, &shapes[i], LH_PRECISION_BF16, row, row % 2 == 1);
-            backward(s, &shapes[i], LH_PRECISION_TF32, (row + 2) % SUITE_FLAG_ROWS, row % 2 == 0);
+            backward(s, &shapes[i], LH_PRECISION_BF16, row, row % 2 == 1, row > 4);
+            backward(s, &shapes[i], LH_PRECISION_TF32, (row + 2) % SUITE_FLAG_ROWS, row % 2 == 0,
+                     row > 4);
         }
     CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 0, .chunk = 1);
     CASE_REFUSED(s, LH_ESHAPE, lh_lsh_attention_backward_args, .rounds = 1, .chunk = 0);
@@ -256,12 +276,12 @@ void cases_lsh_attention_backward(suite *s) {
 }
 
 void bench_lsh_attention_backward(suite *s) {
-    backward(s, &(shape){1, 4, 4096, 64, 1, 64, 128, false}, LH_PRECISION_F32, 0, false);
+    backward(s, &(shape){1, 4, 4096, 64, 1, 64, 128, false}, LH_PRECISION_F32, 0, false, false);
 }
 
 void gradients_lsh_attention_backward(suite *s) {
-    backward(s, &(shape){1, 2, 9, 3, 1, 3, 2, false}, LH_PRECISION_F32, 0, false);
-    backward(s, &(shape){2, 1, 12, 4, 3, 4, 3, false}, LH_PRECISION_F32, 0, false);
-    backward(s, &(shape){1, 1, 70, 4, 2, 16, 6, false}, LH_PRECISION_F32, 0, false);
-    backward(s, &(shape){1, 1, 70, 4, 2, 16, 6, true}, LH_PRECISION_F32, 0, false);
+    backward(s, &(shape){1, 2, 9, 3, 1, 3, 2, false}, LH_PRECISION_F32, 0, false, false);
+    backward(s, &(shape){2, 1, 12, 4, 3, 4, 3, false}, LH_PRECISION_F32, 0, false, false);
+    backward(s, &(shape){1, 1, 70, 4, 2, 16, 6, false}, LH_PRECISION_F32, 0, false, false);
+    backward(s, &(shape){1, 1, 70, 4, 2, 16, 6, true}, LH_PRECISION_F32, 0, false, false);
 }

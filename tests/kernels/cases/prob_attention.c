@@ -34,16 +34,31 @@ static int64_t lay_out(lh_heads *view, const shape *w, bool padded) {
            (w->heads - 1) * view->head_stride + w->head_width;
 }
 
-static void forward(suite *s, shape w, bool causal, bool padded, double unit) {
+/* Scores of minus infinity, of all keys of the first row of the batch and of some of the others. */
+static void mask(const shape *w, const lh_heads *view, real *q, real *k) {
+    for (int64_t i = 0; i < w->batch * w->length * w->heads; i++) {
+        const int64_t token = i / w->heads % w->length;
+        const int64_t at = i / w->heads / w->length * view->batch_stride +
+                           token * view->token_stride + i % w->heads * view->head_stride;
+        q[at] = 1;
+        if (i / w->heads < w->length || token % 3 == 0) k[at] = -(real)INFINITY;
+    }
+}
+
+static void forward(suite *s, shape w, bool causal, bool padded, double unit, bool masked) {
     lh_prob_attention_forward_args args = {.spec = spec_of(w, causal), .samples = w.samples};
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
-              ", samples %" PRId64 ", top %" PRId64 ", causal %d, padded %d, unit %g",
-              w.batch, w.heads, w.length, w.head_width, w.samples, w.top, causal, padded, unit);
+              ", samples %" PRId64 ", top %" PRId64 ", causal %d, padded %d, unit %g, masked %d",
+              w.batch, w.heads, w.length, w.head_width, w.samples, w.top, causal, padded, unit,
+              masked);
     const int64_t span = lay_out(&args.q, &w, padded);
-    round_to(case_in(s, "q", &args.q.act, span), span, unit);
+    real *q = case_in(s, "q", &args.q.act, span);
+    round_to(q, span, unit);
     (void)lay_out(&args.k, &w, padded);
-    round_to(case_in(s, "k", &args.k.act, span), span, unit);
+    real *k = case_in(s, "k", &args.k.act, span);
+    round_to(k, span, unit);
+    if (masked) mask(&w, &args.q, q, k);
     (void)lay_out(&args.v, &w, padded);
     case_in(s, "v", &args.v.act, span);
     case_in_bytes(s, "key", &args.key, &key, sizeof key);
@@ -63,9 +78,10 @@ static const shape shapes[] = {
 void cases_prob_attention_forward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const bool odd = i % 2 == 1;
-        forward(s, shapes[i], false, odd, 1.0 / 64);
-        forward(s, shapes[i], true, !odd, 1.0 / 64);
-        forward(s, shapes[i], odd, false, 1);
+        forward(s, shapes[i], false, odd, 1.0 / 64, false);
+        forward(s, shapes[i], true, !odd, 1.0 / 64, false);
+        forward(s, shapes[i], odd, false, 1, false);
+        forward(s, shapes[i], odd, odd, 1.0 / 64, true);
     }
     CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_forward_args, .samples = 0);
     CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_forward_args, .samples = 1, .spec = {.batch = -1});
@@ -88,7 +104,7 @@ void cases_prob_attention_forward(suite *s) {
 }
 
 void bench_prob_attention_forward(suite *s) {
-    forward(s, (shape){32, 8, 96, 64, 25, 25}, false, false, 1.0 / 64);
+    forward(s, (shape){32, 8, 96, 64, 25, 25}, false, false, 1.0 / 64, false);
 }
 
 /* ---- Backward: the choice is given ---- */
@@ -139,22 +155,24 @@ static void add_saved(suite *s, lh_prob_attention_backward_args *args, int64_t s
     naive_prob_attention_forward(&made);
 }
 
-static void backward(suite *s, shape w, int row, bool causal, bool padded) {
+static void backward(suite *s, shape w, int row, bool causal, bool padded, bool masked) {
     lh_prob_attention_backward_args args = {.spec = spec_of(w, causal),
                                             .dq_write = write_of(suite_flag(row, 0)),
                                             .dk_write = write_of(suite_flag(row, 1)),
                                             .dv_write = write_of(suite_flag(row, 2))};
-    const bool dq = !suite_flag(row, 3), dk = !suite_flag(row, 4), dv = !suite_flag(row, 5);
+    const bool dq = !suite_flag(row, 3) && !masked, dk = !suite_flag(row, 4),
+               dv = !suite_flag(row, 5);
     case_open(s, &args, sizeof args,
               "batch %" PRId64 ", heads %" PRId64 ", length %" PRId64 ", width %" PRId64
-              ", top %" PRId64 ", causal %d, padded %d, gradients %d %d %d, writes %d %d %d",
-              w.batch, w.heads, w.length, w.head_width, w.top, causal, padded, dq, dk, dv,
+              ", top %" PRId64
+              ", causal %d, padded %d, masked %d, gradients %d %d %d, writes %d %d %d",
+              w.batch, w.heads, w.length, w.head_width, w.top, causal, padded, masked, dq, dk, dv,
               args.dq_write, args.dk_write, args.dv_write);
     const int64_t span = lay_out(&args.q, &w, padded);
     args.k = args.v = args.out = args.dout = args.dq = args.dk = args.dv = args.q;
-    case_in(s, "q", &args.q.act, span);
-    case_in(s, "k", &args.k.act, span);
+    real *q = case_in(s, "q", &args.q.act, span), *k = case_in(s, "k", &args.k.act, span);
     case_in(s, "v", &args.v.act, span);
+    if (masked) mask(&w, &args.q, q, k);
     add_saved(s, &args, span);
     case_in(s, "dout", &args.dout.act, span);
     if (dq) case_out(s, "dq", &args.dq.act, span, args.dq_write);
@@ -170,7 +188,7 @@ static void backward(suite *s, shape w, int row, bool causal, bool padded) {
 void cases_prob_attention_backward(suite *s) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int row = (int)i % 2; row < SUITE_FLAG_ROWS; row += 2)
-            backward(s, shapes[i], row, row / 2 % 2 == 1, row / 4 == 1);
+            backward(s, shapes[i], row, row / 2 % 2 == 1, row / 4 == 1, row / 2 == 0);
     CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_backward_args, .spec = {.batch = -1});
     CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_backward_args, .spec = {.heads = -1});
     CASE_REFUSED(s, LH_ESHAPE, lh_prob_attention_backward_args, .spec = {.length = -1, .top = -1});
@@ -187,10 +205,10 @@ void cases_prob_attention_backward(suite *s) {
 }
 
 void bench_prob_attention_backward(suite *s) {
-    backward(s, (shape){32, 8, 96, 64, 25, 25}, 0, false, false);
+    backward(s, (shape){32, 8, 96, 64, 25, 25}, 0, false, false, false);
 }
 
 void gradients_prob_attention_backward(suite *s) {
     for (int row = 0; row < 2; row++)
-        backward(s, (shape){2, 2, 9, 4, 4, 3}, 0, row == 1, false);
+        backward(s, (shape){2, 2, 9, 4, 4, 3}, 0, row == 1, false, false);
 }

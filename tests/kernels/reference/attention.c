@@ -71,7 +71,8 @@ static number kept_weight(const lh_attention_spec *spec, int s, int64_t b, int64
     return kept ? 1 / (number)(1 - spec->dropout) : 0;
 }
 
-/* log sum exp of the scores of query i; minus infinity when it sees no key. */
+/* log sum exp of the scores of query i; minus infinity when it sees no key, or none that has a
+ * score above that. */
 static number log_sum(const lh_attention_spec *spec, const number *q, int64_t b, int64_t h,
                       int64_t i) {
     number most = -(number)INFINITY, sum = 0;
@@ -83,7 +84,7 @@ static number log_sum(const lh_attention_spec *spec, const number *q, int64_t b,
                 const number score =
                     head_scale_of(spec, h) * plain_score(spec, source, q, b, h, i, j);
                 if (pass == 0) most = larger(most, score);
-                if (pass == 1) sum += exp(score - most);
+                if (pass == 1) sum += exp(score - shift_of(most));
             }
         }
     }
@@ -103,7 +104,7 @@ static void attend(const lh_attention_forward_args *args, int64_t b, int64_t h, 
         for (int64_t j = 0; j < source->count; j++) {
             if (!visible(spec, source, b, i, j)) continue;
             const number score = head_scale_of(spec, h) * plain_score(spec, source, q, b, h, i, j);
-            const number weight = exp(score - lse) * kept_weight(spec, s, b, h, i, j);
+            const number weight = exp(score - shift_of(lse)) * kept_weight(spec, s, b, h, i, j);
             const number *v = row_of(&source->v, b, j, h);
             for (int64_t d = 0; d < spec->head_width; d++)
                 out[d] += ROUNDED(weight, spec->precision) * ROUNDED(v[d], spec->precision);
@@ -160,7 +161,7 @@ static void attend_back(const lh_attention_backward_args *args, int s, int64_t b
     const number *lse = (const void *)args->lse;
     const number plain = plain_score(spec, source, q, b, h, i, j);
     const number scale = head_scale_of(spec, h), kept = kept_weight(spec, s, b, h, i, j);
-    const number p = exp(scale * plain - lse[(b * spec->heads + h) * spec->queries + i]);
+    const number p = exp(scale * plain - shift_of(lse[(b * spec->heads + h) * spec->queries + i]));
     const number dweight = kept * inner_rounded(spec, dout, row_of(&source->v, b, j, h));
     const number dscore = p * (dweight - inner(dout, out, spec->head_width));
     number *dhead_scale = (void *)args->dhead_scale, *dbias = (void *)args->dbias;

@@ -46,13 +46,14 @@ static void attend_nearest(const lh_knn_attention_forward_args *args, int64_t b,
         weight[r] = scale * inner(q, memory_row(args->k, args, b, index[r], h), args->head_width);
         most = larger(most, weight[r]);
     }
+    most = shift_of(most);
     for (int64_t r = 0; r < args->top; r++)
         if (index[r] >= 0) sum += exp(weight[r] - most);
     for (int64_t d = 0; d < args->head_width; d++)
         out[d] = 0;
     for (int64_t r = 0; r < args->top; r++) {
         if (index[r] < 0) continue;
-        weight[r] = exp(weight[r] - most) / sum;
+        weight[r] = sum == 0 ? 0 : exp(weight[r] - most) / sum;
         for (int64_t d = 0; d < args->head_width; d++)
             out[d] += weight[r] * memory_row(args->v, args, b, index[r], h)[d];
     }
@@ -102,7 +103,7 @@ static void attend_nearest_back(const lh_knn_attention_backward_args *args, int6
             mean += weight[r] *
                     inner(dout, memory_row(args->v, &shape, b, index[r], h), args->head_width);
     for (int64_t r = 0; r < args->top; r++) {
-        if (index[r] < 0) continue;
+        if (index[r] < 0 || weight[r] == 0) continue;
         const number *k = memory_row(args->k, &shape, b, index[r], h);
         const number *v = memory_row(args->v, &shape, b, index[r], h);
         const number dscore = weight[r] * (inner(dout, v, args->head_width) - mean);

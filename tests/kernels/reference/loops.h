@@ -58,6 +58,12 @@ static inline number larger(number a, number b) {
     return isnan(a) || a >= b ? a : b;
 }
 
+/* What a softmax subtracts from scores of which this is the largest: where all are minus infinity
+ * weights are zeros. */
+static inline number shift_of(number most) {
+    return most == -(number)INFINITY ? 0 : most;
+}
+
 #define SQRT_2_OVER_PI ((number)0.797884560802865355879892119868763737L)
 #define SQRT_HALF      ((number)0.707106781186547524400844362104849039L)
 #define GELU_CUBIC     ((number)0.044715L)

@@ -128,7 +128,8 @@ static void attend_hashed(const lh_lsh_attention_forward_args *args, const lsh_t
         out[d] = most == -(number)INFINITY ? own[d] : 0;
     for (int64_t j = 0; j < args->length; j++) {
         for (int64_t n = lsh_times(tables, pair, i, j); n > 0; n--) {
-            const number weight = exp(inner_rounded(&box, q, row_of(&args->k, b, j, h)) - most);
+            const number weight =
+                exp(inner_rounded(&box, q, row_of(&args->k, b, j, h)) - shift_of(most));
             sum += weight;
             add_rounded(&box, &args->out, b, i, h, 1, weight, row_of(&args->v, b, j, h));
         }
@@ -158,7 +159,7 @@ static void attend_hashed_back(const lh_lsh_attention_backward_args *args, const
     for (int64_t j = 0; j < args->length; j++) {
         for (int64_t n = lsh_times(tables, pair, i, j); n > 0; n--) {
             const number *k = row_of(&args->k, b, j, h), *v = row_of(&args->v, b, j, h);
-            const number weight = exp(inner_rounded(&box, q, k) - lse);
+            const number weight = exp(inner_rounded(&box, q, k) - shift_of(lse));
             const number dscore = weight * (inner_rounded(&box, dout, v) - delta);
             add_rounded(&box, &args->dq, b, i, h, 1, dscore, k);
             add_rounded(&box, &args->dk, b, j, h, 1, dscore, q);

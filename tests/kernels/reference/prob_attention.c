@@ -63,17 +63,18 @@ static void attend_fully(const lh_prob_attention_forward_args *args, int64_t b, 
             const number score = spec->scale * inner(row_of(&args->q, b, i, h),
                                                      row_of(&args->k, b, j, h), spec->head_width);
             if (pass == 0) most = larger(most, score);
-            if (pass == 1) sum += exp(score - most);
+            if (pass == 1) sum += exp(score - shift_of(most));
         }
     }
-    *lse = most + log(sum);
+    *lse = shift_of(most) + log(sum);
     for (int64_t d = 0; d < spec->head_width; d++)
         out[d] = 0;
     for (int64_t j = 0; j < prob_seen(spec, i); j++) {
         const number score = spec->scale * inner(row_of(&args->q, b, i, h),
                                                  row_of(&args->k, b, j, h), spec->head_width);
         for (int64_t d = 0; d < spec->head_width; d++)
-            out[d] += exp(score - most) / sum * row_of(&args->v, b, j, h)[d];
+            out[d] +=
+                sum == 0 ? 0 : exp(score - shift_of(most)) / sum * row_of(&args->v, b, j, h)[d];
     }
 }
 
@@ -105,7 +106,7 @@ static void attend_fully_back(const lh_prob_attention_backward_args *args, int64
     const number delta = inner(dout, row_of(&args->out, b, i, h), width);
     for (int64_t j = 0; j < prob_seen(spec, i); j++) {
         const number *k = row_of(&args->k, b, j, h), *v = row_of(&args->v, b, j, h);
-        const number weight = exp(spec->scale * inner(q, k, width) - lse);
+        const number weight = exp(spec->scale * inner(q, k, width) - shift_of(lse));
         const number slope = spec->scale * weight * (inner(dout, v, width) - delta);
         add_scaled(&args->dq, b, i, h, slope, k, width);
         add_scaled(&args->dk, b, j, h, slope, q, width);

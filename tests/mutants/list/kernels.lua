@@ -179,6 +179,7 @@ return {
   },
   {
     file = "kernels/cpu/knn_attention.c", tests = "kernel:knn_attention_forward kernel:knn_attention_backward",
+    { "maximum = maximum == -LH_R(INFINITY) ? 0 : maximum;", "", "a query without a finite score has NaN" },
     { "weight[n] = scale * nearest->entry[n].score;", "weight[n] = nearest->entry[n].score + 0 * scale;", "no head scale" },
     { "lh_min(args->count[batch], args->capacity)", "args->capacity", "unfilled slots are searched" },
     { "found ? nearest->entry[n].slot : -1", "found ? nearest->entry[n].slot : 0", "missing neighbours are slot 0" },
@@ -187,8 +188,8 @@ return {
     file = "kernels/cpu/prob_attention.c", tests = "kernel:prob_attention_forward kernel:prob_attention_backward",
     { "(real)args->spec.length * most - sum", "most - sum", "the sparsity measure lacks its length" },
     { "sum[d] /= (real)length;", "sum[d] /= (real)(length + 1);", "the mean of the values" },
-    { "score[j] = j < seen ? score[j] / sum : 0;", "score[j] = j < seen || j >= seen ? score[j] / sum : 0;",
-      "chosen queries see the future" },
+    { "j < seen && sum != 0 ?", "sum != 0 ?", "chosen queries see the future" },
+    { "lse == -LH_R(INFINITY) ? 0 : lse", "lse", "a query without a finite score has NaN for gradients" },
   },
   {
     file = "kernels/cpu/lsh_hash.c", tests = "kernel:lsh_hash",
