@@ -167,12 +167,16 @@ local function lacking_of(results, label, column)
   return #list > 0 and table.concat(list, ", ") or nil
 end
 
+-- A mean of fewer data sets than that of others, and one that is of a busy machine besides.
+local of_fewer, busy_of_fewer = "fewer data sets", "busy, fewer data sets"
+
 -- The status of a cell whose runs have `status`: whatever seeds are missing, a time can be of a busy
 -- machine, and a mean of fewer data sets than that of others.
 local function status_of_cell(status, value, busy, lacking)
   if status ~= "done" and not (value and status == "partial") then return status end
   if value == nil then return "missing" end
-  return busy and "busy" or lacking and "fewer data sets" or status
+  if busy and lacking then return busy_of_fewer end
+  return busy and "busy" or lacking and of_fewer or status
 end
 
 -- How many seeds a row has; on several data sets the fewest.
@@ -184,6 +188,9 @@ local function seeds_of(results, label, datasets)
   end
   return least or 0
 end
+
+-- Whether a status says that a mean is of fewer data sets.
+local function is_of_fewer(status) return status == of_fewer or status == busy_of_fewer end
 
 -- The measured value is the mean over seeds or, with `select = "best_valid"`, a quality's at the
 -- seed with the best validation result, where runs kept that; mean and spread are kept beside it.
@@ -197,7 +204,7 @@ local function cell_of(results, paper, label, name, column, select)
   local reasons, busy = reasons_of(results, label, column)
   local lacking = value and lacking_of(results, label, column)
   status = status_of_cell(status, value, busy, lacking)
-  if status == "fewer data sets" then why = "not on " .. lacking end
+  if is_of_fewer(status) then why = "not on " .. lacking end
   return {
     model = name.model,
     published = printed, published_spread = paper.spread(name.paper, column.metric, column.paper),
@@ -345,7 +352,7 @@ function tables.texts(column, cell)
   end
   if cell.measured == nil and cell.status ~= "missing" then measured = cell.status end
   if cell.busy then measured = measured .. "~" end
-  if cell.status == "fewer data sets" then measured = measured .. " (part)" end
+  if is_of_fewer(cell.status) then measured = measured .. " (part)" end
   local printed = metrics.text(column.metric, cell.published)
   if cell.published_spread then
     printed = ("%s ±%s"):format(printed, metrics.text(column.metric, cell.published_spread))
@@ -357,7 +364,7 @@ end
 -- What a status of some cells means, and whether the reason is that of one row.
 local odd_sentences = {
   { "partial", "Some rows lack seeds (status partial in the CSV file)", true },
-  { "fewer data sets", "Some rows lack data sets that others have (part), and are never the best", true },
+  { of_fewer, "Some rows lack data sets that others have (part), and are never the best", true },
   { "stale", "Some rows are stale" },
   { "other data", "Some rows were measured on data that this machine lacks" },
   { "diverged", "Some rows diverged and are no results", true },
@@ -370,11 +377,16 @@ local function each_cell(made, visit)
   end
 end
 
+-- Under which status the notes speak of a cell: what is busy its column tells.
+local function noted_status(cell)
+  return is_of_fewer(cell.status) and of_fewer or cell.status
+end
+
 -- ": why; why" of the cells with a status, each once; "" where there is none.
 local function whys_of(made, status, by_row)
   local texts, seen, most = {}, {}, 3
   each_cell(made, function(cell, row)
-    local text = cell.status == status and cell.why and (by_row and row.label .. ": " or "")
+    local text = noted_status(cell) == status and cell.why and (by_row and row.label .. ": " or "")
       .. cell.why
     if text and not seen[text] then texts[#texts + 1] = text end
     seen[text or ""] = true
@@ -445,7 +457,7 @@ function tables.notes(made)
     for _, cell in ipairs(row.cells) do
       seeds = math.max(seeds, cell.seeds)
       selected, unselected = selected or cell.selected, unselected or cell.unselected
-      if cell.status ~= "done" and cell.status ~= "missing" then odd[cell.status] = true end
+      odd[noted_status(cell)] = true
     end
   end
   notes[1] = ("Scale %s, %d seed%s%s; the best measured value of a column is marked *."):format(
@@ -478,10 +490,12 @@ local function told(reasons)
   return #texts > 0 and table.concat(texts, "; ") or nil
 end
 
--- A note has one subject: why a time was not taken, or else what is amiss with the row's runs.
-local function note_of_cell(cell)
-  local untimed = cell.status == "busy" or cell.measured == nil
-  return untimed and told(cell.reasons) or cell.why or told(cell.reasons)
+-- A note has one subject: why a time was not taken, or else what is amiss with the row's runs; of a
+-- busy machine's mean of fewer data sets it has both.
+local function note_of(cell)
+  local reasons, untimed = told(cell.reasons), cell.status == "busy" or cell.measured == nil
+  if cell.status == busy_of_fewer then return ("%s; %s"):format(cell.why, reasons) end
+  return untimed and reasons or cell.why or reasons
 end
 
 --- Every cell as one tidy row.
@@ -495,7 +509,7 @@ function tables.records(made)
           row = row.label, model = cell.model, dataset = column.dataset, metric = column.metric,
           published = cell.published, measured = cell.measured, deviation = cell.deviation,
           seeds = cell.seeds, scale = made.scale, status = cell.status, mean = cell.mean,
-          spread = cell.spread, device = made.device, note = note_of_cell(cell),
+          spread = cell.spread, device = made.device, note = note_of(cell),
           rounds = column.apart and "several" or nil,
         }
       end
@@ -510,9 +524,10 @@ for _, from in ipairs { "timing", "ratio" } do
 end
 
 -- What the note of a record is about: its row's runs, or else the time that was not taken of runs
--- that ended well. One of the two is nil.
+-- that ended well. One of the two is nil, unless the status is of both.
 local function note_of_record(record)
   local note = record.note ~= "" and record.note or nil
+  if record.status == busy_of_fewer then return record.note:match "^(.-); (.*)$" end
   local ran = record.status == "busy" or record.status == "missing"
     or record.status == "partial" and record.measured == ""
   if timed[record.metric] and ran then return nil, note end
@@ -523,7 +538,7 @@ end
 local function cell_of_record(record)
   local function number(name) return tonumber(record[name]) end
   local why, reason = note_of_record(record)
-  local busy = record.status == "busy"
+  local busy = record.status == "busy" or record.status == busy_of_fewer
   return {
     model = record.model, published = number "published", measured = number "measured", deviation = number "deviation",
     seeds = number "seeds" or 0,

@@ -215,6 +215,27 @@ t.test("a mark of a busy machine is of all data sets, not of the first that says
   t.contains(notes, "is marked ~ where a row was timed on a busy machine only (others used 1.5 processors) (code).")
 end)
 
+t.test("a busy cell of fewer data sets than others have shows both", function()
+  local bench = bench_over("busy-part", { "part", "whole" }, { part = { "books", "latex" },
+    whole = { "books", "code", "latex" } }, { "step_time_ms" })
+  runs.time(folder, bench, { round = "r1", dataset = "books", times = { part = 10, whole = 8 }, busy = "yes",
+    load = 1.5 })
+  for _, dataset in ipairs { "code", "latex" } do
+    runs.time(folder, bench, { round = dataset, dataset = dataset, times = { whole = 40 } })
+  end
+  local cells, _, made = cells_of(bench)
+  t.equal(cells["part step_time_ms"].status, "busy, fewer data sets")
+  files.write(made, folder)
+  for _, one in ipairs { made, tables.read(folder .. "/table.csv") } do
+    local notes = table.concat(tables.notes(one), "\n")
+    t.equal(select(2, tables.texts(one.columns[1], one.rows[1].cells[1])), "10.0~ (part)")
+    t.contains(notes, "Some rows lack data sets that others have (part), and are never the best: "
+      .. "part: not on latex, code.")
+    t.contains(notes, "is marked ~ where a row was timed on a busy machine only (others used 1.5 processors) (books)")
+    t.check(not one.rows[1].cells[1].best, "a busy time of some data sets is the best")
+  end
+end)
+
 t.test("a table may say which end of a column is better", function()
   local bench = bench_of("turned", { "low", "high" }, { "accuracy" },
     { best = { accuracy = "min" } })
