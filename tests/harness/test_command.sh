@@ -368,6 +368,9 @@ succeeds "of the registry" "1" grep -c '^  { "niceness", "niceness", digits = 3'
 quietly 0 "which is still Lua" luac5.4 -p "$scratch/harness/run/metrics.lua"
 succeeds "a new corpus is a line" "datasets/sources.lua" skeleton data tiny
 quietly 0 "among the sources, which are still Lua" luac5.4 -p "$scratch/datasets/sources.lua"
+fails 1 "a command that is in a file of another name" "command 'train' is there already" skeleton command train
+fails 1 "a command that no file has" "command 'help' is there already" skeleton command help
+quietly 1 "leaves no file" test -e "$scratch/harness/lua/longhaul/commands/train.lua"
 succeeds "a new command" "harness/lua/longhaul/main.lua" skeleton command hello
 succeeds "a new kind of charts" "plots/mine.gp" skeleton chart mine
 for file in models/mine.c harness/tasks/mine.c tests/harness/tasks/test_mine.c; do

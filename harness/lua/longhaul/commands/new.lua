@@ -65,8 +65,13 @@ local function names_of(list)
 end
 
 -- The names that nothing new of a kind can have: the second of two would be left out, or stand in the
--- way of a build. A kernel is known by its passes.
+-- way of a build. A kernel is known by its passes; `help` is a command of no file.
 local taken = {
+  command = function(commands)
+    local names = names_of(commands)
+    names[#names + 1] = "help"
+    return names
+  end,
   model = function() return names_of(core.models()) end,
   task = function() return names_of(core.tasks()) end,
   data = function()
@@ -83,8 +88,8 @@ local taken = {
   end,
 }
 
-local function check_taken(kind, name)
-  for _, other in ipairs(taken[kind] and taken[kind]() or {}) do
+local function check_taken(kind, name, commands)
+  for _, other in ipairs(taken[kind] and taken[kind](commands) or {}) do
     if other == name then error(("%s '%s' is there already"):format(kind, name), 0) end
   end
 end
@@ -100,7 +105,7 @@ local function files_of(skeleton, name, kind)
   return skeleton.kinds[kind]
 end
 
-local function create(values, rest)
+local function create(values, rest, commands)
   local kind, name = rest[1], rest[2]
   if not kind or not name then
     command.misuse(("new takes one of %s, and a NAME; `longhaul new --help`"):format(
@@ -111,7 +116,7 @@ local function create(values, rest)
   local skeleton, paths = require(folder .. kind), {}
   local files = files_of(skeleton, kind, values.kind)
   check_tree(skeleton, kind)
-  check_taken(kind == "plugin" and (values.kind or "model") or kind, name)
+  check_taken(kind == "plugin" and (values.kind or "model") or kind, name, commands)
   for i, file in ipairs(files) do
     paths[i] = filled(file[1], name)
     if core.exists(paths[i]) then error(paths[i] .. " is there already", 0) end
