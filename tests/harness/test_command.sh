@@ -11,6 +11,9 @@ fails 2 "a budget of something else" "--match is parameters=N or flops_per_token
     "$longhaul" describe brt --match parameter=1e6
 fails 2 "an unknown command" "did you mean 'describe'" "$longhaul" describ
 fails 2 "an unknown option" "did you mean 'scale'" "$longhaul" run x.lua --scael small
+fails 2 "an option with a new name" "longhaul run: --task is called --run now" "$longhaul" run x.lua --task 3
+fails 2 "with its value in the word" "longhaul run: --source is called --plan now" "$longhaul" run x.lua --source=x
+fails 2 "of another command" "longhaul forward: --tokens is called --ids now" "$longhaul" forward --tokens x
 fails 2 "an option without its value" "--scale needs a value" "$longhaul" run x.lua --scale
 fails 2 "an option that list has no use for" "unknown option: --force" "$longhaul" list x.lua --force
 fails 2 "a word too many" "'xl' is one word too many" "$longhaul" describe brt xl

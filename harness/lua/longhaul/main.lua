@@ -56,13 +56,26 @@ local function take_alone(options, values, rest)
   return left
 end
 
+-- What options of a command were called before.
+local renamed = {
+  run = { task = "run", source = "plan" },
+  forward = { tokens = "ids" },
+}
+
+-- A refusal of words that says of an option with a new name which that is.
+local function refusal_of(entry, text)
+  local old = text:match "^unknown option: %-%-([%w-]+)"
+  local now = old and (renamed[entry.name] or {})[old]
+  return now and ("--%s is called --%s now"):format(old, now) or text
+end
+
 local function parse(entry, words)
   local names = { "help" }
   for _, option in ipairs(entry.options) do
     names[#names + 1] = option[1] .. (option.repeats and "+" or "")
   end
   local values, rest = core.arguments(words, names)
-  if not values then command.misuse(("longhaul %s: %s"):format(entry.name, rest)) end
+  if not values then command.misuse(("longhaul %s: %s"):format(entry.name, refusal_of(entry, rest))) end
   rest = take_alone(entry.options, values, rest)
   local most = entry.most or 0
   if #rest > most and not values.help then
