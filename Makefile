@@ -333,10 +333,12 @@ long.list: $(call programs_of,$(long_sources)) $(program) $(slow_disk)
 gradients.list: $(call programs_of,$(gradient_sources)) $(conformance)
 	$(call write_list,$(call programs_of,$(gradient_sources)) \
 	    $(if $(conformance),'$(conformance) --mode grad'))
+# Of the programs of the other list those that ask every device there is.
+of_every_device := $(B)/tests/harness/ops/test_shared
 # The CUDA sources on the simulator (CUDA=sim), kernel by kernel.
 kernels = $(or $(shell $(conformance) --list),$(error $(conformance) lists no kernel))
-sim.list: $(conformance) $(simulator_tests) $(program)
-	$(call write_list,$(simulator_tests) \
+sim.list: $(conformance) $(simulator_tests) $(of_every_device) $(program)
+	$(call write_list,$(simulator_tests) $(of_every_device) \
 	    $(kernels:%='$(conformance) --backend cudasim --mode test --kernel %') \
 	    'LONGHAUL_BIN=$(program) tests/cudasim/sim_train.sh')
 LISTS ?= tests

@@ -11,11 +11,22 @@ lh_gradient *lh_gradient_create(lh_pool *pool, lh_dtype dtype, int64_t count) {
     return gradient;
 }
 
-lh_gradient *lh_gradient_create_slice(lh_gradient *of, int64_t offset, int64_t count) {
+lh_gradient *lh_gradient_create_slice(lh_gradient *of, int64_t offset, int64_t count,
+                                      bool strided) {
     lh_gradient *slice = lh_gradient_create(of->pool, of->dtype, count);
     if (slice == NULL) return NULL;
     slice->root = lh_gradient_retain(of->root != NULL ? of->root : of);
     slice->offset = of->offset + offset;
+    slice->strided = strided;
+    return slice;
+}
+
+lh_gradient *lh_gradient_create_apart(const lh_gradient *like) {
+    if (like->root == NULL) return lh_gradient_create(like->pool, like->dtype, like->count);
+    lh_gradient *root = lh_gradient_create(like->pool, like->dtype, like->root->count);
+    if (root == NULL) return NULL;
+    lh_gradient *slice = lh_gradient_create_slice(root, like->offset, like->count, like->strided);
+    lh_gradient_release(root);
     return slice;
 }
 
@@ -74,6 +85,13 @@ lh_status lh_gradient_settle(lh_gradient *root) {
     LH_TRY(lh_tensor_clear(root->value));
     root->present = true;
     return LH_OK;
+}
+
+bool lh_gradient_overlaps(const lh_gradient *a, const lh_gradient *b) {
+    if (a == NULL || b == NULL || root_of(a) != root_of(b)) return false;
+    if (a->strided && b->strided) return a->offset == b->offset;
+    if (a->strided || b->strided) return true;
+    return a->offset < b->offset + b->count && b->offset < a->offset + a->count;
 }
 
 lh_status lh_gradient_settle_shared(lh_gradient *const *input, int count) {

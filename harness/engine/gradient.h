@@ -19,11 +19,14 @@ struct lh_gradient {
     lh_tensor *value;  /* root: flat buffer, NULL until needed unless persistent */
     lh_gradient *root; /* slice: where the buffer is */
     int64_t offset;    /* slice: elements into the root's buffer */
+    bool strided;      /* slice: its elements do not lie side by side */
 };
 
 /* Gives. NULL after LH_EMEMORY. */
 lh_gradient *lh_gradient_create(lh_pool *pool, lh_dtype dtype, int64_t count);
-lh_gradient *lh_gradient_create_slice(lh_gradient *of, int64_t offset, int64_t count);
+lh_gradient *lh_gradient_create_slice(lh_gradient *of, int64_t offset, int64_t count, bool strided);
+/* One that lies like another, in a buffer of its own. */
+lh_gradient *lh_gradient_create_apart(const lh_gradient *like);
 lh_gradient *lh_gradient_retain(lh_gradient *gradient);
 void lh_gradient_release(lh_gradient *gradient);
 
@@ -53,6 +56,10 @@ lh_status lh_gradient_settle(lh_gradient *root);
  * values of one tensor do, all add to zeros. Were the first to set, a kernel that writes each for
  * itself would leave the last one alone there. */
 lh_status lh_gradient_settle_shared(lh_gradient *const *input, int count);
+
+/* Whether two slots may have elements in common (NULL has none). Strided slices that begin apart,
+ * as queries and keys of one projection do, are taken to lie apart. */
+bool lh_gradient_overlaps(const lh_gradient *a, const lh_gradient *b);
 
 /* Whether the buffer of a root is nobody else's, so that it may be overwritten. */
 bool lh_gradient_is_exclusive(const lh_gradient *gradient);

@@ -28,6 +28,7 @@ struct lh_node {
     lh_gradient **output;
     lh_tensor **saved; /* retained until the node's backward; entries may be NULL */
     lh_hold *holds;    /* of a region */
+    bool at_once;      /* as recorded */
     void *args;        /* the op's copy, in the arena */
 };
 
@@ -47,6 +48,9 @@ typedef struct lh_record {
     const void *args;
     size_t args_bytes;
     lh_hold *holds; /* a region's: what lh_tape_leave_region gave */
+    bool at_once; /* one kernel writes the gradients of at most LH_RECORD_TENSORS inputs, so that no
+                     two may lie in one place: where they would, each but the first gets a buffer
+                     of its own, which the tape adds */
 } lh_record;
 
 /* Whether recording is on and any of the tensors (NULL allowed) needs a gradient. */

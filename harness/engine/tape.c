@@ -347,6 +347,7 @@ lh_status lh_tape_record(lh_tape *tape, const lh_record *record) {
         if (node->input[i] != NULL) lh_gradient_root(node->input[i])->uses += 1;
     }
     node->holds = record->holds;
+    node->at_once = record->at_once;
     for (int i = 0; i < record->output_count; ++i) {
         node->output[i] = lh_gradient_retain(record->output[i]->gradient);
     }
@@ -377,10 +378,46 @@ static bool has_gradient(const lh_node *node) {
     return false;
 }
 
+/* Puts slots of their own in place of inputs that overlap an earlier one; those go to `shared`. */
+static lh_status part_inputs(lh_node *node, lh_gradient **shared) {
+    for (int i = 0; i < node->input_count; ++i) {
+        bool overlaps = false;
+        for (int k = 0; k < i && !overlaps; ++k)
+            overlaps = lh_gradient_overlaps(node->input[i], node->input[k]);
+        if (!overlaps) continue;
+        lh_gradient *own = lh_gradient_create_apart(node->input[i]);
+        if (own == NULL) return LH_EMEMORY;
+        shared[i] = node->input[i];
+        node->input[i] = own;
+    }
+    return LH_OK;
+}
+
+/* Puts the inputs back and, of a backward that went well, adds to them what flowed. */
+static lh_status join_inputs(lh_node *node, lh_gradient *const *shared, lh_status status) {
+    for (int i = 0; i < node->input_count; ++i) {
+        if (shared[i] == NULL) continue;
+        lh_gradient *own = node->input[i];
+        node->input[i] = shared[i];
+        if (status == LH_OK && lh_gradient_is_present(own))
+            status = lh_gradient_give(lh_gradient_root(shared[i]), lh_gradient_root(own)->value);
+        lh_gradient_release(own);
+    }
+    return status;
+}
+
+static lh_status differentiate(lh_tape *tape, lh_node *node) {
+    if (!node->at_once) return node->backward(tape, node);
+    lh_gradient *shared[LH_RECORD_TENSORS] = {NULL};
+    lh_status status = part_inputs(node, shared);
+    if (status == LH_OK) status = node->backward(tape, node);
+    return join_inputs(node, shared, status);
+}
+
 static lh_status node_run(lh_tape *tape, lh_node *node) {
     if (!has_gradient(node)) return LH_OK;
     const lh_scope scope = lh_scope_open(tape);
-    const lh_status status = node->backward(tape, node);
+    const lh_status status = differentiate(tape, node);
     lh_scope_close(tape, scope, NULL);
     if (status != LH_OK) lh_note("backward of %s", node->op);
     for (int i = 0; i < node->output_count; ++i)
@@ -429,12 +466,11 @@ lh_status lh_tape_backward_from(lh_tape *tape, lh_tensor *output, const lh_tenso
     }
     lh_tensor *own = lh_tensor_detached(cotangent);
     if (own == NULL) return LH_EMEMORY;
-    lh_status status = lh_gradient_give(output->gradient, own);
-    lh_tensor_release(own);
-    LH_TRY(status);
     const bool recording = lh_tape_set_recording(tape, false);
     tape->in_backward = true;
-    status = lh_tape_run_back(tape, NULL);
+    lh_status status = lh_gradient_give(output->gradient, own);
+    if (status == LH_OK) status = lh_tape_run_back(tape, NULL);
+    lh_tensor_release(own); /* held so long, the caller's memory is nobody's own to write to */
     forget_decisions(tape);
     tape->in_backward = false;
     lh_tape_set_recording(tape, recording);

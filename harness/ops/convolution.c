@@ -52,6 +52,7 @@ lh_tensor *lh_short_convolution(lh_tape *tape, lh_tensor *x, lh_tensor *before, 
     lh_tape_count_flops(tape, 2.0 * (double)lh_tensor_count(x) * (double)args.kernel);
     const lh_record record = {.op = "short_convolution",
                               .backward = short_convolution_backward,
+                              .at_once = true,
                               .input = LH_TENSORS(x, weight, bias),
                               .input_count = INPUTS,
                               LH_OUTPUTS(y),

@@ -38,6 +38,7 @@ lh_tensor *lh_fixed_gate(lh_tape *tape, lh_tensor *c, lh_tensor *z, lh_tensor *b
     const lh_fixed_gate_backward_args back = {.rows = args.rows, .width = args.width};
     const lh_record record = {.op = "fixed_gate",
                               .backward = fixed_gate_backward,
+                              .at_once = true,
                               LH_INPUTS(c, z, bias),
                               LH_OUTPUTS(y),
                               LH_SAVED(c, z, bias),
@@ -89,6 +90,7 @@ lh_tensor *lh_lstm_gate(lh_tape *tape, lh_tensor *c, lh_tensor *z, lh_tensor *fo
                                              .input_offset = args.input_offset};
     const lh_record record = {.op = "lstm_gate",
                               .backward = lstm_gate_backward,
+                              .at_once = true,
                               LH_INPUTS(c, z, f, i),
                               LH_OUTPUTS(y),
                               LH_SAVED(c, z, f, i),
@@ -131,6 +133,7 @@ lh_tensor *lh_lstm_cell(lh_tape *tape, lh_tensor *gates, lh_tensor *c, lh_tensor
     const lh_lstm_cell_backward_args back = {.rows = args.rows, .width = args.width};
     const lh_record record = {.op = "lstm_cell",
                               .backward = lstm_cell_backward,
+                              .at_once = true,
                               LH_INPUTS(gates, c),
                               LH_OUTPUTS(h, *next),
                               LH_SAVED(gates, c),

@@ -301,6 +301,7 @@ lh_tensor *lh_select_rows(lh_tape *tape, lh_tensor *flag, lh_tensor *a, lh_tenso
     const lh_select_rows_backward_args back = {.batch = batch, .width = width};
     const lh_record record = {.op = "select_rows",
                               .backward = select_rows_backward,
+                              .at_once = true,
                               LH_INPUTS(a, x),
                               LH_OUTPUTS(y),
                               LH_SAVED(flag),

@@ -72,6 +72,7 @@ lh_tensor *lh_attend_nearest(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tenso
     lh_tape_count_flops(tape, 2.0 * (double)lh_tensor_count(q) * (double)(args.capacity + top));
     const lh_record record = {.op = "attend_nearest",
                               .backward = nearest_backward,
+                              .at_once = true,
                               LH_INPUTS(q, head_scale),
                               LH_OUTPUTS(y),
                               .saved = t,

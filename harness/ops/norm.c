@@ -49,6 +49,7 @@ lh_tensor *lh_layer_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, lh_tensor
     const lh_layer_norm_backward_args back = {.rows = rows, .width = width};
     const lh_record record = {.op = "layer_norm",
                               .backward = layer_norm_backward,
+                              .at_once = true,
                               LH_INPUTS(x, gain, bias),
                               LH_OUTPUTS(y),
                               LH_SAVED(x, gain, mean, rstd),
@@ -93,6 +94,7 @@ lh_tensor *lh_rms_norm(lh_tape *tape, lh_tensor *x, lh_tensor *gain, double epsi
     const lh_rms_norm_backward_args back = {.rows = rows, .width = width};
     const lh_record record = {.op = "rms_norm",
                               .backward = rms_norm_backward,
+                              .at_once = true,
                               LH_INPUTS(x, gain),
                               LH_OUTPUTS(y),
                               LH_SAVED(x, gain, rstd),

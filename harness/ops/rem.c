@@ -158,6 +158,7 @@ lh_tensor *lh_encode_recurrence(lh_tape *tape, const lh_recurrence *recurrence, 
                                       .out = lh_heads_at(y, lh_tensor_activation(y))};
     const lh_record record = {.op = "recurrence",
                               .backward = encode_backward,
+                              .at_once = true,
                               .input = t,
                               .input_count = INPUTS,
                               LH_OUTPUTS(y),

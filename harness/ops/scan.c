@@ -116,6 +116,7 @@ lh_tensor *lh_decay_scan(lh_tape *tape, lh_tensor *q, lh_tensor *k, lh_tensor *v
     lh_tape_count_flops(tape, 4.0 * (double)lh_tensor_count(v) * (double)spec.key_width);
     const lh_record record = {.op = "decay_scan",
                               .backward = decay_scan_backward,
+                              .at_once = true,
                               .input = t,
                               .input_count = INPUTS,
                               LH_OUTPUTS(y, *end),
@@ -165,6 +166,7 @@ lh_tensor *lh_delta_rule(lh_tape *tape, lh_tensor *k, lh_tensor *v, lh_tensor *b
     lh_tape_count_flops(tape, 2.0 * (double)lh_tensor_count(v) * (double)scan.key_width);
     const lh_record record = {.op = "delta_rule",
                               .backward = delta_rule_backward,
+                              .at_once = true,
                               .input = t,
                               .input_count = INPUTS,
                               LH_OUTPUTS(u),

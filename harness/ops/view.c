@@ -45,7 +45,8 @@ lh_tensor *lh_slice(lh_tape *tape, lh_tensor *x, int axis, int64_t start, int64_
     y->offset += skipped;
     if (x->gradient == NULL) return y;
     if (!lh_tape_is_recording(tape)) return lh_tape_hold(tape, x->gradient) == LH_OK ? y : NULL;
-    y->gradient = lh_gradient_create_slice(x->gradient, skipped, lh_tensor_count(y));
+    y->gradient = lh_gradient_create_slice(x->gradient, skipped, lh_tensor_count(y),
+                                           !lh_tensor_is_contiguous(y));
     return y->gradient != NULL ? y : NULL;
 }
 

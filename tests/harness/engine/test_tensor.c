@@ -169,7 +169,7 @@ TEST(a_slice_writes_into_the_buffer_of_its_root) {
     bench b;
     REQUIRE(begin(&b));
     lh_gradient *root = lh_gradient_create(b.pool, LH_REAL, 6),
-                *slice = root != NULL ? lh_gradient_create_slice(root, 2, 3) : NULL;
+                *slice = root != NULL ? lh_gradient_create_slice(root, 2, 3, false) : NULL;
     REQUIRE(slice != NULL);
     CHECK(lh_gradient_root(slice) == root);
     lh_act to = {0};
@@ -200,5 +200,32 @@ TEST(inputs_that_share_a_gradient_all_add_to_it) {
     CHECK_NEAR(lh_gradient_read_real(shared)[5], 0, 0);
     lh_gradient_release(shared);
     lh_gradient_release(alone);
+    end(&b);
+}
+
+TEST(slots_that_overlap_and_one_apart) {
+    bench b;
+    REQUIRE(begin(&b));
+    lh_gradient *whole = lh_gradient_create(b.pool, LH_REAL, 12),
+                *other = lh_gradient_create(b.pool, LH_REAL, 12);
+    REQUIRE(whole != NULL && other != NULL);
+    lh_gradient *first = lh_gradient_create_slice(whole, 0, 4, false),
+                *next = lh_gradient_create_slice(whole, 4, 4, false),
+                *between = lh_gradient_create_slice(whole, 2, 4, false),
+                *left = lh_gradient_create_slice(whole, 0, 6, true),
+                *right = lh_gradient_create_slice(whole, 2, 6, true),
+                *apart = lh_gradient_create_apart(right);
+    REQUIRE(first != NULL && next != NULL && between != NULL && left != NULL && right != NULL &&
+            apart != NULL);
+    CHECK(lh_gradient_overlaps(whole, next) && lh_gradient_overlaps(first, between) &&
+          lh_gradient_overlaps(between, next) && lh_gradient_overlaps(left, next) &&
+          lh_gradient_overlaps(left, left));
+    CHECK(!lh_gradient_overlaps(first, next) && !lh_gradient_overlaps(left, right) &&
+          !lh_gradient_overlaps(whole, other) && !lh_gradient_overlaps(NULL, whole) &&
+          !lh_gradient_overlaps(apart, right));
+    CHECK(apart->offset == 2 && apart->count == 6 && apart->strided && apart->root->count == 12);
+    lh_gradient *const all[] = {first, next, between, left, right, apart, whole, other};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        lh_gradient_release(all[i]);
     end(&b);
 }

@@ -126,6 +126,10 @@ return {
   {
     file = "harness/engine/gradient.c", tests = tape,
     { "slice->offset = of->offset + offset;", "slice->offset = offset;", "slices of slices land at the front" },
+    { "if (a->strided && b->strided) return a->offset == b->offset;", "if (a->strided && b->strided) return false;",
+      "one slice in two places sets its gradient twice", tests = "tests/harness/ops/test_shared.c" },
+    { "b->offset < a->offset + a->count;", "b->offset == a->offset;", "slices that overlap in part lose a gradient",
+      tests = "tests/harness/ops/test_shared.c" },
   },
   {
     file = "harness/engine/state.c", tests = starts,
