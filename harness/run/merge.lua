@@ -117,6 +117,9 @@ local function merge_experiment(from_path, to_path)
   for i, run in ipairs(list) do ids[i] = run.run_id end
   copy_parts(from, to, ids) -- before the rows that name them
   if #list > 0 then add_runs(to, list, columns) end
+  for _, run in ipairs(list) do
+    if finished.is_over(run.status) then to:drop_attempt(run.run_id) end
+  end
   add_timings(from, to)
   return #list, #from:rows(), notes
 end

@@ -47,6 +47,15 @@ function store.of(path)
   return setmetatable({ path = path, file = path .. "/runs.csv", known = {} }, Store)
 end
 
+-- Removes files of a run, unless a process is at it.
+local function remove_idle(made, id, paths)
+  local lock_file = made:checkpoint(id) .. ".lock"
+  local lock <close> = core.lock(lock_file, true)
+  if not lock then return end
+  for _, path in ipairs(paths) do core.remove_file(path) end
+  core.remove_file(lock_file)
+end
+
 -- Removes what processes that were killed left behind: half-written files, and best weights of runs
 -- that are done and that nobody runs again.
 local function clean(made, folders)
@@ -54,11 +63,7 @@ local function clean(made, folders)
   for _, name in ipairs(core.list_folder(made.path .. "/weights")) do
     local id = name:match("^(.+)%.best%.safetensors$")
     local run = id and made:find(id)
-    if run and run.status == "done" then
-      local lock <close> = core.lock(made:checkpoint(id) .. ".lock", true)
-      if lock then core.remove_file(made:best_weights(id)) end
-      if lock then core.remove_file(made:checkpoint(id) .. ".lock") end
-    end
+    if run and run.status == "done" then remove_idle(made, id, { made:best_weights(id) }) end
   end
 end
 
@@ -285,6 +290,12 @@ end
 -- ---- what else a run leaves ----
 
 function Store:checkpoint(id) return ("%s/checkpoints/%s.snapshot"):format(self.path, id) end
+
+--- Removes what an unfinished attempt at a run would go on from, unless a process is at it.
+function Store:drop_attempt(id)
+  if not core.exists(self:checkpoint(id)) then return end
+  remove_idle(self, id, { self:checkpoint(id), self:best_weights(id) })
+end
 
 --- The state of a run that has ended, where it is kept.
 function Store:last_checkpoint(id) return ("%s/checkpoints/%s-last.snapshot"):format(self.path, id) end

@@ -40,6 +40,21 @@ t.test("a failed run that is finished elsewhere has the curve, probes and weight
   t.equal(core.read_file(store.at(folder .. "/failed", "mine"):weights "run"), "2")
 end)
 
+t.test("nothing is left to go on from of a run that is finished elsewhere", function()
+  local function merged_into(name, status, steps)
+    local made = store.of(fill(name, status, steps, 7))
+    for _, path in ipairs { made:checkpoint "run", made:best_weights "run" } do core.write_file(path, "old") end
+    merge.folders({ folder .. "/finished" }, folder .. "/" .. name)
+    return core.list_folder(made.path .. "/checkpoints"), core.exists(made:best_weights "run")
+  end
+  local left, has_best = merged_into("stopped", "failed", 1)
+  t.equal(table.concat(left, " "), "")
+  t.check(not has_best, "best weights of the failed attempt")
+  -- that of a run which was finished here is one that was begun again with --force
+  left = merged_into("forced", "done", 3)
+  t.equal(table.concat(left, " "), "run.snapshot")
+end)
+
 t.test("so it has in a packed folder, and from one", function()
   local path = fill("packed", "failed", 1, 7)
   pack.folder(path, path)
