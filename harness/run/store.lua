@@ -57,13 +57,14 @@ local function remove_idle(made, id, paths)
 end
 
 -- Removes what processes that were killed left behind: half-written files, and best weights of runs
--- that are done and that nobody runs again.
+-- that are done and that nobody has begun again.
 local function clean(made, folders)
   for _, name in ipairs(folders) do core.sweep_folder(made.path .. "/" .. name) end
   for _, name in ipairs(core.list_folder(made.path .. "/weights")) do
     local id = name:match("^(.+)%.best%.safetensors$")
     local run = id and made:find(id)
-    if run and run.status == "done" then remove_idle(made, id, { made:best_weights(id) }) end
+    local is_over = run and run.status == "done" and not core.exists(made:checkpoint(id))
+    if is_over then remove_idle(made, id, { made:best_weights(id) }) end
   end
 end
 

@@ -243,6 +243,18 @@ t.test("a stale half-written file does no harm", function()
   t.equal(#results:rows(), 3)
 end)
 
+t.test("best weights go with a run that is done, and stay with one that was begun again", function()
+  local made = store.open(folder, "best")
+  for _, id in ipairs { "over", "again" } do
+    made:put { run_id = id, identity = 2, row = id, status = "done" }
+    core.write_file(made:best_weights(id), "weights")
+  end
+  core.write_file(made:checkpoint "again", "checkpoint")
+  store.open(folder, "best")
+  t.check(not core.exists(made:best_weights "over"), "of a run that was killed as it ended")
+  t.check(core.exists(made:best_weights "again"), "of a run that goes on")
+end)
+
 t.test("points of a curve after the checkpoint are dropped", function()
   local results = store.open(folder, "bench")
   results:write_curve("a", { { step = 10, loss_bits = 3 }, { step = 20, loss_bits = 2 } })
