@@ -161,8 +161,7 @@ local function key_of(record)
   return table.concat({ record.paper, record.claim, record.scale, record.device }, "\n")
 end
 
--- New verdicts replace older ones of the same claim, scale and device. Those of a file without
--- devices are by other rules.
+-- Those of a file without devices are by other rules.
 local function merge(path, records)
   local fresh, merged = {}, {}
   for _, record in ipairs(records) do fresh[key_of(record)] = true end
@@ -172,6 +171,14 @@ local function merge(path, records)
   table.move(records, 1, #records, #merged + 1, merged)
   table.sort(merged, function(a, b) return key_of(a) < key_of(b) end)
   return merged
+end
+
+--- Records verdicts in claims.csv and totals.csv of a folder, in place of older ones of the same claim,
+--- scale and device; gives the paths. Who shares the folder with others holds its lock.
+function claims.write(folder, records)
+  local path = folder .. "/claims.csv"
+  csv.write(path, claims.columns, merge(path, records))
+  return { path, totals.write(folder) }
 end
 
 local function print_verdicts(records, settings)
@@ -194,9 +201,8 @@ function claims.check(experiment, settings)
   local folder = settings.results .. "/claims"
   core.make_folder(folder)
   local lock <close> = core.lock(folder .. "/.lock")
-  csv.write(folder .. "/claims.csv", claims.columns, merge(folder .. "/claims.csv", records))
   print("\n" .. totals.text(totals.of(records)))
-  return { folder .. "/claims.csv", totals.write(folder) }
+  return claims.write(folder, records)
 end
 
 return claims

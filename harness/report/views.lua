@@ -16,9 +16,9 @@ function views.mark(comment, scale, device)
   return ("%s scale %s, device %s"):format(comment, scale, device)
 end
 
--- Whose view a file is: what its columns scale and device say, or its mark; nil where it says
--- nothing.
-local function owner_of(path)
+--- Whose view a file is: what its columns scale and device say, or its mark; nil where it says
+--- nothing.
+function views.owner_of(path)
   if not core.exists(path) then return nil end
   local scale, device
   if path:match "%.csv$" then
@@ -33,7 +33,7 @@ end
 --- Before a view of `owner` is written to <base>.<extension> for each extension: another's takes
 --- its own name. The file of the first extension says whose they are.
 function views.make_room(base, extensions, owner)
-  local before = owner_of(base .. "." .. extensions[1])
+  local before = views.owner_of(base .. "." .. extensions[1])
   for _, extension in ipairs(extensions) do
     local path = base .. "." .. extension
     if before and before ~= owner and core.exists(path) then

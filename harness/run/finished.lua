@@ -2,12 +2,39 @@
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local identity = require "longhaul.run.identity"
+local metrics = require "longhaul.run.metrics"
 local reach = require "longhaul.run.reach"
 
 local finished = {}
 
 --- Whether a run of this status has come to its end: one that diverged would do so again.
 function finished.is_over(status) return status == "done" or status == "diverged" end
+
+-- The first score that two runs of one id have otherwise, as tables show it: no machine may change
+-- that, while step times differ on each.
+local function unlike_score(a, b)
+  for _, name in ipairs(metrics.scored "test") do
+    local x, y = tonumber(a[name]), tonumber(b[name])
+    if metrics.text(name, x) ~= metrics.text(name, y) then return name end
+  end
+end
+
+--- The finished runs that two folders (stores) have with other scores, of which the first's are kept:
+--- an array of { id =, text = a line that says so }.
+function finished.conflicts(first, second)
+  local list, known = {}, first:by_id()
+  for _, run in ipairs(second:rows()) do
+    local there = known[run.run_id]
+    local both = there and finished.is_over(run.status) and finished.is_over(there.status)
+    local name = both and unlike_score(there, run)
+    if name then
+      local text = ("note: run %s (row '%s', seed %s): %s is '%s' in %s and '%s' in %s; the first is kept"):format(
+        run.run_id, run.row, run.seed, name, there[name] or "", first.file, run[name] or "", second.file)
+      list[#list + 1] = { id = run.run_id, text = text }
+    end
+  end
+  return list
+end
 
 -- Whether the weights are there with which a run (its row of runs.csv) ended, where others start
 -- from them.

@@ -2,7 +2,6 @@
 -- ids. Nothing that is there is changed but for a run that had failed there and is finished elsewhere.
 local core = require "longhaul.core"
 local finished = require "longhaul.run.finished"
-local metrics = require "longhaul.run.metrics"
 local store = require "longhaul.run.store"
 
 local merge = {}
@@ -23,31 +22,6 @@ local function missing_runs(from, to)
     end
   end
   return list, columns
-end
-
--- The first score that two runs of one id have otherwise, as tables show it: no machine may change
--- that, while step times differ on each.
-local function unlike_score(a, b)
-  for _, name in ipairs(metrics.scored "test") do
-    local x, y = tonumber(a[name]), tonumber(b[name])
-    if metrics.text(name, x) ~= metrics.text(name, y) then return name end
-  end
-end
-
--- Lines that name the finished runs of both folders that are not the same.
-local function conflicts(from, to)
-  local lines, known = {}, to:by_id()
-  for _, run in ipairs(from:rows()) do
-    local there = known[run.run_id]
-    local both = there and finished.is_over(run.status) and finished.is_over(there.status)
-    local name = both and unlike_score(there, run)
-    if name then
-      lines[#lines + 1] = ("note: run %s (row '%s', seed %s): %s is '%s' in %s and '%s' in %s; "
-        .. "the first is kept"):format(run.run_id, run.row, run.seed, name, there[name] or "",
-        to.file, run[name] or "", from.file)
-    end
-  end
-  return lines
 end
 
 local function add_runs(to, list, columns)
@@ -113,7 +87,8 @@ end
 local function merge_experiment(from_path, to_path)
   local from, to = store.of(from_path), store.of(to_path):prepare()
   local list, columns = missing_runs(from, to)
-  local ids, notes = {}, conflicts(from, to)
+  local ids, notes = {}, {}
+  for i, conflict in ipairs(finished.conflicts(to, from)) do notes[i] = conflict.text end
   for i, run in ipairs(list) do ids[i] = run.run_id end
   copy_parts(from, to, ids) -- before the rows that name them
   if #list > 0 then add_runs(to, list, columns) end

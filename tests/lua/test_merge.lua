@@ -2,7 +2,7 @@
 local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local merge = require "longhaul.run.merge"
-local pack = require "longhaul.run.pack"
+local pack = require "longhaul.report.pack"
 local store = require "longhaul.run.store"
 
 local folder = os.tmpname()

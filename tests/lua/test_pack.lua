@@ -3,7 +3,7 @@ local t = dofile "tests/test.lua"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local lh = require "longhaul"
-local pack = require "longhaul.run.pack"
+local pack = require "longhaul.report.pack"
 local runner = require "longhaul.run.runner"
 local store = require "longhaul.run.store"
 
@@ -149,20 +149,78 @@ t.test("what was packed before stays: another script's runs, and a finished one 
   store.open(folder, "several"):add_timings {
     { round = "r1", configuration = "c", date = "2026-01-01", step_time_ms = 1 },
     { round = "r0", configuration = "c", date = "2026-01-01", step_time_ms = 1 } }
-  pack.folder(folder .. "/several-two", to,
+  local _, notes = pack.folder(folder .. "/several-two", to,
     { run_id = { "third", "first", "second" }, configuration = { "c" } })
   local ids, read = {}, store.at(folder, "several")
   for i, run in ipairs(read:rows()) do
     local curve = read:read_curve(run.run_id, 9)
     ids[i] = ("%s %s %d %g"):format(run.run_id, run.status, #curve, curve[1].loss_bits)
   end
-  t.equal(table.concat(ids, "; "), ("first done 2 %g; second done 1 9; third done 1 9"):format(1 / 3))
+  t.equal(table.concat(ids, "; "), ("first done 2 %g; second done 1 2; third done 1 9"):format(1 / 3))
+  t.equal(#notes, 1)
+  t.contains(notes[1], "note: run second (row 'row', seed 3): bits_per_byte is '0.33333333333333331' in")
+  t.contains(notes[1], "/several/runs.csv and '1' in " .. folder .. "/several-two/runs.csv; the first is kept")
   t.equal(read:read_probes("second").gate, 1 / 7)
   local rounds = {}
   for i, record in ipairs(csv.read(to .. "/timings.csv")) do
     rounds[i] = record.round .. " " .. record.step_time_ms
   end
   t.equal(table.concat(rounds, "; "), "r1 2; r0 1; r2 2")
+end)
+
+t.test("a run of the same scores is the one that was packed last, but for another machine's", function()
+  local made, to = fill "again-one", folder .. "/again-packed"
+  local function put(id, machine, step_time)
+    made:put { run_id = id, experiment = "again", row = "row", dataset = "text", seed = 1, scale = "small",
+      device = "cpu", identity = 2, configuration = "c", status = "done", bits_per_byte = 1 / 3,
+      machine = machine, step_time_ms = step_time, date = "2026-01-02" }
+  end
+  pack.folder(made.path, to)
+  put("first", "", 5)
+  put("second", "another", 5)
+  local _, notes = pack.folder(made.path, to)
+  local packed = store.at(folder, "again-packed")
+  t.equal(#notes, 0)
+  t.equal(packed:find("first").step_time_ms, "5")
+  t.equal(packed:find("second").step_time_ms, "")
+end)
+
+t.test("a table of another scale that was packed before keeps a name of its own", function()
+  local from, to = fill("views").path, folder .. "/packed-views"
+  local function put(scale)
+    core.write_file(from .. "/table.csv", "row,scale,device\na," .. scale .. ",cpu\n")
+  end
+  for _, scale in ipairs { "study", "small", "small" } do
+    put(scale)
+    pack.folder(from, to)
+  end
+  t.equal(csv.read(to .. "/table.csv")[1].scale, "small")
+  t.equal(csv.read(to .. "/table.study.csv")[1].scale, "study")
+  t.check(not core.exists(to .. "/table.small.csv"), "a second table of one scale")
+end)
+
+t.test("verdicts are packed by claim and scale, and counted anew", function()
+  local to = folder .. "/packed-claims"
+  local function put(name, scale, claim, verdict)
+    core.make_folder(folder .. "/" .. name)
+    core.write_file(folder .. "/" .. name .. "/totals.csv", "claims\n9\n")
+    core.write_file(folder .. "/" .. name .. "/claims.csv", ("paper,claim,verdict,scale,device,predicate_source\n"
+      .. "rsa,%s,%s,%s,cpu,ours\n"):format(claim, verdict, scale))
+    pack.folder(folder .. "/" .. name, to)
+  end
+  put("claims-one", "study", "rsa_p001", "fails")
+  put("claims-two", "small", "rsa_p001", "holds")
+  put("claims-three", "small", "rsa_p002", "holds")
+  put("claims-four", "study", "rsa_p001", "undecided")
+  local words = {}
+  for i, record in ipairs(csv.read(to .. "/claims.csv")) do
+    words[i] = ("%s %s %s"):format(record.claim, record.scale, record.verdict)
+  end
+  t.equal(table.concat(words, "; "),
+    "rsa_p001 small holds; rsa_p001 study undecided; rsa_p002 small holds")
+  local totals = csv.read(to .. "/totals.csv")
+  t.equal(("%s %s; %s %s"):format(totals[1].scale, totals[1].holds, totals[3].scale, totals[3].undecided),
+    "small 2; study 1")
 end)
 
 t.test("what is no folder of results is refused", function()

@@ -115,10 +115,12 @@ return {
     { 'column.apart or record.rounds == "several"', "column.apart", "the page marks the best of times of several rounds" },
   },
   {
-    file = "harness/run/pack.lua", tests = "tests/lua/test_pack.lua",
+    file = "harness/report/pack.lua", tests = "tests/lua/test_pack.lua",
     { "line.run_id = id", 'line.run_id = ids[1]', "packed curves are all of the first run" },
     { "if from == to then remove_parts", "if false then remove_parts", "parts are left in a packed folder" },
     { 'for _, part in ipairs { "curves", "probes" } do', 'for _, part in ipairs { "curves" } do', "probes are not packed" },
+    { "or unlike[record.run_id]\n", "\n", "a finished run takes the place of one with other scores" },
+    { "if owner then views.make_room", "if false then views.make_room", "a packed table takes the place of another scale's" },
   },
   {
     file = "harness/report/chance.lua", tests = "tests/lua/test_claims.lua",

@@ -2,7 +2,7 @@
 local command = require "longhaul.command"
 local merge = require "longhaul.run.merge"
 local migrate = require "longhaul.run.migrate"
-local pack = require "longhaul.run.pack"
+local pack = require "longhaul.report.pack"
 local query = require "longhaul.report.query"
 local quote = require "longhaul.run.quote"
 local scale = require "longhaul.scale"
@@ -22,16 +22,17 @@ function actions.pack(values, from, to, other)
   if not to or other then
     command.misuse("results pack takes the folder of an experiment and the one to pack it into")
   end
-  local made
+  local made, notes
   if values.script then
     local settings = { scale = command.one_of("scale", values.scale or "small", scale.names),
       device = values.device or "cpu", results = from }
-    made = pack.script(script.load(values.script, settings), settings, to)
+    made, notes = pack.script(script.load(values.script, settings), settings, to)
     if #made == 0 then error(("%s has no runs of %s"):format(from, values.script), 0) end
   else
-    made = pack.folder(from, to)
+    made, notes = pack.folder(from, to)
   end
   for _, path in ipairs(made) do print(path) end
+  for _, note in ipairs(notes) do print(note) end
 end
 
 function actions.merge(_, ...)
@@ -83,7 +84,8 @@ return {
         .. "runs in curves.csv, what "
       .. "models said of themselves in probes.csv. Everything reads both forms. With --script FROM and TO are results "
       .. "folders, and only runs that the script would have today are copied, in its order: its trials, what its "
-      .. "charts show, and its own. What was packed into TO before stays there.\n"
+      .. "charts show, and its own. What was packed into TO before stays there: of two finished runs of one "
+      .. "id with other scores the first, which a note names, and tables of another scale under its name.\n"
       .. "tensorboard: writes the curves of all runs in FROM, and their results as test/NAME, as event files that "
       .. "TensorBoard reads, a folder in TO for each run.",
   },

@@ -1,12 +1,14 @@
 -- Packs a folder of results into what is kept for good: CSV alone, the curves of all runs in one
 -- file and what models said of themselves in another. The store reads both forms. What was packed into
 -- a folder before stays in it.
+local claims = require "longhaul.report.claims"
 local core = require "longhaul.core"
 local csv = require "longhaul.run.csv"
 local finished = require "longhaul.run.finished"
 local identity = require "longhaul.run.identity"
 local plan = require "longhaul.run.plan"
 local store = require "longhaul.run.store"
+local views = require "longhaul.report.views"
 
 local pack = {}
 
@@ -20,18 +22,9 @@ local function packed(path)
   return by_run, names
 end
 
--- Adds to names those of a list that are not among them.
-local function add_names(names, list)
-  local seen = {}
-  for _, name in ipairs(names) do seen[name] = true end
-  for _, name in ipairs(list) do
-    if not seen[name] then names[#names + 1] = name end
-  end
-end
-
 -- One record for each line of <folder>/<id>.csv or, where that run has none, of <folder>.csv or of what
 -- was packed at `target`, with the run it is of; and the columns of all of them. `runs`: { id =, own =
--- whether it is the folder's and not one that was packed before }.
+-- whether the packed one is the folder's, and not one that was packed before }.
 local function gathered(folder, target, runs)
   local records, columns = {}, { "run_id" }
   local before, old_names = packed(folder .. ".csv")
@@ -42,7 +35,7 @@ local function gathered(folder, target, runs)
     local lines, names = there[id] or {}, there[id] and names_there or {}
     if run.own and before[id] then lines, names = before[id], old_names end
     if run.own and core.exists(path) then lines, names = csv.read_lines(path) end
-    add_names(columns, names)
+    columns = store.all_columns(columns, {}, names)
     for _, line in ipairs(lines) do
       line.run_id = id
       records[#records + 1] = line
@@ -89,71 +82,115 @@ local function key_of(record, names)
   return table.concat(words, "\n")
 end
 
--- Puts records among others: each in place of the one with its key, unless that alone is finished, or
--- behind them.
-local function put_among(others, records, names)
-  local places = {}
-  for i, other in ipairs(others) do places[key_of(other, names)] = i end
-  for _, record in ipairs(records) do
-    local place = places[key_of(record, names)]
-    local stays = place and finished.is_over(others[place].status)
-      and not finished.is_over(record.status)
-    if not stays then others[place or #others + 1] = record end
-  end
+-- Whether a record that was packed before stays where one of its key comes: a finished run does, but
+-- for the same one of the same machine, whose step times may have been taken anew. `unlike`: the runs
+-- of one id and other scores.
+local function stays(before, record, unlike)
+  if not finished.is_over(before.status) then return false end
+  return not finished.is_over(record.status) or unlike[record.run_id]
+    or (before.machine or "") ~= (record.machine or "")
 end
 
--- Writes what is wanted of a file (nil: all) to where others may have been packed.
-local function write_records(source, target, kind, wanted)
+-- Puts records among others, each in place of the one with its key or behind them; gives the keys of
+-- those that stay.
+local function put_among(others, records, names, unlike)
+  local places, kept = {}, {}
+  for i, other in ipairs(others) do
+    local key = key_of(other, names)
+    places[key], kept[key] = i, true
+  end
+  for _, record in ipairs(records) do
+    local key = key_of(record, names)
+    local place = places[key]
+    if not (place and stays(others[place], record, unlike)) then
+      others[place or #others + 1], kept[key] = record, nil
+    end
+  end
+  return kept
+end
+
+-- Writes what is wanted of a file (nil: all) to where others may have been packed; gives the keys of
+-- those that stay.
+local function write_records(source, target, kind, wanted, unlike)
   local records, columns = csv.read(source)
+  local kept = {}
   if wanted then records = wanted_of_records(records, kind.column, wanted[kind.column]) end
   if core.exists(target) then
     local others, names = csv.read(target)
-    put_among(others, records, kind.key)
-    add_names(columns, names)
-    records = others
+    kept = put_among(others, records, kind.key, unlike)
+    columns, records = store.all_columns(columns, {}, names), others
   end
   csv.write(target, columns, records)
+  return kept
 end
 
-local function copy(from, to, file, wanted)
+-- A file that is a view, or another that is whole: a view of another scale or device that was packed
+-- before keeps a name of its own.
+local function copy_whole(source, target)
+  local owner = views.owner_of(source)
+  if owner then views.make_room(target:gsub("%.csv$", ""), { "csv", "md", "html", "tex" }, owner) end
+  core.write_file(target, core.read_file(source))
+end
+
+-- Copies a file; gives the paths written, and the keys of the records that were packed before and stay.
+local function copy(from, to, file, wanted, unlike)
   local source, target = from .. "/" .. file, to .. "/" .. file
-  local kind = (wanted or core.exists(target)) and filtered[file]
-  if from ~= to and kind then
-    write_records(source, target, kind, wanted)
-  elseif from ~= to then
-    core.write_file(target, core.read_file(source))
+  local kind = filtered[file]
+  if from == to then return { target }, {} end
+  if file == "claims.csv" then return claims.write(to, (csv.read(source))), {} end
+  if kind and (wanted or core.exists(target)) then
+    return { target }, write_records(source, target, kind, wanted, unlike)
   end
-  return target
+  copy_whole(source, target)
+  return { target }, {}
+end
+
+-- Lines that name the runs that both folders have with other scores, and the set of their ids.
+local function conflicts_of(from, to, wanted)
+  local notes, unlike, is_meant = {}, {}, {}
+  for _, id in ipairs(wanted and wanted.run_id or {}) do is_meant[id] = true end
+  local conflicts = from ~= to and finished.conflicts(store.of(to), store.of(from)) or {}
+  for _, conflict in ipairs(conflicts) do
+    if not wanted or is_meant[conflict.id] then notes[#notes + 1] = conflict.text end
+    unlike[conflict.id] = true
+  end
+  return notes, unlike
 end
 
 -- The runs of a packed folder, and which of them are those of the folder that was packed.
-local function runs_of(from, to)
+local function runs_of(from, to, kept)
   local list, source = {}, store.of(from)
   for i, run in ipairs(store.of(to):rows()) do
-    local own = source:find(run.run_id)
-    list[i] = { id = run.run_id, own = own ~= nil and own.status == run.status }
+    list[i] = { id = run.run_id, own = source:find(run.run_id) ~= nil and not kept[run.run_id] }
   end
   return list
 end
 
+-- Not copied, but made of what was.
+local made_anew = { ["curves.csv"] = true, ["probes.csv"] = true, ["totals.csv"] = true }
+
 --- Packs results/<experiment> at `from` into the folder `to`, which may be the same; gives the
---- paths written. `wanted` (nil: all): run ids and configurations in order, { run_id = { ... },
---- configuration = { ... } }; nothing is copied of others.
+--- paths written, and lines that name the runs that `to` had with other scores and keeps. `wanted`
+--- (nil: all): run ids and configurations in order, { run_id = { ... }, configuration = { ... } };
+--- nothing is copied of others.
 function pack.folder(from, to, wanted)
   if not core.is_folder(from) then error(from .. ": no such folder of results", 0) end
   core.make_folder(to)
-  local paths = {}
+  local paths, kept = {}, {}
+  local notes, unlike = conflicts_of(from, to, wanted)
   for _, name in ipairs(core.list_folder(from)) do
-    if name:match "%.csv$" and name ~= "curves.csv" and name ~= "probes.csv" then
-      paths[#paths + 1] = copy(from, to, name, wanted)
+    if name:match "%.csv$" and not made_anew[name] then
+      local made
+      made, kept[name] = copy(from, to, name, wanted, unlike)
+      table.move(made, 1, #made, #paths + 1, paths)
     end
   end
   if #paths == 0 then error(from .. ": no CSV file to pack", 0) end
-  local runs = runs_of(from, to)
+  local runs = runs_of(from, to, kept["runs.csv"] or {})
   for _, part in ipairs { "curves", "probes" } do
     table.move(write_parts(from, to, part, runs), 1, 1, #paths + 1, paths)
   end
-  return paths
+  return paths, notes
 end
 
 -- What runs of an experiment are of its script as it is now, in its order.
@@ -171,20 +208,22 @@ end
 
 --- Packs what a script would run today of the results folder `settings.results` into the results
 --- folder `to`: its trials, what its charts need, and itself. Runs of other options stay behind, and
---- what was packed there before, of another scale or script, stays there. Gives the paths written.
+--- what was packed there before, of another scale or script, stays there. Gives the paths written, and
+--- lines as pack.folder does.
 function pack.script(experiment, settings, to)
-  local paths, seen = {}, {}
+  local paths, notes, seen = {}, {}, {}
   local function add(part)
     if seen[part] then return end
     seen[part] = true
     for _, source in ipairs(part.sources) do add(source) end
     local from = settings.results .. "/" .. part.runs
     if not core.exists(from .. "/runs.csv") then return end
-    local made = pack.folder(from, to .. "/" .. part.runs, wanted_of(part, settings))
+    local made, told = pack.folder(from, to .. "/" .. part.runs, wanted_of(part, settings))
     table.move(made, 1, #made, #paths + 1, paths)
+    table.move(told, 1, #told, #notes + 1, notes)
   end
   add(experiment)
-  return paths
+  return paths, notes
 end
 
 return pack
