@@ -93,17 +93,24 @@ local function notes_of(view, shown, names, plot)
     .. (any(shown, parts.is_stale) and " · with runs that are not today's (stale)" or "")
 end
 
--- One chart with the name of its file and its runs; nil where there are none.
-local function one_chart(view, kind, plot, dataset, name)
+-- One chart, its runs in the view; nil where there are none.
+local function drawn(view, kind, plot, dataset)
   local shown, names = shown_rows(view, kind, plot, dataset), metrics_of(kind, plot)
-  local runs = runs_of(shown, is_timed(names))
-  if #runs == 0 then return nil end
-  view.runs, view.of_all = runs, dataset == ""
-  local good, made = pcall(kind.draw, view, plot, dataset)
-  if not good then made = { failure = made } end
+  view.runs = runs_of(shown, is_timed(names))
+  if #view.runs == 0 then return nil end
+  local made = kind.draw(view, plot, dataset)
   if not made then made = { lacks = what_it_shows(kind, plot) } end
-  made.name, made.plot, made.dataset, made.runs = quote.file_name(name), plot, dataset, runs
-  made.source = provenance.line(runs, view.scale) .. notes_of(view, shown, names, plot)
+  made.source = provenance.line(view.runs, view.scale) .. notes_of(view, shown, names, plot)
+  return made
+end
+
+-- The same with the name of its file, or with its failure: one that fails does not stop the others.
+local function one_chart(view, kind, plot, dataset, name)
+  view.runs, view.of_all = {}, dataset == ""
+  local good, made = pcall(drawn, view, kind, plot, dataset)
+  if not good then made = { failure = made } end
+  if not made then return nil end
+  made.name, made.plot, made.dataset, made.runs = quote.file_name(name), plot, dataset, view.runs
   made.scale, made.device = view.scale, view.device
   return made
 end

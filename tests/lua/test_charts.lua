@@ -306,6 +306,12 @@ t.test("fields that do not fit are refused", function()
   t.fails(function() figure:plot { "boxes", of = { "gates-one" }, y = "rsa_gate" } end,
     "an experiment or an array")
   t.fails(function() figure:plot { "columns", y = "rsa_gate" } end, "needs the field 'rows'")
+  for _, without in ipairs { "%d x", "100%", "no REM", "%s, %s", "%s of 100%" } do
+    t.fails(function() figure:plot { "columns", y = "rsa_gate", rows = { "a" }, without = without } end,
+      "plot: field 'without' has one %s")
+  end
+  local shown = columns.rows { rows = { "a" }, without = "100%% of %s" }
+  t.equal(table.concat(shown, "; "), "a; 100% of a")
   t.fails(function() figure:plot { "boxs", y = "rsa_gate" } end, "did you mean 'boxes'?")
 end)
 

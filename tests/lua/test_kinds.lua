@@ -113,6 +113,23 @@ t.test("no chart is drawn into another's file", function()
     .. "bars-text: its file would be that of an earlier chart: give one a name")
 end)
 
+t.test("a kind that does not know its rows stops no other chart", function()
+  local bench = new_bench "odd"
+  package.preload["longhaul.report.charts.odd"] = function()
+    local function fault() error "no rows" end
+    return { says = "nothing", fields = { { "y", "string", "a metric" } }, rows = fault, draw = fault }
+  end
+  runs.put(folder, bench, { label = "a", seed = 1, bits_per_byte = 2.5 })
+  bench:plot { "odd", y = "bits_per_byte" }
+  bench:plot { "bars", y = "bits_per_byte" }
+  local made = chart.values(bench, settings, results.of(bench, settings), true)
+  package.preload["longhaul.report.charts.odd"] = nil
+  t.contains(made[1].failure, "no rows")
+  t.equal(#made[1].runs, 0)
+  t.equal(made[2].failure, nil)
+  t.equal(#made[2].runs, 1)
+end)
+
 t.test("what `longhaul new chart` writes is a kind that draws", function()
   local program = os.getenv "LONGHAUL_BIN" or core.program_folder() .. "/longhaul"
   if program:sub(1, 1) ~= "/" then program = os.getenv "PWD" .. "/" .. program end

@@ -14,8 +14,17 @@ local columns = {
   of_all = true,
 }
 
+-- Whether a text makes one of a row's label: one %s, and no other directive.
+local function is_pattern(text)
+  local rest, count = text:gsub("%%%%", ""):gsub("%%s", "")
+  return count == 1 and not rest:find("%", 1, true)
+end
+
 function columns.check(plot)
-  return parts.check_needed(plot, { "rows" }) or parts.check_metric(plot)
+  local wrong = parts.check_needed(plot, { "rows" }) or parts.check_metric(plot)
+  if wrong or not plot.without or is_pattern(plot.without) then return wrong end
+  return ("field 'without' has one %%s, which stands for a row's label, and %%%% for a percent sign, not '%s'")
+    :format(plot.without)
 end
 
 function columns.rows(plot)
