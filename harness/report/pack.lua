@@ -211,18 +211,15 @@ end
 --- what was packed there before, of another scale or script, stays there. Gives the paths written, and
 --- lines as pack.folder does.
 function pack.script(experiment, settings, to)
-  local paths, notes, seen = {}, {}, {}
-  local function add(part)
-    if seen[part] then return end
-    seen[part] = true
-    for _, source in ipairs(part.sources) do add(source) end
+  local paths, notes = {}, {}
+  for _, part in ipairs(plan.all(experiment)) do
     local from = settings.results .. "/" .. part.runs
-    if not core.exists(from .. "/runs.csv") then return end
-    local made, told = pack.folder(from, to .. "/" .. part.runs, wanted_of(part, settings))
-    table.move(made, 1, #made, #paths + 1, paths)
-    table.move(told, 1, #told, #notes + 1, notes)
+    if core.exists(from .. "/runs.csv") then
+      local made, told = pack.folder(from, to .. "/" .. part.runs, wanted_of(part, settings))
+      table.move(made, 1, #made, #paths + 1, paths)
+      table.move(told, 1, #told, #notes + 1, notes)
+    end
   end
-  add(experiment)
   return paths, notes
 end
 

@@ -10,11 +10,10 @@ local store = require "longhaul.run.store"
 
 local outlook = {}
 
--- The stores of an experiment and of those that its charts show, the nearest first.
-local function stores_of(experiment, settings, list)
-  list = list or {}
-  list[#list + 1] = store.under(settings, experiment.runs)
-  for _, source in ipairs(experiment.sources) do stores_of(source, settings, list) end
+-- The stores of an experiment and of those that are run before it, the nearest first.
+local function stores_of(experiment, settings)
+  local all, list = plan.all(experiment), {}
+  for i = #all, 1, -1 do list[#list + 1] = store.under(settings, all[i].runs) end
   return list
 end
 

@@ -8,6 +8,38 @@ local tuning = require "longhaul.run.tuning"
 
 local plan = {}
 
+--- The experiments without which the rows of one cannot be trained: its trials, and those with whose
+--- weights its rows begin.
+function plan.needs(experiment)
+  local list, seen = { experiment.trials }, { [experiment] = true }
+  for _, row in ipairs(experiment.rows) do
+    local owner = row.from and row.from.experiment
+    if owner and not seen[owner] then list[#list + 1], seen[owner] = owner, true end
+  end
+  return list
+end
+
+--- The experiments that a run of this one runs, each once and behind what it needs: those whose rows
+--- its charts show, the rounds of trials, what these need in their turn; itself at last.
+function plan.all(experiment)
+  local meant, seen, list = {}, {}, {}
+  local function mean(each)
+    if meant[each] then return end
+    meant[each] = true
+    for _, source in ipairs(each.sources) do mean(source) end
+  end
+  local function add(each)
+    if seen[each] then return end
+    seen[each] = true
+    for _, other in ipairs(plan.needs(each)) do add(other) end
+    for _, other in ipairs(each.sources) do add(other) end
+    if meant[each] then list[#list + 1] = each end
+  end
+  mean(experiment)
+  add(experiment)
+  return list
+end
+
 -- What the runs of a row have in common: all but the seed.
 local function shared_of(experiment, row, settings)
   local shared = { experiment = experiment.runs, row = row, scale = settings.scale,

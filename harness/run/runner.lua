@@ -77,31 +77,29 @@ function run_one(run, sweep, title)
   return outcome
 end
 
--- What is ahead once the sources of an experiment have been run, by what is known without a probe:
--- { runs =, seconds = }.
-local function ahead_of(experiment, settings)
-  local later = settings.later or { runs = 0, seconds = 0 }
-  local runs, _, together = outlook.known(experiment, settings)
-  local left = later.runs
-  for _, run in ipairs(runs) do
-    if run.state and not finished.is_over(run.state) then left = left + 1 end
+-- The plans of an experiment and of those that are run before it, { experiment =, settings = } in their
+-- order: step times are taken of its own rows alone.
+local function plans_of(experiment, settings)
+  local plans = {}
+  for i, each in ipairs(plan.all(experiment)) do
+    local gentle = setmetatable({ force = false, no_timing = true, source = each.name },
+      { __index = settings })
+    plans[i] = { experiment = each, settings = each == experiment and settings or gentle }
   end
-  return { runs = left, seconds = later.seconds + together }
+  return plans
 end
 
--- Runs the experiments whose rows this one's charts show, without timing.
-local function run_sources(experiment, settings)
-  local failed = 0
-  for _, source in ipairs(experiment.sources) do
-    local gentle = setmetatable({ force = false, no_timing = true, source = source.name,
-      later = ranks.first and ahead_of(experiment, settings) or nil }, { __index = settings })
-    if #plan.of(source, gentle) > 0 then
-      local more, interrupted = runner.run(source, gentle)
-      failed = failed + more
-      if interrupted then return failed, true end
+-- What is ahead behind the plan at `place`, by what is known without a probe: { runs =, seconds = }.
+local function ahead_of(plans, place)
+  local left, seconds = 0, 0
+  for i = place + 1, #plans do
+    local runs, _, together = outlook.known(plans[i].experiment, plans[i].settings)
+    for _, run in ipairs(runs) do
+      if run.state and not finished.is_over(run.state) then left = left + 1 end
     end
+    seconds = seconds + together
   end
-  return failed, false
+  return { runs = left, seconds = seconds }
 end
 
 -- Of the runs of a plan those at `places` that are still to be run, each with its place and id;
@@ -234,7 +232,7 @@ local function run_plan(runs, sweep)
   sweep.planned = #runs
   local watched = ranks.first and not settings.number and #left > 1
   if watched then outlook.expect(sweep.experiment, left, settings) end
-  sweep.forecast = forecast.new(#runs, left, seconds, settings.later)
+  sweep.forecast = forecast.new(#runs, left, seconds, sweep.later)
   sweep.board = progress.board(not settings.number and function() return sweep.forecast:text() end
     or nil)
   if watched then say_expected(left, sweep.board, settings) end
@@ -244,18 +242,14 @@ local function run_plan(runs, sweep)
   return outcomes, stopped
 end
 
---- Runs what is not finished, what its charts need first. Returns how many runs failed, and whether
---- it was interrupted. `settings`: scale, seeds, device, only, results, sandbox, force, no_timing,
---- fail_fast (a run that fails stops the others); number (in the plan, of the one run to do); jobs (side by
---- side, "auto": as many as fill the threads) and words(threads, number, source), the command line of
---- one of these.
-function runner.run(experiment, settings)
+-- Runs the rows of an experiment; `later`: what is ahead behind them. How many failed, and whether all
+-- were interrupted.
+local function run_rows(experiment, settings, later)
   local failed, interrupted = 0, false
-  if not settings.number then failed, interrupted = run_sources(experiment, settings) end
-  if #experiment.rows == 0 or interrupted then return failed, interrupted end
+  if #experiment.rows == 0 then return failed, interrupted end
   local baselines = experiment:baselines()
   local sweep = { settings = settings, experiment = experiment, results = open_store(settings, experiment.runs),
-    machine = core.machine() }
+    machine = core.machine(), later = later }
   local runs, left_out = plan.of(experiment, settings)
   local timed, is_timed = {}, {}
   sweep.left_out = left_out
@@ -277,6 +271,25 @@ function runner.run(experiment, settings)
     })
   end
   return failed, interrupted
+end
+
+--- Runs what is not finished, what its charts need first. Returns how many runs failed, and whether
+--- it was interrupted. `settings`: scale, seeds, device, only, results, sandbox, force, no_timing,
+--- fail_fast (a run that fails stops the others); number (in the plan, of the one run to do); jobs (side by
+--- side, "auto": as many as fill the threads) and words(threads, number, source), the command line of
+--- one of these.
+function runner.run(experiment, settings)
+  if settings.number then return run_rows(experiment, settings) end
+  local failed, plans = 0, plans_of(experiment, settings)
+  for i, each in ipairs(plans) do
+    if i == #plans or #plan.of(each.experiment, each.settings) > 0 then
+      local later = ranks.first and i < #plans and ahead_of(plans, i) or nil
+      local more, interrupted = run_rows(each.experiment, each.settings, later)
+      failed = failed + more
+      if interrupted then return failed, true end
+    end
+  end
+  return failed, false
 end
 
 return runner

@@ -125,5 +125,30 @@ succeeds "an array alone where no trial is missing" "#SBATCH --array=1-2" tuned
 succeeds "or of one plan" "#SBATCH --array=1-12" tuned --plan tuned-trials-round1
 fails 2 "which the script has" "no rows of an experiment 'none'" tuned --plan none
 fails 1 "an experiment without rows" "figure has no row that is wanted" tuned --plan figure
+on() { "$longhaul" "$1" "$scratch/$2.lua" --scale smoke --results "$scratch/none" "${@:3}"; }
+succeeds "a list has the trials of every round" "24 rows" sh -c "echo \$('$longhaul' list '$scratch/tuned.lua' | wc -l) rows"
+succeeds "and so has watch" "tuned-trials-round1" on watch tuned --once
+
+# Experiments that two others show, one of which starts from their weights: each is there once.
+cat >"$scratch/shared.lua" <<'LUA'
+local lh = require "longhaul"
+local text = lh.data.text { "generate:books", documents = 6, document_bytes = 2000 }
+local function bench(name, from)
+  return lh.experiment(name):row { name, task = lh.tasks.language_model { text, segment = 32, batch = 2 }, from = from,
+    train = lh.train { steps = 2, warmup = 0 }, model = lh.models.slide { layers = 1, width = 16, heads = 2, window = 16 } }
+end
+local function shows(made, ...) return made:plot { "boxes", y = "rsa_gate", of = { ... } } end
+local base, other = bench "base", bench "other"
+local one = shows(bench("one", { base, "base" }), other)
+local two = shows(bench("two"), other, base)
+return shows(lh.experiment "both", one, two)
+LUA
+succeeds "a run that is shared is counted once" "4 runs, 0 done" on dry-run shared
+on slurm shared --threads 1 >"$scratch/job.sh"
+rm "$scratch/bin/calls"
+succeeds "submitted once, behind what it starts from" $'base: job 1\nother: job 2\none: job 3\ntwo: job 4' \
+    env PATH="$scratch/bin:$PATH" sh "$scratch/job.sh"
+succeeds "which it waits for, and for nothing else" \
+    $'--parsable\n--parsable\n--parsable --dependency=afterany:1\n--parsable' cat "$scratch/bin/calls"
 
 finish

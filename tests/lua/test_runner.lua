@@ -311,6 +311,33 @@ t.test("data that change while a sweep runs stop its next run", function()
   t.contains(store.at(folder, "changes"):rows()[1].error, "the data have changed since")
 end)
 
+t.test("what two experiments share is run once, and behind what its rows start from", function()
+  local path = folder .. "/shared.lua"
+  core.write_file(path, [[
+    local lh = require "longhaul"
+    local function bench(name, fields)
+      local made = lh.experiment(name)
+      fields[1], fields.model = name, lh.models.rnn { width = 4 }
+      local corpus = fields.corpus or { "generate:books", documents = 6, document_bytes = 500 }
+      fields.task = lh.tasks.language_model { lh.data.text(corpus), segment = 8, batch = 2 }
+      fields.train, fields.corpus = lh.train { steps = 1, warmup = 0 }, nil
+      return made:row(fields)
+    end
+    local function shows(made, ...) return made:plot { "boxes", y = "rsa_gate", of = { ... } } end
+    local lost = bench("lost", { corpus = "files:nowhere" })
+    local base = bench("base", {})
+    local one = shows(bench("one", { from = { base, "base" } }), lost)
+    local two = shows(bench("two", {}), lost, base)
+    return shows(lh.experiment "both", one, two)]])
+  local both = script.load(path, { scale = "smoke" })
+  local names = {}
+  for i, each in ipairs(plan.all(both)) do names[i] = each.name end
+  t.equal(table.concat(names, " "), "base lost one two both")
+  t.equal(plan.needs(plan.all(both)[3])[1].name, "base")
+  t.equal(#plan.needs(both), 0)
+  t.equal(runner.run(both, settings), 1)
+end)
+
 t.test("a source must be there", function()
   t.fails(function() run [[
     bench:row { "x", model = lh.models.gpt2(size), task = task, train = none, from = "y" }]]

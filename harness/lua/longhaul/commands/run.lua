@@ -79,13 +79,12 @@ local function run_words(values, script_path, cores)
   return words
 end
 
--- Whether --only means a row of an experiment, or of one whose runs it shows.
+-- Whether --only means a row of an experiment, or of one that is run before it.
 local function means_some(experiment, only)
-  for _, row in ipairs(experiment.rows) do
-    if selection.means(only, row.label, row.dataset) then return true end
-  end
-  for _, source in ipairs(experiment.sources) do
-    if means_some(source, only) then return true end
+  for _, each in ipairs(plan.all(experiment)) do
+    for _, row in ipairs(each.rows) do
+      if selection.means(only, row.label, row.dataset) then return true end
+    end
   end
   return false
 end
@@ -138,20 +137,13 @@ local function worker_words(values, script_path)
   end
 end
 
-local function plan_called(name, experiment)
-  if experiment.name == name then return experiment end
-  for _, source in ipairs(experiment.sources) do
-    local found = plan_called(name, source)
-    if found then return found end
-  end
-end
-
 -- The experiment whose plan --plan means: the script's, or one that a run of it runs first.
 local function planned(values, experiment)
   if not values.plan then return experiment end
-  return plan_called(values.plan, experiment)
-    or command.misuse(("--plan: the script's charts show no rows of an experiment '%s'"):format(
-      values.plan))
+  for _, each in ipairs(plan.all(experiment)) do
+    if each.name == values.plan then return each end
+  end
+  command.misuse(("--plan: the script's charts show no rows of an experiment '%s'"):format(values.plan))
 end
 
 local function say_at_end(text)
@@ -211,16 +203,9 @@ local function extend(values, rest)
   return run(values, rest)
 end
 
--- The experiments that a run of this one runs: those whose rows its charts show, then itself.
-local function all_of(experiment)
-  local list = { table.unpack(experiment.sources) }
-  list[#list + 1] = experiment
-  return list
-end
-
 local function list(values, rest)
   local script_experiment, settings = load_script(values, rest)
-  for _, experiment in ipairs(all_of(script_experiment)) do
+  for _, experiment in ipairs(plan.all(script_experiment)) do
     for _, row in ipairs(experiment.rows) do
       if selection.means(settings.only, row.label, row.dataset) then
         fold.print(("%-28s %-14s %-12s %s"):format(quote.line(row.label), quote.line(row.dataset),
@@ -303,8 +288,9 @@ end
 -- What its charts and its rows need first, the rounds of trials one after the other, then itself.
 local function show_plans(experiment, settings, all)
   local gentle = setmetatable({ no_timing = true }, { __index = settings })
-  for _, source in ipairs(experiment.sources) do show_plans(source, gentle, all) end
-  show_plan(experiment, settings, all)
+  for _, each in ipairs(plan.all(experiment)) do
+    show_plan(each, each == experiment and settings or gentle, all)
+  end
 end
 
 local function dry_run(values, rest)
@@ -332,7 +318,7 @@ local function show_until_over(script_experiment, settings, every)
   local once = not every or not core.terminal_width "output"
   repeat
     local pages, left = {}, 0
-    for i, experiment in ipairs(all_of(script_experiment)) do
+    for i, experiment in ipairs(plan.all(script_experiment)) do
       local more
       pages[i], more = watch.page(experiment, settings)
       left = left + more
@@ -402,47 +388,44 @@ local function say_array(experiment, runs, job)
   say("exec %s%s --run \"$SLURM_ARRAY_TASK_ID\"", start, one)
 end
 
--- Plans that are run one after the other: the rounds of trials that rows wait for, then these.
-local function chain_of(experiment, settings)
-  local runs, chain = plan.of(experiment, settings), {}
+-- Whether the rows of an experiment wait for trials.
+local function is_untuned(runs)
   for _, run in ipairs(runs) do
-    if run.row.untuned then
-      chain = chain_of(experiment.trials, settings)
-      break
-    end
+    if run.row.untuned then return true end
   end
-  if #runs > 0 then chain[#chain + 1] = experiment end
-  return chain
+  return false
 end
 
--- The chains of what the charts show and of the rows themselves, none of which waits for another.
-local function chains_of(experiment, settings, chains)
-  for _, source in ipairs(experiment.sources) do
-    if source ~= experiment.trials then chains_of(source, settings, chains) end
+-- The experiments that have something to run, in their order; of trials the rounds that rows still wait
+-- for. Whose trials they are comes behind them.
+local function submitted(experiment, settings)
+  local list, all, ended = {}, plan.all(experiment), {}
+  for i = #all, 1, -1 do
+    local runs = ended[all[i]] and {} or plan.of(all[i], settings)
+    if #runs > 0 then table.insert(list, 1, all[i]) end
+    if all[i].trials and not is_untuned(runs) then ended[all[i].trials] = true end
   end
-  local chain = chain_of(experiment, settings)
-  if #chain > 0 then chains[#chains + 1] = chain end
-  return chains
+  return list
 end
 
 -- A script for the shell that submits the array of each plan, printed as it is submitted. An array
--- begins whatever became of the one before: a trial that failed is lost, and a row some of whose
--- trials are still to end says so.
-local function say_chains(chains, job)
+-- begins when those that it waits for have ended, whatever became of them: a trial that failed is lost,
+-- and a row some of whose trials are still to end says so.
+local function say_submissions(list, job)
   local whole, array = line_of(job, "run"), line_of(job, "slurm", "--ranks=" .. job.ranks)
   say("#!/bin/sh")
   say("# Several job arrays, since trials decide what others train. Submit them by sh, not by sbatch, whose options")
   say("# may follow: sh job.sh --time=4:00:00. What is stopped goes on when they are submitted again.")
   say_end(whole)
   say("array() { %s --plan=\"$1\"; }", array)
-  for _, chain in ipairs(chains) do
-    local names = {}
-    for i, experiment in ipairs(chain) do names[i] = quote.shell(experiment.name) end
-    say("job=")
-    say("for plan in %s; do", table.concat(names, " "))
-    say("    job=$(array \"$plan\" | sbatch --parsable ${job:+--dependency=afterany:$job} \"$@\") || exit")
-    say("    echo \"$plan: job $job\"")
-    say("done")
+  local jobs = {}
+  for i, experiment in ipairs(list) do
+    local name, waits = quote.shell(experiment.name), ""
+    for _, other in ipairs(plan.needs(experiment)) do waits = waits .. (jobs[other] or "") end
+    jobs[experiment] = (":$job%d"):format(i)
+    if waits ~= "" then waits = "--dependency=afterany" .. waits .. " " end
+    say("job%d=$(array %s | sbatch --parsable %s\"$@\") || exit", i, name, waits)
+    say("echo %s\": job $job%d\"", name, i)
   end
 end
 
@@ -450,12 +433,12 @@ local function slurm(values, rest)
   local experiment, settings = load_script(values, rest)
   local job = { values = values, script = rest[1], cores = command.integer(values, "threads", 2, 1, most_threads),
     ranks = command.integer(values, "ranks", 1) }
-  local chains = values.plan and { { planned(values, experiment) } } or chains_of(experiment, settings, {})
-  local first = (chains[1] or {})[1] or experiment
+  local list = values.plan and { planned(values, experiment) } or submitted(experiment, settings)
+  local first = list[1] or experiment
   local runs = #plan.of(first, settings)
   if runs == 0 then error(("%s has no row that is wanted"):format(first.name), 0) end
-  if #chains == 1 and #chains[1] == 1 then return say_array(first, runs, job) end
-  say_chains(chains, job)
+  if #list == 1 then return say_array(first, runs, job) end
+  say_submissions(list, job)
 end
 
 local function with(...)
@@ -530,6 +513,6 @@ return {
       options = to_submit,
     run = slurm, most = 1, usage = "slurm SCRIPT.lua [--scale SCALE] ... > job.sh; sbatch job.sh",
     description = "Every task of the array does one run. Where trials of lh.tune are missing, or charts show rows of "
-      .. "other experiments, what is printed submits one array after the other: `sh job.sh`. See docs/cluster.md.",
+      .. "other experiments, what is printed submits an array for each: `sh job.sh`. See docs/cluster.md.",
   },
 }
