@@ -25,6 +25,9 @@ local function value_of(results, row, measure)
   return good and y or nil, read, was_busy
 end
 
+-- The group of a row, as the text that a file has.
+local function group_of(row, name) return tostring(factors.value(row, name)) end
+
 -- What a row shares with those that differ from it in the group and `axis` alone: "books, batch 1".
 local function held(row, group, axis)
   local words = { row.dataset }
@@ -42,7 +45,7 @@ local function sets_along(experiment, results, options, group, axis, measure)
   local sets = {}
   for _, row in ipairs(experiment.rows) do
     local x, y, read, busy = factors.value(row, axis), nil, nil, nil
-    if factors.value(row, options.group) == group then y, read, busy = value_of(results, row, measure) end
+    if group_of(row, options.group) == group then y, read, busy = value_of(results, row, measure) end
     if y and y > 0 and x > 0 then
       local key = held(row, options.group, axis)
       if not sets[key] then
@@ -93,7 +96,7 @@ end
 local function groups_of(experiment, name)
   local groups, seen = {}, {}
   for _, row in ipairs(experiment.rows) do
-    local group = factors.value(row, name)
+    local group = group_of(row, name)
     if not seen[group] then groups[#groups + 1] = group end
     seen[group] = true
   end
@@ -189,11 +192,8 @@ end
 --- From where on each group is below the one that `options.crossing` names, as sentences.
 function exponents.crossings(experiment, options, results)
   if not options.crossing then return {} end
-  local list, groups = {}, groups_of(experiment, options.group)
-  if not table.concat(groups, "\n"):find(options.crossing, 1, true) then
-    error(("fit: no row has '%s' as its %s"):format(options.crossing, options.group), 0)
-  end
-  for _, group in ipairs(groups) do
+  local list = {}
+  for _, group in ipairs(groups_of(experiment, options.group)) do
     for _, measure in ipairs(group ~= options.crossing and measures_of(options) or {}) do
       for _, axis in ipairs(options.over) do
         local function sets_of(name)

@@ -342,6 +342,25 @@ t.test("rows that differ in more than the axis are not fitted together, nor do c
     "a: less error than b from length 25 on (books, heads 1).")
 end)
 
+t.test("groups that are numbers or flags cross each other, too", function()
+  local exponents = require "longhaul.report.exponents"
+  for i, kinds in ipairs { { 1, 2 }, { true, false } } do
+    local typed = lh.experiment("typed" .. i)
+    for point in lh.grid { { "kind", table.unpack(kinds) }, { "length", 16, 32 } } do
+      typed:row { point, model = slide, task = task, train = train, dataset = "costs" }
+      local value = point.kind == kinds[1] and 200 / point.length or 7
+      runs.put(folder, typed, { label = typed.rows[#typed.rows].label, mse = value })
+    end
+    local options = { group = "kind", over = { "length" }, of = { error = "mse" },
+      crossing = tostring(kinds[2]) }
+    typed:fit(options):check()
+    local written = exponents.write(typed, options, results.of(typed, settings), folder .. "/typed" .. i)
+    t.equal(csv.read(written[1])[1].row, tostring(kinds[1]))
+    t.contains(core.read_file(written[2]),
+      ("- %s: less error than %s from length 29 on."):format(kinds[1], kinds[2]))
+  end
+end)
+
 t.test("exponents and crossings of a busy machine's times, and of several rounds, are marked", function()
   local exponents = require "longhaul.report.exponents"
   local timed = lh.experiment "timed-apart"

@@ -53,12 +53,25 @@ local function check_factor(row, options, name, wanted)
   end
 end
 
---- Fails at a fit's line unless all rows have its factors, those of `over` as numbers.
+-- Groups are told apart by their texts, as a file has them: "2" is 2.
+local function check_crossing(rows, options)
+  local groups = {}
+  for i, row in ipairs(rows) do
+    groups[i] = tostring(factors.value(row, options.group))
+    if groups[i] == options.crossing then return end
+  end
+  error(("%s: fit: field 'crossing': no row has '%s' as its %s%s"):format(options.line, options.crossing,
+    options.group, core.did_you_mean(options.crossing, groups)), 0)
+end
+
+--- Fails at a fit's line unless all rows have its factors, those of `over` as numbers, and one is of
+--- the group that others are to cross.
 function checks.fit(rows, options)
   for _, row in ipairs(rows) do
     check_factor(row, options, options.group)
     for _, name in ipairs(options.over) do check_factor(row, options, name, "number") end
   end
+  if options.crossing and #rows > 0 then check_crossing(rows, options) end
 end
 
 return checks
