@@ -144,18 +144,18 @@ end
 local function by_x(a, b) return a[1] < b[1] end
 
 --- From where on `points` are below `base` (both { x, y }), as far as both were measured: x, by the
---- straight lines between logarithms, and whether that is the first point of both; nil where the
---- last one is not below.
+--- straight lines between logarithms, and whether that is the first point of both; false where the
+--- last one is not below, nil where nothing was measured of both.
 function exponents.crossing(points, base)
   table.sort(points, by_x)
   table.sort(base, by_x)
-  local found, before, first
+  local found, before, first = false, nil, nil
   for _, point in ipairs(points) do
     local other = between(base, point[1])
     if other then
       local ratio = math.log(point[2] / other)
       if ratio >= 0 then
-        found = nil
+        found = false
       elseif not found then
         found = before and point[1] * (before[1] / point[1]) ^ (ratio / (ratio - before[2]))
           or point[1]
@@ -164,7 +164,8 @@ function exponents.crossing(points, base)
       before = { point[1], ratio }
     end
   end
-  return found, found and first
+  if not before then return nil end
+  return found, first
 end
 
 -- What stands behind a crossing: what the points hold, where others hold something else, and what is
@@ -178,15 +179,27 @@ local function behind(results, points, sets)
   return #words > 0 and (" (%s)"):format(table.concat(words, "; ")) or ""
 end
 
--- "LSH attention: less time than full attention from length 1365 on (costs, batch 1)."
+-- A place on an axis: counts begin with the next whole one.
+local function place_text(x, ...)
+  for _, points in ipairs { ... } do
+    for _, point in ipairs(points) do
+      if point[1] % 1 ~= 0 then return ("%.3g"):format(x) end
+    end
+  end
+  return ("%.0f"):format(math.ceil(x))
+end
+
+-- "LSH attention: less time than full attention from length 1365 on (costs, batch 1)."; nil where
+-- nothing was measured of both.
 local function sentence_of(group, base, measure, axis, points, others, of)
   local x, first = exponents.crossing(points, others)
+  if x == nil then return nil end
   if not x then
     return ("%s: at no %s less %s than %s, as far as both were measured%s."):format(group, axis,
       measure, base, of)
   end
-  return ("%s: less %s than %s from %s %d on%s%s."):format(group, measure, base, axis,
-    math.ceil(x), first and ", the first that was measured" or "", of)
+  return ("%s: less %s than %s from %s %s on%s%s."):format(group, measure, base, axis,
+    place_text(x, points, others), first and ", the first that was measured" or "", of)
 end
 
 --- From where on each group is below the one that `options.crossing` names, as sentences.

@@ -361,6 +361,22 @@ t.test("groups that are numbers or flags cross each other, too", function()
   end
 end)
 
+t.test("a crossing tells what was measured of both, and where on an axis of fractions", function()
+  local exponents = require "longhaul.report.exponents"
+  local shares = lh.experiment "shares"
+  for point in lh.grid { { "kind", "a", "b", "apart", "above" }, { "share", 0.05, 0.1, 0.2, 0.8, 0.9 } } do
+    if (point.kind == "apart") == (point.share > 0.5) then
+      shares:row { point, model = slide, task = task, train = train, dataset = "costs" }
+      local values = { a = 0.1 / point.share, b = 1.5, apart = 1, above = 3 }
+      runs.put(folder, shares, { label = shares.rows[#shares.rows].label, mse = values[point.kind] })
+    end
+  end
+  local options = { group = "kind", over = { "share" }, of = { error = "mse" }, crossing = "b" }
+  t.equal(table.concat(exponents.crossings(shares, options, results.of(shares, settings)), " "),
+    "a: less error than b from share 0.0667 on. "
+    .. "above: at no share less error than b, as far as both were measured.")
+end)
+
 t.test("exponents and crossings of a busy machine's times, and of several rounds, are marked", function()
   local exponents = require "longhaul.report.exponents"
   local timed = lh.experiment "timed-apart"
@@ -409,7 +425,7 @@ t.test("a curve is below another from where their lines cross in logarithms", fu
   local x, first = exponents.crossing(flat, steep)
   t.near(x, 16, 1e-9)
   t.equal(first, false)
-  t.equal(exponents.crossing(steep, flat), nil)
+  t.equal(exponents.crossing(steep, flat), false)
   -- between points of the other one, and below it from the first on
   x, first = exponents.crossing({ { 128, 1000 }, { 200, 1500 } }, steep)
   t.near(x, 128, 1e-9)
