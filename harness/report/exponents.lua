@@ -3,6 +3,7 @@
 local csv = require "longhaul.run.csv"
 local core = require "longhaul.core"
 local factors = require "longhaul.run.factors"
+local metrics = require "longhaul.run.metrics"
 local provenance = require "longhaul.report.provenance"
 local published = require "longhaul.report.published"
 local quote = require "longhaul.run.quote"
@@ -11,17 +12,29 @@ local views = require "longhaul.report.views"
 
 local exponents = {}
 
--- What a measure (a metric, or a function of them) comes to for a row, or nil; which metrics it read;
--- and whether one of them is a time of a busy machine.
-local function value_of(results, row, measure)
-  local read, was_busy = {}, false
+-- What a measure of a fit comes to for a row, or nil where it lacks a value; which metrics it read; and
+-- whether one of them is a time of a busy machine. What else goes wrong in a script's function is told.
+local function value_of(results, row, options, name)
+  local measure, read, was_busy, lacks = options.of[name], {}, false, false
   local function value(metric)
+    local refusal = metrics.refusal(metric)
+    lacks = lacks and not refusal
+    if refusal then error(refusal, 0) end
     local _, busy = results:reason(row.label, metric, row.dataset)
-    read[#read + 1], was_busy = metric, was_busy or busy == true
-    return (results:value(row.label, metric, row.dataset))
+    local number = results:value(row.label, metric, row.dataset)
+    read[#read + 1], was_busy, lacks = metric, was_busy or busy == true, lacks or not number
+    return number
   end
-  local function computed() return type(measure) == "string" and value(measure) or measure(value) end
+  local function computed()
+    if type(measure) == "string" then return value(measure) end
+    local y = measure(value)
+    if y and not math.type(y) then error("gives no number", 0) end
+    return y
+  end
   local good, y = pcall(computed)
+  if not good and not lacks then
+    error(("%s: fit: measure '%s': %s"):format(options.line, name, y), 0)
+  end
   return good and y or nil, read, was_busy
 end
 
@@ -45,7 +58,7 @@ local function sets_along(experiment, results, options, group, axis, measure)
   local sets = {}
   for _, row in ipairs(experiment.rows) do
     local x, y, read, busy = factors.value(row, axis), nil, nil, nil
-    if group_of(row, options.group) == group then y, read, busy = value_of(results, row, measure) end
+    if group_of(row, options.group) == group then y, read, busy = value_of(results, row, options, measure) end
     if y and y > 0 and x > 0 then
       local key = held(row, options.group, axis)
       if not sets[key] then
@@ -110,8 +123,7 @@ function exponents.records(experiment, options, results)
   for _, group in ipairs(groups_of(experiment, options.group)) do
     for _, measure in ipairs(measures_of(options)) do
       for _, axis in ipairs(options.over) do
-        local points = largest(sets_along(experiment, results, options, group, axis,
-          options.of[measure]))
+        local points = largest(sets_along(experiment, results, options, group, axis, measure))
         local slope, standard_error = exponents.slope(points)
         if slope then
           records[#records + 1] = {
@@ -210,7 +222,7 @@ function exponents.crossings(experiment, options, results)
     for _, measure in ipairs(group ~= options.crossing and measures_of(options) or {}) do
       for _, axis in ipairs(options.over) do
         local function sets_of(name)
-          return sets_along(experiment, results, options, name, axis, options.of[measure])
+          return sets_along(experiment, results, options, name, axis, measure)
         end
         local base = sets_of(options.crossing)
         local points = largest(sets_of(group), base)

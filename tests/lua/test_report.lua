@@ -361,6 +361,21 @@ t.test("groups that are numbers or flags cross each other, too", function()
   end
 end)
 
+t.test("what a measure lacks is left out, what is wrong with it is told at the fit's line", function()
+  local exponents = require "longhaul.report.exponents"
+  local found = results.of(grown, settings)
+  local function fitted(measure)
+    return exponents.records(grown, { group = "variant", over = { "length" }, of = { odd = measure },
+      line = "mine.lua:7" }, found)
+  end
+  t.equal(#fitted(function(value) return value "mse" + 1 end), 0)
+  t.equal(#fitted(function(value) return value "mse" end), 0)
+  t.fails(function() fitted(function(value) return value "mse" + value "msee" end) end,
+    "mine.lua:7: fit: measure 'odd': no metric 'msee' (did you mean 'mse'?)")
+  t.fails(function() fitted(function(value) return value "parameters" + nil end) end, "arithmetic on a nil value")
+  t.fails(function() fitted(function(value) return value "parameters" > 1 end) end, "gives no number")
+end)
+
 t.test("a crossing tells what was measured of both, and where on an axis of fractions", function()
   local exponents = require "longhaul.report.exponents"
   local shares = lh.experiment "shares"

@@ -1,6 +1,7 @@
 -- Holds what a script says in a table against the fields that there are.
 local core = require "longhaul.core"
 local factors = require "longhaul.run.factors"
+local metrics = require "longhaul.run.metrics"
 local spec = require "longhaul.spec"
 
 local checks = {}
@@ -41,6 +42,24 @@ function checks.text(what, text)
   if type(text) == "string" and text:find("\0", 1, true) then
     spec.fail(what .. " cannot hold a NUL byte")
   end
+end
+
+--- Fails for what a fit cannot be of, and for a measure that names no metric: itself, or as it is
+--- reckoned, where a slip would show after all training.
+function checks.measure(measure)
+  local refusal
+  local function value(name)
+    refusal = refusal or metrics.refusal(name)
+    return 1
+  end
+  if type(measure) == "string" then
+    value(measure)
+  elseif type(measure) == "function" then
+    pcall(measure, value) -- it may have no use for a number that is made up
+  else
+    refusal = ("a metric or a function, not a %s"):format(type(measure))
+  end
+  if refusal then spec.fail("fit: field 'of': " .. refusal) end
 end
 
 local function check_factor(row, options, name, wanted)

@@ -328,9 +328,7 @@ end
 ---@return longhaul.experiment
 function Experiment:fit(options)
   check_fields("fit", options, fields.fit)
-  for _, measure in pairs(options.of) do
-    if type(measure) == "string" then check_metrics("fit: field 'of'", { measure }) end
-  end
+  for _, measure in pairs(options.of) do checks.measure(measure) end
   options.line = spec.line()
   check_views(self, "fit", options)
   self.fits[#self.fits + 1] = options
