@@ -22,7 +22,7 @@ end
 
 --- The same, of a plot that has the field `x`, too.
 function parts.check_axes(plot)
-  return parts.check_metric(plot) or not plot.x and "field 'x' is missing" or nil
+  return parts.check_metric(plot) or not parts.axis(plot.x) and "field 'x' is missing" or nil
 end
 
 --- What is wrong where a plot lacks some of these fields: "needs the fields 'row' and 'layer'".
@@ -37,6 +37,12 @@ function parts.check_needed(plot, names)
   return ('"%s" needs the field%s %s%s'):format(plot[1], #quoted > 1 and "s" or "", all ~= ""
     and all .. " and " or "",
     quoted[#quoted])
+end
+
+--- What is wrong with the field `layer` of a plot; nil where nothing is.
+function parts.check_layer(plot)
+  local layer = math.tointeger(plot.layer)
+  return not (layer and layer > 0) and "field 'layer' is a whole number from 1 on" or nil
 end
 
 -- What the rows of a plot can be told apart by: names of factors and of their models' options.
@@ -56,7 +62,6 @@ end
 --- What is wrong with the names of a plot over these rows, which are all there are: an axis that is
 --- no metric, factor or option, a group of which no row has a value; nil where nothing is.
 function parts.check_names(plot, rows)
-  if #rows == 0 then return nil end
   local names, known = names_of(rows)
   table.move({ "class", "row", "dataset" }, 1, 3, #names + 1, names)
   for i = #names - 2, #names do known[names[i]] = true end

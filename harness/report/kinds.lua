@@ -9,10 +9,12 @@
 -- what it shows
 --   shows    function(plot): what such runs lack, in words (default: the axes)
 --   metrics  function(plot): those behind its axes (default: the axes)
---   rows     function(plot): the labels of the rows that it shows (default: all)
+--   rows     function(plot): the labels of the rows that it shows (default: all); each must be that of one
 --   weights  function(plot): the label of the row whose trained weights it reads (optional)
 --   of_all   true where one chart shows all data sets: `dataset` is "" then, unless the plot names one
 -- What a view is, and what kinds share, is in chart_parts.lua; their templates are plots/*.gp.
+local core = require "longhaul.core"
+
 local kinds = {}
 
 --- The fields of every plot, of whatever kind.
@@ -44,6 +46,31 @@ end
 function kinds.fields(kind)
   local fields = table.move(kind.fields, 1, #kind.fields, 1, {})
   return table.move(kinds.shared, 1, #kinds.shared, #fields + 1, fields)
+end
+
+-- What is wrong with labels of which no row of a plot's data set has one; nil where nothing is.
+local function label_refusal(plot, labels, rows)
+  local names, known = {}, {}
+  for _, row in ipairs(rows) do
+    if not plot.dataset or row.dataset == plot.dataset then
+      names[#names + 1], known[row.label] = row.label, true
+    end
+  end
+  for _, label in ipairs(labels) do
+    if not known[label] then
+      return ("no row is called '%s'%s"):format(label, core.did_you_mean(label, names))
+    end
+  end
+  return nil
+end
+
+--- What is wrong with the names of a plot over all its rows, once the script has ended; nil where
+--- nothing is.
+function kinds.refusal(plot, rows)
+  local kind = kinds.find(plot[1])
+  if #rows == 0 then return nil end
+  return kind.rows and label_refusal(plot, kind.rows(plot), rows)
+    or kind.check_rows and kind.check_rows(plot, rows) or nil
 end
 
 return kinds

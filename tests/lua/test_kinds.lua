@@ -186,5 +186,41 @@ t.test("names that no row has are refused at their line with the nearest", funct
   end
 end)
 
+t.test("labels that no row has, of the plot's data set, are refused at their line", function()
+  for i, wrong in ipairs {
+    { { "columns", y = "mse", rows = { "one", "tow" } }, "no row is called 'tow' (did you mean 'two'?)" },
+    { { "columns", y = "mse", rows = { "one" }, without = "%s, bare" }, "no row is called 'one, bare'" },
+    { { "recurrence", row = "tow", layer = 1 }, "no row is called 'tow' (did you mean 'two'?)" },
+    { { "outputs", row = "two", layer = 1, input = "01", dataset = "text" }, "no row is called 'two'" },
+    { { "boxes", y = "rsa_gate", row = "ones" }, "no row is called 'ones' (did you mean 'one'?)" },
+    { { "lines", x = "width", y = "mse", group = "row", relative_to = "noe" },
+      "field 'relative_to': no group 'noe' (did you mean 'one'?)" },
+  } do
+    local bench = lh.experiment("labels" .. i)
+    bench:plot(wrong[1])
+    bench:check() -- a scale may have no rows
+    for dataset, label in pairs { text = "one", verse = "two" } do
+      bench:row { label, model = model, task = task, train = train, dataset = dataset }
+    end
+    t.fails(function() bench:check() end, "plot: " .. wrong[2])
+    t.fails(function() bench:check() end, "test_kinds.lua:")
+  end
+end)
+
+t.test("what can be no label, layer or axis is refused where it stands", function()
+  local bench = new_bench "shapes"
+  for _, rows in ipairs { {}, { 1 }, { "a", true }, { first = "a" } } do
+    t.fails(function() bench:plot { "columns", y = "mse", rows = rows } end, "field 'rows' is a list of labels")
+  end
+  for _, layer in ipairs { 0, 1.5 } do
+    t.fails(function() bench:plot { "recurrence", row = "a", layer = layer } end, "field 'layer' is a whole number")
+    t.fails(function() bench:plot { "outputs", row = "a", layer = layer, input = "01" } end, "field 'layer'")
+  end
+  for _, kind in ipairs { "lines", "pareto" } do
+    t.fails(function() bench:plot { kind, x = {}, y = "mse" } end, "field 'x' is missing")
+    t.fails(function() bench:plot { kind, x = "width", y = {} } end, "field 'y': no metric")
+  end
+end)
+
 os.execute("rm -r '" .. folder .. "'")
 t.finish()

@@ -458,8 +458,7 @@ local function check_plot(self, plot)
   for _, source in ipairs(plot.of or {}) do
     table.move(source.rows, 1, #source.rows, #rows + 1, rows)
   end
-  local kind = kinds.find(plot[1])
-  local wrong = dataset_refusal(plot, rows) or kind.check_rows and kind.check_rows(plot, rows)
+  local wrong = dataset_refusal(plot, rows) or kinds.refusal(plot, rows)
   if not wrong and plot.published then
     local good, message = pcall(published.table, plot.published)
     wrong = not good and message

@@ -1,24 +1,16 @@
 -- lh.grid: the points of a sweep, and the factors that they give to rows.
 local checks = require "longhaul.checks"
+local lists = require "longhaul.run.lists"
 local spec = require "longhaul.spec"
 local store = require "longhaul.run.store"
 
 local grid = {}
 
--- Whether a table has at least so many entries 1, 2, 3 ... and nothing else, which would be lost.
-local function is_list(list, least)
-  if type(list) ~= "table" then return false end
-  local in_order, all = 0, 0
-  for _ in ipairs(list) do in_order = in_order + 1 end
-  for _ in pairs(list) do all = all + 1 end
-  return in_order == all and all >= least
-end
-
 local function check_axes(axes)
-  if not is_list(axes, 1) then spec.fail "grid takes axes, as in { { \"window\", 32, 64 } }" end
+  if not lists.is(axes, 1) then spec.fail "grid takes axes, as in { { \"window\", 32, 64 } }" end
   local seen = {}
   for _, axis in ipairs(axes) do
-    if not is_list(axis, 2) or type(axis[1]) ~= "string" then
+    if not lists.is(axis, 2) or type(axis[1]) ~= "string" then
       spec.fail("grid: an axis is a name and its values, as in { \"window\", 32, 64 }")
     end
     if seen[axis[1]] then spec.fail(("grid: there are two axes '%s'"):format(axis[1])) end

@@ -1,6 +1,7 @@
 -- Clusters of columns side by side: rows by data set, or, where a column is split into a part and
 -- the rest, data sets by row.
 local axis = require "longhaul.report.axis"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
 
@@ -22,6 +23,7 @@ end
 
 function columns.check(plot)
   local wrong = parts.check_needed(plot, { "rows" }) or parts.check_metric(plot)
+    or not lists.is_of_texts(plot.rows, 1) and "field 'rows' is a list of labels" or nil
   if wrong or not plot.without or is_pattern(plot.without) then return wrong end
   return ("field 'without' has one %%s, which stands for a row's label, and %%%% for a percent sign, not '%s'")
     :format(plot.without)

@@ -1,5 +1,6 @@
 -- Lines over a factor of the sweep or an option of the model: a curve per group, with its spread
 -- over seeds as a band.
+local core = require "longhaul.core"
 local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
 
@@ -16,7 +17,6 @@ local lines = {
     parts.where,
     parts.together,
   },
-  check_rows = parts.check_names,
 }
 
 function lines.check(plot)
@@ -24,6 +24,21 @@ function lines.check(plot)
     return "published values are not relative to a curve: field 'published' or 'relative_to'"
   end
   return parts.check_axes(plot)
+end
+
+-- What is wrong with the curve that the others are shown against; nil where nothing is.
+local function base_refusal(plot, rows)
+  local names = {}
+  for i, row in ipairs(rows) do
+    names[i] = parts.group(row, plot.group)
+    if names[i] == plot.relative_to then return nil end
+  end
+  return ("field 'relative_to': no group '%s'%s"):format(plot.relative_to,
+    core.did_you_mean(plot.relative_to, names))
+end
+
+function lines.check_rows(plot, rows)
+  return parts.check_names(plot, rows) or plot.relative_to and base_refusal(plot, rows) or nil
 end
 
 -- Where a point stands: data sets that are drawn together have a base each.

@@ -15,8 +15,8 @@ local outputs = {
 }
 
 function outputs.check(plot)
-  local lacking = parts.check_needed(plot, { "row", "layer", "input" })
-  return lacking or not plot.input:match "^[01]+$" and "'input' is a string of 0 and 1" or nil
+  local wrong = parts.check_needed(plot, { "row", "layer", "input" }) or parts.check_layer(plot)
+  return wrong or not plot.input:match "^[01]+$" and "'input' is a string of 0 and 1" or nil
 end
 
 function outputs.rows(plot) return { plot.row } end

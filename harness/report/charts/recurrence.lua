@@ -8,7 +8,9 @@ local recurrence = {
   fields = { { "row", "string", "its label" }, { "layer", "number", "counted from 1" } },
 }
 
-function recurrence.check(plot) return parts.check_needed(plot, { "row", "layer" }) end
+function recurrence.check(plot)
+  return parts.check_needed(plot, { "row", "layer" }) or parts.check_layer(plot)
+end
 
 function recurrence.rows(plot) return { plot.row } end
 
