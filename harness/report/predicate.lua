@@ -4,6 +4,8 @@
 local class = require "longhaul.run.class"
 local chance = require "longhaul.report.chance"
 local evidence = require "longhaul.report.evidence"
+local lists = require "longhaul.run.lists"
+local script_line = require "longhaul.run.script_line"
 local statistics = require "longhaul.report.statistics"
 local term = require "longhaul.report.term"
 
@@ -23,9 +25,11 @@ predicate.is = predicates.is
 -- ---- making them ----
 
 local function comparison(sign, a, b, holds, margin)
-  for _, side in ipairs { a, b } do
+  local sides = { a, b }
+  for i = 1, 2 do
+    local side = sides[i]
     if not term.is(side) and type(side) ~= "number" then
-      error(("a comparison is of terms and numbers, not of a %s"):format(type(side)), 3)
+      script_line.fail(("a comparison is of terms and numbers, not of a %s"):format(type(side)))
     end
   end
   return predicates.make { sign = sign, a = a, b = b, holds = holds, margin = margin }
@@ -66,12 +70,12 @@ function predicate.equal(a, b)
 end
 
 local function joined(kind, parts)
+  if not lists.is(parts, 1) then script_line.fail(("'%s' takes a list of predicates, at least one"):format(kind)) end
   for _, part in ipairs(parts) do
     if not predicate.is(part) then
-      error(("'%s' joins predicates, not a %s"):format(kind, type(part)), 3)
+      script_line.fail(("'%s' joins predicates, not a %s"):format(kind, type(part)))
     end
   end
-  if #parts == 0 then error(("'%s' of nothing"):format(kind), 3) end
   return predicates.make { kind = kind, parts = parts }
 end
 
@@ -104,23 +108,23 @@ function predicate.between(low, a, high)
   return predicate.all { predicate.at_most(low, a), predicate.at_most(a, high) }
 end
 
+-- `compare(term, the one before it)` holds for all terms but the first.
+local function in_order(name, terms, compare)
+  local parts = {}
+  if not lists.is(terms, 2) then script_line.fail(("'%s' takes a list of terms, at least two"):format(name)) end
+  for i = 2, #terms do parts[i - 1] = compare(terms[i], terms[i - 1]) end
+  return predicate.all(parts)
+end
+
 --- Each term is below the one before it.
 ---@param terms longhaul.term[]
 ---@return longhaul.predicate
-function predicate.falling(terms)
-  local parts = {}
-  for i = 2, #terms do parts[i - 1] = predicate.less(terms[i], terms[i - 1]) end
-  return predicate.all(parts)
-end
+function predicate.falling(terms) return in_order("falling", terms, predicate.less) end
 
 --- No term is above the one before it.
 ---@param terms longhaul.term[]
 ---@return longhaul.predicate
-function predicate.not_rising(terms)
-  local parts = {}
-  for i = 2, #terms do parts[i - 1] = predicate.at_most(terms[i], terms[i - 1]) end
-  return predicate.all(parts)
-end
+function predicate.not_rising(terms) return in_order("not_rising", terms, predicate.at_most) end
 
 --- Calls `visit(cell, text)` for every cell of it.
 function Predicate:each_cell(visit)

@@ -3,6 +3,8 @@
 -- expression, not a number: it is worked out over a source of cells, which knows the published values or the measured
 -- ones, of all seeds together or of a single one.
 local class = require "longhaul.run.class"
+local lists = require "longhaul.run.lists"
+local script_line = require "longhaul.run.script_line"
 
 local term = {}
 
@@ -20,18 +22,28 @@ local function text_of(part)
   return type(part) == "number" and ("%.10g"):format(part) or tostring(part)
 end
 
--- `compute` is called with the numbers of `parts`, which are terms or numbers. What moves in steps is
--- a side of a comparison: within a term nothing would tell how near the next step is (chance.lua).
-local function made_of(text, parts, compute)
-  for _, part in ipairs(parts) do
+-- `compute` is called with the numbers of `count` parts, which are terms or numbers. What moves in
+-- steps is a side of a comparison: within a term nothing would tell how near the next step is
+-- (chance.lua).
+local function made_of(text, parts, count, compute)
+  for i = 1, count do
+    local part = parts[i]
     if not term.is(part) and type(part) ~= "number" then
-      error(("a term is made of terms and numbers, not of a %s"):format(type(part)), 3)
+      script_line.fail(("a term is made of terms and numbers, not of a %s"):format(type(part)))
     end
     if term.is(part) and (part.rounds or part.pairs) then
-      error(("'%s' is a side of a comparison, not a part of a term"):format(part.text), 3)
+      script_line.fail(("'%s' is a side of a comparison, not a part of a term"):format(part.text))
     end
   end
   return terms.make { text = text, parts = parts, compute = compute }
+end
+
+-- Of a list: one of nothing would be found out when the claim is judged.
+local function made_of_list(name, sign, parts, compute)
+  if not lists.is(parts, 1) then script_line.fail(("'%s' takes a list of terms, at least one"):format(name)) end
+  local texts = {}
+  for i, part in ipairs(parts) do texts[i] = text_of(part) end
+  return made_of(("%s(%s)"):format(sign, table.concat(texts, ", ")), parts, #parts, compute)
 end
 
 --- What a row has of a metric: a table that the source understands, called `text` where verdicts name it.
@@ -64,7 +76,7 @@ function Term:each_cell(visit)
 end
 
 local function operator(sign, compute)
-  return function(a, b) return made_of(("(%s %s %s)"):format(text_of(a), sign, text_of(b)), { a, b }, compute) end
+  return function(a, b) return made_of(("(%s %s %s)"):format(text_of(a), sign, text_of(b)), { a, b }, 2, compute) end
 end
 
 operators.__add = operator("+", function(a, b) return a + b end)
@@ -73,31 +85,31 @@ operators.__mul = operator("*", function(a, b) return a * b end)
 operators.__div = operator("/", function(a, b) return a / b end)
 operators.__pow = operator("^", function(a, b) return a ^ b end)
 
-local function texts_of(parts)
-  local texts = {}
-  for i, part in ipairs(parts) do texts[i] = text_of(part) end
-  return table.concat(texts, ", ")
-end
-
 --- The least of several terms.
 ---@param parts longhaul.term[]
 ---@return longhaul.term
-function term.least(parts) return made_of(("min(%s)"):format(texts_of(parts)), parts, math.min) end
+function term.least(parts) return made_of_list("least", "min", parts, math.min) end
 
 --- The greatest of several terms.
 ---@param parts longhaul.term[]
 ---@return longhaul.term
-function term.greatest(parts) return made_of(("max(%s)"):format(texts_of(parts)), parts, math.max) end
+function term.greatest(parts) return made_of_list("greatest", "max", parts, math.max) end
 
 --- Its absolute value.
 ---@param part longhaul.term
 ---@return longhaul.term
-function term.abs(part) return made_of(("|%s|"):format(text_of(part)), { part }, math.abs) end
+function term.abs(part) return made_of(("|%s|"):format(text_of(part)), { part }, 1, math.abs) end
 
--- To the nearest text of a format: exact ties go to the even digit. `half(value)`: half a unit of its
--- last digit.
+local function check_digits(digits)
+  if not (math.tointeger(digits) and digits >= 0 and digits < 100) then
+    script_line.fail(("a number has a whole number of digits, not %s"):format(tostring(digits)))
+  end
+end
+
+-- To the nearest text of a format with so many digits: exact ties go to the even one. `half(value)`:
+-- half a unit of the last digit.
 local function rounding(text, part, format, half)
-  local made = made_of(text, { part }, function(value) return tonumber(format:format(value)) end)
+  local made = made_of(text, { part }, 1, function(value) return tonumber(format:format(value)) end)
   made.rounds = { part = part, half = half }
   return made
 end
@@ -107,6 +119,7 @@ end
 ---@param decimals integer
 ---@return longhaul.term
 function term.rounded(part, decimals)
+  check_digits(decimals)
   local text = ("round(%s, %d)"):format(text_of(part), decimals)
   return rounding(text, part, ("%%.%df"):format(decimals), function() return 0.5 * 10 ^ -decimals end)
 end
@@ -116,6 +129,7 @@ end
 ---@param digits integer
 ---@return longhaul.term
 function term.significant(part, digits)
+  check_digits(digits - 1)
   local text = ("%s to %d digits"):format(text_of(part), digits)
   return rounding(text, part, ("%%.%de"):format(digits - 1), function(value)
     return value == 0 and 0 or 0.5 * 10 ^ (math.floor(math.log(math.abs(value), 10)) - digits + 1)
@@ -126,7 +140,7 @@ end
 ---@param parts longhaul.term[]
 ---@return longhaul.term
 function term.mean(parts)
-  return made_of(("mean(%s)"):format(texts_of(parts)), parts, function(...)
+  return made_of_list("mean", "mean", parts, function(...)
     local sum = 0
     for _, number in ipairs { ... } do sum = sum + number end
     return sum / select("#", ...)
@@ -137,7 +151,7 @@ end
 ---@param text string
 ---@param part longhaul.term
 ---@return longhaul.term
-function term.named(text, part) return made_of(text, { part }, function(value) return value end) end
+function term.named(text, part) return made_of(text, { part }, 1, function(value) return value end) end
 
 --- In how many of the pairs { a, b } a is below b; with `ties`, or equal to it.
 ---@param text string
@@ -146,8 +160,12 @@ function term.named(text, part) return made_of(text, { part }, function(value) r
 ---@return longhaul.term
 function term.wins(text, pairs, ties)
   local parts = {}
-  for _, pair in ipairs(pairs) do table.move(pair, 1, 2, #parts + 1, parts) end
-  local made = made_of(text, parts, function(...)
+  if not lists.is(pairs, 1) then script_line.fail "'wins' takes a list of pairs { a, b }, at least one" end
+  for _, pair in ipairs(pairs) do
+    if not lists.is(pair, 2) or #pair > 2 then script_line.fail "'wins': a pair is { a, b }" end
+    table.move(pair, 1, 2, #parts + 1, parts)
+  end
+  local made = made_of(text, parts, #parts, function(...)
     local numbers, count = { ... }, 0
     for i = 1, #numbers, 2 do
       if term.is_win(numbers[i], numbers[i + 1], ties) then count = count + 1 end

@@ -323,8 +323,34 @@ end)
 t.test("what is no predicate or term is refused where it is made", function()
   t.fails(function() p.less("a", b) end, "not of a string")
   t.fails(function() p.all { p.less(a, b), true } end, "not a boolean")
-  t.fails(function() p.all {} end, "'all' of nothing")
   t.fails(function() p.least { a, "b" } end, "not of a string")
+end)
+
+t.test("what has no term, or half a pair, is refused at the script's line", function()
+  -- in parentheses, since a tail call leaves no line
+  for _, case in ipairs {
+    { function() return (p.all {}) end, "'all' takes a list of predicates, at least one" },
+    { function() return (p.any { p.less(a, b), [3] = p.less(a, b) }) end, "'any' takes a list" },
+    { function() return (p.each({}, function() end)) end, "'all' takes a list of predicates" },
+    { function() return (p.least {}) end, "'least' takes a list of terms, at least one" },
+    { function() return (p.greatest {}) end, "'greatest' takes a list" },
+    { function() return (p.mean(a, b)) end, "'mean' takes a list" },
+    { function() return (p.falling { 1 }) end, "'falling' takes a list of terms, at least two" },
+    { function() return (p.not_rising {}) end, "'not_rising' takes a list of terms" },
+    { function() return (p.wins("w", {})) end, "'wins' takes a list of pairs" },
+    { function() return (p.wins("w", { { 1 } })) end, "'wins': a pair is { a, b }" },
+    { function() return (p.wins("w", { { a, b, c } })) end, "'wins': a pair is { a, b }" },
+    { function() return (p.rounded(a, 1.5)) end, "a whole number of digits, not 1.5" },
+    { function() return (p.significant(a, 0)) end, "a whole number of digits" },
+    { function() return (p.less(a, {})) end, "a comparison is of terms and numbers" },
+    { function() return (p.less(a)) end, "a comparison is of terms and numbers, not of a nil" },
+    { function() return (a - nil) end, "a term is made of terms and numbers, not of a nil" },
+    { function() return (p.abs(nil)) end, "not of a nil" },
+    { function() return (a + "b") end, "a term is made of terms and numbers" },
+  } do
+    t.fails(case[1], case[2])
+    t.fails(case[1], "test_claims.lua:")
+  end
 end)
 
 -- ---- claims ----

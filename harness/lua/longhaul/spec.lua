@@ -3,38 +3,17 @@
 local class = require "longhaul.run.class"
 local core = require "longhaul.core"
 local option_text = require "longhaul.run.option_text"
+local script_line = require "longhaul.run.script_line"
 
 local spec = {}
 
 local Spec = {}
 
--- The library's files are embedded under these names, whatever the folder it runs in.
-local own = { "^@harness/", "^@datasets/" }
-
-local function is_own(source)
-  for _, pattern in ipairs(own) do
-    if source:match(pattern) then return true end
-  end
-  return false
-end
-
 --- "sweep.lua:12": the line of the script that called into the library; "" when there is none.
-function spec.line()
-  for level = 2, 20 do
-    local info = debug.getinfo(level, "Sl")
-    if not info then break end
-    if info.currentline > 0 and not is_own(info.source) then
-      return ("%s:%d"):format(info.short_src, info.currentline)
-    end
-  end
-  return ""
-end
+spec.line = script_line.text
 
---- Raises `message` at the script's line.
-function spec.fail(message)
-  local line = spec.line()
-  error(line ~= "" and line .. ": " .. message or message, 0)
-end
+--- Raises a message at the script's line.
+spec.fail = script_line.fail
 
 local specs = class.new("longhaul.spec", Spec, {
   __newindex = function(_, name)
