@@ -91,7 +91,9 @@ local function of_cell(says)
     .. "{ experiment = bench, row = 'a', %s })) }"):format(says)
 end
 
-local row = "bench:row { lh.grid { { 'a', '1' } }(), model = model, task = task, train = train }"
+local fitted = "over = { 'n' }, of = { m = 'mse' }"
+local row = "bench:row { lh.grid { { 'a', '1' }, { 'n', 2 } }(), label = '1', model = model, "
+  .. "task = task, train = train }"
 
 -- Each mistake: what the sixth line says, and what the error must hold.
 local mistakes = {
@@ -115,23 +117,32 @@ local mistakes = {
   { "bench:row { model = model, task = task, train = train }", "begins with its label" },
   { "bench:table { colums = {} }", "did you mean 'columns'" },
   { "bench:table { columns = { 'bits_per_tokn' } }", "did you mean 'bits_per_token'" },
-  { "bench:table { name = 'runs', columns = {} }", "table: 'runs' is what the program calls a file of its own" },
-  { "bench:table { name = 'Timings', columns = {} }", "table: 'Timings' is what the program" },
-  { "bench:fit { name = 'curves', group = 'a', over = {}, of = {} }", "fit: 'curves' is what the program" },
-  { "bench:table { name = '../mine/runs', columns = {} }", "a table's name begins with a letter" },
-  { "bench:table { name = 'best.small-cuda', columns = {} }", "'best.small-cuda' ends as the views of a scale" },
-  { "bench:table { columns = {} }:table { columns = {} }", "an earlier table is called 'table'" },
-  { "bench:table { name = 'x', columns = {} }:fit { name = 'X', group = 'a', over = {}, of = {} }",
+  { "bench:table { name = 'runs', columns = { 'mse' } }", "table: 'runs' is what the program calls a file of its own" },
+  { "bench:table { name = 'Timings', columns = { 'mse' } }", "table: 'Timings' is what the program" },
+  { "bench:fit { name = 'curves', group = 'a', " .. fitted .. " }", "fit: 'curves' is what the program" },
+  { "bench:table { name = '../mine/runs', columns = { 'mse' } }", "a table's name begins with a letter" },
+  { "bench:table { name = 'best.small-cuda', columns = { 'mse' } }", "'best.small-cuda' ends as the views of a scale" },
+  { "bench:table { columns = { 'mse' } }:table { columns = { 'mse' } }", "an earlier table is called 'table'" },
+  { "bench:table { name = 'x', columns = { 'mse' } }:fit { name = 'X', group = 'a', " .. fitted .. " }",
     "fit: an earlier table is called 'X'" },
-  { row .. ":fit { group = 'b', over = {}, of = {} }", "fit: row \"1\" has no factor 'b'" },
-  { row .. ":fit { group = 'a', over = { 'c' }, of = {} }", "fit: row \"1\" has no factor 'c'" },
-  { row .. ":fit { group = 'a', over = { 'a' }, of = {} }", "fit: factor 'a' of row \"1\" is '1', no number" },
-  { row .. ":fit { group = 'a', over = {}, of = {}, crossing = '' }", "fit: field 'crossing': no row has '' as its a" },
-  { row .. ":fit { group = 'a', over = {}, of = {}, crossing = '11' }",
+  { row .. ":fit { group = 'b', " .. fitted .. " }", "fit: row \"1\" has no factor 'b'" },
+  { row .. ":fit { group = 'a', over = { 'c' }, of = { m = 'mse' } }", "fit: row \"1\" has no factor 'c'" },
+  { row .. ":fit { group = 'a', over = { 'a' }, of = { m = 'mse' } }",
+    "fit: factor 'a' of row \"1\" is '1', no number" },
+  { row .. ":fit { group = 'a', " .. fitted .. ", crossing = '' }", "fit: field 'crossing': no row has '' as its a" },
+  { row .. ":fit { group = 'a', " .. fitted .. ", crossing = '11' }",
     "fit: field 'crossing': no row has '11' as its a (did you mean '1'?)" },
-  { "bench:fit { group = 'a', over = {}, of = { m = function(value) return value 'step_tim_ms' end } }",
+  { "bench:fit { group = 'a', over = { 'n' }, of = { m = function(value) return value 'step_tim_ms' end } }",
     "fit: field 'of': no metric 'step_tim_ms' (did you mean 'step_time_ms'?)" },
-  { "bench:fit { group = 'a', over = {}, of = { m = 3 } }", "field 'of': a metric or a function, not a number" },
+  { "bench:fit { group = 'a', over = { 'n' }, of = { m = 3 } }", "field 'of': a metric or a function, not a number" },
+  { "bench:table { columns = {} }", "table: field 'columns' is a list of at least one" },
+  { "bench:table { columns = { a = 'mse' } }", "table: field 'columns' is a list" },
+  { "bench:table { columns = { 'mse' }, baseline = {} }", "table: field 'baseline' is empty" },
+  { "bench:fit { group = 'a', over = {}, of = { m = 'mse' } }", "fit: field 'over' is a list" },
+  { "bench:fit { group = 'a', over = { 'n' }, of = {} }", "fit: field 'of' is empty" },
+  { "bench:best_at {}", "best_at is empty" },
+  { "bench:best_at { seconds = { first = 1 } }", "best_at: field 'seconds' is a list" },
+  { "bench:plot { 'boxes', y = 'rsa_gate', of = {} }", "plot: field 'of' is a list" },
   { "bench:plot { 'bars', y = 'mse', name = 'a/b' }", "a plot's name begins with a letter" },
   { "bench:plot { 'bars', y = 'mse', name = 'loss' }", "'loss' is the chart of the losses" },
   { "bench:best_at { seconds = { 1 } }:best_at { seconds = { 2 } }", "there is one already" },
@@ -245,7 +256,7 @@ t.test("a grid runs its last axis fastest and keeps the order of axes", function
 end)
 
 t.test("what was declared stays what it is", function()
-  local declared = start .. "bench:table { name = 'mine', columns = {} }\n"
+  local declared = start .. "bench:table { name = 'mine', columns = { 'mse' } }\n"
   for change, told in pairs {
     ["bench.tables[1].name = '../mine'"] = scratch .. ":6: table: a table's name begins with a letter",
     ["bench.name = '../../mine'"] = scratch .. ":7: 'name' of a longhaul.experiment cannot be changed",

@@ -1,6 +1,7 @@
 -- Holds what a script says in a table against the fields that there are.
 local core = require "longhaul.core"
 local factors = require "longhaul.run.factors"
+local lists = require "longhaul.run.lists"
 local metrics = require "longhaul.run.metrics"
 local spec = require "longhaul.spec"
 
@@ -33,6 +34,29 @@ function checks.fields(owner, given, known, first)
   for _, field in ipairs(known) do
     if field.needed and given[field[1]] == nil then
       spec.fail(("%s: field '%s' is missing"):format(owner, field[1]))
+    end
+  end
+end
+
+--- Fails for what is no list of at least one thing, which would show nothing.
+function checks.list(what, list)
+  if not lists.is(list, 1) then spec.fail(what .. " is a list of at least one, as in { ... }") end
+end
+
+--- Fails for a table without a name in it.
+function checks.named(what, fields)
+  if next(fields) == nil then spec.fail(what .. " is empty") end
+end
+
+--- Fails for moments that are no numbers above zero, and without any.
+function checks.moments(options)
+  checks.named("best_at", options)
+  for name, list in pairs(options) do
+    checks.list(("best_at: field '%s'"):format(name), list)
+    for _, at in ipairs(list) do
+      if type(at) ~= "number" or at <= 0 then
+        spec.fail(("best_at: field '%s' has %s, which is no number above 0"):format(name, tostring(at)))
+      end
     end
   end
 end

@@ -267,7 +267,9 @@ end
 ---@return longhaul.experiment
 function Experiment:table(options)
   check_fields("table", options, fields.table)
+  checks.list("table: field 'columns'", options.columns)
   check_metrics("table", options.columns)
+  if type(options.baseline) == "table" then checks.named("table: field 'baseline'", options.baseline) end
   check_best(options.best or {})
   if options.select then check_select(options) end
   options.line = spec.line()
@@ -286,6 +288,7 @@ end
 -- The experiments whose rows a plot shows in place of its own; they are run before this one.
 local function add_sources(self, plot)
   if experiment.is(plot.of) then plot.of = { plot.of } end
+  checks.list("plot: field 'of'", plot.of)
   for _, source in ipairs(plot.of) do
     if not experiment.is(source) then
       spec.fail("plot: field 'of' is an experiment or an array of them")
@@ -328,20 +331,13 @@ end
 ---@return longhaul.experiment
 function Experiment:fit(options)
   check_fields("fit", options, fields.fit)
+  checks.list("fit: field 'over'", options.over)
+  checks.named("fit: field 'of'", options.of)
   for _, measure in pairs(options.of) do checks.measure(measure) end
   options.line = spec.line()
   check_views(self, "fit", options)
   self.fits[#self.fits + 1] = options
   return self
-end
-
--- A list of moments is of numbers above zero.
-local function check_moments(name, list)
-  for _, at in ipairs(list or {}) do
-    if type(at) ~= "number" or at <= 0 then
-      spec.fail(("best_at: field '%s' has %s, which is no number above 0"):format(name, tostring(at)))
-    end
-  end
 end
 
 --- Declares who is best at a moment: `bench:best_at { seconds = { 60, 180, 600 }, flops = { 1e12 } }`
@@ -351,8 +347,7 @@ end
 ---@return longhaul.experiment
 function Experiment:best_at(options)
   check_fields("best_at", options, fields.best_at)
-  check_moments("seconds", options.seconds)
-  check_moments("flops", options.flops)
+  checks.moments(options)
   if self.moments then
     spec.fail(("best_at: all moments stand in one, and there is one already, from %s"):format(self.moments.line))
   end
