@@ -104,12 +104,12 @@ function plan.refusal_of(run)
 end
 
 --- The first runs of the rows with these labels, label by label, with their identities, unless they
---- are refused.
+--- are refused, or are not trained since their trials have not told with which options.
 function plan.first(experiment, labels, settings)
   local runs = {}
   for _, label in ipairs(labels) do
     for _, row in ipairs(experiment.rows) do
-      if row.label == label then
+      if row.label == label and not row.untuned and not row.left_out then
         local shared = shared_of(experiment, row, settings)
         if plan.identify(shared) then runs[#runs + 1] = new_run(shared, 1) end
       end

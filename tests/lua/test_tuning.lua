@@ -110,6 +110,16 @@ t.test("a score is better when it is greater", function()
   t.equal(bench.rows[2].train:option "rate", 3e-3)
 end)
 
+t.test("a baseline that is not tuned is not timed with the options that it began with", function()
+  local bench, settings = sweep("tuned", rates), settings_in(scratch())
+  pretend(bench, settings, "valid_bits_per_token", { "failed", "failed", "failed", 5, 4, 3 })
+  plan.of(bench, settings)
+  t.equal(bench.rows[1].untuned, "none of its 3 trials has a valid_bits_per_token")
+  local labels = {}
+  for i, run in ipairs(plan.first(bench, { "width 8", "width 16" }, settings)) do labels[i] = run.row.label end
+  t.equal(table.concat(labels, ", "), "width 16")
+end)
+
 t.test("a row waits for all of its trials", function()
   local bench, settings = sweep("tuned", rates), settings_in(scratch())
   pretend(bench, settings, "valid_bits_per_token", { 3, 2, nil, 5, 4, 3 })
