@@ -340,7 +340,7 @@ case $longhaul in /*) ;; *) longhaul=$here/$longhaul ;; esac
 # shellcheck disable=SC2317  # called by succeeds and fails
 skeleton() { (cd "$scratch" && "$longhaul" new "$@"); }
 succeeds "rows that a figure shows of others" "RSA-Informer" "$longhaul" list experiments/rsa/figure3.lua --scale smoke
-succeeds "job arrays of a figure" "for plan in rsa-table1; do" \
+succeeds "job arrays of a figure" "job1=\$(array rsa-table1 | sbatch" \
     "$longhaul" slurm experiments/rsa/figure3.lua --scale smoke
 succeeds "a new experiment" "experiments/examples/mine.lua" skeleton experiment mine
 fails 1 "never over a file" "is there already" skeleton experiment mine
