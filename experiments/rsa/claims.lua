@@ -244,6 +244,20 @@ claim("rsa_p036", p.between(0.04, mean_gate("rsa_codet5_small", of_code), 0.06),
   expected = "mean gate of 0.04 to 0.06", untested = unmoved(of_code, sigmoid(-3)),
 })
 
+-- Characters above words; the paper's gates begin so, too (Table 7: initial mu of 1, 1 and -1).
+local words = gate(table3, "rsa_xl", "wikitext103")
+local above_words, unmoved_gates = {}, { at_most(p.abs(words - sigmoid(-1)), 0.01) }
+for i, dataset in ipairs { "text8", "enwik8" } do
+  local of_characters = gate(table3, "rsa_xl", dataset)
+  above_words[i] = less(words, of_characters)
+  unmoved_gates[i + 1] = at_most(p.abs(of_characters - sigmoid(1)), 0.01)
+end
+claim("rsa_p047", all(above_words), {
+  expected = "mean gate of text8 and of enwik8 above that of wikitext103",
+  note = "the gates begin in that order (Table 7)",
+  untested = { all(unmoved_gates), "no gate has left its first value, 0.731 and 0.269" },
+})
+
 local figure4, figure9 = lh.include "figure4.lua", lh.include "figure9.lua"
 
 local function characters(row, dataset)
@@ -272,6 +286,46 @@ for i, part in ipairs { 30, 65, 100 } do
 end
 claim("rsa_p051", all { all(shares), p.not_rising(gates) }, {
   expected = "bpc(rsa_xl, f) < bpc(transformer_xl, f) for f in 30, 65, 100 percent; mean gate non-increasing in f",
+})
+
+-- Steps on Weather, which Figures 7 and 8 draw.
+local figure7 = lh.include "figure7.lua"
+local function weather(row, h)
+  return p.cell(("step_time_ms(%s, %d)"):format(row, h), {
+    experiment = figure7, row = row, dataset = ("Weather %d"):format(h), metric = "step_time_ms",
+  })
+end
+local timed, weather_horizons = { "Informer", "LogSparse", "XL" }, series.horizons.Weather
+
+-- What the encodings take of a step: of each at every horizon; in direction: by the mean.
+local function share_of(name, h)
+  local row = "RSA-" .. name
+  return 1 - weather(row .. ", no REM", h) / weather(row, h)
+end
+claim("rsa_p064", each(timed, function(name)
+  return each(weather_horizons, function(h) return less(share_of(name, h), 0.2) end)
+end), {
+  direction = each(timed, function(name)
+    local shares_of_steps = {}
+    for i, h in ipairs(weather_horizons) do shares_of_steps[i] = share_of(name, h) end
+    return less(p.named(("mean share of RSA-%s"):format(name), p.mean(shares_of_steps)), 0.2)
+  end),
+  direction_says = "each model by the mean of its horizons",
+})
+
+-- "A small increase" is up to a quarter, which a fifth of the step (Figure 7) is of the rest;
+-- "nearly unchanged" within a tenth.
+claim("rsa_p065", each(weather_horizons, function(h)
+  local function slowdown(name) return weather("RSA-" .. name, h) / weather(name, h) end
+  return all {
+    each({ "Informer", "LogSparse" }, function(name)
+      return all { less(1, slowdown(name)), at_most(slowdown(name), 1.25) }
+    end),
+    at_most(p.abs(slowdown "XL" - 1), 0.1),
+  }
+end), {
+  expected = "batch_time(rsa_m) above batch_time(m) by at most a quarter for informer and logsparse; "
+    .. "within a tenth for transformer_xl",
 })
 
 local errors = {}

@@ -1,4 +1,4 @@
--- The 18 claims whose predicates are ours: each over values under which it holds, holds in
+-- The 21 claims whose predicates are ours: each over values under which it holds, holds in
 -- direction, fails, or could not fail. Values are those of a function of the row; all decide, as
 -- costs do.
 local t = dofile "tests/test.lua"
@@ -183,6 +183,19 @@ turns("rsa_p031", { { "untested", gate(0.505) }, { "holds", gate(0.6) }, { "fail
 turns("rsa_p036", { { "untested", gate(0.05) }, { "holds", gate(0.059) }, { "fails", gate(0.07) },
   { "fails", gate(0.03) } })
 
+
+-- Gates of text8, of enwik8 and of words.
+local function gates_of(text8, enwik8, words)
+  local by_dataset = { text8 = text8, enwik8 = enwik8, wikitext103 = words }
+  return function(_, _, dataset) return by_dataset[dataset] end
+end
+turns("rsa_p047", {
+  { "holds", gates_of(0.5, 0.6, 0.2) }, { "untested", gates_of(0.735, 0.73, 0.265) },
+  { "holds", gates_of(0.735, 0.73, 0.2) }, { "holds", gates_of(0.6, 0.73, 0.27) },
+  { "fails", gates_of(0.2, 0.6, 0.3) }, { "fails", gates_of(0.6, 0.2, 0.3) },
+  { "fails", gates_of(0.3, 0.6, 0.3) },
+})
+
 local function kinds(rsa, xl, learned)
   return function(row) return row:find "^RSA" and rsa or row:find "^FL" and learned or xl end
 end
@@ -202,12 +215,42 @@ turns("rsa_p051", {
   { "fails", parts(2, { [30] = 0.7, [65] = 0.6, [100] = 0.5 }) },
   { "fails", parts(1, { [30] = 0.7, [65] = 0.5, [100] = 0.6 }) },
 })
+
+-- Milliseconds of a step on Weather: with encodings 100, without them `rest`, of one model at one
+-- horizon `other`.
+local function encoded(rest, other)
+  return function(row, _, dataset)
+    if not row:find ", no REM$" then return 100 end
+    return other and row:find "LogSparse" and dataset == "Weather 336" and other or rest
+  end
+end
+turns("rsa_p064", {
+  { "holds", encoded(81) }, { "holds", encoded(90, 81) },
+  { "in direction", encoded(90, 79) }, { "in direction", encoded(90, 60) },
+  { "fails", encoded(81, 70) }, { "fails", encoded(79) },
+})
+
+-- Steps with encodings over 100 without: of Informer and LogSparse, of XL, of LogSparse at one
+-- horizon.
+local function slower(others, xl, other)
+  return function(row, _, dataset)
+    if not row:find "^RSA" then return 100 end
+    if row:find "XL" then return xl end
+    return other and row:find "LogSparse" and dataset == "Weather 48" and other or others
+  end
+end
+turns("rsa_p065", {
+  { "holds", slower(120, 100) }, { "holds", slower(125, 109) }, { "holds", slower(101, 91) },
+  { "fails", slower(120, 89) }, { "fails", slower(120, 111) }, { "fails", slower(100, 100) },
+  { "fails", slower(126, 100) }, { "fails", slower(120, 100, 99) },
+})
+
 turns("rsa_p078", {
   { "holds", function(row) return -number_in(row, "(-?%d)$") end },
   { "fails", function(row) return number_in(row, "(-?%d)$") end },
   { "fails", function(row) return row:find "-1" and 2 or 1 end },
 })
 
-t.test("they are 18", function() t.equal(count, 18) end)
+t.test("they are 21", function() t.equal(count, 21) end)
 
 t.finish()
