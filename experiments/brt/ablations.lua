@@ -19,13 +19,14 @@ local function add(label, class, options)
 end
 
 -- Two recurrent layers next to each other (9 and 10 of 12) and apart (4 and 10), beside one and
--- beside a 13th layer.
+-- beside a 13th layer. Of three or four layers the fourth and the tenth are next to each other: there
+-- is no row of two apart.
 local tenth = size.layers - 2
 add("one layer", "brt", { recurrent_layers = { tenth } })
-add("two adjacent", "brt", { recurrent_layers = { math.max(1, tenth - 1), tenth } })
+local ninth = math.max(1, tenth - 1)
+add("two adjacent", "brt", { recurrent_layers = { ninth, ninth + 1 } })
 local fourth = math.max(1, size.layers // 3)
-local upper = math.max(tenth, fourth + 1)
-add("two apart", "brt", { recurrent_layers = { fourth, upper } })
+if tenth - fourth > 1 then add("two apart", "brt", { recurrent_layers = { fourth, tenth } }) end
 add("13th layer", "slide", { layers = size.layers + 1 })
 
 -- The window, with and without recurrence; segments and states stay what they are.

@@ -115,14 +115,26 @@ t.test("BRT: windows of 1, 2 and 4 times, and one layer more", function()
   end
 end)
 
-t.test("BRT: ablations have the recurrent layers of section 4.5", function()
-  local layers = {}
-  for _, row in ipairs(load("brt/ablations", "paper").rows) do
-    layers[row.label] = row.model:spelled "recurrent_layers"
+t.test("BRT: ablations have the recurrent layers of section 4.5, where there are as many", function()
+  local function layers_at(scale)
+    local layers = {}
+    for _, row in ipairs(load("brt/ablations", scale).rows) do
+      layers[row.label] = row.model:spelled "recurrent_layers"
+    end
+    return layers
   end
-  t.equal(layers["one layer"], "10")
-  t.equal(layers["two adjacent"], "9,10")
-  t.equal(layers["two apart"], "4,10")
+  for _, scale in ipairs { "study", "gpu", "paper" } do
+    local layers = layers_at(scale)
+    t.equal(layers["one layer"], "10")
+    t.equal(layers["two adjacent"], "9,10")
+    t.equal(layers["two apart"], "4,10")
+  end
+  for scale, one in pairs { smoke = "1", small = "2", medium = "2" } do
+    local layers = layers_at(scale)
+    t.equal(layers["one layer"], one)
+    t.equal(layers["two adjacent"], "1,2")
+    t.equal(layers["two apart"], nil)
+  end
 end)
 
 t.test("Staircase: N chunks of C are the span that Transformer-XL sees", function()
