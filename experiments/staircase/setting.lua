@@ -182,12 +182,17 @@ function setting.feedback()
   return lh.models.feedback(lh.merged(language.core, { span = 2 * step_size, share_kv = true }))
 end
 
+-- How much wider one layer has the parameters of all of the core's: about the root of their number.
+local widening = lh.by_scale { smoke = 3 / 2, small = 2, medium = 5 / 2 }
+
 --- One layer of the core's size, or so wide that it has the parameters of the whole core.
 function setting.universal(steps, wide)
   local core = lh.merged(language.core)
   core.layers = nil
   core.head_width = core.width // core.heads
-  if wide then core.width, core.heads = core.width * 5 // 2, core.heads * 5 // 2 end
+  if wide then
+    core.width, core.heads = math.tointeger(core.width * widening), math.tointeger(core.heads * widening)
+  end
   return lh.models.universal(lh.merged(core, { span = step_size, steps = steps }))
 end
 
