@@ -128,14 +128,19 @@ static void measure_channel(lh_series *series, int64_t channel) {
     const lh_series_table *table = &series->table;
     const int64_t rows = series->split[LH_TRAIN].end;
     double sum = 0.0, squares = 0.0;
-    for (int64_t i = 0; i < rows; ++i)
-        sum += table->values[i * table->channels + channel];
+    bool constant = true;
+    for (int64_t i = 0; i < rows; ++i) {
+        const double value = table->values[i * table->channels + channel];
+        constant = constant && value == table->values[channel];
+        sum += value;
+    }
     const double mean = rows > 0 ? sum / (double)rows : 0.0;
     for (int64_t i = 0; i < rows; ++i) {
         const double apart = table->values[i * table->channels + channel] - mean;
         squares += apart * apart;
     }
-    const double deviation = rows > 0 ? sqrt(squares / (double)rows) : 0.0;
+    /* The mean of a constant is rounded, so that its deviation need not be 0. */
+    const double deviation = rows > 0 && !constant ? sqrt(squares / (double)rows) : 0.0;
     series->mean[channel] = mean;
     series->deviation[channel] = deviation > 0.0 ? deviation : 1.0;
 }

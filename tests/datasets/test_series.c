@@ -190,6 +190,19 @@ TEST(a_constant_channel_keeps_its_scale) {
     lh_series_destroy(series);
 }
 
+/* The mean of six times 0.1 is not 0.1. */
+TEST(a_constant_channel_keeps_its_scale_though_its_mean_is_rounded) {
+    lh_series *series = NULL;
+    REQUIRE_OK(open_string("date,a\n2020-01-01 00:00,0.1\n2020-01-01 00:15,0.1\n"
+                           "2020-01-01 00:30,0.1\n2020-01-01 00:45,0.1\n2020-01-01 01:00,0.1\n"
+                           "2020-01-01 01:15,0.1\n2020-01-01 01:30,0.1\n2020-01-01 01:45,0.1\n"
+                           "2020-01-01 02:00,2.1\n",
+                           &series));
+    CHECK_NEAR(lh_series_deviation(series, 0), 1.0, 0);
+    CHECK_NEAR(lh_series_values(series, 8)[0], 2.0, 1e-6);
+    lh_series_destroy(series);
+}
+
 /* ---- public data in a data folder of our own ---- */
 
 static lh_status open_named(const char *file, const char *content, const char *options,
