@@ -245,24 +245,27 @@ static int describe(lua_State *lua) {
     return 1;
 }
 
-/* task_info(options of a task) -> {data, digest, rows and length of a batch, and the sizes that a
- * model is told}: opens the data for a moment. */
+/* task_info(options of a task) -> {data, what is to remark on it or nil, digest, rows and length of
+ * a batch, and the sizes that a model is told}: opens the data for a moment. */
 static int task_info(lua_State *lua) {
     const lh_lua_options *o = lh_lua_options_at(lua, 1, "task");
     const lh_task_class *class = o->task;
     lh_task *task = NULL;
     lh_model_setup setup = {0};
     lh_lua_check(lua, lh_task_create(class, o->values, 1, &setup, &task));
-    char *data = class->describe(task->instance), hex[32];
+    char *data = NULL, *remark = NULL, hex[32];
+    const lh_status told = lh_task_describe(task, &data, &remark);
     const uint64_t digest = class->digest(task->instance);
     int64_t rows = 0, length = 0;
     class->shape(task->instance, &rows, &length);
     lh_task_destroy(task);
-    lh_lua_check(lua, data != NULL ? LH_OK : lh_failed());
+    lh_lua_check(lua, told);
     (void)snprintf(hex, sizeof hex, "%016llx", (unsigned long long)digest);
     lua_newtable(lua);
     set_text(lua, "data", data);
+    set_text(lua, "remark", remark);
     free(data);
+    free(remark);
     set_text(lua, "digest", hex);
     lua_pushinteger(lua, rows);
     lua_setfield(lua, -2, "rows");

@@ -333,13 +333,13 @@ static int session_export(lua_State *lua) {
 }
 
 /* session:info() -> {step, seconds, parameters, flops_per_token, state_bytes, peak_memory_bytes,
- * data, digest}. */
+ * data, digest, and what is to remark on the data or nil}. */
 static int session_info(lua_State *lua) {
     const lh_session *session = session_at(lua, 1);
     const lh_task *task = lh_session_task(session);
     const lh_params *params = lh_session_model(session)->params;
-    char *data = task->class->describe(task->instance);
-    lh_lua_check(lua, data != NULL ? LH_OK : lh_failed());
+    char *data = NULL, *remark = NULL;
+    lh_lua_check(lua, lh_task_describe(task, &data, &remark));
     lua_newtable(lua);
     lua_pushinteger(lua, lh_session_step(session));
     lua_setfield(lua, -2, "step");
@@ -354,6 +354,9 @@ static int session_info(lua_State *lua) {
     lua_pushstring(lua, data);
     free(data);
     lua_setfield(lua, -2, "data");
+    lua_pushstring(lua, remark);
+    free(remark);
+    lua_setfield(lua, -2, "remark");
     char hex[32];
     (void)snprintf(hex, sizeof hex, "%016llx",
                    (unsigned long long)task->class->digest(task->instance));

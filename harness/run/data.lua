@@ -46,15 +46,20 @@ end
 
 local told = {}
 
---- Says on standard error which data a command reads, each once: a generator that stands in for a
---- name is not to be mistaken for the corpus.
-function data.tell(source)
-  if told[source] then return end
-  told[source] = true
+local function tell_once(line)
+  if not told[line] then io.stderr:write("data: ", line, "\n") end
+  told[line] = true
+end
+
+--- Says on standard error which data a command reads, by what core.task_info or session:info says
+--- of them, each once: a generator that stands in for a name is not to be mistaken for the corpus.
+--- What is to remark on them stands below.
+function data.tell(info)
+  local source = info.data
   local kind, root = source:match "^embedded generator %((.*)%)$", os.getenv "LONGHAUL_DATA"
   local stands_in = kind and (root or "") ~= "" and not core.exists(root .. "/" .. kind)
-  io.stderr:write(("data: %s%s\n"):format(source,
-    stands_in and ("; LONGHAUL_DATA has no '%s'"):format(kind) or ""))
+  tell_once(source .. (stands_in and ("; LONGHAUL_DATA has no '%s'"):format(kind) or ""))
+  if info.remark then tell_once(info.remark) end
 end
 
 -- ---- list ----

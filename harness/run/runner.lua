@@ -53,7 +53,7 @@ function run_one(run, sweep, title)
     sweep.board:say(("%s  is not tuned: %s"):format(title, run.row.untuned))
     return "failed"
   end
-  if ranks.first then data.tell(identity.task_info(run.row.task).data) end
+  if ranks.first then data.tell(identity.task_info(run.row.task)) end
   local lock_file = results:checkpoint(run.id) .. ".lock"
   local lock <close> = ranks.first and core.lock(lock_file, not settings.wait) or nil
   local verdict = ranks.decide(function()

@@ -6,6 +6,7 @@
 #include "harness/tasks/subsequences.h"
 
 #include "datasets/text/corpus.h"
+#include "harness/engine/text.h"
 
 /* One split as a source of documents. */
 typedef struct split_source {
@@ -128,6 +129,19 @@ static char *describe(const void *instance) {
     return lh_duplicate_text(lh_corpus_source(task->corpus));
 }
 
+/* Rows take documents one after the other, so that those that share one are in lockstep. */
+static lh_status remark(const void *instance, char **out) {
+    const lh_documents *documents = instance;
+    const long long count = documents->source[LH_TRAIN].count, rows = documents->spec.rows;
+    const bool whole = ((const language_model *)instance)->subsequences == WHOLE_DOCUMENTS;
+    *out = NULL;
+    if (!whole || count >= rows) return LH_OK;
+    *out = lh_format("%lld training document%s for a batch of %lld rows, some of which read the "
+                     "same: split_bytes cuts documents, subsequences=streams gives each row a part",
+                     count, count == 1 ? "" : "s", rows);
+    return *out != NULL ? LH_OK : LH_EMEMORY;
+}
+
 static uint64_t digest(const void *instance) {
     const language_model *task = instance;
     return lh_corpus_digest(task->corpus);
@@ -149,4 +163,5 @@ const lh_task_class lh_language_model_class = {.name = "language_model",
                                                .cursor_get = lh_documents_cursor_get,
                                                .cursor_set = lh_documents_cursor_set,
                                                .describe = describe,
-                                               .digest = digest};
+                                               .digest = digest,
+                                               .remark = remark};

@@ -35,3 +35,15 @@ void lh_task_destroy(lh_task *task) {
     lh_options_destroy(task->options);
     free(task);
 }
+
+lh_status lh_task_describe(const lh_task *task, char **data, char **remark) {
+    const lh_task_class *class = task->class;
+    *remark = NULL;
+    *data = class->describe(task->instance);
+    lh_status status = *data != NULL ? LH_OK : lh_failed();
+    if (status == LH_OK && class->remark != NULL) status = class->remark(task->instance, remark);
+    if (status == LH_OK) return LH_OK;
+    free(*data);
+    *data = NULL;
+    return status;
+}

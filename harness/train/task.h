@@ -10,7 +10,7 @@
 
 /* Major: a change that breaks plug-ins. Minor: fields appended to lh_task_class. */
 #define LH_TASK_ABI_MAJOR 2
-#define LH_TASK_ABI_MINOR 0
+#define LH_TASK_ABI_MINOR 1
 
 /* A batch on the host; the session moves it to the device. Arrays are owned by the task and valid
  * until the next call. Optional ones are NULL. Shapes as in lh_batch. */
@@ -75,6 +75,9 @@ typedef struct lh_task_class {
     /* Optional: options that the class got when runs had been recorded, ended by NULL
      * (lh_options_is_unsaid). */
     const char *const *later_options;
+    /* Optional: what to know of the data before training, NULL where there is nothing. No part of
+     * what is recorded. Gives (free()). */
+    lh_status (*remark)(const void *instance, char **out);
 } lh_task_class;
 
 /* A class with its data open. */
@@ -88,5 +91,9 @@ typedef struct lh_task {
 lh_status lh_task_create(const lh_task_class *class, const lh_options *options, uint64_t seed,
                          lh_model_setup *setup, lh_task **out);
 void lh_task_destroy(lh_task *task);
+
+/* Of its class' functions of that name; a remark may be NULL. Gives both (free()), after a failure
+ * neither. */
+lh_status lh_task_describe(const lh_task *task, char **data, char **remark);
 
 #endif

@@ -1,6 +1,8 @@
 /* Batches and passes of language modelling on the embedded generator's books. */
 #include "harness/tasks/tasks.h"
 
+#include <string.h>
+
 #include "datasets/text/corpus.h"
 #include "harness/train/evaluate.h"
 #include "tests/config.h"
@@ -274,4 +276,28 @@ TEST(the_data_is_described) {
     free(data);
     CHECK(f.class->digest(f.task->instance) != 0);
     close_fixture(&f);
+}
+
+/* What is remarked on the data with these options; NULL: nothing. */
+static char *remark_with(const char *options) {
+    fixture f;
+    char *data = NULL, *remark = NULL;
+    if (!CHECK(open_fixture(&f, options))) return NULL;
+    CHECK_OK(lh_task_describe(f.task, &data, &remark));
+    CHECK(data != NULL && strstr(data, "batch") == NULL);
+    free(data);
+    close_fixture(&f);
+    return remark;
+}
+
+TEST(rows_that_read_the_same_document_are_remarked_on) {
+    char *none = remark_with("batch=1");
+    char *streams = remark_with("batch=40 subsequences=streams");
+    char *some = remark_with("batch=40");
+    char *one = remark_with("limit_documents=1 batch=8");
+    CHECK(none == NULL && streams == NULL);
+    CHECK_CONTAINS(some, " training documents for a batch of 40 rows");
+    CHECK_CONTAINS(one, "1 training document for a batch of 8 rows, some of which read the same");
+    free(some);
+    free(one);
 }

@@ -82,7 +82,7 @@ local function train(values)
   command.output(values.snapshot)
   if values["published-names"] then check_published_names(values.model, values.out) end
   local session <close> = session_of(values)
-  data.tell(session:info().data)
+  data.tell(session:info())
   check_splits(session, values)
   if values.snapshot and core.exists(values.snapshot) then session:restore(values.snapshot) end
   local shown = progress.new(values.model)
@@ -101,7 +101,7 @@ local function evaluate(values)
   local split = command.one_of("split", values.split or "test", { "valid", "test" })
   if not values.weights then command.misuse("eval needs --weights FILE.safetensors") end
   local session <close>, path = session_of(values)
-  data.tell(session:info().data)
+  data.tell(session:info())
   session:load_weights(path)
   print_metrics(session:evaluate(split) or {})
 end
