@@ -390,8 +390,8 @@ lh_status lh_corpus_document(lh_corpus *corpus, lh_split split, int64_t index, l
     *out = (lh_document){.name = i->name,
                          .tokens = i->read.tokens,
                          .count = i->read.count,
-                         .bytes = i->read.bytes,
-                         .words = i->read.words};
+                         .bytes = (double)i->read.bytes,
+                         .words = (double)i->read.words};
     return LH_OK;
 }
 

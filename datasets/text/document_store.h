@@ -17,7 +17,8 @@ typedef struct lh_document {
     /* Of a task that does not ask for the next token: what each token is to be answered with, or
      * LH_UNLABELLED (datasets/generate/episode.h); NULL: the next token. */
     const int32_t *labels;
-    int64_t count, bytes, words;
+    int64_t count;
+    double bytes, words; /* a part of a document has its share of both */
 } lh_document;
 
 typedef struct lh_corpus lh_corpus;

@@ -108,8 +108,8 @@ static lh_status fill_row(lh_batcher *batcher, int64_t r, lh_host_batch *out, bo
     }
     const int64_t predicted = write_segment(batcher, r, &document, row->offset);
     const double share = (double)predicted / (double)document.count;
-    out->predicted_bytes += share * (double)document.bytes;
-    out->predicted_words += share * (double)document.words;
+    out->predicted_bytes += share * document.bytes;
+    out->predicted_words += share * document.words;
     row->offset += batcher->spec.length - batcher->spec.overlap;
     return LH_OK;
 }

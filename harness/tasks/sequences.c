@@ -57,10 +57,11 @@ static lh_status get_image(void *context, int64_t index, lh_document *out) {
     LH_TRY(lh_images_read(task->images, source->split, index, task->pixels));
     for (int64_t t = 0; t < length; ++t)
         task->tokens[t + 1] = task->pixels[t];
-    *out = (lh_document){.name = "image",
-                         .tokens = task->tokens,
-                         .count = length + 1,
-                         .bytes = length + 1}; /* a token is a byte: bits per byte are per dim */
+    *out = (lh_document){
+        .name = "image",
+        .tokens = task->tokens,
+        .count = length + 1,
+        .bytes = (double)(length + 1)}; /* a token is a byte: bits per byte are per dim */
     return LH_OK;
 }
 

@@ -1,7 +1,6 @@
 /* The joined text, and what stands before each document of it. */
 #include "harness/tasks/subsequences.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +23,8 @@ static lh_status measure(lh_subsequences *s, const lh_document_source *source) {
         lh_document document;
         LH_TRY(source->get(source->context, i, &document));
         s->before[i + 1] = (extent){.tokens = s->before[i].tokens + (double)document.count,
-                                    .bytes = s->before[i].bytes + (double)document.bytes,
-                                    .words = s->before[i].words + (double)document.words};
+                                    .bytes = s->before[i].bytes + document.bytes,
+                                    .words = s->before[i].words + document.words};
     }
     return LH_OK;
 }
@@ -85,14 +84,15 @@ static int64_t find_document(const lh_subsequences *s, double at) {
     return low;
 }
 
-/* What comes before token `at`, a token of a document having its mean. */
+/* What comes before token `at`, a token of a document having its mean. Divides last: where a token
+ * is a byte, that is a whole number. */
 static extent extent_before(const lh_subsequences *s, double at) {
     const extent *begin = &s->before[find_document(s, at)], *end = begin + 1;
-    const double count = end->tokens - begin->tokens;
-    const double share = count > 0.0 ? (at - begin->tokens) / count : 0.0;
+    const double count = end->tokens > begin->tokens ? end->tokens - begin->tokens : 1.0;
+    const double inside = at - begin->tokens;
     return (extent){.tokens = at,
-                    .bytes = begin->bytes + share * (end->bytes - begin->bytes),
-                    .words = begin->words + share * (end->words - begin->words)};
+                    .bytes = begin->bytes + inside * (end->bytes - begin->bytes) / count,
+                    .words = begin->words + inside * (end->words - begin->words) / count};
 }
 
 static lh_status get(void *context, int64_t index, lh_document *out) {
@@ -104,8 +104,8 @@ static lh_status get(void *context, int64_t index, lh_document *out) {
     *out = (lh_document){.name = "subsequence",
                          .tokens = s->tokens + index * s->stride,
                          .count = count,
-                         .bytes = llround(end.bytes - begin.bytes),
-                         .words = llround(end.words - begin.words)};
+                         .bytes = end.bytes - begin.bytes,
+                         .words = end.words - begin.words};
     return LH_OK;
 }
 

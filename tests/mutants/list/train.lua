@@ -151,7 +151,7 @@ return {
   {
     file = "harness/tasks/subsequences.c", tests = "tests/harness/tasks/test_subsequences.c",
     { ".tokens = s->tokens + index * s->stride,", ".tokens = s->tokens + index * s->length,", "subsequences do not overlap" },
-    { "count > 0.0 ? (at - begin->tokens) / count : 0.0", "count > 0.0 ? 1.0 : 0.0", "parts count as whole documents" },
+    { "inside = at - begin->tokens;", "inside = at > begin->tokens ? count : 0.0;", "parts count as whole documents" },
   },
   {
     file = "harness/train/optimizer.c", tests = "tests/harness/train/test_optimizer.c",
