@@ -301,6 +301,14 @@ static int schedule_uses_steps(lua_State *lua) {
     return 1;
 }
 
+/* check_train(options of training): fails where some of them exclude each other. */
+static int check_train(lua_State *lua) {
+    const lh_lua_options *o = lh_lua_options_at(lua, 1, "train");
+    lh_train_plan plan;
+    lh_lua_check(lua, lh_train_plan_read(o->values, &plan));
+    return 0;
+}
+
 static int train_options(lua_State *lua) {
     lh_lua_push_tables(lua, lh_train_options);
     return 1;
@@ -322,8 +330,7 @@ static int setup_options(lua_State *lua) {
     return 0;
 }
 
-const luaL_Reg lh_lua_option_values[] = {{"setup_options", setup_options},
-                                         {"options", make_options},
-                                         {"train_options", train_options},
-                                         {"schedule_uses_steps", schedule_uses_steps},
-                                         {NULL, NULL}};
+const luaL_Reg lh_lua_option_values[] = {
+    {"setup_options", setup_options}, {"options", make_options},
+    {"train_options", train_options}, {"schedule_uses_steps", schedule_uses_steps},
+    {"check_train", check_train},     {NULL, NULL}};

@@ -97,19 +97,30 @@ const lh_option_table lh_train_options[] = {LH_OWN_TABLE(lh_train_plan), {0}};
 const char *const lh_train_later_options[] = {"accumulate", "segments_per_step", "first_rate",
                                               "decay_from", NULL};
 
+/* Fails for what is done at evaluations, without any. */
+static lh_status check_evaluations(const lh_train_plan *plan) {
+    if (plan->evaluate_every > 0) return LH_OK;
+    if (plan->patience > 0)
+        return lh_fail(LH_EOPTION,
+                       "train: patience=%lld counts evaluations, but there are none: "
+                       "set evaluate_every",
+                       (long long)plan->patience);
+    if (plan->evaluate_test)
+        return lh_fail(LH_EOPTION, "train: evaluate_test adds to evaluations, but there are none: "
+                                   "set evaluate_every");
+    if (plan->keep_best != LH_KEEP_LAST)
+        return lh_fail(LH_EOPTION,
+                       "train: keep_best=%s chooses among evaluations, but there are none: "
+                       "set evaluate_every",
+                       keep_best_names[plan->keep_best]);
+    return LH_OK;
+}
+
 lh_status lh_train_plan_read(const lh_options *options, lh_train_plan *out) {
     *out = (lh_train_plan){0};
     lh_options_fill(options, out);
     out->schedule.steps = out->steps;
-    if (out->patience > 0 && out->evaluate_every == 0)
-        return lh_fail(LH_EOPTION,
-                       "train: patience=%lld counts evaluations, but there are none: "
-                       "set evaluate_every",
-                       (long long)out->patience);
-    if (out->evaluate_test && out->evaluate_every == 0)
-        return lh_fail(LH_EOPTION, "train: evaluate_test adds to evaluations, but there are none: "
-                                   "set evaluate_every");
-    return LH_OK;
+    return check_evaluations(out);
 }
 
 const char *lh_train_keep_best_metric(const lh_train_plan *plan) {

@@ -34,6 +34,19 @@ t.test("a good script gives its rows", function()
   t.contains(bench.rows[2].line, scratch .. ":7")
 end)
 
+t.test("what is done at evaluations needs some, and is refused at the row's line", function()
+  for said, told in pairs {
+    ["keep_best = true"] = "keep_best=true chooses among evaluations",
+    ["patience = 3"] = "patience=3 counts evaluations",
+    ["evaluate_test = true"] = "evaluate_test adds to evaluations" } do
+    t.fails(function()
+      run(start .. ([[
+        bench:row { "a", model = model, task = task, train = train:with { %s } }
+        return bench]]):format(said))
+    end, ":6: row: train: " .. told)
+  end
+end)
+
 t.test("a slip in a sample is told at its line", function()
   for slip, told in pairs {
     ["count = 0"] = "field 'count' must be a positive integer, got 0",

@@ -38,6 +38,12 @@ function checks.fields(owner, given, known, first)
   end
 end
 
+--- Fails for training options that exclude each other.
+function checks.train(train)
+  local good, message = pcall(core.check_train, train.options)
+  if not good then spec.fail("row: " .. message) end
+end
+
 --- Fails for what is no list of at least one thing, which would show nothing.
 function checks.list(what, list)
   if not lists.is(list, 1) then spec.fail(what .. " is a list of at least one, as in { ... }") end

@@ -389,6 +389,7 @@ TEST(patience_without_evaluations_is_refused) {
     lh_session *session = NULL;
     CHECK_FAILS(trigram_session("", "", "steps=4 patience=2", 1, &session), LH_EOPTION,
                 "set evaluate_every");
+    CHECK_FAILS(trigram_session("", "", "keep_best=mse", 1, &session), LH_EOPTION, "keep_best=mse");
 }
 
 TEST(watching_the_test_split_changes_nothing) {
