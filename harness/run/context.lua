@@ -19,11 +19,24 @@ function context.read(given)
   return { length = length, passages = passages }
 end
 
---- Refuses a task, by what core.task_info says of it, whose tokens do not follow one another: what
---- is asked for is measured after all training.
-function context.check(name, info)
-  if info.vocabulary > 0 and info.output_features == 0 and info.source_vocabulary == 0 then return end
-  error(("context: the task %s predicts no tokens one after the other"):format(name), 0)
+--- Refuses a task, by what core.task_info says of it, whose tokens do not follow one another, and
+--- passages that fill no batch of it: what is asked for is measured after all training.
+function context.check(wanted, name, info)
+  if info.vocabulary == 0 or info.output_features > 0 or info.source_vocabulary > 0 then
+    error(("context: the task %s predicts no tokens one after the other"):format(name), 0)
+  end
+  if wanted.passages < info.rows then
+    error(("context: passages = %d fill no batch of %d rows"):format(wanted.passages, info.rows), 0)
+  end
+end
+
+--- Why `points`, which a session measured, have nothing of passages; nil where they have.
+function context.lack(wanted, points)
+  for _, point in ipairs(points) do
+    if point.part == "kept" then return nil end
+  end
+  return ("context: the validation split has no batch of passages of %d tokens that are each "
+    .. "predicted from those before"):format(wanted.length)
 end
 
 --- What a run's identity says of it.

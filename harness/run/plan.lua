@@ -86,7 +86,7 @@ local function fill(shared)
   local row = shared.row
   local info = identity.task_info(row.task)
   tokenizer.check_samples(row, info)
-  if row.context then context.check(row.task.name, info) end
+  if row.context then context.check(row.context, row.task.name, info) end
 end
 
 --- Gives what the runs of a row share its `identity`, for which its data are opened; false where

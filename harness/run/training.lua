@@ -217,6 +217,7 @@ local function finish(run, results, session, record, shown)
   record.tokens_per_second = run.tokens_per_second
   local points = measure_context(run, session)
   if not points then return false end
+  if run.row.context then record.error = record.error or context.lack(run.row.context, points) end
   keep_probes(run, results, session, record, points)
   metrics.fill_record(record, "watched", metrics.best_of_curve(curve))
   reach.fill(record, run.row.reach, curve)

@@ -71,6 +71,25 @@ t.test("a task without tokens is refused before any training", function()
   t.contains(run.refusal, "context: the task forecasting predicts no tokens one after the other")
 end)
 
+t.test("passages that fill no batch are, too", function()
+  local run = plan.of(bench_of { length = 8, passages = 1 }, { scale = "smoke", device = "cpu", results = "none" })[1]
+  t.check(not plan.identify(run.shared))
+  t.contains(run.refusal, "context: passages = 1 fill no batch of 2 rows")
+end)
+
+t.test("a row whose documents are too short says so", function()
+  local folder = os.tmpname()
+  os.remove(folder)
+  local failed = runner.run(bench_of { length = 4096, passages = 4 }, { scale = "smoke",
+    device = "cpu", results = folder, no_timing = true })
+  t.equal(failed, 0)
+  local run = (csv.read(folder .. "/looks-back/runs.csv"))[1]
+  t.equal(run.status, "done")
+  t.equal(run.context_tokens or "", "")
+  t.contains(run.error, "has no batch of passages of 4096 tokens")
+  core.remove_file(folder .. "/looks-back/runs.csv")
+end)
+
 t.test("a row that asks is another run; one that does not is the run that it was", function()
   local function configuration(asked)
     local row = bench_of(asked).rows[1]
