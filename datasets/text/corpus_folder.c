@@ -1,6 +1,7 @@
 /* A walk through folders in the order of names, so that a corpus is the same wherever it lies. */
 #include "datasets/text/corpus_folder.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,34 +19,61 @@ enum { MOST_DEPTH = 16 };
 typedef struct walk {
     lh_corpus *corpus;
     const char *field, *root;
-    int split; /* -1: by hash */
+    int split;           /* -1: by hash */
+    bool named, unnamed; /* files of JSON lines that say their split, and that do not */
 } walk;
 
-/* "train.jsonl" and the like belong to a split whatever the walk says; -1: no such name. */
-static int named_split(const char *name) {
-    static const char *const splits[LH_SPLITS] = {"train.jsonl", "valid.jsonl", "test.jsonl"};
-    for (int s = 0; s < LH_SPLITS; ++s)
-        if (strncmp(name, splits[s], strlen(splits[s])) == 0) return s;
+/* Behind a split's name: ".jsonl", or which of its pieces the file is, "-00000-of-00002.jsonl". */
+static bool ends_name(const char *rest) {
+    const bool is_piece = rest[0] != '\0' && strchr("-_.", rest[0]) != NULL;
+    if (is_piece && isdigit((unsigned char)rest[1])) rest += 1 + strspn(rest + 1, "0123456789of-_");
+    return strcmp(rest, ".jsonl") == 0 || strcmp(rest, ".jsonl.gz") == 0;
+}
+
+/* "train.jsonl" and the like belong to a split, in whatever folder; -1: no such name. */
+static int named_split(const char *path) {
+    static const struct {
+        const char *name;
+        lh_split split;
+    } splits[] = {{"train", LH_TRAIN}, {"valid", LH_VALID}, {"validation", LH_VALID},
+                  {"val", LH_VALID},   {"dev", LH_VALID},   {"test", LH_TEST}};
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof splits / sizeof splits[0]; ++i) {
+        const size_t length = strlen(splits[i].name);
+        if (strncmp(name, splits[i].name, length) == 0 && ends_name(name + length))
+            return (int)splits[i].split;
+    }
     return -1;
 }
 
-static lh_status walk_folder(const walk *w, const char *folder, int depth);
+/* Lines of one split would be hashed into all of them beside another's own file. */
+static lh_status read_lines(walk *w, const char *name, const char *path) {
+    const int split = w->split >= 0 ? w->split : named_split(name);
+    w->named = w->named || split >= 0;
+    w->unnamed = w->unnamed || split < 0;
+    if (w->named && w->unnamed)
+        return lh_fail(LH_EFORMAT,
+                       "%s: of the files of JSON lines some are called train.jsonl, valid.jsonl or "
+                       "test.jsonl, as the splits are, others are not: move those away, or all "
+                       "into folders train/, valid/ and test/",
+                       path);
+    return lh_corpus_read_lines(w->corpus, w->field, split, name, path);
+}
 
-static lh_status walk_path(const walk *w, const char *path, int depth) {
+static lh_status walk_folder(walk *w, const char *folder, int depth);
+
+static lh_status walk_path(walk *w, const char *path, int depth) {
     struct stat status;
     if (stat(path, &status) != 0) return lh_fail(LH_EIO, "%s: cannot be read", path);
     if (S_ISDIR(status.st_mode)) return walk_folder(w, path, depth);
     if (!S_ISREG(status.st_mode)) return LH_OK;
     const char *name = path + strlen(w->root) + 1;
-    if (lh_json_lines_is(name)) {
-        const int split = w->split >= 0 ? w->split : named_split(name);
-        return lh_corpus_read_lines(w->corpus, w->field, split, name, path);
-    }
+    if (lh_json_lines_is(name)) return read_lines(w, name, path);
     const lh_split split = w->split >= 0 ? (lh_split)w->split : lh_split_by_name(name);
     return lh_corpus_add_file(w->corpus, split, name, path, (int64_t)status.st_size);
 }
 
-static lh_status walk_entry(const walk *w, const char *folder, const char *entry, int depth) {
+static lh_status walk_entry(walk *w, const char *folder, const char *entry, int depth) {
     if (entry[0] == '.') return LH_OK;
     char *path = lh_format("%s/%s", folder, entry);
     if (path == NULL) return LH_EMEMORY;
@@ -54,7 +82,7 @@ static lh_status walk_entry(const walk *w, const char *folder, const char *entry
     return status;
 }
 
-static lh_status walk_folder(const walk *w, const char *folder, int depth) {
+static lh_status walk_folder(walk *w, const char *folder, int depth) {
     struct dirent **entry = NULL;
     if (depth > MOST_DEPTH) return lh_fail(LH_EIO, "%s: folders nest too deep", folder);
     const int count = scandir(folder, &entry, NULL, alphasort);
@@ -114,7 +142,7 @@ static lh_status read_split(lh_corpus *corpus, const char *field, const char *fo
     if (path == NULL) return LH_EMEMORY;
     lh_status status = LH_OK;
     if (lh_is_folder(path)) {
-        const walk w = {.corpus = corpus, .field = field, .root = path, .split = split};
+        walk w = {.corpus = corpus, .field = field, .root = path, .split = split};
         *any = true;
         status = walk_folder(&w, path, 0);
     }
@@ -128,6 +156,6 @@ lh_status lh_corpus_read_folder(lh_corpus *corpus, const char *field, const char
         LH_TRY(read_split(corpus, field, folder, (lh_split)s, &any));
     if (!any) LH_TRY(read_only_file(corpus, folder, &any));
     if (any) return LH_OK;
-    const walk w = {.corpus = corpus, .field = field, .root = folder, .split = -1};
+    walk w = {.corpus = corpus, .field = field, .root = folder, .split = -1};
     return walk_folder(&w, folder, 0);
 }

@@ -95,6 +95,39 @@ TEST(json_lines_may_be_packed_and_are_split_by_hash) {
     CHECK_FAILS(open_corpus("name=web", &corpus), LH_EFORMAT, "dump.jsonl.gz: cannot be unpacked");
 }
 
+/* Each line of `file` in the split that its name says; -1: by hash. */
+static void check_named(const char *file, int split) {
+    char name[PATH];
+    lh_corpus *corpus = NULL;
+    static const char line[] = "{\"text\": \"x\"}";
+    REQUIRE(make_root());
+    write_text("named/en/train.jsonl", line, sizeof line - 1);
+    (void)snprintf(name, sizeof name, "named/en/%s", file);
+    write_text(name, line, sizeof line - 1);
+    const lh_status status = open_corpus("name=named", &corpus);
+    if (split < 0) {
+        CHECK_FAILS(status, LH_EFORMAT, "others are not");
+        return;
+    }
+    REQUIRE_OK(status);
+    CHECK_EQ_INT(lh_corpus_documents(corpus, (lh_split)split), split == LH_TRAIN ? 2 : 1);
+    lh_corpus_destroy(corpus);
+}
+
+TEST(json_lines_are_of_the_split_that_they_are_called_in_any_folder) {
+    check_named("test.jsonl", LH_TEST);
+    check_named("valid.jsonl", LH_VALID);
+    check_named("validation.jsonl", LH_VALID);
+    check_named("val_0.jsonl", LH_VALID);
+    check_named("dev.00.jsonl", LH_VALID);
+    check_named("train-00.jsonl", LH_TRAIN);
+    check_named("test-00000-of-00002.jsonl", LH_TEST);
+    check_named("testing.jsonl", -1);
+    check_named("test-cases.jsonl", -1);
+    check_named("train.old.jsonl", -1);
+    check_named("more.jsonl", -1);
+}
+
 TEST(the_field_of_json_lines_is_an_option) {
     static const char lines[] = "{\"target\": 1, \"func\": \"int a;\", \"text\": \"no\"}\n"
                                 "{\"func\": [\"hi\", {\"speaker\": \"B\", \"text\": \"ho\"}]}\r\n"
