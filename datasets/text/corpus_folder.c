@@ -70,6 +70,7 @@ static lh_status walk_path(walk *w, const char *path, int depth) {
     const char *name = path + strlen(w->root) + 1;
     if (lh_json_lines_is(name)) return read_lines(w, name, path);
     const lh_split split = w->split >= 0 ? (lh_split)w->split : lh_split_by_name(name);
+    if (lh_name_ends(name, ".gz")) return lh_corpus_add_packed(w->corpus, split, name, path);
     return lh_corpus_add_file(w->corpus, split, name, path, (int64_t)status.st_size);
 }
 

@@ -9,6 +9,7 @@
 
 #include "datasets/digest.h"
 #include "datasets/text/token_cache.h"
+#include "datasets/unpack.h"
 #include "datasets/utf8.h"
 #include "harness/engine/array.h"
 #include "harness/engine/file.h"
@@ -150,6 +151,14 @@ lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name
     const lh_status status = lh_corpus_add_part(corpus, split, name, text, bytes, 0, bytes);
     free(text);
     return status;
+}
+
+lh_status lh_corpus_add_packed(lh_corpus *corpus, lh_split split, const char *name,
+                               const char *path) {
+    lh_text text;
+    if (is_full(&corpus->split[split])) return LH_OK;
+    LH_TRY(lh_file_unpack(path, &text));
+    return lh_corpus_add_text(corpus, split, name, text.data, text.bytes);
 }
 
 /* ---- opening ---- */

@@ -38,6 +38,10 @@ lh_status lh_corpus_add_file(lh_corpus *corpus, lh_split split, const char *name
 lh_status lh_corpus_add_text(lh_corpus *corpus, lh_split split, const char *name, char *text,
                              size_t bytes);
 
+/* Adds a document whose text is that of a gzip file, which is unpacked now. */
+lh_status lh_corpus_add_packed(lh_corpus *corpus, lh_split split, const char *name,
+                               const char *path);
+
 /* Adds what lies from `begin` to `end` of a text of so many bytes; copies it. */
 lh_status lh_corpus_add_part(lh_corpus *corpus, lh_split split, const char *name, const char *text,
                              size_t bytes, size_t begin, size_t end);

@@ -95,6 +95,23 @@ TEST(json_lines_may_be_packed_and_are_split_by_hash) {
     CHECK_FAILS(open_corpus("name=web", &corpus), LH_EFORMAT, "dump.jsonl.gz: cannot be unpacked");
 }
 
+TEST(packed_documents_are_unpacked) {
+    char command[2 * PATH];
+    lh_corpus *corpus = NULL;
+    REQUIRE(make_root());
+    write_text("mine/train/a.txt", "one  more\nword", 14);
+    write_text("mine/train/b.txt", "last", 4);
+    (void)snprintf(command, sizeof command, "gzip %s/mine/train/a.txt", data_root);
+    REQUIRE(system(command) == 0);
+    REQUIRE_OK(open_corpus("name=mine", &corpus));
+    check_text(corpus, LH_TRAIN, 0, "a.txt.gz", "one  more\nword");
+    lh_corpus_destroy(corpus);
+    write_text("mine/train/c.txt.gz", "no gzip file", 12);
+    CHECK_FAILS(open_corpus("name=mine", &corpus), LH_EFORMAT, "c.txt.gz: cannot be unpacked");
+    REQUIRE_OK(open_corpus("name=mine limit_documents=2", &corpus));
+    lh_corpus_destroy(corpus);
+}
+
 /* Each line of `file` in the split that its name says; -1: by hash. */
 static void check_named(const char *file, int split) {
     char name[PATH];
