@@ -84,7 +84,13 @@ static void set_texts(lua_State *lua, const char *name, const char *const *texts
     lua_setfield(lua, -2, name);
 }
 
-/* tasks() -> array of {name, summary, groups, options}. */
+/* What every instance of a task predicts; NULL where its kind does not say. */
+static const char *predicted_by(const lh_model_setup *kind) {
+    if (kind->output_features > 0) return "vectors";
+    return kind->vocabulary > 0 ? "tokens" : NULL;
+}
+
+/* tasks() -> array of {name, summary, predicts = "tokens", "vectors" or nil, groups, options}. */
 static int tasks(lua_State *lua) {
     const lh_task_class *class = NULL;
     lua_newtable(lua);
@@ -92,6 +98,7 @@ static int tasks(lua_State *lua) {
         lua_newtable(lua);
         set_text(lua, "name", class->name);
         set_text(lua, "summary", class->summary);
+        set_text(lua, "predicts", predicted_by(&class->kind));
         set_texts(lua, "groups", class->groups);
         lh_lua_push_tables(lua, class->options);
         lua_setfield(lua, -2, "options");

@@ -12,7 +12,7 @@ local function amount(value) return quantity.amount(value) end
 local function kibibytes(value) return ("%.1f"):format(value / 2 ^ 10) end
 local function mebibytes(value) return ("%.1f"):format(value / 2 ^ 20) end
 
-local both, watched = { "test", "valid" }, { "test", "watched", "valid" }
+local both, watched, test_alone = { "test", "valid" }, { "test", "watched", "valid" }, { "test" }
 
 -- A line: name, title, and
 --   says    what it is, for the documentation
@@ -29,6 +29,7 @@ local both, watched = { "test", "valid" }, { "test", "watched", "valid" }
 -- pooled  how seeds become one value: "mean" (and its spread), "every" (the mean, where every seed
 --           has a value), "same" (all agree), "max"
 --   grouped scored for each group of a task as well
+--   of      "tokens" or "vectors": scored by tasks alone that predict those
 --   curve   the columns of a curve that hold it: of the training loss, of the validation split
 -- A metric scored without `splits` is printed by `longhaul eval` alone.
 local lines = {
@@ -51,29 +52,29 @@ local lines = {
   { "held_bytes", "held of the past, KiB", unit = "byte", format = kibibytes, better = "min",
     kind = "structure", from = "script", pooled = "same",
     says = "the carried state and, of tokens that are looked at again, keys and values" },
-  { "bits_per_token", "bits/token", unit = "bit", digits = 3, better = "min", splits = both,
+  { "bits_per_token", "bits/token", unit = "bit", digits = 3, better = "min", of = "tokens", splits = both,
     curve = { train = "loss_bits", valid = "valid_bits" },
     says = "mean cross-entropy of a predicted token" },
-  { "bits_per_byte", "bits/byte", unit = "bit", digits = 3, better = "min", splits = both,
+  { "bits_per_byte", "bits/byte", unit = "bit", digits = 3, better = "min", of = "tokens", splits = both,
     says = "the cross-entropy of all predictions over the bytes of the raw text" },
-  { "perplexity", "perplexity", digits = 2, better = "min", splits = both,
+  { "perplexity", "perplexity", digits = 2, better = "min", of = "tokens", splits = both,
     says = "2^bits_per_token" },
-  { "word_perplexity", "word perplexity", digits = 2, better = "min", splits = both,
+  { "word_perplexity", "word perplexity", digits = 2, better = "min", of = "tokens", splits = both,
     says = "2^(bits per word of the raw text)" },
   { "accuracy", "accuracy", digits = 3, better = "max", most = 1, splits = watched, grouped = true,
     curve = { valid = "valid_accuracy" },
     says = "share of predicted tokens, or of whole strings, that are right" },
   { "error_percent", "error %", unit = "%", digits = 2, better = "min", most = 100, splits = both,
     says = "100 (1 - accuracy)" },
-  { "mse", "MSE", digits = 3, better = "min", splits = both,
+  { "mse", "MSE", digits = 3, better = "min", of = "vectors", splits = both,
     curve = { train = "mse", valid = "valid_mse" },
     says = "mean squared error" },
-  { "mae", "MAE", digits = 3, better = "min", splits = both, says = "mean absolute error" },
-  { "bleu", "BLEU", digits = 1, better = "max", splits = both,
+  { "mae", "MAE", digits = 3, better = "min", of = "vectors", splits = both, says = "mean absolute error" },
+  { "bleu", "BLEU", digits = 1, better = "max", splits = test_alone,
     says = "sacreBLEU's default: words as mteval-v13a cuts them" },
-  { "sacrebleu_cased", "sacreBLEU cased", digits = 1, better = "max", splits = both,
+  { "sacrebleu_cased", "sacreBLEU cased", digits = 1, better = "max", splits = test_alone,
     says = "words cut internationally" },
-  { "sacrebleu_uncased", "sacreBLEU uncased", digits = 1, better = "max", splits = both,
+  { "sacrebleu_uncased", "sacreBLEU uncased", digits = 1, better = "max", splits = test_alone,
     says = "words cut internationally, in lower case" },
   { "predicted_tokens", "predicted tokens", digits = 0, splits = {},
     says = "tokens that an evaluation scored" },
@@ -134,13 +135,16 @@ local title_of_split = {
 -- "bin0" -> "bin 0"
 local function group_title(group) return (group:gsub("_", " "):gsub("(%a)(%d)", "%1 %2")) end
 
--- The groups that the tasks name, each once.
+-- What each task predicts and the groups that it names, by its name; the groups of all, each once.
+local predicts, has_group = {}, {}
+
 local function groups_of_tasks()
   local groups, seen = {}, {}
   for _, task in ipairs(core.tasks()) do
+    predicts[task.name], has_group[task.name] = task.predicts, {}
     for _, group in ipairs(task.groups) do
       if not seen[group] then groups[#groups + 1] = group end
-      seen[group] = true
+      seen[group], has_group[task.name][group] = true, true
     end
   end
   return groups
@@ -161,7 +165,7 @@ for _, line in ipairs(lines) do
     or "evaluation"
   add(line, line[1], line[2])
   for _, group in ipairs(line.grouped and groups_of_tasks() or {}) do
-    add(setmetatable({ curve = false }, { __index = line }), line[1] .. "_" .. group, line[2]
+    add(setmetatable({ curve = false, group = group }, { __index = line }), line[1] .. "_" .. group, line[2]
       .. ", " .. group_title(group))
   end
 end
@@ -317,6 +321,16 @@ function metrics.twin(name)
   local column = columns[name]
   local twin = column and column.split and metrics.column("valid", column.metric.name)
   return columns[twin] and twin or nil
+end
+
+--- Why evaluations of a task never give what a column holds; nil where they may.
+function metrics.never(task, name)
+  local line = line_of(name)
+  if line.group and not has_group[task][line.group] then
+    return ("task %s names no group '%s', which '%s' is of"):format(task, line.group, name)
+  end
+  if not line.of or line.of == (predicts[task] or line.of) then return nil end
+  return ("task %s predicts %s, and '%s' is of %s"):format(task, predicts[task], name, line.of)
 end
 
 --- Fails when an evaluation gave a number that is in no line above; gives the values back.

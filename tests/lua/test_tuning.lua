@@ -267,4 +267,10 @@ t.test("an option that training does not have", function()
   end, "rate")
 end)
 
+t.test("a metric that the task never gives", function()
+  t.fails(function() sweep("tuned", lh.tune { rate = { 1, 2 }, by = "valid_mse" }) end,
+    "row: tune: task language_model predicts tokens, and 'valid_mse' is of vectors")
+  t.fails(function() lh.tune { rate = { 1, 2 }, by = "valid_bleu" } end, "no metric 'valid_bleu'")
+end)
+
 t.finish()

@@ -38,10 +38,19 @@ function checks.fields(owner, given, known, first)
   end
 end
 
---- Fails for training options that exclude each other.
-function checks.train(train)
-  local good, message = pcall(core.check_train, train.options)
+local function check_given(what, task, column)
+  local never = metrics.never(task, column)
+  if never then spec.fail(("row: %s: %s"):format(what, never)) end
+end
+
+--- Fails for a row whose training options exclude each other, or that chooses by what its task never
+--- gives.
+function checks.training(row)
+  local good, message = pcall(core.check_train, row.train.options)
   if not good then spec.fail("row: " .. message) end
+  local best = metrics.column("valid", row.train:option "keep_best")
+  if metrics.is_known(best) then check_given("keep_best", row.task.name, best) end
+  if row.tune then check_given("tune", row.task.name, row.tune.by) end
 end
 
 --- Fails for what is no list of at least one thing, which would show nothing.

@@ -189,7 +189,7 @@ function Experiment:row(row)
   local said = { label = label, factors = factors, dataset = row.dataset, model = row.model, task = row.task,
     train = row.train, tune = row.tune }
   overrides.apply(said)
-  checks.train(said.train)
+  checks.training(said)
   local dataset = row.dataset or said.task:option("name") or ""
   check_unique(self, label, dataset)
   local made = {

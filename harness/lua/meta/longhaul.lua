@@ -39,13 +39,10 @@
 ---| "valid_accuracy_bin1"
 ---| "valid_bits_per_byte"
 ---| "valid_bits_per_token"
----| "valid_bleu"
 ---| "valid_error_percent"
 ---| "valid_mae"
 ---| "valid_mse"
 ---| "valid_perplexity"
----| "valid_sacrebleu_cased"
----| "valid_sacrebleu_uncased"
 ---| "valid_word_perplexity"
 ---| "wall_time_s"
 ---| "word_perplexity"
@@ -960,6 +957,19 @@ function p.named(text, part) end
 ---@param ties boolean
 ---@return longhaul.term
 function p.wins(text, pairs, ties) end
+
+---Whether a pair of numbers is one.
+---@param a number
+---@param b number
+---@param ties boolean
+---@return boolean
+function p.is_win(a, b, ties) end
+
+---The number of a side, a term or a number, under `value(cell)`; nil where a cell has none.
+---@param side longhaul.term|number
+---@param value fun(cell: table): number?
+---@return number?
+function p.at(side, value) end
 
 ---Whether a paper prints a number for this cell.
 ---@param cell longhaul.term
