@@ -176,17 +176,10 @@ function term.wins(text, pairs, ties)
   return made
 end
 
---- Whether a pair of numbers is one.
----@param a number
----@param b number
----@param ties boolean
----@return boolean
+-- Whether a pair of numbers is a win.
 function term.is_win(a, b, ties) return a < b or (ties and a == b) end
 
---- The number of a side, a term or a number, under `value(cell)`; nil where a cell has none.
----@param side longhaul.term|number
----@param value fun(cell: table): number?
----@return number?
+-- The number of a side, a term or a number, under `value(cell)`; nil where a cell has none.
 function term.at(side, value)
   if term.is(side) then return side:at(value) end
   return side

@@ -958,19 +958,6 @@ function p.named(text, part) end
 ---@return longhaul.term
 function p.wins(text, pairs, ties) end
 
----Whether a pair of numbers is one.
----@param a number
----@param b number
----@param ties boolean
----@return boolean
-function p.is_win(a, b, ties) end
-
----The number of a side, a term or a number, under `value(cell)`; nil where a cell has none.
----@param side longhaul.term|number
----@param value fun(cell: table): number?
----@return number?
-function p.at(side, value) end
-
 ---Whether a paper prints a number for this cell.
 ---@param cell longhaul.term
 ---@return boolean
