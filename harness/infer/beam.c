@@ -31,7 +31,12 @@ typedef struct search {
     int64_t *done_count;      /* [sequences] */
     bool *closed;             /* [sequences] */
     int32_t *packed;          /* [rows][length]: what a step reads */
+    lh_beam_result *results;  /* [sequences] of the caller's */
 } search;
+
+static int64_t limit_of(const lh_beam_spec *spec, int64_t sequence) {
+    return spec->limits != NULL ? spec->limits[sequence] : spec->longest;
+}
 
 /* log P / ((5 + length) / 6)^alpha. */
 static double score_of(const lh_beam_spec *spec, double log_probability, int64_t length) {
@@ -47,6 +52,12 @@ static lh_status check_spec(const lh_beam_spec *spec) {
     if (spec->end < 0 || spec->end >= spec->vocabulary)
         return lh_fail(LH_EOPTION, "beam search: end %d is outside the vocabulary of %lld",
                        (int)spec->end, (long long)spec->vocabulary);
+    for (int64_t q = 0; q < spec->sequences; ++q) {
+        const int64_t limit = limit_of(spec, q);
+        if (limit < 1 || limit > spec->longest)
+            return lh_fail(LH_EOPTION, "beam search: sequence %lld of %lld tokens, at most %lld",
+                           (long long)q, (long long)limit, (long long)spec->longest);
+    }
     return LH_OK;
 }
 
@@ -148,15 +159,29 @@ static void finish(search *s, int64_t sequence, int64_t row, double score, int64
     if (*count < beam) *count += 1;
 }
 
-/* Whether no open sequence can overtake the worst of enough finished ones: its log-probability only
- * falls, and a longer one is divided by more. */
-static bool is_decided(const search *s, int64_t sequence) {
+/* Whether the open sequences, of `length` tokens, are at their limit or none can overtake the worst
+ * of enough finished ones: its log-probability only falls, and a longer one is divided by more. */
+static bool is_decided(const search *s, int64_t sequence, int64_t length) {
     const lh_beam_spec *spec = s->spec;
-    const double open = s->next_probability[sequence * spec->beam];
-    if (isinf(open)) return true;
+    const int64_t limit = limit_of(spec, sequence);
+    const double open = s->log_probability[sequence * spec->beam];
+    if (isinf(open) || length == limit) return true;
     if (s->done_count[sequence] < spec->beam) return false;
     const finished *worst = &s->done[sequence * spec->beam + spec->beam - 1];
-    return worst->score >= score_of(spec, open, spec->longest);
+    return worst->score >= score_of(spec, open, limit);
+}
+
+/* The best finished sequence, or else the best open one. */
+static void give_result(const search *s, int64_t sequence, int64_t length) {
+    lh_beam_result *out = &s->results[sequence];
+    const int64_t first = sequence * s->spec->beam;
+    const bool ended = s->done_count[sequence] > 0;
+    const int32_t *tokens = (ended ? s->ended : s->prefix) + first * s->spec->longest;
+    out->ended = ended;
+    out->count = ended ? s->done[first].count : length;
+    out->score =
+        ended ? s->done[first].score : score_of(s->spec, s->log_probability[first], length);
+    memcpy(out->tokens, tokens, (size_t)out->count * sizeof *out->tokens);
 }
 
 /* Shares the candidates of a sequence out: the end finishes, the others are the rows to come. */
@@ -179,7 +204,18 @@ static void advance(search *s, int64_t sequence, int64_t length) {
     }
     for (; open < spec->beam; ++open)
         s->next_probability[first + open] = -HUGE_VAL;
-    s->closed[sequence] = is_decided(s, sequence);
+}
+
+/* Rows of a closed sequence go on beside the others, each with itself. */
+static void pad(search *s, int64_t sequence, int64_t length) {
+    const lh_beam_spec *spec = s->spec;
+    for (int64_t b = 0; b < spec->beam; ++b) {
+        const int64_t row = sequence * spec->beam + b;
+        memcpy(s->next + row * spec->longest, s->prefix + row * spec->longest,
+               (size_t)length * sizeof *s->next);
+        s->next[row * spec->longest + length] = 0;
+        s->parent[row] = row;
+    }
 }
 
 /* ---- the search ---- */
@@ -190,7 +226,10 @@ static lh_status run_step(search *s, lh_beam_step step, void *context, int64_t l
         memcpy(s->packed + r * length, s->prefix + r * longest, (size_t)length * sizeof *s->packed);
     LH_TRY(step(context, s->packed, length, s->parent, s->logits));
     for (int64_t q = 0; q < s->spec->sequences; ++q) {
-        if (!s->closed[q]) advance(s, q, length);
+        if (s->closed[q])
+            pad(s, q, length);
+        else
+            advance(s, q, length);
     }
     int32_t *tokens = s->prefix;
     double *probabilities = s->log_probability;
@@ -216,34 +255,29 @@ static bool all_closed(const search *s) {
     return all;
 }
 
-/* The best finished sequence, or else the best open one. */
-static void give_result(const search *s, int64_t sequence, int64_t length, lh_beam_result *out) {
-    const int64_t first = sequence * s->spec->beam;
-    const bool ended = s->done_count[sequence] > 0;
-    const int32_t *tokens = (ended ? s->ended : s->prefix) + first * s->spec->longest;
-    out->ended = ended;
-    out->count = ended ? s->done[first].count : length;
-    out->score =
-        ended ? s->done[first].score : score_of(s->spec, s->log_probability[first], length);
-    memcpy(out->tokens, tokens, (size_t)out->count * sizeof *out->tokens);
+static void close_decided(search *s, int64_t length) {
+    for (int64_t q = 0; q < s->spec->sequences; ++q) {
+        if (s->closed[q] || !is_decided(s, q, length)) continue;
+        give_result(s, q, length);
+        s->closed[q] = true;
+    }
 }
 
-static lh_status run(search *s, lh_beam_step step, void *context, lh_beam_result *results) {
-    int64_t length = 0;
+static lh_status run(search *s, lh_beam_step step, void *context) {
     begin(s);
-    while (length < s->spec->longest && !all_closed(s))
-        LH_TRY(run_step(s, step, context, length++));
-    for (int64_t q = 0; q < s->spec->sequences; ++q)
-        give_result(s, q, length, &results[q]);
+    for (int64_t length = 0; !all_closed(s); ++length) {
+        LH_TRY(run_step(s, step, context, length));
+        close_decided(s, length + 1);
+    }
     return LH_OK;
 }
 
 lh_status lh_beam_search(const lh_beam_spec *spec, lh_beam_step step, void *context,
                          lh_beam_result *results) {
     LH_TRY(check_spec(spec));
-    search s = {.spec = spec};
+    search s = {.spec = spec, .results = results};
     lh_status status = open_search(&s);
-    if (status == LH_OK) status = run(&s, step, context, results);
+    if (status == LH_OK) status = run(&s, step, context);
     close_search(&s);
     return status;
 }

@@ -11,6 +11,8 @@ typedef struct lh_beam_spec {
     int32_t end;           /* the token that finishes a sequence */
     double length_penalty; /* alpha: scores are divided by ((5 + length) / 6)^alpha */
     int64_t longest;       /* tokens of a sequence at most, its end included */
+    /* [sequences]: of each by itself, 1 to `longest`; NULL: that of all. */
+    const int64_t *limits;
 } lh_beam_spec;
 
 /* Logits [rows][vocabulary] of the token behind prefix [rows][length]. Row r went on from row
@@ -23,7 +25,7 @@ typedef struct lh_beam_result {
     int32_t *tokens; /* [longest] of the caller's; without the end */
     int64_t count;
     double score; /* log-probability of the tokens and the end, divided by the penalty */
-    bool ended;   /* false: no sequence of the beam came to its end within `longest` */
+    bool ended;   /* false: no sequence of the beam came to its end within its limit */
 } lh_beam_result;
 
 /* Fills results [sequences]. A search ends when no sequence that is open can overtake the worst of

@@ -103,21 +103,33 @@ static lh_status step(void *context, const int32_t *prefix, int64_t length, cons
     return run_model(t, length, logits);
 }
 
-lh_status lh_translate(const lh_scored *scored, const lh_translator_spec *spec,
-                       const lh_source_text *sources, int64_t count, lh_beam_result *results) {
-    translation t = {.scored = scored, .longest = spec->longer};
+/* The sources' own lengths limit their translations: what else is in a group plays no part. */
+static lh_status search_all(const lh_scored *scored, const lh_translator_spec *spec,
+                            const lh_source_text *sources, int64_t count, int64_t *limits,
+                            lh_beam_result *results) {
+    translation t = {.scored = scored};
     for (int64_t i = 0; i < count; ++i) {
-        const int64_t longest = sources[i].count + spec->longer;
-        t.longest = longest > t.longest ? longest : t.longest;
+        limits[i] = sources[i].count + spec->longer;
+        t.longest = limits[i] > t.longest ? limits[i] : t.longest;
     }
     const lh_beam_spec search = {.sequences = count,
                                  .beam = spec->beam,
                                  .vocabulary = scored->model->setup.vocabulary,
                                  .end = spec->end,
                                  .length_penalty = spec->length_penalty,
-                                 .longest = t.longest};
+                                 .longest = t.longest,
+                                 .limits = limits};
     lh_status status = open_translation(&t, sources, count, spec->beam);
     if (status == LH_OK) status = lh_beam_search(&search, step, &t, results);
     close_translation(&t);
+    return status;
+}
+
+lh_status lh_translate(const lh_scored *scored, const lh_translator_spec *spec,
+                       const lh_source_text *sources, int64_t count, lh_beam_result *results) {
+    int64_t *limits = lh_allocate((size_t)count * sizeof *limits);
+    if (limits == NULL) return LH_EMEMORY;
+    const lh_status status = search_all(scored, spec, sources, count, limits, results);
+    free(limits);
     return status;
 }

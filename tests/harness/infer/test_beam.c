@@ -122,6 +122,32 @@ TEST(a_search_ends_when_nothing_can_overtake) {
     CHECK_EQ_INT(l.steps, 2); /* the second finishes the beam */
 }
 
+/* What else is searched for beside a sequence changes nothing of it. */
+TEST(a_sequence_has_a_limit_of_its_own) {
+    static const double ends[] = {-INFINITY, -4, -1};
+    static const int64_t limits[] = {1, LONGEST};
+    for (int e = 0; e < 3; ++e) {
+        language l = {.beam = 2, .ends = ends[e]};
+        int32_t tokens[2][LONGEST], alone_tokens[2][LONGEST];
+        lh_beam_result found[2] = {{.tokens = tokens[0]}, {.tokens = tokens[1]}};
+        lh_beam_result alone[2] = {{.tokens = alone_tokens[0]}, {.tokens = alone_tokens[1]}};
+        lh_beam_spec spec = make_spec(2, 0.6);
+        spec.limits = limits;
+        REQUIRE_OK(lh_beam_search(&spec, step, &l, found));
+        CHECK(found[0].count <= 1 && (found[1].count == LONGEST || found[1].ended));
+        spec.limits = NULL;
+        for (int q = 0; q < 2; ++q) {
+            spec.longest = limits[q];
+            REQUIRE_OK(lh_beam_search(&spec, step, &l, alone));
+            CHECK_EQ_INT(found[q].count, alone[q].count);
+            CHECK(found[q].ended == alone[q].ended);
+            CHECK_NEAR(found[q].score, alone[q].score, 0);
+            CHECK(memcmp(tokens[q], alone_tokens[q], (size_t)found[q].count * sizeof(int32_t)) ==
+                  0);
+        }
+    }
+}
+
 TEST(what_never_ends_is_cut) {
     const lh_beam_spec spec = make_spec(2, 0.6);
     language l = {.beam = 2, .ends = -INFINITY};
@@ -146,6 +172,10 @@ TEST(failures_are_passed_on_and_sizes_checked) {
     CHECK_FAILS(lh_beam_search(&spec, fail, NULL, found), LH_ESTATE, "no logits today");
     spec.end = VOCABULARY;
     CHECK_FAILS(lh_beam_search(&spec, fail, NULL, found), LH_EOPTION, "end 3 is outside");
+    static const int64_t limits[] = {1, LONGEST + 1};
+    spec = make_spec(2, 0);
+    spec.limits = limits;
+    CHECK_FAILS(lh_beam_search(&spec, fail, NULL, found), LH_EOPTION, "sequence 1 of 5 tokens");
     spec = make_spec(0, 0);
     CHECK_FAILS(lh_beam_search(&spec, fail, NULL, found), LH_EOPTION, "beam 0");
 }

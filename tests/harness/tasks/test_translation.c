@@ -195,10 +195,10 @@ static void check_translations(int64_t beam) {
     lh_session *session = NULL;
     lh_parallel *parallel = NULL;
     lh_options *options = NULL;
-    int32_t tokens[3][256];
+    int32_t tokens[3][256], tokens_alone[256];
     lh_pair pairs[3];
     lh_source_text sources[3];
-    lh_beam_result together[3], alone = {.tokens = tokens[0]};
+    lh_beam_result together[3], alone = {.tokens = tokens_alone};
     const lh_translator_spec spec = {.beam = beam, .longer = LONGER, .end = 1};
     lh_parallel_config config;
     REQUIRE_OK(parse_config(lh_parallel_config_options, "pairs=60 evaluate_pairs=9 tokens=bytes",
@@ -217,9 +217,11 @@ static void check_translations(int64_t beam) {
     for (int i = 0; i < 3; ++i)
         CHECK_NEAR(score_alone(session, &pairs[i], &together[i], beam == 1), together[i].score,
                    1e-4 * fabs(together[i].score));
-    const double score = together[2].score;
-    REQUIRE_OK(lh_translate(&scored, &spec, &sources[2], 1, &alone));
-    if (together[2].ended) CHECK_NEAR(alone.score, score, 1e-4 * fabs(score));
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE_OK(lh_translate(&scored, &spec, &sources[i], 1, &alone));
+        CHECK(alone.ended == together[i].ended && alone.count == together[i].count);
+        CHECK_NEAR(alone.score, together[i].score, 1e-4 * fabs(alone.score));
+    }
     lh_session_destroy(session);
     lh_parallel_destroy(parallel);
     lh_options_destroy(options);
