@@ -33,6 +33,9 @@ typedef struct loaded_file {
 /* A file for less text would cost more than encoding it again. */
 enum { LEAST_KEPT_BYTES = 1 << 18 };
 
+/* Whoever changes which bytes and words are counted of a text raises it: what is kept has them. */
+enum { COUNTS_VERSION = 2 };
+
 typedef struct item_list {
     item *at;
     int64_t count, capacity;
@@ -283,16 +286,56 @@ static void keep_characters(item *i) {
     if (i->cut_after) i->bytes -= lh_utf8_begun(i->text, i->bytes);
 }
 
+/* How many tokens the first `bytes` of a text are. */
+static lh_status count_tokens(const lh_tokenizer *tokenizer, const char *text, size_t bytes,
+                              int64_t *count) {
+    int32_t *tokens = NULL;
+    LH_TRY(lh_tokenizer_encode(tokenizer, text, bytes, &tokens, count));
+    free(tokens);
+    return LH_OK;
+}
+
+/* Whether the first `count` tokens of an item give the beginning of its text back, of *bytes. */
+static lh_status come_back(const lh_tokenizer *tokenizer, const item *i, int64_t count,
+                           size_t *bytes, bool *back) {
+    char *text = NULL;
+    LH_TRY(lh_tokenizer_decode(tokenizer, i->tokens, count, &text, bytes));
+    *back = *bytes <= i->bytes && memcmp(text, i->text, *bytes) == 0;
+    free(text);
+    return LH_OK;
+}
+
+/* The bytes of an item's text that its first `count` tokens stand for. Of tokens that do not give
+ * the text back these are the longest beginning of it that has no more tokens. */
+static lh_status find_cut(const lh_tokenizer *tokenizer, const item *i, int64_t count,
+                          size_t *bytes) {
+    size_t high = i->bytes;
+    bool back = false;
+    LH_TRY(come_back(tokenizer, i, count, bytes, &back));
+    if (back) return LH_OK;
+    for (size_t low = 0; high - low > 1;) {
+        const size_t middle = low + (high - low) / 2;
+        int64_t found = 0;
+        *bytes = middle - lh_utf8_begun(i->text, middle);
+        LH_TRY(count_tokens(tokenizer, i->text, *bytes, &found));
+        if (found > count) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    *bytes = high - 1 - lh_utf8_begun(i->text, high - 1);
+    return LH_OK;
+}
+
 /* Keeps the first tokens, and counts the text that they stand for. */
 static lh_status cut_tokens(const lh_corpus *corpus, item *i, int64_t count) {
-    char *text = NULL;
     size_t bytes = 0;
     if (count == 0 || i->read.count <= count) return LH_OK;
-    LH_TRY(lh_tokenizer_decode(corpus->tokenizer, i->tokens, count, &text, &bytes));
+    LH_TRY(find_cut(corpus->tokenizer, i, count, &bytes));
     i->read.count = count;
     i->read.bytes = (int64_t)bytes;
-    i->read.words = count_words(corpus, text, bytes);
-    free(text);
+    i->read.words = count_words(corpus, i->text, bytes);
     return LH_OK;
 }
 
@@ -322,7 +365,7 @@ static int64_t count_items(const lh_corpus *corpus, int splits) {
 static uint64_t key_of_tokens(const lh_corpus *corpus) {
     const uint64_t tokenizer = corpus->tokenizer != NULL ? lh_tokenizer_key(corpus->tokenizer) : 0;
     const uint64_t parts[] = {corpus->digest, tokenizer, (uint64_t)corpus->valid_tokens,
-                              corpus->lines_count};
+                              corpus->lines_count, COUNTS_VERSION};
     return tokenizer != 0 ? lh_digest_mix(0, parts, sizeof parts) : 0;
 }
 

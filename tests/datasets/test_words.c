@@ -6,6 +6,7 @@
 #include "datasets/tokens/words.h"
 #include "harness/engine/file.h"
 #include "tests/config.h"
+#include "tests/datasets/data_root.h"
 #include "tests/test.h"
 
 static const char text[] = " b a <unk> b\n\n c\ta b  d \n";
@@ -132,6 +133,29 @@ TEST(a_corpus_trains_its_own_words) {
     CHECK(document.count > 200 && document.count < document.bytes / 3);
     for (int64_t i = 0; i < document.count; ++i)
         CHECK(document.tokens[i] >= 0 && document.tokens[i] < 90);
+    lh_corpus_destroy(corpus);
+    lh_options_destroy(options);
+}
+
+/* Words do not give blanks and what they do not know back. */
+TEST(the_first_tokens_have_the_bytes_of_the_raw_text) {
+    char given[2 * DATA_ROOT_BYTES];
+    lh_options *options = NULL;
+    lh_corpus_config config;
+    lh_document document;
+    lh_corpus *corpus = NULL;
+    REQUIRE(make_root());
+    write_text("words.txt", "<eos>\none\n<unk>\n", 16);
+    write_text("few/train/1.txt", "one", 3);
+    write_text("few/valid/1.txt", "one   unbelievable\n one two three", 33);
+    (void)snprintf(given, sizeof given, "name=few valid_tokens=4 tokens=words:%s/words.txt",
+                   data_root);
+    REQUIRE_OK(parse_config(lh_corpus_config_options, given, &config, &options));
+    REQUIRE_OK(lh_corpus_open(&config, &corpus));
+    REQUIRE_OK(lh_corpus_document(corpus, LH_VALID, 0, &document));
+    CHECK_EQ_INT(document.count, 4);
+    CHECK_EQ_INT(document.bytes, 24); /* to the blank behind the second "one" */
+    CHECK_EQ_INT(document.words, 3);
     lh_corpus_destroy(corpus);
     lh_options_destroy(options);
 }
