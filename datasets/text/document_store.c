@@ -19,6 +19,7 @@ typedef struct item {
     char *name, *path, *text;   /* text NULL until first used */
     size_t begin, bytes;        /* where in the file or text, and how long */
     bool cut_before, cut_after; /* the file or text goes on there */
+    bool goes_on;               /* its first word began in the piece before, which counts it */
     uint64_t content;           /* digest of the whole file or text that it is of */
     lh_encoded read;            /* without tokens until first used */
     int32_t *tokens;            /* of this item's own; NULL where the kept ones are read */
@@ -34,7 +35,7 @@ typedef struct loaded_file {
 enum { LEAST_KEPT_BYTES = 1 << 18 };
 
 /* Whoever changes which bytes and words are counted of a text raises it: what is kept has them. */
-enum { COUNTS_VERSION = 2 };
+enum { COUNTS_VERSION = 3 };
 
 typedef struct item_list {
     item *at;
@@ -106,6 +107,11 @@ static size_t piece_count(const lh_corpus *corpus, size_t bytes) {
     return size == 0 || bytes <= size ? 1 : (bytes + size - 1) / size;
 }
 
+/* Whether a piece that begins there goes on with a word. */
+static bool is_inside_word(const char *text, size_t begin) {
+    return begin > 0 && isspace((unsigned char)text[begin - 1]) == 0;
+}
+
 /* Piece `index` of a document of `bytes`; name and content are the whole's. */
 static item piece_of(const lh_corpus *corpus, const char *name, size_t bytes, uint64_t content,
                      size_t index) {
@@ -141,6 +147,7 @@ lh_status lh_corpus_add_part(lh_corpus *corpus, lh_split split, const char *name
         item made = piece_of(corpus, name, end - begin, content, i);
         made.cut_before = made.cut_before || begin > 0;
         made.cut_after = made.cut_after || end < bytes;
+        made.goes_on = is_inside_word(text + begin, made.begin);
         made.text = lh_allocate(made.bytes + 1);
         if (made.text != NULL) memcpy(made.text, text + begin + made.begin, made.bytes);
         made.begin = 0;
@@ -216,12 +223,13 @@ void lh_corpus_count_lines(lh_corpus *corpus) {
 
 /* ---- reading ---- */
 
-static int64_t count_words(const lh_corpus *corpus, const char *text, size_t bytes) {
+/* Words that begin in the first `bytes` of an item's text. */
+static int64_t count_words(const lh_corpus *corpus, const item *i, size_t bytes) {
     int64_t words = 0;
-    bool inside = false;
-    for (size_t i = 0; i < bytes; ++i) {
-        const bool blank = isspace((unsigned char)text[i]) != 0;
-        words += (!blank && !inside) + (corpus->lines_count && text[i] == '\n');
+    bool inside = i->goes_on;
+    for (size_t b = 0; b < bytes; ++b) {
+        const bool blank = isspace((unsigned char)i->text[b]) != 0;
+        words += (!blank && !inside) + (corpus->lines_count && i->text[b] == '\n');
         inside = !blank;
     }
     return words;
@@ -258,6 +266,7 @@ static bool file_goes_on(const item_list *list, const item *i) {
 static lh_status load_text(lh_corpus *corpus, lh_split split, item *i) {
     loaded_file *file = &corpus->loaded;
     LH_TRY(load_file(corpus, i));
+    i->goes_on = is_inside_word(file->text, i->begin);
     if (!file_goes_on(&corpus->split[split], i)) {
         memmove(file->text, file->text + i->begin, i->bytes);
         i->text = file->text;
@@ -335,14 +344,14 @@ static lh_status cut_tokens(const lh_corpus *corpus, item *i, int64_t count) {
     LH_TRY(find_cut(corpus->tokenizer, i, count, &bytes));
     i->read.count = count;
     i->read.bytes = (int64_t)bytes;
-    i->read.words = count_words(corpus, i->text, bytes);
+    i->read.words = count_words(corpus, i, bytes);
     return LH_OK;
 }
 
 static lh_status encode(lh_corpus *corpus, lh_split split, item *i) {
     if (i->text == NULL) LH_TRY(load_text(corpus, split, i));
     if (lh_tokenizer_reads_characters(corpus->tokenizer)) keep_characters(i);
-    i->read.words = count_words(corpus, i->text, i->bytes);
+    i->read.words = count_words(corpus, i, i->bytes);
     i->read.bytes = (int64_t)i->bytes;
     LH_TRY(lh_tokenizer_encode(corpus->tokenizer, i->text, i->bytes, &i->tokens, &i->read.count));
     if (split == LH_VALID) LH_TRY(cut_tokens(corpus, i, corpus->valid_tokens));

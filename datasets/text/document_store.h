@@ -10,7 +10,7 @@
 /* One document. Where the limits cut a text, a character that is cut through is left out where the
  * tokenizer reads characters. Tokens are encoded on first use and then stay. `bytes` and `words`
  * are those of the raw text and make bits per byte and word perplexity: words are runs of non-blank
- * characters. */
+ * characters, of a piece of a document those that begin in it. */
 typedef struct lh_document {
     const char *name; /* file name, or "books/17" from a generator */
     const int32_t *tokens;

@@ -50,6 +50,7 @@ TEST(a_file_is_read_once_for_its_pieces_in_order) {
     lh_corpus *corpus = NULL;
     lh_document document;
     int64_t at = 0, wrong = 0;
+    double words = 0;
     REQUIRE(write_file());
     REQUIRE_OK(open_pieces("bytes", &corpus));
     REQUIRE(lh_corpus_documents(corpus, LH_TRAIN) == PIECES);
@@ -60,10 +61,33 @@ TEST(a_file_is_read_once_for_its_pieces_in_order) {
         for (int64_t t = 0; t < document.count; ++t)
             wrong += document.tokens[t] != byte_at(at + t) + 3;
         at += document.count;
+        words += document.words;
     }
     CHECK_EQ_INT(wrong, 0);
     CHECK_EQ_INT(at, BYTES);
+    CHECK_NEAR(words, BYTES / 8, 0);
     lh_corpus_destroy(corpus);
+}
+
+TEST(a_word_that_is_cut_through_is_counted_once) {
+    static const char text[] = "one two  three four ";
+    for (int64_t size = 1; size < 12; ++size) {
+        const lh_corpus_config limits = {.split_bytes = size};
+        lh_corpus *corpus = NULL;
+        lh_tokenizer *tokenizer = NULL;
+        double words = 0;
+        REQUIRE_OK(lh_corpus_create(&limits, &corpus));
+        REQUIRE_OK(lh_tokenizer_open("bytes", &tokenizer));
+        lh_corpus_set_tokenizer(corpus, tokenizer, 0);
+        REQUIRE_OK(lh_corpus_add_text(corpus, LH_TEST, "a", lh_duplicate_text(text), strlen(text)));
+        for (int64_t i = 0; i < lh_corpus_documents(corpus, LH_TEST); ++i) {
+            lh_document document;
+            REQUIRE_OK(lh_corpus_document(corpus, LH_TEST, i, &document));
+            words += document.words;
+        }
+        CHECK_NEAR(words, 4, 0);
+        lh_corpus_destroy(corpus);
+    }
 }
 
 typedef struct reading {
