@@ -62,6 +62,12 @@ size_t lh_cuda_lsh_attention_forward_workspace(const lh_lsh_attention_forward_ar
     return 0;
 }
 
+/* What scores are counted from: with none above minus infinity every weight is 0, by a difference
+ * that is a number. A branch instead takes the registers of a quarter of the warps. */
+__device__ static inline real finite_shift(real most) {
+    return most == -INFINITY ? 0 : most;
+}
+
 template <typename element>
 static lh_status attend(const lh_launch *launch, const lh_lsh_attention_forward_args *args) {
     const lh_lsh_attention_forward_args a = *args;
@@ -79,9 +85,8 @@ static lh_status attend(const lh_launch *launch, const lh_lsh_attention_forward_
                 const real score =
                     warp_dot(q, lh_head_row<element>(a.k, batch, head, j), width, lane);
                 const real higher = lh_larger(most, score);
-                if (higher == -INFINITY) continue; /* nothing so far */
-                const real factor = expf(most - higher);
-                const real weight = expf(score - higher) / count_rounds(view, i, j, lane);
+                const real shift = finite_shift(higher), factor = expf(most - shift);
+                const real weight = expf(score - shift) / count_rounds(view, i, j, lane);
                 most = higher;
                 sum = sum * factor + weight;
                 for (int p = 0; p < LH_HEAD_PARTS; ++p)
@@ -112,7 +117,7 @@ template <typename element> struct lsh_query {
     int64_t token;
     const element *q;
     const real *dout;
-    real lse, delta;
+    real shift, delta; /* shift: lse, 0 where it saw none but itself */
 };
 
 template <typename element>
@@ -120,7 +125,7 @@ __device__ static inline lsh_query<element> query_of(const lh_lsh_attention_back
                                                      int64_t pair, int64_t i, const real *delta) {
     const int64_t batch = pair / a.heads, head = pair % a.heads, row = pair * a.length + i;
     return {i, lh_head_row<element>(a.q, batch, head, i), lh_head_row(a.dout, batch, head, i),
-            a.lse[row], delta[row]};
+            finite_shift(a.lse[row]), delta[row]};
 }
 
 /* The weight of a pair in a round that has it, and the gradient of its score. */
@@ -133,8 +138,7 @@ __device__ static inline lsh_slope
 slope_of(const lh_lsh_view &view, const lsh_query<element> &query, int64_t j, const element *k,
          const element *v, int64_t width, int lane) {
     const real score = warp_dot(query.q, k, width, lane);
-    if (query.lse == -INFINITY) return {0, 0}; /* it saw none but itself */
-    const real weight = expf(score - query.lse) / count_rounds(view, query.token, j, lane);
+    const real weight = expf(score - query.shift) / count_rounds(view, query.token, j, lane);
     return {weight, weight * (warp_dot(query.dout, v, width, lane) - query.delta)};
 }
 
