@@ -154,21 +154,21 @@ function pareto.draw(view, plot, dataset)
   sx, sy = axes_of(points, marks, x_options, y_options)
   local better_x = metrics.better(x)
   local front = pareto.front(points, metrics.better(y), better_x)
-  front[#front + 1] = { better_x == "max" and sx.low or sx.high, front[#front][2] }
+  local is_drawn = plot.frontier ~= false and metrics.better(y) ~= nil and #front > 0
+  if #front > 0 then front[#front + 1] = { better_x == "max" and sx.low or sx.high, front[#front][2] } end
   for _, mark in ipairs(marks) do mark[3] = points[mark[3]][7] end
   local legend, right = parts.legend(parts.told_groups(plot.group, names))
-  local has_front = plot.frontier ~= false and metrics.better(y) ~= nil
-  local labels, leaders = place_labels(points, has_front and front or {}, marks, sx, sy, right)
+  local labels, leaders = place_labels(points, front, marks, sx, sy, right)
   -- the template draws labels by alignment; gnuplot 5.4 crashes on a block of one line of which it draws none
   labels[#labels + 1] = { n = 4 }
   local what = ("%s against %s"):format(metrics.quantity(y), metrics.quantity(x))
   local made = parts.new("pareto", parts.title(view, plot, what, dataset), x, y)
   parts.set_axes(made, sx, sy)
   made.x_title = made.x_title .. parts.beyond_text(beyond) .. parts.published_text(marks, far)
-  made.blocks = { { "points", { points } }, { "front", { front } }, { "labels", { labels } },
+  made.blocks = { { "points", { points } }, block("front", front, 2), { "labels", { labels } },
     block("leaders", leaders, 4), block("published", marks, 3) }
   made.settings = { { "groups", #names }, { "names", legend }, { "right", right },
-    { "frontier", has_front and 1 or 0 }, { "published", #marks },
+    { "frontier", #front > 0 and 1 or 0 }, { "published", #marks },
     { "front_end", better_x == "max" and -1 or 1 } }
   return made
 end
