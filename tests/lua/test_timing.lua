@@ -152,6 +152,21 @@ t.test("charts mark it, too", function()
   t.check(not shown.quality:find "~")
 end)
 
+t.test("where all times are of a busy machine there is no front", function()
+  local crowded = bench_of("crowded", { "base", "x" })
+  for _, label in ipairs { "base", "x" } do runs.put(folder, crowded, { label = label, bits_per_byte = 2 }) end
+  runs.time(folder, crowded, { round = "a", times = { base = 10, x = 20 }, busy = "yes", load = 1 })
+  crowded:plot { "pareto", x = "step_time_ms", y = "bits_per_byte" }
+  local drawn
+  for _, made in ipairs(chart.values(crowded, settings, results.of(crowded, settings))) do
+    t.equal(made.failure, nil)
+    for _, pair in ipairs(made.name == "pareto" and made.settings or {}) do
+      if pair[1] == "frontier" then drawn = pair[2] end
+    end
+  end
+  t.equal(drawn, 0)
+end)
+
 t.test("a time of a busy machine is never the best", function()
   local hasty = bench_of("hasty", { "base", "x" })
   for _, label in ipairs { "base", "x" } do runs.put(folder, hasty, { label = label }) end

@@ -158,7 +158,7 @@ function pareto.draw(view, plot, dataset)
   if #front > 0 then front[#front + 1] = { better_x == "max" and sx.low or sx.high, front[#front][2] } end
   for _, mark in ipairs(marks) do mark[3] = points[mark[3]][7] end
   local legend, right = parts.legend(parts.told_groups(plot.group, names))
-  local labels, leaders = place_labels(points, front, marks, sx, sy, right)
+  local labels, leaders = place_labels(points, is_drawn and front or {}, marks, sx, sy, right)
   -- the template draws labels by alignment; gnuplot 5.4 crashes on a block of one line of which it draws none
   labels[#labels + 1] = { n = 4 }
   local what = ("%s against %s"):format(metrics.quantity(y), metrics.quantity(x))
@@ -168,7 +168,7 @@ function pareto.draw(view, plot, dataset)
   made.blocks = { { "points", { points } }, block("front", front, 2), { "labels", { labels } },
     block("leaders", leaders, 4), block("published", marks, 3) }
   made.settings = { { "groups", #names }, { "names", legend }, { "right", right },
-    { "frontier", #front > 0 and 1 or 0 }, { "published", #marks },
+    { "frontier", is_drawn and 1 or 0 }, { "published", #marks },
     { "front_end", better_x == "max" and -1 or 1 } }
   return made
 end
