@@ -78,7 +78,7 @@ local function before_rounding(side, value)
 end
 
 -- Of rounded sides: what is equal to two decimals lies within half a hundredth, and so on.
-local function of_rounded(comparison, over)
+local function of_rounded(comparison, over, outcome)
   local function margin(value)
     local a, half_a = before_rounding(comparison.a, value)
     local b, half_b = before_rounding(comparison.b, value)
@@ -86,7 +86,6 @@ local function of_rounded(comparison, over)
     return comparison.margin(a, b) + (comparison.sign == "<" and -half or half)
   end
   local err, p_value = of_margin(margin, over)
-  local outcome = comparison.holds(term.at(comparison.a, over.value), term.at(comparison.b, over.value))
   return err, (margin(over.value) > 0) == outcome and p_value or 1
 end
 
@@ -115,7 +114,7 @@ local function distribution(judged)
 end
 
 -- Of a count of wins beside a number: how likely the counts are with which it comes out otherwise.
-local function of_wins(comparison, over)
+local function of_wins(comparison, over, outcome)
   local counts_a = term.is(comparison.a) and comparison.a.pairs
   local side = counts_a and comparison.a or comparison.b
   local other = term.at(counts_a and comparison.b or comparison.a, over.value)
@@ -123,8 +122,7 @@ local function of_wins(comparison, over)
     if counts_a then return comparison.holds(count, other) end
     return comparison.holds(other, count)
   end
-  local judged = judge_pairs(side, over)
-  local outcome, variance, p_value = holds(side:at(over.value)), 0, 0
+  local judged, variance, p_value = judge_pairs(side, over), 0, 0
   for _, pair in ipairs(judged) do variance = variance + pair.otherwise * (1 - pair.otherwise) end
   for count, likely in pairs(distribution(judged)) do
     if holds(count) ~= outcome then p_value = p_value + likely end
@@ -142,17 +140,17 @@ end
 --- The standard error of a comparison's margin, and its p-value.
 ---@param comparison longhaul.predicate
 ---@param over longhaul.over_seeds
+---@param outcome boolean whether the means have it hold
 ---@return number err
 ---@return number p_value
-function chance.of(comparison, over)
-  if has(comparison, "pairs") then return of_wins(comparison, over) end
-  if has(comparison, "rounds") then return of_rounded(comparison, over) end
+function chance.of(comparison, over, outcome)
+  if has(comparison, "pairs") then return of_wins(comparison, over, outcome) end
+  if has(comparison, "rounds") then return of_rounded(comparison, over, outcome) end
   local function margin(value)
     return comparison.margin(term.at(comparison.a, value), term.at(comparison.b, value))
   end
   -- what allows equality is met by sides that are equal in every seed
-  local equal_holds = comparison.holds(term.at(comparison.a, over.value), term.at(comparison.b, over.value))
-  return of_margin(margin, over, equal_holds)
+  return of_margin(margin, over, outcome)
 end
 
 return chance

@@ -87,10 +87,11 @@ end
 -- What stands behind the source of a chart; the mark of a busy machine is beside labels, where a kind
 -- has them.
 local function notes_of(view, shown, names, plot)
+  local function is_stale(from, row) return results.doubt(from:status(row.label, row.dataset)) ~= nil end
   local function is_busy(from, row) return parts.busy_mark(from, row, axes_of(plot)) ~= "" end
   return (view.results:apart(names, shown) and " · times of several rounds" or "")
     .. (any(shown, is_busy) and " · with times of a busy machine (~)" or "")
-    .. (any(shown, parts.is_stale) and " · with runs that are not today's (stale)" or "")
+    .. (any(shown, is_stale) and " · with runs that are not today's (stale)" or "")
 end
 
 -- One chart, its runs in the view; nil where there are none.

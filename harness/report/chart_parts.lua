@@ -197,12 +197,6 @@ function parts.busy_mark(results, row, names)
   return ""
 end
 
---- Whether the runs of a row are not those of the script and the data of today, as tables say.
-function parts.is_stale(results, row)
-  local status = results:status(row.label, row.dataset)
-  return status == "stale" or status == "other data"
-end
-
 --- What a legend says of groups: "window 64" where a number alone would not tell.
 function parts.told_groups(group, names)
   local told = {}

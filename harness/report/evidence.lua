@@ -230,8 +230,8 @@ end
 function Measured:doubt(cell)
   local label, found = self:label(cell), self.results(cell.experiment)
   for _, dataset in ipairs(datasets_of(self, cell)) do
-    local status, why = found:status(label, dataset)
-    if status == "stale" or status == "other data" then return why or status end
+    local doubt = results.doubt(found:status(label, dataset))
+    if doubt then return doubt end
   end
 end
 

@@ -235,7 +235,7 @@ local function measure_leaf(self, source)
   leaf.held = leaf.outcome and 1 or 0
   if found.seeded then
     leaf.seeds = #over.seeds
-    leaf.error, leaf.p_value = chance.of(self, over)
+    leaf.error, leaf.p_value = chance.of(self, over, leaf.outcome)
   end
   leaf.reach = reach_of_quartiles(self, source, found.cells, over.value, leaf.margin)
   leaf.apart = source:apart(found.cells)

@@ -427,4 +427,13 @@ function Results:status(row, dataset)
   return found.planned and #found.done < found.planned and "partial" or "done", why
 end
 
+--- Why runs of this status are not those of the script, the data and the program of today; nil where
+--- they are.
+---@param status string as of Results:status, like `why`
+---@param why? string
+---@return string?
+function results.doubt(status, why)
+  if status == "stale" or status == "other data" then return why or status end
+end
+
 return results

@@ -77,13 +77,18 @@ t.test("passages that fill no batch are, too", function()
   t.contains(run.refusal, "context: passages = 1 fill no batch of 2 rows")
 end)
 
-t.test("a row whose documents are too short says so", function()
+-- Trains a row that asks; its run, and the folder of results.
+local function trained(asked)
   local folder = os.tmpname()
   os.remove(folder)
-  local failed = runner.run(bench_of { length = 4096, passages = 4 }, { scale = "smoke",
-    device = "cpu", results = folder, no_timing = true })
+  local failed = runner.run(bench_of(asked), { scale = "smoke", device = "cpu", results = folder,
+    no_timing = true })
   t.equal(failed, 0)
-  local run = (csv.read(folder .. "/looks-back/runs.csv"))[1]
+  return (csv.read(folder .. "/looks-back/runs.csv"))[1], folder
+end
+
+t.test("a row whose documents are too short says so", function()
+  local run, folder = trained { length = 4096, passages = 4 }
   t.equal(run.status, "done")
   t.equal(run.context_tokens or "", "")
   t.contains(run.error, "has no batch of passages of 4096 tokens")
@@ -102,12 +107,7 @@ t.test("a row that asks is another run; one that does not is the run that it was
 end)
 
 t.test("a run leaves probes and its number", function()
-  local folder = os.tmpname()
-  os.remove(folder)
-  local failed = runner.run(bench_of { length = 16, passages = 4 }, { scale = "smoke",
-    device = "cpu", results = folder, no_timing = true })
-  t.equal(failed, 0)
-  local run = (csv.read(folder .. "/looks-back/runs.csv"))[1]
+  local run, folder = trained { length = 16, passages = 4 }
   local values = {}
   for _, probe in ipairs((csv.read(("%s/looks-back/probes/%s.csv"):format(folder, run.run_id)))) do
     values[probe.name] = tonumber(probe.value)

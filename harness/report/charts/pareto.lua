@@ -4,6 +4,7 @@ local axis = require "longhaul.report.axis"
 local label = require "longhaul.report.label"
 local metrics = require "longhaul.run.metrics"
 local parts = require "longhaul.report.chart_parts"
+local results = require "longhaul.report.results"
 
 local pareto = {
   says = "two metrics, a labelled point per row with its spreads, and the front of what no other row beats on both",
@@ -44,7 +45,7 @@ local function points_of(view, plot, dataset)
         at, value, parts.below(at, x_spread, x_log), parts.above(at, x_spread, x),
         parts.below(value, spread, y_log), parts.above(value, spread, y), index[name], row = row,
         text = (plot.label and parts.group(row, plot.label) or row.label) .. busy,
-        doubtful = busy ~= "" or parts.is_stale(view.results, row),
+        doubtful = busy ~= "" or results.doubt(view.results:status(row.label, row.dataset)) ~= nil,
       }
     end
   end

@@ -72,6 +72,14 @@ TEST(training_batches_have_the_promised_shape) {
     close_fixture(&f);
 }
 
+/* How many predictions a batch has. */
+static double weights_of(const lh_host_batch *batch) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < batch->rows * batch->length; ++i)
+        sum += (double)batch->weights[i];
+    return sum;
+}
+
 TEST(an_evaluation_reads_the_split_once) {
     fixture f;
     lh_corpus *corpus = NULL;
@@ -84,7 +92,7 @@ TEST(an_evaluation_reads_the_split_once) {
             lh_document document;
             REQUIRE_OK(lh_corpus_document(corpus, (lh_split)split, d, &document));
             expected += (double)(document.count - 1);
-            bytes += (double)document.bytes;
+            bytes += document.bytes;
         }
         REQUIRE_OK(f.class->evaluate_begin(f.task->instance, (lh_split)split));
         while (true) {
@@ -92,8 +100,7 @@ TEST(an_evaluation_reads_the_split_once) {
             if (batch.rows == 0) break;
             CHECK(batch.rows <= 4);
             predicted_bytes += batch.predicted_bytes;
-            for (int64_t i = 0; i < batch.rows * batch.length; ++i)
-                predicted += (double)batch.weights[i];
+            predicted += weights_of(&batch);
         }
         CHECK_NEAR(predicted, expected, 0);
         CHECK(expected > 0.0 && predicted_bytes < bytes && predicted_bytes > 0.99 * bytes);
@@ -147,7 +154,7 @@ static int64_t join_split(lh_split split, int32_t **out, double *bytes) {
         *out = realloc(*out, (size_t)(count + document.count) * sizeof **out);
         memcpy(*out + count, document.tokens, (size_t)document.count * sizeof **out);
         count += document.count;
-        *bytes += (double)document.bytes;
+        *bytes += document.bytes;
     }
     lh_corpus_destroy(corpus);
     return count;
@@ -166,10 +173,9 @@ TEST(segments_can_be_read_each_by_itself) {
     REQUIRE_OK(f.class->evaluate_begin(f.task->instance, LH_TEST));
     do {
         REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
-        for (int64_t i = 0; i < batch.rows * batch.length; ++i) {
-            predicted += (double)batch.weights[i];
-            CHECK_EQ_INT(batch.starts[i / batch.length], 1);
-        }
+        predicted += weights_of(&batch);
+        for (int64_t row = 0; row < batch.rows; ++row)
+            CHECK_EQ_INT(batch.starts[row], 1);
     } while (batch.rows > 0);
     CHECK_NEAR(predicted, (double)(count - 1), 0);
     for (int n = 0; n < 10; ++n) {
@@ -243,8 +249,7 @@ TEST(short_splits_have_fewer_streams) {
     REQUIRE_OK(f.class->evaluate_begin(f.task->instance, LH_VALID));
     do {
         REQUIRE_OK(f.class->evaluate_batch(f.task->instance, &batch));
-        for (int64_t i = 0; i < batch.rows * batch.length; ++i)
-            predicted += (double)batch.weights[i];
+        predicted += weights_of(&batch);
     } while (batch.rows > 0);
     CHECK_NEAR(predicted, 19, 0);
     close_fixture(&f);
