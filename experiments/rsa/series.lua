@@ -85,7 +85,7 @@ local most_windows = lh.by_scale { smoke = 256, small = 8192, gpu = 1e9 }
 local evaluated = lh.by_scale { smoke = 16, small = 1024, medium = 0 }
 -- The paper's order is that of the windows. In one or two epochs of it a model meets each season
 -- once and ends on the last, and what has no recurrence errs more than a constant (docs/studies.md).
--- Streams are in order as well, which XL's memory needs, but each row has its own part.
+-- Streams carry XL's memory as well, but each row of a batch is at another time of the series.
 local sampler = lh.by_scale { smoke = "sequential", study = "streams", gpu = "sequential" }
 
 series.batch = batch

@@ -24,7 +24,7 @@ typedef struct windows {
  * first windows; a round of the other samplers is an epoch. */
 typedef struct reading {
     windows of;
-    int64_t share; /* windows of a row's stream */
+    int64_t share; /* windows of a row's stream; 0: there are none */
     int64_t round, batch;
     bool whole; /* batches that lack a row are left out */
 } reading;
@@ -52,8 +52,9 @@ static const lh_option forecasting_options[] = {
     LH_INTEGER("pred_len", forecasting, pred_len, 24, 1, 1e6, "steps to predict: the horizon"),
     LH_INTEGER("batch", forecasting, rows, 32, 1, 1e6, "windows side by side (B)"),
     LH_CHOICE("sampler", forecasting, sampler, SEQUENTIAL, sampler_names,
-              "order of windows; sequential: batch row r moves on by `batch` steps; streams: it "
-              "reads a piece of the series of its own and moves on by pred_len"),
+              "order of training windows; sequential: row r of a batch begins r windows behind the "
+              "first and moves on by `batch` steps; streams: by as many, in a piece of the series "
+              "of its own"),
     LH_FLAG("drop_last", forecasting, drop_last, false,
             "evaluate whole batches only, as Informer's code does"),
     LH_INTEGER("limit_windows", forecasting, limit_windows, 0, 0, 1e9,
@@ -88,9 +89,9 @@ static lh_status open_train(forecasting *task) {
         of->first += of->count - limit;
         of->count = limit;
     }
-    task->train.share = of->count / task->rows;
+    task->train.share = task->sampler == STREAMS ? of->count / task->rows : 0;
     task->train.whole = true;
-    if (task->train.share > 0) return LH_OK;
+    if (of->count >= task->rows) return LH_OK;
     return lh_fail(LH_EOPTION, "option 'batch' (%lld) is above the %lld training windows",
                    (long long)task->rows, (long long)of->count);
 }
@@ -109,10 +110,10 @@ static lh_status allocate(forecasting *task) {
     return good ? LH_OK : LH_EMEMORY;
 }
 
-/* Steps that a batch row moves on from one batch to the next. */
+/* Steps that a batch row moves on from one batch to the next, in streams as in order: so an
+ * evaluation, which goes in order, is to a memory what training was. */
 static int64_t stride_of(const forecasting *task) {
-    if (task->sampler == STREAMS) return task->pred_len;
-    return task->sampler == SEQUENTIAL ? task->rows : 0;
+    return task->sampler == SHUFFLED ? 0 : task->rows;
 }
 
 static lh_status open_task(void *instance, uint64_t seed, lh_model_setup *setup) {
@@ -195,16 +196,16 @@ static void shuffle(forecasting *task, int64_t epoch) {
 
 /* Rounds that it takes to read every window once. */
 static int64_t rounds_of(const forecasting *task, const reading *at) {
-    if (task->sampler != STREAMS) return 1;
-    return task->pred_len < at->share ? task->pred_len : at->share;
+    if (at->share == 0) return 1;
+    return task->rows < at->share ? task->rows : at->share;
 }
 
 /* The window of a batch row, or -1 when its share is read. */
 static int64_t window_at(const forecasting *task, const reading *at, int64_t row) {
-    const int64_t within = at->round % rounds_of(task, at) + at->batch * task->pred_len;
-    const bool streams = task->sampler == STREAMS;
-    const int64_t window = streams ? row * at->share + within : at->batch * task->rows + row;
-    return (!streams || within < at->share) && window < at->of.count ? window : -1;
+    const int64_t within = at->round % rounds_of(task, at) + at->batch * task->rows;
+    const int64_t in_order = at->batch * task->rows + row;
+    if (at->share == 0) return in_order < at->of.count ? in_order : -1;
+    return within < at->share ? row * at->share + within : -1;
 }
 
 /* Rows of the batch that have a window: the first so many. */
@@ -232,7 +233,7 @@ static lh_status train_batch(void *instance, lh_host_batch *out) {
     return LH_OK;
 }
 
-/* An evaluation goes in order where training shuffles. */
+/* An evaluation goes in order, whatever training does. */
 static lh_status evaluate_begin(void *instance, lh_split split) {
     forecasting *task = instance;
     task->pass = (reading){.whole = task->drop_last};
@@ -241,7 +242,6 @@ static lh_status evaluate_begin(void *instance, lh_split split) {
     if (task->evaluate_windows > 0 && task->evaluate_windows < of->count)
         of->count = task->evaluate_windows;
     if (task->drop_last) of->count -= of->count % task->rows;
-    task->pass.share = (of->count + task->rows - 1) / task->rows;
     task->passes = true;
     return LH_OK;
 }
@@ -252,12 +252,7 @@ static lh_status evaluate_batch(void *instance, lh_host_batch *out) {
     reading *at = &task->pass;
     *out = (lh_host_batch){0};
     if (!task->passes) return lh_fail(LH_ESTATE, "data: no evaluation has begun");
-    int64_t rows = rows_at(task, at);
-    if (rows == 0 && at->round + 1 < rounds_of(task, at)) {
-        at->round += 1;
-        at->batch = 0;
-        rows = rows_at(task, at);
-    }
+    const int64_t rows = rows_at(task, at);
     if (rows == 0) return LH_OK;
     const int64_t per_row = task->pred_len * task->channels;
     for (int64_t r = 0; r < task->rows; ++r) {

@@ -32,7 +32,9 @@ return {
     file = "harness/tasks/forecasting.c", tests = "tests/harness/tasks/test_forecasting.c",
     { "of->first += of->count - limit;", "of->first += 0;", "limit_windows keeps the earliest windows" },
     { "range.begin > task->seq_len ? range.begin - task->seq_len : 0", "range.begin", "a split's first windows are not observed before it" },
-    { "task->sampler == SEQUENTIAL ? task->rows : 0", "0", "sequential windows have no stride" },
+    { "task->sampler == SHUFFLED ? 0 : task->rows", "0", "windows in order have no stride" },
+    { "at->round % rounds_of(task, at)", "0", "every round of streams begins at the same windows" },
+    { "if (at->share == 0) return in_order", "if (at->of.first == 0) return in_order", "an evaluation reads streams" },
   },
   {
     file = "harness/tasks/tracking.c", tests = "tests/harness/tasks/test_tracking.c",
