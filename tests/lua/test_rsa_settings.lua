@@ -1,6 +1,8 @@
 -- The recurrence encodings that experiments/rsa runs are those of Huang et al. 2023, Table 5.
 local t = dofile "tests/test.lua"
 local csv = require "longhaul.run.csv"
+local plan = require "longhaul.run.plan"
+local scales = require "longhaul.run.scales"
 local script = require "longhaul.script"
 
 -- A cell of RSA-XL is printed twice, differently (rsa_xl:alt: not run). Two cells lack a zero:
@@ -28,6 +30,18 @@ t.test("heads and dilations of every cell", function()
   t.equal(#bench.rows, 48)
   t.equal(seen.rsa_kinds, 48)
   t.equal(seen.rsa_dilation, 44) -- four cells have no dilated heads
+end)
+
+-- A memory needs windows that move on by no more than they observe, at every horizon.
+t.test("XL forecasts every horizon at every scale", function()
+  for _, scale in ipairs(scales) do
+    local settings = { scale = scale, device = "cpu", results = "none", seeds = 1 }
+    for _, run in ipairs((plan.of(script.load("experiments/rsa/table1.lua", settings), settings))) do
+      if run.row.model.name == "series_xl" then
+        t.check(plan.identify(run.shared), run.shared.refusal)
+      end
+    end
+  end
 end)
 
 t.finish()
