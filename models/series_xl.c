@@ -105,11 +105,11 @@ static lh_status check_order(const lh_model_setup *setup) {
         return lh_fail(LH_EOPTION,
                        "remembers earlier windows: give the task sampler=sequential or streams");
     if (setup->stride <= setup->seq_len) return LH_OK;
-    return lh_fail(
-        LH_EOPTION,
-        "windows move on by the batch, %lld steps, more than seq_len (%lld): give the task a longer "
-        "seq_len or a smaller batch",
-        (long long)setup->stride, (long long)setup->seq_len);
+    return lh_fail(LH_EOPTION,
+                   "windows move on by the batch, %lld steps, more than seq_len (%lld): give the "
+                   "task a longer "
+                   "seq_len or a smaller batch",
+                   (long long)setup->stride, (long long)setup->seq_len);
 }
 
 static lh_status declare(void *self, const lh_model_setup *setup, lh_declare *declaration) {
