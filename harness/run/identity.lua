@@ -41,14 +41,16 @@ function identity.task_info(task)
   return task_infos[key]
 end
 
---- The run whose weights a run starts from, or nil. A source with fewer seeds lends its last one.
+--- The run whose weights a run starts from, or nil. A source with fewer seeds lends its last one; where
+--- a command gave the seeds of all rows (`given_seeds`) one of the same experiment has as many.
 function identity.source_of(run)
   local from = run.row.from
   if not from then return nil end
-  local seeds = from.row.seeds or from.experiment.default_seeds
+  local given = from.experiment.runs == run.experiment and run.given_seeds or nil
+  local seeds = given or from.row.seeds or from.experiment.default_seeds
   return {
     experiment = from.experiment.runs, row = from.row, seed = math.min(run.seed, seeds),
-    scale = run.scale,
+    scale = run.scale, given_seeds = given,
     device = run.device, slug = from.experiment:slug(from.row),
   }
 end

@@ -44,7 +44,7 @@ end
 local function shared_of(experiment, row, settings)
   local shared = { experiment = experiment.runs, row = row, scale = settings.scale,
     keeps_checkpoint = settings.keep_checkpoints, starts_over = settings.force,
-    device = settings.device, slug = experiment:slug(row) }
+    device = settings.device, slug = experiment:slug(row), given_seeds = settings.seeds }
   shared.shared, shared.__index = shared, shared
   return shared
 end

@@ -101,6 +101,36 @@ local too_fast = [[
     evaluate_every = 1, log_every = 1 }
 ]]
 
+t.test("seeds that a command gives have a source of their own each", function()
+  local text = base .. [[
+    bench:row { "middle", model = lh.models.gpt2(size), task = task, train = none, from = "base" }
+    bench:row { "end", model = lh.models.gpt2(size), task = task, train = none, from = "middle" }]]
+  local three = { results = folder, scale = "smoke", device = "cpu", no_timing = true, seeds = 3 }
+  t.equal(runner.run(load(text), three), 0)
+  local by_row = { base = {}, middle = {}, ["end"] = {} }
+  for _, row in ipairs(store.at(folder, "chain"):rows()) do
+    if by_row[row.row] then by_row[row.row][row.seed] = row.bits_per_token end
+  end
+  for seed = 1, 3 do
+    local number = by_row.base[tostring(seed)]
+    t.check(number and number ~= by_row.base[tostring(seed % 3 + 1)], "seed " .. seed)
+    t.equal(by_row.middle[tostring(seed)], number)
+    t.equal(by_row["end"][tostring(seed)], number)
+  end
+end)
+
+t.test("seeds that a command gives leave a source of another experiment its own", function()
+  local bench = load(base .. [[
+    local own = bench
+    bench = lh.experiment "after"
+    bench:row { "end", model = lh.models.gpt2(size), task = task, train = none, from = { own, "base" } }]])
+  local of_seed = {}
+  for i, planned in ipairs(plan.of(bench, { results = folder, scale = "smoke", device = "cpu", seeds = 3 })) do
+    of_seed[i] = identity.source_of(planned).seed
+  end
+  t.equal(table.concat(of_seed, " "), "1 1 1")
+end)
+
 t.test("early stopping ends with the weights that validated best", function()
   local rows = run(too_fast .. [[
     too_fast.keep_best = true
