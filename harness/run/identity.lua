@@ -46,6 +46,9 @@ end
 function identity.source_of(run)
   local from = run.row.from
   if not from then return nil end
+  if from.row.tune and not from.row.tuned and not run.row.untuned then
+    error(("row \"%s\" starts from \"%s\", which is not tuned"):format(run.row.label, from.row.label), 0)
+  end
   local given = from.experiment.runs == run.experiment and run.given_seeds or nil
   local seeds = given or from.row.seeds or from.experiment.default_seeds
   return {

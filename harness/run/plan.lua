@@ -8,25 +8,44 @@ local tuning = require "longhaul.run.tuning"
 
 local plan = {}
 
---- The experiments without which the rows of one cannot be trained: its trials, and those with whose
---- weights its rows begin.
+-- What a row starts from, what that starts from, and so on: { { experiment =, row = } ... }.
+local function chain_of(row)
+  local list, from = {}, row.from
+  while from do list[#list + 1], from = from, from.row.from end
+  return list
+end
+
+--- The experiments without which the rows of one cannot be trained: its trials, those with whose
+--- weights its rows begin, and the trials of these.
 function plan.needs(experiment)
-  local list, seen = { experiment.trials }, { [experiment] = true }
+  local list, seen = {}, { [experiment] = true }
+  local function add(other)
+    if other and not seen[other] then list[#list + 1], seen[other] = other, true end
+  end
+  add(experiment.trials)
   for _, row in ipairs(experiment.rows) do
-    local owner = row.from and row.from.experiment
-    if owner and not seen[owner] then list[#list + 1], seen[owner] = owner, true end
+    for _, from in ipairs(chain_of(row)) do
+      add(from.row.tune and from.experiment.trials)
+      add(from.experiment)
+    end
   end
   return list
 end
 
 --- The experiments that a run of this one runs, each once and behind what it needs: those whose rows
---- its charts show, the rounds of trials, what these need in their turn; itself at last.
+--- its charts show, the rounds of trials, also of rows of others that its rows start from, what these
+--- need in their turn; itself at last.
 function plan.all(experiment)
   local meant, seen, list = {}, {}, {}
   local function mean(each)
     if meant[each] then return end
     meant[each] = true
     for _, source in ipairs(each.sources) do mean(source) end
+    for _, row in ipairs(each.rows) do
+      for _, from in ipairs(chain_of(row)) do
+        if from.row.tune then mean(from.experiment.trials) end
+      end
+    end
   end
   local function add(each)
     if seen[each] then return end

@@ -273,6 +273,27 @@ local function run_rows(experiment, settings, later)
   return failed, interrupted
 end
 
+-- How many runs of a plan wait for trials, their own or those of what they start from.
+local function count_waiting(experiment, settings)
+  local count = 0
+  for _, run in ipairs(plan.of(experiment, settings)) do
+    if run.row.untuned then count = count + 1 end
+  end
+  return count
+end
+
+-- Runs the rows of an experiment, and again while more of them may begin than before: a trial may start
+-- from a row that other trials of the same plan decide.
+local function run_rounds(experiment, settings, later)
+  local waiting = count_waiting(experiment, settings)
+  while true do
+    local failed, interrupted = run_rows(experiment, settings, later)
+    local before = waiting
+    waiting = before > 0 and count_waiting(experiment, settings) or 0
+    if interrupted or waiting == before then return failed, interrupted end
+  end
+end
+
 --- Runs what is not finished, what its charts need first. Returns how many runs failed, and whether
 --- it was interrupted. `settings`: scale, seeds, device, only, results, sandbox, force, no_timing,
 --- fail_fast (a run that fails stops the others); number (in the plan, of the one run to do); jobs (side by
@@ -284,7 +305,7 @@ function runner.run(experiment, settings)
   for i, each in ipairs(plans) do
     if i == #plans or #plan.of(each.experiment, each.settings) > 0 then
       local later = ranks.first and i < #plans and ahead_of(plans, i) or nil
-      local more, interrupted = run_rows(each.experiment, each.settings, later)
+      local more, interrupted = run_rounds(each.experiment, each.settings, later)
       failed = failed + more
       if interrupted then return failed, true end
     end

@@ -47,6 +47,7 @@ local function edges_of(tune, values)
   return names
 end
 
+-- The options that did best become the row's, as far as its trials have ended.
 local function settle_row(row, trials, results, settings)
   local list, ended = ranking(row, trials, results, settings)
   local chosen = list[row.place or 1]
@@ -63,15 +64,41 @@ local function settle_row(row, trials, results, settings)
   end
 end
 
---- Gives the rows of an experiment the options that did best in their trials, as far as these have
---- ended under `settings` (results, scale, device); the others say in `untuned` what they lack. A
---- row of a round for which the round before left no options is `left_out`.
+-- The rows of an experiment that wait for trials or start from others, and whatever these depend on, each
+-- once and behind what it depends on: { { row =, trials = the experiment of its trials } ... }.
+local function in_order(experiment)
+  local list, seen = {}, {}
+  local function add(owner, row)
+    if seen[row] then return end
+    seen[row] = true
+    if row.from then add(row.from.experiment, row.from.row) end
+    for _, trial in ipairs(row.trials or {}) do add(owner.trials, trial) end
+    if row.from or row.tune then list[#list + 1] = { row = row, trials = owner.trials } end
+  end
+  for _, row in ipairs(experiment.rows) do add(experiment, row) end
+  return list
+end
+
+-- What a row that is not tuned itself waits for where it starts from one that is.
+local function wait_for_source(row)
+  local source = row.from.row
+  row.untuned = source.untuned
+    and ("it starts from \"%s\" (%s): %s"):format(source.label, source.dataset, source.untuned)
+end
+
+--- Gives the rows of an experiment, and those that they start from, the options that did best in their
+--- trials, as far as these have ended under `settings` (results, scale, device); the others say in
+--- `untuned` what they lack. A row of a round for which the round before left no options is `left_out`.
 function tuning.settle(experiment, settings)
-  if not experiment.trials then return end
-  tuning.settle(experiment.trials, settings)
-  local results = store.at(settings.results, experiment.trials.runs)
-  for _, row in ipairs(experiment.rows) do
-    if row.tune and not row.tuned then settle_row(row, experiment.trials, results, settings) end
+  local stores = {}
+  for _, each in ipairs(in_order(experiment)) do
+    local row, trials = each.row, each.trials
+    if not row.tune then
+      wait_for_source(row)
+    elseif not row.tuned then
+      stores[trials] = stores[trials] or store.at(settings.results, trials.runs)
+      settle_row(row, trials, stores[trials], settings)
+    end
   end
 end
 

@@ -174,6 +174,70 @@ t.test("from the trials to the table", function()
   core.remove_file(folder .. "/tuned/runs.csv")
 end)
 
+-- ---- what starts from a tuned row ----
+
+-- A row that is tuned, and one of no steps that starts from it, of the same or another experiment.
+local function chained(name)
+  local own = lh.experiment(name)
+  own:row { "base", model = slide(8), task = task, train = trained(6), tune = rates }
+  local other = lh.experiment(name .. "-after")
+  other:row { "after", model = slide(8), task = task, train = lh.train { steps = 0 }, from = { own, "base" } }
+  return own, other
+end
+
+t.test("what starts from another experiment's tuned row starts from it as it was tuned", function()
+  local own, other = chained "chained"
+  local settings = settings_in(scratch())
+  local names = {}
+  for i, each in ipairs(plan.all(other)) do names[i] = each.name end
+  t.equal(table.concat(names, " "), "chained-trials chained-after")
+  t.equal(plan.needs(other)[1], own.trials)
+  t.equal(plan.of(other, settings)[1].row.untuned, 'it starts from "base" (books): 0 of its 3 trials have ended')
+  local before = identity.of(plan.of(other, settings)[1]).starts_from
+  t.equal(runner.run(other, settings), 0)
+  local base = store.at(settings.results, "chained"):rows()[1]
+  local after = store.at(settings.results, "chained-after"):rows()[1]
+  t.contains(base.tuned, "rate=")
+  t.equal(after.bits_per_token, base.bits_per_token)
+  t.equal(after.starts_from, base.configuration)
+  t.check(after.starts_from ~= before, "the run that is not tuned")
+  local again, reader = chained "chained"
+  t.check(not again.rows[1].tuned)
+  t.equal(results.of(reader, settings):status("after", "books"), "done")
+  t.check(again.rows[1].tuned)
+end)
+
+t.test("a source that is not tuned is refused, and waited for while its trials are not all there", function()
+  local own, other = chained "waiting"
+  local settings = settings_in(scratch())
+  local run = { experiment = "waiting-after", row = other.rows[1], seed = 1, scale = "smoke", device = "cpu" }
+  t.fails(function() identity.of(run) end, 'row "after" starts from "base", which is not tuned')
+  pretend(own, settings, "valid_bits_per_token", { "failed", "failed", "failed" })
+  settings.only = { "after" }
+  t.equal(runner.run(other, settings), 1)
+  t.equal(#store.at(settings.results, "waiting-after"):rows(), 0)
+  t.equal(other.rows[1].untuned, 'it starts from "base" (books): none of its 3 trials has a valid_bits_per_token')
+end)
+
+t.test("trials that start from a tuned row begin once that has its options", function()
+  local bench, settings = lh.experiment "twice", settings_in(scratch())
+  bench:row { "base", model = slide(8), task = task, train = trained(6), tune = rates }
+  bench:row { "tail", model = slide(8), task = task, train = trained(2), tune = rates, from = "base" }
+  t.equal(runner.run(bench, settings), 0)
+  local runs = store.at(settings.results, "twice"):rows()
+  t.equal(#runs, 2)
+  local trials, starts = store.at(settings.results, "twice-trials"):rows(), 0
+  t.equal(#trials, 6)
+  for _, trial in ipairs(trials) do
+    if trial.row:find "^tail" then
+      t.equal(trial.starts_from, runs[1].configuration)
+      starts = starts + 1
+    end
+  end
+  t.equal(starts, 3)
+  t.contains(runs[1].tuned, "rate=")
+end)
+
 -- ---- halving ----
 
 -- One row with six choices in three rounds: 6, 3 and 2 trials.
