@@ -12,7 +12,6 @@ local metrics = require "longhaul.run.metrics"
 local published = require "longhaul.report.published"
 local results = require "longhaul.report.results"
 local step_times = require "longhaul.run.step_times"
-local store = require "longhaul.run.store"
 
 local evidence = {}
 
@@ -99,12 +98,7 @@ end
 --- What lies in the results folder of `settings`, at its scale and on its device.
 function evidence.measured(settings)
   local made = { printed = evidence.printed(), scale = settings.scale, labels = evidence.labels() }
-  made.results = memo(function(experiment)
-    local function planned(row) return settings.seeds or row.seeds or experiment.default_seeds end
-    local found = results.read(store.under(settings, experiment.runs), experiment.runs,
-      settings.scale, settings.device, experiment.rows, planned)
-    return found:relative_to(experiment:baseline())
-  end)
+  made.results = memo(function(experiment) return results.judged(experiment, settings) end)
   return setmetatable(made, Measured)
 end
 

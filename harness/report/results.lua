@@ -140,18 +140,21 @@ end
 --- The same at <folder>/<name>.
 function results.open(folder, name, ...) return results.read(store.at(folder, name), name, ...) end
 
---- The results of an experiment, read through its script's rows, with busy times and relative step
---- times as its first table shows them; with `settings.recorded` as they were run, whatever data
---- and options the script's rows would have here and now. `settings`: results (a folder), scale,
---- device, seeds.
-function results.of(experiment, settings)
+--- The results of an experiment by which claims are judged: read through its script's rows, with the
+--- options that their trials chose, and with relative step times as its first table shows them; with
+--- `settings.recorded` as they were run, whatever data and options the script's rows would have here and
+--- now. `settings`: results (a folder), scale, device, seeds.
+function results.judged(experiment, settings)
   local function planned(row) return settings.seeds or row.seeds or experiment.default_seeds end
   if not settings.recorded then tuning.settle(experiment, settings) end
   local rows = not settings.recorded and experiment.rows or nil
   local from = store.under(settings, experiment.runs)
   local found = results.read(from, experiment.runs, settings.scale, settings.device, rows, planned)
-  return found:relative_to(experiment:baseline()):with_busy()
+  return found:relative_to(experiment:baseline())
 end
+
+--- The same with times of a busy machine, as tables and charts show it.
+function results.of(experiment, settings) return results.judged(experiment, settings):with_busy() end
 
 --- How many runs of the rows have another configuration than the one that is shown.
 function Results:left_out()

@@ -7,20 +7,24 @@ local store = require "longhaul.run.store"
 
 local tuning = {}
 
--- What a trial ended with: its record, nil while it has not ended.
+-- What a trial ended with: its record, nil while it has not ended; then, where its data are not on this
+-- machine and nobody can tell which run it is, why.
 local function record_of(trial, trials, results, settings)
-  local run = { experiment = trials.runs, row = trial, seed = 1, scale = settings.scale,
-    device = settings.device }
-  return results:find(identity.of(run).run_id)
+  local good, made = pcall(identity.of, { experiment = trials.runs, row = trial, seed = 1,
+    scale = settings.scale, device = settings.device })
+  if not good then return nil, tostring(made) end
+  return results:find(made.run_id)
 end
 
--- Of the trials those that have ended well, the best first (of equals the one that was tried first),
--- and how many have ended at all. A trial whose round has too few survivors has ended.
+-- Of the trials those that have ended well, the best first (of equals the one that was tried first), and
+-- what the row waits for, if anything. A trial whose round has too few survivors has ended.
 local function ranking(row, trials, results, settings)
-  local by, ended, list = row.tune.by, 0, {}
+  local by, ended, list, unknown = row.tune.by, 0, {}, nil
   local sign = metrics.better(by) == "min" and 1 or -1
   for place, trial in ipairs(row.trials) do
-    local record = not trial.untuned and record_of(trial, trials, results, settings)
+    local record, why
+    if not trial.untuned then record, why = record_of(trial, trials, results, settings) end
+    unknown = unknown or why
     local value = record and record.status == "done" and tonumber(record[by])
     if record or trial.left_out then ended = ended + 1 end
     if value then list[#list + 1] = { trial = trial, cost = sign * value, place = place } end
@@ -29,7 +33,9 @@ local function ranking(row, trials, results, settings)
     if a.cost ~= b.cost then return a.cost < b.cost end
     return a.place < b.place
   end)
-  return list, ended
+  if ended == #row.trials then return list end
+  return list, unknown and "nobody can tell its trials here: " .. unknown
+    or ("%d of its %d trials have ended"):format(ended, #row.trials)
 end
 
 -- "rate" where the chosen rate is the least or the greatest of those tried: a better one may lie
@@ -49,11 +55,11 @@ end
 
 -- The options that did best become the row's, as far as its trials have ended.
 local function settle_row(row, trials, results, settings)
-  local list, ended = ranking(row, trials, results, settings)
+  local list, waits = ranking(row, trials, results, settings)
   local chosen = list[row.place or 1]
-  row.left_out = ended == #row.trials and #list > 0 and not chosen
-  if ended < #row.trials then
-    row.untuned = ("%d of its %d trials have ended"):format(ended, #row.trials)
+  row.left_out = not waits and #list > 0 and not chosen
+  if waits then
+    row.untuned = waits
   elseif not chosen then
     row.untuned = ("none of its %d trials has a %s"):format(#row.trials, row.tune.by)
   else

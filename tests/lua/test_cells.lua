@@ -4,6 +4,7 @@ local claims = require "longhaul.report.claims"
 local core = require "longhaul.core"
 local lh = require "longhaul"
 local runs = dofile "tests/lua/runs.lua"
+local tuning = require "longhaul.run.tuning"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -60,6 +61,26 @@ t.test("training time and tokens to a loss are each seed's own, and one seed dec
   runs.put(folder, bench, { label = "b", seed = 4, wall_time_s = 1, status = "diverged",
     error = "diverged: loss 1e9" })
   t.contains(verdict("wall_time_s").note, "seed 4 diverged")
+end)
+
+t.test("another experiment's tuned rows are those that their trials chose", function()
+  local tuned = lh.tune { rate = { 1e-3, 3e-3 }, by = "valid_bits_per_token" }
+  local function bench()
+    return bench_of("chosen", { { "a", { tune = tuned } }, { "b" } })
+  end
+  local made = bench()
+  for i, trial in ipairs(made.trials.rows) do
+    runs.put(folder, made.trials, { label = trial.label, valid_bits_per_token = 3 - i })
+  end
+  -- one run of the options that the script began with, one of those that were chosen
+  runs.put(folder, made, { label = "a", flops_per_token = 9 })
+  runs.put(folder, made, { label = "b", flops_per_token = 5 })
+  tuning.settle(made, settings)
+  runs.put(folder, made, { label = "a", flops_per_token = 1, date = "2026-01-02T00:00:00Z" })
+  local other, judged = lh.experiment "judges", bench()
+  other:claim { "x_p001", holds = p.less(cell(judged, "a", "flops_per_token", "books"),
+    cell(judged, "b", "flops_per_token", "books")) }
+  t.equal(claims.judge_all(other, settings)[1].verdict, "holds")
 end)
 
 t.test("costs over all data sets are compared where both have the same ones", function()
