@@ -146,28 +146,39 @@ local function untuned(rows)
     and ("; and %d more"):format(count - few) or "")
 end
 
+-- "Chosen by valid_bits_per_byte among 6 trials a row, halved in 3 rounds".
+local function choice_text(grid)
+  return ("Chosen by %s among %d trials a row%s"):format(grid.by, grid.choices,
+    grid.rounds > 1 and (", halved in %d rounds"):format(grid.rounds) or "")
+end
+
+-- A sentence for the rows of each kind of choice, then one on those at an edge; none where no row is tuned.
 local function chosen(rows)
-  local tuned, at_edge = {}, 0
+  local texts, alike, tuned, at_edge = {}, {}, 0, 0
   for _, row in ipairs(rows) do
     if row.tuned then
-      tuned[#tuned + 1] = row
-      if #row.tuned.edges > 0 then at_edge = at_edge + 1 end
+      local text = choice_text(row.tune)
+      if not alike[text] then texts[#texts + 1], alike[text] = text, {} end
+      table.insert(alike[text], row)
+      tuned, at_edge = tuned + 1, at_edge + (#row.tuned.edges > 0 and 1 or 0)
     end
   end
-  if #tuned == 0 then return nil end
-  local grid = tuned[1].tune
-  local text = ("Chosen by %s among %d trials a row%s: %s."):format(grid.by, grid.choices,
-    grid.rounds > 1 and (", halved in %d rounds"):format(grid.rounds) or "",
-    #tuned > few and counted(tuned) or named(tuned))
-  if at_edge == 0 then return text end
-  return ("%s At the edge of what was tried, where more might be better: %d of %d rows."):format(text,
-    at_edge, #tuned)
+  local sentences = {}
+  for i, text in ipairs(texts) do
+    local those = alike[text]
+    sentences[i] = ("%s: %s."):format(text, #those > few and counted(those) or named(those))
+  end
+  if at_edge > 0 then
+    sentences[#sentences + 1] = ("At the edge of what was tried, where more might be better: %d of %d rows."):format(
+      at_edge, tuned)
+  end
+  return sentences
 end
 
 --- What a table says of the rows that were tuned, and of those that were not; nil where no row is to
 --- be tuned.
 function tuning.sentence(rows)
-  local sentences = { chosen(rows) }
+  local sentences = chosen(rows)
   sentences[#sentences + 1] = untuned(rows)
   return #sentences > 0 and table.concat(sentences, " ") or nil
 end

@@ -101,6 +101,19 @@ t.test("the least validation loss decides, not the test split", function()
   t.contains(tuning.sentence(many), "rate=0.003 in 5 rows; rate=0.01 in 5. At the edge")
 end)
 
+t.test("rows of unlike choices are told apart", function()
+  local bench, settings = lh.experiment "unlike", settings_in(scratch())
+  local two = lh.tune { rate = { 1e-3, 3e-3 }, by = "valid_bits_per_token" }
+  for i, tune in ipairs { rates, two, lh.tune { rate = { 2e-3, 6e-3, 2e-2 }, by = "valid_bits_per_token" } } do
+    bench:row { "width " .. 8 * i, model = slide(8 * i), task = task, train = trained(6), tune = tune }
+  end
+  pretend(bench, settings, "valid_bits_per_token", { 3, 2, 4, 5, 4, 3, 2, 4 })
+  tuning.settle(bench, settings)
+  t.equal(tuning.sentence(bench.rows), "Chosen by valid_bits_per_token among 3 trials a row: width 8 rate=0.003; "
+    .. "width 24 rate=0.006. Chosen by valid_bits_per_token among 2 trials a row: width 16 rate=0.003. "
+    .. "At the edge of what was tried, where more might be better: 1 of 3 rows.")
+end)
+
 t.test("a score is better when it is greater", function()
   local bench, settings = sweep("tuned", lh.tune { rate = { 1e-3, 3e-3 }, by = "valid_accuracy" }),
     settings_in(scratch())
