@@ -70,11 +70,8 @@ end
 
 local function new_run(shared, seed) return setmetatable({ seed = seed }, shared) end
 
---- The runs of an experiment, seed by seed so that a whole table appears early; rows whose trials
---- have ended have the options that did best there. A run has its `seed`, and what those of its row
---- have in common, which is `run.shared`. Then how many more there were before trials left them out.
-function plan.of(experiment, settings)
-  tuning.settle(experiment, settings)
+-- The runs of an experiment whose rows are settled.
+local function runs_of(experiment, settings)
   local runs, rows, seeds, most, left_out = {}, {}, {}, 0, 0
   local function seeds_of(row)
     if row.tried_for then return row.seeds end
@@ -97,6 +94,20 @@ function plan.of(experiment, settings)
     end
   end
   return runs, left_out
+end
+
+--- The runs of an experiment, seed by seed so that a whole table appears early; rows whose trials
+--- have ended have the options that did best there. A run has its `seed`, and what those of its row
+--- have in common, which is `run.shared`. Then how many more there were before trials left them out.
+function plan.of(experiment, settings)
+  tuning.settle(experiment, settings)
+  return runs_of(experiment, settings)
+end
+
+--- The same where ranks train together: the same runs on each.
+function plan.agreed(experiment, settings)
+  tuning.agree(experiment, settings)
+  return runs_of(experiment, settings)
 end
 
 -- What a row's training would be in vain without, too.

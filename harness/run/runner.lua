@@ -50,7 +50,7 @@ end
 function run_one(run, sweep, title)
   local results, settings = sweep.results, sweep.settings
   if run.row.untuned then
-    sweep.board:say(("%s  is not tuned: %s"):format(title, run.row.untuned))
+    if ranks.first then sweep.board:say(("%s  is not tuned: %s"):format(title, run.row.untuned)) end
     return "failed"
   end
   if ranks.first then data.tell(identity.task_info(run.row.task)) end
@@ -250,7 +250,7 @@ local function run_rows(experiment, settings, later)
   local baselines = experiment:baselines()
   local sweep = { settings = settings, experiment = experiment, results = open_store(settings, experiment.runs),
     machine = core.machine(), later = later }
-  local runs, left_out = plan.of(experiment, settings)
+  local runs, left_out = plan.agreed(experiment, settings)
   local timed, is_timed = {}, {}
   sweep.left_out = left_out
   local outcomes, stopped = run_plan(runs, sweep)
@@ -276,7 +276,7 @@ end
 -- How many runs of a plan wait for trials, their own or those of what they start from.
 local function count_waiting(experiment, settings)
   local count = 0
-  for _, run in ipairs(plan.of(experiment, settings)) do
+  for _, run in ipairs(plan.agreed(experiment, settings)) do
     if run.row.untuned then count = count + 1 end
   end
   return count
@@ -303,7 +303,7 @@ function runner.run(experiment, settings)
   if settings.number then return run_rows(experiment, settings) end
   local failed, plans = 0, plans_of(experiment, settings)
   for i, each in ipairs(plans) do
-    if i == #plans or #plan.of(each.experiment, each.settings) > 0 then
+    if i == #plans or #plan.agreed(each.experiment, each.settings) > 0 then
       local later = ranks.first and i < #plans and ahead_of(plans, i) or nil
       local more, interrupted = run_rounds(each.experiment, each.settings, later)
       failed = failed + more

@@ -3,6 +3,7 @@
 -- before the one whose rows they decide; a row whose trials have ended trains with what did best.
 local identity = require "longhaul.run.identity"
 local metrics = require "longhaul.run.metrics"
+local ranks = require "longhaul.run.ranks"
 local store = require "longhaul.run.store"
 
 local tuning = {}
@@ -53,20 +54,30 @@ local function edges_of(tune, values)
   return names
 end
 
--- The options that did best become the row's, as far as its trials have ended.
-local function settle_row(row, trials, results, settings)
+-- What the trials of a row say, a word: the number of the one with whose options it trains, "waits" while
+-- not all have ended, "left_out" where the round before left too few, "none" where none ended well; then
+-- what it waits for.
+local function verdict_of(row, trials, results, settings)
   local list, waits = ranking(row, trials, results, settings)
+  if waits then return "waits", waits end
   local chosen = list[row.place or 1]
-  row.left_out = not waits and #list > 0 and not chosen
-  if waits then
-    row.untuned = waits
-  elseif not chosen then
-    row.untuned = ("none of its %d trials has a %s"):format(#row.trials, row.tune.by)
-  else
-    local tried = chosen.trial.tried or chosen.trial.tuned
+  if chosen then return tostring(chosen.place) end
+  return #list > 0 and "left_out" or "none"
+end
+
+-- Gives a row what its trials say.
+local function take(row, verdict, waits)
+  row.verdict, row.left_out = verdict, verdict == "left_out"
+  local trial = row.trials[tonumber(verdict)]
+  if trial then
+    local tried = trial.tried or trial.tuned
     row.untuned = nil
     row.train = row.train:with(tried.values)
     row.tuned = { text = tried.text, values = tried.values, edges = edges_of(row.tune, tried.values) }
+  elseif verdict == "waits" then
+    row.untuned = waits or "its trials have not all ended"
+  else
+    row.untuned = ("none of its %d trials has a %s"):format(#row.trials, row.tune.by)
   end
 end
 
@@ -103,8 +114,24 @@ function tuning.settle(experiment, settings)
       wait_for_source(row)
     elseif not row.tuned then
       stores[trials] = stores[trials] or store.at(settings.results, trials.runs)
-      settle_row(row, trials, stores[trials], settings)
+      take(row, verdict_of(row, trials, stores[trials], settings))
     end
+  end
+end
+
+--- The same on every rank: what rank 0 reads decides for all, whatever has ended since.
+function tuning.agree(experiment, settings)
+  local rows = in_order(experiment)
+  local text = ranks.decide(function()
+    tuning.settle(experiment, settings)
+    local verdicts = {}
+    for _, each in ipairs(rows) do verdicts[#verdicts + 1] = each.row.verdict end
+    return table.concat(verdicts, " ")
+  end)
+  if ranks.first then return end
+  local next_verdict = text:gmatch "%S+"
+  for _, each in ipairs(rows) do
+    if each.row.tune then take(each.row, next_verdict()) else wait_for_source(each.row) end
   end
 end
 

@@ -7,6 +7,7 @@ local identity = require "longhaul.run.identity"
 local lh = require "longhaul"
 local results = require "longhaul.report.results"
 local plan = require "longhaul.run.plan"
+local ranks = require "longhaul.run.ranks"
 local runner = require "longhaul.run.runner"
 local store = require "longhaul.run.store"
 local tables = require "longhaul.report.table"
@@ -257,6 +258,42 @@ t.test("trials that start from a tuned row begin once that has its options", fun
   end
   t.equal(starts, 3)
   t.contains(runs[1].tuned, "rate=")
+end)
+
+-- ---- ranks ----
+
+t.test("what rank 0 finds of trials decides for all ranks", function()
+  local own, other = chained "ranked"
+  own:row { "slow", model = slide(16), task = task, train = trained(6), tune = rates }
+  local settings = settings_in(scratch())
+  pretend(own, settings, "valid_bits_per_token", { 3, 2, 4, 3, 2 })
+  local first, decide, shared = ranks.first, ranks.decide, nil
+  ranks.decide = function(of_rank_0)
+    shared = of_rank_0()
+    return shared
+  end
+  local function labels(runs)
+    local texts = {}
+    for i, run in ipairs(runs) do
+      texts[i] = ("%s %s %s"):format(run.row.label, run.row.train.text, tostring(run.row.untuned ~= nil))
+    end
+    return table.concat(texts, "\n")
+  end
+  local on_first, after_on_first = labels(plan.agreed(own, settings)), labels(plan.agreed(other, settings))
+  -- another process ends the last trial before rank 1 looks
+  pretend_round(own.trials, settings, "valid_bits_per_token", { nil, nil, nil, nil, nil, 1 })
+  local again, reader = chained "ranked"
+  again:row { "slow", model = slide(16), task = task, train = trained(6), tune = rates }
+  ranks.first, ranks.decide = false, function() return "2 waits" end
+  local on_second = labels(plan.agreed(again, settings))
+  ranks.decide = function() return shared end
+  local after_on_second = labels(plan.agreed(reader, settings))
+  ranks.first, ranks.decide = first, decide
+  t.equal(on_second, on_first)
+  t.contains(on_second, "slow")
+  t.equal(again.rows[1].train:option "rate", 3e-3)
+  t.check(again.rows[2].untuned, "rank 1 reads for itself")
+  t.equal(after_on_second, after_on_first)
 end)
 
 -- ---- halving ----
