@@ -169,8 +169,26 @@ end
 -- Not copied, but made of what was.
 local made_anew = { ["curves.csv"] = true, ["probes.csv"] = true, ["totals.csv"] = true }
 
+-- Lines for the trials beside a folder that are not beside the packed one: without them nobody can tell
+-- which options the rows of a script have.
+local function notes_of_trials(from, to)
+  local parent, own = from:match "^(.*/)([^/]+)$"
+  parent, own = parent or "./", own or from
+  local notes = {}
+  for _, name in ipairs(core.list_folder(parent)) do
+    local suffix = name:sub(1, #own) == own and name:sub(#own + 1) or ""
+    local is_trials = suffix == "-trials" or suffix:find "^%-trials%-round%d+$"
+    if is_trials and core.exists(from .. suffix .. "/runs.csv") and not core.exists(to .. suffix .. "/runs.csv") then
+      notes[#notes + 1] = ("note: its trials in %s are not packed; --script SCRIPT.lua packs all that a script needs")
+        :format(from .. suffix)
+    end
+  end
+  return notes
+end
+
 --- Packs results/<experiment> at `from` into the folder `to`, which may be the same; gives the
---- paths written, and lines that name the runs that `to` had with other scores and keeps. `wanted`
+--- paths written, and lines that name the runs that `to` had with other scores and keeps, and trials that
+--- are not packed with the folder. `wanted`
 --- (nil: all): run ids and configurations in order, { run_id = { ... }, configuration = { ... } };
 --- nothing is copied of others.
 function pack.folder(from, to, wanted)
@@ -190,7 +208,8 @@ function pack.folder(from, to, wanted)
   for _, part in ipairs { "curves", "probes" } do
     table.move(write_parts(from, to, part, runs), 1, 1, #paths + 1, paths)
   end
-  return paths, notes
+  local more = wanted and {} or notes_of_trials(from, to)
+  return paths, table.move(more, 1, #more, #notes + 1, notes)
 end
 
 -- What runs of an experiment are of its script as it is now, in its order.

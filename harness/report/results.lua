@@ -42,6 +42,9 @@ end
 -- else is the same; and a reason for readers.
 local function difference_of(what, now, run)
   local row = what.row
+  if row.untuned then
+    return now.configuration and "stale" or "other data", "not tuned here, where " .. row.untuned
+  end
   if run.configuration == identity.configuration(what, run.data_digest, run.starts_from) then
     if run.data_digest == now.data_digest then
       return "stale", "started from other weights than it would now"
@@ -90,7 +93,8 @@ local function choose(runs, what, planned)
   for _, alike in ipairs(csv.groups(runs, { "configuration" })) do
     by_configuration[alike[1].configuration or ""] = alike
   end
-  local current = now.configuration and by_configuration[now.configuration]
+  local is_known = now.configuration and not row.untuned
+  local current = is_known and by_configuration[now.configuration]
   local shown = current or by_configuration[latest.configuration or ""]
   local made = group_of(shown)
   made.row, made.dataset, made.planned = latest.row, latest.dataset, planned

@@ -35,7 +35,7 @@ local function ranking(row, trials, results, settings)
     return a.place < b.place
   end)
   if ended == #row.trials then return list end
-  return list, unknown and "nobody can tell its trials here: " .. unknown
+  return list, unknown and "nobody can tell its trials without their data: " .. unknown
     or ("%d of its %d trials have ended"):format(ended, #row.trials)
 end
 

@@ -223,6 +223,21 @@ t.test("verdicts are packed by claim and scale, and counted anew", function()
     "small 2; study 1")
 end)
 
+t.test("trials that are not packed with their experiment are named", function()
+  for _, name in ipairs { "tuned", "tuned-trials", "tuned-trials-round1", "tuned-trials-more" } do fill(name) end
+  local to = folder .. "/parted/tuned"
+  local function notes()
+    local _, list = pack.folder(folder .. "/tuned", to)
+    return table.concat(list, "\n")
+  end
+  local line = "note: its trials in %s/tuned-trials%s are not packed; --script SCRIPT.lua packs all that a script needs"
+  t.equal(notes(), line:format(folder, "") .. "\n" .. line:format(folder, "-round1"))
+  pack.folder(folder .. "/tuned-trials", to .. "-trials")
+  t.equal(notes(), line:format(folder, "-round1"))
+  local _, in_place = pack.folder(folder .. "/tuned", folder .. "/tuned")
+  t.equal(#in_place, 0)
+end)
+
 t.test("what is no folder of results is refused", function()
   t.fails(function() pack.folder(folder .. "/absent", folder .. "/x") end,
     "absent: no such folder of results")

@@ -159,7 +159,7 @@ t.test("trials whose data are not on this machine are not known to have ended", 
   bench:row { "a", model = slide(8), train = trained(6), tune = rates,
     task = lh.tasks.language_model { lh.data.text { "files:nowhere" }, segment = 32, batch = 2 } }
   plan.of(bench, settings_in(scratch()))
-  t.contains(bench.rows[1].untuned, "nobody can tell its trials here: task language_model: no data 'files:nowhere'")
+  t.contains(bench.rows[1].untuned, "nobody can tell its trials without their data: task language_model: no data 'files:nowhere'")
 end)
 
 t.test("from the trials to the table", function()
@@ -383,6 +383,21 @@ refused({ rate = { 1, 2 }, by = "valid_bits_per_tokens" }, "valid_bits_per_token
 refused({ rate = { 1, 2 }, by = "bits_per_token" }, "no loss or score of the validation split")
 refused({ rate = 1, by = "valid_bits_per_token" }, "'rate' takes the values that are tried")
 refused({ by = "valid_bits_per_token" }, "nothing is tried")
+t.test("runs whose trials are not beside them are stale for that reason", function()
+  local bench, settings = sweep("parted", rates), settings_in(scratch())
+  pretend(bench, settings, "valid_bits_per_token", { 3, 2, 4, 3, 2, 1 })
+  runner.run(bench, settings)
+  core.remove_file(settings.results .. "/parted-trials/runs.csv")
+  local status, why = results.of(sweep("parted", rates), settings):status("width 8", "books")
+  t.equal(status, "stale")
+  t.equal(why, "not tuned here, where 0 of its 3 trials have ended")
+  -- the options that the script begins with, which one trial has, are no better known
+  pretend(bench, settings, "valid_bits_per_token", { 1, 2, 4, 3, 2, 1 })
+  runner.run(sweep("parted", rates), settings)
+  core.remove_file(settings.results .. "/parted-trials/runs.csv")
+  t.equal(results.of(sweep("parted", rates), settings):status("width 8", "books"), "stale")
+end)
+
 t.test("an option that training does not have", function()
   t.fails(function()
     sweep("tuned", lh.tune { rat = { 1, 2 }, by = "valid_bits_per_token" })
