@@ -331,7 +331,8 @@ const lh_task_class lh_scripted_tokens_class = {.name = "scripted_tokens",
                                                 .cursor_get = get_cursor,
                                                 .cursor_set = set_cursor,
                                                 .describe = describe,
-                                                .digest = digest};
+                                                .digest = digest,
+                                                .place_option = "file"};
 
 const lh_task_class lh_scripted_vectors_class = {
     .name = "scripted_vectors",
@@ -348,4 +349,5 @@ const lh_task_class lh_scripted_vectors_class = {
     .cursor_get = get_cursor,
     .cursor_set = set_cursor,
     .describe = describe,
-    .digest = digest};
+    .digest = digest,
+    .place_option = "file"};

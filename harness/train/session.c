@@ -38,13 +38,17 @@ static void append_number(text *out, const char *name, unsigned long long value)
     append(out, "run", pair);
 }
 
+/* Adds options by name and value. `plan`: that of training options, which tells those that count;
+ * `place`: the name of an option that does not. Each is NULL elsewhere. */
 static lh_status append_options(text *out, const char *part, const lh_options *options,
-                                const char *const *later, const lh_train_plan *plan) {
+                                const char *const *later, const lh_train_plan *plan,
+                                const char *place) {
     for (int i = 0; i < lh_options_count(options); ++i) {
         const lh_option *row = lh_options_row(options, i);
         char *pair = NULL;
         if (lh_options_is_unsaid(options, i, later)) continue;
         if (plan != NULL && !lh_train_option_is_identity(plan, row->name)) continue;
+        if (place != NULL && strcmp(place, row->name) == 0) continue;
         LH_TRY(lh_option_spell_pair(row, lh_options_value(options, i), &pair));
         append(out, part, pair);
         free(pair);
@@ -61,11 +65,12 @@ static lh_status make_identity(lh_session *session, const lh_session_spec *spec)
     append_name(&out, "task", spec->task->name);
     append_number(&out, "data_digest", spec->task->digest(session->task->instance));
     append_number(&out, "seed", spec->seed);
-    LH_TRY(
-        append_options(&out, "model", session->model->options, spec->model->later_options, NULL));
-    LH_TRY(append_options(&out, "task", session->task->options, spec->task->later_options, NULL));
+    LH_TRY(append_options(&out, "model", session->model->options, spec->model->later_options, NULL,
+                          NULL));
+    LH_TRY(append_options(&out, "task", session->task->options, spec->task->later_options, NULL,
+                          spec->task->place_option));
     LH_TRY(append_options(&out, "train", session->train_options, lh_train_later_options,
-                          &session->plan));
+                          &session->plan, NULL));
     if (out.used >= IDENTITY_BYTES)
         return lh_fail(LH_EOPTION, "session: the options' text is longer than %d bytes",
                        IDENTITY_BYTES);

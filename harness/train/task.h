@@ -75,6 +75,9 @@ typedef struct lh_task_class {
     /* Optional: options that the class got when runs had been recorded, ended by NULL
      * (lh_options_is_unsaid). */
     const char *const *later_options;
+    /* Optional: the option that says where the data lie, of which the digest has the content. It is
+     * no part of the run that a checkpoint belongs to. */
+    const char *place_option;
     /* Optional: what to know of the data before training, NULL where there is nothing. No part of
      * what is recorded. Gives (free()). */
     lh_status (*remark)(const void *instance, char **out);

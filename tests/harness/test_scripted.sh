@@ -53,11 +53,15 @@ succeeds "another generator is another run" "2 runs, 0 done" moved
 # 5 steps and 5 more are 10.
 train() {
     "$LONGHAUL_BIN" train --model slide --options 'layers=1 width=16 heads=2 window=16 dropout=0.1' --task scripted_tokens \
-        --task-options "file=$scratch/tasks/copy.lua batch=4 segment=5 evaluate_examples=10" --train "steps=$1 warmup=2" "${@:2}"
+        --task-options "file=$scratch/${place:-tasks}/copy.lua batch=4 segment=5 evaluate_examples=10" --train "steps=$1 warmup=2" "${@:2}"
 }
 bits=$(train 10 | grep bits_per_token)
 quietly 0 "the first steps" bash -c "$(declare -f train); scratch='$scratch'; train 5 --snapshot '$scratch/at' >/dev/null 2>&1"
+quietly 0 "their checkpoint once more" cp "$scratch/at" "$scratch/at-moved"
 succeeds "a resumed run is one that was never stopped" "${bits:-did not train}" train 10 --snapshot "$scratch/at"
+cp -r "$scratch/tasks" "$scratch/elsewhere"
+from_elsewhere() { place=elsewhere train "$@"; }
+succeeds "a file that was moved between is the same run" "${bits:-did not train}" from_elsewhere 10 --snapshot "$scratch/at-moved"
 
 # Vectors: a running mean.
 cat >"$scratch/mean.lua" <<'LUA'
