@@ -159,7 +159,8 @@ t.test("trials whose data are not on this machine are not known to have ended", 
   bench:row { "a", model = slide(8), train = trained(6), tune = rates,
     task = lh.tasks.language_model { lh.data.text { "files:nowhere" }, segment = 32, batch = 2 } }
   plan.of(bench, settings_in(scratch()))
-  t.contains(bench.rows[1].untuned, "nobody can tell its trials without their data: task language_model: no data 'files:nowhere'")
+  t.contains(bench.rows[1].untuned,
+    "nobody can tell its trials without their data: task language_model: no data 'files:nowhere'")
 end)
 
 t.test("from the trials to the table", function()
